@@ -133,7 +133,7 @@ type foundIn struct {
 // next one is searched.
 func (f *searched) hits(ctx context.Context, p *printer, sessions iter.Seq2[model.SessionInfo, error]) iter.Seq2[foundIn, error] {
 	return func(yield func(foundIn, error) bool) {
-		for info, err := range sessions {
+		for info, err := range f.Candidates(ctx, f.store, sessions) {
 			if err != nil {
 				yield(foundIn{}, err)
 				return
@@ -142,6 +142,9 @@ func (f *searched) hits(ctx context.Context, p *printer, sessions iter.Seq2[mode
 				f.progress.write(fmt.Sprintf("%d found in %s", f.n, model.Count(f.sessions, "session")))
 			}
 			f.sessions++
+			if info.Passed {
+				continue
+			}
 			t, err := f.app.timeline(ctx, f.store, info.ID)
 			var hits iter.Seq2[query.Hit, error] = func(func(query.Hit, error) bool) {}
 			if err == nil {

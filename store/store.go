@@ -224,6 +224,19 @@ func Across(ctx context.Context, s Store, ref model.Ref) (model.Ref, error) {
 	return model.Ref{}, nil
 }
 
+// Mentions reports whether states of a session may have a text in them, in any of their
+// strings, keys and numbers. has reports whether it is in some bytes; it may take ASCII letters
+// of either case for the same. False is sure: a search need not read the session. A store that
+// cannot tell without reading states says true. The errors are those of Headers.
+func Mentions(ctx context.Context, s Store, session string, text []byte, has func([]byte) bool) (bool, error) {
+	if tells, ok := s.(interface {
+		Mentions(ctx context.Context, session string, text []byte, has func([]byte) bool) (bool, error)
+	}); ok {
+		return tells.Mentions(ctx, session, text, has)
+	}
+	return true, nil
+}
+
 // Reason returns why s cannot do op, "" if it can. A store that is only read may say it,
 // too.
 func Reason(s Store, op model.Op) string {

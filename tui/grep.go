@@ -86,13 +86,13 @@ func (m *Model) grepStore(text string, pattern *query.Pattern) tea.Cmd {
 		title: "Search all sessions " + text, noun: "text", everywhere: true,
 		ask: func(ctx context.Context, _ *query.Session, done *progress) iter.Seq2[answers.Answer, error] {
 			return func(yield func(answers.Answer, error) bool) {
-				for info, err := range store.AnyOrder(ctx, s) {
+				for info, err := range pattern.Candidates(ctx, s, store.AnyOrder(ctx, s)) {
 					if err != nil {
 						yield(answers.Answer{}, err)
 						return
 					}
 					done.Add(1)
-					if !grepSession(ctx, s, info.ID, pattern, yield) {
+					if !info.Passed && !grepSession(ctx, s, info.ID, pattern, yield) {
 						return
 					}
 				}

@@ -211,7 +211,7 @@ var roles = [...]string{"system", "user", "assistant", "tool"}
 // String returns the role as messages name it.
 func (r Role) String() string { return roles[r] }
 
-// Meta is what a session ran with. The texts are untrusted.
+// Meta is what a session ran with, in the words of the agent. The texts are untrusted.
 type Meta struct {
 	Model, Dir, Branch, Commit, Version, Mode string
 }

@@ -42,6 +42,8 @@ type Store struct {
 	memo  memo
 	// looked counts the sessions that were looked into for the list.
 	looked atomic.Int64
+	// searched has the buffers of Mentions.
+	searched sync.Pool
 }
 
 var (

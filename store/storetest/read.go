@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -80,6 +81,7 @@ func (r *reader) all(t *testing.T) {
 		{"parts", readsParts},
 		{"ropes", readsRopes},
 		{"apart", readsApart},
+		{"mentions", readsMentions},
 		{"what is not there", readsNothing},
 		{"cancelled", readsCancelled},
 		{"watch", readsWatching},
@@ -446,6 +448,59 @@ func readsRopes(t *testing.T, r *reader) {
 		}
 		slices.Reverse(refs)
 		Ropes(t, s, append(refs, refs...)...)
+	}
+}
+
+// readsMentions: of no text in a state a store says that the session does not have it.
+func readsMentions(t *testing.T, r *reader) {
+	tells, ok := r.knows.(interface {
+		Mentions(ctx context.Context, session string, text []byte, has func([]byte) bool) (bool, error)
+	})
+	if !ok {
+		t.Skip("a search reads every session")
+	}
+	for _, info := range r.want.infos {
+		list := r.want.sessions[info.ID]
+		if len(list) == 0 {
+			continue
+		}
+		has := func(text string, fold bool) bool {
+			may, err := tells.Mentions(t.Context(), info.ID, []byte(text), func(in []byte) bool {
+				if fold {
+					in = bytes.ToLower(in)
+				}
+				return bytes.Contains(in, []byte(text))
+			})
+			if err != nil {
+				t.Fatalf("session %q: %v", info.ID, err)
+			}
+			return may
+		}
+		seen := map[string]bool{}
+		for _, one := range list {
+			state, err := r.knows.State(t.Context(), one.header.Ref())
+			if err != nil {
+				continue
+			}
+			tape, err := jsontape.Parse(state)
+			if err != nil {
+				continue
+			}
+			for n := range jsontape.Node(tape.Len()) {
+				for _, text := range []string{string(tape.RawKey(n)), string(tape.Raw(n))} {
+					if text = text[:min(len(text), 80)]; text == "" || seen[text] || text[0] == '{' || text[0] == '[' {
+						continue
+					}
+					seen[text] = true
+					text = strings.Trim(text, `"`)
+					for _, part := range []string{text, text[len(text)/3:], text[:len(text)-len(text)/3]} {
+						if !has(part, false) || !has(strings.ToLower(part), true) {
+							t.Errorf("session %q, #%d has %q, and the store says that it has not", info.ID, one.header.Index, part)
+						}
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -286,3 +286,6 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 	g.Title = title.best()
 	return g, nil
 }
+
+// Sources implements coding.Plain.
+func (f *format) Sources(_ folder.In, at coding.Spot) []string { return []string{at.File} }

@@ -125,12 +125,12 @@ func decode(l *coding.Line) (r record, err error) {
 	case typeHeader:
 		r.meta.Dir, r.meta.Model, r.text = text("cwd"), text("modelId"), text("parentSession")+text("branchedFrom")
 		if version := v.Get("version"); version.There() {
-			r.meta.Version = "format " + string(version.Raw())
+			r.meta.Version = string(version.Raw())
 		}
 	case typeModel:
 		r.meta.Model = text("modelId")
 	case typeThinking:
-		r.meta.Mode = "thinking " + text("thinkingLevel")
+		r.meta.Mode = text("thinkingLevel")
 	case typeMessage, typeCustomMessage, typeCompaction, typeBranch:
 		m := messageOf(v)
 		r.said, r.meta.Model, r.first = m.Said(), m.Model, text("firstKeptEntryId")
@@ -592,3 +592,6 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	}
 	return nil
 }
+
+// Sources implements coding.Plain.
+func (f *format) Sources(_ folder.In, at coding.Spot) []string { return []string{at.File} }

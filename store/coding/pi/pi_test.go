@@ -246,7 +246,7 @@ func factsOf(t testing.TB, s store.Store, session, id string) map[string]string 
 
 func TestFacts(t *testing.T) {
 	s := open(t, fixtures)
-	if got := factsOf(t, s, branched, "a0724994"); got["label"] != "checkpoint-1" || got["model"] != "fake-model" || got["folder"] != "/home/demo" || got["mode"] != "thinking off" {
+	if got := factsOf(t, s, branched, "a0724994"); got["label"] != "checkpoint-1" || got["model"] != "fake-model" || got["folder"] != "/home/demo" || got["mode"] != "off" {
 		t.Errorf("%v", got)
 	}
 	if got := factsOf(t, s, forked, "b73d6ce1")["forked from"]; got != "/home/user/.pi/agent/sessions/--home-demo--/2026-11-22T11-28-00-000Z_01a20302-0000-7000-8000-000000000002.jsonl" {

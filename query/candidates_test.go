@@ -1,0 +1,84 @@
+package query_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/query"
+	"hindcast/store/coding/claudecode"
+	"hindcast/store/coding/pi"
+)
+
+// A search passes over the sessions whose files do not have the text, and over no other.
+func TestCandidates(t *testing.T) {
+	for _, c := range []struct {
+		store   string
+		pattern *query.Pattern
+		in, of  int
+	}{
+		{"pi", query.Literal("branched by SessionManager", query.SmartCase), 1, 4},
+		{"pi", query.Literal("BRANCHED by sessionmanager", query.IgnoreCase), 1, 4},
+		{"pi", query.Literal("assistant", query.SmartCase), 4, 4},
+		{"claude-code", query.Literal("branched question", query.SmartCase), 1, 7},
+		{"claude-code", query.Literal("no such words", query.SmartCase), 0, 7},
+		{"claude-code", query.Literal("say \"no\"", query.SmartCase), 7, 7}, // which may stand there with escapes
+	} {
+		kind := pi.Kind(nil)
+		if c.store == "claude-code" {
+			kind = claudecode.Kind(nil)
+		}
+		s, err := kind.Open(t.Context(), "../testdata/coding/"+c.store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, of := 0, 0
+		for candidate, err := range c.pattern.Candidates(t.Context(), s, s.Sessions(t.Context())) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if of++; !candidate.Passed {
+				in++
+			}
+		}
+		if in != c.in || of != c.of {
+			t.Errorf("%s, %+v: in %d of %d sessions", c.store, c.pattern, in, of)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The candidates end with their reader, with the sessions and with the context.
+func TestCandidates_end(t *testing.T) {
+	s, err := pi.Kind(nil).Open(t.Context(), "../testdata/coding/pi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	pattern := query.Literal("assistant", query.SmartCase)
+	for range pattern.Candidates(t.Context(), s, s.Sessions(t.Context())) {
+		break
+	}
+	wrong := errors.New("the list broke off")
+	broken := func(yield func(model.SessionInfo, error) bool) {
+		_ = yield(model.SessionInfo{ID: "one"}, nil) && yield(model.SessionInfo{}, wrong)
+	}
+	var last error
+	n := 0
+	for _, last = range pattern.Candidates(t.Context(), s, broken) {
+		n++
+	}
+	if n != 2 || last != wrong {
+		t.Errorf("%d candidates, then %v", n, last)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	for _, last = range pattern.Candidates(ctx, s, s.Sessions(ctx)) {
+	}
+	if !errors.Is(last, context.Canceled) {
+		t.Errorf("cancelled: %v", last)
+	}
+}
