@@ -22,6 +22,7 @@ const (
 	whole    = "01a202f5-bfd0-70d1-aab1-5dc3e55b81bb" // four turns, the last reverted
 	forked   = "01a202f8-ac78-7030-8227-130b069fca01" // of whole after two turns, compacted
 	envelope = "01a20304-5337-7113-81f0-ba209759045b" // of 0.77
+	resumed  = "01a20bc3-2a84-71c2-8053-bc29e9e6682b" // of 0.118, a fork, and resumed by 0.169
 	bare     = "ad26b39f-bddc-4666-a790-7b8a7c4a1ad7" // of 0.20
 	parent   = "01a20b78-db17-7131-bcff-a7d643b0ac7b"
 	child    = "01a20b78-dc00-79e0-9ac6-379f53c933d9"
@@ -128,6 +129,39 @@ func TestTree(t *testing.T) {
 #5<4 after model: calls shell
 #6<5 tool iteration: shell ok
 #7<6 turn end: done: ls -1 *`,
+		resumed: `
+#0<-1 context: <permissions instruction
+#1<0 context: <environment_context> <c
+#2<1 user input: first question
+#3<2 turn end: reply to: first question
+#4<3 user input: run: ls -1 run: false
+#5<4 after model: calls exec_command
+#6<5 after model: calls exec_command
+#7<6 tool iteration: exec_command ok
+#8<7 tool iteration: exec_command ok
+#9<8 turn end: done: ls -1; false
+#10<9 user input: third question | rewind
+#11<10 turn end: reply to: third question | rewind
+#12<9 user input: after rollback
+#13<12 turn end: reply to: after rollback
+#14<13 user input: run: sleep 20
+#15<14 after model: calls exec_command
+#16<15 tool iteration: exec_command ok
+#17<16 context: <turn_aborted> The user 
+#18<17 user input: after abort
+#19<18 turn end: reply to: after abort
+#20<19 user input: in the fork
+#21<20 turn end: reply to: in the fork
+#22<21 compaction: Another language model s
+#23<22 context: <permissions instruction
+#24<23 context: <environment_context> <c
+#25<24 user input: after compaction
+#26<25 turn end: reply to: after compacti
+#27<26 context: <skills_instructions> ##
+#28<27 context: <environment_context> <c
+#29<28 context: <skills_instructions> ##
+#30<29 user input: legacy 118 fork
+#31<30 turn end: reply to: legacy 118 for *`,
 		bare: `
 #0<-1 user input: first question
 #1<0 turn end: reply to: first question *`,
@@ -175,7 +209,7 @@ func TestTree_subAgent(t *testing.T) {
 // A folder of the storage opens what is in it, and a file the one session, also a segment.
 func TestOpen_parts(t *testing.T) {
 	for path, want := range map[string]int{
-		"": 7, "sessions": 7, "sessions/2026": 7, "sessions/2026/11/22": 5, wholeFile: 1, segmentFile: 1, forkedFile: 1,
+		"": 8, "sessions": 8, "sessions/2026": 8, "sessions/2026/11/22": 5, wholeFile: 1, segmentFile: 1, forkedFile: 1,
 	} {
 		address := filepath.Join(recorded, filepath.FromSlash(path))
 		if _, ok, err := Kind(nil).Recognise(t.Context(), address); err != nil || !ok {

@@ -39,10 +39,16 @@ type mark struct {
 type state struct {
 	tip  int // the entry that the session stands at; -1 for none
 	meta *coding.Meta
-	used total
-	// answer is the entry that the next count of tokens is about, -1 for none.
-	answer int
-	turn   turn
+	// used is what events last said that the thread used, and recorded what a record of usage
+	// did, which counts from where they began to be written.
+	used, recorded total
+	// answer is the entry that the next count of tokens is about, -1 for none. counted says
+	// that it has a record of usage: an event behind that says the same.
+	answer  int
+	counted bool
+	// spent is a count of tokens that is about no answer, but the compaction to come.
+	spent coding.Span
+	turn  turn
 }
 
 // turn tells the turn of an entry. It begins where an event says so, and before there were
@@ -167,16 +173,16 @@ func (b *fold) record(p *part, r *coding.Record[record], now *state) {
 		b.item(p, r, now)
 	case typeCompacted:
 		b.compact(p, r, now)
-	case typeUsage, eventTokens:
-		if is.total != now.used && is.total != (total{}) {
+	case typeUsage:
+		b.use(r, now, &now.recorded)
+		now.counted = true
+	case eventTokens:
+		if now.counted {
 			now.used = is.total
-			if now.answer >= 0 {
-				e := &b.session.Entries[now.answer]
-				e.Records = append(e.Records, r.Span)
-			}
 		}
+		b.use(r, now, &now.used)
 	case eventStarted, eventTurnStarted:
-		now.turn = turn{began: len(b.session.Entries), told: true}
+		now.turn, now.answer, now.spent = turn{began: len(b.session.Entries), told: true}, -1, coding.Span{}
 	case eventAborted:
 		b.note(now, "turn", "aborted: "+cmp.Or(is.text, "interrupted"))
 	case eventError:
@@ -191,6 +197,21 @@ func (b *fold) record(p *part, r *coding.Record[record], now *state) {
 		if !silent[is.is] && !isEvent(is.is) {
 			b.unknown[is.is]++
 		}
+	}
+}
+
+// use adds a count of tokens to the answer that it is about, unless it says again what was
+// said before.
+func (b *fold) use(r *coding.Record[record], now *state, said *total) {
+	if r.Is.total == *said || r.Is.total == (total{}) {
+		return
+	}
+	*said = r.Is.total
+	if now.answer < 0 {
+		now.spent = r.Span
+	} else {
+		e := &b.session.Entries[now.answer]
+		e.Records = append(e.Records, r.Span)
 	}
 }
 
@@ -255,7 +276,7 @@ func (b *fold) item(p *part, r *coding.Record[record], now *state) {
 	case is.injected, is.said.Role == coding.System:
 		e.Event = eventContext
 	case is.said.Role == coding.Assistant:
-		now.answer = now.tip
+		now.answer, now.counted = now.tip, false
 	}
 	for _, c := range is.said.Calls {
 		b.calls[c.ID] = now.tip
@@ -312,7 +333,10 @@ func (b *fold) compact(p *part, r *coding.Record[record], now *state) {
 	}
 	e := b.entry(p, r, now)
 	e.Event, e.Context = eventCompaction, append(words, now.tip)
-	now.answer = -1
+	if now.spent.Len > 0 {
+		e.Records = append(e.Records, now.spent)
+	}
+	now.answer, now.spent = -1, coding.Span{}
 }
 
 // path returns the entries from the first to one.
@@ -396,9 +420,14 @@ func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (lis
 		return nil, err
 	}
 	if e.Event == eventCompaction {
-		return compactedOf(v), nil
+		list = compactedOf(v)
+	} else {
+		list = []coding.Message{itemOf(v)}
 	}
-	m := itemOf(v)
+	if len(list) == 0 {
+		return nil, nil
+	}
+	m := &list[len(list)-1]
 	for _, r := range e.Said.Results {
 		for k := range m.Blocks {
 			m.Blocks[k].Failed = m.Blocks[k].Failed || r.Failed && m.Blocks[k].ID == r.ID
@@ -409,10 +438,10 @@ func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (lis
 			m.Usage = plus(m.Usage, usageOf(v))
 		}
 	}
-	if e.Meta != nil && m.Role == coding.Assistant {
+	if e.Meta != nil && (m.Role == coding.Assistant || m.Usage.Counted) {
 		m.Model = e.Meta.Model
 	}
-	return []coding.Message{m}, nil
+	return list, nil
 }
 
 // compactedOf returns what the model reads after a compaction.

@@ -208,29 +208,66 @@ func TestUsage(t *testing.T) {
 	r.used(30, 20)
 	s, _ := r.store(t)
 	list := storetest.Headers(t, s, made)
-	text, err := s.State(t.Context(), list[3].Ref())
+	if got := fmt.Sprint(costs(t, s, list[3])); got != "[{10 1 4} {20 1 4}]" {
+		t.Errorf("the answers cost %s", got)
+	}
+}
+
+// What a session runs with is in the state.
+func TestMeta(t *testing.T) {
+	var r madeRollout
+	r.header()
+	r.says("user", "first")
+	r.record("turn_context", `{"cwd":"/home/demo2","model":"model-2","approval_policy":"never"}`)
+	r.says("assistant", "reply to first")
+	s, _ := r.store(t)
+	for i, want := range []string{
+		`"meta":{"cwd":"/home/demo1","gitBranch":"main","gitCommit":"abc123","version":"0.118.0"}`,
+		`"meta":{"model":"model-2","cwd":"/home/demo2","gitBranch":"main","gitCommit":"abc123","version":"0.118.0","mode":"never"}`,
+	} {
+		text, err := s.State(t.Context(), storetest.Headers(t, s, made)[i].Ref())
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("#%d: the session runs with %s: %v", i, text[strings.Index(string(text), `"meta"`):], err)
+		}
+	}
+}
+
+// cost is what an answer used.
+type cost struct{ InputTokens, OutputTokens, CacheReadInputTokens int }
+
+// costs returns what the answers of a state used.
+func costs(t *testing.T, s store.Store, h model.Header) (list []cost) {
+	t.Helper()
+	text, err := s.State(t.Context(), h.Ref())
+	var is struct{ Messages []struct{ Usage *cost } }
+	if err == nil {
+		err = json.Unmarshal(text, &is)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	var is struct {
-		Messages []struct {
-			Usage *struct{ InputTokens, OutputTokens, CacheReadInputTokens int }
-		}
-	}
-	if err := json.Unmarshal(text, &is); err != nil {
-		t.Fatal(err)
-	}
-	var got []string
 	for _, m := range is.Messages {
 		if m.Usage != nil {
-			got = append(got, fmt.Sprint(*m.Usage))
+			list = append(list, *m.Usage)
 		}
 	}
-	if !slices.Equal(got, []string{"{10 1 4}", "{20 1 4}"}) {
-		t.Errorf("the answers cost %q", got)
-	}
-	if !strings.Contains(string(text), `"meta":{"cwd":"/home/demo1","gitBranch":"main","gitCommit":"abc123","version":"0.118.0"}`) {
-		t.Errorf("the session runs with %s", text[strings.Index(string(text), `"meta"`):])
+	return list
+}
+
+// Codex 0.169 counts an answer in a record and in an event. In a session that an older version
+// began, the record counts from 0 and the event goes on: the answer is counted once. What a
+// compaction cost is its own.
+func TestUsage_ofTwoVersions(t *testing.T) {
+	s := opened(t, recorded)
+	list := storetest.Headers(t, s, resumed)
+	for at, want := range map[int]string{21: "[1362 1418 1582 1635 1689 1855 1908]", 22: "[2066]", 31: "[2066 1652 7980]"} {
+		var got []int
+		for _, u := range costs(t, s, list[at]) {
+			got = append(got, u.InputTokens)
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("#%d: the answers cost %v and not %s", at, got, want)
+		}
 	}
 }
 
