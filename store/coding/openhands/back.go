@@ -23,7 +23,9 @@ import (
 //	              base_state.json with another id, which names the last of them
 //
 // The SDK does the same with its two calls of these names. It has the head in memory, and
-// writes base_state.json whenever that moves.
+// writes base_state.json whenever that moves. An SDK before it knew branches, such as that of
+// the CLI 1.16, has no pointer: it goes on from the last event, and drops one that it finds.
+// It refuses events that name their parent.
 
 // lands are the kinds of events that a restore may lead to, besides an answer of the agent:
 // behind those, the agent goes on by itself or waits for the user.
@@ -34,10 +36,13 @@ func (f *format) Restore(c coding.Cut) (*coding.Restored, error) {
 	t := c.Session.Own.(*tree)
 	o := c.To.Own.(*own)
 	last := &t.nodes[o.nodes[len(o.nodes)-1]]
+	if !t.branches() {
+		return nil, &model.UnsupportedError{Op: model.OpRestore, Reason: "the OpenHands that wrote the conversation keeps no pointer to the head, and goes on from the last event: fork instead"}
+	}
 	if !lands[last.kind] && (last.kind != kindMessage || last.said.Role != coding.Assistant) {
 		return nil, &model.UnsupportedError{Op: model.OpRestore, Reason: fmt.Sprintf("the conversation goes on behind an answer of the agent or a result of a tool, and this is a %s: restore to the one before it, or fork", last.kind)}
 	}
-	made := &coding.Restored{Calls: f.calls(t.at.ID)}
+	made := &coding.Restored{Calls: f.calls(t, t.at.ID)}
 	if c.Session.Head >= 0 && c.Session.Entries[c.Session.Head].ID == c.To.ID {
 		made.Hazards = append(made.Hazards, "it is the head already: nothing is written")
 		return made, nil
@@ -96,8 +101,10 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	set("id", fmt.Sprintf("%s-%s-%s-%s-%s", c.ID[:8], c.ID[8:12], c.ID[12:16], c.ID[16:20], c.ID[20:]))
 	set("persistence_dir", filepath.Join(f.dir, c.ID))
 	set("execution_status", "idle")
-	set("leaf_event_id", t.nodes[way[len(way)-1]].eventFile.id)
-	p.Put(0, "head_is_empty", []byte("false"))
+	if t.branches() {
+		set("leaf_event_id", t.nodes[way[len(way)-1]].eventFile.id)
+		p.Put(0, "head_is_empty", []byte("false"))
+	}
 	p.Put(0, "tags", []byte("{}"))
 	at := f.Spot(folder.Join(c.ID, stateName))
 	steps := make(folder.Steps, 0, len(way)+1)
@@ -116,7 +123,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 			fmt.Sprintf("%s/%s: copies of %s on the way, numbered anew", c.ID, eventsName, model.Count(len(way), "event")),
 			at.File + ": that of the conversation, with the new id, and idle",
 		},
-		Calls: f.calls(c.ID),
+		Calls: f.calls(t, c.ID),
 	}, nil
 }
 
@@ -131,20 +138,32 @@ func (t *tree) way(to int) (list []int) {
 	return list
 }
 
-// calls returns the calls that go on from the head of a conversation.
-func (f *format) calls(id string) []model.Resume {
-	return []model.Resume{
+// branches reports whether the OpenHands that wrote the conversation knows branches.
+func (t *tree) branches() bool {
+	return t.state.Get("leaf_event_id").There() || t.state.Get("head_is_empty").There() ||
+		slices.ContainsFunc(t.nodes, func(n node) bool { return n.record.parent != "" })
+}
+
+// calls returns the calls that go on from the head of a conversation, which is made of events
+// of t.
+func (f *format) calls(t *tree, id string) []model.Resume {
+	list := []model.Resume{
 		{Call: "openhands --resume " + id, Then: "goes on from there, where the CLI keeps conversations in this folder"},
 		{Call: fmt.Sprintf("Conversation(agent=…, workspace=…, persistence_dir=%q, conversation_id=UUID(%q))", f.dir, id), Then: "goes on from there in the SDK"},
 	}
+	if t.branches() {
+		list[0].Then = "goes on from there with a CLI that knows branches, which that of 1.16 does not"
+		slices.Reverse(list)
+	}
+	return list
 }
 
 // Calls implements coding.Caller.
 func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
-	if s.Head >= 0 && s.Entries[s.Head].ID == e.ID {
-		return f.calls(s.Spot.ID)
-	}
 	t, o := s.Own.(*tree), e.Own.(*own)
+	if s.Head >= 0 && s.Entries[s.Head].ID == e.ID {
+		return f.calls(t, s.Spot.ID)
+	}
 	id := t.nodes[o.nodes[len(o.nodes)-1]].eventFile.id
 	return []model.Resume{
 		{Call: fmt.Sprintf("conversation.navigate_to(%q)", id), Then: "moves the head here, in a program that has the conversation open"},

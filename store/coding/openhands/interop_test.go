@@ -1,19 +1,17 @@
 package openhands
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"hindcast/model"
+	"hindcast/store/coding"
+	"hindcast/store/coding/codingtest"
 	"hindcast/store/storetest"
 )
 
@@ -53,7 +51,7 @@ func TestInterop_openhands(t *testing.T) {
 	if told.Opened != left.ID {
 		t.Errorf("the SDK opened the conversation at %s, want %s", told.Opened, left.ID)
 	}
-	r.sent(append(slices.Clone(wanted), "user: after the restore"))
+	sent(t, r.model, append(slices.Clone(wanted), "user: after the restore"))
 	list = storetest.Headers(t, s, id)
 	if head := list[len(list)-1]; !head.Head || head.ID != told.Head || list[len(list)-2].ParentID != left.ID {
 		t.Errorf("the SDK went on with %+v", list[len(list)-2:])
@@ -68,10 +66,36 @@ func TestInterop_openhands(t *testing.T) {
 		if told.Opened != h.ID || told.Events[len(told.Events)-1] != told.Head {
 			t.Errorf("the SDK opened the fork at %s, want %s", told.Opened, h.ID)
 		}
-		r.sent(append(slices.Clone(wanted), "user: in the fork"))
+		sent(t, r.model, append(slices.Clone(wanted), "user: in the fork"))
 		if n := len(storetest.Headers(t, s, plan.NewSession)); n != at+3 {
 			t.Errorf("a fork from #%d has %d snapshots", at, n)
 		}
+	}
+}
+
+// The CLI resumes each fork of a conversation that it wrote, without branches, and sends what
+// Hindcast shows.
+func TestInterop_openhandsCLI(t *testing.T) {
+	program := codingtest.Program(t, "openhands-cli", "venv", "bin", "openhands")
+	tool, home, work := codingtest.Start(t), t.TempDir(), t.TempDir()
+	ask := func(words ...string) {
+		t.Helper()
+		codingtest.Run(t, work, home, coding.Command("", append([]string{program, "--headless", "--override-with-envs"}, words...)...),
+			"LLM_API_KEY=none", "LLM_MODEL=openai/scripted", "LLM_BASE_URL="+tool.URL+"/v1", "LITELLM_LOCAL_MODEL_COST_MAP=True", "DO_NOT_TRACK=1")
+	}
+	ask("-t", "first question")
+	s := open(t, filepath.Join(home, ".openhands"))
+	id := storetest.Sessions(t, s)[0].ID
+	ask("--resume", id, "-t", "run: echo one\nrun: echo two")
+	list := storetest.Headers(t, s, id)
+	if len(list) != 8 {
+		t.Fatalf("the conversation is\n%s", storetest.Draw(t, s, id))
+	}
+	for _, at := range []int{1, 2, 6} {
+		wanted := shown(t, s.State, list[at])
+		plan := apply(t, s, model.Change{Op: model.OpFork, Ref: list[at].Ref()})
+		ask("--resume", plan.NewSession, "-t", "in the fork")
+		sent(t, tool, append(wanted, "user: in the fork"))
 	}
 }
 
@@ -135,7 +159,8 @@ func shown(t *testing.T, stateOf func(context.Context, model.Ref) ([]byte, error
 // realTool is the SDK with a scripted model.
 type realTool struct {
 	*testing.T
-	python, port, log, dir, work string
+	model             *codingtest.Model
+	python, dir, work string
 }
 
 // agentsDir is where testdata/interop/agents is from here.
@@ -143,34 +168,8 @@ const agentsDir = "../../../testdata/interop/agents"
 
 func newRealTool(t *testing.T) *realTool {
 	t.Helper()
-	tools := os.Getenv("HINDCAST_AGENTS")
-	if tools == "" {
-		t.Skip("HINDCAST_AGENTS names no folder with coding agents: testdata/interop/agents/install makes one")
-	}
-	r := &realTool{T: t, python: filepath.Join(tools, "openhands", "venv", "bin", "python"), dir: t.TempDir(), work: t.TempDir()}
-	if _, err := os.Stat(r.python); err != nil {
-		t.Fatalf("openhands is not in HINDCAST_AGENTS: %v", err)
-	}
-	r.log = filepath.Join(t.TempDir(), "log")
-	cmd := exec.CommandContext(t.Context(), r.python, filepath.Join(agentsDir, "fakellm.py"), r.log)
-	in, inErr := cmd.StdinPipe()
-	out, outErr := cmd.StdoutPipe()
-	if inErr != nil || outErr != nil {
-		t.Fatal(inErr, outErr)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = in.Close() // ends it
-		_ = cmd.Wait() // the context may have ended it before
-	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.port = strings.TrimSpace(line)
-	return r
+	python := codingtest.Program(t, "openhands", "venv", "bin", "python")
+	return &realTool{T: t, python: python, dir: t.TempDir(), work: t.TempDir(), model: codingtest.Start(t)}
 }
 
 // told is what a run of the SDK tells.
@@ -182,54 +181,47 @@ type told struct {
 // run goes on with a conversation.
 func (r *realTool) run(id string, steps ...string) (is told) {
 	r.Helper()
-	cmd := exec.CommandContext(r.Context(), r.python, append([]string{filepath.Join(agentsDir, "run_openhands.py"), r.port, r.dir, r.work, id}, steps...)...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.work, "HTTPS_PROXY=http://127.0.0.1:9", "LANG=C.UTF-8"}
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
+	script, err := filepath.Abs(filepath.Join(agentsDir, "run_openhands.py"))
 	if err != nil {
-		r.Fatalf("%v\n%s", err, errs.Bytes())
+		r.Fatal(err)
 	}
-	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
-	if err := json.Unmarshal(lines[len(lines)-1], &is); err != nil {
+	port := r.model.URL[strings.LastIndexByte(r.model.URL, ':')+1:]
+	words := append([]string{r.python, script, port, r.dir, r.work, id}, steps...)
+	out := codingtest.Run(r, r.work, r.work, coding.Command("", words...))
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &is); err != nil {
 		r.Fatalf("%v in %s", err, out)
 	}
 	return is
 }
 
 // sent compares the messages of the last request with those that are wanted.
-func (r *realTool) sent(want []string) {
-	r.Helper()
-	log, err := os.ReadFile(r.log)
-	if err != nil {
-		r.Fatal(err)
-	}
-	lines := bytes.Split(bytes.TrimSpace(log), []byte("\n"))
-	var request struct {
-		Body struct {
-			Messages []struct {
-				Role       string
-				Content    json.RawMessage
-				ToolCallID string `json:"tool_call_id"`
-				ToolCalls  []struct {
-					ID       string
-					Function struct{ Name string }
-				} `json:"tool_calls"`
-			}
+func sent(t *testing.T, tool *codingtest.Model, want []string) {
+	t.Helper()
+	requests := tool.Requests(t)
+	var body struct {
+		Messages []struct {
+			Role       string
+			Content    json.RawMessage
+			ToolCallID string `json:"tool_call_id"`
+			ToolCalls  []struct {
+				ID       string
+				Function struct{ Name string }
+			} `json:"tool_calls"`
 		}
 	}
-	if err := json.Unmarshal(lines[len(lines)-1], &request); err != nil {
-		r.Fatal(err)
+	if err := json.Unmarshal(requests[len(requests)-1].Body, &body); err != nil {
+		t.Fatal(err)
 	}
 	var got []string
-	for _, m := range request.Body.Messages {
+	for _, m := range body.Messages {
 		words := m.Role + ": "
 		if m.ToolCallID != "" {
 			words += m.ToolCallID + " "
 		}
 		var parts []struct{ Text string }
 		if m.Content != nil && json.Unmarshal(m.Content, &parts) != nil {
-			r.Fatalf("the content is %s", m.Content)
+			t.Fatalf("the content is %s", m.Content)
 		}
 		for _, part := range parts {
 			words += part.Text
@@ -243,11 +235,11 @@ func (r *realTool) sent(want []string) {
 		got = append(got, words)
 	}
 	if len(got) != len(want) {
-		r.Errorf("the model was sent %d messages, want %d", len(got), len(want))
+		t.Errorf("the model was sent %d messages, want %d", len(got), len(want))
 	}
 	for i := range min(len(got), len(want)) {
 		if got[i] != want[i] {
-			r.Errorf("the model was sent as message %d\n\t%q\nwant\n\t%q", i, got[i], want[i])
+			t.Errorf("the model was sent as message %d\n\t%q\nwant\n\t%q", i, got[i], want[i])
 		}
 	}
 }

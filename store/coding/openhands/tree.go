@@ -246,12 +246,16 @@ func (t *tree) leaf() (at int, pointed bool) {
 	if t.state.Get("head_is_empty").True() {
 		return -1, true
 	}
-	for i := len(t.nodes) - 1; i >= 0; i-- {
+	at = -1
+	for i := range t.nodes {
+		if t.nodes[i].index > t.index(i-1)+1 {
+			break // OpenHands does not see what is behind a gap
+		}
 		if kind := t.nodes[i].kind; kind != kindState && kind != kindFailure {
-			return i, false
+			at = i
 		}
 	}
-	return -1, false
+	return at, false
 }
 
 // head fills in where the conversation goes on.

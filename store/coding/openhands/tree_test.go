@@ -335,6 +335,20 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// Where nothing names the head, it is before the first gap.
+func TestDamage_headBeforeTheGap(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "", message("a", "user", ""), message("b", "assistant", "a"), message("c", "user", "b"), message("d", "assistant", "c"))
+	if err := os.Remove(filepath.Join(dir, made, eventsName, "event-00002-"+id("c")+".json")); err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range storetest.Headers(t, open(t, dir), made) {
+		if h.Head != (h.ID == id("b")) {
+			t.Errorf("%+v", h)
+		}
+	}
+}
+
 // A conversation of the application before the SDK is named.
 func TestCheck_oldFormat(t *testing.T) {
 	dir := t.TempDir()
@@ -358,6 +372,30 @@ func TestRestore_landsOnAnswersAndResults(t *testing.T) {
 		if can := slices.Contains([]string{id("e"), id("f")}, h.ID); can != (err == nil) || err != nil && !errors.As(err, &refused) {
 			t.Errorf("a restore to #%d (%s): %v", h.Index, h.Title, err)
 		}
+	}
+}
+
+// OpenHands before it knew branches has no pointer to the head. There a restore would change
+// nothing, and is refused; a fork gets none, and the CLI is what goes on from it.
+func TestLinear(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "", message("a", "user", ""), message("b", "assistant", ""), message("c", "user", ""), message("d", "assistant", ""))
+	s := open(t, dir)
+	list := storetest.Headers(t, s, made)
+	refused := (*model.UnsupportedError)(nil)
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[1].Ref()}); !errors.As(err, &refused) {
+		t.Errorf("a restore: %v", err)
+	}
+	plan := apply(t, s, model.Change{Op: model.OpFork, Ref: list[1].Ref()})
+	base, err := os.ReadFile(filepath.Join(dir, plan.NewSession, stateName))
+	if err != nil || strings.Contains(string(base), "leaf_event_id") || strings.Contains(string(base), "head_is_empty") {
+		t.Errorf("the fork has %s, %v", base, err)
+	}
+	if list := storetest.Headers(t, s, plan.NewSession); len(list) != 2 || !list[1].Head {
+		t.Errorf("the fork is %+v", list)
+	}
+	if first := plan.Resume[0].Call; first != "openhands --resume "+plan.NewSession {
+		t.Errorf("first it names %s", first)
 	}
 }
 

@@ -72,7 +72,7 @@ SHELLS = {
     "shell": lambda cmd: {"command": ["bash", "-lc", cmd]},
     "local_shell": lambda cmd: {"command": ["bash", "-lc", cmd]},
     "execute_bash": lambda cmd: {"command": cmd},
-    "terminal": lambda cmd: {"command": cmd},
+    "terminal": lambda cmd: {"command": cmd, "security_risk": "LOW"},
 }
 AGENTS = {
     name: lambda words: {"description": "sub task", "prompt": words, "subagent_type": "general-purpose"}
