@@ -159,7 +159,7 @@ func (s *Store) spots(ctx context.Context, in folder.In) ([]Spot, error) {
 		taken[id], list[i].ID = true, id
 	}
 	if s.storage.Way != "." || s.only != "" {
-		list = s.meant(list)
+		list = s.meant(in, list)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,31 +171,47 @@ func (s *Store) spots(ctx context.Context, in folder.In) ([]Spot, error) {
 }
 
 // identify fills in what the agent calls a session where the name of its file does not tell.
-func (s *Store) identify(in folder.In, at *Spot) {
+// It reports whether the file tells.
+func (s *Store) identify(in folder.In, at *Spot) bool {
 	who, ok := s.format.(Identifier)
 	if !ok {
-		return
+		return false
 	}
-	id, known := s.ids.Load(at.File)
+	look, err := in.Stamp(at.File)
+	if err != nil {
+		return false
+	}
+	name := at.Name() + idNote
+	id, known := in.Memo.Recall(name, look)
 	if !known {
-		if id = who.ID(in, *at); id == "" {
-			return
-		}
-		s.ids.Store(at.File, id)
+		id = []byte(who.ID(in, *at))
+		in.Memo.Note(name, look, id)
 	}
-	at.ID = id.(string)
+	if len(id) > 0 {
+		at.ID = string(id)
+	}
+	return len(id) > 0
 }
 
+// idNote ends the name of the note of what a session is called: no file has such a name.
+const idNote = "\x00id"
+
 // meant returns the sessions in the folder or of the file that was opened, with those of
-// their sub-agents.
-func (s *Store) meant(list []Spot) []Spot {
-	in := make(map[string]bool, len(list))
+// their sub-agents, and those that were made of them since.
+func (s *Store) meant(in folder.In, list []Spot) []Spot {
+	meant := make(map[string]bool, len(list))
 	for _, at := range list {
-		in[at.ID] = slices.ContainsFunc(append([]string{at.File}, at.More...), s.isMeant)
+		if slices.ContainsFunc(append([]string{at.File}, at.More...), s.isMeant) {
+			meant[at.ID] = true
+		}
+	}
+	if alone := s.format.Spot(path.Join(s.storage.Way, s.only)); s.only != "" && len(meant) == 0 && s.identify(in, &alone) {
+		list, meant[alone.ID] = append(list, alone), true // it lies where the agent keeps none
 	}
 	return slices.DeleteFunc(list, func(at Spot) bool {
 		parent, _, _ := strings.Cut(at.ID, "/")
-		return !in[at.ID] && !in[parent]
+		_, made := s.made.Load(at.ID)
+		return !meant[at.ID] && !meant[parent] && !made
 	})
 }
 

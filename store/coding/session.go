@@ -41,7 +41,8 @@ type Forker interface {
 // Identifier is a [Format] whose files' names do not tell what the agent calls a session.
 type Identifier interface {
 	// ID returns what it is called, from the beginning of its file; "" where that does not
-	// tell. It is asked once for a file.
+	// tell. A file that a person opened is a session, wherever it lies, where it does. It is
+	// asked once for a file that does not change.
 	ID(in folder.In, at Spot) string
 }
 

@@ -37,7 +37,7 @@ type Store struct {
 
 	mu    sync.Mutex
 	known map[string]Spot
-	ids   sync.Map // by the names of files, see Identifier
+	made  sync.Map // by the ids of sessions that this store made
 	texts texts
 	memo  memo
 	// looked counts the sessions that were looked into for the list.
@@ -395,7 +395,11 @@ func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 		return model.Receipt{}, s.wrap(err, "%s session %q: lock it against %s", plan.Op, plan.Session, s.agent.Framework)
 	}
 	defer unlock()
-	return s.port.Apply(ctx, plan)
+	receipt, err := s.port.Apply(ctx, plan)
+	if err == nil && plan.NewSession != "" {
+		s.made.Store(plan.NewSession, true)
+	}
+	return receipt, err
 }
 
 // Journal implements store.Writer.

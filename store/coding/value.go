@@ -24,6 +24,9 @@ func Parse(text []byte) (Value, error) {
 	return Value{t, 0}, err
 }
 
+// ParseHead returns what can be known of the value of a JSON text by its beginning.
+func ParseHead(head []byte) Value { return Value{jsontape.Prefix(head, len(head)), 0} }
+
 // There reports whether there is a value, which may be null.
 func (v Value) There() bool { return v.tape != nil && v.node >= 0 && int(v.node) < v.tape.Len() }
 

@@ -3,6 +3,7 @@ package opencode
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -156,5 +157,89 @@ func TestSpots_importedIsTheDatabase(t *testing.T) {
 	slices.Sort(ids)
 	if want := []string{"ses_dfcf9bf29ffe41lTyUqQgB3hkK", "ses_dfd0301baffeLh2318dMLEVV2n", "ses_dfd04f515ffeT1YRFyfbHcBk00", "ses_dfd04f515ffeT1YRFyfbO7rYT4", "ses_other"}; !slices.Equal(ids, want) {
 		t.Errorf("the sessions are %q", ids)
+	}
+}
+
+// A file that `opencode export` wrote opens wherever it lies and whatever it is called, by the
+// id of its session, and is forked into a file beside it. Other files are none.
+func TestExport_anywhere(t *testing.T) {
+	text, err := os.ReadFile("testdata/export.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, text := range map[string][]byte{
+		"what I kept.json": text,
+		"a list.json":      []byte(`[{"info":{"id":"ses_1"}}]`),
+		"another.json":     []byte(`{"info":{"id":"session 1","title":"ses_1"},"messages":[]}`),
+		"text.txt":         []byte(`the "ses_1" of yesterday`),
+	} {
+		write(t, filepath.Join(dir, name), text)
+	}
+	for _, name := range []string{"a list.json", "another.json", "text.txt"} {
+		if _, ok, err := Kind(nil).Recognise(t.Context(), filepath.Join(dir, name)); ok || err != nil {
+			t.Errorf("%s is recognised: %v, %v", name, ok, err)
+		}
+	}
+	file := filepath.Join(dir, "what I kept.json")
+	if _, ok, err := Kind(nil).Recognise(t.Context(), file); !ok || err != nil {
+		t.Errorf("it is not recognised: %v", err)
+	}
+	storetest.Read(t, Kind(nil), file)
+	s := open(t, file)
+	const session = "ses_dfd04f515ffeT1YRFyfbO7rYT4"
+	want := []string{`0<-1 "first question"`, `1<0 reply to: "first question"`, `2<1 "run: ls -1"`, `3<2 reply to: "run: ls -1"`, `4<3 "third question"`, `5<4 reply to: "third question" [head]`}
+	if got := tree(t, s, session); !slices.Equal(got, want) {
+		t.Errorf("the session is %q instead of %q", got, want)
+	}
+	if info := storetest.Sessions(t, s)[0]; info.ID != session || info.Project != "/home/demo" {
+		t.Errorf("the list has %+v", info)
+	}
+	head := storetest.Headers(t, s, session)[5].Ref()
+	calls, err := s.(store.Resumer).Resume(t.Context(), head)
+	if want := "cd /home/demo && opencode import '" + file + "' && opencode -s " + session; err != nil || len(calls) != 1 || calls[0].Call != want {
+		t.Errorf("it goes on by %+v, %v, instead of %q", calls, err, want)
+	}
+	w := s.(store.Writer)
+	plan, err := w.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: head})
+	if err == nil {
+		_, err = w.Apply(t.Context(), plan)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := tree(t, s, plan.NewSession); !slices.Equal(got, want) {
+		t.Errorf("the fork is %q", got)
+	}
+	if got := tree(t, open(t, filepath.Join(dir, exports, plan.NewSession+".json")), plan.NewSession); !slices.Equal(got, want) {
+		t.Errorf("the file of the fork is %q", got)
+	}
+}
+
+// opencode keeps its databases in its folder of data, and the one that OPENCODE_DB names, which
+// is an absolute path, or one below that folder.
+func TestPlaces(t *testing.T) {
+	const data = "/h/.local/share/opencode"
+	for _, c := range []struct {
+		env  map[string]string
+		want []string
+	}{
+		{nil, []string{data}},
+		{map[string]string{"XDG_DATA_HOME": "/d"}, []string{"/d/opencode"}},
+		{map[string]string{"OPENCODE_DB": "/x/my.db"}, []string{data, "/x/my.db"}},
+		{map[string]string{"OPENCODE_DB": "my.db"}, []string{data, data + "/my.db"}},
+		{map[string]string{"OPENCODE_DB": "../my.db", "XDG_DATA_HOME": "/d"}, []string{"/d/opencode", "/d/my.db"}},
+	} {
+		got := Kind(nil).Places(store.Surroundings{Home: "/h", Env: func(name string) string { return c.env[name] }})
+		for i := range got {
+			got[i] = strings.TrimPrefix(filepath.ToSlash(got[i]), filepath.VolumeName(got[i]))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("with %v they are %q instead of %q", c.env, got, c.want)
+		}
+	}
+	env := func(name string) string { return map[string]string{"OPENCODE_DB": "my.db"}[name] }
+	if got := Kind(nil).Places(store.Surroundings{Env: env}); len(got) != 0 {
+		t.Errorf("without a home they are %q", got)
 	}
 }

@@ -46,7 +46,7 @@ var agent = &coding.Agent{
 	Name: "opencode", Framework: "opencode", IDs: "opencode named the message",
 	Roots: []string{"."},
 	Shape: "opencode's tables session, message and part, or its files storage/session/PROJECT/SESSION.json",
-	Signs: func(_ coding.Spot, head []byte) bool { return strings.Contains(string(head), `"ses_`) },
+	Signs: func(_ coding.Spot, head []byte) bool { return idOf(head) != "" },
 	Format: func(dir string) coding.Format {
 		return &format{coding.Databases{Dir: dir, Default: "opencode.db", Tables: map[string]string{
 			"session": "id title directory time_updated",
@@ -60,15 +60,17 @@ var agent = &coding.Agent{
 		if data := around.Named("XDG_DATA_HOME"); data != "" {
 			list = []string{filepath.Join(data, "opencode")}
 		}
-		if db := around.Named("OPENCODE_DB"); filepath.IsAbs(db) { // else it is a name in that folder
+		if db := around.Named("OPENCODE_DB"); filepath.IsAbs(db) {
 			list = append(list, db)
+		} else if db != "" && len(list) > 0 { // ":memory:" is no file
+			list = append(list, filepath.Join(list[0], db))
 		}
 		return list
 	},
 	Passes: "opencode passes it over",
 }
 
-// format implements coding.Forker.
+// format implements coding.Forker, coding.Identifier, coding.Caller and coding.Marker.
 type format struct{ coding.Databases }
 
 // sessionID fits the ids of sessions: the time counted down, and chance.
@@ -192,6 +194,28 @@ func (f *format) Spot(name string) coding.Spot {
 		return coding.Spot{File: file, Part: part, ID: part}
 	}
 	return coding.Spot{File: name, ID: strings.TrimSuffix(path.Base(name), ".json")}
+}
+
+// ID implements coding.Identifier: an export may have any name.
+func (f *format) ID(in folder.In, at coding.Spot) string {
+	if at.Part != "" || strings.HasPrefix(at.File, storage+"/") {
+		return "" // the name tells
+	}
+	const enough = 4 << 10
+	head, _ := coding.Head(in.Tree, at.File, enough) // of one that cannot be read there is none
+	return idOf(head)
+}
+
+// idOf returns the id of a session by the beginning of its file, "" for any other file.
+func idOf(head []byte) string {
+	v := coding.ParseHead(head)
+	if info := v.Get("info"); info.There() {
+		v = info
+	}
+	if id := v.Get("id").Text(); sessionID.MatchString(id) {
+		return id
+	}
+	return ""
 }
 
 // Glance implements coding.Format.
