@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -16,6 +18,8 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/coding"
+	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/storetest"
 )
 
@@ -451,4 +455,67 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// counting counts how often a file is opened for what its session is called.
+type counting struct {
+	*format
+	asked *atomic.Int64
+}
+
+func (c counting) ID(in folder.In, at coding.Spot) string {
+	c.asked.Add(1)
+	return c.format.ID(in, at)
+}
+
+// What a session is called is remembered by another process as long as the file is the same.
+func TestSessions_remembered(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "p", chats)
+	at := time.Unix(1e9, 0) // what was written just now is not remembered
+	write := func(name, session, words string) {
+		t.Helper()
+		file := filepath.Join(dir, name)
+		err := os.MkdirAll(dir, 0o700)
+		if err == nil {
+			err = os.WriteFile(file, []byte(strings.ReplaceAll(head, id, session)+lines(said("u1", words), said("g1", "two"))), 0o600)
+		}
+		if at = at.Add(time.Minute); err == nil {
+			err = os.Chtimes(file, at, at)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	const large = "session-2026-01-01T00-00-00000000.jsonl" // a memory is kept where it saves much
+	write(large, "00000000-large", strings.Repeat("x", 5<<20))
+	write(name, id, "one")
+	caches := t.TempDir()
+	asked := func() (n int64, ids []string) {
+		t.Helper()
+		of := *agent
+		count := counting{new(format), new(atomic.Int64)}
+		count.lines.Decode = decode
+		of.Format = func(string) coding.Format { return count }
+		s, err := of.Open(t.Context(), filepath.Dir(filepath.Dir(dir)), files.NewCache(caches))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, info := range storetest.Sessions(t, s) {
+			ids = append(ids, info.ID)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(ids)
+		return count.asked.Load(), ids
+	}
+	for _, want := range []int64{2, 0} {
+		if n, ids := asked(); n != want || !slices.Equal(ids, []string{"00000000-large", id}) {
+			t.Errorf("%d of the files were asked, want %d; the sessions are %q", n, want, ids)
+		}
+	}
+	write(name, "another", "one")
+	if n, ids := asked(); n != 1 || !slices.Contains(ids, "another") {
+		t.Errorf("of one file that changed %d were asked; the sessions are %q", n, ids)
+	}
 }
