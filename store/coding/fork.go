@@ -2,7 +2,6 @@ package coding
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -128,14 +127,4 @@ func (e *Entry) workTree() string {
 		text += "; at that message " + strings.Join(then, ", ")
 	}
 	return text
-}
-
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_/][A-Za-z0-9_./-]*$`)
-
-// Quoted returns an untrusted text as one word of a shell, for a call that a person copies.
-func Quoted(word string) string {
-	if plainWord.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -421,5 +421,5 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	if s.Head < 0 || s.Entries[s.Head].ID != e.ID || strings.Contains(s.Spot.Part, "/") {
 		return nil
 	}
-	return []model.Resume{{Call: "crush -s " + coding.Quoted(s.Spot.Part), Then: "goes on from here"}}
+	return []model.Resume{{Call: coding.Command("", "crush", "-s", s.Spot.Part), Then: "goes on from here"}}
 }

@@ -375,6 +375,9 @@ func (b *build) sort() {
 	slices.SortStableFunc(b.list, func(a, c found) int { return byTime(&a.stored, &c.stored) })
 }
 
+// next are tables for messages that 1.18 has and leaves empty.
+var next = []string{"session_message", "session_input"}
+
 // database reads a session of rows and events.
 func (b *build) database(ctx context.Context, t *sqlitefile.Tx) error {
 	id := path.Base(b.session.Spot.Part)
@@ -400,6 +403,18 @@ func (b *build) database(ctx context.Context, t *sqlitefile.Tx) error {
 		return err
 	}
 	b.sort()
+	for _, table := range next {
+		if has, err := t.Columns(ctx, table); err != nil || !has["session_id"] {
+			continue
+		}
+		var n int
+		if err := t.Row(ctx, "SELECT count(*) FROM "+table+" WHERE session_id = ?", id).Scan(&n); err != nil {
+			return err
+		}
+		if n > 0 {
+			b.unknown["row of "+table] = n
+		}
+	}
 	if !listed && len(b.list) > 0 {
 		b.fault(FaultStray, model.Loses, id, "the session has no row, and what is left of it was found by its messages or events", "opencode does not list it")
 	}

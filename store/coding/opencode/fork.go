@@ -159,14 +159,6 @@ func imports(file, id, dir string) []model.Resume {
 	if whole, err := filepath.Abs(file); err == nil { // the command runs in another folder
 		file = whole
 	}
-	call := within(dir) + "opencode import " + coding.Quoted(file) + " && opencode -s " + id
+	call := coding.Command(dir, "opencode", "import", file) + " && " + coding.Command("", "opencode", "-s", id)
 	return []model.Resume{{Call: call, Then: "takes the session into opencode's database, in the project of that folder, and goes on from there"}}
-}
-
-// within returns the words that go to the folder of a session first.
-func within(dir string) string {
-	if dir == "" {
-		return ""
-	}
-	return "cd " + coding.Quoted(dir) + " && "
 }

@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/store"
+	"hindcast/store/coding"
 	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
 )
@@ -49,6 +51,7 @@ func TestFaults(t *testing.T) {
 		{"a torn message", []string{`UPDATE message SET data = '{"role"' WHERE id = '` + user + `'`}, []string{FaultMessage + " " + user, deleted}},
 		{"a torn part", []string{`UPDATE part SET data = 'x' WHERE message_id = '` + user + `'`}, []string{FaultMessage + " prt_202fb0ec8001uNyQ7YdE4i0V6h", deleted}},
 		{"an unknown part", []string{`UPDATE part SET data = '{"type":"dream"}' WHERE message_id = '` + user + `'`}, []string{deleted, "unknown-record "}},
+		{"rows of a later opencode", []string{"INSERT INTO session_message VALUES ('m', '" + session + "', 'user', 1, 1, 1, '{}')"}, []string{deleted, "unknown-record "}},
 		{"no log of events", []string{"DROP TABLE event"}, nil},
 		{"no row of the session", []string{"PRAGMA foreign_keys = OFF", "DELETE FROM session WHERE id = '" + session + "'"}, []string{FaultStray + " " + session, deleted}},
 		{"parts without a message", []string{"DROP TABLE event", "PRAGMA foreign_keys = OFF", "DELETE FROM message WHERE id = '" + answer + "'"},
@@ -241,5 +244,67 @@ func TestPlaces(t *testing.T) {
 	env := func(name string) string { return map[string]string{"OPENCODE_DB": "my.db"}[name] }
 	if got := Kind(nil).Places(store.Surroundings{Env: env}); len(got) != 0 {
 		t.Errorf("without a home they are %q", got)
+	}
+}
+
+// What an answer cost: tokens of a cache stand beside those of the input. Those of reasoning
+// stand beside those of the output where the total says so, as 1.18 writes them, and among them
+// before that.
+func TestUsage(t *testing.T) {
+	for _, c := range []struct {
+		info string
+		want conversation.Usage
+	}{
+		{`{"role":"assistant","cost":0.5,"tokens":{"total":2445,"input":2418,"output":7,"reasoning":0,"cache":{"read":20,"write":0}}}`,
+			conversation.Usage{Input: 2438, Output: 7, CacheRead: 20, Cost: 0.5, Counted: true, Priced: true}},
+		{`{"role":"assistant","tokens":{"total":152,"input":100,"output":10,"reasoning":30,"cache":{"read":7,"write":5}}}`,
+			conversation.Usage{Input: 112, Output: 40, CacheRead: 7, CacheWrite: 5, Counted: true}},
+		{`{"role":"assistant","tokens":{"total":140,"input":100,"output":10,"reasoning":30,"cache":{"read":0,"write":0}}}`,
+			conversation.Usage{Input: 100, Output: 40, Counted: true}},
+		{`{"role":"assistant","tokens":{"input":100,"output":40,"reasoning":30,"cache":{"read":7,"write":0}}}`,
+			conversation.Usage{Input: 107, Output: 40, CacheRead: 7, Counted: true}},
+		{`{"role":"assistant","tokens":{"total":"many","input":null,"output":[]}}`, conversation.Usage{}},
+		{`{"role":"user","tokens":{"input":1,"output":1}}`, conversation.Usage{}},
+	} {
+		m := stored{info: []byte(c.info)}
+		if got := m.messages()[0].Usage; got != c.want {
+			t.Errorf("%s is %+v instead of %+v", c.info, got, c.want)
+		}
+	}
+}
+
+// The plan of a fork has the whole command that takes the file into opencode, and says what
+// stays: opencode names no commit and no branch.
+func TestFork_plan(t *testing.T) {
+	dir := storetest.Copy(t, fixture)
+	s := open(t, dir)
+	const session, as = "ses_dfd04f515ffeT1YRFyfbO7rYT4", "ses_0123456789abHindcastFork01"
+	plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: storetest.Headers(t, s, session)[5].Ref(), As: as})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, exports, as+".json")
+	if want := coding.Command("/home/demo", "opencode", "import", file) + " && opencode -s " + as; len(plan.Resume) != 1 || plan.Resume[0].Call != want {
+		t.Errorf("it resumes by %+v, want %q", plan.Resume, want)
+	}
+	if !slices.Contains(plan.Hazards, "the files of the work tree stay as they are now") {
+		t.Errorf("the hazards are %q", plan.Hazards)
+	}
+	if now, err := os.ReadDir(dir); err != nil || len(now) != 1 {
+		t.Errorf("a plan left %v, %v", now, err)
+	}
+}
+
+// An id comes from a file: in the command it is one word.
+func TestCalls_quoted(t *testing.T) {
+	const was, id = "ses_dfd04f515ffeT1YRFyfbHcBk00", "ses_$(touch x)"
+	changes := []string{"PRAGMA foreign_keys = OFF"}
+	for table, column := range map[string]string{"session": "id", "message": "session_id", "part": "session_id"} {
+		changes = append(changes, fmt.Sprintf("UPDATE %s SET %s = '%s' WHERE %s = '%s'", table, column, id, column, was))
+	}
+	s := open(t, edited(t, fixture, append(changes, "UPDATE session SET directory = '/a b' WHERE id = '"+id+"'")...))
+	calls, err := s.(store.Resumer).Resume(t.Context(), storetest.Headers(t, s, id)[3].Ref())
+	if want := `cd '/a b' && opencode -s 'ses_$(touch x)'`; err != nil || len(calls) != 2 || calls[0].Call != want || calls[1].Call != want+" --fork" {
+		t.Errorf("they are %+v, %v", calls, err)
 	}
 }

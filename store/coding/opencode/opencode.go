@@ -304,7 +304,7 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	if s.Pointed {
 		then += ", and deletes what was reverted"
 	}
-	call := within(s.Project) + "opencode -s " + path.Base(s.Spot.Part)
+	call := coding.Command(s.Project, "opencode", "-s", path.Base(s.Spot.Part))
 	return []model.Resume{{Call: call, Then: then}, {Call: call + " --fork", Then: "goes on from here in a copy"}}
 }
 

@@ -79,7 +79,7 @@ func (m *stored) messages() (list []coding.Message) {
 		first.Role = coding.System
 	}
 	if first.Role == coding.Assistant {
-		first.Model, first.Usage = info.Get("modelID").Text(), info.Usage()
+		first.Model, first.Usage = info.Get("modelID").Text(), usageOf(info)
 	}
 	list = []coding.Message{first}
 	at, results := 0, coding.Message{Role: coding.Tool}
@@ -120,6 +120,16 @@ func (m *stored) messages() (list []coding.Message) {
 	}
 	list[0].Raw = [][]byte{m.raw()}
 	return list
+}
+
+// usageOf returns what an answer cost. Tokens of reasoning are among those of the output, or
+// beside them: the total tells.
+func usageOf(info coding.Value) conversation.Usage {
+	u, tokens := info.Usage(), info.Get("tokens")
+	if r := tokens.Get("reasoning").Number(); r > 0 && u.Input+u.Output+r == tokens.Get("total").Number() {
+		u.Output += r
+	}
+	return u
 }
 
 // Types of parts.
