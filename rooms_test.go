@@ -142,6 +142,8 @@ var directions = []struct {
 		"what kinds made of files have in common knows none of them"},
 	{"hindcast/store/coding", []string{"hindcast/store", "hindcast/store/files", "hindcast/store/folder", "hindcast/store/journal", "hindcast/store/sqlitefile", "hindcast/store/watch", "hindcast/model/..."},
 		"what the sessions of coding agents have in common is written without knowing any of them"},
+	{"hindcast/store/coding/codex", []string{"hindcast/store", "hindcast/store/coding", "hindcast/store/files", "hindcast/store/folder", "hindcast/store/sqlitefile", "hindcast/store/watch", "hindcast/model/...", "github.com/klauspost/compress/..."},
+		"a coding agent's format knows what all of them share, and itself"},
 	{"hindcast/store/coding/...", []string{"hindcast/store", "hindcast/store/coding", "hindcast/store/files", "hindcast/store/folder", "hindcast/store/sqlitefile", "hindcast/store/watch", "hindcast/model/..."},
 		"a coding agent's format knows what all of them share, and itself"},
 	{"hindcast/store/labels", []string{"hindcast/store", "hindcast/store/disk", "hindcast/store/watch", "hindcast/model/..."},

@@ -2,6 +2,7 @@
 //
 //	~/.codex/sessions/YYYY/MM/DD/rollout-TIME-THREAD.jsonl
 //	                             rollout-TIME-THREAD_SEGMENT.jsonl    after a revert
+//	                             rollout-TIME-THREAD.jsonl.zst        packed, once it is old
 //	        /archived_sessions/rollout-TIME-THREAD.jsonl
 //	        /state_5.sqlite                                           the index of threads
 //
@@ -18,6 +19,7 @@
 //
 //	names.go    which rollouts there are, by their names
 //	threads.go  the index of threads
+//	packed.go   rollouts that are packed
 //	decode.go   a record
 //	lineage.go  the parts that make a session
 //	fold.go     parts to entries
@@ -51,7 +53,7 @@ var agent = &coding.Agent{
 	Roots:  []string{"."},
 	Inner:  inner,
 	Shape:  "sessions/YYYY/MM/DD/rollout-TIME-THREAD.jsonl",
-	Signs:  func(_ coding.Spot, head []byte) bool { return isRollout(head) },
+	Signs:  func(_ coding.Spot, head []byte) bool { return isRollout(head) || isPacked(head) },
 	Format: func(dir string) coding.Format { return newFormat(dir) },
 	Levels: []watch.Level{{Name: live}, {Depth: 3}},
 	Places: func(around store.Surroundings) []string {
@@ -70,6 +72,9 @@ func inner(dir string) int {
 	return 0
 }
 
+// isPacked reports whether a text begins as a packed rollout.
+func isPacked(head []byte) bool { return bytes.HasPrefix(head, []byte("\x28\xb5\x2f\xfd")) }
+
 // isRollout reports whether a text begins as a rollout: with a header, which version 0.20
 // wrote without an envelope.
 func isRollout(head []byte) bool {
@@ -83,6 +88,7 @@ func isRollout(head []byte) bool {
 type format struct {
 	dir   string
 	lines coding.Lines[record]
+	unpacker
 
 	mu      sync.Mutex
 	names   *names
@@ -91,7 +97,7 @@ type format struct {
 }
 
 func newFormat(dir string) *format {
-	return &format{dir: dir, lines: coding.Lines[record]{Decode: decode}, parents: map[string]string{}}
+	return &format{dir: dir, lines: coding.Lines[record]{Decode: decode}, parents: map[string]string{}, unpacker: unpacker{damaged: map[string]error{}}}
 }
 
 // Glance implements coding.Format: the first words of the user are behind a header of some
@@ -99,7 +105,7 @@ func newFormat(dir string) *format {
 func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
 	row := f.index(context.Background(), in).rows[thread(at)]
 	g.Title = row.name()
-	lines, err := coding.HeadLines(in.Tree, at.File)
+	lines, err := coding.HeadLines(f.open(in, at.File).Tree, at.File)
 	for i := 0; i < len(lines) && (g.Title == "" || g.Project == ""); i++ {
 		v, err := coding.Parse(lines[i])
 		if err != nil {

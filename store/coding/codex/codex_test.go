@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/sqlitefile"
@@ -23,6 +25,7 @@ const (
 	forked   = "01a202f8-ac78-7030-8227-130b069fca01" // of whole after two turns, compacted
 	envelope = "01a20304-5337-7113-81f0-ba209759045b" // of 0.77
 	resumed  = "01a20bc3-2a84-71c2-8053-bc29e9e6682b" // of 0.118, a fork, and resumed by 0.169
+	old      = "01a20bc3-1de1-7a92-aa36-a0490d1adcff" // of 0.118, packed: resumed was forked from it
 	bare     = "ad26b39f-bddc-4666-a790-7b8a7c4a1ad7" // of 0.20
 	parent   = "01a20b78-db17-7131-bcff-a7d643b0ac7b"
 	child    = "01a20b78-dc00-79e0-9ac6-379f53c933d9"
@@ -162,6 +165,27 @@ func TestTree(t *testing.T) {
 #29<28 context: <skills_instructions> ##
 #30<29 user input: legacy 118 fork
 #31<30 turn end: reply to: legacy 118 for *`,
+		old: `
+#0<-1 context: <permissions instruction
+#1<0 context: <environment_context> <c
+#2<1 user input: first question
+#3<2 turn end: reply to: first question
+#4<3 user input: run: ls -1 run: false
+#5<4 after model: calls exec_command
+#6<5 after model: calls exec_command
+#7<6 tool iteration: exec_command ok
+#8<7 tool iteration: exec_command ok
+#9<8 turn end: done: ls -1; false
+#10<9 user input: third question | rewind
+#11<10 turn end: reply to: third question | rewind
+#12<9 user input: after rollback
+#13<12 turn end: reply to: after rollback
+#14<13 user input: run: sleep 20
+#15<14 after model: calls exec_command
+#16<15 tool iteration: exec_command ok
+#17<16 context: <turn_aborted> The user 
+#18<17 user input: after abort
+#19<18 turn end: reply to: after abort *`,
 		bare: `
 #0<-1 user input: first question
 #1<0 turn end: reply to: first question *`,
@@ -209,7 +233,7 @@ func TestTree_subAgent(t *testing.T) {
 // A folder of the storage opens what is in it, and a file the one session, also a segment.
 func TestOpen_parts(t *testing.T) {
 	for path, want := range map[string]int{
-		"": 8, "sessions": 8, "sessions/2026": 8, "sessions/2026/11/22": 5, wholeFile: 1, segmentFile: 1, forkedFile: 1,
+		"": 9, "sessions": 9, "sessions/2026": 9, "sessions/2026/11/22": 5, wholeFile: 1, segmentFile: 1, forkedFile: 1,
 	} {
 		address := filepath.Join(recorded, filepath.FromSlash(path))
 		if _, ok, err := Kind(nil).Recognise(t.Context(), address); err != nil || !ok {
@@ -371,6 +395,89 @@ func TestLineage_broken(t *testing.T) {
 				t.Errorf("it has %d snapshots and not %d: %q", len(list), c.rows, list)
 			}
 		})
+	}
+}
+
+// pack packs the rollouts of a store, as Codex does with those that are old.
+func pack(t *testing.T, dir string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "sessions/*/*/*/*.jsonl"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("the rollouts are %q: %v", files, err)
+	}
+	to, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		write(t, file+packed, string(to.EncodeAll([]byte(read(t, file)), nil)))
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A packed rollout reads as the plain one, and so do the sessions that have their history in
+// it. A fork of it is plain.
+func TestPacked(t *testing.T) {
+	dir := storetest.Copy(t, recorded)
+	plain := opened(t, recorded)
+	pack(t, dir)
+	untouched := storetest.Untouched(t, dir)
+	if _, ok, err := Kind(nil).Recognise(t.Context(), dir); err != nil || !ok {
+		t.Errorf("the store is not recognised: %v", err)
+	}
+	s := opened(t, dir)
+	was := storetest.Sessions(t, plain)
+	if got := storetest.Sessions(t, s); len(got) != len(was) {
+		t.Errorf("there are %d sessions and not %d", len(got), len(was))
+	}
+	for _, info := range was {
+		holdLines(t, "packed session "+info.ID, tree(t, s, info.ID), strings.Join(tree(t, plain, info.ID), "\n"))
+		for _, h := range storetest.Headers(t, s, info.ID) {
+			if got, want := sent(t, s, h), sent(t, plain, h); !slices.Equal(got, want) {
+				t.Errorf("#%d of packed session %s is %q and not %q", h.Index, info.ID, got, want)
+			}
+		}
+	}
+	untouched()
+	if _, records := forkOf(t, dir, forked); len(records) < 40 {
+		t.Errorf("the fork has %d records", len(records))
+	}
+}
+
+// What cannot be unpacked is a fault, and what can be is shown.
+func TestPacked_damaged(t *testing.T) {
+	file := "sessions/2026/11/24/rollout-2026-11-24T04-14-26-" + old + ".jsonl" + packed
+	was := read(t, filepath.Join(recorded, file))
+	for name, c := range map[string]struct {
+		text string
+		rows int
+	}{
+		"more behind it": {was + "more", 20}, "cut": {was[:len(was)-1], 0}, "no frame": {"none", 0}, "empty": {"", 0},
+	} {
+		dir := storetest.Copy(t, recorded)
+		write(t, filepath.Join(dir, file), c.text)
+		s := opened(t, dir)
+		if list := tree(t, s, old); len(list) != c.rows {
+			t.Errorf("%s: the session is %q", name, list)
+		}
+		if got := codes(t, s, old); c.text != "" && (len(got) != 1 || !strings.HasPrefix(got[0], FaultPacked)) {
+			t.Errorf("%s: the faults are %q", name, got)
+		}
+	}
+}
+
+// While Codex packs a rollout, both are there: the plain one counts.
+func TestPacked_besides(t *testing.T) {
+	dir := storetest.Copy(t, recorded)
+	write(t, filepath.Join(dir, envelopeFile+packed), "no frame")
+	s := opened(t, dir)
+	if n := len(storetest.Sessions(t, s)); n != 9 {
+		t.Errorf("there are %d sessions", n)
+	}
+	if list := tree(t, s, envelope); len(list) != 8 {
+		t.Errorf("the session is %q", list)
 	}
 }
 

@@ -411,7 +411,7 @@ func (b *fold) reasons(segments []*part) {
 
 // Messages implements coding.Format.
 func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (list []coding.Message, err error) {
-	raw, err := coding.Raw(in.Tree, e.File, e.Records)
+	raw, err := f.raw(in, e.File, e.Records...)
 	if err != nil {
 		return nil, err
 	}

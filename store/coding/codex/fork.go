@@ -30,7 +30,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	numbered := slices.ContainsFunc(lines, func(l line) bool { return l.Is.ordinal >= 0 })
 	var data []byte
 	for i, l := range lines {
-		raw, err := coding.Raw(c.In.Tree, l.file, []coding.Span{l.Span})
+		raw, err := f.raw(c.In, l.file, l.Span)
 		if err != nil {
 			return nil, err
 		}

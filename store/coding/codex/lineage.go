@@ -57,6 +57,8 @@ const (
 	FaultHeader = "no-header"
 	// FaultDepends: a session has its history in a rollout that may go.
 	FaultDepends = "history-elsewhere"
+	// FaultPacked: not all of a packed rollout can be unpacked.
+	FaultPacked = "damaged-pack"
 	// FaultIndex: the index of threads names a rollout that is not there.
 	FaultIndex = "index-names-missing-rollout"
 	// FaultIndexRead: the index of threads cannot be read.
@@ -70,13 +72,18 @@ func (l *lineage) part(name string) (*part, error) {
 		return p, nil
 	}
 	l.known[name] = nil // until its base is known: a circle ends here
-	file, err := l.format.lines.Read(l.ctx, l.in, name)
+	file, err := l.read(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		delete(l.known, name)
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
+	}
+	if why := l.format.damage(name); why != nil {
+		l.faults = append(l.faults, model.Fault{
+			Code: FaultPacked, Severity: model.Stops, File: name, Meaning: "the packed rollout cannot be unpacked to its end: " + why.Error(), Verdict: "Codex cannot resume the session; what is there is shown",
+		})
 	}
 	p := &part{name: name, file: file, own: l.own[name]}
 	if p.own {
@@ -96,6 +103,10 @@ func (l *lineage) part(name string) (*part, error) {
 	l.known[name] = p
 	l.list = append(l.list, p)
 	return p, nil
+}
+
+func (l *lineage) read(name string) (*coding.File[record], error) {
+	return l.format.lines.Read(l.ctx, l.format.open(l.in, name), name)
 }
 
 // resolve finds the part that the history of another one comes from.
@@ -143,7 +154,7 @@ func (l *lineage) source(but string, at *position) (best string, err error) {
 		list = append(list, l.names.files(coding.Spot{File: list[0]})...)
 	}
 	for _, name := range list {
-		file, err := l.format.lines.Read(l.ctx, l.in, name)
+		file, err := l.read(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) || name == but && len(list) > 1:
 		case err != nil:
@@ -172,7 +183,7 @@ func (l *lineage) behindLine(p *part, at int64) (bool, error) {
 	if at <= 0 || at > p.file.Size {
 		return false, nil
 	}
-	raw, err := coding.Raw(l.in.Tree, p.name, []coding.Span{{At: at - 1, Len: 1}})
+	raw, err := l.format.raw(l.in, p.name, coding.Span{At: at - 1, Len: 1})
 	return err == nil && raw[0][0] == '\n', err
 }
 

@@ -32,7 +32,7 @@ type rollout struct {
 }
 
 var (
-	named  = regexp.MustCompile(`^rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-([0-9a-f-]{36})(?:_([0-9a-f-]{36}))?\.jsonl$`)
+	named  = regexp.MustCompile(`^rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-([0-9a-f-]{36})(?:_([0-9a-f-]{36}))?\.jsonl(?:\.zst)?$`)
 	uuid   = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 	number = regexp.MustCompile(`^\d{2}(\d{2})?$`)
 )
@@ -47,8 +47,9 @@ func rolloutOf(file string) (r rollout, ok bool) {
 	if m := named.FindStringSubmatch(name); m != nil {
 		return rollout{m[1], cmp.Or(m[2], m[1])}, true
 	}
-	odd, is := strings.CutPrefix(strings.TrimSuffix(name, ".jsonl"), "rollout-")
-	return rollout{odd, odd}, is && odd != "" && strings.HasSuffix(name, ".jsonl")
+	name, is := strings.CutSuffix(strings.TrimSuffix(name, packed), ".jsonl")
+	odd, named := strings.CutPrefix(name, "rollout-")
+	return rollout{odd, odd}, is && named && odd != ""
 }
 
 // storedIn is a tree that lists nothing but rollouts and the folders that may have some: there
@@ -165,6 +166,9 @@ func (t seen) List(dir string) ([]string, error) {
 // file of the same name from another folder.
 func (n *names) add(file string, byThread map[string]int) {
 	r, _ := rolloutOf(file)
+	if plain, is := strings.CutSuffix(file, packed); is && slices.Contains(n.rollouts[r.id], plain) {
+		return // Codex is at work on it
+	}
 	copied := slices.ContainsFunc(n.rollouts[r.id], func(other string) bool { return base(other) == base(file) })
 	n.rollouts[r.id] = append(n.rollouts[r.id], file)
 	if i, known := byThread[r.thread]; known && !copied {
@@ -208,7 +212,7 @@ func (f *format) parentOf(in folder.In, file string) string {
 		return is
 	}
 	const enough = 4 << 10 // its source is before the instructions
-	head, err := coding.Head(in.Tree, file, enough)
+	head, err := coding.Head(f.open(in, file).Tree, file, enough)
 	if err != nil || len(head) == 0 {
 		return ""
 	}

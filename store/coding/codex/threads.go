@@ -118,5 +118,7 @@ func (t *threads) read(ctx context.Context, file string) {
 	}
 }
 
-// base returns the last part of a path of any system.
-func base(file string) string { return path.Base(strings.ReplaceAll(file, `\`, "/")) }
+// base returns the last part of a path of any system, the same of a packed rollout.
+func base(file string) string {
+	return strings.TrimSuffix(path.Base(strings.ReplaceAll(file, `\`, "/")), packed)
+}
