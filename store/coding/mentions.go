@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"hindcast/store/folder"
@@ -23,7 +22,8 @@ import (
 // it holds for files whose writer has escaped no other letter, as none has a reason to.
 
 // Plain is a [Format] whose states say nothing but what stands in files of the session,
-// besides the words of messages and of [Meta].
+// besides the words of messages and of [Meta]. Their writer escapes in JSON what it must, and
+// no letter of ASCII.
 type Plain interface {
 	// Sources returns the files, nil where they are not known without reading the session.
 	Sources(in folder.In, at Spot) []string
@@ -74,14 +74,14 @@ func (s *Store) Mentions(ctx context.Context, session string, text []byte, has f
 // searchedAtOnce is how much of a file is in memory at a time.
 const searchedAtOnce = 1 << 20
 
-// contains reports whether a file may have in it what has finds, a text of so many bytes.
+// contains reports whether a file has in it what has finds, a text of so many bytes.
 func (s *Store) contains(ctx context.Context, tree folder.Tree, file string, size int, has func([]byte) bool) (bool, error) {
 	f, err := folder.OpenFile(tree, file)
 	if err != nil {
 		return false, err
 	}
 	defer f.Close() // it was only read
-	overlap := max(size, len(`\u0041`)) - 1
+	overlap := size - 1
 	spare, _ := s.searched.Get().(*[]byte)
 	if spare == nil {
 		spare = new([]byte)
@@ -93,7 +93,7 @@ func (s *Store) contains(ctx context.Context, tree folder.Tree, file string, siz
 	for ctx.Err() == nil {
 		n, err := f.ReadAt(buf[kept:], at)
 		piece := buf[:kept+n]
-		if has(piece) || escapesLetters(piece) {
+		if has(piece) {
 			return true, nil
 		}
 		if errors.Is(err, io.EOF) || err == nil && n == 0 {
@@ -106,18 +106,4 @@ func (s *Store) contains(ctx context.Context, tree folder.Tree, file string, siz
 		kept = copy(buf, piece[max(0, len(piece)-overlap):])
 	}
 	return false, ctx.Err()
-}
-
-// escapesLetters reports whether a text escapes what isPlain takes to stand as it is.
-func escapesLetters(text []byte) bool {
-	for {
-		_, after, found := bytes.Cut(text, []byte(`\u00`))
-		if !found || len(after) < 2 {
-			return false
-		}
-		if c, err := strconv.ParseUint(string(after[:2]), 16, 8); err == nil && isPlain([]byte{byte(c), 'x'}) {
-			return true
-		}
-		text = after
-	}
 }

@@ -53,11 +53,27 @@ func SaveTranscript(t testing.TB, file string, write Transcript, id string, begu
 	}
 }
 
-// PiTranscript is a session of pi: one who asks, an answer with a call, the result of the
-// tool, which is most of the bytes, and an answer.
+// turn is what a transcript repeats: one who asks, an answer with a call, the result of the
+// tool, which is most of the bytes, and an answer. n counts messages.
+type turn struct {
+	question, call, result, answer func(n int)
+	// others are the bytes, about, of all but what the tool printed.
+	others int
+}
+
+func (t *turn) repeat(size, line int) {
+	for n, written := 0, 0; written < size; n, written = n+4, written+line+t.others {
+		t.question(n)
+		t.call(n + 1)
+		t.result(n + 2)
+		t.answer(n + 3)
+	}
+}
+
+// PiTranscript is a session of pi.
 func PiTranscript(w *bufio.Writer, id string, begun time.Time, size, line int) {
 	at := begun.Format(time.RFC3339Nano)
-	written, _ := fmt.Fprintf(w, `{"type":"session","version":3,"id":%q,"timestamp":%q,"cwd":"/home/demo/project"}`+"\n", id, at)
+	fmt.Fprintf(w, `{"type":"session","version":3,"id":%q,"timestamp":%q,"cwd":"/home/demo/project"}`+"\n", id, at)
 	parent := "null"
 	entry := func(n int, message func()) {
 		own := strconv.Quote(fmt.Sprintf("%08x", n))
@@ -66,24 +82,71 @@ func PiTranscript(w *bufio.Writer, id string, begun time.Time, size, line int) {
 		io.WriteString(w, "}\n")
 		parent = own
 	}
-	const others = 900 // bytes, about, beside the result
-	for n := 0; written < size; n, written = n+4, written+line+others {
-		call := fmt.Sprintf("call_%d", n)
-		entry(n, func() {
-			fmt.Fprintf(w, `{"role":"user","content":[{"type":"text","text":"please look at part %d of it"}]}`, n)
-		})
-		entry(n+1, func() {
-			fmt.Fprintf(w, `{"role":"assistant","content":[{"type":"text","text":"I look at it."},{"type":"toolCall","id":%q,"name":"bash","arguments":{"command":"sed -n %d,+50p main.go"}}],"provider":"demo","model":"demo-1","usage":{"input":%d,"output":50,"cacheRead":7,"cacheWrite":0,"totalTokens":99,"cost":{"input":0.001,"output":0.002,"cacheRead":0,"cacheWrite":0,"total":0.003}},"stopReason":"toolUse"}`, call, n, n)
-		})
-		entry(n+2, func() {
-			fmt.Fprintf(w, `{"role":"toolResult","toolCallId":%q,"toolName":"bash","content":[{"type":"text","text":"`, call)
-			Prose(w, n, line)
-			io.WriteString(w, `"}],"isError":false}`)
-		})
-		entry(n+3, func() {
-			fmt.Fprintf(w, `{"role":"assistant","content":[{"type":"text","text":"That is part %d."}],"provider":"demo","model":"demo-1","usage":{"input":%d,"output":9,"cacheRead":7,"cacheWrite":0,"totalTokens":99,"cost":{"total":0.003}},"stopReason":"stop"}`, n, n)
-		})
+	t := turn{
+		question: func(n int) {
+			entry(n, func() {
+				fmt.Fprintf(w, `{"role":"user","content":[{"type":"text","text":"please look at part %d of it"}]}`, n)
+			})
+		},
+		call: func(n int) {
+			entry(n, func() {
+				fmt.Fprintf(w, `{"role":"assistant","content":[{"type":"text","text":"I look at it."},{"type":"toolCall","id":"call_%d","name":"bash","arguments":{"command":"sed -n %d,+50p main.go"}}],"provider":"demo","model":"demo-1","usage":{"input":%d,"output":50,"cacheRead":7,"cacheWrite":0,"totalTokens":99,"cost":{"input":0.001,"output":0.002,"cacheRead":0,"cacheWrite":0,"total":0.003}},"stopReason":"toolUse"}`, n, n, n)
+			})
+		},
+		result: func(n int) {
+			entry(n, func() {
+				fmt.Fprintf(w, `{"role":"toolResult","toolCallId":"call_%d","toolName":"bash","content":[{"type":"text","text":"`, n-1)
+				Prose(w, n, line)
+				io.WriteString(w, `"}],"isError":false}`)
+			})
+		},
+		answer: func(n int) {
+			entry(n, func() {
+				fmt.Fprintf(w, `{"role":"assistant","content":[{"type":"text","text":"That is part %d."}],"provider":"demo","model":"demo-1","usage":{"input":%d,"output":9,"cacheRead":7,"cacheWrite":0,"totalTokens":99,"cost":{"total":0.003}},"stopReason":"stop"}`, n, n)
+			})
+		},
+		others: 900,
 	}
+	t.repeat(size, line)
+}
+
+// ClaudeTranscript is a session of Claude Code.
+func ClaudeTranscript(w *bufio.Writer, id string, begun time.Time, size, line int) {
+	own, parent := "null", "null"
+	record := func(n int, kind string, message func()) {
+		parent, own = own, strconv.Quote(fmt.Sprintf("%08x-0000-4000-8000-%.12s", n, id[max(0, len(id)-12):]+"000000000000"))
+		fmt.Fprintf(w, `{"parentUuid":%s,"isSidechain":false,"type":%q,"message":`, parent, kind)
+		message()
+		fmt.Fprintf(w, `,"uuid":%s,"timestamp":%q,"userType":"external","entrypoint":"cli","cwd":"/home/demo/project","sessionId":%q,"version":"2.1.330","gitBranch":"main"}`+"\n", own, begun.Add(time.Duration(n)*time.Second).Format(time.RFC3339Nano), id)
+	}
+	said := func(n int, content, stop string) {
+		fmt.Fprintf(w, `{"model":"demo-1","id":"msg_%s_%d","type":"message","role":"assistant","content":[%s],"stop_reason":%q,"stop_sequence":null,"usage":{"input_tokens":%d,"cache_creation_input_tokens":5,"cache_read_input_tokens":7,"output_tokens":50,"service_tier":"standard"}}`, id, n, content, stop, n)
+	}
+	t := turn{
+		question: func(n int) {
+			record(n, "user", func() {
+				fmt.Fprintf(w, `{"role":"user","content":"please look at part %d of it"}`, n)
+			})
+		},
+		call: func(n int) {
+			record(n, "assistant", func() {
+				said(n, fmt.Sprintf(`{"type":"text","text":"I look at it."},{"type":"tool_use","id":"toolu_%d","name":"Bash","input":{"command":"sed -n %d,+50p main.go"}}`, n, n), "tool_use")
+			})
+		},
+		result: func(n int) {
+			record(n, "user", func() {
+				fmt.Fprintf(w, `{"role":"user","content":[{"tool_use_id":"toolu_%d","type":"tool_result","content":"`, n-1)
+				Prose(w, n, line)
+				io.WriteString(w, `","is_error":false}]}`)
+			})
+		},
+		answer: func(n int) {
+			record(n, "assistant", func() { said(n, fmt.Sprintf(`{"type":"text","text":"That is part %d."}`, n), "end_turn") })
+			fmt.Fprintf(w, `{"type":"last-prompt","lastPrompt":"please look at part %d of it","leafUuid":%s,"sessionId":%q}`+"\n", n-3, own, id)
+		},
+		others: 2300,
+	}
+	t.repeat(size, line)
 }
 
 // Prose writes about size bytes of what stands in a JSON string: lines of a program, with
