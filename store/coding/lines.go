@@ -60,7 +60,7 @@ func (l *Line) Parse() (Value, error) {
 // concurrent use.
 type Lines[R any] struct {
 	// Decode makes something of a line. After an error the line is damaged, and passed
-	// over.
+	// over; after ErrOther it is only passed over.
 	Decode func(*Line) (R, error)
 
 	mu    sync.Mutex
@@ -113,6 +113,9 @@ const (
 	// mostDamage bounds the damaged lines of a file that are told of one by one.
 	mostDamage = 100
 )
+
+// ErrOther is the error of Lines.Decode for a line that is none of those that are looked for.
+var ErrOther = errors.New("the line is none of those that are looked for")
 
 // ErrLineTooLong: a line is longer than is read.
 var ErrLineTooLong = fmt.Errorf("the line is longer than %d MB", mostLine>>20)
@@ -257,7 +260,7 @@ func (l *Lines[R]) readOn(ctx context.Context, f *File[R], file io.ReaderAt) err
 	if last := trimLine(buf); len(last) > 0 {
 		line := Line{Span: Span{from, int64(len(last))}, Number: f.lines + 1, Raw: last, scratch: new(jsontape.Scratch)}
 		is, err := l.Decode(&line)
-		if f.torn, f.taken = err != nil, err == nil; f.taken {
+		if f.torn, f.taken = err != nil && !errors.Is(err, ErrOther), err == nil; f.taken {
 			f.Records = append(f.Records, Record[R]{line.Span, line.Number, is})
 		}
 	}
@@ -315,7 +318,7 @@ func (l *Lines[R]) decode(f *File[R], text []byte, at int64) {
 	for i := range made {
 		if failed[i] == nil {
 			f.Records = append(f.Records, made[i])
-		} else if len(f.damage) < mostDamage {
+		} else if len(f.damage) < mostDamage && !errors.Is(failed[i], ErrOther) {
 			f.damage = append(slices.Clip(f.damage), damage{lines[i].Number, lines[i].At, failed[i]})
 		}
 	}

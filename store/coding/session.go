@@ -217,6 +217,19 @@ type Meta struct {
 	Model, Dir, Branch, Commit, Version, Mode string
 }
 
+// With returns what a session runs with behind a record that says is, where "" says nothing: m
+// itself where nothing changes, so that entries share it.
+func (m *Meta) With(is Meta) *Meta {
+	now := Meta{
+		Model: cmp.Or(is.Model, m.Model), Dir: cmp.Or(is.Dir, m.Dir), Branch: cmp.Or(is.Branch, m.Branch),
+		Commit: cmp.Or(is.Commit, m.Commit), Version: cmp.Or(is.Version, m.Version), Mode: cmp.Or(is.Mode, m.Mode),
+	}
+	if now == *m {
+		return m
+	}
+	return &now
+}
+
 // Span is where a record is in a file, in bytes.
 type Span struct{ At, Len int64 }
 

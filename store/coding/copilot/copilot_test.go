@@ -125,7 +125,6 @@ func of(t testing.TB, text string) store.Writer {
 
 func TestSessions(t *testing.T) {
 	call := event("c", "v", typeAssistant, `{"messageId":"m2","content":"","toolRequests":[{"toolCallId":"t1","name":"task","arguments":{}}],"apiCallId":"x2"}`)
-	inside := `"agentId":"helper"`
 	for _, c := range []struct{ name, text, faults, draws string }{
 		{"two messages", lines(start, user, answer, ended), "", " 0<-1 u user input (1): one\n*1<0 a turn end (2): two\n"},
 		{"two branches: both are sent", lines(start, user, answer, ended, again, event("w", "e", typeUser, `{"content":"else"}`)), "odd broken-chain",
@@ -137,13 +136,6 @@ func TestSessions(t *testing.T) {
 			" 0<-1 u user input (1): one\n*1<0 a1 after model (2): two (calls bash)\n"},
 		{"a tool that failed", lines(start, user, answer, ended, again, call, event("r", "c", typeTool, `{"toolCallId":"t1","success":false,"error":{"message":"no such file"}}`)), "",
 			" 0<-1 u user input (1): one\n 1<0 a turn end (2): two\n 2<1 v user input (3): three\n 3<2 c after model (4): calls task\n*4<3 r tool iteration (5): task: no such file\n"},
-		{"a sub-agent", lines(start, user, answer, ended, again, call,
-			event("b", "c", typeAgent, `{"toolCallId":"t1","agentName":"x"}`, inside),
-			event("i1", "b", typeUser, `{"content":"look"}`, inside),
-			event("i2", "i1", typeAssistant, `{"messageId":"m3","content":"found","apiCallId":"x3"}`, inside),
-			event("r", "i2", typeTool, `{"toolCallId":"t1","success":true,"result":{"content":"found"}}`)), "",
-			" 0<-1 u user input (1): one\n 1<0 a turn end (2): two\n 2<1 v user input (3): three\n 3<2 c after model (4): calls task\n" +
-				"-4<3 i1 user input (5): look (secondLeaf to  at 00:00:00)\n-5<4 i2 turn end (6): found (secondLeaf to  at 00:00:00)\n*6<3 r tool iteration (5): task ok\n"},
 		{"a compaction", lines(start, user, answer, ended, event("k", "e", typeCompaction, `{"success":true,"summaryContent":"what was"}`), event("v", "k", typeUser, `{"content":"three"}`)), "",
 			" 0<-1 u user input (1): one\n 1<0 a turn end (2): two\n 2<1 k compaction (1): what was\n*3<2 v user input (2): three\n"},
 		{"a compaction that failed", lines(start, user, answer, ended, event("k", "e", typeCompaction, `{"success":false,"error":"busy"}`), event("v", "k", typeUser, `{"content":"three"}`)), "",
@@ -164,6 +156,53 @@ func TestSessions(t *testing.T) {
 				t.Errorf("it has the faults %q, want %q", got, c.faults)
 			}
 		})
+	}
+}
+
+// The events of sub-agents stand among those of their session. Each is a session of its own,
+// which the tool call that started it leads to, and nothing of it is in the other one.
+func TestSubAgents(t *testing.T) {
+	call := event("c", "v", typeAssistant, `{"messageId":"m2","content":"","toolRequests":[{"toolCallId":"t1","name":"task","arguments":{}},{"toolCallId":"t2","name":"task","arguments":{}}],"apiCallId":"x2"}`)
+	of1, of2 := `"agentId":"helper"`, `"agentId":"other/one"`
+	s := of(t, lines(start, user, answer, ended, again, call,
+		event("b1", "c", typeAgent, `{"toolCallId":"t1","agentName":"explore","agentDisplayName":"looker"}`, of1),
+		event("b2", "b1", typeAgent, `{"toolCallId":"t2","agentName":"explore"}`, of2),
+		event("g", "b2", typeModel, `{"newModel":"small"}`, of1),
+		event("i1", "g", typeUser, `{"content":"look"}`, of1),
+		event("j1", "i1", typeUser, `{"content":"search"}`, of2),
+		event("i2", "j1", typeAssistant, `{"messageId":"m3","content":"","apiCallId":"x3","toolRequests":[{"toolCallId":"t3","name":"task","arguments":{}}]}`, of1),
+		event("b3", "i2", typeAgent, `{"toolCallId":"t3","agentName":"deeper"}`),
+		event("k1", "b3", typeUser, `{"content":"dig","parentToolCallId":"t3"}`),
+		event("r", "k1", typeTool, `{"toolCallId":"t1","success":true,"result":{"content":"found"}}`),
+		event("j2", "r", typeAssistant, `{"messageId":"m4","content":"none","parentToolCallId":"t2"}`, of2),
+		event("w", "j2", typeAssistant, `{"messageId":"m5","content":"three","toolRequests":[]}`)))
+	for id, want := range map[string]string{
+		session: " 0<-1 u user input (1): one\n 1<0 a turn end (2): two\n 2<1 v user input (3): three\n" +
+			" 3<2 c after model (4): calls task, task → helper\n 4<3 r tool iteration (5): task ok\n*5<4 w turn end (6): three\n",
+		session + "/helper":    " 0<-1 i1 user input (1): look\n*1<0 i2 after model (2): calls task → t3\n",
+		session + "/other/one": " 0<-1 j1 user input (1): search\n*1<0 j2 turn end (2): none\n",
+		session + "/t3":        "*0<-1 k1 user input (1): dig\n",
+	} {
+		if got := storetest.Draw(t, s, id); got != want {
+			t.Errorf("%s is\n%swant\n%s", id, got, want)
+		}
+		if got := codes(t, s, id); got != "" {
+			t.Errorf("%s has the faults %q", id, got)
+		}
+	}
+	titles := map[string]string{}
+	for _, info := range storetest.Sessions(t, s) {
+		titles[info.ID] = info.Title
+	}
+	want := map[string]string{session: "one", session + "/helper": "looker", session + "/other/one": "explore", session + "/t3": "deeper"}
+	if !maps.Equal(titles, want) {
+		t.Errorf("the list has %q", titles)
+	}
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: session + "/helper", ID: "i1"}}); err == nil {
+		t.Error("the conversation of a sub-agent is forked")
+	}
+	if facts, err := s.(store.Deriver).Facts(t.Context(), model.Ref{Session: session, ID: "w"}); err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "model" && f.Value == "m" }) {
+		t.Errorf("the model of the session is that of %+v, %v", facts, err)
 	}
 }
 
@@ -271,14 +310,23 @@ func TestNothingIsLost(t *testing.T) {
 
 // seen returns the words of the messages of a session's entries.
 func seen(t *rapid.T, text string) []string {
-	b, at := newBuild(&coding.Session{Head: -1}), int64(0)
+	words := map[string]bool{}
+	for _, agent := range []string{"", "x", "t"} {
+		seenIn(t, text, agent, words)
+	}
+	return slices.Sorted(maps.Keys(words))
+}
+
+// seenIn notes the words of the messages of the session of one agent.
+func seenIn(t *rapid.T, text, agent string, words map[string]bool) {
+	b, at := newBuild(&coding.Session{Spot: coding.Spot{Part: agent}, Head: -1}), int64(0)
 	for line := range strings.Lines(text) {
 		if v, err := coding.Parse([]byte(line)); err == nil {
 			b.add(&coding.Record[record]{Span: coding.Span{At: at, Len: int64(len(line))}, Is: recordOf(v)})
 		}
 		at += int64(len(line))
 	}
-	taken, words := map[string]bool{}, map[string]bool{}
+	taken := map[string]bool{}
 	for _, e := range b.session.Entries {
 		if taken[e.ID] || e.Parent != "" && !taken[e.Parent] {
 			t.Fatalf("%+v", e)
@@ -294,7 +342,6 @@ func seen(t *rapid.T, text string) []string {
 			}
 		}
 	}
-	return slices.Sorted(maps.Keys(words))
 }
 
 // FuzzDecode: no event makes the decoder fail but one that is no object, and each message is
@@ -312,7 +359,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil || v.Kind() != jsontape.Object {
 			return
 		}
-		b := newBuild(&coding.Session{Head: -1})
+		b := newBuild(&coding.Session{Spot: coding.Spot{Part: agentOf(v)}, Head: -1})
 		for range 2 {
 			b.add(&coding.Record[record]{Is: recordOf(v)})
 		}

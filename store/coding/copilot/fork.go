@@ -28,6 +28,9 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	refuse := func(why string) (*coding.Fork, error) {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: why}
 	}
+	if s.Spot.Part != "" {
+		return refuse("Copilot CLI does not go on with the conversation of a sub-agent: fork the session that started it")
+	}
 	keep, start := way(s.Own.(*coding.File[record]), c.To)
 	if start < 0 {
 		return refuse("no event on the way starts the session: Copilot CLI would not resume the new one")

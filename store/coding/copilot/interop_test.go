@@ -1,6 +1,7 @@
 package copilot
 
 import (
+	"context"
 	"encoding/json"
 	"path/filepath"
 	"regexp"
@@ -106,6 +107,26 @@ func TestInterop_copilotCLI(t *testing.T) {
 	session := storetest.Sessions(t, s)[0].ID
 	c.ask("copilot --resume="+session, "run: ls -1\nrun: echo two")
 	c.ask("copilot --resume="+session, "third question")
+	asked := len(c.model.Requests(c))
+	c.ask("copilot --resume="+session, "agent: look into it\nagent: look elsewhere")
+	children := 0
+	for _, h := range storetest.Headers(t, s, session) {
+		child, err := s.(interface {
+			Across(ctx context.Context, ref model.Ref) (model.Ref, error)
+		}).Across(t.Context(), h.Ref())
+		if err != nil || child.Session == "" {
+			continue
+		}
+		children++
+		first := storetest.Headers(t, s, child.Session)[0]
+		want := shown(t, s, first)
+		if !slices.ContainsFunc(c.model.Requests(c)[asked:], func(r codingtest.Request) bool { return slices.Equal(sent(t, r.Body), want) }) {
+			t.Errorf("no model was sent what %s begins with: %q", child.Session, want)
+		}
+	}
+	if n := len(storetest.Sessions(t, s)); children != 1 || n != 3 {
+		t.Errorf("%d messages lead to the session of a sub-agent, and there are %d sessions", children, n)
+	}
 	const goOn = "and now go on"
 	forked := 0
 	for _, h := range storetest.Headers(t, s, session) {
@@ -123,7 +144,7 @@ func TestInterop_copilotCLI(t *testing.T) {
 			t.Errorf("from #%d %q the model is sent\n%s\nwant\n%s", h.Index, h.Title, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
-	if forked < 7 {
+	if forked < 10 {
 		t.Errorf("%d forks of\n%s", forked, storetest.Draw(t, s, session))
 	}
 	if got := codes(t, s, session); got != "" {

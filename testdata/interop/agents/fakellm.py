@@ -78,6 +78,7 @@ AGENTS = {
     name: lambda words: {"description": "sub task", "prompt": words, "subagent_type": "general-purpose"}
     for name in ("Agent", "Task")
 }
+AGENTS["task"] = lambda words: {"description": "sub task", "prompt": words, "agent_type": "general-purpose", "name": "-".join(words.split())}
 AGENTS["spawn_agent"] = lambda words: {"message": words}
 
 

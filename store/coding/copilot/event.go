@@ -1,0 +1,200 @@
+package copilot
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/store/coding"
+	"hindcast/store/folder"
+)
+
+// Types of events that are told apart here.
+const (
+	typeStart, typeResume, typeContext    = "session.start", "session.resume", "session.context_changed"
+	typeModel, typeMode                   = "session.model_change", "session.mode_changed"
+	typeUser, typeAssistant, typeTool     = "user.message", "assistant.message", "tool.execution_complete"
+	typeSystem, typeUsage                 = "system.message", "session.usage_record"
+	typeReasoning                         = "assistant.reasoning"
+	typeTurnEnd, typeAgent                = "assistant.turn_end", "subagent.started"
+	typeCompacting                        = "session.compaction_start"
+	typeCompaction, typeCleared, typeFail = "session.compaction_complete", "session.context_cleared", "session.error"
+)
+
+// rooms are the beginnings of the types of all events; one that begins otherwise is unknown.
+var rooms = []string{"session.", "user.", "assistant.", "tool.", "system.", "subagent.", "skill.", "hook.", "permission.", "external_tool.", "mcp.", "mcp_app.", "model.", "abort", "human_response.", "tool_search.", "user_input.", "command.", "elicitation.", "exit_plan_mode.", "sandbox.", "agent."}
+
+// isKnown reports whether there are events of a type.
+func isKnown(kind string) bool {
+	return slices.ContainsFunc(rooms, func(room string) bool { return strings.HasPrefix(kind, room) })
+}
+
+// record is what is kept of an event.
+type record struct {
+	kind, id, parent string
+	at               time.Time
+	// agent is the sub-agent that it is of, "" of none; of one that starts call is the tool
+	// call that starts it, and name its name.
+	agent, call, name string
+	said              coding.Said
+	// message joins the parts of one message.
+	message string
+	meta    coding.Meta
+}
+
+// decode keeps what is named here of an event.
+func decode(l *coding.Line) (r record, err error) {
+	v, err := l.Parse()
+	if err != nil {
+		return r, err
+	}
+	return recordOf(v), nil
+}
+
+// recordOf returns the record of an event.
+func recordOf(v coding.Value) (r record) {
+	data := v.Get("data")
+	text := func(key string) string { return data.Get(key).Text() }
+	r.kind, r.id, r.parent, r.at = v.Get("type").Text(), v.Get("id").Text(), v.Get("parentId").Text(), v.Get("timestamp").Time()
+	r.agent = agentOf(v)
+	switch r.kind {
+	case typeStart, typeResume:
+		around := data.Get("context")
+		r.meta = coding.Meta{Model: text("selectedModel"), Version: text("copilotVersion"), Dir: around.Get("cwd").Text(), Branch: around.Get("branch").Text(), Commit: around.Get("headCommit").Text()}
+	case typeContext:
+		r.meta = coding.Meta{Dir: text("cwd"), Branch: text("branch"), Commit: text("headCommit")}
+	case typeModel:
+		r.meta.Model = text("newModel")
+	case typeMode:
+		r.meta.Mode = text("newMode")
+	case typeAgent:
+		r.call, r.name = text("toolCallId"), nameOf(v)
+	case typeUser, typeAssistant, typeTool, typeFail, typeCompaction, typeCleared:
+		m, ok := messageOf(v)
+		if !ok { // a compaction that failed
+			r.kind = typeCompacting
+			break
+		}
+		r.said, r.meta.Model = m.Said(), m.Model
+		if r.message = text("messageId"); data.Get("chunkCount").Number() > 1 {
+			r.message = text("apiCallId")
+		}
+	}
+	return r
+}
+
+// agentOf returns the sub-agent that an event is of, "" for none. Older versions named it after
+// the tool call that started it.
+func agentOf(v coding.Value) string {
+	data := v.Get("data")
+	id := cmp.Or(v.Get("agentId").Text(), data.Get("parentToolCallId").Text())
+	if id == "" && v.Get("type").Text() == typeAgent {
+		id = data.Get("toolCallId").Text()
+	}
+	return id
+}
+
+// nameOf returns the name of the sub-agent that an event starts.
+func nameOf(v coding.Value) string {
+	return cmp.Or(v.Get("data", "agentDisplayName").Words(), v.Get("data", "agentName").Words())
+}
+
+// messageOf returns the message of an event; false for one that is none.
+func messageOf(v coding.Value) (m coding.Message, ok bool) {
+	m.Raw = [][]byte{v.Raw()}
+	data := v.Get("data")
+	add := func(kind conversation.BlockKind, body coding.Value) {
+		if body.Kind() == jsontape.String && len(body.Raw()) > len(`""`) {
+			m.Blocks = append(m.Blocks, coding.Block{Kind: kind, Body: body.Raw()})
+		}
+	}
+	switch v.Get("type").Text() {
+	case typeUser:
+		m.Role = coding.User
+		add(conversation.Text, data.Get("content"))
+		for attachment := range data.Get("attachments").Each() {
+			m.Blocks = append(m.Blocks, coding.Block{Kind: conversation.Unknown, Body: attachment.Raw()})
+		}
+	case typeAssistant:
+		m.Role, m.ID, m.Model = coding.Assistant, data.Get("apiCallId").Text(), data.Get("model").Text()
+		add(conversation.Reasoning, data.Get("reasoningText"))
+		add(conversation.Text, data.Get("content"))
+		for call := range data.Get("toolRequests").Each() {
+			m.Blocks = append(m.Blocks, coding.Block{Kind: conversation.ToolCall, ID: call.Get("toolCallId").Text(), Name: call.Get("name").Text(), Body: call.Get("arguments").Raw()})
+		}
+	case typeTool:
+		m.Role = coding.Tool
+		b := coding.Block{Kind: conversation.ToolResult, ID: data.Get("toolCallId").Text(), Body: data.Get("result").Raw(), Failed: data.Get("success").Kind() == jsontape.False}
+		for _, body := range []coding.Value{data.Get("result", "content"), data.Get("error", "message")} {
+			if body.Kind() == jsontape.String {
+				b.Body = body.Raw()
+			}
+		}
+		m.Blocks = []coding.Block{b}
+	case typeSystem:
+		add(conversation.Text, data.Get("content"))
+	case typeReasoning:
+		m.Role = coding.Assistant
+		add(conversation.Reasoning, data.Get("content"))
+	case typeFail:
+		add(conversation.Text, data.Get("message"))
+	case typeCompaction:
+		if !data.Get("success").True() {
+			return m, false
+		}
+		m.Role = coding.User
+		add(conversation.Text, data.Get("summaryContent"))
+	case typeCleared:
+		m.Role = coding.User
+		add(conversation.Text, data.Get("initialMessage"))
+	default:
+		return m, false
+	}
+	return m, true
+}
+
+// usageOf returns what an event says that an answer cost. Tokens of a cache are among those
+// of the input.
+func usageOf(v coding.Value) (u conversation.Usage) {
+	is := v.Get("data", "usage")
+	u.Counted = is.Get("inputTokens").There() || is.Get("outputTokens").There()
+	u.Input, u.Output = is.Get("inputTokens").Number(), is.Get("outputTokens").Number()
+	u.CacheRead, u.CacheWrite = is.Get("cacheReadTokens").Number(), is.Get("cacheWriteTokens").Number()
+	u.Milliseconds = is.Get("duration").Number()
+	return u
+}
+
+// Messages implements coding.Format. The parts of an answer are one message; the system
+// prompt that an entry came with is another, before it.
+func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (list []coding.Message, err error) {
+	raw, err := coding.Raw(in.Tree, e.File, e.Records)
+	if err != nil {
+		return nil, err
+	}
+	var one coding.Message
+	var usage conversation.Usage
+	one.Role = e.Said.Role
+	for _, text := range raw {
+		v, err := coding.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		kind := v.Get("type").Text()
+		m, _ := messageOf(v)
+		switch kind {
+		case typeSystem:
+			list = append(list, m)
+			continue
+		case typeUsage:
+			usage = usageOf(v)
+		default:
+			one.ID, one.Model = m.ID, m.Model
+		}
+		one.Blocks, one.Raw = append(one.Blocks, m.Blocks...), append(one.Raw, text)
+	}
+	one.Usage = usage
+	return append(list, one), nil
+}

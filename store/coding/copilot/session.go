@@ -1,0 +1,165 @@
+package copilot
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/store/coding"
+	"hindcast/store/folder"
+)
+
+// Codes of faults.
+const (
+	// FaultChain: an event does not follow the one before it.
+	FaultChain = "broken-chain"
+	// FaultStart: no event starts the session.
+	FaultStart = "no-session-start"
+)
+
+// Read implements coding.Format.
+func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*coding.Session, error) {
+	file, err := f.lines.Read(ctx, in, at.File)
+	if err != nil {
+		return nil, err
+	}
+	s := &coding.Session{Spot: at, Head: -1, Faults: file.Faults(agent.Passes), Own: file}
+	b := newBuild(s)
+	for i := range file.Records {
+		b.add(&file.Records[i])
+	}
+	s.Head = b.last
+	if at.Part != "" {
+		s.Faults = nil // they are told of the session that it is part of
+		return s, nil
+	}
+	s.Faults = append(s.Faults, coding.UnknownFaults(at.File, b.unknown)...)
+	if file.Size > 0 && !b.started {
+		s.Faults = append(s.Faults, model.Fault{Code: FaultStart, Severity: model.Stops, File: at.File, Meaning: "no event starts the session", Verdict: "does not resume it"})
+	}
+	return s, nil
+}
+
+// build makes a session of events in turn: of those of its own, and of those of others that
+// stand among them.
+type build struct {
+	session *coding.Session
+	started bool
+	// node has for each event the last entry on the way to it, -1 for none; last is that of
+	// the newest event.
+	node map[string]int
+	last int
+	// calls are the entries with tool calls, by these.
+	calls map[string]int
+	// taken are the ids of entries.
+	taken map[string]bool
+	// waits are events that belong to the entry that comes next.
+	waits   []coding.Span
+	meta    *coding.Meta
+	unknown map[string]int
+}
+
+func newBuild(s *coding.Session) *build {
+	return &build{session: s, node: map[string]int{}, last: -1, calls: map[string]int{}, taken: map[string]bool{}, meta: &coding.Meta{}, unknown: map[string]int{}}
+}
+
+// add adds an event. One that is no message of the session stands for the message before it.
+func (b *build) add(r *coding.Record[record]) {
+	s, is := b.session, &r.Is
+	if !isKnown(is.kind) {
+		b.unknown[is.kind]++
+	}
+	before, known := b.node[is.parent]
+	if !known {
+		if before = b.last; is.parent != "" {
+			b.fault(r, model.Note, "the event before is missing", "goes on from the events in the order of the file")
+		}
+	}
+	if is.kind == typeAgent {
+		b.agent(is)
+	}
+	if is.agent != s.Spot.Part {
+		b.node[is.id] = before
+		return
+	}
+	b.meta = b.meta.With(is.meta)
+	switch is.kind {
+	case typeStart:
+		b.started = true
+		s.Project = is.meta.Dir
+	case typeSystem, typeUsage, typeReasoning:
+		b.waits = append(b.waits, r.Span)
+	case typeUser, typeAssistant, typeTool, typeFail, typeCompaction, typeCleared:
+		if known && before != b.last && isMessage(is.kind) {
+			b.fault(r, model.Odd, "the event goes on from an earlier one: there are two branches", "goes on from the messages of both, in the order of the file")
+		}
+		before = b.entry(r, before)
+	}
+	b.node[is.id], b.last = before, before
+}
+
+func isMessage(kind string) bool {
+	return kind == typeUser || kind == typeAssistant || kind == typeTool
+}
+
+func (b *build) fault(r *coding.Record[record], severity model.Severity, meaning, verdict string) {
+	b.session.Faults = append(b.session.Faults, model.Fault{Code: FaultChain, Severity: severity, File: b.session.Spot.File, Path: fmt.Sprintf("line %d, byte %d", r.Number, r.At), Meaning: meaning, Verdict: verdict})
+}
+
+// agent notes at the entry with the tool call that it started a sub-agent.
+func (b *build) agent(is *record) {
+	s := b.session
+	if is.agent == s.Spot.Part {
+		s.Title = is.name
+	}
+	at, known := b.calls[is.call]
+	if !known || is.agent == s.Spot.Part {
+		return
+	}
+	session, _, _ := strings.Cut(s.Spot.ID, "/")
+	if e, child := &s.Entries[at], session+"/"+is.agent; e.Child == "" {
+		e.Child = child
+	} else {
+		e.Facts.Add("sub-agent", child)
+	}
+}
+
+// entry adds the entry of an event, or the event to the entry that has the rest of its
+// message, and returns its position.
+func (b *build) entry(r *coding.Record[record], before int) int {
+	s, is := b.session, &r.Is
+	at, records := len(s.Entries), append(b.waits, r.Span)
+	b.waits = nil
+	if before >= 0 && is.kind == typeAssistant && is.message != "" && s.Entries[before].Said.Role == coding.Assistant && s.Entries[before].Own.(string) == is.message {
+		e := &s.Entries[before]
+		e.Records = append(e.Records, records...)
+		e.Said.Calls = append(e.Said.Calls, is.said.Calls...)
+		if e.Said.Words == "" || len(e.Said.Calls) == 0 && e.Said.Words[0] == '(' {
+			e.Said.Words = is.said.Words
+		}
+		at = before
+	} else {
+		e := coding.Entry{ID: is.id, At: is.at, Said: is.said, Meta: b.meta, File: s.Spot.File, Records: records, Own: is.message}
+		for n := 2; e.ID == "" || b.taken[e.ID]; n++ {
+			e.ID = fmt.Sprintf("%s~%d", is.id, n)
+		}
+		b.taken[e.ID] = true
+		if before >= 0 {
+			e.Parent = s.Entries[before].ID
+		}
+		switch is.kind {
+		case typeCompaction:
+			e.Event, e.Context = "compaction", []int{at}
+		case typeCleared:
+			e.Event, e.Context = "cleared", []int{at}
+		case typeFail:
+			e.Event, e.Marks = "error", model.MarkError
+		}
+		s.Entries = append(s.Entries, e)
+	}
+	for _, c := range is.said.Calls {
+		b.calls[c.ID] = at
+	}
+	return at
+}
