@@ -18,6 +18,9 @@ func (p *part) faults() (list []model.Fault) {
 	if p.file.Records[0].Is.header == nil {
 		list = append(list, model.Fault{Code: FaultHeader, Severity: model.Stops, File: p.name, Meaning: "the first record is no header of a session", Verdict: "Codex does not list the session"})
 	}
+	if r, _ := rolloutOf(p.name); p.head != nil && p.own && isUUID(r.thread) && p.head.thread != r.thread {
+		list = append(list, model.Fault{Code: FaultName, Severity: model.Odd, File: p.name, Meaning: fmt.Sprintf("the header is that of the thread %.40q, and the name that of another one", p.head.thread), Verdict: "Codex finds the session by either id, and goes on under that of the header"})
+	}
 	before := int64(-1)
 	for i := range p.file.Records {
 		r := &p.file.Records[i]

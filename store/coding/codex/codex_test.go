@@ -248,7 +248,8 @@ func TestOpen_parts(t *testing.T) {
 #8<7 user input: in the fork`)
 }
 
-// indexed makes the index of threads, with rows of an id, a rollout, a title and a name.
+// indexed makes the index of threads, with rows of an id, a rollout, a title, and a name, or
+// the source of a sub-agent.
 func indexed(t *testing.T, dir, name string, rows ...[4]string) {
 	t.Helper()
 	file := filepath.Join(dir, name)
@@ -259,7 +260,7 @@ func indexed(t *testing.T, dir, name string, rows ...[4]string) {
 			title TEXT NOT NULL, archived INTEGER NOT NULL DEFAULT 0, name TEXT)`)
 		for _, r := range rows {
 			if err == nil {
-				_, err = tx.Exec(t.Context(), `INSERT INTO threads VALUES (?, ?, 'exec', '/home/demo1', ?, 0, nullif(?, ''))`, r[0], r[1], r[2], r[3])
+				_, err = tx.Exec(t.Context(), `INSERT INTO threads VALUES (?, ?, iif(?4 LIKE '{%', ?4, 'exec'), '/home/demo1', ?3, 0, nullif(?4, ''))`, r[0], r[1], r[2], r[3])
 			}
 		}
 		return err

@@ -29,6 +29,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	}
 	numbered := slices.ContainsFunc(lines, func(l line) bool { return l.Is.ordinal >= 0 })
 	var data []byte
+	encrypted := 0
 	for i, l := range lines {
 		raw, err := f.raw(c.In, l.file, l.Span)
 		if err != nil {
@@ -41,6 +42,9 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		t, err := jsontape.Parse(record)
 		if err != nil {
 			return nil, err
+		}
+		if l.Is.is == typeItem && coding.ValueOf(t).Get("payload", "encrypted_content").Text() != "" {
+			encrypted++
 		}
 		p := jsontape.NewPatch(t)
 		if numbered {
@@ -65,6 +69,9 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	}
 	if lines[0].Is.bare {
 		made.Writes = append(made.Writes, "each record gets the envelope that Codex reads since 0.77")
+	}
+	if encrypted > 0 {
+		made.Hazards = append(made.Hazards, fmt.Sprintf("%s of the model, encrypted for the account at %.40q: another one refuses them", model.Count(encrypted, "thought"), lines[0].Is.header.provider))
 	}
 	if !ends(c) {
 		made.Hazards = append(made.Hazards, "the fork ends inside a turn, which Codex takes for one that was broken off")

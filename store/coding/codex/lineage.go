@@ -55,6 +55,8 @@ const (
 	FaultOrdinals = "ordinal-gap"
 	// FaultHeader: the first record of a rollout is no header.
 	FaultHeader = "no-header"
+	// FaultName: the name of a rollout has another id than its header.
+	FaultName = "other-name"
 	// FaultDepends: a session has its history in a rollout that may go.
 	FaultDepends = "history-elsewhere"
 	// FaultPacked: not all of a packed rollout can be unpacked.
