@@ -44,7 +44,7 @@ func (m *Model) offerStores() {
 	var rows []picker.Store
 	for i := range m.o.Stores {
 		s := &m.o.Stores[i]
-		rows = append(rows, picker.Store{Kind: s.Name, Path: s.At, Changed: s.Changed, Sessions: s.Sessions})
+		rows = append(rows, picker.Store{Kind: s.Name, Path: s.At, Shown: m.fromHome(s.At), Changed: s.Changed, Sessions: s.Sessions})
 	}
 	m.stores.Set(rows)
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/coding/claudecode"
 	"hindcast/store/sample"
 	"hindcast/store/storetest/fake"
 	"hindcast/tui"
@@ -56,6 +59,29 @@ func TestStores_asDrawn(t *testing.T) {
 		p.Press(keymap.Picker, keymap.MoveDown)
 		shows(t, p, "▌ .genkit/snapshots", "4 stores", "enter open", "q quit")
 	})
+}
+
+// A path in the person's folder begins with ~, and the sessions are below the whole of it.
+func TestStores_inThePersonsFolder(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	path := filepath.Join(home, ".claude", "projects")
+	if err := os.CopyFS(path, os.DirFS("../testdata/coding/claude-code/projects")); err != nil {
+		t.Fatal(err)
+	}
+	o := shelf(func(ctx context.Context, path string) (store.Store, error) {
+		return claudecode.Kind(nil).Open(ctx, path)
+	})
+	o.Stores = append(o.Stores[:1], store.Found{Identity: store.Identity{Kind: claudecode.Kind(nil), At: path}})
+	o.Getenv = environment(map[string]string{"HOME": home})
+	short := filepath.Join("~", ".claude", "projects")
+	p := start(t, o, 100, 30)
+	p.Press(keymap.Picker, keymap.MoveDown)
+	shows(t, p, "▌ "+short, "  /home/me/.strands/sessions")
+	p.Press(keymap.Picker, keymap.Open)
+	shows(t, p, "hindcast  "+short, "7 sessions")
+	p.Press(keymap.Picker, keymap.Open)
+	shows(t, p, "hindcast  projects › ")
 }
 
 // Once a store is chosen, all is as if it had been named.

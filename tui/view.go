@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"hindcast/keymap"
 	"hindcast/model"
@@ -182,16 +183,30 @@ func (m *Model) putVersions(r *cell.Row, rest int) {
 	}
 }
 
-// storeName names the store: the last part of its path, or its kind; "" while
-// there is none.
+// storeName names the store: the last part of its path, or its kind; "" while there is none.
+// Before a session is open there is room for where it is in the person's folder: the stores of
+// coding agents all end in "sessions" or "projects".
 func (m *Model) storeName() string {
 	if m.o.Store == nil {
 		return ""
 	}
-	if address := m.o.Store.Address(); address != "" {
-		return filepath.Base(address)
+	address := m.o.Store.Address()
+	if address == "" {
+		return m.o.Store.Kind()
 	}
-	return m.o.Store.Kind()
+	if short := m.fromHome(address); m.place != inSession && short != address {
+		return short
+	}
+	return filepath.Base(address)
+}
+
+// fromHome returns a path with ~ for the person's folder where it is below it.
+func (m *Model) fromHome(path string) string {
+	home := filepath.Clean(m.o.Getenv("HOME"))
+	if rest, below := strings.CutPrefix(path, home+string(filepath.Separator)); below && len(home) > 1 {
+		return filepath.Join("~", rest)
+	}
+	return path
 }
 
 // box is a pane in a border.

@@ -15,21 +15,23 @@ import (
 type Store struct {
 	// Kind and Path tell it from all others.
 	Kind, Path string
+	// Shown is the path as the list has it.
+	Shown string
 	// Changed is when it changed last, zero if that is not known.
 	Changed time.Time
 	// Sessions is how many it has, less than 0 if that is not known.
 	Sessions int
 }
 
-// Stores lists stores. A row's name is the store's path.
+// Stores lists stores. A row's name is the store's path as it is shown.
 type Stores = Pane[Store]
 
 // NewStores makes an empty list. now returns the time against which ages are shown.
 func NewStores(styles *theme.Styles, now func() time.Time) *Stores {
 	return &Stores{styles: styles, now: now, look: look[Store]{
 		noun: "store", title: "store",
-		name:     func(s *Store) string { return s.Path },
-		filtered: func(s *Store) string { return s.Kind + " " + s.Path },
+		name:     func(s *Store) string { return s.Shown },
+		filtered: func(s *Store) string { return s.Kind + " " + s.Shown },
 		fitted:   fittedPath,
 		columns:  storeColumns,
 		orders:   storeOrders,
@@ -49,7 +51,7 @@ var storeColumns = []column[Store]{
 var storeOrders = []order[Store]{
 	{words: "as they were found", less: nil},
 	{words: "last changed first", less: func(a, b *Store) int { return b.Changed.Compare(a.Changed) }},
-	{words: "by path", less: func(a, b *Store) int { return strings.Compare(a.Path, b.Path) }},
+	{words: "by path", less: func(a, b *Store) int { return strings.Compare(a.Shown, b.Shown) }},
 	{words: "most sessions first", less: func(a, b *Store) int { return cmp.Compare(b.Sessions, a.Sessions) }},
 }
 
