@@ -62,7 +62,7 @@ const (
 // Events of messages.
 const (
 	eventCompaction = "compaction"
-	eventInjected   = "injected"
+	eventContext    = "context"
 	eventCommand    = "command"
 	eventQueued     = "queued"
 	eventNotified   = "notified"
@@ -180,7 +180,7 @@ func (r *record) user(v coding.Value) {
 	case v.Get("isCompactSummary").True():
 		r.event = eventCompaction
 	case v.Get("isMeta").True():
-		r.event = eventInjected
+		r.event = eventContext
 	case v.Get("promptSource").Text() == "system":
 		r.event = eventNotified
 	default:
