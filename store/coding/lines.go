@@ -46,6 +46,9 @@ type Line struct {
 
 // Parse returns the record, an object. It is lent. The error is a *jsontape.SyntaxError.
 func (l *Line) Parse() (Value, error) {
+	if l.scratch == nil { // a line that a format has by itself
+		l.scratch = new(jsontape.Scratch)
+	}
 	tape, err := l.scratch.Parse(l.Raw)
 	if err != nil {
 		return Value{}, err
@@ -345,6 +348,15 @@ func (f *File[R]) Faults(verdict string) []model.Fault {
 		list.Add(model.Fault{Code: FaultTorn, Severity: model.Odd, File: f.Name, Path: fmt.Sprintf("line %d, byte %d", f.lines+1, f.whole), Meaning: "the last line has no end: its writer is at work, or was killed", Verdict: verdict})
 	}
 	return list.All()
+}
+
+// At returns the record at a place of the file, -1 for none.
+func (f *File[R]) At(place int64) int {
+	i, there := slices.BinarySearchFunc(f.Records, place, func(r Record[R], at int64) int { return cmp.Compare(r.At, at) })
+	if !there {
+		return -1
+	}
+	return i
 }
 
 // UnknownFaults returns the fault of records of types that a format does not know, by how

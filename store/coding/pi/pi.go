@@ -10,7 +10,6 @@ package pi
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -372,7 +371,7 @@ func (b *build) read() {
 		if up := b.tree.up[i]; up >= 0 && up < i {
 			b.meta[i] = b.meta[up]
 		}
-		b.meta[i] = learn(b.meta[i], &is.meta)
+		b.meta[i] = b.meta[i].With(is.meta)
 		switch is.kind {
 		case typeHeader, typeTitle:
 			b.shared = b.meta[i]
@@ -489,23 +488,6 @@ func (b *build) leave(last, next int, at time.Time) {
 	}
 }
 
-// learn returns what a session runs with, where a line says something new.
-func learn(was, says *coding.Meta) *coding.Meta {
-	now := *was
-	for _, change := range []struct {
-		to   *string
-		from string
-	}{{&now.Model, says.Model}, {&now.Dir, says.Dir}, {&now.Mode, says.Mode}, {&now.Version, says.Version}} {
-		if change.from != "" {
-			*change.to = change.from
-		}
-	}
-	if now == *was {
-		return was
-	}
-	return &now
-}
-
 // entryOf returns the entry of a line, without its parent.
 func (b *build) entryOf(i int) coding.Entry {
 	r := &b.tree.file.Records[i]
@@ -550,7 +532,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "the file has no header of a session: pi would not open the new one"}
 	}
 	keep := []coding.Span{t.file.Records[t.header].Span}
-	for _, i := range t.way(t.line(c.To)) {
+	for _, i := range t.way(t.file.At(c.To.Records[0].At)) {
 		keep = append(keep, t.file.Records[i].Span)
 	}
 	raw, err := coding.Raw(c.In.Tree, s.Spot.File, keep)
@@ -577,12 +559,6 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		Writes: []string{fmt.Sprintf("%s: a new header and %s of the path, as they are", name, model.Count(len(keep)-1, "line"))},
 		Calls:  []model.Resume{{Call: "pi --session " + c.ID, Then: "goes on from there in the new session"}},
 	}, nil
-}
-
-// line returns the line of an entry.
-func (t *tree) line(e *coding.Entry) int {
-	i, _ := slices.BinarySearchFunc(t.file.Records, e.Records[0].At, func(r coding.Record[record], at int64) int { return cmp.Compare(r.At, at) })
-	return i
 }
 
 // Calls implements coding.Caller.
