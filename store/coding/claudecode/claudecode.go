@@ -19,11 +19,14 @@
 //	claudecode.go  which files there are
 //	record.go      what is kept of a line
 //	session.go     the tree of messages, and its head
+//	kin.go         which sessions share records
 //	fork.go        a path as a new session
 //	doctor.go      what can go wrong
 package claudecode
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"path"
 	"path/filepath"
@@ -70,14 +73,13 @@ func inner(dir string) int {
 	return 0
 }
 
-// isSigned reports whether a file begins as one of Claude Code: its first records are of a
-// known type, and one of them says whose it is. A first line that is longer than the
-// beginning counts as far as it goes.
+// isSigned reports whether a file begins as one of Claude Code: one of its first records is
+// of a known type, and says whose it is. A first line that is longer than the beginning
+// counts as far as it goes.
 func isSigned(head []byte) bool {
-	for range 8 {
-		line, rest, _ := strings.Cut(string(head), "\n")
+	for line := range bytes.Lines(head) {
 		known, whose := false, false
-		for m, err := range jsontape.Members([]byte(line)) {
+		for m, err := range jsontape.Members(line) {
 			if err != nil {
 				break
 			}
@@ -88,62 +90,31 @@ func isSigned(head []byte) bool {
 				whose = true
 			}
 		}
-		if !known || rest == "" {
-			return known && whose
-		}
-		if whose {
+		if known && whose {
 			return true
 		}
-		head = []byte(rest)
 	}
 	return false
 }
 
-// format implements coding.Forker, coding.Caller, coding.Checker and coding.Teller.
+// format implements coding.Forker, coding.Caller, coding.Checker, coding.Identifier and
+// coding.Teller.
 type format struct {
-	dir   string // of the storage
-	lines coding.Lines[record]
-	// parents has the session of each file of a sub-agent whose name does not tell it, and
-	// firsts the first record of each file of a session: neither changes.
-	parents, firsts remembered
+	dir    string // of the storage
+	lines  coding.Lines[record]
+	firsts sync.Map // the first record of each file of a session: it does not change
 }
 
 func newFormat(dir string) *format {
 	return &format{dir: dir, lines: coding.Lines[record]{Decode: decode}}
 }
 
-// remembered has a text for each file. It is safe for concurrent use.
-type remembered struct {
-	mu   sync.Mutex
-	text map[string]string
-}
-
-// get returns the text of a file, which find makes unless it is known.
-func (r *remembered) get(file string, find func() string) string {
-	r.mu.Lock()
-	text, known := r.text[file]
-	r.mu.Unlock()
-	if known {
-		return text
-	}
-	if text = find(); text == "" {
-		return "" // it may come
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.text == nil || len(r.text) >= mostNames {
-		r.text = map[string]string{}
-	}
-	r.text[file] = text
-	return text
-}
-
 const (
 	suffix, agentPrefix = ".jsonl", "agent-"
 	// subagents is the folder of a session's sub-agents.
 	subagents = "subagents"
-	// mostNames bounds the names that are looked at.
-	mostNames = 1_000_000
+	// mostSessions bounds the sessions that are listed.
+	mostSessions = 1_000_000
 )
 
 // uuids are the ids of sessions: no other becomes a part of the id of another session.
@@ -158,38 +129,29 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, e
 	if err != nil {
 		return nil, err
 	}
-	seen := len(names)
-	list = f.in(ctx, in, ".", names, list)
+	list = f.in(in, ".", names, list)
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if strings.Contains(name, ".") || seen > mostNames {
+		if strings.Contains(name, ".") || len(list) > mostSessions {
 			continue
 		}
 		if below, err := in.List(name); err == nil { // Faults tells
-			seen += len(below)
-			list = f.in(ctx, in, name, below, list)
+			list = f.in(in, name, below, list)
 		}
 	}
 	return list, nil
 }
 
 // in adds the sessions of the folder of one project, and their sub-agents.
-func (f *format) in(ctx context.Context, in folder.In, dir string, names []string, list []coding.Spot) []coding.Spot {
+func (f *format) in(in folder.In, dir string, names []string, list []coding.Spot) []coding.Spot {
 	for _, name := range names {
-		if ctx.Err() != nil {
-			return list
-		}
 		file := folder.Join(dir, name)
-		switch {
-		case strings.HasPrefix(name, agentPrefix) && strings.HasSuffix(name, suffix):
-			f.learnParent(in, file)
+		if strings.HasSuffix(name, suffix) {
 			list = append(list, f.Spot(file))
-		case strings.HasSuffix(name, suffix):
-			list = append(list, f.Spot(file))
-		case uuids.MatchString(name):
-			for _, below := range f.agents(in, file) {
+		} else if uuids.MatchString(name) {
+			for _, below := range agentsIn(in, file) {
 				list = append(list, f.Spot(below))
 			}
 		}
@@ -197,93 +159,84 @@ func (f *format) in(ctx context.Context, in folder.In, dir string, names []strin
 	return list
 }
 
-// agents returns the files of the sub-agents in the folder of a session.
-func (f *format) agents(in folder.In, dir string) (list []string) {
+// agentsIn returns the files of the sub-agents in the folder of a session.
+func agentsIn(in folder.In, dir string) (list []string) {
 	dir = folder.Join(dir, subagents)
-	names, err := in.List(dir)
-	if err != nil {
-		return nil
-	}
+	names, _ := in.List(dir) // most sessions have none
 	for _, name := range names {
-		if strings.HasPrefix(name, agentPrefix) && strings.HasSuffix(name, suffix) {
+		if strings.HasSuffix(name, suffix) && isAgent(name) {
 			list = append(list, folder.Join(dir, name))
 		}
 	}
 	return list
 }
 
-// learnParent notes which session a sub-agent's first line names.
-func (f *format) learnParent(in folder.In, file string) {
-	f.parents.get(file, func() string {
-		lines, err := coding.HeadLines(in.Tree, file)
-		if err != nil || len(lines) == 0 {
-			return ""
-		}
-		if id := jsontape.Unquote(jsontape.FindMember(lines[0], `"sessionId"`)); uuids.MatchString(id) {
-			return id
-		}
-		return ""
-	})
-}
+// isAgent reports whether a file is that of a sub-agent, by its name.
+func isAgent(file string) bool { return strings.HasPrefix(path.Base(file), agentPrefix) }
 
 // Spot implements coding.Format. A sub-agent's id begins with that of its session.
 func (f *format) Spot(file string) coding.Spot {
-	dir := path.Dir(file)
-	at := coding.Spot{File: file, ID: strings.TrimSuffix(path.Base(file), suffix)}
-	parent := ""
+	dir, id := path.Dir(file), strings.TrimSuffix(path.Base(file), suffix)
 	if path.Base(dir) == subagents {
+		if dir = path.Dir(dir); dir != "." {
+			id = path.Base(dir) + "/" + id
+		}
 		dir = path.Dir(dir)
-		parent = path.Base(dir)
-		dir = path.Dir(dir)
-	} else if strings.HasPrefix(at.ID, agentPrefix) {
-		parent = f.parents.get(file, func() string { return "" })
 	}
-	if parent != "" && parent != "." {
-		at.ID = parent + "/" + at.ID
-	}
-	if at.Project = path.Base(dir); at.Project == "." {
-		at.Project = ""
+	at := coding.Spot{File: file, ID: id}
+	if dir != "." {
+		at.Project = path.Base(dir)
 	}
 	return at
+}
+
+// ID implements coding.Identifier: the first line of a sub-agent beside its session tells
+// which that is.
+func (f *format) ID(in folder.In, at coding.Spot) string {
+	if !strings.HasPrefix(at.ID, agentPrefix) {
+		return ""
+	}
+	lines, err := coding.HeadLines(in.Tree, at.File)
+	if err != nil || len(lines) == 0 {
+		return "" // Read tells
+	}
+	if id := jsontape.Unquote(jsontape.FindMember(lines[0], `"sessionId"`)); uuids.MatchString(id) {
+		return id + "/" + at.ID
+	}
+	return ""
 }
 
 // Glance implements coding.Format: the first words of the user are near the beginning, a
 // title that was set later near the end.
 func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
-	lines, err := coding.HeadLines(in.Tree, at.File)
+	head, err := coding.HeadLines(in.Tree, at.File)
 	if err != nil {
 		return g, err
-	}
-	words := ""
-	for _, line := range lines {
-		r, err := decodeText(line)
-		if err != nil {
-			continue
-		}
-		if g.Project == "" {
-			g.Project = r.meta.Dir
-		}
-		if words == "" && r.isAsked() {
-			words = r.said.Words
-		}
-		if words != "" && g.Project != "" {
-			break
-		}
 	}
 	tail, err := coding.TailLines(in.Tree, at.File)
 	if err != nil {
 		return g, err
 	}
-	title := titles{asked: words, agent: f.metaOf(in, at.File).title()}
-	for _, line := range tail {
-		if kind, err := typeOf(line); err != nil || !isTitle[kind] {
-			continue
+	words, named := "", titles{}
+	for i := 0; i < len(head) && (words == "" || g.Project == ""); i++ {
+		r, err := decode(&coding.Line{Raw: head[i]})
+		if err != nil {
+			continue // Read tells
 		}
-		if r, err := decodeText(line); err == nil {
-			title.add(&r)
+		named.add(&r)
+		g.Project = cmp.Or(g.Project, r.meta.Dir)
+		if r.isAsked() {
+			words = cmp.Or(words, r.said.Words)
 		}
 	}
-	g.Title = title.best()
+	for _, line := range tail {
+		if kind, err := typeOf(line); err == nil && isTitle[kind] {
+			if r, err := decode(&coding.Line{Raw: line}); err == nil {
+				named.add(&r)
+			}
+		}
+	}
+	g.Title = cmp.Or(named.best(), metaOf(in, at.File).title(), words)
 	return g, nil
 }
 

@@ -21,7 +21,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	if path.Dir(c.Session.Spot.ID) != "." {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "Claude Code resumes no conversation of a sub-agent: fork the session that started it"}
 	}
-	keep := f.way(c)
+	keep := way(c)
 	raw, err := coding.Raw(c.In.Tree, c.Session.Spot.File, keep)
 	if err != nil {
 		return nil, err
@@ -42,6 +42,9 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		Steps:  folder.Steps{{Name: name, Data: data}},
 		Writes: []string{fmt.Sprintf("%s: %s of the path, under the new id", name, model.Count(len(keep), "record"))},
 		Calls:  []model.Resume{{Call: resume(c.To, c.ID), Then: "goes on from there in the new session"}},
+	}
+	for _, call := range f.Calls(c.Session, c.To) {
+		made.Hazards = append(made.Hazards, "no fork is needed: Claude Code goes on from here by itself with "+call.Call)
 	}
 	if asks[c.To.Event] && c.To.Said.Role != coding.Assistant {
 		made.Hazards = append(made.Hazards, `it ends with a message that has no answer: Claude Code puts "No response requested." behind it, then your words`)
@@ -97,29 +100,18 @@ func (f *format) copyAgents(c coding.Cut, made *coding.Fork) error {
 
 // way returns the records on the way to an entry: its own and those of the entries before
 // it, and the others that stand between them in the tree.
-func (f *format) way(c coding.Cut) (list []coding.Span) {
-	file := c.Session.Own.(*own).file
-	at := map[string]int{}
-	first := map[int64]int{}
-	for i := range file.Records {
-		if is := &file.Records[i].Is; is.tree {
-			at[is.id] = i
-			first[file.Records[i].At] = i
-		}
-	}
-	on := map[int]bool{}
+func way(c coding.Cut) (list []coding.Span) {
+	t, on := c.Session.Own.(*own).lineage, map[int]bool{}
 	for _, e := range c.Session.Path(c.To) {
 		for _, span := range e.Records {
-			i, there := first[span.At]
-			for there && !on[i] {
+			for i := t.file.At(span.At); i >= 0 && !on[i]; i = t.before(i) {
 				on[i] = true
-				i, there = at[file.Records[i].Is.parent]
 			}
 		}
 	}
 	end := c.To.Records[len(c.To.Records)-1] // where the last line is, Claude Code goes on
-	for i := range file.Records {
-		if span := file.Records[i].Span; on[i] && span != end {
+	for i := range t.file.Records {
+		if span := t.file.Records[i].Span; on[i] && span != end {
 			list = append(list, span)
 		}
 	}

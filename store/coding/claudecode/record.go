@@ -17,10 +17,8 @@ type record struct {
 	// id names the record, and parent the one before it, or at a boundary logically before
 	// it; both are "" of a record that says something of the session.
 	id, parent string
-	// session is the one that the record says that it is of, and asked the one that made
-	// the request of an answer that was copied.
-	session, asked string
-	at             time.Time
+	source     string // the session that a fork of Claude Code's copied the record from
+	at         time.Time
 	// tree says that the record has a place in the tree, speaks that it is a message, and
 	// words that the message has some; side that a sub-agent wrote it.
 	tree, speaks, words, side bool
@@ -31,11 +29,12 @@ type record struct {
 	failed bool   // an answer that Claude Code made of an error
 	meta   coding.Meta
 	// text is a title, the leaf of a last-prompt, an error.
-	text string
-	// agents are the sub-agents that the results name.
-	agents []string
+	text   string
+	agent  string // the sub-agent that a result names
 	bounds *boundary
 	facts  model.Facts
+	// replaced has what the model reads in place of the results of calls, by their ids.
+	replaced model.Facts
 }
 
 // boundary is where a compaction begins: what it keeps stands behind the record anchor.
@@ -57,6 +56,7 @@ const (
 	typeCustom, typeAI, typeSum = "custom-title", "ai-title", "summary"
 	typePermission              = "permission-mode"
 	typeCost                    = "cost-state"
+	typeReplaced                = "content-replacement"
 )
 
 // Events of messages.
@@ -78,6 +78,7 @@ var types = map[string]func(*record, coding.Value){
 		// What the user typed while the model worked is written as an attachment only.
 		if a := v.Get(typeAttachment); a.Get("type").Text() == "queued_command" {
 			r.message(v)
+			r.event = eventQueued
 		}
 	},
 	typeLastPrompt: func(r *record, v coding.Value) { r.text = v.Get("leafUuid").Text() },
@@ -86,16 +87,21 @@ var types = map[string]func(*record, coding.Value){
 	typeSum:        func(r *record, v coding.Value) { r.text = v.Get("summary").Words() },
 	typePermission: passed, // its mode is kept of each record
 	typeCost:       (*record).cost,
-	"progress":     passed, "queue-operation": passed, "mode": passed, "file-history-snapshot": passed, "file-history-delta": passed,
+	typeReplaced: func(r *record, v coding.Value) {
+		for each := range v.Get("replacements").Each() {
+			r.replaced.Add(each.Get("toolUseId").Text(), each.Get("replacement").Words())
+		}
+	},
+	"progress": passed, "queue-operation": passed, "mode": passed, "file-history-snapshot": passed, "file-history-delta": passed,
 	"api-request-shape": passed, "api-request-blob": passed, "api-request": passed, "api-request-resumed": passed,
-	"atis-latch": passed, "tools-used": passed, "content-replacement": passed, "attribution-snapshot": passed,
+	"atis-latch": passed, "tools-used": passed, "attribution-snapshot": passed,
 	"continued-in": passed, "resume-head-vouch": passed, "derived-from": passed, "fork-context-ref": passed,
 	"data-flow-records": passed, "data-flow-incomplete": passed, "frame-link": passed, "ended-by-model": passed,
 	"tag": passed, "relocated": passed, "agent-name": passed, "agent-color": passed, "agent-setting": passed,
 	"pr-link": passed, "artifact-comment-monitor": passed, "artifact-autoreact-ledger": passed, "bridge-session": passed,
 	"history-suppression": passed, "isolation-latch": passed, "session-owner": passed, "dev-mods": passed,
 	"memory-mode": passed, "worktree-state": passed, "observer-ref": passed, "host-row": passed, "repl-mode": passed,
-	"hybrid-organization": passed,
+	"hybrid-organization": passed, "marble-origami-commit": passed, "marble-origami-snapshot": passed, "speculation-accept": passed,
 }
 
 // passed keeps nothing: a record of such a type only has a place in the tree, or not even that.
@@ -105,21 +111,27 @@ func passed(*record, coding.Value) {}
 // are members, which are found without a look at the values between.
 var light = map[string]bool{
 	"api-request-shape": true, "api-request-blob": true, "api-request": true, "api-request-resumed": true,
-	"file-history-snapshot": true, "file-history-delta": true, "attribution-snapshot": true, "content-replacement": true,
+	"file-history-snapshot": true, "file-history-delta": true, "attribution-snapshot": true,
 }
 
 // decode keeps what is named here of a line.
-func decode(l *coding.Line) (record, error) {
-	if kind, err := typeOf(l.Raw); err != nil {
-		return record{}, err
-	} else if light[kind] {
-		return record{kind: kind}, nil
+func decode(l *coding.Line) (r record, err error) {
+	kind, err := typeOf(l.Raw)
+	if err != nil || light[kind] {
+		return record{kind: kind}, err
 	}
 	v, err := l.Parse()
 	if err != nil {
-		return record{}, err
+		return r, err
 	}
-	return recordOf(v), nil
+	text := func(key string) string { return v.Get(key).Text() }
+	r = record{kind: text("type"), id: text("uuid"), parent: text("parentUuid"), source: sourceOf(v), at: v.Get("timestamp").Time(), side: v.Get("isSidechain").True()}
+	r.tree = r.id != "" && v.Get("parentUuid").There()
+	r.meta = coding.Meta{Dir: text("cwd"), Branch: text("gitBranch"), Version: text("version"), Mode: text("permissionMode")}
+	if keep := types[r.kind]; keep != nil {
+		keep(&r, v)
+	}
+	return r, nil
 }
 
 // typeOf returns the type of a record without parsing it: the keys are in no fixed order,
@@ -136,29 +148,14 @@ func typeOf(line []byte) (kind string, err error) {
 	return "", nil
 }
 
-// decodeText is decode of a line that is not in a file's [coding.Lines].
-func decodeText(line []byte) (record, error) {
-	kind, err := typeOf(line)
-	if err != nil || light[kind] {
-		return record{kind: kind}, err
+// sourceOf returns the session that a record was copied from, "" for none: since 2.1.3xx an
+// answer tells which session asked for it, before every record of a branch told.
+func sourceOf(v coding.Value) string {
+	source := cmp.Or(v.Get("requestSessionId").Text(), v.Get("forkedFrom", "sessionId").Text())
+	if source == v.Get("sessionId").Text() {
+		return ""
 	}
-	v, err := coding.Parse(line)
-	if err != nil {
-		return record{}, err
-	}
-	return recordOf(v), nil
-}
-
-func recordOf(v coding.Value) (r record) {
-	text := func(key string) string { return v.Get(key).Text() }
-	r.kind, r.id, r.parent, r.session, r.at = text("type"), text("uuid"), text("parentUuid"), text("sessionId"), v.Get("timestamp").Time()
-	r.tree, r.side = r.id != "" && v.Get("parentUuid").There(), v.Get("isSidechain").True()
-	r.asked = cmp.Or(text("requestSessionId"), v.Get("forkedFrom", "sessionId").Text())
-	r.meta = coding.Meta{Dir: text("cwd"), Branch: text("gitBranch"), Version: text("version"), Mode: text("permissionMode")}
-	if keep := types[r.kind]; keep != nil {
-		keep(&r, v)
-	}
-	return r
+	return source
 }
 
 // message keeps the message of a record.
@@ -190,9 +187,7 @@ func (r *record) user(v coding.Value) {
 			}
 		}
 	}
-	if id := v.Get("toolUseResult", "agentId").Text(); id != "" {
-		r.agents = append(r.agents, id)
-	}
+	r.agent = v.Get("toolUseResult", "agentId").Text()
 }
 
 // synthetic is the model of an answer that no model gave.
@@ -244,41 +239,35 @@ func (r *record) cost(v coding.Value) {
 // isTitle has the types of titles.
 var isTitle = map[string]bool{typeCustom: true, typeAI: true, typeSum: true}
 
-// titles are what a session may be called.
-type titles struct{ custom, ai, summary, agent, asked string }
+// titles are what a session may be called, by the types of the records that say so. A later
+// one takes the place of an earlier one.
+type titles map[string]string
 
-// add takes a title from a record; a later one takes the place of an earlier one.
-func (t *titles) add(r *record) {
-	switch r.kind {
-	case typeCustom:
-		t.custom = r.text
-	case typeAI:
-		t.ai = r.text
-	case typeSum:
-		t.summary = r.text
+func (t titles) add(r *record) {
+	if isTitle[r.kind] {
+		t[r.kind] = r.text
 	}
 }
 
-// best returns the title that the list shows.
-func (t *titles) best() string { return cmp.Or(t.custom, t.ai, t.summary, t.agent, t.asked) }
+// best returns the title that counts: the user's own first.
+func (t titles) best() string { return cmp.Or(t[typeCustom], t[typeAI], t[typeSum]) }
 
 // messageOf returns the message of a record.
 func messageOf(record coding.Value) (m coding.Message) {
 	m.Raw = [][]byte{record.Raw()}
-	v, content := record.Get("message"), coding.Value{}
+	v := record.Get("message")
+	content := v.Get("content")
 	if a := record.Get(typeAttachment); a.There() {
 		content = a.Get("prompt")
-	} else {
-		content = v.Get("content")
 	}
 	m.Role = coding.User
 	if record.Get("type").Text() == typeAssistant {
 		m.Role, m.ID, m.Model = coding.Assistant, v.Get("id").Text(), v.Get("model").Text()
-		if asked := record.Get("requestSessionId").Text(); asked == "" || asked == record.Get("sessionId").Text() {
-			m.Usage = v.Usage() // what a fork copied, the session that asked has counted
-		}
-		if cost := record.Get("costUSD"); cost.Kind() == jsontape.Number {
-			m.Usage.Cost, m.Usage.Priced = cost.Number(), true
+		if sourceOf(record) == "" { // else that session has counted it
+			m.Usage = v.Usage()
+			if cost := record.Get("costUSD"); cost.Kind() == jsontape.Number {
+				m.Usage.Cost, m.Usage.Priced = cost.Number(), true
+			}
 		}
 	}
 	if content.Kind() != jsontape.Array {

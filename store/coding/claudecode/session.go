@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	"hindcast/model"
 	"hindcast/store/coding"
+	"hindcast/store/files"
 	"hindcast/store/folder"
 )
 
@@ -26,25 +28,63 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	b.head()
 	b.finish()
 	f.children(in, b)
-	b.s.Title = cmp.Or(b.titles.custom, b.titles.ai, b.titles.summary, f.metaOf(in, at.File).title())
+	b.s.Title = cmp.Or(b.titles.best(), metaOf(in, at.File).title())
 	b.s.Faults = append(file.Faults(agent.Passes), b.faults()...)
 	return b.s, nil
 }
 
 // own is what a session keeps.
 type own struct {
-	file *coding.File[record]
+	*lineage
 	// agents are the files of sub-agents, by the entry that started each; those that another
 	// sub-agent started are behind -1.
 	agents map[int][]string
 }
 
-// build makes a session of records.
-type build struct {
-	s    *coding.Session
+// lineage is which record follows which.
+type lineage struct {
 	file *coding.File[record]
 	// at has the last record of each id.
-	at   map[string]int
+	at map[string]int
+}
+
+func lineageOf(file *coding.File[record]) *lineage {
+	t := &lineage{file, make(map[string]int, len(file.Records))}
+	for i := range file.Records {
+		if is := &file.Records[i].Is; is.tree {
+			t.at[is.id] = i
+		}
+	}
+	return t
+}
+
+// before returns the record that a record follows, -1 for none. A boundary follows one that
+// was written before it alone: a fork of Claude Code's own begins with a boundary, and has
+// what that keeps behind the summary.
+func (t *lineage) before(i int) int {
+	is := &t.file.Records[i].Is
+	at, there := t.at[is.parent]
+	if !there || at == i || is.bounds != nil && at > i {
+		return -1
+	}
+	return at
+}
+
+// follows reports whether a record is another one, or is behind it.
+func (t *lineage) follows(i, other int) bool {
+	for range t.file.Records {
+		if i < 0 || i == other {
+			break
+		}
+		i = t.before(i)
+	}
+	return i == other
+}
+
+// build makes a session of records.
+type build struct {
+	*lineage
+	s    *coding.Session
 	rows []row
 	// nodes has for each record what is known of the way to it.
 	nodes []node
@@ -52,10 +92,19 @@ type build struct {
 	// newest last-prompt with a leaf.
 	last    int
 	pointer *record
-	mode    string
 	titles  titles
 	unknown map[string]int
-	missing []string // records that a compaction keeps and the file does not have
+	done    map[answered]bool
+	// replaced has what the model reads in place of results, by the ids of their calls.
+	replaced map[string]string
+	missing  []string // records that a compaction keeps and the file does not have
+	headed   bool     // a compaction is where the file begins
+}
+
+// answered is a call of the answer that is an entry.
+type answered struct {
+	entry int
+	call  string
 }
 
 // node is what is known of the way to a record.
@@ -81,13 +130,10 @@ const (
 type row struct {
 	// record is the first that it is made of, and parent the entry before it, -1 for none.
 	record, parent int
-	// answer is the id of the model's answer, "" of none, and words says that it has some.
-	answer string
-	words  bool
-	// last is the last of the results of its calls, -1 for none, and done has the calls that
-	// they answer.
-	last int
-	done map[string]bool
+	// asked is, of a result, the entry of the answer that made the call, else the entry
+	// itself; last is, of an answer, the last result of its calls.
+	asked, last int
+	words       bool // the message has some
 	// errors counts the requests that failed behind it, and why is how the last did.
 	errors int
 	why    string
@@ -95,18 +141,11 @@ type row struct {
 }
 
 func newBuild(file *coding.File[record], at coding.Spot) *build {
-	b := &build{s: &coding.Session{Spot: at, Head: -1, Own: &own{file: file}}, file: file, at: make(map[string]int, len(file.Records)), nodes: make([]node, len(file.Records)), last: -1, unknown: map[string]int{}}
-	for i := range file.Records {
-		if is := &file.Records[i].Is; is.tree && is.id != "" {
-			b.at[is.id] = i
-		}
+	t := lineageOf(file)
+	return &build{
+		lineage: t, s: &coding.Session{Spot: at, Head: -1, Own: &own{lineage: t}},
+		nodes: make([]node, len(file.Records)), last: -1, titles: titles{}, unknown: map[string]int{}, done: map[answered]bool{}, replaced: map[string]string{},
 	}
-	return b
-}
-
-// isAgent reports whether the session is that of a sub-agent.
-func (b *build) isAgent() bool {
-	return strings.HasPrefix(path.Base(b.s.Spot.File), agentPrefix)
 }
 
 // add adds a record, those before it on its way first: a record may be written before the
@@ -117,8 +156,8 @@ func (b *build) add(i int) {
 		b.unknown[is.kind]++
 	}
 	b.titles.add(is)
-	if is.meta.Mode != "" {
-		b.mode = is.meta.Mode
+	for _, r := range is.replaced {
+		b.replaced[r.Label] = r.Value
 	}
 	if is.kind == typeLastPrompt && is.text != "" {
 		b.pointer = is
@@ -126,9 +165,7 @@ func (b *build) add(i int) {
 	if is.facts != nil && b.last >= 0 && b.nodes[b.last].entry >= 0 {
 		b.rows[b.nodes[b.last].entry].cost = is.facts
 	}
-	if b.s.Project == "" {
-		b.s.Project = is.meta.Dir
-	}
+	b.s.Project = cmp.Or(b.s.Project, is.meta.Dir)
 	if !is.tree {
 		return
 	}
@@ -140,26 +177,20 @@ func (b *build) add(i int) {
 	for _, at := range slices.Backward(way) {
 		b.place(at)
 	}
-	if !is.side || b.isAgent() {
+	if !is.side || isAgent(b.s.Spot.File) {
 		b.last = i
 	}
 }
 
-// before returns the record that a record names, -1 for none.
-func (b *build) before(i int) int {
-	if at, there := b.at[b.file.Records[i].Is.parent]; there && at != i {
-		return at
-	}
-	return -1
-}
-
-// place gives a record its place behind the one that it names.
+// place gives a record its place behind the one that it follows.
 func (b *build) place(i int) {
-	is, n := &b.file.Records[i].Is, &b.nodes[i]
-	*n = node{state: placed, entry: -1, bounds: -1}
-	if p := b.before(i); p >= 0 && b.nodes[p].state == placed {
-		n.entry, n.bounds, n.lost = b.nodes[p].entry, b.nodes[p].bounds, b.nodes[p].lost
-	} else {
+	is, n := &b.file.Records[i].Is, node{placed, -1, -1, ""}
+	switch p := b.before(i); {
+	case p >= 0 && b.nodes[p].state == placed:
+		n = b.nodes[p]
+	case is.bounds != nil:
+		b.headed = true
+	default:
 		n.lost = is.parent
 	}
 	switch {
@@ -169,9 +200,9 @@ func (b *build) place(i int) {
 		row := &b.rows[n.entry]
 		row.errors, row.why = row.errors+1, is.text
 	case is.speaks:
-		n.entry = b.message(i, *n)
-		n.bounds, n.lost = -1, ""
+		n = node{placed, b.message(i, n), -1, ""}
 	}
+	b.nodes[i] = n
 }
 
 // message adds a message behind a node, and returns the last entry on the way to it. The
@@ -179,50 +210,46 @@ func (b *build) place(i int) {
 // the calls, so that they would be branches: they are sent together, and follow one another.
 func (b *build) message(i int, n node) int {
 	r := &b.file.Records[i]
-	before, asked := n.entry, n.entry
-	for asked >= 0 && b.s.Entries[asked].Said.Role == coding.Tool {
-		asked = b.rows[asked].parent
+	if n.entry < 0 {
+		return b.entry(i, -1, n)
 	}
-	if asked >= 0 && b.rows[asked].answer != "" {
-		answer := &b.rows[asked]
-		switch {
-		case r.Is.answer == answer.answer:
-			b.join(asked, r)
-			return before
-		case b.answers(asked, &r.Is):
-			before = max(asked, answer.last)
-			defer func() { b.rows[asked].last = len(b.s.Entries) - 1 }()
-		case before != asked && b.isLate(before, asked):
-			before = answer.last
-		}
+	asked := b.rows[n.entry].asked
+	switch answer := b.answer(asked); {
+	case answer != "" && answer == r.Is.answer:
+		b.join(asked, r)
+		return n.entry
+	case answer != "" && b.answers(asked, &r.Is):
+		at := b.entry(i, b.rows[asked].last, n)
+		b.rows[at].asked, b.rows[asked].last = asked, at
+		return at
 	}
-	return b.entry(i, before, n)
+	return b.entry(i, b.end(n.entry), n)
 }
 
-// answers notes the calls of an answer that a message has the results of, and reports whether
-// it has some and none had come before.
+// answer returns the id of the model's answer that an entry is, "" for none.
+func (b *build) answer(entry int) string { return b.file.Records[b.rows[entry].record].Is.answer }
+
+// answers reports whether a message has the first results of calls of an answer,
+// and notes them.
 func (b *build) answers(asked int, is *record) bool {
-	row := &b.rows[asked]
-	if slices.ContainsFunc(is.said.Results, func(r coding.Result) bool { return row.done[r.ID] }) {
-		return false
-	}
-	if row.done == nil {
-		row.done = map[string]bool{}
+	for _, r := range is.said.Results {
+		if b.done[answered{asked, r.ID}] {
+			return false
+		}
 	}
 	for _, r := range is.said.Results {
-		row.done[r.ID] = true
+		b.done[answered{asked, r.ID}] = true
 	}
 	return len(is.said.Results) > 0
 }
 
-// isLate reports whether the last result of an answer follows another one of its results.
-func (b *build) isLate(result, asked int) bool {
-	for at := b.rows[asked].last; at > asked; at = b.rows[at].parent {
-		if at == result {
-			return true
-		}
+// end returns the entry that what follows an entry is behind: of a result the last one of
+// the same answer.
+func (b *build) end(entry int) int {
+	if asked := b.rows[entry].asked; asked != entry {
+		return b.rows[asked].last
 	}
-	return false
+	return entry
 }
 
 // join adds a record to the entry of the answer that it is a part of.
@@ -242,43 +269,21 @@ func (b *build) join(to int, r *coding.Record[record]) {
 func (b *build) entry(i, before int, n node) int {
 	r := &b.file.Records[i]
 	is, at := &r.Is, len(b.s.Entries)
-	e := coding.Entry{ID: is.id, At: is.at, Said: is.said, Event: is.event, File: b.s.Spot.File, Records: []coding.Span{r.Span}}
-	if e.ID == "" {
-		e.ID = fmt.Sprintf("line-%d", r.Number)
-	}
-	var was *coding.Meta
+	e := coding.Entry{ID: cmp.Or(is.id, fmt.Sprintf("line-%d", r.Number)), Parent: n.lost, At: is.at, Said: is.said, Event: is.event, File: b.s.Spot.File, Records: []coding.Span{r.Span}}
+	was := &coding.Meta{}
 	if before >= 0 {
 		e.Parent, was = b.s.Entries[before].ID, b.s.Entries[before].Meta
-	} else {
-		e.Parent = n.lost
 	}
-	e.Meta = b.meta(was, &is.meta)
+	e.Meta = was.With(is.meta)
 	if is.failed {
 		e.Marks |= model.MarkError
-	}
-	if is.kind == typeAttachment {
-		e.Event = eventQueued
 	}
 	if n.bounds >= 0 {
 		b.compact(&e, at, b.file.Records[n.bounds].Is.bounds, b.file.Records[n.bounds].Is.id)
 	}
 	b.s.Entries = append(b.s.Entries, e)
-	b.rows = append(b.rows, row{record: i, parent: before, answer: is.answer, words: is.words, last: -1})
+	b.rows = append(b.rows, row{record: i, parent: before, asked: at, last: at, words: is.words})
 	return at
-}
-
-// meta returns what an entry ran with: what its record says, else what the one before did.
-func (b *build) meta(was, is *coding.Meta) *coding.Meta {
-	now := coding.Meta{}
-	if was != nil {
-		now = *was
-	}
-	now.Model, now.Dir, now.Branch = cmp.Or(is.Model, now.Model), cmp.Or(is.Dir, now.Dir), cmp.Or(is.Branch, now.Branch)
-	now.Version, now.Mode = cmp.Or(is.Version, now.Version), cmp.Or(is.Mode, now.Mode, b.mode)
-	if was != nil && now == *was {
-		return was
-	}
-	return &now
 }
 
 // compact says what the model reads from a summary on: it, and the messages that are kept,
@@ -297,13 +302,11 @@ func (b *build) compact(e *coding.Entry, at int, is *boundary, id string) {
 	taken := map[int]bool{}
 	for _, keep := range keeps {
 		i, there := b.at[keep]
-		if !there || b.nodes[i].state != placed {
+		if !there {
 			b.missing = append(b.missing, keep)
-			continue
-		}
-		if k := b.nodes[i].entry; k >= 0 && !taken[k] && b.file.Records[i].Is.speaks {
-			taken[k] = true
-			e.Context = append(e.Context, k)
+		} else if n := b.nodes[i]; n.state == placed && n.entry >= 0 && b.file.Records[i].Is.speaks && !taken[n.entry] {
+			taken[n.entry] = true
+			e.Context = append(e.Context, n.entry)
 		}
 	}
 	if is.anchor == id {
@@ -324,74 +327,47 @@ func (b *build) head() {
 			at, b.s.Pointed = i, true
 		}
 	}
-	if at >= 0 {
-		b.s.Head = b.nodes[at].entry
-	}
-	if b.s.Head < 0 {
+	if at < 0 || b.nodes[at].entry < 0 {
 		b.s.Pointed = false
 		return
 	}
-	for asked := b.s.Head; asked >= 0; asked = b.rows[asked].parent {
-		if b.s.Entries[asked].Said.Role != coding.Tool {
-			if b.isLate(b.s.Head, asked) {
-				b.s.Head = b.rows[asked].last
-			}
-			break
-		}
-	}
-}
-
-// follows reports whether a record is another one, or is behind it.
-func (b *build) follows(i, other int) bool {
-	for n := 0; i >= 0 && n <= len(b.nodes); n++ {
-		if i == other {
-			return true
-		}
-		i = b.before(i)
-	}
-	return false
+	b.s.Head = b.end(b.nodes[at].entry)
 }
 
 // finish notes what only the whole file tells: failures, and why branches were left.
 func (b *build) finish() {
-	s := b.s
-	onPath, parent, leaf := make([]bool, len(b.rows)), make([]int, len(b.rows)), make([]bool, len(b.rows))
-	for at := s.Head; at >= 0; at = b.rows[at].parent {
-		onPath[at] = true
-	}
 	next := map[int]int{} // the entry on the path behind another
+	for at := b.s.Head; at >= 0; at = b.rows[at].parent {
+		next[b.rows[at].parent] = at
+	}
+	onPath := func(i int) bool { return next[b.rows[i].parent] == i }
+	leaf := make([]bool, len(b.rows))
 	for i := range b.rows {
-		leaf[i], parent[i] = true, b.rows[i].parent
-		if parent[i] >= 0 {
-			leaf[parent[i]] = false
-		}
-		if onPath[i] {
-			next[parent[i]] = i
+		if leaf[i] = true; b.rows[i].parent >= 0 {
+			leaf[b.rows[i].parent] = false
 		}
 	}
 	for i := range b.rows {
-		e, row := &s.Entries[i], &b.rows[i]
+		e, row := &b.s.Entries[i], &b.rows[i]
 		if row.errors > 0 {
 			e.Facts.Add("failed requests", fmt.Sprintf("%d, the last: %s", row.errors, row.why))
 			if leaf[i] {
 				e.Marks |= model.MarkError
 			}
 		}
+		for _, r := range e.Said.Results {
+			e.Facts.Add("the model reads instead", b.replaced[r.ID])
+		}
 		e.Facts = append(e.Facts, row.cost...)
-		before := parent[i]
+		before := row.parent
 		switch {
-		case onPath[i]:
-		case before >= 0 && !onPath[before]:
-			e.Reason = s.Entries[before].Reason
-		case b.file.Records[row.record].Is.side && !b.isAgent():
+		case onPath(i), leaf[i] && e.Marks.Has(model.MarkError): // the last is known by its mark
+		case before >= 0 && !onPath(before):
+			e.Reason = b.s.Entries[before].Reason
+		case b.file.Records[row.record].Is.side && !isAgent(b.s.Spot.File):
 			e.Reason = &model.Reason{Kind: model.ReasonSidechain}
 		case before >= 0 && i < next[before]:
-			e.Reason = &model.Reason{Kind: model.ReasonRewind, TargetID: s.Entries[before].ID, At: s.Entries[next[before]].At}
-		}
-	}
-	for i := len(b.rows) - 1; i >= 0; i-- {
-		if e := &s.Entries[i]; leaf[i] && !onPath[i] && e.Marks.Has(model.MarkError) {
-			e.Reason = &model.Reason{Kind: model.ReasonFailedLeaf}
+			e.Reason = &model.Reason{Kind: model.ReasonRewind, TargetID: b.s.Entries[before].ID, At: b.s.Entries[next[before]].At}
 		}
 	}
 }
@@ -399,60 +375,55 @@ func (b *build) finish() {
 // children notes which sub-agents an entry started: the results name them, and so do their
 // own files.
 func (f *format) children(in folder.In, b *build) {
-	session, _, _ := strings.Cut(b.s.Spot.ID, "/")
-	dir := path.Dir(b.s.Spot.File)
-	if path.Base(dir) == subagents {
-		dir = path.Dir(path.Dir(dir))
-	}
-	caller := map[string]int{}
+	callers, started := map[string]int{}, map[string]string{} // the entries by their calls, the calls by the names of agents
 	for i := range b.s.Entries {
-		for _, c := range b.s.Entries[i].Said.Calls {
-			caller[c.ID] = i
+		said := &b.s.Entries[i].Said
+		for _, c := range said.Calls {
+			callers[c.ID] = i
+		}
+		if agent := b.file.Records[b.rows[i].record].Is.agent; agent != "" && len(said.Results) > 0 {
+			started[agentPrefix+agent] = said.Results[0].ID
 		}
 	}
-	if len(caller) == 0 {
+	if len(callers) == 0 {
 		return
 	}
 	agents := map[int][]string{}
 	b.s.Own.(*own).agents = agents
-	started := map[string]string{} // the calls by the ids of agents
-	for i := range b.s.Entries {
-		for _, id := range b.file.Records[b.rows[i].record].Is.agents {
-			for _, r := range b.s.Entries[i].Said.Results {
-				started[agentPrefix+id] = r.ID
+	note := func(file, call string) {
+		at := f.Spot(file)
+		child := cmp.Or(f.ID(in, at), at.ID)
+		i, there := callers[call]
+		switch {
+		case child == b.s.Spot.ID:
+		case !there:
+			agents[-1] = append(agents[-1], file)
+		default:
+			agents[i] = append(agents[i], file)
+			if e := &b.s.Entries[i]; e.Child == "" {
+				e.Child = child
+			} else {
+				e.Facts.Add("sub-agent", child)
 			}
 		}
 	}
-	note := func(file, call string) {
-		child := f.Spot(file).ID
-		if child == b.s.Spot.ID {
-			return
-		}
-		i, there := caller[call]
-		if !there {
-			agents[-1] = append(agents[-1], file)
-			return
-		}
-		agents[i] = append(agents[i], file)
-		if e := &b.s.Entries[i]; e.Child == "" {
-			e.Child = child
-		} else {
-			e.Facts.Add("sub-agent", child)
-		}
+	dir := path.Dir(b.s.Spot.File)
+	if path.Base(dir) == subagents {
+		dir = path.Dir(path.Dir(dir))
 	}
-	for _, file := range f.agents(in, folder.Join(dir, session)) {
+	session, _, _ := strings.Cut(b.s.Spot.ID, "/")
+	for _, file := range agentsIn(in, folder.Join(dir, session)) {
 		name := strings.TrimSuffix(path.Base(file), suffix)
-		note(file, cmp.Or(f.metaOf(in, file).call, started[name]))
+		note(file, cmp.Or(metaOf(in, file).call, started[name]))
 		delete(started, name)
 	}
-	for name, call := range started {
+	for _, name := range slices.Sorted(maps.Keys(started)) { // as 2.0 wrote them
 		if !agentNames.MatchString(name) {
 			continue
 		}
 		file := folder.Join(dir, name+suffix)
-		if at, err := in.Stamp(file); err == nil && at.Size > 0 {
-			f.learnParent(in, file)
-			note(file, call)
+		if at, err := in.Stamp(file); err == nil && at.Kind != files.Nothing {
+			note(file, started[name])
 		}
 	}
 }
@@ -472,8 +443,8 @@ func (m agentMeta) title() string {
 func metaFile(file string) string { return strings.TrimSuffix(file, suffix) + ".meta.json" }
 
 // metaOf returns what stands beside a file, nothing where it is no sub-agent's.
-func (f *format) metaOf(in folder.In, file string) (m agentMeta) {
-	if !strings.HasPrefix(path.Base(file), agentPrefix) {
+func metaOf(in folder.In, file string) (m agentMeta) {
+	if !isAgent(file) {
 		return m
 	}
 	head, err := coding.Head(in.Tree, metaFile(file), 64<<10)
