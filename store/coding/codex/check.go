@@ -3,10 +3,11 @@ package codex
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"hindcast/model"
-	"hindcast/store/coding"
 	"hindcast/store/folder"
 )
 
@@ -18,7 +19,7 @@ func (p *part) faults() (list []model.Fault) {
 	if p.file.Records[0].Is.header == nil {
 		list = append(list, model.Fault{Code: FaultHeader, Severity: model.Stops, File: p.name, Meaning: "the first record is no header of a session", Verdict: "Codex does not list the session"})
 	}
-	if r, _ := rolloutOf(p.name); p.head != nil && p.own && isUUID(r.thread) && p.head.thread != r.thread {
+	if thread, _ := threadOf(p.name); p.head != nil && p.limit == noLimit && isUUID(thread) && p.head.thread != thread {
 		list = append(list, model.Fault{Code: FaultName, Severity: model.Odd, File: p.name, Meaning: fmt.Sprintf("the header is that of the thread %.40q, and the name that of another one", p.head.thread), Verdict: "Codex finds the session by either id, and goes on under that of the header"})
 	}
 	before := int64(-1)
@@ -37,7 +38,7 @@ func (p *part) faults() (list []model.Fault) {
 		}
 		before = r.Is.ordinal
 	}
-	if p.base != nil && !p.base.own {
+	if p.base != nil && p.base.limit < noLimit {
 		where, severity := p.base.name, model.Note
 		if strings.HasPrefix(where, archived+"/") {
 			where, severity = where+", which is archived", model.Odd
@@ -62,13 +63,11 @@ func (f *format) Check(ctx context.Context, in folder.In) (list []model.Fault, e
 		list = append(list, model.Fault{Code: FaultIndexRead, Severity: model.Odd, File: index.file, Meaning: "the index of threads cannot be read: " + index.err.Error(), Verdict: "Hindcast takes the newest segment of a session for its head"})
 	}
 	there := map[string]bool{}
-	for _, at := range n.spots {
-		for _, file := range n.files(coding.Spot{File: at.File}) {
-			there[base(file)] = true
-		}
+	for file := range n.of {
+		there[base(file)] = true
 	}
-	for id, row := range index.rows {
-		if name := base(row.rollout); !there[name] {
+	for _, id := range slices.Sorted(maps.Keys(index.rows)) {
+		if name := base(index.rows[id].rollout); name != "." && !there[name] {
 			list = append(list, model.Fault{
 				Code: FaultIndex, Severity: model.Odd, File: index.file, Path: fmt.Sprintf("%.40q", id),
 				Meaning: fmt.Sprintf("the index names the rollout %.120q, which is not there", name),

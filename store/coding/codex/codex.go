@@ -93,18 +93,17 @@ type format struct {
 	mu      sync.Mutex
 	names   *names
 	threads *threads
-	parents map[string]string // of sub-agents, by the rollout's file
 }
 
 func newFormat(dir string) *format {
-	return &format{dir: dir, lines: coding.Lines[record]{Decode: decode}, parents: map[string]string{}, unpacker: unpacker{damaged: map[string]error{}}}
+	return &format{dir: dir, lines: coding.Lines[record]{Decode: decode}, unpacker: unpacker{damaged: map[string]error{}}}
 }
 
 // Glance implements coding.Format: the first words of the user are behind a header of some
 // 20 kB.
 func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
 	row := f.index(context.Background(), in).rows[thread(at)]
-	g.Title = row.name()
+	g.Title = row.called()
 	lines, err := coding.HeadLines(f.open(in, at.File).Tree, at.File)
 	for i := 0; i < len(lines) && (g.Title == "" || g.Project == ""); i++ {
 		v, err := coding.Parse(lines[i])

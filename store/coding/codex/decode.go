@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ const (
 	eventAborted, eventRolledBack  = "event_msg:turn_aborted", "event_msg:thread_rolled_back"
 	eventTokens, eventSettings     = "event_msg:token_count", "event_msg:thread_settings_applied"
 	eventItem, eventCommand        = "event_msg:item_completed", "event_msg:exec_command_end"
-	eventSpawned, eventError       = "event_msg:collab_agent_spawn_end", "event_msg:error"
+	eventError                     = "event_msg:error"
 )
 
 // silent are types of records that add nothing to a session.
@@ -39,14 +40,13 @@ type record struct {
 	injected bool
 	meta     coding.Meta
 	header   *header // of a header alone
-	// bare says of a record that it has no envelope.
-	bare bool
 	// total is what the thread used so far, by a record of usage.
 	total total
-	// call is the tool call that an event is about; child the thread that it started, failed
-	// that the tool failed.
-	call, child string
-	failed      bool
+	// call is the tool call that an event is about, and failed says that the tool failed.
+	call   string
+	failed bool
+	// child is the thread that a tool started, by its answer.
+	child string
 	// turns are how many a rollback takes back.
 	turns int
 	// whole says of a compaction that it holds all that the model reads on.
@@ -95,7 +95,7 @@ func decode(l *coding.Line) (r record, err error) {
 		return r, err
 	}
 	is, body := open(v)
-	r.is, r.at, r.ordinal, r.bare = is, v.Get("timestamp").Time(), -1, !v.Get("payload").There()
+	r.is, r.at, r.ordinal = is, v.Get("timestamp").Time(), -1
 	if n := v.Get("ordinal"); n.Kind() == jsontape.Number {
 		r.ordinal = int64(n.Number())
 	}
@@ -112,7 +112,7 @@ func decode(l *coding.Line) (r record, err error) {
 		r.whole = body.Get("replacement_history").Kind() == jsontape.Array
 		r.said = coding.Said{Role: coding.User, Words: body.Get("message").Words()}
 	case typeContext:
-		r.meta = coding.Meta{Model: body.Get("model").Text(), Dir: body.Get("cwd").Text(), Mode: body.Get("approval_policy").Text()}
+		r.meta = metaOf(body)
 	case typeUsage:
 		r.total = totalOf(body.Get("thread_token_usage"))
 	case typeEvent:
@@ -145,40 +145,39 @@ func (r *record) event(v coding.Value) {
 	case eventRolledBack:
 		r.turns = int(min(v.Get("num_turns").Number(), 1e9))
 	case eventSettings:
-		set := v.Get("thread_settings")
-		r.meta = coding.Meta{Model: set.Get("model").Text(), Dir: set.Get("cwd").Text(), Mode: set.Get("approval_policy").Text()}
-	case eventSpawned:
-		r.call, r.child = v.Get("call_id").Text(), v.Get("new_thread_id").Text()
+		r.meta = metaOf(v.Get("thread_settings"))
 	case eventCommand:
 		r.call, r.failed = v.Get("call_id").Text(), v.Get("exit_code").Number() != 0
 	case eventItem:
 		item := v.Get("item")
 		r.call, r.failed = item.Get("id").Text(), item.Get("exit_code").Number() != 0 || item.Get("status").Text() == "failed"
-		for id := range item.Get("receiver_thread_ids").Each() {
-			r.child = id.Text()
-		}
 	}
-	if !isUUID(r.child) {
-		r.child = ""
-	}
+}
+
+// metaOf returns what a turn runs with.
+func metaOf(v coding.Value) coding.Meta {
+	return coding.Meta{Model: v.Get("model").Text(), Dir: v.Get("cwd").Text(), Mode: v.Get("approval_policy").Text()}
 }
 
 func totalOf(v coding.Value) total {
 	return total{v.Get("input_tokens").Number(), v.Get("output_tokens").Number()}
 }
 
-// usageOf returns what one answer cost, by a record of usage.
-func usageOf(v coding.Value) (u conversation.Usage) {
+// addUsage adds what a record of usage says that one answer cost.
+func addUsage(u *conversation.Usage, v coding.Value) {
 	is, body := open(v)
 	count := body.Get("usage")
 	if is == typeEvent {
 		count = body.Get("info", "last_token_usage")
 	}
 	if count.Kind() != jsontape.Object {
-		return u
+		return
 	}
-	number := func(key string) float64 { return count.Get(key).Number() }
-	return conversation.Usage{Counted: true, Input: number("input_tokens"), Output: number("output_tokens"), CacheRead: number("cached_input_tokens"), CacheWrite: number("cache_write_input_tokens")}
+	u.Counted = true
+	u.Input += count.Get("input_tokens").Number()
+	u.Output += count.Get("output_tokens").Number()
+	u.CacheRead += count.Get("cached_input_tokens").Number()
+	u.CacheWrite += count.Get("cache_write_input_tokens").Number()
 }
 
 // started returns the thread that the answer to a tool call says was started, "" for none.
@@ -219,75 +218,83 @@ func injected(item coding.Value) bool {
 	return false
 }
 
-var roles = map[string]coding.Role{"assistant": coding.Assistant, "developer": coding.System, "system": coding.System}
-
 // itemOf returns the message of a record that has an item.
-func itemOf(line coding.Value) (m coding.Message) {
-	is, v := open(line)
-	m = messageOf(v)
+func itemOf(line coding.Value) coding.Message {
+	is, body := open(line)
+	m := messageOf(body, line)
 	if is == typeBetween { // another agent speaks
 		m.Role = coding.User
 	}
-	m.Raw = [][]byte{line.Raw()}
 	return m
 }
 
-// messageOf returns the message of an item, without its Raw.
-func messageOf(v coding.Value) (m coding.Message) {
+// compactedOf returns what the model reads after a compaction.
+func compactedOf(line coding.Value) (list []coding.Message) {
+	_, body := open(line)
+	items := body.Get("replacement_history")
+	if items.Kind() != jsontape.Array {
+		return []coding.Message{{Role: coding.User, Blocks: []coding.Block{coding.TextBlock(body.Get("message").Raw())}, Raw: [][]byte{line.Raw()}}}
+	}
+	for item := range items.Each() {
+		list = append(list, messageOf(item, item))
+	}
+	return list
+}
+
+var roles = map[string]coding.Role{"assistant": coding.Assistant, "developer": coding.System, "system": coding.System}
+
+// inputs are where the items that call a tool have its input.
+var inputs = map[string]string{"function_call": "arguments", "custom_tool_call": "input", "local_shell_call": "action"}
+
+// messageOf returns the message of an item that is in a record.
+func messageOf(v, raw coding.Value) coding.Message {
+	m := coding.Message{Role: coding.Assistant, Raw: [][]byte{raw.Raw()}}
 	is, id, content := v.Get("type").Text(), v.Get("call_id").Text(), v.Get("content")
-	m.Role = coding.Assistant
+	add := func(kind conversation.BlockKind, body []byte) {
+		m.Blocks = append(m.Blocks, coding.Block{Kind: kind, Body: body})
+	}
 	switch {
-	case is == "function_call":
-		m.Blocks = []coding.Block{{Kind: conversation.ToolCall, ID: id, Name: v.Get("name").Text(), Body: argumentsOf(v.Get("arguments"))}}
-	case is == "custom_tool_call":
-		m.Blocks = []coding.Block{{Kind: conversation.ToolCall, ID: id, Name: v.Get("name").Text(), Body: v.Get("input").Raw()}}
-	case is == "local_shell_call":
-		m.Blocks = []coding.Block{{Kind: conversation.ToolCall, ID: id, Name: "local_shell", Body: v.Get("action").Raw()}}
+	case inputs[is] != "":
+		name := cmp.Or(v.Get("name").Text(), strings.TrimSuffix(is, "_call"))
+		m.Blocks = []coding.Block{{Kind: conversation.ToolCall, ID: id, Name: name, Body: inputOf(v.Get(inputs[is]), is)}}
 	case strings.HasSuffix(is, "_output"):
 		m.Role = coding.Tool
 		m.Blocks = []coding.Block{resultOf(id, v.Get("output"))}
 	case is == "reasoning":
 		for _, key := range []string{"summary", "content"} {
 			for part := range v.Get(key).Each() {
-				m.Blocks = append(m.Blocks, coding.Block{Kind: conversation.Reasoning, Body: part.Get("text").Raw()})
+				add(conversation.Reasoning, part.Get("text").Raw())
 			}
 		}
 		if len(m.Blocks) == 0 { // all of it is encrypted
-			m.Blocks = []coding.Block{{Kind: conversation.Reasoning}}
+			add(conversation.Reasoning, nil)
 		}
-	case content.Kind() == jsontape.Array:
-		m.Role = roleOf(v)
+	case content.Kind() == jsontape.Array || content.Kind() == jsontape.String:
+		m.Role = coding.User
+		if role, known := roles[v.Get("role").Text()]; known {
+			m.Role = role
+		}
+		if content.Kind() == jsontape.String {
+			add(conversation.Text, content.Raw())
+		}
 		for part := range content.Each() {
-			m.Blocks = append(m.Blocks, partOf(part))
+			switch part.Get("type").Text() {
+			case "input_text", "output_text", "text":
+				add(conversation.Text, part.Get("text").Raw())
+			default:
+				add(conversation.Unknown, part.Raw())
+			}
 		}
-	case content.Kind() == jsontape.String:
-		m.Role = roleOf(v)
-		m.Blocks = []coding.Block{coding.TextBlock(content.Raw())}
 	default:
-		m.Blocks = []coding.Block{{Kind: conversation.Unknown, Body: v.Raw()}}
+		add(conversation.Unknown, v.Raw())
 	}
 	return m
 }
 
-func roleOf(v coding.Value) coding.Role {
-	if role, known := roles[v.Get("role").Text()]; known {
-		return role
-	}
-	return coding.User
-}
-
-func partOf(v coding.Value) coding.Block {
-	switch v.Get("type").Text() {
-	case "input_text", "output_text", "text":
-		return coding.TextBlock(v.Get("text").Raw())
-	}
-	return coding.Block{Kind: conversation.Unknown, Body: v.Raw()}
-}
-
-// argumentsOf returns the arguments of a call, which are JSON in a string; the string where
-// they are none.
-func argumentsOf(v coding.Value) []byte {
-	if text := []byte(v.Text()); len(text) > 0 && jsontape.Valid(text) && json.Valid(text) {
+// inputOf returns the input of a tool call. The arguments of a function are JSON in a string;
+// they are the string where they are none.
+func inputOf(v coding.Value, is string) []byte {
+	if text := []byte(v.Text()); is == "function_call" && len(text) > 0 && jsontape.Valid(text) && json.Valid(text) {
 		return text
 	}
 	return v.Raw()

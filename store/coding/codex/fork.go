@@ -29,17 +29,17 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	}
 	numbered := slices.ContainsFunc(lines, func(l line) bool { return l.Is.ordinal >= 0 })
 	var data []byte
-	encrypted := 0
+	bare, encrypted := false, 0
 	for i, l := range lines {
 		raw, err := f.raw(c.In, l.file, l.Span)
 		if err != nil {
 			return nil, err
 		}
-		record := raw[0]
-		if lines[0].Is.bare {
-			record = wrap(record, l.Is, lines[0].Is.at)
+		t, err := jsontape.Parse(raw[0])
+		if err == nil && t.Find(0, "payload") < 0 {
+			bare = true
+			t, err = jsontape.Parse(wrap(t, l.Is, lines[0].Is.at))
 		}
-		t, err := jsontape.Parse(record)
 		if err != nil {
 			return nil, err
 		}
@@ -64,10 +64,10 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		Writes: []string{fmt.Sprintf("%s: %s of the session, under the new id", name, model.Count(len(lines), "record"))},
 		Calls:  calls(c.ID, "goes on from there in the new session"),
 	}
-	if c.To.Own.(own).part.base != nil {
+	if c.To.Own.(*part).base != nil {
 		made.Writes = append(made.Writes, "it stands by itself: it has what this session has in other rollouts")
 	}
-	if lines[0].Is.bare {
+	if bare {
 		made.Writes = append(made.Writes, "each record gets the envelope that Codex reads since 0.77")
 	}
 	if encrypted > 0 {
@@ -93,7 +93,7 @@ func flatten(c coding.Cut) (lines []line, ids map[string]bool) {
 		*part
 		end int64
 	}
-	last := c.To.Own.(own).part
+	last := c.To.Own.(*part)
 	pieces := []piece{{last, closing(last, c.To)}}
 	for p := last; p.base != nil; p = p.base {
 		pieces = append(pieces, piece{p.base, p.from})
@@ -152,17 +152,14 @@ func rolledBack(lines []line, left func(line) bool) []line {
 
 // wrap puts the envelope of later versions around a record of 0.20. The header of those names
 // a folder, which 0.20 did not: it is not known.
-func wrap(raw []byte, is record, at time.Time) []byte {
-	if t, err := jsontape.Parse(raw); err == nil && is.header != nil {
-		p := jsontape.NewPatch(t)
-		for _, member := range [][2]string{{"cwd", "/"}, {"originator", "codex_cli_rs"}, {"cli_version", "0.20.0"}} {
-			if t.Find(0, member[0]) < 0 {
-				p.Put(0, member[0], jsontape.AppendQuoted(nil, member[1]))
-			}
+func wrap(t *jsontape.Tape, is record, at time.Time) []byte {
+	p := jsontape.NewPatch(t)
+	for _, member := range [][2]string{{"cwd", "/"}, {"originator", "codex_cli_rs"}, {"cli_version", "0.20.0"}} {
+		if is.header != nil && t.Find(0, member[0]) < 0 {
+			p.Put(0, member[0], jsontape.AppendQuoted(nil, member[1]))
 		}
-		raw = p.Bytes()
 	}
-	return fmt.Appendf(nil, `{"timestamp":%q,"type":%q,"payload":%s}`, at.UTC().Format("2006-01-02T15:04:05.000Z"), is.is, raw)
+	return fmt.Appendf(nil, `{"timestamp":%q,"type":%q,"payload":%s}`, at.UTC().Format("2006-01-02T15:04:05.000Z"), is.is, p.Bytes())
 }
 
 // closes are the records behind an item that belong to it, or end its turn.
@@ -184,16 +181,19 @@ func closing(p *part, e *coding.Entry) int64 {
 }
 
 // ends reports whether an entry is the last of its turn, or an answer to a tool call: Codex
-// goes on from there.
+// goes on from there. Before there were events of turns, the next one begins with the user's
+// words.
 func ends(c coding.Cut) bool {
 	if len(c.To.Said.Results) > 0 || c.To.Event == eventCompaction {
 		return true
 	}
-	turn := c.To.Own.(own).turn
-	for i := range c.Session.Entries {
-		e := &c.Session.Entries[i]
-		if e.Parent == c.To.ID && e.Own.(own).turn == turn {
-			return false
+	for _, r := range c.To.Own.(*part).file.Records {
+		switch is := r.Is.is; {
+		case r.At <= c.To.Records[0].At:
+		case is == eventStarted, is == eventTurnStarted, closes[is] && is != typeUsage && is != eventTokens:
+			return true
+		case r.Is.isEntry():
+			return r.Is.said.Role == coding.User && !r.Is.injected
 		}
 	}
 	return true

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/store"
 	"hindcast/store/coding"
 	"hindcast/store/storetest"
@@ -150,6 +151,6 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 		injected(body)
-		usageOf(v)
+		addUsage(new(conversation.Usage), v)
 	})
 }

@@ -25,12 +25,14 @@ type part struct {
 	from int64
 	// limit is before where records count: all do of the session's own parts.
 	limit int64
-	own   bool
 	// marks are the states of the fold, in the order of the bytes.
 	marks []mark
 	// began is when the part began.
 	began record
 }
+
+// noLimit is the limit of the session's own parts.
+const noLimit = math.MaxInt64
 
 // lineage finds the parts of a session.
 type lineage struct {
@@ -38,9 +40,8 @@ type lineage struct {
 	format *format
 	in     folder.In
 	names  *names
-	thread string
-	// own are the rollouts of the session itself.
-	own   map[string]bool
+	// mine are the rollouts of the session itself.
+	mine  []string
 	known map[string]*part
 	// list are the parts, each behind its base.
 	list   []*part
@@ -87,9 +88,9 @@ func (l *lineage) part(name string) (*part, error) {
 			Code: FaultPacked, Severity: model.Stops, File: name, Meaning: "the packed rollout cannot be unpacked to its end: " + why.Error(), Verdict: "Codex cannot resume the session; what is there is shown",
 		})
 	}
-	p := &part{name: name, file: file, own: l.own[name]}
-	if p.own {
-		p.limit = math.MaxInt64
+	p := &part{name: name, file: file}
+	if slices.Contains(l.mine, name) {
+		p.limit = noLimit
 	}
 	for i := range file.Records {
 		if r := &file.Records[i].Is; r.header != nil {
@@ -134,7 +135,7 @@ func (l *lineage) resolve(p *part, at *position) error {
 	if best.head != nil && best.head.mode != p.head.mode {
 		l.broken(p, "source rollout mixes history modes")
 	}
-	if r, _ := rolloutOf(best.name); best.head == nil || best.head.thread != r.thread {
+	if thread, _ := threadOf(best.name); best.head == nil || best.head.thread != thread {
 		l.broken(p, "source rollout filename or metadata belongs to another thread")
 	}
 	switch end, err := l.behindLine(best, at.end); {
@@ -190,9 +191,10 @@ func (l *lineage) behindLine(p *part, at int64) (bool, error) {
 }
 
 func (l *lineage) broken(p *part, why string) {
+	thread, _ := threadOf(l.mine[0])
 	l.faults = append(l.faults, model.Fault{
 		Code: FaultLineage, Severity: model.Stops, File: p.name,
-		Meaning: fmt.Sprintf("invalid paginated history lineage for %.40q: %s", l.thread, why),
+		Meaning: fmt.Sprintf("invalid paginated history lineage for %.40q: %s", thread, why),
 		Verdict: "Codex refuses to resume the session; what is there is shown",
 	})
 }

@@ -11,28 +11,26 @@ import (
 
 	"hindcast/model/jsontape"
 	"hindcast/store/coding"
+	"hindcast/store/files"
 	"hindcast/store/folder"
 )
 
 // names are the rollouts of a storage, as far as their names tell. They are not changed.
 type names struct {
 	spots []coding.Spot
-	// of has the spot of each file, and rollouts the files by the id of the rollout: that of
-	// the segment, else that of the thread.
-	of       map[string]int
+	// of has the spot of each file, and threads the first one of each thread.
+	of, threads map[string]int
+	// rollouts are the files by the id of the rollout: that of the segment, else that of the
+	// thread.
 	rollouts map[string][]string
 	// looks are the folders in which the next rollout comes, as they were.
 	looks map[string]folder.Stamp
-}
-
-// rollout is what a name tells.
-type rollout struct {
-	// thread is its id, and id that of the rollout. Both are UUIDs unless a name is odd.
-	thread, id string
+	// index is that of threads, when they were listed.
+	index *threads
 }
 
 var (
-	named  = regexp.MustCompile(`^rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-([0-9a-f-]{36})(?:_([0-9a-f-]{36}))?\.jsonl(?:\.zst)?$`)
+	named  = regexp.MustCompile(`^rollout-(?:\d{4}-\d\d-\d\d(?:T\d\d-\d\d-\d\d)?-)?(.+?)(?:_([0-9a-f-]{36}))?\.jsonl(?:\.zst)?$`)
 	uuid   = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 	number = regexp.MustCompile(`^\d{2}(\d{2})?$`)
 )
@@ -41,15 +39,14 @@ const live, archived = "sessions", "archived_sessions"
 
 func isUUID(id string) bool { return uuid.MatchString(id) }
 
-// rolloutOf returns what the name of a file tells; false for that of no rollout.
-func rolloutOf(file string) (r rollout, ok bool) {
-	name := path.Base(file)
-	if m := named.FindStringSubmatch(name); m != nil {
-		return rollout{m[1], cmp.Or(m[2], m[1])}, true
+// threadOf returns the id of the thread that the name of a file tells, and that of the
+// rollout; "" for a file that is no rollout.
+func threadOf(file string) (thread, rollout string) {
+	m := named.FindStringSubmatch(path.Base(file))
+	if m == nil {
+		return "", ""
 	}
-	name, is := strings.CutSuffix(strings.TrimSuffix(name, packed), ".jsonl")
-	odd, named := strings.CutPrefix(name, "rollout-")
-	return rollout{odd, odd}, is && named && odd != ""
+	return m[1], cmp.Or(m[2], m[1])
 }
 
 // storedIn is a tree that lists nothing but rollouts and the folders that may have some: there
@@ -59,28 +56,15 @@ type storedIn struct{ folder.Tree }
 // List implements folder.Tree.
 func (t storedIn) List(dir string) ([]string, error) {
 	list, err := t.Tree.List(dir)
-	kept := make([]string, 0, len(list))
-	for _, name := range list {
-		_, is := rolloutOf(name)
-		if is || number.MatchString(name) || dir == "." && (name == live || name == archived) {
-			kept = append(kept, name)
-		}
-	}
-	return kept, err
+	return slices.DeleteFunc(slices.Clone(list), func(name string) bool {
+		return !named.MatchString(name) && !number.MatchString(name) && (dir != "." || name != live && name != archived)
+	}), err
 }
 
 // Spot implements coding.Format.
 func (f *format) Spot(file string) coding.Spot {
-	r, _ := rolloutOf(file)
-	id := r.thread
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.names != nil {
-		if i, known := f.names.of[file]; known {
-			id = f.names.spots[i].ID
-		}
-	}
-	return coding.Spot{File: file, ID: id}
+	thread, _ := threadOf(file)
+	return coding.Spot{File: file, ID: thread}
 }
 
 // Spots implements coding.Format.
@@ -98,118 +82,107 @@ func (f *format) now(ctx context.Context, in folder.In) (*names, error) {
 	f.mu.Lock()
 	n := f.names
 	f.mu.Unlock()
-	if n != nil {
-		same := true
-		for dir, was := range n.looks {
-			now, err := in.Stamp(dir)
-			same = same && err == nil && now.Kind == was.Kind && now.Unchanged(was.Stamp)
-		}
-		if same {
-			return n, nil
+	if n == nil {
+		return f.list(ctx, in)
+	}
+	for dir, was := range n.looks {
+		if now, err := in.Stamp(dir); err != nil || !now.Is(was) {
+			return f.list(ctx, in)
 		}
 	}
-	return f.list(ctx, in)
+	return n, nil
 }
 
 // list lists the rollouts.
 func (f *format) list(ctx context.Context, in folder.In) (*names, error) {
-	before := map[string]folder.Stamp{}
+	view := folder.NewView(storedIn{in.Tree}) // which looks at a folder before it lists it
 	look := in
-	look.Tree = seen{storedIn{in.Tree}, before}
-	files, err := coding.Walk(ctx, look, 4, func(file string) (coding.Spot, bool) {
-		_, ok := rolloutOf(file)
-		return coding.Spot{File: file}, ok
+	look.Tree = view
+	list, err := coding.Walk(ctx, look, 4, func(file string) (coding.Spot, bool) {
+		at := f.Spot(file)
+		return at, at.ID != ""
 	})
 	if err != nil {
 		return nil, err
 	}
-	n := &names{of: map[string]int{}, rollouts: map[string][]string{}, looks: map[string]folder.Stamp{}}
-	slices.SortFunc(files, func(a, b coding.Spot) int {
+	slices.SortFunc(list, func(a, b coding.Spot) int {
 		return cmp.Or(cmp.Compare(path.Base(a.File), path.Base(b.File)), -cmp.Compare(a.File, b.File))
 	})
-	byThread := map[string]int{}
-	for _, at := range files {
-		n.add(at.File, byThread)
+	n := &names{of: map[string]int{}, threads: map[string]int{}, rollouts: map[string][]string{}, looks: map[string]folder.Stamp{}, index: f.index(ctx, in)}
+	next := []string{archived}
+	for _, at := range list {
+		n.add(at)
 	}
-	if len(files) > 0 {
-		for dir := path.Dir(files[len(files)-1].File); dir != "."; dir = path.Dir(dir) {
-			n.looks[dir] = before[dir]
+	if len(list) > 0 {
+		for dir := path.Dir(list[len(list)-1].File); dir != "."; dir = path.Dir(dir) {
+			next = append(next, dir)
 		}
 	}
-	for _, dir := range []string{".", archived} {
-		if at, listed := before[dir]; listed {
+	for _, dir := range next {
+		if at, err := view.Stamp(dir); err == nil && at.Kind == files.Directory {
 			n.looks[dir] = at
 		}
 	}
-	f.nest(ctx, in, n)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.names = n
 	return n, nil
 }
 
-// seen is a tree that notes how the folders looked that were listed.
-type seen struct {
-	folder.Tree
-	at map[string]folder.Stamp
-}
-
-// List implements folder.Tree.
-func (t seen) List(dir string) ([]string, error) {
-	if at, err := t.Stamp(dir); err == nil {
-		t.at[dir] = at
-	}
-	return t.Tree.List(dir)
-}
-
 // add adds a file, in the order of names: to the session of its thread, unless that has a
-// file of the same name from another folder.
-func (n *names) add(file string, byThread map[string]int) {
-	r, _ := rolloutOf(file)
-	if plain, is := strings.CutSuffix(file, packed); is && slices.Contains(n.rollouts[r.id], plain) {
-		return // Codex is at work on it
-	}
-	copied := slices.ContainsFunc(n.rollouts[r.id], func(other string) bool { return base(other) == base(file) })
-	n.rollouts[r.id] = append(n.rollouts[r.id], file)
-	if i, known := byThread[r.thread]; known && !copied {
-		n.spots[i].More = append(n.spots[i].More, file)
-		n.of[file] = i
+// file of the same name from another folder. A packed one whose plain one is there is none:
+// Codex is at work on it.
+func (n *names) add(at coding.Spot) {
+	_, id := threadOf(at.File)
+	if plain, is := strings.CutSuffix(at.File, packed); is && slices.Contains(n.rollouts[id], plain) {
 		return
 	}
-	n.of[file] = len(n.spots)
-	if !copied {
-		byThread[r.thread] = len(n.spots)
+	copied := slices.ContainsFunc(n.rollouts[id], func(other string) bool { return base(other) == base(at.File) })
+	n.rollouts[id] = append(n.rollouts[id], at.File)
+	i, known := n.threads[at.ID]
+	if known && !copied {
+		n.spots[i].More = append(n.spots[i].More, at.File)
+	} else {
+		i = len(n.spots)
+		n.spots = append(n.spots, at)
 	}
-	n.spots = append(n.spots, coding.Spot{File: file, ID: r.thread})
+	if n.of[at.File] = i; !known {
+		n.threads[at.ID] = i
+	}
 }
 
-// nest puts the id of the session that started a sub-agent before the sub-agent's.
-func (f *format) nest(ctx context.Context, in folder.In, n *names) {
-	index := f.index(ctx, in)
-	parent := make(map[string]string, len(n.spots))
-	for _, at := range n.spots {
-		if row, known := index.rows[at.ID]; known {
-			parent[at.ID] = row.parent
-		} else if ctx.Err() == nil {
-			parent[at.ID] = f.parentOf(in, at.File)
-		}
+// ID implements coding.Identifier: the thread, with the one before it that started it as a
+// sub-agent.
+func (f *format) ID(in folder.In, at coding.Spot) string {
+	id, _ := threadOf(at.File)
+	f.mu.Lock()
+	n := f.names
+	f.mu.Unlock()
+	if n == nil {
+		return "" // nothing was listed as yet
 	}
 	const mostNested = 16
-	for i := range n.spots {
-		at := &n.spots[i]
-		for up, deep := parent[at.ID], 0; up != "" && deep < mostNested && !strings.Contains("/"+at.ID+"/", "/"+up+"/"); deep++ {
-			at.ID, up = up+"/"+at.ID, parent[up]
+	for deep, file := 0, at.File; deep < mostNested; deep++ {
+		up := f.parentOf(in, n, file)
+		if up == "" || strings.Contains("/"+id+"/", "/"+up+"/") {
+			break
 		}
+		id = up + "/" + id
+		i, known := n.threads[up]
+		if !known {
+			break
+		}
+		file = n.spots[i].File
 	}
+	return id
 }
 
-// parentOf returns the thread that the header of a rollout says started it, "" for none.
-func (f *format) parentOf(in folder.In, file string) string {
-	f.mu.Lock()
-	is, known := f.parents[file]
-	f.mu.Unlock()
-	if known {
-		return is
+// parentOf returns the thread that started that of a rollout, by the index or, where it is in
+// none, by its header; "" for none.
+func (f *format) parentOf(in folder.In, n *names, file string) string {
+	thread, _ := threadOf(file)
+	if row, known := n.index.rows[thread]; known {
+		return row.parent
 	}
 	const enough = 4 << 10 // its source is before the instructions
 	head, err := coding.Head(f.open(in, file).Tree, file, enough)
@@ -218,11 +191,7 @@ func (f *format) parentOf(in folder.In, file string) string {
 	}
 	head, _, _ = bytes.Cut(head, []byte("\n"))
 	_, body := open(coding.ValueOf(jsontape.Prefix(head, len(head))))
-	is = parentIn(body.Get("source"))
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.parents[file] = is
-	return is
+	return parentIn(body.Get("source"))
 }
 
 // parentIn returns the thread that started a sub-agent, by where its header says that it

@@ -202,9 +202,13 @@ func TestIndex_subAgent(t *testing.T) {
 		put(t, dir, 1, id, &r)
 	}
 	indexed(t, dir, "state_5.sqlite", [4]string{madeID(2), "", "", `{"subagent":{"thread_spawn":{"parent_thread_id":"` + madeID(1) + `"}}}`})
+	s := opened(t, dir)
 	var ids []string
-	for _, info := range storetest.Sessions(t, opened(t, dir)) {
+	for _, info := range storetest.Sessions(t, s) {
 		ids = append(ids, info.ID)
+	}
+	if faults := storetest.Faults(t, s, ""); len(faults) != 0 {
+		t.Errorf("of an index without rollouts the faults are %v", faults)
 	}
 	if want := []string{madeID(1), madeID(1) + "/" + madeID(2)}; !slices.Equal(ids, want) {
 		t.Errorf("the sessions are %q and not %q", ids, want)
@@ -304,5 +308,22 @@ func TestHostile(t *testing.T) {
 				t.Errorf("%s: reading wrote", line)
 			}
 		}
+	}
+}
+
+// A revert while a session is open is seen without a new list: the segment belongs to it.
+func TestRead_newSegment(t *testing.T) {
+	dir := storetest.Copy(t, recorded)
+	segment := read(t, filepath.Join(dir, segmentFile))
+	if err := os.Remove(filepath.Join(dir, segmentFile)); err != nil {
+		t.Fatal(err)
+	}
+	s := opened(t, dir)
+	if list := tree(t, s, whole); len(list) != 12 || !strings.HasSuffix(list[11], "*") {
+		t.Fatalf("before the revert the session is %q", list)
+	}
+	write(t, filepath.Join(dir, "sessions/2026/11/25", filepath.Base(segmentFile)), segment)
+	if list := tree(t, s, whole); len(list) != 14 || !strings.HasSuffix(list[13], "*") {
+		t.Errorf("after the revert the session is %q", list)
 	}
 }

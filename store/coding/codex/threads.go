@@ -30,15 +30,13 @@ type threads struct {
 // row is what the index says of a thread. The texts are untrusted.
 type row struct {
 	// rollout is the file that Codex goes on from, as a path of the machine that wrote it.
-	rollout           string
-	title, called     string
-	dir, parent       string
-	archived, present bool
+	rollout                  string
+	title, name, dir, parent string
 }
 
-// name returns the title of a thread, "" for none.
-func (r row) name() string {
-	return conversation.Cut(conversation.OneLine(cmp.Or(r.called, r.title)), conversation.MaxTitle)
+// called returns the title of a thread, "" for none.
+func (r row) called() string {
+	return conversation.Cut(conversation.OneLine(cmp.Or(r.name, r.title)), conversation.MaxTitle)
 }
 
 // database is the name of the index. The number is the generation of its tables.
@@ -46,76 +44,70 @@ var database = regexp.MustCompile(`^state_(\d{1,4})\.sqlite$`)
 
 // index returns the index as it is, one without rows where there is none that can be read.
 func (f *format) index(ctx context.Context, in folder.In) *threads {
+	now, newest := &threads{}, -1
 	list, _ := in.List(".") // Faults tells
-	file, newest := "", -1
 	for _, name := range list {
 		if m := database.FindStringSubmatch(name); m != nil {
 			if n, _ := strconv.Atoi(m[1]); n > newest {
-				file, newest = name, n
+				now.file, newest = name, n
 			}
 		}
 	}
-	if file == "" {
-		return &threads{}
+	if now.file == "" {
+		return now
 	}
-	now := &threads{file: file}
-	now.at, _ = in.Stamp(file)
-	now.log, _ = in.Stamp(file + "-wal")
+	now.at, _ = in.Stamp(now.file)
+	now.log, _ = in.Stamp(now.file + "-wal")
 	f.mu.Lock()
 	was := f.threads
 	f.mu.Unlock()
-	if was != nil && was.file == file && was.at.Unchanged(now.at.Stamp) && was.log.Unchanged(now.log.Stamp) {
+	if was != nil && was.file == now.file && was.at.Unchanged(now.at.Stamp) && was.log.Unchanged(now.log.Stamp) {
 		return was
 	}
-	now.read(ctx, filepath.Join(f.dir, file))
-	if ctx.Err() != nil {
-		return now
+	if now.err = now.read(ctx, filepath.Join(f.dir, now.file)); ctx.Err() == nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.threads = now
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.threads = now
 	return now
 }
 
-// columns are those of the table of threads that are read; of one that an older generation
-// lacks, what stands for it.
-var columns = []struct{ name, otherwise string }{
-	{"id", "''"}, {"rollout_path", "''"}, {"title", "''"}, {"name", "''"}, {"cwd", "''"}, {"source", "''"}, {"archived", "0"},
-}
+// columns are those of the table of threads that are read, "" of one that an older generation
+// lacks.
+var columns = []string{"id", "rollout_path", "title", "name", "cwd", "source"}
 
 // read reads the database.
-func (t *threads) read(ctx context.Context, file string) {
-	db := sqlitefile.New(file, nil)
+func (t *threads) read(ctx context.Context, file string) error {
+	db, rows := sqlitefile.New(file, nil), map[string]row{}
 	err := db.Read(ctx, func(tx *sqlitefile.Tx) error {
-		t.rows = map[string]row{}
 		has, err := tx.Columns(ctx, "threads")
 		if err != nil || !has["id"] {
 			return err
 		}
-		var list []string
-		for _, c := range columns {
-			if has[c.name] {
-				list = append(list, "coalesce("+c.name+", "+c.otherwise+")")
-			} else {
-				list = append(list, c.otherwise)
+		list := make([]string, len(columns))
+		for i, c := range columns {
+			if list[i] = "''"; has[c] {
+				list[i] = "coalesce(" + c + ", '')"
 			}
 		}
 		return tx.Each(ctx, func(scan func(...any) error) error {
 			var id, source string
-			r := row{present: true}
-			if err := scan(&id, &r.rollout, &r.title, &r.called, &r.dir, &source, &r.archived); err != nil {
+			var r row
+			if err := scan(&id, &r.rollout, &r.title, &r.name, &r.dir, &source); err != nil {
 				return err
 			}
 			if v, err := coding.Parse([]byte(source)); err == nil {
 				r.parent = parentIn(v)
 			}
-			t.rows[id] = r
+			rows[id] = r
 			return nil
 		}, "SELECT "+strings.Join(list, ", ")+" FROM threads")
 	})
 	if err = cmp.Or(err, db.Close()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.err, t.rows = err, nil
+		return err
 	}
+	t.rows = rows
+	return nil
 }
 
 // base returns the last part of a path of any system, the same of a packed rollout.
