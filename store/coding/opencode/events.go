@@ -3,6 +3,7 @@ package opencode
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -19,38 +20,6 @@ const (
 	eventSession                      = "session.updated"
 )
 
-// event is what is kept of an event.
-type event struct {
-	seq  int64
-	kind string
-	// message and part are what it is on, and at is what it says of time.
-	message, part string
-	at            int64
-}
-
-// eventOf decodes an event.
-func eventOf(seq int64, kind string, data []byte) event {
-	text := func(of []byte, key string) string { return jsontape.Unquote(jsontape.FindMember(of, key)) }
-	if i := strings.LastIndexByte(kind, '.'); i > 0 && strings.Trim(kind[i+1:], "0123456789") == "" {
-		kind = kind[:i]
-	}
-	e := event{seq: seq, kind: kind}
-	switch kind {
-	case eventMessage:
-		m := stored{info: jsontape.FindMember(data, `"info"`)}
-		m.learn()
-		e.message, e.at = m.id, m.created
-	case eventPart:
-		p := jsontape.FindMember(data, `"part"`)
-		e.message, e.part = text(p, `"messageID"`), text(p, `"id"`)
-	case eventMessageRemoved, eventPartRemoved:
-		e.message, e.part = text(data, `"messageID"`), text(data, `"partID"`)
-	case eventSession:
-		e.at = parseInfo(jsontape.FindMember(data, `"info"`)).Get("time", "updated").Milliseconds().UnixMilli()
-	}
-	return e
-}
-
 // history is what the log of events tells of a message.
 type history struct {
 	id      string
@@ -59,18 +28,21 @@ type history struct {
 	info  int64
 	parts map[string]int64
 	// removed is the event that deleted it, 0 for none, and at the time of that.
-	removed, at int64
+	removed int64
+	at      time.Time
 	// after is the message that was the last when it came.
 	after string
 	// cuts are what it was before parts of it were deleted.
-	cuts    []*cut
+	cuts []*cut
+	// cutting says that the last event of it deleted a part.
 	cutting bool
 }
 
 // cut is a message as it was before an event deleted parts of it.
 type cut struct {
-	seq, at int64
-	seqs    []int64
+	seq  int64
+	at   time.Time
+	seqs []int64
 }
 
 // fold is the log of events as far as it was read.
@@ -79,64 +51,76 @@ type fold struct {
 	order    []*history
 	alive    []string
 	// untimed are the times of deletions that are not known yet.
-	untimed []*int64
+	untimed []*time.Time
 }
 
-func (f *fold) add(e event) {
-	if e.kind == eventSession {
-		for _, at := range f.untimed {
-			*at = e.at
+// add takes in an event: the number of its version, behind the last dot, is passed over.
+func (f *fold) add(seq int64, kind string, data []byte) {
+	text := func(of []byte, key string) string { return jsontape.Unquote(jsontape.FindMember(of, key)) }
+	if i := strings.LastIndexByte(kind, '.'); i > 0 && strings.Trim(kind[i+1:], "0123456789") == "" {
+		kind = kind[:i]
+	}
+	switch kind {
+	case eventMessage:
+		m := stored{info: jsontape.FindMember(data, `"info"`)}
+		m.learn()
+		if h := f.of(m.id); h != nil {
+			h.info, h.created, h.cutting = seq, m.created, false
+		}
+	case eventPart:
+		p := jsontape.FindMember(data, `"part"`)
+		if h := f.of(text(p, `"messageID"`)); h != nil {
+			h.parts[text(p, `"id"`)], h.cutting = seq, false
+		}
+	case eventPartRemoved:
+		part := text(data, `"partID"`)
+		if h := f.messages[text(data, `"messageID"`)]; h != nil {
+			if !h.cutting && h.parts[part] != 0 {
+				h.cuts = append(h.cuts, &cut{seq, time.Time{}, h.seqs()})
+				f.untimed = append(f.untimed, &h.cuts[len(h.cuts)-1].at)
+			}
+			delete(h.parts, part)
+			h.cutting = true
+		}
+	case eventMessageRemoved:
+		if h := f.messages[text(data, `"messageID"`)]; h != nil {
+			h.removed, h.cutting = seq, false
+			f.untimed = append(f.untimed, &h.at)
+			f.alive = slices.DeleteFunc(f.alive, func(id string) bool { return id == h.id })
+		}
+	case eventSession:
+		at := parseInfo(jsontape.FindMember(data, `"info"`)).Get("time", "updated").Milliseconds()
+		for _, to := range f.untimed {
+			*to = at
 		}
 		f.untimed = nil
-		return
 	}
-	if e.message == "" {
-		return
+}
+
+// of returns the history of a message, which begins with the first event of it; nil for none.
+func (f *fold) of(id string) *history {
+	if id == "" {
+		return nil
 	}
-	h := f.messages[e.message]
+	h := f.messages[id]
 	if h == nil {
-		if e.kind == eventMessageRemoved || e.kind == eventPartRemoved {
-			return // of one that came before the log
-		}
-		h = &history{id: e.message, parts: map[string]int64{}}
+		h = &history{id: id, parts: map[string]int64{}}
 		if n := len(f.alive); n > 0 {
 			h.after = f.alive[n-1]
 		}
-		f.messages[e.message] = h
+		f.messages[id] = h
 		f.order, f.alive = append(f.order, h), append(f.alive, h.id)
 	}
-	cutting := false
-	switch e.kind {
-	case eventMessage:
-		h.info, h.created = e.seq, e.at
-	case eventPart:
-		h.parts[e.part] = e.seq
-	case eventPartRemoved:
-		if cutting = true; !h.cutting && h.parts[e.part] != 0 {
-			h.cuts = append(h.cuts, &cut{e.seq, 0, h.seqs()})
-			f.untimed = append(f.untimed, &h.cuts[len(h.cuts)-1].at)
-		}
-		delete(h.parts, e.part)
-	case eventMessageRemoved:
-		h.removed = e.seq
-		f.untimed = append(f.untimed, &h.at)
-		f.alive = slices.DeleteFunc(f.alive, func(id string) bool { return id == h.id })
-	}
-	h.cutting = cutting
+	return h
 }
 
 // seqs returns the events that tell of a message: its own, and those of its parts in order.
 func (h *history) seqs() []int64 {
-	list := make([]int64, 0, 1+len(h.parts))
+	var list []int64
 	if h.info != 0 {
 		list = append(list, h.info)
 	}
-	ids := make([]string, 0, len(h.parts))
-	for id := range h.parts {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	for _, id := range ids {
+	for _, id := range slices.Sorted(maps.Keys(h.parts)) {
 		list = append(list, h.parts[id])
 	}
 	return list
@@ -153,7 +137,7 @@ func (b *build) deleted(ctx context.Context, t *sqlitefile.Tx, session string) e
 		var kind string
 		var data []byte
 		err := scan(&seq, &kind, &data)
-		f.add(eventOf(seq, kind, data))
+		f.add(seq, kind, data)
 		return err
 	}, "SELECT seq, type, data FROM event WHERE aggregate_id = ? AND (type LIKE 'message.%' OR type LIKE 'session.updated%') ORDER BY seq", session)
 	if err != nil {
@@ -216,12 +200,9 @@ func (b *build) gone(ctx context.Context, t *sqlitefile.Tx, f *fold, session str
 		after = to.after
 		to = f.messages[after]
 	}
-	m.gone, m.why = &model.Reason{Kind: model.ReasonRewind, TargetID: after}, "the row is gone, and no event tells when"
+	m.gone, m.why = &model.Reason{Kind: model.ReasonRewind, TargetID: after, At: c.at}, "the row is gone, and no event tells when"
 	if c.seq > 0 {
 		m.why = fmt.Sprintf("at seq %d", c.seq)
-	}
-	if c.at > 0 {
-		m.gone.At = time.UnixMilli(c.at).UTC()
 	}
 	b.list = append(b.list, m)
 	return nil

@@ -20,7 +20,7 @@ func FuzzDecodeMessage(f *testing.F) {
 	f.Add([]byte(`{"role"`), []byte(`{"type":"reasoning","text":1}`))
 	f.Add([]byte(`{ }`), []byte(`{"type":"step-start"}`))
 	f.Fuzz(func(t *testing.T, info, data []byte) {
-		m := stored{id: "msg_1", info: withIDs(info, [2]string{"id", "msg_1"}), parts: []part{{"prt_1", data}, {"prt_2", data}}}
+		m := stored{id: "msg_1", info: withIDs(info, "id", "msg_1"), parts: []part{{"prt_1", data}, {"prt_2", data}}}
 		list := m.messages()
 		var text []byte
 		for i := range list {
@@ -51,8 +51,8 @@ func FuzzDecodeEvent(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind string, data []byte) {
 		log := fold{messages: map[string]*history{}}
 		for seq := range int64(3) {
-			log.add(eventOf(seq+1, kind, data))
-			log.add(eventOf(seq+1, "message.part.updated.1", []byte(`{"part":{"id":"p","messageID":"m"}}`)))
+			log.add(seq+1, kind, data)
+			log.add(seq+1, "message.part.updated.1", []byte(`{"part":{"id":"p","messageID":"m"}}`))
 		}
 		if len(log.order) != len(log.messages) || log.messages["m"] == nil {
 			t.Fatalf("of the messages %v %v are in order", log.messages, log.order)

@@ -25,31 +25,24 @@ type origin struct {
 }
 
 // read returns the records of a message from the database.
-func (o *origin) read(ctx context.Context, t *sqlitefile.Tx, session string) (m stored, err error) {
-	m.id = o.id
-	if o.seqs != nil {
-		for _, seq := range o.seqs {
-			var data []byte
-			if _, err := t.First(ctx, []any{&data}, "SELECT data FROM event WHERE aggregate_id = ? AND seq = ?", session, seq); err != nil {
-				return m, err
-			}
-			m.learnEvent(data)
+func (o *origin) read(ctx context.Context, t *sqlitefile.Tx, session string) (stored, error) {
+	m := stored{id: o.id}
+	if o.seqs == nil {
+		list, err := rowsOf(ctx, t, session, o.id)
+		if len(list) > 0 {
+			m = list[0]
 		}
-		m.learn()
-		return m, nil
-	}
-	if _, err = t.First(ctx, []any{&m.created, &m.info}, "SELECT ifnull(time_created, 0), data FROM message WHERE id = ? AND session_id = ?", o.id, session); err != nil {
 		return m, err
 	}
-	m.info = withIDs(m.info, [2]string{"id", o.id}, [2]string{"sessionID", session})
-	err = t.Each(ctx, func(scan func(...any) error) error {
-		var p part
-		err := scan(&p.id, &p.data)
-		p.data = withIDs(p.data, [2]string{"id", p.id}, [2]string{"sessionID", session}, [2]string{"messageID", o.id})
-		m.parts = append(m.parts, p)
-		return err
-	}, "SELECT id, data FROM part WHERE message_id = ? AND session_id = ? ORDER BY id", o.id, session)
-	return m, err
+	for _, seq := range o.seqs {
+		var data []byte
+		if _, err := t.First(ctx, []any{&data}, "SELECT data FROM event WHERE aggregate_id = ? AND seq = ?", session, seq); err != nil {
+			return m, err
+		}
+		m.learnEvent(data)
+	}
+	m.learn()
+	return m, nil
 }
 
 // learnEvent adds what an event says of a message: its record, or that of a part.
@@ -62,20 +55,24 @@ func (m *stored) learnEvent(data []byte) {
 }
 
 // rowsOf returns the messages of a session that have rows, and those that have only parts,
-// in order.
-func rowsOf(ctx context.Context, t *sqlitefile.Tx, session string) (list []stored, err error) {
+// in order: the one of an id, or all of them for "".
+func rowsOf(ctx context.Context, t *sqlitefile.Tx, session, id string) (list []stored, err error) {
+	ofMessage, ofPart, args := "", "", []any{session}
+	if id != "" {
+		ofMessage, ofPart, args = " AND id = ?", " AND message_id = ?", append(args, id)
+	}
 	at := map[string]int{}
 	err = t.Each(ctx, func(scan func(...any) error) error {
 		var m stored
 		err := scan(&m.id, &m.created, &m.info)
-		m.info = withIDs(m.info, [2]string{"id", m.id}, [2]string{"sessionID", session})
+		m.info = withIDs(m.info, "id", m.id, "sessionID", session)
 		if m.info == nil {
 			m.info = []byte{}
 		}
 		at[m.id] = len(list)
 		list = append(list, m)
 		return err
-	}, "SELECT id, ifnull(time_created, 0), data FROM message WHERE session_id = ?", session)
+	}, "SELECT id, ifnull(time_created, 0), data FROM message WHERE session_id = ?"+ofMessage, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -88,10 +85,10 @@ func rowsOf(ctx context.Context, t *sqlitefile.Tx, session string) (list []store
 			i, at[message] = len(list), len(list)
 			list = append(list, stored{id: message})
 		}
-		p.data = withIDs(p.data, [2]string{"id", p.id}, [2]string{"sessionID", session}, [2]string{"messageID", message})
+		p.data = withIDs(p.data, "id", p.id, "sessionID", session, "messageID", message)
 		list[i].parts = append(list[i].parts, p)
 		return err
-	}, "SELECT id, message_id, data FROM part WHERE session_id = ?", session)
+	}, "SELECT id, message_id, data FROM part WHERE session_id = ?"+ofPart, args...)
 	for i := range list {
 		for k := range list { // what has only parts comes where its id says
 			if list[i].info == nil && list[k].id < list[i].id {
@@ -163,8 +160,8 @@ func (f *format) Mark(ctx context.Context, at coding.Spot) (mark string, err err
 		if mark = string(row.Raw()); err != nil {
 			return err
 		}
-		queries := []string{"SELECT count(*) || ' ' || ifnull(sum(time_updated), 0) || ' ' || ifnull(sum(octet_length(data)), 0) FROM message WHERE session_id = ?",
-			"SELECT count(*) || ' ' || ifnull(sum(time_updated), 0) || ' ' || ifnull(sum(octet_length(data)), 0) FROM part WHERE session_id = ?"}
+		const rows = "SELECT count(*) || ' ' || ifnull(sum(time_updated), 0) || ' ' || ifnull(sum(octet_length(data)), 0) FROM "
+		queries := []string{rows + "message WHERE session_id = ?", rows + "part WHERE session_id = ?"}
 		if logged, err := hasEvents(ctx, t); err != nil {
 			return err
 		} else if logged {
@@ -229,7 +226,7 @@ func copiesOf(ctx context.Context, t *sqlitefile.Tx, session string, list []stor
 	}
 	best, from := 0, ""
 	for _, id := range older[:min(len(older), mostOlder)] {
-		other, err := rowsOf(ctx, t, id)
+		other, err := rowsOf(ctx, t, id, "")
 		if err != nil {
 			return nil, err
 		}

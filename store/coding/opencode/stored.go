@@ -25,18 +25,19 @@ type part struct {
 	data []byte
 }
 
-// withIDs returns a record with the ids that a row has beside it, as opencode exports it.
-func withIDs(data []byte, ids ...[2]string) []byte {
+// withIDs returns a record with the ids that a row has beside it, as opencode exports it: each
+// follows its key.
+func withIDs(data []byte, ids ...string) []byte {
 	if len(data) == 0 || data[0] != '{' || !jsontape.Valid(data) {
 		return data
 	}
 	head := []byte{'{'}
-	for _, id := range ids {
-		if id[1] != "" && jsontape.FindMember(data, `"`+id[0]+`"`) == nil {
-			head = append(jsontape.AppendQuoted(append(jsontape.AppendQuoted(head, id[0]), ':'), id[1]), ',')
+	for i := 0; i < len(ids); i += 2 {
+		if ids[i+1] != "" && jsontape.FindMember(data, `"`+ids[i]+`"`) == nil {
+			head = append(jsontape.AppendQuoted(append(jsontape.AppendQuoted(head, ids[i]), ':'), ids[i+1]), ',')
 		}
 	}
-	if rest := bytes.TrimSpace(data[1:]); len(rest) > 0 && rest[0] == '}' {
+	if rest := bytes.TrimSpace(data[1:]); rest[0] == '}' {
 		head = bytes.TrimSuffix(head, []byte(","))
 	}
 	return append(head, data[1:]...)
