@@ -127,6 +127,9 @@ func remedies(ctx context.Context, s store.Store, c *checkup, address string) {
 	case errors.As(err, &none):
 		c.stays = none.Reason
 	}
+	if slices.ContainsFunc(c.faults, func(f model.Fault) bool { return f.Copy }) {
+		c.next = append(c.next, command(model.OpFork)+" head")
+	}
 	if _, err := w.Plan(ctx, model.Change{Op: model.OpPurge, Ref: of, Scope: model.PurgeRedacted}); err == nil {
 		c.next = append(c.next, command(model.OpPurge))
 	}
@@ -136,7 +139,7 @@ func remedies(ctx context.Context, s store.Store, c *checkup, address string) {
 type checkup struct {
 	of     string // "" for the store
 	faults []model.Fault
-	// next are the commands that mend some of the faults.
+	// next are the commands that mend some of the faults, or save the session from them.
 	next []string
 	// stays says why those stay that cost something, where no repair mends them.
 	stays string
@@ -145,10 +148,11 @@ type checkup struct {
 // goesOn is why a fault may stay that costs nothing.
 const goesOn = "goes on all the same"
 
-// whyStays returns why a fault stays, "" for one that a repair may mend, and for a note.
+// whyStays returns why a fault stays, "" for one that a repair may mend or a fork does not
+// have, and for a note.
 func (c *checkup) whyStays(f *model.Fault) string {
 	switch {
-	case c.stays == "" || f.Severity == model.Note:
+	case c.stays == "" || f.Copy || f.Severity == model.Note:
 		return ""
 	case f.Severity < model.Loses && len(c.next) > 0:
 		return "" // a purge may mend it

@@ -357,6 +357,7 @@ var bindings = []struct {
 	{Picker, Redo, []string{"ctrl+r"}},
 	{Picker, Journal, []string{"O"}},
 	{Picker, Repair, []string{"R"}},
+	{Picker, Restore, []string{"r"}},
 
 	{Session, Reload, []string{"f5"}},
 	{Session, Details, []string{"!"}},

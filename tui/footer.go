@@ -109,15 +109,16 @@ var (
 		{[]keymap.Action{keymap.Open}, "go there"}, {[]keymap.Action{keymap.SearchNext, keymap.SearchPrev}, "next"},
 		{[]keymap.Action{keymap.Help}, ""}, {[]keymap.Action{keymap.Restore}, ""}, {[]keymap.Action{keymap.Fork}, ""},
 	}
-	// Where a session has faults, what mends them comes first.
-	repairHint  = hint{[]keymap.Action{keymap.Repair}, ""}
-	brokenHints = append([]hint{repairHint}, sessionsHints...)
+	// Where a session has faults, what mends them comes first, or what saves it from them.
+	repairHint = hint{[]keymap.Action{keymap.Repair}, ""}
+	saveHint   = hint{[]keymap.Action{keymap.Restore}, "save a copy"}
 )
 
 // hints returns what the footer says of the keys that matter here and can do
 // something now, and where the way out leads.
 func (m *Model) hints() (hints []hint, out string) {
 	hints, out = timelineHints, "back"
+	faults := 0
 	switch {
 	case m.place == nowhere:
 		hints, out = nowhereHints, m.wayOut()
@@ -125,8 +126,8 @@ func (m *Model) hints() (hints []hint, out string) {
 		hints, out = storesHints, "quit"
 	case m.place == atSessions:
 		hints, out = sessionsHints, m.wayOut()
-		if info, ok := m.sessions.Selected(); ok && info.Faults > 0 {
-			hints = brokenHints
+		if info, ok := m.sessions.Selected(); ok {
+			faults = info.Faults
 		}
 	case m.focus == onTab && m.current >= namedTabs:
 		hints = answersHints
@@ -140,13 +141,19 @@ func (m *Model) hints() (hints []hint, out string) {
 	case m.only:
 		out = m.wayOut()
 	}
-	if m.place == inSession && m.info.count() > 0 && m.current < namedTabs {
+	if m.place == inSession && m.current < namedTabs {
+		faults = m.info.count()
+	}
+	if faults > 0 && m.forks {
+		hints = append([]hint{saveHint}, hints...)
+	} else if faults > 0 {
 		hints = append([]hint{repairHint}, hints...)
 	}
 	now, scope := m.context(), m.scope()
 	m.usable = m.usable[:0]
 	for _, h := range hints {
-		if label, _ := m.label(scope, h); label != "" && h.actions[0].Disabled(now) == "" {
+		forks := m.forks && h.actions[0] == keymap.Restore && h.text == "" // the key of the fork says so
+		if label, _ := m.label(scope, h); label != "" && !forks && h.actions[0].Disabled(now) == "" {
 			m.usable = append(m.usable, h)
 		}
 	}

@@ -253,7 +253,7 @@ func (m *Model) scope() keymap.Scope {
 // context says what makes sense now, for keymap to disable the rest.
 func (m *Model) context() keymap.Context {
 	c := keymap.Context{Lacks: m.lacks}
-	c.Snapshot = m.place == inSession && m.timeline.Selected() != model.NoNode
+	c.Snapshot = m.place == inSession && m.timeline.Selected() != model.NoNode || m.listedHead().ID != ""
 	c.Mark = m.timeline.Marked() != model.NoNode
 	c.Branches = m.timeline.Timeline().Orphans() > 0 || m.timeline.Timeline().Rows() > m.timeline.Timeline().Len()
 	c.Errors = m.timeline.Failed() > 0

@@ -269,6 +269,8 @@ func (m *Model) doInSessions(a keymap.Action) tea.Cmd {
 		m.filter()
 	case keymap.Repair:
 		return m.repairSelected()
+	case keymap.Restore:
+		return m.plan(model.Change{Op: model.OpFork, Ref: m.listedHead()})
 	default:
 		if m.place == nowhere {
 			m.trouble.Do(a)
@@ -277,6 +279,15 @@ func (m *Model) doInSessions(a keymap.Action) tea.Cmd {
 		m.sessions.Do(a)
 	}
 	return nil
+}
+
+// listedHead returns the head of the session under the cursor of the list, where a fork is
+// the one way back to it: the zero value elsewhere.
+func (m *Model) listedHead() (head model.Ref) {
+	if info, ok := m.sessions.Selected(); ok && m.place == atSessions && m.forks {
+		head = model.Ref{Session: info.ID, ID: info.Head.ID}
+	}
+	return head
 }
 
 // repairSelected plans to mend the session under the cursor.

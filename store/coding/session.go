@@ -107,16 +107,18 @@ func (s *Spot) stamp(in folder.In) (at folder.Stamp, err error) {
 	if at, err = in.Stamp(s.File); err == nil && s.Part != "" && at.Kind != files.Nothing {
 		at = folder.Stamp{Stamp: files.Stamp{Kind: at.Kind, Modified: s.At, Size: s.Size}}
 	}
+	size := at.Size // that of another file, or of a folder, is none of the session's
 	for _, file := range s.More {
 		more, err := in.Stamp(file)
 		switch {
 		case err != nil || at.Kind == files.Nothing || !more.Modified.After(at.Modified):
-		case more.Kind == files.Directory: // its size is none of the session's
+		case more.Kind == files.Directory:
 			at.Modified = more.Modified
 		default:
 			at = more
 		}
 	}
+	at.Size = size
 	return at, err
 }
 

@@ -75,7 +75,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 // header returns where a line has the ids of the session and of its project.
 func (f *format) header(s *coding.Session) (coding.Span, bool) {
 	for _, r := range s.Own.(*coding.File[record]).Records {
-		if r.Is.meta.session != "" && r.Is.meta.hashed {
+		if r.Is.meta.whole() {
 			return r.Span, true
 		}
 	}

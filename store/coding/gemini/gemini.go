@@ -72,7 +72,7 @@ func inner(dir string) int {
 	return 0
 }
 
-// format implements coding.Forker, coding.Identifier, coding.Caller and coding.Checker.
+// format implements coding.Forker, coding.Identifier and coding.Caller.
 type format struct{ lines coding.Lines[record] }
 
 // Spots implements coding.Format.
@@ -232,68 +232,47 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	s := &coding.Session{Spot: at, Head: t.head(), Title: t.meta.summary, Project: project(in, at.File), Faults: file.Faults(agent.Passes), Own: file}
 	s.Entries = t.entries(at, s.Project)
 	s.Faults = append(s.Faults, coding.UnknownFaults(at.File, t.unknown)...)
-	add := func(code string, severity model.Severity, place, meaning, verdict string) {
+	add := func(code string, severity model.Severity, place, meaning, verdict string) *model.Fault {
 		s.Faults = append(s.Faults, model.Fault{Code: code, Severity: severity, File: at.File, Path: place, Meaning: meaning, Verdict: verdict})
+		return &s.Faults[len(s.Faults)-1]
 	}
 	for _, place := range t.astray {
 		add(FaultRewind, model.Loses, place, "the line goes back to a message that is not there", "goes on without any message from before")
 	}
-	if file.Size > 0 && (t.meta.session == "" || !t.meta.hashed) {
-		add(FaultHeader, model.Loses, "", "no line has the ids of a session and of its project", "does not list the session, and deletes the file at the next start")
-	} else if sub := strings.Contains(at.ID, "/"); file.Size > 0 && !sub && !t.resumable() {
-		severity, meaning := model.Note, "the session has no message of the user or of the model"
-		if t.had {
-			severity, meaning = model.Loses, "nothing is left of the messages that the session had; they are still in the file"
+	if sub := strings.Contains(at.ID, "/"); file.Size > 0 && !t.meta.whole() {
+		add(FaultHeader, model.Loses, "", "no line has the ids of a session and of its project", deletes)
+	} else if file.Size > 0 && !sub && !t.resumable() {
+		if !t.had {
+			add(FaultEmpty, model.Note, "", "the session has no message of the user or of the model", deletes)
+		} else {
+			add(FaultEmpty, model.Loses, "", "nothing is left of the messages that the session had; they are still in the file", deletes)
 		}
-		add(FaultEmpty, severity, "", meaning, "does not list the session, and deletes the file at the next start")
 	}
-	return s, f.twins(ctx, in, at, t, add)
-}
-
-// twins tells of the other files whose names end in the same short id: Gemini CLI deletes
-// all of them when it deletes one. A session that is empty has nothing to lose.
-func (f *format) twins(ctx context.Context, in folder.In, at coding.Spot, own *tree, add func(code string, severity model.Severity, place, meaning, verdict string)) error {
-	if !own.had {
-		return nil
+	if !t.had {
+		return s, nil // there is nothing to lose
 	}
+	// Gemini CLI deletes all files whose names end in the same short id when it deletes one.
 	for _, name := range at.More {
 		file, err := f.load(ctx, in, name)
 		if err != nil {
 			if ctx.Err() != nil {
-				return ctx.Err()
+				return nil, ctx.Err()
 			}
 			continue // it went, or is a fault of its own
 		}
-		severity, meaning, verdict := model.Odd, "the name of "+name+" ends in the same 8 characters", "where one of the files is deleted for its age, the other goes, too"
-		if t := fold(file); !t.resumable() || t.meta.session == "" || !t.meta.hashed {
-			severity, meaning = model.Loses, meaning+", and nothing in that file is worth resuming"
-			verdict = "the next start deletes this session; a fork of it at the head stays"
-		}
-		add(FaultShared, severity, "", meaning, verdict)
-	}
-	return nil
-}
-
-// Check implements coding.Checker: sessions whose names end in the same short id.
-func (f *format) Check(ctx context.Context, in folder.In) (list []model.Fault, err error) {
-	spots, err := f.Spots(ctx, in)
-	for _, at := range spots {
-		if !at.Suspect {
+		shares := "the name of " + name + " ends in the same 8 characters"
+		if other := fold(file); other.resumable() && other.meta.whole() {
+			add(FaultShared, model.Odd, "", shares, "where one of the files is deleted for its age, the other goes, too")
 			continue
 		}
-		file, err := f.load(ctx, in, at.File)
-		if err != nil {
-			continue // it went, or the session says why
-		}
-		err = f.twins(ctx, in, at, fold(file), func(code string, severity model.Severity, _, meaning, verdict string) {
-			list = append(list, model.Fault{Code: code, Severity: severity, File: at.File, Meaning: meaning, Verdict: verdict})
-		})
-		if err != nil {
-			return nil, err
-		}
+		add(FaultShared, model.Loses, "", shares+", and nothing in that file is worth resuming",
+			"the next start deletes this session; a fork at its head is a copy that stays (the key r, or hindcast fork)").Copy = true
 	}
-	return list, err
+	return s, nil
 }
+
+// deletes is what Gemini CLI does about a file without anything to resume.
+const deletes = "does not list the session, and deletes the file at the next start"
 
 // Messages implements coding.Format.
 func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (list []coding.Message, err error) {

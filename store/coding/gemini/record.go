@@ -41,6 +41,9 @@ type meta struct {
 	hashed bool
 }
 
+// whole reports whether Gemini CLI lists a session of that.
+func (m *meta) whole() bool { return m.session != "" && m.hashed }
+
 // message is what is kept of a message.
 type message struct {
 	coding.Span
