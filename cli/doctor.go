@@ -31,8 +31,8 @@ A directory that is no store itself is searched: doctor lists the stores below i
 as what each was recognised and why, and what was passed over. If there is one
 only, it is examined too. If there is none, the exit code is 1.
 
-It changes nothing; where hindcast repair or hindcast purge can mend something it
-says so. With --json a store gives an array of
+It changes nothing; where hindcast repair or hindcast purge can mend something, or
+a hindcast fork stays when the session goes, it says so. With --json a store gives an array of
 {fault, severity, file, path, meaning, verdict, next, stays, sdk}, and a directory that is no store one object,
 {stores: [{path, kind, why}], passedOver: [{path, why}]}, with faults if there is
 one store only.`,
