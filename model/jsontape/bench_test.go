@@ -2,6 +2,7 @@ package jsontape
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"hindcast/model/jsontape/jsontest"
@@ -24,6 +25,7 @@ func BenchmarkParse(b *testing.B) {
 	for name, data := range map[string][]byte{
 		"compact":  jsontest.New(10*mb, 1).JSON(),
 		"indented": jsontest.New(10*mb, 1).Indented(),
+		"program":  []byte(`{"output":"` + strings.Repeat(`\tif err := step(ctx, \"part 7\"); err != nil {\n\t\treturn fmt.Errorf(\"step 7: %w\", err)\n\t}\n`, mb/100) + `"}`),
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(data)))

@@ -277,11 +277,15 @@ const (
 	respelled
 )
 
+// simple are the characters that alone make an escape, with what they tell.
+var simple = [256]escapes{'"': escaped, '\\': escaped, 'b': escaped, 'f': escaped, 'n': escaped, 'r': escaped, 't': escaped, '/': escaped | respelled}
+
 // stringEnd checks the string whose first byte after the opening quote is i and
 // returns the byte after its closing quote.
 func stringEnd(data []byte, i int) (end int, found escapes, err error) {
 	for {
-		i = stringStop(data, i)
+		more, tells := stringSkip(data, i)
+		i, found = more, found|tells
 		if i >= len(data) {
 			return 0, found, endOfText(data)
 		}
@@ -296,25 +300,18 @@ func stringEnd(data []byte, i int) (end int, found escapes, err error) {
 		if i >= len(data) {
 			return 0, found, endOfText(data)
 		}
-		switch data[i] {
-		case '"', '\\', 'b', 'f', 'n', 'r', 't':
-			i++
-		case '/':
-			found |= respelled
-			i++
-		case 'u':
-			found |= respelled
-			i++
-			for end := i + 4; i < end; i++ {
-				if i >= len(data) {
-					return 0, found, endOfText(data)
-				}
-				if _, ok := hexDigit(data[i]); !ok {
-					return 0, found, unexpected(data, i, "a hex digit")
-				}
-			}
-		default:
+		if data[i] != 'u' {
 			return 0, found, unexpected(data, i, "an escape")
+		}
+		found |= respelled
+		i++
+		for end := i + 4; i < end; i++ {
+			if i >= len(data) {
+				return 0, found, endOfText(data)
+			}
+			if _, ok := hexDigit(data[i]); !ok {
+				return 0, found, unexpected(data, i, "a hex digit")
+			}
 		}
 	}
 }

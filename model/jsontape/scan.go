@@ -18,21 +18,49 @@ const (
 	spaces = ' ' * ones
 )
 
-// stringStop returns the first byte at or after i that is a quote, a backslash or
-// a control character; len(data) if there is none.
-func stringStop(data []byte, i int) int {
-	for i+8 <= len(data) {
+// stringSkip returns a byte of a string, at or after i, up to which there are only characters
+// that stand for themselves and simple escapes, and what those tell. It stops at the end of
+// the string, at any other escape and at what is wrong, or at the end of data.
+//
+// Text of programs has an escape every ten bytes or so, and so in most words of eight: all of
+// one word are looked at before the next is loaded. Above the first hit in a word some bytes
+// are only said to be hits (see ones), so each is looked at.
+func stringSkip(data []byte, i int) (at int, found escapes) {
+words:
+	for i+9 <= len(data) { // the last escape of a word may end behind it
 		x := binary.LittleEndian.Uint64(data[i:])
 		hit := ((x - spaces) | ((x ^ quotes) - ones) | ((x ^ slants) - ones)) &^ x & highs
-		if hit != 0 {
-			return i + bits.TrailingZeros64(hit)>>3
+		for hit != 0 {
+			k := bits.TrailingZeros64(hit) >> 3
+			switch c := data[i+k]; {
+			case c == '\\' && simple[data[i+k+1]] != 0:
+				found |= simple[data[i+k+1]]
+				if k == 7 {
+					i += 9
+					continue words
+				}
+				hit &^= 0xffff << (8 * k)
+			case c == '\\' || c == '"' || c < ' ':
+				return i + k, found
+			default:
+				hit &^= 0xff << (8 * k)
+			}
 		}
 		i += 8
 	}
-	for i < len(data) && data[i] != '"' && data[i] != '\\' && data[i] >= ' ' {
-		i++
+	for ; i < len(data); i++ {
+		switch c := data[i]; {
+		case c == '"' || c < ' ':
+			return i, found
+		case c != '\\':
+		case i+1 == len(data) || simple[data[i+1]] == 0:
+			return i, found
+		default:
+			i++
+			found |= simple[data[i]]
+		}
 	}
-	return i
+	return i, found
 }
 
 // closingQuote returns the position of the quote that ends the string whose first
