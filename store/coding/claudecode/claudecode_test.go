@@ -556,7 +556,11 @@ func TestFaults(t *testing.T) {
 		},
 		"a child before its parent": {
 			list(user("a", "", "A"), part("c", "b", "m1", "C", ""), user("b", "a", "B")),
-			[]string{"a ◂  A", "b ◂ a B *", "c ◂ b C – secondLeaf"}, nil,
+			[]string{"a ◂  A", "c ◂ b C – secondLeaf", "b ◂ a B *"}, nil,
+		},
+		"a message without an id": {
+			append(list(rec{kind: "user", says: "A"}), list(user("b", "", "B"), user("c", "b", "C"))...),
+			[]string{"line-1 ◂  A – secondLeaf", "b ◂  B", "c ◂ b C *"}, nil,
 		},
 		"a circle": {
 			list(user("a", "c", "A"), user("b", "a", "B"), user("c", "b", "C")),

@@ -73,12 +73,12 @@ func (b *build) returns() (n int) {
 		if !is.tree || is.side {
 			continue
 		}
-		if before >= 0 && before < i && last >= 0 && before != last {
+		if before >= 0 && last >= 0 && before != last {
 			at, to := b.nodes[last].entry, b.nodes[before].entry
 			for ; at > to && steps > 0; at = b.rows[at].parent { // a parent comes before its child
 				steps--
 			}
-			if at != to && steps > 0 {
+			if at >= 0 && at != to && steps > 0 {
 				n++
 			}
 		}

@@ -46,14 +46,15 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	for _, call := range f.Calls(c.Session, c.To) {
 		made.Hazards = append(made.Hazards, "no fork is needed: Claude Code goes on from here by itself with "+call.Call)
 	}
-	if asks[c.To.Event] && c.To.Said.Role != coding.Assistant {
+	reads := c.Session.Reads(c.Session.At(c.To.ID))
+	if last := &c.Session.Entries[reads[len(reads)-1]]; asks[last.Event] && last.Said.Role != coding.Assistant {
 		made.Hazards = append(made.Hazards, `it ends with a message that has no answer: Claude Code puts "No response requested." behind it, then your words`)
 	}
 	return made, f.copyAgents(c, made)
 }
 
 // asks has the events of messages that ask for an answer.
-var asks = map[string]bool{"": true, eventNotified: true, eventQueued: true}
+var asks = map[string]bool{"": true, eventNotified: true, eventQueued: true, eventCompaction: true}
 
 // mostCopied bounds the bytes of sub-agents that a fork copies.
 const mostCopied = 64 << 20

@@ -163,7 +163,47 @@ func TestInterop_claudeCode(t *testing.T) {
 	if len(rows) < 12 {
 		t.Fatalf("the session has %d snapshots", len(rows))
 	}
-	forked, called := 0, 0
+	forked, called := c.goesOn(s, rows)
+	if forked != len(rows)-3 || called < 5 {
+		t.Errorf("of %d snapshots %d were forked, and %d called", len(rows), forked, called)
+	}
+}
+
+// Claude Code forks a session behind a compaction: the new one begins with that. From each of
+// its messages goes on, too, what Hindcast makes.
+func TestInterop_claudeCodeForksBehindACompaction(t *testing.T) {
+	c := newClaude(t)
+	c.run("claude -p 'first question'")
+	s, id := c.open()
+	again := "claude --resume " + id + " -p "
+	c.run(again + "/compact")
+	c.run(again + "'after the compaction'")
+	c.run(again + "--fork-session 'in the fork'")
+	for _, info := range storetest.Sessions(t, s) {
+		if info.ID == id {
+			continue
+		}
+		rows := storetest.Headers(t, s, info.ID)
+		last := rows[len(rows)-1]
+		facts, err := s.(store.Deriver).Facts(t.Context(), last.Ref())
+		if !slices.ContainsFunc(facts, model.Fact{Label: "forked from", Value: id}.Same) {
+			t.Errorf("%+v does not say what it was forked from, %v", facts, err)
+		}
+		same(t, "the faults", codes(storetest.Faults(t, s, info.ID)), []string{FaultCompacted})
+		if forked, _ := c.goesOn(s, rows); forked != len(rows) {
+			t.Errorf("of %d snapshots %d were forked", len(rows), forked)
+		}
+		return
+	}
+	t.Error("there is no fork")
+}
+
+// goesOn holds that from each snapshot a session of Hindcast's own goes on, and so does the
+// call of Claude Code's own where there is one: the model is sent the messages that Hindcast
+// shows.
+func (c *claude) goesOn(s store.Store, rows []model.Header) (forked, called int) {
+	c.Helper()
+	t := c.TB
 	for _, row := range rows {
 		state, err := s.State(t.Context(), row.Ref())
 		if err != nil {
@@ -193,9 +233,7 @@ func TestInterop_claudeCode(t *testing.T) {
 		}
 		c.same(row, plan.Resume[0].Call, append(want, "user: "+goOn))
 	}
-	if forked != len(rows)-3 || called < 5 {
-		t.Errorf("of %d snapshots %d were forked, and %d called", len(rows), forked, called)
-	}
+	return forked, called
 }
 
 func titlesOf(rows []model.Header) (list []string) {

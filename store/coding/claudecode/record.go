@@ -32,9 +32,9 @@ type record struct {
 	text   string
 	agent  string // the sub-agent that a result names
 	bounds *boundary
-	facts  model.Facts
-	// replaced has what the model reads in place of the results of calls, by their ids.
-	replaced model.Facts
+	// facts are those of a compaction or of the costs, or what the model reads in place of
+	// the results of calls, by their ids.
+	facts model.Facts
 }
 
 // boundary is where a compaction begins: what it keeps stands behind the record anchor.
@@ -42,7 +42,6 @@ type boundary struct {
 	anchor     string
 	keeps      []string
 	head, tail string // of what is kept, where keeps is empty
-	facts      model.Facts
 }
 
 // isAsked reports whether a person wrote the message, or who started a sub-agent.
@@ -54,7 +53,6 @@ const (
 	typeSystem, typeAttachment  = "system", "attachment"
 	typeLastPrompt              = "last-prompt"
 	typeCustom, typeAI, typeSum = "custom-title", "ai-title", "summary"
-	typePermission              = "permission-mode"
 	typeCost                    = "cost-state"
 	typeReplaced                = "content-replacement"
 )
@@ -85,11 +83,10 @@ var types = map[string]func(*record, coding.Value){
 	typeCustom:     func(r *record, v coding.Value) { r.text = v.Get("customTitle").Words() },
 	typeAI:         func(r *record, v coding.Value) { r.text = v.Get("aiTitle").Words() },
 	typeSum:        func(r *record, v coding.Value) { r.text = v.Get("summary").Words() },
-	typePermission: passed, // its mode is kept of each record
 	typeCost:       (*record).cost,
 	typeReplaced: func(r *record, v coding.Value) {
 		for each := range v.Get("replacements").Each() {
-			r.replaced.Add(each.Get("toolUseId").Text(), each.Get("replacement").Words())
+			r.facts.Add(each.Get("toolUseId").Text(), each.Get("replacement").Words())
 		}
 	},
 	"progress": passed, "queue-operation": passed, "mode": passed, "file-history-snapshot": passed, "file-history-delta": passed,
@@ -211,17 +208,18 @@ func (r *record) system(v coding.Value) {
 	switch v.Get("subtype").Text() {
 	case subtypeBoundary:
 		r.parent = cmp.Or(v.Get("logicalParentUuid").Text(), r.parent)
-		r.bounds = &boundary{}
 		m := v.Get("compactMetadata")
 		segment, kept := m.Get("preservedSegment"), m.Get("preservedMessages")
-		r.bounds.anchor = cmp.Or(kept.Get("anchorUuid").Text(), segment.Get("anchorUuid").Text())
-		r.bounds.head, r.bounds.tail = segment.Get("headUuid").Text(), segment.Get("tailUuid").Text()
+		r.bounds = &boundary{
+			anchor: cmp.Or(kept.Get("anchorUuid").Text(), segment.Get("anchorUuid").Text()),
+			head:   segment.Get("headUuid").Text(), tail: segment.Get("tailUuid").Text(),
+		}
 		for id := range kept.Get("uuids").Each() {
 			r.bounds.keeps = append(r.bounds.keeps, id.Text())
 		}
-		r.bounds.facts.Add("compaction", m.Get("trigger").Text())
+		r.facts.Add("compaction", m.Get("trigger").Text())
 		for _, key := range []string{"preTokens", "postTokens"} {
-			r.bounds.facts.Add(key, string(m.Get(key).Raw()))
+			r.facts.Add(key, string(m.Get(key).Raw()))
 		}
 	case subtypeError:
 		e := v.Get("error")

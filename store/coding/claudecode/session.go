@@ -51,31 +51,26 @@ type lineage struct {
 func lineageOf(file *coding.File[record]) *lineage {
 	t := &lineage{file, make(map[string]int, len(file.Records))}
 	for i := range file.Records {
-		if is := &file.Records[i].Is; is.tree {
+		if is := &file.Records[i].Is; is.tree && is.id != "" {
 			t.at[is.id] = i
 		}
 	}
 	return t
 }
 
-// before returns the record that a record follows, -1 for none. A boundary follows one that
-// was written before it alone: a fork of Claude Code's own begins with a boundary, and has
-// what that keeps behind the summary.
+// before returns the record that a record follows, -1 for none: one that was written before
+// it. A fork of Claude Code's own begins with a boundary, and has what that names behind the
+// summary.
 func (t *lineage) before(i int) int {
-	is := &t.file.Records[i].Is
-	at, there := t.at[is.parent]
-	if !there || at == i || is.bounds != nil && at > i {
-		return -1
+	if at, there := t.at[t.file.Records[i].Is.parent]; there && at < i {
+		return at
 	}
-	return at
+	return -1
 }
 
 // follows reports whether a record is another one, or is behind it.
 func (t *lineage) follows(i, other int) bool {
-	for range t.file.Records {
-		if i < 0 || i == other {
-			break
-		}
+	for i > other {
 		i = t.before(i)
 	}
 	return i == other
@@ -109,22 +104,13 @@ type answered struct {
 
 // node is what is known of the way to a record.
 type node struct {
-	state state
 	// entry is the last one on the way, -1 for none.
 	entry int
 	// bounds is the record of a boundary with no entry behind it, -1 for none.
 	bounds int
-	// lost is the parent of the first record on the way, which the file does not have.
+	// lost is the parent of the first record on the way, which was not written before it.
 	lost string
 }
-
-type state uint8
-
-const (
-	unplaced state = iota
-	onTheWay
-	placed
-)
 
 // row is what is known of an entry besides.
 type row struct {
@@ -148,49 +134,39 @@ func newBuild(file *coding.File[record], at coding.Spot) *build {
 	}
 }
 
-// add adds a record, those before it on its way first: a record may be written before the
-// one that it names.
+// add adds what a record says.
 func (b *build) add(i int) {
 	is := &b.file.Records[i].Is
 	if types[is.kind] == nil {
 		b.unknown[is.kind]++
 	}
 	b.titles.add(is)
-	for _, r := range is.replaced {
-		b.replaced[r.Label] = r.Value
-	}
-	if is.kind == typeLastPrompt && is.text != "" {
+	switch {
+	case is.kind == typeLastPrompt && is.text != "":
 		b.pointer = is
-	}
-	if is.facts != nil && b.last >= 0 && b.nodes[b.last].entry >= 0 {
+	case is.kind == typeReplaced:
+		for _, r := range is.facts {
+			b.replaced[r.Label] = r.Value
+		}
+	case is.kind == typeCost && b.last >= 0 && b.nodes[b.last].entry >= 0:
 		b.rows[b.nodes[b.last].entry].cost = is.facts
 	}
 	b.s.Project = cmp.Or(b.s.Project, is.meta.Dir)
 	if !is.tree {
 		return
 	}
-	var way []int
-	for at := i; at >= 0 && b.nodes[at].state == unplaced; at = b.before(at) {
-		b.nodes[at].state = onTheWay
-		way = append(way, at)
-	}
-	for _, at := range slices.Backward(way) {
-		b.place(at)
-	}
+	b.nodes[i] = b.place(i)
 	if !is.side || isAgent(b.s.Spot.File) {
 		b.last = i
 	}
 }
 
-// place gives a record its place behind the one that it follows.
-func (b *build) place(i int) {
-	is, n := &b.file.Records[i].Is, node{placed, -1, -1, ""}
-	switch p := b.before(i); {
-	case p >= 0 && b.nodes[p].state == placed:
+// place returns what is known of the way to a record, and adds it to the entries.
+func (b *build) place(i int) node {
+	is, n := &b.file.Records[i].Is, node{-1, -1, ""}
+	if p := b.before(i); p >= 0 {
 		n = b.nodes[p]
-	case is.bounds != nil:
-		b.headed = true
-	default:
+	} else if b.headed = b.headed || is.bounds != nil; is.bounds == nil {
 		n.lost = is.parent
 	}
 	switch {
@@ -200,9 +176,9 @@ func (b *build) place(i int) {
 		row := &b.rows[n.entry]
 		row.errors, row.why = row.errors+1, is.text
 	case is.speaks:
-		n = node{placed, b.message(i, n), -1, ""}
+		return node{b.message(i, n), -1, ""}
 	}
-	b.nodes[i] = n
+	return n
 }
 
 // message adds a message behind a node, and returns the last entry on the way to it. The
@@ -279,24 +255,21 @@ func (b *build) entry(i, before int, n node) int {
 		e.Marks |= model.MarkError
 	}
 	if n.bounds >= 0 {
-		b.compact(&e, at, b.file.Records[n.bounds].Is.bounds, b.file.Records[n.bounds].Is.id)
+		b.compact(&e, at, n.bounds)
 	}
 	b.s.Entries = append(b.s.Entries, e)
 	b.rows = append(b.rows, row{record: i, parent: before, asked: at, last: at, words: is.words})
 	return at
 }
 
-// compact says what the model reads from a summary on: it, and the messages that are kept,
-// which stay where they are and are not written again.
-func (b *build) compact(e *coding.Entry, at int, is *boundary, id string) {
+// compact says what the model reads from a summary behind the boundary r on: it, and the
+// messages that are kept, which stay where they are and are not written again. A fork has
+// them behind the summary.
+func (b *build) compact(e *coding.Entry, at, r int) {
+	is := b.file.Records[r].Is.bounds
 	keeps := is.keeps
-	for r := is.tail; len(is.keeps) == 0 && r != ""; {
-		i, there := b.at[r]
-		if keeps = append(keeps, r); !there || r == is.head || len(keeps) > len(b.at) {
-			slices.Reverse(keeps)
-			break
-		}
-		r = b.file.Records[i].Is.parent
+	if len(keeps) == 0 {
+		keeps = b.segment(is.head, is.tail)
 	}
 	e.Context = []int{}
 	taken := map[int]bool{}
@@ -304,17 +277,34 @@ func (b *build) compact(e *coding.Entry, at int, is *boundary, id string) {
 		i, there := b.at[keep]
 		if !there {
 			b.missing = append(b.missing, keep)
-		} else if n := b.nodes[i]; n.state == placed && n.entry >= 0 && b.file.Records[i].Is.speaks && !taken[n.entry] {
-			taken[n.entry] = true
-			e.Context = append(e.Context, n.entry)
+		} else if k := b.nodes[i].entry; i < r && b.file.Records[i].Is.speaks && !taken[k] {
+			taken[k] = true
+			e.Context = append(e.Context, k)
 		}
 	}
-	if is.anchor == id {
+	if is.anchor == b.file.Records[r].Is.id {
 		e.Context = append(e.Context, at)
 	} else {
 		e.Context = slices.Insert(e.Context, 0, at)
 	}
-	e.Facts = append(e.Facts, is.facts...)
+	e.Facts = append(e.Facts, b.file.Records[r].Is.facts...)
+}
+
+// segment returns the ids of the records from one to another.
+func (b *build) segment(head, tail string) (ids []string) {
+	for id := tail; id != ""; {
+		ids = append(ids, id)
+		i, there := b.at[id]
+		if !there || id == head {
+			break
+		}
+		if i = b.before(i); i < 0 {
+			return append(ids, head)
+		}
+		id = b.file.Records[i].Is.id
+	}
+	slices.Reverse(ids)
+	return ids
 }
 
 // head finds the entry that Claude Code goes on from: that of the newest last-prompt, or of
@@ -323,8 +313,8 @@ func (b *build) compact(e *coding.Entry, at int, is *boundary, id string) {
 func (b *build) head() {
 	at := b.last
 	if b.pointer != nil {
-		if i, there := b.at[b.pointer.text]; there && !b.follows(b.last, i) {
-			at, b.s.Pointed = i, true
+		if named, there := b.at[b.pointer.text]; there && !b.follows(at, named) {
+			at, b.s.Pointed = named, true
 		}
 	}
 	if at < 0 || b.nodes[at].entry < 0 {
@@ -340,7 +330,10 @@ func (b *build) finish() {
 	for at := b.s.Head; at >= 0; at = b.rows[at].parent {
 		next[b.rows[at].parent] = at
 	}
-	onPath := func(i int) bool { return next[b.rows[i].parent] == i }
+	onPath := func(i int) bool {
+		on, there := next[b.rows[i].parent]
+		return there && on == i
+	}
 	leaf := make([]bool, len(b.rows))
 	for i := range b.rows {
 		if leaf[i] = true; b.rows[i].parent >= 0 {
