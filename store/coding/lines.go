@@ -63,8 +63,11 @@ func (l *Line) Parse() (Value, error) {
 // concurrent use.
 type Lines[R any] struct {
 	// Decode makes something of a line. After an error the line is damaged, and passed
-	// over; after ErrOther it is only passed over.
+	// over.
 	Decode func(*Line) (R, error)
+	// Only reports of a line, which is lent, whether it is one of those that are looked for:
+	// the others are only counted. Nil looks for all.
+	Only func(raw []byte) bool
 
 	mu    sync.Mutex
 	known map[string]*File[R]
@@ -116,9 +119,6 @@ const (
 	// mostDamage bounds the damaged lines of a file that are told of one by one.
 	mostDamage = 100
 )
-
-// ErrOther is the error of Lines.Decode for a line that is none of those that are looked for.
-var ErrOther = errors.New("the line is none of those that are looked for")
 
 // ErrLineTooLong: a line is longer than is read.
 var ErrLineTooLong = fmt.Errorf("the line is longer than %d MB", mostLine>>20)
@@ -260,15 +260,18 @@ func (l *Lines[R]) readOn(ctx context.Context, f *File[R], file io.ReaderAt) err
 	}
 	decoding.Wait()
 	f.Size = from + int64(len(buf))
-	if last := trimLine(buf); len(last) > 0 {
+	if last := trimLine(buf); l.looksFor(last) {
 		line := Line{Span: Span{from, int64(len(last))}, Number: f.lines + 1, Raw: last, scratch: new(jsontape.Scratch)}
 		is, err := l.Decode(&line)
-		if f.torn, f.taken = err != nil && !errors.Is(err, ErrOther), err == nil; f.taken {
+		if f.torn, f.taken = err != nil, err == nil; f.taken {
 			f.Records = append(f.Records, Record[R]{line.Span, line.Number, is})
 		}
 	}
 	return nil
 }
+
+// looksFor reports whether a line is decoded.
+func (l *Lines[R]) looksFor(raw []byte) bool { return len(raw) > 0 && (l.Only == nil || l.Only(raw)) }
 
 // trimLine takes off the end of a line, and white space before it.
 func trimLine(line []byte) []byte { return bytes.TrimRight(line, "\r \t") }
@@ -280,7 +283,7 @@ func (l *Lines[R]) decode(f *File[R], text []byte, at int64) {
 	for len(text) > 0 {
 		end := bytes.IndexByte(text, '\n')
 		raw := trimLine(text[:end])
-		if f.lines++; len(raw) > 0 {
+		if f.lines++; l.looksFor(raw) {
 			lines = append(lines, Line{Span: Span{at, int64(len(raw))}, Number: f.lines, Raw: raw})
 		}
 		at, text = at+int64(end)+1, text[end+1:]
@@ -321,7 +324,7 @@ func (l *Lines[R]) decode(f *File[R], text []byte, at int64) {
 	for i := range made {
 		if failed[i] == nil {
 			f.Records = append(f.Records, made[i])
-		} else if len(f.damage) < mostDamage && !errors.Is(failed[i], ErrOther) {
+		} else if len(f.damage) < mostDamage {
 			f.damage = append(slices.Clip(f.damage), damage{lines[i].Number, lines[i].At, failed[i]})
 		}
 	}

@@ -424,3 +424,19 @@ func FuzzLines(f *testing.F) {
 		sameAsWhole(t, dir, string(text), []int{int(a) % (len(text) + 1), int(b) % (len(text) + 1)})
 	})
 }
+
+// Lines that are not looked for are counted, and are nothing else: no record and no damage.
+func TestLines_only(t *testing.T) {
+	f := newLineFile(t, t.TempDir())
+	f.lines.Only = func(raw []byte) bool { return bytes.HasPrefix(raw, []byte(`{"n"`)) }
+	for _, step := range []struct{ text, want string }{
+		{"damage\n{\"n\":1}\n{\"m\":1,\"n\":2}\n{\"n\":}\n{\"m\"", "2:1, damaged-line line 4, byte 29"},
+		{":2}\n{\"n\":3}", "2:1, 6:3, damaged-line line 4, byte 29"},
+		{"\n{\"n\"", "2:1, 6:3, damaged-line line 4, byte 29, torn-line line 7, byte 52"},
+	} {
+		f.append(step.text)
+		if got := f.saying(); got != step.want {
+			t.Errorf("%s\nwant\n%s", got, step.want)
+		}
+	}
+}

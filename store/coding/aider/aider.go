@@ -15,10 +15,10 @@ package aider
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"path/filepath"
 	"regexp"
@@ -49,7 +49,7 @@ var agent = &coding.Agent{
 	Files:  []string{"*" + fileName},
 	Shape:  "a file in which a line says that an aider chat started",
 	Signs:  func(_ coding.Spot, head []byte) bool { return bytes.Contains(head, []byte(started)) },
-	Format: func(dir string) coding.Format { return &format{dir: dir} },
+	Format: newFormat,
 	Levels: []watch.Level{{Name: fileName}},
 	Places: func(around store.Surroundings) []string {
 		if file := around.Named("AIDER_CHAT_HISTORY_FILE"); file != "" {
@@ -65,86 +65,103 @@ var agent = &coding.Agent{
 
 // format implements coding.Format. It is safe for concurrent use.
 type format struct {
-	dir string
+	dir   string
+	lines coding.Lines[begin]
 
 	mu    sync.Mutex
-	known map[string]scanned
+	known map[string]*scanned
 }
 
-// scanned is a file with the chats that were found in it.
+// scanned are the chats of a file, and where in the list each is, by its part.
 type scanned struct {
-	at    folder.Stamp
+	of    *coding.File[begin]
 	chats []chat
+	at    map[string]int
+}
+
+func newFormat(dir string) coding.Format {
+	return &format{dir: dir, lines: coding.Lines[begin]{Decode: decode, Only: begins}, known: map[string]*scanned{}}
+}
+
+// begin is the line that begins a chat.
+type begin struct {
+	part    string // "" where it says no time
+	started time.Time
 }
 
 // chat is where a session is in its file.
 type chat struct {
-	part string
+	begin
 	coding.Span
-	line    int // of its first byte, from 1
-	started time.Time
+	line int // of its first byte, from 1
 }
 
 const started = "# aider chat started at "
 
-// begins finds the lines that begin a chat.
-var begins = regexp.MustCompile(`(?m)^# aider chat started at (?:(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d))?.*$`)
+// startedAt finds the time in such a line.
+var startedAt = regexp.MustCompile(`^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)`)
 
-// scan returns the chats of a file. The errors are those of folder.Tree.
-func (f *format) scan(in folder.In, name string) ([]chat, error) {
-	at, err := in.Stamp(name)
-	if err == nil && at.Kind == files.Nothing {
-		err = fs.ErrNotExist
+// begins reports whether a line, without white space behind it, begins a chat. A file is read
+// in pieces, and of a large one no more is kept than these lines.
+func begins(line []byte) bool { return bytes.HasPrefix(line, []byte(started)) }
+
+func decode(l *coding.Line) (b begin, err error) {
+	if m := startedAt.FindSubmatch(l.Raw[len(started):]); m != nil {
+		b.part = string(m[1]) + "T" + string(m[2])
+		b.started, _ = time.ParseInLocation("2006-01-02T15:04:05", b.part, time.Local)
 	}
+	return b, nil
+}
+
+// scan finds the chats of a file. The errors are those of coding.Lines.
+func (f *format) scan(ctx context.Context, in folder.In, name string) (*scanned, error) {
+	file, err := f.lines.Read(ctx, in, name)
 	if err != nil {
 		return nil, err
 	}
-	f.mu.Lock()
-	was, known := f.known[name]
-	f.mu.Unlock()
-	if known && was.at.Is(at) && was.at.Size == at.Size {
-		return was.chats, nil
-	}
-	text, at, err := in.Read(name, nil)
-	if err != nil {
-		return nil, err
-	}
-	now := scanned{at, chatsOf(text)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.known == nil {
-		f.known = map[string]scanned{}
+	if was := f.known[name]; was != nil && was.of == file {
+		return was, nil
+	}
+	now := &scanned{of: file, at: map[string]int{}}
+	if now.chats, err = chatsOf(in, file); err != nil {
+		return nil, err
+	}
+	for i := range now.chats {
+		c := &now.chats[i]
+		for part, n := c.part, 2; ; n++ {
+			if _, taken := now.at[c.part]; !taken {
+				break
+			}
+			c.part = fmt.Sprintf("%s~%d", part, n)
+		}
+		now.at[c.part] = i
 	}
 	f.known[name] = now
-	return now.chats, nil
+	return now, nil
 }
 
-// chatsOf finds the chats in a text. What stands before the first is one too, unless it is
+// chatsOf returns the chats of a file. What stands before the first is one too, unless it is
 // blank.
-func chatsOf(text []byte) (list []chat) {
-	taken, line, from := map[string]int{}, 1, 0
-	add := func(to int, c chat) {
-		if c.Len = int64(to) - c.At; c.Len > 0 && (c.part != "0" || len(bytes.TrimSpace(text[c.At:to])) > 0) {
-			if taken[c.part]++; taken[c.part] > 1 {
-				c.part = fmt.Sprintf("%s~%d", c.part, taken[c.part])
-			}
-			list = append(list, c)
-		}
+func chatsOf(in folder.In, file *coding.File[begin]) (list []chat, err error) {
+	list = append(list, chat{begin: begin{part: "0"}, line: 1})
+	for i, r := range file.Records {
+		last := &list[len(list)-1]
+		last.Len = r.At - last.At
+		list = append(list, chat{begin{cmp.Or(r.Is.part, strconv.Itoa(i+1)), r.Is.started}, coding.Span{At: r.At}, r.Number})
 	}
-	last := chat{part: "0", line: 1}
-	for n, m := range begins.FindAllSubmatchIndex(text, -1) {
-		add(m[0], last)
-		line += bytes.Count(text[from:m[0]], []byte("\n"))
-		from = m[0]
-		last = chat{part: strconv.Itoa(n + 1), Span: coding.Span{At: int64(m[0])}, line: line}
-		if m[2] >= 0 {
-			last.part = string(text[m[2]:m[3]]) + "T" + string(text[m[4]:m[5]])
-			last.started, _ = time.ParseInLocation("2006-01-02T15:04:05", last.part, time.Local)
-		}
+	last := &list[len(list)-1]
+	last.Len = file.Size - last.At
+	head, err := coding.Head(in.Tree, file.Name, int(min(list[0].Len, glanced)))
+	if len(bytes.TrimSpace(head)) == 0 && list[0].Len <= glanced {
+		list = list[1:]
 	}
-	add(len(text), last)
-	return list
+	return list, err
 }
+
+// glanced is how much of a chat is read for the list.
+const glanced = 64 << 10
 
 // Spots implements coding.Format.
 func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, err error) {
@@ -157,14 +174,14 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, e
 		if err != nil || ctx.Err() != nil {
 			return nil, errors.Join(err, ctx.Err())
 		}
-		chats, err := f.scan(in, name)
+		file, err := f.scan(ctx, in, name)
 		if err != nil {
 			continue // reading it says why
 		}
-		for i, c := range chats {
+		for i, c := range file.chats {
 			at := f.Spot(name + "#" + c.part)
 			at.At, at.Size = c.started, c.Len
-			if i == len(chats)-1 {
+			if i == len(file.chats)-1 {
 				at.At = look.Modified
 			}
 			list = append(list, at)
@@ -179,42 +196,48 @@ func (f *format) Spot(name string) coding.Spot {
 	return coding.Spot{File: file, Part: part, ID: part, Project: f.dir}
 }
 
-// find returns where a session is in its file, and its bytes; nil where it is not there.
-func (f *format) find(in folder.In, at coding.Spot) (c chat, text []byte, err error) {
-	chats, err := f.scan(in, at.File)
-	i := slices.IndexFunc(chats, func(c chat) bool { return c.part == at.Part })
-	if err != nil || i < 0 {
-		return c, nil, err
-	}
-	raw, err := coding.Raw(in.Tree, at.File, []coding.Span{chats[i].Span})
+// find returns where a session is in its file, and its first bytes, at most so many; none
+// where it is not there.
+func (f *format) find(ctx context.Context, in folder.In, at coding.Spot, most int64) (c chat, text []byte, err error) {
+	file, err := f.scan(ctx, in, at.File)
 	if err != nil {
 		return c, nil, err
 	}
-	return chats[i], raw[0], nil
+	i, known := file.at[at.Part]
+	if !known {
+		return c, nil, nil
+	}
+	c = file.chats[i]
+	raw, err := coding.Raw(in.Tree, at.File, []coding.Span{{At: c.At, Len: min(c.Len, most)}})
+	if err != nil {
+		return c, nil, err
+	}
+	return c, raw[0], nil
 }
 
 // Glance implements coding.Format.
 func (f *format) Glance(in folder.In, at coding.Spot) (coding.Glance, error) {
-	c, text, err := f.find(in, at)
-	s := sessionOf(at, c, text)
-	for i := range s.Entries {
-		if e := &s.Entries[i]; e.Said.Role == coding.User {
-			return coding.Glance{Title: e.Said.Words, Project: f.dir}, err
+	c, text, err := f.find(context.Background(), in, at, glanced)
+	g := coding.Glance{Project: f.dir}
+	for _, e := range sessionOf(at, c, text).Entries {
+		if e.Said.Role == coding.User {
+			g.Title = e.Said.Words
+			break
 		}
 	}
-	return coding.Glance{Project: f.dir}, err
+	return g, err
 }
 
 // Read implements coding.Format.
-func (f *format) Read(_ context.Context, in folder.In, at coding.Spot) (*coding.Session, error) {
-	c, text, err := f.find(in, at)
+func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*coding.Session, error) {
+	c, text, err := f.find(ctx, in, at, math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}
-	s := sessionOf(at, c, text)
+	s, meta := sessionOf(at, c, text), &coding.Meta{Dir: f.dir}
 	s.Project = f.dir
 	for i := range s.Entries {
-		s.Entries[i].Meta = &coding.Meta{Dir: f.dir}
+		s.Entries[i].Meta = meta
 	}
 	return s, nil
 }
@@ -246,10 +269,12 @@ const (
 	none // a line that begins a chat
 )
 
+var roles = map[voice]coding.Role{answer: coding.Assistant, user: coding.User, console: coding.Tool}
+
 // voiceOf returns whose words a line has, and the words.
 func voiceOf(line []byte) (voice, []byte) {
 	switch {
-	case bytes.HasPrefix(line, []byte(started)):
+	case begins(bytes.TrimRight(line, " \t\r\n")):
 		return none, nil
 	case bytes.HasPrefix(line, []byte("> ")):
 		return console, line[2:]
@@ -259,66 +284,69 @@ func voiceOf(line []byte) (voice, []byte) {
 	return answer, line
 }
 
-// run is lines of one voice that follow each other.
+// run is lines of one voice that follow each other: where they are in a text.
 type run struct {
 	voice
-	coding.Span
-	line int
-	text []byte
+	from, to, line int
+}
+
+// words returns what the lines of a run say, without the marks of the voice. They are those of
+// at most so many bytes.
+func (r *run) words(text []byte, most int) (words []byte) {
+	for line := range bytes.Lines(text[r.from:min(r.to, r.from+most)]) {
+		_, said := voiceOf(line)
+		words = append(append(words, bytes.TrimRight(said, " \r\n")...), '\n')
+	}
+	return words
 }
 
 // runsOf takes a text apart. Runs without words are left out, as aider does.
 func runsOf(text []byte) (list []run) {
-	var now run
-	end := func() {
-		if now.voice != none && len(bytes.TrimSpace(now.text)) > 0 {
-			list = append(list, now)
-		}
-	}
-	at, line := 0, 0
+	at, line, blank := 0, 0, true
+	now := run{voice: none}
 	for rest := range bytes.Lines(text) {
 		is, words := voiceOf(rest)
-		if line == 0 || is != now.voice {
-			end()
-			now = run{voice: is, Span: coding.Span{At: int64(at)}, line: line}
+		if is != now.voice {
+			if !blank {
+				list = append(list, now)
+			}
+			now, blank = run{voice: is, from: at, line: line}, true
 		}
-		at += len(rest)
-		line++
-		now.Len = int64(at) - now.At
-		now.text = append(append(now.text, bytes.TrimRight(words, " \r\n")...), '\n')
+		blank = blank && len(bytes.TrimSpace(words)) == 0
+		at, line = at+len(rest), line+1
+		now.to = at
 	}
-	end()
+	if !blank {
+		list = append(list, now)
+	}
 	return list
 }
 
-// sessionOf makes the session of a chat. What aider prints belongs to the message before it.
+// sessionOf makes the session of a chat from its beginning. What aider prints
+// belongs to the message before it.
 func sessionOf(at coding.Spot, c chat, text []byte) *coding.Session {
+	const titled = 4 << 10
 	s := &coding.Session{Spot: at, Head: -1}
 	for _, r := range runsOf(text) {
 		if r.voice == console && len(s.Entries) > 0 {
 			last := &s.Entries[len(s.Entries)-1].Records[0]
-			last.Len = c.At + r.At + r.Len - last.At
+			last.Len = c.At + int64(r.to) - last.At
 			continue
 		}
+		words := bytes.TrimSpace(r.words(text, titled))
 		e := coding.Entry{
-			ID: fmt.Sprintf("line-%d", c.line+r.line), File: at.File,
-			Records: []coding.Span{{At: c.At + r.At, Len: r.Len}},
+			ID: fmt.Sprintf("line-%d", c.line+r.line), File: at.File, At: c.started,
+			Records: []coding.Span{{At: c.At + int64(r.from), Len: int64(r.to - r.from)}},
 		}
 		if n := len(s.Entries); n > 0 {
-			e.Parent = s.Entries[n-1].ID
-		} else {
-			e.At = c.started
+			e.Parent, e.At = s.Entries[n-1].ID, time.Time{}
 		}
 		if r.voice == console {
-			first, _, _ := bytes.Cut(r.text, []byte("\n"))
-			e.Event, e.Title = "console", coding.Words(quoted(first), conversation.MaxTitle)
+			e.Event = "console"
+			words, _, _ = bytes.Cut(words, []byte("\n"))
 		}
+		e.Said = coding.Said{Role: roles[r.voice], Words: coding.Words(quoted(words), conversation.MaxTitle)}
 		s.Entries = append(s.Entries, e)
-	}
-	for i := range s.Entries {
-		span := s.Entries[i].Records[0]
-		m := messageOf(text[span.At-c.At : span.At-c.At+span.Len])
-		s.Entries[i].Said = m.Said()
 	}
 	s.Head = len(s.Entries) - 1
 	return s
@@ -329,18 +357,14 @@ func messageOf(text []byte) (m coding.Message) {
 	m.Raw = [][]byte{quoted(text)}
 	m.Role = coding.Tool
 	for _, r := range runsOf(text) {
-		body := quoted(bytes.TrimSpace(r.text))
-		switch r.voice {
-		case console:
-			m.Blocks = append(m.Blocks, coding.Block{Kind: conversation.Unknown, Body: body})
-			m.Usage = usageOf(m.Usage, r.text)
+		words := bytes.TrimSpace(r.words(text, len(text)))
+		if r.voice == console {
+			m.Blocks = append(m.Blocks, coding.Block{Kind: conversation.Unknown, Body: quoted(words)})
+			m.Usage = usageOf(m.Usage, words)
 			continue
-		case user:
-			m.Role = coding.User
-		default:
-			m.Role = coding.Assistant
 		}
-		m.Blocks = append(m.Blocks, coding.TextBlock(body))
+		m.Role = roles[r.voice]
+		m.Blocks = append(m.Blocks, coding.TextBlock(quoted(words)))
 	}
 	return m
 }

@@ -2,6 +2,7 @@ package aider
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/coding"
+	"hindcast/store/folder"
 	"hindcast/store/storetest"
 
 	"pgregory.net/rapid"
@@ -21,6 +23,17 @@ const fixture = "../../../testdata/coding/aider/.aider.chat.history.md"
 
 func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), fixture) }
 
+// inText returns the chats in a text.
+func inText(t interface{ Fatal(...any) }, text []byte) []chat {
+	f := newFormat("").(*format)
+	in := folder.In{Tree: folder.Overlay(nil, folder.Steps{{Name: fileName, Data: append([]byte{}, text...)}}, nil)}
+	file, err := f.scan(context.Background(), in, fileName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file.chats
+}
+
 // What aider wrote in two runs, the second of which loaded the first.
 func TestFixture(t *testing.T) {
 	text, err := os.ReadFile(fixture)
@@ -28,7 +41,7 @@ func TestFixture(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got strings.Builder
-	for _, c := range chatsOf(text) {
+	for _, c := range inText(t, text) {
 		fmt.Fprintf(&got, "%s from line %d\n", c.part, c.line)
 		s := sessionOf(coding.Spot{}, c, text[c.At:c.At+c.Len])
 		for i := range s.Entries {
@@ -42,11 +55,11 @@ func TestFixture(t *testing.T) {
 		}
 	}
 	const want = `2026-11-24T02:51:17 from line 2
-  line-4< tool 1: (unknown block)
+  line-4< tool 1: Detected dumb terminal, disabling fancy input and pretty output.
   line-15<line-4 user 1: first question
   line-16<line-15 assistant 2, 2700 in, 16 out, $0.0068: reply to: first question
 2026-11-24T02:51:41 from line 21
-  line-23< tool 1: (unknown block)
+  line-23< tool 1: Detected dumb terminal, disabling fancy input and pretty output.
   line-32<line-23 user 1: second question
   line-33<line-32 assistant 2, 2700 in, 16 out, $0.0069: reply to: second question
   line-38<line-33 user 1: with two lines and a # mark
@@ -82,7 +95,7 @@ func TestUsage(t *testing.T) {
 func TestChats_namesAreDifferent(t *testing.T) {
 	const text = "#### before\n# aider chat started at 2026-01-02 03:04:05\n#### a\n# aider chat started at 2026-01-02 03:04:05\n#### b\n# aider chat started at ../../x\n#### c\n"
 	var parts []string
-	for _, c := range chatsOf([]byte(text)) {
+	for _, c := range inText(t, []byte(text)) {
 		parts = append(parts, c.part)
 	}
 	if got, want := strings.Join(parts, " "), "0 2026-01-02T03:04:05 2026-01-02T03:04:05~2 3"; got != want {
@@ -130,9 +143,9 @@ func TestFollows(t *testing.T) {
 }
 
 // lost returns a line with words that is in the states of no entry, "" for none.
-func lost(text []byte) string {
+func lost(t interface{ Fatal(...any) }, text []byte) string {
 	var said bytes.Buffer
-	for _, c := range chatsOf(text) {
+	for _, c := range inText(t, text) {
 		part := text[c.At : c.At+c.Len]
 		s := sessionOf(coding.Spot{}, c, part)
 		for i := range s.Entries {
@@ -160,7 +173,7 @@ func TestProperty_noMessageIsLost(t *testing.T) {
 			rapid.SampledFrom([]string{"", "# aider chat started at 2026-01-02 03:04:05", "# aider chat started at ", "####", "#### ", "> ", ">", "# a heading", "> Tokens: 1k sent, 2 received."}),
 			rapid.StringMatching(`(#### |> |)[a-z]{1,8}( {2})?`),
 		)).Draw(t, "lines")
-		if line := lost([]byte(strings.Join(lines, "\n"))); line != "" {
+		if line := lost(t, []byte(strings.Join(lines, "\n"))); line != "" {
 			t.Fatalf("%q is nowhere", line)
 		}
 	})
@@ -174,7 +187,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(text)
 	f.Add([]byte("# aider chat started at 2026-01-02 03:04:05\n#### a\r\n> b\n\xff\x00\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if line := lost(text); line != "" {
+		if line := lost(t, text); line != "" {
 			t.Errorf("%q is nowhere", line)
 		}
 	})

@@ -45,7 +45,7 @@ var agent = &coding.Agent{
 	Shape: "SESSION/events.jsonl with the start of a session",
 	Signs: func(_ coding.Spot, head []byte) bool { return bytes.Contains(head, []byte(`"`+typeStart+`"`)) },
 	Format: func(string) coding.Format {
-		return &format{coding.Lines[record]{Decode: decode}, coding.Lines[mark]{Decode: decodeMark}}
+		return &format{coding.Lines[record]{Decode: decode}, coding.Lines[mark]{Decode: decodeMark, Only: isMarked}}
 	},
 	Levels: []watch.Level{{}},
 	Places: func(around store.Surroundings) []string {
@@ -120,18 +120,17 @@ type helper struct {
 // mark is what is kept of an event of a sub-agent, to find it.
 type mark struct{ agent, name string }
 
+// isMarked reports whether a line may be an event of a sub-agent.
+func isMarked(line []byte) bool {
+	return bytes.Contains(line, []byte(`"agentId"`)) || bytes.Contains(line, []byte(`"parentToolCallId"`)) || bytes.Contains(line, []byte(`"`+typeAgent+`"`))
+}
+
 func decodeMark(l *coding.Line) (m mark, err error) {
-	if !bytes.Contains(l.Raw, []byte(`"agentId"`)) && !bytes.Contains(l.Raw, []byte(`"parentToolCallId"`)) {
-		return m, coding.ErrOther
-	}
 	v, err := l.Parse()
-	if m.agent = agentOf(v); err != nil || m.agent == "" {
-		return m, coding.ErrOther // reading the session says what is wrong
-	}
-	if v.Get("type").Text() == typeAgent {
+	if m.agent = agentOf(v); v.Get("type").Text() == typeAgent {
 		m.name = nameOf(v)
 	}
-	return m, nil
+	return m, err
 }
 
 // agents returns the sub-agents whose events are in a file, in order. It is remembered, for a
@@ -151,6 +150,9 @@ func (f *format) agents(ctx context.Context, in folder.In, file string) (list []
 	at := map[string]int{}
 	for _, r := range marks.Records {
 		i, known := at[r.Is.agent]
+		if r.Is.agent == "" {
+			continue
+		}
 		if !known {
 			i = len(list)
 			at[r.Is.agent], list = i, append(list, helper{ID: r.Is.agent})
