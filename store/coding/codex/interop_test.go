@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,95 +14,67 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/coding/codingtest"
 	"hindcast/store/storetest"
 )
 
 // real is the Codex CLI with a home of its own and the scripted model. It has no network.
 type real struct {
 	*testing.T
-	home, log string
-	program   string
+	*codingtest.Model
+	home, program string
 }
 
-const agents = "../../../testdata/interop/agents"
-
-// startCodex starts the scripted model. The test is skipped where no coding agents are
-// installed, and fails where Codex alone is missing.
 func startCodex(t *testing.T) *real {
 	t.Helper()
-	dir := os.Getenv("HINDCAST_AGENTS")
-	if dir == "" {
-		t.Skip("HINDCAST_AGENTS names no folder: " + agents + "/install makes one")
-	}
-	r := &real{T: t, home: t.TempDir(), program: filepath.Join(dir, "codex", "node_modules", ".bin", "codex")}
-	if _, err := os.Stat(r.program); err != nil {
-		t.Fatalf("Codex is not installed: %v", err)
-	}
-	r.log = filepath.Join(r.home, "requests")
-	model := exec.CommandContext(t.Context(), "python3", filepath.Join(agents, "fakellm.py"), r.log)
-	hold, err := model.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := model.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := model.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := hold.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := model.Wait(); err != nil {
-			t.Logf("the model: %v", err)
-		}
-	})
-	port, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := &real{T: t, home: t.TempDir(), program: codingtest.Program(t, "codex", "node_modules", ".bin", "codex")}
+	r.Model = codingtest.Start(t)
 	write(t, filepath.Join(r.home, ".codex", "config.toml"), fmt.Sprintf(`model = "fake-model"
 model_provider = "fake"
 approval_policy = "never"
 sandbox_mode = "danger-full-access"
 [model_providers.fake]
 name = "fake"
-base_url = "http://127.0.0.1:%s/v1"
+base_url = "%s/v1"
 wire_api = "responses"
 env_key = "FAKE_KEY"
 [analytics]
 enabled = false
-`, strings.TrimSpace(port)))
+`, r.URL))
 	write(t, filepath.Join(r.home, "work", "a.txt"), "a\n")
 	return r
 }
 
-// run runs `codex exec` with some arguments.
-func (r *real) run(args ...string) {
-	r.Helper()
+// run runs `codex exec` with some arguments. The error has what it prints.
+func (r *real) run(args ...string) error {
 	ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, r.program, append([]string{"exec", "--skip-git-repo-check"}, args...)...)
 	c.Dir = filepath.Join(r.home, "work")
 	c.Env = []string{"HOME=" + r.home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "SHELL=/bin/bash", "FAKE_KEY=x", "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=127.0.0.1"}
 	if out, err := c.CombinedOutput(); err != nil {
-		r.Fatalf("codex exec %q: %v\n%s", args, err, out)
+		return fmt.Errorf("codex exec %q: %w\n%s", args, err, out)
+	}
+	return nil
+}
+
+// must runs `codex exec`, which succeeds.
+func (r *real) must(args ...string) {
+	r.Helper()
+	if err := r.run(args...); err != nil {
+		r.Fatal(err)
 	}
 }
 
 // sent returns what the model was sent last, in the words of [said].
 func (r *real) sent() []string {
 	r.Helper()
-	lines := strings.Split(strings.TrimSpace(read(r.T, r.log)), "\n")
-	var last struct {
-		Body struct{ Input []map[string]any }
-	}
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil {
+	all := r.Requests(r)
+	var last struct{ Input []map[string]any }
+	if err := json.Unmarshal(all[len(all)-1].Body, &last); err != nil {
 		r.Fatal(err)
 	}
-	return said(last.Body.Input)
+	return said(last.Input)
 }
 
 // said says items in short, without what Codex says itself, which it says anew when it goes
@@ -156,7 +127,8 @@ func shown(t *testing.T, dir, session string, at int) []string {
 }
 
 // Codex goes on from each fork, and sends the model what Hindcast shows: of a session that it
-// made now, and of those that older versions made, with a fork, a revert, and a compaction.
+// made now, and of those that older versions made, with a fork, reverts, rollbacks, and
+// compactions, plain and packed.
 func TestInterop_codex(t *testing.T) {
 	r := startCodex(t)
 	dir := filepath.Join(r.home, ".codex")
@@ -167,24 +139,27 @@ func TestInterop_codex(t *testing.T) {
 	for _, info := range storetest.Sessions(t, opened(t, dir)) {
 		was[info.ID] = true
 	}
-	r.run("first question")
+	r.must("first question")
 	mine := ""
 	for _, info := range storetest.Sessions(t, opened(t, dir)) {
 		if !was[info.ID] {
 			mine = info.ID
 		}
 	}
-	r.run("resume", mine, "run: ls -1\nrun: echo two")
-	r.run("resume", mine, "third question")
-	r.run("resume", mine, "agent: look around")
+	r.must("resume", mine, "run: ls -1\nrun: echo two")
+	r.must("resume", mine, "third question")
+	r.must("resume", mine, "agent: look around")
 	sessions := storetest.Sessions(t, opened(t, dir))
 	if !slices.ContainsFunc(sessions, func(info model.SessionInfo) bool { return strings.HasPrefix(info.ID, mine+"/") }) {
 		t.Errorf("session %s has no sub-agent: %+v", mine, sessions)
 	}
 	forks := 0
-	for _, session := range []string{mine, whole, forked, envelope, bare} {
+	for _, session := range []string{mine, whole, forked, envelope, bare, old, resumed} {
 		s := opened(t, dir)
 		for i, h := range storetest.Headers(t, s, session) {
+			if (session == old || session == resumed) && !slices.Contains([]int{8, 11, 19, 22, 31}, i) {
+				continue // it is long
+			}
 			plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: h.Ref()})
 			if err != nil || h.EventText() == eventContext {
 				continue
@@ -193,7 +168,7 @@ func TestInterop_codex(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := append(shown(t, dir, session, i), "user: go on")
-			r.run("resume", plan.NewSession, "go on")
+			r.must("resume", plan.NewSession, "go on")
 			if got := r.sent(); !slices.Equal(got, want) {
 				t.Errorf("session %s from #%d: the model was sent\n  %q\nand Hindcast shows\n  %q", session, i, got, want)
 			}
@@ -201,7 +176,32 @@ func TestInterop_codex(t *testing.T) {
 		}
 	}
 	t.Logf("%d forks were resumed", forks)
-	if forks < 30 {
+	if forks < 45 {
 		t.Errorf("only %d forks were resumed", forks)
+	}
+}
+
+// Once the rollout is gone that a fork of Codex's own has its history in, Codex refuses the
+// fork, in the words of the fault. It goes on from the one that Hindcast made before.
+func TestInterop_rescue(t *testing.T) {
+	r := startCodex(t)
+	dir := filepath.Join(r.home, ".codex")
+	if err := os.CopyFS(dir, os.DirFS(recorded)); err != nil {
+		t.Fatal(err)
+	}
+	rescued := fork(t, opened(t, dir), storetest.Headers(t, opened(t, dir), forked)[9])
+	want := append(shown(t, dir, forked, 9), "user: go on")
+	for _, name := range []string{wholeFile, segmentFile} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	faults := storetest.Faults(t, opened(t, dir), forked)
+	if err := r.run("resume", forked, "go on"); err == nil || len(faults) != 1 || !strings.Contains(err.Error(), "missing source rollout") {
+		t.Errorf("Codex says: %v\nand the faults are %+v", err, faults)
+	}
+	r.must("resume", rescued, "go on")
+	if got := r.sent(); !slices.Equal(got, want) {
+		t.Errorf("the model was sent\n  %q\nand Hindcast shows\n  %q", got, want)
 	}
 }
