@@ -18,7 +18,6 @@ import (
 	"strings"
 
 	"hindcast/model"
-	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/coding"
 	"hindcast/store/files"
@@ -35,7 +34,8 @@ var agent = &coding.Agent{
 	Inner: inner,
 	Shape: "chats/session-TIME-ID.jsonl with the id of a session",
 	Signs: func(_ coding.Spot, head []byte) bool {
-		return jsontape.FindMember(head, `"sessionId"`) != nil && jsontape.FindMember(head, `"projectHash"`) != nil
+		v := coding.ParseHead(head)
+		return v.Get("sessionId").There() && v.Get("projectHash").There()
 	},
 	Format: func(string) coding.Format { return &format{coding.Lines[record]{Decode: decode}} },
 	Levels: []watch.Level{{}, {Name: chats}, {}},
@@ -138,11 +138,25 @@ func shortOf(name string) string {
 
 // Spot implements coding.Format.
 func (f *format) Spot(file string) coding.Spot {
-	dir, name := path.Dir(file), strings.TrimSuffix(path.Base(file), path.Ext(file))
-	if above := path.Dir(dir); path.Base(above) == chats {
-		return coding.Spot{File: file, ID: path.Base(dir) + "/" + name, Project: path.Base(path.Dir(above))}
+	at := coding.Spot{File: file, ID: strings.TrimSuffix(path.Base(file), path.Ext(file))}
+	dir := path.Dir(file)
+	of := projectOf(file)
+	if of != "." {
+		at.Project = path.Base(of)
 	}
-	return coding.Spot{File: file, ID: name, Project: path.Base(path.Dir(dir))}
+	if path.Base(dir) != chats && path.Join(of, chats) == path.Dir(dir) { // of a sub-agent
+		at.ID = path.Base(dir) + "/" + at.ID
+	}
+	return at
+}
+
+// projectOf returns the folder of the project of a file, "." where its name does not tell.
+func projectOf(file string) string {
+	dir := path.Dir(file)
+	for dir != "." && path.Base(dir) != chats {
+		dir = path.Dir(dir)
+	}
+	return path.Dir(dir)
 }
 
 // plainID is what an id has to be like to be shown as one.
@@ -158,7 +172,7 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 	if err != nil {
 		return ""
 	}
-	id := jsontape.Unquote(jsontape.FindMember(head, `"sessionId"`))
+	id := coding.ParseHead(head).Get("sessionId").Text()
 	if !plainID.MatchString(id) {
 		return ""
 	}
@@ -167,15 +181,8 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 
 // project returns the folder that a session is about, "" where no file tells.
 func project(in folder.In, file string) string {
-	dir := path.Dir(file)
-	for path.Base(dir) != chats {
-		if dir == "." {
-			return ""
-		}
-		dir = path.Dir(dir)
-	}
 	const longest = 4 << 10
-	text, err := coding.Head(in.Tree, folder.Join(path.Dir(dir), rootFile), longest)
+	text, err := coding.Head(in.Tree, folder.Join(projectOf(file), rootFile), longest)
 	if err != nil {
 		return ""
 	}
@@ -186,25 +193,28 @@ func project(in folder.In, file string) string {
 func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
 	g.Project = project(in, at.File)
 	lines, err := coding.HeadLines(in.Tree, at.File)
+	if isDocument(at.File) {
+		const enough = 64 << 10
+		var head []byte
+		head, err = coding.Head(in.Tree, at.File, enough)
+		lines = [][]byte{head}
+	}
 	for i := 0; i < len(lines) && g.Title == ""; i++ {
-		v, err := coding.Parse(lines[i])
-		if err != nil {
-			continue
-		}
-		r := recordOf(v, 0)
-		for _, m := range r.messages {
-			if m.said.Role == coding.User && !m.silent {
-				g.Title = m.said.Words
-				break
-			}
+		messages := recordOf(coding.ParseHead(lines[i]), 0).messages
+		first := slices.IndexFunc(messages, func(m message) bool { return m.said.Role == coding.User && !m.silent })
+		if first >= 0 {
+			g.Title = messages[first].said.Words
 		}
 	}
 	return g, err
 }
 
+// isDocument reports whether a file is one document, as from before the logs.
+func isDocument(file string) bool { return strings.HasSuffix(file, ".json") }
+
 // load reads a file.
 func (f *format) load(ctx context.Context, in folder.In, file string) (*coding.File[record], error) {
-	if strings.HasSuffix(file, ".json") {
+	if isDocument(file) {
 		return f.lines.ReadWhole(in, file)
 	}
 	return f.lines.Read(ctx, in, file)

@@ -208,7 +208,10 @@ func (m *message) event() string {
 func messageOf(v coding.Value) (m, results coding.Message) {
 	m.Raw = [][]byte{v.Raw()}
 	m.Model, m.Usage = v.Get("model").Text(), v.Usage()
-	m.Usage.Output += v.Get("tokens", "thoughts").Number() // they are counted beside the others
+	if tokens := v.Get("tokens"); m.Usage.Counted { // these are counted beside the others
+		m.Usage.Input += tokens.Get("tool").Number()
+		m.Usage.Output += tokens.Get("thoughts").Number()
+	}
 	results.Role = coding.Tool
 	switch v.Get("type").Text() {
 	case "user":
