@@ -147,8 +147,12 @@ func (s *Store) spots(ctx context.Context, in folder.In) ([]Spot, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := parallel(ctx, len(list), func(i int) { s.identify(in, &list[i]) }); err != nil {
-		return nil, err
+	if _, ok := s.format.(Identifier); ok {
+		release := hold(in, list)
+		err := parallel(ctx, len(list), func(i int) { s.identify(in, &list[i]) })
+		if release(); err != nil {
+			return nil, err
+		}
 	}
 	taken := make(map[string]bool, len(list))
 	for i := range list {
