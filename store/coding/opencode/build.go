@@ -259,36 +259,45 @@ func (m *found) compaction() (tail string, is bool) {
 	return "", false
 }
 
-// export reads a file that `opencode import` takes.
-func (b *build) export(in folder.In) error {
-	data, _, err := in.Read(b.session.Spot.File, nil)
+// file reads a session of a file: an export with its messages, or the record of one of 0.x.
+func (b *build) file(in folder.In) error {
+	at := &b.session.Spot
+	data, _, err := in.Read(at.File, nil)
 	if err != nil {
 		return err
 	}
-	t, err := jsontape.Parse(data)
-	if err != nil {
-		b.fault(FaultMessage, model.Stops, "", "the file is no export of a session: "+err.Error(), "opencode does not import it")
-		b.info = info{}
-		return nil
+	whole, err := coding.Parse(data)
+	if b.info = infoOf(whole); err != nil || !b.info.There() {
+		b.fault(FaultMessage, model.Stops, "", "the file is no record of a session", agent.Passes)
 	}
-	whole := coding.ValueOf(t)
-	b.info = info{whole.Get("info")}
 	b.reverts(b.info.Get("revert"))
-	list := t.Find(0, "messages")
-	if list < 0 || t.Kind(list) != jsontape.Array {
+	if list := whole.Get("messages"); list.Kind() == jsontape.Array {
+		for v := range list.Each() {
+			one := ofExport(v)
+			b.list = append(b.list, found{stored: one, origin: origin{id: one.id, spans: []coding.Span{v.Span()}}})
+		}
+	}
+	if !strings.HasPrefix(at.File, storage+"/") {
 		return nil
 	}
-	for n := t.First(list); n >= 0; n = t.Next(n) {
-		one := ofExport(t.Raw(n))
-		start, end := t.Span(n)
-		b.list = append(b.list, found{stored: one, origin: origin{id: one.id, spans: []coding.Span{{At: int64(start), Len: int64(end - start)}}}})
+	names, _ := in.List(storage + "/message/" + at.ID) // there may be none
+	for _, name := range names {
+		id, is := strings.CutSuffix(path.Join(at.ID, name), ".json")
+		if !is {
+			continue
+		}
+		one, err := ofFiles(in, id)
+		if err != nil {
+			return err
+		}
+		b.list = append(b.list, found{stored: one, origin: origin{id: id}})
 	}
+	b.sort()
 	return nil
 }
 
 // ofExport returns a message of an export.
-func ofExport(raw []byte) (m stored) {
-	v, _ := coding.Parse(raw) // it is a part of one that was parsed
+func ofExport(v coding.Value) (m stored) {
 	m.info = v.Get("info").Raw()
 	m.learn()
 	for p := range v.Get("parts").Each() {
@@ -304,44 +313,6 @@ func (m *stored) learn() {
 	if at := info.Get("time", "created").Milliseconds(); !at.IsZero() {
 		m.created = at.UnixMilli()
 	}
-}
-
-// infoOfFile returns the record of the session of a file.
-func infoOfFile(in folder.In, at coding.Spot) (info, error) {
-	data, _, err := in.Read(at.File, nil)
-	if err != nil {
-		return info{}, err
-	}
-	one := parseInfo(data)
-	if inner := one.Get("info"); inner.There() {
-		one.Value = inner
-	}
-	return one, nil
-}
-
-// files reads a session of 0.x.
-func (b *build) files(_ context.Context, in folder.In) (err error) {
-	if b.info, err = infoOfFile(in, b.session.Spot); err != nil {
-		return err
-	}
-	if !b.info.There() {
-		b.fault(FaultMessage, model.Stops, "", "the file is no record of a session", agent.Passes)
-	}
-	b.reverts(b.info.Get("revert"))
-	names, _ := in.List(storage + "/message/" + b.session.Spot.ID) // there may be none
-	for _, name := range names {
-		id, is := strings.CutSuffix(name, ".json")
-		if !is {
-			continue
-		}
-		one, err := ofFiles(in, path.Join(b.session.Spot.ID, id))
-		if err != nil {
-			return err
-		}
-		b.list = append(b.list, found{stored: one, origin: origin{id: path.Join(b.session.Spot.ID, id)}})
-	}
-	b.sort()
-	return nil
 }
 
 // ofFiles returns a message of 0.x. id is that of the session, a slash and its own.

@@ -208,11 +208,7 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 
 // idOf returns the id of a session by the beginning of its file, "" for any other file.
 func idOf(head []byte) string {
-	v := coding.ParseHead(head)
-	if info := v.Get("info"); info.There() {
-		v = info
-	}
-	if id := v.Get("id").Text(); sessionID.MatchString(id) {
+	if id := infoOf(coding.ParseHead(head)).Get("id").Text(); sessionID.MatchString(id) {
 		return id
 	}
 	return ""
@@ -220,17 +216,20 @@ func idOf(head []byte) string {
 
 // Glance implements coding.Format.
 func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
-	ctx := context.Background() // it is one row
+	var one info
 	if at.Part == "" {
-		raw, err := infoOfFile(in, at)
-		g.Title, g.Project = raw.titled(), raw.Get("directory").Text()
-		return g, err
+		const enough = 64 << 10
+		var head []byte
+		head, err = coding.Head(in.Tree, at.File, enough)
+		one = infoOf(coding.ParseHead(head))
+	} else {
+		ctx := context.Background() // it is one row
+		err = f.Query(ctx, at.File, func(t *sqlitefile.Tx) (err error) {
+			one, _, err = rowOf(ctx, t, path.Base(at.Part))
+			return err
+		})
 	}
-	err = f.Query(ctx, at.File, func(t *sqlitefile.Tx) error {
-		one, _, err := rowOf(ctx, t, path.Base(at.Part))
-		g.Title, g.Project = one.titled(), one.Get("directory").Text()
-		return err
-	})
+	g.Title, g.Project = one.titled(), one.Get("directory").Text()
 	return g, err
 }
 
@@ -238,16 +237,13 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*coding.Session, error) {
 	b := build{session: &coding.Session{Spot: at, Head: -1}, unknown: map[string]int{}}
 	var err error
-	switch {
-	case at.Part != "":
+	if at.Part != "" {
 		err = f.Query(ctx, at.File, func(t *sqlitefile.Tx) error {
 			b = build{session: &coding.Session{Spot: at, Head: -1}, unknown: map[string]int{}} // it may run again
 			return b.database(ctx, t)
 		})
-	case strings.HasPrefix(at.File, storage+"/"):
-		err = b.files(ctx, in)
-	default:
-		err = b.export(in)
+	} else {
+		err = b.file(in)
 	}
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !b.info.There() && len(b.list) == 0 {
 		return nil, fs.ErrNotExist
@@ -275,7 +271,8 @@ func (f *format) load(in folder.In, s *coding.Session, e *coding.Entry) (one sto
 	case len(e.Records) > 0:
 		var raw [][]byte
 		if raw, err = coding.Raw(in.Tree, s.Spot.File, e.Records); err == nil {
-			one = ofExport(raw[0])
+			v, _ := coding.Parse(raw[0]) // it is a part of what was parsed
+			one = ofExport(v)
 		}
 	case s.Spot.Part == "":
 		one, err = ofFiles(in, from.id)
@@ -322,13 +319,21 @@ func (i info) titled() string {
 	return title
 }
 
-// parseInfo returns the record of a session, none for one that is damaged.
-func parseInfo(raw []byte) info {
-	v, err := coding.Parse(raw)
-	if err != nil || v.Kind() != jsontape.Object {
+// infoOf returns the record of a session, or that in an export: none for anything else.
+func infoOf(v coding.Value) info {
+	if inner := v.Get("info"); inner.Kind() == jsontape.Object {
+		v = inner
+	}
+	if v.Kind() != jsontape.Object {
 		return info{}
 	}
 	return info{v}
+}
+
+// parseInfo returns the record of a session in a text, none for one that is damaged.
+func parseInfo(raw []byte) info {
+	v, _ := coding.Parse(raw) // of a damaged one there is no object
+	return infoOf(v)
 }
 
 // byTime orders messages as opencode does.
