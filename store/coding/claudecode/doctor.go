@@ -58,7 +58,7 @@ func (b *build) faults() (list []model.Fault) {
 		add(FaultCompacted, model.Note, model.Count(n-kept, "message")+" on the path are before a compaction", "the model reads the summary; a fork from before it has them all")
 	}
 	if b.headed {
-		add(FaultCompacted, model.Note, "the file begins with a compaction: what was before it is in the session that it was forked from", "the model reads the summary")
+		add(FaultCompacted, model.Note, "what was before a compaction is not in the file: Claude Code's own forks begin so", "the model reads the summary")
 	}
 	return list
 }

@@ -252,3 +252,65 @@ func TestRead_noMessage(t *testing.T) {
 		}
 	}
 }
+
+// A sub-agent that a sub-agent started is reached from the call in the latter's own session,
+// and a fork of the session copies both.
+func TestTree_ofASubAgentOfASubAgent(t *testing.T) {
+	dir, file := written(t, list(user("a", "", "A"), part("b", "a", "m1", "", "t1"), result("c", "b", "t1"))...)
+	agents := filepath.Join(strings.TrimSuffix(file, suffix), subagents)
+	if err := os.MkdirAll(agents, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"agent-one.jsonl":     user("d", "", "one").String() + "\n" + part("e", "d", "m2", "", "t2").String() + "\n" + result("f", "e", "t2").String() + "\n",
+		"agent-one.meta.json": `{"agentType":"general-purpose","description":"first","toolUseId":"t1","spawnDepth":1}`,
+		"agent-two.jsonl":     user("g", "", "two").String() + "\n",
+		"agent-two.meta.json": `{"toolUseId":"t2","spawnDepth":2}`,
+	} {
+		if err := os.WriteFile(filepath.Join(agents, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := open(t, dir)
+	same(t, "the session", tree(t, s, session), []string{"a ◂  A", "b ◂ a calls T → agent-one", "c ◂ b T ok *"})
+	same(t, "its sub-agent", tree(t, s, session+"/agent-one"), []string{"d ◂  one", "e ◂ d calls T → agent-two", "f ◂ e T ok *"})
+	same(t, "the sub-agent's", tree(t, s, session+"/agent-two"), []string{"g ◂  two *"})
+	plan := apply(t, s, "c", "")
+	same(t, "that of the fork", tree(t, s, plan.NewSession+"/agent-one"), []string{"d ◂  one", "e ◂ d calls T → agent-two", "f ◂ e T ok *"})
+	same(t, "the fork's second", tree(t, s, plan.NewSession+"/agent-two"), []string{"g ◂  two *"})
+}
+
+// The head may be behind a parent that is gone: what is before is off the path, and in sight.
+func TestTree_ofAHeadBehindAParentThatIsGone(t *testing.T) {
+	dir, _ := written(t, list(user("a", "", "A"), part("b", "a", "m1", "B", ""), user("c", "gone", "C"), part("d", "c", "m2", "D", ""))...)
+	s := open(t, dir)
+	same(t, "the tree", tree(t, s, session), []string{"a ◂  A – secondLeaf", "b ◂ a B – secondLeaf", "c ◂ gone C", "d ◂ c D *"})
+	same(t, "the state", words(t, stateAt(t, s, "d")), []string{"C", "D"})
+	plan := apply(t, s, "b", "")
+	same(t, "a fork of what is off the path", tree(t, s, plan.NewSession), []string{"a ◂  A", "b ◂ a B *"})
+}
+
+// Behind a message that asks for an answer 2.1.330 puts words of its own, and the plan says so:
+// also behind a summary where nothing is kept after it.
+func TestPlan_saysWhatIsPutBehindAMessageWithoutAnAnswer(t *testing.T) {
+	summary := user("s", "x", "S")
+	summary.more = map[string]any{"isCompactSummary": true}
+	for name, tt := range map[string]struct {
+		recs []rec
+		at   string
+		want bool
+	}{
+		"words of the user":           {[]rec{user("a", "", "A")}, "a", true},
+		"an answer":                   {[]rec{user("a", "", "A"), part("b", "a", "m1", "B", "")}, "b", false},
+		"a result":                    {[]rec{user("a", "", "A"), part("b", "a", "m1", "", "t1"), result("c", "b", "t1")}, "c", true},
+		"a command":                   {[]rec{user("a", "", "<command-name>/x</command-name>")}, "a", false},
+		"a summary and a kept answer": {[]rec{user("a", "", "A"), part("b", "a", "m1", "B", ""), boundaryOf("x", "b", "s", "b"), summary}, "s", false},
+		"a summary alone":             {[]rec{user("a", "", "A"), part("b", "a", "m1", "B", ""), boundaryOf("x", "b", "s"), summary}, "s", true},
+	} {
+		dir, _ := written(t, list(tt.recs...)...)
+		plan := apply(t, open(t, dir), tt.at, "")
+		if got := slices.ContainsFunc(plan.Hazards, func(h string) bool { return strings.Contains(h, "No response requested.") }); got != tt.want {
+			t.Errorf("%s: it warns %q", name, plan.Hazards)
+		}
+	}
+}

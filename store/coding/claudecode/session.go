@@ -93,7 +93,7 @@ type build struct {
 	// replaced has what the model reads in place of results, by the ids of their calls.
 	replaced map[string]string
 	missing  []string // records that a compaction keeps and the file does not have
-	headed   bool     // a compaction is where the file begins
+	headed   bool     // what was before a compaction is not in the file
 }
 
 // answered is a call of the answer that is an entry.
