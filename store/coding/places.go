@@ -48,6 +48,20 @@ func Places(around store.Surroundings, variable, below string) []string {
 	return []string{filepath.Join(around.Home, filepath.FromSlash(below))}
 }
 
+// Upward returns where a file of a project may be that an agent looks for from the folder of
+// work on up: there, and in each folder around it below the home folder, the closest first.
+func Upward(around store.Surroundings, name string) (list []string) {
+	for dir := around.Work; dir != ""; {
+		list = append(list, filepath.Join(dir, name))
+		above := filepath.Dir(dir)
+		if dir == around.Home || above == around.Home || above == dir {
+			break
+		}
+		dir = above
+	}
+	return list
+}
+
 // Walk returns the spots of files below the storage, as far as depth folders down. spotOf
 // returns where the session of a file is; false for a file that is none's. Names that begin
 // with a dot are passed over. A folder that cannot be listed is passed over, too.

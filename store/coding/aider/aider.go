@@ -20,7 +20,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -55,10 +54,7 @@ var agent = &coding.Agent{
 		if file := around.Named("AIDER_CHAT_HISTORY_FILE"); file != "" {
 			return []string{file}
 		}
-		if around.Work == "" {
-			return nil
-		}
-		return []string{filepath.Join(around.Work, fileName)}
+		return coding.Upward(around, fileName) // aider keeps it where the repository begins
 	},
 	Lacks: "aider's chats have no ids to go on from: aider --restore-chat-history loads the whole file, and git takes back what was edited",
 }

@@ -2,6 +2,9 @@
 //
 //	PROJECT/.crush/crush.db    sessions, their messages, and the files that they wrote
 //
+// crush takes the closest such folder from the folder of work on up. Its option data_directory
+// names another, which is opened by its name.
+//
 // The messages of a session follow each other by the second at which they were created, and
 // then by row. A session that another names as its parent is that of a sub-agent. After a
 // compaction the model reads the summary and what follows it. There is no other branch, and no
@@ -45,12 +48,7 @@ var agent = &coding.Agent{
 			"messages": "id session_id role parts created_at",
 		}}}
 	},
-	Places: func(around store.Surroundings) []string {
-		if around.Work == "" {
-			return nil
-		}
-		return []string{filepath.Join(around.Work, ".crush")}
-	},
+	Places: func(around store.Surroundings) []string { return coding.Upward(around, ".crush") },
 	Lacks:  "crush takes in no session from outside, and its database may be in use: it is only read",
 	Passes: "crush refuses to load the session",
 }

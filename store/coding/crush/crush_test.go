@@ -42,6 +42,46 @@ func TestRead_tablesInTheLog(t *testing.T) {
 	}
 }
 
+// crush takes the closest folder from that of work on up, and none of the home folder's.
+func TestPlaces(t *testing.T) {
+	home := filepath.FromSlash("/home/u")
+	for work, want := range map[string][]string{
+		"":               nil,
+		"/home/u":        {"/home/u/.crush"},
+		"/home/u/p/a":    {"/home/u/p/a/.crush", "/home/u/p/.crush"},
+		"/srv/p":         {"/srv/p/.crush", "/srv/.crush", "/.crush"},
+		"/home/user/p":   {"/home/user/p/.crush", "/home/user/.crush", "/home/.crush", "/.crush"},
+		"/home/u[1]/dir": {"/home/u[1]/dir/.crush", "/home/u[1]/.crush", "/home/.crush", "/.crush"},
+	} {
+		for i := range want {
+			want[i] = filepath.FromSlash(want[i])
+		}
+		same(t, "from "+work, Kind(nil).Places(store.Surroundings{Home: home, Work: filepath.FromSlash(work)}), want)
+	}
+}
+
+// What crush has written and not yet moved from its log into the database is read, and is
+// not moved.
+func TestRead_rowsInTheLog(t *testing.T) {
+	dir := storetest.Copy(t, "testdata/wal-only-empty")
+	db := sqlitefile.NewOwn(filepath.Join(dir, "crush.db"), "&_pragma=journal_mode(wal)&_pragma=wal_autocheckpoint(0)", nil)
+	defer db.Close()
+	if err := db.Write(t.Context(), func(tx *sqlitefile.Tx) error {
+		_, err := tx.Exec(t.Context(), "INSERT INTO sessions (id, title, created_at, updated_at) VALUES ('s', 'in the log', 1754709060, 1754709060)")
+		_, failed := tx.Exec(t.Context(), `INSERT INTO messages (id, session_id, role, parts, created_at, updated_at) VALUES ('m', 's', 'user', '[{"type":"text","data":{"text":"hello"}}]', 1754709060, 1754709060)`)
+		return errors.Join(err, failed)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "crush.db")); err != nil || info.Size() > 4096 {
+		t.Fatalf("the rows are not in the log alone: %v, %v", info, err)
+	}
+	same(t, "the session", tree(t, open(t, dir), "s"), []string{"0<-1 hello [head]"})
+	if info, err := os.Stat(filepath.Join(dir, "crush.db")); err != nil || info.Size() > 4096 {
+		t.Errorf("the rows were moved: %v, %v", info, err)
+	}
+}
+
 func open(t testing.TB, dir string) store.Store {
 	t.Helper()
 	s, err := Kind(nil).Open(t.Context(), dir)

@@ -84,7 +84,7 @@ func TestInterop_pi(t *testing.T) {
 			}
 			requests := llm.Requests(t)
 			sent := sentBlocks(t, requests[len(requests)-1].Body)
-			shown := append(shownBlocks(messages(t, s, target.Ref())), "user: and then")
+			shown := append(shownBlocks(storetest.Messages(t, s, target.Ref())), "user: and then")
 			if len(sent) != len(shown) {
 				t.Fatalf("pi sent\n  %s\nand Hindcast shows\n  %s", strings.Join(sent, "\n  "), strings.Join(shown, "\n  "))
 			}

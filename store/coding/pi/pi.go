@@ -98,8 +98,10 @@ type record struct {
 	text string
 	said coding.Said
 	meta coding.Meta
-	// first is the first entry that a compaction keeps, and target what a label is on.
+	// first is the first entry that a compaction keeps, in version 1 by its number index, and
+	// target what a label is on.
 	first, target string
+	index         int
 }
 
 // Types of lines.
@@ -133,6 +135,7 @@ func decode(l *coding.Line) (r record, err error) {
 	case typeMessage, typeCustomMessage, typeCompaction, typeBranch:
 		m := messageOf(v)
 		r.said, r.meta.Model, r.first = m.Said(), m.Model, text("firstKeptEntryId")
+		r.index = int(min(max(v.Get("firstKeptEntryIndex").Number(), 0), 1<<30))
 	case typeLabel:
 		r.target, r.text = text("targetId"), text("label")
 	case typeName:
@@ -459,8 +462,8 @@ func (b *build) join() {
 		last = b.entry[i]
 	}
 	for i := range t.up {
-		if r := &t.file.Records[i].Is; r.kind == typeCompaction {
-			b.compact(b.entry[i], r.first)
+		if t.file.Records[i].Is.kind == typeCompaction {
+			b.compact(i)
 		}
 	}
 }
@@ -504,20 +507,28 @@ func (b *build) entryOf(i int) coding.Entry {
 	return e
 }
 
-// compact says what the model reads after a compaction: its summary, then the entries from
-// the first that it keeps. Those before are still in the file.
-func (b *build) compact(i int, first string) {
-	context, seen := []int{}, map[int]bool{i: true}
-	keeps := -1
-	for at := b.before(i); at >= 0 && !seen[at]; at = b.before(at) {
-		seen[at] = true
-		if context = append(context, at); b.session.Entries[at].ID == first {
-			keeps = len(context)
+// compact says what the model reads after a compaction: its summary, then the messages from
+// the first line that it keeps, which need not be a message. Those before are still in the
+// file; summaries of older compactions are not read again.
+func (b *build) compact(i int) {
+	t, r, kept := b.tree, &b.tree.file.Records[i].Is, []int(nil)
+	context := []int{b.entry[i]}
+	first, known := t.byID[r.first]
+	if r.index > 0 && r.index < len(t.up) {
+		first, known = r.index, true
+	}
+	for at := t.up[i]; known && at >= 0 && at != i && b.steps < mostSteps; at = t.up[at] {
+		b.steps++
+		if is := &t.file.Records[at].Is; is.isEntry() && is.kind != typeCompaction {
+			kept = append(kept, b.entry[at])
+		}
+		if at == first {
+			slices.Reverse(kept)
+			context = append(context, kept...)
+			break
 		}
 	}
-	context = append(context[:max(keeps, 0)], i)
-	slices.Reverse(context)
-	b.session.Entries[i].Context = context
+	b.session.Entries[b.entry[i]].Context = context
 }
 
 // NewID implements coding.Forker.

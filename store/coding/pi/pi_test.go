@@ -51,43 +51,6 @@ func open(t testing.TB, dir string) store.Writer {
 	return s.(store.Writer)
 }
 
-// draw draws a session: one line a snapshot with its parent, why it is off the path, and how
-// many messages the model reads there.
-func draw(t testing.TB, s store.Store, session string) string {
-	t.Helper()
-	var text strings.Builder
-	list := storetest.Headers(t, s, session)
-	for _, h := range list {
-		parent := slices.IndexFunc(list, func(p model.Header) bool { return p.ID == h.ParentID })
-		mark := " "
-		switch {
-		case h.Head:
-			mark = "*"
-		case h.Orphaned:
-			mark = "-"
-		}
-		fmt.Fprintf(&text, "%s%d<%d %s %s (%d): %.40s", mark, h.Index, parent, h.ID, h.EventText(), len(messages(t, s, h.Ref())), h.Title)
-		if h.Orphaned {
-			fmt.Fprintf(&text, " (%v to %s at %s)", h.Reason.Kind, h.Reason.TargetID, h.Reason.At.Format("15:04:05"))
-		}
-		text.WriteByte('\n')
-	}
-	return text.String()
-}
-
-func messages(t testing.TB, s store.Store, ref model.Ref) []map[string]any {
-	t.Helper()
-	text, err := s.State(t.Context(), ref)
-	var state struct{ Messages []map[string]any }
-	if err == nil {
-		err = json.Unmarshal(text, &state)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return state.Messages
-}
-
 // The trees of the fixtures, by what pi's format says of their lines.
 func TestFixtures(t *testing.T) {
 	s := open(t, fixtures)
@@ -141,7 +104,7 @@ func TestFixtures(t *testing.T) {
  9<8 line-15 user input (10): ok, create a branch refactor
 `,
 	} {
-		if got := "\n" + draw(t, s, session); session == version1 && !strings.HasPrefix(got, want) || session != version1 && got != want {
+		if got := "\n" + storetest.Draw(t, s, session); session == version1 && !strings.HasPrefix(got, want) || session != version1 && got != want {
 			t.Errorf("session %s is%s\nwant%s", session, got, want)
 		}
 	}
@@ -210,6 +173,19 @@ func TestSessions(t *testing.T) {
 		{"a parent that comes later", header + answer + user, "hello", "", "-0<1 a turn end (2): hi (restore to  at 00:00:01)\n*1<-1 u user input (1): hello\n"},
 		{"an id twice", header + user + answer + strings.Replace(answer, `"hi"`, `"hi again"`, 1), "hello", "", " 0<-1 u user input (1): hello\n-1<0 line-3 turn end (2): hi (restore to u at 00:00:02)\n*2<0 a turn end (2): hi again\n"},
 		{"a circle", header + strings.Replace(user, "null", `"a"`, 1) + answer, "hello", "parent-cycle", " 0<1 u user input (2): hello\n*1<0 a turn end (2): hi\n"},
+		{"of two compactions the newer one counts, and keeps from a line that is no message on", header + user + answer +
+			`{"type":"compaction","id":"c1","parentId":"a","summary":"first","firstKeptEntryId":"a"}` + "\n" +
+			`{"type":"model_change","id":"m","parentId":"c1","modelId":"x"}` + "\n" +
+			`{"type":"message","id":"u2","parentId":"m","message":{"role":"user","content":"more"}}` + "\n" +
+			`{"type":"compaction","id":"c2","parentId":"u2","summary":"second","firstKeptEntryId":"m"}` + "\n" +
+			`{"type":"compaction","id":"c3","parentId":"c2","summary":"third","firstKeptEntryId":"u"}` + "\n" +
+			`{"type":"compaction","id":"c4","parentId":"c3","summary":"fourth","firstKeptEntryId":"gone"}`, "hello", "",
+			" 0<-1 u user input (1): hello\n 1<0 a turn end (2): hi\n 2<1 c1 compaction (2): first\n 3<2 u2 user input (3): more\n" +
+				" 4<3 c2 compaction (2): second\n 5<4 c3 compaction (4): third\n*6<5 c4 compaction (1): fourth\n"},
+		{"a compaction of version 1 keeps from a line on by its number", `{"type":"session","id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/w"}` + "\n" +
+			`{"type":"message","message":{"role":"user","content":"one"}}` + "\n" + `{"type":"message","message":{"role":"user","content":"two"}}` + "\n" +
+			`{"type":"compaction","summary":"first","firstKeptEntryIndex":2}`, "one", "",
+			" 0<-1 line-2 user input (1): one\n 1<0 line-3 user input (2): two\n*2<1 line-4 compaction (2): first\n"},
 		{"roles that the user is taken for", header +
 			`{"type":"message","id":"1","parentId":null,"message":{"role":"bashExecution","command":"ls","output":"a.txt"}}` + "\n" +
 			`{"type":"custom_message","id":"2","parentId":"1","customType":"x","content":"said by an extension"}` + "\n" +
@@ -218,7 +194,7 @@ func TestSessions(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, _ := of(t, c.text)
-			if got := draw(t, s, "s"); got != c.draws {
+			if got := storetest.Draw(t, s, "s"); got != c.draws {
 				t.Errorf("it is\n%swant\n%s", got, c.draws)
 			}
 			if got := codes(t, s, "s"); got != c.faults {
