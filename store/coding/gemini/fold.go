@@ -310,7 +310,7 @@ func (t *tree) entries(at coding.Spot, dir string) []coding.Entry {
 		if metas[name] == nil {
 			metas[name] = &coding.Meta{Model: name, Dir: dir}
 		}
-		e := coding.Entry{ID: n.id, At: n.at, Said: m.said, Event: m.event(), Meta: metas[name], File: at.File, Reason: n.gone, Own: n}
+		e := coding.Entry{ID: n.id, At: n.at, Said: m.said, Event: m.event, Meta: metas[name], File: at.File, Reason: n.gone, Own: n}
 		if n.parent >= 0 {
 			e.Parent = t.nodes[n.parent].id
 		}

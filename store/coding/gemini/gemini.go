@@ -291,21 +291,17 @@ func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (lis
 		return nil, err
 	}
 	var m, results coding.Message
-	var all [][]byte
-	for i := len(raw) - 1; i >= 0; i-- { // the last one is what the message is now
-		v, err := coding.Parse(raw[i])
+	for _, text := range raw { // the last one is what the message is now, the others may have tokens
+		v, err := coding.Parse(text)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, raw[i])
-		if i == len(raw)-1 {
-			m, results = messageOf(v)
-		} else if older, _ := messageOf(v); !m.Usage.Counted {
-			m.Usage = older.Usage
+		usage := m.Usage
+		if m, results = messageOf(v); !m.Usage.Counted {
+			m.Usage = usage
 		}
 	}
-	slices.Reverse(all)
-	m.Raw = all
+	m.Raw = raw
 	list = append(list, m)
 	if own := e.Own.(*node); own.carries && len(results.Blocks) > 0 {
 		list = append(list, results)

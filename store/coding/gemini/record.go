@@ -53,6 +53,8 @@ type message struct {
 	// carried are the results that its calls carry.
 	carried []coding.Result
 	model   string
+	// event says in a word what it is that its role does not tell, "" for nothing.
+	event string
 	// child is the sub-agent that one of its calls started.
 	child string
 	// like is equal for messages that say the same, text for those of one text; empty says
@@ -157,7 +159,7 @@ func glanceAt(v coding.Value, at int64) message {
 		text.Write([]byte("\x00result" + r.ID))
 	}
 	is.like = text.Sum64()
-	if is.context(first) {
+	if is.event == eventContext {
 		is.like = 0 // it is made anew at each start
 	}
 	return is
@@ -170,12 +172,11 @@ var (
 	ignored  = append([]string{"/", "?"}, injected...)
 )
 
-func (m *message) context(first string) bool {
-	return m.kind == "user" && strings.HasPrefix(first, injected[0])
-}
+// What a message is that its role does not tell: its type, of the others.
+const eventContext, eventCommand = "context", "command"
 
-// judge says whether a resumed session has a message that begins with such words, and
-// whether the session is kept for it.
+// judge says what a message is that begins with such words, whether a resumed session has it,
+// and whether the session is kept for it.
 func (m *message) judge(first string) {
 	switch m.kind {
 	case "user":
@@ -184,24 +185,16 @@ func (m *message) judge(first string) {
 			m.silent = m.silent || strings.HasPrefix(first, words)
 		}
 		m.resumable = !m.silent
+		if strings.HasPrefix(first, injected[0]) {
+			m.event = eventContext
+		} else if m.silent {
+			m.event = eventCommand
+		}
 	case "gemini":
 		m.resumable = first != "" || len(m.said.Calls)+m.thoughts > 0
 	default:
-		m.silent = true
+		m.silent, m.event = true, m.kind
 	}
-}
-
-// event says in a word what a message is that its role does not tell.
-func (m *message) event() string {
-	switch {
-	case m.kind == "user" && m.silent && m.like == 0:
-		return "context"
-	case m.kind == "user" && m.silent:
-		return "command"
-	case m.kind == "user" || m.kind == "gemini":
-		return ""
-	}
-	return m.kind
 }
 
 // messageOf returns a message, and the results that its calls carry.
