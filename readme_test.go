@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -15,6 +18,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"hindcast/keymap"
 	"hindcast/model"
@@ -666,4 +670,57 @@ func TestREADME_matrixIsWhatTheSDKsDid(t *testing.T) {
 		t.Fatal(err)
 	}
 	proofPage.holdGenerated(t, "interop", "```text\n"+string(matrix)+"```\n")
+}
+
+// toolLine finds the lines of testdata/interop/agents/install that name a tool.
+var toolLine = regexp.MustCompile(`(?m)^([a-z-]+) +(?:npm|pip) +(.+)$`)
+
+// letters are those of a name, in lower case.
+func letters(name string) string {
+	return strings.ToLower(strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) {
+			return r
+		}
+		return -1
+	}, name))
+}
+
+// The table of coding agents has each test that runs one, with the tool that is installed for
+// it, and what the test says of itself. Each tool has a test.
+func TestREADME_agentsAreThoseThatTheTestsRun(t *testing.T) {
+	script, err := os.ReadFile(filepath.Join("testdata", "interop", "agents", "install"))
+	files, globErr := filepath.Glob(filepath.Join("store", "coding", "*", "interop_test.go"))
+	if err != nil || globErr != nil {
+		t.Fatal(err, globErr)
+	}
+	tools := toolLine.FindAllStringSubmatch(string(script), -1)
+	slices.SortStableFunc(tools, func(a, b []string) int { return len(b[1]) - len(a[1]) }) // openhands-cli before openhands
+	tested := map[string]bool{}
+	table := "| tool | test | what it holds |\n|---|---|---|\n"
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			test, is := d.(*ast.FuncDecl)
+			if !is || !strings.HasPrefix(test.Name.Name, "TestInterop_") {
+				continue
+			}
+			subject := letters(strings.TrimPrefix(test.Name.Name, "TestInterop_"))
+			i := slices.IndexFunc(tools, func(tool []string) bool { return strings.HasPrefix(subject, letters(tool[1])) })
+			if i < 0 {
+				t.Errorf("%s in %s names no tool that is installed", test.Name.Name, name)
+				continue
+			}
+			tested[tools[i][1]] = true
+			table += fmt.Sprintf("| %s | `%s` | %s |\n", strings.ReplaceAll(tools[i][2], "==", "@"), test.Name.Name, strings.Join(strings.Fields(test.Doc.Text()), " "))
+		}
+	}
+	for _, tool := range tools {
+		if !tested[tool[1]] {
+			t.Errorf("no test runs %s", tool[1])
+		}
+	}
+	proofPage.holdGenerated(t, "agents", table)
 }

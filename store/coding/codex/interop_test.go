@@ -183,7 +183,7 @@ func TestInterop_codex(t *testing.T) {
 
 // Once the rollout is gone that a fork of Codex's own has its history in, Codex refuses the
 // fork, in the words of the fault. It goes on from the one that Hindcast made before.
-func TestInterop_rescue(t *testing.T) {
+func TestInterop_codexRescue(t *testing.T) {
 	r := startCodex(t)
 	dir := filepath.Join(r.home, ".codex")
 	if err := os.CopyFS(dir, os.DirFS(recorded)); err != nil {

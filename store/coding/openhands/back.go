@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,7 +43,7 @@ func (f *format) Restore(c coding.Cut) (*coding.Restored, error) {
 	if !lands[last.kind] && (last.kind != kindMessage || last.said.Role != coding.Assistant) {
 		return nil, &model.UnsupportedError{Op: model.OpRestore, Reason: fmt.Sprintf("the conversation goes on behind an answer of the agent or a result of a tool, and this is a %s: restore to the one before it, or fork", last.kind)}
 	}
-	made := &coding.Restored{Calls: f.calls(t, t.at.ID)}
+	made := &coding.Restored{Calls: f.calls(t, t.at)}
 	if c.Session.Head >= 0 && c.Session.Entries[c.Session.Head].ID == c.To.ID {
 		made.Hazards = append(made.Hazards, "it is the head already: nothing is written")
 		return made, nil
@@ -123,7 +124,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 			fmt.Sprintf("%s/%s: copies of %s on the way, numbered anew", c.ID, eventsName, model.Count(len(way), "event")),
 			at.File + ": that of the conversation, with the new id, and idle",
 		},
-		Calls: f.calls(t, c.ID),
+		Calls: f.calls(t, at),
 	}, nil
 }
 
@@ -145,24 +146,29 @@ func (t *tree) branches() bool {
 }
 
 // calls returns the calls that go on from the head of a conversation, which is made of events
-// of t.
-func (f *format) calls(t *tree, id string) []model.Resume {
-	list := []model.Resume{
-		{Call: "openhands --resume " + id, Then: "goes on from there, where the CLI keeps conversations in this folder"},
-		{Call: fmt.Sprintf("Conversation(agent=…, workspace=…, persistence_dir=%q, conversation_id=UUID(%q))", f.dir, id), Then: "goes on from there in the SDK"},
+// of t. The CLI does not find that of a sub-agent.
+func (f *format) calls(t *tree, at coding.Spot) []model.Resume {
+	dir := path.Dir(at.File)
+	sdk := model.Resume{
+		Call: fmt.Sprintf("Conversation(agent=…, workspace=…, persistence_dir=%q, conversation_id=UUID(%q))", filepath.Join(f.dir, filepath.FromSlash(path.Dir(dir))), path.Base(dir)),
+		Then: "goes on from there in the SDK",
 	}
-	if t.branches() {
-		list[0].Then = "goes on from there with a CLI that knows branches, which that of 1.16 does not"
-		slices.Reverse(list)
+	cli := model.Resume{Call: "openhands --resume " + path.Base(dir), Then: "goes on from there, where the CLI keeps conversations in this folder"}
+	switch {
+	case strings.Contains(at.ID, "/"):
+		return []model.Resume{sdk}
+	case t.branches():
+		cli.Then = "goes on from there with a CLI that knows branches, which that of 1.16 does not"
+		return []model.Resume{sdk, cli}
 	}
-	return list
+	return []model.Resume{cli, sdk}
 }
 
 // Calls implements coding.Caller.
 func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	t, o := s.Own.(*tree), e.Own.(*own)
 	if s.Head >= 0 && s.Entries[s.Head].ID == e.ID {
-		return f.calls(t, s.Spot.ID)
+		return f.calls(t, s.Spot)
 	}
 	id := t.nodes[o.nodes[len(o.nodes)-1]].eventFile.id
 	return []model.Resume{

@@ -3,6 +3,7 @@
 //
 //	~/.openhands/conversations/CONVERSATION/base_state.json
 //	                                       /events/event-00000-EVENT.json, …
+//	                                       /subagents/CONVERSATION/…
 //
 // Each event is a file, which is not changed, and names its parent. base_state.json names the
 // event where the conversation goes on, and is what a way back changes. It was checked against
@@ -39,6 +40,7 @@ const (
 	stateName  = "base_state.json"
 	eventsName = "events"
 	lockName   = ".eventlog.lock"
+	agentsName = "subagents"
 )
 
 var agent = &coding.Agent{
@@ -92,27 +94,41 @@ func newFormat(dir string) coding.Format {
 var hex = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // Spots implements coding.Format. A folder of another name is looked into.
-func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, err error) {
-	names, err := in.List(".")
+func (f *format) Spots(ctx context.Context, in folder.In) ([]coding.Spot, error) {
+	return f.below(ctx, in, ".")
+}
+
+// below returns the conversations in a folder, each with those of its sub-agents, which are in
+// a folder in its own.
+func (f *format) below(ctx context.Context, in folder.In, dir string) (list []coding.Spot, err error) {
+	names, err := in.List(dir)
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		at := f.Spot(folder.Join(name, stateName))
+		at := f.Spot(folder.Join(folder.Join(dir, name), stateName))
 		if !hex.MatchString(name) {
 			if look, err := in.Stamp(at.File); err != nil || look.Kind != files.Regular || strings.HasPrefix(name, ".") {
 				continue
 			}
 		}
 		list = append(list, at)
+		if dir == "." {
+			agents, _ := f.below(ctx, in, folder.Join(name, agentsName)) // most have none
+			list = append(list, agents...)
+		}
 	}
 	return list, err
 }
 
-// Spot implements coding.Format.
+// Spot implements coding.Format. That of a sub-agent is called after its conversation, too.
 func (f *format) Spot(file string) coding.Spot {
 	dir := path.Dir(file)
-	return coding.Spot{File: file, More: []string{folder.Join(dir, eventsName)}, ID: path.Base(dir)}
+	at := coding.Spot{File: file, More: []string{folder.Join(dir, eventsName)}, ID: path.Base(dir)}
+	if above := path.Dir(dir); path.Base(above) == agentsName {
+		at.ID = path.Base(path.Dir(above)) + "/" + at.ID
+	}
+	return at
 }
 
 // eventsOf returns the folder of a conversation's events.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 
 	"hindcast/model"
 	"hindcast/model/conversation"
@@ -56,6 +57,7 @@ type tree struct {
 	above []int
 	state coding.Value
 	usage map[string]conversation.Usage
+	cost  float64
 	// entry is the entry of an event that is a message.
 	entry   []int
 	session *coding.Session
@@ -120,6 +122,7 @@ func (t *tree) read(data []byte) {
 	t.session.Project = t.state.Get("workspace", "working_dir").Text()
 	t.usage = map[string]conversation.Usage{}
 	for use := range t.state.Get("stats", "usage_to_metrics").Each() {
+		t.cost += use.Get("accumulated_cost").Number()
 		for one := range use.Get("token_usages").Each() {
 			t.usage[one.Get("response_id").Text()] = conversation.Usage{
 				Counted: true, Model: one.Get("model").Text(), Input: one.Get("prompt_tokens").Number(), Output: one.Get("completion_tokens").Number(),
@@ -271,6 +274,9 @@ func (t *tree) head() {
 	}
 	if message, _ := t.up(leaf); message >= 0 {
 		s.Head = t.entry[message]
+		if t.cost > 0 { // what each answer cost is not told
+			s.Entries[s.Head].Facts.Add("dollars, of the session", strconv.FormatFloat(t.cost, 'f', -1, 64))
+		}
 		if open := s.Open(&s.Entries[s.Head]); len(open) > 0 {
 			t.fault(model.Odd, FaultOpenAction, t.file(message), "", "the conversation goes on from a tool call that nothing answers", "run() executes the tool before it asks the model")
 		}

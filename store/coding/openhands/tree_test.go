@@ -299,6 +299,84 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// What a session cost is told at its head: what each answer cost is not known.
+func TestCost(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, leaf("b")+`,"stats":{"usage_to_metrics":{"agent":{"accumulated_cost":0.25},"condenser":{"accumulated_cost":0.5}}}`, message("a", "user", ""), message("b", "assistant", "a"))
+	s := open(t, dir)
+	for _, h := range storetest.Headers(t, s, made) {
+		facts, err := s.(store.Deriver).Facts(t.Context(), h.Ref())
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "dollars, of the session" && f.Value == "0.75" })
+		if said != h.Head {
+			t.Errorf("the facts of #%d are %+v", h.Index, facts)
+		}
+	}
+}
+
+// The conversation of a sub-agent is in the folder of the one that started it. It is gone on
+// with by the SDK alone.
+func TestSubAgents(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, leaf("b"), message("a", "user", ""), message("b", "assistant", "a"))
+	write(t, filepath.Join(dir, made, agentsName), leaf("d"), message("c", "user", ""), message("d", "assistant", "c"))
+	s := open(t, dir)
+	var ids []string
+	for _, info := range storetest.Sessions(t, s) {
+		ids = append(ids, info.ID)
+	}
+	const child = made + "/" + made
+	if want := []string{made, child}; !slices.Equal(ids, want) {
+		t.Fatalf("the conversations are %q, want %q", ids, want)
+	}
+	list := storetest.Headers(t, s, child)
+	if len(list) != 2 || list[0].ID != id("c") {
+		t.Errorf("it is %+v", list)
+	}
+	calls, err := s.(store.Resumer).Resume(t.Context(), list[1].Ref())
+	if want := fmt.Sprintf("persistence_dir=%q, conversation_id=UUID(%q)", filepath.Join(dir, made, agentsName), made); err != nil || len(calls) != 1 || !strings.Contains(calls[0].Call, want) {
+		t.Errorf("it goes on by %+v, %v, and not with %s", calls, err, want)
+	}
+	plan := apply(t, s, model.Change{Op: model.OpFork, Ref: list[0].Ref()})
+	if n := len(storetest.Headers(t, s, plan.NewSession)); n != 1 || strings.Contains(plan.NewSession, "/") {
+		t.Errorf("the fork %s has %d messages", plan.NewSession, n)
+	}
+}
+
+// A conversation names the others that have an event of its own: the one is a fork of the other.
+func TestKin(t *testing.T) {
+	s := open(t, fixtures)
+	for _, h := range storetest.Headers(t, s, forked) {
+		facts, err := s.(store.Deriver).Facts(t.Context(), h.Ref())
+		if err != nil {
+			t.Fatal(err)
+		}
+		also := slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "also in" && f.Value == branched })
+		if also != (h.Index <= 4) {
+			t.Errorf("#%d is also in %+v", h.Index, facts)
+		}
+	}
+}
+
+// The CLI has a variable for its folder, and one for that of conversations.
+func TestPlaces(t *testing.T) {
+	for _, c := range []struct {
+		env  map[string]string
+		want string
+	}{
+		{nil, filepath.FromSlash("/home/u/.openhands/conversations")},
+		{map[string]string{"OPENHANDS_PERSISTENCE_DIR": "/p"}, filepath.FromSlash("/p/conversations")},
+		{map[string]string{"OPENHANDS_PERSISTENCE_DIR": "/p", "OPENHANDS_CONVERSATIONS_DIR": "/c"}, "/c"},
+	} {
+		got := Kind(nil).Places(store.Surroundings{Home: filepath.FromSlash("/home/u"), Env: func(name string) string { return c.env[name] }})
+		if !slices.Equal(got, []string{c.want}) {
+			t.Errorf("with %v it looks in %q, want %q", c.env, got, c.want)
+		}
+	}
+}
+
 // What keeps the SDK from reading a conversation is told, and the messages are shown.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
