@@ -98,8 +98,9 @@ func shown(t testing.TB, s store.Store, h model.Header) (list []string) {
 	return inOrder(list)
 }
 
-// Copilot CLI writes a session with two calls at once and resumes it. From each message a
-// session of Hindcast's own goes on, and the model is sent the messages that Hindcast shows.
+// Copilot CLI writes a session with two calls at once, resumes it, and starts two sub-agents,
+// whose models are sent what Hindcast shows of them. From each message a session of Hindcast's
+// own goes on, and the model is sent the messages that Hindcast shows.
 func TestInterop_copilotCLI(t *testing.T) {
 	c := &cli{TB: t, bin: filepath.Dir(codingtest.Program(t, "copilot-cli", "node_modules", ".bin", "copilot")), home: t.TempDir(), work: t.TempDir(), model: codingtest.Start(t)}
 	c.ask("copilot", "first question")
