@@ -21,6 +21,7 @@
 //
 //	kind.go     what a kind says of itself
 //	session.go  what a format reads: entries
+//	lineage.go  records that follow each other, and the messages among them
 //	message.go  a message in one shape for all coding agents
 //	lines.go    files of one JSON object a line
 //	database.go databases of sessions

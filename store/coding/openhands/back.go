@@ -40,8 +40,8 @@ func (f *format) Restore(c coding.Cut) (*coding.Restored, error) {
 	if !t.branches() {
 		return nil, &model.UnsupportedError{Op: model.OpRestore, Reason: "the OpenHands that wrote the conversation keeps no pointer to the head, and goes on from the last event: fork instead"}
 	}
-	if !lands[last.kind] && (last.kind != kindMessage || last.said.Role != coding.Assistant) {
-		return nil, &model.UnsupportedError{Op: model.OpRestore, Reason: fmt.Sprintf("the conversation goes on behind an answer of the agent or a result of a tool, and this is a %s: restore to the one before it, or fork", last.kind)}
+	if !lands[last.Kind] && (last.Kind != kindMessage || last.Said.Role != coding.Assistant) {
+		return nil, &model.UnsupportedError{Op: model.OpRestore, Reason: fmt.Sprintf("the conversation goes on behind an answer of the agent or a result of a tool, and this is a %s: restore to the one before it, or fork", last.Kind)}
 	}
 	made := &coding.Restored{Calls: f.calls(t, t.at)}
 	if c.Session.Head >= 0 && c.Session.Entries[c.Session.Head].ID == c.To.ID {
@@ -52,7 +52,7 @@ func (f *format) Restore(c coding.Cut) (*coding.Restored, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Put(0, "leaf_event_id", jsontape.AppendQuoted(nil, last.eventFile.id))
+	p.Put(0, "leaf_event_id", jsontape.AppendQuoted(nil, last.id))
 	if t.state.Get("head_is_empty").True() {
 		p.Put(0, "head_is_empty", []byte("false"))
 	}
@@ -92,9 +92,9 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	if err != nil {
 		return nil, err
 	}
-	way := t.way(o.nodes[len(o.nodes)-1])
+	way := t.line.Way(o.nodes[len(o.nodes)-1])
 	for _, i := range way {
-		if n := &t.nodes[i]; n.damage != "" || n.missing != "" {
+		if n := &t.nodes[i]; n.Damage != "" || t.up[i] == coding.Missing {
 			return nil, &model.UnsupportedError{Op: model.OpFork, Reason: fmt.Sprintf("event %d, on the way there, is damaged or its parent is missing: OpenHands would not open the new conversation", n.index)}
 		}
 	}
@@ -103,7 +103,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	set("persistence_dir", filepath.Join(f.dir, c.ID))
 	set("execution_status", "idle")
 	if t.branches() {
-		set("leaf_event_id", t.nodes[way[len(way)-1]].eventFile.id)
+		set("leaf_event_id", t.nodes[way[len(way)-1]].id)
 		p.Put(0, "head_is_empty", []byte("false"))
 	}
 	p.Put(0, "tags", []byte("{}"))
@@ -114,7 +114,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		if err != nil {
 			return nil, err
 		}
-		name := fmt.Sprintf("event-%05d-%s.json", k, t.nodes[i].eventFile.id)
+		name := fmt.Sprintf("event-%05d-%s.json", k, t.nodes[i].id)
 		steps = append(steps, folder.Step{Name: folder.Join(eventsOf(at), name), Data: data})
 	}
 	steps = append(steps, folder.Step{Name: at.File, Data: p.Bytes()})
@@ -128,21 +128,10 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	}, nil
 }
 
-// way returns the events on the way to one.
-func (t *tree) way(to int) (list []int) {
-	passed := map[int]bool{}
-	for i := to; i >= 0 && !passed[i]; i = t.nodes[i].parent {
-		passed[i] = true
-		list = append(list, i)
-	}
-	slices.Reverse(list)
-	return list
-}
-
 // branches reports whether the OpenHands that wrote the conversation knows branches.
 func (t *tree) branches() bool {
 	return t.state.Get("leaf_event_id").There() || t.state.Get("head_is_empty").There() ||
-		slices.ContainsFunc(t.nodes, func(n node) bool { return n.record.parent != "" })
+		slices.ContainsFunc(t.nodes, func(n node) bool { return n.Parent != "" })
 }
 
 // calls returns the calls that go on from the head of a conversation, which is made of events
@@ -170,7 +159,7 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	if s.Head >= 0 && s.Entries[s.Head].ID == e.ID {
 		return f.calls(t, s.Spot)
 	}
-	id := t.nodes[o.nodes[len(o.nodes)-1]].eventFile.id
+	id := t.nodes[o.nodes[len(o.nodes)-1]].id
 	return []model.Resume{
 		{Call: fmt.Sprintf("conversation.navigate_to(%q)", id), Then: "moves the head here, in a program that has the conversation open"},
 		{Call: fmt.Sprintf("conversation.fork(from_event_id=%q)", id), Then: "starts a new conversation from here, in such a program"},

@@ -1,14 +1,13 @@
 package openhands
 
 import (
-	"encoding/binary"
+	"encoding/json"
 	"strings"
 	"time"
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store/coding"
-	"hindcast/store/files"
 	"hindcast/store/folder"
 )
 
@@ -43,19 +42,22 @@ var silent = map[string]bool{
 	"TokenEvent": true, "StreamingDeltaEvent": true, "LLMCompletionLogEvent": true, "SecurityAnalysisEvent": true,
 }
 
-// record is what is kept of an event.
+// aside are the kinds of events that are not part of the tree: nothing goes on from them.
+var aside = map[string]bool{kindState: true, kindFailure: true}
+
+// record is what is kept of an event. It is remembered as JSON.
 type record struct {
-	kind, id, parent, source string
-	// response is the id of the model's answer.
-	response string
-	// text is the error of a failure, and damage why the file is no event.
-	text, damage string
-	at           time.Time
-	said         coding.Said
-	// offset is where the summary of a condensation stands among the messages that it leaves,
-	// forgotten are the events that it takes away.
-	offset    int
-	forgotten []string
+	Kind, Parent string
+	// Response is the id of the model's answer.
+	Response string
+	// Text is the error of a failure, and Damage why the file is no event.
+	Text, Damage string
+	At           time.Time
+	Said         coding.Said
+	// Offset is where the summary of a condensation stands among the messages that it leaves,
+	// Forgotten are the events that it takes away.
+	Offset    int
+	Forgotten []string
 }
 
 // decode keeps what is named here of an event.
@@ -65,28 +67,28 @@ func decode(f folder.File) (r record, whole bool) {
 		err = &jsontape.SyntaxError{Msg: "it is no JSON object"}
 	}
 	if err != nil {
-		return record{damage: err.Error()}, false
+		return record{Damage: err.Error()}, false
 	}
 	text := func(key string) string { return v.Get(key).Text() }
 	r = record{
-		kind: text("kind"), id: text("id"), parent: text("parent_id"), source: text("source"),
-		response: text("llm_response_id"), at: timeOf(text("timestamp")), offset: withoutSummary,
+		Kind: text("kind"), Parent: text("parent_id"), Response: text("llm_response_id"),
+		At: timeOf(text("timestamp")), Offset: withoutSummary,
 	}
-	switch r.kind {
+	switch r.Kind {
 	case kindCondense:
 		for id := range v.Get("forgotten_event_ids").Each() {
-			r.forgotten = append(r.forgotten, id.Text())
+			r.Forgotten = append(r.Forgotten, id.Text())
 		}
 		if at := v.Get("summary_offset"); at.Kind() == jsontape.Number && v.Get("summary").There() {
-			r.offset = int(min(max(at.Number(), 0), 1<<30))
+			r.Offset = int(min(max(at.Number(), 0), 1<<30))
 		}
 	case kindFailure:
-		r.text = conversation.Cut(conversation.OneLine(text("code")+" "+text("detail")), conversation.MaxTitle)
+		r.Text = conversation.Cut(conversation.OneLine(text("code")+" "+text("detail")), conversation.MaxTitle)
 	}
-	if _, is := says[r.kind]; is {
+	if _, is := says[r.Kind]; is {
 		m := messageOf(v)
-		if r.said = m.Said(); r.said.Words == "" && r.kind == kindAction {
-			r.said.Words = v.Get("summary").Words()
+		if r.Said = m.Said(); r.Said.Words == "" && r.Kind == kindAction {
+			r.Said.Words = v.Get("summary").Words()
 		}
 	}
 	return r, true
@@ -103,81 +105,19 @@ func timeOf(text string) time.Time {
 }
 
 // codec remembers events: their files are not changed.
-var codec = folder.Codec[record]{
-	Decode: decode,
-	Note: func(r record) []byte {
-		if r.damage != "" {
-			return nil
-		}
-		return r.note()
-	},
-	Recall: recall,
+var codec = folder.Codec[record]{Decode: decode, Note: note, Recall: recall}
+
+// note returns the note of an event, nil for none: of one that is damaged, which may be on its
+// way.
+func note(r record) []byte {
+	text, err := json.Marshal(r)
+	if r.Damage != "" || err != nil {
+		return nil
+	}
+	return text
 }
 
-func (r *record) texts() []*string {
-	return []*string{&r.kind, &r.id, &r.parent, &r.source, &r.response, &r.text, &r.said.Words}
-}
-
-func (r *record) note() (note []byte) {
-	for _, text := range r.texts() {
-		note = files.AppendText(note, *text)
-	}
-	note = append(files.AppendTime(note, r.at), byte(r.said.Role))
-	note = binary.AppendVarint(note, int64(r.offset))
-	note = appendList(note, r.forgotten, func(note []byte, id string) []byte { return files.AppendText(note, id) })
-	note = appendList(note, r.said.Calls, appendCall)
-	return appendList(note, r.said.Results, func(note []byte, is coding.Result) []byte {
-		failed := byte(0)
-		if is.Failed {
-			failed = 1
-		}
-		return append(files.AppendText(appendCall(note, is.Call), is.Why), failed)
-	})
-}
-
-func appendCall(note []byte, is coding.Call) []byte {
-	return files.AppendText(files.AppendText(note, is.ID), is.Name)
-}
-
-func appendList[T any](note []byte, list []T, one func([]byte, T) []byte) []byte {
-	note = binary.AppendUvarint(note, uint64(len(list)))
-	for _, is := range list {
-		note = one(note, is)
-	}
-	return note
-}
-
-// errNote: a note is not what note makes.
-var errNote = &jsontape.SyntaxError{Msg: "it is no note of an event"}
-
-func recall(f folder.File) (r record, err error) {
-	note := files.ReadNote(f.Data)
-	text := func() string { return string(note.Text()) }
-	for _, to := range r.texts() {
-		*to = text()
-	}
-	r.at = note.Time()
-	if role := note.Bytes(1); len(role) == 1 && role[0] <= byte(coding.Tool) {
-		r.said.Role = coding.Role(role[0])
-	}
-	r.offset = int(note.Varint())
-	for range note.Items() {
-		r.forgotten = append(r.forgotten, text())
-	}
-	for range note.Items() {
-		r.said.Calls = append(r.said.Calls, coding.Call{ID: text(), Name: text()})
-	}
-	for range note.Items() {
-		is := coding.Result{Call: coding.Call{ID: text(), Name: text()}, Why: text()}
-		failed := note.Bytes(1)
-		is.Failed = len(failed) == 1 && failed[0] == 1
-		r.said.Results = append(r.said.Results, is)
-	}
-	if note.Damaged() || note.Len() > 0 {
-		return record{}, errNote
-	}
-	return r, nil
-}
+func recall(f folder.File) (r record, err error) { return r, json.Unmarshal(f.Data, &r) }
 
 // messageOf returns the message of an event.
 func messageOf(v coding.Value) (m coding.Message) {

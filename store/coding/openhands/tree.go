@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strconv"
+	"time"
 
 	"hindcast/model"
 	"hindcast/model/conversation"
@@ -38,23 +39,19 @@ const (
 type node struct {
 	record
 	eventFile
-	parent int // its position, -1 for none
-	// missing is the parent that it names and that is not there.
-	missing string
 }
 
 // says reports whether the event is a message.
-func (n *node) says() bool { _, is := says[n.kind]; return is }
+func (n *node) says() bool { _, is := says[n.Kind]; return is }
 
 // tree are the events of a conversation.
 type tree struct {
 	at    coding.Spot
 	nodes []node
 	byID  map[string]int
-	// above has, once it is known, the first message on the way up from an event, itself
-	// where it is one; of an event without one -2 and less, counted down, the event where that
-	// way ends.
-	above []int
+	// up is the event before each, as coding.NewLineage takes it.
+	up    []int
+	line  *coding.Lineage
 	state coding.Value
 	usage map[string]conversation.Usage
 	cost  float64
@@ -62,8 +59,6 @@ type tree struct {
 	entry   []int
 	session *coding.Session
 }
-
-const unknown = -1
 
 // own is what an entry keeps: its events. To go on from the entry, the last one is named.
 type own struct {
@@ -95,7 +90,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	t.session.Own = t
 	for i := range noted {
 		n := node{record: noted[i].Is, eventFile: events[i]}
-		n.damage = cmp.Or(n.damage, errText(noted[i].Err))
+		n.Damage = cmp.Or(n.Damage, errText(noted[i].Err))
 		t.nodes = append(t.nodes, n)
 	}
 	t.read(data)
@@ -151,31 +146,32 @@ func (t *tree) grow() {
 	kinds := map[string]int{}
 	for i := range t.nodes {
 		n := &t.nodes[i]
-		if was, known := t.byID[n.eventFile.id]; known || i > 0 && t.nodes[i-1].index == n.index {
+		if was, known := t.byID[n.id]; known || i > 0 && t.nodes[i-1].index == n.index {
 			t.fault(model.Loses, FaultTwice, t.file(i), "", fmt.Sprintf("its id or its number is that of another event, such as %s", t.nodes[max(was, 0)].file), "OpenHands reads one of the two")
 		}
-		if _, known := t.byID[n.eventFile.id]; !known {
-			t.byID[n.eventFile.id] = i
+		if _, known := t.byID[n.id]; !known {
+			t.byID[n.id] = i
 		}
 		if before := t.index(i - 1); n.index > before+1 {
 			t.fault(model.Stops, FaultGap, t.file(i), "", fmt.Sprintf("no event before it has the number %d", n.index-1), "OpenHands reads the events before the gap alone, and does not open the conversation where the head is behind it")
 		}
 		switch {
-		case n.damage != "":
-			t.fault(model.Stops, FaultEvent, t.file(i), "", "the event cannot be read: "+n.damage, "OpenHands does not open the conversation where the event is on the way to the head")
-		case !n.says() && !silent[n.kind]:
-			kinds[n.kind]++
+		case n.Damage != "":
+			t.fault(model.Stops, FaultEvent, t.file(i), "", "the event cannot be read: "+n.Damage, "OpenHands does not open the conversation where the event is on the way to the head")
+		case !n.says() && !silent[n.Kind]:
+			kinds[n.Kind]++
 		}
 	}
 	t.session.Faults = append(t.session.Faults, coding.UnknownFaults(eventsOf(t.at), kinds)...)
-	t.above = make([]int, len(t.nodes))
 	for i := range t.nodes {
-		t.above[i] = unknown
-		t.nodes[i].parent, t.nodes[i].missing = t.parentOf(i)
+		t.up = append(t.up, t.parentOf(i))
 	}
+	t.line = coding.NewLineage(t.up, func(i int) bool { return t.nodes[i].says() })
 	t.entries()
 	t.head()
-	t.moves()
+	t.line.Left(t.session, t.entry, func(i int) (time.Time, bool) {
+		return t.nodes[i].At, !aside[t.nodes[i].Kind]
+	})
 }
 
 // index returns the number of an event, -1 before the first.
@@ -188,54 +184,27 @@ func (t *tree) index(i int) int {
 
 // parentOf returns the parent of an event: the one that it names; of one that names none, which
 // older versions wrote, the event before it.
-func (t *tree) parentOf(i int) (at int, missing string) {
-	named := t.nodes[i].record.parent
+func (t *tree) parentOf(i int) int {
+	named := t.nodes[i].Parent
 	switch at, known := t.byID[named]; {
 	case named == explicitRoot:
-		return -1, ""
+		return -1
 	case known:
-		return at, ""
+		return at
 	case named != "":
-		return -1, named
+		return coding.Missing
 	}
-	return i - 1, ""
+	return i - 1
 }
 
-// up returns the first message on the way up from an event, -1 for none, and the parent
-// that is missing there.
-func (t *tree) up(i int) (message int, missing string) {
-	var passed []int
-	end := i
-	for i >= 0 && t.above[i] == unknown && !t.nodes[i].says() {
-		t.above[i] = -2 - i // ends a circle
-		passed = append(passed, i)
-		end, i = i, t.nodes[i].parent
+// before returns the message before an event, -1 for none; then missing is what the way there
+// names that is not there.
+func (t *tree) before(i int) (message int, missing string) {
+	message, end := t.line.Before(i)
+	if message < 0 && t.up[end] == coding.Missing {
+		missing = t.nodes[end].Parent
 	}
-	found := -2 - end
-	switch {
-	case i >= 0 && t.nodes[i].says():
-		found = i
-	case i >= 0:
-		found = t.above[i]
-	}
-	for _, k := range passed {
-		t.above[k] = found
-	}
-	if found >= 0 {
-		return found, ""
-	}
-	if end = -2 - found; end < 0 {
-		return -1, ""
-	}
-	return -1, t.nodes[end].missing
-}
-
-// parent returns the message before an event, as up does.
-func (t *tree) parent(i int) (message int, missing string) {
-	if p := t.nodes[i].parent; p >= 0 {
-		return t.up(p)
-	}
-	return -1, t.nodes[i].missing
+	return message, missing
 }
 
 // leaf returns the event where the conversation goes on, -1 for none.
@@ -254,7 +223,7 @@ func (t *tree) leaf() (at int, pointed bool) {
 		if t.nodes[i].index > t.index(i-1)+1 {
 			break // OpenHands does not see what is behind a gap
 		}
-		if kind := t.nodes[i].kind; kind != kindState && kind != kindFailure {
+		if !aside[t.nodes[i].Kind] {
 			at = i
 		}
 	}
@@ -272,7 +241,7 @@ func (t *tree) head() {
 	if leaf < 0 {
 		return
 	}
-	if message, _ := t.up(leaf); message >= 0 {
+	if message := t.line.Message(leaf); message >= 0 {
 		s.Head = t.entry[message]
 		if t.cost > 0 { // what each answer cost is not told
 			s.Entries[s.Head].Facts.Add("dollars, of the session", strconv.FormatFloat(t.cost, 'f', -1, 64))
@@ -294,12 +263,12 @@ func (t *tree) entries() {
 	t.entry = make([]int, len(t.nodes))
 	follow := make([]int, len(t.nodes))
 	for i := range t.nodes {
-		if p, _ := t.parent(i); p >= 0 && t.nodes[i].says() {
+		if p, _ := t.before(i); p >= 0 && t.nodes[i].says() {
 			follow[p]++
 		}
 	}
 	if leaf, _ := t.leaf(); leaf >= 0 {
-		if at, _ := t.up(leaf); at >= 0 {
+		if at := t.line.Message(leaf); at >= 0 {
 			follow[at]++
 		}
 	}
@@ -307,40 +276,40 @@ func (t *tree) entries() {
 	for i := range t.nodes {
 		n := &t.nodes[i]
 		t.entry[i] = -1
-		p, missing := t.parent(i)
-		if n.kind == kindFailure && p >= 0 && t.entry[p] >= 0 {
+		p, missing := t.before(i)
+		if n.Kind == kindFailure && p >= 0 && t.entry[p] >= 0 {
 			e := &s.Entries[t.entry[p]]
-			e.Facts.Add("error", n.text)
+			e.Facts.Add("error", n.Text)
 			e.Marks |= model.MarkError
 		}
 		if !n.says() {
 			continue
 		}
-		if p >= 0 && p < i && follow[p] == 1 && n.kind == kindAction && t.nodes[p].kind == kindAction && n.response != "" && n.response == t.nodes[p].response {
+		if p >= 0 && p < i && follow[p] == 1 && n.Kind == kindAction && t.nodes[p].Kind == kindAction && n.Response != "" && n.Response == t.nodes[p].Response {
 			e := &s.Entries[t.entry[p]]
-			e.Said.Calls = append(e.Said.Calls[:len(e.Said.Calls):len(e.Said.Calls)], n.said.Calls...)
+			e.Said.Calls = append(e.Said.Calls[:len(e.Said.Calls):len(e.Said.Calls)], n.Said.Calls...)
 			o := e.Own.(*own)
 			o.nodes = append(o.nodes, i)
 			e.Version = version(o)
 			t.entry[i] = t.entry[p]
 			continue
 		}
-		e := coding.Entry{ID: n.eventFile.id, At: n.at, Said: n.said, Meta: meta, File: t.file(i), Parent: missing}
+		e := coding.Entry{ID: n.id, At: n.At, Said: n.Said, Meta: meta, File: t.file(i), Parent: missing}
 		if p >= 0 {
-			e.Parent = t.nodes[p].eventFile.id
+			e.Parent = t.nodes[p].id
 			if p < i {
 				e.Parent = s.Entries[t.entry[p]].ID
 			}
 		}
 		o := &own{nodes: []int{i}}
-		if u, known := t.usage[n.response]; known && !used[n.response] {
-			used[n.response] = true
+		if u, known := t.usage[n.Response]; known && !used[n.Response] {
+			used[n.Response] = true
 			o.usage = u
 		}
 		e.Own, e.Version = o, version(o)
 		t.entry[i] = len(s.Entries)
 		s.Entries = append(s.Entries, e)
-		if n.kind == kindCondense {
+		if n.Kind == kindCondense {
 			t.condense(i, p)
 		}
 	}
@@ -355,8 +324,8 @@ func (t *tree) condense(i, before int) {
 	s, c := t.session, &t.nodes[i]
 	self := &s.Entries[t.entry[i]]
 	self.Event = "compaction"
-	forgotten := make(map[string]bool, len(c.forgotten))
-	for _, id := range c.forgotten {
+	forgotten := make(map[string]bool, len(c.Forgotten))
+	for _, id := range c.Forgotten {
 		forgotten[id] = true
 	}
 	at, reads, placed := 0, []int{}, false
@@ -364,15 +333,15 @@ func (t *tree) condense(i, before int) {
 		for _, k := range s.Reads(t.entry[before]) {
 			nodes := s.Entries[k].Own.(*own).nodes
 			first := &t.nodes[nodes[0]]
-			summary := first.kind == kindCondense
-			if forgotten[first.eventFile.id] || summary && forgotten[first.eventFile.id+summarySuffix] {
+			summary := first.Kind == kindCondense
+			if forgotten[first.id] || summary && forgotten[first.id+summarySuffix] {
 				continue
 			}
-			if at >= c.offset && c.offset != withoutSummary && !placed {
+			if at >= c.Offset && c.Offset != withoutSummary && !placed {
 				reads, placed = append(reads, t.entry[i]), true
 			}
 			reads = append(reads, k)
-			if !summary || first.offset != withoutSummary {
+			if !summary || first.Offset != withoutSummary {
 				at += len(nodes)
 			}
 		}
@@ -381,34 +350,6 @@ func (t *tree) condense(i, before int) {
 		reads = append(reads, t.entry[i])
 	}
 	self.Context = reads
-}
-
-// moves tells why messages are off the path: an event that does not follow the one before it
-// was recorded after navigate_to.
-func (t *tree) moves() {
-	s, last := t.session, -1
-	on := make([]int, len(t.nodes))
-	for i := range t.nodes {
-		n := &t.nodes[i]
-		if n.kind == kindState || n.kind == kindFailure {
-			continue
-		}
-		if last >= 0 && n.parent != last && n.damage == "" {
-			why := &model.Reason{Kind: model.ReasonRestore, At: n.at}
-			if to, _ := t.parent(i); to >= 0 {
-				why.TargetID, why.TargetIndex = s.Entries[t.entry[to]].ID, t.entry[to]
-			}
-			for k, steps := n.parent, 0; k >= 0 && steps < len(t.nodes); k, steps = t.nodes[k].parent, steps+1 {
-				on[k] = i
-			}
-			for k, steps := last, 0; k >= 0 && on[k] != i && steps < len(t.nodes); k, steps = t.nodes[k].parent, steps+1 {
-				if t.entry[k] >= 0 {
-					s.Entries[t.entry[k]].Reason = why
-				}
-			}
-		}
-		last = i
-	}
 }
 
 // Messages implements coding.Format.

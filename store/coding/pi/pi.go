@@ -276,8 +276,9 @@ func isThere(in folder.In, file string) bool {
 // tree is which line follows which. A line of the ids that several have is the last of them.
 type tree struct {
 	file *coding.File[record]
-	// up is the line before each on its path, -1 for none.
+	// up is the line before each on its path, as coding.NewLineage takes it.
 	up   []int
+	line *coding.Lineage
 	byID map[string]int
 	// header is the line of the header, -1 for none.
 	header int
@@ -306,9 +307,12 @@ func treeOf(file *coding.File[record]) *tree {
 			t.up[i] = last
 		} else if before, known := t.byID[is.parent]; known && before != i {
 			t.up[i] = before
+		} else if is.parent != "" {
+			t.up[i] = coding.Missing
 		}
 		last = i
 	}
+	t.line = coding.NewLineage(t.up, func(i int) bool { return file.Records[i].Is.isEntry() })
 	return t
 }
 
@@ -324,53 +328,29 @@ func (r *record) isEntry() bool {
 	return false
 }
 
-// way returns the lines on the way to one, in the order of the file.
-func (t *tree) way(to int) (list []int) {
-	on := make([]bool, len(t.up))
-	for at := to; at >= 0 && !on[at]; at = t.up[at] {
-		on[at] = true
-	}
-	for i := range on {
-		if on[i] {
-			list = append(list, i)
-		}
-	}
-	return list
-}
-
 // build makes a session of the lines of a tree.
 type build struct {
 	session *coding.Session
 	tree    *tree
-	// entry has for each line the entry that is the last on the way to it, -1 for none.
+	// entry has the entry of each line that is one.
 	entry []int
-	// parents are those of the entries.
-	parents []int
 	// meta is what the session runs with from a line on, shared that of the header.
 	meta    []*coding.Meta
 	shared  *coding.Meta
 	unknown map[string]int
-	// steps are those along paths.
-	steps int
+	// kept counts the lines that compactions keep.
+	kept int
 }
 
-// mostSteps bounds the steps along paths: a file may turn around at each line.
-const mostSteps = 5_000_000
-
-// before returns the entry before one, -1 for none.
-func (b *build) before(e int) int {
-	if b.steps++; b.steps > mostSteps {
-		return -1
-	}
-	return b.parents[e]
-}
+// mostKept bounds these: a file may be of compactions that keep all before them.
+const mostKept = 5_000_000
 
 func (b *build) read() {
 	s, records := b.session, b.tree.file.Records
 	last := -1
 	for i := range records {
 		is := &records[i].Is
-		b.entry[i], b.meta[i] = unresolved, b.shared
+		b.meta[i] = b.shared
 		if up := b.tree.up[i]; up >= 0 && up < i {
 			b.meta[i] = b.meta[up]
 		}
@@ -400,28 +380,10 @@ func (b *build) read() {
 		if is := &records[i].Is; is.kind == typeTitle && s.Title == "" {
 			s.Title = is.text
 		}
-		b.resolve(i)
 	}
 	b.join()
-	if last >= 0 {
-		s.Head = b.entry[last]
-	}
-}
-
-// unresolved is the entry of a line that was not looked for as yet.
-const unresolved = -2
-
-// resolve finds the last entry on the way to a line that is none.
-func (b *build) resolve(i int) {
-	var way []int
-	at := i
-	for ; at >= 0 && b.entry[at] == unresolved; at = b.tree.up[at] {
-		way, b.entry[at] = append(way, at), -1 // where it comes here again, there is none
-	}
-	for _, k := range way {
-		if at >= 0 {
-			b.entry[k] = b.entry[at]
-		}
+	if last >= 0 && b.tree.line.Message(last) >= 0 {
+		s.Head = b.entry[b.tree.line.Message(last)]
 	}
 }
 
@@ -429,66 +391,35 @@ func (b *build) resolve(i int) {
 // labels, and when a branch was left.
 func (b *build) join() {
 	s, t := b.session, b.tree
-	b.parents = make([]int, len(s.Entries))
-	last := -1
 	for i := range t.up {
 		r := &t.file.Records[i].Is
-		if !r.inTree() {
+		if target, known := t.byID[r.target]; r.kind == typeLabel && known {
+			if m := t.line.Message(target); m >= 0 {
+				s.Entries[b.entry[m]].Facts.Add("label", r.text)
+			}
+		}
+		if !r.isEntry() {
 			continue
 		}
-		before := -1
-		if t.up[i] >= 0 {
-			before = b.entry[t.up[i]]
+		e := &s.Entries[b.entry[i]]
+		before, end := t.line.Before(i)
+		switch {
+		case before >= 0:
+			e.Parent = s.Entries[b.entry[before]].ID
+		case t.up[end] == coding.Missing:
+			e.Parent = t.file.Records[end].Is.parent
 		}
-		if r.isEntry() {
-			e := &s.Entries[b.entry[i]]
-			b.parents[b.entry[i]] = before
-			switch {
-			case before >= 0:
-				e.Parent = s.Entries[before].ID
-			case t.up[i] < 0:
-				e.Parent = r.parent // the file has none of that id
-			}
-			if before < 0 && t.header >= 0 {
-				e.Facts.Add("forked from", t.file.Records[t.header].Is.text)
-			}
+		if before < 0 && t.header >= 0 {
+			e.Facts.Add("forked from", t.file.Records[t.header].Is.text)
 		}
-		if t.up[i] >= 0 || r.parent == "" {
-			b.leave(last, before, r.at)
-		}
-		if target, known := t.byID[r.target]; r.kind == typeLabel && known && b.entry[target] >= 0 {
-			s.Entries[b.entry[target]].Facts.Add("label", r.text)
-		}
-		last = b.entry[i]
-	}
-	for i := range t.up {
-		if t.file.Records[i].Is.kind == typeCompaction {
+		if r.kind == typeCompaction {
 			b.compact(i)
 		}
 	}
-}
-
-// leave notes when the entries on the way to one were left for another.
-func (b *build) leave(last, next int, at time.Time) {
-	s := b.session
-	if last == next || last < 0 {
-		return
-	}
-	on := map[int]bool{}
-	for e := next; e >= 0 && !on[e]; e = b.before(e) {
-		if e == last {
-			return // it goes on
-		}
-		on[e] = true
-	}
-	why := &model.Reason{Kind: model.ReasonRestore, At: at}
-	if next >= 0 {
-		why.TargetID, why.TargetIndex = s.Entries[next].ID, next
-	}
-	for e := last; e >= 0 && !on[e]; e = b.before(e) {
-		on[e] = true
-		s.Entries[e].Reason = why
-	}
+	t.line.Left(s, b.entry, func(i int) (time.Time, bool) {
+		r := &t.file.Records[i].Is
+		return r.at, r.inTree()
+	})
 }
 
 // entryOf returns the entry of a line, without its parent.
@@ -517,8 +448,8 @@ func (b *build) compact(i int) {
 	if r.index > 0 && r.index < len(t.up) {
 		first, known = r.index, true
 	}
-	for at := t.up[i]; known && at >= 0 && at != i && b.steps < mostSteps; at = t.up[at] {
-		b.steps++
+	for at := t.up[i]; known && at >= 0 && at != i && b.kept < mostKept; at = t.up[at] {
+		b.kept++
 		if is := &t.file.Records[at].Is; is.isEntry() && is.kind != typeCompaction {
 			kept = append(kept, b.entry[at])
 		}
@@ -543,7 +474,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "the file has no header of a session: pi would not open the new one"}
 	}
 	keep := []coding.Span{t.file.Records[t.header].Span}
-	for _, i := range t.way(t.file.At(c.To.Records[0].At)) {
+	for _, i := range t.line.Way(t.file.At(c.To.Records[0].At)) {
 		keep = append(keep, t.file.Records[i].Span)
 	}
 	raw, err := coding.Raw(c.In.Tree, s.Spot.File, keep)

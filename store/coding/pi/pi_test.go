@@ -479,7 +479,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			all = append(all, one...)
 			tree := s.Own.(*tree)
-			if way := tree.way(tree.file.At(s.Entries[i].Records[0].At)); !slices.ContainsFunc(way, func(k int) bool { return tree.file.Records[k].Span == s.Entries[i].Records[0] }) {
+			if way := tree.line.Way(tree.file.At(s.Entries[i].Records[0].At)); !slices.ContainsFunc(way, func(k int) bool { return tree.file.Records[k].Span == s.Entries[i].Records[0] }) {
 				t.Errorf("%v is not on the way to itself: %v", s.Entries[i].Records, way)
 			}
 		}
