@@ -58,6 +58,8 @@ type record struct {
 	// Forgotten are the events that it takes away.
 	Offset    int
 	Forgotten []string
+	// Asks is how what an action tells sub-agents to do begins.
+	Asks []string
 }
 
 // decode keeps what is named here of an event.
@@ -81,6 +83,15 @@ func decode(f folder.File) (r record, whole bool) {
 		}
 		if at := v.Get("summary_offset"); at.Kind() == jsontape.Number && v.Get("summary").There() {
 			r.Offset = int(min(max(at.Number(), 0), 1<<30))
+		}
+	case kindAction:
+		for _, asks := range []coding.Value{v.Get("action", "prompt"), v.Get("action", "tasks")} { // of the tools task and delegate
+			if asks.Kind() == jsontape.String {
+				r.Asks = append(r.Asks, asks.Words())
+			}
+			for one := range asks.Each() {
+				r.Asks = append(r.Asks, one.Words())
+			}
 		}
 	case kindFailure:
 		r.Text = conversation.Cut(conversation.OneLine(text("code")+" "+text("detail")), conversation.MaxTitle)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strconv"
 	"time"
 
@@ -96,7 +97,40 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	t.read(data)
 	t.grow()
 	f.kin.tell(in, t)
+	if err := f.agents(ctx, in, t); err != nil {
+		return nil, err
+	}
 	return t.session, nil
+}
+
+// agents notes which conversations of sub-agents the tool calls started. No event says so: it is
+// the first one that begins with what the call asks for.
+func (f *format) agents(ctx context.Context, in folder.In, t *tree) error {
+	list, err := f.below(ctx, in, folder.Join(path.Dir(t.at.File), agentsName))
+	if err != nil || len(list) == 0 {
+		return ctx.Err() // most have none
+	}
+	children := map[string][]string{}
+	for _, at := range list {
+		if g, err := f.Glance(in, at); err == nil && g.Title != "" {
+			children[g.Title] = append(children[g.Title], at.ID)
+		}
+	}
+	for i := range t.nodes {
+		for _, asks := range t.nodes[i].Asks {
+			ids := children[asks]
+			if len(ids) == 0 {
+				continue
+			}
+			if e := &t.session.Entries[t.entry[i]]; e.Child == "" {
+				e.Child = ids[0]
+			} else {
+				e.Facts.Add("sub-agent", ids[0])
+			}
+			children[asks] = ids[1:]
+		}
+	}
+	return nil
 }
 
 func errText(err error) string {

@@ -1,6 +1,7 @@
 package openhands
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -320,8 +321,24 @@ func TestCost(t *testing.T) {
 // with by the SDK alone.
 func TestSubAgents(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, leaf("b"), message("a", "user", ""), message("b", "assistant", "a"))
+	asks := func(action string) string {
+		return event("b", kindAction, "a", `,"tool_name":"task","tool_call_id":"call-b","llm_response_id":"r","thought":[],"tool_call":{"arguments":"{}"},"action":`+action)
+	}
 	write(t, filepath.Join(dir, made, agentsName), leaf("d"), message("c", "user", ""), message("d", "assistant", "c"))
+	for action, reaches := range map[string]bool{
+		`{"kind":"TaskAction","prompt":"says c"}`:                                                true,
+		`{"kind":"DelegateAction","command":"delegate","tasks":{"one":"says z","two":"says c"}}`: true,
+		`{"kind":"TaskAction","prompt":"says z"}`:                                                false,
+	} {
+		write(t, dir, leaf("b"), message("a", "user", ""), asks(action))
+		s := open(t, dir)
+		child, err := s.(interface {
+			Across(ctx context.Context, ref model.Ref) (model.Ref, error)
+		}).Across(t.Context(), model.Ref{Session: made, ID: id("b")})
+		if (child.Session == made+"/"+made) != reaches || err != nil {
+			t.Errorf("from %s one comes to %+v, %v", action, child, err)
+		}
+	}
 	s := open(t, dir)
 	var ids []string
 	for _, info := range storetest.Sessions(t, s) {
