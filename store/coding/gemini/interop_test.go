@@ -1,7 +1,9 @@
 package gemini
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,16 +25,43 @@ type cli struct {
 
 func newCLI(t *testing.T) *cli {
 	c := &cli{TB: t, bin: filepath.Dir(codingtest.Program(t, "gemini-cli", "node_modules", ".bin", "gemini")), home: t.TempDir(), work: t.TempDir()}
-	settings := `{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false},"general":{"disableAutoUpdate":true},"telemetry":{"enabled":false}}`
-	err := os.Mkdir(filepath.Join(c.home, ".gemini"), 0o700)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(c.home, ".gemini", "settings.json"), []byte(settings), 0o600)
-	}
-	if err != nil {
+	if err := os.Mkdir(filepath.Join(c.home, ".gemini"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	c.set(`{"disableAutoUpdate":true}`)
 	c.model = codingtest.Start(t)
 	return c
+}
+
+// set sets Gemini CLI's general settings.
+func (c *cli) set(general string) {
+	c.Helper()
+	settings := `{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},"general":` + general + `}`
+	if err := os.WriteFile(filepath.Join(c.home, ".gemini", "settings.json"), []byte(settings), 0o600); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// session returns the only file with the first question, and its content. A resume leaves
+// another file where it is in a later minute.
+func (c *cli) session() (file string, content []byte) {
+	c.Helper()
+	all, err := filepath.Glob(filepath.Join(c.home, ".gemini", "tmp", "*", chats, prefix+"*"))
+	for _, name := range all {
+		text, failed := os.ReadFile(name)
+		err = errors.Join(err, failed)
+		if !bytes.Contains(text, []byte("first question")) {
+			continue
+		}
+		if file != "" {
+			c.Fatalf("there are %q", all)
+		}
+		file, content = name, text
+	}
+	if file == "" || err != nil {
+		c.Fatalf("%q, %v", all, err)
+	}
+	return file, content
 }
 
 // run runs a command.
@@ -126,25 +155,20 @@ const goOn = "and now go on"
 // the messages that Hindcast shows.
 func TestInterop_geminiCLI(t *testing.T) {
 	c := newCLI(t)
+	// A resume in a later minute would have the next start delete the session.
+	c.set(`{"disableAutoUpdate":true,"sessionRetention":{"enabled":false}}`)
 	c.ask("gemini", "first question")
 	c.ask("gemini --resume latest", "run: ls -1")
 	s := c.open()
 	session := storetest.Sessions(t, s)[0].ID
-	file, err := filepath.Glob(filepath.Join(c.home, ".gemini", "tmp", "*", chats, prefix+"*"))
-	if err != nil || len(file) != 1 {
-		t.Fatalf("%q, %v", file, err)
-	}
 	// Back to before the second question, with the line of its own for that.
-	text, err := os.ReadFile(file[0])
-	if err == nil {
-		for _, h := range storetest.Headers(t, s, session) {
-			if h.Title == "run: ls -1" {
-				text = append(text, rewind(h.ID)+"\n"...)
-			}
+	file, text := c.session()
+	for _, h := range storetest.Headers(t, s, session) {
+		if h.Title == "run: ls -1" {
+			text = append(text, rewind(h.ID)+"\n"...)
 		}
-		err = os.WriteFile(file[0], text, 0o600)
 	}
-	if err != nil {
+	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c.ask("gemini --resume "+session, "another question")
@@ -176,17 +200,10 @@ func TestInterop_geminiCLI(t *testing.T) {
 func TestInterop_geminiCLI_deletes(t *testing.T) {
 	c := newCLI(t)
 	c.ask("gemini", "first question")
-	file, err := filepath.Glob(filepath.Join(c.home, ".gemini", "tmp", "*", chats, prefix+"*"))
-	if err != nil || len(file) != 1 {
-		t.Fatalf("%q, %v", file, err)
-	}
-	text, err := os.ReadFile(file[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	file, text := c.session()
 	// What a resume in a later minute leaves: the first line in another file.
 	first, _, _ := strings.Cut(string(text), "\n")
-	twin := filepath.Join(filepath.Dir(file[0]), prefix+"2099-01-01T00-00-"+shortOf(filepath.Base(file[0]))+".jsonl")
+	twin := filepath.Join(filepath.Dir(file), prefix+"2099-01-01T00-00-"+shortOf(filepath.Base(file))+".jsonl")
 	if err := os.WriteFile(twin, []byte(first+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +226,7 @@ func TestInterop_geminiCLI_deletes(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.run("gemini --list-sessions")
-	for _, name := range []string{file[0], twin} {
+	for _, name := range []string{file, twin} {
 		if _, err := os.Stat(name); !os.IsNotExist(err) {
 			t.Errorf("%s: %v: the alarm was for nothing", name, err)
 		}
