@@ -72,6 +72,8 @@ type rope struct {
 
 // source reads states as ropes over a text. It is asked by one call at a time.
 type source interface {
+	// first returns how many states are best read in the first go.
+	first() int
 	// read returns the text with what is new in the states of refs behind it, and their
 	// ropes. An error is one of all states; that of one is in its rope.
 	read(ctx context.Context, refs []model.Ref, text []byte) ([]byte, []rope, error)
@@ -136,15 +138,16 @@ func (q *Session) view() *view {
 	return &view{q, q.visits, q.states}
 }
 
-// mostAtOnce bounds the states that are read in one go. The first go reads one, each next
-// one moreAtOnce times as many: the first answer comes early, and there are few goes.
+// mostAtOnce bounds the states that are read in one go. The first go reads one unless the source
+// says otherwise, each next one moreAtOnce times as many: the first answer comes early, and there
+// are few goes.
 const mostAtOnce, moreAtOnce = 1 << 14, 1 << 7
 
 // walk loads the states of some visits, and returns each visit when its state is loaded.
 func (v *view) walk(ctx context.Context, nodes iter.Seq[model.Node]) iter.Seq2[model.Node, error] {
 	return func(yield func(model.Node, error) bool) {
 		var batch []model.Node
-		size := 1
+		size := v.source.first()
 		give := func() bool {
 			if err := v.load(ctx, batch...); err != nil {
 				yield(model.NoNode, err)

@@ -69,6 +69,13 @@ type Roper interface {
 	Fill(ctx context.Context, runs []store.Run, dst []byte) error
 }
 
+// Surveyor is a [Roper] that has to look at a whole session to know any of its states.
+type Surveyor interface {
+	// Surveys does nothing but tell that: such a store is asked for many states at once from
+	// the first.
+	Surveys()
+}
+
 // roped is the source of a store that knows which bytes its states share.
 type roped struct {
 	store Roper
@@ -88,6 +95,14 @@ func end(r store.Run) int64 { return r.At + r.Len }
 
 // runsAtOnce bounds how many runs room is made for in one go.
 const runsAtOnce = 1 << 14
+
+// first implements source: a store that looks at everything each time is asked once.
+func (r *roped) first() int {
+	if _, ok := r.store.(Surveyor); ok {
+		return mostAtOnce
+	}
+	return 1
+}
 
 // read implements source.
 func (r *roped) read(ctx context.Context, refs []model.Ref, text []byte) ([]byte, []rope, error) {

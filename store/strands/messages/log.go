@@ -96,6 +96,8 @@ type messageLog struct {
 	there bool
 	close func()
 	memo  *folder.Memo
+	// bodies are those that were read for headers.
+	bodies *bodies
 }
 
 // sdk returns the versions in question.
@@ -112,7 +114,7 @@ func (s *Store) openLog(p place) *messageLog {
 // readLog lists the log of an agent in a tree: that of its place, or one that is over it,
 // whose log is open.
 func (s *Store) readLog(p place, in folder.In) *messageLog {
-	l := &messageLog{folders: s.folders(p), memo: in.Memo}
+	l := &messageLog{folders: s.folders(p), memo: in.Memo, bodies: &s.bodies}
 	l.tree = in.Tree
 	l.checkSession()
 	if l.err = p.err; l.err != nil {
@@ -250,18 +252,41 @@ func (l *messageLog) whole(d *decoder, f messageFile, m *message) {
 // known recalls what was noted of a file that is as it was then, or reads it and
 // notes that. The message has no body if it was recalled.
 func (l *messageLog) known(d *decoder, f messageFile, m *message) {
-	name := l.dir + f.name
-	if at, ok := l.stamp(name); ok {
-		if note, ok := l.memo.Recall(l.noted(name, at), at); ok && m.recall(f.name, note) {
-			m.written = at.Size
+	if _, ok := l.recalled(f, m); ok {
+		return
+	}
+	if name := l.dir + f.name; d.take(d.reader(l.tree, l.dir), f, m) {
+		d.note = m.appendNote(d.note[:0])
+		l.memo.Note(l.noted(name, d.stamp), d.stamp, bytes.Clone(d.note))
+		if l.tree == l.place.tree {
+			l.bodies.keep(l.noted(name, d.stamp), d.stamp, m.body)
+		}
+	}
+	m.written = d.stamp.Size
+}
+
+// remembered recalls a file with its body, or reads it.
+func (l *messageLog) remembered(d *decoder, f messageFile, m *message) {
+	if at, ok := l.recalled(f, m); ok {
+		if m.body = l.bodies.take(l.noted(l.dir+f.name, at), at); m.body != nil {
 			return
 		}
 	}
-	if d.take(d.reader(l.tree, l.dir), f, m) {
-		d.note = m.appendNote(d.note[:0])
-		l.memo.Note(l.noted(name, d.stamp), d.stamp, bytes.Clone(d.note))
+	l.whole(d, f, m)
+}
+
+// recalled recalls what was noted of a file that is as it was then, and returns its stamp.
+func (l *messageLog) recalled(f messageFile, m *message) (at folder.Stamp, ok bool) {
+	name := l.dir + f.name
+	if at, ok = l.stamp(name); !ok {
+		return at, false
 	}
-	m.written = d.stamp.Size
+	note, ok := l.memo.Recall(l.noted(name, at), at)
+	if !ok || !m.recall(f.name, note) {
+		return at, false
+	}
+	m.written = at.Size
+	return at, true
 }
 
 // stamp looks at a file of the log that may be known.

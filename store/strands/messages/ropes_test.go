@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"bytes"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/folder"
 	"hindcast/store/sdk"
 	"hindcast/store/storetest"
 )
@@ -135,8 +137,8 @@ func TestRopes_ofABranch(t *testing.T) {
 	}
 }
 
-// The ropes of all states take one look at each message, and each is read once for their
-// bytes: a state costs nothing besides.
+// The ropes of all states take one look at each message. Their bytes are those that were read for
+// headers; where they were given out, each message is read once: a state costs nothing besides.
 func TestRopes_readAMessageOnce(t *testing.T) {
 	const n = 300
 	dir := t.TempDir()
@@ -158,20 +160,60 @@ func TestRopes_readAMessageOnce(t *testing.T) {
 		}
 	}
 	text := make([]byte, last[0].Len+last[1].Len+last[2].Len)
-	if err := s.Fill(t.Context(), last, text); err != nil {
-		t.Fatal(err)
-	}
-	for i := range n {
-		if got := read.read[fmt.Sprintf("message_%d.json", i)]; got != 1 {
-			t.Errorf("message %d is read %d times for its bytes", i, got)
+	for given := range 2 {
+		if err := s.Fill(t.Context(), last, text); err != nil {
+			t.Fatal(err)
 		}
+		if s.bodies.size != 0 || len(s.bodies.of) != 0 {
+			t.Errorf("%d bytes are held that were given out", s.bodies.size)
+		}
+		for i := range n {
+			if got := read.read[fmt.Sprintf("message_%d.json", i)]; got != given {
+				t.Errorf("message %d is read %d times for its bytes, want %d", i, got, given)
+			}
+		}
+		if state, err := s.State(t.Context(), refs[n-1]); err != nil || !bytes.Equal(state, text) {
+			t.Errorf("time %d, the runs are not the state, %v", given, err)
+		}
+		read.reset()
 	}
-	read.reset()
 	at := last[1].At + last[1].Len - 10
 	if err := s.Fill(t.Context(), []store.Run{{At: at, Len: 10}}, text[:10]); err != nil {
 		t.Fatal(err)
 	}
 	if got := read.names(); len(got) > 4 {
 		t.Errorf("%d files are read for the end of the last message: %q", len(got), got)
+	}
+}
+
+// Of a log that is rewritten between headers and runs, no body of before is given out.
+func TestRopes_ofMessagesThatAreRewritten(t *testing.T) {
+	const n = 40
+	dir := t.TempDir()
+	f := longFiles(t, n)
+	f.write(t, filepath.Join(dir, "session_h"))
+	rest(t, dir)
+	s := open(t, dir)
+	storetest.Headers(t, s, "h")
+	f["messages/message_7.json"] = []byte(`{"message":{"role":"user","content":[{"text":"another one"}]},"message_id":7}`)
+	mustWrite(t, filepath.Join(messagesOf(dir), "message_7.json"), string(f["messages/message_7.json"]))
+	storetest.Ropes(t, s, refsOf(t, s)...)
+}
+
+// What is held of messages that nothing was asked of is bounded.
+func TestBodies_areBounded(t *testing.T) {
+	var b bodies
+	large := make([]byte, mostBodies/4)
+	for i := range 9 {
+		b.keep(fmt.Sprint(i%6), folder.Stamp{Tag: fmt.Sprint(i)}, large)
+		if b.size > mostBodies {
+			t.Fatalf("%d bytes are held", b.size)
+		}
+	}
+	if b.take("0", folder.Stamp{Tag: "0"}) != nil {
+		t.Error("a body is given out of a file that is another one")
+	}
+	if len(b.take("1", folder.Stamp{Tag: "7"})) != len(large) || b.take("1", folder.Stamp{Tag: "7"}) != nil {
+		t.Error("a body is not given out once")
 	}
 }

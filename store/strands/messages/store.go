@@ -230,6 +230,8 @@ type Store struct {
 	linked map[string]*folder.Disk
 	// shared are the bytes that states share.
 	shared numbering
+	// bodies are messages that were read and not asked for yet.
+	bodies bodies
 }
 
 var (
