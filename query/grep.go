@@ -116,18 +116,31 @@ type match struct {
 // search returns the tokens in which the pattern is found, those of one text once, in the order
 // of visits and of their places in the state.
 func (t *tokens) search(ctx context.Context, text []byte, p *Pattern) ([]match, error) {
-	var found []match
-	for _, phase := range t.plain {
+	of, err := t.worth(ctx, text[:t.read], p)
+	if err != nil {
+		return nil, err
+	}
+	found, err := t.seams.search(ctx, text, p)
+	if err != nil {
+		return nil, err
+	}
+	list, err := of.search(ctx, text, p)
+	found = append(found, list...)
+	slices.SortFunc(found, func(a, b match) int { return cmp.Or(cmp.Compare(a.visit, b.visit), cmp.Compare(a.at, b.at)) })
+	return found, err
+}
+
+// search returns those of the list in which the pattern is found.
+func (l *listed) search(ctx context.Context, text []byte, p *Pattern) (found []match, err error) {
+	for _, phase := range l.plain {
 		list, err := among(ctx, text, phase, p)
 		if err != nil {
 			return nil, err
 		}
 		found = append(found, list...)
 	}
-	list, err := among(ctx, t.beside, t.apart, p)
-	found = append(found, list...)
-	slices.SortFunc(found, func(a, b match) int { return cmp.Or(cmp.Compare(a.visit, b.visit), cmp.Compare(a.at, b.at)) })
-	return found, err
+	list, err := among(ctx, l.beside, l.apart, p)
+	return append(found, list...), err
 }
 
 // mostSearched is how much text is searched between two looks at the context.
@@ -135,7 +148,7 @@ const mostSearched = 1 << 20
 
 // among returns those tokens of a text, in order and apart, in which the pattern is found.
 func among(ctx context.Context, text []byte, list []token, p *Pattern) (found []match, err error) {
-	if len(p.needle) == 0 {
+	if len(p.needle) == 0 || len(list) <= mostPlaced {
 		return amongAll(ctx, text, list, p)
 	}
 	looked := 0

@@ -187,7 +187,7 @@ func TestGrep_isThatOfDecodedStates(t *testing.T) {
 	if testing.Short() {
 		sessions = 200
 	}
-	words := []string{"a", "1", "e", `\\`, `\"`, `\u0041`, `\\\"`, "A", "é", `\u00e9`, " ", "-", "0.5", "K"}
+	words := []string{"a", "1", "e", `\\`, `\"`, `\u0041`, `\\\"`, "A", "é", `\u00e9`, " ", "-", "0.5", "K", `\/`, "/", `\u002f`, `\ud83d\ude00`}
 	for seed := range uint64(sessions) {
 		r := rand.New(rand.NewPCG(seed, 77))
 		str := func() string {
@@ -235,6 +235,8 @@ func TestGrep_isThatOfDecodedStates(t *testing.T) {
 			}{
 				{query.Literal("a", query.MatchCase), "a"}, {query.Literal("1", query.SmartCase), "1"}, {query.Literal("a", query.IgnoreCase), "(?i)a"},
 				{query.Literal("k", query.SmartCase), "(?i)k"}, {query.Literal(`"`, query.SmartCase), `"`}, {query.Literal("é", query.MatchCase), "é"},
+				{query.Literal("/", query.MatchCase), "/"}, {query.Literal("1a", query.SmartCase), "(?i)1a"}, {query.Literal("aA", query.MatchCase), "aA"},
+				{query.Literal("😀", query.SmartCase), "😀"}, {query.Literal("10", query.SmartCase), "10"},
 				{expr(t, "^[aA1]+$"), "^(?i)[aA1]+$"}, {expr(t, "a1.*"), "(?i)a1.*"}, {query.Literal("", query.SmartCase), ""},
 			} {
 				want := map[string][2]model.Node{}

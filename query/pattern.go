@@ -177,34 +177,27 @@ func foldIndex(text, needle []byte, from int) int {
 	if 'a' <= lower && lower <= 'z' {
 		upper -= 'a' - 'A'
 	}
-	index := func(b byte, at int) int {
-		if at >= len(text) {
-			return len(text)
+	next := -1 // the next one in lower case
+	for at := from + k; at < len(text); at++ {
+		if next < at {
+			if next = bytes.IndexByte(text[at:], lower); next < 0 {
+				next = len(text)
+			} else {
+				next += at
+			}
 		}
-		if i := bytes.IndexByte(text[at:], b); i >= 0 {
-			return at + i
+		before := next // the next one in either case
+		if upper != lower {
+			if i := bytes.IndexByte(text[at:next], upper); i >= 0 {
+				before = at + i
+			}
 		}
-		return len(text)
-	}
-	l := index(lower, from+k)
-	u := len(text)
-	if upper != lower {
-		u = index(upper, from+k)
-	}
-	for {
-		at := min(l, u)
-		if at == len(text) {
-			return -1
-		}
+		at = before
 		if begin := at - k; begin+len(needle) <= len(text) && foldEqual(text[begin:begin+len(needle)], needle) {
 			return begin
 		}
-		if at == l {
-			l = index(lower, at+1)
-		} else {
-			u = index(upper, at+1)
-		}
 	}
+	return -1
 }
 
 // foldEqual reports whether a text is one in lower case but for the case of ASCII letters.

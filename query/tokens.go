@@ -28,6 +28,10 @@ import (
 // the text is known in two ways, by whether the even or the odd ones of its quotes open a
 // string; hardly ever the other one is needed.
 //
+// What is new is noted as a birth, a part of the text. The strings and numbers in it are listed
+// when they are needed: those around the places that a search finds in the text as it stands, or
+// all of them where it cannot know such places, see sieve.go.
+//
 // A string that lies over two pieces is put together, and one with escapes is decoded. Both are
 // in a text of their own beside the session's.
 
@@ -40,7 +44,8 @@ type token struct {
 	at uint32
 }
 
-// tokens are those of some visits. A list that was given out does not change.
+// tokens are those of some visits. Those that were given out do not change, but for what is listed
+// of them.
 type tokens struct {
 	states *states
 	// refs are the visits that are in it, in their order.
@@ -50,18 +55,35 @@ type tokens struct {
 	read   int // the length of text that is in quotes
 	seen   [2]spans
 	joined map[string]bool
+	// births are the parts of the text that are new at a visit, by which of the quotes open
+	// strings there, and seams the tokens that lie over pieces.
+	births [2][]birth
+	seams  listed
+	// escapes are the places of the text with an escape that may be for any character.
+	escapes []uint32
+	*listing
+
+	// Of the visit that was read last: its pieces, and what is known where each begins.
+	pieces []piece
+	begin  []lexed
+}
+
+// birth is a part of the text in which tokens may lie that a visit is the first to have.
+type birth struct {
+	part piece
+	// of is the piece of the visit's state that it is in, which begins at a place there.
+	of    piece
+	at    uint32
+	visit model.Node
+}
+
+// listed are tokens.
+type listed struct {
 	// plain are the tokens that stand in the text as they read, in order, by which of its
 	// quotes open them; apart are those in beside.
 	plain  [2][]token
 	apart  []token
 	beside []byte
-	// blocks are where in plain the tokens of one part of the text begin, of those that came
-	// since the lists were put in order.
-	blocks [2][]int
-
-	// Of the visit that was read last: its pieces, and what is known where each begins.
-	pieces []piece
-	begin  []lexed
 }
 
 // lexed is where a piece begins in a state.
@@ -78,18 +100,19 @@ type lexed struct {
 // extended returns the tokens of some visits: those that are there already with those of the
 // visits behind them, or all anew where other visits came before.
 func (v *view) extended(ctx context.Context, known *tokens, nodes []model.Node) (*tokens, error) {
-	t := &tokens{states: v.states, joined: map[string]bool{}}
+	t := &tokens{states: v.states, joined: map[string]bool{}, listing: new(listing)}
 	if known != nil && known.states == v.states && len(known.refs) <= len(nodes) && v.leads(known.refs, nodes) {
 		if len(known.refs) == len(nodes) {
 			return known, nil
 		}
 		copied := *known
 		t = &copied // it may be left before its end
-		t.joined = maps.Clone(t.joined)
-		for i := range t.plain {
-			t.plain[i], t.blocks[i] = slices.Clone(t.plain[i]), []int{0}
+		t.joined, t.listing = maps.Clone(t.joined), known.listing.before()
+		for i := range t.seen {
+			t.births[i] = slices.Clip(t.births[i])
 			t.seen[i] = slices.Clone(t.seen[i])
 		}
+		t.seams.apart, t.seams.beside = slices.Clip(t.seams.apart), slices.Clip(t.seams.beside)
 	}
 	for n, err := range v.walk(ctx, slices.Values(nodes[len(t.refs):])) {
 		if err != nil {
@@ -99,10 +122,6 @@ func (v *view) extended(ctx context.Context, known *tokens, nodes []model.Node) 
 		t.index(text)
 		t.visit(text, n, v.rope(n).pieces)
 		t.refs = append(t.refs, v.visits[n].ref)
-	}
-	for i := range t.plain {
-		t.plain[i] = inOrder(t.plain[i], t.blocks[i])
-		t.blocks[i] = nil
 	}
 	return t, nil
 }
@@ -149,8 +168,7 @@ func (v *view) leads(refs []model.Ref, nodes []model.Node) bool {
 
 // index adds the quotes of text that is new.
 func (t *tokens) index(text []byte) {
-	before := len(t.quotes)
-	defer func() { t.plain[0] = slices.Grow(t.plain[0], (len(t.quotes)-before)/2) }()
+	t.escape(text)
 	for {
 		i := bytes.IndexByte(text[t.read:], '"')
 		if i < 0 {
@@ -226,9 +244,9 @@ func (t *tokens) piece(text []byte, n model.Node, pieces []piece, i int, l lexed
 	of := func(from, to uint32) token { return token{from, to, n, l.at + from - p.off} }
 	// A quote at the beginning may be escaped here and not elsewhere.
 	if !l.escaped && (p.off == 0 || text[p.off-1] != '\\' || text[p.off] != '"' && text[p.off] != '\\') {
-		after = t.byQuotes(text, n, pieces, i, l, of)
+		after = t.byQuotes(text, n, pieces, i, l)
 	} else {
-		after = t.byBytes(text, n, pieces, i, l, func(from, to uint32) { t.putBeside(text[from:to], of(from, to)) })
+		after = t.byBytes(text, n, pieces, i, l, func(from, to uint32) { t.seams.putBeside(text[from:to], of(from, to)) })
 	}
 	after.at = l.at + p.n
 	t.number(text, n, pieces, i, l, &after)
@@ -236,20 +254,18 @@ func (t *tokens) piece(text []byte, n model.Node, pieces []piece, i int, l lexed
 }
 
 // byQuotes reads what is new in a piece.
-func (t *tokens) byQuotes(text []byte, n model.Node, pieces []piece, i int, l lexed, of func(from, to uint32) token) (after lexed) {
+func (t *tokens) byQuotes(text []byte, n model.Node, pieces []piece, i int, l lexed) (after lexed) {
 	p := pieces[i]
 	first, last := t.before(p.off), t.before(p.end())
 	phase := first & 1
 	if l.in {
 		phase ^= 1
 	}
-	add := func(from, to uint32) { t.add(text, phase, of(from, to)) }
 	inside := func(at uint32) bool { // a token may lie over it
 		return t.before(at)&1 != phase || at > 0 && isNumeric(text[at-1])
 	}
 	for _, new := range t.seen[phase].add(p, inside) {
-		t.blocks[phase] = append(t.blocks[phase], len(t.plain[phase]))
-		t.within(text, p, new, phase, first, last, add)
+		t.births[phase] = append(t.births[phase], birth{new, p, l.at, n})
 	}
 	if l.in {
 		if first == last { // it goes on
@@ -294,9 +310,12 @@ func (t *tokens) byBytes(text []byte, n model.Node, pieces []piece, i int, l lex
 	return after
 }
 
-// within gives the tokens that lie in a part of a piece, or over its ends; first and last are
-// the quotes of the piece. A token that begins before the piece or ends behind it is none of them.
-func (t *tokens) within(text []byte, p, part piece, phase, first, last int, give func(from, to uint32)) {
+// within adds the tokens of a birth to a list that lie in a part of the text, or over its ends. A
+// token that begins before the birth's piece or ends behind it is none of them.
+func (t *tokens) within(text []byte, b *birth, part piece, phase int, to *listed) {
+	p := b.of
+	give := func(from, end uint32) { to.add(text, phase, token{from, end, b.visit, b.at + from - p.off}) }
+	first, last := t.before(p.off), t.before(p.end())
 	i := t.before(part.off) // the next quote, which opens a string if it is of the phase
 	at := part.off
 	if i&1 != phase { // the part begins in a string
@@ -380,24 +399,24 @@ func (t *tokens) number(text []byte, n model.Node, pieces []piece, i int, l lexe
 }
 
 // add takes in a token of the text. One that does not read as it stands there goes beside.
-func (t *tokens) add(text []byte, phase int, of token) {
+func (l *listed) add(text []byte, phase int, of token) {
 	if word := text[of.from:of.to]; bytes.IndexByte(word, '\\') >= 0 || !utf8.Valid(word) {
-		t.putBeside(word, of)
+		l.putBeside(word, of)
 		return
 	}
-	t.plain[phase] = append(t.plain[phase], of)
+	l.plain[phase] = append(l.plain[phase], of)
 }
 
 // putBeside takes in a token as it reads.
-func (t *tokens) putBeside(word []byte, of token) {
-	from := len(t.beside)
+func (l *listed) putBeside(word []byte, of token) {
+	from := len(l.beside)
 	if word[0] == '"' {
-		t.beside = append(jsontape.AppendUnquoted(append(t.beside, '"'), word), '"')
+		l.beside = append(jsontape.AppendUnquoted(append(l.beside, '"'), word), '"')
 	} else {
-		t.beside = append(t.beside, word...)
+		l.beside = append(l.beside, word...)
 	}
-	of.from, of.to = uint32(from), uint32(len(t.beside))
-	t.apart = append(t.apart, of)
+	of.from, of.to = uint32(from), uint32(len(l.beside))
+	l.apart = append(l.apart, of)
 }
 
 // join takes in a token that was opened in one piece and ends in another, at end of piece last,
@@ -424,7 +443,7 @@ func (t *tokens) join(text []byte, n model.Node, pieces []piece, l, opened lexed
 	}
 	t.joined[string(key)] = true
 	if word := join(nil, text, parts); word[0] == '"' || isNumber(word) {
-		t.putBeside(word, token{visit: n, at: opened.open})
+		t.seams.putBeside(word, token{visit: n, at: opened.open})
 	}
 }
 
