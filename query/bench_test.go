@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -188,24 +189,31 @@ func BenchmarkValues(b *testing.B) {
 	}
 }
 
-// The changes of a value in 1,000 snapshots of a window, beside what git and jq take for the
-// same states: git has them in a repository, jq in one file. Both have them in the page cache.
-func BenchmarkHistoryPeers(b *testing.B) {
-	const n = 1000
-	for _, tool := range []string{"git", "jq"} {
+// peers are other tools with the states of a session before them: those of git in a repository,
+// those of jq and rg in files. All are in the page cache.
+type peers struct {
+	dir, states, files string
+}
+
+// peersOf gives the states of a session to other tools; it skips the benchmark where one of those
+// that it needs is missing.
+func peersOf(b *testing.B, s session, path string, tools ...string) peers {
+	b.Helper()
+	for _, tool := range tools {
 		if _, err := exec.LookPath(tool); err != nil {
 			b.Skipf("there is no %s", tool)
 		}
 	}
-	s := sessions(n)[0]
-	path := s.at(b, n)
 	opened, _, t := s.asked(b, path)
-	dir := b.TempDir()
+	p := peers{dir: b.TempDir(), files: b.TempDir()}
 	var stream, all bytes.Buffer
 	for i := range model.Node(t.Len()) {
 		h := t.Header(i)
 		state, err := opened.State(b.Context(), h.Ref())
 		if err != nil {
+			b.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(p.files, fmt.Sprintf("%d.json", i)), state, 0o600); err != nil {
 			b.Fatal(err)
 		}
 		all.Write(append(state, '\n'))
@@ -216,27 +224,47 @@ func BenchmarkHistoryPeers(b *testing.B) {
 		fmt.Fprintf(&stream, "commit refs/heads/main\nmark :%d\ncommitter a <a@b> %d +0000\ndata 1\nx\n", i+1, i+1)
 		fmt.Fprintf(&stream, "M 644 inline state.json\ndata %d\n%s\n", indented.Len(), indented.Bytes())
 	}
-	states := filepath.Join(dir, "states.jsonl")
-	if err := os.WriteFile(states, all.Bytes(), 0o600); err != nil {
+	p.states = filepath.Join(p.dir, "states.jsonl")
+	if err := os.WriteFile(p.states, all.Bytes(), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	run := func(b *testing.B, in []byte, name string, args ...string) {
-		c := exec.CommandContext(b.Context(), name, args...)
-		c.Dir, c.Stdin = dir, bytes.NewReader(in)
-		if out, err := c.CombinedOutput(); err != nil {
-			b.Fatalf("%s: %v: %.300s", name, err, out)
+	if slices.Contains(tools, "git") {
+		p.run(b, nil, "git", "init", "-q", "-b", "main")
+		p.run(b, stream.Bytes(), "git", "fast-import", "--quiet")
+	}
+	return p
+}
+
+// run runs a tool beside the states.
+func (p peers) run(b *testing.B, in []byte, name string, args ...string) []byte {
+	b.Helper()
+	c := exec.CommandContext(b.Context(), name, args...)
+	c.Dir, c.Stdin = p.dir, bytes.NewReader(in)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		b.Fatalf("%s: %v: %.300s", name, err, out)
+	}
+	return out
+}
+
+func measure(b *testing.B, name string, work func(b *testing.B)) {
+	b.Run(name, func(b *testing.B) {
+		for b.Loop() {
+			work(b)
 		}
-	}
-	run(b, nil, "git", "init", "-q", "-b", "main")
-	run(b, stream.Bytes(), "git", "fast-import", "--quiet")
-	measure := func(name string, work func(b *testing.B)) {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				work(b)
-			}
-		})
-	}
-	measure("history", func(b *testing.B) {
+	})
+}
+
+// besides is of how many snapshots the sessions are that other tools are measured on.
+const besides = 1000
+
+// The changes of a value in 1,000 snapshots of a window, beside what git and jq take for the
+// same states.
+func BenchmarkHistoryPeers(b *testing.B) {
+	s := sessions(besides)[0]
+	path := s.at(b, besides)
+	p := peersOf(b, s, path, "git", "jq")
+	measure(b, "history", func(b *testing.B) {
 		_, q, _ := s.asked(b, path)
 		for _, err := range q.History(b.Context(), pathTo(b, "/plan/status")) {
 			if err != nil {
@@ -244,11 +272,11 @@ func BenchmarkHistoryPeers(b *testing.B) {
 			}
 		}
 	})
-	measure("git-log-L", func(b *testing.B) {
-		run(b, nil, "git", "log", "-L", `/"status": "step/,+1:state.json`, "--oneline", "main")
+	measure(b, "git-log-L", func(b *testing.B) {
+		p.run(b, nil, "git", "log", "-L", `/"status": "step/,+1:state.json`, "--oneline", "main")
 	})
-	measure("jq", func(b *testing.B) { run(b, nil, "jq", "-c", ".plan.status", states) })
-	measure("blame", func(b *testing.B) {
+	measure(b, "jq", func(b *testing.B) { p.run(b, nil, "jq", "-c", ".plan.status", p.states) })
+	measure(b, "blame", func(b *testing.B) {
 		_, q, t := s.asked(b, path)
 		for _, err := range q.Blame(b.Context(), t.Head(), query.Path{}) {
 			if err != nil {
@@ -256,7 +284,69 @@ func BenchmarkHistoryPeers(b *testing.B) {
 			}
 		}
 	})
-	measure("git-blame", func(b *testing.B) { run(b, nil, "git", "blame", "main", "--", "state.json") })
+	measure(b, "git-blame", func(b *testing.B) { p.run(b, nil, "git", "blame", "main", "--", "state.json") })
+}
+
+// A text in 1,000 snapshots of a window, in a session that nothing is known of and asked again,
+// beside what rg takes for the same states, a file each.
+func BenchmarkGrepPeers(b *testing.B) {
+	s := sessions(besides)[0]
+	path := s.at(b, besides)
+	p := peersOf(b, s, path, "rg")
+	const text = "step 1"
+	ask := func(b *testing.B, q *query.Session) {
+		hits := 0
+		for _, err := range q.Grep(b.Context(), query.Search{Pattern: query.Literal(text, query.MatchCase)}) {
+			if hits++; err != nil {
+				b.Fatal(err)
+			}
+		}
+		if hits == 0 {
+			b.Fatal("nothing is found")
+		}
+	}
+	measure(b, "grep", func(b *testing.B) {
+		_, q, _ := s.asked(b, path)
+		ask(b, q)
+	})
+	_, q, _ := s.asked(b, path)
+	ask(b, q)
+	measure(b, "grep-again", func(b *testing.B) { ask(b, q) })
+	measure(b, "rg", func(b *testing.B) { p.run(b, nil, "rg", "-F", "-l", "--no-config", text, p.files) })
+}
+
+// The first of 1,000 snapshots of a window in which an expression is false, beside git bisect run
+// with jq on the same states.
+func BenchmarkBisectPeers(b *testing.B) {
+	s := sessions(besides)[0]
+	path := s.at(b, besides)
+	p := peersOf(b, s, path, "git", "jq")
+	const good = `.plan.status == "step 0"`
+	expr, err := query.ParseExpr(good)
+	if err != nil {
+		b.Fatal(err)
+	}
+	measure(b, "bisect", func(b *testing.B) {
+		_, q, t := s.asked(b, path)
+		left := -1
+		for step, err := range q.Bisect(b.Context(), 0, t.Head(), q.TestOf(expr)) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			left = step.Left
+		}
+		if left != 0 {
+			b.Fatal("it did not end")
+		}
+	})
+	first := bytes.TrimSpace(p.run(b, nil, "git", "rev-list", "--max-parents=0", "main"))
+	measure(b, "git-bisect-run", func(b *testing.B) {
+		p.run(b, nil, "git", "bisect", "start", "main", string(first))
+		out := p.run(b, nil, "git", "bisect", "run", "jq", "-e", good, "state.json")
+		if !bytes.Contains(out, []byte("is the first bad commit")) {
+			b.Fatalf("it did not end: %.300s", out)
+		}
+	})
 }
 
 func pathTo(b *testing.B, text string) query.Path {
