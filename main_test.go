@@ -169,9 +169,9 @@ func TestScreen_shares(t *testing.T) {
 	a := app()
 	a.OutTerminal, a.Out, a.Err = true, &printed, &printed
 	a.Screen = func(ctx context.Context, what cli.Shown) error {
-		for _, name := range []string{"s.html", "s.jsonl"} {
+		for name, only := range map[string]string{"s.html": "", "s.jsonl": "", "part.html": "#0..#0", "part.jsonl": "#0"} {
 			path := filepath.Join(dir, name)
-			places, hidden, err := what.Share(ctx, what.Store, "s", path)
+			places, hidden, err := what.Share(ctx, what.Store, "s", only, path)
 			if err != nil || places == 0 || !strings.Contains(hidden, "/messages/*/content/*/text") {
 				t.Errorf("%s: %d places, %q, %v", name, places, hidden, err)
 			}
@@ -179,9 +179,12 @@ func TestScreen_shares(t *testing.T) {
 			if err != nil || strings.Contains(string(text), secret) || !strings.Contains(string(text), "the key is [redacted") {
 				t.Errorf("%s, %v:\n%s", name, err, text)
 			}
-			if _, _, err := what.Share(ctx, what.Store, "s", path); !errors.Is(err, fs.ErrExist) {
+			if _, _, err := what.Share(ctx, what.Store, "s", only, path); !errors.Is(err, fs.ErrExist) {
 				t.Errorf("%s again: %v", name, err)
 			}
+		}
+		if _, _, err := what.Share(ctx, what.Store, "s", "#0..#7", filepath.Join(dir, "none.html")); !errors.Is(err, model.ErrNoSnapshot) {
+			t.Errorf("a part that is not there: %v", err)
 		}
 		return nil
 	}

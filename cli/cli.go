@@ -82,9 +82,9 @@ type Shown struct {
 	// Demo says that the store is the built-in demo, because there is none.
 	Demo bool
 	// Share writes a session to a new file, its secrets hidden: a report, or where the path
-	// ends in .jsonl a portable file. It returns at how many places one was hidden, and the
-	// list of them.
-	Share func(ctx context.Context, s store.Store, session, path string) (places int, hidden string, err error)
+	// ends in .jsonl a portable file. only names the snapshots that go, as --only does; "" for
+	// all. It returns at how many places a secret was hidden, and the list of them.
+	Share func(ctx context.Context, s store.Store, session, only, path string) (places int, hidden string, err error)
 	// Note is one line that is worth saying about where the store came from.
 	Note string
 }

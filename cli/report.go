@@ -105,12 +105,12 @@ func (a *App) writeReport(ctx context.Context, w io.Writer, s store.Store, sessi
 	return report.Write(ctx, w, report.Session{Store: s, Timeline: t, ID: session, Notes: notes})
 }
 
-// shareNew writes a session to a new file, its secrets hidden, while the screen has the
-// terminal: it writes nothing else.
-func (a *App) shareNew(ctx context.Context, s store.Store, session, path string) (places int, hidden string, err error) {
+// shareNew writes a session, or those of its snapshots that only names, to a new file, its
+// secrets hidden, while the screen has the terminal: it writes nothing else.
+func (a *App) shareNew(ctx context.Context, s store.Store, session, only, path string) (places int, hidden string, err error) {
 	quiet := *a
 	quiet.Err = io.Discard
-	how, done := sharing{hides: true}, tally{}
+	how, done := sharing{only: only, hides: true}, tally{}
 	if filepath.Ext(path) == ".jsonl" {
 		var what shared
 		if what, err = quiet.share(ctx, s, []string{session}, &how); err == nil {

@@ -98,6 +98,10 @@ const (
 	YankCall
 	YankResume
 	Share
+	ShareSession
+	SharePath
+	ShareBranch
+	ShareRange
 
 	Accept
 	Widen
@@ -235,6 +239,10 @@ var actionTable = [actions]struct {
 	YankCall:      {"yank-call", "copy resume call", changing, nil},
 	YankResume:    {"yank-resume", "copy resume payload", changing, nil},
 	Share:         {"share", "share without secrets", changing, nil},
+	ShareSession:  {"share-session", "share session", changing, nil},
+	SharePath:     {"share-path", "share path", changing, nil},
+	ShareBranch:   {"share-branch", "share branch", changing, nil},
+	ShareRange:    {"share-range", "share from mark", changing, nil},
 
 	Widen:       {"widen", "search wider", comparing, nil},
 	Accept:      {"accept", "accept", answering, nil},
@@ -460,6 +468,12 @@ var bindings = []struct {
 	{PurgeMenu, Accept, []string{"enter"}},
 	{PurgeMenu, PurgeRedacted, []string{"r"}},
 	{PurgeMenu, PurgeAll, []string{"a"}},
+
+	{ShareMenu, Accept, []string{"enter"}},
+	{ShareMenu, ShareSession, []string{"s"}},
+	{ShareMenu, SharePath, []string{"p"}},
+	{ShareMenu, ShareBranch, []string{"b"}},
+	{ShareMenu, ShareRange, []string{"m"}},
 
 	{Broken, Accept, []string{"enter"}},
 	{Broken, EditAgain, []string{"e"}},

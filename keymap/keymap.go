@@ -34,6 +34,7 @@ const (
 	Menu
 	EditMenu
 	PurgeMenu
+	ShareMenu
 	Broken
 	Confirm
 	Input
@@ -67,6 +68,7 @@ var scopeTable = [scopes]struct {
 	Menu:      {"menu", Browse, "yank menu"},
 	EditMenu:  {"edit-menu", Browse, "edit menu"},
 	PurgeMenu: {"purge-menu", Browse, "purge menu"},
+	ShareMenu: {"share-menu", Browse, "share menu"},
 	Broken:    {"broken-edit", Browse, "an edit that cannot be used"},
 	Confirm:   {"confirm", Browse, "a plan to confirm"},
 	Input:     {"input", noScope, "text fields"},

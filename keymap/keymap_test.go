@@ -79,6 +79,7 @@ func TestMap_resolvesThroughOuterScopes(t *testing.T) {
 		{EditMenu, "v", EditValue},
 		{Menu, "v", YankValue},
 		{PurgeMenu, "r", PurgeRedacted},
+		{ShareMenu, "m", ShareRange},
 		{Broken, "D", Discard},
 		{Input, "q", None},
 		{Input, "ctrl+c", Quit},

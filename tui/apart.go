@@ -21,10 +21,8 @@ func (m *Model) parts() bool {
 // showParting shows what the branch of the snapshot under the cursor did since it left the
 // active path, beside what the path did.
 func (m *Model) showParting() tea.Cmd {
-	t, tip := m.timeline.Timeline(), m.timeline.Selected()
-	for next := tip; next != model.NoNode; next = t.Next(next) {
-		tip = next
-	}
+	t := m.timeline.Timeline()
+	tip := tipOf(t, m.timeline.Selected())
 	head, states, lent := t.Head(), m.states, m.lend()
 	return m.start(comparing, "comparing two lines", func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
 		content := parting.Prepare(t, tip, head)
@@ -32,6 +30,14 @@ func (m *Model) showParting() tea.Cmd {
 		content.Words = stateChange(ctx, states, &plan).Brief
 		return partedMsg{lent, gen, content}
 	})
+}
+
+// tipOf returns the end of the line that a visit is on.
+func tipOf(t *model.Timeline, n model.Node) model.Node {
+	for next := n; next != model.NoNode; next = t.Next(next) {
+		n = next
+	}
+	return n
 }
 
 // parted shows two lines that parted.

@@ -65,8 +65,8 @@ func (m *Model) askYank() {
 			items[2].Text = "the whole state"
 		}
 	}
-	share := dialog.Item{Action: keymap.Share, Text: "the session, in a file", Do: func() tea.Cmd {
-		m.askShare()
+	share := dialog.Item{Action: keymap.Share, Text: "the session or a part of it, in a file", Do: func() tea.Cmd {
+		m.askWhatToShare()
 		return nil
 	}}
 	if m.o.Share == nil {

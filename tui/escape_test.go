@@ -291,7 +291,7 @@ func TestEscapes_nothingOfTheDataReachesTheTerminal(t *testing.T) {
 			close(names.changes) // the loop waits for the store alone
 			o.Labels = names
 			refused := false
-			o.Share = func(context.Context, store.Store, string, string) (int, string, error) {
+			o.Share = func(context.Context, store.Store, string, string, string) (int, string, error) {
 				if !refused {
 					refused = true
 					return 0, "", errors.New("failed" + payload)
@@ -306,6 +306,7 @@ func TestEscapes_nothingOfTheDataReachesTheTerminal(t *testing.T) {
 			l.news()
 			l.press(keymap.Info, keymap.Yank)
 			l.press(keymap.Menu, keymap.Share)
+			l.press(keymap.ShareMenu, keymap.ShareSession)
 			l.paste("x" + payload + ".html")
 			l.press(keymap.Input, keymap.Accept, keymap.Accept)
 			l.press(keymap.Info, keymap.Details)

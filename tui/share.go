@@ -11,6 +11,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/tui/dialog"
 )
@@ -18,17 +19,110 @@ import (
 // mostOfName bounds the name of a file that is proposed, in characters.
 const mostOfName = 60
 
-// askShare asks for the file that the session is shared in.
-func (m *Model) askShare() {
+// excerpt is what is shared of a session.
+type excerpt struct {
+	// only names the snapshots as the command line does: A..B from A to B, B all that led
+	// to it, "" all of the session.
+	only string
+	// text says in words what it is, file is what it adds to the name of a file.
+	text, file string
+}
+
+// askWhatToShare asks for what is shared: the session, or the part of it that the cursor and
+// the mark name.
+func (m *Model) askWhatToShare() {
+	t := m.timeline.Timeline()
+	at, mark := m.timeline.Selected(), m.timeline.Marked()
+	item := func(a keymap.Action, p excerpt, off string) dialog.Item {
+		return dialog.Item{Action: a, Text: p.text, Disabled: off, Do: func() tea.Cmd {
+			m.askShare(p)
+			return nil
+		}}
+	}
+	branch, off := branchAt(t, at)
+	marked, unmarked := between(t, mark, at)
+	m.open(dialog.NewMenu(m.styles, m.keys, keymap.ShareMenu, "Share "+m.session+" without secrets", "choose", []dialog.Item{
+		item(keymap.ShareSession, excerpt{text: "all " + model.Count(t.Snapshots(), "snapshot")}, ""),
+		item(keymap.SharePath, rangeOf(t, model.NoNode, at), ""),
+		item(keymap.ShareBranch, branch, off),
+		item(keymap.ShareRange, marked, unmarked),
+	}))
+}
+
+// rangeOf returns the part from one visit to another that it led to, or with no first one all
+// that led to the last.
+func rangeOf(t *model.Timeline, from, to model.Node) excerpt {
+	count := 0
+	for n := to; n != model.NoNode; n = t.Parent(n) {
+		if !t.Traced(n) {
+			count++
+		}
+		if n == from {
+			break
+		}
+	}
+	last := t.Name(to)
+	file := "to-" + last[1:]
+	if from == model.NoNode {
+		return excerpt{last, fmt.Sprintf("to %s, %s", last, model.Count(count, "snapshot")), file}
+	}
+	first := t.Name(from)
+	return excerpt{first + ".." + last, fmt.Sprintf("%s to %s, %s", first, last, model.Count(count, "snapshot")), first[1:] + "-" + file}
+}
+
+// branchAt returns the branch that a visit is on: from the snapshot at which it left another
+// line to its end. off says why that is no branch.
+func branchAt(t *model.Timeline, n model.Node) (p excerpt, off string) {
+	if t.OnPath(n) {
+		return excerpt{}, t.Name(n) + " is on the way to the head"
+	}
+	tip, root := tipOf(t, n), n
+	for up := t.Parent(root); up != model.NoNode && !t.OnPath(up) && t.Next(up) == root; up = t.Parent(root) {
+		root = up
+	}
+	if fork := t.Parent(root); fork != model.NoNode {
+		root = fork
+	}
+	return rangeOf(t, root, tip), ""
+}
+
+// between returns the part between two visits of one line, whichever comes first. off says
+// why there is none.
+func between(t *model.Timeline, mark, at model.Node) (p excerpt, off string) {
+	switch {
+	case mark == model.NoNode:
+		return excerpt{}, "no snapshot is marked"
+	case leads(t, mark, at):
+		return rangeOf(t, mark, at), ""
+	case leads(t, at, mark):
+		return rangeOf(t, at, mark), ""
+	}
+	return excerpt{}, "the marked " + t.Name(mark) + " is on another line"
+}
+
+// leads reports whether a visit is another one, or led to it.
+func leads(t *model.Timeline, from, to model.Node) bool {
+	for to != model.NoNode && to != from {
+		to = t.Parent(to)
+	}
+	return to == from
+}
+
+// askShare asks for the file that a part of the session is shared in.
+func (m *Model) askShare(p excerpt) {
+	heading, name := "Share "+m.session+" without secrets", fileName(m.session)
+	if p.only != "" {
+		heading, name = "Share "+p.text+", without secrets", name+"-"+fileName(p.file)
+	}
 	var prompt *dialog.Prompt
-	prompt = dialog.NewPrompt(m.styles, m.keys, "Share "+m.session+" without secrets", "new file", fileName(m.session)+".html", func(text string) tea.Cmd {
+	prompt = dialog.NewPrompt(m.styles, m.keys, heading, "new file", name+".html", func(text string) tea.Cmd {
 		path := strings.TrimSpace(text)
 		if rest, below := strings.CutPrefix(path, "~/"); below {
 			path = filepath.Join(m.o.Getenv("HOME"), rest)
 		}
 		switch filepath.Ext(path) {
 		case ".html", ".htm", ".jsonl":
-			return m.share(prompt, path)
+			return m.share(prompt, p.only, path)
 		}
 		prompt.Refuse("end its name in .html or .jsonl")
 		return nil
@@ -55,13 +149,13 @@ func fileName(session string) string {
 	return plain[:min(len(plain), mostOfName)]
 }
 
-// share writes the session to a new file.
-func (m *Model) share(prompt *dialog.Prompt, path string) tea.Cmd {
+// share writes what only names of the session to a new file.
+func (m *Model) share(prompt *dialog.Prompt, only, path string) tea.Cmd {
 	write, s, session := m.o.Share, m.o.Store, m.session
 	return m.start(sharing, "sharing "+session, func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
 		msg := sharedMsg{gen: gen, prompt: prompt}
 		if msg.path, msg.err = filepath.Abs(path); msg.err == nil {
-			msg.places, msg.hidden, msg.err = write(ctx, s, session, msg.path)
+			msg.places, msg.hidden, msg.err = write(ctx, s, session, only, msg.path)
 		}
 		return msg
 	})

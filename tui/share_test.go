@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"hindcast/keymap"
@@ -25,8 +26,8 @@ func TestShare_writesAFile(t *testing.T) {
 		dir := t.TempDir()
 		o.Getenv = func(name string) string { return map[string]string{"HOME": dir, "TERM": "xterm"}[name] }
 		var asked []string
-		o.Share = func(_ context.Context, s store.Store, session, path string) (int, string, error) {
-			asked = append(asked, session+" "+path)
+		o.Share = func(_ context.Context, s store.Store, session, only, path string) (int, string, error) {
+			asked = append(asked, session+only+" "+path)
 			switch len(asked) {
 			case 1:
 				return 0, "", fmt.Errorf("share: %w", fs.ErrExist)
@@ -38,6 +39,7 @@ func TestShare_writesAFile(t *testing.T) {
 		p := start(t, o, w, h)
 		p.Press(keymap.Timeline, keymap.Yank)
 		p.Press(keymap.Menu, keymap.Share)
+		p.Press(keymap.ShareMenu, keymap.ShareSession)
 		shows(t, p, "trip-planner.html", "Share trip-planner without secrets")
 		p.Golden()
 		p.Key("ctrl+u")
@@ -60,6 +62,7 @@ func TestShare_writesAFile(t *testing.T) {
 		}
 		p.Press(keymap.Timeline, keymap.Yank)
 		p.Press(keymap.Menu, keymap.Share)
+		p.Press(keymap.ShareMenu, keymap.Accept)
 		p.Key("ctrl+u")
 		p.Type("~/trip.jsonl")
 		p.Press(keymap.Input, keymap.Accept)
@@ -74,7 +77,7 @@ func TestShare_isGivenUp(t *testing.T) {
 	o := options(demoStore(t))
 	o.Session = sample.Trip
 	ended := make(chan error, 1)
-	o.Share = func(ctx context.Context, _ store.Store, _, _ string) (int, string, error) {
+	o.Share = func(ctx context.Context, _ store.Store, _, _, _ string) (int, string, error) {
 		<-ctx.Done()
 		ended <- ctx.Err()
 		return 0, "", ctx.Err()
@@ -82,6 +85,7 @@ func TestShare_isGivenUp(t *testing.T) {
 	p := start(t, o, 100, 30)
 	p.Press(keymap.Timeline, keymap.Yank)
 	p.Press(keymap.Menu, keymap.Share)
+	p.Press(keymap.ShareMenu, keymap.ShareSession)
 	p.Send(screentest.Key(t, "enter"))
 	waitFor(t, p, "sharing trip-planner")
 	p.Press(keymap.Input, keymap.Back)
@@ -95,7 +99,64 @@ func TestShare_needsAWriter(t *testing.T) {
 	t.Parallel()
 	p := trip(t, 100, 30)
 	p.Press(keymap.Timeline, keymap.Yank)
-	shows(t, p, "share without secrets  the session, in a file (off: nothing is shared from here)")
+	shows(t, p, "share without secrets (off: nothing is shared from here)")
 	p.Press(keymap.Menu, keymap.Share)
+	lacks(t, p, "new file", "share path")
+}
+
+// A part of the session is shared as well: what led to the cursor, the branch that it is on,
+// and what lies between the mark and the cursor, whichever of the two came first.
+func TestShare_aPart(t *testing.T) {
+	t.Parallel()
+	o := options(demoStore(t))
+	o.Session = sample.Trip
+	o.Getenv = func(string) string { return "/home/demo" }
+	var asked []string
+	o.Share = func(_ context.Context, _ store.Store, _, only, path string) (int, string, error) {
+		asked = append(asked, only+" "+filepath.Base(path))
+		return 0, "hidden: nothing\n", nil
+	}
+	p := start(t, o, 100, 30)
+	share := func(a keymap.Action) {
+		t.Helper()
+		p.Press(keymap.Timeline, keymap.Yank)
+		p.Press(keymap.Menu, keymap.Share)
+		p.Press(keymap.ShareMenu, a)
+	}
+	share(keymap.ShareBranch)
+	shows(t, p, "all 18 snapshots", "to #13, 14 snapshots", "(off: #13 is on the way to the head)", "(off: no snapshot is marked)")
+	p.Press(keymap.ShareMenu, keymap.ShareRange, keymap.Back)
 	lacks(t, p, "new file")
+
+	p.Press(keymap.Timeline, keymap.Top, keymap.StepForward, keymap.StepForward, keymap.StepForward, keymap.Mark, keymap.NextBranch, keymap.NextBranch)
+	shows(t, p, "#7.1")
+	share(keymap.ShareRange)
+	shows(t, p, "Share #3 to #7.1, 5 snapshots, without secrets", "trip-planner-3-to-7.1.html")
+	p.Press(keymap.Input, keymap.Accept)
+	share(keymap.ShareBranch)
+	shows(t, p, "Share #5 to #7.1, 3 snapshots, without secrets", "trip-planner-5-to-7.1.html")
+	p.Press(keymap.Input, keymap.Accept)
+	share(keymap.SharePath)
+	shows(t, p, "Share to #7.1, 8 snapshots, without secrets", "trip-planner-to-7.1.html")
+	p.Press(keymap.Input, keymap.Accept)
+
+	p.Press(keymap.Timeline, keymap.Top)
+	share(keymap.ShareRange)
+	shows(t, p, "Share #0 to #3, 4 snapshots, without secrets")
+	p.Press(keymap.Input, keymap.Accept)
+	p.Press(keymap.Timeline, keymap.NextBranch, keymap.NextBranch, keymap.Mark, keymap.Parent, keymap.Yank)
+	p.Press(keymap.Menu, keymap.Share)
+	p.Golden()
+	p.Press(keymap.ShareMenu, keymap.Back)
+	p.Press(keymap.Timeline, keymap.GoHead, keymap.Yank)
+	p.Press(keymap.Menu, keymap.Share)
+	shows(t, p, "(off: the marked #7.1 is on another line)")
+
+	want := []string{
+		"#3..#7.1 trip-planner-3-to-7.1.html", "#5..#7.1 trip-planner-5-to-7.1.html",
+		"#7.1 trip-planner-to-7.1.html", "#0..#3 trip-planner-0-to-3.html",
+	}
+	if !slices.Equal(asked, want) {
+		t.Errorf("asked were\n%q, want\n%q", asked, want)
+	}
 }

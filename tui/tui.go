@@ -65,9 +65,10 @@ type Options struct {
 	// After is where waiting comes from; nil for time.After.
 	After func(time.Duration) <-chan time.Time
 	// Share writes a session to a new file, its secrets hidden: a page for a browser, or
-	// where the path ends in .jsonl a file to import. It returns at how many places one was
+	// where the path ends in .jsonl a file to import. only names the snapshots that go, as
+	// A..B or B for all that led to it; "" for all. It returns at how many places a secret was
 	// hidden, and the list of them. It is called from commands. Nil where nothing is shared.
-	Share func(ctx context.Context, s store.Store, session, path string) (places int, hidden string, err error)
+	Share func(ctx context.Context, s store.Store, session, only, path string) (places int, hidden string, err error)
 	// Prices are what models cost, in Currency; nil where no price is known.
 	Prices   query.Prices
 	Currency string

@@ -15,7 +15,8 @@ type Item struct {
 	Action keymap.Action
 	// Label stands for the key of an item that no key chooses.
 	Label string
-	// Text says what the choice stands for, besides the action's own help.
+	// Text says what the choice stands for, besides the action's own help. The reason for
+	// which it cannot be chosen takes its place.
 	Text string
 	// Disabled says why it cannot be chosen; "" if it can.
 	Disabled string
@@ -39,7 +40,7 @@ func NewMenu(styles *theme.Styles, keys *keymap.Map, scope keymap.Scope, heading
 		p := sheet.Paragraph{Label: it.Label, LabelPick: sheet.Key, Text: it.Text}
 		if it.Action != keymap.None {
 			p.Label, p.Text = keymap.Label(keys.Keys(scope, it.Action)), it.Action.Help()
-			if it.Text != "" {
+			if it.Text != "" && it.Disabled == "" {
 				p.Text += "  " + it.Text
 			}
 		}
