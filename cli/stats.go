@@ -44,8 +44,10 @@ Prices are those that the store has, else those of a file of your own,
 Nothing is guessed: an answer without a price, or of a model that nothing names,
 has no cost, and the last lines say so. --model names the model of such answers.
 
-Below that stand the keys of the state at the head, the largest first. --prune tells
-what it would free to take away what is off the active path. It writes nothing.`,
+Below that stand the keys of the states, the largest first: the bytes below each key at
+the head, those of all snapshots together, and the distinct ones, where text that
+several states share counts once. --prune tells how many distinct bytes it would free
+to take away what is off the active path. It writes nothing.`,
 		Example: `  hindcast stats trips.db trip-planner
   hindcast stats trips.db --snapshots --model sonnet-4.1
   hindcast stats trips.db --json | jq .path.inputTokens`,
@@ -115,10 +117,8 @@ func added(ctx context.Context, s store.Store, session string, list *prices.List
 		all.stats = append(all.stats, stat)
 	}
 	all.totals = query.TotalsOf(t, all.stats, list)
-	if head := t.Head(); head != model.NoNode && all.stats[head].Unread == nil {
-		if all.keys, err = all.query.Keys(ctx, head); err != nil {
-			return nil, fmt.Errorf("stats: %w", err)
-		}
+	if all.keys, err = all.query.Keys(ctx, t.Head()); err != nil {
+		return nil, fmt.Errorf("stats: %w", err)
 	}
 	return all, nil
 }
@@ -181,8 +181,10 @@ type modelJSON struct {
 }
 
 type keyJSON struct {
-	Key   string `json:"key"`
-	Bytes int64  `json:"bytes"`
+	Key           string `json:"key"`
+	Bytes         int64  `json:"bytes"`
+	AllBytes      int64  `json:"allBytes"`
+	DistinctBytes int64  `json:"distinctBytes"`
 }
 
 // snapshotJSON is what one snapshot adds; a step is none in its sum.
@@ -221,7 +223,7 @@ func (s *sums) document(snapshots bool) statsJSON {
 		out.Models = append(out.Models, modelJSON{m.Model, sumOf(&m.Sum)})
 	}
 	for _, k := range s.keys {
-		out.Keys = append(out.Keys, keyJSON(k))
+		out.Keys = append(out.Keys, keyJSON{k.Key, k.Here, k.All, k.Distinct})
 	}
 	if snapshots {
 		for i := range s.stats {
@@ -285,7 +287,7 @@ func (s *sums) cells(sum *query.Sum) []string {
 // of the path, and one for the keys of the state.
 func (p *printer) stats(s *sums, snapshots bool) {
 	fmt.Fprintf(p, "%s  %s, %d off the path\n\n", p.paint.in(bold, p.named(printable.String(s.session), max(p.width/3, leastFit))), model.Count(s.Timeline.Snapshots(), "snapshot"), s.Orphans())
-	var t table
+	t := table{numbers: true}
 	row := func(name string, count int, sum *query.Sum) {
 		t.row(slices.Concat([]string{name, strconv.Itoa(count)}, s.cells(sum))...)
 	}
@@ -322,15 +324,32 @@ func (p *printer) stats(s *sums, snapshots bool) {
 	t.dropEmpty()
 	t.write(p)
 	if len(s.keys) > 0 {
-		t = table{}
-		t.row("", "at the head")
-		for _, k := range s.keys {
-			t.row(p.clip(k.Key, maxTitle), string(model.AppendSize(nil, k.Bytes)))
-		}
 		p.WriteByte('\n')
-		t.write(p)
+		keysTable(s.keys, p).write(p)
 	}
 	p.remarksOn(s)
+}
+
+// mostKeys is how many keys of the states a person is shown.
+const mostKeys = 20
+
+// keysTable returns the sizes of the largest keys, and of the others together.
+func keysTable(keys []query.KeySize, p *printer) *table {
+	size := func(n int64) string { return string(model.AppendSize(nil, n)) }
+	t := table{numbers: true}
+	row := func(name string, k *query.KeySize) { t.row(name, size(k.Here), size(k.All), size(k.Distinct)) }
+	t.row("", "at the head", "all snapshots", "distinct")
+	for i := range keys[:min(len(keys), mostKeys)] {
+		row(p.clip(keys[i].Key, maxTitle), &keys[i])
+	}
+	if len(keys) > mostKeys {
+		var others query.KeySize
+		for _, k := range keys[mostKeys:] {
+			others.Here, others.All, others.Distinct = others.Here+k.Here, others.All+k.All, others.Distinct+k.Distinct
+		}
+		row(model.Count(len(keys)-mostKeys, "other key"), &others)
+	}
+	return &t
 }
 
 // remarksOn says what the sums leave out, and what a prune would free.
@@ -360,7 +379,7 @@ func (p *printer) remarksOn(s *sums) {
 	case f.Snapshots == 0:
 		lines = append(lines, "nothing is off the path: a prune would free nothing")
 	default:
-		lines = append(lines, fmt.Sprintf("a prune of the %s off the path would free %s of %s of text; nothing was written",
+		lines = append(lines, fmt.Sprintf("a prune of the %s off the path would free %s of %s of distinct text; nothing was written",
 			model.Count(f.Snapshots, "snapshot"), model.AppendSize(nil, f.Bytes), model.AppendSize(nil, f.Of)))
 	}
 	if len(lines) > 0 {

@@ -109,7 +109,11 @@ func spaces(n int) string { return strings.Repeat(" ", max(n, 0)) }
 
 // table is rows of cells in columns that are as wide as their widest cell. The
 // cells are safe to print.
-type table struct{ rows [][]string }
+type table struct {
+	rows [][]string
+	// numbers says that all columns but the first hold numbers, which stand on the right.
+	numbers bool
+}
 
 func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
 
@@ -161,7 +165,11 @@ func (t *table) write(p *printer) {
 			} else {
 				cell = p.named(cell, widths[i])
 			}
-			line.WriteString(padded(cell, widths[i]) + "  ")
+			if cell = padded(cell, widths[i]); t.numbers && i > 0 {
+				text := strings.TrimRight(cell, " ")
+				cell = cell[len(text):] + text
+			}
+			line.WriteString(cell + "  ")
 			behind += widths[i] + 2
 		}
 		p.WriteString(strings.TrimRight(line.String(), " "))

@@ -66,6 +66,9 @@ func (a part) size() (size int) {
 	return size
 }
 
+// text returns the pieces of a part.
+func (a part) text() []piece { return (&cursor{pieces: a.pieces}).between(a.from, a.to) }
+
 // members returns the members of the object at the cursor, which goes behind it. Of those
 // with one key all are there.
 func (c *cursor) members() (list []field, ok bool) {

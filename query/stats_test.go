@@ -2,6 +2,7 @@ package query_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
 	"hindcast/query"
 	"hindcast/store"
 )
@@ -220,16 +222,78 @@ func TestFreed(t *testing.T) {
 	}
 }
 
+func keysOf(t *testing.T, s store.Store, headers []model.Header, here model.Node) []query.KeySize {
+	t.Helper()
+	sizes, err := query.Open(s, model.NewTimeline(headers)).Keys(t.Context(), here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sizes
+}
+
+// The sizes of keys are those of the members of whole states, however these are kept.
+func TestKeys_areThoseOfWholeStates(t *testing.T) {
+	for seed := range uint64(500) {
+		r := rand.New(rand.NewPCG(seed, 15))
+		state := randomState(r)
+		lines := []string{"s0 - " + state}
+		want := map[string]int64{}
+		for i := range 1 + r.IntN(20) {
+			for m, err := range jsontape.Members([]byte(state)) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				want[jsontape.Unquote(m.Key)] += int64(len(m.Value))
+			}
+			state = edited(r, state)
+			lines = append(lines, fmt.Sprintf("s%d s%d %s", i+1, i, state))
+		}
+		p := pastOf(lines[:len(lines)-1]...)
+		for _, s := range []store.Store{p, strungOf(p, r)} {
+			got := map[string]int64{}
+			for _, k := range keysOf(t, s, p.headers, 0) {
+				got[k.Key] = k.All
+				if k.Distinct > k.All || k.Distinct <= 0 || k.Here > k.All {
+					t.Fatalf("session %d: %+v", seed, k)
+				}
+			}
+			if !maps.Equal(got, want) {
+				t.Fatalf("session %d: %v, not %v, of\n%s", seed, got, want, strings.Join(lines, "\n"))
+			}
+		}
+	}
+}
+
+// The bytes below a key are those of the state that is asked for, and of all snapshots: once
+// as each has them, once without what they share.
 func TestKeys(t *testing.T) {
-	p := pastOf(`a - {"a":1,"b":[1, 2],"c":{}}`, `b a [1]`, `c a {`)
-	q := query.Open(p, model.NewTimeline(p.headers))
-	if got, err := q.Keys(t.Context(), 0); err != nil || !reflect.DeepEqual(got, []query.KeySize{{Key: "b", Bytes: 6}, {Key: "c", Bytes: 2}, {Key: "a", Bytes: 1}}) {
-		t.Error(got, err)
+	long := `"` + strings.Repeat("x", 998) + `"`
+	messages := func(n int) string {
+		return "[" + strings.TrimPrefix(strings.Repeat(","+long, n), ",") + "]"
 	}
-	if got, err := q.Keys(t.Context(), 1); err != nil || got != nil {
-		t.Error(got, err)
-	}
-	if _, err := q.Keys(t.Context(), 2); err == nil {
-		t.Error("half an object has keys")
+	for name, c := range map[string]struct {
+		past []string
+		here model.Node
+		want []query.KeySize
+	}{
+		"three keys": {[]string{`a - {"a":1,"b":[1, 2],"c":{}}`}, 0, []query.KeySize{{"b", 6, 6, 6}, {"c", 2, 2, 2}, {"a", 1, 1, 1}}},
+		"a key that comes and one that goes": {
+			[]string{`a - {"a":"12345678"}`, `b a {"b":"1"}`}, 1, []query.KeySize{{"a", 0, 10, 10}, {"b", 3, 3, 3}},
+		},
+		"a list, an array and what is no JSON": {[]string{`a - {"a":1}`, `b a [1]`, `c b {`, `d c 7`}, 1, []query.KeySize{{"a", 0, 1, 1}}},
+		"a repeated key":                       {[]string{`a - {"a":1,"\u0061":23}`}, 0, []query.KeySize{{"a", 3, 3, 3}}},
+		"back to a state":                      {[]string{`a - {"a":1}`, `b a {"a":22}`, `a b {"a":1}`}, 2, []query.KeySize{{"a", 1, 4, 3}}},
+		"a step":                               {[]string{`a - {"a":1}`, `:b a {"a":22}`, `c :b {"a":333}`}, 0, []query.KeySize{{"a", 1, 4, 4}}},
+		"no head":                              {[]string{`a - {"a":1}`}, model.NoNode, []query.KeySize{{"a", 0, 1, 1}}},
+		"nothing":                              {[]string{`a - 7`}, 0, []query.KeySize{}},
+		"a list that grows": {
+			[]string{`a - {"m":` + messages(2) + `}`, `b a {"m":` + messages(3) + `}`, `c b {"m":` + messages(3) + `,"n":1}`}, 2,
+			[]query.KeySize{{"m", 3004, 2003 + 3004 + 3004, 1004}, {"n", 1, 1, 1}},
+		},
+	} {
+		p := pastOf(c.past...)
+		if got := keysOf(t, p, p.headers, c.here); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, not %v", name, got, c.want)
+		}
 	}
 }

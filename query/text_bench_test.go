@@ -69,6 +69,13 @@ func BenchmarkStats(b *testing.B) {
 			cold(b, s, path, ask)
 			warm(b, s, path, ask)
 		})
+		b.Run(s.name+"/keys", func(b *testing.B) {
+			warm(b, s, path, func(q *query.Session, t *model.Timeline) {
+				if _, err := q.Keys(b.Context(), t.Head()); err != nil {
+					b.Fatal(err)
+				}
+			})
+		})
 		b.Run(s.name+"/freed", func(b *testing.B) {
 			warm(b, s, path, func(q *query.Session, _ *model.Timeline) {
 				if _, err := q.Freed(b.Context()); err != nil {

@@ -170,6 +170,7 @@ type summedMsg struct {
 	gen  uint64
 	of   *model.Timeline
 	bill *bill
+	err  error
 }
 
 // usageRestedMsg: the session may be added up again.

@@ -56,6 +56,7 @@ type bill struct {
 	path     []model.Node      // the active path, in the order of its rows
 	chart    infotab.Path
 	unread   int
+	keys     []query.KeySize // of all snapshots
 }
 
 // noPrices knows no price.
@@ -151,9 +152,12 @@ func (m *Model) statsRead(msg statsReadMsg) tea.Cmd {
 	if msg.of != m.timeline.Timeline() {
 		return nil // of a session that was read anew
 	}
-	prices, lent := m.o.Prices, m.lend()
-	return m.start(addingUp, "", func(_ context.Context, gen uint64, _ *progress) tea.Msg {
-		return summedMsg{lent, gen, msg.of, sumUp(msg.of, stats, prices)}
+	prices, past, lent := m.o.Prices, m.past, m.lend()
+	return m.start(addingUp, "", func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
+		b := sumUp(msg.of, stats, prices)
+		keys, err := past.to(msg.of).Keys(ctx, model.NoNode)
+		b.keys = keys
+		return summedMsg{lent, gen, msg.of, b, err}
 	})
 }
 
@@ -164,6 +168,11 @@ func (m *Model) summed(msg summedMsg) tea.Cmd {
 		return nil
 	}
 	u := &m.usage
+	if msg.err != nil {
+		u.bill = nil
+		m.fail(msg.err)
+		return nil
+	}
 	u.of, u.bill, u.rests = msg.of, msg.bill, true
 	m.dirty = true
 	took := m.o.Now().Sub(u.began)
@@ -220,7 +229,7 @@ func (m *Model) usageOf(n model.Node) *infotab.Usage {
 		return &infotab.Usage{Unknown: "not added up yet"}
 	}
 	row := t.RowOf(n)
-	out := &infotab.Usage{Currency: m.o.Currency, Unread: u.unread, Path: &u.chart, At: -1}
+	out := &infotab.Usage{Currency: m.o.Currency, Unread: u.unread, Path: &u.chart, At: -1, Keys: u.keys}
 	stat := u.added[n]
 	var here query.Sum
 	here.Add(stat, m.o.Prices)

@@ -49,10 +49,12 @@ func TestUsage_columnAndSums(t *testing.T) {
 		p.Golden()
 		p.Press(keymap.Timeline, keymap.StepBack, keymap.StepBack, keymap.Open, keymap.Zoom)
 		p.Press(keymap.Info, keymap.Bottom)
-		if w == 60 {
-			p.Press(keymap.Info, keymap.HalfUp, keymap.HalfUp)
+		for range map[int]int{60: 3, 100: 1}[w] {
+			p.Press(keymap.Info, keymap.HalfUp)
 		}
 		shows(t, p, "turn 2", "1.1k in, 126 out", "session")
+		p.Press(keymap.Info, keymap.Bottom, keymap.HalfUp)
+		shows(t, p, "Keys in all snapshots", "distinct")
 		p.Press(keymap.Info, keymap.Top)
 		p.Press(keymap.Info, keymap.Zoom, keymap.Back, keymap.Tokens)
 		lacks(t, p, " 555")

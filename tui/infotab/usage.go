@@ -25,6 +25,8 @@ type Usage struct {
 	Unread int
 	// Path is the active path; nil for no chart.
 	Path *Path
+	// Keys are the keys at the top of the states, the largest first.
+	Keys []query.KeySize
 	// At is where on it the snapshot is, as a part of 1; negative off the path.
 	At float64
 }
@@ -82,6 +84,29 @@ func (c *Content) usage(u *Usage) {
 	if u.Unread > 0 {
 		c.add("not counted", model.Count(u.Unread, "state")+" that could not be read", sheet.Warn)
 	}
+	c.path(u, all.Answers > 0)
+	c.keys(u.Keys)
+}
+
+// mostKeys is how many keys of all states show.
+const mostKeys = 5
+
+// keys tells how much of all states is below their keys.
+func (c *Content) keys(keys []query.KeySize) {
+	if len(keys) == 0 {
+		return
+	}
+	c.heading("Keys in all snapshots")
+	for i := range keys[:min(len(keys), mostKeys)] {
+		c.fact(bytes(keys[i].All), fmt.Sprintf("%s  %s distinct", keys[i].Key, bytes(keys[i].Distinct)))
+	}
+	if more := len(keys) - mostKeys; more > 0 {
+		c.add("", fmt.Sprintf("and %d more", more), sheet.Muted)
+	}
+}
+
+// path charts the active path, with its tokens where answers tell of any.
+func (c *Content) path(u *Usage, tokens bool) {
 	if u.Path == nil || len(u.Path.Sizes) < 2 {
 		return
 	}
@@ -90,7 +115,7 @@ func (c *Content) usage(u *Usage) {
 		least, most = min(least, size), max(most, size)
 	}
 	c.chart("size", "of the state on the path: "+bytes(int64(least))+" to "+bytes(int64(most)), u.Path.Sizes, last, u.At)
-	if all.Answers > 0 {
+	if tokens {
 		c.chart("tokens", "on the path, where they were used", u.Path.Tokens, sum, u.At)
 	}
 }

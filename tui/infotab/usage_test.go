@@ -76,6 +76,9 @@ func TestPane_usage(t *testing.T) {
 	f := facts(t)
 	f.Usage = &Usage{
 		Currency: "USD", Unread: 2, At: 0.5,
+		Keys: []query.KeySize{
+			{Key: "m\x1b[2J", All: 123_456, Distinct: 4567}, {Key: "b", All: 2, Distinct: 2}, {Key: "c"}, {Key: "d"}, {Key: "e"}, {Key: "f"}, {Key: "g"},
+		},
 		Path: &Path{Sizes: []float64{100, 2000, 4000, 1000}, Tokens: []float64{0, 10, 20_000, 5}},
 		Sums: []NamedSum{
 			{Name: "here"},
