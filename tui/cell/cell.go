@@ -19,12 +19,28 @@ type Row struct {
 	dst    []byte
 	room   int
 	glyphs *theme.Glyphs
+	// last is the style of what was put last: the same one goes on without being set anew.
+	last theme.Style
 }
 
 // Begin starts a row of exactly w cells at the end of dst. A negative w counts
 // as 0.
 func Begin(dst []byte, g *theme.Glyphs, w int) Row {
 	return Row{dst: dst, room: max(w, 0), glyphs: g}
+}
+
+// begin begins text in a style, and end ends it.
+func (r *Row) begin(st theme.Style) {
+	if st.Start != "" && st.Start == r.last.Start {
+		r.dst = r.dst[:len(r.dst)-len(r.last.Reset)]
+		return
+	}
+	r.dst = append(r.dst, st.Start...)
+}
+
+func (r *Row) end(st theme.Style) {
+	r.dst = append(r.dst, st.Reset...)
+	r.last = st
 }
 
 // Room returns the number of cells that are still free.
@@ -47,8 +63,9 @@ func (r *Row) Column(st theme.Style, text string, w int) {
 // ColumnRight is Column with the padding on the left.
 func (r *Row) ColumnRight(st theme.Style, text string, w int) {
 	w = min(max(w, 0), r.room)
-	r.Fill(st, w-Width(text))
-	put(r, st, text, min(w, Width(text)))
+	cells := Width(text)
+	r.Fill(st, w-cells)
+	put(r, st, text, min(w, cells))
 }
 
 // Drawn takes over cells that append has drawn: exactly w of them, and nothing
@@ -58,9 +75,9 @@ func (r *Row) Drawn(st theme.Style, w int, draw func(dst []byte) []byte) {
 	if w > r.room {
 		return
 	}
-	r.dst = append(r.dst, st.Start...)
+	r.begin(st)
 	r.dst = draw(r.dst)
-	r.dst = append(r.dst, st.Reset...)
+	r.end(st)
 	r.room -= w
 }
 
@@ -74,13 +91,13 @@ func (r *Row) Repeat(st theme.Style, glyph string, n int) {
 	if n <= 0 {
 		return
 	}
-	r.dst = append(r.dst, st.Start...)
+	r.begin(st)
 	start, end := len(r.dst), len(r.dst)+n*len(glyph)
 	r.dst = append(r.dst, glyph...)
 	for len(r.dst) < end { // what is there, once more
 		r.dst = append(r.dst, r.dst[start:min(len(r.dst), start+end-len(r.dst))]...)
 	}
-	r.dst = append(r.dst, st.Reset...)
+	r.end(st)
 	r.room -= n
 }
 
@@ -97,17 +114,17 @@ func put[T ~string | ~[]byte](r *Row, st theme.Style, text T, w int) int {
 		return 0
 	}
 	if end, cells, cut, ok := evenBeginning(text, w, r.glyphs.Plain()); ok {
-		r.dst = append(r.dst, st.Start...)
+		r.begin(st)
 		r.dst = append(r.dst, text[:end]...)
 		if cut {
 			r.dst = append(r.dst, r.glyphs.Ellipsis...)
 			cells++
 		}
-		r.dst = append(r.dst, st.Reset...)
+		r.end(st)
 		r.room -= cells
 		return cells
 	}
-	r.dst = append(r.dst, st.Start...)
+	r.begin(st)
 	start := len(r.dst)
 	var (
 		whole            bool
@@ -141,7 +158,7 @@ func put[T ~string | ~[]byte](r *Row, st theme.Style, text T, w int) int {
 		r.dst = append(r.dst, r.glyphs.Ellipsis...)
 		used++
 	}
-	r.dst = append(r.dst, st.Reset...)
+	r.end(st)
 	r.room -= used
 	return used
 }

@@ -60,7 +60,7 @@ func TestRow_columns(t *testing.T) {
 	r.ColumnRight(theme.Style{}, "7", 3)
 	r.Repeat(theme.Style{}, "-", 2)
 	r.ColumnRight(theme.Style{}, "too long", 9)
-	if got, want := string(r.End(theme.Style{})), "\x1b[31mab\x1b[0m\x1b[31m  \x1b[0m  7--to~"; got != want {
+	if got, want := string(r.End(theme.Style{})), "\x1b[31mab  \x1b[0m  7--to~"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -3,6 +3,7 @@ package infotab
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -47,13 +48,16 @@ type Path struct{ Sizes, Tokens []float64 }
 func Count(n float64) string {
 	const units = "kMGT"
 	if n < 999.5 {
-		return strconv.FormatFloat(n, 'f', 0, 64)
+		return strconv.Itoa(int(math.RoundToEven(n)))
 	}
 	for i, unit := range units {
 		n /= 1000
 		switch {
 		case n < 99.95:
-			return strconv.FormatFloat(n, 'f', 1, 64) + string(unit)
+			tenths := int(math.RoundToEven(10 * n)) // in each frame: without what formats any number
+			var buf [8]byte
+			text := append(strconv.AppendInt(buf[:0], int64(tenths/10), 10), '.', '0'+byte(tenths%10), byte(unit))
+			return string(text)
 		case n < 999.5 || i == len(units)-1:
 			return strconv.FormatFloat(min(n, 9999), 'f', 0, 64) + string(unit)
 		}

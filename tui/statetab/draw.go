@@ -49,15 +49,28 @@ func (p *Pane) drawMargin(r *cell.Row, tokens *theme.Tokens, at row) {
 		return
 	}
 	if at.line == 0 {
-		text, known := p.origin(p.c.tape.Pointer(at.node))
-		if !known {
-			text = p.styles.Glyphs.Ellipsis
-		}
-		r.Column(tokens.Muted, text, cells-1)
+		r.Column(tokens.Muted, p.originOf(at.node), cells-1)
 	} else {
 		r.Fill(tokens.Text, cells-1)
 	}
 	r.Put(tokens.Border, p.styles.Glyphs.Vertical)
+}
+
+// originOf returns where a value comes from, as far as that is known.
+func (p *Pane) originOf(n jsontape.Node) string {
+	text, met := p.origins[n]
+	if met {
+		return text
+	}
+	text, known := p.origin(p.c.tape.Pointer(n))
+	if !known {
+		return p.styles.Glyphs.Ellipsis
+	}
+	if len(p.origins) == mostOrigins {
+		clear(p.origins)
+	}
+	p.origins[n] = text
+	return text
 }
 
 // indent returns the cells to the left of the sign of n's fold. Deep values stay

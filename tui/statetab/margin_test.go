@@ -30,3 +30,29 @@ func TestPane_margin(t *testing.T) {
 		t.Errorf("the margin stays:\n%s", got)
 	}
 }
+
+// A text that is known is asked for once, in each state and for each margin.
+func TestPane_marginIsAskedOnce(t *testing.T) {
+	asked, known := 0, false
+	origin := func(string) (string, bool) {
+		asked++
+		return "#1", known
+	}
+	p := show(prepare([]byte(`{"a":1}`)), 40, 4)
+	drawn := func(what string, want int) {
+		t.Helper()
+		if asked = 0; !strings.Contains(screentest.Draw(p, 4), "a  1") || asked != want {
+			t.Errorf("%s: asked %d times, want %d", what, asked, want)
+		}
+	}
+	p.SetMargin(8, origin)
+	drawn("unknown", 2)
+	drawn("unknown still", 2)
+	known = true
+	drawn("known", 2)
+	drawn("known before", 0)
+	p.Set(prepare([]byte(`{"b":0,"a":1}`)))
+	drawn("another state", 3)
+	p.SetMargin(9, origin)
+	drawn("another margin", 3)
+}

@@ -48,7 +48,12 @@ type Pane struct {
 	// margin is the width of what origin says of a value, 0 for no margin.
 	margin int
 	origin func(path string) (text string, known bool)
+	// origins are the texts of the values that were drawn: a path and its text are made once.
+	origins map[jsontape.Node]string
 }
+
+// mostOrigins bounds the texts that are remembered.
+const mostOrigins = 1 << 12
 
 // firstLevel is how deep a state is unfolded at first.
 const firstLevel = 2
@@ -84,6 +89,7 @@ func (p *Pane) Title() string { return "State" }
 func (p *Pane) Set(c *Content) {
 	old := p.c
 	p.c, p.matches = c, Matches{}
+	clear(p.origins)
 	switch {
 	case c == nil:
 		p.window.Clear()
@@ -170,13 +176,14 @@ func child(t *jsontape.Tape, n jsontape.Node, other *jsontape.Tape, m jsontape.N
 }
 
 // SetMargin shows, before each value, what origin says of the one at a JSON Pointer, in so
-// many cells: where it comes from. The text is untrusted; known is false while it is worked
-// out. No cells take the margin away. Where the tab is too narrow for it, it has none.
+// many cells: where it comes from. The text is untrusted. known is false while it is worked
+// out, and a text that is known stays. No cells take the margin away. Where the tab is too
+// narrow for it, it has none.
 func (p *Pane) SetMargin(cells int, origin func(path string) (text string, known bool)) {
 	if (cells > 0) != (p.margin > 0) {
 		clear(p.opened) // their lines get another width
 	}
-	p.margin, p.origin = cells, origin
+	p.margin, p.origin, p.origins = cells, origin, map[jsontape.Node]string{}
 	p.refresh()
 }
 
