@@ -79,7 +79,7 @@ func TestStores_inThePersonsFolder(t *testing.T) {
 	p.Press(keymap.Picker, keymap.MoveDown)
 	shows(t, p, "▌ "+short, "  /home/me/.strands/sessions")
 	p.Press(keymap.Picker, keymap.Open)
-	shows(t, p, "hindcast  "+short, "7 sessions")
+	shows(t, p, "hindcast  "+short, "first question")
 	p.Press(keymap.Picker, keymap.Open)
 	shows(t, p, "hindcast  projects › ")
 }
