@@ -68,6 +68,9 @@ type Lines[R any] struct {
 	// Only reports of a line, which is lent, whether it is one of those that are looked for:
 	// the others are only counted. Nil looks for all.
 	Only func(raw []byte) bool
+	// Members are those that every record has: an object in a damaged line is a record where it
+	// has them all. Without any, a damaged line has none.
+	Members []string
 
 	mu    sync.Mutex
 	known map[string]*File[R]
@@ -103,10 +106,11 @@ type Record[R any] struct {
 	Is     R
 }
 
+// damage is a line that is no record. The records that it has whole are kept all the same.
 type damage struct {
-	line int
-	at   int64
-	err  error
+	line, kept int
+	at         int64
+	err        error
 }
 
 const (
@@ -188,7 +192,7 @@ func (l *Lines[R]) ReadWhole(in folder.In, name string) (*File[R], error) {
 	if is, err := l.Decode(&line); err == nil {
 		now.Records = []Record[R]{{line.Span, line.Number, is}}
 	} else if now.Size > 0 {
-		now.damage = []damage{{1, 0, err}}
+		now.damage = []damage{{line: 1, err: err}}
 	}
 	l.remember(now)
 	return now, nil
@@ -324,8 +328,12 @@ func (l *Lines[R]) decode(f *File[R], text []byte, at int64) {
 	for i := range made {
 		if failed[i] == nil {
 			f.Records = append(f.Records, made[i])
-		} else if len(f.damage) < mostDamage {
-			f.damage = append(slices.Clip(f.damage), damage{lines[i].Number, lines[i].At, failed[i]})
+			continue
+		}
+		kept := l.whole(&lines[i])
+		f.Records = append(f.Records, kept...)
+		if len(f.damage) < mostDamage {
+			f.damage = append(slices.Clip(f.damage), damage{lines[i].Number, len(kept), lines[i].At, failed[i]})
 		}
 	}
 }
@@ -345,7 +353,11 @@ const (
 func (f *File[R]) Faults(verdict string) []model.Fault {
 	var list store.FaultList
 	for _, d := range f.damage {
-		list.Add(model.Fault{Code: FaultLine, Severity: model.Loses, File: f.Name, Path: fmt.Sprintf("line %d, byte %d", d.line, d.at), Meaning: "the line is no record: " + d.err.Error(), Verdict: verdict})
+		meaning := "the line is no record: " + d.err.Error()
+		if d.kept > 0 {
+			meaning += "; Hindcast shows what it has whole: " + model.Count(d.kept, "record")
+		}
+		list.Add(model.Fault{Code: FaultLine, Severity: model.Loses, File: f.Name, Path: fmt.Sprintf("line %d, byte %d", d.line, d.at), Meaning: meaning, Verdict: verdict})
 	}
 	if f.torn {
 		list.Add(model.Fault{Code: FaultTorn, Severity: model.Odd, File: f.Name, Path: fmt.Sprintf("line %d, byte %d", f.lines+1, f.whole), Meaning: "the last line has no end: its writer is at work, or was killed", Verdict: verdict})

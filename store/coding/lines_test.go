@@ -137,6 +137,37 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// A damaged line has the records that are whole: behind a torn one, before one, behind another
+// with no end between, and beside zeros. A part of a record is none.
+func TestLines_damaged(t *testing.T) {
+	deep := strings.Repeat(`{"n":`, 1<<18)
+	for _, c := range []struct{ name, line, want string }{
+		{"behind a torn one", `{"n":{"m":2},"s":"{\"a{"n":{"m":3},"s":1}`, `2:{"m":3}`},
+		{"two behind a torn one", `{"n":{"m":2},"s":"a{"n":3,"s":1}{"n":4,"s":1}`, "2:3, 2:4"},
+		{"no end between", `{"n":2,"s":1}{"n":3,"s":1}`, "2:2, 2:3"},
+		{"before a torn one", `{"n":2,"s":1}{"n":{"m":3}`, "2:2"},
+		{"behind zeros", "\x00\x00\x00{\"n\":2,\"s\":1}", "2:2"},
+		{"before zeros", "{\"n\":2,\"s\":1}\x00\x00", "2:2"},
+		{"behind a mark of the byte order", "\ufeff{\"n\":2,\"s\":1}", "2:2"},
+		{"a part at the end of a torn one", `{"n":2,"m":{"n":3}`, ""},
+		{"a part at the end that is like a record", `{"n":2,"m":{"n":3,"s":1}`, "2:3"},
+		{"refused", `{"n":2,"s":1,"refused":true}{"n":3,"s":1}`, "2:3"},
+		{"a list", `[{"n":1,"s":1}]`, ""},
+		{"parts in each other", deep, ""},
+		{"parts that end nowhere", deep + strings.Repeat("]", 1<<18), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newLineFile(t, t.TempDir())
+			f.lines.Members = []string{"n", "s"}
+			f.append("{\"n\":1}\n" + c.line + "\n{\"n\":9}\n")
+			want := "1:1, " + c.want + ", 3:9, damaged-line line 2, byte 8"
+			if got := f.saying(); got != strings.Replace(want, " , ", " ", 1) {
+				t.Errorf("%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
 // A line that is on its way is a record when it is whole, once.
 func TestLines_grow(t *testing.T) {
 	f := newLineFile(t, t.TempDir())

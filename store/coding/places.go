@@ -298,7 +298,7 @@ func (s *Store) eachInfo(ctx context.Context, yield func(model.SessionInfo) bool
 	}); err != nil {
 		return err
 	}
-	list = slices.DeleteFunc(list, func(l listed) bool { return l.at.Kind == files.Nothing })
+	list = slices.DeleteFunc(list, func(l listed) bool { return !isFile(l.at) })
 	newest := map[string]int64{} // a session changes with its sub-agents, and comes before them
 	for i := range list {
 		parent, _, _ := strings.Cut(list[i].ID, "/")
@@ -334,6 +334,10 @@ func (s *Store) eachInfo(ctx context.Context, yield func(model.SessionInfo) bool
 	}
 	return nil
 }
+
+// isFile reports whether a session may be in what looks so: a folder or a pipe is called as one
+// by mistake. A link is not followed, but a person expects the session behind it.
+func isFile(at folder.Stamp) bool { return at.Kind == files.Regular || at.Kind == files.Link }
 
 // mostFolders bounds the folders that are held open at once.
 const mostFolders = 128

@@ -328,6 +328,13 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 		}
 		list.Add(model.Fault{Code: "unfinished-write", Severity: model.Loses, File: folder.JournalFile, Meaning: err.Error(), Verdict: "Hindcast writes nothing until that is put right"})
 	}
+	links, err := s.links(ctx)
+	if err != nil {
+		return nil, s.wrap(err, "check %q", s.address)
+	}
+	for _, f := range links {
+		list.Add(f)
+	}
 	if checker, ok := s.format.(Checker); ok {
 		faults, err := checker.Check(ctx, s.storage.In())
 		if err != nil {
@@ -338,6 +345,32 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 		}
 	}
 	return list.All(), nil
+}
+
+// FaultLink: sessions are behind a link.
+const FaultLink = "link"
+
+// links tells of the sessions and the folders at the top of the storage that are links.
+func (s *Store) links(ctx context.Context) (list []model.Fault, err error) {
+	in := s.storage.In()
+	names, err := in.List(".")
+	if err != nil {
+		return nil, err
+	}
+	spots, err := s.spots(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	for _, at := range spots {
+		names = append(slices.Clip(names), at.File)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if at, err := in.Stamp(name); err == nil && at.Kind == files.Link {
+			list = append(list, model.Fault{Code: FaultLink, Severity: model.Odd, File: name, Meaning: "it is a symbolic link, which Hindcast does not follow", Verdict: s.agent.Framework + " follows it: open what it leads to by its own path"})
+		}
+	}
+	return list, ctx.Err()
 }
 
 // Checker is a [Format] that tells what is wrong between the sessions of a storage.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"hindcast/store/files"
 	"hindcast/store/folder"
 )
 
@@ -22,7 +21,7 @@ func (s *Store) Tally(ctx context.Context) (sessions int, changed time.Time, err
 	looks := make([]folder.Stamp, len(spots))
 	err = parallel(ctx, len(spots), func(i int) { looks[i], _ = spots[i].stamp(in) }) // one that went is not counted
 	for _, at := range looks {
-		if at.Kind == files.Nothing {
+		if !isFile(at) {
 			continue
 		}
 		if sessions++; at.Modified.After(changed) {

@@ -106,7 +106,7 @@ type format struct {
 }
 
 func newFormat(dir string) *format {
-	return &format{dir: dir, lines: coding.Lines[record]{Decode: decode}}
+	return &format{dir: dir, lines: coding.Lines[record]{Decode: decode, Members: []string{"type", "sessionId"}}}
 }
 
 const (

@@ -96,7 +96,7 @@ type format struct {
 }
 
 func newFormat(dir string) *format {
-	return &format{dir: dir, lines: coding.Lines[record]{Decode: decode}, unpacker: unpacker{damaged: map[string]error{}}}
+	return &format{dir: dir, lines: coding.Lines[record]{Decode: decode, Members: []string{"timestamp", "type", "payload"}}, unpacker: unpacker{damaged: map[string]error{}}}
 }
 
 // Glance implements coding.Format: the first words of the user are behind a header of some

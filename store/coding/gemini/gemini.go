@@ -37,7 +37,9 @@ var agent = &coding.Agent{
 		v := coding.ParseHead(head)
 		return v.Get("sessionId").There() && v.Get("projectHash").There()
 	},
-	Format: func(string) coding.Format { return &format{coding.Lines[record]{Decode: decode}} },
+	Format: func(string) coding.Format {
+		return &format{coding.Lines[record]{Decode: decode, Members: []string{"id", "timestamp", "type"}}}
+	},
 	Levels: []watch.Level{{}, {Name: chats}, {}},
 	Places: func(around store.Surroundings) []string {
 		if home := around.Named("GEMINI_CLI_HOME"); home != "" {

@@ -69,7 +69,9 @@ func isHeader(head []byte) bool {
 // format implements coding.Forker.
 type format struct{ lines coding.Lines[record] }
 
-func newFormat() *format { return &format{coding.Lines[record]{Decode: decode}} }
+func newFormat() *format {
+	return &format{coding.Lines[record]{Decode: decode, Members: []string{"type", "timestamp"}}}
+}
 
 // Spots implements coding.Format.
 func (f *format) Spots(ctx context.Context, in folder.In) ([]coding.Spot, error) {

@@ -1,0 +1,87 @@
+package coding
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+
+	"hindcast/model/jsontape"
+)
+
+// What a damaged line still has.
+//
+// A writer that is killed leaves half a line, and the next one writes on behind it; two writers
+// may lose the end of a line between them; a crash of the system leaves zeros:
+//
+//	{"type":"user","mess{"type":"assistant",…}        torn, then a whole record
+//	{"type":"user",…}{"type":"assistant",…}           no end between
+//	\x00\x00\x00\x00\x00{"type":"user",…}             zeros
+//
+// An agent passes such a line over, with the records in it that are whole.
+
+// searchedOften bounds how often the bytes of a damaged line are looked at, on average.
+const searchedOften = 8
+
+// whole decodes the records that a damaged line has whole.
+func (l *Lines[R]) whole(damaged *Line) (list []Record[R]) {
+	if len(l.Members) == 0 {
+		return nil
+	}
+	for _, span := range wholeIn(damaged.Raw) {
+		line := *damaged
+		line.Raw, line.Span = line.Raw[span.At:span.At+span.Len], Span{line.At + span.At, span.Len}
+		if !l.isRecord(line.Raw) {
+			continue
+		}
+		if is, err := l.Decode(&line); err == nil {
+			list = append(list, Record[R]{line.Span, line.Number, is})
+		}
+	}
+	return list
+}
+
+// isRecord reports whether an object is a record, and no part of one.
+func (l *Lines[R]) isRecord(object []byte) bool {
+	return !slices.ContainsFunc(l.Members, func(name string) bool { return jsontape.FindMember(object, `"`+name+`"`) == nil })
+}
+
+// wholeIn returns where in a damaged line whole objects stand: those at its beginning, one
+// behind the other, and those at its end, behind what was torn.
+func wholeIn(line []byte) []Span {
+	list, end, _ := objects(line, 0)
+	const leastCost = 16
+	for budget := searchedOften * len(line); end < len(line) && budget > 0; {
+		next := bytes.Index(line[end+1:], []byte(`{"`))
+		if next < 0 {
+			break
+		}
+		from := end + 1 + next
+		more, behind, cost := objects(line, from)
+		if behind == len(line) {
+			return append(list, more...)
+		}
+		end, budget = from, budget-max(cost, leastCost)
+	}
+	return list
+}
+
+// objects returns where objects stand one behind the other from a place in a line on, where
+// they end, and how many bytes were looked at.
+func objects(line []byte, from int) (list []Span, end, cost int) {
+	for at := from; ; {
+		at += len(line[at:]) - len(bytes.TrimLeft(line[at:], "\x00 \t\r\ufeff"))
+		if at == len(line) || line[at] != '{' {
+			return list, at, at - from
+		}
+		end, err := jsontape.Skip(line, at)
+		if err != nil {
+			seen := len(line)
+			if why := (*jsontape.SyntaxError)(nil); errors.As(err, &why) {
+				seen = int(why.Offset)
+			}
+			return list, at, seen - from
+		}
+		list = append(list, Span{int64(at), int64(end - at)})
+		at = end
+	}
+}
