@@ -193,7 +193,7 @@ func (m *Message) Said() Said {
 }
 
 // label says what a message is that has no words: what the model thought, or the kind of
-// its first block.
+// its first block, in the agent's word where Hindcast has none: "image".
 func (m *Message) label() string {
 	if len(m.Blocks) == 0 {
 		return ""
@@ -204,7 +204,11 @@ func (m *Message) label() string {
 			return words
 		}
 	}
-	return "(" + first.Kind.String() + ")"
+	is := first.Kind.String()
+	if first.Kind == conversation.Unknown {
+		is = cmp.Or(ParseHead(first.Body).Get("type").Words(), is)
+	}
+	return "(" + is + ")"
 }
 
 // Title returns one line on the message, as package conversation words it. tools are the

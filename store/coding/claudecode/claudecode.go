@@ -31,6 +31,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -86,7 +87,7 @@ func isSigned(head []byte) bool {
 			switch jsontape.Unquote(m.Key) {
 			case "type":
 				known = types[jsontape.Unquote(m.Value)] != nil
-			case "sessionId", "leafUuid", "messageId":
+			case "sessionId", "leafUuid", "messageId", "parentUuid":
 				whose = true
 			}
 		}
@@ -219,10 +220,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 	}
 	words, named := "", titles{}
 	for i := 0; i < len(head) && (words == "" || g.Project == ""); i++ {
-		r, err := decode(&coding.Line{Raw: head[i]})
-		if err != nil {
-			continue // Read tells
-		}
+		r := recordOf(coding.ParseHead(head[i]))
 		named.add(&r)
 		g.Project = cmp.Or(g.Project, r.meta.Dir)
 		if r.isAsked() {
@@ -230,13 +228,16 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 		}
 	}
 	for _, line := range tail {
-		if kind, err := typeOf(line); err == nil && isTitle[kind] {
+		if kind, err := typeOf(line); err == nil && slices.Contains(called, kind) {
 			if r, err := decode(&coding.Line{Raw: line}); err == nil {
 				named.add(&r)
 			}
 		}
 	}
-	g.Title = cmp.Or(named.best(), metaOf(in, at.File).title(), words)
+	has := func(id string) bool { // in what is read
+		return slices.ContainsFunc(slices.Concat(head, tail), func(line []byte) bool { return bytes.Contains(line, []byte(`"uuid":"`+id+`"`)) })
+	}
+	g.Title = cmp.Or(named.best(has), metaOf(in, at.File).title(), words)
 	return g, nil
 }
 

@@ -552,7 +552,7 @@ func TestFaults(t *testing.T) {
 		},
 		"an id that comes twice": {
 			list(user("a", "", "A"), user("b", "a", "B"), user("b", "a", "again"), user("c", "b", "C")),
-			[]string{"a ◂  A", "b ◂ a B", "b~2 ◂ a again – secondLeaf", "c ◂ b C *"}, nil,
+			[]string{"a ◂  A", "b ◂ a B – rewind", "b~2 ◂ a again", "c ◂ b~2 C *"}, nil,
 		},
 		"a child before its parent": {
 			list(user("a", "", "A"), part("c", "b", "m1", "C", ""), user("b", "a", "B")),

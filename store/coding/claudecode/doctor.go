@@ -36,8 +36,8 @@ func (b *build) faults() (list []model.Fault) {
 		list = append(list, model.Fault{Code: code, Severity: severity, File: file, Meaning: meaning, Verdict: verdict})
 	}
 	if b.pointer != nil {
-		if _, there := b.at[b.pointer.text]; !there {
-			add(FaultPointer, model.Odd, fmt.Sprintf("the newest last-prompt names the record %.60q, which is not in the file", b.pointer.text), "Claude Code goes on from the last record")
+		if _, there := b.at[b.pointer.leaf]; !there {
+			add(FaultPointer, model.Odd, fmt.Sprintf("the newest last-prompt names the record %.60q, which is not in the file", b.pointer.leaf), "Claude Code goes on from the last record")
 		}
 	}
 	if n := len(b.missing); n > 0 {
@@ -69,7 +69,7 @@ func (b *build) returns() (n int) {
 	steps := 16 * len(b.nodes) // a file may turn around at each record
 	last := -1
 	for i := range b.file.Records {
-		is, before := &b.file.Records[i].Is, b.before(i)
+		is, before := &b.file.Records[i].Is, b.up[i]
 		if !is.tree || is.side {
 			continue
 		}

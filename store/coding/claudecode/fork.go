@@ -3,6 +3,7 @@ package claudecode
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 
 	"hindcast/model"
@@ -18,8 +19,9 @@ func (f *format) NewID(as string) string { return coding.UUID4(as) }
 // Fork implements coding.Forker: a new file of the records on the way to the entry, in the
 // order of the file, under the new id. Of an answer all records and all results are on it.
 func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
-	if path.Dir(c.Session.Spot.ID) != "." {
-		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "Claude Code resumes no conversation of a sub-agent: fork the session that started it"}
+	records := c.Session.Own.(*own).file
+	if path.Dir(c.Session.Spot.ID) != "." || records.Records[records.At(c.To.Records[0].At)].Is.side {
+		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "Claude Code resumes no conversation of a sub-agent: fork from what started it"}
 	}
 	keep := way(c)
 	raw, err := coding.Raw(c.In.Tree, c.Session.Spot.File, keep)
@@ -41,7 +43,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		Spot:   f.Spot(name),
 		Steps:  folder.Steps{{Name: name, Data: data}},
 		Writes: []string{fmt.Sprintf("%s: %s of the path, under the new id", name, model.Count(len(keep), "record"))},
-		Calls:  []model.Resume{{Call: resume(c.To, c.ID), Then: "goes on from there in the new session"}},
+		Calls:  []model.Resume{{Call: resume(c.Session, c.To, c.ID), Then: "goes on from there in the new session"}},
 	}
 	for _, call := range f.Calls(c.Session, c.To) {
 		made.Hazards = append(made.Hazards, "no fork is needed: Claude Code goes on from here by itself with "+call.Call)
@@ -105,7 +107,7 @@ func way(c coding.Cut) (list []coding.Span) {
 	t, on := c.Session.Own.(*own).lineage, map[int]bool{}
 	for _, e := range c.Session.Path(c.To) {
 		for _, span := range e.Records {
-			for i := t.file.At(span.At); i >= 0 && !on[i]; i = t.before(i) {
+			for i := t.file.At(span.At); i >= 0 && !on[i]; i = t.up[i] {
 				on[i] = true
 			}
 		}
@@ -127,7 +129,7 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 		return nil
 	}
 	if s.Entries[s.Head].ID == e.ID {
-		return []model.Resume{{Call: resume(e, s.Spot.ID), Then: "goes on from here"}}
+		return []model.Resume{{Call: resume(s, e, s.Spot.ID), Then: "goes on from here"}}
 	}
 	if !slices.Contains(sinceCompaction(s), e) {
 		return nil
@@ -135,7 +137,7 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	end := e.Records[len(e.Records)-1]
 	for _, r := range s.Own.(*own).file.Records {
 		if r.Span == end && uuids.MatchString(r.Is.id) && len(s.Open(e)) == 0 {
-			return []model.Resume{{Call: resume(e, s.Spot.ID, "-p", "--resume-session-at", r.Is.id, "--fork-session", "…"), Then: "goes on from here in a new session"}}
+			return []model.Resume{{Call: resume(s, e, s.Spot.ID, "-p", "--resume-session-at", r.Is.id, "--fork-session", "…"), Then: "goes on from here in a new session"}}
 		}
 	}
 	return nil
@@ -152,11 +154,15 @@ func sinceCompaction(s *coding.Session) []*coding.Entry {
 	return path
 }
 
-// resume returns the call that resumes a session, in the folder that it was in.
-func resume(e *coding.Entry, id string, more ...string) string {
-	dir := ""
-	if e.Meta != nil {
-		dir = e.Meta.Dir
+// dashed are the characters that the name of a project's folder has a dash for.
+var dashed = regexp.MustCompile(`[^0-9A-Za-z]`)
+
+// resume returns the call that resumes a session: in the folder of its project, where older
+// versions look for it, though it may have gone on in another one.
+func resume(s *coding.Session, e *coding.Entry, id string, more ...string) string {
+	dir := e.Meta.Dir
+	if project := path.Base(path.Dir(s.Spot.File)); dashed.ReplaceAllString(dir, "-") != project && dashed.ReplaceAllString(s.Project, "-") == project {
+		dir = s.Project
 	}
 	return coding.Command(dir, append([]string{"claude", "--resume", id}, more...)...)
 }

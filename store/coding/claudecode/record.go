@@ -2,6 +2,8 @@ package claudecode
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,12 +30,13 @@ type record struct {
 	answer string // the id of the model's answer that it is a part of
 	failed bool   // an answer that Claude Code made of an error
 	meta   coding.Meta
-	// text is a title, the leaf of a last-prompt, an error.
-	text   string
-	agent  string // the sub-agent that a result names
-	bounds *boundary
-	// facts are those of a compaction or of the costs, or what the model reads in place of
-	// the results of calls, by their ids.
+	// text is a title, or an error; leaf is the record that a last-prompt goes on from, or the
+	// last one of the session that a summary is of.
+	text, leaf string
+	agent      string // the sub-agent that a result names
+	bounds     *boundary
+	// facts are those of a compaction, of a request or of the costs, or what the model reads in
+	// place of the results of calls, by their ids.
 	facts model.Facts
 }
 
@@ -53,7 +56,7 @@ const (
 	typeSystem, typeAttachment  = "system", "attachment"
 	typeLastPrompt              = "last-prompt"
 	typeCustom, typeAI, typeSum = "custom-title", "ai-title", "summary"
-	typeCost                    = "cost-state"
+	typeCost, typeRequest       = "cost-state", "api-request"
 	typeReplaced                = "content-replacement"
 )
 
@@ -79,10 +82,11 @@ var types = map[string]func(*record, coding.Value){
 			r.event = eventQueued
 		}
 	},
-	typeLastPrompt: func(r *record, v coding.Value) { r.text = v.Get("leafUuid").Text() },
+	typeLastPrompt: func(r *record, v coding.Value) { r.leaf = v.Get("leafUuid").Text() },
 	typeCustom:     func(r *record, v coding.Value) { r.text = v.Get("customTitle").Words() },
 	typeAI:         func(r *record, v coding.Value) { r.text = v.Get("aiTitle").Words() },
-	typeSum:        func(r *record, v coding.Value) { r.text = v.Get("summary").Words() },
+	typeSum:        func(r *record, v coding.Value) { r.text, r.leaf = v.Get("summary").Words(), v.Get("leafUuid").Text() },
+	typeRequest:    (*record).request,
 	typeCost:       (*record).cost,
 	typeReplaced: func(r *record, v coding.Value) {
 		for each := range v.Get("replacements").Each() {
@@ -90,7 +94,7 @@ var types = map[string]func(*record, coding.Value){
 		}
 	},
 	"progress": passed, "queue-operation": passed, "mode": passed, "file-history-snapshot": passed, "file-history-delta": passed,
-	"api-request-shape": passed, "api-request-blob": passed, "api-request": passed, "api-request-resumed": passed,
+	"api-request-shape": passed, "api-request-blob": passed, "api-request-resumed": passed,
 	"atis-latch": passed, "tools-used": passed, "attribution-snapshot": passed,
 	"continued-in": passed, "resume-head-vouch": passed, "derived-from": passed, "fork-context-ref": passed,
 	"data-flow-records": passed, "data-flow-incomplete": passed, "frame-link": passed, "ended-by-model": passed,
@@ -107,7 +111,7 @@ func passed(*record, coding.Value) {}
 // light are the types whose records may be large and hold no message: what is kept of them
 // are members, which are found without a look at the values between.
 var light = map[string]bool{
-	"api-request-shape": true, "api-request-blob": true, "api-request": true, "api-request-resumed": true,
+	"api-request-shape": true, "api-request-blob": true, "api-request-resumed": true,
 	"file-history-snapshot": true, "file-history-delta": true, "attribution-snapshot": true,
 }
 
@@ -121,6 +125,11 @@ func decode(l *coding.Line) (r record, err error) {
 	if err != nil {
 		return r, err
 	}
+	return recordOf(v), nil
+}
+
+// recordOf keeps what is named here of a record, of which only the beginning may be known.
+func recordOf(v coding.Value) (r record) {
 	text := func(key string) string { return v.Get(key).Text() }
 	r = record{kind: text("type"), id: text("uuid"), parent: text("parentUuid"), source: sourceOf(v), at: v.Get("timestamp").Time(), side: v.Get("isSidechain").True()}
 	r.tree = r.id != "" && v.Get("parentUuid").There()
@@ -128,7 +137,7 @@ func decode(l *coding.Line) (r record, err error) {
 	if keep := types[r.kind]; keep != nil {
 		keep(&r, v)
 	}
-	return r, nil
+	return r
 }
 
 // typeOf returns the type of a record without parsing it: the keys are in no fixed order,
@@ -234,21 +243,40 @@ func (r *record) cost(v coding.Value) {
 	}
 }
 
-// isTitle has the types of titles.
-var isTitle = map[string]bool{typeCustom: true, typeAI: true, typeSum: true}
+// request keeps how many messages the model was sent: those of an earlier request, and more.
+func (r *record) request(v coding.Value) {
+	n := int(min(max(v.Get("keep").Number(), 0), 1e9))
+	for range v.Get("tail").Each() {
+		n++
+	}
+	r.facts.Add("request", fmt.Sprintf("%s (%.40s)", model.Count(n, "message"), v.Get("querySource").Text()))
+}
 
-// titles are what a session may be called, by the types of the records that say so. A later
-// one takes the place of an earlier one.
-type titles map[string]string
+// called are the types of titles: the user's own counts first.
+var called = []string{typeCustom, typeAI, typeSum}
+
+// titles are what a session may be called, by the types of the records that say so.
+type titles map[string][]*record
 
 func (t titles) add(r *record) {
-	if isTitle[r.kind] {
-		t[r.kind] = r.text
+	if slices.Contains(called, r.kind) {
+		t[r.kind] = append(t[r.kind], r)
 	}
 }
 
-// best returns the title that counts: the user's own first.
-func (t titles) best() string { return cmp.Or(t[typeCustom], t[typeAI], t[typeSum]) }
+// best returns the title that counts: a later one takes the place of an earlier one, and that
+// of another session is none. has reports whether the session has a record.
+func (t titles) best(has func(id string) bool) (title string) {
+	for _, kind := range called {
+		for _, r := range slices.Backward(t[kind]) {
+			if r.leaf == "" || has(r.leaf) {
+				title = cmp.Or(title, r.text)
+				break
+			}
+		}
+	}
+	return title
+}
 
 // messageOf returns the message of a record.
 func messageOf(record coding.Value) (m coding.Message) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/store/coding"
 	"hindcast/store/files"
 	"hindcast/store/folder"
@@ -28,7 +29,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	b.head()
 	b.finish()
 	f.children(in, b)
-	b.s.Title = cmp.Or(b.titles.best(), metaOf(in, at.File).title())
+	b.s.Title = cmp.Or(b.titles.best(b.has), metaOf(in, at.File).title())
 	b.s.Faults = append(file.Faults(agent.Passes), b.faults()...)
 	return b.s, nil
 }
@@ -44,34 +45,39 @@ type own struct {
 // lineage is which record follows which.
 type lineage struct {
 	file *coding.File[record]
+	// up has the record that each follows, -1 for none: the last of that id that was written
+	// before it. A fork of Claude Code's own begins with a boundary, and has what that names
+	// behind the summary.
+	up []int
 	// at has the last record of each id.
 	at map[string]int
 }
 
 func lineageOf(file *coding.File[record]) *lineage {
-	t := &lineage{file, make(map[string]int, len(file.Records))}
+	t := &lineage{file, make([]int, len(file.Records)), make(map[string]int, len(file.Records))}
 	for i := range file.Records {
-		if is := &file.Records[i].Is; is.tree && is.id != "" {
+		is := &file.Records[i].Is
+		t.up[i] = -1
+		if at, there := t.at[is.parent]; there {
+			t.up[i] = at
+		}
+		if is.tree && is.id != "" {
 			t.at[is.id] = i
 		}
 	}
 	return t
 }
 
-// before returns the record that a record follows, -1 for none: one that was written before
-// it. A fork of Claude Code's own begins with a boundary, and has what that names behind the
-// summary.
-func (t *lineage) before(i int) int {
-	if at, there := t.at[t.file.Records[i].Is.parent]; there && at < i {
-		return at
-	}
-	return -1
+// has reports whether there is a record of an id.
+func (t *lineage) has(id string) bool {
+	_, there := t.at[id]
+	return there
 }
 
 // follows reports whether a record is another one, or is behind it.
 func (t *lineage) follows(i, other int) bool {
 	for i > other {
-		i = t.before(i)
+		i = t.up[i]
 	}
 	return i == other
 }
@@ -90,6 +96,10 @@ type build struct {
 	titles  titles
 	unknown map[string]int
 	done    map[answered]bool
+	// taken are the ids of the entries, and counted the answers whose tokens are counted.
+	taken, counted map[string]bool
+	// request is that of the answer to come.
+	request model.Facts
 	// replaced has what the model reads in place of results, by the ids of their calls.
 	replaced map[string]string
 	missing  []string // records that a compaction keeps and the file does not have
@@ -130,7 +140,7 @@ func newBuild(file *coding.File[record], at coding.Spot) *build {
 	t := lineageOf(file)
 	return &build{
 		lineage: t, s: &coding.Session{Spot: at, Head: -1, Own: &own{lineage: t}},
-		nodes: make([]node, len(file.Records)), last: -1, titles: titles{}, unknown: map[string]int{}, done: map[answered]bool{}, replaced: map[string]string{},
+		nodes: make([]node, len(file.Records)), last: -1, titles: titles{}, unknown: map[string]int{}, done: map[answered]bool{}, taken: map[string]bool{}, counted: map[string]bool{}, replaced: map[string]string{},
 	}
 }
 
@@ -142,12 +152,14 @@ func (b *build) add(i int) {
 	}
 	b.titles.add(is)
 	switch {
-	case is.kind == typeLastPrompt && is.text != "":
+	case is.kind == typeLastPrompt && is.leaf != "":
 		b.pointer = is
 	case is.kind == typeReplaced:
 		for _, r := range is.facts {
 			b.replaced[r.Label] = r.Value
 		}
+	case is.kind == typeRequest:
+		b.request = is.facts
 	case is.kind == typeCost && b.last >= 0 && b.nodes[b.last].entry >= 0:
 		b.rows[b.nodes[b.last].entry].cost = is.facts
 	}
@@ -164,7 +176,7 @@ func (b *build) add(i int) {
 // place returns what is known of the way to a record, and adds it to the entries.
 func (b *build) place(i int) node {
 	is, n := &b.file.Records[i].Is, node{-1, -1, ""}
-	if p := b.before(i); p >= 0 {
+	if p := b.up[i]; p >= 0 {
 		n = b.nodes[p]
 	} else if b.headed = b.headed || is.bounds != nil; is.bounds == nil {
 		n.lost = is.parent
@@ -245,7 +257,7 @@ func (b *build) join(to int, r *coding.Record[record]) {
 func (b *build) entry(i, before int, n node) int {
 	r := &b.file.Records[i]
 	is, at := &r.Is, len(b.s.Entries)
-	e := coding.Entry{ID: cmp.Or(is.id, fmt.Sprintf("line-%d", r.Number)), Parent: n.lost, At: is.at, Said: is.said, Event: is.event, File: b.s.Spot.File, Records: []coding.Span{r.Span}}
+	e := coding.Entry{ID: b.called(cmp.Or(is.id, fmt.Sprintf("line-%d", r.Number))), Parent: n.lost, At: is.at, Said: is.said, Event: is.event, File: b.s.Spot.File, Records: []coding.Span{r.Span}}
 	was := &coding.Meta{}
 	if before >= 0 {
 		e.Parent, was = b.s.Entries[before].ID, b.s.Entries[before].Meta
@@ -257,9 +269,26 @@ func (b *build) entry(i, before int, n node) int {
 	if n.bounds >= 0 {
 		b.compact(&e, at, n.bounds)
 	}
+	if is.answer != "" {
+		e.Facts, b.request = append(e.Facts, b.request...), nil
+		e.Own, b.counted[is.answer] = again(b.counted[is.answer]), true
+	}
 	b.s.Entries = append(b.s.Entries, e)
 	b.rows = append(b.rows, row{record: i, parent: before, asked: at, last: at, words: is.words})
 	return at
+}
+
+// again says of an answer that its tokens are counted at another entry.
+type again bool
+
+// called returns the id of the next entry: one that no other has.
+func (b *build) called(id string) string {
+	unique := id
+	for n := 2; b.taken[unique]; n++ {
+		unique = fmt.Sprintf("%s~%d", id, n)
+	}
+	b.taken[unique] = true
+	return unique
 }
 
 // compact says what the model reads from a summary behind the boundary r on: it, and the
@@ -298,7 +327,7 @@ func (b *build) segment(head, tail string) (ids []string) {
 		if !there || id == head {
 			break
 		}
-		if i = b.before(i); i < 0 {
+		if i = b.up[i]; i < 0 {
 			return append(ids, head)
 		}
 		id = b.file.Records[i].Is.id
@@ -313,7 +342,7 @@ func (b *build) segment(head, tail string) (ids []string) {
 func (b *build) head() {
 	at := b.last
 	if b.pointer != nil {
-		if named, there := b.at[b.pointer.text]; there && !b.follows(at, named) {
+		if named, there := b.at[b.pointer.leaf]; there && !b.follows(at, named) {
 			at, b.s.Pointed = named, true
 		}
 	}
@@ -466,6 +495,9 @@ func (f *format) Messages(in folder.In, _ *coding.Session, e *coding.Entry) (lis
 		all := &list[0]
 		all.Blocks, all.Raw = append(all.Blocks, m.Blocks...), append(all.Raw, m.Raw...)
 		all.Usage = m.Usage // the last record knows all that was written
+	}
+	if counted, _ := e.Own.(again); bool(counted) && err == nil {
+		list[0].Usage = conversation.Usage{}
 	}
 	return list, err
 }

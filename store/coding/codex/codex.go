@@ -106,10 +106,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 	g.Title = row.called()
 	lines, err := coding.HeadLines(f.open(in, at.File).Tree, at.File)
 	for i := 0; i < len(lines) && (g.Title == "" || g.Project == ""); i++ {
-		v, err := coding.Parse(lines[i])
-		if err != nil {
-			continue
-		}
+		v := coding.ParseHead(lines[i])
 		switch is, body := open(v); is {
 		case typeHeader:
 			g.Project = cmp.Or(g.Project, body.Get("cwd").Text())

@@ -223,7 +223,7 @@ func TestRead_whatTheTablesAllow(t *testing.T) {
 		"3<2 what was said [compaction]",
 		"4<3 go on",
 		"5<4  [damaged]",
-		"6<5 (unknown block) [head]",
+		"6<5 (dream) [head]",
 	})
 	headers := storetest.Headers(t, s, "s")
 	for i, want := range []string{"seen", "what was said", "go on", `"mood": ""`} {

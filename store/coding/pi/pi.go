@@ -215,10 +215,7 @@ func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (lis
 func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
 	lines, err := coding.HeadLines(in.Tree, at.File)
 	for i := 0; i < len(lines) && g.Title == ""; i++ {
-		v, err := coding.Parse(lines[i])
-		if err != nil {
-			continue
-		}
+		v := coding.ParseHead(lines[i])
 		switch v.Get("type").Text() {
 		case typeHeader:
 			g.Project = v.Get("cwd").Text()
