@@ -26,6 +26,26 @@ func UUID7(as string) string {
 	return newUUID(7, binary.BigEndian.AppendUint64(nil, uint64(time.Now().UnixMilli()))[2:])
 }
 
+// IDs tells apart what has one id. The zero value is ready.
+type IDs struct {
+	taken map[string]bool
+	// next is the number that the next one of an id may get.
+	next map[string]int
+}
+
+// Take returns an id that was not taken: id itself, or with a number behind, "a~2".
+func (u *IDs) Take(id string) string {
+	if u.taken == nil {
+		u.taken, u.next = map[string]bool{}, map[string]int{}
+	}
+	one, n := id, max(u.next[id], 2)
+	for ; u.taken[one] || one == ""; n++ {
+		one = fmt.Sprintf("%s~%d", id, n)
+	}
+	u.taken[one], u.next[id] = true, n
+	return one
+}
+
 func newUUID(version byte, first []byte) string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // it never fails

@@ -3,7 +3,6 @@ package coding
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -198,6 +197,10 @@ type Entry struct {
 	Own any
 }
 
+// MostKept bounds the records that a format looks at for what the compactions of a session
+// keep: a file may be of compactions that keep all before them.
+const MostKept = 5_000_000
+
 // Role is who speaks.
 type Role uint8
 
@@ -307,13 +310,10 @@ func reverse(list []int) {
 // ids of their own, so that none is lost from view; titles name the tools that were called;
 // what the model no longer reads is marked.
 func (s *Session) finish() {
-	taken, tools := make(map[string]bool, len(s.Entries)), map[string]string{}
+	ids, tools := IDs{}, map[string]string{}
 	for i := range s.Entries {
 		e := &s.Entries[i]
-		for id, n := e.ID, 2; taken[e.ID] || e.ID == ""; n++ {
-			e.ID = fmt.Sprintf("%s~%d", id, n)
-		}
-		taken[e.ID] = true
+		e.ID = ids.Take(e.ID)
 		for _, c := range e.Said.Calls {
 			tools[c.ID] = c.Name
 		}

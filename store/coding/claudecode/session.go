@@ -96,13 +96,14 @@ type build struct {
 	titles  titles
 	unknown map[string]int
 	done    map[answered]bool
-	// taken are the ids of the entries, and counted the answers whose tokens are counted.
-	taken, counted map[string]bool
+	ids     coding.IDs      // of the entries
+	counted map[string]bool // the answers whose tokens are counted
 	// request is that of the answer to come.
 	request model.Facts
 	// replaced has what the model reads in place of results, by the ids of their calls.
 	replaced map[string]string
 	missing  []string // records that a compaction keeps and the file does not have
+	kept     int      // records from one to another that compactions keep, see coding.MostKept
 	headed   bool     // what was before a compaction is not in the file
 }
 
@@ -140,7 +141,7 @@ func newBuild(file *coding.File[record], at coding.Spot) *build {
 	t := lineageOf(file)
 	return &build{
 		lineage: t, s: &coding.Session{Spot: at, Head: -1, Own: &own{lineage: t}},
-		nodes: make([]node, len(file.Records)), last: -1, titles: titles{}, unknown: map[string]int{}, done: map[answered]bool{}, taken: map[string]bool{}, counted: map[string]bool{}, replaced: map[string]string{},
+		nodes: make([]node, len(file.Records)), last: -1, titles: titles{}, unknown: map[string]int{}, done: map[answered]bool{}, counted: map[string]bool{}, replaced: map[string]string{},
 	}
 }
 
@@ -257,7 +258,7 @@ func (b *build) join(to int, r *coding.Record[record]) {
 func (b *build) entry(i, before int, n node) int {
 	r := &b.file.Records[i]
 	is, at := &r.Is, len(b.s.Entries)
-	e := coding.Entry{ID: b.called(cmp.Or(is.id, fmt.Sprintf("line-%d", r.Number))), Parent: n.lost, At: is.at, Said: is.said, Event: is.event, File: b.s.Spot.File, Records: []coding.Span{r.Span}}
+	e := coding.Entry{ID: b.ids.Take(cmp.Or(is.id, fmt.Sprintf("line-%d", r.Number))), Parent: n.lost, At: is.at, Said: is.said, Event: is.event, File: b.s.Spot.File, Records: []coding.Span{r.Span}}
 	was := &coding.Meta{}
 	if before >= 0 {
 		e.Parent, was = b.s.Entries[before].ID, b.s.Entries[before].Meta
@@ -280,16 +281,6 @@ func (b *build) entry(i, before int, n node) int {
 
 // again says of an answer that its tokens are counted at another entry.
 type again bool
-
-// called returns the id of the next entry: one that no other has.
-func (b *build) called(id string) string {
-	unique := id
-	for n := 2; b.taken[unique]; n++ {
-		unique = fmt.Sprintf("%s~%d", id, n)
-	}
-	b.taken[unique] = true
-	return unique
-}
 
 // compact says what the model reads from a summary behind the boundary r on: it, and the
 // messages that are kept, which stay where they are and are not written again. A fork has
@@ -321,7 +312,7 @@ func (b *build) compact(e *coding.Entry, at, r int) {
 
 // segment returns the ids of the records from one to another.
 func (b *build) segment(head, tail string) (ids []string) {
-	for id := tail; id != ""; {
+	for id := tail; id != "" && b.kept < coding.MostKept; b.kept++ {
 		ids = append(ids, id)
 		i, there := b.at[id]
 		if !there || id == head {

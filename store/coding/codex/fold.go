@@ -16,14 +16,15 @@ import (
 // fold makes the entries of a session, part by part.
 type fold struct {
 	session *coding.Session
-	// parents are those of the entries, -1 for none, and taken are their ids.
+	// parents are those of the entries, -1 for none.
 	parents []int
-	taken   map[string]bool
+	ids     coding.IDs // of the entries
 	// calls are the entries of tool calls, and failed says which tools failed, by the id of
 	// the call.
 	calls   map[string]int
 	failed  map[string]bool
 	unknown map[string]int
+	kept    int // entries that compactions are looked for in, see coding.MostKept
 	// words is what the user said first in a rollout of the session's own.
 	words string
 }
@@ -73,7 +74,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	if len(segments) == 0 {
 		return s, nil
 	}
-	b := &fold{session: s, taken: map[string]bool{}, calls: map[string]int{}, failed: map[string]bool{}, unknown: map[string]int{}}
+	b := &fold{session: s, calls: map[string]int{}, failed: map[string]bool{}, unknown: map[string]int{}}
 	for _, p := range l.list {
 		b.part(p)
 	}
@@ -185,12 +186,8 @@ func (b *fold) use(r *coding.Record[record], now *state, said *total) {
 
 // entry adds the entry of a record behind the tip, which it becomes.
 func (b *fold) entry(p *part, r *coding.Record[record], now *state) *coding.Entry {
-	s, id := b.session, cmp.Or(r.Is.id, fmt.Sprintf("line-%d", r.Number))
-	e := coding.Entry{ID: id, At: r.Is.at, Said: r.Is.said, Meta: now.meta, File: p.name, Records: []coding.Span{r.Span}, Own: p}
-	for n := 2; b.taken[e.ID]; n++ {
-		e.ID = fmt.Sprintf("%s~%d", id, n)
-	}
-	b.taken[e.ID] = true
+	s := b.session
+	e := coding.Entry{ID: b.ids.Take(cmp.Or(r.Is.id, fmt.Sprintf("line-%d", r.Number))), At: r.Is.at, Said: r.Is.said, Meta: now.meta, File: p.name, Records: []coding.Span{r.Span}, Own: p}
 	if now.tip >= 0 {
 		e.Parent = s.Entries[now.tip].ID
 	}
@@ -250,7 +247,8 @@ func (b *fold) note(now *state, label, text string) {
 // there was a replacement_history, it read the user's words, and the summary.
 func (b *fold) compact(p *part, r *coding.Record[record], now *state) {
 	var words []int
-	for i := now.tip; i >= 0 && !r.Is.whole; i = b.parents[i] {
+	for i := now.tip; i >= 0 && !r.Is.whole && b.kept < coding.MostKept; i = b.parents[i] {
+		b.kept++
 		if b.human(i) {
 			words = append(words, i)
 		}

@@ -56,20 +56,21 @@ type tree struct {
 	list  []held
 	// place has the position in list of each id.
 	place map[string]int
-	taken map[string]bool
+	ids   coding.IDs // of the entries
 	meta  meta
 	// now is the latest time that was told: a rewind has none of its own.
 	now time.Time
 	// had says that something worth resuming was in the list at some time.
 	had     bool
 	unknown map[string]int
+	looks   int // at entries that may say the same as a message
 	// astray are the lines that go back to what is not there.
 	astray []string
 }
 
 // fold returns what became of a log.
 func fold(file *coding.File[record]) *tree {
-	t := &tree{place: map[string]int{}, taken: map[string]bool{}, unknown: map[string]int{}}
+	t := &tree{place: map[string]int{}, unknown: map[string]int{}}
 	for i := range file.Records {
 		r := &file.Records[i]
 		is := &r.Is
@@ -123,13 +124,32 @@ func (t *tree) put(m *message) {
 		return
 	}
 	head := t.head()
-	for _, n := range t.below(head) { // one that comes back
-		if was := t.nodes[n].is; was[len(was)-1].id == m.id && was[len(was)-1].like == m.like {
-			t.hold(m, n)
-			return
+	n := t.first(t.below(head), func(n int) bool { // one that comes back
+		was := t.nodes[n].is
+		return was[len(was)-1].id == m.id && was[len(was)-1].like == m.like
+	})
+	if n < 0 {
+		n = t.add(head, m)
+	}
+	t.hold(m, n)
+}
+
+// mostLooks bounds how many entries are compared with messages, of one log: a log may go back
+// to the same place, or write the list again, with each line. Then what is said again is
+// another branch.
+const mostLooks = 5_000_000
+
+// first returns the first entry of a list that is looked for, -1 for none.
+func (t *tree) first(list []int, is func(n int) bool) int {
+	for _, n := range list {
+		if t.looks++; t.looks > mostLooks {
+			break
+		}
+		if is(n) {
+			return n
 		}
 	}
-	t.hold(m, t.add(head, m))
+	return -1
 }
 
 // set takes a list of messages in place of the one that is there.
@@ -192,13 +212,8 @@ func (t *tree) hold(m *message, n int) {
 
 // add adds an entry, whose id is its own.
 func (t *tree) add(parent int, m *message) int {
-	id := cmp.Or(m.id, "message")
-	for n := 2; t.taken[id]; n++ {
-		id = fmt.Sprintf("%s~%d", cmp.Or(m.id, "message"), n)
-	}
-	t.taken[id] = true
 	n := len(t.nodes)
-	t.nodes = append(t.nodes, node{id: id, parent: parent, at: m.at})
+	t.nodes = append(t.nodes, node{id: t.ids.Take(cmp.Or(m.id, "message")), parent: parent, at: m.at})
 	if parent < 0 {
 		t.tops = append(t.tops, n)
 	} else {
@@ -221,7 +236,7 @@ func (t *tree) find(after int, m *message) int {
 	if n := t.among(t.below(after), m); n >= 0 {
 		return n
 	}
-	for ; after >= 0 && t.silent(after); after = t.nodes[after].parent {
+	for ; after >= 0 && t.silent(after) && t.looks < mostLooks; after = t.nodes[after].parent {
 		if n := t.among(t.below(t.nodes[after].parent), m); n >= 0 {
 			return n
 		}
@@ -230,17 +245,17 @@ func (t *tree) find(after int, m *message) int {
 }
 
 func (t *tree) among(list []int, m *message) int {
-	for _, n := range list {
-		if slices.ContainsFunc(t.nodes[n].is, func(was *message) bool { return was.says(m) }) {
+	for len(list) > 0 {
+		var behind []int // what is not sent
+		if n := t.first(list, func(n int) bool {
+			if t.silent(n) {
+				behind = append(behind, t.nodes[n].children...)
+			}
+			return slices.ContainsFunc(t.nodes[n].is, func(was *message) bool { return was.says(m) })
+		}); n >= 0 {
 			return n
 		}
-	}
-	for _, n := range list {
-		if t.silent(n) {
-			if n := t.among(t.nodes[n].children, m); n >= 0 {
-				return n
-			}
-		}
+		list = behind
 	}
 	return -1
 }
@@ -252,6 +267,10 @@ func (t *tree) answers(n int, m *message) bool {
 	return m.empty && len(m.said.Results) > 0 && slices.ContainsFunc(t.nodes[n].is, func(was *message) bool { return was.has(m.said.Results) })
 }
 
+// mostTold bounds the records of an entry: a message may be written again and again. The
+// newest are kept.
+const mostTold = 500
+
 // merge keeps a record of an entry if it tells more than those that are kept.
 func (t *tree) merge(n int, m *message) {
 	one := &t.nodes[n]
@@ -259,6 +278,7 @@ func (t *tree) merge(n int, m *message) {
 		return
 	}
 	one.is = append(slices.DeleteFunc(one.is, m.covers), m)
+	one.is = one.is[max(0, len(one.is)-mostTold):]
 }
 
 // says reports whether two messages say the same.

@@ -337,12 +337,9 @@ type build struct {
 	meta    []*coding.Meta
 	shared  *coding.Meta
 	unknown map[string]int
-	// kept counts the lines that compactions keep.
+	// kept counts the lines that compactions keep, see coding.MostKept.
 	kept int
 }
-
-// mostKept bounds these: a file may be of compactions that keep all before them.
-const mostKept = 5_000_000
 
 func (b *build) read() {
 	s, records := b.session, b.tree.file.Records
@@ -447,7 +444,7 @@ func (b *build) compact(i int) {
 	if r.index > 0 && r.index < len(t.up) {
 		first, known = r.index, true
 	}
-	for at := t.up[i]; known && at >= 0 && at != i && b.kept < mostKept; at = t.up[at] {
+	for at := t.up[i]; known && at >= 0 && at != i && b.kept < coding.MostKept; at = t.up[at] {
 		b.kept++
 		if is := &t.file.Records[at].Is; is.isEntry() && is.kind != typeCompaction {
 			kept = append(kept, b.entry[at])
