@@ -17,6 +17,9 @@ const (
 	typeContext, typeEvent, typeUsage   = "turn_context", "event_msg", "token_usage_record"
 	typeBetween                         = "inter_agent_communication"
 	typeState                           = "state" // of 0.20
+	// typeGhost is the type of an item, from about 0.50 to 0.118, that is no message: a commit
+	// which Codex makes of the work tree before a turn.
+	typeGhost = "ghost_snapshot"
 
 	eventStarted, eventTurnStarted = "event_msg:task_started", "event_msg:turn_started"
 	eventEnded, eventTurnEnded     = "event_msg:task_complete", "event_msg:turn_complete"
@@ -27,7 +30,7 @@ const (
 )
 
 // silent are types of records that add nothing to a session.
-var silent = map[string]bool{typeContext: true, typeState: true, "world_state": true, "inter_agent_communication_metadata": true, "realtime_item": true, "dynamic_tools_updated": true}
+var silent = map[string]bool{typeContext: true, typeState: true, typeGhost: true, "world_state": true, "inter_agent_communication_metadata": true, "realtime_item": true, "dynamic_tools_updated": true}
 
 // record is what is kept of a line.
 type record struct {
@@ -76,6 +79,8 @@ func open(v coding.Value) (is string, body coding.Value) {
 	is = v.Get("type").Text()
 	body = v.Get("payload")
 	switch {
+	case is == typeItem && body.Get("type").Text() == typeGhost:
+		return typeGhost, body
 	case body.There():
 		return is, body
 	case is != "":
@@ -102,6 +107,8 @@ func decode(l *coding.Line) (r record, err error) {
 	switch is {
 	case typeHeader:
 		r.head(body)
+	case typeGhost:
+		r.meta.Commit = body.Get("ghost_commit", "id").Text()
 	case typeItem, typeBetween:
 		m := itemOf(v)
 		r.said, r.id, r.injected = m.Said(), body.Get("id").Text(), injected(body)
@@ -236,7 +243,9 @@ func compactedOf(line coding.Value) (list []coding.Message) {
 		return []coding.Message{{Role: coding.User, Blocks: []coding.Block{coding.TextBlock(body.Get("message").Raw())}, Raw: [][]byte{line.Raw()}}}
 	}
 	for item := range items.Each() {
-		list = append(list, messageOf(item, item))
+		if item.Get("type").Text() != typeGhost {
+			list = append(list, messageOf(item, item))
+		}
 	}
 	return list
 }

@@ -162,6 +162,42 @@ func TestFork_workTree(t *testing.T) {
 	}
 }
 
+// What Codex committed of the work tree before a turn is no message: the plan names the commit.
+func TestGhost(t *testing.T) {
+	var r madeRollout
+	r.header()
+	r.says("user", "first")
+	r.record(typeItem, `{"type":"ghost_snapshot","ghost_commit":{"id":"def456","parent":"abc123","preexisting_untracked_files":[]}}`)
+	r.says("assistant", "reply")
+	r.used(10, 10)
+	r.record(typeCompacted, `{"message":"","replacement_history":[{"type":"message","role":"user","content":"kept"},{"type":"ghost_snapshot","ghost_commit":{"id":"def456"}}]}`)
+	s, dir := r.store(t)
+	holdLines(t, "the session", tree(t, s, made), "#0<-1 user input: first\n#1<0 turn end: reply\n#2<1 compaction:  *")
+	list := storetest.Headers(t, s, made)
+	if got := sent(t, s, list[2]); !slices.Equal(got, []string{`user "kept"`}) {
+		t.Errorf("after the compaction the model reads %q", got)
+	}
+	for at, want := range []string{"abc123", "def456"} {
+		plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: list[at].Ref()})
+		if want = "the files of the work tree stay as they are now; at that message the branch was main, the commit " + want; err != nil || !slices.Contains(plan.Hazards, want) {
+			t.Errorf("#%d: the hazards are %q: %v", at, plan.Hazards, err)
+		}
+	}
+	if n := strings.Count(read(t, fileOf(t, dir, fork(t, s, list[1]))), typeGhost); n != 1 {
+		t.Errorf("the fork has %d of these commits", n)
+	}
+}
+
+// fileOf returns the rollout of a fork.
+func fileOf(t *testing.T, dir, id string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "sessions/*/*/*/rollout-*-"+id+".jsonl"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("the fork is %q: %v", found, err)
+	}
+	return found[0]
+}
+
 // Thoughts that are encrypted for a provider are copied, and the plan says whose they are.
 func TestFork_encrypted(t *testing.T) {
 	var r madeRollout
