@@ -24,6 +24,7 @@
 //	lineage.go  records that follow each other, and the messages among them
 //	message.go  a message in one shape for all coding agents
 //	lines.go    files of one JSON object a line
+//	damaged.go  what a damaged line still has
 //	database.go databases of sessions
 //	places.go   where sessions are, and what the list shows of one
 //	log.go      a session as the engine's log

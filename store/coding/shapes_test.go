@@ -45,7 +45,9 @@ func TestRead_shapes(t *testing.T) {
 			return fmt.Sprintf(`{"type":"system","subtype":"compact_boundary","uuid":"m%d","parentUuid":null,"logicalParentUuid":"m%d","sessionId":%q,"compactMetadata":{"preservedSegment":{"headUuid":"m0","anchorUuid":"m%d","tailUuid":"m%d"}}}`, i, i-1, lone, i, i-1)
 		}), cl},
 		{"claude same id", gen(func(i int) string { return cu(0, -1, "") }), cl},
-		{"claude lastprompts", gen(func(i int) string { return cu(i, i-1, "") + "\n" + fmt.Sprintf(`{"type":"last-prompt","leafUuid":"m%d"}`, i) }), cl},
+		{"claude lastprompts", gen(func(i int) string {
+			return cu(i, i-1, "") + "\n" + fmt.Sprintf(`{"type":"last-prompt","leafUuid":"m%d"}`, i)
+		}), cl},
 		{"gemini same id", gen(func(i int) string { return gm.message(0, fmt.Sprintf("w%d", i)) }), gm},
 		{"gemini rewinds", gm.message(0, "a") + "\n" + gen(func(i int) string {
 			return gm.message(1, fmt.Sprintf("w%d", i)) + "\n" + `{"$rewindTo":"m1"}`

@@ -128,7 +128,7 @@ func decode(l *coding.Line) (r record, err error) {
 	return recordOf(v), nil
 }
 
-// recordOf keeps what is named here of a record, of which only the beginning may be known.
+// recordOf keeps what is named here of a record. Only its beginning may be known.
 func recordOf(v coding.Value) (r record) {
 	text := func(key string) string { return v.Get(key).Text() }
 	r = record{kind: text("type"), id: text("uuid"), parent: text("parentUuid"), source: sourceOf(v), at: v.Get("timestamp").Time(), side: v.Get("isSidechain").True()}
