@@ -28,6 +28,8 @@ type agent struct {
 	// file is that of a session, and next a message that an agent adds to "s".
 	file func(project, id string, begun time.Time) string
 	next string
+	// more adds to a home what is not a session by itself.
+	more func(tb testing.TB, dir string)
 }
 
 var agents = []agent{
@@ -35,6 +37,7 @@ var agents = []agent{
 		"claude-code", claudecode.Kind, storetest.ClaudeTranscript,
 		func(project, id string, _ time.Time) string { return "projects/-" + project + "/" + id + ".jsonl" },
 		`{"parentUuid":null,"type":"user","message":{"role":"user","content":"more"},"uuid":"a","timestamp":"2026-01-01T00:00:02Z","sessionId":"s"}` + "\n",
+		func(tb testing.TB, dir string) { storetest.ClaudeAgents(tb, dir, 50_000) },
 	},
 	{
 		"pi", pi.Kind, storetest.PiTranscript,
@@ -42,6 +45,7 @@ var agents = []agent{
 			return "sessions/--" + project + "--/" + begun.Format("2006-01-02T15-04-05-000Z") + "_" + id + ".jsonl"
 		},
 		`{"type":"message","id":"a","parentId":null,"timestamp":"2026-01-01T00:00:02Z","message":{"role":"user","content":"more"}}` + "\n",
+		func(testing.TB, string) {},
 	},
 }
 
@@ -57,6 +61,7 @@ func (a *agent) home(b *testing.B) string {
 	}
 	sessions := storetest.Sized(500, 10_000)
 	storetest.Home(b, dir, sessions, int64(sessions)*500_000, a.write, a.file)
+	a.more(b, dir)
 	return dir
 }
 

@@ -135,7 +135,7 @@ func (a *Agent) isStorage(ctx context.Context, r root) (bool, error) {
 	}
 	defer s.Close()
 	in := s.storage.In()
-	in.Tree = few{in.Tree}
+	in.Tree = &few{Tree: in.Tree}
 	if d, ok := s.format.(based); ok {
 		if names, err := d.Names(ctx, in); err != nil || slices.ContainsFunc(names, func(name string) bool { return r.only == "" || s.isMeant(name) }) {
 			return err == nil, ctx.Err()
@@ -156,12 +156,19 @@ func (a *Agent) isStorage(ctx context.Context, r root) (bool, error) {
 	return false, nil
 }
 
-// few is a tree that lists no more than the first names of each folder.
-type few struct{ folder.Tree }
+// few is a tree that lists no more than the first names of each folder, and no more than the
+// first folders: enough to tell what the storage is.
+type few struct {
+	folder.Tree
+	listed int
+}
 
-const mostNamed = 2000
+const mostNamed, mostListed = 2000, 500
 
-func (f few) List(dir string) ([]string, error) {
+func (f *few) List(dir string) ([]string, error) {
+	if f.listed++; f.listed > mostListed {
+		return nil, nil
+	}
 	names, err := f.Tree.List(dir)
 	return names[:min(len(names), mostNamed)], err
 }

@@ -2,10 +2,12 @@ package coding
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"iter"
+	"maps"
 	"path"
 	"path/filepath"
 	"runtime"
@@ -31,7 +33,7 @@ import (
 const (
 	// headSize is how much of a large file is read for the list, and smallFile is up to which
 	// size all of one is.
-	headSize, smallFile = 64 << 10, 64 << 10
+	headSize, smallFile = 64 << 10, 32 << 10
 	// mostDeep bounds how deep Walk goes, and mostNames how many names it comes to.
 	mostDeep, mostNames = 6, 1_000_000
 )
@@ -109,19 +111,34 @@ func Head(tree folder.Tree, file string, size int) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close() // it was only read
-	buf := make([]byte, size)
-	n, err := f.ReadAt(buf, 0)
+	return piece(f, 0, size)
+}
+
+// buffers are for pieces: most files are shorter than what is asked of them.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// piece returns what a file has from a place on, of at most so many bytes.
+func piece(f io.ReaderAt, at int64, size int) ([]byte, error) {
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	*buf = slices.Grow((*buf)[:0], size)
+	n, err := f.ReadAt((*buf)[:size], at)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, files.Cause(err)
 	}
-	return buf[:n], nil
+	return bytes.Clone((*buf)[:n]), nil
 }
 
 // HeadLines returns the lines at the beginning of a file, the last of them as far as it was
 // read: ParseHead reads it.
-func HeadLines(tree folder.Tree, file string) (lines [][]byte, err error) {
+func HeadLines(tree folder.Tree, file string) ([][]byte, error) {
 	head, err := Head(tree, file, headSize)
-	for err == nil && len(head) > 0 {
+	return headLines(head), err
+}
+
+// headLines returns the lines of the beginning of a file.
+func headLines(head []byte) (lines [][]byte) {
+	for len(head) > 0 {
 		end := bytes.IndexByte(head, '\n')
 		if end < 0 {
 			lines = append(lines, head)
@@ -130,28 +147,34 @@ func HeadLines(tree folder.Tree, file string) (lines [][]byte, err error) {
 		lines = append(lines, head[:end])
 		head = head[end+1:]
 	}
-	return lines, err
+	return lines
 }
 
-// TailLines returns the whole lines at the end of a file that is larger than what HeadLines
-// reads of it; none of a smaller one.
-func TailLines(tree folder.Tree, file string) (lines [][]byte, err error) {
+// EndLines returns the lines at the beginning of a file, as HeadLines does, and the whole ones
+// at the end of one that is larger.
+func EndLines(tree folder.Tree, file string) (head, tail [][]byte, err error) {
 	f, err := folder.OpenFile(tree, file)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer f.Close() // it was only read
+	text, err := piece(f, 0, headSize)
+	if err != nil {
+		return nil, nil, err
+	}
+	head = headLines(text)
 	at, err := tree.Stamp(file)
 	if err != nil || at.Size <= headSize {
-		return nil, err
+		return head, nil, err
 	}
-	buf := make([]byte, min(headSize, at.Size-headSize))
-	n, err := f.ReadAt(buf, at.Size-int64(len(buf)))
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, files.Cause(err)
+	size := min(headSize, at.Size-headSize)
+	if text, err = piece(f, at.Size-size, int(size)); err != nil {
+		return nil, nil, err
 	}
-	lines = bytes.Split(buf[:n], []byte("\n"))
-	return lines[1 : len(lines)-1], nil
+	if lines := bytes.Split(text, []byte("\n")); len(lines) > 1 {
+		tail = lines[1 : len(lines)-1]
+	}
+	return head, tail, nil
 }
 
 // spots returns where the sessions are, each of another id.
@@ -191,7 +214,7 @@ func (s *Store) spots(ctx context.Context, in folder.In) ([]Spot, error) {
 // It reports whether the file tells.
 func (s *Store) identify(in folder.In, at *Spot) bool {
 	who, ok := s.format.(Identifier)
-	if !ok {
+	if !ok || at.Named {
 		return false
 	}
 	look, err := in.Stamp(at.File)
@@ -298,22 +321,7 @@ func (s *Store) eachInfo(ctx context.Context, yield func(model.SessionInfo) bool
 		return err
 	}
 	list = slices.DeleteFunc(list, func(l listed) bool { return !isFile(l.at) })
-	newest := map[string]int64{} // a session changes with its sub-agents, and comes before them
-	for i := range list {
-		parent, _, _ := strings.Cut(list[i].ID, "/")
-		newest[parent] = max(newest[parent], list[i].at.Modified.UnixNano())
-	}
-	slices.SortStableFunc(list, func(a, b listed) int {
-		pa, _, _ := strings.Cut(a.ID, "/")
-		pb, _, _ := strings.Cut(b.ID, "/")
-		if pa != pb {
-			if d := newest[pb] - newest[pa]; d != 0 {
-				return sign(d)
-			}
-			return strings.Compare(pa, pb)
-		}
-		return len(a.ID) - len(b.ID)
-	})
+	list, newest := byChange(list)
 	defer s.storage.Memo.Notes.Keep()
 	for len(list) > 0 {
 		part := list[:min(len(list), glancesAtOnce)]
@@ -338,31 +346,53 @@ func (s *Store) eachInfo(ctx context.Context, yield func(model.SessionInfo) bool
 // by mistake. A link is not followed, but a person expects the session behind it.
 func isFile(at folder.Stamp) bool { return at.Kind == files.Regular || at.Kind == files.Link }
 
+// byChange returns sessions in the order of the list, and when each that is no sub-agent's
+// changed last: a session changes with its sub-agents, and comes before them.
+func byChange(list []listed) (sorted []listed, newest map[string]int64) {
+	type key struct {
+		parent   string
+		changed  int64
+		deep, at int
+	}
+	newest, keys := make(map[string]int64, len(list)), make([]key, len(list))
+	for i := range list {
+		parent, below, _ := strings.Cut(list[i].ID, "/")
+		keys[i] = key{parent: parent, deep: len(below), at: i}
+		newest[parent] = max(newest[parent], list[i].at.Modified.UnixNano())
+	}
+	for i := range keys {
+		keys[i].changed = newest[keys[i].parent]
+	}
+	slices.SortFunc(keys, func(a, b key) int {
+		return cmp.Or(cmp.Compare(b.changed, a.changed), strings.Compare(a.parent, b.parent), a.deep-b.deep, a.at-b.at)
+	})
+	sorted = make([]listed, len(list))
+	for i, k := range keys {
+		sorted[i] = list[k.at]
+	}
+	return sorted, newest
+}
+
 // mostFolders bounds the folders that are held open at once.
 const mostFolders = 128
 
-// hold keeps the folders of sessions open, so that to look at each file takes less of the
-// system.
+// hold keeps the folders with the most sessions open, so that to look at each file takes less
+// of the system.
 func hold(in folder.In, spots []Spot) (release func()) {
-	held := map[string]func(){}
+	sessions := map[string]int{}
 	for i := range spots {
-		dir := path.Dir(spots[i].File)
-		if held[dir] == nil && len(held) < mostFolders {
-			held[dir] = folder.Hold(in.Tree, dir)
-		}
+		sessions[path.Dir(spots[i].File)]++
+	}
+	dirs := slices.SortedFunc(maps.Keys(sessions), func(a, b string) int { return sessions[b] - sessions[a] })
+	var held []func()
+	for _, dir := range dirs[:min(len(dirs), mostFolders)] {
+		held = append(held, folder.Hold(in.Tree, dir))
 	}
 	return func() {
 		for _, release := range held {
 			release()
 		}
 	}
-}
-
-func sign(d int64) int {
-	if d < 0 {
-		return -1
-	}
-	return 1
 }
 
 // parallel calls do for each of n, several at once. The error is that of a context that has

@@ -79,6 +79,8 @@ type Spot struct {
 	// ID is how the agent calls the session, with that of its parent before it where it is
 	// that of a sub-agent: "SESSION/AGENT".
 	ID string
+	// Named says that the name of the file tells it for sure: no [Identifier] is asked.
+	Named bool
 	// Project is the folder that the session is about, as far as the names tell.
 	Project string
 	// Part tells it from the other sessions of its file, "" in a file of one. Then At is

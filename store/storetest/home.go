@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -110,14 +111,22 @@ func PiTranscript(w *bufio.Writer, id string, begun time.Time, size, line int) {
 	t.repeat(size, line)
 }
 
-// ClaudeTranscript is a session of Claude Code.
+// ClaudeTranscript is a session of Claude Code as 2.1.330 writes them: with what was asked of
+// the model, once for each message, and the tools that it was offered, which are the longest
+// line of a short session.
 func ClaudeTranscript(w *bufio.Writer, id string, begun time.Time, size, line int) {
 	own, parent := "null", "null"
+	const offered = 200_000 // bytes of the system prompt and the tools
 	record := func(n int, kind string, message func()) {
 		parent, own = own, strconv.Quote(fmt.Sprintf("%08x-0000-4000-8000-%.12s", n, id[max(0, len(id)-12):]+"000000000000"))
 		fmt.Fprintf(w, `{"parentUuid":%s,"isSidechain":false,"type":%q,"message":`, parent, kind)
 		message()
 		fmt.Fprintf(w, `,"uuid":%s,"timestamp":%q,"userType":"external","entrypoint":"cli","cwd":"/home/demo/project","sessionId":%q,"version":"2.1.330","gitBranch":"main"}`+"\n", own, begun.Add(time.Duration(n)*time.Second).Format(time.RFC3339Nano), id)
+	}
+	asked := func(n int, content func()) {
+		fmt.Fprintf(w, `{"type":"api-request-blob","sessionId":%q,"hash":"%064x","message":{"role":"user","content":[`, id, n)
+		content()
+		fmt.Fprintf(w, `]}}`+"\n"+`{"type":"api-request","sessionId":%q,"id":"%08x-0000-4000-8000-000000000001","timestamp":%q,"version":"2.1.330","querySource":"sdk","shapeHash":"%064x","params":{"model":"demo-1","max_tokens":32000},"keep":%d,"tail":["%064x"],"requestDigest":"%064x"}`+"\n", id, n, begun.Format(time.RFC3339Nano), 1, n, n, n)
 	}
 	said := func(n int, content, stop string) {
 		fmt.Fprintf(w, `{"model":"demo-1","id":"msg_%s_%d","type":"message","role":"assistant","content":[%s],"stop_reason":%q,"stop_sequence":null,"usage":{"input_tokens":%d,"cache_creation_input_tokens":5,"cache_read_input_tokens":7,"output_tokens":50,"service_tier":"standard"}}`, id, n, content, stop, n)
@@ -127,6 +136,12 @@ func ClaudeTranscript(w *bufio.Writer, id string, begun time.Time, size, line in
 			record(n, "user", func() {
 				fmt.Fprintf(w, `{"role":"user","content":"please look at part %d of it"}`, n)
 			})
+			if n == 0 {
+				fmt.Fprintf(w, `{"type":"api-request-shape","sessionId":%q,"shapeHash":"%064x","timestamp":%q,"version":"2.1.330","shape":{"system":[{"type":"text","text":"`, id, 1, begun.Format(time.RFC3339Nano))
+				Prose(w, n, min(offered, size/2))
+				io.WriteString(w, `"}],"tools":[]}}`+"\n")
+			}
+			asked(n, func() { fmt.Fprintf(w, `{"type":"text","text":"please look at part %d of it"}`, n) })
 		},
 		call: func(n int) {
 			record(n, "assistant", func() {
@@ -134,19 +149,48 @@ func ClaudeTranscript(w *bufio.Writer, id string, begun time.Time, size, line in
 			})
 		},
 		result: func(n int) {
-			record(n, "user", func() {
-				fmt.Fprintf(w, `{"role":"user","content":[{"tool_use_id":"toolu_%d","type":"tool_result","content":"`, n-1)
+			printed := func() {
+				fmt.Fprintf(w, `{"tool_use_id":"toolu_%d","type":"tool_result","content":"`, n-1)
 				Prose(w, n, line)
-				io.WriteString(w, `","is_error":false}]}`)
+				io.WriteString(w, `","is_error":false}`)
+			}
+			record(n, "user", func() {
+				io.WriteString(w, `{"role":"user","content":[`)
+				printed()
+				io.WriteString(w, `]}`)
 			})
+			asked(n, printed)
 		},
 		answer: func(n int) {
 			record(n, "assistant", func() { said(n, fmt.Sprintf(`{"type":"text","text":"That is part %d."}`, n), "end_turn") })
 			fmt.Fprintf(w, `{"type":"last-prompt","lastPrompt":"please look at part %d of it","leafUuid":%s,"sessionId":%q}`+"\n", n-3, own, id)
 		},
-		others: 2300,
+		others: 4200 + line,
 	}
-	t.repeat(size, line)
+	t.repeat(size-min(offered, size/2), line)
+}
+
+// ClaudeAgents adds to sessions of Claude Code below a folder, to one of five, two sub-agents
+// of about size bytes each.
+func ClaudeAgents(t testing.TB, dir string, size int) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "projects", "*", "*.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range 2 * (n % 5 / 4) {
+			agent := filepath.Join(strings.TrimSuffix(file, ".jsonl"), "subagents", fmt.Sprintf("agent-a%016x", n*2+k))
+			SaveTranscript(t, agent+".jsonl", ClaudeTranscript, strings.TrimSuffix(filepath.Base(file), ".jsonl"), info.ModTime(), size, 3000)
+			if err := os.WriteFile(agent+".meta.json", fmt.Appendf(nil, `{"agentType":"general-purpose","description":"part %d of it","toolUseId":"toolu_%d","spawnDepth":1,"finished":true}`, k, 1+4*k), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 }
 
 // Prose writes about size bytes of what stands in a JSON string: lines of a program, with

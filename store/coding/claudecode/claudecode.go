@@ -184,7 +184,7 @@ func (f *format) Spot(file string) coding.Spot {
 		}
 		dir = path.Dir(dir)
 	}
-	at := coding.Spot{File: file, ID: id}
+	at := coding.Spot{File: file, ID: id, Named: !strings.HasPrefix(id, agentPrefix)}
 	if dir != "." {
 		at.Project = path.Base(dir)
 	}
@@ -194,7 +194,7 @@ func (f *format) Spot(file string) coding.Spot {
 // ID implements coding.Identifier: the first line of a sub-agent beside its session tells
 // which that is.
 func (f *format) ID(in folder.In, at coding.Spot) string {
-	if !strings.HasPrefix(at.ID, agentPrefix) {
+	if at.Named {
 		return ""
 	}
 	lines, err := coding.HeadLines(in.Tree, at.File)
@@ -210,11 +210,7 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 // Glance implements coding.Format: the first words of the user are near the beginning, a
 // title that was set later near the end.
 func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
-	head, err := coding.HeadLines(in.Tree, at.File)
-	if err != nil {
-		return g, err
-	}
-	tail, err := coding.TailLines(in.Tree, at.File)
+	head, tail, err := coding.EndLines(in.Tree, at.File)
 	if err != nil {
 		return g, err
 	}
