@@ -289,7 +289,7 @@ func (a *App) sessionOf(ctx context.Context, address string, rest []string, w wo
 	}
 	*ready = handed{address, s}
 	if len(rest) > 0 {
-		err := has(ctx, s, rest[0])
+		err := store.Find(ctx, s, rest[0])
 		if err == nil {
 			return rest[0], rest[1:], nil
 		}

@@ -114,7 +114,7 @@ func (a *App) tips(ctx context.Context, s store.Store, words []string) (x, y tip
 // where the word names none. A session may have a colon in its name.
 func sessionIn(ctx context.Context, s store.Store, word string) (session, spec string, err error) {
 	for end := len(word); end > 0; end = strings.LastIndexByte(word[:end], ':') {
-		err := has(ctx, s, word[:end])
+		err := store.Find(ctx, s, word[:end])
 		switch {
 		case err == nil && end == len(word):
 			return word, "head", nil

@@ -80,7 +80,7 @@ found.`,
 			defer s.Close()
 			sessions := store.AnyOrder(ctx, s)
 			if len(rest) > 0 {
-				if err := has(ctx, s, rest[0]); err != nil {
+				if err := store.Find(ctx, s, rest[0]); err != nil {
 					return noSessionIn(ctx, s, address, rest[0], err)
 				}
 				sessions = each([]model.SessionInfo{{ID: rest[0]}})

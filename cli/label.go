@@ -213,7 +213,7 @@ is listed without one.`,
 					}
 					sessions = append(sessions, info.ID)
 				}
-			} else if err := has(ctx, s, sessions[0]); err != nil {
+			} else if err := store.Find(ctx, s, sessions[0]); err != nil {
 				return noSessionIn(ctx, s, address, sessions[0], err)
 			}
 			list := a.labelsOf(ctx, s, sessions)

@@ -232,7 +232,7 @@ func (a *App) choose(ctx context.Context, args []string, kept *kept) (Shown, err
 		s, err := kept.keep(found.Open(ctx))
 		what := Shown{Store: s, Note: found.note()}
 		if err == nil && len(args) > 1 {
-			what.Session, err = args[1], noSessionIn(ctx, s, args[0], args[1], has(ctx, s, args[1]))
+			what.Session, err = args[1], noSessionIn(ctx, s, args[0], args[1], store.Find(ctx, s, args[1]))
 		}
 		return what, err
 	}
@@ -261,14 +261,6 @@ func offered(stores []store.Found, kept *kept, where string) Shown {
 		},
 		Note: fmt.Sprintf("found %d stores in %s", len(stores), where),
 	}
-}
-
-// has is an error where a store has no such session.
-func has(ctx context.Context, s store.Store, session string) error {
-	for _, err := range s.Headers(ctx, session) {
-		return err // the first snapshot tells
-	}
-	return nil
 }
 
 // kept are the stores that are closed when the screen is left. It is safe for

@@ -51,6 +51,24 @@ type Tailer interface {
 	Tail(ctx context.Context, session string, n int) (headers []model.Header, before int, err error)
 }
 
+// Finder is a Store that need not read a session to tell whether it has it.
+type Finder interface {
+	// Find returns nil for a session that is there, and model.ErrNoSession for none.
+	Find(ctx context.Context, session string) error
+}
+
+// Find returns nil for a session that a store of any kind has. The errors are those of
+// Headers.
+func Find(ctx context.Context, s Store, session string) error {
+	if finder, ok := s.(Finder); ok {
+		return finder.Find(ctx, session)
+	}
+	for _, err := range s.Headers(ctx, session) {
+		return err // the first snapshot tells
+	}
+	return nil
+}
+
 // Uncounted is a number that is not known and more than none.
 const Uncounted = -1
 

@@ -51,6 +51,7 @@ var (
 	_ store.Writer  = (*Store)(nil)
 	_ store.Watcher = (*Store)(nil)
 	_ store.Resumer = (*Store)(nil)
+	_ store.Finder  = (*Store)(nil)
 )
 
 // errClosed: the store is closed.
@@ -158,6 +159,15 @@ func (s *Store) isThere(at Spot) error {
 		return model.ErrNoSession
 	}
 	return err
+}
+
+// Find implements store.Finder.
+func (s *Store) Find(ctx context.Context, session string) error {
+	if s.life.Over() {
+		return s.wrap(errClosed, "find session %q", session)
+	}
+	_, err := s.find(ctx, session)
+	return s.wrap(cmp.Or(err, ctx.Err()), "find session %q", session)
 }
 
 // found returns the session of an id as the engine has it.

@@ -671,6 +671,12 @@ func questions(s store.Store, ref model.Ref) map[string]question {
 		"Faults":        faults(""),
 		"Faults of one": faults(ref.Session),
 	}
+	if s, ok := s.(store.Finder); ok {
+		all["Find"] = asking(func(ctx context.Context) (bool, error) {
+			err := s.Find(ctx, ref.Session)
+			return err == nil, err
+		})
+	}
 	if s, ok := s.(store.Tailer); ok {
 		all["Tail"] = asking(func(ctx context.Context) ([]model.Header, error) {
 			headers, _, err := s.Tail(ctx, ref.Session, 1)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/sqlite"
+	"hindcast/store/storetest"
 	"hindcast/store/storetest/program"
 )
 
@@ -180,6 +182,42 @@ func BenchmarkTerminal_store100k(b *testing.B) {
 	b.ReportMetric(float64(first.Milliseconds())/float64(runs), "ms/first-screen")
 	b.ReportMetric(float64(complete.Milliseconds())/float64(runs), "ms/complete")
 	b.ReportMetric(memory, "MB-resident")
+}
+
+// The figures of one session of a coding agent of 100 MB, in lines of 256 kB: its newest
+// snapshots after at most 50 ms, all of it after a second.
+func BenchmarkTerminal_agentSession(b *testing.B) {
+	const id, size, line = "5e551011-0000-4000-8000-000000000000", 100 << 20, 256 << 10
+	begun := time.Unix(1e9, 0)
+	for _, agent := range []struct {
+		name, file string
+		write      storetest.Transcript
+	}{
+		{"claude-code", "projects/-p/" + id + ".jsonl", storetest.ClaudeTranscript},
+		{"pi", "sessions/--p--/2001-09-09T01-46-40-000Z_" + id + ".jsonl", storetest.PiTranscript},
+	} {
+		b.Run(agent.name, func(b *testing.B) {
+			dir := filepath.Join(b.TempDir(), "."+agent.name)
+			storetest.SaveTranscript(b, filepath.Join(dir, filepath.FromSlash(agent.file)), agent.write, id, begun, size, line)
+			program.Path(b)
+			var paint, first, complete time.Duration
+			var memory float64
+			runs := 0
+			for b.Loop() {
+				t := on(b, wide, high, dir, nil, dir, id)
+				paint += t.until(b, "frame", func(screen string) bool { return strings.Contains(screen, "Timeline") })
+				first += t.until(b, "first screen", filled(high-5))
+				complete += t.until(b, "whole timeline", func(screen string) bool { return regexp.MustCompile(`[\d,]+ snapshots`).MatchString(screen) })
+				memory = max(memory, t.peak(b))
+				runs++
+				t.kill(b)
+			}
+			b.ReportMetric(float64(paint.Milliseconds())/float64(runs), "ms/paint")
+			b.ReportMetric(float64(first.Milliseconds())/float64(runs), "ms/first-screen")
+			b.ReportMetric(float64(complete.Milliseconds())/float64(runs), "ms/complete")
+			b.ReportMetric(memory, "MB-resident")
+		})
+	}
 }
 
 // resident returns the resident size of the program now, in MB.
