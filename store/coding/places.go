@@ -33,7 +33,7 @@ import (
 const (
 	// headSize is how much of a large file is read for the list, and smallFile is up to which
 	// size all of one is.
-	headSize, smallFile = 64 << 10, 48 << 10
+	headSize, smallFile = 64 << 10, 64 << 10
 	// mostDeep bounds how deep Walk goes, and mostNames how many names it comes to.
 	mostDeep, mostNames = 6, 1_000_000
 )
