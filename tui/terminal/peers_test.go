@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape/jsontest"
 	"hindcast/store"
+	"hindcast/store/storetest"
 	"hindcast/store/storetest/program"
 )
 
@@ -77,12 +79,42 @@ func BenchmarkPeers(b *testing.B) {
 			strandsSessions(b, dir, 1, 10_000)
 			return [][]string{{"sh", "-c", `hindcast restore "$0" s0 '#5000' --yes --anyway && hindcast undo "$0" --yes --anyway`, dir}}
 		}},
+		{"agent/sessions", func(b *testing.B, dir string) [][]string {
+			dir = claudeHome(b, dir)
+			return [][]string{
+				{"sh", "-c", `HINDCAST_CACHE=off exec hindcast sessions "$0"`, dir},
+				{"ccusage", "claude", "session", "--offline", "--json"},
+				{"claude-code-log-python", "-c", loadProjects, filepath.Join(dir, "projects")},
+			}
+		}},
+		{"agent/grep", func(b *testing.B, dir string) [][]string {
+			dir = claudeHome(b, dir)
+			const nowhere = "nowhere to be found"
+			return [][]string{
+				{"sh", "-c", `HINDCAST_CACHE=off hindcast grep -F "$1" "$0" || true`, dir, nowhere},
+				{"rg", "-F", "--no-ignore", nowhere, dir},
+				{"grep", "-rF", nowhere, dir},
+			}
+		}},
+		{"agent/log-100MB", func(b *testing.B, dir string) [][]string {
+			const id = "5e551011-0000-4000-8000-000000000000"
+			dir = filepath.Join(dir, ".claude")
+			file := filepath.Join(dir, "projects", "-p", id+".jsonl")
+			storetest.SaveTranscript(b, file, storetest.ClaudeTranscript, id, time.Unix(1e9, 0), 100<<20, 256<<10)
+			return [][]string{
+				{"sh", "-c", `HINDCAST_CACHE=off exec hindcast log "$0" "$1"`, dir, id},
+				{"jq", "-c", "[.type, .uuid, .parentUuid]", file},
+				{"ccusage", "claude", "session", "--offline", "--json"},
+				{"claude-code-log-python", "-c", loadProjects, filepath.Join(dir, "projects")},
+			}
+		}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			bin := filepath.Dir(program.Path(b))
 			dir := b.TempDir()
 			env := append(os.Environ(), program.Env(b.TempDir())...)
 			env = append(env, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+			env = append(env, "CLAUDE_CONFIG_DIR="+filepath.Join(dir, ".claude")) // for ccusage
 			commands := c.make(b, dir)
 			used := make([]usage, len(commands))
 			for b.Loop() {
@@ -134,7 +166,8 @@ func (u *usage) add(b *testing.B, env []string, bin string, command []string) {
 	began := time.Now()
 	err := cmd.Run()
 	u.passed += time.Since(began)
-	if differs := command[0] == "git" && cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == 1; err != nil && !differs {
+	nothing := []string{"git", "rg", "grep"} // what they say of a difference, or of no line
+	if differs := slices.Contains(nothing, command[0]) && cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == 1; err != nil && !differs {
 		b.Fatalf("%s: %v: %s", command, err, complaint.Bytes())
 	}
 	u.runs++
@@ -157,6 +190,24 @@ import json, os, sys
 for name in sorted(os.listdir(sys.argv[1]), key=lambda name: int(name[8:-5])):
     with open(os.path.join(sys.argv[1], name), encoding="utf-8") as f: json.load(f)
 `
+
+// loadProjects has claude-code-log load each project, as it does before it writes anything.
+const loadProjects = `
+import pathlib, sys
+from claude_code_log.converter import load_directory_transcripts
+for project in sorted(pathlib.Path(sys.argv[1]).iterdir()): load_directory_transcripts(project, silent=True)
+`
+
+// claudeHome writes 500 sessions of Claude Code, 250 MB, and returns the folder of them.
+func claudeHome(b *testing.B, dir string) string {
+	b.Helper()
+	dir = filepath.Join(dir, ".claude")
+	storetest.Home(b, dir, 500, 250_000_000, storetest.ClaudeTranscript, func(project, id string, _ time.Time) string {
+		return "projects/-" + project + "/" + id + ".jsonl"
+	})
+	storetest.ClaudeAgents(b, dir, 50_000)
+	return dir
+}
 
 // strandsSessions writes sessions as the SDK for Python does, and returns the folder of the
 // messages of the last one.
