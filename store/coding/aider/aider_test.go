@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
@@ -100,6 +101,34 @@ func TestChats_namesAreDifferent(t *testing.T) {
 	}
 	if got, want := strings.Join(parts, " "), "0 2026-01-02T03:04:05 2026-01-02T03:04:05~2 3"; got != want {
 		t.Errorf("the chats are called %s, want %s", got, want)
+	}
+}
+
+// Lines that end as on Windows, a time that no calendar has, and marks inside a block of code,
+// which aider's own reader takes for what they look like, too.
+func TestChats_oddLines(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"Windows":           {"\r\n# aider chat started at 2026-01-02 03:04:05\r\n\r\n> Aider v0.86.1\r\n\r\n#### one  \r\n\r\nan answer\r\n", "2026-01-02T03:04:05 2026-01-02T03:04:05Z: tool Aider v0.86.1; user one; assistant an answer"},
+		"no such day":       {"# aider chat started at 2026-02-30 25:61:00\n#### one\n", "2026-02-30T25:61:00 0001-01-01T00:00:00Z: user one"},
+		"a mark in code":    {"# aider chat started at 2026-01-02 03:04:05\nSee:\n```\n#### no question\n# a heading\n```\n", "2026-01-02T03:04:05 2026-01-02T03:04:05Z: assistant See: ```; user no question; assistant # a heading ```"},
+		"a mark, not whole": {"# aider chat started at 2026-01-02 03:04:05\n####no\n>no\n#  aider chat started at 2026-01-02 03:04:05\n", "2026-01-02T03:04:05 2026-01-02T03:04:05Z: assistant ####no >no # aider chat started at 2026-01-02 03:04:05"},
+	} {
+		var got []string
+		for _, chat := range inText(t, []byte(c.text)) {
+			var said []string
+			for _, e := range sessionOf(coding.Spot{}, chat, []byte(c.text)[chat.At:chat.At+chat.Len]).Entries {
+				said = append(said, e.Said.Role.String()+" "+e.Said.Words)
+			}
+			began := time.Time{}
+			if !chat.started.IsZero() {
+				_, offset := chat.started.Zone() // it is a time of the place
+				began = chat.started.UTC().Add(time.Duration(offset) * time.Second)
+			}
+			got = append(got, chat.part+" "+began.Format(time.RFC3339)+": "+strings.Join(said, "; "))
+		}
+		if is := strings.Join(got, " | "); is != c.want {
+			t.Errorf("%s: it is\n%s\nwant\n%s", name, is, c.want)
+		}
 	}
 }
 

@@ -249,6 +249,28 @@ func TestRead_whatTheTablesAllow(t *testing.T) {
 	same(t, "what is wrong", codes, []string{"damaged-message m6", "unknown-record ", "stray-rows gone"})
 }
 
+// The tables call their times milliseconds, and real ones have seconds: both are times, also
+// those of files.
+func TestRead_times(t *testing.T) {
+	for name, unit := range map[string]int64{"seconds": 1, "milliseconds": 1000} {
+		s := open(t, made(t, t.TempDir(), func(exec func(string, ...any)) {
+			exec("INSERT INTO sessions VALUES ('s', NULL, 'a', 2, 0, 0, 0, NULL, '', '', ?, ?)", 1754709070*unit, 1754709060*unit)
+			exec("INSERT INTO messages VALUES ('m1', 's', 'user', '[]', '', '', ?, ?, NULL, 0, '')", 1754709060*unit, 1754709060*unit)
+			exec("INSERT INTO messages VALUES ('m2', 's', 'assistant', '[]', '', '', ?, ?, ?, 0, '')", 1754709062*unit, 1754709062*unit, 1754709064*unit)
+			exec("INSERT INTO files VALUES ('f1', 's', 'main.go', 'x', 0, ?, ?)", 1754709061*unit, 1754709061*unit)
+		}))
+		list := storetest.Headers(t, s, "s")
+		times := []int64{storetest.Sessions(t, s)[0].UpdatedAt.Unix(), list[0].CreatedAt.Unix(), list[1].CreatedAt.Unix()}
+		if !slices.Equal(times, []int64{1754709070, 1754709060, 1754709064}) {
+			t.Errorf("in %s the times are %v", name, times)
+		}
+		facts, err := s.(store.Deriver).Facts(t.Context(), list[0].Ref())
+		if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "file" && strings.HasPrefix(f.Value, "main.go") }) {
+			t.Errorf("in %s the file is not at the message before it: %v, %v", name, facts, err)
+		}
+	}
+}
+
 // A summary that is named and not there takes nothing away.
 func TestRead_missingSummary(t *testing.T) {
 	s := open(t, made(t, t.TempDir(), func(exec func(string, ...any)) {
