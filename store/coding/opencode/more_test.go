@@ -75,6 +75,23 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// A revert that waits takes a whole message and what follows it off the path, and the session
+// goes on before it; the rows are still there.
+func TestTree_revertOfAMessage(t *testing.T) {
+	const session = "ses_dfd04f515ffeT1YRFyfbHcBk00"
+	from := storetest.Headers(t, open(t, storetest.Copy(t, fixture)), session)[2].ID
+	s := open(t, edited(t, fixture, `UPDATE session SET revert = '{"messageID":"`+from+`"}' WHERE id = '`+session+`'`))
+	want := []string{
+		`0<-1 "first question"`,
+		`1<0 reply to: "first question" [head]`,
+		fmt.Sprintf(`2<1 "after import" [off: %d to 1 00:00:00]`, model.ReasonRewind),
+		fmt.Sprintf(`3<2 reply to: "after import" [off: %d to 1 00:00:00]`, model.ReasonRewind),
+	}
+	if got := tree(t, s, session); !slices.Equal(got, want) {
+		t.Errorf("the session is\n%s", strings.Join(got, "\n"))
+	}
+}
+
 // A schema with other columns is read: what is missing is not asked for, what is new is passed
 // over.
 func TestRead_otherColumns(t *testing.T) {
