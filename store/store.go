@@ -51,16 +51,14 @@ type Tailer interface {
 	Tail(ctx context.Context, session string, n int) (headers []model.Header, before int, err error)
 }
 
-// Finder is a Store that need not read a session to tell whether it has it.
-type Finder interface {
-	// Find returns nil for a session that is there, and model.ErrNoSession for none.
-	Find(ctx context.Context, session string) error
-}
-
 // Find returns nil for a session that a store of any kind has. The errors are those of
-// Headers.
+// Headers. A store that need not read a session to tell has a method of this name, whose error
+// is model.ErrNoSession for none.
 func Find(ctx context.Context, s Store, session string) error {
-	if finder, ok := s.(Finder); ok {
+	finder, ok := s.(interface {
+		Find(ctx context.Context, session string) error
+	})
+	if ok {
 		return finder.Find(ctx, session)
 	}
 	for _, err := range s.Headers(ctx, session) {

@@ -51,7 +51,6 @@ var (
 	_ store.Writer  = (*Store)(nil)
 	_ store.Watcher = (*Store)(nil)
 	_ store.Resumer = (*Store)(nil)
-	_ store.Finder  = (*Store)(nil)
 )
 
 // errClosed: the store is closed.
@@ -161,7 +160,7 @@ func (s *Store) isThere(at Spot) error {
 	return err
 }
 
-// Find implements store.Finder.
+// Find tells for store.Find, without reading it, whether a session is there.
 func (s *Store) Find(ctx context.Context, session string) error {
 	if s.life.Over() {
 		return s.wrap(errClosed, "find session %q", session)

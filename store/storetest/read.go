@@ -670,12 +670,10 @@ func questions(s store.Store, ref model.Ref) map[string]question {
 		"State":         asking(func(ctx context.Context) ([]byte, error) { return s.State(ctx, ref) }),
 		"Faults":        faults(""),
 		"Faults of one": faults(ref.Session),
-	}
-	if s, ok := s.(store.Finder); ok {
-		all["Find"] = asking(func(ctx context.Context) (bool, error) {
-			err := s.Find(ctx, ref.Session)
+		"Find": asking(func(ctx context.Context) (bool, error) {
+			err := store.Find(ctx, s, ref.Session)
 			return err == nil, err
-		})
+		}),
 	}
 	if s, ok := s.(store.Tailer); ok {
 		all["Tail"] = asking(func(ctx context.Context) ([]model.Header, error) {
