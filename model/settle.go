@@ -1,5 +1,7 @@
 package model
 
+import "slices"
+
 // Why a snapshot is off the path is decided here and in [Timeline.Reason] alone. A
 // kind states facts. Its headers name the parent and the head. Orphaned is set where
 // no framework sees a row, whatever leads to it. Reason is what the kind alone knows
@@ -13,7 +15,8 @@ type HeadFacts struct {
 	// newer rows.
 	Pointed bool
 	// Newest says that the last row is the head, and that each was when it was
-	// recorded: a row that does not follow the one before it put the head elsewhere.
+	// recorded: a row that does not follow the one before it put the head elsewhere. One
+	// of the moves to it says why, if there is one.
 	Newest bool
 }
 
@@ -32,7 +35,7 @@ type Move struct {
 func Settle(headers []Header, facts HeadFacts) *Timeline {
 	if n := len(headers); facts.Newest && n > 0 {
 		headers[n-1].Head = true
-		facts.Moves = append(facts.Moves, movesOf(headers)...)
+		facts.Moves = toldBy(facts.Moves, movesOf(headers))
 	}
 	t := NewTimeline(headers)
 	t.pointed = t.pointed && facts.Pointed
@@ -73,6 +76,16 @@ func movesOf(headers []Header) (moves []Move) {
 			moves = append(moves, Move{From: headers[i-1].ID, To: h.ID, Why: &why})
 		}
 		index[h.ID] = h.Index
+	}
+	return moves
+}
+
+// toldBy returns moves with the reasons of those that are told of the same rows.
+func toldBy(told, moves []Move) []Move {
+	for _, m := range told {
+		if i := slices.IndexFunc(moves, func(of Move) bool { return of.To == m.To }); i >= 0 {
+			moves[i].Why = m.Why
+		}
 	}
 	return moves
 }

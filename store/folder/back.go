@@ -8,10 +8,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/journal"
+	"hindcast/store/planning"
 )
-
-// errWentOn: what a plan was to take back was built upon.
-var errWentOn = fmt.Errorf("the agent went on from it: %w", model.ErrHeadMoved)
 
 // Reversal is what a journal would take back, or do again.
 type Reversal struct {
@@ -71,44 +69,12 @@ func (r *Reversal) Plan(ctx context.Context) (model.Plan, error) {
 	if err = cmp.Or(failed(), err); err != nil {
 		return model.Plan{}, err
 	}
-	if err := r.loses(plan.Op, before, after); err != nil {
+	e := planning.Entry{ID: r.Entry.ID, Op: r.Entry.Op, Session: r.Entry.Session, Head: r.Entry.Head}
+	if err := planning.Loses(plan.Op, e, before.compared(), after.compared()); err != nil {
 		return model.Plan{}, err
 	}
 	plan.Target = after.HeadPoint()
 	plan.Carry = &carry{storage: s, session: plan.Session, journal: plan.Carry, steps: steps, before: before, after: after, told: writes.Told(at.Session)}
 	plan.Session = s.id(at)
 	return plan, nil
-}
-
-// loses reports what an undo or a redo would take from the agent: a row that stays loses
-// its parent, or the session would not be where the entry had put it, because it got
-// other rows since.
-func (r *Reversal) loses(op model.Op, before, after *Log) error {
-	if op == model.OpRedo {
-		isNew := r.Entry.Op.MakesSession() && before.There() > 0
-		if head := after.HeadPoint().ID; isNew || r.Entry.Head != "" && head != r.Entry.Head {
-			return fmt.Errorf("session %q got other rows since write %d was undone: plan it anew instead; %w", r.Entry.Session, r.Entry.ID, errWentOn)
-		}
-		return nil
-	}
-	goes, then := map[string]bool{}, after.finder()
-	for i := range before.Rows {
-		if id := before.Rows[i].ID; before.Aside[id] == nil {
-			k := then(before, i)
-			goes[id] = k < 0 || after.Aside[id] != nil
-		}
-	}
-	for i := range before.Rows {
-		h := &before.Rows[i]
-		if !goes[h.ParentID] || goes[h.ID] || before.Aside[h.ID] != nil {
-			continue
-		}
-		// One that was there before the write gets its old parent back, where that follows
-		// from what is there.
-		if k := then(before, i); after.Rows[k].ParentID == h.ParentID || before.HeadPoint().ID != r.Entry.Head {
-			return fmt.Errorf("row %s of write %d has the child #%d: restore the row that is wanted instead; %w",
-				model.ShortID(h.ParentID, 8), r.Entry.ID, h.Index, errWentOn)
-		}
-	}
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"hindcast/model"
+	"hindcast/store/planning"
 )
 
 // Format reads the sessions of one kind from a tree of files, and from nothing else.
@@ -87,12 +88,9 @@ func (l *Log) HeadPoint() model.Point {
 // There returns how many rows of the log the tree has.
 func (l *Log) There() int { return len(l.Rows) - len(l.Aside) }
 
-// content returns what names the content of a row, "" where its id does.
-func (l *Log) content(i int) string {
-	if l.Contents == nil {
-		return ""
-	}
-	return l.Contents[i]
+// compared returns the log as plans compare it.
+func (l *Log) compared() planning.Log {
+	return planning.Log{Rows: l.Rows, Head: l.Head, Places: l.Files, Contents: l.Contents, Aside: func(id string) bool { return l.Aside[id] != nil }}
 }
 
 // settle fills in what follows from the rows together, and from the writes that put the

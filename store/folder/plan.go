@@ -6,6 +6,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/journal"
+	"hindcast/store/planning"
 )
 
 // Mover is a format whose sessions Hindcast changes.
@@ -48,13 +49,7 @@ type Move struct {
 }
 
 // Next is what a framework does with a session.
-type Next struct {
-	// Loads says what it loads, and Calls are the calls by which it goes on, the best
-	// one first.
-	Loads         string
-	Calls         []model.Resume
-	Hazards, Asks []string
-}
+type Next = planning.Next
 
 // Reader reads a log: of files as they are, or as they are after some steps. A store made
 // of rows has one of its own.
@@ -67,88 +62,26 @@ func lead(ctx context.Context, f Mover, plan *model.Plan, m *Move, before *Log, 
 	if err != nil {
 		return nil, err
 	}
-	if before.Head >= 0 {
-		plan.Head = before.HeadPoint()
-	}
-	if plan.NewSession == "" {
-		plan.Orphans, plan.Reactivates = difference(before, then)
-	}
+	planning.Lead(plan, before.compared(), then.compared())
 	next, err := f.Next(ctx, before, then, m)
 	if err != nil {
 		return nil, err
 	}
-	plan.Loads = next.Loads
-	plan.Resume = append(plan.Resume, next.Calls...)
-	plan.Hazards = append(plan.Hazards, next.Hazards...)
-	plan.Asks = append(plan.Asks, next.Asks...)
+	next.Tell(plan)
 	return then, nil
-}
-
-// difference returns the rows of a log that leave the path to its head, and those that
-// come back to it.
-func difference(before, after *Log) (orphans, reactivates []model.Point) {
-	then, onPath := after.finder(), map[string]bool{}
-	for i := range after.Rows {
-		if key := after.content(i); key != "" && !after.Rows[i].Orphaned {
-			onPath[key] = true
-		}
-	}
-	for i := range before.Rows {
-		h, k := &before.Rows[i], then(before, i)
-		on := k >= 0 && !after.Rows[k].Orphaned || k < 0 && onPath[before.content(i)]
-		switch {
-		case !h.Orphaned && !on:
-			orphans = append(orphans, h.Point())
-		case h.Orphaned && on:
-			reactivates = append(reactivates, h.Point())
-		}
-	}
-	return orphans, reactivates
 }
 
 // Leaves reports whether rows of a log leave the path to its head when it becomes another.
 func (l *Log) Leaves(after *Log) bool {
-	orphans, _ := difference(l, after)
+	orphans, _ := planning.Difference(l.compared(), after.compared())
 	return len(orphans) > 0
-}
-
-// finder returns a function that finds a row of another log in a log, -1 for none.
-func (l *Log) finder() func(other *Log, i int) int {
-	at := make(map[string]int, len(l.Rows))
-	for i := range l.Rows {
-		at[l.Rows[i].ID] = i
-	}
-	return func(other *Log, i int) int {
-		if k, there := at[other.Rows[i].ID]; there && l.content(k) == other.content(i) {
-			return k
-		}
-		return -1
-	}
 }
 
 // expect compares a log with the one that a plan was made of: its rows, their parents and
 // their files. The error is a journal.ConflictError.
 func expect(want, now *Log) error {
-	there := make(map[string]int, want.There())
-	for i := range want.Rows {
-		if want.Aside[want.Rows[i].ID] == nil {
-			there[want.Rows[i].ID] = i
-		}
-	}
-	for i := range now.Rows {
-		k, planned := there[now.Rows[i].ID]
-		switch {
-		case now.Aside[now.Rows[i].ID] != nil:
-			continue
-		case !planned:
-			return &journal.ConflictError{Path: now.Files[i], Found: "came"}
-		case now.Files[i] != want.Files[k] || now.Rows[i].ParentID != want.Rows[k].ParentID || now.content(i) != want.content(k):
-			return &journal.ConflictError{Path: now.Files[i], Found: "was changed"}
-		}
-		delete(there, now.Rows[i].ID)
-	}
-	for _, k := range there {
-		return &journal.ConflictError{Path: want.Files[k], Found: "went"}
+	if file, found := planning.Expect(want.compared(), now.compared()); found != "" {
+		return &journal.ConflictError{Path: file, Found: found}
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/files"
 	"hindcast/store/journal"
+	"hindcast/store/planning"
 )
 
 // Storage is a folder of sessions, with the journal that lies in it. It is safe for
@@ -368,7 +369,7 @@ func (s *Storage) busy(log *Log) string {
 	if !lively {
 		return ""
 	}
-	return fmt.Sprintf("the session was written %s ago: an agent may still be running", ago.Truncate(time.Second))
+	return planning.Busy(ago)
 }
 
 // strictly returns a reader of what is kept, and a function that returns its first error:

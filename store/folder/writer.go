@@ -15,6 +15,7 @@ import (
 	"hindcast/store/disk"
 	"hindcast/store/files"
 	"hindcast/store/journal"
+	"hindcast/store/planning"
 )
 
 // JournalFile is the file of the journal, in the storage folder.
@@ -192,11 +193,6 @@ type Written struct {
 	At   time.Time
 }
 
-// liveWithin is for how long after its last write an agent is taken to be at work. While a
-// model answers and tools run nothing is written, which takes up to a minute more often
-// than not. To be asked in vain costs a key; a write between two writes of an agent is lost.
-const liveWithin = time.Minute
-
 // lively reports whether one of some files was written by another program just now: then
 // an agent may be at work on the session. ago is how long ago the newest was. A time as
 // far ahead of the clock counts as well, and is no time ago.
@@ -205,10 +201,10 @@ func (w *writer) lively(list []Written) (ago time.Duration, lively bool) {
 	slices.SortStableFunc(list, func(a, b Written) int { return b.At.Compare(a.At) })
 	for _, f := range list {
 		ago = now.Sub(f.At)
-		if f.At.IsZero() || ago > liveWithin {
+		if f.At.IsZero() || ago > planning.LiveWithin {
 			return 0, false
 		}
-		if ago >= -liveWithin && !w.own(f.Name) {
+		if ago >= -planning.LiveWithin && !w.own(f.Name) {
 			return max(0, ago), true
 		}
 	}

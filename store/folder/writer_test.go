@@ -10,6 +10,7 @@ import (
 	"hindcast/model"
 	"hindcast/store/disk"
 	"hindcast/store/journal"
+	"hindcast/store/planning"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -146,10 +147,10 @@ func TestWriter_livelySessions(t *testing.T) {
 	}{
 		{"nothing", nil, 0, false},
 		{"a file without a time", []Written{{Name: "s/agent"}}, 0, false},
-		{"long ago", []Written{stamp("agent", liveWithin+time.Second)}, 0, false},
-		{"just now", []Written{stamp("agent", liveWithin)}, liveWithin, true},
-		{"ahead of the clock", []Written{stamp("agent", -liveWithin)}, 0, true},
-		{"far ahead of it", []Written{stamp("agent", -liveWithin-time.Second)}, 0, false},
+		{"long ago", []Written{stamp("agent", planning.LiveWithin+time.Second)}, 0, false},
+		{"just now", []Written{stamp("agent", planning.LiveWithin)}, planning.LiveWithin, true},
+		{"ahead of the clock", []Written{stamp("agent", -planning.LiveWithin)}, 0, true},
+		{"far ahead of it", []Written{stamp("agent", -planning.LiveWithin-time.Second)}, 0, false},
 		{"by Hindcast", []Written{stamp("own", time.Second)}, 0, false},
 		{"by both", []Written{stamp("agent", 3*time.Second), stamp("own", time.Second)}, 3 * time.Second, true},
 	} {

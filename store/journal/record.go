@@ -158,19 +158,29 @@ func sealed(r record) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fmt.Appendf(nil, "\n%08x %s\n", crc32.Checksum(text, castagnoli), text), nil
+	return Seal(text), nil
+}
+
+// Seal returns the line of a record whose JSON is text: its CRC-32C, a space and the JSON,
+// with a line feed before it as well as behind it.
+func Seal(text []byte) []byte {
+	return fmt.Appendf(nil, "\n%08x %s\n", crc32.Checksum(text, castagnoli), text)
+}
+
+// Unseal returns the JSON in a line of a record, without its line feeds, and false where
+// that is not what was sealed.
+func Unseal(line []byte) (text []byte, ok bool) {
+	if len(line) < 10 || len(line) > maxLine+9 || line[8] != ' ' {
+		return nil, false
+	}
+	want, err := strconv.ParseUint(string(line[:8]), 16, 32)
+	return line[9:], err == nil && uint32(want) == crc32.Checksum(line[9:], castagnoli)
 }
 
 // decode reads a line. parts are those of the lines before; the one of this line is added.
 func decode(line []byte, parts, known map[sum]*Part) (r record, ok bool) {
-	if len(line) < 10 || len(line) > maxLine+9 || line[8] != ' ' {
-		return r, false
-	}
-	want, err := strconv.ParseUint(string(line[:8]), 16, 32)
-	if err != nil || uint32(want) != crc32.Checksum(line[9:], castagnoli) || bytes.Count(line[9:], []byte("{")) > maxObjects {
-		return r, false
-	}
-	if json.Unmarshal(line[9:], &r) != nil {
+	text, ok := Unseal(line)
+	if !ok || bytes.Count(text, []byte("{")) > maxObjects || json.Unmarshal(text, &r) != nil {
 		return r, false
 	}
 	if r.Entry == nil {

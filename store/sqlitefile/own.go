@@ -1,10 +1,8 @@
 package sqlitefile
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"path/filepath"
 	"time"
 
 	lib "modernc.org/sqlite/lib"
@@ -95,12 +93,6 @@ func (o *Own) forget(h *handle) error {
 	}
 	o.handle = nil
 	return o.retireLocked(h)
-}
-
-// Denied returns what the system has against a write to the file, cause where it has
-// nothing: SQLite's codes are the same for a file system that is read-only.
-func (o *Own) Denied(cause error) error {
-	return cmp.Or(denied(o.path, toWrite), denied(filepath.Dir(o.path), toWrite), cause)
 }
 
 // Settle has SQLite finish, or take back, the write that was left unfinished in a

@@ -15,11 +15,16 @@
 //     a read-only index, which SQLite supports as long as the -shm file exists.
 //     Connections are not kept between readings, so that a writer that ends can tidy up.
 //
+// [File.Suppose] reads as if rows were others, in views that only the connection has.
+// [File.Amend] writes: for that one transaction the file is opened the plain way, and closed
+// behind it, so that -wal and -shm go with the last program that has it open.
+//
 // An [Own] is a file of this program. It is read in the same ways until the first
 // write, which opens it the plain way; it stays so until Close.
 package sqlitefile
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -56,6 +61,7 @@ type access string
 const (
 	immutable access = "mode=ro&immutable=1"
 	beside    access = "mode=ro&readonly_shm=1&_pragma=busy_timeout(5000)"
+	amending  access = "mode=rw&_pragma=busy_timeout(5000)&_pragma=synchronous(FULL)"
 	// Whatever is in the file is data: it may not bring code with it.
 	guarded = "&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_pragma=temp_store(2)&_dqs=0"
 )
@@ -108,6 +114,50 @@ func (f *File) ReadOnce(ctx context.Context, what func(*Tx) error) error {
 	}
 	err = f.blame(h, f.transaction(ctx, h, beginRead, what))
 	return errors.Join(err, f.release(h))
+}
+
+// Suppose is Read of what may make temporary tables and views, which are gone after it: the
+// database itself cannot be written to in it.
+func (f *File) Suppose(ctx context.Context, what func(*Tx) error) error {
+	err := f.Read(ctx, func(t *Tx) error {
+		if err := what(t); err != nil {
+			return err
+		}
+		return errSupposed
+	})
+	if errors.Is(err, errSupposed) && !errors.Is(err, ErrChanged) {
+		return nil
+	}
+	return err
+}
+
+// errSupposed has a transaction taken back.
+var errSupposed = errors.New("it was only supposed")
+
+// Amend runs what in a transaction that writes: all of it or nothing. It waits for another
+// program that writes, for some seconds, and ErrBusy is the error then. Neither the schema
+// nor the way in which the database keeps its log changes. The errors are those of Read.
+func (f *File) Amend(ctx context.Context, what func(*Tx) error) (err error) {
+	if _, _, err := look(f.path); err != nil && !errors.Is(err, ErrUnsettled) {
+		return err
+	}
+	db, err := open(f.path, amending)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return f.transaction(ctx, &handle{db: db, access: amending}, beginWrite, func(t *Tx) error {
+		if err := f.checked(ctx, t); err != nil {
+			return err
+		}
+		return what(t)
+	})
+}
+
+// Denied returns what the system has against a write to the file, cause where it has
+// nothing: SQLite's codes are the same for a file system that is read-only.
+func (f *File) Denied(cause error) error {
+	return cmp.Or(denied(f.path, toWrite), denied(filepath.Dir(f.path), toWrite), cause)
 }
 
 // Close closes the file. A reading that still runs ends first.

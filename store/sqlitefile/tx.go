@@ -165,6 +165,12 @@ func (t *Tx) Check(ctx context.Context) (complaints []string, err error) {
 	return complaints, err
 }
 
+// Define runs a statement that makes tables or views, which only [File.Suppose] may.
+func (t *Tx) Define(ctx context.Context, query string) error {
+	_, err := t.conn.ExecContext(ctx, query)
+	return err
+}
+
 // close lets go of the statements and the connection.
 func (t *Tx) close() error {
 	var errs []error
