@@ -39,8 +39,8 @@ import (
 func Kind() store.Kind {
 	return rows.Kind{
 		Name: "langgraph", Framework: "LangGraph",
-		IDs:   "the checkpoint's, made of its time and its step",
-		Lacks: "LangGraph's stores are only read as yet; the call on the Resume tab goes on from any checkpoint",
+		IDs:  "the checkpoint's, made of its time and its step",
+		Does: []model.Op{model.OpRestore, model.OpFork},
 		Tables: map[string]string{
 			"checkpoints": "thread_id checkpoint_ns checkpoint_id parent_checkpoint_id type checkpoint metadata",
 			"writes":      "thread_id checkpoint_ns checkpoint_id task_id idx channel type value",
@@ -344,13 +344,17 @@ func elements(list []byte) (of []json.RawMessage) {
 	return of
 }
 
-// resume returns the calls that go on from a checkpoint, which each of them names.
+// resume returns the calls that go on from a checkpoint, which each of them names, or from
+// the newest, where the id is "".
 func resume(at rows.Place, id, next string, javaScript, asks bool) []model.Resume {
 	graph, none, answer := "graph.invoke", "None", "Command(resume=…)"
 	if javaScript {
 		graph, none, answer = "await graph.invoke", "null", "new Command({resume: …})"
 	}
-	names := fmt.Sprintf(`"thread_id": %s, "checkpoint_id": %s`, quoted(at.Key[0].(string)), quoted(id))
+	names := `"thread_id": ` + quoted(at.Key[0].(string))
+	if id != "" {
+		names += `, "checkpoint_id": ` + quoted(id)
+	}
 	if namespace := at.Key[1].(string); namespace != "" {
 		names += `, "checkpoint_ns": ` + quoted(namespace)
 	}

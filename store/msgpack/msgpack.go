@@ -331,3 +331,27 @@ func (w *Writer) inside(id int8, data []byte) (ok bool, err error) {
 	w.in, w.at = in, at
 	return ok, err
 }
+
+// Member returns where the value of a member of a map begins and ends, which is all of
+// data; ok is false where there is none. The errors are those of AppendJSON.
+func Member(data []byte, key string) (begin, end int, ok bool, err error) {
+	unknown := func(*Writer, int8) (bool, error) { return false, nil }
+	w := &Writer{in: data, most: maxGrowth * (len(data) + 16), ext: unknown}
+	n, _ := w.Map()
+	for range n {
+		name, named := w.Text()
+		if !named {
+			err = w.Skip(1)
+		}
+		if begin = w.at; err == nil {
+			err = w.Skip(1)
+		}
+		if err != nil {
+			return 0, 0, false, fmt.Errorf("byte %d: %w", w.at, err)
+		}
+		if named && name == key {
+			return begin, w.at, true, nil
+		}
+	}
+	return 0, 0, false, nil
+}

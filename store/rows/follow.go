@@ -203,7 +203,7 @@ func (s *Store) tail(ctx context.Context, t *sqlitefile.Tx, at Place, n int) ([]
 
 // Cursor implements store.Grower.
 func (s *Store) Cursor(ctx context.Context, session string) (store.Cursor, error) {
-	now, err := s.now(ctx, session)
+	now, err := s.current(ctx, session)
 	if err != nil {
 		return store.Cursor{}, s.wrap(err, "follow session %q", session)
 	}
@@ -217,7 +217,7 @@ func (k *kept) cursor() store.Cursor {
 
 // Growth implements store.Grower.
 func (s *Store) Growth(ctx context.Context, session string, since store.Cursor) (store.Growth, error) {
-	now, err := s.now(ctx, session)
+	now, err := s.current(ctx, session)
 	if err != nil {
 		return store.Growth{}, s.wrap(err, "follow session %q", session)
 	}
@@ -228,7 +228,7 @@ func (s *Store) Growth(ctx context.Context, session string, since store.Cursor) 
 	return growth, nil
 }
 
-func (s *Store) now(ctx context.Context, session string) (now *kept, err error) {
+func (s *Store) current(ctx context.Context, session string) (now *kept, err error) {
 	err = s.in(ctx, session, func(t *sqlitefile.Tx, at Place) error {
 		now, err = s.look(ctx, t, at)
 		return err

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -77,7 +78,10 @@ type About struct {
 type Kind struct {
 	// Name, Framework and IDs are what store.Kind and store.Deriver say.
 	Name, Framework, IDs string
-	// Lacks says why nothing can be written, and what to do instead.
+	// Does are the operations that a Format which is a [Mover] plans, besides undo and redo.
+	Does []model.Op
+	// Lacks says why nothing can be written where the Format is no Mover, and what to do
+	// instead.
 	Lacks string
 	// Tables are those that tell a database of the kind, with their columns.
 	Tables map[string]string
@@ -126,13 +130,15 @@ type foreign string
 func (f foreign) Error() string { return string(f) }
 
 func (k Kind) open(ctx context.Context, path string) (*Store, error) {
-	s := &Store{kind: k, address: path, file: sqlitefile.New(path, func(ctx context.Context, t *sqlitefile.Tx) error {
+	s := &Store{kind: k, address: path, now: time.Now, file: sqlitefile.New(path, func(ctx context.Context, t *sqlitefile.Tx) error {
 		why, ok, err := k.sign(ctx, t)
 		if err == nil && !ok {
 			err = foreign(why)
 		}
 		return err
 	})}
+	s.book.path = s.file.Path() + Beside
+	s.settle(ctx)
 	if err := s.file.Read(ctx, func(*sqlitefile.Tx) error { return nil }); err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", k.Name, path, errors.Join(err, s.Close()))
 	}
@@ -169,6 +175,8 @@ type Store struct {
 	// known has the places of sessions that were read, by their ids.
 	known  sync.Map
 	memory memory
+	book   book
+	now    func() time.Time
 }
 
 var (
@@ -184,9 +192,6 @@ func (s *Store) Kind() string { return s.kind.Name }
 
 // Address returns the path that was opened.
 func (s *Store) Address() string { return s.address }
-
-// Lacks returns why the store cannot be changed, which [store.Reason] hands on.
-func (s *Store) Lacks(model.Op) string { return s.kind.Lacks }
 
 // DerivedIDs implements store.Deriver.
 func (s *Store) DerivedIDs() string { return s.kind.IDs }
@@ -222,8 +227,17 @@ func (s *Store) log(ctx context.Context, t *sqlitefile.Tx, at Place) (Log, error
 		}
 		turns[h.ID] = h.TurnIndex
 	}
-	model.Settle(log.Headers, log.Head)
+	facts := log.Head
+	if h, unread := s.book.history(); unread == nil {
+		facts.Moves = append(slices.Clip(facts.Moves), h.moves(at.ID)...)
+	}
+	model.Settle(log.Headers, facts)
 	return log, err
+}
+
+// At returns the position of a snapshot, -1 for none.
+func (l *Log) At(id string) int {
+	return slices.IndexFunc(l.Headers, func(h model.Header) bool { return h.ID == id })
 }
 
 // places returns the sessions, each with an id of its own.
@@ -340,7 +354,7 @@ func (s *Store) infos(ctx context.Context) (infos []model.SessionInfo, err error
 // Headers implements store.Store.
 func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
 	return func(yield func(model.Header, error) bool) {
-		now, err := s.now(ctx, session)
+		now, err := s.current(ctx, session)
 		for i := 0; err == nil && i < len(now.Headers); i++ {
 			if err = ctx.Err(); err == nil && !yield(now.Headers[i], nil) {
 				return
@@ -412,7 +426,7 @@ func (s *Store) Faults(ctx context.Context, session string) (faults []model.Faul
 		})
 		return faults, s.wrap(err, "check %q", s.address)
 	}
-	log, err := s.now(ctx, session)
+	log, err := s.current(ctx, session)
 	if err != nil {
 		return nil, s.wrap(err, "check session %q", session)
 	}

@@ -1,0 +1,296 @@
+package langgraph
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/store/msgpack"
+	"hindcast/store/planning"
+	"hindcast/store/rows"
+	"hindcast/store/sqlitefile"
+)
+
+// What is written, and by which rule LangGraph reads it:
+//
+//	restore   one row, a copy of the checkpoint with an id greater than all. It has the
+//	          parent of the original: as its child, channels of which changes are kept
+//	          would be read twice. Writes hang on the checkpoint that a task started from,
+//	          so they are of the original's future, and are not copied.
+//	fork      the rows of the ancestors and of the subgraphs that ran from them, their
+//	          thread_id replaced, with their writes. Of the chosen checkpoint itself the
+//	          writes are the future too, unless a task of it waits for an answer: then the
+//	          question and what the other tasks did are the present.
+
+const (
+	// waits and answers are the channels of a question and of its answer.
+	waits, answers = "__interrupt__", "__resume__"
+
+	ofCheckpoint = ofSession + " AND checkpoint_id = ?"
+)
+
+// Move implements rows.Mover.
+func (f format) Move(ctx context.Context, t *sqlitefile.Tx, before *rows.Session, change model.Change) (*rows.Move, error) {
+	if before.Key[1] != "" {
+		return nil, &model.UnsupportedError{Op: change.Op, Reason: fmt.Sprintf("a subgraph goes on with the graph that calls it alone: %s the thread %q instead", change.Op, before.Key[0])}
+	}
+	m := &rows.Move{Target: before.Headers[before.At(change.Ref.ID)].Point()}
+	var err error
+	if change.Op == model.OpFork {
+		err = f.fork(ctx, t, before, change, m)
+	} else {
+		err = f.restore(ctx, t, before, change, m)
+	}
+	return m, err
+}
+
+func (format) restore(ctx context.Context, t *sqlitefile.Tx, before *rows.Session, change model.Change, m *rows.Move) error {
+	list, err := rows.Rows(ctx, t, "checkpoints", ofCheckpoint, before.Key[0], before.Key[1], change.Ref.ID)
+	if err != nil {
+		return err
+	}
+	newest := before.Headers[len(before.Headers)-1].ID
+	if len(list) == 0 || change.Ref.ID == newest {
+		return nil
+	}
+	row := list[0]
+	refused := func(why string) error {
+		return &model.UnsupportedError{Op: change.Op, Reason: why + ": the call on the Resume tab goes on from it with nothing written, and a fork keeps it as it is"}
+	}
+	encoding := row.Text("type")
+	if opaque(encoding) != "" {
+		return refused("the checkpoint is stored as " + encoding + ", and its id, which must be another, is inside")
+	}
+	id, ok := newID(change.Ref.ID, newest, before.Now)
+	if !ok {
+		return refused("the ids of the thread are not those that LangGraph makes, so none is sure to be the newest")
+	}
+	blob, err := withID(encoding, row.Bytes("checkpoint"), id)
+	if err != nil {
+		return refused("its id cannot be found in the checkpoint: " + err.Error())
+	}
+	about, err := withMember(row.Bytes("metadata"), "source", `"fork"`)
+	if err != nil {
+		return refused("what stands beside the checkpoint cannot be read: " + err.Error())
+	}
+	row = row.With("checkpoint_id", id).With("checkpoint", row.As("checkpoint", blob)).With("metadata", row.As("metadata", about))
+	m.Steps = []rows.Step{{Table: "checkpoints", After: row}}
+	if own := keepers(before); len(own) > 0 {
+		m.Hazards = append(m.Hazards, fmt.Sprintf("%s is not put back: a subgraph with checkpointer=True keeps its own state, whatever the thread does", conversation.List(own, conversation.OneLine)))
+	}
+	return nil
+}
+
+// keepers returns the subgraphs of a thread that keep their state from call to call.
+func keepers(of *rows.Session) (names []string) {
+	for _, at := range of.Others {
+		namespace := at.Key[1].(string)
+		if last := namespace[strings.LastIndexByte(namespace, '|')+1:]; at.Key[0] == of.Key[0] && last != "" && !strings.Contains(last, ":") {
+			names = append(names, namespace)
+		}
+	}
+	return names
+}
+
+// newID returns a UUID of version 6 as LangGraph makes them, greater than the newest: of
+// now, or right behind that one, with the step of an old one, which is in it. It reports
+// false where the newest is none.
+func newID(old, newest string, now time.Time) (id string, ok bool) {
+	if model.TimeOfUUID(old).IsZero() || model.TimeOfUUID(newest).IsZero() || newest[14] != '6' || old[14] != '6' {
+		return "", false
+	}
+	const from1582to1970 = 122_192_928_000_000_000
+	at := max(now.UnixNano()/100, model.TimeOfUUID(newest).UnixNano()/100+1) + from1582to1970
+	var node [6]byte
+	_, _ = rand.Read(node[:]) // it never fails
+	id = fmt.Sprintf("%08x-%04x-6%03x-%s-%x", at>>28, at>>12&0xffff, at&0xfff, old[19:23], node)
+	return id, id > newest && len(id) == 36
+}
+
+// withID returns a checkpoint with another id in it, and all other bytes as they were.
+func withID(encoding string, blob []byte, id string) ([]byte, error) {
+	if encoding != "msgpack" {
+		return withMember(blob, "id", quoted(id))
+	}
+	begin, end, ok, err := msgpack.Member(blob, "id")
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok:
+		return nil, errNoID
+	}
+	text := append([]byte{0xd9, byte(len(id))}, id...)
+	return slices.Concat(blob[:begin], text, blob[end:]), nil
+}
+
+var errNoID = errors.New("it has none")
+
+// withMember returns an object of JSON with another value of a member, and all other bytes
+// as they were.
+func withMember(object []byte, key, value string) ([]byte, error) {
+	tape, err := jsontape.Parse(object)
+	if err != nil {
+		return nil, err
+	}
+	if tape.Kind(0) != jsontape.Object {
+		return nil, errNoID
+	}
+	patch := jsontape.NewPatch(tape)
+	patch.Put(0, key, []byte(value))
+	return patch.Bytes(), nil
+}
+
+func (format) fork(ctx context.Context, t *sqlitefile.Tx, before *rows.Session, change model.Change, m *rows.Move) error {
+	thread := before.Key[0]
+	m.New = &rows.Place{ID: change.As, Key: []any{change.As, ""}}
+	if change.As == "" || strings.ContainsRune(change.As, 0) {
+		return &model.UnsupportedError{Op: change.Op, Reason: "a thread needs a name: name the new one"}
+	}
+	for _, at := range before.Others {
+		if at.Key[0] == change.As { // only its subgraphs are left
+			m.New.ID = at.ID
+		}
+	}
+	type key struct{ namespace, id string }
+	line := map[string]bool{}
+	for at := change.Ref.ID; at != "" && !line[at]; {
+		line[at] = true
+		i := before.At(at)
+		if i < 0 {
+			delete(line, at) // it was pruned
+			break
+		}
+		at = before.Headers[i].ParentID
+	}
+	all, err := rows.Rows(ctx, t, "checkpoints", " WHERE thread_id = ? ORDER BY checkpoint_ns, checkpoint_id", thread)
+	if err != nil {
+		return err
+	}
+	copied, tips := map[key]bool{}, map[string]string{"": change.Ref.ID}
+	for _, row := range all {
+		at := key{row.Text("checkpoint_ns"), row.Text("checkpoint_id")}
+		hook := at.id
+		if at.namespace != "" {
+			var about metadata
+			_ = json.Unmarshal(row.Bytes("metadata"), &about) // one that is damaged hangs on nothing
+			hook = about.Parents[""]
+		}
+		if !line[hook] {
+			continue
+		}
+		if copied[at] = true; at.namespace != "" {
+			tips[at.namespace] = at.id
+		}
+		m.Steps = append(m.Steps, rows.Step{Table: "checkpoints", After: row.With("thread_id", change.As)})
+	}
+	writes, err := rows.Rows(ctx, t, "writes", " WHERE thread_id = ? ORDER BY rowid", thread)
+	if err != nil {
+		return err
+	}
+	// waiting has the tasks of the tips that wait for an answer.
+	waiting := map[key]map[string]bool{}
+	tipOf := func(row rows.Row) (at key, tip bool) {
+		at = key{row.Text("checkpoint_ns"), row.Text("checkpoint_id")}
+		return at, tips[at.namespace] == at.id
+	}
+	for _, row := range writes {
+		if at, tip := tipOf(row); tip && row.Text("channel") == waits {
+			if waiting[at] == nil {
+				waiting[at] = map[string]bool{}
+			}
+			waiting[at][row.Text("task_id")] = true
+		}
+	}
+	for _, row := range writes {
+		at, tip := tipOf(row)
+		if !copied[at] {
+			continue
+		}
+		channel, stopped := row.Text("channel"), waiting[at][row.Text("task_id")]
+		if tip && (len(waiting[at]) == 0 || channel != waits && (stopped || channel == answers)) {
+			continue
+		}
+		m.Steps = append(m.Steps, rows.Step{Table: "writes", After: row.With("thread_id", change.As)})
+	}
+	return nil
+}
+
+// Next implements rows.Mover.
+func (format) Next(ctx context.Context, t *sqlitefile.Tx, after *rows.Session, m *rows.Move) (next planning.Next, err error) {
+	if len(after.Headers) == 0 {
+		next.Loads = "nothing: the thread is gone"
+		return next, nil
+	}
+	head := &after.Headers[len(after.Headers)-1]
+	c, own, err := read(ctx, t, after.Place, head.ID)
+	if err != nil {
+		return next, err
+	}
+	nodes, javaScript := c.next(own.nodes)
+	runs := conversation.List(nodes, conversation.OneLine)
+	at := head.Index
+	if m != nil {
+		at = m.Target.Index
+	}
+	if next.Loads = fmt.Sprintf("the state of #%d", at); opaque(c.encoding) == "" {
+		next.Loads += ", of which " + orNothing(runs) + " runs next"
+	}
+	next.Calls = resume(after.Place, "", runs, javaScript, len(own.asked) > 0)
+	if m == nil || m.New != nil {
+		return next, nil
+	}
+	was, then, err := read(ctx, t, after.Place, m.Target.ID)
+	if err != nil {
+		return next, err
+	}
+	wasNext, _ := was.next(then.nodes)
+	for _, call := range resume(after.Place, m.Target.ID, conversation.List(wasNext, conversation.OneLine), javaScript, len(then.asked) > 0) {
+		call.Then += ", with nothing written before"
+		next.Calls = append(next.Calls, call)
+	}
+	if len(then.asked) > 0 && len(m.Steps) > 0 {
+		next.Hazards = append(next.Hazards, "the question "+conversation.OneLine(strings.Join(then.asked, ", "))+" does not show until the graph runs, which asks again; Command(resume=…) answers it at once")
+	}
+	return next, nil
+}
+
+func orNothing(nodes string) string {
+	if nodes == "" {
+		return "nothing"
+	}
+	return nodes
+}
+
+// Hangs implements rows.Mover: writes on a checkpoint that went, its children, and the
+// checkpoints of subgraphs that ran from it.
+func (format) Hangs(ctx context.Context, t *sqlitefile.Tx, went []rows.Step) (what string, err error) {
+	for i := range went {
+		s := &went[i]
+		if s.Table != "checkpoints" {
+			continue
+		}
+		thread, namespace, id := s.Before["thread_id"], s.Before["checkpoint_ns"], s.Before["checkpoint_id"]
+		for _, on := range []struct{ query, what string }{
+			{"SELECT count(*) FROM writes WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND checkpoint_id = ?3", "tasks wrote on checkpoint %s"},
+			{"SELECT count(*) FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND parent_checkpoint_id = ?3", "a checkpoint followed %s"},
+			{"SELECT count(*) FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns <> ?2 AND instr(metadata, ?3) > 0", "a subgraph ran from %s"},
+		} {
+			var n int
+			if err := t.Row(ctx, on.query, thread, namespace, id).Scan(&n); err != nil {
+				return "", err
+			}
+			if n > 0 {
+				return fmt.Sprintf(on.what, model.ShortID(fmt.Sprint(id), 8)), nil
+			}
+		}
+	}
+	return "", nil
+}
