@@ -110,6 +110,7 @@ func TestInteropLangGraph(t *testing.T) {
 	}
 	t.Run("tell", func(t *testing.T) { g.tell(t, db, places) })
 	t.Run("run", func(t *testing.T) { g.run(t, db, places) })
+	t.Run("put back", func(t *testing.T) { g.compare(t, db, places) })
 }
 
 func (g graphs) tell(t *testing.T, db string, places []reached) {
@@ -168,4 +169,87 @@ func (g graphs) run(t *testing.T, db string, places []reached) {
 			t.Errorf("%s #%d: %s leads to %q, which does not come of %s", at.Session, at.header.Index, at.Call, ran[i].Line, at.header.ID)
 		}
 	}
+}
+
+// thinks is what LangGraph thinks of a checkpoint: its values, what is next, what waits, and
+// what comes of running on from it.
+type thinks struct {
+	Values, Result any
+	Next           []string
+	Asked, Sent    []any
+	ID, Failed     string
+}
+
+// compare puts each thread back to each checkpoint, and forks it from each. LangGraph, which
+// gets the thread alone, thinks of it as it does of the checkpoint itself, and sends the
+// model the same. Undone, each table is as it was.
+func (g graphs) compare(t *testing.T, db string, places []reached) {
+	type put struct {
+		Session string `json:"session"`
+		ID      string `json:"id"`
+		DB      string `json:"db"`
+		Thread  string `json:"thread"`
+		op      model.Op
+		head    string
+		idle    bool
+	}
+	var puts []put
+	before := storetest.Tables(t, db)
+	seen := map[string]bool{}
+	for _, at := range places {
+		if strings.Contains(at.Session, "/") || seen[at.header.ID] {
+			continue
+		}
+		seen[at.header.ID] = true
+		for _, change := range []model.Change{{Op: model.OpRestore, Ref: at.header.Ref()}, {Op: model.OpFork, Ref: at.header.Ref(), As: "forked"}} {
+			mine := storetest.Copy(t, db)
+			opened, err := allKinds.Open(t.Context(), mine)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := opened.(store.Writer)
+			var receipt model.Receipt
+			apply := func(change model.Change) {
+				plan, err := s.Plan(t.Context(), change)
+				if err == nil {
+					receipt, err = s.Apply(t.Context(), plan)
+				}
+				if err != nil {
+					t.Fatalf("%s #%d: %v", change, at.header.Index, err)
+				}
+			}
+			apply(change)
+			p := put{at.Session, at.header.ID, mine, receipt.Session, change.Op, receipt.Head.ID, receipt.Entry == 0}
+			if !p.idle {
+				apply(model.Change{Op: model.OpUndo})
+				if storetest.Tables(t, mine) != before {
+					t.Errorf("%s #%d: after an undo the tables are others", change, at.header.Index)
+				}
+				apply(model.Change{Op: model.OpRedo})
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			puts = append(puts, p)
+		}
+	}
+	var told []struct{ Was, Now thinks }
+	g.says(t, "compare", db, puts, &told)
+	counts := map[model.Op]int{}
+	for i, p := range puts {
+		was, now := told[i].Was, told[i].Now
+		if now.ID != p.head {
+			t.Errorf("%s of %s %s: LangGraph goes on from %s instead of %s", p.op, p.Session, p.ID, now.ID, p.head)
+		}
+		was.ID, now.ID = "", ""
+		if p.op == model.OpRestore { // writes are not copied: what asks asks again when it runs
+			was.Asked, now.Asked = nil, nil
+		}
+		// Of the head that stays LangGraph thinks with what its tasks did since.
+		if !p.idle && !reflect.DeepEqual(was, now) {
+			t.Errorf("%s of %s %s: LangGraph thinks of the checkpoint\n%+v\nand of what Hindcast wrote\n%+v", p.op, p.Session, p.ID, was, now)
+		}
+		counts[p.op]++
+	}
+	t.Logf("LangGraph goes on from %d restores and %d forks as from the checkpoints themselves", counts[model.OpRestore], counts[model.OpFork])
 }

@@ -49,6 +49,7 @@ var victims = []struct{ path, session string }{
 	{"strands/python-snapshot", "every-turn"},
 	{"strands/typescript/unified", "branching"},
 	{"genkit/go-1.13.1/barista", "sess-main"},
+	{"langgraph/agent.db", "tour"},
 	{"", "trip-planner"}, // the demo, in SQLite
 }
 
@@ -89,6 +90,7 @@ type killing struct {
 	random                 *rand.Rand
 	// first are the files and the snapshots that there were in the beginning.
 	first  map[string]string
+	tables string // of a file that another program writes
 	known  []string
 	lasts  time.Duration // how long a write takes that is not killed
 	forks  int
@@ -109,6 +111,9 @@ func (k *killing) begin(t *testing.T, path string) {
 		k.dir = storetest.Copy(t, filepath.Join(testdata, path))
 	}
 	k.first = k.tree(t)
+	if k.tables = ""; path != "" && len(k.first) == 0 {
+		k.tables = storetest.Tables(t, k.dir)
+	}
 	s := k.open(t)
 	k.known = nil
 	for _, h := range storetest.Headers(t, s, k.session) {
@@ -206,7 +211,7 @@ func (k *killing) killWithin(p *os.Process, trail int64, slices int, ended <-cha
 // trail returns what changes when the program begins to write: how much there is of the
 // journal, or of a database's log.
 func (k *killing) trail() int64 {
-	for _, name := range []string{filepath.Join(k.dir, ".hindcast", "journal"), k.dir + "-wal"} {
+	for _, name := range []string{filepath.Join(k.dir, ".hindcast", "journal"), k.dir + "-hindcast", k.dir + "-wal"} {
 		if info, err := os.Stat(name); err == nil {
 			return 1 + info.Size()
 		}
@@ -406,6 +411,9 @@ func (k *killing) takeAllBack(t *testing.T) {
 		if _, err := undoer.Apply(t.Context(), plan); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if k.tables != "" && storetest.Tables(t, k.dir) != k.tables {
+		t.Error("after all was taken back, the tables are not those of before")
 	}
 	if left := k.tree(t); !maps.Equal(left, k.first) {
 		t.Errorf("after all was taken back, the files are not those of before: %q", different(left, k.first))

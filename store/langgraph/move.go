@@ -174,53 +174,67 @@ func (format) fork(ctx context.Context, t *sqlitefile.Tx, before *rows.Session, 
 	if err != nil {
 		return err
 	}
-	copied, tips := map[key]bool{}, map[string]string{"": change.Ref.ID}
-	for _, row := range all {
-		at := key{row.Text("checkpoint_ns"), row.Text("checkpoint_id")}
-		hook := at.id
-		if at.namespace != "" {
-			var about metadata
-			_ = json.Unmarshal(row.Bytes("metadata"), &about) // one that is damaged hangs on nothing
-			hook = about.Parents[""]
-		}
-		if !line[hook] {
-			continue
-		}
-		if copied[at] = true; at.namespace != "" {
-			tips[at.namespace] = at.id
-		}
-		m.Steps = append(m.Steps, rows.Step{Table: "checkpoints", After: row.With("thread_id", change.As)})
-	}
 	writes, err := rows.Rows(ctx, t, "writes", " WHERE thread_id = ? ORDER BY rowid", thread)
 	if err != nil {
 		return err
 	}
-	// waiting has the tasks of the tips that wait for an answer.
+	keyOf := func(row rows.Row) key { return key{row.Text("checkpoint_ns"), row.Text("checkpoint_id")} }
+	// waiting has the tasks that asked something.
 	waiting := map[key]map[string]bool{}
-	tipOf := func(row rows.Row) (at key, tip bool) {
-		at = key{row.Text("checkpoint_ns"), row.Text("checkpoint_id")}
-		return at, tips[at.namespace] == at.id
-	}
 	for _, row := range writes {
-		if at, tip := tipOf(row); tip && row.Text("channel") == waits {
+		if at := keyOf(row); row.Text("channel") == waits {
 			if waiting[at] == nil {
 				waiting[at] = map[string]bool{}
 			}
 			waiting[at][row.Text("task_id")] = true
 		}
 	}
-	for _, row := range writes {
-		at, tip := tipOf(row)
-		if !copied[at] {
+	// hooks are the checkpoints of the thread from which those of subgraphs ran, and asked
+	// the last of a subgraph that ran from the chosen one from which a task asked.
+	hooks, asked := map[key]string{}, map[string]string{}
+	for _, row := range all {
+		at := keyOf(row)
+		if hooks[at] = at.id; at.namespace == "" {
 			continue
 		}
-		channel, stopped := row.Text("channel"), waiting[at][row.Text("task_id")]
-		if tip && (len(waiting[at]) == 0 || channel != waits && (stopped || channel == answers)) {
+		var about metadata
+		_ = json.Unmarshal(row.Bytes("metadata"), &about) // one that is damaged hangs on nothing
+		if hooks[at] = about.Parents[""]; hooks[at] == change.Ref.ID && waiting[at] != nil {
+			asked[at.namespace] = at.id
+		}
+	}
+	// What a subgraph did behind its last question is the future, and all of it where
+	// neither it nor another task waits.
+	_, stopped := waiting[key{"", change.Ref.ID}]
+	future := func(at key) bool {
+		last, asks := asked[at.namespace]
+		return at.namespace != "" && hooks[at] == change.Ref.ID && (asks && at.id > last || !stopped)
+	}
+	copied, tips := map[key]bool{}, map[string]string{}
+	for _, row := range all {
+		at := keyOf(row)
+		if !line[hooks[at]] || future(at) {
+			continue
+		}
+		copied[at], tips[at.namespace] = true, at.id
+		m.Steps = append(m.Steps, rows.Step{Table: "checkpoints", After: row.With("thread_id", change.As)})
+	}
+	tips[""] = change.Ref.ID
+	for _, row := range writes {
+		at := keyOf(row)
+		if !copied[at] || tips[at.namespace] == at.id && !present(row, waiting[at]) {
 			continue
 		}
 		m.Steps = append(m.Steps, rows.Step{Table: "writes", After: row.With("thread_id", change.As)})
 	}
 	return nil
+}
+
+// present reports whether a write on the last checkpoint that is copied is of its present:
+// a question, or what a task wrote beside one that asked. waiting are those.
+func present(write rows.Row, waiting map[string]bool) bool {
+	channel := write.Text("channel")
+	return len(waiting) > 0 && (channel == waits || !waiting[write.Text("task_id")] && channel != answers)
 }
 
 // Next implements rows.Mover.

@@ -12,6 +12,10 @@ and prints for each what get_state returns for the config in the call.
 
 `states.py run DB` runs each of them on a copy, and prints the ancestors of the head that
 comes of it, the newest first.
+
+`states.py compare DB` reads a list of checkpoints, each with a store in which Hindcast put
+it back or forked from it, and prints what LangGraph thinks of both, and what the model is
+sent when each runs on.
 """
 
 import base64
@@ -42,10 +46,14 @@ class Talk(TypedDict, total=False):
     order: dict
 
 
+SENT = []
+
+
 def talk(saver):
     """An agent with a scripted model, a tool, and a question before an order."""
 
     def model(state):
+        SENT.append([[m.type, m.content] for m in state["messages"]])
         last = state["messages"][-1]
         cost = {"input_tokens": 10 + len(state["messages"]), "output_tokens": 5, "total_tokens": 15 + len(state["messages"])}
         if isinstance(last, HumanMessage) and "weather" in last.content:
@@ -298,9 +306,42 @@ def run(db, calls):
                 yield {"line": line, "failed": failed}
 
 
+def nameless(v):
+    """Returns plain values without the ids that are new at every run."""
+    if isinstance(v, dict):
+        return {k: nameless(w) for k, w in v.items() if k != "id"}
+    return [nameless(w) for w in v] if isinstance(v, list) else v
+
+
+def thinks(session, db, config):
+    """Returns what LangGraph thinks of a checkpoint, and what comes of running on."""
+    with tempfile.TemporaryDirectory() as work:
+        copy = Path(work) / "copy.db"
+        shutil.copyfile(db, copy)
+        with SqliteSaver.from_conn_string(str(copy)) as saver:
+            g = graph(session, saver)
+            s = g.get_state(config, subgraphs=True)
+            asked = [i.value for t in s.tasks for i in t.interrupts]
+            told = {"values": nameless(plain(s.values)), "next": sorted(s.next), "asked": plain(asked), "id": s.config["configurable"]["checkpoint_id"]}
+            given = None if s.next else INPUTS[GRAPHS[session]]
+            SENT.clear()
+            try:
+                told["result"] = nameless(plain(g.invoke(given, config)))
+                told["result"].pop("__interrupt__", None) if isinstance(told["result"], dict) else None
+            except Exception as error:
+                told["failed"] = f"{type(error).__name__}: {error}"
+            return told | {"sent": list(SENT)}
+
+
+def compare(db, places):
+    for p in places:
+        was = thinks(p["session"], db, {"configurable": {"thread_id": p["session"], "checkpoint_id": p["id"]}})
+        yield {"was": was, "now": thinks(p["session"], p["db"], at(p["thread"]))}
+
+
 what, db = sys.argv[1], Path(sys.argv[2])
 if what == "write":
     write(db)
 else:
-    answers = {"tell": tell, "run": run}[what](db, json.load(sys.stdin))
-    json.dump(list(answers), sys.stdout, ensure_ascii=False)
+    answers = {"tell": tell, "run": run, "compare": compare}[what](db, json.load(sys.stdin))
+    json.dump(list(answers), sys.stdout, ensure_ascii=False, default=repr)
