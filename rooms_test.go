@@ -114,7 +114,7 @@ var directions = []struct {
 		"it is written against the port, as any kind is"},
 	{"hindcast/store/storetest/program", nil,
 		"the program is run, and not known"},
-	{"hindcast/store/storetest", []string{"hindcast/store", "hindcast/store/typed", "hindcast/model/...", "pgregory.net/rapid"},
+	{"hindcast/store/storetest", []string{"hindcast/store", "hindcast/store/sqlitefile", "hindcast/store/typed", "hindcast/model/...", "pgregory.net/rapid"},
 		"one suite for every kind may know none of them"},
 	{"hindcast/store/sqlite", []string{"hindcast/store", "hindcast/store/typed", "hindcast/store/sqlite/parts", "hindcast/store/sqlitefile", "hindcast/model/...", "github.com/klauspost/compress/..."},
 		"a kind knows the port, the model and its own format"},

@@ -22,8 +22,8 @@ import (
 // What is written, and by which rule LangGraph reads it:
 //
 //	restore   one row, a copy of the checkpoint with an id greater than all. It has the
-//	          parent of the original: as its child, channels of which changes are kept
-//	          would be read twice. Writes hang on the checkpoint that a task started from,
+//	          parent of the original: as its child, a channel that keeps changes
+//	          would read them twice. Writes hang on the checkpoint that a task started from,
 //	          so they are of the original's future, and are not copied.
 //	fork      the rows of the ancestors and of the subgraphs that ran from them, their
 //	          thread_id replaced, with their writes. Of the chosen checkpoint itself the
@@ -255,7 +255,7 @@ func (format) Next(ctx context.Context, t *sqlitefile.Tx, after *rows.Session, m
 		at = m.Target.Index
 	}
 	if next.Loads = fmt.Sprintf("the state of #%d", at); opaque(c.encoding) == "" {
-		next.Loads += ", of which " + orNothing(runs) + " runs next"
+		next.Loads += "; " + orNothing(runs) + " runs next"
 	}
 	next.Calls = resume(after.Place, "", runs, javaScript, len(own.asked) > 0)
 	if m == nil || m.New != nil {

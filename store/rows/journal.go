@@ -48,7 +48,7 @@ type record struct {
 // entry is one write.
 type entry struct {
 	model.JournalEntry
-	// Key are the columns of the session that changed or was made, of which Session is the id.
+	// Key are the columns of the session that changed or was made, and Session is its id.
 	Key []string `json:"key,omitempty"`
 	// Origin is the session that was forked.
 	Origin string `json:"origin,omitempty"`
@@ -75,7 +75,7 @@ const mostOfWrite = 1 << 30
 
 var (
 	errFormat = errors.New("the journal is of another version of Hindcast, which alone can take back what it tells of")
-	errFull   = errors.New("the journal would be larger than can be read: move it away, and the next write begins a new one; what was written until now can then not be undone")
+	errFull   = errors.New("the journal is full: move it away, and what was written until now can then not be undone")
 )
 
 func pack(steps []Step) ([]byte, error) {
@@ -224,7 +224,7 @@ func (h *history) err() error {
 	case h.other:
 		return errFormat
 	case len(h.unread) > 0:
-		return fmt.Errorf("%d lines of the journal cannot be read, the first is line %d: what they tell of is not known, all else is", len(h.unread), h.unread[0])
+		return fmt.Errorf("%d lines of the journal cannot be read, the first is line %d", len(h.unread), h.unread[0])
 	}
 	return nil
 }
@@ -232,7 +232,6 @@ func (h *history) err() error {
 // book is the journal of a file. Who appends to it has the file's lock for writing.
 type book struct {
 	path string
-	disk func(disk.Disk) disk.Disk // for tests; nil is the disk itself
 
 	mu    sync.Mutex
 	known *history
@@ -241,23 +240,13 @@ type book struct {
 
 func (b *book) name() string { return filepath.Base(b.path) }
 
-// begun reports whether anything was ever written.
-func (b *book) begun() bool {
-	_, err := os.Lstat(b.path)
-	return err == nil
-}
-
 // on runs what on the folder of the journal.
 func (b *book) on(what func(disk.Disk) error) error {
 	opened, err := disk.Open(filepath.Dir(b.path))
 	if err != nil {
 		return err
 	}
-	var d disk.Disk = opened
-	if b.disk != nil {
-		d = b.disk(d)
-	}
-	return errors.Join(what(d), opened.Close())
+	return errors.Join(what(opened), opened.Close())
 }
 
 // history returns what the journal tells. It is not written to.

@@ -1,7 +1,25 @@
 // Package rows makes a store out of the tables of a SQLite file that another program
 // writes. A kind says how its tables are read, see [Format]. How the file is opened
 // and watched, who is off the path and why, what is wrong with a session, and how
-// errors are worded, is here for all of them. Such a store is only read.
+// errors are worded, is here for all of them.
+//
+// A kind that is a [Mover] says which rows change to put a session back or to fork it.
+// The plan reads the log of the tables, and with the same Format the log of the tables
+// with these rows laid over them: temporary views, in memory, which the file never
+// sees. What leaves the path is the difference of the two logs, see package planning.
+//
+// A plan is carried out in one transaction (BEGIN IMMEDIATE):
+//
+//	compare   each row that changes, and how many rows the session has in each table
+//	intend    the rows before and after go into the journal, which is synced
+//	change    these rows and no other; a trigger that does more takes all of it back
+//	verify    the log is read back, and compared with the plan
+//	COMMIT    and the journal says that it is done
+//
+// The journal lies beside the file, see [Beside]. Where a write was broken off, SQLite takes
+// back what was not committed, and the next opening tells by the rows whether it was. An
+// undo is the same plan with the rows the other way round. It refuses where the agent wrote
+// on a row that would go. What it cannot give back is the counter of an AUTOINCREMENT.
 package rows
 
 import (

@@ -3,7 +3,6 @@ package rows
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -200,7 +199,7 @@ func expect(ctx context.Context, t *sqlitefile.Tx, steps []Step) error {
 	return nil
 }
 
-// Names of what an overlay is made of. Nobody has tables of these names.
+// Names of what an overlay is made of. No program has tables called so.
 const over, gone = "hindcast over ", "hindcast without "
 
 // lay lays steps over the tables: views of the tables' names hide them from this
@@ -217,11 +216,11 @@ func lay(ctx context.Context, t *sqlitefile.Tx, steps []Step) error {
 		if err != nil {
 			return err
 		}
-		var last sql.NullInt64
-		if err := t.Row(ctx, "SELECT max(rowid) FROM "+quoted(table)).Scan(&last); err != nil {
+		var last int64
+		if err := t.Row(ctx, "SELECT ifnull(max(rowid), 0) FROM "+quoted(table)).Scan(&last); err != nil {
 			return err
 		}
-		next[table], columnsOf[table] = last.Int64, columns
+		next[table], columnsOf[table] = last, columns
 		var list []string
 		for _, c := range columns {
 			list = append(list, quoted(c))

@@ -285,7 +285,9 @@ func (s *Store) reverse(ctx context.Context, t *sqlitefile.Tx, c model.Change) (
 	if err := s.hangs(ctx, t, steps); err != nil {
 		return plan, err
 	}
-	plan.Target = carry.after.Point()
+	if plan.Target = carry.after.Point(); c.Op == model.OpRedo && !e.Op.MakesSession() { // the row itself is still to come
+		plan.Target = model.Point{ID: e.To, Index: e.ToIndex}
+	}
 	return plan, nil
 }
 
@@ -481,7 +483,7 @@ func (s *Store) settleIn(ctx context.Context, t *sqlitefile.Tx) error {
 	return s.book.append(record{Off: h.open.ID, Why: "it was broken off before it was committed"})
 }
 
-// happened reports whether steps were carried out, all of which are or none. Rows may have
+// happened reports whether steps were carried out: all are, or none. Rows may have
 // changed again since: the first that is as one of the two tells.
 func happened(ctx context.Context, t *sqlitefile.Tx, steps []Step) (bool, error) {
 	for i := range steps {
