@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +13,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/sqlitefile"
 )
 
 // Rows is the suite of what every kind holds that writes rows into a SQLite file of another
@@ -40,21 +41,31 @@ func Rows(t *testing.T, kind store.Kind, address string) {
 // each row of each table with its row id. No program has the file open.
 func Tables(t testing.TB, file string) string {
 	t.Helper()
+	file, err := filepath.Abs(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: file, RawQuery: "mode=ro&immutable=1"}).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
 	var b strings.Builder
-	at := sqlitefile.New(file, nil)
-	defer at.Close()
 	lines := func(query string, args ...any) (all []string) {
-		err := at.Read(t.Context(), func(tx *sqlitefile.Tx) error {
-			all = nil
-			return tx.Each(t.Context(), func(scan func(...any) error) error {
-				var line string
-				err := scan(&line)
-				all = append(all, line)
-				return err
-			}, query, args...)
-		})
+		found, err := db.QueryContext(t.Context(), query, args...)
 		if err != nil {
 			t.Fatalf("%s: %v", query, err)
+		}
+		defer found.Close()
+		for found.Next() {
+			var line string
+			if err := found.Scan(&line); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, line)
+		}
+		if err := found.Err(); err != nil {
+			t.Fatal(err)
 		}
 		return all
 	}
