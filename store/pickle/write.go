@@ -1,0 +1,312 @@
+package pickle
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"hindcast/model/jsontape"
+)
+
+// writer writes values as JSON.
+type writer struct {
+	dst   []byte
+	most  int
+	depth int
+}
+
+func (w *writer) literal(json string) { w.dst = append(w.dst, json...) }
+
+func (w *writer) quoted(text []byte) { w.dst = jsontape.AppendQuoted(w.dst, string(text)) }
+
+func (w *writer) value(v *value) error {
+	if len(w.dst) > w.most {
+		return ErrLarge
+	}
+	switch v.kind {
+	case isNone:
+		w.literal("null")
+	case isBool, isNumber:
+		w.dst = append(w.dst, v.data...)
+	case isFloat:
+		w.float(v.float)
+	case isText:
+		w.quoted(v.data)
+	case isBytes:
+		w.literal(`{"$bytes":"`)
+		w.dst = base64.StdEncoding.AppendEncode(w.dst, v.data)
+		w.literal(`"}`)
+	case isGlobal:
+		w.literal(`{"$global":`)
+		w.quoted(v.data)
+		w.literal("}")
+	default:
+		return w.within(v)
+	}
+	return nil
+}
+
+// float writes a number so that it is seen to be one with a point.
+func (w *writer) float(f float64) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		w.literal(`{"$float":"` + strconv.FormatFloat(f, 'g', -1, 64) + `"}`)
+		return
+	}
+	text := strconv.AppendFloat(nil, f, 'g', -1, 64)
+	if !slices.ContainsFunc(text, func(c byte) bool { return c == '.' || c == 'e' }) {
+		text = append(text, ".0"...)
+	}
+	w.dst = append(w.dst, text...)
+}
+
+// within writes a value that has others in it.
+func (w *writer) within(v *value) error {
+	switch {
+	case v.open > 0:
+		w.dst = fmt.Appendf(w.dst, `{"$cycle":%d}`, w.depth-v.open+1)
+		return nil
+	case w.depth == maxDepth:
+		return ErrDepth
+	}
+	w.depth++
+	v.open = w.depth
+	defer func() { w.depth--; v.open = 0 }()
+	switch v.kind {
+	case isList, isTuple:
+		return w.list(v.items)
+	case isDict:
+		w.literal("{")
+		err := w.members(v.items, false)
+		w.literal("}")
+		return err
+	case isSet, isFrozen:
+		class := `{"$py":"builtins.set","value":`
+		if v.kind == isFrozen {
+			class = `{"$py":"builtins.frozenset","value":`
+		}
+		w.literal(class)
+		err := w.list(v.items)
+		w.literal("}")
+		return err
+	case isPersistent:
+		w.literal(`{"$persistent":`)
+		err := w.value(v.of)
+		w.literal("}")
+		return err
+	}
+	return w.object(v)
+}
+
+func (w *writer) list(items []*value) error {
+	w.literal("[")
+	for i, v := range items {
+		if i > 0 {
+			w.literal(",")
+		}
+		if err := w.value(v); err != nil {
+			return err
+		}
+	}
+	w.literal("]")
+	return nil
+}
+
+// members writes keys and values, with a comma before the first if others stand there.
+func (w *writer) members(items []*value, more bool) error {
+	for i := 0; i+1 < len(items); i += 2 {
+		if i > 0 || more {
+			w.literal(",")
+		}
+		from := len(w.dst)
+		if err := w.value(items[i]); err != nil {
+			return err
+		}
+		if key := string(w.dst[from:]); key[0] != '"' {
+			w.dst = jsontape.AppendQuoted(w.dst[:from], key)
+		}
+		w.literal(":")
+		if err := w.value(items[i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// object writes what would be made by calling a class, or a function.
+func (w *writer) object(v *value) error {
+	if data := v.packed(); data != nil {
+		return w.value(data)
+	}
+	of, with := v.of, v.arguments()
+	if of.is("copy_reg._reconstructor") && len(with) == 3 {
+		// How protocols 0 and 1 write any object: the class, its base, and what that has.
+		of, with = with[0], with[2:]
+		if with[0].kind == isNone {
+			with = nil
+		}
+	}
+	w.literal(`{"$py":`)
+	if of.kind == isGlobal {
+		w.quoted(of.data)
+	} else if err := w.value(of); err != nil {
+		return err
+	}
+	made := len(with) > 0 || v.named != nil || len(v.items) > 0
+	if made {
+		if err := w.made(of, with, v); err != nil {
+			return err
+		}
+	}
+	err := w.state(v.state, made)
+	w.literal("}")
+	return err
+}
+
+// arguments returns what would be handed to the class of an object.
+func (v *value) arguments() []*value {
+	if v.with.kind == isTuple {
+		return v.with.items
+	}
+	return []*value{v.with}
+}
+
+// is reports whether a value is a class or a function of a name.
+func (v *value) is(name string) bool { return v.kind == isGlobal && string(v.data) == name }
+
+// packed returns the bytes that a value is, nil for none. Protocols 0 to 2 write them as a
+// text to be encoded.
+func (v *value) packed() *value {
+	switch {
+	case v.kind == isBytes:
+		return v
+	case v.kind != isObject || v.state != nil || v.named != nil || len(v.items) > 0:
+		return nil
+	case v.of.is("builtins.bytes") && v.with.kind == isTuple && len(v.with.items) == 0:
+		return &value{kind: isBytes}
+	case !v.of.is("_codecs.encode") || len(v.arguments()) != 2:
+		return nil
+	}
+	text, as := v.arguments()[0], v.arguments()[1]
+	if data, ok := latin1(text.data); ok && text.kind == isText && as.kind == isText && string(as.data) == "latin1" {
+		return &value{kind: isBytes, data: data}
+	}
+	return nil
+}
+
+// made writes what an object is made of: the one value, or the list of several; and its
+// elements, which are the value where there is no other.
+func (w *writer) made(of *value, with []*value, v *value) error {
+	key := `,"value":`
+	if len(with) > 0 {
+		w.literal(key)
+		key = `,"items":`
+		if err := w.handed(of, with); err != nil {
+			return err
+		}
+	}
+	if len(v.items) > 0 && v.pairs {
+		w.literal(key + "{")
+		if err := w.members(v.items, false); err != nil {
+			return err
+		}
+		w.literal("}")
+	} else if len(v.items) > 0 {
+		w.literal(key)
+		if err := w.list(v.items); err != nil {
+			return err
+		}
+	}
+	if v.named != nil {
+		w.literal(`,"keywords":`)
+		return w.value(v.named)
+	}
+	return nil
+}
+
+// handed writes what a class would be handed. The bytes in which a datetime or a date is
+// packed are written as the time that they are.
+func (w *writer) handed(of *value, with []*value) error {
+	if data := with[0].packed(); of.kind == isGlobal && data != nil {
+		if text := timeOf(string(of.data), data.data); text != "" {
+			with = slices.Clone(with)
+			with[0] = &value{kind: isText, data: []byte(text)}
+		}
+	}
+	if len(with) == 1 {
+		return w.value(with[0])
+	}
+	return w.list(with)
+}
+
+// timeOf reads the bytes of a datetime or a date, "" for what is none.
+func timeOf(class string, b []byte) string {
+	switch {
+	case class == "datetime.datetime" && len(b) == 10:
+		micro := uint32(b[7])<<16 | uint32(b[8])<<8 | uint32(b[9])
+		return fmt.Sprintf("%04d-%02d-%02dT%02d:%02d:%02d.%06d", binary.BigEndian.Uint16(b), b[2]&0x7f, b[3], b[4], b[5], b[6], micro)
+	case class == "datetime.date" && len(b) == 4:
+		return fmt.Sprintf("%04d-%02d-%02d", binary.BigEndian.Uint16(b), b[2], b[3])
+	}
+	return ""
+}
+
+// state writes what an object is given once it is made: its members, where they cannot be
+// taken for something else.
+func (w *writer) state(state *value, made bool) error {
+	if state == nil || state.kind == isNone {
+		return nil
+	}
+	parts := []*value{state}
+	if state.kind == isTuple && len(state.items) == 2 { // of a class with slots
+		parts = state.items
+	}
+	for _, p := range parts {
+		if p.kind != isDict && (p.kind != isNone || len(parts) == 1) || p.open > 0 || p.taken(made) {
+			w.literal(`,"state":`)
+			return w.value(state)
+		}
+	}
+	for _, p := range parts {
+		if err := w.members(p.items, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// taken reports whether a dict has a key that means something beside "$py".
+func (v *value) taken(made bool) bool {
+	for i := 0; i+1 < len(v.items); i += 2 {
+		switch k := v.items[i]; {
+		case k.kind != isText:
+			return true
+		case string(k.data) == "$py", made && (string(k.data) == "value" || string(k.data) == "items" || string(k.data) == "keywords"):
+			return true
+		}
+	}
+	return false
+}
+
+// old returns a string of Python 2: text where it is UTF-8, else bytes.
+func old(data []byte) value {
+	if utf8.Valid(data) {
+		return value{kind: isText, data: data}
+	}
+	return value{kind: isBytes, data: data}
+}
+
+// latin1 returns the bytes whose characters a text has.
+func latin1(text []byte) ([]byte, bool) {
+	data := make([]byte, 0, len(text))
+	for _, r := range string(text) {
+		if r > 0xff {
+			return nil, false
+		}
+		data = append(data, byte(r))
+	}
+	return data, true
+}
