@@ -163,7 +163,7 @@ func blocksOf(t *jsontape.Tape, n Node) iter.Seq2[Block, traits] {
 }
 
 // typed reads the blocks that say in "type" what they are and whose keys alone
-// do not tell: those of Anthropic's messages.
+// do not tell: those of Anthropic's messages, and of Microsoft's Agent Framework.
 func typed(t *jsontape.Tape, n Node) (b Block, ok bool) {
 	kind := find(t, n, "type")
 	b = newBlock(n)
@@ -177,6 +177,15 @@ func typed(t *jsontape.Tape, n Node) (b Block, ok bool) {
 		if isKind(t, t.Find(n, "is_error"), jsontape.True) {
 			b.Status = Failed
 		}
+	case isText(t, kind, "function_call"):
+		b.Kind, b.ID, b.Name, b.Body = ToolCall, t.Find(n, "call_id"), t.Find(n, "name"), t.Find(n, "arguments")
+	case isText(t, kind, "function_result"):
+		b.Kind, b.ID, b.Body = ToolResult, t.Find(n, "call_id"), t.Find(n, "result")
+		if isKind(t, find(t, n, "exception"), jsontape.String) {
+			b.Status = Failed
+		}
+	case isText(t, kind, "text_reasoning"):
+		b.Kind, b.Body = Reasoning, t.Find(n, "text")
 	default:
 		return b, false
 	}

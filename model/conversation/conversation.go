@@ -3,9 +3,10 @@
 // what a framework does when it goes on from there.
 //
 // The messages are found and read by their shape, never by a declared type,
-// because a state is whatever an agent kept. Five shapes are known: Strands for
+// because a state is whatever an agent kept. Six shapes are known: Strands for
 // Python and for TypeScript, Genkit, the {role, content, tool_calls} of
-// OpenAI, and LangChain's {type, content, tool_calls}. What fits none of them is kept and called what it is. In the record of
+// OpenAI, LangChain's {type, content, tool_calls}, and the {role, contents} of
+// Microsoft's Agent Framework. What fits none of them is kept and called what it is. In the record of
 // an orchestrator of Strands, the messages are what its nodes said.
 //
 // A Conversation refers to nodes of the state's tape and copies nothing, so

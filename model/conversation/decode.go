@@ -35,6 +35,10 @@ func readFields(t *jsontape.Tape, n Node) fields {
 			f.status = c
 		case "content":
 			f.content = c
+		case "contents":
+			if f.content < 0 && isKind(t, c, jsontape.Array) {
+				f.content, f.traits = c, f.traits|traitAgentFramework
+			}
 		case "tool_calls":
 			f.calls = c
 		case "tool_call_id":

@@ -16,9 +16,11 @@ const (
 	OpenAI
 	// LangChain is that of LangChain's messages, which LangGraph keeps.
 	LangChain
+	// AgentFramework is Microsoft's.
+	AgentFramework
 )
 
-var frameworkNames = [...]string{"unknown", "Strands", "Strands for Python", "Strands for TypeScript", "Genkit", "OpenAI's shape", "LangChain"}
+var frameworkNames = [...]string{"unknown", "Strands", "Strands for Python", "Strands for TypeScript", "Genkit", "OpenAI's shape", "LangChain", "Agent Framework"}
 
 // String returns the framework's name for people.
 func (f Framework) String() string {
@@ -38,6 +40,7 @@ const (
 	traitGenkit
 	traitOpenAI
 	traitLangChain
+	traitAgentFramework
 )
 
 // Framework returns the framework whose shape the conversation has.
@@ -53,6 +56,8 @@ func (c *Conversation) Framework() Framework {
 		return Strands
 	case seen&traitLangChain != 0:
 		return LangChain
+	case seen&traitAgentFramework != 0:
+		return AgentFramework
 	case seen&traitOpenAI != 0:
 		return OpenAI
 	}

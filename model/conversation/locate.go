@@ -23,6 +23,9 @@ func findMessages(t *jsontape.Tape) Node {
 			return n
 		}
 	}
+	if n := deepest(t); n >= 0 {
+		return n
+	}
 	found := jsontape.None
 	search(t, jsontape.None, func(n Node) bool {
 		if isMessageList(t, n, false) {
@@ -30,6 +33,36 @@ func findMessages(t *jsontape.Tape) Node {
 		}
 		return found < 0
 	})
+	return found
+}
+
+// deepest returns the messages of a state in which several agents have some: in a workflow
+// of Microsoft's Agent Framework those of the agent that has the most, for it was handed what
+// the others said; in a checkpoint of crewAI those of the last task that has any. None for any
+// other state.
+func deepest(t *jsontape.Tape) Node {
+	found, most := jsontape.None, 0
+	if agents := t.Lookup("state", "_executor_state"); isKind(t, agents, jsontape.Object) {
+		for a := t.First(agents); a >= 0; a = t.Next(a) {
+			list := find(t, a, "full_conversation")
+			if list >= 0 && t.Count(list) >= most && isMessageList(t, list, false) {
+				found, most = list, t.Count(list)
+			}
+		}
+	}
+	if crews := find(t, 0, "entities"); isKind(t, crews, jsontape.Array) && found < 0 {
+		for e := t.First(crews); e >= 0; e = t.Next(e) {
+			tasks := find(t, e, "tasks")
+			if !isKind(t, tasks, jsontape.Array) {
+				continue
+			}
+			for task := t.First(tasks); task >= 0; task = t.Next(task) {
+				if list := find(t, find(t, task, "output"), "messages"); list >= 0 && isMessageList(t, list, false) {
+					found = list
+				}
+			}
+		}
+	}
 	return found
 }
 
@@ -77,7 +110,7 @@ func isMessage(t *jsontape.Tape, n Node) bool {
 	if !isKind(t, find(t, n, "role"), jsontape.String) {
 		return false
 	}
-	return t.Find(n, "content") >= 0 || t.Find(n, "tool_calls") >= 0
+	return t.Find(n, "content") >= 0 || t.Find(n, "tool_calls") >= 0 || isKind(t, t.Find(n, "contents"), jsontape.Array)
 }
 
 // langChainKinds are the types of LangChain's messages that are written as they are.

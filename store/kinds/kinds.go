@@ -3,6 +3,7 @@ package kinds
 
 import (
 	"hindcast/store"
+	"hindcast/store/agentframework"
 	"hindcast/store/coding/aider"
 	"hindcast/store/coding/claudecode"
 	"hindcast/store/coding/codex"
@@ -32,6 +33,7 @@ func All(cache *files.Cache) store.Kinds {
 		genkit.Kind(cache),
 		sqlite.Kind(),
 		langgraph.Kind(),
+		agentframework.Kind(cache),
 		pi.Kind(cache),
 		claudecode.Kind(cache),
 		codex.Kind(cache),

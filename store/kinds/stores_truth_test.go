@@ -45,6 +45,10 @@ var realStores = []realStore{
 	{"langgraph/pickle.db", "langgraph", langgraphTruth, oneFile},
 	{"langgraph/subgraph.db", "langgraph", langgraphTruth, oneFile},
 	{"langgraph/types.db", "langgraph", langgraphTruth, oneFile},
+	{"agent-framework/checkpoints", "agent-framework", workflowTruth, everyFile},
+	{"agent-framework/agents", "agent-framework", workflowTruth, everyFile},
+	{"agent-framework/history", "agent-framework", historyTruth, everyFile},
+	{"agent-framework/sessions", "agent-framework", historyTruth, everyFile},
 }
 
 // noStores are the folders in testdata that are none.
@@ -86,6 +90,47 @@ func langgraphTruth(t *testing.T, dir string) truth {
 
 // oneFile is the order of a store that is a file itself.
 func oneFile(*testing.T, string) []string { return []string{"."} }
+
+// workflow is what Agent Framework looks at to find the latest checkpoint of a workflow.
+type workflow struct {
+	ID   string `json:"checkpoint_id"`
+	Name string `json:"workflow_name"`
+	Time string `json:"timestamp"`
+}
+
+// Agent Framework, FileCheckpointStorage: a session for each name of a workflow, a snapshot
+// for each file, and the one with the greatest time is the head. The times of a store have one
+// zone.
+func workflowTruth(t *testing.T, dir string) truth {
+	want := truth{snapshots: map[string]int{}, heads: map[string]string{}, silent: map[string]bool{}}
+	latest := map[string]string{}
+	for _, file := range everyFile(t, dir) {
+		var w workflow
+		read(t, dir, file, &w)
+		want.snapshots[w.Name]++
+		want.silent[w.Name] = filepath.Base(dir) == "checkpoints" // it has no agents
+		if w.Time > latest[w.Name] {
+			latest[w.Name], want.heads[w.Name] = w.Time, w.ID
+		}
+	}
+	return want
+}
+
+// FileHistoryProvider: a session for each file, a snapshot for each line. FileSessionStore: one
+// snapshot.
+func historyTruth(t *testing.T, dir string) truth {
+	want := truth{snapshots: map[string]int{}, heads: map[string]string{}, silent: map[string]bool{}}
+	for _, file := range everyFile(t, dir) {
+		data, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := max(1, bytes.Count(data, []byte("\n")))
+		want.snapshots[file], want.heads[file] = n, fmt.Sprintf("#%d", n-1)
+		want.silent[file] = path.Ext(file) == ".json"
+	}
+	return want
+}
 
 // numberOf returns the number in the name of a file.
 func numberOf(name string) int {

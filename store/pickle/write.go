@@ -233,6 +233,10 @@ func (w *writer) handed(of *value, with []*value) error {
 	if data := with[0].packed(); of.kind == isGlobal && data != nil {
 		if text := timeOf(string(of.data), data.data); text != "" {
 			with = slices.Clone(with)
+			if len(with) == 2 && with[1].zone() != "" {
+				text += with[1].zone()
+				with = with[:1]
+			}
 			with[0] = &value{kind: isText, data: []byte(text)}
 		}
 	}
@@ -240,6 +244,27 @@ func (w *writer) handed(of *value, with []*value) error {
 		return w.value(with[0])
 	}
 	return w.list(with)
+}
+
+// zone returns how far a fixed time zone is from UTC, "" for what is none, or has a name.
+func (v *value) zone() string {
+	if v.kind != isObject || !v.of.is("datetime.timezone") || len(v.arguments()) != 1 {
+		return ""
+	}
+	delta := v.arguments()[0]
+	if delta.kind != isObject || !delta.of.is("datetime.timedelta") || len(delta.arguments()) != 3 {
+		return ""
+	}
+	days, err := strconv.Atoi(string(delta.arguments()[0].data))
+	seconds, failed := strconv.Atoi(string(delta.arguments()[1].data))
+	if err != nil || failed != nil || days < -1 || days > 0 || seconds < 0 || seconds >= 24*3600 || seconds%60 != 0 {
+		return ""
+	}
+	sign, minutes := '+', seconds/60
+	if days < 0 {
+		sign, minutes = '-', 24*60-minutes
+	}
+	return fmt.Sprintf("%c%02d:%02d", sign, minutes/60, minutes%60)
 }
 
 // timeOf reads the bytes of a datetime or a date, "" for what is none.

@@ -1,0 +1,110 @@
+// Package agentframework reads what Microsoft's Agent Framework for Python keeps in files, and
+// puts its workflows back.
+//
+//	DIR/<uuid>.json     a checkpoint of a workflow (FileCheckpointStorage)
+//	DIR/<id>.jsonl      the messages of a session, one a line (FileHistoryProvider)
+//	DIR/<id>.json       what else a session keeps (FileSessionStore)
+//
+//	Agent Framework                             Hindcast
+//	workflow_name                               session
+//	checkpoint_id, previous_checkpoint_id       id and parent of a snapshot
+//	a checkpoint without a previous one         the root of a run: runs have no name of their own
+//	the greatest timestamp of the workflow      head: get_latest returns it
+//	messages, state, pending requests, count    state
+//	messages of "internal:X"                    input for X, or the answer to a request
+//	pending_request_info_events                 a question that waits: the run stands there
+//	neither                                     the end of a run
+//	<id>.jsonl                                  session "<id>.jsonl", a snapshot for each message
+//	<id>.json                                   session "<id>.json", one snapshot
+//
+// A value that is no JSON is a pickle in base64 in the file. Here it is data, see package
+// pickle: nothing that it names is imported or called.
+//
+// A workflow is put back by a copy of a checkpoint under a new id, with the time of now and the
+// same previous checkpoint. So it becomes the latest, and a sibling of what it is a copy of.
+package agentframework
+
+import (
+	"path"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/checkpoints"
+	"hindcast/store/files"
+)
+
+// Kind describes the kind.
+func Kind(cache *files.Cache) store.Kind { return kind.Kind(cache) }
+
+var kind = checkpoints.Kind{
+	Name: "agent-framework", Framework: "Agent Framework",
+	IDs:       "the checkpoint's; of a message the SHA-256 of all messages up to it",
+	Unlisted:  "leaves the file out of every list, with a line in its log",
+	Severity:  model.Loses,
+	Notes:     "agent-framework 1",
+	Temporary: isTemporary,
+	Running:   "a workflow that runs now does not notice: its next checkpoint follows the one that it went on from, and becomes the latest",
+	Signed:    "a file with workflow_name and checkpoint_id, a session, or a line with a message",
+	Format:    format{},
+}
+
+// isTemporary reports whether a name is one that a checkpoint has before it is renamed.
+func isTemporary(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".tmp")
+}
+
+// format implements checkpoints.Format.
+type format struct{}
+
+// Is implements checkpoints.Format.
+func (format) Is(name string) bool {
+	return path.Ext(name) == ".json" || path.Ext(name) == ".jsonl"
+}
+
+// Decode implements checkpoints.Format.
+func (format) Decode(name string, data []byte) checkpoints.Decoded {
+	if path.Ext(name) == ".jsonl" {
+		return decodeHistory(name, data)
+	}
+	return decodeDocument(name, data)
+}
+
+// Arrange implements checkpoints.Format. The lines of a history have no times.
+func (format) Arrange(items []checkpoints.Item) (head int) {
+	if !isWorkflow(&items[0]) {
+		return len(items) - 1
+	}
+	checkpoints.ByTime(items)
+	return len(items) - 1
+}
+
+// State implements checkpoints.Format.
+func (format) State(data []byte, of *checkpoints.Item) ([]byte, error) {
+	if n := lineOf(of); n > 0 {
+		return messages(data, n), nil
+	}
+	if !isWorkflow(of) {
+		return data, nil
+	}
+	return stateOf(data)
+}
+
+// Lacks implements checkpoints.Format.
+func (format) Lacks(op model.Op, of *checkpoints.Item) string {
+	switch {
+	case lineOf(of) > 0 && op == model.OpRestore:
+		return "Agent Framework only adds to the file of a history: fork the session instead, and go on with the new one"
+	case isWorkflow(of) && op == model.OpFork:
+		return "a workflow finds its checkpoints by its name; the call on the Resume tab makes a new branch from any checkpoint"
+	case lineOf(of) == 0 && !isWorkflow(of):
+		return "the file of a session has what the session keeps now, and nothing of before"
+	}
+	return ""
+}
+
+// Restore implements checkpoints.Format.
+func (format) Restore(p *checkpoints.Putting) (checkpoints.New, error) { return putBack(p) }
+
+// Fork implements checkpoints.Format.
+func (format) Fork(p *checkpoints.Putting, as string) (checkpoints.New, error) { return fork(p, as) }

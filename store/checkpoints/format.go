@@ -1,0 +1,118 @@
+// Package checkpoints makes a store out of a folder in which a framework keeps checkpoints
+// as files of JSON, each of which names the one before it. A kind says how a file is read,
+// and how a checkpoint is put back, see [Format]. How files are listed, remembered, watched
+// and changed, and how errors are worded, is here for all of them.
+//
+// A checkpoint is put back by a new file: a copy that the framework takes for the newest. No
+// file is changed, and an undo takes the copy away.
+package checkpoints
+
+import (
+	"time"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+// Item is one snapshot, as its file tells it.
+type Item struct {
+	// Session is the name of the session.
+	Session string
+	// Header is what a file tells by itself. TurnIndex may be model.TurnUnknown, and
+	// Index is left out.
+	model.Header
+	// Opening is the title of a session that begins with the snapshot.
+	Opening string
+	// Own is what the kind notes besides.
+	Own []byte
+	// File is the file, named from the folder that was opened.
+	File string
+}
+
+// Decoded is what a file holds.
+type Decoded struct {
+	Items []Item
+	// Flaw is what is wrong with the file, "" for nothing. A file without items and without
+	// a flaw is none of the kind's.
+	Flaw string
+}
+
+// Format is what a kind writes in Go. Its methods are pure: the same files are the same
+// snapshots.
+type Format interface {
+	// Is reports whether a file can be one of the kind's by its name, which is from the
+	// folder that was opened.
+	Is(name string) bool
+	// Decode returns what a file holds.
+	Decode(name string, data []byte) Decoded
+	// Arrange puts the items of a session in the order in which they were recorded, names
+	// the parents that the files do not name, and returns the position of the head.
+	Arrange(items []Item) (head int)
+	// State returns the state of an item of a file.
+	State(data []byte, of *Item) ([]byte, error)
+	// Facts returns what else a file tells of an item.
+	Facts(data []byte, of *Item) model.Facts
+	// Faults returns what is wrong with a session that was arranged.
+	Faults(items []Item, head int) []model.Fault
+	// Resume returns the calls that go on from an item, the best one first. dir is the
+	// folder that was opened, as programs may name it.
+	Resume(dir string, data []byte, of *Item) []model.Resume
+	// Lacks says why an operation is none for a session, "" if it is one. The item is the
+	// first of the session.
+	Lacks(op model.Op, of *Item) string
+	// Restore returns the file that makes an item the head of its session. The error is a
+	// *model.UnsupportedError where none does.
+	Restore(p *Putting) (New, error)
+	// Fork returns the file of a new session that begins as one does that ends with an item.
+	Fork(p *Putting, as string) (New, error)
+	// Loads says what the framework loads of a session after a plan.
+	Loads(items []Item, head int) string
+}
+
+// Putting is an item that is to be put back.
+type Putting struct {
+	// Dir is the folder that was opened, by its whole name.
+	Dir string
+	// Items are those of the session, At is the position of the one that is meant, and Head
+	// that of the head.
+	Items    []Item
+	At, Head int
+	Data     []byte // of its file
+	Now      time.Time
+}
+
+// Item returns the item that is meant.
+func (p *Putting) Item() *Item { return &p.Items[p.At] }
+
+// New is a file that is written.
+type New struct {
+	Name string
+	Data []byte
+	// Writes says what it is. Hazards and Asks are what has to be known of it.
+	Writes        string
+	Hazards, Asks []string
+}
+
+// Kind describes a kind.
+type Kind struct {
+	// Name, Framework and IDs are what store.Kind and store.Deriver say.
+	Name, Framework, IDs string
+	// Depth is how many levels of folders below the one that is opened have files.
+	Depth int
+	// Unlisted says what the framework does about a file that cannot be read.
+	Unlisted string
+	// Severity is how bad such a file is.
+	Severity model.Severity
+	// Notes names the notes of the kind; it changes with what is noted.
+	Notes string
+	// Temporary reports whether a file of that name is one that the framework writes first
+	// and renames then.
+	Temporary func(name string) bool
+	// Running warns of an agent that runs when a session is put back.
+	Running string
+	// Signed says what a folder of the kind was recognised by, from one file of it.
+	Signed string
+	// Places are those of store.Kind.
+	Places func(store.Surroundings) []string
+	Format Format
+}

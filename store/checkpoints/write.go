@@ -1,0 +1,121 @@
+package checkpoints
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/files"
+	"hindcast/store/folder"
+)
+
+// Lacks implements store.Writer. A folder can have sessions of which some can be put back.
+func (s *Store) Lacks(op model.Op) string {
+	if why := s.storage.Lacks(); why != "" {
+		return why
+	}
+	switch op {
+	case model.OpUndo, model.OpRedo:
+		return ""
+	case model.OpRestore, model.OpFork:
+	default:
+		return store.Cannot(s.kind.Name, op)
+	}
+	all, err := s.kind.read(context.Background(), s.storage.In())
+	if err != nil {
+		return "" // the plan says why
+	}
+	why := ""
+	for _, items := range all.sessions {
+		if why = s.kind.Format.Lacks(op, &items[0]); why == "" {
+			break
+		}
+	}
+	return why
+}
+
+// find returns where a session is.
+func (s *Store) find(_ model.Op, id string) (folder.Place, error) { return s.place(id), nil }
+
+// Move implements folder.Mover.
+func (r reader) Move(_ context.Context, in folder.In, before *folder.Log, c model.Change) (*folder.Move, error) {
+	if len(before.Rows) == 0 {
+		return nil, model.ErrNoSession
+	}
+	at := before.At(c.Ref.ID)
+	if at < 0 {
+		return nil, model.ErrNoSnapshot
+	}
+	if a := before.Aside[c.Ref.ID]; a != nil {
+		return nil, &model.UnsupportedError{Op: c.Op, Reason: "the write that made the checkpoint was undone, and it is gone; take the one that it was a copy of"}
+	}
+	items := itemsOf(before)
+	if why := r.Format.Lacks(c.Op, &items[at]); why != "" {
+		return nil, &model.UnsupportedError{Op: c.Op, Reason: why}
+	}
+	m := &folder.Move{Target: before.Rows[at].Point(), Uses: map[string]string{}}
+	if c.Op == model.OpRestore && at == before.Head {
+		m.Hazards = []string{"it is the head already: nothing is written"}
+		return m, nil
+	}
+	file := before.Files[at]
+	data, _, err := in.Read(file, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	m.Uses[file] = fmt.Sprintf("%x", sha256.Sum256(data))
+	p := &Putting{Dir: r.dir, Items: items, At: at, Head: before.Head, Data: data, Now: in.Now}
+	var made New
+	switch c.Op {
+	case model.OpRestore:
+		made, err = r.Format.Restore(p)
+	case model.OpFork:
+		made, err = r.Format.Fork(p, c.As)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if stamp, err := in.Stamp(made.Name); err != nil {
+		return nil, err
+	} else if stamp.Kind != files.Nothing {
+		return nil, fmt.Errorf("%s: %w", made.Name, store.ErrSessionExists)
+	}
+	if c.Op == model.OpFork {
+		decoded := r.Format.Decode(made.Name, made.Data)
+		if len(decoded.Items) == 0 {
+			return nil, errors.New("the fork would hold no snapshot")
+		}
+		m.New = &folder.Place{Session: decoded.Items[0].Session, Format: r, Folders: before.Place.Folders}
+	}
+	m.Steps = folder.Steps{{Name: made.Name, Data: made.Data}}
+	m.Writes = []string{made.Writes, "journal: one entry"}
+	m.Hazards, m.Asks = made.Hazards, made.Asks
+	if c.Op == model.OpRestore {
+		m.Hazards = append(m.Hazards, r.Running)
+	}
+	return m, nil
+}
+
+// Next implements folder.Mover.
+func (r reader) Next(_ context.Context, before, after *folder.Log, m *folder.Move) (next folder.Next, err error) {
+	items, _ := after.Own.([]Item)
+	if len(items) == 0 {
+		next.Loads = r.Framework + " finds nothing of the session"
+		return next, nil
+	}
+	items = append([]Item(nil), items...)
+	head := r.Format.Arrange(items)
+	next.Loads = r.Format.Loads(items, head)
+	var data []byte
+	if m != nil && len(m.Steps) == 1 {
+		data = m.Steps[0].Data
+	}
+	next.Calls = r.Format.Resume(r.dir, data, &items[head])
+	if m != nil && m.New == nil && before.Leaves(after) {
+		next.Hazards = append(next.Hazards, "what tools did outside of the session since then is not taken back")
+	}
+	return next, nil
+}
