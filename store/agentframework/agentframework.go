@@ -93,18 +93,15 @@ func (format) State(data []byte, of *checkpoints.Item) ([]byte, error) {
 // Lacks implements checkpoints.Format.
 func (format) Lacks(op model.Op, of *checkpoints.Item) string {
 	switch {
-	case lineOf(of) > 0 && op == model.OpRestore:
-		return "Agent Framework only adds to the file of a history: fork the session instead, and go on with the new one"
-	case isWorkflow(of) && op == model.OpFork:
-		return "a workflow finds its checkpoints by its name; the call on the Resume tab makes a new branch from any checkpoint"
-	case lineOf(of) == 0 && !isWorkflow(of):
+	case lineOf(of) > 0:
+		return "histories of Agent Framework are only read: a file is only added to, and a copy of its first lines under another id is a session that ends there"
+	case !isWorkflow(of):
 		return "the file of a session has what the session keeps now, and nothing of before"
+	case op == model.OpFork:
+		return "a workflow finds its checkpoints by its name; the call on the Resume tab makes a new branch from any checkpoint"
 	}
 	return ""
 }
 
 // Restore implements checkpoints.Format.
 func (format) Restore(p *checkpoints.Putting) (checkpoints.New, error) { return putBack(p) }
-
-// Fork implements checkpoints.Format.
-func (format) Fork(p *checkpoints.Putting, as string) (checkpoints.New, error) { return fork(p, as) }

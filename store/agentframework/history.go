@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"path"
-	"regexp"
 	"slices"
-	"strings"
 
 	"hindcast/model"
 	"hindcast/model/conversation"
@@ -107,36 +105,4 @@ func messages(data []byte, n int) []byte {
 		state = append(state, line...)
 	}
 	return append(state, "]}"...)
-}
-
-// literal fits the ids that the SDK takes for names of files as they are; it encodes others.
-var literal = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`)
-
-// fork returns the file of a session that begins with the messages up to one.
-func fork(p *checkpoints.Putting, as string) (n checkpoints.New, err error) {
-	o := ownOf(p.Item())
-	if len(o.Open) > 0 {
-		return n, &model.UnsupportedError{Op: model.OpFork, Reason: "the tool calls of the message have no results: a model refuses to go on; take a message before it, or after the results"}
-	}
-	as = strings.TrimSuffix(as, ".jsonl")
-	if as == "" {
-		as = checkpoints.NewUUID()
-	}
-	if !literal.MatchString(as) {
-		return n, &model.UnsupportedError{Op: model.OpFork, Reason: fmt.Sprintf("%.80q is no id that is the name of a file as it is: take letters, digits, - and _", as)}
-	}
-	left := o.Line
-	for end := range lines(p.Data) {
-		if left--; left == 0 {
-			n.Data = slices.Clone(p.Data[:end])
-			break
-		}
-	}
-	if !bytes.HasSuffix(n.Data, []byte("\n")) {
-		n.Data = append(n.Data, '\n')
-	}
-	n.Name = path.Join(path.Dir(p.Item().File), as+".jsonl")
-	n.Writes = fmt.Sprintf("a new history %s: the first %d messages, as they stand in the file", as+".jsonl", o.Line)
-	n.Hazards = []string{"what FileSessionStore keeps of the old session is not copied: the new one begins without it"}
-	return n, nil
 }

@@ -58,7 +58,7 @@ func (format) Loads(items []checkpoints.Item, head int) string {
 	it := &items[head]
 	switch {
 	case lineOf(it) > 0:
-		return fmt.Sprintf("FileHistoryProvider loads %d messages of session %q", lineOf(it), strings.TrimSuffix(it.Session, ".jsonl"))
+		return fmt.Sprintf("FileHistoryProvider loads the %d messages of %s", lineOf(it), it.Session)
 	case isWorkflow(it):
 		return fmt.Sprintf("get_latest(workflow_name=%s) returns checkpoint %s", quoted(it.Session), it.ID)
 	}
@@ -68,7 +68,7 @@ func (format) Loads(items []checkpoints.Item, head int) string {
 func quoted(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
 
 // Resume implements checkpoints.Format.
-func (format) Resume(dir string, _ []byte, of *checkpoints.Item) []model.Resume {
+func (format) Resume(dir string, of *checkpoints.Item) []model.Resume {
 	o := ownOf(of)
 	dir = filepath.Join(dir, filepath.FromSlash(path.Dir(of.File)))
 	if o.Line > 0 {

@@ -56,15 +56,13 @@ type Format interface {
 	Faults(items []Item, head int) []model.Fault
 	// Resume returns the calls that go on from an item, the best one first. dir is the
 	// folder that was opened, as programs may name it.
-	Resume(dir string, data []byte, of *Item) []model.Resume
+	Resume(dir string, of *Item) []model.Resume
 	// Lacks says why an operation is none for a session, "" if it is one. The item is the
 	// first of the session.
 	Lacks(op model.Op, of *Item) string
 	// Restore returns the file that makes an item the head of its session. The error is a
 	// *model.UnsupportedError where none does.
 	Restore(p *Putting) (New, error)
-	// Fork returns the file of a new session that begins as one does that ends with an item.
-	Fork(p *Putting, as string) (New, error)
 	// Loads says what the framework loads of a session after a plan.
 	Loads(items []Item, head int) string
 }

@@ -239,14 +239,14 @@ func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 
 // Resume implements store.Resumer.
 func (s *Store) Resume(ctx context.Context, ref model.Ref) ([]model.Resume, error) {
-	log, i, data, err := s.at(ctx, ref)
+	log, i, _, err := s.at(ctx, ref)
 	if err != nil {
 		return nil, s.wrap(err, "read %q of session %q", ref.ID, ref.Session)
 	}
 	if log.Aside[ref.ID] != nil {
 		return nil, nil
 	}
-	return s.kind.Format.Resume(s.whole, data, &itemsOf(log)[i]), nil
+	return s.kind.Format.Resume(s.whole, &itemsOf(log)[i]), nil
 }
 
 // Faults implements store.Store. Those of the store itself are the files that cannot be read.

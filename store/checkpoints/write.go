@@ -3,12 +3,10 @@ package checkpoints
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/files"
 	"hindcast/store/folder"
 )
 
@@ -57,7 +55,7 @@ func (r reader) Move(_ context.Context, in folder.In, before *folder.Log, c mode
 		return nil, &model.UnsupportedError{Op: c.Op, Reason: why}
 	}
 	m := &folder.Move{Target: before.Rows[at].Point(), Uses: map[string]string{}}
-	if c.Op == model.OpRestore && at == before.Head {
+	if at == before.Head {
 		m.Hazards = []string{"it is the head already: nothing is written"}
 		return m, nil
 	}
@@ -68,34 +66,13 @@ func (r reader) Move(_ context.Context, in folder.In, before *folder.Log, c mode
 	}
 	m.Uses[file] = fmt.Sprintf("%x", sha256.Sum256(data))
 	p := &Putting{Dir: r.dir, Items: items, At: at, Head: before.Head, Data: data, Now: in.Now}
-	var made New
-	switch c.Op {
-	case model.OpRestore:
-		made, err = r.Format.Restore(p)
-	case model.OpFork:
-		made, err = r.Format.Fork(p, c.As)
-	}
+	made, err := r.Format.Restore(p)
 	if err != nil {
 		return nil, err
 	}
-	if stamp, err := in.Stamp(made.Name); err != nil {
-		return nil, err
-	} else if stamp.Kind != files.Nothing {
-		return nil, fmt.Errorf("%s: %w", made.Name, store.ErrSessionExists)
-	}
-	if c.Op == model.OpFork {
-		decoded := r.Format.Decode(made.Name, made.Data)
-		if len(decoded.Items) == 0 {
-			return nil, errors.New("the fork would hold no snapshot")
-		}
-		m.New = &folder.Place{Session: decoded.Items[0].Session, Format: r, Folders: before.Place.Folders}
-	}
 	m.Steps = folder.Steps{{Name: made.Name, Data: made.Data}}
 	m.Writes = []string{made.Writes, "journal: one entry"}
-	m.Hazards, m.Asks = made.Hazards, made.Asks
-	if c.Op == model.OpRestore {
-		m.Hazards = append(m.Hazards, r.Running)
-	}
+	m.Hazards, m.Asks = append(made.Hazards, r.Running), made.Asks
 	return m, nil
 }
 
@@ -109,12 +86,8 @@ func (r reader) Next(_ context.Context, before, after *folder.Log, m *folder.Mov
 	items = append([]Item(nil), items...)
 	head := r.Format.Arrange(items)
 	next.Loads = r.Format.Loads(items, head)
-	var data []byte
-	if m != nil && len(m.Steps) == 1 {
-		data = m.Steps[0].Data
-	}
-	next.Calls = r.Format.Resume(r.dir, data, &items[head])
-	if m != nil && m.New == nil && before.Leaves(after) {
+	next.Calls = r.Format.Resume(r.dir, &items[head])
+	if m != nil && before.Leaves(after) {
 		next.Hazards = append(next.Hazards, "what tools did outside of the session since then is not taken back")
 	}
 	return next, nil
