@@ -122,7 +122,7 @@ func checkpoint(name string, t *jsontape.Tape, id, workflow string) checkpoints.
 // timeOf reads a time as Python writes it: with a zone, or without one. zoned reports which.
 func timeOf(stamp string) (at time.Time, zoned bool) {
 	if at, err := time.Parse(time.RFC3339Nano, stamp); err == nil {
-		return at, true
+		return at.UTC(), true
 	}
 	at, _ = time.Parse("2006-01-02T15:04:05.999999999", stamp)
 	return at, false

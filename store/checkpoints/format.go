@@ -110,6 +110,9 @@ type Kind struct {
 	Running string
 	// Signed says what a folder of the kind was recognised by, from one file of it.
 	Signed string
+	// Mine reports whether a file with that item shows that a folder is one of the kind; nil
+	// for any.
+	Mine func(name string, of *Item) bool
 	// Places are those of store.Kind.
 	Places func(store.Surroundings) []string
 	Format Format

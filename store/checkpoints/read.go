@@ -17,8 +17,11 @@ import (
 	"hindcast/store/journal"
 )
 
-// mostFolders bounds how many folders are looked into.
-const mostFolders = 1_000
+// mostFolders bounds how many folders are looked into, fewFolders to recognise one.
+const (
+	mostFolders = 1_000
+	fewFolders  = 64
+)
 
 // read is the folder as it was read.
 type read struct {
@@ -29,10 +32,11 @@ type read struct {
 
 type flawed struct{ file, why string }
 
-// folders returns the folders in which files can be, the one that was opened first.
-func (k *Kind) folders(tree folder.Tree) []string {
+// folders returns the folders in which files can be, down to a depth and at most so many, the
+// one that was opened first.
+func (k *Kind) folders(tree folder.Tree, depth, most int) []string {
 	dirs, level := []string{"."}, []string{"."}
-	for range k.Depth {
+	for range depth {
 		var below []string
 		for _, dir := range level {
 			names, err := tree.List(dir)
@@ -42,7 +46,7 @@ func (k *Kind) folders(tree folder.Tree) []string {
 			slices.Sort(names)
 			for _, name := range names {
 				full := folder.Join(dir, name)
-				if strings.HasPrefix(name, ".") || k.Format.Is(full) || len(dirs) == mostFolders {
+				if strings.HasPrefix(name, ".") || k.Format.Is(full) || len(dirs) == most {
 					continue
 				}
 				if at, err := tree.Stamp(full); err == nil && at.Kind == files.Directory {
@@ -120,7 +124,7 @@ func (n *notes) decoded() Decoded {
 // read reads all files of the folder.
 func (k *Kind) read(ctx context.Context, in folder.In) (*read, error) {
 	all := &read{sessions: map[string][]Item{}}
-	for _, dir := range k.folders(in.Tree) {
+	for _, dir := range k.folders(in.Tree, k.Depth, mostFolders) {
 		names, err := in.List(dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -211,7 +215,7 @@ func itemsOf(log *folder.Log) []Item {
 
 // place returns the place of a session.
 func (s *Store) place(session string) folder.Place {
-	return folder.Place{Session: session, Format: reader{&s.kind, s.dir}, Folders: s.kind.folders(s.storage.In().Tree)}
+	return folder.Place{Session: session, Format: reader{&s.kind, s.dir}, Folders: s.kind.folders(s.storage.In().Tree, s.kind.Depth, mostFolders)}
 }
 
 // isForeign reports whether a name is nothing of the framework's.

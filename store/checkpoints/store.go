@@ -302,7 +302,7 @@ func (k Kind) Recognise(ctx context.Context, dir string) (why string, ok bool, e
 		return "", false, err
 	}
 	looked := 0
-	for _, at := range k.folders(disk) {
+	for _, at := range k.folders(disk, min(k.Depth, 1), fewFolders) {
 		names, err := disk.List(at)
 		if err != nil {
 			continue
@@ -315,7 +315,8 @@ func (k Kind) Recognise(ctx context.Context, dir string) (why string, ok bool, e
 			}
 			if stamp, err := disk.Stamp(full); err == nil && stamp.Size <= mostRecognised {
 				looked++
-				if data, _, err := disk.Read(full, nil); err == nil && len(k.Format.Decode(full, data).Items) > 0 {
+				data, _, err := disk.Read(full, nil)
+				if err == nil && slices.ContainsFunc(k.Format.Decode(full, data).Items, func(it Item) bool { return k.Mine == nil || k.Mine(full, &it) }) {
 					return k.Signed, true, errors.Join(ctx.Err(), disk.Close())
 				}
 			}

@@ -13,6 +13,7 @@ import (
 	"hindcast/store/coding/opencode"
 	"hindcast/store/coding/openhands"
 	"hindcast/store/coding/pi"
+	"hindcast/store/crewai"
 	"hindcast/store/files"
 	"hindcast/store/genkit"
 	"hindcast/store/jsonl"
@@ -34,6 +35,7 @@ func All(cache *files.Cache) store.Kinds {
 		sqlite.Kind(),
 		langgraph.Kind(),
 		agentframework.Kind(cache),
+		crewai.Kind(cache),
 		pi.Kind(cache),
 		claudecode.Kind(cache),
 		codex.Kind(cache),

@@ -35,20 +35,23 @@ var realStores = []realStore{
 	{"genkit/js-1.42.0-detachbug", "genkit", genkitTruth, genkitOrder},
 	{"genkit/devproject-go-1.13.1", "genkit", genkitTruth, genkitOrder},
 	{"genkit/stepsproject-go-1.13.1", "genkit", genkitTruth, genkitOrder},
-	{"langgraph/agent.db", "langgraph", langgraphTruth, oneFile},
-	{"langgraph/delta.db", "langgraph", langgraphTruth, oneFile},
-	{"langgraph/encrypted.db", "langgraph", langgraphTruth, oneFile},
-	{"langgraph/failed.db", "langgraph", langgraphTruth, oneFile},
-	{"langgraph/functional.db", "langgraph", langgraphTruth, oneFile},
-	{"langgraph/js.db", "langgraph", langgraphTruth, oneFile},
-	{"langgraph/old-0.2.5-json.db", "langgraph", langgraphTruth, oneFile},
-	{"langgraph/pickle.db", "langgraph", langgraphTruth, oneFile},
-	{"langgraph/subgraph.db", "langgraph", langgraphTruth, oneFile},
-	{"langgraph/types.db", "langgraph", langgraphTruth, oneFile},
+	{"langgraph/agent.db", "langgraph", recordedTruth, oneFile},
+	{"langgraph/delta.db", "langgraph", recordedTruth, oneFile},
+	{"langgraph/encrypted.db", "langgraph", recordedTruth, oneFile},
+	{"langgraph/failed.db", "langgraph", recordedTruth, oneFile},
+	{"langgraph/functional.db", "langgraph", recordedTruth, oneFile},
+	{"langgraph/js.db", "langgraph", recordedTruth, oneFile},
+	{"langgraph/old-0.2.5-json.db", "langgraph", recordedTruth, oneFile},
+	{"langgraph/pickle.db", "langgraph", recordedTruth, oneFile},
+	{"langgraph/subgraph.db", "langgraph", recordedTruth, oneFile},
+	{"langgraph/types.db", "langgraph", recordedTruth, oneFile},
 	{"agent-framework/checkpoints", "agent-framework", workflowTruth, everyFile},
 	{"agent-framework/agents", "agent-framework", workflowTruth, everyFile},
 	{"agent-framework/history", "agent-framework", historyTruth, everyFile},
 	{"agent-framework/sessions", "agent-framework", historyTruth, everyFile},
+	{"crewai/json", "crewai", recordedTruth, everyFile},
+	{"crewai/flow", "crewai", recordedTruth, everyFile},
+	{"crewai/checkpoints.db", "crewai", recordedTruth, oneFile},
 }
 
 // noStores are the folders in testdata that are none.
@@ -69,9 +72,10 @@ func glob(t *testing.T, dir, pattern string) []string {
 	return list
 }
 
-// LangGraph: truth.json was made of the tables when the stores were recorded, with
-// SQLite's own program. The head is the greatest checkpoint id of a thread and namespace.
-func langgraphTruth(t *testing.T, dir string) truth {
+// LangGraph and crewAI: truth.json was made of the tables and files when the stores were
+// recorded, with SQLite's own program. The head of LangGraph is the greatest checkpoint id of a
+// thread and namespace; of crewAI it is the checkpoint that was written last.
+func recordedTruth(t *testing.T, dir string) truth {
 	var all map[string]map[string]struct {
 		Snapshots int
 		Head      string

@@ -1,0 +1,75 @@
+// Package crewai reads the checkpoints of crewAI, in files and in SQLite, and puts a run of
+// files back.
+//
+//	LOCATION/<branch>/<time>_<8 hex>_p-<parent or "none">.json     JsonProvider
+//	FILE.db, table checkpoints(id, created_at, parent_id, branch, data)  SqliteProvider
+//
+//	crewAI                                  Hindcast
+//	a kickoff of a crew, a flow, an agent   session "NAME-EVENT", after the event that started it
+//	<time>_<8 hex>                          id of a snapshot
+//	the parent in the name of the file      its parent, unless the events in it say another
+//	the newest checkpoint                   head: `crewai checkpoint resume` takes it; a program names one
+//	the whole document                      state
+//	outputs of tasks, and of methods        title
+//
+// Checkpoints are written by threads of crewAI's event bus, and race: of a line of tasks two
+// can be roots, or children of one parent. But each has the events of the run until then, and
+// those nest. So the parent is the checkpoint whose events are most of its own, see lineage.go.
+//
+// A checkpoint has the location of its store in it. A crew that is resumed from a copied store
+// writes into the first one, unless the program names another location. What Hindcast writes
+// names the store that it is in.
+package crewai
+
+import (
+	"context"
+	"os"
+	"path"
+	"path/filepath"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/checkpoints"
+	"hindcast/store/files"
+)
+
+const name = "crewai"
+
+// Kind describes the kind, in both of its forms.
+func Kind(cache *files.Cache) store.Kind {
+	inFiles := folderKind.Kind(cache)
+	kind := inFiles
+	kind.Files = rowsKind("").Files
+	form := func(path string) store.Kind {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return rowsKind(path)
+		}
+		return inFiles
+	}
+	kind.Recognise = func(ctx context.Context, path string) (string, bool, error) { return form(path).Recognise(ctx, path) }
+	kind.Open = func(ctx context.Context, path string) (store.Store, error) { return form(path).Open(ctx, path) }
+	return kind
+}
+
+var folderKind = checkpoints.Kind{
+	Name: name, Framework: "crewAI", Depth: 4,
+	IDs:       "the checkpoint's, made of its second and a random number",
+	Unlisted:  "lists the file without what is in it, and fails to resume it",
+	Severity:  model.Loses,
+	Notes:     "crewai 1",
+	Temporary: func(string) bool { return false },
+	Running:   "a crew that runs now does not notice: its next checkpoint follows the one that it wrote last, and is the newest",
+	Signed:    "BRANCH/TIME_ID_p-PARENT.json with entities and an event_record",
+	Mine: func(file string, of *checkpoints.Item) bool {
+		// The folder around the one that was opened has the same files, further down.
+		o := ownOf(of)
+		return o.Inside == nil || o.Inside[1] == path.Dir(file)
+	},
+	Places: func(at store.Surroundings) []string {
+		if at.Work == "" {
+			return nil
+		}
+		return []string{filepath.Join(at.Work, ".checkpoints")}
+	},
+	Format: format{},
+}

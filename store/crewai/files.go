@@ -1,0 +1,247 @@
+package crewai
+
+import (
+	"cmp"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/checkpoints"
+)
+
+// format implements checkpoints.Format.
+type format struct{}
+
+// fileName fits the name of a checkpoint.
+var fileName = regexp.MustCompile(`^(\d{8}T\d{6}_[0-9a-f]{8})_p-(.+)\.json$`)
+
+// Is implements checkpoints.Format.
+func (format) Is(name string) bool { return fileName.MatchString(path.Base(name)) }
+
+// own is what is noted of a file.
+type own struct {
+	Recorded string `json:"recorded,omitempty"`
+	Events   []byte `json:"events,omitempty"`
+	// Inside are the parent and the branch that the document names where the name of the file
+	// names others.
+	Inside []string `json:"inside,omitempty"`
+	Type   string   `json:"type,omitempty"`
+	// After is the method of a flow that a checkpoint was written after.
+	After    string   `json:"after,omitempty"`
+	Models   []string `json:"models,omitempty"`
+	Location string   `json:"location,omitempty"`
+}
+
+func ownOf(of *checkpoints.Item) (o own) {
+	_ = json.Unmarshal(of.Own, &o) // it was written here
+	return o
+}
+
+func (o *own) prints() []uint64 {
+	list := make([]uint64, len(o.Events)/8)
+	for i := range list {
+		list[i] = binary.LittleEndian.Uint64(o.Events[8*i:])
+	}
+	return list
+}
+
+const none = "none"
+
+// Decode implements checkpoints.Format.
+func (format) Decode(name string, data []byte) (d checkpoints.Decoded) {
+	parts := fileName.FindStringSubmatch(path.Base(name))
+	if parts == nil {
+		return d
+	}
+	b, err := bodyOf(data)
+	if err != nil {
+		d.Flaw = err.Error()
+		return d
+	}
+	id, parent := parts[1], strings.TrimSuffix(parts[2], none)
+	prints, last := b.prints()
+	e := b.subject()
+	o := own{Recorded: parent, Type: e.Type, Models: b.ownModels(), Location: e.Checkpoint.Location}
+	for _, n := range prints {
+		o.Events = binary.LittleEndian.AppendUint64(o.Events, n)
+	}
+	if b.Parent != parent || b.Branch != path.Dir(name) {
+		o.Inside = []string{b.Parent, b.Branch}
+	}
+	if _, _, method, _, _ := b.done(); e.Type == "flow" && b.Trigger == "method_execution_finished" {
+		o.After = method
+	}
+	item := checkpoints.Item{Session: b.session(), Opening: b.opening()}
+	item.Header = model.Header{ID: id, ParentID: parent, CreatedAt: secondOf(id), Size: int64(len(data))}
+	if last.After(item.CreatedAt) {
+		item.CreatedAt = last
+	}
+	b.describe(&item.Header)
+	if item.Own, err = json.Marshal(o); err != nil {
+		d.Flaw = err.Error()
+		return d
+	}
+	d.Items = []checkpoints.Item{item}
+	return d
+}
+
+// Arrange implements checkpoints.Format.
+func (format) Arrange(items []checkpoints.Item) (head int) {
+	checkpoints.ByTime(items)
+	rows := make([]row, len(items))
+	for i := range items {
+		o := ownOf(&items[i])
+		rows[i] = row{items[i].ID, o.Recorded, o.prints()}
+	}
+	for i, parent := range parents(rows) {
+		items[i].ParentID = parent
+	}
+	return len(items) - 1
+}
+
+// State implements checkpoints.Format.
+func (format) State(data []byte, _ *checkpoints.Item) ([]byte, error) { return data, nil }
+
+// Facts implements checkpoints.Format.
+func (format) Facts(data []byte, of *checkpoints.Item) model.Facts {
+	b, err := bodyOf(data)
+	if err != nil {
+		return nil
+	}
+	facts := b.facts()
+	if o := ownOf(of); o.Recorded != of.ParentID {
+		facts.Add("parent", "by its events; crewAI wrote down "+cmp.Or(o.Recorded, "none"))
+	}
+	return facts
+}
+
+// Codes of the faults.
+const (
+	// FaultRaced: crewAI wrote down another parent than the events in the checkpoint tell.
+	FaultRaced = "raced-lineage"
+	// FaultInside: a document names another parent or branch than the name of its file.
+	FaultInside = "lineage-mismatch"
+	// FaultLocation: a checkpoint names another place as its store.
+	FaultLocation = "other-location"
+)
+
+// Faults implements checkpoints.Format.
+func (format) Faults(items []checkpoints.Item, _ int) []model.Fault {
+	var list store.FaultList
+	for i := range items {
+		it, o := &items[i], ownOf(&items[i])
+		if o.Recorded != it.ParentID {
+			list.Add(model.Fault{Code: FaultRaced, Severity: model.Odd, File: it.File, Meaning: fmt.Sprintf("its events come after those of %s, and crewAI wrote down %s as its parent: its threads raced", it.ParentID, cmp.Or(o.Recorded, none)), Verdict: "goes on from any checkpoint that is named; its own trees show the wrong parent"})
+		}
+		if o.Inside != nil {
+			list.Add(model.Fault{Code: FaultInside, Severity: model.Odd, File: it.File, Meaning: fmt.Sprintf("the document names the parent %.60q and the branch %.60q", o.Inside[0], o.Inside[1]), Verdict: "lists it by its name, and goes on on the branch in the document"})
+		}
+	}
+	return list.All()
+}
+
+// Lacks implements checkpoints.Format.
+func (format) Lacks(op model.Op, _ *checkpoints.Item) string {
+	if op == model.OpFork {
+		return "crewAI itself forks from any checkpoint: Crew.fork(CheckpointConfig(restore_from=…), branch=…), see the Resume tab"
+	}
+	return ""
+}
+
+// Restore implements checkpoints.Format: a copy under a new id, on a branch of its own, and
+// the newest of the store.
+func (format) Restore(p *checkpoints.Putting) (n checkpoints.New, err error) {
+	t, err := jsontape.Parse(p.Data)
+	if err != nil {
+		return n, &model.UnsupportedError{Op: model.OpRestore, Reason: "the file is not JSON: " + err.Error()}
+	}
+	it, o := p.Item(), ownOf(p.Item())
+	at := p.Now.UTC().Truncate(time.Second)
+	for i := range p.Items {
+		if other := p.Items[i].CreatedAt; !other.Before(at) {
+			at = other.Truncate(time.Second).Add(time.Second)
+		}
+	}
+	random, _ := hex.DecodeString(strings.ReplaceAll(checkpoints.NewUUID(), "-", "")) // it is one
+	id := at.Format("20060102T150405") + "_" + hex.EncodeToString(random[:4])
+	branch := "hindcast-" + hex.EncodeToString(random[:4])
+	patch := jsontape.NewPatch(t)
+	patch.Put(0, "parent_id", quote(it.ID))
+	patch.Put(0, "branch", quote(branch))
+	for n := range locations(t) {
+		patch.Set(n, quote(p.Dir))
+	}
+	n.Name, n.Data = path.Join(branch, id+"_p-"+it.ID+".json"), patch.Bytes()
+	n.Writes = fmt.Sprintf("a new checkpoint %s on the branch %s: that of #%d once more, and the newest", id, branch, p.At)
+	if o.Location != "" && filepath.Clean(o.Location) != p.Dir {
+		n.Hazards = append(n.Hazards, fmt.Sprintf("the checkpoint names %q as its store; the copy names this one, so that a crew that is resumed writes here", o.Location))
+	}
+	if o.After != "" {
+		n.Asks = append(n.Asks, fmt.Sprintf("a flow that is resumed after a method finished hands its listeners None instead of what %s returned (crewAI 1.15.30): one that uses its argument fails", quote(o.After)))
+	}
+	if len(o.Models) > 0 {
+		n.Hazards = append(n.Hazards, "the model of "+conversation.List(o.Models, conversation.OneLine)+" is an object of the program, of which a checkpoint has the name alone: set agent.llm before kickoff()")
+	}
+	return n, nil
+}
+
+func quote(text string) []byte { return jsontape.AppendQuoted(nil, text) }
+
+// locations returns the nodes that name the store in which crewAI keeps the checkpoint.
+func locations(t *jsontape.Tape) func(yield func(jsontape.Node) bool) {
+	return func(yield func(jsontape.Node) bool) {
+		entities := t.Find(0, "entities")
+		if entities < 0 || t.Kind(entities) != jsontape.Array {
+			return
+		}
+		for n := entities; n < t.End(entities); n++ {
+			if p := t.Parent(n); p < 0 || t.Kind(p) != jsontape.Object || t.Kind(n) != jsontape.Object || t.Key(n) != "checkpoint" {
+				continue
+			}
+			at := t.Find(n, "location")
+			if at >= 0 && t.Kind(at) == jsontape.String && t.Find(n, "on_events") >= 0 && !yield(at) {
+				return
+			}
+		}
+	}
+}
+
+// Loads implements checkpoints.Format.
+func (format) Loads(items []checkpoints.Item, head int) string {
+	return fmt.Sprintf("`crewai checkpoint resume` takes the newest checkpoint, %s; a program names one", items[head].ID)
+}
+
+// Resume implements checkpoints.Format.
+func (format) Resume(dir string, of *checkpoints.Item) []model.Resume {
+	return calls(ownOf(of).Type, filepath.Join(dir, filepath.FromSlash(of.File)))
+}
+
+// classes are those that come from a checkpoint, by the type of what is in it.
+var classes = map[string]string{"crew": "Crew", "flow": "Flow", "agent": "Agent"}
+
+// calls returns those that go on from a checkpoint at a location, the best one first.
+func calls(of, location string) []model.Resume {
+	class := cmp.Or(classes[of], "Crew")
+	config := "CheckpointConfig(restore_from=" + string(quote(location)) + ")"
+	then, verb := "runs the tasks that are not done", "kickoff()"
+	switch class {
+	case "Flow":
+		then = "runs the methods that are not done; the program's own class stands for Flow"
+	case "Agent":
+		then, verb = "goes on with your text", "kickoff(…)"
+	}
+	return []model.Resume{
+		{Call: fmt.Sprintf("%s.from_checkpoint(%s).%s", class, config, verb), Then: then + ", on the same branch"},
+		{Call: fmt.Sprintf(`%s.fork(%s, branch="…").%s`, class, config, verb), Then: then + ", on a branch of its own"},
+	}
+}
