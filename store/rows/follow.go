@@ -184,7 +184,7 @@ func (s *Store) tail(ctx context.Context, t *sqlitefile.Tx, at Place, n int) ([]
 			if err != nil {
 				return nil, 0, err
 			}
-			if log.line() && log.Headers[0].ParentID != "" {
+			if log.line() && len(log.Headers) == n && log.Headers[0].ParentID != "" { // ids of one second may be in no order
 				for i := range log.Headers {
 					h := &log.Headers[i]
 					h.SessionID, h.TurnIndex, h.Head = at.ID, model.TurnUnknown, i == len(log.Headers)-1
