@@ -26,6 +26,8 @@ var sdkParts = map[string]string{
 
 	"genkit-python": "genkit-python/requirements.txt",
 	"langgraph":     "langgraph/requirements.txt",
+
+	"agent-framework": "agent-framework/requirements.txt",
 }
 
 // sdks returns the folder in which the real SDKs are. Where they are not, the test is
