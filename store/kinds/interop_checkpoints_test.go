@@ -3,6 +3,7 @@ package kinds_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -207,5 +208,119 @@ func TestInteropAgentFramework(t *testing.T) {
 	}
 	if asked < 2 {
 		t.Errorf("the model was asked at %d places", asked)
+	}
+}
+
+// resumed is what came of resuming a checkpoint of crewAI.
+type resumed struct {
+	Had, Came, Sent, Wrote []string
+	Failed                 string
+}
+
+// crewState is what a test reads of a checkpoint's document.
+type crewState struct {
+	Entities []struct {
+		Tasks []struct {
+			Output *struct {
+				Raw string `json:"raw"`
+			} `json:"output"`
+		} `json:"tasks"`
+		State struct {
+			Words []string `json:"words"`
+		} `json:"checkpoint_state"`
+	} `json:"entities"`
+}
+
+// had returns the outputs of tasks, or what a flow kept.
+func (c *crewState) had() (list []string) {
+	for _, t := range c.Entities[0].Tasks {
+		if t.Output != nil {
+			list = append(list, t.Output.Raw)
+		}
+	}
+	return append(list, c.Entities[0].State.Words...)
+}
+
+// TestInteropCrewAI has crewAI write checkpoints in files and in SQLite. Each is resumed as
+// Hindcast's call names it, and has the outputs that Hindcast shows. What is put back is resumed
+// in the same way: the model is sent the same, and the next checkpoints follow the copy, in the
+// store that it is in.
+func TestInteropCrewAI(t *testing.T) {
+	program := interopProgram(t, "crewai", "crews.py")
+	dir := t.TempDir()
+	program.says(t, "write", dir, nil, nil)
+	type place struct {
+		name    string
+		shown   []string
+		back    returned
+		resumes int // which of what was run
+	}
+	var places []place
+	var at []map[string]string
+	for _, form := range []string{"json", "flow", "crew.db"} {
+		from := filepath.Join(dir, form)
+		of := map[string]string{"json": "crew", "crew.db": "crew", "flow": "flow"}[form]
+		s, err := allKinds.Open(t.Context(), from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		sessions := sessionsOf(t, s)
+		if len(sessions) != 1 {
+			t.Fatalf("%s has the sessions %+v", form, sessions)
+		}
+		for _, h := range storetest.Headers(t, s, sessions[0].ID) {
+			var state crewState
+			if err := json.Unmarshal(stateOf(t, s, &h), &state); err != nil {
+				t.Fatal(err)
+			}
+			p := place{name: fmt.Sprintf("%s #%d", form, h.Index), shown: state.had(), resumes: len(at)}
+			calls, err := s.(store.Resumer).Resume(t.Context(), h.Ref())
+			if err != nil || len(calls) == 0 {
+				t.Fatalf("%s: no call goes on, %v", p.name, err)
+			}
+			_, location, _ := strings.Cut(calls[0].Call, `restore_from="`)
+			location, _, _ = strings.Cut(location, `"`)
+			into := t.TempDir()
+			at = append(at, map[string]string{"of": of, "from": location, "into": into, "dir": into})
+			if form != "crew.db" {
+				p.back = putBack(t, from, h)
+				if made := glob(t, p.back.dir, "hindcast-*/"+p.back.head.ID+"_p-*.json"); len(made) == 1 {
+					at = append(at, map[string]string{"of": of, "from": filepath.Join(p.back.dir, made[0]), "into": "", "dir": p.back.dir})
+				} else if p.back.head.ID != h.ID {
+					t.Errorf("%s: the copy %s is in %q", p.name, p.back.head.ID, made)
+				}
+			}
+			places = append(places, p)
+		}
+	}
+	var ran []resumed
+	program.says(t, "run", dir, at, &ran)
+	for _, p := range places {
+		named := ran[p.resumes]
+		if named.Failed != "" || !reflect.DeepEqual(named.Had, p.shown) {
+			t.Errorf("%s: crewAI has %q, and Hindcast shows %q: %s", p.name, named.Had, p.shown, named.Failed)
+		}
+		if p.back.s == nil {
+			continue
+		}
+		if p.resumes+1 < len(at) && at[p.resumes+1]["into"] == "" {
+			again := ran[p.resumes+1]
+			if again.Failed != "" || !reflect.DeepEqual(again.Had, named.Had) || !reflect.DeepEqual(again.Sent, named.Sent) || !reflect.DeepEqual(again.Came, named.Came) {
+				t.Errorf("%s: of the one that is named comes\n%+v\nand of the copy\n%+v", p.name, named, again)
+			}
+			if strings.HasPrefix(p.name, "json") && len(p.shown) < 3 && len(again.Wrote) == 0 {
+				t.Errorf("%s: crewAI writes nothing where the copy is", p.name)
+			}
+			for _, file := range again.Wrote {
+				if !strings.HasPrefix(file, "hindcast-") {
+					t.Errorf("%s: crewAI goes on in %s", p.name, file)
+				}
+				if err := os.Remove(filepath.Join(p.back.dir, file)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		p.back.undone()
 	}
 }

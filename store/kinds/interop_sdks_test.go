@@ -28,6 +28,7 @@ var sdkParts = map[string]string{
 	"langgraph":     "langgraph/requirements.txt",
 
 	"agent-framework": "agent-framework/requirements.txt",
+	"crewai":          "crewai/requirements.txt",
 }
 
 // sdks returns the folder in which the real SDKs are. Where they are not, the test is
