@@ -77,7 +77,6 @@ var known = map[string]struct {
 	"langgraph/encrypted.db secret":                     {faults: []string{"opaque-state"}},
 	"langgraph/js.db js-tour":                           {orphans: 12},
 	"langgraph/old-0.2.5-json.db old":                   {orphans: 4},
-	"langgraph/pickle.db pickled":                       {faults: []string{"opaque-state"}},
 }
 
 // What was broken on purpose is found, and nothing else is said to be.

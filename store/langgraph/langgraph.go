@@ -11,8 +11,8 @@
 //	writes on the checkpoint itself         what its tasks did so far: an error, a question
 //
 // A write hangs on the checkpoint that its task started from. Nothing that a checkpoint
-// names is imported or called: values are decoded as data, and pickles and encrypted
-// ones are shown as the bytes that they are.
+// names is imported or called: values are decoded as data, pickles too, and encrypted ones
+// are shown as the bytes that they are.
 package langgraph
 
 import (

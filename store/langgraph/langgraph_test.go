@@ -139,9 +139,23 @@ func TestState_everyType(t *testing.T) {
 	}
 }
 
-// What would have to be run or decrypted is the bytes that it is, and is named once.
+// A data frame of pandas, which LangGraph pickles, is shown as what it holds.
+func TestState_pickled(t *testing.T) {
+	s := open(t, recorded("pickle.db"))
+	session := storetest.Sessions(t, s)[0].ID
+	headers := storetest.Headers(t, s, session)
+	got := state(t, s, headers[len(headers)-1])
+	if !json.Valid([]byte(got)) || !strings.Contains(got, `"$global":"pandas.core.indexes.range.RangeIndex"`) || !strings.Contains(got, `"_typ":"dataframe"`) {
+		t.Errorf("%s", got)
+	}
+	if faults := storetest.Faults(t, s, session); len(faults) > 0 {
+		t.Errorf("%+v", faults)
+	}
+}
+
+// What would have to be decrypted is the bytes that it is, and is named once.
 func TestState_opaque(t *testing.T) {
-	for name, want := range map[string]string{"pickle.db": `{"$type":"pickle","$bytes":"`, "encrypted.db": `{"$type":"msgpack+aes","$bytes":"`} {
+	for name, want := range map[string]string{"encrypted.db": `{"$type":"msgpack+aes","$bytes":"`} {
 		s := open(t, recorded(name))
 		session := storetest.Sessions(t, s)[0].ID
 		headers := storetest.Headers(t, s, session)

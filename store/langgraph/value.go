@@ -6,18 +6,25 @@ import (
 
 	"hindcast/model/jsontape"
 	"hindcast/store/msgpack"
+	"hindcast/store/pickle"
 )
 
-// decode returns a stored value as JSON. One that would have to be run or decrypted is
-// the bytes that it is.
+// decode returns a stored value as JSON. One that would have to be decrypted is the bytes that
+// it is, and so is a pickle that cannot be read, with why.
 func decode(encoding string, value []byte) ([]byte, error) {
 	switch {
 	case encoding == "msgpack":
 		return msgpack.AppendJSON(nil, value, extension)
 	case encoding == "null":
 		return []byte("null"), nil
+	case encoding == "pickle":
+		shown, err := pickle.AppendJSON(nil, value)
+		if err != nil {
+			return sealed(encoding, value, `,"$error":`+quoted("the pickle cannot be read: "+err.Error())), nil
+		}
+		return shown, nil
 	case opaque(encoding) != "":
-		return []byte(`{"$type":` + quoted(encoding) + `,"$bytes":"` + base64.StdEncoding.EncodeToString(value) + `"}`), nil
+		return sealed(encoding, value, ""), nil
 	case encoding == "bytes", encoding == "bytearray":
 		return []byte(`{"$bytes":"` + base64.StdEncoding.EncodeToString(value) + `"}`), nil
 	case !jsontape.Valid(value):
@@ -26,11 +33,16 @@ func decode(encoding string, value []byte) ([]byte, error) {
 	return value, nil
 }
 
-// opaque returns an encoding whose values are not read, "" for another: pickles, and
-// what is encrypted, as "msgpack+aes".
+// sealed returns a value as the bytes that it is, and more members.
+func sealed(encoding string, value []byte, more string) []byte {
+	return []byte(`{"$type":` + quoted(encoding) + `,"$bytes":"` + base64.StdEncoding.EncodeToString(value) + `"` + more + "}")
+}
+
+// opaque returns an encoding whose values are not read, "" for another: what is encrypted, as
+// "msgpack+aes".
 func opaque(encoding string) string {
 	switch encoding {
-	case "msgpack", "json", "null", "bytes", "bytearray":
+	case "msgpack", "json", "pickle", "null", "bytes", "bytearray":
 		return ""
 	}
 	return encoding
