@@ -564,7 +564,7 @@ func TestREADME_saysHowTheProgramIsShipped(t *testing.T) {
 	}
 }
 
-var storeRow = regexp.MustCompile("(?m)^\\| `([\\w-]+)` \\| .* \\| (yes|not yet|no|fork, undo) \\| (yes|no) \\|$")
+var storeRow = regexp.MustCompile("(?m)^\\| `([\\w-]+)` \\| .* \\| (yes|not yet|no|fork, undo|restore, undo) \\| (yes|no) \\|$")
 
 func TestREADME_storesAreThoseOfTheProgram(t *testing.T) {
 	dir := t.TempDir()
@@ -578,6 +578,8 @@ func TestREADME_storesAreThoseOfTheProgram(t *testing.T) {
 		"strands":           filepath.Join("testdata", "strands", "python-file"),
 		"strands-snapshots": filepath.Join("testdata", "strands", "python-snapshot"),
 		"genkit":            filepath.Join("testdata", "genkit", "go-1.13.1"),
+		"agent-framework":   filepath.Join("testdata", "agent-framework", "checkpoints"),
+		"crewai":            filepath.Join("testdata", "crewai", "json"),
 		"langgraph":         filepath.Join("testdata", "langgraph", "agent.db"),
 		"sqlite":            filepath.Join(dir, "hindcast-demo.db"),
 		"jsonl":             filepath.Join(dir, "demo.jsonl"),

@@ -1,5 +1,5 @@
 // Package checkpoints makes a store out of a folder in which a framework keeps checkpoints
-// as files of JSON, each of which names the one before it. A kind says how a file is read,
+// as files of JSON, which name the one before. A kind says how a file is read,
 // and how a checkpoint is put back, see [Format]. How files are listed, remembered, watched
 // and changed, and how errors are worded, is here for all of them.
 //

@@ -215,7 +215,7 @@ func itemsOf(log *folder.Log) []Item {
 
 // place returns the place of a session.
 func (s *Store) place(session string) folder.Place {
-	return folder.Place{Session: session, Format: reader{&s.kind, s.dir}, Folders: s.kind.folders(s.storage.In().Tree, s.kind.Depth, mostFolders)}
+	return folder.Place{Session: session, Format: reader{&s.kind, s.whole}, Folders: s.kind.folders(s.storage.In().Tree, s.kind.Depth, mostFolders)}
 }
 
 // isForeign reports whether a name is nothing of the framework's.

@@ -10,7 +10,7 @@ import (
 	"hindcast/store/folder"
 )
 
-// Lacks implements store.Writer. A folder can have sessions of which some can be put back.
+// Lacks implements store.Writer: an operation that one session of the folder has is not lacked.
 func (s *Store) Lacks(op model.Op) string {
 	if why := s.storage.Lacks(); why != "" {
 		return why

@@ -190,7 +190,7 @@ func (format) Restore(p *checkpoints.Putting) (n checkpoints.New, err error) {
 		n.Asks = append(n.Asks, fmt.Sprintf("a flow that is resumed after a method finished hands its listeners None instead of what %s returned (crewAI 1.15.30): one that uses its argument fails", quote(o.After)))
 	}
 	if len(o.Models) > 0 {
-		n.Hazards = append(n.Hazards, "the model of "+conversation.List(o.Models, conversation.OneLine)+" is an object of the program, of which a checkpoint has the name alone: set agent.llm before kickoff()")
+		n.Hazards = append(n.Hazards, "the model of "+conversation.List(o.Models, conversation.OneLine)+" is an object of the program, and a checkpoint has its name alone: set agent.llm before kickoff()")
 	}
 	return n, nil
 }
