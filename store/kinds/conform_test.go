@@ -42,6 +42,7 @@ func stores(t *testing.T) (list []conforming) {
 	for name, words := range map[string]string{
 		"checkpoints.jsonl": "id=checkpoint_id,parent=parent_checkpoint_id,time=ts,state=channel_values,session=thread_id,event=metadata.source",
 		"states":            "",
+		"pydantic-ai.json":  "session=conversation_id,time=timestamp,event=kind,title=parts[0].content",
 	} {
 		m, err := mapped.ParseMap(words)
 		if err != nil {
