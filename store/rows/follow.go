@@ -3,8 +3,7 @@ package rows
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -16,7 +15,7 @@ import (
 )
 
 // What was read of a session is kept, and read on from there. A program that only adds
-// gives its rows greater ids and greater row ids than there were:
+// puts its rows behind those that there were, and gives them greater row ids:
 //
 //	rows since                                  what is read
 //	none, and the newest is as it was           the newest
@@ -73,26 +72,31 @@ func (k Kind) where() string { return " WHERE " + strings.Join(k.Key, " = ? AND 
 // look returns a session as it is, and reads of it what is not kept.
 func (s *Store) look(ctx context.Context, t *sqlitefile.Tx, at Place) (*kept, error) {
 	was := s.memory.get(at.ID)
-	now := &kept{}
+	now, newest := &kept{}, ""
 	grows := was != nil
-	for i, table := range slices.Sorted(maps.Keys(s.kind.Tables)) {
+	if grows {
+		newest = was.head().ID
+	}
+	order, where := strings.Join(s.kind.order(), ", "), s.kind.where()
+	earlier := "(" + order + ") < (SELECT " + order + " FROM " + at.Table(s.kind.Snapshots) + where + " AND " + s.kind.ID + " = ?)"
+	for i, table := range s.kind.watched() {
 		var then mark
 		if was != nil {
 			then = was.marks[i]
 		}
 		var m mark
-		var left int64
-		var least string
-		err := t.Row(ctx, fmt.Sprintf("SELECT count(*), ifnull(max(rowid), 0), count(iif(rowid <= ?, 1, NULL)), ifnull(min(iif(rowid > ?, %s, NULL)), '') FROM %s", s.kind.ID, table)+s.kind.where(),
-			append([]any{then.last, then.last}, at.Key...)...).Scan(&m.rows, &m.last, &left, &least)
+		var left, before int64
+		args := append([]any{then.last, then.last}, at.Key...)
+		err := t.Row(ctx, "SELECT count(*), ifnull(max(rowid), 0), count(iif(rowid <= ?, 1, NULL)), count(iif(rowid > ? AND "+earlier+", 1, NULL)) FROM "+at.Table(table)+where,
+			append(append(args, newest), at.Key...)...).Scan(&m.rows, &m.last, &left, &before)
 		if err != nil {
 			return nil, err
 		}
 		now.marks = append(now.marks, m)
-		grows = grows && left == then.rows && (least == "" || least >= was.head().ID)
+		grows = grows && left == then.rows && before == 0
 	}
 	if grows {
-		log, err := s.kind.Format.Log(ctx, t, at, was.head().ID)
+		log, err := s.kind.Format.Log(ctx, t, at, newest)
 		if err != nil {
 			return nil, err
 		}
@@ -107,9 +111,35 @@ func (s *Store) look(ctx context.Context, t *sqlitefile.Tx, at Place) (*kept, er
 	if err != nil {
 		return nil, err
 	}
-	now.Log, now.rewrites = log, s.memory.rewrites.Add(1)
+	if now.Log = log; was.begins(&now.Log) {
+		now.rewrites = was.rewrites
+	} else {
+		now.rewrites = s.memory.rewrites.Add(1)
+	}
 	s.memory.put(at.ID, now)
 	return now, nil
+}
+
+// begins reports whether the session only grew to a log of all its snapshots: the head is
+// the same, or among the new ones.
+func (k *kept) begins(log *Log) bool {
+	if k == nil || len(log.Headers) < len(k.Headers) {
+		return false
+	}
+	moved := slices.ContainsFunc(log.Headers[len(k.Headers):], func(h model.Header) bool { return h.Head })
+	for i := range k.Headers {
+		was, is := k.Headers[i], log.Headers[i]
+		if !reflect.DeepEqual(was.Reason, is.Reason) {
+			return false
+		}
+		if was.Reason, is.Reason = nil, nil; moved {
+			was.Head, is.Head = false, false
+		}
+		if was != is {
+			return false
+		}
+	}
+	return true
 }
 
 // head returns the newest snapshot.
@@ -139,12 +169,13 @@ func (k *kept) with(log Log, session string) (Log, bool) {
 
 // line reports whether the newest snapshot is the head, and each follows the one before.
 func (l *Log) line() bool {
+	n := len(l.Headers)
 	for i := range l.Headers {
 		if i > 0 && l.Headers[i].ParentID != l.Headers[i-1].ID {
 			return false
 		}
 	}
-	return len(l.Headers) > 0 && l.Head.Newest && len(l.Head.Moves) == 0
+	return n > 0 && (l.Head.Newest || l.Headers[n-1].Head) && len(l.Head.Moves) == 0
 }
 
 // begin counts the turns of headers. The first has that turn.
@@ -171,13 +202,14 @@ func (s *Store) Tail(ctx context.Context, session string, n int) (headers []mode
 func (s *Store) tail(ctx context.Context, t *sqlitefile.Tx, at Place, n int) ([]model.Header, int, error) {
 	if s.memory.get(at.ID) == nil {
 		var all int
-		if err := t.Row(ctx, "SELECT count(*) FROM "+s.kind.Snapshots+s.kind.where(), at.Key...).Scan(&all); err != nil {
+		if err := t.Row(ctx, "SELECT count(*) FROM "+at.Table(s.kind.Snapshots)+s.kind.where(), at.Key...).Scan(&all); err != nil {
 			return nil, 0, err
 		}
 		if 0 < n && n < all {
 			var from string
 			args := append(slices.Clone(at.Key), n-1)
-			if err := t.Row(ctx, "SELECT "+s.kind.ID+" FROM "+s.kind.Snapshots+s.kind.where()+" ORDER BY "+s.kind.ID+" DESC LIMIT 1 OFFSET ?", args...).Scan(&from); err != nil {
+			backwards := strings.Join(s.kind.order(), " DESC, ") + " DESC"
+			if err := t.Row(ctx, "SELECT "+s.kind.ID+" FROM "+at.Table(s.kind.Snapshots)+s.kind.where()+" ORDER BY "+backwards+" LIMIT 1 OFFSET ?", args...).Scan(&from); err != nil {
 				return nil, 0, err
 			}
 			log, err := s.kind.Format.Log(ctx, t, at, from)

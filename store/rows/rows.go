@@ -52,10 +52,26 @@ type Format interface {
 	About(ctx context.Context, t *sqlitefile.Tx, of Place, id string) (About, error)
 }
 
+// Doctor is a format that finds more wrong with a session than its rows tell.
+type Doctor interface {
+	// Faults returns what is wrong with a session.
+	Faults(ctx context.Context, t *sqlitefile.Tx, of Place) ([]model.Fault, error)
+}
+
 // Place is one session: its id, and the values of the columns that name it.
 type Place struct {
 	ID  string
 	Key []any
+	// tables are the names of the kind's tables in this database, where they differ.
+	tables map[string]string
+}
+
+// Table returns how a statement names one of the kind's tables.
+func (p Place) Table(name string) string {
+	if real, ok := p.tables[name]; ok {
+		return `"` + strings.ReplaceAll(real, `"`, `""`) + `"`
+	}
+	return name
 }
 
 // Log is the snapshots of a session.
@@ -101,16 +117,45 @@ type Kind struct {
 	// Lacks says why nothing can be written where the Format is no Mover, and what to do
 	// instead.
 	Lacks string
-	// Tables are those that tell a database of the kind, with their columns.
+	// Tables are those that tell a database of the kind, with their columns. Those that
+	// have the columns of Key and Order are looked at to see what a session became.
 	Tables map[string]string
-	// Snapshots is the table that has a row for each snapshot. Key are the columns of it,
-	// and of all others, that name the session, all text: the id is what is in them, with
-	// slashes between, without those at the end that are empty. ID is the column of the
-	// snapshot's id. A later snapshot has a greater one.
+	// Renamed says that a program may call the tables as it likes, and have several such
+	// sets in one database. They are found by their columns: that of the snapshots refers
+	// to the others.
+	Renamed bool
+	// Snapshots is the table that has a row for each snapshot, or a subquery with a column
+	// rowid. Key are the columns of it that name the session, all text: the id is what is
+	// in them, with slashes between, without those at the end that are empty. ID is the
+	// column of the snapshot's id.
 	Snapshots string
 	Key       []string
 	ID        string
-	Format    Format
+	// Order are the columns by which a later snapshot is greater than all before it; ID
+	// alone where there are none.
+	Order  []string
+	Format Format
+}
+
+// order returns the columns by which a later snapshot is greater.
+func (k Kind) order() []string {
+	if k.Order == nil {
+		return []string{k.ID}
+	}
+	return k.Order
+}
+
+// watched returns the tables that have a row for each change of a session.
+func (k Kind) watched() []string {
+	tables := []string{k.Snapshots}
+	for _, table := range slices.Sorted(maps.Keys(k.Tables)) {
+		has := strings.Fields(k.Tables[table])
+		lacks := func(column string) bool { return !slices.Contains(has, column) }
+		if table != k.Snapshots && !slices.ContainsFunc(slices.Concat(k.order(), k.Key), lacks) {
+			tables = append(tables, table)
+		}
+	}
+	return tables
 }
 
 // Kind returns the kind for the list of kinds.
@@ -127,19 +172,72 @@ func (k Kind) Kind() store.Kind {
 // sign says what tells a database of the kind, or, with false, what it lacks.
 func (k Kind) sign(ctx context.Context, t *sqlitefile.Tx) (why string, ok bool, err error) {
 	tables := slices.Sorted(maps.Keys(k.Tables))
-	named := k.Framework + "'s tables " + strings.Join(tables, " and ")
-	for _, table := range tables {
-		has, err := t.Columns(ctx, table)
-		if err != nil {
-			return "", false, err
-		}
-		for _, column := range strings.Fields(k.Tables[table]) {
-			if !has[column] {
-				return "a SQLite database without " + named, false, nil
+	sets, err := k.find(ctx, t)
+	if len(sets) == 0 {
+		return "a SQLite database without " + k.Framework + "'s tables " + strings.Join(tables, " and "), false, err
+	}
+	if sets[0] != nil {
+		tables = slices.Sorted(maps.Values(sets[0]))
+	}
+	return "a SQLite database with " + k.Framework + "'s tables " + strings.Join(tables, " and "), true, nil
+}
+
+// find returns the sets of the kind's tables in a database, each by the names that the
+// kind has for them. A set is nil where these are the names in the database.
+func (k Kind) find(ctx context.Context, t *sqlitefile.Tx) (sets []map[string]string, err error) {
+	if !k.Renamed {
+		for table, columns := range k.Tables {
+			if has, err := t.Columns(ctx, table); err != nil || !hasAll(has, columns) {
+				return nil, err
 			}
 		}
+		return []map[string]string{nil}, nil
 	}
-	return "a SQLite database with " + named, true, nil
+	names, err := texts(ctx, t, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+	for _, name := range names {
+		has, err := t.Columns(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if !hasAll(has, k.Tables[k.Snapshots]) {
+			continue
+		}
+		parents, err := texts(ctx, t, `SELECT "table" FROM pragma_foreign_key_list(?)`, name)
+		if err != nil {
+			return nil, err
+		}
+		set := map[string]string{k.Snapshots: name}
+		for _, parent := range parents {
+			if has, err = t.Columns(ctx, parent); err != nil {
+				return nil, err
+			}
+			for table, columns := range k.Tables {
+				if table != k.Snapshots && hasAll(has, columns) {
+					set[table] = parent
+				}
+			}
+		}
+		if len(set) == len(k.Tables) {
+			sets = append(sets, set)
+		}
+	}
+	return sets, err
+}
+
+// hasAll reports whether a table has all of some columns.
+func hasAll(has map[string]bool, columns string) bool {
+	return !slices.ContainsFunc(strings.Fields(columns), func(column string) bool { return !has[column] })
+}
+
+// texts returns the first column of a query.
+func texts(ctx context.Context, t *sqlitefile.Tx, query string, args ...any) (all []string, err error) {
+	err = t.Each(ctx, func(scan func(...any) error) error {
+		var text string
+		err := scan(&text)
+		all = append(all, text)
+		return err
+	}, query, args...)
+	return all, err
 }
 
 // foreign says that a database is not one of the kind.
@@ -260,22 +358,31 @@ func (l *Log) At(id string) int {
 
 // places returns the sessions, each with an id of its own.
 func (s *Store) places(ctx context.Context, t *sqlitefile.Tx) (places []Place, err error) {
-	found, err := t.Rows(ctx, "SELECT DISTINCT "+strings.Join(s.kind.Key, ", ")+" FROM "+s.kind.Snapshots)
+	sets, err := s.kind.find(ctx, t)
+	taken := map[string]bool{}
+	for i := 0; err == nil && i < len(sets); i++ {
+		places, err = s.placesIn(ctx, t, places, taken, sets[i])
+	}
+	return places, err
+}
+
+// placesIn adds the sessions of a set of tables. taken are the ids of those before.
+func (s *Store) placesIn(ctx context.Context, t *sqlitefile.Tx, places []Place, taken map[string]bool, tables map[string]string) ([]Place, error) {
+	in := Place{tables: tables}
+	found, err := t.Rows(ctx, "SELECT DISTINCT "+strings.Join(s.kind.Key, ", ")+" FROM "+in.Table(s.kind.Snapshots))
 	if err != nil {
 		return nil, err
 	}
 	defer found.Close()
-	columns, err := found.Columns()
-	taken := map[string]bool{}
 	for err == nil && found.Next() {
-		names, into := make([]string, len(columns)), make([]any, len(columns))
+		names, into := make([]string, len(s.kind.Key)), make([]any, len(s.kind.Key))
 		for i := range names {
 			into[i] = &names[i]
 		}
 		if err = found.Scan(into...); err != nil {
 			break
 		}
-		at := Place{Key: make([]any, len(names))}
+		at := Place{Key: make([]any, len(names)), tables: tables}
 		for i, name := range names {
 			at.Key[i] = name
 		}
@@ -450,6 +557,16 @@ func (s *Store) Faults(ctx context.Context, session string) (faults []model.Faul
 	}
 	faults, err = store.SessionFaults(ctx, s, session)
 	var own store.FaultList
+	if doctor, ok := s.kind.Format.(Doctor); ok && err == nil {
+		err = s.in(ctx, session, func(t *sqlitefile.Tx, at Place) error {
+			more, err := doctor.Faults(ctx, t, at)
+			own = store.FaultList{}
+			for _, f := range more {
+				own.Add(f)
+			}
+			return err
+		})
+	}
 	for _, h := range log.Headers {
 		if h.Marks.Has(model.MarkDamaged) {
 			own.Add(model.Fault{Code: FaultRow, Severity: model.Stops, File: h.ID, Meaning: "what stands beside the state cannot be read", Verdict: s.kind.Framework + " fails when it lists the session"})
