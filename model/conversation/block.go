@@ -143,6 +143,12 @@ func blocksOf(t *jsontape.Tape, n Node) iter.Seq2[Block, traits] {
 			yield(b, 0)
 			return
 		}
+		if call, result, ok := invocation(t, n); ok {
+			if yield(call, 0) && result.Kind == ToolResult {
+				yield(result, 0)
+			}
+			return
+		}
 		some := false
 		if t.Kind(n) == jsontape.Object {
 			for c := t.First(n); c >= 0; c = t.Next(c) {
@@ -204,11 +210,15 @@ func member(t *jsontape.Tape, n, c Node) (b Block, marks traits) {
 	}
 	switch string(key(t, c)) {
 	case "text":
-		if t.Kind(c) == jsontape.String {
-			b.Kind = Text
+		if b.Kind = Text; t.Kind(c) != jsontape.String {
+			b.Kind = Unknown
+		} else if isKind(t, t.Find(n, "thought"), jsontape.True) {
+			b.Kind = Reasoning
 		}
 	case "reasoning":
-		b.Kind, marks = Reasoning, traitGenkit
+		if b.Kind = Reasoning; t.Find(n, "type") < 0 { // Mastra's parts have one
+			marks = traitGenkit
+		}
 	case "json", "data":
 		b.Kind = JSON
 	}
@@ -249,6 +259,19 @@ func (b *Block) object(t *jsontape.Tape, c Node) traits {
 	case "media":
 		b.Kind, b.Name, b.Body = Media, t.Find(c, "contentType"), t.Find(c, "url")
 		return traitGenkit
+	case "function_call", "functionCall":
+		b.Kind, b.ID, b.Name, b.Body = ToolCall, t.Find(c, "id"), t.Find(c, "name"), t.Find(c, "args")
+		return traitGemini
+	case "function_response", "functionResponse":
+		b.functionResponse(t, c)
+		return traitGemini
+	case "inline_data", "inlineData":
+		b.Kind, b.Name = Media, max(t.Find(c, "mime_type"), t.Find(c, "mimeType"))
+		return traitGemini
+	case "file_data", "fileData":
+		b.Kind, b.Name = Media, max(t.Find(c, "mime_type"), t.Find(c, "mimeType"))
+		b.Body = max(t.Find(c, "file_uri"), t.Find(c, "fileUri"))
+		return traitGemini
 	case "image_url":
 		b.Kind, b.Body = Image, t.Find(c, "url")
 		return traitOpenAI

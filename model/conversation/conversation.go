@@ -3,10 +3,10 @@
 // what a framework does when it goes on from there.
 //
 // The messages are found and read by their shape, never by a declared type,
-// because a state is whatever an agent kept. Six shapes are known: Strands for
-// Python and for TypeScript, Genkit, the {role, content, tool_calls} of
-// OpenAI, LangChain's {type, content, tool_calls}, and the {role, contents} of
-// Microsoft's Agent Framework. What fits none of them is kept and called what it is. In the record of
+// because a state is whatever an agent kept. Eight shapes are known: Strands for
+// Python and for TypeScript, Genkit, the {role, content, tool_calls} and the items of
+// OpenAI, LangChain's {type, content, tool_calls}, the {role, contents} of Microsoft's Agent
+// Framework, and Gemini's {role, parts}. What fits none of them is kept and called what it is. In the record of
 // an orchestrator of Strands, the messages are what its nodes said.
 //
 // A Conversation refers to nodes of the state's tape and copies nothing, so
@@ -155,6 +155,12 @@ func (c *Conversation) RoleText(m int) string {
 	}
 	at := unwrap(c.tape, c.messages[m].Node)
 	n := find(c.tape, at, "role")
+	if n < 0 && partsOf(c.tape, find(c.tape, at, "content")) >= 0 {
+		n = c.tape.Find(at, "author")
+	}
+	if n < 0 && isItem(c.tape, at) {
+		n = c.tape.Find(at, "type")
+	}
 	if n < 0 && c.traits&traitLangChain != 0 {
 		n = max(className(c.tape, c.messages[m].Node), find(c.tape, at, "type"))
 	}

@@ -8,6 +8,7 @@ import "hindcast/model/jsontape"
 type fields struct {
 	role, content, calls, callID, name, status Node
 	redacted, wrapped                          Node
+	kind, parts, author                        Node
 	traits                                     traits
 }
 
@@ -19,7 +20,8 @@ func key(t *jsontape.Tape, n Node) []byte {
 }
 
 func readFields(t *jsontape.Tape, n Node) fields {
-	f := fields{jsontape.None, jsontape.None, jsontape.None, jsontape.None, jsontape.None, jsontape.None, jsontape.None, jsontape.None, 0}
+	const none = jsontape.None
+	f := fields{none, none, none, none, none, none, none, none, none, none, none, 0}
 	if !isKind(t, n, jsontape.Object) {
 		return f
 	}
@@ -28,9 +30,13 @@ func readFields(t *jsontape.Tape, n Node) fields {
 		case "role":
 			f.role = c
 		case "type":
-			if isLangChain(t, n, c) {
+			if f.kind = c; isLangChain(t, n, c) {
 				f.role, f.traits = c, f.traits|traitLangChain
 			}
+		case "parts":
+			f.parts = c
+		case "author":
+			f.author = c
 		case "status":
 			f.status = c
 		case "content":
@@ -74,7 +80,10 @@ func (c *Conversation) message(n Node) {
 		role, outer := className(t, n), f.traits
 		m, f = f.wrapped, readFields(t, f.wrapped)
 		f.role, f.traits = max(f.role, role), f.traits|outer
+	case f.role < 0 && c.item(n, f.kind):
+		return
 	}
+	f.readParts(t)
 	c.begin(Message{Node: n, Role: c.role(f.role), Redacted: redacted})
 	c.traits |= f.traits
 	switch {
@@ -83,6 +92,8 @@ func (c *Conversation) message(n Node) {
 		b.Kind, b.ID, b.Name, b.Body, b.Status = ToolResult, f.callID, f.name, f.content, status(t, f.status)
 		c.add(b)
 		c.traits |= traitOpenAI
+	case f.parts >= 0:
+		c.parts(f.parts)
 	case isKind(t, f.content, jsontape.Array):
 		for n := t.First(f.content); n >= 0; n = t.Next(n) {
 			if b, ok := typed(t, n); ok && b.Kind == ToolCall && f.traits&traitLangChain != 0 {
@@ -127,7 +138,7 @@ func (c *Conversation) role(n Node) Role {
 		return User
 	case isText(t, n, "assistant"), isText(t, n, "ai"), isText(t, n, "AIMessage"), isText(t, n, "AIMessageChunk"):
 		return Assistant
-	case isText(t, n, "model"):
+	case isText(t, n, "model"): // Gemini's contents have parts, which tell
 		c.traits |= traitGenkit
 		return Assistant
 	case isText(t, n, "tool"), isText(t, n, "ToolMessage"):

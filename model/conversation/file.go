@@ -57,12 +57,12 @@ func (c *Conversation) Bytes(b *Block) int64 {
 
 // Hidden reports whether a block is reasoning that the provider encrypted.
 func (c *Conversation) Hidden(b *Block) bool {
-	return b.Kind == Reasoning && b.Body >= 0 && c.tape.Key(b.Body) == "redactedContent"
+	return b.Kind == Reasoning && b.Body >= 0 && (c.tape.Key(b.Body) == "redactedContent" || c.tape.Key(b.Body) == "encrypted_content")
 }
 
 // base64 returns the base64 text of a file, or nil. Strands for Python marks its
 // bytes ({"__bytes_encoded__": true, "data": …}, session.py), the TypeScript
-// SDK writes them bare, Genkit and OpenAI use data URLs.
+// SDK writes them bare, Genkit and OpenAI use data URLs, Gemini inline data.
 func (c *Conversation) base64(b *Block) []byte {
 	t, n := c.tape, b.Body
 	if inner := find(t, n, "bytes"); inner >= 0 {
@@ -70,6 +70,9 @@ func (c *Conversation) base64(b *Block) []byte {
 	}
 	if isKind(t, find(t, n, "__bytes_encoded__"), jsontape.True) {
 		n = t.Find(n, "data")
+	}
+	if inner := find(t, n, "data"); b.Kind == Media && inner >= 0 {
+		n = inner
 	}
 	if !isKind(t, n, jsontape.String) {
 		return nil

@@ -18,9 +18,11 @@ const (
 	LangChain
 	// AgentFramework is Microsoft's.
 	AgentFramework
+	// Gemini is that of Gemini's contents, which ADK keeps in its events.
+	Gemini
 )
 
-var frameworkNames = [...]string{"unknown", "Strands", "Strands for Python", "Strands for TypeScript", "Genkit", "OpenAI's shape", "LangChain", "Agent Framework"}
+var frameworkNames = [...]string{"unknown", "Strands", "Strands for Python", "Strands for TypeScript", "Genkit", "OpenAI's shape", "LangChain", "Agent Framework", "Gemini's shape"}
 
 // String returns the framework's name for people.
 func (f Framework) String() string {
@@ -41,11 +43,14 @@ const (
 	traitOpenAI
 	traitLangChain
 	traitAgentFramework
+	traitGemini
 )
 
 // Framework returns the framework whose shape the conversation has.
 func (c *Conversation) Framework() Framework {
 	switch seen := c.traits; {
+	case seen&traitGemini != 0:
+		return Gemini
 	case seen&traitGenkit != 0 && seen&(traitStrands|traitPython|traitTypeScript) == 0:
 		return Genkit
 	case seen&traitPython != 0 && seen&traitTypeScript == 0:

@@ -104,13 +104,13 @@ func isMessageList(t *jsontape.Tape, n Node, named bool) bool {
 // isMessage reports whether n is an object that says who speaks and has
 // something to say.
 func isMessage(t *jsontape.Tape, n Node) bool {
-	if enveloped(t, n) >= 0 || isLangChain(t, n, find(t, n, "type")) {
+	if enveloped(t, n) >= 0 || isLangChain(t, n, find(t, n, "type")) || isItem(t, n) || partsOf(t, find(t, n, "content")) >= 0 {
 		return true
 	}
 	if !isKind(t, find(t, n, "role"), jsontape.String) {
 		return false
 	}
-	return t.Find(n, "content") >= 0 || t.Find(n, "tool_calls") >= 0 || isKind(t, t.Find(n, "contents"), jsontape.Array)
+	return t.Find(n, "content") >= 0 || t.Find(n, "tool_calls") >= 0 || isKind(t, t.Find(n, "contents"), jsontape.Array) || partsOf(t, n) >= 0
 }
 
 // langChainKinds are the types of LangChain's messages that are written as they are.

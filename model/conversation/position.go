@@ -51,7 +51,7 @@ func (c *Conversation) Position() Position {
 	case last < 0:
 		return Empty
 	case c.messages[last].Role == Assistant:
-		if c.has(last, ToolCall) {
+		if c.has(last, ToolCall) && !c.answered(last) {
 			return AfterModel
 		}
 		return TurnEnd
@@ -68,22 +68,44 @@ func (c *Conversation) Position() Position {
 func (c *Conversation) Cycle() int {
 	cycle := -1
 	for m := range c.turn() {
-		if c.messages[m].Role == Assistant && c.has(m, ToolCall) {
+		if c.asks(m) && (m == 0 || !c.asks(m-1)) {
 			cycle++
 		}
 	}
 	return cycle
 }
 
+// answered reports whether the results of all calls of message m are in it too, as Mastra
+// writes them.
+func (c *Conversation) answered(m int) bool {
+	v := &c.messages[m]
+	for i := v.first; i < v.end; i++ {
+		if b := &c.blocks[i]; b.Kind == ToolCall && (b.Pair < v.first || b.Pair >= v.end) {
+			return false
+		}
+	}
+	return true
+}
+
+// asks reports whether the model calls tools in message m. Of OpenAI's items each call
+// is a message, so that several follow each other.
+func (c *Conversation) asks(m int) bool {
+	return c.messages[m].Role == Assistant && c.has(m, ToolCall)
+}
+
 // Calls returns the tool calls of the last cycle of the current turn, as numbers
 // for [Conversation.Block], in the order in which the model asked for them.
 func (c *Conversation) Calls() []int {
 	for m := range c.turn() {
-		if c.messages[m].Role != Assistant || !c.has(m, ToolCall) {
+		if !c.asks(m) {
 			continue
 		}
+		first := m
+		for first > 0 && c.asks(first-1) {
+			first--
+		}
 		var calls []int
-		for i := c.messages[m].first; i < c.messages[m].end; i++ {
+		for i := c.messages[first].first; i < c.messages[m].end; i++ {
 			if c.blocks[i].Kind == ToolCall {
 				calls = append(calls, int(i))
 			}

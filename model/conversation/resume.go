@@ -117,7 +117,7 @@ func (c *Conversation) Resume() []Resume {
 	switch f := c.Framework(); f {
 	case Strands:
 		return append(c.resumeIn(StrandsPython), c.resumeIn(StrandsTypeScript)...)
-	case NoFramework, LangChain:
+	case NoFramework, LangChain, Gemini:
 		return c.resumeIn(OpenAI)
 	default:
 		return c.resumeIn(f)

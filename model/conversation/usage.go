@@ -31,6 +31,7 @@ type Usage struct {
 //	Genkit       usage             {inputTokens, outputTokens, totalTokens, cachedContentTokens}
 //	LangChain    usage_metadata    {input_tokens, output_tokens, total_tokens, input_token_details: {cache_read, cache_creation}}
 //	Anthropic    usage             {input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens}
+//	Gemini       usage_metadata    {prompt_token_count, candidates_token_count, total_token_count, cached_content_token_count}
 //	OpenAI       usage             {prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details: {cached_tokens}}
 //	pi           usage             {input, output, totalTokens, cacheRead, cacheWrite, cost: {total}}
 //	Gemini CLI   tokens            {input, output, total, cached}
@@ -38,16 +39,16 @@ type Usage struct {
 var (
 	usagePlaces = [][]string{{"metadata", "usage"}, {"usage_metadata"}, {"usage"}, {"tokens"}}
 
-	inputKeys  = [][]string{{"inputTokens"}, {"input_tokens"}, {"prompt_tokens"}, {"input"}}
-	outputKeys = [][]string{{"outputTokens"}, {"output_tokens"}, {"completion_tokens"}, {"output"}}
-	totalKeys  = [][]string{{"totalTokens"}, {"total_tokens"}, {"total"}}
+	inputKeys  = [][]string{{"inputTokens"}, {"input_tokens"}, {"prompt_tokens"}, {"input"}, {"prompt_token_count"}}
+	outputKeys = [][]string{{"outputTokens"}, {"output_tokens"}, {"completion_tokens"}, {"output"}, {"candidates_token_count"}}
+	totalKeys  = [][]string{{"totalTokens"}, {"total_tokens"}, {"total"}, {"total_token_count"}}
 	// Some count the tokens of a cache beside those of the input, some among them.
 	besideReads  = [][]string{{"cacheReadInputTokens"}, {"cache_read_input_tokens"}, {"cacheRead"}, {"cache", "read"}}
 	besideWrites = [][]string{{"cacheWriteInputTokens"}, {"cache_creation_input_tokens"}, {"cacheWrite"}, {"cache", "write"}}
-	withinReads  = [][]string{{"input_token_details", "cache_read"}, {"prompt_tokens_details", "cached_tokens"}, {"cachedContentTokens"}, {"cached"}}
+	withinReads  = [][]string{{"input_token_details", "cache_read"}, {"prompt_tokens_details", "cached_tokens"}, {"cachedContentTokens"}, {"cached"}, {"cached_content_token_count"}}
 	withinWrites = [][]string{{"input_token_details", "cache_creation"}}
 
-	modelPlaces   = [][]string{{"response_metadata", "model_name"}, {"response_metadata", "model"}, {"model"}, {"modelID"}}
+	modelPlaces   = [][]string{{"response_metadata", "model_name"}, {"response_metadata", "model"}, {"model"}, {"modelID"}, {"model_version"}}
 	latencyPlaces = [][]string{{"metadata", "metrics", "latencyMs"}}
 	costPlaces    = [][]string{{"usage", "cost", "total"}, {"costUSD"}, {"cost"}}
 )
