@@ -3,6 +3,7 @@ package kinds
 
 import (
 	"hindcast/store"
+	"hindcast/store/adk"
 	"hindcast/store/agentframework"
 	"hindcast/store/coding/aider"
 	"hindcast/store/coding/claudecode"
@@ -18,6 +19,9 @@ import (
 	"hindcast/store/genkit"
 	"hindcast/store/jsonl"
 	"hindcast/store/langgraph"
+	"hindcast/store/llamaindex"
+	"hindcast/store/mastra"
+	"hindcast/store/openaiagents"
 	"hindcast/store/remote"
 	"hindcast/store/sqlite"
 	"hindcast/store/strands/messages"
@@ -36,6 +40,10 @@ func All(cache *files.Cache) store.Kinds {
 		langgraph.Kind(),
 		agentframework.Kind(cache),
 		crewai.Kind(cache),
+		adk.Kind(),
+		openaiagents.Kind(),
+		mastra.Kind(),
+		llamaindex.Kind(),
 		pi.Kind(cache),
 		claudecode.Kind(cache),
 		codex.Kind(cache),

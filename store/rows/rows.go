@@ -66,12 +66,20 @@ type Place struct {
 	tables map[string]string
 }
 
-// Table returns how a statement names one of the kind's tables.
-func (p Place) Table(name string) string {
-	if real, ok := p.tables[name]; ok {
-		return `"` + strings.ReplaceAll(real, `"`, `""`) + `"`
+// Name returns the name of one of the kind's tables in the database.
+func (p Place) Name(table string) string {
+	if name, ok := p.tables[table]; ok {
+		return name
 	}
-	return name
+	return table
+}
+
+// Table returns how a statement names one of the kind's tables.
+func (p Place) Table(table string) string {
+	if name, ok := p.tables[table]; ok {
+		return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+	}
+	return table
 }
 
 // Log is the snapshots of a session.
@@ -117,6 +125,11 @@ type Kind struct {
 	// Lacks says why nothing can be written where the Format is no Mover, and what to do
 	// instead.
 	Lacks string
+	// Damage is what the framework does at a row that cannot be read: the severity and the
+	// verdict. Without one it fails.
+	Damage model.Fault
+	// Seconds says that times are whole seconds, so that equal ones are no fault.
+	Seconds bool
 	// Tables are those that tell a database of the kind, with their columns. Those that
 	// have the columns of Key and Order are looked at to see what a session became.
 	Tables map[string]string
@@ -556,6 +569,9 @@ func (s *Store) Faults(ctx context.Context, session string) (faults []model.Faul
 		return nil, s.wrap(err, "check session %q", session)
 	}
 	faults, err = store.SessionFaults(ctx, s, session)
+	if s.kind.Seconds {
+		faults = slices.DeleteFunc(faults, func(f model.Fault) bool { return f.Code == model.FaultEqualTime })
+	}
 	var own store.FaultList
 	if doctor, ok := s.kind.Format.(Doctor); ok && err == nil {
 		err = s.in(ctx, session, func(t *sqlitefile.Tx, at Place) error {
@@ -569,7 +585,12 @@ func (s *Store) Faults(ctx context.Context, session string) (faults []model.Faul
 	}
 	for _, h := range log.Headers {
 		if h.Marks.Has(model.MarkDamaged) {
-			own.Add(model.Fault{Code: FaultRow, Severity: model.Stops, File: h.ID, Meaning: "what stands beside the state cannot be read", Verdict: s.kind.Framework + " fails when it lists the session"})
+			f := s.kind.Damage
+			if f.Verdict == "" {
+				f = model.Fault{Severity: model.Stops, Meaning: "what stands beside the state cannot be read", Verdict: s.kind.Framework + " fails when it lists the session"}
+			}
+			f.Code, f.File = FaultRow, h.ID
+			own.Add(f)
 		}
 	}
 	if log.Opaque != "" {

@@ -1,0 +1,284 @@
+// Package adk reads the sessions that Google's ADK keeps in SQLite: of SqliteSessionService,
+// and of DatabaseSessionService with its schemas 1 and 0.
+//
+//	ADK                                     Hindcast
+//	app_name, user_id, id                   session "APP/USER/ID"
+//	an event                                snapshot
+//	the last event that is kept             head
+//	events with a content                   "messages" of the state
+//	their state_delta, one after another    "state": a key that none of them names has the value of the session's row
+//	app_states, user_states                 "app" and "user", which are kept once, as of now
+//	long_running_tool_ids without response  a question that waits
+//
+// ADK goes back by one more event, which names an invocation: all from its first event on is
+// passed over, and the rewind with it. The tables of schema 0 have the actions of an event
+// as a pickle, which is never run: its states are those of the session's row, as of now.
+package adk
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/rows"
+	"hindcast/store/sqlitefile"
+)
+
+var kind = rows.Kind{
+	Name: "adk", Framework: "ADK",
+	IDs:   "the event's, which ADK drew",
+	Lacks: "ADK's stores are only read as yet; the calls on the Resume tab go on from the head, and rewind to the end of an invocation",
+	Tables: map[string]string{
+		"sessions":    "app_name user_id id state",
+		"events":      "id app_name user_id session_id invocation_id timestamp",
+		"app_states":  "app_name state",
+		"user_states": "app_name user_id state",
+	},
+	Snapshots: "events",
+	Key:       []string{"app_name", "user_id", "session_id"},
+	ID:        "id",
+	// SqliteSessionService writes a number and orders by row, DatabaseSessionService a text.
+	Order: []string{"timestamp", "iif(typeof(timestamp) = 'real', rowid, id)"},
+}
+
+// Kind describes the adk store.
+func Kind() store.Kind {
+	k := kind
+	k.Format = format{}
+	return k.Kind()
+}
+
+// format implements rows.Format.
+type format struct{}
+
+func (format) Log(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from string) (log rows.Log, err error) {
+	s, err := load(ctx, t, at, from)
+	if err != nil || s.skip > 0 && s.events[0].rewinds != "" {
+		return log, err // what follows a rewind is known by all before it
+	}
+	var said rows.Said
+	log.Opaque, log.Head.Pointed = s.opaque, true
+	for i := range s.events {
+		e := &s.events[i]
+		h := model.Header{ID: e.id, CreatedAt: e.at, Index: s.first + i}
+		e.describe(&h, &said)
+		if p := s.parents[i]; p >= 0 {
+			h.ParentID, h.TurnIndex = s.events[p].id, 0
+			if e.rewinds == "" && s.events[p].invocation != e.invocation {
+				h.TurnIndex = 1
+			}
+		}
+		if len(s.asks(i)) > 0 {
+			h.Marks |= model.MarkInterrupted
+		}
+		if to := s.target(i); to >= 0 {
+			h.Title = "to before: " + s.events[to].title
+			log.Head.Moves = append(log.Head.Moves, s.move(i))
+		}
+		if e.title, h.Head = h.Title, i == s.head; i < s.skip {
+			continue
+		}
+		if h.EventName == rows.EventUser {
+			log.Title = cmp.Or(log.Title, h.Title)
+		}
+		if log.Headers, log.Size = append(log.Headers, h), log.Size+e.size; len(log.Headers) == 1 {
+			log.First = e.size
+		}
+	}
+	return log, nil
+}
+
+// move says that a rewind put the head elsewhere.
+func (s *session) move(i int) model.Move {
+	m := model.Move{From: s.events[i].id, To: s.events[i].id, Why: &model.Reason{Kind: model.ReasonRewind, At: s.events[i].at}}
+	if s.parents[i] < 0 {
+		m.From = s.events[s.heads[i]].id
+	}
+	if to := s.bases[i]; to >= 0 {
+		m.To, m.Why.TargetID, m.Why.TargetIndex = s.events[to].id, s.events[to].id, s.first+to
+	}
+	return m
+}
+
+// find reads a session, and returns the place of an event in it. The error is
+// model.ErrNoSnapshot where it has none of that id.
+func find(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (*session, int, error) {
+	s, err := load(ctx, t, at, "")
+	if err != nil {
+		return nil, 0, err
+	}
+	i := slices.IndexFunc(s.events, func(e event) bool { return e.id == id })
+	if i < 0 {
+		return nil, 0, model.ErrNoSnapshot
+	}
+	return s, i, nil
+}
+
+// beside are the rows beside a session's events: its own, and what it shares with others.
+type beside struct{ state, app, user []byte }
+
+func besideOf(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (b beside, err error) {
+	for _, row := range []struct {
+		into  *[]byte
+		query string
+		args  []any
+	}{
+		{&b.state, "SELECT state FROM sessions WHERE app_name = ? AND user_id = ? AND id = ?", at.Key},
+		{&b.app, "SELECT state FROM app_states WHERE app_name = ?", at.Key[:1]},
+		{&b.user, "SELECT state FROM user_states WHERE app_name = ? AND user_id = ?", at.Key[:2]},
+	} {
+		if _, err := t.First(ctx, []any{row.into}, row.query, row.args...); err != nil {
+			return b, err
+		}
+		if !jsontape.Valid(*row.into) {
+			*row.into = nil
+		}
+	}
+	return b, nil
+}
+
+// shared are the members of a state that are kept once.
+func (b *beside) shared(s *session) (names []string, values [][]byte) {
+	for _, one := range []struct {
+		name  string
+		value []byte
+		is    bool
+	}{{"state", b.state, s.opaque != ""}, {"app", b.app, true}, {"user", b.user, true}} {
+		if one.is && one.value != nil {
+			names, values = append(names, one.name), append(values, one.value)
+		}
+	}
+	return names, values
+}
+
+func (format) State(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) ([]byte, error) {
+	s, i, err := find(ctx, t, at, id)
+	if err != nil {
+		return nil, err
+	}
+	b, err := besideOf(ctx, t, at)
+	if err != nil {
+		return nil, err
+	}
+	var messages [][]byte
+	for _, k := range s.path(i) {
+		if s.events[k].says {
+			messages = append(messages, s.events[k].data)
+		}
+	}
+	state := slices.Concat([]byte(`{"messages":[`), bytes.Join(messages, []byte(",")), []byte("]"))
+	if s.opaque == "" {
+		state = append(append(state, `,"state":`...), s.fold(i, b.state)...)
+	}
+	names, values := b.shared(s)
+	for i, name := range names {
+		state = append(append(state, `,"`+name+`":`...), values[i]...)
+	}
+	return append(state, '}'), nil
+}
+
+func (format) About(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (about rows.About, err error) {
+	s, i, err := find(ctx, t, at, id)
+	if err != nil {
+		return about, err
+	}
+	b, err := besideOf(ctx, t, at)
+	e := &s.events[i]
+	about.Facts.Add("author", e.Author)
+	about.Facts.Add("branch", e.Branch)
+	about.Facts.Add("invocation", e.invocation)
+	about.Facts.Add("rewinds", e.rewinds)
+	about.Facts.Add("sets", conversation.List(keys(e.Actions.Delta), conversation.OneLine))
+	about.Facts.Add("asks", conversation.List(s.asks(i), func(c call) string { return c.name }))
+	about.Facts.Add("finish reason", e.Finish)
+	about.Facts.Add("failed", cmp.Or(e.ErrorMessage, e.ErrorCode))
+	about.Facts.AddFact(model.TokensFact("tokens", "tokens", tokens(e.data)))
+	about.Resume = s.resume(at, i, b.state)
+	if names, _ := b.shared(s); len(names) > 0 {
+		about.Gaps = model.Gaps{Keys: names, Why: model.GapKeptOnce}
+	}
+	return about, err
+}
+
+// tokens returns what an event cost.
+func tokens(data []byte) []model.Number {
+	tape, err := jsontape.Parse(data)
+	if err != nil {
+		return nil
+	}
+	u := conversation.UsageOf(tape, 0)
+	if !u.Counted {
+		return nil
+	}
+	counts := []model.Number{{Key: "input", Value: u.Input}, {Key: "output", Value: u.Output}, {Key: "total", Value: u.Input + u.Output}, {Key: "cacheRead", Value: u.CacheRead}}
+	return slices.DeleteFunc(counts, func(n model.Number) bool { return n.Value == 0 })
+}
+
+// resume returns the calls that go on from an event: from the head, or by ADK's own
+// rewind to the end of an invocation.
+func (s *session) resume(at rows.Place, i int, row []byte) (calls []model.Resume) {
+	names := fmt.Sprintf("user_id=%s, session_id=%s", quoted(at.Key[1].(string)), quoted(at.Key[2].(string)))
+	say := func(part, then string) {
+		calls = append(calls, model.Resume{Call: "runner.run_async(" + names + `, new_message=Content(role="user", parts=[` + part + "]))", Then: then})
+	}
+	if next := s.next(i); next >= 0 && s.events[next].invocation != s.events[i].invocation {
+		then := "makes this the head, and what follows it is passed over"
+		if lost := s.initial(row); len(lost) > 0 {
+			then += "; sets to null what the session began with: " + conversation.List(lost, func(m jsontape.Member) string { return conversation.OneLine(jsontape.Unquote(m.Key)) })
+		}
+		return []model.Resume{{Call: fmt.Sprintf("await runner.rewind_async(%s, rewind_before_invocation_id=%s)", names, quoted(s.events[next].invocation)), Then: then}}
+	}
+	if i != s.head {
+		return nil
+	}
+	for _, asked := range s.asks(i) {
+		say(fmt.Sprintf("Part(function_response=FunctionResponse(id=%s, name=%s, response={…}))", quoted(asked.id), quoted(asked.name)), "answers "+asked.name+", and the model goes on")
+	}
+	say(`Part(text="…")`, "takes your input as the next turn")
+	return calls
+}
+
+// Faults implements rows.Doctor.
+func (format) Faults(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (faults []model.Fault, err error) {
+	s, err := load(ctx, t, at, "")
+	if err != nil {
+		return nil, err
+	}
+	b, err := besideOf(ctx, t, at)
+	if err == nil && b.state == nil {
+		faults = append(faults, model.Fault{Code: FaultNoRow, Severity: model.Stops, File: at.ID, Meaning: "the session has events, and no row in the table sessions with a state that can be read", Verdict: "ADK does not find the session"})
+	}
+	touched := map[string]bool{}
+	for i := range s.events {
+		e := &s.events[i]
+		if e.rewinds != "" && s.target(i) < 0 {
+			faults = append(faults, model.Fault{Code: FaultRewind, Severity: model.Odd, File: e.id, Path: "/actions/rewind_before_invocation_id", Meaning: "the rewind names an invocation that is not there", Verdict: "ADK passes over the rewind"})
+		}
+		for m := range jsontape.Members(e.Actions.Delta) {
+			key := jsontape.Unquote(m.Key)
+			if e.rewinds != "" && string(m.Value) == "null" && !touched[key] {
+				faults = append(faults, model.Fault{Code: FaultNulled, Severity: model.Loses, File: e.id, Path: "/actions/state_delta/" + string(jsontape.AppendPointerToken(nil, key)), Meaning: "the rewind set a key to null that the session began with: no event has its value", Verdict: "ADK goes on without the value"})
+			}
+			touched[key] = true
+		}
+	}
+	return faults, err
+}
+
+// Codes of faults.
+const (
+	// FaultNoRow: a session has events, but no row.
+	FaultNoRow = "missing-session-row"
+	// FaultRewind: a rewind leads nowhere.
+	FaultRewind = "unknown-invocation"
+	// FaultNulled: a rewind of ADK's dropped a value that is in no event.
+	FaultNulled = "nulled-key"
+)
+
+func quoted(text string) string { return string(jsontape.AppendQuoted(nil, text)) }

@@ -1,0 +1,276 @@
+// Package llamaindex reads the runs that the server of LlamaIndex's workflows keeps in
+// SQLite.
+//
+//	llama-agents-server         Hindcast
+//	run_id                      session
+//	a row of ticks              snapshot: its state has the ticks up to it
+//	rows of workflow_state      "state" by namespaces, which is kept once, as of now
+//	the row of handlers         whether the run waits, and how it ended
+//
+// A tick is JSON in a JSON string, and so is each value of a state; both are shown decoded.
+package llamaindex
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/rows"
+	"hindcast/store/sqlitefile"
+)
+
+var kind = rows.Kind{
+	Name: "llamaindex", Framework: "LlamaIndex",
+	IDs:   "the tick's number in its table",
+	Lacks: "LlamaIndex keeps the state of a run as of now alone, and what its ticks made of it is known to the program: its stores are only read",
+	Tables: map[string]string{
+		"ticks":          "id run_id sequence timestamp tick_data",
+		"handlers":       "handler_id workflow_name status run_id",
+		"workflow_state": "run_id state_json",
+	},
+	Snapshots: "ticks", Seconds: true, Key: []string{"run_id"}, ID: "id",
+	Order: []string{"sequence", "id"},
+}
+
+// Kind describes the llamaindex store.
+func Kind() store.Kind {
+	k := kind
+	k.Format = format{}
+	return k.Kind()
+}
+
+// format implements rows.Format.
+type format struct{}
+
+// tick is a row of the table, and what its JSON says.
+type tick struct {
+	id   string
+	at   time.Time
+	data []byte // JSON; nil where it cannot be read
+	size int64
+
+	Value struct {
+		Type   string  `json:"type"`
+		Step   string  `json:"step_id"`
+		At     float64 `json:"stamped_at"`
+		Event  event   `json:"event"`
+		Result []struct {
+			Result event `json:"result"`
+		} `json:"result"`
+	} `json:"value"`
+}
+
+// event is an event of a workflow.
+type event struct {
+	Value json.RawMessage `json:"value"`
+	Class string          `json:"qualified_name"`
+}
+
+// name returns the event's class without its module.
+func (e event) name() string {
+	return conversation.OneLine(e.Class[strings.LastIndexByte(e.Class, '.')+1:])
+}
+
+// load returns ticks of a run from one on, the one before it among them.
+func load(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from string) (list []tick, span rows.Span, err error) {
+	if span, err = kind.Span(ctx, t, at, from, 1); err != nil {
+		return nil, span, err
+	}
+	err = t.Each(ctx, func(scan func(...any) error) error {
+		var one tick
+		var stamp string
+		err := scan(&one.id, &stamp, &one.data)
+		if one.read(stamp); one.Value.At == 0 && len(list) > 0 && list[len(list)-1].at.After(one.at) {
+			one.at = list[len(list)-1].at // the row has whole seconds
+		}
+		list = append(list, one)
+		return err
+	}, "SELECT id, ifnull(CAST(timestamp AS TEXT), ''), tick_data FROM ticks"+span.Where, span.Args...)
+	return list, span, err
+}
+
+// read reads the JSON of a tick. stamp is the time in its row.
+func (one *tick) read(stamp string) {
+	one.size = int64(len(one.data))
+	one.at, _ = time.Parse(time.DateTime, stamp) // the zero time says that there is none
+	one.data = decoded(one.data, "serialized_tick")
+	if !jsontape.Valid(one.data) {
+		one.data = nil
+	}
+	_ = json.Unmarshal(one.data, one) // of another shape nothing is known
+	if at := one.Value.At; at > 0 && at < 1e11 {
+		one.at = time.UnixMicro(int64(at * 1e6)).UTC()
+	}
+}
+
+// decoded returns the JSON in a string that is a member of an object, or the object where
+// there is none.
+func decoded(object []byte, key string) []byte {
+	if text := jsontape.FindMember(object, `"`+key+`"`); bytes.HasPrefix(text, []byte(`"`)) {
+		if inner := []byte(jsontape.Unquote(text)); jsontape.Valid(inner) {
+			return inner
+		}
+	}
+	return object
+}
+
+// handler is how a run is known to the server.
+type handler struct{ workflow, status, failure, idle string }
+
+func handlerOf(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (h handler, err error) {
+	err = t.Records(ctx, func(r map[string]any) error {
+		text := func(column string) string { s, _ := r[column].(string); return conversation.OneLine(s) }
+		h = handler{text("workflow_name"), text("status"), text("error"), text("idle_since")}
+		return nil
+	}, "SELECT * FROM handlers WHERE run_id = ? ORDER BY rowid", at.Key...)
+	return h, err
+}
+
+// waits reports whether the run waits for an event from outside.
+func (h handler) waits() bool { return h.status == "running" && h.idle != "" }
+
+func (format) Log(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from string) (log rows.Log, err error) {
+	list, span, err := load(ctx, t, at, from)
+	if err != nil {
+		return log, err
+	}
+	run, err := handlerOf(ctx, t, at)
+	log.Head.Newest = true
+	log.Title = run.workflow
+	for i := range list {
+		one := &list[i]
+		h := model.Header{ID: one.id, CreatedAt: one.at, Index: span.First + i, Event: model.SnapshotEventNamed}
+		h.EventName, h.Title = cmp.Or(strings.ReplaceAll(conversation.OneLine(one.Value.Type), "_", " "), "tick"), one.title()
+		if one.data == nil {
+			h.Marks |= model.MarkDamaged
+		}
+		if i > 0 {
+			h.ParentID = list[i-1].id
+		}
+		if i == len(list)-1 && run.waits() {
+			h.Marks |= model.MarkInterrupted
+		}
+		if i == len(list)-1 && run.failure != "" {
+			h.Marks |= model.MarkError
+		}
+		if i < span.Skip {
+			continue
+		}
+		if log.Headers, log.Size = append(log.Headers, h), log.Size+one.size; len(log.Headers) == 1 {
+			log.First = one.size
+		}
+	}
+	return log, err
+}
+
+// title says which event came, or which step returned which.
+func (one *tick) title() string {
+	if one.Value.Step == "" {
+		said := ""
+		if value := string(one.Value.Event.Value); value != "{}" && value != "null" {
+			said = conversation.Cut(conversation.OneLine(value), conversation.MaxTitle)
+		}
+		return strings.TrimSpace(one.Value.Event.name() + " " + said)
+	}
+	var made []string
+	for _, r := range one.Value.Result {
+		made = append(made, r.Result.name())
+	}
+	return strings.TrimSuffix(conversation.OneLine(one.Value.Step)+" → "+conversation.List(made, strings.Clone), " → ")
+}
+
+func (format) State(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) ([]byte, error) {
+	list, err := find(ctx, t, at, id)
+	if err != nil {
+		return nil, err
+	}
+	var ticks [][]byte
+	for _, one := range list {
+		if one.data != nil {
+			ticks = append(ticks, one.data)
+		}
+	}
+	now, err := now(ctx, t, at)
+	return slices.Concat([]byte(`{"ticks":[`), bytes.Join(ticks, []byte(",")), []byte(`],"state":`), now, []byte("}")), err
+}
+
+// find returns the ticks of a run up to one.
+func find(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) ([]tick, error) {
+	list, _, err := load(ctx, t, at, "")
+	i := slices.IndexFunc(list, func(one tick) bool { return one.id == id })
+	if err != nil || i < 0 {
+		return nil, cmp.Or(err, model.ErrNoSnapshot)
+	}
+	return list[:i+1], nil
+}
+
+// now returns the state of a run as of now, by its namespaces.
+func now(ctx context.Context, t *sqlitefile.Tx, at rows.Place) ([]byte, error) {
+	has, err := t.Columns(ctx, "workflow_state")
+	if err != nil {
+		return nil, err
+	}
+	namespace := "''" // a column that older files do not have
+	if has["namespace"] {
+		namespace = "namespace"
+	}
+	state := []byte{'{'}
+	err = t.Each(ctx, func(scan func(...any) error) error {
+		var name string
+		var value []byte
+		err := scan(&name, &value)
+		if len(state) > 1 {
+			state = append(state, ',')
+		}
+		state = append(append(jsontape.AppendQuoted(state, name), ':'), values(value)...)
+		return err
+	}, "SELECT "+namespace+", state_json FROM workflow_state WHERE run_id = ? ORDER BY 1", at.Key...)
+	return append(state, '}'), err
+}
+
+// values returns a state with its values decoded, each of which is JSON in a string; as
+// the bytes that it is where it is not JSON.
+func values(stored []byte) []byte {
+	if !jsontape.Valid(stored) {
+		return jsontape.AppendQuoted(nil, string(stored))
+	}
+	data := jsontape.FindMember(stored, `"_data"`)
+	if !bytes.HasPrefix(data, []byte("{")) {
+		return stored
+	}
+	all := []byte{'{'}
+	for m := range jsontape.Members(data) {
+		if len(all) > 1 {
+			all = append(all, ',')
+		}
+		value := m.Value
+		if inner := []byte(jsontape.Unquote(value)); bytes.HasPrefix(value, []byte(`"`)) && jsontape.Valid(inner) {
+			value = inner
+		}
+		all = append(append(append(all, m.Key...), ':'), value...)
+	}
+	return append(all, '}')
+}
+
+func (format) About(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (about rows.About, err error) {
+	list, err := find(ctx, t, at, id)
+	if err != nil {
+		return about, err
+	}
+	run, err := handlerOf(ctx, t, at)
+	about.Facts.Add("workflow", run.workflow)
+	about.Facts.Add("status", run.status)
+	about.Facts.Add("idle since", run.idle)
+	about.Facts.Add("failed", run.failure)
+	about.Facts.Add("event", list[len(list)-1].Value.Event.Class)
+	about.Gaps = model.Gaps{Keys: []string{"state"}, Why: model.GapKeptOnce}
+	return about, err
+}

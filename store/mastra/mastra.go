@@ -1,0 +1,241 @@
+// Package mastra reads the threads and the runs of workflows that Mastra keeps in LibSQL.
+//
+//	Mastra                                 Hindcast
+//	a thread of mastra_messages            session "THREAD"
+//	a message                              snapshot: its state has the messages up to it
+//	the row of mastra_threads              "thread", which is kept once, as of now
+//	metadata.clone of a thread             the thread that it was cloned from
+//	a row of mastra_workflow_snapshot      session "WORKFLOW/RUN" with one snapshot
+//
+// A run has one row, which Mastra writes over, with SQLite's own encoding of JSON in it.
+package mastra
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/rows"
+	"hindcast/store/sqlitefile"
+)
+
+var kind = rows.Kind{
+	Name: "mastra", Framework: "Mastra",
+	IDs:   "the message's or the run's, which Mastra drew",
+	Lacks: "Mastra keeps one row of a run and writes over it, and knows no way back in a thread: its stores are only read",
+	Tables: map[string]string{
+		"mastra_workflow_snapshot": "workflow_name run_id snapshot createdAt updatedAt",
+		"mastra_threads":           "id resourceId title metadata",
+		"mastra_messages":          "id thread_id content role createdAt",
+	},
+	Snapshots: `(SELECT rowid AS rowid, ifnull(thread_id, '') AS name, '' AS run, id, ifnull(createdAt, '') AS at, role, type, content AS data FROM mastra_messages
+		UNION ALL SELECT rowid, ifnull(workflow_name, ''), ifnull(run_id, ''), ifnull(run_id, ''), ifnull(updatedAt, ''), '', '', snapshot FROM mastra_workflow_snapshot)`,
+	Key: []string{"name", "run"}, ID: "id",
+	Order: []string{"at", "rowid"},
+}
+
+// Kind describes the mastra store.
+func Kind() store.Kind {
+	k := kind
+	k.Format = format{}
+	return k.Kind()
+}
+
+// format implements rows.Format.
+type format struct{}
+
+// asText is a column of JSON as text, which may be encoded. It is NULL where it is damaged.
+func asText(column string) string {
+	return "iif(typeof(" + column + ") = 'blob', iif(json_valid(" + column + ", 8), json(" + column + "), NULL), " + column + ")"
+}
+
+// row is a message, or the run.
+type row struct {
+	id   string
+	at   time.Time
+	data []byte // JSON; nil where it cannot be read
+	size int64
+}
+
+// isRun reports whether a session is a run of a workflow.
+func isRun(at rows.Place) bool { return at.Key[1] != "" }
+
+// load returns rows of a session from one on, the one before it among them.
+func load(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from string) (list []row, span rows.Span, err error) {
+	if span, err = kind.Span(ctx, t, at, from, 1); err != nil {
+		return nil, span, err
+	}
+	err = t.Each(ctx, func(scan func(...any) error) error {
+		var one row
+		var at, role, is string
+		err := scan(&one.id, &at, &role, &is, &one.data, &one.size)
+		one.at, _ = time.Parse(time.RFC3339, at) // the zero time says that there is none
+		switch {
+		case !jsontape.Valid(one.data):
+			one.data = nil
+		case role != "":
+			one.data = fmt.Appendf(nil, `{"id":%s,"role":%s,"type":%s,"createdAt":%s,"content":%s}`, quoted(one.id), quoted(role), quoted(is), quoted(at), one.data)
+		}
+		list = append(list, one)
+		return err
+	}, "SELECT id, at, role, type, "+asText("data")+", ifnull(octet_length(data), 0) FROM "+kind.Snapshots+span.Where, span.Args...)
+	return list, span, err
+}
+
+func (format) Log(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from string) (log rows.Log, err error) {
+	list, span, err := load(ctx, t, at, from)
+	log.Head.Newest = true
+	var said rows.Said
+	for i := range list {
+		one := &list[i]
+		h := model.Header{ID: one.id, CreatedAt: one.at, Index: span.First + i, Event: model.SnapshotEventNamed, EventName: "message"}
+		switch {
+		case one.data == nil:
+			h.Marks |= model.MarkDamaged
+		case isRun(at):
+			r := runOf(one.data)
+			h.EventName, h.Title = cmp.Or(conversation.OneLine(r.Status), "run"), conversation.List(r.Path, r.step)
+			h.Marks |= marks[r.Status]
+		default:
+			said.Add(&h, one.data)
+		}
+		if i > 0 {
+			h.ParentID = list[i-1].id
+		}
+		if i < span.Skip {
+			continue
+		}
+		if h.EventName == rows.EventUser {
+			log.Title = cmp.Or(log.Title, h.Title)
+		}
+		if log.Headers, log.Size = append(log.Headers, h), log.Size+one.size; len(log.Headers) == 1 {
+			log.First = one.size
+		}
+	}
+	return log, err
+}
+
+// run is the row of a run.
+type run struct {
+	Status    string                     `json:"status"`
+	Path      []string                   `json:"stepExecutionPath"`
+	Suspended map[string]json.RawMessage `json:"suspendedPaths"`
+	Context   map[string]json.RawMessage `json:"context"`
+	Error     json.RawMessage            `json:"error"`
+}
+
+// marks are those of the states that a run may be in.
+var marks = map[string]model.Marks{"suspended": model.MarkInterrupted, "waiting": model.MarkInterrupted, "failed": model.MarkError}
+
+// runOf reads a run. What is of another shape is not known.
+func runOf(data []byte) (r run) {
+	_ = json.Unmarshal(data, &r)
+	return r
+}
+
+// step says how a step ended.
+func (r *run) step(id string) string {
+	var of struct {
+		Status string `json:"status"`
+	}
+	_ = json.Unmarshal(r.Context[id], &of)
+	return strings.TrimSpace(conversation.OneLine(id) + " " + conversation.OneLine(of.Status))
+}
+
+// find returns the rows of a session up to one.
+func find(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) ([]row, error) {
+	list, _, err := load(ctx, t, at, "")
+	i := slices.IndexFunc(list, func(one row) bool { return one.id == id })
+	if err != nil || i < 0 {
+		return nil, cmp.Or(err, model.ErrNoSnapshot)
+	}
+	return list[:i+1], nil
+}
+
+// thread returns the row of a thread, and from where it was cloned.
+func thread(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (members []byte, clone string, err error) {
+	var resource, title string
+	var metadata []byte
+	found, err := t.First(ctx, []any{&resource, &title, &metadata}, "SELECT resourceId, title, "+asText("metadata")+" FROM mastra_threads WHERE id = ?", at.Key[0])
+	if err != nil || !found {
+		return nil, "", err
+	}
+	if !jsontape.Valid(metadata) {
+		metadata = []byte("null")
+	}
+	var of struct {
+		Clone struct {
+			Source string `json:"sourceThreadId"`
+			Last   string `json:"lastMessageId"`
+		} `json:"clone"`
+	}
+	_ = json.Unmarshal(metadata, &of) // of another shape it says nothing of a clone
+	if clone = of.Clone.Source; clone != "" && of.Clone.Last != "" {
+		clone += ", up to " + of.Clone.Last
+	}
+	return fmt.Appendf(nil, `{"title":%s,"resourceId":%s,"metadata":%s}`, quoted(title), quoted(resource), metadata), clone, nil
+}
+
+func (format) State(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) ([]byte, error) {
+	list, err := find(ctx, t, at, id)
+	if err != nil {
+		return nil, err
+	}
+	if isRun(at) {
+		if state := list[len(list)-1].data; state != nil {
+			return state, nil
+		}
+		return nil, errors.New("the snapshot of the run is neither JSON nor SQLite's encoding of it")
+	}
+	var messages [][]byte
+	for _, one := range list {
+		if one.data != nil {
+			messages = append(messages, one.data)
+		}
+	}
+	state := slices.Concat([]byte(`{"messages":[`), bytes.Join(messages, []byte(",")), []byte("]"))
+	members, _, err := thread(ctx, t, at)
+	if members != nil {
+		state = append(append(state, `,"thread":`...), members...)
+	}
+	return append(state, '}'), err
+}
+
+func (format) About(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (about rows.About, err error) {
+	list, err := find(ctx, t, at, id)
+	if err != nil {
+		return about, err
+	}
+	if !isRun(at) {
+		members, clone, err := thread(ctx, t, at)
+		if about.Facts.Add("cloned from", clone); members != nil {
+			about.Gaps = model.Gaps{Keys: []string{"thread"}, Why: model.GapKeptOnce}
+		}
+		return about, err
+	}
+	r := runOf(list[len(list)-1].data)
+	waits := slices.Sorted(maps.Keys(r.Suspended))
+	about.Facts.Add("status", r.Status)
+	about.Facts.Add("waits at", conversation.List(waits, conversation.OneLine))
+	about.Facts.Add("failed", string(r.Error))
+	for _, step := range waits {
+		about.Resume = append(about.Resume, model.Resume{
+			Call: fmt.Sprintf("await (await mastra.getWorkflow(%s).createRun({ runId: %s })).resume({ step: %s, resumeData: {…} })", quoted(at.Key[0].(string)), quoted(at.Key[1].(string)), quoted(step)),
+			Then: "answers what " + step + " asks, and the run goes on",
+		})
+	}
+	return about, nil
+}
+
+func quoted(text string) string { return string(jsontape.AppendQuoted(nil, text)) }

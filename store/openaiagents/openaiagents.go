@@ -1,0 +1,276 @@
+// Package openaiagents reads the sessions that OpenAI's Agents SDK keeps in SQLite: of
+// SQLiteSession, AsyncSQLiteSession, AdvancedSQLiteSession and SQLAlchemySession, and what
+// EncryptedSession makes of them.
+//
+//	OpenAI Agents                             Hindcast
+//	session_id                                session
+//	an item of the messages' table            snapshot: its state has the items up to it
+//	a message of the user                     a turn begins
+//	message_structure: (branch, message)      the tree: branches share the items before they part
+//	the last item of "main"                   head: a new session object is on no other branch
+//	turn_usage                                tokens of a turn
+//	a call of a function without its output   a question that waits, where nothing follows it
+//
+// The tables may have other names, and are found by their columns. Ids that are missing
+// are the only trace of items that pop_item or clear_session deleted.
+package openaiagents
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/rows"
+	"hindcast/store/sqlitefile"
+)
+
+// The tables, by the names that they have by default.
+const sessions, messages = "agent_sessions", "agent_messages"
+
+var kind = rows.Kind{
+	Name: "openai-agents", Framework: "OpenAI Agents SDK",
+	IDs:   "the item's number in its table",
+	Lacks: "the stores of the OpenAI Agents SDK are only read as yet; the calls on the Resume tab go on from the end of a branch, and start one before a message of the user",
+	Tables: map[string]string{
+		sessions: "session_id created_at updated_at",
+		messages: "id session_id message_data created_at",
+	},
+	Renamed: true, Seconds: true, Snapshots: messages, Key: []string{"session_id"}, ID: "id",
+	Damage: model.Fault{Severity: model.Loses, Meaning: "the item is no JSON", Verdict: "passes over the item"},
+}
+
+// Kind describes the openai-agents store.
+func Kind() store.Kind {
+	k := kind
+	k.Format = format{}
+	return k.Kind()
+}
+
+// Codes of faults.
+const (
+	// FaultDeleted: items of a session were deleted.
+	FaultDeleted = "deleted-items"
+	// FaultUnanswered: a call has no output, and other items follow it.
+	FaultUnanswered = "unanswered-call"
+	// FaultStray: an item is in no branch.
+	FaultStray = "stray-item"
+)
+
+// format implements rows.Format.
+type format struct{}
+
+func (format) Log(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from string) (log rows.Log, err error) {
+	s, err := load(ctx, t, at, from)
+	if err != nil || from != "" && s.branches != nil {
+		return log, err // branches are read whole
+	}
+	log.Head = model.HeadFacts{Newest: s.branches == nil, Pointed: s.branches != nil}
+	var said rows.Said
+	for i := range s.items {
+		one := &s.items[i]
+		h := model.Header{ID: one.id, CreatedAt: one.at, Index: s.first + i, Event: model.SnapshotEventNamed, EventName: "message", Head: s.branches != nil && i == s.head}
+		switch {
+		case one.data == nil:
+			h.Marks |= model.MarkDamaged
+		case one.encrypted:
+			log.Opaque = "tokens of EncryptedSession"
+		default:
+			said.Add(&h, one.data)
+		}
+		if one.parent >= 0 {
+			h.ParentID = s.items[one.parent].id
+		}
+		if s.pending(i) {
+			h.Marks |= model.MarkInterrupted
+		}
+		if one.stray {
+			h.Orphaned = true
+		} else if s.branches != nil {
+			h.Reason = &model.Reason{Kind: model.ReasonSecondLeaf}
+		}
+		if i < s.skip {
+			continue
+		}
+		if h.EventName == rows.EventUser {
+			log.Title = cmp.Or(log.Title, h.Title)
+		}
+		if log.Headers, log.Size = append(log.Headers, h), log.Size+one.size; len(log.Headers) == 1 {
+			log.First = one.size
+		}
+	}
+	return log, nil
+}
+
+// find reads a session, and returns the place of an item in it. The error is
+// model.ErrNoSnapshot where it has none of that id.
+func find(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (*session, int, error) {
+	s, err := load(ctx, t, at, "")
+	if err != nil {
+		return nil, 0, err
+	}
+	i := slices.IndexFunc(s.items, func(one item) bool { return one.id == id })
+	if i < 0 {
+		return nil, 0, model.ErrNoSnapshot
+	}
+	return s, i, nil
+}
+
+func (format) State(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) ([]byte, error) {
+	s, i, err := find(ctx, t, at, id)
+	if err != nil {
+		return nil, err
+	}
+	var list [][]byte
+	for _, k := range s.path(i) {
+		if s.items[k].data != nil {
+			list = append(list, s.items[k].data)
+		}
+	}
+	return slices.Concat([]byte(`{"messages":[`), bytes.Join(list, []byte(",")), []byte("]}")), nil
+}
+
+func (format) About(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (about rows.About, err error) {
+	s, i, err := find(ctx, t, at, id)
+	if err != nil {
+		return about, err
+	}
+	one := &s.items[i]
+	about.Facts.Add("branches", conversation.List(one.branches, conversation.OneLine))
+	if s.endsTurn(i) {
+		usage, err := usageOf(ctx, t, at, one.branches[0], one.turn)
+		if err != nil {
+			return about, err
+		}
+		about.Facts.AddFact(model.TokensFact("tokens of the turn", "tokens", usage))
+	}
+	gaps, err := deleted(ctx, t, at, id)
+	for _, g := range gaps {
+		about.Facts.Add("deleted before it", g.text())
+	}
+	if s.pending(i) {
+		about.Facts.Add("asks", one.call)
+	}
+	about.Resume = s.resume(at, i)
+	return about, err
+}
+
+// usageOf returns what a turn of a branch cost.
+func usageOf(ctx context.Context, t *sqlitefile.Tx, at rows.Place, branch string, turn int64) (counts []model.Number, err error) {
+	counts = []model.Number{{Key: "input"}, {Key: "output"}, {Key: "total"}, {Key: "cacheRead"}}
+	found, err := t.First(ctx, []any{&counts[0].Value, &counts[1].Value, &counts[2].Value, &counts[3].Value},
+		`SELECT ifnull(input_tokens, 0), ifnull(output_tokens, 0), ifnull(total_tokens, 0), iif(json_valid(input_tokens_details), ifnull(json_extract(input_tokens_details, '$.cached_tokens'), 0), 0)
+		FROM turn_usage WHERE session_id = ? AND branch_id = ? AND user_turn_number = ?`, at.Key[0], branch, turn)
+	if !found {
+		return nil, err
+	}
+	return slices.DeleteFunc(counts, func(n model.Number) bool { return n.Value == 0 }), err
+}
+
+// gap is ids before an item that no item has: from is the first of them.
+type gap struct {
+	id       string
+	from, to int64
+}
+
+func (g gap) text() string {
+	if g.from == g.to {
+		return "item " + strconv.FormatInt(g.to, 10)
+	}
+	return fmt.Sprintf("items %d to %d", g.from, g.to)
+}
+
+// deleted returns where items were deleted between two of a session, or before one.
+func deleted(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (gaps []gap, err error) {
+	err = t.Each(ctx, func(scan func(...any) error) error {
+		var g gap
+		err := scan(&g.id, &g.from, &g.to)
+		gaps = append(gaps, g)
+		return err
+	}, `SELECT id, before + 1, id - 1 FROM (SELECT id, session_id, lag(id) OVER (ORDER BY id) AS before, lag(session_id) OVER (ORDER BY id) AS other FROM `+at.Table(messages)+`)
+		WHERE session_id = ?1 AND other = ?1 AND id > before + 1 AND (?2 = '' OR id = ?2)`, at.Key[0], id)
+	return gaps, err
+}
+
+// Faults implements rows.Doctor.
+func (format) Faults(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (faults []model.Fault, err error) {
+	s, err := load(ctx, t, at, "")
+	if err != nil {
+		return nil, err
+	}
+	gaps, err := deleted(ctx, t, at, "")
+	for _, g := range gaps {
+		faults = append(faults, model.Fault{Code: FaultDeleted, Severity: model.Odd, File: g.id, Meaning: g.text() + " before it were deleted: by pop_item, or by clear_session of another session", Verdict: "goes on without them"})
+	}
+	for i := range s.items {
+		one := &s.items[i]
+		if one.call != "" && !s.answered[one.callID] && !s.pending(i) {
+			faults = append(faults, model.Fault{Code: FaultUnanswered, Severity: model.Mended, File: one.id, Meaning: "the call of " + one.call + " has no output, and other items follow it", Verdict: "leaves the call out when it asks the model"})
+		}
+		if one.stray {
+			faults = append(faults, model.Fault{Code: FaultStray, Severity: model.Loses, File: one.id, Meaning: "the item is in no branch", Verdict: "AdvancedSQLiteSession does not load it"})
+		}
+	}
+	return faults, err
+}
+
+// resume returns the calls that go on from an item: from the end of a branch, or before a
+// message of the user in one.
+func (s *session) resume(at rows.Place, i int) (calls []model.Resume) {
+	id := quoted(at.Key[0].(string))
+	object := "SQLiteSession(" + id + ", path)"
+	switch {
+	case s.alchemy:
+		object = "SQLAlchemySession.from_url(" + id + ", url=url)"
+	case s.branches != nil:
+		object = "session"
+	}
+	const create = "session = AdvancedSQLiteSession(session_id=%s, db_path=path)"
+	run := func(before, input, then string) {
+		calls = append(calls, model.Resume{Call: before + "await Runner.run(agent, " + input + ", session=" + object + ")", Then: then})
+	}
+	end := func(before string) {
+		if s.pending(i) {
+			run(before, "state", "answers the call: state is the RunState that the program saved when the run stopped")
+			run(before, `"…"`, "takes your input as the next turn: the SDK leaves out the call that has no output")
+			return
+		}
+		run(before, `"…"`, "takes your input as the next turn")
+	}
+	if s.branches == nil {
+		if i == s.head {
+			end("")
+		}
+		return calls
+	}
+	for _, b := range s.items[i].branches {
+		path := s.branches[b]
+		k := slices.IndexFunc(path, func(p place) bool { return p.item == i })
+		before := fmt.Sprintf(create, id) + "; "
+		if b != mainBranch {
+			before += "await session.switch_to_branch(" + quoted(b) + "); "
+		}
+		if k == len(path)-1 {
+			end(before)
+		} else if next := path[k+1]; next.user {
+			run(fmt.Sprintf("%sawait session.create_branch_from_turn(%d); ", before, next.branchTurn), `"…"`, "starts a branch with what stands up to here, and takes your input as its next turn")
+		}
+	}
+	return calls
+}
+
+func quoted(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
+
+// unquoted returns the text of a member of an object, "" for anything else.
+func unquoted(data []byte, key string) string {
+	if value := jsontape.FindMember(data, `"`+key+`"`); bytes.HasPrefix(value, []byte(`"`)) {
+		return jsontape.Unquote(value)
+	}
+	return ""
+}

@@ -1,0 +1,183 @@
+package openaiagents
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"hindcast/model/jsontape"
+	"hindcast/store/rows"
+	"hindcast/store/sqlitefile"
+)
+
+// mainBranch is the branch that a new session object is on.
+const mainBranch = "main"
+
+// item is a row of the messages' table.
+type item struct {
+	id        string
+	data      []byte // JSON; nil where it cannot be read
+	at        time.Time
+	size      int64
+	encrypted bool
+	// call is the name of the function that it calls, "" for none. callID joins a call with
+	// its output; it is "" for anything else.
+	call, callID string
+	// parent is the item before it in its first branch, -1 for none.
+	parent int
+	// branches are those that have it, turn is its turn of the user in the first of them.
+	branches []string
+	turn     int64
+	stray    bool
+}
+
+// place is an item in a branch.
+type place struct {
+	item             int
+	branch           string
+	turn, branchTurn int64
+	user             bool
+}
+
+// session is items of a session in their order.
+type session struct {
+	items       []item
+	first, skip int // as in rows.Span
+	head        int
+	// branches are those of AdvancedSQLiteSession, nil for none.
+	branches map[string][]place
+	answered map[string]bool
+	followed map[int]bool // items that something else follows than calls and their outputs
+	alchemy  bool
+}
+
+// load reads a session, all of it or from an item on, with some before it.
+func load(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from string) (*session, error) {
+	span, err := kind.Span(ctx, t, at, from, rows.Context)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{first: span.First, skip: span.Skip, answered: map[string]bool{}, followed: map[int]bool{}}
+	err = t.Each(ctx, func(scan func(...any) error) error {
+		one := item{parent: len(s.items) - 1}
+		var stamp string
+		err := scan(&one.id, &one.data, &stamp)
+		one.read(stamp, s.answered)
+		s.items = append(s.items, one)
+		return err
+	}, "SELECT id, message_data, ifnull(CAST(created_at AS TEXT), '') FROM "+at.Table(messages)+span.Where, span.Args...)
+	if err != nil {
+		return nil, err
+	}
+	s.head = len(s.items) - 1
+	if err := s.readBranches(ctx, t, at); err != nil {
+		return nil, err
+	}
+	for i := len(s.items) - 1; i >= 0; i-- {
+		if one := &s.items[i]; one.parent >= 0 && (one.callID == "" || s.followed[i]) {
+			s.followed[one.parent] = true
+		}
+	}
+	return s, t.Row(ctx, "SELECT count(*) > 0 FROM pragma_index_list(?) l, pragma_index_info(l.name) c WHERE c.name = 'created_at'", at.Name(messages)).Scan(&s.alchemy)
+}
+
+// read reads the JSON of an item, and notes what it answers. stamp is the time in its row.
+func (one *item) read(stamp string, answered map[string]bool) {
+	one.size = int64(len(one.data))
+	one.at, _ = time.Parse(time.DateTime, stamp[:min(len(stamp), len(time.DateTime))])
+	if !jsontape.Valid(one.data) {
+		one.data = nil
+		return
+	}
+	one.encrypted = jsontape.FindMember(one.data, `"__enc__"`) != nil
+	is, id := unquoted(one.data, "type"), unquoted(one.data, "call_id")
+	switch {
+	case strings.HasSuffix(is, "_call"):
+		if one.callID = id; id != "" {
+			one.call = cmp.Or(unquoted(one.data, "name"), is)
+		}
+	case strings.HasSuffix(is, "_call_output"):
+		one.callID, answered[id] = id, true
+	}
+}
+
+// readBranches reads which items the branches of AdvancedSQLiteSession have, where the
+// session has some. An item follows the one before it in the first branch that has it.
+func (s *session) readBranches(ctx context.Context, t *sqlitefile.Tx, at rows.Place) error {
+	var ours bool
+	err := t.Row(ctx, `SELECT count(*) > 0 FROM pragma_foreign_key_list('message_structure') WHERE "from" = 'message_id' AND "table" = ? COLLATE NOCASE`, at.Name(messages)).Scan(&ours)
+	if err != nil || !ours {
+		return err
+	}
+	numbers := make(map[string]int, len(s.items))
+	for i := range s.items {
+		numbers[s.items[i].id] = i
+	}
+	last := map[string]int{}
+	branches := map[string][]place{}
+	err = t.Each(ctx, func(scan func(...any) error) error {
+		var id string
+		var p place
+		err := scan(&p.branch, &id, &p.user, &p.turn, &p.branchTurn)
+		i, known := numbers[id]
+		if err != nil || !known {
+			return err
+		}
+		one, before := &s.items[i], -1
+		if k, ok := last[p.branch]; ok {
+			before = k
+		}
+		if one.branches == nil {
+			one.parent, one.turn = before, p.turn
+		}
+		one.branches = append(one.branches, p.branch)
+		p.item, last[p.branch] = i, i
+		branches[p.branch] = append(branches[p.branch], p)
+		return nil
+	}, `SELECT branch_id, message_id, message_type = 'user', ifnull(user_turn_number, 0), ifnull(branch_turn_number, 0) FROM message_structure
+		WHERE session_id = ? ORDER BY branch_id <> 'main', min(sequence_number) OVER (PARTITION BY branch_id), branch_id, sequence_number, id`, at.Key...)
+	if err != nil || len(branches) == 0 {
+		return err
+	}
+	s.branches = branches
+	for i := range s.items {
+		s.items[i].stray = s.items[i].branches == nil
+	}
+	if path := branches[mainBranch]; len(path) > 0 {
+		s.head = path[len(path)-1].item
+	} else {
+		s.head = slices.Max(slices.Collect(maps.Values(last)))
+	}
+	return nil
+}
+
+// path returns the items that lead to one, with it. An item may be the parent of one that
+// has a smaller number, so it takes each once.
+func (s *session) path(i int) (path []int) {
+	for seen := map[int]bool{}; i >= 0 && !seen[i]; i = s.items[i].parent {
+		seen[i] = true
+		path = append(path, i)
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// pending reports whether an item calls a function that was not answered, and nothing but
+// other calls follows it.
+func (s *session) pending(i int) bool {
+	one := &s.items[i]
+	return one.call != "" && !s.answered[one.callID] && !s.followed[i]
+}
+
+// endsTurn reports whether no item of the same turn follows one in its first branch.
+func (s *session) endsTurn(i int) bool {
+	if len(s.items[i].branches) == 0 {
+		return false
+	}
+	path := s.branches[s.items[i].branches[0]]
+	k := slices.IndexFunc(path, func(p place) bool { return p.item == i })
+	return k == len(path)-1 || path[k+1].turn != path[k].turn
+}

@@ -1,0 +1,91 @@
+package rows
+
+import (
+	"context"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/store/sqlitefile"
+)
+
+// Said words the headers of snapshots that each add one message to those before it. The
+// zero value has none.
+type Said struct{ tail conversation.Tail }
+
+// Context is how many messages before it the words of a message may depend on: a result of
+// a tool is named by the call.
+const Context = 8
+
+// Add puts into a header what a message says that is added. The message is JSON.
+func (s *Said) Add(h *model.Header, message []byte) {
+	s.tail.Add(message)
+	title, failed := s.tail.Title(conversation.LastMessage)
+	if h.Title = title; failed {
+		h.Marks |= model.MarkError
+	}
+	h.Event, h.EventName = model.SnapshotEventNamed, "message"
+	c := s.tail.Decode()
+	if c == nil {
+		return
+	}
+	at := c.Position()
+	switch h.Position = at.Name(); at {
+	case conversation.UserInput:
+		if c.Message(0).Role == conversation.User {
+			h.TurnIndex, h.EventName = 1, EventUser
+		}
+	case conversation.AfterModel:
+		h.EventName = "after model"
+	case conversation.AfterTools:
+		h.Event, h.EventName = model.SnapshotEventToolIterationEnd, ""
+	case conversation.TurnEnd:
+		for _, b := range c.Blocks(0) {
+			if b.Kind != conversation.Reasoning && b.Kind != conversation.Unknown {
+				h.Event, h.EventName = model.SnapshotEventTurnEnd, ""
+			}
+		}
+	}
+}
+
+// EventUser is the event of a snapshot in which the user speaks.
+const EventUser = "user input"
+
+// Span is rows of a session that follow each other.
+type Span struct {
+	// Where is the end of a query, from WHERE on, that returns them in their order, and
+	// Args are its arguments.
+	Where string
+	Args  []any
+	// First is the number of the first of them in the session, from 0. Skip is how many
+	// stand before the snapshot that was asked for.
+	First, Skip int
+}
+
+// Span returns the rows of a session from a snapshot on, and up to so many before it; all
+// where the id is "".
+func (k Kind) Span(ctx context.Context, t *sqlitefile.Tx, of Place, from string, context int) (s Span, err error) {
+	order, table := strings.Join(k.order(), ", "), of.Table(k.Snapshots)
+	s.Where, s.Args = k.where(), of.Key
+	if from != "" {
+		at := func(compare string) string {
+			return k.where() + " AND (" + order + ") " + compare + " (SELECT " + order + " FROM " + table + k.where() + " AND " + k.ID + " = ?)"
+		}
+		args := func(id string, more ...any) (all []any) {
+			return append(append(append(append(all, of.Key...), of.Key...), id), more...)
+		}
+		if err = t.Row(ctx, "SELECT count(*) FROM "+table+at("<"), args(from)...).Scan(&s.First); err != nil {
+			return s, err
+		}
+		if s.Skip = min(s.First, context); s.Skip > 0 {
+			s.First -= s.Skip
+			backwards := strings.Join(k.order(), " DESC, ") + " DESC"
+			if err = t.Row(ctx, "SELECT "+k.ID+" FROM "+table+at("<")+" ORDER BY "+backwards+" LIMIT 1 OFFSET ?", args(from, s.Skip-1)...).Scan(&from); err != nil {
+				return s, err
+			}
+		}
+		s.Where, s.Args = at(">="), args(from)
+	}
+	s.Where += " ORDER BY " + order
+	return s, nil
+}
