@@ -52,6 +52,16 @@ var realStores = []realStore{
 	{"crewai/json", "crewai", recordedTruth, everyFile},
 	{"crewai/flow", "crewai", recordedTruth, everyFile},
 	{"crewai/checkpoints.db", "crewai", recordedTruth, oneFile},
+	{"adk/sqlite_service.db", "adk", recordedTruth, oneFile},
+	{"adk/database_service.db", "adk", recordedTruth, oneFile},
+	{"adk/v0_pickle.db", "adk", recordedTruth, oneFile},
+	{"openaiagents/sqlite_session.db", "openai-agents", recordedTruth, oneFile},
+	{"openaiagents/advanced.db", "openai-agents", recordedTruth, oneFile},
+	{"openaiagents/sqlalchemy.db", "openai-agents", recordedTruth, oneFile},
+	{"openaiagents/async.db", "openai-agents", recordedTruth, oneFile},
+	{"openaiagents/encrypted.db", "openai-agents", recordedTruth, oneFile},
+	{"mastra/store.db", "mastra", recordedTruth, oneFile},
+	{"llamaindex/server.db", "llamaindex", recordedTruth, oneFile},
 }
 
 // noStores are the folders in testdata that are none.
@@ -72,9 +82,10 @@ func glob(t *testing.T, dir, pattern string) []string {
 	return list
 }
 
-// LangGraph and crewAI: truth.json was made of the tables and files when the stores were
-// recorded, with SQLite's own program. The head of LangGraph is the greatest checkpoint id of a
-// thread and namespace; of crewAI it is the checkpoint that was written last.
+// Stores whose truth.json was made of the tables and files when they were recorded, tables
+// with SQLite's own program. LangGraph's head is the greatest checkpoint id of a thread and
+// namespace, that of crewAI the checkpoint that was written last, ADK's the last event that no
+// rewind passes over, that of OpenAI Agents the last item of the branch "main".
 func recordedTruth(t *testing.T, dir string) truth {
 	var all map[string]map[string]struct {
 		Snapshots int

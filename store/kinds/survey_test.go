@@ -40,6 +40,9 @@ func claims(t *testing.T, dir string) (stores []string) {
 // Each store that an SDK wrote is recognised as what it is, by one kind alone.
 func TestSurvey_recognisesRealStores(t *testing.T) {
 	want := []string{
+		"adk adk/database_service.db",
+		"adk adk/sqlite_service.db",
+		"adk adk/v0_pickle.db",
 		"genkit genkit/devproject-go-1.13.1",
 		"genkit genkit/go-1.13.1",
 		"genkit genkit/js-1.42.0-detachbug",
@@ -61,6 +64,13 @@ func TestSurvey_recognisesRealStores(t *testing.T) {
 		"langgraph langgraph/pickle.db",
 		"langgraph langgraph/subgraph.db",
 		"langgraph langgraph/types.db",
+		"llamaindex llamaindex/server.db",
+		"mastra mastra/store.db",
+		"openai-agents openaiagents/advanced.db",
+		"openai-agents openaiagents/async.db",
+		"openai-agents openaiagents/encrypted.db",
+		"openai-agents openaiagents/sqlalchemy.db",
+		"openai-agents openaiagents/sqlite_session.db",
 		"strands strands/python-file",
 		"strands strands/python-multiagent",
 		"strands-snapshots strands/python-snapshot",
