@@ -1,0 +1,175 @@
+// Package rowstest helps to test kinds that read the SQLite of another program.
+package rowstest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/sqlitefile"
+	"hindcast/store/storetest"
+)
+
+// Copied copies a database, so that it can be changed, and returns where it is.
+func Copied(t testing.TB, path string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), filepath.Base(path))
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(to, data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// Open opens a database until the test ends.
+func Open(t testing.TB, kind store.Kind, path string) store.Store {
+	t.Helper()
+	s, err := kind.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// Execute changes a database as a program would that has it open, and closes it.
+func Execute(t testing.TB, path string, statements ...string) {
+	t.Helper()
+	file := sqlitefile.NewOwn(path, "&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)", nil)
+	err := file.Write(t.Context(), func(tx *sqlitefile.Tx) error {
+		for _, statement := range statements {
+			if _, err := tx.Exec(t.Context(), statement); err != nil {
+				return fmt.Errorf("%s: %w", statement, err)
+			}
+		}
+		return nil
+	})
+	if err = errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// At returns the header of an index.
+func At(t testing.TB, s store.Store, session string, index int) model.Header {
+	t.Helper()
+	for _, h := range storetest.Headers(t, s, session) {
+		if h.Index == index {
+			return h
+		}
+	}
+	t.Fatalf("session %q has no #%d", session, index)
+	return model.Header{}
+}
+
+// State returns the state of a snapshot.
+func State(t testing.TB, s store.Store, session string, index int) string {
+	t.Helper()
+	data, err := s.State(t.Context(), At(t, s, session, index).Ref())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// About returns the facts, the gaps and the calls of a snapshot in one text.
+func About(t testing.TB, s store.Store, h model.Header) string {
+	t.Helper()
+	facts, factsErr := s.(store.Deriver).Facts(t.Context(), h.Ref())
+	gaps, gapsErr := s.(store.Deriver).Gaps(t.Context(), h.Ref())
+	calls, callsErr := s.(store.Resumer).Resume(t.Context(), h.Ref())
+	if err := errors.Join(factsErr, gapsErr, callsErr); err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, f := range facts {
+		fmt.Fprintf(&text, "%s: %s\n", f.Label, f.Value)
+	}
+	if !gaps.None() {
+		fmt.Fprintf(&text, "gaps: %s\n", strings.Join(gaps.Keys, ", "))
+	}
+	for _, c := range calls {
+		fmt.Fprintf(&text, "%s  %s\n", c.Call, c.Then)
+	}
+	return text.String()
+}
+
+// Says checks what About returns of a snapshot: it has each of some lines.
+func Says(t testing.TB, s store.Store, session string, index int, want ...string) {
+	t.Helper()
+	got := About(t, s, At(t, s, session, index))
+	for _, line := range want {
+		if !strings.Contains("\n"+got, "\n"+line+"\n") {
+			t.Errorf("%s #%d: the line %q is missing in\n%s", session, index, line, got)
+		}
+	}
+}
+
+// Faults returns the codes of the faults of a session. Each fault says all that it has to.
+func Faults(t testing.TB, s store.Store, session string) (codes []string) {
+	t.Helper()
+	for _, f := range storetest.Faults(t, s, session) {
+		codes = append(codes, f.Code)
+		if f.Meaning == "" || f.Verdict == "" || f.File == "" {
+			t.Errorf("%+v", f)
+		}
+	}
+	return codes
+}
+
+// Change is something that happens to a database while it is followed.
+type Change struct {
+	What       string
+	Statements []string
+	// Fresh is how many snapshots are new in the session, unless it is Rewritten.
+	Fresh     int
+	Rewritten bool
+}
+
+// Growth follows a session while its database changes. After each change a store that has
+// followed has what one has that is opened then.
+func Growth(t *testing.T, kind store.Kind, path, session string, changes []Change) {
+	t.Helper()
+	s := Open(t, kind, path)
+	at, err := s.(store.Grower).Cursor(t.Context(), session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := storetest.Headers(t, s, session)
+	for _, c := range changes {
+		Execute(t, path, c.Statements...)
+		growth, err := s.(store.Grower).Growth(t.Context(), session, at)
+		if err != nil || growth.Rewritten != c.Rewritten || !c.Rewritten && len(growth.Headers) != c.Fresh {
+			t.Fatalf("%s: %d new, rewritten %t, %v", c.What, len(growth.Headers), growth.Rewritten, err)
+		}
+		at = growth.Cursor
+		for _, h := range growth.Headers {
+			for i := range have {
+				have[i].Head = have[i].Head && !h.Head
+			}
+			have = append(have, h)
+		}
+		if growth.Rewritten {
+			have = storetest.Headers(t, s, session)
+		}
+		now := Open(t, kind, path)
+		if want := storetest.Headers(t, now, session); !reflect.DeepEqual(have, want) {
+			t.Fatalf("%s: it is\n%+v, want\n%+v", c.What, have, want)
+		}
+		if got, want := storetest.Sessions(t, s), storetest.Sessions(t, now); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s: the list is\n%+v, want\n%+v", c.What, got, want)
+		}
+	}
+}
