@@ -62,6 +62,7 @@ func (format) Log(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from str
 	if err != nil || s.skip > 0 && s.events[0].rewinds != "" {
 		return log, err // what follows a rewind is known by all before it
 	}
+	s.look()
 	var said rows.Said
 	log.Opaque, log.Head.Pointed = s.opaque, true
 	for i := range s.events {
@@ -106,10 +107,15 @@ func (s *session) move(i int) model.Move {
 	return m
 }
 
+// whole reads all of a session, unless it was read and the file is as it was.
+func whole(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (*session, error) {
+	return sqlitefile.Keep(t, at.ID, func() (*session, error) { return load(ctx, t, at, "") })
+}
+
 // find reads a session, and returns the place of an event in it. The error is
 // model.ErrNoSnapshot where it has none of that id.
 func find(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (*session, int, error) {
-	s, err := load(ctx, t, at, "")
+	s, err := whole(ctx, t, at)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -188,13 +194,14 @@ func (format) About(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id str
 	if err != nil {
 		return about, err
 	}
+	s.look()
 	b, err := besideOf(ctx, t, at)
 	e := &s.events[i]
 	about.Facts.Add("author", e.Author)
 	about.Facts.Add("branch", e.Branch)
 	about.Facts.Add("invocation", e.invocation)
 	about.Facts.Add("rewinds", e.rewinds)
-	about.Facts.Add("sets", conversation.List(keys(e.Actions.Delta), conversation.OneLine))
+	about.Facts.Add("sets", conversation.List(keys(e.delta), conversation.OneLine))
 	about.Facts.Add("asks", conversation.List(s.asks(i), func(c call) string { return c.name }))
 	about.Facts.Add("finish reason", e.Finish)
 	about.Facts.Add("failed", cmp.Or(e.ErrorMessage, e.ErrorCode))
@@ -246,7 +253,7 @@ func (s *session) resume(at rows.Place, i int, row []byte) (calls []model.Resume
 
 // Faults implements rows.Doctor.
 func (format) Faults(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (faults []model.Fault, err error) {
-	s, err := load(ctx, t, at, "")
+	s, err := whole(ctx, t, at)
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +267,7 @@ func (format) Faults(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (faul
 		if e.rewinds != "" && s.target(i) < 0 {
 			faults = append(faults, model.Fault{Code: FaultRewind, Severity: model.Odd, File: e.id, Path: "/actions/rewind_before_invocation_id", Meaning: "the rewind names an invocation that is not there", Verdict: "ADK passes over the rewind"})
 		}
-		for m := range jsontape.Members(e.Actions.Delta) {
+		for m := range jsontape.Members(e.delta) {
 			key := jsontape.Unquote(m.Key)
 			if e.rewinds != "" && string(m.Value) == "null" && !touched[key] {
 				faults = append(faults, model.Fault{Code: FaultNulled, Severity: model.Loses, File: e.id, Path: "/actions/state_delta/" + string(jsontape.AppendPointerToken(nil, key)), Meaning: "the rewind set a key to null that the session began with: no event has its value", Verdict: "ADK goes on without the value"})

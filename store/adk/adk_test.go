@@ -309,9 +309,10 @@ func FuzzEvent(f *testing.F) {
 		s := session{head: -1, byInvocation: map[string]int{}, answered: map[string]bool{}}
 		for i := range 3 {
 			e := event{id: fmt.Sprint(i), invocation: "i", data: slices.Clone(data)}
-			e.read("2026-01-02 03:04:05.6")
+			e.read()
 			s.add(e)
 		}
+		s.look()
 		if !jsontape.Valid(row) {
 			row = nil
 		}

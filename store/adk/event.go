@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"hindcast/model"
@@ -16,15 +17,23 @@ import (
 	"hindcast/store/sqlitefile"
 )
 
-// event is a row of the table, and what its JSON says.
+// event is a row of the table.
 type event struct {
 	id, invocation string
-	at             time.Time
-	data           []byte // JSON; nil where it cannot be read
-	size           int64
+	stamp          string // the time in its row
+	data           []byte // JSON; nil where it is none
 	says           bool   // it has a content with parts
 	rewinds        string // the invocation before which it goes back
+	delta          []byte // what it changes in the state
+	size           int64
 	title          string
+	details
+}
+
+// details are what takes longer to read of an event than states need.
+type details struct {
+	at      time.Time
+	damaged bool
 
 	Timestamp    float64  `json:"timestamp"`
 	Author       string   `json:"author"`
@@ -40,8 +49,6 @@ type event struct {
 		} `json:"parts"`
 	} `json:"content"`
 	Actions struct {
-		Delta      json.RawMessage `json:"state_delta"`
-		Rewinds    string          `json:"rewind_before_invocation_id"`
 		Compaction json.RawMessage `json:"compaction"`
 	} `json:"actions"`
 }
@@ -69,6 +76,7 @@ type session struct {
 	head                  int
 	answered              map[string]bool
 	opaque                string
+	looked                sync.Once
 }
 
 // load reads a session, all of it or from an event on, with the one before.
@@ -89,32 +97,51 @@ func load(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from string) (*s
 	}
 	return s, t.Each(ctx, func(scan func(...any) error) error {
 		var e event
-		var stamp string
-		err := scan(&e.id, &e.invocation, &stamp, &e.data)
-		e.read(stamp)
+		err := scan(&e.id, &e.invocation, &e.stamp, &e.data)
+		e.read()
 		s.add(e)
 		return err
 	}, "SELECT id, invocation_id, CAST(timestamp AS TEXT), event_data FROM events"+span.Where, span.Args...)
 }
 
-// read reads the JSON of an event. stamp is the time in its row.
-func (e *event) read(stamp string) {
-	e.size = int64(len(e.data))
-	if !jsontape.Valid(e.data) || json.Unmarshal(e.data, e) != nil {
+// read reads of an event what states need.
+func (e *event) read() {
+	if e.size = int64(len(e.data)); !jsontape.Valid(e.data) {
 		e.data = nil
 	}
-	e.rewinds, e.says = e.Actions.Rewinds, len(e.Content.Parts) > 0 && e.data != nil
-	if e.Timestamp > 0 && e.Timestamp < 1e11 {
-		e.at = time.UnixMicro(int64(e.Timestamp * 1e6)).UTC()
-	} else if at, err := time.Parse("2006-01-02 15:04:05.999999", stamp); err == nil {
-		e.at = at
+	actions := jsontape.FindMember(e.data, `"actions"`)
+	e.delta = jsontape.FindMember(actions, `"state_delta"`)
+	if to := jsontape.FindMember(actions, `"rewind_before_invocation_id"`); len(to) > 0 && to[0] == '"' {
+		e.rewinds = jsontape.Unquote(to)
+	}
+	parts := jsontape.FindMember(jsontape.FindMember(e.data, `"content"`), `"parts"`)
+	e.says = len(parts) > len("[]") && parts[0] == '['
+}
+
+// look reads the rest of all events, once.
+func (s *session) look() { s.looked.Do(s.readDetails) }
+
+func (s *session) readDetails() {
+	for i := range s.events {
+		e := &s.events[i]
+		e.damaged = json.Unmarshal(e.data, &e.details) != nil
+		if e.Timestamp > 0 && e.Timestamp < 1e11 {
+			e.at = time.UnixMicro(int64(e.Timestamp * 1e6)).UTC()
+		} else {
+			e.at, _ = time.Parse("2006-01-02 15:04:05.999999", e.stamp) // the zero time says that there is none
+		}
+		for _, p := range e.Content.Parts {
+			if p.Response != nil {
+				s.answered[p.Response.id] = true
+			}
+		}
 	}
 }
 
 // ofColumns makes an event of a row of schema 0, whose columns are its members.
 func ofColumns(r map[string]any) event {
 	text := func(column string) string { s, _ := r[column].(string); return s }
-	e := event{id: text("id"), invocation: text("invocation_id")}
+	e := event{id: text("id"), invocation: text("invocation_id"), stamp: text("timestamp_text")}
 	members := []string{}
 	for _, column := range []struct{ name, member string }{
 		{"id", "id"}, {"invocation_id", "invocation_id"}, {"author", "author"}, {"branch", "branch"}, {"content", "content"}, {"actions", "actions"},
@@ -133,7 +160,7 @@ func ofColumns(r map[string]any) event {
 		}
 	}
 	e.data = []byte("{" + strings.Join(members, ",") + "}")
-	e.read(text("timestamp_text"))
+	e.read()
 	return e
 }
 
@@ -161,11 +188,6 @@ func (s *session) add(e event) {
 	s.parents, s.bases = append(s.parents, parent), append(s.bases, base)
 	if _, known := s.byInvocation[e.invocation]; !known {
 		s.byInvocation[e.invocation] = i
-	}
-	for _, p := range e.Content.Parts {
-		if p.Response != nil {
-			s.answered[p.Response.id] = true
-		}
 	}
 }
 
@@ -228,7 +250,7 @@ func keys(object []byte) (list []string) {
 func (s *session) initial(row []byte) (members []jsontape.Member) {
 	touched := map[string]bool{}
 	for i := range s.events {
-		for _, key := range keys(s.events[i].Actions.Delta) {
+		for _, key := range keys(s.events[i].delta) {
 			touched[key] = true
 		}
 	}
@@ -246,7 +268,7 @@ func (s *session) fold(i int, row []byte) []byte {
 	members := s.initial(row)
 	at := map[string]int{}
 	for _, k := range s.path(i) {
-		for m := range jsontape.Members(s.events[k].Actions.Delta) {
+		for m := range jsontape.Members(s.events[k].delta) {
 			key := jsontape.Unquote(m.Key)
 			if string(m.Value) == "null" {
 				m.Value = nil
@@ -277,7 +299,7 @@ func (s *session) fold(i int, row []byte) []byte {
 func (e *event) describe(h *model.Header, said *rows.Said) {
 	h.Event, h.EventName = model.SnapshotEventNamed, "state"
 	switch {
-	case e.data == nil:
+	case e.damaged:
 		h.Marks, h.EventName = model.MarkDamaged, "damaged"
 	case e.rewinds != "":
 		h.EventName = "rewind"
@@ -286,7 +308,7 @@ func (e *event) describe(h *model.Header, said *rows.Said) {
 	case string(e.Actions.Compaction) != "" && string(e.Actions.Compaction) != "null":
 		h.EventName = "compaction"
 	default:
-		h.Title = conversation.List(keys(e.Actions.Delta), conversation.OneLine)
+		h.Title = conversation.List(keys(e.delta), conversation.OneLine)
 	}
 	if failure := cmp.Or(e.ErrorMessage, e.ErrorCode); failure != "" {
 		h.Marks |= model.MarkError

@@ -204,7 +204,10 @@ func (format) State(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id str
 
 // find returns the ticks of a run up to one.
 func find(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) ([]tick, error) {
-	list, _, err := load(ctx, t, at, "")
+	list, err := sqlitefile.Keep(t, at.ID, func() ([]tick, error) {
+		list, _, err := load(ctx, t, at, "")
+		return list, err
+	})
 	i := slices.IndexFunc(list, func(one tick) bool { return one.id == id })
 	if err != nil || i < 0 {
 		return nil, cmp.Or(err, model.ErrNoSnapshot)

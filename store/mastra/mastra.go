@@ -155,7 +155,10 @@ func (r *run) step(id string) string {
 
 // find returns the rows of a session up to one.
 func find(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) ([]row, error) {
-	list, _, err := load(ctx, t, at, "")
+	list, err := sqlitefile.Keep(t, at.ID, func() ([]row, error) {
+		list, _, err := load(ctx, t, at, "")
+		return list, err
+	})
 	i := slices.IndexFunc(list, func(one row) bool { return one.id == id })
 	if err != nil || i < 0 {
 		return nil, cmp.Or(err, model.ErrNoSnapshot)

@@ -71,11 +71,12 @@ func (format) Log(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from str
 	if err != nil || from != "" && s.branches != nil {
 		return log, err // branches are read whole
 	}
+	s.look()
 	log.Head = model.HeadFacts{Newest: s.branches == nil, Pointed: s.branches != nil}
 	var said rows.Said
 	for i := range s.items {
 		one := &s.items[i]
-		h := model.Header{ID: one.id, CreatedAt: one.at, Index: s.first + i, Event: model.SnapshotEventNamed, EventName: "message", Head: s.branches != nil && i == s.head}
+		h := model.Header{ID: one.id, CreatedAt: one.at(), Index: s.first + i, Event: model.SnapshotEventNamed, EventName: "message", Head: s.branches != nil && i == s.head}
 		switch {
 		case one.data == nil:
 			h.Marks |= model.MarkDamaged
@@ -108,10 +109,15 @@ func (format) Log(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from str
 	return log, nil
 }
 
+// whole reads all of a session, unless it was read and the file is as it was.
+func whole(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (*session, error) {
+	return sqlitefile.Keep(t, at.ID, func() (*session, error) { return load(ctx, t, at, "") })
+}
+
 // find reads a session, and returns the place of an item in it. The error is
 // model.ErrNoSnapshot where it has none of that id.
 func find(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (*session, int, error) {
-	s, err := load(ctx, t, at, "")
+	s, err := whole(ctx, t, at)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -141,6 +147,7 @@ func (format) About(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id str
 	if err != nil {
 		return about, err
 	}
+	s.look()
 	one := &s.items[i]
 	about.Facts.Add("branches", conversation.List(one.branches, conversation.OneLine))
 	if s.endsTurn(i) {
@@ -151,13 +158,17 @@ func (format) About(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id str
 		about.Facts.AddFact(model.TokensFact("tokens of the turn", "tokens", usage))
 	}
 	gaps, err := deleted(ctx, t, at, id)
+	if err != nil {
+		return about, err
+	}
 	for _, g := range gaps {
 		about.Facts.Add("deleted before it", g.text())
 	}
 	if s.pending(i) {
 		about.Facts.Add("asks", one.call)
 	}
-	about.Resume = s.resume(at, i)
+	alchemy, err := isAlchemy(ctx, t, at)
+	about.Resume = s.resume(at, i, map[bool]string{false: "SQLiteSession(%s, path)", true: "SQLAlchemySession.from_url(%s, url=url)"}[alchemy])
 	return about, err
 }
 
@@ -200,10 +211,11 @@ func deleted(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (g
 
 // Faults implements rows.Doctor.
 func (format) Faults(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (faults []model.Fault, err error) {
-	s, err := load(ctx, t, at, "")
+	s, err := whole(ctx, t, at)
 	if err != nil {
 		return nil, err
 	}
+	s.look()
 	gaps, err := deleted(ctx, t, at, "")
 	for _, g := range gaps {
 		faults = append(faults, model.Fault{Code: FaultDeleted, Severity: model.Odd, File: g.id, Meaning: g.text() + " before it were deleted: by pop_item, or by clear_session of another session", Verdict: "goes on without them"})
@@ -221,17 +233,13 @@ func (format) Faults(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (faul
 }
 
 // resume returns the calls that go on from an item: from the end of a branch, or before a
-// message of the user in one.
-func (s *session) resume(at rows.Place, i int) (calls []model.Resume) {
+// message of the user in one. create makes the object of a session without branches.
+func (s *session) resume(at rows.Place, i int, create string) (calls []model.Resume) {
 	id := quoted(at.Key[0].(string))
-	object := "SQLiteSession(" + id + ", path)"
-	switch {
-	case s.alchemy:
-		object = "SQLAlchemySession.from_url(" + id + ", url=url)"
-	case s.branches != nil:
-		object = "session"
+	object := fmt.Sprintf(create, id)
+	if s.branches != nil {
+		object, create = "session", "session = AdvancedSQLiteSession(session_id=%s, db_path=path); "
 	}
-	const create = "session = AdvancedSQLiteSession(session_id=%s, db_path=path)"
 	run := func(before, input, then string) {
 		calls = append(calls, model.Resume{Call: before + "await Runner.run(agent, " + input + ", session=" + object + ")", Then: then})
 	}
@@ -252,7 +260,7 @@ func (s *session) resume(at rows.Place, i int) (calls []model.Resume) {
 	for _, b := range s.items[i].branches {
 		path := s.branches[b]
 		k := slices.IndexFunc(path, func(p place) bool { return p.item == i })
-		before := fmt.Sprintf(create, id) + "; "
+		before := fmt.Sprintf(create, id)
 		if b != mainBranch {
 			before += "await session.switch_to_branch(" + quoted(b) + "); "
 		}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"hindcast/model/jsontape"
@@ -19,8 +20,8 @@ const mainBranch = "main"
 // item is a row of the messages' table.
 type item struct {
 	id        string
-	data      []byte // JSON; nil where it cannot be read
-	at        time.Time
+	data      []byte // JSON; nil where it is none
+	stamp     string // the time in its row
 	size      int64
 	encrypted bool
 	// call is the name of the function that it calls, "" for none. callID joins a call with
@@ -51,7 +52,7 @@ type session struct {
 	branches map[string][]place
 	answered map[string]bool
 	followed map[int]bool // items that something else follows than calls and their outputs
-	alchemy  bool
+	looked   sync.Once
 }
 
 // load reads a session, all of it or from an item on, with some before it.
@@ -63,9 +64,10 @@ func load(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from string) (*s
 	s := &session{first: span.First, skip: span.Skip, answered: map[string]bool{}, followed: map[int]bool{}}
 	err = t.Each(ctx, func(scan func(...any) error) error {
 		one := item{parent: len(s.items) - 1}
-		var stamp string
-		err := scan(&one.id, &one.data, &stamp)
-		one.read(stamp, s.answered)
+		err := scan(&one.id, &one.data, &one.stamp)
+		if one.size = int64(len(one.data)); !jsontape.Valid(one.data) {
+			one.data = nil
+		}
 		s.items = append(s.items, one)
 		return err
 	}, "SELECT id, message_data, ifnull(CAST(created_at AS TEXT), '') FROM "+at.Table(messages)+span.Where, span.Args...)
@@ -73,25 +75,31 @@ func load(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from string) (*s
 		return nil, err
 	}
 	s.head = len(s.items) - 1
-	if err := s.readBranches(ctx, t, at); err != nil {
-		return nil, err
+	return s, s.readBranches(ctx, t, at)
+}
+
+// look reads which items call functions, which answer them, and which wait, once.
+func (s *session) look() { s.looked.Do(s.readCalls) }
+
+func (s *session) readCalls() {
+	for i := range s.items {
+		s.items[i].look(s.answered)
 	}
 	for i := len(s.items) - 1; i >= 0; i-- {
 		if one := &s.items[i]; one.parent >= 0 && (one.callID == "" || s.followed[i]) {
 			s.followed[one.parent] = true
 		}
 	}
-	return s, t.Row(ctx, "SELECT count(*) > 0 FROM pragma_index_list(?) l, pragma_index_info(l.name) c WHERE c.name = 'created_at'", at.Name(messages)).Scan(&s.alchemy)
 }
 
-// read reads the JSON of an item, and notes what it answers. stamp is the time in its row.
-func (one *item) read(stamp string, answered map[string]bool) {
-	one.size = int64(len(one.data))
-	one.at, _ = time.Parse(time.DateTime, stamp[:min(len(stamp), len(time.DateTime))])
-	if !jsontape.Valid(one.data) {
-		one.data = nil
-		return
-	}
+// at returns the time of an item, which is of whole seconds; the zero time for none.
+func (one *item) at() time.Time {
+	at, _ := time.Parse(time.DateTime, one.stamp[:min(len(one.stamp), len(time.DateTime))])
+	return at
+}
+
+// look reads what an item calls, or notes what it answers.
+func (one *item) look(answered map[string]bool) {
 	one.encrypted = jsontape.FindMember(one.data, `"__enc__"`) != nil
 	is, id := unquoted(one.data, "type"), unquoted(one.data, "call_id")
 	switch {
@@ -102,6 +110,13 @@ func (one *item) read(stamp string, answered map[string]bool) {
 	case strings.HasSuffix(is, "_call_output"):
 		one.callID, answered[id] = id, true
 	}
+}
+
+// isAlchemy reports whether SQLAlchemySession made the table of the messages: its index is
+// by time.
+func isAlchemy(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (is bool, err error) {
+	err = t.Row(ctx, "SELECT count(*) > 0 FROM pragma_index_list(?) l, pragma_index_info(l.name) c WHERE c.name = 'created_at'", at.Name(messages)).Scan(&is)
+	return is, err
 }
 
 // readBranches reads which items the branches of AdvancedSQLiteSession have, where the

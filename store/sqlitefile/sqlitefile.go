@@ -178,6 +178,8 @@ type handle struct {
 	// users and retired are guarded by the file's mutex.
 	users   int
 	retired bool
+	// kept is of an immutable handle.
+	kept kept
 }
 
 func open(path string, how access) (*sql.DB, error) {

@@ -16,6 +16,8 @@ type Tx struct {
 	changing map[string]driver.Stmt
 	args     []driver.NamedValue
 	stale    func() bool
+	// kept is what Keep keeps, nil where the file may change under it.
+	kept *kept
 }
 
 // Stale reports whether the file moved since it was opened, so that rows may be wrong.
@@ -190,6 +192,9 @@ func (f *File) transaction(ctx context.Context, h *handle, begin func(context.Co
 		return explain(err)
 	}
 	t := &Tx{conn: c, statements: map[string]*sql.Stmt{}, changing: map[string]driver.Stmt{}, stale: func() bool { return f.stale(h) }}
+	if h.access == immutable {
+		t.kept = &h.kept
+	}
 	defer func() { err = interrupted(ctx, errors.Join(err, t.close())) }()
 	if err := begin(ctx, c); err != nil {
 		return explain(err)
