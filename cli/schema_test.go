@@ -230,7 +230,7 @@ func realKinds() store.Kinds {
 
 func (a *answers) realStores(t *testing.T) {
 	var stores []string
-	for _, framework := range []string{"strands", "genkit", "langgraph", "agent-framework", "crewai", "coding"} {
+	for _, framework := range []string{"strands", "genkit", "langgraph", "agent-framework", "crewai", "adk", "openaiagents", "mastra", "llamaindex", "coding"} {
 		list, err := filepath.Glob(filepath.Join("..", "testdata", framework, "*"))
 		if err != nil {
 			t.Fatal(err)

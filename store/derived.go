@@ -16,8 +16,11 @@ import (
 //	strands-snapshots  orchestrators    the same; of a TypeScript record all but startTime, results and _pendingInput
 //	genkit             steps of a turn  custom, artifacts, and what else a session's state has: traces do not tell of them
 //	langgraph          all              channels that keep changes only
+//	adk                all              app, user; with schema 0 state too
+//	mastra             threads          thread
+//	llamaindex         all              state
 //
-// In the first three the newest snapshot has the keys as of now. A branch that a
+// Of langgraph no state has the keys; the last three have them as of now. In the first three the newest snapshot has the keys as of now. A branch that a
 // restore left has them as of then at its tip, where the record of then was kept.
 // The other kinds record whole states.
 type Deriver interface {

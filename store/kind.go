@@ -102,7 +102,8 @@ func (ks Kinds) Identify(ctx context.Context, address string) (*Identity, error)
 			}
 		}
 	}
-	var tried, missing []string
+	var tried []string
+	var missing misses
 	var unseen error
 	for _, k := range ks {
 		if k.Recognise == nil {
@@ -115,13 +116,38 @@ func (ks Kinds) Identify(ctx context.Context, address string) (*Identity, error)
 		unseen = cmp.Or(unseen, err)
 		tried = append(tried, k.Name)
 		if why != "" && err == nil {
-			missing = append(missing, "\n"+k.Name+": "+why)
+			missing.add(k.Name, why)
 		}
 	}
 	if unseen != nil {
 		return nil, fmt.Errorf("open %q: %w", address, unseen)
 	}
-	return nil, fmt.Errorf("open %q: %w (tried %s)%s", address, ErrUnrecognised, strings.Join(tried, ", "), strings.Join(missing, ""))
+	return nil, fmt.Errorf("open %q: %w (tried %s)%s", address, ErrUnrecognised, strings.Join(tried, ", "), strings.Join(append([]string{""}, missing.list()...), "\n"))
+}
+
+// misses gathers what kinds miss in a place. Kinds that say the same are named together.
+// The zero value has none.
+type misses struct {
+	whys  []string
+	kinds map[string][]string // by what they say
+}
+
+func (m *misses) add(kind, why string) {
+	if m.kinds == nil {
+		m.kinds = map[string][]string{}
+	}
+	if m.kinds[why] == nil {
+		m.whys = append(m.whys, why)
+	}
+	m.kinds[why] = append(m.kinds[why], kind)
+}
+
+// list returns "KIND, KIND: WHY" for each thing that is missed.
+func (m *misses) list() (all []string) {
+	for _, why := range m.whys {
+		all = append(all, strings.Join(m.kinds[why], ", ")+": "+why)
+	}
+	return all
 }
 
 // Named returns the kind of a name; false for none.

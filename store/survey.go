@@ -179,7 +179,7 @@ const (
 // not asked, and what is no store is not told.
 func (s *survey) ask(ctx context.Context, kinds Kinds, in folder, name string) (_ said, owners []string, goOn bool) {
 	at := s.at(name)
-	var missing []string
+	var missing misses
 	var unseen error
 	for _, k := range kinds {
 		if k.Recognise == nil || slices.Contains(in.owners, k.Name) {
@@ -199,7 +199,7 @@ func (s *survey) ask(ctx context.Context, kinds Kinds, in folder, name string) (
 			}
 			owners = append(owners, k.Name)
 		case why != "":
-			missing = append(missing, k.Name+": "+why)
+			missing.add(k.Name, why)
 		}
 	}
 	switch {
@@ -209,10 +209,10 @@ func (s *survey) ask(ctx context.Context, kinds Kinds, in folder, name string) (
 		return unknown, nil, true
 	case unseen != nil:
 		return unreadable, nil, s.unseen(at, unseen)
-	case missing == nil:
+	case missing.whys == nil:
 		return unknown, nil, s.passOver(at, "no kind knows it")
 	}
-	return unknown, nil, s.passOver(at, "no kind knows it; "+strings.Join(missing, "; "))
+	return unknown, nil, s.passOver(at, "no kind knows it; "+strings.Join(missing.list(), "; "))
 }
 
 // list returns as many of the first entries of a folder, by their names, and whether

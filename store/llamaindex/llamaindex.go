@@ -239,8 +239,8 @@ func now(ctx context.Context, t *sqlitefile.Tx, at rows.Place) ([]byte, error) {
 	return append(state, '}'), err
 }
 
-// values returns a state with its values decoded, each of which is JSON in a string; as
-// the bytes that it is where it is not JSON.
+// values returns a state with its values decoded: each is JSON in a string. A state that is
+// no JSON is a string.
 func values(stored []byte) []byte {
 	if !jsontape.Valid(stored) {
 		return jsontape.AppendQuoted(nil, string(stored))
