@@ -38,7 +38,7 @@ func TestAsk_everyKind(t *testing.T) {
 		{at("genkit/devproject-go-1.13.1"), "", "order"},
 		{at("langgraph/agent.db"), "", "a"},
 		{at("langgraph/js.db"), "", "a"},
-		{at("adk/sqlite_service.db"), "tour_app/u1/tour", "a"},
+		{at("adk/sqlite_service.db"), "tour_app/u1/tour", "größe"},
 		{at("openaiagents/advanced.db"), "", "a"},
 	} {
 		t.Run(filepath.Base(tc.address), func(t *testing.T) {
