@@ -31,7 +31,7 @@ type Usage struct {
 //	Genkit       usage             {inputTokens, outputTokens, totalTokens, cachedContentTokens}
 //	LangChain    usage_metadata    {input_tokens, output_tokens, total_tokens, input_token_details: {cache_read, cache_creation}}
 //	Anthropic    usage             {input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens}
-//	Gemini       usage_metadata    {prompt_token_count, candidates_token_count, total_token_count, cached_content_token_count}
+//	Gemini       usage_metadata    {prompt_token_count, candidates_token_count, thoughts_token_count, total_token_count, cached_content_token_count}
 //	OpenAI       usage             {prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details: {cached_tokens}}
 //	pi           usage             {input, output, totalTokens, cacheRead, cacheWrite, cost: {total}}
 //	Gemini CLI   tokens            {input, output, total, cached}
@@ -39,9 +39,10 @@ type Usage struct {
 var (
 	usagePlaces = [][]string{{"metadata", "usage"}, {"usage_metadata"}, {"usage"}, {"tokens"}}
 
-	inputKeys  = [][]string{{"inputTokens"}, {"input_tokens"}, {"prompt_tokens"}, {"input"}, {"prompt_token_count"}}
-	outputKeys = [][]string{{"outputTokens"}, {"output_tokens"}, {"completion_tokens"}, {"output"}, {"candidates_token_count"}}
-	totalKeys  = [][]string{{"totalTokens"}, {"total_tokens"}, {"total"}, {"total_token_count"}}
+	inputKeys   = [][]string{{"inputTokens"}, {"input_tokens"}, {"prompt_tokens"}, {"input"}, {"prompt_token_count"}}
+	outputKeys  = [][]string{{"outputTokens"}, {"output_tokens"}, {"completion_tokens"}, {"output"}, {"candidates_token_count"}}
+	thoughtKeys = [][]string{{"thoughts_token_count"}}
+	totalKeys   = [][]string{{"totalTokens"}, {"total_tokens"}, {"total"}, {"total_token_count"}}
 	// Some count the tokens of a cache beside those of the input, some among them.
 	besideReads  = [][]string{{"cacheReadInputTokens"}, {"cache_read_input_tokens"}, {"cacheRead"}, {"cache", "read"}}
 	besideWrites = [][]string{{"cacheWriteInputTokens"}, {"cache_creation_input_tokens"}, {"cacheWrite"}, {"cache", "write"}}
@@ -75,6 +76,8 @@ func UsageOf(t *jsontape.Tape, n Node) (u Usage) {
 		return u
 	}
 	u.Counted = true
+	thought, _ := number(t, counts, thoughtKeys) // Gemini counts them beside the output
+	u.Output += thought
 	total, _ := number(t, counts, totalKeys)
 	var within bool
 	if u.CacheRead, within = number(t, counts, withinReads); within {

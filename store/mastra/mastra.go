@@ -197,7 +197,7 @@ func (format) State(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id str
 	}
 	if isRun(at) {
 		if state := list[len(list)-1].data; state != nil {
-			return state, nil
+			return bytes.Clone(state), nil // the list may be kept
 		}
 		return nil, errors.New("the snapshot of the run is neither JSON nor SQLite's encoding of it")
 	}
