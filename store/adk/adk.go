@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"hindcast/model"
@@ -32,8 +33,9 @@ import (
 
 var kind = rows.Kind{
 	Name: "adk", Framework: "ADK",
-	IDs:   "the event's, which ADK drew",
-	Lacks: "ADK's stores are only read as yet; the calls on the Resume tab go on from the head, and rewind to the end of an invocation",
+	IDs:    "the event's, which ADK drew",
+	Lacks:  "ADK's stores are only read as yet; the calls on the Resume tab go on from the head, and rewind to the end of an invocation",
+	Places: places,
 	Tables: map[string]string{
 		"sessions":    "app_name user_id id state",
 		"events":      "id app_name user_id session_id invocation_id timestamp",
@@ -45,6 +47,16 @@ var kind = rows.Kind{
 	ID:        "id",
 	// SqliteSessionService writes a number and orders by row, DatabaseSessionService a text.
 	Order: []string{"timestamp", "iif(typeof(timestamp) = 'real', rowid, id)"},
+}
+
+// places are where ADK's own command keeps the sessions of an agent in a folder, and those
+// of agents in folders below it.
+func places(around store.Surroundings) []string {
+	if around.Work == "" {
+		return nil
+	}
+	database := filepath.Join(".adk", "session.db")
+	return []string{filepath.Join(around.Work, database), filepath.Join(around.Work, "*", database)}
 }
 
 // Kind describes the adk store.

@@ -13,6 +13,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/rows"
 	"hindcast/store/rows/rowstest"
+	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
 )
 
@@ -225,6 +226,32 @@ func TestGrowth(t *testing.T) {
 		{What: "more on it", Statements: []string{add("tour", hello), structure(23, "new", 29)}, Fresh: 1},
 		{What: "a branch is deleted", Statements: []string{"DELETE FROM message_structure WHERE branch_id = 'new'", "DELETE FROM agent_messages WHERE id = 23"}, Rewritten: true},
 	})
+}
+
+// While a program has the store open, each item is seen at once.
+func TestLive(t *testing.T) {
+	path := rowstest.Copied(t, recorded("sqlite_session.db"))
+	program := sqlitefile.NewOwn(path, "&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)", nil)
+	t.Cleanup(func() {
+		if err := program.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := open(t, path)
+	for n := 17; n < 20; n++ {
+		err := program.Write(t.Context(), func(tx *sqlitefile.Tx) error {
+			_, err := tx.Exec(t.Context(), add("tour", hello))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		headers := storetest.Headers(t, s, "tour")
+		if len(headers) != n || !headers[n-1].Head || len(texts(t, rowstest.State(t, s, "tour", n-1))) != n {
+			t.Errorf("%d items, want %d", len(headers), n)
+		}
+		rowstest.Faults(t, s, "tour")
+	}
 }
 
 // FuzzItem reads what a row may hold.

@@ -130,6 +130,8 @@ type Kind struct {
 	Damage model.Fault
 	// Seconds says that times are whole seconds, so that equal ones are no fault.
 	Seconds bool
+	// Places is that of store.Kind; nil for none.
+	Places func(store.Surroundings) []string
 	// Tables are those that tell a database of the kind, with their columns. Those that
 	// have the columns of Key and Order are looked at to see what a session became.
 	Tables map[string]string
@@ -178,6 +180,7 @@ func (k Kind) Kind() store.Kind {
 		Framework: k.Framework,
 		Files:     []string{"*.db", "*.db3", "*.sqlite", "*.sqlite3"},
 		Recognise: k.recognise,
+		Places:    k.Places,
 		Open:      func(ctx context.Context, path string) (store.Store, error) { return k.open(ctx, path) },
 	}
 }
