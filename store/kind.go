@@ -34,6 +34,9 @@ type Kind struct {
 	Recognise func(ctx context.Context, path string) (why string, ok bool, err error)
 	// Open opens the store at an address. It writes nothing.
 	Open func(ctx context.Context, address string) (Store, error)
+	// At returns the kind with its stores on the server of a URL; nil for a kind whose stores
+	// are not on one, or are addressed by it.
+	At func(endpoint string) Kind
 	// Places gives the paths, as patterns of filepath.Glob, where the framework
 	// puts stores unless it is told otherwise, and where its documentation does;
 	// nil for none.
@@ -60,6 +63,17 @@ func (s Surroundings) Named(variable string) string {
 // Kinds is the list of kinds that the program was built with, in the order in
 // which they are asked.
 type Kinds []Kind
+
+// At returns the kinds, those with a server with the one of a URL.
+func (ks Kinds) At(endpoint string) Kinds {
+	ks = slices.Clone(ks)
+	for i := range ks {
+		if ks[i].At != nil {
+			ks[i] = ks[i].At(endpoint)
+		}
+	}
+	return ks
+}
 
 // Identity is what an address turned out to be: a store of a kind, and why it is
 // taken for one.

@@ -29,6 +29,8 @@ var (
 	ErrSymlink = errors.New("a symbolic link, which is not followed")
 	// ErrNotRegular: it is a folder, a pipe, a device.
 	ErrNotRegular = errors.New("not a regular file")
+	// ErrChanged: a name is not as it was when it was looked at.
+	ErrChanged = errors.New("another program changed it")
 	// ErrTooLarge: the file is larger than MaxSize.
 	ErrTooLarge = fmt.Errorf("larger than %d MiB", MaxSize>>20)
 )
@@ -86,4 +88,21 @@ type Disk interface {
 	// error is ErrLocked if another process has it, and errors.ErrUnsupported where
 	// there are no locks.
 	Lock(name string) (unlock func() error, err error)
+}
+
+// Turner is a Disk each of whose names changes at once, and only where it is as it was seen:
+// a bucket, which refuses a request whose condition does not hold. There is nothing that has
+// to be put back because it turned out to be another program's. A folder is there as long as
+// something is in it.
+type Turner interface {
+	Disk
+	// Keep copies a file that is still as it was to another name, in place of what that has.
+	// The error is ErrChanged where it is not.
+	Keep(name string, was fs.FileInfo, as string) error
+	// Turn gives a name what another file holds, or nothing where from is "". was is a look at
+	// the file that has the name, nil where it is free. The error is ErrChanged where that is
+	// not so any more; then nothing changed.
+	Turn(name string, was fs.FileInfo, from string) error
+	// Width returns how many calls at once are worth it.
+	Width() int
 }

@@ -51,10 +51,18 @@ func NewCache(dir string) *Cache {
 // version are those of another kind. Nothing is read before it is needed.
 func (c *Cache) Memory(kind, address string) *Memory {
 	path, err := filepath.Abs(address)
-	if c == nil || err != nil {
+	if err != nil {
 		return &Memory{}
 	}
-	return &Memory{cache: c, kind: kind, store: path}
+	return c.MemoryOf(kind, path)
+}
+
+// MemoryOf returns what is remembered of the store of a kind at an address that is no path.
+func (c *Cache) MemoryOf(kind, address string) *Memory {
+	if c == nil {
+		return &Memory{}
+	}
+	return &Memory{cache: c, kind: kind, store: address}
 }
 
 // Keep writes the notes to the cache, if 4 MiB of files were read for them since

@@ -1,6 +1,8 @@
 package files
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"io/fs"
 	"time"
 )
@@ -89,3 +91,13 @@ func (s Stamp) Same(other Stamp) bool {
 // IsFile reports whether two looks were at one file, whatever it held, as far as the system
 // says: a file that takes the name of another is another.
 func (s Stamp) IsFile(other Stamp) bool { return s.inode == other.inode && s.device == other.device }
+
+// TaggedStamp returns the stamp of a file whose content its keeper names by a tag, as a bucket
+// does: of another content the tag is another, however soon after the look it is written.
+func TaggedStamp(size int64, modified time.Time, tag string) Stamp {
+	sum := sha256.Sum256([]byte(tag))
+	return Stamp{
+		Kind: Regular, Size: size, Modified: modified, settled: true,
+		inode: binary.BigEndian.Uint64(sum[:8]), device: binary.BigEndian.Uint64(sum[8:16]),
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io/fs"
+	"iter"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -147,6 +148,7 @@ const (
 // once. The error is that of a context that has ended.
 func Notes[T any](ctx context.Context, in In, dir string, names []string, c Codec[T]) ([]Noted[T], error) {
 	defer Hold(in.Tree, dir)()
+	defer ahead(in, dir, names)()
 	list := make([]Noted[T], len(names))
 	most := len(names)
 	if c.Join != nil {
@@ -178,6 +180,29 @@ func Notes[T any](ctx context.Context, in In, dir string, names []string, c Code
 		}
 	}
 	return list, nil
+}
+
+// ahead has those files of a folder read of which nothing is known.
+func ahead(in In, dir string, names []string) (stop func()) {
+	return Ahead(in.Tree, paths(dir, names), func(name string) bool {
+		at, err := in.Stamp(name)
+		if err != nil || at.Kind != files.Regular || at.From != "" {
+			return false
+		}
+		_, known := in.Memo.Recall(name, at)
+		return !known && in.Memo.recall(name, at) == nil
+	})
+}
+
+// paths returns the names of files of a folder in the tree.
+func paths(dir string, names []string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, name := range names {
+			if !yield(Join(dir, name)) {
+				return
+			}
+		}
+	}
 }
 
 // look is how a file was found that something was made of, fresh if it was decoded.

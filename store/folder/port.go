@@ -44,7 +44,7 @@ func (p Port) Beside(_ context.Context, session string) (dir, file, name string)
 
 // Beside returns where the labels of the session at a place are, see [Port.Beside].
 func (s *Storage) Beside(at Place) (dir, file, name string) {
-	if s.refused != nil {
+	if s.refused != nil || s.writer.on != nil {
 		return "", "", ""
 	}
 	return s.dir, journal.Folder + "/labels", at.Session

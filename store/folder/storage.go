@@ -15,6 +15,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/disk"
 	"hindcast/store/files"
 	"hindcast/store/journal"
 	"hindcast/store/planning"
@@ -53,13 +54,46 @@ type Options struct {
 	// Private says that what is written is readable by its owner alone, whatever stands
 	// beside it.
 	Private bool
+	// On is where the storage lies, if that is no folder of this machine; Way is then what
+	// leads down from it to what was opened, "." for nothing.
+	On  Source
+	Way string
 	// Up is how many folders above the one that is opened the storage lies.
 	Up int
+}
+
+// Source is where a storage lies that is no folder of this machine, such as a bucket.
+type Source interface {
+	// Name returns its address, for people.
+	Name() string
+	// Tree is what is read, and Disk what is written through.
+	Tree() Remote
+	Disk() disk.Disk
+	// Watch returns a value soon after something in it changed, as store.Watcher does.
+	Watch(ctx context.Context) (<-chan struct{}, error)
+	// Close lets go of it.
+	Close() error
+}
+
+// Opener is a kind whose stores are opened where no disk is.
+type Opener struct {
+	// Kind is the name of the kind.
+	Kind string
+	// Recognise says whether a tree is a store of the kind, as store.Kind.Recognise does. base
+	// is the name of the folder that is its root. up is how many folders above it the storage
+	// lies.
+	Recognise func(ctx context.Context, t Tree, base string) (why string, up int, ok bool, err error)
+	// Open opens the store that lies in a source, at the folder to which way leads from its
+	// root. It closes the source with itself.
+	Open func(ctx context.Context, on Source, way string) (store.Store, error)
 }
 
 // Open opens the storage that a folder is, or is in. Where the latter cannot be opened, the
 // folder can be read by itself. Nothing is written.
 func Open(dir string, o Options) (*Storage, error) {
+	if o.On != nil {
+		return openOn(dir, o), nil
+	}
 	if o.Up == 0 {
 		return open(dir, ".", o)
 	}
@@ -122,8 +156,28 @@ func open(dir, way string, o Options) (*Storage, error) {
 	return s, nil
 }
 
+// openOn opens the storage that a source is. dir is what was opened.
+func openOn(dir string, o Options) *Storage {
+	s := &Storage{
+		writer: &writer{Now: o.Now, dir: dir, on: o.On, ignore: o.Ignore, private: o.Private},
+		place:  o.Place, id: o.ID, tree: o.On.Tree(), Memo: NewMemo(o.Cache.MemoryOf(o.Notes, o.On.Name())), Way: cmp.Or(o.Way, "."),
+	}
+	if s.id == nil {
+		s.id = func(at Place) string { return at.Session }
+	}
+	return s
+}
+
+// On returns where the storage lies, nil where that is a folder of this machine.
+func (s *Storage) On() Source { return s.writer.on }
+
 // Opened returns how many folders were opened to read in them.
-func (s *Storage) Opened() int64 { return s.disk.opened.Load() }
+func (s *Storage) Opened() int64 {
+	if s.disk == nil {
+		return 0
+	}
+	return s.disk.opened.Load()
+}
 
 // Ready returns why nothing can be written, nil if it can.
 func (s *Storage) Ready() error {
@@ -146,6 +200,9 @@ func (s *Storage) Lacks() string {
 // Close lets go of the folder, and keeps what is remembered.
 func (s *Storage) Close() error {
 	s.Memo.Notes.Keep()
+	if s.disk == nil {
+		return errors.Join(s.close(), s.writer.on.Close())
+	}
 	return errors.Join(s.disk.Close(), s.close())
 }
 
@@ -158,6 +215,7 @@ func (s *Storage) In() In { return In{Tree: s.tree, Memo: s.Memo, Now: s.Now()} 
 
 // planning returns what the format reads in the course of one plan.
 func (s *Storage) planning() (In, *View) {
+	fresh(s.tree)
 	v := NewView(s.tree)
 	return In{Tree: v, Memo: s.Memo.Planning(), Now: s.Now()}, v
 }
@@ -401,6 +459,7 @@ func Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
 		return model.Receipt{}, journal.ErrNoCarry
 	}
 	s := c.storage
+	fresh(s.tree)
 	at, in := c.before.Place, s.In()
 	in.Told, in.There = c.told, true
 	now, err := at.Format.Read(ctx, in, at)
@@ -420,6 +479,7 @@ func Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
 	}
 	plan.Carry, plan.Session = c.journal, c.session
 	receipt, err := j.Apply(ctx, plan, func(ctx context.Context) error {
+		fresh(s.tree)
 		in.Tree = proven(in.Tree, c.steps)
 		now, err := at.Format.Read(ctx, in, at)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"slices"
@@ -221,11 +222,70 @@ func OpenFile(t Tree, name string) (Opened, error) {
 	}); ok {
 		return o.openFile(name)
 	}
+	if o, ok := t.(Remote); ok {
+		return o.OpenFile(name)
+	}
 	data, _, err := t.Read(name, nil)
 	if err != nil {
 		return nil, err
 	}
 	return inMemory{bytes.NewReader(data)}, nil
+}
+
+// Remote is a tree that lies on another machine: what it is asked takes a while, and many
+// answers come in the time of one.
+type Remote interface {
+	Tree
+	// Ahead reads files that will be read soon, many at once, until stop is called.
+	Ahead(names []string) (stop func())
+	// OpenFile opens a file for a reader of a part, see the function.
+	OpenFile(name string) (Opened, error)
+	// Fresh has the next look at the tree see it as it is then, and not as it was a moment ago.
+	Fresh()
+}
+
+// layer is a tree that is laid over another.
+type layer interface{ under() Tree }
+
+func (v *View) under() Tree       { return v.on }
+func (o *overlay) under() Tree    { return o.below }
+func (p *provenTree) under() Tree { return p.Tree }
+
+// remote returns the tree on another machine that a tree is, or is laid over; nil for none.
+func remote(t Tree) Remote {
+	for {
+		switch at := t.(type) {
+		case Remote:
+			return at
+		case layer:
+			t = at.under()
+		default:
+			return nil
+		}
+	}
+}
+
+// Ahead says which files of a tree will be read soon, where that is of use: see
+// [Remote]. needed reports whether one will; it is not asked otherwise.
+func Ahead(t Tree, names iter.Seq[string], needed func(name string) bool) (stop func()) {
+	r := remote(t)
+	if r == nil {
+		return func() {}
+	}
+	var list []string
+	for name := range names {
+		if needed(name) {
+			list = append(list, name)
+		}
+	}
+	return r.Ahead(list)
+}
+
+// fresh has a tree on another machine be looked at anew.
+func fresh(t Tree) {
+	if r := remote(t); r != nil {
+		r.Fresh()
+	}
 }
 
 type inMemory struct{ *bytes.Reader }

@@ -27,7 +27,9 @@ type writer struct {
 	// Now gives the time. It may be replaced before the storage is used.
 	Now func() time.Time
 
-	dir     string
+	dir string
+	// on is where the storage lies if that is no folder of this machine.
+	on      Source
 	ignore  func(name string) bool
 	private bool
 
@@ -47,6 +49,10 @@ func (w *writer) Journal() (*journal.Journal, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.journal != nil {
+		return w.journal, nil
+	}
+	if w.on != nil {
+		w.put(w.on.Disk())
 		return w.journal, nil
 	}
 	on, err := disk.Open(w.dir)
@@ -88,11 +94,18 @@ func (w *writer) Lock(name string) (unlock func() error, err error) {
 
 // Held reports whether a program has the lock of a file of the storage folder, see disk.Held.
 func (w *writer) Held(name string) bool {
+	if w.on != nil {
+		return false
+	}
 	return disk.Held(filepath.Join(w.dir, filepath.FromSlash(name)))
 }
 
 // Begun reports whether anything was ever written here.
 func (w *writer) Begun() bool {
+	if w.on != nil {
+		at, err := w.on.Tree().Stamp(JournalFile)
+		return err == nil && at.Kind == files.Regular
+	}
 	_, err := os.Lstat(filepath.Join(w.dir, filepath.FromSlash(JournalFile)))
 	return err == nil
 }

@@ -73,6 +73,9 @@ func (j *Journal) apply(ctx context.Context, e *intent, d *Draft, verify func(co
 		return explain(err, unchanged)
 	}
 	defer unlock()
+	if err := j.prepareFile(); err != nil {
+		return explain(err, unchanged)
+	}
 	w, err := j.begin(ctx, e, d)
 	if err != nil {
 		return explain(err, unchanged)
@@ -89,13 +92,18 @@ func (j *Journal) apply(ctx context.Context, e *intent, d *Draft, verify func(co
 	return nil
 }
 
-// prepare makes the journal's own folders and file.
+// prepare makes the journal's own folders.
 func (j *Journal) prepare() error {
 	for _, dir := range []string{Folder, keptName, outName} {
 		if err := j.disk.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}
+	return nil
+}
+
+// prepareFile makes the journal's file, under the lock.
+func (j *Journal) prepareFile() error {
 	if _, err := j.disk.Lstat(fileName); err == nil {
 		return nil
 	}
@@ -176,11 +184,12 @@ func (j *Journal) begin(ctx context.Context, e *intent, d *Draft) (*write, error
 // aside can be put there later.
 func (w *write) keepAll(d *Draft) error {
 	var old, fresh []Version
+	var leaves []int // the changes by which the old ones leave
 	leaving, coming := map[Version]bool{}, map[Version]bool{}
-	for _, c := range w.Changes {
+	for i, c := range w.Changes {
 		if c.Before.file() && c.Does != model.FileForgotten && !leaving[c.Before] {
 			leaving[c.Before] = true
-			old = append(old, c.Before)
+			old, leaves = append(old, c.Before), append(leaves, i)
 		}
 		if _, given := d.content(c.After); given && !coming[c.After] {
 			coming[c.After] = true
@@ -188,8 +197,11 @@ func (w *write) keepAll(d *Draft) error {
 		}
 	}
 	there := make([]bool, len(old))
-	err := parallel(len(old), func(i int, buf *[]byte) (err error) {
+	err := w.j.parallel(len(old), func(i int, buf *[]byte) (err error) {
 		there[i], err = w.isKept(old[i], buf)
+		if err == nil && !there[i] && w.j.turner != nil {
+			err, there[i] = w.keepLive(w.Changes[leaves[i]].Path, old[i], w.seen[leaves[i]]), true
+		}
 		return err
 	})
 	if err != nil {
@@ -198,14 +210,20 @@ func (w *write) keepAll(d *Draft) error {
 	for i, v := range old {
 		w.have[v] = there[i]
 	}
-	err = parallel(len(fresh), func(i int, buf *[]byte) error {
+	err = w.j.parallel(len(fresh), func(i int, buf *[]byte) error {
 		one := *w // the names of what it makes are its own
 		one.fresh = i * 2
 		data, _ := d.content(fresh[i])
 		return one.keepNew(data, fresh[i], buf)
 	})
 	w.fresh = 2 * len(fresh)
-	return err
+	if err != nil {
+		return err
+	}
+	for _, v := range fresh {
+		w.have[v] = true
+	}
+	return nil
 }
 
 // keepStays copies what stays into kept/, as far as it is not there yet.
@@ -214,10 +232,20 @@ func (w *write) keepStays() error {
 		return nil // it was kept by the write that this takes back, or does again
 	}
 	copies := make([]string, len(w.Stays))
-	err := parallel(len(w.Stays), func(i int, buf *[]byte) error {
+	err := w.j.parallel(len(w.Stays), func(i int, buf *[]byte) error {
 		s := w.Stays[i]
 		there, err := w.isKept(s.Before, buf)
 		if err != nil || there {
+			return err
+		}
+		if w.j.turner != nil {
+			now, err := w.j.look(s.Path, buf)
+			if err == nil && now.Version != s.Before {
+				err = &ConflictError{Path: s.Path, Found: became(s.Before, now.Version)}
+			}
+			if err == nil {
+				err = w.keepLive(s.Path, s.Before, now)
+			}
 			return err
 		}
 		copies[i] = fmt.Sprintf("%s/%s%d.stays.%d", outName, newPrefix, w.ID, i)
@@ -246,12 +274,17 @@ func (w *write) carryOut(ctx context.Context, verify func(context.Context) error
 	if w.Op == model.OpPurge {
 		return w.forgetAll(ctx, verify)
 	}
-	for i, c := range w.Changes {
-		if c.After.same(w.seen[i].Version) {
-			continue // in Recover: it is done
-		}
-		if err := w.change(i, c, w.seen[i]); err != nil {
-			return w.takeBack(i+1, err)
+	for from, to := 0, 0; from < len(w.Changes); from = to {
+		to = from + w.together(from)
+		err := w.j.parallel(to-from, func(n int, _ *[]byte) error {
+			i := from + n
+			if w.Changes[i].After.same(w.seen[i].Version) {
+				return nil // in Recover: it is done
+			}
+			return w.change(i, w.Changes[i], w.seen[i])
+		})
+		if err != nil {
+			return w.takeBack(to, err)
 		}
 	}
 	err := w.sync()
@@ -262,6 +295,16 @@ func (w *write) carryOut(ctx context.Context, verify func(context.Context) error
 		return w.takeBack(len(w.Changes), err)
 	}
 	return w.done()
+}
+
+// together returns how many of the changes from one on are made at once: on a disk where each
+// takes long, the files that are taken away one after the other.
+func (w *write) together(from int) int {
+	n := 0
+	for w.j.turner != nil && from+n < len(w.Changes) && w.Changes[from+n].Before.file() && w.Changes[from+n].After.None() {
+		n++
+	}
+	return max(n, 1)
 }
 
 // verified checks that no other program wrote meanwhile, and then what the kind reads.

@@ -202,13 +202,13 @@ func (d *Draft) before(name string) Version {
 func (d *Draft) settle() {
 	unread := d.unread
 	d.unread = nil
-	err := parallel(len(unread), func(i int, buf *[]byte) (err error) {
+	err := d.j.parallel(len(unread), func(i int, buf *[]byte) (err error) {
 		c := &d.changes[unread[i]]
 		c.Before, err = d.j.file(c.Path, buf)
 		return cause("set aside", c.Path, err)
 	})
 	if err == nil {
-		err = parallel(len(d.stays), func(i int, buf *[]byte) (err error) {
+		err = d.j.parallel(len(d.stays), func(i int, buf *[]byte) (err error) {
 			s := &d.stays[i]
 			if s.Before.None() {
 				s.Before, err = d.j.file(s.Path, buf)

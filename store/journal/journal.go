@@ -85,7 +85,9 @@ type Options struct {
 // processes too.
 type Journal struct {
 	disk disk.Disk
-	o    Options
+	// turner is the disk, if it is one; nil for any other.
+	turner disk.Turner
+	o      Options
 
 	mu sync.Mutex
 	// known is what the journal told when its file was as knownAs.
@@ -102,7 +104,8 @@ func New(d disk.Disk, o Options) *Journal {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Journal{disk: d, o: o}
+	turner, _ := d.(disk.Turner)
+	return &Journal{disk: d, turner: turner, o: o}
 }
 
 // Entries returns what was written, the oldest first, each with whether it is undone

@@ -18,6 +18,19 @@ func parallel(n int, do func(i int, buf *[]byte) error) error {
 	if n > few {
 		workers = min(runtime.GOMAXPROCS(0), 8)
 	}
+	return atOnce(workers, n, do)
+}
+
+// parallel calls as the function does, as many at once as the disk is worth.
+func (j *Journal) parallel(n int, do func(i int, buf *[]byte) error) error {
+	if j.turner != nil {
+		return atOnce(j.turner.Width(), n, do)
+	}
+	return parallel(n, do)
+}
+
+// atOnce calls do as parallel does.
+func atOnce(workers, n int, do func(i int, buf *[]byte) error) error {
 	var next atomic.Int64
 	var failed atomic.Bool
 	var mu sync.Mutex
@@ -44,7 +57,7 @@ func parallel(n int, do func(i int, buf *[]byte) error) error {
 		}
 	}
 	var wg sync.WaitGroup
-	for range workers - 1 {
+	for range min(workers, n) - 1 {
 		wg.Go(work)
 	}
 	work()

@@ -114,7 +114,7 @@ func lost(err error) bool {
 
 // rescueAll puts back what the changes moved away although it was another program's.
 func (w *write) rescueAll() error {
-	return parallel(len(w.Changes), func(i int, _ *[]byte) error { return w.rescue(i) })
+	return w.j.parallel(len(w.Changes), func(i int, _ *[]byte) error { return w.rescue(i) })
 }
 
 // unmixed checks that every file is as it was before or as it is to be.

@@ -161,7 +161,7 @@ func (j *Journal) Check(ctx context.Context) error {
 		return fmt.Errorf("journal: %w", err)
 	}
 	damaged := make([]bool, len(names))
-	err = parallel(len(names), func(i int, buf *[]byte) error {
+	err = j.parallel(len(names), func(i int, buf *[]byte) error {
 		sum, _, _ := strings.Cut(names[i], "-")
 		if v := (Version{SHA256: sum}); sum == "" || !v.sound() {
 			return ctx.Err()

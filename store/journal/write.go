@@ -68,7 +68,7 @@ func (w *write) append(r record) error {
 
 // lookAll looks at the paths of all changes.
 func (w *write) lookAll() error {
-	return parallel(len(w.Changes), func(i int, buf *[]byte) (err error) {
+	return w.j.parallel(len(w.Changes), func(i int, buf *[]byte) (err error) {
 		if w.Changes[i].Does != model.FileForgotten {
 			w.seen[i], err = w.j.look(w.Changes[i].Path, buf)
 		}
@@ -114,7 +114,7 @@ func (w *write) stands() error {
 			}
 		}
 	}
-	return parallel(len(written), func(i int, buf *[]byte) error {
+	return w.j.parallel(len(written), func(i int, buf *[]byte) error {
 		c := w.Changes[written[i]]
 		now, err := w.j.look(c.Path, buf)
 		if err == nil && now.Version != c.After {
@@ -217,6 +217,9 @@ func (w *write) keepNew(data []byte, v Version, buf *[]byte) error {
 	if err != nil || there {
 		return err
 	}
+	if w.j.turner != nil {
+		return w.j.turner.Create(v.kept(), data, v.Mode)
+	}
 	name, err := w.create(data, v.Mode)
 	if err == nil {
 		err = w.j.disk.Place(name, v.kept())
@@ -248,7 +251,7 @@ func (w *write) isKept(v Version, buf *[]byte) (bool, error) {
 // After an error nothing is staged.
 func (w *write) stage(changes []Change, which []int, d *Draft) error {
 	staged := make([]string, len(which))
-	err := parallel(len(which), func(n int, buf *[]byte) (err error) {
+	err := w.j.parallel(len(which), func(n int, buf *[]byte) (err error) {
 		staged[n], err = w.copyOf(changes[which[n]], which[n], d, buf)
 		return err
 	})
@@ -277,7 +280,13 @@ func (w *write) bringing() (which []int) {
 // copyOf copies the content that the i-th change brings, and looks at what it copied.
 func (w *write) copyOf(c Change, i int, d *Draft, buf *[]byte) (string, error) {
 	name := fmt.Sprintf("%s/%s%d.of.%d", outName, newPrefix, w.ID, i)
+	if w.j.turner != nil { // what takes the place is copied there at once
+		name = c.After.kept()
+	}
 	if from, live := d.source(c.After); live {
+		if w.j.turner != nil {
+			name = from
+		}
 		return name, w.copyLive(from, name, c.After, buf)
 	}
 	same, err := w.copied(c.After.kept(), name, c.After, buf)
@@ -307,6 +316,9 @@ func (w *write) copyLive(from, name string, v Version, buf *[]byte) error {
 
 // copied copies a file to a name in out/, and reports whether the copy has the content.
 func (w *write) copied(from, name string, v Version, buf *[]byte) (same bool, err error) {
+	if from == name {
+		return w.holdsStill(name, v, buf)
+	}
 	err = w.j.disk.Copy(from, name, v.Mode)
 	if errors.Is(err, fs.ErrExist) { // it failed before
 		if err = w.discard(name); err == nil {
@@ -321,6 +333,21 @@ func (w *write) copied(from, name string, v Version, buf *[]byte) (same bool, er
 	}
 	now, err := w.j.look(name, buf)
 	return now.Version == v, err
+}
+
+// holdsStill reports whether a file that is copied later has a content.
+func (w *write) holdsStill(name string, v Version, buf *[]byte) (bool, error) {
+	if w.have[v] && name == v.kept() {
+		return true, nil
+	}
+	found, err := w.j.look(name, buf)
+	switch {
+	case errors.Is(err, disk.ErrNotRegular):
+		return false, nil
+	case err == nil && found.None():
+		err = fs.ErrNotExist
+	}
+	return found.Version == v, err
 }
 
 func (w *write) purged(name string, v Version) error {
@@ -364,6 +391,8 @@ func (w *write) put(name string, v Version) error {
 // path before.
 func (w *write) change(i int, c Change, seen look) error {
 	switch {
+	case w.j.turner != nil && !c.After.Folder && !c.Before.Folder:
+		return w.turn(i, c, seen)
 	case c.After.Folder:
 		err := w.j.disk.Mkdir(c.Path, c.After.Mode)
 		switch {
@@ -381,6 +410,46 @@ func (w *write) change(i int, c Change, seen look) error {
 		return w.appear(i, c)
 	}
 	return w.replace(i, c, seen)
+}
+
+// turn makes a change of a disk that makes it at once. What goes is kept before the intent is
+// told, but for what a fork copied.
+func (w *write) turn(i int, c Change, seen look) error {
+	if c.Before.file() {
+		if there, err := w.isKept(c.Before, nil); err != nil || !there {
+			if err == nil {
+				err = w.keepLive(c.Path, c.Before, seen)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	from := ""
+	if c.After.file() {
+		from = w.staged[i]
+	}
+	err := w.j.turner.Turn(c.Path, seen.info, from)
+	if !errors.Is(err, disk.ErrChanged) {
+		return err
+	}
+	now, err := w.j.Version(c.Path)
+	switch {
+	case err != nil:
+		return err
+	case now == c.After:
+		return nil // by a request whose answer did not come
+	}
+	return &ConflictError{Path: c.Path, Found: became(c.Before, now)}
+}
+
+// keepLive keeps what a file holds that was looked at.
+func (w *write) keepLive(name string, v Version, seen look) error {
+	err := w.j.turner.Keep(name, seen.info, v.kept())
+	if errors.Is(err, disk.ErrChanged) || errors.Is(err, fs.ErrNotExist) {
+		err = &ConflictError{Path: name, Found: "was changed"}
+	}
+	return err
 }
 
 // removeFolder removes a folder if it is empty: what came into it is not ours.
@@ -524,7 +593,7 @@ func (w *write) forget(v Version) error {
 // change saw so and was broken off, or was killed before it could look.
 func (w *write) rescue(i int) error {
 	c := w.Changes[i]
-	if !c.Before.file() || c.Does == model.FileForgotten {
+	if !c.Before.file() || c.Does == model.FileForgotten || w.j.turner != nil {
 		return nil
 	}
 	foreign := func(name string, ours ...Version) (bool, error) {
@@ -674,7 +743,7 @@ func (w *write) toTakeBack(n int) (back []Change, which []int) {
 		back[i] = reverse(c)
 	}
 	done := make([]bool, n)
-	_ = parallel(n, func(i int, buf *[]byte) error { // what cannot be read shows later
+	_ = w.j.parallel(n, func(i int, buf *[]byte) error { // what cannot be read shows later
 		now, err := w.j.look(back[i].Path, buf)
 		done[i] = err == nil && now.same(back[i].Before) && !now.same(back[i].After)
 		return nil

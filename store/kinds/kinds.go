@@ -5,6 +5,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/adk"
 	"hindcast/store/agentframework"
+	"hindcast/store/bucket"
 	"hindcast/store/coding/aider"
 	"hindcast/store/coding/claudecode"
 	"hindcast/store/coding/codex"
@@ -54,5 +55,6 @@ func All(cache *files.Cache) store.Kinds {
 		crush.Kind(cache),
 		aider.Kind(cache),
 		remote.Kind(),
+		bucket.Kind(bucket.Options{}, messages.Elsewhere(cache)),
 	}
 }

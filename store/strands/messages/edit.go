@@ -188,6 +188,7 @@ func (l *messageLog) parts(ctx context.Context, i int) (list []part, err error) 
 		}
 		summary = false
 	}
+	defer l.ahead(held, needed)()
 	err = l.read(ctx, held, l.whole, func(k int, m *message) error {
 		if summary && positions[k] >= l.agent.pinned {
 			add()

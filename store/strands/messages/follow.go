@@ -19,6 +19,9 @@ import (
 // and from then on it is watched.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	ctx = s.life.Within(ctx)
+	if on := s.storage.On(); on != nil {
+		return on.Watch(ctx)
+	}
 	// "agents" and "multi_agents"; the agents and the orchestrators; "messages".
 	levels := []watch.Level{{Prefix: sessionPrefix}, {}, {}, {}}
 	if s.single != nil {

@@ -349,6 +349,7 @@ func (s *slot) fill(in take) {
 // Of large files no more than a few are in memory at a time. The error is that
 // of visit, or that of a context that has ended.
 func (l *messageLog) read(ctx context.Context, files []messageFile, in take, visit func(i int, m *message) error) error {
+	defer l.ahead(files, l.unknown)()
 	workers := min(max(4, runtime.GOMAXPROCS(0)), 16, (len(files)-1)/batch)
 	if workers <= 1 {
 		return l.readAlone(ctx, files, in, visit)
@@ -395,6 +396,30 @@ func (l *messageLog) read(ctx context.Context, files []messageFile, in take, vis
 	}
 	return nil
 }
+
+// ahead says that files are read soon, where one has to be told: those that are needed.
+func (l *messageLog) ahead(files []messageFile, needed func(name string) bool) (stop func()) {
+	return folder.Ahead(l.tree, func(yield func(string) bool) {
+		for _, f := range files {
+			if !yield(l.dir + f.name) {
+				return
+			}
+		}
+	}, needed)
+}
+
+// unknown reports whether nothing is noted of a file.
+func (l *messageLog) unknown(name string) bool {
+	at, ok := l.stamp(name)
+	if !ok {
+		return true
+	}
+	_, known := l.memo.Recall(l.noted(name, at), at)
+	return !known
+}
+
+// needed is for files that are read whatever is known of them.
+func needed(string) bool { return true }
 
 func (l *messageLog) readAlone(ctx context.Context, files []messageFile, in take, visit func(i int, m *message) error) error {
 	s := &slot{files: files}

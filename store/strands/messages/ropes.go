@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"path"
 	"slices"
 
 	"hindcast/model"
@@ -454,6 +455,7 @@ func (a agentLog) fillFrom(ctx context.Context, r *reel, all []filling) error {
 			l.known(d, f, m)
 		}
 	}
+	defer l.ahead(l.files[:n], func(name string) bool { return read[path.Base(name)] })()
 	return l.read(ctx, l.files[:n], in, func(i int, m *message) error {
 		w.load(i, m)
 		if m.id != r.ids[i] || text.size != r.ends[i] {

@@ -118,6 +118,7 @@ func (l *messageLog) state(ctx context.Context, i int, id [sha256.Size]byte, wit
 		}
 	}}
 	summary := l.through(i) && (without == nil || positions[0] < l.agent.pinned)
+	defer l.ahead(files, needed)()
 	err := l.read(ctx, files, l.whole, func(k int, m *message) error {
 		if positions[k] == i && m.id != id {
 			return model.ErrNoSnapshot // it was there a moment ago

@@ -65,6 +65,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -129,7 +130,12 @@ func recognise(ctx context.Context, dir string) (string, bool, error) {
 		return "", false, err
 	}
 	defer root.Close()
-	if why, ok := isSingle(root, dir); ok {
+	tree, err := folder.OpenDisk(dir)
+	if err != nil {
+		return "", false, err
+	}
+	defer tree.Close()
+	if why, ok := isSingle(tree, baseOf(dir)); ok {
 		return why, true, nil
 	}
 	f, err := root.Open(".")
@@ -153,7 +159,7 @@ func recognise(ctx context.Context, dir string) (string, bool, error) {
 				}
 			}
 			missing = "there is a " + sessionPrefix + "…, but no session.json in it"
-			if lost == "" && hasAgent(root, name) {
+			if lost == "" && hasAgent(tree, name) {
 				lost = sessionPrefix + "…/agents/" + agentPrefix + "…, without a session.json"
 			}
 		}
@@ -174,33 +180,67 @@ func recognise(ctx context.Context, dir string) (string, bool, error) {
 	return missing, false, nil
 }
 
-// hasAgent reports whether a folder that is named as a session's holds an agent: it
-// is one that lost its session.json, and can be mended.
-func hasAgent(root *os.Root, session string) bool {
-	f, err := root.Open(filepath.Join(session, "agents"))
+// baseOf returns the name of a folder, "" where it is not known.
+func baseOf(dir string) string {
+	whole, err := filepath.Abs(dir)
 	if err != nil {
-		return false
+		return ""
 	}
-	defer f.Close()
-	entries, err := f.ReadDir(256)
-	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		return strings.HasPrefix(e.Name(), agentPrefix) && e.IsDir()
-	})
+	return filepath.Base(whole)
 }
 
-// isSingle reports whether a folder is itself that of one session, and what shows
-// that. One that lost its session.json is known by its own name.
-func isSingle(root *os.Root, dir string) (why string, ok bool) {
-	info, err := root.Lstat("session.json")
-	if errors.Is(err, fs.ErrNotExist) {
-		whole, err := filepath.Abs(dir)
-		return "agents/" + agentPrefix + "…, without a session.json", err == nil && strings.HasPrefix(filepath.Base(whole), sessionPrefix) && hasAgent(root, ".")
+// Elsewhere describes the message logs that lie where no disk is: what S3SessionManager
+// writes, and what was copied there.
+func Elsewhere(cache *files.Cache) folder.Opener {
+	return folder.Opener{
+		Kind:      kind,
+		Recognise: recogniseTree,
+		Open: func(ctx context.Context, on folder.Source, way string) (store.Store, error) {
+			return openOn(ctx, cache, on, way)
+		},
 	}
-	if err != nil || info.IsDir() {
+}
+
+// recogniseTree looks for what recognise looks for.
+func recogniseTree(ctx context.Context, tree folder.Tree, base string) (why string, up int, ok bool, err error) {
+	if why, ok := isSingle(tree, base); ok {
+		return why, 1, true, nil
+	}
+	names, err := tree.List(".")
+	if err != nil {
+		return "", 0, false, err
+	}
+	for _, name := range names {
+		switch {
+		case !strings.HasPrefix(name, sessionPrefix):
+		case isSession(tree, name):
+			return sessionPrefix + "…/session.json", 0, true, ctx.Err()
+		default:
+			why = "there is a " + sessionPrefix + "…, but no session.json in it"
+		}
+	}
+	return why, 0, false, ctx.Err()
+}
+
+// hasAgent reports whether a folder that is named as a session's holds an agent: it
+// is one that lost its session.json, and can be mended.
+func hasAgent(tree folder.Tree, session string) bool {
+	agents, err := named(tree, path.Join(session, "agents"), agentPrefix)
+	return err == nil && len(agents) > 0
+}
+
+// isSingle reports whether a folder of a name is itself that of one session, and what shows
+// that. One that lost its session.json is known by its own name.
+func isSingle(tree folder.Tree, base string) (why string, ok bool) {
+	at, err := tree.Stamp("session.json")
+	switch {
+	case err == nil && at.Kind == files.Nothing:
+		return "agents/" + agentPrefix + "…, without a session.json", strings.HasPrefix(base, sessionPrefix) && hasAgent(tree, ".")
+	case err != nil || at.Kind == files.Directory:
 		return "", false
 	}
 	for _, beside := range []string{"agents", "multi_agents"} {
-		if info, err := root.Stat(beside); err == nil && info.IsDir() {
+		if isFolder(tree, beside) {
 			return "session.json beside " + beside, true
 		}
 	}
@@ -210,8 +250,7 @@ func isSingle(root *os.Root, dir string) (why string, ok bool) {
 // Store is an opened folder of sessions, or of one session. It is safe for
 // concurrent use. Use Open.
 type Store struct {
-	dir  string
-	root *os.Root
+	dir string
 	// single is the id of the session if dir is the folder of one.
 	single *string
 	// storage is the storage that the folder is, or is in. The journal lies in it: so it is
@@ -252,26 +291,50 @@ var (
 func Open(ctx context.Context, dir string) (*Store, error) { return openWith(ctx, nil, dir) }
 
 func openWith(ctx context.Context, cache *files.Cache, dir string) (*Store, error) {
-	root, err := os.OpenRoot(dir)
+	s := &Store{dir: dir}
+	o := s.options(cache)
+	tree, err := folder.OpenDisk(dir)
 	if err != nil {
 		return nil, fmt.Errorf("strands: open %q: %w", dir, files.Cause(err))
 	}
-	s := &Store{dir: dir, root: root}
-	o := folder.Options{Place: s.placeNamed, ID: portID, Ignore: isTemporary, Cache: cache, Notes: noteKind, Now: time.Now}
-	whole, err := filepath.Abs(dir)
-	if _, single := isSingle(root, dir); single && err == nil {
-		id := strings.TrimPrefix(filepath.Base(whole), sessionPrefix)
+	if _, single := isSingle(tree, baseOf(dir)); single {
+		id := strings.TrimPrefix(baseOf(dir), sessionPrefix)
 		s.single, o.Up = &id, 1
 	}
-	if err == nil {
+	if err = tree.Close(); err == nil {
 		s.storage, err = folder.Open(dir, o)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("strands: open %q: %w", dir, files.Cause(err)), root.Close())
+		return nil, fmt.Errorf("strands: open %q: %w", dir, files.Cause(err))
 	}
+	s.begin(ctx)
+	return s, nil
+}
+
+// openOn opens what lies where no disk is.
+func openOn(ctx context.Context, cache *files.Cache, on folder.Source, way string) (_ *Store, err error) {
+	s := &Store{dir: on.Name()}
+	o := s.options(cache)
+	o.On, o.Way = on, way
+	if way != "." {
+		id := strings.TrimPrefix(path.Base(way), sessionPrefix)
+		s.single, s.dir = &id, s.dir+"/"+way
+	}
+	if s.storage, err = folder.Open(s.dir, o); err != nil {
+		return nil, fmt.Errorf("strands: open %q: %w", s.dir, err)
+	}
+	s.begin(ctx)
+	return s, nil
+}
+
+func (s *Store) options(cache *files.Cache) folder.Options {
+	return folder.Options{Place: s.placeNamed, ID: portID, Ignore: isTemporary, Cache: cache, Notes: noteKind, Now: time.Now}
+}
+
+// begin makes what writes, and finishes what was broken off.
+func (s *Store) begin(ctx context.Context) {
 	s.Port = s.storage.Port(folder.Kind{Name: kind, Lacks: s.Lacks, Find: s.findPlace})
 	s.storage.Recover(ctx)
-	return s, nil
 }
 
 // tree is what is read.
@@ -288,7 +351,7 @@ func (s *Store) Close() error {
 	if !s.life.End() {
 		return nil
 	}
-	err := errors.Join(s.storage.Close(), s.root.Close())
+	err := s.storage.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, tree := range s.linked {
@@ -602,30 +665,34 @@ func (s *Store) unlisted() ([]model.Fault, error) {
 	if s.single != nil {
 		return nil, nil
 	}
-	entries, err := files.Entries(s.root, ".")
+	tree := s.tree()
+	names, err := tree.List(".")
 	if err != nil {
 		return nil, err
 	}
 	var faults store.FaultList
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), sessionPrefix) {
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		if !strings.HasPrefix(name, sessionPrefix) {
 			continue
+		}
+		at, err := tree.Stamp(name)
+		if err != nil {
+			return nil, err
 		}
 		f := flaw{code: FaultStray}
 		switch {
-		case e.IsDir() && isSession(s.tree(), e.Name()), s.link(e.Name()) != nil:
+		case at.Kind == files.Directory && isSession(tree, name), s.link(name) != nil:
 			continue
-		case e.IsDir():
+		case at.Kind == files.Directory:
 			f.code, f.meaning, f.verdict = FaultSessionFile, "the folder has neither session.json nor agents", sdk.Refuses("SessionException: the session already exists")
-		case e.Type()&fs.ModeSymlink != 0:
+		case at.Kind == files.Link:
 			f.code, f.meaning, f.verdict = FaultSymlink, "a link that leads to no session; it is not followed", sdk.Loads("the SDK follows links to folders")
-		case files.Foreign(e.Name()) != "":
-			f.meaning, f.verdict = files.Foreign(e.Name()), sdk.Ignores("the file is ignored")
+		case files.Foreign(name) != "":
+			f.meaning, f.verdict = files.Foreign(name), sdk.Ignores("the file is ignored")
 		default:
 			f.meaning, f.verdict = "it is named as a session is, and is no folder", sdk.Loads("the SDK looks at it only for a session of that name, which it cannot start")
 		}
-		faults.Add(f.fault(e.Name(), sdk.From(sdk.First), stand{}))
+		faults.Add(f.fault(name, sdk.From(sdk.First), stand{}))
 	}
 	return faults.All(), nil
 }
