@@ -182,6 +182,8 @@ var directions = []struct {
 		"a kind knows the port, the model and its own format"},
 	{"hindcast/store/sdk", []string{"hindcast/store", "hindcast/model"},
 		"what versions do is worked out without knowing any file"},
+	{"hindcast/store/bucket", []string{"hindcast/store", "hindcast/store/disk", "hindcast/store/files", "hindcast/store/folder", "hindcast/store/journal", "hindcast/model/...", "github.com/aws/aws-sdk-go-v2/aws/...", "github.com/aws/aws-sdk-go-v2/config"},
+		"a bucket is a tree and a disk, whatever is in it"},
 	{"hindcast/store/kinds", []string{"hindcast/store", "hindcast/store/...", "hindcast/store/files"},
 		"the one list names every kind"},
 	{"hindcast/store/installed", []string{"hindcast/store", "hindcast/store/files", "hindcast/store/sdk"},

@@ -63,18 +63,19 @@ func (a *App) doctorOf(ctx context.Context, p *printer, address, session string)
 	if err != nil {
 		return err
 	}
-	list, release, err := examine(ctx, &found.Identity, session, address)
+	seen, err := examine(ctx, &found.Identity, session, address)
 	if err != nil {
 		return err
 	}
-	faults := faultsOf(list, release)
+	faults := faultsOf(seen.list, seen.release)
 	if p.json {
 		err = array(p, each(faults))
 	} else {
 		p.identity(found)
-		p.assumed(release)
+		p.assumed(seen.release)
 		if err = a.others(ctx, p, found); err == nil {
-			p.checkups(list, found.Framework)
+			p.checkups(seen.list, found.Framework)
+			p.requests(seen)
 		}
 	}
 	if err == nil {
@@ -83,22 +84,50 @@ func (a *App) doctorOf(ctx context.Context, p *printer, address, session string)
 	return err
 }
 
+// examined is what a look at a store found.
+type examined struct {
+	list []checkup
+	// release is for which version of an SDK the store was opened, "" for any.
+	release string
+	// asked are the requests that it took, remote says that there is a server to ask.
+	asked  store.Requests
+	remote bool
+}
+
 // examine opens a store and looks at all of it, or at one session. The address is
-// the one by which a person names the store. It also returns for which version of an
-// SDK the store was opened, "" for any.
-func examine(ctx context.Context, id *store.Identity, session, address string) (list []checkup, release string, err error) {
+// the one by which a person names the store.
+func examine(ctx context.Context, id *store.Identity, session, address string) (e examined, err error) {
 	s, err := id.Open(ctx)
 	if err != nil {
-		return nil, "", err
+		return e, err
 	}
 	defer s.Close()
-	if list, err = checkups(ctx, s, session); err != nil {
-		return nil, "", err
+	if e.list, err = checkups(ctx, s, session); err != nil {
+		return e, err
 	}
-	for i := range list {
-		remedies(ctx, s, &list[i], address)
+	for i := range e.list {
+		remedies(ctx, s, &e.list[i], address)
 	}
-	return list, store.AssumedBy(s).String(), nil
+	e.release = store.AssumedBy(s).String()
+	e.asked, e.remote = store.Asked(s)
+	return e, nil
+}
+
+// requests tells how many requests a look at a store took.
+func (p *printer) requests(e examined) {
+	if !e.remote {
+		return
+	}
+	parts := []string{}
+	for _, part := range []struct {
+		n    int64
+		what string
+	}{{e.asked.List, "LIST"}, {e.asked.Get, "GET"}, {e.asked.Head, "HEAD"}, {e.asked.Put, "PUT"}, {e.asked.Delete, "DELETE"}, {e.asked.Again, "made again"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
+		}
+	}
+	p.sentence("", fmt.Sprintf("this took %d requests: %s", e.asked.All(), strings.Join(parts, ", ")))
 }
 
 // remedies adds to a checkup the commands that mend its faults. That a plan cannot

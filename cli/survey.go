@@ -56,7 +56,9 @@ func (a *App) survey(ctx context.Context, p *printer, dir string) error {
 	case 0:
 		failed = &advisedError{fmt.Errorf("doctor %q: %w, nor is anything below it", dir, store.ErrUnrecognised), ""}
 	case 1:
-		if list, release, failed = examine(ctx, &only, "", only.At); failed == nil {
+		var seen examined
+		if seen, failed = examine(ctx, &only, "", only.At); failed == nil {
+			list, release = seen.list, seen.release
 			all.Faults = faultsOf(list, release)
 		}
 	}

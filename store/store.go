@@ -269,3 +269,19 @@ func Reason(s Store, op model.Op) string {
 
 // Cannot returns the reason of a kind that has no such operation.
 func Cannot(kind string, op model.Op) string { return "a " + kind + " store cannot " + string(op) }
+
+// Requests are how many requests were made of a server, by what they do. Again are those that
+// were made once more, because no answer came or the server was busy.
+type Requests struct{ List, Get, Head, Put, Delete, Again int64 }
+
+// All returns how many there were.
+func (r Requests) All() int64 { return r.List + r.Get + r.Head + r.Put + r.Delete }
+
+// Asked returns how many requests a store made of a server since it was opened; false where it
+// is on none.
+func Asked(s Store) (Requests, bool) {
+	if asks, ok := s.(interface{ Requests() (Requests, bool) }); ok {
+		return asks.Requests()
+	}
+	return Requests{}, false
+}

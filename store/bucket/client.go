@@ -23,6 +23,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/config"
 
+	"hindcast/store"
 	"hindcast/store/disk"
 )
 
@@ -59,17 +60,9 @@ type client struct {
 // counts are how many requests were made.
 type counts struct{ list, get, head, put, remove, again atomic.Int64 }
 
-// Requests are how many requests were made of a server, by what they do. Again are those
-// of the others that were made once more because no answer came, or one that the server is
-// busy.
-type Requests struct{ List, Get, Head, Put, Delete, Again int64 }
-
-func (c *counts) read() Requests {
-	return Requests{c.list.Load(), c.get.Load(), c.head.Load(), c.put.Load(), c.remove.Load(), c.again.Load()}
+func (c *counts) read() store.Requests {
+	return store.Requests{List: c.list.Load(), Get: c.get.Load(), Head: c.head.Load(), Put: c.put.Load(), Delete: c.remove.Load(), Again: c.again.Load()}
 }
-
-// All returns how many there were.
-func (r Requests) All() int64 { return r.List + r.Get + r.Head + r.Put + r.Delete }
 
 // dial finds the endpoint, the region and the credentials as the AWS SDK does: variables of
 // the environment, the files of its profiles, and what the machine is given. endpoint, if it

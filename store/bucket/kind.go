@@ -29,6 +29,9 @@ type Options struct {
 	Lease time.Duration
 	// Every is how often a bucket that is followed is listed; 0 is every other second.
 	Every time.Duration
+
+	// pause is that of a client, nil for its own.
+	pause func(context.Context, int) error
 }
 
 // Kind describes stores that lie in a bucket: each is of one of the formats, which are asked
@@ -122,6 +125,9 @@ func connect(ctx context.Context, o Options, bucket, prefix string) (*Source, er
 		end(err)
 		return nil, err
 	}
+	if o.pause != nil {
+		c.pause = o.pause
+	}
 	root := ""
 	if prefix != "" {
 		root = prefix + "/"
@@ -163,8 +169,8 @@ func (s *Source) Tree() folder.Remote { return s.tree }
 // Disk implements folder.Source.
 func (s *Source) Disk() disk.Disk { return s.disk }
 
-// Requests returns how many requests were made.
-func (s *Source) Requests() Requests { return s.tree.c.made.read() }
+// Requests implements folder.Source.
+func (s *Source) Requests() store.Requests { return s.tree.c.made.read() }
 
 // everyTime is how often a bucket is listed that is followed.
 const everyTime = 2 * time.Second

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"hindcast/model"
+	"hindcast/store"
 	"hindcast/store/journal"
 )
 
@@ -49,6 +50,9 @@ func (s *Storage) Beside(at Place) (dir, file, name string) {
 	}
 	return s.dir, journal.Folder + "/labels", at.Session
 }
+
+// Requests is what store.Asked returns.
+func (p Port) Requests() (store.Requests, bool) { return p.storage.Requests() }
 
 // Plan implements store.Writer. The errors are those of [Storage.Plan] and
 // [Reversal.Plan], that of Find, and a model.UnsupportedError.

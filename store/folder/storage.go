@@ -71,6 +71,8 @@ type Source interface {
 	Disk() disk.Disk
 	// Watch returns a value soon after something in it changed, as store.Watcher does.
 	Watch(ctx context.Context) (<-chan struct{}, error)
+	// Requests returns how many requests were made of its server.
+	Requests() store.Requests
 	// Close lets go of it.
 	Close() error
 }
@@ -170,6 +172,14 @@ func openOn(dir string, o Options) *Storage {
 
 // On returns where the storage lies, nil where that is a folder of this machine.
 func (s *Storage) On() Source { return s.writer.on }
+
+// Requests is what store.Asked returns.
+func (s *Storage) Requests() (store.Requests, bool) {
+	if s.writer.on == nil {
+		return store.Requests{}, false
+	}
+	return s.writer.on.Requests(), true
+}
 
 // Opened returns how many folders were opened to read in them.
 func (s *Storage) Opened() int64 {

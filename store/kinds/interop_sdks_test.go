@@ -26,6 +26,7 @@ var sdkParts = map[string]string{
 
 	"genkit-python": "genkit-python/requirements.txt",
 	"langgraph":     "langgraph/requirements.txt",
+	"s3":            "s3/requirements.txt",
 
 	"agent-framework": "agent-framework/requirements.txt",
 	"crewai":          "crewai/requirements.txt",
@@ -154,7 +155,8 @@ func pythonDriver(t *testing.T, sdks, version string) *driver {
 // driver is a program that drives one SDK. It does one thing at a time; several may
 // ask it at once.
 type driver struct {
-	sdk string // its name and version
+	sdk   string // its name and version
+	hello answer
 
 	mu   sync.Mutex
 	in   io.WriteCloser
@@ -191,7 +193,7 @@ func startDriver(t *testing.T, dir, name string, args ...string) *driver {
 	if err != nil {
 		t.Fatalf("the driver %s does not start: %v", name, err)
 	}
-	d.sdk = hello.SDK
+	d.sdk, d.hello = hello.SDK, hello
 	return d
 }
 
@@ -218,6 +220,16 @@ type answer struct {
 	Status string             `json:"status"`
 	// Snapshot is the row that a turn of Genkit left, or the latest of a session.
 	Snapshot string `json:"snapshot"`
+	// Endpoint and Address lead to the bucket of a server, Objects are what is in it.
+	Endpoint string            `json:"endpoint"`
+	Address  string            `json:"address"`
+	Objects  map[string]object `json:"objects"`
+}
+
+// object is one of a bucket: its type, and its bytes in base64.
+type object struct {
+	Type string `json:"type"`
+	Data string `json:"data"`
 }
 
 // written is a session that a driver wrote, or one agent of it.

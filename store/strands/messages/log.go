@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -116,6 +117,7 @@ func (s *Store) openLog(p place) *messageLog {
 func (s *Store) readLog(p place, in folder.In) *messageLog {
 	l := &messageLog{folders: s.folders(p), memo: in.Memo, bodies: &s.bodies}
 	l.tree = in.Tree
+	defer folder.Ahead(l.tree, slices.Values([]string{path.Join(p.session, "session.json"), p.path("agent.json")}), needed)()
 	l.checkSession()
 	if l.err = p.err; l.err != nil {
 		l.unreadable(p.unlisted)

@@ -30,6 +30,7 @@ func (a agentLog) tail(ctx context.Context, n int) (list []model.Header, before 
 	}
 	b := a.asides(ctx, l)
 	from := b.from(l, max(n, 0))
+	defer l.ahead(l.files[max(0, from-2):], l.unknown)() // with what begin reads
 	x := newIndex(l, len(l.files)-from)
 	list = make([]model.Header, 0, len(l.files)-from)
 	err = a.rows(ctx, b, l.walker(), from, func(r *row) error {

@@ -1,0 +1,128 @@
+package bucket
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"hindcast/store"
+	"hindcast/store/storetest"
+	"hindcast/store/strands/messages"
+)
+
+// TestFirstScreen holds the first screen of a session of 10,000 messages, over a network where
+// a request takes 300 ms, to one and a half times what one page of names and one batch of
+// messages take; and the requests to those that it needs. A machine that is busy is measured
+// again.
+func TestFirstScreen(t *testing.T) {
+	const names, rows = 10_000, 256
+	s := serve(t)
+	s.session(names)
+	s.takes = 300 * time.Millisecond
+	for n := 1; ; n++ {
+		base, first := measure(t, s, rows)
+		t.Logf("one page and one batch of %d objects %v; first screen %v, %.2f times that", rows, base, first, first.Seconds()/base.Seconds())
+		if first <= 3*base/2 {
+			return
+		}
+		if n == 3 {
+			t.Fatal("the first screen takes too long")
+		}
+	}
+}
+
+// measure returns what one page of names and one batch of objects take, and what the first
+// screen takes.
+func measure(t *testing.T, s *server, rows int) (base, first time.Duration) {
+	t.Helper()
+	ctx := t.Context()
+	on, err := connect(ctx, Options{Endpoint: s.URL}, "b", "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer on.Close()
+	begun := time.Now()
+	l, err := on.tree.c.listPage(ctx, span{prefix: "p/"}, "", "", page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	for i := range rows {
+		go func() { _, _, err := on.tree.c.get(ctx, l.Contents[10+i].Key, ""); done <- err }()
+	}
+	for range rows {
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	base = time.Since(begun)
+	s.requests()
+
+	begun = time.Now()
+	opened, err := Kind(Options{Endpoint: s.URL}, messages.Elsewhere(nil)).Open(ctx, "s3://b/p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	list, before, err := opened.(store.Tailer).Tail(ctx, store.Only(ctx, opened), rows)
+	first = time.Since(begun)
+	asked := len(s.requests())
+	if err != nil || len(list) != rows || before != 10_000-rows {
+		t.Fatalf("%d rows behind %d, %v", len(list), before, err)
+	}
+	if asked > rows+25 {
+		t.Errorf("the first screen takes %d requests", asked)
+	}
+	t.Logf("%d requests", asked)
+	return base, first
+}
+
+// TestWhole counts the requests of a whole session, and of a state, which the SDK loads with
+// one GET after the other.
+func TestWhole(t *testing.T) {
+	names := storetest.Sized(2_000, 10_000)
+	s := serve(t)
+	s.session(names)
+	s.takes = time.Duration(storetest.Sized(5, 50)) * time.Millisecond
+	w := opening(t, s, "s3://b/p")
+	begun := time.Now()
+	all := storetest.Headers(t, w, "s")
+	took, asked := time.Since(begun), len(s.requests())
+	if len(all) != names || asked > names+40 {
+		t.Errorf("%d rows with %d requests", len(all), asked)
+	}
+	if _, err := w.State(t.Context(), all[names-1].Ref()); err != nil {
+		t.Fatal(err)
+	}
+	again := len(s.requests())
+	if again > 2 {
+		t.Errorf("a state then takes %d requests", again)
+	}
+	begun = time.Now()
+	on, err := connect(t.Context(), Options{Endpoint: s.URL}, "b", "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer on.Close()
+	for i := range 20 {
+		if _, _, err := on.tree.c.get(t.Context(), logPrefix+"messages/message_"+strconv.Itoa(i)+".json", ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d rows: %v, %d requests; a state then %d; as the SDK loads them, one GET after the other: %v", names, took, asked, again, time.Since(begun)/20*time.Duration(names))
+}
+
+// A session that is read again is not asked for again: the notes are known by the ETags.
+func TestHeaders_knownByETag(t *testing.T) {
+	s := serve(t)
+	s.session(500)
+	w := opening(t, s, "s3://b/p")
+	storetest.Headers(t, w, "s")
+	s.requests()
+	if list := storetest.Headers(t, w, "s"); len(list) != 500 {
+		t.Fatal(len(list))
+	}
+	if n := len(s.requests()); n > 10 {
+		t.Errorf("%d requests", n)
+	}
+}

@@ -1,0 +1,256 @@
+package kinds_test
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/bucket"
+	"hindcast/store/storetest"
+	"hindcast/store/strands/messages"
+)
+
+// bucketed is the bucket of a server of moto's, in which the SDK's S3SessionManager keeps
+// sessions. What Hindcast asks of it goes through a proxy.
+type bucketed struct {
+	*driver
+	t     *testing.T
+	proxy *httptest.Server
+	// hook is called with the number of each request of Hindcast's, and reports whether the
+	// server does not answer it.
+	hook  func(n int64) bool
+	asked atomic.Int64
+}
+
+func inBucket(t *testing.T) *bucketed {
+	if testing.Short() {
+		t.Skip("the real SDK is driven without -short")
+	}
+	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1"} {
+		t.Setenv(name, value)
+	}
+	at := sdks(t)
+	script, err := filepath.Abs(filepath.Join(testdata, "interop", "s3", "driver.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bucketed{driver: startDriver(t, at, filepath.Join(at, "s3", "venv", "bin", "python"), script), t: t}
+	to, err := url.Parse(b.hello.Endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := httputil.NewSingleHostReverseProxy(to)
+	b.proxy = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if n := b.asked.Add(1) - 1; b.hook != nil && b.hook(n) {
+			if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+				conn.Close()
+			}
+			return
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	t.Cleanup(b.proxy.Close)
+	return b
+}
+
+func (b *bucketed) open() store.Writer {
+	b.t.Helper()
+	s, err := bucket.Kind(bucket.Options{Endpoint: b.proxy.URL, Lease: time.Second}, messages.Elsewhere(nil)).Open(b.t.Context(), b.hello.Address)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { s.Close() })
+	return s.(store.Writer)
+}
+
+// objects returns what is in the bucket but what is Hindcast's own.
+func (b *bucketed) objects() map[string]object {
+	all := b.do(b.t, map[string]any{"do": "objects"}).Objects
+	maps.DeleteFunc(all, func(key string, _ object) bool { return strings.Contains(key, "/.hindcast/") })
+	return all
+}
+
+func (b *bucketed) putBack(all map[string]object) {
+	b.do(b.t, map[string]any{"do": "put_back", "objects": all})
+}
+
+func (b *bucketed) plan(s store.Writer, change model.Change) model.Plan {
+	b.t.Helper()
+	plan, err := s.Plan(b.t.Context(), change)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return plan
+}
+
+func (b *bucketed) write(s store.Writer, change model.Change) {
+	b.t.Helper()
+	if _, err := s.Apply(b.t.Context(), b.plan(s, change)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// shown returns the messages of a state, as Hindcast shows it.
+func (b *bucketed) shown(s store.Store, h model.Header) []any {
+	b.t.Helper()
+	text, err := s.State(b.t.Context(), h.Ref())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var state struct{ Messages []any }
+	if err := decodeJSON(text, &state); err != nil {
+		b.t.Fatal(err)
+	}
+	return state.Messages
+}
+
+func equal(t *testing.T, a, b any) bool {
+	t.Helper()
+	x, err := json.Marshal(a)
+	y, failed := json.Marshal(b)
+	if err != nil || failed != nil {
+		t.Fatal(err, failed)
+	}
+	return string(x) == string(y)
+}
+
+// TestInteropS3 puts a session that S3SessionManager keeps back to every position: an agent
+// that starts holds what Hindcast shows, its model is sent that and the text, and an undo
+// leaves the very keys, bytes and types.
+func TestInteropS3(t *testing.T) {
+	b := inBucket(t)
+	b.do(t, map[string]any{"do": "write", "session": "s", "turns": 5})
+	original := b.objects()
+	resumed := 0
+	for i, h := range storetest.Headers(t, b.open(), "s") {
+		s := b.open()
+		want := b.shown(s, h)
+		change := model.Change{Op: model.OpRestore, Ref: h.Ref()}
+		plan := b.plan(s, change)
+		if !plan.Idle() {
+			if _, err := s.Apply(t.Context(), plan); err != nil {
+				t.Fatalf("#%d: %v", i, err)
+			}
+			if got := b.do(t, map[string]any{"do": "start", "session": "s"}).Loaded; !equal(t, got, want) {
+				t.Errorf("#%d: the SDK holds\n%v\nand not\n%v", i, got, want)
+			}
+			restored := b.objects()
+			b.write(s, model.Change{Op: model.OpUndo})
+			if !reflect.DeepEqual(b.objects(), original) {
+				t.Errorf("#%d: an undo leaves other objects", i)
+			}
+			b.write(s, model.Change{Op: model.OpRedo})
+			if !reflect.DeepEqual(b.objects(), restored) {
+				t.Errorf("#%d: a redo leaves other objects", i)
+			}
+		}
+		if h.Event.EndsTurn() {
+			seen := b.do(t, map[string]any{"do": "resume", "session": "s", "text": "go on"}).Seen
+			if len(seen) != 1 || len(seen[0]) != len(want)+1 || !equal(t, seen[0][:len(want)], want) {
+				t.Errorf("#%d: the model is sent\n%v\nand not\n%v", i, seen, want)
+			}
+			resumed++
+		}
+		b.putBack(original)
+	}
+	if resumed != 5 {
+		t.Errorf("%d went on", resumed)
+	}
+	s := b.open()
+	h := storetest.Headers(t, s, "s")[3]
+	want := b.shown(s, h)
+	b.write(s, model.Change{Op: model.OpFork, Ref: h.Ref(), As: "other"})
+	if got := b.do(t, map[string]any{"do": "start", "session": "other"}).Loaded; !equal(t, got, want) {
+		t.Errorf("the SDK holds of a fork\n%v\nand not\n%v", got, want)
+	}
+	b.write(s, model.Change{Op: model.OpUndo})
+	if !reflect.DeepEqual(b.objects(), original) {
+		t.Error("a fork that is undone leaves other objects")
+	}
+	t.Log(b.sdk, resumed, "went on;", b.asked.Load(), "requests of Hindcast's")
+}
+
+// TestInteropS3_aTurnInBetween has the SDK run a turn between plan and write.
+func TestInteropS3_aTurnInBetween(t *testing.T) {
+	b := inBucket(t)
+	b.do(t, map[string]any{"do": "write", "session": "s", "turns": 2})
+	s := b.open()
+	plan := b.plan(s, model.Change{Op: model.OpRestore, Ref: storetest.Headers(t, s, "s")[1].Ref()})
+	b.do(t, map[string]any{"do": "resume", "session": "s", "text": "go on"})
+	theirs := b.objects()
+	if _, err := s.Apply(t.Context(), plan); !errors.Is(err, model.ErrHeadMoved) {
+		t.Error(err)
+	}
+	if !reflect.DeepEqual(b.objects(), theirs) {
+		t.Error("what the agent wrote is not as it wrote it")
+	}
+}
+
+// TestInteropS3_brokenOff kills Hindcast at a request of a restore, and has one request fail:
+// the next opening finds the session as it was, or as it was to be.
+func TestInteropS3_brokenOff(t *testing.T) {
+	b := inBucket(t)
+	b.do(t, map[string]any{"do": "write", "session": "s", "turns": 3})
+	original := b.objects()
+	s := b.open()
+	to := model.Change{Op: model.OpRestore, Ref: storetest.Headers(t, s, "s")[1].Ref()}
+	plan := b.plan(s, to)
+	b.asked.Store(0)
+	if _, err := s.Apply(t.Context(), plan); err != nil {
+		t.Fatal(err)
+	}
+	all := b.asked.Load()
+	ends := map[int]int{}
+	for n := int64(0); n < all; n += int64(storetest.Sized(5, 1)) {
+		for _, killed := range []bool{true, false} {
+			b.putBack(original)
+			s := b.open()
+			plan := b.plan(s, to)
+			b.asked.Store(0)
+			b.hook = func(i int64) bool { return i == n || killed && i > n }
+			_, err := s.Apply(t.Context(), plan)
+			b.hook = nil
+			if err != nil && !killed {
+				t.Errorf("request %d was not answered once: %v", n, err)
+			}
+			again := b.open()
+			for begun := time.Now(); ; again = b.open() { // until the claim of the one that was killed is old
+				if _, err := again.Plan(t.Context(), to); err == nil || time.Since(begun) > 20*time.Second {
+					break
+				}
+			}
+			list := storetest.Headers(t, again, "s")
+			now := b.do(t, map[string]any{"do": "start", "session": "s"}).Loaded
+			ends[len(now)]++
+			for _, h := range list {
+				if h.Head && !equal(t, now, b.shown(again, h)) {
+					t.Errorf("request %d: the SDK holds %d messages, and Hindcast shows others", n, len(now))
+				}
+			}
+			if len(now) == 2 {
+				b.write(again, model.Change{Op: model.OpUndo})
+			}
+			if !reflect.DeepEqual(b.objects(), original) {
+				t.Errorf("request %d of %d, killed %v: the objects are not as before; %v", n, all, killed, err)
+			}
+		}
+	}
+	t.Log(all, "requests; so many messages are left so often:", ends)
+	for n := range ends {
+		if n != 2 && n != 8 && n != 6 {
+			t.Errorf("the SDK holds %d messages", n)
+		}
+	}
+}
