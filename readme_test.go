@@ -601,6 +601,9 @@ func TestREADME_storesAreThoseOfTheProgram(t *testing.T) {
 			continue
 		}
 		delete(documented, kind.Name)
+		if kind.At != nil {
+			continue // it opens stores of other kinds; package bucket restores one
+		}
 		address, known := addresses[kind.Name]
 		if !known {
 			address = filepath.Join("testdata", "coding", kind.Name)

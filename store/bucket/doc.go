@@ -13,7 +13,7 @@
 //
 // Reading asks for the names once, and then for what has to be read. What was made of a file
 // is remembered by its ETag beyond the process. A listing counts as it is for a moment, and
-// until the next look of whoever follows.
+// until the next look where it is followed.
 //
 // Writing is that of package journal, which lies below the prefix too, at .hindcast: each name
 // changes by one request, which the server refuses with 412 where the name is no longer as it

@@ -16,7 +16,7 @@ var (
 	// ErrRegion: the bucket is in another region than the one that was asked.
 	ErrRegion = errors.New("the bucket is in another region")
 	// ErrUnconditional: the server does not hold to conditions of a request.
-	ErrUnconditional = errors.New("the server does not refuse what a condition excludes (If-Match, If-None-Match), so nothing is written there")
+	ErrUnconditional = errors.New("the server does not hold to If-Match and If-None-Match: nothing is written there")
 )
 
 // Error is what a server answered instead of what was asked for.

@@ -281,7 +281,7 @@ func (t *Tree) Ahead(names []string) (stop func()) {
 		readers.Go(func() {
 			for name := range next {
 				o := l.objects[name]
-				_, _, _ = t.body(name, o) // whoever asks for it is told what is wrong
+				_, _, _ = t.body(name, o) // Read returns the error
 			}
 		})
 	}
@@ -347,7 +347,7 @@ func (b *bodies) recall(name, tag string) ([]byte, bool) {
 	return e.Value.(*body).data, true
 }
 
-// once reads a file, or waits for whoever reads it.
+// once reads a file, or waits where it is being read.
 func (b *bodies) once(name string, o object, read func() ([]byte, object, error)) ([]byte, object, error) {
 	b.mu.Lock()
 	c := b.coming[name]
@@ -448,7 +448,7 @@ func (b *bodies) taken(name string) {
 	}
 }
 
-// forget says that nobody waits for files any more.
+// forget says that files will not be asked for any more.
 func (b *bodies) forget(names []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

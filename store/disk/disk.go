@@ -99,7 +99,7 @@ type Turner interface {
 	// Keep copies a file that is still as it was to another name, in place of what that has.
 	// The error is ErrChanged where it is not.
 	Keep(name string, was fs.FileInfo, as string) error
-	// Turn gives a name what another file holds, or nothing where from is "". was is a look at
+	// Turn puts what another file holds at a name, and removes the file where from is "". was is a look at
 	// the file that has the name, nil where it is free. The error is ErrChanged where that is
 	// not so any more; then nothing changed.
 	Turn(name string, was fs.FileInfo, from string) error

@@ -182,7 +182,7 @@ func Notes[T any](ctx context.Context, in In, dir string, names []string, c Code
 	return list, nil
 }
 
-// ahead has those files of a folder read of which nothing is known.
+// ahead reads the files of a folder that have no note.
 func ahead(in In, dir string, names []string) (stop func()) {
 	return Ahead(in.Tree, paths(dir, names), func(name string) bool {
 		at, err := in.Stamp(name)
