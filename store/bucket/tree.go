@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -503,6 +502,3 @@ func (l *listing) same(other *listing) bool {
 	}
 	return true
 }
-
-// namesIn returns the names in a folder, in order.
-func namesIn(names []string) []string { return slices.Sorted(slices.Values(names)) }

@@ -32,7 +32,8 @@ func stores(t *testing.T) (list []conforming) {
 	t.Helper()
 	all := addresses(t)
 	for _, k := range allKinds {
-		if len(all[k.Name]) == 0 {
+		// One that is on a server opens stores of the others: its own package compares them.
+		if len(all[k.Name]) == 0 && k.At == nil {
 			t.Errorf("there is no store of kind %s", k.Name)
 		}
 		for _, address := range all[k.Name] {
