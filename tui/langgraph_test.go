@@ -48,8 +48,8 @@ func TestLangGraph_waits(t *testing.T) {
 	}
 }
 
-// The call that goes on from a checkpoint off the path names it, and needs no restore.
-// A restore is refused, with the reason.
+// The call that goes on from a checkpoint off the path names it and needs no restore, as the
+// plan of one says first.
 func TestLangGraph_timeTravel(t *testing.T) {
 	t.Parallel()
 	atSizes(t, func(t *testing.T, w, h int) {
@@ -60,7 +60,7 @@ func TestLangGraph_timeTravel(t *testing.T) {
 		shows(t, p, "Go on from here", `graph.invoke(`)
 		p.Golden()
 		p.Press(keymap.Timeline, keymap.Restore)
-		shows(t, p, "restore: LangGraph's stores")
+		shows(t, p, "restore tour to #25", `"checkpoint_id"`)
 	})
 }
 

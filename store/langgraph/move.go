@@ -265,11 +265,13 @@ func (format) Next(ctx context.Context, t *sqlitefile.Tx, after *rows.Session, m
 	if err != nil {
 		return next, err
 	}
+	// What needs no write comes first.
 	wasNext, _ := was.next(then.nodes)
-	for _, call := range resume(after.Place, m.Target.ID, conversation.List(wasNext, conversation.OneLine), javaScript, len(then.asked) > 0) {
-		call.Then += ", with nothing written before"
-		next.Calls = append(next.Calls, call)
+	calls := resume(after.Place, m.Target.ID, conversation.List(wasNext, conversation.OneLine), javaScript, len(then.asked) > 0)
+	for i := range calls {
+		calls[i].Then += ", with nothing written before"
 	}
+	next.Calls = append(calls, next.Calls...)
 	if len(then.asked) > 0 && len(m.Steps) > 0 {
 		next.Hazards = append(next.Hazards, "the question "+conversation.OneLine(strings.Join(then.asked, ", "))+" does not show until the graph runs, which asks again; Command(resume=…) answers it at once")
 	}

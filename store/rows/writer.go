@@ -193,7 +193,10 @@ func (s *Store) lead(ctx context.Context, t *sqlitefile.Tx, plan model.Plan, c *
 		return plan, err
 	}
 	next.Tell(&plan)
-	plan.Writes, plan.Carry = append(plan.Writes, words(c.steps)...), c
+	plan.Carry = c
+	if len(c.steps) > 0 {
+		plan.Writes = append(append(plan.Writes, words(c.steps)...), "journal: one entry, in "+s.book.name()+" beside the file")
+	}
 	return plan, nil
 }
 

@@ -131,7 +131,7 @@ func writes(p *model.Plan, undo string) string {
 	case len(p.Files) > 0:
 		text = files(p.Files)
 	case len(p.Writes) > 0:
-		text = "rows of the store, no file beside it"
+		text = "rows of the store"
 	default:
 		return ""
 	}

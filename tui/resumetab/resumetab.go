@@ -85,11 +85,19 @@ func (c *Content) goOn(here Here) {
 		c.heading("Go on from here, after a restore")
 		c.text("This is not the head: before a restore the framework goes on from there.", sheet.Muted)
 	}
-	known := append(slices.Clone(here.Named), here.Planned...)
-	for _, way := range known {
+	for _, way := range here.Named {
 		c.way(way.Call, way.Then, "")
 	}
-	if len(known) > 0 {
+	planned := slices.DeleteFunc(slices.Clone(here.Planned), func(way model.Resume) bool {
+		return slices.ContainsFunc(here.Named, func(named model.Resume) bool { return named.Call == way.Call })
+	})
+	if len(here.Named) > 0 && len(planned) > 0 && !here.Head {
+		c.heading("After a restore")
+	}
+	for _, way := range planned {
+		c.way(way.Call, way.Then, "")
+	}
+	if len(here.Named)+len(planned) > 0 {
 		return
 	}
 	ways := here.Conversation.Resume()
