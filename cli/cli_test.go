@@ -137,6 +137,7 @@ func TestRun_exitCodes(t *testing.T) {
 		{"history", 2, "but no argument is given"},
 		{"grep opera mem:", 0, ""},
 		{"grep opera mem: trip-planner -i", 0, ""},
+		{"grep opera mem: --all --orphaned", 0, ""},
 		{"grep opera mem: nobody", 1, "no session \"nobody\" in mem:"},
 		{"grep nothing-has-it mem:", 1, "grep: nothing fits \"nothing-has-it\" in 2 sessions"},
 		{"grep a( mem:", 2, "\"a(\" is no regular expression: error parsing regexp: missing closing )"},

@@ -38,11 +38,13 @@ Letters of either case are the same unless PATTERN has a capital one.
   ` + g.Active + `  on the active path    ` + g.Head + `  the head    ` + g.Orphaned + `  off the active path    ` + g.Dot + `  a step of a turn
 
 A text that is first off the active path says where on the path it is, if it is there
-at all; --orphaned prints only those that are not. The exit code is 1 if nothing is
-found.`,
+at all; --orphaned prints only those that are not. --all prints a text again at each
+snapshot where it comes back: the snapshot before it does not have it. The exit code is
+1 if nothing is found.`,
 		Example: `  hindcast grep 'no room left' trips.db
   hindcast grep -F '60.50' trips.db trip-planner --role assistant
   hindcast grep 'sk-[a-zA-Z0-9]+' trips.db --orphaned
+  hindcast grep 'no room left' trips.db --all
   hindcast grep refund trips.db --tool book_hotel --json | jq '.[].text'`,
 		Args: argsBetween(1, 3),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
@@ -106,6 +108,7 @@ found.`,
 	cmd.Flags().StringVar(&search.Role, "role", "", "only texts of messages of a `ROLE`, in the framework's word")
 	cmd.Flags().StringVar(&search.Tool, "tool", "", "only texts of the calls and results of the tool of a `NAME`")
 	cmd.Flags().BoolVar(&search.Orphaned, "orphaned", false, "only texts that no snapshot on the active path has")
+	cmd.Flags().BoolVar(&search.All, "all", false, "print a text again wherever it comes back")
 	return cmd
 }
 

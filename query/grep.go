@@ -19,10 +19,11 @@ import (
 
 // Hit is a text in which a pattern was found: a string, a key, or a number as it is written.
 type Hit struct {
-	// Visit is the first visit whose state has the text, in recorded order.
+	// Visit is the first visit whose state has the text, in recorded order, or one to which
+	// it comes.
 	Visit model.Node
-	// Active is the first one on the active path: Visit, if that is on it, or
-	// model.NoNode where none on it has the text.
+	// Active is Visit if that is on the active path, else the first one on it that has the
+	// text, or model.NoNode where none has.
 	Active model.Node
 	// Text is the text decoded; the first match in it is from From up to To. It is untrusted.
 	Text     string
@@ -45,12 +46,15 @@ type Search struct {
 	// one tool; "" keeps all. Orphaned keeps those that no visit on the active path has.
 	Role, Tool string
 	Orphaned   bool
+	// All finds a text again at each visit to which it comes: the visit has it, and its parent
+	// has not.
+	All bool
 }
 
 // Grep returns the texts of the session in which a pattern is found, each once, in the order
-// of the visits that have it first. A text that is gone and comes back is found once; no match
-// lies over two texts. Of a role or a tool, the first visit counts that has the text there.
-// The error ends the sequence.
+// of the visits that have it first. A text that is gone and comes back is found once, unless all
+// comings are asked for; no match lies over two texts. Of a role or a tool, a visit counts that
+// has the text there. The error ends the sequence.
 func (q *Session) Grep(ctx context.Context, s Search) iter.Seq2[Hit, error] {
 	return func(yield func(Hit, error) bool) {
 		v := q.view()
@@ -60,27 +64,68 @@ func (q *Session) Grep(ctx context.Context, s Search) iter.Seq2[Hit, error] {
 			return
 		}
 		found, err := all.search(ctx, v.bytes(), s.Pattern)
-		// Where else a text is matters only if it is off the path first.
-		if off := func(m match) bool { return !v.visits[m.visit].onPath }; err == nil && slices.ContainsFunc(found, off) {
+		g := grep{view: v, Search: s, told: map[string]model.Node{}}
+		// Where else a text is matters only if it is told of a visit off the path.
+		off := func(m match) bool { return !v.visits[m.visit].onPath }
+		if err == nil && len(found) > 0 && (s.All || slices.ContainsFunc(found, off)) {
 			var active *tokens
 			if active, err = v.tokens(ctx, &q.active, slices.Collect(v.those(true))); err == nil {
 				var on []match
 				on, err = active.search(ctx, v.bytes(), s.Pattern)
-				found = merged(found, on)
+				g.active = firsts(on)
 			}
 		}
 		if err != nil {
 			yield(Hit{}, err)
 			return
 		}
-		g := grep{view: v, Search: s, told: map[string]bool{}}
-		for i, m := range found {
-			if i%256 == 0 && ctx.Err() != nil {
-				yield(Hit{}, ctx.Err())
+		i := 0
+		for m, err := range g.matches(ctx, all, found) {
+			if i++; err == nil && i%256 == 1 {
+				err = ctx.Err()
+			}
+			if err != nil {
+				yield(Hit{}, err)
 				return
 			}
 			if hit, ok := g.hit(m); ok && !yield(hit, nil) {
 				return
+			}
+		}
+	}
+}
+
+// matches returns what was found, and where all comings are asked for the texts that come to
+// visits, in the order of the visits and of places in their states.
+func (g *grep) matches(ctx context.Context, all *tokens, found []match) iter.Seq2[match, error] {
+	return func(yield func(match, error) bool) {
+		if !g.All || len(found) == 0 {
+			for _, m := range found {
+				if !yield(m, nil) {
+					return
+				}
+			}
+			return
+		}
+		c, err := g.comings(ctx, all, g.Pattern)
+		if err != nil {
+			yield(match{}, err)
+			return
+		}
+		for n := range g.nodes() {
+			come, err := c.to(ctx, n)
+			if err != nil {
+				yield(match{}, err)
+				return
+			}
+			for len(found) > 0 && found[0].visit == n {
+				come, found = append(come, found[0]), found[1:]
+			}
+			slices.SortFunc(come, func(a, b match) int { return cmp.Compare(a.at, b.at) })
+			for _, m := range come {
+				if !yield(m, nil) {
+					return
+				}
 			}
 		}
 	}
@@ -109,8 +154,8 @@ type match struct {
 	// word is the text, and from and to are where in it the match is.
 	word     []byte
 	from, to int
-	// on is the first visit on the active path that has it.
-	on model.Node
+	// again: it comes to the visit, whatever visits have the text before.
+	again bool
 }
 
 // search returns the tokens in which the pattern is found, those of one text once, in the order
@@ -191,7 +236,7 @@ func (t token) match(text []byte, p *Pattern) (m match, ok bool) {
 		word = word[1 : len(word)-1]
 	}
 	from, to, ok := p.find(word)
-	return match{t, word, from, to, model.NoNode}, ok
+	return match{token: t, word: word, from: from, to: to}, ok
 }
 
 // amongAll looks at all tokens, in as many goroutines as there are processors.
@@ -215,28 +260,24 @@ func amongAll(ctx context.Context, text []byte, list []token, p *Pattern) ([]mat
 	return slices.Concat(parts...), ctx.Err()
 }
 
-// merged returns the matches of all visits, each with the first visit on the path that has its
-// text.
-func merged(found, on []match) []match {
+// firsts returns the first visit of each text.
+func firsts(found []match) map[string]model.Node {
 	first := map[string]model.Node{}
-	for _, m := range on {
+	for _, m := range found {
 		if _, known := first[string(m.word)]; !known {
 			first[string(m.word)] = m.visit
 		}
 	}
-	for i, m := range found {
-		if n, known := first[string(m.word)]; known {
-			found[i].on = n
-		}
-	}
-	return found
+	return first
 }
 
 // grep is what Grep knows on its way.
 type grep struct {
 	*view
 	Search
-	told map[string]bool
+	// told is where each text was told last, and active the first visit on the active path that
+	// has it.
+	told, active map[string]model.Node
 	// state is the state of visit, if text is not nil.
 	visit   model.Node
 	text    []byte
@@ -245,10 +286,13 @@ type grep struct {
 
 // hit returns what is to be told of a match, unless its text was told or is kept out.
 func (g *grep) hit(m match) (hit Hit, ok bool) {
-	if g.told[string(m.word)] {
+	if last, told := g.told[string(m.word)]; told && !(m.again && last != m.visit) {
 		return hit, false
 	}
-	hit = Hit{Visit: m.visit, Active: m.on, Text: string(m.word), From: m.from, To: m.to, Message: -1}
+	hit = Hit{Visit: m.visit, Active: model.NoNode, Text: string(m.word), From: m.from, To: m.to, Message: -1}
+	if on, there := g.active[hit.Text]; there {
+		hit.Active = on
+	}
 	if g.visits[m.visit].onPath {
 		hit.Active = m.visit
 	}
@@ -262,7 +306,7 @@ func (g *grep) hit(m match) (hit Hit, ok bool) {
 	if g.Role != "" && !strings.EqualFold(hit.Role, g.Role) || g.Tool != "" && hit.Tool != g.Tool {
 		return hit, false
 	}
-	g.told[hit.Text] = true
+	g.told[hit.Text] = m.visit
 	return hit, true
 }
 

@@ -52,11 +52,53 @@ func TestGrep(t *testing.T) {
 		used = `{"role":"assistant","content":[{"text":"using it"},{"toolUse":{"toolUseId":"t1","name":"add","input":{"list":["used"]}}}]}`
 		ran  = `{"role":"user","content":[{"toolResult":{"toolUseId":"t1","status":"success","content":[{"text":"used up"}]}}]}`
 	)
+	one := query.Search{Pattern: query.Literal("one", query.SmartCase), All: true}
 	for name, c := range map[string]struct {
 		past   []string
 		search query.Search
 		want   []string
 	}{
+		"gone and back again": {
+			[]string{`a - {"x":"one"}`, `b a {"x":"two"}`, `a b {"x":"one"}`, `c a {"x":"one","y":2}`, `b c {"x":"two"}`, `d b {"y":"one"}`},
+			one, []string{"#0 /x: <one>", "#2 /x: <one>", "#5 /y: <one>"},
+		},
+		"moved, and nothing comes": {
+			[]string{`a - {"x":["one","two"]}`, `b a {"x":["two","one"]}`, `c b {"one":["two"]}`}, one, []string{"#0 /x/0: <one>"},
+		},
+		"twice in a state, and back": {
+			[]string{`a - ["one","one"]`, `b a ["one"]`, `c b []`, `d c [0,"one","one"]`}, one, []string{"#0 /0: <one>", "#3 /1: <one>"},
+		},
+		"a window that a restore slides back": {
+			[]string{`a - ["one","two","ones"]`, `b a ["two","ones","four"]`, `c b ["ones","four","five"]`, `d a ["one","two","ones","new"]`,
+				`e c ["ones","one"]`},
+			one, []string{"#0 /0: <one>", "#0 /2: <one>s", "#4 /1: <one>"},
+		},
+		"on two branches": {
+			[]string{`a - ["x"]`, `b a ["one"]`, `c a ["x","one"]`, `d b ["x"]`, `e d ["one"]`}, one,
+			[]string{"#1 /0: <one>", "#2 and #1 /1: <one>", "#4 /0: <one>"},
+		},
+		"off the path, and all comings": {
+			[]string{`a - ["x"]`, `b a ["left","one"]`, `c a ["x"]`, `d c ["x","one"]`, `e d []`, `f e ["one","left one"]`}, one,
+			[]string{"#1 and #3 /1: <one>", "#3 /1: <one>", "#5 /0: <one>", "#5 /1: left <one>"},
+		},
+		"a second root": {
+			[]string{`a - ["one"]`, `b - ["one"]`, `c missing ["one"]`}, one, []string{"#0 and #2 /0: <one>", "#1 and #2 /0: <one>"},
+		},
+		"a parent behind its child": {
+			[]string{`b a ["one"]`, `a - ["two"]`, `c b ["one"]`}, one, []string{"#0 /0: <one>"},
+		},
+		"a step before its end": {
+			[]string{`a - ["two"]`, `a:1 a ["two","one"]`, `b a:1 ["two","one"]`}, one, []string{"#1:1 /1: <one>"},
+		},
+		"not known in between": {
+			[]string{`a - {"x":"one"}`, `b a ?{}`, `c b {"x":"one"}`, `d c ?{"y":"one"}`, `e d {}`, `f e ?{"y":"one"}`}, one,
+			[]string{"#0 /x: <one>", "#5 /y: <one>"},
+		},
+		"comings to a message": {
+			[]string{`a - {"messages":[` + ran + `,` + used + `]}`, `b a {"messages":[` + used + `]}`, `c b {"x":"used","messages":[` + used + `,` + ran + `]}`},
+			query.Search{Pattern: query.Literal("used up", query.SmartCase), Role: "user", All: true},
+			[]string{"#0 /messages/0/content/0/toolResult/content/0/text [0] user t1: <used up>", "#2 /messages/1/content/0/toolResult/content/0/text [1] user add: <used up>"},
+		},
 		"once, where it is first": {
 			[]string{`a - {"x":"one"}`, `b a {"x":"two"}`, `c b {"x":"one","y":"one more"}`},
 			query.Search{Pattern: query.Literal("one", query.SmartCase)},
@@ -128,7 +170,7 @@ func TestGrep(t *testing.T) {
 	} {
 		p := pastOf(c.past...)
 		for _, h := range []int{1} {
-			if name == "off the path" || name == "lost" {
+			if name == "off the path" || name == "lost" || name == "off the path, and all comings" {
 				p.headers[h].Orphaned = true
 			}
 		}
@@ -274,9 +316,50 @@ func TestGrep_isThatOfDecodedStates(t *testing.T) {
 				if !reflect.DeepEqual(got, want) || !slices.IsSorted(order) {
 					t.Fatalf("session %d, %T, %q: %v, not %v, of\n%s", seed, s, pattern.expr, got, want, strings.Join(lines, "\n"))
 				}
+				if got, want := comingsIn(t, q, tl, pattern.Pattern), comingsOf(t, p, tl, re); !slices.Equal(got, want) {
+					t.Fatalf("session %d, %T, %q: %q come, not %q, of\n%s", seed, s, pattern.expr, got, want, strings.Join(lines, "\n"))
+				}
 			}
 		}
 	}
+}
+
+// comingsIn returns the visits to which texts come, and the texts: "#1 text".
+func comingsIn(t *testing.T, q *query.Session, tl *model.Timeline, pattern *query.Pattern) (come []string) {
+	t.Helper()
+	last := model.Node(0)
+	for hit, err := range q.Grep(t.Context(), query.Search{Pattern: pattern, All: true}) {
+		if err != nil || hit.Visit < last {
+			t.Fatalf("%+v behind %d, %v", hit, last, err)
+		}
+		last = hit.Visit
+		come = append(come, tl.Name(hit.Visit)+" "+hit.Text)
+	}
+	slices.Sort(come)
+	return come
+}
+
+// comingsOf is comingsIn of decoded states.
+func comingsOf(t *testing.T, p *past, tl *model.Timeline, re *regexp.Regexp) (come []string) {
+	t.Helper()
+	has := func(n model.Node) (texts []string) {
+		if n == model.NoNode {
+			return nil
+		}
+		texts = textsOf(t, p.states[p.headers[n].ID])
+		slices.Sort(texts)
+		return slices.Compact(texts)
+	}
+	for n := range model.Node(tl.Len()) {
+		before := has(tl.Parent(n))
+		for _, text := range has(n) {
+			if re.MatchString(text) && !slices.Contains(before, text) {
+				come = append(come, tl.Name(n)+" "+text)
+			}
+		}
+	}
+	slices.Sort(come)
+	return come
 }
 
 // strungHashed is a store whose ids are those of the states, and which knows what they share.

@@ -54,7 +54,8 @@ type tokens struct {
 	quotes []uint32
 	read   int // the length of text that is in quotes
 	seen   [2]spans
-	joined map[string]bool
+	// joined are the seams that are known by their parts; -1 for what is no token.
+	joined map[string]int32
 	// births are the parts of the text that are new at a visit, by which of the quotes open
 	// strings there, and seams the tokens that lie over pieces.
 	births [2][]birth
@@ -63,9 +64,11 @@ type tokens struct {
 	escapes []uint32
 	*listing
 
-	// Of the visit that was read last: its pieces, and what is known where each begins.
-	pieces []piece
-	begin  []lexed
+	// Of the visit that was read last: its pieces, what is known where each begins, and the
+	// seams in what was new of it.
+	pieces  []piece
+	begin   []lexed
+	crossed []crossing
 }
 
 // birth is a part of the text in which tokens may lie that a visit is the first to have.
@@ -75,6 +78,12 @@ type birth struct {
 	of    piece
 	at    uint32
 	visit model.Node
+}
+
+// crossing is a seam in a state.
+type crossing struct {
+	seam int32
+	at   uint32
 }
 
 // listed are tokens.
@@ -100,7 +109,7 @@ type lexed struct {
 // extended returns the tokens of some visits: those that are there already with those of the
 // visits behind them, or all anew where other visits came before.
 func (v *view) extended(ctx context.Context, known *tokens, nodes []model.Node) (*tokens, error) {
-	t := &tokens{states: v.states, joined: map[string]bool{}, listing: new(listing)}
+	t := &tokens{states: v.states, joined: map[string]int32{}, listing: new(listing)}
 	if known != nil && known.states == v.states && len(known.refs) <= len(nodes) && v.leads(known.refs, nodes) {
 		if len(known.refs) == len(nodes) {
 			return known, nil
@@ -112,7 +121,7 @@ func (v *view) extended(ctx context.Context, known *tokens, nodes []model.Node) 
 			t.births[i] = slices.Clip(t.births[i])
 			t.seen[i] = slices.Clone(t.seen[i])
 		}
-		t.seams.apart, t.seams.beside = slices.Clip(t.seams.apart), slices.Clip(t.seams.beside)
+		t.seams.apart, t.seams.beside, t.crossed = slices.Clip(t.seams.apart), slices.Clip(t.seams.beside), nil
 	}
 	for n, err := range v.walk(ctx, slices.Values(nodes[len(t.refs):])) {
 		if err != nil {
@@ -200,6 +209,7 @@ func (t *tokens) before(at uint32) int {
 
 // visit reads what is new in a state.
 func (t *tokens) visit(text []byte, n model.Node, pieces []piece) {
+	t.crossed = t.crossed[:0]
 	from, to := changed(t.pieces, pieces)
 	shift := len(pieces) - len(t.pieces)
 	begin := append(make([]lexed, 0, len(pieces)+1), t.begin[:from]...)
@@ -241,26 +251,37 @@ func isNumeric(b byte) bool {
 // piece reads one piece of a state, and returns what is known behind it.
 func (t *tokens) piece(text []byte, n model.Node, pieces []piece, i int, l lexed) (after lexed) {
 	p := pieces[i]
-	of := func(from, to uint32) token { return token{from, to, n, l.at + from - p.off} }
-	// A quote at the beginning may be escaped here and not elsewhere.
-	if !l.escaped && (p.off == 0 || text[p.off-1] != '\\' || text[p.off] != '"' && text[p.off] != '\\') {
+	if l.byQuotes(text, p) {
 		after = t.byQuotes(text, n, pieces, i, l)
 	} else {
-		after = t.byBytes(text, n, pieces, i, l, func(from, to uint32) { t.seams.putBeside(text[from:to], of(from, to)) })
+		after = t.byBytes(text, n, pieces, i, l, func(from, to uint32) {
+			t.seam(text, []piece{{from, to - from}}, n, l.at+from-p.off)
+		})
 	}
 	after.at = l.at + p.n
 	t.number(text, n, pieces, i, l, &after)
 	return after
 }
 
+// byQuotes reports whether the quotes of the text are those of a piece that begins so: one at its
+// beginning may be escaped here and not elsewhere.
+func (l lexed) byQuotes(text []byte, p piece) bool {
+	return !l.escaped && (p.off == 0 || text[p.off-1] != '\\' || text[p.off] != '"' && text[p.off] != '\\')
+}
+
+// phase returns by which quotes strings open in a piece that begins so.
+func (t *tokens) phase(p piece, l lexed) int {
+	if l.in {
+		return t.before(p.off)&1 ^ 1
+	}
+	return t.before(p.off) & 1
+}
+
 // byQuotes reads what is new in a piece.
 func (t *tokens) byQuotes(text []byte, n model.Node, pieces []piece, i int, l lexed) (after lexed) {
 	p := pieces[i]
 	first, last := t.before(p.off), t.before(p.end())
-	phase := first & 1
-	if l.in {
-		phase ^= 1
-	}
+	phase := t.phase(p, l)
 	inside := func(at uint32) bool { // a token may lie over it
 		return t.before(at)&1 != phase || at > 0 && isNumeric(text[at-1])
 	}
@@ -434,16 +455,26 @@ func (t *tokens) join(text []byte, n model.Node, pieces []piece, l, opened lexed
 	} else {
 		parts = append(append(parts, pieces[opened.openPiece+1:last]...), piece{pieces[last].off, end - pieces[last].off})
 	}
+	t.seam(text, parts, n, opened.open)
+}
+
+// seam takes in a token of some parts that is at a place in the state of a visit.
+func (t *tokens) seam(text []byte, parts []piece, n model.Node, at uint32) {
 	var key []byte
 	for _, p := range parts {
 		key = binary.BigEndian.AppendUint64(key, uint64(p.off)<<32|uint64(p.n))
 	}
-	if t.joined[string(key)] {
-		return
+	seam, known := t.joined[string(key)]
+	if !known {
+		seam = -1
+		if word := join(nil, text, parts); word[0] == '"' || isNumber(word) {
+			seam = int32(len(t.seams.apart))
+			t.seams.putBeside(word, token{visit: n, at: at})
+		}
+		t.joined[string(key)] = seam
 	}
-	t.joined[string(key)] = true
-	if word := join(nil, text, parts); word[0] == '"' || isNumber(word) {
-		t.seams.putBeside(word, token{visit: n, at: opened.open})
+	if seam >= 0 {
+		t.crossed = append(t.crossed, crossing{seam, at})
 	}
 }
 
