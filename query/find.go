@@ -63,10 +63,11 @@ func (q *Session) Find(ctx context.Context, x *Expr) iter.Seq2[Found, error] {
 				s.uses[base]++
 			}
 		}
-		for n, err := range s.walk(ctx, s.nodes()) {
-			if err == nil {
-				err = s.reach(ctx, n)
-			}
+		reached := s.inTurn(ctx)
+		if x.plan.whole {
+			reached = s.spread(ctx)
+		}
+		for n, err := range reached {
 			if err != nil {
 				yield(Found{Visit: n}, err)
 				return
@@ -170,6 +171,20 @@ func (q *Session) search(ctx context.Context, x *Expr) (*search, context.CancelF
 	v := q.view()
 	eval, end := newEvaluator(ctx)
 	return &search{v, x, eval, map[model.Node]*reached{}, make([]int32, len(v.visits))}, end
+}
+
+// inTurn returns each visit when it is reached.
+func (s *search) inTurn(ctx context.Context) iter.Seq2[model.Node, error] {
+	return func(yield func(model.Node, error) bool) {
+		for n, err := range s.walk(ctx, s.nodes()) {
+			if err == nil {
+				err = s.reach(ctx, n)
+			}
+			if !yield(n, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // reach finds out about a visit, and before it about those that it is compared with: a

@@ -2,12 +2,15 @@ package query_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
 	"reflect"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -306,6 +309,77 @@ func TestFind_isThatOfDecodedStates(t *testing.T) {
 			t.Errorf("%d %s in %d sessions", counts[word], word, sessions)
 		}
 	}
+}
+
+// What workers find is told in the order of the visits, however many there are; a visit is compared
+// with its parent also where that was recorded after it.
+func TestFind_takesInOrderWhatWorkersFind(t *testing.T) {
+	var lines, want []string
+	for i := range 900 {
+		parent := fmt.Sprint("v", i-1)
+		switch {
+		case i == 0:
+			parent = "-"
+		case i%100 == 50:
+			parent = fmt.Sprint("v", i+1)
+		case i%100 == 51:
+			parent = fmt.Sprint("v", i-2)
+		}
+		lines = append(lines, fmt.Sprintf(`v%d %s {"n":[%d]}`, i, parent, i))
+	}
+	p := pastOf(lines...)
+	tl := model.NewTimeline(p.headers)
+	is := func(n model.Node) bool { return n != model.NoNode && n%7 < 3 }
+	for n := range model.Node(tl.Len()) {
+		if is(n) != is(tl.Base(n)) {
+			want = append(want, fmt.Sprint(tl.Name(n), " ", is(n)))
+		}
+	}
+	x := mustParse(t, `[.. | numbers] | add % 7 < 3`)
+	for _, processors := range []int{1, 2, 5, 64} {
+		func() {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+			q := query.Open(p, tl)
+			if got := turns(t, q.Find(t.Context(), x), tl); !slices.Equal(got, want) {
+				t.Errorf("%d processors: %q, not %q", processors, got, want)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			last := model.Node(-1)
+			for found, err := range q.Find(ctx, x) {
+				if errors.Is(err, context.Canceled) {
+					return
+				}
+				if err != nil || found.Visit <= last {
+					t.Fatal(found, last, err)
+				}
+				if last = found.Visit; last > 300 {
+					cancel()
+				}
+			}
+			t.Errorf("%d processors: the search went on to #%d", processors, last)
+		}()
+	}
+}
+
+// A search is left while workers are at states that take for ever.
+func TestFind_isLeftWhileWorkersWork(t *testing.T) {
+	p := grown()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	x := mustParse(t, `. as $s | if [..] | length > 600 then [range(1e9)] | length > 1 else false end`)
+	for found, err := range query.Open(p, model.NewTimeline(p.headers)).Find(ctx, x) {
+		if errors.Is(err, context.Canceled) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found.Turn == query.Passed {
+			cancel()
+		}
+	}
+	t.Error("it went on to its end")
 }
 
 // A number at the end of a piece is not the same element where it goes on in the next.
