@@ -111,11 +111,13 @@ func (p *places) find(text []byte, pieces []piece, path Path) (found value, ok b
 	}
 	c := &cursor{places: p, text: text, pieces: pieces, spot: spot{0, pieces[0].off}}
 	c.mark()
+	from, to := spot{piece: -1}, spot{} // of the value of a member
 	for i, key := range path.keys {
 		there := false
 		switch first, _ := c.next(); {
 		case first == '{':
-			there, ok = c.member(key)
+			to, there, ok = c.member(key)
+			from = c.spot
 		case first == '[':
 			there, ok = c.element(indexOf(key))
 		case i > 0:
@@ -130,11 +132,13 @@ func (p *places) find(text []byte, pieces []piece, path Path) (found value, ok b
 		}
 	}
 	c.next()
-	from := c.spot
-	if ok = c.skip(); !ok {
-		return value{}, false
+	if from != c.spot { // else the value was gone over to find it
+		if from = c.spot; !c.skip() {
+			return value{}, false
+		}
+		to = c.spot
 	}
-	return value{c.between(from, c.spot)}, true
+	return value{c.between(from, to)}, true
 }
 
 // between returns the pieces from one spot to another.
@@ -189,37 +193,38 @@ func (c *cursor) mark() {
 	}
 }
 
-// member goes to the value of a key in the object at the cursor. There may be several, and
-// the last one counts: so the object is read to its end.
-func (c *cursor) member(key string) (there, ok bool) {
+// member goes to the value of a key in the object at the cursor, and returns where that ends.
+// There may be several, and the last one counts: so the object is read to its end.
+func (c *cursor) member(key string) (end spot, there, ok bool) {
 	var found spot
 	c.at++
 	for first := true; ; first = false {
 		b, ok := c.next()
 		switch {
 		case !ok:
-			return false, false
+			return end, false, false
 		case b == '}' && first:
-			return false, true
+			return end, false, true
 		case b != '"':
-			return false, false
+			return end, false, false
 		}
 		is, ok := c.key(key)
 		if !ok {
-			return false, false
+			return end, false, false
 		}
 		if b, ok = c.next(); !ok || b != ':' {
-			return false, false
+			return end, false, false
 		}
 		c.at++
 		if _, ok = c.next(); !ok {
-			return false, false
+			return end, false, false
+		}
+		begin := c.spot
+		if !c.skip() {
+			return end, false, false
 		}
 		if is {
-			found, there = c.spot, true
-		}
-		if !c.skip() {
-			return false, false
+			found, end, there = begin, c.spot, true
 		}
 		switch b, ok = c.next(); {
 		case ok && b == ',':
@@ -228,9 +233,9 @@ func (c *cursor) member(key string) (there, ok bool) {
 			if there {
 				c.spot = found
 			}
-			return there, true
+			return end, there, true
 		default:
-			return false, false
+			return end, false, false
 		}
 	}
 }
