@@ -183,16 +183,18 @@ func (s *stretches) from(at, limit uint32) (numbers []int32, end uint32) {
 	if !known {
 		return nil, at
 	}
-	next := bytes.IndexByte(s.begins[i+1:], 1)
-	if next < 0 {
-		next = len(s.begins) - i - 1
+	n, _ := slices.BinarySearch(s.starts[i+1:], limit) // those behind it that begin in time
+	if next := bytes.IndexByte(s.begins[i+1:i+1+n], 1); next >= 0 {
+		n = next
 	}
-	ends := s.ends[i : i+1+next]
-	n, _ := slices.BinarySearch(ends, limit+1)
-	if n == 0 {
+	last := i + n
+	if s.ends[last] > limit {
+		last-- // the others end before it begins
+	}
+	if last < i {
 		return nil, at
 	}
-	return s.numbers[i : i+n], ends[n-1]
+	return s.numbers[i : last+1], s.ends[last]
 }
 
 // put takes in an element between two places.
@@ -262,8 +264,12 @@ func read(tape *jsontape.Tape) (m message) {
 // more returns what one list has more than another. Elements may leave at the front while
 // others come at the end. Otherwise each element counts as often as it is there.
 func (s *said) more(old, new []int32) []int32 {
-	for len(old) > 0 && len(new) > 0 && old[0] == new[0] {
-		old, new = old[1:], new[1:]
+	for most := 256; most > 0; { // many at a time
+		if n := min(most, len(old), len(new)); n > 0 && slices.Equal(old[:n], new[:n]) {
+			old, new = old[n:], new[n:]
+		} else {
+			most /= 16
+		}
 	}
 	for len(old) > 0 && len(new) > 0 && old[len(old)-1] == new[len(new)-1] {
 		old, new = old[:len(old)-1], new[:len(new)-1]
