@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"slices"
+	"sort"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
@@ -318,6 +319,8 @@ func (c *cursor) skip() bool {
 // [jsontape.Skip] it looks at brackets and strings only.
 func (c *cursor) across() bool {
 	var open []byte // the brackets that are open
+	var way trail
+	behind := 0 // the piece that the way begins with
 	for {
 		b, ok := c.peek()
 		if !ok {
@@ -339,6 +342,9 @@ func (c *cursor) across() bool {
 		case '}', ']':
 			c.at++
 			if open = open[:len(open)-1]; len(open) == 0 {
+				if len(way.stops) > 0 {
+					c.trail = way
+				}
 				return true
 			}
 		default:
@@ -347,8 +353,47 @@ func (c *cursor) across() bool {
 		}
 		if open[len(open)-1] == '[' { // behind an element
 			c.jump(math.MaxInt)
+			switch {
+			case len(open) > 1:
+			case way.pieces != nil:
+				way.stop(spot{c.piece - behind, c.at})
+			case c.at == c.limit() && c.piece+1 < len(c.pieces):
+				behind = c.piece + 1
+				way = c.trail.along(c.pieces[behind:])
+				c.trail = trail{}
+				if n := len(way.stops); n > 0 {
+					c.spot = spot{behind + way.stops[n-1].piece, way.stops[n-1].at}
+				}
+			}
 		}
 	}
+}
+
+// trail is the way over the rest of an array that was gone over last, from a piece on that an
+// element ends before: as far as the rest of another array has the same pieces, the way is the same.
+type trail struct {
+	pieces []piece
+	// stops are places behind elements, the last one in each piece that has one.
+	stops []spot
+}
+
+// stop adds a place between two elements.
+func (t *trail) stop(at spot) {
+	if n := len(t.stops); n > 0 && t.stops[n-1].piece == at.piece {
+		t.stops[n-1] = at
+		return
+	}
+	t.stops = append(t.stops, at)
+}
+
+// along returns the way over pieces as far as it is this one, whose stops are not for use any more.
+func (t *trail) along(pieces []piece) trail {
+	same := 0
+	for same < len(t.pieces) && same < len(pieces) && t.pieces[same] == pieces[same] {
+		same++
+	}
+	n := sort.Search(len(t.stops), func(i int) bool { return t.stops[i].piece >= same })
+	return trail{pieces, t.stops[:n]}
 }
 
 // longString is the length from which the end of a string is remembered.

@@ -141,3 +141,67 @@ func TestFind_remembersWhereElementsEnd(t *testing.T) {
 		}
 	}
 }
+
+// Where a list goes on as one before it did, the way over it is taken up there, and what is looked up
+// is what stands in the state.
+func TestFind_takesUpTheWay(t *testing.T) {
+	elements := [][]string{{`,1`}, {`,1`, `2`}, {`,{"a":[1`, `,5]}`}, {`,"t`, `u"`}, {`,"t"`}, {`,[3]`}, {`,{"a":[1]}`}, {`,[`, `[]`, `]`}, {`, 4 `, `,1`}}
+	text, at := []byte{}, map[string]piece{}
+	place := func(part string) piece {
+		p, known := at[part]
+		if !known {
+			text = append(text, ' ')
+			p = piece{uint32(len(text)), uint32(len(part))}
+			text, at[part] = append(text, part...), p
+		}
+		return p
+	}
+	taken := 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		var p places
+		p.forget()
+		var list [][]string
+		for range 40 {
+			for range 1 + r.IntN(3) {
+				i := r.IntN(len(list) + 1)
+				switch r.IntN(5) {
+				case 0:
+					list = list[:i]
+				case 1:
+					list = append(list[i:len(list):len(list)], list[:i]...)
+				case 2:
+					list = append(list[:i:i], append([][]string{elements[r.IntN(len(elements))]}, list[i:]...)...)
+				default:
+					list = append(list, elements[r.IntN(len(elements))])
+				}
+			}
+			rope := []piece{place(fmt.Sprintf(`{"n":%d,"x":[0`, r.IntN(3)))}
+			for _, element := range list {
+				for _, part := range element {
+					rope = append(rope, place(part))
+				}
+			}
+			rope = append(rope, place(fmt.Sprintf(`],"y":%d}`, r.IntN(3))))
+			state := join(nil, text, rope)
+			for _, pointer := range []string{"/y", "/x", "/x/3", "/x/2/a"} {
+				path, err := ParsePath(pointer)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, err := path.in(state)
+				if err != nil {
+					t.Fatal(err)
+				}
+				found, ok := p.find(text, rope, path)
+				if got := join(nil, text, found.pieces); !ok || string(got) != string(want) {
+					t.Fatalf("seed %d: %s of %s is %q, %v, want %q", seed, pointer, state, got, ok, want)
+				}
+			}
+			taken += len(p.trail.stops)
+		}
+	}
+	if taken == 0 {
+		t.Error("no way was remembered")
+	}
+}

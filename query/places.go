@@ -15,6 +15,8 @@ type places struct {
 	ends map[uint32]ending
 	// links are where in their chains ends of elements are.
 	links map[uint32]link
+	// trail is the way over the array that was gone over last.
+	trail trail
 }
 
 type ending struct {
