@@ -276,6 +276,16 @@ func TestAsk_blame(t *testing.T) {
 	lacks(t, p, "#11.1 t6")
 }
 
+// Of a list or an object the history says what changed in it: its beginnings are alike.
+func TestAsk_historyOfAList(t *testing.T) {
+	t.Parallel()
+	p := trip(t, 120, 36)
+	keys(p, "2", "enter", "/")
+	p.Type("items")
+	keys(p, "enter", "b")
+	shows(t, p, "History of /cart/items", "○ #0    turn 0   + []", `○ #4    turn 2   ~ + /1  {"what":"Hotel`, "◌ #11.1 turn 6   ~ - /0", `~ /0/what  "train 09:40`)
+}
+
 // A value in a list is followed to where it was in it before.
 func TestAsk_historyFollowsAnElement(t *testing.T) {
 	t.Parallel()

@@ -4,9 +4,11 @@ import (
 	"context"
 	"iter"
 	"strconv"
+	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"hindcast/diff"
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/query"
@@ -45,7 +47,7 @@ func (m *Model) askHistoryOf(text string, unseen bool, found func() tea.Cmd) tea
 		ask: func(ctx context.Context, s *query.Session, _ *progress) iter.Seq2[answers.Answer, error] {
 			return func(yield func(answers.Answer, error) bool) {
 				for c, err := range s.History(ctx, path) {
-					if !yield(changeAnswer(&c), err) {
+					if !yield(changeAnswer(ctx, &c), err) {
 						return
 					}
 				}
@@ -63,7 +65,7 @@ func (m *Model) askTrace(path query.Path, pointer string) tea.Cmd {
 		ask: func(ctx context.Context, s *query.Session, _ *progress) iter.Seq2[answers.Answer, error] {
 			return func(yield func(answers.Answer, error) bool) {
 				for c, err := range s.Trace(ctx, n, path) {
-					a := changeAnswer(&c.Change)
+					a := changeAnswer(ctx, &c.Change)
 					if c.Path != pointer {
 						a.Text = "at " + c.Path + ": " + a.Text
 					}
@@ -79,8 +81,12 @@ func (m *Model) askTrace(path query.Path, pointer string) tea.Cmd {
 // mostAnswered is how many bytes of values an answer shows: as many as a wide row has room for.
 const mostAnswered = 160
 
+// mostCompared is how many bytes two lists or objects may have for an answer to say what
+// changed in them: to compare them is then a fraction of what it takes to find them.
+const mostCompared = 64 << 10
+
 // changeAnswer says what became of a value.
-func changeAnswer(c *query.Change) answers.Answer {
+func changeAnswer(ctx context.Context, c *query.Change) answers.Answer {
 	a := answers.Answer{Node: c.Visit}
 	before := ""
 	if c.OrBefore {
@@ -94,13 +100,37 @@ func changeAnswer(c *query.Change) answers.Answer {
 	case c.New == nil:
 		a.Kind, a.Text = answers.Removed, before+beginning(c.Old, mostAnswered)
 	default:
-		a.Kind, a.Text = answers.Changed, before+beginning(c.Old, mostAnswered/2)+" → "+beginning(c.New, mostAnswered/2)
+		a.Kind, a.Text = answers.Changed, before+became(ctx, c.Old, c.New)
 	}
 	if number, err := strconv.ParseFloat(string(c.New), 64); err == nil {
 		a.Number, a.Numeric = number, true
 	}
 	return a
 }
+
+// became says how a value became another: of two lists or objects what changed in them, since
+// they mostly begin alike.
+func became(ctx context.Context, old, new []byte) string {
+	if isBranch(old) && isBranch(new) && old[0] == new[0] && len(old)+len(new) <= mostCompared {
+		if r, err := diff.Compare(ctx, diff.Bytes(old), diff.Bytes(new)); err == nil {
+			var words []string
+			for _, e := range r.Changes() {
+				if len(words) == mostKeys {
+					words = append(words, "and more")
+					break
+				}
+				if e.Op != diff.Respelled {
+					words = append(words, changeLine(r, e))
+				}
+			}
+			return strings.Join(words, ", ")
+		}
+	}
+	return beginning(old, mostAnswered/2) + " → " + beginning(new, mostAnswered/2)
+}
+
+// isBranch reports whether a value is a list or an object.
+func isBranch(value []byte) bool { return len(value) > 0 && (value[0] == '[' || value[0] == '{') }
 
 // stepToChange goes to the snapshot before or after this one on its line at which the value
 // under the cursor changed.
