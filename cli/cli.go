@@ -184,7 +184,7 @@ lists them.`,
 	root.PersistentFlags().Bool("json", false, "print one JSON document")
 	root.PersistentFlags().Bool("no-pager", false, "print long output as it is, also on a terminal")
 	root.PersistentFlags().String("sdk", "", "the SDK and version that opens the store, as strands-python@1.30, or any; by default as the project around the store has it")
-	endpoint := root.PersistentFlags().String("endpoint", "", "the `URL` of the server that has the bucket of an s3:// address; by default what AWS_ENDPOINT_URL_S3 or the profile names, or AWS")
+	endpoint := root.PersistentFlags().String("endpoint", "", "the `URL` of the server of s3:// addresses; by default as the AWS SDK finds it")
 	// Import has a map of its own, for what it reads.
 	maps := root.PersistentFlags().StringArray("map", nil, "read the store as any JSON: `KEY=PATH,...`, see hindcast help import")
 	kinds := a.Kinds
