@@ -17,11 +17,12 @@ import (
 	"hindcast/model"
 	"hindcast/store/disk"
 	"hindcast/store/journal"
+	"hindcast/store/sqlitefile"
 )
 
 // Beside is what the name of a file of the framework gets for Hindcast's journal of what
 // it wrote there: agent.db-hindcast. The file is its owner's alone.
-const Beside = "-hindcast"
+const Beside = sqlitefile.Beside
 
 // record is one line of the journal, sealed as those of package journal are: an intent,
 // written and synced before a row changes, or what became of it.

@@ -73,6 +73,8 @@ func recognise(ctx context.Context, path string) (string, bool, error) {
 		return sqlitefile.ErrNotSQLite.Error(), false, nil
 	case errors.Is(err, ErrForeign):
 		return ErrForeign.Error(), false, nil
+	case errors.Is(err, sqlitefile.ErrUnsettled) && sqlitefile.Amended(path):
+		return ErrForeign.Error(), false, nil
 	case errors.Is(err, ErrVersion), errors.Is(err, sqlitefile.ErrUnsettled), errors.Is(err, sqlitefile.ErrDamaged):
 		// SQLite's at least; Open says what is in the way.
 		return err.Error(), true, nil

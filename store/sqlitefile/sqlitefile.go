@@ -134,6 +134,17 @@ func (f *File) Suppose(ctx context.Context, what func(*Tx) error) error {
 // errSupposed has a transaction taken back.
 var errSupposed = errors.New("it was only supposed")
 
+// Beside is what the name of a file of another program gets for Hindcast's journal of what it
+// wrote there.
+const Beside = "-hindcast"
+
+// Amended reports whether Hindcast wrote to the file at a path, which is another program's:
+// a journal is beside it.
+func Amended(path string) bool {
+	_, err := os.Lstat(New(path, nil).Path() + Beside)
+	return err == nil
+}
+
 // Amend runs what in a transaction that writes: all of it or nothing. It waits for another
 // program that writes, for some seconds, and ErrBusy is the error then. Neither the schema
 // nor the way in which the database keeps its log changes. The errors are those of Read.
