@@ -355,7 +355,9 @@ func TestRestore_killed(t *testing.T) {
 				return dead.Load()
 			}
 			_, err := tr.w.Apply(t.Context(), plan)
+			tr.server.mu.Lock()
 			tr.server.before, tr.server.after = nil, nil
+			tr.server.mu.Unlock()
 			if err == nil && tr.state(t) != "after" {
 				t.Errorf("killed at request %d: no error", n)
 			}

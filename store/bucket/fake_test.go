@@ -100,6 +100,9 @@ func (s *server) requests() []string {
 }
 
 func (s *server) handle(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	before, after := s.before, s.after // a test may take them away while a request is under way
+	s.mu.Unlock()
 	key := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/b"), "/")
 	what := r.Method + " " + key
 	if key == "" {
@@ -114,7 +117,7 @@ func (s *server) handle(w http.ResponseWriter, r *http.Request) {
 	s.asked = append(s.asked, what)
 	s.mu.Unlock()
 	time.Sleep(s.takes)
-	if s.before != nil && s.before(n, what, w) {
+	if before != nil && before(n, what, w) {
 		return
 	}
 	if !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 Credential=key/") {
@@ -130,7 +133,7 @@ func (s *server) handle(w http.ResponseWriter, r *http.Request) {
 	answer.Header().Set("Date", s.now().UTC().Format(http.TimeFormat))
 	s.carryOut(answer, r, key, body)
 	s.mu.Unlock()
-	if s.after != nil && s.after(n, what) {
+	if after != nil && after(n, what) {
 		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
 			conn.Close()
 		}
