@@ -195,7 +195,7 @@ type peers struct {
 	dir, states, files string
 }
 
-// peersOf gives the states of a session to other tools; it skips the benchmark where one of those
+// peersOf hands the states of a session to other tools; it skips the benchmark where one of those
 // that it needs is missing.
 func peersOf(b *testing.B, s session, path string, tools ...string) peers {
 	b.Helper()

@@ -131,7 +131,7 @@ func TestMove_anySequence(t *testing.T) {
 					t.Fatalf("%s: %v", change, err)
 				}
 				if errors.Is(err, model.ErrHeadMoved) && change.Op != model.OpUndo && change.Op != model.OpRedo {
-					t.Fatalf("%s: %v, and nobody wrote meanwhile", change, err)
+					t.Fatalf("%s: %v, and no other program wrote meanwhile", change, err)
 				}
 				if !slices.Equal(before, after) {
 					t.Fatalf("%s: %v, and rows changed", change, err)
