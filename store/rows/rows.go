@@ -290,8 +290,8 @@ func (k Kind) recognise(ctx context.Context, path string) (why string, ok bool, 
 		return err
 	})
 	err = errors.Join(err, f.Close())
-	if errors.Is(err, sqlitefile.ErrUnsettled) && sqlitefile.Amended(path) {
-		// A write of Hindcast's own was broken off: to open the store settles it.
+	if errors.Is(err, sqlitefile.ErrUnsettled) {
+		// Where a write of Hindcast's own was broken off, to open the store settles it.
 		s, failed := k.open(ctx, path)
 		if failed == nil {
 			return "a SQLite database in which Hindcast wrote to " + k.Framework + "'s tables", true, s.Close()

@@ -69,7 +69,7 @@ func check(ctx context.Context, t *tx) error {
 		return err
 	}
 	if id != applicationID {
-		return fmt.Errorf("%w: its application id is %#x", ErrForeign, id)
+		return foreign(id)
 	}
 	var version int64
 	if err := t.Row(ctx, "PRAGMA user_version").Scan(&version); err != nil {
@@ -80,6 +80,8 @@ func check(ctx context.Context, t *tx) error {
 	}
 	return checkSchema(ctx, t)
 }
+
+func foreign(id int64) error { return fmt.Errorf("%w: its application id is %#x", ErrForeign, id) }
 
 // checkSchema compares what is declared in the file with schema.sql, word for
 // word: a file may not add a trigger or a view.

@@ -73,8 +73,6 @@ func recognise(ctx context.Context, path string) (string, bool, error) {
 		return sqlitefile.ErrNotSQLite.Error(), false, nil
 	case errors.Is(err, ErrForeign):
 		return ErrForeign.Error(), false, nil
-	case errors.Is(err, sqlitefile.ErrUnsettled) && sqlitefile.Amended(path):
-		return ErrForeign.Error(), false, nil
 	case errors.Is(err, ErrVersion), errors.Is(err, sqlitefile.ErrUnsettled), errors.Is(err, sqlitefile.ErrDamaged):
 		// SQLite's at least; Open says what is in the way.
 		return err.Error(), true, nil
@@ -127,7 +125,14 @@ func WithClock(now func() time.Time) Option { return func(s *Store) { s.now = no
 // ErrVersion, sqlitefile.ErrDamaged and sqlitefile.ErrUnsettled.
 func Open(ctx context.Context, path string, options ...Option) (*Store, error) {
 	s := newStore(path, options)
-	if err := s.read(ctx, func(*tx) error { return nil }); err != nil {
+	err := s.read(ctx, func(*tx) error { return nil })
+	if errors.Is(err, sqlitefile.ErrUnsettled) {
+		// What another program left is for that program to settle.
+		if id, unread := sqlitefile.ApplicationID(ctx, path); unread == nil && id != applicationID {
+			err = foreign(id)
+		}
+	}
+	if err != nil {
 		return nil, fmt.Errorf("sqlite: open %q: %w", path, errors.Join(err, s.Close()))
 	}
 	return s, nil

@@ -34,6 +34,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	driver "modernc.org/sqlite"
 )
@@ -138,13 +139,6 @@ var errSupposed = errors.New("it was only supposed")
 // wrote there.
 const Beside = "-hindcast"
 
-// Amended reports whether Hindcast wrote to the file at a path, which is another program's:
-// a journal is beside it.
-func Amended(path string) bool {
-	_, err := os.Lstat(New(path, nil).Path() + Beside)
-	return err == nil
-}
-
 // Amend runs what in a transaction that writes: all of it or nothing. It waits for another
 // program that writes, for some seconds, and ErrBusy is the error then. Neither the schema
 // nor the way in which the database keeps its log changes. The errors are those of Read.
@@ -223,7 +217,7 @@ func look(path string) (access, fs.FileInfo, error) {
 		return "", nil, fmt.Errorf("the file is empty: %w", ErrNotSQLite)
 	}
 	if size(path+"-journal") > 0 {
-		return "", nil, ErrUnsettled
+		return "", nil, left(path + "-journal")
 	}
 	// A log that was only begun says nothing yet, and its index may not be ready:
 	// its writer may have been killed there.
@@ -231,9 +225,36 @@ func look(path string) (access, fs.FileInfo, error) {
 		return immutable, info, nil
 	}
 	if size(path+"-shm") == 0 {
-		return "", nil, ErrUnsettled
+		return "", nil, left(path + "-wal")
 	}
 	return beside, info, nil
+}
+
+// errAbandoned is ErrUnsettled where no writer touched its journal for longer than one at
+// work takes.
+var errAbandoned = fmt.Errorf("%w", ErrUnsettled)
+
+// left returns the error for what an unfinished write left.
+func left(journal string) error {
+	if info, err := os.Stat(journal); err == nil && time.Since(info.ModTime()) > settles {
+		return errAbandoned
+	}
+	return ErrUnsettled
+}
+
+// ApplicationID returns the number by which a program marks its databases, 0 for none. It
+// is read from the file as it is, whatever write was broken off in it: none changes it.
+// The errors are those of Read, but for ErrUnsettled.
+func ApplicationID(ctx context.Context, path string) (id int64, err error) {
+	db, err := open(path, immutable)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	err = (&File{path: path}).transaction(ctx, &handle{db: db, access: immutable}, beginRead, func(t *Tx) error {
+		return t.Row(ctx, "PRAGMA application_id").Scan(&id)
+	})
+	return id, err
 }
 
 // logHeader is the size of the header of a log, in bytes.

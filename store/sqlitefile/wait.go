@@ -99,6 +99,7 @@ func Retry(ctx context.Context, once func() error) error {
 		patience := time.Duration(-1)
 		switch {
 		case ctx.Err() != nil:
+		case errors.Is(err, errAbandoned):
 		case errors.Is(err, ErrUnsettled):
 			patience = settles
 		case errors.Is(err, ErrChanged):
