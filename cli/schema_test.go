@@ -166,6 +166,9 @@ var unmet = []string{
 
 // Real output of every command is as the schemas say, and what they say is met.
 func TestSchema_describesWhatCommandsPrint(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs a thousand commands, one after the other")
+	}
 	a := &answers{published(t), map[string]bool{}}
 	t.Run("every command", a.everyCommand)
 	t.Run("real stores", a.realStores)
