@@ -14,27 +14,21 @@ func (t *Tape) Find(n Node, key string) Node {
 	if t.Kind(n) != Object {
 		return None
 	}
-	found := None
-	for c := t.First(n); c >= 0; c = t.Next(c) {
-		if t.hasKey(c, key) {
+	// A key without a backslash decodes to another spelling only where it is invalid UTF-8,
+	// and to U+FFFD there.
+	respelled := strings.Contains(key, string(utf8.RuneError))
+	found, end := None, t.nodes[n].next
+	for c := n + 1; c < end; c = t.nodes[c].next {
+		v := &t.nodes[c]
+		rest := t.data[v.key+1:]
+		switch {
+		case v.flags&keyEscaped == 0 && len(rest) > len(key) && rest[len(key)] == '"' && string(rest[:len(key)]) == key:
+			found = c
+		case (respelled || v.flags&keyEscaped != 0) && t.Key(c) == key:
 			found = c
 		}
 	}
 	return found
-}
-
-func (t *Tape) hasKey(n Node, key string) bool {
-	v := &t.nodes[n]
-	if v.flags&keyEscaped == 0 {
-		rest := t.data[v.key+1:]
-		if len(rest) > len(key) && rest[len(key)] == '"' && string(rest[:len(key)]) == key {
-			return true
-		}
-		if !strings.ContainsRune(key, utf8.RuneError) {
-			return false // only invalid UTF-8 decodes to another spelling, and that with U+FFFD
-		}
-	}
-	return t.Key(n) == key
 }
 
 // At returns element i of the array n, or -1.

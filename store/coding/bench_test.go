@@ -52,9 +52,9 @@ var agents = []agent{
 // home returns a folder of 10,000 sessions and 5 GB where HINDCAST_FULL is set.
 func (a *agent) home(b *testing.B) string {
 	b.Helper()
-	dir := filepath.Join(b.TempDir(), "."+a.name)
+	dir := filepath.Join(b.TempDir(), a.name)
 	if *homesDir != "" {
-		dir = filepath.Join(*homesDir, "."+a.name)
+		dir = filepath.Join(*homesDir, a.name)
 		if _, err := os.Stat(dir); err == nil {
 			return dir
 		}
@@ -151,7 +151,7 @@ func (a *agent) session(b *testing.B, line int) {
 	begun := time.Unix(1e9, 0).UTC()
 	const id = "5e551011-0000-4000-8000-000000000000"
 	save := func() (dir, file string) {
-		dir = filepath.Join(b.TempDir(), "."+a.name)
+		dir = filepath.Join(b.TempDir(), a.name)
 		file = filepath.Join(dir, a.file("p", id, begun))
 		storetest.SaveTranscript(b, file, a.write, id, begun, 100<<20, line)
 		return dir, file

@@ -30,3 +30,11 @@ func Held(s store.Store) (counted, are int64) {
 
 // Glanced returns how many sessions were looked into for the list of a store.
 func Glanced(s store.Store) int64 { return s.(*Store).looked.Load() }
+
+// Remembered returns how many sessions a store remembers.
+func Remembered(s store.Store) int {
+	m := &s.(*Store).memo
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.known)
+}

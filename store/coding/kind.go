@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -160,13 +161,13 @@ func (a *Agent) isStorage(ctx context.Context, r root) (bool, error) {
 // first folders: enough to tell what the storage is.
 type few struct {
 	folder.Tree
-	listed int
+	listed atomic.Int64
 }
 
 const mostNamed, mostListed = 2000, 500
 
 func (f *few) List(dir string) ([]string, error) {
-	if f.listed++; f.listed > mostListed {
+	if f.listed.Add(1) > mostListed {
 		return nil, nil
 	}
 	names, err := f.Tree.List(dir)

@@ -160,7 +160,9 @@ func (l *Lines[R]) Read(ctx context.Context, in folder.In, name string) (*File[R
 	if err := l.readOn(ctx, now, file); err != nil {
 		return nil, err
 	}
-	l.remember(now)
+	if at.Size > smallFile { // a small one is read again sooner than it is held
+		l.remember(now)
+	}
 	return now, nil
 }
 
@@ -224,11 +226,16 @@ func (l *Lines[R]) remember(f *File[R]) {
 // readOn reads a file from the end of its last whole line. While lines are decoded the next
 // are read.
 func (l *Lines[R]) readOn(ctx context.Context, f *File[R], file io.ReaderAt) error {
-	buf := make([]byte, 0, int(min(pieceSize, max(f.stamp.Size-f.whole, 0)+1)))
+	lent := buffers.Get().(*[]byte)
+	*lent = slices.Grow((*lent)[:0], int(min(pieceSize, max(f.stamp.Size-f.whole, 0)+1)))
+	buf := *lent
 	from, ended := f.whole, false // of buf in the file
 	var decoding sync.WaitGroup
-	defer decoding.Wait()
 	var spare []byte // is decoded
+	defer func() {
+		decoding.Wait()
+		buffers.Put(lent)
+	}()
 	for !ended {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -282,8 +289,8 @@ func trimLine(line []byte) []byte { return bytes.TrimRight(line, "\r \t") }
 
 // decode decodes whole lines, several at once. at is where the text is in the file.
 func (l *Lines[R]) decode(f *File[R], text []byte, at int64) {
-	var lines []Line
 	size := len(text)
+	lines := make([]Line, 0, bytes.Count(text, []byte("\n")))
 	for len(text) > 0 {
 		end := bytes.IndexByte(text, '\n')
 		raw := trimLine(text[:end])
@@ -325,6 +332,10 @@ func (l *Lines[R]) decode(f *File[R], text []byte, at int64) {
 	}
 	work()
 	others.Wait()
+	if len(f.Records) == 0 && !slices.ContainsFunc(failed, func(err error) bool { return err != nil }) {
+		f.Records = made
+		return
+	}
 	for i := range made {
 		if failed[i] == nil {
 			f.Records = append(f.Records, made[i])

@@ -19,7 +19,8 @@ type engine struct {
 	agent  *Agent
 	format Format
 	// dir is the folder of the storage.
-	dir  string
+	dir string
+	// memo is nil where nothing is remembered.
 	memo *memo
 }
 
@@ -57,9 +58,7 @@ const mostRemembered = 200_000
 // session returns a session, as it was read before where nothing of what it was made from
 // changed.
 func (e engine) session(ctx context.Context, in folder.In, at Spot) (*Session, error) {
-	e.memo.mu.Lock()
-	was, known := e.memo.known[at.Name()]
-	e.memo.mu.Unlock()
+	was, known := e.memo.recall(at.Name())
 	mark := ""
 	if m, ok := e.format.(Marker); ok && at.Part != "" {
 		var err error
@@ -86,7 +85,20 @@ func (e engine) session(ctx context.Context, in folder.In, at Spot) (*Session, e
 	return s, nil
 }
 
+func (m *memo) recall(name string) (r remembered, known bool) {
+	if m == nil {
+		return r, false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, known = m.known[name]
+	return r, known
+}
+
 func (m *memo) remember(name string, r remembered) {
+	if m == nil {
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if was, known := m.known[name]; known {

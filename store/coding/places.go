@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hindcast/model"
@@ -111,22 +112,27 @@ func Head(tree folder.Tree, file string, size int) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close() // it was only read
-	return piece(f, 0, size)
+	var head []byte
+	err = lend(f, 0, size, func(text []byte) error {
+		head = bytes.Clone(text)
+		return nil
+	})
+	return head, err
 }
 
 // buffers are for pieces: most files are shorter than what is asked of them.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// piece returns what a file has from a place on, of at most so many bytes.
-func piece(f io.ReaderAt, at int64, size int) ([]byte, error) {
+// lend calls read with what a file has from a place on, of at most so many bytes.
+func lend(f io.ReaderAt, at int64, size int, read func(text []byte) error) error {
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
 	*buf = slices.Grow((*buf)[:0], size)
 	n, err := f.ReadAt((*buf)[:size], at)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, files.Cause(err)
+		return files.Cause(err)
 	}
-	return bytes.Clone((*buf)[:n]), nil
+	return read((*buf)[:n])
 }
 
 // HeadLines returns the lines at the beginning of a file, the last of them as far as it was
@@ -150,31 +156,27 @@ func headLines(head []byte) (lines [][]byte) {
 	return lines
 }
 
-// EndLines returns the lines at the beginning of a file, as HeadLines does, and the whole ones
-// at the end of one that is larger.
-func EndLines(tree folder.Tree, file string) (head, tail [][]byte, err error) {
+// EndLines calls read with the lines at the beginning of a file, as HeadLines returns them, and
+// with the whole ones at the end of one that is larger. The lines are lent.
+func EndLines(tree folder.Tree, file string, read func(head, tail [][]byte)) error {
 	f, err := folder.OpenFile(tree, file)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	defer f.Close() // it was only read
-	text, err := piece(f, 0, headSize)
-	if err != nil {
-		return nil, nil, err
-	}
-	head = headLines(text)
-	at, err := tree.Stamp(file)
-	if err != nil || at.Size <= headSize {
-		return head, nil, err
-	}
-	size := min(headSize, at.Size-headSize)
-	if text, err = piece(f, at.Size-size, int(size)); err != nil {
-		return nil, nil, err
-	}
-	if lines := bytes.Split(text, []byte("\n")); len(lines) > 1 {
-		tail = lines[1 : len(lines)-1]
-	}
-	return head, tail, nil
+	return lend(f, 0, headSize, func(first []byte) error {
+		at, err := tree.Stamp(file)
+		if err != nil || at.Size <= headSize {
+			read(headLines(first), nil)
+			return err
+		}
+		size := min(headSize, at.Size-headSize)
+		return lend(f, at.Size-size, int(size), func(last []byte) error {
+			lines := bytes.Split(last, []byte("\n"))
+			read(headLines(first), lines[1:max(1, len(lines)-1)])
+			return nil
+		})
+	})
 }
 
 // spots returns where the sessions are, each of another id.
@@ -185,7 +187,7 @@ func (s *Store) spots(ctx context.Context, in folder.In) ([]Spot, error) {
 	}
 	if _, ok := s.format.(Identifier); ok {
 		release := hold(in, list)
-		err := parallel(ctx, len(list), func(i int) { s.identify(in, &list[i]) })
+		err := Parallel(ctx, len(list), func(i int) { s.identify(in, &list[i]) })
 		if release(); err != nil {
 			return nil, err
 		}
@@ -313,21 +315,24 @@ func (s *Store) eachInfo(ctx context.Context, yield func(model.SessionInfo) bool
 	}
 	release := hold(in, spots)
 	defer release()
-	list := make([]listed, len(spots))
-	if err := parallel(ctx, len(spots), func(i int) {
-		list[i].Spot = spots[i]
-		list[i].at, _ = spots[i].stamp(in) // one that went is left out
-	}); err != nil {
+	looks, err := looksAt(ctx, in, spots)
+	if err != nil {
 		return err
 	}
-	list = slices.DeleteFunc(list, func(l listed) bool { return !isFile(l.at) })
+	list := make([]listed, 0, len(spots))
+	for i, at := range looks {
+		if isFile(at) {
+			list = append(list, listed{spots[i], at})
+		}
+	}
 	list, newest := byChange(list)
 	defer s.storage.Memo.Notes.Keep()
+	writes := s.storage.Writes(ctx)
 	for len(list) > 0 {
 		part := list[:min(len(list), glancesAtOnce)]
 		list = list[len(part):]
 		infos := make([]model.SessionInfo, len(part))
-		if err := parallel(ctx, len(part), func(i int) { infos[i] = s.info(ctx, in, part[i]) }); err != nil {
+		if err := Parallel(ctx, len(part), func(i int) { infos[i] = s.info(ctx, in, &writes, part[i]) }); err != nil {
 			return err
 		}
 		for _, info := range infos {
@@ -340,6 +345,32 @@ func (s *Store) eachInfo(ctx context.Context, yield func(model.SessionInfo) bool
 		}
 	}
 	return nil
+}
+
+// spotsAtOnce is how many files of one folder are looked at by one worker.
+const spotsAtOnce = 64
+
+// looksAt returns how spots look, the zero value of one that went. A folder is opened once for
+// the spots in it that follow each other.
+func looksAt(ctx context.Context, in folder.In, spots []Spot) ([]folder.Stamp, error) {
+	looks := make([]folder.Stamp, len(spots))
+	ends, dir := []int{0}, "" // of the runs in one folder
+	for i := range spots {
+		if at := path.Dir(spots[i].File); at != dir || i == ends[len(ends)-1]+spotsAtOnce {
+			ends, dir = append(ends, i), at
+		}
+	}
+	ends = append(ends, len(spots))
+	return looks, Parallel(ctx, len(ends)-1, func(run int) {
+		from, to := ends[run], ends[run+1]
+		if from == to {
+			return
+		}
+		defer folder.Hold(in.Tree, path.Dir(spots[from].File))()
+		for i := from; i < to; i++ {
+			looks[i], _ = spots[i].stamp(in)
+		}
+	})
 }
 
 // isFile reports whether a session may be in what looks so: a folder or a pipe is called as one
@@ -395,25 +426,19 @@ func hold(in folder.In, spots []Spot) (release func()) {
 	}
 }
 
-// parallel calls do for each of n, several at once. The error is that of a context that has
+// Parallel calls do for each of n, several at once. The error is that of a context that has
 // ended.
-func parallel(ctx context.Context, n int, do func(i int)) error {
-	var next, others = make(chan int), sync.WaitGroup{}
+func Parallel(ctx context.Context, n int, do func(i int)) error {
+	var next atomic.Int64
+	var all sync.WaitGroup
 	for range min(n, 2*runtime.GOMAXPROCS(0)) {
-		others.Go(func() {
-			for i := range next {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				do(i)
 			}
 		})
 	}
-	for i := range n {
-		if ctx.Err() != nil {
-			break
-		}
-		next <- i
-	}
-	close(next)
-	others.Wait()
+	all.Wait()
 	return ctx.Err()
 }
 
@@ -428,12 +453,12 @@ type told struct {
 }
 
 // info returns what the list shows of a session.
-func (s *Store) info(ctx context.Context, in folder.In, l listed) model.SessionInfo {
+func (s *Store) info(ctx context.Context, in folder.In, writes *folder.Writes, l listed) model.SessionInfo {
 	info := model.SessionInfo{ID: l.ID, Kind: s.agent.Name, UpdatedAt: l.at.Modified.UTC(), Size: l.at.Size, Faults: model.FaultsNotCounted}
 	text, ok := in.Memo.Recall(l.Name(), l.at)
 	t, whole := recall(text)
 	if more := strings.Join(l.More, "\n"); !ok || !whole || t.more != more {
-		if t, ok = s.look(ctx, in, l); ok {
+		if t, ok = s.look(ctx, in, writes, l); ok {
 			t.more = more
 			in.Memo.Note(l.Name(), l.at, t.note())
 		}
@@ -447,15 +472,18 @@ func (s *Store) info(ctx context.Context, in folder.In, l listed) model.SessionI
 }
 
 // look reads what the list shows of a session.
-func (s *Store) look(ctx context.Context, in folder.In, l listed) (t told, ok bool) {
+func (s *Store) look(ctx context.Context, in folder.In, writes *folder.Writes, l listed) (t told, ok bool) {
 	s.looked.Add(1)
+	defer folder.Hold(in.Tree, path.Dir(l.File))()
 	small := l.at.Size <= smallFile
 	if sizer, ok := s.format.(Sizer); ok && small {
 		small = sizer.Small(in, l.Spot)
 	}
 	if small || l.Suspect {
-		log, err := s.log(ctx, l.Spot)
-		if err == nil {
+		once := s.engine()
+		once.memo = nil // of thousands that are listed few are opened
+		log, err := writes.Log(ctx, in, once.place(l.Spot))
+		if err == nil && (len(log.Rows) > 0 || s.isThere(l.Spot) == nil) {
 			return s.toldOf(log), true
 		}
 	}

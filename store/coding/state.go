@@ -82,7 +82,7 @@ func (s *Store) number(ctx context.Context, in folder.In, of *Session, entries [
 	}
 	t.mu.Unlock()
 	failed := make([]error, len(missing))
-	err := parallel(ctx, len(missing), func(k int) {
+	err := Parallel(ctx, len(missing), func(k int) {
 		i := missing[k]
 		data, err := s.messages(in, of, i)
 		if failed[k] = err; err == nil {

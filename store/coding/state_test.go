@@ -194,6 +194,9 @@ func TestSessions_remembered(t *testing.T) {
 	caches := t.TempDir()
 	first := open(t, dir, files.NewCache(caches))
 	want := listed(t, first)
+	if n := coding.Remembered(first); n > 0 {
+		t.Errorf("%d sessions are held of those that were listed", n)
+	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}

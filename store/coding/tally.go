@@ -3,8 +3,6 @@ package coding
 import (
 	"context"
 	"time"
-
-	"hindcast/store/folder"
 )
 
 // Tally returns how many sessions there are and when one changed last, by names and times
@@ -18,8 +16,7 @@ func (s *Store) Tally(ctx context.Context) (sessions int, changed time.Time, err
 	if err != nil {
 		return 0, changed, s.wrap(err, "count the sessions of %q", s.address)
 	}
-	looks := make([]folder.Stamp, len(spots))
-	err = parallel(ctx, len(spots), func(i int) { looks[i], _ = spots[i].stamp(in) }) // one that went is not counted
+	looks, err := looksAt(ctx, in, spots)
 	for _, at := range looks {
 		if !isFile(at) {
 			continue

@@ -1,8 +1,8 @@
 package files
 
 import (
-	"cmp"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"sync"
@@ -69,9 +69,9 @@ func (f *Folder) Read(name string, buf []byte) ([]byte, error) {
 	return f.read(name, buf)
 }
 
-// OpenFile opens a regular file in the folder for a reader of a part. The errors
+// OpenFile opens a regular file in the folder for one reader of a part. The errors
 // are those of Read.
-func (f *Folder) OpenFile(name string) (*os.File, error) {
+func (f *Folder) OpenFile(name string) (Opened, error) {
 	if !isEntry(name) {
 		return nil, fs.ErrInvalid
 	}
@@ -79,10 +79,13 @@ func (f *Folder) OpenFile(name string) (*os.File, error) {
 	if err != nil {
 		return nil, Cause(err)
 	}
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(cmp.Or(Cause(err), ErrNotRegular), file.Close())
-	}
 	return file, nil
+}
+
+// Opened is an open file. The caller closes it.
+type Opened interface {
+	io.ReaderAt
+	io.Closer
 }
 
 // ReadStamped reads as [Folder.Read] does, and returns the stamp that the file had

@@ -97,7 +97,7 @@ func (f *Folder) leads(dir string, to *Folder) bool {
 	return err == nil && failed == nil && os.SameFile(there, open)
 }
 
-func (f *Folder) openFile(name string) (*os.File, error) {
+func (f *Folder) openFile(name string) (Opened, error) {
 	info, err := f.root.Lstat(name)
 	switch {
 	case err != nil:
@@ -105,5 +105,15 @@ func (f *Folder) openFile(name string) (*os.File, error) {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return nil, ErrSymlink
 	}
-	return f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = file.Stat(); err == nil && !info.Mode().IsRegular() {
+		err = ErrNotRegular
+	}
+	if err != nil {
+		return nil, errors.Join(Cause(err), file.Close())
+	}
+	return file, nil
 }

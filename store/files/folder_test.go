@@ -3,6 +3,7 @@ package files_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -335,5 +336,51 @@ func TestFolder_readStampedGivesTheStampOfStat(t *testing.T) {
 		if _, _, err := f.ReadStamped(name, nil); err == nil {
 			t.Errorf("%q is read", name)
 		}
+	}
+}
+
+// An open file is read in parts, and closed once.
+func TestFolder_OpenFile(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "a"), []byte("0123456789"), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	folder, err := files.OpenFolder(root, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	f, err := folder.OpenFile("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 4)
+	for at, want := range map[int64]string{0: "0123", 6: "6789", 8: "89", 10: ""} {
+		n, err := f.ReadAt(buf, at)
+		if string(buf[:n]) != want || (n < len(buf)) != errors.Is(err, io.EOF) {
+			t.Errorf("at %d it has %q, %v", at, buf[:n], err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := f.Close(); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("it is closed again: %v", err)
+	}
+	for name, want := range map[string]error{"b": fs.ErrNotExist, ".": fs.ErrInvalid, "a/b": fs.ErrInvalid} {
+		if _, err := folder.OpenFile(name); !errors.Is(err, want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "d"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := folder.OpenFile("d"); !errors.Is(err, files.ErrNotRegular) {
+		t.Errorf("a folder: %v", err)
 	}
 }

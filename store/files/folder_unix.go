@@ -4,6 +4,8 @@ package files
 
 import (
 	"cmp"
+	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"time"
@@ -139,10 +141,49 @@ func (f *Folder) hold(call func(dir int)) error {
 	return nil
 }
 
-func (f *Folder) openFile(name string) (*os.File, error) {
+// opened is an open file. Package os would ask the system of each whether it can be waited
+// for, which no regular file can.
+type opened struct{ fd int }
+
+// ReadAt implements io.ReaderAt.
+func (o *opened) ReadAt(buf []byte, at int64) (n int, err error) {
+	for n < len(buf) {
+		var more int
+		if err := disk.Uninterrupted(func() (err error) {
+			more, err = unix.Pread(o.fd, buf[n:], at+int64(n))
+			return err
+		}); err != nil {
+			return n, err
+		}
+		if more == 0 {
+			return n, io.EOF
+		}
+		n += more
+	}
+	return n, nil
+}
+
+// Close closes the file, once: its descriptor may be that of another file then.
+func (o *opened) Close() error {
+	fd := o.fd
+	if o.fd = -1; fd < 0 {
+		return fs.ErrClosed
+	}
+	return unix.Close(fd)
+}
+
+func (f *Folder) openFile(name string) (Opened, error) {
 	fd, err := f.open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC)
 	if err != nil {
 		return nil, f.why(name, err)
 	}
-	return os.NewFile(uintptr(fd), name), nil
+	file, info := &opened{fd}, unix.Stat_t{}
+	err = disk.Uninterrupted(func() error { return unix.Fstat(fd, &info) })
+	if err == nil && info.Mode&unix.S_IFMT != unix.S_IFREG {
+		err = ErrNotRegular
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"iter"
 	"maps"
@@ -209,10 +208,7 @@ func (d *Disk) Read(name string, buf []byte) (data []byte, at Stamp, err error) 
 }
 
 // Opened is an open file of a tree. The caller closes it.
-type Opened interface {
-	io.ReaderAt
-	io.Closer
-}
+type Opened = files.Opened
 
 // OpenFile opens a file of a tree for a reader of a part. In a tree that is no disk it reads
 // all. The errors are those of [Tree].Read.

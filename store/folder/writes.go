@@ -80,12 +80,8 @@ func (a *Aside) Reason() *model.Reason {
 }
 
 // Writes are what the journal of a storage tells of its sessions. The zero value tells
-// nothing.
-type Writes struct {
-	entries map[string][]*journal.Entry
-	told    map[string]*Told
-	kept    Kept
-}
+// nothing. They are safe for concurrent use.
+type Writes struct{ told map[string]*Told }
 
 // Told is what the journal tells of one session. Of nil it tells nothing.
 type Told struct {
@@ -122,25 +118,22 @@ func (s *Storage) Writes(ctx context.Context) (w Writes) {
 	if len(entries) == 0 {
 		return w
 	}
-	w.entries, w.told, w.kept = map[string][]*journal.Entry{}, map[string]*Told{}, s.Kept
+	w.told = map[string]*Told{}
 	for i := range entries {
 		e := &entries[i]
-		w.entries[e.Session] = append(w.entries[e.Session], e)
+		t := w.told[e.Session]
+		if t == nil {
+			t = &Told{kept: s.Kept}
+			t.all = sync.OnceValue(func() *tale { return tell(t.entries) })
+			w.told[e.Session] = t
+		}
+		t.entries = append(t.entries, e)
 	}
 	return w
 }
 
 // Told returns what the journal tells of a session.
-func (w *Writes) Told(session string) *Told {
-	entries := w.entries[session]
-	if len(entries) == 0 {
-		return nil
-	}
-	if w.told[session] == nil {
-		w.told[session] = &Told{entries: entries, kept: w.kept, all: sync.OnceValue(func() *tale { return tell(entries) })}
-	}
-	return w.told[session]
-}
+func (w *Writes) Told(session string) *Told { return w.told[session] }
 
 // Entries returns the entries of the session, the oldest first.
 func (t *Told) Entries() []*journal.Entry {
@@ -263,7 +256,7 @@ func (t *Told) Last() *Mark {
 
 // Sessions returns the sessions that had files which were taken away and are kept.
 func (w *Writes) Sessions() (list []string) {
-	for session := range w.entries {
+	for session := range w.told {
 		if len(w.Told(session).gone()) > 0 {
 			list = append(list, session)
 		}

@@ -130,23 +130,22 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, e
 	if err != nil {
 		return nil, err
 	}
-	list = f.in(in, ".", names, list)
-	for _, name := range names {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	parts := make([][]coding.Spot, len(names)+1)
+	parts[0] = f.in(in, ".", names)
+	err = coding.Parallel(ctx, len(names), func(i int) {
+		if strings.Contains(names[i], ".") {
+			return
 		}
-		if strings.Contains(name, ".") || len(list) > mostSessions {
-			continue
+		if below, err := in.List(names[i]); err == nil { // Faults tells
+			parts[i+1] = f.in(in, names[i], below)
 		}
-		if below, err := in.List(name); err == nil { // Faults tells
-			list = f.in(in, name, below, list)
-		}
-	}
-	return list, nil
+	})
+	list = slices.Concat(parts...)
+	return list[:min(len(list), mostSessions)], err
 }
 
-// in adds the sessions of the folder of one project, and their sub-agents.
-func (f *format) in(in folder.In, dir string, names []string, list []coding.Spot) []coding.Spot {
+// in returns the sessions of the folder of one project, and their sub-agents.
+func (f *format) in(in folder.In, dir string, names []string) (list []coding.Spot) {
 	for _, name := range names {
 		file := folder.Join(dir, name)
 		if strings.HasSuffix(name, suffix) {
@@ -210,10 +209,12 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 // Glance implements coding.Format: the first words of the user are near the beginning, a
 // title that was set later near the end.
 func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
-	head, tail, err := coding.EndLines(in.Tree, at.File)
-	if err != nil {
-		return g, err
-	}
+	err = coding.EndLines(in.Tree, at.File, func(head, tail [][]byte) { g = glance(in, at, head, tail) })
+	return g, err
+}
+
+// glance returns what the lines at both ends of a file tell of a session.
+func glance(in folder.In, at coding.Spot, head, tail [][]byte) (g coding.Glance) {
 	words, named := "", titles{}
 	for i := 0; i < len(head) && (words == "" || g.Project == ""); i++ {
 		r := recordOf(coding.ParseHead(head[i]))
@@ -234,7 +235,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 		return slices.ContainsFunc(slices.Concat(head, tail), func(line []byte) bool { return bytes.Contains(line, []byte(`"uuid":"`+id+`"`)) })
 	}
 	g.Title = cmp.Or(named.best(has), metaOf(in, at.File).title(), words)
-	return g, nil
+	return g
 }
 
 // Sources implements coding.Plain.

@@ -408,7 +408,7 @@ func (f *format) children(in folder.In, b *build) {
 		child := cmp.Or(f.ID(in, at), at.ID)
 		i, there := callers[call]
 		switch {
-		case child == b.s.Spot.ID:
+		case child == b.s.Spot.ID: // as 2.0 wrote it
 		case !there:
 			agents[-1] = append(agents[-1], file)
 		default:
@@ -425,7 +425,12 @@ func (f *format) children(in folder.In, b *build) {
 		dir = path.Dir(path.Dir(dir))
 	}
 	session, _, _ := strings.Cut(b.s.Spot.ID, "/")
-	for _, file := range agentsIn(in, folder.Join(dir, session)) {
+	own := folder.Join(dir, session)
+	defer folder.Hold(in.Tree, folder.Join(own, subagents))()
+	for _, file := range agentsIn(in, own) {
+		if file == b.s.Spot.File {
+			continue
+		}
 		name := strings.TrimSuffix(path.Base(file), suffix)
 		note(file, cmp.Or(metaOf(in, file).call, started[name]))
 		delete(started, name)
