@@ -1,0 +1,332 @@
+// Package pg reads and writes tables in a database on a PostgreSQL server, as package
+// sqlitefile does those in a file of SQLite. It knows no kind of store.
+//
+// [Server.Read] is one transaction that sees one state of the database and cannot write.
+// [Server.Write] is one that writes all or nothing. [Server.Suppose] may make temporary views, which
+// only its own connection sees, and is always rolled back.
+//
+// Over a network each answer takes as long as the way there and back. So BEGIN goes out with the first
+// statement, a transaction that only read is ended behind the caller's back, a statement is not prepared
+// beforehand, and [Tx.Ask] sends several statements at once:
+//
+//	Read with n statements    n ways
+//	Write with n statements   n + 1 ways, the last is COMMIT's
+//	a new connection          1 for TCP, 1 or 2 for TLS, and up to 3 for the password
+//
+// Statements are written as for SQLite: "?" stands for the next argument and "?3" for the third.
+package pg
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// Schemes are those of the URLs that name a database.
+var Schemes = []string{"postgres", "postgresql"}
+
+const (
+	// mostConnections is how many connections there are at once. Those that follow changes are not counted.
+	mostConnections = 4
+	// connectTime bounds how long a connection may take to be made, unless the URL or PGCONNECT_TIMEOUT say.
+	connectTime = 10 * time.Second
+	// commitTime bounds how long is waited for what became of a COMMIT.
+	commitTime = 30 * time.Second
+	// attempts is how often a transaction is tried that others cross.
+	attempts = 6
+)
+
+// Server is a database on a server, with the connections to it. It is safe for concurrent use.
+type Server struct {
+	config *pgconn.Config
+	shown  string
+
+	free chan struct{} // has a value for each connection that may still be made or taken
+	mu   sync.Mutex
+	idle []*conn
+	done context.Context
+	end  context.CancelFunc
+}
+
+// New returns the database that a URL names, as libpq and pgx read it: PGHOST and its like, ~/.pgpass,
+// and a service file say what the URL leaves out. It connects to nothing. The error is ErrAddress.
+func New(address string) (*Server, error) {
+	shown, err := Shown(address)
+	if err != nil {
+		return nil, err
+	}
+	config, err := pgconn.ParseConfig(address)
+	if err != nil {
+		// The error would show the URL; what is wrong with it is behind that.
+		return nil, fmt.Errorf("%s: %w: %v", shown, ErrAddress, leaf(err))
+	}
+	if os.Getenv("PGCONNECT_TIMEOUT") == "" && !strings.Contains(address, "connect_timeout=") {
+		config.ConnectTimeout = connectTime
+	}
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "hindcast"
+	}
+	// What is given up is cancelled on the server, and the connection can go on.
+	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: time.Second}
+	}
+	s := &Server{config: config, shown: shown, free: make(chan struct{}, mostConnections)}
+	for range mostConnections {
+		s.free <- struct{}{}
+	}
+	s.done, s.end = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// Shown returns the URL of a database without its password, for titles, errors and notes. The error is
+// ErrAddress, and shows nothing of what may be a part of the password.
+func Shown(address string) (string, error) {
+	u, err := url.Parse(address)
+	_, behind, _ := strings.Cut(strings.TrimPrefix(address, "postgresql://"), "/")
+	switch {
+	case err != nil, !strings.Contains(address, "://"):
+		return "", fmt.Errorf("%w: write postgres://user@host/database, and each of @ : / # ? in a password as %%40 and its like", ErrAddress)
+	case u.Fragment != "", strings.Contains(u.Path+u.RawQuery, "@") && strings.Contains(behind, "@"):
+		return "", fmt.Errorf("%w: write each of @ : / # ? in a password as %%40 and its like", ErrAddress)
+	}
+	if u.User != nil {
+		u.User = url.User(u.User.Username())
+	}
+	query := u.Query()
+	for name := range query {
+		if strings.Contains(strings.ToLower(name), "password") {
+			query.Del(name)
+			u.RawQuery = query.Encode()
+		}
+	}
+	return u.String(), nil
+}
+
+// String returns the URL without its password.
+func (s *Server) String() string { return s.shown }
+
+// Place returns the host, the port and the name of the database, which tell databases apart.
+func (s *Server) Place() (host, port, database string) {
+	return s.config.Host, fmt.Sprint(s.config.Port), cmp.Or(s.config.Database, s.config.User)
+}
+
+// conn is a connection.
+type conn struct {
+	pg    *pgconn.PgConn
+	types *pgtype.Map
+	// settled is closed when the end of the last transaction is through.
+	settled chan struct{}
+	used    bool
+}
+
+func (s *Server) dial(ctx context.Context, config *pgconn.Config) (*conn, error) {
+	pg, err := pgconn.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, explain(err)
+	}
+	c := &conn{pg: pg, types: pgtype.NewMap(), settled: make(chan struct{})}
+	close(c.settled)
+	return c, nil
+}
+
+// acquire returns a connection, which the caller hands to release.
+func (s *Server) acquire(ctx context.Context, fresh bool) (*conn, error) {
+	if s.done.Err() != nil {
+		return nil, errClosed
+	}
+	select {
+	case <-s.free:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-s.done.Done():
+		return nil, errClosed
+	}
+	for {
+		c := s.take(fresh)
+		if c == nil {
+			c, err := s.dial(ctx, s.config)
+			if err != nil {
+				s.free <- struct{}{}
+			}
+			return c, err
+		}
+		select {
+		case <-c.settled:
+		case <-ctx.Done():
+			s.release(c)
+			return nil, ctx.Err()
+		}
+		if !c.pg.IsClosed() {
+			return c, nil
+		}
+	}
+}
+
+// take returns an idle connection, nil where there is none; fresh lets go of all that there are.
+func (s *Server) take(fresh bool) *conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if fresh {
+		for _, c := range s.idle {
+			s.hangUp(c)
+		}
+		s.idle = nil
+	}
+	if n := len(s.idle); n > 0 {
+		c := s.idle[n-1]
+		s.idle = s.idle[:n-1]
+		return c
+	}
+	return nil
+}
+
+// hangUp ends a connection, and waits for nothing.
+func (s *Server) hangUp(c *conn) {
+	go func() {
+		<-c.settled
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = c.pg.Close(ctx) // the server ends what is cut off
+	}()
+}
+
+// release hands a connection back. One that is within a transaction ends it first, which nothing waits for.
+func (s *Server) release(c *conn) {
+	if !c.pg.IsClosed() && c.pg.TxStatus() != 'I' {
+		settled := make(chan struct{})
+		c.settled = settled
+		go func() {
+			defer close(settled)
+			ctx, cancel := context.WithTimeout(context.Background(), commitTime)
+			defer cancel()
+			if _, err := c.pg.Exec(ctx, "ROLLBACK").ReadAll(); err != nil {
+				_ = c.pg.Close(ctx) // it may not be used as it is
+			}
+		}()
+	}
+	s.mu.Lock()
+	switch {
+	case c.pg.IsClosed():
+	case s.done.Err() != nil:
+		s.hangUp(c)
+	default:
+		c.used = true
+		s.idle = append(s.idle, c)
+	}
+	s.mu.Unlock()
+	s.free <- struct{}{}
+}
+
+// Close lets go of all connections, and ends what Watch returned. What runs ends first.
+func (s *Server) Close() error {
+	s.end()
+	s.take(true)
+	return nil
+}
+
+// How transactions begin.
+const (
+	beginRead    = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+	beginSuppose = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ WRITE"
+	beginWrite   = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ WRITE"
+	patience     = "SET LOCAL lock_timeout = '5s'"
+)
+
+// Read runs what in one transaction, so that it sees one state of the database. It runs it again where
+// a connection that was kept turns out to be lost.
+func (s *Server) Read(ctx context.Context, what func(*Tx) error) error {
+	return s.rolledBack(ctx, what, beginRead)
+}
+
+// Suppose is Read of what may make temporary tables and views: all is rolled back. It takes
+// the right TEMPORARY of the database.
+func (s *Server) Suppose(ctx context.Context, what func(*Tx) error) error {
+	return s.rolledBack(ctx, what, beginSuppose, patience)
+}
+
+func (s *Server) rolledBack(ctx context.Context, what func(*Tx) error, begin ...string) error {
+	for fresh := false; ; fresh = true {
+		c, err := s.acquire(ctx, fresh)
+		if err != nil {
+			return err
+		}
+		err = explain(what(&Tx{c: c, begin: begin}))
+		lost, kept := c.pg.IsClosed(), c.used
+		s.release(c)
+		switch {
+		case err == nil || ctx.Err() != nil || !lost:
+			return cmp.Or(err, ctx.Err())
+		case fresh || !kept:
+			return unreachable(err)
+		}
+	}
+}
+
+// Write runs what in one transaction: all of it or nothing. It runs it again where another program wrote
+// the same rows meanwhile, and where the connection was lost before COMMIT was sent. The error is ErrBusy where another
+// program holds the rows for long, and ErrOutcome where no answer to COMMIT came.
+func (s *Server) Write(ctx context.Context, what func(*Tx) error) (err error) {
+	pause := 5 * time.Millisecond
+	for attempt := 1; ; attempt++ {
+		again := false
+		if again, err = s.write(ctx, what, attempt > 1); err == nil || !again || attempt == attempts || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-time.After(pause/2 + rand.N(pause)):
+		case <-ctx.Done():
+			return err
+		}
+		pause *= 2
+	}
+}
+
+// write is one attempt of Write. It reports whether nothing was written and another may help.
+func (s *Server) write(ctx context.Context, what func(*Tx) error, fresh bool) (again bool, err error) {
+	c, err := s.acquire(ctx, fresh)
+	if err != nil {
+		return false, err
+	}
+	defer s.release(c)
+	t := &Tx{c: c, begin: []string{beginWrite, patience}}
+	if err = explain(what(t)); err == nil {
+		err = ctx.Err()
+	}
+	switch {
+	case err != nil && c.pg.IsClosed() && ctx.Err() == nil:
+		return c.used, unreachable(err)
+	case err != nil:
+		return crossed(err), err
+	case len(t.begin) > 0: // it asked for nothing
+		return false, nil
+	}
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+	defer cancel()
+	results, err := c.pg.Exec(bounded, "COMMIT").ReadAll()
+	switch err = explain(err); {
+	case err == nil && len(results) == 1 && results[0].CommandTag.String() == "COMMIT":
+		return false, nil
+	case err == nil:
+		return false, errRolledBack
+	case Code(err) == "" || c.pg.IsClosed():
+		return false, fmt.Errorf("%w (%w)", ErrOutcome, err)
+	}
+	return crossed(err), err
+}
+
+// errRolledBack: what a transaction ran ignored an error.
+var errRolledBack = errors.New("the server rolled the transaction back")
+
+var errClosed = fmt.Errorf("the store is closed: %w", fs.ErrClosed)

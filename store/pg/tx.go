@@ -1,0 +1,285 @@
+package pg
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Tx is a transaction. One statement is under way at a time: rows are closed before the next one.
+type Tx struct {
+	c *conn
+	// begin is what begins the transaction, and goes out before the first statement.
+	begin []string
+}
+
+// binary has all columns come as bytes, and not as text, which would take twice as long for blobs.
+var binary = []int16{pgx.BinaryFormatCode}
+
+// Query is a statement of Ask, its arguments, and what each of its rows is given to; nil for none.
+type Query struct {
+	SQL  string
+	Args []any
+	Row  func(scan func(into ...any) error) error
+}
+
+// Ask runs statements, all sent before the first answer is read. Row may ask for nothing itself.
+func (t *Tx) Ask(ctx context.Context, queries ...Query) (err error) {
+	results, err := t.send(ctx, queries)
+	if err != nil {
+		return explain(err)
+	}
+	defer func() { err = cmp.Or(err, explain(results.Close())) }()
+	for _, q := range queries {
+		if !results.NextResult() {
+			return explain(results.Close())
+		}
+		rows := &Rows{Rows: pgx.RowsFromResultReader(t.c.types, results.ResultReader())}
+		for rows.Next() {
+			if q.Row == nil {
+				continue
+			}
+			if err := q.Row(rows.Scan); err != nil {
+				rows.Close()
+				return err
+			}
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send sends statements, and takes the answers to those that begin the transaction.
+func (t *Tx) send(ctx context.Context, queries []Query) (*pgconn.MultiResultReader, error) {
+	var batch pgconn.Batch
+	for _, begin := range t.begin {
+		batch.ExecParams(begin, nil, nil, nil, nil)
+	}
+	for _, q := range queries {
+		var b pgx.ExtendedQueryBuilder
+		if err := b.Build(t.c.types, nil, q.Args); err != nil {
+			return nil, err
+		}
+		batch.ExecParams(numbered(q.SQL), b.ParamValues, nil, b.ParamFormats, binary)
+	}
+	results := t.c.pg.ExecBatch(ctx, &batch)
+	for range t.begin {
+		if !results.NextResult() {
+			return nil, results.Close()
+		}
+		if _, err := results.ResultReader().Close(); err != nil {
+			return nil, errors.Join(err, results.Close())
+		}
+	}
+	t.begin = nil
+	return results, nil
+}
+
+// Rows are the rows of a query. The caller closes them before the next statement.
+type Rows struct {
+	pgx.Rows
+	results *pgconn.MultiResultReader
+	err     error
+}
+
+// Err returns what kept the rows from being read to their end.
+func (r *Rows) Err() error { return cmp.Or(explain(r.Rows.Err()), r.err) }
+
+// Close lets go of the rows.
+func (r *Rows) Close() error {
+	r.Rows.Close()
+	if r.results != nil {
+		r.err = cmp.Or(r.err, explain(r.results.Close()))
+		r.results = nil
+	}
+	return r.Err()
+}
+
+// Next makes the next row ready, and closes the rows behind the last.
+func (r *Rows) Next() bool {
+	if r.Rows.Next() {
+		return true
+	}
+	_ = r.Close() // Err has it
+	return false
+}
+
+// Columns returns the names of the columns.
+func (r *Rows) Columns() (names []string) {
+	for _, f := range r.FieldDescriptions() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// Rows returns the rows of a query. The caller closes them.
+func (t *Tx) Rows(ctx context.Context, query string, args ...any) (*Rows, error) {
+	results, err := t.send(ctx, []Query{{SQL: query, Args: args}})
+	if err != nil {
+		return nil, explain(err)
+	}
+	if !results.NextResult() {
+		return nil, explain(cmp.Or(results.Close(), errRolledBack))
+	}
+	return &Rows{Rows: pgx.RowsFromResultReader(t.c.types, results.ResultReader()), results: results}, nil
+}
+
+// row is the first row of a query.
+type row struct {
+	rows *Rows
+	err  error
+}
+
+// Scan scans the row. The error is pgx.ErrNoRows, which is sql.ErrNoRows, where there is none.
+func (r row) Scan(into ...any) error {
+	if r.err != nil {
+		return r.err
+	}
+	if !r.rows.Next() {
+		return cmp.Or(r.rows.Err(), pgx.ErrNoRows)
+	}
+	err := r.rows.Scan(into...)
+	return cmp.Or(err, r.rows.Close())
+}
+
+// Row returns the first row of a query, which is scanned before the next statement.
+func (t *Tx) Row(ctx context.Context, query string, args ...any) interface{ Scan(into ...any) error } {
+	rows, err := t.Rows(ctx, query, args...)
+	return row{rows, err}
+}
+
+// First scans the first row of a query, and reports false if there is none.
+func (t *Tx) First(ctx context.Context, into []any, query string, args ...any) (found bool, err error) {
+	err = t.Row(ctx, query, args...).Scan(into...)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Each runs row on each row of a query, which it scans. It may ask for nothing itself.
+func (t *Tx) Each(ctx context.Context, row func(scan func(into ...any) error) error, query string, args ...any) error {
+	return t.Ask(ctx, Query{query, args, row})
+}
+
+// Columns returns the columns of a table or a view, none where there is no such.
+func (t *Tx) Columns(ctx context.Context, table string) (map[string]bool, error) {
+	has := map[string]bool{}
+	err := t.Each(ctx, func(scan func(...any) error) error {
+		var column string
+		err := scan(&column)
+		has[column] = true
+		return err
+	}, "SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass(quote_ident(?)) AND attnum > 0 AND NOT attisdropped", table)
+	return has, err
+}
+
+// Exec runs a statement that changes rows, and returns how many it changed.
+func (t *Tx) Exec(ctx context.Context, query string, args ...any) (changed int64, err error) {
+	rows, err := t.Rows(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	if err := rows.Close(); err != nil {
+		return 0, err
+	}
+	return rows.CommandTag().RowsAffected(), nil
+}
+
+// Define runs a statement that makes tables or views.
+func (t *Tx) Define(ctx context.Context, query string) error {
+	_, err := t.Exec(ctx, query)
+	return err
+}
+
+// numbered returns a statement with PostgreSQL's placeholders instead of SQLite's: $1 for ?1, and for ?
+// the one behind the greatest so far. What stands in quotes and comments stays.
+func numbered(query string) string {
+	var text strings.Builder
+	last := 0
+	for i := 0; i < len(query); {
+		if query[i] == '?' {
+			end := i + 1
+			for end < len(query) && '0' <= query[end] && query[end] <= '9' {
+				end++
+			}
+			n, err := strconv.Atoi(query[i+1 : end])
+			if err != nil {
+				n = last + 1
+			}
+			last = max(last, n)
+			text.WriteString("$" + strconv.Itoa(n))
+			i = end
+			continue
+		}
+		end := i + quoted(query[i:], i > 0 && (query[i-1] == 'E' || query[i-1] == 'e'))
+		text.WriteString(query[i:end])
+		i = end
+	}
+	return text.String()
+}
+
+// quoted returns how long the quotation or the comment is that a text begins with, 1 for another beginning.
+func quoted(text string, escapes bool) int {
+	to := func(end string, from int) int {
+		if i := strings.Index(text[from:], end); i >= 0 {
+			return from + i + len(end)
+		}
+		return len(text)
+	}
+	switch {
+	case text[0] == '"':
+		return to(`"`, 1)
+	case text[0] == '\'' && escapes:
+		for i := 1; i < len(text); i++ {
+			switch text[i] {
+			case '\\':
+				i++
+			case '\'':
+				return i + 1
+			}
+		}
+		return len(text)
+	case text[0] == '\'':
+		return to("'", 1)
+	case strings.HasPrefix(text, "--"):
+		return to("\n", 2)
+	case strings.HasPrefix(text, "/*"):
+		depth := 1
+		for i := 2; i < len(text); i++ {
+			switch {
+			case strings.HasPrefix(text[i:], "*/"):
+				if depth--; depth == 0 {
+					return i + 2
+				}
+				i++
+			case strings.HasPrefix(text[i:], "/*"):
+				depth++
+				i++
+			}
+		}
+		return len(text)
+	case text[0] == '$':
+		if tag := strings.IndexByte(text[1:], '$') + 2; tag > 1 && isTag(text[1:tag-1]) {
+			return to(text[:tag], tag)
+		}
+	}
+	return 1
+}
+
+// isTag reports whether a text may stand between the dollars of a quotation.
+func isTag(text string) bool {
+	for i, r := range text {
+		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return true
+}
