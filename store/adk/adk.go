@@ -28,7 +28,6 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/rows"
-	"hindcast/store/sqlitefile"
 )
 
 var kind = rows.Kind{
@@ -69,7 +68,7 @@ func Kind() store.Kind {
 // format implements rows.Format.
 type format struct{}
 
-func (format) Log(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from string) (log rows.Log, err error) {
+func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
 	s, err := load(ctx, t, at, from)
 	if err != nil || s.skip > 0 && s.events[0].rewinds != "" {
 		return log, err // what follows a rewind is known by all before it
@@ -120,13 +119,13 @@ func (s *session) move(i int) model.Move {
 }
 
 // whole reads all of a session, unless it was read and the file is as it was.
-func whole(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (*session, error) {
-	return sqlitefile.Keep(t, at.ID, func() (*session, error) { return load(ctx, t, at, "") })
+func whole(ctx context.Context, t rows.Tx, at rows.Place) (*session, error) {
+	return rows.Keep(t, at.ID, func() (*session, error) { return load(ctx, t, at, "") })
 }
 
 // find reads a session, and returns the place of an event in it. The error is
 // model.ErrNoSnapshot where it has none of that id.
-func find(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (*session, int, error) {
+func find(ctx context.Context, t rows.Tx, at rows.Place, id string) (*session, int, error) {
 	s, err := whole(ctx, t, at)
 	if err != nil {
 		return nil, 0, err
@@ -141,7 +140,7 @@ func find(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (*ses
 // beside are the rows beside a session's events: its own, and what it shares with others.
 type beside struct{ state, app, user []byte }
 
-func besideOf(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (b beside, err error) {
+func besideOf(ctx context.Context, t rows.Tx, at rows.Place) (b beside, err error) {
 	for _, row := range []struct {
 		into  *[]byte
 		query string
@@ -175,7 +174,7 @@ func (b *beside) shared(s *session) (names []string, values [][]byte) {
 	return names, values
 }
 
-func (format) State(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) ([]byte, error) {
+func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
 	s, i, err := find(ctx, t, at, id)
 	if err != nil {
 		return nil, err
@@ -201,7 +200,7 @@ func (format) State(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id str
 	return append(state, '}'), nil
 }
 
-func (format) About(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (about rows.About, err error) {
+func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (about rows.About, err error) {
 	s, i, err := find(ctx, t, at, id)
 	if err != nil {
 		return about, err
@@ -264,7 +263,7 @@ func (s *session) resume(at rows.Place, i int, row []byte) (calls []model.Resume
 }
 
 // Faults implements rows.Doctor.
-func (format) Faults(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (faults []model.Fault, err error) {
+func (format) Faults(ctx context.Context, t rows.Tx, at rows.Place) (faults []model.Fault, err error) {
 	s, err := whole(ctx, t, at)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,6 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store/rows"
-	"hindcast/store/sqlitefile"
 )
 
 // event is a row of the table.
@@ -80,7 +79,7 @@ type session struct {
 }
 
 // load reads a session, all of it or from an event on, with the one before.
-func load(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from string) (*session, error) {
+func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (*session, error) {
 	span, err := kind.Span(ctx, t, at, from, 1)
 	if err != nil {
 		return nil, err

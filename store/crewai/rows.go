@@ -9,7 +9,6 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/rows"
-	"hindcast/store/sqlitefile"
 )
 
 // run names the run that a row is of, as body.session does; jsonb is read as crewAI reads it.
@@ -42,7 +41,7 @@ type table struct{ path string }
 const document = "iif(json_valid(data, 9), json(data), NULL)"
 
 // Log implements rows.Format. Which checkpoint follows which is known from all of them alone.
-func (table) Log(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from string) (log rows.Log, err error) {
+func (table) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
 	var lineage []row
 	var sizes []int64
 	err = t.Each(ctx, func(scan func(...any) error) error {
@@ -86,7 +85,7 @@ func (table) Log(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from stri
 }
 
 // read returns a row's document. The error is model.ErrNoSnapshot where there is none.
-func read(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (data []byte, parent string, err error) {
+func read(ctx context.Context, t rows.Tx, at rows.Place, id string) (data []byte, parent string, err error) {
 	found, err := t.First(ctx, []any{&data, &parent}, "SELECT "+document+", ifnull(parent_id, '') FROM checkpoints WHERE "+run+" = ? AND id = ?", append(append([]any(nil), at.Key...), id)...)
 	if err != nil || !found {
 		return nil, "", cmp.Or(err, model.ErrNoSnapshot)
@@ -95,7 +94,7 @@ func read(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (data
 }
 
 // State implements rows.Format.
-func (table) State(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) ([]byte, error) {
+func (table) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
 	data, _, err := read(ctx, t, at, id)
 	if err == nil && data == nil {
 		data = []byte("null")
@@ -104,7 +103,7 @@ func (table) State(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id stri
 }
 
 // About implements rows.Format.
-func (f table) About(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (about rows.About, err error) {
+func (f table) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (about rows.About, err error) {
 	data, recorded, err := read(ctx, t, at, id)
 	if err != nil {
 		return about, err

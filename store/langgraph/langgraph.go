@@ -32,7 +32,6 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/rows"
-	"hindcast/store/sqlitefile"
 )
 
 // Kind describes the langgraph store.
@@ -65,7 +64,7 @@ type metadata struct {
 	Deltas  map[string]json.RawMessage `json:"counters_since_delta_snapshot"`
 }
 
-func (format) Log(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from string) (log rows.Log, err error) {
+func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
 	key := append(slices.Clone(at.Key), from)
 	steps, err := stepsOf(ctx, t, ofSession+` AND checkpoint_id >= ifnull((SELECT min(parent_checkpoint_id, checkpoint_id) FROM checkpoints c
 		WHERE c.thread_id = ?1 AND c.checkpoint_ns = ?2 AND c.checkpoint_id = ?3), '')`, key...)
@@ -144,7 +143,7 @@ type step struct {
 
 // stepsOf returns the steps of the writes that a condition fits, by the checkpoints that
 // they started from. Values of more than 64 kB are left out of them.
-func stepsOf(ctx context.Context, t *sqlitefile.Tx, where string, args ...any) (map[string]step, error) {
+func stepsOf(ctx context.Context, t rows.Tx, where string, args ...any) (map[string]step, error) {
 	var path string // a column that older files do not have
 	if err := t.Row(ctx, "SELECT iif(count(*), 'task_path', '''''') FROM pragma_table_info('writes') WHERE name = 'task_path'").Scan(&path); err != nil {
 		return nil, err
@@ -225,7 +224,7 @@ type checkpoint struct {
 
 // read reads one checkpoint, and the step that started from it. The error is
 // model.ErrNoSnapshot where there is none.
-func read(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (c checkpoint, own step, err error) {
+func read(ctx context.Context, t rows.Tx, at rows.Place, id string) (c checkpoint, own step, err error) {
 	key := append(slices.Clone(at.Key), id)
 	const ofOne = ofSession + " AND checkpoint_id = ?"
 	var beside, whole []byte
@@ -244,7 +243,7 @@ func read(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (c ch
 
 // State returns the channels that are not plumbing, and what is asked; all of a row
 // that is no checkpoint, such as one that is encrypted.
-func (format) State(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) ([]byte, error) {
+func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
 	c, own, err := read(ctx, t, at, id)
 	values := jsontape.FindMember(c.document, `"channel_values"`)
 	if err != nil || values == nil {
@@ -262,7 +261,7 @@ func (format) State(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id str
 	return []byte("{" + strings.Join(members, ",") + "}"), nil
 }
 
-func (format) About(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (about rows.About, err error) {
+func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (about rows.About, err error) {
 	c, own, err := read(ctx, t, at, id)
 	if err != nil {
 		return about, err

@@ -16,7 +16,6 @@ import (
 	"hindcast/store/msgpack"
 	"hindcast/store/planning"
 	"hindcast/store/rows"
-	"hindcast/store/sqlitefile"
 )
 
 // What is written, and by which rule LangGraph reads it:
@@ -38,7 +37,7 @@ const (
 )
 
 // Move implements rows.Mover.
-func (f format) Move(ctx context.Context, t *sqlitefile.Tx, before *rows.Session, change model.Change) (*rows.Move, error) {
+func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change) (*rows.Move, error) {
 	if before.Key[1] != "" {
 		return nil, &model.UnsupportedError{Op: change.Op, Reason: fmt.Sprintf("a subgraph goes on with the graph that calls it alone: %s the thread %q instead", change.Op, before.Key[0])}
 	}
@@ -52,7 +51,7 @@ func (f format) Move(ctx context.Context, t *sqlitefile.Tx, before *rows.Session
 	return m, err
 }
 
-func (format) restore(ctx context.Context, t *sqlitefile.Tx, before *rows.Session, change model.Change, m *rows.Move) error {
+func (format) restore(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change, m *rows.Move) error {
 	list, err := rows.Rows(ctx, t, "checkpoints", ofCheckpoint, before.Key[0], before.Key[1], change.Ref.ID)
 	if err != nil {
 		return err
@@ -148,7 +147,7 @@ func withMember(object []byte, key, value string) ([]byte, error) {
 	return patch.Bytes(), nil
 }
 
-func (format) fork(ctx context.Context, t *sqlitefile.Tx, before *rows.Session, change model.Change, m *rows.Move) error {
+func (format) fork(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change, m *rows.Move) error {
 	thread := before.Key[0]
 	m.New = &rows.Place{ID: change.As, Key: []any{change.As, ""}}
 	if change.As == "" || strings.ContainsRune(change.As, 0) {
@@ -238,7 +237,7 @@ func present(write rows.Row, waiting map[string]bool) bool {
 }
 
 // Next implements rows.Mover.
-func (format) Next(ctx context.Context, t *sqlitefile.Tx, after *rows.Session, m *rows.Move) (next planning.Next, err error) {
+func (format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *rows.Move) (next planning.Next, err error) {
 	if len(after.Headers) == 0 {
 		next.Loads = "nothing: the thread is gone"
 		return next, nil
@@ -287,7 +286,7 @@ func orNothing(nodes string) string {
 
 // Hangs implements rows.Mover: writes on a checkpoint that went, its children, and the
 // checkpoints of subgraphs that ran from it.
-func (format) Hangs(ctx context.Context, t *sqlitefile.Tx, went []rows.Step) (what string, err error) {
+func (format) Hangs(ctx context.Context, t rows.Tx, went []rows.Step) (what string, err error) {
 	for i := range went {
 		s := &went[i]
 		if s.Table != "checkpoints" {

@@ -24,7 +24,6 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/rows"
-	"hindcast/store/sqlitefile"
 )
 
 var kind = rows.Kind{
@@ -80,7 +79,7 @@ func (e event) name() string {
 }
 
 // load returns ticks of a run from one on, the one before it among them.
-func load(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from string) (list []tick, span rows.Span, err error) {
+func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (list []tick, span rows.Span, err error) {
 	if span, err = kind.Span(ctx, t, at, from, 1); err != nil {
 		return nil, span, err
 	}
@@ -125,7 +124,7 @@ func decoded(object []byte, key string) []byte {
 // handler is how a run is known to the server.
 type handler struct{ workflow, status, failure, idle string }
 
-func handlerOf(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (h handler, err error) {
+func handlerOf(ctx context.Context, t rows.Tx, at rows.Place) (h handler, err error) {
 	err = t.Records(ctx, func(r map[string]any) error {
 		text := func(column string) string { s, _ := r[column].(string); return conversation.OneLine(s) }
 		h = handler{text("workflow_name"), text("status"), text("error"), text("idle_since")}
@@ -137,7 +136,7 @@ func handlerOf(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (h handler,
 // waits reports whether the run waits for an event from outside.
 func (h handler) waits() bool { return h.status == "running" && h.idle != "" }
 
-func (format) Log(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from string) (log rows.Log, err error) {
+func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
 	list, span, err := load(ctx, t, at, from)
 	if err != nil {
 		return log, err
@@ -187,7 +186,7 @@ func (one *tick) title() string {
 	return strings.TrimSuffix(conversation.OneLine(one.Value.Step)+" → "+conversation.List(made, strings.Clone), " → ")
 }
 
-func (format) State(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) ([]byte, error) {
+func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
 	list, err := find(ctx, t, at, id)
 	if err != nil {
 		return nil, err
@@ -203,8 +202,8 @@ func (format) State(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id str
 }
 
 // find returns the ticks of a run up to one.
-func find(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) ([]tick, error) {
-	list, err := sqlitefile.Keep(t, at.ID, func() ([]tick, error) {
+func find(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]tick, error) {
+	list, err := rows.Keep(t, at.ID, func() ([]tick, error) {
 		list, _, err := load(ctx, t, at, "")
 		return list, err
 	})
@@ -216,7 +215,7 @@ func find(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) ([]ti
 }
 
 // now returns the state of a run as of now, by its namespaces.
-func now(ctx context.Context, t *sqlitefile.Tx, at rows.Place) ([]byte, error) {
+func now(ctx context.Context, t rows.Tx, at rows.Place) ([]byte, error) {
 	has, err := t.Columns(ctx, "workflow_state")
 	if err != nil {
 		return nil, err
@@ -263,7 +262,7 @@ func values(stored []byte) []byte {
 	return append(all, '}')
 }
 
-func (format) About(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (about rows.About, err error) {
+func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (about rows.About, err error) {
 	list, err := find(ctx, t, at, id)
 	if err != nil {
 		return about, err

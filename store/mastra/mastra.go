@@ -27,7 +27,6 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/rows"
-	"hindcast/store/sqlitefile"
 )
 
 var kind = rows.Kind{
@@ -72,7 +71,7 @@ type row struct {
 func isRun(at rows.Place) bool { return at.Key[1] != "" }
 
 // load returns rows of a session from one on, the one before it among them.
-func load(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from string) (list []row, span rows.Span, err error) {
+func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (list []row, span rows.Span, err error) {
 	if span, err = kind.Span(ctx, t, at, from, 1); err != nil {
 		return nil, span, err
 	}
@@ -93,7 +92,7 @@ func load(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from string) (li
 	return list, span, err
 }
 
-func (format) Log(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from string) (log rows.Log, err error) {
+func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
 	list, span, err := load(ctx, t, at, from)
 	log.Head.Newest = true
 	var said rows.Said
@@ -154,8 +153,8 @@ func (r *run) step(id string) string {
 }
 
 // find returns the rows of a session up to one.
-func find(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) ([]row, error) {
-	list, err := sqlitefile.Keep(t, at.ID, func() ([]row, error) {
+func find(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]row, error) {
+	list, err := rows.Keep(t, at.ID, func() ([]row, error) {
 		list, _, err := load(ctx, t, at, "")
 		return list, err
 	})
@@ -167,7 +166,7 @@ func find(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) ([]ro
 }
 
 // thread returns the row of a thread, and from where it was cloned.
-func thread(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (members []byte, clone string, err error) {
+func thread(ctx context.Context, t rows.Tx, at rows.Place) (members []byte, clone string, err error) {
 	var resource, title string
 	var metadata []byte
 	found, err := t.First(ctx, []any{&resource, &title, &metadata}, "SELECT resourceId, title, "+asText("metadata")+" FROM mastra_threads WHERE id = ?", at.Key[0])
@@ -190,7 +189,7 @@ func thread(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (members []byt
 	return fmt.Appendf(nil, `{"title":%s,"resourceId":%s,"metadata":%s}`, quoted(title), quoted(resource), metadata), clone, nil
 }
 
-func (format) State(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) ([]byte, error) {
+func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
 	list, err := find(ctx, t, at, id)
 	if err != nil {
 		return nil, err
@@ -215,7 +214,7 @@ func (format) State(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id str
 	return append(state, '}'), err
 }
 
-func (format) About(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (about rows.About, err error) {
+func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (about rows.About, err error) {
 	list, err := find(ctx, t, at, id)
 	if err != nil {
 		return about, err

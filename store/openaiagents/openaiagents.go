@@ -28,7 +28,6 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/rows"
-	"hindcast/store/sqlitefile"
 )
 
 // The tables, by the names that they have by default.
@@ -66,7 +65,7 @@ const (
 // format implements rows.Format.
 type format struct{}
 
-func (format) Log(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from string) (log rows.Log, err error) {
+func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
 	s, err := load(ctx, t, at, from)
 	if err != nil || from != "" && s.branches != nil {
 		return log, err // branches are read whole
@@ -110,13 +109,13 @@ func (format) Log(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from str
 }
 
 // whole reads all of a session, unless it was read and the file is as it was.
-func whole(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (*session, error) {
-	return sqlitefile.Keep(t, at.ID, func() (*session, error) { return load(ctx, t, at, "") })
+func whole(ctx context.Context, t rows.Tx, at rows.Place) (*session, error) {
+	return rows.Keep(t, at.ID, func() (*session, error) { return load(ctx, t, at, "") })
 }
 
 // find reads a session, and returns the place of an item in it. The error is
 // model.ErrNoSnapshot where it has none of that id.
-func find(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (*session, int, error) {
+func find(ctx context.Context, t rows.Tx, at rows.Place, id string) (*session, int, error) {
 	s, err := whole(ctx, t, at)
 	if err != nil {
 		return nil, 0, err
@@ -128,7 +127,7 @@ func find(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (*ses
 	return s, i, nil
 }
 
-func (format) State(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) ([]byte, error) {
+func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
 	s, i, err := find(ctx, t, at, id)
 	if err != nil {
 		return nil, err
@@ -142,7 +141,7 @@ func (format) State(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id str
 	return slices.Concat([]byte(`{"messages":[`), bytes.Join(list, []byte(",")), []byte("]}")), nil
 }
 
-func (format) About(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (about rows.About, err error) {
+func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (about rows.About, err error) {
 	s, i, err := find(ctx, t, at, id)
 	if err != nil {
 		return about, err
@@ -173,7 +172,7 @@ func (format) About(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id str
 }
 
 // usageOf returns what a turn of a branch cost.
-func usageOf(ctx context.Context, t *sqlitefile.Tx, at rows.Place, branch string, turn int64) (counts []model.Number, err error) {
+func usageOf(ctx context.Context, t rows.Tx, at rows.Place, branch string, turn int64) (counts []model.Number, err error) {
 	counts = []model.Number{{Key: "input"}, {Key: "output"}, {Key: "total"}, {Key: "cacheRead"}}
 	found, err := t.First(ctx, []any{&counts[0].Value, &counts[1].Value, &counts[2].Value, &counts[3].Value},
 		`SELECT ifnull(input_tokens, 0), ifnull(output_tokens, 0), ifnull(total_tokens, 0), iif(json_valid(input_tokens_details), ifnull(json_extract(input_tokens_details, '$.cached_tokens'), 0), 0)
@@ -198,7 +197,7 @@ func (g gap) text() string {
 }
 
 // deleted returns where items were deleted between two of a session, or before one.
-func deleted(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (gaps []gap, err error) {
+func deleted(ctx context.Context, t rows.Tx, at rows.Place, id string) (gaps []gap, err error) {
 	err = t.Each(ctx, func(scan func(...any) error) error {
 		var g gap
 		err := scan(&g.id, &g.from, &g.to)
@@ -210,7 +209,7 @@ func deleted(ctx context.Context, t *sqlitefile.Tx, at rows.Place, id string) (g
 }
 
 // Faults implements rows.Doctor.
-func (format) Faults(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (faults []model.Fault, err error) {
+func (format) Faults(ctx context.Context, t rows.Tx, at rows.Place) (faults []model.Fault, err error) {
 	s, err := whole(ctx, t, at)
 	if err != nil {
 		return nil, err

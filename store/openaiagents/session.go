@@ -11,7 +11,6 @@ import (
 
 	"hindcast/model/jsontape"
 	"hindcast/store/rows"
-	"hindcast/store/sqlitefile"
 )
 
 // mainBranch is the branch that a new session object is on.
@@ -56,7 +55,7 @@ type session struct {
 }
 
 // load reads a session, all of it or from an item on, with some before it.
-func load(ctx context.Context, t *sqlitefile.Tx, at rows.Place, from string) (*session, error) {
+func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (*session, error) {
 	span, err := kind.Span(ctx, t, at, from, rows.Context)
 	if err != nil {
 		return nil, err
@@ -114,14 +113,14 @@ func (one *item) look(answered map[string]bool) {
 
 // isAlchemy reports whether SQLAlchemySession made the table of the messages: its index is
 // by time.
-func isAlchemy(ctx context.Context, t *sqlitefile.Tx, at rows.Place) (is bool, err error) {
+func isAlchemy(ctx context.Context, t rows.Tx, at rows.Place) (is bool, err error) {
 	err = t.Row(ctx, "SELECT count(*) > 0 FROM pragma_index_list(?) l, pragma_index_info(l.name) c WHERE c.name = 'created_at'", at.Name(messages)).Scan(&is)
 	return is, err
 }
 
 // readBranches reads which items the branches of AdvancedSQLiteSession have, where the
 // session has some. An item follows the one before it in the first branch that has it.
-func (s *session) readBranches(ctx context.Context, t *sqlitefile.Tx, at rows.Place) error {
+func (s *session) readBranches(ctx context.Context, t rows.Tx, at rows.Place) error {
 	var ours bool
 	err := t.Row(ctx, `SELECT count(*) > 0 FROM pragma_foreign_key_list('message_structure') WHERE "from" = 'message_id' AND "table" = ? COLLATE NOCASE`, at.Name(messages)).Scan(&ours)
 	if err != nil || !ours {

@@ -11,7 +11,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/sqlitefile"
 )
 
 // What was read of a session is kept, and read on from there. A program that only adds
@@ -25,7 +24,7 @@ import (
 // A row that another takes the place of gets a new row id, but for the last of a table:
 // so the newest snapshot is read each time.
 
-// mark is how far a table has been read: how many rows of a session it has, and the
+// mark is how far a table has been read: how many rows of a session it has, and in SQLite the
 // greatest row id.
 type mark struct{ rows, last int64 }
 
@@ -70,31 +69,19 @@ func (m *memory) put(session string, k *kept) {
 func (k Kind) where() string { return " WHERE " + strings.Join(k.Key, " = ? AND ") + " = ?" }
 
 // look returns a session as it is, and reads of it what is not kept.
-func (s *Store) look(ctx context.Context, t *sqlitefile.Tx, at Place) (*kept, error) {
+func (s *Store) look(ctx context.Context, t tables, at Place) (*kept, error) {
 	was := s.memory.get(at.ID)
 	now, newest := &kept{}, ""
 	grows := was != nil
 	if grows {
 		newest = was.head().ID
 	}
-	order, where := strings.Join(s.kind.order(), ", "), s.kind.where()
-	earlier := "(" + order + ") < (SELECT " + order + " FROM " + at.Table(s.kind.Snapshots) + where + " AND " + s.kind.ID + " = ?)"
-	for i, table := range s.kind.watched() {
-		var then mark
-		if was != nil {
-			then = was.marks[i]
-		}
-		var m mark
-		var left, before int64
-		args := append([]any{then.last, then.last}, at.Key...)
-		err := t.Row(ctx, "SELECT count(*), ifnull(max(rowid), 0), count(iif(rowid <= ?, 1, NULL)), count(iif(rowid > ? AND "+earlier+", 1, NULL)) FROM "+at.Table(table)+where,
-			append(append(args, newest), at.Key...)...).Scan(&m.rows, &m.last, &left, &before)
-		if err != nil {
-			return nil, err
-		}
-		now.marks = append(now.marks, m)
-		grows = grows && left == then.rows && before == 0
+	var err error
+	var same bool
+	if now.marks, same, err = t.marks(ctx, s.kind, at, was); err != nil {
+		return nil, err
 	}
+	grows = grows && same
 	if grows {
 		log, err := s.kind.Format.Log(ctx, t, at, newest)
 		if err != nil {
@@ -192,14 +179,14 @@ func begin(headers []model.Header, session string, turn int) {
 // Tail implements store.Tailer. Of a session that was not read yet it reads the last
 // snapshots alone, as long as each follows the one before.
 func (s *Store) Tail(ctx context.Context, session string, n int) (headers []model.Header, before int, err error) {
-	err = s.in(ctx, session, func(t *sqlitefile.Tx, at Place) error {
+	err = s.in(ctx, session, func(t tables, at Place) error {
 		headers, before, err = s.tail(ctx, t, at, max(n, 0))
 		return err
 	})
 	return headers, before, s.wrap(err, "list the last snapshots of session %q", session)
 }
 
-func (s *Store) tail(ctx context.Context, t *sqlitefile.Tx, at Place, n int) ([]model.Header, int, error) {
+func (s *Store) tail(ctx context.Context, t tables, at Place, n int) ([]model.Header, int, error) {
 	if s.memory.get(at.ID) == nil {
 		var all int
 		if err := t.Row(ctx, "SELECT count(*) FROM "+at.Table(s.kind.Snapshots)+s.kind.where(), at.Key...).Scan(&all); err != nil {
@@ -261,7 +248,7 @@ func (s *Store) Growth(ctx context.Context, session string, since store.Cursor) 
 }
 
 func (s *Store) current(ctx context.Context, session string) (now *kept, err error) {
-	err = s.in(ctx, session, func(t *sqlitefile.Tx, at Place) error {
+	err = s.in(ctx, session, func(t tables, at Place) error {
 		now, err = s.look(ctx, t, at)
 		return err
 	})

@@ -28,7 +28,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -36,7 +35,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/sqlitefile"
 )
 
 // Format is all that a kind writes in Go. Each method runs within one transaction, and
@@ -44,18 +42,18 @@ import (
 type Format interface {
 	// Log returns the snapshots of a session, from the one with an id on: all where the
 	// id is "", none where the session is gone.
-	Log(ctx context.Context, t *sqlitefile.Tx, of Place, from string) (Log, error)
+	Log(ctx context.Context, t Tx, of Place, from string) (Log, error)
 	// State returns the state of the snapshot with that id. The error is
 	// model.ErrNoSnapshot for an id that the session does not have.
-	State(ctx context.Context, t *sqlitefile.Tx, of Place, id string) ([]byte, error)
+	State(ctx context.Context, t Tx, of Place, id string) ([]byte, error)
 	// About returns what else is known about a snapshot. The errors are those of State.
-	About(ctx context.Context, t *sqlitefile.Tx, of Place, id string) (About, error)
+	About(ctx context.Context, t Tx, of Place, id string) (About, error)
 }
 
 // Doctor is a format that finds more wrong with a session than its rows tell.
 type Doctor interface {
 	// Faults returns what is wrong with a session.
-	Faults(ctx context.Context, t *sqlitefile.Tx, of Place) ([]model.Fault, error)
+	Faults(ctx context.Context, t Tx, of Place) ([]model.Fault, error)
 }
 
 // Place is one session: its id, and the values of the columns that name it.
@@ -186,7 +184,7 @@ func (k Kind) Kind() store.Kind {
 }
 
 // sign says what tells a database of the kind, or, with false, what it lacks.
-func (k Kind) sign(ctx context.Context, t *sqlitefile.Tx) (why string, ok bool, err error) {
+func (k Kind) sign(ctx context.Context, t tables) (why string, ok bool, err error) {
 	tables := slices.Sorted(maps.Keys(k.Tables))
 	sets, err := k.find(ctx, t)
 	if len(sets) == 0 {
@@ -200,7 +198,7 @@ func (k Kind) sign(ctx context.Context, t *sqlitefile.Tx) (why string, ok bool, 
 
 // find returns the sets of the kind's tables in a database, each by the names that the
 // kind has for them. A set is nil where these are the names in the database.
-func (k Kind) find(ctx context.Context, t *sqlitefile.Tx) (sets []map[string]string, err error) {
+func (k Kind) find(ctx context.Context, t tables) (sets []map[string]string, err error) {
 	if !k.Renamed {
 		for table, columns := range k.Tables {
 			if has, err := t.Columns(ctx, table); err != nil || !hasAll(has, columns) {
@@ -246,7 +244,7 @@ func hasAll(has map[string]bool, columns string) bool {
 }
 
 // texts returns the first column of a query.
-func texts(ctx context.Context, t *sqlitefile.Tx, query string, args ...any) (all []string, err error) {
+func texts(ctx context.Context, t tables, query string, args ...any) (all []string, err error) {
 	err = t.Each(ctx, func(scan func(...any) error) error {
 		var text string
 		err := scan(&text)
@@ -261,55 +259,11 @@ type foreign string
 
 func (f foreign) Error() string { return string(f) }
 
-func (k Kind) open(ctx context.Context, path string) (*Store, error) {
-	s := &Store{kind: k, address: path, now: time.Now, file: sqlitefile.New(path, func(ctx context.Context, t *sqlitefile.Tx) error {
-		why, ok, err := k.sign(ctx, t)
-		if err == nil && !ok {
-			err = foreign(why)
-		}
-		return err
-	})}
-	s.book.path = s.file.Path() + Beside
-	s.settle(ctx)
-	if err := s.file.Read(ctx, func(*sqlitefile.Tx) error { return nil }); err != nil {
-		return nil, fmt.Errorf("%s: open %q: %w", k.Name, path, errors.Join(err, s.Close()))
-	}
-	return s, nil
-}
-
-// recognise asks SQLite: a descriptor of our own on the file would, when closed, drop
-// the locks that this process holds on it.
-func (k Kind) recognise(ctx context.Context, path string) (why string, ok bool, err error) {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return "", false, err
-	}
-	f := sqlitefile.New(path, nil)
-	err = f.Read(ctx, func(t *sqlitefile.Tx) (err error) {
-		why, ok, err = k.sign(ctx, t)
-		return err
-	})
-	err = errors.Join(err, f.Close())
-	if errors.Is(err, sqlitefile.ErrUnsettled) {
-		// Where a write of Hindcast's own was broken off, to open the store settles it.
-		s, failed := k.open(ctx, path)
-		if failed == nil {
-			return "a SQLite database in which Hindcast wrote to " + k.Framework + "'s tables", true, s.Close()
-		}
-	}
-	for _, unknown := range []error{sqlitefile.ErrNotSQLite, sqlitefile.ErrUnsettled, sqlitefile.ErrDamaged} {
-		if errors.Is(err, unknown) {
-			return unknown.Error(), false, nil
-		}
-	}
-	return why, ok, err
-}
-
 // Store is an open file. It is safe for concurrent use.
 type Store struct {
 	kind     Kind
 	address  string
-	file     *sqlitefile.File
+	carrier  carrier
 	notifier store.Notifier
 	// known has the places of sessions that were read, by their ids.
 	known  sync.Map
@@ -338,7 +292,7 @@ func (s *Store) DerivedIDs() string { return s.kind.IDs }
 // Close lets go of the file, and ends what Watch returned.
 func (s *Store) Close() error {
 	s.notifier.Close()
-	return s.wrap(s.file.Close(), "close %q", s.address)
+	return s.wrap(s.carrier.Close(), "close %q", s.address)
 }
 
 // wrap puts in front of an error what failed.
@@ -350,7 +304,7 @@ func (s *Store) wrap(err error, what string, args ...any) error {
 }
 
 // log reads all snapshots of a session, and settles who is off the path.
-func (s *Store) log(ctx context.Context, t *sqlitefile.Tx, at Place) (Log, error) {
+func (s *Store) log(ctx context.Context, t tables, at Place) (Log, error) {
 	log, err := s.kind.Format.Log(ctx, t, at, "")
 	if err == nil && len(log.Headers) == 0 {
 		err = model.ErrNoSession
@@ -380,7 +334,7 @@ func (l *Log) At(id string) int {
 }
 
 // places returns the sessions, each with an id of its own.
-func (s *Store) places(ctx context.Context, t *sqlitefile.Tx) (places []Place, err error) {
+func (s *Store) places(ctx context.Context, t tables) (places []Place, err error) {
 	sets, err := s.kind.find(ctx, t)
 	taken := map[string]bool{}
 	for i := 0; err == nil && i < len(sets); i++ {
@@ -390,22 +344,10 @@ func (s *Store) places(ctx context.Context, t *sqlitefile.Tx) (places []Place, e
 }
 
 // placesIn adds the sessions of a set of tables. taken are the ids of those before.
-func (s *Store) placesIn(ctx context.Context, t *sqlitefile.Tx, places []Place, taken map[string]bool, tables map[string]string) ([]Place, error) {
-	in := Place{tables: tables}
-	found, err := t.Rows(ctx, "SELECT DISTINCT "+strings.Join(s.kind.Key, ", ")+" FROM "+in.Table(s.kind.Snapshots))
-	if err != nil {
-		return nil, err
-	}
-	defer found.Close()
-	for err == nil && found.Next() {
-		names, into := make([]string, len(s.kind.Key)), make([]any, len(s.kind.Key))
-		for i := range names {
-			into[i] = &names[i]
-		}
-		if err = found.Scan(into...); err != nil {
-			break
-		}
-		at := Place{Key: make([]any, len(names)), tables: tables}
+func (s *Store) placesIn(ctx context.Context, t tables, places []Place, taken map[string]bool, named map[string]string) ([]Place, error) {
+	found, err := t.keys(ctx, s.kind, Place{tables: named})
+	for _, names := range found {
+		at := Place{Key: make([]any, len(names)), tables: named}
 		for i, name := range names {
 			at.Key[i] = name
 		}
@@ -419,13 +361,13 @@ func (s *Store) placesIn(ctx context.Context, t *sqlitefile.Tx, places []Place, 
 		taken[at.ID] = true
 		places = append(places, at)
 	}
-	return places, errors.Join(err, found.Err())
+	return places, err
 }
 
 // in runs what on a session, in one transaction. The error is model.ErrNoSession where
 // there is none of that id.
-func (s *Store) in(ctx context.Context, session string, what func(*sqlitefile.Tx, Place) error) error {
-	return s.file.Read(ctx, func(t *sqlitefile.Tx) error {
+func (s *Store) in(ctx context.Context, session string, what func(tables, Place) error) error {
+	return s.carrier.Read(ctx, func(t tables) error {
 		if at, ok := s.known.Load(session); ok {
 			// To list the sessions takes longer than to read one snapshot.
 			if err := what(t, at.(Place)); !errors.Is(err, model.ErrNoSession) && !errors.Is(err, model.ErrNoSnapshot) {
@@ -466,7 +408,7 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 }
 
 func (s *Store) infos(ctx context.Context) (infos []model.SessionInfo, err error) {
-	err = s.file.Read(ctx, func(t *sqlitefile.Tx) error {
+	err = s.carrier.Read(ctx, func(t tables) error {
 		infos = nil
 		places, err := s.places(ctx, t)
 		for _, at := range places {
@@ -516,7 +458,7 @@ func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Hea
 
 // State implements store.Store.
 func (s *Store) State(ctx context.Context, ref model.Ref) (state []byte, err error) {
-	err = s.at(ctx, ref, func(t *sqlitefile.Tx, at Place) (err error) {
+	err = s.at(ctx, ref, func(t tables, at Place) (err error) {
 		state, err = s.kind.Format.State(ctx, t, at, ref.ID)
 		return err
 	})
@@ -525,8 +467,8 @@ func (s *Store) State(ctx context.Context, ref model.Ref) (state []byte, err err
 
 // at runs what on the session of a snapshot. Rows record no visits, so the snapshot has
 // none but the latest.
-func (s *Store) at(ctx context.Context, ref model.Ref, what func(*sqlitefile.Tx, Place) error) error {
-	return s.in(ctx, ref.Session, func(t *sqlitefile.Tx, at Place) error {
+func (s *Store) at(ctx context.Context, ref model.Ref, what func(tables, Place) error) error {
+	return s.in(ctx, ref.Session, func(t tables, at Place) error {
 		if ref.Visit != 0 {
 			return model.ErrNoSnapshot
 		}
@@ -535,7 +477,7 @@ func (s *Store) at(ctx context.Context, ref model.Ref, what func(*sqlitefile.Tx,
 }
 
 func (s *Store) about(ctx context.Context, ref model.Ref) (about About, err error) {
-	err = s.at(ctx, ref, func(t *sqlitefile.Tx, at Place) (err error) {
+	err = s.at(ctx, ref, func(t tables, at Place) (err error) {
 		about, err = s.kind.Format.About(ctx, t, at, ref.ID)
 		return err
 	})
@@ -564,7 +506,7 @@ func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 // whole file.
 func (s *Store) Faults(ctx context.Context, session string) (faults []model.Fault, err error) {
 	if session == "" {
-		err = s.file.Read(ctx, func(t *sqlitefile.Tx) error {
+		err = s.carrier.Read(ctx, func(t tables) error {
 			faults = nil
 			complaints, err := t.Check(ctx)
 			for _, text := range complaints {
@@ -584,7 +526,7 @@ func (s *Store) Faults(ctx context.Context, session string) (faults []model.Faul
 	}
 	var own store.FaultList
 	if doctor, ok := s.kind.Format.(Doctor); ok && err == nil {
-		err = s.in(ctx, session, func(t *sqlitefile.Tx, at Place) error {
+		err = s.in(ctx, session, func(t tables, at Place) error {
 			more, err := doctor.Faults(ctx, t, at)
 			own = store.FaultList{}
 			for _, f := range more {
@@ -611,6 +553,6 @@ func (s *Store) Faults(ctx context.Context, session string) (faults []model.Faul
 
 // Watch implements store.Watcher.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
-	changes, err := s.file.Watch(ctx, s.notifier.Listen(ctx))
+	changes, err := s.carrier.Watch(ctx, s.notifier.Listen(ctx))
 	return changes, s.wrap(err, "watch %q", s.address)
 }

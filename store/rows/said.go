@@ -6,7 +6,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
-	"hindcast/store/sqlitefile"
 )
 
 // Said words the headers of snapshots that each add one message to those before it. The
@@ -64,7 +63,7 @@ type Span struct {
 
 // Span returns the rows of a session from a snapshot on, and up to so many before it; all
 // where the id is "".
-func (k Kind) Span(ctx context.Context, t *sqlitefile.Tx, of Place, from string, context int) (s Span, err error) {
+func (k Kind) Span(ctx context.Context, t Tx, of Place, from string, context int) (s Span, err error) {
 	order, table := strings.Join(k.order(), ", "), of.Table(k.Snapshots)
 	s.Where, s.Args = k.where(), of.Key
 	if from != "" {

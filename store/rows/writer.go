@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"hindcast/store"
 	"hindcast/store/journal"
 	"hindcast/store/planning"
-	"hindcast/store/sqlitefile"
 )
 
 // Mover is a format whose sessions Hindcast changes. Each method runs within one
@@ -25,13 +23,13 @@ type Mover interface {
 	Format
 	// Move plans a change of a session: which rows come, go and change. before has the
 	// snapshot that the change names. The errors are those of store.Writer.
-	Move(ctx context.Context, t *sqlitefile.Tx, before *Session, change model.Change) (*Move, error)
+	Move(ctx context.Context, t Tx, before *Session, change model.Change) (*Move, error)
 	// Next says what the framework does with a session after a plan. The move is nil of an
 	// undo and a redo.
-	Next(ctx context.Context, t *sqlitefile.Tx, after *Session, m *Move) (planning.Next, error)
+	Next(ctx context.Context, t Tx, after *Session, m *Move) (planning.Next, error)
 	// Hangs returns, in a few words, what another program wrote that would hang on nothing
 	// without rows that went by some steps; "" for nothing.
-	Hangs(ctx context.Context, t *sqlitefile.Tx, went []Step) (what string, err error)
+	Hangs(ctx context.Context, t Tx, went []Step) (what string, err error)
 }
 
 // Session is a session as it is, or as it will be: without headers where it is not there.
@@ -101,7 +99,7 @@ func (l *Log) compared() planning.Log {
 }
 
 // session returns a session, without headers where it is not there.
-func (s *Store) session(ctx context.Context, t *sqlitefile.Tx, at Place) (*Session, error) {
+func (s *Store) session(ctx context.Context, t tables, at Place) (*Session, error) {
 	log, err := s.log(ctx, t, at)
 	if errors.Is(err, model.ErrNoSession) {
 		err = nil
@@ -121,7 +119,7 @@ func (s *Store) Plan(ctx context.Context, c model.Change) (plan model.Plan, err 
 	}
 	err = c.Ref.Once()
 	if err == nil {
-		err = s.file.Suppose(ctx, func(t *sqlitefile.Tx) error {
+		err = s.carrier.Suppose(ctx, func(t tables) error {
 			plan, err = move(ctx, t, c)
 			return err
 		})
@@ -132,7 +130,7 @@ func (s *Store) Plan(ctx context.Context, c model.Change) (plan model.Plan, err 
 	return plan, nil
 }
 
-func (s *Store) move(ctx context.Context, t *sqlitefile.Tx, c model.Change) (plan model.Plan, err error) {
+func (s *Store) move(ctx context.Context, t tables, c model.Change) (plan model.Plan, err error) {
 	places, err := s.places(ctx, t)
 	if err != nil {
 		return plan, err
@@ -170,15 +168,15 @@ func (s *Store) move(ctx context.Context, t *sqlitefile.Tx, c model.Change) (pla
 }
 
 // lead completes a plan with what comes of its steps, which it lays over the tables.
-func (s *Store) lead(ctx context.Context, t *sqlitefile.Tx, plan model.Plan, c *carry, m *Move, before *Session) (model.Plan, error) {
+func (s *Store) lead(ctx context.Context, t tables, plan model.Plan, c *carry, m *Move, before *Session) (model.Plan, error) {
 	err := expect(ctx, t, c.steps)
 	if err != nil {
 		return plan, err
 	}
-	if c.marks, err = s.marks(ctx, t, c.at); err != nil {
+	if c.marks, err = t.extent(ctx, s.kind, c.at); err != nil {
 		return plan, err
 	}
-	if err := lay(ctx, t, c.steps); err != nil {
+	if err := t.lay(ctx, c.steps); err != nil {
 		return plan, err
 	}
 	after, err := s.session(ctx, t, c.at)
@@ -195,25 +193,13 @@ func (s *Store) lead(ctx context.Context, t *sqlitefile.Tx, plan model.Plan, c *
 	next.Tell(&plan)
 	plan.Carry = c
 	if len(c.steps) > 0 {
-		plan.Writes = append(append(plan.Writes, words(c.steps)...), "journal: one entry, in "+s.book.name()+" beside the file")
+		plan.Writes = append(append(plan.Writes, words(c.steps)...), "journal: one entry, in "+s.book.name()+" "+s.carrier.Where())
 	}
 	return plan, nil
 }
 
-// marks returns how far the tables have a session.
-func (s *Store) marks(ctx context.Context, t *sqlitefile.Tx, at Place) (list []mark, err error) {
-	for _, table := range slices.Sorted(maps.Keys(s.kind.Tables)) {
-		var m mark
-		if err := t.Row(ctx, "SELECT count(*), ifnull(max(rowid), 0) FROM main."+quoted(table)+s.kind.where(), at.Key...).Scan(&m.rows, &m.last); err != nil {
-			return nil, err
-		}
-		list = append(list, m)
-	}
-	return list, nil
-}
-
 // busy returns why an agent may be at work on a session, or on one that is named below it.
-func (s *Store) busy(ctx context.Context, t *sqlitefile.Tx, of *Session) ([]string, error) {
+func (s *Store) busy(ctx context.Context, t tables, of *Session) ([]string, error) {
 	newest := of.Headers[len(of.Headers)-1]
 	for _, at := range of.Others {
 		if !strings.HasPrefix(at.ID, of.ID+"/") {
@@ -242,7 +228,7 @@ func (s *Store) busy(ctx context.Context, t *sqlitefile.Tx, of *Session) ([]stri
 }
 
 // reverse plans an undo or a redo.
-func (s *Store) reverse(ctx context.Context, t *sqlitefile.Tx, c model.Change) (plan model.Plan, err error) {
+func (s *Store) reverse(ctx context.Context, t tables, c model.Change) (plan model.Plan, err error) {
 	h, err := s.book.history()
 	if err == nil && h.other {
 		err = errFormat
@@ -303,7 +289,7 @@ func (s *Store) instead(err error) error {
 }
 
 // hangs refuses steps after which rows of another program would hang on nothing.
-func (s *Store) hangs(ctx context.Context, t *sqlitefile.Tx, steps []Step) error {
+func (s *Store) hangs(ctx context.Context, t tables, steps []Step) error {
 	went := slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return s.After != nil })
 	if len(went) == 0 {
 		return nil
@@ -325,8 +311,8 @@ func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 	}
 	switch {
 	case model.Unwritable(err):
-		err = &model.UnwritableError{Err: s.file.Denied(cause(err)), Became: "nothing was changed"}
-	case errors.Is(err, sqlitefile.ErrBusy):
+		err = &model.UnwritableError{Err: s.carrier.Denied(cause(err)), Became: "nothing was changed"}
+	case s.carrier.Busy(err):
 		err = fmt.Errorf("%w: nothing was changed: try again when it is done", err)
 	}
 	return model.Receipt{}, s.wrap(err, "%s session %q", plan.Op, cmp.Or(plan.NewSession, plan.Session))
@@ -350,7 +336,7 @@ func (s *Store) apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 		return receipt, nil
 	}
 	intended, verified := int64(0), false
-	err := s.file.Amend(ctx, func(t *sqlitefile.Tx) error {
+	err := s.carrier.Amend(ctx, c.steps, func(t tables) error {
 		if err := s.settleIn(ctx, t); err != nil {
 			return err
 		}
@@ -362,7 +348,7 @@ func (s *Store) apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 			return err
 		}
 		intended = id
-		if err := carryOut(ctx, t, c.steps); err != nil {
+		if err := t.carryOut(ctx, c.steps); err != nil {
 			return err
 		}
 		verified = true
@@ -390,7 +376,7 @@ func (s *Store) apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 }
 
 // stillSo reports whether the rows are those that a plan saw.
-func (s *Store) stillSo(ctx context.Context, t *sqlitefile.Tx, plan *model.Plan, c *carry) error {
+func (s *Store) stillSo(ctx context.Context, t tables, plan *model.Plan, c *carry) error {
 	if c.of != 0 {
 		h, err := s.book.history()
 		if err != nil {
@@ -403,7 +389,7 @@ func (s *Store) stillSo(ctx context.Context, t *sqlitefile.Tx, plan *model.Plan,
 	if err := expect(ctx, t, c.steps); err != nil {
 		return err
 	}
-	now, err := s.marks(ctx, t, c.at)
+	now, err := t.extent(ctx, s.kind, c.at)
 	if err == nil && !slices.Equal(now, c.marks) {
 		err = &ConflictError{"session " + model.ShortID(c.at.ID, 80), "got other rows"}
 	}
@@ -427,7 +413,7 @@ func (s *Store) intend(plan *model.Plan, c *carry) (id int64, err error) {
 }
 
 // verify compares the session as it is now with the one that the plan led to.
-func (s *Store) verify(ctx context.Context, t *sqlitefile.Tx, c *carry) error {
+func (s *Store) verify(ctx context.Context, t tables, c *carry) error {
 	session, err := s.session(ctx, t, c.at)
 	if err != nil {
 		return err
@@ -451,11 +437,11 @@ func (s *Store) settle(ctx context.Context) {
 	if h, err := s.book.history(); err != nil || h.open == nil {
 		return
 	}
-	_ = s.file.Amend(ctx, func(t *sqlitefile.Tx) error { return s.settleIn(ctx, t) }) // the next write tries again
+	_ = s.carrier.Amend(ctx, nil, func(t tables) error { return s.settleIn(ctx, t) }) // the next write tries again
 }
 
 // settleIn is settle in a transaction that writes, so that no other is within a write.
-func (s *Store) settleIn(ctx context.Context, t *sqlitefile.Tx) error {
+func (s *Store) settleIn(ctx context.Context, t tables) error {
 	h, err := s.book.history()
 	if err == nil {
 		err = h.err()
@@ -488,13 +474,13 @@ func (s *Store) settleIn(ctx context.Context, t *sqlitefile.Tx) error {
 
 // happened reports whether steps were carried out: all are, or none. Rows may have
 // changed again since: the first that is as one of the two tells.
-func happened(ctx context.Context, t *sqlitefile.Tx, steps []Step) (bool, error) {
+func happened(ctx context.Context, t tables, steps []Step) (bool, error) {
 	for i := range steps {
-		now, err := steps[i].now(ctx, t)
+		list, err := t.current(ctx, steps[i:i+1])
 		if err != nil {
 			return false, err
 		}
-		switch {
+		switch now := list[0]; {
 		case now.equal(steps[i].After):
 			return true, nil
 		case now.equal(steps[i].Before):

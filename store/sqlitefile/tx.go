@@ -104,7 +104,7 @@ func (t *Tx) First(ctx context.Context, into []any, query string, args ...any) (
 }
 
 // Row returns the first row of a query.
-func (t *Tx) Row(ctx context.Context, query string, args ...any) *sql.Row {
+func (t *Tx) Row(ctx context.Context, query string, args ...any) interface{ Scan(into ...any) error } {
 	statement, err := t.prepare(ctx, query)
 	if err != nil {
 		// It fails in the same way, and the row carries the error.

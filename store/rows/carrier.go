@@ -1,0 +1,73 @@
+package rows
+
+import (
+	"context"
+
+	"hindcast/store/sqlitefile"
+)
+
+// Tx is a transaction in which a format reads. Placeholders are SQLite's, on every carrier.
+type Tx interface {
+	// Row returns the first row of a query.
+	Row(ctx context.Context, query string, args ...any) interface{ Scan(into ...any) error }
+	// First scans the first row of a query, and reports false if there is none.
+	First(ctx context.Context, into []any, query string, args ...any) (found bool, err error)
+	// Each runs row on each row of a query, which it scans. It may ask for nothing itself.
+	Each(ctx context.Context, row func(scan func(into ...any) error) error, query string, args ...any) error
+	// Records runs row on each row of a query, by the names of its columns: texts and blobs are
+	// strings. It is for tables whose columns differ from version to version.
+	Records(ctx context.Context, row func(map[string]any) error, query string, args ...any) error
+	// Columns returns the columns of a table, none where there is no such.
+	Columns(ctx context.Context, table string) (map[string]bool, error)
+}
+
+// Keep returns what read makes of the tables for a key, and keeps it for the transactions that
+// follow where the carrier knows that nothing changed. The value may not be changed.
+func Keep[T any](t Tx, key string, read func() (T, error)) (T, error) {
+	if file, ok := t.(sqliteTx); ok {
+		return sqlitefile.Keep(file.Tx, key, read)
+	}
+	return read()
+}
+
+// carrier is where the tables are, and what differs between a file and a server.
+type carrier interface {
+	// Read runs what in one transaction that reads.
+	Read(ctx context.Context, what func(tables) error) error
+	// Suppose is Read of what may lay steps over the tables.
+	Suppose(ctx context.Context, what func(tables) error) error
+	// Amend runs what in one transaction that writes. No other program changes the tables of the
+	// steps meanwhile.
+	Amend(ctx context.Context, steps []Step, what func(tables) error) error
+	// Busy reports whether an error says that another program writes.
+	Busy(err error) bool
+	// Denied returns what is against a write, cause where nothing else is known.
+	Denied(cause error) error
+	// Where says where the journal is, in a few words.
+	Where() string
+	Watch(ctx context.Context, own <-chan struct{}) (<-chan struct{}, error)
+	Close() error
+}
+
+// tables is a transaction of a carrier, with what the engine asks of it.
+type tables interface {
+	Tx
+	// keys returns the values of the columns that name a session, of each that there is.
+	keys(ctx context.Context, k Kind, in Place) ([][]string, error)
+	// marks returns how far the tables have a session, and whether all that changed since it was
+	// read comes behind its newest snapshot. was is nil for one that was not read yet.
+	marks(ctx context.Context, k Kind, at Place, was *kept) (now []mark, grows bool, err error)
+	// extent returns how far the tables themselves have a session, whatever is laid over them.
+	extent(ctx context.Context, k Kind, at Place) ([]mark, error)
+	// each runs row on rows as they are stored, with the row id of each, 0 where there is none.
+	each(ctx context.Context, table, where string, row func(at int64, r Row), args ...any) error
+	// current returns the rows of steps as they are, nil for one that is not there, and notes where
+	// they are.
+	current(ctx context.Context, steps []Step) ([]Row, error)
+	// lay lays steps over the tables, as long as the transaction lasts.
+	lay(ctx context.Context, steps []Step) error
+	// carryOut changes the rows of steps, and no other: a trigger that does more is an error.
+	carryOut(ctx context.Context, steps []Step) error
+	// Check returns what the database itself finds wrong with it, in its words.
+	Check(ctx context.Context) ([]string, error)
+}

@@ -1,0 +1,324 @@
+package rows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"hindcast/store/sqlitefile"
+)
+
+// sqliteFile is the carrier of a file.
+type sqliteFile struct{ *sqlitefile.File }
+
+// sqliteTx is a transaction on a file.
+type sqliteTx struct{ *sqlitefile.Tx }
+
+// onSQLite hands a transaction of a file to what takes that of any carrier.
+func onSQLite(what func(tables) error) func(*sqlitefile.Tx) error {
+	return func(t *sqlitefile.Tx) error { return what(sqliteTx{t}) }
+}
+
+// Read implements carrier.
+func (f sqliteFile) Read(ctx context.Context, what func(tables) error) error {
+	return f.File.Read(ctx, onSQLite(what))
+}
+
+// Suppose implements carrier.
+func (f sqliteFile) Suppose(ctx context.Context, what func(tables) error) error {
+	return f.File.Suppose(ctx, onSQLite(what))
+}
+
+// Amend implements carrier: SQLite locks the whole file.
+func (f sqliteFile) Amend(ctx context.Context, _ []Step, what func(tables) error) error {
+	return f.File.Amend(ctx, onSQLite(what))
+}
+
+// Busy implements carrier.
+func (sqliteFile) Busy(err error) bool { return errors.Is(err, sqlitefile.ErrBusy) }
+
+// Where implements carrier.
+func (sqliteFile) Where() string { return "beside the file" }
+
+func (k Kind) open(ctx context.Context, path string) (*Store, error) {
+	file := sqlitefile.New(path, func(ctx context.Context, t *sqlitefile.Tx) error {
+		why, ok, err := k.sign(ctx, sqliteTx{t})
+		if err == nil && !ok {
+			err = foreign(why)
+		}
+		return err
+	})
+	s := &Store{kind: k, address: path, now: time.Now, carrier: sqliteFile{file}}
+	s.book.path = file.Path() + Beside
+	s.settle(ctx)
+	if err := s.carrier.Read(ctx, func(tables) error { return nil }); err != nil {
+		return nil, fmt.Errorf("%s: open %q: %w", k.Name, path, errors.Join(err, s.Close()))
+	}
+	return s, nil
+}
+
+// recognise asks SQLite: a descriptor of our own on the file would, when closed, drop
+// the locks that this process holds on it.
+func (k Kind) recognise(ctx context.Context, path string) (why string, ok bool, err error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return "", false, err
+	}
+	f := sqlitefile.New(path, nil)
+	err = f.Read(ctx, func(t *sqlitefile.Tx) (err error) {
+		why, ok, err = k.sign(ctx, sqliteTx{t})
+		return err
+	})
+	err = errors.Join(err, f.Close())
+	if errors.Is(err, sqlitefile.ErrUnsettled) {
+		// Where a write of Hindcast's own was broken off, to open the store settles it.
+		s, failed := k.open(ctx, path)
+		if failed == nil {
+			return "a SQLite database in which Hindcast wrote to " + k.Framework + "'s tables", true, s.Close()
+		}
+	}
+	for _, unknown := range []error{sqlitefile.ErrNotSQLite, sqlitefile.ErrUnsettled, sqlitefile.ErrDamaged} {
+		if errors.Is(err, unknown) {
+			return unknown.Error(), false, nil
+		}
+	}
+	return why, ok, err
+}
+
+// keys implements tables.
+func (t sqliteTx) keys(ctx context.Context, k Kind, in Place) (list [][]string, err error) {
+	err = t.Each(ctx, func(scan func(...any) error) error {
+		names, into := make([]string, len(k.Key)), make([]any, len(k.Key))
+		for i := range names {
+			into[i] = &names[i]
+		}
+		err := scan(into...)
+		list = append(list, names)
+		return err
+	}, "SELECT DISTINCT "+strings.Join(k.Key, ", ")+" FROM "+in.Table(k.Snapshots))
+	return list, err
+}
+
+// marks implements tables.
+func (t sqliteTx) marks(ctx context.Context, k Kind, at Place, was *kept) (now []mark, grows bool, err error) {
+	newest := ""
+	if grows = was != nil; grows {
+		newest = was.head().ID
+	}
+	order, where := strings.Join(k.order(), ", "), k.where()
+	earlier := "(" + order + ") < (SELECT " + order + " FROM " + at.Table(k.Snapshots) + where + " AND " + k.ID + " = ?)"
+	for i, table := range k.watched() {
+		var then mark
+		if was != nil {
+			then = was.marks[i]
+		}
+		var m mark
+		var left, before int64
+		args := append([]any{then.last, then.last}, at.Key...)
+		err := t.Row(ctx, "SELECT count(*), ifnull(max(rowid), 0), count(iif(rowid <= ?, 1, NULL)), count(iif(rowid > ? AND "+earlier+", 1, NULL)) FROM "+at.Table(table)+where,
+			append(append(args, newest), at.Key...)...).Scan(&m.rows, &m.last, &left, &before)
+		if err != nil {
+			return nil, false, err
+		}
+		now = append(now, m)
+		grows = grows && left == then.rows && before == 0
+	}
+	return now, grows, nil
+}
+
+// extent implements tables.
+func (t sqliteTx) extent(ctx context.Context, k Kind, at Place) (list []mark, err error) {
+	for _, table := range slices.Sorted(maps.Keys(k.Tables)) {
+		var m mark
+		if err := t.Row(ctx, "SELECT count(*), ifnull(max(rowid), 0) FROM main."+quoted(table)+k.where(), at.Key...).Scan(&m.rows, &m.last); err != nil {
+			return nil, err
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+func (t sqliteTx) each(ctx context.Context, table, where string, row func(at int64, r Row), args ...any) error {
+	columns, _, err := t.shape(ctx, table)
+	if err != nil {
+		return err
+	}
+	// A column by itself would come as its declared type says, such as a time.
+	query := "SELECT rowid"
+	for _, c := range columns {
+		query += ", +" + quoted(c)
+	}
+	return t.Each(ctx, func(scan func(...any) error) error {
+		var at int64
+		values, into := make([]any, len(columns)), []any{&at}
+		for i := range values {
+			into = append(into, &values[i])
+		}
+		if err := scan(into...); err != nil {
+			return err
+		}
+		r := make(Row, len(columns))
+		for i, c := range columns {
+			if data, is := values[i].([]byte); is {
+				values[i] = append([]byte{}, data...)
+			}
+			r[c] = values[i]
+		}
+		row(at, r)
+		return nil
+	}, query+" FROM "+quoted(table)+where, args...)
+}
+
+// shape returns the columns of a table in the file, and those of its primary key.
+func (t sqliteTx) shape(ctx context.Context, table string) (columns, key []string, err error) {
+	keys := map[int]string{}
+	err = t.Each(ctx, func(scan func(...any) error) error {
+		var column string
+		var place int
+		err := scan(&column, &place)
+		columns = append(columns, column)
+		if place > 0 {
+			keys[place] = column
+		}
+		return err
+	}, "SELECT name, pk FROM pragma_table_info(?, 'main')", table)
+	for _, place := range slices.Sorted(maps.Keys(keys)) {
+		key = append(key, keys[place])
+	}
+	if err == nil && len(key) == 0 {
+		err = fmt.Errorf("table %q has no primary key", table)
+	}
+	return columns, key, err
+}
+
+// current implements tables.
+func (t sqliteTx) current(ctx context.Context, steps []Step) ([]Row, error) {
+	list := make([]Row, len(steps))
+	for i := range steps {
+		s := &steps[i]
+		_, key, err := t.shape(ctx, s.Table)
+		if err != nil {
+			return nil, err
+		}
+		where, args := s.is(key)
+		if err := t.each(ctx, s.Table, where, func(at int64, r Row) { s.At, list[i] = at, r }, args...); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// lay implements tables: views of the tables' names hide them from this
+// connection, as long as the transaction lasts.
+func (t sqliteTx) lay(ctx context.Context, steps []Step) error {
+	next := map[string]int64{}
+	columnsOf := map[string][]string{}
+	for _, table := range tablesOf(steps) {
+		columns, _, err := t.shape(ctx, table)
+		if err != nil {
+			return err
+		}
+		var last int64
+		if err := t.Row(ctx, "SELECT ifnull(max(rowid), 0) FROM "+quoted(table)).Scan(&last); err != nil {
+			return err
+		}
+		next[table], columnsOf[table] = last, columns
+		var list []string
+		for _, c := range columns {
+			list = append(list, quoted(c))
+		}
+		of := strings.Join(list, ", ")
+		for _, define := range []string{
+			fmt.Sprintf("CREATE TEMP TABLE %s AS SELECT rowid AS %s, %s FROM main.%s WHERE 0", quoted(over+table), quoted(over), of, quoted(table)),
+			fmt.Sprintf("CREATE TEMP TABLE %s (id INTEGER PRIMARY KEY)", quoted(gone+table)),
+			fmt.Sprintf("CREATE TEMP VIEW %s AS SELECT rowid, %s FROM main.%s WHERE rowid NOT IN (SELECT id FROM temp.%s) UNION ALL SELECT %s, %s FROM temp.%s",
+				quoted(table), of, quoted(table), quoted(gone+table), quoted(over), of, quoted(over+table)),
+		} {
+			if err := t.Define(ctx, define); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range steps {
+		s := &steps[i]
+		if s.Before != nil {
+			if _, err := t.Exec(ctx, "INSERT INTO temp."+quoted(gone+s.Table)+" VALUES (?)", s.At); err != nil {
+				return err
+			}
+		}
+		if s.After == nil {
+			continue
+		}
+		at := s.At
+		if s.Before == nil {
+			next[s.Table]++
+			at = next[s.Table]
+		}
+		args := []any{at}
+		for _, c := range columnsOf[s.Table] {
+			args = append(args, s.After[c])
+		}
+		if _, err := t.Exec(ctx, "INSERT INTO temp."+quoted(over+s.Table)+" VALUES (?"+strings.Repeat(", ?", len(args)-1)+")", args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// carryOut implements tables.
+func (t sqliteTx) carryOut(ctx context.Context, steps []Step) error {
+	changes := func() (n int64, err error) {
+		err = t.Row(ctx, "SELECT total_changes()").Scan(&n)
+		return n, err
+	}
+	before, err := changes()
+	for i := 0; i < len(steps) && err == nil; i++ {
+		err = t.carryOutOne(ctx, &steps[i])
+	}
+	if err != nil {
+		return err
+	}
+	after, err := changes()
+	if err == nil && after-before != int64(len(steps)) {
+		err = fmt.Errorf("%d rows would change instead of %d: the file has a trigger", after-before, len(steps))
+	}
+	return err
+}
+
+func (t sqliteTx) carryOutOne(ctx context.Context, s *Step) error {
+	_, key, err := t.shape(ctx, s.Table)
+	if err != nil {
+		return err
+	}
+	where, is := s.is(key)
+	columns := slices.Sorted(maps.Keys(s.row()))
+	var names, values []string
+	var args []any
+	for _, c := range columns {
+		names, values, args = append(names, quoted(c)), append(values, "?"), append(args, s.After[c])
+	}
+	table := "main." + quoted(s.Table)
+	if s.Before == nil && s.At != 0 {
+		var taken bool
+		if err := t.Row(ctx, "SELECT count(*) FROM "+table+" WHERE rowid = ?", s.At).Scan(&taken); err != nil {
+			return err
+		}
+		if !taken {
+			names, values, args = append(names, "rowid"), append(values, "?"), append(args, s.At)
+		}
+	}
+	switch {
+	case s.After == nil:
+		_, err = t.Exec(ctx, "DELETE FROM "+table+where, is...)
+	case s.Before == nil:
+		_, err = t.Exec(ctx, "INSERT INTO "+table+" ("+strings.Join(names, ", ")+") VALUES ("+strings.Join(values, ", ")+")", args...)
+	default:
+		_, err = t.Exec(ctx, "UPDATE "+table+" SET ("+strings.Join(names, ", ")+") = ("+strings.Join(values, ", ")+")"+where, append(args, is...)...)
+	}
+	return err
+}
