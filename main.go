@@ -48,7 +48,7 @@ func main() {
 func app() *cli.App {
 	return &cli.App{
 		Version: version(),
-		Kinds:   kinds.All(keptNotes()),
+		Kinds:   kinds.All(keptNotes(), ownData()),
 		Create: func(ctx context.Context, path string) (store.Store, error) {
 			return sqlite.Create(ctx, path)
 		},

@@ -594,7 +594,7 @@ func TestREADME_storesAreThoseOfTheProgram(t *testing.T) {
 	for _, row := range storeRow.FindAllStringSubmatch(storePage.text(t), -1) {
 		documented[row[1]] = row[2:]
 	}
-	for _, kind := range kinds.All(nil) {
+	for _, kind := range kinds.All(nil, "") {
 		row, ok := documented[kind.Name]
 		if !ok {
 			t.Errorf("%s is not in the table", kind.Name)
@@ -608,7 +608,7 @@ func TestREADME_storesAreThoseOfTheProgram(t *testing.T) {
 		if !known {
 			address = filepath.Join("testdata", "coding", kind.Name)
 		}
-		s, err := kinds.All(nil).Open(t.Context(), address)
+		s, err := kinds.All(nil, "").Open(t.Context(), address)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -659,7 +659,7 @@ func TestREADME_placesAreThoseOfTheKinds(t *testing.T) {
 			named = append(named, word)
 		}
 	}
-	for _, k := range kinds.All(nil) {
+	for _, k := range kinds.All(nil, "") {
 		if k.Places != nil {
 			real = append(real, k.Places(store.Surroundings{Home: "~", Temp: "$TMPDIR", Work: "."})...)
 		}

@@ -228,7 +228,7 @@ func (a *answers) everyCommand(t *testing.T) {
 
 // realKinds are the kinds that read the stores of frameworks.
 func realKinds() store.Kinds {
-	return kinds.All(nil)
+	return kinds.All(nil, "")
 }
 
 func (a *answers) realStores(t *testing.T) {

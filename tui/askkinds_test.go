@@ -82,7 +82,7 @@ func TestAsk_everyKind(t *testing.T) {
 // asked opens a session of a store, the first of it where none is named.
 func asked(t *testing.T, address, session string) *screentest.Program {
 	t.Helper()
-	s, err := kinds.All((*files.Cache)(nil)).Open(t.Context(), address)
+	s, err := kinds.All((*files.Cache)(nil), "").Open(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"hindcast/store/coding/openhands"
 	"hindcast/store/coding/pi"
 	"hindcast/store/crewai"
+	"hindcast/store/databases"
 	"hindcast/store/files"
 	"hindcast/store/genkit"
 	"hindcast/store/jsonl"
@@ -30,15 +31,17 @@ import (
 )
 
 // All returns the kinds in the order in which they are asked whether a store is
-// theirs. They keep notes of what they read in the cache, if it is not nil.
-func All(cache *files.Cache) store.Kinds {
+// theirs. They keep notes of what they read in the cache, if it is not nil, and of what they write where
+// there is no place beside it in the user's folder for data; with "" nothing is written there.
+func All(cache *files.Cache, data string) store.Kinds {
+	graphs := langgraph.Served(data)
 	return store.Kinds{
 		jsonl.Kind(),
 		messages.Kind(cache),
 		snapshots.Kind(cache),
 		genkit.Kind(cache),
 		sqlite.Kind(),
-		langgraph.Kind(),
+		databases.Also(langgraph.Kind(), graphs),
 		agentframework.Kind(cache),
 		crewai.Kind(cache),
 		adk.Kind(),
@@ -55,6 +58,7 @@ func All(cache *files.Cache) store.Kinds {
 		crush.Kind(cache),
 		aider.Kind(cache),
 		remote.Kind(),
+		databases.Kind(graphs),
 		bucket.Kind(bucket.Options{}, messages.Elsewhere(cache)),
 	}
 }

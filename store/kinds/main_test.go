@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 var testdata = filepath.Join("..", "..", "testdata")
 
 // allKinds remember nothing of what they read.
-var allKinds = kinds.All(nil)
+var allKinds = kinds.All(nil, "")
 
 func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 

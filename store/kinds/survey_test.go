@@ -114,7 +114,7 @@ func readOnly(t *testing.T, dir string) {
 // store that there is, damaged ones too.
 func TestDoctor_writesNothing(t *testing.T) {
 	t.Parallel()
-	remembering := kinds.All(files.NewCache(t.TempDir()))
+	remembering := kinds.All(files.NewCache(t.TempDir()), "")
 	dir := t.TempDir()
 	for _, part := range []string{"strands", "genkit"} {
 		if err := os.CopyFS(filepath.Join(dir, part), os.DirFS(filepath.Join(testdata, part))); err != nil {

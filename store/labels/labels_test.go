@@ -27,7 +27,7 @@ const testdata = "../../testdata"
 
 func open(t *testing.T, address string) store.Store {
 	t.Helper()
-	s, err := kinds.All((*files.Cache)(nil)).Open(t.Context(), address)
+	s, err := kinds.All((*files.Cache)(nil), "").Open(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
-// Package langgraph reads the checkpoints that LangGraph keeps in SQLite, for Python
-// (SqliteSaver, AsyncSqliteSaver) and for JavaScript.
+// Package langgraph reads the checkpoints that LangGraph keeps in SQLite (SqliteSaver,
+// AsyncSqliteSaver) and in PostgreSQL (PostgresSaver), for Python and for JavaScript.
 //
 //	LangGraph                               Hindcast
 //	thread_id                               session
@@ -34,25 +34,70 @@ import (
 	"hindcast/store/rows"
 )
 
+var kind = rows.Kind{
+	Name: "langgraph", Framework: "LangGraph",
+	IDs:  "the checkpoint's, made of its time and its step",
+	Does: []model.Op{model.OpRestore, model.OpFork},
+	Tables: map[string]string{
+		"checkpoints": "thread_id checkpoint_ns checkpoint_id parent_checkpoint_id type checkpoint metadata",
+		"writes":      "thread_id checkpoint_ns checkpoint_id task_id idx channel type value",
+	},
+	Snapshots: "checkpoints",
+	Key:       []string{"thread_id", "checkpoint_ns"},
+	ID:        "checkpoint_id",
+}
+
 // Kind describes the langgraph store.
 func Kind() store.Kind {
-	return rows.Kind{
-		Name: "langgraph", Framework: "LangGraph",
-		IDs:  "the checkpoint's, made of its time and its step",
-		Does: []model.Op{model.OpRestore, model.OpFork},
-		Tables: map[string]string{
-			"checkpoints": "thread_id checkpoint_ns checkpoint_id parent_checkpoint_id type checkpoint metadata",
-			"writes":      "thread_id checkpoint_ns checkpoint_id task_id idx channel type value",
-		},
-		Snapshots: "checkpoints",
-		Key:       []string{"thread_id", "checkpoint_ns"},
-		ID:        "checkpoint_id",
-		Format:    format{},
-	}.Kind()
+	k := kind
+	k.Format = format{inSQLite{}}
+	return k.Kind()
+}
+
+// Served describes the langgraph store in a database on a server. data is the user's folder for data.
+func Served(data string) *rows.Served {
+	k := kind
+	k.Tables = map[string]string{
+		"checkpoints":       "thread_id checkpoint_ns checkpoint_id parent_checkpoint_id checkpoint metadata",
+		"checkpoint_blobs":  "thread_id checkpoint_ns channel version type blob",
+		"checkpoint_writes": "thread_id checkpoint_ns checkpoint_id task_id idx channel type blob",
+	}
+	k.Format = lister{format{inPostgres{}}}
+	return k.Served(data)
 }
 
 // format implements rows.Format.
-type format struct{}
+type format struct{ layout layout }
+
+// layout is how the tables hold what LangGraph writes.
+type layout interface {
+	// list runs row on each checkpoint of a session from one on.
+	list(ctx context.Context, t rows.Tx, at rows.Place, from string, row func(listed)) error
+	// since returns the steps that started from the parent of a checkpoint and from those behind.
+	since(ctx context.Context, t rows.Tx, at rows.Place, from string) (map[string]step, error)
+	// read reads a checkpoint, and the step that started from it, and the one that it started from where
+	// that is wanted. The error is model.ErrNoSnapshot where there is none.
+	read(ctx context.Context, t rows.Tx, at rows.Place, id string) (checkpoint, step, error)
+	// on returns the step that started from a checkpoint.
+	on(ctx context.Context, t rows.Tx, at rows.Place, id string) (step, error)
+	// renamed returns a row of a checkpoint with another id, or why it can have none.
+	renamed(ctx context.Context, t rows.Tx, row rows.Row, id string) (other rows.Row, refused string, err error)
+	// writes returns the table of what tasks wrote, and the end of a query for the order in which they did.
+	writes() (table, inOrder string)
+	// behind returns the steps that copy what the checkpoints of a thread refer to into another one.
+	behind(ctx context.Context, t rows.Tx, thread any, as string, copied []string) ([]rows.Step, error)
+	// mentions is the condition that a checkpoint is named beside one, as the third argument.
+	mentions() string
+}
+
+// listed is a checkpoint of a list.
+type listed struct {
+	id, parent, encoding string
+	beside, whole        []byte
+	// wrote are the channels that the step before wrote, where the layout tells.
+	wrote []string
+	size  int64
+}
 
 const ofSession = " WHERE thread_id = ? AND checkpoint_ns = ?"
 
@@ -64,25 +109,19 @@ type metadata struct {
 	Deltas  map[string]json.RawMessage `json:"counters_since_delta_snapshot"`
 }
 
-func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
-	key := append(slices.Clone(at.Key), from)
-	steps, err := stepsOf(ctx, t, ofSession+` AND checkpoint_id >= ifnull((SELECT min(parent_checkpoint_id, checkpoint_id) FROM checkpoints c
-		WHERE c.thread_id = ?1 AND c.checkpoint_ns = ?2 AND c.checkpoint_id = ?3), '')`, key...)
+func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
+	steps, err := f.layout.since(ctx, t, at, from)
 	if err != nil {
 		return log, err
 	}
 	log.Head.Newest = true
-	err = t.Each(ctx, func(scan func(...any) error) error {
-		h := model.Header{Event: model.SnapshotEventNamed}
-		var encoding string
-		var beside, whole []byte
-		var size int64
-		err := scan(&h.ID, &h.ParentID, &encoding, &beside, &whole, &size)
+	err = f.layout.list(ctx, t, at, from, func(c listed) {
+		h := model.Header{ID: c.id, ParentID: c.parent, Event: model.SnapshotEventNamed}
 		var about metadata
-		if json.Unmarshal(beside, &about) != nil {
+		if json.Unmarshal(c.beside, &about) != nil {
 			h.Marks |= model.MarkDamaged
 		}
-		log.Opaque = cmp.Or(log.Opaque, opaque(encoding))
+		log.Opaque = cmp.Or(log.Opaque, opaque(c.encoding))
 		h.CreatedAt, h.Index = model.TimeOfUUID(h.ID), about.Step+1
 		own := steps[h.ID]
 		switch ran, kept := steps[h.ParentID]; {
@@ -94,8 +133,9 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 			h.EventName = about.Source
 		case !kept: // only the end of a run was kept
 			h.TurnIndex, h.Event = 1, model.SnapshotEventTurnEnd
-			state, _ := decode(encoding, whole) // damage is told with the state
+			state, _ := decode(c.encoding, c.whole) // damage is told with the state
 			h.Title, _ = conversation.Title(jsontape.FindMember(state, `"channel_values"`), conversation.LastMessage)
+			h.Title = cmp.Or(h.Title, conversation.List(c.wrote, conversation.OneLine))
 		default:
 			ran.describe(&h)
 		}
@@ -106,14 +146,10 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 			h.Marks |= model.MarkError
 		}
 		log.Title = cmp.Or(log.Title, own.said.Opening())
-		if log.Headers, log.Size = append(log.Headers, h), log.Size+size; len(log.Headers) == 1 {
-			log.First = size
+		if log.Headers, log.Size = append(log.Headers, h), log.Size+c.size; len(log.Headers) == 1 {
+			log.First = c.size
 		}
-		return err
-	}, `SELECT checkpoint_id, ifnull(parent_checkpoint_id, ''), ifnull(type, ''), metadata,
-		iif(length(checkpoint) > 65536 OR EXISTS (SELECT 1 FROM writes w WHERE w.thread_id = c.thread_id
-			AND w.checkpoint_ns = c.checkpoint_ns AND w.checkpoint_id = c.parent_checkpoint_id), NULL, checkpoint),
-		ifnull(length(checkpoint), 0) + ifnull(length(metadata), 0) FROM checkpoints c`+ofSession+" AND checkpoint_id >= ? ORDER BY checkpoint_id", key...)
+	})
 	return log, err
 }
 
@@ -139,29 +175,6 @@ type step struct {
 	// goesOn says that another node runs next.
 	goesOn bool
 	asking string // the task of the last question
-}
-
-// stepsOf returns the steps of the writes that a condition fits, by the checkpoints that
-// they started from. Values of more than 64 kB are left out of them.
-func stepsOf(ctx context.Context, t rows.Tx, where string, args ...any) (map[string]step, error) {
-	var path string // a column that older files do not have
-	if err := t.Row(ctx, "SELECT iif(count(*), 'task_path', '''''') FROM pragma_table_info('writes') WHERE name = 'task_path'").Scan(&path); err != nil {
-		return nil, err
-	}
-	steps := map[string]step{}
-	err := t.Each(ctx, func(scan func(...any) error) error {
-		var id, task, path, channel, encoding string
-		var index int
-		var value []byte
-		err := scan(&id, &task, &path, &index, &channel, &encoding, &value)
-		s := steps[id]
-		written, _ := decode(encoding, value) // a value that is damaged is as none
-		s.add(task, path, index, channel, written)
-		steps[id] = s
-		return err
-	}, "SELECT checkpoint_id, task_id, "+path+", idx, channel, iif(length(value) > 65536, 'null', ifnull(type, '')), iif(length(value) > 65536, NULL, value) FROM writes"+
-		where+" ORDER BY checkpoint_id, "+path+", task_id, idx", args...)
-	return steps, err
 }
 
 // add adds a write. They come task by task, those with a negative index first, which
@@ -222,29 +235,10 @@ type checkpoint struct {
 	document         []byte
 }
 
-// read reads one checkpoint, and the step that started from it. The error is
-// model.ErrNoSnapshot where there is none.
-func read(ctx context.Context, t rows.Tx, at rows.Place, id string) (c checkpoint, own step, err error) {
-	key := append(slices.Clone(at.Key), id)
-	const ofOne = ofSession + " AND checkpoint_id = ?"
-	var beside, whole []byte
-	found, err := t.First(ctx, []any{&c.parent, &c.encoding, &beside, &whole},
-		"SELECT ifnull(parent_checkpoint_id, ''), ifnull(type, ''), metadata, checkpoint FROM checkpoints"+ofOne, key...)
-	if err != nil || !found {
-		return c, own, cmp.Or(err, model.ErrNoSnapshot)
-	}
-	_ = json.Unmarshal(beside, &c.about) // the log tells of damage
-	if c.document, err = decode(c.encoding, whole); err != nil {
-		return c, own, err
-	}
-	steps, err := stepsOf(ctx, t, ofOne, key...)
-	return c, steps[id], err
-}
-
 // State returns the channels that are not plumbing, and what is asked; all of a row
 // that is no checkpoint, such as one that is encrypted.
-func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
-	c, own, err := read(ctx, t, at, id)
+func (f format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
+	c, own, err := f.layout.read(ctx, t, at, id)
 	values := jsontape.FindMember(c.document, `"channel_values"`)
 	if err != nil || values == nil {
 		return c.document, err
@@ -261,16 +255,14 @@ func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([
 	return []byte("{" + strings.Join(members, ",") + "}"), nil
 }
 
-func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (about rows.About, err error) {
-	c, own, err := read(ctx, t, at, id)
+func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (about rows.About, err error) {
+	c, own, err := f.layout.read(ctx, t, at, id)
 	if err != nil {
 		return about, err
 	}
 	var ran step
 	if c.about.Source == "loop" {
-		var steps map[string]step
-		steps, err = stepsOf(ctx, t, ofSession+" AND checkpoint_id = ?", at.Key[0], at.Key[1], c.parent)
-		ran = steps[c.parent]
+		ran, err = f.layout.on(ctx, t, at, c.parent)
 	}
 	nodes, javaScript := c.next(own.nodes)
 	next := conversation.List(nodes, conversation.OneLine)

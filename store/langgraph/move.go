@@ -51,7 +51,7 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 	return m, err
 }
 
-func (format) restore(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change, m *rows.Move) error {
+func (f format) restore(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change, m *rows.Move) error {
 	list, err := rows.Rows(ctx, t, "checkpoints", ofCheckpoint, before.Key[0], before.Key[1], change.Ref.ID)
 	if err != nil {
 		return err
@@ -64,23 +64,21 @@ func (format) restore(ctx context.Context, t rows.Tx, before *rows.Session, chan
 	refused := func(why string) error {
 		return &model.UnsupportedError{Op: change.Op, Reason: why + ": the call on the Resume tab goes on from it with nothing written, and a fork keeps it as it is"}
 	}
-	encoding := row.Text("type")
-	if opaque(encoding) != "" {
-		return refused("the checkpoint is stored as " + encoding + ", and its id, which must be another, is inside")
-	}
 	id, ok := newID(change.Ref.ID, newest, before.Now)
 	if !ok {
 		return refused("the ids of the thread are not those that LangGraph makes, so none is sure to be the newest")
-	}
-	blob, err := withID(encoding, row.Bytes("checkpoint"), id)
-	if err != nil {
-		return refused("its id cannot be found in the checkpoint: " + err.Error())
 	}
 	about, err := withMember(row.Bytes("metadata"), "source", `"fork"`)
 	if err != nil {
 		return refused("what stands beside the checkpoint cannot be read: " + err.Error())
 	}
-	row = row.With("checkpoint_id", id).With("checkpoint", row.As("checkpoint", blob)).With("metadata", row.As("metadata", about))
+	row, why, err := f.layout.renamed(ctx, t, row.With("checkpoint_id", id).With("metadata", row.As("metadata", about)), id)
+	switch {
+	case err != nil:
+		return err
+	case why != "":
+		return refused(why)
+	}
 	m.Steps = []rows.Step{{Table: "checkpoints", After: row}}
 	if own := keepers(before); len(own) > 0 {
 		m.Hazards = append(m.Hazards, fmt.Sprintf("%s is not put back: a subgraph with checkpointer=True keeps its own state, whatever the thread does", conversation.List(own, conversation.OneLine)))
@@ -147,7 +145,7 @@ func withMember(object []byte, key, value string) ([]byte, error) {
 	return patch.Bytes(), nil
 }
 
-func (format) fork(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change, m *rows.Move) error {
+func (f format) fork(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change, m *rows.Move) error {
 	thread := before.Key[0]
 	m.New = &rows.Place{ID: change.As, Key: []any{change.As, ""}}
 	if change.As == "" || strings.ContainsRune(change.As, 0) {
@@ -173,7 +171,8 @@ func (format) fork(ctx context.Context, t rows.Tx, before *rows.Session, change 
 	if err != nil {
 		return err
 	}
-	writes, err := rows.Rows(ctx, t, "writes", " WHERE thread_id = ? ORDER BY rowid", thread)
+	table, inOrder := f.layout.writes()
+	writes, err := rows.Rows(ctx, t, table, " WHERE thread_id = ?"+inOrder, thread)
 	if err != nil {
 		return err
 	}
@@ -210,12 +209,14 @@ func (format) fork(ctx context.Context, t rows.Tx, before *rows.Session, change 
 		return at.namespace != "" && hooks[at] == change.Ref.ID && (asks && at.id > last || !stopped)
 	}
 	copied, tips := map[key]bool{}, map[string]string{}
+	var ids []string
 	for _, row := range all {
 		at := keyOf(row)
 		if !line[hooks[at]] || future(at) {
 			continue
 		}
 		copied[at], tips[at.namespace] = true, at.id
+		ids = append(ids, at.id)
 		m.Steps = append(m.Steps, rows.Step{Table: "checkpoints", After: row.With("thread_id", change.As)})
 	}
 	tips[""] = change.Ref.ID
@@ -224,9 +225,11 @@ func (format) fork(ctx context.Context, t rows.Tx, before *rows.Session, change 
 		if !copied[at] || tips[at.namespace] == at.id && !present(row, waiting[at]) {
 			continue
 		}
-		m.Steps = append(m.Steps, rows.Step{Table: "writes", After: row.With("thread_id", change.As)})
+		m.Steps = append(m.Steps, rows.Step{Table: table, After: row.With("thread_id", change.As)})
 	}
-	return nil
+	more, err := f.layout.behind(ctx, t, thread, change.As, ids)
+	m.Steps = append(m.Steps, more...)
+	return err
 }
 
 // present reports whether a write on the last checkpoint that is copied is of its present:
@@ -237,13 +240,13 @@ func present(write rows.Row, waiting map[string]bool) bool {
 }
 
 // Next implements rows.Mover.
-func (format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *rows.Move) (next planning.Next, err error) {
+func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *rows.Move) (next planning.Next, err error) {
 	if len(after.Headers) == 0 {
 		next.Loads = "nothing: the thread is gone"
 		return next, nil
 	}
 	head := &after.Headers[len(after.Headers)-1]
-	c, own, err := read(ctx, t, after.Place, head.ID)
+	c, own, err := f.layout.read(ctx, t, after.Place, head.ID)
 	if err != nil {
 		return next, err
 	}
@@ -260,7 +263,7 @@ func (format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *rows.
 	if m == nil || m.New != nil {
 		return next, nil
 	}
-	was, then, err := read(ctx, t, after.Place, m.Target.ID)
+	was, then, err := f.layout.read(ctx, t, after.Place, m.Target.ID)
 	if err != nil {
 		return next, err
 	}
@@ -286,7 +289,8 @@ func orNothing(nodes string) string {
 
 // Hangs implements rows.Mover: writes on a checkpoint that went, its children, and the
 // checkpoints of subgraphs that ran from it.
-func (format) Hangs(ctx context.Context, t rows.Tx, went []rows.Step) (what string, err error) {
+func (f format) Hangs(ctx context.Context, t rows.Tx, went []rows.Step) (what string, err error) {
+	writes, _ := f.layout.writes()
 	for i := range went {
 		s := &went[i]
 		if s.Table != "checkpoints" {
@@ -294,9 +298,9 @@ func (format) Hangs(ctx context.Context, t rows.Tx, went []rows.Step) (what stri
 		}
 		thread, namespace, id := s.Before["thread_id"], s.Before["checkpoint_ns"], s.Before["checkpoint_id"]
 		for _, on := range []struct{ query, what string }{
-			{"SELECT count(*) FROM writes WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND checkpoint_id = ?3", "tasks wrote on checkpoint %s"},
+			{"SELECT count(*) FROM " + writes + " WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND checkpoint_id = ?3", "tasks wrote on checkpoint %s"},
 			{"SELECT count(*) FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND parent_checkpoint_id = ?3", "a checkpoint followed %s"},
-			{"SELECT count(*) FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns <> ?2 AND instr(metadata, ?3) > 0", "a subgraph ran from %s"},
+			{"SELECT count(*) FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns <> ?2 AND " + f.layout.mentions(), "a subgraph ran from %s"},
 		} {
 			var n int
 			if err := t.Row(ctx, on.query, thread, namespace, id).Scan(&n); err != nil {

@@ -3,8 +3,13 @@ package rows
 import (
 	"context"
 
+	"hindcast/model"
+	"hindcast/store/pg"
 	"hindcast/store/sqlitefile"
 )
+
+// Query is one of several statements, its arguments, and what each of its rows is given to.
+type Query = pg.Query
 
 // Tx is a transaction in which a format reads. Placeholders are SQLite's, on every carrier.
 type Tx interface {
@@ -14,11 +19,25 @@ type Tx interface {
 	First(ctx context.Context, into []any, query string, args ...any) (found bool, err error)
 	// Each runs row on each row of a query, which it scans. It may ask for nothing itself.
 	Each(ctx context.Context, row func(scan func(into ...any) error) error, query string, args ...any) error
+	// Ask runs statements one after the other. A server is asked once.
+	Ask(ctx context.Context, queries ...Query) error
 	// Records runs row on each row of a query, by the names of its columns: texts and blobs are
 	// strings. It is for tables whose columns differ from version to version.
 	Records(ctx context.Context, row func(map[string]any) error, query string, args ...any) error
 	// Columns returns the columns of a table, none where there is no such.
 	Columns(ctx context.Context, table string) (map[string]bool, error)
+}
+
+// Lister is a format that lists the sessions without reading their snapshots.
+type Lister interface {
+	// List returns for each session the values of the columns that name it, and what is known of it.
+	List(ctx context.Context, t Tx) ([]Listed, error)
+}
+
+// Listed is a session of a list. Its info has no id.
+type Listed struct {
+	Key  []string
+	Info model.SessionInfo
 }
 
 // Keep returns what read makes of the tables for a key, and keeps it for the transactions that
@@ -36,12 +55,12 @@ type carrier interface {
 	Read(ctx context.Context, what func(tables) error) error
 	// Suppose is Read of what may lay steps over the tables.
 	Suppose(ctx context.Context, what func(tables) error) error
-	// Amend runs what in one transaction that writes. No other program changes the tables of the
-	// steps meanwhile.
-	Amend(ctx context.Context, steps []Step, what func(tables) error) error
+	// Amend runs what in one transaction that writes. No other program changes the kind's tables
+	// meanwhile.
+	Amend(ctx context.Context, what func(tables) error) error
 	// Busy reports whether an error says that another program writes.
 	Busy(err error) bool
-	// Denied returns what is against a write, cause where nothing else is known.
+	// Denied returns why a write was not allowed, and that nothing was changed.
 	Denied(cause error) error
 	// Where says where the journal is, in a few words.
 	Where() string
@@ -52,11 +71,15 @@ type carrier interface {
 // tables is a transaction of a carrier, with what the engine asks of it.
 type tables interface {
 	Tx
+	// sets returns the sets of the kind's tables, see Kind.find.
+	sets(ctx context.Context, k Kind) ([]map[string]string, error)
 	// keys returns the values of the columns that name a session, of each that there is.
 	keys(ctx context.Context, k Kind, in Place) ([][]string, error)
 	// marks returns how far the tables have a session, and whether all that changed since it was
 	// read comes behind its newest snapshot. was is nil for one that was not read yet.
 	marks(ctx context.Context, k Kind, at Place, was *kept) (now []mark, grows bool, err error)
+	// upTo returns the marks of a session that was just read, whose newest snapshot that is.
+	upTo(ctx context.Context, k Kind, at Place, newest string, now []mark) ([]mark, error)
 	// extent returns how far the tables themselves have a session, whatever is laid over them.
 	extent(ctx context.Context, k Kind, at Place) ([]mark, error)
 	// each runs row on rows as they are stored, with the row id of each, 0 where there is none.

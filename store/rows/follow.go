@@ -26,7 +26,12 @@ import (
 
 // mark is how far a table has been read: how many rows of a session it has, and in SQLite the
 // greatest row id.
-type mark struct{ rows, last int64 }
+type mark struct {
+	rows, last int64
+	// earlier and wrote are of PostgreSQL alone, where last is the sum of the transactions that wrote the rows:
+	// how many come before the newest snapshot, and the sum of those.
+	earlier, wrote int64
+}
 
 // kept is a session as it was read. It is not changed any more.
 type kept struct {
@@ -88,10 +93,14 @@ func (s *Store) look(ctx context.Context, t tables, at Place) (*kept, error) {
 			return nil, err
 		}
 		if grown, ok := was.with(log, at.ID); ok {
-			if now.Log, now.rewrites = grown, was.rewrites; !slices.Equal(now.marks, was.marks) {
+			now.Log, now.rewrites = grown, was.rewrites
+			if slices.Equal(now.marks, was.marks) {
+				return now, nil
+			}
+			if now.marks, err = t.upTo(ctx, s.kind, at, now.head().ID, now.marks); err == nil {
 				s.memory.put(at.ID, now)
 			}
-			return now, nil
+			return now, err
 		}
 	}
 	log, err := s.log(ctx, t, at)
@@ -103,8 +112,10 @@ func (s *Store) look(ctx context.Context, t tables, at Place) (*kept, error) {
 	} else {
 		now.rewrites = s.memory.rewrites.Add(1)
 	}
-	s.memory.put(at.ID, now)
-	return now, nil
+	if now.marks, err = t.upTo(ctx, s.kind, at, now.head().ID, now.marks); err == nil {
+		s.memory.put(at.ID, now)
+	}
+	return now, err
 }
 
 // begins reports whether the session only grew to a log of all its snapshots: the head is

@@ -230,7 +230,7 @@ func (h *history) err() error {
 	return nil
 }
 
-// book is the journal of a file. Who appends to it has the file's lock for writing.
+// book is the journal of a file or of a database; its path is "" where there is none. Who appends to it has the file's lock for writing.
 type book struct {
 	path string
 
@@ -254,6 +254,9 @@ func (b *book) on(what func(disk.Disk) error) error {
 func (b *book) history() (h *history, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.path == "" {
+		return &history{}, nil
+	}
 	at, err := os.Lstat(b.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		b.known = nil
@@ -295,6 +298,9 @@ func (b *book) append(r record) error {
 	line := journal.Seal(text)
 	if _, ok := journal.Unseal(bytes.Trim(line, "\n")); !ok {
 		return fmt.Errorf("the rows of one write have %d MB, more than can be put down", len(text)>>20)
+	}
+	if err := os.MkdirAll(filepath.Dir(b.path), 0o700); err != nil {
+		return err
 	}
 	err = b.on(func(d disk.Disk) error {
 		info, err := d.Lstat(b.name())

@@ -335,33 +335,34 @@ func (l *Log) At(id string) int {
 
 // places returns the sessions, each with an id of its own.
 func (s *Store) places(ctx context.Context, t tables) (places []Place, err error) {
-	sets, err := s.kind.find(ctx, t)
+	sets, err := t.sets(ctx, s.kind)
 	taken := map[string]bool{}
 	for i := 0; err == nil && i < len(sets); i++ {
-		places, err = s.placesIn(ctx, t, places, taken, sets[i])
+		in := Place{tables: sets[i]}
+		var keys [][]string
+		keys, err = t.keys(ctx, s.kind, in)
+		for _, key := range keys {
+			places = append(places, in.named(key, taken))
+		}
 	}
 	return places, err
 }
 
-// placesIn adds the sessions of a set of tables. taken are the ids of those before.
-func (s *Store) placesIn(ctx context.Context, t tables, places []Place, taken map[string]bool, named map[string]string) ([]Place, error) {
-	found, err := t.keys(ctx, s.kind, Place{tables: named})
-	for _, names := range found {
-		at := Place{Key: make([]any, len(names)), tables: named}
-		for i, name := range names {
-			at.Key[i] = name
-		}
-		for len(names) > 1 && names[len(names)-1] == "" {
-			names = names[:len(names)-1]
-		}
-		at.ID = strings.Join(names, "/")
-		for taken[at.ID] {
-			at.ID += "'"
-		}
-		taken[at.ID] = true
-		places = append(places, at)
+// named returns the place of the session with a key, in the tables of a place. taken are the ids of those before.
+func (p Place) named(key []string, taken map[string]bool) Place {
+	p.Key = make([]any, len(key))
+	for i, name := range key {
+		p.Key[i] = name
 	}
-	return places, err
+	for len(key) > 1 && key[len(key)-1] == "" {
+		key = key[:len(key)-1]
+	}
+	p.ID = strings.Join(key, "/")
+	for taken[p.ID] {
+		p.ID += "'"
+	}
+	taken[p.ID] = true
+	return p
 }
 
 // in runs what on a session, in one transaction. The error is model.ErrNoSession where
@@ -378,15 +379,20 @@ func (s *Store) in(ctx context.Context, session string, what func(tables, Place)
 		if err != nil {
 			return err
 		}
-		s.known.Clear()
-		for _, at := range places {
-			if at.ID == session {
-				s.known.Store(session, at)
-				return what(t, at)
-			}
+		s.remember(places)
+		if at, ok := s.known.Load(session); ok {
+			return what(t, at.(Place))
 		}
 		return model.ErrNoSession
 	})
+}
+
+// remember keeps the places of the sessions that there are.
+func (s *Store) remember(places []Place) {
+	s.known.Clear()
+	for _, at := range places {
+		s.known.Store(at.ID, at)
+	}
 }
 
 // Sessions implements store.Store.
@@ -410,6 +416,11 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 func (s *Store) infos(ctx context.Context) (infos []model.SessionInfo, err error) {
 	err = s.carrier.Read(ctx, func(t tables) error {
 		infos = nil
+		if lists, ok := s.kind.Format.(Lister); ok {
+			list, err := lists.List(ctx, t)
+			infos = s.listed(list)
+			return err
+		}
 		places, err := s.places(ctx, t)
 		for _, at := range places {
 			log, err := s.look(ctx, t, at)
@@ -439,6 +450,23 @@ func (s *Store) infos(ctx context.Context) (infos []model.SessionInfo, err error
 	}
 	slices.SortStableFunc(infos, store.NewestFirst)
 	return infos, err
+}
+
+// listed completes what a format lists.
+func (s *Store) listed(list []Listed) (infos []model.SessionInfo) {
+	var places []Place
+	taken := map[string]bool{}
+	for _, l := range list {
+		at, info := Place{}.named(l.Key, taken), l.Info
+		if info.ID, info.Kind, info.Faults = at.ID, s.kind.Name, model.FaultsNotCounted; info.Title == "" {
+			if read := s.memory.get(at.ID); read != nil {
+				info.Title = read.Title
+			}
+		}
+		places, infos = append(places, at), append(infos, info)
+	}
+	s.remember(places)
+	return infos
 }
 
 // Headers implements store.Store.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"hindcast/model"
 	"hindcast/store/sqlitefile"
 )
 
@@ -35,12 +36,17 @@ func (f sqliteFile) Suppose(ctx context.Context, what func(tables) error) error 
 }
 
 // Amend implements carrier: SQLite locks the whole file.
-func (f sqliteFile) Amend(ctx context.Context, _ []Step, what func(tables) error) error {
+func (f sqliteFile) Amend(ctx context.Context, what func(tables) error) error {
 	return f.File.Amend(ctx, onSQLite(what))
 }
 
 // Busy implements carrier.
 func (sqliteFile) Busy(err error) bool { return errors.Is(err, sqlitefile.ErrBusy) }
+
+// Denied implements carrier.
+func (f sqliteFile) Denied(err error) error {
+	return &model.UnwritableError{Err: f.File.Denied(cause(err)), Became: "nothing was changed"}
+}
 
 // Where implements carrier.
 func (sqliteFile) Where() string { return "beside the file" }
@@ -88,6 +94,26 @@ func (k Kind) recognise(ctx context.Context, path string) (why string, ok bool, 
 		}
 	}
 	return why, ok, err
+}
+
+// Ask implements Tx.
+func (t sqliteTx) Ask(ctx context.Context, queries ...Query) error {
+	for _, q := range queries {
+		if err := t.Each(ctx, q.Row, q.SQL, q.Args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sets implements tables.
+func (t sqliteTx) sets(ctx context.Context, k Kind) ([]map[string]string, error) {
+	return k.find(ctx, t)
+}
+
+// upTo implements tables: the marks say it.
+func (sqliteTx) upTo(_ context.Context, _ Kind, _ Place, _ string, now []mark) ([]mark, error) {
+	return now, nil
 }
 
 // keys implements tables.

@@ -76,6 +76,8 @@ func (s *Store) Lacks(op model.Op) string {
 	_, writes := s.kind.Format.(Mover)
 	does := slices.Contains(s.kind.Does, op) || op == model.OpUndo || op == model.OpRedo
 	switch {
+	case writes && does && s.book.path == "":
+		return errNoFolder
 	case writes && does:
 		return ""
 	case writes:
@@ -83,6 +85,9 @@ func (s *Store) Lacks(op model.Op) string {
 	}
 	return s.kind.Lacks
 }
+
+// errNoFolder: Hindcast writes nothing that it does not note.
+const errNoFolder = "there is no folder for the journal of what is written: set XDG_DATA_HOME"
 
 // carry is what a plan needs to be carried out.
 type carry struct {
@@ -311,7 +316,7 @@ func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 	}
 	switch {
 	case model.Unwritable(err):
-		err = &model.UnwritableError{Err: s.carrier.Denied(cause(err)), Became: "nothing was changed"}
+		err = s.carrier.Denied(err)
 	case s.carrier.Busy(err):
 		err = fmt.Errorf("%w: nothing was changed: try again when it is done", err)
 	}
@@ -336,7 +341,7 @@ func (s *Store) apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 		return receipt, nil
 	}
 	intended, verified := int64(0), false
-	err := s.carrier.Amend(ctx, c.steps, func(t tables) error {
+	err := s.carrier.Amend(ctx, func(t tables) error {
 		if err := s.settleIn(ctx, t); err != nil {
 			return err
 		}
@@ -437,7 +442,7 @@ func (s *Store) settle(ctx context.Context) {
 	if h, err := s.book.history(); err != nil || h.open == nil {
 		return
 	}
-	_ = s.carrier.Amend(ctx, nil, func(t tables) error { return s.settleIn(ctx, t) }) // the next write tries again
+	_ = s.carrier.Amend(ctx, func(t tables) error { return s.settleIn(ctx, t) }) // the next write tries again
 }
 
 // settleIn is settle in a transaction that writes, so that no other is within a write.

@@ -181,17 +181,17 @@ func start(settings ...string) (c *Cluster, err error) {
 	if err = os.WriteFile(password, []byte(Password), 0o644); err != nil {
 		return nil, err
 	}
-	if _, err = c.run("initdb", "-D", filepath.Join(dir, "data"), "-U", "postgres", "--pwfile", password, "-E", "UTF8", "--no-locale", "--no-sync",
+	if _, err = c.run("", "initdb", "-D", filepath.Join(dir, "data"), "-U", "postgres", "--pwfile", password, "-E", "UTF8", "--no-locale", "--no-sync",
 		"--auth-local=trust", "--auth-host=scram-sha-256"); err != nil {
 		return nil, err
 	}
 	return c, c.Start()
 }
 
-// run runs a program of PostgreSQL, and returns what it prints.
-func (c *Cluster) run(name string, args ...string) (string, error) {
+// run runs a program of PostgreSQL on some input, and returns what it prints.
+func (c *Cluster) run(input, name string, args ...string) (string, error) {
 	command := exec.Command(filepath.Join(c.bin, name), args...)
-	command.Dir = c.dir
+	command.Dir, command.Stdin = c.dir, strings.NewReader(input)
 	command.SysProcAttr = c.as.attributes()
 	var complaints strings.Builder
 	command.Stderr = &complaints
@@ -361,7 +361,7 @@ func (c *Cluster) Exec(t testing.TB, address string, statements ...string) {
 // Dump returns all that is in the database of a URL, as SQL.
 func (c *Cluster) Dump(t testing.TB, address string) string {
 	t.Helper()
-	text, err := c.run("pg_dump", "--inserts", "-h", c.dir, "-p", strconv.Itoa(c.port), "-U", "postgres", database(t, address))
+	text, err := c.run("", "pg_dump", "--inserts", "-h", c.dir, "-p", strconv.Itoa(c.port), "-U", "postgres", database(t, address))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -374,7 +374,7 @@ var random = regexp.MustCompile(`(?m)^\\(un)?restrict .*\n`)
 // Load runs a script as pg_dump writes them in the database of a URL.
 func (c *Cluster) Load(t testing.TB, address, script string) {
 	t.Helper()
-	if _, err := c.run("psql", "-q", "-X", "-v", "ON_ERROR_STOP=1", "-h", c.dir, "-p", strconv.Itoa(c.port), "-U", "postgres", "-d", database(t, address), "-c", script); err != nil {
+	if _, err := c.run(script, "psql", "-q", "-X", "-v", "ON_ERROR_STOP=1", "-h", c.dir, "-p", strconv.Itoa(c.port), "-U", "postgres", "-d", database(t, address)); err != nil {
 		t.Fatal(err)
 	}
 }

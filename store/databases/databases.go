@@ -1,0 +1,106 @@
+// Package databases opens what a database on a PostgreSQL server holds, by a URL such as
+// postgres://user@host/name. Which store that is, its tables tell. Where there are several in one
+// database, the kind is named before the URL: langgraph:postgres://user@host/name.
+package databases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"hindcast/store"
+	"hindcast/store/pg"
+)
+
+// Format is a kind of store in a database.
+type Format interface {
+	// Name returns the kind's name.
+	Name() string
+	// Sign says what tells a database of the kind, or, with false, what it lacks. has are the tables, with
+	// their columns.
+	Sign(has map[string]map[string]bool) (why string, ok bool)
+	// Open opens the store. The server is closed with it, or where it fails.
+	Open(ctx context.Context, on *pg.Server) (store.Store, error)
+}
+
+// Kind describes stores in databases, each of one of the formats.
+func Kind(formats ...Format) store.Kind {
+	return store.Kind{
+		Name: pg.Schemes[0], Schemes: pg.Schemes,
+		Open: func(ctx context.Context, address string) (store.Store, error) { return open(ctx, formats, address) },
+	}
+}
+
+// Also returns a kind whose stores may be in a database, too.
+func Also(k store.Kind, f Format) store.Kind {
+	elsewhere := k.Open
+	k.Open = func(ctx context.Context, address string) (store.Store, error) {
+		for _, scheme := range pg.Schemes {
+			if strings.HasPrefix(address, scheme+"://") {
+				return open(ctx, []Format{f}, address)
+			}
+		}
+		return elsewhere(ctx, address)
+	}
+	return k
+}
+
+func open(ctx context.Context, formats []Format, address string) (_ store.Store, err error) {
+	server, err := pg.New(address)
+	if err != nil {
+		return nil, fmt.Errorf("open a database: %w", err)
+	}
+	opened := false
+	defer func() {
+		if !opened {
+			err = errors.Join(err, server.Close())
+		}
+	}()
+	has, err := tables(ctx, server)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", server, err)
+	}
+	var fit []Format
+	var missing []string
+	for _, f := range formats {
+		if why, ok := f.Sign(has); ok {
+			fit = append(fit, f)
+		} else {
+			missing = append(missing, "\n"+f.Name()+": "+why)
+		}
+	}
+	switch len(fit) {
+	case 0:
+		return nil, fmt.Errorf("open %s: %w: look at the name of the database, and at search_path%s", server, store.ErrUnrecognised, strings.Join(missing, ""))
+	case 1:
+		opened = true
+		return fit[0].Open(ctx, server)
+	}
+	var names []string
+	for _, f := range fit {
+		names = append(names, f.Name()+":"+server.String())
+	}
+	return nil, fmt.Errorf("open %s: %w: open one of %s", server, ErrSeveral, strings.Join(names, ", "))
+}
+
+// ErrSeveral: a database has several stores.
+var ErrSeveral = errors.New("the database has several stores")
+
+// tables returns the tables and views that a name finds, with their columns.
+func tables(ctx context.Context, server *pg.Server) (has map[string]map[string]bool, err error) {
+	err = server.Read(ctx, func(t *pg.Tx) error {
+		has = map[string]map[string]bool{}
+		return t.Each(ctx, func(scan func(...any) error) error {
+			var table, column string
+			err := scan(&table, &column)
+			if has[table] == nil {
+				has[table] = map[string]bool{}
+			}
+			has[table][column] = true
+			return err
+		}, `SELECT c.relname::text, a.attname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+			WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND pg_table_is_visible(c.oid) AND c.relnamespace <> 'pg_catalog'::regnamespace`)
+	})
+	return has, err
+}

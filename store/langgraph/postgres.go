@@ -1,0 +1,206 @@
+package langgraph
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store/rows"
+)
+
+// inPostgres is the layout of PostgresSaver:
+//
+//	checkpoints         the checkpoint as JSON. Its channel_values are null, texts, numbers and truths alone
+//	checkpoint_blobs    all other values, by channel and version: checkpoints share those that stay
+//	checkpoint_writes   what a task wrote
+//
+// A list reads no blob of checkpoint_blobs. What a step wrote titles its snapshot, so that is read
+// for the newest ones, and the first, and only values that are small.
+type inPostgres struct{}
+
+const (
+	// mostTitled is how many of the newest checkpoints have a title of what was said.
+	mostTitled = "1000"
+	// ofWrites are the columns of a write, but for its value.
+	ofWrites = "checkpoint_id, task_id, task_path, idx, channel, "
+	small    = "octet_length(blob) <= 65536"
+	inOrder  = " ORDER BY checkpoint_id, task_path, task_id, idx"
+)
+
+// pathless returns a query about writes for tables that have no task_path yet.
+func pathless(ctx context.Context, t rows.Tx, query string) (string, error) {
+	has, err := t.Columns(ctx, "checkpoint_writes")
+	if err == nil && !has["task_path"] {
+		query = strings.ReplaceAll(strings.ReplaceAll(query, "task_path, ", "'', "), inOrder, " ORDER BY checkpoint_id, task_id, idx")
+	}
+	return query, err
+}
+
+// adding returns what adds writes to steps.
+func adding(steps map[string]step) func(scan func(...any) error) error {
+	return func(scan func(...any) error) error {
+		var id, task, path, channel string
+		var encoding *string
+		var index int
+		var value []byte
+		err := scan(&id, &task, &path, &index, &channel, &encoding, &value)
+		s := steps[id]
+		var written []byte
+		if encoding != nil && (value != nil || *encoding == "null") {
+			written, _ = decode(*encoding, value) // a value that is damaged is as none
+		}
+		s.add(task, path, index, channel, written)
+		steps[id] = s
+		return err
+	}
+}
+
+func (inPostgres) since(ctx context.Context, t rows.Tx, at rows.Place, from string) (map[string]step, error) {
+	query, err := pathless(ctx, t, "SELECT "+ofWrites+"type, CASE WHEN "+small+` AND (checkpoint_id >= edges.newest OR checkpoint_id = edges.first) THEN blob END FROM checkpoint_writes,
+		(SELECT coalesce((SELECT checkpoint_id FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2 ORDER BY checkpoint_id DESC LIMIT 1 OFFSET `+mostTitled+`), '') newest,
+			(SELECT min(checkpoint_id) FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2) AS first) edges
+		WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND checkpoint_id >= coalesce((SELECT least(parent_checkpoint_id, checkpoint_id) FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND checkpoint_id = ?3), '')`+inOrder)
+	if err != nil {
+		return nil, err
+	}
+	steps := map[string]step{}
+	return steps, t.Each(ctx, adding(steps), query, append(slices.Clone(at.Key), from)...)
+}
+
+func (inPostgres) list(ctx context.Context, t rows.Tx, at rows.Place, from string, row func(listed)) error {
+	return t.Each(ctx, func(scan func(...any) error) error {
+		var c listed
+		var wrote []byte
+		err := scan(&c.id, &c.parent, &c.beside, &wrote)
+		_ = json.Unmarshal(wrote, &c.wrote) // an older LangGraph does not tell
+		c.wrote = slices.DeleteFunc(c.wrote, func(channel string) bool { return isPlumbing(channel, nil) || strings.HasPrefix(channel, "__") })
+		row(c)
+		return err
+	}, "SELECT checkpoint_id, coalesce(parent_checkpoint_id, ''), metadata, checkpoint->'updated_channels' FROM checkpoints"+ofSession+" AND checkpoint_id >= ? ORDER BY checkpoint_id", append(slices.Clone(at.Key), from)...)
+}
+
+func (inPostgres) read(ctx context.Context, t rows.Tx, at rows.Place, id string) (c checkpoint, own step, err error) {
+	key := append(slices.Clone(at.Key), id)
+	query, err := pathless(ctx, t, "SELECT "+ofWrites+"type, CASE WHEN "+small+" THEN blob END FROM checkpoint_writes"+ofCheckpoint+inOrder)
+	if err != nil {
+		return c, own, err
+	}
+	var beside, whole []byte
+	type blob struct {
+		encoding string
+		value    []byte
+	}
+	blobs, steps := map[string]blob{}, map[string]step{}
+	err = t.Ask(ctx,
+		rows.Query{SQL: "SELECT coalesce(parent_checkpoint_id, ''), metadata, checkpoint FROM checkpoints" + ofCheckpoint, Args: key,
+			Row: func(scan func(...any) error) error { return scan(&c.parent, &beside, &whole) }},
+		rows.Query{SQL: `SELECT b.channel, b.type, b.blob FROM checkpoints c, jsonb_each_text(c.checkpoint->'channel_versions') v, checkpoint_blobs b
+			WHERE c.thread_id = ?1 AND c.checkpoint_ns = ?2 AND c.checkpoint_id = ?3
+			AND b.thread_id = c.thread_id AND b.checkpoint_ns = c.checkpoint_ns AND b.channel = v.key AND b.version = v.value AND b.type <> 'empty'`, Args: key,
+			Row: func(scan func(...any) error) error {
+				var channel string
+				var b blob
+				err := scan(&channel, &b.encoding, &b.value)
+				blobs[channel] = b
+				return err
+			}},
+		rows.Query{SQL: query, Args: key, Row: adding(steps)})
+	switch {
+	case err != nil:
+		return c, own, err
+	case whole == nil:
+		return c, own, model.ErrNoSnapshot
+	}
+	_ = json.Unmarshal(beside, &c.about) // the log tells of damage
+	// The channels come in the order of their versions: PostgreSQL keeps no other.
+	var members []string
+	inline := map[string]string{}
+	for m := range jsontape.Members(jsontape.FindMember(whole, `"channel_values"`)) {
+		inline[string(m.Key)] = string(m.Value)
+	}
+	take := func(name, value string) {
+		members = append(members, name+":"+value)
+		delete(inline, name)
+	}
+	for m := range jsontape.Members(jsontape.FindMember(whole, `"channel_versions"`)) {
+		name := string(m.Key)
+		if b, ok := blobs[jsontape.Unquote(m.Key)]; ok {
+			value, failed := decode(b.encoding, b.value)
+			if failed != nil {
+				return c, own, failed
+			}
+			c.encoding = cmp.Or(c.encoding, opaque(b.encoding))
+			take(name, string(value))
+		} else if value, ok := inline[name]; ok {
+			take(name, value)
+		}
+	}
+	for m := range jsontape.Members(jsontape.FindMember(whole, `"channel_values"`)) {
+		if value, ok := inline[string(m.Key)]; ok {
+			take(string(m.Key), value)
+		}
+	}
+	c.document, err = withMember(whole, "channel_values", "{"+strings.Join(members, ",")+"}")
+	return c, steps[id], err
+}
+
+func (inPostgres) on(ctx context.Context, t rows.Tx, at rows.Place, id string) (step, error) {
+	query, err := pathless(ctx, t, "SELECT "+ofWrites+"type, CASE WHEN "+small+" THEN blob END FROM checkpoint_writes"+ofCheckpoint+inOrder)
+	if err != nil {
+		return step{}, err
+	}
+	steps := map[string]step{}
+	err = t.Each(ctx, adding(steps), query, append(slices.Clone(at.Key), id)...)
+	return steps[id], err
+}
+
+// renamed: the id is in plain JSON, also where values are encrypted. PostgreSQL says how it writes that.
+func (inPostgres) renamed(ctx context.Context, t rows.Tx, row rows.Row, id string) (rows.Row, string, error) {
+	whole, err := withMember(row.Bytes("checkpoint"), "id", quoted(id))
+	if err != nil {
+		return nil, "its id cannot be found in the checkpoint: " + err.Error(), nil
+	}
+	var written, beside string
+	err = t.Row(ctx, "SELECT (?::jsonb)::text, (?::jsonb)::text", string(whole), row.Text("metadata")).Scan(&written, &beside)
+	return row.With("checkpoint", written).With("metadata", beside), "", err
+}
+
+func (inPostgres) writes() (table, inOrder string) { return "checkpoint_writes", "" }
+
+func (inPostgres) behind(ctx context.Context, t rows.Tx, thread any, as string, copied []string) (steps []rows.Step, err error) {
+	list, err := rows.Rows(ctx, t, "checkpoint_blobs", ` WHERE thread_id = ?1 AND (checkpoint_ns, channel, version) IN (SELECT c.checkpoint_ns, v.key, v.value
+		FROM checkpoints c, jsonb_each_text(c.checkpoint->'channel_versions') v WHERE c.thread_id = ?1 AND c.checkpoint_id = ANY (string_to_array(?2, ' ')))`, thread, strings.Join(copied, " "))
+	for _, row := range list {
+		steps = append(steps, rows.Step{Table: "checkpoint_blobs", After: row.With("thread_id", as)})
+	}
+	return steps, err
+}
+
+func (inPostgres) mentions() string { return "position(?3 IN metadata::text) > 0" }
+
+// lister is the format of a database, which lists sessions from index to index.
+type lister struct{ format }
+
+// List implements rows.Lister.
+func (lister) List(ctx context.Context, t rows.Tx) (list []rows.Listed, err error) {
+	const next = " SELECT thread_id, checkpoint_ns FROM checkpoints "
+	err = t.Each(ctx, func(scan func(...any) error) error {
+		one := rows.Listed{Key: make([]string, 2), Info: model.SessionInfo{Snapshots: -1}}
+		var beside []byte
+		head := &one.Info.Head
+		err := scan(&one.Key[0], &one.Key[1], &head.ID, &beside)
+		var about metadata
+		_ = json.Unmarshal(beside, &about) // the log tells of damage
+		head.Index, one.Info.UpdatedAt = about.Step+1, model.TimeOfUUID(head.ID)
+		list = append(list, one)
+		return err
+	}, "WITH RECURSIVE s AS (("+next+"ORDER BY thread_id, checkpoint_ns LIMIT 1) UNION ALL SELECT n.* FROM s, LATERAL ("+next+
+		`WHERE (thread_id, checkpoint_ns) > (s.thread_id, s.checkpoint_ns) ORDER BY thread_id, checkpoint_ns LIMIT 1) n)
+		SELECT s.*, n.* FROM s, LATERAL (SELECT checkpoint_id, metadata FROM checkpoints c WHERE c.thread_id = s.thread_id AND c.checkpoint_ns = s.checkpoint_ns
+			ORDER BY checkpoint_id DESC LIMIT 1) n`)
+	return list, err
+}

@@ -1,0 +1,96 @@
+package langgraph
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"hindcast/model"
+	"hindcast/store/rows"
+)
+
+// inSQLite is the layout of SqliteSaver: a checkpoint is one value, and so is what a task wrote.
+type inSQLite struct{}
+
+func (inSQLite) since(ctx context.Context, t rows.Tx, at rows.Place, from string) (map[string]step, error) {
+	return stepsOf(ctx, t, ofSession+` AND checkpoint_id >= ifnull((SELECT min(parent_checkpoint_id, checkpoint_id) FROM checkpoints c
+		WHERE c.thread_id = ?1 AND c.checkpoint_ns = ?2 AND c.checkpoint_id = ?3), '')`, append(slices.Clone(at.Key), from)...)
+}
+
+func (inSQLite) list(ctx context.Context, t rows.Tx, at rows.Place, from string, row func(listed)) error {
+	return t.Each(ctx, func(scan func(...any) error) error {
+		var c listed
+		err := scan(&c.id, &c.parent, &c.encoding, &c.beside, &c.whole, &c.size)
+		row(c)
+		return err
+	}, `SELECT checkpoint_id, ifnull(parent_checkpoint_id, ''), ifnull(type, ''), metadata,
+		iif(length(checkpoint) > 65536 OR EXISTS (SELECT 1 FROM writes w WHERE w.thread_id = c.thread_id
+			AND w.checkpoint_ns = c.checkpoint_ns AND w.checkpoint_id = c.parent_checkpoint_id), NULL, checkpoint),
+		ifnull(length(checkpoint), 0) + ifnull(length(metadata), 0) FROM checkpoints c`+ofSession+" AND checkpoint_id >= ? ORDER BY checkpoint_id", append(slices.Clone(at.Key), from)...)
+}
+
+// stepsOf returns the steps of the writes that a condition fits, by the checkpoints that
+// they started from. Values of more than 64 kB are left out of them.
+func stepsOf(ctx context.Context, t rows.Tx, where string, args ...any) (map[string]step, error) {
+	var path string // a column that older files do not have
+	if err := t.Row(ctx, "SELECT iif(count(*), 'task_path', '''''') FROM pragma_table_info('writes') WHERE name = 'task_path'").Scan(&path); err != nil {
+		return nil, err
+	}
+	steps := map[string]step{}
+	err := t.Each(ctx, func(scan func(...any) error) error {
+		var id, task, path, channel, encoding string
+		var index int
+		var value []byte
+		err := scan(&id, &task, &path, &index, &channel, &encoding, &value)
+		s := steps[id]
+		written, _ := decode(encoding, value) // a value that is damaged is as none
+		s.add(task, path, index, channel, written)
+		steps[id] = s
+		return err
+	}, "SELECT checkpoint_id, task_id, "+path+", idx, channel, iif(length(value) > 65536, 'null', ifnull(type, '')), iif(length(value) > 65536, NULL, value) FROM writes"+
+		where+" ORDER BY checkpoint_id, "+path+", task_id, idx", args...)
+	return steps, err
+}
+
+func (l inSQLite) read(ctx context.Context, t rows.Tx, at rows.Place, id string) (c checkpoint, own step, err error) {
+	key := append(slices.Clone(at.Key), id)
+	var beside, whole []byte
+	found, err := t.First(ctx, []any{&c.parent, &c.encoding, &beside, &whole},
+		"SELECT ifnull(parent_checkpoint_id, ''), ifnull(type, ''), metadata, checkpoint FROM checkpoints"+ofCheckpoint, key...)
+	if err != nil || !found {
+		return c, own, cmp.Or(err, model.ErrNoSnapshot)
+	}
+	_ = json.Unmarshal(beside, &c.about) // the log tells of damage
+	if c.document, err = decode(c.encoding, whole); err != nil {
+		return c, own, err
+	}
+	own, err = l.on(ctx, t, at, id)
+	return c, own, err
+}
+
+func (inSQLite) on(ctx context.Context, t rows.Tx, at rows.Place, id string) (step, error) {
+	steps, err := stepsOf(ctx, t, ofCheckpoint, append(slices.Clone(at.Key), id)...)
+	return steps[id], err
+}
+
+func (inSQLite) renamed(_ context.Context, _ rows.Tx, row rows.Row, id string) (rows.Row, string, error) {
+	encoding := row.Text("type")
+	if opaque(encoding) != "" {
+		return nil, "the checkpoint is stored as " + encoding + ", and its id, which must be another, is inside", nil
+	}
+	blob, err := withID(encoding, row.Bytes("checkpoint"), id)
+	if err != nil {
+		return nil, "its id cannot be found in the checkpoint: " + err.Error(), nil
+	}
+	return row.With("checkpoint", row.As("checkpoint", blob)), "", nil
+}
+
+func (inSQLite) writes() (table, inOrder string) { return "writes", " ORDER BY rowid" }
+
+// behind: a checkpoint refers to nothing.
+func (inSQLite) behind(context.Context, rows.Tx, any, string, []string) ([]rows.Step, error) {
+	return nil, nil
+}
+
+func (inSQLite) mentions() string { return "instr(metadata, ?3) > 0" }

@@ -1,0 +1,520 @@
+package rows
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"hindcast/store"
+	"hindcast/store/pg"
+)
+
+// Served is a kind whose tables are in a database on a PostgreSQL server.
+type Served struct {
+	kind Kind
+	// data is the user's folder for data, in which the journals are.
+	data string
+}
+
+// Served returns the kind for databases on a server. What Hindcast writes there it notes in the user's
+// folder for data; with "" nothing is written.
+func (k Kind) Served(data string) *Served { return &Served{k, data} }
+
+// Name returns the kind's name.
+func (s *Served) Name() string { return s.kind.Name }
+
+// Sign says what tells a database of the kind, or, with false, what it lacks. has are the columns of its tables.
+func (s *Served) Sign(has map[string]map[string]bool) (why string, ok bool) {
+	tables := slices.Sorted(maps.Keys(s.kind.Tables))
+	for _, table := range tables {
+		if !hasAll(has[table], s.kind.Tables[table]) {
+			return "a PostgreSQL database without " + s.kind.Framework + "'s tables " + strings.Join(tables, " and "), false
+		}
+	}
+	return "a PostgreSQL database with " + s.kind.Framework + "'s tables " + strings.Join(tables, " and "), true
+}
+
+// Open opens the store in a database, which is closed with it.
+func (s *Served) Open(ctx context.Context, on *pg.Server) (store.Store, error) {
+	base := &database{Server: on, kind: s.kind}
+	opened := &Store{kind: s.kind, address: on.String(), now: time.Now, carrier: base}
+	if s.data != "" {
+		host, port, name := on.Place()
+		sum := sha256.Sum256([]byte(strings.Join([]string{s.kind.Name, host, port, name}, "\x00")))
+		readable := strings.Trim(unreadable.ReplaceAllString(host+"-"+port+"-"+name, "-"), "-.")
+		opened.book.path = filepath.Join(s.data, "postgres", fmt.Sprintf("%s-%.60s-%x", s.kind.Name, readable, sum[:4]))
+	}
+	opened.settle(ctx)
+	return opened, nil
+}
+
+// unreadable fits what is no part of a file's name.
+var unreadable = regexp.MustCompile(`[^A-Za-z0-9.]+`)
+
+// database is the carrier of a database on a server.
+type database struct {
+	*pg.Server
+	kind Kind
+
+	mu     sync.Mutex
+	shapes map[string]*tableShape
+}
+
+// pgTx is a transaction on a server.
+type pgTx struct {
+	*pg.Tx
+	on *database
+}
+
+// tableShape is what is known of a table.
+type tableShape struct {
+	schema       string
+	columns, key []string
+	types        map[string]string
+}
+
+// named returns how a statement names the table itself, whatever is laid over it.
+func (s *tableShape) named(table string) string { return quoted(s.schema) + "." + quoted(table) }
+
+func (d *database) on(what func(tables) error) func(*pg.Tx) error {
+	return func(t *pg.Tx) error { return what(pgTx{t, d}) }
+}
+
+// Read implements carrier.
+func (d *database) Read(ctx context.Context, what func(tables) error) error {
+	return d.Server.Read(ctx, d.on(what))
+}
+
+// Suppose implements carrier.
+func (d *database) Suppose(ctx context.Context, what func(tables) error) error {
+	return d.Server.Suppose(ctx, d.on(what))
+}
+
+// Amend implements carrier. The lock keeps others from writing, not from reading, and is the first
+// statement, so that what is read after it is what they wrote.
+func (d *database) Amend(ctx context.Context, what func(tables) error) error {
+	return d.Server.Write(ctx, func(t *pg.Tx) error {
+		var names []string
+		for _, table := range slices.Sorted(maps.Keys(d.kind.Tables)) {
+			names = append(names, quoted(table))
+		}
+		if _, err := t.Exec(ctx, "LOCK TABLE "+strings.Join(names, ", ")+" IN SHARE ROW EXCLUSIVE MODE"); err != nil {
+			return err
+		}
+		return what(pgTx{t, d})
+	})
+}
+
+// Busy implements carrier.
+func (*database) Busy(err error) bool { return errors.Is(err, pg.ErrBusy) }
+
+// Denied implements carrier: the error says what is needed.
+func (*database) Denied(cause error) error { return fmt.Errorf("%w: nothing was changed", cause) }
+
+// Where implements carrier.
+func (d *database) Where() string { return "in your folder for data" }
+
+// Watch implements carrier. What transactions there are changes with each that writes, in whatever database of
+// the server: then the session is looked at.
+func (d *database) Watch(ctx context.Context, own <-chan struct{}) (<-chan struct{}, error) {
+	return d.Server.Watch(ctx, own, pg.Watching{Query: "SELECT pg_current_snapshot()::text"})
+}
+
+// sets implements tables.
+func (pgTx) sets(context.Context, Kind) ([]map[string]string, error) {
+	return []map[string]string{nil}, nil
+}
+
+// Columns implements Tx: those of the kind's tables are known.
+func (t pgTx) Columns(ctx context.Context, table string) (map[string]bool, error) {
+	if t.on.kind.Tables[table] == "" {
+		return t.Tx.Columns(ctx, table)
+	}
+	shapes, err := t.shapes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	has := map[string]bool{}
+	for _, column := range shapes[table].columns {
+		has[column] = true
+	}
+	return has, nil
+}
+
+// Check implements tables: a server looks after its databases itself.
+func (pgTx) Check(context.Context) ([]string, error) { return nil, nil }
+
+// keys implements tables: the columns are those that an index of the table begins with, so that it is
+// gone over from session to session, and not from row to row.
+func (t pgTx) keys(ctx context.Context, k Kind, in Place) (list [][]string, err error) {
+	columns := strings.Join(k.Key, ", ")
+	after := "(" + columns + ") > ("
+	var of []string
+	for _, column := range k.Key {
+		of = append(of, "s."+column)
+	}
+	first := func(where string) string {
+		return "(SELECT " + columns + " FROM " + in.Table(k.Snapshots) + where + " ORDER BY " + columns + " LIMIT 1)"
+	}
+	err = t.Each(ctx, func(scan func(...any) error) error {
+		names, into := make([]string, len(k.Key)), make([]any, len(k.Key))
+		for i := range names {
+			into[i] = &names[i]
+		}
+		err := scan(into...)
+		list = append(list, names)
+		return err
+	}, "WITH RECURSIVE s AS ("+first("")+" UNION ALL SELECT n.* FROM s, LATERAL "+first(" WHERE "+after+strings.Join(of, ", ")+")")+" n) SELECT "+columns+" FROM s")
+	return list, err
+}
+
+// tally is a query of how many rows a session has and which transactions wrote them, all of them and
+// those before a snapshot.
+func (t pgTx) tally(k Kind, at Place, named, table, id string, into *mark) pg.Query {
+	order := strings.Join(k.order(), ", ")
+	before := "(" + order + ") < (SELECT " + order + " FROM " + named + k.where() + " AND " + k.ID + " = ?)"
+	if order == k.ID {
+		before = k.ID + " < ?"
+	}
+	args := []any{}
+	if order != k.ID {
+		args = append(args, at.Key...)
+	}
+	args = append(args, id)
+	return pg.Query{
+		SQL: "SELECT count(*), count(*) FILTER (WHERE early), coalesce(sum(wrote), 0)::bigint, coalesce(sum(wrote) FILTER (WHERE early), 0)::bigint FROM (SELECT xmin::text::bigint wrote, " +
+			before + " early FROM " + table + k.where() + ") r",
+		Args: append(args, at.Key...),
+		Row: func(scan func(...any) error) error {
+			return scan(&into.rows, &into.earlier, &into.last, &into.wrote)
+		},
+	}
+}
+
+// tallies asks for the marks of all tables at once.
+func (t pgTx) tallies(ctx context.Context, k Kind, at Place, list []string, id string) ([]mark, error) {
+	marks := make([]mark, len(list))
+	var queries []pg.Query
+	for i, table := range list {
+		queries = append(queries, t.tally(k, at, at.Table(k.Snapshots), at.Table(table), id, &marks[i]))
+	}
+	return marks, t.Ask(ctx, queries...)
+}
+
+// marks implements tables. PostgreSQL has no row ids; each row has the transaction that wrote it.
+func (t pgTx) marks(ctx context.Context, k Kind, at Place, was *kept) (now []mark, grows bool, err error) {
+	if was == nil {
+		return nil, false, nil
+	}
+	if now, err = t.tallies(ctx, k, at, k.watched(), was.head().ID); err != nil {
+		return nil, false, err
+	}
+	for i, m := range now {
+		if m.earlier != was.marks[i].earlier || m.wrote != was.marks[i].wrote {
+			return now, false, nil
+		}
+	}
+	return now, true, nil
+}
+
+// upTo implements tables.
+func (t pgTx) upTo(ctx context.Context, k Kind, at Place, newest string, _ []mark) ([]mark, error) {
+	return t.tallies(ctx, k, at, k.watched(), newest)
+}
+
+// extent implements tables.
+func (t pgTx) extent(ctx context.Context, k Kind, at Place) ([]mark, error) {
+	list := slices.Sorted(maps.Keys(k.Tables))
+	marks := make([]mark, len(list))
+	shapes, err := t.shapes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var queries []pg.Query
+	for i, table := range list {
+		queries = append(queries, pg.Query{
+			SQL:  "SELECT count(*), coalesce(sum(xmin::text::bigint), 0)::bigint FROM " + shapes[table].named(table) + k.where(),
+			Args: at.Key,
+			Row:  func(scan func(...any) error) error { return scan(&marks[i].rows, &marks[i].last) },
+		})
+	}
+	return marks, t.Ask(ctx, queries...)
+}
+
+// shapes returns the tables of the kind, read once.
+func (t pgTx) shapes(ctx context.Context) (map[string]*tableShape, error) {
+	t.on.mu.Lock()
+	defer t.on.mu.Unlock()
+	if t.on.shapes != nil {
+		return t.on.shapes, nil
+	}
+	found := map[string]*tableShape{}
+	err := t.Each(ctx, func(scan func(...any) error) error {
+		var table, schema, column, kind string
+		var key bool
+		if err := scan(&table, &schema, &column, &kind, &key); err != nil {
+			return err
+		}
+		s := found[table]
+		if s == nil {
+			s = &tableShape{schema: schema, types: map[string]string{}}
+			found[table] = s
+		}
+		s.columns, s.types[column] = append(s.columns, column), kind
+		if key {
+			s.key = append(s.key, column)
+		}
+		return nil
+	}, `SELECT c.relname::text, n.nspname::text, a.attname::text, format_type(a.atttypid, a.atttypmod), coalesce(a.attnum = ANY (i.indkey::int2[]), false)
+		FROM unnest(string_to_array(?, ' ')) AS named (name) JOIN pg_class c ON c.oid = to_regclass(quote_ident(named.name)) JOIN pg_namespace n ON n.oid = c.relnamespace
+		JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+		LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary ORDER BY c.relname, a.attnum`, strings.Join(slices.Sorted(maps.Keys(t.on.kind.Tables)), " "))
+	for table := range t.on.kind.Tables {
+		if err == nil && (found[table] == nil || len(found[table].key) == 0) {
+			err = fmt.Errorf("table %q has no primary key", table)
+		}
+	}
+	if err == nil {
+		t.on.shapes = found
+	}
+	return found, err
+}
+
+// list returns the columns of a table as they are selected: bytes as they are, and the rest as the text
+// that PostgreSQL makes of it and reads back.
+func (s *tableShape) list() string {
+	var list []string
+	for _, c := range s.columns {
+		if s.types[c] == "bytea" {
+			list = append(list, quoted(c))
+		} else {
+			list = append(list, quoted(c)+"::text")
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// row scans a row of what list selects.
+func (s *tableShape) row(scan func(...any) error) (Row, error) {
+	texts, blobs, into := make([]*string, len(s.columns)), make([][]byte, len(s.columns)), make([]any, len(s.columns))
+	for i, c := range s.columns {
+		if into[i] = &texts[i]; s.types[c] == "bytea" {
+			into[i] = &blobs[i]
+		}
+	}
+	if err := scan(into...); err != nil {
+		return nil, err
+	}
+	r := make(Row, len(s.columns))
+	for i, c := range s.columns {
+		switch {
+		case texts[i] != nil:
+			r[c] = *texts[i]
+		case blobs[i] != nil:
+			r[c] = blobs[i]
+		default:
+			r[c] = nil
+		}
+	}
+	return r, nil
+}
+
+// values returns placeholders for columns, each with its type.
+func (s *tableShape) values(columns []string) string {
+	var list []string
+	for _, c := range columns {
+		list = append(list, "?::"+s.types[c])
+	}
+	return strings.Join(list, ", ")
+}
+
+func names(columns []string) string {
+	var list []string
+	for _, c := range columns {
+		list = append(list, quoted(c))
+	}
+	return strings.Join(list, ", ")
+}
+
+// of returns what a row has in columns.
+func (r Row) of(columns []string) (args []any) {
+	for _, c := range columns {
+		args = append(args, r[c])
+	}
+	return args
+}
+
+// is returns the condition that a row with a key fits.
+func (s *tableShape) is() string {
+	return " WHERE (" + names(s.key) + ") = (" + s.values(s.key) + ")"
+}
+
+// each implements tables.
+func (t pgTx) each(ctx context.Context, table, where string, row func(at int64, r Row), args ...any) error {
+	shapes, err := t.shapes(ctx)
+	if err != nil {
+		return err
+	}
+	s := shapes[table]
+	return t.Each(ctx, func(scan func(...any) error) error {
+		r, err := s.row(scan)
+		row(0, r)
+		return err
+	}, "SELECT "+s.list()+" FROM "+quoted(table)+where, args...)
+}
+
+// current implements tables.
+func (t pgTx) current(ctx context.Context, steps []Step) ([]Row, error) {
+	shapes, err := t.shapes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Row, len(steps))
+	var queries []pg.Query
+	for i := range steps {
+		s := shapes[steps[i].Table]
+		queries = append(queries, pg.Query{
+			SQL:  "SELECT " + s.list() + " FROM " + s.named(steps[i].Table) + s.is(),
+			Args: steps[i].row().of(s.key),
+			Row:  func(scan func(...any) error) (err error) { list[i], err = s.row(scan); return err },
+		})
+	}
+	return list, t.ask(ctx, queries)
+}
+
+// mostAsked bounds how many statements are sent at once.
+const mostAsked = 256
+
+func (t pgTx) ask(ctx context.Context, queries []pg.Query) error {
+	for some := range slices.Chunk(queries, mostAsked) {
+		if err := t.Ask(ctx, some...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lay implements tables: temporary views of the tables' names come before them.
+func (t pgTx) lay(ctx context.Context, steps []Step) error {
+	shapes, err := t.shapes(ctx)
+	if err != nil {
+		return err
+	}
+	var queries []pg.Query
+	for _, table := range tablesOf(steps) {
+		s := shapes[table]
+		queries = append(queries,
+			pg.Query{SQL: fmt.Sprintf("CREATE TEMP TABLE %s (LIKE %s)", quoted(over+table), s.named(table))},
+			pg.Query{SQL: fmt.Sprintf("CREATE TEMP TABLE %s AS SELECT %s FROM %s LIMIT 0", quoted(gone+table), names(s.key), s.named(table))},
+			pg.Query{SQL: fmt.Sprintf("CREATE TEMP VIEW %s AS SELECT %s FROM %s r WHERE NOT EXISTS (SELECT 1 FROM pg_temp.%s g WHERE (%s) = (%s)) UNION ALL SELECT %s FROM pg_temp.%s",
+				quoted(table), names(s.columns), s.named(table), quoted(gone+table), prefixed("g", s.key), prefixed("r", s.key), names(s.columns), quoted(over+table))})
+	}
+	for i := range steps {
+		step := &steps[i]
+		s := shapes[step.Table]
+		if step.Before != nil {
+			queries = append(queries, pg.Query{SQL: "INSERT INTO pg_temp." + quoted(gone+step.Table) + " VALUES (" + s.values(s.key) + ")", Args: step.Before.of(s.key)})
+		}
+		if step.After != nil {
+			queries = append(queries, pg.Query{SQL: "INSERT INTO pg_temp." + quoted(over+step.Table) + " (" + names(s.columns) + ") VALUES (" + s.values(s.columns) + ")", Args: step.After.of(s.columns)})
+		}
+	}
+	return t.ask(ctx, queries)
+}
+
+func prefixed(by string, columns []string) string {
+	var list []string
+	for _, c := range columns {
+		list = append(list, by+"."+quoted(c))
+	}
+	return strings.Join(list, ", ")
+}
+
+// carryOut implements tables.
+func (t pgTx) carryOut(ctx context.Context, steps []Step) error {
+	shapes, err := t.shapes(ctx)
+	if err != nil {
+		return err
+	}
+	var before, after, done int64
+	changes := func(into *int64) pg.Query {
+		return pg.Query{SQL: "SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::bigint FROM pg_stat_xact_user_tables", Row: func(scan func(...any) error) error { return scan(into) }}
+	}
+	queries := []pg.Query{changes(&before)}
+	for i := range steps {
+		step := &steps[i]
+		s, q := shapes[step.Table], pg.Query{Row: func(scan func(...any) error) error { done++; return scan(nil) }}
+		table := s.named(step.Table)
+		switch {
+		case step.After == nil:
+			q.SQL, q.Args = "DELETE FROM "+table+s.is(), step.Before.of(s.key)
+		case step.Before == nil:
+			q.SQL, q.Args = "INSERT INTO "+table+" ("+names(s.columns)+") VALUES ("+s.values(s.columns)+")", step.After.of(s.columns)
+		default:
+			q.SQL = "UPDATE " + table + " SET (" + names(s.columns) + ") = ROW(" + s.values(s.columns) + ")" + s.is()
+			q.Args = append(step.After.of(s.columns), step.Before.of(s.key)...)
+		}
+		q.SQL += " RETURNING 1"
+		queries = append(queries, q)
+	}
+	if err := t.ask(ctx, append(queries, changes(&after))); err != nil {
+		return err
+	}
+	// A server that counts nothing says 0.
+	if counted := after - before; done != int64(len(steps)) || counted != 0 && counted != done {
+		return fmt.Errorf("%d rows would change instead of %d: the database has a trigger", max(done, counted), len(steps))
+	}
+	return nil
+}
+
+// Records implements Tx: each row comes as JSON, so that what a column is needs no list of types.
+func (t pgTx) Records(ctx context.Context, row func(map[string]any) error, query string, args ...any) error {
+	return t.Each(ctx, func(scan func(...any) error) error {
+		var text []byte
+		if err := scan(&text); err != nil {
+			return err
+		}
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal(text, &members); err != nil {
+			return err
+		}
+		record := make(map[string]any, len(members))
+		for column, value := range members {
+			record[column] = plainValue(value)
+		}
+		return row(record)
+	}, "SELECT row_to_json(r)::text FROM ("+query+") r", args...)
+}
+
+// plainValue returns a value as SQLite has it: a document as its text.
+func plainValue(value json.RawMessage) any {
+	switch value[0] {
+	case 'n':
+		return nil
+	case '"':
+		var text string
+		_ = json.Unmarshal(value, &text) // PostgreSQL wrote it
+		return text
+	case '{', '[':
+		return string(value)
+	case 't', 'f':
+		return map[byte]int64{'t': 1, 'f': 0}[value[0]]
+	}
+	n, err := strconv.ParseInt(string(value), 10, 64)
+	if err == nil {
+		return n
+	}
+	real, err := strconv.ParseFloat(string(value), 64)
+	return cmp.Or[any](real, err)
+}
