@@ -116,8 +116,10 @@ var directions = []struct {
 		"the program is run, and not known"},
 	{"hindcast/store/storetest", []string{"hindcast/store", "hindcast/store/typed", "hindcast/model/...", "pgregory.net/rapid"},
 		"one suite for every kind may know none of them"},
-	{"hindcast/store/sqlite", []string{"hindcast/store", "hindcast/store/typed", "hindcast/store/sqlite/parts", "hindcast/store/sqlitefile", "hindcast/model/...", "github.com/klauspost/compress/..."},
+	{"hindcast/store/sqlite", []string{"hindcast/store", "hindcast/store/column", "hindcast/store/native", "hindcast/store/sqlitefile", "hindcast/model/..."},
 		"a kind knows the port, the model and its own format"},
+	{"hindcast/store/native", []string{"hindcast/store", "hindcast/store/column", "hindcast/store/typed", "hindcast/store/native/parts", "hindcast/model/...", "github.com/klauspost/compress/..."},
+		"what Hindcast's own stores share is written without knowing the database that holds it"},
 	{"hindcast/store/typed", []string{"hindcast/model/..."},
 		"who writes in Go need not look at what was written"},
 	{"hindcast/store/planning", []string{"hindcast/model/..."},
@@ -146,7 +148,7 @@ var directions = []struct {
 		"a kind knows the port, the model and its own format"},
 	{"hindcast/store/llamaindex", []string{"hindcast/store", "hindcast/store/rows", "hindcast/store/sqlitefile", "hindcast/model/..."},
 		"a kind knows the port, the model and its own format"},
-	{"hindcast/store/sqlitefile", []string{"modernc.org/sqlite/..."},
+	{"hindcast/store/sqlitefile", []string{"hindcast/store/column", "modernc.org/sqlite/..."},
 		"how a file is opened does not depend on what is in it"},
 	{"hindcast/store/pg/pgtest", []string{"github.com/jackc/pgx/v5/pgconn"},
 		"a server of PostgreSQL runs without knowing what is in it"},
@@ -293,7 +295,7 @@ func TestRooms_areClosedAllTheWayDown(t *testing.T) {
 func TestRooms_onlySQLiteKnowsSQLite(t *testing.T) {
 	for _, p := range goList(t) {
 		for _, path := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
-			if in(path, "modernc.org/...", "database/sql") && !in(p.ImportPath, "hindcast/store/sqlite/...", "hindcast/store/sqlitefile", "hindcast/store/storetest") {
+			if in(path, "modernc.org/...", "database/sql") && !in(p.ImportPath, "hindcast/store/native", "hindcast/store/sqlite/...", "hindcast/store/sqlitefile", "hindcast/store/storetest") {
 				t.Errorf("%s imports %s: a driver belongs to what opens its files, tests included", p.ImportPath, path)
 			}
 		}

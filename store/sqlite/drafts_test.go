@@ -11,8 +11,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape/jsontest"
+	"hindcast/store/native/parts"
 	"hindcast/store/sqlite"
-	"hindcast/store/sqlite/parts"
 	"hindcast/store/storetest"
 )
 

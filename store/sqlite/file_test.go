@@ -23,6 +23,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/native"
 	"hindcast/store/sqlite"
 	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
@@ -891,7 +892,7 @@ func TestState_damaged(t *testing.T) {
 		closeStore(t, s)
 		execute(t, path, statement)
 		s = openStore(t, path)
-		if _, err := s.State(t.Context(), model.Ref{Session: "s", ID: model.SnapshotID([]byte(large))}); !errors.Is(err, sqlite.ErrDamagedState) {
+		if _, err := s.State(t.Context(), model.Ref{Session: "s", ID: model.SnapshotID([]byte(large))}); !errors.Is(err, native.ErrDamagedState) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if state, err := s.State(t.Context(), model.Ref{Session: "s", ID: model.SnapshotID([]byte("1"))}); err != nil || string(state) != "1" {
@@ -906,9 +907,9 @@ func TestState_damaged(t *testing.T) {
 
 func TestFaults_ofTheStoreItself(t *testing.T) {
 	for name, c := range map[string]struct{ statement, code string }{
-		"counts":        {"UPDATE sessions SET visits = visits + 1 WHERE id = 's'", sqlite.FaultCount},
-		"orphaned":      {"UPDATE sessions SET orphaned = 0 WHERE id = 's'", sqlite.FaultCount},
-		"head":          {"UPDATE sessions SET head = 12345 WHERE id = 's'", sqlite.FaultHead},
+		"counts":        {"UPDATE sessions SET visits = visits + 1 WHERE id = 's'", native.FaultCount},
+		"orphaned":      {"UPDATE sessions SET orphaned = 0 WHERE id = 's'", native.FaultCount},
+		"head":          {"UPDATE sessions SET head = 12345 WHERE id = 's'", native.FaultHead},
 		"missing state": {"DELETE FROM states WHERE state = 1", sqlite.FaultDatabase},
 	} {
 		path := filled(t)

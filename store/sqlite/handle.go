@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 
-	"hindcast/model"
 	"hindcast/store/sqlitefile"
 )
 
@@ -26,44 +25,8 @@ const (
 	pragmas = "&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
 )
 
-type tx = sqlitefile.Tx
-
-// read runs what in one transaction, so that it sees one state of the store. It runs
-// it again when the file moved meanwhile.
-func (s *Store) read(ctx context.Context, what func(t *tx) error) error {
-	return s.file.Read(ctx, what)
-}
-
-// update runs what in a transaction that writes: all of it or nothing.
-func (s *Store) update(ctx context.Context, what func(t *tx) error) error {
-	err := s.file.Write(ctx, what)
-	if errors.Is(err, fs.ErrPermission) {
-		return &model.UnwritableError{Err: s.file.Denied(err), Became: "nothing was changed"}
-	}
-	return err
-}
-
-// change is update, and tells watchers of it.
-func (s *Store) change(ctx context.Context, what func(t *tx) error) error {
-	err := s.update(ctx, what)
-	if err == nil {
-		s.notifier.Notify()
-	}
-	return err
-}
-
-// Watch implements store.Watcher. A write of this Store is told of at once, that of
-// another as [sqlitefile.File.Watch] says. The error is fs.ErrClosed.
-func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
-	changes, err := s.file.Watch(ctx, s.notifier.Listen(ctx))
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: watch: %w", err)
-	}
-	return changes, nil
-}
-
 // check refuses a database that is not a store of this version.
-func check(ctx context.Context, t *tx) error {
+func check(ctx context.Context, t *sqlitefile.Tx) error {
 	var id int64
 	if err := t.Row(ctx, "PRAGMA application_id").Scan(&id); err != nil {
 		return err
@@ -85,7 +48,7 @@ func foreign(id int64) error { return fmt.Errorf("%w: its application id is %#x"
 
 // checkSchema compares what is declared in the file with schema.sql, word for
 // word: a file may not add a trigger or a view.
-func checkSchema(ctx context.Context, t *tx) error {
+func checkSchema(ctx context.Context, t *sqlitefile.Tx) error {
 	rows, err := t.Rows(ctx, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")
 	if err != nil {
 		return err
@@ -131,7 +94,7 @@ func create(ctx context.Context, path string) (err error) {
 	if info.Size() > 0 {
 		return fs.ErrExist
 	}
-	return sqlitefile.NewOwn(path, pragmas, nil).Fill(ctx, func(t *tx) error {
+	return sqlitefile.NewOwn(path, pragmas, nil).Fill(ctx, func(t *sqlitefile.Tx) error {
 		var tables int
 		if err := t.Row(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
 			return err

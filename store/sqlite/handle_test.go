@@ -40,46 +40,11 @@ func two(t *testing.T) (*Store, model.Plan) {
 	return s, plan
 }
 
-// TestApply_whatDoesNotReadBackIsNotKept: the write goes wrong behind the
-// plan's back, is found out by reading back, and leaves no trace.
-func TestApply_whatDoesNotReadBackIsNotKept(t *testing.T) {
-	s, plan := two(t)
-	before := storetest.Dump(t, s)
-	for name, sabotage := range map[string]string{
-		"head":       "UPDATE sessions SET head = 2",
-		"orphan":     "UPDATE visits SET reason = NULL",
-		"visits":     "DELETE FROM visits WHERE visit = 2",
-		"state":      "UPDATE sessions SET record_state = (SELECT max(state) FROM states)",
-		"no session": "UPDATE sessions SET id = 'other'",
-	} {
-		err := s.update(t.Context(), func(tx *tx) error {
-			e, err := s.restore(t.Context(), tx, plan)
-			if err != nil {
-				return err
-			}
-			if _, err := tx.Exec(t.Context(), sabotage); err != nil {
-				return err
-			}
-			_, err = s.verify(t.Context(), tx, plan, e)
-			return err
-		})
-		if !errors.Is(err, ErrReadBack) && !errors.Is(err, model.ErrNoSession) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if after := storetest.Dump(t, s); after != before {
-			t.Errorf("%s: the store holds\n%s\nwant\n%s", name, after, before)
-		}
-	}
-	if journal, err := s.Journal(t.Context()); err != nil || len(journal) != 0 {
-		t.Errorf("the journal is %+v, %v", journal, err)
-	}
-}
-
 // anotherWriter begins to write to the file of a store. What it wrote is taken
 // back when it is done.
 func anotherWriter(t *testing.T, s *Store) (done func()) {
 	t.Helper()
-	db, err := sql.Open("sqlite", s.path)
+	db, err := sql.Open("sqlite", s.Address())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,8 +73,7 @@ func TestUpdate_anotherWriterIsNamed(t *testing.T) {
 	before := storetest.Dump(t, s)
 	done := anotherWriter(t, s)
 	// The same store, with less patience.
-	hasty := newStore(s.path, nil)
-	hasty.file = sqlitefile.NewOwn(s.path, "&_pragma=busy_timeout(1)&_pragma=foreign_keys(1)", check)
+	hasty := newStoreOf(s.Address(), sqlitefile.NewOwn(s.Address(), "&_pragma=busy_timeout(1)&_pragma=foreign_keys(1)", check), nil)
 	defer hasty.Close()
 	if _, err := hasty.Apply(t.Context(), plan); !errors.Is(err, sqlitefile.ErrBusy) {
 		t.Errorf("while another program writes: %v", err)

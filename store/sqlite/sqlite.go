@@ -7,18 +7,16 @@ package sqlite
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"hindcast/store"
+	"hindcast/store/native"
 	"hindcast/store/sqlitefile"
-	"hindcast/store/typed"
 )
 
 const kind = "sqlite"
@@ -28,9 +26,6 @@ var (
 	ErrForeign = errors.New("a SQLite database, but not a Hindcast store")
 	// ErrVersion: the store was written by a version of the program with another schema.
 	ErrVersion = errors.New("a Hindcast store of another version")
-	// ErrReadBack: what was written did not read back as planned, so that
-	// nothing was kept.
-	ErrReadBack = errors.New("the store does not read back as planned")
 )
 
 // Kind describes the sqlite store.
@@ -84,48 +79,25 @@ func recognise(ctx context.Context, path string) (string, bool, error) {
 // model.Store of raw JSON states. It is safe for concurrent use, by several
 // programs at once too. Use Open or Create.
 type Store struct {
-	// path is the address.
-	path string
+	*native.Store
 	file *sqlitefile.Own
-
-	now    func() time.Time
-	states states
-	// openings has what the user said first in a state, by the hash of the state.
-	openings sync.Map
-
-	mu sync.Mutex
-	// met is the last file that was at the path, files how many there were.
-	met   fs.FileInfo
-	files int64
-
-	notifier store.Notifier
 }
 
-var (
-	_ store.Tailer   = (*Store)(nil)
-	_ store.Parted   = (*Store)(nil)
-	_ store.Writer   = (*Store)(nil)
-	_ store.Importer = (*Store)(nil)
-	_ store.Recorder = (*Store)(nil)
-	_ store.Watcher  = (*Store)(nil)
-	_ store.Grower   = (*Store)(nil)
-
-	_ typed.Scoped[json.RawMessage] = (*Store)(nil)
-	_ typed.Committer               = (*Store)(nil)
-)
+// settings are what options change.
+type settings struct{ now func() time.Time }
 
 // An Option changes how Open and Create make a Store.
-type Option func(*Store)
+type Option func(*settings)
 
 // WithClock sets where the store takes the time from, instead of time.Now.
-func WithClock(now func() time.Time) Option { return func(s *Store) { s.now = now } }
+func WithClock(now func() time.Time) Option { return func(s *settings) { s.now = now } }
 
 // Open opens the store in a file, which must exist; it writes nothing. The
 // errors are fs.ErrNotExist, fs.ErrPermission, sqlitefile.ErrNotSQLite, ErrForeign,
 // ErrVersion, sqlitefile.ErrDamaged and sqlitefile.ErrUnsettled.
 func Open(ctx context.Context, path string, options ...Option) (*Store, error) {
 	s := newStore(path, options)
-	err := s.read(ctx, func(*tx) error { return nil })
+	err := s.file.Read(ctx, func(*sqlitefile.Tx) error { return nil })
 	if errors.Is(err, sqlitefile.ErrUnsettled) {
 		// What another program left is for that program to settle.
 		if id, unread := sqlitefile.ApplicationID(ctx, path); unread == nil && id != applicationID {
@@ -175,38 +147,23 @@ func openSettled(ctx context.Context, path string, options ...Option) (*Store, e
 }
 
 func newStore(path string, options []Option) *Store {
-	s := &Store{path: path, file: sqlitefile.NewOwn(path, pragmas, check), now: time.Now, states: states{codec: newCodec()}}
-	for _, o := range options {
-		o(s)
-	}
-	return s
+	return newStoreOf(path, sqlitefile.NewOwn(path, pragmas, check), options)
 }
 
-// Kind returns "sqlite".
-func (s *Store) Kind() string { return kind }
+func newStoreOf(path string, file *sqlitefile.Own, options []Option) *Store {
+	set := settings{now: time.Now}
+	for _, o := range options {
+		o(&set)
+	}
+	return &Store{Store: native.New(kind, path, &carrier{file: file}, dialect, set.now), file: file}
+}
 
 // Beside returns where the labels of a session are, see package labels: in a file beside
 // the store.
 func (s *Store) Beside(_ context.Context, session string) (dir, file, name string) {
-	path := s.path
+	path := s.Address()
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // where SQLite has its own files, too
 	}
 	return filepath.Dir(path), filepath.Base(path) + "-labels", session
 }
-
-// Address returns the path that was opened.
-func (s *Store) Address() string { return s.path }
-
-// Close lets go of the file, and ends what Watch gave. A sequence that is still
-// running ends first.
-func (s *Store) Close() error {
-	s.notifier.Close()
-	if err := s.file.Close(); err != nil {
-		return fmt.Errorf("sqlite: close %q: %w", s.path, err)
-	}
-	return nil
-}
-
-// clock returns the time as it is kept.
-func (s *Store) clock() time.Time { return s.now().UTC().Round(0) }

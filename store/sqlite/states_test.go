@@ -15,6 +15,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape/jsontest"
 	"hindcast/store"
+	"hindcast/store/native"
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest"
 )
@@ -389,17 +390,17 @@ func TestFaults_damagedParts(t *testing.T) {
 		code      string // of the store's faults, besides those of its sessions
 		readable  int    // of the 160 states, at least
 	}{
-		"a block in the middle":        {"UPDATE blocks SET data = zeroblob(99) WHERE place = (1 * 8 + 1 << 36) + 65536", sqlite.FaultBlock, 60},
-		"a missing block":              {"DELETE FROM blocks WHERE place = (1 * 8 + 1 << 36) + 65536", sqlite.FaultPart, 60},
-		"a block of a huge size":       {"UPDATE blocks SET size = 1 << 50 WHERE place = (1 * 8 + 1 << 36) + 65536", sqlite.FaultBlock, 60},
-		"a block on another":           {"UPDATE blocks SET place = place - 1 WHERE place = (1 * 8 + 1 << 36) + 65536", sqlite.FaultBlock, 60},
-		"the last block":               {"UPDATE blocks SET encoding = 7 WHERE place = (SELECT max(place) FROM blocks WHERE place < (1 * 8 + 2 << 36))", sqlite.FaultBlock, 150},
-		"the last block, a wrong size": {"UPDATE blocks SET size = 70000 WHERE place = (SELECT max(place) FROM blocks WHERE place < (1 * 8 + 2 << 36))", sqlite.FaultBlock, 150},
+		"a block in the middle":        {"UPDATE blocks SET data = zeroblob(99) WHERE place = (1 * 8 + 1 << 36) + 65536", native.FaultBlock, 60},
+		"a missing block":              {"DELETE FROM blocks WHERE place = (1 * 8 + 1 << 36) + 65536", native.FaultPart, 60},
+		"a block of a huge size":       {"UPDATE blocks SET size = 1 << 50 WHERE place = (1 * 8 + 1 << 36) + 65536", native.FaultBlock, 60},
+		"a block on another":           {"UPDATE blocks SET place = place - 1 WHERE place = (1 * 8 + 1 << 36) + 65536", native.FaultBlock, 60},
+		"the last block":               {"UPDATE blocks SET encoding = 7 WHERE place = (SELECT max(place) FROM blocks WHERE place < (1 * 8 + 2 << 36))", native.FaultBlock, 150},
+		"the last block, a wrong size": {"UPDATE blocks SET size = 70000 WHERE place = (SELECT max(place) FROM blocks WHERE place < (1 * 8 + 2 << 36))", native.FaultBlock, 150},
 		"the nodes of lists":           {"UPDATE blocks SET data = randomblob(length(data)), encoding = 0, size = length(data) WHERE (place >> 36) & 7 = 2", "", 80},
 		"missing nodes":                {"DELETE FROM blocks WHERE (place >> 36) & 7 = 2", "", 80},
-		"a hash":                       {"UPDATE parts SET hash = hash + 1 WHERE place = (SELECT min(place) FROM parts)", sqlite.FaultPart, 160},
-		"a place of a part":            {"UPDATE parts SET place = -5 WHERE place = (SELECT min(place) FROM parts)", sqlite.FaultPart, 160},
-		"a size of a part":             {"UPDATE parts SET size = 1 << 40 WHERE place = (SELECT min(place) FROM parts)", sqlite.FaultPart, 160},
+		"a hash":                       {"UPDATE parts SET hash = hash + 1 WHERE place = (SELECT min(place) FROM parts)", native.FaultPart, 160},
+		"a place of a part":            {"UPDATE parts SET place = -5 WHERE place = (SELECT min(place) FROM parts)", native.FaultPart, 160},
+		"a size of a part":             {"UPDATE parts SET size = 1 << 40 WHERE place = (SELECT min(place) FROM parts)", native.FaultPart, 160},
 		"a record":                     {"UPDATE blocks SET encoding = 7 WHERE (place >> 36) & 7 >= 4", store.FaultState, 160},
 		"a list of itself":             {"UPDATE states SET list = x'0100000a8080808001' WHERE state = 120", "", 159},
 		"lists of one another":         {"UPDATE states SET list = (SELECT list FROM states WHERE state = 140) WHERE state = 141", "", 159},
@@ -412,7 +413,7 @@ func TestFaults_damagedParts(t *testing.T) {
 			execute(t, path, c.statement)
 			s := openStore(t, path)
 			faults, err := s.Faults(t.Context(), "")
-			if err != nil || c.code == "" && len(faults) > 0 && faults[0].Code != sqlite.FaultBlock || c.code != "" && !slices.ContainsFunc(faults, func(f model.Fault) bool { return f.Code == c.code }) {
+			if err != nil || c.code == "" && len(faults) > 0 && faults[0].Code != native.FaultBlock || c.code != "" && !slices.ContainsFunc(faults, func(f model.Fault) bool { return f.Code == c.code }) {
 				t.Errorf("faults of the store %+v, %v", faults, err)
 			}
 			read := 0
@@ -420,7 +421,7 @@ func TestFaults_damagedParts(t *testing.T) {
 				switch state, err := s.State(t.Context(), ref); {
 				case err == nil && model.SnapshotID(state) == ref.ID:
 					read++
-				case !errors.Is(err, sqlite.ErrDamagedState):
+				case !errors.Is(err, native.ErrDamagedState):
 					t.Fatalf("%.8s: %d bytes, %v", ref.ID, len(state), err)
 				}
 			}
@@ -440,7 +441,7 @@ func TestFaults_damagedParts(t *testing.T) {
 				_, compareErr := s.Compare(t.Context(), long[i-1], long[i])
 				_, peekErr := s.Peek(t.Context(), long[i])
 				for _, err := range []error{compareErr, peekErr} {
-					if err != nil && !errors.Is(err, sqlite.ErrDamagedState) {
+					if err != nil && !errors.Is(err, native.ErrDamagedState) {
 						t.Fatal(err)
 					}
 				}

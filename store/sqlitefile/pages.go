@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"hindcast/store/column"
 )
 
 // How many rows of one table are read
@@ -27,46 +29,11 @@ import (
 // ErrPages: the pages of a table cannot be followed.
 var ErrPages = errors.New("the pages cannot be followed")
 
-// ValueKind is what a Value is.
-type ValueKind uint8
-
-// The kinds of values.
-const (
-	Null ValueKind = iota
-	Integer
-	Float
-	Text
-	Blob
-)
-
-// Value is the value of a column.
-type Value struct {
-	Kind ValueKind
-	// Int is that of an Integer, Text that of a Text.
-	Int  int64
-	Text string
-}
-
-// ValueOf returns a value as the driver has it.
-func ValueOf(v any) Value {
-	switch v := v.(type) {
-	case nil:
-		return Value{}
-	case int64:
-		return Value{Kind: Integer, Int: v}
-	case string:
-		return Value{Kind: Text, Text: v}
-	case float64:
-		return Value{Kind: Float}
-	}
-	return Value{Kind: Blob}
-}
-
 // Keyed calls give with the rows of a table WITHOUT ROWID whose first column is key and
 // whose second, an integer too, is greater than after: in their order, with all columns,
 // the primary key first. The values are overwritten by the next row, the texts stay. After
 // ErrPages there are more rows, behind the last one.
-func (t *Tx) Keyed(ctx context.Context, table string, key, after int64, give func([]Value) error) error {
+func (t *Tx) Keyed(ctx context.Context, table string, key, after int64, give func([]column.Value) error) error {
 	r := reader{ctx: ctx, tx: t, key: key, after: after, give: give}
 	var root uint32
 	var encoding string
@@ -108,10 +75,10 @@ type reader struct {
 	ctx        context.Context
 	tx         *Tx
 	key, after int64
-	give       func([]Value) error
+	give       func([]column.Value) error
 	// usable is how many bytes of a page are used, left how many pages there can be.
 	usable, left int
-	values       []Value
+	values       []column.Value
 }
 
 // fetch returns the text of pages.
@@ -226,7 +193,7 @@ func (r *reader) place(page string, at int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if r.values[0].Kind != Integer || r.values[1].Kind != Integer {
+	if r.values[0].Kind != column.Integer || r.values[1].Kind != column.Integer {
 		return 0, errPage
 	}
 	switch session := r.values[0].Int; {
@@ -340,24 +307,24 @@ func sizeOf(kind uint64) int {
 }
 
 // value returns the value of a serial type.
-func value(kind uint64, text string) Value {
+func value(kind uint64, text string) column.Value {
 	switch {
 	case kind >= 12 && kind%2 == 1:
-		return Value{Kind: Text, Text: text}
+		return column.Value{Kind: column.Text, Text: text}
 	case kind >= 12:
-		return Value{Kind: Blob}
+		return column.Value{Kind: column.Blob}
 	case kind == 7:
-		return Value{Kind: Float}
+		return column.Value{Kind: column.Float}
 	case kind == 8 || kind == 9:
-		return Value{Kind: Integer, Int: int64(kind - 8)}
+		return column.Value{Kind: column.Integer, Int: int64(kind - 8)}
 	case kind == 0 || len(text) == 0:
-		return Value{}
+		return column.Value{}
 	}
 	n := int64(int8(text[0]))
 	for i := 1; i < len(text); i++ {
 		n = n<<8 | int64(text[i])
 	}
-	return Value{Kind: Integer, Int: n}
+	return column.Value{Kind: column.Integer, Int: n}
 }
 
 // varint returns the number at a place and the place behind it, -1 for none.

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hindcast/store/column"
 )
 
 const keyedTable = "CREATE TABLE t (a INTEGER NOT NULL, b INTEGER NOT NULL, c ANY, d TEXT, PRIMARY KEY (a, b)) STRICT, WITHOUT ROWID"
@@ -64,16 +66,16 @@ func anyText(r *rand.Rand) string {
 }
 
 // keyed returns the rows of a run as Keyed gives them, and as SQLite does.
-func keyed(t *testing.T, tx *Tx, key, after int64) (got, want [][]Value, err error) {
+func keyed(t *testing.T, tx *Tx, key, after int64) (got, want [][]column.Value, err error) {
 	t.Helper()
-	err = tx.Keyed(t.Context(), "t", key, after, func(row []Value) error {
+	err = tx.Keyed(t.Context(), "t", key, after, func(row []column.Value) error {
 		got = append(got, slices.Clone(row))
 		return nil
 	})
 	failed := tx.Each(t.Context(), func(scan func(...any) error) error {
 		var a, b, c, d any
 		err := scan(&a, &b, &c, &d)
-		want = append(want, []Value{ValueOf(a), ValueOf(b), ValueOf(c), ValueOf(d)})
+		want = append(want, []column.Value{column.Of(a), column.Of(b), column.Of(c), column.Of(d)})
 		return err
 	}, "SELECT a, b, c, d FROM t WHERE a = ? AND b > ? ORDER BY b", key, after)
 	return got, want, errors.Join(err, failed)
@@ -95,7 +97,7 @@ func TestKeyed(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					if !slices.EqualFunc(got, want, slices.Equal[[]Value]) {
+					if !slices.EqualFunc(got, want, slices.Equal[[]column.Value]) {
 						t.Errorf("pages of %d: %d rows of %d after %d instead of %d", pageSize, len(got), key, after, len(want))
 					}
 				}
@@ -147,8 +149,8 @@ func TestKeyed_damagedPages(t *testing.T) {
 		f := New(path, nil)
 		last := int64(-1 << 63)
 		_ = f.Read(t.Context(), func(tx *Tx) error {
-			return tx.Keyed(t.Context(), "t", 0, last, func(row []Value) error {
-				if len(row) < 2 || row[0] != (Value{Kind: Integer}) || row[1].Int <= last {
+			return tx.Keyed(t.Context(), "t", 0, last, func(row []column.Value) error {
+				if len(row) < 2 || row[0] != (column.Value{Kind: column.Integer}) || row[1].Int <= last {
 					t.Errorf("row %v after %d", row[:min(2, len(row))], last)
 				}
 				last = row[1].Int

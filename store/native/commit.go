@@ -1,4 +1,4 @@
-package sqlite
+package native
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 func (s *Store) Load(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], typed.Revision, error) {
 	data, at, err := s.load(ctx, sessionID)
 	if err != nil {
-		return nil, 0, fmt.Errorf("sqlite: load session %q: %w", sessionID, err)
+		return nil, 0, fmt.Errorf("%s: load session %q: %w", s.kind, sessionID, err)
 	}
 	return data, at, nil
 }
@@ -23,7 +23,7 @@ func (s *Store) Load(ctx context.Context, sessionID string) (*model.Data[json.Ra
 // Commit implements typed.Committer.
 func (s *Store) Commit(ctx context.Context, data *model.Data[json.RawMessage], at typed.Revision) (now typed.Revision, err error) {
 	if data == nil {
-		return 0, fmt.Errorf("sqlite: commit: %w", store.ErrNoRecord)
+		return 0, fmt.Errorf("%s: commit: %w", s.kind, store.ErrNoRecord)
 	}
 	if err = store.CheckData(data.ID, data); err == nil {
 		err = s.change(ctx, func(t *tx) error {
@@ -32,7 +32,7 @@ func (s *Store) Commit(ctx context.Context, data *model.Data[json.RawMessage], a
 		})
 	}
 	if err != nil {
-		return 0, fmt.Errorf("sqlite: commit session %q: %w", data.ID, err)
+		return 0, fmt.Errorf("%s: commit session %q: %w", s.kind, data.ID, err)
 	}
 	return now, nil
 }

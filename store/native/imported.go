@@ -1,4 +1,4 @@
-package sqlite
+package native
 
 import (
 	"context"
@@ -48,7 +48,7 @@ func (p *importing) earlier(ctx context.Context, ss session, visits *store.Visit
 		h := &visits.Headers[visits.Head]
 		e.From, e.FromIndex = h.ID, h.Index
 	}
-	return e, p.tx.Row(ctx, "SELECT ifnull(max(reason), 0) FROM reasons WHERE session = ?", ss.key).Scan(&e.reason)
+	return e, p.tx.Row(ctx, "SELECT coalesce(max(reason), 0) FROM reasons WHERE session = ?", ss.key).Scan(&e.reason)
 }
 
 // enter notes in the journal what an import did to a session.
@@ -119,15 +119,15 @@ func (s *Store) undoImport(ctx context.Context, t *tx, e entry) error {
 // takeOut removes what an import added to a session that was there.
 func (e *entry) takeOut(ctx context.Context, t *tx, ss session) error {
 	last := e.Target.Visit
-	added := "SELECT count(*) FROM visits WHERE session = ?1 AND visit > ?2 AND " + countedVisit
-	_, err := t.Exec(ctx, "UPDATE sessions SET visits = visits - ("+added+"), orphaned = orphaned - ("+added+" AND reason IS NOT NULL) WHERE session = ?1", ss.key, last)
+	added := "SELECT count(*) FROM visits WHERE session = ?1 AND visit > ?2 AND " + t.Counted
+	err := t.Exec(ctx, "UPDATE sessions SET visits = visits - ("+added+"), orphaned = orphaned - ("+added+" AND reason IS NOT NULL) WHERE session = ?1", ss.key, last)
 	if err != nil {
 		return err
 	}
-	if _, err := t.Exec(ctx, "DELETE FROM visits WHERE session = ? AND visit > ?", ss.key, last); err != nil {
+	if err := t.Exec(ctx, "DELETE FROM visits WHERE session = ? AND visit > ?", ss.key, last); err != nil {
 		return err
 	}
-	if _, err := t.Exec(ctx, "DELETE FROM reasons WHERE session = ? AND reason > ?", ss.key, e.reason); err != nil {
+	if err := t.Exec(ctx, "DELETE FROM reasons WHERE session = ? AND reason > ?", ss.key, e.reason); err != nil {
 		return err
 	}
 	before := e.before

@@ -1,13 +1,14 @@
-package sqlite
+package native
 
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
 
-	"hindcast/store/sqlite/parts"
+	"hindcast/store/native/parts"
 )
 
 // How what is not held goes away
@@ -41,6 +42,9 @@ func (s *states) sweep(ctx context.Context, t *tx, session int64) error {
 	if size < sweepSize {
 		return nil
 	}
+	if mine, err := lockDrafts(ctx, t, session); err != nil || !mine {
+		return err
+	}
 	d := drafts{states: s, tx: t, owner: o}
 	err := d.collect(ctx)
 	if err == nil && size >= 3*parts.Size(d.inUse) {
@@ -53,6 +57,22 @@ func (s *states) sweep(ctx context.Context, t *tx, session int64) error {
 		return err
 	}
 	return d.rewrite(ctx)
+}
+
+// lockDrafts reports whether the drafts of a session are this transaction's to sweep:
+// a session leaves those of another one to the transaction that writes to it.
+func lockDrafts(ctx context.Context, t *tx, session int64) (mine bool, err error) {
+	if t.Free == "" {
+		return true, nil
+	}
+	var key int64
+	err = t.Row(ctx, "SELECT session FROM sessions WHERE session = ?"+t.Free, session).Scan(&key)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return err == nil, err
+	}
+	// It is being written to, or gone.
+	err = t.Row(ctx, "SELECT NOT EXISTS (SELECT 1 FROM sessions WHERE session = ?)", session).Scan(&mine)
+	return mine, err
 }
 
 // drafts are those of one session.
@@ -72,7 +92,7 @@ type drafts struct {
 
 // collect finds out what is in use.
 func (d *drafts) collect(ctx context.Context) error {
-	keys, err := numbers(ctx, d.tx, "SELECT state FROM states WHERE draft = ?", d.owner.session)
+	keys, err := numbers(ctx, d.tx, "SELECT state FROM states WHERE draft = ? ORDER BY state"+d.tx.Change, d.owner.session)
 	if err != nil {
 		return err
 	}
@@ -124,7 +144,7 @@ func (d *drafts) read(ctx context.Context) error {
 // rewrite deletes everything and writes what is in use again.
 func (d *drafts) rewrite(ctx context.Context) error {
 	first, last := d.owner.stream(0), d.owner.stream(streamsKept-1)
-	if _, err := d.tx.Exec(ctx, "DELETE FROM blocks WHERE place BETWEEN ? AND ?", int64(first.At(0)), int64(last.At(parts.MaxOffset-1))); err != nil {
+	if err := d.tx.Exec(ctx, "DELETE FROM blocks WHERE place BETWEEN ? AND ?", int64(first.At(0)), int64(last.At(parts.MaxOffset-1))); err != nil {
 		return err
 	}
 	p := newPutting(d.states, d.tx, d.owner)
@@ -141,7 +161,7 @@ func (d *drafts) rewrite(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, err := d.tx.Exec(ctx, "UPDATE states SET list = ? WHERE state = ?", list, r.key); err != nil {
+		if err := d.tx.Exec(ctx, "UPDATE states SET list = ? WHERE state = ?", list, r.key); err != nil {
 			return err
 		}
 	}

@@ -1,16 +1,10 @@
-package sqlite
+package native
 
 import (
-	"database/sql"
-	"encoding/json"
-	"errors"
-	"math"
-	"path/filepath"
 	"strconv"
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store/sqlitefile"
 )
 
 // TestListing_remembersTheLastVisits: what a listing keeps of the visits that it has given
@@ -46,45 +40,5 @@ func TestListing_looksOnceForWhatIsFar(t *testing.T) {
 		if id, err := l.lookFor(t.Context(), 8); err != nil || id != "" {
 			t.Fatalf("%q %v", id, err)
 		}
-	}
-}
-
-// TestListing_endsWhereNobodyReadsOn: also where the pages end too early, and SQLite would
-// read on.
-func TestListing_endsWhereNobodyReadsOn(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
-	s, err := Create(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	for i, state := range []string{`{"n":1}`, `{"n":2}`, `{"n":3}`} {
-		if err := s.SaveSnapshot(t.Context(), &model.Snapshot[json.RawMessage]{ID: model.SnapshotID([]byte(state)), SessionID: "s", Index: i, State: json.RawMessage(state)}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := db.ExecContext(t.Context(), "UPDATE visits SET extra = '{' WHERE idx = 2"); err != nil {
-		t.Fatal(err)
-	}
-	handed := 0
-	err = s.read(t.Context(), func(tx *tx) error {
-		ss, err := find(t.Context(), tx, "s")
-		if err != nil {
-			return err
-		}
-		l := listing{tx: tx, session: ss, reasons: map[int64]*model.Reason{}}
-		_, err = l.cut(t.Context(), math.MinInt64, func(batch []model.Header) error {
-			handed += len(batch)
-			return errStopped
-		})
-		return err
-	})
-	if handed != 2 || !errors.Is(err, errStopped) || errors.Is(err, sqlitefile.ErrPages) {
-		t.Errorf("%d headers, %v", handed, err)
 	}
 }

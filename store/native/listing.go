@@ -1,14 +1,12 @@
-package sqlite
+package native
 
 import (
 	"cmp"
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -16,7 +14,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/sqlitefile"
+	"hindcast/store/column"
 )
 
 // How visits are read
@@ -114,15 +112,15 @@ func (l *listing) all(ctx context.Context, give func(batch []model.Header) error
 		if err := give(batch); err != nil || len(batch) < batchSize {
 			return err
 		}
-		if after, err = l.cut(ctx, batch[len(batch)-1].Visit, give); !errors.Is(err, sqlitefile.ErrPages) {
+		if after, err = l.cut(ctx, batch[len(batch)-1].Visit, give); !errors.Is(err, ErrUnkeyed) {
 			return err
 		}
 	}
 }
 
-// cut calls give with the headers after a visit, a batch at a time, from the pages of the
-// table. It returns the last visit. The error is sqlitefile.ErrPages where SQLite has to
-// read on.
+// cut calls give with the headers after a visit, a batch at a time, in the quickest way
+// that the carrier has. It returns the last visit. The error is ErrUnkeyed where a query
+// has to read on.
 func (l *listing) cut(ctx context.Context, after int64, give func(batch []model.Header) error) (last int64, err error) {
 	var batch []model.Header
 	hand := func() error {
@@ -143,25 +141,25 @@ func (l *listing) cut(ctx context.Context, after int64, give func(batch []model.
 		return err
 	}
 	l.gathered = l.gathered[:0]
-	values := make([]sqlitefile.Value, columnCount)
-	err = l.tx.Keyed(ctx, "visits", l.session.key, after, func(row []sqlitefile.Value) error {
+	values := make([]column.Value, columnCount)
+	err = l.tx.Keyed(ctx, l.session.key, after, func(row []column.Value) error {
 		if len(row) != tableColumns {
-			return sqlitefile.ErrPages
+			return ErrUnkeyed
 		}
 		for i, at := range inTable {
 			values[i] = row[at]
 		}
 		decoded, err := l.decode(values)
 		if err != nil {
-			return sqlitefile.ErrPages
+			return ErrUnkeyed
 		}
 		if l.gathered = append(l.gathered, decoded); len(l.gathered) < batchSize {
 			return nil
 		}
 		return hand()
 	})
-	if err == nil || errors.Is(err, sqlitefile.ErrPages) {
-		err = cmp.Or(hand(), err) // SQLite reads on only for who wants more
+	if err == nil || errors.Is(err, ErrUnkeyed) {
+		err = cmp.Or(hand(), err) // a query reads on only for who wants more
 	}
 	return after, err
 }
@@ -330,10 +328,6 @@ func (l *listing) reasonsWhere(ctx context.Context, where string, args ...any) e
 // the active path.
 const noReason = 0
 
-// visitsByID is the table for the queries that ask for an id in a session.
-// Without statistics SQLite would go through the whole session instead.
-const visitsByID = "visits INDEXED BY visits_by_id"
-
 // visitRow is a row of visits before what it refers to is looked up.
 type visitRow struct {
 	model.Header
@@ -356,42 +350,17 @@ var inTable = [columnCount]int{1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12}
 // query returns the rows of visits: from is the table and the condition. No other
 // statement can run on the connection meanwhile.
 func (l *listing) query(ctx context.Context, from string, args []any, give func(visitRow) error) error {
-	named, err := sqlitefile.Values(nil, args)
-	if err != nil {
-		return err
-	}
-	return l.tx.Conn().Raw(func(conn any) error {
-		rows, err := conn.(driver.QueryerContext).QueryContext(ctx, "SELECT "+visitColumns+" FROM "+from, named)
-		if err != nil {
-			return err
-		}
-		return errors.Join(l.rows(rows, give), rows.Close())
-	})
-}
-
-func (l *listing) rows(rows driver.Rows, give func(visitRow) error) error {
-	from, values := make([]driver.Value, columnCount), make([]sqlitefile.Value, columnCount)
-	for {
-		if err := rows.Next(from); err == io.EOF {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		for i, v := range from {
-			values[i] = sqlitefile.ValueOf(v)
-		}
+	return l.tx.Values(ctx, "SELECT "+visitColumns+" FROM "+from, args, func(values []column.Value) error {
 		row, err := l.decode(values)
 		if err != nil {
 			return err
 		}
-		if err := give(row); err != nil {
-			return err
-		}
-	}
+		return give(row)
+	})
 }
 
 // decode reads the columns that query asks for, in its order.
-func (l *listing) decode(values []sqlitefile.Value) (visitRow, error) {
+func (l *listing) decode(values []column.Value) (visitRow, error) {
 	var d columns
 	var row visitRow
 	h := &row.Header
@@ -401,8 +370,8 @@ func (l *listing) decode(values []sqlitefile.Value) (visitRow, error) {
 	h.Index, h.TurnIndex = int(d.integer(values[4])), int(d.integer(values[5]))
 	h.Event, h.CreatedAt = model.SnapshotEvent(d.integer(values[6])), d.time(values[7])
 	h.Size, row.reason = d.integer(values[8]), d.integer(values[9])
-	row.parentDerived = h.ParentVisit != 0 && values[3].Kind == sqlitefile.Null
-	h.Orphaned = values[9].Kind != sqlitefile.Null
+	row.parentDerived = h.ParentVisit != 0 && values[3].Kind == column.Null
+	h.Orphaned = values[9].Kind != column.Null
 	h.Head = l.session.head.Valid && l.session.head.V == h.Visit
 	if !h.Orphaned {
 		row.reason = -1
@@ -422,44 +391,32 @@ func (l *listing) decode(values []sqlitefile.Value) (visitRow, error) {
 // is the zero value.
 type columns struct{ err error }
 
-func (d *columns) integer(v sqlitefile.Value) int64 {
-	d.expect(v, sqlitefile.Integer, "an integer")
+func (d *columns) integer(v column.Value) int64 {
+	d.expect(v, column.Integer, "an integer")
 	return v.Int
 }
 
-func (d *columns) text(v sqlitefile.Value) string {
-	d.expect(v, sqlitefile.Text, "a text")
+func (d *columns) text(v column.Value) string {
+	d.expect(v, column.Text, "a text")
 	return v.Text
 }
 
-func (d *columns) expect(v sqlitefile.Value, kind sqlitefile.ValueKind, what string) {
-	if v.Kind != kind && v.Kind != sqlitefile.Null {
+func (d *columns) expect(v column.Value, kind column.Kind, what string) {
+	if v.Kind != kind && v.Kind != column.Null {
 		d.err = cmp.Or(d.err, fmt.Errorf("another value where %s belongs", what))
 	}
 }
 
-func (d *columns) time(v sqlitefile.Value) (t time.Time) {
+func (d *columns) time(v column.Value) (t time.Time) {
 	switch v.Kind {
-	case sqlitefile.Null:
+	case column.Null:
 		return t
-	case sqlitefile.Integer:
+	case column.Integer:
 		return ofNanoseconds(v.Int)
 	}
 	t, err := parseTime(d.text(v))
 	d.err = cmp.Or(d.err, err)
 	return t
-}
-
-// encodeTime returns a time as a column holds it: null for the zero time,
-// nanoseconds since 1970 where they can say it, else RFC 3339.
-func encodeTime(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	if _, offset := t.Zone(); offset == 0 && t.Year() >= 1678 && t.Year() < 2262 {
-		return t.UnixNano()
-	}
-	return t.Format(time.RFC3339Nano)
 }
 
 func decodeTime(v any) (time.Time, error) {

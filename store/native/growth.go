@@ -1,9 +1,8 @@
-package sqlite
+package native
 
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"hindcast/store"
 )
@@ -15,7 +14,7 @@ func (s *Store) Cursor(ctx context.Context, sessionID string) (cursor store.Curs
 		return nil
 	})
 	if err != nil {
-		return store.Cursor{}, fmt.Errorf("sqlite: look how far session %q reaches: %w", sessionID, err)
+		return store.Cursor{}, fmt.Errorf("%s: look how far session %q reaches: %w", s.kind, sessionID, err)
 	}
 	return cursor, nil
 }
@@ -35,7 +34,7 @@ func (s *Store) Growth(ctx context.Context, sessionID string, since store.Cursor
 		return err
 	})
 	if err != nil {
-		return store.Growth{}, fmt.Errorf("sqlite: look what is new in session %q: %w", sessionID, err)
+		return store.Growth{}, fmt.Errorf("%s: look what is new in session %q: %w", s.kind, sessionID, err)
 	}
 	return growth, nil
 }
@@ -43,34 +42,20 @@ func (s *Store) Growth(ctx context.Context, sessionID string, since store.Cursor
 // grown runs what on a session, with the cursor of the same moment.
 func (s *Store) grown(ctx context.Context, sessionID string, what func(t *tx, ss session, now store.Cursor) error) error {
 	for {
-		files := s.fileCount()
+		era := s.carrier.Era()
 		err := s.read(ctx, func(t *tx) error {
 			ss, err := find(ctx, t, sessionID)
 			if err != nil {
 				return err
 			}
-			now := store.Cursor{Rewrites: ss.rewrites + files<<32}
-			if err := t.Row(ctx, "SELECT ifnull(max(visit), 0) FROM visits WHERE session = ?", ss.key).Scan(&now.Visit); err != nil {
+			now := store.Cursor{Rewrites: ss.rewrites + era<<32}
+			if err := t.Row(ctx, "SELECT coalesce(max(visit), 0) FROM visits WHERE session = ?", ss.key).Scan(&now.Visit); err != nil {
 				return err
 			}
 			return what(t, ss, now)
 		})
-		if err != nil || s.fileCount() == files {
+		if err != nil || s.carrier.Era() == era {
 			return err
 		}
 	}
-}
-
-// fileCount counts the files that have been at the store's path: a cursor is
-// worth nothing in another file, whose sessions may have the same names and
-// numbers.
-func (s *Store) fileCount() int64 {
-	info, err := os.Stat(s.file.Path())
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err == nil && (s.met == nil || !os.SameFile(s.met, info)) {
-		s.met = info
-		s.files++
-	}
-	return s.files
 }

@@ -1,4 +1,4 @@
-package sqlite
+package native_test
 
 import (
 	"bytes"
@@ -10,40 +10,15 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape/jsontest"
+	"hindcast/store/native"
+	"hindcast/store/sqlite"
 )
-
-// FuzzBlock decodes anything as a block: what comes out is as long as it is to be, and
-// what was encoded comes back.
-func FuzzBlock(f *testing.F) {
-	c := newCodec()
-	encoding, data, err := c.encode(bytes.Repeat([]byte("the same again "), 20))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(encoding, data, uint16(300))
-	f.Add(int64(encodingRaw), []byte("raw"), uint16(3))
-	f.Add(int64(9), []byte{}, uint16(0))
-	f.Fuzz(func(t *testing.T, encoding int64, data []byte, size uint16) {
-		dst := make([]byte, size)
-		if err := c.decode(encoding, data, dst); err != nil && !errors.Is(err, ErrDamagedState) {
-			t.Fatal(err)
-		}
-		encoding, block, err := c.encode(data)
-		if err != nil || len(block) > len(data) {
-			t.Fatalf("%d bytes of %d, %v", len(block), len(data), err)
-		}
-		again := make([]byte, len(data))
-		if err := c.decode(encoding, block, again); err != nil || !bytes.Equal(again, data) {
-			t.Fatalf("%q came back as %q, %v", data, again, err)
-		}
-	})
-}
 
 // FuzzDamage writes anything into a block or a list: a state that comes back is
 // the state, and what does not is said to be damaged. SQLite writes and reads it for each
 // case, which takes 2 ms; FuzzBlock is quicker.
 func FuzzDamage(f *testing.F) {
-	s, err := Create(f.Context(), filepath.Join(f.TempDir(), "store.db"))
+	s, err := sqlite.Create(f.Context(), filepath.Join(f.TempDir(), "store.db"))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -72,23 +47,20 @@ func FuzzDamage(f *testing.F) {
 		"UPDATE blocks SET place = ?1, encoding = ?2, data = ?3 WHERE place = (SELECT place FROM blocks ORDER BY place LIMIT 1 OFFSET ?4 % (SELECT count(*) FROM blocks))",
 		"INSERT INTO blocks (place, size, encoding, data) SELECT ?1, length(?3), ?2, ?3 WHERE ?1 NOT IN (SELECT place FROM blocks) AND ?4 >= 0",
 	}
-	type transaction = tx
 	undo := errors.New("take it back")
 	f.Fuzz(func(t *testing.T, which uint8, row uint16, size, encoding int64, data []byte) {
-		err := s.update(context.Background(), func(tx *transaction) error {
-			if _, err := tx.Exec(context.Background(), statements[int(which)%len(statements)], size, encoding, append([]byte{}, data...), row); err != nil {
+		err := s.Change(context.Background(), func(tx *native.Transaction) error {
+			if err := tx.Exec(context.Background(), statements[int(which)%len(statements)], size, encoding, append([]byte{}, data...), row); err != nil {
 				return nil // a place that is taken
 			}
 			for id, text := range want {
-				got, err := s.stateOf(context.Background(), tx, session{key: 1}, model.Ref{ID: id})
-				if err == nil && !bytes.Equal(got, text) || err != nil && !errors.Is(err, ErrDamagedState) {
+				got, err := s.Look(context.Background(), tx, id)
+				if err == nil && !bytes.Equal(got, text) || err != nil && !errors.Is(err, native.ErrDamagedState) {
 					t.Errorf("%.8s: %d bytes, %v", id, len(got), err)
 				}
 			}
-			for _, check := range []func(context.Context, *transaction) ([]model.Fault, error){s.states.blockFaults, s.states.partFaults, s.states.recordFaults} {
-				if _, err := check(context.Background(), tx); err != nil {
-					t.Error(err)
-				}
+			if err := s.CheckStates(context.Background(), tx); err != nil {
+				t.Error(err)
 			}
 			return undo
 		})

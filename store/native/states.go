@@ -1,4 +1,4 @@
-package sqlite
+package native
 
 import (
 	"bytes"
@@ -9,10 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/sqlite/parts"
+	"hindcast/store/native/parts"
 )
 
 // How states are kept: each once, by the SHA-256 of its bytes, and as a list of
@@ -78,10 +79,11 @@ var (
 	ErrFull = errors.New("the store is full")
 )
 
-// states keeps the states of a store. Only one transaction at a time may write
-// with it.
+// states keeps the states of a store.
 type states struct {
 	codec codec
+
+	mu sync.Mutex
 	// recent are states as they were written, the last one first. They are known
 	// by their hash, and so are never out of date.
 	recent []recentState
@@ -104,7 +106,11 @@ type content struct {
 // only compared, which takes a tenth of hashing them: an agent saves its record,
 // and then a snapshot of the same state.
 func (s *states) content(state []byte) content {
-	for _, r := range s.recent[:min(len(s.recent), lastStates)] {
+	var last [lastStates]recentState
+	s.mu.Lock()
+	n := copy(last[:], s.recent)
+	s.mu.Unlock()
+	for _, r := range last[:n] {
 		if bytes.Equal(r.text.Bytes, state) {
 			return content{r.text.Bytes, r.sum, r.text}
 		}
@@ -243,7 +249,7 @@ func present(ctx context.Context, t *tx, list []parts.Extent) error {
 			continue
 		}
 		var have sql.Null[int64]
-		err := t.Row(ctx, "SELECT sum(size) FROM blocks WHERE place > ? AND place < ?", int64(e.At)-segmentSize, int64(e.End())).Scan(&have)
+		err := t.Row(ctx, "SELECT CAST(sum(size) AS bigint) FROM blocks WHERE place > ? AND place < ?", int64(e.At)-segmentSize, int64(e.End())).Scan(&have)
 		if err != nil {
 			return err
 		}
@@ -313,18 +319,12 @@ func (s *states) put(ctx context.Context, t *tx, o owner, state content, bases .
 	if len(state.bytes) > maxState {
 		return 0, ErrTooLarge
 	}
-	var key int64
-	var draft sql.Null[int64]
-	err := t.Row(ctx, "SELECT state, draft FROM states WHERE sha256 = ?", state.sum[:]).Scan(&key, &draft)
-	known := err == nil
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, err
+	have, err := s.look(ctx, t, o, state)
+	if err != nil || have.serves {
+		return have.key, err
 	}
-	if known && (o.draft || !draft.Valid) {
-		if intact, err := s.intact(ctx, t, key, state); err != nil || intact {
-			return key, err
-		}
-		o.draft = draft.Valid
+	if have.there {
+		o.draft = o.draft && have.draft.Valid
 	}
 	if state.text == nil {
 		state.text = parts.NewText(bytes.Clone(state.bytes))
@@ -343,19 +343,58 @@ func (s *states) put(ctx context.Context, t *tx, o owner, state content, bases .
 	}
 	s.remember(state.sum, p.text)
 	now := sql.Null[int64]{V: o.session, Valid: drafted}
-	if known {
+	if have.there {
 		// It was a draft and is a snapshot's from now on, or it was damaged.
-		_, err := t.Exec(ctx, "UPDATE states SET size = ?, draft = ?, list = ? WHERE state = ?", len(state.bytes), now, list, key)
-		if err != nil || !draft.Valid {
-			return key, err
+		err := t.Exec(ctx, "UPDATE states SET size = ?, draft = ?, list = ? WHERE state = ?", len(state.bytes), now, list, have.key)
+		if err != nil || !have.draft.Valid {
+			return have.key, err
 		}
-		return key, s.sweep(ctx, t, draft.V)
+		return have.key, s.sweep(ctx, t, have.draft.V)
 	}
-	result, err := t.Exec(ctx, "INSERT INTO states (sha256, size, draft, list) VALUES (?, ?, ?, ?)", state.sum[:], len(state.bytes), now, list)
-	if err != nil {
-		return 0, err
+	var key int64
+	err = t.Row(ctx, "INSERT INTO states (sha256, size, draft, list) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING state",
+		state.sum[:], len(state.bytes), now, list).Scan(&key)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrRaced // the state is there now
 	}
-	return result.LastInsertId()
+	return key, err
+}
+
+// found is what the store has of a state that is to be kept.
+type found struct {
+	there bool
+	key   int64
+	draft sql.Null[int64]
+	// serves says that the state can be referred to as it is.
+	serves bool
+}
+
+// look looks for a state, and locks it: for an owner who is going to refer to it, or to
+// write it anew.
+func (s *states) look(ctx context.Context, t *tx, o owner, state content) (have found, err error) {
+	first := t.Use
+	if o.draft {
+		first = t.Keep // the drafts of another session may be swept
+	}
+	for _, lock := range []string{first, t.Change} {
+		err := t.Row(ctx, "SELECT state, draft FROM states WHERE sha256 = ?"+lock, state.sum[:]).Scan(&have.key, &have.draft)
+		if errors.Is(err, sql.ErrNoRows) {
+			return found{}, nil
+		}
+		if err != nil {
+			return found{}, err
+		}
+		have.there = true
+		if o.draft || !have.draft.Valid {
+			if have.serves, err = s.intact(ctx, t, have.key, state); err != nil || have.serves {
+				return have, err
+			}
+		}
+		if lock == t.Change {
+			break
+		}
+	}
+	return have, nil
 }
 
 // intact reports whether a state that is kept can be read. One that this Store had
@@ -376,6 +415,8 @@ func (s *states) remember(sum [sha256.Size]byte, text *parts.Text) {
 	if len(text.Bytes) > recentBytes {
 		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.recent = slices.DeleteFunc(s.recent, func(r recentState) bool { return r.sum == sum })
 	s.recent = slices.Insert(s.recent, 0, recentState{sum, text})
 	size := 0
@@ -388,9 +429,32 @@ func (s *states) remember(sum [sha256.Size]byte, text *parts.Text) {
 	}
 }
 
+// remembered returns a state that is in memory, nil for another.
+func (s *states) remembered(sum [sha256.Size]byte) *parts.Text {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, recent := range s.recent {
+		if recent.sum == sum {
+			return recent.text
+		}
+	}
+	return nil
+}
+
 // drop removes a state that nothing refers to any more. Its parts go when the
 // drafts of its session are swept.
 func (s *states) drop(ctx context.Context, t *tx, key int64) error {
+	if t.Remove != "" {
+		// Who refers to it in another transaction has it locked, and is waited for.
+		var locked int64
+		err := t.Row(ctx, "SELECT state FROM states WHERE state = ?"+t.Remove, key).Scan(&locked)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
 	var draft sql.Null[int64]
 	err := t.Row(ctx, `DELETE FROM states WHERE state = ?1
 		AND NOT EXISTS (SELECT 1 FROM visits WHERE state = ?1)
@@ -454,11 +518,8 @@ func (p *putting) base(ctx context.Context, key int64) (b parts.Base, err error)
 	if b.List, err = p.list(ctx, p.tx, r, r.size, p.nodes); err != nil {
 		return b, err
 	}
-	for _, recent := range p.recent {
-		if recent.sum == r.sum {
-			b.Text = recent.text
-			return b, nil
-		}
+	if b.Text = p.remembered(r.sum); b.Text != nil {
+		return b, nil
 	}
 	state, err := p.join(ctx, p.tx, r, b.List)
 	if err != nil {
@@ -609,7 +670,7 @@ func (p *putting) newLarge(ctx context.Context, piece parts.Piece, hash int64) (
 		return at, err
 	}
 	p.large[hash] = append(p.large[hash], at[0])
-	_, err = p.tx.Exec(ctx, "INSERT INTO parts (hash, place, size) VALUES (?, ?, ?)", hash, int64(at[0].At), at[0].Len)
+	err = p.tx.Exec(ctx, "INSERT INTO parts (hash, place, size) VALUES (?, ?, ?)", hash, int64(at[0].At), at[0].Len)
 	return at, err
 }
 
@@ -691,7 +752,7 @@ func (s *Store) Compare(ctx context.Context, a, b model.Ref) (spans []store.Span
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: compare states %q of session %q and %q of session %q: %w", a.ID, a.Session, b.ID, b.Session, err)
+		return nil, fmt.Errorf("%s: compare states %q of session %q and %q of session %q: %w", s.kind, a.ID, a.Session, b.ID, b.Session, err)
 	}
 	return spans, nil
 }

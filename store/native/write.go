@@ -1,4 +1,4 @@
-package sqlite
+package native
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ func (s *Store) Save(ctx context.Context, sessionID string, data *model.Data[jso
 		err = s.change(ctx, func(t *tx) error { return s.save(ctx, t, sessionID, data) })
 	}
 	if err != nil {
-		return fmt.Errorf("sqlite: save session %q: %w", sessionID, err)
+		return fmt.Errorf("%s: save session %q: %w", s.kind, sessionID, err)
 	}
 	return nil
 }
@@ -79,11 +79,11 @@ func (s *Store) put(ctx context.Context, t *tx, ss *session, data *model.Data[js
 // store.ErrNotJSON and store.ErrTime.
 func (s *Store) SaveSnapshot(ctx context.Context, snapshot *model.Snapshot[json.RawMessage]) error {
 	if snapshot == nil {
-		return errors.New("sqlite: save snapshot: there is none")
+		return fmt.Errorf("%s: save snapshot: there is none", s.kind)
 	}
 	err := s.change(ctx, func(t *tx) error { return s.saveSnapshot(ctx, t, snapshot) })
 	if err != nil {
-		return fmt.Errorf("sqlite: save snapshot %q of session %q: %w", snapshot.ID, snapshot.SessionID, err)
+		return fmt.Errorf("%s: save snapshot %q of session %q: %w", s.kind, snapshot.ID, snapshot.SessionID, err)
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (s *Store) saveSnapshot(ctx context.Context, t *tx, snapshot *model.Snapsho
 func (s *Store) InvalidateSnapshotsAfter(ctx context.Context, sessionID string, afterIndex int) error {
 	err := s.change(ctx, func(t *tx) error { return s.invalidate(ctx, t, sessionID, afterIndex) })
 	if err != nil {
-		return fmt.Errorf("sqlite: invalidate snapshots of session %q after #%d: %w", sessionID, afterIndex, err)
+		return fmt.Errorf("%s: invalidate snapshots of session %q after #%d: %w", s.kind, sessionID, afterIndex, err)
 	}
 	return nil
 }
@@ -161,18 +161,35 @@ func findOrMake(ctx context.Context, t *tx, id string) (session, error) {
 	if !errors.Is(err, model.ErrNoSession) {
 		return ss, err
 	}
-	_, err = t.Exec(ctx, `INSERT INTO sessions (id, writes, rewrites) SELECT ?1, gone, gone
-		FROM (SELECT ifnull(max(before_revision), 0) AS gone FROM journal WHERE session = ?1 AND op IN (?2, ?3, ?4, ?5))`,
-		id, string(model.OpFork), string(model.OpEdit), string(model.OpConvert), string(model.OpImport))
-	if err != nil {
-		return ss, err
+	err = t.Row(ctx, `INSERT INTO sessions (id, writes, rewrites) SELECT ?1, gone, gone
+		FROM (SELECT coalesce(max(before_revision), 0) AS gone FROM journal WHERE session = ?1 AND op IN (?2, ?3, ?4, ?5)) AS before
+		WHERE true ON CONFLICT (id) DO NOTHING RETURNING session, writes, rewrites`,
+		id, string(model.OpFork), string(model.OpEdit), string(model.OpConvert), string(model.OpImport)).Scan(&ss.key, &ss.writes, &ss.rewrites)
+	if errors.Is(err, sql.ErrNoRows) {
+		return ss, ErrRaced // it is there now, and may be anything
 	}
-	return find(ctx, t, id)
+	return ss, err
+}
+
+// orNull returns a value as a column holds it, null for the zero value.
+func orNull[T comparable](v T) any {
+	if v == *new(T) {
+		return nil
+	}
+	return v
+}
+
+// count returns 1 for true.
+func count(yes bool) int64 {
+	if yes {
+		return 1
+	}
+	return 0
 }
 
 // touch writes a session's head and record and notes the change.
 func (s *Store) touch(ctx context.Context, t *tx, ss *session) error {
-	ss.updated = encodeTime(s.clock())
+	ss.updated = t.time(s.clock())
 	ss.revision++
 	return ss.write(ctx, t)
 }
@@ -181,7 +198,7 @@ func (s *Store) touch(ctx context.Context, t *tx, ss *session) error {
 func (ss *session) write(ctx context.Context, t *tx) error {
 	return t.Row(ctx, `UPDATE sessions SET head = ?, record_state = ?, record_turn = ?, updated = ?, revision = ?,
 		writes = writes + 1, rewrites = rewrites + ? WHERE session = ? RETURNING writes`,
-		ss.head, ss.record, ss.turn, ss.updated, ss.revision, ss.rewrote, ss.key).Scan(&ss.writes)
+		ss.head, ss.record, ss.turn, ss.updated, ss.revision, count(ss.rewrote), ss.key).Scan(&ss.writes)
 }
 
 // visited is a visit of a snapshot that was saved.
@@ -245,7 +262,7 @@ func (s *Store) visit(ctx context.Context, t *tx, ss session, snapshot *model.Sn
 
 // visitsOf returns the visits of an id with an index in a session.
 func visitsOf(ctx context.Context, t *tx, ss session, id string, index int) ([]model.Header, error) {
-	return (&listing{tx: t, session: ss}).some(ctx, visitsByID+" WHERE id = ? AND session = ? AND idx = ? ORDER BY visit", id, ss.key, index)
+	return (&listing{tx: t, session: ss}).some(ctx, t.ByID+" WHERE id = ? AND session = ? AND idx = ? ORDER BY visit", id, ss.key, index)
 }
 
 // parentOf returns the visit that a new one with that parent follows, by the
@@ -254,8 +271,8 @@ func parentOf(ctx context.Context, t *tx, ss session, parentID string) (visit in
 	if parentID == "" {
 		return 0, nil
 	}
-	err = t.Row(ctx, `SELECT visit FROM `+visitsByID+` WHERE id = ? AND session = ?
-		ORDER BY visit IS ? DESC, reason IS NULL DESC, visit DESC LIMIT 1`, parentID, ss.key, ss.head).Scan(&visit)
+	err = t.Row(ctx, `SELECT visit FROM `+t.ByID+` WHERE id = ? AND session = ?
+		ORDER BY visit IS NOT DISTINCT FROM ? DESC, reason IS NULL DESC, visit DESC LIMIT 1`, parentID, ss.key, ss.head).Scan(&visit)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
@@ -268,12 +285,12 @@ func parentOf(ctx context.Context, t *tx, ss session, parentID string) (visit in
 // that the key may be that of other bytes.
 func (s *Store) add(ctx context.Context, t *tx, ss session, h model.Header, state content, reason sql.Null[int64]) (v visited, err error) {
 	if h.Visit == 0 {
-		if err := t.Row(ctx, "SELECT ifnull(max(visit), 0) + 1 FROM visits WHERE session = ?", ss.key).Scan(&h.Visit); err != nil {
+		if err := t.Row(ctx, "SELECT coalesce(max(visit), 0) + 1 FROM visits WHERE session = ?", ss.key).Scan(&h.Visit); err != nil {
 			return v, err
 		}
 	}
 	var key int64
-	err = t.Row(ctx, "SELECT state, size FROM "+visitsByID+" WHERE id = ? AND session = ? LIMIT 1", h.ID, ss.key).Scan(&key, &h.Size)
+	err = t.Row(ctx, "SELECT state, size FROM "+t.ByID+" WHERE id = ? AND session = ? LIMIT 1", h.ID, ss.key).Scan(&key, &h.Size)
 	if errors.Is(err, sql.ErrNoRows) {
 		h.Size = int64(len(state.bytes))
 		key, err = s.states.putSnapshot(ctx, t, ss, h.ParentVisit, state)
@@ -289,7 +306,7 @@ func (s *Store) add(ctx context.Context, t *tx, ss session, h model.Header, stat
 		return v, err
 	}
 	if !h.Marks.Has(model.MarkTraced) {
-		_, err = t.Exec(ctx, "UPDATE sessions SET visits = visits + 1, orphaned = orphaned + ? WHERE session = ?", h.Orphaned, ss.key)
+		err = t.Exec(ctx, "UPDATE sessions SET visits = visits + 1, orphaned = orphaned + ? WHERE session = ?", count(h.Orphaned), ss.key)
 	}
 	return visited{visit: h.Visit, isNew: true, state: sql.Null[int64]{V: key}}, err
 }
@@ -301,9 +318,9 @@ func insertVisit(ctx context.Context, t *tx, ss session, h *model.Header, parent
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, `INSERT INTO visits (session, visit, id, parent_visit, parent_id, idx, turn, event, at, state, size, reason, extra)
-		VALUES (?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		ss.key, h.Visit, h.ID, h.ParentVisit, parentID, h.Index, h.TurnIndex, int64(h.Event), encodeTime(h.CreatedAt), state, h.Size, reason, more)
+	err = t.Exec(ctx, `INSERT INTO visits (session, visit, id, parent_visit, parent_id, idx, turn, event, at, state, size, reason, extra)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		ss.key, h.Visit, h.ID, orNull(h.ParentVisit), parentID, h.Index, h.TurnIndex, int64(h.Event), t.time(h.CreatedAt), state, h.Size, reason, more)
 	return err
 }
 
@@ -335,14 +352,14 @@ func unknownReason(ctx context.Context, t *tx, ss session, orphaned bool) (sql.N
 	if !orphaned {
 		return sql.Null[int64]{}, nil
 	}
-	_, err := t.Exec(ctx, "INSERT OR IGNORE INTO reasons (session, reason, kind, target_id, target_index) VALUES (?, ?, 0, '', 0)", ss.key, noReason)
+	err := t.Exec(ctx, "INSERT INTO reasons (session, reason, kind, target_id, target_index) VALUES (?, ?, 0, '', 0) ON CONFLICT DO NOTHING", ss.key, noReason)
 	return sql.Null[int64]{V: noReason, Valid: true}, err
 }
 
 // addReason keeps a reason and returns its number, which is its own even if the
 // session has another that says the same: an undo tells them apart.
 func addReason(ctx context.Context, t *tx, ss session, r model.Reason) (number int64, err error) {
-	if err := t.Row(ctx, "SELECT ifnull(max(reason), 0) + 1 FROM reasons WHERE session = ?", ss.key).Scan(&number); err != nil {
+	if err := t.Row(ctx, "SELECT coalesce(max(reason), 0) + 1 FROM reasons WHERE session = ?", ss.key).Scan(&number); err != nil {
 		return 0, err
 	}
 	return number, keepReason(ctx, t, ss, number, r)
@@ -350,16 +367,10 @@ func addReason(ctx context.Context, t *tx, ss session, r model.Reason) (number i
 
 // keepReason keeps a reason under its number, unless it is there.
 func keepReason(ctx context.Context, t *tx, ss session, number int64, r model.Reason) error {
-	_, err := t.Exec(ctx, "INSERT OR IGNORE INTO reasons (session, reason, kind, at, target_id, target_index) VALUES (?, ?, ?, ?, ?, ?)",
-		ss.key, number, int64(r.Kind), encodeTime(r.At), r.TargetID, r.TargetIndex)
+	err := t.Exec(ctx, "INSERT INTO reasons (session, reason, kind, at, target_id, target_index) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		ss.key, number, int64(r.Kind), t.time(r.At), r.TargetID, r.TargetIndex)
 	return err
 }
-
-// countedVisit is the condition that a row of visits is in the counts of its
-// session, sessions.visits and sessions.orphaned: they are of snapshots, and what
-// an import brought with model.MarkTraced is none. What the row says besides may
-// be damaged.
-var countedVisit = fmt.Sprintf("CASE WHEN json_valid(visits.extra) THEN ifnull(visits.extra ->> '$.marks', 0) & %d = 0 ELSE 1 END", model.MarkTraced)
 
 func extraOf(h *model.Header) (any, error) {
 	more := extra{EventName: h.EventName, Position: h.Position, Title: h.Title, Marks: h.Marks}
@@ -385,13 +396,13 @@ func orphan(ctx context.Context, t *tx, ss session, v *store.Visits, positions [
 		for last+1 < len(sorted) && sorted[last+1] == sorted[last]+1 {
 			last++
 		}
-		_, err := t.Exec(ctx, "UPDATE visits SET reason = ? WHERE session = ? AND visit BETWEEN ? AND ?",
+		err := t.Exec(ctx, "UPDATE visits SET reason = ? WHERE session = ? AND visit BETWEEN ? AND ?",
 			reason, ss.key, v.Headers[sorted[first]].Visit, v.Headers[sorted[last]].Visit)
 		if err != nil {
 			return err
 		}
 		first = last + 1
 	}
-	_, err := t.Exec(ctx, "UPDATE sessions SET orphaned = orphaned + ?, rewrites = rewrites + 1 WHERE session = ?", counted, ss.key)
+	err := t.Exec(ctx, "UPDATE sessions SET orphaned = orphaned + ?, rewrites = rewrites + 1 WHERE session = ?", counted, ss.key)
 	return err
 }

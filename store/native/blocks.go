@@ -1,4 +1,4 @@
-package sqlite
+package native
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"hindcast/store/sqlite/parts"
+	"hindcast/store/native/parts"
 )
 
 // How the bytes of parts are kept
@@ -157,7 +157,7 @@ func (c codec) read(ctx context.Context, t *tx, list []parts.Extent, dst []byte)
 // readRun reads what lies near each other, up to end.
 func (c codec) readRun(ctx context.Context, t *tx, wants []want, end parts.Place) error {
 	rows, err := t.Rows(ctx, `SELECT place, size, encoding, data FROM blocks
-		WHERE place >= ifnull((SELECT max(place) FROM blocks WHERE place <= ?1), ?1) AND place < ?2 ORDER BY place`, int64(wants[0].At), int64(end))
+		WHERE place >= coalesce((SELECT max(place) FROM blocks WHERE place <= ?1), ?1) AND place < ?2 ORDER BY place`, int64(wants[0].At), int64(end))
 	if err != nil {
 		return err
 	}
@@ -167,9 +167,10 @@ func (c codec) readRun(ctx context.Context, t *tx, wants []want, end parts.Place
 	var data sql.RawBytes
 	d := decoding{codec: c}
 	defer d.wait()
+	var row parts.Extent
+	into := []any{&row.At, &row.Len, &encoding, &data}
 	for rows.Next() {
-		var row parts.Extent
-		if err := rows.Scan(&row.At, &row.Len, &encoding, &data); err != nil {
+		if err := rows.Scan(into...); err != nil {
 			return err
 		}
 		if row.Len <= 0 || row.Len > segmentSize {
@@ -358,7 +359,7 @@ func (w *writer) takeBack(ctx context.Context, begun int64) ([]byte, error) {
 	if err := w.codec.read(ctx, w.tx, []parts.Extent{{At: at, Len: begun}}, bytes); err != nil {
 		return nil, err
 	}
-	_, err := w.tx.Exec(ctx, "DELETE FROM blocks WHERE place >= ? AND place < ?", int64(at), int64(w.stream.At(w.offset)))
+	err := w.tx.Exec(ctx, "DELETE FROM blocks WHERE place >= ? AND place < ?", int64(at), int64(w.stream.At(w.offset)))
 	return bytes, err
 }
 
@@ -367,7 +368,7 @@ func (w *writer) insert(ctx context.Context, offset int64, bytes []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.tx.Exec(ctx, "INSERT INTO blocks (place, size, encoding, data) VALUES (?, ?, ?, ?)", int64(w.stream.At(offset)), len(bytes), encoding, data)
+	err = w.tx.Exec(ctx, "INSERT INTO blocks (place, size, encoding, data) VALUES (?, ?, ?, ?)", int64(w.stream.At(offset)), len(bytes), encoding, data)
 	return err
 }
 

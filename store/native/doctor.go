@@ -1,4 +1,4 @@
-package sqlite
+package native
 
 import (
 	"context"
@@ -9,13 +9,11 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/sqlite/parts"
+	"hindcast/store/native/parts"
 )
 
 // Codes of the faults of a whole store.
 const (
-	// FaultDatabase: SQLite's own check found damage.
-	FaultDatabase = "damaged-database"
 	// FaultCount: the counts that a session keeps are not those of its visits.
 	FaultCount = "wrong-count"
 	// FaultHead: the head of a session is not one of its visits.
@@ -26,8 +24,8 @@ const (
 	FaultPart = "damaged-part"
 )
 
-// Faults implements store.Store. For the store itself it runs SQLite's check
-// of the whole file, and reads every block and the states that are in no
+// Faults implements store.Store. For the store itself it has the
+// database look for damage, and reads every block and the states that are in no
 // snapshot; those of snapshots are read with their session.
 func (s *Store) Faults(ctx context.Context, session string) (faults []model.Fault, err error) {
 	if session != "" {
@@ -45,56 +43,16 @@ func (s *Store) Faults(ctx context.Context, session string) (faults []model.Faul
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: check %q: %w", s.path, err)
+		return nil, fmt.Errorf("%s: check %q: %w", s.kind, s.address, err)
 	}
 	return faults, nil
 }
 
-func databaseFaults(ctx context.Context, t *tx) (faults []model.Fault, err error) {
-	for _, pragma := range []string{"PRAGMA integrity_check(20)", "PRAGMA foreign_key_check"} {
-		found, err := pragmaFaults(ctx, t, pragma)
-		if err != nil {
-			return nil, err
-		}
-		faults = append(faults, found...)
-	}
-	return faults, nil
-}
-
-// pragmaFaults returns what a check of SQLite's says, in its words.
-func pragmaFaults(ctx context.Context, t *tx, pragma string) (faults []model.Fault, err error) {
-	rows, err := t.Rows(ctx, pragma)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		return nil, err
-	}
-	for rows.Next() {
-		values := make([]any, len(columns))
-		for i := range values {
-			values[i] = new(any)
-		}
-		if err := rows.Scan(values...); err != nil {
-			return nil, err
-		}
-		text := fmt.Sprint(*values[0].(*any))
-		if text == "ok" {
-			continue
-		}
-		if len(columns) > 1 {
-			text = "a row of " + text + " refers to one that is not there"
-		}
-		faults = append(faults, model.Fault{Code: FaultDatabase, Severity: model.Loses, Meaning: text, Verdict: "SQLite may refuse to read parts of the store"})
-	}
-	return faults, rows.Err()
-}
+func databaseFaults(ctx context.Context, t *tx) ([]model.Fault, error) { return t.Faults(ctx) }
 
 func sessionFaults(ctx context.Context, t *tx) (faults []model.Fault, err error) {
-	rows, err := t.Rows(ctx, `SELECT s.id, s.visits, s.orphaned, count(iif(`+countedVisit+`, visit, NULL)), count(iif(`+countedVisit+`, reason, NULL)),
-		s.head IS NULL OR count(iif(visit = s.head, 1, NULL)) > 0
+	rows, err := t.Rows(ctx, `SELECT s.id, s.visits, s.orphaned, count(CASE WHEN `+t.Counted+` THEN visit END), count(CASE WHEN `+t.Counted+` THEN reason END),
+		s.head IS NULL OR count(CASE WHEN visit = s.head THEN 1 END) > 0
 		FROM sessions s LEFT JOIN visits ON visits.session = s.session GROUP BY s.session ORDER BY s.id`)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package sqlite
+package native
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/sqlite/parts"
+	"hindcast/store/native/parts"
 )
 
 // How rows are taken in many at a time
@@ -31,25 +31,6 @@ const (
 	// rowsAtOnce is how many rows one statement looks for.
 	rowsAtOnce = 64
 )
-
-// importCache is how much of the file an import may keep in memory, in bytes. The indexes
-// by ids and hashes are written to in no order, and pages that are let go of are read
-// again: 100,000 rows take a quarter less time than with what SQLite keeps usually.
-const importCache = 128 << 20
-
-// enlargeCache has the connection keep more of the file in memory, until usual is called.
-func enlargeCache(ctx context.Context, t *tx) (usual func(), err error) {
-	var size int64
-	if err := t.Row(ctx, "PRAGMA cache_size").Scan(&size); err != nil {
-		return nil, err
-	}
-	set := func(ctx context.Context, size int64) error {
-		_, err := t.Conn().ExecContext(ctx, fmt.Sprintf("PRAGMA cache_size = %d", size))
-		return err
-	}
-	// That a connection keeps more than it would is no harm: it is closed with the store.
-	return func() { _ = set(context.WithoutCancel(ctx), size) }, set(ctx, -importCache>>10)
-}
 
 // batched is a row of a batch, which is new to its session.
 type batched struct {
@@ -141,8 +122,8 @@ func (k *taking) take(ctx context.Context, rows []batched) error {
 	if err != nil {
 		return err
 	}
-	var next int64
-	if err := nextState(ctx, k.tx, &next); err != nil {
+	next, err := k.tx.NextState(ctx)
+	if err != nil {
 		return err
 	}
 	if err := k.lookAhead(ctx, rows, known, have); err != nil {
@@ -177,7 +158,7 @@ func (k *taking) take(ctx context.Context, rows []batched) error {
 	if err := k.flush(ctx); err != nil {
 		return err
 	}
-	_, err = k.tx.Exec(ctx, "UPDATE sessions SET visits = visits + ?, orphaned = orphaned + ? WHERE session = ?", visits, orphaned, k.session.key)
+	err = k.tx.Exec(ctx, "UPDATE sessions SET visits = visits + ?, orphaned = orphaned + ? WHERE session = ?", visits, orphaned, k.session.key)
 	return err
 }
 
@@ -196,7 +177,7 @@ type sized struct{ key, size int64 }
 // knownIDs returns which of the ids of some rows the session has.
 func (k *taking) knownIDs(ctx context.Context, rows []batched) (map[string]sized, error) {
 	known := map[string]sized{}
-	ask := lookups{query: "SELECT id, state, size FROM " + visitsByID + " WHERE session = ? AND id IN ", before: []any{k.session.key}}
+	ask := lookups{query: "SELECT id, state, size FROM " + k.tx.ByID + " WHERE session = ? AND id IN ", before: []any{k.session.key}}
 	for i := range rows {
 		if k.ids.add(ofID(rows[i].ID)) {
 			ask.values = append(ask.values, rows[i].ID)
@@ -290,7 +271,7 @@ func (k *taking) state(ctx context.Context, c *content, parent int64, have map[[
 	*next++
 	have[c.sum], k.last = key, key
 	k.texts.put(key, kept{parts.Base{Text: c.text, List: where}, k.own})
-	_, err = k.tx.Exec(ctx, "INSERT INTO states (state, sha256, size, list) VALUES (?, ?, ?, ?)", key, c.sum[:], len(c.bytes), list)
+	err = k.tx.Exec(ctx, "INSERT INTO states (state, sha256, size, list) VALUES (?, ?, ?, ?)", key, c.sum[:], len(c.bytes), list)
 	return key, err
 }
 
@@ -305,12 +286,8 @@ func (k *taking) again(ctx context.Context, c *content, base int64, next *int64)
 		return 0, err
 	}
 	k.writers = [streamsKept]*writer{}
-	return key, nextState(ctx, k.tx, next)
-}
-
-// nextState finds the key of the next state that is new.
-func nextState(ctx context.Context, t *tx, next *int64) error {
-	return t.Row(ctx, "SELECT ifnull(max(state), 0) + 1 FROM states").Scan(next)
+	*next, err = k.tx.NextState(ctx)
+	return key, err
 }
 
 // before returns the state before that of a visit whose parent is known, 0 for none.
@@ -378,7 +355,7 @@ func (l *lookups) each(ctx context.Context, t *tx, row func(scan func(...any) er
 		args := append(make([]any, 0, rowsAtOnce+1), l.before...)
 		args = append(args, l.values[:min(rowsAtOnce, len(l.values))]...)
 		args = append(args, make([]any, cap(args)-len(args))...) // null equals nothing
-		if err := t.Each(ctx, row, query, args[:len(l.before)+rowsAtOnce]...); err != nil {
+		if err := t.each(ctx, row, query, args[:len(l.before)+rowsAtOnce]...); err != nil {
 			return err
 		}
 	}

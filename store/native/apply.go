@@ -1,4 +1,4 @@
-package sqlite
+package native
 
 import (
 	"bytes"
@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"hindcast/model"
@@ -30,10 +29,10 @@ func (s *Store) Plan(ctx context.Context, c model.Change) (plan model.Plan, err 
 		return err
 	})
 	if err != nil {
-		return model.Plan{}, fmt.Errorf("sqlite: plan %s: %w", c, err)
+		return model.Plan{}, fmt.Errorf("%s: plan %s: %w", s.kind, c, err)
 	}
 	if !c.Op.MakesSession() {
-		plan.Hazards = append(plan.Hazards, s.liveHazard()...)
+		plan.Hazards = append(plan.Hazards, s.carrier.Hazards()...)
 	}
 	return plan, nil
 }
@@ -93,19 +92,19 @@ func absent(ctx context.Context, t *tx, id string) error {
 type seen struct {
 	session
 	*store.Visits
-	// file is the file that it was in, as fileCount counts them.
-	file int64
+	// era is the database that it was in, as Carrier.Era counts them.
+	era int64
 }
 
 // see returns a session with its visits: those that were seen before, if the session's
 // counters say that nothing was written to it since. The error is model.ErrNoSession.
 func (s *Store) see(ctx context.Context, t *tx, id string, before *seen) (*seen, error) {
-	now := &seen{file: s.fileCount()}
+	now := &seen{era: s.carrier.Era()}
 	var err error
 	if now.session, err = find(ctx, t, id); err != nil {
 		return nil, err
 	}
-	if before != nil && before.file == now.file && before.key == now.key && before.id == id && before.writes == now.writes && before.rewrites == now.rewrites {
+	if before != nil && before.era == now.era && before.key == now.key && before.id == id && before.writes == now.writes && before.rewrites == now.rewrites {
 		now.Visits = before.Visits
 		return now, nil
 	}
@@ -148,16 +147,8 @@ func workingState(ctx context.Context, t *tx, ss session) (bool, error) {
 		return false, nil
 	}
 	var same bool
-	err := t.Row(ctx, "SELECT EXISTS (SELECT 1 FROM visits WHERE session = ? AND visit IS ? AND state = ?)", ss.key, ss.head, ss.record).Scan(&same)
+	err := t.Row(ctx, "SELECT EXISTS (SELECT 1 FROM visits WHERE session = ? AND visit IS NOT DISTINCT FROM ? AND state = ?)", ss.key, ss.head, ss.record).Scan(&same)
 	return !same, err
-}
-
-// liveHazard warns of another program that has the file open.
-func (s *Store) liveHazard() []string {
-	if _, err := os.Stat(s.file.Path() + "-wal"); s.file.Open() || err != nil {
-		return nil
-	}
-	return []string{"another program has the store open, or was killed with it open: an agent that runs goes on from what it holds in memory, so stop it first"}
 }
 
 // entry is a row of the journal.
@@ -224,7 +215,7 @@ func (s *Store) Journal(ctx context.Context) (entries []model.JournalEntry, err 
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: read journal: %w", err)
+		return nil, fmt.Errorf("%s: read journal: %w", s.kind, err)
 	}
 	return entries, nil
 }
@@ -305,9 +296,10 @@ func numbers(ctx context.Context, t *tx, query string, args ...any) (all []int64
 		return nil, err
 	}
 	defer rows.Close()
+	var n int64
+	into := []any{&n}
 	for rows.Next() {
-		var n int64
-		if err := rows.Scan(&n); err != nil {
+		if err := rows.Scan(into...); err != nil {
 			return nil, err
 		}
 		all = append(all, n)
@@ -319,11 +311,13 @@ func numbers(ctx context.Context, t *tx, query string, args ...any) (all []int64
 // kept; the error is then ErrReadBack if it is not as planned.
 func (s *Store) Apply(ctx context.Context, plan model.Plan) (receipt model.Receipt, err error) {
 	err = s.change(ctx, func(t *tx) error {
-		receipt, err = s.apply(ctx, t, plan)
+		if err = t.LockJournal(ctx); err == nil {
+			receipt, err = s.apply(ctx, t, plan)
+		}
 		return err
 	})
 	if err != nil {
-		return model.Receipt{}, fmt.Errorf("sqlite: %s session %q: %w", plan.Op, plan.Session, err)
+		return model.Receipt{}, fmt.Errorf("%s: %s session %q: %w", s.kind, plan.Op, plan.Session, err)
 	}
 	return receipt, nil
 }
@@ -416,19 +410,14 @@ func (e *entry) why() model.Reason {
 // insert adds an entry to the journal. What was undone before can then not be
 // done again.
 func (e *entry) insert(ctx context.Context, t *tx) error {
-	if _, err := t.Exec(ctx, "UPDATE journal SET undone = 2 WHERE undone = 1"); err != nil {
+	if err := t.Exec(ctx, "UPDATE journal SET undone = 2 WHERE undone = 1"); err != nil {
 		return err
 	}
-	result, err := t.Exec(ctx, `INSERT INTO journal (at, op, session, source, target, from_id, from_index, to_id, to_index,
+	return t.Row(ctx, `INSERT INTO journal (at, op, session, source, target, from_id, from_index, to_id, to_index,
 		reason, before_head, before_state, before_turn, before_updated, before_revision, after_revision)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		encodeTime(e.At), string(e.Op), e.Session, e.Target.Session, e.Target.Visit, e.From, e.FromIndex, e.To, e.ToIndex,
-		e.reason, e.before.head, e.before.record, e.before.turn, e.before.updated, e.before.revision, e.revision)
-	if err != nil {
-		return err
-	}
-	e.ID, err = result.LastInsertId()
-	return err
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING entry`,
+		t.time(e.At), string(e.Op), e.Session, e.Target.Session, e.Target.Visit, e.From, e.FromIndex, e.To, e.ToIndex,
+		e.reason, e.before.head, e.before.record, e.before.turn, e.before.updated, e.before.revision, e.revision).Scan(&e.ID)
 }
 
 // moveHead carries out an entry: rule 5 for the visits, then the session's row.
@@ -444,7 +433,7 @@ func moveHead(ctx context.Context, t *tx, now *seen, e entry) error {
 	}
 	for _, i := range reactivates {
 		visit := visits.Headers[i].Visit
-		if _, err := t.Exec(ctx, "INSERT INTO journal_visits (entry, visit, reason) SELECT ?, visit, reason FROM visits WHERE session = ? AND visit = ?", e.ID, ss.key, visit); err != nil {
+		if err := t.Exec(ctx, "INSERT INTO journal_visits (entry, visit, reason) SELECT ?, visit, reason FROM visits WHERE session = ? AND visit = ?", e.ID, ss.key, visit); err != nil {
 			return err
 		}
 		if err := rejoin(ctx, t, ss, "visit = ?2", visit); err != nil {
@@ -457,12 +446,12 @@ func moveHead(ctx context.Context, t *tx, now *seen, e entry) error {
 // rejoin makes the visits of a session that a condition selects active. The
 // condition's argument is ?2.
 func rejoin(ctx context.Context, t *tx, ss session, where string, arg any) error {
-	_, err := t.Exec(ctx, `UPDATE sessions SET rewrites = rewrites + 1,
-		orphaned = orphaned - (SELECT count(*) FROM visits WHERE session = ?1 AND reason IS NOT NULL AND `+where+` AND `+countedVisit+`) WHERE session = ?1`, ss.key, arg)
+	err := t.Exec(ctx, `UPDATE sessions SET rewrites = rewrites + 1,
+		orphaned = orphaned - (SELECT count(*) FROM visits WHERE session = ?1 AND reason IS NOT NULL AND `+where+` AND `+t.Counted+`) WHERE session = ?1`, ss.key, arg)
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, "UPDATE visits SET reason = NULL WHERE session = ?1 AND "+where, ss.key, arg)
+	err = t.Exec(ctx, "UPDATE visits SET reason = NULL WHERE session = ?1 AND "+where, ss.key, arg)
 	return err
 }
 
@@ -472,7 +461,7 @@ func settle(ctx context.Context, t *tx, ss session, e entry, visit int64) error 
 	if err := t.Row(ctx, "SELECT state, turn FROM visits WHERE session = ? AND visit = ?", ss.key, visit).Scan(&ss.record, &ss.turn); err != nil {
 		return err
 	}
-	ss.updated, ss.revision, ss.rewrote = encodeTime(e.At), e.revision, true
+	ss.updated, ss.revision, ss.rewrote = t.time(e.At), e.revision, true
 	return ss.write(ctx, t)
 }
 
@@ -533,14 +522,14 @@ func copyVisits(ctx context.Context, t *tx, id string, source session, visits *s
 			counted++
 		}
 		visit := int64(n + 1)
-		_, err := t.Exec(ctx, `INSERT INTO visits (session, visit, id, parent_visit, parent_id, idx, turn, event, at, state, size, extra)
-			SELECT ?, ?, id, nullif(?, 0), iif(?, parent_id, nullif(?, '')), idx, turn, event, at, state, size, extra FROM visits WHERE session = ? AND visit = ?`,
-			ss.key, visit, visit-1, n > 0, visits.Headers[i].ParentID, source.key, visits.Headers[i].Visit)
+		err := t.Exec(ctx, `INSERT INTO visits (session, visit, id, parent_visit, parent_id, idx, turn, event, at, state, size, extra)
+			SELECT ?, ?, id, ?, CASE WHEN ? THEN parent_id ELSE ? END, idx, turn, event, at, state, size, extra FROM visits WHERE session = ? AND visit = ?`,
+			ss.key, visit, orNull(visit-1), n > 0, orNull(visits.Headers[i].ParentID), source.key, visits.Headers[i].Visit)
 		if err != nil {
 			return ss, err
 		}
 	}
-	_, err = t.Exec(ctx, "UPDATE sessions SET visits = ? WHERE session = ?", counted, ss.key)
+	err = t.Exec(ctx, "UPDATE sessions SET visits = ? WHERE session = ?", counted, ss.key)
 	return ss, err
 }
 
@@ -563,7 +552,7 @@ func (s *Store) undo(ctx context.Context, t *tx, e entry) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, "UPDATE journal SET undone = 1 WHERE entry = ?", e.ID)
+	err = t.Exec(ctx, "UPDATE journal SET undone = 1 WHERE entry = ?", e.ID)
 	return err
 }
 
@@ -572,17 +561,17 @@ func (s *Store) putBack(ctx context.Context, t *tx, ss session, e entry) error {
 	if err := rejoin(ctx, t, ss, "reason = ?2", e.reason); err != nil {
 		return err
 	}
-	_, err := t.Exec(ctx, `UPDATE visits SET reason = moved.reason FROM journal_visits AS moved
+	err := t.Exec(ctx, `UPDATE visits SET reason = moved.reason FROM journal_visits AS moved
 		WHERE moved.entry = ? AND visits.session = ? AND visits.visit = moved.visit`, e.ID, ss.key)
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(ctx, `UPDATE sessions SET orphaned = orphaned + (SELECT count(*) FROM journal_visits AS moved JOIN visits
-		ON visits.session = ?2 AND visits.visit = moved.visit WHERE moved.entry = ?1 AND `+countedVisit+`) WHERE session = ?2`, e.ID, ss.key)
+	err = t.Exec(ctx, `UPDATE sessions SET orphaned = orphaned + (SELECT count(*) FROM journal_visits AS moved JOIN visits
+		ON visits.session = ?2 AND visits.visit = moved.visit WHERE moved.entry = ?1 AND `+t.Counted+`) WHERE session = ?2`, e.ID, ss.key)
 	if err != nil {
 		return err
 	}
-	if _, err := t.Exec(ctx, "DELETE FROM journal_visits WHERE entry = ?", e.ID); err != nil {
+	if err := t.Exec(ctx, "DELETE FROM journal_visits WHERE entry = ?", e.ID); err != nil {
 		return err
 	}
 	e.before.key, e.before.rewrote = ss.key, true
@@ -592,11 +581,11 @@ func (s *Store) putBack(ctx context.Context, t *tx, ss session, e entry) error {
 // remove takes a fork or an edit back: its visits and record go, its states stay
 // with the session that it was made from or with the entry, and so do its counters.
 func (s *Store) remove(ctx context.Context, t *tx, ss session, row int64) error {
-	if _, err := t.Exec(ctx, "UPDATE journal SET before_revision = ? WHERE entry = ?", max(ss.writes, ss.rewrites)+1, row); err != nil {
+	if err := t.Exec(ctx, "UPDATE journal SET before_revision = ? WHERE entry = ?", max(ss.writes, ss.rewrites)+1, row); err != nil {
 		return err
 	}
 	for _, table := range []string{"visits", "reasons", "sessions"} {
-		if _, err := t.Exec(ctx, "DELETE FROM "+table+" WHERE session = ?", ss.key); err != nil {
+		if err := t.Exec(ctx, "DELETE FROM "+table+" WHERE session = ?", ss.key); err != nil {
 			return err
 		}
 	}
@@ -604,7 +593,7 @@ func (s *Store) remove(ctx context.Context, t *tx, ss session, row int64) error 
 }
 
 func (s *Store) redo(ctx context.Context, t *tx, plan model.Plan, e entry) error {
-	if _, err := t.Exec(ctx, "UPDATE journal SET undone = 0 WHERE entry = ?", e.ID); err != nil {
+	if err := t.Exec(ctx, "UPDATE journal SET undone = 0 WHERE entry = ?", e.ID); err != nil {
 		return err
 	}
 	switch e.Op {

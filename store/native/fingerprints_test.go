@@ -1,4 +1,4 @@
-package sqlite
+package native
 
 import (
 	"crypto/sha256"
@@ -11,7 +11,7 @@ import (
 // TestTaking_asksNothingAboutWhatIsNew: an import into an empty store knows which ids and
 // states are not there. It has no transaction here in which it could ask.
 func TestTaking_asksNothingAboutWhatIsNew(t *testing.T) {
-	k := newTaking(nil, nil, session{}, fingerprints{}, fingerprints{})
+	k := newTaking(nil, &tx{}, session{}, fingerprints{}, fingerprints{})
 	for batch := range 3 {
 		rows := make([]batched, batchRows)
 		for i := range rows {

@@ -1,4 +1,4 @@
-package sqlite
+package native
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/sqlite/parts"
+	"hindcast/store/native/parts"
 )
 
 // A state is a list of extents already, so a rope costs a row: the states of ten thousand
@@ -27,7 +27,7 @@ func (s *Store) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rop
 		}
 		l := &lists{states: &s.states, refs: refs}
 		if err := s.read(ctx, func(t *tx) error { return l.load(ctx, t) }); err != nil {
-			yield(store.Rope{}, fmt.Errorf("sqlite: read the states of session %q: %w", refs[0].Session, err))
+			yield(store.Rope{}, fmt.Errorf("%s: read the states of session %q: %w", s.kind, refs[0].Session, err))
 			return
 		}
 		var runs []store.Run
@@ -35,7 +35,7 @@ func (s *Store) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rop
 			var rope store.Rope
 			extents, err := l.decode(i, func(parts.Extent) {})
 			if rope.Err = err; err != nil {
-				rope.Err = fmt.Errorf("sqlite: read state %q of session %q: %w", refs[i].ID, refs[i].Session, err)
+				rope.Err = fmt.Errorf("%s: read state %q of session %q: %w", s.kind, refs[i].ID, refs[i].Session, err)
 			}
 			runs = runs[:0]
 			for _, e := range extents {
@@ -62,7 +62,7 @@ func (s *Store) Fill(ctx context.Context, runs []store.Run, dst []byte) error {
 		return s.states.codec.read(ctx, t, list, dst)
 	})
 	if err != nil {
-		return fmt.Errorf("sqlite: read what states are made of: %w", err)
+		return fmt.Errorf("%s: read what states are made of: %w", s.kind, err)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package sqlite
+package native
 
 import (
 	"bytes"
@@ -22,28 +22,31 @@ import (
 // The rows are read while the store is locked against other writers. They may
 // come from this very store: a reader sees it as it was before.
 func (s *Store) Import(ctx context.Context, rows iter.Seq2[store.Row, error]) (n int, err error) {
-	err = s.change(ctx, func(t *tx) error {
-		usual, err := enlargeCache(ctx, t)
+	err = s.told(s.carrier.WriteOnce(ctx, s.with(func(t *tx) error {
+		usual, err := t.Prepare(ctx)
 		if err != nil {
 			return err
 		}
 		defer usual()
+		if err := t.LockJournal(ctx); err != nil {
+			return err
+		}
 		p := importing{store: s, tx: t}
 		if p.entered, err = begun(ctx, t); err != nil {
 			return err
 		}
-		var next int64
-		if err = nextState(ctx, t, &next); err != nil {
+		var some bool
+		if err = t.Row(ctx, "SELECT EXISTS (SELECT 1 FROM states)").Scan(&some); err != nil {
 			return err
 		}
-		if next == 1 { // there are none, so that all are those of the import
+		if !some { // so that all are those of the import
 			p.sums = fingerprints{}
 		}
 		n, err = p.run(ctx, rows)
 		return err
-	})
+	})))
 	if err != nil {
-		return 0, fmt.Errorf("sqlite: import: %w", err)
+		return 0, fmt.Errorf("%s: import: %w", s.kind, err)
 	}
 	return n, nil
 }
@@ -285,7 +288,7 @@ func (p *importing) reason(ctx context.Context, in *incoming, h *model.Header) (
 		in.unknown, err = unknownReason(ctx, p.tx, in.session, true)
 		return in.unknown, err
 	}
-	k := reasonKey{h.Reason.Kind, encodeTime(h.Reason.At), h.Reason.TargetID, h.Reason.TargetIndex}
+	k := reasonKey{h.Reason.Kind, p.tx.time(h.Reason.At), h.Reason.TargetID, h.Reason.TargetIndex}
 	number, known := in.reasons[k]
 	if !known {
 		var err error
@@ -357,7 +360,7 @@ func (p *importing) date(in *incoming) error {
 		in.newest = p.store.clock()
 	}
 	if in.newest.After(updated) {
-		in.updated = encodeTime(in.newest)
+		in.updated = p.tx.time(in.newest)
 	}
 	in.revision++
 	return nil

@@ -1,4 +1,4 @@
-package sqlite
+package native
 
 import (
 	"context"
@@ -81,7 +81,7 @@ func (s *Store) PlanConvert(ctx context.Context, from store.Store, session, as s
 		plan, err = store.PlanTakeover(ctx, from, session, as)
 	}
 	if err != nil {
-		return plan, fmt.Errorf("sqlite: plan to take over session %q as %q: %w", session, as, err)
+		return plan, fmt.Errorf("%s: plan to take over session %q as %q: %w", s.kind, session, as, err)
 	}
 	return plan, nil
 }
@@ -134,6 +134,6 @@ func (s *Store) dropping(ctx context.Context, t *tx, ss session, visit int64, re
 // forget notes that a row of the journal is undone and cannot be done again, because
 // what it made came from elsewhere. Nor can what was undone before it, which followed it.
 func forget(ctx context.Context, t *tx, row int64) error {
-	_, err := t.Exec(ctx, "UPDATE journal SET undone = 2 WHERE entry = ? OR undone = 1", row)
+	err := t.Exec(ctx, "UPDATE journal SET undone = 2 WHERE entry = ? OR undone = 1", row)
 	return err
 }

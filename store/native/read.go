@@ -1,4 +1,4 @@
-package sqlite
+package native
 
 import (
 	"cmp"
@@ -13,7 +13,6 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
-	"hindcast/store/sqlitefile"
 	"hindcast/store/typed"
 )
 
@@ -37,7 +36,7 @@ type session struct {
 // find returns the row of a session; the error is model.ErrNoSession.
 func find(ctx context.Context, t *tx, id string) (session, error) {
 	ss := session{id: id}
-	err := t.Row(ctx, "SELECT session, head, record_state, record_turn, updated, revision, writes, rewrites FROM sessions WHERE id = ?", id).
+	err := t.Row(ctx, "SELECT session, head, record_state, record_turn, updated, revision, writes, rewrites FROM sessions WHERE id = ?"+t.Change, id).
 		Scan(&ss.key, &ss.head, &ss.record, &ss.turn, &ss.updated, &ss.revision, &ss.writes, &ss.rewrites)
 	if errors.Is(err, sql.ErrNoRows) {
 		return ss, model.ErrNoSession
@@ -50,7 +49,7 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 	return func(yield func(model.SessionInfo, error) bool) {
 		infos, err := s.infos(ctx)
 		if err != nil {
-			yield(model.SessionInfo{}, fmt.Errorf("sqlite: list sessions: %w", err))
+			yield(model.SessionInfo{}, fmt.Errorf("%s: list sessions: %w", s.kind, err))
 			return
 		}
 		for _, info := range infos {
@@ -73,6 +72,7 @@ func (s *Store) infos(ctx context.Context) (infos []model.SessionInfo, err error
 			if one.Title, err = s.opening(ctx, t, one); err != nil {
 				return err
 			}
+			one.Kind = s.kind
 			infos = append(infos, one.SessionInfo)
 		}
 		return nil
@@ -91,8 +91,8 @@ type listed struct {
 
 // list returns the sessions without their titles.
 func list(ctx context.Context, t *tx) (all []listed, err error) {
-	size := fmt.Sprintf("(SELECT ifnull(sum(length(data)), 0) FROM blocks WHERE place BETWEEN s.session * %d AND (s.session + 1) * %[1]d - 1)", sessionPlaces)
-	rows, err := t.Rows(ctx, `SELECT s.id, s.visits, s.orphaned, s.updated, ifnull(v.id, ''), ifnull(v.idx, 0), ifnull(v.visit, 0), `+size+`, f.state, f.sha256
+	size := fmt.Sprintf("(SELECT CAST(coalesce(sum(length(data)), 0) AS bigint) FROM blocks WHERE place BETWEEN s.session * %d AND (s.session + 1) * %[1]d - 1)", sessionPlaces)
+	rows, err := t.Rows(ctx, `SELECT s.id, s.visits, s.orphaned, s.updated, coalesce(v.id, ''), coalesce(v.idx, 0), coalesce(v.visit, 0), `+size+`, f.state, f.sha256
 		FROM sessions s LEFT JOIN visits v ON v.session = s.session AND v.visit = s.head
 		LEFT JOIN states f ON f.state = (SELECT state FROM visits WHERE session = s.session ORDER BY visit LIMIT 1)`)
 	if err != nil {
@@ -100,7 +100,7 @@ func list(ctx context.Context, t *tx) (all []listed, err error) {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		one := listed{SessionInfo: model.SessionInfo{Kind: kind, Faults: model.FaultsNotCounted}}
+		one := listed{SessionInfo: model.SessionInfo{Faults: model.FaultsNotCounted}}
 		var updated any
 		if err := rows.Scan(&one.ID, &one.Snapshots, &one.Orphaned, &updated, &one.Head.ID, &one.Head.Index, &one.Head.Visit, &one.Size, &one.first, &one.sum); err != nil {
 			return nil, err
@@ -131,13 +131,13 @@ func (s *Store) opening(ctx context.Context, t *tx, one *listed) (string, error)
 	return title, nil
 }
 
-// Headers implements store.Store. All of them are of one moment, unless the
-// file is changed by another program while they are read: then the sequence
-// ends with sqlitefile.ErrChanged, before anything wrong is given.
+// Headers implements store.Store. All of them are of one moment. Where the database was
+// changed so that it cannot be read on as it was, the sequence ends with an error of the
+// carrier, before anything wrong is given.
 func (s *Store) Headers(ctx context.Context, sessionID string) iter.Seq2[model.Header, error] {
 	return func(yield func(model.Header, error) bool) {
 		if err := s.headers(ctx, sessionID, yield); err != nil && !errors.Is(err, errStopped) {
-			yield(model.Header{}, fmt.Errorf("sqlite: list snapshots of session %q: %w", sessionID, err))
+			yield(model.Header{}, fmt.Errorf("%s: list snapshots of session %q: %w", s.kind, sessionID, err))
 		}
 	}
 }
@@ -147,7 +147,7 @@ var errStopped = errors.New("stopped")
 
 func (s *Store) headers(ctx context.Context, sessionID string, yield func(model.Header, error) bool) error {
 	begun, ended := false, error(nil) // what was yielded is not yielded again
-	err := sqlitefile.Retry(ctx, func() error {
+	err := s.carrier.Retry(ctx, func() error {
 		err := s.headersOnce(ctx, sessionID, func(h model.Header, err error) bool {
 			begun = true
 			return yield(h, err)
@@ -161,14 +161,14 @@ func (s *Store) headers(ctx context.Context, sessionID string, yield func(model.
 }
 
 func (s *Store) headersOnce(ctx context.Context, sessionID string, yield func(model.Header, error) bool) error {
-	return s.file.ReadOnce(ctx, func(t *tx) error {
+	return s.carrier.ReadOnce(ctx, s.within(func(t *tx) error {
 		ss, err := find(ctx, t, sessionID)
 		if err != nil {
 			return err
 		}
 		return (&listing{tx: t, session: ss}).all(ctx, func(batch []model.Header) error {
-			if t.Stale() {
-				return sqlitefile.ErrChanged
+			if err := t.Fresh(); err != nil {
+				return err
 			}
 			for i := range batch {
 				if !yield(batch[i], nil) {
@@ -177,7 +177,7 @@ func (s *Store) headersOnce(ctx context.Context, sessionID string, yield func(mo
 			}
 			return nil
 		})
-	})
+	}))
 }
 
 // Tail implements store.Tailer.
@@ -191,7 +191,7 @@ func (s *Store) Tail(ctx context.Context, sessionID string, n int) (headers []mo
 		return err
 	})
 	if err != nil {
-		return nil, 0, fmt.Errorf("sqlite: list snapshots of session %q: %w", sessionID, err)
+		return nil, 0, fmt.Errorf("%s: list snapshots of session %q: %w", s.kind, sessionID, err)
 	}
 	return headers, before, nil
 }
@@ -221,7 +221,7 @@ func (s *Store) stateBy(ctx context.Context, ref model.Ref, read func(context.Co
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: read state %q of session %q: %w", ref.ID, ref.Session, err)
+		return nil, fmt.Errorf("%s: read state %q of session %q: %w", s.kind, ref.ID, ref.Session, err)
 	}
 	return state, nil
 }
@@ -238,7 +238,7 @@ func (s *Store) stateOf(ctx context.Context, t *tx, ss session, ref model.Ref) (
 // stateKey returns the key of a snapshot's state; nothing tells the visits of one
 // id apart but that they have to be there.
 func stateKey(ctx context.Context, t *tx, ss session, ref model.Ref) (key int64, err error) {
-	err = t.Row(ctx, "SELECT state FROM "+visitsByID+" WHERE session = ?1 AND id = ?2 AND (visit = ?3 OR ?3 = 0) LIMIT 1", ss.key, ref.ID, ref.Visit).Scan(&key)
+	err = t.Row(ctx, "SELECT state FROM "+t.ByID+" WHERE session = ?1 AND id = ?2 AND (visit = ?3 OR ?3 = 0) LIMIT 1", ss.key, ref.ID, ref.Visit).Scan(&key)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = model.ErrNoSnapshot
 	}
@@ -249,7 +249,7 @@ func stateKey(ctx context.Context, t *tx, ss session, ref model.Ref) (key int64,
 func (s *Store) Get(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], error) {
 	data, _, err := s.load(ctx, sessionID)
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: get session %q: %w", sessionID, err)
+		return nil, fmt.Errorf("%s: get session %q: %w", s.kind, sessionID, err)
 	}
 	return data, nil
 }
@@ -305,7 +305,7 @@ func (s *Store) GetSnapshot(ctx context.Context, snapshotID string) (snapshot *m
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: get snapshot %q: %w", snapshotID, err)
+		return nil, fmt.Errorf("%s: get snapshot %q: %w", s.kind, snapshotID, err)
 	}
 	return snapshot, nil
 }
@@ -335,7 +335,7 @@ func (s *Store) GetSnapshotIn(ctx context.Context, sessionID, snapshotID string)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: get snapshot %q of session %q: %w", snapshotID, sessionID, err)
+		return nil, fmt.Errorf("%s: get snapshot %q of session %q: %w", s.kind, snapshotID, sessionID, err)
 	}
 	return snapshot, nil
 }
@@ -352,7 +352,7 @@ func (s *Store) row(ctx context.Context, t *tx, sessionID, snapshotID string) (*
 	}
 	var first sql.Null[int64]
 	var orphaned sql.Null[bool]
-	err = t.Row(ctx, "SELECT min(visit), count(*) = count(reason) FROM "+visitsByID+" WHERE session = ? AND id = ?", ss.key, snapshotID).Scan(&first, &orphaned)
+	err = t.Row(ctx, "SELECT min(visit), count(*) = count(reason) FROM "+t.ByID+" WHERE session = ? AND id = ?", ss.key, snapshotID).Scan(&first, &orphaned)
 	if err != nil || !first.Valid {
 		return nil, err
 	}
@@ -393,7 +393,7 @@ func (s *Store) ListSnapshots(ctx context.Context, sessionID string, includeOrph
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: list snapshots of session %q: %w", sessionID, err)
+		return nil, fmt.Errorf("%s: list snapshots of session %q: %w", s.kind, sessionID, err)
 	}
 	return list, nil
 }

@@ -1,0 +1,62 @@
+package native
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"hindcast/model"
+)
+
+// Transaction is one of the package's own.
+type Transaction = tx
+
+// ErrStopped ends a reading whose consumer has had enough.
+var ErrStopped = errStopped
+
+// Change runs what in a transaction that writes.
+func (s *Store) Change(ctx context.Context, what func(*Transaction) error) error {
+	return s.change(ctx, what)
+}
+
+// Look returns the state of a snapshot of the first session.
+func (s *Store) Look(ctx context.Context, t *Transaction, id string) ([]byte, error) {
+	return s.stateOf(ctx, t, session{key: 1}, model.Ref{ID: id})
+}
+
+// CheckStates looks for damage of all kinds.
+func (s *Store) CheckStates(ctx context.Context, t *Transaction) (errs error) {
+	for _, check := range []func(context.Context, *tx) ([]model.Fault, error){s.states.blockFaults, s.states.partFaults, s.states.recordFaults} {
+		_, err := check(ctx, t)
+		errs = errors.Join(errs, err)
+	}
+	return errs
+}
+
+// Sabotage carries a restore out, runs a statement behind its back, and reads back.
+func (s *Store) Sabotage(ctx context.Context, plan model.Plan, statement string) error {
+	return s.change(ctx, func(t *tx) error {
+		e, err := s.restore(ctx, t, plan)
+		if err != nil {
+			return err
+		}
+		if err := t.Exec(ctx, statement); err != nil {
+			return err
+		}
+		_, err = s.verify(ctx, t, plan, e)
+		return err
+	})
+}
+
+// Cut calls give with the headers of a session, in the quickest way of the carrier.
+func (s *Store) Cut(ctx context.Context, id string, give func([]model.Header) error) error {
+	return s.read(ctx, func(t *tx) error {
+		ss, err := find(ctx, t, id)
+		if err != nil {
+			return err
+		}
+		l := listing{tx: t, session: ss, reasons: map[int64]*model.Reason{}}
+		_, err = l.cut(ctx, math.MinInt64, give)
+		return err
+	})
+}

@@ -1,0 +1,248 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"sync"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store/column"
+	"hindcast/store/native"
+	"hindcast/store/sqlitefile"
+)
+
+// dialect are the words of SQLite's. One transaction writes at a time, so that nothing is
+// locked.
+var dialect = native.Dialect{
+	// Without statistics SQLite would go through the whole session instead.
+	ByID:    "visits INDEXED BY visits_by_id",
+	Counted: fmt.Sprintf("CASE WHEN json_valid(visits.extra) THEN ifnull(visits.extra ->> '$.marks', 0) & %d = 0 ELSE 1 END", model.MarkTraced),
+	Time:    encodeTime,
+}
+
+// encodeTime returns a time as a column holds it: nanoseconds since 1970 where they can
+// say it, else RFC 3339.
+func encodeTime(t time.Time) any {
+	if _, offset := t.Zone(); offset == 0 && t.Year() >= 1678 && t.Year() < 2262 {
+		return t.UnixNano()
+	}
+	return t.Format(time.RFC3339Nano)
+}
+
+// carrier is the file of a store.
+type carrier struct {
+	file *sqlitefile.Own
+
+	mu sync.Mutex
+	// met is the last file that was at the path, files how many there were.
+	met   fs.FileInfo
+	files int64
+}
+
+func (c *carrier) Read(ctx context.Context, what func(native.Tx) error) error {
+	return c.file.Read(ctx, on(what))
+}
+
+func (c *carrier) ReadOnce(ctx context.Context, what func(native.Tx) error) error {
+	return c.file.ReadOnce(ctx, on(what))
+}
+
+func (c *carrier) Retry(ctx context.Context, once func() error) error {
+	return sqlitefile.Retry(ctx, once)
+}
+
+func (c *carrier) Write(ctx context.Context, what func(native.Tx) error) error {
+	err := c.file.Write(ctx, on(what))
+	if errors.Is(err, fs.ErrPermission) {
+		return &model.UnwritableError{Err: c.file.Denied(err), Became: "nothing was changed"}
+	}
+	return err
+}
+
+// WriteOnce is Write, which SQLite takes up again only where nothing was read yet.
+func (c *carrier) WriteOnce(ctx context.Context, what func(native.Tx) error) error {
+	return c.Write(ctx, what)
+}
+
+func (c *carrier) Watch(ctx context.Context, own <-chan struct{}) (<-chan struct{}, error) {
+	return c.file.Watch(ctx, own)
+}
+
+// Era counts the files that have been at the store's path.
+func (c *carrier) Era() int64 {
+	info, err := os.Stat(c.file.Path())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil && (c.met == nil || !os.SameFile(c.met, info)) {
+		c.met = info
+		c.files++
+	}
+	return c.files
+}
+
+// Hazards warns of another program that has the file open.
+func (c *carrier) Hazards() []string {
+	if _, err := os.Stat(c.file.Path() + "-wal"); c.file.Open() || err != nil {
+		return nil
+	}
+	return []string{"another program has the store open, or was killed with it open: an agent that runs goes on from what it holds in memory, so stop it first"}
+}
+
+func (c *carrier) Close() error { return c.file.Close() }
+
+// on has what run on a transaction of the file.
+func on(what func(native.Tx) error) func(*sqlitefile.Tx) error {
+	return func(t *sqlitefile.Tx) error { return what(fileTx{t}) }
+}
+
+// fileTx is a transaction of the file.
+type fileTx struct{ file *sqlitefile.Tx }
+
+func (t fileTx) Exec(ctx context.Context, query string, args ...any) error {
+	_, err := t.file.Exec(ctx, query, args...)
+	return err
+}
+
+func (t fileTx) Row(ctx context.Context, query string, args ...any) native.Row {
+	return t.file.Row(ctx, query, args...)
+}
+
+func (t fileTx) Rows(ctx context.Context, query string, args ...any) (native.Rows, error) {
+	rows, err := t.file.Rows(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// Values goes past database/sql, see "How visits are read" in package native.
+func (t fileTx) Values(ctx context.Context, query string, args []any, give func([]column.Value) error) error {
+	named, err := sqlitefile.Values(nil, args)
+	if err != nil {
+		return err
+	}
+	return t.file.Conn().Raw(func(conn any) error {
+		rows, err := conn.(driver.QueryerContext).QueryContext(ctx, query, named)
+		if err != nil {
+			return err
+		}
+		return errors.Join(eachRow(rows, give), rows.Close())
+	})
+}
+
+func eachRow(rows driver.Rows, give func([]column.Value) error) error {
+	n := len(rows.Columns())
+	from, values := make([]driver.Value, n), make([]column.Value, n)
+	for {
+		if err := rows.Next(from); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		for i, v := range from {
+			values[i] = column.Of(v)
+		}
+		if err := give(values); err != nil {
+			return err
+		}
+	}
+}
+
+func (t fileTx) Keyed(ctx context.Context, session, after int64, give func([]column.Value) error) error {
+	err := t.file.Keyed(ctx, "visits", session, after, give)
+	if errors.Is(err, sqlitefile.ErrPages) {
+		return fmt.Errorf("%w: %w", native.ErrUnkeyed, err)
+	}
+	return err
+}
+
+func (t fileTx) Fresh() error {
+	if t.file.Stale() {
+		return sqlitefile.ErrChanged
+	}
+	return nil
+}
+
+func (t fileTx) NextState(ctx context.Context) (next int64, err error) {
+	var last int64
+	err = t.Row(ctx, "SELECT ifnull(max(state), 0) FROM states").Scan(&last)
+	if err == nil && last == math.MaxInt64 {
+		return 0, native.ErrFull
+	}
+	return last + 1, err
+}
+
+// LockJournal has nothing to do: no other transaction writes.
+func (t fileTx) LockJournal(context.Context) error { return nil }
+
+// importCache is how much of the file an import may keep in memory, in bytes. The indexes
+// by ids and hashes are written to in no order, and pages that are let go of are read
+// again: 100,000 rows take a quarter less time than with what SQLite keeps usually.
+const importCache = 128 << 20
+
+// Prepare has the connection keep more of the file in memory, until usual is called.
+func (t fileTx) Prepare(ctx context.Context) (usual func(), err error) {
+	var size int64
+	if err := t.Row(ctx, "PRAGMA cache_size").Scan(&size); err != nil {
+		return nil, err
+	}
+	set := func(ctx context.Context, size int64) error {
+		_, err := t.file.Conn().ExecContext(ctx, fmt.Sprintf("PRAGMA cache_size = %d", size))
+		return err
+	}
+	// That a connection keeps more than it would is no harm: it is closed with the store.
+	return func() { _ = set(context.WithoutCancel(ctx), size) }, set(ctx, -importCache>>10)
+}
+
+// FaultDatabase is the code of damage that SQLite's own check found.
+const FaultDatabase = "damaged-database"
+
+// Faults runs SQLite's check of the whole file.
+func (t fileTx) Faults(ctx context.Context) (faults []model.Fault, err error) {
+	for _, pragma := range []string{"PRAGMA integrity_check(20)", "PRAGMA foreign_key_check"} {
+		found, err := t.pragmaFaults(ctx, pragma)
+		if err != nil {
+			return nil, err
+		}
+		faults = append(faults, found...)
+	}
+	return faults, nil
+}
+
+// pragmaFaults returns what a check of SQLite's says, in its words.
+func (t fileTx) pragmaFaults(ctx context.Context, pragma string) (faults []model.Fault, err error) {
+	rows, err := t.file.Rows(ctx, pragma)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		values := make([]any, len(columns))
+		for i := range values {
+			values[i] = new(any)
+		}
+		if err := rows.Scan(values...); err != nil {
+			return nil, err
+		}
+		text := fmt.Sprint(*values[0].(*any))
+		if text == "ok" {
+			continue
+		}
+		if len(columns) > 1 {
+			text = "a row of " + text + " refers to one that is not there"
+		}
+		faults = append(faults, model.Fault{Code: FaultDatabase, Severity: model.Loses, Meaning: text, Verdict: "SQLite may refuse to read parts of the store"})
+	}
+	return faults, rows.Err()
+}
