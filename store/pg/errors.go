@@ -93,9 +93,6 @@ func explain(err error) error {
 				break
 			}
 		}
-		if e.Code == "57014" && errors.Is(err, context.Canceled) {
-			return context.Canceled
-		}
 		return e
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
@@ -103,6 +100,14 @@ func explain(err error) error {
 			return context.Canceled
 		}
 		return unreachable(err)
+	}
+	return err
+}
+
+// interrupted returns the context's error for one that only says that the context ended.
+func interrupted(ctx context.Context, err error) error {
+	if ended := ctx.Err(); ended != nil && Code(err) == "57014" {
+		return ended
 	}
 	return err
 }

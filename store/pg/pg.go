@@ -129,6 +129,9 @@ type conn struct {
 	// settled is closed when the end of the last transaction is through.
 	settled chan struct{}
 	used    bool
+	// name and marks are what an Own knows its transactions by.
+	name  string
+	marks int64
 }
 
 func (s *Server) dial(ctx context.Context, config *pgconn.Config) (*conn, error) {
@@ -165,7 +168,7 @@ func (s *Server) acquire(ctx context.Context, fresh bool) (*conn, error) {
 		select {
 		case <-c.settled:
 		case <-ctx.Done():
-			s.release(c)
+			s.putBack(c) // as it is: its transaction is still ending
 			return nil, ctx.Err()
 		}
 		if !c.pg.IsClosed() {
@@ -216,12 +219,15 @@ func (s *Server) release(c *conn) {
 			}
 		}()
 	}
+	s.putBack(c)
+}
+
+// putBack has a connection taken again, once its last transaction has ended.
+func (s *Server) putBack(c *conn) {
 	s.mu.Lock()
-	switch {
-	case c.pg.IsClosed():
-	case s.done.Err() != nil:
+	if s.done.Err() != nil {
 		s.hangUp(c)
-	default:
+	} else {
 		c.used = true
 		s.idle = append(s.idle, c)
 	}
@@ -262,7 +268,7 @@ func (s *Server) rolledBack(ctx context.Context, what func(*Tx) error, begin ...
 		if err != nil {
 			return err
 		}
-		err = explain(what(&Tx{c: c, begin: begin}))
+		err = interrupted(ctx, explain(what(&Tx{c: c, begin: begin})))
 		lost, kept := c.pg.IsClosed(), c.used
 		s.release(c)
 		switch {
@@ -301,7 +307,7 @@ func (s *Server) write(ctx context.Context, what func(*Tx) error, fresh bool) (a
 	}
 	defer s.release(c)
 	t := &Tx{c: c, begin: []string{beginWrite, patience}}
-	if err = explain(what(t)); err == nil {
+	if err = interrupted(ctx, explain(what(t))); err == nil {
 		err = ctx.Err()
 	}
 	switch {
