@@ -16,6 +16,33 @@ type Tx struct {
 	c *conn
 	// begin is what begins the transaction, and goes out before the first statement.
 	begin []string
+	// later are statements that go out before the next one.
+	later []encoded
+}
+
+// encoded is a statement with its arguments as they are sent.
+type encoded struct {
+	sql  string
+	args pgx.ExtendedQueryBuilder
+}
+
+func (t *Tx) encode(query string, args []any) (e encoded, err error) {
+	e.sql = numbered(query)
+	return e, e.args.Build(t.c.types, nil, args)
+}
+
+func (e *encoded) addTo(batch *pgconn.Batch) {
+	batch.ExecParams(e.sql, e.args.ParamValues, nil, e.args.ParamFormats, binary)
+}
+
+// Later runs a statement that changes rows together with the next one, or with COMMIT: its error is that of
+// the next one, then. The arguments may be changed.
+func (t *Tx) Later(query string, args ...any) error {
+	e, err := t.encode(query, args)
+	if err == nil {
+		t.later = append(t.later, e)
+	}
+	return err
 }
 
 // binary has all columns come as bytes, and not as text, which would take twice as long for blobs.
@@ -62,15 +89,18 @@ func (t *Tx) send(ctx context.Context, queries []Query) (*pgconn.MultiResultRead
 	for _, begin := range t.begin {
 		batch.ExecParams(begin, nil, nil, nil, nil)
 	}
+	for i := range t.later {
+		t.later[i].addTo(&batch)
+	}
 	for _, q := range queries {
-		var b pgx.ExtendedQueryBuilder
-		if err := b.Build(t.c.types, nil, q.Args); err != nil {
+		e, err := t.encode(q.SQL, q.Args)
+		if err != nil {
 			return nil, err
 		}
-		batch.ExecParams(numbered(q.SQL), b.ParamValues, nil, b.ParamFormats, binary)
+		e.addTo(&batch)
 	}
 	results := t.c.pg.ExecBatch(ctx, &batch)
-	for range t.begin {
+	for range len(t.begin) + len(t.later) {
 		if !results.NextResult() {
 			return nil, results.Close()
 		}
@@ -78,7 +108,7 @@ func (t *Tx) send(ctx context.Context, queries []Query) (*pgconn.MultiResultRead
 			return nil, errors.Join(err, results.Close())
 		}
 	}
-	t.begin = nil
+	t.begin, t.later = nil, nil
 	return results, nil
 }
 
