@@ -118,6 +118,8 @@ var directions = []struct {
 		"one suite for every kind may know none of them"},
 	{"hindcast/store/sqlite", []string{"hindcast/store", "hindcast/store/column", "hindcast/store/native", "hindcast/store/sqlitefile", "hindcast/model/..."},
 		"a kind knows the port, the model and its own format"},
+	{"hindcast/store/postgres", []string{"hindcast/store/column", "hindcast/store/native", "hindcast/store/pg", "hindcast/model/...", "github.com/jackc/pgx/v5/..."},
+		"a kind knows the port, the model and its own format"},
 	{"hindcast/store/native", []string{"hindcast/store", "hindcast/store/column", "hindcast/store/typed", "hindcast/store/native/parts", "hindcast/model/...", "github.com/klauspost/compress/..."},
 		"what Hindcast's own stores share is written without knowing the database that holds it"},
 	{"hindcast/store/typed", []string{"hindcast/model/..."},
@@ -295,7 +297,7 @@ func TestRooms_areClosedAllTheWayDown(t *testing.T) {
 func TestRooms_onlySQLiteKnowsSQLite(t *testing.T) {
 	for _, p := range goList(t) {
 		for _, path := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
-			if in(path, "modernc.org/...", "database/sql") && !in(p.ImportPath, "hindcast/store/native", "hindcast/store/sqlite/...", "hindcast/store/sqlitefile", "hindcast/store/storetest") {
+			if in(path, "modernc.org/...", "database/sql") && !in(p.ImportPath, "hindcast/store/native", "hindcast/store/postgres", "hindcast/store/sqlite/...", "hindcast/store/sqlitefile", "hindcast/store/storetest") {
 				t.Errorf("%s imports %s: a driver belongs to what opens its files, tests included", p.ImportPath, path)
 			}
 		}

@@ -1,0 +1,70 @@
+package postgres_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"hindcast/store/pg/pgtest"
+	"hindcast/store/postgres"
+	"hindcast/store/storetest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
+
+// databases are used again: to make one takes longer than most tests.
+type databases struct {
+	cluster *pgtest.Cluster
+	free    []string
+}
+
+// take returns a database without a session in it, for one test.
+func (d *databases) take(t *testing.T) (url string) {
+	t.Helper()
+	if n := len(d.free); n > 0 {
+		url, d.free = d.free[n-1], d.free[:n-1]
+		d.cluster.Exec(t, url, "TRUNCATE hindcast.sessions, hindcast.visits, hindcast.reasons, hindcast.states, hindcast.blocks, hindcast.parts, hindcast.journal, hindcast.journal_visits RESTART IDENTITY")
+	} else {
+		url = d.cluster.Database(t)
+		if err := postgres.Migrate(t.Context(), url); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { d.free = append(d.free, url) })
+	return url
+}
+
+func TestStore_conforms(t *testing.T) {
+	some := databases{cluster: pgtest.Shared(t)}
+	storetest.Record(t, "postgres", func(t *testing.T, now func() time.Time) storetest.Opened {
+		url := some.take(t)
+		s, err := postgres.Open(t.Context(), url, postgres.WithClock(now))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { closeStore(t, s) })
+		reopen := func(t *testing.T) storetest.Store {
+			closeStore(t, s)
+			if s, err = postgres.Open(t.Context(), url, postgres.WithClock(now)); err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		again := func(t *testing.T) storetest.Store {
+			other, err := postgres.Open(t.Context(), url, postgres.WithClock(now))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { closeStore(t, other) })
+			return other
+		}
+		return storetest.Opened{Store: s, Reopen: reopen, Again: again}
+	})
+}
+
+func closeStore(t *testing.T, s *postgres.Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,244 @@
+// Package postgres is Hindcast's own store in a database of PostgreSQL's, so that many agents
+// on many machines record into one. Its tables are those of package sqlite, in the
+// schema hindcast, and package native writes to both.
+//
+// Sessions are written at the same time: a transaction locks the row of its session, and
+// meets others only at a state that both have. What was committed is there exactly once,
+// also where the server restarts or the connection is lost in the midst of it; see [pg.Own].
+//
+// A role that only looks needs USAGE on the schema and SELECT on its tables. One that
+// records needs INSERT, UPDATE and DELETE on them too, and USAGE on the sequences. [Grants]
+// are the statements. Only [Migrate], [Create] and [OpenOrCreate] of a database without a
+// store need CREATE on the database; no role needs to be a superuser.
+//
+// A URL says how the connection is protected, in pgx's words and libpq's:
+// sslmode=verify-full with sslrootcert has the server prove who it is, sslcert and
+// sslkey are the client's.
+package postgres
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"hindcast/store/native"
+	"hindcast/store/pg"
+)
+
+const (
+	kind = "postgres"
+	// version is the number of the last migration.
+	version = 1
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+var (
+	// ErrNone: the database holds no store of Hindcast's.
+	ErrNone = errors.New("the database holds no Hindcast store")
+	// ErrVersion: the store has tables of another version.
+	ErrVersion = errors.New("a Hindcast store of another version")
+)
+
+// Store is an open database. It has every capability of the port and is a model.Store of
+// raw JSON states. It is safe for concurrent use, by several programs at once too. Use
+// Open, Create or OpenOrCreate.
+type Store struct {
+	*native.Store
+}
+
+// settings are what options change.
+type settings struct {
+	now      func() time.Time
+	patience time.Duration
+}
+
+// An Option changes how Open and Create make a Store.
+type Option func(*settings)
+
+// WithClock sets where the store takes the time from, instead of time.Now.
+func WithClock(now func() time.Time) Option { return func(s *settings) { s.now = now } }
+
+// WithPatience sets how long a write waits for a server that went away, instead of 30
+// seconds.
+func WithPatience(patience time.Duration) Option { return func(s *settings) { s.patience = patience } }
+
+// terms are what the tables need in each transaction.
+var terms = pg.Terms{
+	// What other schemas hold is not looked at.
+	Setup: []string{"SET LOCAL search_path = pg_catalog, hindcast, pg_temp"},
+	Mark: `INSERT INTO marks (connection, mark) VALUES (?1, ?2)
+		ON CONFLICT (connection) DO UPDATE SET mark = excluded.mark, at = now()`,
+	Marked: `INSERT INTO marks (connection, mark) VALUES (?1, 0)
+		ON CONFLICT (connection) DO UPDATE SET mark = marks.mark RETURNING mark`,
+	Forget: `DELETE FROM marks WHERE connection IN (SELECT connection FROM marks
+		WHERE at < now() - interval '7 days' FOR UPDATE SKIP LOCKED)`,
+	Tell:  "NOTIFY hindcast",
+	Raced: native.ErrRaced,
+}
+
+// Open opens the store in a database; it writes nothing. The errors are ErrNone,
+// ErrVersion and those of package pg.
+func Open(ctx context.Context, url string, options ...Option) (*Store, error) {
+	set := settings{now: time.Now}
+	for _, o := range options {
+		o(&set)
+	}
+	terms := terms
+	terms.Patience = set.patience
+	own, err := pg.NewOwn(url, terms)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: open: %w", err)
+	}
+	if err := own.Read(ctx, func(t *pg.Tx) error { return check(ctx, t) }); err != nil {
+		return nil, fmt.Errorf("postgres: open %q: %w", own, errors.Join(err, own.Close()))
+	}
+	return &Store{native.New(kind, own.String(), &carrier{own}, dialect, set.now)}, nil
+}
+
+// Create makes the store in a database. The error is fs.ErrExist where there is one
+// already.
+func Create(ctx context.Context, url string, options ...Option) (*Store, error) {
+	made, err := migrate(ctx, url)
+	if err == nil && !made {
+		err = fs.ErrExist
+	}
+	if err != nil {
+		return nil, fmt.Errorf("postgres: create: %w", err)
+	}
+	return Open(ctx, url, options...)
+}
+
+// OpenOrCreate opens the store in a database for a program that is going to write to it,
+// and makes it where there is none. The errors are otherwise those of Open.
+func OpenOrCreate(ctx context.Context, url string, options ...Option) (*Store, error) {
+	s, err := Open(ctx, url, options...)
+	if !errors.Is(err, ErrNone) {
+		return s, err
+	}
+	if _, err := migrate(ctx, url); err != nil {
+		return nil, fmt.Errorf("postgres: create: %w", err)
+	}
+	return Open(ctx, url, options...)
+}
+
+// Migrate brings the tables of the store in a database to the version of this program, and
+// makes them where there are none. The role has to own the schema, or may CREATE in the
+// database.
+func Migrate(ctx context.Context, url string) error {
+	if _, err := migrate(ctx, url); err != nil {
+		return fmt.Errorf("postgres: migrate: %w", err)
+	}
+	return nil
+}
+
+// migrating has programs that migrate one database at the same time wait for each other.
+const migrating = "SELECT pg_advisory_xact_lock(7521983, 1)"
+
+// migrate makes or changes the tables, and reports whether there were none. All of it is
+// one transaction.
+func migrate(ctx context.Context, url string) (made bool, err error) {
+	server, err := pg.New(url)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	return made, server.Write(ctx, func(t *pg.Tx) error {
+		if _, err := t.Exec(ctx, migrating); err != nil {
+			return err
+		}
+		made = false
+		have, err := schemaVersion(ctx, t)
+		if errors.Is(err, ErrNone) {
+			made = true
+			err = each(ctx, t, "CREATE SCHEMA IF NOT EXISTS hindcast;\nCREATE TABLE hindcast.migrations (version bigint PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())")
+		}
+		if err != nil {
+			return err
+		}
+		if have > version {
+			return newer(have)
+		}
+		for next := have + 1; next <= version; next++ {
+			script, err := migrations.ReadFile("migrations/" + strconv.FormatInt(next, 10) + ".sql")
+			if err == nil {
+				err = each(ctx, t, string(script))
+			}
+			if err == nil {
+				_, err = t.Exec(ctx, "INSERT INTO hindcast.migrations (version) VALUES (?)", next)
+			}
+			if err != nil {
+				return fmt.Errorf("migration %d: %w", next, err)
+			}
+		}
+		return nil
+	})
+}
+
+// each runs the statements of a script.
+func each(ctx context.Context, t *pg.Tx, script string) error {
+	for statement := range strings.SplitSeq(strings.TrimSuffix(strings.TrimSpace(script), ";"), ";\n") {
+		if _, err := t.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("%.60q: %w", statement, err)
+		}
+	}
+	return nil
+}
+
+// Is reports whether a database holds a store of Hindcast's, of whatever version.
+func Is(ctx context.Context, t *pg.Tx) (yes bool, err error) {
+	err = t.Row(ctx, "SELECT to_regclass('hindcast.migrations') IS NOT NULL").Scan(&yes)
+	return yes, err
+}
+
+// schemaVersion returns the version of the tables; the error is ErrNone.
+func schemaVersion(ctx context.Context, t *pg.Tx) (have int64, err error) {
+	is, err := Is(ctx, t)
+	if err != nil {
+		return 0, err
+	}
+	if !is {
+		return 0, ErrNone
+	}
+	err = t.Row(ctx, "SELECT coalesce(max(version), 0) FROM hindcast.migrations").Scan(&have)
+	return have, err
+}
+
+// check refuses a database without a store of this version.
+func check(ctx context.Context, t *pg.Tx) error {
+	have, err := schemaVersion(ctx, t)
+	switch {
+	case err != nil:
+		return err
+	case have > version:
+		return newer(have)
+	case have < version:
+		return fmt.Errorf("%w: its tables are of version %d, this program's of %d: call postgres.Migrate as their owner", ErrVersion, have, version)
+	}
+	return nil
+}
+
+func newer(have int64) error {
+	return fmt.Errorf("%w: its tables are of version %d, this program knows %d: take the program that made them", ErrVersion, have, version)
+}
+
+// Grants returns the statements that let a role look at the store in a database, or record
+// in it, which the owner of the tables runs.
+func Grants(role string, records bool) []string {
+	name := `"` + strings.ReplaceAll(role, `"`, `""`) + `"`
+	if !records {
+		return []string{"GRANT USAGE ON SCHEMA hindcast TO " + name, "GRANT SELECT ON ALL TABLES IN SCHEMA hindcast TO " + name}
+	}
+	return []string{
+		"GRANT USAGE ON SCHEMA hindcast TO " + name,
+		"GRANT SELECT ON ALL TABLES IN SCHEMA hindcast TO " + name,
+		"GRANT INSERT, UPDATE, DELETE ON hindcast.sessions, hindcast.visits, hindcast.reasons, hindcast.states, hindcast.blocks, hindcast.parts, hindcast.journal, hindcast.journal_visits, hindcast.marks TO " + name,
+		"GRANT USAGE ON ALL SEQUENCES IN SCHEMA hindcast TO " + name,
+	}
+}
