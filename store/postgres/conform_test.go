@@ -23,7 +23,9 @@ func (d *databases) take(t *testing.T) (url string) {
 	t.Helper()
 	if n := len(d.free); n > 0 {
 		url, d.free = d.free[n-1], d.free[:n-1]
-		d.cluster.Exec(t, url, "TRUNCATE hindcast.sessions, hindcast.visits, hindcast.reasons, hindcast.states, hindcast.blocks, hindcast.parts, hindcast.journal, hindcast.journal_visits RESTART IDENTITY")
+		d.cluster.Exec(t, url, `WITH a AS (DELETE FROM hindcast.journal_visits), b AS (DELETE FROM hindcast.journal), c AS (DELETE FROM hindcast.visits),
+			d AS (DELETE FROM hindcast.reasons), e AS (DELETE FROM hindcast.sessions), f AS (DELETE FROM hindcast.parts), g AS (DELETE FROM hindcast.blocks)
+			DELETE FROM hindcast.states`, "SELECT setval(pg_get_serial_sequence('hindcast.journal', 'entry'), 1, false)")
 	} else {
 		url = d.cluster.Database(t)
 		if err := postgres.Migrate(t.Context(), url); err != nil {
