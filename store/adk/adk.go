@@ -33,7 +33,7 @@ import (
 var kind = rows.Kind{
 	Name: "adk", Framework: "ADK",
 	IDs:    "the event's, which ADK drew",
-	Lacks:  "ADK's stores are only read as yet; the calls on the Resume tab go on from the head, and rewind to the end of an invocation",
+	Does:   []model.Op{model.OpRestore, model.OpFork},
 	Places: places,
 	Tables: map[string]string{
 		"sessions":    "app_name user_id id state",

@@ -294,9 +294,6 @@ func TestKind_recognise(t *testing.T) {
 			t.Errorf("%s: %q, %v, %v", path, why, ok, err)
 		}
 	}
-	if why := store.Reason(open(t, recorded("sqlite_service.db")), model.OpRestore); !strings.Contains(why, "Resume tab") {
-		t.Error(why)
-	}
 }
 
 // FuzzEvent reads what a row may hold.

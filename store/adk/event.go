@@ -246,19 +246,29 @@ func keys(object []byte) (list []string) {
 
 // initial returns the members of the session's row that no event names: they are what the
 // session began with.
-func (s *session) initial(row []byte) (members []jsontape.Member) {
-	touched := map[string]bool{}
+func (s *session) initial(row []byte) []jsontape.Member {
+	untouched, _ := s.parted(row)
+	return untouched
+}
+
+// parted returns the members of the session's row that no event names, and those that one does.
+func (s *session) parted(row []byte) (untouched, touched []jsontape.Member) {
+	named := map[string]bool{}
 	for i := range s.events {
 		for _, key := range keys(s.events[i].delta) {
-			touched[key] = true
+			named[key] = true
 		}
 	}
 	for m := range jsontape.Members(row) {
-		if m.Key != nil && !touched[jsontape.Unquote(m.Key)] {
-			members = append(members, m)
+		switch {
+		case m.Key == nil:
+		case named[jsontape.Unquote(m.Key)]:
+			touched = append(touched, m)
+		default:
+			untouched = append(untouched, m)
 		}
 	}
-	return members
+	return untouched, touched
 }
 
 // fold returns the state at an event: what the session began with, and the changes up to

@@ -12,6 +12,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/checkpoints"
+	"hindcast/store/planning"
 )
 
 // stamp is how Python writes a time.
@@ -42,7 +43,7 @@ func putBack(p *checkpoints.Putting) (n checkpoints.New, err error) {
 	if err != nil {
 		return n, err
 	}
-	id, patch := checkpoints.NewUUID(), jsontape.NewPatch(t)
+	id, patch := planning.NewUUID(), jsontape.NewPatch(t)
 	patch.Set(t.Find(0, "checkpoint_id"), strconv.AppendQuote(nil, id))
 	patch.Set(t.Find(0, "timestamp"), strconv.AppendQuote(nil, latest.UTC().Format(stamp)))
 	n.Name, n.Data = path.Join(path.Dir(p.Item().File), id+".json"), patch.Bytes()

@@ -17,6 +17,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/checkpoints"
+	"hindcast/store/planning"
 )
 
 // format implements checkpoints.Format.
@@ -172,7 +173,7 @@ func (format) Restore(p *checkpoints.Putting) (n checkpoints.New, err error) {
 			at = other.Truncate(time.Second).Add(time.Second)
 		}
 	}
-	random, _ := hex.DecodeString(strings.ReplaceAll(checkpoints.NewUUID(), "-", "")) // it is one
+	random, _ := hex.DecodeString(strings.ReplaceAll(planning.NewUUID(), "-", "")) // it is one
 	id := at.Format("20060102T150405") + "_" + hex.EncodeToString(random[:4])
 	branch := "hindcast-" + hex.EncodeToString(random[:4])
 	patch := jsontape.NewPatch(t)

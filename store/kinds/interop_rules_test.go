@@ -101,6 +101,7 @@ const (
 	atNode       = "node"
 	atFailedNode = "failed node"
 	atLastNode   = "last node"
+	atRewind     = "rewind"
 )
 
 // blocks returns what the blocks of a message have under a name.

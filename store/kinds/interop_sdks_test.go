@@ -30,6 +30,8 @@ var sdkParts = map[string]string{
 
 	"agent-framework": "agent-framework/requirements.txt",
 	"crewai":          "crewai/requirements.txt",
+	"adk":             "adk/requirements.txt",
+	"openai-agents":   "openai-agents/requirements.txt",
 }
 
 // sdks returns the folder in which the real SDKs are. Where they are not, the test is

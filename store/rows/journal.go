@@ -51,6 +51,8 @@ type entry struct {
 	model.JournalEntry
 	// Key are the columns of the session that changed or was made, and Session is its id.
 	Key []string `json:"key,omitempty"`
+	// Tables are the names of its tables, where they differ from those of the kind.
+	Tables map[string]string `json:"tables,omitempty"`
 	// Origin is the session that was forked.
 	Origin string `json:"origin,omitempty"`
 	// Head is the head after it.
@@ -62,7 +64,7 @@ type entry struct {
 
 // place returns where the session of an entry is.
 func (e *entry) place() Place {
-	at := Place{ID: e.Session}
+	at := Place{ID: e.Session, tables: e.Tables}
 	for _, column := range e.Key {
 		at.Key = append(at.Key, column)
 	}
@@ -341,6 +343,7 @@ func newEntry(plan *model.Plan, at Place, now time.Time) *entry {
 		text, _ := column.(string)
 		e.Key = append(e.Key, text)
 	}
+	e.Tables = at.tables
 	if plan.NewSession != "" {
 		e.Origin = plan.Session
 	}

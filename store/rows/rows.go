@@ -120,6 +120,9 @@ type Kind struct {
 	Name, Framework, IDs string
 	// Does are the operations that a Format which is a [Mover] plans, besides undo and redo.
 	Does []model.Op
+	// Refuses says why the others are none that it plans, and what to do instead; an
+	// operation that it does not have is one that no store of the kind can do.
+	Refuses map[model.Op]string
 	// Lacks says why nothing can be written where the Format is no Mover, and what to do
 	// instead.
 	Lacks string

@@ -159,9 +159,9 @@ func (t sqliteTx) marks(ctx context.Context, k Kind, at Place, was *kept) (now [
 
 // extent implements tables.
 func (t sqliteTx) extent(ctx context.Context, k Kind, at Place) (list []mark, err error) {
-	for _, table := range slices.Sorted(maps.Keys(k.Tables)) {
+	for _, table := range k.watched() {
 		var m mark
-		if err := t.Row(ctx, "SELECT count(*), ifnull(max(rowid), 0) FROM main."+quoted(table)+k.where(), at.Key...).Scan(&m.rows, &m.last); err != nil {
+		if err := t.Row(ctx, "SELECT count(*), ifnull(max(rowid), 0) FROM main."+at.Table(table)+k.where(), at.Key...).Scan(&m.rows, &m.last); err != nil {
 			return nil, err
 		}
 		list = append(list, m)

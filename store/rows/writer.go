@@ -73,17 +73,16 @@ var _ store.Writer = (*Store)(nil)
 
 // Lacks implements store.Writer.
 func (s *Store) Lacks(op model.Op) string {
-	_, writes := s.kind.Format.(Mover)
-	does := slices.Contains(s.kind.Does, op) || op == model.OpUndo || op == model.OpRedo
-	switch {
-	case writes && does && s.book.path == "":
-		return errNoFolder
-	case writes && does:
-		return ""
-	case writes:
-		return store.Cannot(s.kind.Name, op)
+	if _, writes := s.kind.Format.(Mover); !writes {
+		return s.kind.Lacks
 	}
-	return s.kind.Lacks
+	if slices.Contains(s.kind.Does, op) || op == model.OpUndo || op == model.OpRedo {
+		if s.book.path == "" {
+			return errNoFolder
+		}
+		return ""
+	}
+	return cmp.Or(s.kind.Refuses[op], store.Cannot(s.kind.Name, op))
 }
 
 // errNoFolder: Hindcast writes nothing that it does not note.
@@ -211,7 +210,7 @@ func (s *Store) busy(ctx context.Context, t tables, of *Session) ([]string, erro
 			continue
 		}
 		var last string
-		if err := t.Row(ctx, "SELECT max("+s.kind.ID+") FROM "+s.kind.Snapshots+s.kind.where(), at.Key...).Scan(&last); err != nil {
+		if err := t.Row(ctx, "SELECT max("+s.kind.ID+") FROM "+at.Table(s.kind.Snapshots)+s.kind.where(), at.Key...).Scan(&last); err != nil {
 			return nil, err
 		}
 		log, err := s.kind.Format.Log(ctx, t, at, last)

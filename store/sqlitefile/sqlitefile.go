@@ -121,6 +121,7 @@ func (f *File) ReadOnce(ctx context.Context, what func(*Tx) error) error {
 // database itself cannot be written to in it.
 func (f *File) Suppose(ctx context.Context, what func(*Tx) error) error {
 	err := f.Read(ctx, func(t *Tx) error {
+		t.kept = nil // what comes of it is not in the file
 		if err := what(t); err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package checkpoints
+package planning
 
 import (
 	"crypto/rand"

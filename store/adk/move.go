@@ -1,0 +1,353 @@
+package adk
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/planning"
+	"hindcast/store/rows"
+)
+
+// What is written, and by which rule ADK reads it:
+//
+//	restore   one event, a rewind as ADK's own. ADK goes back to the head that there was before
+//	          the first event of the invocation that it names. So a snapshot can be restored
+//	          that such an event followed, also one that another rewind passed over. The
+//	          session's row gets the state, and the event its delta. Unlike ADK's, the delta
+//	          leaves alone the keys that no event names: they are what the session began with.
+//	fork      a row of the session, and copies of the events that lead to the snapshot. The
+//	          key of an event has the session in it, so their ids stay.
+//
+// Both services of ADK find out that a session was written since they loaded it, by its
+// update_time, and refuse to append to it.
+
+const ofSession = " WHERE app_name = ? AND user_id = ? AND session_id = ?"
+
+// Move implements rows.Mover.
+func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change) (*rows.Move, error) {
+	s, i, err := find(ctx, t, before.Place, change.Ref.ID)
+	if err != nil {
+		return nil, err
+	}
+	if s.opaque != "" {
+		return nil, &model.UnsupportedError{Op: change.Op, Reason: "the store has ADK's schema 0, which keeps actions as pickles: have ADK migrate it, then open that store"}
+	}
+	s.look()
+	list, err := rows.Rows(ctx, t, "sessions", " WHERE app_name = ? AND user_id = ? AND id = ?", before.Key...)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 || !jsontape.Valid(list[0].Bytes("state")) {
+		return nil, &model.UnsupportedError{Op: change.Op, Reason: "the session has no row in the table sessions with a state that can be read, without which ADK does not find it: see hindcast doctor"}
+	}
+	if s.events[i].rewinds != "" && s.bases[i] >= 0 {
+		i = s.bases[i] // where it led to
+	}
+	w := writing{session: s, before: before, row: list[0], to: i, op: change.Op, m: &rows.Move{Target: before.Headers[i].Point()}}
+	if change.Op == model.OpFork {
+		err = w.fork(ctx, t, change.As)
+	} else {
+		err = w.restore(ctx, t)
+	}
+	return w.m, err
+}
+
+// writing is a plan in the making.
+type writing struct {
+	*session
+	before *rows.Session
+	row    rows.Row // of the table sessions
+	to     int      // the event that becomes the head
+	op     model.Op
+	m      *rows.Move
+}
+
+func (w *writing) refused(why string) error {
+	return &model.UnsupportedError{Op: w.op, Reason: why}
+}
+
+// begins returns an event that begins an invocation when the one with that place was the
+// head, -1 for none. One on the path comes first, which is what ADK's own rewind would name.
+func (s *session) begins(to int) int {
+	follows := func(i int) bool {
+		e := &s.events[i]
+		return i > to && s.heads[i] == to && e.invocation != "" && s.byInvocation[e.invocation] == i
+	}
+	if next := s.next(to); next >= 0 && follows(next) {
+		return next
+	}
+	for i := range s.events {
+		if follows(i) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (w *writing) restore(ctx context.Context, t rows.Tx) error {
+	if w.to == w.head {
+		return nil
+	}
+	next := w.begins(w.to)
+	if w.events[w.to].rewinds != "" || next < 0 {
+		return w.refused("ADK goes back to where an invocation begins, and none begins behind this event: restore the last event of an invocation, or fork this one")
+	}
+	newest, err := rows.Rows(ctx, t, "events", ofSession+" AND id = ?", append(slices.Clone(w.before.Key), w.events[len(w.events)-1].id)...)
+	if err != nil || len(newest) == 0 {
+		return err
+	}
+	at, ok := after(newest[0]["timestamp"], w.row["update_time"], w.before.Now)
+	if !ok {
+		return w.refused("the times of the session are neither numbers nor texts as ADK writes them, so none is sure to be the last")
+	}
+	state, delta, err := w.back()
+	if err != nil {
+		return w.refused("the state of the session cannot be read: " + err.Error())
+	}
+	id, invocation := planning.NewUUID(), "e-"+planning.NewUUID()
+	data := `{"invocation_id":` + quoted(invocation) + `,"author":"user","actions":{"state_delta":` + string(delta) +
+		`,"artifact_delta":{},"requested_auth_configs":{},"requested_tool_confirmations":{},"rewind_before_invocation_id":` + quoted(w.events[next].invocation) +
+		`},"id":` + quoted(id) + `,"timestamp":` + at.json() + `}`
+	event := newest[0].With("id", id).With("invocation_id", invocation).With("timestamp", at.as(newest[0]["timestamp"])).With("event_data", newest[0].As("event_data", []byte(data)))
+	w.m.Steps = []rows.Step{
+		{Table: "events", After: event},
+		{Table: "sessions", Before: w.row, After: w.row.With("state", w.row.As("state", state)).With("update_time", at.as(w.row["update_time"]))},
+	}
+	w.warn(ctx, t)
+	return nil
+}
+
+// warn says what a rewind does not put back.
+func (w *writing) warn(ctx context.Context, t rows.Tx) {
+	say := func(text string, args ...any) { w.m.Hazards = append(w.m.Hazards, fmt.Sprintf(text, args...)) }
+	if lost := keysOf(w.initial(w.row.Bytes("state"))); len(lost) > 0 {
+		say("%s stays: no event names it, so it is as the session began with it; runner.rewind_async would set it to null", conversation.List(lost, conversation.OneLine))
+	}
+	kept := map[int]bool{}
+	for _, k := range w.path(w.to) {
+		kept[k] = true
+	}
+	shared, artifacts := map[string]bool{}, false
+	for i := range w.events {
+		if kept[i] {
+			continue
+		}
+		for _, key := range keys(w.events[i].delta) {
+			if strings.HasPrefix(key, "app:") || strings.HasPrefix(key, "user:") {
+				shared[key] = true
+			}
+		}
+		delta := jsontape.FindMember(jsontape.FindMember(w.events[i].data, `"actions"`), `"artifact_delta"`)
+		artifacts = artifacts || len(keys(delta)) > 0
+	}
+	if len(shared) > 0 {
+		names := make([]string, 0, len(shared))
+		for key := range shared {
+			names = append(names, key)
+		}
+		slices.Sort(names)
+		say("%s is not put back: the sessions of the application, or of the user, share it", conversation.List(names, conversation.OneLine))
+	}
+	if artifacts {
+		say("artifacts are not put back: their versions are in an artifact service, which runner.rewind_async asks")
+	}
+	say("a program that has the session loaded gets a StaleSessionError at its next event: have it load the session anew")
+}
+
+func keysOf(members []jsontape.Member) (list []string) {
+	for _, m := range members {
+		list = append(list, jsontape.Unquote(m.Key))
+	}
+	return list
+}
+
+var errNoObject = errors.New("it is no object")
+
+// back returns the state of the session's row at the event, and what changes in it: what
+// the event has otherwise, and null for what came since. A key that no event names stays.
+// ADK keeps in the row a null that its rewind sets, so that state.get(key, default) returns
+// None; here the key goes, as there was none.
+func (w *writing) back() (state, delta []byte, err error) {
+	tape, err := jsontape.Parse(w.row.Bytes("state"))
+	if err != nil {
+		return nil, nil, err
+	}
+	if tape.Kind(0) != jsontape.Object {
+		return nil, nil, errNoObject
+	}
+	is, want := jsontape.NewPatch(tape), map[string]bool{}
+	delta = []byte{'{'}
+	change := func(key string, value []byte) {
+		if len(delta) > 1 {
+			delta = append(delta, ',')
+		}
+		delta = append(append(append(delta, quoted(key)...), ':'), value...)
+	}
+	for m := range jsontape.Members(w.fold(w.to, w.row.Bytes("state"))) {
+		key := jsontape.Unquote(m.Key)
+		want[key] = true
+		value, err := jsontape.Parse(m.Value)
+		if err != nil {
+			return nil, nil, err
+		}
+		if at := tape.Find(0, key); at < 0 || !jsontape.Equal(tape, at, value, 0) {
+			is.Put(0, key, m.Value)
+			change(key, m.Value)
+		}
+	}
+	_, touched := w.parted(w.row.Bytes("state"))
+	came := map[string]bool{}
+	for _, m := range touched {
+		if key := jsontape.Unquote(m.Key); !want[key] {
+			if came[key] = true; string(m.Value) != "null" {
+				change(key, []byte("null"))
+			}
+		}
+	}
+	is.Remove(0, func(n jsontape.Node) bool { return came[tape.Key(n)] })
+	return is.Bytes(), append(delta, '}'), nil
+}
+
+// stamp is a time in microseconds since 1970.
+type stamp int64
+
+// ofDatabase is how DatabaseSessionService writes a time, which is of UTC.
+const ofDatabase = "2006-01-02 15:04:05.000000"
+
+// after returns the time of an event behind two others: now, or right behind them. It
+// reports false where these are no times.
+func after(event, session any, now time.Time) (stamp, bool) {
+	last := stamp(0)
+	for _, v := range []any{event, session} {
+		at := stamp(-1)
+		switch v := v.(type) {
+		case float64:
+			if v >= 0 && v < 1e11 {
+				at = stamp(math.Ceil(v * 1e6))
+			}
+		case int64:
+			at = stamp(v * 1e6)
+		case string:
+			if read, err := time.Parse("2006-01-02 15:04:05.999999", v); err == nil {
+				at = stamp(read.UnixMicro())
+			}
+		}
+		if at < 0 {
+			return 0, false
+		}
+		last = max(last, at)
+	}
+	return max(last+1, stamp(now.UnixMicro())), true
+}
+
+// as returns the time as a column has it that has another.
+func (s stamp) as(column any) any {
+	if _, is := column.(string); is {
+		return time.UnixMicro(int64(s)).UTC().Format(ofDatabase)
+	}
+	return float64(s) / 1e6
+}
+
+// json returns the time as the JSON of an event has it.
+func (s stamp) json() string { return strconv.FormatFloat(float64(s)/1e6, 'f', -1, 64) }
+
+func (w *writing) fork(ctx context.Context, t rows.Tx, as string) error {
+	app, user := w.before.Key[0].(string), w.before.Key[1].(string)
+	as = strings.TrimPrefix(as, app+"/"+user+"/")
+	if as == "" || as != strings.TrimSpace(as) || strings.ContainsRune(as, 0) {
+		return w.refused("ADK needs an id of the session, without spaces around it: name the new one")
+	}
+	w.m.New = &rows.Place{ID: app + "/" + user + "/" + as, Key: []any{app, user, as}}
+	taken, err := rows.Rows(ctx, t, "sessions", " WHERE app_name = ? AND user_id = ? AND id = ?", w.m.New.Key...)
+	if err == nil && len(taken) > 0 {
+		err = store.ErrSessionExists
+	}
+	if err != nil {
+		return err
+	}
+	var path []int
+	for _, k := range w.path(w.to) {
+		if w.events[k].rewinds == "" {
+			path = append(path, k)
+		}
+	}
+	if len(path) == 0 {
+		return w.refused("a rewind left nothing here: have the program start a session instead")
+	}
+	all, err := rows.Rows(ctx, t, "events", ofSession, w.before.Key...)
+	if err != nil {
+		return err
+	}
+	byID := make(map[string]rows.Row, len(all))
+	for _, r := range all {
+		byID[r.Text("id")] = r
+	}
+	events := make([]rows.Step, 0, len(path))
+	for _, k := range path {
+		events = append(events, rows.Step{Table: "events", After: byID[w.events[k].id].With("session_id", as)})
+	}
+	last := events[len(events)-1].After
+	state := w.fold(w.to, w.row.Bytes("state"))
+	w.m.Steps = append([]rows.Step{{Table: "sessions", After: w.row.With("id", as).With("state", w.row.As("state", state)).With("update_time", last["timestamp"])}}, events...)
+	return nil
+}
+
+// Next implements rows.Mover.
+func (format) Next(ctx context.Context, t rows.Tx, after *rows.Session, _ *rows.Move) (next planning.Next, err error) {
+	if len(after.Headers) == 0 {
+		next.Loads = "nothing: the session is gone"
+		return next, nil
+	}
+	s, err := load(ctx, t, after.Place, "")
+	if err != nil {
+		return next, err
+	}
+	s.look()
+	if s.head < 0 {
+		next.Loads = "no event: the session is empty"
+		return next, nil
+	}
+	said := 0
+	for _, k := range s.path(s.head) {
+		if s.events[k].says {
+			said++
+		}
+	}
+	b, err := besideOf(ctx, t, after.Place)
+	next.Loads = fmt.Sprintf("the state of #%d, and its messages: %d", after.Headers[s.head].Index, said)
+	next.Calls = s.resume(after.Place, s.head, b.state)
+	return next, err
+}
+
+// Hangs implements rows.Mover: events behind a rewind that went, or of a session that went.
+// ADK finds those that came before either by the row of the session.
+func (format) Hangs(ctx context.Context, t rows.Tx, went []rows.Step) (what string, err error) {
+	for i := range went {
+		s := &went[i]
+		query, args := "SELECT count(*) FROM events"+ofSession+" AND timestamp > ?", []any{s.Before["app_name"], s.Before["user_id"], s.Before["session_id"], s.Before["timestamp"]}
+		if s.Table == "sessions" {
+			query, args = "SELECT count(*) FROM events"+ofSession, []any{s.Before["app_name"], s.Before["user_id"], s.Before["id"]}
+		} else if !bytes.Contains(s.Before.Bytes("event_data"), []byte(`"rewind_before_invocation_id"`)) {
+			continue
+		}
+		var n int
+		if err := t.Row(ctx, query, args...).Scan(&n); err != nil {
+			return "", err
+		}
+		if n > 0 {
+			return fmt.Sprintf("%d events came in session %s", n, model.ShortID(fmt.Sprint(args[2]), 40)), nil
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,227 @@
+package kinds_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/rows"
+	"hindcast/store/storetest"
+)
+
+// rewritten is a copy of a SQLite file in which Hindcast carried out one change.
+type rewritten struct {
+	model.Header // of the snapshot that the change names
+	change       model.Change
+	db           string
+	state        []byte
+	plan         model.Plan
+	receipt      model.Receipt
+}
+
+func (w *rewritten) String() string {
+	return fmt.Sprintf("%s of %s #%d", w.change.Op, w.SessionID, w.Index)
+}
+
+// rewriting is what the tests of SDKs with a SQLite file share.
+type rewriting struct {
+	*testing.T
+	db, title string
+	// restores says that the kind restores, besides that it forks.
+	restores bool
+	// skips says which sessions cannot be changed alone.
+	skips func(session string) bool
+	came  *matrix
+}
+
+// standsAt returns the row of the matrix that a snapshot counts in.
+func standsAt(h *model.Header) string {
+	switch {
+	case h.Marks.Has(model.MarkInterrupted):
+		return atInterrupt
+	case h.Event == model.SnapshotEventTurnEnd:
+		return atTurnEnd
+	case h.Event == model.SnapshotEventToolIterationEnd:
+		return atResults
+	case h.EventName == rows.EventUser:
+		return atUser
+	case h.EventName == "after model":
+		return atCalls
+	case h.EventName == "rewind":
+		return atRewind
+	}
+	return atNode
+}
+
+// all carries out a restore and a fork at each snapshot of each session, on a copy of the file
+// each. An undo leaves each table as it was, and a redo does the same again.
+func (r *rewriting) all() (list []rewritten) {
+	s, err := allKinds.Open(r.Context(), r.db)
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer s.Close()
+	untouched := storetest.Untouched(r.T, filepath.Dir(r.db))
+	before := storetest.Tables(r, r.db)
+	ops := []model.Op{model.OpFork}
+	if r.restores {
+		ops = []model.Op{model.OpRestore, model.OpFork}
+	}
+	for _, info := range sessionsOf(r.T, s) {
+		if r.skips != nil && r.skips(info.ID) {
+			continue
+		}
+		for _, h := range storetest.Headers(r, s, info.ID) {
+			r.came.visit(r.title, standsAt(&h))
+			for _, op := range ops {
+				w := rewritten{Header: h, change: model.Change{Op: op, Ref: h.Ref()}, db: storetest.Copy(r, r.db), state: stateOf(r.T, s, &h)}
+				if op == model.OpFork {
+					w.change.As = "forked"
+				}
+				if r.rewrite(&w, before) {
+					list = append(list, w)
+				}
+			}
+		}
+	}
+	untouched()
+	return list
+}
+
+// rewrite carries out a change. It reports false where the kind refuses it.
+func (r *rewriting) rewrite(w *rewritten, before string) bool {
+	opened, err := allKinds.Open(r.Context(), w.db)
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer opened.Close()
+	s := opened.(store.Writer)
+	apply := func(change model.Change) (plan model.Plan, receipt model.Receipt, err error) {
+		if plan, err = s.Plan(r.Context(), change); err == nil {
+			receipt, err = s.Apply(r.Context(), plan)
+		}
+		return plan, receipt, err
+	}
+	note := func(op model.Op, outcome string) { r.came.note(r.title, standsAt(&w.Header), string(op), outcome) }
+	w.plan, w.receipt, err = apply(w.change)
+	if refused := (*model.UnsupportedError)(nil); errors.As(err, &refused) {
+		note(w.change.Op, refused.Reason)
+		return false
+	}
+	if err != nil {
+		r.Fatalf("%s: %v", w, err)
+	}
+	if note(w.change.Op, itsOK); w.receipt.Entry == 0 {
+		return true
+	}
+	after := storetest.Tables(r, w.db)
+	for _, step := range []struct {
+		op   model.Op
+		want string
+	}{{model.OpUndo, before}, {model.OpRedo, after}} {
+		if _, _, err := apply(model.Change{Op: step.op}); err != nil {
+			r.Fatalf("%s of %s: %v", step.op, w, err)
+		}
+		if storetest.Tables(r, w.db) != step.want {
+			r.Errorf("after an %s of %s the tables are others", step.op, w)
+		}
+		note(step.op, itsOK)
+	}
+	return true
+}
+
+// ran notes that a call went on from a change.
+func (r *rewriting) ran(w *rewritten) { r.came.note(r.title, standsAt(&w.Header), "resume", itsOK) }
+
+// hold compares what came of it with the matrix of an SDK.
+func (m *matrix) hold(t *testing.T, sdk string, titles ...string) {
+	t.Helper()
+	drawn := m.draw(titles)
+	t.Logf("\n%s", drawn)
+	if t.Failed() {
+		return
+	}
+	file := filepath.Join(testdata, "interop", sdk, "matrix.txt")
+	want, err := os.ReadFile(file)
+	switch {
+	case *update:
+		err = os.WriteFile(file, []byte(drawn), 0o644)
+	case err == nil && string(want) != drawn:
+		t.Errorf("%s is stale; -update rewrites it", file)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestInteropADK has ADK write sessions with both of its services. Hindcast puts each back to each
+// event, and forks it from each. ADK loads the state that Hindcast shows there, and the model is
+// sent what it is sent in a session that has the messages and the state that Hindcast shows. An
+// agent that had the session loaded before is told so.
+func TestInteropADK(t *testing.T) {
+	program := interopProgram(t, "adk", "sessions.py")
+	dir := t.TempDir()
+	program.says(t, "write", dir, nil, nil)
+	type asked struct {
+		DB      string          `json:"db"`
+		Session string          `json:"session"`
+		Call    string          `json:"call"`
+		State   json.RawMessage `json:"state"`
+	}
+	var puts []asked
+	var of []*rewritten
+	var by []*rewriting
+	var held [][3]string
+	var came matrix
+	titles := []string{"google-adk 2.13.0: SqliteSessionService", "google-adk 2.13.0: DatabaseSessionService, schema 1"}
+	for i, file := range []string{"sqlite.db", "database.db"} {
+		r := &rewriting{T: t, db: filepath.Join(dir, file), title: titles[i], restores: true, came: &came}
+		for _, w := range r.all() {
+			session := w.receipt.Session[strings.LastIndex(w.receipt.Session, "/")+1:]
+			for _, call := range w.plan.Resume {
+				puts = append(puts, asked{w.db, session, call.Call, w.state})
+				of, by = append(of, &w), append(by, r)
+			}
+			if w.change.Op == model.OpRestore && w.receipt.Entry != 0 && !slices.ContainsFunc(held, func(h [3]string) bool { return h[0] == r.db }) {
+				held = append(held, [3]string{r.db, w.db, session})
+			}
+		}
+	}
+	var ran []struct {
+		State, Shown map[string]any
+		Sent, Wanted any
+		Failed       string
+	}
+	program.says(t, "run", dir, puts, &ran)
+	for i, got := range ran {
+		if got.Failed != "" {
+			t.Errorf("%s: %s fails: %s", of[i], puts[i].Call, got.Failed)
+			continue
+		}
+		if of[i].receipt.Entry == 0 { // nothing was written: what a rewind of ADK's set to null stays so
+			maps.DeleteFunc(got.State, func(_ string, v any) bool { return v == nil })
+		}
+		if !reflect.DeepEqual(got.State, got.Shown) {
+			t.Errorf("%s: ADK has the state\n%v\nand Hindcast shows\n%v", of[i], got.State, got.Shown)
+		}
+		if got.Sent == nil || !reflect.DeepEqual(got.Sent, got.Wanted) {
+			t.Errorf("%s: %s: the model is sent\n%v\nand with what Hindcast shows\n%v", of[i], puts[i].Call, got.Sent, got.Wanted)
+		}
+		by[i].ran(of[i])
+	}
+	var stale []string
+	program.says(t, "stale", dir, held, &stale)
+	if !slices.Equal(stale, []string{"StaleSessionError", "StaleSessionError"}) {
+		t.Errorf("an agent that had the session loaded gets %q", stale)
+	}
+	came.hold(t, "adk", titles...)
+}
