@@ -679,6 +679,15 @@ func TestREADME_matrixIsWhatTheSDKsDid(t *testing.T) {
 		t.Fatal(err)
 	}
 	proofPage.holdGenerated(t, "interop", "```text\n"+string(matrix)+"```\n")
+	var ofRows []string
+	for _, sdk := range []string{"adk"} {
+		matrix, err := os.ReadFile(filepath.Join("testdata", "interop", sdk, "matrix.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ofRows = append(ofRows, string(matrix))
+	}
+	proofPage.holdGenerated(t, "rows", "```text\n"+strings.Join(ofRows, "\n")+"```\n")
 }
 
 // toolLine finds the lines of testdata/interop/agents/install that name a tool.

@@ -12,7 +12,8 @@
 //
 // ADK goes back by one more event, which names an invocation: all from its first event on is
 // passed over, and the rewind with it. The tables of schema 0 have the actions of an event
-// as a pickle, which is never run: its states are those of the session's row, as of now.
+// as a pickle, which is read and never run. Where one cannot be read, states are those of the
+// session's row, as of now.
 package adk
 
 import (
@@ -123,18 +124,14 @@ func whole(ctx context.Context, t rows.Tx, at rows.Place) (*session, error) {
 	return rows.Keep(t, at.ID, func() (*session, error) { return load(ctx, t, at, "") })
 }
 
-// find reads a session, and returns the place of an event in it. The error is
-// model.ErrNoSnapshot where it has none of that id.
+// find reads a session, and returns the place in it of the snapshot with an id.
 func find(ctx context.Context, t rows.Tx, at rows.Place, id string) (*session, int, error) {
-	s, err := whole(ctx, t, at)
-	if err != nil {
-		return nil, 0, err
-	}
-	i := slices.IndexFunc(s.events, func(e event) bool { return e.id == id })
-	if i < 0 {
-		return nil, 0, model.ErrNoSnapshot
-	}
-	return s, i, nil
+	return rows.Find(t, at, id, func() (*session, error) { return load(ctx, t, at, "") })
+}
+
+// Find returns the place of an id, -1 for none.
+func (s *session) Find(id string) int {
+	return slices.IndexFunc(s.events, func(one event) bool { return one.id == id })
 }
 
 // beside are the rows beside a session's events: its own, and what it shares with others.

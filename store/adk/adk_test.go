@@ -107,11 +107,29 @@ func TestAbout(t *testing.T) {
 	}
 }
 
-// A pickle is the bytes that it is, and the states are those of now.
+// A pickle is read, and so the states are those of their events. One that cannot be read is the
+// bytes that it is, and the states are those of now.
 func TestState_pickle(t *testing.T) {
 	s := open(t, recorded("v0_pickle.db"))
+	for index, want := range []string{`{}`, `{"k":2,"basket":["Ä"]}`} {
+		if got := rowstest.State(t, s, "a/u/old", index); !json.Valid([]byte(got)) || member(got, "state") != want {
+			t.Errorf("#%d: %s", index, got)
+		}
+	}
+	rowstest.Says(t, s, "a/u/old", 1, "gaps: app, user", "sets: k, basket")
+	if codes := rowstest.Faults(t, s, "a/u/old"); len(codes) > 0 {
+		t.Error(codes)
+	}
+	_, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: rowstest.At(t, s, "a/u/old", 1).Ref(), As: "new"})
+	if !errors.As(err, new(*model.UnsupportedError)) || !strings.Contains(err.Error(), "schema 0") {
+		t.Error(err)
+	}
+
+	path := rowstest.Copied(t, recorded("v0_pickle.db"))
+	rowstest.Execute(t, path, "UPDATE events SET actions = CAST('no pickle' AS BLOB)")
+	s = open(t, path)
 	got := rowstest.State(t, s, "a/u/old", 1)
-	if !json.Valid([]byte(got)) || !strings.Contains(got, `"actions":{"$type":"pickle","$bytes":"gAWVJwEA`) || member(got, "state") != `{"k": 2, "basket": ["\u00c4"]}` {
+	if !json.Valid([]byte(got)) || !strings.Contains(got, `"actions":{"$type":"pickle","$bytes":"bm8gcGlja2xl","$error":"the pickle cannot be read`) || member(got, "state") != `{"k": 2, "basket": ["\u00c4"]}` {
 		t.Error(got)
 	}
 	rowstest.Says(t, s, "a/u/old", 0, "gaps: state, app, user")

@@ -13,6 +13,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/store/pickle"
 	"hindcast/store/rows"
 )
 
@@ -74,6 +75,7 @@ type session struct {
 	byInvocation          map[string]int // the first of each
 	head                  int
 	answered              map[string]bool
+	schema0               bool
 	opaque                string
 	looked                sync.Once
 }
@@ -90,8 +92,14 @@ func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (*session,
 		return nil, err
 	}
 	if !has["event_data"] {
-		s.opaque = "pickle"
-		return s, t.Records(ctx, func(r map[string]any) error { s.add(ofColumns(r)); return nil },
+		s.schema0 = true
+		return s, t.Records(ctx, func(r map[string]any) error {
+			e, sealed := ofColumns(r)
+			if s.add(e); sealed {
+				s.opaque = "pickles that cannot be read"
+			}
+			return nil
+		},
 			"SELECT *, CAST(timestamp AS TEXT) AS timestamp_text FROM events"+span.Where, span.Args...)
 	}
 	return s, t.Each(ctx, func(scan func(...any) error) error {
@@ -137,10 +145,11 @@ func (s *session) readDetails() {
 	}
 }
 
-// ofColumns makes an event of a row of schema 0, whose columns are its members.
-func ofColumns(r map[string]any) event {
+// ofColumns makes an event of a row of schema 0, whose columns are its members. It reports
+// whether its actions cannot be read.
+func ofColumns(r map[string]any) (e event, sealed bool) {
 	text := func(column string) string { s, _ := r[column].(string); return s }
-	e := event{id: text("id"), invocation: text("invocation_id"), stamp: text("timestamp_text")}
+	e = event{id: text("id"), invocation: text("invocation_id"), stamp: text("timestamp_text")}
 	members := []string{}
 	for _, column := range []struct{ name, member string }{
 		{"id", "id"}, {"invocation_id", "invocation_id"}, {"author", "author"}, {"branch", "branch"}, {"content", "content"}, {"actions", "actions"},
@@ -150,7 +159,8 @@ func ofColumns(r map[string]any) event {
 		switch column.member {
 		case "content", "long_running_tool_ids", "grounding_metadata":
 		case "actions":
-			value = string(actions([]byte(value)))
+			shown, err := actions([]byte(value))
+			sealed, value = err != nil && value != "", string(shown)
 		default:
 			value = quoted(value)
 		}
@@ -160,12 +170,20 @@ func ofColumns(r map[string]any) event {
 	}
 	e.data = []byte("{" + strings.Join(members, ",") + "}")
 	e.read()
-	return e
+	return e, sealed
 }
 
-// actions returns a pickle as the bytes that it is. It is never run.
-func actions(pickle []byte) []byte {
-	return []byte(`{"$type":"pickle","$bytes":"` + base64.StdEncoding.EncodeToString(pickle) + `"}`)
+// actions returns what an object of ADK's holds that is pickled. No pickle is ever run: one
+// that cannot be read is the bytes that it is, with why.
+func actions(pickled []byte) (shown []byte, err error) {
+	shown, err = pickle.AppendJSON(nil, pickled)
+	if err != nil {
+		return []byte(`{"$type":"pickle","$bytes":"` + base64.StdEncoding.EncodeToString(pickled) + `","$error":` + quoted("the pickle cannot be read: "+err.Error()) + "}"), err
+	}
+	if members := jsontape.FindMember(shown, `"__dict__"`); len(members) > 0 && members[0] == '{' {
+		return members, nil
+	}
+	return shown, nil
 }
 
 // add adds the next event. A rewind leads to what was the head before the first event of

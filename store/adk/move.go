@@ -40,7 +40,7 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 	if err != nil {
 		return nil, err
 	}
-	if s.opaque != "" {
+	if s.schema0 {
 		return nil, &model.UnsupportedError{Op: change.Op, Reason: "the store has ADK's schema 0, which keeps actions as pickles: have ADK migrate it, then open that store"}
 	}
 	s.look()
@@ -132,7 +132,7 @@ func (w *writing) restore(ctx context.Context, t rows.Tx) error {
 func (w *writing) warn(ctx context.Context, t rows.Tx) {
 	say := func(text string, args ...any) { w.m.Hazards = append(w.m.Hazards, fmt.Sprintf(text, args...)) }
 	if lost := keysOf(w.initial(w.row.Bytes("state"))); len(lost) > 0 {
-		say("%s stays: no event names it, so it is as the session began with it; runner.rewind_async would set it to null", conversation.List(lost, conversation.OneLine))
+		say("what the session began with stays: %s; runner.rewind_async would set it to null", conversation.List(lost, conversation.OneLine))
 	}
 	kept := map[int]bool{}
 	for _, k := range w.path(w.to) {
@@ -157,7 +157,7 @@ func (w *writing) warn(ctx context.Context, t rows.Tx) {
 			names = append(names, key)
 		}
 		slices.Sort(names)
-		say("%s is not put back: the sessions of the application, or of the user, share it", conversation.List(names, conversation.OneLine))
+		say("what other sessions share is not put back: %s", conversation.List(names, conversation.OneLine))
 	}
 	if artifacts {
 		say("artifacts are not put back: their versions are in an artifact service, which runner.rewind_async asks")

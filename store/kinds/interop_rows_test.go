@@ -181,10 +181,10 @@ func TestInteropADK(t *testing.T) {
 	var of []*rewritten
 	var by []*rewriting
 	var held [][3]string
-	var came matrix
+	var proven matrix
 	titles := []string{"google-adk 2.13.0: SqliteSessionService", "google-adk 2.13.0: DatabaseSessionService, schema 1"}
 	for i, file := range []string{"sqlite.db", "database.db"} {
-		r := &rewriting{T: t, db: filepath.Join(dir, file), title: titles[i], restores: true, came: &came}
+		r := &rewriting{T: t, db: filepath.Join(dir, file), title: titles[i], restores: true, came: &proven}
 		for _, w := range r.all() {
 			session := w.receipt.Session[strings.LastIndex(w.receipt.Session, "/")+1:]
 			for _, call := range w.plan.Resume {
@@ -196,13 +196,16 @@ func TestInteropADK(t *testing.T) {
 			}
 		}
 	}
-	var ran []struct {
-		State, Shown map[string]any
-		Sent, Wanted any
-		Failed       string
+	var came struct {
+		Ran []struct {
+			State, Shown map[string]any
+			Sent, Wanted any
+			Failed       string
+		}
+		Stale []string
 	}
-	program.says(t, "run", dir, puts, &ran)
-	for i, got := range ran {
+	program.says(t, "run", dir, map[string]any{"puts": puts, "held": held}, &came)
+	for i, got := range came.Ran {
 		if got.Failed != "" {
 			t.Errorf("%s: %s fails: %s", of[i], puts[i].Call, got.Failed)
 			continue
@@ -218,10 +221,8 @@ func TestInteropADK(t *testing.T) {
 		}
 		by[i].ran(of[i])
 	}
-	var stale []string
-	program.says(t, "stale", dir, held, &stale)
-	if !slices.Equal(stale, []string{"StaleSessionError", "StaleSessionError"}) {
-		t.Errorf("an agent that had the session loaded gets %q", stale)
+	if !slices.Equal(came.Stale, []string{"StaleSessionError", "StaleSessionError"}) {
+		t.Errorf("an agent that had the session loaded gets %q", came.Stale)
 	}
-	came.hold(t, "adk", titles...)
+	proven.hold(t, "adk", titles...)
 }

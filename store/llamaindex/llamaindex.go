@@ -201,17 +201,21 @@ func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([
 	return slices.Concat([]byte(`{"ticks":[`), bytes.Join(ticks, []byte(",")), []byte(`],"state":`), now, []byte("}")), err
 }
 
+// tickList are the ticks of a run in their order.
+type tickList []tick
+
+// Find returns the place of an id, -1 for none.
+func (l tickList) Find(id string) int {
+	return slices.IndexFunc(l, func(one tick) bool { return one.id == id })
+}
+
 // find returns the ticks of a run up to one.
 func find(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]tick, error) {
-	list, err := rows.Keep(t, at.ID, func() ([]tick, error) {
+	list, i, err := rows.Find(t, at, id, func() (tickList, error) {
 		list, _, err := load(ctx, t, at, "")
 		return list, err
 	})
-	i := slices.IndexFunc(list, func(one tick) bool { return one.id == id })
-	if err != nil || i < 0 {
-		return nil, cmp.Or(err, model.ErrNoSnapshot)
-	}
-	return list[:i+1], nil
+	return list[:i+1], err
 }
 
 // now returns the state of a run as of now, by its namespaces.

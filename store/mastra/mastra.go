@@ -152,17 +152,21 @@ func (r *run) step(id string) string {
 	return strings.TrimSpace(conversation.OneLine(id) + " " + conversation.OneLine(of.Status))
 }
 
+// rowList are the rows of a session in their order.
+type rowList []row
+
+// Find returns the place of an id, -1 for none.
+func (l rowList) Find(id string) int {
+	return slices.IndexFunc(l, func(one row) bool { return one.id == id })
+}
+
 // find returns the rows of a session up to one.
 func find(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]row, error) {
-	list, err := rows.Keep(t, at.ID, func() ([]row, error) {
+	list, i, err := rows.Find(t, at, id, func() (rowList, error) {
 		list, _, err := load(ctx, t, at, "")
 		return list, err
 	})
-	i := slices.IndexFunc(list, func(one row) bool { return one.id == id })
-	if err != nil || i < 0 {
-		return nil, cmp.Or(err, model.ErrNoSnapshot)
-	}
-	return list[:i+1], nil
+	return list[:i+1], err
 }
 
 // thread returns the row of a thread, and from where it was cloned.

@@ -113,18 +113,14 @@ func whole(ctx context.Context, t rows.Tx, at rows.Place) (*session, error) {
 	return rows.Keep(t, at.ID, func() (*session, error) { return load(ctx, t, at, "") })
 }
 
-// find reads a session, and returns the place of an item in it. The error is
-// model.ErrNoSnapshot where it has none of that id.
+// find reads a session, and returns the place in it of the snapshot with an id.
 func find(ctx context.Context, t rows.Tx, at rows.Place, id string) (*session, int, error) {
-	s, err := whole(ctx, t, at)
-	if err != nil {
-		return nil, 0, err
-	}
-	i := slices.IndexFunc(s.items, func(one item) bool { return one.id == id })
-	if i < 0 {
-		return nil, 0, model.ErrNoSnapshot
-	}
-	return s, i, nil
+	return rows.Find(t, at, id, func() (*session, error) { return load(ctx, t, at, "") })
+}
+
+// Find returns the place of an id, -1 for none.
+func (s *session) Find(id string) int {
+	return slices.IndexFunc(s.items, func(one item) bool { return one.id == id })
 }
 
 func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {

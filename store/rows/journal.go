@@ -55,9 +55,10 @@ type entry struct {
 	Tables map[string]string `json:"tables,omitempty"`
 	// Origin is the session that was forked.
 	Origin string `json:"origin,omitempty"`
-	// Head is the head after it.
-	Head  string `json:"head,omitempty"`
-	Steps []byte `json:"rows,omitempty"`
+	// Head is the head after it, and Newest the newest row, where that is another.
+	Head   string `json:"head,omitempty"`
+	Newest string `json:"newest,omitempty"`
+	Steps  []byte `json:"rows,omitempty"`
 	// superseded says that something else was written since it was undone.
 	superseded bool
 }
@@ -216,9 +217,9 @@ func (h *history) moves(session string) (list []model.Move) {
 	return list
 }
 
-// wrote reports whether a row became the head by a write of Hindcast's.
+// wrote reports whether a row became the head by a write of Hindcast's, or the newest.
 func (h *history) wrote(id string) bool {
-	return slices.ContainsFunc(h.entries, func(e entry) bool { return e.Head == id })
+	return slices.ContainsFunc(h.entries, func(e entry) bool { return e.Head == id || e.Newest == id })
 }
 
 // err says that lines of a journal cannot be read.

@@ -331,6 +331,19 @@ func (s *Store) log(ctx context.Context, t tables, at Place) (Log, error) {
 	return log, err
 }
 
+// Find reads a session, unless it was read and the file is as it was, and returns the place of
+// a snapshot in it. The error is model.ErrNoSnapshot where it has none of that id.
+func Find[S interface{ Find(id string) int }](t Tx, of Place, id string, read func() (S, error)) (session S, place int, err error) {
+	session, err = Keep(t, of.ID, read)
+	if err != nil {
+		return session, -1, err
+	}
+	if place = session.Find(id); place < 0 {
+		err = model.ErrNoSnapshot
+	}
+	return session, place, err
+}
+
 // At returns the position of a snapshot, -1 for none.
 func (l *Log) At(id string) int {
 	return slices.IndexFunc(l.Headers, func(h model.Header) bool { return h.ID == id })

@@ -409,6 +409,9 @@ func (s *Store) intend(plan *model.Plan, c *carry) (id int64, err error) {
 	e := newEntry(plan, c.at, s.now())
 	if e.ID = h.last + 1; c.of == 0 {
 		e.Head = c.after.Point().ID
+		if rows := c.after.Rows; len(rows) > 0 && rows[len(rows)-1].ID != e.Head {
+			e.Newest = rows[len(rows)-1].ID
+		}
 		if e.Steps, err = pack(c.steps); err != nil {
 			return 0, err
 		}

@@ -62,6 +62,37 @@ func Execute(t testing.TB, path string, statements ...string) {
 	}
 }
 
+// Query returns the first column of what a statement finds in a database, as text.
+func Query(t testing.TB, path, query string) (all []string) {
+	t.Helper()
+	file := sqlitefile.New(path, nil)
+	err := file.Read(t.Context(), func(tx *sqlitefile.Tx) error {
+		all = nil
+		return tx.Each(t.Context(), func(scan func(...any) error) error {
+			var text string
+			err := scan(&text)
+			all = append(all, text)
+			return err
+		}, query)
+	})
+	if err = errors.Join(err, file.Close()); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return all
+}
+
+// Head returns the header that a session goes on from.
+func Head(t testing.TB, s store.Store, session string) model.Header {
+	t.Helper()
+	for _, h := range storetest.Headers(t, s, session) {
+		if h.Head {
+			return h
+		}
+	}
+	t.Fatalf("session %q has no head", session)
+	return model.Header{}
+}
+
 // At returns the header of an index.
 func At(t testing.TB, s store.Store, session string, index int) model.Header {
 	t.Helper()

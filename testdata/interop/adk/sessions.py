@@ -6,19 +6,19 @@ runs it. `sessions.py write DIR` writes DIR/sqlite.db with SqliteSessionService 
 DIR/database.db with DatabaseSessionService: sessions with tools, two calls at once, a tool
 that waits for a person, state that a session began with, and rewinds of ADK's own.
 
-`sessions.py run DIR` reads a list of sessions, each in a store in which Hindcast put it back or
-forked it, with the messages and the state that Hindcast shows there, and a call that it printed.
+`sessions.py run DIR` reads "puts", a list of sessions, each in a store in which Hindcast put it back
+or forked it, with the messages and the state that Hindcast shows there, and a call that it printed.
 It prints the state that ADK loads, what the model is sent by that call, and what it is sent where
-a session in memory has these messages and this state.
-
-`sessions.py stale DIR` reads pairs of stores, the second of them the first as Hindcast put it back,
-and prints what an agent gets that had its session loaded before.
+a session in memory has these messages and this state. It reads "held", too: pairs of stores, the
+second of them the first as Hindcast put it back, and prints what an agent gets that had the session
+loaded before.
 """
 
 import asyncio
 import json
 import logging
 import pathlib
+import re
 import shutil
 import sys
 import tempfile
@@ -146,6 +146,18 @@ async def one(put):
         told = await asked(service, put)
         if isinstance(service, DatabaseSessionService):
             await service.close()
+    return {"state": told["state"], "sent": told["sent"]} | await in_memory(put)
+
+
+known = {}  # a restore and a fork show the same
+
+
+async def in_memory(put):
+    """Returns the same of a session in memory that has what Hindcast shows."""
+    put = put | {"session": "shown", "call": re.sub('session_id="[^"]*"', 'session_id="shown"', put["call"])}
+    key = json.dumps(put | {"db": ""})
+    if key in known:
+        return known[key]
     shown, memory = put["state"], InMemorySessionService()
     state = shown["state"] | {f"{p}:{k}": v for p in ("app", "user") for k, v in shown.get(p, {}).items()}
     s = await memory.create_session(app_name=APP, user_id=USER, session_id=put["session"], state=state)
@@ -154,36 +166,35 @@ async def one(put):
         event.actions.state_delta = {}
         await memory.append_event(s, event)
     wanted = await asked(memory, put)
-    return {"state": told["state"], "sent": told["sent"], "shown": wanted["state"], "wanted": wanted["sent"]}
+    known[key] = {"shown": wanted["state"], "wanted": wanted["sent"]}
+    return known[key]
+
+
+async def stale(before, after, session):
+    with tempfile.TemporaryDirectory() as work:
+        copy = pathlib.Path(work) / pathlib.Path(before).name
+        shutil.copyfile(before, copy)
+        service = service_of(copy)
+        s = await service.get_session(app_name=APP, user_id=USER, session_id=session)
+        shutil.copyfile(after, copy)
+        try:
+            await service.append_event(s, Event(author="user", invocation_id="e-late"))
+            return "it was appended"
+        except Exception as error:
+            return type(error).__name__
+        finally:
+            if isinstance(service, DatabaseSessionService):
+                await service.close()
 
 
 async def run(_):
-    answers = []
-    for put in json.load(sys.stdin):
+    given, ran = json.load(sys.stdin), []
+    for put in given["puts"]:
         try:
-            answers.append(await one(put))
+            ran.append(await one(put))
         except Exception as error:
-            answers.append({"failed": f"{type(error).__name__}: {error}"})
-    json.dump(answers, sys.stdout)
+            ran.append({"failed": f"{type(error).__name__}: {error}"})
+    json.dump({"ran": ran, "stale": [await stale(*held) for held in given["held"]]}, sys.stdout)
 
 
-async def stale(_):
-    answers = []
-    for before, after, session in json.load(sys.stdin):
-        with tempfile.TemporaryDirectory() as work:
-            copy = pathlib.Path(work) / pathlib.Path(before).name
-            shutil.copyfile(before, copy)
-            service = service_of(copy)
-            s = await service.get_session(app_name=APP, user_id=USER, session_id=session)
-            shutil.copyfile(after, copy)
-            try:
-                await service.append_event(s, Event(author="user", invocation_id="e-late"))
-                answers.append("it was appended")
-            except Exception as error:
-                answers.append(type(error).__name__)
-            if isinstance(service, DatabaseSessionService):
-                await service.close()
-    json.dump(answers, sys.stdout)
-
-
-asyncio.run({"write": write, "run": run, "stale": stale}[sys.argv[1]](sys.argv[2]))
+asyncio.run({"write": write, "run": run}[sys.argv[1]](sys.argv[2]))
