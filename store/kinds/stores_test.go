@@ -74,7 +74,6 @@ var known = map[string]struct {
 	"crewai/checkpoints.db tour-77f0b5ae":               {orphans: 2},
 	"adk/database_service.db tour_app/u1/tour":          {faults: []string{"nulled-key"}, orphans: 18},
 	"adk/sqlite_service.db tour_app/u1/tour":            {faults: []string{"nulled-key"}, orphans: 18},
-	"adk/v0_pickle.db a/u/old":                          {faults: []string{"opaque-state"}},
 	"langgraph/agent.db tour":                           {orphans: 36},
 	"langgraph/delta.db delta":                          {orphans: 8},
 	"langgraph/encrypted.db secret":                     {faults: []string{"opaque-state"}},
