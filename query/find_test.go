@@ -457,6 +457,9 @@ func edited(r *rand.Rand, state string) string {
 // that add an element each to two thousand, it asks the two thousand once. To ask them of each
 // state takes a million evaluations.
 func TestFind_looksAtWhatChanged(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it weighs memory, of 500 long states")
+	}
 	cost := func(elements int, expr string) uint64 {
 		list := strings.Repeat(`{"role":"user","text":"the same as ever, but for its place"},`, elements)
 		var lines []string

@@ -158,6 +158,9 @@ func grown(snapshots int) iter.Seq2[store.Row, error] {
 // A page of 1,000 snapshots has a megabyte, and not the 60 of their states, each of which is
 // read once.
 func TestWrite_largeSession(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it writes a thousand snapshots, one after the other")
+	}
 	const snapshots = 1_000
 	s := fake.New()
 	if _, err := s.Import(t.Context(), grown(snapshots)); err != nil {
