@@ -50,3 +50,9 @@ func TestPostgres(t *testing.T) {
 		}
 	}
 }
+
+// At every checkpoint of a recorded database: what is written, taken back and done again.
+func TestPostgres_rows(t *testing.T) {
+	address := served(t)
+	storetest.RowsOn(t, connect(t, address).(store.Writer), func() string { return pgtest.Shared(t).Rows(t, address) })
+}

@@ -25,21 +25,44 @@ func Rows(t *testing.T, kind store.Kind, address string, changes ...string) {
 	wrote := 0
 	for _, info := range Sessions(t, opened(t, kind, address)) {
 		mine := Copy(t, address)
-		r := rowing{TB: t, file: mine, s: opened(t, kind, mine).(store.Writer), changes: changes}
-		for _, h := range Headers(t, r.s, info.ID) {
-			for _, change := range []model.Change{{Op: model.OpRestore, Ref: h.Ref()}, {Op: model.OpFork, Ref: h.Ref(), As: "again, with ünicode"}} {
-				if r.write(change) {
-					wrote++
-				}
-				if err := os.Remove(mine + "-hindcast"); err != nil && !errors.Is(err, fs.ErrNotExist) { // a long one takes its time
-					t.Fatal(err)
-				}
-			}
+		r := rowing{
+			TB: t, s: opened(t, kind, mine).(store.Writer), changes: changes,
+			tables: func() string { return Tables(t, mine) },
+			beside: func() []string { return beside(t, mine) },
+			forget: func() error { return os.Remove(mine + "-hindcast") },
 		}
+		wrote += r.session(info.ID)
 	}
 	if wrote == 0 {
 		t.Error("nothing of the store could be written")
 	}
+}
+
+// RowsOn is Rows of an open store on a server, of which tables returns all that is in the tables.
+func RowsOn(t *testing.T, s store.Writer, tables func() string) {
+	wrote, r := 0, rowing{TB: t, s: s, tables: tables, beside: func() []string { return nil }, forget: func() error { return nil }}
+	for _, info := range Sessions(t, s) {
+		wrote += r.session(info.ID)
+	}
+	if wrote == 0 {
+		t.Error("nothing of the store could be written")
+	}
+}
+
+// session writes at every position of a session, and returns how often it could.
+func (r *rowing) session(id string) (wrote int) {
+	r.Helper()
+	for _, h := range Headers(r, r.s, id) {
+		for _, change := range []model.Change{{Op: model.OpRestore, Ref: h.Ref()}, {Op: model.OpFork, Ref: h.Ref(), As: "again, with ünicode"}} {
+			if r.write(change) {
+				wrote++
+			}
+			if err := r.forget(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				r.Fatal(err)
+			}
+		}
+	}
+	return wrote
 }
 
 // Tables returns all that a SQLite file holds, exactly: how it keeps its log, the schema, and
@@ -97,18 +120,23 @@ func Tables(t testing.TB, file string) string {
 	return b.String()
 }
 
-// rowing is a file to which rows are written.
+// rowing is a store to which rows are written.
 type rowing struct {
 	testing.TB
-	s       store.Writer
-	file    string
+	s store.Writer
+	// tables returns all that is in the tables, and beside what lies beside them. forget
+	// takes the journal away: a long one takes its time.
+	tables func() string
+	beside func() []string
+	forget func() error
+	// changes are the tables of which a restore changes a row.
 	changes []string
 }
 
-// beside returns the names of the folder, but for the journal of Hindcast's.
-func (r *rowing) beside() (names []string) {
+// beside returns the names of the folder of a file, but for the journal of Hindcast's.
+func beside(r testing.TB, file string) (names []string) {
 	r.Helper()
-	entries, err := os.ReadDir(filepath.Dir(r.file))
+	entries, err := os.ReadDir(filepath.Dir(file))
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -140,7 +168,7 @@ func (r *rowing) apply(change model.Change) model.Plan {
 // whether it could.
 func (r *rowing) write(change model.Change) bool {
 	r.Helper()
-	before, files := Tables(r, r.file), r.beside()
+	before, files := r.tables(), r.beside()
 	source := Headers(r, r.s, change.Ref.Session)
 	plan, err := r.s.Plan(r.Context(), change)
 	if refused := (*model.UnsupportedError)(nil); errors.As(err, &refused) {
@@ -150,14 +178,14 @@ func (r *rowing) write(change model.Change) bool {
 	if err != nil {
 		r.Fatalf("%s: %v", change, err)
 	}
-	if now := Tables(r, r.file); now != before || !slices.Equal(r.beside(), files) {
+	if now := r.tables(); now != before || !slices.Equal(r.beside(), files) {
 		r.Errorf("%s: a plan writes", change)
 	}
 	receipt, err := r.s.Apply(r.Context(), plan)
 	if err != nil {
 		r.Fatalf("%s: %v", change, err)
 	}
-	after := Tables(r, r.file)
+	after := r.tables()
 	if !slices.Equal(r.beside(), files) {
 		r.Errorf("%s: beside the file lie %q, and there were %q", change, r.beside(), files)
 	}
@@ -188,7 +216,7 @@ func (r *rowing) write(change model.Change) bool {
 	}
 	for _, redo := range []bool{true, false} {
 		r.apply(model.Change{Op: model.OpUndo})
-		if Tables(r, r.file) != before {
+		if r.tables() != before {
 			r.Errorf("%s: after an undo the tables are others", change)
 		}
 		for _, err := range r.s.Headers(r.Context(), plan.NewSession) {
@@ -198,7 +226,7 @@ func (r *rowing) write(change model.Change) bool {
 		}
 		if redo {
 			r.apply(model.Change{Op: model.OpRedo})
-			if Tables(r, r.file) != after {
+			if r.tables() != after {
 				r.Errorf("%s: after a redo the tables are others than after the write", change)
 			}
 		}

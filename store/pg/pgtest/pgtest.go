@@ -371,6 +371,34 @@ func (c *Cluster) Dump(t testing.TB, address string) string {
 // random fits lines that are others in each dump.
 var random = regexp.MustCompile(`(?m)^\\(un)?restrict .*\n`)
 
+// Rows returns each row of each table in the database of a URL.
+func (c *Cluster) Rows(t testing.TB, address string) string {
+	t.Helper()
+	ctx := context.Background()
+	p, err := pgconn.Connect(ctx, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close(ctx)
+	ask := func(query string) (values []string) {
+		results, err := p.Exec(ctx, query).ReadAll()
+		if err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		for _, row := range results[0].Rows {
+			values = append(values, string(row[0]))
+		}
+		return values
+	}
+	var text strings.Builder
+	for _, table := range ask("SELECT oid::regclass::text FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY 1") {
+		for _, row := range ask("SELECT r::text FROM " + table + " r ORDER BY 1") {
+			fmt.Fprintln(&text, table, row)
+		}
+	}
+	return text.String()
+}
+
 // Load runs a script as pg_dump writes them in the database of a URL.
 func (c *Cluster) Load(t testing.TB, address, script string) {
 	t.Helper()
