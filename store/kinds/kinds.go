@@ -34,7 +34,7 @@ import (
 // theirs. They keep notes of what they read in the cache, if it is not nil, and of what they write where
 // there is no place beside it in the user's folder for data; with "" nothing is written there.
 func All(cache *files.Cache, data string) store.Kinds {
-	graphs := langgraph.Served(data)
+	graphs, sessions := langgraph.Served(data), adk.Served(data)
 	return store.Kinds{
 		jsonl.Kind(),
 		messages.Kind(cache),
@@ -44,7 +44,7 @@ func All(cache *files.Cache, data string) store.Kinds {
 		databases.Also(langgraph.Kind(), graphs),
 		agentframework.Kind(cache),
 		crewai.Kind(cache),
-		adk.Kind(),
+		databases.Also(adk.Kind(), sessions),
 		openaiagents.Kind(),
 		mastra.Kind(),
 		llamaindex.Kind(),
@@ -58,7 +58,7 @@ func All(cache *files.Cache, data string) store.Kinds {
 		crush.Kind(cache),
 		aider.Kind(cache),
 		remote.Kind(),
-		databases.Kind(graphs),
+		databases.Kind(graphs, sessions),
 		bucket.Kind(bucket.Options{}, messages.Elsewhere(cache)),
 	}
 }

@@ -235,7 +235,7 @@ func (t pgTx) upTo(ctx context.Context, k Kind, at Place, newest string, _ []mar
 
 // extent implements tables.
 func (t pgTx) extent(ctx context.Context, k Kind, at Place) ([]mark, error) {
-	list := slices.Sorted(maps.Keys(k.Tables))
+	list := k.watched()
 	marks := make([]mark, len(list))
 	shapes, err := t.shapes(ctx)
 	if err != nil {

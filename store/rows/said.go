@@ -64,6 +64,9 @@ type Span struct {
 // Span returns the rows of a session from a snapshot on, and up to so many before it; all
 // where the id is "".
 func (k Kind) Span(ctx context.Context, t Tx, of Place, from string, context int) (s Span, err error) {
+	if on, ok := t.(pgTx); ok { // the order is written otherwise there
+		k.Order = on.on.kind.Order
+	}
 	order, table := strings.Join(k.order(), ", "), of.Table(k.Snapshots)
 	s.Where, s.Args = k.where(), of.Key
 	if from != "" {
