@@ -100,6 +100,7 @@ func TestInteropLangGraph(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := graphs{filepath.Join(sdks(t), "langgraph", "venv", "bin", "python"), program}
+	t.Run("in PostgreSQL", func(t *testing.T) { g.inPostgres(t) })
 	db := filepath.Join(t.TempDir(), "checkpoints.db")
 	g.says(t, "write", db, nil, nil)
 	untouched := storetest.Untouched(t, filepath.Dir(db))

@@ -15,6 +15,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/jsonl"
 	"hindcast/store/kinds"
+	"hindcast/store/pg/pgtest"
 	"hindcast/store/sample"
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest/program"
@@ -28,7 +29,11 @@ var testdata = filepath.Join("..", "..", "testdata")
 // allKinds remember nothing of what they read.
 var allKinds = kinds.All(nil, "")
 
-func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
+func TestMain(m *testing.M) {
+	code := program.Main(m)
+	pgtest.Stop()
+	os.Exit(code)
+}
 
 // inProcess runs a command line in this process and returns its exit code and what
 // it wrote.

@@ -97,6 +97,8 @@ func Shown(address string) (string, error) {
 	u, err := url.Parse(address)
 	_, behind, _ := strings.Cut(strings.TrimPrefix(address, "postgresql://"), "/")
 	switch {
+	case !strings.ContainsAny(address, "@=") && !strings.Contains(address, "://"):
+		return "", fmt.Errorf("%.100q: %w: write postgres://user@host/database", address, ErrAddress)
 	case err != nil, !strings.Contains(address, "://"):
 		return "", fmt.Errorf("%w: write postgres://user@host/database, and each of @ : / # ? in a password as %%40 and its like", ErrAddress)
 	case u.Fragment != "", strings.Contains(u.Path+u.RawQuery, "@") && strings.Contains(behind, "@"):

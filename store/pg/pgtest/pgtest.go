@@ -68,13 +68,17 @@ var shared struct {
 
 // Run runs the tests, and then stops the shared cluster. It returns the exit code.
 func Run(m *testing.M) int {
-	code := m.Run()
+	defer Stop()
+	return m.Run()
+}
+
+// Stop stops the shared cluster. It is for a package that has more to do than Run.
+func Stop() {
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.cluster != nil {
 		shared.cluster.remove()
 	}
-	return code
 }
 
 // Shared returns the cluster that all tests of the process share. It does not bring to the disk what it writes.

@@ -13,12 +13,16 @@ and prints for each what get_state returns for the config in the call.
 `states.py run DB` runs each of them on a copy, and prints the ancestors of the head that
 comes of it, the newest first.
 
+DB is a file of SQLite, or the URL of a database of PostgreSQL's. `states.py serve URL` answers
+questions about that one by one, each a line: ["tell", CALL], or ["thinks", SESSION, CONFIG].
+
 `states.py compare DB` reads a list of checkpoints, each with a store in which Hindcast put
 it back or forked from it, and prints what LangGraph thinks of both, and what the model is
 sent when each runs on.
 """
 
 import base64
+import contextlib
 import dataclasses
 import datetime
 import decimal
@@ -32,11 +36,14 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.func import entrypoint, task
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Command, Send, interrupt
+from psycopg import Connection
+from psycopg.rows import dict_row
 from pydantic import BaseModel
 
 
@@ -187,8 +194,45 @@ def at(thread):
     return {"configurable": {"thread_id": thread}}
 
 
+class Server:
+    """A database of PostgreSQL's, with one connection."""
+
+    def __init__(self, url):
+        self.connection = Connection.connect(url, autocommit=True, prepare_threshold=0, row_factory=dict_row)
+
+    @contextlib.contextmanager
+    def opened(self):
+        yield PostgresSaver(self.connection)
+
+    @contextlib.contextmanager
+    def tried(self):
+        """What is written in it is taken back."""
+        with self.connection.transaction(force_rollback=True):
+            yield PostgresSaver(self.connection)
+
+
+class File:
+    """A file of SQLite's."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def opened(self):
+        return SqliteSaver.from_conn_string(str(self.path))
+
+    @contextlib.contextmanager
+    def tried(self):
+        """What is written in it goes into a copy."""
+        with tempfile.TemporaryDirectory() as work:
+            copy = Path(work) / "copy.db"
+            shutil.copyfile(self.path, copy)
+            with SqliteSaver.from_conn_string(str(copy)) as saver:
+                yield saver
+
+
 def write(db):
-    with SqliteSaver.from_conn_string(str(db)) as saver:
+    with db.opened() as saver:
+        saver.setup()
         say = lambda g, thread, text, **how: g.invoke({"messages": [HumanMessage(text)]}, at(thread), **how)
         g = talk(saver)
         for text in ("hello, größe", "weather please", "an order"):
@@ -269,7 +313,7 @@ def graph(session, saver):
 
 
 def tell(db, calls):
-    with SqliteSaver.from_conn_string(str(db)) as saver:
+    with db.opened() as saver:
         for c in calls:
             g, config = graph(c["session"], saver), read(c["call"]).config
             s = g.get_state(config)
@@ -283,27 +327,24 @@ def tell(db, calls):
 
 def run(db, calls):
     for c in calls:
-        with tempfile.TemporaryDirectory() as work:
-            copy = Path(work) / "copy.db"
-            shutil.copyfile(db, copy)
-            with SqliteSaver.from_conn_string(str(copy)) as saver:
-                g, kept = graph(c["session"], saver), read(c["call"])
-                given = kept.given
-                if isinstance(given, Command):
-                    given = Command(resume="an answer")
-                elif given is not None:
-                    given = INPUTS[GRAPHS[c["session"].split("/")[0]]]
-                failed = ""
-                try:
-                    g.invoke(given, kept.config)
-                except Exception as error:
-                    failed = f"{type(error).__name__}: {error}"
-                thread = kept.config["configurable"]
-                line, config = [], {"configurable": {"thread_id": thread["thread_id"], "checkpoint_ns": ""}}
-                while config and (found := saver.get_tuple(config)):
-                    line.append(found.config["configurable"]["checkpoint_id"])
-                    config = found.parent_config
-                yield {"line": line, "failed": failed}
+        with db.tried() as saver:
+            g, kept = graph(c["session"], saver), read(c["call"])
+            given = kept.given
+            if isinstance(given, Command):
+                given = Command(resume="an answer")
+            elif given is not None:
+                given = INPUTS[GRAPHS[c["session"].split("/")[0]]]
+            failed = ""
+            try:
+                g.invoke(given, kept.config)
+            except Exception as error:
+                failed = f"{type(error).__name__}: {error}"
+            thread = kept.config["configurable"]
+            line, config = [], {"configurable": {"thread_id": thread["thread_id"], "checkpoint_ns": ""}}
+            while config and (found := saver.get_tuple(config)):
+                line.append(found.config["configurable"]["checkpoint_id"])
+                config = found.parent_config
+            yield {"line": line, "failed": failed}
 
 
 def nameless(v):
@@ -315,33 +356,42 @@ def nameless(v):
 
 def thinks(session, db, config):
     """Returns what LangGraph thinks of a checkpoint, and what comes of running on."""
-    with tempfile.TemporaryDirectory() as work:
-        copy = Path(work) / "copy.db"
-        shutil.copyfile(db, copy)
-        with SqliteSaver.from_conn_string(str(copy)) as saver:
-            g = graph(session, saver)
-            s = g.get_state(config, subgraphs=True)
-            asked = [i.value for t in s.tasks for i in t.interrupts]
-            told = {"values": nameless(plain(s.values)), "next": sorted(s.next), "asked": plain(asked), "id": s.config["configurable"]["checkpoint_id"]}
-            given = None if s.next else INPUTS[GRAPHS[session]]
-            SENT.clear()
-            try:
-                told["result"] = nameless(plain(g.invoke(given, config)))
-                told["result"].pop("__interrupt__", None) if isinstance(told["result"], dict) else None
-            except Exception as error:
-                told["failed"] = f"{type(error).__name__}: {error}"
-            return told | {"sent": list(SENT)}
+    with db.tried() as saver:
+        g = graph(session, saver)
+        s = g.get_state(config, subgraphs=True)
+        asked = [i.value for t in s.tasks for i in t.interrupts]
+        told = {"values": nameless(plain(s.values)), "next": sorted(s.next), "asked": plain(asked), "id": s.config["configurable"]["checkpoint_id"]}
+        given = None if s.next else INPUTS[GRAPHS[session]]
+        SENT.clear()
+        try:
+            told["result"] = nameless(plain(g.invoke(given, config)))
+            told["result"].pop("__interrupt__", None) if isinstance(told["result"], dict) else None
+        except Exception as error:
+            told["failed"] = f"{type(error).__name__}: {error}"
+        return told | {"sent": list(SENT)}
 
 
 def compare(db, places):
     for p in places:
         was = thinks(p["session"], db, {"configurable": {"thread_id": p["session"], "checkpoint_id": p["id"]}})
-        yield {"was": was, "now": thinks(p["session"], p["db"], at(p["thread"]))}
+        yield {"was": was, "now": thinks(p["session"], File(p["db"]), at(p["thread"]))}
 
 
-what, db = sys.argv[1], Path(sys.argv[2])
+def serve(db):
+    for line in sys.stdin:
+        match json.loads(line):
+            case ["tell", call]:
+                answer = next(tell(db, [call]))
+            case ["thinks", session, config]:
+                answer = thinks(session, db, config)
+        print(json.dumps(answer, ensure_ascii=False, default=repr), flush=True)
+
+
+what, db = sys.argv[1], Server(sys.argv[2]) if "://" in sys.argv[2] else File(sys.argv[2])
 if what == "write":
     write(db)
+elif what == "serve":
+    serve(db)
 else:
     answers = {"tell": tell, "run": run, "compare": compare}[what](db, json.load(sys.stdin))
     json.dump(list(answers), sys.stdout, ensure_ascii=False, default=repr)
