@@ -52,6 +52,9 @@ type Plan struct {
 	Others []string
 	// NewSession is the session that a fork makes.
 	NewSession string
+	// Branch is the branch of the session that a fork makes instead, in kinds that name
+	// branches.
+	Branch string
 	// Removes says that the session goes with all that is in it: an undo of what
 	// made it.
 	Removes bool
@@ -303,6 +306,9 @@ func (p *Plan) Headline() string {
 	target := p.Target
 	switch p.Op {
 	case OpFork:
+		if p.Branch != "" {
+			return fmt.Sprintf("fork %s from %s as the branch %s", p.Session, target, p.Branch)
+		}
 		return fmt.Sprintf("fork %s from %s as %s", p.Session, target, p.NewSession)
 	case OpEdit:
 		return fmt.Sprintf("fork %s from an edited %s as %s", p.Session, target, p.NewSession)
@@ -343,7 +349,7 @@ func (p *Plan) Lines(more ...PlanLine) []PlanLine {
 	switch {
 	case p.Op == OpConvert:
 		add(PlanUntouched, p.Session)
-	case p.NewSession != "":
+	case p.NewSession != "" || p.Branch != "":
 		add(PlanStart, then)
 		add(PlanUntouched, p.Session+" stays at "+now)
 	case p.Op == OpPurge:

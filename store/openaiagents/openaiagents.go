@@ -35,8 +35,11 @@ const sessions, messages = "agent_sessions", "agent_messages"
 
 var kind = rows.Kind{
 	Name: "openai-agents", Framework: "OpenAI Agents SDK",
-	IDs:   "the item's number in its table",
-	Lacks: "the stores of the OpenAI Agents SDK are only read as yet; the calls on the Resume tab go on from the end of a branch, and start one before a message of the user",
+	IDs:  "the item's number in its table",
+	Does: []model.Op{model.OpFork},
+	Refuses: map[model.Op]string{
+		model.OpRestore: "a session of the OpenAI Agents SDK goes back by deleting its items alone, and those are gone then: fork it instead, an AdvancedSQLiteSession also as SESSION/BRANCH",
+	},
 	Tables: map[string]string{
 		sessions: "session_id created_at updated_at",
 		messages: "id session_id message_data created_at",
@@ -162,9 +165,14 @@ func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (a
 	if s.pending(i) {
 		about.Facts.Add("asks", one.call)
 	}
-	alchemy, err := isAlchemy(ctx, t, at)
-	about.Resume = s.resume(at, i, map[bool]string{false: "SQLiteSession(%s, path)", true: "SQLAlchemySession.from_url(%s, url=url)"}[alchemy])
+	about.Resume, err = s.calls(ctx, t, at, i)
 	return about, err
+}
+
+// calls returns the calls that go on from an item.
+func (s *session) calls(ctx context.Context, t rows.Tx, at rows.Place, i int) ([]model.Resume, error) {
+	alchemy, err := isAlchemy(ctx, t, at)
+	return s.resume(at, i, map[bool]string{false: "SQLiteSession(%s, path)", true: "SQLAlchemySession.from_url(%s, url=url)"}[alchemy]), err
 }
 
 // usageOf returns what a turn of a branch cost.
@@ -213,7 +221,7 @@ func (format) Faults(ctx context.Context, t rows.Tx, at rows.Place) (faults []mo
 	s.look()
 	gaps, err := deleted(ctx, t, at, "")
 	for _, g := range gaps {
-		faults = append(faults, model.Fault{Code: FaultDeleted, Severity: model.Odd, File: g.id, Meaning: g.text() + " before it were deleted: by pop_item, or by clear_session of another session", Verdict: "goes on without them"})
+		faults = append(faults, model.Fault{Code: FaultDeleted, Severity: model.Odd, File: g.id, Meaning: g.text() + " before it were deleted: by pop_item, by clear_session of another session, or by an undo of a fork", Verdict: "goes on without them"})
 	}
 	for i := range s.items {
 		one := &s.items[i]

@@ -114,7 +114,7 @@ func (one *item) look(answered map[string]bool) {
 // isAlchemy reports whether SQLAlchemySession made the table of the messages: its index is
 // by time.
 func isAlchemy(ctx context.Context, t rows.Tx, at rows.Place) (is bool, err error) {
-	err = t.Row(ctx, "SELECT count(*) > 0 FROM pragma_index_list(?) l, pragma_index_info(l.name) c WHERE c.name = 'created_at'", at.Name(messages)).Scan(&is)
+	err = t.Row(ctx, "SELECT count(*) > 0 FROM pragma_index_list(?, 'main') l, pragma_index_info(l.name, 'main') c WHERE c.name = 'created_at'", at.Name(messages)).Scan(&is)
 	return is, err
 }
 
@@ -122,7 +122,7 @@ func isAlchemy(ctx context.Context, t rows.Tx, at rows.Place) (is bool, err erro
 // session has some. An item follows the one before it in the first branch that has it.
 func (s *session) readBranches(ctx context.Context, t rows.Tx, at rows.Place) error {
 	var ours bool
-	err := t.Row(ctx, `SELECT count(*) > 0 FROM pragma_foreign_key_list('message_structure') WHERE "from" = 'message_id' AND "table" = ? COLLATE NOCASE`, at.Name(messages)).Scan(&ours)
+	err := t.Row(ctx, `SELECT count(*) > 0 FROM pragma_foreign_key_list('message_structure', 'main') WHERE "from" = 'message_id' AND "table" = ? COLLATE NOCASE`, at.Name(messages)).Scan(&ours)
 	if err != nil || !ours {
 		return err
 	}
@@ -177,6 +177,11 @@ func (s *session) path(i int) (path []int) {
 	}
 	slices.Reverse(path)
 	return path
+}
+
+// answeredBy reports whether one of some items is the output of a call.
+func (s *session) answeredBy(call string, items []int) bool {
+	return slices.ContainsFunc(items, func(k int) bool { return s.items[k].callID == call && s.items[k].call == "" })
 }
 
 // pending reports whether an item calls a function that was not answered, and nothing but

@@ -150,6 +150,8 @@ type Entry struct {
 	Session string
 	// Head is the row that became the head by it; "" where that is not known.
 	Head string
+	// Within says that a fork made a branch of the session, and no other session.
+	Within bool
 }
 
 // errWentOn: what a plan was to take back was built upon.
@@ -162,7 +164,7 @@ func Loses(op model.Op, e Entry, before, after Log) error {
 	if op == model.OpRedo {
 		isNew := false
 		for i := range before.Rows {
-			isNew = isNew || e.Op.MakesSession() && !before.aside(i)
+			isNew = isNew || e.Op.MakesSession() && !e.Within && !before.aside(i)
 		}
 		if head := after.Point().ID; isNew || e.Head != "" && head != e.Head {
 			return fmt.Errorf("session %q got other rows since write %d was undone: plan it anew instead; %w", e.Session, e.ID, errWentOn)

@@ -63,6 +63,9 @@ type entry struct {
 	superseded bool
 }
 
+// makes reports whether the write made a session. A fork may make a branch of one.
+func (e *entry) makes() bool { return e.Origin != "" }
+
 // place returns where the session of an entry is.
 func (e *entry) place() Place {
 	at := Place{ID: e.Session, tables: e.Tables}

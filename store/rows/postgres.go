@@ -85,7 +85,7 @@ type tableShape struct {
 }
 
 // named returns how a statement names the table itself, whatever is laid over it.
-func (s *tableShape) named(table string) string { return quoted(s.schema) + "." + quoted(table) }
+func (s *tableShape) named(table string) string { return Quoted(s.schema) + "." + Quoted(table) }
 
 func (d *database) on(what func(tables) error) func(*pg.Tx) error {
 	return func(t *pg.Tx) error { return what(pgTx{t, d}) }
@@ -107,7 +107,7 @@ func (d *database) Amend(ctx context.Context, what func(tables) error) error {
 	return d.Server.Write(ctx, func(t *pg.Tx) error {
 		var names []string
 		for _, table := range slices.Sorted(maps.Keys(d.kind.Tables)) {
-			names = append(names, quoted(table))
+			names = append(names, Quoted(table))
 		}
 		if _, err := t.Exec(ctx, "LOCK TABLE "+strings.Join(names, ", ")+" IN SHARE ROW EXCLUSIVE MODE"); err != nil {
 			return err
@@ -297,9 +297,9 @@ func (s *tableShape) list() string {
 	var list []string
 	for _, c := range s.columns {
 		if s.types[c] == "bytea" {
-			list = append(list, quoted(c))
+			list = append(list, Quoted(c))
 		} else {
-			list = append(list, quoted(c)+"::text")
+			list = append(list, Quoted(c)+"::text")
 		}
 	}
 	return strings.Join(list, ", ")
@@ -342,7 +342,7 @@ func (s *tableShape) values(columns []string) string {
 func names(columns []string) string {
 	var list []string
 	for _, c := range columns {
-		list = append(list, quoted(c))
+		list = append(list, Quoted(c))
 	}
 	return strings.Join(list, ", ")
 }
@@ -371,7 +371,7 @@ func (t pgTx) each(ctx context.Context, table, where string, row func(at int64, 
 		r, err := s.row(scan)
 		row(0, r)
 		return err
-	}, "SELECT "+s.list()+" FROM "+quoted(table)+where, args...)
+	}, "SELECT "+s.list()+" FROM "+Quoted(table)+where, args...)
 }
 
 // current implements tables.
@@ -415,19 +415,19 @@ func (t pgTx) lay(ctx context.Context, steps []Step) error {
 	for _, table := range tablesOf(steps) {
 		s := shapes[table]
 		queries = append(queries,
-			pg.Query{SQL: fmt.Sprintf("CREATE TEMP TABLE %s (LIKE %s)", quoted(over+table), s.named(table))},
-			pg.Query{SQL: fmt.Sprintf("CREATE TEMP TABLE %s AS SELECT %s FROM %s LIMIT 0", quoted(gone+table), names(s.key), s.named(table))},
+			pg.Query{SQL: fmt.Sprintf("CREATE TEMP TABLE %s (LIKE %s)", Quoted(over+table), s.named(table))},
+			pg.Query{SQL: fmt.Sprintf("CREATE TEMP TABLE %s AS SELECT %s FROM %s LIMIT 0", Quoted(gone+table), names(s.key), s.named(table))},
 			pg.Query{SQL: fmt.Sprintf("CREATE TEMP VIEW %s AS SELECT %s FROM %s r WHERE NOT EXISTS (SELECT 1 FROM pg_temp.%s g WHERE (%s) = (%s)) UNION ALL SELECT %s FROM pg_temp.%s",
-				quoted(table), names(s.columns), s.named(table), quoted(gone+table), prefixed("g", s.key), prefixed("r", s.key), names(s.columns), quoted(over+table))})
+				Quoted(table), names(s.columns), s.named(table), Quoted(gone+table), prefixed("g", s.key), prefixed("r", s.key), names(s.columns), Quoted(over+table))})
 	}
 	for i := range steps {
 		step := &steps[i]
 		s := shapes[step.Table]
 		if step.Before != nil {
-			queries = append(queries, pg.Query{SQL: "INSERT INTO pg_temp." + quoted(gone+step.Table) + " VALUES (" + s.values(s.key) + ")", Args: step.Before.of(s.key)})
+			queries = append(queries, pg.Query{SQL: "INSERT INTO pg_temp." + Quoted(gone+step.Table) + " VALUES (" + s.values(s.key) + ")", Args: step.Before.of(s.key)})
 		}
 		if step.After != nil {
-			queries = append(queries, pg.Query{SQL: "INSERT INTO pg_temp." + quoted(over+step.Table) + " (" + names(s.columns) + ") VALUES (" + s.values(s.columns) + ")", Args: step.After.of(s.columns)})
+			queries = append(queries, pg.Query{SQL: "INSERT INTO pg_temp." + Quoted(over+step.Table) + " (" + names(s.columns) + ") VALUES (" + s.values(s.columns) + ")", Args: step.After.of(s.columns)})
 		}
 	}
 	return t.ask(ctx, queries)
@@ -436,7 +436,7 @@ func (t pgTx) lay(ctx context.Context, steps []Step) error {
 func prefixed(by string, columns []string) string {
 	var list []string
 	for _, c := range columns {
-		list = append(list, by+"."+quoted(c))
+		list = append(list, by+"."+Quoted(c))
 	}
 	return strings.Join(list, ", ")
 }

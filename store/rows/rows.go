@@ -75,9 +75,14 @@ func (p Place) Name(table string) string {
 // Table returns how a statement names one of the kind's tables.
 func (p Place) Table(table string) string {
 	if name, ok := p.tables[table]; ok {
-		return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+		return Quoted(name)
 	}
 	return table
+}
+
+// Named returns where a session is in the same tables, by its id and by the columns that name it.
+func (p Place) Named(id string, key ...any) *Place {
+	return &Place{ID: id, Key: key, tables: p.tables}
 }
 
 // Log is the snapshots of a session.

@@ -177,7 +177,7 @@ func (t sqliteTx) each(ctx context.Context, table, where string, row func(at int
 	// A column by itself would come as its declared type says, such as a time.
 	query := "SELECT rowid"
 	for _, c := range columns {
-		query += ", +" + quoted(c)
+		query += ", +" + Quoted(c)
 	}
 	return t.Each(ctx, func(scan func(...any) error) error {
 		var at int64
@@ -197,7 +197,7 @@ func (t sqliteTx) each(ctx context.Context, table, where string, row func(at int
 		}
 		row(at, r)
 		return nil
-	}, query+" FROM "+quoted(table)+where, args...)
+	}, query+" FROM "+Quoted(table)+where, args...)
 }
 
 // shape returns the columns of a table in the file, and those of its primary key.
@@ -250,20 +250,20 @@ func (t sqliteTx) lay(ctx context.Context, steps []Step) error {
 			return err
 		}
 		var last int64
-		if err := t.Row(ctx, "SELECT ifnull(max(rowid), 0) FROM "+quoted(table)).Scan(&last); err != nil {
+		if err := t.Row(ctx, "SELECT ifnull(max(rowid), 0) FROM "+Quoted(table)).Scan(&last); err != nil {
 			return err
 		}
 		next[table], columnsOf[table] = last, columns
 		var list []string
 		for _, c := range columns {
-			list = append(list, quoted(c))
+			list = append(list, Quoted(c))
 		}
 		of := strings.Join(list, ", ")
 		for _, define := range []string{
-			fmt.Sprintf("CREATE TEMP TABLE %s AS SELECT rowid AS %s, %s FROM main.%s WHERE 0", quoted(over+table), quoted(over), of, quoted(table)),
-			fmt.Sprintf("CREATE TEMP TABLE %s (id INTEGER PRIMARY KEY)", quoted(gone+table)),
-			fmt.Sprintf("CREATE TEMP VIEW %s AS SELECT rowid, %s FROM main.%s WHERE rowid NOT IN (SELECT id FROM temp.%s) UNION ALL SELECT %s, %s FROM temp.%s",
-				quoted(table), of, quoted(table), quoted(gone+table), quoted(over), of, quoted(over+table)),
+			fmt.Sprintf("CREATE TEMP TABLE %s AS SELECT rowid AS %s, %s FROM main.%s WHERE 0", Quoted(over+table), Quoted(over), of, Quoted(table)),
+			fmt.Sprintf("CREATE TEMP TABLE %s (id INTEGER PRIMARY KEY)", Quoted(gone+table)),
+			fmt.Sprintf("CREATE TEMP VIEW %s AS SELECT rowid AS rowid, %s FROM main.%s WHERE rowid NOT IN (SELECT id FROM temp.%s) UNION ALL SELECT %s, %s FROM temp.%s",
+				Quoted(table), of, Quoted(table), Quoted(gone+table), Quoted(over), of, Quoted(over+table)),
 		} {
 			if err := t.Define(ctx, define); err != nil {
 				return err
@@ -273,7 +273,7 @@ func (t sqliteTx) lay(ctx context.Context, steps []Step) error {
 	for i := range steps {
 		s := &steps[i]
 		if s.Before != nil {
-			if _, err := t.Exec(ctx, "INSERT INTO temp."+quoted(gone+s.Table)+" VALUES (?)", s.At); err != nil {
+			if _, err := t.Exec(ctx, "INSERT INTO temp."+Quoted(gone+s.Table)+" VALUES (?)", s.At); err != nil {
 				return err
 			}
 		}
@@ -289,7 +289,7 @@ func (t sqliteTx) lay(ctx context.Context, steps []Step) error {
 		for _, c := range columnsOf[s.Table] {
 			args = append(args, s.After[c])
 		}
-		if _, err := t.Exec(ctx, "INSERT INTO temp."+quoted(over+s.Table)+" VALUES (?"+strings.Repeat(", ?", len(args)-1)+")", args...); err != nil {
+		if _, err := t.Exec(ctx, "INSERT INTO temp."+Quoted(over+s.Table)+" VALUES (?"+strings.Repeat(", ?", len(args)-1)+")", args...); err != nil {
 			return err
 		}
 	}
@@ -326,9 +326,9 @@ func (t sqliteTx) carryOutOne(ctx context.Context, s *Step) error {
 	var names, values []string
 	var args []any
 	for _, c := range columns {
-		names, values, args = append(names, quoted(c)), append(values, "?"), append(args, s.After[c])
+		names, values, args = append(names, Quoted(c)), append(values, "?"), append(args, s.After[c])
 	}
-	table := "main." + quoted(s.Table)
+	table := "main." + Quoted(s.Table)
 	if s.Before == nil && s.At != 0 {
 		var taken bool
 		if err := t.Row(ctx, "SELECT count(*) FROM "+table+" WHERE rowid = ?", s.At).Scan(&taken); err != nil {

@@ -67,7 +67,8 @@ type Step struct {
 	At int64 `json:"at,omitempty"`
 }
 
-func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+// Quoted returns how a statement names a table or a column.
+func Quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // row returns the row that one after a step takes the place of, or that it is.
 func (s *Step) row() Row {
@@ -80,7 +81,7 @@ func (s *Step) row() Row {
 // is returns the condition that the row of a step fits, and its values.
 func (s *Step) is(key []string) (where string, args []any) {
 	for i, column := range key {
-		where += [...]string{" WHERE ", " AND "}[min(i, 1)] + quoted(column) + " = ?"
+		where += [...]string{" WHERE ", " AND "}[min(i, 1)] + Quoted(column) + " = ?"
 		args = append(args, s.row()[column])
 	}
 	return where, args

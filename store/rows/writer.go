@@ -52,6 +52,8 @@ type Move struct {
 	Target model.Point
 	// New is where the session is that the change makes, nil of one that makes none.
 	New *Place
+	// Branch is the branch that the change makes, where that is no session of its own.
+	Branch string
 	// Hazards and Asks are what only the format knows to say in the plan.
 	Hazards, Asks []string
 }
@@ -154,7 +156,7 @@ func (s *Store) move(ctx context.Context, t tables, c model.Change) (plan model.
 	if err != nil {
 		return plan, err
 	}
-	plan = model.Plan{Op: c.Op, Session: before.ID, Target: m.Target, Hazards: m.Hazards, Asks: m.Asks}
+	plan = model.Plan{Op: c.Op, Session: before.ID, Branch: m.Branch, Target: m.Target, Hazards: m.Hazards, Asks: m.Asks}
 	carry := &carry{at: before.Place, steps: m.Steps}
 	if m.New != nil {
 		if taken := slices.ContainsFunc(append(before.Others, before.Place), func(p Place) bool { return p.ID == m.New.ID }); taken {
@@ -260,7 +262,7 @@ func (s *Store) reverse(ctx context.Context, t tables, c model.Change) (plan mod
 		return plan, err
 	}
 	before.Others = slices.DeleteFunc(places, func(p Place) bool { return p.ID == e.Session })
-	plan = model.Plan{Op: c.Op, Session: e.Session, Entry: e.ID, Removes: c.Op == model.OpUndo && e.Op.MakesSession()}
+	plan = model.Plan{Op: c.Op, Session: e.Session, Entry: e.ID, Removes: c.Op == model.OpUndo && e.makes()}
 	if len(before.Headers) > 0 {
 		if plan.Asks, err = s.busy(ctx, t, before); err != nil {
 			return plan, err
@@ -271,14 +273,14 @@ func (s *Store) reverse(ctx context.Context, t tables, c model.Change) (plan mod
 	if err != nil {
 		return plan, s.instead(err)
 	}
-	told := planning.Entry{ID: e.ID, Op: e.Op, Session: e.Session, Head: e.Head}
+	told := planning.Entry{ID: e.ID, Op: e.Op, Session: e.Session, Head: e.Head, Within: !e.makes()}
 	if err := planning.Loses(c.Op, told, before.compared(), carry.after); err != nil {
 		return plan, err
 	}
 	if err := s.hangs(ctx, t, steps); err != nil {
 		return plan, err
 	}
-	if plan.Target = carry.after.Point(); c.Op == model.OpRedo && !e.Op.MakesSession() { // the row itself is still to come
+	if plan.Target = carry.after.Point(); c.Op == model.OpRedo && !e.makes() { // the row itself is still to come
 		plan.Target = model.Point{ID: e.To, Index: e.ToIndex}
 	}
 	return plan, nil

@@ -110,6 +110,8 @@ func becomes(p *model.Plan) string {
 		return fmt.Sprintf("%s is new; %s stays at %s", p.NewSession, p.Session, p.Head)
 	case p.NewSession != "":
 		return fmt.Sprintf("%s is new; %s stays as it is", p.NewSession, p.Session)
+	case p.Branch != "":
+		return fmt.Sprintf("the branch %s is new; %s stays at %s", p.Branch, p.Session, p.Head)
 	case p.Removes:
 		return p.Session + " goes, with all that is in it"
 	case p.Head.ID != "" && p.Target.ID != "":

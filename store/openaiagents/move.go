@@ -1,0 +1,309 @@
+package openaiagents
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/store"
+	"hindcast/store/planning"
+	"hindcast/store/rows"
+)
+
+// What is written, and by which rule the SDK reads it:
+//
+//	fork               a row of the session, and copies of the items that lead to the snapshot,
+//	                   with the next numbers of the table: the SDK reads items by their number,
+//	                   SQLAlchemySession by their time and number.
+//	… of branches      AdvancedSQLiteSession reads the items of a branch by message_structure,
+//	                   so the copies stand there as those of "main".
+//	fork as a branch   rows of message_structure alone, behind the greatest sequence number of
+//	                   the session: branches share items. The name is reserved, as the SDK does.
+//
+// Nothing goes back in place: the SDK has no such thing but to delete items.
+
+// Tables of AdvancedSQLiteSession. One set of sessions and messages in a file has them.
+const structure, usage, reservations, generations = "message_structure", "turn_usage", "branch_reservations", "session_clear_generations"
+
+const (
+	ofSession = " WHERE session_id = ?"
+	ofBranch  = ofSession + " AND branch_id = ?"
+)
+
+// Move implements rows.Mover.
+func (format) Move(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change) (*rows.Move, error) {
+	s, i, err := find(ctx, t, before.Place, change.Ref.ID)
+	if err != nil {
+		return nil, err
+	}
+	s.look()
+	w := writing{session: s, before: before, to: i, numbers: map[string]int64{}, m: &rows.Move{Target: before.Headers[i].Point()}}
+	if change.As == "" || strings.ContainsRune(change.As, 0) {
+		return nil, refused("a session needs an id: name the new one")
+	}
+	if s.items[i].stray {
+		return nil, refused("the item is in no branch, so the SDK does not load it: fork one that is")
+	}
+	if s.branches == nil {
+		for _, k := range s.path(i) {
+			w.path = append(w.path, place{item: k})
+		}
+	} else {
+		of := s.branches[s.items[i].branches[0]]
+		w.path = of[:1+slices.IndexFunc(of, func(p place) bool { return p.item == i })]
+	}
+	if slices.ContainsFunc(w.path, func(p place) bool { return s.items[p.item].encrypted }) {
+		return nil, refused("the items are encrypted with a key that is made of the session's id, so no other session can read them")
+	}
+	if branch, is := strings.CutPrefix(change.As, before.ID+"/"); is && s.branches != nil {
+		err = w.branch(ctx, t, branch)
+	} else {
+		err = w.fork(ctx, t, change.As)
+	}
+	return w.m, err
+}
+
+func refused(why string) error { return &model.UnsupportedError{Op: model.OpFork, Reason: why} }
+
+// writing is a fork in the making.
+type writing struct {
+	*session
+	before *rows.Session
+	to     int
+	path   []place // the items that lead to the one that is forked
+	m      *rows.Move
+	// numbers are the last that tables gave to a row.
+	numbers map[string]int64
+}
+
+// next returns the number that a table gives to its next row.
+func (w *writing) next(ctx context.Context, t rows.Tx, table string) (int64, error) {
+	if _, known := w.numbers[table]; !known {
+		last := int64(0)
+		if err := t.Row(ctx, "SELECT ifnull(max(id), 0) FROM "+rows.Quoted(table)).Scan(&last); err != nil {
+			return 0, err
+		}
+		has, err := t.Columns(ctx, "sqlite_sequence") // a table without AUTOINCREMENT is not in it
+		if err == nil && has["seq"] {
+			err = t.Row(ctx, "SELECT max(?, ifnull(max(seq), 0)) FROM sqlite_sequence WHERE name = ? COLLATE NOCASE", last, table).Scan(&last)
+		}
+		if err != nil {
+			return 0, err
+		}
+		w.numbers[table] = last
+	}
+	w.numbers[table]++
+	return w.numbers[table], nil
+}
+
+func (w *writing) add(table string, row rows.Row) {
+	w.m.Steps = append(w.m.Steps, rows.Step{Table: table, After: row})
+}
+
+// fork copies the items into a new session.
+func (w *writing) fork(ctx context.Context, t rows.Tx, as string) error {
+	w.m.New = w.before.Named(as, as)
+	table := w.before.Name(messages)
+	for _, of := range []string{w.before.Name(sessions), table} {
+		taken, err := rows.Rows(ctx, t, of, ofSession, as)
+		if err == nil && len(taken) > 0 {
+			err = store.ErrSessionExists
+		}
+		if err != nil {
+			return err
+		}
+	}
+	list, err := rows.Rows(ctx, t, w.before.Name(sessions), ofSession, w.before.Key...)
+	if err != nil {
+		return err
+	}
+	for _, row := range list { // without one the SDK adds it with the next item
+		w.add(w.before.Name(sessions), row.With("session_id", as))
+	}
+	all, err := rows.Rows(ctx, t, table, ofSession, w.before.Key...)
+	if err != nil {
+		return err
+	}
+	of := make(map[string]rows.Row, len(all))
+	for _, row := range all {
+		of[numberOf(row["id"])] = row
+	}
+	copies := make(map[string]int64, len(w.path))
+	for _, p := range w.path {
+		id, err := w.next(ctx, t, table)
+		if err != nil {
+			return err
+		}
+		copies[w.items[p.item].id] = id
+		w.add(table, of[w.items[p.item].id].With("id", id).With("session_id", as))
+	}
+	if w.branches == nil {
+		return nil
+	}
+	if err := w.structured(ctx, t, as, mainBranch, 0, copies); err != nil {
+		return err
+	}
+	return w.keep(ctx, t, generations, rows.Row{"session_id": as, "generation": int64(0)})
+}
+
+// branch begins a branch of the session that has the items.
+func (w *writing) branch(ctx context.Context, t rows.Tx, name string) error {
+	used := false
+	for _, table := range []string{structure, reservations} {
+		has, err := t.Columns(ctx, table)
+		if err != nil {
+			return err
+		}
+		if len(has) == 0 {
+			continue
+		}
+		var n int
+		if err := t.Row(ctx, "SELECT count(*) FROM "+table+ofBranch, w.before.Key[0], name).Scan(&n); err != nil {
+			return err
+		}
+		used = used || n > 0
+	}
+	if used || name == "" {
+		return refused(fmt.Sprintf("the branch needs a name that the session never had, and %q was one: the SDK keeps the names of branches that were deleted", name))
+	}
+	var last int64
+	if err := t.Row(ctx, "SELECT ifnull(max(sequence_number), 0) FROM "+structure+ofSession, w.before.Key...).Scan(&last); err != nil {
+		return err
+	}
+	if err := w.structured(ctx, t, w.before.ID, name, last, nil); err != nil {
+		return err
+	}
+	w.m.Branch = name
+	w.m.Hazards = append(w.m.Hazards, "a new session object is on "+mainBranch+": without switch_to_branch it goes on there")
+	return nil
+}
+
+// structured adds the rows by which a branch has the items, behind a sequence number. The
+// items are those of the session, or their copies.
+func (w *writing) structured(ctx context.Context, t rows.Tx, session, branch string, behind int64, copies map[string]int64) error {
+	err := w.keep(ctx, t, reservations, rows.Row{"session_id": session, "branch_id": branch})
+	if err != nil {
+		return err
+	}
+	list, err := rows.Rows(ctx, t, structure, ofBranch+" ORDER BY sequence_number, id", w.before.Key[0], w.items[w.to].branches[0])
+	if err != nil {
+		return err
+	}
+	for _, row := range list {
+		message := numberOf(row["message_id"])
+		if !slices.ContainsFunc(w.path, func(p place) bool { return w.items[p.item].id == message }) {
+			continue
+		}
+		id, err := w.next(ctx, t, structure)
+		if err != nil {
+			return err
+		}
+		behind++
+		row = row.With("id", id).With("session_id", session).With("branch_id", branch).With("sequence_number", behind)
+		if copies != nil {
+			row["message_id"] = copies[message]
+		} else {
+			row["created_at"] = w.before.Now.UTC().Format(time.DateTime)
+		}
+		w.add(structure, row)
+	}
+	return nil
+}
+
+// keep adds a row to a table that files of an older SDK do not have: the SDK makes and fills it.
+func (w *writing) keep(ctx context.Context, t rows.Tx, table string, row rows.Row) error {
+	has, err := t.Columns(ctx, table)
+	if err == nil && len(has) > 0 {
+		w.add(table, row)
+	}
+	return err
+}
+
+// numberOf returns the id of an item as Hindcast has it.
+func numberOf(column any) string {
+	number, _ := column.(int64)
+	return strconv.FormatInt(number, 10)
+}
+
+// Next implements rows.Mover.
+func (format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *rows.Move) (next planning.Next, err error) {
+	if len(after.Headers) == 0 {
+		next.Loads = "nothing: the session is gone"
+		return next, nil
+	}
+	s, err := load(ctx, t, after.Place, "")
+	if err != nil {
+		return next, err
+	}
+	s.look()
+	at, branch := s.head, ""
+	if m != nil && m.Branch != "" {
+		branch = m.Branch
+		at = s.branches[branch][len(s.branches[branch])-1].item
+	}
+	path := s.path(at)
+	next.Loads = "its items: " + strconv.Itoa(len(path))
+	calls, err := s.calls(ctx, t, after.Place, at)
+	if err != nil {
+		return next, err
+	}
+	for _, c := range calls {
+		switches := strings.Contains(c.Call, "switch_to_branch("+quoted(branch)+")")
+		if branch == "" && !strings.Contains(c.Call, "switch_to_branch") || switches {
+			next.Calls = append(next.Calls, c)
+		}
+	}
+	if m != nil { // no run waits for an answer in what a fork made
+		next.Calls = next.Calls[max(len(next.Calls)-1, 0):]
+	}
+	var open []string
+	for _, k := range path {
+		if one := &s.items[k]; one.call != "" && !s.answeredBy(one.callID, path) {
+			open = append(open, one.call)
+		}
+	}
+	if m != nil && len(open) > 0 {
+		next.Hazards = append(next.Hazards, "the SDK leaves out calls that have no output here before it asks the model: "+conversation.List(open, conversation.OneLine))
+	}
+	return next, nil
+}
+
+// Hangs implements rows.Mover: items of a session that went, rows of a branch that went.
+func (format) Hangs(ctx context.Context, t rows.Tx, went []rows.Step) (what string, err error) {
+	seen := map[string]bool{}
+	for i := range went {
+		s := &went[i]
+		session, branch := s.Before["session_id"], s.Before["branch_id"]
+		if _, item := s.Before["message_data"]; !item && branch == nil {
+			continue
+		}
+		for _, on := range []struct {
+			table, where, what string
+			args               []any
+			is                 bool
+		}{
+			{s.Table, ofSession, "items came in session %s", []any{session}, branch == nil},
+			{structure, ofBranch, "items came in branch %s", []any{session, branch}, branch != nil},
+			{usage, ofBranch, "turns came in branch %s", []any{session, branch}, branch != nil},
+		} {
+			key := fmt.Sprint(on.table, on.args)
+			if !on.is || seen[key] {
+				continue
+			}
+			seen[key] = true
+			var n int
+			if err := t.Row(ctx, "SELECT count(*) FROM "+rows.Quoted(on.table)+on.where, on.args...).Scan(&n); err != nil {
+				return "", err
+			}
+			if n > 0 {
+				return fmt.Sprintf(on.what, model.ShortID(fmt.Sprint(on.args[len(on.args)-1]), 40)), nil
+			}
+		}
+	}
+	return "", nil
+}
