@@ -40,7 +40,9 @@ type rewriting struct {
 	restores bool
 	// skips says which sessions cannot be changed alone.
 	skips func(session string) bool
-	came  *matrix
+	// branches says that a fork may be a branch of its session, too.
+	branches bool
+	came     *matrix
 }
 
 // standsAt returns the row of the matrix that a snapshot counts in.
@@ -72,21 +74,21 @@ func (r *rewriting) all() (list []rewritten) {
 	defer s.Close()
 	untouched := storetest.Untouched(r.T, filepath.Dir(r.db))
 	before := storetest.Tables(r, r.db)
-	ops := []model.Op{model.OpFork}
-	if r.restores {
-		ops = []model.Op{model.OpRestore, model.OpFork}
-	}
 	for _, info := range sessionsOf(r.T, s) {
 		if r.skips != nil && r.skips(info.ID) {
 			continue
 		}
 		for _, h := range storetest.Headers(r, s, info.ID) {
 			r.came.visit(r.title, standsAt(&h))
-			for _, op := range ops {
-				w := rewritten{Header: h, change: model.Change{Op: op, Ref: h.Ref()}, db: storetest.Copy(r, r.db), state: stateOf(r.T, s, &h)}
-				if op == model.OpFork {
-					w.change.As = "forked"
-				}
+			changes := []model.Change{{Op: model.OpFork, Ref: h.Ref(), As: "forked"}}
+			if r.restores {
+				changes = append(changes, model.Change{Op: model.OpRestore, Ref: h.Ref()})
+			}
+			if r.branches {
+				changes = append(changes, model.Change{Op: model.OpFork, Ref: h.Ref(), As: info.ID + "/again"})
+			}
+			for _, c := range changes {
+				w := rewritten{Header: h, change: c, db: storetest.Copy(r, r.db), state: stateOf(r.T, s, &h)}
 				if r.rewrite(&w, before) {
 					list = append(list, w)
 				}
@@ -225,4 +227,59 @@ func TestInteropADK(t *testing.T) {
 		t.Errorf("an agent that had the session loaded gets %q", came.Stale)
 	}
 	proven.hold(t, "adk", titles...)
+}
+
+// TestInteropOpenAIAgents has the OpenAI Agents SDK write sessions. Hindcast forks each from each
+// item, those of AdvancedSQLiteSession as a branch, too. The session then has the items that
+// Hindcast shows there, and the model is sent what it is sent in a session in memory that has them.
+func TestInteropOpenAIAgents(t *testing.T) {
+	program := interopProgram(t, "openai-agents", "sessions.py")
+	dir := t.TempDir()
+	program.says(t, "write", dir, nil, nil)
+	type asked struct {
+		DB    string          `json:"db"`
+		Call  string          `json:"call"`
+		State json.RawMessage `json:"state"`
+	}
+	var puts []asked
+	var of []*rewritten
+	var by []*rewriting
+	var proven matrix
+	var titles []string
+	for _, form := range []struct{ file, title string }{{"sqlite.db", "SQLiteSession, AsyncSQLiteSession"}, {"advanced.db", "AdvancedSQLiteSession, as a session and as a branch"}, {"sqlalchemy.db", "SQLAlchemySession, SQLite"}} {
+		r := &rewriting{T: t, db: filepath.Join(dir, form.file), title: "openai-agents 0.24.0: " + form.title, branches: form.file == "advanced.db", came: &proven}
+		titles = append(titles, r.title)
+		for _, w := range r.all() {
+			if len(w.plan.Resume) != 1 {
+				t.Errorf("%s goes on by %+v", &w, w.plan.Resume)
+				continue
+			}
+			puts = append(puts, asked{w.db, w.plan.Resume[0].Call, w.state})
+			of, by = append(of, &w), append(by, r)
+		}
+	}
+	var ran []struct {
+		Had          []any
+		Sent, Wanted any
+		Failed       string
+	}
+	program.says(t, "run", dir, puts, &ran)
+	for i, got := range ran {
+		if got.Failed != "" {
+			t.Errorf("%s: %s fails: %s", of[i], puts[i].Call, got.Failed)
+			continue
+		}
+		var shown struct{ Messages []any }
+		if err := json.Unmarshal(puts[i].State, &shown); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got.Had, shown.Messages) {
+			t.Errorf("%s: the session has\n%v\nand Hindcast shows\n%v", of[i], got.Had, shown.Messages)
+		}
+		if got.Sent == nil || !reflect.DeepEqual(got.Sent, got.Wanted) {
+			t.Errorf("%s: %s: the model is sent\n%v\nand with what Hindcast shows\n%v", of[i], puts[i].Call, got.Sent, got.Wanted)
+		}
+		by[i].ran(of[i])
+	}
+	proven.hold(t, "openai-agents", titles...)
 }
