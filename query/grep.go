@@ -1,20 +1,16 @@
 package query
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"iter"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 
 	"hindcast/model"
-	"hindcast/model/conversation"
-	"hindcast/model/jsontape"
 )
 
 // Hit is a text in which a pattern was found: a string, a key, or a number as it is written.
@@ -278,10 +274,7 @@ type grep struct {
 	// told is where each text was told last, and active the first visit on the active path that
 	// has it.
 	told, active map[string]model.Node
-	// state is the state of visit, if text is not nil.
-	visit   model.Node
-	text    []byte
-	scratch jsontape.Scratch
+	way          way
 }
 
 // hit returns what is to be told of a match, unless its text was told or is kept out.
@@ -299,103 +292,11 @@ func (g *grep) hit(m match) (hit Hit, ok bool) {
 	if g.Orphaned && hit.Active != model.NoNode {
 		return hit, false
 	}
-	if g.text == nil || g.visit != m.visit {
-		g.visit, g.text = m.visit, join(nil, g.bytes(), g.rope(m.visit).pieces)
-	}
-	g.place(&hit, int(m.at))
+	g.way.lead(g.bytes(), g.rope(m.visit).pieces)
+	g.way.to(&hit, int(m.at))
 	if g.Role != "" && !strings.EqualFold(hit.Role, g.Role) || g.Tool != "" && hit.Tool != g.Tool {
 		return hit, false
 	}
 	g.told[hit.Text] = m.visit
 	return hit, true
-}
-
-// place says where in its state the token is that begins at a byte.
-func (g *grep) place(hit *Hit, at int) {
-	base := len(g.text) - len(bytes.TrimPrefix(g.text, byteOrderMark))
-	var path []byte
-	for {
-		base += len(g.text[base:]) - len(bytes.TrimLeft(g.text[base:], " \t\r\n"))
-		if base >= at {
-			hit.Path = string(path)
-			return
-		}
-		m, i, last, ok := memberAround(g.text[base:], at-base)
-		if !ok {
-			return // the state is no JSON
-		}
-		if m.Key == nil && slices.Contains(listPointers, string(path)) && hit.Message < 0 {
-			g.message(hit, last, i, at-base-m.Offset)
-		}
-		path = append(path, '/')
-		if m.Key == nil {
-			path = strconv.AppendInt(path, int64(i), 10)
-		} else {
-			path = jsontape.AppendPointerToken(path, jsontape.Unquote(m.Key))
-		}
-		if at < base+m.Offset {
-			hit.Key, hit.Path = true, string(path)
-			return
-		}
-		base += m.Offset
-	}
-}
-
-// listPointers is where the frameworks keep their messages.
-var listPointers = func() (pointers []string) {
-	for _, path := range listPaths {
-		pointer := ""
-		for _, key := range path.keys {
-			pointer += "/" + key
-		}
-		pointers = append(pointers, pointer)
-	}
-	return pointers
-}()
-
-// beforeMessage is how many messages before one may have the calls that it has results of.
-const beforeMessage = 4
-
-// memberAround returns the member or element of a container that a byte is in, its number, and
-// the last few of an array up to it.
-func memberAround(of []byte, at int) (around jsontape.Member, i int, last [][]byte, ok bool) {
-	for m, err := range jsontape.Members(of) {
-		if err != nil {
-			return around, i, nil, false
-		}
-		if m.Key == nil {
-			if len(last) > beforeMessage {
-				last = append(last[:0], last[1:]...)
-			}
-			last = append(last, m.Value)
-		}
-		if at < m.Offset+len(m.Value) {
-			return m, i, last, true
-		}
-		i++
-	}
-	return around, i, nil, false
-}
-
-// message says what message a byte is in, the last of some.
-func (g *grep) message(hit *Hit, last [][]byte, number, at int) {
-	text := append([]byte("["), bytes.Join(last, []byte(","))...)
-	tape, err := g.scratch.ParseTolerant(append(text, ']'))
-	if err != nil {
-		return
-	}
-	c := conversation.Decode(tape)
-	at += len(text) - len(last[len(last)-1])
-	n := tape.NodeAt(at)
-	m := c.Find(n)
-	if m < 0 {
-		return
-	}
-	hit.Message, hit.Role = number, c.RoleText(m)
-	for i := range c.Blocks(m) {
-		b := c.Block(c.FirstBlock(m) + i)
-		if from, to := tape.Span(b.Node); from <= at && at < to && (b.Kind == conversation.ToolCall || b.Kind == conversation.ToolResult) {
-			hit.Tool = c.ToolName(b)
-		}
-	}
 }

@@ -45,62 +45,103 @@ func FindMember(data []byte, key string) (value []byte) {
 }
 
 func members(data []byte, yield func(Member, error) bool) error {
-	i := skipSpace(data, 0)
-	if i >= len(data) {
-		return endOfText(data)
-	}
-	object := data[i] == '{'
-	if !object && data[i] != '[' {
-		return unexpected(data, i, "an object or an array")
-	}
-	closing := data[i] + 2 // in ASCII each bracket is two before its partner
-	i = skipSpace(data, i+1)
-	if i < len(data) && data[i] == closing {
-		return nil
+	c, err := CursorAt(data, 0)
+	if err != nil {
+		return err
 	}
 	for {
-		var m Member
-		if object {
-			if i >= len(data) {
-				return endOfText(data)
-			}
-			if data[i] != '"' {
-				return unexpected(data, i, "a key")
-			}
-			end := StringEnd(data, i)
-			if end < 0 {
-				return endOfText(data)
-			}
-			m.Key = data[i:end]
-			i = skipSpace(data, end)
-			if i >= len(data) {
-				return endOfText(data)
-			}
-			if data[i] != ':' {
-				return unexpected(data, i, "a colon")
-			}
-			i++
+		m, more, err := c.Head(data)
+		if err != nil || !more {
+			return err
 		}
-		m.Offset = skipSpace(data, i)
-		end, err := Skip(data, i)
+		end, err := Skip(data, m.Offset)
 		if err != nil {
 			return err
 		}
 		m.Value = data[m.Offset:end]
-		i = skipSpace(data, end)
-		if i >= len(data) {
+		if skipSpace(data, end) >= len(data) {
 			return endOfText(data)
 		}
 		if !yield(m, nil) {
 			return nil
 		}
-		switch data[i] {
-		case ',':
-			i = skipSpace(data, i+1)
-		case closing:
-			return nil
-		default:
-			return unexpected(data, i, "a comma or the end")
+		if err := c.Pass(data, end); err != nil {
+			return err
 		}
 	}
+}
+
+// Cursor goes over the members of an object or the elements of an array, as [Members] does, of
+// a text that is only looked at as far as it is asked to. It is a value: a copy goes on from
+// where the cursor was, in any text that is the same up to there.
+type Cursor struct {
+	// At is the byte at which the next member or element begins, or the closing bracket,
+	// and Index is how many were passed.
+	At, Index int
+	closing   byte
+	ended     bool // At is the closing bracket
+}
+
+// CursorAt returns the cursor in front of the first member of the object or array that begins
+// at off, white space before it allowed.
+func CursorAt(data []byte, off int) (c Cursor, err error) {
+	i := skipSpace(data, off)
+	if i >= len(data) {
+		return c, endOfText(data)
+	}
+	if data[i] != '{' && data[i] != '[' {
+		return c, unexpected(data, i, "an object or an array")
+	}
+	c.closing = data[i] + 2 // in ASCII each bracket is two before its partner
+	c.At = skipSpace(data, i+1)
+	c.ended = c.At < len(data) && data[c.At] == c.closing
+	return c, nil
+}
+
+// Head returns the key of the next member and where its value begins, without looking at that; false
+// at the closing bracket.
+func (c *Cursor) Head(data []byte) (m Member, more bool, err error) {
+	i := c.At
+	if c.ended {
+		return m, false, nil
+	}
+	if c.closing == '}' {
+		if i >= len(data) {
+			return m, false, endOfText(data)
+		}
+		if data[i] != '"' {
+			return m, false, unexpected(data, i, "a key")
+		}
+		end := StringEnd(data, i)
+		if end < 0 {
+			return m, false, endOfText(data)
+		}
+		m.Key = data[i:end]
+		i = skipSpace(data, end)
+		if i >= len(data) {
+			return m, false, endOfText(data)
+		}
+		if data[i] != ':' {
+			return m, false, unexpected(data, i, "a colon")
+		}
+		i++
+	}
+	m.Offset = skipSpace(data, i)
+	return m, true, nil
+}
+
+// Pass goes on behind the next member, whose value ends at end.
+func (c *Cursor) Pass(data []byte, end int) error {
+	i := skipSpace(data, end)
+	switch {
+	case i >= len(data):
+		return endOfText(data)
+	case data[i] == ',':
+		c.At, c.Index = skipSpace(data, i+1), c.Index+1
+	case data[i] == c.closing:
+		c.At, c.Index, c.ended = i, c.Index+1, true
+	default:
+		return unexpected(data, i, "a comma or the end")
+	}
+	return nil
 }

@@ -75,7 +75,7 @@ func (a *agent) open(b *testing.B, dir string, cache *files.Cache) store.Store {
 }
 
 // The list of a large home: its first screen, all of it, and all of it where notes tell it;
-// and a search of it for what no session has, and for what one has.
+// and a search of it for what no session has, and of some for what nearly all have.
 func BenchmarkSessions(b *testing.B) {
 	for _, a := range agents {
 		b.Run(a.name, func(b *testing.B) {
@@ -131,8 +131,54 @@ func BenchmarkSessions(b *testing.B) {
 					}
 				}
 			})
+			b.Run("found", func(b *testing.B) {
+				const most = 200 // sessions, the newest ones
+				pattern := query.Literal("part 8 of it", query.SmartCase)
+				hits, size := 0, int64(0)
+				for b.Loop() {
+					s, n := a.open(b, dir, nil), 0
+					hits, size = 0, 0
+					for c, err := range pattern.Candidates(b.Context(), s, s.Sessions(b.Context())) {
+						if err != nil {
+							b.Fatal(err)
+						}
+						if n++; n > most {
+							break
+						}
+						if c.Passed {
+							continue
+						}
+						size += c.Size
+						hits += a.grep(b, s, c.ID, query.Search{Pattern: pattern})
+					}
+					if s.Close(); hits == 0 {
+						b.Fatal("nothing is found")
+					}
+				}
+				b.ReportMetric(float64(hits), "hits")
+				b.ReportMetric(float64(size)/1e6, "MB")
+			})
 		})
 	}
+}
+
+// grep returns how many hits a search has in a session.
+func (a *agent) grep(b *testing.B, s store.Store, session string, search query.Search) (hits int) {
+	b.Helper()
+	var headers []model.Header
+	for h, err := range s.Headers(b.Context(), session) {
+		if err != nil {
+			b.Fatal(err)
+		}
+		headers = append(headers, h)
+	}
+	for _, err := range query.Open(s, model.NewTimeline(headers)).Grep(b.Context(), search) {
+		if err != nil {
+			b.Fatal(err)
+		}
+		hits++
+	}
+	return hits
 }
 
 // One session of 100 MB: its first page, its headers, a state at its head, its ropes.
