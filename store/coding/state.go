@@ -1,12 +1,12 @@
 package coding
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -81,20 +81,29 @@ func (s *Store) number(ctx context.Context, in folder.In, of *Session, entries [
 		}
 	}
 	t.mu.Unlock()
-	failed := make([]error, len(missing))
-	err := Parallel(ctx, len(missing), func(k int) {
-		i := missing[k]
-		data, err := s.messages(in, of, i)
-		if failed[k] = err; err == nil {
+	var failed error
+	for part := range slices.Chunk(missing, madeAtOnce) {
+		made, wrong := make([][]byte, len(part)), make([]error, len(part))
+		if err := Parallel(ctx, len(part), func(k int) { made[k], wrong[k] = s.messages(in, of, part[k]) }); err != nil {
+			return err
+		}
+		for k, i := range part { // in their order: what follows each other is one run
+			if wrong[k] != nil {
+				failed = errors.Join(failed, wrong[k])
+				continue
+			}
 			key := of.key(i)
-			run := t.add(key, text{data: data, session: of.Spot.ID, id: of.Entries[i].ID, key: key})
+			run := t.add(key, text{data: made[k], session: of.Spot.ID, id: of.Entries[i].ID, key: key})
 			t.mu.Lock()
 			of.runs[i] = run
 			t.mu.Unlock()
 		}
-	})
-	return cmp.Or(err, errors.Join(failed...))
+	}
+	return failed
 }
+
+// madeAtOnce is how many texts are made before they get their numbers.
+const madeAtOnce = 64
 
 // messages makes what an entry adds.
 func (s *Store) messages(in folder.In, of *Session, i int) ([]byte, error) {
@@ -164,7 +173,11 @@ func (s *Store) rope(ctx context.Context, in folder.In, of *Session, i int, befo
 	begin, end := s.texts.literal(`{"messages":[`), s.texts.literal(`],"meta":`+of.Entries[i].Meta.json()+"}")
 	s.texts.mu.Lock()
 	for _, k := range entries {
-		if run := of.runs[k]; run.Len > 0 {
+		run, last := of.runs[k], len(said)-1
+		switch {
+		case last >= 0 && said[last].At+said[last].Len == run.At:
+			said[last].Len += run.Len
+		case run.Len > 0:
 			said = append(said, run)
 		}
 	}
@@ -273,6 +286,13 @@ func (s *Store) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rop
 		}
 		in, before := s.storage.In(), roped{entry: -1}
 		defer folder.Hold(in.Tree, path.Dir(one.Spot.File))()
+		var entries []int
+		for _, ref := range refs {
+			if i := one.At(ref.ID); i >= 0 {
+				entries = append(entries, i)
+			}
+		}
+		_ = s.number(ctx, in, one, entries) // the state that has one of which that fails says so
 		for _, ref := range refs {
 			if err := ctx.Err(); err != nil {
 				yield(store.Rope{}, err)

@@ -243,3 +243,28 @@ func TestSessions_remembered(t *testing.T) {
 		t.Errorf("%d files were looked into, for one that changed", coding.Glanced(again))
 	}
 }
+
+// States that follow each other are a few runs, however many messages they have: a session of
+// 10,000 has 10,000 states.
+func TestStore_Ropes_areFewRuns(t *testing.T) {
+	dir := t.TempDir()
+	storetest.SaveTranscript(t, filepath.Join(dir, "--long--", "t_long.jsonl"), storetest.PiTranscript, "long", time.Unix(1e9, 0), 1<<20, 100)
+	s := open(t, dir, nil)
+	var refs []model.Ref
+	for h, err := range s.Headers(t.Context(), "long") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		refs = append(refs, h.Ref())
+	}
+	if len(refs) < 1000 {
+		t.Fatalf("%d snapshots", len(refs))
+	}
+	for _, part := range [][]model.Ref{refs[:1], refs[1:]} {
+		for rope, err := range s.Ropes(t.Context(), part) {
+			if err != nil || rope.Err != nil || len(rope.Runs) > 4 {
+				t.Fatalf("%d runs, %v, %v", len(rope.Runs), err, rope.Err)
+			}
+		}
+	}
+}
