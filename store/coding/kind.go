@@ -136,7 +136,7 @@ func (a *Agent) isStorage(ctx context.Context, r root) (bool, error) {
 	}
 	defer s.Close()
 	in := s.storage.In()
-	in.Tree = &few{Tree: in.Tree}
+	in.Tree = &few{Tree: in.Tree, way: s.storage.Way}
 	if d, ok := s.format.(based); ok {
 		if names, err := d.Names(ctx, in); err != nil || slices.ContainsFunc(names, func(name string) bool { return r.only == "" || s.isMeant(name) }) {
 			return err == nil, ctx.Err()
@@ -158,19 +158,25 @@ func (a *Agent) isStorage(ctx context.Context, r root) (bool, error) {
 }
 
 // few is a tree that lists no more than the first names of each folder, and no more than the
-// first folders: enough to tell what the storage is.
+// first folders: enough to tell what the storage is. The way to the folder that was opened, and
+// what is in that, it lists whole.
 type few struct {
 	folder.Tree
+	way    string
 	listed atomic.Int64
 }
 
 const mostNamed, mostListed = 2000, 500
 
 func (f *few) List(dir string) ([]string, error) {
-	if f.listed.Add(1) > mostListed {
+	whole := f.way != "." && (dir == "." || strings.HasPrefix(f.way+"/", dir+"/") || strings.HasPrefix(dir, f.way+"/"))
+	if f.listed.Add(1) > mostListed && !whole {
 		return nil, nil
 	}
 	names, err := f.Tree.List(dir)
+	if whole {
+		return names, err
+	}
 	return names[:min(len(names), mostNamed)], err
 }
 
