@@ -53,8 +53,12 @@ type Search struct {
 // has the text there. The error ends the sequence.
 func (q *Session) Grep(ctx context.Context, s Search) iter.Seq2[Hit, error] {
 	return func(yield func(Hit, error) bool) {
-		v := q.view()
-		all, err := v.tokens(ctx, &q.all, slices.Collect(v.nodes()))
+		v, err := q.view().sieved(ctx, s.Pattern)
+		if err != nil {
+			yield(Hit{}, err)
+			return
+		}
+		all, err := v.tokens(ctx, &v.all, slices.Collect(v.nodes()))
 		if err != nil {
 			yield(Hit{}, err)
 			return
@@ -65,7 +69,7 @@ func (q *Session) Grep(ctx context.Context, s Search) iter.Seq2[Hit, error] {
 		off := func(m match) bool { return !v.visits[m.visit].onPath }
 		if err == nil && len(found) > 0 && (s.All || slices.ContainsFunc(found, off)) {
 			var active *tokens
-			if active, err = v.tokens(ctx, &q.active, slices.Collect(v.those(true))); err == nil {
+			if active, err = v.tokens(ctx, &v.active, slices.Collect(v.those(true))); err == nil {
 				var on []match
 				on, err = active.search(ctx, v.bytes(), s.Pattern)
 				g.active = firsts(on)
@@ -131,6 +135,13 @@ func (g *grep) matches(ctx context.Context, all *tokens, found []match) iter.Seq
 type kept struct {
 	mu     sync.Mutex
 	tokens *tokens
+}
+
+// listed reports whether there are any.
+func (k *kept) listed() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.tokens != nil
 }
 
 // tokens returns the tokens of some visits, of those that were kept as far as they go.

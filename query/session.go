@@ -18,6 +18,7 @@ import (
 //	ropes    [p0 p1]   [p0 p2 p1]   [p0 p2 p3]    pieces of the text, a list a state
 //	text     p0 p1 p2 p3                          every distinct byte of the session
 type Session struct {
+	store  store.Store
 	source source
 	// deriver is the store if it derives its snapshots, else nil: then the state of a
 	// snapshot may be another one when its session grew.
@@ -83,7 +84,7 @@ type source interface {
 // it copies what it needs, so that the timeline may grow afterwards.
 func Open(s store.Store, t *model.Timeline) *Session {
 	deriver, _ := s.(store.Deriver)
-	q := &Session{deriver: deriver, reading: make(chan struct{}, 1)}
+	q := &Session{store: s, deriver: deriver, reading: make(chan struct{}, 1)}
 	q.places.forget()
 	if roper, ok := s.(Roper); ok {
 		q.source = &roped{store: roper, whole: newCutter(s)}

@@ -22,6 +22,25 @@ import (
 //	                                ^place             ^escape
 //	listed                         "step 12"          "step 1"
 
+// sieved returns the session with the texts alone that the pattern may match, and what is around
+// them, where the store tells those and the session was not searched before; else itself.
+func (v *view) sieved(ctx context.Context, p *Pattern) (*view, error) {
+	siever, ok := v.store.(Siever)
+	if !ok || len(p.needle) == 0 || len(v.visits) == 0 || v.all.listed() {
+		return v, nil
+	}
+	of, err := siever.Sieve(ctx, v.visits[0].ref.Session, p.needle, func(text []byte) bool { return p.next(text, 0) >= 0 })
+	if of == nil || err != nil {
+		return v, err
+	}
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	q := &Session{store: v.store, reading: make(chan struct{}, 1), source: &roped{store: of, whole: newCutter(v.store)}}
+	q.visits, q.states = v.visits, &states{slots: v.states.slots, ropes: make([]rope, len(v.states.ropes))}
+	q.places.forget()
+	return &view{q, q.visits, q.states}, nil
+}
+
 // listing is all tokens of some visits, listed when they are first needed.
 type listing struct {
 	mu   sync.Mutex

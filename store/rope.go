@@ -1,6 +1,11 @@
 package store
 
-import "hindcast/model"
+import (
+	"context"
+	"iter"
+
+	"hindcast/model"
+)
 
 // Run is bytes that a store keeps once: those at At, as many as Len, in a numbering of the
 // store's own. While the store is open the same place always holds the same bytes.
@@ -16,4 +21,14 @@ type Rope struct {
 	// Err says why this state alone cannot be read; nil where it can. The errors are
 	// those of State.
 	Err error
+}
+
+// Roper returns states as ropes.
+type Roper interface {
+	// Ropes returns the states of snapshots of one session, in the order of refs. What it
+	// yields is lent until the next. An error ends the sequence.
+	Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[Rope, error]
+	// Fill reads runs, one after the other, into dst, which is as long as they are
+	// together.
+	Fill(ctx context.Context, runs []Run, dst []byte) error
 }

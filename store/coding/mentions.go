@@ -24,9 +24,13 @@ import (
 // Plain is a [Format] whose states say nothing but what stands in files of the session,
 // besides the words of messages and of [Meta]. Their writer escapes in JSON what it must, and
 // no letter of ASCII.
+//
+// What an entry adds to a state says nothing but what stands in the records of the entry.
 type Plain interface {
 	// Sources returns the files, nil where they are not known without reading the session.
 	Sources(in folder.In, at Spot) []string
+	// Adds returns how many messages an entry adds to a state.
+	Adds(e *Entry) int
 }
 
 // own are the words of Hindcast's that states have, in lower case, apart from each other.
@@ -51,10 +55,16 @@ func isPlain(text []byte) bool {
 	return len(text) > 0 && !number
 }
 
+// tells returns the format where the bytes of files tell which states have a text.
+func (s *Store) tells(text []byte) (format Plain, ok bool) {
+	format, ok = s.format.(Plain)
+	return format, ok && isPlain(text) && !strings.Contains(own, string(bytes.ToLower(text)))
+}
+
 // Mentions reports whether states of a session may have a text in them, see store.Mentions.
 func (s *Store) Mentions(ctx context.Context, session string, text []byte, has func([]byte) bool) (bool, error) {
-	format, ok := s.format.(Plain)
-	if !ok || !isPlain(text) || strings.Contains(own, string(bytes.ToLower(text))) {
+	format, ok := s.tells(text)
+	if !ok {
 		return true, nil
 	}
 	at, err := s.find(ctx, session)

@@ -160,34 +160,49 @@ type roped struct {
 	runs  []store.Run
 }
 
-// rope returns the state at an entry. before is that of the entry that was asked for before:
-// where this one follows it, there is one message more.
-func (s *Store) rope(ctx context.Context, in folder.In, of *Session, i int, before *roped) (runs []store.Run, err error) {
-	entries, said := []int{i}, before.runs
-	if before.entry < 0 || of.tangled || of.parents[i] != before.entry || of.Entries[i].Context != nil {
-		entries, said = of.Reads(i), nil
+// adds returns the entries whose messages are the state at one, as far as they are not those of
+// the entry before: where this one follows it, that is one more.
+func (r *roped) adds(of *Session, i int) (entries []int, goesOn bool) {
+	if r.entry < 0 || of.tangled || of.parents[i] != r.entry || of.Entries[i].Context != nil {
+		return of.Reads(i), false
 	}
+	return []int{i}, true
+}
+
+// next returns the runs of the state at an entry. of are those of what each entry adds, begin
+// and end those around.
+func (r *roped) next(s *Session, i int, of []store.Run, begin, end store.Run) (runs []store.Run) {
+	entries, goesOn := r.adds(s, i)
+	if !goesOn {
+		r.runs = nil
+	}
+	for _, k := range entries {
+		run, last := of[k], len(r.runs)-1
+		switch {
+		case last >= 0 && r.runs[last].At+r.runs[last].Len == run.At:
+			r.runs[last].Len += run.Len
+		case run.Len > 0:
+			r.runs = append(r.runs, run)
+		}
+	}
+	r.entry = i
+	runs = append(append(append(make([]store.Run, 0, len(r.runs)+2), begin), r.runs...), end)
+	if len(r.runs) > 0 { // the first has no comma
+		runs[1].At, runs[1].Len = runs[1].At+1, runs[1].Len-1
+	}
+	return runs
+}
+
+// rope returns the state at an entry. before is that of the entry that was asked for before.
+func (s *Store) rope(ctx context.Context, in folder.In, of *Session, i int, before *roped) (runs []store.Run, err error) {
+	entries, _ := before.adds(of, i)
 	if err := s.number(ctx, in, of, entries); err != nil {
 		return nil, err
 	}
 	begin, end := s.texts.literal(`{"messages":[`), s.texts.literal(`],"meta":`+of.Entries[i].Meta.json()+"}")
 	s.texts.mu.Lock()
-	for _, k := range entries {
-		run, last := of.runs[k], len(said)-1
-		switch {
-		case last >= 0 && said[last].At+said[last].Len == run.At:
-			said[last].Len += run.Len
-		case run.Len > 0:
-			said = append(said, run)
-		}
-	}
-	s.texts.mu.Unlock()
-	before.entry, before.runs = i, said
-	runs = append(append(append(make([]store.Run, 0, len(said)+2), begin), said...), end)
-	if len(said) > 0 { // the first has no comma
-		runs[1].At, runs[1].Len = runs[1].At+1, runs[1].Len-1
-	}
-	return runs, nil
+	defer s.texts.mu.Unlock()
+	return before.next(of, i, of.runs, begin, end), nil
 }
 
 // json returns what a session ran with, without what is not known.

@@ -240,3 +240,6 @@ func glance(in folder.In, at coding.Spot, head, tail [][]byte) (g coding.Glance)
 
 // Sources implements coding.Plain.
 func (f *format) Sources(_ folder.In, at coding.Spot) []string { return []string{at.File} }
+
+// Adds implements coding.Plain.
+func (f *format) Adds(e *coding.Entry) int { return min(len(e.Records), 1) }

@@ -701,11 +701,11 @@ func TestCalls_areQuoted(t *testing.T) {
 // A file is recognised however many projects there are besides its own.
 func TestKind_recognisesAmongMany(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "projects")
-	const projects = 1100
+	const projects = 800
 	for n := range projects {
 		storetest.SaveTranscript(t, filepath.Join(dir, fmt.Sprintf("-p%d", n), "5e551011-0000-4000-8000-000000000000.jsonl"), storetest.ClaudeTranscript, "s", time.Unix(1e9, 0), 100, 100)
 	}
-	for n := 0; n < projects; n += projects / 20 {
+	for n := 0; n < projects; n += projects / 10 {
 		for _, below := range []string{"", "5e551011-0000-4000-8000-000000000000.jsonl"} {
 			at := filepath.Join(dir, fmt.Sprintf("-p%d", n), below)
 			if why, ok, err := Kind(nil).Recognise(t.Context(), at); !ok || err != nil {

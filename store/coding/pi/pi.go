@@ -509,3 +509,6 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 
 // Sources implements coding.Plain.
 func (f *format) Sources(_ folder.In, at coding.Spot) []string { return []string{at.File} }
+
+// Adds implements coding.Plain.
+func (f *format) Adds(e *coding.Entry) int { return len(e.Records) }
