@@ -45,7 +45,8 @@ var agent = &coding.Agent{
 	Shape: "SESSION/events.jsonl with the start of a session",
 	Signs: func(_ coding.Spot, head []byte) bool { return bytes.Contains(head, []byte(`"`+typeStart+`"`)) },
 	Format: func(string) coding.Format {
-		return &format{coding.Lines[record]{Decode: decode}, coding.Lines[mark]{Decode: decodeMark, Only: isMarked}}
+		members := []string{"type", "data", "id"}
+		return &format{coding.Lines[record]{Decode: decode, Members: members}, coding.Lines[mark]{Decode: decodeMark, Only: isMarked, Members: members}}
 	},
 	Levels: []watch.Level{{}},
 	Places: func(around store.Surroundings) []string {
@@ -54,7 +55,7 @@ var agent = &coding.Agent{
 		}
 		return coding.Places(around, "", ".copilot/session-state")
 	},
-	Passes: "passes the line over",
+	Passes: "Copilot CLI passes the line over",
 }
 
 const eventsFile, workspaceFile = "events.jsonl", "workspace.yaml"

@@ -36,7 +36,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	}
 	s.Faults = append(s.Faults, coding.UnknownFaults(at.File, b.unknown)...)
 	if file.Size > 0 && !b.started {
-		s.Faults = append(s.Faults, model.Fault{Code: FaultStart, Severity: model.Stops, File: at.File, Meaning: "no event starts the session", Verdict: "does not resume it"})
+		s.Faults = append(s.Faults, model.Fault{Code: FaultStart, Severity: model.Stops, File: at.File, Meaning: "no event starts the session", Verdict: "Copilot CLI does not resume it"})
 	}
 	return s, nil
 }
@@ -52,8 +52,7 @@ type build struct {
 	last int
 	// calls are the entries with tool calls, by these.
 	calls map[string]int
-	// taken are the ids of entries.
-	taken map[string]bool
+	ids   coding.IDs // of the entries
 	// waits are events that belong to the entry that comes next.
 	waits   []coding.Span
 	meta    *coding.Meta
@@ -61,7 +60,7 @@ type build struct {
 }
 
 func newBuild(s *coding.Session) *build {
-	return &build{session: s, node: map[string]int{}, last: -1, calls: map[string]int{}, taken: map[string]bool{}, meta: &coding.Meta{}, unknown: map[string]int{}}
+	return &build{session: s, node: map[string]int{}, last: -1, calls: map[string]int{}, meta: &coding.Meta{}, unknown: map[string]int{}}
 }
 
 // add adds an event. One that is no message of the session stands for the message before it.
@@ -73,7 +72,7 @@ func (b *build) add(r *coding.Record[record]) {
 	before, known := b.node[is.parent]
 	if !known {
 		if before = b.last; is.parent != "" {
-			b.fault(r, model.Note, "the event before is missing", "goes on from the events in the order of the file")
+			b.fault(r, model.Note, "the event before is missing", "Copilot CLI goes on from the events in the order of the file")
 		}
 	}
 	if is.kind == typeAgent {
@@ -92,7 +91,7 @@ func (b *build) add(r *coding.Record[record]) {
 		b.waits = append(b.waits, r.Span)
 	case typeUser, typeAssistant, typeTool, typeFail, typeCompaction, typeCleared:
 		if known && before != b.last && isMessage(is.kind) {
-			b.fault(r, model.Odd, "the event goes on from an earlier one: there are two branches", "goes on from the messages of both, in the order of the file")
+			b.fault(r, model.Odd, "the event goes on from an earlier one: there are two branches", "Copilot CLI goes on from the messages of both, in the order of the file")
 		}
 		before = b.entry(r, before)
 	}
@@ -140,11 +139,7 @@ func (b *build) entry(r *coding.Record[record], before int) int {
 		}
 		at = before
 	} else {
-		e := coding.Entry{ID: is.id, At: is.at, Said: is.said, Meta: b.meta, File: s.Spot.File, Records: records, Own: is.message}
-		for n := 2; e.ID == "" || b.taken[e.ID]; n++ {
-			e.ID = fmt.Sprintf("%s~%d", is.id, n)
-		}
-		b.taken[e.ID] = true
+		e := coding.Entry{ID: b.ids.Take(is.id), At: is.at, Said: is.said, Meta: b.meta, File: s.Spot.File, Records: records, Own: is.message}
 		if before >= 0 {
 			e.Parent = s.Entries[before].ID
 		}

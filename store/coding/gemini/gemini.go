@@ -47,7 +47,7 @@ var agent = &coding.Agent{
 		}
 		return coding.Places(around, "", ".gemini/tmp")
 	},
-	Passes: "passes the line over",
+	Passes: "Gemini CLI passes the line over",
 }
 
 const (
@@ -249,7 +249,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 		return &s.Faults[len(s.Faults)-1]
 	}
 	for _, place := range t.astray {
-		add(FaultRewind, model.Loses, place, "the line goes back to a message that is not there", "goes on without any message from before")
+		add(FaultRewind, model.Loses, place, "the line goes back to a message that is not there", "Gemini CLI goes on without any message from before")
 	}
 	if sub := strings.Contains(at.ID, "/"); file.Size > 0 && !t.meta.whole() {
 		add(FaultHeader, model.Loses, "", "no line has the ids of a session and of its project", deletes)
