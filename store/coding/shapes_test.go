@@ -24,6 +24,10 @@ func TestRead_shapes(t *testing.T) {
 	gm := linears["gemini-cli"]
 	cx := linears["codex"]
 	pi := linears["pi"]
+	co := linears["copilot-cli"]
+	ce := func(id, parent int, more string) string {
+		return fmt.Sprintf(`{"type":"user.message","data":{"content":"w%d"},"id":"m%d","parentId":"m%d","timestamp":"2026-01-01T00:00:01Z"%s}`, id, id, parent, more)
+	}
 	cu := func(id, parent int, more string) string {
 		p := "null"
 		if parent >= 0 {
@@ -72,10 +76,26 @@ func TestRead_shapes(t *testing.T) {
 			}
 			return fmt.Sprintf(`{"timestamp":"2026-01-02T03:04:01.000Z","type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":%d}}`, i%3)
 		}), cx},
+		{"copilot chain", gen(func(i int) string { return ce(i, i-1, "") }), co},
+		{"copilot star", gen(func(i int) string { return ce(i, 0, "") }), co},
+		{"copilot two", gen(func(i int) string { return ce(i, max(i-2, 0), "") }), co},
+		{"copilot same id", gen(func(int) string { return ce(0, -1, "") }), co},
+		{"copilot lost", gen(func(i int) string { return ce(i, 2*n+i, "") }), co},
+		{"copilot compacted", gen(func(i int) string {
+			if i%2 == 0 {
+				return ce(i, i-1, "")
+			}
+			return fmt.Sprintf(`{"type":"session.compaction_complete","data":{"success":true,"summaryContent":"s"},"id":"m%d","parentId":"m%d","timestamp":"2026-01-01T00:00:01Z"}`, i, i-1)
+		}), co},
+		{"copilot one answer", gen(func(i int) string {
+			return fmt.Sprintf(`{"type":"assistant.message","data":{"content":"w%d","messageId":"one","toolRequests":[{"toolCallId":"c%d","name":"t","arguments":{}}]},"id":"m%d","parentId":"m%d","timestamp":"2026-01-01T00:00:01Z"}`, i, i, i, i-1)
+		}), co},
+		{"copilot agents", ce(0, -1, "") + "\n" + gen(func(i int) string { return ce(i+1, i, fmt.Sprintf(`,"agentId":"a%d"`, i/5)) }), co},
 		{"pi chain", gen(func(i int) string { return pi.message(i, "w") }), pi},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, _, s := c.l.put(t, c.l.header+c.text)
+			storetest.Sessions(t, s)
 			list := storetest.Headers(t, s, c.l.conversation)
 			storetest.Faults(t, s, c.l.conversation)
 			if _, err := s.State(t.Context(), list[len(list)-1].Ref()); err != nil {

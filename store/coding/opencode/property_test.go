@@ -132,12 +132,19 @@ func TestNoMessageIsLost(t *testing.T) {
 	}))
 }
 
+// tables are those of opencode, without what is not read.
+var tables = []string{
+	"CREATE TABLE session (id TEXT PRIMARY KEY, title TEXT, directory TEXT, revert TEXT, time_created INT, time_updated INT)",
+	"CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INT, time_updated INT, data TEXT)",
+	"CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, time_created INT, time_updated INT, data TEXT)",
+	"CREATE TABLE event (id TEXT, aggregate_id TEXT, seq INT, type TEXT, data TEXT)",
+}
+
 // fill makes the tables and takes some steps.
 func (w *writer) fill() {
-	w.exec("CREATE TABLE session (id TEXT PRIMARY KEY, title TEXT, directory TEXT, revert TEXT, time_created INT, time_updated INT)")
-	w.exec("CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INT, time_updated INT, data TEXT)")
-	w.exec("CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, time_created INT, time_updated INT, data TEXT)")
-	w.exec("CREATE TABLE event (id TEXT, aggregate_id TEXT, seq INT, type TEXT, data TEXT)")
+	for _, table := range tables {
+		w.exec(table)
+	}
 	for range rapid.IntRange(1, 12).Draw(w.t, "steps") {
 		if rapid.IntRange(0, 3).Draw(w.t, "step") > 0 {
 			w.message()

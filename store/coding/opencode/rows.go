@@ -57,9 +57,9 @@ func (m *stored) learnEvent(data []byte) {
 // rowsOf returns the messages of a session that have rows, and those that have only parts,
 // in order: the one of an id, or all of them for "".
 func rowsOf(ctx context.Context, t *sqlitefile.Tx, session, id string) (list []stored, err error) {
-	ofMessage, ofPart, args := "", "", []any{session}
-	if id != "" {
-		ofMessage, ofPart, args = " AND id = ?", " AND message_id = ?", append(args, id)
+	ofMessage, ofPart, args := "session_id = ?", "session_id = ?", []any{session}
+	if id != "" { // the plus keeps SQLite from going over all parts of the session
+		ofMessage, ofPart, args = "+session_id = ? AND id = ?", "+session_id = ? AND message_id = ?", append(args, id)
 	}
 	at := map[string]int{}
 	err = t.Each(ctx, func(scan func(...any) error) error {
@@ -72,7 +72,7 @@ func rowsOf(ctx context.Context, t *sqlitefile.Tx, session, id string) (list []s
 		at[m.id] = len(list)
 		list = append(list, m)
 		return err
-	}, "SELECT id, ifnull(time_created, 0), data FROM message WHERE session_id = ?"+ofMessage, args...)
+	}, "SELECT id, ifnull(time_created, 0), data FROM message WHERE "+ofMessage, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -88,14 +88,16 @@ func rowsOf(ctx context.Context, t *sqlitefile.Tx, session, id string) (list []s
 		p.data = withIDs(p.data, "id", p.id, "sessionID", session, "messageID", message)
 		list[i].parts = append(list[i].parts, p)
 		return err
-	}, "SELECT id, message_id, data FROM part WHERE session_id = ?"+ofPart, args...)
+	}, "SELECT id, message_id, data FROM part WHERE "+ofPart, args...)
+	slices.SortFunc(list, func(a, b stored) int { return strings.Compare(a.id, b.id) })
+	latest := int64(0)
 	for i := range list {
-		for k := range list { // what has only parts comes where its id says
-			if list[i].info == nil && list[k].id < list[i].id {
-				list[i].created = max(list[i].created, list[k].created)
-			}
+		m := &list[i]
+		if m.info == nil { // what has only parts comes where its id says
+			m.created = latest
 		}
-		slices.SortFunc(list[i].parts, func(a, b part) int { return strings.Compare(a.id, b.id) })
+		latest = max(latest, m.created)
+		slices.SortFunc(m.parts, func(a, b part) int { return strings.Compare(a.id, b.id) })
 	}
 	slices.SortFunc(list, func(a, b stored) int { return byTime(&a, &b) })
 	return list, err

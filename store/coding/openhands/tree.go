@@ -59,6 +59,8 @@ type tree struct {
 	// entry is the entry of an event that is a message.
 	entry   []int
 	session *coding.Session
+	// kept counts the entries that condensations are looked for in, see coding.MostKept.
+	kept int
 }
 
 // own is what an entry keeps: its events. To go on from the entry, the last one is named.
@@ -363,7 +365,8 @@ func (t *tree) condense(i, before int) {
 		forgotten[id] = true
 	}
 	at, reads, placed := 0, []int{}, false
-	if before >= 0 && before < i {
+	if before >= 0 && before < i && t.kept < coding.MostKept {
+		t.kept += len(s.Entries)
 		for _, k := range s.Reads(t.entry[before]) {
 			nodes := s.Entries[k].Own.(*own).nodes
 			first := &t.nodes[nodes[0]]

@@ -1,0 +1,56 @@
+package openhands
+
+import (
+	"fmt"
+	"testing"
+
+	"hindcast/store/storetest"
+)
+
+// A conversation of any shape is read in time and memory that do not grow with the square of its
+// events.
+func TestRead_shapes(t *testing.T) {
+	const n = 1500
+	named := func(i int) string { return fmt.Sprintf("%08x", i) }
+	said := func(i int, parent, kind, more string) string {
+		if parent != "" {
+			parent = fmt.Sprintf(`,"parent_id":%q`, parent)
+		}
+		return fmt.Sprintf(`{"id":%q,"kind":%q,"timestamp":"2026-01-02T03:04:05","source":"agent"%s%s}`, named(i), kind, parent, more)
+	}
+	const words = `,"llm_message":{"role":"user","content":[{"type":"text","text":"says it"}]}`
+	for name, event := range map[string]func(i int) string{
+		"chain": func(i int) string { return said(i, named(i-1), kindMessage, words) },
+		"star":  func(i int) string { return said(i, named(0), kindMessage, words) },
+		"two":   func(i int) string { return said(i, named(max(i-2, 0)), kindMessage, words) },
+		"silent": func(i int) string {
+			if i%2 == 0 {
+				return said(i, named(max(i-2, 0)), kindMessage, words)
+			}
+			return said(i, named(i-1), kindState, "")
+		},
+		"condensations that keep all": func(i int) string {
+			if i%2 == 0 {
+				return said(i, named(i-1), kindMessage, words)
+			}
+			return said(i, named(i-1), kindCondense, `,"summary":"s","summary_offset":1,"forgotten_event_ids":[]`)
+		},
+		"calls of one answer": func(i int) string {
+			return said(i, named(i-1), kindAction, fmt.Sprintf(`,"tool_name":"terminal","tool_call_id":"call-%d","llm_response_id":"r","thought":[],"tool_call":{"arguments":"{}"}`, i))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			events := []string{said(0, explicitRoot, kindMessage, words)}
+			for i := 1; i < n; i++ {
+				events = append(events, event(i))
+			}
+			dir := t.TempDir()
+			write(t, dir, "", events...)
+			s := open(t, dir)
+			list := storetest.Headers(t, s, made)
+			if _, err := s.State(t.Context(), list[len(list)-1].Ref()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
