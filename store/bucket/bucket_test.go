@@ -589,7 +589,7 @@ func TestList(t *testing.T) {
 		t.Errorf("%d objects are listed of %d", len(l.objects), len(s.objects))
 	}
 	for key := range s.objects {
-		if _, there := l.objects[strings.TrimPrefix(key, "p/")]; !there {
+		if _, there := l.objects[key]; !there {
 			t.Errorf("%s is missing", key)
 		}
 	}

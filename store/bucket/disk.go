@@ -26,7 +26,7 @@ const mode fs.FileMode = 0o600
 // concurrent use.
 type bucketDisk struct {
 	c *client
-	t *Tree // told of each change
+	t Tree // told of each change
 	// lease is how long a claim holds that is not renewed.
 	lease time.Duration
 
@@ -80,7 +80,7 @@ func (i *info) Sys() any { return nil }
 func (d *bucketDisk) ctx() context.Context { return d.c.life }
 
 // key returns that of a name.
-func (d *bucketDisk) key(name string) string { return d.t.root + name }
+func (d *bucketDisk) key(name string) string { return d.t.key(name) }
 
 // fail names the file of an error.
 func fail(op, name string, err error) error {
@@ -132,9 +132,9 @@ func (d *bucketDisk) SameFile(a, b fs.FileInfo) bool {
 
 // Names implements disk.Disk.
 func (d *bucketDisk) Names(dir string) ([]string, error) {
-	prefix := d.t.root
-	if dir != "." {
-		prefix = d.key(dir) + "/"
+	prefix := d.key(dir) + "/"
+	if prefix == "./" {
+		prefix = ""
 	}
 	all := newFound()
 	if err := d.c.list(d.ctx(), prefix, "/", all); err != nil {

@@ -19,6 +19,16 @@ var (
 	ErrUnconditional = errors.New("the server does not hold to If-Match and If-None-Match: nothing is written there")
 )
 
+// DiskOnlyError says that what is in a bucket is read from a disk alone.
+type DiskOnlyError struct {
+	// Address is that of the object, and What says what it is, for people.
+	Address, What string
+}
+
+func (e *DiskOnlyError) Error() string {
+	return fmt.Sprintf("%s is %s: that is read from a disk alone, so copy it first, as with aws s3 cp", printable.String(e.Address), e.What)
+}
+
 // Error is what a server answered instead of what was asked for.
 type Error struct {
 	// Op is the request in a word, such as "GET", and Address what it was about, as

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,19 +82,15 @@ func open(ctx context.Context, o Options, formats []folder.Opener, address strin
 	stop := context.AfterFunc(ctx, func() { on.end(context.Cause(ctx)) })
 	var tried, missing []string
 	for _, f := range formats {
-		why, up, ok, err := f.Recognise(ctx, on.tree, path.Base(path.Join(bucket, prefix)))
+		why, ok, err := f.Recognise(ctx, on)
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("open %s: %w", address, err)
 		case ok:
-			way := "."
-			if up > 0 {
-				way = on.raise(up)
-			}
 			if !stop() {
 				return nil, fmt.Errorf("open %s: %w", address, context.Cause(ctx))
 			}
-			s, err := f.Open(ctx, on, way)
+			s, err := f.Open(ctx, on)
 			opened = err == nil
 			return s, err
 		}
@@ -100,16 +99,69 @@ func open(ctx context.Context, o Options, formats []folder.Opener, address strin
 			missing = append(missing, "\n"+f.Kind+": "+why)
 		}
 	}
-	l, err := on.tree.current()
-	if err == nil && len(l.objects) == 0 {
-		return nil, fmt.Errorf("open %s: %w: nothing is below that prefix: look at its name, and at --endpoint", address, store.ErrUnrecognised)
+	if err := on.alien(ctx); err != nil {
+		return nil, fmt.Errorf("open %s: %w: %w", address, store.ErrUnrecognised, err)
 	}
 	return nil, fmt.Errorf("open %s: %w (tried %s)%s", address, store.ErrUnrecognised, strings.Join(tried, ", "), strings.Join(missing, ""))
 }
 
+// errEmpty: nothing is listed.
+var errEmpty = errors.New("nothing is below that prefix: look at its name, and at --endpoint")
+
+// mostAlien bounds the objects that are looked into for what is not opened here.
+const mostAlien = 8
+
+// alien returns what a prefix is that no format opens, and what to do; nil where that is not
+// known.
+func (s *Source) alien(ctx context.Context) error {
+	l, err := s.tree.current()
+	if err != nil {
+		return err
+	}
+	if len(l.objects) == 0 {
+		return s.empty(ctx)
+	}
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(l.objects)), func(name string) bool { return !slices.Contains(databases, path.Ext(name)) })
+	for _, name := range names[:min(len(names), mostAlien)] {
+		if s.isDatabase(ctx, name, l.objects[name]) {
+			return &DiskOnlyError{s.tree.c.address(name), "a SQLite database"}
+		}
+	}
+	return nil
+}
+
+// empty returns why nothing is listed: a name may be that of an object.
+func (s *Source) empty(ctx context.Context) error {
+	if s.tree.at == "" {
+		return errEmpty
+	}
+	switch o, _, err := s.tree.c.look(ctx, s.tree.at); {
+	case refused(err, http.StatusNotFound):
+		return errEmpty
+	case err != nil:
+		return err
+	case s.isDatabase(ctx, s.tree.at, o):
+		return &DiskOnlyError{s.Name(), "a SQLite database"}
+	}
+	return &DiskOnlyError{s.Name(), "one object, and not a prefix of several"}
+}
+
+func (s *Source) isDatabase(ctx context.Context, key string, o object) bool {
+	if o.size < int64(len(sqliteHead)) {
+		return false
+	}
+	head, err := s.tree.c.part(ctx, key, o.tag, 0, int64(len(sqliteHead)))
+	return err == nil && string(head) == sqliteHead
+}
+
+// databases are how the names of SQLite databases end, and sqliteHead is how each begins.
+var databases = []string{".db", ".db3", ".sqlite", ".sqlite3"}
+
+const sqliteHead = "SQLite format 3\x00"
+
 // Source is a prefix of a bucket in which a storage lies.
 type Source struct {
-	tree *Tree
+	tree Tree
 	disk *bucketDisk
 	end  context.CancelCauseFunc
 	o    Options
@@ -128,40 +180,39 @@ func connect(ctx context.Context, o Options, bucket, prefix string) (*Source, er
 	if o.pause != nil {
 		c.pause = o.pause
 	}
-	root := ""
-	if prefix != "" {
-		root = prefix + "/"
-	}
-	t := &Tree{c: c, root: root, parts: []string{root}}
-	return &Source{t, &bucketDisk{c: c, t: t, lease: cmp.Or(o.Lease, leaseTime)}, end, o}, nil
+	k := &keys{c: c, parts: []string{within(prefix)}}
+	return newSource(Tree{k, prefix}, end, o), nil
 }
 
-// raise makes the storage the folder that is some folders above. Only what was opened is
-// listed of it, and what is Hindcast's own. It returns what leads back down.
-func (s *Source) raise(up int) (way string) {
-	t := s.tree
-	at := strings.TrimSuffix(t.root, "/")
-	for range up {
-		way, at = path.Join(path.Base(at), way), path.Dir(at)
+func newSource(t Tree, end context.CancelCauseFunc, o Options) *Source {
+	return &Source{t, &bucketDisk{c: t.c, t: t, lease: cmp.Or(o.Lease, leaseTime)}, end, o}
+}
+
+// within returns the prefix of the keys in a folder.
+func within(at string) string {
+	if at == "" {
+		return ""
 	}
-	above := ""
-	if at != "." {
-		above = at + "/"
+	return at + "/"
+}
+
+// At implements folder.Source. Above what was opened nothing more is listed than what is
+// Hindcast's own.
+func (s *Source) At(way string) (folder.Source, bool) {
+	at := path.Join(s.tree.at, way)
+	if at != "" && !fs.ValidPath(at) { // it leads out of the bucket
+		return nil, false
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.root, t.parts, t.now = above, []string{t.root, above + journal.Folder + "/"}, nil
-	return way
+	if at == "." {
+		at = ""
+	}
+	t := Tree{s.tree.keys, at}
+	t.also(within(at) + journal.Folder + "/")
+	return newSource(t, s.end, s.o), true
 }
 
 // Name implements folder.Source.
-func (s *Source) Name() string {
-	name := scheme + "://" + s.tree.c.bucket
-	if s.tree.root != "" {
-		name += "/" + strings.TrimSuffix(s.tree.root, "/")
-	}
-	return name
-}
+func (s *Source) Name() string { return strings.TrimSuffix(s.tree.c.address(s.tree.at), "/") }
 
 // Tree implements folder.Source.
 func (s *Source) Tree() folder.Remote { return s.tree }

@@ -305,12 +305,10 @@ type listing struct {
 
 // treeOf makes a tree of what is below a prefix. A key that is no path is passed over: no
 // format has such names.
-func treeOf(f *found, root string) *listing {
+func treeOf(f *found) *listing {
 	l := &listing{objects: make(map[string]object, len(f.objects)), folders: map[string][]string{".": nil}}
 	for key, o := range f.objects {
-		name := strings.TrimPrefix(key, root)
-		marker := strings.HasSuffix(name, "/")
-		name = strings.TrimSuffix(name, "/")
+		name, marker := strings.CutSuffix(key, "/")
 		if !fs.ValidPath(name) || name == "." {
 			continue
 		}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,34 +31,82 @@ const (
 	keptBytes  = 64 << 20
 )
 
-// Tree is what is below a prefix of a bucket as a folder.Tree. It is safe for concurrent use.
+// Tree is a folder of a bucket as a folder.Tree. Those of one bucket share the listing, and
+// what was read. It is safe for concurrent use.
 type Tree struct {
+	*keys
+	// at is the folder, "" for the bucket itself.
+	at string
+}
+
+var _ folder.Remote = Tree{}
+
+// key returns the key of a name.
+func (t Tree) key(name string) string {
+	switch {
+	case t.at == "":
+		return name
+	case name == ".":
+		return t.at
+	}
+	return t.at + "/" + name
+}
+
+// List implements folder.Tree. The folder itself is there, whatever is in it.
+func (t Tree) List(dir string) ([]string, error) {
+	names, err := t.keys.List(t.key(dir))
+	if dir == "." && errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return names, err
+}
+
+// Stamp implements folder.Tree.
+func (t Tree) Stamp(name string) (folder.Stamp, error) { return t.keys.Stamp(t.key(name)) }
+
+// Read implements folder.Tree.
+func (t Tree) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
+	return t.keys.Read(t.key(name), buf)
+}
+
+// OpenFile implements folder.Remote.
+func (t Tree) OpenFile(name string) (folder.Opened, error) { return t.keys.OpenFile(t.key(name)) }
+
+// Ahead implements folder.Remote.
+func (t Tree) Ahead(names []string) (stop func()) {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = t.key(name)
+	}
+	return t.keys.Ahead(list)
+}
+
+// keys is what is below some prefixes of a bucket as a tree of files whose root is the bucket.
+// It is safe for concurrent use.
+type keys struct {
 	c *client
-	// root begins all keys, and parts are the prefixes below it that are listed.
-	root  string
-	parts []string
 
 	listing sync.Mutex // held while a listing is made
 	mu      sync.Mutex
-	now     *listing
-	old     bool // now does not count any more
+	// parts are the prefixes that are listed.
+	parts []string
+	now   *listing
+	old   bool // now does not count any more
 	// followed counts those who look again by themselves.
 	followed int
 
 	bodies bodies
 }
 
-var _ folder.Tree = (*Tree)(nil)
-
 // Fresh has the next look ask the server, however young the listing is.
-func (t *Tree) Fresh() {
+func (t *keys) Fresh() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.old = true
 }
 
 // current returns the listing that counts, asking for one where none does.
-func (t *Tree) current() (*listing, error) {
+func (t *keys) current() (*listing, error) {
 	if l := t.counts(); l != nil {
 		return l, nil
 	}
@@ -68,7 +118,7 @@ func (t *Tree) current() (*listing, error) {
 	return t.look(t.c.life)
 }
 
-func (t *Tree) counts() *listing {
+func (t *keys) counts() *listing {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.now == nil || t.old || t.followed == 0 && time.Since(t.now.begun) > max(fresh, freshTimes*t.now.took) {
@@ -77,15 +127,25 @@ func (t *Tree) counts() *listing {
 	return t.now
 }
 
+// also has a prefix listed that is not yet.
+func (t *keys) also(prefix string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !slices.ContainsFunc(t.parts, func(part string) bool { return strings.HasPrefix(prefix, part) }) {
+		t.parts, t.now = append(slices.Clip(t.parts), prefix), nil
+	}
+}
+
 // look asks for a listing. What became old meanwhile stays so.
-func (t *Tree) look(ctx context.Context) (*listing, error) {
+func (t *keys) look(ctx context.Context) (*listing, error) {
 	t.mu.Lock()
 	t.old = false
+	parts := t.parts
 	t.mu.Unlock()
 	begun := time.Now()
-	names, errs := newFound(), make([]error, len(t.parts))
+	names, errs := newFound(), make([]error, len(parts))
 	var all sync.WaitGroup
-	for i, part := range t.parts {
+	for i, part := range parts {
 		all.Go(func() { errs[i] = t.c.list(ctx, part, "", names) })
 	}
 	all.Wait()
@@ -93,7 +153,7 @@ func (t *Tree) look(ctx context.Context) (*listing, error) {
 		t.Fresh()
 		return nil, err
 	}
-	l := treeOf(names, t.root)
+	l := treeOf(names)
 	l.begun, l.took = begun, time.Since(begun)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -102,7 +162,7 @@ func (t *Tree) look(ctx context.Context) (*listing, error) {
 }
 
 // List implements folder.Tree.
-func (t *Tree) List(dir string) ([]string, error) {
+func (t *keys) List(dir string) ([]string, error) {
 	l, err := t.current()
 	if err != nil {
 		return nil, err
@@ -115,7 +175,7 @@ func (t *Tree) List(dir string) ([]string, error) {
 }
 
 // Stamp implements folder.Tree.
-func (t *Tree) Stamp(name string) (folder.Stamp, error) {
+func (t *keys) Stamp(name string) (folder.Stamp, error) {
 	l, err := t.current()
 	if err != nil {
 		return folder.Stamp{}, err
@@ -138,7 +198,7 @@ func (o object) stamp() folder.Stamp {
 }
 
 // Read implements folder.Tree.
-func (t *Tree) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
+func (t *keys) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
 	o, err := t.object(name)
 	if err != nil {
 		return buf[:0], folder.Stamp{}, err
@@ -151,7 +211,7 @@ func (t *Tree) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
 }
 
 // object returns what is listed of a file.
-func (t *Tree) object(name string) (object, error) {
+func (t *keys) object(name string) (object, error) {
 	l, err := t.current()
 	if err != nil {
 		return object{}, err
@@ -170,7 +230,7 @@ func (t *Tree) object(name string) (object, error) {
 }
 
 // body returns the bytes of a file, and what they are of. The caller may not write to them.
-func (t *Tree) body(name string, o object) ([]byte, object, error) {
+func (t *keys) body(name string, o object) ([]byte, object, error) {
 	if data, ok := t.bodies.recall(name, o.tag); ok {
 		return data, o, nil
 	}
@@ -178,14 +238,13 @@ func (t *Tree) body(name string, o object) ([]byte, object, error) {
 }
 
 // fetch reads a file: a large one in parts at once.
-func (t *Tree) fetch(name string, o object) ([]byte, object, error) {
-	key := t.root + name
+func (t *keys) fetch(name string, o object) ([]byte, object, error) {
 	if o.size > 2*partSize {
-		if data, err := t.large(key, o); !errors.Is(err, disk.ErrChanged) {
+		if data, err := t.large(name, o); !errors.Is(err, disk.ErrChanged) {
 			return data, o, err
 		}
 	}
-	data, head, err := t.c.get(t.c.life, key, "")
+	data, head, err := t.c.get(t.c.life, name, "")
 	if err != nil {
 		if refused(err, http.StatusNotFound) {
 			t.Fresh()
@@ -201,7 +260,7 @@ func (t *Tree) fetch(name string, o object) ([]byte, object, error) {
 	return data, now, nil
 }
 
-func (t *Tree) large(key string, o object) ([]byte, error) {
+func (t *keys) large(key string, o object) ([]byte, error) {
 	data := make([]byte, o.size)
 	errs := make([]error, (o.size+partSize-1)/partSize)
 	var parts sync.WaitGroup
@@ -218,7 +277,7 @@ func (t *Tree) large(key string, o object) ([]byte, error) {
 }
 
 // OpenFile opens a file for a reader of a part: a large one is read by ranges.
-func (t *Tree) OpenFile(name string) (folder.Opened, error) {
+func (t *keys) OpenFile(name string) (folder.Opened, error) {
 	o, err := t.object(name)
 	if err != nil {
 		return nil, err
@@ -228,7 +287,7 @@ func (t *Tree) OpenFile(name string) (folder.Opened, error) {
 
 // opened is a file that is read by parts.
 type opened struct {
-	t    *Tree
+	t    *keys
 	name string
 	object
 }
@@ -252,7 +311,7 @@ func (f *opened) ReadAt(p []byte, off int64) (n int, err error) {
 			data = data[off:to]
 		}
 	} else {
-		data, err = f.t.c.part(f.t.c.life, f.t.root+f.name, f.tag, off, to)
+		data, err = f.t.c.part(f.t.c.life, f.name, f.tag, off, to)
 	}
 	if err != nil {
 		return 0, err
@@ -268,7 +327,7 @@ func (f *opened) ReadAt(p []byte, off int64) (n int, err error) {
 func (f *opened) Close() error { return nil }
 
 // Ahead reads files that will be read soon, many at once, until stop is called.
-func (t *Tree) Ahead(names []string) (stop func()) {
+func (t *keys) Ahead(names []string) (stop func()) {
 	l, err := t.current()
 	if err != nil || len(names) < 2 {
 		return func() {}
@@ -457,7 +516,7 @@ func (b *bodies) forget(names []string) {
 }
 
 // follow looks again from time to time, until ctx ends, and tells where something changed.
-func (t *Tree) follow(ctx context.Context, every time.Duration, tell func()) {
+func (t *keys) follow(ctx context.Context, every time.Duration, tell func()) {
 	t.mu.Lock()
 	t.followed++
 	t.mu.Unlock()

@@ -54,10 +54,8 @@ type Options struct {
 	// Private says that what is written is readable by its owner alone, whatever stands
 	// beside it.
 	Private bool
-	// On is where the storage lies, if that is no folder of this machine; Way is then what
-	// leads down from it to what was opened, "." for nothing.
-	On  Source
-	Way string
+	// On is what was opened, if that is no folder of this machine.
+	On Source
 	// Up is how many folders above the one that is opened the storage lies.
 	Up int
 }
@@ -73,6 +71,9 @@ type Source interface {
 	Watch(ctx context.Context) (<-chan struct{}, error)
 	// Requests returns how many requests were made of its server.
 	Requests() store.Requests
+	// At returns a folder of it, or one that is some folders above, to which ".." leads. All
+	// are closed with one. It reports false for what the server does not have.
+	At(way string) (Source, bool)
 	// Close lets go of it.
 	Close() error
 }
@@ -81,20 +82,17 @@ type Source interface {
 type Opener struct {
 	// Kind is the name of the kind.
 	Kind string
-	// Recognise says whether a tree is a store of the kind, as store.Kind.Recognise does. base
-	// is the name of the folder that is its root. up is how many folders above it the storage
-	// lies.
-	Recognise func(ctx context.Context, t Tree, base string) (why string, up int, ok bool, err error)
-	// Open opens the store that lies in a source, at the folder to which way leads from its
-	// root. It closes the source with itself.
-	Open func(ctx context.Context, on Source, way string) (store.Store, error)
+	// Recognise says whether there is a store of the kind, as store.Kind.Recognise does.
+	Recognise func(ctx context.Context, on Source) (why string, ok bool, err error)
+	// Open opens the store, as store.Kind.Open does. It closes the source with itself.
+	Open func(ctx context.Context, on Source) (store.Store, error)
 }
 
 // Open opens the storage that a folder is, or is in. Where the latter cannot be opened, the
 // folder can be read by itself. Nothing is written.
 func Open(dir string, o Options) (*Storage, error) {
 	if o.On != nil {
-		return openOn(dir, o), nil
+		return openOn(o), nil
 	}
 	if o.Up == 0 {
 		return open(dir, ".", o)
@@ -158,11 +156,24 @@ func open(dir, way string, o Options) (*Storage, error) {
 	return s, nil
 }
 
-// openOn opens the storage that a source is. dir is what was opened.
-func openOn(dir string, o Options) *Storage {
+// errTop: a storage would lie above all that there is.
+var errTop = errors.New("the folder around it, in which the journal is kept, is none of the bucket")
+
+// openOn opens the storage that a source is, or is in.
+func openOn(o Options) *Storage {
+	on, way := o.On, "."
+	var refused error
+	for range o.Up {
+		above, ok := on.At("..")
+		if !ok {
+			on, way, refused = o.On, ".", errTop
+			break
+		}
+		on, way = above, path.Join(path.Base(on.Name()), way)
+	}
 	s := &Storage{
-		writer: &writer{Now: o.Now, dir: dir, on: o.On, ignore: o.Ignore, private: o.Private},
-		place:  o.Place, id: o.ID, tree: o.On.Tree(), Memo: NewMemo(o.Cache.MemoryOf(o.Notes, o.On.Name())), Way: cmp.Or(o.Way, "."),
+		writer: &writer{Now: o.Now, dir: on.Name(), on: on, ignore: o.Ignore, private: o.Private},
+		place:  o.Place, id: o.ID, tree: on.Tree(), Memo: NewMemo(o.Cache.MemoryOf(o.Notes, on.Name())), Way: way, refused: refused,
 	}
 	if s.id == nil {
 		s.id = func(at Place) string { return at.Session }

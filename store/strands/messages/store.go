@@ -194,32 +194,33 @@ func baseOf(dir string) string {
 func Elsewhere(cache *files.Cache) folder.Opener {
 	return folder.Opener{
 		Kind:      kind,
-		Recognise: recogniseTree,
-		Open: func(ctx context.Context, on folder.Source, way string) (store.Store, error) {
-			return openOn(ctx, cache, on, way)
+		Recognise: recogniseOn,
+		Open: func(ctx context.Context, on folder.Source) (store.Store, error) {
+			return openOn(ctx, cache, on)
 		},
 	}
 }
 
-// recogniseTree looks for what recognise looks for.
-func recogniseTree(ctx context.Context, tree folder.Tree, base string) (why string, up int, ok bool, err error) {
-	if why, ok := isSingle(tree, base); ok {
-		return why, 1, true, nil
+// recogniseOn looks for what recognise looks for.
+func recogniseOn(ctx context.Context, on folder.Source) (why string, ok bool, err error) {
+	tree := on.Tree()
+	if why, ok := isSingle(tree, path.Base(on.Name())); ok {
+		return why, true, nil
 	}
 	names, err := tree.List(".")
 	if err != nil {
-		return "", 0, false, err
+		return "", false, err
 	}
 	for _, name := range names {
 		switch {
 		case !strings.HasPrefix(name, sessionPrefix):
 		case isSession(tree, name):
-			return sessionPrefix + "…/session.json", 0, true, ctx.Err()
+			return sessionPrefix + "…/session.json", true, ctx.Err()
 		default:
 			why = "there is a " + sessionPrefix + "…, but no session.json in it"
 		}
 	}
-	return why, 0, false, ctx.Err()
+	return why, false, ctx.Err()
 }
 
 // hasAgent reports whether a folder that is named as a session's holds an agent: it
@@ -312,13 +313,13 @@ func openWith(ctx context.Context, cache *files.Cache, dir string) (*Store, erro
 }
 
 // openOn opens what lies where no disk is.
-func openOn(ctx context.Context, cache *files.Cache, on folder.Source, way string) (_ *Store, err error) {
+func openOn(ctx context.Context, cache *files.Cache, on folder.Source) (_ *Store, err error) {
 	s := &Store{dir: on.Name()}
 	o := s.options(cache)
-	o.On, o.Way = on, way
-	if way != "." {
-		id := strings.TrimPrefix(path.Base(way), sessionPrefix)
-		s.single, s.dir = &id, s.dir+"/"+way
+	o.On = on
+	if _, single := isSingle(on.Tree(), path.Base(s.dir)); single {
+		id := strings.TrimPrefix(path.Base(s.dir), sessionPrefix)
+		s.single, o.Up = &id, 1
 	}
 	if s.storage, err = folder.Open(s.dir, o); err != nil {
 		return nil, fmt.Errorf("strands: open %q: %w", s.dir, err)
