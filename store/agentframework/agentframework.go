@@ -32,7 +32,11 @@ import (
 	"hindcast/store"
 	"hindcast/store/checkpoints"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 )
+
+// Elsewhere describes checkpoints that were copied to where no disk is.
+func Elsewhere(cache *files.Cache) folder.Opener { return kind.Elsewhere(cache) }
 
 // Kind describes the kind.
 func Kind(cache *files.Cache) store.Kind { return kind.Kind(cache) }

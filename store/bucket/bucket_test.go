@@ -18,6 +18,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/bucket/buckettest"
 	"hindcast/store/disk"
 	"hindcast/store/storetest"
 	"hindcast/store/strands/messages"
@@ -25,28 +26,10 @@ import (
 
 const fixtures = "../../testdata/strands/python-file"
 
-// load puts the files of a folder below a prefix.
-func (s *server) load(t testing.TB, dir, prefix string) {
-	t.Helper()
-	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		data, err := os.ReadFile(name)
-		below, failed := filepath.Rel(dir, name)
-		s.put(prefix+"/"+filepath.ToSlash(below), string(data))
-		return errors.Join(err, failed)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for key, o := range s.objects { // else an agent seems to be at work
-		o.modified = o.modified.Add(-time.Hour)
-		s.objects[key] = o
-	}
-}
+// server has besides what the tests of this package put there.
+type server struct{ *buckettest.Server }
+
+func serve(t testing.TB) *server { return &server{buckettest.Serve(t)} }
 
 func atOncePause(ctx context.Context, _ int) error { return ctx.Err() }
 
@@ -75,7 +58,7 @@ func opening(t testing.TB, s *server, address string) store.Writer {
 // What is read of a bucket is what is read of the same files on a disk.
 func TestOpen_readsWhatADiskHas(t *testing.T) {
 	s := serve(t)
-	s.load(t, fixtures, "some where")
+	s.Load(t, fixtures, "some where")
 	onDisk, err := messages.Open(t.Context(), fixtures)
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +94,7 @@ func TestOpen_readsWhatADiskHas(t *testing.T) {
 // Every position is put back as it is on a disk, and undone to the very keys and bytes.
 func TestRestore_everyPosition(t *testing.T) {
 	s := serve(t)
-	s.load(t, fixtures, "p")
+	s.Load(t, fixtures, "p")
 	dir := storetest.Copy(t, fixtures)
 	onDisk, err := messages.Open(t.Context(), dir)
 	if err != nil {
@@ -119,7 +102,7 @@ func TestRestore_everyPosition(t *testing.T) {
 	}
 	defer onDisk.Close()
 	w := opening(t, s, "s3://b/p")
-	before, restored := s.all(), 0
+	before, restored := s.All(), 0
 	for _, info := range storetest.Sessions(t, w) {
 		for i, h := range storetest.Headers(t, w, info.ID) {
 			if i%storetest.Sized(4, 1) != 0 {
@@ -136,14 +119,14 @@ func TestRestore_everyPosition(t *testing.T) {
 			}
 			carry(t, w, plan)
 			carry(t, onDisk, same)
-			if now, want := bare(s.all()), filesOf(t, dir); !maps.Equal(timeless(now), timeless(want)) {
+			if now, want := bare(s.All()), filesOf(t, dir); !maps.Equal(timeless(now), timeless(want)) {
 				t.Errorf("%s #%d: the objects are not what the files are", info.ID, h.Index)
 			}
 			for _, op := range []model.Op{model.OpUndo, model.OpRedo, model.OpUndo} {
 				back(t, w, op)
 				back(t, onDisk, op)
 			}
-			if !maps.Equal(s.all(), before) {
+			if !maps.Equal(s.All(), before) {
 				t.Fatalf("%s #%d: an undo leaves other objects", info.ID, h.Index)
 			}
 			restored++
@@ -215,18 +198,18 @@ const logPrefix = "p/session_s/agents/agent_a/"
 
 func (s *server) session(n int) {
 	const at = `"2026-01-01T00:00:00+00:00"`
-	s.put("p/session_s/session.json", `{"session_id":"s","session_type":"AGENT","created_at":`+at+`,"updated_at":`+at+`}`)
-	s.put(logPrefix+"agent.json", `{"agent_id":"a","state":{},"conversation_manager_state":{"__name__":"SlidingWindowConversationManager","removed_message_count":0},"created_at":`+at+`,"updated_at":`+at+`,"_internal_state":{}}`)
+	s.Put("p/session_s/session.json", `{"session_id":"s","session_type":"AGENT","created_at":`+at+`,"updated_at":`+at+`}`)
+	s.Put(logPrefix+"agent.json", `{"agent_id":"a","state":{},"conversation_manager_state":{"__name__":"SlidingWindowConversationManager","removed_message_count":0},"created_at":`+at+`,"updated_at":`+at+`,"_internal_state":{}}`)
 	for i := range n {
 		role := []string{"user", "assistant"}[i%2]
-		s.put(fmt.Sprintf("%smessages/message_%d.json", logPrefix, i), fmt.Sprintf(`{"message":{"role":%q,"content":[{"text":"text %d"}]},"message_id":%d,"redact_message":null,"created_at":%s,"updated_at":%[4]s}`, role, i, i, at))
+		s.Put(fmt.Sprintf("%smessages/message_%d.json", logPrefix, i), fmt.Sprintf(`{"message":{"role":%q,"content":[{"text":"text %d"}]},"message_id":%d,"redact_message":null,"created_at":%s,"updated_at":%[4]s}`, role, i, i, at))
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for key, o := range s.objects {
-		o.modified = o.modified.Add(-time.Hour)
-		o.head.Set("X-Amz-Meta-Own", key)
-		s.objects[key] = o
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	for key, o := range s.Objects {
+		o.Modified = o.Modified.Add(-time.Hour)
+		o.Head.Set("X-Amz-Meta-Own", key)
+		s.Objects[key] = o
 	}
 }
 
@@ -244,24 +227,24 @@ func (tr *trial) plan(t testing.TB) model.Plan {
 func try(t testing.TB) *trial {
 	first := begin(t)
 	plan := first.plan(t)
-	first.server.requests()
+	first.server.Requests()
 	carry(t, first.w, plan)
-	n := len(first.server.requests())
+	n := len(first.server.Requests())
 	tr := begin(t)
-	tr.after, tr.requests = first.all(), n
+	tr.after, tr.requests = first.All(), n
 	return tr
 }
 
 func begin(t testing.TB) *trial {
 	s := serve(t)
 	s.session(6)
-	return &trial{server: s, w: opening(t, s, "s3://b/p"), before: s.all()}
+	return &trial{server: s, w: opening(t, s, "s3://b/p"), before: s.All()}
 }
 
 // state says what the objects are: as before, as planned, or neither.
 func (tr *trial) state(t testing.TB) string {
 	t.Helper()
-	switch now := tr.all(); {
+	switch now := tr.All(); {
 	case maps.Equal(now, tr.before):
 		return "before"
 	case maps.Equal(timeless(now), timeless(tr.after)):
@@ -289,16 +272,16 @@ func TestRestore_aRequestFails(t *testing.T) {
 		tr := begin(t)
 		tr.after = whole.after
 		plan := tr.plan(t)
-		tr.server.requests()
-		tr.server.before = func(i int, _ string, w http.ResponseWriter) bool {
+		tr.server.Requests()
+		tr.server.Before = func(i int, _ string, w http.ResponseWriter) bool {
 			if i == n {
-				refuse(w, http.StatusForbidden, "AccessDenied")
+				buckettest.Refuse(w, http.StatusForbidden, "AccessDenied")
 			}
 			return i == n
 		}
 		_, err := tr.w.Apply(t.Context(), plan)
-		tr.server.before = nil
-		tr.now = func() time.Time { return time.Now().Add(2 * leaseTime) } // a claim that could not be let go of is old
+		tr.server.Before = nil
+		tr.Now = func() time.Time { return time.Now().Add(2 * leaseTime) } // a claim that could not be let go of is old
 		is := tr.state(t)
 		took[is]++
 		switch {
@@ -335,9 +318,9 @@ func TestRestore_killed(t *testing.T) {
 			tr := begin(t)
 			tr.after = whole.after
 			plan := tr.plan(t)
-			tr.server.requests()
+			tr.server.Requests()
 			var dead atomic.Bool
-			tr.server.before = func(i int, _ string, w http.ResponseWriter) bool {
+			tr.server.Before = func(i int, _ string, w http.ResponseWriter) bool {
 				if i >= n && !done || dead.Load() {
 					dead.Store(true)
 					conn, _, err := http.NewResponseController(w).Hijack()
@@ -348,20 +331,20 @@ func TestRestore_killed(t *testing.T) {
 				}
 				return false
 			}
-			tr.server.after = func(i int, _ string) bool {
+			tr.server.After = func(i int, _ string) bool {
 				if i == n && done {
 					dead.Store(true)
 				}
 				return dead.Load()
 			}
 			_, err := tr.w.Apply(t.Context(), plan)
-			tr.server.mu.Lock()
-			tr.server.before, tr.server.after = nil, nil
-			tr.server.mu.Unlock()
+			tr.server.Mu.Lock()
+			tr.server.Before, tr.server.After = nil, nil
+			tr.server.Mu.Unlock()
 			if err == nil && tr.state(t) != "after" {
 				t.Errorf("killed at request %d: no error", n)
 			}
-			tr.now = func() time.Time { return time.Now().Add(2 * leaseTime) }
+			tr.Now = func() time.Time { return time.Now().Add(2 * leaseTime) }
 			again := opening(t, tr.server, "s3://b/p")
 			is := tr.state(t)
 			took[is]++
@@ -392,17 +375,17 @@ func TestRestore_aWriterInBetween(t *testing.T) {
 		for n := range whole.requests {
 			tr := begin(t)
 			plan := tr.plan(t)
-			tr.server.requests()
+			tr.server.Requests()
 			const theirs = `{"theirs": true}`
-			tr.server.before = func(i int, _ string, _ http.ResponseWriter) bool {
+			tr.server.Before = func(i int, _ string, _ http.ResponseWriter) bool {
 				if i == n {
-					tr.put(key, theirs)
+					tr.Put(key, theirs)
 				}
 				return false
 			}
 			_, err := tr.w.Apply(t.Context(), plan)
-			tr.server.before = nil
-			now := tr.all()
+			tr.server.Before = nil
+			now := tr.All()
 			if !strings.HasSuffix(now[key], theirs) {
 				t.Errorf("%s written before request %d: it is %q, %v", key, n, now[key], err)
 			}
@@ -453,7 +436,7 @@ func TestLock_oneWrites(t *testing.T) {
 	if _, err = second.disk.Lock(".hindcast/lock"); err != nil {
 		t.Fatal(err)
 	}
-	s.now = func() time.Time { return time.Now().Add(2 * leaseTime) }
+	s.Now = func() time.Time { return time.Now().Add(2 * leaseTime) }
 	unlock, err = first.disk.Lock(".hindcast/lock")
 	if err != nil {
 		t.Errorf("the claim is old: %v", err)
@@ -464,9 +447,9 @@ func TestLock_oneWrites(t *testing.T) {
 // A server that passes over conditions is read, and not written to.
 func TestRestore_withoutConditions(t *testing.T) {
 	tr := begin(t)
-	tr.lax = true
+	tr.Lax = true
 	_, err := tr.w.Apply(t.Context(), tr.plan(t))
-	if !errors.Is(err, ErrUnconditional) || tr.state(t) != "before" || len(tr.objects) != len(tr.before) {
+	if !errors.Is(err, ErrUnconditional) || tr.state(t) != "before" || len(tr.Objects) != len(tr.before) {
 		t.Errorf("%v, and the objects are %s", err, tr.state(t))
 	}
 }
@@ -480,20 +463,20 @@ func TestOpen_refused(t *testing.T) {
 		is      error
 		says    []string
 	}{
-		{"forbidden", "s3://b/p", func(w http.ResponseWriter) { refuse(w, 403, "AccessDenied") }, fs.ErrPermission, []string{"s3://b/p", "AccessDenied", "s3:ListBucket"}},
-		{"no bucket", "s3://b/p", func(w http.ResponseWriter) { refuse(w, 404, "NoSuchBucket") }, fs.ErrNotExist, []string{"s3://b/p", "no such bucket"}},
+		{"forbidden", "s3://b/p", func(w http.ResponseWriter) { buckettest.Refuse(w, 403, "AccessDenied") }, fs.ErrPermission, []string{"s3://b/p", "AccessDenied", "s3:ListBucket"}},
+		{"no bucket", "s3://b/p", func(w http.ResponseWriter) { buckettest.Refuse(w, 404, "NoSuchBucket") }, fs.ErrNotExist, []string{"s3://b/p", "no such bucket"}},
 		{"another region", "s3://b/p", func(w http.ResponseWriter) {
 			w.Header().Set("X-Amz-Bucket-Region", "eu-west-1")
-			refuse(w, 301, "PermanentRedirect")
+			buckettest.Refuse(w, 301, "PermanentRedirect")
 		}, ErrRegion, []string{"s3://b/p", "AWS_REGION=eu-west-1"}},
-		{"busy", "s3://b/p", func(w http.ResponseWriter) { refuse(w, 503, "SlowDown") }, nil, []string{"s3://b/p", "try again later"}},
+		{"busy", "s3://b/p", func(w http.ResponseWriter) { buckettest.Refuse(w, 503, "SlowDown") }, nil, []string{"s3://b/p", "try again later"}},
 		{"nothing there", "s3://b/q", nil, store.ErrUnrecognised, []string{"s3://b/q", "nothing is below that prefix"}},
 		{"no address", "s3://", nil, nil, []string{"s3://bucket/prefix"}},
 	} {
 		s := serve(t)
 		s.session(2)
 		if c.answer != nil {
-			s.before = func(_ int, _ string, w http.ResponseWriter) bool { c.answer(w); return true }
+			s.Before = func(_ int, _ string, w http.ResponseWriter) bool { c.answer(w); return true }
 		}
 		_, err := open1(t.Context(), s, c.address)
 		if err == nil || c.is != nil && !errors.Is(err, c.is) {
@@ -520,7 +503,7 @@ func TestOpen_cancelled(t *testing.T) {
 	s := serve(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	asked, done := make(chan struct{}), make(chan struct{})
-	s.before = func(int, string, http.ResponseWriter) bool { close(asked); <-done; return true }
+	s.Before = func(int, string, http.ResponseWriter) bool { close(asked); <-done; return true }
 	go func() { <-asked; cancel() }()
 	_, err := open1(ctx, s, "s3://b/p")
 	if !errors.Is(err, context.Canceled) {
@@ -533,9 +516,9 @@ func TestOpen_cancelled(t *testing.T) {
 func TestOpen_busyNowAndThen(t *testing.T) {
 	s := serve(t)
 	s.session(6)
-	s.before = func(i int, _ string, w http.ResponseWriter) bool {
+	s.Before = func(i int, _ string, w http.ResponseWriter) bool {
 		if i%3 == 0 {
-			refuse(w, http.StatusServiceUnavailable, "SlowDown")
+			buckettest.Refuse(w, http.StatusServiceUnavailable, "SlowDown")
 		}
 		return i%3 == 0
 	}
@@ -573,9 +556,9 @@ func TestList(t *testing.T) {
 	s := serve(t)
 	s.session(10_000)
 	for _, name := range []string{"message_5", "message_", "~", "!", "message_55.json.tmp", "message_é.json", "a b+c&d.json"} {
-		s.put(logPrefix+"messages/"+name, "{}")
+		s.Put(logPrefix+"messages/"+name, "{}")
 	}
-	s.put("p/z/last.json", "{}")
+	s.Put("p/z/last.json", "{}")
 	on, err := connect(t.Context(), Options{Endpoint: s.URL}, "b", "p")
 	if err != nil {
 		t.Fatal(err)
@@ -585,10 +568,10 @@ func TestList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(l.objects) != len(s.objects) {
-		t.Errorf("%d objects are listed of %d", len(l.objects), len(s.objects))
+	if len(l.objects) != len(s.Objects) {
+		t.Errorf("%d objects are listed of %d", len(l.objects), len(s.Objects))
 	}
-	for key := range s.objects {
+	for key := range s.Objects {
 		if _, there := l.objects[key]; !there {
 			t.Errorf("%s is missing", key)
 		}

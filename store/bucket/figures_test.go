@@ -19,7 +19,7 @@ func TestFirstScreen(t *testing.T) {
 	const names, rows = 10_000, 256
 	s := serve(t)
 	s.session(names)
-	s.takes = 300 * time.Millisecond
+	s.Takes = 300 * time.Millisecond
 	for n := 1; ; n++ {
 		base, first := measure(t, s, rows)
 		t.Logf("one page and one batch of %d objects %v; first screen %v, %.2f times that", rows, base, first, first.Seconds()/base.Seconds())
@@ -57,7 +57,7 @@ func measure(t *testing.T, s *server, rows int) (base, first time.Duration) {
 		}
 	}
 	base = time.Since(begun)
-	s.requests()
+	s.Requests()
 
 	begun = time.Now()
 	opened, err := Kind(Options{Endpoint: s.URL}, messages.Elsewhere(nil)).Open(ctx, "s3://b/p")
@@ -67,7 +67,7 @@ func measure(t *testing.T, s *server, rows int) (base, first time.Duration) {
 	defer opened.Close()
 	list, before, err := opened.(store.Tailer).Tail(ctx, store.Only(ctx, opened), rows)
 	first = time.Since(begun)
-	asked := len(s.requests())
+	asked := len(s.Requests())
 	if err != nil || len(list) != rows || before != 10_000-rows {
 		t.Fatalf("%d rows behind %d, %v", len(list), before, err)
 	}
@@ -81,7 +81,7 @@ func measure(t *testing.T, s *server, rows int) (base, first time.Duration) {
 // counted returns how many requests were made since it was asked last: reads, and those of
 // listings.
 func (s *server) counted() (reads, lists int) {
-	for _, what := range s.requests() {
+	for _, what := range s.Requests() {
 		if strings.HasPrefix(what, "LIST ") {
 			lists++
 		} else {
@@ -97,7 +97,7 @@ func TestWhole(t *testing.T) {
 	names := storetest.Sized(2_000, 10_000)
 	s := serve(t)
 	s.session(names)
-	s.takes = time.Duration(storetest.Sized(5, 50)) * time.Millisecond
+	s.Takes = time.Duration(storetest.Sized(5, 50)) * time.Millisecond
 	w := opening(t, s, "s3://b/p")
 	begun := time.Now()
 	all := storetest.Headers(t, w, "s")
@@ -135,11 +135,11 @@ func TestHeaders_knownByETag(t *testing.T) {
 	s.session(500)
 	w := opening(t, s, "s3://b/p")
 	storetest.Headers(t, w, "s")
-	s.requests()
+	s.Requests()
 	if list := storetest.Headers(t, w, "s"); len(list) != 500 {
 		t.Fatal(len(list))
 	}
-	if n := len(s.requests()); n > 10 {
+	if n := len(s.Requests()); n > 10 {
 		t.Errorf("%d requests", n)
 	}
 }

@@ -13,9 +13,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"hindcast/store"
 	"hindcast/store/disk"
+	"hindcast/store/files"
 	"hindcast/store/folder"
 	"hindcast/store/journal"
 )
@@ -80,6 +82,9 @@ func open(ctx context.Context, o Options, formats []folder.Opener, address strin
 		}
 	}()
 	stop := context.AfterFunc(ctx, func() { on.end(context.Cause(ctx)) })
+	if err := on.find(ctx); err != nil {
+		return nil, fmt.Errorf("open %s: %w", address, err)
+	}
 	var tried, missing []string
 	for _, f := range formats {
 		why, ok, err := f.Recognise(ctx, on)
@@ -108,6 +113,23 @@ func open(ctx context.Context, o Options, formats []folder.Opener, address strin
 // errEmpty: nothing is listed.
 var errEmpty = errors.New("nothing is below that prefix: look at its name, and at --endpoint")
 
+// find looks for what has the address: objects below it, or one of that very name.
+func (s *Source) find(ctx context.Context) error {
+	l, err := s.tree.current()
+	if err != nil || len(l.objects) > 0 {
+		return err
+	}
+	if s.tree.at == "" {
+		return fmt.Errorf("%w: %w", store.ErrUnrecognised, errEmpty)
+	}
+	_, _, err = s.tree.c.look(ctx, s.tree.at)
+	if refused(err, http.StatusNotFound) {
+		return fmt.Errorf("%w: %w", store.ErrUnrecognised, errEmpty)
+	}
+	s.tree.instead(s.tree.at)
+	return err
+}
+
 // mostAlien bounds the objects that are looked into for what is not opened here.
 const mostAlien = 8
 
@@ -118,32 +140,16 @@ func (s *Source) alien(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(l.objects) == 0 {
-		return s.empty(ctx)
-	}
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(l.objects)), func(name string) bool { return !slices.Contains(databases, path.Ext(name)) })
 	for _, name := range names[:min(len(names), mostAlien)] {
 		if s.isDatabase(ctx, name, l.objects[name]) {
 			return &DiskOnlyError{s.tree.c.address(name), "a SQLite database"}
 		}
 	}
+	if at := l.stamp(s.tree.at); at.Kind == files.Regular {
+		return &DiskOnlyError{s.Name(), "one object of no format that is opened there"}
+	}
 	return nil
-}
-
-// empty returns why nothing is listed: a name may be that of an object.
-func (s *Source) empty(ctx context.Context) error {
-	if s.tree.at == "" {
-		return errEmpty
-	}
-	switch o, _, err := s.tree.c.look(ctx, s.tree.at); {
-	case refused(err, http.StatusNotFound):
-		return errEmpty
-	case err != nil:
-		return err
-	case s.isDatabase(ctx, s.tree.at, o):
-		return &DiskOnlyError{s.Name(), "a SQLite database"}
-	}
-	return &DiskOnlyError{s.Name(), "one object, and not a prefix of several"}
 }
 
 func (s *Source) isDatabase(ctx context.Context, key string, o object) bool {
@@ -213,6 +219,25 @@ func (s *Source) At(way string) (folder.Source, bool) {
 
 // Name implements folder.Source.
 func (s *Source) Name() string { return strings.TrimSuffix(s.tree.c.address(s.tree.at), "/") }
+
+// Copying implements folder.Source, with the command of AWS.
+func (s *Source) Copying() string {
+	text := "aws s3 sync " + quoted(s.Name()) + " ."
+	if s.o.Endpoint != "" {
+		text += " --endpoint-url " + quoted(s.o.Endpoint)
+	}
+	return text
+}
+
+// quoted returns a word for a shell.
+func quoted(word string) string {
+	if strings.IndexFunc(word, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/:._-", r)
+	}) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
 
 // Tree implements folder.Source.
 func (s *Source) Tree() folder.Remote { return s.tree }

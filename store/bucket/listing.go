@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"html"
 	"io/fs"
 	"net/url"
@@ -15,6 +16,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"hindcast/store/files"
+	"hindcast/store/folder"
 )
 
 // page is how many names a server lists at once.
@@ -296,17 +300,33 @@ func element(data []byte, name string, text *string) bool {
 
 // listing is all that is below a prefix at one moment, as a tree. It does not change.
 type listing struct {
-	objects map[string]object   // by name
-	folders map[string][]string // the names in each
+	objects map[string]object // by name
+	folders map[string]*listedFolder
 	// begun is when it was asked for, and took how long that took.
 	begun time.Time
 	took  time.Duration
 }
 
+// listedFolder is a folder as it is listed.
+type listedFolder struct {
+	names []string
+	// newest is when a file in it was written last, and sum a number of the names, which
+	// is another where they are others.
+	newest time.Time
+	sum    uint64
+}
+
+// stamp returns that of the folder: another one where a name came or went.
+func (f *listedFolder) stamp() folder.Stamp {
+	at := files.TaggedStamp(0, f.newest, fmt.Sprint(len(f.names), f.sum))
+	at.Kind = files.Directory
+	return folder.Stamp{Stamp: at}
+}
+
 // treeOf makes a tree of what is below a prefix. A key that is no path is passed over: no
 // format has such names.
 func treeOf(f *found) *listing {
-	l := &listing{objects: make(map[string]object, len(f.objects)), folders: map[string][]string{".": nil}}
+	l := &listing{objects: make(map[string]object, len(f.objects)), folders: map[string]*listedFolder{".": {}}}
 	for key, o := range f.objects {
 		name, marker := strings.CutSuffix(key, "/")
 		if !fs.ValidPath(name) || name == "." {
@@ -317,24 +337,30 @@ func treeOf(f *found) *listing {
 			continue
 		}
 		l.objects[name] = o
-		l.add(name)
+		in := l.add(name)
+		if o.modified.After(in.newest) {
+			in.newest = o.modified
+		}
 	}
 	return l
 }
 
-// add adds a name to its folder.
-func (l *listing) add(name string) {
-	dir := path.Dir(name)
-	l.addFolder(dir)
-	l.folders[dir] = append(l.folders[dir], path.Base(name))
+// add adds a name to its folder, and returns that.
+func (l *listing) add(name string) *listedFolder {
+	in, base := l.addFolder(path.Dir(name)), path.Base(name)
+	in.names = append(in.names, base)
+	in.sum += uint64(crc32.ChecksumIEEE([]byte(base))) // in any order
+	return in
 }
 
-func (l *listing) addFolder(dir string) {
-	if _, there := l.folders[dir]; there {
-		return
+func (l *listing) addFolder(dir string) *listedFolder {
+	in := l.folders[dir]
+	if in == nil {
+		in = &listedFolder{}
+		l.folders[dir] = in
+		if _, both := l.objects[dir]; !both {
+			l.add(dir)
+		}
 	}
-	l.folders[dir] = nil
-	if _, both := l.objects[dir]; !both {
-		l.add(dir)
-	}
+	return in
 }

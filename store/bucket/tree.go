@@ -127,6 +127,13 @@ func (t *keys) counts() *listing {
 	return t.now
 }
 
+// instead has a prefix listed and no other.
+func (t *keys) instead(prefix string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.parts, t.now = []string{prefix}, nil
+}
+
 // also has a prefix listed that is not yet.
 func (t *keys) also(prefix string) {
 	t.mu.Lock()
@@ -167,11 +174,11 @@ func (t *keys) List(dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, there := l.folders[dir]
+	in, there := l.folders[dir]
 	if !there {
 		return nil, fs.ErrNotExist
 	}
-	return names, nil
+	return in.names, nil
 }
 
 // Stamp implements folder.Tree.
@@ -184,8 +191,8 @@ func (t *keys) Stamp(name string) (folder.Stamp, error) {
 }
 
 func (l *listing) stamp(name string) folder.Stamp {
-	if _, there := l.folders[name]; there {
-		return folder.Stamp{Stamp: files.Stamp{Kind: files.Directory}}
+	if in, there := l.folders[name]; there {
+		return in.stamp()
 	}
 	if o, there := l.objects[name]; there {
 		return o.stamp()

@@ -55,7 +55,7 @@ type Format interface {
 	// Faults returns what is wrong with a session that was arranged.
 	Faults(items []Item, head int) []model.Fault
 	// Resume returns the calls that go on from an item, the best one first. dir is the
-	// folder that was opened, as programs may name it.
+	// folder that was opened, as programs may name it; "" for the one they run in.
 	Resume(dir string, of *Item) []model.Resume
 	// Lacks says why an operation is none for a session, "" if it is one. The item is the
 	// first of the session.
@@ -69,7 +69,7 @@ type Format interface {
 
 // Putting is an item that is to be put back.
 type Putting struct {
-	// Dir is the folder that was opened, by its whole name.
+	// Dir is the folder that was opened, by its whole name; "" where it is on no disk.
 	Dir string
 	// Items are those of the session, At is the position of the one that is meant, and Head
 	// that of the head.

@@ -56,15 +56,36 @@ func (k Kind) Kind(cache *files.Cache) store.Kind {
 	}
 }
 
+// Elsewhere describes checkpoints that were copied to where no disk is.
+func (k Kind) Elsewhere(cache *files.Cache) folder.Opener {
+	return folder.Opener{
+		Kind: k.Name,
+		Recognise: func(ctx context.Context, on folder.Source) (string, bool, error) {
+			why, ok := k.recognise(on.Tree())
+			return why, ok, ctx.Err()
+		},
+		Open: func(ctx context.Context, on folder.Source) (store.Store, error) {
+			return k.open(ctx, on.Name(), "", folder.Options{Cache: cache, On: on})
+		},
+	}
+}
+
 // Open opens a folder. A write of Hindcast's own that was broken off is finished; nothing
 // else is written.
 func (k Kind) Open(ctx context.Context, cache *files.Cache, dir string) (*Store, error) {
-	s := &Store{kind: k, dir: dir}
-	var err error
-	if s.whole, err = filepath.Abs(dir); err == nil {
-		s.storage, err = folder.Open(dir, folder.Options{Place: s.place, Ignore: k.Temporary, Cache: cache, Notes: k.Notes, Now: time.Now})
-	}
+	whole, err := filepath.Abs(dir)
 	if err != nil {
+		return nil, fmt.Errorf("%s: open %q: %w", k.Name, dir, err)
+	}
+	return k.open(ctx, dir, whole, folder.Options{Cache: cache})
+}
+
+// open opens a folder, which programs on this machine may name whole; "" where they cannot.
+func (k Kind) open(ctx context.Context, dir, whole string, o folder.Options) (*Store, error) {
+	s := &Store{kind: k, dir: dir, whole: whole}
+	o.Place, o.Ignore, o.Notes, o.Now, o.Framework = s.place, k.Temporary, k.Notes, time.Now, k.Framework
+	var err error
+	if s.storage, err = folder.Open(dir, o); err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", k.Name, dir, files.Cause(err))
 	}
 	s.Port = s.storage.Port(folder.Kind{Name: k.Name, Lacks: s.Lacks, Find: s.find})
@@ -246,7 +267,7 @@ func (s *Store) Resume(ctx context.Context, ref model.Ref) ([]model.Resume, erro
 	if log.Aside[ref.ID] != nil {
 		return nil, nil
 	}
-	return s.kind.Format.Resume(s.whole, &itemsOf(log)[i]), nil
+	return s.storage.Calls(s.kind.Format.Resume(s.whole, &itemsOf(log)[i])), nil
 }
 
 // Faults implements store.Store. Those of the store itself are the files that cannot be read.
@@ -284,6 +305,9 @@ func (s *Store) faults(log *folder.Log) []model.Fault {
 // Watch implements store.Watcher.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	ctx = s.life.Within(ctx)
+	if on := s.storage.On(); on != nil {
+		return on.Watch(ctx)
+	}
 	var levels []watch.Level
 	if s.kind.Depth > 0 {
 		levels = []watch.Level{{Depth: s.kind.Depth}}
@@ -301,9 +325,14 @@ func (k Kind) Recognise(ctx context.Context, dir string) (why string, ok bool, e
 	if err != nil {
 		return "", false, err
 	}
+	why, ok = k.recognise(disk)
+	return why, ok, errors.Join(ctx.Err(), disk.Close())
+}
+
+func (k Kind) recognise(tree folder.Tree) (why string, ok bool) {
 	looked := 0
-	for _, at := range k.folders(disk, min(k.Depth, 1), fewFolders) {
-		names, err := disk.List(at)
+	for _, at := range k.folders(tree, min(k.Depth, 1), fewFolders) {
+		names, err := tree.List(at)
 		if err != nil {
 			continue
 		}
@@ -313,16 +342,16 @@ func (k Kind) Recognise(ctx context.Context, dir string) (why string, ok bool, e
 			if looked == mostLooked || !k.Format.Is(full) || strings.HasPrefix(name, ".") {
 				continue
 			}
-			if stamp, err := disk.Stamp(full); err == nil && stamp.Size <= mostRecognised {
+			if stamp, err := tree.Stamp(full); err == nil && stamp.Size <= mostRecognised {
 				looked++
-				data, _, err := disk.Read(full, nil)
+				data, _, err := tree.Read(full, nil)
 				if err == nil && slices.ContainsFunc(k.Format.Decode(full, data).Items, func(it Item) bool { return k.Mine == nil || k.Mine(full, &it) }) {
-					return k.Signed, true, errors.Join(ctx.Err(), disk.Close())
+					return k.Signed, true
 				}
 			}
 		}
 	}
-	return "", false, errors.Join(ctx.Err(), disk.Close())
+	return "", false
 }
 
 // mostLooked bounds the files that are read to recognise a folder, mostRecognised the bytes of

@@ -2,7 +2,9 @@ package coding
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,8 +30,8 @@ type Agent struct {
 	Roots []string
 	Home  string
 	// Inner returns how many folders above one that was opened the storage is, such as 1 for
-	// the folder of one project.
-	Inner func(dir string) int
+	// the folder of one project. t is what is in it.
+	Inner func(dir string, t folder.Tree) int
 	// Files are the names of files that are a storage each, as patterns of path.Match: see
 	// store.Kind. A folder is recognised as one by Roots alone.
 	Files []string
@@ -38,7 +40,7 @@ type Agent struct {
 	// Signs reports whether a file that could be a session, by its name, is one.
 	Signs func(in Spot, head []byte) bool
 	// Format reads the sessions of one opened store, whose storage is the folder dir on the
-	// disk: for what no tree of files can read, such as a database.
+	// disk, for what no tree of files can read, such as a database; "" where it is on none.
 	Format func(dir string) Format
 	// Levels are how deep a change may be, for store.Watcher.
 	Levels []watch.Level
@@ -68,43 +70,107 @@ func (a *Agent) Kind(cache *files.Cache) store.Kind {
 	}
 }
 
+// Elsewhere describes the sessions that were copied to where no disk is.
+func (a *Agent) Elsewhere(cache *files.Cache) folder.Opener {
+	return folder.Opener{
+		Kind: a.Name,
+		Recognise: func(ctx context.Context, on folder.Source) (why string, ok bool, err error) {
+			if _, ok = a.storageIn(ctx, on); ok {
+				why = a.Shape
+			}
+			return why, ok, ctx.Err()
+		},
+		Open: func(ctx context.Context, on folder.Source) (store.Store, error) {
+			at, ok := a.storageIn(ctx, on)
+			if !ok {
+				return nil, fmt.Errorf("%s: open %q: %w", a.Name, on.Name(), store.ErrUnrecognised)
+			}
+			return a.opened(ctx, at, on.Name(), cache)
+		},
+	}
+}
+
+// storageIn returns the first folder of a source that has sessions, or the one around a file
+// that is one.
+func (a *Agent) storageIn(ctx context.Context, on folder.Source) (root, bool) {
+	if at, err := on.Tree().Stamp("."); err == nil && at.Kind == files.Regular {
+		around, ok := on.At("..")
+		if !ok {
+			return root{}, false
+		}
+		at := root{dir: around.Name(), only: path.Base(on.Name()), on: around, up: a.inner(around.Name(), around.Tree())}
+		ok, _ = a.isStorage(ctx, at)
+		return at, ok
+	}
+	for _, below := range a.below(path.Base(on.Name())) {
+		in, ok := on.At(below)
+		if !ok {
+			continue
+		}
+		at := root{dir: in.Name(), on: in, up: a.inner(in.Name(), in.Tree())}
+		if ok, err := a.isStorage(ctx, at); ok || err != nil {
+			return at, ok
+		}
+	}
+	return root{}, false
+}
+
 // root is where the storage of a path is: so many folders up from the one that is opened, of
 // which only one file may be meant.
 type root struct {
 	dir, only string
-	up        int
+	// on is the folder where it is on no disk.
+	on folder.Source
+	up int
 }
 
 // rootOf returns where the storage of a path may be.
-func (a *Agent) roots(path string) (list []root, err error) {
-	info, err := os.Stat(path)
+func (a *Agent) roots(address string) (list []root, err error) {
+	info, err := os.Stat(address)
 	if err != nil {
 		return nil, err
 	}
-	whole, err := filepath.Abs(path)
+	whole, err := filepath.Abs(address)
 	if err != nil {
 		return nil, err
 	}
 	if !info.IsDir() {
 		dir := filepath.Dir(whole)
-		return []root{{dir, filepath.Base(whole), a.inner(dir)}}, nil
+		return []root{{dir: dir, only: filepath.Base(whole), up: a.innerOf(dir)}}, nil
 	}
-	for _, below := range a.Roots {
-		if below != "." && !strings.Contains(strings.ToLower(filepath.Base(whole)), a.Home) {
-			continue
-		}
-		if dir := filepath.Join(path, below); isDir(dir) {
-			list = append(list, root{dir, "", a.inner(filepath.Join(whole, below))})
+	for _, below := range a.below(filepath.Base(whole)) {
+		if dir := filepath.Join(address, below); isDir(dir) {
+			list = append(list, root{dir: dir, up: a.innerOf(filepath.Join(whole, below))})
 		}
 	}
 	return list, nil
 }
 
-func (a *Agent) inner(dir string) int {
+// below returns where in a folder of a name the storage may be.
+func (a *Agent) below(name string) (list []string) {
+	for _, below := range a.Roots {
+		if below == "." || strings.Contains(strings.ToLower(name), a.Home) {
+			list = append(list, below)
+		}
+	}
+	return list
+}
+
+// innerOf is inner of a folder on the disk.
+func (a *Agent) innerOf(dir string) int {
+	t, err := folder.OpenDisk(dir)
+	if err != nil {
+		return 0 // opening it says why
+	}
+	defer t.Close() // it was only looked at
+	return a.inner(dir, t)
+}
+
+func (a *Agent) inner(dir string, t folder.Tree) int {
 	if a.Inner == nil {
 		return 0
 	}
-	return a.Inner(dir)
+	return a.Inner(dir, t)
 }
 
 func isDir(path string) bool {
@@ -134,7 +200,9 @@ func (a *Agent) isStorage(ctx context.Context, r root) (bool, error) {
 	if err != nil {
 		return false, ctx.Err()
 	}
-	defer s.Close()
+	if r.on == nil {
+		defer s.Close()
+	}
 	in := s.storage.In()
 	in.Tree = &few{Tree: in.Tree, way: s.storage.Way}
 	if d, ok := s.format.(based); ok {

@@ -73,11 +73,16 @@ func (a *Agent) Open(ctx context.Context, path string, cache *files.Cache) (*Sto
 		}
 		at = r
 	}
+	return a.opened(ctx, at, path, cache)
+}
+
+// opened opens a storage at an address, and finishes what was broken off.
+func (a *Agent) opened(ctx context.Context, at root, address string, cache *files.Cache) (*Store, error) {
 	s, err := a.open(ctx, at, cache)
 	if err != nil {
-		return nil, fmt.Errorf("%s: open %q: %w", a.Name, path, files.Cause(err))
+		return nil, fmt.Errorf("%s: open %q: %w", a.Name, address, files.Cause(err))
 	}
-	s.address = path
+	s.address = address
 	s.storage.Recover(ctx)
 	return s, nil
 }
@@ -86,12 +91,16 @@ func (a *Agent) open(_ context.Context, at root, cache *files.Cache) (*Store, er
 	s := &Store{agent: a, address: at.dir, dir: at.dir, only: at.only}
 	storage, err := folder.Open(at.dir, folder.Options{
 		Place: s.named, ID: func(at folder.Place) string { return at.Own.(Spot).ID }, Ignore: hidden, Private: true,
-		Cache: cache, Notes: a.Name + " sessions 1", Now: time.Now, Up: at.up,
+		Cache: cache, Notes: a.Name + " sessions 1", Now: time.Now, Up: at.up, On: at.on, Framework: a.Framework,
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.storage, s.format = storage, a.Format(storage.Folder())
+	dir := storage.Folder()
+	if storage.On() != nil {
+		dir = ""
+	}
+	s.storage, s.format = storage, a.Format(dir)
 	s.port = storage.Port(folder.Kind{Name: a.Name, Lacks: s.Lacks, Find: func(_ model.Op, id string) (folder.Place, error) {
 		at, err := s.find(context.Background(), id)
 		return s.engine().place(at), err
@@ -107,6 +116,9 @@ func (s *Store) Address() string { return s.address }
 
 // DerivedIDs implements store.Deriver.
 func (s *Store) DerivedIDs() string { return s.agent.IDs }
+
+// Requests is what store.Asked returns.
+func (s *Store) Requests() (store.Requests, bool) { return s.storage.Requests() }
 
 // Close lets go of the folder, and keeps what is remembered.
 func (s *Store) Close() error {
@@ -318,7 +330,7 @@ func (s *Store) Resume(ctx context.Context, ref model.Ref) ([]model.Resume, erro
 	if !ok {
 		return nil, nil
 	}
-	return caller.Calls(one, &one.Entries[i]), nil
+	return s.storage.Calls(caller.Calls(one, &one.Entries[i])), nil
 }
 
 // Faults implements store.Store.
@@ -393,6 +405,9 @@ type Teller interface {
 // Watch implements store.Watcher.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	ctx = s.life.Within(ctx)
+	if on := s.storage.On(); on != nil {
+		return on.Watch(ctx)
+	}
 	var changes <-chan struct{}
 	if s.only != "" {
 		changes = watch.File(ctx, filepath.Join(s.dir, s.only))

@@ -31,9 +31,13 @@ import (
 	"hindcast/store"
 	"hindcast/store/checkpoints"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 )
 
 const name = "crewai"
+
+// Elsewhere describes checkpoints that were copied to where no disk is.
+func Elsewhere(cache *files.Cache) folder.Opener { return folderKind.Elsewhere(cache) }
 
 // Kind describes the kind, in both of its forms.
 func Kind(cache *files.Cache) store.Kind {

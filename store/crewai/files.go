@@ -179,12 +179,14 @@ func (format) Restore(p *checkpoints.Putting) (n checkpoints.New, err error) {
 	patch := jsontape.NewPatch(t)
 	patch.Put(0, "parent_id", quote(it.ID))
 	patch.Put(0, "branch", quote(branch))
-	for n := range locations(t) {
-		patch.Set(n, quote(p.Dir))
+	if p.Dir != "" {
+		for n := range locations(t) {
+			patch.Set(n, quote(p.Dir))
+		}
 	}
 	n.Name, n.Data = path.Join(branch, id+"_p-"+it.ID+".json"), patch.Bytes()
 	n.Writes = fmt.Sprintf("a new checkpoint %s on the branch %s: that of #%d once more, and the newest", id, branch, p.At)
-	if o.Location != "" && filepath.Clean(o.Location) != p.Dir {
+	if o.Location != "" && p.Dir != "" && filepath.Clean(o.Location) != p.Dir {
 		n.Hazards = append(n.Hazards, fmt.Sprintf("the checkpoint names %q as its store; the copy names this one, so that a crew that is resumed writes here", o.Location))
 	}
 	if o.After != "" {

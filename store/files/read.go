@@ -73,16 +73,6 @@ func Names(root *os.Root, dir string) (names []string, err error) {
 	return f.Names()
 }
 
-// IsDir reports whether an entry of a folder is a folder, or a link to one that
-// is below root. The frameworks follow links to folders.
-func IsDir(root *os.Root, dir string, e fs.DirEntry) bool {
-	if e.Type()&fs.ModeSymlink == 0 {
-		return e.IsDir()
-	}
-	info, err := root.Stat(path.Join(dir, e.Name()))
-	return err == nil && info.IsDir()
-}
-
 // IsFolder reports whether there is a folder of that name below root, or a link to
 // one that is below root as well.
 func IsFolder(root *os.Root, name string) bool {
@@ -93,13 +83,6 @@ func IsFolder(root *os.Root, name string) bool {
 // rest is how long a temporary file has to be left alone until its writer is
 // taken for stopped. The SDKs take milliseconds.
 const rest = 5 * time.Second
-
-// Abandoned reports whether a temporary file is there that no program writes to any
-// more: whether its writer was stopped before it was done.
-func Abandoned(root *os.Root, name string) bool {
-	info, err := root.Lstat(name)
-	return err == nil && StampOf(info, time.Time{}).Abandoned()
-}
 
 // Abandoned reports whether the stamp is that of a temporary file to which no program
 // writes any more.

@@ -63,6 +63,7 @@ func (r *Reversal) Plan(ctx context.Context) (model.Plan, error) {
 	after, err := lead(ctx, at.Format, &plan, nil, before, func(ctx context.Context) (*Log, error) {
 		return writes.Log(ctx, over, at)
 	})
+	plan.Resume = s.Calls(plan.Resume)
 	if changed := view.Changed(); changed != nil {
 		err = &journal.ConflictError{Path: changed.Name, Found: "was changed"}
 	}

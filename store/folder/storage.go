@@ -35,6 +35,10 @@ type Storage struct {
 	disk *Disk
 	// refused is why nothing is written.
 	refused error
+	// from is what was opened if it lies where no disk is, and framework what reads it on a
+	// disk alone.
+	from      Source
+	framework string
 }
 
 // Options are what a kind says about its storage.
@@ -54,13 +58,16 @@ type Options struct {
 	// Private says that what is written is readable by its owner alone, whatever stands
 	// beside it.
 	Private bool
-	// On is what was opened, if that is no folder of this machine.
-	On Source
+	// On is what was opened, if that is no folder of this machine. Framework names the
+	// framework whose calls then go on from a copy on a disk, "" for one that reads it there.
+	On        Source
+	Framework string
 	// Up is how many folders above the one that is opened the storage lies.
 	Up int
 }
 
-// Source is where a storage lies that is no folder of this machine, such as a bucket.
+// Source is what was opened that is no folder of this machine, such as a prefix of a bucket, or
+// a file in it: the root of its tree is then a file.
 type Source interface {
 	// Name returns its address, for people.
 	Name() string
@@ -74,6 +81,8 @@ type Source interface {
 	// At returns a folder of it, or one that is some folders above, to which ".." leads. All
 	// are closed with one. It reports false for what the server does not have.
 	At(way string) (Source, bool)
+	// Copying returns the command that copies what was opened to the folder of work.
+	Copying() string
 	// Close lets go of it.
 	Close() error
 }
@@ -173,7 +182,7 @@ func openOn(o Options) *Storage {
 	}
 	s := &Storage{
 		writer: &writer{Now: o.Now, dir: on.Name(), on: on, ignore: o.Ignore, private: o.Private},
-		place:  o.Place, id: o.ID, tree: on.Tree(), Memo: NewMemo(o.Cache.MemoryOf(o.Notes, on.Name())), Way: way, refused: refused,
+		place:  o.Place, id: o.ID, tree: on.Tree(), Memo: NewMemo(o.Cache.MemoryOf(o.Notes, on.Name())), Way: way, refused: refused, from: o.On, framework: o.Framework,
 	}
 	if s.id == nil {
 		s.id = func(at Place) string { return at.Session }
@@ -183,6 +192,16 @@ func openOn(o Options) *Storage {
 
 // On returns where the storage lies, nil where that is a folder of this machine.
 func (s *Storage) On() Source { return s.writer.on }
+
+// Calls returns the calls of a framework that go on from the storage: it is copied first where
+// the framework does not read it.
+func (s *Storage) Calls(list []model.Resume) []model.Resume {
+	if s.framework == "" || len(list) == 0 {
+		return list
+	}
+	first := model.Resume{Call: s.from.Copying(), Then: "copies the files to this folder: " + s.framework + " reads none in a bucket; then, here:"}
+	return append([]model.Resume{first}, list...)
+}
 
 // Requests is what store.Asked returns.
 func (s *Storage) Requests() (store.Requests, bool) {
@@ -426,6 +445,7 @@ func (s *Storage) planIn(ctx context.Context, in In, at Place, change model.Chan
 	p.after, err = lead(ctx, place.Format, &p.plan, m, before, func(ctx context.Context) (*Log, error) {
 		return writes.Log(ctx, over, place)
 	})
+	p.plan.Resume = s.Calls(p.plan.Resume)
 	return p, cmp.Or(failed(), err)
 }
 

@@ -337,6 +337,16 @@ func Join(dir, base string) string {
 	return dir + "/" + base
 }
 
+// IsFolder reports whether a name is a folder, or a link to one that is in the tree.
+func IsFolder(t Tree, name string) bool {
+	at, err := t.Stamp(name)
+	if err == nil && at.Kind == files.Link {
+		_, err = t.List(name)
+		return err == nil || errors.Is(err, fs.ErrPermission)
+	}
+	return at.Kind == files.Directory
+}
+
 // Close lets go of the folder.
 func (d *Disk) Close() error { return errors.Join(d.base.Close(), d.root.Close()) }
 

@@ -12,6 +12,9 @@ import (
 // the one that it is for and rename it; of the first nothing is told.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	ctx = s.life.Within(ctx)
+	if s.on != nil {
+		return s.on.Watch(ctx)
+	}
 	var sources []<-chan struct{}
 	for _, levels := range s.levels() {
 		sources = append(sources, watch.Tree(ctx, s.dir, levels, isUnwatched))

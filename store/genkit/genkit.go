@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -25,8 +25,11 @@ const kind = "genkit"
 
 // Store is an opened folder of snapshots. It is safe for concurrent use. Use Open.
 type Store struct {
-	dir   string
-	root  *os.Root
+	dir string
+	// tree is what is in it: disk, or that of on.
+	tree  folder.Tree
+	disk  *folder.Disk
+	on    folder.Source
 	cache *files.Cache
 	// now tells the time, by which work without a sign of life has expired.
 	now func() time.Time
@@ -68,16 +71,29 @@ func Open(ctx context.Context, dir string) (*Store, error) { return Options{}.Op
 
 // Open opens a folder as the function of that name does.
 func (o Options) Open(ctx context.Context, dir string) (*Store, error) {
-	root, err := os.OpenRoot(dir)
+	disk, err := folder.OpenDisk(dir)
 	if err != nil {
 		return nil, fmt.Errorf("genkit: open %q: %w", dir, files.Cause(err))
 	}
-	s := &Store{dir: dir, root: root, now: o.Now, cache: o.Cache}
+	s, err := o.open(ctx, &Store{dir: dir, tree: disk, disk: disk})
+	if err != nil {
+		return nil, errors.Join(err, disk.Close())
+	}
+	return s, nil
+}
+
+// openOn opens what lies where no disk is.
+func (o Options) openOn(ctx context.Context, on folder.Source) (store.Store, error) {
+	return o.open(ctx, &Store{dir: on.Name(), tree: on.Tree(), on: on})
+}
+
+func (o Options) open(ctx context.Context, s *Store) (*Store, error) {
+	s.now, s.cache = o.Now, o.Cache
 	if s.now == nil {
 		s.now = time.Now
 	}
 	if err := s.rebase(); err != nil {
-		return nil, errors.Join(fmt.Errorf("genkit: open %q: %w", dir, files.Cause(err)), root.Close())
+		return nil, fmt.Errorf("genkit: open %q: %w", s.dir, files.Cause(err))
 	}
 	for _, st := range s.storages() {
 		st.Recover(ctx)
@@ -95,10 +111,14 @@ type storage struct {
 // rebase looks where rows are in the opened folder, for which its names are
 // listed: that is not done for each row.
 func (s *Store) rebase() error {
-	if _, err := s.root.Stat("."); errors.Is(err, fs.ErrClosed) {
+	if s.life.Over() {
+		return fs.ErrClosed
+	}
+	whole, err := s.whole()
+	if err != nil {
 		return err
 	}
-	found, reads := bases(s.root, s.dir, everyName), format{&s.running}
+	found, reads := bases(s.tree, whole), format{&s.running}
 	s.basing.Lock()
 	defer s.basing.Unlock()
 	var below []*storage
@@ -108,8 +128,17 @@ func (s *Store) rebase() error {
 			below = append(below, s.below[i])
 			continue
 		}
-		b = b.storageOf(s.dir)
-		opened, err := folder.Open(b.storage, folder.Options{Place: reads.placeNamed, Ignore: isTemporary, Cache: s.cache, Notes: noteKind, Now: func() time.Time { return s.now() }})
+		options := folder.Options{Place: reads.placeNamed, Ignore: isTemporary, Cache: s.cache, Notes: noteKind, Now: func() time.Time { return s.now() }}
+		if s.on == nil {
+			b = b.storageOf(s.dir, whole)
+		} else {
+			options.On, _ = s.on.At(b.dir) // it is below
+			options.Framework, b.storage = framework, options.On.Name()
+			if b.dir == "." {
+				b.up, options.Up = upOf(whole)
+			}
+		}
+		opened, err := folder.Open(b.storage, options)
 		if err != nil {
 			return err
 		}
@@ -122,6 +151,15 @@ func (s *Store) rebase() error {
 	}
 	s.below = below
 	return nil
+}
+
+// whole returns the whole name of the opened folder, with slashes.
+func (s *Store) whole() (string, error) {
+	if s.on != nil {
+		return s.dir, nil
+	}
+	whole, err := filepath.Abs(s.dir)
+	return filepath.ToSlash(whole), err
 }
 
 // storages returns what rebase found last.
@@ -144,18 +182,31 @@ func (s *Store) Close() error {
 	}
 	s.joining.Lock()
 	defer s.joining.Unlock()
-	err := s.root.Close()
+	var err error
+	if s.disk != nil {
+		err = s.disk.Close()
+	}
 	for _, st := range append(s.gone, s.storages()...) {
 		err = errors.Join(err, st.Close())
 	}
 	if s.traces != nil {
 		s.traces.memory.Keep()
-		err = errors.Join(err, s.traces.root.Close())
+		if s.traces.disk != nil {
+			err = errors.Join(err, s.traces.disk.Close())
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("genkit: close %q: %w", s.dir, err)
 	}
 	return nil
+}
+
+// Requests is what store.Asked returns.
+func (s *Store) Requests() (store.Requests, bool) {
+	if s.on == nil {
+		return store.Requests{}, false
+	}
+	return s.on.Requests(), true
 }
 
 // DerivedIDs implements store.Deriver.

@@ -7,11 +7,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 
 	"hindcast/model"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/genkit/traces"
 )
 
@@ -26,8 +28,8 @@ import (
 
 // joined is the traces that belong to a store.
 type joined struct {
-	root *os.Root // the folder .genkit
-	dir  string   // its path
+	disk *folder.Disk // the folder .genkit, nil where it is on no disk
+	dir  string       // its path
 	// memory is what is remembered of the traces.
 	memory *files.Memory
 	*traces.Traces
@@ -42,9 +44,12 @@ func (s *Store) joined() *joined {
 	s.joining.Lock()
 	defer s.joining.Unlock()
 	if s.traces == nil {
-		s.traces = findTraces(s.dir)
-		if s.traces != nil {
+		if s.on != nil {
+			s.traces = s.tracesOn()
+		} else if s.traces = findTraces(s.dir); s.traces != nil {
 			s.traces.memory = s.cache.Memory(traces.NoteKind, s.traces.dir)
+		}
+		if s.traces != nil {
 			s.traces.Remember(s.traces.memory)
 		}
 	}
@@ -65,8 +70,8 @@ func findTraces(dir string) *joined {
 			if info, err := os.Stat(filepath.Join(genkit, "traces")); err != nil || !info.IsDir() {
 				continue
 			}
-			if root, err := os.OpenRoot(genkit); err == nil {
-				return &joined{root: root, dir: genkit, Traces: traces.New(root, ".")}
+			if disk, err := folder.OpenDisk(genkit); err == nil {
+				return &joined{disk: disk, dir: genkit, Traces: traces.New(disk, ".")}
 			}
 		}
 		up := filepath.Dir(at)
@@ -74,6 +79,18 @@ func findTraces(dir string) *joined {
 			return nil
 		}
 		at = up
+	}
+	return nil
+}
+
+// tracesOn looks for traces in what was opened where no disk is: what lies above is not listed
+// there.
+func (s *Store) tracesOn() *joined {
+	for _, genkit := range []string{".genkit", "."} {
+		at, ok := s.on.At(genkit)
+		if ok && path.Base(at.Name()) == ".genkit" && folder.IsFolder(at.Tree(), "traces") {
+			return &joined{dir: at.Name(), memory: s.cache.MemoryOf(traces.NoteKind, at.Name()), Traces: traces.New(at.Tree(), ".")}
+		}
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 func Kind(cache *files.Cache) store.Kind {
 	return store.Kind{
 		Name:      kind,
-		Framework: "Genkit",
+		Framework: framework,
 		Recognise: recognise,
 		Open: func(ctx context.Context, dir string) (store.Store, error) {
 			return Options{Cache: cache}.Open(ctx, dir)
@@ -29,6 +29,21 @@ func Kind(cache *files.Cache) store.Kind {
 				return nil
 			}
 			return []string{filepath.Join(around.Work, ".genkit", "snapshots"), filepath.Join(around.Work, ".snapshots*")}
+		},
+	}
+}
+
+const framework = "Genkit"
+
+// Elsewhere describes rows that were copied to where no disk is.
+func Elsewhere(cache *files.Cache) folder.Opener {
+	return folder.Opener{
+		Kind: kind,
+		Recognise: func(ctx context.Context, on folder.Source) (string, bool, error) {
+			return recogniseTree(ctx, on.Tree(), on.Name())
+		},
+		Open: func(ctx context.Context, on folder.Source) (store.Store, error) {
+			return Options{Cache: cache}.openOn(ctx, on)
 		},
 	}
 }
@@ -59,18 +74,22 @@ func recognise(ctx context.Context, dir string) (why string, ok bool, err error)
 	if !info.IsDir() {
 		return whyNoFile(dir), false, nil
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return "", false, err
-	}
-	defer root.Close()
 	tree, err := folder.OpenDisk(dir)
 	if err != nil {
 		return "", false, err
 	}
 	defer tree.Close()
-	probe := probe{tree: few{tree, root}}
-	for _, b := range bases(root, dir, mostNames) {
+	whole, err := filepath.Abs(dir)
+	if err != nil {
+		return "", false, err
+	}
+	return recogniseTree(ctx, tree, filepath.ToSlash(whole))
+}
+
+// recogniseTree looks in any tree. whole is the whole name of its root, with slashes.
+func recogniseTree(ctx context.Context, tree folder.Tree, whole string) (why string, ok bool, err error) {
+	probe := probe{tree: few{tree}}
+	for _, b := range bases(probe.tree, whole) {
 		if probe.isStore(ctx, b.dir, 0) {
 			return probe.why, true, nil
 		}
@@ -78,18 +97,16 @@ func recognise(ctx context.Context, dir string) (why string, ok bool, err error)
 			return "", false, err
 		}
 	}
-	return probe.whyNot(dir), false, nil
+	return probe.whyNot(whole), false, nil
 }
 
 // few is a tree that lists no more than the first names of each folder.
-type few struct {
-	*folder.Disk
-	root *os.Root
-}
+type few struct{ folder.Tree }
 
 // List implements folder.Tree.
 func (f few) List(dir string) ([]string, error) {
-	return namesIn(f.root, dir, mostNames)
+	names, err := f.Tree.List(dir)
+	return names[:min(len(names), mostNames)], err
 }
 
 // probe looks for rows.
@@ -133,7 +150,7 @@ func (p *probe) isStore(ctx context.Context, dir string, depth int) bool {
 }
 
 func (p *probe) isEmpty(dir string) bool {
-	names, err := files.Names(p.tree.root, dir)
+	names, err := p.tree.List(dir)
 	return err == nil && len(names) == 0
 }
 
@@ -169,11 +186,11 @@ func whyRow(at place, r *row) string {
 }
 
 // whyNot says what was missing where something of Genkit's is there.
-func (p *probe) whyNot(dir string) string {
+func (p *probe) whyNot(whole string) string {
 	switch {
 	case p.pointers != "":
 		return path.Join(p.pointers, pointersFolder) + " is there, but no row beside it"
-	case filepath.Base(dir) == ".genkit" || files.IsFolder(p.tree.root, ".genkit"):
+	case path.Base(whole) == ".genkit" || folder.IsFolder(p.tree, ".genkit"):
 		return "a Genkit project, but there is no row in .genkit/snapshots"
 	}
 	return ""

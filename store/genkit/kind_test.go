@@ -88,7 +88,7 @@ func TestRecognise_looksAtLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tree.Close()
-	p := probe{tree: few{tree, open(t, dir).root}}
+	p := probe{tree: few{tree}}
 	if p.isStore(t.Context(), ".", 0) || p.folders > 3 {
 		t.Errorf("%d folders and %d files were looked at", p.folders, p.tried)
 	}

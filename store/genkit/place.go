@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -55,33 +54,42 @@ type base struct {
 	storage, up string
 }
 
-// storageOf returns the base with its storage, which may lie above the opened folder.
-func (b base) storageOf(opened string) base {
+// storageOf returns the base with its storage, which may lie above the opened folder, on the
+// disk. whole is the whole name of that, with slashes.
+func (b base) storageOf(opened, whole string) base {
 	if b.dir != "." {
 		b.storage = filepath.Join(opened, filepath.FromSlash(b.dir))
 		return b
 	}
 	b.storage = opened
-	whole, err := filepath.Abs(opened)
-	if err != nil {
+	up, n := upOf(whole)
+	if n == 0 {
 		return b
 	}
-	up := ""
-	for at, n := whole, 0; n <= mostDepth; n++ {
+	at := filepath.FromSlash(whole)
+	for range n {
+		at = filepath.Dir(at)
+	}
+	return b.above(at, up)
+}
+
+// upOf returns how many folders above one of a whole name its storage is, and the way from
+// that down to it, "" for none.
+func upOf(whole string) (way string, n int) {
+	for at := whole; n <= mostDepth; n++ {
 		if isStorage(at) {
-			return b.above(at, up)
+			return way, n
 		}
-		up = path.Join(filepath.Base(at), up)
-		next := filepath.Dir(at)
+		next := path.Dir(at)
 		if next == at {
 			break
 		}
-		at = next
+		way, at = path.Join(path.Base(at), way), next
 	}
-	if filepath.Base(whole) == defaultPrefix {
-		return b.above(filepath.Dir(whole), defaultPrefix)
+	if path.Base(whole) == defaultPrefix {
+		return defaultPrefix, 1
 	}
-	return b
+	return "", 0
 }
 
 // above returns the base with a storage above the opened folder, if that leads there: it
@@ -100,8 +108,8 @@ func (b base) above(storage, up string) base {
 
 // isStorage reports whether a folder is one of those that projects keep rows in.
 func isStorage(dir string) bool {
-	name := filepath.Base(dir)
-	return strings.HasPrefix(name, ".snapshots") || name == "snapshots" && filepath.Base(filepath.Dir(dir)) == ".genkit"
+	name := path.Base(dir)
+	return strings.HasPrefix(name, ".snapshots") || name == "snapshots" && path.Base(path.Dir(dir)) == ".genkit"
 }
 
 // inside returns the name in the storage of a name below the opened folder.
@@ -130,24 +138,23 @@ func (b base) shown(name string) string {
 	return strings.Repeat("../", strings.Count(b.up, "/")+1) + name
 }
 
-// bases returns where rows are looked for in an opened folder. In a project these
-// are the places that the SDKs' samples use: what else is in it is not gone
-// through. Of its names no more than most are looked at.
-func bases(root *os.Root, address string, most int) (list []base) {
-	if files.IsFolder(root, ".genkit/snapshots") {
+// bases returns where rows are looked for in an opened folder, whose whole name is given. In a
+// project these are the places that the SDKs' samples use: what else is in it is not gone
+// through.
+func bases(tree folder.Tree, whole string) (list []base) {
+	if folder.IsFolder(tree, ".genkit/snapshots") {
 		list = append(list, base{dir: ".genkit/snapshots"})
 	}
-	names, err := namesIn(root, ".", most)
+	names, err := tree.List(".")
 	if err != nil {
 		return []base{{dir: "."}}
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		if strings.HasPrefix(name, ".snapshots") && files.IsFolder(root, name) {
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		if strings.HasPrefix(name, ".snapshots") && folder.IsFolder(tree, name) {
 			list = append(list, base{dir: name, label: name})
 		}
 	}
-	if whole, err := filepath.Abs(address); err == nil && filepath.Base(whole) == ".genkit" && files.IsFolder(root, "snapshots") {
+	if path.Base(whole) == ".genkit" && folder.IsFolder(tree, "snapshots") {
 		list = append(list, base{dir: "snapshots"})
 	}
 	if len(list) == 0 {
@@ -194,22 +201,6 @@ func isPassedOver(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "node_modules"
 }
 
-// everyName is for folders whose names are all wanted.
-const everyName = -1
-
-// namesIn returns the names in a folder, no more than most.
-func namesIn(root *os.Root, dir string, most int) (names []string, err error) {
-	f, err := root.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if names, err = f.Readdirnames(most); errors.Is(err, io.EOF) {
-		err = nil // it is empty
-	}
-	return names, err
-}
-
 // list reads the names in a folder. subfolders are those to go into.
 func list(tree folder.Tree, dir string) (p place, subfolders []string, err error) {
 	p = place{dir: dir}
@@ -224,7 +215,7 @@ func list(tree folder.Tree, dir string) (p place, subfolders []string, err error
 		case isTemporary(name):
 			p.leftovers = append(p.leftovers, name)
 		case name == pointersFolder:
-			p.pointers = isFolder(tree, path.Join(dir, name))
+			p.pointers = folder.IsFolder(tree, path.Join(dir, name))
 		case isPassedOver(name):
 		default:
 			at, err := tree.Stamp(path.Join(dir, name))
@@ -238,16 +229,6 @@ func list(tree folder.Tree, dir string) (p place, subfolders []string, err error
 		}
 	}
 	return p, subfolders, nil
-}
-
-// isFolder reports whether a name is a folder, or a link to one.
-func isFolder(tree folder.Tree, name string) bool {
-	at, err := tree.Stamp(name)
-	if err == nil && at.Kind == files.Link {
-		_, err = tree.List(name)
-		return err == nil
-	}
-	return err == nil && at.Kind == files.Directory
 }
 
 // search goes through the folders of a storage, from one on, and hands on each that may

@@ -66,6 +66,9 @@ func (s *Store) planRun(ctx context.Context, st *storage, at folder.Place, c mod
 // runtime finds a process that is running and has the agent of a place. The rows do
 // not name it; the folders that they are in may.
 func (s *Store) runtime(ctx context.Context, below string) (*runtimes.Runtime, string, error) {
+	if s.on != nil {
+		return nil, "", &model.UnsupportedError{Op: model.OpRun, Reason: "a process reads the rows of its project from a disk, and these are in a bucket: copy them first"}
+	}
 	dir, err := filepath.Abs(filepath.Join(s.dir, filepath.FromSlash(below)))
 	if err != nil {
 		return nil, "", err

@@ -56,7 +56,7 @@ func (s *Store) row(ctx context.Context, ref model.Ref) (*rowAt, error) {
 	var failed error
 	for st, where := range s.places(ref.Session) {
 		in, spot := st.In(), where.Own.(spot)
-		at := &rowAt{storage: st, place: place{dir: spot.dir, pointers: isFolder(in, path.Join(spot.dir, pointersFolder))}, session: where.Session}
+		at := &rowAt{storage: st, place: place{dir: spot.dir, pointers: folder.IsFolder(in, path.Join(spot.dir, pointersFolder))}, session: where.Session}
 		var err error
 		at.row, at.data, err = rowIn(in, spot.dir, ref.ID)
 		switch {

@@ -18,6 +18,7 @@ import (
 	"hindcast/store/crewai"
 	"hindcast/store/databases"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/genkit"
 	"hindcast/store/jsonl"
 	"hindcast/store/langgraph"
@@ -59,6 +60,25 @@ func All(cache *files.Cache, data string) store.Kinds {
 		aider.Kind(cache),
 		remote.Kind(),
 		databases.Kind(graphs, sessions),
-		bucket.Kind(bucket.Options{}, messages.Elsewhere(cache)),
+		bucket.Kind(bucket.Options{}, elsewhere(cache)...),
+	}
+}
+
+// elsewhere returns those of the kinds whose stores are opened where no disk is, in the same
+// order.
+func elsewhere(cache *files.Cache) []folder.Opener {
+	return []folder.Opener{
+		messages.Elsewhere(cache),
+		snapshots.Elsewhere(cache),
+		genkit.Elsewhere(cache),
+		agentframework.Elsewhere(cache),
+		crewai.Elsewhere(cache),
+		pi.Elsewhere(cache),
+		claudecode.Elsewhere(cache),
+		codex.Elsewhere(cache),
+		gemini.Elsewhere(cache),
+		openhands.Elsewhere(cache),
+		copilot.Elsewhere(cache),
+		aider.Elsewhere(cache),
 	}
 }

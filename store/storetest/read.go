@@ -951,3 +951,35 @@ func Faults(t testing.TB, s store.Store, session string) []model.Fault {
 	}
 	return list
 }
+
+// Same holds what a store tells to what another does, which has the same files elsewhere. Calls
+// that come before those of the other one are allowed.
+func Same(t testing.TB, got, want store.Store) {
+	t.Helper()
+	a, b := everything(t, got), everything(t, want)
+	a.leave(got.Address(), b)
+	b.leave(want.Address(), b)
+	a.same(t, b)
+}
+
+// leave takes an address out of what is told, and the calls that another does not tell.
+func (c contents) leave(address string, other contents) {
+	without := strings.NewReplacer(address+"/", "", address, ".").Replace
+	for i := range c.infos {
+		c.infos[i].Project, c.infos[i].UpdatedAt = strings.TrimPrefix(without(c.infos[i].Project), "."), c.infos[i].UpdatedAt.UTC()
+	}
+	for id, list := range c.sessions {
+		for i := range list {
+			one := &list[i]
+			for k := range one.facts {
+				one.facts[k].Value = without(one.facts[k].Value)
+			}
+			if i < len(other.sessions[id]) {
+				one.resume = slices.Clone(one.resume[max(0, len(one.resume)-len(other.sessions[id][i].resume)):])
+			}
+			for k := range one.resume {
+				one.resume[k].Call, one.resume[k].Then = without(one.resume[k].Call), without(one.resume[k].Then)
+			}
+		}
+	}
+}

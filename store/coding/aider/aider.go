@@ -40,6 +40,9 @@ import (
 // Kind describes the chats of aider. cache keeps titles; it may be nil.
 func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
 
+// Elsewhere describes sessions that were copied to where no disk is.
+func Elsewhere(cache *files.Cache) folder.Opener { return agent.Elsewhere(cache) }
+
 // fileName is that of a project's chats; the option --chat-history-file names another.
 const fileName = ".aider.chat.history.md"
 

@@ -46,6 +46,9 @@ import (
 // Kind describes the sessions of Claude Code. cache keeps titles; it may be nil.
 func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
 
+// Elsewhere describes sessions that were copied to where no disk is.
+func Elsewhere(cache *files.Cache) folder.Opener { return agent.Elsewhere(cache) }
+
 // projects is the folder of all sessions in that of the settings.
 const projects = "projects"
 
@@ -67,7 +70,7 @@ var agent = &coding.Agent{
 }
 
 // inner reports how far above the folder of a project the storage is.
-func inner(dir string) int {
+func inner(dir string, _ folder.Tree) int {
 	if filepath.Base(filepath.Dir(dir)) == projects {
 		return 1
 	}

@@ -48,6 +48,9 @@ import (
 // Kind describes the sessions of the Codex CLI. cache keeps titles; it may be nil.
 func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
 
+// Elsewhere describes sessions that were copied to where no disk is.
+func Elsewhere(cache *files.Cache) folder.Opener { return agent.Elsewhere(cache) }
+
 var agent = &coding.Agent{
 	Name: "codex", Framework: "Codex", IDs: "Codex named the item; of older versions, its line",
 	Roots:  []string{"."},
@@ -65,7 +68,7 @@ var agent = &coding.Agent{
 var dated = regexp.MustCompile(`(^|/)((archived_)?sessions|((sessions/)?\d{4}(/\d\d){0,2}))$`)
 
 // inner reports how far above the folder of a day, or of sessions, the storage is.
-func inner(dir string) int {
+func inner(dir string, _ folder.Tree) int {
 	if way := dated.FindString(filepath.ToSlash(dir)); way != "" {
 		return 1 + strings.Count(strings.TrimPrefix(way, "/"), "/")
 	}

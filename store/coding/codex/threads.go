@@ -53,7 +53,7 @@ func (f *format) index(ctx context.Context, in folder.In) *threads {
 			}
 		}
 	}
-	if now.file == "" {
+	if now.file == "" || f.dir == "" { // SQLite reads it where it is on a disk
 		return now
 	}
 	now.at, _ = in.Stamp(now.file)

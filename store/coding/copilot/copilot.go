@@ -20,7 +20,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -38,6 +37,9 @@ import (
 
 // Kind describes the sessions of Copilot CLI. cache keeps titles; it may be nil.
 func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
+
+// Elsewhere describes sessions that were copied to where no disk is.
+func Elsewhere(cache *files.Cache) folder.Opener { return agent.Elsewhere(cache) }
 
 var agent = &coding.Agent{
 	Name: "copilot-cli", Framework: "Copilot CLI", IDs: "Copilot CLI named the event",
@@ -65,8 +67,8 @@ var agent = &coding.Agent{
 const eventsFile, workspaceFile = "events.jsonl", "workspace.yaml"
 
 // inner returns how far above a folder that of all sessions is.
-func inner(dir string) int {
-	if _, err := os.Stat(filepath.Join(dir, eventsFile)); err == nil {
+func inner(_ string, t folder.Tree) int {
+	if at, err := t.Stamp(eventsFile); err == nil && at.Kind != files.Nothing {
 		return 1
 	}
 	return 0

@@ -28,6 +28,9 @@ import (
 // Kind describes the sessions of Gemini CLI. cache keeps titles; it may be nil.
 func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
 
+// Elsewhere describes sessions that were copied to where no disk is.
+func Elsewhere(cache *files.Cache) folder.Opener { return agent.Elsewhere(cache) }
+
 var agent = &coding.Agent{
 	Name: "gemini-cli", Framework: "Gemini CLI", IDs: "Gemini CLI named the message",
 	Roots: []string{"tmp", "."}, Home: "gemini",
@@ -61,14 +64,14 @@ const (
 var shortID = regexp.MustCompile(`-([a-zA-Z0-9]{8})\.jsonl?$`)
 
 // inner returns how far above a folder the folders of all projects are.
-func inner(dir string) int {
+func inner(dir string, t folder.Tree) int {
 	switch {
 	case filepath.Base(dir) == chats:
 		return 2
 	case filepath.Base(filepath.Dir(dir)) == chats:
 		return 3
 	}
-	if found, err := filepath.Glob(filepath.Join(dir, chats, prefix+"*")); err == nil && len(found) > 0 {
+	if names, err := t.List(chats); err == nil && slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, prefix) }) {
 		return 1
 	}
 	return 0

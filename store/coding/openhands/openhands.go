@@ -17,7 +17,6 @@ package openhands
 
 import (
 	"context"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -35,6 +34,9 @@ import (
 
 // Kind describes the conversations of OpenHands. cache keeps titles; it may be nil.
 func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
+
+// Elsewhere describes sessions that were copied to where no disk is.
+func Elsewhere(cache *files.Cache) folder.Opener { return agent.Elsewhere(cache) }
 
 const (
 	stateName  = "base_state.json"
@@ -65,8 +67,8 @@ func places(around store.Surroundings) []string {
 }
 
 // inner returns how far above a conversation the storage is.
-func inner(dir string) int {
-	if _, err := os.Stat(filepath.Join(dir, stateName)); err == nil {
+func inner(_ string, t folder.Tree) int {
+	if at, err := t.Stamp(stateName); err == nil && at.Kind != files.Nothing {
 		return 1
 	}
 	return 0
@@ -84,7 +86,7 @@ type format struct {
 }
 
 func newFormat(dir string) coding.Format {
-	if whole, err := filepath.Abs(dir); err == nil {
+	if whole, err := filepath.Abs(dir); err == nil && dir != "" {
 		dir = whole
 	}
 	return &format{dir: dir}

@@ -32,6 +32,9 @@ import (
 // Kind describes the sessions of pi. cache keeps titles; it may be nil.
 func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
 
+// Elsewhere describes sessions that were copied to where no disk is.
+func Elsewhere(cache *files.Cache) folder.Opener { return agent.Elsewhere(cache) }
+
 var agent = &coding.Agent{
 	Name: "pi", Framework: "pi", IDs: "pi named the entry; of version 1, its line",
 	Roots: []string{".", "agent/sessions", "sessions"}, Home: "pi",
@@ -47,7 +50,7 @@ var agent = &coding.Agent{
 }
 
 // inner reports how far above the folder of a project the storage is.
-func inner(dir string) int {
+func inner(dir string, _ folder.Tree) int {
 	if strings.HasPrefix(filepath.Base(dir), "--") {
 		return 1
 	}

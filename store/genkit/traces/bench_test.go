@@ -33,7 +33,7 @@ func BenchmarkTurns_first(b *testing.B) {
 	tr := aFolder(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		fresh := New(tr.root, tr.dir)
+		fresh := New(tr.tree, tr.dir)
 		if turns, err := fresh.Turns(b.Context(), "session 40"); err != nil || len(turns) != 25 {
 			b.Fatal(len(turns), err)
 		}

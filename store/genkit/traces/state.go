@@ -38,12 +38,7 @@ func (t *Traces) State(ctx context.Context, id string) ([]byte, error) {
 		return nil, err
 	}
 	file := path.Join(t.folder(), name)
-	folder, err := files.OpenFolder(t.root, t.folder())
-	if err != nil {
-		return nil, fmt.Errorf("genkit: open %s: %w", t.folder(), err)
-	}
-	defer folder.Close() // nothing was written
-	doc := files.ReadDocument(t.reader(folder), name, nil)
+	doc := files.ReadDocument(t.read, file, nil)
 	if doc.Err != nil {
 		return nil, fmt.Errorf("genkit: read %s: %w", file, doc.Err)
 	}

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -15,6 +15,7 @@ import (
 
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 )
 
 var (
@@ -37,10 +38,10 @@ const (
 
 // Traces is the folder of traces of one project. It is safe for concurrent use.
 type Traces struct {
-	root *os.Root
+	tree folder.Tree
 	dir  string
-	// reader gives what reads the files of a folder.
-	reader func(*files.Folder) files.Reader
+	// read reads the files of the tree.
+	read   files.Reader
 	memory *files.Memory
 
 	looking sync.Mutex // one look at the folder at a time
@@ -60,11 +61,10 @@ type Skipped struct {
 	Err  error
 }
 
-// New returns the traces in a folder .genkit, whose path is dir, below root. It
+// New returns the traces in a folder .genkit, whose path is dir, in a tree. It
 // reads nothing, and the folder need not exist: there are no turns then.
-func New(root *os.Root, dir string) *Traces {
-	reader := func(f *files.Folder) files.Reader { return f.Read }
-	return &Traces{root: root, dir: dir, reader: reader, memory: &files.Memory{}}
+func New(tree folder.Tree, dir string) *Traces {
+	return &Traces{tree: tree, dir: dir, read: folder.From(tree), memory: &files.Memory{}}
 }
 
 // NoteKind names the notes of traces for a [files.Cache]. Its number grows with
@@ -125,15 +125,11 @@ type unread struct {
 func (t *Traces) look(ctx context.Context) (notes [][]byte, err error) {
 	t.looking.Lock()
 	defer t.looking.Unlock()
-	folder, err := files.OpenFolder(t.root, t.folder())
+	defer folder.Hold(t.tree, t.folder())()
+	names, err := t.tree.List(t.folder())
 	if errors.Is(err, fs.ErrNotExist) {
 		t.note(Skipped{})
 		return nil, nil
-	}
-	var names []string
-	if err == nil {
-		defer func() { err = errors.Join(err, folder.Close()) }()
-		names, err = folder.Names()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("genkit: list %s: %w", t.folder(), err)
@@ -155,17 +151,17 @@ func (t *Traces) look(ctx context.Context) (notes [][]byte, err error) {
 			skipped.add(path.Join("traces", name), faultForeign)
 			continue
 		}
-		at, err := folder.Stat(name)
-		if err != nil {
+		at, err := t.tree.Stamp(path.Join(t.folder(), name))
+		if err != nil || at.Kind == files.Nothing {
 			continue // it has gone since
 		}
-		if text, ok := t.memory.Recall(name, at); ok {
+		if text, ok := t.memory.Recall(name, at.Stamp); ok {
 			remember(name, text)
 			continue
 		}
-		fresh = append(fresh, unread{name, at})
+		fresh = append(fresh, unread{name, at.Stamp})
 	}
-	made, err := t.readAll(ctx, t.reader(folder), fresh)
+	made, err := t.readAll(ctx, fresh)
 	if err != nil {
 		return nil, err
 	}
@@ -187,19 +183,20 @@ func (t *Traces) note(s Skipped) {
 
 // readAll makes the notes of some files, several at once. The index says which
 // of them need not be read.
-func (t *Traces) readAll(ctx context.Context, read files.Reader, list []unread) ([][]byte, error) {
+func (t *Traces) readAll(ctx context.Context, list []unread) ([][]byte, error) {
 	made := make([][]byte, len(list))
 	if len(list) == 0 {
 		return made, nil
 	}
 	idle := t.idle(ctx)
+	defer folder.Ahead(t.tree, t.wanted(list), func(string) bool { return true })()
 	work := make(chan int)
 	var wg sync.WaitGroup
 	for range min(readers, len(list)) {
 		wg.Go(func() {
 			var buf []byte
 			for i := range work {
-				made[i], buf = makeNote(read, list[i], buf)
+				made[i], buf = t.makeNote(list[i], buf)
 			}
 		})
 	}
@@ -214,6 +211,17 @@ func (t *Traces) readAll(ctx context.Context, read files.Reader, list []unread) 
 	close(work)
 	wg.Wait()
 	return made, ctx.Err()
+}
+
+// wanted returns the names of the files that are read, in the tree.
+func (t *Traces) wanted(list []unread) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range list {
+			if list[i].at.Size <= maxSize && !yield(path.Join(t.folder(), list[i].name)) {
+				return
+			}
+		}
+	}
 }
 
 // A note that begins with faultMark, which no JSON does, tells why a file is
@@ -249,11 +257,11 @@ func (s *Skipped) add(name string, text []byte) {
 
 // makeNote reads one file and returns what is to be remembered of it. buf may be
 // used again.
-func makeNote(read files.Reader, u unread, buf []byte) (text, used []byte) {
+func (t *Traces) makeNote(u unread, buf []byte) (text, used []byte) {
 	if u.at.Size > maxSize {
 		return fault(faultLarge, errTooLarge), buf
 	}
-	doc := files.ReadDocument(read, u.name, buf)
+	doc := files.ReadDocument(t.read, path.Join(t.folder(), u.name), buf)
 	if cap(doc.Data) > cap(buf) {
 		buf = doc.Data
 	}
@@ -278,22 +286,17 @@ var idleTypes = []string{"agent-snapshot", "agent-wait", "agent-abort"}
 // cannot be read, or a line of it, costs no more than reading the traces.
 func (t *Traces) idle(ctx context.Context) map[string]bool {
 	idle := make(map[string]bool)
-	folder, err := files.OpenFolder(t.root, t.index())
+	defer folder.Hold(t.tree, t.index())()
+	names, err := t.tree.List(t.index())
 	if err != nil {
 		return idle
 	}
-	defer folder.Close() // nothing was written
-	names, err := folder.Names()
-	if err != nil {
-		return idle
-	}
-	read := t.reader(folder)
 	var buf []byte
 	for _, name := range names {
 		if ctx.Err() != nil || !strings.HasPrefix(name, "idx_") || !strings.HasSuffix(name, ".json") {
 			continue
 		}
-		data, err := read(name, buf)
+		data, err := t.read(path.Join(t.index(), name), buf)
 		if err != nil {
 			continue
 		}

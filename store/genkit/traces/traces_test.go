@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -23,6 +24,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/storetest"
 )
 
@@ -33,16 +35,16 @@ func fixture(name string) string { return filepath.Join("..", "..", "..", "testd
 
 func open(t testing.TB, dir string) *Traces {
 	t.Helper()
-	root, err := os.OpenRoot(dir)
+	tree, err := folder.OpenDisk(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := root.Close(); err != nil {
+		if err := tree.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return New(root, ".genkit")
+	return New(tree, ".genkit")
 }
 
 func all(t testing.TB, tr *Traces) []Turn {
@@ -205,15 +207,15 @@ const (
 	other = "ffffffffffffffffffffffffffffffff"
 )
 
-// folder is a project's .genkit that a test fills.
-type folder struct {
+// project is a project's .genkit that a test fills.
+type project struct {
 	t   testing.TB
 	dir string
 	now *time.Time
 }
 
-func newFolder(t testing.TB) folder {
-	f := folder{t, t.TempDir(), new(time.Time)}
+func newFolder(t testing.TB) project {
+	f := project{t, t.TempDir(), new(time.Time)}
 	*f.now = time.Now().Add(-time.Hour)
 	for _, dir := range []string{"traces", "traces_idx"} {
 		if err := os.MkdirAll(filepath.Join(f.dir, ".genkit", dir), 0o755); err != nil {
@@ -223,11 +225,11 @@ func newFolder(t testing.TB) folder {
 	return f
 }
 
-func (f folder) path(name string) string { return filepath.Join(f.dir, ".genkit", name) }
+func (f project) path(name string) string { return filepath.Join(f.dir, ".genkit", name) }
 
 // write writes a file as if that were long ago, each a second after the last one:
 // what was written just now is not remembered.
-func (f folder) write(name, text string) {
+func (f project) write(name, text string) {
 	f.t.Helper()
 	*f.now = f.now.Add(time.Second)
 	if err := os.WriteFile(f.path(name), []byte(text), 0o644); err != nil {
@@ -367,7 +369,7 @@ func TestTraces_noFolder(t *testing.T) {
 	if turns := all(t, tr); len(turns) != 0 {
 		t.Errorf("%+v", turns)
 	}
-	f := folder{t, t.TempDir(), new(time.Time)}
+	f := project{t, t.TempDir(), new(time.Time)}
 	if err := os.Mkdir(filepath.Join(f.dir, ".genkit"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -381,13 +383,12 @@ func TestTraces_noFolder(t *testing.T) {
 func count(tr *Traces) (read func() []string) {
 	var mu sync.Mutex
 	var names []string
-	tr.reader = func(f *files.Folder) files.Reader {
-		return func(name string, buf []byte) ([]byte, error) {
-			mu.Lock()
-			names = append(names, name)
-			mu.Unlock()
-			return f.Read(name, buf)
-		}
+	reads := tr.read
+	tr.read = func(name string, buf []byte) ([]byte, error) {
+		mu.Lock()
+		names = append(names, path.Base(name))
+		mu.Unlock()
+		return reads(name, buf)
 	}
 	return func() []string {
 		mu.Lock()
@@ -440,14 +441,12 @@ func TestTraces_cannotBeReadForAMoment(t *testing.T) {
 	f := newFolder(t)
 	f.write("traces/"+ended, aTrace(ended, "s", "snap"))
 	tr := open(t, f.dir)
-	reader := tr.reader
-	tr.reader = func(*files.Folder) files.Reader {
-		return func(string, []byte) ([]byte, error) { return nil, syscall.EMFILE }
-	}
+	read := tr.read
+	tr.read = func(string, []byte) ([]byte, error) { return nil, syscall.EMFILE }
 	if got := all(t, tr); len(got) != 0 || tr.Skipped().Unread != 1 {
 		t.Errorf("%d turns, passed over %+v", len(got), tr.Skipped())
 	}
-	tr.reader = reader
+	tr.read = read
 	if got := all(t, tr); len(got) != 1 || tr.Skipped().Unread != 0 {
 		t.Errorf("later %d turns, passed over %+v", len(got), tr.Skipped())
 	}
@@ -512,13 +511,12 @@ func TestTraces_endWithTheirContext(t *testing.T) {
 	tr := open(t, f.dir)
 	ctx, cancel := context.WithCancel(t.Context())
 	var reads atomic.Int32
-	tr.reader = func(f *files.Folder) files.Reader {
-		return func(name string, buf []byte) ([]byte, error) {
-			if reads.Add(1) == 3 {
-				cancel()
-			}
-			return f.Read(name, buf)
+	read := tr.read
+	tr.read = func(name string, buf []byte) ([]byte, error) {
+		if reads.Add(1) == 3 {
+			cancel()
 		}
+		return read(name, buf)
 	}
 	if _, err := tr.All(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled while it reads: %v", err)

@@ -264,23 +264,12 @@ func named(tree folder.Tree, dir, prefix string) (names []string, err error) {
 		return nil, err
 	}
 	for _, name := range list {
-		if strings.HasPrefix(name, prefix) && isFolder(tree, path.Join(dir, name)) {
+		if strings.HasPrefix(name, prefix) && folder.IsFolder(tree, path.Join(dir, name)) {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
 	return names, nil
-}
-
-// isFolder reports whether a name is a folder, or a link to one that is in the tree: the
-// SDK follows links to folders.
-func isFolder(tree folder.Tree, name string) bool {
-	at, err := tree.Stamp(name)
-	if err == nil && at.Kind == files.Link {
-		_, err = tree.List(name)
-		return err == nil || errors.Is(err, fs.ErrPermission)
-	}
-	return at.Kind == files.Directory
 }
 
 // locate finds the place that the port calls id. Folder names hold no slash, so

@@ -241,7 +241,7 @@ func isSingle(tree folder.Tree, base string) (why string, ok bool) {
 		return "", false
 	}
 	for _, beside := range []string{"agents", "multi_agents"} {
-		if isFolder(tree, beside) {
+		if folder.IsFolder(tree, beside) {
 			return "session.json beside " + beside, true
 		}
 	}

@@ -156,7 +156,7 @@ func (s *Store) destination(as, agent string) (to place, err error) {
 	if !several {
 		return to, vacant(tree, &to)
 	}
-	if isFolder(tree, path.Join(s.storage.Way, to.dir)) {
+	if folder.IsFolder(tree, path.Join(s.storage.Way, to.dir)) {
 		to.id = as
 	}
 	return to, free(tree, to.name())
@@ -199,7 +199,7 @@ func (s *Store) converted(c *conversion, to *place) (model.Plan, error) {
 	}
 	m.Steps = append(m.Steps, folder.Step{Name: to.kept(latestFile), Data: content})
 	d := parsed(content)
-	if fatal, _ := faultsOf(s.root, &s.running, to, &d, python); len(fatal) > 0 {
+	if fatal, _ := faultsOf(s.tree, &s.running, to, &d, python); len(fatal) > 0 {
 		return model.Plan{}, &RefusedError{to.file(latestFile), fatal}
 	}
 	plan := model.Plan{

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path"
 	"slices"
-	"strings"
 	"sync/atomic"
+	"syscall"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -44,7 +43,7 @@ const quickBytes = 32 << 20
 // check looks for what is wrong in a place, in as many bytes of files as most
 // says: the newest files first, and at least the first of them.
 func (s *Store) check(ctx context.Context, p *place, most int64) ([]model.Fault, error) {
-	c := checkup{place: p, root: s.root, running: &s.running, said: make(map[string]bool)}
+	c := checkup{place: p, tree: s.tree, running: &s.running, said: make(map[string]bool)}
 	if err := s.storage.Broken(); err != nil {
 		c.add(journalFault(err.Error()))
 	}
@@ -119,7 +118,7 @@ func (c *checkup) records(rs *records) {
 // checkup gathers what is wrong with one place.
 type checkup struct {
 	*place
-	root    *os.Root
+	tree    folder.Tree
 	running *sdk.Running
 	// dialect is the one of the SDK that starts here, as far as that is known.
 	dialect dialect
@@ -202,12 +201,11 @@ func (s *Store) unlisted(ctx context.Context) ([]model.Fault, error) {
 // strayScopes finds what is in the folder of the scopes and is none.
 func (s *Store) strayScopes(d sessionDir, faults *store.FaultList) {
 	dir := path.Join(d.dir, scopesDir)
-	names, err := files.Names(s.root, dir)
+	names, err := s.tree.List(dir)
 	if err != nil {
 		return // it is told by those who need it
 	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(slices.Values(names)) {
 		if !slices.Contains(scopes, name) {
 			faults.Add(files.Stray(model.Fault{Code: FaultStray, File: path.Join(dir, name), Meaning: "it is no scope that an SDK knows", Verdict: "loads; it is not looked at"}))
 		}
@@ -219,14 +217,17 @@ func (s *Store) links(dir string, faults *store.FaultList) {
 	if s.single != nil {
 		return
 	}
-	entries, err := files.Entries(s.root, dir)
+	names, err := s.tree.List(dir)
 	if err != nil {
 		return // it is told by those who need it, or not there
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	for _, e := range entries {
-		name := path.Join(dir, e.Name())
-		if _, err := s.root.Stat(name); e.Type()&fs.ModeSymlink != 0 && err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, base := range slices.Sorted(slices.Values(names)) {
+		name := path.Join(dir, base)
+		at, err := s.tree.Stamp(name)
+		if err != nil || at.Kind != files.Link {
+			continue
+		}
+		if _, err := s.tree.List(name); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 			faults.Add(model.Fault{Code: FaultSymlink, File: name, Meaning: "a link that leads out of the store; it is not followed", Verdict: "loads; the SDKs follow links to folders"})
 		}
 	}

@@ -3,11 +3,11 @@ package snapshots
 import (
 	"cmp"
 	"fmt"
-	"os"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/sdk"
 )
 
@@ -49,13 +49,13 @@ func (e *RefusedError) Error() string {
 // first list are the faults for which the SDK that wrote it would not start, the
 // other one everything else.
 func (m *move) judged(d *document) (fatal, others []model.Fault) {
-	return faultsOf(m.s.root, &m.s.running, &m.place, d, m.h.dialect())
+	return faultsOf(m.s.tree, &m.s.running, &m.place, d, m.h.dialect())
 }
 
 // faultsOf is judged in any place; other is the SDK that starts there where the
 // document does not tell.
-func faultsOf(root *os.Root, running *sdk.Running, p *place, d *document, other dialect) (fatal, others []model.Fault) {
-	c := checkup{place: p, root: root, running: running, said: make(map[string]bool), dialect: cmp.Or(d.Dialect, other)}
+func faultsOf(tree folder.Tree, running *sdk.Running, p *place, d *document, other dialect) (fatal, others []model.Fault) {
+	c := checkup{place: p, tree: tree, running: running, said: make(map[string]bool), dialect: cmp.Or(d.Dialect, other)}
 	c.file(&item{id: latestID, name: latestFile, capture: d.capture}, &d.Document)
 	for _, f := range c.list.All() {
 		if f.Severity == model.Stops {

@@ -19,6 +19,9 @@ var below = []watch.Level{{Name: scopesDir}, {}, {}, {Name: snapshots}, {Name: h
 // that changed last.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	ctx = s.life.Within(ctx)
+	if on := s.storage.On(); on != nil {
+		return on.Watch(ctx)
+	}
 	if s.single != nil {
 		return watch.Tree(ctx, s.dir, below, isForeign), nil
 	}

@@ -115,11 +115,11 @@ func FuzzFile(f *testing.F) {
 				t.Errorf("the state is not in the file: %s", state)
 			}
 		}
-		fatal, others := faultsOf(a.root, nil, &a.agent, &doc, h.dialect())
+		fatal, others := faultsOf(a.tree, nil, &a.agent, &doc, h.dialect())
 		for _, list := range [][]model.Fault{fatal, others} {
 			worded(t, list)
 		}
-		c := checkup{place: &a.agent, root: a.root, said: make(map[string]bool), dialect: h.dialect()}
+		c := checkup{place: &a.agent, tree: a.tree, said: make(map[string]bool), dialect: h.dialect()}
 		c.history(h)
 		worded(t, c.list.All())
 
@@ -134,7 +134,7 @@ func FuzzFile(f *testing.F) {
 				run.Facts(i)
 			}
 		}
-		c = checkup{place: &a.graph, root: a.root, said: make(map[string]bool), dialect: r.Dialect}
+		c = checkup{place: &a.graph, tree: a.tree, said: make(map[string]bool), dialect: r.Dialect}
 		c.file(&r.item, &r.doc)
 		worded(t, c.list.All())
 	})

@@ -19,7 +19,7 @@ var identifier = regexp.MustCompile(`^[a-z0-9_-]+$`)
 // names looks at the names of the files in the folders.
 func (c *checkup) names(tree folder.Tree) {
 	c.folder(tree, "", func(name string) bool { return name == latestFile || name == historyDir })
-	if isFolder(tree, c.name(historyDir)) {
+	if folder.IsFolder(tree, c.name(historyDir)) {
 		c.folder(tree, historyDir, func(name string) bool { return historyName.MatchString(name) })
 	}
 }
@@ -67,7 +67,7 @@ func (c *checkup) folder(tree folder.Tree, dir string, belongs func(name string)
 
 // leftover notes a temporary file, unless its writer may still be at work.
 func (c *checkup) leftover(file string) {
-	if files.Abandoned(c.root, file) {
+	if at, err := c.tree.Stamp(file); err == nil && at.Abandoned() {
 		c.add(model.Fault{Code: FaultLeftover, File: file, Meaning: "a writer was stopped before it was done", Verdict: "loads; the file is ignored"})
 	}
 }

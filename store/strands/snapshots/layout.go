@@ -3,7 +3,6 @@ package snapshots
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"syscall"
 
 	"hindcast/model"
-	"hindcast/store/files"
 	"hindcast/store/folder"
 	"hindcast/store/journal"
 	"hindcast/store/strands/runs"
@@ -102,7 +100,7 @@ func (s *Store) placeNamed(session string) folder.Place {
 }
 
 // isSingle reports whether a folder is itself that of one session.
-func isSingle(root *os.Root) bool { return files.IsFolder(root, scopesDir) }
+func isSingle(tree folder.Tree) bool { return folder.IsFolder(tree, scopesDir) }
 
 // sessionDirs returns the folders of the sessions: those below "session" and,
 // because legacy storage of TypeScript has no such folder, those beside it. Both
@@ -122,17 +120,16 @@ func (s *Store) sessionDirs() ([]sessionDir, error) {
 // sessionsIn returns the folders of sessions that lie directly in a folder, by
 // name.
 func (s *Store) sessionsIn(dir string, unified bool) (dirs []sessionDir, err error) {
-	entries, err := files.Entries(s.root, dir)
+	names, err := s.tree.List(dir)
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range entries {
-		name := path.Join(dir, e.Name())
-		if e.Name() != journal.Folder && files.IsDir(s.root, dir, e) && files.IsFolder(s.root, path.Join(name, scopesDir)) {
-			dirs = append(dirs, sessionDir{name, e.Name(), unified})
+	for _, base := range slices.Sorted(slices.Values(names)) {
+		name := path.Join(dir, base)
+		if base != journal.Folder && folder.IsFolder(s.tree, path.Join(name, scopesDir)) {
+			dirs = append(dirs, sessionDir{name, base, unified})
 		}
 	}
-	slices.SortFunc(dirs, func(a, b sessionDir) int { return strings.Compare(a.id, b.id) })
 	return dirs, nil
 }
 
@@ -141,17 +138,16 @@ func (s *Store) sessionsIn(dir string, unified bool) (dirs []sessionDir, err err
 func (s *Store) placesIn(d sessionDir) (list []place, err error) {
 	for _, scope := range scopes {
 		dir := path.Join(d.dir, scopesDir, scope)
-		entries, err := files.Entries(s.root, dir)
+		names, err := s.tree.List(dir)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case err != nil:
 			return list, err
 		}
-		slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-		for _, e := range entries {
-			if files.IsDir(s.root, dir, e) && files.IsFolder(s.root, path.Join(dir, e.Name(), snapshots)) {
-				list = append(list, place{id: d.id + "/" + e.Name(), sessionDir: d, scope: scope, agent: e.Name(), way: s.storage.Way})
+		for _, name := range slices.Sorted(slices.Values(names)) {
+			if folder.IsFolder(s.tree, path.Join(dir, name, snapshots)) {
+				list = append(list, place{id: d.id + "/" + name, sessionDir: d, scope: scope, agent: name, way: s.storage.Way})
 			}
 		}
 	}
@@ -214,17 +210,17 @@ func (s *Store) named(id string) (dirs []sessionDir, err error) {
 		return nil, nil
 	}
 	for _, d := range []sessionDir{{path.Join(namespace, name), name, true}, {name, name, s.unified}} {
-		if files.IsFolder(s.root, path.Join(d.dir, scopesDir)) {
+		if folder.IsFolder(s.tree, path.Join(d.dir, scopesDir)) {
 			dirs = append(dirs, d)
 		}
 	}
 	return dirs, nil
 }
 
-// single returns the session whose folder dir is, by its whole name, nil for none.
-func single(dir string, root *os.Root) *sessionDir {
-	if !isSingle(root) {
+// single returns the session whose folder dir is, by its whole name with slashes, nil for none.
+func single(dir string, tree folder.Tree) *sessionDir {
+	if !isSingle(tree) {
 		return nil
 	}
-	return &sessionDir{".", filepath.Base(dir), filepath.Base(filepath.Dir(dir)) == namespace}
+	return &sessionDir{".", path.Base(dir), path.Base(path.Dir(dir)) == namespace}
 }

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"hindcast/model"
 	"hindcast/store/files"
@@ -178,11 +177,11 @@ func TestHeaders_ofALongSession(t *testing.T) {
 	size := 0
 	for _, h := range rows {
 		name := p.kept("snapshot_" + h.ID + ".json")
-		info, err := s.root.Lstat(name)
+		at, err := s.tree.Stamp(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		note, ok := s.storage.Memo.Notes.Recall(name, files.StampOf(info, time.Now()))
+		note, ok := s.storage.Memo.Notes.Recall(name, at.Stamp)
 		if !ok {
 			t.Fatalf("there is no note of %s", name)
 		}

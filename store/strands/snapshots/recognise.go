@@ -2,15 +2,14 @@ package snapshots
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
 
 	"hindcast/store"
 	"hindcast/store/files"
+	"hindcast/store/folder"
 	"hindcast/store/journal"
 )
 
@@ -40,12 +39,17 @@ func recognise(ctx context.Context, dir string) (why string, ok bool, err error)
 	if err != nil || !info.IsDir() {
 		return "", false, err
 	}
-	root, err := os.OpenRoot(dir)
+	tree, err := folder.OpenDisk(dir)
 	if err != nil {
 		return "", false, err
 	}
-	defer root.Close()
-	l := looker{ctx: ctx, root: root}
+	defer tree.Close()
+	return recogniseTree(ctx, tree)
+}
+
+// recogniseTree looks in any tree.
+func recogniseTree(ctx context.Context, tree folder.Tree) (why string, ok bool, err error) {
+	l := looker{ctx: ctx, tree: tree}
 	for _, at := range []struct{ dir, name string }{{"", ""}, {namespace, namespace + "/…/"}, {".", "…/"}} {
 		if at.dir == "" {
 			l.session(".", at.name)
@@ -59,7 +63,7 @@ func recognise(ctx context.Context, dir string) (why string, ok bool, err error)
 	switch {
 	case l.why != "" || l.err != nil:
 		return l.why, l.why != "" && l.err == nil, l.err
-	case l.near == "" && files.IsFolder(root, namespace):
+	case l.near == "" && folder.IsFolder(tree, namespace):
 		l.near = "in session/ is no folder with scopes/"
 	}
 	return l.near, false, nil
@@ -68,7 +72,7 @@ func recognise(ctx context.Context, dir string) (why string, ok bool, err error)
 // looker looks for the first session that has snapshots.
 type looker struct {
 	ctx    context.Context
-	root   *os.Root
+	tree   folder.Tree
 	looked int
 	why    string // what was found
 	near   string // what was nearly that
@@ -77,28 +81,19 @@ type looker struct {
 
 // sessions looks into the folders in a folder.
 func (l *looker) sessions(dir, name string) {
-	f, err := l.root.Open(dir)
+	names, err := l.tree.List(dir)
 	if err != nil {
 		return // it is not there, or not a folder that can be read
 	}
-	defer f.Close()
-	for l.looked < mostLooked && l.why == "" {
-		entries, err := f.ReadDir(256)
-		for _, e := range entries {
-			l.looked++
-			if l.why == "" && e.Name() != journal.Folder && files.IsDir(l.root, dir, e) {
-				l.session(path.Join(dir, e.Name()), name)
-			}
+	for _, base := range names {
+		if l.looked++; l.looked > mostLooked || l.why != "" {
+			return
 		}
-		switch {
-		case l.ctx.Err() != nil:
-			l.err = l.ctx.Err()
+		if l.err = l.ctx.Err(); l.err != nil {
 			return
-		case errors.Is(err, io.EOF):
-			return
-		case err != nil:
-			l.err = files.Cause(err)
-			return
+		}
+		if base != journal.Folder {
+			l.session(path.Join(dir, base), name)
 		}
 	}
 }
@@ -106,22 +101,22 @@ func (l *looker) sessions(dir, name string) {
 // session looks into the folder of one session. The names in why are those of
 // the SDKs: what is data in them is left out.
 func (l *looker) session(dir, name string) {
-	if !files.IsFolder(l.root, path.Join(dir, scopesDir)) {
+	if !folder.IsFolder(l.tree, path.Join(dir, scopesDir)) {
 		return
 	}
 	for _, scope := range scopes {
 		at := path.Join(dir, scopesDir, scope)
-		entries, err := files.Entries(l.root, at)
+		names, err := l.tree.List(at)
 		if err != nil {
 			continue
 		}
-		for _, e := range entries {
+		for _, agent := range names {
 			if l.looked++; l.looked > mostLooked {
 				return
 			}
-			kept := path.Join(at, e.Name(), snapshots)
+			kept := path.Join(at, agent, snapshots)
 			for _, file := range []string{latestFile, historyDir} {
-				if _, err := l.root.Lstat(path.Join(kept, file)); err == nil {
+				if at, err := l.tree.Stamp(path.Join(kept, file)); err == nil && at.Kind != files.Nothing {
 					l.why = fmt.Sprintf("%s%s/%s/…/%s/%s", name, scopesDir, scope, snapshots, file)
 					return
 				}

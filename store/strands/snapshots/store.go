@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
@@ -39,8 +39,10 @@ func Kind(cache *files.Cache) store.Kind {
 // Store is an opened folder of sessions, or of one session. It is safe for
 // concurrent use. Use Open.
 type Store struct {
-	dir  string
-	root *os.Root
+	dir string
+	// tree is what is in it, and disk the same where it is on one.
+	tree folder.Tree
+	disk *folder.Disk
 	// single is the session if dir is the folder of one.
 	single *sessionDir
 	// unified says that dir is itself a folder "session".
@@ -73,34 +75,52 @@ var (
 func Open(ctx context.Context, dir string) (*Store, error) { return openWith(ctx, nil, dir) }
 
 func openWith(ctx context.Context, cache *files.Cache, dir string) (*Store, error) {
-	root, err := os.OpenRoot(dir)
+	tree, err := folder.OpenDisk(dir)
 	if err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", kind, dir, files.Cause(err))
 	}
-	s := &Store{dir: dir, root: root, random: func(b []byte) { _, _ = rand.Read(b) }} // it never fails
 	whole, err := filepath.Abs(dir)
-	if err == nil {
-		o := folder.Options{Place: s.placeNamed, ID: portID, Ignore: isTemporary, Cache: cache, Notes: noteKind, Now: time.Now}
-		if s.single, s.unified = single(whole, root), filepath.Base(whole) == namespace; s.single != nil {
-			o.Up++
-		}
-		if s.unified || s.single != nil && s.single.unified {
-			o.Up++
-		}
-		s.storage, err = folder.Open(dir, o)
-	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: open %q: %w", kind, dir, files.Cause(err)), root.Close())
+		return nil, errors.Join(fmt.Errorf("%s: open %q: %w", kind, dir, err), tree.Close())
+	}
+	s, err := openTree(ctx, tree, dir, filepath.ToSlash(whole), folder.Options{Cache: cache})
+	if err != nil {
+		return nil, errors.Join(err, tree.Close())
+	}
+	s.disk = tree
+	return s, nil
+}
+
+// Elsewhere describes snapshots that lie where no disk is: what the SDKs keep there, and what
+// was copied there.
+func Elsewhere(cache *files.Cache) folder.Opener {
+	return folder.Opener{
+		Kind: kind,
+		Recognise: func(ctx context.Context, on folder.Source) (string, bool, error) {
+			return recogniseTree(ctx, on.Tree())
+		},
+		Open: func(ctx context.Context, on folder.Source) (store.Store, error) {
+			return openTree(ctx, on.Tree(), on.Name(), on.Name(), folder.Options{Cache: cache, On: on})
+		},
+	}
+}
+
+// openTree opens what is in a tree. whole is the whole name of its root, with slashes.
+func openTree(ctx context.Context, tree folder.Tree, dir, whole string, o folder.Options) (_ *Store, err error) {
+	s := &Store{dir: dir, tree: tree, random: func(b []byte) { _, _ = rand.Read(b) }} // it never fails
+	o.Place, o.ID, o.Ignore, o.Notes, o.Now = s.placeNamed, portID, isTemporary, noteKind, time.Now
+	if s.single, s.unified = single(whole, tree), path.Base(whole) == namespace; s.single != nil {
+		o.Up++
+	}
+	if s.unified || s.single != nil && s.single.unified {
+		o.Up++
+	}
+	if s.storage, err = folder.Open(dir, o); err != nil {
+		return nil, fmt.Errorf("%s: open %q: %w", kind, dir, files.Cause(err))
 	}
 	s.Port = s.storage.Port(folder.Kind{Name: kind, Lacks: s.Lacks, Find: s.find})
 	s.storage.Recover(ctx)
 	return s, nil
-}
-
-// isFolder reports whether a name is a folder, or leads to one.
-func isFolder(tree folder.Tree, name string) bool {
-	_, err := tree.List(name)
-	return err == nil
 }
 
 // Kind returns "strands-snapshots".
@@ -114,7 +134,11 @@ func (s *Store) Close() error {
 	if !s.life.End() {
 		return nil
 	}
-	if err := errors.Join(s.root.Close(), s.storage.Close()); err != nil {
+	err := s.storage.Close()
+	if s.disk != nil {
+		err = errors.Join(s.disk.Close(), err)
+	}
+	if err != nil {
 		return fmt.Errorf("%s: close %q: %w", kind, s.dir, err)
 	}
 	return nil
