@@ -7,9 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
+	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/bucket/buckettest"
@@ -115,4 +117,80 @@ func openBucket(t *testing.T, s *buckettest.Server, address string) store.Store 
 		}
 	})
 	return opened
+}
+
+// TestBucket_isWrittenTo has a session of each kind go back to its first snapshot that it can go
+// back to, or be forked there: with what is written the kind finds what was planned, and an undo
+// leaves the very objects.
+func TestBucket_isWrittenTo(t *testing.T) {
+	all, written := addresses(t), map[string]int{}
+	for _, k := range allKinds {
+		for _, address := range all[k.Name] {
+			if info, err := os.Stat(address); onDiskAlone[k.Name] || err == nil && !info.IsDir() {
+				continue
+			}
+			s := buckettest.Serve(t)
+			s.Load(t, address, "p/"+filepath.Base(address))
+			w, ok := openBucket(t, s, "s3://b/p/"+filepath.Base(address)).(store.Writer)
+			for _, op := range []model.Op{model.OpRestore, model.OpFork} {
+				if ok && w.Lacks(op) == "" {
+					written[k.Name+" "+string(op)] += writtenTo(t, s, w, op)
+				}
+			}
+		}
+	}
+	for _, want := range []string{
+		"strands restore", "strands fork", "strands-snapshots restore", "strands-snapshots fork", "genkit restore", "genkit fork", "agent-framework restore", "crewai restore",
+		"pi fork", "claude-code fork", "codex fork", "gemini-cli fork", "openhands restore", "openhands fork", "copilot-cli fork",
+	} {
+		if written[want] == 0 {
+			t.Errorf("%s was not tried", want)
+		}
+	}
+	t.Log(written)
+}
+
+// writtenTo carries out an operation on the first session that has a snapshot for it, and takes
+// it back. It returns how many it carried out.
+func writtenTo(t *testing.T, s *buckettest.Server, w store.Writer, op model.Op) int {
+	t.Helper()
+	for _, info := range storetest.Sessions(t, w) {
+		for _, h := range storetest.Headers(t, w, info.ID) {
+			change := model.Change{Op: op, Ref: h.Ref()}
+			if op == model.OpFork && !store.NamesForks(w) {
+				change.As = "forked"
+			}
+			before := s.All()
+			plan, err := w.Plan(t.Context(), change)
+			if err != nil || plan.Idle() {
+				continue // the framework cannot go on from there
+			}
+			receipt, err := w.Apply(t.Context(), plan)
+			if err != nil {
+				t.Fatalf("%s: %v", plan.Op, err)
+			}
+			changed := s.All()
+			if len(plan.Resume) > 0 && w.Kind() != "strands" && w.Kind() != "strands-snapshots" && !strings.HasPrefix(plan.Resume[0].Call, "aws s3 sync s3://b/p/") {
+				t.Errorf("%s: the first call is %s", w.Kind(), plan.Resume[0].Call)
+			}
+			head := model.Header{}
+			for _, h := range storetest.Headers(t, w, receipt.Session) {
+				if h.Head {
+					head = h
+				}
+			}
+			if reflect.DeepEqual(changed, before) || head.Ref().ID != receipt.Head.ID {
+				t.Errorf("%s of %s to #%d: the head is %s, and not %s", op, w.Kind(), h.Index, head.ID, receipt.Head.ID)
+			}
+			undo, err := w.Plan(t.Context(), model.Change{Op: model.OpUndo})
+			if err == nil {
+				_, err = w.Apply(t.Context(), undo)
+			}
+			if now := s.All(); err != nil || !reflect.DeepEqual(now, before) {
+				t.Errorf("%s of %s: %v, or an undo leaves other objects", op, w.Kind(), err)
+			}
+			return 1
+		}
+	}
+	return 0
 }
