@@ -68,6 +68,8 @@ type App struct {
 	Pager string
 	// Getenv reads the environment.
 	Getenv func(string) string
+	// endpoint is the URL of the server that was named, "" for none.
+	endpoint string
 }
 
 // Shown is what the screen opens with: a store, or several to choose from.
@@ -198,8 +200,8 @@ lists them.`,
 			return nil
 		}
 		kinds := kinds
-		if *endpoint != "" {
-			kinds = kinds.At(*endpoint)
+		if a.endpoint = *endpoint; a.endpoint != "" {
+			kinds = kinds.At(a.endpoint)
 		}
 		sdk, err := cmd.Flags().GetString("sdk")
 		name, version, named := strings.Cut(sdk, "@")

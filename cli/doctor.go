@@ -63,7 +63,7 @@ func (a *App) doctorOf(ctx context.Context, p *printer, address, session string)
 	if err != nil {
 		return err
 	}
-	seen, err := examine(ctx, &found.Identity, session, address)
+	seen, err := a.examine(ctx, &found.Identity, session, address)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ type examined struct {
 
 // examine opens a store and looks at all of it, or at one session. The address is
 // the one by which a person names the store.
-func examine(ctx context.Context, id *store.Identity, session, address string) (e examined, err error) {
+func (a *App) examine(ctx context.Context, id *store.Identity, session, address string) (e examined, err error) {
 	s, err := id.Open(ctx)
 	if err != nil {
 		return e, err
@@ -106,7 +106,7 @@ func examine(ctx context.Context, id *store.Identity, session, address string) (
 		return e, err
 	}
 	for i := range e.list {
-		remedies(ctx, s, &e.list[i], address)
+		remedies(ctx, s, &e.list[i], word(address), a.server(id))
 	}
 	e.release = store.AssumedBy(s).String()
 	e.asked, e.remote = store.Asked(s)
@@ -130,9 +130,17 @@ func (p *printer) requests(e examined) {
 	p.sentence("", fmt.Sprintf("this took %d requests: %s", e.asked.All(), strings.Join(parts, ", ")))
 }
 
-// remedies adds to a checkup the commands that mend its faults. That a plan cannot
-// be made is no reason to fail.
-func remedies(ctx context.Context, s store.Store, c *checkup, address string) {
+// server returns what a command on a store says of the server that was named, "" for nothing.
+func (a *App) server(id *store.Identity) string {
+	if a.endpoint == "" || id.Kind.At == nil {
+		return ""
+	}
+	return " --endpoint " + word(a.endpoint)
+}
+
+// remedies adds to a checkup the commands that mend its faults. They name the store by a word,
+// and its server behind all others. That a plan cannot be made is no reason to fail.
+func remedies(ctx context.Context, s store.Store, c *checkup, named, server string) {
 	switch {
 	case len(model.Harmful(c.faults)) == 0:
 		return
@@ -141,7 +149,7 @@ func remedies(ctx context.Context, s store.Store, c *checkup, address string) {
 		return
 	}
 	command := func(op model.Op) string {
-		return fmt.Sprintf("hindcast %s %s %s", op, word(address), word(c.of))
+		return fmt.Sprintf("hindcast %s %s %s%s", op, named, word(c.of), server)
 	}
 	var none *model.UnsupportedError
 	c.stays = "nothing that Hindcast can repair"
@@ -157,7 +165,7 @@ func remedies(ctx context.Context, s store.Store, c *checkup, address string) {
 		c.stays = none.Reason
 	}
 	if slices.ContainsFunc(c.faults, func(f model.Fault) bool { return f.Copy }) {
-		c.next = append(c.next, command(model.OpFork)+" head")
+		c.next = append(c.next, fmt.Sprintf("hindcast %s %s %s head%s", model.OpFork, named, word(c.of), server))
 	}
 	if _, err := w.Plan(ctx, model.Change{Op: model.OpPurge, Ref: of, Scope: model.PurgeRedacted}); err == nil {
 		c.next = append(c.next, command(model.OpPurge))

@@ -57,7 +57,7 @@ func (a *App) survey(ctx context.Context, p *printer, dir string) error {
 		failed = &advisedError{fmt.Errorf("doctor %q: %w, nor is anything below it", dir, store.ErrUnrecognised), ""}
 	case 1:
 		var seen examined
-		if seen, failed = examine(ctx, &only, "", only.At); failed == nil {
+		if seen, failed = a.examine(ctx, &only, "", only.At); failed == nil {
 			list, release = seen.list, seen.release
 			all.Faults = faultsOf(list, release)
 		}

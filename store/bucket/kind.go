@@ -19,7 +19,6 @@ import (
 	"hindcast/store/disk"
 	"hindcast/store/files"
 	"hindcast/store/folder"
-	"hindcast/store/journal"
 )
 
 // scheme is that of addresses.
@@ -202,8 +201,7 @@ func within(at string) string {
 	return at + "/"
 }
 
-// At implements folder.Source. Above what was opened nothing more is listed than what is
-// Hindcast's own.
+// At implements folder.Source.
 func (s *Source) At(way string) (folder.Source, bool) {
 	at := path.Join(s.tree.at, way)
 	if at != "" && !fs.ValidPath(at) { // it leads out of the bucket
@@ -212,13 +210,16 @@ func (s *Source) At(way string) (folder.Source, bool) {
 	if at == "." {
 		at = ""
 	}
-	t := Tree{s.tree.keys, at}
-	t.also(within(at) + journal.Folder + "/")
-	return newSource(t, s.end, s.o), true
+	return newSource(Tree{s.tree.keys, at}, s.end, s.o), true
 }
 
 // Name implements folder.Source.
 func (s *Source) Name() string { return strings.TrimSuffix(s.tree.c.address(s.tree.at), "/") }
+
+// Server implements folder.Source.
+func (s *Source) Server() (bucket, prefix, endpoint string) {
+	return s.tree.c.bucket, s.tree.at, s.o.Endpoint
+}
 
 // Copying implements folder.Source, with the command of AWS.
 func (s *Source) Copying() string {

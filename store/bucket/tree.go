@@ -134,12 +134,32 @@ func (t *keys) instead(prefix string) {
 	t.parts, t.now = []string{prefix}, nil
 }
 
-// also has a prefix listed that is not yet.
-func (t *keys) also(prefix string) {
+// covering is current for a name that may not be among those that are listed: what lies beside
+// the folder that was opened is listed once it is looked at.
+func (t *keys) covering(name string) (*listing, error) {
+	t.cover(name)
+	return t.current()
+}
+
+// cover has the highest folder of a name listed that is around nothing that is listed.
+func (t *keys) cover(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !slices.ContainsFunc(t.parts, func(part string) bool { return strings.HasPrefix(prefix, part) }) {
-		t.parts, t.now = append(slices.Clip(t.parts), prefix), nil
+	above := func(dir string) bool {
+		return slices.ContainsFunc(t.parts, func(part string) bool { return len(part) > len(dir) && part[:len(dir)] == dir && part[len(dir)] == '/' })
+	}
+	if name == "." || slices.ContainsFunc(t.parts, func(part string) bool { return strings.HasPrefix(name, part) }) {
+		return
+	}
+	for end := 0; end < len(name); {
+		next := strings.IndexByte(name[end+1:], '/')
+		if end += 1 + next; next < 0 {
+			end = len(name)
+		}
+		if dir := name[:end]; !above(dir) {
+			t.parts, t.now = append(slices.Clip(t.parts), dir), nil
+			return
+		}
 	}
 }
 
@@ -170,7 +190,7 @@ func (t *keys) look(ctx context.Context) (*listing, error) {
 
 // List implements folder.Tree.
 func (t *keys) List(dir string) ([]string, error) {
-	l, err := t.current()
+	l, err := t.covering(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +203,7 @@ func (t *keys) List(dir string) ([]string, error) {
 
 // Stamp implements folder.Tree.
 func (t *keys) Stamp(name string) (folder.Stamp, error) {
-	l, err := t.current()
+	l, err := t.covering(name)
 	if err != nil {
 		return folder.Stamp{}, err
 	}
@@ -219,7 +239,7 @@ func (t *keys) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
 
 // object returns what is listed of a file.
 func (t *keys) object(name string) (object, error) {
-	l, err := t.current()
+	l, err := t.covering(name)
 	if err != nil {
 		return object{}, err
 	}

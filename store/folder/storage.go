@@ -81,6 +81,9 @@ type Source interface {
 	// At returns a folder of it, or one that is some folders above, to which ".." leads. All
 	// are closed with one. It reports false for what the server does not have.
 	At(way string) (Source, bool)
+	// Server returns how programs name it: the bucket, the prefix in it, and the URL of its
+	// server where that was given, "" else.
+	Server() (bucket, prefix, endpoint string)
 	// Copying returns the command that copies what was opened to the folder of work.
 	Copying() string
 	// Close lets go of it.

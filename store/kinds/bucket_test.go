@@ -3,6 +3,7 @@ package kinds_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/bucket"
 	"hindcast/store/bucket/buckettest"
 	"hindcast/store/storetest"
 )
@@ -193,4 +195,84 @@ func writtenTo(t *testing.T, s *buckettest.Server, w store.Writer, op model.Op) 
 		}
 	}
 	return 0
+}
+
+// A plan names the manager that keeps the session in the bucket, with the endpoint that was
+// given, and so does the one that takes a fork back.
+func TestBucket_plansNameTheManager(t *testing.T) {
+	s := buckettest.Serve(t)
+	s.Load(t, filepath.Join(testdata, "strands", "python-file"), "some/where")
+	for _, address := range []string{"s3://b/some/where", "s3://b/some/where/session_basic"} {
+		w := openBucket(t, s, address).(store.Writer)
+		manager := func(session string) string {
+			return fmt.Sprintf(`S3SessionManager(%q, bucket="b", prefix="some/where", endpoint_url=%q)`, session, s.URL)
+		}
+		h := storetest.Headers(t, w, "basic")[4]
+		fork, err := w.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: h.Ref(), As: "other"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(fork.Loads, manager("other")) {
+			t.Errorf("%s loads %s", address, fork.Loads)
+		}
+		if _, err := w.Apply(t.Context(), fork); err != nil {
+			t.Fatal(err)
+		}
+		undo, err := w.Plan(t.Context(), model.Change{Op: model.OpUndo})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(undo.Loads, manager("other")) {
+			t.Errorf("%s: an undo: %s", address, undo.Loads)
+		}
+		if _, err := w.Apply(t.Context(), undo); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// doctor says how many requests it took, which are as many as the server was asked, and its
+// commands name the server.
+func TestBucket_doctorCountsRequests(t *testing.T) {
+	s := buckettest.Serve(t)
+	s.Load(t, filepath.Join(testdata, "strands", "python-file"), "p")
+	s.Put("p/session_basic/agents/agent_default/messages/message_2.json", "{")
+	code, out, errs := inProcess(t, "doctor", "--endpoint", s.URL, "s3://b/p", "basic")
+	if code != 3 {
+		t.Fatal(code, errs)
+	}
+	n := map[string]int{}
+	for _, what := range s.Requests() {
+		op, _, _ := strings.Cut(what, " ")
+		n[op]++
+	}
+	want := fmt.Sprintf("this took %d requests: %d LIST, %d GET, %d HEAD", n["LIST"]+n["GET"]+n["HEAD"], n["LIST"], n["GET"], n["HEAD"])
+	if n["LIST"] == 0 || n["GET"] == 0 || len(n) != 3 || !strings.Contains(out, want) {
+		t.Errorf("%s is not in\n%s; the server was asked %v", want, out, n)
+	}
+	if next := "hindcast repair s3://b/p basic --endpoint " + s.URL; !strings.Contains(strings.Join(strings.Fields(out), " "), next) {
+		t.Errorf("%s is not in\n%s", next, out)
+	}
+}
+
+// What a bucket has that is read from a disk alone is named, with what to do.
+func TestBucket_saysWhatIsNotOpened(t *testing.T) {
+	s := buckettest.Serve(t)
+	s.Load(t, filepath.Join(testdata, "coding", "crush"), "db")
+	s.Put("text/notes.txt", "hello")
+	for address, want := range map[string]string{
+		"s3://b/db":             "s3://b/db/crush.db is a SQLite database: that is read from a disk alone, so copy it first",
+		"s3://b/db/crush.db":    "s3://b/db/crush.db is a SQLite database: that is read from a disk alone, so copy it first",
+		"s3://b/text/notes.txt": "s3://b/text/notes.txt is one object of no format",
+		"s3://b/text":           "tried strands, strands-snapshots, genkit, agent-framework, crewai, pi, claude-code, codex, gemini-cli, openhands, copilot-cli, aider",
+		"s3://b/none":           "nothing is below that prefix",
+	} {
+		_, err := allKinds.At(s.URL).Open(t.Context(), address)
+		if !errors.Is(err, store.ErrUnrecognised) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", address, err)
+		}
+		if alone := (*bucket.DiskOnlyError)(nil); strings.Contains(want, " is ") && strings.Contains(want, "disk") && !errors.As(err, &alone) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
 }

@@ -21,6 +21,8 @@ type folders struct {
 	place
 	// tree is what they are read from: that of the place, or one that is over it.
 	tree folder.Tree
+	// on is where they lie if that is on no disk.
+	on folder.Source
 	// running is the version that is said to run, nil for none.
 	running *sdk.Version
 	// written counts the bytes of the files besides those of messages.
@@ -31,7 +33,7 @@ type folders struct {
 
 // folders returns those of a place.
 func (s *Store) folders(p place) folders {
-	return folders{place: p, tree: p.tree, running: s.running.Of(sdk.StrandsPython)}
+	return folders{place: p, tree: p.tree, on: s.storage.On(), running: s.running.Of(sdk.StrandsPython)}
 }
 
 // flaw notes what is wrong with a file that is no message.

@@ -206,8 +206,9 @@ const (
 	mendedAgain = "the session is as it was after the repair: the SDK starts on it"
 )
 
-func goneWords(id, session string) string {
-	return fmt.Sprintf("session %q is gone: FileSessionManager(%s) begins a new one", id, pyText(session))
+func goneWords(on folder.Source, id string) string {
+	session, _, _ := strings.Cut(id, "/")
+	return fmt.Sprintf("session %q is gone: %s begins a new one", id, manager(on, session))
 }
 
 func thereWords(id string) string {
@@ -220,8 +221,7 @@ func (f logs) Next(ctx context.Context, before, after *folder.Log, mv *folder.Mo
 	e := ending{reading: now}
 	switch {
 	case mv == nil && now.gone():
-		session, _, _ := strings.Cut(was.id, "/")
-		next.Loads = goneWords(was.id, session)
+		next.Loads = goneWords(was.on, was.id)
 		return next, nil
 	case mv == nil && was.gone():
 		next.Loads = thereWords(now.id)

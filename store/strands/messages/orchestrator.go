@@ -181,7 +181,7 @@ func (f recordFiles) New(m *runs.Move, as string) error {
 	// Until there is a session.json, the SDK does not take the folder for a session.
 	m.Steps = folder.Steps{{Name: p.recordPath(), Data: m.Made.Document}, {Name: path.Join(p.session, "session.json"), Data: session}}
 	m.Writes = []string{fmt.Sprintf("session %q: session.json, and the record of %s", as, strings.Replace(asItWas(m), ":", "", 1))}
-	m.Made.Loads = fmt.Sprintf("with FileSessionManager(%s): %s", pyText(as), m.Made.Loads)
+	m.Made.Loads = fmt.Sprintf("with %s: %s", manager(f.s.storage.On(), as), m.Made.Loads)
 	return nil
 }
 
@@ -256,12 +256,11 @@ func (m *mender) record(rs *runs.Records) (data []byte, goes bool) {
 }
 
 // Back implements runs.Files.
-func (recordFiles) Back(before, after *runs.Records, next folder.Next) folder.Next {
+func (f recordFiles) Back(before, after *runs.Records, next folder.Next) folder.Next {
 	was, now := before.Own.(*recordFile), after.Own.(*recordFile)
-	session, _, _ := strings.Cut(was.id, "/")
 	switch {
 	case after.Loaded() == nil:
-		return folder.Next{Loads: goneWords(was.id, session)}
+		return folder.Next{Loads: goneWords(f.s.storage.On(), was.id)}
 	case before.Loaded() == nil:
 		return folder.Next{Loads: thereWords(now.id)}
 	case now.broken() && !was.broken():

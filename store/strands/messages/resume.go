@@ -91,13 +91,30 @@ func (e *ending) resume(next *folder.Next) {
 	}
 }
 
+// manager returns the call that makes the manager of a session, which lies on a disk where on is
+// nil.
+func manager(on folder.Source, session string) string {
+	if on == nil {
+		return "FileSessionManager(" + pyText(session) + ")"
+	}
+	bucket, prefix, endpoint := on.Server()
+	text := "S3SessionManager(" + pyText(session) + ", bucket=" + pyText(bucket)
+	if prefix != "" {
+		text += ", prefix=" + pyText(prefix)
+	}
+	if endpoint != "" {
+		text += ", endpoint_url=" + pyText(endpoint)
+	}
+	return text + ")"
+}
+
 // loads says in a sentence what the SDK loads.
 func (e *ending) loads() string {
 	l := e.reading
 	n := len(l.files)
 	session, _, _ := strings.Cut(l.id, "/")
 	first := l.start
-	text := fmt.Sprintf("Agent(agent_id=%s, session_manager=FileSessionManager(%s)) loads ", pyText(strings.TrimPrefix(l.place.agent, agentPrefix)), pyText(session))
+	text := fmt.Sprintf("Agent(agent_id=%s, session_manager=%s) loads ", pyText(strings.TrimPrefix(l.place.agent, agentPrefix)), manager(l.on, session))
 	switch {
 	case l.agent.pinned > 0:
 		text += fmt.Sprintf("%s at the head and #%d to #%d", model.Count(l.agent.pinned, "message"), first, n-1)
