@@ -2,10 +2,12 @@ package kinds_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -55,6 +57,33 @@ func TestBucket_readsWhatADiskHas(t *testing.T) {
 				storetest.Same(t, inBucket, onDisk)
 			})
 		}
+	}
+}
+
+// small is what is enough of a store that is large.
+var small = map[string]string{"pi": "--home-demo--"}
+
+// TestBucket_isReadAsAnyStore runs the suite of all that every kind holds on a store of each, of
+// which no request of reading asks for a change.
+func TestBucket_isReadAsAnyStore(t *testing.T) {
+	all := addresses(t)
+	for _, k := range allKinds {
+		if onDiskAlone[k.Name] {
+			continue
+		}
+		t.Run(k.Name, func(t *testing.T) {
+			s, address := buckettest.Serve(t), all[k.Name][0]
+			s.Load(t, filepath.Join(address, small[k.Name]), path.Join("p", filepath.Base(address), small[k.Name]))
+			kind := store.Kind{Name: k.Name, Open: func(ctx context.Context, address string) (store.Store, error) {
+				return allKinds.At(s.URL).Open(ctx, address)
+			}}
+			storetest.Read(t, kind, "s3://b/p/"+filepath.Base(address))
+			for _, what := range s.Requests() {
+				if op, _, _ := strings.Cut(what, " "); op != "LIST" && op != "GET" && op != "HEAD" {
+					t.Fatal(what)
+				}
+			}
+		})
 	}
 }
 
