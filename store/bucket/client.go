@@ -33,7 +33,7 @@ const (
 	timeLimit = 30 * time.Second
 	tries     = 4
 	// atOnce bounds the requests that are under way.
-	atOnce = 32
+	atOnce = 40
 	// mostAnswer bounds what is read of an answer that is no content, in bytes.
 	mostAnswer = 16 << 20
 )

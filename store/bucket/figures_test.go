@@ -1,6 +1,7 @@
 package bucket
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,9 +33,30 @@ func TestFirstScreen(t *testing.T) {
 	}
 }
 
+// BenchmarkFirstScreen tells how many times what one page of names and one batch of messages take
+// the first screen takes, for requests that take some time. Without a delay that is the time of
+// this process alone, which is the server, too: all ten pages of the names are asked for.
+func BenchmarkFirstScreen(b *testing.B) {
+	s := serve(b)
+	s.session(10_000)
+	for _, takes := range []time.Duration{0, 50 * time.Millisecond, 300 * time.Millisecond} {
+		b.Run(takes.String(), func(b *testing.B) {
+			s.Takes = takes
+			var ratios []float64
+			for b.Loop() {
+				base, first := measure(b, s, 256)
+				ratios = append(ratios, first.Seconds()/base.Seconds())
+			}
+			slices.Sort(ratios)
+			b.ReportMetric(ratios[len(ratios)/2], "median-times-the-base")
+			b.ReportMetric(ratios[0], "least-times-the-base")
+		})
+	}
+}
+
 // measure returns what one page of names and one batch of objects take, and what the first
 // screen takes.
-func measure(t *testing.T, s *server, rows int) (base, first time.Duration) {
+func measure(t testing.TB, s *server, rows int) (base, first time.Duration) {
 	t.Helper()
 	ctx := t.Context()
 	on, err := connect(ctx, Options{Endpoint: s.URL}, "b", "p")

@@ -19,9 +19,11 @@ import (
 
 const (
 	// fresh is how long a listing counts at least, unless it is said to be old. One that
-	// takes long to make counts as many times longer as freshTimes says.
+	// takes long to make counts as many times longer as freshTimes says, so that a first
+	// screen takes one; and is made again after as many times as restTimes says.
 	fresh      = 2 * time.Second
-	freshTimes = 5
+	freshTimes = 10
+	restTimes  = 5
 	// partSize is how much of a large object is read by one request, in bytes.
 	partSize = 4 << 20
 	// aheadBytes and aheadEach bound what is read before it is asked for, in bytes, and
@@ -558,7 +560,7 @@ func (t *keys) follow(ctx context.Context, every time.Duration, tell func()) {
 		t.mu.Unlock()
 		wait := every
 		if before != nil {
-			wait = max(every, freshTimes*before.took)
+			wait = max(every, restTimes*before.took)
 		}
 		timer := time.NewTimer(wait)
 		select {
