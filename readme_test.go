@@ -565,7 +565,7 @@ func TestREADME_saysHowTheProgramIsShipped(t *testing.T) {
 	}
 }
 
-var storeRow = regexp.MustCompile("(?m)^\\| `([\\w-]+)` \\| .* \\| (yes|not yet|no|fork, undo|restore, undo) \\| (yes|no) \\|$")
+var storeRow = regexp.MustCompile("(?m)^\\| `([\\w-]+)` \\| .* \\| (yes|not yet|no|fork, undo|restore, undo|as the kind on a disk) \\| (yes|no) \\|$")
 
 func TestREADME_storesAreThoseOfTheProgram(t *testing.T) {
 	dir := t.TempDir()

@@ -10,6 +10,8 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -303,5 +305,32 @@ func TestBucket_saysWhatIsNotOpened(t *testing.T) {
 		if alone := (*bucket.DiskOnlyError)(nil); strings.Contains(want, " is ") && strings.Contains(want, "disk") && !errors.As(err, &alone) {
 			t.Errorf("%s: %v", address, err)
 		}
+	}
+}
+
+// The README names the kinds that are opened from a bucket, and no others.
+func TestBucket_theREADMENamesTheKinds(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, found := strings.Cut(string(text), "holds the files of a kind as objects: ")
+	list, _, ends := strings.Cut(list, " are read there")
+	if !found || !ends {
+		t.Fatal("the sentence that names the kinds is not there")
+	}
+	var named, want []string
+	for _, m := range regexp.MustCompile("`([a-z-]+)`").FindAllStringSubmatch(list, -1) {
+		named = append(named, m[1])
+	}
+	for _, k := range allKinds {
+		if !onDiskAlone[k.Name] {
+			want = append(want, k.Name)
+		}
+	}
+	slices.Sort(named)
+	slices.Sort(want)
+	if !slices.Equal(named, want) {
+		t.Errorf("the README names %v, and not %v", named, want)
 	}
 }
