@@ -1,0 +1,244 @@
+package postgres_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	neturl "net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store/pg/pgtest"
+	"hindcast/store/postgres"
+	"hindcast/store/storetest"
+	"hindcast/store/typed"
+)
+
+// recorder commits turns to one session.
+type recorder struct {
+	*postgres.Store
+	session string
+	data    *model.Data[json.RawMessage]
+	at      typed.Revision
+	turns   int
+}
+
+// turn commits a turn, and returns the id of its snapshot. Without an error the turn is
+// acknowledged.
+func (r *recorder) turn(ctx context.Context) (string, error) {
+	state := fmt.Appendf(nil, `{"session":%q,"turn":%d,"text":%q}`, r.session, r.turns, bytes.Repeat([]byte("so it goes on "), r.turns%200))
+	snapshot := &model.Snapshot[json.RawMessage]{ID: model.SnapshotID(state), SessionID: r.session, CreatedAt: time.Unix(int64(r.turns), 0).UTC(),
+		State: state, TurnIndex: r.turns, Index: r.turns, Event: model.SnapshotEventTurnEnd}
+	if r.data != nil {
+		snapshot.ParentID = r.data.LastSnapshot.ID
+	}
+	data := &model.Data[json.RawMessage]{ID: r.session, State: state, LastSnapshot: snapshot, TurnIndex: r.turns + 1}
+	at, err := r.Commit(ctx, data, r.at)
+	if err != nil {
+		return "", err
+	}
+	r.data, r.at = data, at
+	r.turns++
+	return snapshot.ID, nil
+}
+
+func open(t testing.TB, url string, options ...postgres.Option) *postgres.Store {
+	t.Helper()
+	s, err := postgres.OpenOrCreate(t.Context(), url, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// sameTurns compares the snapshots of a session with the turns that were acknowledged.
+func sameTurns(t *testing.T, s *postgres.Store, session string, acknowledged []string) {
+	t.Helper()
+	have := storetest.Headers(t, s, session)
+	if len(have) != len(acknowledged) {
+		t.Errorf("session %q has %d snapshots of %d acknowledged turns", session, len(have), len(acknowledged))
+	}
+	for i, h := range have[:min(len(have), len(acknowledged))] {
+		if h.ID != acknowledged[i] || h.Orphaned {
+			t.Fatalf("snapshot %d of session %q is %+v, acknowledged was %s", i, session, h, acknowledged[i])
+		}
+		if state, err := s.State(t.Context(), h.Ref()); err != nil || model.SnapshotID(state) != h.ID {
+			t.Fatalf("snapshot %d of session %q: %d bytes, %v", i, session, len(state), err)
+		}
+	}
+}
+
+// TestCommit_whoseAnswerIsLost: the connection breaks at COMMIT, before the server hears
+// it and before the program hears the answer. Both times the turn is there once.
+func TestCommit_whoseAnswerIsLost(t *testing.T) {
+	wire := pgtest.Between(t, pgtest.Shared(t).Database(t), 0)
+	r := &recorder{Store: open(t, wire.Address), session: "s"}
+	var acknowledged []string
+	for _, delivered := range []bool{false, true, true, false} {
+		wire.BreakNext(pgtest.Break{At: func(sent []byte) bool { return bytes.Contains(sent, []byte("\x00COMMIT\x00")) }, Delivered: delivered})
+		id, err := r.turn(t.Context())
+		if err != nil {
+			t.Fatalf("delivered %v: %v", delivered, err)
+		}
+		acknowledged = append(acknowledged, id)
+	}
+	sameTurns(t, r.Store, "s", acknowledged)
+}
+
+// TestRecorders_outliveTheServer: connections are ended and the server is restarted in the
+// midst of recording. Each acknowledged turn is there exactly once, and the recorders
+// notice nothing.
+func TestRecorders_outliveTheServer(t *testing.T) {
+	cluster := pgtest.New(t)
+	url := cluster.Database(t)
+	shared := open(t, url)
+	over, stop := context.WithCancel(t.Context())
+	defer stop()
+	acknowledged := make([][]string, 4)
+	var recording sync.WaitGroup
+	for i := range acknowledged {
+		s := shared
+		if i%2 == 1 {
+			s = open(t, url)
+		}
+		r := &recorder{Store: s, session: fmt.Sprint("s", i)}
+		recording.Go(func() {
+			for over.Err() == nil {
+				id, err := r.turn(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				acknowledged[i] = append(acknowledged[i], id)
+			}
+		})
+	}
+	for restart := range 3 {
+		for range storetest.Sized(8, 40) {
+			time.Sleep(rand.N(20 * time.Millisecond)) // the harm comes at any moment
+			cluster.Exec(t, url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() AND random() < 0.5")
+		}
+		if err := cluster.Restart([]pgtest.Mode{pgtest.Immediate, pgtest.Kill, pgtest.Fast}[restart]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Each goes on after the last restart.
+	stop()
+	recording.Wait()
+	total := 0
+	for i, ids := range acknowledged {
+		sameTurns(t, shared, fmt.Sprint("s", i), ids)
+		total += len(ids)
+	}
+	t.Log(total, "turns")
+	if total < 8 {
+		t.Errorf("%d turns are too few", total)
+	}
+	if faults, err := shared.Faults(t.Context(), ""); err != nil || len(faults) > 0 {
+		t.Error(faults, err)
+	}
+}
+
+// TestWatch_goesOnAfterARestart: a follower is told of a turn within a moment, and again
+// when the server is back.
+func TestWatch_goesOnAfterARestart(t *testing.T) {
+	cluster := pgtest.New(t)
+	url := cluster.Database(t)
+	follower, r := open(t, url), &recorder{Store: open(t, url), session: "s"}
+	changes, err := follower.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := func(of string) {
+		t.Helper()
+		select {
+		case <-changes:
+		case <-time.After(30 * time.Second):
+			t.Fatal("the follower is not told of ", of)
+		}
+	}
+	turn := func() {
+		t.Helper()
+		if _, err := r.turn(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told("what was there before it listened")
+	turn()
+	told("a turn")
+	if err := cluster.Restart(pgtest.Immediate); err != nil {
+		t.Fatal(err)
+	}
+	told("what came while the server was away")
+	turn()
+	told("a turn after that")
+}
+
+// TestGrants: a role with the documented rights reads, another one records, and neither
+// makes or changes a table.
+func TestGrants(t *testing.T) {
+	cluster := pgtest.Shared(t)
+	url := cluster.Database(t)
+	if _, err := (&recorder{Store: open(t, url), session: "s"}).turn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	role := func(records bool) string {
+		address := cluster.Role(t, url)
+		u, err := neturl.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cluster.Exec(t, url, postgres.Grants(u.User.Username(), records)...)
+		return address
+	}
+	if _, err := postgres.Open(t.Context(), cluster.Role(t, url)); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("a role without rights: %v", err)
+	}
+	reader := open(t, role(false))
+	before := storetest.Dump(t, reader)
+	if _, err := (&recorder{Store: reader, session: "t"}).turn(t.Context()); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("a role that reads records: %v", err)
+	}
+	if after := storetest.Dump(t, reader); after != before {
+		t.Errorf("it holds\n%s\nwant\n%s", after, before)
+	}
+	writer := open(t, role(true))
+	r := &recorder{Store: writer, session: "t"}
+	first, err := r.turn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.turn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := writer.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "t", ID: first}})
+	if err == nil {
+		_, err = writer.Apply(t.Context(), plan)
+	}
+	if err == nil {
+		if plan, err = writer.Plan(t.Context(), model.Change{Op: model.OpUndo}); err == nil {
+			_, err = writer.Apply(t.Context(), plan)
+		}
+	}
+	if err == nil {
+		_, err = writer.Import(t.Context(), storetest.Grow("u", 10, 100))
+	}
+	if err != nil {
+		t.Errorf("a role that records: %v", err)
+	}
+	empty := cluster.Database(t)
+	if _, err := postgres.OpenOrCreate(t.Context(), cluster.Role(t, empty)); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("a role without rights makes a store: %v", err)
+	}
+}
