@@ -413,11 +413,13 @@ func (e *entry) insert(ctx context.Context, t *tx) error {
 	if err := t.Exec(ctx, "UPDATE journal SET undone = 2 WHERE undone = 1"); err != nil {
 		return err
 	}
-	return t.Row(ctx, `INSERT INTO journal (at, op, session, source, target, from_id, from_index, to_id, to_index,
+	var err error
+	e.ID, err = t.Insert(ctx, "entry", `INSERT INTO journal (at, op, session, source, target, from_id, from_index, to_id, to_index,
 		reason, before_head, before_state, before_turn, before_updated, before_revision, after_revision)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING entry`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		t.time(e.At), string(e.Op), e.Session, e.Target.Session, e.Target.Visit, e.From, e.FromIndex, e.To, e.ToIndex,
-		e.reason, e.before.head, e.before.record, e.before.turn, e.before.updated, e.before.revision, e.revision).Scan(&e.ID)
+		e.reason, e.before.head, e.before.record, e.before.turn, e.before.updated, e.before.revision, e.revision)
+	return err
 }
 
 // moveHead carries out an entry: rule 5 for the visits, then the session's row.

@@ -174,6 +174,9 @@ func (l *listing) tail(ctx context.Context, n int) (headers []model.Header, befo
 		before = store.Uncounted
 	}
 	rows = rows[:min(n, len(rows))]
+	if err := l.meet(ctx, rows); err != nil {
+		return nil, 0, err
+	}
 	headers = make([]model.Header, len(rows))
 	for i, row := range slices.Backward(rows) {
 		h := &headers[len(rows)-1-i]
@@ -183,6 +186,37 @@ func (l *listing) tail(ctx context.Context, n int) (headers []model.Header, befo
 		l.remember(h)
 	}
 	return headers, before, nil
+}
+
+// meet looks up together what rows refer to and is not among them, as far as few rows do: to
+// a server each question is a way there and back.
+func (l *listing) meet(ctx context.Context, rows []visitRow) error {
+	reasons := lookups{query: "SELECT " + reasonColumns + " FROM reasons WHERE session = ? AND reason IN ", before: []any{l.session.key}}
+	parents := lookups{query: "SELECT visit, id FROM visits WHERE session = ? AND visit IN ", before: []any{l.session.key}}
+	here := make(map[int64]bool, len(rows))
+	for i := range rows {
+		here[rows[i].Visit] = true
+	}
+	for i := range rows {
+		r := &rows[i]
+		if r.Orphaned && len(reasons.values) < rowsAtOnce && !slices.Contains(reasons.values, any(r.reason)) {
+			reasons.values = append(reasons.values, r.reason)
+		}
+		if r.parentDerived && len(parents.values) < rowsAtOnce && !here[r.ParentVisit] {
+			parents.values = append(parents.values, r.ParentVisit)
+		}
+	}
+	if err := reasons.each(ctx, l.tx, l.addReason); err != nil {
+		return err
+	}
+	l.far = map[int64]string{}
+	return parents.each(ctx, l.tx, func(scan func(...any) error) error {
+		var visit int64
+		var id string
+		err := scan(&visit, &id)
+		l.far[visit] = id
+		return err
+	})
 }
 
 // one returns the header of one visit; the error is model.ErrNoSnapshot.
@@ -294,34 +328,40 @@ func (l *listing) loadReason(ctx context.Context, reason int64) error {
 		return err
 	}
 	if _, there := l.reasons[reason]; !there {
-		l.reasons[reason] = nil // it is not asked for again
+		l.meetReason(reason, nil) // it is not asked for again
 	}
 	return nil
 }
 
 func (l *listing) reasonsWhere(ctx context.Context, where string, args ...any) error {
-	rows, err := l.tx.Rows(ctx, "SELECT reason, kind, at, target_id, target_index FROM reasons WHERE "+where, args...)
-	if err != nil {
+	return l.tx.each(ctx, l.addReason, "SELECT "+reasonColumns+" FROM reasons WHERE "+where, args...)
+}
+
+// reasonColumns are the columns that addReason reads.
+const reasonColumns = "reason, kind, at, target_id, target_index"
+
+func (l *listing) addReason(scan func(...any) error) (err error) {
+	var number int64
+	var at any
+	var r model.Reason
+	if err := scan(&number, &r.Kind, &at, &r.TargetID, &r.TargetIndex); err != nil {
 		return err
 	}
-	defer rows.Close()
+	if r.At, err = decodeTime(at); err != nil {
+		return fmt.Errorf("reason %d: %w", number, err)
+	}
+	l.meetReason(number, &r)
+	return nil
+}
+
+// meetReason remembers a reason. That of visits of which nothing tells it is none.
+func (l *listing) meetReason(number int64, r *model.Reason) {
 	if l.reasons == nil {
-		l.reasons = map[int64]*model.Reason{}
+		l.reasons = map[int64]*model.Reason{noReason: nil}
 	}
-	for rows.Next() {
-		var number int64
-		var at any
-		var r model.Reason
-		if err := rows.Scan(&number, &r.Kind, &at, &r.TargetID, &r.TargetIndex); err != nil {
-			return err
-		}
-		if r.At, err = decodeTime(at); err != nil {
-			return fmt.Errorf("reason %d: %w", number, err)
-		}
-		l.reasons[number] = &r
+	if number != noReason {
+		l.reasons[number] = r
 	}
-	l.reasons[noReason] = nil
-	return rows.Err()
 }
 
 // noReason is the reason of visits that nothing tells why they are off

@@ -351,9 +351,8 @@ func (s *states) put(ctx context.Context, t *tx, o owner, state content, bases .
 		}
 		return have.key, s.sweep(ctx, t, have.draft.V)
 	}
-	var key int64
-	err = t.Row(ctx, "INSERT INTO states (sha256, size, draft, list) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING state",
-		state.sum[:], len(state.bytes), now, list).Scan(&key)
+	key, err := t.Insert(ctx, "state", "INSERT INTO states (sha256, size, draft, list) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		state.sum[:], len(state.bytes), now, list)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrRaced // the state is there now
 	}

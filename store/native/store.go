@@ -54,6 +54,9 @@ type Tx interface {
 	// Exec runs a statement that changes rows. A carrier may put it off until the next
 	// query or the end of the transaction, whose error that of the statement is then.
 	Exec(ctx context.Context, query string, args ...any) error
+	// Insert runs a statement that inserts one row, and returns the value of its key, a
+	// column. The error is sql.ErrNoRows where the row was there.
+	Insert(ctx context.Context, key, query string, args ...any) (int64, error)
 	Row(ctx context.Context, query string, args ...any) Row
 	Rows(ctx context.Context, query string, args ...any) (Rows, error)
 	// Values calls give with the values of each row of a query, which are overwritten by

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
@@ -73,6 +74,11 @@ type serverTx struct{ tx *pg.Tx }
 
 func (t serverTx) Exec(_ context.Context, query string, args ...any) error {
 	return t.tx.Later(query, escapeAll(args)...)
+}
+
+func (t serverTx) Insert(ctx context.Context, key, query string, args ...any) (value int64, err error) {
+	err = t.Row(ctx, query+" RETURNING "+key, args...).Scan(&value)
+	return value, err
 }
 
 func (t serverTx) Row(ctx context.Context, query string, args ...any) native.Row {
@@ -154,10 +160,35 @@ func value(oid uint32, raw []byte) column.Value {
 	return column.Value{Kind: column.Blob}
 }
 
-// Keyed leaves the rows to queries: give may make others, for which the connection has to
-// be free.
-func (t serverTx) Keyed(context.Context, int64, int64, func([]column.Value) error) error {
-	return native.ErrUnkeyed
+// fetched is how many rows come at once.
+const fetched = 1 << 13
+
+// Keyed takes the rows from a cursor, many at a time: give may make other queries between, for
+// which the connection has to be free.
+func (t serverTx) Keyed(ctx context.Context, session, after int64, give func([]column.Value) error) (err error) {
+	declare := fmt.Sprintf("DECLARE rows_behind NO SCROLL CURSOR FOR SELECT * FROM visits WHERE session = %d AND visit > %d ORDER BY visit", session, after)
+	if err := t.tx.Later(declare); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.tx.Later("CLOSE rows_behind")) }()
+	fetch := fmt.Sprintf("FETCH %d FROM rows_behind", fetched)
+	var rows []column.Value
+	for n, width := fetched, 0; n == fetched; {
+		rows, n = rows[:0], 0
+		err := t.Values(ctx, fetch, nil, func(row []column.Value) error {
+			rows, width, n = append(rows, row...), len(row), n+1
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for ; len(rows) > 0; rows = rows[width:] {
+			if err := give(rows[:width:width]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Fresh returns nil: a transaction sees one state of the database.

@@ -1,7 +1,9 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -108,6 +110,17 @@ type fileTx struct{ file *sqlitefile.Tx }
 func (t fileTx) Exec(ctx context.Context, query string, args ...any) error {
 	_, err := t.file.Exec(ctx, query, args...)
 	return err
+}
+
+func (t fileTx) Insert(ctx context.Context, _, query string, args ...any) (int64, error) {
+	result, err := t.file.Exec(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	if rows, err := result.RowsAffected(); err != nil || rows == 0 {
+		return 0, cmp.Or(err, sql.ErrNoRows)
+	}
+	return result.LastInsertId()
 }
 
 func (t fileTx) Row(ctx context.Context, query string, args ...any) native.Row {
