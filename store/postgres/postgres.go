@@ -73,9 +73,9 @@ func WithPatience(patience time.Duration) Option { return func(s *settings) { s.
 var terms = pg.Terms{
 	// What other schemas hold is not looked at. All rows are found by an index, in its order: without
 	// statistics, which a table has a minute after it was filled, the server would sort the session for
-	// each screen.
+	// each screen. What has no index costs as much as the server can say then, and would be compiled.
 	Setup: []string{`SELECT set_config('search_path', 'pg_catalog, hindcast, pg_temp', true), set_config('enable_seqscan', 'off', true),
-		set_config('enable_bitmapscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`},
+		set_config('enable_bitmapscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)`},
 	Mark: `INSERT INTO marks (connection, mark) VALUES (?1, ?2)
 		ON CONFLICT (connection) DO UPDATE SET mark = excluded.mark, at = now()`,
 	Marked: `INSERT INTO marks (connection, mark) VALUES (?1, 0)
