@@ -53,16 +53,12 @@ const (
 	longestWait = time.Second
 )
 
-// NewOwn returns the database that a URL names, as New does.
-func NewOwn(address string, terms Terms) (*Own, error) {
-	s, err := New(address)
-	if err != nil {
-		return nil, err
-	}
+// Own returns the database as one of this program's. To close one closes the other.
+func (s *Server) Own(terms Terms) *Own {
 	if terms.Patience == 0 {
 		terms.Patience = ownPatience
 	}
-	return &Own{s, terms}, nil
+	return &Own{s, terms}
 }
 
 // Read runs what in one transaction, as that of Server does.

@@ -89,16 +89,23 @@ var terms = pg.Terms{
 // Open opens the store in a database; it writes nothing. The errors are ErrNone,
 // ErrVersion and those of package pg.
 func Open(ctx context.Context, url string, options ...Option) (*Store, error) {
+	server, err := pg.New(url)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: open: %w", err)
+	}
+	return On(ctx, server, options...)
+}
+
+// On opens the store in the database of a server, which is closed with it, or where that
+// fails. The errors are those of Open.
+func On(ctx context.Context, server *pg.Server, options ...Option) (*Store, error) {
 	set := settings{now: time.Now}
 	for _, o := range options {
 		o(&set)
 	}
 	terms := terms
 	terms.Patience = set.patience
-	own, err := pg.NewOwn(url, terms)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: open: %w", err)
-	}
+	own := server.Own(terms)
 	if err := own.Read(ctx, func(t *pg.Tx) error { return check(ctx, t) }); err != nil {
 		return nil, fmt.Errorf("postgres: open %q: %w", own, errors.Join(err, own.Close()))
 	}
