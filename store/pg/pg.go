@@ -129,9 +129,11 @@ func (s *Server) Place() (host, port, database string) {
 type conn struct {
 	pg    *pgconn.PgConn
 	types *pgtype.Map
-	// settled is closed when the end of the last transaction is through.
-	settled chan struct{}
-	used    bool
+	// settled is closed when the end of the last transaction is through, or left to the next one, which
+	// closes wanted: then unended is true.
+	settled, wanted chan struct{}
+	unended         bool
+	used            bool
 	// name and marks are what an Own knows its transactions by.
 	name  string
 	marks int64
@@ -168,10 +170,17 @@ func (s *Server) acquire(ctx context.Context, fresh bool) (*conn, error) {
 			}
 			return c, err
 		}
+		if c.wanted != nil {
+			close(c.wanted)
+			c.wanted = nil
+		}
 		select {
 		case <-c.settled:
 		case <-ctx.Done():
-			s.putBack(c) // as it is: its transaction is still ending
+			go func() {
+				<-c.settled
+				s.release(c)
+			}()
 			return nil, ctx.Err()
 		}
 		if !c.pg.IsClosed() {
@@ -209,14 +218,34 @@ func (s *Server) hangUp(c *conn) {
 }
 
 // release hands a connection back. One that is within a transaction ends it first, which nothing waits for.
-func (s *Server) release(c *conn) {
+func (s *Server) release(c *conn) { s.releaseAfter(c, 0) }
+
+// lull is how long a transaction that only read is left open for the next one to end it: its statements
+// go out together with the end, which saves a way there and back.
+const lull = 5 * time.Millisecond
+
+func (s *Server) releaseAfter(c *conn, lull time.Duration) {
 	if !c.pg.IsClosed() && c.pg.TxStatus() != 'I' {
-		settled := make(chan struct{})
-		c.settled = settled
+		settled, wanted := make(chan struct{}), make(chan struct{})
+		c.settled, c.wanted = settled, nil
+		if lull > 0 {
+			c.wanted = wanted
+		}
 		go func() {
 			defer close(settled)
+			if lull > 0 {
+				wait := time.NewTimer(lull)
+				defer wait.Stop()
+				select {
+				case <-wanted:
+					c.unended = true
+					return
+				case <-wait.C:
+				}
+			}
 			ctx, cancel := context.WithTimeout(context.Background(), commitTime)
 			defer cancel()
+			c.unended = false
 			if _, err := c.pg.Exec(ctx, "ROLLBACK").ReadAll(); err != nil {
 				_ = c.pg.Close(ctx) // it may not be used as it is
 			}
@@ -273,7 +302,7 @@ func (s *Server) rolledBack(ctx context.Context, what func(*Tx) error, begin ...
 		}
 		err = interrupted(ctx, explain(what(&Tx{c: c, begin: begin})))
 		lost, kept := c.pg.IsClosed(), c.used
-		s.release(c)
+		s.releaseAfter(c, lull)
 		switch {
 		case err == nil || ctx.Err() != nil || !lost:
 			return cmp.Or(err, ctx.Err())
