@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/pg"
 	"hindcast/store/pg/pgtest"
 	"hindcast/store/postgres"
 	"hindcast/store/storetest"
@@ -95,6 +97,28 @@ func TestCommit_whoseAnswerIsLost(t *testing.T) {
 		acknowledged = append(acknowledged, id)
 	}
 	sameTurns(t, r.Store, "s", acknowledged)
+}
+
+// TestImport_whoseConnectionIsLost: an import is not run twice. It is there whole, or it says
+// that nothing was written.
+func TestImport_whoseConnectionIsLost(t *testing.T) {
+	wire := pgtest.Between(t, pgtest.Shared(t).Database(t), 0)
+	s := open(t, wire.Address)
+	for _, delivered := range []bool{false, true} {
+		wire.BreakNext(pgtest.Break{At: func(sent []byte) bool { return bytes.Contains(sent, []byte("\x00COMMIT\x00")) }, Delivered: delivered})
+		asked := 0
+		n, err := s.Import(t.Context(), func(yield func(store.Row, error) bool) {
+			asked++
+			storetest.Grow("s", 20, 100)(yield)
+		})
+		have := 0
+		for _, info := range storetest.Sessions(t, s) {
+			have += info.Snapshots
+		}
+		if asked != 1 || delivered && (err != nil || n != 20 || have != 20) || !delivered && (!errors.Is(err, pg.ErrUnreachable) || have != 0) {
+			t.Errorf("delivered %v: %d rows and %d snapshots, asked for %d times: %v", delivered, n, have, asked, err)
+		}
+	}
 }
 
 // TestRecorders_outliveTheServer: connections are ended and the server is restarted in the
