@@ -354,7 +354,7 @@ func (l *listing) addReason(scan func(...any) error) (err error) {
 	return nil
 }
 
-// meetReason remembers a reason. That of visits of which nothing tells it is none.
+// meetReason remembers a reason. Visits that nothing tells about have none.
 func (l *listing) meetReason(number int64, r *model.Reason) {
 	if l.reasons == nil {
 		l.reasons = map[int64]*model.Reason{noReason: nil}

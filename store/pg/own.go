@@ -26,7 +26,8 @@ type Own struct {
 	terms Terms
 }
 
-// Terms are the statements of an [Own] that depend on its tables.
+// Terms are the statements of an [Own] that depend on its tables, "" for none. Without marks
+// a COMMIT whose answer is lost is ErrOutcome.
 type Terms struct {
 	// Setup is run at the beginning of each transaction.
 	Setup []string
@@ -148,9 +149,12 @@ func (o *Own) writeOwn(ctx context.Context, fresh bool, what func(*Tx) error) er
 	if err == nil || !c.pg.IsClosed() {
 		return err
 	}
-	happened, unknown := o.happened(ctx, c)
+	happened, unknown := false, error(nil)
+	if o.terms.Marked != "" {
+		happened, unknown = o.happened(ctx, c)
+	}
 	switch {
-	case unknown != nil:
+	case unknown != nil || o.terms.Marked == "":
 		return fmt.Errorf("%w (%w)", ErrOutcome, errors.Join(err, unknown))
 	case happened:
 		return nil
@@ -160,10 +164,12 @@ func (o *Own) writeOwn(ctx context.Context, fresh bool, what func(*Tx) error) er
 
 // commit sends what is left, and COMMIT. Where one of the statements fails the server skips those behind it.
 func (o *Own) commit(ctx context.Context, t *Tx) error {
-	queries := []Query{{SQL: o.terms.Mark, Args: []any{t.c.name, t.c.marks}}, {SQL: o.terms.Tell}, {SQL: "COMMIT"}}
+	var queries []Query
 	if t.c.marks == 1 {
-		queries = slices.Insert(queries, 0, Query{SQL: o.terms.Forget})
+		queries = append(queries, Query{SQL: o.terms.Forget})
 	}
+	queries = append(queries, Query{SQL: o.terms.Mark, Args: []any{t.c.name, t.c.marks}}, Query{SQL: o.terms.Tell}, Query{SQL: "COMMIT"})
+	queries = slices.DeleteFunc(queries, func(q Query) bool { return q.SQL == "" })
 	results, err := t.send(ctx, queries)
 	if err != nil {
 		return explain(err)

@@ -23,18 +23,19 @@ import (
 	"hindcast/store/storetest"
 )
 
-// BenchmarkScreen is 100,000 snapshots: the first screen (open, list the sessions, take the
+// BenchmarkScreen is 100,000 snapshots, or a million with HINDCAST_FULL: the first screen (open, list the sessions, take the
 // newest 200 headers), all headers, and the first screen over a wire on which the way there
 // and back takes 20 ms.
 func BenchmarkScreen(b *testing.B) {
-	const session, count = "big", 100_000
+	const session = "big"
+	count := storetest.Sized(100_000, 1_000_000)
 	url := pgtest.New(b).Database(b)
 	s := open(b, url)
 	began := time.Now()
 	if _, err := s.Import(b.Context(), storetest.Grow(session, count, 1000)); err != nil {
 		b.Fatal(err)
 	}
-	b.Logf("import: %v", time.Since(began).Round(time.Millisecond))
+	b.Logf("import: %v, %d bytes", time.Since(began).Round(time.Millisecond), sizeNow(b, url, "hindcast"))
 	first := func(b *testing.B, url string) {
 		b.Helper()
 		s, err := postgres.Open(b.Context(), url)
@@ -158,8 +159,9 @@ func BenchmarkTurns(b *testing.B) {
 		url := cluster.Database(b)
 		s := open(b, url)
 		began := time.Now()
-		recordTurns(b, s, "s", 1, turns)
+		states := recordTurns(b, s, "s", 1, turns)
 		report(b, time.Since(began), url, "hindcast")
+		b.ReportMetric(float64(states)/turns, "B/state")
 	})
 	b.Run("LangGraph", func(b *testing.B) {
 		python := os.Getenv("HINDCAST_LANGGRAPH_PYTHON")

@@ -159,7 +159,8 @@ func migrate(ctx context.Context, url string) (made bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
-	return made, server.Write(ctx, func(t *pg.Tx) error {
+	// It sees what those made for which it waited.
+	return made, server.Own(pg.Terms{}).Write(ctx, func(t *pg.Tx) error {
 		if _, err := t.Exec(ctx, migrating); err != nil {
 			return err
 		}
