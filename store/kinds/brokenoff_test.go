@@ -21,7 +21,7 @@ import (
 func TestRows_openBehindAWriteThatWasBrokenOff(t *testing.T) {
 	t.Parallel()
 	path := storetest.Copy(t, filepath.Join(testdata, "langgraph/agent.db"))
-	foreign, own := brokenOff(t, path), brokenOff(t, path)
+	foreign, own := abandoned(t, path), abandoned(t, path)
 	tables := storetest.Tables(t, path)
 
 	before, err := os.ReadFile(foreign)
@@ -71,9 +71,9 @@ func TestRows_openBehindAWriteThatWasBrokenOff(t *testing.T) {
 	}
 }
 
-// brokenOff returns a copy of a database, with the journals beside it, that a program left
+// abandoned returns a copy of a database, with the journals beside it, that a program left
 // which was killed amid a transaction.
-func brokenOff(t *testing.T, path string) string {
+func abandoned(t *testing.T, path string) string {
 	t.Helper()
 	left := filepath.Join(t.TempDir(), filepath.Base(path))
 	file := sqlitefile.NewOwn(path, "&_pragma=journal_mode(DELETE)&_pragma=cache_size(1)", nil)
