@@ -71,10 +71,9 @@ type format struct{ layout layout }
 
 // layout is how the tables hold what LangGraph writes.
 type layout interface {
-	// list runs row on each checkpoint of a session from one on.
-	list(ctx context.Context, t rows.Tx, at rows.Place, from string, row func(listed)) error
-	// since returns the steps that started from the parent of a checkpoint and from those behind.
-	since(ctx context.Context, t rows.Tx, at rows.Place, from string) (map[string]step, error)
+	// list adds the steps that started from the parent of a checkpoint and from those behind it, and then
+	// runs row on each of these.
+	list(ctx context.Context, t rows.Tx, at rows.Place, from string, steps map[string]step, row func(listed)) error
 	// read reads a checkpoint, and the step that started from it, and the one that it started from where
 	// that is wanted. The error is model.ErrNoSnapshot where there is none.
 	read(ctx context.Context, t rows.Tx, at rows.Place, id string) (checkpoint, step, error)
@@ -110,12 +109,9 @@ type metadata struct {
 }
 
 func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
-	steps, err := f.layout.since(ctx, t, at, from)
-	if err != nil {
-		return log, err
-	}
+	steps := map[string]step{}
 	log.Head.Newest = true
-	err = f.layout.list(ctx, t, at, from, func(c listed) {
+	err = f.layout.list(ctx, t, at, from, steps, func(c listed) {
 		h := model.Header{ID: c.id, ParentID: c.parent, Event: model.SnapshotEventNamed}
 		var about metadata
 		if json.Unmarshal(c.beside, &about) != nil {

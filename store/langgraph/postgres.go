@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -25,19 +26,14 @@ type inPostgres struct{}
 const (
 	// mostTitled is how many of the newest checkpoints have a title of what was said.
 	mostTitled = "1000"
-	// ofWrites are the columns of a write, but for its value.
-	ofWrites = "checkpoint_id, task_id, task_path, idx, channel, "
-	small    = "octet_length(blob) <= 65536"
-	inOrder  = " ORDER BY checkpoint_id, task_path, task_id, idx"
+	small      = "octet_length(blob) <= 65536"
 )
 
-// pathless returns a query about writes for tables that have no task_path yet.
-func pathless(ctx context.Context, t rows.Tx, query string) (string, error) {
-	has, err := t.Columns(ctx, "checkpoint_writes")
-	if err == nil && !has["task_path"] {
-		query = strings.ReplaceAll(strings.ReplaceAll(query, "task_path, ", "'', "), inOrder, " ORDER BY checkpoint_id, task_id, idx")
-	}
-	return query, err
+// written returns a query of the writes that a condition fits, in the order of their steps. blob says which
+// values come along. A task_path that the table does not have yet is the one around it.
+func written(blob, where string) string {
+	return "SELECT w.* FROM (SELECT ''::text AS task_path) older, LATERAL (SELECT checkpoint_id, task_id, task_path, idx, channel, type, CASE WHEN " + blob +
+		" THEN blob END AS blob FROM checkpoint_writes" + where + ") w ORDER BY checkpoint_id, task_path, task_id, idx"
 }
 
 // adding returns what adds writes to steps.
@@ -59,36 +55,29 @@ func adding(steps map[string]step) func(scan func(...any) error) error {
 	}
 }
 
-func (inPostgres) since(ctx context.Context, t rows.Tx, at rows.Place, from string) (map[string]step, error) {
-	query, err := pathless(ctx, t, "SELECT "+ofWrites+"type, CASE WHEN "+small+` AND (checkpoint_id >= edges.newest OR checkpoint_id = edges.first) THEN blob END FROM checkpoint_writes,
-		(SELECT coalesce((SELECT checkpoint_id FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2 ORDER BY checkpoint_id DESC LIMIT 1 OFFSET `+mostTitled+`), '') newest,
-			(SELECT min(checkpoint_id) FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2) AS first) edges
-		WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND checkpoint_id >= coalesce((SELECT least(parent_checkpoint_id, checkpoint_id) FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND checkpoint_id = ?3), '')`+inOrder)
-	if err != nil {
-		return nil, err
-	}
-	steps := map[string]step{}
-	return steps, t.Each(ctx, adding(steps), query, append(slices.Clone(at.Key), from)...)
-}
-
-func (inPostgres) list(ctx context.Context, t rows.Tx, at rows.Place, from string, row func(listed)) error {
-	return t.Each(ctx, func(scan func(...any) error) error {
-		var c listed
-		var wrote []byte
-		err := scan(&c.id, &c.parent, &c.beside, &wrote)
-		_ = json.Unmarshal(wrote, &c.wrote) // an older LangGraph does not tell
-		c.wrote = slices.DeleteFunc(c.wrote, func(channel string) bool { return isPlumbing(channel, nil) || strings.HasPrefix(channel, "__") })
-		row(c)
-		return err
-	}, "SELECT checkpoint_id, coalesce(parent_checkpoint_id, ''), metadata, checkpoint->'updated_channels' FROM checkpoints"+ofSession+" AND checkpoint_id >= ? ORDER BY checkpoint_id", append(slices.Clone(at.Key), from)...)
+func (inPostgres) list(ctx context.Context, t rows.Tx, at rows.Place, from string, steps map[string]step, row func(listed)) error {
+	const checkpoint = "(SELECT %s FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2 %s)"
+	newest := fmt.Sprintf(checkpoint, "checkpoint_id", "ORDER BY checkpoint_id DESC LIMIT 1 OFFSET "+mostTitled)
+	first := fmt.Sprintf(checkpoint, "min(checkpoint_id)", "")
+	parent := fmt.Sprintf(checkpoint, "least(parent_checkpoint_id, checkpoint_id)", "AND checkpoint_id = ?3")
+	key := append(slices.Clone(at.Key), from)
+	return t.Ask(ctx,
+		rows.Query{Args: key, Row: adding(steps), SQL: written(small+" AND (checkpoint_id >= coalesce("+newest+", '') OR checkpoint_id = "+first+")",
+			" WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND checkpoint_id >= coalesce("+parent+", '')")},
+		rows.Query{Args: key, SQL: "SELECT checkpoint_id, coalesce(parent_checkpoint_id, ''), metadata, checkpoint->'updated_channels' FROM checkpoints" + ofSession +
+			" AND checkpoint_id >= ? ORDER BY checkpoint_id", Row: func(scan func(...any) error) error {
+			var c listed
+			var wrote []byte
+			err := scan(&c.id, &c.parent, &c.beside, &wrote)
+			_ = json.Unmarshal(wrote, &c.wrote) // an older LangGraph does not tell
+			c.wrote = slices.DeleteFunc(c.wrote, func(channel string) bool { return isPlumbing(channel, nil) || strings.HasPrefix(channel, "__") })
+			row(c)
+			return err
+		}})
 }
 
 func (inPostgres) read(ctx context.Context, t rows.Tx, at rows.Place, id string) (c checkpoint, own step, err error) {
 	key := append(slices.Clone(at.Key), id)
-	query, err := pathless(ctx, t, "SELECT "+ofWrites+"type, CASE WHEN "+small+" THEN blob END FROM checkpoint_writes"+ofCheckpoint+inOrder)
-	if err != nil {
-		return c, own, err
-	}
 	var beside, whole []byte
 	type blob struct {
 		encoding string
@@ -108,7 +97,7 @@ func (inPostgres) read(ctx context.Context, t rows.Tx, at rows.Place, id string)
 				blobs[channel] = b
 				return err
 			}},
-		rows.Query{SQL: query, Args: key, Row: adding(steps)})
+		rows.Query{SQL: written(small, ofCheckpoint), Args: key, Row: adding(steps)})
 	switch {
 	case err != nil:
 		return c, own, err
@@ -149,12 +138,8 @@ func (inPostgres) read(ctx context.Context, t rows.Tx, at rows.Place, id string)
 }
 
 func (inPostgres) on(ctx context.Context, t rows.Tx, at rows.Place, id string) (step, error) {
-	query, err := pathless(ctx, t, "SELECT "+ofWrites+"type, CASE WHEN "+small+" THEN blob END FROM checkpoint_writes"+ofCheckpoint+inOrder)
-	if err != nil {
-		return step{}, err
-	}
 	steps := map[string]step{}
-	err = t.Each(ctx, adding(steps), query, append(slices.Clone(at.Key), id)...)
+	err := t.Each(ctx, adding(steps), written(small, ofCheckpoint), append(slices.Clone(at.Key), id)...)
 	return steps[id], err
 }
 

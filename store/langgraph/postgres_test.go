@@ -22,6 +22,7 @@ func served(t testing.TB) string {
 		t.Fatal(err)
 	}
 	c.Load(t, address, string(script))
+	c.Exec(t, address, numberedBy)
 	return address
 }
 

@@ -13,12 +13,13 @@ import (
 // inSQLite is the layout of SqliteSaver: a checkpoint is one value, and so is what a task wrote.
 type inSQLite struct{}
 
-func (inSQLite) since(ctx context.Context, t rows.Tx, at rows.Place, from string) (map[string]step, error) {
-	return stepsOf(ctx, t, ofSession+` AND checkpoint_id >= ifnull((SELECT min(parent_checkpoint_id, checkpoint_id) FROM checkpoints c
-		WHERE c.thread_id = ?1 AND c.checkpoint_ns = ?2 AND c.checkpoint_id = ?3), '')`, append(slices.Clone(at.Key), from)...)
-}
-
-func (inSQLite) list(ctx context.Context, t rows.Tx, at rows.Place, from string, row func(listed)) error {
+func (inSQLite) list(ctx context.Context, t rows.Tx, at rows.Place, from string, steps map[string]step, row func(listed)) error {
+	key := append(slices.Clone(at.Key), from)
+	err := addSteps(ctx, t, steps, ofSession+` AND checkpoint_id >= ifnull((SELECT min(parent_checkpoint_id, checkpoint_id) FROM checkpoints c
+		WHERE c.thread_id = ?1 AND c.checkpoint_ns = ?2 AND c.checkpoint_id = ?3), '')`, key...)
+	if err != nil {
+		return err
+	}
 	return t.Each(ctx, func(scan func(...any) error) error {
 		var c listed
 		err := scan(&c.id, &c.parent, &c.encoding, &c.beside, &c.whole, &c.size)
@@ -27,18 +28,17 @@ func (inSQLite) list(ctx context.Context, t rows.Tx, at rows.Place, from string,
 	}, `SELECT checkpoint_id, ifnull(parent_checkpoint_id, ''), ifnull(type, ''), metadata,
 		iif(length(checkpoint) > 65536 OR EXISTS (SELECT 1 FROM writes w WHERE w.thread_id = c.thread_id
 			AND w.checkpoint_ns = c.checkpoint_ns AND w.checkpoint_id = c.parent_checkpoint_id), NULL, checkpoint),
-		ifnull(length(checkpoint), 0) + ifnull(length(metadata), 0) FROM checkpoints c`+ofSession+" AND checkpoint_id >= ? ORDER BY checkpoint_id", append(slices.Clone(at.Key), from)...)
+		ifnull(length(checkpoint), 0) + ifnull(length(metadata), 0) FROM checkpoints c`+ofSession+" AND checkpoint_id >= ? ORDER BY checkpoint_id", key...)
 }
 
-// stepsOf returns the steps of the writes that a condition fits, by the checkpoints that
+// addSteps adds the steps of the writes that a condition fits, by the checkpoints that
 // they started from. Values of more than 64 kB are left out of them.
-func stepsOf(ctx context.Context, t rows.Tx, where string, args ...any) (map[string]step, error) {
+func addSteps(ctx context.Context, t rows.Tx, steps map[string]step, where string, args ...any) error {
 	var path string // a column that older files do not have
 	if err := t.Row(ctx, "SELECT iif(count(*), 'task_path', '''''') FROM pragma_table_info('writes') WHERE name = 'task_path'").Scan(&path); err != nil {
-		return nil, err
+		return err
 	}
-	steps := map[string]step{}
-	err := t.Each(ctx, func(scan func(...any) error) error {
+	return t.Each(ctx, func(scan func(...any) error) error {
 		var id, task, path, channel, encoding string
 		var index int
 		var value []byte
@@ -50,7 +50,6 @@ func stepsOf(ctx context.Context, t rows.Tx, where string, args ...any) (map[str
 		return err
 	}, "SELECT checkpoint_id, task_id, "+path+", idx, channel, iif(length(value) > 65536, 'null', ifnull(type, '')), iif(length(value) > 65536, NULL, value) FROM writes"+
 		where+" ORDER BY checkpoint_id, "+path+", task_id, idx", args...)
-	return steps, err
 }
 
 func (l inSQLite) read(ctx context.Context, t rows.Tx, at rows.Place, id string) (c checkpoint, own step, err error) {
@@ -70,7 +69,8 @@ func (l inSQLite) read(ctx context.Context, t rows.Tx, at rows.Place, id string)
 }
 
 func (inSQLite) on(ctx context.Context, t rows.Tx, at rows.Place, id string) (step, error) {
-	steps, err := stepsOf(ctx, t, ofCheckpoint, append(slices.Clone(at.Key), id)...)
+	steps := map[string]step{}
+	err := addSteps(ctx, t, steps, ofCheckpoint, append(slices.Clone(at.Key), id)...)
 	return steps[id], err
 }
 

@@ -126,7 +126,7 @@ func (o *Own) writeOwn(ctx context.Context, fresh bool, what func(*Tx) error) er
 		return err
 	}
 	defer o.release(c)
-	t := &Tx{c: c, begin: append([]string{beginOwn, patience}, o.terms.Setup...)}
+	t := c.begun(append([]string{beginOwn, patience}, o.terms.Setup...)...)
 	if err = interrupted(ctx, explain(what(t))); err == nil {
 		err = ctx.Err()
 	}
@@ -212,7 +212,7 @@ func (o *Own) marked(ctx context.Context, lost *conn) (bool, error) {
 		return false, err
 	}
 	defer o.release(c)
-	t := &Tx{c: c, begin: append([]string{beginOwn, patience}, o.terms.Setup...)}
+	t := c.begun(append([]string{beginOwn, patience}, o.terms.Setup...)...)
 	last := int64(math.MinInt64)
 	_, err = t.First(ctx, []any{&last}, o.terms.Marked, lost.name)
 	return last == lost.marks, err

@@ -6,8 +6,8 @@
 // only its own connection sees, and is always rolled back.
 //
 // Over a network each answer takes as long as the way there and back. So BEGIN goes out with the first
-// statement, a transaction that only read is ended behind the caller's back, a statement is not prepared
-// beforehand, and [Tx.Ask] sends several statements at once:
+// statement, and with it the end of a transaction that only read; a statement is not prepared beforehand,
+// and [Tx.Ask] sends several statements at once:
 //
 //	Read with n statements    n ways
 //	Write with n statements   n + 1 ways, the last is COMMIT's
@@ -129,11 +129,11 @@ func (s *Server) Place() (host, port, database string) {
 type conn struct {
 	pg    *pgconn.PgConn
 	types *pgtype.Map
-	// settled is closed when the end of the last transaction is through, or left to the next one, which
-	// closes wanted: then unended is true.
-	settled, wanted chan struct{}
-	unended         bool
-	used            bool
+	// settled is closed when the end of the last transaction is through.
+	settled chan struct{}
+	// lingers ends the last transaction, unless another one begins before: then that is its first statement.
+	lingers *time.Timer
+	used    bool
 	// name and marks are what an Own knows its transactions by.
 	name  string
 	marks int64
@@ -144,12 +144,28 @@ func (s *Server) dial(ctx context.Context, config *pgconn.Config) (*conn, error)
 	if err != nil {
 		return nil, explain(err)
 	}
-	c := &conn{pg: pg, types: pgtype.NewMap(), settled: make(chan struct{})}
-	close(c.settled)
-	return c, nil
+	return &conn{pg: pg, types: pgtype.NewMap(), settled: closed()}, nil
 }
 
-// acquire returns a connection, which the caller hands to release.
+func closed() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+// lingerTime is how long a transaction that only read stays open behind its last statement.
+const lingerTime = 30 * time.Millisecond
+
+// begun returns a transaction, which is begun by its first statement, and ended before where one still is.
+func (c *conn) begun(begin ...string) *Tx {
+	if c.pg.TxStatus() != 'I' {
+		begin = append([]string{"ROLLBACK"}, begin...)
+	}
+	return &Tx{c: c, begin: begin}
+}
+
+// acquire returns a connection, which the caller hands to release. The last transaction may be open on it
+// still: begun ends it.
 func (s *Server) acquire(ctx context.Context, fresh bool) (*conn, error) {
 	if s.done.Err() != nil {
 		return nil, errClosed
@@ -170,17 +186,14 @@ func (s *Server) acquire(ctx context.Context, fresh bool) (*conn, error) {
 			}
 			return c, err
 		}
-		if c.wanted != nil {
-			close(c.wanted)
-			c.wanted = nil
+		if c.lingers != nil && c.lingers.Stop() {
+			c.lingers, c.settled = nil, closed()
+			return c, nil
 		}
 		select {
 		case <-c.settled:
 		case <-ctx.Done():
-			go func() {
-				<-c.settled
-				s.release(c)
-			}()
+			s.putBack(c) // as it is: its transaction is still ending
 			return nil, ctx.Err()
 		}
 		if !c.pg.IsClosed() {
@@ -217,39 +230,23 @@ func (s *Server) hangUp(c *conn) {
 	}()
 }
 
-// release hands a connection back. One that is within a transaction ends it first, which nothing waits for.
+// release hands a connection back. One that is within a transaction ends it, which nothing waits for.
 func (s *Server) release(c *conn) { s.releaseAfter(c, 0) }
 
-// lull is how long a transaction that only read is left open for the next one to end it: its statements
-// go out together with the end, which saves a way there and back.
-const lull = 5 * time.Millisecond
-
-func (s *Server) releaseAfter(c *conn, lull time.Duration) {
-	if !c.pg.IsClosed() && c.pg.TxStatus() != 'I' {
-		settled, wanted := make(chan struct{}), make(chan struct{})
-		c.settled, c.wanted = settled, nil
-		if lull > 0 {
-			c.wanted = wanted
-		}
-		go func() {
+// releaseAfter is release of a transaction that only read, which keeps nothing from others: it stays open
+// for a while.
+func (s *Server) releaseAfter(c *conn, lingers time.Duration) {
+	if c.lingers = nil; !c.pg.IsClosed() && c.pg.TxStatus() != 'I' {
+		settled := make(chan struct{})
+		c.settled = settled
+		c.lingers = time.AfterFunc(lingers, func() {
 			defer close(settled)
-			if lull > 0 {
-				wait := time.NewTimer(lull)
-				defer wait.Stop()
-				select {
-				case <-wanted:
-					c.unended = true
-					return
-				case <-wait.C:
-				}
-			}
 			ctx, cancel := context.WithTimeout(context.Background(), commitTime)
 			defer cancel()
-			c.unended = false
 			if _, err := c.pg.Exec(ctx, "ROLLBACK").ReadAll(); err != nil {
 				_ = c.pg.Close(ctx) // it may not be used as it is
 			}
-		}()
+		})
 	}
 	s.putBack(c)
 }
@@ -300,9 +297,9 @@ func (s *Server) rolledBack(ctx context.Context, what func(*Tx) error, begin ...
 		if err != nil {
 			return err
 		}
-		err = interrupted(ctx, explain(what(&Tx{c: c, begin: begin})))
+		err = interrupted(ctx, explain(what(c.begun(begin...))))
 		lost, kept := c.pg.IsClosed(), c.used
-		s.releaseAfter(c, lull)
+		s.releaseAfter(c, lingerTime)
 		switch {
 		case err == nil || ctx.Err() != nil || !lost:
 			return cmp.Or(err, ctx.Err())
@@ -338,7 +335,7 @@ func (s *Server) write(ctx context.Context, what func(*Tx) error, fresh bool) (a
 		return false, err
 	}
 	defer s.release(c)
-	t := &Tx{c: c, begin: []string{beginWrite, patience}}
+	t := c.begun(beginWrite, patience)
 	if err = interrupted(ctx, explain(what(t))); err == nil {
 		err = ctx.Err()
 	}

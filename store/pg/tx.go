@@ -86,10 +86,6 @@ func (t *Tx) Ask(ctx context.Context, queries ...Query) (err error) {
 // send sends statements, and takes the answers to those that begin the transaction.
 func (t *Tx) send(ctx context.Context, queries []Query) (*pgconn.MultiResultReader, error) {
 	var batch pgconn.Batch
-	if len(t.begin) > 0 && t.c.unended {
-		t.begin = append([]string{"ROLLBACK"}, t.begin...)
-		t.c.unended = false
-	}
 	for _, begin := range t.begin {
 		batch.ExecParams(begin, nil, nil, nil, nil)
 	}

@@ -200,17 +200,14 @@ func (s *Store) Tail(ctx context.Context, session string, n int) (headers []mode
 func (s *Store) tail(ctx context.Context, t tables, at Place, n int) ([]model.Header, int, error) {
 	if s.memory.get(at.ID) == nil {
 		var all int
-		if err := t.Row(ctx, "SELECT count(*) FROM "+at.Table(s.kind.Snapshots)+s.kind.where(), at.Key...).Scan(&all); err != nil {
+		var from *string
+		table, backwards := at.Table(s.kind.Snapshots)+s.kind.where(), strings.Join(s.kind.order(), " DESC, ")+" DESC"
+		args := append(append(slices.Clone(at.Key), at.Key...), max(n-1, 0))
+		if err := t.Row(ctx, "SELECT (SELECT count(*) FROM "+table+"), (SELECT "+s.kind.ID+" FROM "+table+" ORDER BY "+backwards+" LIMIT 1 OFFSET ?)", args...).Scan(&all, &from); err != nil {
 			return nil, 0, err
 		}
-		if 0 < n && n < all {
-			var from string
-			args := append(slices.Clone(at.Key), n-1)
-			backwards := strings.Join(s.kind.order(), " DESC, ") + " DESC"
-			if err := t.Row(ctx, "SELECT "+s.kind.ID+" FROM "+at.Table(s.kind.Snapshots)+s.kind.where()+" ORDER BY "+backwards+" LIMIT 1 OFFSET ?", args...).Scan(&from); err != nil {
-				return nil, 0, err
-			}
-			log, err := s.kind.Format.Log(ctx, t, at, from)
+		if 0 < n && n < all && from != nil {
+			log, err := s.kind.Format.Log(ctx, t, at, *from)
 			if err != nil {
 				return nil, 0, err
 			}

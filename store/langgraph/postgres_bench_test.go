@@ -1,0 +1,86 @@
+package langgraph
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/pg/pgtest"
+	"hindcast/store/storetest"
+)
+
+// longServed returns the URL of a database in which a session "long" has so many checkpoints, as LangGraph
+// writes them: two of three channels stay, and each step writes a message.
+func longServed(t testing.TB, n int) string {
+	t.Helper()
+	address := served(t)
+	pgtest.Shared(t).Exec(t, address, fmt.Sprintf(`INSERT INTO checkpoints SELECT 'long', '', numbered(i), CASE WHEN i > 0 THEN numbered(i - 1) END, NULL,
+			jsonb_build_object('v', 4, 'id', numbered(i), 'channel_values', jsonb_build_object('n', i), 'channel_versions', jsonb_build_object('messages', i::text, 'n', i::text),
+				'versions_seen', '{}'::jsonb, 'updated_channels', '["messages", "n"]'::jsonb, 'pad', repeat(md5(i::text), 12)),
+			jsonb_build_object('source', 'loop', 'step', i - 1, 'parents', '{}'::jsonb) FROM generate_series(0, %d) i`, n-1),
+		fmt.Sprintf("INSERT INTO checkpoint_writes SELECT 'long', '', numbered(i), 'task', 0, 'messages', 'msgpack', blob, '~__pregel_pull, model' FROM generate_series(0, %d) i, LATERAL "+
+			"(SELECT blob FROM checkpoint_writes WHERE thread_id = 'tour' AND channel = 'messages' ORDER BY checkpoint_id LIMIT 1) w", n-1),
+		fmt.Sprintf("INSERT INTO checkpoint_blobs SELECT 'long', '', 'messages', i::text, 'msgpack', blob FROM generate_series(0, %d) i, LATERAL "+
+			"(SELECT blob FROM checkpoint_blobs WHERE thread_id = 'tour' AND channel = 'messages' AND type = 'msgpack' ORDER BY version LIMIT 1) w", n-1), "VACUUM ANALYZE")
+	return address
+}
+
+// served makes the ids of the long session by a function of the database.
+const numberedBy = `CREATE FUNCTION numbered(i bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT '1f1e6651-8b3a-6005-8008-' || lpad(i::text, 12, '0') $$`
+
+// firstScreen does what the first screen of a store waits for.
+func firstScreen(t testing.TB, address, session string) {
+	t.Helper()
+	s := connect(t, address)
+	storetest.Sessions(t, s)
+	headers, _, err := s.(store.Tailer).Tail(t.Context(), session, 60)
+	if err == nil {
+		_, err = s.State(t.Context(), headers[len(headers)-1].Ref())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Over a network each answer takes as long as the way there and back. The least is four for a connection with a
+// password (what of TLS, who, and two for the password), and one each for the list, the rows and the state.
+func TestPostgres_waysOfAFirstScreen(t *testing.T) {
+	const least = 4 + 3
+	slow := pgtest.NewSlow(t, served(t), 20*time.Millisecond)
+	began := time.Now()
+	firstScreen(t, slow.Address, "tour")
+	turns := slow.Turns()
+	t.Logf("%d ways there and back, %v; the least is %d", turns, time.Since(began), least)
+	if turns > 2*least {
+		t.Errorf("a first screen takes %d ways there and back, and the least is %d", turns, least)
+	}
+}
+
+const large = 100_000
+
+func BenchmarkPostgresFirstScreen(b *testing.B) {
+	address := longServed(b, large)
+	for b.Loop() {
+		firstScreen(b, address, "long")
+	}
+}
+
+func BenchmarkPostgresHeaders(b *testing.B) {
+	address := longServed(b, large)
+	for b.Loop() {
+		if got := len(storetest.Headers(b, connect(b, address), "long")); got != large {
+			b.Fatal(got)
+		}
+	}
+}
+
+func BenchmarkPostgresState(b *testing.B) {
+	s := connect(b, longServed(b, large))
+	for b.Loop() {
+		if _, err := s.State(b.Context(), model.Ref{Session: "long", ID: numbered(large - 1)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
