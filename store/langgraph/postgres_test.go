@@ -1,11 +1,20 @@
 package langgraph
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
+	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/databases"
+	"hindcast/store/pg"
 	"hindcast/store/pg/pgtest"
 	"hindcast/store/storetest"
 )
@@ -41,14 +50,192 @@ func connect(t testing.TB, address string) store.Store {
 	return s
 }
 
+// row is what a snapshot shows of itself in the timeline.
+func row(h model.Header) string {
+	off := map[bool]string{true: " off the path"}[h.Orphaned] + map[bool]string{true: " head"}[h.Head]
+	return fmt.Sprintf("#%d turn %d %s: %s%s", h.Index, h.TurnIndex, cmp.Or(h.EventName, h.Event.String()), h.Title, off)
+}
+
+// What a database holds is shown as what a file holds: the tree, titles, and what waits.
 func TestPostgres(t *testing.T) {
 	s := connect(t, served(t))
+	var sessions []string
 	for _, info := range storetest.Sessions(t, s) {
-		t.Logf("%+v", info)
-		for _, h := range storetest.Headers(t, s, info.ID) {
-			state, err := s.State(t.Context(), h.Ref())
-			t.Logf("%d %s %s %v %q %s %v", h.Index, h.ID, h.EventName, h.Orphaned, h.Title, state, err)
+		sessions = append(sessions, fmt.Sprintf("%s %s", info.ID, info.Head.ID))
+	}
+	want := []string{
+		"report 1f1e667f-f7ab-6b0e-8001-f644c926f54b", "report/section:477d1ac6-3b2e-ebd3-9e61-0db5bd863c41 1f1e667f-f903-618c-8001-b1e4b6877dc9",
+		"report/section:a5ef24df-f0de-0387-afce-4bed5049b52f 1f1e667f-f7d3-67ac-8001-ca027236d0bc", "waiting 1f1e667f-f738-63d9-8001-213f9575bb20",
+		"tour 1f1e667f-f615-6ae7-800f-acd6e22d9121",
+	}
+	if !slices.Equal(sessions, want) {
+		t.Errorf("%q", sessions)
+	}
+	rows := storetest.Headers(t, s, "tour")
+	for i, want := range map[int]string{
+		0:  "#0 turn 0 user input: hello größe",
+		7:  "#7 turn 1 tools: weather ok, stock ok",
+		9:  "#9 turn 1 turn end: review",
+		13: "#13 turn 2 tools: stock: Error: RuntimeError('warehouse unreachable: ECONNREFUSED') off the path",
+		20: "#13 turn 2 update: ",
+		23: "#16 turn 2 turn end: review head",
+	} {
+		if got := row(rows[i]); got != want {
+			t.Errorf("%d is %q, want %q", i, got, want)
 		}
+	}
+	if reason := rows[13].Reason; reason == nil || reason.TargetIndex != 12 || !rows[13].Marks.Has(model.MarkError) {
+		t.Errorf("%+v", rows[13])
+	}
+	for session, want := range map[string]string{
+		"report":  `{"parts":["plan"],"topic":"Wald","__pregel_tasks":[{"$py":"langgraph.types.Send"`,
+		"waiting": `{"notes":["model@1"],"messages":[{"$py":"langchain_core.messages.human.HumanMessage","content":"order one"`,
+		"report/section:477d1ac6-3b2e-ebd3-9e61-0db5bd863c41": `{"draft":"Entwurf «Wald B»","topic":"Wald B","__interrupt__":[{"$py":"langgraph.types.Interrupt","value":{"approve":"Wald B"}`,
+	} {
+		list := storetest.Headers(t, s, session)
+		head := list[len(list)-1]
+		state, err := s.State(t.Context(), head.Ref())
+		if err != nil || !strings.HasPrefix(string(state), want) || !head.Marks.Has(model.MarkInterrupted) {
+			t.Errorf("%s: %s, %v, %v", session, state, head.Marks, err)
+		}
+	}
+	for _, id := range []string{"none", ""} {
+		if _, err := s.State(t.Context(), model.Ref{Session: "tour", ID: id}); !errors.Is(err, model.ErrNoSnapshot) {
+			t.Error(err)
+		}
+		for _, err := range s.Headers(t.Context(), id+"x") {
+			if !errors.Is(err, model.ErrNoSession) {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// A list reads no value of a channel: it needs no right to. Each right that is missing is named, and no
+// error, plan or note shows the password.
+func TestPostgres_rights(t *testing.T) {
+	c, address := pgtest.Shared(t), served(t)
+	tables := "checkpoints, checkpoint_writes"
+	shown := func(text string) string {
+		if strings.Contains(text, pgtest.Password) {
+			t.Errorf("it shows the password: %s", text)
+		}
+		return text
+	}
+	s := connect(t, c.Role(t, address, "SELECT ON "+tables)).(store.Writer)
+	if n := len(storetest.Sessions(t, s)); n != 5 {
+		t.Errorf("%d sessions", n)
+	}
+	head := storetest.Headers(t, s, "tour")[23]
+	if list, before, err := s.(store.Tailer).Tail(t.Context(), "tour", 5); err != nil || len(list) != 5 || before != 19 {
+		t.Error(len(list), before, err)
+	}
+	if _, err := s.State(t.Context(), head.Ref()); !errors.Is(err, pg.ErrDenied) || !strings.Contains(shown(err.Error()), "permission denied for table checkpoint_blobs") {
+		t.Error(err)
+	}
+	tables += ", checkpoint_blobs"
+	restore := model.Change{Op: model.OpRestore, Ref: storetest.Headers(t, s, "tour")[5].Ref()}
+	s = connect(t, c.Role(t, address, "SELECT ON "+tables)).(store.Writer)
+	if _, err := s.State(t.Context(), head.Ref()); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Plan(t.Context(), restore); !errors.Is(err, pg.ErrDenied) || !strings.Contains(shown(err.Error()), "to plan a write needs TEMPORARY on the database") {
+		t.Error(err)
+	}
+	temporary := "TEMPORARY ON DATABASE " + address[strings.LastIndex(address, "/")+1:]
+	s = connect(t, c.Role(t, address, "SELECT ON "+tables, temporary)).(store.Writer)
+	plan, err := s.Plan(t.Context(), restore)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(t.Context(), plan); !errors.Is(err, pg.ErrDenied) || !strings.Contains(shown(err.Error()), "nothing was changed") {
+		t.Error(err)
+	}
+	data := t.TempDir()
+	opened, err := databases.Kind(Served(data)).Open(t.Context(), c.Role(t, address, "SELECT, INSERT, UPDATE, DELETE ON "+tables, temporary))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = opened.(store.Writer)
+	apply(t, s, restore)
+	plan, err = s.Plan(t.Context(), model.Change{Op: model.OpUndo})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown(fmt.Sprintf("%s %+v", s.Address(), plan))
+	apply(t, s, model.Change{Op: model.OpUndo})
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	files, err := filepath.Glob(filepath.Join(data, "postgres", "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	text, err := os.ReadFile(files[0])
+	info, failed := os.Stat(files[0])
+	if err = errors.Join(err, failed); err != nil || info.Mode().Perm() != 0o600 {
+		t.Error(info.Mode(), err)
+	}
+	shown(files[0] + string(text))
+}
+
+// Once the agent goes on, what was planned before is not done, and what it went on from is not taken away.
+// What it writes is noticed, and only that is read.
+func TestPostgres_agentRuns(t *testing.T) {
+	c, address := pgtest.Shared(t), served(t)
+	s := connect(t, address).(store.Writer)
+	at, err := s.(store.Grower).Cursor(t.Context(), "tour")
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes, err := s.(store.Watcher).Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	restore := model.Change{Op: model.OpRestore, Ref: storetest.Headers(t, s, "tour")[5].Ref()}
+	early, err := s.Plan(t.Context(), restore)
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent := func() {
+		c.Exec(t, address, `INSERT INTO checkpoints SELECT thread_id, '', overlay(checkpoint_id PLACING lpad(to_hex(x'f616'::int + (SELECT count(*) FROM checkpoints)::int), 4, '0') FROM 10), checkpoint_id, type, checkpoint,
+			jsonb_set(metadata, '{source}', '"loop"') FROM checkpoints WHERE thread_id = 'tour' ORDER BY checkpoint_id DESC LIMIT 1`)
+	}
+	agent()
+	for deadline := time.After(20 * time.Second); ; {
+		growth, err := s.(store.Grower).Growth(t.Context(), "tour", at)
+		if err != nil || growth.Rewritten || len(growth.Headers) > 1 {
+			t.Fatal(growth, err)
+		}
+		if len(growth.Headers) == 1 {
+			break
+		}
+		select {
+		case <-changes:
+		case <-deadline:
+			t.Fatal("nothing is noticed")
+		}
+	}
+	if _, err := s.Apply(t.Context(), early); !errors.Is(err, model.ErrHeadMoved) {
+		t.Error(err)
+	}
+	receipt := apply(t, s, restore)
+	before := c.Rows(t, address)
+	c.Exec(t, address, "INSERT INTO checkpoint_writes VALUES ('tour', '', '"+receipt.Head.ID+"', 'task', 0, 'notes', 'null', '')")
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo}); !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), "tasks wrote on checkpoint") {
+		t.Error(err)
+	}
+	c.Exec(t, address, "DELETE FROM checkpoint_writes WHERE task_id = 'task'", "CREATE FUNCTION more() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DELETE FROM checkpoint_writes; RETURN NULL; END $$",
+		"CREATE TRIGGER more AFTER INSERT OR DELETE ON checkpoints EXECUTE FUNCTION more()")
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(t.Context(), plan); err == nil || !strings.Contains(err.Error(), "the database has a trigger") {
+		t.Error(err)
+	}
+	if c.Rows(t, address) != before {
+		t.Error("rows changed")
 	}
 }
 

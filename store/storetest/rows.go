@@ -39,11 +39,11 @@ func Rows(t *testing.T, kind store.Kind, address string, changes ...string) {
 }
 
 // RowsOn is Rows of an open store on a server, of which tables returns all that is in the tables. It writes
-// at some positions alone where HINDCAST_FULL is not set.
+// at some positions alone: how a row is written does not depend on where it is.
 func RowsOn(t *testing.T, s store.Writer, tables func() string) {
 	wrote, r := 0, rowing{TB: t, s: s, tables: tables, beside: func() []string { return nil }, forget: func() error { return nil }}
 	for _, info := range Sessions(t, s) {
-		wrote += r.session(info.ID, Sized(5, 1))
+		wrote += r.session(info.ID, 7)
 	}
 	if wrote == 0 {
 		t.Error("nothing of the store could be written")
