@@ -335,6 +335,11 @@ func (c *Cluster) Role(t testing.TB, address string, grants ...string) string {
 	return c.address(role, database(t, address))
 }
 
+// Superuser returns the URL of the same database for the superuser.
+func (c *Cluster) Superuser(t testing.TB, address string) string {
+	return c.address("postgres", database(t, address))
+}
+
 func database(t testing.TB, address string) string {
 	t.Helper()
 	u, err := url.Parse(address)

@@ -1,0 +1,74 @@
+package adk
+
+import (
+	"os"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/databases"
+	"hindcast/store/pg/pgtest"
+	"hindcast/store/rows/rowstest"
+	"hindcast/store/storetest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
+
+// What DatabaseSessionService keeps in PostgreSQL is shown as what it keeps in SQLite, where it did the same.
+func TestPostgres(t *testing.T) {
+	c := pgtest.Shared(t)
+	address := c.Database(t)
+	script, err := os.ReadFile(recorded("postgres.sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Load(t, address, string(script))
+	address = c.Role(t, address, "SELECT ON ALL TABLES IN SCHEMA public")
+	s := rowstest.Open(t, databases.Kind(Served("")), address)
+	file := open(t, recorded("database_service.db"))
+	if infos := storetest.Sessions(t, s); len(infos) != 3 || infos[0].UpdatedAt.IsZero() || infos[2].ID != tour || infos[2].Snapshots >= 0 {
+		t.Errorf("%+v", infos)
+	}
+	list, same := storetest.Headers(t, s, tour), storetest.Headers(t, file, tour)
+	if len(list) != len(same) {
+		t.Fatalf("%d snapshots and %d", len(list), len(same))
+	}
+	for i, h := range list {
+		is, was := h, same[i]
+		is.ID, is.ParentID, is.CreatedAt, is.Reason = was.ID, was.ParentID, was.CreatedAt, was.Reason
+		if is != was || h.CreatedAt.IsZero() || (h.Reason == nil) != (same[i].Reason == nil) || h.Size != was.Size {
+			t.Errorf("#%d is\n%+v and in SQLite\n%+v", i, h, was)
+		}
+		for _, key := range []string{"state", "app", "user"} {
+			a, b := member(rowstest.State(t, s, tour, i), key), member(rowstest.State(t, file, tour, i), key)
+			if !sameJSON(t, a, b) {
+				t.Errorf("#%d: %s is %s and in SQLite %s", i, key, a, b)
+			}
+		}
+	}
+	if headers, before, err := s.(store.Tailer).Tail(t.Context(), tour, 3); err != nil || len(headers) != 3 || before != len(list)-3 {
+		t.Error(headers, before, err)
+	}
+	if faults := storetest.Faults(t, s, tour); len(faults) != 1 || faults[0].Code != FaultNulled {
+		t.Errorf("%+v", faults)
+	}
+	if why := store.Reason(s, model.OpRestore); why == "" {
+		t.Error("it can be written to")
+	}
+	// An event that comes is read alone.
+	at, err := s.(store.Grower).Cursor(t.Context(), "tour_app/u1/waiting")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pgtest.Shared(t).Exec(t, c.Superuser(t, address), `INSERT INTO events SELECT 'new', app_name, user_id, session_id, invocation_id, timestamp + interval '1 s', jsonb_set(event_data, '{id}', '"new"')
+		FROM events WHERE session_id = 'waiting' ORDER BY timestamp DESC LIMIT 1`)
+	growth, err := s.(store.Grower).Growth(t.Context(), "tour_app/u1/waiting", at)
+	if err != nil || growth.Rewritten || len(growth.Headers) != 1 || growth.Headers[0].ID != "new" {
+		t.Errorf("%+v, %v", growth, err)
+	}
+}
+
+// sameJSON is same of members that may be missing in both.
+func sameJSON(t *testing.T, a, b string) bool {
+	return a == b || a != "" && b != "" && same(t, a, b)
+}
