@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hindcast/store"
@@ -17,10 +18,10 @@ import (
 type Format interface {
 	// Name returns the kind's name.
 	Name() string
-	// Sign says what tells a database of the kind, or, with false, what it lacks. has are the tables, with
-	// their columns.
+	// Sign says what tells a database of the kind, or, with false, what it lacks. has are the tables that a name
+	// finds, with their columns, and those of the schema hindcast as "hindcast.TABLE".
 	Sign(has map[string]map[string]bool) (why string, ok bool)
-	// Open opens the store. The server is closed with it, or where it fails.
+	// Open opens the store. The server is closed with it, or where that fails.
 	Open(ctx context.Context, on *pg.Server) (store.Store, error)
 }
 
@@ -70,6 +71,10 @@ func open(ctx context.Context, formats []Format, address string) (_ store.Store,
 			missing = append(missing, "\n"+f.Name()+": "+why)
 		}
 	}
+	// Hindcast's own store has the name of the URL's scheme, and goes before others.
+	if own := slices.IndexFunc(fit, func(f Format) bool { return f.Name() == pg.Schemes[0] }); own >= 0 {
+		fit = fit[own : own+1]
+	}
 	switch len(fit) {
 	case 0:
 		return nil, fmt.Errorf("open %s: %w: look at the name of the database, and at search_path%s", server, store.ErrUnrecognised, strings.Join(missing, ""))
@@ -99,8 +104,9 @@ func tables(ctx context.Context, server *pg.Server) (has map[string]map[string]b
 			}
 			has[table][column] = true
 			return err
-		}, `SELECT c.relname::text, a.attname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-			WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND pg_table_is_visible(c.oid) AND c.relnamespace <> 'pg_catalog'::regnamespace`)
+		}, `SELECT CASE WHEN pg_table_is_visible(c.oid) THEN '' ELSE 'hindcast.' END || c.relname, a.attname::text
+			FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+			WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND (pg_table_is_visible(c.oid) OR n.nspname = 'hindcast') AND n.nspname <> 'pg_catalog'`)
 	})
 	return has, err
 }

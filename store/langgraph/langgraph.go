@@ -93,9 +93,9 @@ type layout interface {
 type listed struct {
 	id, parent, encoding string
 	beside, whole        []byte
-	// wrote are the channels that the step before wrote, where the layout tells.
-	wrote []string
-	size  int64
+	// updated are the channels that the step before wrote, as JSON, where the layout tells.
+	updated []byte
+	size    int64
 }
 
 const ofSession = " WHERE thread_id = ? AND checkpoint_ns = ?"
@@ -131,7 +131,7 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 			h.TurnIndex, h.Event = 1, model.SnapshotEventTurnEnd
 			state, _ := decode(c.encoding, c.whole) // damage is told with the state
 			h.Title, _ = conversation.Title(jsontape.FindMember(state, `"channel_values"`), conversation.LastMessage)
-			h.Title = cmp.Or(h.Title, conversation.List(c.wrote, conversation.OneLine))
+			h.Title = cmp.Or(h.Title, conversation.List(channels(c.updated), conversation.OneLine))
 		default:
 			ran.describe(&h)
 		}
@@ -147,6 +147,12 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 		}
 	})
 	return log, err
+}
+
+// channels returns the names of a list, without the plumbing.
+func channels(list []byte) (names []string) {
+	_ = json.Unmarshal(list, &names) // an older LangGraph has none
+	return slices.DeleteFunc(names, func(name string) bool { return isPlumbing(name, nil) || strings.HasPrefix(name, "__") })
 }
 
 // plumbing fits channels that only say which node runs next: "branch:to:NODE",

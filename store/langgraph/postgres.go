@@ -26,7 +26,9 @@ type inPostgres struct{}
 const (
 	// mostTitled is how many of the newest checkpoints have a title of what was said.
 	mostTitled = "1000"
-	small      = "octet_length(blob) <= 65536"
+	// mostCounted is how many rows a table may have for a list to count them.
+	mostCounted = "300000"
+	small       = "octet_length(blob) <= 65536"
 )
 
 // written returns a query of the writes that a condition fits, in the order of their steps. blob says which
@@ -67,10 +69,7 @@ func (inPostgres) list(ctx context.Context, t rows.Tx, at rows.Place, from strin
 		rows.Query{Args: key, SQL: "SELECT checkpoint_id, coalesce(parent_checkpoint_id, ''), metadata, checkpoint->'updated_channels' FROM checkpoints" + ofSession +
 			" AND checkpoint_id >= ? ORDER BY checkpoint_id", Row: func(scan func(...any) error) error {
 			var c listed
-			var wrote []byte
-			err := scan(&c.id, &c.parent, &c.beside, &wrote)
-			_ = json.Unmarshal(wrote, &c.wrote) // an older LangGraph does not tell
-			c.wrote = slices.DeleteFunc(c.wrote, func(channel string) bool { return isPlumbing(channel, nil) || strings.HasPrefix(channel, "__") })
+			err := scan(&c.id, &c.parent, &c.beside, &c.updated)
 			row(c)
 			return err
 		}})
@@ -174,10 +173,10 @@ type lister struct{ format }
 func (lister) List(ctx context.Context, t rows.Tx) (list []rows.Listed, err error) {
 	const next = " SELECT thread_id, checkpoint_ns FROM checkpoints "
 	err = t.Each(ctx, func(scan func(...any) error) error {
-		one := rows.Listed{Key: make([]string, 2), Info: model.SessionInfo{Snapshots: -1}}
+		one := rows.Listed{Key: make([]string, 2)}
 		var beside []byte
 		head := &one.Info.Head
-		err := scan(&one.Key[0], &one.Key[1], &head.ID, &beside)
+		err := scan(&one.Key[0], &one.Key[1], &head.ID, &beside, &one.Info.Snapshots)
 		var about metadata
 		_ = json.Unmarshal(beside, &about) // the log tells of damage
 		head.Index, one.Info.UpdatedAt = about.Step+1, model.TimeOfUUID(head.ID)
@@ -185,7 +184,8 @@ func (lister) List(ctx context.Context, t rows.Tx) (list []rows.Listed, err erro
 		return err
 	}, "WITH RECURSIVE s AS (("+next+"ORDER BY thread_id, checkpoint_ns LIMIT 1) UNION ALL SELECT n.* FROM s, LATERAL ("+next+
 		`WHERE (thread_id, checkpoint_ns) > (s.thread_id, s.checkpoint_ns) ORDER BY thread_id, checkpoint_ns LIMIT 1) n)
-		SELECT s.*, n.* FROM s, LATERAL (SELECT checkpoint_id, metadata FROM checkpoints c WHERE c.thread_id = s.thread_id AND c.checkpoint_ns = s.checkpoint_ns
+		SELECT s.*, n.*, CASE WHEN (SELECT reltuples FROM pg_class WHERE oid = 'checkpoints'::regclass) < `+mostCounted+` THEN
+			(SELECT count(*) FROM checkpoints c WHERE c.thread_id = s.thread_id AND c.checkpoint_ns = s.checkpoint_ns) ELSE -1 END FROM s, LATERAL (SELECT checkpoint_id, metadata FROM checkpoints c WHERE c.thread_id = s.thread_id AND c.checkpoint_ns = s.checkpoint_ns
 			ORDER BY checkpoint_id DESC LIMIT 1) n`)
 	return list, err
 }
