@@ -46,16 +46,23 @@ func (f served) Faults(ctx context.Context, t rows.Tx, of rows.Place) ([]model.F
 	return f.in.Faults(ctx, t, of)
 }
 
-// List implements rows.Lister: the rows of the sessions say when they changed.
+// List implements rows.Lister. What a session began with is read where it is small.
 func (served) List(ctx context.Context, t rows.Tx) (list []rows.Listed, err error) {
 	err = t.Each(ctx, func(scan func(...any) error) error {
 		one := rows.Listed{Key: make([]string, len(kind.Key)), Info: model.SessionInfo{Snapshots: -1}}
 		head := &one.Info.Head
-		err := scan(&one.Key[0], &one.Key[1], &one.Key[2], &head.ID, &one.Info.UpdatedAt)
+		var first event
+		err := scan(&one.Key[0], &one.Key[1], &one.Key[2], &head.ID, &one.Info.UpdatedAt, &first.data)
+		var h model.Header
+		first.read()
+		if first.describe(&h, &rows.Said{}); h.EventName == rows.EventUser {
+			one.Info.Title = h.Title
+		}
 		list = append(list, one)
 		return err
-	}, strings.ReplaceAll(`SELECT s.app_name, s.user_id, s.id, e.id, e.timestamp FROM sessions s,
-		LATERAL (SELECT id, timestamp FROM events WHERE KEY = (s.app_name, s.user_id, s.id) ORDER BY timestamp DESC, id DESC LIMIT 1) e`,
+	}, strings.ReplaceAll(`SELECT s.app_name, s.user_id, s.id, e.id, e.timestamp, CASE WHEN pg_column_size(f.event_data) <= 2000 THEN f.event_data END FROM sessions s,
+		LATERAL (SELECT id, timestamp FROM events WHERE KEY = (s.app_name, s.user_id, s.id) ORDER BY timestamp DESC, id DESC LIMIT 1) e,
+		LATERAL (SELECT event_data FROM events WHERE KEY = (s.app_name, s.user_id, s.id) ORDER BY timestamp, id LIMIT 1) f`,
 		"KEY", "("+strings.Join(kind.Key, ", ")+")"))
 	return list, err
 }

@@ -14,8 +14,9 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
-// What DatabaseSessionService keeps in PostgreSQL is shown as what it keeps in SQLite, where it did the same.
-func TestPostgres(t *testing.T) {
+// recordedOn returns the URL, for a role that may only read, of a database with what DatabaseSessionService wrote.
+func recordedOn(t *testing.T) (string, *pgtest.Cluster) {
+	t.Helper()
 	c := pgtest.Shared(t)
 	address := c.Database(t)
 	script, err := os.ReadFile(recorded("postgres.sql"))
@@ -23,7 +24,12 @@ func TestPostgres(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Load(t, address, string(script))
-	address = c.Role(t, address, "SELECT ON ALL TABLES IN SCHEMA public")
+	return c.Role(t, address, "SELECT ON ALL TABLES IN SCHEMA public"), c
+}
+
+// What DatabaseSessionService keeps in PostgreSQL is shown as what it keeps in SQLite, where it did the same.
+func TestPostgres(t *testing.T) {
+	address, c := recordedOn(t)
 	s := rowstest.Open(t, databases.Kind(Served("")), address)
 	file := open(t, recorded("database_service.db"))
 	if infos := storetest.Sessions(t, s); len(infos) != 3 || infos[0].UpdatedAt.IsZero() || infos[2].ID != tour || infos[2].Snapshots >= 0 {
@@ -60,7 +66,7 @@ func TestPostgres(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pgtest.Shared(t).Exec(t, c.Superuser(t, address), `INSERT INTO events SELECT 'new', app_name, user_id, session_id, invocation_id, timestamp + interval '1 s', jsonb_set(event_data, '{id}', '"new"')
+	c.Exec(t, c.Superuser(t, address), `INSERT INTO events SELECT 'new', app_name, user_id, session_id, invocation_id, timestamp + interval '1 s', jsonb_set(event_data, '{id}', '"new"')
 		FROM events WHERE session_id = 'waiting' ORDER BY timestamp DESC LIMIT 1`)
 	growth, err := s.(store.Grower).Growth(t.Context(), "tour_app/u1/waiting", at)
 	if err != nil || growth.Rewritten || len(growth.Headers) != 1 || growth.Headers[0].ID != "new" {
@@ -71,4 +77,10 @@ func TestPostgres(t *testing.T) {
 // sameJSON is same of members that may be missing in both.
 func sameJSON(t *testing.T, a, b string) bool {
 	return a == b || a != "" && b != "" && same(t, a, b)
+}
+
+// A database holds all that every store holds that is read.
+func TestPostgres_read(t *testing.T) {
+	address, _ := recordedOn(t)
+	storetest.Read(t, databases.Also(Kind(), Served("")), address)
 }

@@ -19,16 +19,14 @@ import (
 //	checkpoint_blobs    all other values, by channel and version: checkpoints share those that stay
 //	checkpoint_writes   what a task wrote
 //
-// A list reads no blob of checkpoint_blobs. What a step wrote titles its snapshot, so that is read
+// A list reads no value of checkpoint_blobs. What a step wrote titles its snapshot, so that is read
 // for the newest ones, and the first, and only values that are small.
 type inPostgres struct{}
 
 const (
-	// mostTitled is how many of the newest checkpoints have a title of what was said.
+	// mostTitled is how many of the newest checkpoints, and of the newest sessions, are titled by what was said.
 	mostTitled = "1000"
-	// mostCounted is how many rows a table may have for a list to count them.
-	mostCounted = "300000"
-	small       = "octet_length(blob) <= 65536"
+	small      = "octet_length(blob) <= 65536"
 )
 
 // written returns a query of the writes that a condition fits, in the order of their steps. blob says which
@@ -169,23 +167,49 @@ func (inPostgres) mentions() string { return "position(?3 IN metadata::text) > 0
 // lister is the format of a database, which lists sessions from index to index.
 type lister struct{ format }
 
-// List implements rows.Lister.
+// List implements rows.Lister. What a session began with is read where it is small, of the newest ones.
 func (lister) List(ctx context.Context, t rows.Tx) (list []rows.Listed, err error) {
-	const next = " SELECT thread_id, checkpoint_ns FROM checkpoints "
-	err = t.Each(ctx, func(scan func(...any) error) error {
-		one := rows.Listed{Key: make([]string, 2)}
-		var beside []byte
-		head := &one.Info.Head
-		err := scan(&one.Key[0], &one.Key[1], &head.ID, &beside, &one.Info.Snapshots)
-		var about metadata
-		_ = json.Unmarshal(beside, &about) // the log tells of damage
-		head.Index, one.Info.UpdatedAt = about.Step+1, model.TimeOfUUID(head.ID)
-		list = append(list, one)
-		return err
-	}, "WITH RECURSIVE s AS (("+next+"ORDER BY thread_id, checkpoint_ns LIMIT 1) UNION ALL SELECT n.* FROM s, LATERAL ("+next+
-		`WHERE (thread_id, checkpoint_ns) > (s.thread_id, s.checkpoint_ns) ORDER BY thread_id, checkpoint_ns LIMIT 1) n)
-		SELECT s.*, n.*, CASE WHEN (SELECT reltuples FROM pg_class WHERE oid = 'checkpoints'::regclass) < `+mostCounted+` THEN
-			(SELECT count(*) FROM checkpoints c WHERE c.thread_id = s.thread_id AND c.checkpoint_ns = s.checkpoint_ns) ELSE -1 END FROM s, LATERAL (SELECT checkpoint_id, metadata FROM checkpoints c WHERE c.thread_id = s.thread_id AND c.checkpoint_ns = s.checkpoint_ns
-			ORDER BY checkpoint_id DESC LIMIT 1) n`)
+	const (
+		next     = " SELECT thread_id, checkpoint_ns FROM checkpoints "
+		sessions = "WITH RECURSIVE s AS ((" + next + "ORDER BY thread_id, checkpoint_ns LIMIT 1) UNION ALL SELECT n.* FROM s, LATERAL (" + next +
+			"WHERE (thread_id, checkpoint_ns) > (s.thread_id, s.checkpoint_ns) ORDER BY thread_id, checkpoint_ns LIMIT 1) n)"
+		edge = "LATERAL (SELECT checkpoint_id, metadata FROM checkpoints c WHERE c.thread_id = s.thread_id AND c.checkpoint_ns = s.checkpoint_ns ORDER BY checkpoint_id "
+	)
+	type key [2]string
+	began := map[key]step{}
+	err = t.Ask(ctx,
+		rows.Query{SQL: sessions + ", newest AS (SELECT s.* FROM s, " + edge + "DESC LIMIT 1) e ORDER BY e.checkpoint_id DESC LIMIT " + mostTitled + `)
+			SELECT w.thread_id, w.checkpoint_ns, w.channel, w.type, w.blob FROM newest s, ` + edge + `LIMIT 1) e, checkpoint_writes w
+			WHERE w.thread_id = s.thread_id AND w.checkpoint_ns = s.checkpoint_ns AND w.checkpoint_id = e.checkpoint_id AND idx >= 0 AND octet_length(w.blob) <= 2000
+			ORDER BY w.thread_id, w.checkpoint_ns, w.task_id, w.idx`,
+			Row: func(scan func(...any) error) error {
+				var at key
+				var channel string
+				var encoding *string
+				var value []byte
+				err := scan(&at[0], &at[1], &channel, &encoding, &value)
+				s := began[at]
+				if encoding != nil {
+					written, _ := decode(*encoding, value) // a value that is damaged is as none
+					s.add("", "", 0, channel, written)
+				}
+				began[at] = s
+				return err
+			}},
+		rows.Query{SQL: sessions + " SELECT s.*, e.* FROM s, " + edge + "DESC LIMIT 1) e",
+			Row: func(scan func(...any) error) error {
+				one := rows.Listed{Key: make([]string, 2), Info: model.SessionInfo{Snapshots: -1}}
+				var beside []byte
+				head := &one.Info.Head
+				err := scan(&one.Key[0], &one.Key[1], &head.ID, &beside)
+				var about metadata
+				_ = json.Unmarshal(beside, &about) // the log tells of damage
+				head.Index, one.Info.UpdatedAt = about.Step+1, model.TimeOfUUID(head.ID)
+				if first, ok := began[key{one.Key[0], one.Key[1]}]; ok {
+					one.Info.Title = first.said.Opening()
+				}
+				list = append(list, one)
+				return err
+			}})
 	return list, err
 }

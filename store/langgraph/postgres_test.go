@@ -244,3 +244,8 @@ func TestPostgres_rows(t *testing.T) {
 	address := served(t)
 	storetest.RowsOn(t, connect(t, address).(store.Writer), func() string { return pgtest.Shared(t).Rows(t, address) })
 }
+
+// A database holds all that every store holds that is read.
+func TestPostgres_read(t *testing.T) {
+	storetest.Read(t, databases.Also(Kind(), Served("")), served(t))
+}

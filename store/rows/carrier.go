@@ -34,7 +34,7 @@ type Lister interface {
 	List(ctx context.Context, t Tx) ([]Listed, error)
 }
 
-// Listed is a session of a list. Its info has no id.
+// Listed is a session of a list. Its info has no id, and its Snapshots are below 0 where its branches are not known.
 type Listed struct {
 	Key  []string
 	Info model.SessionInfo

@@ -479,11 +479,7 @@ func (s *Store) listed(list []Listed) (infos []model.SessionInfo) {
 	taken := map[string]bool{}
 	for _, l := range list {
 		at, info := Place{}.named(l.Key, taken), l.Info
-		if info.ID, info.Kind, info.Faults = at.ID, s.kind.Name, model.FaultsNotCounted; info.Title == "" {
-			if read := s.memory.get(at.ID); read != nil {
-				info.Title = read.Title
-			}
-		}
+		info.ID, info.Kind, info.Faults = at.ID, s.kind.Name, model.FaultsNotCounted
 		places, infos = append(places, at), append(infos, info)
 	}
 	s.remember(places)
