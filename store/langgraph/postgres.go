@@ -59,11 +59,11 @@ func (inPostgres) list(ctx context.Context, t rows.Tx, at rows.Place, from strin
 	const checkpoint = "(SELECT %s FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2 %s)"
 	newest := fmt.Sprintf(checkpoint, "checkpoint_id", "ORDER BY checkpoint_id DESC LIMIT 1 OFFSET "+mostTitled)
 	first := fmt.Sprintf(checkpoint, "min(checkpoint_id)", "")
-	parent := fmt.Sprintf(checkpoint, "least(parent_checkpoint_id, checkpoint_id)", "AND checkpoint_id = ?3")
+	parent := fmt.Sprintf(checkpoint, "parent_checkpoint_id", "AND checkpoint_id = ?3")
 	key := append(slices.Clone(at.Key), from)
 	return t.Ask(ctx,
 		rows.Query{Args: key, Row: adding(steps), SQL: written(small+" AND (checkpoint_id >= coalesce("+newest+", '') OR checkpoint_id = "+first+")",
-			" WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND checkpoint_id >= coalesce("+parent+", '')")},
+			" WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND (checkpoint_id >= ?3 OR checkpoint_id = "+parent+")")},
 		rows.Query{Args: key, SQL: "SELECT checkpoint_id, coalesce(parent_checkpoint_id, ''), metadata, checkpoint->'updated_channels' FROM checkpoints" + ofSession +
 			" AND checkpoint_id >= ? ORDER BY checkpoint_id", Row: func(scan func(...any) error) error {
 			var c listed

@@ -84,3 +84,12 @@ func BenchmarkPostgresState(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkPostgresFarAway is the first screen where there and back takes 20 ms.
+func BenchmarkPostgresFarAway(b *testing.B) {
+	slow := pgtest.NewSlow(b, longServed(b, large), 20*time.Millisecond)
+	for b.Loop() {
+		firstScreen(b, slow.Address, "long")
+	}
+	b.ReportMetric(float64(slow.Turns())/float64(b.N), "ways/op")
+}

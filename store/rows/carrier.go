@@ -75,6 +75,8 @@ type tables interface {
 	sets(ctx context.Context, k Kind) ([]map[string]string, error)
 	// keys returns the values of the columns that name a session, of each that there is.
 	keys(ctx context.Context, k Kind, in Place) ([][]string, error)
+	// mostCounted returns how many rows are counted for the first screen, -1 for all.
+	mostCounted() int
 	// marks returns how far the tables have a session, and whether all that changed since it was
 	// read comes behind its newest snapshot. was is nil for one that was not read yet.
 	marks(ctx context.Context, k Kind, at Place, was *kept) (now []mark, grows bool, err error)

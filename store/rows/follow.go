@@ -202,8 +202,9 @@ func (s *Store) tail(ctx context.Context, t tables, at Place, n int) ([]model.He
 		var all int
 		var from *string
 		table, backwards := at.Table(s.kind.Snapshots)+s.kind.where(), strings.Join(s.kind.order(), " DESC, ")+" DESC"
-		args := append(append(slices.Clone(at.Key), at.Key...), max(n-1, 0))
-		if err := t.Row(ctx, "SELECT (SELECT count(*) FROM "+table+"), (SELECT "+s.kind.ID+" FROM "+table+" ORDER BY "+backwards+" LIMIT 1 OFFSET ?)", args...).Scan(&all, &from); err != nil {
+		most := t.mostCounted()
+		args := append(append(append(slices.Clone(at.Key), most), at.Key...), max(n-1, 0))
+		if err := t.Row(ctx, "SELECT (SELECT count(*) FROM (SELECT 1 FROM "+table+" LIMIT ?) counted), (SELECT "+s.kind.ID+" FROM "+table+" ORDER BY "+backwards+" LIMIT 1 OFFSET ?)", args...).Scan(&all, &from); err != nil {
 			return nil, 0, err
 		}
 		if 0 < n && n < all && from != nil {
@@ -215,6 +216,9 @@ func (s *Store) tail(ctx context.Context, t tables, at Place, n int) ([]model.He
 				for i := range log.Headers {
 					h := &log.Headers[i]
 					h.SessionID, h.TurnIndex, h.Head = at.ID, model.TurnUnknown, i == len(log.Headers)-1
+				}
+				if all == most {
+					return log.Headers, store.Uncounted, nil
 				}
 				return log.Headers, all - n, nil
 			}

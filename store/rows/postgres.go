@@ -212,6 +212,9 @@ func (t pgTx) tallies(ctx context.Context, k Kind, at Place, list []string, id s
 	return marks, t.Ask(ctx, queries...)
 }
 
+// mostCounted implements tables: a server looks at each row that it counts.
+func (pgTx) mostCounted() int { return 10_000 }
+
 // marks implements tables. PostgreSQL has no row ids; each row has the transaction that wrote it.
 func (t pgTx) marks(ctx context.Context, k Kind, at Place, was *kept) (now []mark, grows bool, err error) {
 	if was == nil {

@@ -130,6 +130,9 @@ func (t sqliteTx) keys(ctx context.Context, k Kind, in Place) (list [][]string, 
 	return list, err
 }
 
+// mostCounted implements tables.
+func (sqliteTx) mostCounted() int { return -1 }
+
 // marks implements tables.
 func (t sqliteTx) marks(ctx context.Context, k Kind, at Place, was *kept) (now []mark, grows bool, err error) {
 	newest := ""
