@@ -18,13 +18,7 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 func recordedOn(t *testing.T) (string, *pgtest.Cluster) {
 	t.Helper()
 	c := pgtest.Shared(t)
-	address := c.Database(t)
-	script, err := os.ReadFile(recorded("postgres.sql"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Load(t, address, string(script))
-	return c.Role(t, address, "SELECT ON ALL TABLES IN SCHEMA public"), c
+	return c.Role(t, c.Recorded(t, recorded("postgres.sql")), "SELECT ON ALL TABLES IN SCHEMA public"), c
 }
 
 // What DatabaseSessionService keeps in PostgreSQL is shown as what it keeps in SQLite, where it did the same.

@@ -16,6 +16,7 @@ import (
 	"hindcast/store/databases"
 	"hindcast/store/pg"
 	"hindcast/store/pg/pgtest"
+	"hindcast/store/rows/rowstest"
 	"hindcast/store/storetest"
 )
 
@@ -25,12 +26,7 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 func served(t testing.TB) string {
 	t.Helper()
 	c := pgtest.Shared(t)
-	address := c.Database(t)
-	script, err := os.ReadFile(recorded("postgres.sql"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Load(t, address, string(script))
+	address := c.Recorded(t, recorded("postgres.sql"))
 	c.Exec(t, address, numberedBy)
 	return address
 }
@@ -38,16 +34,7 @@ func served(t testing.TB) string {
 // connect opens a database until the test ends.
 func connect(t testing.TB, address string) store.Store {
 	t.Helper()
-	s, err := databases.Kind(Served(t.TempDir())).Open(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return rowstest.Open(t, databases.Kind(Served(t.TempDir())), address)
 }
 
 // row is what a snapshot shows of itself in the timeline.

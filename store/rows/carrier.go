@@ -96,3 +96,17 @@ type tables interface {
 	// Check returns what the database itself finds wrong with it, in its words.
 	Check(ctx context.Context) ([]string, error)
 }
+
+// keysOf returns the rows of a query for the columns that name a session.
+func keysOf(ctx context.Context, t Tx, k Kind, query string) (list [][]string, err error) {
+	err = t.Each(ctx, func(scan func(...any) error) error {
+		names, into := make([]string, len(k.Key)), make([]any, len(k.Key))
+		for i := range names {
+			into[i] = &names[i]
+		}
+		err := scan(into...)
+		list = append(list, names)
+		return err
+	}, query)
+	return list, err
+}

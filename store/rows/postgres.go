@@ -157,7 +157,7 @@ func (pgTx) Check(context.Context) ([]string, error) { return nil, nil }
 
 // keys implements tables: the columns are those that an index of the table begins with, so that it is
 // gone over from session to session, and not from row to row.
-func (t pgTx) keys(ctx context.Context, k Kind, in Place) (list [][]string, err error) {
+func (t pgTx) keys(ctx context.Context, k Kind, in Place) ([][]string, error) {
 	columns := strings.Join(k.Key, ", ")
 	after := "(" + columns + ") > ("
 	var of []string
@@ -167,16 +167,7 @@ func (t pgTx) keys(ctx context.Context, k Kind, in Place) (list [][]string, err 
 	first := func(where string) string {
 		return "(SELECT " + columns + " FROM " + in.Table(k.Snapshots) + where + " ORDER BY " + columns + " LIMIT 1)"
 	}
-	err = t.Each(ctx, func(scan func(...any) error) error {
-		names, into := make([]string, len(k.Key)), make([]any, len(k.Key))
-		for i := range names {
-			into[i] = &names[i]
-		}
-		err := scan(into...)
-		list = append(list, names)
-		return err
-	}, "WITH RECURSIVE s AS ("+first("")+" UNION ALL SELECT n.* FROM s, LATERAL "+first(" WHERE "+after+strings.Join(of, ", ")+")")+" n) SELECT "+columns+" FROM s")
-	return list, err
+	return keysOf(ctx, t, k, "WITH RECURSIVE s AS ("+first("")+" UNION ALL SELECT n.* FROM s, LATERAL "+first(" WHERE "+after+strings.Join(of, ", ")+")")+" n) SELECT "+columns+" FROM s")
 }
 
 // tally is a query of how many rows a session has and which transactions wrote them, all of them and

@@ -117,17 +117,8 @@ func (sqliteTx) upTo(_ context.Context, _ Kind, _ Place, _ string, now []mark) (
 }
 
 // keys implements tables.
-func (t sqliteTx) keys(ctx context.Context, k Kind, in Place) (list [][]string, err error) {
-	err = t.Each(ctx, func(scan func(...any) error) error {
-		names, into := make([]string, len(k.Key)), make([]any, len(k.Key))
-		for i := range names {
-			into[i] = &names[i]
-		}
-		err := scan(into...)
-		list = append(list, names)
-		return err
-	}, "SELECT DISTINCT "+strings.Join(k.Key, ", ")+" FROM "+in.Table(k.Snapshots))
-	return list, err
+func (t sqliteTx) keys(ctx context.Context, k Kind, in Place) ([][]string, error) {
+	return keysOf(ctx, t, k, "SELECT DISTINCT "+strings.Join(k.Key, ", ")+" FROM "+in.Table(k.Snapshots))
 }
 
 // mostCounted implements tables.

@@ -322,6 +322,18 @@ func (c *Cluster) Database(t testing.TB) string {
 	return c.address("postgres", name)
 }
 
+// Recorded makes a database of a script that pg_dump wrote, and returns its URL for the superuser.
+func (c *Cluster) Recorded(t testing.TB, file string) string {
+	t.Helper()
+	script, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := c.Database(t)
+	c.Load(t, address, string(script))
+	return address
+}
+
 // Role makes a role with some grants, such as "SELECT ON ALL TABLES IN SCHEMA public", in the database of a
 // URL, and returns the URL for the role.
 func (c *Cluster) Role(t testing.TB, address string, grants ...string) string {
