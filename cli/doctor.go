@@ -74,7 +74,7 @@ func (a *App) doctorOf(ctx context.Context, p *printer, address, session string)
 		p.identity(found)
 		p.assumed(seen.release)
 		if err = a.others(ctx, p, found); err == nil {
-			p.checkups(seen.list, found.Framework)
+			p.checkups(seen.list, seen.framework)
 			p.requests(seen)
 		}
 	}
@@ -87,11 +87,16 @@ func (a *App) doctorOf(ctx context.Context, p *printer, address, session string)
 // examined is what a look at a store found.
 type examined struct {
 	list []checkup
+	// framework is the one whose store it is, "" where that is not known: a server has stores
+	// of several.
+	framework string
 	// release is for which version of an SDK the store was opened, "" for any.
 	release string
-	// asked are the requests that it took, remote says that there is a server to ask.
+	// asked are the requests that it took, remote says that there is a server to ask, and kind
+	// is that of the files which it has.
 	asked  store.Requests
 	remote bool
+	kind   string
 }
 
 // examine opens a store and looks at all of it, or at one session. The address is
@@ -108,8 +113,11 @@ func (a *App) examine(ctx context.Context, id *store.Identity, session, address 
 	for i := range e.list {
 		remedies(ctx, s, &e.list[i], word(address), a.server(id))
 	}
+	own, _ := a.Kinds.Named(s.Kind())
+	e.framework = cmp.Or(id.Framework, own.Framework)
 	e.release = store.AssumedBy(s).String()
 	e.asked, e.remote = store.Asked(s)
+	e.kind = s.Kind()
 	return e, nil
 }
 
@@ -127,7 +135,7 @@ func (p *printer) requests(e examined) {
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
 		}
 	}
-	p.sentence("", fmt.Sprintf("this took %d requests: %s", e.asked.All(), strings.Join(parts, ", ")))
+	p.sentence("", fmt.Sprintf("its files are those of %s; this took %d requests: %s", e.kind, e.asked.All(), strings.Join(parts, ", ")))
 }
 
 // server returns what a command on a store says of the server that was named, "" for nothing.

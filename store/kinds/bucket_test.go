@@ -263,7 +263,7 @@ func TestBucket_plansNameTheManager(t *testing.T) {
 }
 
 // doctor says how many requests it took, which are as many as the server was asked, and its
-// commands name the server.
+// commands name the server; the verdict is that of the framework whose files they are.
 func TestBucket_doctorCountsRequests(t *testing.T) {
 	s := buckettest.Serve(t)
 	s.Load(t, filepath.Join(testdata, "strands", "python-file"), "p")
@@ -277,9 +277,12 @@ func TestBucket_doctorCountsRequests(t *testing.T) {
 		op, _, _ := strings.Cut(what, " ")
 		n[op]++
 	}
-	want := fmt.Sprintf("this took %d requests: %d LIST, %d GET, %d HEAD", n["LIST"]+n["GET"]+n["HEAD"], n["LIST"], n["GET"], n["HEAD"])
-	if n["LIST"] == 0 || n["GET"] == 0 || len(n) != 3 || !strings.Contains(out, want) {
+	want := fmt.Sprintf("its files are those of strands; this took %d requests: %d LIST, %d GET, %d HEAD", n["LIST"]+n["GET"]+n["HEAD"], n["LIST"], n["GET"], n["HEAD"])
+	if n["LIST"] == 0 || n["GET"] == 0 || len(n) != 3 || !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
 		t.Errorf("%s is not in\n%s; the server was asked %v", want, out, n)
+	}
+	if !strings.Contains(out, "Strands: refuses to start") {
+		t.Errorf("the verdict is no framework's in\n%s", out)
 	}
 	if next := "hindcast repair s3://b/p basic --endpoint " + s.URL; !strings.Contains(strings.Join(strings.Fields(out), " "), next) {
 		t.Errorf("%s is not in\n%s", next, out)
