@@ -681,7 +681,7 @@ func TestREADME_matrixIsWhatTheSDKsDid(t *testing.T) {
 	}
 	proofPage.holdGenerated(t, "interop", "```text\n"+string(matrix)+"```\n")
 	var ofRows []string
-	for _, sdk := range []string{"adk", "openai-agents"} {
+	for _, sdk := range []string{"langgraph", "adk", "openai-agents", "crewai"} {
 		matrix, err := os.ReadFile(filepath.Join("testdata", "interop", sdk, "matrix.txt"))
 		if err != nil {
 			t.Fatal(err)

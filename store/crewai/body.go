@@ -174,7 +174,7 @@ func (b *body) opening() string {
 // secondOf returns the second in an id.
 func secondOf(id string) time.Time {
 	second, _, _ := strings.Cut(id, "_")
-	at, err := time.Parse("20060102T150405", second)
+	at, err := time.Parse(layout, second)
 	if err != nil {
 		return time.Time{}
 	}

@@ -2,7 +2,6 @@ package crewai_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,25 +14,13 @@ import (
 	"hindcast/store"
 	"hindcast/store/crewai"
 	"hindcast/store/rows"
-	"hindcast/store/sqlitefile"
+	"hindcast/store/rows/rowstest"
 	"hindcast/store/storetest"
 )
 
 func recorded(name string) string { return filepath.Join("..", "..", "testdata", "crewai", name) }
 
-func open(t *testing.T, path string) store.Store {
-	t.Helper()
-	s, err := crewai.Kind(nil).Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
+func open(t testing.TB, path string) store.Store { return rowstest.Open(t, crewai.Kind(nil), path) }
 
 // drawn is a session in one line a snapshot.
 func drawn(t *testing.T, s store.Store, session string) (list []string) {
@@ -180,24 +167,35 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A row whose JSONB is damaged is a session of its own, and the others are shown.
-func TestRows_damaged(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "checkpoints.db")
-	data, err := os.ReadFile(recorded("checkpoints.db"))
-	if err == nil {
-		err = os.WriteFile(file, data, 0o600)
-	}
+// At every checkpoint of a SQLite file: what is written, taken back and done again. The copy is
+// JSONB as crewAI's, and names the file as its store.
+func TestRows(t *testing.T) {
+	storetest.Rows(t, crewai.Kind(nil), recorded("checkpoints.db"))
+
+	file := storetest.Copy(t, recorded("checkpoints.db"))
+	s := open(t, file).(store.Writer)
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: storetest.Headers(t, s, "tour-77f0b5ae")[0].Ref()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := sqlitefile.NewOwn(file, "", nil)
-	err = db.Write(t.Context(), func(tx *sqlitefile.Tx) error {
-		_, err := tx.Exec(t.Context(), "UPDATE checkpoints SET data = x'ff00ff' WHERE id LIKE '%_58eda801'")
-		return err
-	})
-	if err := errors.Join(err, db.Close()); err != nil {
+	receipt, err := s.Apply(t.Context(), plan)
+	if err != nil {
 		t.Fatal(err)
 	}
+	got := rowstest.Query(t, file, "SELECT typeof(data) || ' ' || json_valid(data, 8) || ' ' || (data ->> '$.branch' = branch) || ' ' || (data ->> '$.parent_id' = parent_id) || ' ' || created_at || ' ' || (data ->> '$.entities[0].checkpoint.location') FROM checkpoints WHERE id = '"+receipt.Head.ID+"'")
+	second, _, _ := strings.Cut(receipt.Head.ID, "_")
+	if want := "blob 1 1 1 " + second + " " + file; got[0] != want {
+		t.Errorf("the copy is %q, want %q", got, want)
+	}
+	if why := store.Reason(s, model.OpFork); !strings.Contains(why, "Crew.fork(") {
+		t.Error(why)
+	}
+}
+
+// A row whose JSONB is damaged is a session of its own, and the others are shown.
+func TestRows_damaged(t *testing.T) {
+	file := rowstest.Copied(t, recorded("checkpoints.db"))
+	rowstest.Execute(t, file, "UPDATE checkpoints SET data = x'ff00ff' WHERE id LIKE '%_58eda801'")
 	s := open(t, file)
 	var got []string
 	for _, info := range storetest.Sessions(t, s) {

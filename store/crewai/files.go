@@ -3,7 +3,6 @@ package crewai
 import (
 	"cmp"
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -13,11 +12,8 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/model/conversation"
-	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/checkpoints"
-	"hindcast/store/planning"
 )
 
 // format implements checkpoints.Format.
@@ -41,6 +37,16 @@ type own struct {
 	After    string   `json:"after,omitempty"`
 	Models   []string `json:"models,omitempty"`
 	Location string   `json:"location,omitempty"`
+}
+
+// own returns what is noted of a document whatever it is kept in.
+func (b *body) own() own {
+	e := b.subject()
+	o := own{Type: e.Type, Models: b.ownModels(), Location: e.Checkpoint.Location}
+	if _, _, method, _, _ := b.done(); e.Type == "flow" && b.Trigger == "method_execution_finished" {
+		o.After = method
+	}
+	return o
 }
 
 func ownOf(of *checkpoints.Item) (o own) {
@@ -71,16 +77,13 @@ func (format) Decode(name string, data []byte) (d checkpoints.Decoded) {
 	}
 	id, parent := parts[1], strings.TrimSuffix(parts[2], none)
 	prints, last := b.prints()
-	e := b.subject()
-	o := own{Recorded: parent, Type: e.Type, Models: b.ownModels(), Location: e.Checkpoint.Location}
+	o := b.own()
+	o.Recorded = parent
 	for _, n := range prints {
 		o.Events = binary.LittleEndian.AppendUint64(o.Events, n)
 	}
 	if b.Parent != parent || b.Branch != path.Dir(name) {
 		o.Inside = []string{b.Parent, b.Branch}
-	}
-	if _, _, method, _, _ := b.done(); e.Type == "flow" && b.Trigger == "method_execution_finished" {
-		o.After = method
 	}
 	item := checkpoints.Item{Session: b.session(), Opening: b.opening()}
 	item.Header = model.Header{ID: id, ParentID: parent, CreatedAt: secondOf(id), Size: int64(len(data))}
@@ -151,10 +154,13 @@ func (format) Faults(items []checkpoints.Item, _ int) []model.Fault {
 	return list.All()
 }
 
+// itself says how crewAI forks.
+const itself = "crewAI itself forks from any checkpoint: Crew.fork(CheckpointConfig(restore_from=…), branch=…), see the Resume tab"
+
 // Lacks implements checkpoints.Format.
 func (format) Lacks(op model.Op, _ *checkpoints.Item) string {
 	if op == model.OpFork {
-		return "crewAI itself forks from any checkpoint: Crew.fork(CheckpointConfig(restore_from=…), branch=…), see the Resume tab"
+		return itself
 	}
 	return ""
 }
@@ -162,66 +168,29 @@ func (format) Lacks(op model.Op, _ *checkpoints.Item) string {
 // Restore implements checkpoints.Format: a copy under a new id, on a branch of its own, and
 // the newest of the store.
 func (format) Restore(p *checkpoints.Putting) (n checkpoints.New, err error) {
-	t, err := jsontape.Parse(p.Data)
-	if err != nil {
-		return n, &model.UnsupportedError{Op: model.OpRestore, Reason: "the file is not JSON: " + err.Error()}
-	}
-	it, o := p.Item(), ownOf(p.Item())
-	at := p.Now.UTC().Truncate(time.Second)
+	it := p.Item()
+	times := make([]time.Time, len(p.Items))
 	for i := range p.Items {
-		if other := p.Items[i].CreatedAt; !other.Before(at) {
-			at = other.Truncate(time.Second).Add(time.Second)
-		}
+		times[i] = p.Items[i].CreatedAt
 	}
-	random, _ := hex.DecodeString(strings.ReplaceAll(planning.NewUUID(), "-", "")) // it is one
-	id := at.Format("20060102T150405") + "_" + hex.EncodeToString(random[:4])
-	branch := "hindcast-" + hex.EncodeToString(random[:4])
-	patch := jsontape.NewPatch(t)
-	patch.Put(0, "parent_id", quote(it.ID))
-	patch.Put(0, "branch", quote(branch))
-	if p.Dir != "" {
-		for n := range locations(t) {
-			patch.Set(n, quote(p.Dir))
-		}
+	o := ownOf(it)
+	c, err := copyOf(p.Data, &o, it.ID, p.Dir, behind(p.Now, times))
+	if err != nil {
+		return n, err
 	}
-	n.Name, n.Data = path.Join(branch, id+"_p-"+it.ID+".json"), patch.Bytes()
-	n.Writes = fmt.Sprintf("a new checkpoint %s on the branch %s: that of #%d once more, and the newest", id, branch, p.At)
-	if o.Location != "" && p.Dir != "" && filepath.Clean(o.Location) != p.Dir {
-		n.Hazards = append(n.Hazards, fmt.Sprintf("the checkpoint names %q as its store; the copy names this one, so that a crew that is resumed writes here", o.Location))
-	}
-	if o.After != "" {
-		n.Asks = append(n.Asks, fmt.Sprintf("a flow that is resumed after a method finished hands its listeners None instead of what %s returned (crewAI 1.15.30): one that uses its argument fails", quote(o.After)))
-	}
-	if len(o.Models) > 0 {
-		n.Hazards = append(n.Hazards, "the model of "+conversation.List(o.Models, conversation.OneLine)+" is an object of the program, and a checkpoint has its name alone: set agent.llm before kickoff()")
-	}
+	n.Name, n.Data = path.Join(c.branch, c.id+"_p-"+it.ID+".json"), c.data
+	n.Writes = fmt.Sprintf("a new checkpoint %s on the branch %s: that of #%d once more, and the newest", c.id, c.branch, p.At)
+	n.Hazards, n.Asks = c.hazards, c.asks
 	return n, nil
 }
 
-func quote(text string) []byte { return jsontape.AppendQuoted(nil, text) }
-
-// locations returns the nodes that name the store in which crewAI keeps the checkpoint.
-func locations(t *jsontape.Tape) func(yield func(jsontape.Node) bool) {
-	return func(yield func(jsontape.Node) bool) {
-		entities := t.Find(0, "entities")
-		if entities < 0 || t.Kind(entities) != jsontape.Array {
-			return
-		}
-		for n := entities; n < t.End(entities); n++ {
-			if p := t.Parent(n); p < 0 || t.Kind(p) != jsontape.Object || t.Kind(n) != jsontape.Object || t.Key(n) != "checkpoint" {
-				continue
-			}
-			at := t.Find(n, "location")
-			if at >= 0 && t.Kind(at) == jsontape.String && t.Find(n, "on_events") >= 0 && !yield(at) {
-				return
-			}
-		}
-	}
+func loads(newest string) string {
+	return "`crewai checkpoint resume` takes the newest checkpoint, " + newest + "; a program names one"
 }
 
 // Loads implements checkpoints.Format.
 func (format) Loads(items []checkpoints.Item, head int) string {
-	return fmt.Sprintf("`crewai checkpoint resume` takes the newest checkpoint, %s; a program names one", items[head].ID)
+	return loads(items[head].ID)
 }
 
 // Resume implements checkpoints.Format.

@@ -5,9 +5,12 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/planning"
 	"hindcast/store/rows"
 )
 
@@ -25,7 +28,8 @@ func rowsKind(path string) store.Kind {
 	return rows.Kind{
 		Name: name, Framework: "crewAI",
 		IDs:       folderKind.IDs,
-		Lacks:     "crewAI's SQLite is only read as yet; the calls on the Resume tab go on from any checkpoint, on its branch or on a new one",
+		Does:      []model.Op{model.OpRestore},
+		Refuses:   map[model.Op]string{model.OpFork: itself},
 		Tables:    map[string]string{"checkpoints": "id created_at parent_id branch data"},
 		Snapshots: "checkpoints",
 		Key:       []string{run},
@@ -116,4 +120,81 @@ func (f table) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (
 	about.Facts.Add("recorded parent", recorded)
 	about.Resume = calls(b.subject().Type, f.path+"#"+id)
 	return about, nil
+}
+
+// Move implements rows.Mover: a copy under a new id, on a branch of its own, and the newest row.
+func (f table) Move(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change) (*rows.Move, error) {
+	at := before.At(change.Ref.ID)
+	m := &rows.Move{Target: before.Headers[at].Point()}
+	if before.Headers[at].Head {
+		return m, nil
+	}
+	data, _, err := read(ctx, t, before.Place, change.Ref.ID)
+	if err != nil {
+		return nil, err
+	}
+	b, err := bodyOf(data)
+	if err != nil {
+		return nil, &model.UnsupportedError{Op: change.Op, Reason: "crewAI cannot resume the checkpoint: " + err.Error()}
+	}
+	list, err := rows.Rows(ctx, t, "checkpoints", " WHERE id = ?", change.Ref.ID)
+	if err != nil || len(list) == 0 {
+		return nil, cmp.Or(err, model.ErrNoSnapshot)
+	}
+	var times []time.Time
+	if err := t.Each(ctx, func(scan func(...any) error) error {
+		var id string
+		err := scan(&id)
+		times = append(times, secondOf(id))
+		return err
+	}, "SELECT id FROM checkpoints"); err != nil {
+		return nil, err
+	}
+	o := b.own()
+	c, err := copyOf(data, &o, change.Ref.ID, f.path, behind(before.Now, times))
+	if err != nil {
+		return nil, err
+	}
+	row := list[0].With("id", c.id).With("parent_id", change.Ref.ID).With("branch", c.branch)
+	second, _, _ := strings.Cut(c.id, "_")
+	row["created_at"], row["data"] = second, string(c.data)
+	if _, binary := list[0]["data"].([]byte); binary {
+		var stored []byte
+		if err := t.Row(ctx, "SELECT jsonb(?)", string(c.data)).Scan(&stored); err != nil {
+			return nil, err
+		}
+		row["data"] = append([]byte{}, stored...)
+	}
+	m.Steps = []rows.Step{{Table: "checkpoints", After: row}}
+	m.Hazards, m.Asks = c.hazards, c.asks
+	return m, nil
+}
+
+// Next implements rows.Mover.
+func (f table) Next(ctx context.Context, t rows.Tx, after *rows.Session, _ *rows.Move) (next planning.Next, err error) {
+	newest := after.Headers[len(after.Headers)-1].ID
+	data, _, err := read(ctx, t, after.Place, newest)
+	if err != nil {
+		return next, err
+	}
+	next.Loads = loads(newest)
+	if b, err := bodyOf(data); err == nil { // the log tells of one that is damaged
+		next.Calls = calls(b.subject().Type, f.path+"#"+newest)
+	}
+	return next, nil
+}
+
+// Hangs implements rows.Mover: checkpoints that follow one that went.
+func (table) Hangs(ctx context.Context, t rows.Tx, went []rows.Step) (what string, err error) {
+	for i := range went {
+		var n int
+		id := went[i].Before.Text("id")
+		if err := t.Row(ctx, "SELECT count(*) FROM checkpoints WHERE parent_id = ?", id).Scan(&n); err != nil {
+			return "", err
+		}
+		if n > 0 {
+			return "a checkpoint followed " + id, nil
+		}
+	}
+	return "", nil
 }

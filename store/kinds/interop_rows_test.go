@@ -1,6 +1,7 @@
 package kinds_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,7 +44,11 @@ type rewriting struct {
 	// branches says that a fork may be a branch of its session, too.
 	branches bool
 	came     *matrix
+	// stands is the row of the matrix that all count in; "" for that of what each is.
+	stands string
 }
+
+func (r *rewriting) standsAt(h *model.Header) string { return cmp.Or(r.stands, standsAt(h)) }
 
 // standsAt returns the row of the matrix that a snapshot counts in.
 func standsAt(h *model.Header) string {
@@ -79,7 +84,7 @@ func (r *rewriting) all() (list []rewritten) {
 			continue
 		}
 		for _, h := range storetest.Headers(r, s, info.ID) {
-			r.came.visit(r.title, standsAt(&h))
+			r.came.visit(r.title, r.standsAt(&h))
 			changes := []model.Change{{Op: model.OpFork, Ref: h.Ref(), As: "forked"}}
 			if r.restores {
 				changes = append(changes, model.Change{Op: model.OpRestore, Ref: h.Ref()})
@@ -113,7 +118,7 @@ func (r *rewriting) rewrite(w *rewritten, before string) bool {
 		}
 		return plan, receipt, err
 	}
-	note := func(op model.Op, outcome string) { r.came.note(r.title, standsAt(&w.Header), string(op), outcome) }
+	note := func(op model.Op, outcome string) { r.came.note(r.title, r.standsAt(&w.Header), string(op), outcome) }
 	w.plan, w.receipt, err = apply(w.change)
 	if refused := (*model.UnsupportedError)(nil); errors.As(err, &refused) {
 		note(w.change.Op, refused.Reason)
@@ -142,7 +147,7 @@ func (r *rewriting) rewrite(w *rewritten, before string) bool {
 }
 
 // ran notes that a call went on from a change.
-func (r *rewriting) ran(w *rewritten) { r.came.note(r.title, standsAt(&w.Header), "resume", itsOK) }
+func (r *rewriting) ran(w *rewritten) { r.came.note(r.title, r.standsAt(&w.Header), "resume", itsOK) }
 
 // hold compares what came of it with the matrix of an SDK.
 func (m *matrix) hold(t *testing.T, sdk string, titles ...string) {

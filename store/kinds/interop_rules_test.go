@@ -102,6 +102,7 @@ const (
 	atFailedNode = "failed node"
 	atLastNode   = "last node"
 	atRewind     = "rewind"
+	atCheckpoint = "checkpoint"
 )
 
 // blocks returns what the blocks of a message have under a name.

@@ -113,7 +113,7 @@ var kits = []kit{
 }
 
 // stances are the rows of the matrix, in its order.
-var stances = []string{atStart, atUser, atCalls, atResults, atTurnEnd, atInterrupt, atNode, atFailedNode, atLastNode, atRewind}
+var stances = []string{atStart, atUser, atCalls, atResults, atTurnEnd, atInterrupt, atNode, atFailedNode, atLastNode, atRewind, atCheckpoint}
 
 var matrixFile = filepath.Join(testdata, "interop", "matrix.txt")
 

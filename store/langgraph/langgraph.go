@@ -248,8 +248,15 @@ func (f format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 	var members []string
 	for m := range jsontape.Members(values) {
 		if channel := jsontape.Unquote(m.Key); !isPlumbing(channel, m.Value) && !(channel == sendsChannel && string(m.Value) == "[]") {
-			members = append(members, string(m.Key)+":"+string(m.Value))
+			members = append(members, string(m.Key)+":"+string(plain(m.Value)))
 		}
+	}
+	put, _, err := deltas(ctx, t, at, &c)
+	if err != nil {
+		return nil, err
+	}
+	for _, channel := range slices.Sorted(maps.Keys(put)) {
+		members = append(members, quoted(channel)+":"+string(put[channel]))
 	}
 	if len(own.asked) > 0 {
 		members = append(members, `"__interrupt__":[`+strings.Join(own.asked, ",")+"]")
@@ -277,11 +284,9 @@ func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 	about.Facts.Add("called by", c.about.Parents[""])
 	about.Facts.Add("encoding", c.encoding)
 	about.Facts.AddFact(model.TokensFact("tokens", "tokens", ran.said.Tokens()))
-	values := jsontape.FindMember(c.document, `"channel_values"`)
-	for _, channel := range slices.Sorted(maps.Keys(c.about.Deltas)) {
-		if values != nil && jsontape.FindMember(values, quoted(channel)) == nil {
-			about.Gaps.Keys, about.Gaps.Why = append(about.Gaps.Keys, channel), model.GapDelta
-		}
+	put, lost, err := deltas(ctx, t, at, &c)
+	if about.Facts.Add("put together", conversation.List(slices.Sorted(maps.Keys(put)), conversation.OneLine)); len(lost) > 0 {
+		about.Gaps.Keys, about.Gaps.Why = lost, model.GapDelta
 	}
 	about.Resume = resume(at, id, next, javaScript, len(own.asked) > 0)
 	return about, err

@@ -210,9 +210,24 @@ func TestAbout_answered(t *testing.T) {
 	}
 }
 
-// A channel that keeps changes only is not made up.
-func TestGaps(t *testing.T) {
+// A channel that keeps changes only is put together: from the nearest ancestor that has its value
+// and what was written since. Where an ancestor was pruned it is not made up.
+func TestState_delta(t *testing.T) {
 	s := open(t, recorded("delta.db"))
+	for index, want := range map[int]int{4: 3, 5: 4, 6: 4, 7: 5, 8: 6} {
+		h := at(t, s, "delta", index)
+		var of struct{ Messages []any }
+		if err := json.Unmarshal([]byte(state(t, s, h)), &of); err != nil || len(of.Messages) != want {
+			t.Errorf("#%d has %d messages, want %d: %v", index, len(of.Messages), want, err)
+		}
+	}
+	if got := about(t, s, at(t, s, "delta", 4)); !strings.Contains(got, "put together: messages\n") {
+		t.Error(got)
+	}
+
+	path := copied(t, "delta.db")
+	execute(t, path, "DELETE FROM checkpoints WHERE checkpoint_id = (SELECT checkpoint_id FROM checkpoints ORDER BY checkpoint_id LIMIT 1 OFFSET 1)")
+	s = open(t, path)
 	for index, want := range map[int]string{4: "messages: not recorded here (kept as changes only)", 5: ""} {
 		h := at(t, s, "delta", index)
 		gaps, err := store.Gaps(t.Context(), s, h.Ref())

@@ -5,7 +5,7 @@
 runs it. `states.py write DB` writes a store: a conversation that goes back in time in
 the three ways that LangGraph has, one that waits for an answer, a fan-out of subgraphs,
 a subgraph that keeps its own thread, a function, a node that fails, two nodes that join,
-runs of which only the end is kept, and values of many types.
+runs of which only the end is kept, channels that keep changes alone, and values of many types.
 
 `states.py tell DB` reads a list of calls as Hindcast prints them, each with its session,
 and prints for each what get_state returns for the config in the call.
@@ -35,7 +35,8 @@ import uuid
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, ToolMessage
+from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.func import entrypoint, task
@@ -157,6 +158,47 @@ def function(saver):
     return flow
 
 
+def by_id(state, writes):
+    """The reducer of messages for a DeltaChannel."""
+    for write in writes:
+        state = add_messages(state or [], write)
+    return state
+
+
+def in_a_row(state, writes):
+    return [*(state or []), *(one for write in writes for one in write)]
+
+
+def together(state, writes):
+    whole = dict(state or {})
+    for write in writes:
+        whole |= write
+    return whole
+
+
+class Changes(TypedDict, total=False):
+    messages: Annotated[list[AnyMessage], DeltaChannel(by_id, snapshot_frequency=3)]
+    notes: Annotated[list[str], DeltaChannel(in_a_row)]
+    seen: Annotated[dict, DeltaChannel(together)]
+
+
+def changes(saver):
+    """A conversation of which checkpoints keep changes alone."""
+
+    def model(state):
+        SENT.append([[m.type, m.content] for m in state["messages"]])
+        n = len(state["messages"])
+        said = [AIMessage(f"said {n}", id=f"a{n}")]
+        if "again" in state["messages"][-1].content:
+            said += [HumanMessage("put anew", id=state["messages"][0].id), RemoveMessage(id=state["messages"][1].id)]
+        return {"messages": said, "notes": [f"note {n}"], "seen": {state["messages"][-1].content: n}}
+
+    b = StateGraph(Changes)
+    b.add_node("model", model)
+    b.add_edge(START, "model")
+    return b.compile(checkpointer=saver)
+
+
 class Person(BaseModel):
     name: str
     born: datetime.date
@@ -186,8 +228,8 @@ def typed(saver):
     return b.compile(checkpointer=saver)
 
 
-GRAPHS = {"tour": talk, "asks": talk, "ends": talk, "report": report, "own": own, "join": join, "fails": join, "flow": function, "typed": typed}
-INPUTS = {talk: {"messages": [HumanMessage("on")]}, report: {"topic": "Sea"}, own: {"topic": "Sea"}, join: {"xs": [5]}, function: 4, typed: {"raw": b""}}
+GRAPHS = {"tour": talk, "asks": talk, "ends": talk, "report": report, "own": own, "join": join, "fails": join, "flow": function, "typed": typed, "changes": changes}
+INPUTS = {changes: {"messages": [HumanMessage("on", id="on")]}, talk: {"messages": [HumanMessage("on")]}, report: {"topic": "Sea"}, own: {"topic": "Sea"}, join: {"xs": [5]}, function: 4, typed: {"raw": b""}}
 
 
 def at(thread):
@@ -265,6 +307,12 @@ def write(db):
         function(saver).invoke(1, at("flow"))
         function(saver).invoke(2, at("flow"))
         typed(saver).invoke({"raw": b""}, at("typed"))
+        g = changes(saver)
+        for i, text in enumerate(("one", "two", "say it again", "four")):
+            g.invoke({"messages": [HumanMessage(text, id=f"h{i}")]}, at("changes"))
+        past = list(g.get_state_history(at("changes")))
+        g.update_state(at("changes"), {"messages": [RemoveMessage(id="h3")]}, as_node="model")
+        g.invoke({"messages": [HumanMessage("from before", id="h9")]}, past[4].config)
 
 
 def plain(v):

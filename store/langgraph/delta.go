@@ -1,0 +1,250 @@
+package langgraph
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"hindcast/model/jsontape"
+	"hindcast/store/msgpack"
+	"hindcast/store/rows"
+)
+
+// A DeltaChannel is in a checkpoint only now and then. Between, LangGraph puts its value
+// together: from the nearest ancestor that has one, and what was written since, on that ancestor
+// and behind it. How a write changes the value is a function of the program's, which is not in
+// the store. Hindcast does what the functions of LangGraph's own do:
+//
+//	messages     one takes the place of that with its id, a RemoveMessage takes that away
+//	lists        are put one behind another
+//	objects      get each other's members
+//	all others   the last counts
+//	Overwrite    begins anew
+
+// deltas returns the values of the channels that a checkpoint keeps as changes alone. lost are
+// those whose changes are not all there, because an ancestor was pruned.
+func deltas(ctx context.Context, t rows.Tx, at rows.Place, c *checkpoint) (put map[string][]byte, lost []string, err error) {
+	values := jsontape.FindMember(c.document, `"channel_values"`)
+	if values == nil {
+		return nil, nil, nil
+	}
+	type history struct {
+		line []string // the ancestors whose writes count, the newest first
+		seed []byte
+	}
+	has, err := t.Columns(ctx, "writes")
+	order := "task_id, idx"
+	if has["task_path"] {
+		order = "task_path, " + order
+	}
+	open := map[string]*history{}
+	for channel := range c.about.Deltas {
+		if jsontape.FindMember(values, quoted(channel)) == nil {
+			open[channel] = &history{}
+		}
+	}
+	if err != nil || len(open) == 0 {
+		return nil, nil, err
+	}
+	put = map[string][]byte{}
+	finish := func(channel string) error {
+		h := open[channel]
+		delete(open, channel)
+		var value reduced
+		value.set(h.seed)
+		for _, id := range slices.Backward(h.line) {
+			err := t.Each(ctx, func(scan func(...any) error) error {
+				var encoding string
+				var written []byte
+				if err := scan(&encoding, &written); err != nil {
+					return err
+				}
+				shown, err := decode(encoding, written)
+				if err == nil { // one that is damaged is as none
+					value.add(shown)
+				}
+				return nil
+			}, "SELECT ifnull(type, ''), value FROM writes"+ofSession+" AND checkpoint_id = ? AND channel = ? ORDER BY "+order, append(slices.Clone(at.Key), id, channel)...)
+			if err != nil {
+				return err
+			}
+		}
+		if whole := value.value(); whole != nil {
+			put[channel] = whole
+		}
+		return nil
+	}
+	seen := map[string]bool{}
+	for id := c.parent; len(open) > 0; {
+		if id == "" || seen[id] {
+			for _, channel := range slices.Sorted(maps.Keys(open)) {
+				if err := finish(channel); err != nil {
+					return nil, nil, err
+				}
+			}
+			break
+		}
+		seen[id] = true
+		var parent, encoding string
+		var whole []byte
+		found, err := t.First(ctx, []any{&parent, &encoding, &whole}, "SELECT ifnull(parent_checkpoint_id, ''), ifnull(type, ''), checkpoint FROM checkpoints"+ofCheckpoint, append(slices.Clone(at.Key), id)...)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !found {
+			return put, slices.Sorted(maps.Keys(open)), nil
+		}
+		for _, channel := range slices.Sorted(maps.Keys(open)) {
+			h := open[channel]
+			h.line = append(h.line, id)
+			if h.seed = kept(encoding, whole, channel); h.seed != nil {
+				if err := finish(channel); err != nil {
+					return nil, nil, err
+				}
+			}
+		}
+		id = parent
+	}
+	return put, nil, nil
+}
+
+// kept returns the value that a checkpoint has of a channel, nil for none. Of the rest of it
+// nothing is decoded.
+func kept(encoding string, whole []byte, channel string) []byte {
+	if encoding != "msgpack" {
+		document, _ := decode(encoding, whole) // one that is damaged has none
+		return plain(jsontape.FindMember(jsontape.FindMember(document, `"channel_values"`), quoted(channel)))
+	}
+	for _, key := range []string{"channel_values", channel} {
+		begin, end, ok, err := msgpack.Member(whole, key)
+		if err != nil || !ok {
+			return nil
+		}
+		whole = whole[begin:end]
+	}
+	value, err := decode(encoding, whole)
+	if err != nil {
+		return nil
+	}
+	return plain(value)
+}
+
+// plain returns the value of a channel without the sign that it is one of a DeltaChannel.
+func plain(value []byte) []byte {
+	if inner := jsontape.FindMember(value, `"$delta"`); inner != nil {
+		return inner
+	}
+	return value
+}
+
+// reduced is a value to which writes are added.
+type reduced struct {
+	isList bool
+	items  [][]byte       // those of a list, nil where one was taken away
+	ids    map[string]int // where messages are in it
+	other  []byte         // a value that is no list
+}
+
+// set begins anew with a value, nil for none.
+func (r *reduced) set(value []byte) {
+	*r = reduced{ids: map[string]int{}}
+	if r.isList = bytes.HasPrefix(value, []byte("[")); !r.isList {
+		r.other = value
+		return
+	}
+	for m := range jsontape.Members(value) {
+		r.append(m.Value)
+	}
+}
+
+// add adds a write.
+func (r *reduced) add(write []byte) {
+	write = plain(write)
+	over := jsontape.FindMember(write, `"__overwrite__"`)
+	if class(write) == "Overwrite" {
+		over = jsontape.FindMember(write, `"value"`)
+	}
+	isList := bytes.HasPrefix(write, []byte("["))
+	switch {
+	case over != nil:
+		r.set(over)
+	case !r.isList && r.other != nil && bytes.HasPrefix(r.other, []byte("{")) && bytes.HasPrefix(write, []byte("{")) && class(r.other)+class(write) == "":
+		r.other = merged(r.other, write)
+	case !r.isList && (r.other != nil || !isList && !isMessage(write)):
+		r.set(write)
+	case isList:
+		r.isList = true
+		for m := range jsontape.Members(write) {
+			r.append(m.Value)
+		}
+	default:
+		r.isList = true
+		r.append(write)
+	}
+}
+
+// removeAll is the id of a RemoveMessage that takes away all messages before it.
+const removeAll = "__remove_all__"
+
+// append adds an item of a list. A message takes the place of that with its id.
+func (r *reduced) append(item []byte) {
+	if !isMessage(item) {
+		r.items = append(r.items, item)
+		return
+	}
+	id := jsontape.Unquote(jsontape.FindMember(item, `"id"`))
+	at, known := r.ids[id]
+	switch {
+	case class(item) == "RemoveMessage" && id == removeAll:
+		r.items, r.ids = nil, map[string]int{}
+	case class(item) == "RemoveMessage":
+		if known {
+			r.items[at] = nil
+			delete(r.ids, id)
+		}
+	case known:
+		r.items[at] = item
+	default:
+		if id != "" {
+			r.ids[id] = len(r.items)
+		}
+		r.items = append(r.items, item)
+	}
+}
+
+// value returns what comes of it, nil for none.
+func (r *reduced) value() []byte {
+	if !r.isList {
+		return r.other
+	}
+	items := slices.DeleteFunc(r.items, func(item []byte) bool { return item == nil })
+	return slices.Concat([]byte("["), bytes.Join(items, []byte(",")), []byte("]"))
+}
+
+// merged returns an object with the members of another.
+func merged(object, with []byte) []byte {
+	tape, err := jsontape.Parse(object)
+	if err != nil {
+		return with
+	}
+	patch := jsontape.NewPatch(tape)
+	for m := range jsontape.Members(with) {
+		if m.Key != nil {
+			patch.Put(0, jsontape.Unquote(m.Key), m.Value)
+		}
+	}
+	return patch.Bytes()
+}
+
+// class returns the name of the class of a value of Python's, without its module.
+func class(value []byte) string {
+	if !bytes.HasPrefix(value, []byte("{")) {
+		return ""
+	}
+	name := jsontape.Unquote(jsontape.FindMember(value, `"$py"`))
+	return name[strings.LastIndexByte(name, '.')+1:]
+}
+
+func isMessage(value []byte) bool { return strings.HasSuffix(class(value), "Message") }
