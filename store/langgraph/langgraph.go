@@ -284,6 +284,9 @@ func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 	about.Facts.Add("called by", c.about.Parents[""])
 	about.Facts.Add("encoding", c.encoding)
 	about.Facts.AddFact(model.TokensFact("tokens", "tokens", ran.said.Tokens()))
+	if err != nil {
+		return about, err
+	}
 	put, lost, err := deltas(ctx, t, at, &c)
 	if about.Facts.Add("put together", conversation.List(slices.Sorted(maps.Keys(put)), conversation.OneLine)); len(lost) > 0 {
 		about.Gaps.Keys, about.Gaps.Why = lost, model.GapDelta
