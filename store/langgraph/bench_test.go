@@ -1,7 +1,11 @@
 package langgraph
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"hindcast/model"
@@ -65,6 +69,45 @@ func BenchmarkHeaders(b *testing.B) {
 		if got := len(storetest.Headers(b, s, "long")); got != many {
 			b.Fatal(got)
 		}
+	}
+}
+
+// BenchmarkPlan plans a restore and a fork in the middle of all checkpoints.
+func BenchmarkPlan(b *testing.B) {
+	s := open(b, long(b, many)).(store.Writer)
+	for _, change := range []model.Change{{Op: model.OpRestore}, {Op: model.OpFork, As: "new"}} {
+		change.Ref = model.Ref{Session: "long", ID: numbered(many / 2)}
+		b.Run(string(change.Op), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := s.Plan(b.Context(), change); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkSDK has LangGraph list the same checkpoints, and load one state.
+//
+//	HINDCAST_SDKS=… go test ./store/langgraph -run - -bench 'SDK|Headers|State|Plan'
+func BenchmarkSDK(b *testing.B) {
+	sdks := os.Getenv("HINDCAST_SDKS")
+	if sdks == "" {
+		b.Skip("HINDCAST_SDKS names no folder with LangGraph")
+	}
+	path := long(b, many)
+	spent := map[string]float64{}
+	for b.Loop() {
+		out, err := exec.CommandContext(b.Context(), filepath.Join(sdks, "langgraph", "venv", "bin", "python"), filepath.Join("..", "..", "testdata", "interop", "langgraph", "states.py"), "time", path).Output()
+		if err == nil {
+			err = json.Unmarshal(out, &spent)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	for name, ms := range spent {
+		b.ReportMetric(ms, "ms/"+name)
 	}
 }
 

@@ -333,14 +333,6 @@ func (s *tableShape) values(columns []string) string {
 	return strings.Join(list, ", ")
 }
 
-func names(columns []string) string {
-	var list []string
-	for _, c := range columns {
-		list = append(list, Quoted(c))
-	}
-	return strings.Join(list, ", ")
-}
-
 // of returns what a row has in columns.
 func (r Row) of(columns []string) (args []any) {
 	for _, c := range columns {

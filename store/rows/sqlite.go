@@ -239,7 +239,7 @@ func (t sqliteTx) lay(ctx context.Context, steps []Step) error {
 	next := map[string]int64{}
 	columnsOf := map[string][]string{}
 	for _, table := range tablesOf(steps) {
-		columns, _, err := t.shape(ctx, table)
+		columns, key, err := t.shape(ctx, table)
 		if err != nil {
 			return err
 		}
@@ -248,13 +248,10 @@ func (t sqliteTx) lay(ctx context.Context, steps []Step) error {
 			return err
 		}
 		next[table], columnsOf[table] = last, columns
-		var list []string
-		for _, c := range columns {
-			list = append(list, Quoted(c))
-		}
-		of := strings.Join(list, ", ")
+		of := names(columns)
 		for _, define := range []string{
 			fmt.Sprintf("CREATE TEMP TABLE %s AS SELECT rowid AS %s, %s FROM main.%s WHERE 0", Quoted(over+table), Quoted(over), of, Quoted(table)),
+			fmt.Sprintf("CREATE INDEX temp.%s ON %s (%s)", Quoted(within+table), Quoted(over+table), names(key)),
 			fmt.Sprintf("CREATE TEMP TABLE %s (id INTEGER PRIMARY KEY)", Quoted(gone+table)),
 			fmt.Sprintf("CREATE TEMP VIEW %s AS SELECT rowid AS rowid, %s FROM main.%s WHERE rowid NOT IN (SELECT id FROM temp.%s) UNION ALL SELECT %s, %s FROM temp.%s",
 				Quoted(table), of, Quoted(table), Quoted(gone+table), Quoted(over), of, Quoted(over+table)),

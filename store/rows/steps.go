@@ -70,6 +70,14 @@ type Step struct {
 // Quoted returns how a statement names a table or a column.
 func Quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
+func names(columns []string) string {
+	var list []string
+	for _, c := range columns {
+		list = append(list, Quoted(c))
+	}
+	return strings.Join(list, ", ")
+}
+
 // row returns the row that one after a step takes the place of, or that it is.
 func (s *Step) row() Row {
 	if s.Before != nil {
@@ -88,7 +96,7 @@ func (s *Step) is(key []string) (where string, args []any) {
 }
 
 // Names of what an overlay is made of. No program has tables called so.
-const over, gone = "hindcast over ", "hindcast without "
+const over, gone, within = "hindcast over ", "hindcast without ", "hindcast within "
 
 // tablesOf returns the tables of steps, in order.
 func tablesOf(steps []Step) []string {

@@ -16,6 +16,8 @@ comes of it, the newest first.
 DB is a file of SQLite, or the URL of a database of PostgreSQL's. `states.py serve URL` answers
 questions about that one by one, each a line: ["tell", CALL], or ["thinks", SESSION, CONFIG].
 
+`states.py time DB` prints how long it takes to list the thread "long" of a store.
+
 `states.py compare DB` reads a list of checkpoints, each with a store in which Hindcast put
 it back or forked from it, and prints what LangGraph thinks of both, and what the model is
 sent when each runs on.
@@ -31,6 +33,7 @@ import operator
 import shutil
 import sys
 import tempfile
+import time
 import uuid
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -435,11 +438,27 @@ def serve(db):
         print(json.dumps(answer, ensure_ascii=False, default=repr), flush=True)
 
 
+def timed(db):
+    """Prints how many milliseconds of the CPU it takes to list a long thread, and to load one state."""
+
+    def spent(do):
+        began = time.process_time()
+        do()
+        return 1000 * (time.process_time() - began)
+
+    with SqliteSaver.from_conn_string(str(db)) as saver:
+        g = talk(saver)
+        ways = {"list": lambda: list(saver.list(at("long"))), "get_state_history": lambda: list(g.get_state_history(at("long"))), "get_state": lambda: g.get_state(at("long"))}
+        print(json.dumps({name: spent(do) for name, do in ways.items()}))
+
+
 what, db = sys.argv[1], Server(sys.argv[2]) if "://" in sys.argv[2] else File(sys.argv[2])
 if what == "write":
     write(db)
 elif what == "serve":
     serve(db)
+elif what == "time":
+    timed(Path(sys.argv[2]))
 else:
     answers = {"tell": tell, "run": run, "compare": compare}[what](db, json.load(sys.stdin))
     json.dump(list(answers), sys.stdout, ensure_ascii=False, default=repr)
