@@ -90,6 +90,13 @@ func BenchmarkPlan(b *testing.B) {
 // BenchmarkSDK has LangGraph list the same checkpoints, and load one state.
 //
 //	HINDCAST_SDKS=… go test ./store/langgraph -run - -bench 'SDK|Headers|State|Plan'
+//
+// Of 10,000 checkpoints, in seconds of the CPU on a busy machine of two cores:
+//
+//	list all          Headers  0.64     saver.list  2.6     get_state_history  3.6
+//	one state         State    0.001    get_state   0.001
+//	plan a restore    1.6
+//	plan a fork       3.1, of the 5,001 in front of the middle
 func BenchmarkSDK(b *testing.B) {
 	sdks := os.Getenv("HINDCAST_SDKS")
 	if sdks == "" {

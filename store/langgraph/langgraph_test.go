@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +20,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/rows"
+	"hindcast/store/rows/rowstest"
 	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
 )
@@ -29,32 +29,9 @@ import (
 func recorded(name string) string { return filepath.Join("..", "..", "testdata", "langgraph", name) }
 
 // copied copies such a store, so that it can be changed.
-func copied(t testing.TB, name string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	data, err := os.ReadFile(recorded(name))
-	if err == nil {
-		err = os.WriteFile(path, data, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
+func copied(t testing.TB, name string) string { return rowstest.Copied(t, recorded(name)) }
 
-func open(t testing.TB, path string) store.Store {
-	t.Helper()
-	s, err := Kind().Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
+func open(t testing.TB, path string) store.Store { return rowstest.Open(t, Kind(), path) }
 
 // execute changes a store as a program would that has it open, and closes it.
 func execute(t testing.TB, path, statement string, args ...any) {
@@ -76,13 +53,7 @@ func writer(path string) *sqlitefile.Own {
 
 // at returns the header of an index; of several it is the first.
 func at(t testing.TB, s store.Store, session string, index int) model.Header {
-	t.Helper()
-	headers := storetest.Headers(t, s, session)
-	i := slices.IndexFunc(headers, func(h model.Header) bool { return h.Index == index })
-	if i < 0 {
-		t.Fatalf("session %q has no #%d", session, index)
-	}
-	return headers[i]
+	return rowstest.At(t, s, session, index)
 }
 
 func state(t testing.TB, s store.Store, h model.Header) string {
@@ -94,22 +65,10 @@ func state(t testing.TB, s store.Store, h model.Header) string {
 	return string(data)
 }
 
-// about returns the facts and the calls of a snapshot in one text.
+// about returns what Hindcast tells of a snapshot, without its id.
 func about(t testing.TB, s store.Store, h model.Header) string {
 	t.Helper()
-	facts, factsErr := s.(store.Deriver).Facts(t.Context(), h.Ref())
-	calls, callsErr := s.(store.Resumer).Resume(t.Context(), h.Ref())
-	if err := errors.Join(factsErr, callsErr); err != nil {
-		t.Fatal(err)
-	}
-	var text strings.Builder
-	for _, f := range facts {
-		fmt.Fprintf(&text, "%s: %s\n", f.Label, f.Value)
-	}
-	for _, c := range calls {
-		fmt.Fprintf(&text, "%s  %s\n", strings.ReplaceAll(c.Call, h.ID, "ID"), c.Then)
-	}
-	return text.String()
+	return strings.ReplaceAll(rowstest.About(t, s, h), h.ID, "ID")
 }
 
 // Every kind of value that LangGraph writes is shown, in the order of its keys, and
@@ -413,13 +372,6 @@ func TestLive(t *testing.T) {
 // it is a rewrite. Who follows has what a store has that is opened then.
 func TestGrowth(t *testing.T) {
 	path := long(t, 30)
-	s := open(t, path)
-	grower := s.(store.Grower)
-	at, err := grower.Cursor(t.Context(), "long")
-	if err != nil {
-		t.Fatal(err)
-	}
-	have := storetest.Headers(t, s, "long")
 	next := 30
 	grow := func(n int) func() {
 		return func() {
@@ -436,7 +388,7 @@ func TestGrowth(t *testing.T) {
 			}
 		}
 	}
-	run := func(statement string) func() { return func() { execute(t, path, statement) } }
+	run := func(statements ...string) []string { return statements }
 	const (
 		of     = " WHERE thread_id = 'long' AND checkpoint_id "
 		newest = of + "= (SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = 'long')"
@@ -445,49 +397,25 @@ func TestGrowth(t *testing.T) {
 	asks := func(where string) string {
 		return "INSERT INTO writes SELECT thread_id, checkpoint_ns, checkpoint_id, 'asks', '', -3, '__interrupt__', 'json', '{}' FROM checkpoints" + where
 	}
-	for _, c := range []struct {
-		what      string
-		do        func()
-		fresh     int
-		rewritten bool
-	}{
-		{"nothing", func() {}, 0, false},
-		{"one more", grow(1), 1, false},
-		{"many more", grow(25), 25, false},
-		{"another session", run("DELETE FROM checkpoints WHERE thread_id = 'other'"), 0, false},
-		{"the newest asks", run(asks(newest)), 0, true},
-		{"more after it", grow(2), 2, false},
-		{"an older one asks", run(asks(third)), 0, true},
-		{"it was answered", run("DELETE FROM writes WHERE thread_id = 'long' AND task_id = 'asks'"), 0, true},
-		{"one is pruned", run("DELETE FROM checkpoints" + third), 0, true},
-		{"one is replaced", run("INSERT OR REPLACE INTO checkpoints SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, json_set(metadata, '$.step', 77) FROM checkpoints" + third), 0, true},
-		{"the newest is replaced", run("INSERT OR REPLACE INTO checkpoints SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, json_set(metadata, '$.source', 'fork') FROM checkpoints" + newest), 0, true},
-		{"a branch", func() {
+	rowstest.Growth(t, Kind(), path, "long", []rowstest.Change{
+		{What: "nothing"},
+		{What: "one more", Do: grow(1), Fresh: 1},
+		{What: "many more", Do: grow(25), Fresh: 25},
+		{What: "another session", Statements: run("DELETE FROM checkpoints WHERE thread_id = 'other'")},
+		{What: "the newest asks", Statements: run(asks(newest)), Rewritten: true},
+		{What: "more after it", Do: grow(2), Fresh: 2},
+		{What: "an older one asks", Statements: run(asks(third)), Rewritten: true},
+		{What: "it was answered", Statements: run("DELETE FROM writes WHERE thread_id = 'long' AND task_id = 'asks'"), Rewritten: true},
+		{What: "one is pruned", Statements: run("DELETE FROM checkpoints" + third), Rewritten: true},
+		{What: "one is replaced", Statements: run("INSERT OR REPLACE INTO checkpoints SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, json_set(metadata, '$.step', 77) FROM checkpoints" + third), Rewritten: true},
+		{What: "the newest is replaced", Statements: run("INSERT OR REPLACE INTO checkpoints SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, json_set(metadata, '$.source', 'fork') FROM checkpoints" + newest), Rewritten: true},
+		{What: "a branch", Do: func() {
 			grow(1)()
-			run("UPDATE checkpoints SET parent_checkpoint_id = (SELECT checkpoint_id FROM checkpoints" + third + ")" + newest)()
-		}, 0, true},
-		{"more of it", grow(3), 3, false},
-		{"the newest is gone", run("DELETE FROM checkpoints" + newest), 0, true},
-	} {
-		c.do()
-		growth, err := grower.Growth(t.Context(), "long", at)
-		if err != nil || growth.Rewritten != c.rewritten || len(growth.Headers) != c.fresh {
-			t.Fatalf("%s: %d new, rewritten %t, %v", c.what, len(growth.Headers), growth.Rewritten, err)
-		}
-		if at = growth.Cursor; growth.Rewritten {
-			have = storetest.Headers(t, s, "long")
-		} else if c.fresh > 0 {
-			have[len(have)-1].Head = false
-			have = append(have, growth.Headers...)
-		}
-		now := open(t, path)
-		if want := storetest.Headers(t, now, "long"); !reflect.DeepEqual(have, want) {
-			t.Fatalf("%s: it is\n%+v, want\n%+v", c.what, have, want)
-		}
-		if got, want := storetest.Sessions(t, s), storetest.Sessions(t, now); !reflect.DeepEqual(got, want) {
-			t.Fatalf("%s: the list is\n%+v, want\n%+v", c.what, got, want)
-		}
-	}
+			execute(t, path, "UPDATE checkpoints SET parent_checkpoint_id = (SELECT checkpoint_id FROM checkpoints"+third+")"+newest)
+		}, Rewritten: true},
+		{What: "more of it", Do: grow(3), Fresh: 3},
+		{What: "the newest is gone", Statements: run("DELETE FROM checkpoints" + newest), Rewritten: true},
+	})
 }
 
 // runsOn adds a checkpoint, and another for each line of the standard input.

@@ -164,6 +164,8 @@ func Faults(t testing.TB, s store.Store, session string) (codes []string) {
 type Change struct {
 	What       string
 	Statements []string
+	// Do is what happens instead, where statements do not suffice.
+	Do func()
 	// Fresh is how many snapshots are new in the session, unless it is Rewritten.
 	Fresh     int
 	Rewritten bool
@@ -180,7 +182,11 @@ func Growth(t *testing.T, kind store.Kind, path, session string, changes []Chang
 	}
 	have := storetest.Headers(t, s, session)
 	for _, c := range changes {
-		Execute(t, path, c.Statements...)
+		if c.Do != nil {
+			c.Do()
+		} else {
+			Execute(t, path, c.Statements...)
+		}
 		growth, err := s.(store.Grower).Growth(t.Context(), session, at)
 		if err != nil || growth.Rewritten != c.Rewritten || !c.Rewritten && len(growth.Headers) != c.Fresh {
 			t.Fatalf("%s: %d new, rewritten %t, %v", c.What, len(growth.Headers), growth.Rewritten, err)
