@@ -24,7 +24,7 @@ const tour = "tour_app/u1/tour"
 // recorded returns the path of a store that ADK wrote.
 func recorded(name string) string { return filepath.Join("..", "..", "testdata", "adk", name) }
 
-func open(t testing.TB, path string) store.Store { return rowstest.Open(t, Kind(), path) }
+func open(t testing.TB, path string) store.Store { return storetest.OpenStore(t, Kind(), path) }
 
 // member returns a member of a state.
 func member(state, key string) string {

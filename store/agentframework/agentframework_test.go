@@ -24,17 +24,7 @@ func recorded(name string) string {
 }
 
 func open(t *testing.T, dir string) store.Writer {
-	t.Helper()
-	s, err := agentframework.Kind(nil).Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s.(store.Writer)
+	return storetest.OpenStore(t, agentframework.Kind(nil), dir).(store.Writer)
 }
 
 // with returns a store with files.

@@ -20,7 +20,9 @@ import (
 
 func recorded(name string) string { return filepath.Join("..", "..", "testdata", "crewai", name) }
 
-func open(t testing.TB, path string) store.Store { return rowstest.Open(t, crewai.Kind(nil), path) }
+func open(t testing.TB, path string) store.Store {
+	return storetest.OpenStore(t, crewai.Kind(nil), path)
+}
 
 // drawn is a session in one line a snapshot.
 func drawn(t *testing.T, s store.Store, session string) (list []string) {

@@ -31,7 +31,7 @@ func recorded(name string) string { return filepath.Join("..", "..", "testdata",
 // copied copies such a store, so that it can be changed.
 func copied(t testing.TB, name string) string { return rowstest.Copied(t, recorded(name)) }
 
-func open(t testing.TB, path string) store.Store { return rowstest.Open(t, Kind(), path) }
+func open(t testing.TB, path string) store.Store { return storetest.OpenStore(t, Kind(), path) }
 
 // execute changes a store as a program would that has it open, and closes it.
 func execute(t testing.TB, path, statement string, args ...any) {

@@ -22,7 +22,7 @@ const run = "VR6ijXlTHh"
 
 // A state has the ticks up to it, decoded, and what the run keeps as of now.
 func TestState(t *testing.T) {
-	s := rowstest.Open(t, Kind(), recorded)
+	s := storetest.OpenStore(t, Kind(), recorded)
 	got := rowstest.State(t, s, run, 2)
 	for _, want := range []string{`{"ticks":[{"__is_pydantic": true, "value": {"type": "session_start"`, `"qualified_name": "workflows.runtime.types.ticks.TickStepResult"}],"state":{"":{"basket":["\u00c4pfel"]}}}`} {
 		if !strings.Contains(got, want) || !json.Valid([]byte(got)) {
@@ -63,7 +63,7 @@ func TestDamage(t *testing.T) {
 	} {
 		path := rowstest.Copied(t, recorded)
 		rowstest.Execute(t, path, c.statement)
-		s := rowstest.Open(t, Kind(), path)
+		s := storetest.OpenStore(t, Kind(), path)
 		codes := rowstest.Faults(t, s, run)
 		if c.fault == "" && codes != nil || c.fault != "" && !slices.Contains(codes, c.fault) {
 			t.Errorf("%s: the faults are %q, want %q", name, codes, c.fault)

@@ -21,7 +21,7 @@ const suspended = "order/5816ea21-7244-4e9c-9c15-de90590b2fed"
 // A thread has its messages, and its row as of now; a run has what Mastra's own encoding
 // of JSON holds.
 func TestState(t *testing.T) {
-	s := rowstest.Open(t, Kind(), recorded)
+	s := storetest.OpenStore(t, Kind(), recorded)
 	for _, c := range []struct {
 		session string
 		index   int
@@ -63,7 +63,7 @@ func TestDamage(t *testing.T) {
 	} {
 		path := rowstest.Copied(t, recorded)
 		rowstest.Execute(t, path, c.statement)
-		s := rowstest.Open(t, Kind(), path)
+		s := storetest.OpenStore(t, Kind(), path)
 		codes := rowstest.Faults(t, s, c.session)
 		if c.fault == "" && codes != nil || c.fault != "" && !slices.Contains(codes, c.fault) {
 			t.Errorf("%s: the faults are %q, want %q", name, codes, c.fault)

@@ -22,7 +22,7 @@ func recorded(name string) string {
 	return filepath.Join("..", "..", "testdata", "openaiagents", name)
 }
 
-func open(t testing.TB, path string) store.Store { return rowstest.Open(t, Kind(), path) }
+func open(t testing.TB, path string) store.Store { return storetest.OpenStore(t, Kind(), path) }
 
 // texts returns the words of the messages of a state, and the types of its other items.
 func texts(t *testing.T, state string) (list []string) {

@@ -20,9 +20,9 @@ import (
 // The store is a folder, and what a fork writes are new files.
 func Fork(t *testing.T, kind store.Kind, address string) {
 	forked := 0
-	for _, info := range Sessions(t, opened(t, kind, address)) {
+	for _, info := range Sessions(t, OpenStore(t, kind, address)) {
 		mine := Copy(t, address) // with a journal of its own, which grows
-		f := forking{putting: putting{TB: t, dir: mine, s: opened(t, kind, mine).(store.Writer), other: opened(t, kind, mine).(store.Writer)}}
+		f := forking{putting: putting{TB: t, dir: mine, s: OpenStore(t, kind, mine).(store.Writer), other: OpenStore(t, kind, mine).(store.Writer)}}
 		forked += f.session(info.ID)
 	}
 	if forked == 0 {

@@ -36,7 +36,7 @@ func Read(t *testing.T, kind store.Kind, address string) {
 		defer check()
 		t.Run("deleted meanwhile", func(t *testing.T) { readsDeleted(t, kind, address) })
 	}
-	r := newReader(t, func(t testing.TB) store.Store { return opened(t, kind, mine) })
+	r := newReader(t, func(t testing.TB) store.Store { return OpenStore(t, kind, mine) })
 	t.Run("closed", func(t *testing.T) { readsClosed(t, r) })
 	r.all(t)
 	if got := r.open(t).Kind(); got != kind.Name {
@@ -44,7 +44,8 @@ func Read(t *testing.T, kind store.Kind, address string) {
 	}
 }
 
-func opened(t testing.TB, kind store.Kind, address string) store.Store {
+// OpenStore opens a store until a test ends, which may close it before.
+func OpenStore(t testing.TB, kind store.Kind, address string) store.Store {
 	t.Helper()
 	s, err := kind.Open(t.Context(), address)
 	if err != nil {
@@ -884,7 +885,7 @@ func readsClosed(t *testing.T, r *reader) {
 func readsDeleted(t *testing.T, kind store.Kind, address string) {
 	for _, know := range []bool{false, true} {
 		mine := Copy(t, address)
-		s := opened(t, kind, mine)
+		s := OpenStore(t, kind, mine)
 		ref := anySnapshot(t, s)
 		if know {
 			told(t, s, ref)

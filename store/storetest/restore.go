@@ -20,9 +20,9 @@ import (
 // every position of every session of the store at an address, of which it makes a copy.
 func Restore(t *testing.T, kind store.Kind, address string) {
 	restored := 0
-	for _, info := range Sessions(t, opened(t, kind, address)) {
+	for _, info := range Sessions(t, OpenStore(t, kind, address)) {
 		mine := Copy(t, address) // with a journal of its own, which grows
-		p := putting{TB: t, dir: mine, s: opened(t, kind, mine).(store.Writer), other: opened(t, kind, mine).(store.Writer)}
+		p := putting{TB: t, dir: mine, s: OpenStore(t, kind, mine).(store.Writer), other: OpenStore(t, kind, mine).(store.Writer)}
 		for _, p.to = range Headers(t, p.s, info.ID) {
 			if p.restore() {
 				restored++

@@ -23,10 +23,10 @@ import (
 // some tables.
 func Rows(t *testing.T, kind store.Kind, address string, changes ...string) {
 	wrote := 0
-	for _, info := range Sessions(t, opened(t, kind, address)) {
+	for _, info := range Sessions(t, OpenStore(t, kind, address)) {
 		mine := Copy(t, address)
 		r := rowing{
-			TB: t, s: opened(t, kind, mine).(store.Writer), changes: changes,
+			TB: t, s: OpenStore(t, kind, mine).(store.Writer), changes: changes,
 			tables: func() string { return Tables(t, mine) },
 			beside: func() []string { return beside(t, mine) },
 			forget: func() error { return os.Remove(mine + "-hindcast") },

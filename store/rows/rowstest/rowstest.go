@@ -30,21 +30,6 @@ func Copied(t testing.TB, path string) string {
 	return to
 }
 
-// Open opens a database until the test ends.
-func Open(t testing.TB, kind store.Kind, path string) store.Store {
-	t.Helper()
-	s, err := kind.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
-
 // Execute changes a database as a program would that has it open, and closes it.
 func Execute(t testing.TB, path string, statements ...string) {
 	t.Helper()
@@ -175,7 +160,7 @@ type Change struct {
 // followed has what one has that is opened then.
 func Growth(t *testing.T, kind store.Kind, path, session string, changes []Change) {
 	t.Helper()
-	s := Open(t, kind, path)
+	s := storetest.OpenStore(t, kind, path)
 	at, err := s.(store.Grower).Cursor(t.Context(), session)
 	if err != nil {
 		t.Fatal(err)
@@ -201,7 +186,7 @@ func Growth(t *testing.T, kind store.Kind, path, session string, changes []Chang
 		if growth.Rewritten {
 			have = storetest.Headers(t, s, session)
 		}
-		now := Open(t, kind, path)
+		now := storetest.OpenStore(t, kind, path)
 		if want := storetest.Headers(t, now, session); !reflect.DeepEqual(have, want) {
 			t.Fatalf("%s: it is\n%+v, want\n%+v", c.What, have, want)
 		}
