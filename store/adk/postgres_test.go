@@ -24,7 +24,7 @@ func recordedOn(t *testing.T) (string, *pgtest.Cluster) {
 // What DatabaseSessionService keeps in PostgreSQL is shown as what it keeps in SQLite, where it did the same.
 func TestPostgres(t *testing.T) {
 	address, c := recordedOn(t)
-	s := rowstest.Open(t, databases.Kind(Served("")), address)
+	s := storetest.OpenStore(t, databases.Kind(Served("")), address)
 	file := open(t, recorded("database_service.db"))
 	if infos := storetest.Sessions(t, s); len(infos) != 3 || infos[0].UpdatedAt.IsZero() || infos[2].ID != tour || infos[2].Snapshots >= 0 {
 		t.Errorf("%+v", infos)

@@ -48,10 +48,10 @@ func firstScreen(t testing.TB, address, session string) {
 // password (what of TLS, who, and two for the password), and one each for the list, the rows and the state.
 func TestPostgres_waysOfAFirstScreen(t *testing.T) {
 	const least = 4 + 3
-	slow := pgtest.NewSlow(t, served(t), 20*time.Millisecond)
+	slow := pgtest.Between(t, served(t), 20*time.Millisecond)
 	began := time.Now()
 	firstScreen(t, slow.Address, "tour")
-	turns := slow.Turns()
+	turns := slow.Ways()
 	t.Logf("%d ways there and back, %v; the least is %d", turns, time.Since(began), least)
 	if turns > 2*least {
 		t.Errorf("a first screen takes %d ways there and back, and the least is %d", turns, least)
@@ -87,9 +87,9 @@ func BenchmarkPostgresState(b *testing.B) {
 
 // BenchmarkPostgresFarAway is the first screen where there and back takes 20 ms.
 func BenchmarkPostgresFarAway(b *testing.B) {
-	slow := pgtest.NewSlow(b, longServed(b, large), 20*time.Millisecond)
+	slow := pgtest.Between(b, longServed(b, large), 20*time.Millisecond)
 	for b.Loop() {
 		firstScreen(b, slow.Address, "long")
 	}
-	b.ReportMetric(float64(slow.Turns())/float64(b.N), "ways/op")
+	b.ReportMetric(float64(slow.Ways())/float64(b.N), "ways/op")
 }

@@ -16,7 +16,6 @@ import (
 	"hindcast/store/databases"
 	"hindcast/store/pg"
 	"hindcast/store/pg/pgtest"
-	"hindcast/store/rows/rowstest"
 	"hindcast/store/storetest"
 )
 
@@ -34,7 +33,7 @@ func served(t testing.TB) string {
 // connect opens a database until the test ends.
 func connect(t testing.TB, address string) store.Store {
 	t.Helper()
-	return rowstest.Open(t, databases.Kind(Served(t.TempDir())), address)
+	return storetest.OpenStore(t, databases.Kind(Served(t.TempDir())), address)
 }
 
 // row is what a snapshot shows of itself in the timeline.

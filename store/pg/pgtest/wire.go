@@ -64,7 +64,7 @@ func Between(t testing.TB, address string, delay time.Duration) *Wire {
 func (w *Wire) BreakNext(b Break) { w.breaks.Store(&b) }
 
 // Ways returns how often a program sent something after an answer, on all connections.
-func (w *Wire) Ways() int64 { return w.ways.Load() }
+func (w *Wire) Ways() int { return int(w.ways.Load()) }
 
 // carry carries what one connection says until an end closes it.
 func (w *Wire) carry(client net.Conn) {
