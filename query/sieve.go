@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"hindcast/model"
+	"hindcast/store"
 )
 
 // Where a search need not list all
@@ -35,10 +39,21 @@ func (v *view) sieved(ctx context.Context, p *Pattern) (*view, error) {
 	}
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	q := &Session{store: v.store, reading: make(chan struct{}, 1), source: &roped{store: of, whole: newCutter(v.store)}}
+	q := &Session{store: v.store, reading: make(chan struct{}, 1), source: &roped{store: sievedRoper{of}, whole: newCutter(v.store)}}
 	q.visits, q.states = v.visits, &states{slots: v.states.slots, ropes: make([]rope, len(v.states.ropes))}
 	q.places.forget()
 	return &view{q, q.visits, q.states}, nil
+}
+
+// sievedRoper is the [Roper] of states that a store sieved.
+type sievedRoper struct{ *store.Sieved }
+
+func (s sievedRoper) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rope, error] {
+	return s.Sieved.Ropes(ctx, refs)
+}
+
+func (s sievedRoper) Fill(ctx context.Context, runs []store.Run, dst []byte) error {
+	return s.Sieved.Fill(ctx, runs, dst)
 }
 
 // listing is all tokens of some visits, listed when they are first needed.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"sort"
@@ -59,7 +60,14 @@ func join(dst, text []byte, pieces []piece) []byte {
 
 // Roper is a [store.Store] that knows which bytes its states share, without making a state.
 // A question to any other store reads each state once.
-type Roper = store.Roper
+type Roper interface {
+	// Ropes returns the states of snapshots of one session, in the order of refs. What it
+	// yields is lent until the next. An error ends the sequence.
+	Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rope, error]
+	// Fill reads runs, one after the other, into dst, which is as long as they are
+	// together.
+	Fill(ctx context.Context, runs []store.Run, dst []byte) error
+}
 
 // Siever is a [store.Store] that knows which messages of a session may have a text before it makes
 // them.
@@ -67,7 +75,7 @@ type Siever interface {
 	// Sieve returns the states of a session with {} for each message that does not have a text
 	// and is not close before one that has it: nil where the store cannot tell. has is that of
 	// store.Mentions.
-	Sieve(ctx context.Context, session string, text []byte, has func([]byte) bool) (Roper, error)
+	Sieve(ctx context.Context, session string, text []byte, has func([]byte) bool) (*store.Sieved, error)
 }
 
 // Surveyor is a [Roper] that has to look at a whole session to know any of its states.

@@ -23,12 +23,9 @@ type Rope struct {
 	Err error
 }
 
-// Roper returns states as ropes.
-type Roper interface {
-	// Ropes returns the states of snapshots of one session, in the order of refs. What it
-	// yields is lent until the next. An error ends the sequence.
-	Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[Rope, error]
-	// Fill reads runs, one after the other, into dst, which is as long as they are
-	// together.
-	Fill(ctx context.Context, runs []Run, dst []byte) error
+// Sieved are the states of a session as ropes, with the messages alone that matter to a search.
+type Sieved struct {
+	// Ropes and Fill are those of query.Roper.
+	Ropes func(ctx context.Context, refs []model.Ref) iter.Seq2[Rope, error]
+	Fill  func(ctx context.Context, runs []Run, dst []byte) error
 }

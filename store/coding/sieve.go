@@ -31,7 +31,7 @@ const blank = ",{}"
 const around = 4
 
 // Sieve implements query.Siever.
-func (s *Store) Sieve(ctx context.Context, session string, text []byte, has func([]byte) bool) (store.Roper, error) {
+func (s *Store) Sieve(ctx context.Context, session string, text []byte, has func([]byte) bool) (*store.Sieved, error) {
 	format, ok := s.tells(text)
 	if !ok {
 		return nil, nil
@@ -82,7 +82,7 @@ func (s *Store) Sieve(ctx context.Context, session string, text []byte, has func
 			v.metas[m] = store.Run{At: int64(at), Len: int64(len(v.text) - at)}
 		}
 	}
-	return v, nil
+	return &store.Sieved{Ropes: v.ropes, Fill: v.fill}, nil
 }
 
 func numbers(n int) []int {
@@ -176,8 +176,8 @@ type sieved struct {
 	metas map[*Meta]store.Run
 }
 
-// Ropes implements query.Roper.
-func (v *sieved) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rope, error] {
+// ropes is what query.Roper has.
+func (v *sieved) ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rope, error] {
 	return func(yield func(store.Rope, error) bool) {
 		before := roped{entry: -1}
 		for _, ref := range refs {
@@ -198,8 +198,8 @@ func (v *sieved) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Ro
 	}
 }
 
-// Fill implements query.Roper.
-func (v *sieved) Fill(_ context.Context, runs []store.Run, dst []byte) error {
+// fill is what query.Roper has.
+func (v *sieved) fill(_ context.Context, runs []store.Run, dst []byte) error {
 	for _, run := range runs {
 		dst = dst[copy(dst, v.text[run.At:run.At+run.Len]):]
 	}

@@ -307,7 +307,7 @@ func (s *Store) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rop
 				entries = append(entries, i)
 			}
 		}
-		_ = s.number(ctx, in, one, entries) // the state that has one of which that fails says so
+		_ = s.number(ctx, in, one, entries) // a state that has one that fails says so
 		for _, ref := range refs {
 			if err := ctx.Err(); err != nil {
 				yield(store.Rope{}, err)

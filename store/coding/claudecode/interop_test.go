@@ -254,3 +254,11 @@ func (c *claude) same(row model.Header, call string, want []string) {
 		c.Errorf("#%d %s\n%s\nsends\n  %s\nand not\n  %s", row.Index, row.Title, call, strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 	}
 }
+
+// Where a variable has Claude Code keep its sessions, Hindcast finds them.
+func TestInterop_elsewhere(t *testing.T) {
+	c := newClaude(t)
+	elsewhere := "CLAUDE_CONFIG_DIR=" + t.TempDir()
+	c.run(elsewhere + " claude -p 'first question'")
+	codingtest.Found(t, Kind(nil), c.home, elsewhere)
+}

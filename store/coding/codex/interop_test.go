@@ -23,6 +23,7 @@ type real struct {
 	*testing.T
 	*codingtest.Model
 	home, program string
+	env           []string // besides what is always set
 }
 
 func startCodex(t *testing.T) *real {
@@ -51,7 +52,7 @@ func (r *real) run(args ...string) error {
 	defer cancel()
 	c := exec.CommandContext(ctx, r.program, append([]string{"exec", "--skip-git-repo-check"}, args...)...)
 	c.Dir = filepath.Join(r.home, "work")
-	c.Env = []string{"HOME=" + r.home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "SHELL=/bin/bash", "FAKE_KEY=x", "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=127.0.0.1"}
+	c.Env = append([]string{"HOME=" + r.home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "SHELL=/bin/bash", "FAKE_KEY=x", "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=127.0.0.1"}, r.env...)
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("codex exec %q: %w\n%s", args, err, out)
 	}
@@ -204,4 +205,17 @@ func TestInterop_codexRescue(t *testing.T) {
 	if got := r.sent(); !slices.Equal(got, want) {
 		t.Errorf("the model was sent\n  %q\nand Hindcast shows\n  %q", got, want)
 	}
+}
+
+// Where a variable has Codex keep its sessions, Hindcast finds them.
+func TestInterop_elsewhere(t *testing.T) {
+	r := startCodex(t)
+	dir := filepath.Join(t.TempDir(), "elsewhere")
+	if err := os.Rename(filepath.Join(r.home, ".codex"), dir); err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := "CODEX_HOME=" + dir
+	r.env = []string{elsewhere}
+	r.must("first question")
+	codingtest.Found(t, Kind(nil), r.home, elsewhere)
 }

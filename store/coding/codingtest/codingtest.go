@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"hindcast/store"
 )
 
 // Program returns the path of a program of a tool below the folder that HINDCAST_AGENTS
@@ -106,4 +108,35 @@ func Run(t testing.TB, dir, home, command string, env ...string) string {
 		t.Fatalf("%s: %v\n%s%s", command, err, &out, &errs)
 	}
 	return out.String()
+}
+
+// Found fails the test unless a kind finds a session without being told where: in the places
+// that it knows where variables of the environment are set so, "NAME=value".
+func Found(t testing.TB, kind store.Kind, home string, env ...string) {
+	t.Helper()
+	places := kind.Places(store.Surroundings{Home: home, Env: func(name string) string {
+		for _, is := range env {
+			if value, ok := strings.CutPrefix(is, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}})
+	for _, place := range places {
+		if _, ok, err := kind.Recognise(t.Context(), place); !ok || err != nil {
+			continue
+		}
+		s, err := kind.Open(t.Context(), place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		for info, err := range s.Sessions(t.Context()) {
+			if err != nil || info.Title == "" {
+				t.Errorf("%s: %+v, %v", place, info, err)
+			}
+			return
+		}
+	}
+	t.Errorf("with %q %s has no session in %q", env, kind.Name, places)
 }

@@ -235,3 +235,12 @@ func TestInterop_geminiCLI_deletes(t *testing.T) {
 		t.Errorf("the copy has %q", got)
 	}
 }
+
+// Where a variable has Gemini CLI keep its sessions, Hindcast finds them.
+func TestInterop_elsewhere(t *testing.T) {
+	c := newCLI(t)
+	elsewhere := "GEMINI_CLI_HOME=" + c.home
+	c.home = t.TempDir() // which has no settings
+	c.run(elsewhere + " gemini -p 'first question'")
+	codingtest.Found(t, Kind(nil), c.home, elsewhere)
+}

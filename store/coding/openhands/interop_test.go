@@ -78,13 +78,15 @@ func TestInterop_openhands(t *testing.T) {
 func TestInterop_openhandsCLI(t *testing.T) {
 	program := codingtest.Program(t, "openhands-cli", "venv", "bin", "openhands")
 	tool, home, work := codingtest.Start(t), t.TempDir(), t.TempDir()
+	elsewhere := "OPENHANDS_PERSISTENCE_DIR=" + filepath.Join(home, "elsewhere")
 	ask := func(words ...string) {
 		t.Helper()
 		codingtest.Run(t, work, home, coding.Command("", append([]string{program, "--headless", "--override-with-envs"}, words...)...),
-			"LLM_API_KEY=none", "LLM_MODEL=openai/scripted", "LLM_BASE_URL="+tool.URL+"/v1", "LITELLM_LOCAL_MODEL_COST_MAP=True", "DO_NOT_TRACK=1")
+			"LLM_API_KEY=none", "LLM_MODEL=openai/scripted", "LLM_BASE_URL="+tool.URL+"/v1", "LITELLM_LOCAL_MODEL_COST_MAP=True", "DO_NOT_TRACK=1", elsewhere)
 	}
 	ask("-t", "first question")
-	s := open(t, filepath.Join(home, ".openhands"))
+	codingtest.Found(t, Kind(nil), home, elsewhere)
+	s := open(t, filepath.Join(home, "elsewhere", "conversations"))
 	id := storetest.Sessions(t, s)[0].ID
 	ask("--resume", id, "-t", "run: echo one\nrun: echo two")
 	list := storetest.Headers(t, s, id)

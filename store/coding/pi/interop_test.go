@@ -35,8 +35,7 @@ func TestInterop_pi(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	put(`{"providers": {"fake": {"baseUrl": "`+llm.URL+`", "apiKey": "none", "api": "anthropic-messages", "models": [{"id": "fake-model", "name": "Fake",
-		"reasoning": false, "input": ["text"], "cost": {"input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75}, "contextWindow": 100000, "maxTokens": 4000}]}}}`, "models.json")
+	put(models(llm.URL), "models.json")
 
 	// A session of pi's own, and that of the fixture with its branches, in the same project.
 	run("", "first question")
@@ -146,4 +145,24 @@ func shownBlocks(messages []map[string]any) (list []string) {
 		}
 	}
 	return list
+}
+
+// Where variables have pi keep its sessions, Hindcast finds them.
+func TestInterop_elsewhere(t *testing.T) {
+	program := codingtest.Program(t, "pi", "node_modules", ".bin", "pi")
+	llm := codingtest.Start(t)
+	home, work, settings := t.TempDir(), t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(settings, "models.json"), []byte(models(llm.URL)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, env := range [][]string{{"PI_CODING_AGENT_DIR=" + settings}, {"PI_CODING_AGENT_DIR=" + settings, "PI_CODING_AGENT_SESSION_DIR=" + t.TempDir()}} {
+		codingtest.Run(t, work, home, program+" --provider fake --model fake-model -p 'first question'", append(env, "PI_OFFLINE=1")...)
+		codingtest.Found(t, Kind(nil), home, env...)
+	}
+}
+
+// models are the settings with which pi asks a model at a URL.
+func models(url string) string {
+	return `{"providers": {"fake": {"baseUrl": "` + url + `", "apiKey": "none", "api": "anthropic-messages", "models": [{"id": "fake-model", "name": "Fake",
+		"reasoning": false, "input": ["text"], "cost": {"input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75}, "contextWindow": 100000, "maxTokens": 4000}]}}}`
 }

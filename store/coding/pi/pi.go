@@ -44,6 +44,9 @@ var agent = &coding.Agent{
 	Format: func(string) coding.Format { return newFormat() },
 	Levels: []watch.Level{{}},
 	Places: func(around store.Surroundings) []string {
+		if settings := around.Named("PI_CODING_AGENT_DIR"); settings != "" && around.Named("PI_CODING_AGENT_SESSION_DIR") == "" {
+			return []string{filepath.Join(settings, "sessions")}
+		}
 		return coding.Places(around, "PI_CODING_AGENT_SESSION_DIR", ".pi/agent/sessions")
 	},
 	Passes: "pi passes the line over",
