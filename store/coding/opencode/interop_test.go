@@ -1,8 +1,11 @@
 package opencode
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,7 +15,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/coding/codingtest"
 	"hindcast/store/storetest"
 )
 
@@ -20,12 +22,11 @@ import (
 // Hindcast shows at the head of the fork. The positions are those that opencode itself has no
 // way to: deleted by a revert, cut by one that is pending, behind a compaction, a tool's result.
 func TestInterop_opencode(t *testing.T) {
-	tool := codingtest.Program(t, "opencode", "node_modules", ".bin", "opencode")
-	llm := codingtest.Start(t)
+	tool := installed(t)
+	address, requests := scripted(t)
 	home := t.TempDir()
 	work := filepath.Join(home, "work")
-	elsewhere := "XDG_DATA_HOME=" + filepath.Join(home, "elsewhere")
-	data := filepath.Join(home, "elsewhere", "opencode")
+	data := filepath.Join(home, ".local", "share", "opencode")
 	run := func(args ...string) {
 		t.Helper()
 		call := exec.CommandContext(t.Context(), tool, args...)
@@ -38,8 +39,8 @@ func TestInterop_opencode(t *testing.T) {
 	}
 	write(t, filepath.Join(home, ".config", "opencode", "opencode.json"), fmt.Appendf(nil, `{"model": "scripted/scripted", "small_model": "scripted/scripted",
 		"autoupdate": false, "share": "disabled", "provider": {"scripted": {"npm": "@ai-sdk/openai-compatible", "name": "scripted",
-		"options": {"baseURL": "%s/v1", "apiKey": "none"}, "models": {"scripted": {"name": "scripted", "tool_call": true,
-		"limit": {"context": 100000, "output": 4000}, "cost": {"input": 3, "output": 15}}}}}, "permission": {"bash": "allow", "edit": "allow"}}`, llm.URL))
+		"options": {"baseURL": "http://127.0.0.1:%s/v1", "apiKey": "none"}, "models": {"scripted": {"name": "scripted", "tool_call": true,
+		"limit": {"context": 100000, "output": 4000}, "cost": {"input": 3, "output": 15}}}}}, "permission": {"bash": "allow", "edit": "allow"}}`, address))
 	database, err := os.ReadFile(filepath.Join(recorded, "opencode.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +52,6 @@ func TestInterop_opencode(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	codingtest.Found(t, Kind(nil), home, elsewhere)
 	w := s.(store.Writer)
 	for _, at := range []struct {
 		name, session string
@@ -87,7 +87,7 @@ func TestInterop_opencode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, sent := shown(t, state), requests(t, llm)
+			want, sent := shown(t, state), requests()
 			if !slices.ContainsFunc(sent, func(got []string) bool { return slices.Equal(got, want) }) {
 				t.Errorf("opencode sent\n  %s\nand Hindcast shows\n  %s", strings.Join(sent[len(sent)-1], "\n  "), strings.Join(want, "\n  "))
 			}
@@ -95,31 +95,78 @@ func TestInterop_opencode(t *testing.T) {
 	}
 }
 
-// requests returns what the model was sent until now, see sent.
-func requests(t *testing.T, llm *codingtest.Model) (all [][]string) {
+// installed returns the program of opencode.
+func installed(t *testing.T) string {
 	t.Helper()
-	for _, r := range llm.Requests(t) {
-		all = append(all, sent(t, r.Body))
+	dir := os.Getenv("HINDCAST_AGENTS")
+	if dir == "" {
+		t.Skip("HINDCAST_AGENTS names no folder with coding agents: testdata/interop/agents/install makes one")
 	}
-	return all
+	tool, err := filepath.Abs(filepath.Join(dir, "opencode", "node_modules", ".bin", "opencode"))
+	if err == nil {
+		_, err = os.Stat(tool)
+	}
+	if err != nil {
+		t.Fatalf("opencode is not in HINDCAST_AGENTS: %v", err)
+	}
+	return tool
+}
+
+// scripted starts the scripted model. It returns its port, and what was sent to it so far.
+func scripted(t *testing.T) (port string, requests func() [][]string) {
+	t.Helper()
+	log := filepath.Join(t.TempDir(), "requests.jsonl")
+	call := exec.Command("python3", "../../../testdata/interop/agents/fakellm.py", log)
+	in, err := call.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := call.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := call.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close() // that ends it
+		_ = call.Wait()
+	})
+	port, err = bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the scripted model says no port: %v", err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	return strings.TrimSpace(port), func() (all [][]string) {
+		data, err := os.ReadFile(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(data) {
+			all = append(all, sent(t, line))
+		}
+		return all
+	}
 }
 
 // sent returns what a request says, without the instructions.
-func sent(t *testing.T, body []byte) (list []string) {
+func sent(t *testing.T, line []byte) (list []string) {
 	t.Helper()
 	var request struct {
-		Messages []struct {
-			Role    string
-			Content any
-			Calls   []struct {
-				Function struct{ Name, Arguments string }
-			} `json:"tool_calls"`
+		Body struct {
+			Messages []struct {
+				Role    string
+				Content any
+				Calls   []struct {
+					Function struct{ Name, Arguments string }
+				} `json:"tool_calls"`
+			}
 		}
 	}
-	if err := json.Unmarshal(body, &request); err != nil {
+	if err := json.Unmarshal(line, &request); err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range request.Messages {
+	for _, m := range request.Body.Messages {
 		if m.Role == "system" {
 			continue
 		}
