@@ -51,8 +51,12 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 	if len(list) == 0 || !jsontape.Valid(list[0].Bytes("state")) {
 		return nil, &model.UnsupportedError{Op: change.Op, Reason: "the session has no row in the table sessions with a state that can be read, without which ADK does not find it: see hindcast doctor"}
 	}
-	if s.events[i].rewinds != "" && s.bases[i] >= 0 {
-		i = s.bases[i] // where it led to
+	if s.events[i].rewinds != "" {
+		why := "a rewind left nothing here: have the program start a session instead"
+		if to := s.bases[i]; to >= 0 {
+			why = fmt.Sprintf("a rewind is no state of its own: %s #%d, where it led to", change.Op, before.Headers[to].Index)
+		}
+		return nil, &model.UnsupportedError{Op: change.Op, Reason: why}
 	}
 	w := writing{session: s, before: before, row: list[0], to: i, op: change.Op, m: &rows.Move{Target: before.Headers[i].Point()}}
 	if change.Op == model.OpFork {
@@ -100,7 +104,7 @@ func (w *writing) restore(ctx context.Context, t rows.Tx) error {
 		return nil
 	}
 	next := w.begins(w.to)
-	if w.events[w.to].rewinds != "" || next < 0 {
+	if next < 0 {
 		return w.refused("ADK goes back to where an invocation begins, and none begins behind this event: restore the last event of an invocation, or fork this one")
 	}
 	newest, err := rows.Rows(ctx, t, "events", ofSession+" AND id = ?", append(slices.Clone(w.before.Key), w.events[len(w.events)-1].id)...)
@@ -281,9 +285,6 @@ func (w *writing) fork(ctx context.Context, t rows.Tx, as string) error {
 		if w.events[k].rewinds == "" {
 			path = append(path, k)
 		}
-	}
-	if len(path) == 0 {
-		return w.refused("a rewind left nothing here: have the program start a session instead")
 	}
 	all, err := rows.Rows(ctx, t, "events", ofSession, w.before.Key...)
 	if err != nil {

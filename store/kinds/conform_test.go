@@ -136,6 +136,9 @@ func TestKinds_restore(t *testing.T) {
 		if within(one.address, done) {
 			continue // its folder was opened already
 		}
+		if filepath.Base(one.address) == "v0_pickle.db" {
+			continue // of this schema of ADK's each plan is refused
+		}
 		done = append(done, one.address)
 		s, err := one.Open(t.Context(), one.address)
 		if err != nil {
@@ -156,7 +159,8 @@ func TestKinds_restore(t *testing.T) {
 	}
 }
 
-// Every kind that makes new sessions and changes none passes the suite of forking.
+// Every kind that makes new sessions and changes none passes the suite of forking. Where these are
+// rows of a file, its own package runs storetest.Rows.
 func TestKinds_fork(t *testing.T) {
 	for _, one := range stores(t) {
 		s, err := one.Open(t.Context(), one.address)
@@ -167,7 +171,7 @@ func TestKinds_fork(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if forks {
+		if forks && filepath.Ext(one.address) != ".db" {
 			t.Run(one.Name+"/"+filepath.Base(one.address), func(t *testing.T) {
 				t.Parallel()
 				storetest.Fork(t, one.Kind, one.address)
