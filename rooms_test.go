@@ -118,7 +118,7 @@ var directions = []struct {
 		"one suite for every kind may know none of them"},
 	{"hindcast/store/sqlite", []string{"hindcast/store", "hindcast/store/column", "hindcast/store/native", "hindcast/store/sqlitefile", "hindcast/model/..."},
 		"a kind knows the port, the model and its own format"},
-	{"hindcast/store/postgres", []string{"hindcast/store/column", "hindcast/store/native", "hindcast/store/pg", "hindcast/model/...", "github.com/jackc/pgx/v5/..."},
+	{"hindcast/store/postgres", []string{"hindcast/store", "hindcast/store/column", "hindcast/store/native", "hindcast/store/pg", "hindcast/model/...", "github.com/jackc/pgx/v5/..."},
 		"a kind knows the port, the model and its own format"},
 	{"hindcast/store/native", []string{"hindcast/store", "hindcast/store/column", "hindcast/store/typed", "hindcast/store/native/parts", "hindcast/model/...", "github.com/klauspost/compress/..."},
 		"what Hindcast's own stores share is written without knowing the database that holds it"},

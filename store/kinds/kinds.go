@@ -25,6 +25,7 @@ import (
 	"hindcast/store/llamaindex"
 	"hindcast/store/mastra"
 	"hindcast/store/openaiagents"
+	"hindcast/store/postgres"
 	"hindcast/store/remote"
 	"hindcast/store/sqlite"
 	"hindcast/store/strands/messages"
@@ -59,7 +60,7 @@ func All(cache *files.Cache, data string) store.Kinds {
 		crush.Kind(cache),
 		aider.Kind(cache),
 		remote.Kind(),
-		databases.Kind(graphs, sessions),
+		databases.Kind(postgres.Format{}, graphs, sessions),
 		bucket.Kind(bucket.Options{}, elsewhere(cache)...),
 	}
 }

@@ -12,14 +12,14 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
-// databases are used again: to make one takes longer than most tests.
-type databases struct {
+// emptied are databases that are used again: to make one takes longer than most tests.
+type emptied struct {
 	cluster *pgtest.Cluster
 	free    []string
 }
 
 // take returns a database without a session in it, for one test.
-func (d *databases) take(t *testing.T) (url string) {
+func (d *emptied) take(t *testing.T) (url string) {
 	t.Helper()
 	if n := len(d.free); n > 0 {
 		url, d.free = d.free[n-1], d.free[:n-1]
@@ -37,7 +37,7 @@ func (d *databases) take(t *testing.T) (url string) {
 }
 
 func TestStore_conforms(t *testing.T) {
-	some := databases{cluster: pgtest.Shared(t)}
+	some := emptied{cluster: pgtest.Shared(t)}
 	storetest.Record(t, "postgres", func(t *testing.T, now func() time.Time) storetest.Opened {
 		url := some.take(t)
 		s, err := postgres.Open(t.Context(), url, postgres.WithClock(now))

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"hindcast/store"
+	"hindcast/store/databases"
 	"hindcast/store/pg"
 	"hindcast/store/pg/pgtest"
 	"hindcast/store/postgres"
@@ -60,6 +62,29 @@ func TestOpen_saysWhatIsWrong(t *testing.T) {
 	}
 	if s := open(t, there); strings.Contains(s.Address(), pgtest.Password) {
 		t.Errorf("the address is %s", s.Address())
+	}
+}
+
+// TestFormat_isFoundByItsTables: a URL leads to the store of a database that holds one, beside what else it
+// holds.
+func TestFormat_isFoundByItsTables(t *testing.T) {
+	url := pgtest.Shared(t).Database(t)
+	k := databases.Kind(postgres.Format{})
+	if _, err := k.Open(t.Context(), url); !errors.Is(err, store.ErrUnrecognised) {
+		t.Errorf("an empty database: %v", err)
+	}
+	if _, err := (&recorder{Store: open(t, url), session: "s"}).turn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := k.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Kind() != "postgres" || len(storetest.Headers(t, s, "s")) != 1 {
+		t.Error(s.Kind(), storetest.Headers(t, s, "s"))
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
