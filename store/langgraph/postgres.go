@@ -167,6 +167,19 @@ func (inPostgres) mentions() string { return "position(?3 IN metadata::text) > 0
 // lister is the format of a database, which lists sessions from index to index.
 type lister struct{ format }
 
+// Faults implements rows.Doctor: what values are stored as is beside them.
+func (lister) Faults(ctx context.Context, t rows.Tx, at rows.Place) (faults []model.Fault, err error) {
+	err = t.Each(ctx, func(scan func(...any) error) error {
+		var encoding string
+		err := scan(&encoding)
+		if sealed := opaque(encoding); sealed != "" {
+			faults = append(faults, rows.Opaque(at.ID, sealed, kind.Framework))
+		}
+		return err
+	}, "SELECT DISTINCT type FROM checkpoint_blobs"+ofSession+" AND type <> 'empty'", at.Key...)
+	return faults, err
+}
+
 // List implements rows.Lister. What a session began with is read where it is small, of the newest ones.
 func (lister) List(ctx context.Context, t rows.Tx) (list []rows.Listed, err error) {
 	const (

@@ -16,6 +16,7 @@ import (
 	"hindcast/store/databases"
 	"hindcast/store/pg"
 	"hindcast/store/pg/pgtest"
+	"hindcast/store/rows"
 	"hindcast/store/storetest"
 )
 
@@ -57,7 +58,7 @@ func TestPostgres(t *testing.T) {
 	if !slices.Equal(sessions, want) {
 		t.Errorf("%q", sessions)
 	}
-	rows := storetest.Headers(t, s, "tour")
+	list := storetest.Headers(t, s, "tour")
 	for i, want := range map[int]string{
 		0:  "#0 turn 0 user input: hello größe",
 		7:  "#7 turn 1 tools: weather ok, stock ok",
@@ -66,20 +67,20 @@ func TestPostgres(t *testing.T) {
 		20: "#13 turn 2 update: ",
 		23: "#16 turn 2 turn end: review head",
 	} {
-		if got := row(rows[i]); got != want {
+		if got := row(list[i]); got != want {
 			t.Errorf("%d is %q, want %q", i, got, want)
 		}
 	}
-	if reason := rows[13].Reason; reason == nil || reason.TargetIndex != 12 || !rows[13].Marks.Has(model.MarkError) {
-		t.Errorf("%+v", rows[13])
+	if reason := list[13].Reason; reason == nil || reason.TargetIndex != 12 || !list[13].Marks.Has(model.MarkError) {
+		t.Errorf("%+v", list[13])
 	}
 	for session, want := range map[string]string{
 		"report":  `{"parts":["plan"],"topic":"Wald","__pregel_tasks":[{"$py":"langgraph.types.Send"`,
 		"waiting": `{"notes":["model@1"],"messages":[{"$py":"langchain_core.messages.human.HumanMessage","content":"order one"`,
 		"report/section:477d1ac6-3b2e-ebd3-9e61-0db5bd863c41": `{"draft":"Entwurf «Wald B»","topic":"Wald B","__interrupt__":[{"$py":"langgraph.types.Interrupt","value":{"approve":"Wald B"}`,
 	} {
-		list := storetest.Headers(t, s, session)
-		head := list[len(list)-1]
+		all := storetest.Headers(t, s, session)
+		head := all[len(all)-1]
 		state, err := s.State(t.Context(), head.Ref())
 		if err != nil || !strings.HasPrefix(string(state), want) || !head.Marks.Has(model.MarkInterrupted) {
 			t.Errorf("%s: %s, %v, %v", session, state, head.Marks, err)
@@ -227,6 +228,9 @@ func TestPostgres_agentRuns(t *testing.T) {
 
 // At every checkpoint of a recorded database: what is written, taken back and done again.
 func TestPostgres_rows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs without -short")
+	}
 	address := served(t)
 	storetest.RowsOn(t, connect(t, address).(store.Writer), func() string { return pgtest.Shared(t).Rows(t, address) })
 }
@@ -234,4 +238,54 @@ func TestPostgres_rows(t *testing.T) {
 // A database holds all that every store holds that is read.
 func TestPostgres_read(t *testing.T) {
 	storetest.Read(t, databases.Also(Kind(), Served("")), served(t))
+}
+
+// Encrypted values are shown as the bytes that they are. A restore does not touch them: the id is beside them.
+func TestPostgres_encrypted(t *testing.T) {
+	c, address := pgtest.Shared(t), served(t)
+	c.Exec(t, address, "UPDATE checkpoint_blobs SET type = 'msgpack+aes' WHERE thread_id = 'tour' AND type = 'msgpack'", "UPDATE checkpoint_writes SET type = 'msgpack+aes' WHERE thread_id = 'tour' AND type = 'msgpack'")
+	s := connect(t, address).(store.Writer)
+	faults := storetest.Faults(t, s, "tour")
+	if len(faults) != 1 || faults[0].Code != rows.FaultOpaque || !strings.Contains(faults[0].Meaning, "msgpack+aes") {
+		t.Errorf("%+v", faults)
+	}
+	fifth := storetest.Headers(t, s, "tour")[5]
+	state, err := s.State(t.Context(), fifth.Ref())
+	if err != nil || !strings.Contains(string(state), `"messages":{"$type":"msgpack+aes","$bytes":"`) {
+		t.Errorf("%s, %v", state, err)
+	}
+	receipt := apply(t, s, model.Change{Op: model.OpRestore, Ref: fifth.Ref()})
+	restored, err := s.State(t.Context(), model.Ref{Session: "tour", ID: receipt.Head.ID})
+	if err != nil || string(restored) != string(state) {
+		t.Errorf("%s, %v", restored, err)
+	}
+}
+
+// A write whose end is not noted is told by the rows.
+func TestPostgres_brokenOff(t *testing.T) {
+	c, address, data := pgtest.Shared(t), served(t), t.TempDir()
+	open := func() store.Writer {
+		return storetest.OpenStore(t, databases.Kind(Served(data)), address).(store.Writer)
+	}
+	s := open()
+	receipt := apply(t, s, model.Change{Op: model.OpRestore, Ref: storetest.Headers(t, s, "tour")[5].Ref()})
+	files, err := filepath.Glob(filepath.Join(data, "postgres", "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	whole, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(strings.TrimSpace(string(whole)), "\n")
+	begun := strings.Join(lines[:len(lines)-1], "")
+	for _, want := range []int{1, 0} {
+		if err := os.WriteFile(files[0], []byte(begun), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if list, err := open().Journal(t.Context()); err != nil || len(list) != want {
+			t.Errorf("%+v, %v, want %d", list, err, want)
+		}
+		c.Exec(t, address, "DELETE FROM checkpoints WHERE checkpoint_id = '"+receipt.Head.ID+"'") // as if it was not committed
+	}
 }

@@ -111,6 +111,12 @@ const (
 	FaultOpaque = "opaque-state"
 )
 
+// Opaque returns the fault that says how states of a session are stored that are not read.
+func Opaque(session, encoding, framework string) model.Fault {
+	return model.Fault{Code: FaultOpaque, Severity: model.Odd, File: session, Meaning: "states are stored as " + encoding + " and shown as these bytes",
+		Verdict: framework + " loads what it has the key or the classes for"}
+}
+
 // About is what is known about a snapshot besides its state.
 type About struct {
 	Facts model.Facts
@@ -591,7 +597,7 @@ func (s *Store) Faults(ctx context.Context, session string) (faults []model.Faul
 		}
 	}
 	if log.Opaque != "" {
-		own.Add(model.Fault{Code: FaultOpaque, Severity: model.Odd, File: session, Meaning: "states are stored as " + log.Opaque + " and shown as these bytes", Verdict: s.kind.Framework + " loads what it has the key or the classes for"})
+		own.Add(Opaque(session, log.Opaque, s.kind.Framework))
 	}
 	return append(faults, own.All()...), s.wrap(err, "check session %q", session)
 }

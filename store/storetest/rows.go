@@ -43,7 +43,7 @@ func Rows(t *testing.T, kind store.Kind, address string, changes ...string) {
 func RowsOn(t *testing.T, s store.Writer, tables func() string) {
 	wrote, r := 0, rowing{TB: t, s: s, tables: tables, beside: func() []string { return nil }, forget: func() error { return nil }}
 	for _, info := range Sessions(t, s) {
-		wrote += r.session(info.ID, 7)
+		wrote += r.session(info.ID, 12)
 	}
 	if wrote == 0 {
 		t.Error("nothing of the store could be written")
