@@ -27,7 +27,7 @@ import (
 // onDiskAlone are the kinds that a bucket has none of.
 var onDiskAlone = map[string]bool{
 	"sqlite": true, "langgraph": true, "adk": true, "openai-agents": true, "mastra": true, "llamaindex": true, "opencode": true, "crush": true,
-	"jsonl": true, "reflection": true, "s3": true,
+	"jsonl": true, "reflection": true, "postgres": true, "s3": true,
 }
 
 // TestBucket_readsWhatADiskHas copies each store of testdata that is made of files to a bucket:

@@ -256,7 +256,7 @@ func (c *claude) same(row model.Header, call string, want []string) {
 }
 
 // Where a variable has Claude Code keep its sessions, Hindcast finds them.
-func TestInterop_elsewhere(t *testing.T) {
+func TestInterop_claudeCodeElsewhere(t *testing.T) {
 	c := newClaude(t)
 	elsewhere := "CLAUDE_CONFIG_DIR=" + t.TempDir()
 	c.run(elsewhere + " claude -p 'first question'")

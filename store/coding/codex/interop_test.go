@@ -208,7 +208,7 @@ func TestInterop_codexRescue(t *testing.T) {
 }
 
 // Where a variable has Codex keep its sessions, Hindcast finds them.
-func TestInterop_elsewhere(t *testing.T) {
+func TestInterop_codexElsewhere(t *testing.T) {
 	r := startCodex(t)
 	dir := filepath.Join(t.TempDir(), "elsewhere")
 	if err := os.Rename(filepath.Join(r.home, ".codex"), dir); err != nil {

@@ -154,7 +154,7 @@ func TestInterop_copilotCLI(t *testing.T) {
 }
 
 // Where a variable has Copilot CLI keep its sessions, Hindcast finds them.
-func TestInterop_elsewhere(t *testing.T) {
+func TestInterop_copilotCLIElsewhere(t *testing.T) {
 	c := &cli{TB: t, bin: filepath.Dir(codingtest.Program(t, "copilot-cli", "node_modules", ".bin", "copilot")), home: t.TempDir(), work: t.TempDir(), model: codingtest.Start(t)}
 	elsewhere := "COPILOT_HOME=" + t.TempDir()
 	c.ask(elsewhere+" copilot", "first question")

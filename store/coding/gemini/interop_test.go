@@ -237,7 +237,7 @@ func TestInterop_geminiCLI_deletes(t *testing.T) {
 }
 
 // Where a variable has Gemini CLI keep its sessions, Hindcast finds them.
-func TestInterop_elsewhere(t *testing.T) {
+func TestInterop_geminiCLIElsewhere(t *testing.T) {
 	c := newCLI(t)
 	elsewhere := "GEMINI_CLI_HOME=" + c.home
 	c.home = t.TempDir() // which has no settings

@@ -148,7 +148,7 @@ func shownBlocks(messages []map[string]any) (list []string) {
 }
 
 // Where variables have pi keep its sessions, Hindcast finds them.
-func TestInterop_elsewhere(t *testing.T) {
+func TestInterop_piElsewhere(t *testing.T) {
 	program := codingtest.Program(t, "pi", "node_modules", ".bin", "pi")
 	llm := codingtest.Start(t)
 	home, work, settings := t.TempDir(), t.TempDir(), t.TempDir()
