@@ -47,11 +47,9 @@ func main() {
 
 func app() *cli.App {
 	return &cli.App{
-		Version: version(),
-		Kinds:   kinds.All(keptNotes(), ownData()),
-		Create: func(ctx context.Context, path string) (store.Store, error) {
-			return sqlite.Create(ctx, path)
-		},
+		Version:      version(),
+		Kinds:        kinds.All(keptNotes(), ownData()),
+		Create:       kinds.Create,
 		Decode:       jsonl.Read,
 		Encode:       jsonl.Write,
 		DecodeMapped: decodeMapped,

@@ -88,12 +88,21 @@ func (a *App) noSession(ctx context.Context, address, session string, err error)
 	return noSessionIn(ctx, s, address, session, err)
 }
 
+// shown returns how a message names a store: as the user does, but a URL without its
+// password, as the store itself has it. s is nil where none was opened.
+func shown(address string, s store.Store) string {
+	if s != nil && strings.Contains(address, "://") {
+		return s.Address()
+	}
+	return address
+}
+
 // noSessionIn is noSession of a store that is open.
 func noSessionIn(ctx context.Context, s store.Store, address, session string, err error) error {
 	if !errors.Is(err, model.ErrNoSession) {
 		return err
 	}
-	err = &wrongError{fmt.Sprintf("no session %.80q in %s", session, address), err}
+	err = &wrongError{fmt.Sprintf("no session %.80q in %s", session, shown(address, s)), err}
 	var names []string
 	for info, failed := range s.Sessions(ctx) {
 		if failed != nil {
@@ -207,7 +216,7 @@ func (a *App) place(ctx context.Context, w words, args []string, ready *handed) 
 		return nil, errors.Join(err, ready.close())
 	}
 	if len(specs) < w.least {
-		err := usagef("SNAPSHOT is missing: %q is a session of %s", session, address)
+		err := usagef("SNAPSHOT is missing: %q is a session of %s", session, shown(address, ready.store))
 		return nil, errors.Join(err, ready.close())
 	}
 	return append([]string{address, session}, specs...), nil

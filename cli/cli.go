@@ -25,8 +25,8 @@ type App struct {
 	Version string
 	// Kinds are the kinds of store that can be opened.
 	Kinds store.Kinds
-	// Create makes an empty store of the native kind at a path where nothing
-	// is yet.
+	// Create makes an empty store of the native kind at a path where nothing is yet, or where
+	// a URL leads.
 	Create func(ctx context.Context, path string) (store.Store, error)
 	// Decode gives the rows of a portable file, Encode writes one.
 	Decode func(r io.Reader) iter.Seq2[store.Row, error]

@@ -152,7 +152,7 @@ first are turned around. --dry-run shows what a map finds and writes nothing.`,
 			if dry {
 				return p.preview(rows, &done)
 			}
-			added, err := a.fill(ctx, to, rows)
+			added, err := a.fill(ctx, &done.Store, rows)
 			if err == nil {
 				done.Labels, err = a.takeLabels(ctx, to, done.labelled)
 			}
@@ -201,17 +201,28 @@ func (a *App) portable(path string) iter.Seq2[store.Row, error] {
 	}
 }
 
-// fill puts rows into the native store at a path and returns how many were new.
-func (a *App) fill(ctx context.Context, path string, rows iter.Seq2[store.Row, error]) (int, error) {
-	switch _, err := os.Lstat(path); {
+// fill puts rows into the native store at an address and returns how many were new. Where
+// there is none it makes one. Of a URL it leaves what may be shown.
+func (a *App) fill(ctx context.Context, address *string, rows iter.Seq2[store.Row, error]) (int, error) {
+	path := *address
+	url := a.Kinds.IsURL(path)
+	_, err := os.Lstat(path)
+	switch {
+	case url:
 	case errors.Is(err, fs.ErrNotExist):
 		return a.make(ctx, path, rows)
 	case err != nil:
 		return 0, err
 	}
 	s, err := a.open(ctx, path)
+	if url && errors.Is(err, store.ErrUnrecognised) {
+		s, err = a.Create(ctx, path)
+	}
 	if err != nil {
 		return 0, err
+	}
+	if url {
+		*address = s.Address()
 	}
 	added, err := take(ctx, s, rows)
 	return added, errors.Join(err, s.Close())

@@ -98,18 +98,34 @@ func (ks Kinds) Open(ctx context.Context, address string) (Store, error) {
 	return id.Open(ctx)
 }
 
+// IsURL reports whether an address is a URL, whose scheme belongs to a kind.
+func (ks Kinds) IsURL(address string) bool {
+	_, is := ks.ofScheme(address)
+	return is
+}
+
+func (ks Kinds) ofScheme(address string) (Kind, bool) {
+	if scheme, rest, ok := strings.Cut(address, ":"); ok && strings.HasPrefix(rest, "//") {
+		for _, k := range ks {
+			if k.has(scheme) {
+				return k, true
+			}
+		}
+	}
+	return Kind{}, false
+}
+
 // Identify finds the kind of a store by a URL whose scheme belongs to it, by
 // "kind:address", or by a path that it recognises by shape. Of several kinds that
 // recognise a path it is the first. The error is ErrUnrecognised, with what each
 // kind misses, when no kind knows it; when the path could not be looked at, it is
 // what the first kind said.
 func (ks Kinds) Identify(ctx context.Context, address string) (*Identity, error) {
+	if k, is := ks.ofScheme(address); is {
+		scheme, _, _ := strings.Cut(address, ":")
+		return &Identity{k, address, "its address is a URL of " + scheme}, nil
+	}
 	if name, rest, ok := strings.Cut(address, ":"); ok {
-		for _, k := range ks {
-			if strings.HasPrefix(rest, "//") && k.has(name) {
-				return &Identity{k, address, "its address is a URL of " + name}, nil
-			}
-		}
 		for _, k := range ks {
 			if k.Name == name {
 				return &Identity{k, rest, "its address names the kind"}, nil

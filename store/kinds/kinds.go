@@ -2,6 +2,12 @@
 package kinds
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
 	"hindcast/store"
 	"hindcast/store/adk"
 	"hindcast/store/agentframework"
@@ -25,6 +31,7 @@ import (
 	"hindcast/store/llamaindex"
 	"hindcast/store/mastra"
 	"hindcast/store/openaiagents"
+	"hindcast/store/pg"
 	"hindcast/store/postgres"
 	"hindcast/store/remote"
 	"hindcast/store/sqlite"
@@ -63,6 +70,23 @@ func All(cache *files.Cache, data string) store.Kinds {
 		databases.Kind(postgres.Format{}, graphs, sessions),
 		bucket.Kind(bucket.Options{}, elsewhere(cache)...),
 	}
+}
+
+// ErrNoPlace: there are no stores of Hindcast's own at such an address.
+var ErrNoPlace = errors.New("a store of Hindcast's own is a file, or in a database: postgres://user@host/database")
+
+// Create makes an empty store of Hindcast's own: in a file that is not there yet, or in the database that a
+// URL names. The errors are ErrNoPlace for another URL, fs.ErrExist where one is there, and those of the
+// packages sqlite and postgres.
+func Create(ctx context.Context, address string) (store.Store, error) {
+	scheme, _, is := strings.Cut(address, "://")
+	switch {
+	case is && slices.Contains(pg.Schemes, scheme):
+		return postgres.Create(ctx, address)
+	case is && All(nil, "").IsURL(address):
+		return nil, fmt.Errorf("make %q: %w", address, ErrNoPlace)
+	}
+	return sqlite.Create(ctx, address)
 }
 
 // elsewhere returns those of the kinds whose stores are opened where no disk is, in the same

@@ -2,7 +2,6 @@ package kinds_test
 
 import (
 	"bytes"
-	"context"
 	"flag"
 	"os"
 	"path/filepath"
@@ -17,7 +16,6 @@ import (
 	"hindcast/store/kinds"
 	"hindcast/store/pg/pgtest"
 	"hindcast/store/sample"
-	"hindcast/store/sqlite"
 	"hindcast/store/storetest/program"
 )
 
@@ -48,7 +46,7 @@ func inProcessWith(t *testing.T, list store.Kinds, in string, args ...string) (c
 	var stdout, stderr bytes.Buffer
 	code = cli.Run(t.Context(), &cli.App{
 		Kinds:  list,
-		Create: func(ctx context.Context, path string) (store.Store, error) { return sqlite.Create(ctx, path) },
+		Create: kinds.Create,
 		Decode: jsonl.Read, Encode: jsonl.Write, Demo: sample.Rows,
 		In: strings.NewReader(in), Out: &stdout, Err: &stderr,
 		Getenv: func(string) string { return "" },
