@@ -303,6 +303,25 @@ func (c *Cluster) Restart(how Mode) error {
 	return c.Start()
 }
 
+// Secure has the server of a cluster of the test's own take TLS, with a certificate and its key in PEM.
+func (c *Cluster) Secure(t testing.TB, certificate, key []byte) {
+	t.Helper()
+	for name, text := range map[string][]byte{"server.crt": certificate, "server.key": key} {
+		path := filepath.Join(c.dir, "data", name)
+		err := os.WriteFile(path, text, 0o600)
+		if err == nil && c.as != nil {
+			err = os.Chown(path, int(c.as.uid), int(c.as.gid))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.settings = append(c.settings, "ssl=on")
+	if err := c.Restart(Fast); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // remove stops the server, and removes its folder. No test depends on that.
 func (c *Cluster) remove() {
 	_ = c.Stop(Immediate)
