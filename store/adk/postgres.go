@@ -8,11 +8,12 @@ import (
 	"hindcast/store/rows"
 )
 
-// served is the format of a database on a server, which is only read.
-type served struct{ in format }
+// served is the format of a database on a server.
+type served struct{ format }
 
 var (
 	_ rows.Lister = served{}
+	_ rows.Mover  = served{}
 	_ rows.Doctor = served{}
 )
 
@@ -20,30 +21,9 @@ var (
 // folder for data.
 func Served(data string) *rows.Served {
 	k := kind
-	k.Does, k.Lacks = nil, "ADK's sessions on a server are only read as yet; the calls on the Resume tab go on from the head, and rewind to the end of an invocation"
 	k.Order = []string{"timestamp", "id"}
 	k.Format = served{}
 	return k.Served(data)
-}
-
-// Log implements rows.Format.
-func (f served) Log(ctx context.Context, t rows.Tx, of rows.Place, from string) (rows.Log, error) {
-	return f.in.Log(ctx, t, of, from)
-}
-
-// State implements rows.Format.
-func (f served) State(ctx context.Context, t rows.Tx, of rows.Place, id string) ([]byte, error) {
-	return f.in.State(ctx, t, of, id)
-}
-
-// About implements rows.Format.
-func (f served) About(ctx context.Context, t rows.Tx, of rows.Place, id string) (rows.About, error) {
-	return f.in.About(ctx, t, of, id)
-}
-
-// Faults implements rows.Doctor.
-func (f served) Faults(ctx context.Context, t rows.Tx, of rows.Place) ([]model.Fault, error) {
-	return f.in.Faults(ctx, t, of)
 }
 
 // List implements rows.Lister. What a session began with is read where it is small.

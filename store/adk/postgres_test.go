@@ -4,7 +4,6 @@ import (
 	"os"
 	"testing"
 
-	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/databases"
 	"hindcast/store/pg/pgtest"
@@ -52,9 +51,6 @@ func TestPostgres(t *testing.T) {
 	if faults := storetest.Faults(t, s, tour); len(faults) != 1 || faults[0].Code != FaultNulled {
 		t.Errorf("%+v", faults)
 	}
-	if why := store.Reason(s, model.OpRestore); why == "" {
-		t.Error("it can be written to")
-	}
 	// An event that comes is read alone.
 	at, err := s.(store.Grower).Cursor(t.Context(), "tour_app/u1/waiting")
 	if err != nil {
@@ -77,4 +73,15 @@ func sameJSON(t *testing.T, a, b string) bool {
 func TestPostgres_read(t *testing.T) {
 	address, _ := recordedOn(t)
 	storetest.Read(t, databases.Also(Kind(), Served("")), address)
+}
+
+// What is written to a database, taken back and done again is at each event what it is in a file.
+func TestPostgres_rows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs without -short")
+	}
+	c := pgtest.Shared(t)
+	address := c.Recorded(t, recorded("postgres.sql"))
+	s := storetest.OpenStore(t, databases.Kind(Served(t.TempDir())), address)
+	storetest.RowsOn(t, s.(store.Writer), func() string { return c.Rows(t, address) }, "sessions")
 }

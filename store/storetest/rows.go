@@ -40,8 +40,8 @@ func Rows(t *testing.T, kind store.Kind, address string, changes ...string) {
 
 // RowsOn is Rows of an open store on a server, of which tables returns all that is in the tables. It writes
 // at some positions alone: how a row is written does not depend on where it is.
-func RowsOn(t *testing.T, s store.Writer, tables func() string) {
-	wrote, r := 0, rowing{TB: t, s: s, tables: tables, beside: func() []string { return nil }, forget: func() error { return nil }}
+func RowsOn(t *testing.T, s store.Writer, tables func() string, changes ...string) {
+	wrote, r := 0, rowing{TB: t, s: s, changes: changes, tables: tables, beside: func() []string { return nil }, forget: func() error { return nil }}
 	for _, info := range Sessions(t, s) {
 		wrote += r.session(info.ID, 12)
 	}
