@@ -15,6 +15,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/kinds"
+	"hindcast/store/pg/pgtest"
 	"hindcast/store/rows"
 	"hindcast/store/storetest"
 )
@@ -170,49 +172,28 @@ func (m *matrix) hold(t *testing.T, sdk string, titles ...string) {
 	}
 }
 
-// TestInteropADK has ADK write sessions with both of its services. Hindcast puts each back to each
-// event, and forks it from each. ADK loads the state that Hindcast shows there, and the model is
-// sent what it is sent in a session that has the messages and the state that Hindcast shows. An
-// agent that had the session loaded before is told so.
-func TestInteropADK(t *testing.T) {
-	program := interopProgram(t, "adk", "sessions.py")
-	dir := t.TempDir()
-	program.says(t, "write", dir, nil, nil)
-	type asked struct {
-		DB      string          `json:"db"`
-		Session string          `json:"session"`
-		Call    string          `json:"call"`
-		State   json.RawMessage `json:"state"`
+// askedOfADK is a session that Hindcast put back or forked, with what it shows there.
+type askedOfADK struct {
+	DB      string          `json:"db"`
+	Session string          `json:"session"`
+	Call    string          `json:"call"`
+	State   json.RawMessage `json:"state"`
+}
+
+// toldByADK is what ADK makes of each, and what an agent gets that had a session loaded.
+type toldByADK struct {
+	Ran []struct {
+		State, Shown map[string]any
+		Sent, Wanted any
+		Failed       string
 	}
-	var puts []asked
-	var of []*rewritten
-	var by []*rewriting
-	var held [][3]string
-	var proven matrix
-	titles := []string{"google-adk 2.13.0: SqliteSessionService", "google-adk 2.13.0: DatabaseSessionService, schema 1"}
-	for i, file := range []string{"sqlite.db", "database.db"} {
-		r := &rewriting{T: t, db: filepath.Join(dir, file), title: titles[i], restores: true, came: &proven}
-		for _, w := range r.all() {
-			session := w.receipt.Session[strings.LastIndex(w.receipt.Session, "/")+1:]
-			for _, call := range w.plan.Resume {
-				puts = append(puts, asked{w.db, session, call.Call, w.state})
-				of, by = append(of, &w), append(by, r)
-			}
-			if w.change.Op == model.OpRestore && w.receipt.Entry != 0 && !slices.ContainsFunc(held, func(h [3]string) bool { return h[0] == r.db }) {
-				held = append(held, [3]string{r.db, w.db, session})
-			}
-		}
-	}
-	var came struct {
-		Ran []struct {
-			State, Shown map[string]any
-			Sent, Wanted any
-			Failed       string
-		}
-		Stale []string
-	}
-	program.says(t, "run", dir, map[string]any{"puts": puts, "held": held}, &came)
-	for i, got := range came.Ran {
+	Stale []string
+}
+
+// hold compares what ADK loads and sends with what Hindcast shows.
+func (a *toldByADK) hold(t *testing.T, puts []askedOfADK, of []*rewritten) {
+	t.Helper()
+	for i, got := range a.Ran {
 		if got.Failed != "" {
 			t.Errorf("%s: %s fails: %s", of[i], puts[i].Call, got.Failed)
 			continue
@@ -226,6 +207,97 @@ func TestInteropADK(t *testing.T) {
 		if got.Sent == nil || !reflect.DeepEqual(got.Sent, got.Wanted) {
 			t.Errorf("%s: %s: the model is sent\n%v\nand with what Hindcast shows\n%v", of[i], puts[i].Call, got.Sent, got.Wanted)
 		}
+	}
+}
+
+// TestInteropADK_postgres has DatabaseSessionService write sessions in PostgreSQL, which Hindcast puts
+// back and forks, each in a database of its own.
+func TestInteropADK_postgres(t *testing.T) {
+	program, cluster := interopProgram(t, "adk", "sessions.py"), pgtest.Shared(t)
+	wrote := cluster.Database(t)
+	program.says(t, "write", wrote, nil, nil)
+	served := kinds.All(nil, t.TempDir())
+	open := func(address string) store.Store {
+		s, err := served.Open(t.Context(), address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	var puts []askedOfADK
+	var of []*rewritten
+	s := open(wrote)
+	for _, info := range sessionsOf(t, s) {
+		for i, h := range storetest.Headers(t, s, info.ID) {
+			if i%storetest.Sized(3, 1) == 0 || i == 1 {
+				state := stateOf(t, s, &h)
+				for _, c := range []model.Change{{Op: model.OpFork, Ref: h.Ref(), As: "forked"}, {Op: model.OpRestore, Ref: h.Ref()}} {
+					of = append(of, &rewritten{Header: h, change: c, state: state})
+				}
+			}
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	went := map[model.Op]int{}
+	of = slices.DeleteFunc(of, func(w *rewritten) bool {
+		w.db = cluster.Copy(t, wrote)
+		s := open(w.db)
+		defer s.Close()
+		var err error
+		if w.plan, err = s.(store.Writer).Plan(t.Context(), w.change); err == nil {
+			w.receipt, err = s.(store.Writer).Apply(t.Context(), w.plan)
+		}
+		if refused := (*model.UnsupportedError)(nil); errors.As(err, &refused) {
+			return true
+		}
+		if err != nil || len(w.plan.Resume) == 0 {
+			t.Fatalf("%s: %v", w, err)
+		}
+		went[w.change.Op]++
+		puts = append(puts, askedOfADK{w.db, w.receipt.Session[strings.LastIndex(w.receipt.Session, "/")+1:], w.plan.Resume[0].Call, w.state})
+		return false
+	})
+	if went[model.OpFork] < 8 || went[model.OpRestore] < 3 {
+		t.Errorf("there were %v", went)
+	}
+	var came toldByADK
+	program.says(t, "run", "", map[string]any{"puts": puts, "held": []any{}}, &came)
+	came.hold(t, puts, of)
+}
+
+// TestInteropADK has ADK write sessions with both of its services. Hindcast puts each back to each
+// event, and forks it from each. ADK loads the state that Hindcast shows there, and the model is
+// sent what it is sent in a session that has the messages and the state that Hindcast shows. An
+// agent that had the session loaded before is told so.
+func TestInteropADK(t *testing.T) {
+	program := interopProgram(t, "adk", "sessions.py")
+	dir := t.TempDir()
+	program.says(t, "write", dir, nil, nil)
+	var puts []askedOfADK
+	var of []*rewritten
+	var by []*rewriting
+	var held [][3]string
+	var proven matrix
+	titles := []string{"google-adk 2.13.0: SqliteSessionService", "google-adk 2.13.0: DatabaseSessionService, schema 1"}
+	for i, file := range []string{"sqlite.db", "database.db"} {
+		r := &rewriting{T: t, db: filepath.Join(dir, file), title: titles[i], restores: true, came: &proven}
+		for _, w := range r.all() {
+			session := w.receipt.Session[strings.LastIndex(w.receipt.Session, "/")+1:]
+			for _, call := range w.plan.Resume {
+				puts = append(puts, askedOfADK{w.db, session, call.Call, w.state})
+				of, by = append(of, &w), append(by, r)
+			}
+			if w.change.Op == model.OpRestore && w.receipt.Entry != 0 && !slices.ContainsFunc(held, func(h [3]string) bool { return h[0] == r.db }) {
+				held = append(held, [3]string{r.db, w.db, session})
+			}
+		}
+	}
+	var came toldByADK
+	program.says(t, "run", dir, map[string]any{"puts": puts, "held": held}, &came)
+	came.hold(t, puts, of)
+	for i := range of {
 		by[i].ran(of[i])
 	}
 	if !slices.Equal(came.Stale, []string{"StaleSessionError", "StaleSessionError"}) {

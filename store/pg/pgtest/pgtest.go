@@ -341,6 +341,18 @@ func (c *Cluster) Database(t testing.TB) string {
 	return c.address("postgres", name)
 }
 
+// Copy makes a database as another one is, to which nothing is connected, and returns its URL for the superuser.
+func (c *Cluster) Copy(t testing.TB, address string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("test%d", c.last.Add(1))
+	c.Exec(t, c.address("postgres", "postgres"), "CREATE DATABASE "+name+" TEMPLATE "+strings.TrimPrefix(u.Path, "/"))
+	return c.address("postgres", name)
+}
+
 // Recorded makes a database of a script that pg_dump wrote, and returns its URL for the superuser.
 func (c *Cluster) Recorded(t testing.TB, file string) string {
 	t.Helper()

@@ -4,7 +4,8 @@
 
 runs it. `sessions.py write DIR` writes DIR/sqlite.db with SqliteSessionService and
 DIR/database.db with DatabaseSessionService: sessions with tools, two calls at once, a tool
-that waits for a person, state that a session began with, and rewinds of ADK's own.
+that waits for a person, state that a session began with, and rewinds of ADK's own. DIR may also be
+the URL of a database of PostgreSQL's, and so may a store of those below, each of which is one of its own.
 
 `sessions.py run DIR` reads "puts", a list of sessions, each in a store in which Hindcast put it back
 or forked it, with the messages and the state that Hindcast shows there, and a call that it printed.
@@ -82,6 +83,8 @@ def runner(service):
 
 
 def service_of(db):
+    if "://" in str(db):
+        return DatabaseSessionService(db.replace("postgres://", "postgresql+asyncpg://", 1))
     return SqliteSessionService(str(db)) if "sqlite" in pathlib.Path(db).name else DatabaseSessionService(f"sqlite+aiosqlite:///{db}")
 
 
@@ -100,8 +103,8 @@ async def invocations(service, session):
 
 
 async def write(directory):
-    for name in ("sqlite.db", "database.db"):
-        service = service_of(pathlib.Path(directory) / name)
+    for db in [directory] if "://" in directory else [pathlib.Path(directory) / name for name in ("sqlite.db", "database.db")]:
+        service = service_of(db)
         r = runner(service)
         rewind = lambda session, to: r.rewind_async(user_id=USER, session_id=session, rewind_before_invocation_id=to)
         for session in ("tour", "back", "asks"):
@@ -140,9 +143,11 @@ async def asked(service, call):
 
 async def one(put):
     with tempfile.TemporaryDirectory() as work:
-        copy = pathlib.Path(work) / pathlib.Path(put["db"]).name
-        shutil.copyfile(put["db"], copy)
-        service = service_of(copy)
+        db = put["db"]
+        if "://" not in db:
+            db = pathlib.Path(work) / pathlib.Path(db).name
+            shutil.copyfile(put["db"], db)
+        service = service_of(db)
         told = await asked(service, put)
         if isinstance(service, DatabaseSessionService):
             await service.close()
