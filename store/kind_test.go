@@ -136,6 +136,7 @@ func TestReason(t *testing.T) {
 		{plain, "erase", "a plain store cannot erase"},
 		{some, model.OpRestore, "it is a log of messages"},
 		{some, model.OpFork, "a some store cannot fork"},
+		{reader{opened{kind: "adk"}}, model.OpFork, "an adk store cannot fork"},
 		{fake.New(), model.OpRestore, ""},
 		{fake.New(), model.OpFork, ""},
 		{fake.New(), model.OpUndo, ""},

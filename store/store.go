@@ -268,7 +268,13 @@ func Reason(s Store, op model.Op) string {
 }
 
 // Cannot returns the reason of a kind that has no such operation.
-func Cannot(kind string, op model.Op) string { return "a " + kind + " store cannot " + string(op) }
+func Cannot(kind string, op model.Op) string {
+	article := "a "
+	if strings.ContainsAny(kind[:min(1, len(kind))], "aeiou") {
+		article = "an "
+	}
+	return article + kind + " store cannot " + string(op)
+}
 
 // Requests are how many requests were made of a server, by what they do. Again are those that
 // were made once more, because no answer came or the server was busy.
