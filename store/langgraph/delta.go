@@ -25,7 +25,7 @@ import (
 
 // deltas returns the values of the channels that a checkpoint keeps as changes alone. lost are
 // those whose changes are not all there, because an ancestor was pruned.
-func deltas(ctx context.Context, t rows.Tx, at rows.Place, c *checkpoint) (put map[string][]byte, lost []string, err error) {
+func (f format) deltas(ctx context.Context, t rows.Tx, at rows.Place, c *checkpoint) (put map[string][]byte, lost []string, err error) {
 	values := jsontape.FindMember(c.document, `"channel_values"`)
 	if values == nil {
 		return nil, nil, nil
@@ -34,19 +34,14 @@ func deltas(ctx context.Context, t rows.Tx, at rows.Place, c *checkpoint) (put m
 		line []string // the ancestors whose writes count, the newest first
 		seed []byte
 	}
-	has, err := t.Columns(ctx, "writes")
-	order := "task_id, idx"
-	if has["task_path"] {
-		order = "task_path, " + order
-	}
 	open := map[string]*history{}
 	for channel := range c.about.Deltas {
 		if jsontape.FindMember(values, quoted(channel)) == nil {
 			open[channel] = &history{}
 		}
 	}
-	if err != nil || len(open) == 0 {
-		return nil, nil, err
+	if len(open) == 0 {
+		return nil, nil, nil
 	}
 	put = map[string][]byte{}
 	finish := func(channel string) error {
@@ -55,18 +50,11 @@ func deltas(ctx context.Context, t rows.Tx, at rows.Place, c *checkpoint) (put m
 		var value reduced
 		value.set(h.seed)
 		for _, id := range slices.Backward(h.line) {
-			err := t.Each(ctx, func(scan func(...any) error) error {
-				var encoding string
-				var written []byte
-				if err := scan(&encoding, &written); err != nil {
-					return err
-				}
-				shown, err := decode(encoding, written)
-				if err == nil { // one that is damaged is as none
+			err := f.layout.written(ctx, t, at, id, channel, func(encoding string, written []byte) {
+				if shown, err := decode(encoding, written); err == nil { // one that is damaged is as none
 					value.add(shown)
 				}
-				return nil
-			}, "SELECT ifnull(type, ''), value FROM writes"+ofSession+" AND checkpoint_id = ? AND channel = ? ORDER BY "+order, append(slices.Clone(at.Key), id, channel)...)
+			})
 			if err != nil {
 				return err
 			}
@@ -87,19 +75,18 @@ func deltas(ctx context.Context, t rows.Tx, at rows.Place, c *checkpoint) (put m
 			break
 		}
 		seen[id] = true
-		var parent, encoding string
-		var whole []byte
-		found, err := t.First(ctx, []any{&parent, &encoding, &whole}, "SELECT ifnull(parent_checkpoint_id, ''), ifnull(type, ''), checkpoint FROM checkpoints"+ofCheckpoint, append(slices.Clone(at.Key), id)...)
+		channels := slices.Sorted(maps.Keys(open))
+		parent, seeds, found, err := f.layout.ancestor(ctx, t, at, id, channels)
 		if err != nil {
 			return nil, nil, err
 		}
 		if !found {
-			return put, slices.Sorted(maps.Keys(open)), nil
+			return put, channels, nil
 		}
-		for _, channel := range slices.Sorted(maps.Keys(open)) {
+		for _, channel := range channels {
 			h := open[channel]
 			h.line = append(h.line, id)
-			if h.seed = kept(encoding, whole, channel); h.seed != nil {
+			if h.seed = plain(seeds[channel]); h.seed != nil {
 				if err := finish(channel); err != nil {
 					return nil, nil, err
 				}

@@ -79,6 +79,10 @@ type layout interface {
 	read(ctx context.Context, t rows.Tx, at rows.Place, id string) (checkpoint, step, error)
 	// on returns the step that started from a checkpoint.
 	on(ctx context.Context, t rows.Tx, at rows.Place, id string) (step, error)
+	// written runs add on each value that tasks wrote to a channel from a checkpoint, in their order.
+	written(ctx context.Context, t rows.Tx, at rows.Place, id, channel string, add func(encoding string, value []byte)) error
+	// ancestor returns the parent of a checkpoint, and the values that it has of some channels, as JSON.
+	ancestor(ctx context.Context, t rows.Tx, at rows.Place, id string, channels []string) (parent string, values map[string][]byte, found bool, err error)
 	// renamed returns a row of a checkpoint with another id, or why it can have none.
 	renamed(ctx context.Context, t rows.Tx, row rows.Row, id string) (other rows.Row, refused string, err error)
 	// writes returns the table of what tasks wrote, and the end of a query for the order in which they did.
@@ -251,7 +255,7 @@ func (f format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 			members = append(members, string(m.Key)+":"+string(plain(m.Value)))
 		}
 	}
-	put, _, err := deltas(ctx, t, at, &c)
+	put, _, err := f.deltas(ctx, t, at, &c)
 	if err != nil {
 		return nil, err
 	}
@@ -287,7 +291,7 @@ func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 	if err != nil {
 		return about, err
 	}
-	put, lost, err := deltas(ctx, t, at, &c)
+	put, lost, err := f.deltas(ctx, t, at, &c)
 	if about.Facts.Add("put together", conversation.List(slices.Sorted(maps.Keys(put)), conversation.OneLine)); len(lost) > 0 {
 		about.Gaps.Keys, about.Gaps.Why = lost, model.GapDelta
 	}

@@ -29,9 +29,14 @@ const (
 	small      = "octet_length(blob) <= 65536"
 )
 
-// written returns a query of the writes that a condition fits, in the order of their steps. blob says which
+// valuesOf is a query of the values that a checkpoint refers to.
+const valuesOf = `SELECT b.channel, b.type, b.blob FROM checkpoints c, jsonb_each_text(c.checkpoint->'channel_versions') v, checkpoint_blobs b
+			WHERE c.thread_id = ?1 AND c.checkpoint_ns = ?2 AND c.checkpoint_id = ?3
+			AND b.thread_id = c.thread_id AND b.checkpoint_ns = c.checkpoint_ns AND b.channel = v.key AND b.version = v.value AND b.type <> 'empty'`
+
+// writes returns a query of the writes that a condition fits, in the order of their steps. blob says which
 // values come along. A task_path that the table does not have yet is the one around it.
-func written(blob, where string) string {
+func writes(blob, where string) string {
 	return "SELECT w.* FROM (SELECT ''::text AS task_path) older, LATERAL (SELECT checkpoint_id, task_id, task_path, idx, channel, type, CASE WHEN " + blob +
 		" THEN blob END AS blob FROM checkpoint_writes" + where + ") w ORDER BY checkpoint_id, task_path, task_id, idx"
 }
@@ -62,7 +67,7 @@ func (inPostgres) list(ctx context.Context, t rows.Tx, at rows.Place, from strin
 	parent := fmt.Sprintf(checkpoint, "parent_checkpoint_id", "AND checkpoint_id = ?3")
 	key := append(slices.Clone(at.Key), from)
 	return t.Ask(ctx,
-		rows.Query{Args: key, Row: adding(steps), SQL: written(small+" AND (checkpoint_id >= coalesce("+newest+", '') OR checkpoint_id = "+first+")",
+		rows.Query{Args: key, Row: adding(steps), SQL: writes(small+" AND (checkpoint_id >= coalesce("+newest+", '') OR checkpoint_id = "+first+")",
 			" WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND (checkpoint_id >= ?3 OR checkpoint_id = "+parent+")")},
 		rows.Query{Args: key, SQL: "SELECT checkpoint_id, coalesce(parent_checkpoint_id, ''), metadata, checkpoint->'updated_channels' FROM checkpoints" + ofSession +
 			" AND checkpoint_id >= ? ORDER BY checkpoint_id", Row: func(scan func(...any) error) error {
@@ -84,9 +89,7 @@ func (inPostgres) read(ctx context.Context, t rows.Tx, at rows.Place, id string)
 	err = t.Ask(ctx,
 		rows.Query{SQL: "SELECT coalesce(parent_checkpoint_id, ''), metadata, checkpoint FROM checkpoints" + ofCheckpoint, Args: key,
 			Row: func(scan func(...any) error) error { return scan(&c.parent, &beside, &whole) }},
-		rows.Query{SQL: `SELECT b.channel, b.type, b.blob FROM checkpoints c, jsonb_each_text(c.checkpoint->'channel_versions') v, checkpoint_blobs b
-			WHERE c.thread_id = ?1 AND c.checkpoint_ns = ?2 AND c.checkpoint_id = ?3
-			AND b.thread_id = c.thread_id AND b.checkpoint_ns = c.checkpoint_ns AND b.channel = v.key AND b.version = v.value AND b.type <> 'empty'`, Args: key,
+		rows.Query{SQL: valuesOf, Args: key,
 			Row: func(scan func(...any) error) error {
 				var channel string
 				var b blob
@@ -94,7 +97,7 @@ func (inPostgres) read(ctx context.Context, t rows.Tx, at rows.Place, id string)
 				blobs[channel] = b
 				return err
 			}},
-		rows.Query{SQL: written(small, ofCheckpoint), Args: key, Row: adding(steps)})
+		rows.Query{SQL: writes(small, ofCheckpoint), Args: key, Row: adding(steps)})
 	switch {
 	case err != nil:
 		return c, own, err
@@ -136,7 +139,7 @@ func (inPostgres) read(ctx context.Context, t rows.Tx, at rows.Place, id string)
 
 func (inPostgres) on(ctx context.Context, t rows.Tx, at rows.Place, id string) (step, error) {
 	steps := map[string]step{}
-	err := t.Each(ctx, adding(steps), written(small, ofCheckpoint), append(slices.Clone(at.Key), id)...)
+	err := t.Each(ctx, adding(steps), writes(small, ofCheckpoint), append(slices.Clone(at.Key), id)...)
 	return steps[id], err
 }
 
@@ -149,6 +152,41 @@ func (inPostgres) renamed(ctx context.Context, t rows.Tx, row rows.Row, id strin
 	var written, beside string
 	err = t.Row(ctx, "SELECT (?::jsonb)::text, (?::jsonb)::text", string(whole), row.Text("metadata")).Scan(&written, &beside)
 	return row.With("checkpoint", written).With("metadata", beside), "", err
+}
+
+func (inPostgres) written(ctx context.Context, t rows.Tx, at rows.Place, id, channel string, add func(encoding string, value []byte)) error {
+	return t.Each(ctx, func(scan func(...any) error) error {
+		var encoding *string
+		var value []byte
+		err := scan(&encoding, &value)
+		if encoding != nil {
+			add(*encoding, value)
+		}
+		return err
+	}, "SELECT type, blob FROM ("+writes("true", ofCheckpoint+" AND channel = ?")+") w", append(slices.Clone(at.Key), id, channel)...)
+}
+
+func (inPostgres) ancestor(ctx context.Context, t rows.Tx, at rows.Place, id string, channels []string) (parent string, values map[string][]byte, found bool, err error) {
+	key := append(slices.Clone(at.Key), id)
+	values = map[string][]byte{}
+	err = t.Ask(ctx,
+		rows.Query{SQL: "SELECT coalesce(parent_checkpoint_id, '') FROM checkpoints" + ofCheckpoint, Args: key, Row: func(scan func(...any) error) error {
+			found = true
+			return scan(&parent)
+		}},
+		rows.Query{SQL: valuesOf + " AND b.channel = ANY (?4)", Args: append(key, channels), Row: func(scan func(...any) error) error {
+			var channel, encoding string
+			var value []byte
+			if err := scan(&channel, &encoding, &value); err != nil {
+				return err
+			}
+			shown, err := decode(encoding, value)
+			if err == nil { // one that is damaged is as none
+				values[channel] = shown
+			}
+			return nil
+		}})
+	return parent, values, found, err
 }
 
 func (inPostgres) writes() (table, inOrder string) { return "checkpoint_writes", "" }

@@ -94,3 +94,34 @@ func (inSQLite) behind(context.Context, rows.Tx, any, string, []string) ([]rows.
 }
 
 func (inSQLite) mentions() string { return "instr(metadata, ?3) > 0" }
+
+func (inSQLite) written(ctx context.Context, t rows.Tx, at rows.Place, id, channel string, add func(encoding string, value []byte)) error {
+	has, err := t.Columns(ctx, "writes")
+	if err != nil {
+		return err
+	}
+	order := "task_id, idx"
+	if has["task_path"] {
+		order = "task_path, " + order
+	}
+	return t.Each(ctx, func(scan func(...any) error) error {
+		var encoding string
+		var value []byte
+		err := scan(&encoding, &value)
+		add(encoding, value)
+		return err
+	}, "SELECT ifnull(type, ''), value FROM writes"+ofCheckpoint+" AND channel = ? ORDER BY "+order, append(slices.Clone(at.Key), id, channel)...)
+}
+
+func (inSQLite) ancestor(ctx context.Context, t rows.Tx, at rows.Place, id string, channels []string) (parent string, values map[string][]byte, found bool, err error) {
+	var encoding string
+	var whole []byte
+	found, err = t.First(ctx, []any{&parent, &encoding, &whole}, "SELECT ifnull(parent_checkpoint_id, ''), ifnull(type, ''), checkpoint FROM checkpoints"+ofCheckpoint, append(slices.Clone(at.Key), id)...)
+	values = map[string][]byte{}
+	for _, channel := range channels {
+		if value := kept(encoding, whole, channel); found && value != nil {
+			values[channel] = value
+		}
+	}
+	return parent, values, found, err
+}
