@@ -14,6 +14,7 @@ import (
 	"hindcast/model"
 	"hindcast/query"
 	"hindcast/store"
+	"hindcast/store/storetest"
 )
 
 // blames returns the blame of a state, a line each: "/cart/total #3", sorted; "*" stands
@@ -277,7 +278,7 @@ func rest(keys []string) string {
 
 // The blame of random sessions is that of whole states that are compared one after the other.
 func TestBlame_isThatOfWholeStates(t *testing.T) {
-	sessions := 10_000
+	sessions := storetest.Sized(3_000, 10_000)
 	if testing.Short() {
 		sessions = 1_000
 	}

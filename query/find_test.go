@@ -20,6 +20,7 @@ import (
 	"hindcast/model"
 	"hindcast/query"
 	"hindcast/store"
+	"hindcast/store/storetest"
 )
 
 // turns returns what was found, a line each: "#3 true".
@@ -221,7 +222,7 @@ func randomExpr(r *rand.Rand, class int) string {
 // What is found in random sessions is what is found by decoding every state, whatever of an
 // expression is asked of paths, of elements, or of the whole state.
 func TestFind_isThatOfDecodedStates(t *testing.T) {
-	sessions := 10_000
+	sessions := storetest.Sized(3_000, 10_000)
 	if testing.Short() {
 		sessions = 1_000
 	}

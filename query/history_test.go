@@ -15,6 +15,7 @@ import (
 	"hindcast/model"
 	"hindcast/query"
 	"hindcast/store"
+	"hindcast/store/storetest"
 )
 
 // past is a store that has one session, and counts the states that it is asked for.
@@ -198,7 +199,7 @@ func TestHistory_endsWithAnError(t *testing.T) {
 
 // The changes of random sessions are those that are found by decoding every state.
 func TestHistory_isThatOfDecodedStates(t *testing.T) {
-	sessions := 10_000
+	sessions := storetest.Sized(3_000, 10_000)
 	if testing.Short() {
 		sessions = 1_000
 	}

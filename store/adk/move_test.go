@@ -17,12 +17,12 @@ import (
 
 // At every event of recorded stores of both services: what is written, taken back and done again.
 func TestRows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it writes at one event after another")
+	}
 	for _, name := range []string{"sqlite_service.db", "database_service.db"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if testing.Short() && name == "database_service.db" {
-				t.Skip("one of the services suffices")
-			}
 			storetest.Rows(t, Kind(), recorded(name), "sessions")
 		})
 	}
