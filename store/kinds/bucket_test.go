@@ -33,6 +33,9 @@ var onDiskAlone = map[string]bool{
 // TestBucket_readsWhatADiskHas copies each store of testdata that is made of files to a bucket:
 // what is told of it there is what is told of it on the disk.
 func TestBucket_readsWhatADiskHas(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads one store after another")
+	}
 	all := addresses(t)
 	for _, k := range allKinds {
 		for _, address := range all[k.Name] {
@@ -68,6 +71,9 @@ var small = map[string]string{"pi": "--home-demo--"}
 // TestBucket_isReadAsAnyStore runs the suite of all that every kind holds on a store of each, of
 // which no request of reading asks for a change.
 func TestBucket_isReadAsAnyStore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it reads one store after another")
+	}
 	all := addresses(t)
 	for _, k := range allKinds {
 		if onDiskAlone[k.Name] {
