@@ -131,7 +131,12 @@ func find(ctx context.Context, t rows.Tx, at rows.Place, id string) (*session, i
 
 // Find returns the place of an id, -1 for none.
 func (s *session) Find(id string) int {
-	return slices.IndexFunc(s.events, func(one event) bool { return one.id == id })
+	for i := range s.events { // a copy of an event would have its details, which look may be writing
+		if s.events[i].id == id {
+			return i
+		}
+	}
+	return -1
 }
 
 // beside are the rows beside a session's events: its own, and what it shares with others.
