@@ -84,7 +84,7 @@ type layout interface {
 	// ancestor returns the parent of a checkpoint, and the values that it has of some channels, as JSON.
 	ancestor(ctx context.Context, t rows.Tx, at rows.Place, id string, channels []string) (parent string, values map[string][]byte, found bool, err error)
 	// renamed returns a row of a checkpoint with another id, or why it can have none.
-	renamed(ctx context.Context, t rows.Tx, row rows.Row, id string) (other rows.Row, refused string, err error)
+	renamed(row rows.Row, id string) (other rows.Row, refused string)
 	// writes returns the table of what tasks wrote, and the end of a query for the order in which they did.
 	writes() (table, inOrder string)
 	// behind returns the steps that copy what the checkpoints of a thread refer to into another one.

@@ -72,11 +72,8 @@ func (f format) restore(ctx context.Context, t rows.Tx, before *rows.Session, ch
 	if err != nil {
 		return refused("what stands beside the checkpoint cannot be read: " + err.Error())
 	}
-	row, why, err := f.layout.renamed(ctx, t, row.With("checkpoint_id", id).With("metadata", row.As("metadata", about)), id)
-	switch {
-	case err != nil:
-		return err
-	case why != "":
+	row, why := f.layout.renamed(row.With("checkpoint_id", id).With("metadata", row.As("metadata", about)), id)
+	if why != "" {
 		return refused(why)
 	}
 	m.Steps = []rows.Step{{Table: "checkpoints", After: row}}

@@ -143,15 +143,13 @@ func (inPostgres) on(ctx context.Context, t rows.Tx, at rows.Place, id string) (
 	return steps[id], err
 }
 
-// renamed: the id is in plain JSON, also where values are encrypted. PostgreSQL says how it writes that.
-func (inPostgres) renamed(ctx context.Context, t rows.Tx, row rows.Row, id string) (rows.Row, string, error) {
+// renamed: the id is in plain JSON, also where values are encrypted.
+func (inPostgres) renamed(row rows.Row, id string) (other rows.Row, refused string) {
 	whole, err := withMember(row.Bytes("checkpoint"), "id", quoted(id))
 	if err != nil {
-		return nil, "its id cannot be found in the checkpoint: " + err.Error(), nil
+		return nil, "its id cannot be found in the checkpoint: " + err.Error()
 	}
-	var written, beside string
-	err = t.Row(ctx, "SELECT (?::jsonb)::text, (?::jsonb)::text", string(whole), row.Text("metadata")).Scan(&written, &beside)
-	return row.With("checkpoint", written).With("metadata", beside), "", err
+	return row.With("checkpoint", row.As("checkpoint", whole)), ""
 }
 
 func (inPostgres) written(ctx context.Context, t rows.Tx, at rows.Place, id, channel string, add func(encoding string, value []byte)) error {

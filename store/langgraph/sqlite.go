@@ -74,16 +74,16 @@ func (inSQLite) on(ctx context.Context, t rows.Tx, at rows.Place, id string) (st
 	return steps[id], err
 }
 
-func (inSQLite) renamed(_ context.Context, _ rows.Tx, row rows.Row, id string) (rows.Row, string, error) {
+func (inSQLite) renamed(row rows.Row, id string) (other rows.Row, refused string) {
 	encoding := row.Text("type")
 	if opaque(encoding) != "" {
-		return nil, "the checkpoint is stored as " + encoding + ", and its id, which must be another, is inside", nil
+		return nil, "the checkpoint is stored as " + encoding + ", and its id, which must be another, is inside"
 	}
 	blob, err := withID(encoding, row.Bytes("checkpoint"), id)
 	if err != nil {
-		return nil, "its id cannot be found in the checkpoint: " + err.Error(), nil
+		return nil, "its id cannot be found in the checkpoint: " + err.Error()
 	}
-	return row.With("checkpoint", row.As("checkpoint", blob)), "", nil
+	return row.With("checkpoint", row.As("checkpoint", blob)), ""
 }
 
 func (inSQLite) writes() (table, inOrder string) { return "writes", " ORDER BY rowid" }

@@ -89,10 +89,9 @@ type tables interface {
 	// current returns the rows of steps as they are, nil for one that is not there, and notes where
 	// they are.
 	current(ctx context.Context, steps []Step) ([]Row, error)
-	// asKept makes the rows after steps what the database keeps of them: of a document PostgreSQL
-	// keeps the members in an order of its own, and of a time no zeros behind the last digit.
-	asKept(ctx context.Context, steps []Step) error
-	// lay lays steps over the tables, as long as the transaction lasts.
+	// lay lays steps over the tables, as long as the transaction lasts, and makes the rows after
+	// them what the database keeps of them: of a document PostgreSQL keeps the members in an order
+	// of its own, and of a time no zeros behind the last digit.
 	lay(ctx context.Context, steps []Step) error
 	// carryOut changes the rows of steps, and no other: a trigger that does more is an error.
 	carryOut(ctx context.Context, steps []Step) error

@@ -391,28 +391,6 @@ func (t pgTx) ask(ctx context.Context, queries []pg.Query) error {
 	return nil
 }
 
-// asKept implements tables.
-func (t pgTx) asKept(ctx context.Context, steps []Step) error {
-	shapes, err := t.shapes(ctx)
-	if err != nil {
-		return err
-	}
-	var queries []pg.Query
-	for i := range steps {
-		step := &steps[i]
-		if step.After == nil {
-			continue
-		}
-		s := shapes[step.Table]
-		queries = append(queries, pg.Query{
-			SQL:  "SELECT " + s.list() + " FROM (SELECT " + s.values(s.columns) + ") AS kept (" + names(s.columns) + ")",
-			Args: step.After.of(s.columns),
-			Row:  func(scan func(...any) error) (err error) { step.After, err = s.row(scan); return err },
-		})
-	}
-	return t.ask(ctx, queries)
-}
-
 // lay implements tables: temporary views of the tables' names come before them.
 func (t pgTx) lay(ctx context.Context, steps []Step) error {
 	shapes, err := t.shapes(ctx)
@@ -435,7 +413,11 @@ func (t pgTx) lay(ctx context.Context, steps []Step) error {
 			queries = append(queries, pg.Query{SQL: "INSERT INTO pg_temp." + Quoted(gone+step.Table) + " VALUES (" + s.values(s.key) + ")", Args: step.Before.of(s.key)})
 		}
 		if step.After != nil {
-			queries = append(queries, pg.Query{SQL: "INSERT INTO pg_temp." + Quoted(over+step.Table) + " (" + names(s.columns) + ") VALUES (" + s.values(s.columns) + ")", Args: step.After.of(s.columns)})
+			queries = append(queries, pg.Query{
+				SQL:  "INSERT INTO pg_temp." + Quoted(over+step.Table) + " (" + names(s.columns) + ") VALUES (" + s.values(s.columns) + ") RETURNING " + s.list(),
+				Args: step.After.of(s.columns),
+				Row:  func(scan func(...any) error) (err error) { step.After, err = s.row(scan); return err },
+			})
 		}
 	}
 	return t.ask(ctx, queries)

@@ -233,11 +233,8 @@ func (t sqliteTx) current(ctx context.Context, steps []Step) ([]Row, error) {
 	return list, nil
 }
 
-// asKept implements tables: SQLite keeps what it is given.
-func (sqliteTx) asKept(context.Context, []Step) error { return nil }
-
 // lay implements tables: views of the tables' names hide them from this
-// connection, as long as the transaction lasts.
+// connection, as long as the transaction lasts. SQLite keeps what it is given.
 func (t sqliteTx) lay(ctx context.Context, steps []Step) error {
 	next := map[string]int64{}
 	columnsOf := map[string][]string{}

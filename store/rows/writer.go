@@ -156,9 +156,6 @@ func (s *Store) move(ctx context.Context, t tables, c model.Change) (plan model.
 	if err != nil {
 		return plan, err
 	}
-	if err := t.asKept(ctx, m.Steps); err != nil {
-		return plan, err
-	}
 	plan = model.Plan{Op: c.Op, Session: before.ID, Branch: m.Branch, Target: m.Target, Hazards: m.Hazards, Asks: m.Asks}
 	carry := &carry{at: before.Place, steps: m.Steps}
 	if m.New != nil {
