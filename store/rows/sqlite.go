@@ -17,12 +17,17 @@ import (
 // sqliteFile is the carrier of a file.
 type sqliteFile struct{ *sqlitefile.File }
 
-// sqliteTx is a transaction on a file.
-type sqliteTx struct{ *sqlitefile.Tx }
+// sqliteTx is a transaction on a file, and the shapes of the tables that it asked for.
+type sqliteTx struct {
+	*sqlitefile.Tx
+	shapes map[string]*tableShape
+}
+
+func inFile(t *sqlitefile.Tx) sqliteTx { return sqliteTx{t, map[string]*tableShape{}} }
 
 // onSQLite hands a transaction of a file to what takes that of any carrier.
 func onSQLite(what func(tables) error) func(*sqlitefile.Tx) error {
-	return func(t *sqlitefile.Tx) error { return what(sqliteTx{t}) }
+	return func(t *sqlitefile.Tx) error { return what(inFile(t)) }
 }
 
 // Read implements carrier.
@@ -53,7 +58,7 @@ func (sqliteFile) Where() string { return "beside the file" }
 
 func (k Kind) open(ctx context.Context, path string) (*Store, error) {
 	file := sqlitefile.New(path, func(ctx context.Context, t *sqlitefile.Tx) error {
-		why, ok, err := k.sign(ctx, sqliteTx{t})
+		why, ok, err := k.sign(ctx, inFile(t))
 		if err == nil && !ok {
 			err = foreign(why)
 		}
@@ -77,7 +82,7 @@ func (k Kind) recognise(ctx context.Context, path string) (why string, ok bool, 
 	}
 	f := sqlitefile.New(path, nil)
 	err = f.Read(ctx, func(t *sqlitefile.Tx) (err error) {
-		why, ok, err = k.sign(ctx, sqliteTx{t})
+		why, ok, err = k.sign(ctx, inFile(t))
 		return err
 	})
 	err = errors.Join(err, f.Close())
@@ -196,6 +201,9 @@ func (t sqliteTx) each(ctx context.Context, table, where string, row func(at int
 
 // shape returns the columns of a table in the file, and those of its primary key.
 func (t sqliteTx) shape(ctx context.Context, table string) (columns, key []string, err error) {
+	if s := t.shapes[table]; s != nil {
+		return s.columns, s.key, nil
+	}
 	keys := map[int]string{}
 	err = t.Each(ctx, func(scan func(...any) error) error {
 		var column string
@@ -212,6 +220,9 @@ func (t sqliteTx) shape(ctx context.Context, table string) (columns, key []strin
 	}
 	if err == nil && len(key) == 0 {
 		err = fmt.Errorf("table %q has no primary key", table)
+	}
+	if err == nil {
+		t.shapes[table] = &tableShape{columns: columns, key: key}
 	}
 	return columns, key, err
 }
