@@ -37,10 +37,8 @@ func Kind(formats ...Format) store.Kind {
 func Also(k store.Kind, f Format) store.Kind {
 	elsewhere := k.Open
 	k.Open = func(ctx context.Context, address string) (store.Store, error) {
-		for _, scheme := range pg.Schemes {
-			if strings.HasPrefix(address, scheme+"://") {
-				return open(ctx, []Format{f}, address)
-			}
+		if pg.IsURL(address) {
+			return open(ctx, []Format{f}, address)
 		}
 		return elsewhere(ctx, address)
 	}

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"hindcast/store"
 	"hindcast/store/adk"
@@ -79,11 +77,10 @@ var ErrNoPlace = errors.New("a store of Hindcast's own is a file, or in a databa
 // URL names. The errors are ErrNoPlace for another URL, fs.ErrExist where one is there, and those of the
 // packages sqlite and postgres.
 func Create(ctx context.Context, address string) (store.Store, error) {
-	scheme, _, is := strings.Cut(address, "://")
 	switch {
-	case is && slices.Contains(pg.Schemes, scheme):
+	case pg.IsURL(address):
 		return postgres.Create(ctx, address)
-	case is && All(nil, "").IsURL(address):
+	case All(nil, "").IsURL(address):
 		return nil, fmt.Errorf("make %q: %w", address, ErrNoPlace)
 	}
 	return sqlite.Create(ctx, address)

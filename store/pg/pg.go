@@ -25,6 +25,7 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -36,6 +37,12 @@ import (
 
 // Schemes are those of the URLs that name a database.
 var Schemes = []string{"postgres", "postgresql"}
+
+// IsURL reports whether an address is the URL of a database.
+func IsURL(address string) bool {
+	scheme, _, is := strings.Cut(address, "://")
+	return is && slices.Contains(Schemes, scheme)
+}
 
 const (
 	// mostConnections is how many connections there are at once. Those that follow changes are not counted.

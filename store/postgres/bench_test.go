@@ -143,8 +143,8 @@ func sizeNow(tb testing.TB, url, schema string) (size int64) {
 // BenchmarkTurns is a conversation of 1,000 turns that grows by a message of about 850 bytes:
 // the time of a turn and the bytes of a snapshot, as they are right after and once what is
 // dead is gone. Beside it LangGraph's PostgresSaver puts the same conversation into the same
-// server, where HINDCAST_LANGGRAPH_PYTHON is a Python that has it. Both servers bring each
-// commit to the disk.
+// server, where HINDCAST_SDKS names the folder with the real SDKs. Both bring each commit to
+// the disk.
 func BenchmarkTurns(b *testing.B) {
 	const turns = 1000
 	cluster := pgtest.New(b, "fsync=on")
@@ -164,10 +164,11 @@ func BenchmarkTurns(b *testing.B) {
 		b.ReportMetric(float64(states)/turns, "B/state")
 	})
 	b.Run("LangGraph", func(b *testing.B) {
-		python := os.Getenv("HINDCAST_LANGGRAPH_PYTHON")
-		if python == "" {
-			b.Skip("HINDCAST_LANGGRAPH_PYTHON names no Python with langgraph-checkpoint-postgres")
+		sdks := os.Getenv("HINDCAST_SDKS")
+		if sdks == "" {
+			b.Skip("HINDCAST_SDKS names no folder with the real SDKs: testdata/interop/install makes one")
 		}
+		python := filepath.Join(sdks, "langgraph", "venv", "bin", "python")
 		url := cluster.Database(b)
 		state := jsontest.New(0, 1)
 		for range turns {
@@ -194,8 +195,8 @@ func BenchmarkTurns(b *testing.B) {
 }
 
 // BenchmarkRecorders is how many turns are committed in a second: by one recorder, by eight on
-// eight sessions, and by eight on one session, each of which goes on from where the session
-// is when it came too late.
+// eight sessions, and by eight on one session. A recorder that came too late goes on from the
+// session's new head.
 func BenchmarkRecorders(b *testing.B) {
 	const each = 100
 	cluster := pgtest.New(b, "fsync=on")

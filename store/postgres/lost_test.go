@@ -188,6 +188,24 @@ func TestRecorders_outliveTheServer(t *testing.T) {
 	}
 }
 
+// TestWithPatience: a write waits for a server that went away no longer than it is told to.
+func TestWithPatience(t *testing.T) {
+	cluster := pgtest.New(t)
+	s, err := postgres.OpenOrCreate(t.Context(), cluster.Database(t), postgres.WithPatience(50*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := cluster.Stop(pgtest.Immediate); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	_, err = (&recorder{Store: s, session: "s"}).turn(t.Context())
+	if took := time.Since(began); !errors.Is(err, pg.ErrUnreachable) || took > 10*time.Second {
+		t.Errorf("after %v: %v", took, err)
+	}
+}
+
 // TestWatch_goesOnAfterARestart: a follower is told of a turn within a moment, and again
 // when the server is back.
 func TestWatch_goesOnAfterARestart(t *testing.T) {

@@ -38,8 +38,8 @@ func Rows(t *testing.T, kind store.Kind, address string, changes ...string) {
 	}
 }
 
-// RowsOn is Rows of an open store on a server, of which tables returns all that is in the tables. It writes
-// at some positions alone: how a row is written does not depend on where it is.
+// RowsOn is Rows of an open store on a server. tables returns the contents of all its tables. RowsOn writes
+// at some positions only: a row is written alike wherever it is.
 func RowsOn(t *testing.T, s store.Writer, tables func() string, changes ...string) {
 	wrote, r := 0, rowing{TB: t, s: s, changes: changes, tables: tables, beside: func() []string { return nil }, forget: func() error { return nil }}
 	for _, info := range Sessions(t, s) {
@@ -134,7 +134,7 @@ type rowing struct {
 	tables func() string
 	beside func() []string
 	forget func() error
-	// changes are the tables of which a restore changes a row.
+	// changes names the tables in which a restore changes a row.
 	changes []string
 }
 

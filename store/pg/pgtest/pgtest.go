@@ -17,7 +17,6 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -409,19 +408,6 @@ func (c *Cluster) Exec(t testing.TB, address string, statements ...string) {
 		t.Error(err)
 	}
 }
-
-// Dump returns all that is in the database of a URL, as SQL.
-func (c *Cluster) Dump(t testing.TB, address string) string {
-	t.Helper()
-	text, err := c.run("", "pg_dump", "--inserts", "-h", c.dir, "-p", strconv.Itoa(c.port), "-U", "postgres", database(t, address))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return random.ReplaceAllString(text, "")
-}
-
-// random fits lines that are others in each dump.
-var random = regexp.MustCompile(`(?m)^\\(un)?restrict .*\n`)
 
 // Rows returns each row of each table in the database of a URL.
 func (c *Cluster) Rows(t testing.TB, address string) string {
