@@ -2,8 +2,10 @@ package adk
 
 import (
 	"os"
+	"strings"
 	"testing"
 
+	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/databases"
 	"hindcast/store/pg/pgtest"
@@ -84,4 +86,22 @@ func TestPostgres_rows(t *testing.T) {
 	address := c.Recorded(t, recorded("postgres.sql"))
 	s := storetest.OpenStore(t, databases.Kind(Served(t.TempDir())), address)
 	storetest.RowsOn(t, s.(store.Writer), func() string { return c.Rows(t, address) }, "sessions")
+}
+
+// An id that the column cannot hold is refused, and not cut to what it can.
+func TestPostgres_idThatIsTooLong(t *testing.T) {
+	c := pgtest.Shared(t)
+	address := c.Recorded(t, recorded("postgres.sql"))
+	s := storetest.OpenStore(t, databases.Kind(Served(t.TempDir())), address).(store.Writer)
+	was, at := c.Rows(t, address), storetest.Headers(t, s, tour)[2].Ref()
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: at, As: strings.Repeat("long", 50)})
+	if err == nil {
+		_, err = s.Apply(t.Context(), plan)
+	}
+	if err == nil || !strings.Contains(err.Error(), "too long") {
+		t.Errorf("an id of 200 characters: %v", err)
+	}
+	if c.Rows(t, address) != was {
+		t.Error("rows were written")
+	}
 }

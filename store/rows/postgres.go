@@ -81,7 +81,7 @@ type pgTx struct {
 type tableShape struct {
 	schema       string
 	columns, key []string
-	types        map[string]string
+	types        map[string]string // without lengths: a cast to one would cut what is longer
 }
 
 // named returns how a statement names the table itself, whatever is laid over it.
@@ -270,7 +270,7 @@ func (t pgTx) shapes(ctx context.Context) (map[string]*tableShape, error) {
 			s.key = append(s.key, column)
 		}
 		return nil
-	}, `SELECT c.relname::text, n.nspname::text, a.attname::text, format_type(a.atttypid, a.atttypmod), coalesce(a.attnum = ANY (i.indkey::int2[]), false)
+	}, `SELECT c.relname::text, n.nspname::text, a.attname::text, format_type(a.atttypid, -1), coalesce(a.attnum = ANY (i.indkey::int2[]), false)
 		FROM unnest(string_to_array(?, ' ')) AS named (name) JOIN pg_class c ON c.oid = to_regclass(quote_ident(named.name)) JOIN pg_namespace n ON n.oid = c.relnamespace
 		JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
 		LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary ORDER BY c.relname, a.attnum`, strings.Join(slices.Sorted(maps.Keys(t.on.kind.Tables)), " "))
