@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"math"
 	"path"
 	"path/filepath"
 	"runtime"
@@ -185,31 +186,48 @@ func (s *Store) spots(ctx context.Context, in folder.In) ([]Spot, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := s.format.(Identifier); ok {
+	if _, ok := s.format.(Identifier); ok && !isNamed(list) {
 		release := hold(in, list)
 		err := Parallel(ctx, len(list), func(i int) { s.identify(in, &list[i]) })
 		if release(); err != nil {
 			return nil, err
 		}
 	}
-	taken := make(map[string]bool, len(list))
-	for i := range list {
-		id := list[i].ID
-		for n := 2; taken[id]; n++ {
-			id = list[i].ID + "'" + strings.Repeat("'", n-2)
-		}
-		taken[id], list[i].ID = true, id
-	}
+	byID := distinct(list)
 	if s.storage.Way != "." || s.only != "" {
 		list = s.meant(in, list)
+		byID = distinct(list)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known = make(map[string]Spot, len(list))
-	for _, at := range list {
-		s.known[at.ID] = at
-	}
+	s.known, s.byID = list, byID
 	return list, nil
+}
+
+// isNamed reports whether the names of files tell the ids of all spots.
+func isNamed(list []Spot) bool {
+	for i := range list {
+		if !list[i].Named {
+			return false
+		}
+	}
+	return true
+}
+
+// distinct puts marks behind ids that other spots have, and returns where each id is.
+func distinct(list []Spot) (byID map[string]int) {
+	byID = make(map[string]int, len(list))
+	for i := range list {
+		id := list[i].ID
+		for n := 1; ; n++ {
+			if _, taken := byID[id]; !taken {
+				break
+			}
+			id = list[i].ID + strings.Repeat("'", n)
+		}
+		byID[id], list[i].ID = i, id
+	}
+	return byID
 }
 
 // identify fills in what the agent calls a session where the name of its file does not tell.
@@ -267,10 +285,7 @@ func (s *Store) isMeant(file string) bool {
 // model.ErrNoSession.
 func (s *Store) find(ctx context.Context, id string) (Spot, error) {
 	in := s.storage.In()
-	s.mu.Lock()
-	at, known := s.known[id]
-	s.mu.Unlock()
-	if known {
+	if at, known := s.spot(id); known {
 		if now, err := in.Stamp(at.File); err == nil && now.Kind != files.Nothing {
 			return at, nil
 		}
@@ -278,12 +293,21 @@ func (s *Store) find(ctx context.Context, id string) (Spot, error) {
 	if _, err := s.spots(ctx, in); err != nil {
 		return Spot{}, err
 	}
+	if at, known := s.spot(id); known {
+		return at, nil
+	}
+	return Spot{}, model.ErrNoSession
+}
+
+// spot returns where a session was when the sessions were listed last.
+func (s *Store) spot(id string) (at Spot, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if at, known = s.known[id]; !known {
-		return Spot{}, model.ErrNoSession
+	i, known := s.byID[id]
+	if known {
+		at = s.known[i]
 	}
-	return at, nil
+	return at, known
 }
 
 // listed is a spot with the look of its file.
@@ -319,25 +343,21 @@ func (s *Store) eachInfo(ctx context.Context, yield func(model.SessionInfo) bool
 	if err != nil {
 		return err
 	}
-	list := make([]listed, 0, len(spots))
-	for i, at := range looks {
-		if isFile(at) {
-			list = append(list, listed{spots[i], at})
-		}
-	}
-	list, newest := byChange(list)
+	list := byChange(spots, looks)
 	defer s.storage.Memo.Notes.Keep()
 	writes := s.storage.Writes(ctx)
 	for len(list) > 0 {
 		part := list[:min(len(list), glancesAtOnce)]
 		list = list[len(part):]
 		infos := make([]model.SessionInfo, len(part))
-		if err := Parallel(ctx, len(part), func(i int) { infos[i] = s.info(ctx, in, &writes, part[i]) }); err != nil {
+		if err := Parallel(ctx, len(part), func(i int) {
+			infos[i] = s.info(ctx, in, &writes, listed{spots[part[i].at], looks[part[i].at]})
+		}); err != nil {
 			return err
 		}
-		for _, info := range infos {
-			if at, own := newest[info.ID]; own && info.UpdatedAt.UnixNano() < at {
-				info.UpdatedAt = time.Unix(0, at).UTC()
+		for i, info := range infos {
+			if part[i].deep == 0 && info.UpdatedAt.UnixNano() < part[i].changed {
+				info.UpdatedAt = time.Unix(0, part[i].changed).UTC()
 			}
 			if !yield(info) {
 				return nil
@@ -353,55 +373,75 @@ const spotsAtOnce = 64
 // looksAt returns how spots look, the zero value of one that went. A folder is opened once for
 // the spots in it that follow each other.
 func looksAt(ctx context.Context, in folder.In, spots []Spot) ([]folder.Stamp, error) {
-	looks := make([]folder.Stamp, len(spots))
-	ends, dir := []int{0}, "" // of the runs in one folder
-	for i := range spots {
-		if at := path.Dir(spots[i].File); at != dir || i == ends[len(ends)-1]+spotsAtOnce {
-			ends, dir = append(ends, i), at
-		}
-	}
-	ends = append(ends, len(spots))
-	return looks, Parallel(ctx, len(ends)-1, func(run int) {
-		from, to := ends[run], ends[run+1]
-		if from == to {
-			return
-		}
-		defer folder.Hold(in.Tree, path.Dir(spots[from].File))()
-		for i := from; i < to; i++ {
-			looks[i], _ = spots[i].stamp(in)
+	looks, runs := make([]folder.Stamp, len(spots)), runsOf(spots)
+	return looks, Parallel(ctx, len(runs), func(i int) {
+		defer folder.Hold(in.Tree, runs[i].dir)()
+		for k := runs[i].from; k < runs[i].to; k++ {
+			looks[k], _ = spots[k].stamp(in)
 		}
 	})
+}
+
+// run is some spots of one folder that follow each other.
+type run struct {
+	dir      string
+	from, to int
+}
+
+// runsOf returns the runs that spots are, none of more than spotsAtOnce.
+func runsOf(spots []Spot) (runs []run) {
+	for i := range spots {
+		dir, last := path.Dir(spots[i].File), len(runs)-1
+		if last >= 0 && runs[last].dir == dir && i < runs[last].from+spotsAtOnce {
+			runs[last].to++
+		} else {
+			runs = append(runs, run{dir, i, i + 1})
+		}
+	}
+	return runs
 }
 
 // isFile reports whether a session may be in what looks so: a folder or a pipe is called as one
 // by mistake. A link is not followed, but a person expects the session behind it.
 func isFile(at folder.Stamp) bool { return at.Kind == files.Regular || at.Kind == files.Link }
 
-// byChange returns sessions in the order of the list, and when each that is no sub-agent's
-// changed last: a session changes with its sub-agents, and comes before them.
-func byChange(list []listed) (sorted []listed, newest map[string]int64) {
-	type key struct {
-		parent   string
-		changed  int64
-		deep, at int
+// ranked is the place of a spot in the list of sessions.
+type ranked struct {
+	// changed is when it, its session or another sub-agent of that changed last, in
+	// nanoseconds.
+	changed int64
+	// group is the same of a session and its sub-agents, deep 0 of the session alone.
+	group, deep, at int32
+}
+
+// byChange returns the order in which spots are listed, without those that are no files: a
+// session changes with its sub-agents, and comes before them.
+func byChange(spots []Spot, looks []folder.Stamp) []ranked {
+	list, groups := make([]ranked, 0, len(spots)), make(map[string]int32, len(spots))
+	names, newest := make([]string, 0, len(spots)), make([]int64, 0, len(spots))
+	for i := range spots {
+		if !isFile(looks[i]) {
+			continue
+		}
+		parent, below, _ := strings.Cut(spots[i].ID, "/")
+		group, known := groups[parent]
+		if !known {
+			group = int32(len(names))
+			groups[parent], names, newest = group, append(names, parent), append(newest, math.MinInt64)
+		}
+		newest[group] = max(newest[group], looks[i].Modified.UnixNano())
+		list = append(list, ranked{group: group, deep: int32(len(below)), at: int32(i)})
 	}
-	newest, keys := make(map[string]int64, len(list)), make([]key, len(list))
 	for i := range list {
-		parent, below, _ := strings.Cut(list[i].ID, "/")
-		keys[i] = key{parent: parent, deep: len(below), at: i}
-		newest[parent] = max(newest[parent], list[i].at.Modified.UnixNano())
+		list[i].changed = newest[list[i].group]
 	}
-	for i := range keys {
-		keys[i].changed = newest[keys[i].parent]
-	}
-	slices.SortFunc(keys, func(a, b key) int {
-		return cmp.Or(cmp.Compare(b.changed, a.changed), strings.Compare(a.parent, b.parent), a.deep-b.deep, a.at-b.at)
+	slices.SortFunc(list, func(a, b ranked) int {
+		if a.group != b.group {
+			return cmp.Or(cmp.Compare(b.changed, a.changed), strings.Compare(names[a.group], names[b.group]))
+		}
+		return cmp.Or(cmp.Compare(a.deep, b.deep), cmp.Compare(a.at, b.at))
 	})
-	sorted = make([]listed, len(list))
-	for i, k := range keys {
-		sorted[i] = list[k.at]
-	}
-	return sorted, newest
+	return list
 }
 
 // mostFolders bounds the folders that are held open at once.
@@ -411,8 +451,8 @@ const mostFolders = 128
 // of the system.
 func hold(in folder.In, spots []Spot) (release func()) {
 	sessions := map[string]int{}
-	for i := range spots {
-		sessions[path.Dir(spots[i].File)]++
+	for _, r := range runsOf(spots) {
+		sessions[r.dir] += r.to - r.from
 	}
 	dirs := slices.SortedFunc(maps.Keys(sessions), func(a, b string) int { return sessions[b] - sessions[a] })
 	var held []func()

@@ -35,8 +35,10 @@ type Store struct {
 	port      folder.Port
 	life      store.Lifetime
 
-	mu    sync.Mutex
-	known map[string]Spot
+	mu sync.Mutex
+	// known are the spots of the sessions when they were listed last, and byID where each is.
+	known []Spot
+	byID  map[string]int
 	made  sync.Map // by the ids of sessions that this store made
 	texts texts
 	memo  memo

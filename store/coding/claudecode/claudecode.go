@@ -148,7 +148,8 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, e
 }
 
 // in returns the sessions of the folder of one project, and their sub-agents.
-func (f *format) in(in folder.In, dir string, names []string) (list []coding.Spot) {
+func (f *format) in(in folder.In, dir string, names []string) []coding.Spot {
+	list := make([]coding.Spot, 0, len(names))
 	for _, name := range names {
 		file := folder.Join(dir, name)
 		if strings.HasSuffix(name, suffix) {
