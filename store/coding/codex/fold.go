@@ -97,7 +97,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 // part folds the records of a part.
 func (b *fold) part(p *part) {
 	now := p.before(0)
-	now.answer = -1
+	now.answer, now.spent = -1, coding.Span{} // an entry has records of one file
 	p.marks = []mark{{0, now}}
 	headed := false
 	for i := range p.file.Records {

@@ -325,6 +325,26 @@ func TestFaults(t *testing.T) {
 
 const envelopeFile = day22 + "rollout-2026-11-22T11-29-04-" + envelope + ".jsonl"
 
+// A count of tokens before a fork is in another file than the compaction behind the fork, of
+// which it is none.
+func TestFold_compactionBehindAFork(t *testing.T) {
+	const fork = "01a30000-0000-7000-8000-000000000002"
+	dir, name := t.TempDir(), "sessions/2026/01/02/rollout-2026-01-02T03-04-00-"
+	var source, r madeRollout
+	source.header()
+	source.says("user", strings.Repeat("first ", 99))
+	source.used(1, 1)
+	write(t, filepath.Join(dir, name+made+".jsonl"), source.String())
+	r.record("session_meta", fmt.Sprintf(`{"id":%q,"history_base":{"thread_id":%q,"end_ordinal_exclusive":3,"end_byte_offset":%d}}`, fork, made, source.Len()))
+	r.record("compacted", `{"message":"what was said"}`)
+	write(t, filepath.Join(dir, name+fork+".jsonl"), r.String())
+	s := opened(t, dir)
+	list := storetest.Headers(t, s, fork)
+	if said := sent(t, s, list[len(list)-1]); said[len(said)-1] != `user "what was said"` {
+		t.Errorf("the model reads %q", said)
+	}
+}
+
 // Whatever is folded, each message is in the state at its own snapshot, and each snapshot
 // has its parent.
 func TestFold_losesNoMessage(t *testing.T) {
