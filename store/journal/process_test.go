@@ -316,10 +316,11 @@ func TestKill_anyInstant(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	broken := 0
 	const life = 25 // kills of a folder: its journal grows, and is read before each write
-	for n := 0; n < times; n += life {
-		broken += killOften(t, t.TempDir(), min(life, times-n), rng)
+	n := 0
+	for ; n < times || broken < times/50 && n < 20*times; n += life { // a busy machine is slow to begin a write
+		broken += killOften(t, t.TempDir(), life, rng)
 	}
-	t.Logf("%d kills, %d of them within a write", times, broken)
+	t.Logf("%d kills, %d of them within a write", n, broken)
 	if broken < times/50 {
 		t.Error("too few to show anything")
 	}
