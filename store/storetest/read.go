@@ -512,7 +512,7 @@ func Ropes(t interface {
 }, s roper, refs ...model.Ref) {
 	t.Helper()
 	ctx := context.Background()
-	places, given := map[int64]byte{}, 0
+	places, given := places{}, 0
 	for rope, err := range s.Ropes(ctx, refs) {
 		if err != nil || given == len(refs) {
 			t.Errorf("%d ropes of %d, then %v", given, len(refs), err)
@@ -545,11 +545,8 @@ func Ropes(t interface {
 			t.Errorf("the runs of %+v are %.200q, want %.200q, %v", ref, got, want, err)
 		}
 		for _, run := range rope.Runs {
-			for i := range run.Len {
-				if have, met := places[run.At+i]; met && have != got[i] {
-					t.Errorf("the place %d is %q and %q", run.At+i, have, got[i])
-				}
-				places[run.At+i] = got[i]
+			if at := places.put(run.At, got[:run.Len]); at >= 0 {
+				t.Errorf("the place %d is %q, and was another byte", at, got[at-run.At])
 			}
 			got = got[run.Len:]
 		}
@@ -557,6 +554,35 @@ func Ropes(t interface {
 	if given < len(refs) {
 		t.Errorf("%d ropes of %d", given, len(refs))
 	}
+}
+
+// places has the bytes at places that were seen, a page at a time.
+type places map[int64]*page
+
+const pageSize = 4096
+
+// page has each byte that was seen, with 1 added to it, and 0 for the others.
+type page [pageSize]uint16
+
+// put notes the bytes at a place, and returns the last place where another byte was, -1 for none.
+func (p places) put(at int64, text []byte) (other int64) {
+	other = -1
+	for len(text) > 0 {
+		n := at / pageSize
+		if p[n] == nil {
+			p[n] = &page{}
+		}
+		part := p[n][at%pageSize:]
+		part = part[:min(len(part), len(text))]
+		for i := range part {
+			if part[i] != 0 && part[i] != uint16(text[i])+1 {
+				other = at + int64(i)
+			}
+			part[i] = uint16(text[i]) + 1
+		}
+		at, text = at+int64(len(part)), text[len(part):]
+	}
+	return other
 }
 
 // readsApart: two states without what both begin with are the whole ones without it.
