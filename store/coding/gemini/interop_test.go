@@ -240,7 +240,7 @@ func TestInterop_geminiCLI_deletes(t *testing.T) {
 func TestInterop_geminiCLIElsewhere(t *testing.T) {
 	c := newCLI(t)
 	elsewhere := "GEMINI_CLI_HOME=" + c.home
-	c.home = t.TempDir() // which has no settings
-	c.run(elsewhere + " gemini -p 'first question'")
+	c.home = t.TempDir()                                                 // which has no settings
+	c.run(elsewhere + " gemini -m gemini-2.5-flash -p 'first question'") // else it asks which model to take, over and over
 	codingtest.Found(t, Kind(nil), c.home, elsewhere)
 }
