@@ -39,14 +39,15 @@ func (s *Store) Commit(ctx context.Context, data *model.Data[json.RawMessage], a
 
 func (s *Store) commit(ctx context.Context, t *tx, data *model.Data[json.RawMessage], at typed.Revision) (typed.Revision, error) {
 	ss, err := find(ctx, t, data.ID)
-	if err != nil && !errors.Is(err, model.ErrNoSession) {
+	isNew := errors.Is(err, model.ErrNoSession)
+	if err != nil && !isNew {
 		return 0, err
 	}
 	if typed.Revision(ss.writes) != at {
 		return 0, conflict(ctx, t, ss, data)
 	}
-	if err != nil {
-		if ss, err = findOrMake(ctx, t, data.ID); err != nil {
+	if isNew {
+		if ss, err = makeSession(ctx, t, data.ID); err != nil {
 			return 0, err
 		}
 	}

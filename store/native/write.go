@@ -161,12 +161,19 @@ func findOrMake(ctx context.Context, t *tx, id string) (session, error) {
 	if !errors.Is(err, model.ErrNoSession) {
 		return ss, err
 	}
-	err = t.Row(ctx, `INSERT INTO sessions (id, writes, rewrites) SELECT ?1, gone, gone
+	return makeSession(ctx, t, id)
+}
+
+// makeSession makes the row of a session. The error is ErrRaced where there is one by now, of
+// whatever revision: what goes by that begins anew.
+func makeSession(ctx context.Context, t *tx, id string) (session, error) {
+	ss := session{id: id}
+	err := t.Row(ctx, `INSERT INTO sessions (id, writes, rewrites) SELECT ?1, gone, gone
 		FROM (SELECT coalesce(max(before_revision), 0) AS gone FROM journal WHERE session = ?1 AND op IN (?2, ?3, ?4, ?5)) AS before
 		WHERE true ON CONFLICT (id) DO NOTHING RETURNING session, writes, rewrites`,
 		id, string(model.OpFork), string(model.OpEdit), string(model.OpConvert), string(model.OpImport)).Scan(&ss.key, &ss.writes, &ss.rewrites)
 	if errors.Is(err, sql.ErrNoRows) {
-		return ss, ErrRaced // it is there now, and may be anything
+		return ss, ErrRaced
 	}
 	return ss, err
 }

@@ -298,3 +298,30 @@ func TestGrants(t *testing.T) {
 		t.Errorf("a role without rights makes a store: %v", err)
 	}
 }
+
+// TestCommit_oneMakesASession: of two programs that begin one session, one does, and the other
+// is told that it came too late, whatever that one has asked the server by then.
+func TestCommit_oneMakesASession(t *testing.T) {
+	url := pgtest.Shared(t).Database(t)
+	wire := pgtest.Between(t, url, 20*time.Millisecond)
+	near, far := open(t, url), open(t, wire.Address)
+	storetest.Sessions(t, far) // it is connected
+	for way := range 8 {
+		session, answer, asked := fmt.Sprint("s", way), make(chan error, 1), wire.Ways()
+		go func() {
+			_, err := (&recorder{Store: far, session: session}).turn(t.Context())
+			answer <- err
+		}()
+		for wire.Ways() < asked+way && len(answer) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		_, err := (&recorder{Store: near, session: session, turns: 1}).turn(t.Context())
+		other := <-answer
+		if (err == nil) == (other == nil) || !isConflict(errors.Join(err, other)) {
+			t.Errorf("way %d: the programs are told %v and %v", way, err, other)
+		}
+		if list := storetest.Headers(t, near, session); len(list) != 1 {
+			t.Errorf("way %d: %d snapshots", way, len(list))
+		}
+	}
+}
