@@ -358,7 +358,7 @@ func (b *build) database(ctx context.Context, t *sqlitefile.Tx) error {
 		return err
 	}
 	b.reverts(b.info.Get("revert"))
-	rows, err := rowsOf(ctx, t, id, "")
+	rows, err := rowsOf(ctx, t, id)
 	if err != nil {
 		return err
 	}

@@ -139,7 +139,7 @@ func (b *build) deleted(ctx context.Context, t *sqlitefile.Tx, session string) e
 		err := scan(&seq, &kind, &data)
 		f.add(seq, kind, data)
 		return err
-	}, "SELECT seq, type, data FROM event WHERE aggregate_id = ? AND (type LIKE 'message.%' OR type LIKE 'session.updated%') ORDER BY seq", session)
+	}, "SELECT CAST(seq AS INTEGER), type, data FROM event WHERE aggregate_id = ? AND (type LIKE 'message.%' OR type LIKE 'session.updated%') ORDER BY seq", session)
 	if err != nil {
 		return err
 	}

@@ -148,16 +148,16 @@ func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string) (list []coding.
 		one := add(id)
 		one.Project, one.At, parents[id] = dir, time.UnixMilli(updated).UTC(), parent
 		return err
-	}, "SELECT id, "+parent+", ifnull(directory, ''), ifnull(time_updated, 0) FROM session ORDER BY id")
+	}, "SELECT id, "+parent+", ifnull(directory, ''), ifnull(CAST(time_updated AS INTEGER), 0) FROM session WHERE id IS NOT NULL ORDER BY id")
 	if err != nil {
 		return nil, err
 	}
-	queries := []string{"SELECT session_id, count(*) * 64, ifnull(max(time_created), 0) FROM message GROUP BY session_id",
-		"SELECT session_id, sum(octet_length(data)), 0 FROM part GROUP BY session_id"}
+	queries := []string{"SELECT session_id, count(*) * 64, ifnull(max(CAST(time_created AS INTEGER)), 0) FROM message WHERE session_id IS NOT NULL GROUP BY session_id",
+		"SELECT session_id, ifnull(sum(octet_length(data)), 0), 0 FROM part WHERE session_id IS NOT NULL GROUP BY session_id"}
 	if logged, err := hasEvents(ctx, t); err != nil {
 		return nil, err
 	} else if logged {
-		queries = append(queries, "SELECT aggregate_id, count(*), 0 FROM event WHERE type LIKE 'message.updated%' GROUP BY aggregate_id")
+		queries = append(queries, "SELECT aggregate_id, count(*), 0 FROM event WHERE type LIKE 'message.updated%' AND aggregate_id IS NOT NULL GROUP BY aggregate_id")
 	}
 	for _, query := range queries {
 		err := t.Each(ctx, func(scan func(...any) error) error {
@@ -283,7 +283,7 @@ func (f *format) load(in folder.In, s *coding.Session, e *coding.Entry) (one sto
 			return err
 		})
 	}
-	if at := slices.IndexFunc(one.parts, func(p part) bool { return p.id == from.upto }); at >= 0 {
+	if at := slices.IndexFunc(one.parts, func(p part) bool { return p.id == from.upto }); at >= 0 && from.upto != "" {
 		one.parts = one.parts[:at]
 	}
 	return one, err

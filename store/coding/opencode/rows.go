@@ -55,11 +55,11 @@ func (m *stored) learnEvent(data []byte) {
 }
 
 // rowsOf returns the messages of a session that have rows, and those that have only parts,
-// in order: the one of an id, or all of them for "".
-func rowsOf(ctx context.Context, t *sqlitefile.Tx, session, id string) (list []stored, err error) {
+// in order: that of an id, or all of them for none. A row may have any value in any column.
+func rowsOf(ctx context.Context, t *sqlitefile.Tx, session string, id ...string) (list []stored, err error) {
 	ofMessage, ofPart, args := "session_id = ?", "session_id = ?", []any{session}
-	if id != "" { // the plus keeps SQLite from going over all parts of the session
-		ofMessage, ofPart, args = "+session_id = ? AND id = ?", "+session_id = ? AND message_id = ?", append(args, id)
+	if len(id) > 0 { // the plus keeps SQLite from going over all parts of the session
+		ofMessage, ofPart, args = "+session_id = ? AND id IS nullif(?, '')", "+session_id = ? AND message_id IS nullif(?, '')", append(args, id[0])
 	}
 	at := map[string]int{}
 	err = t.Each(ctx, func(scan func(...any) error) error {
@@ -72,7 +72,7 @@ func rowsOf(ctx context.Context, t *sqlitefile.Tx, session, id string) (list []s
 		at[m.id] = len(list)
 		list = append(list, m)
 		return err
-	}, "SELECT id, ifnull(time_created, 0), data FROM message WHERE "+ofMessage, args...)
+	}, "SELECT ifnull(id, ''), ifnull(CAST(time_created AS INTEGER), 0), data FROM message WHERE "+ofMessage, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func rowsOf(ctx context.Context, t *sqlitefile.Tx, session, id string) (list []s
 		p.data = withIDs(p.data, "id", p.id, "sessionID", session, "messageID", message)
 		list[i].parts = append(list[i].parts, p)
 		return err
-	}, "SELECT id, message_id, data FROM part WHERE "+ofPart, args...)
+	}, "SELECT ifnull(id, ''), ifnull(message_id, ''), data FROM part WHERE "+ofPart, args...)
 	slices.SortFunc(list, func(a, b stored) int { return strings.Compare(a.id, b.id) })
 	latest := int64(0)
 	for i := range list {
@@ -221,14 +221,14 @@ func copiesOf(ctx context.Context, t *sqlitefile.Tx, session string, list []stor
 		err := scan(&id)
 		older = append(older, id)
 		return err
-	}, `SELECT o.id FROM session o, session s WHERE s.id = ? AND (o.time_created, o.rowid) < (s.time_created, s.rowid)
+	}, `SELECT ifnull(o.id, '') FROM session o, session s WHERE s.id = ? AND (o.time_created, o.rowid) < (s.time_created, s.rowid)
 		AND (SELECT min(m.time_created) FROM message m WHERE m.session_id = o.id) = ? ORDER BY o.time_created, o.rowid`, session, list[0].created)
 	if err != nil {
 		return nil, err
 	}
 	best, from := 0, ""
 	for _, id := range older[:min(len(older), mostOlder)] {
-		other, err := rowsOf(ctx, t, id, "")
+		other, err := rowsOf(ctx, t, id)
 		if err != nil {
 			return nil, err
 		}
