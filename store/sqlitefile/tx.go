@@ -212,7 +212,11 @@ func (f *File) transaction(ctx context.Context, h *handle, begin func(context.Co
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if _, err := c.ExecContext(context.WithoutCancel(ctx), "COMMIT"); err != nil {
+	end := "COMMIT"
+	if !h.keeps() { // behind a damaged page SQLite fails to commit, also where there is nothing
+		end = "ROLLBACK"
+	}
+	if _, err := c.ExecContext(context.WithoutCancel(ctx), end); err != nil {
 		return explain(err)
 	}
 	open = false

@@ -358,7 +358,7 @@ func (b *build) database(ctx context.Context, t *sqlitefile.Tx) error {
 		return err
 	}
 	b.reverts(b.info.Get("revert"))
-	rows, err := rowsOf(ctx, t, id)
+	rows, lost, err := rowsOf(ctx, t, id)
 	if err != nil {
 		return err
 	}
@@ -370,8 +370,12 @@ func (b *build) database(ctx context.Context, t *sqlitefile.Tx) error {
 		}
 		b.list = append(b.list, one)
 	}
-	if err := b.deleted(ctx, t, id); err != nil {
+	more, err := b.deleted(ctx, t, id)
+	if err != nil {
 		return err
+	}
+	if lost += more; lost > 0 {
+		b.fault(coding.FaultDatabase, model.Loses, id, fmt.Sprintf("%s on damaged pages", model.Count(lost, "row")), "SQLite reads what it can")
 	}
 	b.sort()
 	for _, table := range next {
@@ -379,7 +383,7 @@ func (b *build) database(ctx context.Context, t *sqlitefile.Tx) error {
 			continue
 		}
 		var n int
-		if err := t.Row(ctx, "SELECT count(*) FROM "+table+" WHERE session_id = ?", id).Scan(&n); err != nil {
+		if err := passing(t.Row(ctx, "SELECT count(*) FROM "+table+" WHERE session_id = ?", id).Scan(&n)); err != nil {
 			return err
 		}
 		if n > 0 {

@@ -3,19 +3,22 @@ package opencode
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/coding"
 	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
 )
 
 const (
-	sessionsOfMany = 3
-	messagesOfMany = 40
+	sessionsOfMany = 2
+	messagesOfMany = 24
 )
 
 // many makes a database of some sessions, each of messages whose words no other has. Its events
@@ -121,4 +124,78 @@ func TestDamage_rows(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whatever page of the file is torn, the messages are read whose rows are on the others, and
+// doctor tells. On the first page of a table depends all of it.
+func TestDamage_pages(t *testing.T) {
+	dir := many(t)
+	file := filepath.Join(dir, "opencode.db")
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const page = 4096
+	kinds := pageKinds(t, file)
+	for n := 1; n < len(whole)/page; n++ {
+		torn := slices.Clone(whole)
+		for i := range page {
+			torn[n*page+i] = byte(i*7 + 3)
+		}
+		write(t, file, torn)
+		s, err := Kind(nil).Open(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gone, codes := lost(t, s)
+		most := 0
+		switch kind := kinds[n+1]; {
+		case strings.HasPrefix(kind, "leaf of message"), strings.HasPrefix(kind, "leaf of part"):
+			most = page / 360 // the size of a row
+		case kind == "root of message", kind == "root of part":
+			most = sessionsOfMany * messagesOfMany
+		}
+		total := 0
+		for _, lost := range gone {
+			total += lost
+		}
+		if total > most {
+			t.Errorf("page %d, %s: %v messages are lost, at most %d should: %.300q", n+1, kinds[n+1], gone, most, codes)
+		}
+		if total > 0 && !slices.Contains(codes, coding.FaultDatabase) {
+			t.Errorf("page %d, %s: the faults are %q", n+1, kinds[n+1], codes)
+		}
+		if kinds[n+1] != "" && !slices.ContainsFunc(storetest.Faults(t, s, ""), isDatabase) {
+			t.Errorf("page %d, %s: doctor does not tell", n+1, kinds[n+1])
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func isDatabase(f model.Fault) bool { return f.Code == coding.FaultDatabase }
+
+// pageKinds returns what each page is, by its number: "leaf of part", "root of session".
+func pageKinds(t *testing.T, file string) map[int]string {
+	t.Helper()
+	kinds := map[int]string{}
+	db := sqlitefile.New(file, nil)
+	defer db.Close()
+	err := db.Read(t.Context(), func(tx *sqlitefile.Tx) error {
+		return tx.Each(t.Context(), func(scan func(...any) error) error {
+			var n int
+			var path, kind, name string
+			err := scan(&n, &path, &kind, &name)
+			if path == "/" {
+				kind = "root"
+			}
+			kinds[n] = kind + " of " + name
+			return err
+		}, "SELECT pageno, path, pagetype, name FROM dbstat")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kinds
 }

@@ -126,22 +126,23 @@ func (h *history) seqs() []int64 {
 	return list
 }
 
-// deleted adds the messages that the log of events has and the rows have not.
-func (b *build) deleted(ctx context.Context, t *sqlitefile.Tx, session string) error {
+// deleted adds the messages that the log of events has and the rows have not. lost counts the
+// events on damaged pages.
+func (b *build) deleted(ctx context.Context, t *sqlitefile.Tx, session string) (lost int, err error) {
 	if logged, err := hasEvents(ctx, t); err != nil || !logged {
-		return err
+		return 0, err
 	}
 	f := fold{messages: map[string]*history{}}
-	err := t.Each(ctx, func(scan func(...any) error) error {
+	lost, err = t.Salvage(ctx, func(scan func(...any) error) error {
 		var seq int64
 		var kind string
 		var data []byte
 		err := scan(&seq, &kind, &data)
 		f.add(seq, kind, data)
 		return err
-	}, "SELECT CAST(seq AS INTEGER), type, data FROM event WHERE aggregate_id = ? AND (type LIKE 'message.%' OR type LIKE 'session.updated%') ORDER BY seq", session)
+	}, "CAST(seq AS INTEGER), type, data", "event WHERE aggregate_id = ? AND (type LIKE 'message.%' OR type LIKE 'session.updated%') ORDER BY seq", session)
 	if err != nil {
-		return err
+		return lost, err
 	}
 	rows := map[string]*found{} // what is added to the list later may move it
 	for _, m := range b.list {
@@ -158,7 +159,7 @@ func (b *build) deleted(ctx context.Context, t *sqlitefile.Tx, session string) e
 		}
 		for _, c := range h.cuts {
 			if err := b.gone(ctx, t, &f, session, h, fmt.Sprintf("%s@%d", h.id, c.seq), after, *c); err != nil {
-				return err
+				return lost, err
 			}
 		}
 		name := ""
@@ -169,10 +170,10 @@ func (b *build) deleted(ctx context.Context, t *sqlitefile.Tx, session string) e
 			name = h.id + "@events"
 		}
 		if err := b.gone(ctx, t, &f, session, h, name, after, cut{h.removed, h.at, h.seqs()}); err != nil {
-			return err
+			return lost, err
 		}
 	}
-	return nil
+	return lost, nil
 }
 
 // hasAll reports whether a message has parts of these ids.

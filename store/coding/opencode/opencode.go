@@ -141,14 +141,14 @@ func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string) (list []coding.
 	if has["parent_id"] {
 		parent = "ifnull(parent_id, '')"
 	}
-	err = t.Each(ctx, func(scan func(...any) error) error {
+	_, err = t.Salvage(ctx, func(scan func(...any) error) error {
 		var id, parent, dir string
 		var updated int64
 		err := scan(&id, &parent, &dir, &updated)
 		one := add(id)
 		one.Project, one.At, parents[id] = dir, time.UnixMilli(updated).UTC(), parent
 		return err
-	}, "SELECT id, "+parent+", ifnull(directory, ''), ifnull(CAST(time_updated AS INTEGER), 0) FROM session WHERE id IS NOT NULL ORDER BY id")
+	}, "id, "+parent+", ifnull(directory, ''), ifnull(CAST(time_updated AS INTEGER), 0)", "session WHERE id IS NOT NULL ORDER BY id")
 	if err != nil {
 		return nil, err
 	}
@@ -159,6 +159,7 @@ func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string) (list []coding.
 	} else if logged {
 		queries = append(queries, "SELECT aggregate_id, count(*), 0 FROM event WHERE type LIKE 'message.updated%' AND aggregate_id IS NOT NULL GROUP BY aggregate_id")
 	}
+	whole := true
 	for _, query := range queries {
 		err := t.Each(ctx, func(scan func(...any) error) error {
 			var id string
@@ -170,11 +171,11 @@ func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string) (list []coding.
 			}
 			return err
 		}, query)
-		if err != nil {
+		if whole = whole && err == nil; passing(err) != nil {
 			return nil, err
 		}
 	}
-	list = slices.DeleteFunc(list, func(at coding.Spot) bool { return at.Size == 0 }) // no message yet
+	list = slices.DeleteFunc(list, func(at coding.Spot) bool { return whole && at.Size == 0 }) // no message yet
 	for i := range list {
 		list[i].Part = coding.Below(parents, list[i].Part)
 		list[i].ID = list[i].Part

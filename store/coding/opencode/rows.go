@@ -28,7 +28,7 @@ type origin struct {
 func (o *origin) read(ctx context.Context, t *sqlitefile.Tx, session string) (stored, error) {
 	m := stored{id: o.id}
 	if o.seqs == nil {
-		list, err := rowsOf(ctx, t, session, o.id)
+		list, _, err := rowsOf(ctx, t, session, o.id)
 		if len(list) > 0 {
 			m = list[0]
 		}
@@ -55,14 +55,15 @@ func (m *stored) learnEvent(data []byte) {
 }
 
 // rowsOf returns the messages of a session that have rows, and those that have only parts,
-// in order: that of an id, or all of them for none. A row may have any value in any column.
-func rowsOf(ctx context.Context, t *sqlitefile.Tx, session string, id ...string) (list []stored, err error) {
+// in order: that of an id, or all of them for none. A row may have any value in any column;
+// lost counts those on damaged pages.
+func rowsOf(ctx context.Context, t *sqlitefile.Tx, session string, id ...string) (list []stored, lost int, err error) {
 	ofMessage, ofPart, args := "session_id = ?", "session_id = ?", []any{session}
 	if len(id) > 0 { // the plus keeps SQLite from going over all parts of the session
 		ofMessage, ofPart, args = "+session_id = ? AND id IS nullif(?, '')", "+session_id = ? AND message_id IS nullif(?, '')", append(args, id[0])
 	}
 	at := map[string]int{}
-	err = t.Each(ctx, func(scan func(...any) error) error {
+	lost, err = t.Salvage(ctx, func(scan func(...any) error) error {
 		var m stored
 		err := scan(&m.id, &m.created, &m.info)
 		m.info = withIDs(m.info, "id", m.id, "sessionID", session)
@@ -72,11 +73,11 @@ func rowsOf(ctx context.Context, t *sqlitefile.Tx, session string, id ...string)
 		at[m.id] = len(list)
 		list = append(list, m)
 		return err
-	}, "SELECT ifnull(id, ''), ifnull(CAST(time_created AS INTEGER), 0), data FROM message WHERE "+ofMessage, args...)
+	}, "ifnull(id, ''), ifnull(CAST(time_created AS INTEGER), 0), data", "message WHERE "+ofMessage, args...)
 	if err != nil {
-		return nil, err
+		return nil, lost, err
 	}
-	err = t.Each(ctx, func(scan func(...any) error) error {
+	more, err := t.Salvage(ctx, func(scan func(...any) error) error {
 		var p part
 		var message string
 		err := scan(&p.id, &message, &p.data)
@@ -88,7 +89,7 @@ func rowsOf(ctx context.Context, t *sqlitefile.Tx, session string, id ...string)
 		p.data = withIDs(p.data, "id", p.id, "sessionID", session, "messageID", message)
 		list[i].parts = append(list[i].parts, p)
 		return err
-	}, "SELECT ifnull(id, ''), ifnull(message_id, ''), data FROM part WHERE "+ofPart, args...)
+	}, "ifnull(id, ''), ifnull(message_id, ''), data", "part WHERE "+ofPart, args...)
 	slices.SortFunc(list, func(a, b stored) int { return strings.Compare(a.id, b.id) })
 	latest := int64(0)
 	for i := range list {
@@ -100,7 +101,16 @@ func rowsOf(ctx context.Context, t *sqlitefile.Tx, session string, id ...string)
 		slices.SortFunc(m.parts, func(a, b part) int { return strings.Compare(a.id, b.id) })
 	}
 	slices.SortFunc(list, func(a, b stored) int { return byTime(&a, &b) })
-	return list, err
+	return list, lost + more, err
+}
+
+// passing returns the error of a query, nil for that of one that came to a damaged page: what
+// it did not come to is read.
+func passing(err error) error {
+	if sqlitefile.Damaged(err) {
+		return nil
+	}
+	return err
 }
 
 // rowOf returns the record of a session as opencode exports it: that of its row, else of its
@@ -108,7 +118,7 @@ func rowsOf(ctx context.Context, t *sqlitefile.Tx, session string, id ...string)
 func rowOf(ctx context.Context, t *sqlitefile.Tx, session string) (is info, listed bool, err error) {
 	var row map[string]any
 	err = t.Records(ctx, func(r map[string]any) error { row = r; return nil }, "SELECT * FROM session WHERE id = ?", session)
-	if err != nil {
+	if passing(err) != nil {
 		return is, false, err
 	}
 	if row == nil {
@@ -117,7 +127,7 @@ func rowOf(ctx context.Context, t *sqlitefile.Tx, session string) (is info, list
 		if err == nil && logged {
 			_, err = t.First(ctx, []any{&data}, "SELECT data FROM event WHERE aggregate_id = ? AND type LIKE 'session.%' ORDER BY seq DESC LIMIT 1", session)
 		}
-		return parseInfo(jsontape.FindMember(data, `"info"`)), false, err
+		return parseInfo(jsontape.FindMember(data, `"info"`)), false, passing(err)
 	}
 	one, times := map[string]any{}, map[string]any{}
 	for column, value := range row {
@@ -171,7 +181,7 @@ func (f *format) Mark(ctx context.Context, at coding.Spot) (mark string, err err
 		}
 		for _, query := range queries {
 			var text string
-			if err := t.Row(ctx, query, id).Scan(&text); err != nil {
+			if err := passing(t.Row(ctx, query, id).Scan(&text)); err != nil {
 				return err
 			}
 			mark += "\n" + text
@@ -191,11 +201,11 @@ func (f *format) children(ctx context.Context, in folder.In, s *coding.Session) 
 	parents := map[string]string{}
 	for i := 0; err == nil && i < len(names); i++ {
 		err = f.Query(ctx, names[i], func(t *sqlitefile.Tx) error {
-			return t.Records(ctx, func(r map[string]any) error {
+			return passing(t.Records(ctx, func(r map[string]any) error {
 				id, _ := r["id"].(string)
 				parents[id], _ = r["parent_id"].(string)
 				return nil
-			}, "SELECT * FROM session")
+			}, "SELECT * FROM session"))
 		})
 	}
 	for i := range s.Entries {
@@ -223,12 +233,12 @@ func copiesOf(ctx context.Context, t *sqlitefile.Tx, session string, list []stor
 		return err
 	}, `SELECT ifnull(o.id, '') FROM session o, session s WHERE s.id = ? AND (o.time_created, o.rowid) < (s.time_created, s.rowid)
 		AND (SELECT min(m.time_created) FROM message m WHERE m.session_id = o.id) = ? ORDER BY o.time_created, o.rowid`, session, list[0].created)
-	if err != nil {
+	if passing(err) != nil {
 		return nil, err
 	}
 	best, from := 0, ""
 	for _, id := range older[:min(len(older), mostOlder)] {
-		other, err := rowsOf(ctx, t, id)
+		other, _, err := rowsOf(ctx, t, id)
 		if err != nil {
 			return nil, err
 		}
