@@ -107,16 +107,18 @@ func (b *build) cut() {
 			before = b.list[i].entryID()
 		}
 	}
-	why := &model.Reason{Kind: model.ReasonRewind, TargetID: before}
 	if m := &b.list[first]; b.revertPart != "" {
-		kept := *m
 		if at := slices.IndexFunc(m.parts, func(p part) bool { return p.id == b.revertPart }); at >= 0 {
+			kept := *m
 			kept.parts, kept.origin.upto = m.parts[:at], b.revertPart
+			m.name, m.after = m.id+"@revert", before
+			b.list = slices.Insert(b.list, first, kept)
+		} else { // the message stays whole
+			before = m.entryID()
 		}
-		m.name, m.after = m.id+"@revert", before
-		b.list = slices.Insert(b.list, first, kept)
 		first++
 	}
+	why := &model.Reason{Kind: model.ReasonRewind, TargetID: before}
 	n, last := 0, ""
 	for i := first; i < len(b.list); i++ {
 		m := &b.list[i]

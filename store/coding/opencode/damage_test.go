@@ -21,26 +21,15 @@ const (
 	messagesOfMany = 24
 )
 
-// many makes a database of some sessions, each of messages whose words no other has. Its events
-// are left out, so that a row is all that there is of a message.
-func many(t *testing.T, changes ...string) (dir string) {
+// made makes a database by statements.
+func made(t *testing.T, statements ...string) (dir string) {
 	t.Helper()
-	statements := slices.Concat(tables, indexes)
-	for s := range sessionsOfMany {
-		id := fmt.Sprintf("ses_%d", s)
-		statements = append(statements, fmt.Sprintf("INSERT INTO session VALUES ('%s', 'title %d', '/work', NULL, %d, %d)", id, s, s, s+1))
-		for m := range messagesOfMany {
-			message, at := fmt.Sprintf("msg_%d_%03d", s, m), 1000*s+m
-			statements = append(statements, fmt.Sprintf(`INSERT INTO message VALUES ('%s', '%s', %d, %d, '{"role":"user","time":{"created":%d},"pad":"%s"}')`, message, id, at, at, at, strings.Repeat("x", 300)),
-				fmt.Sprintf(`INSERT INTO part VALUES ('prt_%d_%03d', '%s', '%s', %d, %d, '{"type":"text","text":"<%d.%d>%s"}')`, s, m, message, id, at, at, s, m, strings.Repeat("y", 300)))
-		}
-	}
 	dir = t.TempDir()
 	file := filepath.Join(dir, "opencode.db")
 	write(t, file, nil)
 	db := sqlitefile.NewOwn(file, "&_pragma=synchronous(0)&_pragma=page_size(4096)", nil)
 	err := db.Fill(t.Context(), func(tx *sqlitefile.Tx) (err error) {
-		for _, statement := range append(statements, changes...) {
+		for _, statement := range slices.Concat(tables, indexes, statements) {
 			_, failed := tx.Exec(t.Context(), statement)
 			err = errors.Join(err, failed)
 		}
@@ -50,6 +39,23 @@ func many(t *testing.T, changes ...string) (dir string) {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// many makes a database of some sessions, each of messages whose words no other has. Its events
+// are left out, so that a row is all that there is of a message.
+func many(t *testing.T, changes ...string) (dir string) {
+	t.Helper()
+	var statements []string
+	for s := range sessionsOfMany {
+		id := fmt.Sprintf("ses_%d", s)
+		statements = append(statements, fmt.Sprintf("INSERT INTO session VALUES ('%s', 'title %d', '/work', NULL, %d, %d)", id, s, s, s+1))
+		for m := range messagesOfMany {
+			message, at := fmt.Sprintf("msg_%d_%03d", s, m), 1000*s+m
+			statements = append(statements, fmt.Sprintf(`INSERT INTO message VALUES ('%s', '%s', %d, %d, '{"role":"user","time":{"created":%d},"pad":"%s"}')`, message, id, at, at, at, strings.Repeat("x", 300)),
+				fmt.Sprintf(`INSERT INTO part VALUES ('prt_%d_%03d', '%s', '%s', %d, %d, '{"type":"text","text":"<%d.%d>%s"}')`, s, m, message, id, at, at, s, m, strings.Repeat("y", 300)))
+		}
+	}
+	return made(t, append(statements, changes...)...)
 }
 
 // lost returns how many messages of each session are in no state, and the codes of all faults.

@@ -145,20 +145,25 @@ func (b *build) deleted(ctx context.Context, t *sqlitefile.Tx, session string) (
 		return lost, err
 	}
 	rows := map[string]*found{} // what is added to the list later may move it
+	var silent []*found
 	for _, m := range b.list {
 		if m.info != nil {
 			rows[m.id] = &m
 		}
+		if m.gone == nil && f.messages[m.id] == nil {
+			silent = append(silent, &m)
+		}
 	}
 	for _, h := range f.order {
-		after := h.after
-		for i := range b.list { // what came without an event was there before all that did
-			if m := &b.list[i]; after == "" && f.messages[m.id] == nil && m.created <= h.created {
-				after = m.id
+		if h.after == "" { // what came without an event was there before all that did
+			for _, m := range silent {
+				if m.created <= h.created {
+					h.after = m.id
+				}
 			}
 		}
 		for _, c := range h.cuts {
-			if err := b.gone(ctx, t, &f, session, h, fmt.Sprintf("%s@%d", h.id, c.seq), after, *c); err != nil {
+			if err := b.gone(ctx, t, &f, session, h, fmt.Sprintf("%s@%d", h.id, c.seq), *c); err != nil {
 				return lost, err
 			}
 		}
@@ -169,7 +174,7 @@ func (b *build) deleted(ctx context.Context, t *sqlitefile.Tx, session string) (
 			}
 			name = h.id + "@events"
 		}
-		if err := b.gone(ctx, t, &f, session, h, name, after, cut{h.removed, h.at, h.seqs()}); err != nil {
+		if err := b.gone(ctx, t, &f, session, h, name, cut{h.removed, h.at, h.seqs()}); err != nil {
 			return lost, err
 		}
 	}
@@ -187,8 +192,8 @@ func (m *stored) hasAll(parts map[string]int64) bool {
 }
 
 // gone adds a message from events.
-func (b *build) gone(ctx context.Context, t *sqlitefile.Tx, f *fold, session string, h *history, name, after string, c cut) error {
-	m := found{origin: origin{id: h.id, seqs: c.seqs}, name: name, after: after}
+func (b *build) gone(ctx context.Context, t *sqlitefile.Tx, f *fold, session string, h *history, name string, c cut) error {
+	m := found{origin: origin{id: h.id, seqs: c.seqs}, name: name, after: h.after}
 	var err error
 	if m.stored, err = m.origin.read(ctx, t, session); err != nil {
 		return err
@@ -196,6 +201,7 @@ func (b *build) gone(ctx context.Context, t *sqlitefile.Tx, f *fold, session str
 	if m.created == 0 {
 		m.created = h.created
 	}
+	after := h.after
 	to := f.messages[after] // what was deleted together goes back to one message
 	for to != nil && to.removed > 0 && to.removed <= c.seq {
 		after = to.after

@@ -183,3 +183,65 @@ func TestFacts(t *testing.T) {
 		}
 	}
 }
+
+// session are statements for a session of one message a letter, from user and model in turn: a
+// capital letter has rows alone, as one that an older opencode wrote has, and a small one has
+// events besides. Then those are deleted that are named.
+func session(revert, messages string, deleted ...string) (list []string) {
+	list = append(list, fmt.Sprintf("INSERT INTO session VALUES ('ses_1', 'a title', '/work', '%s', 1, 2)", revert))
+	seq := 0
+	event := func(kind, data string) {
+		seq++
+		list = append(list, fmt.Sprintf("INSERT INTO event VALUES ('evt_%d', 'ses_1', %d, '%s', '%s')", seq, seq, kind, data))
+	}
+	for i, letter := range messages {
+		id, role := "msg_"+strings.ToLower(string(letter)), []string{"user", "assistant"}[i%2]
+		info := fmt.Sprintf(`"role":%q,"time":{"created":%d}`, role, i+1)
+		list = append(list, fmt.Sprintf("INSERT INTO message VALUES ('%s', 'ses_1', %d, %d, '{%s}')", id, i+1, i+1, info))
+		for part := range 2 {
+			body := fmt.Sprintf(`"type":"text","text":"%s%d"`, string(letter), part)
+			list = append(list, fmt.Sprintf("INSERT INTO part VALUES ('prt_%s%d', '%s', 'ses_1', %d, %d, '{%s}')", id, part, id, i+1, i+1, body))
+			if letter >= 'a' {
+				if part == 0 {
+					event("message.updated.1", fmt.Sprintf(`{"sessionID":"ses_1","info":{"id":%q,%s}}`, id, info))
+				}
+				event("message.part.updated.1", fmt.Sprintf(`{"sessionID":"ses_1","part":{"id":"prt_%s%d","messageID":%q,%s}}`, id, part, id, body))
+			}
+		}
+	}
+	for _, name := range deleted {
+		id := "msg_" + name
+		list = append(list, "DELETE FROM part WHERE message_id = '"+id+"'", "DELETE FROM message WHERE id = '"+id+"'")
+		event("message.removed.1", fmt.Sprintf(`{"sessionID":"ses_1","messageID":%q}`, id))
+	}
+	return list
+}
+
+// A message that was deleted follows the one that was there when it came, also where opencode
+// took that one in from an older version, which logged no events.
+func TestTree_rowsWithoutEvents(t *testing.T) {
+	for _, c := range []struct{ messages, deleted, want string }{
+		{"ABcd", "c d", "2<1 c0 [off: 6 to 1 00:00:00]"},
+		{"ABcd", "c d", "3<2 d0 [off: 6 to 1 00:00:00]"},
+		{"ABCdef", "d e f", "3<2 d0 [off: 6 to 2 00:00:00]"},
+	} {
+		s := open(t, made(t, session("", c.messages, strings.Fields(c.deleted)...)...))
+		if got := tree(t, s, "ses_1"); !slices.Contains(got, c.want) {
+			t.Errorf("%s is %q without %q", c.messages, got, c.want)
+		}
+	}
+}
+
+// A revert that waits cuts within a message from the part on that it names; the message stays
+// whole where that part is not there.
+func TestTree_revertOfAPart(t *testing.T) {
+	for part, want := range map[string][]string{
+		"prt_msg_b1": {"0<-1 a0", "1<0 b0 [head]", "2<0 b0 [off: 6 to 0 00:00:00]", "3<2 c0 [off: 6 to 0 00:00:00]"},
+		"prt_0":      {"0<-1 a0", "1<0 b0 [head]", "2<1 c0 [off: 6 to 1 00:00:00]"},
+	} {
+		s := open(t, made(t, session(fmt.Sprintf(`{"messageID":"msg_b","partID":%q}`, part), "abc")...))
+		if got := tree(t, s, "ses_1"); !slices.Equal(got, want) {
+			t.Errorf("with %s it is\n  %s", part, strings.Join(got, "\n  "))
+		}
+	}
+}
