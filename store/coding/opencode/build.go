@@ -282,9 +282,10 @@ func (b *build) file(in folder.In) error {
 	if !strings.HasPrefix(at.File, storage+"/") {
 		return nil
 	}
-	names, _ := in.List(storage + "/message/" + at.ID) // there may be none
+	session := path.Base(at.ID)
+	names, _ := in.List(storage + "/message/" + session) // there may be none
 	for _, name := range names {
-		id, is := strings.CutSuffix(path.Join(at.ID, name), ".json")
+		id, is := strings.CutSuffix(path.Join(session, name), ".json")
 		if !is {
 			continue
 		}

@@ -48,7 +48,7 @@ func many(t *testing.T, changes ...string) (dir string) {
 	var statements []string
 	for s := range sessionsOfMany {
 		id := fmt.Sprintf("ses_%d", s)
-		statements = append(statements, fmt.Sprintf("INSERT INTO session VALUES ('%s', 'title %d', '/work', NULL, %d, %d)", id, s, s, s+1))
+		statements = append(statements, fmt.Sprintf("INSERT INTO session VALUES ('%s', 'title %d', '/work', NULL, %d, %d, NULL)", id, s, s, s+1))
 		for m := range messagesOfMany {
 			message, at := fmt.Sprintf("msg_%d_%03d", s, m), 1000*s+m
 			statements = append(statements, fmt.Sprintf(`INSERT INTO message VALUES ('%s', '%s', %d, %d, '{"role":"user","time":{"created":%d},"pad":"%s"}')`, message, id, at, at, at, strings.Repeat("x", 300)),

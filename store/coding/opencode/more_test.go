@@ -164,6 +164,37 @@ func TestRead_filesOf0x(t *testing.T) {
 	}
 }
 
+// The sub-agents of 0.x are below the sessions that started them, however deep.
+func TestRead_subAgentsOf0x(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"session/p1/ses_a.json":    `{"id":"ses_a","title":"a","directory":"/work","time":{"created":1,"updated":9}}`,
+		"session/p1/ses_b.json":    `{"id":"ses_b","parentID":"ses_a","title":"b","directory":"/work","time":{"created":2,"updated":9}}`,
+		"session/p1/ses_c.json":    `{"id":"ses_c","parentID":"ses_b","title":"c","directory":"/work","time":{"created":3,"updated":9}}`,
+		"session/p1/ses_d.json":    `{"id":"ses_d","parentID":"ses_d","title":"d","directory":"/work","time":{"created":3,"updated":9}}`,
+		"message/ses_a/msg_a.json": `{"id":"msg_a","role":"assistant","time":{"created":1}}`,
+		"message/ses_b/msg_b.json": `{"id":"msg_b","role":"user","time":{"created":2}}`,
+		"message/ses_c/msg_c.json": `{"id":"msg_c","role":"user","time":{"created":3}}`,
+		"part/msg_a/prt_1.json":    `{"id":"prt_1","type":"tool","tool":"task","callID":"c","state":{"status":"completed","output":"x","metadata":{"sessionId":"ses_b"}}}`,
+		"part/msg_c/prt_1.json":    `{"id":"prt_1","type":"tool","tool":"task","callID":"c","state":{"status":"completed","output":"x","metadata":{"sessionId":"../../session/p1/ses_a"}}}`,
+	} {
+		write(t, filepath.Join(dir, storage, filepath.FromSlash(name)), []byte(text))
+	}
+	s := open(t, dir)
+	var ids []string
+	for _, info := range storetest.Sessions(t, s) {
+		ids = append(ids, info.ID)
+	}
+	if slices.Sort(ids); !slices.Equal(ids, []string{"ses_a", "ses_a/ses_b", "ses_a/ses_b/ses_c", "ses_d"}) {
+		t.Errorf("the sessions are %q", ids)
+	}
+	for session, want := range map[string]string{"ses_a": "ses_a/ses_b", "ses_a/ses_b/ses_c": ""} {
+		if got := facts(t, s, session, 0)["sub-agent"]; got != want {
+			t.Errorf("%s started %q instead of %q", session, got, want)
+		}
+	}
+}
+
 // A fork is its own session until opencode has one of the same id.
 func TestSpots_importedIsTheDatabase(t *testing.T) {
 	dir := storetest.Copy(t, fixture)

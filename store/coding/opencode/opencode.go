@@ -49,7 +49,7 @@ var agent = &coding.Agent{
 	Signs: func(_ coding.Spot, head []byte) bool { return idOf(head) != "" },
 	Format: func(dir string) coding.Format {
 		return &format{coding.Databases{Dir: dir, Default: "opencode.db", Tables: map[string]string{
-			"session": "id title directory time_updated",
+			"session": "id parent_id title directory time_updated",
 			"message": "id session_id time_created time_updated data",
 			"part":    "id message_id session_id time_updated data",
 		}}}
@@ -70,7 +70,8 @@ var agent = &coding.Agent{
 	Passes: "opencode passes it over",
 }
 
-// format implements coding.Forker, coding.Identifier, coding.Caller and coding.Marker.
+// format implements coding.Forker, coding.Identifier, coding.Sizer, coding.Caller and
+// coding.Marker.
 type format struct{ coding.Databases }
 
 // sessionID fits the ids of sessions: the time counted down, and chance.
@@ -133,14 +134,6 @@ func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string) (list []coding.
 		}
 		return &list[at[id]]
 	}
-	has, err := t.Columns(ctx, "session")
-	if err != nil {
-		return nil, err
-	}
-	parent := "''"
-	if has["parent_id"] {
-		parent = "ifnull(parent_id, '')"
-	}
 	_, err = t.Salvage(ctx, func(scan func(...any) error) error {
 		var id, parent, dir string
 		var updated int64
@@ -148,7 +141,7 @@ func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string) (list []coding.
 		one := add(id)
 		one.Project, one.At, parents[id] = dir, time.UnixMilli(updated).UTC(), parent
 		return err
-	}, "id, "+parent+", ifnull(directory, ''), ifnull(CAST(time_updated AS INTEGER), 0)", "session WHERE id IS NOT NULL ORDER BY id")
+	}, "id, ifnull(parent_id, ''), ifnull(directory, ''), ifnull(CAST(time_updated AS INTEGER), 0)", "session WHERE id IS NOT NULL ORDER BY id")
 	if err != nil {
 		return nil, err
 	}
@@ -197,14 +190,34 @@ func (f *format) Spot(name string) coding.Spot {
 	return coding.Spot{File: name, ID: strings.TrimSuffix(path.Base(name), ".json")}
 }
 
-// ID implements coding.Identifier: an export may have any name.
+// ID implements coding.Identifier: an export may have any name, and a session of 0.x is below
+// that of which it is a sub-agent.
 func (f *format) ID(in folder.In, at coding.Spot) string {
-	if at.Part != "" || strings.HasPrefix(at.File, storage+"/") {
+	if at.Part != "" {
 		return "" // the name tells
 	}
+	if !strings.HasPrefix(at.File, storage+"/") {
+		return idOf(f.head(in, at.File))
+	}
+	parents := map[string]string{}
+	for id := at.ID; sessionID.MatchString(id) && parents[id] == ""; id = parents[id] {
+		head := f.head(in, folder.Join(path.Dir(at.File), id+".json"))
+		parents[id] = infoOf(coding.ParseHead(head)).Get("parentID").Text()
+	}
+	return coding.Below(parents, at.ID)
+}
+
+// head returns the beginning of a file, none of one that cannot be read.
+func (f *format) head(in folder.In, file string) []byte {
 	const enough = 4 << 10
-	head, _ := coding.Head(in.Tree, at.File, enough) // of one that cannot be read there is none
-	return idOf(head)
+	head, _ := coding.Head(in.Tree, file, enough)
+	return head
+}
+
+// Small implements coding.Sizer: a session of 0.x has a file for each message.
+func (f *format) Small(in folder.In, at coding.Spot) bool {
+	names, _ := in.List(storage + "/message/" + path.Base(at.ID)) // there may be none
+	return at.Part != "" || len(names) <= 50
 }
 
 // idOf returns the id of a session by the beginning of its file, "" for any other file.

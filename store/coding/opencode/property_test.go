@@ -134,7 +134,7 @@ func TestNoMessageIsLost(t *testing.T) {
 
 // tables are those of opencode, without what is not read.
 var tables = []string{
-	"CREATE TABLE session (id TEXT PRIMARY KEY, title TEXT, directory TEXT, revert TEXT, time_created INT, time_updated INT)",
+	"CREATE TABLE session (id TEXT PRIMARY KEY, title TEXT, directory TEXT, revert TEXT, time_created INT, time_updated INT, parent_id TEXT)",
 	"CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INT, time_updated INT, data TEXT)",
 	"CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, time_created INT, time_updated INT, data TEXT)",
 	"CREATE TABLE event (id TEXT, aggregate_id TEXT, seq INT, type TEXT, data TEXT)",
@@ -161,7 +161,7 @@ func (w *writer) fill() {
 				revert = fmt.Sprintf(`{"messageID":%q}`, id)
 			}
 		}
-		w.exec("INSERT INTO session VALUES ('ses_1', 'a title', '/work', ?, 1, 2)", revert)
+		w.exec("INSERT INTO session VALUES ('ses_1', 'a title', '/work', ?, 1, 2, NULL)", revert)
 	}
 }
 

@@ -192,7 +192,7 @@ func (f *format) Mark(ctx context.Context, at coding.Spot) (mark string, err err
 }
 
 // children completes the ids of the sub-agents that entries started: a copy names those of
-// the session that it was made from. One that no database has is left out.
+// the session that it was made from. One that is nowhere is left out.
 func (f *format) children(ctx context.Context, in folder.In, s *coding.Session) error {
 	if !slices.ContainsFunc(s.Entries, func(e coding.Entry) bool { return e.Child != "" }) {
 		return nil
@@ -201,17 +201,24 @@ func (f *format) children(ctx context.Context, in folder.In, s *coding.Session) 
 	parents := map[string]string{}
 	for i := 0; err == nil && i < len(names); i++ {
 		err = f.Query(ctx, names[i], func(t *sqlitefile.Tx) error {
-			return passing(t.Records(ctx, func(r map[string]any) error {
-				id, _ := r["id"].(string)
-				parents[id], _ = r["parent_id"].(string)
-				return nil
-			}, "SELECT * FROM session"))
+			_, err := t.Salvage(ctx, func(scan func(...any) error) error {
+				var id, parent string
+				err := scan(&id, &parent)
+				parents[id] = parent
+				return err
+			}, "ifnull(id, ''), ifnull(parent_id, '')", "session")
+			return err
 		})
 	}
 	for i := range s.Entries {
 		e := &s.Entries[i]
-		if _, known := parents[e.Child]; known {
+		if _, known := parents[e.Child]; known || e.Child == "" {
 			e.Child = coding.Below(parents, e.Child)
+			continue
+		}
+		beside := f.Spot(folder.Join(path.Dir(s.Spot.File), e.Child+".json"))
+		if is := sessionID.MatchString(e.Child) && idOf(f.head(in, beside.File)) == e.Child; is {
+			e.Child = f.ID(in, beside)
 		} else {
 			e.Child = ""
 		}

@@ -80,7 +80,7 @@ func TestRead_shapes(t *testing.T) {
 					_, failed := tx.Exec(t.Context(), table)
 					err = errors.Join(err, failed)
 				}
-				_, failed := tx.Exec(t.Context(), "INSERT INTO session VALUES ('ses_1', 'a title', '/work', '', 1, 2)")
+				_, failed := tx.Exec(t.Context(), "INSERT INTO session VALUES ('ses_1', 'a title', '/work', '', 1, 2, NULL)")
 				return errors.Join(err, failed, fill(tx))
 			})
 			if err = errors.Join(err, db.Close()); err != nil {

@@ -151,18 +151,6 @@ func TestTree_ids(t *testing.T) {
 // What is known of messages besides: that they were copied, and from where; that a revert took
 // them away; the sub-agent that one started.
 func TestFacts(t *testing.T) {
-	facts := func(dir, session string, i int) map[string]string {
-		s := open(t, storetest.Copy(t, dir))
-		list, err := s.(store.Deriver).Facts(t.Context(), storetest.Headers(t, s, session)[i].Ref())
-		if err != nil {
-			t.Fatal(err)
-		}
-		is := map[string]string{}
-		for _, f := range list {
-			is[f.Label] = f.Value
-		}
-		return is
-	}
 	for _, c := range []struct {
 		dir, session string
 		i            int
@@ -178,17 +166,31 @@ func TestFacts(t *testing.T) {
 		{recorded, main, 10, "sub-agent", main + "/ses_df4849fdbffeijgz5IhFqqPd8u"},
 		{recorded, compacted, 10, "sub-agent", main + "/ses_df4849fdbffeijgz5IhFqqPd8u"},
 	} {
-		if got := facts(c.dir, c.session, c.i)[c.name]; got != c.want {
+		if got := facts(t, open(t, storetest.Copy(t, c.dir)), c.session, c.i)[c.name]; got != c.want {
 			t.Errorf("%q of #%d of %s is %q instead of %q", c.name, c.i, c.session, got, c.want)
 		}
 	}
+}
+
+// facts returns what is known of a snapshot.
+func facts(t *testing.T, s store.Store, session string, i int) map[string]string {
+	t.Helper()
+	list, err := s.(store.Deriver).Facts(t.Context(), storetest.Headers(t, s, session)[i].Ref())
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := map[string]string{}
+	for _, f := range list {
+		is[f.Label] = f.Value
+	}
+	return is
 }
 
 // session are statements for a session of one message a letter, from user and model in turn: a
 // capital letter has rows alone, as one that an older opencode wrote has, and a small one has
 // events besides. Then those are deleted that are named.
 func session(revert, messages string, deleted ...string) (list []string) {
-	list = append(list, fmt.Sprintf("INSERT INTO session VALUES ('ses_1', 'a title', '/work', '%s', 1, 2)", revert))
+	list = append(list, fmt.Sprintf("INSERT INTO session VALUES ('ses_1', 'a title', '/work', '%s', 1, 2, NULL)", revert))
 	seq := 0
 	event := func(kind, data string) {
 		seq++
