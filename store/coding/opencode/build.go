@@ -80,10 +80,25 @@ func (b *build) finish() {
 		s.Entries = append(s.Entries, e)
 		b.compact(i, m)
 	}
+	b.totals()
 	if deleted > 0 {
 		b.fault(FaultDeleted, model.Note, "", fmt.Sprintf("%s without a row: the log of events keeps what opencode deleted", model.Count(deleted, "message")), "opencode no longer shows them")
 	}
 	s.Faults = append(s.Faults, coding.UnknownFaults(s.Spot.Name(), b.unknown)...)
+}
+
+// totals notes at the head what opencode counted for the session: the tokens of the cache are
+// beside those that it read, in a row and in an export.
+func (b *build) totals() {
+	if b.session.Head < 0 {
+		return
+	}
+	facts := &b.session.Entries[b.session.Head].Facts
+	facts.Add("dollars, of the session", string(b.info.Get("cost").Raw()))
+	tokens := b.info.Get("tokens")
+	facts.Add("tokens read, of the session", string(tokens.Get("input").Raw()))
+	facts.Add("tokens from a cache, of the session", string(cmp.Or(tokens.Get("cache_read"), tokens.Get("cache", "read")).Raw()))
+	facts.Add("tokens written, of the session", string(tokens.Get("output").Raw()))
 }
 
 func (b *build) fault(code string, severity model.Severity, at, meaning, verdict string) {
@@ -168,6 +183,7 @@ func (b *build) entry(m *found, metas map[coding.Meta]*coding.Meta) coding.Entry
 	}
 	e.Meta = metas[meta]
 	e.Facts.Add("reverted", m.why)
+	e.Facts.Add("provider", cmp.Or(info.Get("providerID").Text(), info.Get("model", "providerID").Text()))
 	if from := b.copied[m.id]; from != "" {
 		e.Facts.Add("copied from", from+" (inferred)")
 	}
@@ -350,7 +366,7 @@ func (b *build) sort() {
 }
 
 // next are tables for messages that 1.18 has and leaves empty.
-var next = []string{"session_message", "session_input"}
+var next = []string{"session_message", "session_input", "session_context_epoch"}
 
 // database reads a session of rows and events.
 func (b *build) database(ctx context.Context, t *sqlitefile.Tx) error {

@@ -17,7 +17,7 @@ import (
 const (
 	eventMessage, eventMessageRemoved = "message.updated", "message.removed"
 	eventPart, eventPartRemoved       = "message.part.updated", "message.part.removed"
-	eventSession                      = "session.updated"
+	eventSession, eventSessionCreated = "session.updated", "session.created"
 )
 
 // history is what the log of events tells of a message.
@@ -52,6 +52,7 @@ type fold struct {
 	alive    []string
 	// untimed are the times of deletions that are not known yet.
 	untimed []*time.Time
+	unknown map[string]int
 }
 
 // add takes in an event: the number of its version, behind the last dot, is passed over.
@@ -94,6 +95,9 @@ func (f *fold) add(seq int64, kind string, data []byte) {
 			*to = at
 		}
 		f.untimed = nil
+	case eventSessionCreated:
+	default:
+		f.unknown["event "+kind]++
 	}
 }
 
@@ -132,7 +136,7 @@ func (b *build) deleted(ctx context.Context, t *sqlitefile.Tx, session string) (
 	if logged, err := hasEvents(ctx, t); err != nil || !logged {
 		return 0, err
 	}
-	f := fold{messages: map[string]*history{}}
+	f := fold{messages: map[string]*history{}, unknown: b.unknown}
 	lost, err = t.Salvage(ctx, func(scan func(...any) error) error {
 		var seq int64
 		var kind string
@@ -140,7 +144,7 @@ func (b *build) deleted(ctx context.Context, t *sqlitefile.Tx, session string) (
 		err := scan(&seq, &kind, &data)
 		f.add(seq, kind, data)
 		return err
-	}, "CAST(seq AS INTEGER), type, data", "event WHERE aggregate_id = ? AND (type LIKE 'message.%' OR type LIKE 'session.updated%') ORDER BY seq", session)
+	}, "ifnull(CAST(seq AS INTEGER), 0), ifnull(type, ''), data", "event WHERE aggregate_id = ? ORDER BY seq", session)
 	if err != nil {
 		return lost, err
 	}

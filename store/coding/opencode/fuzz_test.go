@@ -49,7 +49,7 @@ func FuzzDecodeEvent(f *testing.F) {
 	f.Add("message.part.removed.1", []byte(`{"messageID":"msg_1","partID":"prt_1"}`))
 	f.Add("session.updated.1", []byte(`{"info":{"time":{"updated":1795346353289}}}`))
 	f.Fuzz(func(t *testing.T, kind string, data []byte) {
-		log := fold{messages: map[string]*history{}}
+		log := fold{messages: map[string]*history{}, unknown: map[string]int{}}
 		for seq := range int64(3) {
 			log.add(seq+1, kind, data)
 			log.add(seq+1, "message.part.updated.1", []byte(`{"part":{"id":"p","messageID":"m"}}`))

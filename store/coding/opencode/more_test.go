@@ -52,6 +52,8 @@ func TestFaults(t *testing.T) {
 		{"a torn part", []string{`UPDATE part SET data = 'x' WHERE message_id = '` + user + `'`}, []string{FaultMessage + " prt_202fb0ec8001uNyQ7YdE4i0V6h", deleted}},
 		{"an unknown part", []string{`UPDATE part SET data = '{"type":"dream"}' WHERE message_id = '` + user + `'`}, []string{deleted, "unknown-record "}},
 		{"rows of a later opencode", []string{"INSERT INTO session_message VALUES ('m', '" + session + "', 'user', 1, 1, 1, '{}')"}, []string{deleted, "unknown-record "}},
+		{"a context of a later opencode", []string{"INSERT INTO session_context_epoch VALUES ('" + session + "', '', '', 1)"}, []string{deleted, "unknown-record "}},
+		{"an event of a later opencode", []string{"UPDATE event SET type = 'message.dreamt.1' WHERE type = 'session.created.1' AND aggregate_id = '" + session + "'"}, []string{deleted, "unknown-record "}},
 		{"no log of events", []string{"DROP TABLE event"}, nil},
 		{"no row of the session", []string{"PRAGMA foreign_keys = OFF", "DELETE FROM session WHERE id = '" + session + "'"}, []string{FaultStray + " " + session, deleted}},
 		{"parts without a message", []string{"DROP TABLE event", "PRAGMA foreign_keys = OFF", "DELETE FROM message WHERE id = '" + answer + "'"},

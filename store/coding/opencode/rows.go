@@ -129,38 +129,31 @@ func rowOf(ctx context.Context, t *sqlitefile.Tx, session string) (is info, list
 		}
 		return parseInfo(jsontape.FindMember(data, `"info"`)), false, passing(err)
 	}
-	one, times := map[string]any{}, map[string]any{}
+	one := map[string]any{"time": map[string]any{}, "tokens": map[string]any{}}
 	for column, value := range row {
 		to, key := one, column
-		if name, is := strings.CutPrefix(column, "time_"); is {
-			to, key = times, name
-		} else if name, renamed := names[column]; renamed {
+		if group, name, _ := strings.Cut(column, "_"); one[group] != nil && name != "" {
+			to, key = one[group].(map[string]any), name
+		} else if name := names[column]; name != "" {
 			key = name
 		}
 		text, isText := value.(string)
 		switch {
-		case value == nil || key == "":
-		case !isText:
-			to[key] = value
-		case !objects[key]:
-			to[key] = text
-		case json.Valid([]byte(text)):
+		case value == nil || column == "summary_diffs": // as long as the files that changed
+		case isText && objects[key] && json.Valid([]byte(text)):
 			to[key] = json.RawMessage(text)
+		case !isText || !objects[key]:
+			to[key] = value
 		}
 	}
-	one["time"] = times
 	text, err := json.Marshal(one)
 	return parseInfo(text), true, err
 }
 
-// names are what opencode calls columns of a session in an export, "" what it says elsewhere;
-// the others keep their names. objects are those that hold JSON.
+// names are what opencode calls columns of a session in an export; the others keep their names,
+// or what is behind "time_" and "tokens_". objects are those that hold JSON.
 var (
-	names = map[string]string{
-		"project_id": "projectID", "parent_id": "parentID", "workspace_id": "", "share_url": "", "tokens_input": "", "tokens_output": "",
-		"tokens_reasoning": "", "tokens_cache_read": "", "tokens_cache_write": "",
-		"summary_additions": "", "summary_deletions": "", "summary_files": "", "summary_diffs": "",
-	}
+	names   = map[string]string{"project_id": "projectID", "parent_id": "parentID", "workspace_id": "workspaceID"}
 	objects = map[string]bool{"model": true, "permission": true, "metadata": true, "revert": true}
 )
 
