@@ -323,6 +323,56 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// A part of each type becomes what opencode sends for it, and stays as it is in the record: it
+// sends nothing of the steps, of snapshots of the files, and of a retry.
+func TestMessages_parts(t *testing.T) {
+	tool := func(state string) string { return `{"type":"tool","callID":"c","tool":"bash","state":{` + state + `}}` }
+	const call, input = `{"toolUse":{"toolUseId":"c","name":"bash","input":{"command":"ls"}}}`, `"input":{"command":"ls"}`
+	result := func(status, text string) string {
+		return call + " | " + `{"toolResult":{"toolUseId":"c","name":"bash","status":"` + status + `","content":[{"text":"` + text + `"}]}}`
+	}
+	for record, want := range map[string]string{
+		`{"type":"text","text":"a"}`:                                                           `{"text":"a"}`,
+		`{"type":"text","text":"a","synthetic":true}`:                                          `{"text":"a"}`,
+		`{"type":"text","text":"a","ignored":true}`:                                            "",
+		`{"type":"text","text":""}`:                                                            "",
+		`{"type":"reasoning","text":"hm","time":{"start":1}}`:                                  `{"reasoning":{"text":"hm"}}`,
+		`{"type":"file","mime":"image/png","filename":"a.png","url":"data:image/png;base64,"}`: `{"json":{"type":"file","mime":"image/png","filename":"a.png","url":"data:image/png;base64,"}}`,
+		`{"type":"agent","name":"plan"}`:                                                       `{"json":{"type":"agent","name":"plan"}}`,
+		`{"type":"subtask","prompt":"p","description":"d","agent":"a"}`:                        `{"text":"The following tool was executed by the user"}`,
+		`{"type":"compaction","auto":true}`:                                                    `{"text":"What did we do so far?"}`,
+		`{"type":"step-start","snapshot":"f00"}`:                                               "",
+		`{"type":"step-finish","reason":"stop","cost":1,"tokens":{"input":1,"output":1}}`:      "",
+		`{"type":"snapshot","snapshot":"f00"}`:                                                 "",
+		`{"type":"patch","hash":"f00","files":["/work/a"]}`:                                    "",
+		`{"type":"retry","attempt":1,"error":{"name":"APIError"}}`:                             "",
+		`{"type":"dream"}`:                                                        `{"json":{"type":"dream"}}`,
+		tool(`"status":"pending",` + input):                                       call,
+		tool(`"status":"running",` + input):                                       call,
+		tool(`"status":"completed","output":"a",` + input):                        result("success", "a"),
+		tool(`"status":"completed","output":"a","time":{"compacted":1},` + input): result("success", "[Old tool result content cleared]"),
+		tool(`"status":"error","error":"no",` + input):                            result("error", "no"),
+		tool(`"status":"error","error":"aborted","metadata":{"interrupted":true,"output":"half"},` + input): result("error", "half"),
+		tool(`"status":"error","error":"aborted","metadata":{"interrupted":true},` + input):                 result("error", "aborted"),
+	} {
+		m := stored{info: []byte(`{"role":"assistant"}`), parts: []part{{"prt_1", []byte(record)}}}
+		var got []string
+		for _, one := range m.messages() {
+			text := one.AppendJSON(nil)
+			content, _ := coding.Parse(text)
+			for block := range content.Get("content").Each() {
+				got = append(got, string(block.Raw()))
+			}
+			if raw := content.Get("raw", "parts"); raw.There() && string(raw.Raw()) != "["+record+"]" {
+				t.Errorf("%s is in the record as %s", record, raw.Raw())
+			}
+		}
+		if got := strings.Join(got, " | "); got != want {
+			t.Errorf("%s is\n  %s\ninstead of\n  %s", record, got, want)
+		}
+	}
+}
+
 // The plan of a fork has the whole command that takes the file into opencode, and says what
 // stays: opencode names no commit and no branch.
 func TestFork_plan(t *testing.T) {

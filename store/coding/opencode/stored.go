@@ -135,12 +135,12 @@ func usageOf(info coding.Value) conversation.Usage {
 
 // Types of parts.
 const (
-	typeText, typeReasoning, typeTool   = "text", "reasoning", "tool"
-	typeStepStart, typeStepFinish       = "step-start", "step-finish"
-	typeSnapshot, typePatch, typeRetry  = "snapshot", "patch", "retry"
-	typeFile, typeAgent                 = "file", "agent"
-	typeSubtask, typeCompaction         = "subtask", "compaction"
-	statusCompleted, statusError, tasks = "completed", "error", "task"
+	typeText, typeReasoning, typeTool  = "text", "reasoning", "tool"
+	typeStepStart, typeStepFinish      = "step-start", "step-finish"
+	typeSnapshot, typePatch, typeRetry = "snapshot", "patch", "retry"
+	typeFile, typeAgent                = "file", "agent"
+	typeSubtask, typeCompaction        = "subtask", "compaction"
+	statusCompleted, statusError       = "completed", "error"
 )
 
 var known = map[string]bool{
@@ -161,6 +161,9 @@ func toolOf(v coding.Value) (call coding.Block, result *coding.Block) {
 		}
 	case statusError:
 		r.Body, r.Failed = state.Get("error").Raw(), true
+		if half := state.Get("metadata", "output"); state.Get("metadata", "interrupted").True() && half.Kind() == jsontape.String {
+			r.Body = half.Raw() // the model reads that
+		}
 	default:
 		return call, nil
 	}
