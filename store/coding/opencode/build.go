@@ -233,8 +233,8 @@ func isSummary(info coding.Value) bool {
 }
 
 // compact says what the model reads after a compaction: the message that asked for it, the
-// summary, and then the messages before from the one that it names. One of an older opencode
-// has no such message.
+// summary, and then the messages before from the one that it names. In the files of 0.x none may
+// have asked: what has a database reads all then.
 func (b *build) compact(at int, m *found) {
 	s := b.session
 	info, _ := coding.Parse(m.info)
@@ -262,6 +262,8 @@ func (b *build) compact(at int, m *found) {
 			slices.Reverse(kept)
 			context = append(context, kept...)
 		}
+	} else if s.Spot.Part != "" {
+		return
 	}
 	s.Entries[at].Context = context
 }

@@ -242,6 +242,19 @@ func TestTree_rowsWithoutEvents(t *testing.T) {
 	}
 }
 
+// A summary that no compaction asked for, as an older opencode wrote it, hides nothing from one
+// that has a database.
+func TestTree_summaryWithoutCompaction(t *testing.T) {
+	summary := `UPDATE message SET data = '{"role":"assistant","summary":true,"finish":"stop","parentID":"msg_c","time":{"created":4}}' WHERE id = 'msg_d'`
+	asked := `UPDATE part SET data = '{"type":"compaction"}' WHERE id = 'prt_msg_c0'`
+	for i, changes := range [][]string{{summary}, {summary, asked}} {
+		s := open(t, made(t, append(session("", "ABCD"), changes...)...))
+		if got := strings.Count(strings.Join(tree(t, s, "ses_1"), "\n"), "[evicted]"); got != 2*i {
+			t.Errorf("after %q %d messages are evicted", changes, got)
+		}
+	}
+}
+
 // A revert that waits cuts within a message from the part on that it names; the message stays
 // whole where that part is not there.
 func TestTree_revertOfAPart(t *testing.T) {
