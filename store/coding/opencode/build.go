@@ -155,7 +155,7 @@ func (m *found) entryID() string { return cmp.Or(m.name, m.id) }
 func (b *build) entry(m *found, metas map[coding.Meta]*coding.Meta) coding.Entry {
 	info, err := coding.Parse(m.info)
 	list := m.messages()
-	e := coding.Entry{ID: m.entryID(), Said: m.said(list), Reason: m.gone, File: "", Records: m.origin.spans, Version: m.version(), Own: &m.origin}
+	e := coding.Entry{ID: m.entryID(), Said: said(list), Reason: m.gone, Records: m.origin.spans, Version: m.version(), Own: &m.origin}
 	e.At = info.Get("time", "completed").Milliseconds()
 	if e.At.IsZero() && m.created > 0 {
 		e.At = time.UnixMilli(m.created).UTC()

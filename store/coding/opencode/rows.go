@@ -210,11 +210,11 @@ func (f *format) children(ctx context.Context, in folder.In, s *coding.Session) 
 			continue
 		}
 		beside := f.Spot(folder.Join(path.Dir(s.Spot.File), e.Child+".json"))
-		if is := sessionID.MatchString(e.Child) && idOf(f.head(in, beside.File)) == e.Child; is {
-			e.Child = f.ID(in, beside)
-		} else {
+		if !sessionID.MatchString(e.Child) || idOf(f.head(in, beside.File)) != e.Child {
 			e.Child = ""
+			continue
 		}
+		e.Child = f.ID(in, beside)
 	}
 	return err
 }

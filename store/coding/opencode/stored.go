@@ -173,19 +173,13 @@ func toolOf(v coding.Value) (call coding.Block, result *coding.Block) {
 // isCleared reports whether the model no longer reads a result.
 func isCleared(state coding.Value) bool { return state.Get("time", "compacted").There() }
 
-// said returns what the timeline shows of a message.
-func (m *stored) said(list []coding.Message) (s coding.Said) {
+// said returns what the timeline shows of a message: the answers between its results are one.
+func said(list []coding.Message) coding.Said {
+	whole := coding.Message{Role: list[0].Role}
 	for i := range list {
-		one := list[i].Said()
-		if i == 0 {
-			s.Role = one.Role
-		}
-		if len(list[i].Blocks) > 0 {
-			s.Words = cmp.Or(s.Words, one.Words)
-		}
-		s.Calls, s.Results = append(s.Calls, one.Calls...), append(s.Results, one.Results...)
+		whole.Blocks = append(whole.Blocks, list[i].Blocks...)
 	}
-	return s
+	return whole.Said()
 }
 
 // failure returns on one line why an answer failed, "" for one that did not.
