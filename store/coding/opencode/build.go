@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -94,7 +96,9 @@ func (b *build) totals() {
 		return
 	}
 	facts := &b.session.Entries[b.session.Head].Facts
-	facts.Add("dollars, of the session", string(b.info.Get("cost").Raw()))
+	if cost := b.info.Get("cost"); cost.There() {
+		facts.Add("dollars, of the session", strconv.FormatFloat(math.Round(cost.Number()*1e6)/1e6, 'f', -1, 64))
+	}
 	tokens := b.info.Get("tokens")
 	facts.Add("tokens read, of the session", string(tokens.Get("input").Raw()))
 	facts.Add("tokens from a cache, of the session", string(cmp.Or(tokens.Get("cache_read"), tokens.Get("cache", "read")).Raw()))

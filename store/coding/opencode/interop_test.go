@@ -1,13 +1,9 @@
 package opencode
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +11,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/coding"
+	"hindcast/store/coding/codingtest"
 	"hindcast/store/storetest"
 )
 
@@ -22,31 +20,14 @@ import (
 // Hindcast shows at the head of the fork. The positions are those that opencode itself has no
 // way to: deleted by a revert, cut by one that is pending, behind a compaction, a tool's result.
 func TestInterop_opencode(t *testing.T) {
-	tool := installed(t)
-	address, requests := scripted(t)
-	home := t.TempDir()
-	work := filepath.Join(home, "work")
-	data := filepath.Join(home, ".local", "share", "opencode")
-	run := func(args ...string) {
-		t.Helper()
-		call := exec.CommandContext(t.Context(), tool, args...)
-		call.Dir = work
-		call.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "OPENCODE_DISABLE_AUTOUPDATE=1",
-			"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=127.0.0.1,localhost"}
-		if said, err := call.CombinedOutput(); err != nil {
-			t.Fatalf("opencode %s: %v\n%s", strings.Join(args, " "), err, said)
-		}
-	}
-	write(t, filepath.Join(home, ".config", "opencode", "opencode.json"), fmt.Appendf(nil, `{"model": "scripted/scripted", "small_model": "scripted/scripted",
-		"autoupdate": false, "share": "disabled", "provider": {"scripted": {"npm": "@ai-sdk/openai-compatible", "name": "scripted",
-		"options": {"baseURL": "http://127.0.0.1:%s/v1", "apiKey": "none"}, "models": {"scripted": {"name": "scripted", "tool_call": true,
-		"limit": {"context": 100000, "output": 4000}, "cost": {"input": 3, "output": 15}}}}}, "permission": {"bash": "allow", "edit": "allow"}}`, address))
+	p := start(t)
+	data := filepath.Join(p.home, ".local", "share", "opencode")
 	database, err := os.ReadFile(filepath.Join(recorded, "opencode.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(data, "opencode.db"), database)
-	write(t, filepath.Join(work, "notes.txt"), []byte("a file\n"))
+	write(t, filepath.Join(p.work, "notes.txt"), []byte("a file\n"))
 	s, err := Kind(nil).Open(t.Context(), data)
 	if err != nil {
 		t.Fatal(err)
@@ -77,8 +58,8 @@ func TestInterop_opencode(t *testing.T) {
 			if !strings.Contains(plan.Resume[0].Call, receipt.Session+".json") {
 				t.Errorf("the call is %q", plan.Resume[0].Call)
 			}
-			run("import", file)
-			run("run", "-s", receipt.Session, "and", "then")
+			p.run(t, "import", file)
+			p.run(t, "run", "-s", receipt.Session, "and", "then")
 			headers := storetest.Headers(t, s, receipt.Session)
 			if len(headers) < 3 || headers[len(headers)-2].Title != "and then" {
 				t.Fatalf("the imported session has %d snapshots", len(headers))
@@ -87,7 +68,7 @@ func TestInterop_opencode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, sent := shown(t, state), requests()
+			want, sent := shown(t, state), p.sent(t)
 			if !slices.ContainsFunc(sent, func(got []string) bool { return slices.Equal(got, want) }) {
 				t.Errorf("opencode sent\n  %s\nand Hindcast shows\n  %s", strings.Join(sent[len(sent)-1], "\n  "), strings.Join(want, "\n  "))
 			}
@@ -95,78 +76,74 @@ func TestInterop_opencode(t *testing.T) {
 	}
 }
 
-// installed returns the program of opencode.
-func installed(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("HINDCAST_AGENTS")
-	if dir == "" {
-		t.Skip("HINDCAST_AGENTS names no folder with coding agents: testdata/interop/agents/install makes one")
-	}
-	tool, err := filepath.Abs(filepath.Join(dir, "opencode", "node_modules", ".bin", "opencode"))
-	if err == nil {
-		_, err = os.Stat(tool)
-	}
+// Where variables have opencode keep its database, Hindcast finds it.
+func TestInterop_opencodeElsewhere(t *testing.T) {
+	p := start(t)
+	export, err := filepath.Abs("testdata/export.json")
 	if err != nil {
-		t.Fatalf("opencode is not in HINDCAST_AGENTS: %v", err)
+		t.Fatal(err)
 	}
-	return tool
+	p.env = []string{"XDG_DATA_HOME=" + filepath.Join(p.home, "elsewhere"), "OPENCODE_DB=my.db"}
+	p.run(t, "import", export)
+	if _, err := os.Stat(filepath.Join(p.home, "elsewhere", "opencode", "my.db")); err != nil {
+		t.Errorf("opencode keeps it elsewhere: %v", err)
+	}
+	codingtest.Found(t, Kind(nil), p.home, p.env...)
 }
 
-// scripted starts the scripted model. It returns its port, and what was sent to it so far.
-func scripted(t *testing.T) (port string, requests func() [][]string) {
+// program is opencode with a home of its own and a scripted model.
+type program struct {
+	tool, home, work string
+	env              []string
+	llm              *codingtest.Model
+}
+
+func start(t *testing.T) *program {
 	t.Helper()
-	log := filepath.Join(t.TempDir(), "requests.jsonl")
-	call := exec.Command("python3", "../../../testdata/interop/agents/fakellm.py", log)
-	in, err := call.StdinPipe()
-	if err != nil {
+	home := t.TempDir()
+	p := &program{codingtest.Program(t, "opencode", "node_modules", ".bin", "opencode"), home, filepath.Join(home, "work"), nil, codingtest.Start(t)}
+	write(t, filepath.Join(home, ".config", "opencode", "opencode.json"), fmt.Appendf(nil, `{"model": "scripted/scripted", "small_model": "scripted/scripted",
+		"autoupdate": false, "share": "disabled", "provider": {"scripted": {"npm": "@ai-sdk/openai-compatible", "name": "scripted",
+		"options": {"baseURL": "%s/v1", "apiKey": "none"}, "models": {"scripted": {"name": "scripted", "tool_call": true,
+		"limit": {"context": 100000, "output": 4000}, "cost": {"input": 3, "output": 15}}}}}, "permission": {"bash": "allow", "edit": "allow"}}`, p.llm.URL))
+	if err := os.MkdirAll(p.work, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	out, err := call.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
+	return p
+}
+
+// run runs opencode in its folder of work.
+func (p *program) run(t *testing.T, args ...string) {
+	t.Helper()
+	env := []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "NO_PROXY=127.0.0.1,localhost"}
+	codingtest.Run(t, p.work, p.home, coding.Command("", append([]string{p.tool}, args...)...), append(env, p.env...)...)
+}
+
+// sent returns what the model was sent until now.
+func (p *program) sent(t *testing.T) (all [][]string) {
+	t.Helper()
+	for _, r := range p.llm.Requests(t) {
+		all = append(all, sent(t, r.Body))
 	}
-	if err := call.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = in.Close() // that ends it
-		_ = call.Wait()
-	})
-	port, err = bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("the scripted model says no port: %v", err)
-	}
-	go func() { _, _ = io.Copy(io.Discard, out) }()
-	return strings.TrimSpace(port), func() (all [][]string) {
-		data, err := os.ReadFile(log)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range bytes.Lines(data) {
-			all = append(all, sent(t, line))
-		}
-		return all
-	}
+	return all
 }
 
 // sent returns what a request says, without the instructions.
-func sent(t *testing.T, line []byte) (list []string) {
+func sent(t *testing.T, body []byte) (list []string) {
 	t.Helper()
 	var request struct {
-		Body struct {
-			Messages []struct {
-				Role    string
-				Content any
-				Calls   []struct {
-					Function struct{ Name, Arguments string }
-				} `json:"tool_calls"`
-			}
+		Messages []struct {
+			Role    string
+			Content any
+			Calls   []struct {
+				Function struct{ Name, Arguments string }
+			} `json:"tool_calls"`
 		}
 	}
-	if err := json.Unmarshal(line, &request); err != nil {
+	if err := json.Unmarshal(body, &request); err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range request.Body.Messages {
+	for _, m := range request.Messages {
 		if m.Role == "system" {
 			continue
 		}

@@ -191,7 +191,7 @@ func (f *format) Spot(name string) coding.Spot {
 }
 
 // ID implements coding.Identifier: an export may have any name, and a session of 0.x is below
-// that of which it is a sub-agent.
+// the one that started it.
 func (f *format) ID(in folder.In, at coding.Spot) string {
 	if at.Part != "" {
 		return "" // the name tells

@@ -165,6 +165,7 @@ func TestFacts(t *testing.T) {
 		{fixture, "ses_dfd04f515ffeT1YRFyfbO7rYT4", 7, "provider", "fake"},
 		{fixture, "ses_dfd04f515ffeT1YRFyfbO7rYT4", 6, "provider", "fake"},
 		// opencode's own counts, in which it takes a file that it imports at its word
+		{fixture, "ses_dfd04f515ffeT1YRFyfbO7rYT4", 7, "dollars, of the session", "0.022296"},
 		{fixture, "ses_dfd04f515ffeT1YRFyfbHcBk00", 3, "dollars, of the session", "0.02976"},
 		{fixture, "ses_dfd04f515ffeT1YRFyfbHcBk00", 3, "tokens read, of the session", "9785"},
 		{fixture, "ses_dfd04f515ffeT1YRFyfbHcBk00", 3, "tokens from a cache, of the session", "80"},
