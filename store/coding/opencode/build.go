@@ -168,11 +168,15 @@ func (b *build) entry(m *found, metas map[coding.Meta]*coding.Meta) coding.Entry
 		e.Marks |= model.MarkDamaged
 		b.fault(FaultMessage, model.Loses, m.id, "the message has no record that can be read", agent.Passes)
 	}
+	b.parts(m, &e)
+	silent := e.Said.Words == "" && len(e.Said.Calls) == 0
 	if why := failure(info); why != "" {
 		e.Marks |= model.MarkError
 		if len(e.Said.Calls) == 0 {
 			e.Title = strings.TrimPrefix(e.Said.Words+": "+why, ": ")
 		}
+	} else if silent && e.Said.Role == coding.Assistant && info.There() && !info.Get("time", "completed").There() {
+		e.Title = "(unfinished)"
 	}
 	if isSummary(info) {
 		e.Event = "compaction"
@@ -191,12 +195,13 @@ func (b *build) entry(m *found, metas map[coding.Meta]*coding.Meta) coding.Entry
 	if from := b.copied[m.id]; from != "" {
 		e.Facts.Add("copied from", from+" (inferred)")
 	}
-	b.parts(m, &e)
 	return e
 }
 
-// parts notes what the parts of a message tell besides.
+// parts notes what the parts of a message tell besides. Its first words are those that opencode
+// did not put before the user's.
 func (b *build) parts(m *found, e *coding.Entry) {
+	words := ""
 	for i := range m.parts {
 		v, err := coding.Parse(m.parts[i].data)
 		if err != nil || v.Kind() != jsontape.Object {
@@ -207,6 +212,9 @@ func (b *build) parts(m *found, e *coding.Entry) {
 		kind := v.Get("type").Text()
 		if !known[kind] {
 			b.unknown[kind]++
+		}
+		if kind == typeText && !v.Get("synthetic").True() && !v.Get("ignored").True() {
+			words = cmp.Or(words, v.Get("text").Words())
 		}
 		if kind != typeTool {
 			continue
@@ -220,6 +228,7 @@ func (b *build) parts(m *found, e *coding.Entry) {
 			e.Child = child // children puts its parents before it
 		}
 	}
+	e.Said.Words = cmp.Or(words, e.Said.Words)
 }
 
 // version tells contents of one id apart: a message changes as long as it is written.

@@ -256,6 +256,18 @@ func TestTree_summaryWithoutCompaction(t *testing.T) {
 	}
 }
 
+// What opencode puts before the words of the user is no title, and an answer that was killed before
+// it said something is called so.
+func TestTree_titles(t *testing.T) {
+	s := open(t, made(t, append(session("", "ABC"),
+		`UPDATE part SET data = '{"type":"text","synthetic":true,"text":"Called the Read tool"}' WHERE id = 'prt_msg_a0'`,
+		"DELETE FROM part WHERE message_id = 'msg_b'",
+		`UPDATE message SET data = '{"role":"assistant","time":{"created":2}}' WHERE id = 'msg_b'`)...))
+	if got, want := tree(t, s, "ses_1"), []string{"0<-1 A1", "1<0 (unfinished)", "2<1 C0 [head]"}; !slices.Equal(got, want) {
+		t.Errorf("they are %q instead of %q", got, want)
+	}
+}
+
 // A revert that waits cuts within a message from the part on that it names; the message stays
 // whole where that part is not there.
 func TestTree_revertOfAPart(t *testing.T) {
