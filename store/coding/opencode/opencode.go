@@ -46,7 +46,7 @@ var agent = &coding.Agent{
 	Name: "opencode", Framework: "opencode", IDs: "opencode named the message",
 	Roots: []string{"."},
 	Shape: "opencode's tables session, message and part, or its files storage/session/PROJECT/SESSION.json",
-	Signs: func(_ coding.Spot, head []byte) bool { return idOf(head) != "" },
+	Signs: func(_ coding.Spot, head []byte) bool { return infoOf(coding.ParseHead(head)).id() != "" },
 	Format: func(dir string) coding.Format {
 		return &format{coding.Databases{Dir: dir, Default: "opencode.db", Tables: map[string]string{
 			"session": "id parent_id title directory time_updated",
@@ -197,21 +197,22 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 		return "" // the name tells
 	}
 	if !strings.HasPrefix(at.File, storage+"/") {
-		return idOf(f.head(in, at.File))
+		one, _ := f.head(in, at.File) // of one that cannot be read there is none
+		return one.id()
 	}
 	parents := map[string]string{}
 	for id := at.ID; sessionID.MatchString(id) && parents[id] == ""; id = parents[id] {
-		head := f.head(in, folder.Join(path.Dir(at.File), id+".json"))
-		parents[id] = infoOf(coding.ParseHead(head)).Get("parentID").Text()
+		one, _ := f.head(in, folder.Join(path.Dir(at.File), id+".json")) // it may be gone
+		parents[id] = one.Get("parentID").Text()
 	}
 	return coding.Below(parents, at.ID)
 }
 
-// head returns the beginning of a file, none of one that cannot be read.
-func (f *format) head(in folder.In, file string) []byte {
-	const enough = 4 << 10
-	head, _ := coding.Head(in.Tree, file, enough)
-	return head
+// head returns the record of a session by the beginning of its file.
+func (f *format) head(in folder.In, file string) (info, error) {
+	const enough = 64 << 10
+	text, err := coding.Head(in.Tree, file, enough)
+	return infoOf(coding.ParseHead(text)), err
 }
 
 // Small implements coding.Sizer: a session of 0.x has a file for each message.
@@ -220,22 +221,11 @@ func (f *format) Small(in folder.In, at coding.Spot) bool {
 	return at.Part != "" || len(names) <= 50
 }
 
-// idOf returns the id of a session by the beginning of its file, "" for any other file.
-func idOf(head []byte) string {
-	if id := infoOf(coding.ParseHead(head)).Get("id").Text(); sessionID.MatchString(id) {
-		return id
-	}
-	return ""
-}
-
 // Glance implements coding.Format.
 func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
 	var one info
 	if at.Part == "" {
-		const enough = 64 << 10
-		var head []byte
-		head, err = coding.Head(in.Tree, at.File, enough)
-		one = infoOf(coding.ParseHead(head))
+		one, err = f.head(in, at.File)
 	} else {
 		ctx := context.Background() // it is one row
 		err = f.Query(ctx, at.File, func(t *sqlitefile.Tx) (err error) {
@@ -321,6 +311,14 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 
 // info is the record of a session, as opencode exports it.
 type info struct{ coding.Value }
+
+// id returns the id of the session, "" for the record of anything else.
+func (i info) id() string {
+	if id := i.Get("id").Text(); sessionID.MatchString(id) {
+		return id
+	}
+	return ""
+}
 
 // titled returns the title, "" for one that stands for none.
 func (i info) titled() string {

@@ -209,12 +209,12 @@ func (f *format) children(ctx context.Context, in folder.In, s *coding.Session) 
 			e.Child = coding.Below(parents, e.Child)
 			continue
 		}
-		beside := f.Spot(folder.Join(path.Dir(s.Spot.File), e.Child+".json"))
-		if !sessionID.MatchString(e.Child) || idOf(f.head(in, beside.File)) != e.Child {
-			e.Child = ""
-			continue
+		beside, child := f.Spot(folder.Join(path.Dir(s.Spot.File), e.Child+".json")), e.Child
+		if e.Child = ""; sessionID.MatchString(child) {
+			if one, _ := f.head(in, beside.File); one.id() == child {
+				e.Child = f.ID(in, beside)
+			}
 		}
-		e.Child = f.ID(in, beside)
 	}
 	return err
 }
