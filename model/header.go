@@ -131,6 +131,8 @@ const (
 	ReasonOverwritten
 	// ReasonSidechain: a sub-agent wrote it in the session that started it.
 	ReasonSidechain
+	// ReasonDamaged: it is in a damaged record of the file, which the agent passes over.
+	ReasonDamaged
 )
 
 // Reason says why snapshots are off the active path.

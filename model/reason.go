@@ -18,6 +18,7 @@ var reasonNames = [...]string{
 	ReasonUndo:         "undo",
 	ReasonOverwritten:  "overwritten",
 	ReasonSidechain:    "sidechain",
+	ReasonDamaged:      "damaged",
 }
 
 // String returns the kind's JSON name.
@@ -76,6 +77,8 @@ func (r Reason) Text(clock func(time.Time) string) string {
 		text = "an agent wrote over it"
 	case ReasonSidechain:
 		text = "a sub-agent's own conversation"
+	case ReasonDamaged:
+		text = "in a damaged record, which the agent passes over"
 	default:
 		text = "nothing tells why"
 	}

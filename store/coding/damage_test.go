@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/coding"
 	"hindcast/store/coding/claudecode"
@@ -255,4 +256,62 @@ func TestDamage_linkedFolder(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a damaged line has whole is shown, and does not decide where the session goes on: the
+// agent passes the line over. Where records name the one before, that is where they are; in a
+// log they stand beside what follows.
+func TestDamage_noHeadInADamagedLine(t *testing.T) {
+	for name, l := range linears {
+		damaged := `{"torn` + l.message(4, "words4") + "\n"
+		for _, c := range []struct {
+			name, text string
+			head       int
+			off        []int
+		}{
+			{"the last line", l.text() + damaged, 3, []int{4}},
+			{"two records in the last line", l.text() + `{"torn` + l.message(4, "words4") + l.message(5, "words5") + "\n", 3, []int{4, 5}},
+			{"a line before the last", l.text() + damaged + l.message(5, "words5") + "\n", 5, []int{4}},
+		} {
+			if c.head == 5 && (name == "claude-code" || name == "pi") { // the message names that of the damaged line
+				c.off = nil
+			}
+			t.Run(name+"/"+c.name, func(t *testing.T) {
+				_, _, s := l.put(t, c.text)
+				list := storetest.Headers(t, s, l.conversation)
+				if want := 4 + strings.Count(c.text[len(l.text()):], "words"); len(list) != want {
+					t.Errorf("there are %d messages, want %d", len(list), want)
+				}
+				for _, h := range list {
+					state, err := s.State(t.Context(), h.Ref())
+					if err != nil {
+						t.Fatal(err)
+					}
+					last := words(t, state)
+					if h.Head != (last == c.head) {
+						t.Errorf("message %d is the head: %t", last, h.Head)
+					}
+					off := slices.Contains(c.off, last)
+					if off != h.Orphaned || off && h.Reason.Kind != model.ReasonDamaged {
+						t.Errorf("message %d is off the path: %t, because %+v", last, h.Orphaned, h.Reason)
+					}
+					for _, n := range c.off {
+						if h.Head && strings.Contains(string(state), fmt.Sprintf("words%d", n)) {
+							t.Errorf("the head has message %d", n)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// words returns the number of the last message in a state.
+func words(t testing.TB, state []byte) int {
+	t.Helper()
+	at := strings.LastIndex(string(state), `"words`)
+	if at < 0 {
+		t.Fatalf("no words in %s", state)
+	}
+	return int(state[at+len(`"words`)] - '0')
 }

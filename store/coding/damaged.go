@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"hindcast/model"
 	"hindcast/model/jsontape"
 )
 
@@ -17,7 +18,11 @@ import (
 //	{"type":"user",…}{"type":"assistant",…}           no end between
 //	\x00\x00\x00\x00\x00{"type":"user",…}             zeros
 //
-// An agent passes such a line over, with the records in it that are whole.
+// An agent passes such a line over, with the records in it that are whole. They are shown, and
+// never decide where the session goes on.
+
+// PassedOver is why the entry of a record that was salvaged is off the path.
+var PassedOver = &model.Reason{Kind: model.ReasonDamaged}
 
 // searchedOften bounds how often the bytes of a damaged line are looked at, on average.
 const searchedOften = 8
@@ -34,7 +39,7 @@ func (l *Lines[R]) whole(damaged *Line) (list []Record[R]) {
 			continue
 		}
 		if is, err := l.Decode(&line); err == nil {
-			list = append(list, Record[R]{line.Span, line.Number, is})
+			list = append(list, Record[R]{line.Span, line.Number, is, true})
 		}
 	}
 	return list

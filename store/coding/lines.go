@@ -104,6 +104,12 @@ type Record[R any] struct {
 	Span
 	Number int
 	Is     R
+	// Salvaged says that the line is damaged: the agent passes the record over.
+	Salvaged bool
+}
+
+func recordOf[R any](line *Line, is R) Record[R] {
+	return Record[R]{Span: line.Span, Number: line.Number, Is: is}
 }
 
 // damage is a line that is no record. The records that it has whole are kept all the same.
@@ -192,7 +198,7 @@ func (l *Lines[R]) ReadWhole(in folder.In, name string) (*File[R], error) {
 	now := &File[R]{Name: name, Size: int64(len(text)), stamp: at}
 	line := Line{Span: Span{0, now.Size}, Number: 1, Raw: text, scratch: new(jsontape.Scratch)}
 	if is, err := l.Decode(&line); err == nil {
-		now.Records = []Record[R]{{line.Span, line.Number, is}}
+		now.Records = []Record[R]{recordOf(&line, is)}
 	} else if now.Size > 0 {
 		now.damage = []damage{{line: 1, err: err}}
 	}
@@ -275,7 +281,7 @@ func (l *Lines[R]) readOn(ctx context.Context, f *File[R], file io.ReaderAt) err
 		line := Line{Span: Span{from, int64(len(last))}, Number: f.lines + 1, Raw: last, scratch: new(jsontape.Scratch)}
 		is, err := l.Decode(&line)
 		if f.torn, f.taken = err != nil, err == nil; f.taken {
-			f.Records = append(f.Records, Record[R]{line.Span, line.Number, is})
+			f.Records = append(f.Records, recordOf(&line, is))
 		}
 	}
 	return nil
@@ -322,7 +328,7 @@ func (l *Lines[R]) decode(f *File[R], text []byte, at int64) {
 				line := &lines[i]
 				line.scratch = scratch
 				is, err := l.Decode(line)
-				made[i], failed[i] = Record[R]{line.Span, line.Number, is}, err
+				made[i], failed[i] = recordOf(line, is), err
 			}
 		}
 	}

@@ -427,7 +427,7 @@ func sameAsWhole(t failing, dir, text string, cuts []int) {
 		is, err := decodeKept(&l)
 		switch {
 		case err == nil:
-			want = append(want, Record[kept]{l.Span, l.Number, is})
+			want = append(want, recordOf(&l, is))
 		case strings.HasSuffix(line, "\n"):
 			damaged = append(damaged, l.Number)
 		default:

@@ -147,13 +147,13 @@ func newBuild(file *coding.File[record], at coding.Spot) *build {
 
 // add adds what a record says.
 func (b *build) add(i int) {
-	is := &b.file.Records[i].Is
+	is, salvaged := &b.file.Records[i].Is, b.file.Records[i].Salvaged
 	if types[is.kind] == nil {
 		b.unknown[is.kind]++
 	}
 	b.titles.add(is)
 	switch {
-	case is.kind == typeLastPrompt && is.leaf != "":
+	case is.kind == typeLastPrompt && is.leaf != "" && !salvaged:
 		b.pointer = is
 	case is.kind == typeReplaced:
 		for _, r := range is.facts {
@@ -169,7 +169,7 @@ func (b *build) add(i int) {
 		return
 	}
 	b.nodes[i] = b.place(i)
-	if !is.side || isAgent(b.s.Spot.File) {
+	if (!is.side || isAgent(b.s.Spot.File)) && !salvaged {
 		b.last = i
 	}
 }
@@ -204,6 +204,7 @@ func (b *build) message(i int, n node) int {
 	}
 	asked := b.rows[n.entry].asked
 	switch answer := b.answer(asked); {
+	case r.Salvaged:
 	case answer != "" && answer == r.Is.answer:
 		b.join(asked, r)
 		return n.entry
@@ -377,6 +378,8 @@ func (b *build) finish() {
 		case onPath(i), leaf[i] && e.Marks.Has(model.MarkError): // the last is known by its mark
 		case before >= 0 && !onPath(before):
 			e.Reason = b.s.Entries[before].Reason
+		case b.file.Records[row.record].Salvaged:
+			e.Reason = coding.PassedOver
 		case b.file.Records[row.record].Is.side && !isAgent(b.s.Spot.File):
 			e.Reason = &model.Reason{Kind: model.ReasonSidechain}
 		case before >= 0 && i < next[before]:

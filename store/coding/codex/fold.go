@@ -99,6 +99,7 @@ func (b *fold) part(p *part) {
 	now := p.before(0)
 	now.answer, now.spent = -1, coding.Span{} // an entry has records of one file
 	p.marks = []mark{{0, now}}
+	aside := now // behind the records of a damaged line
 	headed := false
 	for i := range p.file.Records {
 		r := &p.file.Records[i]
@@ -111,9 +112,13 @@ func (b *fold) part(p *part) {
 			}
 			headed = true
 		}
+		if r.Salvaged {
+			b.record(p, r, &aside)
+			continue
+		}
 		was := now
 		b.record(p, r, &now)
-		if now != was {
+		if aside = now; now != was {
 			p.marks = append(p.marks, mark{r.At + r.Len, now})
 		}
 	}
@@ -188,6 +193,9 @@ func (b *fold) use(r *coding.Record[record], now *state, said *total) {
 func (b *fold) entry(p *part, r *coding.Record[record], now *state) *coding.Entry {
 	s := b.session
 	e := coding.Entry{ID: b.ids.Take(cmp.Or(r.Is.id, fmt.Sprintf("line-%d", r.Number))), At: r.Is.at, Said: r.Is.said, Meta: now.meta, File: p.name, Records: []coding.Span{r.Span}, Own: p}
+	if r.Salvaged {
+		e.Reason = coding.PassedOver
+	}
 	if now.tip >= 0 {
 		e.Parent = s.Entries[now.tip].ID
 	}

@@ -79,11 +79,14 @@ func way(file *coding.File[record], to *coding.Entry) (list []coding.Span, start
 	on := map[int]bool{}
 	for i := end; i >= 0 && !on[i]; {
 		on[i] = true
-		parent, known := at[file.Records[i].Is.parent]
-		if !known {
-			parent = i - 1 // as Copilot CLI reads it
-			if file.Records[i].Is.parent == "" {
-				parent = -1
+		r := &file.Records[i]
+		parent, known := at[r.Is.parent]
+		if !known || isPassedOver(&file.Records[parent]) && !isPassedOver(r) {
+			parent = -1
+			if r.Is.parent != "" { // as Copilot CLI reads it
+				for parent = i - 1; parent >= 0 && isPassedOver(&file.Records[parent]); {
+					parent--
+				}
 			}
 		}
 		i = parent

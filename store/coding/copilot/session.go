@@ -50,6 +50,8 @@ type build struct {
 	// the newest event.
 	node map[string]int
 	last int
+	// aside has the entries of events that Copilot CLI passes over.
+	aside map[string]int
 	// calls are the entries with tool calls, by these.
 	calls map[string]int
 	ids   coding.IDs // of the entries
@@ -60,7 +62,7 @@ type build struct {
 }
 
 func newBuild(s *coding.Session) *build {
-	return &build{session: s, node: map[string]int{}, last: -1, calls: map[string]int{}, meta: &coding.Meta{}, unknown: map[string]int{}}
+	return &build{session: s, node: map[string]int{}, aside: map[string]int{}, last: -1, calls: map[string]int{}, meta: &coding.Meta{}, unknown: map[string]int{}}
 }
 
 // add adds an event. One that is no message of the session stands for the message before it.
@@ -69,9 +71,13 @@ func (b *build) add(r *coding.Record[record]) {
 	if !isKnown(is.kind) {
 		b.unknown[is.kind]++
 	}
+	passed := isPassedOver(r)
 	before, known := b.node[is.parent]
+	if at, there := b.aside[is.parent]; there && passed {
+		before, known = at, true
+	}
 	if !known {
-		if before = b.last; is.parent != "" {
+		if before = b.last; is.parent != "" && !passed {
 			b.fault(r, model.Note, "the event before is missing", "Copilot CLI goes on from the events in the order of the file")
 		}
 	}
@@ -79,7 +85,9 @@ func (b *build) add(r *coding.Record[record]) {
 		b.agent(is)
 	}
 	if is.agent != s.Spot.Part {
-		b.node[is.id] = before
+		if !passed {
+			b.node[is.id] = before
+		}
 		return
 	}
 	b.meta = b.meta.With(is.meta)
@@ -88,15 +96,25 @@ func (b *build) add(r *coding.Record[record]) {
 		b.started = true
 		s.Project = is.meta.Dir
 	case typeSystem, typeUsage, typeReasoning:
-		b.waits = append(b.waits, r.Span)
+		if !passed {
+			b.waits = append(b.waits, r.Span)
+		}
 	case typeUser, typeAssistant, typeTool, typeFail, typeCompaction, typeCleared:
-		if known && before != b.last && isMessage(is.kind) {
+		if known && before != b.last && isMessage(is.kind) && !passed {
 			b.fault(r, model.Odd, "the event goes on from an earlier one: there are two branches", "Copilot CLI goes on from the messages of both, in the order of the file")
 		}
 		before = b.entry(r, before)
 	}
+	if passed {
+		b.aside[is.id] = before
+		return
+	}
 	b.node[is.id], b.last = before, before
 }
+
+// isPassedOver reports whether Copilot CLI reads nothing of an event, which is in a damaged line.
+// One that starts the session says what the others do not.
+func isPassedOver(r *coding.Record[record]) bool { return r.Salvaged && r.Is.kind != typeStart }
 
 func isMessage(kind string) bool {
 	return kind == typeUser || kind == typeAssistant || kind == typeTool
@@ -128,9 +146,11 @@ func (b *build) agent(is *record) {
 // message, and returns its position.
 func (b *build) entry(r *coding.Record[record], before int) int {
 	s, is := b.session, &r.Is
-	at, records := len(s.Entries), append(b.waits, r.Span)
-	b.waits = nil
-	if before >= 0 && is.kind == typeAssistant && is.message != "" && s.Entries[before].Said.Role == coding.Assistant && s.Entries[before].Own.(string) == is.message {
+	at, records := len(s.Entries), []coding.Span{r.Span}
+	if !r.Salvaged {
+		records, b.waits = append(b.waits, r.Span), nil
+	}
+	if !r.Salvaged && before >= 0 && is.kind == typeAssistant && is.message != "" && s.Entries[before].Said.Role == coding.Assistant && s.Entries[before].Own.(string) == is.message {
 		e := &s.Entries[before]
 		e.Records = append(e.Records, records...)
 		e.Said.Calls = append(e.Said.Calls, is.said.Calls...)
@@ -142,6 +162,9 @@ func (b *build) entry(r *coding.Record[record], before int) int {
 		e := coding.Entry{ID: b.ids.Take(is.id), At: is.at, Said: is.said, Meta: b.meta, File: s.Spot.File, Records: records, Own: is.message}
 		if before >= 0 {
 			e.Parent = s.Entries[before].ID
+		}
+		if r.Salvaged {
+			e.Reason = coding.PassedOver
 		}
 		switch is.kind {
 		case typeCompaction:

@@ -71,6 +71,7 @@ type tree struct {
 // fold returns what became of a log.
 func fold(file *coding.File[record]) *tree {
 	t := &tree{place: map[string]int{}, unknown: map[string]int{}}
+	aside := -1 // the last entry, which may be of a damaged line
 	for i := range file.Records {
 		r := &file.Records[i]
 		is := &r.Is
@@ -78,6 +79,10 @@ func fold(file *coding.File[record]) *tree {
 		t.meta.hashed = t.meta.hashed || is.meta.hashed
 		if is.at.After(t.now) {
 			t.now = is.at
+		}
+		if r.Salvaged {
+			aside = t.passedOver(is, aside)
+			continue
 		}
 		switch is.op {
 		case opPut:
@@ -95,8 +100,28 @@ func fold(file *coding.File[record]) *tree {
 		case opUnknown:
 			t.unknown["line"]++
 		}
+		aside = t.head()
 	}
 	return t
+}
+
+// passedOver adds the messages of a damaged line, which Gemini CLI passes over, behind an entry.
+// It returns the last.
+func (t *tree) passedOver(r *record, at int) int {
+	if r.op == opSet {
+		at = -1
+	}
+	for k := range r.messages {
+		m := &r.messages[k]
+		n := t.find(at, m)
+		if n < 0 {
+			n = t.add(at, m)
+			t.merge(n, m)
+			t.nodes[n].gone = coding.PassedOver
+		}
+		at = n
+	}
+	return at
 }
 
 // head returns the last of the list, -1 for none.

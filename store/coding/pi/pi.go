@@ -315,7 +315,9 @@ func treeOf(file *coding.File[record]) *tree {
 		} else if is.parent != "" {
 			t.up[i] = coding.Missing
 		}
-		last = i
+		if !file.Records[i].Salvaged {
+			last = i
+		}
 	}
 	t.line = coding.NewLineage(t.up, func(i int) bool { return file.Records[i].Is.isEntry() })
 	return t
@@ -373,7 +375,9 @@ func (b *build) read() {
 			}
 			b.unknown[is.kind]++
 		}
-		last = i
+		if !records[i].Salvaged {
+			last = i
+		}
 	}
 	if h := b.tree.header; h >= 0 {
 		s.Project = records[h].Is.meta.Dir
@@ -419,8 +423,8 @@ func (b *build) join() {
 		}
 	}
 	t.line.Left(s, b.entry, func(i int) (time.Time, bool) {
-		r := &t.file.Records[i].Is
-		return r.at, r.inTree()
+		r := &t.file.Records[i]
+		return r.Is.at, r.Is.inTree() && !r.Salvaged
 	})
 }
 
@@ -430,6 +434,9 @@ func (b *build) entryOf(i int) coding.Entry {
 	e := coding.Entry{ID: r.Is.id, At: r.Is.at, Said: r.Is.said, Meta: b.meta[i], File: b.session.Spot.File, Records: []coding.Span{r.Span}}
 	if e.ID == "" || b.tree.byID[e.ID] != i {
 		e.ID = fmt.Sprintf("line-%d", r.Number)
+	}
+	if r.Salvaged {
+		e.Reason = coding.PassedOver
 	}
 	switch r.Is.kind {
 	case typeCompaction:
