@@ -223,7 +223,8 @@ func (k *kin) of(in folder.In, file string) (list []string) {
 	return list
 }
 
-// Check implements coding.Checker: it names conversations of the application before the SDK.
+// Check implements coding.Checker: it names conversations of the application before the SDK, and
+// events without a base_state.json, by which a conversation is found.
 func (f *format) Check(ctx context.Context, in folder.In) (faults []model.Fault, err error) {
 	names, err := in.List(".")
 	if err != nil {
@@ -236,7 +237,14 @@ func (f *format) Check(ctx context.Context, in folder.In) (faults []model.Fault,
 		if look, err := in.Stamp(name + "/" + stateName); err != nil || look.Kind != files.Nothing {
 			continue
 		}
-		if look, err := in.Stamp(name + "/" + eventsName + "/0.json"); err == nil && look.Kind == files.Regular {
+		events, _ := in.List(folder.Join(name, eventsName)) // most have none
+		if len(named(events)) > 0 {
+			faults = append(faults, model.Fault{
+				Code: FaultState, Severity: model.Loses, File: name, Meaning: fmt.Sprintf("a conversation of %s without its %s: Hindcast does not show it", model.Count(len(named(events)), "event"), stateName),
+				Verdict: "OpenHands makes another, and goes on behind the last event",
+			})
+		}
+		if slices.Contains(events, "0.json") {
 			faults = append(faults, model.Fault{
 				Code: FaultOld, Severity: model.Note, File: name, Meaning: "a conversation of the application before the SDK, whose events are numbered: Hindcast does not read it",
 				Verdict: "the SDK does not open it",

@@ -64,12 +64,10 @@ type record struct {
 
 // decode keeps what is named here of an event.
 func decode(f folder.File) (r record, whole bool) {
-	v, err := coding.Parse(f.Data)
-	if err == nil && v.Kind() != jsontape.Object {
-		err = &jsontape.SyntaxError{Msg: "it is no JSON object"}
-	}
-	if err != nil {
-		return record{Damage: err.Error()}, false
+	v, err := (&coding.Line{Raw: f.Data}).Parse()
+	if err != nil { // of one that is torn, the beginning may say where it is
+		head := coding.ParseHead(f.Data)
+		return record{Damage: err.Error(), Parent: head.Get("parent_id").Text(), At: timeOf(head.Get("timestamp").Text())}, false
 	}
 	text := func(key string) string { return v.Get(key).Text() }
 	r = record{

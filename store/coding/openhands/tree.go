@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"time"
 
 	"hindcast/model"
 	"hindcast/model/conversation"
-	"hindcast/model/jsontape"
 	"hindcast/store/coding"
 	"hindcast/store/files"
 	"hindcast/store/folder"
@@ -54,6 +54,7 @@ type tree struct {
 	up    []int
 	line  *coding.Lineage
 	state coding.Value
+	torn  bool // base_state.json is no JSON object
 	usage map[string]conversation.Usage
 	cost  float64
 	// entry is the entry of an event that is a message.
@@ -144,21 +145,26 @@ func errText(err error) string {
 
 // read reads base_state.json.
 func (t *tree) read(data []byte) {
-	v, err := coding.Parse(data)
-	if err == nil && v.Kind() == jsontape.Object {
-		t.state = v
-	} else {
-		t.fault(model.Stops, FaultState, t.at.File, "", cmp.Or(errText(err), "it is no JSON object"), "OpenHands does not open the conversation")
+	v, err := (&coding.Line{Raw: data}).Parse()
+	if t.state = v; err != nil { // of one that is torn, what is before the tear counts
+		t.state, t.torn = coding.ParseHead(data), true
+		t.fault(model.Stops, FaultState, t.at.File, "", err.Error(), "OpenHands does not open the conversation")
 	}
 	t.session.Project = t.state.Get("workspace", "working_dir").Text()
 	t.usage = map[string]conversation.Usage{}
 	for use := range t.state.Get("stats", "usage_to_metrics").Each() {
 		t.cost += use.Get("accumulated_cost").Number()
-		for one := range use.Get("token_usages").Each() {
-			t.usage[one.Get("response_id").Text()] = conversation.Usage{
+		// An answer that cost nothing has no cost: those of all stand in their order.
+		answers, costs := slices.Collect(use.Get("token_usages").Each()), slices.Collect(use.Get("costs").Each())
+		for i, one := range answers {
+			u := conversation.Usage{
 				Counted: true, Model: one.Get("model").Text(), Input: one.Get("prompt_tokens").Number(), Output: one.Get("completion_tokens").Number(),
 				CacheRead: one.Get("cache_read_tokens").Number(), CacheWrite: one.Get("cache_write_tokens").Number(),
 			}
+			if u.Priced = len(costs) == len(answers); u.Priced {
+				u.Cost = costs[i].Get("cost").Number()
+			}
+			t.usage[one.Get("response_id").Text()] = u
 		}
 		for one := range use.Get("response_latencies").Each() {
 			if u, known := t.usage[one.Get("response_id").Text()]; known {
@@ -227,7 +233,7 @@ func (t *tree) parentOf(i int) int {
 		return -1
 	case known:
 		return at
-	case named != "":
+	case named != "" && t.nodes[i].Damage == "":
 		return coding.Missing
 	}
 	return i - 1
@@ -248,8 +254,9 @@ func (t *tree) leaf() (at int, pointed bool) {
 	if id := t.state.Get("leaf_event_id").Text(); id != "" {
 		if at, known := t.byID[id]; known {
 			return at, true
+		} else if !t.torn {
+			return -1, true
 		}
-		return -1, true
 	}
 	if t.state.Get("head_is_empty").True() {
 		return -1, true
@@ -271,7 +278,7 @@ func (t *tree) head() {
 	s := t.session
 	leaf, pointed := t.leaf()
 	s.Pointed = pointed
-	if id := t.state.Get("leaf_event_id").Text(); id != "" && leaf < 0 {
+	if id := t.state.Get("leaf_event_id").Text(); id != "" && leaf < 0 && pointed {
 		t.fault(model.Stops, FaultLeaf, t.at.File, "/leaf_event_id", fmt.Sprintf("no event has the id %.40q", id), "OpenHands does not open the conversation")
 	}
 	if leaf < 0 {

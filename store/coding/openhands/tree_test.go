@@ -300,7 +300,34 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// What a session cost is told at its head: what each answer cost is not known.
+// Where each answer has a cost, they stand in the order of the answers.
+func TestUsage_costs(t *testing.T) {
+	for costs, want := range map[string]string{
+		`[{"cost":0.25},{"cost":0.5}]`: "0.25 0.5", `[{"cost":0.25}]`: "- -", `[]`: "- -",
+	} {
+		dir := t.TempDir()
+		write(t, dir, `,"stats":{"usage_to_metrics":{"agent":{"costs":`+costs+`,"token_usages":[{"prompt_tokens":7,"response_id":"r"},{"prompt_tokens":9,"response_id":"q"}],"response_latencies":[{"latency":1,"response_id":"r"},{"latency":1,"response_id":"q"}]}}}`,
+			calls("b", "r", ""), result("c", "b", "b"), calls("d", "q", "c"))
+		s := open(t, dir)
+		var got []string
+		for _, h := range storetest.Headers(t, s, made) {
+			for _, m := range storetest.Messages(t, s, h.Ref())[h.Index:] {
+				if m["role"] == "assistant" {
+					cost, ok := m["cost"]
+					if !ok {
+						cost = "-"
+					}
+					got = append(got, fmt.Sprint(cost))
+				}
+			}
+		}
+		if is := strings.Join(got, " "); is != want {
+			t.Errorf("of %s the answers cost %s, want %s", costs, is, want)
+		}
+	}
+}
+
+// What a session cost is told at its head, also where what each answer cost is not known.
 func TestCost(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, leaf("b")+`,"stats":{"usage_to_metrics":{"agent":{"accumulated_cost":0.25},"condenser":{"accumulated_cost":0.5}}}`, message("a", "user", ""), message("b", "assistant", "a"))
@@ -427,6 +454,80 @@ func TestDamage(t *testing.T) {
 		}) {
 			t.Errorf("step %d: the faults are %+v, want %s", step, faults, c.code)
 		}
+	}
+}
+
+// A file that is torn costs what is behind the tear: an event keeps its place in the tree, and
+// the conversation its folder and its head, unless the tear is in the name of that.
+func TestDamage_torn(t *testing.T) {
+	events := []string{message("a", "user", ""), message("b", "assistant", "a"), message("c", "user", "a"), message("d", "assistant", "c")}
+	const base = `{"id":"1","agent":{},"workspace":{"working_dir":"/w"},"leaf_event_id":"`
+	event := func(i int, letter string) string {
+		return fmt.Sprintf("%s/event-%05d-%s.json", eventsName, i, id(letter))
+	}
+	for name, c := range map[string]struct{ file, text, want, code string }{
+		"an event of a branch":   {event(2, "c"), `{"id":"` + id("c") + `","parent_id":"` + id("a") + `","llm_mess`, "a; -b<a; *d<a", FaultEvent},
+		"before its parent":      {event(2, "c"), `{"id":"`, "a; b<a; *d<b", FaultEvent},
+		"within its parent":      {event(2, "c"), `{"id":"` + id("c") + `","parent_id":"` + id("a")[:3], "a; b<a; *d<b", FaultEvent},
+		"an event of zeros":      {event(2, "c"), "\x00\x00\x00", "a; b<a; *d<b", FaultEvent},
+		"the state":              {stateName, base + id("b") + `","stats":{"usage_to_`, "a; *b<a; -c<a; -d<c", FaultState},
+		"within the leaf of it":  {stateName, base + id("b")[:5], "a; -b<a; c<a; *d<c", FaultState},
+		"the state of zeros":     {stateName, "\x00\x00\x00", "a; -b<a; c<a; *d<c", FaultState},
+		"a state without a byte": {stateName, "", "a; -b<a; c<a; *d<c", FaultState},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, `,"workspace":{"working_dir":"/w"}`, events...)
+			put(t, filepath.Join(dir, made, filepath.FromSlash(c.file)), c.text)
+			s := open(t, dir)
+			if got := brief(t, s); got != c.want {
+				t.Errorf("it is %s, want %s", got, c.want)
+			}
+			if faults := storetest.Faults(t, s, made); len(faults) != 1 || faults[0].Code != c.code || faults[0].Severity != model.Stops {
+				t.Errorf("the faults are %+v", faults)
+			}
+			if info := storetest.Sessions(t, s)[0]; strings.HasPrefix(c.text, base) && info.Project != "/w" {
+				t.Errorf("the list has %+v", info)
+			}
+		})
+	}
+}
+
+// brief draws a conversation of messages that are called by letters.
+func brief(t *testing.T, s store.Store) string {
+	t.Helper()
+	var words []string
+	for _, h := range storetest.Headers(t, s, made) {
+		word := string(rune(mustHex(t, h.ID)))
+		if h.ParentID != "" {
+			word += "<" + string(rune(mustHex(t, h.ParentID)))
+		}
+		switch {
+		case h.Head:
+			word = "*" + word
+		case h.Orphaned:
+			word = "-" + word
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, "; ")
+}
+
+// Without its base_state.json a conversation is not in the list, and doctor tells. Files of the
+// SDK's own are no events.
+func TestDamage_noState(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, leaf("a"), message("a", "user", ""))
+	put(t, filepath.Join(dir, made, eventsName, ".eventlog-len-1.marker"), "")
+	lost := strings.Repeat("2", 32)
+	put(t, filepath.Join(dir, lost, eventsName, "event-00000-"+id("b")+".json"), message("b", "user", ""))
+	s := open(t, dir)
+	if faults := storetest.Faults(t, s, made); len(faults) > 0 {
+		t.Errorf("the faults of the other one are %+v", faults)
+	}
+	faults := storetest.Faults(t, s, "")
+	if len(faults) != 1 || faults[0].Code != FaultState || faults[0].File != lost || faults[0].Severity != model.Loses {
+		t.Errorf("the faults are %+v", faults)
 	}
 }
 
