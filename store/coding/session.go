@@ -3,7 +3,9 @@ package coding
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"hindcast/model"
@@ -197,6 +199,19 @@ type Entry struct {
 	Facts model.Facts
 	// Own is what the format keeps.
 	Own any
+}
+
+// Counted notes what the agent counted for the whole session, at the entry that is its head. 0 is
+// nothing that it counted.
+func (e *Entry) Counted(read, written, dollars float64) {
+	for _, of := range []struct {
+		label string
+		n     float64
+	}{{"tokens read, of the session", read}, {"tokens written, of the session", written}, {"dollars, of the session", dollars}} {
+		if of.n > 0 {
+			e.Facts.Add(of.label, strconv.FormatFloat(math.Round(of.n*1e6)/1e6, 'f', -1, 64))
+		}
+	}
 }
 
 // MostKept bounds the records that a format looks at for what the compactions of a session

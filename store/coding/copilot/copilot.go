@@ -28,6 +28,7 @@ import (
 	"sync"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/store"
 	"hindcast/store/coding"
 	"hindcast/store/files"
@@ -65,6 +66,9 @@ var agent = &coding.Agent{
 }
 
 const eventsFile, workspaceFile = "events.jsonl", "workspace.yaml"
+
+// mostDescribed bounds what is read of a description.
+const mostDescribed = 1 << 20
 
 // inner returns how far above a folder that of all sessions is.
 func inner(_ string, t folder.Tree) int {
@@ -120,6 +124,8 @@ func (f *format) Spot(name string) coding.Spot {
 	at := coding.Spot{File: file, Part: part, ID: path.Base(path.Dir(file))}
 	if child {
 		at.ID += "/" + part
+	} else {
+		at.More = []string{folder.Join(path.Dir(file), workspaceFile)}
 	}
 	return at
 }
@@ -211,14 +217,40 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 			g.Title = v.Get("data", "content").Words()
 		}
 	}
-	if at.Part == "" || err != nil {
+	if err != nil {
 		return g, err
+	}
+	if at.Part == "" {
+		g.Title = cmp.Or(f.name(in, at), g.Title)
+		return g, nil
 	}
 	agents, err := f.agents(context.Background(), in, at.File) // it was read for the list
 	if i := slices.IndexFunc(agents, func(h helper) bool { return h.ID == at.Part }); i >= 0 {
 		g.Title = agents[i].Name
 	}
 	return g, err
+}
+
+// nameLine is the name of a session in its description, with the lines on which it goes on.
+var nameLine = regexp.MustCompile(`(?m)^name:[ \t]*(?:[|>][-+0-9]*[ \t]*\r?\n)?(.*(?:\n[ \t]+.*)*)`)
+
+// name returns what the description of a session calls it, "" for nothing. It is untrusted.
+func (f *format) name(in folder.In, at coding.Spot) string {
+	text, err := coding.Head(in.Tree, at.More[0], mostDescribed)
+	found := nameLine.FindSubmatch(text)
+	if err != nil || found == nil {
+		return ""
+	}
+	name := conversation.OneLine(string(found[1]))
+	switch {
+	case strings.HasPrefix(name, `"`):
+		return coding.Words([]byte(name), conversation.MaxTitle)
+	case strings.HasPrefix(name, "'"):
+		name = strings.ReplaceAll(strings.Trim(name, "'"), "''", "'")
+	case name == "null":
+		return ""
+	}
+	return conversation.Cut(name, conversation.MaxTitle)
 }
 
 // Calls implements coding.Caller.

@@ -159,6 +159,85 @@ func TestSessions(t *testing.T) {
 	}
 }
 
+// A session is called by its description, however YAML writes the name, also when that changes.
+func TestName(t *testing.T) {
+	s := of(t, lines(start, user, answer))
+	for i, c := range []struct{ about, want string }{
+		{"id: x\n", "one"},
+		{"id: x\nname: plain words\nuser_named: true\n", "plain words"},
+		{"name: 'it''s a \"name\"'\r\n", `it's a "name"`},
+		{"name: \"in \\\"quotes\\\"\"\n", `in "quotes"`},
+		{"name: long words\n  that go on\ncwd: /w\n", "long words that go on"},
+		{"name: |-\n  two\n  lines\n", "two lines"},
+		{"name: ''\n", "one"},
+		{"name:\ncwd: /w\n", "one"},
+		{"name: null\n", "one"},
+		{"title: a\n  name: b\n", "one"},
+	} {
+		if err := os.WriteFile(filepath.Join(s.Address(), session, workspaceFile), []byte(c.about+strings.Repeat("#\n", i)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := storetest.Sessions(t, s)[0].Title; got != c.want {
+			t.Errorf("with %q it is called %q, want %q", c.about, got, c.want)
+		}
+	}
+}
+
+// usage returns a record of usage; answer is the id of the answer that it is about, "" for none.
+func usage(id, parent, answer string, in int) string {
+	return event(id, parent, typeUsage, fmt.Sprintf(`{"usage":{"inputTokens":%d,"outputTokens":1,"apiCallId":%q}}`, in, answer))
+}
+
+// Tokens belong to the answer that the record of usage names, wherever that stands; of a record
+// that names none, to the next message.
+func TestUsage(t *testing.T) {
+	asked := event("v", "a", typeUser, `{"content":"more"}`)
+	for name, c := range map[string]struct {
+		text string
+		want string
+	}{
+		"before the answer":       {lines(start, user, usage("g", "u", "x1", 7), answer, asked), "0 7 0"},
+		"behind the answer":       {lines(start, user, answer, usage("g", "a", "x1", 7), asked), "0 7 0"},
+		"of two requests":         {lines(start, user, usage("g", "u", "x0", 7), usage("h", "g", "x1", 9), answer, asked), "0 16 0"},
+		"that names none":         {lines(start, user, usage("g", "u", "", 7), answer, asked), "0 7 0"},
+		"at the end, of the last": {lines(start, user, asked, answer, usage("g", "a", "x1", 7)), "0 7"},
+	} {
+		s := of(t, c.text)
+		list := storetest.Headers(t, s, session)
+		var got []string
+		for _, m := range storetest.Messages(t, s, list[len(list)-1].Ref()) {
+			in := 0.0
+			if u, ok := m["usage"].(map[string]any); ok {
+				in = u["inputTokens"].(float64)
+			}
+			got = append(got, fmt.Sprint(in))
+		}
+		if is := strings.Join(got, " "); is != c.want {
+			t.Errorf("%s: the messages took %s, want %s", name, is, c.want)
+		}
+	}
+}
+
+// What Copilot CLI counted for the session is told at the head.
+func TestTotals(t *testing.T) {
+	shutdown := func(id, parent string, requests int) string {
+		return event(id, parent, "session.shutdown", fmt.Sprintf(`{"totalPremiumRequests":%d,"modelMetrics":{"m":{"usage":{"inputTokens":10,"outputTokens":2}},"n":{"usage":{"inputTokens":5,"outputTokens":1}}}}`, requests))
+	}
+	s := of(t, lines(start, user, answer, ended, shutdown("d", "e", 1), event("f", "d", typeResume, `{}`), again, shutdown("h", "v", 3)))
+	for _, h := range storetest.Headers(t, s, session) {
+		facts, err := s.(store.Deriver).Facts(t.Context(), h.Ref())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for label, want := range map[string]string{"tokens read, of the session": "15", "tokens written, of the session": "3", "premium requests, of the session": "3"} {
+			is := slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == label && f.Value == want })
+			if is != h.Head {
+				t.Errorf("#%d tells of %s: %+v", h.Index, label, facts)
+			}
+		}
+	}
+}
+
 // The events of sub-agents stand among those of their session. Each is a session of its own,
 // which the tool call that started it leads to, and nothing of it is in the other one.
 func TestSubAgents(t *testing.T) {

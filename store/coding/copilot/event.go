@@ -20,6 +20,7 @@ const (
 	typeSystem, typeUsage                 = "system.message", "session.usage_record"
 	typeReasoning                         = "assistant.reasoning"
 	typeTurnEnd, typeAgent                = "assistant.turn_end", "subagent.started"
+	typeShutdown                          = "session.shutdown"
 	typeCompacting                        = "session.compaction_start"
 	typeCompaction, typeCleared, typeFail = "session.compaction_complete", "session.context_cleared", "session.error"
 )
@@ -40,10 +41,15 @@ type record struct {
 	// call that starts it, and name its name.
 	agent, call, name string
 	said              coding.Said
-	// message joins the parts of one message.
-	message string
-	meta    coding.Meta
+	// message joins the parts of one message, and answer names the answer of the model that it
+	// is, or that a record of usage is about.
+	message, answer string
+	meta            coding.Meta
+	total           *total
 }
+
+// total is what Copilot CLI counted for a session until it was shut down.
+type total struct{ read, written, requests float64 }
 
 // decode keeps what is named here of an event.
 func decode(l *coding.Line) (r record, err error) {
@@ -70,6 +76,14 @@ func recordOf(v coding.Value) (r record) {
 		r.meta.Model = text("newModel")
 	case typeMode:
 		r.meta.Mode = text("newMode")
+	case typeUsage:
+		r.answer = data.Get("usage", "apiCallId").Text()
+	case typeShutdown:
+		r.total = &total{requests: data.Get("totalPremiumRequests").Number()}
+		for model := range data.Get("modelMetrics").Each() {
+			r.total.read += model.Get("usage", "inputTokens").Number()
+			r.total.written += model.Get("usage", "outputTokens").Number()
+		}
 	case typeAgent:
 		r.call, r.name = text("toolCallId"), nameOf(v)
 	case typeUser, typeAssistant, typeTool, typeFail, typeCompaction, typeCleared:
@@ -78,9 +92,9 @@ func recordOf(v coding.Value) (r record) {
 			r.kind = typeCompacting
 			break
 		}
-		r.said, r.meta.Model = m.Said(), m.Model
+		r.said, r.meta.Model, r.answer = m.Said(), m.Model, m.ID
 		if r.message = text("messageId"); data.Get("chunkCount").Number() > 1 {
-			r.message = text("apiCallId")
+			r.message = r.answer
 		}
 	}
 	return r
@@ -156,15 +170,16 @@ func messageOf(v coding.Value) (m coding.Message, ok bool) {
 	return m, true
 }
 
-// usageOf returns what an event says that an answer cost. Tokens of a cache are among those
-// of the input.
-func usageOf(v coding.Value) (u conversation.Usage) {
+// addUsage adds what an event says that a request cost. Tokens of a cache are among those of the
+// input.
+func addUsage(u *conversation.Usage, v coding.Value) {
 	is := v.Get("data", "usage")
-	u.Counted = is.Get("inputTokens").There() || is.Get("outputTokens").There()
-	u.Input, u.Output = is.Get("inputTokens").Number(), is.Get("outputTokens").Number()
-	u.CacheRead, u.CacheWrite = is.Get("cacheReadTokens").Number(), is.Get("cacheWriteTokens").Number()
-	u.Milliseconds = is.Get("duration").Number()
-	return u
+	u.Counted = u.Counted || is.Get("inputTokens").There() || is.Get("outputTokens").There()
+	u.Input += is.Get("inputTokens").Number()
+	u.Output += is.Get("outputTokens").Number()
+	u.CacheRead += is.Get("cacheReadTokens").Number()
+	u.CacheWrite += is.Get("cacheWriteTokens").Number()
+	u.Milliseconds += is.Get("duration").Number()
 }
 
 // Messages implements coding.Format. The parts of an answer are one message; the system
@@ -175,7 +190,6 @@ func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (lis
 		return nil, err
 	}
 	var one coding.Message
-	var usage conversation.Usage
 	one.Role = e.Said.Role
 	for _, text := range raw {
 		v, err := coding.Parse(text)
@@ -189,12 +203,11 @@ func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (lis
 			list = append(list, m)
 			continue
 		case typeUsage:
-			usage = usageOf(v)
+			addUsage(&one.Usage, v)
 		default:
 			one.ID, one.Model = m.ID, m.Model
 		}
 		one.Blocks, one.Raw = append(one.Blocks, m.Blocks...), append(one.Raw, text)
 	}
-	one.Usage = usage
 	return append(list, one), nil
 }

@@ -123,8 +123,7 @@ var idLine = regexp.MustCompile(`(?m)^id:.*$`)
 // described returns the description of a session for another id, a new one where there is
 // none.
 func described(in folder.In, s *coding.Session, id string) ([]byte, error) {
-	const longest = 1 << 20
-	text, err := coding.Head(in.Tree, folder.Join(path.Dir(s.Spot.File), workspaceFile), longest)
+	text, err := coding.Head(in.Tree, s.Spot.More[0], mostDescribed)
 	if errors.Is(err, fs.ErrNotExist) {
 		return append(jsontape.AppendQuoted([]byte("id: "+id+"\ncwd: "), s.Project), '\n'), nil
 	}

@@ -3,6 +3,8 @@ package copilot
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"hindcast/model"
@@ -29,12 +31,19 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	for i := range file.Records {
 		b.add(&file.Records[i])
 	}
-	s.Head = b.last
+	if s.Head = b.last; s.Head >= 0 && b.total != nil {
+		head := &s.Entries[s.Head]
+		head.Counted(b.total.read, b.total.written, 0)
+		if b.total.requests > 0 {
+			head.Facts.Add("premium requests, of the session", strconv.FormatFloat(b.total.requests, 'f', -1, 64))
+		}
+	}
 	if at.Part != "" {
 		s.Faults = nil // they are told of the session that it is part of
 		return s, nil
 	}
 	s.Faults = append(s.Faults, coding.UnknownFaults(at.File, b.unknown)...)
+	s.Title = f.name(in, at)
 	if file.Size > 0 && !b.started {
 		s.Faults = append(s.Faults, model.Fault{Code: FaultStart, Severity: model.Stops, File: at.File, Meaning: "no event starts the session", Verdict: "Copilot CLI does not resume it"})
 	}
@@ -52,17 +61,19 @@ type build struct {
 	last int
 	// aside has the entries of events that Copilot CLI passes over.
 	aside map[string]int
-	// calls are the entries with tool calls, by these.
-	calls map[string]int
-	ids   coding.IDs // of the entries
+	// calls are the entries with tool calls, by these, and answers those of the model's answers.
+	calls, answers map[string]int
+
+	ids coding.IDs // of the entries
 	// waits are events that belong to the entry that comes next.
 	waits   []coding.Span
+	total   *total
 	meta    *coding.Meta
 	unknown map[string]int
 }
 
 func newBuild(s *coding.Session) *build {
-	return &build{session: s, node: map[string]int{}, aside: map[string]int{}, last: -1, calls: map[string]int{}, meta: &coding.Meta{}, unknown: map[string]int{}}
+	return &build{session: s, node: map[string]int{}, aside: map[string]int{}, last: -1, calls: map[string]int{}, answers: map[string]int{}, meta: &coding.Meta{}, unknown: map[string]int{}}
 }
 
 // add adds an event. One that is no message of the session stands for the message before it.
@@ -95,8 +106,12 @@ func (b *build) add(r *coding.Record[record]) {
 	case typeStart:
 		b.started = true
 		s.Project = is.meta.Dir
+	case typeShutdown:
+		b.total = is.total
 	case typeSystem, typeUsage, typeReasoning:
-		if !passed {
+		if at, there := b.answers[is.answer]; there { // the message of an entry is its last record
+			s.Entries[at].Records = slices.Insert(s.Entries[at].Records, 0, r.Span)
+		} else if !passed {
 			b.waits = append(b.waits, r.Span)
 		}
 	case typeUser, typeAssistant, typeTool, typeFail, typeCompaction, typeCleared:
@@ -175,6 +190,9 @@ func (b *build) entry(r *coding.Record[record], before int) int {
 			e.Event, e.Marks = "error", model.MarkError
 		}
 		s.Entries = append(s.Entries, e)
+	}
+	if is.answer != "" {
+		b.answers[is.answer] = at
 	}
 	for _, c := range is.said.Calls {
 		b.calls[c.ID] = at

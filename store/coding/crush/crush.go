@@ -357,12 +357,8 @@ func (b *build) totals(ctx context.Context, t *sqlitefile.Tx, id string) error {
 	if s.Head < 0 {
 		return nil
 	}
-	head := &s.Entries[s.Head]
-	for _, of := range [][2]string{{"prompt_tokens", "tokens read, of the session"}, {"completion_tokens", "tokens written, of the session"}, {"cost", "dollars, of the session"}} {
-		if v := b.row[of[0]]; v != nil {
-			head.Facts.Add(of[1], fmt.Sprint(v))
-		}
-	}
+	cost, _ := b.row["cost"].(float64)
+	s.Entries[s.Head].Counted(float64(number(b.row["prompt_tokens"])), float64(number(b.row["completion_tokens"])), cost)
 	has, err := t.Columns(ctx, "files")
 	if err != nil || !has["path"] || !has["version"] || !has["content"] || !has["session_id"] || !has["created_at"] {
 		return err

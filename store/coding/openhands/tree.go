@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strconv"
 	"time"
 
 	"hindcast/model"
@@ -56,7 +55,8 @@ type tree struct {
 	state coding.Value
 	torn  bool // base_state.json is no JSON object
 	usage map[string]conversation.Usage
-	cost  float64
+	// read, written and cost are what the SDK counted for the conversation.
+	read, written, cost float64
 	// entry is the entry of an event that is a message.
 	entry   []int
 	session *coding.Session
@@ -97,7 +97,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 		n.Damage = cmp.Or(n.Damage, errText(noted[i].Err))
 		t.nodes = append(t.nodes, n)
 	}
-	t.read(data)
+	t.begin(data)
 	t.grow()
 	f.kin.tell(in, t)
 	if err := f.agents(ctx, in, t); err != nil {
@@ -143,8 +143,8 @@ func errText(err error) string {
 	return files.Cause(err).Error()
 }
 
-// read reads base_state.json.
-func (t *tree) read(data []byte) {
+// begin reads base_state.json.
+func (t *tree) begin(data []byte) {
 	v, err := (&coding.Line{Raw: data}).Parse()
 	if t.state = v; err != nil { // of one that is torn, what is before the tear counts
 		t.state, t.torn = coding.ParseHead(data), true
@@ -153,6 +153,8 @@ func (t *tree) read(data []byte) {
 	t.session.Project = t.state.Get("workspace", "working_dir").Text()
 	t.usage = map[string]conversation.Usage{}
 	for use := range t.state.Get("stats", "usage_to_metrics").Each() {
+		sum := use.Get("accumulated_token_usage")
+		t.read, t.written = t.read+sum.Get("prompt_tokens").Number(), t.written+sum.Get("completion_tokens").Number()
 		t.cost += use.Get("accumulated_cost").Number()
 		// An answer that cost nothing has no cost: those of all stand in their order.
 		answers, costs := slices.Collect(use.Get("token_usages").Each()), slices.Collect(use.Get("costs").Each())
@@ -286,9 +288,8 @@ func (t *tree) head() {
 	}
 	if message := t.line.Message(leaf); message >= 0 {
 		s.Head = t.entry[message]
-		if t.cost > 0 { // what each answer cost is not told
-			s.Entries[s.Head].Facts.Add("dollars, of the session", strconv.FormatFloat(t.cost, 'f', -1, 64))
-		}
+		s.Entries[s.Head].Counted(t.read, t.written, t.cost)
+		s.Entries[s.Head].Facts.Add("status", t.state.Get("execution_status").Words())
 		if open := s.Open(&s.Entries[s.Head]); len(open) > 0 {
 			t.fault(model.Odd, FaultOpenAction, t.file(message), "", "the conversation goes on from a tool call that nothing answers", "run() executes the tool before it asks the model")
 		}
