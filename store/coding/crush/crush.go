@@ -19,6 +19,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -209,10 +210,14 @@ func (b *build) read(ctx context.Context, t *sqlitefile.Tx) error {
 		s.Spot.At = at
 	}
 	if summary := text(b.row["summary_message_id"]); summary != "" {
-		if i := s.At(summary); i >= 0 {
-			b.compact(&s.Entries[i], i)
-		} else {
+		last := s.At(summary)
+		if last < 0 {
 			b.fault(FaultSummary, summary, "the summary that the session begins with is not there", "crush sends the whole conversation")
+		}
+		for i := range s.Entries[:last+1] { // the older ones were named before
+			if e := &s.Entries[i]; i == last || e.Own.(bool) {
+				e.Event, e.Context = "compaction", []int{i}
+			}
 		}
 	}
 	s.Faults = append(s.Faults, coding.UnknownFaults(s.Spot.File, b.unknown)...)
@@ -238,16 +243,11 @@ func (b *build) child(ctx context.Context, t *sqlitefile.Tx, id string) error {
 	}, "SELECT id FROM sessions WHERE parent_session_id = ?", id)
 }
 
-// compact says what the model reads from a summary on: itself.
-func (b *build) compact(e *coding.Entry, at int) {
-	e.Event, e.Context = "compaction", []int{at}
-}
-
 // add adds the entry of a message.
 func (b *build) add(r map[string]any) {
 	s := b.session
 	m, parts := messageOf(r)
-	e := coding.Entry{ID: text(r["id"]), At: timeOf(cmp.Or(number(r["finished_at"]), number(r["created_at"]))), Said: m.Said(), Version: coding.Sum(m.Raw), Meta: b.learn(m.Model)}
+	e := coding.Entry{ID: text(r["id"]), At: timeOf(cmp.Or(number(r["finished_at"]), number(r["created_at"]))), Said: m.Said(), Version: coding.Sum(m.Raw), Meta: b.learn(m.Model), Own: number(r["is_summary_message"]) != 0}
 	if n := len(s.Entries); n > 0 {
 		e.Parent = s.Entries[n-1].ID
 	}
@@ -282,9 +282,6 @@ func (b *build) add(r map[string]any) {
 		e.Facts.Add("provider", provider)
 	}
 	s.Entries = append(s.Entries, e)
-	if number(r["is_summary_message"]) != 0 {
-		b.compact(&s.Entries[len(s.Entries)-1], len(s.Entries)-1)
-	}
 }
 
 // learn returns what the session runs with from a message on.
@@ -297,10 +294,7 @@ func (b *build) learn(name string) *coding.Meta {
 
 // messageOf returns the message of a row, and its parts.
 func messageOf(r map[string]any) (m coding.Message, parts coding.Value) {
-	record := make(map[string]any, len(r))
-	for column, value := range r {
-		record[column] = value
-	}
+	record := maps.Clone(r)
 	if json.Valid([]byte(text(r["parts"]))) {
 		record["parts"] = json.RawMessage(text(r["parts"]))
 		parts, _ = coding.Parse([]byte(text(r["parts"])))

@@ -271,6 +271,33 @@ func TestRead_times(t *testing.T) {
 	}
 }
 
+// The model reads from the summary on that the session names. An older one counted until then; of
+// one that was broken off, which the session does not name, the model reads nothing less.
+func TestRead_summaries(t *testing.T) {
+	for names, want := range map[string]string{"m1": "m1 m2 m3", "m3": "m3", "": "m0 m1 m2 m3"} {
+		s := open(t, made(t, t.TempDir(), func(exec func(string, ...any)) {
+			exec("INSERT INTO sessions VALUES ('s', NULL, 'a', 4, 10, 20, 0.5, ?, '', '', 1, 1)", names)
+			for i := range 4 {
+				exec("INSERT INTO messages VALUES (?, 's', 'assistant', ?, '', '', 1, 1, NULL, ?, '')", fmt.Sprint("m", i), fmt.Sprintf(`[{"type":"text","data":{"text":"m%d"}}]`, i), i%2)
+			}
+		}))
+		head := storetest.Headers(t, s, "s")[3].Ref()
+		var got []string
+		for _, m := range storetest.Messages(t, s, head) {
+			got = append(got, m["content"].([]any)[0].(map[string]any)["text"].(string))
+		}
+		if is := strings.Join(got, " "); is != want {
+			t.Errorf("where the session names %q the model reads %s, want %s", names, is, want)
+		}
+		facts, err := s.(store.Deriver).Facts(t.Context(), head)
+		for label, value := range map[string]string{"tokens read, of the session": "10", "tokens written, of the session": "20", "dollars, of the session": "0.5"} {
+			if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == label && f.Value == value }) {
+				t.Errorf("the facts are %+v, %v", facts, err)
+			}
+		}
+	}
+}
+
 // A summary that is named and not there takes nothing away.
 func TestRead_missingSummary(t *testing.T) {
 	s := open(t, made(t, t.TempDir(), func(exec func(string, ...any)) {
