@@ -127,14 +127,10 @@ func (f *format) scan(ctx context.Context, in folder.In, name string) (*scanned,
 	if now.chats, err = chatsOf(in, file); err != nil {
 		return nil, err
 	}
+	parts := coding.IDs{}
 	for i := range now.chats {
 		c := &now.chats[i]
-		for part, n := c.part, 2; ; n++ {
-			if _, taken := now.at[c.part]; !taken {
-				break
-			}
-			c.part = fmt.Sprintf("%s~%d", part, n)
-		}
+		c.part = parts.Take(c.part)
 		now.at[c.part] = i
 	}
 	f.known[name] = now
@@ -233,12 +229,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	if err != nil {
 		return nil, err
 	}
-	s, meta := sessionOf(at, c, text), &coding.Meta{Dir: f.dir}
-	s.Project = f.dir
-	for i := range s.Entries {
-		s.Entries[i].Meta = meta
-	}
-	return s, nil
+	return sessionOf(at, c, text), nil
 }
 
 // Messages implements coding.Format.
@@ -325,7 +316,7 @@ func runsOf(text []byte) (list []run) {
 // belongs to the message before it.
 func sessionOf(at coding.Spot, c chat, text []byte) *coding.Session {
 	const titled = 4 << 10
-	s := &coding.Session{Spot: at, Head: -1}
+	s, meta := &coding.Session{Spot: at, Project: at.Project}, &coding.Meta{Dir: at.Project}
 	for _, r := range runsOf(text) {
 		if r.voice == console && len(s.Entries) > 0 {
 			last := &s.Entries[len(s.Entries)-1].Records[0]
@@ -334,7 +325,7 @@ func sessionOf(at coding.Spot, c chat, text []byte) *coding.Session {
 		}
 		words := bytes.TrimSpace(r.words(text, titled))
 		e := coding.Entry{
-			ID: fmt.Sprintf("line-%d", c.line+r.line), File: at.File, At: c.started,
+			ID: fmt.Sprintf("line-%d", c.line+r.line), File: at.File, At: c.started, Meta: meta,
 			Records: []coding.Span{{At: c.At + int64(r.from), Len: int64(r.to - r.from)}},
 		}
 		if n := len(s.Entries); n > 0 {
