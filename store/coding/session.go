@@ -201,6 +201,15 @@ type Entry struct {
 	Own any
 }
 
+// Starts notes that the entry started the session of a sub-agent. An answer may start several.
+func (e *Entry) Starts(session string) {
+	if e.Child == "" {
+		e.Child = session
+	} else {
+		e.Facts.Add("sub-agent", session)
+	}
+}
+
 // Counted notes what the agent counted for the whole session, at the entry that is its head. 0 is
 // nothing that it counted.
 func (e *Entry) Counted(read, written, dollars float64) {

@@ -416,11 +416,7 @@ func (f *format) children(in folder.In, b *build) {
 			agents[-1] = append(agents[-1], file)
 		default:
 			agents[i] = append(agents[i], file)
-			if e := &b.s.Entries[i]; e.Child == "" {
-				e.Child = child
-			} else {
-				e.Facts.Add("sub-agent", child)
-			}
+			b.s.Entries[i].Starts(child)
 		}
 	}
 	dir := path.Dir(b.s.Spot.File)

@@ -25,7 +25,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"hindcast/model"
 	"hindcast/model/conversation"
@@ -85,13 +84,6 @@ var sessionID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA
 type format struct {
 	lines coding.Lines[record]
 	marks coding.Lines[mark]
-	crews sync.Map // the crew of each file
-}
-
-// crew are the sub-agents whose events are in a file that looks so.
-type crew struct {
-	look folder.Stamp
-	list []helper
 }
 
 // Spots implements coding.Format: those of sub-agents are behind that of their session.
@@ -153,21 +145,13 @@ func decodeMark(l *coding.Line) (m mark, err error) {
 	return m, err
 }
 
-// agents returns the sub-agents whose events are in a file, in order. It is remembered, for a
-// file has to be read for it. The errors are those of coding.Lines.
+// agents returns the sub-agents whose events are in a file, in order. A note of it is kept, for
+// the file has to be read for it. The errors are those of coding.Lines.
 func (f *format) agents(ctx context.Context, in folder.In, file string) (list []helper, err error) {
 	look, err := in.Stamp(file)
 	if err != nil {
 		return nil, err
 	}
-	if was, ok := f.crews.Load(file); ok && was.(crew).look.Is(look) {
-		return was.(crew).list, nil
-	}
-	defer func() {
-		if err == nil {
-			f.crews.Store(file, crew{look, list})
-		}
-	}()
 	if note, ok := in.Memo.Recall(file+"#", look); ok && json.Unmarshal(note, &list) == nil {
 		return list, nil
 	}

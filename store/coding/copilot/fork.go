@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"runtime"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"hindcast/model"
@@ -143,7 +142,7 @@ func holders(in folder.In, at coding.Spot) (list []string) {
 	}
 	for _, name := range names {
 		if found := lockName.FindStringSubmatch(name); found != nil && runs(found[1]) {
-			list = append(list, strings.Join([]string{"process", found[1], "has the session open; the fork is another one"}, " "))
+			list = append(list, "process "+found[1]+" has the session open; the fork is another one")
 		}
 	}
 	return list

@@ -150,11 +150,7 @@ func (b *build) agent(is *record) {
 		return
 	}
 	session, _, _ := strings.Cut(s.Spot.ID, "/")
-	if e, child := &s.Entries[at], session+"/"+is.agent; e.Child == "" {
-		e.Child = child
-	} else {
-		e.Facts.Add("sub-agent", child)
-	}
+	s.Entries[at].Starts(session + "/" + is.agent)
 }
 
 // entry adds the entry of an event, or the event to the entry that has the rest of its

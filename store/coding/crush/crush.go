@@ -270,7 +270,7 @@ func (b *build) add(r map[string]any) {
 			call := data.Get("id").Text()
 			for _, child := range []string{call, e.ID + "$$" + call} { // of an older crush, and of now
 				if b.children[child] {
-					e.Child = s.Spot.ID + "/" + child
+					e.Starts(s.Spot.ID + "/" + child)
 				}
 			}
 		case "text", "reasoning", "tool_result", "binary", "image_url":

@@ -194,19 +194,21 @@ func TestRead_whatTheTablesAllow(t *testing.T) {
 	dir := made(t, t.TempDir(), func(exec func(string, ...any)) {
 		exec("INSERT INTO sessions VALUES ('s', NULL, 'New Session', 9, 10, 20, 0.5, 'm4', '[]', 'x', 1754709070, 1754709060)")
 		exec("INSERT INTO sessions VALUES ('m2$$call', 's', 'look', 1, 0, 0, 0, '', '', '', 1754709061, 1754709061)")
+		exec("INSERT INTO sessions VALUES ('other', 's', 'search', 1, 0, 0, 0, '', '', '', 1754709061, 1754709061)")
 		exec("INSERT INTO sessions VALUES ('title-s', 's', 'no message', 0, 0, 0, 0, '', '', '', 1754709061, 1754709061)")
 		message := func(id, session, role, parts string, at, summary int) {
 			exec("INSERT INTO messages VALUES (?, ?, ?, ?, 'gpt', 'openai', ?, ?, NULL, ?, '')", id, session, role, parts, at, at, summary)
 		}
 		text := func(words string) string { return fmt.Sprintf(`[{"type":"text","data":{"text":%q}}]`, words) }
 		message("z1", "s", "user", text("begin"), 1754709060, 0)
-		message("m2", "s", "assistant", `[{"type":"tool_call","data":{"id":"call","name":"agent","input":"{\"prompt\":\"look\"}","finished":true}}]`, 1754709060, 0)
+		message("m2", "s", "assistant", `[{"type":"tool_call","data":{"id":"call","name":"agent","input":"{\"prompt\":\"look\"}","finished":true}},{"type":"tool_call","data":{"id":"other","name":"agent","input":"{}","finished":true}}]`, 1754709060, 0)
 		message("a3", "s", "tool", `[{"type":"tool_result","data":{"tool_call_id":"call","content":"seen"}}]`, 1754709060, 0)
 		message("m4", "s", "assistant", text("what was said"), 1754709061, 1)
 		message("m5", "s", "user", text("go on"), 1754709062, 0)
 		message("m6", "s", "assistant", `[{"type":"text","da`, 1754709063, 0)
 		message("m7", "s", "assistant", `[{"type":"dream","data":{"of":1}}]`, 1754709064, 0)
 		message("k1", "m2$$call", "user", text("look"), 1754709060, 0)
+		message("l1", "other", "user", text("search"), 1754709060, 0)
 		message("x1", "gone", "user", text("a session without a row"), 1754709050, 0)
 		exec("INSERT INTO files VALUES ('f1', 's', 'main.go', 'package main', 3, 1754709062, 1754709062)")
 	})
@@ -215,10 +217,10 @@ func TestRead_whatTheTablesAllow(t *testing.T) {
 	for _, info := range storetest.Sessions(t, s) {
 		ids = append(ids, info.ID+": "+info.Title)
 	}
-	same(t, "the list", ids, []string{"s: begin", "s/m2$$call: look", "gone: a session without a row"})
+	same(t, "the list", ids, []string{"s: begin", "s/other: search", "s/m2$$call: look", "gone: a session without a row"})
 	same(t, "the session", tree(t, s, "s"), []string{
 		"0<-1 begin [evicted]",
-		"1<0 calls agent → m2$$call [evicted]",
+		"1<0 calls agent, agent → m2$$call [evicted]",
 		"2<1 agent ok [evicted]",
 		"3<2 what was said [compaction]",
 		"4<3 go on",
@@ -238,7 +240,11 @@ func TestRead_whatTheTablesAllow(t *testing.T) {
 			t.Errorf("the state at #%d still begins before the summary: %s", i+2, state)
 		}
 	}
-	facts, err := s.(store.Deriver).Facts(t.Context(), headers[4].Ref())
+	facts, err := s.(store.Deriver).Facts(t.Context(), headers[1].Ref())
+	if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "sub-agent" && f.Value == "s/other" }) {
+		t.Errorf("of two sub-agents the facts are %v, %v", facts, err)
+	}
+	facts, err = s.(store.Deriver).Facts(t.Context(), headers[4].Ref())
 	if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "file" && f.Value == "main.go version 3, 12 bytes" }) {
 		t.Errorf("the facts are %v, %v", facts, err)
 	}

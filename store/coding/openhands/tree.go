@@ -125,11 +125,7 @@ func (f *format) agents(ctx context.Context, in folder.In, t *tree) error {
 			if len(ids) == 0 {
 				continue
 			}
-			if e := &t.session.Entries[t.entry[i]]; e.Child == "" {
-				e.Child = ids[0]
-			} else {
-				e.Facts.Add("sub-agent", ids[0])
-			}
+			t.session.Entries[t.entry[i]].Starts(ids[0])
 			children[asks] = ids[1:]
 		}
 	}
