@@ -95,17 +95,15 @@ func (f *format) spotsOf(ctx context.Context, t *sqlitefile.Tx, file string) (li
 	if err != nil {
 		return nil, err
 	}
-	err = t.Each(ctx, func(scan func(...any) error) error {
-		var id string
-		var size, last int64
-		err := scan(&id, &size, &last)
+	err = t.Records(ctx, func(r map[string]any) error {
+		id := text(r["session_id"])
 		if _, known := at[id]; !known {
-			at[id], list = len(list), append(list, coding.Spot{File: file, Part: id, Project: f.project(), At: timeOf(last)})
+			at[id], list = len(list), append(list, coding.Spot{File: file, Part: id, Project: f.project(), At: timeOf(number(r["last"]))})
 		}
-		list[at[id]].Size = size
-		return err
-	}, "SELECT session_id, sum(octet_length(parts)), max(created_at) FROM messages GROUP BY session_id")
-	list = slices.DeleteFunc(list, func(at coding.Spot) bool { return at.Size == 0 }) // no message yet
+		list[at[id]].Size = number(r["size"])
+		return nil
+	}, "SELECT session_id, sum(octet_length(parts)) AS size, max(created_at) AS last FROM messages GROUP BY session_id")
+	list = slices.DeleteFunc(list, func(at coding.Spot) bool { return at.Size == 0 || at.Part == "" }) // no message yet
 	for i := range list {
 		list[i].Part = coding.Below(parents, list[i].Part)
 		list[i].ID = list[i].Part
@@ -130,7 +128,14 @@ func (f *format) Spot(name string) coding.Spot {
 
 func text(v any) string { s, _ := v.(string); return s }
 
-func number(v any) int64 { n, _ := v.(int64); return n }
+// number returns a number, in whatever type a row has it; 0 for anything else.
+func number(v any) int64 {
+	if n, is := v.(float64); is {
+		return int64(n)
+	}
+	n, _ := v.(int64)
+	return n
+}
 
 // timeOf returns a time. The tables call it milliseconds, and have seconds.
 func timeOf(n int64) time.Time {
@@ -235,11 +240,9 @@ func (b *build) child(ctx context.Context, t *sqlitefile.Tx, id string) error {
 		return err
 	}
 	b.children = map[string]bool{}
-	return t.Each(ctx, func(scan func(...any) error) error {
-		var child string
-		err := scan(&child)
-		b.children[child] = true
-		return err
+	return t.Records(ctx, func(r map[string]any) error {
+		b.children[text(r["id"])] = true
+		return nil
 	}, "SELECT id FROM sessions WHERE parent_session_id = ?", id)
 }
 
@@ -357,17 +360,17 @@ func (b *build) totals(ctx context.Context, t *sqlitefile.Tx, id string) error {
 	if err != nil || !has["path"] || !has["version"] || !has["content"] || !has["session_id"] || !has["created_at"] {
 		return err
 	}
-	return t.Each(ctx, func(scan func(...any) error) error {
-		var name string
-		var version, size, created int64
-		err := scan(&name, &version, &size, &created)
-		at := slices.IndexFunc(s.Entries, func(e coding.Entry) bool { return e.At.After(timeOf(created)) })
+	return t.Records(ctx, func(r map[string]any) error {
+		written := timeOf(number(r["created_at"]))
+		at := slices.IndexFunc(s.Entries, func(e coding.Entry) bool { return e.At.After(written) })
 		if at < 0 {
 			at = len(s.Entries)
 		}
-		s.Entries[max(at-1, 0)].Facts.Add("file", fmt.Sprintf("%s version %d, %d bytes", name, version, size))
-		return err
-	}, "SELECT path, version, octet_length(content), created_at FROM files WHERE session_id = ? ORDER BY created_at, rowid", id)
+		if name := text(r["path"]); name != "" {
+			s.Entries[max(at-1, 0)].Facts.Add("file", fmt.Sprintf("%s version %v, %s", name, r["version"], model.Count(int(number(r["size"])), "byte")))
+		}
+		return nil
+	}, "SELECT path, version, octet_length(content) AS size, created_at FROM files WHERE session_id = ? ORDER BY created_at, rowid", id)
 }
 
 // Mark implements coding.Marker: crush changes a message as it is written, and notes when.

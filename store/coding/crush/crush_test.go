@@ -255,6 +255,39 @@ func TestRead_whatTheTablesAllow(t *testing.T) {
 	same(t, "what is wrong", codes, []string{"damaged-message m6", "unknown-record ", "stray-rows gone"})
 }
 
+// A value of another type than the tables declare costs what it says, and nothing else.
+func TestRead_otherTypes(t *testing.T) {
+	s := open(t, made(t, t.TempDir(), func(exec func(string, ...any)) {
+		exec("INSERT INTO sessions VALUES ('s', NULL, 'a', 2, 'x', NULL, 1, NULL, '', '', 'x', 1754709060.5)")
+		exec("INSERT INTO sessions VALUES (NULL, 's', 'b', 2, 0, 0, 0, NULL, '', '', 1, 1)")
+		exec(`INSERT INTO messages VALUES ('m1', 's', 'user', '[{"type":"text","data":{"text":"one"}}]', NULL, NULL, 1754709060.5, 1, NULL, 'x', '')`)
+		exec("INSERT INTO messages VALUES ('m2', 's', 'assistant', NULL, NULL, NULL, 1754709061, 1, NULL, 0, '')")
+		exec("INSERT INTO messages VALUES ('m3', 'empty', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)")
+		exec("INSERT INTO messages VALUES ('m4', NULL, 'user', '[]', NULL, NULL, 'x', 1, NULL, 0, '')")
+		exec("INSERT INTO files VALUES ('f1', 's', 'main.go', 'x', 'initial', 1754709062, 1754709062)")
+		exec("INSERT INTO files VALUES ('f2', 's', NULL, NULL, NULL, NULL, NULL)")
+	}))
+	if list := storetest.Sessions(t, s); len(list) == 0 || list[0].ID != "s" {
+		t.Errorf("the list is %+v", list)
+	}
+	same(t, "the session", tree(t, s, "s"), []string{"0<-1 one", "1<0  [head] [damaged]"})
+	list := storetest.Headers(t, s, "s")
+	if at := list[0].CreatedAt.Unix(); at != 1754709060 {
+		t.Errorf("it began at %d", at)
+	}
+	facts, err := s.(store.Deriver).Facts(t.Context(), list[1].Ref())
+	for label, value := range map[string]string{"file": "main.go version initial, 1 byte", "dollars, of the session": "1"} {
+		if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == label && f.Value == value }) {
+			t.Errorf("the facts are %+v, %v, want %s", facts, err, value)
+		}
+	}
+	for _, err := range s.Sessions(t.Context()) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // The tables call their times milliseconds, and real ones have seconds: both are times, also
 // those of files.
 func TestRead_times(t *testing.T) {
