@@ -3,6 +3,8 @@ package copilot
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -150,6 +152,39 @@ func TestInterop_copilotCLI(t *testing.T) {
 	}
 	if got := codes(t, s, session); got != "" {
 		t.Errorf("the session has the faults %q", got)
+	}
+}
+
+// Copilot CLI passes a damaged line over with the event that is whole in it, and goes on from the
+// messages of both of two branches, as the verdicts say.
+func TestInterop_copilotCLIDamage(t *testing.T) {
+	c := &cli{TB: t, bin: filepath.Dir(codingtest.Program(t, "copilot-cli", "node_modules", ".bin", "copilot")), home: t.TempDir(), work: t.TempDir(), model: codingtest.Start(t)}
+	c.ask("copilot", "first question")
+	s := open(t, filepath.Join(c.home, ".copilot"))
+	session := storetest.Sessions(t, s)[0].ID
+	first := storetest.Headers(t, s, session)[1]
+	also := func(id, before, words string) {
+		t.Helper()
+		f, err := os.OpenFile(filepath.Join(s.Address(), session, eventsFile), os.O_APPEND|os.O_WRONLY, 0)
+		if err == nil {
+			_, err = f.WriteString(before + event("00000000-0000-4000-8000-00000000000"+id, first.ID, typeUser, `{"content":"`+words+`"}`) + "\n")
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	also("1", `{"torn`, "in a damaged line")
+	want := append(shown(t, s, first), "user second question")
+	if got := c.ask("copilot --resume="+session, "second question"); !slices.Equal(got, want) {
+		t.Errorf("behind a damaged line the model is sent\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	also("2", "", "another branch")
+	got := c.ask("copilot --resume="+session, "third question")
+	for _, words := range []string{"user second question", "user another branch"} {
+		if !slices.Contains(got, words) {
+			t.Errorf("of two branches the model is sent\n%s\nwithout %s", strings.Join(got, "\n"), words)
+		}
 	}
 }
 

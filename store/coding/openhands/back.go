@@ -166,26 +166,31 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	}
 }
 
-// kin finds conversations that share their first event: one is a fork of the other. It is
-// safe for concurrent use.
+// kin finds conversations that share a root: one is a fork of the other. It is safe for
+// concurrent use.
 type kin struct {
 	mu    sync.Mutex
-	names []string // of the storage, when known was found
-	known map[string][]string
+	names []string            // of the storage, when known was found
+	known map[string][]string // by the ids of roots
 }
 
-// mostKin bounds the conversations that are looked at.
-const mostKin = 2000
+// mostKin bounds the conversations that are looked at, and mostRoots the roots of one.
+const mostKin, mostRoots = 2000, 8
 
 // tell notes at each entry in which other conversations its event is, too.
 func (k *kin) tell(in folder.In, t *tree) {
-	if len(t.nodes) == 0 {
-		return
+	var others []string
+	roots := 0
+	for i := 0; i < len(t.nodes) && roots < mostRoots; i++ {
+		if n := &t.nodes[i]; i == 0 || n.Parent == explicitRoot {
+			others = append(others, k.of(in, n)...)
+			roots++
+		}
 	}
-	here := t.at.ID
-	for _, other := range k.of(in, t.nodes[0].file) {
+	slices.Sort(others)
+	for _, other := range slices.Compact(others) {
 		names, err := in.List(folder.Join(other, eventsName))
-		if err != nil || other == here {
+		if err != nil || other == t.at.ID {
 			continue
 		}
 		for _, e := range named(names) {
@@ -199,8 +204,9 @@ func (k *kin) tell(in folder.In, t *tree) {
 	}
 }
 
-// of returns the conversations that have a file of that name as their first event.
-func (k *kin) of(in folder.In, file string) (list []string) {
+// of returns the conversations that have a root: as their first event, or anywhere one that names
+// itself a root, with which a fork of its branch begins.
+func (k *kin) of(in folder.In, root *node) (list []string) {
 	names, err := in.List(".")
 	if err != nil || len(names) > mostKin {
 		return nil
@@ -211,15 +217,23 @@ func (k *kin) of(in folder.In, file string) (list []string) {
 	if !slices.Equal(k.names, names) {
 		k.names, k.known = names, map[string][]string{}
 	}
-	if list, known := k.known[file]; known {
+	if list, known := k.known[root.id]; known {
 		return list
 	}
 	for _, name := range names {
-		if look, err := in.Stamp(name + "/" + eventsName + "/" + file); err == nil && look.Kind == files.Regular {
+		has := false
+		if dir := folder.Join(name, eventsName); root.Parent == explicitRoot {
+			events, _ := in.List(dir) // most names are those of conversations
+			has = slices.ContainsFunc(named(events), func(e eventFile) bool { return e.id == root.id })
+		} else {
+			look, err := in.Stamp(folder.Join(dir, root.file))
+			has = err == nil && look.Kind == files.Regular
+		}
+		if has {
 			list = append(list, name)
 		}
 	}
-	k.known[file] = list
+	k.known[root.id] = list
 	return list
 }
 

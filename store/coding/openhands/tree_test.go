@@ -404,6 +404,32 @@ func TestKin(t *testing.T) {
 	}
 }
 
+// So does one that is a fork of a branch with a root of its own.
+func TestKin_ofAnotherRoot(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, leaf("d"), message("a", "user", ""), message("b", "assistant", "a"), message("c", "user", explicitRoot), message("d", "assistant", "c"))
+	s := open(t, dir)
+	fork := apply(t, s, model.Change{Op: model.OpFork, Ref: model.Ref{Session: made, ID: id("d")}}).NewSession
+	for _, c := range []struct {
+		session, also string
+		events        []string
+	}{{made, fork, []string{id("c"), id("d")}}, {fork, made, []string{id("c"), id("d")}}} {
+		var got []string
+		for _, h := range storetest.Headers(t, s, c.session) {
+			facts, err := s.(store.Deriver).Facts(t.Context(), h.Ref())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "also in" && f.Value == c.also }) {
+				got = append(got, h.ID)
+			}
+		}
+		if !slices.Equal(got, c.events) {
+			t.Errorf("of %s the events %q are also in %s, want %q", c.session, got, c.also, c.events)
+		}
+	}
+}
+
 // The CLI has a variable for its folder, and one for that of conversations.
 func TestPlaces(t *testing.T) {
 	for _, c := range []struct {
