@@ -255,7 +255,7 @@ func (f *format) Check(ctx context.Context, in folder.In) (faults []model.Fault,
 		if len(named(events)) > 0 {
 			faults = append(faults, model.Fault{
 				Code: FaultState, Severity: model.Loses, File: name, Meaning: fmt.Sprintf("a conversation of %s without its %s: Hindcast does not show it", model.Count(len(named(events)), "event"), stateName),
-				Verdict: "OpenHands makes another, and goes on behind the last event",
+				Verdict: verdictAnew,
 			})
 		}
 		if slices.Contains(events, "0.json") {

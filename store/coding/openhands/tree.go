@@ -1,7 +1,6 @@
 package openhands
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +33,9 @@ const (
 	// FaultOld: a conversation is of the application before the SDK.
 	FaultOld = "old-format"
 )
+
+// verdictAnew is what OpenHands does where base_state.json is not there, or is empty.
+const verdictAnew = "OpenHands makes another, and goes on behind the last event"
 
 // node is an event in the tree.
 type node struct {
@@ -94,7 +96,9 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	t.session.Own = t
 	for i := range noted {
 		n := node{record: noted[i].Is, eventFile: events[i]}
-		n.Damage = cmp.Or(n.Damage, errText(noted[i].Err))
+		if err := noted[i].Err; err != nil {
+			n.Damage = files.Cause(err).Error()
+		}
 		t.nodes = append(t.nodes, n)
 	}
 	t.begin(data)
@@ -132,19 +136,16 @@ func (f *format) agents(ctx context.Context, in folder.In, t *tree) error {
 	return nil
 }
 
-func errText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return files.Cause(err).Error()
-}
-
 // begin reads base_state.json.
 func (t *tree) begin(data []byte) {
 	v, err := (&coding.Line{Raw: data}).Parse()
 	if t.state = v; err != nil { // of one that is torn, what is before the tear counts
 		t.state, t.torn = coding.ParseHead(data), true
-		t.fault(model.Stops, FaultState, t.at.File, "", err.Error(), "OpenHands does not open the conversation")
+		if len(data) == 0 {
+			t.fault(model.Loses, FaultState, t.at.File, "", "it is empty", verdictAnew)
+		} else {
+			t.fault(model.Stops, FaultState, t.at.File, "", err.Error(), "OpenHands does not open the conversation")
+		}
 	}
 	t.session.Project = t.state.Get("workspace", "working_dir").Text()
 	t.usage = map[string]conversation.Usage{}

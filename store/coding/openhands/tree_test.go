@@ -509,7 +509,11 @@ func TestDamage_torn(t *testing.T) {
 			if got := brief(t, s); got != c.want {
 				t.Errorf("it is %s, want %s", got, c.want)
 			}
-			if faults := storetest.Faults(t, s, made); len(faults) != 1 || faults[0].Code != c.code || faults[0].Severity != model.Stops {
+			severity := model.Stops
+			if c.text == "" { // OpenHands opens it
+				severity = model.Loses
+			}
+			if faults := storetest.Faults(t, s, made); len(faults) != 1 || faults[0].Code != c.code || faults[0].Severity != severity {
 				t.Errorf("the faults are %+v", faults)
 			}
 			if info := storetest.Sessions(t, s)[0]; strings.HasPrefix(c.text, base) && info.Project != "/w" {
