@@ -314,6 +314,31 @@ func TestHead(t *testing.T) {
 	}
 }
 
+// Claude Code passes a damaged line over: a record in it is no head, whatever names it, and takes no
+// head with it.
+func TestHead_inADamagedLine(t *testing.T) {
+	damaged := func(r rec) fmt.Stringer { return raw(`{"torn` + r.String()) }
+	asked := list(user("a", "", "A"), part("b", "a", "m1", "", "t1"), part("c", "b", "m1", "", "t2"), result("d", "b", "t1"))
+	for name, tt := range map[string]struct {
+		more []fmt.Stringer
+		want string
+	}{
+		"a message":                    {[]fmt.Stringer{damaged(user("e", "d", "E"))}, "d"},
+		"a message that is pointed at": {[]fmt.Stringer{damaged(user("e", "d", "E")), lastPrompt("e")}, "d"},
+		"a pointer":                    {[]fmt.Stringer{user("e", "a", "E"), damaged(lastPrompt("d"))}, "e"},
+		"a result of the same answer":  {[]fmt.Stringer{damaged(result("e", "c", "t2"))}, "d"},
+		"a part of the answer":         {[]fmt.Stringer{damaged(part("e", "c", "m1", "E", ""))}, "d"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, _ := written(t, append(slices.Clip(asked), tt.more...)...)
+			line := model.NewTimeline(storetest.Headers(t, open(t, dir), session))
+			if got := line.Header(line.Head()).ID; got != tt.want {
+				t.Errorf("the head is %s and not %s", got, tt.want)
+			}
+		})
+	}
+}
+
 // An answer of several records is one message, and the results of its calls follow one
 // another, whichever of the records each names: recorded with two calls at once.
 func TestTree_ofCallsInParallel(t *testing.T) {

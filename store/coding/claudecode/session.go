@@ -334,7 +334,7 @@ func (b *build) segment(head, tail string) (ids []string) {
 func (b *build) head() {
 	at := b.last
 	if b.pointer != nil {
-		if named, there := b.at[b.pointer.leaf]; there && !b.follows(at, named) {
+		if named, there := b.at[b.pointer.leaf]; there && !b.file.Records[named].Salvaged && !b.follows(at, named) {
 			at, b.s.Pointed = named, true
 		}
 	}
