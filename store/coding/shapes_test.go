@@ -90,6 +90,9 @@ func TestRead_shapes(t *testing.T) {
 		{"copilot one answer", gen(func(i int) string {
 			return fmt.Sprintf(`{"type":"assistant.message","data":{"content":"w%d","messageId":"one","toolRequests":[{"toolCallId":"c%d","name":"t","arguments":{}}]},"id":"m%d","parentId":"m%d","timestamp":"2026-01-01T00:00:01Z"}`, i, i, i, i-1)
 		}), co},
+		{"copilot usage", ce(0, -1, "") + "\n" + `{"type":"assistant.message","data":{"content":"w","apiCallId":"x"},"id":"a","parentId":"m0","timestamp":"2026-01-01T00:00:01Z"}` + "\n" + gen(func(i int) string {
+			return fmt.Sprintf(`{"type":"session.usage_record","data":{"usage":{"apiCallId":"x","inputTokens":1}},"id":"u%d","parentId":"a","timestamp":"2026-01-01T00:00:01Z"}`, i)
+		}), co},
 		{"copilot agents", ce(0, -1, "") + "\n" + gen(func(i int) string { return ce(i+1, i, fmt.Sprintf(`,"agentId":"a%d"`, i/5)) }), co},
 		{"pi chain", gen(func(i int) string { return pi.message(i, "w") }), pi},
 	} {

@@ -3,7 +3,6 @@ package copilot
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -110,7 +109,10 @@ func (b *build) add(r *coding.Record[record]) {
 		b.total = is.total
 	case typeSystem, typeUsage, typeReasoning:
 		if at, there := b.answers[is.answer]; there { // the message of an entry is its last record
-			s.Entries[at].Records = slices.Insert(s.Entries[at].Records, 0, r.Span)
+			records := append(s.Entries[at].Records, r.Span)
+			n := len(records)
+			records[n-2], records[n-1] = records[n-1], records[n-2]
+			s.Entries[at].Records = records
 		} else if !passed {
 			b.waits = append(b.waits, r.Span)
 		}
