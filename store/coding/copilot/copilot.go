@@ -25,6 +25,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"hindcast/model"
 	"hindcast/model/conversation"
@@ -84,6 +85,13 @@ var sessionID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA
 type format struct {
 	lines coding.Lines[record]
 	marks coding.Lines[mark]
+	crews sync.Map // the crew of each file: the list asks for it once a sub-agent
+}
+
+// crew are the sub-agents whose events are in a file that looks so.
+type crew struct {
+	look folder.Stamp
+	list []helper
 }
 
 // Spots implements coding.Format: those of sub-agents are behind that of their session.
@@ -152,6 +160,14 @@ func (f *format) agents(ctx context.Context, in folder.In, file string) (list []
 	if err != nil {
 		return nil, err
 	}
+	if was, ok := f.crews.Load(file); ok && was.(crew).look.Is(look) {
+		return was.(crew).list, nil
+	}
+	defer func() {
+		if err == nil {
+			f.crews.Store(file, crew{look, list})
+		}
+	}()
 	if note, ok := in.Memo.Recall(file+"#", look); ok && json.Unmarshal(note, &list) == nil {
 		return list, nil
 	}
