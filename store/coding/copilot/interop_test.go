@@ -165,7 +165,7 @@ func TestInterop_copilotCLIDamage(t *testing.T) {
 	first := storetest.Headers(t, s, session)[1]
 	also := func(id, before, words string) {
 		t.Helper()
-		f, err := os.OpenFile(filepath.Join(s.Address(), session, eventsFile), os.O_APPEND|os.O_WRONLY, 0)
+		f, err := os.OpenFile(filepath.Join(c.home, ".copilot", "session-state", session, eventsFile), os.O_APPEND|os.O_WRONLY, 0)
 		if err == nil {
 			_, err = f.WriteString(before + event("00000000-0000-4000-8000-00000000000"+id, first.ID, typeUser, `{"content":"`+words+`"}`) + "\n")
 			err = errors.Join(err, f.Close())
