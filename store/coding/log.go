@@ -203,8 +203,12 @@ func (s *Store) faults(log *folder.Log) (list []model.Fault) {
 	for _, f := range model.NewTimeline(log.Rows).Faults() {
 		switch f.Code {
 		case model.FaultMissingParent, model.FaultSelfParent, model.FaultParentCycle:
-			f.File, f.Path = one.Spot.File, strings.TrimSpace(f.File+" "+f.Path)
-			f.Verdict = cmp.Or(f.Verdict, s.agent.Breaks, s.agent.Framework+" takes it for the first message")
+			id := strings.TrimPrefix(f.File, one.Spot.ID+"/")
+			f.File, f.Path = one.Spot.File, strings.TrimSpace(id+" "+f.Path)
+			if i := one.At(id); i >= 0 {
+				f.File = cmp.Or(one.Entries[i].File, f.File)
+			}
+			f.Verdict = cmp.Or(s.agent.Breaks, s.agent.Framework+" takes it for the first message")
 			list = append(list, f)
 		}
 	}

@@ -24,7 +24,6 @@ import (
 	"strconv"
 	"strings"
 
-	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/coding"
 	"hindcast/store/files"
@@ -50,7 +49,7 @@ var agent = &coding.Agent{
 	Roots: []string{".", "conversations"}, Home: "openhands",
 	Inner:  inner,
 	Shape:  "CONVERSATION/base_state.json",
-	Signs:  func(_ coding.Spot, head []byte) bool { return isState(head) },
+	Signs:  isState,
 	Format: newFormat,
 	Levels: []watch.Level{{}, {Name: eventsName}},
 	Places: places,
@@ -74,9 +73,11 @@ func inner(_ string, t folder.Tree) int {
 	return 0
 }
 
-// isState reports whether a file begins as a base_state.json does.
-func isState(head []byte) bool {
-	return len(jsontape.FindMember(head, `"id"`)) > 0 && jsontape.FindMember(head, `"agent"`) != nil
+// isState reports whether a file is a base_state.json: it is in a folder that is called as a
+// conversation, or begins as one.
+func isState(at coding.Spot, head []byte) bool {
+	v := coding.ParseHead(head)
+	return hex.MatchString(path.Base(path.Dir(at.File))) || v.Get("id").There() && v.Get("agent").There()
 }
 
 // format implements coding.Forker and coding.Restorer.

@@ -523,6 +523,28 @@ func TestDamage_torn(t *testing.T) {
 	}
 }
 
+// What OpenHands does about a parent that is not there is told, at the file of the event.
+func TestDamage_missingParent(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, leaf("b"), message("a", "user", ""), message("b", "assistant", "z"))
+	faults := storetest.Faults(t, open(t, dir), made)
+	if len(faults) != 1 || faults[0].Verdict != agent.Breaks || faults[0].Path != id("b")+" /parentId" || faults[0].File != made+"/"+eventsName+"/event-00001-"+id("b")+".json" {
+		t.Errorf("the faults are %+v", faults)
+	}
+}
+
+// A storage is known by a conversation whose base_state.json is torn.
+func TestDamage_recognised(t *testing.T) {
+	for _, text := range []string{`{"id":"1","agent":{"llm":{"mod`, "\x00\x00", ""} {
+		dir := t.TempDir()
+		put(t, filepath.Join(dir, made, stateName), text)
+		put(t, filepath.Join(dir, made, eventsName, "event-00000-"+id("a")+".json"), message("a", "user", ""))
+		if _, ok, err := Kind(nil).Recognise(t.Context(), dir); !ok || err != nil {
+			t.Errorf("with %q it is recognised: %t, %v", text, ok, err)
+		}
+	}
+}
+
 // brief draws a conversation of messages that are called by letters.
 func brief(t *testing.T, s store.Store) string {
 	t.Helper()
