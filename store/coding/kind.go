@@ -50,8 +50,8 @@ type Agent struct {
 	Lacks string
 	// Passes is what the agent does about a record that is damaged.
 	Passes string
-	// Breaks is what it does about a message whose parent is not there, or whose lineage runs
-	// in a circle; "" where it takes that for the first message.
+	// Breaks is what it does about a message on the way to the head whose parent is not there, or
+	// whose lineage runs in a circle; "" where it takes that for the first message.
 	Breaks string
 }
 

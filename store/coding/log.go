@@ -206,7 +206,10 @@ func (s *Store) faults(log *folder.Log) (list []model.Fault) {
 			id := strings.TrimPrefix(f.File, one.Spot.ID+"/")
 			f.File, f.Path = one.Spot.File, strings.TrimSpace(id+" "+f.Path)
 			if i := one.At(id); i >= 0 {
-				f.File = cmp.Or(one.Entries[i].File, f.File)
+				e := &one.Entries[i]
+				if f.File = cmp.Or(e.File, f.File); s.agent.Breaks != "" && one.OnHeadPath(e) {
+					f.Severity = model.Stops
+				}
 			}
 			f.Verdict = cmp.Or(s.agent.Breaks, s.agent.Framework+" takes it for the first message")
 			list = append(list, f)

@@ -528,8 +528,12 @@ func TestDamage_missingParent(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, leaf("b"), message("a", "user", ""), message("b", "assistant", "z"))
 	faults := storetest.Faults(t, open(t, dir), made)
-	if len(faults) != 1 || faults[0].Verdict != agent.Breaks || faults[0].Path != id("b")+" /parentId" || faults[0].File != made+"/"+eventsName+"/event-00001-"+id("b")+".json" {
+	if len(faults) != 1 || faults[0].Severity != model.Stops || faults[0].Verdict != agent.Breaks || faults[0].Path != id("b")+" /parentId" || faults[0].File != made+"/"+eventsName+"/event-00001-"+id("b")+".json" {
 		t.Errorf("the faults are %+v", faults)
+	}
+	put(t, filepath.Join(dir, made, stateName), `{"id":"1","agent":{}`+leaf("a")+`}`)
+	if faults := storetest.Faults(t, open(t, dir), made); len(faults) != 1 || faults[0].Severity != model.Odd {
+		t.Errorf("beside the way to the head the faults are %+v", faults)
 	}
 }
 
