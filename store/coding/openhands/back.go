@@ -48,6 +48,13 @@ func (f *format) Restore(c coding.Cut) (*coding.Restored, error) {
 		made.Hazards = append(made.Hazards, "it is the head already: nothing is written")
 		return made, nil
 	}
+	way, err := t.way(model.OpRestore, o)
+	if err == nil && slices.Max(way) >= t.seen {
+		err = &model.UnsupportedError{Op: model.OpRestore, Reason: "the number of an event before it is missing: OpenHands would not open the conversation, and opens a fork"}
+	}
+	if err != nil {
+		return nil, err
+	}
 	data, p, err := t.patch(c.In)
 	if err != nil {
 		return nil, err
@@ -76,6 +83,18 @@ func (t *tree) patch(in folder.In) ([]byte, *jsontape.Patch, error) {
 	return data, jsontape.NewPatch(tape), nil
 }
 
+// way returns the events on the way to an entry. The error is a model.UnsupportedError where
+// OpenHands would not open a conversation that goes on from there.
+func (t *tree) way(op model.Op, to *own) ([]int, error) {
+	way := t.line.Way(to.nodes[len(to.nodes)-1])
+	for _, i := range way {
+		if n := &t.nodes[i]; n.Damage != "" || t.up[i] == coding.Missing || i == way[0] && t.up[i] >= 0 {
+			return nil, &model.UnsupportedError{Op: op, Reason: fmt.Sprintf("event %d, on the way there, is damaged, its parent is missing, or it follows itself: OpenHands would not open the conversation", n.index)}
+		}
+	}
+	return way, nil
+}
+
 // NewID implements coding.Forker: 32 digits, as the SDK names folders.
 func (f *format) NewID(as string) string {
 	if as = strings.ReplaceAll(as, "-", ""); hex.MatchString(as) {
@@ -92,11 +111,9 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	if err != nil {
 		return nil, err
 	}
-	way := t.line.Way(o.nodes[len(o.nodes)-1])
-	for _, i := range way {
-		if n := &t.nodes[i]; n.Damage != "" || t.up[i] == coding.Missing {
-			return nil, &model.UnsupportedError{Op: model.OpFork, Reason: fmt.Sprintf("event %d, on the way there, is damaged or its parent is missing: OpenHands would not open the new conversation", n.index)}
-		}
+	way, err := t.way(model.OpFork, o)
+	if err != nil {
+		return nil, err
 	}
 	set := func(key, text string) { p.Put(0, key, jsontape.AppendQuoted(nil, text)) }
 	set("id", fmt.Sprintf("%s-%s-%s-%s-%s", c.ID[:8], c.ID[8:12], c.ID[12:16], c.ID[16:20], c.ID[20:]))

@@ -59,6 +59,8 @@ type tree struct {
 	usage map[string]conversation.Usage
 	// read, written and cost are what the SDK counted for the conversation.
 	read, written, cost float64
+	// seen is how many events are before the first gap: OpenHands sees no others.
+	seen int
 	// entry is the entry of an event that is a message.
 	entry   []int
 	session *coding.Session
@@ -185,6 +187,7 @@ func (t *tree) file(i int) string { return folder.Join(eventsOf(t.at), t.nodes[i
 // grow makes entries of events.
 func (t *tree) grow() {
 	kinds := map[string]int{}
+	t.seen = len(t.nodes)
 	for i := range t.nodes {
 		n := &t.nodes[i]
 		if was, known := t.byID[n.id]; known || i > 0 && t.nodes[i-1].index == n.index {
@@ -193,7 +196,8 @@ func (t *tree) grow() {
 		if _, known := t.byID[n.id]; !known {
 			t.byID[n.id] = i
 		}
-		if before := t.index(i - 1); n.index > before+1 {
+		if n.index > t.index(i-1)+1 {
+			t.seen = min(t.seen, i)
 			t.fault(model.Stops, FaultGap, t.file(i), "", fmt.Sprintf("no event before it has the number %d", n.index-1), "OpenHands reads the events before the gap alone, and does not open the conversation where the head is behind it")
 		}
 		switch {
@@ -261,10 +265,7 @@ func (t *tree) leaf() (at int, pointed bool) {
 		return -1, true
 	}
 	at = -1
-	for i := range t.nodes {
-		if t.nodes[i].index > t.index(i-1)+1 {
-			break // OpenHands does not see what is behind a gap
-		}
+	for i := range t.nodes[:t.seen] {
 		if !aside[t.nodes[i].Kind] {
 			at = i
 		}

@@ -627,6 +627,32 @@ func TestRestore_landsOnAnswersAndResults(t *testing.T) {
 	}
 }
 
+// A restore leads to no event that OpenHands would not open the conversation at: with one that is
+// torn, or that is missing, on the way, in a circle, or behind a number that is missing.
+func TestRestore_refusesWhatDoesNotOpen(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, leaf("a"), message("a", "user", ""), message("b", "assistant", "a"), message("c", "user", "b"), message("d", "assistant", "c"),
+		message("e", "assistant", "z"), message("f", "user", "b"), message("g", "assistant", "b"), message("h", "user", "i"), message("i", "assistant", "h"))
+	put(t, filepath.Join(dir, made, eventsName, "event-00002-"+id("c")+".json"), `{"id":"`+id("c")+`","parent_id":"`+id("b")+`","`)
+	if err := os.Remove(filepath.Join(dir, made, eventsName, "event-00005-"+id("f")+".json")); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, dir)
+	for letter, can := range map[string]bool{"b": true, "d": false, "e": false, "g": false, "i": false} {
+		_, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: made, ID: id(letter)}})
+		if refused := (*model.UnsupportedError)(nil); can != (err == nil) || err != nil && !errors.As(err, &refused) {
+			t.Errorf("a restore to %s: %v", letter, err)
+		}
+	}
+	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: made, ID: id("i")}}); err == nil {
+		t.Error("a circle is forked")
+	}
+	plan := apply(t, s, model.Change{Op: model.OpFork, Ref: model.Ref{Session: made, ID: id("g")}}) // which is numbered anew
+	if n := len(storetest.Headers(t, s, plan.NewSession)); n != 3 {
+		t.Errorf("the fork has %d messages", n)
+	}
+}
+
 // OpenHands before it knew branches has no pointer to the head. There a restore would change
 // nothing, and is refused; a fork gets none, and the CLI is what goes on from it.
 func TestLinear(t *testing.T) {
