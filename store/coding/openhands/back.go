@@ -55,7 +55,7 @@ func (f *format) Restore(c coding.Cut) (*coding.Restored, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, p, err := t.patch(c.In)
+	data, p, err := t.patch(model.OpRestore, c.In)
 	if err != nil {
 		return nil, err
 	}
@@ -71,14 +71,14 @@ func (f *format) Restore(c coding.Cut) (*coding.Restored, error) {
 }
 
 // patch begins to change base_state.json.
-func (t *tree) patch(in folder.In) ([]byte, *jsontape.Patch, error) {
+func (t *tree) patch(op model.Op, in folder.In) ([]byte, *jsontape.Patch, error) {
 	data, _, err := in.Read(t.at.File, nil)
 	if err != nil {
 		return nil, nil, err
 	}
 	tape, err := jsontape.Parse(data)
 	if err != nil || tape.Kind(0) != jsontape.Object {
-		return nil, nil, &model.UnsupportedError{Op: model.OpRestore, Reason: t.at.File + " is no JSON object: OpenHands would not open the conversation"}
+		return nil, nil, &model.UnsupportedError{Op: op, Reason: t.at.File + " is no JSON object: OpenHands would not open the conversation"}
 	}
 	return data, jsontape.NewPatch(tape), nil
 }
@@ -107,7 +107,7 @@ func (f *format) NewID(as string) string {
 func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	t := c.Session.Own.(*tree)
 	o := c.To.Own.(*own)
-	_, p, err := t.patch(c.In)
+	_, p, err := t.patch(model.OpFork, c.In)
 	if err != nil {
 		return nil, err
 	}
