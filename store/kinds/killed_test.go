@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -284,13 +285,17 @@ func (k *killing) write(t *testing.T) {
 		t.Fatal(err)
 	}
 	anywhere := k.kills%2 == 0
-	if anywhere {
-		go k.killAfter(cmd.Process, when, ended)
-	} else {
-		go k.killWithin(cmd.Process, trail, within, ended)
-	}
+	var killer sync.WaitGroup
+	killer.Go(func() {
+		if anywhere {
+			k.killAfter(cmd.Process, when, ended)
+		} else {
+			k.killWithin(cmd.Process, trail, within, ended)
+		}
+	})
 	err = cmd.Wait()
 	close(ended)
+	killer.Wait()
 	done := err == nil
 	if done {
 		k.after++
