@@ -454,6 +454,9 @@ func readsRopes(t *testing.T, r *reader) {
 
 // readsMentions: of no text in a state a store says that the session does not have it.
 func readsMentions(t *testing.T, r *reader) {
+	if testing.Short() {
+		t.Skip("it asks for each text of each state")
+	}
 	tells, ok := r.knows.(interface {
 		Mentions(ctx context.Context, session string, text []byte, has func([]byte) bool) (bool, error)
 	})
