@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"time"
 
 	"hindcast/model"
 	"hindcast/model/jsontape/jsontest"
@@ -24,7 +25,8 @@ func TestSessions_meetAtTheirStates(t *testing.T) {
 	for i := range states {
 		states[i] = jsontest.New(250_000, uint64(i+1)).JSON()
 	}
-	stores := []*postgres.Store{open(t, url), open(t, url), open(t, url)}
+	patient := postgres.WithPatience(time.Minute) // beside the race detector a save takes long
+	stores := []*postgres.Store{open(t, url, patient), open(t, url, patient), open(t, url, patient)}
 	last := make([][]byte, 6)
 	seed := rand.Uint64()
 	t.Log("seed", seed)
