@@ -186,7 +186,7 @@ func (s *Store) spots(ctx context.Context, in folder.In) ([]Spot, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := s.format.(Identifier); ok && !isNamed(list) {
+	if _, ok := s.format.(Identifier); ok && slices.ContainsFunc(list, func(at Spot) bool { return !at.Named }) {
 		release := hold(in, list)
 		err := Parallel(ctx, len(list), func(i int) { s.identify(in, &list[i]) })
 		if release(); err != nil {
@@ -202,16 +202,6 @@ func (s *Store) spots(ctx context.Context, in folder.In) ([]Spot, error) {
 	defer s.mu.Unlock()
 	s.known, s.byID = list, byID
 	return list, nil
-}
-
-// isNamed reports whether the names of files tell the ids of all spots.
-func isNamed(list []Spot) bool {
-	for i := range list {
-		if !list[i].Named {
-			return false
-		}
-	}
-	return true
 }
 
 // distinct puts marks behind ids that other spots have, and returns where each id is.

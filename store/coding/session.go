@@ -210,15 +210,25 @@ func (e *Entry) Starts(session string) {
 	}
 }
 
+// Labels of what an agent counted for a whole session, at the entry that is its head.
+const (
+	ReadOfSession    = "tokens read, of the session"
+	WrittenOfSession = "tokens written, of the session"
+	DollarsOfSession = "dollars, of the session"
+)
+
+// Amount returns a number as a fact has it, with at most six digits behind the point.
+func Amount(n float64) string { return strconv.FormatFloat(math.Round(n*1e6)/1e6, 'f', -1, 64) }
+
 // Counted notes what the agent counted for the whole session, at the entry that is its head. 0 is
 // nothing that it counted.
 func (e *Entry) Counted(read, written, dollars float64) {
 	for _, of := range []struct {
 		label string
 		n     float64
-	}{{"tokens read, of the session", read}, {"tokens written, of the session", written}, {"dollars, of the session", dollars}} {
+	}{{ReadOfSession, read}, {WrittenOfSession, written}, {DollarsOfSession, dollars}} {
 		if of.n > 0 {
-			e.Facts.Add(of.label, strconv.FormatFloat(math.Round(of.n*1e6)/1e6, 'f', -1, 64))
+			e.Facts.Add(of.label, Amount(of.n))
 		}
 	}
 }

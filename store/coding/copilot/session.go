@@ -3,6 +3,7 @@ package copilot
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -62,8 +63,7 @@ type build struct {
 	aside map[string]int
 	// calls are the entries with tool calls, by these, and answers those of the model's answers.
 	calls, answers map[string]int
-
-	ids coding.IDs // of the entries
+	ids            coding.IDs // of the entries
 	// waits are events that belong to the entry that comes next.
 	waits   []coding.Span
 	total   *total
@@ -109,10 +109,8 @@ func (b *build) add(r *coding.Record[record]) {
 		b.total = is.total
 	case typeSystem, typeUsage, typeReasoning:
 		if at, there := b.answers[is.answer]; there { // the message of an entry is its last record
-			records := append(s.Entries[at].Records, r.Span)
-			n := len(records)
-			records[n-2], records[n-1] = records[n-1], records[n-2]
-			s.Entries[at].Records = records
+			e := &s.Entries[at]
+			e.Records = slices.Insert(e.Records, len(e.Records)-1, r.Span)
 		} else if !passed {
 			b.waits = append(b.waits, r.Span)
 		}

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -97,12 +95,12 @@ func (b *build) totals() {
 	}
 	facts := &b.session.Entries[b.session.Head].Facts
 	if cost := b.info.Get("cost"); cost.There() {
-		facts.Add("dollars, of the session", strconv.FormatFloat(math.Round(cost.Number()*1e6)/1e6, 'f', -1, 64))
+		facts.Add(coding.DollarsOfSession, coding.Amount(cost.Number()))
 	}
 	tokens := b.info.Get("tokens")
-	facts.Add("tokens read, of the session", string(tokens.Get("input").Raw()))
+	facts.Add(coding.ReadOfSession, string(tokens.Get("input").Raw()))
 	facts.Add("tokens from a cache, of the session", string(cmp.Or(tokens.Get("cache_read"), tokens.Get("cache", "read")).Raw()))
-	facts.Add("tokens written, of the session", string(tokens.Get("output").Raw()))
+	facts.Add(coding.WrittenOfSession, string(tokens.Get("output").Raw()))
 }
 
 func (b *build) fault(code string, severity model.Severity, at, meaning, verdict string) {

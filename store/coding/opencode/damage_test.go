@@ -28,13 +28,7 @@ func made(t *testing.T, statements ...string) (dir string) {
 	file := filepath.Join(dir, "opencode.db")
 	write(t, file, nil)
 	db := sqlitefile.NewOwn(file, "&_pragma=synchronous(0)&_pragma=page_size(4096)", nil)
-	err := db.Fill(t.Context(), func(tx *sqlitefile.Tx) (err error) {
-		for _, statement := range slices.Concat(tables, indexes, statements) {
-			_, failed := tx.Exec(t.Context(), statement)
-			err = errors.Join(err, failed)
-		}
-		return err
-	})
+	err := db.Fill(t.Context(), executing(t, tables, indexes, statements))
 	if err = errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -22,17 +22,22 @@ func edited(t *testing.T, dir string, changes ...string) string {
 	t.Helper()
 	dir = storetest.Copy(t, dir)
 	db := sqlitefile.NewOwn(filepath.Join(dir, "opencode.db"), "", nil)
-	err := db.Write(t.Context(), func(tx *sqlitefile.Tx) (err error) {
-		for _, change := range changes {
-			_, failed := tx.Exec(t.Context(), change)
-			err = errors.Join(err, failed)
-		}
-		return err
-	})
+	err := db.Write(t.Context(), executing(t, changes))
 	if err = errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// executing returns what runs statements in a transaction, all of them, and joins their errors.
+func executing(t *testing.T, statements ...[]string) func(*sqlitefile.Tx) error {
+	return func(tx *sqlitefile.Tx) (err error) {
+		for _, statement := range slices.Concat(statements...) {
+			_, failed := tx.Exec(t.Context(), statement)
+			err = errors.Join(err, failed)
+		}
+		return err
+	}
 }
 
 // Each hazard is told, by its code and where it is.

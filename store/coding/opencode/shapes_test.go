@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"hindcast/store/sqlitefile"
@@ -75,14 +74,8 @@ func TestRead_shapes(t *testing.T) {
 			file := filepath.Join(dir, "opencode.db")
 			write(t, file, nil)
 			db := sqlitefile.NewOwn(file, "&_pragma=synchronous(0)", nil)
-			err := db.Fill(t.Context(), func(tx *sqlitefile.Tx) (err error) {
-				for _, table := range slices.Concat(tables, indexes) {
-					_, failed := tx.Exec(t.Context(), table)
-					err = errors.Join(err, failed)
-				}
-				_, failed := tx.Exec(t.Context(), "INSERT INTO session VALUES ('ses_1', 'a title', '/work', '', 1, 2, NULL)")
-				return errors.Join(err, failed, fill(tx))
-			})
+			made := executing(t, tables, indexes, []string{"INSERT INTO session VALUES ('ses_1', 'a title', '/work', '', 1, 2, NULL)"})
+			err := db.Fill(t.Context(), func(tx *sqlitefile.Tx) error { return errors.Join(made(tx), fill(tx)) })
 			if err = errors.Join(err, db.Close()); err != nil {
 				t.Fatal(err)
 			}
