@@ -195,6 +195,9 @@ func (t fileTx) NextState(ctx context.Context) (next int64, err error) {
 // LockJournal has nothing to do: no other transaction writes.
 func (t fileTx) LockJournal(context.Context) error { return nil }
 
+// LockDropped returns true, as no other transaction writes.
+func (t fileTx) LockDropped(context.Context, int64) (free bool, err error) { return true, nil }
+
 // importCache is how much of the file an import may keep in memory, in bytes. The indexes
 // by ids and hashes are written to in no order, and pages that are let go of are read
 // again: 100,000 rows take a quarter less time than with what SQLite keeps usually.

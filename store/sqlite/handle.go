@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 
 	"hindcast/store/sqlitefile"
 )
@@ -75,24 +74,27 @@ func checkSchema(ctx context.Context, t *sqlitefile.Tx) error {
 }
 
 // create puts the schema into a file that is not there or empty. Only the
-// user can read the file: states hold what people told an agent.
+// user can read the file: states hold what people told an agent. A file that is there is not
+// opened for it: to close it would end the locks that SQLite has on it in this process, and
+// another program could take its log away.
 func create(ctx context.Context, path string) (err error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
-	if errors.Is(err, syscall.EISDIR) {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && (info.IsDir() || info.Size() > 0):
 		return fs.ErrExist
+	case errors.Is(err, fs.ErrNotExist):
+		var f *os.File
+		if f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+			err = f.Close()
+		} else if errors.Is(err, fs.ErrExist) {
+			err = nil // another program was as quick
+		}
 	}
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return at.Err // the caller names the path
 	}
 	if err != nil {
 		return err
-	}
-	info, err := f.Stat()
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if info.Size() > 0 {
-		return fs.ErrExist
 	}
 	return sqlitefile.NewOwn(path, pragmas, nil).Fill(ctx, func(t *sqlitefile.Tx) error {
 		var tables int

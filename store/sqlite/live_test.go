@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -124,6 +126,44 @@ func other(t *testing.T, path string) (tell func(line string) answer, end func()
 		}
 	}
 	return tell, end
+}
+
+// TestOpenOrCreate_ofAnOpenStore: a program that asks for its store twice keeps SQLite's locks
+// on it. Without them another program that comes and goes would take the log away, and with it
+// whatever the first one writes from then on.
+func TestOpenOrCreate_ofAnOpenStore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s, err := sqlite.OpenOrCreate(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeStore(t, s)
+	if err := (&program{store: s}).commit(t.Context(), `"a"`); err != nil {
+		t.Fatal(err)
+	}
+	held := func() (locks []string) {
+		// 1: POSIX  ADVISORY  READ 1234 00:2f:5678 1073741826 1073742335
+		listed, err := os.ReadFile("/proc/locks")
+		if err != nil {
+			t.Skip("the system does not list locks: ", err)
+		}
+		for line := range strings.Lines(string(listed)) {
+			if words := strings.Fields(line); slices.Contains(words, strconv.Itoa(os.Getpid())) {
+				locks = append(locks, strings.Join(words[1:], " "))
+			}
+		}
+		slices.Sort(locks)
+		return locks
+	}
+	before := held()
+	again, err := sqlite.OpenOrCreate(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, again)
+	if after := held(); len(before) == 0 || !slices.Equal(before, after) {
+		t.Errorf("the program held %q and holds %q", before, after)
+	}
 }
 
 // TestCommit_twoProgramsOnOneSession: whichever comes second is told of the

@@ -293,34 +293,6 @@ func TestCompare_holdsAgainstTheBytes(t *testing.T) {
 	}
 }
 
-// TestStates_readsWhatBothHaveOnce: two neighbours are read as quickly as one of them.
-// What is allocated tells how many rows were read.
-func TestStates_readsWhatBothHaveOnce(t *testing.T) {
-	s, _ := newStore(t)
-	state := jsontest.New(4_000_000, 3)
-	before := state.JSON()
-	state.Step()
-	refs := keep(t, s, "s", before, state.JSON())
-	read := func(refs ...model.Ref) {
-		for _, ref := range refs {
-			if _, err := s.State(t.Context(), ref); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	read(refs...)
-	apart := allocated(func() { read(refs...) })
-	together := allocated(func() {
-		x, y, err := s.States(t.Context(), refs[0], refs[1])
-		if err != nil || !bytes.Equal(x, before) || !bytes.Equal(y, state.JSON()) {
-			t.Fatal("they are other states", err)
-		}
-	})
-	if 3*together > 2*apart {
-		t.Errorf("%d allocations together, %d apart", together, apart)
-	}
-}
-
 // TestStates_errors: the error is that of the state that is not there.
 func TestStates_errors(t *testing.T) {
 	s, _ := newStore(t)

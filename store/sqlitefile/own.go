@@ -3,7 +3,6 @@ package sqlitefile
 import (
 	"context"
 	"errors"
-	"time"
 
 	lib "modernc.org/sqlite/lib"
 )
@@ -33,14 +32,7 @@ func (o *Own) Open() bool {
 // Write runs what in a transaction that writes: all of it or nothing. The errors are
 // those of Read.
 func (o *Own) Write(ctx context.Context, what func(*Tx) error) error {
-	err := o.write(ctx, what)
-	// Within one process SQLite shares the index of the log between connections: as
-	// long as another store only reads there, this one cannot write.
-	for pause := time.Millisecond; isCode(err, lib.SQLITE_READONLY) && o.Denied(nil) == nil && pause < 200*time.Millisecond && ctx.Err() == nil; pause *= 2 {
-		time.Sleep(pause)
-		err = o.write(ctx, what)
-	}
-	return err
+	return o.untilWritable(ctx, func() error { return o.write(ctx, what) })
 }
 
 func (o *Own) write(ctx context.Context, what func(*Tx) error) error {
@@ -76,7 +68,7 @@ func (o *Own) acquireOwn(ctx context.Context) (*handle, error) {
 		if _, _, err := look(o.path); err != nil && !errors.Is(err, ErrUnsettled) {
 			return nil, err
 		}
-		if err := o.swap(ctx, o.how, nil); err != nil {
+		if err := o.swap(ctx, o.how, sight{}); err != nil {
 			return nil, err
 		}
 	}
@@ -98,14 +90,14 @@ func (o *Own) forget(h *handle) error {
 // Settle has SQLite finish, or take back, the write that was left unfinished in a
 // file. It does nothing else to the file, whose check is that of Read.
 func (o *Own) Settle(ctx context.Context) error {
-	return o.alone("mode=rw&_pragma=busy_timeout(5000)", func(h *handle) error {
+	return o.alone(ctx, "mode=rw&_pragma=busy_timeout(5000)", func(h *handle) error {
 		return o.transaction(ctx, h, beginRead, func(t *Tx) error { return o.checked(ctx, t) })
 	})
 }
 
 // Fill runs what in the file, which is there and empty, and puts it into WAL mode.
 func (o *Own) Fill(ctx context.Context, what func(*Tx) error) error {
-	return o.alone("mode=rwc&_pragma=busy_timeout(5000)&_pragma=synchronous(FULL)", func(h *handle) error {
+	return o.alone(ctx, "mode=rwc&_pragma=busy_timeout(5000)&_pragma=synchronous(FULL)", func(h *handle) error {
 		if err := o.transaction(ctx, h, beginWrite, what); err != nil {
 			return err
 		}
@@ -115,16 +107,6 @@ func (o *Own) Fill(ctx context.Context, what func(*Tx) error) error {
 		}
 		return err
 	})
-}
-
-// alone runs what on a handle that is closed behind it.
-func (o *Own) alone(how access, what func(*handle) error) (err error) {
-	db, err := open(o.path, how)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	return what(&handle{db: db, access: how})
 }
 
 // The uses for which denied asks, as access(2) has them.

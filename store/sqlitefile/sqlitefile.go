@@ -5,7 +5,7 @@
 // SQLite keeps a database in WAL mode in three files: the database, the log (-wal)
 // and an index of the log in shared memory (-shm). Opened the plain way, even
 // read-only, it creates the last two and leaves them behind. A [File] is therefore
-// opened in one of two other ways:
+// opened in one of three other ways:
 //
 //   - Without a log, or with one that was only begun, the file holds the last word of
 //     its writers. It is opened as immutable, which takes no lock and creates nothing.
@@ -14,6 +14,11 @@
 //   - With a log, a writer is at work, or was killed. The file is opened read-only with
 //     a read-only index, which SQLite supports as long as the -shm file exists.
 //     Connections are not kept between readings, so that a writer that ends can tidy up.
+//   - With a log that has no index, the two files are a copy: no writer is at work, since
+//     each has an index. SQLite then makes one in its own memory, and takes no lock. As
+//     with an immutable file, what was read counts if the files are the same after it.
+//     SQLite tries to bring the log into the file when it closes, and cannot: the file is
+//     open for reading alone.
 //
 // [File.Suppose] reads as if rows were others, in views that only the connection has.
 // [File.Amend] writes: for that one transaction the file is opened the plain way, and closed
@@ -44,8 +49,8 @@ var (
 	ErrNotSQLite = errors.New("not a SQLite database")
 	// ErrDamaged: SQLite cannot make sense of the file.
 	ErrDamaged = errors.New("the file is damaged")
-	// ErrUnsettled: beside the file lies an unfinished write (a -journal, or a
-	// -wal without its -shm) that SQLite can only settle by writing.
+	// ErrUnsettled: beside the file lies an unfinished write (a -journal, or a -wal that
+	// was just written and has no -shm) that SQLite can only settle by writing.
 	ErrUnsettled = errors.New("another program left a write unfinished, which only opening the file for writing settles")
 	// ErrChanged: another program wrote to the file while it was read; read
 	// again.
@@ -62,6 +67,7 @@ type access string
 const (
 	immutable access = "mode=ro&immutable=1"
 	beside    access = "mode=ro&readonly_shm=1&_pragma=busy_timeout(5000)"
+	indexless access = "mode=ro&vfs=" + lockless + "&_pragma=locking_mode(EXCLUSIVE)&_pragma=synchronous(OFF)"
 	amending  access = "mode=rw&_pragma=busy_timeout(5000)&_pragma=synchronous(FULL)"
 	// Whatever is in the file is data: it may not bring code with it.
 	guarded = "&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_pragma=temp_store(2)&_dqs=0"
@@ -143,20 +149,29 @@ const Beside = "-hindcast"
 // Amend runs what in a transaction that writes: all of it or nothing. It waits for another
 // program that writes, for some seconds, and ErrBusy is the error then. Neither the schema
 // nor the way in which the database keeps its log changes. The errors are those of Read.
-func (f *File) Amend(ctx context.Context, what func(*Tx) error) (err error) {
+func (f *File) Amend(ctx context.Context, what func(*Tx) error) error {
 	if _, _, err := look(f.path); err != nil && !errors.Is(err, ErrUnsettled) {
 		return err
 	}
-	db, err := open(f.path, amending)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	return f.transaction(ctx, &handle{db: db, access: amending}, beginWrite, func(t *Tx) error {
-		if err := f.checked(ctx, t); err != nil {
+	return f.alone(ctx, amending, func(h *handle) error {
+		return f.transaction(ctx, h, beginWrite, func(t *Tx) error {
+			if err := f.checked(ctx, t); err != nil {
+				return err
+			}
+			return what(t)
+		})
+	})
+}
+
+// alone runs what on a handle that is closed behind it.
+func (f *File) alone(ctx context.Context, how access, what func(*handle) error) error {
+	return f.untilWritable(ctx, func() (err error) {
+		db, err := open(f.path, how)
+		if err != nil {
 			return err
 		}
-		return what(t)
+		defer func() { err = errors.Join(err, db.Close()) }()
+		return what(&handle{db: db, access: how})
 	})
 }
 
@@ -179,8 +194,8 @@ func (f *File) Close() error {
 type handle struct {
 	db     *sql.DB
 	access access
-	// stamp is the file as it was when an immutable handle was made.
-	stamp fs.FileInfo
+	// stamp is how the files looked when the handle was made.
+	stamp sight
 	// users and retired are guarded by the file's mutex.
 	users   int
 	retired bool
@@ -198,37 +213,41 @@ func open(path string, how access) (*sql.DB, error) {
 		return nil, err
 	}
 	db := sql.OpenDB(connector)
-	if how == beside {
+	if how == beside || how == indexless {
 		db.SetMaxIdleConns(0)
 	}
 	return db, nil
 }
 
-// look says how the file can be read just now.
-func look(path string) (access, fs.FileInfo, error) {
+// look says how the file can be read just now, and how it and its log look.
+func look(path string) (access, sight, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return "", nil, plain(err)
+		return "", sight{}, plain(err)
 	case info.IsDir():
-		return "", nil, errors.New("it is a directory")
+		return "", sight{}, errors.New("it is a directory")
 	case !info.Mode().IsRegular():
-		return "", nil, errors.New("it is not a regular file")
+		return "", sight{}, errors.New("it is not a regular file")
 	case info.Size() == 0:
-		return "", nil, fmt.Errorf("the file is empty: %w", ErrNotSQLite)
+		return "", sight{}, fmt.Errorf("the file is empty: %w", ErrNotSQLite)
 	}
-	if size(path+"-journal") > 0 {
-		return "", nil, left(path + "-journal")
+	if size(stat(path+"-journal")) > 0 {
+		return "", sight{}, left(path + "-journal")
 	}
+	seen := sight{info, stat(path + "-wal")}
+	switch {
 	// A log that was only begun says nothing yet, and its index may not be ready:
 	// its writer may have been killed there.
-	if size(path+"-wal") <= logHeader {
-		return immutable, info, nil
+	case size(seen.log) <= logHeader:
+		return immutable, seen, nil
+	case size(stat(path+"-shm")) > 0:
+		return beside, seen, nil
 	}
-	if size(path+"-shm") == 0 {
-		return "", nil, left(path + "-wal")
+	if err := left(path + "-wal"); lockless == "" || !errors.Is(err, errAbandoned) {
+		return "", sight{}, err
 	}
-	return beside, info, nil
+	return indexless, seen, nil
 }
 
 // errAbandoned is ErrUnsettled where no writer touched its journal for longer than one at
@@ -262,9 +281,8 @@ func ApplicationID(ctx context.Context, path string) (id int64, err error) {
 const logHeader = 32
 
 // size returns the size of a file, 0 where there is none.
-func size(path string) int64 {
-	info, err := os.Stat(path)
-	if err != nil {
+func size(info fs.FileInfo) int64 {
+	if info == nil {
 		return 0
 	}
 	return info.Size()
@@ -294,16 +312,16 @@ func (f *File) acquire(ctx context.Context) (*handle, error) {
 		f.handle.users++
 		return f.handle, nil
 	}
-	how, info, err := look(f.path)
+	how, seen, err := look(f.path)
 	if err != nil {
 		return nil, err
 	}
-	if h := f.handle; h != nil && h.access == how && (how == beside || sameFile(h.stamp, info)) {
+	if h := f.handle; h != nil && h.access == how && (how == beside || !h.moved(seen)) {
 		h.users++
 		return h, nil
 	}
-	if err := f.swap(ctx, how, info); err != nil {
-		return nil, f.blame(&handle{access: how, stamp: info}, err)
+	if err := f.swap(ctx, how, seen); err != nil {
+		return nil, f.blame(&handle{access: how, stamp: seen}, err)
 	}
 	f.handle.users++
 	return f.handle, nil
@@ -311,11 +329,19 @@ func (f *File) acquire(ctx context.Context) (*handle, error) {
 
 // keeps reports whether the handle is for writing, and so stays whatever happens to
 // the file.
-func (h *handle) keeps() bool { return h != nil && h.access != immutable && h.access != beside }
+func (h *handle) keeps() bool {
+	return h != nil && h.access != immutable && h.access != beside && h.access != indexless
+}
+
+// moved reports whether the files are others than those that a handle was made of. What is
+// in the log of an immutable one is not read.
+func (h *handle) moved(now sight) bool {
+	return !same(h.stamp.file, now.file) || h.access == indexless && !same(h.stamp.log, now.log)
+}
 
 // swap replaces the handle by one of another way, once the check took it. The caller
 // holds the mutex.
-func (f *File) swap(ctx context.Context, how access, stamp fs.FileInfo) error {
+func (f *File) swap(ctx context.Context, how access, stamp sight) error {
 	db, err := open(f.path, how)
 	if err != nil {
 		return err
@@ -362,11 +388,14 @@ func (f *File) retireLocked(h *handle) error {
 // stale reports whether what was read through h may be wrong, because the file
 // moved underneath.
 func (f *File) stale(h *handle) bool {
-	if h.access != immutable {
-		return false
+	switch h.access {
+	case immutable:
+		return h.moved(sight{file: stat(f.path)})
+	case indexless:
+		how, now, _ := look(f.path)
+		return how != indexless || h.moved(now)
 	}
-	info, err := os.Stat(f.path)
-	return err != nil || !sameFile(h.stamp, info)
+	return false
 }
 
 // blame turns an error into ErrChanged if a writer came or went while the file was

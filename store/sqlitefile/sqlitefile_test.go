@@ -10,8 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"hindcast/store/storetest"
 )
@@ -170,4 +173,99 @@ func TestFile_refusals(t *testing.T) {
 		}
 	}
 	untouched()
+}
+
+// A log that was copied without its index is read, and no file changes, comes or goes. What
+// changes under the reading is read again.
+func TestFile_logWithoutItsIndex(t *testing.T) {
+	f, writer := written(t)
+	if _, err := writer.Exec("PRAGMA wal_checkpoint; INSERT INTO rows VALUES (2)"); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "copied.db")
+	old := time.Now().Add(-time.Hour)
+	take := func() {
+		t.Helper()
+		for _, part := range []string{"", "-wal"} {
+			content, err := os.ReadFile(f.Path() + part)
+			if err == nil {
+				err = os.WriteFile(path+part, content, 0o600)
+			}
+			if err = errors.Join(err, os.Chtimes(path+part, old, old)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		old = old.Add(time.Minute)
+	}
+	take()
+	untouched := storetest.Untouched(t, filepath.Dir(path))
+	copied := New(path, nil)
+	for range 2 {
+		if n := count(t, copied); n != 2 {
+			t.Errorf("%d rows, want 2", n)
+		}
+	}
+	untouched()
+
+	var seen []int
+	err := copied.Read(t.Context(), func(tx *Tx) error {
+		var n int
+		err := tx.Row(t.Context(), "SELECT count(*) FROM rows").Scan(&n)
+		if seen = append(seen, n); len(seen) == 1 {
+			if _, err := writer.Exec("INSERT INTO rows VALUES (3)"); err != nil {
+				return err
+			}
+			take()
+		}
+		return err
+	})
+	if err != nil || !slices.Equal(seen, []int{2, 3}) {
+		t.Errorf("readings saw %v rows, %v", seen, err)
+	}
+	untouched = storetest.Untouched(t, filepath.Dir(path))
+	if err := copied.Close(); err != nil {
+		t.Error(err)
+	}
+	untouched()
+}
+
+// Within one process, those who only read beside a writer do not keep it from writing.
+func TestFile_amendsWhileOthersRead(t *testing.T) {
+	theirs, _ := written(t)
+	// A copy of all three files, since a writer in this process would let others write.
+	f := New(filepath.Join(t.TempDir(), "copied.db"), nil)
+	for _, part := range []string{"", "-wal", "-shm"} {
+		content, err := os.ReadFile(theirs.Path() + part)
+		if err == nil {
+			err = os.WriteFile(f.Path()+part, content, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for ctx.Err() == nil {
+				other := New(f.Path(), nil)
+				if n := count(t, other); n == 0 {
+					t.Error("a reading finds no row")
+				}
+				if err := other.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for i := range 50 {
+		if err := f.Amend(t.Context(), func(tx *Tx) error {
+			_, err := tx.Conn().ExecContext(t.Context(), "INSERT INTO rows VALUES (?)", i)
+			return err
+		}); err != nil {
+			t.Errorf("write %d: %v", i, err)
+		}
+	}
+	stop()
+	readers.Wait()
 }

@@ -164,6 +164,9 @@ func (t *Tx) Check(ctx context.Context) (complaints []string, err error) {
 		}
 		return err
 	}, "PRAGMA integrity_check(20)")
+	if Damaged(err) { // the check itself gave up there
+		return append(complaints, err.Error()), nil
+	}
 	return complaints, err
 }
 

@@ -65,10 +65,25 @@ func connect(ctx context.Context, db *sql.DB) (c *sql.Conn, err error) {
 // untilFree tries something again as long as another connection has the file, and no
 // longer than the patience lasts.
 func untilFree(ctx context.Context, patience time.Duration, try func() error) error {
+	return until(ctx, patience, try, func(err error) bool { return !isCode(err, lib.SQLITE_BUSY) })
+}
+
+// untilWritable tries something again that SQLite refuses as though the file could not be
+// written, although it can. Within one process SQLite shares the index of the log between
+// connections: as long as another store only reads there, none can write.
+func (f *File) untilWritable(ctx context.Context, try func() error) error {
+	return until(ctx, mostPatience, try, func(err error) bool {
+		return !isCode(err, lib.SQLITE_READONLY) || f.Denied(nil) != nil
+	})
+}
+
+// until tries something again until its error is one to return, nil too, or the patience
+// is over.
+func until(ctx context.Context, patience time.Duration, try func() error, done func(error) bool) error {
 	deadline := time.Now().Add(patience)
 	for pause := time.Millisecond; ; pause = min(2*pause, 32*time.Millisecond) {
 		err := try()
-		if !isCode(err, lib.SQLITE_BUSY) || time.Now().After(deadline) {
+		if done(err) || time.Now().After(deadline) {
 			return err
 		}
 		// Those who wait do not all come back at once.

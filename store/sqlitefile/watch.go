@@ -99,13 +99,13 @@ func (a sight) since(t time.Time) bool {
 	return a.file != nil && a.file.ModTime().After(t) || a.log != nil && a.log.ModTime().After(t)
 }
 
-func see(file string) sight {
-	stat := func(path string) fs.FileInfo {
-		// A file that cannot be looked at is as good as gone until it can be.
-		info, _ := os.Stat(path)
-		return info
-	}
-	return sight{stat(file), stat(file + "-wal")}
+func see(file string) sight { return sight{stat(file), stat(file + "-wal")} }
+
+// stat returns how a file looks, nil where there is none. One that cannot be looked at is as
+// good as gone until it can be.
+func stat(path string) fs.FileInfo {
+	info, _ := os.Stat(path)
+	return info
 }
 
 // newLookout begins to watch; a write that may be under way has its echoes.
