@@ -114,6 +114,9 @@ func (m *Model) sessionsListed(msg sessionsListedMsg) tea.Cmd {
 		m.only = true
 		return m.openSession(msg.sessions[0].ID)
 	}
+	if m.made != "" {
+		m.sessions.Filter("") // it may not let through what was made
+	}
 	if at := cmp.Or(m.made, m.session); at != "" {
 		m.sessions.Select(at)
 	}
@@ -405,17 +408,25 @@ func (m *Model) faultsFound(msg faultsFoundMsg) tea.Cmd {
 	if len(msg.faults)+before == 0 {
 		return nil
 	}
+	if slices.ContainsFunc(msg.faults, opaque) {
+		m.outdate(keymap.ShowMessages) // it says why it shows none
+	}
 	return m.retell()
 }
 
 // retell has the Info tab worked out anew: what it tells besides the snapshot has changed.
 func (m *Model) retell() tea.Cmd {
-	info := tabOf(keymap.ShowInfo)
-	m.tabs[info].shows = subjectKey{}
-	if m.current == info {
+	m.outdate(keymap.ShowInfo)
+	return m.follow()
+}
+
+// outdate has a tab worked out anew once it shows.
+func (m *Model) outdate(show keymap.Action) {
+	tab := tabOf(show)
+	m.tabs[tab].shows = subjectKey{}
+	if m.current == tab {
 		m.wanted = wanted{}
 	}
-	return m.follow()
 }
 
 // subject returns what the tabs are about: the snapshot under the cursor, and its

@@ -161,7 +161,7 @@ printf '"lost"' > "$1"`))
 	p.Press(keymap.Input, keymap.Accept)
 	shows(t, p, "fork trip-planner from an edited #0 as trip-planner-edit", "[ No ]", `state    status "booked" → "lost"`)
 	p.Press(keymap.Confirm, keymap.Yes)
-	shows(t, p, "forked as")
+	shows(t, p, "forked from an edited #")
 	if len(s.done) != 1 || s.done[0].NewSession != "trip-planner-edit" {
 		t.Fatalf("carried out %+v", s.done)
 	}
@@ -260,7 +260,7 @@ func TestEdit_refusedByTheStore(t *testing.T) {
 	waitFor(t, p, "Fork from an edited #13")
 	p.Press(keymap.Input, keymap.Accept)
 	p.Press(keymap.Confirm, keymap.Yes)
-	shows(t, p, "forked as")
+	shows(t, p, "forked from an edited #")
 }
 
 // A name that is taken is asked for again, and the edit goes on.

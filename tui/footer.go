@@ -47,8 +47,10 @@ func (m *Model) putMessage(r *cell.Row) {
 		room -= m.width(hints[0])
 	}
 	text := m.message.text
-	if m.message.brief != "" && cell.Width(text) > room {
-		text = m.message.brief
+	for _, less := range m.message.brief {
+		if cell.Width(text) > room {
+			text = less
+		}
 	}
 	more := 0
 	if m.message.whole != "" || cell.Width(text) > room {
@@ -140,6 +142,9 @@ func (m *Model) hints() (hints []hint, out string) {
 		}
 	case m.only:
 		out = m.wayOut()
+	}
+	if (m.place == atStores || m.place == atSessions) && m.list().Filtered() {
+		out = "clear filter"
 	}
 	if m.place == inSession && m.current < namedTabs {
 		faults = m.info.count()

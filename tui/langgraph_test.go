@@ -92,3 +92,12 @@ func TestLangGraph_goesOn(t *testing.T) {
 	}
 	p.Idle()
 }
+
+// The Messages tab of an encrypted state says why it is empty, also where the faults are
+// found after it was drawn.
+func TestLangGraph_encrypted(t *testing.T) {
+	t.Parallel()
+	p := start(t, langgraphStore(t, "encrypted.db"), 100, 30)
+	p.Press(keymap.Timeline, keymap.ShowMessages)
+	shows(t, p, "no messages in this state:", "states are stored as msgpack+aes and", "shown as bytes")
+}

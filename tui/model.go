@@ -143,7 +143,7 @@ type wanted struct {
 // message is what the last line says.
 type message struct {
 	text  string
-	brief string // says less where text has no room; "" for nothing shorter
+	brief []string // say less and less where text has no room
 	style theme.Style
 	// whole is the text for the dialog with the details, about what it is; "" if text
 	// says all, and if it is the message itself.

@@ -12,6 +12,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/tui/cell"
 	"hindcast/tui/dialog"
 )
 
@@ -199,9 +200,12 @@ func (m *Model) applied(msg appliedMsg) tea.Cmd {
 	if len(plan.Resume) > 0 {
 		m.onward = resumeCall{call: plan.Resume[0].Call, then: plan.Resume[0].Then}
 	}
-	if plan.NewSession != "" {
+	switch {
+	case plan.NewSession != "":
 		m.only, m.made = false, plan.NewSession
-	} else if msg.receipt.Session == m.session {
+	case plan.Removes && msg.receipt.Session == m.made:
+		m.made = ""
+	case msg.receipt.Session == m.session:
 		m.toHead = true
 	}
 	m.written = true
@@ -210,7 +214,9 @@ func (m *Model) applied(msg appliedMsg) tea.Cmd {
 	}
 	text, brief := m.receipt(plan, &msg.receipt)
 	m.confirmed(text)
-	m.message.brief = m.styles.Glyphs.Good + " " + brief
+	for _, less := range brief {
+		m.message.brief = append(m.message.brief, m.styles.Glyphs.Good+" "+less)
+	}
 	return tea.Batch(drop, m.reread())
 }
 
@@ -226,40 +232,16 @@ func (m *Model) reread() tea.Cmd {
 }
 
 // receipt says in one line what was done, the call to go on with and the keys that
-// copy it and take the write back; brief is without the call, for a narrow screen.
-func (m *Model) receipt(plan *model.Plan, r *model.Receipt) (text, brief string) {
-	head := r.Head
-	if head.Index == plan.Target.Index {
-		head.Name = plan.Target.Name
-	}
-	place := "at " + head.String()
-	if m.place != inSession || r.Session != m.session {
-		place = r.Session + " is " + place
-	}
-	switch {
-	case plan.Removes:
-		place = r.Session + " is gone"
-	case r.Head.ID == "":
-		place = r.Session + " is without a head"
-	}
-	switch plan.Op {
-	case model.OpFork, model.OpEdit:
-		place = fmt.Sprintf("forked as %s at #%d", r.Session, r.Head.Index)
-	case model.OpUndo:
-		place = "undone: " + place
-	case model.OpRedo:
-		place = "done again: " + place
-	case model.OpRepair:
-		place = "repaired: " + place
-	case model.OpRun:
-		place = "ran on: " + place
-	case model.OpPurge:
-		place = "forgot what was set aside of " + r.Session
-		return place, place
+// copy it and take the write back. brief says less and less, for a narrow screen: the keys
+// stay longest.
+func (m *Model) receipt(plan *model.Plan, r *model.Receipt) (text string, brief []string) {
+	done := m.done(plan, r)
+	if plan.Op == model.OpPurge {
+		return done[0], done[1:]
 	}
 	menu, call := m.keys.Keys(keymap.Session, keymap.Yank), m.keys.Keys(keymap.Menu, keymap.YankCall)
 	copies := m.onward.call != "" && m.place == inSession && len(menu) > 0 && len(call) > 0
-	long, keys := []string{place}, []string{}
+	long, keys := []string{done[0]}, []string{}
 	switch {
 	case copies:
 		long = append(long, "go on with "+m.styles.Glyphs.Sentence(m.onward.call))
@@ -270,6 +252,7 @@ func (m *Model) receipt(plan *model.Plan, r *model.Receipt) (text, brief string)
 	if r.Reactivated > 0 {
 		long = append(long, fmt.Sprintf("%d came back", r.Reactivated))
 	}
+	copied := len(keys)
 	back := keymap.Undo
 	if plan.Op == model.OpUndo {
 		back = keymap.Redo
@@ -278,11 +261,53 @@ func (m *Model) receipt(plan *model.Plan, r *model.Receipt) (text, brief string)
 		keys = append(keys, key+" "+back.Help())
 	}
 	leave, open := m.keys.Keys(keymap.Session, keymap.Back), m.keys.Keys(keymap.Picker, keymap.Open)
-	if m.made != "" && m.place == inSession && len(leave) > 0 && len(open) > 0 {
+	if plan.NewSession != "" && m.place == inSession && len(leave) > 0 && len(open) > 0 {
 		keys = append(keys, keymap.Label([]string{leave[0], open[0]})+" "+keymap.Open.Help()+" it")
 	}
-	dot := " " + m.styles.Glyphs.Dot + " "
-	return strings.Join(append(long, keys...), dot), strings.Join(append([]string{place}, keys...), dot)
+	joined := func(parts ...string) string { return strings.Join(parts, " "+m.styles.Glyphs.Dot+" ") }
+	for _, place := range done {
+		brief = append(brief, joined(append([]string{place}, keys...)...))
+	}
+	brief = append(brief, joined(append(done[len(done)-1:], keys[copied:]...)...))
+	return joined(append(long, keys...)...), brief
+}
+
+// done says what a write did, at length and then with fewer and fewer words.
+func (m *Model) done(plan *model.Plan, r *model.Receipt) []string {
+	if plan.Op == model.OpPurge {
+		return []string{"forgot what was set aside of " + r.Session}
+	}
+	const most = 16 // cells of a session's name that still tell it from others
+	short := cell.ShortID(r.Session, most, m.styles.Glyphs.Ellipsis)
+	if plan.Op == model.OpFork || plan.Op == model.OpEdit {
+		from := "from " + plan.Target.String()
+		if plan.Op == model.OpEdit {
+			from = "from an edited " + plan.Target.String()
+		}
+		// The number of a snapshot in the fork would be that of another one here.
+		as := func(name string) string { return "forked " + from + " as " + name }
+		if plan.Branch != "" {
+			return []string{as("the branch " + plan.Branch), "forked"}
+		}
+		return []string{as(r.Session), as(short), "forked as " + r.Session, "forked as " + short, "forked"}
+	}
+	head := r.Head
+	if head.Index == plan.Target.Index {
+		head.Name = plan.Target.Name
+	}
+	words := map[model.Op]string{model.OpUndo: "undone: ", model.OpRedo: "done again: ", model.OpRepair: "repaired: ", model.OpRun: "ran on: "}[plan.Op]
+	place := func(name string) string {
+		switch {
+		case plan.Removes:
+			return words + name + " is gone"
+		case r.Head.ID == "":
+			return words + name + " is without a head"
+		case m.place != inSession || r.Session != m.session:
+			return words + name + " is at " + head.String()
+		}
+		return words + "at " + head.String()
+	}
+	return []string{place(r.Session), place(short)}
 }
 
 // ask opens a prompt for the text that a write needs, which take puts into the change.

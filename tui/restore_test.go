@@ -11,6 +11,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/coding/pi"
 	"hindcast/store/sample"
 	"hindcast/tui/screentest"
 )
@@ -246,12 +247,52 @@ func TestFork_asksForAName(t *testing.T) {
 	p.Press(keymap.Input, keymap.Accept)
 	shows(t, p, "fork trip-planner from #10 as packing-list-q", "trip-planner stays at #13")
 	p.Press(keymap.Confirm, keymap.Yes)
-	shows(t, p, "✓ forked as packing-list-q at #10", "u undo", "head #13")
+	shows(t, p, "✓ forked from #10 as packing-list-q", "u undo", "head #13")
 	if got := head(t, s, "packing-list-q"); got != "#10" {
 		t.Errorf("the fork's head is %s", got)
 	}
 	p.Press(keymap.Timeline, keymap.Back)
 	shows(t, p, "packing-list-q", "3 sessions")
+}
+
+// A store that names forks itself names them at length: the receipt still says which snapshot
+// went into the fork and which keys go on, and after the undo none leads to what is gone.
+func TestFork_receiptOfALongName(t *testing.T) {
+	t.Parallel()
+	const session = "01a20301-0000-7000-8000-000000000001"
+	for size, want := range map[[2]int]string{{100, 30}: "✓ forked from #11 as ", {60, 18}: "✓ forked"} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			aged(t, "coding/pi", dir)
+			s, err := pi.Kind(nil).Open(t.Context(), dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { s.Close() })
+			o := options(s)
+			o.Session = session
+			p := start(t, o, size[0], size[1])
+			p.Press(keymap.Timeline, keymap.MoveUp, keymap.MoveUp, keymap.MoveUp, keymap.MoveUp)
+			p.Press(keymap.Timeline, keymap.Fork)
+			shows(t, p, "from #11 as ")
+			agree(t, p)
+			for _, text := range []string{want, "u undo", "q enter open it"} {
+				if !strings.Contains(footer(p), text) {
+					t.Errorf("the footer lacks %q: %s", text, footer(p))
+				}
+			}
+			if strings.Contains(footer(p), "at #") { // in the fork #11 has another number
+				t.Errorf("the footer names a snapshot of another session: %s", footer(p))
+			}
+			p.Press(keymap.Timeline, keymap.Undo)
+			agree(t, p)
+			shows(t, p, "✓ undone", "is gone", "^r redo")
+			lacks(t, p, "open it")
+			p.Press(keymap.Timeline, keymap.Back)
+			shows(t, p, "▌ 01a20301-")
+		})
+	}
 }
 
 func TestFork_givenUp(t *testing.T) {

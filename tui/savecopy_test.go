@@ -37,7 +37,7 @@ func TestSaveACopy(t *testing.T) {
 		p.Press(keymap.Picker, keymap.Restore)
 		shows(t, p, "fork "+doomed+" from #6", "the fork is a copy that stays")
 		agree(t, p)
-		shows(t, p, "✓ forked as", "at #6")
+		shows(t, p, "✓ forked from #6 as")
 		p.Press(keymap.Picker, keymap.MoveDown, keymap.MoveDown) // one without a fault
 		lacks(t, p, "save a copy")
 		p.Press(keymap.Picker, keymap.Undo)
@@ -56,7 +56,7 @@ func TestSaveACopy(t *testing.T) {
 		p.Press(keymap.Session, keymap.Restore)
 		shows(t, p, "fork "+doomed+" from #6")
 		agree(t, p)
-		shows(t, p, "✓ forked as")
+		shows(t, p, "✓ forked from #6 as")
 	})
 }
 

@@ -74,7 +74,7 @@ func (m *Model) sayPlaying() {
 	m.say(brief)
 	if keys := slices.Concat(m.keys.Keys(keymap.Timeline, keymap.Faster), m.keys.Keys(keymap.Timeline, keymap.Slower)); len(keys) > 0 {
 		m.say("playing; " + keymap.Label(keys) + " set the pace, any other key stops")
-		m.message.brief = brief
+		m.message.brief = []string{brief}
 	}
 }
 

@@ -60,7 +60,7 @@ func TestScrubber_pace(t *testing.T) {
 	p.Key(",") // a single frame back, and the session is played no longer
 	shows(t, p, "▌ ○    3")
 	lacks(t, p, "playing", "paused")
-	p.Press(keymap.Timeline, keymap.Faster)
+	p.Press(keymap.Timeline, keymap.ShowInfo, keymap.Faster) // the Diff tab has a use for the key
 	shows(t, p, "a session is played at 0.5×")
 	p.Key(".")
 	shows(t, p, "▌ ○    4")

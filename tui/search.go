@@ -27,6 +27,16 @@ func (m *Model) filter() {
 	list.Filter("")
 }
 
+// clearFilter shows all rows of the list again; it reports whether some were filtered out.
+func (m *Model) clearFilter() bool {
+	list := m.list()
+	if !list.Filtered() {
+		return false
+	}
+	list.Filter("")
+	return true
+}
+
 // askSearch asks for a text to look for where the keys are: in the timeline, or
 // in the tab.
 func (m *Model) askSearch() {

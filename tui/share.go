@@ -185,7 +185,7 @@ func (m *Model) shared(msg sharedMsg) tea.Cmd {
 		hidden = "secrets hidden at " + model.Count(msg.places, "place")
 	}
 	m.confirmed(fmt.Sprintf("shared in %s: %s", msg.path, hidden))
-	m.message.brief = m.styles.Glyphs.Good + " shared in " + filepath.Base(msg.path)
+	m.message.brief = []string{m.styles.Glyphs.Good + " shared in " + filepath.Base(msg.path)}
 	m.message.about, m.message.whole = "What was shared", msg.path+"\n\n"+msg.hidden
 	return nil
 }

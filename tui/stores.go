@@ -23,6 +23,7 @@ type chooser interface {
 	pane
 	Click(x, y int) bool
 	Filter(text string)
+	Filtered() bool
 	Name() string
 }
 
@@ -97,7 +98,7 @@ func (m *Model) adopt(s store.Store) {
 func (m *Model) doInStores(a keymap.Action) tea.Cmd {
 	switch a {
 	case keymap.Back:
-		if m.cancelSlow() {
+		if m.cancelSlow() || m.clearFilter() {
 			return nil
 		}
 		return m.quit()

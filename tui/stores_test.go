@@ -107,7 +107,7 @@ func TestStores_chosenIsShown(t *testing.T) {
 	p.Press(keymap.Confirm, keymap.Back)
 	p.Press(keymap.Timeline, keymap.Back)
 	shows(t, p, "2 sessions", "q stores")
-	p.Press(keymap.Picker, keymap.Back)
+	p.Press(keymap.Picker, keymap.Back, keymap.Back) // the filter goes first
 	p.Send(screentest.Key(t, "q"))
 	p.WaitEnd()
 	if fmt.Sprint(asked) != "[.genkit/snapshots]" {
@@ -173,8 +173,57 @@ func TestStores_withoutAStoreNothingIsDone(t *testing.T) {
 	p.Press(keymap.Input, keymap.Accept)
 	p.Press(keymap.Picker, keymap.Open)
 	shows(t, p, "no store matches the filter", "0 of 4 stores")
+	p.Press(keymap.Picker, keymap.Back)
 	p.Send(screentest.Key(t, "q"))
 	p.WaitEnd()
+}
+
+// A filter says what it holds to for as long as it is on, and to leave a list is to leave
+// its filter first.
+func TestStores_backClearsAFilterFirst(t *testing.T) {
+	t.Parallel()
+	atSizes(t, func(t *testing.T, w, h int) {
+		p := start(t, oneShelf(t), w, h)
+		filter := func(text string) {
+			p.Press(keymap.Picker, keymap.Search)
+			p.Type(text)
+			p.Press(keymap.Input, keymap.Accept)
+		}
+		filter("genkit")
+		shows(t, p, "1 of 4 stores with genkit", "q clear filter")
+		p.Send(screentest.Key(t, "esc"))
+		p.Idle()
+		shows(t, p, "4 stores", ".strands/sessions", "q quit", "▌ .genkit/snapshots")
+		filter("genkit")
+		p.Press(keymap.Picker, keymap.Open)
+		filter("pack")
+		shows(t, p, "1 of 2 sessions with pack", "q clear filter")
+		p.Press(keymap.Picker, keymap.Open)
+		p.Press(keymap.Timeline, keymap.Back)
+		shows(t, p, "1 of 2 sessions with pack")
+		p.Press(keymap.Picker, keymap.Back)
+		shows(t, p, "2 sessions", "trip-planner", "q stores")
+
+		filter("trip") // it does not hide a session that is made meanwhile
+		p.Press(keymap.Picker, keymap.Open)
+		p.Press(keymap.Timeline, keymap.Fork)
+		for range len("trip-planner-fork") {
+			p.Key("backspace")
+		}
+		p.Type("another")
+		p.Press(keymap.Input, keymap.Accept)
+		agree(t, p)
+		p.Press(keymap.Timeline, keymap.Back)
+		shows(t, p, "▌ another", "packing-list", "3 sessions")
+		p.Press(keymap.Picker, keymap.Back)
+		shows(t, p, "1 of 4 stores with genkit")
+		p.Press(keymap.Picker, keymap.Open)
+		shows(t, p, "3 sessions", "trip-planner")
+		p.Press(keymap.Picker, keymap.Back)
+		p.Press(keymap.Picker, keymap.Back)
+		p.Send(screentest.Key(t, "q"))
+		p.WaitEnd()
+	})
 }
 
 func TestStores_badStoreIsToldAndAnotherCanBeChosen(t *testing.T) {

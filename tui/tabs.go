@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"hindcast/keymap"
@@ -130,8 +131,15 @@ func (f *source) prepareMessages(ctx context.Context, s subject) (*messagestab.C
 	if err != nil {
 		return nil, err
 	}
-	return messagestab.Prepare(conv, s.header.Marks), nil
+	why := ""
+	if i := slices.IndexFunc(s.faults, opaque); i >= 0 {
+		why = s.faults[i].Meaning
+	}
+	return messagestab.Prepare(conv, s.header.Marks, why), nil
 }
+
+// opaque reports whether a fault says that the states of a session are not read.
+func opaque(f model.Fault) bool { return f.Code == model.FaultOpaque }
 
 func (f *source) resumeTab(styles *theme.Styles) *tab {
 	t := newTab(keymap.Resume, resumetab.New(styles), f.prepareResume)

@@ -221,3 +221,33 @@ func TestTabs_infoSaysWhatIsNew(t *testing.T) {
 		t.Errorf("#1 is not mostly new:\n%s", p.Screen())
 	}
 }
+
+// A key that means nothing in the timeline is one of the tab in view, and one that means
+// something in another tab says where.
+func TestTabs_keysOfTheTabInView(t *testing.T) {
+	t.Parallel()
+	p := trip(t, 100, 30)
+	p.Press(keymap.Timeline, keymap.PrevBranch, keymap.PrevBranch) // #10, where two values change
+	lacks(t, p, "▌~     currency")
+	p.Key(")")
+	shows(t, p, "┌▌ Timeline", "▌ ○   10", "▌~     currency")
+	p.Key("+") // more around the changes
+	lacks(t, p, "a session is played at")
+	p.Press(keymap.Timeline, keymap.Scrubber)
+	p.Key("+") // the pace is in sight
+	shows(t, p, "paused 2×")
+	p.Press(keymap.Timeline, keymap.Scrubber, keymap.ShowState)
+	p.Key("a")
+	shows(t, p, "┌▌ Timeline", "#10   t5")
+	p.Key("s")
+	if got := lastLine(p); got != "side by side: in the Diff tab (1)" {
+		t.Errorf("last line %q", got)
+	}
+	p.Press(keymap.Timeline, keymap.ShowInfo, keymap.Open)
+	p.Key("a")
+	if got := lastLine(p); got != "who set what: in the State tab (2)" {
+		t.Errorf("last line %q", got)
+	}
+	p.Key("Z") // bound nowhere
+	lacks(t, p, "Z:")
+}

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"cmp"
+	"fmt"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -173,16 +174,46 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 	if m.tasks[arming].running {
 		wait = m.awaitQuiet()
 	}
-	a, ok := m.keys.Action(m.scope(), k.String())
-	if !ok || !paces(a) {
-		if m.stopPlaying() && a == keymap.Play {
-			return wait // the key that began it
+	a, ok := m.action(k.String())
+	stopped := (!ok || !paces(a)) && m.stopPlaying()
+	switch {
+	case stopped && a == keymap.Play:
+		return wait // the key that began it
+	case ok:
+		return tea.Batch(wait, m.do(a))
+	case !stopped:
+		m.sayElsewhere(k.String())
+	}
+	return tea.Batch(wait, m.typed(k))
+}
+
+// action returns what a key means now. One that means nothing in the timeline means what
+// it does in the tab in view, and so does one that sets a pace that is not in sight.
+func (m *Model) action(key string) (keymap.Action, bool) {
+	a, ok := m.keys.Action(m.scope(), key)
+	if m.scope() != keymap.Timeline || ok && (!paces(a) || m.tasks[playing].running || m.scrubs) {
+		return a, ok
+	}
+	if of, known := m.keys.Action(m.tabs[m.current].scope, key); known {
+		return of, true
+	}
+	return a, ok
+}
+
+// sayElsewhere says in which tab a key does something, of one that means nothing here.
+func (m *Model) sayElsewhere(key string) {
+	if m.dialog != nil || m.input != nil || m.place != inSession {
+		return
+	}
+	for i, t := range m.tabs[:namedTabs] {
+		a, ok := m.keys.Action(t.scope, key)
+		show := m.keys.Keys(keymap.Session, keymap.ShowDiff+keymap.Action(i))
+		if !ok || len(show) == 0 {
+			continue
 		}
+		m.say(fmt.Sprintf("%s: in the %s (%s)", a.Help(), t.scope.Where(), keymap.Label(show[:1])))
+		return
 	}
-	if !ok {
-		return tea.Batch(wait, m.typed(k))
-	}
-	return tea.Batch(wait, m.do(a))
 }
 
 // typed takes text for the field that is open; without one it means nothing.
@@ -255,7 +286,7 @@ func (m *Model) do(a keymap.Action) tea.Cmd {
 func (m *Model) doInSessions(a keymap.Action) tea.Cmd {
 	switch a {
 	case keymap.Back:
-		if m.cancelSlow() {
+		if m.cancelSlow() || m.place == atSessions && m.clearFilter() {
 			return nil
 		}
 		return m.outOfStore()
@@ -404,15 +435,15 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 	return nil
 }
 
-// doInPane carries out an action in the pane that has the keys.
+// doInPane carries out an action in the pane that has the keys, or in the tab in view.
 func (m *Model) doInPane(a keymap.Action) tea.Cmd {
 	switch {
 	case m.focus == onTab:
 		m.tabs[m.current].shown().Do(a)
 	case a == keymap.Open:
 		m.focusOn(onTab)
-	default:
-		m.timeline.Do(a)
+	case !m.timeline.Do(a):
+		m.tabs[m.current].shown().Do(a) // a key of the tab in view
 	}
 	return nil
 }

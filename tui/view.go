@@ -105,17 +105,12 @@ func (m *Model) appendHeader(dst []byte) []byte {
 	r := cell.Begin(dst, g, m.layout.w)
 	r.Put(s.Title, " hindcast ")
 	r.Fill(s.Text, 1)
-	if m.o.Tour != nil {
-		r.Put(s.Badge, "DEMO")
-	} else {
-		r.Put(s.Muted, m.storeName())
-	}
-	const name = 16 // cells that a session's id should have
 	if m.place != inSession {
+		m.putStore(&r)
 		m.putVersions(&r, 0)
 		return r.End(s.Text)
 	}
-	facts, head, standing, faults := m.timeline.Status(), "", m.standing(), ""
+	head, standing, faults := "", m.standing(), ""
 	if n := m.timeline.Timeline().Head(); n != model.NoNode {
 		head = "head " + m.timeline.Timeline().Name(n)
 	}
@@ -125,25 +120,37 @@ func (m *Model) appendHeader(dst []byte) []byte {
 			faults = g.Damaged + " 1 fault"
 		}
 	}
-	// A narrow screen leaves out the facts first, then the SDK, and then shortens the
-	// name. What is wrong always shows.
-	const gap, apart = 2, 3
-	right := cell.Width(head) + gap
-	if standing != "" {
-		right += cell.Width(standing) + gap
+	// A narrow screen leaves out the facts first, then the SDK, the store, whether the cursor
+	// follows and the head, each of them whole. What is wrong and the session always show.
+	const gap, apart, most = 2, 3, 16
+	cells := func(text string, before int) int {
+		if text == "" {
+			return 0
+		}
+		return before + cell.Width(text)
 	}
-	if faults != "" {
-		right += cell.Width(faults) + apart
+	right := func() int { return cells(faults, apart) + cells(head, gap) + cells(standing, gap) }
+	name, into := min(most, cell.Width(m.session)), " "+g.Into+" "
+	named := m.o.Tour != nil || r.Room() >= cell.Width(m.storeName())+cell.Width(into)+name+right()
+	if !named && r.Room() < name+right() {
+		standing = ""
 	}
-	into := " " + g.Into + " "
-	m.putVersions(&r, cell.Width(into)+min(name, cell.Width(m.session))+right)
-	r.Put(s.Muted, into)
-	if wanted := cell.Width(facts) + apart; r.Room() >= right+wanted+name {
-		right += wanted
-	} else {
-		facts = ""
+	if !named && r.Room() < name+right() {
+		head = ""
 	}
-	r.Column(s.Strong, m.session, r.Room()-right)
+	if named {
+		m.putStore(&r)
+		m.putVersions(&r, cell.Width(into)+name+right())
+		r.Put(s.Muted, into)
+	}
+	facts := ""
+	for _, text := range []string{m.timeline.Status(), m.timeline.Size()} {
+		if facts == "" && r.Room() >= right()+cells(text, apart)+name {
+			facts = text
+		}
+	}
+	room := max(r.Room()-right()-cells(facts, apart), 0)
+	r.Column(s.Strong, cell.ShortID(m.session, room, g.Ellipsis), room)
 	if facts != "" {
 		r.Fill(s.Text, apart)
 		r.Put(s.Text, facts)
@@ -156,13 +163,24 @@ func (m *Model) appendHeader(dst []byte) []byte {
 		r.Put(s.Muted, between)
 		r.Put(s.Error, faults)
 	}
-	r.Fill(s.Text, gap)
-	r.Put(s.Head, head)
+	if head != "" {
+		r.Fill(s.Text, gap)
+		r.Put(s.Head, head)
+	}
 	if standing != "" {
 		r.Fill(s.Text, gap)
 		r.Put(s.Key, standing)
 	}
 	return r.End(s.Text)
+}
+
+// putStore names what is open.
+func (m *Model) putStore(r *cell.Row) {
+	if m.o.Tour != nil {
+		r.Put(m.styles.Badge, "DEMO")
+		return
+	}
+	r.Put(m.styles.Muted, m.storeName())
 }
 
 // putVersions names the versions of SDKs that the store was opened for, and the file that

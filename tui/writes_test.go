@@ -284,7 +284,7 @@ func TestWrites_fork(t *testing.T) {
 		p.Press(keymap.Input, keymap.Accept)
 		shows(t, p, "fork "+w.session, w.session+"-fork is new; "+w.session+" stays at #")
 		agree(t, p)
-		shows(t, p, "✓ forked as "+w.session+"-fork at #", "q enter open it")
+		shows(t, p, " as "+w.session+"-fork", "u undo", "q enter open it")
 		after := w.files()
 		for name, text := range before {
 			if after[name] != text {
@@ -311,7 +311,7 @@ func TestWrites_forkOfOneAgent(t *testing.T) {
 	shows(t, p, "twoagents-fork ")
 	p.Press(keymap.Input, keymap.Accept)
 	agree(t, p)
-	shows(t, p, "✓ forked as twoagents-fork/planner at #3")
+	shows(t, p, "✓ forked from #3 as twoagents-fork/planner")
 	p.Press(keymap.Timeline, keymap.Back)
 	p.Press(keymap.Picker, keymap.Open)
 	shows(t, p, "› twoagents-fork/planner ")
@@ -332,7 +332,7 @@ func TestWrites_editMessage(t *testing.T) {
 		p.Press(keymap.Input, keymap.Accept)
 		shows(t, p, "from an edited #", "[ No ]")
 		agree(t, p)
-		shows(t, p, "✓ forked as "+w.session+"-edit at #")
+		shows(t, p, "✓ forked from an edited #", "q enter open it")
 		for name, text := range before {
 			if w.files()[name] != text {
 				t.Errorf("%s is another", name)

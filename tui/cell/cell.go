@@ -21,6 +21,8 @@ type Row struct {
 	glyphs *theme.Glyphs
 	// last is the style of what was put last: the same one goes on without being set anew.
 	last theme.Style
+	// more says that text that fills the row is not all of it.
+	more bool
 }
 
 // Begin starts a row of exactly w cells at the end of dst. A negative w counts
@@ -45,6 +47,13 @@ func (r *Row) end(st theme.Style) {
 
 // Room returns the number of cells that are still free.
 func (r *Row) Room() int { return r.room }
+
+// More says that something follows what is put until [Row.Last] is called: where no room
+// is left for that, an ellipsis shows so.
+func (r *Row) More() { r.more = true }
+
+// Last says that what is put is all.
+func (r *Row) Last() { r.more = false }
 
 // Put puts text in a style and returns how many cells it took. What does not fit
 // is cut, with an ellipsis in the last cell.
@@ -112,6 +121,9 @@ func (r *Row) End(st theme.Style) []byte {
 func put[T ~string | ~[]byte](r *Row, st theme.Style, text T, w int) int {
 	if w <= 0 || len(text) == 0 {
 		return 0
+	}
+	if r.more && w == r.room && len(text) <= w*cellBytes && Width(string(text)) == w {
+		text = T(string(text) + " ") // which is cut, for what follows has no cell
 	}
 	if end, cells, cut, ok := evenBeginning(text, w, r.glyphs.Plain()); ok {
 		r.begin(st)

@@ -19,6 +19,8 @@ const (
 	// frame are the rows above and below the text: the two borders, and the
 	// foot with the empty row that sets it off.
 	frame = 4
+	// besideTitle are the cells of the upper border that its title cannot have.
+	besideTitle = 6
 )
 
 // span is text in one style.
@@ -33,6 +35,7 @@ type span struct {
 type box struct {
 	styles    *theme.Styles
 	title     string
+	brief     string // title with fewer cells, for where that does not fit; "" for none
 	text      *sheet.Sheet
 	kept      *sheet.Sheet // what stays in sight, nil for nothing
 	keptTitle string
@@ -96,7 +99,11 @@ func (b *box) AppendRow(dst []byte, y int) []byte {
 	r := cell.Begin(dst, g, b.w)
 	switch y {
 	case 0:
-		b.edge(&r, g.TopLeft, b.title, g.TopRight)
+		title := b.title
+		if b.brief != "" && cell.Width(title) > b.w-besideTitle {
+			title = b.brief
+		}
+		b.edge(&r, g.TopLeft, title, g.TopRight)
 	case b.h - 1:
 		b.edge(&r, g.BottomLeft, b.text.Status(), g.BottomRight)
 	case b.h - 2:

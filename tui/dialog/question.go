@@ -7,6 +7,7 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model"
+	"hindcast/tui/cell"
 	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
 )
@@ -43,7 +44,7 @@ type Question struct {
 // NewQuestion makes the question for a plan, with what it changes in the state.
 func NewQuestion(styles *theme.Styles, keys *keymap.Map, plan *model.Plan, change Change, answers Answers) *Question {
 	d := &Question{
-		box:  box{styles: styles, title: plan.Headline(), text: sheet.New(styles)},
+		box:  box{styles: styles, title: plan.Headline(), brief: briefHeadline(styles, plan), text: sheet.New(styles)},
 		keys: keys, plan: plan, verb: string(plan.Op), read: "read the plan",
 		yes: plan.Op == model.OpUndo, details: sheet.New(styles), answers: answers,
 	}
@@ -54,6 +55,16 @@ func NewQuestion(styles *theme.Styles, keys *keymap.Map, plan *model.Plan, chang
 	d.details.Set(wholePlan(plan, change))
 	d.drawFoot()
 	return d
+}
+
+// briefHeadline returns a plan's headline with short names of sessions, so that the
+// snapshot between them is not cut.
+func briefHeadline(styles *theme.Styles, plan *model.Plan) string {
+	const most = 16 // cells of a name
+	short := *plan
+	short.Session = cell.ShortID(plan.Session, most, styles.Glyphs.Ellipsis)
+	short.NewSession = cell.ShortID(plan.NewSession, most, styles.Glyphs.Ellipsis)
+	return short.Headline()
 }
 
 // wholePlan returns every line of a plan.
@@ -95,7 +106,7 @@ func planParagraph(line model.PlanLine) sheet.Paragraph {
 // reasons to ask once more: it lists these and nothing else.
 func NewSecondQuestion(styles *theme.Styles, keys *keymap.Map, plan *model.Plan, answers Answers) *Question {
 	d := &Question{
-		box:  box{styles: styles, title: "Once more: " + plan.Headline(), text: sheet.New(styles)},
+		box:  box{styles: styles, title: "Once more: " + plan.Headline(), brief: "Once more: " + briefHeadline(styles, plan), text: sheet.New(styles)},
 		keys: keys, plan: plan, verb: string(plan.Op) + " anyway", read: "read the reasons", answers: answers,
 	}
 	paragraphs := []sheet.Paragraph{{Text: "This will happen:", Pick: sheet.Title, Wide: true}}

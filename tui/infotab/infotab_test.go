@@ -63,7 +63,7 @@ func TestPane_looksAsDrawn(t *testing.T) {
 	foreign.Release = "strands-python 1.30 (from uv.lock)"
 	step := facts(t)
 	step.Header.Marks, step.Header.TurnIndex = model.MarkTraced, model.TurnUnknown
-	step.Known = []model.Fact{{Label: "finish reason", Value: "stop"}, {Label: "file", Value: "a/\x1b[2Jb.json"}, {Label: "tokens", Value: "12 in, 5 out"}}
+	step.Known = []model.Fact{{Label: "finish reason", Value: "stop"}, {Label: "file", Value: "a/\x1b[2Jb.json"}, {Label: "tokens", Value: "12 in, 5 out"}, {Label: "tokens from a cache, of the session", Value: "60"}}
 	unknown := facts(t)
 	unknown.KnownErr = errors.New("genkit: read a/b.json: permission denied")
 	for name, f := range map[string]Facts{"step": step, "unknown": unknown, "active": facts(t), "orphaned": orphaned, "damaged": damaged, "foreign ids": foreign} {

@@ -13,6 +13,8 @@ type Content struct {
 	conv *conversation.Conversation
 	// marks are those of the snapshot: they are about its last message.
 	marks model.Marks
+	// why says why there are no messages; "" for no reason.
+	why string
 	// pending are the tool calls that have not run.
 	pending map[int]bool
 	// shown are the messages that have rows, starts their first units and, at the
@@ -24,12 +26,13 @@ type Content struct {
 // Prepare takes the conversation of a snapshot's state, and the marks of the
 // snapshot's header; those that are about what was said are shown with the last
 // message. The conversation must be of a whole state. nil stands for a state that could not be read.
-func Prepare(conv *conversation.Conversation, marks model.Marks) *Content {
+// why is said where the state has no messages; "" for no reason.
+func Prepare(conv *conversation.Conversation, marks model.Marks, why string) *Content {
 	if conv == nil {
 		return nil
 	}
 	marks &^= model.MarkInferred | model.MarkTraced // they are about the snapshot
-	c := &Content{conv: conv, marks: marks, pending: make(map[int]bool)}
+	c := &Content{conv: conv, marks: marks, why: why, pending: make(map[int]bool)}
 	for _, call := range conv.Pending() {
 		c.pending[call] = conv.Position() == conversation.AfterModel
 	}

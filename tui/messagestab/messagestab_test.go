@@ -29,7 +29,7 @@ func prepare(t testing.TB, state []byte) *Content {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Prepare(conversation.Decode(tape), 0)
+	return Prepare(conversation.Decode(tape), 0, "")
 }
 
 func show(c *Content, w, h int) *Pane { return screentest.Show(New(colourless), c, w, h) }
@@ -72,7 +72,7 @@ func TestPane_opensAtTheEnd(t *testing.T) {
 
 func TestPane_nothingToShow(t *testing.T) {
 	for name, c := range map[string]*Content{
-		"no state":    Prepare(nil, 0),
+		"no state":    Prepare(nil, 0, ""),
 		"no messages": prepare(t, []byte(`{"cart":1}`)),
 		"empty list":  prepare(t, []byte(`{"messages":[]}`)),
 	} {
@@ -92,12 +92,24 @@ func TestPane_nothingToShow(t *testing.T) {
 	}
 }
 
+// A state that is stored as bytes may well have messages: the tab says why it has none.
+func TestPane_saysWhyThereIsNothing(t *testing.T) {
+	tape, err := jsontape.Parse([]byte(`{"$type":"msgpack+aes"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := show(Prepare(conversation.Decode(tape), 0, "states are stored as msgpack+aes and shown as bytes"), 40, 4)
+	if got, want := screentest.DrawWithStatus(p, 4), "  no messages in this state:\n  states are stored as msgpack+aes and\n  shown as bytes\n\n\n\n"; got != want {
+		t.Errorf("screen %q, want %q", got, want)
+	}
+}
+
 func TestPane_marksTheLastMessage(t *testing.T) {
 	tape, err := jsontape.Parse([]byte(`[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := show(Prepare(conversation.Decode(tape), model.MarkEvicted|model.MarkError|model.MarkInferred|model.MarkTraced), 60, 6)
+	p := show(Prepare(conversation.Decode(tape), model.MarkEvicted|model.MarkError|model.MarkInferred|model.MarkTraced, ""), 60, 6)
 	if got := screentest.DrawWithStatus(p, 6); !strings.Contains(got, "[1] assistant  error, evicted\n") && !strings.Contains(got, "[1] assistant  error, evicted ") || strings.Contains(got, "user  error") {
 		t.Errorf("screen\n%s", got)
 	}
@@ -113,7 +125,7 @@ func TestPane_saysOnceThatAMessageWasRedacted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := show(Prepare(conversation.Decode(tape), model.MarkRedacted|model.MarkError), 60, 6)
+	p := show(Prepare(conversation.Decode(tape), model.MarkRedacted|model.MarkError, ""), 60, 6)
 	if got := screentest.DrawWithStatus(p, 6); !strings.Contains(got, "user  error, redacted") {
 		t.Errorf("screen\n%s", got)
 	}
@@ -287,7 +299,7 @@ func TestPane_anyUseOfAnyConversation(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", state, err)
 		}
-		c := Prepare(conversation.Decode(tape), model.MarkEvicted)
+		c := Prepare(conversation.Decode(tape), model.MarkEvicted, "")
 		size := screentest.AnySize(t, 90)
 		p := show(c, size.W, size.H)
 		screentest.AnyUse(t, p, size, func(text string) Matches {

@@ -3,6 +3,7 @@ package messagestab
 import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/model/printable"
 	"hindcast/tui/cell"
 	"hindcast/tui/prose"
 	"hindcast/tui/sheet"
@@ -227,8 +228,10 @@ func (p *Pane) AppendRow(dst []byte, y int) []byte {
 	rows := p.window.Rows()
 	switch {
 	case p.c == nil || p.c.conv.Len() == 0:
-		if y == 0 {
-			r.Put(p.styles.Muted, "  no messages in this state")
+		lines := p.nothing()
+		if y >= 0 && y < len(lines) {
+			r.Fill(p.styles.Text, 2)
+			r.Put(p.styles.Muted, lines[y])
 		}
 	case y >= 0 && y < min(len(rows), p.window.Height()):
 		_, at, _ := p.window.Cursor()
@@ -241,6 +244,15 @@ func (p *Pane) AppendRow(dst []byte, y int) []byte {
 		return r.End(tokens.Text)
 	}
 	return r.End(p.styles.Text)
+}
+
+// nothing returns the lines that say that there are no messages, and why.
+func (p *Pane) nothing() []string {
+	const none = "no messages in this state"
+	if p.c == nil || p.c.why == "" {
+		return []string{none}
+	}
+	return append([]string{none + ":"}, cell.Wrap(printable.String(p.styles.Glyphs.Sentence(p.c.why)), max(p.w-4, 1), "")...)
 }
 
 func (p *Pane) drawRow(r *cell.Row, tokens *theme.Tokens, at row) {

@@ -26,6 +26,7 @@ type Pane[T any] struct {
 	folded []string // the lower-case texts of all, which the filter looks at
 	// names and widths are the cells that the names and the columns need.
 	names  int
+	brief  int // cells that the names have, where the titles need the others
 	widths []int
 	titles int   // cells that the titles need; 0 where no row has one
 	order  int   // in look.orders
@@ -46,7 +47,8 @@ type look[T any] struct {
 	name func(row *T) string
 	// filtered is the text that the filter looks at.
 	filtered func(row *T) string
-	// brief is how many cells the names of rows need at most; nil for all of them.
+	// brief is how many cells the names of rows have at most, where titles need the others;
+	// nil for as many as the names need.
 	brief func(rows []T) int
 	// fitted shortens a name to a number of cells; nil to cut its end.
 	fitted func(name string, cells int, ellipsis string) string
@@ -152,8 +154,9 @@ func (p *Pane[T]) measure() {
 			}
 		}
 	}
+	p.brief = p.names
 	if p.look.brief != nil {
-		p.names = min(p.names, p.look.brief(p.all))
+		p.brief = min(p.names, p.look.brief(p.all))
 	}
 }
 
@@ -236,12 +239,16 @@ func (p *Pane[T]) Select(name string) {
 // Len returns the number of rows, filtered out or not.
 func (p *Pane[T]) Len() int { return len(p.all) }
 
-// Status says how many rows there are, and how they are sorted if not as at first.
+// Filtered reports whether a filter is on.
+func (p *Pane[T]) Filtered() bool { return p.filter != "" }
+
+// Status says how many rows there are, what the filter looks for, and how they are sorted
+// if not as at first.
 func (p *Pane[T]) Status() string {
 	count := fmt.Sprintf("%d %ss", len(p.all), p.look.noun)
 	switch {
 	case p.filter != "":
-		count = fmt.Sprintf("%d of %d %ss", len(p.shown), len(p.all), p.look.noun)
+		count = fmt.Sprintf("%d of %d %ss with %s", len(p.shown), len(p.all), p.look.noun, p.filter)
 	case len(p.all) == 1:
 		count = "1 " + p.look.noun
 	}
@@ -350,11 +357,11 @@ type layout struct {
 // layout shares the cells out: names and titles have theirs at the least, then come
 // the columns by their rank, and what is left is for the titles, or else the names.
 func (p *Pane[T]) layout() layout {
-	l := layout{name: min(p.names, aloneWidth), shown: make([]bool, len(p.look.columns))}
+	l := layout{name: min(p.brief, aloneWidth), shown: make([]bool, len(p.look.columns))}
 	room := p.w - marginLeft - marginRight - l.name
 	if p.titles > 0 && p.w >= marginLeft+nameWidth+gap+saidWidth+marginRight {
-		l.name, l.said = min(p.names, nameWidth), saidWidth
-		if p.w >= wideWidth && p.names <= briefWidth {
+		l.name, l.said = min(p.brief, nameWidth), saidWidth
+		if p.w >= wideWidth && p.brief <= briefWidth {
 			l.said = max(l.said, min(p.titles, p.w*2/5))
 		}
 		room = p.w - marginLeft - marginRight - l.name - gap - l.said
@@ -375,8 +382,9 @@ func (p *Pane[T]) layout() layout {
 		l.name = max(0, l.name+room)
 		return l
 	}
-	// A longer name gets what the titles do not need, and a third of the rest at least.
-	more := max(0, min(p.names-l.name, max(room/3, room-(p.titles-l.said))))
+	// A longer name gets what the titles do not need, and a third of the rest at least, of
+	// which a brief one needs less.
+	more := max(0, min(p.brief-l.name, room/3), min(p.names-l.name, room-(p.titles-l.said)))
 	l.name += more
 	l.said += room - more
 	return l

@@ -77,9 +77,9 @@ func TestPane_filters(t *testing.T) {
 		filter, want, status string
 	}{
 		{"", "x\x1b[2J\u202ey\n", "5 sessions"},
-		{"SUP bill", "Support/billing", "1 of 5 sessions"},
-		{"e", "trip-planner", "3 of 5 sessions"},
-		{"nothing like it", "", "0 of 5 sessions"},
+		{"SUP bill", "Support/billing", "1 of 5 sessions with SUP bill"},
+		{"e", "trip-planner", "3 of 5 sessions with e"},
+		{"nothing like it", "", "0 of 5 sessions with nothing like it"},
 	} {
 		p := open(80, 10)
 		p.Filter(c.filter)
@@ -193,6 +193,23 @@ func TestSessions_longIDs(t *testing.T) {
 			if !strings.Contains(text, fmt.Sprintf("%04d", i)[1:]) {
 				t.Errorf("%d: session %d is not told from the others:\n%s", w, i, text)
 			}
+		}
+	}
+}
+
+// The ids of a coding agent's sessions are whole where no title needs the cells, and brief
+// beside long titles.
+func TestSessions_wholeIDsWhereThereIsRoom(t *testing.T) {
+	id := "7ffd5cb9-ffe6-4e2c-bd4c-340dc7362789"
+	for title, whole := range map[string]bool{"first question": true, strings.Repeat("a long question ", 12): false} {
+		p := open(198, 8)
+		p.Set([]model.SessionInfo{{ID: id, Title: title, Project: "/home/demo"}})
+		text := screen(p, 2)
+		if strings.Contains(text, id) != whole {
+			t.Errorf("%.20q: whole ids are not %v:\n%s", title, whole, text)
+		}
+		if !whole && !strings.Contains(text, strings.Repeat("a long question ", 8)) {
+			t.Errorf("the title has too little room:\n%s", text)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func NewSessions(styles *theme.Styles, now func() time.Time) *Sessions {
 		said:     func(info *model.SessionInfo) string { return info.Title },
 		filtered: func(info *model.SessionInfo) string { return info.ID + " " + info.Title + " " + info.Project },
 		brief:    brief,
-		fitted:   fittedID,
+		fitted:   cell.ShortID,
 		columns:  sessionColumns,
 		orders:   sessionOrders,
 	}}
@@ -106,32 +106,4 @@ func some(n int) string {
 		return ""
 	}
 	return strconv.Itoa(n)
-}
-
-// fittedID shortens the id of a session that is too long. Ids may begin alike, so
-// the end stays: of a session with several agents the agent, if it is short enough,
-// and of any other a third.
-func fittedID(id string, cells int, ellipsis string) string {
-	if cell.Width(id) <= cells {
-		return id
-	}
-	end := ellipsis
-	if at := strings.LastIndexByte(id, '/'); at >= 0 && cell.Width(id[at:])+cell.Width(ellipsis) <= cells/2 {
-		end += id[at:]
-	} else {
-		for i := range id {
-			if cell.Width(id[i:]) <= cells/3 {
-				end += id[i:]
-				break
-			}
-		}
-	}
-	fits := 0
-	for i := range id {
-		if cell.Width(id[:i])+cell.Width(end) > cells {
-			break
-		}
-		fits = i
-	}
-	return id[:fits] + end
 }

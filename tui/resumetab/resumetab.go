@@ -105,7 +105,7 @@ func (c *Content) goOn(here Here) {
 		c.way(way.Call, way.Effect, way.Warning)
 	}
 	if len(ways) == 0 {
-		c.text("no call is known: the messages have the shape of no framework that Hindcast knows", sheet.Muted)
+		c.text("no call is known: the state has no messages, or those of no framework that Hindcast knows", sheet.Muted)
 	}
 }
 

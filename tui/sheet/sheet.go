@@ -23,10 +23,14 @@ const longest = 1 << 16
 // longestLabel bounds the bytes of a label: more than any row shows.
 const longestLabel = 1 << 9
 
-// enoughLabel is a width that nearly all labels fit in.
-const enoughLabel = 16
+// enoughLabel is a width that nearly all labels fit in, and mostLabelRows how many rows the
+// others go on for before they are cut: more than any label of Hindcast's own needs.
+const (
+	enoughLabel   = 16
+	mostLabelRows = 4
+)
 
-// Paragraph is a label and a text that is wrapped beside it. Both are escaped
+// Paragraph is a label and a text beside it. Both are wrapped, and escaped
 // when they are drawn.
 type Paragraph struct {
 	Label     string
@@ -112,14 +116,16 @@ func (s *Sheet) layout() {
 		s.labels = max(s.labels, cell.Width(s.paragraphs[i].Label))
 	}
 	width := s.w - 2*s.margin
-	// One long label, such as a key of the state, is cut rather than all texts.
+	// One long label takes more rows, rather than cells of all texts.
 	s.labels = min(s.labels, max(width, 0)/2, max(width*2/5, enoughLabel))
 	if s.labels > 0 {
 		width -= s.labels + 2
 	}
 	s.rows = s.rows[:0]
 	for _, p := range s.paragraphs {
+		first := len(s.rows)
 		s.wrap(p, max(width, 1))
+		s.label(first)
 	}
 	s.window.Len = len(s.rows)
 	s.window.Resize(s.window.Height)
@@ -148,6 +154,25 @@ func (s *Sheet) wrap(p Paragraph, width int) {
 		p.Text = line
 		s.rows = append(s.rows, p)
 		p.Label = ""
+	}
+}
+
+// label has the label of a paragraph, which is in its first row, go on in the rows below. It
+// adds rows where the text has too few.
+func (s *Sheet) label(first int) {
+	p := s.rows[first]
+	if s.selects || s.labels == 0 || cell.Width(p.Label) <= s.labels {
+		return
+	}
+	lines := cell.Wrap(printable.Text(p.Label), s.labels, "/")
+	if len(lines) > mostLabelRows {
+		lines = append(lines[:mostLabelRows-1], strings.Join(lines[mostLabelRows-1:], " "))
+	}
+	for n, line := range lines {
+		if first+n == len(s.rows) {
+			s.rows = append(s.rows, Paragraph{})
+		}
+		s.rows[first+n].Label, s.rows[first+n].LabelPick = line, p.LabelPick
 	}
 }
 

@@ -34,6 +34,29 @@ func TestSheet_wrapsBesideTheLabels(t *testing.T) {
 	}
 }
 
+// A label goes on below itself, so that its words are read at every width of a tab.
+func TestSheet_wrapsALabel(t *testing.T) {
+	labels := []string{"tokens from a cache, of the session", "premium requests, of the session", "id"}
+	for _, w := range []int{42, 58, 98} { // a tab on a screen of 100, 60 and 200 columns
+		s := NewPage(colourless)
+		s.Resize(w, 20)
+		s.Set([]Paragraph{{Label: labels[0], Text: "60"}, {Label: labels[1], Text: strings.Repeat("word ", 40)}, {Label: labels[2], Text: "x"}})
+		var words []string
+		for row := range strings.Lines(screentest.Draw(s, 20)) {
+			words = append(words, strings.Fields(row[:min(len(row), s.labels+2)])...)
+		}
+		if got, want := strings.Join(words, " "), strings.Join(labels, " "); got != want {
+			t.Errorf("%d cells: the labels read %q, want %q", w, got, want)
+		}
+	}
+	s := New(colourless)
+	s.Resize(18, 4)
+	s.Set([]Paragraph{{Label: "tokens read, of the session", Text: "7"}})
+	if got, want := screentest.Draw(s, 4), "tokens     7\nread, of\nthe\nsession\n"; got != want {
+		t.Errorf("it is\n%swant\n%s", got, want)
+	}
+}
+
 func TestSheet_rowsAreExactAndClean(t *testing.T) {
 	const hostile = "x\x1b[2J\u202e\u009b\x00 wide 你好 and\ttabs\r\n and lines"
 	for _, s := range []*Sheet{New(colourless), NewPage(colourless), NewList(colourless)} {
@@ -61,9 +84,9 @@ func TestSheet_boundsAParagraph(t *testing.T) {
 func TestSheet_boundsALabel(t *testing.T) {
 	s := New(colourless)
 	s.Set([]Paragraph{{Label: strings.Repeat("é", 1<<20), Text: "text"}})
-	s.Resize(20, 1)
-	if got := screentest.Draw(s, 1); got != "ééééééééé…  text\n" {
-		t.Errorf("the row is %q", got)
+	s.Resize(20, 9)
+	if got, rest := screentest.Draw(s, 9), strings.Repeat("éééééééééé\n", mostLabelRows-2); got != "éééééééééé  text\n"+rest+"ééééééééé…\n"+strings.Repeat("\n", 9-mostLabelRows) {
+		t.Errorf("the rows are\n%s", got)
 	}
 	if got := len(s.paragraphs[0].Label); got > longestLabel {
 		t.Errorf("the label is kept with %d bytes", got)

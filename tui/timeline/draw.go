@@ -20,7 +20,8 @@ type columns struct {
 }
 
 // The cells that a title keeps: least before any column comes in that the row can
-// do without, share before the columns come in that repeat what the Info tab shows.
+// do without, share before the columns come in that repeat what the Info tab shows. A long
+// word of an event comes before these, and leaves the titles what they need of least.
 const (
 	least = 28
 	share = 36
@@ -33,7 +34,7 @@ const (
 // there is room, and it always stands in the line at the bottom. A row of its own
 // would double the rows of each session in which a turn is one snapshot.
 func (p *Pane) fit() columns {
-	c := columns{index: p.c.indexWidth, suffix: p.c.suffixWidth, event: p.c.eventWidth, marks: p.c.signs}
+	c := columns{index: p.c.indexWidth, suffix: p.c.suffixWidth, event: min(p.c.eventWidth, events), marks: p.c.signs}
 	if len(p.faulty) > 0 {
 		c.marks = 1
 	}
@@ -57,11 +58,18 @@ func (p *Pane) fit() columns {
 	for i := range p.extra {
 		take(&c.extra[i], p.extra[i].Width, slim)
 	}
-	c.lanes = max(min(lanes, 2), min(lanes, (title-delta-least)/2))
+	c.lanes = max(min(lanes, 2), min(lanes, few, (title-least)/2), min(lanes, (title-delta-least)/2))
 	title -= 2 * c.lanes
 	if p.c.timed {
 		take(&c.delta, deltaWidth, least)
 	}
+	if more := min(lanes-c.lanes, (title-least)/2); c.delta == 0 && more > 0 {
+		c.lanes += more // the time left them nothing, and has no room itself
+		title -= 2 * more
+	}
+	longer := max(0, min(p.c.eventWidth-c.event, title-p.c.titleWidth))
+	c.event += longer
+	title -= longer
 	if p.c.turns {
 		take(&c.turn, len("turn ")+p.c.turnWidth, least)
 	}
@@ -75,8 +83,12 @@ func (p *Pane) fit() columns {
 	return c
 }
 
-// slim is what a title keeps before the columns that were asked for.
-const slim = 12
+// slim is what a title keeps before the columns that were asked for, and few are the
+// lanes that come before the time between two rows.
+const (
+	slim = 12
+	few  = 3
+)
 
 const (
 	deltaWidth = len("+24s")

@@ -28,6 +28,7 @@ type Content struct {
 	More bool
 
 	indexWidth, suffixWidth, turnWidth, eventWidth int
+	titleWidth                                     int  // cells that the longest title needs, of no more than least
 	signs                                          int  // cells that marks take on a row, 0 where no row has one
 	timed                                          bool // a snapshot has a time
 	turns                                          bool // there are several turns, most of them longer than a row
@@ -39,8 +40,12 @@ type Content struct {
 	stops, failed []model.Node
 }
 
-// widest is the widest column for events; another framework may name its own.
-const widest = 6
+// The cells of the column for events: as many as Hindcast's own words need, and up to
+// widest for those of other frameworks where titles leave room.
+const (
+	events = 6
+	widest = 13
+)
 
 // Prepare works out what drawing a timeline takes; the timeline should have room for some
 // more headers, see [Spare]. The time is linear in their number, so it belongs in a command.
@@ -92,6 +97,9 @@ func (c *Content) measure(from model.Node) {
 		}
 		c.marked = c.marked || h.Marks&^(model.MarkInferred|model.MarkTraced) != 0
 		c.timed = c.timed || !h.CreatedAt.IsZero()
+		if c.titleWidth < least {
+			c.titleWidth = max(c.titleWidth, min(least, cell.Width(h.Title[:min(len(h.Title), 4*least)])))
+		}
 		if event := h.EventWord(); event != last {
 			last = event
 			c.eventWidth = max(c.eventWidth, min(widest, cell.Width(event[:min(len(event), 4*widest)])))
@@ -525,12 +533,18 @@ func (p *Pane) Position() string {
 // Title names the pane.
 func (p *Pane) Title() string { return "Timeline" }
 
-// Status says how much there is, and what of it is off the path.
-func (p *Pane) Status() string {
+// Size says how much there is.
+func (p *Pane) Size() string {
 	text := model.Count(p.t.Snapshots(), "snapshot")
 	if p.c.More {
 		text = "the last " + text
 	}
+	return text
+}
+
+// Status says how much there is, and what of it is off the path.
+func (p *Pane) Status() string {
+	text := p.Size()
 	if n := p.t.Orphans(); n > 0 {
 		text += " " + p.styles.Glyphs.Dot + " " + strconv.Itoa(n) + " off the path"
 	}

@@ -370,7 +370,52 @@ func TestPane_titlesGetTheirCells(t *testing.T) {
 	}
 }
 
+// A third lane comes before the time between rows, and any lane before what stays empty.
+func TestPane_drawsTheLanesThatHaveRoom(t *testing.T) {
+	var headers []model.Header
+	for i, parent := range []int64{0, 1, 1, 3, 3} { // a branch with a branch
+		headers = append(headers, model.Header{ID: fmt.Sprint(i), SessionID: "s", Index: 10 + i, Visit: int64(i + 1), ParentVisit: parent, Orphaned: i > 1,
+			CreatedAt: time.Unix(int64(i), 0), Event: model.SnapshotEventNamed, EventName: "approve", Title: strings.Repeat("x", 40)})
+	}
+	for w, want := range map[int]string{54: "│ │ ◌", 50: "│ │ ◌", 45: "… ◌"} {
+		if got := picture(t, pane(t, headers, w, 20), w, 20); !strings.Contains(got, want) {
+			t.Errorf("%d cells lack %q:\n%s", w, want, got)
+		}
+	}
+	p := pane(t, headers, 54, 20)
+	p.SetColumns([]Column{{Title: "tokens", Width: 6, Text: func(model.Node) (string, bool) { return "", true }}})
+	if got := picture(t, p, 54, 20); !strings.Contains(got, "│ │ ◌") {
+		t.Errorf("beside another column:\n%s", got)
+	}
+}
+
 // The columns that a row can do without leave one by one.
+// The words of another framework are drawn whole where titles leave room, and are the same
+// wherever the pane is scrolled.
+func TestPane_longEventsGetTheRoomOfShortTitles(t *testing.T) {
+	for _, c := range []struct {
+		title string
+		w     int
+		want  string
+	}{
+		{"", 40, "session star…"},
+		{"short", 40, "session star… short"},
+		{strings.Repeat("x", 60), 42, "sessi… " + strings.Repeat("x", 20)},
+		{strings.Repeat("x", 60), 55, "session star… " + strings.Repeat("x", 20)},
+	} {
+		headers := []model.Header{{ID: "a", SessionID: "s", Event: model.SnapshotEventNamed, EventName: "session started", Title: c.title, CreatedAt: time.Unix(1, 0)}}
+		for i := range 40 {
+			headers = append(headers, model.Header{ID: fmt.Sprint(i), SessionID: "s", ParentID: headers[i].ID, Index: i + 1, CreatedAt: time.Unix(int64(i), 0)})
+		}
+		p := pane(t, headers, c.w, 10)
+		end := p.columns.event
+		p.Do(keymap.Top)
+		if got := picture(t, p, c.w, 10); !strings.Contains(got, c.want) || p.columns.event != end {
+			t.Errorf("%d cells lack %q:\n%s", c.w, c.want, got)
+		}
+	}
+}
+
 func TestPane_narrowRowsKeepNameAndTitle(t *testing.T) {
 	for _, tc := range []struct {
 		w    int

@@ -28,6 +28,10 @@ const large = 1000
 // is cut. The work is bounded by the room, not by the value.
 func Put(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node) {
 	end := t.End(n)
+	if k := t.Kind(n); k == jsontape.Object || k == jsontape.Array {
+		r.More() // the bracket at the end
+	}
+	defer r.Last()
 	for c := n; c < end && r.Room() > 0; c++ {
 		if c != n {
 			separate(r, tokens, t, c)
@@ -43,6 +47,9 @@ func Put(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node) {
 			continue
 		}
 		if t.End(c) == c+1 {
+			if c == n {
+				r.Last()
+			}
 			closeOne(r, tokens, t, c)
 			endings(r, tokens, t, n, c)
 		}
@@ -86,6 +93,9 @@ func endings(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n, c jsontape.
 		c = t.Parent(c)
 		if t.End(c) != next {
 			return
+		}
+		if c == n {
+			r.Last()
 		}
 		closeOne(r, tokens, t, c)
 	}
@@ -133,6 +143,7 @@ func quoted(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node
 		r.PutBytes(tokens.String, out)
 		return
 	}
+	r.Last() // the string itself is cut
 	size := conversation.AppendSize([]byte{' '}, int64(raw-2))
 	r.Column(tokens.String, string(out), r.Room()-len(size))
 	r.PutBytes(tokens.Muted, size)

@@ -39,17 +39,24 @@ func TestPut_spellsAValueInOneRow(t *testing.T) {
 		want string
 	}{
 		{`{"a":[1,2.50,{"b":null}],"c":{},"d":[],"e":"x\ny"}`, 80, `{a: [1, 2.50, {b: null}], c: {}, d: [], e: "x↵y"}`},
-		{`{"a":[1,2.50,{"b":null}],"c":{}}`, 12, `{a: [1, 2.50`},
+		{`{"a":[1,2.50,{"b":null}],"c":{}}`, 12, `{a: [1, 2.5…`},
 		{`"a\u001b[31mb\u202e"`, 80, `"a^[[31mb<U+202E>"`},
 		{`[NaN,-Infinity]`, 80, `[NaN, -Infinity]`},
 		{`"short"`, 5, `"sho…`},
+		{`{"a":{"b":1}}`, 4, `{a:…`},
+		{`{"a":{"b":1}}`, 5, `{a: …`},
+		{`{"a":{"b":1}}`, 9, `{a: {b: …`},
+		{`{"a":{"b":1}}`, 10, `{a: {b: 1…`},
+		{`{"a":{"b":1}}`, 11, `{a: {b: 1}}`},
+		{`{}`, 1, `…`},
+		{`{}`, 2, `{}`},
 		{long, 30, `"abcdefghi abcdefghi … 12.3 kB`},
 		{`[` + long + `]`, 20, `["abcdefghi… 12.3 kB`},
 		{`{"` + strings.Repeat("k", 50) + `":1}`, 60, `{` + strings.Repeat("k", 39) + `…: 1}`},
 		{`{"` + strings.Repeat("k", 5000) + `":1}`, 60, `{` + strings.Repeat("k", 39) + `…: 1}`},
 		{`{"` + strings.Repeat(`\u0041`, 5) + `":1}`, 60, `{AAAAA: 1}`},
 		{`true`, 0, ``},
-		{strings.Repeat("[", 9000) + strings.Repeat("]", 9000), 5, `[[[[[`},
+		{strings.Repeat("[", 9000) + strings.Repeat("]", 9000), 5, `[[[[…`},
 	} {
 		if got := strings.TrimRight(draw(tape(t, tc.text), 0, tc.w), " "); got != tc.want {
 			t.Errorf("%.60s in %d cells is\n%s, want\n%s", tc.text, tc.w, got, tc.want)
@@ -103,7 +110,7 @@ func TestMost_takesWhatItNeeds(t *testing.T) {
 		w       int
 		want    string
 	}{
-		{"/0", 20, `"120.5"|  `}, {"/0", 4, `"12…|     `}, {"/1", 8, `{a: [1, | `}, {"/1", 100, `{a: [1, 2…`}, {"/0", 0, `|         `},
+		{"/0", 20, `"120.5"|  `}, {"/0", 4, `"12…|     `}, {"/1", 8, `{a: [1,…| `}, {"/1", 100, `{a: [1, 2…`}, {"/0", 0, `|         `},
 	} {
 		r := cell.Begin(nil, &plain.Glyphs, 10)
 		Most(&r, &plain.Glyphs, &plain.Tokens, state, state.LookupPointer(tc.pointer), tc.w)
