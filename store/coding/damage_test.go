@@ -258,23 +258,23 @@ func TestDamage_linkedFolder(t *testing.T) {
 	}
 }
 
-// What a damaged line has whole is shown, and does not decide where the session goes on: the
-// agent passes the line over. Where records name the one before, that is where they are; in a
-// log they stand beside what follows.
+// What a damaged line has whole is shown, and is on the way to nothing that is whole: the agent
+// passes the line over. Of a message that names one in it, pi makes the first one. Claude Code
+// puts it behind the newest one of the seconds before, as a log does.
 func TestDamage_noHeadInADamagedLine(t *testing.T) {
 	for name, l := range linears {
 		damaged := `{"torn` + l.message(4, "words4") + "\n"
 		for _, c := range []struct {
 			name, text string
 			head       int
-			off        []int
+			off, left  []int // passed over, and off the path for another reason
 		}{
-			{"the last line", l.text() + damaged, 3, []int{4}},
-			{"two records in the last line", l.text() + `{"torn` + l.message(4, "words4") + l.message(5, "words5") + "\n", 3, []int{4, 5}},
-			{"a line before the last", l.text() + damaged + l.message(5, "words5") + "\n", 5, []int{4}},
+			{"the last line", l.text() + damaged, 3, []int{4}, nil},
+			{"two records in the last line", l.text() + `{"torn` + l.message(4, "words4") + l.message(5, "words5") + "\n", 3, []int{4, 5}, nil},
+			{"a line before the last", l.text() + damaged + l.message(5, "words5") + "\n", 5, []int{4}, nil},
 		} {
-			if c.head == 5 && (name == "claude-code" || name == "pi") { // the message names that of the damaged line
-				c.off = nil
+			if c.head == 5 && name == "pi" {
+				c.left = []int{0, 1, 2, 3}
 			}
 			t.Run(name+"/"+c.name, func(t *testing.T) {
 				_, _, s := l.put(t, c.text)
@@ -291,11 +291,11 @@ func TestDamage_noHeadInADamagedLine(t *testing.T) {
 					if h.Head != (last == c.head) {
 						t.Errorf("message %d is the head: %t", last, h.Head)
 					}
-					off := slices.Contains(c.off, last)
-					if off != h.Orphaned || off && h.Reason.Kind != model.ReasonDamaged {
+					off, left := slices.Contains(c.off, last), slices.Contains(c.left, last)
+					if (off || left) != h.Orphaned || off != (h.Orphaned && h.Reason.Kind == model.ReasonDamaged) {
 						t.Errorf("message %d is off the path: %t, because %+v", last, h.Orphaned, h.Reason)
 					}
-					for _, n := range c.off {
+					for _, n := range slices.Concat(c.off, c.left) {
 						if h.Head && strings.Contains(string(state), fmt.Sprintf("words%d", n)) {
 							t.Errorf("the head has message %d", n)
 						}

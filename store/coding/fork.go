@@ -75,7 +75,11 @@ func (e engine) fork(in folder.In, before *folder.Log, at int, c model.Change) (
 	if err := s.refusesOpen(c.Op, at); err != nil {
 		return nil, err
 	}
-	made, err := forker.Fork(Cut{in, s, to, forker.NewID(c.As), e.dir})
+	id, err := forker.NewID(c.As)
+	if err != nil {
+		return nil, &model.UnsupportedError{Op: c.Op, Reason: fmt.Sprintf("%.80q is no id of a session of %s: %v; give such an id, or none to get a new one", c.As, e.agent.Framework, err)}
+	}
+	made, err := forker.Fork(Cut{in, s, to, id, e.dir})
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package coding
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"regexp"
 	"time"
@@ -10,20 +11,30 @@ import (
 
 var uuid = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
-// UUID4 returns as, if it is a UUID in lower case, else a random one.
-func UUID4(as string) string {
-	if uuid.MatchString(as) {
-		return as
+var errNotUUID = errors.New("its ids are UUIDs in lower case, such as 0b6c7f9e-5d0a-4b69-9f0c-0f2ed0f7b9ad")
+
+// UUID4 returns the UUID in lower case that as is, and a random one where as is "".
+func UUID4(as string) (string, error) {
+	if as == "" {
+		return newUUID(4, nil), nil
 	}
-	return newUUID(4, nil)
+	return given(as)
 }
 
-// UUID7 returns as, if it is a UUID in lower case, else one of now: later ones are greater.
-func UUID7(as string) string {
-	if uuid.MatchString(as) {
-		return as
+// UUID7 returns the UUID in lower case that as is, and one of now where as is "": later ones
+// are greater.
+func UUID7(as string) (string, error) {
+	if as == "" {
+		return newUUID(7, binary.BigEndian.AppendUint64(nil, uint64(time.Now().UnixMilli()))[2:]), nil
 	}
-	return newUUID(7, binary.BigEndian.AppendUint64(nil, uint64(time.Now().UnixMilli()))[2:])
+	return given(as)
+}
+
+func given(as string) (string, error) {
+	if !uuid.MatchString(as) {
+		return "", errNotUUID
+	}
+	return as, nil
 }
 
 // IDs tells apart what has one id. The zero value is ready.

@@ -1,6 +1,7 @@
 package coding
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -258,6 +259,8 @@ func (a *Agent) lacks(op model.Op, f Format) string {
 			return a.Lacks
 		}
 		return "the files of " + a.Framework + " are not changed: a fork is a new session from here, which it resumes"
+	case model.OpEdit:
+		return cmp.Or(a.Lacks, "a fork of "+a.Framework+" has its records as they are: fork from before the message, and say it anew")
 	}
-	return "the files of " + a.Framework + " are not changed"
+	return store.Cannot(a.Name, op)
 }

@@ -108,6 +108,21 @@ type Record[R any] struct {
 	Salvaged bool
 }
 
+// Name returns what an entry of the record is called: id, or the line of a record without one. Of
+// what the agent passes over it knows no id, so that nothing else follows it.
+func (r *Record[R]) Name(id string) string {
+	if id == "" || r.Salvaged {
+		return fmt.Sprintf("line-%d", r.Number)
+	}
+	return id
+}
+
+// Finds reports whether the agent finds a record that another one names: not that of a damaged
+// line, but for those of such lines themselves, which are shown as they were meant.
+func (f *File[R]) Finds(by, named int) bool {
+	return f.Records[by].Salvaged || !f.Records[named].Salvaged
+}
+
 func recordOf[R any](line *Line, is R) Record[R] {
 	return Record[R]{Span: line.Span, Number: line.Number, Is: is}
 }
@@ -403,6 +418,17 @@ func UnknownFaults(file string, types map[string]int) []model.Fault {
 	}
 	slices.Sort(words)
 	return []model.Fault{{Code: FaultUnknown, Severity: model.Note, File: file, Meaning: "records of types that Hindcast does not know, which are passed over: " + strings.Join(words[:min(len(words), 8)], ", ")}}
+}
+
+// Values returns the records of a file. The errors are those of Raw, and a *jsontape.SyntaxError.
+func Values(tree folder.Tree, name string, spans []Span) (list []Value, err error) {
+	raw, err := Raw(tree, name, spans)
+	for i := 0; err == nil && i < len(raw); i++ {
+		var v Value
+		v, err = Parse(raw[i])
+		list = append(list, v)
+	}
+	return list, err
 }
 
 // Raw returns the bytes of records of a file. The errors are those of folder.Tree, and

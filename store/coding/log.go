@@ -46,9 +46,9 @@ type remembered struct {
 	mark string
 }
 
-// Marker is a [Format] of sessions in databases, whose changes no tree tells.
+// Marker is a [Format] that reads databases, whose changes no tree tells.
 type Marker interface {
-	// Mark returns a text that is another one when a session in a database changed.
+	// Mark returns a text that is another one when what a database has of a session changed.
 	Mark(ctx context.Context, at Spot) (string, error)
 }
 
@@ -60,7 +60,7 @@ const mostRemembered = 200_000
 func (e engine) session(ctx context.Context, in folder.In, at Spot) (*Session, error) {
 	was, known := e.memo.recall(at.Name())
 	mark := ""
-	if m, ok := e.format.(Marker); ok && at.Part != "" {
+	if m, ok := e.format.(Marker); ok {
 		var err error
 		if mark, err = m.Mark(ctx, at); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
@@ -120,8 +120,11 @@ func (e engine) Read(ctx context.Context, in folder.In, at folder.Place) (*folde
 	log := &folder.Log{Place: at, Rows: make([]model.Header, n), Files: make([]string, n), Head: s.Head, Pointed: s.Pointed, Own: s}
 	for i := range s.Entries {
 		log.Rows[i] = s.Entries[i].header(s.Spot.ID)
-		if s.Head < 0 && s.Pointed { // the pointer names nothing, or what is not there
-			log.Rows[i].Orphaned, log.Rows[i].Reason = true, &model.Reason{Kind: model.ReasonPointer}
+		if row := &log.Rows[i]; s.Head < 0 { // no entry is resumed, whichever is the last
+			row.Orphaned = true
+			if s.Pointed || row.Reason == nil { // a pointer names nothing, or what is not there
+				row.Reason = &model.Reason{Kind: model.ReasonPointer}
+			}
 		}
 		log.Files[i] = cmp.Or(s.Entries[i].File, at.Session)
 	}
@@ -142,6 +145,9 @@ const (
 // header returns the header of an entry.
 func (e *Entry) header(session string) model.Header {
 	h := model.Header{ID: e.ID, ParentID: e.Parent, SessionID: session, CreatedAt: e.At, TurnIndex: model.TurnUnknown, Title: e.Title, Marks: e.Marks, Reason: e.Reason}
+	if e.Turn > 0 {
+		h.TurnIndex = e.Turn - 1
+	}
 	if e.Child != "" {
 		h.Title += " → " + e.Child[strings.LastIndexByte(e.Child, '/')+1:]
 	}
@@ -152,10 +158,12 @@ func (e *Entry) header(session string) model.Header {
 		h.Event = model.SnapshotEventToolIterationEnd
 	case e.Said.Role == User:
 		h.Event, h.EventName = model.SnapshotEventNamed, eventUser
-	case e.Said.Role == Assistant && len(e.Said.Calls) == 0:
-		h.Event = model.SnapshotEventTurnEnd
-	case e.Said.Role == Assistant:
+	case e.Said.Role == Assistant && len(e.Said.Calls) > 0:
 		h.Event, h.EventName, h.Position = model.SnapshotEventNamed, eventModel, model.PositionAfterModel
+	case e.Said.Role == Assistant && e.GoesOn:
+		h.Event, h.EventName = model.SnapshotEventNamed, eventModel
+	case e.Said.Role == Assistant:
+		h.Event = model.SnapshotEventTurnEnd
 	default:
 		h.Event, h.EventName = model.SnapshotEventNamed, e.Said.Role.String()
 	}

@@ -195,7 +195,9 @@ func (s *Store) spots(ctx context.Context, in folder.In) ([]Spot, error) {
 	}
 	byID := distinct(list)
 	if s.storage.Way != "." || s.only != "" {
-		list = s.meant(in, list)
+		if list, err = s.meant(ctx, in, list); err != nil {
+			return nil, err
+		}
 		byID = distinct(list)
 	}
 	s.mu.Lock()
@@ -246,14 +248,24 @@ func (s *Store) identify(in folder.In, at *Spot) bool {
 // idNote ends the name of the note of what a session is called: no file has such a name.
 const idNote = "\x00id"
 
+// Several is a [Format] that has many sessions in one file, whose name a person may choose.
+type Several interface {
+	// Opened returns the sessions of a file that a person opened, whatever it is called; none of
+	// one that is not the agent's.
+	Opened(ctx context.Context, in folder.In, file string) ([]Spot, error)
+}
+
 // meant returns the sessions in the folder or of the file that was opened, with those of
 // their sub-agents, and those that were made of them since.
-func (s *Store) meant(in folder.In, list []Spot) []Spot {
+func (s *Store) meant(ctx context.Context, in folder.In, list []Spot) ([]Spot, error) {
 	meant := make(map[string]bool, len(list))
 	for _, at := range list {
 		if slices.ContainsFunc(append([]string{at.File}, at.More...), s.isMeant) {
 			meant[at.ID] = true
 		}
+	}
+	if several, ok := s.format.(Several); ok && s.only != "" && len(meant) == 0 {
+		return several.Opened(ctx, in, path.Join(s.storage.Way, s.only))
 	}
 	if alone := s.format.Spot(path.Join(s.storage.Way, s.only)); s.only != "" && len(meant) == 0 && s.identify(in, &alone) {
 		list, meant[alone.ID] = append(list, alone), true // it lies where the agent keeps none
@@ -262,7 +274,7 @@ func (s *Store) meant(in folder.In, list []Spot) []Spot {
 		parent, _, _ := strings.Cut(at.ID, "/")
 		_, made := s.made.Load(at.ID)
 		return !meant[at.ID] && !meant[parent] && !made
-	})
+	}), nil
 }
 
 // isMeant reports whether a file was opened, or its folder, or the folder of the same name.
@@ -480,6 +492,8 @@ type told struct {
 	// snapshots is store.Uncounted where the file was not read whole.
 	snapshots, orphaned, faults int
 	head                        model.Point
+	// rest is how many bytes the files of a [Scattered] session take.
+	rest int64
 }
 
 // info returns what the list shows of a session.
@@ -490,6 +504,9 @@ func (s *Store) info(ctx context.Context, in folder.In, writes *folder.Writes, l
 	if more := strings.Join(l.More, "\n"); !ok || !whole || t.more != more {
 		if t, ok = s.look(ctx, in, writes, l); ok {
 			t.more = more
+			if of, scattered := s.format.(Scattered); scattered {
+				t.rest = of.Rest(in, l.Spot)
+			}
 			in.Memo.Note(l.Name(), l.at, t.note())
 		}
 	}
@@ -498,6 +515,7 @@ func (s *Store) info(ctx context.Context, in folder.In, writes *folder.Writes, l
 		info.Project = l.Project
 	}
 	info.Snapshots, info.Orphaned, info.Head, info.Faults = t.snapshots, t.orphaned, t.head, t.faults
+	info.Size += t.rest
 	return info
 }
 
@@ -513,7 +531,7 @@ func (s *Store) look(ctx context.Context, in folder.In, writes *folder.Writes, l
 		once := s.engine()
 		once.memo = nil // of thousands that are listed few are opened
 		log, err := writes.Log(ctx, in, once.place(l.Spot))
-		if err == nil && (len(log.Rows) > 0 || s.isThere(l.Spot) == nil) {
+		if err == nil && (len(log.Rows) > 0 || isThere(in, &l.Spot) == nil) {
 			return s.toldOf(log), true
 		}
 	}
@@ -538,7 +556,7 @@ func (t *told) note() (text []byte) {
 	text = files.AppendText(text, t.Project)
 	text = files.AppendText(text, t.head.ID)
 	text = files.AppendText(text, t.more)
-	for _, n := range []int{t.snapshots, t.orphaned, t.faults, t.head.Index} {
+	for _, n := range []int{t.snapshots, t.orphaned, t.faults, t.head.Index, int(t.rest)} {
 		text = appendVarint(text, n)
 	}
 	return text
@@ -550,6 +568,7 @@ func recall(text []byte) (t told, ok bool) {
 	for _, n := range []*int{&t.snapshots, &t.orphaned, &t.faults, &t.head.Index} {
 		*n = int(r.Varint())
 	}
+	t.rest = r.Varint()
 	return t, len(text) > 0 && !r.Damaged() && r.Len() == 0
 }
 

@@ -3,9 +3,7 @@ package coding
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"hindcast/model"
@@ -32,8 +30,9 @@ type Format interface {
 // Forker is a [Format] whose agent resumes a session that Hindcast made.
 type Forker interface {
 	Format
-	// NewID returns the id of a new session: as where that may be one, else a fresh one.
-	NewID(as string) string
+	// NewID returns the id of a new session: as, or a fresh one where as is "". The error says
+	// what form ids have, where as has another.
+	NewID(as string) (string, error)
 	// Fork returns the files of a new session that ends with an entry. The error is a
 	// model.UnsupportedError where the agent could not go on from there.
 	Fork(c Cut) (*Fork, error)
@@ -64,6 +63,12 @@ type Restorer interface {
 type Sizer interface {
 	// Small reports whether all of a session is quickly read for the list.
 	Small(in folder.In, at Spot) bool
+}
+
+// Scattered is a [Format] whose sessions have files that no [Spot] names.
+type Scattered interface {
+	// Rest returns how many bytes these take in a session. It reads none of them.
+	Rest(in folder.In, at Spot) int64
 }
 
 // Caller is a [Format] whose agent can be called at an entry with nothing written before.
@@ -158,6 +163,9 @@ type Session struct {
 	// Own is what the format keeps.
 	Own any
 
+	// ids are those of the entries that were added, and before the one before each.
+	ids    IDs
+	before []int
 	// at has the position of each entry by its id, and parents that of the parent of each,
 	// -1 for none, once all of them are known.
 	at      map[string]int
@@ -178,6 +186,11 @@ type Entry struct {
 	Said       Said
 	// Event says what happened in a word where the role does not: "compaction".
 	Event string
+	// Turn is the turn that it is in, counted from 1, where the format counts them; else a turn
+	// ends with each answer that calls no tool and does not go on.
+	Turn int
+	// GoesOn says of an answer that its turn does not end with it, though it calls no tool.
+	GoesOn bool
 	// Title is one line on it, where Said does not tell. It is untrusted.
 	Title  string
 	Marks  model.Marks
@@ -193,7 +206,8 @@ type Entry struct {
 	Context []int
 	// Version tells contents of one id apart where the records do not; "" else.
 	Version string
-	// Child is the session of a sub-agent that it started, "" for none.
+	// Child is the session of the sub-agent that it started, of several the first, see Starts; ""
+	// for none.
 	Child string
 	// Facts are what is known of it besides. The values are untrusted.
 	Facts model.Facts
@@ -201,36 +215,22 @@ type Entry struct {
 	Own any
 }
 
+// subAgent is the label of a session that an entry started.
+const subAgent = "sub-agent"
+
 // Starts notes that the entry started the session of a sub-agent. An answer may start several.
 func (e *Entry) Starts(session string) {
-	if e.Child == "" {
+	switch {
+	case e.Child == "":
 		e.Child = session
-	} else {
-		e.Facts.Add("sub-agent", session)
+	case !e.started(session):
+		e.Facts.Add(subAgent, session)
 	}
 }
 
-// Labels of what an agent counted for a whole session, at the entry that is its head.
-const (
-	ReadOfSession    = "tokens read, of the session"
-	WrittenOfSession = "tokens written, of the session"
-	DollarsOfSession = "dollars, of the session"
-)
-
-// Amount returns a number as a fact has it, with at most six digits behind the point.
-func Amount(n float64) string { return strconv.FormatFloat(math.Round(n*1e6)/1e6, 'f', -1, 64) }
-
-// Counted notes what the agent counted for the whole session, at the entry that is its head. 0 is
-// nothing that it counted.
-func (e *Entry) Counted(read, written, dollars float64) {
-	for _, of := range []struct {
-		label string
-		n     float64
-	}{{ReadOfSession, read}, {WrittenOfSession, written}, {DollarsOfSession, dollars}} {
-		if of.n > 0 {
-			e.Facts.Add(of.label, Amount(of.n))
-		}
-	}
+// started reports whether the entry started the session of a sub-agent.
+func (e *Entry) started(session string) bool {
+	return e.Child == session || slices.ContainsFunc(e.Facts, func(f model.Fact) bool { return f.Label == subAgent && f.Value == session })
 }
 
 // MostKept bounds the records that a format looks at for what the compactions of a session
@@ -304,6 +304,20 @@ type Restored struct {
 	// Calls are those that go on from there.
 	Calls []model.Resume
 }
+
+// Add adds an entry behind one that was added, by its position, and returns its own; -1 is behind
+// none. Where another entry has its id, it gets one of its own.
+func (s *Session) Add(e Entry, before int) (at int) {
+	e.ID = s.ids.Take(e.ID)
+	if before >= 0 {
+		e.Parent = s.Entries[before].ID
+	}
+	s.Entries, s.before = append(s.Entries, e), append(s.before, before)
+	return len(s.Entries) - 1
+}
+
+// Before returns the entry that one was added behind, -1 for none.
+func (s *Session) Before(at int) int { return s.before[at] }
 
 // path returns the entries from the first to one, by their positions. One that the lineage
 // comes to twice ends it.
@@ -398,6 +412,15 @@ func (s *Session) Path(to *Entry) (list []*Entry) {
 		list = append(list, &s.Entries[i])
 	}
 	return list
+}
+
+// IsHead reports whether the agent would go on from an entry.
+func (s *Session) IsHead(e *Entry) bool { return s.Head >= 0 && s.Entries[s.Head].ID == e.ID }
+
+// Fault notes what is wrong with the file of the session, at a place of it, and returns that.
+func (s *Session) Fault(code string, severity model.Severity, place, meaning, verdict string) *model.Fault {
+	s.Faults = append(s.Faults, model.Fault{Code: code, Severity: severity, File: s.Spot.File, Path: place, Meaning: meaning, Verdict: verdict})
+	return &s.Faults[len(s.Faults)-1]
 }
 
 // OnHeadPath reports whether an entry is on the way to the head.

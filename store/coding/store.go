@@ -159,17 +159,31 @@ func (s *Store) log(ctx context.Context, at Spot) (*folder.Log, error) {
 	}
 	log, err := s.storage.Log(ctx, s.engine().place(at))
 	if err == nil && len(log.Rows) == 0 {
-		err = s.isThere(at)
+		err = s.isThere(ctx, at)
 	}
 	return log, err
 }
 
-// isThere returns model.ErrNoSession where a session without a message is not there. A file
-// may be without one as yet; what is a part of a file is its messages.
-func (s *Store) isThere(at Spot) error {
-	look, err := at.stamp(s.storage.In())
-	if err == nil && (look.Kind == files.Nothing || at.Part != "") {
-		return model.ErrNoSession
+// isThere returns model.ErrNoSession where a session without a message is not there. It may be
+// without one as yet, also where it is a part of a file: then that still has to list it.
+func (s *Store) isThere(ctx context.Context, at Spot) error {
+	in := s.storage.In()
+	err := isThere(in, &at)
+	if err != nil || at.Part == "" {
+		return err
+	}
+	list, err := s.spots(ctx, in)
+	if err == nil && !slices.ContainsFunc(list, func(is Spot) bool { return is.Name() == at.Name() }) {
+		err = model.ErrNoSession
+	}
+	return err
+}
+
+// isThere returns model.ErrNoSession where the file of a session is not there.
+func isThere(in folder.In, at *Spot) error {
+	look, err := at.stamp(in)
+	if err == nil && look.Kind == files.Nothing {
+		err = model.ErrNoSession
 	}
 	return err
 }
@@ -208,7 +222,7 @@ func (s *Store) read(ctx context.Context, at Spot) (*Session, error) {
 	}
 	one, err := s.engine().session(ctx, s.storage.In(), at)
 	if err == nil && len(one.Entries) == 0 {
-		err = s.isThere(at)
+		err = s.isThere(ctx, at)
 	}
 	return one, err
 }
@@ -265,7 +279,7 @@ func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) 
 		facts = append(facts, more...)
 	}
 	if e.Child != "" {
-		facts.Add("sub-agent", e.Child)
+		facts.Add(subAgent, e.Child)
 	}
 	if m := e.Meta; m != nil {
 		facts.Add("model", m.Model)
@@ -309,7 +323,7 @@ func (s *Store) starter(ctx context.Context, session string) (model.Ref, error) 
 	if err != nil {
 		return model.Ref{}, s.wrap(err, "find what started session %q", session)
 	}
-	at := slices.IndexFunc(one.Entries, func(e Entry) bool { return e.Child == session })
+	at := slices.IndexFunc(one.Entries, func(e Entry) bool { return e.started(session) })
 	if at < 0 {
 		return model.Ref{Session: parent}, nil
 	}
@@ -402,6 +416,31 @@ type Checker interface {
 // for the one that is looked at.
 type Teller interface {
 	Tell(ctx context.Context, in folder.In, s *Session, e *Entry) (model.Facts, error)
+}
+
+// Labeler is a [Format] whose agent lets a person label messages.
+type Labeler interface {
+	// Labels returns the labels of a session that was read, by the ids of its entries.
+	Labels(s *Session) []model.Label
+}
+
+// Labels returns the labels that the agent's files have, see package labels: those whose names can
+// stand for a snapshot. The error is model.ErrNoSession.
+func (s *Store) Labels(ctx context.Context, session string) (list []model.Label, err error) {
+	labeler, ok := s.format.(Labeler)
+	if !ok {
+		return nil, nil
+	}
+	one, err := s.session(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	for _, label := range labeler.Labels(one) {
+		if label.Session = session; label.Check() == nil {
+			list = append(list, label)
+		}
+	}
+	return list, nil
 }
 
 // Watch implements store.Watcher.

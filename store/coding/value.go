@@ -27,6 +27,20 @@ func Parse(text []byte) (Value, error) {
 // ParseHead returns what can be known of the value of a JSON text by its beginning.
 func ParseHead(head []byte) Value { return Value{jsontape.Prefix(head, len(head)), 0} }
 
+// WithTexts returns a record that has texts as members, each with its name, in place of those of
+// the names that it has. The error is a *jsontape.SyntaxError.
+func WithTexts(record []byte, members ...[2]string) ([]byte, error) {
+	t, err := jsontape.Parse(record)
+	if err != nil {
+		return nil, err
+	}
+	p := jsontape.NewPatch(t)
+	for _, m := range members {
+		p.Put(0, m[0], jsontape.AppendQuoted(nil, m[1]))
+	}
+	return p.Bytes(), nil
+}
+
 // There reports whether there is a value, which may be null.
 func (v Value) There() bool { return v.tape != nil && v.node >= 0 && int(v.node) < v.tape.Len() }
 

@@ -72,20 +72,23 @@ func TestValue(t *testing.T) {
 
 func TestIDs(t *testing.T) {
 	const given = "01a20301-0000-7000-8000-000000000001"
-	for _, make := range []func(string) string{UUID4, UUID7} {
-		if make(given) != given {
-			t.Error("a name that is an id is not taken")
+	for _, make := range []func(string) (string, error){UUID4, UUID7} {
+		if id, err := make(given); id != given || err != nil {
+			t.Errorf("a name that is an id becomes %q, %v", id, err)
 		}
-		seen := map[string]bool{}
-		for _, as := range []string{"", "x", "../" + given, given + "\n", "01A20301-0000-7000-8000-000000000001"} {
-			id := make(as)
-			if id == as || !uuid.MatchString(id) || seen[id] {
+		for _, as := range []string{"x", "../" + given, given + "\n", "01A20301-0000-7000-8000-000000000001"} {
+			if id, err := make(as); id != "" || err == nil {
 				t.Errorf("%q becomes %q", as, id)
 			}
-			seen[id] = true
+		}
+		a, errA := make("")
+		b, errB := make("")
+		if a == b || !uuid.MatchString(a) || !uuid.MatchString(b) || errA != nil || errB != nil {
+			t.Errorf("no name becomes %q, %v and %q, %v", a, errA, b, errB)
 		}
 	}
-	if a, b := UUID4(""), UUID7(""); a[14] != '4' || b[14] != '7' || a[19] < '8' || a[19] > 'b' || b[19] < '8' || b[19] > 'b' {
+	a, _ := UUID4("") // that it is one is held above
+	if b, _ := UUID7(""); a[14] != '4' || b[14] != '7' || a[19] < '8' || a[19] > 'b' || b[19] < '8' || b[19] > 'b' {
 		t.Errorf("the versions are those of %s and %s", a, b)
 	}
 }

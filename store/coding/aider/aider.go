@@ -43,7 +43,8 @@ func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
 // Elsewhere describes sessions that were copied to where no disk is.
 func Elsewhere(cache *files.Cache) folder.Opener { return agent.Elsewhere(cache) }
 
-// fileName is that of a project's chats; the option --chat-history-file names another.
+// fileName is that of a project's chats. The option --chat-history-file names another, which is
+// opened by its name.
 const fileName = ".aider.chat.history.md"
 
 var agent = &coding.Agent{
@@ -165,24 +166,43 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, e
 		if !strings.HasSuffix(name, fileName) {
 			continue
 		}
-		look, err := in.Stamp(name)
-		if err != nil || ctx.Err() != nil {
-			return nil, errors.Join(err, ctx.Err())
-		}
-		file, err := f.scan(ctx, in, name)
+		chats, err := f.spotsIn(ctx, in, name)
 		if err != nil {
-			continue // reading it says why
+			return nil, err
 		}
-		for i, c := range file.chats {
-			at := f.Spot(name + "#" + c.part)
-			at.At, at.Size = c.started, c.Len
-			if i == len(file.chats)-1 {
-				at.At = look.Modified
-			}
-			list = append(list, at)
-		}
+		list = append(list, chats...)
 	}
 	return list, err
+}
+
+// spotsIn returns the chats of a file. The error is that of looking at it, or of a context that has ended.
+func (f *format) spotsIn(ctx context.Context, in folder.In, name string) (list []coding.Spot, err error) {
+	look, err := in.Stamp(name)
+	if err != nil || ctx.Err() != nil {
+		return nil, errors.Join(err, ctx.Err())
+	}
+	file, err := f.scan(ctx, in, name)
+	if err != nil {
+		return nil, nil // reading it says why
+	}
+	for i, c := range file.chats {
+		at := f.Spot(name + "#" + c.part)
+		at.At, at.Size = c.started, c.Len
+		if i == len(file.chats)-1 {
+			at.At = look.Modified
+		}
+		list = append(list, at)
+	}
+	return list, nil
+}
+
+// Opened implements coding.Several: a line near the beginning begins a chat.
+func (f *format) Opened(ctx context.Context, in folder.In, name string) ([]coding.Spot, error) {
+	lines, err := coding.HeadLines(in.Tree, name)
+	if err != nil || !slices.ContainsFunc(lines, begins) {
+		return nil, ctx.Err() // one that is gone has none
+	}
+	return f.spotsIn(ctx, in, name)
 }
 
 // Spot implements coding.Format.
@@ -243,7 +263,7 @@ func (f *format) Messages(in folder.In, _ *coding.Session, e *coding.Entry) (lis
 
 // Calls implements coding.Caller: aider loads all of the file.
 func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
-	if s.Head < 0 || s.Entries[s.Head].ID != e.ID {
+	if !s.IsHead(e) {
 		return nil
 	}
 	return []model.Resume{{Call: "aider --restore-chat-history", Then: "goes on behind all chats of the file"}}
@@ -296,6 +316,9 @@ func runsOf(text []byte) (list []run) {
 	now := run{voice: none}
 	for rest := range bytes.Lines(text) {
 		is, words := voiceOf(rest)
+		if now.voice == console && price.Match(rest) {
+			is = console // the second of two lines that were printed at once has no mark
+		}
 		if is != now.voice {
 			if !blank {
 				list = append(list, now)
@@ -365,7 +388,10 @@ func quoted(text []byte) []byte {
 }
 
 // cost is the line that aider prints behind an answer. Its counts are rounded.
-var cost = regexp.MustCompile(`(?m)^Tokens: ([\d.]+k?) sent(?:, ([\d.]+k?) cache write)?(?:, ([\d.]+k?) cache hit)?(?:, ([\d.]+k?) received)?\.(?: Cost: \$([\d.]+) message)?`)
+var cost = regexp.MustCompile(`(?m)^Tokens: ([\d.]+k?) sent(?:, ([\d.]+k?) cache write)?(?:, ([\d.]+k?) cache hit)?(?:, ([\d.]+k?) received)?\.(?:[ \n]Cost: \$([\d.]+) message)?`)
+
+// price is the rest of that line where aider breaks it: with both cache writes and hits.
+var price = regexp.MustCompile(`^Cost: \$[\d.]+ message, \$[\d.]+ session\.\s*$`)
 
 // usageOf adds what the lines of a console say that answers cost.
 func usageOf(u conversation.Usage, text []byte) conversation.Usage {

@@ -3,6 +3,7 @@ package aider
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -91,6 +92,29 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// aider prints the cost on a line of its own, without a mark, where there are both cache writes
+// and hits: it is no answer.
+func TestUsage_costOnItsOwnLine(t *testing.T) {
+	const tokens, price = "> Tokens: 5.4k sent, 1.2k cache write, 3.0k cache hit, 120 received.  \n", "Cost: $0.02 message, $0.03 session.  \n"
+	for text, want := range map[string]string{
+		"#### q\n\nTwo\n\n" + tokens + price + "> Applied edit to foo.py  \n": "user q; assistant Two $0.02 true",
+		"#### q\n\nTwo\n" + price:                   "user q; assistant Two " + strings.TrimSpace(price) + " $0 false",
+		"#### q\n\nTwo\n\n" + tokens + "\n" + price: "user q; assistant Two $0 false; assistant " + strings.TrimSpace(price) + " $0 false",
+	} {
+		var got []string
+		for _, e := range sessionOf(coding.Spot{}, chat{}, []byte(text)).Entries {
+			said := e.Said.Role.String() + " " + e.Said.Words
+			if m := messageOf([]byte(text)[e.Records[0].At : e.Records[0].At+e.Records[0].Len]); m.Role == coding.Assistant {
+				said += fmt.Sprintf(" $%v %v", m.Usage.Cost, m.Usage.Priced)
+			}
+			got = append(got, said)
+		}
+		if is := strings.Join(got, "; "); is != want {
+			t.Errorf("of %q it is %s, want %s", text, is, want)
+		}
+	}
+}
+
 // Two chats that began in one second, one before the first line of a chat, and one whose time
 // is none are sessions of their own.
 func TestChats_namesAreDifferent(t *testing.T) {
@@ -171,6 +195,60 @@ func TestFollows(t *testing.T) {
 	}
 }
 
+// A history that the option or the variable moved is one whatever it is called, if it begins as one:
+// that one alone, also beside others. Where it lies in a folder that is searched, its name tells.
+func TestMoved(t *testing.T) {
+	dir := t.TempDir()
+	const chat = "\n# aider chat started at 2026-01-02 03:04:05\n\n#### one  \n"
+	for name, text := range map[string]string{"hist.md": chat, "notes.md": "how an # aider chat started at 2026\n", fileName: chat + "\nother\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	moved, kind := filepath.Join(dir, "hist.md"), Kind(nil)
+	places := kind.Places(store.Surroundings{Env: func(name string) string {
+		return map[string]string{"AIDER_CHAT_HISTORY_FILE": moved}[name]
+	}})
+	if len(places) != 1 || places[0] != moved {
+		t.Errorf("it is looked for in %q", places)
+	}
+	for name, is := range map[string]bool{"hist.md": true, "notes.md": false, fileName: true} {
+		if _, ok, err := kind.Recognise(t.Context(), filepath.Join(dir, name)); ok != is || err != nil {
+			t.Errorf("%s is a history: %t, %v", name, ok, err)
+		}
+	}
+	s := storetest.OpenStore(t, kind, moved)
+	if got, want := storetest.Draw(t, s, "2026-01-02T03:04:05"), "*0<-1 line-4 user input (1): one\n"; got != want {
+		t.Errorf("it is\n%swant\n%s", got, want)
+	}
+	if n := len(storetest.Sessions(t, s)); n != 1 {
+		t.Errorf("there are %d chats", n)
+	}
+	if list := storetest.Sessions(t, storetest.OpenStore(t, kind, filepath.Join(dir, "notes.md"))); len(list) != 0 {
+		t.Errorf("notes are the chats %+v", list)
+	}
+}
+
+// A chat in which nothing was said as yet is one without a message; a chat that is not there is
+// none.
+func TestChats_empty(t *testing.T) {
+	file := filepath.Join(t.TempDir(), fileName)
+	if err := os.WriteFile(file, []byte("# aider chat started at 2026-01-02 03:04:05\n#### one\n# aider chat started at 2026-01-02 04:00:00\n\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := storetest.OpenStore(t, Kind(nil), file)
+	for _, info := range storetest.Sessions(t, s) {
+		if n := len(storetest.Headers(t, s, info.ID)); n != info.Snapshots {
+			t.Errorf("the chat %s has %d messages, and the list says %d", info.ID, n, info.Snapshots)
+		}
+	}
+	for id, want := range map[string]error{"2026-01-02T04:00:00": nil, "2026-01-02T05:00:00": model.ErrNoSession} {
+		if _, err := s.Faults(t.Context(), id); !errors.Is(err, want) {
+			t.Errorf("of the chat %s: %v, want %v", id, err, want)
+		}
+	}
+}
+
 // lost returns a line with words that is in the states of no entry, "" for none.
 func lost(t interface{ Fatal(...any) }, text []byte) string {
 	var said bytes.Buffer
@@ -199,7 +277,7 @@ func lost(t interface{ Fatal(...any) }, text []byte) string {
 func TestProperty_noMessageIsLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lines := rapid.SliceOf(rapid.OneOf(
-			rapid.SampledFrom([]string{"", "# aider chat started at 2026-01-02 03:04:05", "# aider chat started at ", "####", "#### ", "> ", ">", "# a heading", "> Tokens: 1k sent, 2 received."}),
+			rapid.SampledFrom([]string{"", "# aider chat started at 2026-01-02 03:04:05", "# aider chat started at ", "####", "#### ", "> ", ">", "# a heading", "> Tokens: 1k sent, 2 received.", "Cost: $0.02 message, $0.03 session."}),
 			rapid.StringMatching(`(#### |> |)[a-z]{1,8}( {2})?`),
 		)).Draw(t, "lines")
 		if line := lost(t, []byte(strings.Join(lines, "\n"))); line != "" {

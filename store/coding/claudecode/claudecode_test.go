@@ -225,6 +225,16 @@ func result(id, parent, call string) rec {
 	return rec{kind: "user", id: id, parent: parent, says: []any{map[string]any{"type": "tool_result", "tool_use_id": call, "content": "out " + call}}}
 }
 
+// at has a record be so many seconds later than others.
+func at(seconds int, r rec) rec {
+	r.more = maps.Clone(r.more)
+	if r.more == nil {
+		r.more = map[string]any{}
+	}
+	r.more["timestamp"] = fmt.Sprintf("2026-11-22T11:00:%02d.000Z", seconds)
+	return r
+}
+
 func lastPrompt(leaf string) rec {
 	return rec{kind: "last-prompt", more: map[string]any{"leafUuid": leaf}}
 }
@@ -375,6 +385,81 @@ func TestTree_ofCallsInParallel(t *testing.T) {
 	}
 }
 
+// Records are written from a buffer, so that one may stand before the record that it names:
+// Claude Code looks the ids up in the whole file. No order brings a fault, and a fork has the
+// same way.
+func TestTree_ofARecordBeforeItsParent(t *testing.T) {
+	hook := func(id, parent string) rec { return rec{kind: "attachment", id: id, parent: parent} }
+	summary := user("s", "k", "S")
+	summary.more = map[string]any{"isCompactSummary": true}
+	chain := []string{"a ◂  A", "b ◂ a B", "c ◂ b C", "d ◂ c D *"}
+	for name, tt := range map[string]struct {
+		recs []rec
+		want []string
+	}{
+		"an attachment": {
+			[]rec{user("a", "", "A"), part("b", "a", "m1", "B", ""), user("c", "x", "C"), hook("x", "b"), part("d", "c", "m2", "D", "")}, chain,
+		},
+		"two attachments, the second first": {
+			[]rec{user("a", "", "A"), part("b", "a", "m1", "B", ""), user("c", "y", "C"), hook("y", "x"), hook("x", "b"), part("d", "c", "m2", "D", "")}, chain,
+		},
+		"an attachment before the answer that it follows": {
+			[]rec{user("a", "", "A"), hook("x", "b"), user("c", "x", "C"), part("b", "a", "m1", "B", ""), part("d", "c", "m2", "D", "")}, chain,
+		},
+		"an error of a request": {
+			[]rec{user("a", "", "A"), part("b", "a", "m1", "B", ""), user("c", "x", "C"), {kind: "system", id: "x", parent: "b", more: map[string]any{"subtype": "api_error"}}, part("d", "c", "m2", "D", "")}, chain,
+		},
+		"a message": {
+			[]rec{user("a", "", "A"), user("c", "b", "C"), part("b", "a", "m1", "B", ""), part("d", "c", "m2", "D", "")}, chain,
+		},
+		"a later block of the answer": {
+			[]rec{user("a", "", "A"), part("b", "a", "m1", "B", ""), result("r", "c", "t1"), part("c", "b", "m1", "", "t1"), part("d", "r", "m2", "D", "")},
+			[]string{"a ◂  A", "b ◂ a B (calls T)", "r ◂ b T ok", "d ◂ r D *"},
+		},
+		"the boundary of a compaction": {
+			[]rec{user("a", "", "A"), part("b", "a", "m1", "B", ""), summary, boundaryOf("k", "b", "s"), user("c", "s", "C")},
+			[]string{"[a ◂  A]", "[b ◂ a B]", "s ◂ b S", "c ◂ s C *"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, file := written(t, list(tt.recs...)...)
+			s := open(t, dir)
+			same(t, "the tree", tree(t, s, session), tt.want)
+			if got := slices.DeleteFunc(codes(storetest.Faults(t, s, session)), func(code string) bool { return code == FaultCompacted }); len(got) > 0 {
+				t.Errorf("the faults are %v", got)
+			}
+			plan := apply(t, s, tt.recs[len(tt.recs)-1].id, "")
+			same(t, "a fork", tree(t, s, plan.NewSession), tt.want)
+			text, err := os.ReadFile(filepath.Join(filepath.Dir(file), plan.NewSession+suffix))
+			if n := strings.Count(string(text), "\n"); err != nil || n != len(tt.recs) {
+				t.Errorf("the fork has %d records, %v", n, err)
+			}
+		})
+	}
+}
+
+// A session that is followed while it is written is the one that is read at its end.
+func TestTree_ofARecordBeforeItsParentThatComesLater(t *testing.T) {
+	lines := list(at(0, user("a", "", "A")), at(1, part("b", "a", "m1", "B", "")), at(2, user("c", "x", "C")), at(2, rec{kind: "attachment", id: "x", parent: "b"}), at(3, part("d", "c", "m2", "D", "")))
+	dir, file := written(t, lines[0])
+	s := open(t, dir)
+	for n, want := range [][]string{
+		1: {"a ◂  A *"}, 2: {"a ◂  A", "b ◂ a B *"}, 3: {"a ◂  A", "b ◂ a B", "c ◂ b C *"}, // it follows the newest of the seconds before
+		4: {"a ◂  A", "b ◂ a B *", "c ◂ b C – secondLeaf"}, 5: {"a ◂  A", "b ◂ a B", "c ◂ b C", "d ◂ c D *"},
+	} {
+		var text strings.Builder
+		for _, line := range lines[:n] {
+			text.WriteString(line.String() + "\n")
+		}
+		if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if n > 0 {
+			same(t, fmt.Sprintf("the tree of %d lines", n), tree(t, s, session), want)
+		}
+	}
+}
+
 // state returns the state at a snapshot of the session.
 func stateAt(t testing.TB, s store.Store, id string) string {
 	t.Helper()
@@ -399,6 +484,27 @@ func TestState_countsAnAnswerOnce(t *testing.T) {
 	text := stateAt(t, open(t, dir), "b")
 	if n := strings.Count(text, `"inputTokens":10`); n != 1 || !strings.Contains(text, `"raw":[{`) {
 		t.Errorf("%d times: %s", n, text)
+	}
+}
+
+// The records of one answer repeat its tokens; one that was written early, or that has none, takes
+// none away.
+func TestState_countsTheMostThatAnAnswerHas(t *testing.T) {
+	with := func(r rec, usage any) rec {
+		r.says.(map[string]any)["usage"] = usage
+		return r
+	}
+	early := map[string]any{"input_tokens": 10, "output_tokens": 1}
+	for name, usage := range map[string]any{"none": nil, "zeros": map[string]any{"input_tokens": 0, "output_tokens": 0}, "fewer": early} {
+		for where, recs := range map[string][]rec{
+			"first": {with(part("b", "a", "m1", "B", ""), usage), part("c", "b", "m1", "", "t1")},
+			"last":  {part("b", "a", "m1", "B", ""), with(part("c", "b", "m1", "", "t1"), usage)},
+		} {
+			dir, _ := written(t, list(append([]rec{user("a", "", "A")}, recs...)...)...)
+			if text := stateAt(t, open(t, dir), "b"); strings.Count(text, `"inputTokens":10,"outputTokens":5`) != 1 {
+				t.Errorf("%s %s: %s", name, where, text)
+			}
+		}
 	}
 }
 
@@ -504,7 +610,7 @@ func TestState_afterACompaction(t *testing.T) {
 		"kept before the summary":       {boundaryOf("x", "d", "x", "c", "d"), []string{"C", "D", "S", "E"}, ""},
 		"kept from a record to another": {segment, []string{"S", "C", "D", "E"}, ""},
 		"nothing kept":                  {boundaryOf("x", "d", ""), []string{"S", "E"}, ""},
-		"what is kept is gone":          {boundaryOf("x", "d", "s", "gone", "d"), []string{"S", "D", "E"}, FaultKept},
+		"what is kept is gone":          {boundaryOf("x", "d", "s", "gone", "d"), []string{"S", "E"}, FaultKept},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, _ := written(t, list(slices.Concat(before, []rec{tt.bound}, after)...)...)
@@ -514,6 +620,52 @@ func TestState_afterACompaction(t *testing.T) {
 			if got := codes(storetest.Faults(t, s, session)); tt.fault != "" && !slices.Contains(got, tt.fault) || !slices.Contains(got, FaultCompacted) {
 				t.Errorf("the faults are %v", got)
 			}
+		})
+	}
+}
+
+// A compaction may keep some records of an answer. The state has all of them, and says so.
+func TestFacts_ofAnAnswerThatIsKeptInPart(t *testing.T) {
+	summary := user("s", "k", "S")
+	summary.more = map[string]any{"isCompactSummary": true}
+	for want, keeps := range map[string][]string{"b: 1 of 2 records; the state has all": {"c", "r", "d"}, "": {"b", "c", "r", "d"}} {
+		dir, _ := written(t, list(user("a", "", "A"), part("b", "a", "m1", "think", ""), part("c", "b", "m1", "", "t1"), result("r", "c", "t1"), part("d", "r", "m2", "D", ""), boundaryOf("k", "d", "s", keeps...), summary, user("g", "s", "G"))...)
+		if got := facts(t, open(t, dir), "s")["keeps in part"]; got != want {
+			t.Errorf("of %v it says %q and not %q", keeps, got, want)
+		}
+	}
+}
+
+// A compaction may name nothing before it: what stands there is in the file, and is off the path
+// for that.
+func TestTree_ofACompactionThatNamesNothing(t *testing.T) {
+	before := []rec{at(1, user("a", "", "A")), at(2, part("b", "a", "m1", "B", "")), user("l", "a", "left"), {kind: "user", id: "t", says: "task", more: map[string]any{"isSidechain": true}}}
+	bound := boundaryOf("k", "", "")
+	delete(bound.more, "logicalParentUuid")
+	summary := func(parent string) rec {
+		r := at(9, user("s", parent, "S"))
+		r.more["isCompactSummary"] = true
+		return r
+	}
+	after := []rec{at(10, user("g", "s", "G"))}
+	for name, recs := range map[string][]rec{
+		"a boundary":                       slices.Concat(before, []rec{bound, summary("k")}, after),
+		"a summary alone":                  slices.Concat(before, []rec{summary("")}, after),
+		"a boundary that names none there": slices.Concat(before, []rec{boundaryOf("k", "gone", ""), summary("k")}, after),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, _ := written(t, list(recs...)...)
+			s := open(t, dir)
+			same(t, "the tree", tree(t, s, session), []string{"a ◂  A – compaction", "b ◂ a B – compaction", "l ◂ a left – compaction", "t ◂  task – sidechain", "s ◂  S", "g ◂ s G *"})
+			why := storetest.Headers(t, s, session)[1].Reason
+			if got := why.Text(func(at time.Time) string { return at.Format("15:04:05") }); got != "before a compaction at 11:00:09" {
+				t.Errorf("it is %q", got)
+			}
+			got, want := codes(storetest.Faults(t, s, session)), []string(nil)
+			if name == "a boundary that names none there" {
+				want = []string{FaultCompacted}
+			}
+			same(t, "the faults", got, want)
 		})
 	}
 }
@@ -538,14 +690,34 @@ func TestFaults(t *testing.T) {
 		codes []string
 	}{
 		"a parent that is gone": {
-			list(user("a", "", "A"), part("b", "a", "m1", "B", ""), user("c", "gone", "C"), part("d", "c", "m2", "D", ""), lastPrompt("b")),
+			list(user("a", "", "A"), part("b", "a", "m1", "B", ""), at(6, user("c", "gone", "C")), at(6, part("d", "c", "m2", "D", "")), lastPrompt("b")),
 			[]string{"a ◂  A", "b ◂ a B *", "c ◂ gone C – parentPruned", "d ◂ c D – parentPruned"},
 			[]string{model.FaultMissingParent},
 		},
 		"a parent that is gone before a record that is no message": {
-			list(user("a", "", "A"), rec{kind: "attachment", id: "x", parent: "gone"}, user("c", "x", "C"), lastPrompt("a")),
+			list(user("a", "", "A"), at(6, rec{kind: "attachment", id: "x", parent: "gone"}), user("c", "x", "C"), lastPrompt("a")),
 			[]string{"a ◂  A *", "c ◂ gone C – parentPruned"},
 			[]string{model.FaultMissingParent},
+		},
+		"a parent that is gone, within seconds of another record": {
+			list(user("a", "", "A"), at(1, part("b", "a", "m1", "B", "")), at(2, user("s", "b", "S")), at(6, user("c", "gone", "C")), at(6, part("d", "c", "m2", "D", ""))),
+			[]string{"a ◂  A", "b ◂ a B", "s ◂ b S", "c ◂ s C", "d ◂ c D *"},
+			[]string{FaultStray},
+		},
+		"a parent in a damaged line": {
+			append(list(user("a", "", "A"), at(1, part("b", "a", "m1", "B", ""))), raw(`{"torn`+at(2, user("c", "b", "C")).String()), at(3, part("d", "c", "m2", "D", ""))),
+			[]string{"a ◂  A", "b ◂ a B", "line-3 ◂ b C – damaged", "d ◂ b D *"},
+			[]string{"damaged-line", FaultStray},
+		},
+		"a parent in a damaged line, and nothing within seconds": {
+			append(list(user("a", "", "A"), at(1, part("b", "a", "m1", "B", ""))), raw(`{"torn`+at(2, user("c", "b", "C")).String()), at(9, part("d", "c", "m2", "D", ""))),
+			[]string{"a ◂  A – secondLeaf", "b ◂ a B – secondLeaf", "line-3 ◂ b C – damaged", "d ◂ c D *"},
+			[]string{"damaged-line", model.FaultMissingParent},
+		},
+		"a parent in a damaged line, and a pointer before it": {
+			append(list(user("a", "", "A"), at(1, part("b", "a", "m1", "B", "")), lastPrompt("b")), raw(`{"torn`+at(2, user("c", "b", "C")).String()), at(3, part("d", "c", "m2", "D", ""))),
+			[]string{"a ◂  A", "b ◂ a B *", "line-4 ◂ b C – damaged", "d ◂ b D – pointer"},
+			[]string{"damaged-line", FaultStray},
 		},
 		"a torn line": {
 			append(list(user("a", "", "A")), raw(`{"type":"user","uuid":"b","par`)),
@@ -581,7 +753,7 @@ func TestFaults(t *testing.T) {
 		},
 		"a child before its parent": {
 			list(user("a", "", "A"), part("c", "b", "m1", "C", ""), user("b", "a", "B")),
-			[]string{"a ◂  A", "c ◂ b C – secondLeaf", "b ◂ a B *"}, nil,
+			[]string{"a ◂  A", "b ◂ a B *", "c ◂ b C – secondLeaf"}, nil,
 		},
 		"a message without an id": {
 			append(list(rec{kind: "user", says: "A"}), list(user("b", "", "B"), user("c", "b", "C"))...),
@@ -627,6 +799,19 @@ func TestFaults_ofSessionsThatGoSoon(t *testing.T) {
 	}
 	if got := codes(storetest.Faults(t, s, "")); len(got) > 0 {
 		t.Errorf("an old session with a longer period: %v", got)
+	}
+}
+
+// What is no file is no settings, and is not waited for.
+func TestFaults_prunedWithoutSettings(t *testing.T) {
+	dir, file := written(t, user("a", "", "A"))
+	old := time.Now().Add(-28 * 24 * time.Hour)
+	if err := os.Chtimes(file, old, old); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Pipe(t, filepath.Join(filepath.Dir(dir), "settings.json"))
+	if got := codes(storetest.Faults(t, open(t, dir), "")); !slices.Equal(got, []string{FaultPruned}) {
+		t.Errorf("the faults are %v", got)
 	}
 }
 

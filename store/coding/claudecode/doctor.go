@@ -3,9 +3,9 @@ package claudecode
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
+	"maps"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"hindcast/model"
@@ -20,6 +20,8 @@ const (
 	FaultPointer = "pointer-missing"
 	// FaultKept: a compaction keeps messages that are not in the file.
 	FaultKept = "kept-missing"
+	// FaultStray: records name a parent that is not in the file.
+	FaultStray = "parent-replaced"
 	// FaultWriters: two programs wrote to the session at once.
 	FaultWriters = "two-writers"
 	// FaultCompacted: the model no longer reads messages that the file has.
@@ -28,26 +30,28 @@ const (
 	FaultPruned = "pruned-soon"
 )
 
-// faults returns what is wrong with the records of a session.
-func (b *build) faults() (list []model.Fault) {
-	file := b.s.Spot.File
-	list = append(list, coding.UnknownFaults(file, b.unknown)...)
+// faults notes what is wrong with the records of a session.
+func (b *build) faults() {
 	add := func(code string, severity model.Severity, meaning, verdict string) {
-		list = append(list, model.Fault{Code: code, Severity: severity, File: file, Meaning: meaning, Verdict: verdict})
+		b.s.Fault(code, severity, "", meaning, verdict)
 	}
 	if b.pointer != nil {
 		if _, there := b.at[b.pointer.leaf]; !there {
 			add(FaultPointer, model.Odd, fmt.Sprintf("the newest last-prompt names the record %.60q, which is not in the file", b.pointer.leaf), "Claude Code goes on from the last record")
 		}
 	}
+	if n := len(b.strays); n > 0 {
+		first := &b.file.Records[slices.Min(slices.Collect(maps.Keys(b.strays)))]
+		add(FaultStray, model.Mended, fmt.Sprintf("the parent of %s is not in the file, first %.60q of line %d", model.Count(n, "record"), first.Is.parent, first.Number), "Claude Code goes on behind the newest record of the 5 seconds before")
+	}
 	if n := len(b.missing); n > 0 {
-		add(FaultKept, model.Loses, fmt.Sprintf("a compaction keeps %s that the file does not have: %.60q", model.Count(n, "record"), b.missing[0]), "Claude Code keeps none of them")
+		add(FaultKept, model.Loses, fmt.Sprintf("a compaction keeps %s that the file does not have: %.60q", model.Count(n, "record"), b.missing[0]), "Claude Code then keeps none at all")
 	}
 	if n := b.returns(); n > 0 {
 		add(FaultWriters, model.Odd, "two programs wrote at once: the records go back to a branch that was left, "+model.Count(n, "time"), "Claude Code goes on from one branch, and does not read the other")
 	}
 	n, kept := 0, -1
-	for at := b.s.Head; at >= 0; at = b.rows[at].parent {
+	for at := b.s.Head; at >= 0; at = b.s.Before(at) {
 		if reads := b.s.Entries[at].Context; kept >= 0 {
 			n++
 		} else if reads != nil {
@@ -60,7 +64,6 @@ func (b *build) faults() (list []model.Fault) {
 	if b.headed {
 		add(FaultCompacted, model.Note, "what was before a compaction is not in the file: Claude Code's own forks begin so", "the model reads the summary")
 	}
-	return list
 }
 
 // returns counts how often the records leave a branch for one that was left before: one
@@ -68,14 +71,14 @@ func (b *build) faults() (list []model.Fault) {
 func (b *build) returns() (n int) {
 	steps := 16 * len(b.nodes) // a file may turn around at each record
 	last := -1
-	for i := range b.file.Records {
+	for _, i := range b.order {
 		is, before := &b.file.Records[i].Is, b.up[i]
 		if !is.tree || is.side {
 			continue
 		}
 		if before >= 0 && last >= 0 && before != last {
 			at, to := b.nodes[last].entry, b.nodes[before].entry
-			for ; at > to && steps > 0; at = b.rows[at].parent { // a parent comes before its child
+			for ; at > to && steps > 0; at = b.s.Before(at) { // a parent comes before its child
 				steps--
 			}
 			if at >= 0 && at != to && steps > 0 {
@@ -128,12 +131,12 @@ func (f *format) kept() float64 {
 	if filepath.Base(f.dir) != projects {
 		return keptDays
 	}
-	file, err := os.Open(filepath.Join(filepath.Dir(f.dir), "settings.json"))
+	above, err := folder.OpenDisk(filepath.Dir(f.dir))
 	if err != nil {
 		return keptDays
 	}
-	defer file.Close()                                        // it was only read
-	data, _ := io.ReadAll(io.LimitReader(file, mostSettings)) // what is not whole is no JSON
+	defer above.Close()                                          // it was only read
+	data, _ := coding.Head(above, "settings.json", mostSettings) // what is not whole is no JSON
 	v, _ := coding.Parse(data)
 	if days := v.Get("cleanupPeriodDays").Number(); days > 0 && days < 1e5 {
 		return days

@@ -7,14 +7,13 @@ import (
 	"slices"
 
 	"hindcast/model"
-	"hindcast/model/jsontape"
 	"hindcast/store/coding"
 	"hindcast/store/files"
 	"hindcast/store/folder"
 )
 
 // NewID implements coding.Forker.
-func (f *format) NewID(as string) string { return coding.UUID4(as) }
+func (f *format) NewID(as string) (string, error) { return coding.UUID4(as) }
 
 // Fork implements coding.Forker: a new file of the records on the way to the entry, in the
 // order of the file, under the new id. Of an answer all records and all results are on it.
@@ -30,13 +29,11 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	}
 	var data []byte
 	for _, line := range raw {
-		t, err := jsontape.Parse(line)
+		named, err := coding.WithTexts(line, [2]string{"sessionId", c.ID})
 		if err != nil {
 			return nil, err
 		}
-		p := jsontape.NewPatch(t)
-		p.Put(0, "sessionId", jsontape.AppendQuoted(nil, c.ID))
-		data = append(append(data, p.Bytes()...), '\n')
+		data = append(append(data, named...), '\n')
 	}
 	name := folder.Join(path.Dir(c.Session.Spot.File), c.ID+suffix)
 	made := &coding.Fork{
@@ -128,7 +125,7 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	if !uuids.MatchString(s.Spot.ID) || s.Head < 0 {
 		return nil
 	}
-	if s.Entries[s.Head].ID == e.ID {
+	if s.IsHead(e) {
 		return []model.Resume{{Call: resume(s, e, s.Spot.ID), Then: "goes on from here"}}
 	}
 	if !slices.Contains(sinceCompaction(s), e) {

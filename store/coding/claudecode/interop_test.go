@@ -3,6 +3,7 @@ package claudecode
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/coding"
 	"hindcast/store/coding/codingtest"
 	"hindcast/store/storetest"
 )
@@ -243,6 +245,20 @@ func titlesOf(rows []model.Header) (list []string) {
 	return list
 }
 
+// file returns where a session is, and what is in it.
+func (c *claude) file(id string) (name, text string) {
+	c.Helper()
+	files, err := filepath.Glob(filepath.Join(c.home, ".claude", projects, "*", id+suffix))
+	if err != nil || len(files) != 1 {
+		c.Fatal(files, err)
+	}
+	data, err := os.ReadFile(files[0])
+	if err != nil {
+		c.Fatal(err)
+	}
+	return files[0], string(data)
+}
+
 // same holds that a call goes on from the messages that Hindcast shows.
 func (c *claude) same(row model.Header, call string, want []string) {
 	c.Helper()
@@ -252,6 +268,94 @@ func (c *claude) same(row model.Header, call string, want []string) {
 	}
 	if got := c.run(strings.ReplaceAll(call, "'…'", ask)); !slices.Equal(got, want) {
 		c.Errorf("#%d %s\n%s\nsends\n  %s\nand not\n  %s", row.Index, row.Title, call, strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+// Claude Code passes over a damaged line. A record that names one in it follows the newest record of
+// the seconds before; where there is none, the conversation begins there.
+func TestInterop_claudeCodeDamage(t *testing.T) {
+	c := newClaude(t)
+	c.run("claude -p 'first question'")
+	s, id := c.open()
+	c.run("claude --resume " + id + " -p 'second question'")
+	c.run("claude --resume " + id + " -p 'third question'")
+	file, text := c.file(id)
+	lines := strings.SplitAfter(text, "\n")
+	asked := slices.IndexFunc(lines, func(line string) bool {
+		return strings.Contains(line, `"type":"user"`) && strings.Contains(line, "third question")
+	})
+	for k, damage := range []struct {
+		name   string
+		change func(behind string) string
+		first  string
+	}{
+		{"within seconds", func(behind string) string { return behind }, "user: first question"},
+		{"a century later", func(behind string) string {
+			return strings.ReplaceAll(behind, `"timestamp":"20`, `"timestamp":"21`)
+		}, "assistant: reply to: third question"},
+		{"a pointer before it", func(behind string) string {
+			return strings.ReplaceAll(behind, `"last-prompt"`, `"another-type"`)
+		}, "user: first question"},
+	} {
+		t.Run(damage.name, func(t *testing.T) {
+			c := *c
+			c.TB = t
+			other := fmt.Sprintf("00000000-0000-4000-8000-00000000000%d", k)
+			damaged := strings.Join(lines[:asked], "") + `{"torn` + damage.change(strings.Join(lines[asked:], ""))
+			if err := os.WriteFile(filepath.Join(filepath.Dir(file), other+suffix), []byte(strings.ReplaceAll(damaged, id, other)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			rows := storetest.Headers(t, s, other)
+			head := rows[slices.IndexFunc(rows, func(h model.Header) bool { return h.Head })]
+			state, err := s.State(t.Context(), head.Ref())
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown := blocks(t, state)
+			if shown[0] != damage.first {
+				t.Errorf("the conversation begins with %q", shown[0])
+			}
+			c.same(head, "claude --resume "+other, append(shown, "user: "+goOn))
+		})
+	}
+}
+
+// Claude Code finds a parent wherever it stands in the file, and Hindcast shows what is sent.
+func TestInterop_claudeCodeFindsAParentBehindItsRecord(t *testing.T) {
+	c := newClaude(t)
+	c.run("claude -p 'first question'")
+	s, id := c.open()
+	c.run("claude --dangerously-skip-permissions --resume " + id + " -p 'run: echo one'")
+	c.run("claude --resume " + id + " -p 'third question'")
+	file, text := c.file(id)
+	rows := storetest.Headers(t, s, id)
+	shown := titlesOf(rows)
+	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
+	moved := 0
+	for i := 1; i < len(lines)-1; i++ { // a child goes before its parent
+		parent, err := decode(&coding.Line{Raw: []byte(strings.TrimSpace(lines[i-1]))})
+		if err != nil || !parent.tree {
+			continue
+		}
+		if child, err := decode(&coding.Line{Raw: []byte(strings.TrimSpace(lines[i]))}); err == nil && child.tree && child.parent == parent.id {
+			lines[i-1], lines[i] = lines[i], lines[i-1]
+			moved++
+			i++
+		}
+	}
+	if moved < 4 {
+		t.Fatalf("%d records stand before their parents", moved)
+	}
+	const other = "00000000-0000-4000-8000-000000000009"
+	if err := os.WriteFile(filepath.Join(filepath.Dir(file), other+suffix), []byte(strings.ReplaceAll(strings.Join(lines, "")+"\n", id, other)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rows = storetest.Headers(t, s, other)
+	same(t, "the session", titlesOf(rows), shown)
+	same(t, "its faults", codes(storetest.Faults(t, s, other)), nil)
+	rows = slices.DeleteFunc(rows, func(h model.Header) bool { return h.Title == "run: echo one" }) // the model would run it again
+	if forked, _ := c.goesOn(s, rows); forked < len(rows)-1 {
+		t.Errorf("of %d snapshots %d were forked", len(rows), forked)
 	}
 }
 

@@ -35,9 +35,10 @@ type record struct {
 	text, leaf string
 	agent      string // the sub-agent that a result names
 	bounds     *boundary
-	// facts are those of a compaction, of a request or of the costs, or what the model reads in
+	// facts are those of a compaction, of a request or of times, or what the model reads in
 	// place of the results of calls, by their ids.
 	facts model.Facts
+	total *model.Counted // what Claude Code counted for the session until then
 }
 
 // boundary is where a compaction begins: what it keeps stands behind the record anchor.
@@ -238,8 +239,14 @@ func (r *record) system(v coding.Value) {
 
 // cost keeps what Claude Code counted for the whole session until then.
 func (r *record) cost(v coding.Value) {
-	for _, n := range []struct{ key, label string }{{"totalCostUSD", "session cost in USD"}, {"totalAPIDuration", "session ms of requests"}, {"totalDuration", "session ms"}} {
+	for _, n := range []struct{ key, label string }{{"totalAPIDuration", "session ms of requests"}, {"totalDuration", "session ms"}} {
 		r.facts.Add(n.label, string(v.Get(n.key).Raw()))
+	}
+	r.total = &model.Counted{Dollars: v.Get("totalCostUSD").Number()}
+	for model := range v.Get("modelUsage").Each() {
+		r.total.Read += model.Get("inputTokens").Number()
+		r.total.FromCache += model.Get("cacheReadInputTokens").Number()
+		r.total.Written += model.Get("outputTokens").Number()
 	}
 }
 

@@ -160,8 +160,46 @@ func TestState_countsDollars(t *testing.T) {
 	if text := stateAt(t, s, "d"); strings.Count(text, `"cost":0.25`) != 1 || strings.Contains(text, `"cost":0.5`) || strings.Count(text, `"inputTokens":10`) != 1 {
 		t.Errorf("%s", text)
 	}
-	if got := facts(t, s, "d"); got["session cost in USD"] != "1.5" || got["forked from"] != "22222222-2222-4222-8222-222222222222" {
+	if got := facts(t, s, "d"); got["dollars, of the session"] != "1.5" || got["forked from"] != "22222222-2222-4222-8222-222222222222" {
 		t.Errorf("%v", got)
+	}
+}
+
+// Claude Code counts for the whole session: the newest count stands at the head, wherever its
+// record is.
+func TestFacts_ofWhatClaudeCodeCounted(t *testing.T) {
+	cost := func(dollars float64, read int) rec {
+		return rec{kind: "cost-state", more: map[string]any{"totalCostUSD": dollars, "totalDuration": 7, "modelUsage": map[string]any{
+			"one": map[string]any{"inputTokens": read, "outputTokens": 5, "cacheReadInputTokens": 20, "cacheCreationInputTokens": 3, "costUSD": dollars},
+			"two": map[string]any{"inputTokens": 1, "outputTokens": 1},
+		}}}
+	}
+	messages := []rec{user("a", "", "A"), part("b", "a", "m1", "B", ""), user("c", "b", "C"), part("d", "c", "m2", "D", "")}
+	left, damaged := user("l", "a", "left"), raw(`{"torn`+cost(9, 9).String())
+	for name, lines := range map[string][]fmt.Stringer{
+		"at the end":         list(append(slices.Clip(messages), cost(0.1, 1), cost(0.10657499999999999, 100))...),
+		"before a message":   list(slices.Concat([]rec{cost(0.10657499999999999, 100)}, messages)...),
+		"on another branch":  list(slices.Concat(messages[:2], []rec{left, cost(0.10657499999999999, 100)}, messages[2:])...),
+		"in a damaged line":  append(list(append(slices.Clip(messages), cost(0.10657499999999999, 100))...), damaged),
+		"before the pointer": list(append(slices.Clip(messages), left, cost(0.10657499999999999, 100), lastPrompt("d"))...),
+	} {
+		dir, _ := written(t, lines...)
+		s := open(t, dir)
+		got := facts(t, s, "d")
+		for label, want := range map[string]string{"dollars, of the session": "0.106575", "tokens read, of the session": "101", "tokens from a cache, of the session": "20", "tokens written, of the session": "6"} {
+			if got[label] != want {
+				t.Errorf("%s: %s %q and not %q", name, label, got[label], want)
+			}
+			if other := facts(t, s, "b")[label]; other != "" {
+				t.Errorf("%s: an answer before the head has %s %q", name, label, other)
+			}
+		}
+	}
+	s := open(t, fixtures)
+	for _, h := range storetest.Headers(t, s, "7ffd5cb9-ffe6-4e2c-bd4c-340dc7362789") {
+		if list, err := s.(store.Deriver).Facts(t.Context(), h.Ref()); h.Head && (err != nil || !slices.ContainsFunc(list, model.Fact{Label: "dollars, of the session", Value: "0.0609735"}.Same)) {
+			t.Errorf("%v, %v", list, err)
+		}
 	}
 }
 
@@ -282,7 +320,7 @@ func TestTree_ofASubAgentOfASubAgent(t *testing.T) {
 
 // The head may be behind a parent that is gone: what is before is off the path, and in sight.
 func TestTree_ofAHeadBehindAParentThatIsGone(t *testing.T) {
-	dir, _ := written(t, list(user("a", "", "A"), part("b", "a", "m1", "B", ""), user("c", "gone", "C"), part("d", "c", "m2", "D", ""))...)
+	dir, _ := written(t, list(user("a", "", "A"), part("b", "a", "m1", "B", ""), at(6, user("c", "gone", "C")), at(6, part("d", "c", "m2", "D", "")))...)
 	s := open(t, dir)
 	same(t, "the tree", tree(t, s, session), []string{"a ◂  A – secondLeaf", "b ◂ a B – secondLeaf", "c ◂ gone C", "d ◂ c D *"})
 	same(t, "the state", words(t, stateAt(t, s, "d")), []string{"C", "D"})

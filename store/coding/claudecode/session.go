@@ -7,7 +7,9 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"sort"
 	"strings"
+	"time"
 
 	"hindcast/model"
 	"hindcast/model/conversation"
@@ -23,14 +25,15 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 		return nil, err
 	}
 	b := newBuild(file, at)
-	for i := range file.Records {
+	for _, i := range b.order {
 		b.add(i)
 	}
 	b.head()
 	b.finish()
 	f.children(in, b)
 	b.s.Title = cmp.Or(b.titles.best(b.has), metaOf(in, at.File).title())
-	b.s.Faults = append(file.Faults(agent.Passes), b.faults()...)
+	b.s.Faults = append(file.Faults(agent.Passes), coding.UnknownFaults(at.File, b.unknown)...)
+	b.faults()
 	return b.s, nil
 }
 
@@ -46,26 +49,122 @@ type own struct {
 type lineage struct {
 	file *coding.File[record]
 	// up has the record that each follows, -1 for none: the last of that id that was written
-	// before it. A fork of Claude Code's own begins with a boundary, and has what that names
-	// behind the summary.
+	// before it, or where there is none the last behind it, see forward.
 	up []int
+	// order has all records, each behind the one that it follows, else as they were written.
+	order []int
 	// at has the last record of each id.
 	at map[string]int
+	// strays are the records that follow another one than they name, see adopt.
+	strays map[int]bool
 }
 
 func lineageOf(file *coding.File[record]) *lineage {
-	t := &lineage{file, make([]int, len(file.Records)), make(map[string]int, len(file.Records))}
+	t := &lineage{file: file, up: make([]int, len(file.Records)), at: make(map[string]int, len(file.Records)), strays: map[int]bool{}}
 	for i := range file.Records {
 		is := &file.Records[i].Is
 		t.up[i] = -1
-		if at, there := t.at[is.parent]; there {
+		if at, there := t.at[is.parent]; there && file.Finds(i, at) {
 			t.up[i] = at
 		}
-		if is.tree && is.id != "" {
+		if at, there := t.at[is.id]; is.tree && is.id != "" && (!there || file.Finds(at, i)) {
 			t.at[is.id] = i
 		}
 	}
+	t.adopt()
+	t.forward()
+	t.sort()
 	return t
+}
+
+// forward has a record follow the one that it names where that was written behind it: Claude Code
+// writes from a buffer, and looks ids up in the whole file. It does not where the way would be a
+// circle: a fork of Claude Code's own begins with a boundary, and has the record that this names
+// behind the summary.
+func (t *lineage) forward() {
+	farthest, steps := -1, 0 // the last record that one before it follows
+	for i := range t.file.Records {
+		r := &t.file.Records[i]
+		to, there := t.at[r.Is.parent]
+		if t.up[i] >= 0 || !r.Is.tree || !there || to < i || !t.file.Finds(i, to) {
+			continue
+		}
+		at := to
+		for ; at >= 0 && at != i && (at > i || farthest >= i) && steps < mostForward; at = t.up[at] {
+			steps++
+		}
+		if at != i && steps < mostForward {
+			t.up[i], farthest = to, max(farthest, to)
+		}
+	}
+}
+
+// mostForward bounds the records that are passed to find circles.
+const mostForward = 5_000_000
+
+// sort fills in the order.
+func (t *lineage) sort() {
+	t.order = make([]int, 0, len(t.up))
+	sorted := make([]bool, len(t.up))
+	for i := range t.up {
+		from := len(t.order)
+		for at := i; at >= 0 && !sorted[at]; at = t.up[at] {
+			sorted[at] = true
+			t.order = append(t.order, at)
+		}
+		slices.Reverse(t.order[from:])
+	}
+}
+
+const (
+	// adopted is how much older a record may be that one follows whose parent is missing.
+	adopted = 5 * time.Second
+	// mostAdopting bounds the records that are looked at for that.
+	mostAdopting = 5_000_000
+)
+
+// adopt has records whose parent is not in the file follow the newest one of the seconds before,
+// as 2.1.330 does to make the conversation; where there is none, they are the first, as they
+// always were to 2.1.80.
+func (t *lineage) adopt() {
+	var older map[bool][]int // of a sub-agent in the file and of the session, by times
+	steps := 0
+	for i := range t.file.Records {
+		r := &t.file.Records[i]
+		if named, there := t.at[r.Is.parent]; !r.Is.follows() || r.Salvaged || there && t.file.Finds(i, named) {
+			continue
+		}
+		if older == nil {
+			older = t.byTime()
+		}
+		list := older[r.Is.side]
+		k := sort.Search(len(list), func(k int) bool { return t.file.Records[list[k]].Is.at.After(r.Is.at) }) - 1
+		for ; k >= 0 && list[k] >= i && steps < mostAdopting; k-- { // it is written later, or itself
+			steps++
+		}
+		if k >= 0 && list[k] < i && r.Is.at.Sub(t.file.Records[list[k]].Is.at) <= adopted {
+			t.up[i], t.strays[i] = list[k], true
+		}
+	}
+}
+
+// follows reports whether a record names one in the conversation before it.
+func (r *record) follows() bool { return r.tree && r.parent != "" && r.bounds == nil && !r.at.IsZero() }
+
+// byTime returns the records of the tree, the oldest first, and of one time the first last.
+func (t *lineage) byTime() map[bool][]int {
+	list := map[bool][]int{}
+	for i := range t.file.Records {
+		if r := &t.file.Records[i]; r.Is.tree && !r.Salvaged && !r.Is.at.IsZero() {
+			list[r.Is.side] = append(list[r.Is.side], i)
+		}
+	}
+	for _, of := range list {
+		slices.SortFunc(of, func(a, b int) int {
+			return cmp.Or(t.file.Records[a].Is.at.Compare(t.file.Records[b].Is.at), b-a)
+		})
+	}
+	return list
 }
 
 // has reports whether there is a record of an id.
@@ -74,9 +173,10 @@ func (t *lineage) has(id string) bool {
 	return there
 }
 
-// follows reports whether a record is another one, or is behind it.
+// follows reports whether a record is another one, or names it or one behind it: where the
+// session goes on does not count who was adopted.
 func (t *lineage) follows(i, other int) bool {
-	for i > other {
+	for i >= 0 && i != other && !t.strays[i] {
 		i = t.up[i]
 	}
 	return i == other
@@ -96,15 +196,15 @@ type build struct {
 	titles  titles
 	unknown map[string]int
 	done    map[answered]bool
-	ids     coding.IDs      // of the entries
 	counted map[string]bool // the answers whose tokens are counted
+	total   *model.Counted  // the newest that Claude Code counted for the session
 	// request is that of the answer to come.
 	request model.Facts
 	// replaced has what the model reads in place of results, by the ids of their calls.
 	replaced map[string]string
 	missing  []string // records that a compaction keeps and the file does not have
 	kept     int      // records from one to another that compactions keep, see coding.MostKept
-	headed   bool     // what was before a compaction is not in the file
+	headed   bool     // the messages before a compaction are not in the file
 }
 
 // answered is a call of the answer that is an entry.
@@ -119,14 +219,14 @@ type node struct {
 	entry int
 	// bounds is the record of a boundary with no entry behind it, -1 for none.
 	bounds int
-	// lost is the parent of the first record on the way, which was not written before it.
+	// lost is the parent of a record on the way, which is not in the file or follows it.
 	lost string
 }
 
 // row is what is known of an entry besides.
 type row struct {
-	// record is the first that it is made of, and parent the entry before it, -1 for none.
-	record, parent int
+	// record is the first that it is made of.
+	record int
 	// asked is, of a result, the entry of the answer that made the call, else the entry
 	// itself; last is, of an answer, the last result of its calls.
 	asked, last int
@@ -134,14 +234,14 @@ type row struct {
 	// errors counts the requests that failed behind it, and why is how the last did.
 	errors int
 	why    string
-	cost   model.Facts
+	times  model.Facts
 }
 
 func newBuild(file *coding.File[record], at coding.Spot) *build {
 	t := lineageOf(file)
 	return &build{
 		lineage: t, s: &coding.Session{Spot: at, Head: -1, Own: &own{lineage: t}},
-		nodes: make([]node, len(file.Records)), last: -1, titles: titles{}, unknown: map[string]int{}, done: map[answered]bool{}, counted: map[string]bool{}, replaced: map[string]string{},
+		nodes: slices.Repeat([]node{{-1, -1, ""}}, len(file.Records)), last: -1, titles: titles{}, unknown: map[string]int{}, done: map[answered]bool{}, counted: map[string]bool{}, replaced: map[string]string{},
 	}
 }
 
@@ -161,8 +261,11 @@ func (b *build) add(i int) {
 		}
 	case is.kind == typeRequest:
 		b.request = is.facts
-	case is.kind == typeCost && b.last >= 0 && b.nodes[b.last].entry >= 0:
-		b.rows[b.nodes[b.last].entry].cost = is.facts
+	case is.kind == typeCost && !salvaged:
+		b.total = is.total
+		if b.last >= 0 && b.nodes[b.last].entry >= 0 {
+			b.rows[b.nodes[b.last].entry].times = is.facts
+		}
 	}
 	b.s.Project = cmp.Or(b.s.Project, is.meta.Dir)
 	if !is.tree {
@@ -170,7 +273,7 @@ func (b *build) add(i int) {
 	}
 	b.nodes[i] = b.place(i)
 	if (!is.side || isAgent(b.s.Spot.File)) && !salvaged {
-		b.last = i
+		b.last = max(b.last, i)
 	}
 }
 
@@ -179,7 +282,10 @@ func (b *build) place(i int) node {
 	is, n := &b.file.Records[i].Is, node{-1, -1, ""}
 	if p := b.up[i]; p >= 0 {
 		n = b.nodes[p]
-	} else if b.headed = b.headed || is.bounds != nil; is.bounds == nil {
+	} else if is.bounds != nil && (is.parent != "" || len(b.s.Entries) == 0) {
+		b.headed = true
+	}
+	if is.bounds == nil && (b.up[i] < 0 || b.strays[i]) {
 		n.lost = is.parent
 	}
 	switch {
@@ -259,10 +365,11 @@ func (b *build) join(to int, r *coding.Record[record]) {
 func (b *build) entry(i, before int, n node) int {
 	r := &b.file.Records[i]
 	is, at := &r.Is, len(b.s.Entries)
-	e := coding.Entry{ID: b.ids.Take(cmp.Or(is.id, fmt.Sprintf("line-%d", r.Number))), Parent: n.lost, At: is.at, Said: is.said, Event: is.event, File: b.s.Spot.File, Records: []coding.Span{r.Span}}
+	e := coding.Entry{ID: r.Name(is.id), Parent: n.lost, At: is.at, Said: is.said, Event: is.event, File: b.s.Spot.File, Records: []coding.Span{r.Span}}
 	was := &coding.Meta{}
 	if before >= 0 {
-		e.Parent, was = b.s.Entries[before].ID, b.s.Entries[before].Meta
+		was = b.s.Entries[before].Meta
+		e.Facts.Add("names as its parent", n.lost)
 	}
 	e.Meta = was.With(is.meta)
 	if is.failed {
@@ -275,9 +382,8 @@ func (b *build) entry(i, before int, n node) int {
 		e.Facts, b.request = append(e.Facts, b.request...), nil
 		e.Own, b.counted[is.answer] = again(b.counted[is.answer]), true
 	}
-	b.s.Entries = append(b.s.Entries, e)
-	b.rows = append(b.rows, row{record: i, parent: before, asked: at, last: at, words: is.words})
-	return at
+	b.rows = append(b.rows, row{record: i, asked: at, last: at, words: is.words})
+	return b.s.Add(e, before)
 }
 
 // again says of an answer that its tokens are counted at another entry.
@@ -292,15 +398,23 @@ func (b *build) compact(e *coding.Entry, at, r int) {
 	if len(keeps) == 0 {
 		keeps = b.segment(is.head, is.tail)
 	}
+	missing := slices.DeleteFunc(slices.Clone(keeps), func(id string) bool { return b.has(id) && b.file.Finds(r, b.at[id]) })
+	if b.missing = append(b.missing, missing...); len(missing) > 0 {
+		keeps = nil // Claude Code keeps all or none
+	}
 	e.Context = []int{}
-	taken := map[int]bool{}
+	taken := map[int]int{} // how many records of an entry
 	for _, keep := range keeps {
-		i, there := b.at[keep]
-		if !there {
-			b.missing = append(b.missing, keep)
-		} else if k := b.nodes[i].entry; i < r && b.file.Records[i].Is.speaks && !taken[k] {
-			taken[k] = true
-			e.Context = append(e.Context, k)
+		i := b.at[keep]
+		if k := b.nodes[i].entry; k >= 0 && i < r && b.file.Records[i].Is.speaks {
+			if taken[k]++; taken[k] == 1 {
+				e.Context = append(e.Context, k)
+			}
+		}
+	}
+	for _, k := range e.Context { // a state is made of whole entries
+		if kept := &b.s.Entries[k]; taken[k] < len(kept.Records) {
+			e.Facts.Add("keeps in part", fmt.Sprintf("%s: %d of %s; the state has all", kept.ID, taken[k], model.Count(len(kept.Records), "record")))
 		}
 	}
 	if is.anchor == b.file.Records[r].Is.id {
@@ -343,22 +457,30 @@ func (b *build) head() {
 		return
 	}
 	b.s.Head = b.end(b.nodes[at].entry)
+	if b.total != nil {
+		b.s.Entries[b.s.Head].Facts.Count(*b.total)
+	}
 }
 
 // finish notes what only the whole file tells: failures, and why branches were left.
 func (b *build) finish() {
-	next := map[int]int{} // the entry on the path behind another
-	for at := b.s.Head; at >= 0; at = b.rows[at].parent {
-		next[b.rows[at].parent] = at
+	next := map[int]int{} // the entry on the path behind another, of -1 the first
+	for at := b.s.Head; at >= 0; at = b.s.Before(at) {
+		next[b.s.Before(at)] = at
+	}
+	var compacted *model.Reason // why all before the path is off it
+	first, there := next[-1]
+	if there && (b.s.Entries[first].Context != nil || b.s.Entries[first].Event == eventCompaction) {
+		compacted = &model.Reason{Kind: model.ReasonCompaction, At: b.s.Entries[first].At}
 	}
 	onPath := func(i int) bool {
-		on, there := next[b.rows[i].parent]
+		on, there := next[b.s.Before(i)]
 		return there && on == i
 	}
 	leaf := make([]bool, len(b.rows))
 	for i := range b.rows {
-		if leaf[i] = true; b.rows[i].parent >= 0 {
-			leaf[b.rows[i].parent] = false
+		if leaf[i] = true; b.s.Before(i) >= 0 {
+			leaf[b.s.Before(i)] = false
 		}
 	}
 	for i := range b.rows {
@@ -372,16 +494,18 @@ func (b *build) finish() {
 		for _, r := range e.Said.Results {
 			e.Facts.Add("the model reads instead", b.replaced[r.ID])
 		}
-		e.Facts = append(e.Facts, row.cost...)
-		before := row.parent
+		e.Facts = append(e.Facts, row.times...)
+		before := b.s.Before(i)
 		switch {
 		case onPath(i), leaf[i] && e.Marks.Has(model.MarkError): // the last is known by its mark
-		case before >= 0 && !onPath(before):
-			e.Reason = b.s.Entries[before].Reason
 		case b.file.Records[row.record].Salvaged:
 			e.Reason = coding.PassedOver
+		case before >= 0 && !onPath(before):
+			e.Reason = b.s.Entries[before].Reason
 		case b.file.Records[row.record].Is.side && !isAgent(b.s.Spot.File):
 			e.Reason = &model.Reason{Kind: model.ReasonSidechain}
+		case before < 0 && i < first:
+			e.Reason = compacted
 		case before >= 0 && i < next[before]:
 			e.Reason = &model.Reason{Kind: model.ReasonRewind, TargetID: b.s.Entries[before].ID, At: b.s.Entries[next[before]].At}
 		}
@@ -475,24 +599,29 @@ func metaOf(in folder.In, file string) (m agentMeta) {
 }
 
 // Messages implements coding.Format: an answer of several records is one message.
-func (f *format) Messages(in folder.In, _ *coding.Session, e *coding.Entry) (list []coding.Message, err error) {
-	raw, err := coding.Raw(in.Tree, e.File, e.Records)
-	for i := 0; err == nil && i < len(raw); i++ {
-		var v coding.Value
-		if v, err = coding.Parse(raw[i]); err != nil {
-			break
-		}
-		m := messageOf(v)
-		if i == 0 {
-			list = append(list, m)
-			continue
-		}
-		all := &list[0]
+func (f *format) Messages(in folder.In, _ *coding.Session, e *coding.Entry) ([]coding.Message, error) {
+	records, err := coding.Values(in.Tree, e.File, e.Records)
+	if err != nil {
+		return nil, err
+	}
+	all := messageOf(records[0])
+	for _, r := range records[1:] {
+		m := messageOf(r)
 		all.Blocks, all.Raw = append(all.Blocks, m.Blocks...), append(all.Raw, m.Raw...)
-		all.Usage = m.Usage // the last record knows all that was written
+		all.Usage = most(all.Usage, m.Usage)
 	}
-	if counted, _ := e.Own.(again); bool(counted) && err == nil {
-		list[0].Usage = conversation.Usage{}
+	if counted, _ := e.Own.(again); bool(counted) {
+		all.Usage = conversation.Usage{}
 	}
-	return list, err
+	return []coding.Message{all}, nil
+}
+
+// most returns what two records count of one answer: each repeats all that is known when it is
+// written, or has none.
+func most(a, b conversation.Usage) conversation.Usage {
+	return conversation.Usage{
+		Counted: a.Counted || b.Counted, Input: max(a.Input, b.Input), Output: max(a.Output, b.Output),
+		CacheRead: max(a.CacheRead, b.CacheRead), CacheWrite: max(a.CacheWrite, b.CacheWrite),
+		Milliseconds: max(a.Milliseconds, b.Milliseconds), Cost: max(a.Cost, b.Cost), Priced: a.Priced || b.Priced,
+	}
 }

@@ -4,7 +4,7 @@
 //	                             rollout-TIME-THREAD_SEGMENT.jsonl    after a revert
 //	                             rollout-TIME-THREAD.jsonl.zst        packed, once it is old
 //	        /archived_sessions/rollout-TIME-THREAD.jsonl
-//	        /state_5.sqlite                                           the index of threads
+//	        /state_5.sqlite                                           the index of threads, unless it is elsewhere
 //
 // A thread is a session. A file of one, a rollout, is only appended to. It may hold no more
 // than what came after a fork or a revert; its history_base says where the rest is:
@@ -23,6 +23,7 @@
 //	decode.go   a record
 //	lineage.go  the parts that make a session
 //	fold.go     parts to entries
+//	turns.go    which turn an entry is in
 //	fork.go     a session that stands by itself
 package codex
 
@@ -89,8 +90,8 @@ func isRollout(head []byte) bool {
 
 // format implements coding.Forker.
 type format struct {
-	dir   string
-	lines coding.Lines[record]
+	dir, elsewhere string // of the storage, and of the index where the environment says
+	lines          coding.Lines[record]
 	unpacker
 
 	mu      sync.Mutex
@@ -99,7 +100,7 @@ type format struct {
 }
 
 func newFormat(dir string) *format {
-	return &format{dir: dir, lines: coding.Lines[record]{Decode: decode, Members: []string{"timestamp", "type", "payload"}}, unpacker: unpacker{damaged: map[string]error{}}}
+	return &format{dir: dir, elsewhere: elsewhere(dir), lines: coding.Lines[record]{Decode: decode, Members: []string{"timestamp", "type", "payload"}}, unpacker: unpacker{damaged: map[string]error{}}}
 }
 
 // Glance implements coding.Format: the first words of the user are behind a header of some
@@ -125,7 +126,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 
 // Calls implements coding.Caller.
 func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
-	if s.Head >= 0 && s.Entries[s.Head].ID == e.ID && isUUID(thread(s.Spot)) {
+	if s.IsHead(e) && isUUID(thread(s.Spot)) {
 		return calls(thread(s.Spot), "goes on from here")
 	}
 	return nil

@@ -119,7 +119,7 @@ func TestTree(t *testing.T) {
 #7<6 turn end: done: ls -1
 #8<7 user input: in the fork
 #9<8 turn end: reply to: in the fork
-#10<9 turn end: reply to: ocused on help
+#10<9 after model: reply to: ocused on help
 #11<10 compaction: Another language model s
 #12<11 user input: after compaction
 #13<12 turn end: reply to: after compacti *`,
@@ -252,22 +252,28 @@ func TestOpen_parts(t *testing.T) {
 // the source of a sub-agent.
 func indexed(t *testing.T, dir, name string, rows ...[4]string) {
 	t.Helper()
-	file := filepath.Join(dir, name)
+	statements := []string{`CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL, source TEXT NOT NULL, cwd TEXT NOT NULL,
+		title TEXT NOT NULL, archived INTEGER NOT NULL DEFAULT 0, name TEXT)`}
+	for _, r := range rows {
+		statements = append(statements, fmt.Sprintf(`INSERT INTO threads VALUES ('%s', '%s', iif('%[4]s' LIKE '{%%', '%[4]s', 'exec'), '/home/demo1', '%[3]s', 0, nullif('%[4]s', ''))`, r[0], r[1], r[2], r[3]))
+	}
+	fill(t, filepath.Join(dir, name), statements...)
+}
+
+// fill makes a database.
+func fill(t *testing.T, file string, statements ...string) {
+	t.Helper()
 	write(t, file, "")
 	db := sqlitefile.NewOwn(file, "", nil)
-	if err := db.Fill(t.Context(), func(tx *sqlitefile.Tx) error {
-		_, err := tx.Exec(t.Context(), `CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL, source TEXT NOT NULL, cwd TEXT NOT NULL,
-			title TEXT NOT NULL, archived INTEGER NOT NULL DEFAULT 0, name TEXT)`)
-		for _, r := range rows {
-			if err == nil {
-				_, err = tx.Exec(t.Context(), `INSERT INTO threads VALUES (?, ?, iif(?4 LIKE '{%', ?4, 'exec'), '/home/demo1', ?3, 0, nullif(?4, ''))`, r[0], r[1], r[2], r[3])
+	err := db.Fill(t.Context(), func(tx *sqlitefile.Tx) error {
+		for _, s := range statements {
+			if _, err := tx.Exec(t.Context(), s); err != nil {
+				return err
 			}
 		}
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
+		return nil
+	})
+	if err = errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -298,6 +304,53 @@ func TestIndex(t *testing.T) {
 		t.Errorf("the faults are %v", faults)
 	}
 	untouched()
+}
+
+// Codex keeps the index where the settings say, else where the environment says: that is about
+// Codex's own storage alone, and about no copy of it.
+func TestIndex_elsewhere(t *testing.T) {
+	home, other := t.TempDir(), t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	for name, tt := range map[string]struct {
+		settings, sqliteHome, codexHome string
+		in                              func(dir string) string
+		moved                           bool
+	}{
+		"nothing says":                      {"", "", "", func(dir string) string { return dir }, true},
+		"the settings":                      {"sqlite_home = '" + other + "'", "/nowhere", "", func(string) string { return other }, true},
+		"the settings, from the folder on":  {"sqlite_home = 'db'\n[features]\n", "", "", func(dir string) string { return filepath.Join(dir, "db") }, true},
+		"the settings, from home on":        {"sqlite_home = '~/db'", "", "", func(string) string { return filepath.Join(home, "db") }, true},
+		"the environment":                   {"model = 'm'", " " + other + "\n", "DIR", func(string) string { return other }, true},
+		"the environment, from home on":     {"", "~/db", "DIR", func(string) string { return filepath.Join(home, "db") }, true},
+		"the environment, of another home":  {"", other, home, func(string) string { return other }, false},
+		"settings that cannot be read":      {"sqlite_home = [", other, "DIR", func(string) string { return other }, true},
+		"a folder of the index that is not": {"", filepath.Join(other, "none"), "DIR", func(dir string) string { return dir }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := storetest.Copy(t, recorded)
+			t.Setenv("CODEX_HOME", strings.Replace(tt.codexHome, "DIR", dir, 1))
+			t.Setenv("CODEX_SQLITE_HOME", tt.sqliteHome)
+			write(t, filepath.Join(dir, "config.toml"), tt.settings)
+			at := tt.in(dir)
+			indexed(t, at, "state_5.sqlite", [4]string{whole, wholeFile, "a title", "a name"})
+			t.Cleanup(func() { _ = os.Remove(filepath.Join(at, "state_5.sqlite")) })
+			s := opened(t, dir)
+			if got := strings.HasSuffix(tree(t, s, whole)[11], " *"); got != tt.moved {
+				t.Errorf("the index decides where the session goes on: %t, want %t", got, tt.moved)
+			}
+			if !tt.moved {
+				return
+			}
+			if err := os.Remove(filepath.Join(at, "state_5.sqlite")); err != nil {
+				t.Fatal(err)
+			}
+			indexed(t, at, "state_5.sqlite", [4]string{whole, segmentFile, "a title", "a name"})
+			if !strings.HasSuffix(tree(t, s, whole)[13], " *") {
+				t.Error("a change of the index is not seen")
+			}
+		})
+	}
 }
 
 // An index that cannot be read is a fault, and the newest segment is the head.
@@ -339,45 +392,47 @@ func codes(t *testing.T, s store.Store, session string) (list []string) {
 	return list
 }
 
-// A lineage that Codex refuses is a fault in its words, and what the rollout has is shown.
+// A lineage that Codex refuses is a fault in its words, and what the rollout has is shown. A fork
+// of it says what it has not.
 func TestLineage_broken(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(dir string)
 		faults []string
 		rows   int
+		hazard string
 	}{
-		{"as recorded", func(string) {}, []string{"history-elsewhere the first part of the session is in " + wholeFile}, 14},
+		{"as recorded", func(string) {}, []string{"history-elsewhere the first part of the session is in " + wholeFile}, 14, ""},
 		{"parent gone", func(dir string) {
 			for _, name := range []string{wholeFile, segmentFile} {
 				if err := os.Remove(filepath.Join(dir, name)); err != nil {
 					t.Fatal(err)
 				}
 			}
-		}, []string{"broken-lineage missing source rollout"}, 6},
+		}, []string{"broken-lineage missing source rollout"}, 6, "the history before #0 is not there (missing source rollout): the fork begins without it"},
 		{"parent archived", func(dir string) {
 			write(t, filepath.Join(dir, archived, filepath.Base(wholeFile)), read(t, filepath.Join(dir, wholeFile)))
 			if err := os.Remove(filepath.Join(dir, wholeFile)); err != nil {
 				t.Fatal(err)
 			}
-		}, []string{"history-elsewhere the first part of the session is in archived_sessions/" + filepath.Base(wholeFile) + ", which is archived"}, 14},
+		}, []string{"history-elsewhere the first part of the session is in archived_sessions/" + filepath.Base(wholeFile) + ", which is archived"}, 14, ""},
 		{"parent cut", func(dir string) {
 			write(t, filepath.Join(dir, wholeFile), read(t, filepath.Join(dir, wholeFile))[:40987])
-		}, []string{"broken-lineage cutoff byte offset is past the source rollout", "history-elsewhere the first part of the session is in " + wholeFile}, 13},
+		}, []string{"broken-lineage cutoff byte offset is past the source rollout", "history-elsewhere the first part of the session is in " + wholeFile}, 13, "Codex refuses the history before #7 (cutoff byte offset is past the source rollout): the fork has what is there of it"},
 		{"offset inside a record", func(dir string) {
 			write(t, filepath.Join(dir, forkedFile), strings.Replace(read(t, filepath.Join(dir, forkedFile)), `"end_byte_offset":43901`, `"end_byte_offset":43900`, 1))
-		}, []string{"broken-lineage cutoff byte offset is not at a complete JSONL record", "history-elsewhere the first part of the session is in " + wholeFile}, 14},
+		}, []string{"broken-lineage cutoff byte offset is not at a complete JSONL record", "history-elsewhere the first part of the session is in " + wholeFile}, 14, "Codex refuses the history before #8 (cutoff byte offset is not at a complete JSONL record): the fork has what is there of it"},
 		{"circle", func(dir string) {
 			text := read(t, filepath.Join(dir, wholeFile))
 			write(t, filepath.Join(dir, wholeFile), strings.Replace(text, `"history_mode":"paginated",`, `"history_mode":"paginated","history_base":{"thread_id":"`+forked+`","end_ordinal_exclusive":29,"end_byte_offset":22023},`, 1))
-		}, nil, 14},
+		}, nil, 14, "the history before #0 is not there (cycle detected): the fork begins without it"},
 		{"another thread's", func(dir string) {
 			text := read(t, filepath.Join(dir, wholeFile))
 			write(t, filepath.Join(dir, wholeFile), strings.Replace(text, `"id":"`+whole+`"`, `"id":"`+child+`"`, 1))
-		}, []string{"broken-lineage source rollout filename or metadata belongs to another thread", "history-elsewhere the first part of the session is in " + wholeFile}, 14},
+		}, []string{"broken-lineage source rollout filename or metadata belongs to another thread", "history-elsewhere the first part of the session is in " + wholeFile}, 14, "Codex refuses the history before #8 (source rollout filename or metadata belongs to another thread): the fork has what is there of it"},
 		{"another history mode", func(dir string) {
 			write(t, filepath.Join(dir, forkedFile), strings.Replace(read(t, filepath.Join(dir, forkedFile)), `"history_mode":"paginated"`, `"history_mode":"legacy"`, 1))
-		}, []string{"broken-lineage source rollout mixes history modes", "history-elsewhere the first part of the session is in " + wholeFile}, 14},
+		}, []string{"broken-lineage source rollout mixes history modes", "history-elsewhere the first part of the session is in " + wholeFile}, 14, "Codex refuses the history before #8 (source rollout mixes history modes): the fork has what is there of it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := storetest.Copy(t, recorded)
@@ -394,6 +449,14 @@ func TestLineage_broken(t *testing.T) {
 			}
 			if list := tree(t, s, forked); len(list) != c.rows {
 				t.Errorf("it has %d snapshots and not %d: %q", len(list), c.rows, list)
+			}
+			head := storetest.Headers(t, s, forked)[c.rows-1]
+			plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: head.Ref()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if whole := strings.Contains(strings.Join(plan.Writes, "\n"), "stands by itself"); whole != (c.hazard == "") || c.hazard != "" && !slices.Contains(plan.Hazards, c.hazard) {
+				t.Errorf("a fork writes %q, with the hazards %q", plan.Writes, plan.Hazards)
 			}
 		})
 	}

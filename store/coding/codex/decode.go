@@ -20,17 +20,54 @@ const (
 	// typeGhost is the type of an item, from about 0.50 to 0.118, that is no message: a commit
 	// which Codex makes of the work tree before a turn.
 	typeGhost = "ghost_snapshot"
+	// typeThought is the type of an item that is a thought.
+	typeThought = "reasoning"
 
 	eventStarted, eventTurnStarted = "event_msg:task_started", "event_msg:turn_started"
 	eventEnded, eventTurnEnded     = "event_msg:task_complete", "event_msg:turn_complete"
 	eventAborted, eventRolledBack  = "event_msg:turn_aborted", "event_msg:thread_rolled_back"
-	eventTokens, eventSettings     = "event_msg:token_count", "event_msg:thread_settings_applied"
-	eventItem, eventCommand        = "event_msg:item_completed", "event_msg:exec_command_end"
-	eventError                     = "event_msg:error"
+	eventTokens                    = "event_msg:token_count"
 )
 
-// silent are types of records that add nothing to a session.
-var silent = map[string]bool{typeContext: true, typeState: true, typeGhost: true, "world_state": true, "inter_agent_communication_metadata": true, "realtime_item": true, "dynamic_tools_updated": true}
+// types are those of records and events that are known: what is kept of one, which has a body in
+// its line, and what it does to a session. Versions differ in which they write. The other events
+// repeat for people what an item says.
+var types = map[string]struct {
+	keep func(r *record, line, body coding.Value)
+	fold func(b *fold, p *part, r *coding.Record[record], now *state)
+}{
+	typeHeader:    {keep: (*record).head},
+	typeItem:      {(*record).item, (*fold).item},
+	typeBetween:   {(*record).item, (*fold).item},
+	typeCompacted: {(*record).compaction, (*fold).compact},
+	typeContext:   {keep: func(r *record, _, v coding.Value) { r.meta = metaOf(v) }},
+	typeUsage: {(*record).count, func(b *fold, p *part, r *coding.Record[record], now *state) {
+		b.use(p, r, now, &now.recorded)
+		now.counted = true
+	}},
+	typeGhost: {keep: func(r *record, _, v coding.Value) { r.meta.Commit = v.Get("ghost_commit", "id").Text() }},
+	typeState: {}, "world_state": {}, "inter_agent_communication_metadata": {}, "realtime_item": {}, "dynamic_tools_updated": {},
+
+	eventTokens: {(*record).count, func(b *fold, p *part, r *coding.Record[record], now *state) {
+		if now.counted {
+			now.used = r.Is.total
+		}
+		b.use(p, r, now, &now.used)
+	}},
+	eventStarted: {fold: (*fold).begin}, eventTurnStarted: {fold: (*fold).begin},
+	eventEnded: {fold: (*fold).end}, eventTurnEnded: {fold: (*fold).end},
+	eventAborted: {func(r *record, _, v coding.Value) { r.text = v.Get("reason").Words() }, func(b *fold, p *part, r *coding.Record[record], now *state) {
+		b.note(now, "turn", "aborted: "+cmp.Or(r.Is.text, "interrupted"))
+		b.end(p, r, now)
+	}},
+	"event_msg:error": {func(r *record, _, v coding.Value) { r.text = v.Get("message").Words() }, func(b *fold, _ *part, r *coding.Record[record], now *state) {
+		b.note(now, "error", r.Is.text)
+	}},
+	eventRolledBack:                     {func(r *record, _, v coding.Value) { r.turns = int(min(v.Get("num_turns").Number(), 1e9)) }, (*fold).rollBack},
+	"event_msg:thread_settings_applied": {keep: func(r *record, _, v coding.Value) { r.meta = metaOf(v.Get("thread_settings")) }},
+	"event_msg:exec_command_end":        {func(r *record, _, v coding.Value) { r.ended(v.Get("call_id"), v) }, (*fold).toolEnded},
+	"event_msg:item_completed":          {func(r *record, _, v coding.Value) { r.ended(v.Get("item", "id"), v.Get("item")) }, (*fold).toolEnded},
+}
 
 // record is what is kept of a line.
 type record struct {
@@ -41,10 +78,14 @@ type record struct {
 	said    coding.Said
 	// injected says of an item that Codex wrote it, though it speaks as the user.
 	injected bool
-	meta     coding.Meta
-	header   *header // of a header alone
-	// total is what the thread used so far, by a record of usage.
+	// thought says of an item that it is no answer, but what the model thought before one.
+	thought bool
+	meta    coding.Meta
+	header  *header // of a header alone
+	// total is what the thread used so far, by a record of usage, and inAll says that it does not
+	// tell what the last answer did.
 	total total
+	inAll bool
 	// call is the tool call that an event is about, and failed says that the tool failed.
 	call   string
 	failed bool
@@ -71,8 +112,8 @@ type position struct {
 	end     int64 // in bytes
 }
 
-// total tells one count of tokens from the next.
-type total struct{ input, output float64 }
+// total is a count of tokens. Those of the cache are among the input.
+type total struct{ input, output, cached, written float64 }
 
 // open returns the type of a record and what is in its envelope. Version 0.20 had none.
 func open(v coding.Value) (is string, body coding.Value) {
@@ -104,32 +145,17 @@ func decode(l *coding.Line) (r record, err error) {
 	if n := v.Get("ordinal"); n.Kind() == jsontape.Number {
 		r.ordinal = int64(n.Number())
 	}
-	switch is {
-	case typeHeader:
-		r.head(body)
-	case typeGhost:
-		r.meta.Commit = body.Get("ghost_commit", "id").Text()
-	case typeItem, typeBetween:
-		m := itemOf(v)
-		r.said, r.id, r.injected = m.Said(), body.Get("id").Text(), injected(body)
-		if m.Role == coding.Tool {
-			r.child = started(body.Get("output"))
-		}
-	case typeCompacted:
-		r.whole = body.Get("replacement_history").Kind() == jsontape.Array
-		r.said = coding.Said{Role: coding.User, Words: body.Get("message").Words()}
-	case typeContext:
-		r.meta = metaOf(body)
-	case typeUsage:
-		r.total = totalOf(body.Get("thread_token_usage"))
-	case typeEvent:
-		r.event(body)
+	if is == typeEvent {
+		r.is += ":" + body.Get("type").Text()
+	}
+	if keep := types[r.is].keep; keep != nil {
+		keep(&r, v, body)
 	}
 	return r, nil
 }
 
 // head keeps what a header says. That of 0.20 has no envelope.
-func (r *record) head(v coding.Value) {
+func (r *record) head(_, v coding.Value) {
 	text := func(keys ...string) string { return v.Get(keys...).Text() }
 	r.at = v.Get("timestamp").Time()
 	r.header = &header{thread: text("id"), session: text("session_id"), mode: text("history_mode"), provider: text("model_provider")}
@@ -139,26 +165,25 @@ func (r *record) head(v coding.Value) {
 	}
 }
 
-// event keeps what an event says. Most repeat for people what an item says.
-func (r *record) event(v coding.Value) {
-	r.is = typeEvent + ":" + v.Get("type").Text()
-	switch r.is {
-	case eventTokens:
-		r.total = totalOf(v.Get("info", "total_token_usage"))
-	case eventAborted:
-		r.text = v.Get("reason").Words()
-	case eventError:
-		r.text = v.Get("message").Words()
-	case eventRolledBack:
-		r.turns = int(min(v.Get("num_turns").Number(), 1e9))
-	case eventSettings:
-		r.meta = metaOf(v.Get("thread_settings"))
-	case eventCommand:
-		r.call, r.failed = v.Get("call_id").Text(), v.Get("exit_code").Number() != 0
-	case eventItem:
-		item := v.Get("item")
-		r.call, r.failed = item.Get("id").Text(), item.Get("exit_code").Number() != 0 || item.Get("status").Text() == "failed"
+// item keeps what a message says.
+func (r *record) item(line, v coding.Value) {
+	m := itemOf(line)
+	r.said, r.id, r.injected = m.Said(), v.Get("id").Text(), injected(v)
+	r.thought = v.Get("type").Text() == typeThought
+	if m.Role == coding.Tool {
+		r.child = started(v.Get("output"))
 	}
+}
+
+// compaction keeps how what the model reads on begins.
+func (r *record) compaction(_, v coding.Value) {
+	r.whole = v.Get("replacement_history").Kind() == jsontape.Array
+	r.said = coding.Said{Role: coding.User, Words: v.Get("message").Words()}
+}
+
+// ended keeps how a tool call ended.
+func (r *record) ended(call, how coding.Value) {
+	r.call, r.failed = call.Text(), how.Get("exit_code").Number() != 0 || how.Get("status").Text() == "failed"
 }
 
 // metaOf returns what a turn runs with.
@@ -166,25 +191,48 @@ func metaOf(v coding.Value) coding.Meta {
 	return coding.Meta{Model: v.Get("model").Text(), Dir: v.Get("cwd").Text(), Mode: v.Get("approval_policy").Text()}
 }
 
-func totalOf(v coding.Value) total {
-	return total{v.Get("input_tokens").Number(), v.Get("output_tokens").Number()}
+// counts returns what a record of usage says that the last answer used, and what the thread did.
+func counts(body coding.Value) (last, thread coding.Value) {
+	if info := body.Get("info"); info.There() {
+		return info.Get("last_token_usage"), info.Get("total_token_usage")
+	}
+	return body.Get("usage"), body.Get("thread_token_usage")
 }
 
-// addUsage adds what a record of usage says that one answer cost.
-func addUsage(u *conversation.Usage, v coding.Value) {
-	is, body := open(v)
-	count := body.Get("usage")
-	if is == typeEvent {
-		count = body.Get("info", "last_token_usage")
+// count keeps what the thread used.
+func (r *record) count(_, v coding.Value) {
+	last, thread := counts(v)
+	r.total, r.inAll = totalOf(thread), last.Kind() != jsontape.Object
+}
+
+func totalOf(v coding.Value) total {
+	number := func(key string) float64 { return v.Get(key).Number() }
+	return total{number("input_tokens"), number("output_tokens"), number("cached_input_tokens"), number("cache_write_input_tokens")}
+}
+
+// since returns what was used since a count: all of it where that was of more, for the thread
+// counts anew then.
+func (t total) since(before total) total {
+	if t.input < before.input || t.output < before.output {
+		return t
 	}
-	if count.Kind() != jsontape.Object {
-		return
+	return total{t.input - before.input, t.output - before.output, max(t.cached-before.cached, 0), max(t.written-before.written, 0)}
+}
+
+// addUsage adds what a record of usage says that one answer used: where it does not say, it is
+// what the thread used since the count before.
+func addUsage(u *conversation.Usage, v coding.Value, before total) {
+	_, body := open(v)
+	last, thread := counts(body)
+	n := totalOf(last)
+	if last.Kind() != jsontape.Object {
+		n = totalOf(thread).since(before)
 	}
 	u.Counted = true
-	u.Input += count.Get("input_tokens").Number()
-	u.Output += count.Get("output_tokens").Number()
-	u.CacheRead += count.Get("cached_input_tokens").Number()
-	u.CacheWrite += count.Get("cache_write_input_tokens").Number()
+	u.Input += n.input
+	u.Output += n.output
+	u.CacheRead += n.cached
+	u.CacheWrite += n.written
 }
 
 // started returns the thread that the answer to a tool call says was started, "" for none.
@@ -269,7 +317,7 @@ func messageOf(v, raw coding.Value) coding.Message {
 	case strings.HasSuffix(is, "_output"):
 		m.Role = coding.Tool
 		m.Blocks = []coding.Block{resultOf(id, v.Get("output"))}
-	case is == "reasoning":
+	case is == typeThought:
 		for _, key := range []string{"summary", "content"} {
 			for part := range v.Get(key).Each() {
 				add(conversation.Reasoning, part.Get("text").Raw())
@@ -329,6 +377,3 @@ func resultOf(call string, output coding.Value) coding.Block {
 func (r *record) isEntry() bool {
 	return r.is == typeItem || r.is == typeBetween || r.is == typeCompacted
 }
-
-// isEvent reports whether a type is that of an event. Codex tells people by many of them.
-func isEvent(is string) bool { return strings.HasPrefix(is, typeEvent+":") }

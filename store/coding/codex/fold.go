@@ -3,9 +3,9 @@ package codex
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"hindcast/model"
@@ -16,17 +16,21 @@ import (
 // fold makes the entries of a session, part by part.
 type fold struct {
 	session *coding.Session
-	// parents are those of the entries, -1 for none.
-	parents []int
-	ids     coding.IDs // of the entries
 	// calls are the entries of tool calls, and failed says which tools failed, by the id of
 	// the call.
 	calls   map[string]int
 	failed  map[string]bool
+	started []spawned
 	unknown map[string]int
 	kept    int // entries that compactions are looked for in, see coding.MostKept
 	// words is what the user said first in a rollout of the session's own.
 	words string
+}
+
+// spawned is a thread that an entry started.
+type spawned struct {
+	entry  int
+	thread string
 }
 
 // mark is where a fold stands behind the records before a byte.
@@ -48,10 +52,11 @@ type state struct {
 	counted bool
 	// spent is a count of tokens that is about no answer, but the compaction to come.
 	spent coding.Span
+	turning
 }
 
 // start is where a fold stands before the first record.
-var start = state{tip: -1, answer: -1, meta: &coding.Meta{}}
+var start = state{tip: -1, answer: -1, meta: &coding.Meta{}, turning: turning{last: -1}}
 
 // Read implements coding.Format.
 func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*coding.Session, error) {
@@ -78,6 +83,9 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	for _, p := range l.list {
 		b.part(p)
 	}
+	for _, c := range b.started {
+		s.Entries[c.entry].Starts(f.agent(in, n, at, c.thread))
+	}
 	for _, p := range segments {
 		s.Faults = append(append(s.Faults, p.file.Faults(agent.Passes)...), p.faults()...)
 		s.Project = cmp.Or(p.began.meta.Dir, s.Project)
@@ -89,7 +97,10 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	if i := slices.IndexFunc(segments, func(p *part) bool { return base(p.name) == base(row.rollout) }); i >= 0 {
 		head, s.Pointed = segments[i], true
 	}
-	s.Head = head.last().tip
+	last := head.last()
+	if s.Head = last.tip; s.Head >= 0 {
+		s.Entries[s.Head].Facts.Count(last.spentInAll(row))
+	}
 	b.reverts(segments)
 	return s, nil
 }
@@ -98,6 +109,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 func (b *fold) part(p *part) {
 	now := p.before(0)
 	now.answer, now.spent = -1, coding.Span{} // an entry has records of one file
+	now.leaveTask()                           // so has a task
 	p.marks = []mark{{0, now}}
 	aside := now // behind the records of a damaged line
 	headed := false
@@ -127,6 +139,16 @@ func (b *fold) part(p *part) {
 // last returns where the fold stands behind a part.
 func (p *part) last() state { return p.marks[len(p.marks)-1].state }
 
+// spentInAll returns what Codex counted for the thread: by its last event, for a record counts
+// from where these began to be written; where it counted nothing, by the index.
+func (s *state) spentInAll(row row) model.Counted {
+	all := s.used
+	if all == (total{}) {
+		all = s.recorded
+	}
+	return model.Counted{Tokens: cmp.Or(all.input+all.output, row.tokens), Read: all.input, FromCache: all.cached, Written: all.output}
+}
+
 // before returns where the fold stands behind the records before a byte.
 func (p *part) before(at int64) state {
 	i := sort.Search(len(p.marks), func(i int) bool { return p.marks[i].behind > at })
@@ -141,44 +163,32 @@ func (p *part) before(at int64) state {
 
 // record folds one record.
 func (b *fold) record(p *part, r *coding.Record[record], now *state) {
-	is := &r.Is
-	now.meta = now.meta.With(is.meta)
-	switch is.is {
-	case typeItem, typeBetween:
-		b.item(p, r, now)
-	case typeCompacted:
-		b.compact(p, r, now)
-	case typeUsage:
-		b.use(r, now, &now.recorded)
-		now.counted = true
-	case eventTokens:
-		if now.counted {
-			now.used = is.total
-		}
-		b.use(r, now, &now.used)
-	case eventStarted, eventTurnStarted:
-		now.answer, now.spent = -1, coding.Span{}
-	case eventAborted:
-		b.note(now, "turn", "aborted: "+cmp.Or(is.text, "interrupted"))
-	case eventError:
-		b.note(now, "error", is.text)
-	case eventRolledBack:
-		b.rollBack(is, now)
-	case eventItem, eventCommand:
-		b.failed[is.call] = b.failed[is.call] || is.failed
-	case typeHeader:
-	default:
-		if !silent[is.is] && !isEvent(is.is) {
-			b.unknown[is.is]++
-		}
+	now.meta = now.meta.With(r.Is.meta)
+	does, known := types[r.Is.is]
+	if does.fold != nil {
+		does.fold(b, p, r, now)
 	}
+	if !known && !strings.HasPrefix(r.Is.is, typeEvent+":") {
+		b.unknown[r.Is.is]++
+	}
+}
+
+// toolEnded notes whether a tool failed.
+func (b *fold) toolEnded(_ *part, r *coding.Record[record], _ *state) {
+	b.failed[r.Is.call] = b.failed[r.Is.call] || r.Is.failed
 }
 
 // use adds a count of tokens to the answer that it is about, unless it says again what was
 // said before.
-func (b *fold) use(r *coding.Record[record], now *state, said *total) {
+func (b *fold) use(p *part, r *coding.Record[record], now *state, said *total) {
 	if r.Is.total == *said || r.Is.total == (total{}) {
 		return
+	}
+	if r.Is.inAll {
+		if p.counted == nil {
+			p.counted = map[int64]total{}
+		}
+		p.counted[r.At] = *said
 	}
 	*said = r.Is.total
 	if now.answer < 0 {
@@ -191,18 +201,12 @@ func (b *fold) use(r *coding.Record[record], now *state, said *total) {
 
 // entry adds the entry of a record behind the tip, which it becomes.
 func (b *fold) entry(p *part, r *coding.Record[record], now *state) *coding.Entry {
-	s := b.session
-	e := coding.Entry{ID: b.ids.Take(cmp.Or(r.Is.id, fmt.Sprintf("line-%d", r.Number))), At: r.Is.at, Said: r.Is.said, Meta: now.meta, File: p.name, Records: []coding.Span{r.Span}, Own: p}
+	e := coding.Entry{ID: r.Name(r.Is.id), At: r.Is.at, Said: r.Is.said, Meta: now.meta, File: p.name, Records: []coding.Span{r.Span}, Own: p}
 	if r.Salvaged {
 		e.Reason = coding.PassedOver
 	}
-	if now.tip >= 0 {
-		e.Parent = s.Entries[now.tip].ID
-	}
-	b.parents = append(b.parents, now.tip)
-	now.tip = len(s.Entries)
-	s.Entries = append(s.Entries, e)
-	return &s.Entries[now.tip]
+	now.tip = b.session.Add(e, now.tip)
+	return &b.session.Entries[now.tip]
 }
 
 // Events of entries besides those of package coding.
@@ -224,6 +228,7 @@ func (b *fold) item(p *part, r *coding.Record[record], now *state) {
 	case is.said.Role == coding.User && p.limit == noLimit && b.words == "":
 		b.words = is.said.Words
 	}
+	b.turn(r, now)
 	for _, c := range is.said.Calls {
 		b.calls[c.ID] = now.tip
 	}
@@ -231,7 +236,7 @@ func (b *fold) item(p *part, r *coding.Record[record], now *state) {
 		result := &e.Said.Results[k]
 		result.Failed = result.Failed || b.failed[result.ID]
 		if i, known := b.calls[result.ID]; known && is.child != "" {
-			b.session.Entries[i].Child = b.session.Spot.ID + "/" + is.child
+			b.started = append(b.started, spawned{i, is.child})
 		}
 	}
 }
@@ -255,7 +260,7 @@ func (b *fold) note(now *state, label, text string) {
 // there was a replacement_history, it read the user's words, and the summary.
 func (b *fold) compact(p *part, r *coding.Record[record], now *state) {
 	var words []int
-	for i := now.tip; i >= 0 && !r.Is.whole && b.kept < coding.MostKept; i = b.parents[i] {
+	for i := now.tip; i >= 0 && !r.Is.whole && b.kept < coding.MostKept; i = b.session.Before(i) {
 		b.kept++
 		if b.human(i) {
 			words = append(words, i)
@@ -264,6 +269,7 @@ func (b *fold) compact(p *part, r *coding.Record[record], now *state) {
 	slices.Reverse(words)
 	e := b.entry(p, r, now)
 	e.Event, e.Context = eventCompaction, append(words, now.tip)
+	b.turn(r, now)
 	if now.spent.Len > 0 {
 		e.Records = append(e.Records, now.spent)
 	}
@@ -272,9 +278,9 @@ func (b *fold) compact(p *part, r *coding.Record[record], now *state) {
 
 // rollBack takes the last turns of the user's off the path, and what Codex told the model at
 // the beginning of the first of them.
-func (b *fold) rollBack(is *record, now *state) {
-	first, left := -1, is.turns
-	for i := now.tip; i >= 0 && left > 0; i = b.parents[i] {
+func (b *fold) rollBack(_ *part, r *coding.Record[record], now *state) {
+	first, left := -1, r.Is.turns
+	for i := now.tip; i >= 0 && left > 0; i = b.session.Before(i) {
 		if b.human(i) {
 			first, left = i, left-1
 		}
@@ -282,16 +288,17 @@ func (b *fold) rollBack(is *record, now *state) {
 	if first < 0 {
 		return
 	}
-	to := b.parents[first]
+	to := b.session.Before(first)
 	above := to
 	for above >= 0 && b.session.Entries[above].Event == eventContext {
-		above = b.parents[above]
+		above = b.session.Before(above)
 	}
 	if above >= 0 { // what was told before the very first turn stays
 		to = above
 	}
-	b.leave(now.tip, to, is.at)
+	b.leave(now.tip, to, r.Is.at)
 	now.tip, now.answer = to, -1
+	b.turnBack(now)
 }
 
 // leave says why the entries on the way to one are off the path, as far as another one, from
@@ -301,7 +308,7 @@ func (b *fold) leave(from, to int, at time.Time) {
 	if to >= 0 {
 		why.TargetID, why.TargetIndex = b.session.Entries[to].ID, to
 	}
-	for i := from; i >= 0 && i != to; i = b.parents[i] {
+	for i := from; i >= 0 && i != to; i = b.session.Before(i) {
 		if e := &b.session.Entries[i]; e.Reason == nil {
 			e.Reason = why
 		}
@@ -313,33 +320,29 @@ func (b *fold) leave(from, to int, at time.Time) {
 func (b *fold) reverts(segments []*part) {
 	for k, p := range segments[1:] {
 		on := map[int]bool{-1: true}
-		for i := p.last().tip; i >= 0; i = b.parents[i] {
+		for i := p.last().tip; i >= 0; i = b.session.Before(i) {
 			on[i] = true
 		}
 		from := segments[k].last().tip
 		to := from
 		for !on[to] {
-			to = b.parents[to]
+			to = b.session.Before(to)
 		}
 		b.leave(from, to, p.began.at)
 	}
-	for i := b.session.Head; i >= 0; i = b.parents[i] {
+	for i := b.session.Head; i >= 0; i = b.session.Before(i) {
 		b.session.Entries[i].Reason = nil
 	}
 }
 
 // Messages implements coding.Format.
 func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (list []coding.Message, err error) {
-	raw, err := f.raw(in, e.File, e.Records...)
+	records, err := coding.Values(f.open(in, e.File).Tree, e.File, e.Records)
 	if err != nil {
 		return nil, err
 	}
-	v, err := coding.Parse(raw[0])
-	if err != nil {
-		return nil, err
-	}
-	if list = []coding.Message{itemOf(v)}; e.Event == eventCompaction {
-		list = compactedOf(v)
+	if list = []coding.Message{itemOf(records[0])}; e.Event == eventCompaction {
+		list = compactedOf(records[0])
 	}
 	if len(list) == 0 {
 		return nil, nil
@@ -350,10 +353,8 @@ func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (lis
 			m.Blocks[k].Failed = m.Blocks[k].Failed || r.Failed && m.Blocks[k].ID == r.ID
 		}
 	}
-	for _, count := range raw[1:] {
-		if v, err := coding.Parse(count); err == nil {
-			addUsage(&m.Usage, v)
-		}
+	for k, count := range records[1:] {
+		addUsage(&m.Usage, count, e.Own.(*part).counted[e.Records[k+1].At])
 	}
 	if m.Role == coding.Assistant || m.Usage.Counted {
 		m.Model = e.Meta.Model

@@ -18,16 +18,23 @@ import (
 
 const made = "01a30000-0000-7000-8000-000000000001"
 
-// rollout is a file in the making. Its records have no ordinals, as up to 0.118.
+// rollout is a file in the making. Its records have no ordinals, as up to 0.118, unless it has
+// the one of the next.
 type madeRollout struct {
 	strings.Builder
-	n int
+	n       int
+	ordinal *int
 }
 
 // record adds a record with an envelope.
 func (r *madeRollout) record(is, payload string) {
 	r.n++
-	fmt.Fprintf(r, `{"timestamp":"2026-01-02T03:04:%02d.000Z","type":%q,"payload":%s}`+"\n", r.n%60, is, payload)
+	ordinal := ""
+	if r.ordinal != nil {
+		ordinal = fmt.Sprintf(`"ordinal":%d,`, *r.ordinal)
+		*r.ordinal++
+	}
+	fmt.Fprintf(r, `{"timestamp":"2026-01-02T03:04:%02d.000Z",%s"type":%q,"payload":%s}`+"\n", r.n%60, ordinal, is, payload)
 }
 
 func (r *madeRollout) header() {
@@ -213,6 +220,96 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// usedInAll adds a count that does not say what the last answer used.
+func (r *madeRollout) usedInAll(input, output int) {
+	r.event(fmt.Sprintf(`{"type":"token_count","info":{"total_token_usage":{"input_tokens":%d,"cached_input_tokens":%d,"output_tokens":%d}}}`, input, input/10, output))
+}
+
+// Where a count says only what the thread used, an answer used what that is more than before: of
+// a thread that counts anew, all of it.
+func TestUsage_ofTheThread(t *testing.T) {
+	var r madeRollout
+	r.header()
+	r.says("user", "first")
+	r.says("assistant", "reply")
+	r.usedInAll(100, 10)
+	r.usedInAll(100, 10)
+	r.says("user", "second")
+	r.usedInAll(100, 10)
+	r.says("assistant", "reply")
+	r.usedInAll(250, 30)
+	cut := r.Len()
+	r.says("user", "third")
+	r.says("assistant", "reply")
+	r.usedInAll(400, 31)
+	r.event(`{"type":"thread_rolled_back","num_turns":1}`)
+	r.says("user", "fourth")
+	r.says("assistant", "reply")
+	r.usedInAll(500, 40)
+	r.says("user", "fifth")
+	r.says("assistant", "reply")
+	r.usedInAll(60, 5)
+	s, dir := r.store(t)
+	list := storetest.Headers(t, s, made)
+	const first = "{100 10 10} {150 20 15}"
+	for at, want := range map[int]string{3: "[" + first + "]", 5: "[" + first + " {150 1 15}]", 9: "[" + first + " {100 9 10} {60 5 6}]"} {
+		if got := fmt.Sprint(costs(t, s, list[at])); got != want {
+			t.Errorf("#%d: the answers cost %s and not %s", at, got, want)
+		}
+	}
+	var fork madeRollout // it counts on
+	fork.based(madeID(2), made, 9, cut)
+	fork.says("user", "in the fork")
+	fork.says("assistant", "reply")
+	fork.usedInAll(300, 33)
+	put(t, dir, 5, madeID(2), &fork)
+	s = opened(t, dir)
+	if got := fmt.Sprint(costs(t, s, storetest.Headers(t, s, madeID(2))[5])); got != "["+first+" {50 3 5}]" {
+		t.Errorf("the answers of the fork cost %s", got)
+	}
+}
+
+// What Codex itself counted for a thread stands at the head: the last count or, where there is
+// none, that of the index.
+func TestCounted(t *testing.T) {
+	none, counts := t.TempDir(), t.TempDir()
+	for dir, used := range map[string]bool{none: false, counts: true} {
+		var r madeRollout
+		r.header()
+		r.says("user", "first")
+		r.says("assistant", "reply")
+		if used {
+			r.usedInAll(100, 10)
+		}
+		put(t, dir, 1, made, &r)
+		fill(t, filepath.Join(dir, "state_5.sqlite"), "CREATE TABLE threads (id TEXT, rollout_path TEXT, source TEXT, tokens_used INTEGER)", "INSERT INTO threads VALUES ('"+made+"', '', 'cli', 77)")
+	}
+	for _, c := range []struct{ dir, session, want string }{
+		{recorded, forked, "tokens, of the session 32776, tokens read, of the session 32733, tokens from a cache, of the session 120, tokens written, of the session 43"},
+		{recorded, resumed, "tokens, of the session 25313, tokens read, of the session 24782, tokens from a cache, of the session 220, tokens written, of the session 531"},
+		{recorded, bare, ""},
+		{counts, made, "tokens, of the session 110, tokens read, of the session 100, tokens from a cache, of the session 10, tokens written, of the session 10"},
+		{none, made, "tokens, of the session 77"},
+	} {
+		s := opened(t, c.dir)
+		for _, h := range storetest.Headers(t, s, c.session) {
+			facts, err := s.(store.Deriver).Facts(t.Context(), h.Ref())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range facts {
+				if f.Counted() {
+					got = append(got, f.Label+" "+f.Value)
+				}
+			}
+			if all := strings.Join(got, ", "); h.Head && all != c.want || !h.Head && all != "" {
+				t.Errorf("#%d of %s has %q and not %q", h.Index, c.session, all, c.want)
+			}
+		}
+	}
+}
+
 // What a session runs with is in the state.
 func TestMeta(t *testing.T) {
 	var r madeRollout
@@ -346,7 +443,7 @@ func TestFold_compactionBehindAFork(t *testing.T) {
 }
 
 // Whatever is folded, each message is in the state at its own snapshot, and each snapshot
-// has its parent.
+// has its parent. Turns are counted on.
 func TestFold_losesNoMessage(t *testing.T) {
 	dir := t.TempDir()
 	n := 0
@@ -367,7 +464,7 @@ func TestFold_losesNoMessage(t *testing.T) {
 				r.record("session_meta", `{"id":"`+id+`"`+base+`}`)
 			}
 			for range rapid.IntRange(0, 12).Draw(rt, "records") {
-				switch rapid.IntRange(0, 8).Draw(rt, "what") {
+				switch rapid.IntRange(0, 11).Draw(rt, "what") {
 				case 0, 1:
 					r.says("user", fmt.Sprintf("words %d.", said))
 					said++
@@ -384,9 +481,18 @@ func TestFold_losesNoMessage(t *testing.T) {
 				case 6:
 					r.used(rapid.IntRange(0, 3).Draw(rt, "total"), 1)
 				case 7:
-					r.WriteString("torn {\n")
+					r.WriteString("torn {")
+					if rapid.Bool().Draw(rt, "ends") {
+						r.WriteString("\n")
+					}
 				case 8:
 					r.event(`{"type":"turn_aborted","reason":"interrupted"}`)
+				case 9:
+					r.event(`{"type":"task_complete"}`)
+				case 10:
+					r.thinks("hm")
+				case 11:
+					r.says("user", "<environment_context>")
 				}
 				ends = append(ends, r.Len())
 			}
@@ -408,6 +514,11 @@ func TestFold_losesNoMessage(t *testing.T) {
 				rt.Errorf("%s follows %q, which is not before it", h.ID, h.ParentID)
 			}
 			there[h.ID] = true
+		}
+		for _, f := range model.NewTimeline(list).Faults() {
+			if f.Code == model.FaultTurnBack || f.Code == model.FaultTurnRepeated {
+				rt.Errorf("%s: %s in\n%s", f.File, f.Meaning, strings.Join(files, "\n\n"))
+			}
 		}
 		seen := map[string]bool{}
 		for _, h := range list {

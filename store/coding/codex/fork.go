@@ -19,7 +19,7 @@ import (
 // session that does.
 
 // NewID implements coding.Forker.
-func (f *format) NewID(as string) string { return coding.UUID7(as) }
+func (f *format) NewID(as string) (string, error) { return coding.UUID7(as) }
 
 // Fork implements coding.Forker.
 func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
@@ -64,7 +64,8 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		Writes: []string{fmt.Sprintf("%s: %s of the session, under the new id", name, model.Count(len(lines), "record"))},
 		Calls:  calls(c.ID, "goes on from there in the new session"),
 	}
-	if c.To.Own.(*part).base != nil {
+	made.Hazards = lacking(c)
+	if len(made.Hazards) == 0 && c.To.Own.(*part).base != nil {
 		made.Writes = append(made.Writes, "it stands by itself: it has what this session has in other rollouts")
 	}
 	if bare {
@@ -77,6 +78,24 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		made.Hazards = append(made.Hazards, "the fork ends inside a turn, which Codex takes for one that was broken off")
 	}
 	return made, nil
+}
+
+// lacking says what a fork lacks because of a broken lineage: it has no more than Hindcast found.
+func lacking(c coding.Cut) (hazards []string) {
+	way, first := c.Session.Path(c.To), c.To
+	for p := c.To.Own.(*part); p != nil; p = p.base {
+		if i := slices.IndexFunc(way, func(e *coding.Entry) bool { return e.Own == p }); i >= 0 {
+			first = way[i]
+		}
+		text := "Codex refuses the history before #%d (%s): the fork has what is there of it"
+		if p.base == nil {
+			text = "the history before #%d is not there (%s): the fork begins without it"
+		}
+		if p.broken != "" {
+			hazards = append(hazards, fmt.Sprintf(text, c.Session.At(first.ID), p.broken))
+		}
+	}
+	return hazards
 }
 
 // line is a record of the new rollout, and the rollout that has it.
@@ -193,7 +212,7 @@ func ends(c coding.Cut) bool {
 		case is == eventStarted, is == eventTurnStarted, closes[is] && is != typeUsage && is != eventTokens:
 			return true
 		case r.Is.isEntry():
-			return r.Is.said.Role == coding.User && !r.Is.injected
+			return r.Is.said.Role == coding.User && !r.Is.injected && !c.To.GoesOn
 		}
 	}
 	return true

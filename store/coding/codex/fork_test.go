@@ -151,6 +151,6 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 		injected(body)
-		addUsage(new(conversation.Usage), v)
+		addUsage(new(conversation.Usage), v, total{})
 	})
 }

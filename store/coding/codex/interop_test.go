@@ -15,6 +15,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/coding/codingtest"
+	"hindcast/store/folder"
 	"hindcast/store/storetest"
 )
 
@@ -207,15 +208,25 @@ func TestInterop_codexRescue(t *testing.T) {
 	}
 }
 
-// Where a variable has Codex keep its sessions, Hindcast finds them.
+// Where variables have Codex keep its sessions and their index, Hindcast finds them.
 func TestInterop_codexElsewhere(t *testing.T) {
 	r := startCodex(t)
 	dir := filepath.Join(t.TempDir(), "elsewhere")
 	if err := os.Rename(filepath.Join(r.home, ".codex"), dir); err != nil {
 		t.Fatal(err)
 	}
-	elsewhere := "CODEX_HOME=" + dir
-	r.env = []string{elsewhere}
+	elsewhere, index := "CODEX_HOME="+dir, t.TempDir()
+	r.env = []string{elsewhere, "CODEX_SQLITE_HOME=" + index}
 	r.must("first question")
 	codingtest.Found(t, Kind(nil), r.home, elsewhere)
+	t.Setenv("CODEX_HOME", dir)
+	t.Setenv("CODEX_SQLITE_HOME", index)
+	disk, err := folder.OpenDisk(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer disk.Close()
+	if got := newFormat(dir).index(t.Context(), folder.In{Tree: disk}); got.dir != index || len(got.rows) != 1 || got.err != nil {
+		t.Errorf("the index is %+v", got)
+	}
 }

@@ -23,10 +23,16 @@ type part struct {
 	// none.
 	base *part
 	from int64
+	// broken is why Codex refuses the history that the part goes on from, in its words; "" where
+	// it does not.
+	broken string
 	// limit is before where records count: all do of the session's own parts.
 	limit int64
 	// marks are the states of the fold, in the order of the bytes.
 	marks []mark
+	// counted is what the thread had used before a count of tokens that says no more than what it
+	// used in all, by the place of that.
+	counted map[int64]total
 	// began is when the part began.
 	began record
 }
@@ -150,21 +156,25 @@ func (l *lineage) resolve(p *part, at *position) error {
 }
 
 // source returns the rollout that a position is in: the one of that id or, where a thread is
-// meant, the segment that has the ordinal there. It is "" where there is none.
+// meant, the segment that has the ordinal there. It is "" where there is none: the first segment
+// of a thread may be gone, and the others have another part of the history each.
 func (l *lineage) source(but string, at *position) (best string, err error) {
 	list := slices.Clone(l.names.rollouts[at.rollout])
-	if len(list) > 0 {
+	named := len(list)
+	if i, known := l.names.threads[at.rollout]; known {
+		list = append(list, l.names.files(l.names.spots[i])...)
+	} else if named > 0 {
 		list = append(list, l.names.files(coding.Spot{File: list[0]})...)
 	}
-	for _, name := range list {
+	for k, name := range list {
 		file, err := l.read(name)
 		switch {
-		case errors.Is(err, fs.ErrNotExist) || name == but && len(list) > 1:
+		case errors.Is(err, fs.ErrNotExist) || name == but:
 		case err != nil:
 			return "", err
 		case at.isIn(file):
 			return name, nil
-		case best == "":
+		case best == "" && k < named:
 			best = name
 		}
 	}
@@ -191,6 +201,10 @@ func (l *lineage) behindLine(p *part, at int64) (bool, error) {
 }
 
 func (l *lineage) broken(p *part, why string) {
+	if p.broken != "" {
+		p.broken += ", "
+	}
+	p.broken += why
 	thread, _ := threadOf(l.mine[0])
 	l.faults = append(l.faults, model.Fault{
 		Code: FaultLineage, Severity: model.Stops, File: p.name,

@@ -177,12 +177,20 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 	return id
 }
 
-// parentOf returns the thread that started that of a rollout, by the index or, where it is in
-// none, by its header; "" for none.
+// agent returns the session of a thread that one started, which a fork of it has started as well.
+func (f *format) agent(in folder.In, n *names, by coding.Spot, thread string) string {
+	if i, known := n.threads[thread]; known {
+		return f.ID(in, n.spots[i])
+	}
+	return by.ID + "/" + thread
+}
+
+// parentOf returns the thread that started that of a rollout, by the index or, where that
+// does not tell, by its header; "" for none.
 func (f *format) parentOf(in folder.In, n *names, file string) string {
 	thread, _ := threadOf(file)
-	if row, known := n.index.rows[thread]; known {
-		return row.parent
+	if parent, known := n.index.parent(thread); known {
+		return parent
 	}
 	const enough = 4 << 10 // its source is before the instructions
 	head, err := coding.Head(f.open(in, file).Tree, file, enough)

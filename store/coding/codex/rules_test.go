@@ -89,6 +89,50 @@ func TestLineage_ofSegment(t *testing.T) {
 	}
 }
 
+// turn adds a turn of a question and an answer, and returns where the next one begins.
+func (r *madeRollout) turn(name string) (ordinal, end int) {
+	r.starts(name)
+	r.says("user", "q"+name)
+	r.says("assistant", "r"+name)
+	r.ends(name)
+	return *r.ordinal, r.Len()
+}
+
+// A segment of a thread has its history in another one also where the first is gone: Codex names
+// the thread.
+func TestLineage_firstSegmentGone(t *testing.T) {
+	dir, thread := t.TempDir(), madeID(1)
+	numbered := func(from int) madeRollout { return madeRollout{ordinal: &from} }
+	root := numbered(0)
+	root.record(typeHeader, `{"id":"`+thread+`"}`)
+	root.turn("1")
+	o, n := root.turn("2")
+	one := numbered(o)
+	one.based(thread, thread, o, n)
+	o, n = one.turn("s")
+	one.turn("s2")
+	two := numbered(o)
+	two.based(thread, thread, o, n)
+	two.turn("z")
+	put(t, dir, 2, thread+"_"+madeID(2), &one)
+	s := opened(t, dir)
+	if got := codes(t, s, thread); !slices.Equal(got, []string{"broken-lineage missing source rollout"}) {
+		t.Errorf("of one segment the faults are %q", got)
+	}
+	put(t, dir, 3, thread+"_"+madeID(3), &two)
+	s = opened(t, dir)
+	holdLines(t, "the session", tree(t, s, thread), `
+#0<-1 user input: qs
+#1<0 turn end: rs
+#2<1 user input: qs2 | rewind
+#3<2 turn end: rs2 | rewind
+#4<1 user input: qz
+#5<4 turn end: rz *`)
+	if got := codes(t, s, thread); !slices.Equal(got, []string{"broken-lineage missing source rollout"}) {
+		t.Errorf("the faults are %q", got)
+	}
+}
+
 // Of several reverts each leaves a branch of its own.
 func TestRevert_twice(t *testing.T) {
 	dir := t.TempDir()
@@ -228,6 +272,57 @@ func TestFaults_name(t *testing.T) {
 	}
 }
 
+// Each of several sub-agents is reached from the tool call that started it, and leads back to it:
+// also those of one call, and from a fork, which has the call of the thread that it began in.
+func TestSubAgents(t *testing.T) {
+	dir := t.TempDir()
+	var r, of madeRollout
+	r.record(typeHeader, `{"id":"`+madeID(1)+`"}`)
+	r.says("user", "ask around")
+	for k, answer := range []string{`{"agent_id":"` + madeID(2) + `"}`, `{"agent_id":"` + madeID(3) + `"}`, `{"agent_id":"` + madeID(4) + `"}`, `{"agent_id":"` + madeID(4) + `"}`} {
+		call := min(k, 1) // the second call is answered three times
+		if call == k {
+			r.record(typeItem, fmt.Sprintf(`{"type":"function_call","name":"spawn_agent","arguments":"{}","call_id":"c%d"}`, call))
+		}
+		r.record(typeItem, fmt.Sprintf(`{"type":"function_call_output","call_id":"c%d","output":%q}`, call, answer))
+	}
+	put(t, dir, 1, madeID(1), &r)
+	for n := 2; n < 5; n++ {
+		var child madeRollout
+		child.record(typeHeader, `{"id":"`+madeID(n)+`","source":{"subagent":{"thread_spawn":{"parent_thread_id":"`+madeID(1)+`"}}}}`)
+		child.says("user", "look around")
+		put(t, dir, n, madeID(n), &child)
+	}
+	of.based(madeID(5), madeID(1), 0, r.Len())
+	put(t, dir, 5, madeID(5), &of)
+	s := opened(t, dir)
+	for _, session := range []string{madeID(1), madeID(5)} {
+		for at, want := range map[int][]int{1: {2}, 3: {3, 4}} {
+			facts, err := s.(store.Deriver).Facts(t.Context(), storetest.Headers(t, s, session)[at].Ref())
+			var got []string
+			for _, f := range facts {
+				if f.Label == "sub-agent" {
+					got = append(got, f.Value)
+				}
+			}
+			slices.Sort(got)
+			var ids []string
+			for _, n := range want {
+				ids = append(ids, madeID(1)+"/"+madeID(n))
+			}
+			if err != nil || !slices.Equal(got, ids) {
+				t.Errorf("#%d of %s started %q, %v", at, session, got, err)
+			}
+		}
+	}
+	for n, want := range map[int]int{2: 1, 3: 3, 4: 3} {
+		ref := storetest.Headers(t, s, madeID(1)+"/"+madeID(n))[0].Ref()
+		if got, err := store.Across(t.Context(), s, ref); err != nil || got != storetest.Headers(t, s, madeID(1))[want].Ref() {
+			t.Errorf("what started the sub-agent %d is %+v, %v", n, got, err)
+		}
+	}
+}
+
 // The index tells which sub-agent is whose, and no header is read for it.
 func TestIndex_subAgent(t *testing.T) {
 	dir := t.TempDir()
@@ -248,6 +343,58 @@ func TestIndex_subAgent(t *testing.T) {
 	}
 	if want := []string{madeID(1), madeID(1) + "/" + madeID(2)}; !slices.Equal(ids, want) {
 		t.Errorf("the sessions are %q and not %q", ids, want)
+	}
+}
+
+// The index has the edges between threads in a table of their own. A row that does not say where
+// its thread comes from hides nothing of what the header says.
+func TestIndex_edges(t *testing.T) {
+	plain, child := `{"id":"`+madeID(2)+`","source":"cli"}`, `{"id":"`+madeID(2)+`","source":{"subagent":{"thread_spawn":{"parent_thread_id":"`+madeID(1)+`"}}}}`
+	const (
+		threads = "CREATE TABLE threads (id TEXT, rollout_path TEXT, title TEXT, source TEXT)"
+		older   = "CREATE TABLE threads (id TEXT, rollout_path TEXT, title TEXT)"
+		edges   = "CREATE TABLE thread_spawn_edges (parent_thread_id TEXT NOT NULL, child_thread_id TEXT NOT NULL PRIMARY KEY, status TEXT NOT NULL)"
+	)
+	row := func(source string) string {
+		return fmt.Sprintf("INSERT INTO threads VALUES ('%s', '', ''%s)", madeID(2), source)
+	}
+	edge := func(from string) string {
+		return fmt.Sprintf("INSERT INTO thread_spawn_edges VALUES ('%s', '%s', 'open')", from, madeID(2))
+	}
+	for name, c := range map[string]struct {
+		header string
+		index  []string
+		below  bool
+	}{
+		"an edge":                  {plain, []string{threads, edges, row(", 'cli'"), edge(madeID(1))}, true},
+		"an edge without a row":    {plain, []string{threads, edges, edge(madeID(1))}, true},
+		"an edge without rows":     {plain, []string{edges, edge(madeID(1))}, true},
+		"an edge from no id":       {plain, []string{threads, edges, edge("../x")}, false},
+		"an edge from itself":      {plain, []string{threads, edges, edge(madeID(2))}, false},
+		"a source":                 {child, []string{threads, row(", 'cli'")}, false},
+		"no column of the sources": {child, []string{older, row("")}, true},
+		"no source":                {child, []string{threads, row(", NULL")}, true},
+		"no parent anywhere":       {plain, []string{threads, edges, row(", NULL")}, false},
+	} {
+		dir := t.TempDir()
+		for k, header := range []string{`{"id":"` + madeID(1) + `"}`, c.header} {
+			var r madeRollout
+			r.record(typeHeader, header)
+			r.says("user", "first")
+			put(t, dir, k+1, madeID(k+1), &r)
+		}
+		fill(t, filepath.Join(dir, "state_5.sqlite"), c.index...)
+		want := []string{madeID(1), madeID(2)}
+		if c.below {
+			want[1] = madeID(1) + "/" + madeID(2)
+		}
+		var ids []string
+		for _, info := range storetest.Sessions(t, opened(t, dir)) {
+			ids = append(ids, info.ID)
+		}
+		if slices.Sort(ids); !slices.Equal(ids, want) {
+			t.Errorf("%s: the sessions are %q and not %q", name, ids, want)
+		}
 	}
 }
 

@@ -4,12 +4,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/BurntSushi/toml"
 
 	"hindcast/model/conversation"
 	"hindcast/store/coding"
@@ -19,19 +23,26 @@ import (
 
 // threads is the index that Codex keeps of its threads, since about 0.118. It is not changed.
 type threads struct {
-	// file is the database, "" for none, and at and log are how it and its log looked.
-	file    string
-	at, log folder.Stamp
-	// rows are by the id of the thread.
-	rows map[string]row
-	err  error // why it could not be read
+	// dir is the folder of the database, file its name, "" for none, and at and log are how it and
+	// its log looked.
+	dir, file string
+	at, log   folder.Stamp
+	// rows are by the id of the thread, and edges tell by it which thread started it.
+	rows  map[string]row
+	edges map[string]string
+	err   error // why it could not be read
 }
 
 // row is what the index says of a thread. The texts are untrusted.
 type row struct {
 	// rollout is the file that Codex goes on from, as a path of the machine that wrote it.
-	rollout                  string
-	title, name, dir, parent string
+	rollout          string
+	title, name, dir string
+	// sourced says that the row tells where the thread comes from, and parent is what started it.
+	sourced bool
+	parent  string
+	// tokens are how many the thread used.
+	tokens float64
 }
 
 // called returns the title of a thread, "" for none.
@@ -42,9 +53,85 @@ func (r row) called() string {
 // database is the name of the index. The number is the generation of its tables.
 var database = regexp.MustCompile(`^state_(\d{1,4})\.sqlite$`)
 
+// elsewhere returns where an environment has Codex keep the index of a storage: it is about
+// Codex's own one, and about no copy of it. "" where it does not say.
+func elsewhere(dir string) string {
+	moved := strings.TrimSpace(os.Getenv("CODEX_SQLITE_HOME"))
+	home, err := os.Stat(cmp.Or(os.Getenv("CODEX_HOME"), fromHome("~/.codex")))
+	if moved == "" || err != nil {
+		return ""
+	}
+	if this, err := os.Stat(dir); err != nil || !os.SameFile(this, home) {
+		return ""
+	}
+	at, _ := filepath.Abs(fromHome(moved)) // of Codex's folder of work, which is taken for this one
+	return at
+}
+
+// fromHome returns a path that may begin with a tilde.
+func fromHome(path string) string {
+	below, is := strings.CutPrefix(path, "~")
+	if home, err := os.UserHomeDir(); is && err == nil && (below == "" || os.IsPathSeparator(below[0])) {
+		return filepath.Join(home, below)
+	}
+	return path
+}
+
+// mostSettings bounds the file of the settings.
+const mostSettings = 1 << 20
+
+// indexed returns the folder of the index: that of the settings, else of the environment, else
+// the storage, as 0.118 and 0.169 resolve it.
+func (f *format) indexed(in folder.In) string {
+	var settings struct {
+		Home *string `toml:"sqlite_home"`
+	}
+	text, _ := coding.Head(in.Tree, "config.toml", mostSettings) // of none nothing is known
+	if _, err := toml.Decode(string(text), &settings); err != nil || settings.Home == nil {
+		return cmp.Or(f.elsewhere, f.dir)
+	}
+	at := fromHome(*settings.Home)
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(f.dir, at)
+	}
+	return at
+}
+
+// Mark implements coding.Marker: the files of the session do not tell where an index outside of
+// the storage has it go on.
+func (f *format) Mark(ctx context.Context, _ coding.Spot) (string, error) {
+	if f.dir == "" {
+		return "", nil
+	}
+	disk, err := folder.OpenDisk(f.dir)
+	if err != nil {
+		return "", err
+	}
+	defer disk.Close() // it was only read
+	now := f.index(ctx, folder.In{Tree: disk})
+	if now.dir == f.dir {
+		return "", nil
+	}
+	return fmt.Sprint(now.dir, now.file, now.at, now.log), nil
+}
+
 // index returns the index as it is, one without rows where there is none that can be read.
 func (f *format) index(ctx context.Context, in folder.In) *threads {
-	now, newest := &threads{}, -1
+	if f.dir == "" { // SQLite reads it where it is on a disk
+		return &threads{}
+	}
+	now, newest := &threads{dir: f.indexed(in)}, -1
+	if now.dir != f.dir {
+		disk, err := folder.OpenDisk(now.dir)
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) {
+				now.err = err
+			}
+			return now
+		}
+		defer disk.Close() // it was only read
+		in.Tree = disk
+	}
 	list, _ := in.List(".") // Faults tells
 	for _, name := range list {
 		if m := database.FindStringSubmatch(name); m != nil {
@@ -53,7 +140,7 @@ func (f *format) index(ctx context.Context, in folder.In) *threads {
 			}
 		}
 	}
-	if now.file == "" || f.dir == "" { // SQLite reads it where it is on a disk
+	if now.file == "" {
 		return now
 	}
 	now.at, _ = in.Stamp(now.file)
@@ -61,10 +148,10 @@ func (f *format) index(ctx context.Context, in folder.In) *threads {
 	f.mu.Lock()
 	was := f.threads
 	f.mu.Unlock()
-	if was != nil && was.file == now.file && was.at.Unchanged(now.at.Stamp) && was.log.Unchanged(now.log.Stamp) {
+	if was != nil && was.dir == now.dir && was.file == now.file && was.at.Unchanged(now.at.Stamp) && was.log.Unchanged(now.log.Stamp) {
 		return was
 	}
-	if now.err = now.read(ctx, filepath.Join(f.dir, now.file)); ctx.Err() == nil {
+	if now.err = now.read(ctx, filepath.Join(now.dir, now.file)); ctx.Err() == nil {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.threads = now
@@ -74,40 +161,71 @@ func (f *format) index(ctx context.Context, in folder.In) *threads {
 
 // columns are those of the table of threads that are read, "" of one that an older generation
 // lacks.
-var columns = []string{"id", "rollout_path", "title", "name", "cwd", "source"}
+var columns = []string{"id", "rollout_path", "title", "name", "cwd", "source", "tokens_used"}
 
 // read reads the database.
 func (t *threads) read(ctx context.Context, file string) error {
-	db, rows := sqlitefile.New(file, nil), map[string]row{}
+	db, rows, edges := sqlitefile.New(file, nil), map[string]row{}, map[string]string{}
 	err := db.Read(ctx, func(tx *sqlitefile.Tx) error {
-		has, err := tx.Columns(ctx, "threads")
-		if err != nil || !has["id"] {
+		if err := readRows(ctx, tx, rows); err != nil {
 			return err
 		}
-		list := make([]string, len(columns))
-		for i, c := range columns {
-			if list[i] = "''"; has[c] {
-				list[i] = "coalesce(" + c + ", '')"
-			}
-		}
-		return tx.Each(ctx, func(scan func(...any) error) error {
-			var id, source string
-			var r row
-			if err := scan(&id, &r.rollout, &r.title, &r.name, &r.dir, &source); err != nil {
-				return err
-			}
-			if v, err := coding.Parse([]byte(source)); err == nil {
-				r.parent = parentIn(v)
-			}
-			rows[id] = r
-			return nil
-		}, "SELECT "+strings.Join(list, ", ")+" FROM threads")
+		return readEdges(ctx, tx, edges)
 	})
 	if err = cmp.Or(err, db.Close()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	t.rows = rows
+	t.rows, t.edges = rows, edges
 	return nil
+}
+
+// readRows reads the table of threads, where there is one.
+func readRows(ctx context.Context, tx *sqlitefile.Tx, rows map[string]row) error {
+	has, err := tx.Columns(ctx, "threads")
+	if err != nil || !has["id"] {
+		return err
+	}
+	list := make([]string, len(columns))
+	for i, c := range columns {
+		if list[i] = "''"; has[c] {
+			list[i] = "coalesce(" + c + ", '')"
+		}
+	}
+	return tx.Each(ctx, func(scan func(...any) error) error {
+		var id, source, tokens string
+		var r row
+		err := scan(&id, &r.rollout, &r.title, &r.name, &r.dir, &source, &tokens)
+		r.tokens, _ = strconv.ParseFloat(tokens, 64) // 0 where the index does not say
+		if v, wrong := coding.Parse([]byte(source)); wrong == nil {
+			r.parent = parentIn(v)
+		}
+		r.sourced = source != ""
+		rows[id] = r
+		return err
+	}, "SELECT "+strings.Join(list, ", ")+" FROM threads")
+}
+
+// readEdges reads the table that says who started a thread, where there is one.
+func readEdges(ctx context.Context, tx *sqlitefile.Tx, edges map[string]string) error {
+	has, err := tx.Columns(ctx, "thread_spawn_edges")
+	if err != nil || !has["parent_thread_id"] || !has["child_thread_id"] {
+		return err
+	}
+	return tx.Each(ctx, func(scan func(...any) error) error {
+		var parent, child string
+		err := scan(&parent, &child)
+		if isUUID(parent) {
+			edges[child] = parent
+		}
+		return err
+	}, "SELECT coalesce(parent_thread_id, ''), coalesce(child_thread_id, '') FROM thread_spawn_edges")
+}
+
+// parent returns the thread that started one, "" for none; known says that the index tells.
+func (t *threads) parent(thread string) (parent string, known bool) {
+	row := t.rows[thread]
+	parent = cmp.Or(row.parent, t.edges[thread])
+	return parent, parent != "" || row.sourced
 }
 
 // base returns the last part of a path of any system, the same of a packed rollout.

@@ -5,14 +5,14 @@
 //	~/.copilot/session-state/SESSION/inuse.PID.lock    while a process has it open
 //
 // An event names the one before it. Copilot CLI does not look at that: it goes on from all
-// events of the file, in their order. Those of a sub-agent stand among them, with its id, and
+// events of the file, in their order, and so they are drawn. Those of a sub-agent stand among them, with its id, and
 // are a session of their own here. The events are those of session-events.schema.json in
 // 1.0.102.
 //
 //	copilot.go  where sessions are, and what the list shows of one
 //	event.go    one event
 //	session.go  events together: entries
-//	fork.go     a path as a new session
+//	fork.go     the events up to one as a new session
 package copilot
 
 import (
@@ -255,7 +255,7 @@ func (f *format) name(in folder.In, at coding.Spot) string {
 
 // Calls implements coding.Caller.
 func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
-	if s.Spot.Part == "" && s.Head >= 0 && s.Entries[s.Head].ID == e.ID {
+	if s.Spot.Part == "" && s.IsHead(e) {
 		return []model.Resume{{Call: "copilot --resume=" + s.Spot.ID, Then: "goes on from here"}}
 	}
 	return nil

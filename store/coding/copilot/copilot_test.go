@@ -127,8 +127,8 @@ func TestSessions(t *testing.T) {
 	call := event("c", "v", typeAssistant, `{"messageId":"m2","content":"","toolRequests":[{"toolCallId":"t1","name":"task","arguments":{}}],"apiCallId":"x2"}`)
 	for _, c := range []struct{ name, text, faults, draws string }{
 		{"two messages", lines(start, user, answer, ended), "", " 0<-1 u user input (1): one\n*1<0 a turn end (2): two\n"},
-		{"two branches: both are sent", lines(start, user, answer, ended, again, event("w", "e", typeUser, `{"content":"else"}`)), "odd broken-chain",
-			" 0<-1 u user input (1): one\n 1<0 a turn end (2): two\n-2<1 v user input (3): three (secondLeaf to  at 00:00:00)\n*3<1 w user input (3): else\n"},
+		{"two branches: both are sent, one behind the other", lines(start, user, answer, ended, again, event("w", "e", typeUser, `{"content":"else"}`)), "odd broken-chain",
+			" 0<-1 u user input (1): one\n 1<0 a turn end (2): two\n 2<1 v user input (3): three\n*3<2 w user input (4): else\n"},
 		{"an event is missing", lines(start, user, answer, again), "note broken-chain", " 0<-1 u user input (1): one\n 1<0 a turn end (2): two\n*2<1 v user input (3): three\n"},
 		{"an answer in parts", lines(start, user,
 			event("a1", "u", typeAssistant, `{"messageId":"p1","content":"two","toolRequests":[],"apiCallId":"x","chunkIndex":0,"chunkCount":2}`),
@@ -145,7 +145,7 @@ func TestSessions(t *testing.T) {
 		{"a torn line", lines(start, user) + answer[:30], "odd torn-line", "*0<-1 u user input (1): one\n"},
 		{"an event that is not known", lines(start, user, event("n", "u", "novel.kind", `{}`)), "note unknown-record", "*0<-1 u user input (1): one\n"},
 		{"no start", lines(event("u", "", typeUser, `{"content":"one"}`)), "stops no-session-start", "*0<-1 u user input (1): one\n"},
-		{"an id twice", lines(start, user, answer, event("a", "u", typeUser, `{"content":"three"}`)), "odd broken-chain", " 0<-1 u user input (1): one\n-1<0 a turn end (2): two (secondLeaf to  at 00:00:00)\n*2<0 a~2 user input (2): three\n"},
+		{"an id twice", lines(start, user, answer, event("a", "u", typeUser, `{"content":"three"}`)), "odd broken-chain", " 0<-1 u user input (1): one\n 1<0 a turn end (2): two\n*2<1 a~2 user input (3): three\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := of(t, c.text)
@@ -196,11 +196,15 @@ func TestUsage(t *testing.T) {
 		text string
 		want string
 	}{
-		"before the answer":       {lines(start, user, usage("g", "u", "x1", 7), answer, asked), "0 7 0"},
-		"behind the answer":       {lines(start, user, answer, usage("g", "a", "x1", 7), asked), "0 7 0"},
-		"of two requests":         {lines(start, user, usage("g", "u", "x0", 7), usage("h", "g", "x1", 9), answer, asked), "0 16 0"},
-		"that names none":         {lines(start, user, usage("g", "u", "", 7), answer, asked), "0 7 0"},
-		"at the end, of the last": {lines(start, user, asked, answer, usage("g", "a", "x1", 7)), "0 7"},
+		"before the answer":                      {lines(start, user, usage("g", "u", "x1", 7), answer, asked), "0 7 0"},
+		"behind the answer":                      {lines(start, user, answer, usage("g", "a", "x1", 7), asked), "0 7 0"},
+		"of two requests":                        {lines(start, user, usage("g", "u", "x0", 7), usage("h", "g", "x1", 9), answer, asked), "0 16 0"},
+		"that names none":                        {lines(start, user, usage("g", "u", "", 7), answer, asked), "0 7 0"},
+		"at the end, of the last":                {lines(start, user, asked, answer, usage("g", "a", "x1", 7)), "0 0 7"},
+		"behind, that names none":                {lines(start, user, answer, usage("g", "a", "", 7), asked), "0 7 0"},
+		"behind one without a name":              {lines(start, user, strings.Replace(answer, `,"apiCallId":"x1"`, "", 1), usage("g", "a", "x1", 7), asked), "0 7 0"},
+		"behind one of its own, that names none": {lines(start, user, usage("g", "u", "", 7), answer, usage("h", "a", "", 9), event("b", "h", typeAssistant, `{"messageId":"m2","content":"three","toolRequests":[]}`)), "0 7 9"},
+		"of the next turn, that names none":      {lines(start, user, answer, ended, event("t", "e", typeTurnStart, `{}`), usage("g", "t", "", 7), event("b", "g", typeAssistant, `{"messageId":"m2","content":"three","toolRequests":[]}`)), "0 0 7"},
 	} {
 		s := of(t, c.text)
 		list := storetest.Headers(t, s, session)
@@ -221,7 +225,7 @@ func TestUsage(t *testing.T) {
 // What Copilot CLI counted for the session is told at the head.
 func TestTotals(t *testing.T) {
 	shutdown := func(id, parent string, requests int) string {
-		return event(id, parent, "session.shutdown", fmt.Sprintf(`{"totalPremiumRequests":%d,"modelMetrics":{"m":{"usage":{"inputTokens":10,"outputTokens":2}},"n":{"usage":{"inputTokens":5,"outputTokens":1}}}}`, requests))
+		return event(id, parent, "session.shutdown", fmt.Sprintf(`{"totalPremiumRequests":%d,"modelMetrics":{"m":{"usage":{"inputTokens":10,"outputTokens":2,"cacheReadTokens":6}},"n":{"usage":{"inputTokens":5,"outputTokens":1,"cacheReadTokens":2}}}}`, requests))
 	}
 	s := of(t, lines(start, user, answer, ended, shutdown("d", "e", 1), event("f", "d", typeResume, `{}`), again, shutdown("h", "v", 3)))
 	for _, h := range storetest.Headers(t, s, session) {
@@ -229,7 +233,7 @@ func TestTotals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for label, want := range map[string]string{"tokens read, of the session": "15", "tokens written, of the session": "3", "premium requests, of the session": "3"} {
+		for label, want := range map[string]string{"tokens read, of the session": "15", "tokens from a cache, of the session": "8", "tokens written, of the session": "3", "premium requests, of the session": "3"} {
 			is := slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == label && f.Value == want })
 			if is != h.Head {
 				t.Errorf("#%d tells of %s: %+v", h.Index, label, facts)
@@ -298,7 +302,7 @@ func fork(t testing.TB, s store.Writer, from, as string) model.Plan {
 	return plan
 }
 
-// The bytes of a fork: the events of one branch with the end of the turn, under the new id,
+// The bytes of a fork: the events up to the message with the end of the turn, under the new id,
 // and the description with the new id.
 func TestFork_bytes(t *testing.T) {
 	other := event("w", "e", typeUser, `{"content":"else"}`)
@@ -309,16 +313,13 @@ func TestFork_bytes(t *testing.T) {
 	}
 	const as = "00000000-0000-4000-8000-00000000000b"
 	for _, c := range []struct{ from, want string }{
-		{"u", lines(start, user)}, {"a", lines(start, user, answer, ended)}, {"v", lines(start, user, answer, ended, again)}, {"w", lines(start, user, answer, ended, other)},
+		{"u", lines(start, user)}, {"a", lines(start, user, answer, ended)}, {"v", lines(start, user, answer, ended, again)}, {"w", lines(start, user, answer, ended, again, other)},
 	} {
-		plan := fork(t, s, c.from, as)
+		fork(t, s, c.from, as)
 		for name, want := range map[string]string{eventsFile: strings.Replace(c.want, session, as, 1), workspaceFile: strings.Replace(about, session, as, 1)} {
 			if text, err := os.ReadFile(filepath.Join(s.Address(), as, name)); err != nil || string(text) != want {
 				t.Errorf("from %s %s is\n%s%v, want\n%s", c.from, name, text, err, want)
 			}
-		}
-		if got := codes(t, s, plan.NewSession); got != "" {
-			t.Errorf("from %s: %s", c.from, got)
 		}
 		undo, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
 		if err == nil {
@@ -326,6 +327,33 @@ func TestFork_bytes(t *testing.T) {
 		}
 		if err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// The end of a turn may stand behind other events. What stands before the next message belongs to
+// that where the turn has no end.
+func TestFork_endOfTheTurn(t *testing.T) {
+	begun, counted := event("b", "u", "assistant.turn_start", `{"turnId":"0"}`), usage("g", "a", "x1", 7)
+	helped := []string{event("h1", "g", typeAssistant, `{"messageId":"m9","content":"aside"}`, `"agentId":"helper"`), event("h2", "h1", typeTurnEnd, `{}`, `"agentId":"helper"`)}
+	for name, c := range map[string]struct {
+		text []string
+		want int // of its lines are in the fork from the answer
+	}{
+		"behind the usage":            {[]string{start, user, begun, answer, counted, ended, again}, 6},
+		"behind those of a sub-agent": {append([]string{start, user, answer, counted}, append(helped, ended, again)...), 7},
+		"none before a message":       {[]string{start, user, answer, counted, again, ended}, 3},
+		"none before a turn":          {[]string{start, user, answer, counted, begun, ended}, 3},
+		"none before the shutdown":    {[]string{start, user, answer, counted, event("d", "g", typeShutdown, `{}`), ended}, 3},
+		"none but a sub-agent's":      {append([]string{start, user, answer}, helped...), 3},
+		"none":                        {[]string{start, user, answer, counted}, 3},
+	} {
+		s := of(t, lines(c.text...))
+		const as = "00000000-0000-4000-8000-00000000000b"
+		fork(t, s, "a", as)
+		want := strings.Replace(lines(c.text[:c.want]...), session, as, 1)
+		if text, err := os.ReadFile(filepath.Join(s.Address(), as, eventsFile)); err != nil || string(text) != want {
+			t.Errorf("%s: the fork is\n%s%v, want\n%s", name, text, err, want)
 		}
 	}
 }

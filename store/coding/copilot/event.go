@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store/coding"
@@ -19,7 +20,8 @@ const (
 	typeUser, typeAssistant, typeTool     = "user.message", "assistant.message", "tool.execution_complete"
 	typeSystem, typeUsage                 = "system.message", "session.usage_record"
 	typeReasoning                         = "assistant.reasoning"
-	typeTurnEnd, typeAgent                = "assistant.turn_end", "subagent.started"
+	typeTurnStart, typeTurnEnd            = "assistant.turn_start", "assistant.turn_end"
+	typeAgent                             = "subagent.started"
 	typeShutdown                          = "session.shutdown"
 	typeCompacting                        = "session.compaction_start"
 	typeCompaction, typeCleared, typeFail = "session.compaction_complete", "session.context_cleared", "session.error"
@@ -45,11 +47,9 @@ type record struct {
 	// is, or that a record of usage is about.
 	message, answer string
 	meta            coding.Meta
-	total           *total
+	// total is what Copilot CLI counted for the session until it was shut down.
+	total *model.Counted
 }
-
-// total is what Copilot CLI counted for a session until it was shut down.
-type total struct{ read, written, requests float64 }
 
 // decode keeps what is named here of an event.
 func decode(l *coding.Line) (r record, err error) {
@@ -79,10 +79,11 @@ func recordOf(v coding.Value) (r record) {
 	case typeUsage:
 		r.answer = data.Get("usage", "apiCallId").Text()
 	case typeShutdown:
-		r.total = &total{requests: data.Get("totalPremiumRequests").Number()}
+		r.total = &model.Counted{Premium: data.Get("totalPremiumRequests").Number()}
 		for model := range data.Get("modelMetrics").Each() {
-			r.total.read += model.Get("usage", "inputTokens").Number()
-			r.total.written += model.Get("usage", "outputTokens").Number()
+			r.total.Read += model.Get("usage", "inputTokens").Number()
+			r.total.FromCache += model.Get("usage", "cacheReadTokens").Number()
+			r.total.Written += model.Get("usage", "outputTokens").Number()
 		}
 	case typeAgent:
 		r.call, r.name = text("toolCallId"), nameOf(v)

@@ -18,9 +18,9 @@ import (
 )
 
 // NewID implements coding.Forker.
-func (f *format) NewID(as string) string { return coding.UUID4(as) }
+func (f *format) NewID(as string) (string, error) { return coding.UUID4(as) }
 
-// Fork implements coding.Forker: a new folder with the events on the way to the entry, of
+// Fork implements coding.Forker: a new folder with the events up to the entry, of
 // which the first names the new session, and the description of the session.
 func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	s := c.Session
@@ -30,9 +30,9 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	if s.Spot.Part != "" {
 		return refuse("Copilot CLI does not go on with the conversation of a sub-agent: fork the session that started it")
 	}
-	keep, start := way(s.Own.(*coding.File[record]), c.To)
+	keep, start := way(s, c.To)
 	if start < 0 {
-		return refuse("no event on the way starts the session: Copilot CLI would not resume the new one")
+		return refuse("no event before it starts the session: Copilot CLI would not resume the new one")
 	}
 	raw, err := coding.Raw(c.In.Tree, s.Spot.File, keep)
 	if err != nil {
@@ -61,49 +61,51 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	}, nil
 }
 
-// way returns the events on the way to an entry in the order of the file, with the end of its
-// turn, and which of them starts the session; -1 for none.
-func way(file *coding.File[record], to *coding.Entry) (list []coding.Span, start int) {
-	at, end := map[string]int{}, -1
-	last := to.Records[len(to.Records)-1].At
-	for i := range file.Records {
-		r := &file.Records[i]
-		if r.At == last {
-			end = i
+// way returns the events up to an entry in the order of the file, with the end of its turn, and
+// which of them starts the session; -1 for none. Of those that Copilot CLI passes over it has the
+// ones that lead to the entry.
+func way(s *coding.Session, to *coding.Entry) (list []coding.Span, start int) {
+	leads := map[coding.Span]bool{}
+	for _, e := range s.Path(to) {
+		for _, span := range e.Records {
+			leads[span] = true
 		}
-		if _, twice := at[r.Is.id]; !twice {
-			at[r.Is.id] = i
-		}
-	}
-	on := map[int]bool{}
-	for i := end; i >= 0 && !on[i]; {
-		on[i] = true
-		r := &file.Records[i]
-		parent, known := at[r.Is.parent]
-		if !known || isPassedOver(&file.Records[parent]) && !isPassedOver(r) {
-			parent = -1
-			if r.Is.parent != "" { // as Copilot CLI reads it
-				for parent = i - 1; parent >= 0 && isPassedOver(&file.Records[parent]); {
-					parent--
-				}
-			}
-		}
-		i = parent
-	}
-	if next := end + 1; next < len(file.Records) && file.Records[next].Is.kind == typeTurnEnd && file.Records[next].Is.parent == file.Records[end].Is.id {
-		on[next] = true
 	}
 	start = -1
-	for i := range file.Records {
-		if !on[i] {
+	last, end := to.Records[len(to.Records)-1], -1 // end is how many are up to the entry
+	for i := range s.Own.(*coding.File[record]).Records {
+		r := &s.Own.(*coding.File[record]).Records[i]
+		if isPassedOver(r) && !leads[r.Span] {
 			continue
 		}
-		if file.Records[i].Is.kind == typeStart && start < 0 {
+		if end >= 0 && r.Is.agent == "" && goesOn(r.Is.kind) {
+			break
+		}
+		if r.Is.kind == typeStart && start < 0 && end < 0 {
 			start = len(list)
 		}
-		list = append(list, file.Records[i].Span)
+		list = append(list, r.Span)
+		if end >= 0 && r.Is.agent == "" && r.Is.kind == typeTurnEnd {
+			return list, start
+		}
+		if r.Span == last {
+			end = len(list)
+		}
+	}
+	if end >= 0 { // the turn has no end
+		list = list[:end]
 	}
 	return list, start
+}
+
+// goesOn reports whether an event of a type begins what is behind a turn, or behind a message in
+// one.
+func goesOn(kind string) bool {
+	switch kind {
+	case typeStart, typeResume, typeShutdown, typeTurnStart, typeFail, typeCompaction, typeCleared:
+		return true
+	}
+	return isMessage(kind)
 }
 
 // renamed returns the event that starts a session, of another one.

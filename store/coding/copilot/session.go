@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"hindcast/model"
@@ -32,11 +31,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 		b.add(&file.Records[i])
 	}
 	if s.Head = b.last; s.Head >= 0 && b.total != nil {
-		head := &s.Entries[s.Head]
-		head.Counted(b.total.read, b.total.written, 0)
-		if b.total.requests > 0 {
-			head.Facts.Add("premium requests, of the session", strconv.FormatFloat(b.total.requests, 'f', -1, 64))
-		}
+		s.Entries[s.Head].Facts.Count(*b.total)
 	}
 	if at.Part != "" {
 		s.Faults = nil // they are told of the session that it is part of
@@ -45,7 +40,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	s.Faults = append(s.Faults, coding.UnknownFaults(at.File, b.unknown)...)
 	s.Title = f.name(in, at)
 	if file.Size > 0 && !b.started {
-		s.Faults = append(s.Faults, model.Fault{Code: FaultStart, Severity: model.Stops, File: at.File, Meaning: "no event starts the session", Verdict: "Copilot CLI does not resume it"})
+		s.Fault(FaultStart, model.Stops, "", "no event starts the session", "Copilot CLI does not resume it")
 	}
 	return s, nil
 }
@@ -55,48 +50,53 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 type build struct {
 	session *coding.Session
 	started bool
-	// node has for each event the last entry on the way to it, -1 for none; last is that of
-	// the newest event.
-	node map[string]int
+	// last is the newest entry that Copilot CLI reads, -1 for none, and node what it was at
+	// each event.
 	last int
+	node map[string]int
 	// aside has the entries of events that Copilot CLI passes over.
 	aside map[string]int
 	// calls are the entries with tool calls, by these, and answers those of the model's answers.
 	calls, answers map[string]int
 	ids            coding.IDs // of the entries
-	// waits are events that belong to the entry that comes next.
+	// waits are events that belong to the entry that comes next, and counted says that a record of
+	// usage is one.
 	waits   []coding.Span
-	total   *total
+	counted bool
+	// bare is the answer of the turn that has no record of usage as yet, -1 for none, and named says
+	// that it has a name.
+	bare    int
+	named   bool
+	total   *model.Counted
 	meta    *coding.Meta
 	unknown map[string]int
 }
 
 func newBuild(s *coding.Session) *build {
-	return &build{session: s, node: map[string]int{}, aside: map[string]int{}, last: -1, calls: map[string]int{}, answers: map[string]int{}, meta: &coding.Meta{}, unknown: map[string]int{}}
+	return &build{session: s, node: map[string]int{}, aside: map[string]int{}, last: -1, bare: -1, calls: map[string]int{}, answers: map[string]int{}, meta: &coding.Meta{}, unknown: map[string]int{}}
 }
 
-// add adds an event. One that is no message of the session stands for the message before it.
+// add adds an event. It goes on from the one before it in the file, whatever it names: so Copilot
+// CLI reads them.
 func (b *build) add(r *coding.Record[record]) {
 	s, is := b.session, &r.Is
 	if !isKnown(is.kind) {
 		b.unknown[is.kind]++
 	}
-	passed := isPassedOver(r)
-	before, known := b.node[is.parent]
-	if at, there := b.aside[is.parent]; there && passed {
-		before, known = at, true
-	}
-	if !known {
-		if before = b.last; is.parent != "" && !passed {
-			b.fault(r, model.Note, "the event before is missing", "Copilot CLI goes on from the events in the order of the file")
-		}
+	passed, own := isPassedOver(r), is.agent == s.Spot.Part
+	switch at, known := b.node[is.parent]; {
+	case passed || is.parent == "":
+	case !known:
+		b.fault(r, model.Note, "the event that it names before it is missing")
+	case at != b.last && own && isMessage(is.kind):
+		b.fault(r, model.Odd, "the event names an earlier one before it: there are two branches, and the model is sent both")
 	}
 	if is.kind == typeAgent {
 		b.agent(is)
 	}
-	if is.agent != s.Spot.Part {
+	if !own {
 		if !passed {
-			b.node[is.id] = before
+			b.node[is.id] = b.last
 		}
 		return
 	}
@@ -108,23 +108,39 @@ func (b *build) add(r *coding.Record[record]) {
 	case typeShutdown:
 		b.total = is.total
 	case typeSystem, typeUsage, typeReasoning:
-		if at, there := b.answers[is.answer]; there { // the message of an entry is its last record
+		at, there := b.answers[is.answer]
+		if is.kind == typeUsage && !there && b.bare >= 0 && (is.answer == "" || !b.named) {
+			at, there = b.bare, true
+		}
+		if there { // the message of an entry is its last record
+			if at == b.bare && is.kind == typeUsage {
+				b.bare = -1
+			}
 			e := &s.Entries[at]
 			e.Records = slices.Insert(e.Records, len(e.Records)-1, r.Span)
 		} else if !passed {
-			b.waits = append(b.waits, r.Span)
+			b.waits, b.counted = append(b.waits, r.Span), b.counted || is.kind == typeUsage
 		}
+	case typeTurnStart:
+		b.bare = -1
 	case typeUser, typeAssistant, typeTool, typeFail, typeCompaction, typeCleared:
-		if known && before != b.last && isMessage(is.kind) && !passed {
-			b.fault(r, model.Odd, "the event goes on from an earlier one: there are two branches", "Copilot CLI goes on from the messages of both, in the order of the file")
+		before, counted := b.last, b.counted
+		if at, there := b.aside[is.parent]; there && passed {
+			before = at
 		}
-		before = b.entry(r, before)
+		at := b.entry(r, before)
+		if passed {
+			b.aside[is.id] = at
+			return
+		}
+		b.last, b.counted, b.bare, b.named = at, false, -1, is.answer != ""
+		if is.kind == typeAssistant && !counted {
+			b.bare = at
+		}
 	}
-	if passed {
-		b.aside[is.id] = before
-		return
+	if !passed {
+		b.node[is.id] = b.last
 	}
-	b.node[is.id], b.last = before, before
 }
 
 // isPassedOver reports whether Copilot CLI reads nothing of an event, which is in a damaged line.
@@ -135,8 +151,8 @@ func isMessage(kind string) bool {
 	return kind == typeUser || kind == typeAssistant || kind == typeTool
 }
 
-func (b *build) fault(r *coding.Record[record], severity model.Severity, meaning, verdict string) {
-	b.session.Faults = append(b.session.Faults, model.Fault{Code: FaultChain, Severity: severity, File: b.session.Spot.File, Path: fmt.Sprintf("line %d, byte %d", r.Number, r.At), Meaning: meaning, Verdict: verdict})
+func (b *build) fault(r *coding.Record[record], severity model.Severity, meaning string) {
+	b.session.Fault(FaultChain, severity, fmt.Sprintf("line %d, byte %d", r.Number, r.At), meaning, "Copilot CLI goes on from the events in the order of the file")
 }
 
 // agent notes at the entry with the tool call that it started a sub-agent.

@@ -208,7 +208,7 @@ func (b *build) read(ctx context.Context, t *sqlitefile.Tx) error {
 		return fs.ErrNotExist
 	}
 	if b.row == nil {
-		b.fault(FaultStray, id, "the session has no row, and was found by its messages", "crush does not list it")
+		b.session.Fault(FaultStray, model.Loses, id, "the session has no row, and was found by its messages", "crush does not list it")
 	}
 	s.Title, s.Head = titleOf(b.row), len(s.Entries)-1
 	if at := timeOf(number(b.row["updated_at"])); !at.IsZero() {
@@ -217,7 +217,7 @@ func (b *build) read(ctx context.Context, t *sqlitefile.Tx) error {
 	if summary := text(b.row["summary_message_id"]); summary != "" {
 		last := s.At(summary)
 		if last < 0 {
-			b.fault(FaultSummary, summary, "the summary that the session begins with is not there", "crush sends the whole conversation")
+			b.session.Fault(FaultSummary, model.Loses, summary, "the summary that the session begins with is not there", "crush sends the whole conversation")
 		}
 		for i := range s.Entries[:last+1] { // the older ones were named before
 			if e := &s.Entries[i]; i == last || e.Own.(bool) {
@@ -227,10 +227,6 @@ func (b *build) read(ctx context.Context, t *sqlitefile.Tx) error {
 	}
 	s.Faults = append(s.Faults, coding.UnknownFaults(s.Spot.File, b.unknown)...)
 	return b.totals(ctx, t, id)
-}
-
-func (b *build) fault(code, at, meaning, verdict string) {
-	b.session.Faults = append(b.session.Faults, model.Fault{Code: code, Severity: model.Loses, File: b.session.Spot.File, Path: at, Meaning: meaning, Verdict: verdict})
 }
 
 // child notes the sessions that name this one as their parent.
@@ -256,7 +252,7 @@ func (b *build) add(r map[string]any) {
 	}
 	if parts.Kind() != jsontape.Array {
 		e.Marks |= model.MarkDamaged
-		b.fault(FaultMessage, e.ID, "the parts of the message cannot be read", agent.Passes)
+		b.session.Fault(FaultMessage, model.Loses, e.ID, "the parts of the message cannot be read", agent.Passes)
 	}
 	for p := range parts.Each() {
 		data := p.Get("data")
@@ -348,14 +344,15 @@ func blockOf(p coding.Value) (coding.Block, bool) {
 }
 
 // totals notes at the head what crush counted for the session, and at each message the files
-// that were written until the next.
+// that were written until the next. The dollars add up; the tokens are those of the last request,
+// by which crush tells how full the context is.
 func (b *build) totals(ctx context.Context, t *sqlitefile.Tx, id string) error {
 	s := b.session
 	if s.Head < 0 {
 		return nil
 	}
 	cost, _ := b.row["cost"].(float64)
-	s.Entries[s.Head].Counted(float64(number(b.row["prompt_tokens"])), float64(number(b.row["completion_tokens"])), cost)
+	s.Entries[s.Head].Facts.Count(model.Counted{Context: float64(number(b.row["prompt_tokens"]) + number(b.row["completion_tokens"])), Dollars: cost})
 	has, err := t.Columns(ctx, "files")
 	if err != nil || !has["path"] || !has["version"] || !has["content"] || !has["session_id"] || !has["created_at"] {
 		return err
@@ -409,7 +406,7 @@ func (f *format) Messages(_ folder.In, s *coding.Session, e *coding.Entry) (list
 
 // Calls implements coding.Caller.
 func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
-	if s.Head < 0 || s.Entries[s.Head].ID != e.ID || strings.Contains(s.Spot.Part, "/") {
+	if !s.IsHead(e) || strings.Contains(s.Spot.Part, "/") {
 		return nil
 	}
 	return []model.Resume{{Call: coding.Command("", "crush", "-s", s.Spot.Part), Then: "goes on from here"}}

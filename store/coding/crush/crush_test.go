@@ -329,7 +329,7 @@ func TestRead_summaries(t *testing.T) {
 			t.Errorf("where the session names %q the model reads %s, want %s", names, is, want)
 		}
 		facts, err := s.(store.Deriver).Facts(t.Context(), head)
-		for label, value := range map[string]string{"tokens read, of the session": "10", "tokens written, of the session": "20", "dollars, of the session": "0.5"} {
+		for label, value := range map[string]string{"tokens in the context": "30", "dollars, of the session": "0.5"} {
 			if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == label && f.Value == value }) {
 				t.Errorf("the facts are %+v, %v", facts, err)
 			}
@@ -428,9 +428,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// A log without its index can only be read by who may write: doctor says so, and the name of
-// the file tells whose it is.
-func TestFaults_logThatCannotBeRead(t *testing.T) {
+// A log that was copied without its index is read as it is with it.
+func TestRead_logWithoutItsIndex(t *testing.T) {
 	dir := storetest.Copy(t, "testdata/wal-only-empty")
 	if err := os.Remove(filepath.Join(dir, "crush.db-shm")); err != nil {
 		t.Fatal(err)
@@ -440,12 +439,10 @@ func TestFaults_logThatCannotBeRead(t *testing.T) {
 		t.Errorf("recognised %v, %v", ok, err)
 	}
 	s := open(t, dir)
-	if faults := storetest.Faults(t, s, ""); len(faults) != 1 || faults[0].Code != "damaged-database" || !strings.Contains(faults[0].Meaning, "unfinished") {
+	if faults := storetest.Faults(t, s, ""); len(faults) > 0 {
 		t.Errorf("the faults are %v", faults)
 	}
-	for _, err := range s.Sessions(t.Context()) {
-		if !errors.Is(err, sqlitefile.ErrUnsettled) {
-			t.Errorf("the list ends with %v", err)
-		}
+	for session, err := range s.Sessions(t.Context()) {
+		t.Errorf("the list has %v, %v", session, err)
 	}
 }

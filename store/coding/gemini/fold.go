@@ -113,7 +113,7 @@ func (t *tree) passedOver(r *record, at int) int {
 	}
 	for k := range r.messages {
 		m := &r.messages[k]
-		n := t.find(at, m)
+		n := t.find(at, m, nil)
 		if n < 0 {
 			n = t.add(at, m)
 			t.merge(n, m)
@@ -180,6 +180,10 @@ func (t *tree) first(list []int, is func(n int) bool) int {
 // set takes a list of messages in place of the one that is there.
 func (t *tree) set(messages []message) {
 	was, before := t.list, t.head()
+	held := make(map[int]bool, len(was))
+	for _, h := range was {
+		held[h.node] = true
+	}
 	t.list, t.place = nil, make(map[string]int, len(messages))
 	at := -1
 	for i := range messages {
@@ -188,7 +192,7 @@ func (t *tree) set(messages []message) {
 			t.merge(t.list[p].node, m)
 			continue
 		}
-		n := t.find(at, m)
+		n := t.find(at, m, held)
 		if n < 0 && at >= 0 && t.answers(at, m) {
 			n = at
 		}
@@ -197,6 +201,9 @@ func (t *tree) set(messages []message) {
 		}
 		t.hold(m, n)
 		at = n
+	}
+	if at < 0 {
+		t.leave(was)
 	}
 	for n := before; n >= 0; n = t.nodes[n].parent {
 		if n == at { // the end of the list was cut off
@@ -256,33 +263,49 @@ func (t *tree) below(n int) []int {
 }
 
 // find returns the entry behind one that says the same as a message, -1 for none. What is not
-// sent may stand in between, in either list.
-func (t *tree) find(after int, m *message) int {
-	if n := t.among(t.below(after), m); n >= 0 {
-		return n
-	}
-	for ; after >= 0 && t.silent(after) && t.looks < mostLooks; after = t.nodes[after].parent {
-		if n := t.among(t.below(t.nodes[after].parent), m); n >= 0 {
-			return n
+// sent may stand in between, in either list. Of several it is the one with the id of the message,
+// else one that was held: a session goes on with its list, and never with what a rewind left.
+func (t *tree) find(after int, m *message, held map[int]bool) int {
+	const says, holds, same = 1, 2, 3
+	best, rank := -1, 0
+	look := func(n int) bool {
+		is := t.nodes[n].is
+		if !slices.ContainsFunc(is, func(was *message) bool { return was.says(m) }) {
+			return false
 		}
+		fits := says
+		if slices.ContainsFunc(is, func(was *message) bool { return was.id == m.id }) {
+			fits = same
+		} else if held[n] {
+			fits = holds
+		}
+		if fits > rank {
+			best, rank = n, fits
+		}
+		return rank == same
 	}
-	return -1
+	t.among(t.below(after), look)
+	for ; rank < same && after >= 0 && t.silent(after) && t.looks < mostLooks; after = t.nodes[after].parent {
+		t.among(t.below(t.nodes[after].parent), look)
+	}
+	return best
 }
 
-func (t *tree) among(list []int, m *message) int {
+// among looks at the entries of a list, and at those behind what is not sent, until one is
+// what is looked for.
+func (t *tree) among(list []int, is func(n int) bool) {
 	for len(list) > 0 {
 		var behind []int // what is not sent
-		if n := t.first(list, func(n int) bool {
+		if t.first(list, func(n int) bool {
 			if t.silent(n) {
 				behind = append(behind, t.nodes[n].children...)
 			}
-			return slices.ContainsFunc(t.nodes[n].is, func(was *message) bool { return was.says(m) })
-		}); n >= 0 {
-			return n
+			return is(n)
+		}) >= 0 {
+			return
 		}
 		list = behind
 	}
-	return -1
 }
 
 func (t *tree) silent(n int) bool { return t.nodes[n].is[0].silent }
@@ -362,8 +385,8 @@ func (t *tree) entries(at coding.Spot, dir string) []coding.Entry {
 		for _, is := range n.is {
 			e.Records = append(e.Records, is.Span)
 		}
-		if m.child != "" {
-			e.Child = at.ID + "/" + m.child
+		for _, child := range m.children {
+			e.Starts(at.ID + "/" + child)
 		}
 		if len(m.carried) > 0 {
 			n.carries = !slices.ContainsFunc(n.children, func(c int) bool {

@@ -13,7 +13,7 @@ import (
 )
 
 // NewID implements coding.Forker.
-func (f *format) NewID(as string) string { return coding.UUID4(as) }
+func (f *format) NewID(as string) (string, error) { return coding.UUID4(as) }
 
 // Fork implements coding.Forker: a new file with a line of the session as it was, under the
 // new id, and the messages on the way to the entry, as they are. Its name ends in a short id

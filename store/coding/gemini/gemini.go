@@ -247,20 +247,16 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	s := &coding.Session{Spot: at, Head: t.head(), Title: t.meta.summary, Project: project(in, at.File), Faults: file.Faults(agent.Passes), Own: file}
 	s.Entries = t.entries(at, s.Project)
 	s.Faults = append(s.Faults, coding.UnknownFaults(at.File, t.unknown)...)
-	add := func(code string, severity model.Severity, place, meaning, verdict string) *model.Fault {
-		s.Faults = append(s.Faults, model.Fault{Code: code, Severity: severity, File: at.File, Path: place, Meaning: meaning, Verdict: verdict})
-		return &s.Faults[len(s.Faults)-1]
-	}
 	for _, place := range t.astray {
-		add(FaultRewind, model.Loses, place, "the line goes back to a message that is not there", "Gemini CLI goes on without any message from before")
+		s.Fault(FaultRewind, model.Loses, place, "the line goes back to a message that is not there", "Gemini CLI goes on without any message from before")
 	}
 	if sub := strings.Contains(at.ID, "/"); file.Size > 0 && !t.meta.whole() {
-		add(FaultHeader, model.Loses, "", "no line has the ids of a session and of its project", deletes)
+		s.Fault(FaultHeader, model.Loses, "", "no line has the ids of a session and of its project", deletes)
 	} else if file.Size > 0 && !sub && !t.resumable() {
 		if !t.had {
-			add(FaultEmpty, model.Note, "", "the session has no message of the user or of the model", deletes)
+			s.Fault(FaultEmpty, model.Note, "", "the session has no message of the user or of the model", deletes)
 		} else {
-			add(FaultEmpty, model.Loses, "", "nothing is left of the messages that the session had; they are still in the file", deletes)
+			s.Fault(FaultEmpty, model.Loses, "", "nothing is left of the messages that the session had; they are still in the file", deletes)
 		}
 	}
 	if !t.had {
@@ -277,10 +273,10 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 		}
 		shares := "the name of " + name + " ends in the same 8 characters"
 		if other := fold(file); other.resumable() && other.meta.whole() {
-			add(FaultShared, model.Odd, "", shares, "where one of the files is deleted for its age, the other goes, too")
+			s.Fault(FaultShared, model.Odd, "", shares, "where one of the files is deleted for its age, the other goes, too")
 			continue
 		}
-		add(FaultShared, model.Loses, "", shares+", and nothing in that file is worth resuming",
+		s.Fault(FaultShared, model.Loses, "", shares+", and nothing in that file is worth resuming",
 			"the next start deletes this session; a fork at its head is a copy that stays (the key r, or hindcast fork)").Copy = true
 	}
 	return s, nil
@@ -291,20 +287,18 @@ const deletes = "does not list the session, and deletes the file at the next sta
 
 // Messages implements coding.Format.
 func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (list []coding.Message, err error) {
-	raw, err := coding.Raw(in.Tree, e.File, e.Records)
+	records, err := coding.Values(in.Tree, e.File, e.Records)
 	if err != nil {
 		return nil, err
 	}
 	var m, results coding.Message
-	for _, text := range raw { // the last one is what the message is now, the others may have tokens
-		v, err := coding.Parse(text)
-		if err != nil {
-			return nil, err
-		}
+	var raw [][]byte
+	for _, v := range records { // the last one is what the message is now, the others may have tokens
 		usage := m.Usage
 		if m, results = messageOf(v); !m.Usage.Counted {
 			m.Usage = usage
 		}
+		raw = append(raw, m.Raw...)
 	}
 	m.Raw = raw
 	list = append(list, m)
@@ -316,7 +310,7 @@ func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (lis
 
 // Calls implements coding.Caller.
 func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
-	if s.Head < 0 || s.Entries[s.Head].ID != e.ID || strings.Contains(s.Spot.ID, "/") {
+	if !s.IsHead(e) || strings.Contains(s.Spot.ID, "/") {
 		return nil
 	}
 	return resume(s, strings.TrimRight(s.Spot.ID, "'"), "goes on from here")

@@ -119,6 +119,22 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// A resumed session has the tokens of the answer that it goes on from, not those of one that
+// says the same and was cut off.
+func TestTokens_rewind(t *testing.T) {
+	answer := func(id string, input int) string {
+		return fmt.Sprintf(`{"id":%q,"timestamp":"2026-01-01T00:00:02Z","type":"gemini","content":"two","tokens":{"input":%d,"output":7}}`, id, input)
+	}
+	s := of(t, map[string]string{name: head + lines(said("u1", "one"), answer("g1", 90), rewind("u1"), said("u5", "one"), answer("g5", 100), set(said("u9", "one"), said("g9", "two")))})
+	if got := storetest.Draw(t, s, id); !strings.Contains(got, "\n*3<2 g5 ") {
+		t.Errorf("g5 is not the head of\n%s", got)
+	}
+	messages := storetest.Messages(t, s, model.Ref{Session: id, ID: "g5"})
+	if usage, _ := messages[len(messages)-1]["usage"].(map[string]any); usage["inputTokens"] != 100.0 || usage["outputTokens"] != 7.0 {
+		t.Errorf("the usage is %v", usage)
+	}
+}
+
 // Lines of a log.
 const (
 	id   = "0000aaaa-0000-4000-8000-00000000000a"
@@ -180,16 +196,32 @@ func TestSessions(t *testing.T) {
 		{"a rewind to what is not there", lines(u1, g1, rewind("gone"), u2), "loses unknown-rewind",
 			"-0<-1 u1 user input (1): one (rewind to  at 00:00:01)\n-1<0 g1 turn end (2): two (rewind to  at 00:00:01)\n*2<-1 u2 user input (1): three\n"},
 		{"a rewind that leaves nothing", lines(u1, g1, rewind("u1")), "loses nothing-to-resume",
-			" 0<-1 u1 user input (1): one\n 1<0 g1 turn end (2): two\n"},
+			"-0<-1 u1 user input (1): one (rewind to  at 00:00:01)\n-1<0 g1 turn end (2): two (rewind to  at 00:00:01)\n"},
+		{"a rewind to what is not there leaves nothing", lines(u1, g1, rewind("gone")), "loses unknown-rewind, loses nothing-to-resume",
+			"-0<-1 u1 user input (1): one (rewind to  at 00:00:01)\n-1<0 g1 turn end (2): two (rewind to  at 00:00:01)\n"},
+		{"an empty list leaves nothing", lines(u1, g1, set()), "loses nothing-to-resume",
+			"-0<-1 u1 user input (1): one (rewind to  at 00:00:09)\n-1<0 g1 turn end (2): two (rewind to  at 00:00:09)\n"},
+		{"a rewind of a summary leaves nothing", lines(u1, g1, set(said("u5", "what was")), rewind("u5")), "loses nothing-to-resume",
+			"-0<-1 u1 user input (1): one (pointer to  at 00:00:00)\n-1<0 g1 turn end (2): two (pointer to  at 00:00:00)\n-2<-1 u5 user input (1): what was (rewind to  at 00:00:09)\n"},
 		{"the same message after a rewind", lines(u1, g1, rewind("g1"), g1), "", plain},
 		{"another of its id after a rewind", lines(u1, g1, rewind("g1"), said("g1", "else")), "",
 			" 0<-1 u1 user input (1): one\n-1<0 g1 turn end (2): two (rewind to u1 at 00:00:01)\n*2<0 g1~2 turn end (2): else\n"},
+		{"the same words after a rewind, resumed", lines(u1, g1, rewind("u1"), said("u5", "one"), said("g5", "else"), set(said("u5", "one"), said("g5", "else"))), "",
+			"-0<-1 u1 user input (1): one (rewind to  at 00:00:01)\n-1<0 g1 turn end (2): two (rewind to  at 00:00:01)\n 2<-1 u5 user input (1): one\n*3<2 g5 turn end (2): else\n"},
+		{"all the same after a rewind, resumed under other ids", lines(u1, g1, rewind("u1"), said("u5", "one"), said("g5", "two"), set(said("u9", "one"), said("g9", "two")), u2), "",
+			"-0<-1 u1 user input (1): one (rewind to  at 00:00:01)\n-1<0 g1 turn end (2): two (rewind to  at 00:00:01)\n 2<-1 u5 user input (1): one\n 3<2 g5 turn end (2): two\n*4<3 u2 user input (3): three\n"},
+		{"the same words after a rewind behind a command, resumed", lines(u1, g1, rewind("u1"), said("u5", "/help"), said("u6", "one"), said("g6", "two"), set(said("u9", "one"), said("g9", "two"))), "",
+			"-0<-1 u1 user input (1): one (rewind to  at 00:00:01)\n-1<0 g1 turn end (2): two (rewind to  at 00:00:01)\n 2<-1 u5 command (1): /help\n 3<2 u6 user input (2): one\n*4<3 g6 turn end (3): two\n"},
+		{"the same words after a rewind, and the ids of before", lines(u1, g1, rewind("g1"), said("g5", "two"), set(u1), set(u1, g1)), "",
+			" 0<-1 u1 user input (1): one\n*1<0 g1 turn end (2): two\n-2<0 g5 turn end (2): two (rewind to u1 at 00:00:09)\n"},
+		{"the list of before a rewind comes back by its ids", lines(u1, g1, rewind("g1"), said("g5", "two"), set(u1, g1)), "",
+			" 0<-1 u1 user input (1): one\n*1<0 g1 turn end (2): two\n-2<0 g5 turn end (2): two (secondLeaf to  at 00:00:00)\n"},
 		{"the list again, under other ids", lines(u1, g1, set(said("u9", "one"), said("g9", "two")), u2), "", " 0<-1 u1 user input (1): one\n 1<0 g1 turn end (2): two\n*2<1 u2 user input (3): three\n"},
 		{"the list cut", lines(u1, g1, u2, set(u1, g1)), "", plain + "-2<1 u2 user input (3): three (rewind to g1 at 00:00:09)\n"},
 		{"the list cut, and there again", lines(u1, g1, u2, set(u1), set(u1, g1, u2)), "", " 0<-1 u1 user input (1): one\n 1<0 g1 turn end (2): two\n*2<1 u2 user input (3): three\n"},
 		{"a summary for the list", lines(u1, g1, set(said("u5", "what was"), said("g5", "yes"))), "",
 			"-0<-1 u1 user input (1): one (secondLeaf to  at 00:00:00)\n-1<0 g1 turn end (2): two (secondLeaf to  at 00:00:00)\n 2<-1 u5 user input (1): what was\n*3<2 g5 turn end (2): yes\n"},
-		{"an empty list", lines(u1, g1, set(), u2), "", "-0<-1 u1 user input (1): one (secondLeaf to  at 00:00:00)\n-1<0 g1 turn end (2): two (secondLeaf to  at 00:00:00)\n*2<-1 u2 user input (1): three\n"},
+		{"an empty list", lines(u1, g1, set(), u2), "", "-0<-1 u1 user input (1): one (rewind to  at 00:00:09)\n-1<0 g1 turn end (2): two (rewind to  at 00:00:09)\n*2<-1 u2 user input (1): three\n"},
 		{"the context of another day", lines(set(context("monday")), u1, g1, set(context("tuesday"), u1, g1)), "",
 			" 0<-1 x context (1): <session_context>tuesday</session_contex\n 1<0 u1 user input (2): one\n*2<1 g1 turn end (3): two\n"},
 		{"a list without what is not sent", lines(u1, info, g1, set(u1, g1), u2), "", " 0<-1 u1 user input (1): one\n 1<0 i info (2): logged in\n 2<1 g1 turn end (3): two\n*3<2 u2 user input (4): three\n"},
@@ -332,6 +364,26 @@ func TestSubagent(t *testing.T) {
 	}
 }
 
+// Each sub-agent of a message is reached from it.
+func TestSubagent_several(t *testing.T) {
+	call := `{"id":"c%d","name":"task","args":{},"status":"success","agentId":"helper-%d","result":[]}`
+	s := of(t, map[string]string{
+		name:                   head + lines(said("u1", "one"), `{"id":"g1","timestamp":"2026-01-01T00:00:02Z","type":"gemini","content":"","toolCalls":[`+fmt.Sprintf(call+","+call, 1, 1, 2, 2)+`]}`),
+		id + "/helper-1.jsonl": strings.Replace(head, "main", "subagent", 1) + lines(said("u8", "look"), said("g8", "found")),
+		id + "/helper-2.jsonl": strings.Replace(head, "main", "subagent", 1) + lines(said("u9", "seek"), said("g9", "none")),
+	})
+	facts, err := s.(store.Deriver).Facts(t.Context(), model.Ref{Session: id, ID: "g1"})
+	for n, first := range []string{"u8", "u9"} {
+		child := fmt.Sprintf("%s/helper-%d", id, n+1)
+		if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "sub-agent" && f.Value == child }) {
+			t.Errorf("%s is not among %v, %v", child, facts, err)
+		}
+		if got, err := store.Across(t.Context(), s, model.Ref{Session: child, ID: first}); err != nil || got.ID != "g1" {
+			t.Errorf("what started %s is %+v, %v", child, got, err)
+		}
+	}
+}
+
 // The bytes of a fork: the first line under the new id, each message on one line as it is, and
 // a name by which Gemini CLI deletes no other.
 func TestFork_bytes(t *testing.T) {
@@ -366,15 +418,15 @@ func TestFork_bytes(t *testing.T) {
 func TestNothingIsLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words, text := map[string]bool{}, strings.Builder{}
-		ids := rapid.SampledFrom([]string{"u1", "g1", "u2", "g2", "u3", "g3", ""})
+		ids := []string{"u1", "g1", "u2", "g2", "u3", "g3"}
 		message := func(t *rapid.T) string {
 			w := rapid.SampledFrom([]string{"one", "two", "three", "/four", "five"}).Draw(t, "words")
 			words[w] = true
-			return said(ids.Filter(func(id string) bool { return id != "" }).Draw(t, "id"), w)
+			return said(rapid.SampledFrom(ids).Draw(t, "id"), w)
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"put":    func(t *rapid.T) { text.WriteString(message(t) + "\n") },
-			"rewind": func(t *rapid.T) { text.WriteString(rewind(ids.Draw(t, "to")) + "\n") },
+			"rewind": func(t *rapid.T) { text.WriteString(rewind(rapid.SampledFrom(append(ids, "")).Draw(t, "to")) + "\n") },
 			"set": func(t *rapid.T) {
 				text.WriteString(set(rapid.SliceOfN(rapid.Custom(message), 0, 6).Draw(t, "list")...) + "\n")
 			},

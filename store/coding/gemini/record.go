@@ -55,8 +55,8 @@ type message struct {
 	model   string
 	// event says in a word what it is that its role does not tell, "" for nothing.
 	event string
-	// child is the sub-agent that one of its calls started.
-	child string
+	// children are the sub-agents that its calls started.
+	children []string
 	// like is equal for messages that say the same, text for those of one text; empty says
 	// that there is none.
 	like, text uint64
@@ -127,7 +127,7 @@ func glanceAt(v coding.Value, at int64) message {
 	is.carried = results.Said().Results
 	for call := range v.Get("toolCalls").Each() {
 		if child := call.Get("agentId").Text(); plainID.MatchString(child) {
-			is.child = child
+			is.children = append(is.children, child)
 		}
 	}
 	text, first := fnv.New64a(), ""

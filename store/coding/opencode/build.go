@@ -50,7 +50,11 @@ type build struct {
 	copied map[string]string
 	// revert is what a revert that is pending names: a message, and maybe a part.
 	revert, revertPart string
-	unknown            map[string]int
+	// logged are the messages whose rows the log of events has, too, by their ids.
+	logged map[string]bool
+	// unsent are the entries that opencode does not send to the model, by their ids.
+	unsent  map[string]int
+	unknown map[string]int
 }
 
 // finish makes the entries.
@@ -60,6 +64,7 @@ func (b *build) finish() {
 	s.Own = b.info
 	b.cut()
 	metas := map[coding.Meta]*coding.Meta{}
+	b.unsent = map[string]int{}
 	before := "" // the message on the path
 	deleted := 0
 	for i := range b.list {
@@ -71,18 +76,24 @@ func (b *build) finish() {
 			s.Head = i
 		case m.after != "":
 			e.Parent = m.after
+		case s.Head >= 0 && b.list[s.Head].id == m.id: // another version of it
+			e.Parent = s.Entries[s.Head].Parent
 		default:
 			e.Parent = before
 		}
-		if m.origin.seqs != nil {
+		if m.origin.seqs != nil && m.gone.Kind == model.ReasonRewind {
 			deleted++
+		}
+		if !m.isSent() {
+			b.unsent[e.ID] = i
 		}
 		s.Entries = append(s.Entries, e)
 		b.compact(i, m)
 	}
+	b.skip()
 	b.totals()
 	if deleted > 0 {
-		b.fault(FaultDeleted, model.Note, "", fmt.Sprintf("%s without a row: the log of events keeps what opencode deleted", model.Count(deleted, "message")), "opencode no longer shows them")
+		b.session.Fault(FaultDeleted, model.Note, "", fmt.Sprintf("%s without a row: the log of events keeps what opencode deleted", model.Count(deleted, "message")), "opencode no longer shows them")
 	}
 	s.Faults = append(s.Faults, coding.UnknownFaults(s.Spot.Name(), b.unknown)...)
 }
@@ -93,18 +104,11 @@ func (b *build) totals() {
 	if b.session.Head < 0 {
 		return
 	}
-	facts := &b.session.Entries[b.session.Head].Facts
-	if cost := b.info.Get("cost"); cost.There() {
-		facts.Add(coding.DollarsOfSession, coding.Amount(cost.Number()))
-	}
 	tokens := b.info.Get("tokens")
-	facts.Add(coding.ReadOfSession, string(tokens.Get("input").Raw()))
-	facts.Add("tokens from a cache, of the session", string(cmp.Or(tokens.Get("cache_read"), tokens.Get("cache", "read")).Raw()))
-	facts.Add(coding.WrittenOfSession, string(tokens.Get("output").Raw()))
-}
-
-func (b *build) fault(code string, severity model.Severity, at, meaning, verdict string) {
-	b.session.Faults = append(b.session.Faults, model.Fault{Code: code, Severity: severity, File: b.session.Spot.File, Path: at, Meaning: meaning, Verdict: verdict})
+	b.session.Entries[b.session.Head].Facts.Count(model.Counted{
+		Read: tokens.Get("input").Number(), FromCache: cmp.Or(tokens.Get("cache_read"), tokens.Get("cache", "read")).Number(),
+		Written: tokens.Get("output").Number(), Dollars: b.info.Get("cost").Number(),
+	})
 }
 
 // cut takes what a pending revert names off the path.
@@ -114,7 +118,7 @@ func (b *build) cut() {
 	}
 	first := slices.IndexFunc(b.list, func(m found) bool { return m.id == b.revert && m.gone == nil })
 	if first < 0 {
-		b.fault(FaultRevert, model.Odd, "session.revert", "a revert is pending to a message that is not there", "opencode deletes nothing")
+		b.session.Fault(FaultRevert, model.Odd, "session.revert", "a revert is pending to a message that is not there", "opencode deletes nothing")
 		return
 	}
 	b.session.Pointed = true
@@ -136,7 +140,7 @@ func (b *build) cut() {
 		first++
 	}
 	why := &model.Reason{Kind: model.ReasonRewind, TargetID: before}
-	n, last := 0, ""
+	n, last, end, logged := 0, "", 0, true
 	for i := first; i < len(b.list); i++ {
 		m := &b.list[i]
 		if m.gone != nil {
@@ -145,10 +149,17 @@ func (b *build) cut() {
 		if m.after == "" && last != "" {
 			m.after = last
 		}
-		m.gone, m.why, last = why, "pending: the next prompt deletes it", m.entryID()
+		m.gone, m.why, last, end = why, "pending: the next prompt deletes it", m.entryID(), i
+		logged = logged && b.logged[m.id]
 		n++
 	}
-	b.fault(FaultRevert, model.Odd, "session.revert", fmt.Sprintf("a revert of %s is pending", model.Count(n, "message")), "opencode deletes the rows at the next prompt; the log of events keeps them")
+	f := b.session.Fault(FaultRevert, model.Odd, "session.revert", fmt.Sprintf("a revert of %s is pending", model.Count(n, "message")), "opencode deletes the rows at the next prompt; the log of events keeps them")
+	switch at := &b.session.Spot; {
+	case strings.HasPrefix(at.File, storage+"/"):
+		f.Severity, f.Verdict = model.Loses, "opencode deletes the files at the next prompt, and nothing else has them; a fork keeps them when a later opencode has taken the session in"
+	case at.Part != "" && !logged: // what an export has is logged when it is imported
+		f.Severity, f.Verdict = model.Loses, fmt.Sprintf("opencode deletes the rows at the next prompt, and nothing else has them: a fork at #%d is a copy that stays", end)
+	}
 }
 
 func (m *found) entryID() string { return cmp.Or(m.name, m.id) }
@@ -164,7 +175,7 @@ func (b *build) entry(m *found, metas map[coding.Meta]*coding.Meta) coding.Entry
 	}
 	if err != nil || info.Kind() != jsontape.Object {
 		e.Marks |= model.MarkDamaged
-		b.fault(FaultMessage, model.Loses, m.id, "the message has no record that can be read", agent.Passes)
+		b.session.Fault(FaultMessage, model.Loses, m.id, "the message has no record that can be read", agent.Passes)
 	}
 	b.parts(m, &e)
 	silent := e.Said.Words == "" && len(e.Said.Calls) == 0
@@ -188,7 +199,11 @@ func (b *build) entry(m *found, metas map[coding.Meta]*coding.Meta) coding.Entry
 		metas[meta] = &meta
 	}
 	e.Meta = metas[meta]
-	e.Facts.Add("reverted", m.why)
+	label := "reverted"
+	if m.gone != nil && m.gone.Kind == model.ReasonOverwritten {
+		label = "replaced"
+	}
+	e.Facts.Add(label, m.why)
 	e.Facts.Add("provider", cmp.Or(info.Get("providerID").Text(), info.Get("model", "providerID").Text()))
 	if from := b.copied[m.id]; from != "" {
 		e.Facts.Add("copied from", from+" (inferred)")
@@ -199,12 +214,12 @@ func (b *build) entry(m *found, metas map[coding.Meta]*coding.Meta) coding.Entry
 // parts notes what the parts of a message tell besides. Its first words are those that opencode
 // did not put before the user's.
 func (b *build) parts(m *found, e *coding.Entry) {
-	words := ""
+	words, open := "", map[string]bool{}
 	for i := range m.parts {
 		v, err := coding.Parse(m.parts[i].data)
 		if err != nil || v.Kind() != jsontape.Object {
 			e.Marks |= model.MarkDamaged
-			b.fault(FaultMessage, model.Loses, m.parts[i].id, "the part has no record that can be read", agent.Passes)
+			b.session.Fault(FaultMessage, model.Loses, m.parts[i].id, "the part has no record that can be read", agent.Passes)
 			continue
 		}
 		kind := v.Get("type").Text()
@@ -222,11 +237,31 @@ func (b *build) parts(m *found, e *coding.Entry) {
 			e.Marks |= model.MarkRedacted
 			e.Facts.Add("cleared for the model", v.Get("tool").Words())
 		}
-		if child := state.Get("metadata", "sessionId").Text(); child != "" && e.Child == "" {
-			e.Child = child // children puts its parents before it
+		if isOpen(state) {
+			e.Facts.Add("without a result", v.Get("tool").Words())
+			open[v.Get("callID").Text()] = true
+		}
+		if child := state.Get("metadata", "sessionId").Text(); child != "" && !slices.Contains(m.origin.started, child) {
+			m.origin.started = append(m.origin.started, child)
 		}
 	}
 	e.Said.Words = cmp.Or(words, e.Said.Words)
+	if len(open) > 0 {
+		unfinished(e, open)
+	}
+}
+
+// unfinished has the timeline show an entry without what opencode tells the model of tools that
+// have not ended: they may run still.
+func unfinished(e *coding.Entry, open map[string]bool) {
+	ended := e.Said
+	ended.Results = slices.DeleteFunc(slices.Clone(ended.Results), func(r coding.Result) bool { return open[r.ID] })
+	e.Title, _ = ended.Title(nil)
+	e.Event = "unfinished"
+	for i := range e.Said.Results {
+		r := &e.Said.Results[i]
+		r.Failed = r.Failed && !open[r.ID]
+	}
 }
 
 // version tells contents of one id apart: a message changes as long as it is written.
@@ -276,7 +311,30 @@ func (b *build) compact(at int, m *found) {
 	} else if s.Spot.Part != "" {
 		return
 	}
-	s.Entries[at].Context = context
+	s.Entries[at].Context = b.sent(context)
+}
+
+// skip has what follows a message that opencode does not send be read without it: its text is
+// in its own state alone.
+func (b *build) skip() {
+	s, kept := b.session, 0
+	for i := range s.Entries {
+		e := &s.Entries[i]
+		if before, is := b.unsent[e.Parent]; is && e.Context == nil && kept < coding.MostKept {
+			e.Context = append(b.sent(s.Reads(before)), i)
+			kept += len(e.Context)
+		}
+	}
+}
+
+// sent returns those of entries that opencode sends to the model.
+func (b *build) sent(entries []int) (list []int) {
+	for _, i := range entries {
+		if _, is := b.unsent[b.session.Entries[i].ID]; !is {
+			list = append(list, i)
+		}
+	}
+	return list
 }
 
 // compaction reports whether a message asks for a compaction, and from which message on the
@@ -299,7 +357,7 @@ func (b *build) file(in folder.In) error {
 	}
 	whole, err := coding.Parse(data)
 	if b.info = infoOf(whole); err != nil || !b.info.There() {
-		b.fault(FaultMessage, model.Stops, "", "the file is no record of a session", agent.Passes)
+		b.session.Fault(FaultMessage, model.Stops, "", "the file is no record of a session", agent.Passes)
 	}
 	b.reverts(b.info.Get("revert"))
 	if list := whole.Get("messages"); list.Kind() == jsontape.Array {
@@ -313,6 +371,8 @@ func (b *build) file(in folder.In) error {
 	}
 	session := path.Base(at.ID)
 	names, _ := in.List(storage + "/message/" + session) // there may be none
+	slices.Sort(names)
+	var untimed []found // a torn file tells no time
 	for _, name := range names {
 		id, is := strings.CutSuffix(path.Join(session, name), ".json")
 		if !is {
@@ -322,9 +382,23 @@ func (b *build) file(in folder.In) error {
 		if err != nil {
 			return err
 		}
-		b.list = append(b.list, found{stored: one, origin: origin{id: id}})
+		m := found{stored: one, origin: origin{id: id}}
+		if one.created == 0 {
+			untimed = append(untimed, m)
+			continue
+		}
+		b.list = append(b.list, m)
 	}
 	b.sort()
+	for _, m := range untimed { // behind the one before it by id: ids are made in order
+		at := 0
+		for i := range b.list {
+			if is := b.list[i].id; is < m.id && (at == 0 || is > b.list[at-1].id) {
+				at = i + 1
+			}
+		}
+		b.list = slices.Insert(b.list, at, m)
+	}
 	return nil
 }
 
@@ -390,24 +464,16 @@ func (b *build) database(ctx context.Context, t *sqlitefile.Tx) error {
 		return err
 	}
 	b.reverts(b.info.Get("revert"))
-	rows, lost, err := rowsOf(ctx, t, id)
+	lost, err := b.rows(ctx, t, id)
 	if err != nil {
 		return err
-	}
-	for _, m := range rows {
-		one := found{stored: m, origin: origin{id: m.id}}
-		if m.info == nil {
-			b.fault(FaultStray, model.Loses, m.id, fmt.Sprintf("%s of a message that has no row", model.Count(len(m.parts), "part")), agent.Passes)
-			one.gone, one.why = &model.Reason{Kind: model.ReasonUnknown}, "the message has no row"
-		}
-		b.list = append(b.list, one)
 	}
 	more, err := b.deleted(ctx, t, id)
 	if err != nil {
 		return err
 	}
 	if lost += more; lost > 0 {
-		b.fault(coding.FaultDatabase, model.Loses, id, fmt.Sprintf("%s on damaged pages", model.Count(lost, "row")), "SQLite reads what it can")
+		b.session.Fault(coding.FaultDatabase, model.Loses, id, fmt.Sprintf("%s on damaged pages", model.Count(lost, "row")), "SQLite reads what it can")
 	}
 	b.sort()
 	for _, table := range next {
@@ -423,11 +489,25 @@ func (b *build) database(ctx context.Context, t *sqlitefile.Tx) error {
 		}
 	}
 	if !listed && len(b.list) > 0 {
-		b.fault(FaultStray, model.Loses, id, "the session has no row, and what is left of it was found by its messages or events", "opencode does not list it")
+		b.session.Fault(FaultStray, model.Loses, id, "the session has no row, and what is left of it was found by its messages or events", "opencode does not list it")
 	}
 	if at := b.info.Get("time", "updated").Milliseconds(); !at.IsZero() {
 		b.session.Spot.At = at
 	}
-	b.copied, err = copiesOf(ctx, t, id, rows)
+	b.copied, err = b.copies(ctx, t, id)
 	return err
+}
+
+// rows adds the messages that a session has in rows. lost counts those on damaged pages.
+func (b *build) rows(ctx context.Context, t *sqlitefile.Tx, session string) (lost int, err error) {
+	rows, lost, err := rowsOf(ctx, t, session)
+	for _, m := range rows {
+		one := found{stored: m, origin: origin{id: m.id}}
+		if m.info == nil {
+			b.session.Fault(FaultStray, model.Loses, m.id, fmt.Sprintf("%s of a message that has no row", model.Count(len(m.parts), "part")), agent.Passes)
+			one.gone, one.why = &model.Reason{Kind: model.ReasonUnknown}, "the message has no row"
+		}
+		b.list = append(b.list, one)
+	}
+	return lost, err
 }

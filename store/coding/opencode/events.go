@@ -1,8 +1,10 @@
 package opencode
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
@@ -24,22 +26,32 @@ const (
 type history struct {
 	id      string
 	created int64
-	// info is the last event of the message, and parts are those of its parts.
+	// info is the last event of the message, -1 for none: the first has the number 0. parts are
+	// those of its parts.
 	info  int64
-	parts map[string]int64
+	parts map[string]told
 	// removed is the event that deleted it, 0 for none, and at the time of that.
 	removed int64
 	at      time.Time
 	// after is the message that was the last when it came.
 	after string
-	// cuts are what it was before parts of it were deleted.
+	// cuts are what it was before parts of it were deleted or written over.
 	cuts []*cut
-	// cutting says that the last event of it deleted a part.
+	// cutting says that the last event of it did that.
 	cutting bool
 }
 
-// cut is a message as it was before an event deleted parts of it.
+// told is the last event of a part, and the text that it has, see textOf.
+type told struct {
+	seq  int64
+	size int
+	sum  uint64
+}
+
+// cut is a message as it was before an event: one that deleted it or parts of it, or one that
+// wrote over a text.
 type cut struct {
+	kind model.ReasonKind
 	seq  int64
 	at   time.Time
 	seqs []int64
@@ -53,7 +65,12 @@ type fold struct {
 	// untimed are the times of deletions that are not known yet.
 	untimed []*time.Time
 	unknown map[string]int
+	kept    int // events in cuts
 }
+
+// mostKept bounds the events in the cuts of a session: a message may have many parts, each of
+// them written over.
+const mostKept = 20_000
 
 // add takes in an event: the number of its version, behind the last dot, is passed over.
 func (f *fold) add(seq int64, kind string, data []byte) {
@@ -69,16 +86,21 @@ func (f *fold) add(seq int64, kind string, data []byte) {
 			h.info, h.created, h.cutting = seq, m.created, false
 		}
 	case eventPart:
-		p := jsontape.FindMember(data, `"part"`)
-		if h := f.of(text(p, `"messageID"`)); h != nil {
-			h.parts[text(p, `"id"`)], h.cutting = seq, false
+		p := find(jsontape.FindMember(data, `"part"`), `"messageID"`, `"id"`, `"text"`, `"state"`)
+		if h := f.of(jsontape.Unquote(p[0])); h != nil {
+			id, is := jsontape.Unquote(p[1]), textOf(p[2], p[3])
+			if was, over := h.parts[id]; over && !was.goesOn(is) {
+				f.cut(h, model.ReasonOverwritten, seq, was.seq)
+			} else {
+				h.cutting = false
+			}
+			h.parts[id] = told{seq, len(is), maphash.Bytes(seed, is)}
 		}
 	case eventPartRemoved:
 		part := text(data, `"partID"`)
 		if h := f.messages[text(data, `"messageID"`)]; h != nil {
-			if !h.cutting && h.parts[part] != 0 {
-				h.cuts = append(h.cuts, &cut{seq, time.Time{}, h.seqs()})
-				f.untimed = append(f.untimed, &h.cuts[len(h.cuts)-1].at)
+			if was, there := h.parts[part]; there {
+				f.cut(h, model.ReasonRewind, seq, was.seq)
 			}
 			delete(h.parts, part)
 			h.cutting = true
@@ -101,6 +123,58 @@ func (f *fold) add(seq int64, kind string, data []byte) {
 	}
 }
 
+// cut keeps a message as it was before an event that does away with what the event was tells of
+// a part, unless the cut before has that.
+func (f *fold) cut(h *history, kind model.ReasonKind, seq, was int64) {
+	if h.cutting && len(h.cuts) > 0 && slices.Contains(h.cuts[len(h.cuts)-1].seqs, was) {
+		return
+	}
+	c := &cut{kind: kind, seq: seq, seqs: []int64{h.info, was}}
+	if f.kept < mostKept { // else that part alone
+		c.seqs = h.seqs()
+		f.kept += len(c.seqs)
+	}
+	h.cuts, h.cutting, f.untimed = append(h.cuts, c), true, append(f.untimed, &c.at)
+}
+
+// seed is that of the sums of texts.
+var seed = maphash.MakeSeed()
+
+// textOf returns what a part says that has a text or a state: the text, or the call of a tool that
+// has ended and its result. While it is written it has no more than a beginning.
+func textOf(text, state []byte) []byte {
+	if text != nil {
+		return bytes.TrimSuffix(text, []byte(`"`)) // a text that goes on begins with it
+	}
+	of := find(state, `"input"`, `"output"`, `"error"`)
+	if of[1] == nil && of[2] == nil {
+		return nil
+	}
+	return slices.Concat(of...)
+}
+
+// find returns the values of members of an object as they stand in the text, nil for each that
+// is not there.
+func find(data []byte, keys ...string) [][]byte {
+	values := make([][]byte, len(keys))
+	for m, err := range jsontape.Members(data) {
+		if err != nil {
+			return make([][]byte, len(keys))
+		}
+		for i, key := range keys {
+			if string(m.Key) == key {
+				values[i] = m.Value
+			}
+		}
+	}
+	return values
+}
+
+// goesOn reports whether a text begins with that of an event.
+func (t *told) goesOn(text []byte) bool {
+	return len(text) >= t.size && maphash.Bytes(seed, text[:t.size]) == t.sum
+}
+
 // of returns the history of a message, which begins with the first event of it; nil for none.
 func (f *fold) of(id string) *history {
 	if id == "" {
@@ -108,7 +182,7 @@ func (f *fold) of(id string) *history {
 	}
 	h := f.messages[id]
 	if h == nil {
-		h = &history{id: id, parts: map[string]int64{}}
+		h = &history{id: id, info: -1, parts: map[string]told{}}
 		if n := len(f.alive); n > 0 {
 			h.after = f.alive[n-1]
 		}
@@ -121,11 +195,11 @@ func (f *fold) of(id string) *history {
 // seqs returns the events that tell of a message: its own, and those of its parts in order.
 func (h *history) seqs() []int64 {
 	var list []int64
-	if h.info != 0 {
+	if h.info >= 0 {
 		list = append(list, h.info)
 	}
 	for _, id := range slices.Sorted(maps.Keys(h.parts)) {
-		list = append(list, h.parts[id])
+		list = append(list, h.parts[id].seq)
 	}
 	return list
 }
@@ -158,6 +232,11 @@ func (b *build) deleted(ctx context.Context, t *sqlitefile.Tx, session string) (
 			silent = append(silent, &m)
 		}
 	}
+	b.logged = make(map[string]bool, len(rows))
+	for id, m := range rows {
+		h := f.messages[id]
+		b.logged[id] = h != nil && h.info >= 0 && !slices.ContainsFunc(m.parts, func(p part) bool { _, told := h.parts[p.id]; return !told })
+	}
 	for _, h := range f.order {
 		if h.after == "" { // what came without an event was there before all that did
 			for _, m := range silent {
@@ -171,28 +250,36 @@ func (b *build) deleted(ctx context.Context, t *sqlitefile.Tx, session string) (
 				return lost, err
 			}
 		}
-		name := ""
+		name, last := "", cut{model.ReasonRewind, h.removed, h.at, h.seqs()}
 		if m := rows[h.id]; m != nil {
-			if m.hasAll(h.parts) {
+			has, says := m.has(h.parts)
+			if says {
 				continue
 			}
-			name = h.id + "@events"
+			if name = h.id + "@events"; has {
+				last.kind = model.ReasonOverwritten
+			}
 		}
-		if err := b.gone(ctx, t, &f, session, h, name, cut{h.removed, h.at, h.seqs()}); err != nil {
+		if err := b.gone(ctx, t, &f, session, h, name, last); err != nil {
 			return lost, err
 		}
 	}
 	return lost, nil
 }
 
-// hasAll reports whether a message has parts of these ids.
-func (m *stored) hasAll(parts map[string]int64) bool {
-	for id := range parts {
-		if !slices.ContainsFunc(m.parts, func(p part) bool { return p.id == id }) {
-			return false
+// has reports whether a message has the parts that events tell of, and whether these say what
+// the events have.
+func (m *stored) has(parts map[string]told) (has, says bool) {
+	says = true
+	for id, was := range parts {
+		at, there := slices.BinarySearchFunc(m.parts, id, func(p part, id string) int { return strings.Compare(p.id, id) })
+		if !there {
+			return false, false
 		}
+		p := find(m.parts[at].data, `"text"`, `"state"`)
+		says = says && was.goesOn(textOf(p[0], p[1]))
 	}
-	return true
+	return true, says
 }
 
 // gone adds a message from events.
@@ -211,7 +298,10 @@ func (b *build) gone(ctx context.Context, t *sqlitefile.Tx, f *fold, session str
 		after = to.after
 		to = f.messages[after]
 	}
-	m.gone, m.why = &model.Reason{Kind: model.ReasonRewind, TargetID: after, At: c.at}, "the row is gone, and no event tells when"
+	m.gone, m.why = &model.Reason{Kind: c.kind, At: c.at}, "no event tells when"
+	if c.kind == model.ReasonRewind {
+		m.gone.TargetID, m.why = after, "the row is gone, and no event tells when"
+	}
 	if c.seq > 0 {
 		m.why = fmt.Sprintf("at seq %d", c.seq)
 	}

@@ -3,6 +3,7 @@ package opencode
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -18,12 +19,17 @@ import (
 // newSessionID fits the ids that opencode makes.
 var newSessionID = regexp.MustCompile(`^ses_[0-9a-f]{12}[0-9A-Za-z]{14}$`)
 
+var errNotID = errors.New("its ids are ses_, 12 digits of hex, and 14 letters or digits, such as ses_0123456789abWhatIfThisOne1")
+
 // NewID implements coding.Forker: opencode counts the time down in the ids of sessions.
-func (f *format) NewID(as string) string {
-	if newSessionID.MatchString(as) {
-		return as
+func (f *format) NewID(as string) (string, error) {
+	if as == "" {
+		return "ses_" + stamped(^(uint64(time.Now().UnixMilli()) << 12)) + chance(14), nil
 	}
-	return "ses_" + stamped(^(uint64(time.Now().UnixMilli()) << 12)) + chance(14)
+	if !newSessionID.MatchString(as) {
+		return "", errNotID
+	}
+	return as, nil
 }
 
 // stamped returns the low 48 bits of a number in hex.

@@ -18,11 +18,17 @@ import (
 
 // opencode imports what a fork wrote and goes on in it: what it sends to the model is what
 // Hindcast shows at the head of the fork. The positions are those that opencode itself has no
-// way to: deleted by a revert, cut by one that is pending, behind a compaction, a tool's result.
+// way to: deleted by a revert, cut by one that is pending, behind a compaction, a tool that was
+// interrupted. Before them are an answer that failed and one that the user stopped.
 func TestInterop_opencode(t *testing.T) {
 	p := start(t)
 	data := filepath.Join(p.home, ".local", "share", "opencode")
-	database, err := os.ReadFile(filepath.Join(recorded, "opencode.db"))
+	failed := func(message, name string) string {
+		return `UPDATE message SET data = json_set(data, '$.error', json('{"name":"` + name + `","data":{"message":"no","isRetryable":false}}')) WHERE id = '` + message + `'`
+	}
+	database, err := os.ReadFile(filepath.Join(edited(t, recorded,
+		failed("msg_20b7ae23600158HYukOtI6S4z2", "APIError"), failed("msg_20b7af49b001hfXkS6we4XLLaY", errorStopped),
+		`UPDATE part SET data = json_set(json_remove(data, '$.state.output', '$.state.title', '$.state.time.end'), '$.state.status', 'running') WHERE id = 'prt_20b7b573c001oriNFic2l8TI2h'`), "opencode.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +44,7 @@ func TestInterop_opencode(t *testing.T) {
 		name, session string
 		index         int
 	}{
-		{"the result of a tool", main, 7},
+		{"a tool that was interrupted", main, 7},
 		{"deleted by a revert", main, 13},
 		{"within a message that a pending revert cuts", main, 17},
 		{"deleted soon", main, 19},

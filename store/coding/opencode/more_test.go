@@ -99,6 +99,49 @@ func TestTree_revertOfAMessage(t *testing.T) {
 	}
 }
 
+// A revert that waits costs the messages that the log of events has not: those that came from an
+// older opencode, and all of one that has only files. A fork at the last of them keeps them.
+func TestFaults_revertWithoutEvents(t *testing.T) {
+	pending := func(messages string, changes ...string) string {
+		return made(t, append(session(`{"messageID":"msg_c"}`, messages), changes...)...)
+	}
+	files := t.TempDir()
+	for name, text := range map[string]string{
+		"session/p1/ses_1.json":    `{"id":"ses_1","title":"an old one","directory":"/work","time":{"created":1,"updated":9},"revert":{"messageID":"msg_c"}}`,
+		"message/ses_1/msg_a.json": `{"id":"msg_a","role":"user","time":{"created":1}}`,
+		"message/ses_1/msg_c.json": `{"id":"msg_c","role":"user","time":{"created":4}}`,
+	} {
+		write(t, filepath.Join(files, storage, filepath.FromSlash(name)), []byte(text))
+	}
+	export := t.TempDir()
+	write(t, filepath.Join(export, exports, "ses_1.json"), []byte(`{"info":{"id":"ses_1","revert":{"messageID":"msg_c"}},"messages":[{"info":{"id":"msg_c","role":"user"},"parts":[]}]}`))
+	const keeps = "the log of events keeps them"
+	for name, c := range map[string]struct {
+		dir, verdict string
+		severity     model.Severity
+	}{
+		"events":                {pending("abcd"), keeps, model.Odd},
+		"none before":           {pending("ABcd"), keeps, model.Odd},
+		"none":                  {pending("ABCD"), "a fork at #3 ", model.Loses},
+		"none of one":           {pending("abCd"), "a fork at #3 ", model.Loses},
+		"none of a part":        {pending("abcd", "DELETE FROM event WHERE data LIKE '%prt_msg_d1%'"), "a fork at #3 ", model.Loses},
+		"none of the record":    {pending("abcd", "DELETE FROM event WHERE data LIKE '%info%msg_d%'"), "a fork at #3 ", model.Loses},
+		"no log":                {pending("abcd", "DROP TABLE event"), "a fork at #3 ", model.Loses},
+		"a file of 0.x":         {files, "a later opencode", model.Loses},
+		"a file to be imported": {export, keeps, model.Odd},
+	} {
+		var got []model.Fault
+		for _, f := range storetest.Faults(t, open(t, c.dir), "ses_1") {
+			if f.Code == FaultRevert {
+				got = append(got, f)
+			}
+		}
+		if len(got) != 1 || got[0].Severity != c.severity || !strings.Contains(got[0].Verdict, c.verdict) {
+			t.Errorf("%s: it is %+v, want %v with %q", name, got, c.severity, c.verdict)
+		}
+	}
+}
+
 // A schema with other columns is read: what is missing is not asked for, what is new is passed
 // over.
 func TestRead_otherColumns(t *testing.T) {
@@ -171,6 +214,34 @@ func TestRead_filesOf0x(t *testing.T) {
 	}
 }
 
+// A message of 0.x whose file is torn has no time: it stands where its id says.
+func TestRead_tornFilesOf0x(t *testing.T) {
+	for _, torn := range []string{"a", "b", "bc", "bd", "d", "abcd"} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, storage, "session", "p1", "ses_1.json"), []byte(`{"id":"ses_1","title":"an old one","directory":"/work","time":{"created":1,"updated":9}}`))
+		for i, letter := range "abcd" {
+			id := "msg_" + string(letter)
+			text := fmt.Sprintf(`{"id":%q,"role":"user","time":{"created":%d}}`, id, i+1)
+			if strings.ContainsRune(torn, letter) {
+				text = text[:len(text)-15]
+			}
+			write(t, filepath.Join(dir, storage, "message", "ses_1", id+".json"), []byte(text))
+			write(t, filepath.Join(dir, storage, "part", id, "prt_1.json"), []byte(`{"id":"prt_1","type":"text","text":"`+string(letter)+`"}`))
+		}
+		var got []string
+		list := storetest.Headers(t, open(t, dir), "ses_1")
+		for i := range list {
+			got = append(got, list[i].Title)
+			if strings.Contains(torn, list[i].Title) != list[i].CreatedAt.IsZero() {
+				t.Errorf("with %q torn %s is of %v", torn, list[i].Title, list[i].CreatedAt)
+			}
+		}
+		if got := strings.Join(got, " "); got != "a b c d" || !list[3].Head {
+			t.Errorf("with %q torn the session is %q", torn, got)
+		}
+	}
+}
+
 // The sub-agents of 0.x are below the sessions that started them, however deep.
 func TestRead_subAgentsOf0x(t *testing.T) {
 	dir := t.TempDir()
@@ -198,6 +269,38 @@ func TestRead_subAgentsOf0x(t *testing.T) {
 	for session, want := range map[string]string{"ses_a": "ses_a/ses_b", "ses_a/ses_b/ses_c": ""} {
 		if got := facts(t, s, session, 0)["sub-agent"]; got != want {
 			t.Errorf("%s started %q instead of %q", session, got, want)
+		}
+	}
+}
+
+// One answer may start several sub-agents: each is told at it, under the session above it, and
+// one that is nowhere is not.
+func TestRead_severalSubAgents(t *testing.T) {
+	task := func(part, child string) string {
+		return fmt.Sprintf(`UPDATE part SET data = '{"type":"tool","tool":"task","callID":"%s","state":{"status":"completed","input":{},"output":"x","metadata":{"sessionId":"%s"}}}' WHERE id = '%s'`, part, child, part)
+	}
+	changes := session("", "AB")
+	for _, child := range []string{"ses_2", "ses_3"} {
+		changes = append(changes, fmt.Sprintf("INSERT INTO session VALUES ('%s', 'a title', '/work', NULL, 2, 2, 'ses_1')", child))
+	}
+	for name, c := range map[string]struct{ first, second, want string }{
+		"two":               {"ses_2", "ses_3", "ses_1/ses_3 ses_1/ses_2"},
+		"the first is gone": {"ses_9", "ses_3", "ses_1/ses_3"},
+		"one twice":         {"ses_3", "ses_3", "ses_1/ses_3"},
+	} {
+		s := open(t, made(t, append(changes, task("prt_msg_b0", c.first), task("prt_msg_b1", c.second))...))
+		list, err := s.(store.Deriver).Facts(t.Context(), storetest.Headers(t, s, "ses_1")[1].Ref())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range list {
+			if f.Label == "sub-agent" {
+				got = append(got, f.Value)
+			}
+		}
+		if got := strings.Join(got, " "); got != c.want {
+			t.Errorf("%s: the sub-agents are %q instead of %q", name, got, c.want)
 		}
 	}
 }
@@ -329,7 +432,8 @@ func TestUsage(t *testing.T) {
 }
 
 // A part of each type becomes what opencode sends for it, and stays as it is in the record: it
-// sends nothing of the steps, of snapshots of the files, and of a retry.
+// sends nothing of the steps, of snapshots of the files, and of a retry. Of the file and of the
+// sub-agent that the user named it sends a text that it adds.
 func TestMessages_parts(t *testing.T) {
 	tool := func(state string) string { return `{"type":"tool","callID":"c","tool":"bash","state":{` + state + `}}` }
 	const call, input = `{"toolUse":{"toolUseId":"c","name":"bash","input":{"command":"ls"}}}`, `"input":{"command":"ls"}`
@@ -343,7 +447,9 @@ func TestMessages_parts(t *testing.T) {
 		`{"type":"text","text":""}`:                                                            "",
 		`{"type":"reasoning","text":"hm","time":{"start":1}}`:                                  `{"reasoning":{"text":"hm"}}`,
 		`{"type":"file","mime":"image/png","filename":"a.png","url":"data:image/png;base64,"}`: `{"json":{"type":"file","mime":"image/png","filename":"a.png","url":"data:image/png;base64,"}}`,
-		`{"type":"agent","name":"plan"}`:                                                       `{"json":{"type":"agent","name":"plan"}}`,
+		`{"type":"file","mime":"text/plain","url":"file:///work/a"}`:                           "",
+		`{"type":"file","mime":"application/x-directory","url":"file:///work"}`:                "",
+		`{"type":"agent","name":"plan"}`:                                                       "",
 		`{"type":"subtask","prompt":"p","description":"d","agent":"a"}`:                        `{"text":"The following tool was executed by the user"}`,
 		`{"type":"compaction","auto":true}`:                                                    `{"text":"What did we do so far?"}`,
 		`{"type":"step-start","snapshot":"f00"}`:                                               "",
@@ -352,8 +458,9 @@ func TestMessages_parts(t *testing.T) {
 		`{"type":"patch","hash":"f00","files":["/work/a"]}`:                                    "",
 		`{"type":"retry","attempt":1,"error":{"name":"APIError"}}`:                             "",
 		`{"type":"dream"}`:                                                        `{"json":{"type":"dream"}}`,
-		tool(`"status":"pending",` + input):                                       call,
-		tool(`"status":"running",` + input):                                       call,
+		tool(`"status":"pending",` + input):                                       result("error", "[Tool execution was interrupted]"),
+		tool(`"status":"running",` + input):                                       result("error", "[Tool execution was interrupted]"),
+		tool(`"status":"dreaming",` + input):                                      call,
 		tool(`"status":"completed","output":"a",` + input):                        result("success", "a"),
 		tool(`"status":"completed","output":"a","time":{"compacted":1},` + input): result("success", "[Old tool result content cleared]"),
 		tool(`"status":"error","error":"no",` + input):                            result("error", "no"),
@@ -397,6 +504,35 @@ func TestFork_plan(t *testing.T) {
 	}
 	if now, err := os.ReadDir(dir); err != nil || len(now) != 1 {
 		t.Errorf("a plan left %v, %v", now, err)
+	}
+}
+
+// A tool that has not ended is told to the model as interrupted when opencode goes on, so that a
+// fork may end there. It may be running still: the timeline calls it no error.
+func TestFork_runningTool(t *testing.T) {
+	tool := func(part, status string) string {
+		return fmt.Sprintf(`UPDATE part SET data = '{"type":"tool","tool":"bash","callID":"%s","state":{"status":"%s","output":"a","input":{}}}' WHERE id = '%s'`, part, status, part)
+	}
+	for name, c := range map[string]struct {
+		changes []string
+		title   string
+		event   string
+		fails   bool
+	}{
+		"none ended": {[]string{tool("prt_msg_b0", "pending"), tool("prt_msg_b1", "running")}, "calls bash, bash", "unfinished", false},
+		"one ended":  {[]string{tool("prt_msg_b0", "completed"), tool("prt_msg_b1", "running")}, "bash ok", "unfinished", false},
+		"one failed": {[]string{tool("prt_msg_b0", "error"), tool("prt_msg_b1", "running")}, "bash failed", "unfinished", true},
+		"both ended": {[]string{tool("prt_msg_b0", "completed"), tool("prt_msg_b1", "completed")}, "bash ok, bash ok", "", false},
+	} {
+		s := open(t, made(t, append(session("", "AB"), c.changes...)...))
+		h := storetest.Headers(t, s, "ses_1")[1]
+		if h.Title != c.title || h.EventName != c.event || h.Marks.Has(model.MarkError) != c.fails {
+			t.Errorf("%s: it is %q, %q, %v", name, h.Title, h.EventName, h.Marks)
+		}
+		plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: h.Ref()})
+		if err != nil || plan.NewSession == "" {
+			t.Errorf("%s: no fork is planned: %v", name, err)
+		}
 	}
 }
 

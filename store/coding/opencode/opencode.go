@@ -6,8 +6,8 @@
 //
 // The messages of a session follow each other by the time at which they were created, and then
 // by id. To revert puts a mark into the session at first; the next prompt deletes what is behind
-// it. The log of events keeps what was deleted: its records by their sequence tell of every
-// message that ever was. The format was checked against 1.18.33.
+// it. The log of events keeps what was deleted and what was written over: its records by their
+// sequence tell of every message that ever was. The format was checked against 1.18.33.
 package opencode
 
 import (
@@ -295,7 +295,7 @@ func (f *format) load(in folder.In, s *coding.Session, e *coding.Entry) (one sto
 
 // Calls implements coding.Caller.
 func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
-	if s.Head < 0 || s.Entries[s.Head].ID != e.ID {
+	if !s.IsHead(e) {
 		return nil
 	}
 	if s.Spot.Part == "" {

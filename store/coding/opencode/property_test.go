@@ -3,6 +3,7 @@ package opencode
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -94,19 +95,36 @@ func (w *writer) remove() {
 			w.event("message.removed.1", fmt.Sprintf(`{"sessionID":"ses_1","messageID":%q}`, id))
 		}
 	case "part":
-		for part := range w.rows[id] {
+		for _, part := range slices.Sorted(maps.Keys(w.rows[id]))[:min(1, len(w.rows[id]))] {
 			w.exec("DELETE FROM part WHERE id = ?", part)
 			if delete(w.rows[id], part); told {
 				w.event("message.part.removed.1", fmt.Sprintf(`{"sessionID":"ses_1","messageID":%q,"partID":%q}`, id, part))
 			}
-			break
 		}
 	default: // the parts stay
 		w.exec("DELETE FROM message WHERE id = ?", id)
 	}
 }
 
-// Whatever was written and deleted: each text that rows or events have is in some state.
+// edit writes over the text of a part that has rows and events: what it had stays in events.
+func (w *writer) edit() {
+	if len(w.order) == 0 {
+		return
+	}
+	id := rapid.SampledFrom(w.order).Draw(w.t, "message")
+	part := fmt.Sprintf("prt_%s%d", strings.TrimPrefix(id, "msg_"), rapid.IntRange(0, 2).Draw(w.t, "part"))
+	if w.rows[id][part] == "" || w.events[id][part] == "" {
+		return
+	}
+	w.seq++
+	body := fmt.Sprintf(`"type":"text","text":"<%d>"`, w.seq)
+	w.exec("UPDATE part SET data = ? WHERE id = ?", "{"+body+"}", part)
+	w.exec("INSERT INTO event VALUES (?, 'ses_1', ?, 'message.part.updated.1', ?)", fmt.Sprint("evt_", w.seq), w.seq, fmt.Sprintf(`{"part":{"id":%q,"messageID":%q,%s}}`, part, id, body))
+	put(w.rows, id, part, fmt.Sprintf("<%d>", w.seq))
+	put(w.events, id, fmt.Sprint(part, "@", w.seq), fmt.Sprintf("<%d>", w.seq))
+}
+
+// Whatever was written, written over and deleted: each text that rows or events have is in some state.
 func TestNoMessageIsLost(t *testing.T) {
 	dir := t.TempDir()
 	runs := 0
@@ -146,10 +164,13 @@ func (w *writer) fill() {
 		w.exec(table)
 	}
 	for range rapid.IntRange(1, 12).Draw(w.t, "steps") {
-		if rapid.IntRange(0, 3).Draw(w.t, "step") > 0 {
-			w.message()
-		} else {
+		switch rapid.IntRange(0, 5).Draw(w.t, "step") {
+		case 0:
 			w.remove()
+		case 1:
+			w.edit()
+		default:
+			w.message()
 		}
 	}
 	if rapid.IntRange(0, 5).Draw(w.t, "session") > 0 { // else it has no row

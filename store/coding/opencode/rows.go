@@ -22,6 +22,8 @@ type origin struct {
 	// seqs are events: that of the message, and those of its parts.
 	seqs  []int64
 	spans []coding.Span
+	// started are the ids of the sub-agents that the message started.
+	started []string
 }
 
 // read returns the records of a message from the database.
@@ -184,10 +186,10 @@ func (f *format) Mark(ctx context.Context, at coding.Spot) (mark string, err err
 	return mark, err
 }
 
-// children completes the ids of the sub-agents that entries started: a copy names those of
-// the session that it was made from. One that is nowhere is left out.
+// children notes the sub-agents that entries started: a copy names those of the session that it
+// was made from. One that is nowhere is left out.
 func (f *format) children(ctx context.Context, in folder.In, s *coding.Session) error {
-	if !slices.ContainsFunc(s.Entries, func(e coding.Entry) bool { return e.Child != "" }) {
+	if !slices.ContainsFunc(s.Entries, func(e coding.Entry) bool { return len(e.Own.(*origin).started) > 0 }) {
 		return nil
 	}
 	names, err := f.Names(ctx, in)
@@ -204,55 +206,76 @@ func (f *format) children(ctx context.Context, in folder.In, s *coding.Session) 
 		})
 	}
 	for i := range s.Entries {
-		e := &s.Entries[i]
-		if _, known := parents[e.Child]; known || e.Child == "" {
-			e.Child = coding.Below(parents, e.Child)
-			continue
-		}
-		beside, child := f.Spot(folder.Join(path.Dir(s.Spot.File), e.Child+".json")), e.Child
-		if e.Child = ""; sessionID.MatchString(child) {
-			if one, _ := f.head(in, beside.File); one.id() == child {
-				e.Child = f.ID(in, beside)
+		for _, child := range s.Entries[i].Own.(*origin).started {
+			if _, known := parents[child]; known {
+				s.Entries[i].Starts(coding.Below(parents, child))
+			} else if beside := f.Spot(folder.Join(path.Dir(s.Spot.File), child+".json")); sessionID.MatchString(child) {
+				if one, _ := f.head(in, beside.File); one.id() == child {
+					s.Entries[i].Starts(f.ID(in, beside))
+				}
 			}
 		}
 	}
 	return err
 }
 
-// copiesOf returns the session that messages were copied from, by their ids. opencode does not
-// note it: a session that was made before has a beginning with the same roles, times and texts.
-func copiesOf(ctx context.Context, t *sqlitefile.Tx, session string, list []stored) (map[string]string, error) {
-	if len(list) == 0 {
+// copies returns the session that messages were copied from, by their ids. opencode does not
+// note it: a session that was made before has, or had, messages of the same roles, times and texts.
+func (b *build) copies(ctx context.Context, t *sqlitefile.Tx, session string) (map[string]string, error) {
+	if len(b.list) == 0 {
 		return nil, nil
 	}
+	logged, err := hasEvents(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	first := b.list[0].created // of a copy it is that of the original
+	deletes, had, args := "0", "0", []any{session, first}
+	if logged {
+		deletes = "EXISTS (SELECT 1 FROM event e WHERE e.aggregate_id = o.id AND e.type GLOB 'message.removed*')"
+		had = "EXISTS (SELECT 1 FROM event e WHERE e.aggregate_id = o.id AND e.type GLOB 'message.updated*' AND instr(e.data, ?))"
+		args = append(args, fmt.Sprintf(`"created":%d`, first))
+	}
 	var older []string
-	err := t.Each(ctx, func(scan func(...any) error) error {
+	cut := map[string]bool{}
+	err = t.Each(ctx, func(scan func(...any) error) error {
 		var id string
-		err := scan(&id)
-		older = append(older, id)
+		var deletes bool
+		err := scan(&id, &deletes)
+		older, cut[id] = append(older, id), deletes
 		return err
-	}, `SELECT ifnull(o.id, '') FROM session o, session s WHERE s.id = ? AND (o.time_created, o.rowid) < (s.time_created, s.rowid)
-		AND (SELECT min(m.time_created) FROM message m WHERE m.session_id = o.id) = ? ORDER BY o.time_created, o.rowid`, session, list[0].created)
+	}, "SELECT ifnull(o.id, ''), "+deletes+` AS deletes FROM session o, session s WHERE s.id = ? AND (o.time_created, o.rowid) < (s.time_created, s.rowid)
+		AND (EXISTS (SELECT 1 FROM message m WHERE m.session_id = o.id AND m.time_created = ?) OR deletes AND `+had+`)
+		ORDER BY o.time_created, o.rowid LIMIT `+fmt.Sprint(mostOlder), args...)
 	if passing(err) != nil {
 		return nil, err
 	}
-	best, from := 0, ""
-	for _, id := range older[:min(len(older), mostOlder)] {
-		other, _, err := rowsOf(ctx, t, id)
+	mine, copied := map[string][]string{}, map[string]string{}
+	for i := range b.list {
+		if m := &b.list[i]; m.created > 0 && len(older) > 0 {
+			mine[m.mark()] = append(mine[m.mark()], m.id)
+		}
+	}
+	for _, id := range older {
+		other := build{session: &coding.Session{}, unknown: map[string]int{}}
+		if _, err = other.rows(ctx, t, id); err == nil && cut[id] {
+			_, err = other.deleted(ctx, t, id)
+		}
 		if err != nil {
 			return nil, err
 		}
-		n := 0
-		for n < min(len(list), len(other)) && list[n].mark() == other[n].mark() {
-			n++
+		has, these := map[string]bool{}, map[string]string{}
+		for i := range other.list {
+			has[other.list[i].mark()] = true
 		}
-		if n > best {
-			best, from = n, id
+		for mark, messages := range mine {
+			for i := 0; has[mark] && i < len(messages); i++ {
+				these[messages[i]] = id
+			}
 		}
-	}
-	copied := map[string]string{}
-	for i := range list[:best] {
-		copied[list[i].id] = from
+		if len(these) > len(copied) {
+			copied = these
+		}
 	}
 	return copied, nil
 }

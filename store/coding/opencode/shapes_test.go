@@ -58,9 +58,21 @@ func TestRead_shapes(t *testing.T) {
 			return nil
 		}
 	}
+	over := func(tx *sqlitefile.Tx, seq *int, i int) (err error) { // parts of the first message, each written over
+		if i == 0 {
+			return message(tx, seq, i)
+		}
+		for _, text := range []string{"a", "b", "b and more"} {
+			*seq++
+			_, failed := tx.Exec(t.Context(), "INSERT INTO event VALUES (?, 'ses_1', ?, 'message.part.updated.1', ?)", fmt.Sprint("evt_", *seq), *seq, fmt.Sprintf(`{"part":{"id":"prt_%06d","messageID":"msg_000000","type":"text","text":%q}}`, i, text))
+			err = errors.Join(err, failed)
+		}
+		return err
+	}
 	for name, fill := range map[string]func(*sqlitefile.Tx) error{
-		"rows of one time": each(func(tx *sqlitefile.Tx, _ *int, i int) error { return row(tx, i, 1) }),
-		"all deleted":      each(message, remove),
+		"parts written over": each(over),
+		"rows of one time":   each(func(tx *sqlitefile.Tx, _ *int, i int) error { return row(tx, i, 1) }),
+		"all deleted":        each(message, remove),
 		"deleted one by one": each(func(tx *sqlitefile.Tx, seq *int, i int) error {
 			if err := message(tx, seq, i); err != nil {
 				return err

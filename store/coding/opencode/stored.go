@@ -65,8 +65,12 @@ func orString(data []byte) []byte {
 	return jsontape.AppendQuoted(nil, string(data))
 }
 
-// What opencode sends to the model in place of an old result that it cleared.
-var cleared = []byte(`"[Old tool result content cleared]"`)
+// What opencode sends to the model in place of an old result that it cleared, and of one that is
+// not there when it goes on.
+var (
+	cleared     = []byte(`"[Old tool result content cleared]"`)
+	interrupted = []byte(`"[Tool execution was interrupted]"`)
+)
 
 // messages returns what opencode sends of the message: an answer that called tools is followed by their
 // results, and by what the model said then.
@@ -111,9 +115,10 @@ func (m *stored) messages() (list []coding.Message) {
 			*blocks = append(*blocks, coding.TextBlock([]byte(`"What did we do so far?"`)))
 		case typeSubtask:
 			*blocks = append(*blocks, coding.TextBlock([]byte(`"The following tool was executed by the user"`)))
-		case typeStepStart, typeStepFinish, typeSnapshot, typePatch, typeRetry:
 		default:
-			*blocks = append(*blocks, coding.Block{Kind: conversation.Unknown, Body: v.Raw()})
+			if !unread[kind] && !(kind == typeFile && unread[v.Get("mime").Text()]) {
+				*blocks = append(*blocks, coding.Block{Kind: conversation.Unknown, Body: v.Raw()})
+			}
 		}
 	}
 	if len(results.Blocks) > 0 {
@@ -121,6 +126,34 @@ func (m *stored) messages() (list []coding.Message) {
 	}
 	list[0].Raw = [][]byte{m.raw()}
 	return list
+}
+
+// isSent reports whether opencode sends anything of the message to the model: of an answer that
+// failed it does where the user stopped it when it had said or done something.
+func (m *stored) isSent() bool {
+	info, _ := coding.Parse(m.info) // of a damaged one the parts are left
+	if info.Get("role").Text() != "assistant" {
+		return len(m.parts) > 0
+	}
+	var thought, worked, said bool
+	for i := range m.parts {
+		switch kind := jsontape.Unquote(jsontape.FindMember(m.parts[i].data, `"type"`)); {
+		case kind == typeStepStart:
+		case kind == typeReasoning:
+			thought = true
+		case unread[kind]:
+			worked = true
+		default:
+			said = true
+		}
+	}
+	switch name := info.Get("error", "name").Text(); {
+	case failure(info) == "":
+		return thought || said
+	case name == errorStopped:
+		return said || thought && worked
+	}
+	return false
 }
 
 // usageOf returns what an answer cost. Tokens of reasoning are among those of the output, or
@@ -141,6 +174,7 @@ const (
 	typeFile, typeAgent                = "file", "agent"
 	typeSubtask, typeCompaction        = "subtask", "compaction"
 	statusCompleted, statusError       = "completed", "error"
+	statusPending, statusRunning       = "pending", "running"
 )
 
 var known = map[string]bool{
@@ -148,7 +182,17 @@ var known = map[string]bool{
 	typePatch: true, typeRetry: true, typeFile: true, typeAgent: true, typeSubtask: true, typeCompaction: true,
 }
 
-// toolOf returns the call of a tool, and its result: nil while there is none.
+// unread are the types of parts that the model reads nothing of, and those of files: what they
+// stand for is in a text beside them.
+var unread = map[string]bool{
+	typeStepStart: true, typeStepFinish: true, typeSnapshot: true, typePatch: true, typeRetry: true, typeAgent: true,
+	"text/plain": true, "application/x-directory": true,
+}
+
+// errorStopped is the name of the error of an answer that the user stopped.
+const errorStopped = "MessageAbortedError"
+
+// toolOf returns the call of a tool, and its result: nil for a status that opencode does not know.
 func toolOf(v coding.Value) (call coding.Block, result *coding.Block) {
 	state := v.Get("state")
 	id, name := v.Get("callID").Text(), v.Get("tool").Text()
@@ -165,9 +209,18 @@ func toolOf(v coding.Value) (call coding.Block, result *coding.Block) {
 			r.Body = half.Raw() // the model reads that
 		}
 	default:
-		return call, nil
+		if !isOpen(state) {
+			return call, nil
+		}
+		r.Body, r.Failed = interrupted, true
 	}
 	return call, &r
+}
+
+// isOpen reports whether a tool has not ended, as far as its state tells.
+func isOpen(state coding.Value) bool {
+	status := state.Get("status").Text()
+	return status == statusPending || status == statusRunning
 }
 
 // isCleared reports whether the model no longer reads a result.

@@ -3,12 +3,14 @@ package openhands
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
@@ -95,12 +97,18 @@ func (t *tree) way(op model.Op, to *own) ([]int, error) {
 	return way, nil
 }
 
+var errNotID = errors.New("its ids are 32 digits of hex in lower case without dashes, such as 0b6c7f9e5d0a4b699f0c0f2ed0f7b9ad")
+
 // NewID implements coding.Forker: 32 digits, as the SDK names folders.
-func (f *format) NewID(as string) string {
-	if as = strings.ReplaceAll(as, "-", ""); hex.MatchString(as) {
-		return as
+func (f *format) NewID(as string) (string, error) {
+	if as == "" {
+		id, err := coding.UUID4("")
+		return strings.ReplaceAll(id, "-", ""), err
 	}
-	return strings.ReplaceAll(coding.UUID4(""), "-", "")
+	if !hex.MatchString(as) {
+		return "", errNotID
+	}
+	return as, nil
 }
 
 // Fork implements coding.Forker, as fork(from_event_id=…, reset_metrics=False) does.
@@ -173,7 +181,7 @@ func (f *format) calls(t *tree, at coding.Spot) []model.Resume {
 // Calls implements coding.Caller.
 func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	t, o := s.Own.(*tree), e.Own.(*own)
-	if s.Head >= 0 && s.Entries[s.Head].ID == e.ID {
+	if s.IsHead(e) {
 		return f.calls(t, s.Spot)
 	}
 	id := t.nodes[o.nodes[len(o.nodes)-1]].id
@@ -186,9 +194,11 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 // kin finds conversations that share a root: one is a fork of the other. It is safe for
 // concurrent use.
 type kin struct {
-	mu    sync.Mutex
-	names []string            // of the storage, when known was found
-	known map[string][]string // by the ids of roots
+	mu     sync.Mutex
+	now    time.Time           // that of the reading in which the storage was listed last
+	names  []string            // of the storage, when the others were found
+	firsts map[string][]string // by the files of first events
+	known  map[string][]string // by the ids of roots that stand anywhere
 }
 
 // mostKin bounds the conversations that are looked at, and mostRoots the roots of one.
@@ -224,33 +234,45 @@ func (k *kin) tell(in folder.In, t *tree) {
 // of returns the conversations that have a root: as their first event, or anywhere one that names
 // itself a root, with which a fork of its branch begins.
 func (k *kin) of(in folder.In, root *node) (list []string) {
-	names, err := in.List(".")
-	if err != nil || len(names) > mostKin {
-		return nil
-	}
-	names = slices.Sorted(slices.Values(names))
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !slices.Equal(k.names, names) {
-		k.names, k.known = names, map[string][]string{}
+	if !k.now.Equal(in.Now) {
+		names, err := in.List(".")
+		if err != nil || len(names) > mostKin {
+			names = nil
+		}
+		if names = slices.Sorted(slices.Values(names)); !slices.Equal(k.names, names) {
+			k.names, k.firsts, k.known = names, firsts(in, names), map[string][]string{}
+		}
+		k.now = in.Now
+	}
+	if root.Parent != explicitRoot {
+		return k.firsts[root.file]
 	}
 	if list, known := k.known[root.id]; known {
 		return list
 	}
-	for _, name := range names {
-		has := false
-		if dir := folder.Join(name, eventsName); root.Parent == explicitRoot {
-			events, _ := in.List(dir) // most names are those of conversations
-			has = slices.ContainsFunc(named(events), func(e eventFile) bool { return e.id == root.id })
-		} else {
-			look, err := in.Stamp(folder.Join(dir, root.file))
-			has = err == nil && look.Kind == files.Regular
-		}
-		if has {
+	for _, name := range k.names {
+		events, _ := in.List(folder.Join(name, eventsName)) // most names are those of conversations
+		if slices.ContainsFunc(named(events), func(e eventFile) bool { return e.id == root.id }) {
 			list = append(list, name)
 		}
 	}
 	k.known[root.id] = list
+	return list
+}
+
+// firsts returns the conversations by the files of their first events.
+func firsts(in folder.In, names []string) map[string][]string {
+	list := map[string][]string{}
+	for _, name := range names {
+		events, _ := in.List(folder.Join(name, eventsName)) // most names are those of conversations
+		for _, file := range events {
+			if strings.HasPrefix(file, "event-00000-") {
+				list[file] = append(list[file], name)
+			}
+		}
+	}
 	return list
 }
 

@@ -54,8 +54,9 @@ type record struct {
 	Text, Damage string
 	At           time.Time
 	Said         coding.Said
-	// Offset is where the summary of a condensation stands among the messages that it leaves,
-	// Forgotten are the events that it takes away.
+	// Offset is where the summary of a condensation stands among the messages that it leaves;
+	// withoutSummary where the SDK sends none, as of an event without an offset. Forgotten are
+	// the events that it takes away.
 	Offset    int
 	Forgotten []string
 	// Asks is how what an action tells sub-agents to do begins.
@@ -79,7 +80,7 @@ func decode(f folder.File) (r record, whole bool) {
 		for id := range v.Get("forgotten_event_ids").Each() {
 			r.Forgotten = append(r.Forgotten, id.Text())
 		}
-		if at := v.Get("summary_offset"); at.Kind() == jsontape.Number && v.Get("summary").There() {
+		if at := v.Get("summary_offset"); at.Kind() == jsontape.Number && v.Get("summary").Kind() == jsontape.String {
 			r.Offset = int(min(max(at.Number(), 0), 1<<30))
 		}
 	case kindAction:

@@ -80,7 +80,7 @@ func isState(at coding.Spot, head []byte) bool {
 	return hex.MatchString(path.Base(path.Dir(at.File))) || v.Get("id").There() && v.Get("agent").There()
 }
 
-// format implements coding.Forker and coding.Restorer.
+// format implements coding.Forker, coding.Restorer and coding.Scattered.
 type format struct {
 	dir string // of the storage, on the disk
 	kin kin
@@ -147,6 +147,19 @@ const fewEvents = 64
 func (f *format) Small(in folder.In, at coding.Spot) bool {
 	names, err := in.List(eventsOf(at))
 	return err == nil && len(names) <= fewEvents
+}
+
+// Rest implements coding.Scattered: it is that of the events.
+func (f *format) Rest(in folder.In, at coding.Spot) (bytes int64) {
+	dir := eventsOf(at)
+	defer folder.Hold(in.Tree, dir)()
+	names, _ := in.List(dir) // of a conversation that has not begun there is none
+	for _, e := range named(names) {
+		if look, err := in.Stamp(folder.Join(dir, e.file)); err == nil {
+			bytes += look.Size
+		}
+	}
+	return bytes
 }
 
 // Glance implements coding.Format: the first words of the user are in one of the first events.

@@ -19,6 +19,33 @@ const (
 	forked   = "fork-57bc1e88d98f404993dea8a53a2a7ed2"
 )
 
+// The list tells how many bytes a conversation takes, the events among them, also once one is new.
+func TestSessions_size(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "", message("a", "user", ""), message("b", "assistant", "a"))
+	s := open(t, dir)
+	for range 2 {
+		var want int64
+		for _, pattern := range []string{stateName, eventsName + "/event-*.json"} {
+			files, err := filepath.Glob(filepath.Join(dir, made, pattern))
+			for _, name := range files {
+				info, err := os.Stat(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want += info.Size()
+			}
+			if err != nil || len(files) == 0 {
+				t.Fatalf("%s: %v, %v", pattern, files, err)
+			}
+		}
+		if got := storetest.Sessions(t, s)[0].Size; got != want {
+			t.Errorf("it takes %d bytes, want %d", got, want)
+		}
+		write(t, dir, "", message("a", "user", ""), message("b", "assistant", "a"), message("c", "user", "b"))
+	}
+}
+
 func TestRead(t *testing.T)    { storetest.Read(t, Kind(nil), fixtures) }
 func TestRestore(t *testing.T) { storetest.Restore(t, Kind(nil), fixtures) }
 

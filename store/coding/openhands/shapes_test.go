@@ -2,8 +2,11 @@ package openhands
 
 import (
 	"fmt"
+	"path/filepath"
 	"testing"
+	"time"
 
+	"hindcast/store/folder"
 	"hindcast/store/storetest"
 )
 
@@ -52,5 +55,40 @@ func TestRead_shapes(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// counting counts the folders that are listed in a tree.
+type counting struct {
+	folder.Tree
+	lists int
+}
+
+func (c *counting) List(name string) ([]string, error) {
+	c.lists++
+	return c.Tree.List(name)
+}
+
+// However many conversations a list has, the folders of a storage are listed once for all of them.
+func TestKin_listsOnce(t *testing.T) {
+	const n = 20
+	dir := t.TempDir()
+	for i := range n {
+		put(t, filepath.Join(dir, fmt.Sprintf("%032x", i), eventsName, fmt.Sprintf("event-00000-%08x.json", i/2)), "{}")
+	}
+	disk, err := folder.OpenDisk(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer disk.Close()
+	c, k := &counting{Tree: disk}, kin{}
+	for i := range n {
+		root := &node{eventFile: eventFile{file: fmt.Sprintf("event-00000-%08x.json", i/2)}}
+		if of := k.of(folder.In{Tree: c, Now: time.Unix(1, 0)}, root); len(of) != 2 {
+			t.Errorf("%s is in %v", root.file, of)
+		}
+	}
+	if c.lists != 1+n {
+		t.Errorf("%d folders are listed, want %d", c.lists, 1+n)
 	}
 }

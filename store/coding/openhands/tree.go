@@ -57,8 +57,8 @@ type tree struct {
 	state coding.Value
 	torn  bool // base_state.json is no JSON object
 	usage map[string]conversation.Usage
-	// read, written and cost are what the SDK counted for the conversation.
-	read, written, cost float64
+	// counted is what the SDK counted for the conversation.
+	counted model.Counted
 	// seen is how many events are before the first gap: OpenHands sees no others.
 	seen int
 	// entry is the entry of an event that is a message.
@@ -153,8 +153,9 @@ func (t *tree) begin(data []byte) {
 	t.usage = map[string]conversation.Usage{}
 	for use := range t.state.Get("stats", "usage_to_metrics").Each() {
 		sum := use.Get("accumulated_token_usage")
-		t.read, t.written = t.read+sum.Get("prompt_tokens").Number(), t.written+sum.Get("completion_tokens").Number()
-		t.cost += use.Get("accumulated_cost").Number()
+		t.counted.Read += sum.Get("prompt_tokens").Number()
+		t.counted.Written += sum.Get("completion_tokens").Number()
+		t.counted.Dollars += use.Get("accumulated_cost").Number()
 		// An answer that cost nothing has no cost: those of all stand in their order.
 		answers, costs := slices.Collect(use.Get("token_usages").Each()), slices.Collect(use.Get("costs").Each())
 		for i, one := range answers {
@@ -286,7 +287,7 @@ func (t *tree) head() {
 	}
 	if message := t.line.Message(leaf); message >= 0 {
 		s.Head = t.entry[message]
-		s.Entries[s.Head].Counted(t.read, t.written, t.cost)
+		s.Entries[s.Head].Facts.Count(t.counted)
 		s.Entries[s.Head].Facts.Add("status", t.state.Get("execution_status").Words())
 		if open := s.Open(&s.Entries[s.Head]); len(open) > 0 {
 			t.fault(model.Odd, FaultOpenAction, t.file(message), "", "the conversation goes on from a tool call that nothing answers", "run() executes the tool before it asks the model")
@@ -361,11 +362,13 @@ func (t *tree) entries() {
 func version(o *own) string { return fmt.Sprint(len(o.nodes), o.usage) }
 
 // condense says what the model reads after a condensation: the messages that it does not
-// forget, and its summary among them.
+// forget, and its summary among them. Without one, it adds no message, wherever it stands.
 func (t *tree) condense(i, before int) {
 	s, c := t.session, &t.nodes[i]
 	self := &s.Entries[t.entry[i]]
-	self.Event = "compaction"
+	if self.Event = "compaction"; c.Offset == withoutSummary {
+		self.Facts.Add("summary, not sent", c.Said.Words)
+	}
 	forgotten := make(map[string]bool, len(c.Forgotten))
 	for _, id := range c.Forgotten {
 		forgotten[id] = true
@@ -398,6 +401,9 @@ func (t *tree) condense(i, before int) {
 // Messages implements coding.Format.
 func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) ([]coding.Message, error) {
 	t, o := s.Own.(*tree), e.Own.(*own)
+	if first := &t.nodes[o.nodes[0]]; first.Kind == kindCondense && first.Offset == withoutSummary {
+		return nil, nil
+	}
 	var m coding.Message
 	for k, i := range o.nodes {
 		data, _, err := in.Read(t.file(i), nil)

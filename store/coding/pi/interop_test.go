@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -145,6 +146,50 @@ func shownBlocks(messages []map[string]any) (list []string) {
 		}
 	}
 	return list
+}
+
+// pi passes a damaged line over with the entry that is whole in it, and takes the one that names
+// it for the first.
+func TestInterop_piDamage(t *testing.T) {
+	program := codingtest.Program(t, "pi", "node_modules", ".bin", "pi")
+	llm := codingtest.Start(t)
+	home, work := t.TempDir(), t.TempDir()
+	dir := filepath.Join(home, ".pi", "agent")
+	err := os.MkdirAll(dir, 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "models.json"), []byte(models(llm.URL)), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(words string) {
+		t.Helper()
+		codingtest.Run(t, work, home, fmt.Sprintf("%s --provider fake --model fake-model -c -p '%s'", program, words), "PI_OFFLINE=1")
+	}
+	run("first question")
+	run("second question")
+	s := open(t, filepath.Join(dir, "sessions"))
+	session := storetest.Sessions(t, s)[0].ID
+	files, err := filepath.Glob(filepath.Join(dir, "sessions", "*", "*.jsonl"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err == nil {
+		asked := storetest.Headers(t, s, session)[2]
+		at := strings.LastIndex(string(text[:strings.Index(string(text), `"id":"`+asked.ID+`"`)]), "{")
+		err = os.WriteFile(files[0], []byte(string(text[:at])+`{"torn`+string(text[at:])), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := storetest.Headers(t, s, session)
+	shown := append(shownBlocks(storetest.Messages(t, s, list[len(list)-1].Ref())), "user: and then")
+	run("and then")
+	requests := llm.Requests(t)
+	if sent := sentBlocks(t, requests[len(requests)-1].Body); !slices.Equal(sent, shown) || sent[0] != "assistant: reply to: second question" {
+		t.Errorf("pi sent\n  %s\nand Hindcast shows\n  %s", strings.Join(sent, "\n  "), strings.Join(shown, "\n  "))
+	}
 }
 
 // Where variables have pi keep its sessions, Hindcast finds them.

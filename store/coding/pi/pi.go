@@ -10,11 +10,14 @@ package pi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -61,18 +64,40 @@ func inner(dir string, _ folder.Tree) int {
 }
 
 // isHeader reports whether one of the first lines is the header of a session.
-func isHeader(head []byte) bool {
+func isHeader(head []byte) bool { return headerOf(head).Get("cwd").There() }
+
+// headerOf returns the one of the first lines that is the header of a session, or none. The last
+// line may be cut.
+func headerOf(head []byte) coding.Value {
 	for range 3 {
 		line, rest, _ := bytes.Cut(head, []byte("\n"))
-		if string(jsontape.FindMember(line, `"type"`)) == `"session"` && jsontape.FindMember(line, `"cwd"`) != nil {
-			return true
+		if v := coding.ParseHead(line); v.Get("type").Text() == typeHeader {
+			return v
 		}
 		head = rest
 	}
-	return false
+	return coding.Value{}
 }
 
-// format implements coding.Forker.
+// plainID is what an id has to be like to be shown as one.
+var plainID = regexp.MustCompile(`^[\w.-]{1,128}$`)
+
+// ID implements coding.Identifier: pi finds a session by the id in the header, whatever its file
+// is called.
+func (f *format) ID(in folder.In, at coding.Spot) string {
+	const enough = 4 << 10
+	head, err := coding.Head(in.Tree, at.File, enough)
+	if err != nil {
+		return ""
+	}
+	id := headerOf(head).Get("id").Text()
+	if !plainID.MatchString(id) {
+		return ""
+	}
+	return id
+}
+
+// format implements coding.Forker and coding.Identifier.
 type format struct{ lines coding.Lines[record] }
 
 func newFormat() *format {
@@ -86,7 +111,7 @@ func (f *format) Spots(ctx context.Context, in folder.In) ([]coding.Spot, error)
 	})
 }
 
-// Spot implements coding.Format. The id is behind the time.
+// Spot implements coding.Format. The id is behind the time, where pi named the file.
 func (f *format) Spot(file string) coding.Spot {
 	name := strings.TrimSuffix(path.Base(file), ".jsonl")
 	if _, id, ok := strings.Cut(name, "_"); ok && id != "" {
@@ -132,7 +157,7 @@ func decode(l *coding.Line) (r record, err error) {
 	r.kind, r.id, r.parent, r.at = text("type"), text("id"), text("parentId"), v.Get("timestamp").Time()
 	switch r.kind {
 	case typeHeader:
-		r.meta.Dir, r.meta.Model, r.text = text("cwd"), text("modelId"), text("parentSession")+text("branchedFrom")
+		r.meta.Dir, r.meta.Model, r.text = text("cwd"), text("modelId"), cmp.Or(text("parentSession"), text("branchedFrom"))
 		if version := v.Get("version"); version.There() {
 			r.meta.Version = string(version.Raw())
 		}
@@ -207,12 +232,9 @@ func blockOf(v coding.Value) coding.Block {
 
 // Messages implements coding.Format.
 func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (list []coding.Message, err error) {
-	raw, err := coding.Raw(in.Tree, e.File, e.Records)
-	for i := 0; err == nil && i < len(raw); i++ {
-		var v coding.Value
-		if v, err = coding.Parse(raw[i]); err == nil {
-			list = append(list, messageOf(v))
-		}
+	records, err := coding.Values(in.Tree, e.File, e.Records)
+	for _, r := range records {
+		list = append(list, messageOf(r))
 	}
 	return list, err
 }
@@ -248,10 +270,10 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	b.read()
 	s.Faults = append(s.Faults, coding.UnknownFaults(at.File, b.unknown)...)
 	if file.Size > 0 && t.header < 0 {
-		s.Faults = append(s.Faults, model.Fault{Code: FaultHeader, Severity: model.Stops, File: at.File, Meaning: "no line is the header of a session", Verdict: "pi does not list the session"})
+		s.Fault(FaultHeader, model.Stops, "", "no line is the header of a session", "pi does not list the session")
 	}
 	if t.header >= 0 && !isThere(in, file.Records[t.header].Is.text) {
-		s.Faults = append(s.Faults, model.Fault{Code: FaultSource, Severity: model.Note, File: at.File, Meaning: "the session that it was forked from is not in the storage", Verdict: "pi opens it all the same: it has all of its messages"})
+		s.Fault(FaultSource, model.Note, "", "the session that it was forked from is not in the storage", "pi opens it all the same: it has all of its messages")
 	}
 	return s, nil
 }
@@ -278,7 +300,8 @@ func isThere(in folder.In, file string) bool {
 	return err == nil && at.Kind != files.Nothing
 }
 
-// tree is which line follows which. A line of the ids that several have is the last of them.
+// tree is which line follows which. A line of the ids that several have is the last of them, which
+// is not in a damaged line if another one is.
 type tree struct {
 	file *coding.File[record]
 	// up is the line before each on its path, as coding.NewLineage takes it.
@@ -287,6 +310,8 @@ type tree struct {
 	byID map[string]int
 	// header is the line of the header, -1 for none.
 	header int
+	// labels are those that are on messages.
+	labels []model.Label
 }
 
 // treeOf returns the tree of a file: each line names the one before it; of version 1 that is
@@ -298,7 +323,9 @@ func treeOf(file *coding.File[record]) *tree {
 		case is.kind == typeHeader && t.header < 0:
 			t.header = i
 		case is.id != "" && is.inTree():
-			t.byID[is.id] = i
+			if at, known := t.byID[is.id]; !known || file.Finds(at, i) {
+				t.byID[is.id] = i
+			}
 		}
 	}
 	last := -1
@@ -310,7 +337,7 @@ func treeOf(file *coding.File[record]) *tree {
 		}
 		if is.id == "" {
 			t.up[i] = last
-		} else if before, known := t.byID[is.parent]; known && before != i {
+		} else if before, known := t.byID[is.parent]; known && before != i && file.Finds(i, before) {
 			t.up[i] = before
 		} else if is.parent != "" {
 			t.up[i] = coding.Missing
@@ -339,8 +366,9 @@ func (r *record) isEntry() bool {
 type build struct {
 	session *coding.Session
 	tree    *tree
-	// entry has the entry of each line that is one.
+	// entry has the entry of each line that is one, and ids those of all.
 	entry []int
+	ids   coding.IDs
 	// meta is what the session runs with from a line on, shared that of the header.
 	meta    []*coding.Meta
 	shared  *coding.Meta
@@ -394,16 +422,12 @@ func (b *build) read() {
 }
 
 // join fills in what follows from the lines together: parents, what a compaction keeps,
-// labels, and when a branch was left.
+// labels, and when and how a branch was left.
 func (b *build) join() {
 	s, t := b.session, b.tree
+	b.label()
 	for i := range t.up {
 		r := &t.file.Records[i].Is
-		if target, known := t.byID[r.target]; r.kind == typeLabel && known {
-			if m := t.line.Message(target); m >= 0 {
-				s.Entries[b.entry[m]].Facts.Add("label", r.text)
-			}
-		}
 		if !r.isEntry() {
 			continue
 		}
@@ -426,15 +450,69 @@ func (b *build) join() {
 		r := &t.file.Records[i]
 		return r.Is.at, r.Is.inTree() && !r.Salvaged
 	})
+	b.summarise()
+}
+
+// summarise tells the messages of a branch what pi wrote about it as it was left: a summary stands
+// behind the last of them in the file.
+func (b *build) summarise() {
+	s, t := b.session, b.tree
+	wrote, last := map[*model.Reason]string{}, -1
+	for i := range t.file.Records {
+		r := &t.file.Records[i]
+		if !r.Is.inTree() || r.Salvaged {
+			continue
+		}
+		if r.Is.kind == typeBranch && last >= 0 {
+			if why := s.Entries[b.entry[last]].Reason; why != nil && why.At.Equal(r.Is.at) {
+				wrote[why] = r.Is.said.Words
+			}
+		}
+		last = t.line.Message(i)
+	}
+	for i := range s.Entries {
+		if summary, is := wrote[s.Entries[i].Reason]; is {
+			s.Entries[i].Facts.Add("summary when it was left", summary)
+		}
+	}
+}
+
+// label notes the labels at the messages that they are on, or behind. pi lets the last label of a
+// line count, and takes it away where that is empty.
+func (b *build) label() {
+	t, last := b.tree, map[int]int{}
+	for i := range t.file.Records {
+		r := &t.file.Records[i]
+		if target, known := t.byID[r.Is.target]; r.Is.kind == typeLabel && known && !r.Salvaged {
+			last[target] = i
+		}
+	}
+	for _, i := range slices.Sorted(maps.Values(last)) {
+		r := &t.file.Records[i].Is
+		if m := t.line.Message(t.byID[r.target]); m >= 0 && r.text != "" {
+			e := &b.session.Entries[b.entry[m]]
+			e.Facts.Add("label", r.text)
+			t.labels = append(t.labels, model.Label{ID: e.ID, Name: r.text, Note: "set in pi", At: r.at})
+		}
+	}
+}
+
+// Labels implements coding.Labeler.
+func (f *format) Labels(s *coding.Session) []model.Label {
+	if t, ok := s.Own.(*tree); ok {
+		return t.labels
+	}
+	return nil
 }
 
 // entryOf returns the entry of a line, without its parent.
 func (b *build) entryOf(i int) coding.Entry {
 	r := &b.tree.file.Records[i]
-	e := coding.Entry{ID: r.Is.id, At: r.Is.at, Said: r.Is.said, Meta: b.meta[i], File: b.session.Spot.File, Records: []coding.Span{r.Span}}
-	if e.ID == "" || b.tree.byID[e.ID] != i {
-		e.ID = fmt.Sprintf("line-%d", r.Number)
+	id := r.Is.id
+	if b.tree.byID[id] != i {
+		id = ""
 	}
+	e := coding.Entry{ID: b.ids.Take(r.Name(id)), At: r.Is.at, Said: r.Is.said, Meta: b.meta[i], File: b.session.Spot.File, Records: []coding.Span{r.Span}}
 	if r.Salvaged {
 		e.Reason = coding.PassedOver
 	}
@@ -472,7 +550,7 @@ func (b *build) compact(i int) {
 }
 
 // NewID implements coding.Forker.
-func (f *format) NewID(as string) string { return coding.UUID7(as) }
+func (f *format) NewID(as string) (string, error) { return coding.UUID7(as) }
 
 // Fork implements coding.Forker: a new file with the header for the new id, which names the
 // file that it comes from, and the lines on the way to the entry, as they are.
@@ -482,26 +560,24 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	if t.header < 0 {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "the file has no header of a session: pi would not open the new one"}
 	}
+	way := t.line.Way(t.file.At(c.To.Records[0].At))
+	if first := way[0]; t.up[first] >= 0 { // pi walks the path until it has no more memory
+		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: fmt.Sprintf("line %d, on the way there, follows itself: pi would not open the session", t.file.Records[first].Number)}
+	}
 	keep := []coding.Span{t.file.Records[t.header].Span}
-	for _, i := range t.line.Way(t.file.At(c.To.Records[0].At)) {
+	for _, i := range way {
 		keep = append(keep, t.file.Records[i].Span)
 	}
 	raw, err := coding.Raw(c.In.Tree, s.Spot.File, keep)
 	if err != nil {
 		return nil, err
 	}
-	header, err := jsontape.Parse(raw[0])
+	at := now.Format("2006-01-02T15:04:05.000Z")
+	raw[0], err = coding.WithTexts(raw[0], [2]string{"id", c.ID}, [2]string{"timestamp", at}, [2]string{"parentSession", whole(c.Dir, s.Spot.File)})
 	if err != nil {
 		return nil, err
 	}
-	p, at := jsontape.NewPatch(header), now.Format("2006-01-02T15:04:05.000Z")
-	p.Put(0, "id", jsontape.AppendQuoted(nil, c.ID))
-	p.Put(0, "timestamp", jsontape.AppendQuoted(nil, at))
-	p.Put(0, "parentSession", jsontape.AppendQuoted(nil, filepath.Join(c.Dir, filepath.FromSlash(s.Spot.File))))
-	data := append(p.Bytes(), '\n')
-	for _, line := range raw[1:] {
-		data = append(append(data, line...), '\n')
-	}
+	data := append(bytes.Join(raw, []byte("\n")), '\n')
 	stamp := strings.NewReplacer(":", "-", ".", "-").Replace(at)
 	name := folder.Join(path.Dir(s.Spot.File), stamp+"_"+c.ID+".jsonl")
 	return &coding.Fork{
@@ -512,9 +588,18 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	}, nil
 }
 
+// whole returns the path of a file of a storage as pi writes it: absolute, but in a bucket.
+func whole(dir, file string) string {
+	name := filepath.Join(dir, filepath.FromSlash(file))
+	if at, err := filepath.Abs(name); err == nil && !strings.Contains(dir, "://") {
+		return at
+	}
+	return name
+}
+
 // Calls implements coding.Caller.
 func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
-	if s.Head >= 0 && s.Entries[s.Head].ID == e.ID {
+	if s.IsHead(e) {
 		return []model.Resume{{Call: "pi --session " + s.Spot.ID, Then: "goes on from here"}}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -18,6 +19,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/folder"
+	"hindcast/store/labels"
 	"hindcast/store/storetest"
 )
 
@@ -26,7 +28,7 @@ const (
 	branched = "01a20301-0000-7000-8000-000000000001"
 	first    = "01a202f9-fa8c-7787-b97f-6770d5a02da9"
 	forked   = "01a20302-40c3-7034-a079-4364234fa33e"
-	version1 = "before-compaction.head"
+	version1 = "ffae836b-9420-4060-ac13-7745215f90ff"
 )
 
 func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), fixtures) }
@@ -161,7 +163,7 @@ func TestSessions(t *testing.T) {
 		{"a name is the last line", header + user + answer + `{"type":"session_info","id":"i","parentId":"a","name":"called so"}`, "called so", "",
 			" 0<-1 u user input (1): hello\n*1<0 a turn end (2): hi\n"},
 		{"an extension's line before all is the last: there is no head", header + user + answer + `{"type":"custom","id":"c","parentId":null,"timestamp":"2026-01-01T00:00:04Z","customType":"x"}`, "hello", "",
-			" 0<-1 u user input (1): hello\n 1<0 a turn end (2): hi\n"},
+			"-0<-1 u user input (1): hello (restore to  at 00:00:04)\n-1<0 a turn end (2): hi (restore to  at 00:00:04)\n"},
 		{"a title before the header", `{"type":"title","title":"of oh-my-pi"}` + "\n" + header + user, "of oh-my-pi", "", "*0<-1 u user input (1): hello\n"},
 		{"a name is newer than a title", `{"type":"title","title":"of oh-my-pi"}` + "\n" + header + user + `{"type":"session_info","id":"i","parentId":"u","name":"called so"}`, "called so", "", "*0<-1 u user input (1): hello\n"},
 		{"a header alone", header, "", "", ""},
@@ -234,6 +236,66 @@ func TestFacts(t *testing.T) {
 		`{"type":"message","id":"c","parentId":"a","message":{"role":"user","content":"of none"}}`)
 	if b, c := factsOf(t, s, "s", "b")["model"], factsOf(t, s, "s", "c")["model"]; b != "other" || c != "" {
 		t.Errorf("the models are %q and %q", b, c)
+	}
+}
+
+// What pi wrote about a branch as it was left is told of each message that was left then, and of
+// no other.
+func TestLeft_summary(t *testing.T) {
+	line := func(id, parent, kind, more string) string {
+		return fmt.Sprintf(`{"type":%q,"id":%q,"parentId":%q,"timestamp":"2026-01-01T00:00:0%sZ",%s}`, kind, id, parent, id[1:], more) + "\n"
+	}
+	said := `"message":{"role":"user","content":"more"}`
+	s, _ := of(t, header+user+answer+line("b3", "a", "message", said)+line("b4", "b3", "message", said)+
+		line("c5", "a", "branch_summary", `"fromId":"a","summary":"It tried X.\nIt failed."`)+line("c6", "c5", "message", said)+
+		line("d7", "a", "message", said))
+	for id, want := range map[string]string{"u": "", "a": "", "b3": "It tried X. It failed.", "b4": "It tried X. It failed.", "c5": "", "c6": "", "d7": ""} {
+		if got := factsOf(t, s, "s", id)["summary when it was left"]; got != want {
+			t.Errorf("of %s the summary is %q, want %q", id, got, want)
+		}
+	}
+}
+
+// Of the labels of a line the last one counts, an empty one takes it away, and pi reads none in a
+// damaged line. Each is a label of Hindcast whose name may be one.
+func TestLabels(t *testing.T) {
+	label := func(id, target, more string) string {
+		return fmt.Sprintf(`{"type":"label","id":%q,"parentId":"a","timestamp":"2026-01-01T00:00:0%sZ","targetId":%q%s}`, id, id, target, more) + "\n"
+	}
+	s, dir := of(t, header+user+answer+label("1", "a", `,"label":"first"`)+label("2", "a", `,"label":"second"`)+label("3", "u", `,"label":"gone"`)+label("4", "u", "")+
+		label("5", "u", `,"label":"gone/too"`)+label("6", "u", `,"label":""`)+label("7", "1", `,"label":"two words"`)+"{}"+label("8", "a", `,"label":"damaged"`)+label("9", "none", `,"label":"lost"`))
+	for id, want := range map[string][]string{"u": nil, "a": {"second", "two words"}} {
+		facts, err := s.(store.Deriver).Facts(t.Context(), model.Ref{Session: "s", ID: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range facts {
+			if f.Label == "label" {
+				got = append(got, f.Value)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s has the labels %q, want %q", id, got, want)
+		}
+	}
+	own := labels.New(t.TempDir())
+	list, err := own.Of(t.Context(), s, "s")
+	want := []model.Label{{Session: "s", ID: "a", Name: "second", Note: "set in pi", At: time.Date(2026, 1, 1, 0, 0, 2, 0, time.UTC)}}
+	if err != nil || !slices.Equal(list, want) {
+		t.Errorf("the labels are %+v, %v, want %+v", list, err, want)
+	}
+	file := filepath.Join(dir, "--w--", "2026-01-01T00-00-00-000Z_s.jsonl")
+	before, err := os.ReadFile(file)
+	if err == nil {
+		err = own.Remove(t.Context(), s, "s", "second")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := os.ReadFile(file)
+	if list, _ := own.Of(t.Context(), s, "s"); len(list) != 0 || err != nil || !bytes.Equal(before, after) {
+		t.Errorf("with one removed the labels are %+v; %v", list, err)
 	}
 }
 
@@ -328,11 +390,69 @@ func TestFork(t *testing.T) {
 	}
 }
 
+// A session is called by its header, as pi finds it, whatever the name of its file is; by that
+// where there is no header, or one whose id is none.
+func TestID(t *testing.T) {
+	title := `{"type":"title","title":"of oh-my-pi"}` + "\n"
+	for name, c := range map[string]struct{ text, want string }{
+		"renamed.jsonl":                      {header + user, "s"},
+		"2026-01-01T00-00-00-000Z_old.jsonl": {title + header + user, "s"},
+		"2026-01-01T00-00-00-000Z_own.jsonl": {user + answer, "own"},
+		"bad.jsonl":                          {strings.Replace(header, `"s"`, `"../s"`, 1) + user, "bad"},
+		"long.jsonl":                         {strings.Replace(header, `"cwd":"/w"`, `"cwd":"/w","systemPrompt":"`+strings.Repeat("x", 10_000)+`"`, 1) + user, "s"},
+	} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "--w--", name)
+		err := os.Mkdir(filepath.Dir(file), 0o700)
+		if err == nil {
+			err = os.WriteFile(file, []byte(c.text), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, address := range []string{dir, file} {
+			s := open(t, address)
+			list := storetest.Headers(t, s, c.want)
+			if len(list) == 0 {
+				t.Errorf("%s has no session %q", address, c.want)
+				continue
+			}
+			calls, err := s.(store.Resumer).Resume(t.Context(), list[len(list)-1].Ref())
+			if err != nil || calls[0].Call != "pi --session "+c.want {
+				t.Errorf("%s goes on by %+v, %v", address, calls, err)
+			}
+		}
+	}
+}
+
+// The source of a fork is told whole, wherever the storage was opened from, and in place of the
+// one that version 1 calls branchedFrom.
+func TestFork_namesTheSource(t *testing.T) {
+	_, dir := of(t, strings.Replace(header, `"cwd"`, `"branchedFrom":"/b/--b--/2025.jsonl","cwd"`, 1)+user+answer)
+	t.Chdir(dir)
+	s := open(t, ".")
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: "s", ID: "a"}})
+	if err == nil {
+		_, err = s.Apply(t.Context(), plan)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := filepath.Join(dir, "--w--", "2026-01-01T00-00-00-000Z_s.jsonl")
+	if got := factsOf(t, s, plan.NewSession, "u")["forked from"]; got != want {
+		t.Errorf("the fork comes from %q, want %q", got, want)
+	}
+	if got := codes(t, s, plan.NewSession); got != "" {
+		t.Errorf("the fork has the faults %q", got)
+	}
+}
+
 // What pi would not open is not made.
 func TestFork_refused(t *testing.T) {
 	for text, want := range map[string]string{
 		user + answer: "no header",
 		header + user + strings.Replace(answer, `[{"type":"text","text":"hi"}]`, `[{"type":"toolCall","id":"c1","name":"bash","arguments":{}}]`, 1): `"c1"`,
+		header + strings.Replace(user, "null", `"a"`, 1) + answer:                                                                                   "line 2, on the way there, follows itself",
 	} {
 		s, _ := of(t, text)
 		_, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: "s", ID: "a"}})

@@ -1,0 +1,113 @@
+package codex
+
+import (
+	"hindcast/store/coding"
+)
+
+// Which turn an entry is in.
+//
+// Events say since about 0.118 where a turn begins and ends, which Codex calls a task. Words of
+// the user's that come meanwhile are in it, too:
+//
+//	task_started │user│thought│comment│call│result│user│answer│ task_complete
+//	                                                   └ turn end
+//
+// An older turn goes on up to the user's next words behind an answer. What Codex itself tells the
+// model before these belongs to the turn that they begin:
+//
+//	│context│user│thought│comment│call│result│answer│ │context│user│…
+//	                                         └ turn end
+
+// turning is where a fold stands in a turn.
+type turning struct {
+	// number is that of the turn of the tip, counted from 1; 0 before the first one.
+	number int
+	phase  phase
+	// task says that a task goes on.
+	task bool
+	// last is the answer that its turn ends with if nothing more comes, -1 for none.
+	last int
+}
+
+// phase is how far a turn is.
+type phase uint8
+
+// The phases. What comes behind a turn that is over begins the next one.
+const (
+	over     phase = iota
+	told           // by Codex alone
+	asked          // by the user
+	answered       // by the model
+)
+
+// leaveTask ends the turn, unless nothing was said in it.
+func (t *turning) leaveTask() {
+	if t.task, t.last = false, -1; t.phase > told {
+		t.phase = over
+	}
+}
+
+// begin begins a task.
+func (b *fold) begin(_ *part, _ *coding.Record[record], now *state) {
+	now.answer, now.spent = -1, coding.Span{}
+	now.leaveTask()
+	now.task = true
+}
+
+// end ends a task, with its last answer.
+func (b *fold) end(_ *part, r *coding.Record[record], now *state) {
+	if now.last >= 0 && !r.Salvaged {
+		b.session.Entries[now.last].GoesOn = false
+	}
+	now.leaveTask()
+}
+
+// turn tells in which turn the tip is, whose entry was added just now.
+func (b *fold) turn(r *coding.Record[record], now *state) {
+	e := &b.session.Entries[now.tip]
+	spoken := e.Event == "" // and not by Codex itself
+	asks := spoken && e.Said.Role == coding.User
+	says := spoken && e.Said.Role == coding.Assistant && !r.Is.thought
+	switch {
+	case now.phase == over:
+		now.begins()
+	case now.task || now.phase != answered:
+	case r.Salvaged: // it follows an answer that its turn ends with
+		now.begins()
+	case asks:
+		for i := b.session.Before(now.tip); i >= 0 && b.session.Entries[i].Event != ""; i = b.session.Before(i) {
+			b.session.Entries[i].Turn = now.number + 1
+		}
+		now.begins()
+	case spoken && now.last >= 0:
+		b.session.Entries[now.last].GoesOn = true
+	}
+	e.Turn, e.GoesOn = now.number, r.Is.thought || says && now.task
+	switch {
+	case asks:
+		now.phase = max(now.phase, asked)
+	case spoken, now.task && e.Event == eventCompaction:
+		now.phase = answered
+	}
+	switch {
+	case says:
+		now.last = now.tip
+	case spoken, now.task:
+		now.last = -1
+	}
+}
+
+// begins begins the next turn.
+func (t *turning) begins() { t.number, t.phase, t.last = t.number+1, told, -1 }
+
+// turnBack has the next turn begin behind the tip, to which a rollback went.
+func (b *fold) turnBack(now *state) {
+	now.number, now.phase, now.last = 0, over, -1
+	if now.tip < 0 {
+		return
+	}
+	e := &b.session.Entries[now.tip]
+	if now.number = e.Turn; e.Event == eventContext { // it was told before the very first turn
+		now.phase = told
+	}
+}
