@@ -1,6 +1,7 @@
 package model
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,14 @@ type Fact struct {
 	Numbers []Number
 }
 
+// counted is the group of the numbers that a store counts for a whole session.
+const counted = "counted."
+
+// Counted reports whether the fact is one of those of [Facts.Count].
+func (f Fact) Counted() bool {
+	return len(f.Numbers) > 0 && strings.HasPrefix(f.Numbers[0].Key, counted)
+}
+
 // FactAgent is the label of the id of the agent whose session it is.
 const FactAgent = "agent"
 
@@ -31,6 +40,37 @@ func (f *Facts) Add(label, value string) { f.AddFact(Fact{Label: label, Value: v
 func (f *Facts) AddFact(fact Fact) {
 	if fact.Value != "" {
 		*f = append(*f, fact)
+	}
+}
+
+// Counted is what an agent, or its framework, counted for a whole session. 0 is nothing that it counted.
+type Counted struct {
+	// Tokens are those read and written together. Read, FromCache and Written are tokens, too.
+	Tokens, Read, FromCache, Written float64
+	// Context are the tokens of what the model read and wrote last: how full its context is.
+	Context float64
+	Dollars float64
+	// Premium are the requests that count against a contract.
+	Premium float64
+}
+
+// Count adds what was counted for the whole session, to the facts of the snapshot that is its head.
+func (f *Facts) Count(is Counted) {
+	for _, of := range []struct {
+		label, key string
+		n          float64
+	}{
+		{"tokens, of the session", "totalTokens", is.Tokens},
+		{"tokens read, of the session", "inputTokens", is.Read},
+		{"tokens from a cache, of the session", "cacheReadTokens", is.FromCache},
+		{"tokens written, of the session", "outputTokens", is.Written},
+		{"tokens in the context", "contextTokens", is.Context},
+		{"dollars, of the session", "cost", is.Dollars},
+		{"premium requests, of the session", "premiumRequests", is.Premium},
+	} {
+		if n := math.Round(of.n*1e9) / 1e9; n > 0 && !math.IsInf(n, 0) {
+			f.AddFact(Fact{of.label, decimal(n), []Number{{counted + of.key, n}}})
+		}
 	}
 }
 

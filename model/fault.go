@@ -47,6 +47,10 @@ func (s *Severity) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// FaultOpaque is the code of the fault that states are stored in a way in which they are
+// not read, and shown as the bytes that they are.
+const FaultOpaque = "opaque-state"
+
 // Fault is something wrong in a store that does not stop the rest from
 // opening. The JSON names are those of `hindcast doctor --json`.
 type Fault struct {

@@ -133,6 +133,8 @@ const (
 	ReasonSidechain
 	// ReasonDamaged: it is in a damaged record of the file, which the agent passes over.
 	ReasonDamaged
+	// ReasonCompaction: a summary that follows nothing takes the place of all before it.
+	ReasonCompaction
 )
 
 // Reason says why snapshots are off the active path.

@@ -167,6 +167,7 @@ func TestReason_inWords(t *testing.T) {
 		"replaced by a repair at 12:05":                  {Kind: ReasonRepair, At: at},
 		"made by a write that was undone":                {Kind: ReasonUndo},
 		"an agent wrote over it":                         {Kind: ReasonOverwritten},
+		"before a compaction at 12:05":                   {Kind: ReasonCompaction, At: at},
 		"nothing tells why":                              {Kind: 99},
 	} {
 		if got := reason.Text(clock); got != want {

@@ -19,6 +19,7 @@ var reasonNames = [...]string{
 	ReasonOverwritten:  "overwritten",
 	ReasonSidechain:    "sidechain",
 	ReasonDamaged:      "damaged",
+	ReasonCompaction:   "compaction",
 }
 
 // String returns the kind's JSON name.
@@ -79,6 +80,8 @@ func (r Reason) Text(clock func(time.Time) string) string {
 		text = "a sub-agent's own conversation"
 	case ReasonDamaged:
 		text = "in a damaged record, which the agent passes over"
+	case ReasonCompaction:
+		text = "before a compaction"
 	default:
 		text = "nothing tells why"
 	}

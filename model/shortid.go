@@ -33,8 +33,8 @@ func ShortID(id string, n int) string {
 //	UUID, version 7   random at its end (RFC 9562, section 5.7)
 //	UUID, version 6   the low bits of the time; the end may name the machine (5.6)
 //	ULID              random at its end
-//	prefix and "_"    "msg_" and 16 digits and letters or more: the time, or a version,
-//	                  and random at its end
+//	prefix and "_"    "msg_" and 16 digits and letters or more, or a UUID: the time, or a
+//	                  version, and random at its end
 func differing(id string) (part string, fromEnd bool) {
 	switch version := uuidVersion(id); {
 	case version == '7', isULID(id), isPrefixed(id):
@@ -88,5 +88,6 @@ func isPrefixed(id string) bool {
 	of, word, found := strings.Cut(id, "_")
 	letter := func(r rune) bool { return 'a' <= r && r <= 'z' }
 	isWord := func(r rune) bool { return letter(unicode.ToLower(r)) && r < utf8.RuneSelf || '0' <= r && r <= '9' }
-	return found && len(of) > 0 && len(word) >= 16 && strings.TrimFunc(of, letter) == "" && strings.TrimFunc(word, isWord) == ""
+	long := len(word) >= 16 && strings.TrimFunc(word, isWord) == "" || uuidVersion(word) != 0
+	return found && len(of) > 0 && long && strings.TrimFunc(of, letter) == ""
 }

@@ -24,8 +24,9 @@ func TestShortID(t *testing.T) {
 		{"1f0b2c4d-5e6f-1a7b-8c9d-0242ac120002", "1f0b2c4d"}, // version 1: the low bits come first
 		{"01ARZ3NDEKTSV4RRFFQ69G5FAV", "Q69G5FAV"},           // a ULID
 		{"01arz3ndektsv4rrffq69g5fav", "q69g5fav"},
-		{"msg_2030640d7001Yh2fLqRzXw9sTa", "RzXw9sTa"}, // of opencode: the time is in front
-		{"msg_2030640d", "msg_2030"},                   // too short to begin with a time
+		{"msg_2030640d7001Yh2fLqRzXw9sTa", "RzXw9sTa"},           // of opencode: the time is in front
+		{"msg_01a1fbae-d1f4-7cb2-a4a5-9f3f3d6a1b2c", "3d6a1b2c"}, // of Codex
+		{"msg_2030640d", "msg_2030"},                             // too short to begin with a time
 		{"Msg_2030640d7001Yh2fLqRzXw9sTa", "Msg_2030"},
 		{"msg_2030640d7001-h2fLqRzXw9sTa", "msg_2030"},
 		{"81ARZ3NDEKTSV4RRFFQ69G5FAV", "81ARZ3ND"}, // no ULID: too late

@@ -115,7 +115,7 @@ func (p *page) part(part *transcript.Part) {
 		p.put("</div>")
 	case part.Value != nil:
 		p.put("<pre>")
-		p.cut(string(jsontape.AppendCompact(nil, part.Value)), mostText)
+		p.cut(transcript.Plain(part.Value), mostText)
 		p.put("</pre>")
 	default:
 		p.element("p", "quiet", cmp.Or(part.Label, part.Kind))

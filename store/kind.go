@@ -12,6 +12,18 @@ import (
 // ErrUnrecognised: no kind recognises what is at the address.
 var ErrUnrecognised = errors.New("not a store that Hindcast knows")
 
+// VacantError is Err of a URL that leads to no store, and to where one of Hindcast's own can be made. At is the URL
+// as it may be shown.
+type VacantError struct {
+	At  string
+	Err error
+}
+
+func (e *VacantError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what is missing.
+func (e *VacantError) Unwrap() error { return e.Err }
+
 // Kind is one format of store: how it is recognised and how it is opened.
 type Kind struct {
 	// Name is the word before the colon in "kind:address".

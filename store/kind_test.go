@@ -137,6 +137,10 @@ func TestReason(t *testing.T) {
 		{some, model.OpRestore, "it is a log of messages"},
 		{some, model.OpFork, "a some store cannot fork"},
 		{reader{opened{kind: "adk"}}, model.OpFork, "an adk store cannot fork"},
+		{plain, model.OpEdit, "a plain store cannot edit"},
+		{fake.New(), model.OpRepair, "Hindcast mends nothing in a memory store: its doctor says what the framework makes of a fault"},
+		{fake.New(), model.OpPurge, "Hindcast knows no redactions in a memory store: a purge would forget nothing"},
+		{fake.New(), model.OpConvert, "Hindcast writes no session of another kind into a memory store"},
 		{fake.New(), model.OpRestore, ""},
 		{fake.New(), model.OpFork, ""},
 		{fake.New(), model.OpUndo, ""},
@@ -148,5 +152,8 @@ func TestReason(t *testing.T) {
 		if got := store.Reason(c.s, c.op); got != c.want {
 			t.Errorf("%s, %s: %q, want %q", c.s.Kind(), c.op, got, c.want)
 		}
+	}
+	if got, want := store.Cannot("adk", model.OpEdit), "Hindcast writes no edited state into an adk store: convert the session into a native store, and edit it there"; got != want {
+		t.Errorf("it says %q, want %q", got, want)
 	}
 }

@@ -15,6 +15,15 @@ var ErrSessionExists = errors.New("the session exists already")
 // ErrNotEdited: an edit was to make a session out of the state that is there.
 var ErrNotEdited = errors.New("the state is still that of the snapshot")
 
+// NotPlanned returns the error of a change that a store of a kind could not plan. A refusal
+// names the operation itself, and its reason comes first.
+func NotPlanned(kind string, c model.Change, err error) error {
+	if errors.As(err, new(*model.UnsupportedError)) || errors.As(err, new(*model.NothingToError)) {
+		return fmt.Errorf("%s: %w", kind, err)
+	}
+	return fmt.Errorf("%s: plan %s: %w", kind, c, err)
+}
+
 // Circumstances are what a kind knows around a plan and what a person should
 // hear of before saying yes.
 type Circumstances struct {

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"strings"
 
@@ -264,16 +265,32 @@ func Reason(s Store, op model.Op) string {
 	if _, ok := s.(Writer); ok {
 		return ""
 	}
-	return Cannot(s.Kind(), op)
+	return aStore(s.Kind()) + " cannot " + string(op) // it is only read, whatever the operation
 }
 
-// Cannot returns the reason of a kind that has no such operation.
+// cannot are the reasons of operations that only some kinds that are written to have, and what
+// to do instead.
+var cannot = map[model.Op]string{
+	model.OpEdit:    "Hindcast writes no edited state into %s: convert the session into a native store, and edit it there",
+	model.OpRepair:  "Hindcast mends nothing in %s: its doctor says what the framework makes of a fault",
+	model.OpPurge:   "Hindcast knows no redactions in %s: a purge would forget nothing",
+	model.OpConvert: "Hindcast writes no session of another kind into %s",
+}
+
+// Cannot returns the reason of a kind that is written to, and has no such operation.
 func Cannot(kind string, op model.Op) string {
-	article := "a "
-	if strings.ContainsAny(kind[:min(1, len(kind))], "aeiou") {
-		article = "an "
+	if why := cannot[op]; why != "" {
+		return fmt.Sprintf(why, aStore(kind))
 	}
-	return article + kind + " store cannot " + string(op)
+	return aStore(kind) + " cannot " + string(op)
+}
+
+// aStore names a store of a kind: "an adk store".
+func aStore(kind string) string {
+	if strings.ContainsAny(kind[:min(1, len(kind))], "aeiou") {
+		return "an " + kind + " store"
+	}
+	return "a " + kind + " store"
 }
 
 // Requests are how many requests were made of a server, by what they do. Again are those that

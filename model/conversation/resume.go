@@ -109,15 +109,17 @@ var heldResumes = map[Framework][]Resume{
 
 // Resume returns the ways to go on from here, the best one first. For messages
 // that fit both Strands SDKs it returns those of both; where the framework is not
-// known it returns what holds for any.
+// known it returns what holds for any, and nothing where there is no list of messages.
 func (c *Conversation) Resume() []Resume {
 	if c.run.is {
 		return c.runResume()
 	}
-	switch f := c.Framework(); f {
-	case Strands:
+	switch f := c.Framework(); {
+	case c.list < 0 && f == NoFramework:
+		return nil
+	case f == Strands:
 		return append(c.resumeIn(StrandsPython), c.resumeIn(StrandsTypeScript)...)
-	case NoFramework, LangChain, Gemini:
+	case f == NoFramework || f == LangChain || f == Gemini:
 		return c.resumeIn(OpenAI)
 	default:
 		return c.resumeIn(f)

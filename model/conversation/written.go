@@ -1,7 +1,9 @@
 package conversation
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,21 +15,111 @@ import (
 // none. A nil one can be read.
 type Written struct{ list []byte }
 
-// Add adds a JSON value if it is a message, or a list of messages.
+// Add adds a JSON value if it is a message, or a list of messages. Of the short forms a tuple in
+// a list alone tells that it is one.
 func (w *Written) Add(value []byte) {
+	w.add(value, func(item []byte) bool { return item[0] == '[' })
+}
+
+// AddMessages adds a JSON value from a place that holds messages alone, so that each short
+// form is one.
+func (w *Written) AddMessages(value []byte) {
+	if whole, _, _ := WrittenOut(value); whole != nil {
+		value = whole
+	}
+	w.add(value, func([]byte) bool { return true })
+}
+
+// add adds a message or a list of messages. short says which items of it may be short forms.
+func (w *Written) add(value []byte, short func(item []byte) bool) {
 	if len(value) > 0 && value[0] == '{' {
 		value = slices.Concat([]byte("["), value, []byte("]"))
 	}
 	tape, err := jsontape.Parse(value)
-	if err != nil || tape.Kind(0) != jsontape.Array {
+	if err != nil || tape.Kind(0) != jsontape.Array || tape.First(0) < 0 {
 		return
 	}
-	if first := tape.First(0); first < 0 || !isMessageList(tape, 0, false) {
-		return
-	}
+	var list []byte
+	are := isMessageList(tape, 0, false)
 	for m := range jsontape.Members(value) {
-		w.list = append(append(w.list, ','), m.Value...)
+		message := m.Value
+		if short(message) {
+			if whole, _, _ := WrittenOut(message); whole != nil {
+				message, are = whole, are || len(list) == 0
+			}
+		}
+		list = append(append(list, ','), message...)
 	}
+	if are {
+		w.list = append(w.list, list...)
+	}
+}
+
+// written are LangChain's messages by their roles: the type and the class, and what one has that nothing was said of.
+var written = map[string]struct{ kind, class, rest string }{
+	"human":     {"human", "HumanMessage", ""},
+	"user":      {"human", "HumanMessage", ""},
+	"ai":        {"ai", "AIMessage", ofModel},
+	"assistant": {"ai", "AIMessage", ofModel},
+	"system":    {"system", "SystemMessage", ""},
+	"developer": {"system", "SystemMessage", ""},
+	"tool":      {"tool", "ToolMessage", `,"tool_call_id":null,"artifact":null,"status":"success"`},
+}
+
+const ofModel = `,"tool_calls":[],"invalid_tool_calls":[],"usage_metadata":null`
+
+// WrittenOut returns the message that LangChain makes of a short form, and its type and class. It is nil for
+// another value. LangChain adds a random id; here the message has none.
+//
+//	"TEXT"                                      of the user
+//	["ROLE", CONTENT]                           a tuple in Python
+//	{"role": "ROLE", "content": CONTENT, …}     "type" is read as "role"
+func WrittenOut(short []byte) (message []byte, kind, class string) {
+	role, content, of := []byte(`"user"`), short, []byte(nil)
+	switch {
+	case bytes.HasPrefix(short, []byte("[")):
+		var pair [][]byte
+		for m := range jsontape.Members(short) {
+			if pair = append(pair, m.Value); len(pair) > 2 {
+				break
+			}
+		}
+		if len(pair) != 2 || pair[1][0] != '"' && !bytes.HasPrefix(pair[1], []byte("[{")) {
+			return nil, "", ""
+		}
+		role, content = pair[0], pair[1]
+	case bytes.HasPrefix(short, []byte("{")):
+		if jsontape.FindMember(short, `"$py"`) != nil || jsontape.FindMember(short, `"lc"`) != nil {
+			return nil, "", "" // it is written out
+		}
+		if role = jsontape.FindMember(short, `"role"`); role == nil {
+			role = jsontape.FindMember(short, `"type"`)
+		}
+		if content, of = jsontape.FindMember(short, `"content"`), short; string(content) == "null" {
+			content = []byte(`""`)
+		}
+	case !bytes.HasPrefix(short, []byte(`"`)):
+		return nil, "", ""
+	}
+	as, known := written[jsontape.Unquote(role)]
+	if !known || content == nil {
+		return nil, "", ""
+	}
+	message = fmt.Appendf(nil, `{"content":%s,"additional_kwargs":{},"response_metadata":{},"type":"%s","name":null,"id":null%s}`, content, as.kind, as.rest)
+	if of == nil {
+		return message, as.kind, as.class
+	}
+	tape, err := jsontape.Parse(message)
+	if err != nil {
+		return nil, "", ""
+	}
+	patch := jsontape.NewPatch(tape)
+	for m := range jsontape.Members(of) {
+		if key := jsontape.Unquote(m.Key); key != "role" && key != "type" && key != "content" {
+			patch.Put(0, key, m.Value)
+		}
+	}
+	return patch.Bytes(), as.kind, as.class
 }
 
 // each yields the messages, each as a list of one.
@@ -64,6 +156,17 @@ func (w *Written) Opening() string {
 		}
 	}
 	return ""
+}
+
+// Calls reports whether the messages end with calls of tools that have no results among them.
+func (w *Written) Calls() bool {
+	if w == nil || len(w.list) == 0 {
+		return false
+	}
+	var t Tail
+	t.addList(slices.Concat([]byte("["), w.list[1:], []byte("]")))
+	c := t.decode(callMessages)
+	return c != nil && len(c.Pending()) > 0
 }
 
 // Tokens returns what the messages cost together, for [model.TokensFact]: by the

@@ -38,3 +38,66 @@ func TestWritten(t *testing.T) {
 		}
 	}
 }
+
+// Calls wait for their results until these are written too.
+func TestWritten_calls(t *testing.T) {
+	const (
+		ai   = `{"type":"ai","content":"","response_metadata":{},"tool_calls":[{"id":"1","name":"weather","args":{}},{"id":"2","name":"stock","args":{}}]}`
+		tool = `{"type":"tool","content":"ok","name":"weather","tool_call_id":"%d","response_metadata":{}}`
+	)
+	first, second := fmt.Sprintf(tool, 1), fmt.Sprintf(tool, 2)
+	for list, want := range map[string]bool{"": false, ai: true, ai + "," + first: true, ai + "," + first + "," + second: false, first: false, ai + "," + first + "," + second + "," + ai: true} {
+		var w Written
+		w.Add([]byte("[" + list + "]"))
+		if got := w.Calls(); got != want {
+			t.Errorf("[%s]: %t", list, got)
+		}
+	}
+}
+
+// LangChain makes a message of a text, of a role with what it says, and of an object of both. A value that is not
+// known to be of messages is one only if it lists roles with what they say.
+func TestWritten_short(t *testing.T) {
+	for value, want := range map[string][2]string{ // unless it is known, and if it is
+		`"words"`:                       {"", "words, words"},
+		`["one","two"]`:                 {"", "one, two, one"},
+		`["user","words"]`:              {"", "words, words"},
+		`[["user","one"],["ai","two"]]`: {"one, two, one", "one, two, one"},
+		`[["assistant",[{"type":"text","text":"two"}]]]`: {"two", "two"},
+		`[["human","one"],"two"]`:                        {"one, one", "one, two, one"},
+		`{"role":"user","content":"words"}`:              {"words, words", "words, words"},
+		`{"type":"human","content":"words"}`:             {"", "words, words"},
+		`[{"type":"ai","content":"words","id":"7"}]`:     {"", "words"},
+		`[["developer","words"]]`:                        {"words", "words"},
+		`[["stranger","words"]]`:                         {"", ""},
+		`[["user","a","b"]]`:                             {"", ""},
+		`[["user",7]]`:                                   {"", ""},
+		`7`:                                              {"", ""},
+		`null`:                                           {"", ""},
+		`[null]`:                                         {"", ""},
+	} {
+		for i, add := range []func(*Written, []byte){(*Written).Add, (*Written).AddMessages} {
+			var w Written
+			add(&w, []byte(value))
+			got, _ := w.Title()
+			if opening := w.Opening(); opening != "" {
+				got += ", " + opening
+			}
+			if got != want[i] {
+				t.Errorf("%s, known %t: %q, want %q", value, i == 1, got, want[i])
+			}
+		}
+	}
+	for short, want := range map[string]string{
+		`"hi"`:        `{"content":"hi","additional_kwargs":{},"response_metadata":{},"type":"human","name":null,"id":null}`,
+		`["ai","hi"]`: `{"content":"hi","additional_kwargs":{},"response_metadata":{},"type":"ai","name":null,"id":null,"tool_calls":[],"invalid_tool_calls":[],"usage_metadata":null}`,
+		`{"content":null,"role":"tool","tool_call_id":"c","id":"7"}`:              `{"content":"","additional_kwargs":{},"response_metadata":{},"type":"tool","name":null,"id":"7","tool_call_id":"c","artifact":null,"status":"success"}`,
+		`{"$py":"langchain_core.messages.ai.AIMessage","type":"ai","content":""}`: "",
+		`{"lc":1,"type":"ai","content":""}`:                                       "",
+		`{"role":"user"}`:                                                         "",
+	} {
+		if got, _, _ := WrittenOut([]byte(short)); string(got) != want {
+			t.Errorf("%s is %s, want %s", short, got, want)
+		}
+	}
+}

@@ -108,6 +108,9 @@ func partOf(c *conversation.Conversation, b *conversation.Block) Part {
 		out.Text = strings.Join(texts, "\n")
 	case conversation.JSON, conversation.Unknown:
 		out.Value, out.Label = t.Raw(b.Node), c.Label(b)
+		if b.Kind == conversation.JSON && b.Body >= 0 && t.Kind(b.Body) == jsontape.String {
+			out.Value = t.Raw(b.Body) // what a tool printed
+		}
 	default:
 		out.Label = c.Label(b)
 	}

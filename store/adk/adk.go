@@ -1,14 +1,16 @@
 // Package adk reads the sessions that Google's ADK keeps in SQLite: of SqliteSessionService,
-// and of DatabaseSessionService with its schemas 1 and 0.
+// of DatabaseSessionService with its schemas 1 and 0, and of that of ADK for JavaScript.
 //
 //	ADK                                     Hindcast
 //	app_name, user_id, id                   session "APP/USER/ID"
 //	an event                                snapshot
 //	the last event that is kept             head
 //	events with a content                   "messages" of the state
+//	events with something else, such as     "events" of the state
+//	an output, a compaction, an error
 //	their state_delta, one after another    "state": a key that none of them names has the value of the session's row
 //	app_states, user_states                 "app" and "user", which are kept once, as of now
-//	long_running_tool_ids without response  a question that waits
+//	long_running_tool_ids, not answered     a question that waits for the user
 //
 // ADK goes back by one more event, which names an invocation: all from its first event on is
 // passed over, and the rewind with it. The tables of schema 0 have the actions of an event
@@ -45,8 +47,9 @@ var kind = rows.Kind{
 	Snapshots: "events",
 	Key:       []string{"app_name", "user_id", "session_id"},
 	ID:        "id",
-	// SqliteSessionService writes a number and orders by row, DatabaseSessionService a text.
-	Order: []string{"timestamp", "iif(typeof(timestamp) = 'real', rowid, id)"},
+	Damage:    model.Fault{Severity: model.Stops, Meaning: "the event cannot be read", Verdict: "ADK lists the session, and fails when it loads it"},
+	// SqliteSessionService writes a number and orders by row, as ADK for JavaScript does, DatabaseSessionService a text.
+	Order: []string{"timestamp", "iif(typeof(timestamp) = 'text', id, rowid)"},
 }
 
 // places are where ADK's own command keeps the sessions of an agent in a folder, and those
@@ -75,6 +78,9 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 		return log, err // what follows a rewind is known by all before it
 	}
 	s.look()
+	if from != "" && len(s.answers)+len(s.compactions) > 0 {
+		return log, nil // what is answered, or compacted, may stand before
+	}
 	var said rows.Said
 	log.Opaque, log.Head.Pointed = s.opaque, true
 	for i := range s.events {
@@ -89,6 +95,9 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 		}
 		if len(s.asks(i)) > 0 {
 			h.Marks |= model.MarkInterrupted
+		}
+		if s.isCompacted(i) {
+			h.Marks |= model.MarkEvicted
 		}
 		if to := s.target(i); to >= 0 {
 			h.Title = "to before: " + s.events[to].title
@@ -155,8 +164,8 @@ func besideOf(ctx context.Context, t rows.Tx, at rows.Place) (b beside, err erro
 		if _, err := t.First(ctx, []any{row.into}, row.query, row.args...); err != nil {
 			return b, err
 		}
-		if !jsontape.Valid(*row.into) {
-			*row.into = nil
+		if !bytes.HasPrefix(bytes.TrimSpace(*row.into), []byte("{")) || !rows.PythonReads(*row.into) {
+			*row.into = nil // ADK takes an object alone
 		}
 	}
 	return b, nil
@@ -185,13 +194,19 @@ func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([
 	if err != nil {
 		return nil, err
 	}
-	var messages [][]byte
+	var messages, others [][]byte
 	for _, k := range s.path(i) {
-		if s.events[k].says {
-			messages = append(messages, s.events[k].data)
+		switch e := &s.events[k]; {
+		case e.says:
+			messages = append(messages, e.data)
+		case e.holds:
+			others = append(others, e.data)
 		}
 	}
 	state := slices.Concat([]byte(`{"messages":[`), bytes.Join(messages, []byte(",")), []byte("]"))
+	if others != nil {
+		state = slices.Concat(state, []byte(`,"events":[`), bytes.Join(others, []byte(",")), []byte("]"))
+	}
 	if s.opaque == "" {
 		state = append(append(state, `,"state":`...), s.fold(i, b.state)...)
 	}
@@ -215,6 +230,7 @@ func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (a
 	about.Facts.Add("invocation", e.invocation)
 	about.Facts.Add("rewinds", e.rewinds)
 	about.Facts.Add("sets", conversation.List(keys(e.delta), conversation.OneLine))
+	about.Facts.Add("saves", e.saved())
 	about.Facts.Add("asks", conversation.List(s.asks(i), func(c call) string { return c.name }))
 	about.Facts.Add("finish reason", e.Finish)
 	about.Facts.Add("failed", cmp.Or(e.ErrorMessage, e.ErrorCode))
@@ -243,6 +259,12 @@ func tokens(data []byte) []model.Number {
 // resume returns the calls that go on from an event: from the head, or by ADK's own
 // rewind to the end of an invocation.
 func (s *session) resume(at rows.Place, i int, row []byte) (calls []model.Resume) {
+	if s.javaScript {
+		if i == s.head {
+			calls = append(calls, model.Resume{Call: fmt.Sprintf(`runner.runAsync({ userId: %s, sessionId: %s, newMessage: { role: "user", parts: [{ text: "…" }] } })`, quoted(at.Key[1].(string)), quoted(at.Key[2].(string))), Then: "takes your input as the next turn"})
+		}
+		return calls
+	}
 	names := fmt.Sprintf("user_id=%s, session_id=%s", quoted(at.Key[1].(string)), quoted(at.Key[2].(string)))
 	say := func(part, then string) {
 		calls = append(calls, model.Resume{Call: "runner.run_async(" + names + `, new_message=Content(role="user", parts=[` + part + "]))", Then: then})
@@ -272,7 +294,7 @@ func (format) Faults(ctx context.Context, t rows.Tx, at rows.Place) (faults []mo
 	}
 	b, err := besideOf(ctx, t, at)
 	if err == nil && b.state == nil {
-		faults = append(faults, model.Fault{Code: FaultNoRow, Severity: model.Stops, File: at.ID, Meaning: "the session has events, and no row in the table sessions with a state that can be read", Verdict: "ADK does not find the session"})
+		faults = append(faults, model.Fault{Code: FaultNoRow, Severity: model.Stops, File: at.ID, Meaning: "the session has events, and no row in the table sessions whose state is an object", Verdict: "ADK does not load the session"})
 	}
 	touched := map[string]bool{}
 	for i := range s.events {

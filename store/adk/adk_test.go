@@ -126,6 +126,14 @@ func TestState_pickle(t *testing.T) {
 	}
 
 	path := rowstest.Copied(t, recorded("v0_pickle.db"))
+	rowstest.Execute(t, path, "ALTER TABLE events ADD COLUMN usage_metadata TEXT", `UPDATE events SET usage_metadata = '{"prompt_token_count":7,"candidates_token_count":2,"total_token_count":9}', grounding_metadata = '{"cut'`)
+	s = open(t, path)
+	rowstest.Says(t, s, "a/u/old", 1, "tokens: 7 in, 2 out, 9 in all")
+	if got := rowstest.State(t, s, "a/u/old", 1); member(got, "state") != `{"k":2,"basket":["Ä"]}` || !strings.Contains(got, `"grounding_metadata":"{\"cut"`) {
+		t.Error(got)
+	}
+
+	path = rowstest.Copied(t, recorded("v0_pickle.db"))
 	rowstest.Execute(t, path, "UPDATE events SET actions = CAST('no pickle' AS BLOB)")
 	s = open(t, path)
 	got := rowstest.State(t, s, "a/u/old", 1)
@@ -133,7 +141,7 @@ func TestState_pickle(t *testing.T) {
 		t.Error(got)
 	}
 	rowstest.Says(t, s, "a/u/old", 0, "gaps: state, app, user")
-	if codes := rowstest.Faults(t, s, "a/u/old"); !slices.Equal(codes, []string{rows.FaultOpaque}) {
+	if codes := rowstest.Faults(t, s, "a/u/old"); !slices.Equal(codes, []string{model.FaultOpaque}) {
 		t.Error(codes)
 	}
 }
@@ -158,7 +166,7 @@ func kept(events []event) (places []int) {
 // and each event has a parent that came before it.
 func TestSession_keepsWhatADKKeeps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := session{head: -1, byInvocation: map[string]int{}, answered: map[string]bool{}}
+		s := session{head: -1, byInvocation: map[string]int{}}
 		for i := range rapid.IntRange(1, 25).Draw(t, "events") {
 			e := event{id: fmt.Sprint(i), invocation: fmt.Sprint(rapid.IntRange(0, 6).Draw(t, "invocation"))}
 			if rapid.IntRange(0, 3).Draw(t, "rewinds") == 0 {
@@ -243,18 +251,20 @@ func TestLog_rewinds(t *testing.T) {
 func TestDamage(t *testing.T) {
 	const one = " WHERE id = 'e1'"
 	for name, c := range map[string]struct{ statement, fault string }{
-		"no JSON":            {"UPDATE events SET event_data = '{'" + one, rows.FaultRow},
-		"no event":           {"UPDATE events SET event_data = ''" + one, rows.FaultRow},
-		"another shape":      {`UPDATE events SET event_data = '{"actions":7}'` + one, rows.FaultRow},
-		"a list":             {`UPDATE events SET event_data = '[]'` + one, rows.FaultRow},
-		"no time":            {`UPDATE events SET timestamp = 'x', event_data = '{}'` + one, ""},
-		"no session":         {"DELETE FROM sessions WHERE id = 'long'", FaultNoRow},
-		"no state":           {"UPDATE sessions SET state = '{'", FaultNoRow},
-		"no application":     {"DELETE FROM app_states", ""},
-		"a rewind":           {invocation(9, "r", rewindTo("none")), FaultRewind},
-		"nulled":             {strings.Replace(invocation(9, "r", rewindTo("i1")), `"n":9`, `"n":0,"a/b":null`, 1), FaultNulled},
-		"a deletion":         {strings.Replace(invocation(9, "r", rewindTo("i1")), `"n":9`, `"n":null`, 1), ""},
-		"a delta of strings": {`UPDATE events SET event_data = json_set(event_data, '$.actions.state_delta', 'x')` + one, ""},
+		"no JSON":                {"UPDATE events SET event_data = '{'" + one, rows.FaultRow},
+		"no event":               {"UPDATE events SET event_data = ''" + one, rows.FaultRow},
+		"another shape":          {`UPDATE events SET event_data = '{"actions":7}'` + one, rows.FaultRow},
+		"a list":                 {`UPDATE events SET event_data = '[]'` + one, rows.FaultRow},
+		"no time":                {`UPDATE events SET timestamp = 'x', event_data = '{}'` + one, ""},
+		"no session":             {"DELETE FROM sessions WHERE id = 'long'", FaultNoRow},
+		"no state":               {"UPDATE sessions SET state = '{'", FaultNoRow},
+		"a state that is a list": {"UPDATE sessions SET state = '[]'", FaultNoRow},
+		"a rewind to the start":  {invocation(9, "r", rewindTo("i0")), ""},
+		"no application":         {"DELETE FROM app_states", ""},
+		"a rewind":               {invocation(9, "r", rewindTo("none")), FaultRewind},
+		"nulled":                 {strings.Replace(invocation(9, "r", rewindTo("i1")), `"n":9`, `"n":0,"a/b":null`, 1), FaultNulled},
+		"a deletion":             {strings.Replace(invocation(9, "r", rewindTo("i1")), `"n":9`, `"n":null`, 1), ""},
+		"a delta of strings":     {`UPDATE events SET event_data = json_set(event_data, '$.actions.state_delta', 'x')` + one, ""},
 	} {
 		path := long(t, 3)
 		rowstest.Execute(t, path, c.statement)
@@ -297,9 +307,13 @@ func TestGrowth(t *testing.T) {
 		{What: "and on", Statements: []string{invocation(42, "i42", ""), invocation(43, "i43", "")}, Fresh: 2},
 		{What: "it asks", Statements: []string{asks}, Fresh: 1},
 		{What: "it is answered", Statements: []string{answer}, Rewritten: true},
+		{What: "it asks again", Statements: []string{saying(52, "i52", "helper", strings.ReplaceAll(asked, `"c"`, `"d"`))}, Fresh: 1},
+		{What: "the tool responds", Statements: []string{saying(53, "i52", "helper", strings.Replace(responded, `"c"`, `"d"`, 1))}, Fresh: 1},
+		{What: "it is answered behind that", Statements: []string{saying(54, "i54", "user", strings.Replace(responded, `"c"`, `"d"`, 1))}, Rewritten: true},
+		{What: "and on", Statements: []string{invocation(55, "i55", "")}, Fresh: 1},
 		{What: "an earlier time", Statements: []string{strings.Replace(invocation(60, "i60", ""), "60.5, ", "7.25, ", 1)}, Rewritten: true},
 		{What: "one is gone", Statements: []string{"DELETE FROM events WHERE id = 'e42'"}, Rewritten: true},
-		{What: "the newest is gone", Statements: []string{"DELETE FROM events WHERE id = 'e51'"}, Rewritten: true},
+		{What: "the newest is gone", Statements: []string{"DELETE FROM events WHERE id = 'e55'"}, Rewritten: true},
 	})
 }
 
@@ -321,7 +335,7 @@ func FuzzEvent(f *testing.F) {
 		f.Add([]byte(text), []byte(`{"a":1}`))
 	}
 	f.Fuzz(func(t *testing.T, data, row []byte) {
-		s := session{head: -1, byInvocation: map[string]int{}, answered: map[string]bool{}}
+		s := session{head: -1, byInvocation: map[string]int{}}
 		for i := range 3 {
 			e := event{id: fmt.Sprint(i), invocation: "i", data: slices.Clone(data)}
 			e.read()
@@ -341,4 +355,191 @@ func FuzzEvent(f *testing.F) {
 			}
 		}
 	})
+}
+
+// saying is an event of an author in the session "long", with members of its own.
+func saying(i int, inv, author, members string) string {
+	text := strings.Replace(invocation(i, inv, ""), `"author":"user"`, `"author":"`+author+`",`+members, 1)
+	if strings.Contains(members, `"content"`) {
+		text = strings.Replace(text, `"content":{"role":"user","parts":[{"text":"hello"}]},`, "", 1)
+	}
+	return text
+}
+
+// Members of an event that asks, and of one that responds to it.
+const (
+	asked     = `"content":{"parts":[{"function_call":{"id":"c","name":"order"}}]},"long_running_tool_ids":["c"]`
+	responded = `"content":{"parts":[{"function_response":{"id":"c","name":"order","response":{"status":"pending"}}}]}`
+)
+
+// ADK keeps a None that an agent sets, so that state.get(key, default) returns it; it reads a state
+// with NaN, which Python's json writes.
+func TestState_asADKKeepsIt(t *testing.T) {
+	path := long(t, 2)
+	rowstest.Execute(t, path,
+		strings.Replace(invocation(2, "i2", ""), `"n":2`, `"n":null,"v":1`, 1),
+		`UPDATE sessions SET state = '{"first": NaN, "worst": -Infinity, "big": 12345678901234567890123, "n": null, "v": 1}', update_time = 2.5 WHERE id = 'long'`)
+	s := open(t, path)
+	for index, want := range []string{
+		`{"first":NaN,"worst":-Infinity,"big":12345678901234567890123,"n":0}`,
+		`{"first":NaN,"worst":-Infinity,"big":12345678901234567890123,"n":1}`,
+		`{"first":NaN,"worst":-Infinity,"big":12345678901234567890123,"n":null,"v":1}`,
+	} {
+		if got := member(rowstest.State(t, s, "a/u/long", index), "state"); got != want {
+			t.Errorf("#%d: %s, want %s", index, got, want)
+		}
+	}
+	if codes := rowstest.Faults(t, s, "a/u/long"); codes != nil {
+		t.Error(codes)
+	}
+	plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rowstest.At(t, s, "a/u/long", 1).Ref()})
+	if err == nil {
+		_, err = s.(store.Writer).Apply(t.Context(), plan)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rowstest.Query(t, path, "SELECT state FROM sessions WHERE id = 'long'")[0]; got != `{"first": NaN, "worst": -Infinity, "big": 12345678901234567890123, "n": 1}` {
+		t.Errorf("the row has %s", got)
+	}
+	if got := rowstest.Query(t, path, "SELECT event_data ->> '$.actions.state_delta' FROM events WHERE session_id = 'long' ORDER BY timestamp DESC LIMIT 1")[0]; got != `{"n":1,"v":null}` {
+		t.Errorf("the delta is %s", got)
+	}
+}
+
+// What an event has besides a content is in the state. Of events that were compacted the model reads the summary.
+func TestState_events(t *testing.T) {
+	path := long(t, 3)
+	bare := func(i int, members string) string {
+		return strings.Replace(saying(i, fmt.Sprint("i", i), "agent", members+`"content":null`), `"content":{"role":"user","parts":[{"text":"hello"}]},`, "", 1)
+	}
+	const compacts = `"start_timestamp":0.5,"end_timestamp":1.5,"compacted_content":{"role":"model","parts":[{"text":"said hello twice"}]}`
+	rowstest.Execute(t, path, strings.Replace(bare(3, ""), `"actions":{`, `"actions":{"compaction":{`+compacts+`},`, 1), bare(4, `"output":{"sum":42},`),
+		bare(5, `"input_transcription":{"text":"what was heard","finished":true},`), bare(6, `"error_code":"MAX","error_message":"too long",`),
+		strings.Replace(bare(7, ""), `"actions":{`, `"actions":{"agent_state":{"cursor":3},`, 1), bare(8, ""))
+	s := open(t, path)
+	for index, want := range []struct {
+		event, title string
+		events       int
+		marks        model.Marks
+	}{
+		{rows.EventUser, "hello", 0, model.MarkEvicted}, {rows.EventUser, "hello", 0, model.MarkEvicted}, {rows.EventUser, "hello", 0, 0},
+		{"compaction", "said hello twice", 1, 0}, {"output", `{"sum":42}`, 2, 0}, {"transcription", "what was heard", 3, 0},
+		{"state", "n", 4, model.MarkError}, {"state", "n", 5, 0}, {"state", "n", 5, 0},
+	} {
+		h := rowstest.At(t, s, "a/u/long", index)
+		var events []json.RawMessage
+		if text := member(rowstest.State(t, s, "a/u/long", index), "events"); text != "" {
+			if err := json.Unmarshal([]byte(text), &events); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if h.EventName != want.event || h.Title != want.title || len(events) != want.events || h.Marks != want.marks {
+			t.Errorf("#%d: %s %q, marks %v, %d events, want %+v", index, h.EventName, h.Title, h.Marks, len(events), want)
+		}
+	}
+	rowstest.Growth(t, Kind(), path, "a/u/long", []rowstest.Change{
+		{What: "nothing"},
+		{What: "more", Statements: []string{invocation(9, "i9", "")}, Fresh: 1},
+		{What: "a compaction", Statements: []string{strings.Replace(bare(10, ""), `"actions":{`, `"actions":{"compaction":{`+strings.Replace(compacts, "1.5", "2.5", 1)+`},`, 1)}, Rewritten: true},
+		{What: "and on", Statements: []string{invocation(11, "i11", "")}, Fresh: 1},
+	})
+}
+
+// A call waits until the user answers it, on the way to the head: what the tool itself responds only says that it began.
+func TestAsks(t *testing.T) {
+	for name, c := range map[string]struct {
+		rows  []string
+		waits bool
+	}{
+		"no response":              {nil, true},
+		"the tool responds":        {[]string{saying(3, "i2", "helper", responded)}, true},
+		"the user answers":         {[]string{saying(3, "i2", "helper", responded), saying(4, "i4", "user", responded)}, false},
+		"the answer is taken back": {[]string{saying(3, "i3", "user", responded), invocation(4, "r", rewindTo("i3"))}, true},
+		"all is taken back":        {[]string{saying(3, "i3", "user", responded), invocation(4, "r", rewindTo("i2"))}, false},
+		"answered in its branch":   {[]string{saying(3, "i3", "user", `"branch":"root@1.order@c",`+strings.Replace(responded, `"c"`, `"d"`, 1))}, false},
+	} {
+		path := long(t, 2)
+		rowstest.Execute(t, path, append([]string{saying(2, "i2", "helper", asked)}, c.rows...)...)
+		s := open(t, path)
+		h := rowstest.At(t, s, "a/u/long", 2)
+		if got := h.Marks.Has(model.MarkInterrupted); got != c.waits || strings.Contains(rowstest.About(t, s, h), "asks: order") != c.waits {
+			t.Errorf("%s: it waits: %t, want %t", name, got, c.waits)
+		}
+	}
+	path := long(t, 2)
+	rowstest.Execute(t, path, saying(2, "i2", "helper", strings.Replace(`"content":{"parts":[{"function_call":{"id":"c","name":"order"}}]}`, "order", "adk_request_input", 1)))
+	if h := rowstest.At(t, open(t, path), "a/u/long", 2); !h.Marks.Has(model.MarkInterrupted) {
+		t.Error("a call of an older ADK that asks does not wait")
+	}
+}
+
+// A torn page costs the events on it.
+func TestDamage_pages(t *testing.T) {
+	for _, name := range []string{"sqlite_service.db", "v0_pickle.db"} {
+		rowstest.Torn(t, Kind(), recorded(name))
+	}
+}
+
+// inJavaScript makes a store as ADK for JavaScript does: times count milliseconds, and events of one come in
+// the order of their rows.
+func inJavaScript(t *testing.T) string {
+	t.Helper()
+	path := rowstest.Copied(t, recorded("sqlite_service.db"))
+	statements := []string{"DROP TABLE events", "DROP TABLE sessions",
+		"CREATE TABLE sessions (id TEXT NOT NULL, app_name TEXT NOT NULL, user_id TEXT NOT NULL, state JSON NOT NULL, create_time DATETIME NOT NULL, update_time DATETIME NOT NULL, PRIMARY KEY (id, app_name, user_id))",
+		"CREATE TABLE events (id TEXT NOT NULL, app_name TEXT NOT NULL, user_id TEXT NOT NULL, session_id TEXT NOT NULL, invocation_id TEXT NOT NULL, timestamp DATETIME NOT NULL, event_data JSON NOT NULL, PRIMARY KEY (id, app_name, user_id, session_id))",
+		`INSERT INTO sessions VALUES ('s', 'a', 'u', '{"n":2}', 1795348000000, 1795348000123)`}
+	for i, id := range []string{"zz", "yy", "xx"} {
+		statements = append(statements, fmt.Sprintf(`INSERT INTO events VALUES ('%s', 'a', 'u', 's', 'i%d', 1795348000123, '{"id":"%[1]s","invocation_id":"i%[2]d","author":"user","content":{"role":"user","parts":[{"text":"hello"}]},"actions":{"state_delta":{"n":%[2]d}},"timestamp":1795348000123}')`, id, i))
+	}
+	rowstest.Execute(t, path, statements...)
+	return path
+}
+
+// ADK for JavaScript loads all events, whatever an event names to go back to: nothing is restored there.
+func TestJavaScript(t *testing.T) {
+	s := open(t, inJavaScript(t))
+	var ids []string
+	for _, h := range storetest.Headers(t, s, "a/u/s") {
+		ids = append(ids, h.ID+h.CreatedAt.Format(" 15:04:05.000"))
+	}
+	if want := []string{"zz 11:46:40.123", "yy 11:46:40.123", "xx 11:46:40.123"}; !slices.Equal(ids, want) {
+		t.Errorf("the events are %q, want %q", ids, want)
+	}
+	rowstest.Says(t, s, "a/u/s", 2, `runner.runAsync({ userId: "u", sessionId: "s", newMessage: { role: "user", parts: [{ text: "…" }] } })  takes your input as the next turn`)
+	if got := rowstest.About(t, s, rowstest.At(t, s, "a/u/s", 1)); strings.Contains(got, "runner.") {
+		t.Errorf("it has a call:\n%s", got)
+	}
+	w := s.(store.Writer)
+	_, err := w.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rowstest.At(t, s, "a/u/s", 1).Ref()})
+	if !errors.As(err, new(*model.UnsupportedError)) || !strings.Contains(err.Error(), "fork") {
+		t.Errorf("a restore: %v", err)
+	}
+	plan, err := w.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: rowstest.At(t, s, "a/u/s", 1).Ref(), As: "new"})
+	if err == nil {
+		_, err = w.Apply(t.Context(), plan)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rowstest.State(t, s, "a/u/new", 1); member(got, "state") != `{"n":1}` {
+		t.Error(got)
+	}
+}
+
+// An event that saved artifacts says which, and is called after them where it says and sets nothing.
+func TestAbout_artifacts(t *testing.T) {
+	path := rowstest.Copied(t, recorded("sqlite_service.db"))
+	rowstest.Execute(t, path, `INSERT INTO sessions VALUES ('a', 'u', 'saves', '{}', 0, 0)`,
+		`INSERT INTO events VALUES ('e', 'a', 'u', 'saves', 'i', 1.5, '{"id":"e","invocation_id":"i","author":"x","timestamp":1.5,"actions":{"state_delta":{},"artifact_delta":{"plan.pdf":2,"user:map.png":0}}}')`)
+	s := open(t, path)
+	const want = "plan.pdf version 2, user:map.png version 0"
+	headers := storetest.Headers(t, s, "a/u/saves")
+	if len(headers) != 1 || headers[0].Title != want {
+		t.Fatalf("%+v", headers)
+	}
+	if got := rowstest.About(t, s, headers[0]); !strings.Contains(got, want) {
+		t.Error(got)
+	}
 }

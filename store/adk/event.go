@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -23,8 +24,10 @@ type event struct {
 	stamp          string // the time in its row
 	data           []byte // JSON; nil where it is none
 	says           bool   // it has a content with parts
+	holds          bool   // it has more than a content, a rewind and changes of the state
 	rewinds        string // the invocation before which it goes back
 	delta          []byte // what it changes in the state
+	artifacts      []byte // the versions of the artifacts that it saved
 	size           int64
 	title          string
 	details
@@ -49,8 +52,22 @@ type details struct {
 		} `json:"parts"`
 	} `json:"content"`
 	Actions struct {
-		Compaction json.RawMessage `json:"compaction"`
+		Compaction *compaction `json:"compaction"`
 	} `json:"actions"`
+	Output json.RawMessage `json:"output"`
+	Heard  transcription   `json:"input_transcription"`
+	Spoken transcription   `json:"output_transcription"`
+}
+
+// compaction is a summary that the model reads in place of the events of some time.
+type compaction struct {
+	Start   float64         `json:"start_timestamp"`
+	End     float64         `json:"end_timestamp"`
+	Content json.RawMessage `json:"compacted_content"`
+}
+
+type transcription struct {
+	Text string `json:"text"`
 }
 
 // call is a tool call, or what answers one.
@@ -74,10 +91,15 @@ type session struct {
 	heads, parents, bases []int
 	byInvocation          map[string]int // the first of each
 	head                  int
-	answered              map[string]bool
+	answers               map[string][]int // the events in which the user answers a call
 	schema0               bool
+	javaScript            bool // ADK for JavaScript wrote it
 	opaque                string
-	looked                sync.Once
+	// compactions are those on the way to the head.
+	compactions []*compaction
+	// live are the events that lead to the head. An answer that a rewind passed over is none to them.
+	live   []bool
+	looked sync.Once
 }
 
 // load reads a session, all of it or from an event on, with the one before.
@@ -86,7 +108,7 @@ func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (*session,
 	if err != nil {
 		return nil, err
 	}
-	s := &session{first: span.First, skip: span.Skip, head: -1, byInvocation: map[string]int{}, answered: map[string]bool{}}
+	s := &session{first: span.First, skip: span.Skip, head: -1, byInvocation: map[string]int{}}
 	has, err := t.Columns(ctx, "events")
 	if err != nil {
 		return nil, err
@@ -108,65 +130,149 @@ func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (*session,
 		e.read()
 		s.add(e)
 		return err
-	}, "SELECT id, invocation_id, CAST(timestamp AS TEXT), event_data FROM events"+span.Where, span.Args...)
+	}, "SELECT id, coalesce(invocation_id, ''), coalesce(CAST(timestamp AS TEXT), ''), event_data FROM events"+span.Where, span.Args...)
 }
 
 // read reads of an event what states need.
 func (e *event) read() {
-	if e.size = int64(len(e.data)); !jsontape.Valid(e.data) {
+	if e.size = int64(len(e.data)); !rows.PythonReads(e.data) {
 		e.data = nil
 	}
-	actions := jsontape.FindMember(e.data, `"actions"`)
-	e.delta = jsontape.FindMember(actions, `"state_delta"`)
-	if to := jsontape.FindMember(actions, `"rewind_before_invocation_id"`); len(to) > 0 && to[0] == '"' {
-		e.rewinds = jsontape.Unquote(to)
+	for m := range jsontape.Members(e.data) {
+		switch string(m.Key) {
+		case `"actions"`:
+			e.readActions(m.Value)
+		case `"content"`:
+			parts := jsontape.FindMember(m.Value, `"parts"`)
+			e.says = len(parts) > len("[]") && parts[0] == '['
+		case `"output"`, `"input_transcription"`, `"output_transcription"`, `"error_code"`, `"error_message"`:
+			e.holds = e.holds || !isEmpty(m.Value)
+		}
 	}
-	parts := jsontape.FindMember(jsontape.FindMember(e.data, `"content"`), `"parts"`)
-	e.says = len(parts) > len("[]") && parts[0] == '['
+}
+
+// readActions reads what an event does besides what it says.
+func (e *event) readActions(actions []byte) {
+	for m := range jsontape.Members(actions) {
+		switch string(m.Key) {
+		case `"state_delta"`:
+			e.delta = m.Value
+		case `"artifact_delta"`:
+			e.artifacts = m.Value
+		case `"rewind_before_invocation_id"`:
+			if m.Value[0] == '"' {
+				e.rewinds = jsontape.Unquote(m.Value)
+			}
+		case `"compaction"`, `"agent_state"`:
+			e.holds = e.holds || !isEmpty(m.Value)
+		}
+	}
+}
+
+// isEmpty reports whether a value says nothing.
+func isEmpty(value []byte) bool {
+	return slices.Contains([]string{"null", `""`, "{}", "[]"}, string(value))
 }
 
 // look reads the rest of all events, once.
 func (s *session) look() { s.looked.Do(s.readDetails) }
 
 func (s *session) readDetails() {
+	s.answers, s.live = map[string][]int{}, make([]bool, len(s.events))
+	path := s.path(s.head)
+	for _, k := range path {
+		s.live[k] = true
+	}
 	for i := range s.events {
 		e := &s.events[i]
 		e.damaged = json.Unmarshal(e.data, &e.details) != nil
-		if e.Timestamp > 0 && e.Timestamp < 1e11 {
-			e.at = time.UnixMicro(int64(e.Timestamp * 1e6)).UTC()
-		} else {
-			e.at, _ = time.Parse("2006-01-02 15:04:05.999999", e.stamp) // the zero time says that there is none
-		}
-		for _, p := range e.Content.Parts {
-			if p.Response != nil {
-				s.answered[p.Response.id] = true
-			}
+		e.at = e.time()
+		s.javaScript = s.javaScript || e.Timestamp >= inMilliseconds
+		s.noteAnswers(i)
+	}
+	for _, k := range path {
+		if c := s.events[k].Actions.Compaction; c != nil {
+			s.compactions = append(s.compactions, c)
 		}
 	}
 }
 
+// isCompacted reports whether the model reads a summary in place of an event.
+func (s *session) isCompacted(i int) bool {
+	e := &s.events[i]
+	return s.live[i] && e.Actions.Compaction == nil && slices.ContainsFunc(s.compactions, func(c *compaction) bool { return c.Start <= e.Timestamp && e.Timestamp <= c.End })
+}
+
+// inMilliseconds is where times are those of ADK for JavaScript, which counts milliseconds: as seconds they
+// are of the year 5138.
+const inMilliseconds = 1e11
+
+// time returns when an event happened; the zero time says that it is not known.
+func (e *event) time() time.Time {
+	switch at := e.Timestamp; {
+	case at > 0 && at < inMilliseconds:
+		return time.UnixMicro(int64(at * 1e6)).UTC()
+	case at >= inMilliseconds && at < 1e3*inMilliseconds:
+		return time.UnixMicro(int64(at * 1e3)).UTC()
+	}
+	at, _ := time.Parse("2006-01-02 15:04:05.999999", e.stamp)
+	return at
+}
+
+// noteAnswers notes which calls the user answers in an event, as ADK finds it out: a tool that runs
+// long may respond itself before that, to say that it has begun. What answers something on a branch of
+// a call's own answers the call.
+func (s *session) noteAnswers(i int) {
+	e := &s.events[i]
+	if e.Author != "user" {
+		return
+	}
+	answers := false
+	for _, p := range e.Content.Parts {
+		if p.Response != nil {
+			answers = true
+			s.answers[p.Response.id] = append(s.answers[p.Response.id], i)
+		}
+	}
+	if !answers {
+		return
+	}
+	for segment := range strings.SplitSeq(e.Branch, ".") {
+		if at := strings.LastIndexByte(segment, '@'); at >= 0 {
+			s.answers[segment[at+1:]] = append(s.answers[segment[at+1:]], i)
+		}
+	}
+}
+
+// columns are those of schema 0 that are members of an event. Later releases have more of them than earlier ones.
+var columns = []struct {
+	name, member string
+	json         bool
+}{
+	{"id", "id", false}, {"invocation_id", "invocation_id", false}, {"author", "author", false}, {"branch", "branch", false}, {"content", "content", true}, {"actions", "actions", false},
+	{"long_running_tool_ids_json", "long_running_tool_ids", true}, {"grounding_metadata", "grounding_metadata", true}, {"custom_metadata", "custom_metadata", true},
+	{"usage_metadata", "usage_metadata", true}, {"citation_metadata", "citation_metadata", true}, {"input_transcription", "input_transcription", true},
+	{"output_transcription", "output_transcription", true}, {"error_code", "error_code", false}, {"error_message", "error_message", false},
+}
+
 // ofColumns makes an event of a row of schema 0, whose columns are its members. It reports
-// whether its actions cannot be read.
+// whether its actions cannot be read. A column of JSON that is damaged is the text that it is.
 func ofColumns(r map[string]any) (e event, sealed bool) {
 	text := func(column string) string { s, _ := r[column].(string); return s }
 	e = event{id: text("id"), invocation: text("invocation_id"), stamp: text("timestamp_text")}
 	members := []string{}
-	for _, column := range []struct{ name, member string }{
-		{"id", "id"}, {"invocation_id", "invocation_id"}, {"author", "author"}, {"branch", "branch"}, {"content", "content"}, {"actions", "actions"},
-		{"long_running_tool_ids_json", "long_running_tool_ids"}, {"grounding_metadata", "grounding_metadata"}, {"error_code", "error_code"}, {"error_message", "error_message"},
-	} {
+	for _, column := range columns {
 		value := text(column.name)
-		switch column.member {
-		case "content", "long_running_tool_ids", "grounding_metadata":
-		case "actions":
+		switch {
+		case value == "":
+			continue
+		case column.member == "actions":
 			shown, err := actions([]byte(value))
-			sealed, value = err != nil && value != "", string(shown)
-		default:
+			sealed, value = err != nil, string(shown)
+		case !column.json || !rows.PythonReads([]byte(value)):
 			value = quoted(value)
 		}
-		if text(column.name) != "" {
-			members = append(members, quoted(column.member)+":"+value)
-		}
+		members = append(members, quoted(column.member)+":"+value)
 	}
 	e.data = []byte("{" + strings.Join(members, ",") + "}")
 	e.read()
@@ -237,10 +343,16 @@ func (s *session) next(i int) int {
 	return -1
 }
 
+// asking are the calls by which ADK itself asks. Older releases do not list them as such.
+var asking = []string{"adk_request_input", "adk_request_credential"}
+
 // asks returns the calls of an event that wait for an answer.
 func (s *session) asks(i int) (calls []call) {
 	for _, p := range s.events[i].Content.Parts {
-		if p.Call != nil && slices.Contains(s.events[i].LongRunning, p.Call.id) && !s.answered[p.Call.id] {
+		if p.Call == nil || !slices.Contains(s.events[i].LongRunning, p.Call.id) && !slices.Contains(asking, p.Call.name) {
+			continue
+		}
+		if !slices.ContainsFunc(s.answers[p.Call.id], func(k int) bool { return k > i && (s.live[k] || !s.live[i]) }) {
 			calls = append(calls, *p.Call)
 		}
 	}
@@ -290,14 +402,14 @@ func (s *session) parted(row []byte) (untouched, touched []jsontape.Member) {
 }
 
 // fold returns the state at an event: what the session began with, and the changes up to
-// it, where null deletes.
+// it. ADK keeps a null as the value of its key; that of a rewind says that there was no key.
 func (s *session) fold(i int, row []byte) []byte {
 	members := s.initial(row)
 	at := map[string]int{}
 	for _, k := range s.path(i) {
 		for m := range jsontape.Members(s.events[k].delta) {
 			key := jsontape.Unquote(m.Key)
-			if string(m.Value) == "null" {
+			if s.events[k].rewinds != "" && string(m.Value) == "null" {
 				m.Value = nil
 			}
 			switch place, known := at[key]; {
@@ -322,6 +434,17 @@ func (s *session) fold(i int, row []byte) []byte {
 	return append(state, '}')
 }
 
+// saved names the artifacts that the event saved, with their versions, "" for none: what is in them the artifact service has.
+func (e *event) saved() string {
+	var list []string
+	for m := range jsontape.Members(e.artifacts) {
+		if m.Key != nil {
+			list = append(list, jsontape.Unquote(m.Key)+" version "+string(m.Value))
+		}
+	}
+	return conversation.List(list, conversation.OneLine)
+}
+
 // describe puts into a header what an event did.
 func (e *event) describe(h *model.Header, said *rows.Said) {
 	h.Event, h.EventName = model.SnapshotEventNamed, "state"
@@ -332,10 +455,18 @@ func (e *event) describe(h *model.Header, said *rows.Said) {
 		h.EventName = "rewind"
 	case e.says:
 		said.Add(h, e.data)
-	case string(e.Actions.Compaction) != "" && string(e.Actions.Compaction) != "null":
+	case e.Actions.Compaction != nil:
 		h.EventName = "compaction"
+		var summary rows.Said
+		of := *h
+		summary.Add(&of, fmt.Appendf(nil, `{"author":"model","content":%s}`, cmp.Or(string(e.Actions.Compaction.Content), "null")))
+		h.Title = of.Title
+	case e.Heard.Text+e.Spoken.Text != "":
+		h.EventName, h.Title = "transcription", conversation.Cut(conversation.OneLine(cmp.Or(e.Heard.Text, e.Spoken.Text)), conversation.MaxTitle)
+	case len(e.Output) > 0 && !isEmpty(e.Output):
+		h.EventName, h.Title = "output", conversation.Cut(conversation.OneLine(string(e.Output)), conversation.MaxTitle)
 	default:
-		h.Title = conversation.List(keys(e.delta), conversation.OneLine)
+		h.Title = cmp.Or(conversation.List(keys(e.delta), conversation.OneLine), e.saved())
 	}
 	if failure := cmp.Or(e.ErrorMessage, e.ErrorCode); failure != "" {
 		h.Marks |= model.MarkError

@@ -26,6 +26,7 @@ import (
 //	          that such an event followed, also one that another rewind passed over. The
 //	          session's row gets the state, and the event its delta. Unlike ADK's, the delta
 //	          leaves alone the keys that no event names: they are what the session began with.
+//	          ADK for JavaScript passes over no event, so nothing is restored in its sessions.
 //	fork      a row of the session, and copies of the events that lead to the snapshot. The
 //	          key of an event has the session in it, so their ids stay.
 //
@@ -48,7 +49,7 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 	if err != nil {
 		return nil, err
 	}
-	if len(list) == 0 || !jsontape.Valid(list[0].Bytes("state")) {
+	if len(list) == 0 || !rows.PythonReads(list[0].Bytes("state")) {
 		return nil, &model.UnsupportedError{Op: change.Op, Reason: "the session has no row in the table sessions with a state that can be read, without which ADK does not find it: see hindcast doctor"}
 	}
 	if s.events[i].rewinds != "" {
@@ -103,6 +104,9 @@ func (w *writing) restore(ctx context.Context, t rows.Tx) error {
 	if w.to == w.head {
 		return nil
 	}
+	if w.javaScript {
+		return w.refused("ADK for JavaScript knows no rewind and would load all events: fork this one")
+	}
 	next := w.begins(w.to)
 	if next < 0 {
 		return w.refused("ADK goes back to where an invocation begins, and none begins behind this event: restore the last event of an invocation, or fork this one")
@@ -152,8 +156,7 @@ func (w *writing) warn(ctx context.Context, t rows.Tx) {
 				shared[key] = true
 			}
 		}
-		delta := jsontape.FindMember(jsontape.FindMember(w.events[i].data, `"actions"`), `"artifact_delta"`)
-		artifacts = artifacts || len(keys(delta)) > 0
+		artifacts = artifacts || w.events[i].saved() != ""
 	}
 	if len(shared) > 0 {
 		names := make([]string, 0, len(shared))
@@ -183,7 +186,7 @@ var errNoObject = errors.New("it is no object")
 // ADK keeps in the row a null that its rewind sets, so that state.get(key, default) returns
 // None; here the key goes, as there was none.
 func (w *writing) back() (state, delta []byte, err error) {
-	tape, err := jsontape.Parse(w.row.Bytes("state"))
+	tape, _, err := jsontape.ParseTolerant(w.row.Bytes("state"))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -201,7 +204,7 @@ func (w *writing) back() (state, delta []byte, err error) {
 	for m := range jsontape.Members(w.fold(w.to, w.row.Bytes("state"))) {
 		key := jsontape.Unquote(m.Key)
 		want[key] = true
-		value, err := jsontape.Parse(m.Value)
+		value, _, err := jsontape.ParseTolerant(m.Value)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -163,33 +163,10 @@ func TestMove_anySequence(t *testing.T) {
 
 // An undo refuses where the agent went on: behind a restore, and in a fork.
 func TestUndo_agentWentOn(t *testing.T) {
-	for _, op := range []model.Op{model.OpRestore, model.OpFork} {
+	for op, in := range map[model.Op]string{model.OpRestore: "long", model.OpFork: "new"} {
 		path := long(t, 4)
-		s := open(t, path).(store.Writer)
-		apply := func(change model.Change) error {
-			plan, err := s.Plan(t.Context(), change)
-			if err == nil {
-				_, err = s.Apply(t.Context(), plan)
-			}
-			return err
-		}
-		if err := apply(model.Change{Op: op, Ref: rowstest.At(t, s, "a/u/long", 1).Ref(), As: "new"}); err != nil {
-			t.Fatal(err)
-		}
-		early, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
-		if err != nil {
-			t.Fatal(err)
-		}
-		in := map[model.Op]string{model.OpRestore: "long", model.OpFork: "new"}[op]
-		rowstest.Execute(t, path, strings.Replace(strings.Replace(invocation(9, "i9", ""), "'long'", "'"+in+"'", 1), "9.5, ", "5000000000.5, ", 1))
-		before := storetest.Tables(t, path)
-		for _, err := range []error{apply(model.Change{Op: model.OpUndo}), func() error { _, err := s.Apply(t.Context(), early); return err }()} {
-			if !errors.Is(err, model.ErrHeadMoved) {
-				t.Errorf("an undo of the %s: %v", op, err)
-			}
-		}
-		if storetest.Tables(t, path) != before {
-			t.Error("rows changed")
-		}
+		ref := rowstest.At(t, open(t, path), "a/u/long", 1).Ref()
+		later := strings.Replace(strings.Replace(invocation(9, "i9", ""), "'long'", "'"+in+"'", 1), "9.5, ", "5000000000.5, ", 1)
+		_ = rowstest.WentOn(t, Kind(), path, model.Change{Op: op, Ref: ref, As: "new"}, later)
 	}
 }

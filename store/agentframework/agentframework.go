@@ -4,12 +4,13 @@
 //	DIR/<uuid>.json     a checkpoint of a workflow (FileCheckpointStorage)
 //	DIR/<id>.jsonl      the messages of a session, one a line (FileHistoryProvider)
 //	DIR/<id>.json       what else a session keeps (FileSessionStore)
+//	DIR/<id>.msgpack    one of these two in MessagePack
 //
 //	Agent Framework                             Hindcast
 //	workflow_name                               session
 //	checkpoint_id, previous_checkpoint_id       id and parent of a snapshot
 //	a checkpoint without a previous one         the root of a run: runs have no name of their own
-//	the greatest timestamp of the workflow      head: get_latest returns it
+//	the greatest timestamp of those that load   head: get_latest returns it
 //	messages, state, pending requests, count    state
 //	messages of "internal:X"                    input for X, or the answer to a request
 //	pending_request_info_events                 a question that waits: the run stands there
@@ -46,7 +47,7 @@ var kind = checkpoints.Kind{
 	IDs:       "the checkpoint's; of a message the SHA-256 of all messages up to it",
 	Unlisted:  "leaves the file out of every list, with a line in its log",
 	Severity:  model.Loses,
-	Notes:     "agent-framework 1",
+	Notes:     "agent-framework 2",
 	Temporary: isTemporary,
 	Running:   "a workflow that runs now does not notice: its next checkpoint follows the one that it went on from, and becomes the latest",
 	Signed:    "a file with workflow_name and checkpoint_id, a session, or a line with a message",
@@ -63,28 +64,48 @@ type format struct{}
 
 // Is implements checkpoints.Format.
 func (format) Is(name string) bool {
-	return path.Ext(name) == ".json" || path.Ext(name) == ".jsonl"
+	return path.Ext(name) == ".json" || path.Ext(name) == ".jsonl" || path.Ext(name) == packed
 }
 
 // Decode implements checkpoints.Format.
 func (format) Decode(name string, data []byte) checkpoints.Decoded {
-	if path.Ext(name) == ".jsonl" {
-		return decodeHistory(name, data)
+	switch extension, text, err := plain(name, data); {
+	case err != nil:
+		return checkpoints.Decoded{Flaw: err.Error()}
+	case extension == ".jsonl":
+		return decodeHistory(name, text)
+	default:
+		return decodeDocument(name, text)
 	}
-	return decodeDocument(name, data)
 }
 
-// Arrange implements checkpoints.Format. The lines of a history have no times.
+// Arrange implements checkpoints.Format. The lines of a history have no times. get_latest passes over
+// what it cannot load.
 func (format) Arrange(items []checkpoints.Item) (head int) {
 	if !isWorkflow(&items[0]) {
 		return len(items) - 1
 	}
 	checkpoints.ByTime(items)
+	for head = len(items) - 1; head >= 0; head-- {
+		if loads(&items[head]) {
+			return head
+		}
+	}
 	return len(items) - 1
+}
+
+// loads reports whether the SDK loads a checkpoint.
+func loads(of *checkpoints.Item) bool {
+	o := ownOf(of)
+	return len(o.Unknown) == 0 && len(o.Leaves) == 0
 }
 
 // State implements checkpoints.Format.
 func (format) State(data []byte, of *checkpoints.Item) ([]byte, error) {
+	_, data, err := plain(of.File, data)
+	if err != nil {
+		return nil, err
+	}
 	if n := lineOf(of); n > 0 {
 		return messages(data, n), nil
 	}

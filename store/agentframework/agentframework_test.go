@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -201,6 +202,36 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// get_latest passes over what it cannot load: the head is the newest of the others.
+func TestHead_loads(t *testing.T) {
+	const at = "2026-01-0%dT03:04:05.000001+00:00"
+	leaf := map[string]any{"x": map[string]any{"__pickled__": "gAWVgg==", "__type__": "m:C"}}
+	_, s := with(t, map[string]string{
+		"a.json": checkpoint(t, "a", "", fmt.Sprintf(at, 1), nil),
+		"b.json": checkpoint(t, "b", "a", fmt.Sprintf(at, 2), nil),
+		"c.json": checkpoint(t, "c", "b", fmt.Sprintf(at, 3), map[string]any{"state": leaf}),
+		"d.json": checkpoint(t, "d", "c", fmt.Sprintf(at, 4), map[string]any{"new": 1}),
+	})
+	var heads []string
+	for _, h := range storetest.Headers(t, s, "w") {
+		if h.Head {
+			heads = append(heads, h.ID)
+		}
+	}
+	if !slices.Equal(heads, []string{"b"}) {
+		t.Errorf("%q", heads)
+	}
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "w", ID: "a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	receipt, err := s.Apply(t.Context(), plan)
+	headers := storetest.Headers(t, s, "w")
+	if err != nil || !headers[len(headers)-1].Head || headers[len(headers)-1].ID != receipt.Head.ID {
+		t.Errorf("%+v, %v", headers[len(headers)-1], err)
+	}
+}
+
 // Files that cannot be read are told of, and the others are shown.
 func TestFaults_ofTheStore(t *testing.T) {
 	_, s := with(t, map[string]string{
@@ -237,6 +268,116 @@ func TestState_hostile(t *testing.T) {
 	}
 }
 
+// Python writes NaN into JSON, and the SDK reads it: the checkpoint is shown, and put back as it is.
+func TestState_noNumbers(t *testing.T) {
+	const state = `"x": [NaN, -Infinity]`
+	text := strings.Replace(checkpoint(t, "a", "", "2026-01-02T03:04:05.000001+00:00", nil), `"state": {}`, `"state": {`+state+`}`, 1)
+	dir, s := with(t, map[string]string{
+		"a.json":  text,
+		"b.json":  checkpoint(t, "b", "a", "2026-01-03T03:04:05.000001+00:00", nil),
+		"h.jsonl": `{"type":"message","role":"user","contents":[{"type":"text","text":"hi"}],"x":NaN}` + "\n",
+	})
+	if faults := append(storetest.Faults(t, s, ""), storetest.Faults(t, s, "w")...); len(faults) > 0 {
+		t.Errorf("%+v", faults)
+	}
+	got, err := s.State(t.Context(), model.Ref{Session: "w", ID: "a"})
+	if err != nil || !jsontape.Valid(got) || !bytes.Contains(got, []byte(`[{"$float":"NaN"},{"$float":"-Inf"}]`)) {
+		t.Errorf("%s, %v", got, err)
+	}
+	if got, err = s.State(t.Context(), storetest.Headers(t, s, "h.jsonl")[0].Ref()); err != nil || !jsontape.Valid(got) {
+		t.Errorf("%s, %v", got, err)
+	}
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "w", ID: "a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	receipt, err := s.Apply(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made, err := os.ReadFile(filepath.Join(dir, receipt.Head.ID+".json")); err != nil || !bytes.Contains(made, []byte(state)) {
+		t.Errorf("%s, %v", made, err)
+	}
+}
+
+// The SDK loads a class by its module and its whole name, which has dots where it is in another.
+func TestResume_nestedClass(t *testing.T) {
+	// pickle.dumps(m.Outer.Inner()), where that is an empty class.
+	leaf := map[string]any{"x": map[string]any{"__pickled__": "gAWVGgAAAAAAAACMA2EubZSMC091dGVyLklubmVylJOUKYGULg==", "__type__": "a.m:Outer.Inner"}}
+	_, s := with(t, map[string]string{"a.json": checkpoint(t, "a", "", "2026-01-02T03:04:05.000001+00:00", map[string]any{"state": leaf})})
+	calls, err := s.(store.Resumer).Resume(t.Context(), model.Ref{Session: "w", ID: "a"})
+	if err != nil || len(calls) == 0 || !strings.Contains(calls[0].Call, `allowed_checkpoint_types=["a.m:Outer.Inner"]`) {
+		t.Errorf("%+v, %v", calls, err)
+	}
+}
+
+// An id that is no portable name of a file is in base32 in it, and a long one only as its hash. The
+// call names the id, which the SDK makes the same name of.
+func TestResume_sessionID(t *testing.T) {
+	const line = `{"type":"message","role":"user","contents":[{"type":"text","text":"hi"}]}` + "\n"
+	for name, want := range map[string]string{
+		"plain-1": `session_id="plain-1"`, "~session-jn2w4zdfeawq": `session_id="Kunde -"`, "~session--0f0f": `session_id=…`, "~session-1": `session_id=…`,
+	} {
+		_, s := with(t, map[string]string{name + ".jsonl": line, name + ".json": `{"type":"session","session_id":"inside","service_session_id":null,"state":{},"version":"1.0"}`})
+		calls, err := s.(store.Resumer).Resume(t.Context(), storetest.Headers(t, s, name+".jsonl")[0].Ref())
+		if err != nil || len(calls) != 1 || !strings.Contains(calls[0].Call, want) {
+			t.Errorf("%s: %+v, %v", name, calls, err)
+		}
+		calls, err = s.(store.Resumer).Resume(t.Context(), storetest.Headers(t, s, name+".json")[0].Ref())
+		if want = strings.TrimPrefix(want, "session_id="); err != nil || len(calls) != 1 || !strings.HasSuffix(calls[0].Call, ".get("+want+")") {
+			t.Errorf("%s: %+v, %v", name, calls, err)
+		}
+	}
+}
+
+// What the SDK writes in MessagePack is what it writes in JSON.
+func TestPacked(t *testing.T) {
+	for _, c := range []struct{ of, plain string }{{"history", "tour.jsonl"}, {"sessions", "tour.json"}} {
+		s, written := open(t, filepath.Join("testdata", c.of)), open(t, recorded(c.of))
+		list, same := storetest.Headers(t, s, "tour.msgpack"), storetest.Headers(t, written, c.plain)
+		if len(list) != len(same) || len(list) == 0 {
+			t.Fatalf("%s: %d snapshots and %d", c.of, len(list), len(same))
+		}
+		for i, h := range list {
+			state, err := s.State(t.Context(), h.Ref())
+			want, failed := written.State(t.Context(), same[i].Ref())
+			var x, y any
+			err = errors.Join(err, failed, json.Unmarshal(state, &x), json.Unmarshal(want, &y))
+			if err != nil || !reflect.DeepEqual(x, y) || h.Title != same[i].Title || h.Event != same[i].Event || int(h.Size) != len(state) {
+				t.Errorf("%s #%d is %+v,\n%s\nand in JSON %+v\n%s, %v", c.of, i, h, state, same[i], want, err)
+			}
+		}
+		calls, err := s.(store.Resumer).Resume(t.Context(), list[0].Ref())
+		if err != nil || len(calls) != 1 || !strings.Contains(calls[0].Call+calls[0].Then, c.of+`", serialization_format="msgpack")`) {
+			t.Errorf("%s: %+v, %v", c.of, calls, err)
+		}
+	}
+}
+
+// A history in MessagePack ends where it was cut, or where a message is damaged.
+func TestPacked_damaged(t *testing.T) {
+	whole, err := os.ReadFile(filepath.Join("testdata", "history", "tour.msgpack"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := 4 + int(whole[3])
+	for what, data := range map[string][]byte{
+		"a message cut":  whole[:second+20],
+		"a length cut":   whole[:second+2],
+		"a length of 0":  append(whole[:second:second], 0, 0, 0, 0),
+		"a great length": append(whole[:second:second], 4, 0, 0, 1, 'x'),
+		"no map":         append(whole[:second:second], 0, 0, 0, 1, 0xc1),
+	} {
+		_, s := with(t, map[string]string{"h.msgpack": string(data)})
+		if list := storetest.Headers(t, s, "h.msgpack"); len(list) != 1 {
+			t.Errorf("%s: %d messages", what, len(list))
+		}
+		if faults := storetest.Faults(t, s, ""); len(faults) != 1 || !strings.Contains(faults[0].Meaning, "line 2 is no message") {
+			t.Errorf("%s: %+v", what, faults)
+		}
+	}
+}
+
 // A history ends with tool calls that wait, and is only read.
 func TestHistory_open(t *testing.T) {
 	_, s := with(t, map[string]string{"h.jsonl": `{"type":"message","role":"user","contents":[{"type":"text","text":"weather?"}]}
@@ -258,9 +399,10 @@ func TestHistory_open(t *testing.T) {
 
 // Whatever a file holds, a folder with it can be listed, and its states are JSON.
 func FuzzDecode(f *testing.F) {
-	for _, name := range []string{"checkpoints", "agents", "history", "sessions"} {
-		for _, pattern := range []string{"*.json", "*.jsonl"} {
-			files, err := filepath.Glob(filepath.Join(recorded(name), pattern))
+	extensions := []string{".json", ".jsonl", ".msgpack"}
+	for _, dir := range []string{recorded("checkpoints"), recorded("agents"), recorded("history"), recorded("sessions"), "testdata/history", "testdata/sessions"} {
+		for i, extension := range extensions {
+			files, err := filepath.Glob(filepath.Join(dir, "*"+extension))
 			if err != nil {
 				f.Fatal(err)
 			}
@@ -269,15 +411,12 @@ func FuzzDecode(f *testing.F) {
 				if err != nil {
 					f.Fatal(err)
 				}
-				f.Add(data, filepath.Ext(file) == ".jsonl")
+				f.Add(data, uint8(i))
 			}
 		}
 	}
-	f.Fuzz(func(t *testing.T, data []byte, lines bool) {
-		name := "a.json"
-		if lines {
-			name = "a.jsonl"
-		}
+	f.Fuzz(func(t *testing.T, data []byte, is uint8) {
+		name := "a" + extensions[int(is)%len(extensions)]
 		_, s := with(t, map[string]string{name: string(data)})
 		for info, err := range s.Sessions(t.Context()) {
 			if err != nil {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"hindcast/model"
-	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/checkpoints"
 )
@@ -84,7 +83,7 @@ func (format) Facts(data []byte, of *checkpoints.Item) (facts model.Facts) {
 	if o.Graph == "" {
 		return facts
 	}
-	t, err := jsontape.Parse(data)
+	t, err := parse(data)
 	if err == nil {
 		if n := t.Find(0, "iteration_count"); n >= 0 {
 			facts.Add("superstep", string(t.Raw(n)))

@@ -41,15 +41,16 @@ func decodeHistory(name string, data []byte) (d checkpoints.Decoded) {
 	number := 0
 	for _, line := range lines(data) {
 		number++
-		t, err := jsontape.Parse(line)
+		t, err := parse(line)
 		if err != nil || t.Kind(0) != jsontape.Object || text(t, 0, "role") == "" || t.Find(0, "contents") < 0 {
 			if number > 1 {
 				d.Flaw = fmt.Sprintf("line %d is no message", number)
 			}
 			return d
 		}
-		hash.Write(append(line, '\n'))
-		tail.Add(line)
+		hash.Write(line)
+		hash.Write([]byte{'\n'})
+		tail.Add(t.Data())
 		item := checkpoints.Item{Session: path.Base(name)}
 		if size += int64(len(line)); number > 1 {
 			size++ // a comma
@@ -96,13 +97,14 @@ func pending(open []string, t *jsontape.Tape) []string {
 func messages(data []byte, n int) []byte {
 	state := []byte(`{"messages":[`)
 	for _, line := range lines(data) {
-		if n == 0 {
+		text, err := jsontape.Standard(line)
+		if n == 0 || err != nil { // it changed since it was listed
 			break
 		}
 		if n--; state[len(state)-1] != '[' {
 			state = append(state, ',')
 		}
-		state = append(state, line...)
+		state = append(state, text...)
 	}
 	return append(state, "]}"...)
 }

@@ -1,6 +1,7 @@
 package agentframework
 
 import (
+	"encoding/base32"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -24,7 +25,7 @@ func putBack(p *checkpoints.Putting) (n checkpoints.New, err error) {
 		return checkpoints.New{}, &model.UnsupportedError{Op: model.OpRestore, Reason: why}
 	}
 	of := ownOf(p.Item())
-	if len(of.Unknown) > 0 || len(of.Leaves) > 0 {
+	if !loads(p.Item()) {
 		return refuse("Agent Framework cannot load the checkpoint, as `hindcast doctor` tells; take another")
 	}
 	latest := p.Now
@@ -39,7 +40,7 @@ func putBack(p *checkpoints.Putting) (n checkpoints.New, err error) {
 			n.Hazards = []string{fmt.Sprintf("the checkpoint %s is dated %s, ahead of the clock here: the copy is dated just after it, and is the latest until that time has come", model.ShortID(p.Items[i].ID, 8), o.Stamp)}
 		}
 	}
-	t, err := jsontape.Parse(p.Data)
+	t, _, err := jsontape.ParseTolerant(p.Data)
 	if err != nil {
 		return n, err
 	}
@@ -68,17 +69,36 @@ func (format) Loads(items []checkpoints.Item, head int) string {
 
 func quoted(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
 
+// keyOf returns the id under which the SDK finds the file of a session, as a program writes it, and
+// … where the name does not tell it. An id that is no portable name of a file, such as one with a
+// capital, is in base32 behind a prefix; a long one is only its SHA-256.
+func keyOf(file string) string {
+	name := strings.TrimSuffix(path.Base(file), path.Ext(file))
+	encoded, is := strings.CutPrefix(name, "~session-")
+	if !is {
+		return quoted(name)
+	}
+	id, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.ToUpper(encoded))
+	if err != nil {
+		return "…"
+	}
+	return quoted(string(id))
+}
+
 // Resume implements checkpoints.Format.
 func (format) Resume(dir string, of *checkpoints.Item) []model.Resume {
 	o := ownOf(of)
 	dir = filepath.Join(dir, filepath.FromSlash(path.Dir(of.File)))
+	form := ""
+	if path.Ext(of.File) == packed {
+		form = `, serialization_format="msgpack"`
+	}
 	if o.Line > 0 {
-		name := strings.TrimSuffix(path.Base(of.File), ".jsonl")
-		call := fmt.Sprintf("agent.run(…, session=agent.create_session(session_id=%s))", quoted(name))
-		return []model.Resume{{Call: call, Then: fmt.Sprintf("with FileHistoryProvider(%s) the model is sent all messages of the file, then your text", quoted(dir))}}
+		call := fmt.Sprintf("agent.run(…, session=agent.create_session(session_id=%s))", keyOf(of.File))
+		return []model.Resume{{Call: call, Then: fmt.Sprintf("with FileHistoryProvider(%s%s) the model is sent all messages of the file, then your text", quoted(dir), form)}}
 	}
 	if !isWorkflow(of) {
-		return []model.Resume{{Call: fmt.Sprintf("await FileSessionStore(%s).get(%s)", quoted(dir), quoted(of.ID)), Then: "the session as it was kept"}}
+		return []model.Resume{{Call: fmt.Sprintf("await FileSessionStore(%s%s).get(%s)", quoted(dir), form, keyOf(of.File)), Then: "the session as it was kept"}}
 	}
 	storage := "FileCheckpointStorage(" + quoted(dir)
 	if len(o.Types) > 0 {

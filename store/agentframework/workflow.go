@@ -71,9 +71,18 @@ func text(t *jsontape.Tape, n jsontape.Node, key string) string {
 // mostName bounds names and ids, in bytes.
 const mostName = 4096
 
+// parse reads JSON as Python writes it.
+func parse(data []byte) (*jsontape.Tape, error) {
+	text, err := jsontape.Standard(data)
+	if err != nil {
+		return nil, err
+	}
+	return jsontape.Parse(text)
+}
+
 // decodeDocument reads a file of one JSON value: a checkpoint, or a session.
 func decodeDocument(name string, data []byte) (d checkpoints.Decoded) {
-	t, err := jsontape.Parse(data)
+	t, err := parse(data)
 	if err != nil {
 		d.Flaw = "it is not JSON: " + err.Error()
 		return d
@@ -235,7 +244,7 @@ func lastWords(t *jsontape.Tape, state []byte) string {
 
 // stateOf returns the state that a checkpoint has.
 func stateOf(data []byte) ([]byte, error) {
-	t, err := jsontape.Parse(data)
+	t, err := parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("it is not JSON: %w", err)
 	}
@@ -319,6 +328,11 @@ func (w *writer) leaf(n jsontape.Node) bool {
 		return false
 	}
 	w.out = w.shown(w.out, inside, 0)
+	if w.types != nil {
+		for _, class := range pickle.Names(data) {
+			w.note(class)
+		}
+	}
 	return true
 }
 
@@ -331,8 +345,6 @@ func (w *writer) shown(out []byte, t *jsontape.Tape, n jsontape.Node) []byte {
 	case jsontape.Object:
 		open, end = '{', '}'
 		class = text(t, n, "$py")
-		w.note(class)
-		w.note(text(t, n, "$global"))
 	case jsontape.Array:
 	default:
 		return append(out, t.Raw(n)...)
@@ -353,10 +365,10 @@ func (w *writer) shown(out []byte, t *jsontape.Tape, n jsontape.Node) []byte {
 	return append(out, end)
 }
 
-// note gathers a class that the SDK loads only where the program allows it.
+// note gathers a class, "module:name", that the SDK loads only where the program allows it.
 func (w *writer) note(class string) {
-	module, name, ok := cutLast(class)
-	if !ok || w.types == nil || allowed[module] || len(w.types) == mostTypes {
+	module, _, _ := strings.Cut(class, ":")
+	if allowed[module] || len(w.types) == mostTypes {
 		return
 	}
 	for _, prefix := range []string{"agent_framework.", "agent_framework_orchestrations.", "openai.types."} {
@@ -364,18 +376,10 @@ func (w *writer) note(class string) {
 			return
 		}
 	}
-	w.types[module+":"+name] = true
+	w.types[class] = true
 }
 
 const mostTypes = 100
 
 // allowed are the modules whose classes the SDK loads; of builtins it loads the usual types.
 var allowed = map[string]bool{"builtins": true, "copyreg": true, "datetime": true, "uuid": true, "decimal": true, "collections": true}
-
-func cutLast(class string) (module, name string, ok bool) {
-	at := strings.LastIndexByte(class, '.')
-	if at < 0 {
-		return "", "", false
-	}
-	return class[:at], class[at+1:], true
-}

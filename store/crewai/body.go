@@ -162,6 +162,22 @@ func (b *body) describe(h *model.Header) {
 	}
 }
 
+// elsewhere returns the parent and the branch that the document names, where the name of its file, or its
+// row, names others; else nil.
+func (b *body) elsewhere(parent, branch string) []string {
+	if b.Parent == parent && b.Branch == branch {
+		return nil
+	}
+	return []string{b.Parent, b.Branch}
+}
+
+// calls returns those that go on from the checkpoint at a location.
+func (b *body) calls(location string) []model.Resume {
+	var h model.Header
+	b.describe(&h)
+	return calls(b.subject().Type, h.Event, location)
+}
+
 // opening says what a run is about: its first task.
 func (b *body) opening() string {
 	e := b.subject()
@@ -198,7 +214,21 @@ func (b *body) facts() (facts model.Facts) {
 	facts.Add("events", fmt.Sprint(len(b.Record.Nodes)))
 	facts.Add("writes to", e.Checkpoint.Location)
 	facts.Add("crewAI", b.Version)
+	facts.Count(b.used())
 	return facts
+}
+
+// used returns the tokens of all events: a checkpoint has those of the run up to it.
+func (b *body) used() (c model.Counted) {
+	for _, n := range b.Record.Nodes {
+		t, err := jsontape.Parse(slices.Concat([]byte(`{"usage":`), n.Event.Usage, []byte("}")))
+		if err != nil {
+			continue // the event is not one of a model
+		}
+		u := conversation.UsageOf(t, 0)
+		c.Read, c.FromCache, c.Written = c.Read+u.Input, c.FromCache+u.CacheRead, c.Written+u.Output
+	}
+	return c
 }
 
 // ownModels returns the roles of agents whose model is an object of the program: crewAI keeps

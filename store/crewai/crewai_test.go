@@ -119,6 +119,25 @@ func TestRestore_copies(t *testing.T) {
 	}
 }
 
+// Where all tasks are done, none is left to run: neither a file nor a row says otherwise.
+func TestResume(t *testing.T) {
+	for _, at := range []string{recorded("json"), recorded("checkpoints.db")} {
+		s := open(t, at)
+		for _, session := range storetest.Sessions(t, s) {
+			for _, h := range storetest.Headers(t, s, session.ID) {
+				calls, err := s.(store.Resumer).Resume(t.Context(), h.Ref())
+				if err != nil || len(calls) != 2 {
+					t.Fatalf("%s #%d: %v, %v", at, h.Index, calls, err)
+				}
+				over := strings.HasPrefix(calls[0].Then, "runs no task")
+				if done := h.Event == model.SnapshotEventTurnEnd; done != over {
+					t.Errorf("%s #%d, all done %v: %q", at, h.Index, done, calls[0].Then)
+				}
+			}
+		}
+	}
+}
+
 func parsed(t *testing.T, file string) (all map[string]any) {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -194,6 +213,18 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// An undo refuses where crewAI wrote a checkpoint since: behind the copy, and beside it.
+func TestUndo_agentWentOn(t *testing.T) {
+	for name, parent := range map[string]string{"behind": "'HEAD'", "beside": "parent_id", "a root": "NULL"} {
+		file := storetest.Copy(t, recorded("checkpoints.db"))
+		ref := storetest.Headers(t, open(t, file), "tour-77f0b5ae")[0].Ref()
+		t.Run(name, func(t *testing.T) {
+			_ = rowstest.WentOn(t, crewai.Kind(nil), file, model.Change{Op: model.OpRestore, Ref: ref},
+				"INSERT INTO checkpoints SELECT '9' || id, created_at, "+parent+", branch, data FROM checkpoints WHERE id = 'HEAD'")
+		})
+	}
+}
+
 // A row whose JSONB is damaged is a session of its own, and the others are shown.
 func TestRows_damaged(t *testing.T) {
 	file := rowstest.Copied(t, recorded("checkpoints.db"))
@@ -208,6 +239,32 @@ func TestRows_damaged(t *testing.T) {
 	}
 	if faults := storetest.Faults(t, s, "(damaged)"); !slices.ContainsFunc(faults, func(f model.Fault) bool { return f.Code == rows.FaultRow }) {
 		t.Errorf("%+v", faults)
+	}
+}
+
+// The tokens of a run are in the events of its model.
+func TestFacts_tokens(t *testing.T) {
+	file := rowstest.Copied(t, recorded("checkpoints.db"))
+	rowstest.Execute(t, file, `UPDATE checkpoints SET data = jsonb_set(data,
+		'$.event_record.nodes.one', json('{"event":{"type":"llm_call_completed","usage":{"prompt_tokens":100,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":40}}}}'),
+		'$.event_record.nodes.two', json('{"event":{"type":"llm_call_completed","usage":{"input_tokens":20,"output_tokens":3}}}'))`)
+	rowstest.Says(t, open(t, file), "tour-77f0b5ae", 0, "tokens read, of the session: 120", "tokens from a cache, of the session: 40", "tokens written, of the session: 10")
+}
+
+// Rows whose threads raced are told as files are, and so is a document that names another branch than its row.
+func TestRows_raced(t *testing.T) {
+	file := rowstest.Copied(t, recorded("checkpoints.db"))
+	const session = "tour-77f0b5ae"
+	if codes := rowstest.Faults(t, open(t, file), session); codes != nil {
+		t.Errorf("of rows as crewAI wrote them: %q", codes)
+	}
+	rowstest.Execute(t, file, "UPDATE checkpoints SET parent_id = NULL, data = jsonb_set(data, '$.parent_id', NULL) WHERE id LIKE '%_58eda801'")
+	if codes := rowstest.Faults(t, open(t, file), session); !slices.Equal(codes, []string{crewai.FaultRaced}) {
+		t.Errorf("where no parent was written down: %q", codes)
+	}
+	rowstest.Execute(t, file, "UPDATE checkpoints SET branch = 'other' WHERE id LIKE '%_58eda801'")
+	if codes := rowstest.Faults(t, open(t, file), session); !slices.Equal(codes, []string{crewai.FaultRaced, crewai.FaultInside}) {
+		t.Errorf("where the row names another branch: %q", codes)
 	}
 }
 
@@ -255,4 +312,18 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A torn page costs the checkpoints on it.
+func TestDamage_pages(t *testing.T) {
+	rowstest.Torn(t, crewai.Kind(nil), recorded("checkpoints.db"))
+}
+
+// A run is named after what it is of, wherever that stands among what crewAI lists.
+func TestRows_session(t *testing.T) {
+	path := rowstest.Copied(t, recorded("checkpoints.db"))
+	rowstest.Execute(t, path, `UPDATE checkpoints SET data = jsonb(replace(json(data), '"entities":[', '"entities":[{"entity_type":"flow","executor_type":"agent"},'))`)
+	if sessions := storetest.Sessions(t, storetest.OpenStore(t, crewai.Kind(nil), path)); len(sessions) != 1 || sessions[0].ID != "tour-77f0b5ae" {
+		t.Errorf("%+v", sessions)
+	}
 }

@@ -29,8 +29,7 @@ func (format) Is(name string) bool { return fileName.MatchString(path.Base(name)
 type own struct {
 	Recorded string `json:"recorded,omitempty"`
 	Events   []byte `json:"events,omitempty"`
-	// Inside are the parent and the branch that the document names where the name of the file
-	// names others.
+	// Inside is what elsewhere returns.
 	Inside []string `json:"inside,omitempty"`
 	Type   string   `json:"type,omitempty"`
 	// After is the method of a flow that a checkpoint was written after.
@@ -82,9 +81,7 @@ func (format) Decode(name string, data []byte) (d checkpoints.Decoded) {
 	for _, n := range prints {
 		o.Events = binary.LittleEndian.AppendUint64(o.Events, n)
 	}
-	if b.Parent != parent || b.Branch != path.Dir(name) {
-		o.Inside = []string{b.Parent, b.Branch}
-	}
+	o.Inside = b.elsewhere(parent, path.Dir(name))
 	item := checkpoints.Item{Session: b.session(), Opening: b.opening()}
 	item.Header = model.Header{ID: id, ParentID: parent, CreatedAt: secondOf(id), Size: int64(len(data))}
 	if last.After(item.CreatedAt) {
@@ -133,7 +130,7 @@ func (format) Facts(data []byte, of *checkpoints.Item) model.Facts {
 const (
 	// FaultRaced: crewAI wrote down another parent than the events in the checkpoint tell.
 	FaultRaced = "raced-lineage"
-	// FaultInside: a document names another parent or branch than the name of its file.
+	// FaultInside: a document names another parent or branch than the name of its file, or its row.
 	FaultInside = "lineage-mismatch"
 	// FaultLocation: a checkpoint names another place as its store.
 	FaultLocation = "other-location"
@@ -143,15 +140,21 @@ const (
 func (format) Faults(items []checkpoints.Item, _ int) []model.Fault {
 	var list store.FaultList
 	for i := range items {
-		it, o := &items[i], ownOf(&items[i])
-		if o.Recorded != it.ParentID {
-			list.Add(model.Fault{Code: FaultRaced, Severity: model.Odd, File: it.File, Meaning: fmt.Sprintf("its events come after those of %s, and crewAI wrote down %s as its parent: its threads raced", it.ParentID, cmp.Or(o.Recorded, none)), Verdict: "goes on from any checkpoint that is named; its own trees show the wrong parent"})
-		}
-		if o.Inside != nil {
-			list.Add(model.Fault{Code: FaultInside, Severity: model.Odd, File: it.File, Meaning: fmt.Sprintf("the document names the parent %.60q and the branch %.60q", o.Inside[0], o.Inside[1]), Verdict: "lists it by its name, and goes on on the branch in the document"})
-		}
+		o := ownOf(&items[i])
+		lineageFaults(&list, items[i].File, items[i].ParentID, o.Recorded, o.Inside)
 	}
 	return list.All()
+}
+
+// lineageFaults adds what is wrong with the lineage of a checkpoint. parent is the one that the events in it tell,
+// recorded the one that crewAI wrote down, and inside is what elsewhere returns.
+func lineageFaults(list *store.FaultList, file, parent, recorded string, inside []string) {
+	if recorded != parent {
+		list.Add(model.Fault{Code: FaultRaced, Severity: model.Odd, File: file, Meaning: fmt.Sprintf("its events come after those of %s, and crewAI wrote down %s as its parent: its threads raced", parent, cmp.Or(recorded, none)), Verdict: "goes on from any checkpoint that is named; its own trees show the wrong parent"})
+	}
+	if inside != nil {
+		list.Add(model.Fault{Code: FaultInside, Severity: model.Odd, File: file, Meaning: fmt.Sprintf("the document names the parent %.60q and the branch %.60q", inside[0], inside[1]), Verdict: "lists it by the name of its file, or its row, and goes on on the branch in the document"})
+	}
 }
 
 // itself says how crewAI forks.
@@ -195,25 +198,31 @@ func (format) Loads(items []checkpoints.Item, head int) string {
 
 // Resume implements checkpoints.Format.
 func (format) Resume(dir string, of *checkpoints.Item) []model.Resume {
-	return calls(ownOf(of).Type, filepath.Join(dir, filepath.FromSlash(of.File)))
+	return calls(ownOf(of).Type, of.Event, filepath.Join(dir, filepath.FromSlash(of.File)))
 }
 
-// classes are those that come from a checkpoint, by the type of what is in it.
-var classes = map[string]string{"crew": "Crew", "flow": "Flow", "agent": "Agent"}
+// way is how a program goes on from a checkpoint of something, and what happens then.
+type way struct{ class, verb, then string }
 
-// calls returns those that go on from a checkpoint at a location, the best one first.
-func calls(of, location string) []model.Resume {
-	class := cmp.Or(classes[of], "Crew")
-	config := "CheckpointConfig(restore_from=" + string(quote(location)) + ")"
-	then, verb := "runs the tasks that are not done", "kickoff()"
-	switch class {
-	case "Flow":
-		then = "runs the methods that are not done; the program's own class stands for Flow"
-	case "Agent":
-		then, verb = "goes on with your text", "kickoff(…)"
+// ways are by the type of what is in a checkpoint.
+var ways = map[string]way{
+	"crew":  {"Crew", "kickoff()", "runs the tasks that are not done"},
+	"flow":  {"Flow", "kickoff()", "runs the methods that are not done; the program's own class stands for Flow"},
+	"agent": {"Agent", "kickoff(…)", "goes on with your text"},
+}
+
+// over is the way from a checkpoint of a crew whose tasks are all done.
+var over = way{"Crew", "kickoff()", "runs no task, since all are done, and returns what they returned"}
+
+// calls returns those that go on from a checkpoint of a type at a location, written at an event, the best one first.
+func calls(of string, at model.SnapshotEvent, location string) []model.Resume {
+	w := cmp.Or(ways[of], ways["crew"])
+	if at == model.SnapshotEventTurnEnd {
+		w = over
 	}
+	config := "CheckpointConfig(restore_from=" + string(quote(location)) + ")"
 	return []model.Resume{
-		{Call: fmt.Sprintf("%s.from_checkpoint(%s).%s", class, config, verb), Then: then + ", on the same branch"},
-		{Call: fmt.Sprintf(`%s.fork(%s, branch="…").%s`, class, config, verb), Then: then + ", on a branch of its own"},
+		{Call: fmt.Sprintf("%s.from_checkpoint(%s).%s", w.class, config, w.verb), Then: w.then + ", on the same branch"},
+		{Call: fmt.Sprintf(`%s.fork(%s, branch="…").%s`, w.class, config, w.verb), Then: w.then + ", on a branch of its own"},
 	}
 }

@@ -14,10 +14,14 @@ import (
 	"hindcast/store/rows"
 )
 
+// subject leads to what a checkpoint is of: the first of its entities that executes no agent.
+const subject = `(SELECT CASE coalesce(json_extract(data, '$.entities[0].executor_type'), '') WHEN '' THEN '$.entities[0]'
+	ELSE (SELECT fullkey FROM json_each(data, '$.entities') WHERE coalesce(json_extract(value, '$.executor_type'), '') = '' LIMIT 1) END AS at)`
+
 // run names the run that a row is of, as body.session does; jsonb is read as crewAI reads it.
 const run = `iif(json_valid(data, 9),
-	coalesce(nullif(json_extract(data, '$.entities[0].name'), ''), nullif(json_extract(data, '$.entities[0].role'), ''), json_extract(data, '$.entities[0].entity_type'), 'crew')
-	|| '-' || substr(coalesce(json_extract(data, '$.entities[0].checkpoint_kickoff_event_id'), json_extract(data, '$.entities[0].checkpoint_state.id'), 'run'), 1, 8),
+	(SELECT coalesce(nullif(json_extract(data, at || '.name'), ''), nullif(json_extract(data, at || '.role'), ''), json_extract(data, at || '.entity_type'), 'crew')
+	|| '-' || substr(coalesce(json_extract(data, at || '.checkpoint_kickoff_event_id'), json_extract(data, at || '.checkpoint_state.id'), 'run'), 1, 8) FROM ` + subject + `),
 	'(damaged)')`
 
 // rowsKind returns the kind of the file at a path.
@@ -44,48 +48,83 @@ type table struct{ path string }
 // document is a row's, as crewAI reads it; one that is damaged is null.
 const document = "iif(json_valid(data, 9), json(data), NULL)"
 
-// Log implements rows.Format. Which checkpoint follows which is known from all of them alone.
-func (table) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
-	var lineage []row
-	var sizes []int64
+// logged is a row as the log has it.
+type logged struct {
+	row
+	header  model.Header
+	size    int64
+	opening string
+	// inside is that of own.
+	inside []string
+}
+
+// all returns the checkpoints of a run: which follows which is known from all of them alone.
+func all(ctx context.Context, t rows.Tx, at rows.Place) (list []logged, err error) {
 	err = t.Each(ctx, func(scan func(...any) error) error {
-		r, h, size := row{}, model.Header{}, int64(0)
+		var one logged
+		var branch string
 		var data []byte
-		if err := scan(&r.id, &r.recorded, &data, &size); err != nil {
+		if err := scan(&one.id, &one.recorded, &branch, &data, &one.size); err != nil {
 			return err
 		}
-		h.ID, h.CreatedAt, h.Size = r.id, secondOf(r.id), int64(len(data))
+		h := &one.header
+		h.ID, h.CreatedAt, h.Size = one.id, secondOf(one.id), int64(len(data))
 		b, err := bodyOf(data)
 		if err != nil {
 			h.Event, h.EventName, h.Marks = model.SnapshotEventNamed, "checkpoint", model.MarkDamaged
 		} else {
 			prints, last := b.prints()
-			if r.events = prints; last.After(h.CreatedAt) {
+			if one.events = prints; last.After(h.CreatedAt) {
 				h.CreatedAt = last
 			}
-			b.describe(&h)
-			log.Title = cmp.Or(log.Title, b.opening())
+			b.describe(h)
+			one.opening, one.inside = b.opening(), b.elsewhere(one.recorded, branch)
 		}
-		h.TurnIndex, h.Index = 0, len(log.Headers) // a kickoff is one turn
-		lineage, log.Headers, sizes = append(lineage, r), append(log.Headers, h), append(sizes, size)
+		h.TurnIndex, h.Index = 0, len(list) // a kickoff is one turn
+		list = append(list, one)
 		return nil
-	}, "SELECT id, ifnull(parent_id, ''), "+document+", length(data) FROM checkpoints WHERE "+run+" = ? ORDER BY rowid", at.Key...)
+	}, "SELECT id, ifnull(parent_id, ''), ifnull(branch, ''), "+document+", length(data) FROM checkpoints WHERE "+run+" = ? ORDER BY rowid", at.Key...)
+	lineage := make([]row, len(list))
+	for i := range list {
+		lineage[i] = list[i].row
+	}
+	for i, parent := range parents(lineage) {
+		list[i].header.ParentID = parent
+	}
+	return list, err
+}
+
+// Log implements rows.Format.
+func (table) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
+	list, err := all(ctx, t, at)
 	if err != nil {
 		return log, err
 	}
-	for i, parent := range parents(lineage) {
-		log.Headers[i].ParentID = parent
-	}
 	log.Head.Newest = true
-	if at := slices.IndexFunc(log.Headers, func(h model.Header) bool { return h.ID == from }); at > 0 {
-		log.Headers, sizes = log.Headers[at:], sizes[at:]
+	for i := range list {
+		log.Title = cmp.Or(log.Title, list[i].opening)
 	}
-	for i, size := range sizes {
-		if log.Size += size; i == 0 {
-			log.First = size
+	if at := slices.IndexFunc(list, func(one logged) bool { return one.id == from }); at > 0 {
+		list = list[at:]
+	}
+	for i := range list {
+		log.Headers = append(log.Headers, list[i].header)
+		if log.Size += list[i].size; i == 0 {
+			log.First = list[i].size
 		}
 	}
 	return log, nil
+}
+
+// Faults implements rows.Doctor.
+func (table) Faults(ctx context.Context, t rows.Tx, at rows.Place) ([]model.Fault, error) {
+	list, err := all(ctx, t, at)
+	var faults store.FaultList
+	for i := range list {
+		one := &list[i]
+		lineageFaults(&faults, one.id, one.header.ParentID, one.recorded, one.inside)
+	}
+	return faults.All(), err
 }
 
 // read returns a row's document. The error is model.ErrNoSnapshot where there is none.
@@ -118,7 +157,7 @@ func (f table) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (
 	}
 	about.Facts = b.facts()
 	about.Facts.Add("recorded parent", recorded)
-	about.Resume = calls(b.subject().Type, f.path+"#"+id)
+	about.Resume = b.calls(f.path + "#" + id)
 	return about, nil
 }
 
@@ -179,7 +218,7 @@ func (f table) Next(ctx context.Context, t rows.Tx, after *rows.Session, _ *rows
 	}
 	next.Loads = loads(newest)
 	if b, err := bodyOf(data); err == nil { // the log tells of one that is damaged
-		next.Calls = calls(b.subject().Type, f.path+"#"+newest)
+		next.Calls = b.calls(f.path + "#" + newest)
 	}
 	return next, nil
 }

@@ -70,12 +70,16 @@ func open(ctx context.Context, formats []Format, address string) (_ store.Store,
 		}
 	}
 	// Hindcast's own store has the name of the URL's scheme, and goes before others.
-	if own := slices.IndexFunc(fit, func(f Format) bool { return f.Name() == pg.Schemes[0] }); own >= 0 {
-		fit = fit[own : own+1]
+	if i := slices.IndexFunc(fit, own); i >= 0 {
+		fit = fit[i : i+1]
 	}
 	switch len(fit) {
 	case 0:
-		return nil, fmt.Errorf("open %s: %w: look at the name of the database, and at search_path%s", server, store.ErrUnrecognised, strings.Join(missing, ""))
+		err := fmt.Errorf("open %s: %w: look at the name of the database, and at search_path%s", server, store.ErrUnrecognised, strings.Join(missing, ""))
+		if slices.ContainsFunc(formats, own) {
+			err = &store.VacantError{At: server.String(), Err: err}
+		}
+		return nil, err
 	case 1:
 		opened = true
 		return fit[0].Open(ctx, server)
@@ -86,6 +90,9 @@ func open(ctx context.Context, formats []Format, address string) (_ store.Store,
 	}
 	return nil, fmt.Errorf("open %s: %w: open one of %s", server, ErrSeveral, strings.Join(names, ", "))
 }
+
+// own reports whether a format is that of Hindcast's own store.
+func own(f Format) bool { return f.Name() == pg.Schemes[0] }
 
 // ErrSeveral: a database has several stores.
 var ErrSeveral = errors.New("the database has several stores")

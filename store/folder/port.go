@@ -59,7 +59,7 @@ func (p Port) Requests() (store.Requests, bool) { return p.storage.Requests() }
 func (p Port) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
 	plan, err := p.plan(ctx, c)
 	if err != nil {
-		return model.Plan{}, fmt.Errorf("%s: plan %s: %w", p.kind.Name, c, err)
+		return model.Plan{}, store.NotPlanned(p.kind.Name, c, err)
 	}
 	return plan, nil
 }

@@ -31,7 +31,7 @@ func lacks(op model.Op) string {
 func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
 	plan, err := s.plan(ctx, c)
 	if err != nil {
-		return model.Plan{}, fmt.Errorf("genkit: plan %s: %w", c, err)
+		return model.Plan{}, store.NotPlanned(kind, c, err)
 	}
 	return plan, nil
 }

@@ -92,6 +92,7 @@ func placesIn(t *testing.T, db string) (places []reached) {
 // for the config that Hindcast's call names is what Hindcast shows; and each call goes
 // on from there.
 func TestInteropLangGraph(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("the real SDKs are driven without -short")
 	}

@@ -16,9 +16,6 @@ var operations = []string{"restore", "resume", "undo", "redo", "back", "fork", "
 // matrix is what came of every operation at every position of every SDK. It may be
 // written by several tests at once.
 type matrix struct {
-	// uncounted says that the number of positions is not the same at each run.
-	uncounted bool
-
 	mu   sync.Mutex
 	rows map[[2]string]*matrixRow // by title and position
 }
@@ -92,12 +89,9 @@ func (m *matrix) draw(titles []string) string {
 				continue
 			}
 			line := []string{"  " + stands, cmp.Or(strings.TrimPrefix(fmt.Sprint(row.positions), "0"), "–")}
-			if m.uncounted {
-				line[1] = "all"
-			}
 			for _, operation := range operations {
 				var text string
-				text, reasons = cell(row.cells[operation], operation == "resume" && !m.uncounted, reasons)
+				text, reasons = cell(row.cells[operation], operation == "resume", reasons)
 				line = append(line, text)
 			}
 			table = append(table, line)

@@ -77,6 +77,7 @@ var unmended = map[string]string{
 // What keeps the real SDK from starting is mended, so that it starts; and an undo
 // gives the damage back as it was.
 func TestInterop_repair(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("the real SDKs are driven without -short")
 	}

@@ -213,6 +213,7 @@ func (a *toldByADK) hold(t *testing.T, puts []askedOfADK, of []*rewritten) {
 // TestInteropADK_postgres has DatabaseSessionService write sessions in PostgreSQL, which Hindcast puts
 // back and forks, each in a database of its own.
 func TestInteropADK_postgres(t *testing.T) {
+	t.Parallel()
 	program, cluster := interopProgram(t, "adk", "sessions.py"), pgtest.Shared(t)
 	wrote := cluster.Database(t)
 	program.says(t, "write", wrote, nil, nil)
@@ -228,12 +229,10 @@ func TestInteropADK_postgres(t *testing.T) {
 	var of []*rewritten
 	s := open(wrote)
 	for _, info := range sessionsOf(t, s) {
-		for i, h := range storetest.Headers(t, s, info.ID) {
-			if i%storetest.Sized(3, 1) == 0 || i == 1 {
-				state := stateOf(t, s, &h)
-				for _, c := range []model.Change{{Op: model.OpFork, Ref: h.Ref(), As: "forked"}, {Op: model.OpRestore, Ref: h.Ref()}} {
-					of = append(of, &rewritten{Header: h, change: c, state: state})
-				}
+		for _, h := range storetest.Headers(t, s, info.ID) {
+			state := stateOf(t, s, &h)
+			for _, c := range []model.Change{{Op: model.OpFork, Ref: h.Ref(), As: "forked"}, {Op: model.OpRestore, Ref: h.Ref()}} {
+				of = append(of, &rewritten{Header: h, change: c, state: state})
 			}
 		}
 	}
@@ -259,7 +258,7 @@ func TestInteropADK_postgres(t *testing.T) {
 		puts = append(puts, askedOfADK{w.db, w.receipt.Session[strings.LastIndex(w.receipt.Session, "/")+1:], w.plan.Resume[0].Call, w.state})
 		return false
 	})
-	if went[model.OpFork] < 8 || went[model.OpRestore] < 3 {
+	if went[model.OpFork] < 34 || went[model.OpRestore] < 11 {
 		t.Errorf("there were %v", went)
 	}
 	var came toldByADK
@@ -272,6 +271,7 @@ func TestInteropADK_postgres(t *testing.T) {
 // sent what it is sent in a session that has the messages and the state that Hindcast shows. An
 // agent that had the session loaded before is told so.
 func TestInteropADK(t *testing.T) {
+	t.Parallel()
 	program := interopProgram(t, "adk", "sessions.py")
 	dir := t.TempDir()
 	program.says(t, "write", dir, nil, nil)
@@ -310,15 +310,11 @@ func TestInteropADK(t *testing.T) {
 // item, those of AdvancedSQLiteSession as a branch, too. The session then has the items that
 // Hindcast shows there, and the model is sent what it is sent in a session in memory that has them.
 func TestInteropOpenAIAgents(t *testing.T) {
+	t.Parallel()
 	program := interopProgram(t, "openai-agents", "sessions.py")
 	dir := t.TempDir()
 	program.says(t, "write", dir, nil, nil)
-	type asked struct {
-		DB    string          `json:"db"`
-		Call  string          `json:"call"`
-		State json.RawMessage `json:"state"`
-	}
-	var puts []asked
+	var puts []askedOfAgents
 	var of []*rewritten
 	var by []*rewriting
 	var proven matrix
@@ -331,16 +327,91 @@ func TestInteropOpenAIAgents(t *testing.T) {
 				t.Errorf("%s goes on by %+v", &w, w.plan.Resume)
 				continue
 			}
-			puts = append(puts, asked{w.db, w.plan.Resume[0].Call, w.state})
+			puts = append(puts, askedOfAgents{w.db, w.plan.Resume[0].Call, w.state})
 			of, by = append(of, &w), append(by, r)
 		}
 	}
+	holdAgents(t, program, puts, of)
+	for i := range of {
+		by[i].ran(of[i])
+	}
+	proven.hold(t, "openai-agents", titles...)
+}
+
+// TestInteropOpenAIAgents_postgres has SQLAlchemySession write sessions in PostgreSQL. Each is forked from each
+// item, in a database of its own, and the SDK goes on from the fork as from one in a file.
+func TestInteropOpenAIAgents_postgres(t *testing.T) {
+	t.Parallel()
+	program, cluster := interopProgram(t, "openai-agents", "sessions.py"), pgtest.Shared(t)
+	wrote := cluster.Database(t)
+	program.says(t, "write", wrote, nil, nil)
+	served := kinds.All(nil, t.TempDir())
+	s, err := served.Open(t.Context(), wrote)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var puts []askedOfAgents
+	var of []*rewritten
+	for _, info := range sessionsOf(t, s) {
+		if faults := faultsOf(t, s, info.ID); info.ID == "async" && len(faults) > 0 {
+			t.Errorf("%s has the faults %+v", info.ID, faults)
+		}
+		for _, h := range storetest.Headers(t, s, info.ID) {
+			of = append(of, &rewritten{Header: h, change: model.Change{Op: model.OpFork, Ref: h.Ref(), As: "forked"}, state: stateOf(t, s, &h)})
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if len(of) < 15 {
+		t.Errorf("%d items", len(of))
+	}
+	for _, w := range of {
+		w.db = cluster.Copy(t, wrote)
+		opened, err := served.Open(t.Context(), w.db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, before := opened.(store.Writer), cluster.Rows(t, w.db)
+		if w.plan, err = s.Plan(t.Context(), w.change); err == nil {
+			_, err = s.Apply(t.Context(), w.plan)
+		}
+		if err != nil || len(w.plan.Resume) != 1 {
+			t.Fatalf("%s: %v, it goes on by %+v", w, err, w.plan.Resume)
+		}
+		after := cluster.Rows(t, w.db)
+		carriedOut(t, s, model.Change{Op: model.OpUndo})
+		if cluster.Rows(t, w.db) != before {
+			t.Errorf("%s: after an undo the rows are others", w)
+		}
+		carriedOut(t, s, model.Change{Op: model.OpRedo})
+		if cluster.Rows(t, w.db) != after {
+			t.Errorf("%s: after a redo the rows are others", w)
+		}
+		puts = append(puts, askedOfAgents{w.db, w.plan.Resume[0].Call, w.state})
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	holdAgents(t, program, puts, of)
+}
+
+// askedOfAgents is a fork of Hindcast's: where, the call that goes on, and the state that it shows there.
+type askedOfAgents struct {
+	DB    string          `json:"db"`
+	Call  string          `json:"call"`
+	State json.RawMessage `json:"state"`
+}
+
+// holdAgents has the OpenAI Agents SDK go on from forks, and compares what it has and sends with what Hindcast shows.
+func holdAgents(t *testing.T, program graphs, puts []askedOfAgents, of []*rewritten) {
+	t.Helper()
 	var ran []struct {
 		Had          []any
 		Sent, Wanted any
 		Failed       string
 	}
-	program.says(t, "run", dir, puts, &ran)
+	program.says(t, "run", "", puts, &ran)
 	for i, got := range ran {
 		if got.Failed != "" {
 			t.Errorf("%s: %s fails: %s", of[i], puts[i].Call, got.Failed)
@@ -356,7 +427,5 @@ func TestInteropOpenAIAgents(t *testing.T) {
 		if got.Sent == nil || !reflect.DeepEqual(got.Sent, got.Wanted) {
 			t.Errorf("%s: %s: the model is sent\n%v\nand with what Hindcast shows\n%v", of[i], puts[i].Call, got.Sent, got.Wanted)
 		}
-		by[i].ran(of[i])
 	}
-	proven.hold(t, "openai-agents", titles...)
 }

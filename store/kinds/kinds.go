@@ -41,7 +41,7 @@ import (
 // theirs. They keep notes of what they read in the cache, if it is not nil, and of what they write where
 // there is no place beside it in the user's folder for data; with "" nothing is written there.
 func All(cache *files.Cache, data string) store.Kinds {
-	graphs, sessions := langgraph.Served(data), adk.Served(data)
+	graphs, sessions, items := langgraph.Served(data), adk.Served(data), openaiagents.Served(data)
 	return store.Kinds{
 		jsonl.Kind(),
 		messages.Kind(cache),
@@ -52,7 +52,7 @@ func All(cache *files.Cache, data string) store.Kinds {
 		agentframework.Kind(cache),
 		crewai.Kind(cache),
 		databases.Also(adk.Kind(), sessions),
-		openaiagents.Kind(),
+		databases.Also(openaiagents.Kind(), items),
 		mastra.Kind(),
 		llamaindex.Kind(),
 		pi.Kind(cache),
@@ -65,7 +65,7 @@ func All(cache *files.Cache, data string) store.Kinds {
 		crush.Kind(cache),
 		aider.Kind(cache),
 		remote.Kind(),
-		databases.Kind(postgres.Format{}, graphs, sessions),
+		databases.Kind(postgres.Format{}, graphs, sessions, items),
 		bucket.Kind(bucket.Options{}, elsewhere(cache)...),
 	}
 }

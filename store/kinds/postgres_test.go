@@ -53,3 +53,47 @@ func TestImport_intoADatabase(t *testing.T) {
 		}
 	}
 }
+
+// A conversion makes Hindcast's own store in the database of a URL once it is agreed to, and is taken away again; what
+// comes out of it, into a file, is what went in.
+func TestConvert_intoADatabase(t *testing.T) {
+	dir := t.TempDir()
+	hindcastRuns(t, "", "demo", dir)
+	file, back := filepath.Join(dir, "hindcast-demo.db"), "sqlite:"+filepath.Join(dir, "back.db")
+	url := pgtest.Shared(t).Database(t)
+	convert := func(from, to string, more ...string) (int, string) {
+		t.Helper()
+		code, out, errs := inProcessWith(t, allKinds, "", append([]string{"convert", from, "trip-planner", "--to", to, "--as", "trip-planner"}, more...)...)
+		if strings.Contains(out+errs, pgtest.Password) {
+			t.Errorf("it shows the password: %s%s", out, errs)
+		}
+		return code, out + errs
+	}
+	for want, more := range map[int]string{0: "--dry-run", 1: "--json"} {
+		if code, said := convert(file, url, more); code != want {
+			t.Errorf("%s: %d: %s", more, code, said)
+		}
+		if code, _, errs := inProcessWith(t, allKinds, "", "sessions", url); code != 1 || !strings.Contains(errs, "not a store") {
+			t.Errorf("%s made one: %d %s", more, code, errs)
+		}
+	}
+	if code, said := convert(file, url, "--yes"); code != 0 || !strings.Contains(said, "done: convert, entry 1: trip-planner is at #13 add177ad\n") {
+		t.Fatal(code, said)
+	}
+	if code, said := convert(url, back, "--yes"); code != 0 {
+		t.Fatal(code, said)
+	}
+	rows := hindcastRuns(t, "", "export", file, "trip-planner")
+	for _, from := range []string{url, back} {
+		if out := hindcastRuns(t, "", "export", from); out != rows {
+			t.Errorf("the rows are others:\n%s\n%s", out, rows)
+		}
+	}
+	if code, said := convert(file, url, "--yes"); code != 1 || !strings.Contains(said, "exists already") {
+		t.Error(code, said)
+	}
+	hindcastRuns(t, "", "undo", url, "--yes")
+	if code, said := convert(file, url, "--yes"); code != 0 {
+		t.Error(code, said)
+	}
+}

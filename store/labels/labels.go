@@ -77,7 +77,8 @@ type besider interface {
 	Beside(ctx context.Context, session string) (dir, file, name string)
 }
 
-// carrier is a store that was given labels with its snapshots, as a portable file is.
+// carrier is a store that was given labels with its snapshots, as a portable file is, or in which
+// another program keeps its own.
 type carrier interface {
 	Labels(ctx context.Context, session string) ([]model.Label, error)
 }

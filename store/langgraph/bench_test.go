@@ -47,7 +47,7 @@ func follow(t testing.TB, tx *sqlitefile.Tx, i int) error {
 		FROM checkpoints WHERE thread_id = 'tour' AND json_extract(metadata, '$.source') = 'loop' ORDER BY checkpoint_id LIMIT 1 OFFSET 3`, numbered(i), parent, i-1)
 	if err == nil && i > 0 {
 		_, err = tx.Exec(t.Context(), `INSERT INTO writes SELECT 'long', '', ?, task_id, task_path, idx, channel, type, value FROM writes
-			WHERE thread_id = 'tour' AND checkpoint_id = (SELECT checkpoint_id FROM writes WHERE thread_id = 'tour' AND channel = 'messages' ORDER BY checkpoint_id LIMIT 1 OFFSET 3)`, parent)
+			WHERE thread_id = 'tour' AND checkpoint_id = (SELECT checkpoint_id FROM writes WHERE thread_id = 'tour' AND channel = 'messages' ORDER BY checkpoint_id LIMIT 1 OFFSET 1)`, parent)
 	}
 	return err
 }

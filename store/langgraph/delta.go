@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store/msgpack"
 	"hindcast/store/rows"
@@ -17,7 +18,8 @@ import (
 // and behind it. How a write changes the value is a function of the program's, which is not in
 // the store. Hindcast does what the functions of LangGraph's own do:
 //
-//	messages     one takes the place of that with its id, a RemoveMessage takes that away
+//	messages     one takes the place of that with its id, a RemoveMessage takes that away;
+//	             short forms are written out
 //	lists        are put one behind another
 //	objects      get each other's members
 //	all others   the last counts
@@ -25,7 +27,7 @@ import (
 
 // deltas returns the values of the channels that a checkpoint keeps as changes alone. lost are
 // those whose changes are not all there, because an ancestor was pruned.
-func (f format) deltas(ctx context.Context, t rows.Tx, at rows.Place, c *checkpoint) (put map[string][]byte, lost []string, err error) {
+func (f format) deltas(ctx context.Context, t rows.Tx, at rows.Place, id string, c *checkpoint) (put map[string][]byte, lost []string, err error) {
 	values := jsontape.FindMember(c.document, `"channel_values"`)
 	if values == nil {
 		return nil, nil, nil
@@ -35,8 +37,10 @@ func (f format) deltas(ctx context.Context, t rows.Tx, at rows.Place, c *checkpo
 		seed []byte
 	}
 	open := map[string]*history{}
+	versions := jsontape.FindMember(c.document, `"channel_versions"`)
 	for channel := range c.about.Deltas {
-		if jsontape.FindMember(values, quoted(channel)) == nil {
+		// One without a version was never written.
+		if jsontape.FindMember(values, quoted(channel)) == nil && jsontape.FindMember(versions, quoted(channel)) != nil {
 			open[channel] = &history{}
 		}
 	}
@@ -47,24 +51,29 @@ func (f format) deltas(ctx context.Context, t rows.Tx, at rows.Place, c *checkpo
 	finish := func(channel string) error {
 		h := open[channel]
 		delete(open, channel)
+		var writes [][]byte
 		var value reduced
-		value.set(h.seed)
 		for _, id := range slices.Backward(h.line) {
 			err := f.layout.written(ctx, t, at, id, channel, func(encoding string, written []byte) {
 				if shown, err := decode(encoding, written); err == nil { // one that is damaged is as none
-					value.add(shown)
+					writes, value.javaScript = append(writes, shown), encoding == "json"
 				}
 			})
 			if err != nil {
 				return err
 			}
 		}
+		value.messages = holdsMessages(channel, h.seed, writes)
+		value.set(h.seed)
+		for _, write := range writes {
+			value.add(write)
+		}
 		if whole := value.value(); whole != nil {
 			put[channel] = whole
 		}
 		return nil
 	}
-	seen := map[string]bool{}
+	seen := map[string]bool{id: true}
 	for id := c.parent; len(open) > 0; {
 		if id == "" || seen[id] {
 			for _, channel := range slices.Sorted(maps.Keys(open)) {
@@ -123,11 +132,54 @@ func plain(value []byte) []byte {
 	if inner := jsontape.FindMember(value, `"$delta"`); inner != nil {
 		return inner
 	}
+	if bytes.HasPrefix(value, []byte(`{"lc":2,`)) && string(jsontape.FindMember(value, `"type"`)) == `"delta_snapshot"` { // of JavaScript
+		return jsontape.FindMember(value, `"value"`)
+	}
 	return value
+}
+
+// holdsMessages reports whether the reducer of a channel makes messages of short forms, as far as its values
+// tell: one of them is a message, or a tuple that stands for one. No value tells of a channel that has texts
+// alone, but its name may.
+func holdsMessages(channel string, seed []byte, writes [][]byte) bool {
+	for m, err := range jsontape.Members(seed) {
+		if err == nil {
+			return isMessage(m.Value)
+		}
+	}
+	tells := func(item []byte) bool {
+		return isMessage(item) || bytes.HasPrefix(item, []byte("[")) && writtenOut(item, false) != nil
+	}
+	return channel == messages || slices.ContainsFunc(writes, func(write []byte) bool {
+		if write = plain(write); !bytes.HasPrefix(write, []byte("[")) {
+			return tells(write)
+		}
+		for m := range jsontape.Members(write) {
+			if tells(m.Value) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// writtenOut returns the message that a short form stands for, as LangGraph stores one; nil for another value.
+func writtenOut(short []byte, javaScript bool) []byte {
+	message, kind, class := conversation.WrittenOut(short)
+	switch {
+	case message == nil:
+		return nil
+	case javaScript:
+		return slices.Concat([]byte(`{"lc":1,"type":"constructor","id":["langchain_core","messages","`+class+`"],"kwargs":`), message, []byte("}"))
+	}
+	return slices.Concat([]byte(`{"$py":"langchain_core.messages.`+kind+"."+class+`",`), message[1:])
 }
 
 // reduced is a value to which writes are added.
 type reduced struct {
+	// messages says that short forms of messages are written out, and javaScript how.
+	messages, javaScript bool
+
 	isList bool
 	items  [][]byte       // those of a list, nil where one was taken away
 	ids    map[string]int // where messages are in it
@@ -136,7 +188,7 @@ type reduced struct {
 
 // set begins anew with a value, nil for none.
 func (r *reduced) set(value []byte) {
-	*r = reduced{ids: map[string]int{}}
+	*r = reduced{messages: r.messages, javaScript: r.javaScript, ids: map[string]int{}}
 	if r.isList = bytes.HasPrefix(value, []byte("[")); !r.isList {
 		r.other = value
 		return
@@ -150,11 +202,18 @@ func (r *reduced) set(value []byte) {
 func (r *reduced) add(write []byte) {
 	write = plain(write)
 	over := jsontape.FindMember(write, `"__overwrite__"`)
-	if class(write) == "Overwrite" {
+	if class(write) == "Overwrite" || string(jsontape.FindMember(write, `"type"`)) == `"__overwrite__"` {
 		over = jsontape.FindMember(write, `"value"`)
 	}
 	isList := bytes.HasPrefix(write, []byte("["))
+	if !isList {
+		write = r.whole(write)
+	}
 	switch {
+	case string(over) == "null" && r.isList: // as it is before the first write
+		r.set([]byte("[]"))
+	case string(over) == "null" && bytes.HasPrefix(r.other, []byte("{")):
+		r.set([]byte("{}"))
 	case over != nil:
 		r.set(over)
 	case !r.isList && r.other != nil && bytes.HasPrefix(r.other, []byte("{")) && bytes.HasPrefix(write, []byte("{")) && class(r.other)+class(write) == "":
@@ -175,13 +234,31 @@ func (r *reduced) add(write []byte) {
 // removeAll is the id of a RemoveMessage that takes away all messages before it.
 const removeAll = "__remove_all__"
 
+// whole returns an item as what is kept of it.
+func (r *reduced) whole(item []byte) []byte {
+	if r.messages {
+		if message := writtenOut(item, r.javaScript); message != nil {
+			return message
+		}
+	}
+	return item
+}
+
 // append adds an item of a list. A message takes the place of that with its id.
 func (r *reduced) append(item []byte) {
+	item = r.whole(item)
 	if !isMessage(item) {
 		r.items = append(r.items, item)
 		return
 	}
-	id := jsontape.Unquote(jsontape.FindMember(item, `"id"`))
+	members := item
+	if of := jsontape.FindMember(item, `"kwargs"`); of != nil && bytes.HasPrefix(item, []byte(`{"lc":`)) {
+		members = of
+	}
+	id := ""
+	if text := jsontape.FindMember(members, `"id"`); bytes.HasPrefix(text, []byte(`"`)) { // null of a message without one
+		id = jsontape.Unquote(text)
+	}
 	at, known := r.ids[id]
 	switch {
 	case class(item) == "RemoveMessage" && id == removeAll:
@@ -225,8 +302,15 @@ func merged(object, with []byte) []byte {
 	return patch.Bytes()
 }
 
-// class returns the name of the class of a value of Python's, without its module.
+// class returns the name of the class of a value of Python's or of JavaScript's, without its module.
 func class(value []byte) string {
+	if bytes.HasPrefix(value, []byte(`{"lc":`)) {
+		path := elements(jsontape.FindMember(value, `"id"`))
+		if len(path) == 0 {
+			return ""
+		}
+		return jsontape.Unquote(path[len(path)-1])
+	}
 	if !bytes.HasPrefix(value, []byte("{")) {
 		return ""
 	}

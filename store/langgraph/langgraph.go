@@ -73,7 +73,7 @@ type format struct{ layout layout }
 type layout interface {
 	// list adds the steps that started from the parent of a checkpoint and from those behind it, and then
 	// runs row on each of these.
-	list(ctx context.Context, t rows.Tx, at rows.Place, from string, steps map[string]step, row func(listed)) error
+	list(ctx context.Context, t rows.Tx, at rows.Place, from string, steps steps, row func(listed)) error
 	// read reads a checkpoint, and the step that started from it, and the one that it started from where
 	// that is wanted. The error is model.ErrNoSnapshot where there is none.
 	read(ctx context.Context, t rows.Tx, at rows.Place, id string) (checkpoint, step, error)
@@ -106,24 +106,57 @@ const ofSession = " WHERE thread_id = ? AND checkpoint_ns = ?"
 
 // metadata stands beside a checkpoint in plain JSON, also where that is encrypted.
 type metadata struct {
-	Source  string                     `json:"source"`
-	Step    int                        `json:"step"`
+	origin
 	Parents map[string]string          `json:"parents"`
 	Deltas  map[string]json.RawMessage `json:"counters_since_delta_snapshot"`
 }
 
+// origin is the part of it that a list needs.
+type origin struct {
+	Source string `json:"source"`
+	Step   int    `json:"step"`
+}
+
+// originOf reads the origin alone: of 100,000 checkpoints encoding/json takes a fifth of the time of
+// their list for it. It reports false where the metadata is damaged.
+func originOf(beside []byte) (o origin, whole bool) {
+	text, err := jsontape.Standard(beside)
+	if text = bytes.TrimSpace(text); err != nil || text[0] != '{' && string(text) != "null" {
+		return o, false
+	}
+	for m := range jsontape.Members(text) {
+		switch string(m.Key) {
+		case `"source"`:
+			o.Source = jsontape.Unquote(m.Value)
+		case `"step"`:
+			o.Step, err = strconv.Atoi(string(m.Value))
+		}
+	}
+	return o, err == nil
+}
+
+// unmarshal reads what stands beside a checkpoint, as Python writes it.
+func unmarshal(beside []byte, about *metadata) error {
+	text, err := jsontape.Standard(beside)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, about)
+}
+
 func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
-	steps := map[string]step{}
+	steps, numbers := steps{}, map[string]int{}
 	log.Head.Newest = true
 	err = f.layout.list(ctx, t, at, from, steps, func(c listed) {
 		h := model.Header{ID: c.id, ParentID: c.parent, Event: model.SnapshotEventNamed}
-		var about metadata
-		if json.Unmarshal(c.beside, &about) != nil {
+		about, whole := originOf(c.beside)
+		if !whole {
 			h.Marks |= model.MarkDamaged
 		}
 		log.Opaque = cmp.Or(log.Opaque, opaque(c.encoding))
-		h.CreatedAt, h.Index = model.TimeOfUUID(h.ID), about.Step+1
-		own := steps[h.ID]
+		h.CreatedAt, h.Index = model.TimeOfUUID(h.ID), max(about.Step+1, 0)
+		numbers[h.ID] = about.Step
+		own := steps.of(h.ID)
 		switch ran, kept := steps[h.ParentID]; {
 		case about.Source == "input":
 			h.TurnIndex, h.EventName = 1, "user input"
@@ -131,6 +164,8 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 			h.Title = cmp.Or(said, conversation.List(own.channels, conversation.OneLine))
 		case about.Source != "loop" && about.Source != "":
 			h.EventName = about.Source
+		case about.Step < inputStep: // writes hang on it of a run that kept its end alone
+			h.TurnIndex, h.EventName = 1, "before the run"
 		case !kept: // only the end of a run was kept
 			h.TurnIndex, h.Event = 1, model.SnapshotEventTurnEnd
 			state, _ := decode(c.encoding, c.whole) // damage is told with the state
@@ -138,8 +173,16 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 			h.Title = cmp.Or(h.Title, conversation.List(channels(c.updated), conversation.OneLine))
 		default:
 			ran.describe(&h)
+			// Where steps between were not kept, a whole run was, and its writes hang on the end of the one before.
+			if before, known := numbers[h.ParentID]; known && about.Step > before+1 && len(ran.questions) == 0 {
+				h.Event, h.EventName = model.SnapshotEventTurnEnd, ""
+				if before >= inputStep {
+					h.TurnIndex = 1
+				}
+			}
 		}
-		if len(own.asked) > 0 {
+		ran, begun := steps[h.ParentID], steps[h.ID] != nil
+		if len(own.asked()) > 0 || about.Source != "input" && ran != nil && !begun && ran.calls(about.Source) {
 			h.Marks |= model.MarkInterrupted
 		}
 		if own.failed != nil {
@@ -153,34 +196,83 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 	return log, err
 }
 
+// inputStep is the step of the first input of a thread. A checkpoint with a lesser one is empty.
+const inputStep = -1
+
 // channels returns the names of a list, without the plumbing.
 func channels(list []byte) (names []string) {
 	_ = json.Unmarshal(list, &names) // an older LangGraph has none
-	return slices.DeleteFunc(names, func(name string) bool { return isPlumbing(name, nil) || strings.HasPrefix(name, "__") })
+	return slices.DeleteFunc(names, func(name string) bool { return isPlumbing(name) || strings.HasPrefix(name, "__") })
 }
 
 // plumbing fits channels that only say which node runs next: "branch:to:NODE",
 // "start:NODE", and "join:A+B:NODE", which waits for both.
 var plumbing = regexp.MustCompile(`(?s)^(?:branch:|start:|join:(.+):)(?:.*:)?([^:]+)$`)
 
-// isPlumbing reports whether a channel is plumbing, or that of a node which has run: an
-// older LangGraph writes there the name of the node, which is that of the channel.
-func isPlumbing(channel string, value []byte) bool {
-	return plumbing.MatchString(channel) || string(value) == quoted(channel)
+func isPlumbing(channel string) bool { return plumbing.MatchString(channel) }
+
+// ofNode reports whether a channel is that of a node which has run: before version 3 of the
+// checkpoint LangGraph writes there the name of the node, which is that of the channel. Later such
+// a value is one of the program's.
+func ofNode(channel string, value []byte) bool { return string(value) == quoted(channel) }
+
+// version returns the version of a checkpoint's format, 0 where it tells none.
+func (c *checkpoint) version() float64 {
+	v, _ := strconv.ParseFloat(string(jsontape.FindMember(c.document, `"v"`)), 64)
+	return v
 }
 
-// Channels of LangGraph's own; the node that takes the input has the name of the first.
-const inputChannel, sendsChannel = "__start__", "__pregel_tasks"
+// Channels of LangGraph's own. The node that takes the input has the name of the first; in the last
+// a node that failed is named for what handles its error.
+const inputChannel, sendsChannel, failedNode = "__start__", "__pregel_tasks", "__error_source_node__"
+
+// messages is the channel of MessagesState, whose reducer makes messages of short forms.
+const messages = "messages"
 
 // step is what the tasks wrote that started from one checkpoint.
 type step struct {
 	nodes, channels []string
-	// asked are the questions that wait, as JSON, failed the errors of tasks.
-	asked, failed []string
-	said          conversation.Written
+	questions       []question
+	failed          []string // the errors of tasks
+	said            conversation.Written
 	// goesOn says that another node runs next.
 	goesOn bool
-	asking string // the task of the last question
+}
+
+// question is what a task asked last. It waits until the task writes what it did.
+type question struct{ task, json string }
+
+// asked returns the questions that wait, as JSON, each once: a function asks what a task asks that
+// it calls.
+func (s *step) asked() (list []string) {
+	for _, q := range s.questions {
+		list = appendNew(list, q.json)
+	}
+	return list
+}
+
+// calls reports whether the step ended with calls of tools that run next. An update hangs its writes where those of
+// another step may hang already: then it is not known which were last.
+func (s *step) calls(source string) bool {
+	return s.goesOn && (source != "update" || len(s.nodes) == 0) && s.said.Calls()
+}
+
+// steps are the steps that started from checkpoints, by the ids of these.
+type steps map[string]*step
+
+// of returns the step that started from a checkpoint, one without writes where none did.
+func (s steps) of(id string) *step {
+	if own := s[id]; own != nil {
+		return own
+	}
+	return &step{}
+}
+
+// from returns the step that started from a checkpoint, to add writes to.
+func (s steps) from(id string) *step {
+	own := s.of(id)
+	s[id] = own
+	return own
 }
 
 // add adds a write. They come task by task, those with a negative index first, which
@@ -190,23 +282,36 @@ func (s *step) add(task, path string, index int, channel string, value []byte) {
 		node, _, _ := strings.Cut(pulled, ", ")
 		s.nodes = appendNew(s.nodes, node)
 	}
-	if index >= 0 && s.asking == task && len(s.asked) > 0 { // it was answered
-		s.asked, s.asking = s.asked[:len(s.asked)-1], ""
+	if index >= 0 && channel != failedNode { // what it asked was answered
+		s.questions = slices.DeleteFunc(s.questions, func(q question) bool { return q.task == task })
 	}
 	switch {
 	case index == -1:
 		s.failed = appendNew(s.failed, conversation.OneLine(jsontape.Unquote(value)))
 	case index == -3:
-		s.asked, s.asking = append(s.asked, strings.Trim(string(value), "[]")), task
+		list := []json.RawMessage{value}
+		switch {
+		case value == nil: // it is damaged
+			list[0] = []byte("null")
+		case value[0] == '[':
+			list = elements(value)
+		}
+		for _, one := range list {
+			s.questions = append(s.questions, question{task, string(one)})
+		}
 	case index < 0: // it is scheduled, it was resumed
-	case isPlumbing(channel, value) || channel == sendsChannel:
+	case isPlumbing(channel) || path == "" && ofNode(channel, value) || channel == sendsChannel:
 		s.goesOn = true
 		if path == "" && bytes.HasPrefix(value, []byte(`"`)) { // without a path it may name the node
 			s.nodes = appendNew(s.nodes, jsontape.Unquote(value))
 		}
 	case !strings.HasPrefix(channel, "__"):
 		s.channels = appendNew(s.channels, channel)
-		s.said.Add(value)
+		if channel == messages {
+			s.said.AddMessages(value)
+		} else {
+			s.said.Add(value)
+		}
 	}
 }
 
@@ -250,20 +355,21 @@ func (f format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 		return c.document, err
 	}
 	var members []string
+	older := c.version() < 3
 	for m := range jsontape.Members(values) {
-		if channel := jsontape.Unquote(m.Key); !isPlumbing(channel, m.Value) && !(channel == sendsChannel && string(m.Value) == "[]") {
+		if channel := jsontape.Unquote(m.Key); !isPlumbing(channel) && !(older && ofNode(channel, m.Value)) && !(channel == sendsChannel && string(m.Value) == "[]") {
 			members = append(members, string(m.Key)+":"+string(plain(m.Value)))
 		}
 	}
-	put, _, err := f.deltas(ctx, t, at, &c)
+	put, _, err := f.deltas(ctx, t, at, id, &c)
 	if err != nil {
 		return nil, err
 	}
 	for _, channel := range slices.Sorted(maps.Keys(put)) {
 		members = append(members, quoted(channel)+":"+string(put[channel]))
 	}
-	if len(own.asked) > 0 {
-		members = append(members, `"__interrupt__":[`+strings.Join(own.asked, ",")+"]")
+	if len(own.asked()) > 0 {
+		members = append(members, `"__interrupt__":[`+strings.Join(own.asked(), ",")+"]")
 	}
 	return []byte("{" + strings.Join(members, ",") + "}"), nil
 }
@@ -283,7 +389,7 @@ func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 	about.Facts.Add("step", strconv.Itoa(c.about.Step))
 	about.Facts.Add("ran", conversation.List(ran.nodes, conversation.OneLine))
 	about.Facts.Add("next", cmp.Or(next, "nothing"))
-	about.Facts.Add("asks", strings.Join(own.asked, ", "))
+	about.Facts.Add("asks", strings.Join(own.asked(), ", "))
 	about.Facts.Add("failed", strings.Join(own.failed, ", "))
 	about.Facts.Add("called by", c.about.Parents[""])
 	about.Facts.Add("encoding", c.encoding)
@@ -291,11 +397,11 @@ func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 	if err != nil {
 		return about, err
 	}
-	put, lost, err := f.deltas(ctx, t, at, &c)
+	put, lost, err := f.deltas(ctx, t, at, id, &c)
 	if about.Facts.Add("put together", conversation.List(slices.Sorted(maps.Keys(put)), conversation.OneLine)); len(lost) > 0 {
 		about.Gaps.Keys, about.Gaps.Why = lost, model.GapDelta
 	}
-	about.Resume = resume(at, id, next, javaScript, len(own.asked) > 0)
+	about.Resume = resume(at, id, next, javaScript, len(own.asked()) > 0)
 	return about, err
 }
 
@@ -306,38 +412,66 @@ func (c *checkpoint) next(ran []string) (nodes []string, javaScript bool) {
 		Values   map[string]json.RawMessage            `json:"channel_values"`
 		Versions map[string]json.RawMessage            `json:"channel_versions"`
 		Seen     map[string]map[string]json.RawMessage `json:"versions_seen"`
+		Sends    []json.RawMessage                     `json:"pending_sends"`
 	}
 	_ = json.Unmarshal(c.document, &document) // of what is not of that shape nothing is known
-	for channel, version := range document.Versions {
-		javaScript = javaScript || version[0] != '"' // Python's are strings
-		node := inputChannel
+	version := c.version()
+	var sent []string
+	if version < 4 {
+		sent = sentTo(document.Sends)
+	}
+	for _, version := range document.Versions {
+		javaScript = javaScript || version[0] != '"' && c.encoding != "msgpack" // Python's are strings
+	}
+	for channel, value := range document.Values {
+		at, node := document.Versions[channel], inputChannel
 		switch parts := plumbing.FindStringSubmatch(channel); {
-		case document.Values[channel] == nil:
+		case at == nil:
 			continue
 		case parts != nil:
-			if node = parts[2]; parts[1] != "" && len(elements(document.Values[channel])) <= strings.Count(parts[1], "+") {
+			of, waits := deferred(value)
+			if node = parts[2]; waits || parts[1] != "" && len(elements(of)) <= strings.Count(parts[1], "+") {
 				continue
 			}
-		case channel == sendsChannel: // of Python {"value":[NODE,…]}, of JavaScript {"node":NODE}
-			for _, send := range elements(document.Values[channel]) {
-				nodes = append(nodes, jsontape.Unquote(append(elements(send), jsontape.FindMember(send, `"node"`))[0]))
-			}
+		case channel == sendsChannel:
+			sent = append(sent, sentTo(elements(value))...)
 			continue
-		case isPlumbing(channel, document.Values[channel]):
+		case version < 3 && ofNode(channel, value):
 			nodes = append(nodes, "what follows "+channel)
 			continue
 		case channel != inputChannel:
 			continue
 		}
-		if string(version) != string(document.Seen[node][channel]) {
-			nodes = append(nodes, node)
+		if string(at) != string(document.Seen[node][channel]) {
+			nodes = appendNew(nodes, node)
 		}
 	}
-	if slices.Equal(nodes, []string{inputChannel}) && len(ran) > 0 {
+	if nodes = append(nodes, sent...); slices.Equal(nodes, []string{inputChannel}) && len(ran) > 0 {
 		return ran, javaScript // a function may take the input
 	}
 	slices.Sort(nodes)
 	return nodes, javaScript
+}
+
+// deferred returns what the channel of a node holds, and whether the node waits for the end of the
+// run: a node that is deferred has [VALUE, whether the end has come].
+func deferred(value []byte) (of []byte, waits bool) {
+	if pair := elements(value); len(pair) == 2 && (string(pair[1]) == "true" || string(pair[1]) == "false") {
+		return pair[0], string(pair[1]) == "false"
+	}
+	return value, false
+}
+
+// sentTo returns the nodes to which something is sent: of Python {"value":[NODE,…]}, of an older
+// one {"kwargs":{"node":NODE}}, of JavaScript {"node":NODE}.
+func sentTo(sends []json.RawMessage) (nodes []string) {
+	for _, send := range sends {
+		if members := jsontape.FindMember(send, `"kwargs"`); members != nil {
+			send = members
+		}
+		nodes = append(nodes, jsontape.Unquote(append(elements(send), jsontape.FindMember(send, `"node"`))[0]))
+	}
+	return nodes
 }
 
 // elements returns those of a list, or of the list in a value of Python's.

@@ -122,7 +122,7 @@ func TestState_opaque(t *testing.T) {
 			t.Errorf("%s: %.80s, want %s", name, got, want)
 		}
 		faults := storetest.Faults(t, s, session)
-		if len(faults) != 1 || faults[0].Code != rows.FaultOpaque || faults[0].Severity != model.Odd {
+		if len(faults) != 1 || faults[0].Code != model.FaultOpaque || faults[0].Severity != model.Odd {
 			t.Errorf("%s: %+v", name, faults)
 		}
 	}
@@ -180,6 +180,13 @@ func TestState_delta(t *testing.T) {
 			t.Errorf("#%d has %d messages, want %d: %v", index, len(of.Messages), want, err)
 		}
 	}
+	for _, h := range storetest.Headers(t, s, "delta") {
+		var of struct{ Messages []json.RawMessage }
+		err := json.Unmarshal([]byte(state(t, s, h)), &of)
+		if raw := slices.ContainsFunc(of.Messages, func(m json.RawMessage) bool { return !isMessage(m) }); err != nil || raw {
+			t.Errorf("#%d: %s, %v", h.Index, of.Messages, err)
+		}
+	}
 	if got := about(t, s, at(t, s, "delta", 4)); !strings.Contains(got, "put together: messages\n") {
 		t.Error(got)
 	}
@@ -229,7 +236,7 @@ func TestKind_lacks(t *testing.T) {
 	s := open(t, recorded("agent.db"))
 	for op, want := range map[model.Op]string{
 		model.OpRestore: "", model.OpFork: "", model.OpUndo: "", model.OpRedo: "",
-		model.OpEdit: "a langgraph store cannot edit", model.OpConvert: "a langgraph store cannot convert",
+		model.OpEdit: store.Cannot("langgraph", model.OpEdit), model.OpConvert: store.Cannot("langgraph", model.OpConvert),
 	} {
 		if why := store.Reason(s, op); why != want {
 			t.Errorf("%s: %q, want %q", op, why, want)
@@ -266,7 +273,7 @@ func TestDamage(t *testing.T) {
 		"no state":          {"UPDATE checkpoints SET checkpoint = NULL" + one, store.FaultState},
 		"another encoding":  {"UPDATE checkpoints SET type = 'json'" + one, store.FaultState},
 		"no encoding":       {"UPDATE checkpoints SET type = NULL" + one, store.FaultState},
-		"unknown encoding":  {"UPDATE checkpoints SET type = 'yaml'" + one, rows.FaultOpaque},
+		"unknown encoding":  {"UPDATE checkpoints SET type = 'yaml'" + one, model.FaultOpaque},
 		"writes":            {"UPDATE writes SET value = x'c1'", ""},
 		"writes of nothing": {"UPDATE writes SET value = NULL, type = NULL", ""},
 		"odd ids":           {"UPDATE checkpoints SET checkpoint_id = 'x' || checkpoint_id, parent_checkpoint_id = 'x' || parent_checkpoint_id", ""},
@@ -404,6 +411,13 @@ func TestGrowth(t *testing.T) {
 		{What: "another session", Statements: run("DELETE FROM checkpoints WHERE thread_id = 'other'")},
 		{What: "the newest asks", Statements: run(asks(newest)), Rewritten: true},
 		{What: "more after it", Do: grow(2), Fresh: 2},
+		{What: "the newest called a tool", Do: func() {
+			grow(1)()
+			execute(t, path, `UPDATE writes SET type = 'json', value = '[{"type":"ai","content":"","response_metadata":{},"tool_calls":[{"id":"1","name":"weather","args":{}}]}]'
+				WHERE thread_id = 'long' AND channel = 'messages' AND checkpoint_id = (SELECT parent_checkpoint_id FROM checkpoints`+newest+")")
+		}, Fresh: 1},
+		{What: "it ran", Do: grow(1), Rewritten: true},
+		{What: "more after that", Do: grow(2), Fresh: 2},
 		{What: "an older one asks", Statements: run(asks(third)), Rewritten: true},
 		{What: "it was answered", Statements: run("DELETE FROM writes WHERE thread_id = 'long' AND task_id = 'asks'"), Rewritten: true},
 		{What: "one is pruned", Statements: run("DELETE FROM checkpoints" + third), Rewritten: true},
@@ -477,6 +491,17 @@ func FuzzState(f *testing.F) {
 	})
 }
 
+// Until version 4 of the checkpoint what is sent stands beside the channels.
+func TestNext_pendingSends(t *testing.T) {
+	for version, want := range map[int]string{1: "s, t, u", 4: ""} {
+		document := fmt.Sprintf(`{"v":%d,"channel_values":{},"channel_versions":{"n":"1"},"pending_sends":[{"$py":"langgraph.types.Send","value":["s",{"k":1}]},
+			{"lc":2,"type":"constructor","id":["langgraph","constants","Send"],"args":[],"kwargs":{"node":"t","arg":1}},{"lg_name":"Send","node":"u","args":{}}]}`, version)
+		if next, _ := (&checkpoint{document: []byte(document)}).next(nil); strings.Join(next, ", ") != want {
+			t.Errorf("version %d: %q, want %q", version, next, want)
+		}
+	}
+}
+
 // Which nodes run next is told by the channels that have a value which their node has
 // not seen, in the spellings of both languages.
 func TestNext(t *testing.T) {
@@ -497,6 +522,10 @@ func TestNext(t *testing.T) {
 		"input":             {`{"__start__":1}`, `{"__start__":"1"}`, `{"__input__":{}}`, `["flow"]`, true},
 		"input and more":    {`{"__start__":1,"branch:to:b":null}`, `{"__start__":"1","branch:to:b":"1"}`, `{}`, `["__start__","b"]`, true},
 		"an older node":     {`{"a":"a"}`, `{"a":"2"}`, `{}`, `["what follows a"]`, true},
+		"a deferred node":   {`{"branch:to:b":[null,false],"branch:to:c":null}`, `{"branch:to:b":"2","branch:to:c":"2"}`, `{}`, `["c"]`, true},
+		"its time has come": {`{"branch:to:b":[null,true],"join:a+c:b":[{"$py":"builtins.set","value":["a","c"]},true]}`, `{"branch:to:b":"3","join:a+c:b":"3"}`, `{}`, `["b"]`, true},
+		"a deferred join":   {`{"join:a+b:c":[{"$py":"builtins.set","value":["a","b"]},false]}`, `{"join:a+b:c":"2"}`, `{}`, `[]`, true},
+		"it lacks, too":     {`{"join:a+b:c":[["a"],true]}`, `{"join:a+b:c":2}`, `{}`, `[]`, false},
 		"another shape":     {`[1]`, `7`, `"x"`, `[]`, true},
 		"odd sends":         {`{"__pregel_tasks":[{},7,{"value":[]}]}`, `{"__pregel_tasks":"2"}`, `{}`, `["","",""]`, true},
 	} {
@@ -507,4 +536,9 @@ func TestNext(t *testing.T) {
 			t.Errorf("%s: %s, %v, want %s", name, got, !javaScript, c.next)
 		}
 	}
+}
+
+// A torn page costs the checkpoints on it.
+func TestDamage_pages(t *testing.T) {
+	rowstest.Torn(t, Kind(), recorded("agent.db"))
 }

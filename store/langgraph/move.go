@@ -3,7 +3,6 @@ package langgraph
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -86,8 +85,9 @@ func (f format) restore(ctx context.Context, t rows.Tx, before *rows.Session, ch
 // keepers returns the subgraphs of a thread that keep their state from call to call.
 func keepers(of *rows.Session) (names []string) {
 	for _, at := range of.Others {
+		// One of each call has the id of its task in its name.
 		namespace := at.Key[1].(string)
-		if last := namespace[strings.LastIndexByte(namespace, '|')+1:]; at.Key[0] == of.Key[0] && last != "" && !strings.Contains(last, ":") {
+		if at.Key[0] == of.Key[0] && namespace != "" && !strings.Contains(namespace, ":") {
 			names = append(names, namespace)
 		}
 	}
@@ -130,7 +130,7 @@ var errNoID = errors.New("it has none")
 // withMember returns an object of JSON with another value of a member, and all other bytes
 // as they were.
 func withMember(object []byte, key, value string) ([]byte, error) {
-	tape, err := jsontape.Parse(object)
+	tape, _, err := jsontape.ParseTolerant(object)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (f format) fork(ctx context.Context, t rows.Tx, before *rows.Session, chang
 			continue
 		}
 		var about metadata
-		_ = json.Unmarshal(row.Bytes("metadata"), &about) // one that is damaged hangs on nothing
+		_ = unmarshal(row.Bytes("metadata"), &about) // one that is damaged hangs on nothing
 		if hooks[at] = about.Parents[""]; hooks[at] == change.Ref.ID && waiting[at] != nil {
 			asked[at.namespace] = at.id
 		}
@@ -256,7 +256,7 @@ func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *row
 	if next.Loads = fmt.Sprintf("the state of #%d", at); opaque(c.encoding) == "" {
 		next.Loads += "; " + orNothing(runs) + " runs next"
 	}
-	next.Calls = resume(after.Place, "", runs, javaScript, len(own.asked) > 0)
+	next.Calls = resume(after.Place, "", runs, javaScript, len(own.asked()) > 0)
 	if m == nil || m.New != nil {
 		return next, nil
 	}
@@ -266,13 +266,13 @@ func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *row
 	}
 	// What needs no write comes first.
 	wasNext, _ := was.next(then.nodes)
-	calls := resume(after.Place, m.Target.ID, conversation.List(wasNext, conversation.OneLine), javaScript, len(then.asked) > 0)
+	calls := resume(after.Place, m.Target.ID, conversation.List(wasNext, conversation.OneLine), javaScript, len(then.asked()) > 0)
 	for i := range calls {
 		calls[i].Then += ", with nothing written before"
 	}
 	next.Calls = append(calls, next.Calls...)
-	if len(then.asked) > 0 && len(m.Steps) > 0 {
-		next.Hazards = append(next.Hazards, "the question "+conversation.OneLine(strings.Join(then.asked, ", "))+" does not show until the graph runs, which asks again; Command(resume=…) answers it at once")
+	if len(then.asked()) > 0 && len(m.Steps) > 0 {
+		next.Hazards = append(next.Hazards, "the question "+conversation.OneLine(strings.Join(then.asked(), ", "))+" does not show until the graph runs, which asks again; Command(resume=…) answers it at once")
 	}
 	return next, nil
 }
@@ -285,9 +285,15 @@ func orNothing(nodes string) string {
 }
 
 // Hangs implements rows.Mover: writes on a checkpoint that went, its children, and the
-// checkpoints of subgraphs that ran from it.
+// checkpoints of subgraphs that ran from it. Of a thread that went nothing may stay.
 func (f format) Hangs(ctx context.Context, t rows.Tx, went []rows.Step) (what string, err error) {
 	writes, _ := f.layout.writes()
+	of, left := went[0].Before["thread_id"], 0
+	err = t.Row(ctx, "SELECT count(*) FROM (SELECT thread_id FROM checkpoints UNION ALL SELECT thread_id FROM "+writes+
+		") r WHERE thread_id = ?1 AND NOT EXISTS (SELECT 1 FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = '')", of).Scan(&left)
+	if err != nil || left > 0 {
+		return fmt.Sprintf("%d rows came in thread %s", left, model.ShortID(fmt.Sprint(of), 40)), err
+	}
 	for i := range went {
 		s := &went[i]
 		if s.Table != "checkpoints" {

@@ -16,6 +16,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/rows"
+	"hindcast/store/rows/rowstest"
 	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
 )
@@ -163,33 +164,38 @@ func TestMove_anySequence(t *testing.T) {
 	})
 }
 
-// What the agent wrote on a row of Hindcast's keeps that row: a write that is pending, a
-// child, a subgraph.
+// What the agent wrote keeps the rows of Hindcast's: on one of them a write that is pending, a child, a
+// subgraph; beside a restored one a sibling; and anything in a thread that was forked.
 func TestUndo_agentWentOn(t *testing.T) {
-	for name, c := range map[string]struct{ statement, want string }{
-		"a child": {`INSERT INTO checkpoints SELECT thread_id, '', '2' || substr(checkpoint_id, 2), checkpoint_id, type, checkpoint, metadata FROM checkpoints WHERE checkpoint_id = ?`, "the agent went on from it"},
-		"a write": {`INSERT INTO writes VALUES ('tour', '', ?, 'task', '', 0, 'notes', 'null', NULL)`, "tasks wrote on checkpoint"},
-		"a subgraph": {`INSERT INTO checkpoints VALUES ('tour', 'node:task', '20000000-0000-6000-8000-000000000000', NULL, 'null', NULL,
-			json_object('source', 'input', 'step', -1, 'parents', json_object('', ?)))`, "a subgraph ran from"},
+	const (
+		sibling  = "INSERT INTO checkpoints SELECT thread_id, '', '2' || substr(checkpoint_id, 2), parent_checkpoint_id, type, checkpoint, metadata FROM checkpoints WHERE thread_id = '%s' AND checkpoint_id = 'HEAD'"
+		root     = "INSERT INTO checkpoints SELECT thread_id, '%s', '2' || substr(checkpoint_id, 2), NULL, type, checkpoint, metadata FROM checkpoints WHERE thread_id = 'new' AND checkpoint_id = 'HEAD'"
+		follows  = "INSERT INTO checkpoints SELECT thread_id, '', '3' || substr(checkpoint_id, 2), checkpoint_id, type, checkpoint, metadata FROM checkpoints WHERE thread_id = 'new' AND checkpoint_id LIKE '2%%'"
+		child    = "INSERT INTO checkpoints SELECT thread_id, '', '2' || substr(checkpoint_id, 2), checkpoint_id, type, checkpoint, metadata FROM checkpoints WHERE checkpoint_id = 'HEAD'"
+		write    = "INSERT INTO writes VALUES ('tour', '', 'HEAD', 'task', '', 0, 'notes', 'null', NULL)"
+		subgraph = "INSERT INTO checkpoints VALUES ('tour', 'node:task', '20000000-0000-6000-8000-000000000000', NULL, 'null', NULL, json_object('source', 'input', 'step', -1, 'parents', json_object('', 'HEAD')))"
+	)
+	for name, c := range map[string]struct {
+		op         model.Op
+		statements []string
+		want       string
+	}{
+		"a child":                        {model.OpRestore, []string{child}, "the agent went on from it"},
+		"a write":                        {model.OpRestore, []string{write}, "tasks wrote on checkpoint"},
+		"a subgraph":                     {model.OpRestore, []string{subgraph}, "a subgraph ran from"},
+		"a sibling":                      {model.OpRestore, []string{fmt.Sprintf(sibling, "tour")}, "the agent went on from it"},
+		"a sibling of a fork":            {model.OpFork, []string{fmt.Sprintf(sibling, "new")}, "the agent went on from it"},
+		"a root in a fork":               {model.OpFork, []string{fmt.Sprintf(root, "")}, "the agent went on from it"},
+		"a root in a fork, and on":       {model.OpFork, []string{fmt.Sprintf(root, ""), follows}, "the agent went on from it"},
+		"a namespace of a fork":          {model.OpFork, []string{fmt.Sprintf(root, "own")}, "the agent went on from it"},
+		"a write in a namespace of it":   {model.OpFork, []string{"INSERT INTO writes VALUES ('new', 'own', 'x', 'task', '', 0, 'notes', 'null', NULL)"}, "the agent went on from it"},
+		"a write on no checkpoint of it": {model.OpFork, []string{"INSERT INTO writes VALUES ('new', '', 'x', 'task', '', 0, 'notes', 'null', NULL)"}, "the agent went on from it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := copied(t, "agent.db")
-			s := open(t, path).(store.Writer)
-			receipt := apply(t, s, model.Change{Op: model.OpRestore, Ref: at(t, s, "tour", 3).Ref()})
-			early, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
-			if err != nil {
-				t.Fatal(err)
-			}
-			execute(t, path, c.statement, receipt.Head.ID)
-			before := storetest.Tables(t, path)
-			if _, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo}); !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v", err)
-			}
-			if _, err := s.Apply(t.Context(), early); !errors.Is(err, model.ErrHeadMoved) {
-				t.Errorf("a plan from before: %v", err)
-			}
-			if storetest.Tables(t, path) != before {
-				t.Error("rows changed")
+			ref := at(t, open(t, path), "tour", 3).Ref()
+			if err := rowstest.WentOn(t, Kind(), path, model.Change{Op: c.op, Ref: ref, As: "new"}, c.statements...); !strings.Contains(fmt.Sprint(err), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
 	}

@@ -42,31 +42,34 @@ func writes(blob, where string) string {
 }
 
 // adding returns what adds writes to steps.
-func adding(steps map[string]step) func(scan func(...any) error) error {
+func adding(steps steps) func(scan func(...any) error) error {
 	return func(scan func(...any) error) error {
 		var id, task, path, channel string
 		var encoding *string
 		var index int
 		var value []byte
 		err := scan(&id, &task, &path, &index, &channel, &encoding, &value)
-		s := steps[id]
 		var written []byte
 		if encoding != nil && (value != nil || *encoding == "null") {
 			written, _ = decode(*encoding, value) // a value that is damaged is as none
 		}
-		s.add(task, path, index, channel, written)
-		steps[id] = s
+		steps.from(id).add(task, path, index, channel, written)
 		return err
 	}
 }
 
-func (inPostgres) list(ctx context.Context, t rows.Tx, at rows.Place, from string, steps map[string]step, row func(listed)) error {
+// inOrder has the server take rows from an index, in whose order they are wanted. It would read the whole table for
+// a session that has most of it, and sort that on its disk. It ends with the transaction.
+const inOrder = "SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true), set_config('jit', 'off', true)"
+
+func (inPostgres) list(ctx context.Context, t rows.Tx, at rows.Place, from string, steps steps, row func(listed)) error {
 	const checkpoint = "(SELECT %s FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2 %s)"
 	newest := fmt.Sprintf(checkpoint, "checkpoint_id", "ORDER BY checkpoint_id DESC LIMIT 1 OFFSET "+mostTitled)
 	first := fmt.Sprintf(checkpoint, "min(checkpoint_id)", "")
 	parent := fmt.Sprintf(checkpoint, "parent_checkpoint_id", "AND checkpoint_id = ?3")
 	key := append(slices.Clone(at.Key), from)
 	return t.Ask(ctx,
+		rows.Query{SQL: inOrder},
 		rows.Query{Args: key, Row: adding(steps), SQL: writes(small+" AND (checkpoint_id >= coalesce("+newest+", '') OR checkpoint_id = "+first+")",
 			" WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND (checkpoint_id >= ?3 OR checkpoint_id = "+parent+")")},
 		rows.Query{Args: key, SQL: "SELECT checkpoint_id, coalesce(parent_checkpoint_id, ''), metadata, checkpoint->'updated_channels' FROM checkpoints" + ofSession +
@@ -85,7 +88,7 @@ func (inPostgres) read(ctx context.Context, t rows.Tx, at rows.Place, id string)
 		encoding string
 		value    []byte
 	}
-	blobs, steps := map[string]blob{}, map[string]step{}
+	blobs, steps := map[string]blob{}, steps{}
 	err = t.Ask(ctx,
 		rows.Query{SQL: "SELECT coalesce(parent_checkpoint_id, ''), metadata, checkpoint FROM checkpoints" + ofCheckpoint, Args: key,
 			Row: func(scan func(...any) error) error { return scan(&c.parent, &beside, &whole) }},
@@ -97,7 +100,7 @@ func (inPostgres) read(ctx context.Context, t rows.Tx, at rows.Place, id string)
 				blobs[channel] = b
 				return err
 			}},
-		rows.Query{SQL: writes(small, ofCheckpoint), Args: key, Row: adding(steps)})
+		rows.Query{SQL: writes("("+small+" OR idx = -3)", ofCheckpoint), Args: key, Row: adding(steps)}) // a question is part of the state
 	switch {
 	case err != nil:
 		return c, own, err
@@ -134,13 +137,13 @@ func (inPostgres) read(ctx context.Context, t rows.Tx, at rows.Place, id string)
 		}
 	}
 	c.document, err = withMember(whole, "channel_values", "{"+strings.Join(members, ",")+"}")
-	return c, steps[id], err
+	return c, *steps.of(id), err
 }
 
 func (inPostgres) on(ctx context.Context, t rows.Tx, at rows.Place, id string) (step, error) {
-	steps := map[string]step{}
+	steps := steps{}
 	err := t.Each(ctx, adding(steps), writes(small, ofCheckpoint), append(slices.Clone(at.Key), id)...)
-	return steps[id], err
+	return *steps.of(id), err
 }
 
 // renamed: the id is in plain JSON, also where values are encrypted.

@@ -16,7 +16,6 @@ import (
 	"hindcast/store/databases"
 	"hindcast/store/pg"
 	"hindcast/store/pg/pgtest"
-	"hindcast/store/rows"
 	"hindcast/store/storetest"
 )
 
@@ -226,6 +225,33 @@ func TestPostgres_agentRuns(t *testing.T) {
 	}
 }
 
+// An undo refuses where the agent went on beside what was written: a sibling of the restored checkpoint, and
+// rows of a thread that was forked, whose parents the fork did not make.
+func TestPostgres_undoAgentWentOn(t *testing.T) {
+	c, address := pgtest.Shared(t), served(t)
+	const another = "INSERT INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata) SELECT thread_id, '%s', '2' || substr(checkpoint_id, 2), %s, type, checkpoint, metadata FROM checkpoints WHERE thread_id = '%s' AND checkpoint_id = '%s'"
+	for _, by := range []struct {
+		op                        model.Op
+		thread, namespace, parent string
+	}{{model.OpRestore, "tour", "", "parent_checkpoint_id"}, {model.OpFork, "new", "", "NULL"}, {model.OpFork, "new", "own", "NULL"}} {
+		s := connect(t, address).(store.Writer)
+		receipt := apply(t, s, model.Change{Op: by.op, Ref: storetest.Headers(t, s, "tour")[5].Ref(), As: "new"})
+		without := c.Rows(t, address)
+		c.Exec(t, address, fmt.Sprintf(another, by.namespace, by.parent, by.thread, receipt.Head.ID))
+		before := c.Rows(t, address)
+		if _, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo}); !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), "the agent went on from it") {
+			t.Errorf("%+v: %v", by, err)
+		}
+		if c.Rows(t, address) != before {
+			t.Errorf("%+v: rows changed", by)
+		}
+		c.Exec(t, address, "DELETE FROM checkpoints WHERE checkpoint_id LIKE '2%'")
+		if apply(t, s, model.Change{Op: model.OpUndo}); c.Rows(t, address) == without {
+			t.Errorf("%+v: nothing was undone", by)
+		}
+	}
+}
+
 // At every checkpoint of a recorded database: what is written, taken back and done again.
 func TestPostgres_rows(t *testing.T) {
 	if testing.Short() {
@@ -246,7 +272,7 @@ func TestPostgres_encrypted(t *testing.T) {
 	c.Exec(t, address, "UPDATE checkpoint_blobs SET type = 'msgpack+aes' WHERE thread_id = 'tour' AND type = 'msgpack'", "UPDATE checkpoint_writes SET type = 'msgpack+aes' WHERE thread_id = 'tour' AND type = 'msgpack'")
 	s := connect(t, address).(store.Writer)
 	faults := storetest.Faults(t, s, "tour")
-	if len(faults) != 1 || faults[0].Code != rows.FaultOpaque || !strings.Contains(faults[0].Meaning, "msgpack+aes") {
+	if len(faults) != 1 || faults[0].Code != model.FaultOpaque || !strings.Contains(faults[0].Meaning, "msgpack+aes") {
 		t.Errorf("%+v", faults)
 	}
 	fifth := storetest.Headers(t, s, "tour")[5]

@@ -3,7 +3,6 @@ package langgraph
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 
 	"hindcast/model"
@@ -13,9 +12,9 @@ import (
 // inSQLite is the layout of SqliteSaver: a checkpoint is one value, and so is what a task wrote.
 type inSQLite struct{}
 
-func (inSQLite) list(ctx context.Context, t rows.Tx, at rows.Place, from string, steps map[string]step, row func(listed)) error {
+func (inSQLite) list(ctx context.Context, t rows.Tx, at rows.Place, from string, steps steps, row func(listed)) error {
 	key := append(slices.Clone(at.Key), from)
-	err := addSteps(ctx, t, steps, ofSession+` AND checkpoint_id >= ifnull((SELECT min(parent_checkpoint_id, checkpoint_id) FROM checkpoints c
+	err := addSteps(ctx, t, steps, tooLarge, ofSession+` AND checkpoint_id >= ifnull((SELECT min(parent_checkpoint_id, checkpoint_id) FROM checkpoints c
 		WHERE c.thread_id = ?1 AND c.checkpoint_ns = ?2 AND c.checkpoint_id = ?3), '')`, key...)
 	if err != nil {
 		return err
@@ -31,9 +30,12 @@ func (inSQLite) list(ctx context.Context, t rows.Tx, at rows.Place, from string,
 		ifnull(length(checkpoint), 0) + ifnull(length(metadata), 0) FROM checkpoints c`+ofSession+" AND checkpoint_id >= ? ORDER BY checkpoint_id", key...)
 }
 
+// tooLarge is the condition of a write whose value is too large to be read for a title.
+const tooLarge = "length(value) > 65536"
+
 // addSteps adds the steps of the writes that a condition fits, by the checkpoints that
-// they started from. Values of more than 64 kB are left out of them.
-func addSteps(ctx context.Context, t rows.Tx, steps map[string]step, where string, args ...any) error {
+// they started from. Values that another condition fits are left out of them.
+func addSteps(ctx context.Context, t rows.Tx, steps steps, left, where string, args ...any) error {
 	var path string // a column that older files do not have
 	if err := t.Row(ctx, "SELECT iif(count(*), 'task_path', '''''') FROM pragma_table_info('writes') WHERE name = 'task_path'").Scan(&path); err != nil {
 		return err
@@ -43,16 +45,14 @@ func addSteps(ctx context.Context, t rows.Tx, steps map[string]step, where strin
 		var index int
 		var value []byte
 		err := scan(&id, &task, &path, &index, &channel, &encoding, &value)
-		s := steps[id]
 		written, _ := decode(encoding, value) // a value that is damaged is as none
-		s.add(task, path, index, channel, written)
-		steps[id] = s
+		steps.from(id).add(task, path, index, channel, written)
 		return err
-	}, "SELECT checkpoint_id, task_id, "+path+", idx, channel, iif(length(value) > 65536, 'null', ifnull(type, '')), iif(length(value) > 65536, NULL, value) FROM writes"+
+	}, "SELECT checkpoint_id, task_id, "+path+", CAST(idx AS INTEGER), channel, iif("+left+", 'null', ifnull(type, '')), iif("+left+", NULL, value) FROM writes"+
 		where+" ORDER BY checkpoint_id, "+path+", task_id, idx", args...)
 }
 
-func (l inSQLite) read(ctx context.Context, t rows.Tx, at rows.Place, id string) (c checkpoint, own step, err error) {
+func (inSQLite) read(ctx context.Context, t rows.Tx, at rows.Place, id string) (c checkpoint, own step, err error) {
 	key := append(slices.Clone(at.Key), id)
 	var beside, whole []byte
 	found, err := t.First(ctx, []any{&c.parent, &c.encoding, &beside, &whole},
@@ -60,18 +60,20 @@ func (l inSQLite) read(ctx context.Context, t rows.Tx, at rows.Place, id string)
 	if err != nil || !found {
 		return c, own, cmp.Or(err, model.ErrNoSnapshot)
 	}
-	_ = json.Unmarshal(beside, &c.about) // the log tells of damage
+	_ = unmarshal(beside, &c.about) // the log tells of damage
 	if c.document, err = decode(c.encoding, whole); err != nil {
 		return c, own, err
 	}
-	own, err = l.on(ctx, t, at, id)
-	return c, own, err
+	// A question is part of the state, however large it is.
+	steps := steps{}
+	err = addSteps(ctx, t, steps, tooLarge+" AND idx <> -3", ofCheckpoint, key...)
+	return c, *steps.of(id), err
 }
 
 func (inSQLite) on(ctx context.Context, t rows.Tx, at rows.Place, id string) (step, error) {
-	steps := map[string]step{}
-	err := addSteps(ctx, t, steps, ofCheckpoint, append(slices.Clone(at.Key), id)...)
-	return steps[id], err
+	steps := steps{}
+	err := addSteps(ctx, t, steps, tooLarge, ofCheckpoint, append(slices.Clone(at.Key), id)...)
+	return *steps.of(id), err
 }
 
 func (inSQLite) renamed(row rows.Row, id string) (other rows.Row, refused string) {

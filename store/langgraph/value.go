@@ -3,6 +3,7 @@ package langgraph
 import (
 	"encoding/base64"
 	"errors"
+	"fmt"
 
 	"hindcast/model/jsontape"
 	"hindcast/store/msgpack"
@@ -27,10 +28,12 @@ func decode(encoding string, value []byte) ([]byte, error) {
 		return sealed(encoding, value, ""), nil
 	case encoding == "bytes", encoding == "bytearray":
 		return []byte(`{"$bytes":"` + base64.StdEncoding.EncodeToString(value) + `"}`), nil
-	case !jsontape.Valid(value):
-		return nil, errors.New("the value is not JSON")
 	}
-	return value, nil
+	shown, err := jsontape.Standard(value)
+	if err != nil {
+		return nil, fmt.Errorf("the value is not JSON: %w", err)
+	}
+	return shown, nil
 }
 
 // sealed returns a value as the bytes that it is, and more members.

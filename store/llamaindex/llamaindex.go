@@ -101,7 +101,7 @@ func (one *tick) read(stamp string) {
 	one.size = int64(len(one.data))
 	one.at, _ = time.Parse(time.DateTime, stamp) // the zero time says that there is none
 	one.data = decoded(one.data, "serialized_tick")
-	if !jsontape.Valid(one.data) {
+	if !rows.PythonReads(one.data) {
 		one.data = nil
 	}
 	_ = json.Unmarshal(one.data, one) // of another shape nothing is known
@@ -114,7 +114,7 @@ func (one *tick) read(stamp string) {
 // there is none.
 func decoded(object []byte, key string) []byte {
 	if text := jsontape.FindMember(object, `"`+key+`"`); bytes.HasPrefix(text, []byte(`"`)) {
-		if inner := []byte(jsontape.Unquote(text)); jsontape.Valid(inner) {
+		if inner := []byte(jsontape.Unquote(text)); rows.PythonReads(inner) {
 			return inner
 		}
 	}
@@ -122,12 +122,12 @@ func decoded(object []byte, key string) []byte {
 }
 
 // handler is how a run is known to the server.
-type handler struct{ workflow, status, failure, idle string }
+type handler struct{ id, workflow, status, failure, idle string }
 
 func handlerOf(ctx context.Context, t rows.Tx, at rows.Place) (h handler, err error) {
 	err = t.Records(ctx, func(r map[string]any) error {
 		text := func(column string) string { s, _ := r[column].(string); return conversation.OneLine(s) }
-		h = handler{text("workflow_name"), text("status"), text("error"), text("idle_since")}
+		h = handler{text("handler_id"), text("workflow_name"), text("status"), text("error"), text("idle_since")}
 		return nil
 	}, "SELECT * FROM handlers WHERE run_id = ? ORDER BY rowid", at.Key...)
 	return h, err
@@ -245,7 +245,7 @@ func now(ctx context.Context, t rows.Tx, at rows.Place) ([]byte, error) {
 // values returns a state with its values decoded: each is JSON in a string. A state that is
 // no JSON is a string.
 func values(stored []byte) []byte {
-	if !jsontape.Valid(stored) {
+	if !rows.PythonReads(stored) {
 		return jsontape.AppendQuoted(nil, string(stored))
 	}
 	data := jsontape.FindMember(stored, `"_data"`)
@@ -258,7 +258,7 @@ func values(stored []byte) []byte {
 			all = append(all, ',')
 		}
 		value := m.Value
-		if inner := []byte(jsontape.Unquote(value)); bytes.HasPrefix(value, []byte(`"`)) && jsontape.Valid(inner) {
+		if inner := []byte(jsontape.Unquote(value)); bytes.HasPrefix(value, []byte(`"`)) && rows.PythonReads(inner) {
 			value = inner
 		}
 		all = append(append(append(all, m.Key...), ':'), value...)
@@ -278,5 +278,12 @@ func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (a
 	about.Facts.Add("failed", run.failure)
 	about.Facts.Add("event", list[len(list)-1].Value.Event.Class)
 	about.Gaps = model.Gaps{Keys: []string{"state"}, Why: model.GapKeptOnce}
+	if err != nil || !run.waits() {
+		return about, err
+	}
+	var newest string
+	if err = t.Row(ctx, "SELECT CAST(id AS TEXT) FROM ticks WHERE run_id = ? ORDER BY sequence DESC, id DESC LIMIT 1", at.Key...).Scan(&newest); err == nil && newest == id {
+		about.Resume = []model.Resume{{Call: "await client.send_event(" + string(jsontape.AppendQuoted(nil, run.id)) + ", …)", Then: "sends the event that the run waits for, and the server goes on; client is a WorkflowClient"}}
+	}
 	return about, err
 }

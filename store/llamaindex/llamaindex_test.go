@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/rows"
 	"hindcast/store/rows/rowstest"
@@ -28,6 +27,10 @@ func TestState(t *testing.T) {
 		if !strings.Contains(got, want) || !json.Valid([]byte(got)) {
 			t.Errorf("%s, want %s", got, want)
 		}
+	}
+	rowstest.Says(t, s, run, 4, `await client.send_event("f8TcFtjvDo", …)  sends the event that the run waits for, and the server goes on; client is a WorkflowClient`)
+	if got := rowstest.About(t, s, rowstest.At(t, s, run, 3)); strings.Contains(got, "send_event") {
+		t.Errorf("the run waits at its newest tick alone: %s", got)
 	}
 	rowstest.Says(t, s, run, 3, "workflow: order", "status: running", "event: __main__.Ask", "gaps: state")
 	var titles []string
@@ -53,6 +56,7 @@ func TestDamage(t *testing.T) {
 		"not serialised":   {`UPDATE ticks SET tick_data = '{"value":{"type":"x"}}' WHERE id = 3`, ""},
 		"no JSON inside":   {`UPDATE ticks SET tick_data = '{"serialized_tick":"{"}' WHERE id = 3`, ""},
 		"another shape":    {`UPDATE ticks SET tick_data = '{"value":{"result":{"a":1}}}' WHERE id = 3`, ""},
+		"no number":        {`UPDATE ticks SET tick_data = '{"value":{"type":"x","event":{"value":{"v":NaN}}}}' WHERE id = 3`, ""},
 		"no handler":       {"DELETE FROM handlers", ""},
 		"failed":           {"UPDATE handlers SET status = 'failed', error = 'no stock'", ""},
 		"no state":         {"DELETE FROM workflow_state", ""},
@@ -69,11 +73,29 @@ func TestDamage(t *testing.T) {
 			t.Errorf("%s: the faults are %q, want %q", name, codes, c.fault)
 		}
 		for _, h := range storetest.Headers(t, s, run) {
-			if got := rowstest.State(t, s, run, h.Index); !json.Valid([]byte(got)) {
+			if got := rowstest.State(t, s, run, h.Index); !rows.PythonReads([]byte(got)) {
 				t.Errorf("%s: %s", name, got)
 			}
 			rowstest.About(t, s, h)
 		}
+	}
+}
+
+// Rows that name no run, or name it by bytes, cost themselves alone.
+func TestDamage_names(t *testing.T) {
+	path := rowstest.Copied(t, recorded)
+	rowstest.Execute(t, path, "CREATE TABLE other AS SELECT * FROM ticks", "DROP TABLE ticks", "ALTER TABLE other RENAME TO ticks",
+		"UPDATE ticks SET run_id = NULL WHERE id = 1", "UPDATE ticks SET run_id = CAST(run_id AS BLOB) WHERE id = 2", "UPDATE ticks SET run_id = CAST('x' AS BLOB) WHERE id = 3")
+	s := storetest.OpenStore(t, Kind(), path)
+	var listed []string
+	for _, info := range storetest.Sessions(t, s) {
+		listed = append(listed, info.ID)
+	}
+	if slices.Contains(listed, "x") || slices.Contains(listed, run+"'") || !slices.Contains(listed, run) {
+		t.Errorf("the sessions are %q", listed)
+	}
+	if left := len(storetest.Headers(t, s, run)); left != 2 {
+		t.Errorf("%d ticks are left", left)
 	}
 }
 
@@ -98,11 +120,16 @@ func FuzzTick(f *testing.F) {
 		one := tick{data: slices.Clone(data)}
 		one.read("2026-01-02 03:04:05")
 		one.title()
-		if one.data != nil && !jsontape.Valid(one.data) {
+		if one.data != nil && !rows.PythonReads(one.data) {
 			t.Fatalf("%q is not JSON", one.data)
 		}
-		if now := values(stored); !jsontape.Valid(now) {
+		if now := values(stored); !rows.PythonReads(now) {
 			t.Fatalf("%q is not JSON", now)
 		}
 	})
+}
+
+// A torn page costs the ticks on it.
+func TestDamage_pages(t *testing.T) {
+	rowstest.Torn(t, Kind(), recorded)
 }

@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"hindcast/model"
 	"hindcast/model/conversation"
@@ -38,7 +39,7 @@ var kind = rows.Kind{
 		"mastra_threads":           "id resourceId title metadata",
 		"mastra_messages":          "id thread_id content role createdAt",
 	},
-	Snapshots: `(SELECT rowid AS rowid, ifnull(thread_id, '') AS name, '' AS run, id, ifnull(createdAt, '') AS at, role, type, content AS data FROM mastra_messages
+	Snapshots: `(SELECT rowid AS rowid, ifnull(thread_id, '') AS name, '' AS run, id, ifnull(createdAt, '') AS at, ifnull(role, '') AS role, ifnull(type, '') AS type, content AS data FROM mastra_messages
 		UNION ALL SELECT rowid, ifnull(workflow_name, ''), ifnull(run_id, ''), ifnull(run_id, ''), ifnull(updatedAt, ''), '', '', snapshot FROM mastra_workflow_snapshot)`,
 	Key: []string{"name", "run"}, ID: "id",
 	Order: []string{"at", "rowid"},
@@ -65,6 +66,8 @@ type row struct {
 	at   time.Time
 	data []byte // JSON; nil where it cannot be read
 	size int64
+	// damaged says that the content of a message was JSON, and is shown as the text that is left.
+	damaged bool
 }
 
 // isRun reports whether a session is a run of a workflow.
@@ -77,19 +80,31 @@ func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (list []ro
 	}
 	err = t.Each(ctx, func(scan func(...any) error) error {
 		var one row
-		var at, role, is string
-		err := scan(&one.id, &at, &role, &is, &one.data, &one.size)
-		one.at, _ = time.Parse(time.RFC3339, at) // the zero time says that there is none
-		switch {
-		case !jsontape.Valid(one.data):
-			one.data = nil
-		case role != "":
-			one.data = fmt.Appendf(nil, `{"id":%s,"role":%s,"type":%s,"createdAt":%s,"content":%s}`, quoted(one.id), quoted(role), quoted(is), quoted(at), one.data)
+		var stamp, role, is string
+		err := scan(&one.id, &stamp, &role, &is, &one.data, &one.size)
+		one.at, _ = time.Parse(time.RFC3339, stamp) // the zero time says that there is none
+		if !jsontape.Valid(one.data) {
+			one.data, one.damaged = textOf(one.data)
+			if isRun(at) {
+				one.data = nil
+			}
+		}
+		if role != "" && one.data != nil {
+			one.data = fmt.Appendf(nil, `{"id":%s,"role":%s,"type":%s,"createdAt":%s,"content":%s}`, quoted(one.id), quoted(role), quoted(is), quoted(stamp), one.data)
 		}
 		list = append(list, one)
 		return err
 	}, "SELECT id, at, role, type, "+asText("data")+", ifnull(octet_length(data), 0) FROM "+kind.Snapshots+span.Where, span.Args...)
 	return list, span, err
+}
+
+// textOf returns a content that is no JSON as a JSON string, and whether it was JSON once. Messages
+// of Mastra's first format are text, which it takes as it is.
+func textOf(content []byte) (text []byte, damaged bool) {
+	if !utf8.Valid(content) || len(content) == 0 {
+		return nil, true
+	}
+	return jsontape.AppendQuoted(nil, string(content)), content[0] == '{' || content[0] == '['
 }
 
 func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
@@ -99,9 +114,11 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 	for i := range list {
 		one := &list[i]
 		h := model.Header{ID: one.id, CreatedAt: one.at, Index: span.First + i, Event: model.SnapshotEventNamed, EventName: "message"}
+		if one.data == nil || one.damaged {
+			h.Marks |= model.MarkDamaged
+		}
 		switch {
 		case one.data == nil:
-			h.Marks |= model.MarkDamaged
 		case isRun(at):
 			r := runOf(one.data)
 			h.EventName, h.Title = cmp.Or(conversation.OneLine(r.Status), "run"), conversation.List(r.Path, r.step)
@@ -173,7 +190,7 @@ func find(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]row, erro
 func thread(ctx context.Context, t rows.Tx, at rows.Place) (members []byte, clone string, err error) {
 	var resource, title string
 	var metadata []byte
-	found, err := t.First(ctx, []any{&resource, &title, &metadata}, "SELECT resourceId, title, "+asText("metadata")+" FROM mastra_threads WHERE id = ?", at.Key[0])
+	found, err := t.First(ctx, []any{&resource, &title, &metadata}, "SELECT ifnull(resourceId, ''), ifnull(title, ''), "+asText("metadata")+" FROM mastra_threads WHERE id = ?", at.Key[0])
 	if err != nil || !found {
 		return nil, "", err
 	}

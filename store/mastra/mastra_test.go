@@ -77,6 +77,27 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// A message of Mastra's first format is text or a list of parts, and of a content that is cut what is left is shown.
+func TestState_firstFormat(t *testing.T) {
+	path := rowstest.Copied(t, recorded)
+	rowstest.Execute(t, path, "UPDATE mastra_messages SET type = 'text', content = 'hello \"größe\"' WHERE id = 'm1'",
+		`UPDATE mastra_messages SET type = 'text', content = '[{"type":"text","text":"a part"}]' WHERE id = 'm2'`,
+		`UPDATE mastra_messages SET content = '{"format":2,"parts":[{"type":"text","text":"zwe' WHERE id = 'm3'`)
+	s := storetest.OpenStore(t, Kind(), path)
+	for index, want := range []struct{ title, content string }{
+		{`hello "größe"`, `"type":"text","createdAt":"2025-12-29T09:20:00.000Z","content":"hello \"größe\""`},
+		{"a part", `"content":[{"type":"text","text":"a part"}]`},
+		{`{"format":2,"parts":[{"type":"text","text":"zwe`, `"content":"{\"format\":2,`},
+	} {
+		if got := rowstest.State(t, s, "tour", index); !strings.Contains(got, want.content) || !json.Valid([]byte(got)) {
+			t.Errorf("#%d: %s, want %s", index, got, want.content)
+		}
+		if h := rowstest.At(t, s, "tour", index); h.Title != want.title || h.Marks.Has(model.MarkDamaged) != (index == 2) {
+			t.Errorf("#%d: %+v", index, h)
+		}
+	}
+}
+
 // A thread grows; a run is written over.
 func TestGrowth(t *testing.T) {
 	path := rowstest.Copied(t, recorded)
@@ -106,4 +127,9 @@ func FuzzRun(f *testing.F) {
 			r.step(id)
 		}
 	})
+}
+
+// A torn page costs the messages on it.
+func TestDamage_pages(t *testing.T) {
+	rowstest.Torn(t, Kind(), recorded)
 }

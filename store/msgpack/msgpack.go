@@ -6,7 +6,7 @@
 //	str                     a string; bytes that are no UTF-8 become U+FFFD
 //	bin                     {"$bytes":"BASE64"}
 //	map                     an object; a key that is no string is the string of its JSON
-//	ext                     as the caller writes it, or {"$ext":ID,"$bytes":"BASE64"}
+//	ext                     as the caller writes it, or {"$ext":ID,"$bytes":"BASE64"}; so is one that is damaged
 package msgpack
 
 import (
@@ -22,8 +22,9 @@ import (
 )
 
 const (
-	// maxDepth bounds how deep values nest, in those of extensions too.
-	maxDepth = 200
+	// maxDepth bounds how deep values nest, in those of extensions too. Python's ormsgpack stops
+	// at 1024; the JSON of a level has at most two, and JSON is read as far as 10,000.
+	maxDepth = 2000
 	// maxGrowth bounds the JSON by the length of the data: a byte grows to four in
 	// base64, and to six where it is escaped.
 	maxGrowth = 64
@@ -55,6 +56,8 @@ type Writer struct {
 	at    int
 	depth int
 	ext   Ext
+	// damaged are the bytes of extensions that were read in vain.
+	damaged int
 }
 
 // AppendJSON appends the JSON of one value, which is all of data, to dst. The errors
@@ -307,8 +310,13 @@ func (w *Writer) extension(n int) error {
 		return err
 	}
 	from := len(w.dst)
-	if ok, err := w.inside(int8(id), data); ok || err != nil {
+	switch ok, err := w.inside(int8(id), data); {
+	case err == nil && ok:
+		return nil
+	case err != nil && (errors.Is(err, ErrLarge) || w.damaged > w.most):
 		return err
+	case err != nil:
+		w.damaged += n
 	}
 	w.dst = append(w.dst[:from], `{"$ext":`...)
 	w.dst = strconv.AppendInt(w.dst, int64(int8(id)), 10)

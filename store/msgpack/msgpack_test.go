@@ -24,7 +24,8 @@ var values = []struct{ data, json string }{
 	{"\x80", `{}`}, {"\x82\xa1z\x01\xa1a\x02", `{"z":1,"a":2}`}, {"\xde\x00\x01\xa1k\xc3", `{"k":true}`}, {"\xdf\x00\x00\x00\x01\xa1k\xc3", `{"k":true}`},
 	{"\x84\x01\xa1a\xc0\xa1b\x92\x01\x02\xa1c\xc3\xa1d", `{"1":"a","null":"b","[1,2]":"c","true":"d"}`},
 	{"\xd4\x05a", `{"$ext":5,"$bytes":"YQ=="}`}, {"\xd6\xff\x00\x00\x00\x01", `{"$ext":-1,"$bytes":"AAAAAQ=="}`}, {"\xc7\x00\x07", `{"$ext":7,"$bytes":""}`}, {"\xc8\x00\x01\x07a", `{"$ext":7,"$bytes":"YQ=="}`}, {"\xc9\x00\x00\x00\x01\x07a", `{"$ext":7,"$bytes":"YQ=="}`},
-	{"\xd5\x01\x91\x05", `["one",5]`}, {"\xd5\x01\x91\xc1", ``}, {"\xc7\x03\x01\x91\x05\x06", ``},
+	{"\xd5\x01\x91\x05", `["one",5]`}, {"\xd5\x01\x91\xc1", `{"$ext":1,"$bytes":"kcE="}`}, {"\xc7\x03\x01\x91\x05\x06", `{"$ext":1,"$bytes":"kQUG"}`},
+	{"\x92\xd5\x01\x91\xd9\x07", `[{"$ext":1,"$bytes":"kdk="},7]`},
 }
 
 // one knows extension 1, an array of one value.
@@ -74,26 +75,46 @@ func TestAppendJSON_bounds(t *testing.T) {
 		data string
 		want error
 	}{
-		"a long string":     {"\xdb\xff\xff\xff\xffa", msgpack.ErrShort},
-		"a long array":      {"\xdd\xff\xff\xff\xff\x01", msgpack.ErrShort},
-		"a long map":        {"\xdf\xff\xff\xff\xff\x01\x01", msgpack.ErrShort},
-		"a long extension":  {"\xc9\xff\xff\xff\xff\x01a", msgpack.ErrShort},
-		"a deep array":      {strings.Repeat("\x91", 1000) + "\x01", msgpack.ErrDepth},
-		"a key of a key":    {keys, msgpack.ErrLarge},
-		"no code":           {"\xc1", msgpack.ErrCode},
-		"something behind":  {"\x01\x01", msgpack.ErrRest},
-		"nothing":           {"", msgpack.ErrShort},
-		"deep in extension": {deep(300), msgpack.ErrDepth},
+		"a long string":      {"\xdb\xff\xff\xff\xffa", msgpack.ErrShort},
+		"a long array":       {"\xdd\xff\xff\xff\xff\x01", msgpack.ErrShort},
+		"a long map":         {"\xdf\xff\xff\xff\xff\x01\x01", msgpack.ErrShort},
+		"a long extension":   {"\xc9\xff\xff\xff\xff\x01a", msgpack.ErrShort},
+		"a deep array":       {strings.Repeat("\x91", 10_000) + "\x01", msgpack.ErrDepth},
+		"a key of a key":     {keys, msgpack.ErrLarge},
+		"no code":            {"\xc1", msgpack.ErrCode},
+		"something behind":   {"\x01\x01", msgpack.ErrRest},
+		"nothing":            {"", msgpack.ErrShort},
+		"damage over damage": {vain(3000), msgpack.ErrRest},
 	} {
 		allocated := testing.AllocsPerRun(1, func() {
 			if got, err := msgpack.AppendJSON(nil, []byte(c.data), one); !errors.Is(err, c.want) {
 				t.Errorf("%s: %.80s, %v, want %v", name, got, err, c.want)
 			}
 		})
-		if allocated > 5000 {
+		if allocated > 50_000 {
 			t.Errorf("%s: %v allocations", name, allocated)
 		}
 	}
+}
+
+// As deep as the reader goes extensions are read, and what is deeper is its bytes.
+func TestAppendJSON_deepExtensions(t *testing.T) {
+	for n, want := range map[int]string{900: `["one",1]`, 5000: `{"$ext":1,"$bytes":"`} {
+		got, err := msgpack.AppendJSON(nil, []byte(deep(n)), one)
+		if err != nil || !json.Valid(got) || !strings.Contains(string(got), want) {
+			t.Errorf("%d: %.80s, %v", n, got, err)
+		}
+	}
+}
+
+// vain returns nested extensions. Each is damaged behind the one within it.
+func vain(n int) string {
+	data := "\xc1"
+	for range n {
+		inner := "\x91" + data + "\xc1"
+		data = "\xc8" + string([]byte{byte(len(inner) >> 8), byte(len(inner))}) + "\x01" + inner
+	}
+	return data
 }
 
 // deep nests extensions, each in the array of the one around it.

@@ -29,7 +29,7 @@ func (s *Store) Plan(ctx context.Context, c model.Change) (plan model.Plan, err 
 		return err
 	})
 	if err != nil {
-		return model.Plan{}, fmt.Errorf("%s: plan %s: %w", s.kind, c, err)
+		return model.Plan{}, store.NotPlanned(s.kind, c, err)
 	}
 	if !c.Op.MakesSession() {
 		plan.Hazards = append(plan.Hazards, s.carrier.Hazards()...)

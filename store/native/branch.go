@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -123,6 +124,7 @@ func (s *Store) dropping(ctx context.Context, t *tx, ss session, visit int64, re
 	if err := remove(); err != nil {
 		return err
 	}
+	slices.Sort(keys) // two that drop the same states do so in one order
 	for _, key := range keys {
 		if err := s.states.drop(ctx, t, key); err != nil {
 			return err

@@ -50,7 +50,7 @@ func (s *states) sweep(ctx context.Context, t *tx, session int64) error {
 	if err == nil && size >= 3*parts.Size(d.inUse) {
 		err = d.read(ctx)
 	}
-	if errors.Is(err, ErrDamagedState) {
+	if errors.Is(err, ErrDamagedState) || errors.Is(err, errInUse) {
 		return nil
 	}
 	if err != nil || d.bytes == nil {
@@ -90,9 +90,20 @@ type drafts struct {
 	moved []parts.Place
 }
 
-// collect finds out what is in use.
+// errInUse: another transaction is about to refer to a state whose parts would move. It is not
+// waited for, see drop.
+var errInUse = errors.New("a state is in use")
+
+// collect finds out what is in use. The error is errInUse, or ErrDamagedState.
 func (d *drafts) collect(ctx context.Context) error {
-	keys, err := numbers(ctx, d.tx, "SELECT state FROM states WHERE draft = ? ORDER BY state"+d.tx.Change, d.owner.session)
+	const query = "SELECT state FROM states WHERE draft = ? ORDER BY state"
+	keys, err := numbers(ctx, d.tx, query+d.tx.Free, d.owner.session)
+	if err == nil && d.tx.Free != "" {
+		var all []int64
+		if all, err = numbers(ctx, d.tx, query, d.owner.session); len(all) != len(keys) {
+			err = cmp.Or(err, errInUse)
+		}
+	}
 	if err != nil {
 		return err
 	}

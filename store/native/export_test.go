@@ -60,3 +60,41 @@ func (s *Store) Cut(ctx context.Context, id string, give func([]model.Header) er
 		return err
 	})
 }
+
+// counting is a carrier that counts the rows which queries go to.
+type counting struct {
+	Carrier
+	rows *int
+}
+
+func (c counting) Read(ctx context.Context, what func(Tx) error) error {
+	return c.Carrier.Read(ctx, func(t Tx) error { return what(countingTx{t, c.rows}) })
+}
+
+type countingTx struct {
+	Tx
+	rows *int
+}
+
+func (t countingTx) Rows(ctx context.Context, query string, args ...any) (Rows, error) {
+	rows, err := t.Tx.Rows(ctx, query, args...)
+	return countingRows{rows, t.rows}, err
+}
+
+type countingRows struct {
+	Rows
+	rows *int
+}
+
+func (r countingRows) Next() bool {
+	*r.rows++
+	return r.Rows.Next()
+}
+
+// RowsRead returns how many rows are gone to while a function reads the store.
+func (s *Store) RowsRead(read func()) (rows int) {
+	defer func(c Carrier) { s.carrier = c }(s.carrier)
+	s.carrier = counting{s.carrier, &rows}
+	read()
+	return rows
+}

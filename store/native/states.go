@@ -441,18 +441,14 @@ func (s *states) remembered(sum [sha256.Size]byte) *parts.Text {
 }
 
 // drop removes a state that nothing refers to any more. Its parts go when the
-// drafts of its session are swept.
+// drafts of its session are swept. It is the last that a transaction does: of two that drop
+// the same state one waits for the other, which waits for nothing then, and sees whether
+// that one left it. A state that another transaction has locked is about to be referred to, and
+// stays. It is not waited for, since it may wait for a state that this transaction has locked; should
+// it be broken off, the state is there until a record has the same bytes, and then others.
 func (s *states) drop(ctx context.Context, t *tx, key int64) error {
-	if t.Remove != "" {
-		// Who refers to it in another transaction has it locked, and is waited for.
-		var locked int64
-		err := t.Row(ctx, "SELECT state FROM states WHERE state = ?"+t.Remove, key).Scan(&locked)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	if free, err := t.LockDropped(ctx, key); err != nil || !free {
+		return err
 	}
 	var draft sql.Null[int64]
 	err := t.Row(ctx, `DELETE FROM states WHERE state = ?1

@@ -73,6 +73,9 @@ type Tx interface {
 	NextState(ctx context.Context) (int64, error)
 	// LockJournal has other transactions that write to the journal wait for this one.
 	LockJournal(ctx context.Context) error
+	// LockDropped has other transactions that drop a state wait for this one, and reports whether
+	// the state is there and no other transaction has it locked.
+	LockDropped(ctx context.Context, state int64) (free bool, err error)
 	// Prepare sets the connection up for an import, until the function is called.
 	Prepare(ctx context.Context) (usual func(), err error)
 	// Faults looks for damage that the database itself can find.
@@ -112,11 +115,10 @@ type Dialect struct {
 	// brought with model.MarkTraced is none. What the row says besides may be damaged.
 	Counted string
 	// What follows a query for rows that the transaction is going to lock: Change for
-	// rows that it changes, Remove for those that it removes, Use for those that it
-	// refers to, Keep for those that have to stay as they are until it ends. Free is Change
-	// for the rows that no other transaction has locked, without the others. They are empty
-	// where one transaction writes at a time.
-	Change, Remove, Use, Keep, Free string
+	// rows that it changes, Use for those that it refers to, Keep for those that have to
+	// stay as they are until it ends. Free is Change for the rows that no other transaction
+	// has locked, without the others. They are empty where one transaction writes at a time.
+	Change, Use, Keep, Free string
 	// Time returns a time other than zero as a column holds it: as nanoseconds since 1970
 	// or in RFC 3339.
 	Time func(time.Time) any
@@ -193,7 +195,7 @@ type tx struct {
 
 // reading returns the words of a transaction that only reads: it locks nothing.
 func (d Dialect) reading() Dialect {
-	d.Change, d.Remove, d.Use, d.Keep, d.Free = "", "", "", "", ""
+	d.Change, d.Use, d.Keep, d.Free = "", "", "", ""
 	return d
 }
 

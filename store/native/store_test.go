@@ -1,12 +1,14 @@
 package native_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"path/filepath"
 	"testing"
 
 	"hindcast/model"
+	"hindcast/model/jsontape/jsontest"
 	"hindcast/store/native"
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest"
@@ -59,6 +61,30 @@ func TestApply_whatDoesNotReadBackIsNotKept(t *testing.T) {
 	}
 	if journal, err := s.Journal(t.Context()); err != nil || len(journal) != 0 {
 		t.Errorf("the journal is %+v, %v", journal, err)
+	}
+}
+
+// TestStates_readsWhatBothHaveOnce: two neighbours are read as quickly as one of them.
+func TestStates_readsWhatBothHaveOnce(t *testing.T) {
+	state := jsontest.New(4_000_000, 3)
+	before := state.JSON()
+	state.Step()
+	after := state.JSON()
+	s := newStore(t, string(before), string(after))
+	first, second := model.Ref{Session: "s", ID: model.SnapshotID(before)}, model.Ref{Session: "s", ID: model.SnapshotID(after)}
+	one := s.RowsRead(func() {
+		if _, err := s.State(t.Context(), second); err != nil {
+			t.Fatal(err)
+		}
+	})
+	both := s.RowsRead(func() {
+		x, y, err := s.States(t.Context(), first, second)
+		if err != nil || !bytes.Equal(x, before) || !bytes.Equal(y, after) {
+			t.Fatal("they are other states", err)
+		}
+	})
+	if one < 20 || 4*both > 5*one {
+		t.Errorf("%d rows for both, %d for one", both, one)
 	}
 }
 

@@ -20,6 +20,8 @@ import (
 //	fork               a row of the session, and copies of the items that lead to the snapshot,
 //	                   with the next numbers of the table: the SDK reads items by their number,
 //	                   SQLAlchemySession by their time and number.
+//	… in PostgreSQL    The next numbers are those of a sequence, which does not go back: an undo would
+//	                   leave a gap in it. The copies have numbers below all that it gives.
 //	… of branches      AdvancedSQLiteSession reads the items of a branch by message_structure,
 //	                   so the copies stand there as those of "main".
 //	fork as a branch   rows of message_structure alone, behind the greatest sequence number of
@@ -36,8 +38,8 @@ const (
 )
 
 // Move implements rows.Mover.
-func (format) Move(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change) (*rows.Move, error) {
-	s, i, err := find(ctx, t, before.Place, change.Ref.ID)
+func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change) (*rows.Move, error) {
+	s, i, err := f.find(ctx, t, before.Place, change.Ref.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -84,14 +86,7 @@ type writing struct {
 // next returns the number that a table gives to its next row.
 func (w *writing) next(ctx context.Context, t rows.Tx, table string) (int64, error) {
 	if _, known := w.numbers[table]; !known {
-		last := int64(0)
-		if err := t.Row(ctx, "SELECT ifnull(max(id), 0) FROM "+rows.Quoted(table)).Scan(&last); err != nil {
-			return 0, err
-		}
-		has, err := t.Columns(ctx, "sqlite_sequence") // a table without AUTOINCREMENT is not in it
-		if err == nil && has["seq"] {
-			err = t.Row(ctx, "SELECT max(?, ifnull(max(seq), 0)) FROM sqlite_sequence WHERE name = ? COLLATE NOCASE", last, table).Scan(&last)
-		}
+		last, err := w.last(ctx, t, table)
 		if err != nil {
 			return 0, err
 		}
@@ -99,6 +94,28 @@ func (w *writing) next(ctx context.Context, t rows.Tx, table string) (int64, err
 	}
 	w.numbers[table]++
 	return w.numbers[table], nil
+}
+
+// last returns the number that a table gave to its last row. Where the numbers come from a sequence, which
+// begins at 1, those of the copies are negative: there it never comes.
+func (w *writing) last(ctx context.Context, t rows.Tx, table string) (last int64, err error) {
+	if w.sequenced {
+		err = t.Row(ctx, "SELECT coalesce(min(id), 0) FROM "+rows.Quoted(table)).Scan(&last)
+		return min(last, 0) - 1 - int64(len(w.path)), err
+	}
+	return lastNumber(ctx, t, table)
+}
+
+// lastNumber returns the number that a table of a file gave to its last row.
+func lastNumber(ctx context.Context, t rows.Tx, table string) (last int64, err error) {
+	if err = t.Row(ctx, "SELECT ifnull(max(id), 0) FROM "+rows.Quoted(table)).Scan(&last); err != nil {
+		return 0, err
+	}
+	has, err := t.Columns(ctx, "sqlite_sequence") // a table without AUTOINCREMENT is not in it
+	if err == nil && has["seq"] {
+		err = t.Row(ctx, "SELECT max(?, ifnull(max(seq), 0)) FROM sqlite_sequence WHERE name = ? COLLATE NOCASE", last, table).Scan(&last)
+	}
+	return last, err
 }
 
 func (w *writing) add(table string, row rows.Row) {
@@ -225,18 +242,15 @@ func (w *writing) keep(ctx context.Context, t rows.Tx, table string, row rows.Ro
 }
 
 // numberOf returns the id of an item as Hindcast has it.
-func numberOf(column any) string {
-	number, _ := column.(int64)
-	return strconv.FormatInt(number, 10)
-}
+func numberOf(column any) string { return fmt.Sprint(column) }
 
 // Next implements rows.Mover.
-func (format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *rows.Move) (next planning.Next, err error) {
+func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *rows.Move) (next planning.Next, err error) {
 	if len(after.Headers) == 0 {
 		next.Loads = "nothing: the session is gone"
 		return next, nil
 	}
-	s, err := load(ctx, t, after.Place, "")
+	s, err := f.load(ctx, t, after.Place, "")
 	if err != nil {
 		return next, err
 	}
@@ -248,11 +262,7 @@ func (format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *rows.
 	}
 	path := s.path(at)
 	next.Loads = "its items: " + strconv.Itoa(len(path))
-	calls, err := s.calls(ctx, t, after.Place, at)
-	if err != nil {
-		return next, err
-	}
-	for _, c := range calls {
+	for _, c := range s.resume(after.Place, at) {
 		switches := strings.Contains(c.Call, "switch_to_branch("+quoted(branch)+")")
 		if branch == "" && !strings.Contains(c.Call, "switch_to_branch") || switches {
 			next.Calls = append(next.Calls, c)

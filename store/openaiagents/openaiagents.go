@@ -1,6 +1,6 @@
 // Package openaiagents reads the sessions that OpenAI's Agents SDK keeps in SQLite: of
 // SQLiteSession, AsyncSQLiteSession, AdvancedSQLiteSession and SQLAlchemySession, and what
-// EncryptedSession makes of them.
+// EncryptedSession makes of them. Those of SQLAlchemySession may be in PostgreSQL, too.
 //
 //	OpenAI Agents                             Hindcast
 //	session_id                                session
@@ -51,7 +51,7 @@ var kind = rows.Kind{
 // Kind describes the openai-agents store.
 func Kind() store.Kind {
 	k := kind
-	k.Format = format{}
+	k.Format = format{inFile}
 	return k.Kind()
 }
 
@@ -66,10 +66,13 @@ const (
 )
 
 // format implements rows.Format.
-type format struct{}
+type format struct {
+	// class reads which class of the SDK wrote the tables.
+	class func(context.Context, rows.Tx, rows.Place) (class, error)
+}
 
-func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
-	s, err := load(ctx, t, at, from)
+func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
+	s, err := f.load(ctx, t, at, from)
 	if err != nil || from != "" && s.branches != nil {
 		return log, err // branches are read whole
 	}
@@ -112,13 +115,13 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 }
 
 // whole reads all of a session, unless it was read and the file is as it was.
-func whole(ctx context.Context, t rows.Tx, at rows.Place) (*session, error) {
-	return rows.Keep(t, at.ID, func() (*session, error) { return load(ctx, t, at, "") })
+func (f format) whole(ctx context.Context, t rows.Tx, at rows.Place) (*session, error) {
+	return rows.Keep(t, at.ID, func() (*session, error) { return f.load(ctx, t, at, "") })
 }
 
 // find reads a session, and returns the place in it of the snapshot with an id.
-func find(ctx context.Context, t rows.Tx, at rows.Place, id string) (*session, int, error) {
-	return rows.Find(t, at, id, func() (*session, error) { return load(ctx, t, at, "") })
+func (f format) find(ctx context.Context, t rows.Tx, at rows.Place, id string) (*session, int, error) {
+	return rows.Find(t, at, id, func() (*session, error) { return f.load(ctx, t, at, "") })
 }
 
 // Find returns the place of an id, -1 for none.
@@ -126,8 +129,8 @@ func (s *session) Find(id string) int {
 	return slices.IndexFunc(s.items, func(one item) bool { return one.id == id })
 }
 
-func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
-	s, i, err := find(ctx, t, at, id)
+func (f format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
+	s, i, err := f.find(ctx, t, at, id)
 	if err != nil {
 		return nil, err
 	}
@@ -140,8 +143,8 @@ func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([
 	return slices.Concat([]byte(`{"messages":[`), bytes.Join(list, []byte(",")), []byte("]}")), nil
 }
 
-func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (about rows.About, err error) {
-	s, i, err := find(ctx, t, at, id)
+func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (about rows.About, err error) {
+	s, i, err := f.find(ctx, t, at, id)
 	if err != nil {
 		return about, err
 	}
@@ -149,11 +152,18 @@ func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (a
 	one := &s.items[i]
 	about.Facts.Add("branches", conversation.List(one.branches, conversation.OneLine))
 	if s.endsTurn(i) {
-		usage, err := usageOf(ctx, t, at, one.branches[0], one.turn)
+		used, err := usedBy(ctx, t, ofBranch+" AND user_turn_number = ?", at.Key[0], one.branches[0], one.turn)
 		if err != nil {
 			return about, err
 		}
-		about.Facts.AddFact(model.TokensFact("tokens of the turn", "tokens", usage))
+		about.Facts.AddFact(model.TokensFact("tokens of the turn", "tokens", slices.DeleteFunc(used, func(n model.Number) bool { return n.Value == 0 })))
+	}
+	if s.branches != nil && i == s.head {
+		used, err := usedBy(ctx, t, ofSession, at.Key...)
+		if err != nil {
+			return about, err
+		}
+		about.Facts.Count(model.Counted{Read: used[0].Value, Written: used[1].Value, FromCache: used[3].Value})
 	}
 	gaps, err := deleted(ctx, t, at, id)
 	if err != nil {
@@ -162,32 +172,32 @@ func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (a
 	for _, g := range gaps {
 		about.Facts.Add("deleted before it", g.text())
 	}
+	g, is, err := s.deletedBehind(ctx, t, at, id)
+	if err != nil {
+		return about, err
+	}
+	if is {
+		about.Facts.Add("deleted after it", g.text())
+	}
 	if s.pending(i) {
 		about.Facts.Add("asks", one.call)
 	}
-	about.Resume, err = s.calls(ctx, t, at, i)
-	return about, err
+	about.Resume = s.resume(at, i)
+	return about, nil
 }
 
-// calls returns the calls that go on from an item.
-func (s *session) calls(ctx context.Context, t rows.Tx, at rows.Place, i int) ([]model.Resume, error) {
-	alchemy, err := isAlchemy(ctx, t, at)
-	return s.resume(at, i, map[bool]string{false: "SQLiteSession(%s, path)", true: "SQLAlchemySession.from_url(%s, url=url)"}[alchemy]), err
-}
-
-// usageOf returns what a turn of a branch cost.
-func usageOf(ctx context.Context, t rows.Tx, at rows.Place, branch string, turn int64) (counts []model.Number, err error) {
+// usedBy returns the tokens of the turns that a condition fits: read, written, all, and those of the first that came from a cache.
+func usedBy(ctx context.Context, t rows.Tx, where string, args ...any) (counts []model.Number, err error) {
 	counts = []model.Number{{Key: "input"}, {Key: "output"}, {Key: "total"}, {Key: "cacheRead"}}
-	found, err := t.First(ctx, []any{&counts[0].Value, &counts[1].Value, &counts[2].Value, &counts[3].Value},
-		`SELECT ifnull(input_tokens, 0), ifnull(output_tokens, 0), ifnull(total_tokens, 0), iif(json_valid(input_tokens_details), ifnull(json_extract(input_tokens_details, '$.cached_tokens'), 0), 0)
-		FROM turn_usage WHERE session_id = ? AND branch_id = ? AND user_turn_number = ?`, at.Key[0], branch, turn)
-	if !found {
-		return nil, err
+	if has, err := t.Columns(ctx, usage); err != nil || !has["input_tokens_details"] {
+		return counts, err
 	}
-	return slices.DeleteFunc(counts, func(n model.Number) bool { return n.Value == 0 }), err
+	err = t.Row(ctx, `SELECT ifnull(sum(input_tokens), 0), ifnull(sum(output_tokens), 0), ifnull(sum(total_tokens), 0), ifnull(sum(iif(json_valid(input_tokens_details), json_extract(input_tokens_details, '$.cached_tokens'), 0)), 0)
+		FROM turn_usage`+where, args...).Scan(&counts[0].Value, &counts[1].Value, &counts[2].Value, &counts[3].Value)
+	return counts, err
 }
 
-// gap is ids before an item that no item has: from is the first of them.
+// gap is ids beside an item that no item has: from is the first of them.
 type gap struct {
 	id       string
 	from, to int64
@@ -200,26 +210,46 @@ func (g gap) text() string {
 	return fmt.Sprintf("items %d to %d", g.from, g.to)
 }
 
-// deleted returns where items were deleted between two of a session, or before one.
+// deleted returns where items were deleted before those of a session, or before one. The sessions of a table share
+// its numbers.
 func deleted(ctx context.Context, t rows.Tx, at rows.Place, id string) (gaps []gap, err error) {
 	err = t.Each(ctx, func(scan func(...any) error) error {
 		var g gap
 		err := scan(&g.id, &g.from, &g.to)
 		gaps = append(gaps, g)
 		return err
-	}, `SELECT id, before + 1, id - 1 FROM (SELECT id, session_id, lag(id) OVER (ORDER BY id) AS before, lag(session_id) OVER (ORDER BY id) AS other FROM `+at.Table(messages)+`)
-		WHERE session_id = ?1 AND other = ?1 AND id > before + 1 AND (?2 = '' OR id = ?2)`, at.Key[0], id)
+	}, `SELECT id, before + 1, id - 1 FROM (SELECT id, session_id, lag(id, 1, 0) OVER (ORDER BY id) AS before FROM `+at.Table(messages)+` WHERE id > 0) r
+		WHERE session_id = ?1 AND id > before + 1 AND (?2 = '' OR CAST(id AS TEXT) = ?2)`, at.Key[0], id)
 	return gaps, err
 }
 
+// deletedBehind returns the items that were deleted behind one that no other of its session follows: before one of
+// another session, or at the end of the table, which is not known of a sequence.
+func (s *session) deletedBehind(ctx context.Context, t rows.Tx, at rows.Place, id string) (g gap, is bool, err error) {
+	if g.from, err = strconv.ParseInt(id, 10, 64); err != nil || g.from < 0 {
+		return g, false, nil // a copy
+	}
+	g.from++
+	var next int64
+	var follows bool
+	table := at.Name(messages)
+	found, err := t.First(ctx, []any{&next, &follows}, "SELECT id, session_id = ? FROM "+rows.Quoted(table)+" WHERE id >= ? ORDER BY id LIMIT 1", at.Key[0], g.from)
+	if err == nil && !found && !s.sequenced {
+		next, err = lastNumber(ctx, t, table)
+		next++
+	}
+	g.to = next - 1
+	return g, !follows && g.from <= g.to, err
+}
+
 // Faults implements rows.Doctor.
-func (format) Faults(ctx context.Context, t rows.Tx, at rows.Place) (faults []model.Fault, err error) {
-	s, err := whole(ctx, t, at)
+func (f format) Faults(ctx context.Context, t rows.Tx, at rows.Place) (faults []model.Fault, err error) {
+	s, err := f.whole(ctx, t, at)
 	if err != nil {
 		return nil, err
 	}
 	s.look()
-	gaps, err := deleted(ctx, t, at, "")
+	gaps, err := deleted(ctx, t, at, "") // what was popped at the end is no fault, but a fact
 	for _, g := range gaps {
 		faults = append(faults, model.Fault{Code: FaultDeleted, Severity: model.Odd, File: g.id, Meaning: g.text() + " before it were deleted: by pop_item, by clear_session of another session, or by an undo of a fork", Verdict: "goes on without them"})
 	}
@@ -236,12 +266,15 @@ func (format) Faults(ctx context.Context, t rows.Tx, at rows.Place) (faults []mo
 }
 
 // resume returns the calls that go on from an item: from the end of a branch, or before a
-// message of the user in one. create makes the object of a session without branches.
-func (s *session) resume(at rows.Place, i int, create string) (calls []model.Resume) {
+// message of the user in one.
+func (s *session) resume(at rows.Place, i int) (calls []model.Resume) {
 	id := quoted(at.Key[0].(string))
-	object := fmt.Sprintf(create, id)
+	object, create := fmt.Sprintf(s.create, id), ""
 	if s.branches != nil {
-		object, create = "session", "session = AdvancedSQLiteSession(session_id=%s, db_path=path); "
+		object, create = "session", fmt.Sprintf("session = AdvancedSQLiteSession(session_id=%s, db_path=path); ", id)
+	}
+	if s.items[i].encrypted {
+		object = fmt.Sprintf("EncryptedSession(%s, %s, encryption_key=…)", id, object)
 	}
 	run := func(before, input, then string) {
 		calls = append(calls, model.Resume{Call: before + "await Runner.run(agent, " + input + ", session=" + object + ")", Then: then})
@@ -263,7 +296,7 @@ func (s *session) resume(at rows.Place, i int, create string) (calls []model.Res
 	for _, b := range s.items[i].branches {
 		path := s.branches[b]
 		k := slices.IndexFunc(path, func(p place) bool { return p.item == i })
-		before := fmt.Sprintf(create, id)
+		before := create
 		if b != mainBranch {
 			before += "await session.switch_to_branch(" + quoted(b) + "); "
 		}

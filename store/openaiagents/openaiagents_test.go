@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/rows"
 	"hindcast/store/rows/rowstest"
@@ -77,7 +76,7 @@ func TestAbout(t *testing.T) {
 	rowstest.Says(t, advanced, "tour", 7, "tokens of the turn: 30 in, 10 out, 40 in all")
 	rowstest.Says(t, advanced, "tour", 13, "branches: alternative", "tokens of the turn: 15 in, 5 out, 20 in all",
 		create+`await session.switch_to_branch("alternative"); await Runner.run(agent, "…", session=session)  takes your input as the next turn`)
-	rowstest.Says(t, advanced, "tour", 17, create+`await Runner.run(agent, "…", session=session)  takes your input as the next turn`)
+	rowstest.Says(t, advanced, "tour", 17, "tokens read, of the session: 124", "tokens written, of the session: 40", create+`await Runner.run(agent, "…", session=session)  takes your input as the next turn`)
 	if got := rowstest.About(t, advanced, rowstest.At(t, advanced, "tour", 3)); strings.Contains(got, "tokens") || strings.Contains(got, "await") {
 		t.Errorf("within a turn: %s", got)
 	}
@@ -87,6 +86,7 @@ func TestAbout(t *testing.T) {
 	if got := rowstest.About(t, plain, rowstest.At(t, plain, "tour", 13)); got != "" {
 		t.Errorf("the SDK cannot go back to an item, and says %s", got)
 	}
+	rowstest.Says(t, open(t, recorded("encrypted.db")), "tour", 1, `await Runner.run(agent, "…", session=EncryptedSession("tour", SQLiteSession("tour", path), encryption_key=…))  takes your input as the next turn`)
 	rowstest.Says(t, open(t, recorded("sqlalchemy.db")), "tour", 7, `await Runner.run(agent, "…", session=SQLAlchemySession.from_url("tour", url=url))  takes your input as the next turn`)
 }
 
@@ -108,6 +108,24 @@ func TestAbout_waits(t *testing.T) {
 	rowstest.Execute(t, path, add("tour", `{"type":"function_call","call_id":"x","name":"other"}`), add("tour", `{"type":"function_call_output","call_id":"x","output":"1"}`))
 	if h := rowstest.At(t, open(t, path), "tour", 13); !h.Marks.Has(model.MarkInterrupted) {
 		t.Error("it does not wait beside another call")
+	}
+}
+
+// Numbers of items are those of a table, not of a session: what was popped shows beside the items of both
+// sessions around it, and at the end of the table. It is a fault of the item that follows.
+func TestDeleted(t *testing.T) {
+	path := rowstest.Copied(t, recorded("async.db"))
+	rowstest.Execute(t, path, "DELETE FROM agent_messages", add("tour", hello), add("tour", hello), add("tour", hello), add("other", hello), add("other", hello), add("other", hello),
+		"DELETE FROM agent_messages WHERE id = (SELECT max(id) FROM agent_messages WHERE session_id = 'tour')",
+		"DELETE FROM agent_messages WHERE id >= (SELECT max(id) - 1 FROM agent_messages)", "UPDATE agent_messages SET id = id - (SELECT min(id) - 1 FROM agent_messages)", "UPDATE sqlite_sequence SET seq = 6")
+	s := open(t, path)
+	rowstest.Says(t, s, "tour", 1, "deleted after it: item 3")
+	rowstest.Says(t, s, "other", 0, "deleted before it: item 3", "deleted after it: items 5 to 6")
+	if got := rowstest.About(t, s, rowstest.At(t, s, "tour", 0)); strings.Contains(got, "deleted") {
+		t.Error(got)
+	}
+	if tour, other := rowstest.Faults(t, s, "tour"), rowstest.Faults(t, s, "other"); tour != nil || !slices.Equal(other, []string{FaultDeleted}) {
+		t.Errorf("the faults are %q and %q", tour, other)
 	}
 }
 
@@ -169,6 +187,7 @@ func TestDamage(t *testing.T) {
 		"no JSON":          {"UPDATE agent_messages SET message_data = '{' WHERE id = 3", rows.FaultRow},
 		"another shape":    {"UPDATE agent_messages SET message_data = '[7]' WHERE id = 3", ""},
 		"a number":         {"UPDATE agent_messages SET message_data = 7 WHERE id = 3", ""},
+		"no number":        {`UPDATE agent_messages SET message_data = '{"role":"user","content":NaN}' WHERE id = 3`, ""},
 		"no branch":        {"DELETE FROM message_structure WHERE message_id = 3", FaultStray},
 		"no main":          {"DELETE FROM message_structure WHERE branch_id = 'main'", FaultStray},
 		"no branches":      {"DELETE FROM message_structure", ""},
@@ -176,15 +195,17 @@ func TestDamage(t *testing.T) {
 		"the other way":    {"UPDATE message_structure SET sequence_number = -sequence_number", ""},
 		"a branch twice":   {"INSERT INTO message_structure (session_id, message_id, branch_id, message_type, sequence_number) SELECT session_id, 1, branch_id, 'user', 99 FROM message_structure", ""},
 		"no usage":         {"UPDATE turn_usage SET input_tokens_details = 'x', total_tokens = NULL", ""},
+		"no usage at all":  {"DROP TABLE turn_usage", ""},
 		"unanswered":       {"DELETE FROM message_structure WHERE message_id IN (6, 7)", ""},
 		"no time":          {"UPDATE agent_messages SET created_at = NULL WHERE id = 3", ""},
+		"another start":    {add("tour", hello) + "; INSERT INTO message_structure (session_id, message_id, branch_id, message_type, sequence_number) SELECT 'tour', max(id), 'fresh', 'user', 99 FROM agent_messages", ""},
 		"answer to no one": {add("tour", `{"type":"function_call_output","call_id":"none","output":"1"}`), FaultStray},
 	} {
 		path := rowstest.Copied(t, recorded("advanced.db"))
 		rowstest.Execute(t, path, c.statement)
 		s := open(t, path)
 		codes := rowstest.Faults(t, s, "tour")
-		if c.fault != "" && !slices.Contains(codes, c.fault) {
+		if c.fault != "" && !slices.Contains(codes, c.fault) || c.fault == "" && (slices.Contains(codes, rows.FaultRow) || slices.Contains(codes, model.FaultSeveralRoots)) {
 			t.Errorf("%s: the faults are %q, want %q", name, codes, c.fault)
 		}
 		headers := storetest.Headers(t, s, "tour")
@@ -192,7 +213,7 @@ func TestDamage(t *testing.T) {
 			t.Errorf("%s: no head", name)
 		}
 		for _, h := range headers {
-			if got := rowstest.State(t, s, "tour", h.Index); !json.Valid([]byte(got)) {
+			if got := rowstest.State(t, s, "tour", h.Index); !rows.PythonReads([]byte(got)) {
 				t.Errorf("%s: %s", name, got)
 			}
 			rowstest.About(t, s, h)
@@ -262,7 +283,7 @@ func FuzzItem(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, data []byte) {
 		s := session{answered: map[string]bool{}, followed: map[int]bool{}}
 		one := item{parent: -1, stamp: string(data)}
-		if jsontape.Valid(data) {
+		if rows.PythonReads(data) {
 			one.data = slices.Clone(data)
 		}
 		s.items = append(s.items, one, one)
@@ -275,4 +296,9 @@ func FuzzItem(f *testing.F) {
 			said.Add(&h, one.data)
 		}
 	})
+}
+
+// A torn page costs the items on it.
+func TestDamage_pages(t *testing.T) {
+	rowstest.Torn(t, Kind(), recorded("advanced.db"))
 }

@@ -42,8 +42,34 @@ type place struct {
 	user             bool
 }
 
+// class is which class of the SDK wrote the tables.
+type class struct {
+	// create makes the object of a session that has no branches, of its quoted id.
+	create string
+	// branched says that the table of the branches is about these items.
+	branched bool
+	// sequenced says that new items have their numbers from a sequence, which a row written with a number
+	// does not move.
+	sequenced bool
+}
+
+// inFile reads who wrote the tables of a file. The index of SQLAlchemySession is by time; the branches
+// of AdvancedSQLiteSession refer to one table of messages in the file.
+func inFile(ctx context.Context, t rows.Tx, at rows.Place) (class, error) {
+	c, alchemy := class{create: "SQLiteSession(%s, path)"}, false
+	err := t.Row(ctx, `SELECT EXISTS (SELECT 1 FROM pragma_index_list(?1, 'main') l, pragma_index_info(l.name, 'main') c WHERE c.name = 'created_at'),
+		EXISTS (SELECT 1 FROM pragma_foreign_key_list('message_structure', 'main') WHERE "from" = 'message_id' AND "table" = ?1 COLLATE NOCASE)`, at.Name(messages)).Scan(&alchemy, &c.branched)
+	if alchemy {
+		c.create = alchemyCreates
+	}
+	return c, err
+}
+
+const alchemyCreates = "SQLAlchemySession.from_url(%s, url=url)"
+
 // session is items of a session in their order.
 type session struct {
+	class
 	items       []item
 	first, skip int // as in rows.Span
 	head        int
@@ -55,21 +81,26 @@ type session struct {
 }
 
 // load reads a session, all of it or from an item on, with some before it.
-func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (*session, error) {
+func (f format) load(ctx context.Context, t rows.Tx, at rows.Place, from string) (*session, error) {
+	is, err := f.class(ctx, t, at)
+	if err != nil {
+		return nil, err
+	}
 	span, err := kind.Span(ctx, t, at, from, rows.Context)
 	if err != nil {
 		return nil, err
 	}
-	s := &session{first: span.First, skip: span.Skip, answered: map[string]bool{}, followed: map[int]bool{}}
+	s := &session{class: is, first: span.First, skip: span.Skip, answered: map[string]bool{}, followed: map[int]bool{}}
+	// Named otherwise than the columns of the table, by which the rows are sorted.
 	err = t.Each(ctx, func(scan func(...any) error) error {
 		one := item{parent: len(s.items) - 1}
 		err := scan(&one.id, &one.data, &one.stamp)
-		if one.size = int64(len(one.data)); !jsontape.Valid(one.data) {
+		if one.size = int64(len(one.data)); !rows.PythonReads(one.data) {
 			one.data = nil
 		}
 		s.items = append(s.items, one)
 		return err
-	}, "SELECT id, message_data, ifnull(CAST(created_at AS TEXT), '') FROM "+at.Table(messages)+span.Where, span.Args...)
+	}, "SELECT CAST(id AS TEXT) AS number, message_data, coalesce(CAST(created_at AS TEXT), '') AS stamp FROM "+at.Table(messages)+span.Where, span.Args...)
 	if err != nil {
 		return nil, err
 	}
@@ -111,20 +142,11 @@ func (one *item) look(answered map[string]bool) {
 	}
 }
 
-// isAlchemy reports whether SQLAlchemySession made the table of the messages: its index is
-// by time.
-func isAlchemy(ctx context.Context, t rows.Tx, at rows.Place) (is bool, err error) {
-	err = t.Row(ctx, "SELECT count(*) > 0 FROM pragma_index_list(?, 'main') l, pragma_index_info(l.name, 'main') c WHERE c.name = 'created_at'", at.Name(messages)).Scan(&is)
-	return is, err
-}
-
 // readBranches reads which items the branches of AdvancedSQLiteSession have, where the
 // session has some. An item follows the one before it in the first branch that has it.
 func (s *session) readBranches(ctx context.Context, t rows.Tx, at rows.Place) error {
-	var ours bool
-	err := t.Row(ctx, `SELECT count(*) > 0 FROM pragma_foreign_key_list('message_structure', 'main') WHERE "from" = 'message_id' AND "table" = ? COLLATE NOCASE`, at.Name(messages)).Scan(&ours)
-	if err != nil || !ours {
-		return err
+	if !s.branched {
+		return nil
 	}
 	numbers := make(map[string]int, len(s.items))
 	for i := range s.items {
@@ -132,7 +154,7 @@ func (s *session) readBranches(ctx context.Context, t rows.Tx, at rows.Place) er
 	}
 	last := map[string]int{}
 	branches := map[string][]place{}
-	err = t.Each(ctx, func(scan func(...any) error) error {
+	err := t.Each(ctx, func(scan func(...any) error) error {
 		var id string
 		var p place
 		err := scan(&p.branch, &id, &p.user, &p.turn, &p.branchTurn)

@@ -20,7 +20,8 @@ import (
 //   - A transaction leaves a mark that only its connection leaves. When the connection is lost
 //     while COMMIT is under way, the mark says whether it happened: what was committed is not written again,
 //     and what was not is.
-//   - A server that went away is waited for.
+//   - A server that went away is waited for, and so is a program that holds what is to be changed.
+//   - The server keeps the statements that a connection runs again, parsed and planned, unless a pooler is between.
 type Own struct {
 	*Server
 	terms Terms
@@ -40,7 +41,8 @@ type Terms struct {
 	Tell string
 	// Raced is the error after which a transaction is run again, besides those of the server.
 	Raced error
-	// Patience is how long a server that went away is waited for; 0 is 30 seconds.
+	// Patience is how long a server that went away is waited for, and a lock that another program holds;
+	// 0 is 30 seconds.
 	Patience time.Duration
 }
 
@@ -48,7 +50,6 @@ const (
 	beginOwn = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE"
 	// ownAttempts is how often a transaction is tried that others cross.
 	ownAttempts = 20
-	// ownPatience is how long a server that went away is waited for.
 	ownPatience = 30 * time.Second
 	// longestWait is the longest pause between two attempts.
 	longestWait = time.Second
@@ -62,9 +63,18 @@ func (s *Server) Own(terms Terms) *Own {
 	return &Own{s, terms}
 }
 
+// begin is how a transaction begins that may write.
+func (o *Own) begin() []string {
+	locks := fmt.Sprint("SET LOCAL lock_timeout = ", min(max(1, o.terms.Patience.Milliseconds()), math.MaxInt32))
+	return append([]string{beginOwn, locks}, o.terms.Setup...)
+}
+
 // Read runs what in one transaction, as that of Server does.
 func (o *Own) Read(ctx context.Context, what func(*Tx) error) error {
-	return o.rolledBack(ctx, what, append([]string{beginRead}, o.terms.Setup...)...)
+	return o.rolledBack(ctx, func(t *Tx) error {
+		t.keeps = true
+		return what(t)
+	}, append([]string{beginRead}, o.terms.Setup...)...)
 }
 
 // Write runs what in one transaction: all of it or nothing, and nothing twice. It runs it again where
@@ -126,7 +136,8 @@ func (o *Own) writeOwn(ctx context.Context, fresh bool, what func(*Tx) error) er
 		return err
 	}
 	defer o.release(c)
-	t := c.begun(append([]string{beginOwn, patience}, o.terms.Setup...)...)
+	t := c.begun(o.begin()...)
+	t.keeps = true
 	if err = interrupted(ctx, explain(what(t))); err == nil {
 		err = ctx.Err()
 	}
@@ -212,7 +223,7 @@ func (o *Own) marked(ctx context.Context, lost *conn) (bool, error) {
 		return false, err
 	}
 	defer o.release(c)
-	t := c.begun(append([]string{beginOwn, patience}, o.terms.Setup...)...)
+	t := c.begun(o.begin()...)
 	last := int64(math.MinInt64)
 	_, err = t.First(ctx, []any{&last}, o.terms.Marked, lost.name)
 	return last == lost.marks, err

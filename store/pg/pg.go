@@ -6,7 +6,7 @@
 // only its own connection sees, and is always rolled back.
 //
 // Over a network each answer takes as long as the way there and back. So BEGIN goes out with the first
-// statement, and with it the end of a transaction that only read; a statement is not prepared beforehand,
+// statement, and with it the end of a transaction that only read; no statement is prepared on a way of its own,
 // and [Tx.Ask] sends several statements at once:
 //
 //	Read with n statements    n ways
@@ -144,6 +144,8 @@ type conn struct {
 	// name and marks are what an Own knows its transactions by.
 	name  string
 	marks int64
+	// known are the statements of the transactions of an Own.
+	known known
 }
 
 func (s *Server) dial(ctx context.Context, config *pgconn.Config) (*conn, error) {
@@ -151,7 +153,7 @@ func (s *Server) dial(ctx context.Context, config *pgconn.Config) (*conn, error)
 	if err != nil {
 		return nil, explain(err)
 	}
-	return &conn{pg: pg, types: pgtype.NewMap(), settled: closed()}, nil
+	return &conn{pg: pg, types: pgtype.NewMap(), settled: closed(), known: known{statements: map[string]*statement{}}}, nil
 }
 
 func closed() chan struct{} {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,21 +19,19 @@ type Tx struct {
 	begin []string
 	// later are statements that go out before the next one.
 	later []encoded
+	// keeps has the server keep statements that come again.
+	keeps bool
 }
 
 // encoded is a statement with its arguments as they are sent.
 type encoded struct {
-	sql  string
-	args pgx.ExtendedQueryBuilder
+	query string
+	args  pgx.ExtendedQueryBuilder
 }
 
 func (t *Tx) encode(query string, args []any) (e encoded, err error) {
-	e.sql = numbered(query)
+	e.query = query
 	return e, e.args.Build(t.c.types, nil, args)
-}
-
-func (e *encoded) addTo(batch *pgconn.Batch) {
-	batch.ExecParams(e.sql, e.args.ParamValues, nil, e.args.ParamFormats, binary)
 }
 
 // Later runs a statement that changes rows together with the next one, or with COMMIT: its error is that of
@@ -83,33 +82,68 @@ func (t *Tx) Ask(ctx context.Context, queries ...Query) (err error) {
 	return nil
 }
 
-// send sends statements, and takes the answers to those that begin the transaction.
+// send sends statements, and takes the answers to those that go before them.
 func (t *Tx) send(ctx context.Context, queries []Query) (*pgconn.MultiResultReader, error) {
-	var batch pgconn.Batch
-	for _, begin := range t.begin {
-		batch.ExecParams(begin, nil, nil, nil, nil)
-	}
-	for i := range t.later {
-		t.later[i].addTo(&batch)
-	}
+	all := t.later
 	for _, q := range queries {
 		e, err := t.encode(q.SQL, q.Args)
 		if err != nil {
 			return nil, err
 		}
-		e.addTo(&batch)
+		all = append(all, e)
 	}
+	begin, known := t.begin, &t.c.known
+	asks := t.keeps && !known.looked
+	if asks {
+		begin = append(slices.Clone(begin), askProcess)
+	}
+	var batch pgconn.Batch
+	for _, sql := range begin {
+		batch.ExecParams(sql, nil, nil, nil, nil)
+	}
+	making := t.add(&batch, all)
 	results := t.c.pg.ExecBatch(ctx, &batch)
-	for range len(t.begin) + len(t.later) {
+	for i := range len(begin) + len(making) + len(t.later) {
 		if !results.NextResult() {
 			return nil, results.Close()
 		}
-		if _, err := results.ResultReader().Close(); err != nil {
+		read := results.ResultReader()
+		for asks && i == len(begin)-1 && read.NextRow() {
+			known.looked, known.same = true, string(read.Values()[0]) == strconv.FormatUint(uint64(t.c.pg.PID()), 10)
+		}
+		if _, err := read.Close(); err != nil {
 			return nil, errors.Join(err, results.Close())
+		}
+		if i == len(begin)+len(making)-1 {
+			for s, name := range making {
+				s.name = name
+			}
 		}
 	}
 	t.begin, t.later = nil, nil
 	return results, nil
+}
+
+// add puts statements into a batch, behind those that the server is to keep, which it returns with their names.
+func (t *Tx) add(batch *pgconn.Batch, all []encoded) (making map[*statement]string) {
+	making = map[*statement]string{}
+	list := make([]*statement, len(all))
+	for i, e := range all {
+		if t.keeps {
+			list[i] = t.c.known.statement(batch, making, e.query)
+		} else {
+			list[i] = &statement{text: numbered(e.query)}
+		}
+	}
+	for i, s := range list {
+		args := &all[i].args
+		if name := cmp.Or(s.name, making[s]); name != "" {
+			batch.ExecPrepared(name, args.ParamValues, args.ParamFormats, binary)
+		} else {
+			batch.ExecParams(s.text, args.ParamValues, nil, args.ParamFormats, binary)
+		}
+	}
+	return making
 }
 
 // Rows are the rows of a query. The caller closes them before the next statement.

@@ -38,10 +38,12 @@ import (
 const (
 	// maxValues bounds how many values there are, on the stack or in the memo.
 	maxValues = 1 << 19
-	// maxDepth bounds how deep values nest.
-	maxDepth = 200
+	// maxDepth bounds how deep values nest: Python's own recursion ends there.
+	maxDepth = 1000
 	// maxGrowth bounds the JSON by the length of the data, as package msgpack does.
 	maxGrowth = 64
+	// maxNames bounds how many classes and functions are told.
+	maxNames = 100
 	// maxDigits bounds an integer: Python itself refuses to write more in decimal.
 	maxDigits = 4300
 	// maxProtocol is the newest protocol that is read.
@@ -91,6 +93,15 @@ func AppendJSON(dst, data []byte) ([]byte, error) {
 	return w.dst, nil
 }
 
+// Names returns the classes and functions that a pickle names, each once and as "module:name", in
+// the order in which it does. A class in another has dots in its name. Of a pickle that cannot be
+// read they are those that come before.
+func Names(data []byte) []string {
+	m := &machine{in: data, memo: map[uint64]*value{}}
+	_, _ = m.run() // AppendJSON tells of damage
+	return m.names
+}
+
 // kind is what a value is.
 type kind uint8
 
@@ -135,6 +146,7 @@ type machine struct {
 	marks  []int
 	memo   map[uint64]*value
 	values int
+	names  []string // of classes and functions
 }
 
 // run returns what the pickle leaves.
@@ -518,7 +530,7 @@ func (m *machine) name(code byte) error {
 		if err != nil {
 			return err
 		}
-		of := global(module, name)
+		of := m.global(module, name)
 		if code == 'c' {
 			return m.push(of)
 		}
@@ -536,13 +548,13 @@ func (m *machine) name(code byte) error {
 		if list[0].kind != isText || list[1].kind != isText {
 			return ErrStack
 		}
-		return m.push(global(list[0].data, list[1].data))
+		return m.push(m.global(list[0].data, list[1].data))
 	case 0x82, 0x83, 0x84: // EXT1, EXT2, EXT4
 		n, err := m.number(sizes[code])
 		if err != nil {
 			return err
 		}
-		return m.push(global([]byte("copyreg"), fmt.Appendf(nil, "extension %d", n)))
+		return m.push(m.global([]byte("copyreg"), fmt.Appendf(nil, "extension %d", n)))
 	case 'o': // OBJ
 		list, err := m.marked()
 		if err != nil {
@@ -599,9 +611,12 @@ func (m *machine) name(code byte) error {
 }
 
 // global returns a class or a function. Protocols 0 to 2 have the names of Python 2.
-func global(module, name []byte) value {
+func (m *machine) global(module, name []byte) value {
 	if string(module) == "__builtin__" {
 		module = []byte("builtins")
+	}
+	if full := string(module) + ":" + string(name); len(m.names) < maxNames && !slices.Contains(m.names, full) {
+		m.names = append(m.names, full)
 	}
 	return value{kind: isGlobal, data: slices.Concat(module, []byte("."), name)}
 }

@@ -93,7 +93,7 @@ func TestAppendJSON_refuses(t *testing.T) {
 		"an integer of letters":    {"Labc\n.", pickle.ErrNumber},
 		"a million laughs":         {laughs + ".", pickle.ErrLarge},
 		"keys in keys":             {keys + ".", pickle.ErrLarge},
-		"too deep":                 {strings.Repeat("(", 300) + strings.Repeat("l", 300) + ".", pickle.ErrDepth},
+		"too deep":                 {strings.Repeat("(", 5000) + strings.Repeat("l", 5000) + ".", pickle.ErrDepth},
 		"many values":              {strings.Repeat("N", 1<<19+1) + ".", pickle.ErrValues},
 		"many marks":               {strings.Repeat("(", 1<<19+1) + ".", pickle.ErrValues},
 		"memo without a value":     {"h\x07.", pickle.ErrStack},

@@ -148,6 +148,8 @@ type Entry struct {
 	ID      int64
 	Op      model.Op
 	Session string
+	// From is the row that was the head before it, where an undo has to lead back there.
+	From string
 	// Head is the row that became the head by it; "" where that is not known.
 	Head string
 	// Within says that a fork made a branch of the session, and no other session.
@@ -158,8 +160,8 @@ type Entry struct {
 var errWentOn = fmt.Errorf("the agent went on from it: %w", model.ErrHeadMoved)
 
 // Loses reports what an undo or a redo of an entry would take from the agent: a row that
-// stays loses its parent, or the session would not be where the entry had put it, because
-// it got other rows since. The error is model.ErrHeadMoved.
+// stays loses its parent, or the session would not be where it was, because it got other
+// rows since. The error is model.ErrHeadMoved.
 func Loses(op model.Op, e Entry, before, after Log) error {
 	if op == model.OpRedo {
 		isNew := false
@@ -170,6 +172,14 @@ func Loses(op model.Op, e Entry, before, after Log) error {
 			return fmt.Errorf("session %q got other rows since write %d was undone: plan it anew instead; %w", e.Session, e.ID, errWentOn)
 		}
 		return nil
+	}
+	if e.Op.MakesSession() && !e.Within {
+		for i := range after.Rows {
+			if !after.aside(i) {
+				return fmt.Errorf("session %q got the row %s since write %d made it: restore the row that is wanted instead; %w",
+					e.Session, model.ShortID(after.Rows[i].ID, 8), e.ID, errWentOn)
+			}
+		}
 	}
 	goes, then := map[string]bool{}, after.finder()
 	for i := range before.Rows {
@@ -189,6 +199,9 @@ func Loses(op model.Op, e Entry, before, after Log) error {
 			return fmt.Errorf("row %s of write %d has the child #%d: restore the row that is wanted instead; %w",
 				model.ShortID(h.ParentID, 8), e.ID, h.Index, errWentOn)
 		}
+	}
+	if e.From != "" && after.Point().ID != e.From {
+		return fmt.Errorf("session %q got other rows since write %d: restore the row that is wanted instead; %w", e.Session, e.ID, errWentOn)
 	}
 	return nil
 }

@@ -23,7 +23,6 @@ var dialect = native.Dialect{
 	// behind a backslash.
 	Counted: fmt.Sprintf(`coalesce(cast(substring(visits.extra from '"marks":([0-9]{1,9})\}$') AS bigint), 0) & %d = 0`, model.MarkTraced),
 	Change:  " FOR NO KEY UPDATE",
-	Remove:  " FOR UPDATE",
 	Use:     " FOR KEY SHARE",
 	Keep:    " FOR SHARE",
 	Free:    " FOR NO KEY UPDATE SKIP LOCKED",
@@ -201,6 +200,19 @@ func (t serverTx) NextState(ctx context.Context) (next int64, err error) {
 
 func (t serverTx) LockJournal(ctx context.Context) error {
 	return t.Exec(ctx, "LOCK TABLE journal IN SHARE ROW EXCLUSIVE MODE")
+}
+
+// LockDropped takes a lock that no table has, by a number that no other program takes, and then
+// that of the row.
+func (t serverTx) LockDropped(ctx context.Context, state int64) (free bool, err error) {
+	if err := t.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtextextended('hindcast.states', ?))", state); err != nil {
+		return false, err
+	}
+	err = t.Row(ctx, "SELECT true FROM states WHERE state = ? FOR UPDATE SKIP LOCKED", state).Scan(&free)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return free, err
 }
 
 // Prepare has nothing to do.

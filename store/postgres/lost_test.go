@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/pg"
@@ -203,6 +205,31 @@ func TestWithPatience(t *testing.T) {
 	_, err = (&recorder{Store: s, session: "s"}).turn(t.Context())
 	if took := time.Since(began); !errors.Is(err, pg.ErrUnreachable) || took > 10*time.Second {
 		t.Errorf("after %v: %v", took, err)
+	}
+}
+
+// TestWithPatience_aLock: so it does for another program that holds the session.
+func TestWithPatience_aLock(t *testing.T) {
+	url := pgtest.Shared(t).Database(t)
+	r := &recorder{Store: open(t, url, postgres.WithPatience(50*time.Millisecond)), session: "s"}
+	if _, err := r.turn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	other, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close(context.WithoutCancel(t.Context()))
+	held, err := other.Begin(t.Context())
+	if err == nil {
+		_, err = held.Exec(t.Context(), "SELECT FROM hindcast.sessions FOR UPDATE")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if _, err = r.turn(t.Context()); !errors.Is(err, pg.ErrBusy) || time.Since(began) > 4*time.Second {
+		t.Errorf("after %v: %v", time.Since(began), err)
 	}
 }
 

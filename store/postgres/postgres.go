@@ -65,8 +65,8 @@ type Option func(*settings)
 // WithClock sets where the store takes the time from, instead of time.Now.
 func WithClock(now func() time.Time) Option { return func(s *settings) { s.now = now } }
 
-// WithPatience sets how long a write waits for a server that went away, instead of 30
-// seconds.
+// WithPatience sets how long a write waits for a server that went away, and for another
+// program that holds what it changes, instead of 30 seconds.
 func WithPatience(patience time.Duration) Option { return func(s *settings) { s.patience = patience } }
 
 // terms are what the tables need in each transaction.

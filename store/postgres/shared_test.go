@@ -2,12 +2,15 @@ package postgres_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"hindcast/model"
 	"hindcast/model/jsontape/jsontest"
@@ -18,7 +21,7 @@ import (
 
 // TestSessions_meetAtTheirStates: sessions that are written at the same time have records and
 // snapshots from a handful of states. A state that one session drops, sweeps or makes a snapshot of is one that
-// another refers to at that moment.
+// another refers to at that moment. None waits for one that waits for it, and no state is left that no session has.
 func TestSessions_meetAtTheirStates(t *testing.T) {
 	url := pgtest.Shared(t).Database(t)
 	states := make([][]byte, 7)
@@ -64,5 +67,16 @@ func TestSessions_meetAtTheirStates(t *testing.T) {
 	}
 	if faults, err := fresh.Faults(t.Context(), ""); err != nil || len(faults) > 0 {
 		t.Error(faults, err)
+	}
+	p, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close(context.WithoutCancel(t.Context()))
+	var deadlocks, left int
+	err = p.QueryRow(t.Context(), `SELECT deadlocks, (SELECT count(*) FROM hindcast.states s WHERE NOT EXISTS (SELECT 1 FROM hindcast.visits WHERE state = s.state)
+		AND NOT EXISTS (SELECT 1 FROM hindcast.sessions WHERE record_state = s.state)) FROM pg_stat_database WHERE datname = current_database()`).Scan(&deadlocks, &left)
+	if err != nil || deadlocks > 0 || left > 0 {
+		t.Errorf("%d deadlocks, and nothing refers to %d states that are left: %v", deadlocks, left, err)
 	}
 }

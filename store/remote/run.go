@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"hindcast/model"
+	"hindcast/store"
 	"hindcast/store/runtimes"
 )
 
@@ -36,7 +37,7 @@ func (s *Store) lacksRun() string {
 func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
 	plan, err := s.planRun(ctx, c)
 	if err != nil {
-		return model.Plan{}, fmt.Errorf("reflection: plan %s: %w", c, err)
+		return model.Plan{}, store.NotPlanned("reflection", c, err)
 	}
 	return plan, nil
 }

@@ -2,6 +2,8 @@ package rows
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"hindcast/model"
 	"hindcast/store/pg"
@@ -99,16 +101,26 @@ type tables interface {
 	Check(ctx context.Context) ([]string, error)
 }
 
-// keysOf returns the rows of a query for the columns that name a session.
+// keysOf returns the rows of a query for the columns that name a session. Rows with NULL in one
+// are of no session, and those that name one by bytes of no other than its text does.
 func keysOf(ctx context.Context, t Tx, k Kind, query string) (list [][]string, err error) {
+	seen := map[string]bool{}
 	err = t.Each(ctx, func(scan func(...any) error) error {
-		names, into := make([]string, len(k.Key)), make([]any, len(k.Key))
-		for i := range names {
-			into[i] = &names[i]
+		found, into := make([]*string, len(k.Key)), make([]any, len(k.Key))
+		for i := range found {
+			into[i] = &found[i]
 		}
-		err := scan(into...)
-		list = append(list, names)
-		return err
+		if err := scan(into...); err != nil || slices.Contains(found, nil) {
+			return err
+		}
+		names := make([]string, len(found))
+		for i, name := range found {
+			names[i] = *name
+		}
+		if key := strings.Join(names, "\x00"); !seen[key] {
+			seen[key], list = true, append(list, names)
+		}
+		return nil
 	}, query)
 	return list, err
 }

@@ -92,9 +92,11 @@ func (s *Store) look(ctx context.Context, t tables, at Place) (*kept, error) {
 		if err != nil {
 			return nil, err
 		}
-		if grown, ok := was.with(log, at.ID); ok {
-			now.Log, now.rewrites = grown, was.rewrites
-			if slices.Equal(now.marks, was.marks) {
+		if grown, marked, ok := was.with(log, at.ID); ok {
+			if now.Log, now.rewrites = grown, was.rewrites; marked {
+				now.rewrites = s.memory.rewrites.Add(1)
+			}
+			if slices.Equal(now.marks, was.marks) && !marked {
 				return now, nil
 			}
 			if now.marks, err = t.upTo(ctx, s.kind, at, now.head().ID, now.marks); err == nil {
@@ -144,25 +146,27 @@ func (k *kept) begins(log *Log) bool {
 func (k *kept) head() *model.Header { return &k.Headers[len(k.Headers)-1] }
 
 // with returns the session with what a log says that begins with its newest snapshot;
-// false where more than growth happened.
-func (k *kept) with(log Log, session string) (Log, bool) {
+// false where more than growth happened. marked says that this one got other marks: what
+// it waited for came.
+func (k *kept) with(log Log, session string) (grown Log, marked, ok bool) {
 	if !log.line() || log.Headers[0].ID != k.head().ID {
-		return Log{}, false
+		return Log{}, false, false
 	}
 	begin(log.Headers, session, k.head().TurnIndex)
 	again := log.Headers[0]
-	again.TurnIndex, again.Head = k.head().TurnIndex, true
+	again.TurnIndex, again.Head, again.Marks = k.head().TurnIndex, true, k.head().Marks
 	if again != *k.head() {
-		return Log{}, false
+		return Log{}, false, false
 	}
-	grown := k.Log
+	grown, marked = k.Log, log.Headers[0].Marks != k.head().Marks
 	grown.Title, grown.Opaque, grown.Size = cmp.Or(k.Title, log.Title), cmp.Or(k.Opaque, log.Opaque), k.Size+log.Size-log.First
-	if fresh := log.Headers[1:]; len(fresh) > 0 {
+	if fresh := log.Headers[1:]; len(fresh) > 0 || marked {
 		grown.Headers = append(slices.Clone(k.Headers), fresh...)
-		grown.Headers[len(k.Headers)-1].Head = false
+		last := &grown.Headers[len(k.Headers)-1]
+		last.Head, last.Marks = false, log.Headers[0].Marks
 		grown.Headers[len(grown.Headers)-1].Head = true
 	}
-	return grown, true
+	return grown, marked, true
 }
 
 // line reports whether the newest snapshot is the head, and each follows the one before.

@@ -107,13 +107,11 @@ const (
 	FaultDatabase = "damaged-database"
 	// FaultRow: what stands beside a state cannot be read.
 	FaultRow = "damaged-row"
-	// FaultOpaque: states are shown as the bytes that they are.
-	FaultOpaque = "opaque-state"
 )
 
 // Opaque returns the fault that says how states of a session are stored that are not read.
 func Opaque(session, encoding, framework string) model.Fault {
-	return model.Fault{Code: FaultOpaque, Severity: model.Odd, File: session, Meaning: "states are stored as " + encoding + " and shown as these bytes",
+	return model.Fault{Code: model.FaultOpaque, Severity: model.Odd, File: session, Meaning: "states are stored as " + encoding + " and shown as bytes",
 		Verdict: framework + " loads what it has the key or the classes for"}
 }
 
@@ -230,7 +228,7 @@ func (k Kind) find(ctx context.Context, t tables) (sets []map[string]string, err
 		if !hasAll(has, k.Tables[k.Snapshots]) {
 			continue
 		}
-		parents, err := texts(ctx, t, `SELECT "table" FROM pragma_foreign_key_list(?)`, name)
+		parents, err := texts(ctx, t, `SELECT "table" FROM pragma_foreign_key_list(?, 'main')`, name)
 		if err != nil {
 			return nil, err
 		}
@@ -372,8 +370,14 @@ func (s *Store) places(ctx context.Context, t tables) (places []Place, err error
 			places = append(places, in.named(key, taken))
 		}
 	}
+	if err == nil && len(places) == 0 {
+		err = lost(t)
+	}
 	return places, err
 }
+
+// unnamed is the id of a session whose name is empty: "" is the store itself.
+const unnamed = "(no name)"
 
 // named returns the place of the session with a key, in the tables of a place. taken are the ids of those before.
 func (p Place) named(key []string, taken map[string]bool) Place {
@@ -384,7 +388,9 @@ func (p Place) named(key []string, taken map[string]bool) Place {
 	for len(key) > 1 && key[len(key)-1] == "" {
 		key = key[:len(key)-1]
 	}
-	p.ID = strings.Join(key, "/")
+	if p.ID = strings.Join(key, "/"); p.ID == "" {
+		p.ID = unnamed
+	}
 	for taken[p.ID] {
 		p.ID += "'"
 	}
@@ -427,7 +433,8 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 	return func(yield func(model.SessionInfo, error) bool) {
 		infos, err := s.infos(ctx)
 		for _, info := range infos {
-			if err = ctx.Err(); err != nil {
+			if ctx.Err() != nil {
+				err = ctx.Err()
 				break
 			}
 			if !yield(info, nil) {
@@ -451,6 +458,9 @@ func (s *Store) infos(ctx context.Context) (infos []model.SessionInfo, err error
 		places, err := s.places(ctx, t)
 		for _, at := range places {
 			log, err := s.look(ctx, t, at)
+			if errors.Is(err, model.ErrNoSession) {
+				continue // what names it is no text
+			}
 			if err != nil {
 				return err
 			}
@@ -572,15 +582,21 @@ func (s *Store) Faults(ctx context.Context, session string) (faults []model.Faul
 		return nil, s.wrap(err, "check session %q", session)
 	}
 	faults, err = store.SessionFaults(ctx, s, session)
-	if s.kind.Seconds {
-		faults = slices.DeleteFunc(faults, func(f model.Fault) bool { return f.Code == model.FaultEqualTime })
-	}
+	faults = slices.DeleteFunc(faults, func(f model.Fault) bool {
+		// A session may begin anew: by a rewind to its start, a branch from its first turn, a copy of its first checkpoint.
+		return f.Code == model.FaultSeveralRoots || s.kind.Seconds && f.Code == model.FaultEqualTime
+	})
 	var own store.FaultList
-	if doctor, ok := s.kind.Format.(Doctor); ok && err == nil {
-		err = s.in(ctx, session, func(t tables, at Place) error {
-			more, err := doctor.Faults(ctx, t, at)
+	if err == nil {
+		err = s.in(ctx, session, func(t tables, at Place) (err error) {
+			var more []model.Fault
+			if doctor, ok := s.kind.Format.(Doctor); ok {
+				more, err = doctor.Faults(ctx, t, at)
+			} else {
+				_, err = s.log(ctx, t, at) // it comes to the damaged pages
+			}
 			own = store.FaultList{}
-			for _, f := range more {
+			for _, f := range slices.Concat(more, passedOver(t)) {
 				own.Add(f)
 			}
 			return err

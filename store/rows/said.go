@@ -2,10 +2,12 @@ package rows
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"hindcast/model"
 	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
 )
 
 // Said words the headers of snapshots that each add one message to those before it. The
@@ -90,4 +92,13 @@ func (k Kind) Span(ctx context.Context, t Tx, of Place, from string, context int
 	}
 	s.Where += " ORDER BY " + order
 	return s, nil
+}
+
+// PythonReads reports whether Python's json reads a text: JSON, and with NaN and the infinities, which it also writes.
+func PythonReads(data []byte) bool {
+	if jsontape.Valid(data) {
+		return true
+	}
+	_, warnings, err := jsontape.ParseTolerant(data)
+	return err == nil && !slices.ContainsFunc(warnings, func(w jsontape.Warning) bool { return w.Kind == jsontape.ByteOrderMark })
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store"
 	"hindcast/store/sqlitefile"
 )
 
@@ -21,18 +22,38 @@ type sqliteFile struct{ *sqlitefile.File }
 type sqliteTx struct {
 	*sqlitefile.Tx
 	shapes map[string]*tableShape
+	// passed are the rows that are passed over, see salvage.go.
+	passed *store.FaultList
 }
 
-func inFile(t *sqlitefile.Tx) sqliteTx { return sqliteTx{t, map[string]*tableShape{}} }
+func inFile(t *sqlitefile.Tx) sqliteTx {
+	return sqliteTx{t, map[string]*tableShape{}, &store.FaultList{}}
+}
 
 // onSQLite hands a transaction of a file to what takes that of any carrier.
 func onSQLite(what func(tables) error) func(*sqlitefile.Tx) error {
 	return func(t *sqlitefile.Tx) error { return what(inFile(t)) }
 }
 
-// Read implements carrier.
+// Read implements carrier. Of a file with damaged pages it reads the rest.
 func (f sqliteFile) Read(ctx context.Context, what func(tables) error) error {
-	return f.File.Read(ctx, onSQLite(what))
+	err := f.File.Read(ctx, onSQLite(what))
+	if !sqlitefile.Damaged(err) {
+		return err
+	}
+	var left []sound
+	if err := f.File.Read(ctx, func(t *sqlitefile.Tx) (err error) {
+		left, err = sqlitefile.Keep(t, "sound", func() ([]sound, error) { return inFile(t).sound(ctx) })
+		return err
+	}); err != nil {
+		return err
+	}
+	return f.File.Suppose(ctx, onSQLite(func(t tables) error {
+		if err := t.(sqliteTx).passOver(ctx, left); err != nil {
+			return err
+		}
+		return what(t)
+	}))
 }
 
 // Suppose implements carrier.

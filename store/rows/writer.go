@@ -116,7 +116,7 @@ func (s *Store) session(ctx context.Context, t tables, at Place) (*Session, erro
 // Plan implements store.Writer. It takes no lock, and nothing of it is written anywhere.
 func (s *Store) Plan(ctx context.Context, c model.Change) (plan model.Plan, err error) {
 	if why := s.Lacks(c.Op); why != "" {
-		return plan, s.wrap(&model.UnsupportedError{Op: c.Op, Reason: why}, "plan %s", c)
+		return plan, store.NotPlanned(s.kind.Name, c, &model.UnsupportedError{Op: c.Op, Reason: why})
 	}
 	s.settle(ctx)
 	move := s.move
@@ -131,7 +131,7 @@ func (s *Store) Plan(ctx context.Context, c model.Change) (plan model.Plan, err 
 		})
 	}
 	if err != nil {
-		return model.Plan{}, s.wrap(err, "plan %s", c)
+		return model.Plan{}, store.NotPlanned(s.kind.Name, c, err)
 	}
 	return plan, nil
 }
@@ -274,6 +274,9 @@ func (s *Store) reverse(ctx context.Context, t tables, c model.Change) (plan mod
 		return plan, s.instead(err)
 	}
 	told := planning.Entry{ID: e.ID, Op: e.Op, Session: e.Session, Head: e.Head, Within: !e.makes()}
+	if !e.Op.MakesSession() { // while a branch is made the agent may write to another one
+		told.From = e.From
+	}
 	if err := planning.Loses(c.Op, told, before.compared(), carry.after); err != nil {
 		return plan, err
 	}

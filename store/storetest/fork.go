@@ -294,13 +294,18 @@ func (f *forking) refuses() {
 		}
 	}
 	files := FilesOf(f, f.dir)
-	for _, as := range []string{"../out", "a/../../out", "/tmp/out", "..", "\x1b[31m\u202e", strings.Repeat("x", 4096)} {
+	for _, as := range []string{"mine", "../out", "a/../../out", "/tmp/out", "..", "\x1b[31m\u202e", strings.Repeat("x", 4096)} {
 		change := f.change()
 		change.As = as
 		plan, err := f.s.Plan(f.Context(), change)
 		if err != nil {
-			holdText(f, err.Error())
+			if holdText(f, err.Error()); !errors.As(err, new(*model.UnsupportedError)) {
+				f.Errorf("a fork called %.20q is refused by %v", as, err)
+			}
 			continue
+		}
+		if plan.NewSession != as {
+			f.Errorf("a fork called %.20q is planned as %q", as, plan.NewSession)
 		}
 		f.apply(plan)
 		f.came(files, FilesOf(f, f.dir))

@@ -205,8 +205,10 @@ func (p *play) write() {
 	change := model.Change{Op: rapid.SampledFrom([]model.Op{model.OpRestore, model.OpRestore, model.OpRestore, model.OpFork, model.OpUndo, model.OpUndo, model.OpRedo, model.OpRepair, model.OpRepair, model.OpEdit}).Draw(p.t, "op")}
 	switch change.Ref = p.snapshot(); change.Op {
 	case model.OpFork, model.OpEdit:
-		p.made++
-		change.As = fmt.Sprint("f", p.made)
+		if !store.NamesForks(p.Store) {
+			p.made++
+			change.As = fmt.Sprint("f", p.made)
+		}
 	case model.OpRepair:
 		change.Ref = model.Ref{Session: change.Ref.Session}
 	}

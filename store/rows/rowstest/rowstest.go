@@ -4,9 +4,11 @@ package rowstest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -194,4 +196,163 @@ func Growth(t *testing.T, kind store.Kind, path, session string, changes []Chang
 			t.Fatalf("%s: the list is\n%+v, want\n%+v", c.What, got, want)
 		}
 	}
+}
+
+// WentOn carries a change out, and runs statements as an agent that goes on. An undo then refuses, also one
+// that was planned before, and no row changes. In the statements HEAD is the id of the head that the change made.
+// It returns what the undo says.
+func WentOn(t *testing.T, kind store.Kind, path string, change model.Change, statements ...string) error {
+	t.Helper()
+	s := storetest.OpenStore(t, kind, path).(store.Writer)
+	plan, err := s.Plan(t.Context(), change)
+	var receipt model.Receipt
+	if err == nil {
+		receipt, err = s.Apply(t.Context(), plan)
+	}
+	var early model.Plan
+	if err == nil {
+		early, err = s.Plan(t.Context(), model.Change{Op: model.OpUndo})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range statements {
+		Execute(t, path, strings.ReplaceAll(statement, "HEAD", receipt.Head.ID))
+	}
+	before := storetest.Tables(t, path)
+	_, refused := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
+	if !errors.Is(refused, model.ErrHeadMoved) {
+		t.Errorf("an undo: %v", refused)
+	}
+	if _, err := s.Apply(t.Context(), early); !errors.Is(err, model.ErrHeadMoved) {
+		t.Errorf("a plan from before: %v", err)
+	}
+	if storetest.Tables(t, path) != before {
+		t.Error("rows changed")
+	}
+	return refused
+}
+
+// Torn tears one page after another of a recorded database, and reads what is left: the snapshots whose
+// rows are on other pages are there, with the states of the newest, and the doctor names what is not.
+func Torn(t *testing.T, kind store.Kind, recorded string) {
+	t.Helper()
+	whole, err := os.ReadFile(recorded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "torn.db")
+	first := storetest.OpenStore(t, kind, recorded)
+	all, listed := snapshots(t, first), len(storetest.Sessions(t, first))
+	size := int(whole[16])<<8 | int(whole[17])
+	known := pages(t, recorded)
+	const most = 16 // pages of a large one
+	for i, page := range slices.Sorted(maps.Keys(known)) {
+		holds := known[page]
+		if i%(1+len(known)/most) > 0 {
+			continue
+		}
+		torn := slices.Clone(whole)
+		for i := range size {
+			torn[(page-1)*size+i] = byte(i*7 + 3)
+		}
+		if err := os.WriteFile(path, torn, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := storetest.OpenStore(t, kind, path)
+		left, unread := 0, listing(t, s)
+		if unread == nil {
+			left = snapshots(t, s)
+		}
+		if left == 0 && !errors.Is(unread, sqlitefile.ErrDamaged) {
+			t.Errorf("page %d, %s: with %d snapshots left the list says: %v", page, holds.what, left, unread)
+		}
+		if lost := all - left; lost > holds.rows {
+			t.Errorf("page %d, %s: %d of %d snapshots are lost, at most %d should be", page, holds.what, lost, all, holds.rows)
+		}
+		if complaints := storetest.Faults(t, s, ""); len(complaints) == 0 {
+			t.Errorf("page %d, %s: the doctor says nothing", page, holds.what)
+		}
+		if unread == nil && left < all {
+			if sessions := storetest.Sessions(t, s); len(sessions) == listed && !names(t, s, sessions) {
+				t.Errorf("page %d, %s: the doctor of no session names it", page, holds.what)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// listing returns why the sessions of a store cannot be listed.
+func listing(t *testing.T, s store.Store) error {
+	for _, err := range s.Sessions(t.Context()) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// snapshots counts those of a store, and reads a state of each session.
+func snapshots(t *testing.T, s store.Store) (n int) {
+	t.Helper()
+	for _, info := range storetest.Sessions(t, s) {
+		headers := storetest.Headers(t, s, info.ID)
+		n += len(headers)
+		if _, err := s.State(t.Context(), headers[len(headers)-1].Ref()); err != nil {
+			t.Errorf("the state of session %s: %v", info.ID, err)
+		}
+	}
+	return n
+}
+
+// damaged is the code of the fault of a database.
+const damaged = "damaged-database"
+
+// names reports whether the doctor of a session says that pages are damaged.
+func names(t *testing.T, s store.Store, sessions []model.SessionInfo) bool {
+	return slices.ContainsFunc(sessions, func(info model.SessionInfo) bool {
+		return slices.ContainsFunc(storetest.Faults(t, s, info.ID), func(f model.Fault) bool {
+			return f.Code == damaged
+		})
+	})
+}
+
+// page is what a page of a database holds, and how many rows at most.
+type page struct {
+	what string
+	rows int
+}
+
+// pages returns the pages of a database but the first, by their numbers.
+func pages(t *testing.T, path string) map[int]page {
+	t.Helper()
+	found := map[int]page{}
+	file := sqlitefile.New(path, nil)
+	err := file.Read(t.Context(), func(tx *sqlitefile.Tx) error {
+		return tx.Each(t.Context(), func(scan func(...any) error) error {
+			var n int
+			var p page
+			var path, table string
+			var schema bool
+			err := scan(&n, &path, &p.what, &table, &p.rows, &schema)
+			switch {
+			case table != "" && path == "/" && p.what == "internal":
+				p.rows = 1 << 20 // all rows are behind it
+			case p.what == "overflow":
+				p.rows = 1
+			case table == "": // an index
+				p.rows = 0
+			}
+			if p.what += " of " + table; n > 1 && !schema { // without a page of the schema there is nothing
+				found[n] = p
+			}
+			return err
+		}, "SELECT pageno, path, pagetype, ifnull((SELECT s.name FROM sqlite_schema s WHERE s.type = 'table' AND s.name = d.name), ''), ncell, name = 'sqlite_schema' FROM dbstat d")
+	})
+	if err = errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return found
 }

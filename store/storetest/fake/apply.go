@@ -49,7 +49,7 @@ func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
 	defer s.mu.RUnlock()
 	plan, err := s.plan(ctx, c)
 	if err != nil {
-		return model.Plan{}, fmt.Errorf("memory: plan %s: %w", c, err)
+		return model.Plan{}, store.NotPlanned("memory", c, err)
 	}
 	return plan, nil
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -279,7 +280,7 @@ func (r *reader) message(message []byte) {
 	}
 	said := compact(message)
 	if content != nil {
-		said = append(compact(role), compact(content)...)
+		said = slices.Concat(compact(role), compact(content))
 	}
 	r.list.prints = append(r.list.prints, lineage.OfContent(said))
 }

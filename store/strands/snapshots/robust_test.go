@@ -122,3 +122,13 @@ func TestAppendNote_ofMessagesThatAreAlike(t *testing.T) {
 		t.Fatal("it takes forever")
 	}
 }
+
+// What is read of a file leaves its bytes as they are, also where a role is no JSON: the text of
+// the state is cut from them.
+func TestReadCapture_leavesTheFileAsItIs(t *testing.T) {
+	const file = "{\"data\":{\"messages\":[{\"role\":\"a\x00b\",\"content\":u{\"text\":\"a1\"}]}]}}"
+	data := []byte(file)
+	if readCapture(data); string(data) != file {
+		t.Errorf("the file is %q", data)
+	}
+}
