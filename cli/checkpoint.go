@@ -103,12 +103,15 @@ func (a *App) checkpointOf(ctx context.Context, args []string) (*checkpointJSON,
 	if err != nil {
 		return nil, err
 	}
-	return joined(&h, state)
+	kind, _ := a.Kinds.Named(s.Kind())
+	return joined(&h, state, kind.Framework)
 }
 
 // joined returns the checkpoint that the state of a snapshot holds, or else the
-// one that Strands would emit there, with the tools of its cycle.
-func joined(h *model.Header, state []byte) (*checkpointJSON, error) {
+// one that Strands would emit there, with the tools of its cycle. framework is the
+// one whose sessions the store has, "" for any: no other emits a checkpoint, though
+// its messages may read as those of Strands.
+func joined(h *model.Header, state []byte, framework string) (*checkpointJSON, error) {
 	tape, err := jsontape.Parse(state)
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: read the state of %q: %w", h.ID, err)
@@ -116,6 +119,11 @@ func joined(h *model.Header, state []byte) (*checkpointJSON, error) {
 	conv := conversation.Decode(tape)
 	c, ok := conv.Checkpoint()
 	switch {
+	case (!ok || c.Node < 0) && framework != "" && framework != "Strands":
+		return nil, &advisedError{
+			fmt.Errorf("checkpoint: none stands at #%d: Strands alone emits them, and the session is one of %s", h.Index, framework),
+			"hindcast show says how to go on from the snapshot, where the framework can.",
+		}
 	case !ok && conv.Interrupted():
 		return nil, fmt.Errorf("checkpoint: none stands at #%d: an interrupt waits there, which goes before a checkpoint", h.Index)
 	case !ok:

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -24,11 +22,13 @@ func (a *App) convert() *cobra.Command {
 		Short: "make a session of another kind of store out of one; the original is untouched",
 		Long: `Convert writes a session into a store of another kind, under a name that is free
 there: a message log of Strands into its snapshots, for instance, or any session
-into a native store, which is made if there is none. Orphaned branches go along
+into a native store, which is made if there is none: a file, or in the database of
+a URL. Orphaned branches go along
 where the other kind can keep them; the plan says what does not. hindcast undo on
 the other store takes the new session away again.`,
 		Example: `  hindcast convert ~/.strands/sessions chat --to strands-snapshots:snapshots --as chat
-  hindcast convert ~/.strands/sessions chat --to sqlite:trips.db --as chat --dry-run`,
+  hindcast convert ~/.strands/sessions chat --to sqlite:trips.db --as chat --dry-run
+  hindcast convert trips.db trip-planner --to postgres://me@host/trips --as trip-planner`,
 		Args:              oneSession.args(),
 		ValidArgsFunction: a.completeSnapshot(0),
 		RunE: a.answer(a.placed(oneSession, func(ctx context.Context, p *printer, args []string) error {
@@ -48,7 +48,7 @@ the other store takes the new session away again.`,
 			})
 		})),
 	}
-	cmd.Flags().StringVar(&to, "to", "", "the store that takes the session, as `KIND:PATH`")
+	cmd.Flags().StringVar(&to, "to", "", "the store that takes the session, as `KIND:PATH` or a URL")
 	cmd.Flags().StringVar(&as, "as", "", "id of the new session")
 	agreed.flags(cmd)
 	return cmd
@@ -58,30 +58,66 @@ the other store takes the new session away again.`,
 // found at an address.
 func (a *App) takeOver(ctx context.Context, p *printer, to, from store.Store, session, as, address string, agreed consent) error {
 	if reason := store.Reason(to, model.OpConvert); reason != "" {
-		return lacking(model.OpConvert, reason)
+		return lacking(to, model.OpConvert, reason)
 	}
 	converter := to.(store.Converter)
 	todo, err := converter.PlanConvert(ctx, from, session, as)
 	if err != nil {
 		return err
 	}
-	return a.carryOut(ctx, p, converter, agreed, &planned{Plan: todo, back: address})
+	return a.carryOut(ctx, p, converter, agreed, &planned{Plan: todo, back: shown(address, to)})
+}
+
+// arising is a store that is not there yet. An empty one answers for it, until a plan is carried out: then it is made.
+type arising struct {
+	store.Converter
+	shown string
+	make  func(context.Context) (store.Store, error)
+}
+
+// Address returns where the store will be.
+func (s *arising) Address() string { return s.shown }
+
+// Apply implements store.Writer.
+func (s *arising) Apply(ctx context.Context, plan model.Plan) (done model.Receipt, err error) {
+	made, err := s.make(ctx)
+	if err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, made.Close()) }()
+	return made.(store.Converter).Apply(ctx, plan)
+}
+
+// intoDatabase is into of a database without a store: it is planned with an empty one elsewhere.
+func (a *App) intoDatabase(ctx context.Context, shown, address string, do func(store.Store) error) (err error) {
+	dir, err := scratch.Make("")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Remove()) }()
+	empty, err := a.Create(ctx, filepath.Join(dir.Path, "empty.db"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, empty.Close()) }()
+	return do(&arising{empty.(store.Converter), shown, func(ctx context.Context) (store.Store, error) { return a.Create(ctx, address) }})
 }
 
 // into lets do write into the store at an address. Where there is none yet, a
 // native one is made beside its path and takes its name when all has been done;
-// and is gone again where nothing was to be written.
+// and is gone again where nothing was to be written. In a database it is made once
+// the plan is agreed to.
 func (a *App) into(ctx context.Context, address string, agreed consent, do func(store.Store) error) (err error) {
 	s, err := a.open(ctx, address)
 	if err == nil {
 		defer func() { err = errors.Join(err, s.Close()) }()
 		return do(s)
 	}
-	path, kind := address, ""
-	if id, named := a.Kinds.Identify(ctx, address); named == nil {
-		path, kind = id.At, id.Name
+	if vacant, is := errors.AsType[*store.VacantError](err); is {
+		return a.intoDatabase(ctx, vacant.At, address, do)
 	}
-	if _, there := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) || !errors.Is(there, fs.ErrNotExist) {
+	path, kind, free := a.free(ctx, address, err)
+	if !free {
 		return err
 	}
 	err = &advisedError{err, "A folder that takes a session over has to be there: mkdir " + word(path) + ". A native store is made: --to sqlite:FILE.db."}

@@ -110,7 +110,7 @@ func (a *App) still(ctx context.Context, p *printer, dir string, force bool) err
 			}
 		}
 	}
-	if _, err := a.make(ctx, path, done.watch(a.Demo())); errors.Is(err, fs.ErrExist) {
+	if _, err := a.make(ctx, path, "", done.watch(a.Demo())); errors.Is(err, fs.ErrExist) {
 		return &advisedError{&wrongError{path + " exists", err}, "hindcast demo --force, or another DIR."}
 	} else if err != nil {
 		return fmt.Errorf("demo: %w", err)
@@ -128,7 +128,7 @@ func (a *App) live(ctx context.Context, p *printer, dir string, how Live) error 
 	path, again := filepath.Join(dir, liveFile), "hindcast demo --live "+dir+" --resume"
 	if !how.Resume {
 		nothing := func(func(store.Row, error) bool) {}
-		if _, err := a.make(ctx, path, nothing); errors.Is(err, fs.ErrExist) {
+		if _, err := a.make(ctx, path, "", nothing); errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("demo: %w", &advisedError{err, again + " goes on with it."})
 		} else if err != nil {
 			return fmt.Errorf("demo: %w", err)

@@ -241,7 +241,8 @@ func harm(list []remedied) error {
 const FaultSession = "unreadable-session"
 
 // checkups looks at one session, or at the store and all of its sessions, at several at
-// once. Of all sessions, one that cannot be looked at is a fault.
+// once. Of all sessions, one that cannot be looked at is a fault, and so is a list that cannot be
+// read of a store that has a fault, which tells more.
 func checkups(ctx context.Context, s store.Store, session string) ([]checkup, error) {
 	faults, err := s.Faults(ctx, session)
 	if err != nil {
@@ -253,7 +254,11 @@ func checkups(ctx context.Context, s store.Store, session string) ([]checkup, er
 	}
 	for info, err := range s.Sessions(ctx) {
 		if err != nil {
-			return nil, err
+			if len(faults) == 0 {
+				return nil, err
+			}
+			list[0].faults = append(list[0].faults, model.Fault{Code: FaultSession, Severity: model.Stops, Meaning: err.Error()})
+			break
 		}
 		list = append(list, checkup{of: info.ID})
 	}

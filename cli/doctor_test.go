@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"strings"
 	"testing"
 
@@ -21,6 +22,14 @@ type patient struct {
 	*fake.Store
 	faults map[string][]model.Fault
 	broken string // a session that cannot be looked at
+	lost   error  // why the list of sessions cannot be read, nil where it can
+}
+
+func (p patient) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
+	if p.lost == nil {
+		return p.Store.Sessions(ctx)
+	}
+	return func(yield func(model.SessionInfo, error) bool) { yield(model.SessionInfo{}, p.lost) }
 }
 
 func (patient) Close() error { return nil }
@@ -98,7 +107,7 @@ func TestDoctor_ofOneSession(t *testing.T) {
 	if e := json.Unmarshal([]byte(out), &list); e != nil || code != 3 || err != "" || len(list) != 4 {
 		t.Errorf("exit %d, %q, %v: %s", code, err, e, out)
 	}
-	if !strings.Contains(out, `{"fault":"unreadable-session","severity":"stops","file":"packing-list","meaning":"mem: read it: torn","stays":"a memory store cannot repair"}`) {
+	if !strings.Contains(out, `{"fault":"unreadable-session","severity":"stops","file":"packing-list","meaning":"mem: read it: torn","stays":"Hindcast mends nothing in a memory store: its doctor says what the framework makes of a fault"}`) {
 		t.Errorf("it says %s", out)
 	}
 	for _, args := range [][]string{{"doctor", "mem:", "nobody"}, {"doctor", "mem:", "nobody", "--json"}} {
@@ -119,7 +128,7 @@ func TestDoctor_saysWhatStays(t *testing.T) {
 	}})
 	_, out, _ := c.run(t, "doctor", "mem:")
 	for text, n := range map[string]int{
-		"  stays: it is of no session, and a repair is of one\n": 1, "  stays: a memory store cannot repair\n": 1, "stays: ": 2,
+		"  stays: it is of no session, and a repair is of one\n": 1, "  stays: Hindcast mends nothing in a memory store: ": 1, "stays: ": 2,
 		"no command mends 2 faults: Strands goes on all the same\n": 1,
 	} {
 		if strings.Count(out, text) != n {
@@ -131,11 +140,26 @@ func TestDoctor_saysWhatStays(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &list); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"a": "the framework goes on all the same", "b": "it is of no session, and a repair is of one", "c": "the framework goes on all the same", "d": "a memory store cannot repair"}
+	want := map[string]string{"a": "the framework goes on all the same", "b": "it is of no session, and a repair is of one", "c": "the framework goes on all the same", "d": store.Cannot("memory", model.OpRepair)}
 	for _, f := range list {
 		if f.Stays != want[f.Fault] {
 			t.Errorf("%s stays: %q", f.Fault, f.Stays)
 		}
+	}
+}
+
+// Where a damaged store has no list of its sessions, doctor says what is damaged. Without a fault
+// that tells of it, the list is the failure.
+func TestDoctor_ofALostList(t *testing.T) {
+	damage := model.Fault{Code: "damaged-database", Severity: model.Loses, Meaning: "page 2 is torn"}
+	c := ill(t, "Strands", patient{lost: errors.New("mem: no session is left"), faults: map[string][]model.Fault{"": {damage}}})
+	code, out, _ := c.run(t, "doctor", "mem:")
+	if code != 3 || !strings.Contains(out, "page 2 is torn") || !strings.Contains(out, "mem: no session is left") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	c = ill(t, "Strands", patient{lost: errors.New("mem: no session is left")})
+	if code, _, err := c.run(t, "doctor", "mem:"); code != 1 || !strings.Contains(err, "mem: no session is left") {
+		t.Errorf("exit %d: %s", code, err)
 	}
 }
 

@@ -73,7 +73,7 @@ func (a *App) editAndFork(ctx context.Context, p *printer, args []string, how *e
 	if err := agreed.check(); err != nil {
 		return err
 	}
-	s, err := a.openFor(ctx, args[0], model.OpEdit)
+	s, err := a.openFor(ctx, args, model.OpEdit)
 	if err != nil {
 		return err
 	}

@@ -149,6 +149,8 @@ func advice(command string, err error) string {
 		return nothingAdvice[nothing.Op]
 	case errors.Is(err, store.ErrUnrecognised):
 		return "STORE is a path or KIND:ADDRESS. Name the kind if the path is right."
+	case errors.Is(err, fs.ErrExist):
+		return "No file is replaced: name another one, or move that one away."
 	case errors.Is(err, fs.ErrNotExist):
 		return "Is the path right? hindcast demo makes a store to try things on."
 	case errors.As(err, &unwritable):
@@ -168,12 +170,30 @@ var nothingAdvice = map[model.Op]string{
 	model.OpPurge:  "hindcast journal STORE lists what is kept; --all forgets all that was set aside of a session.",
 }
 
-// lacking says that a store cannot do an operation, and where it can be done.
-func lacking(op model.Op, reason string) error {
+// lacking says that a store cannot do an operation, and what can be done instead. words are those
+// of the command: STORE, SESSION and SNAPSHOT, as far as they are known.
+func lacking(s store.Store, op model.Op, reason string, words ...string) error {
+	given := make([]string, len(words))
+	for i, text := range words {
+		given[i] = word(text)
+	}
+	if len(words) > 0 {
+		given[0] = word(shown(words[0], s)) // without a password
+	}
 	todo := ""
 	switch op {
-	case model.OpRestore, model.OpFork, model.OpUndo, model.OpRedo, model.OpEdit:
-		todo = "hindcast export STORE | hindcast import - FILE.db copies the sessions into a store that can."
+	case model.OpRestore, model.OpFork:
+		todo = "hindcast export " + given[0] + " | hindcast import - FILE.db copies the sessions into a store that can."
+		if store.Reason(s, model.OpFork) == "" {
+			if !store.NamesForks(s) {
+				given = append(given, "--as ID")
+			}
+			todo = "hindcast fork " + strings.Join(given, " ") + " starts a new session from there."
+		}
+	case model.OpEdit:
+		todo = fmt.Sprintf("hindcast convert %s %s --to sqlite:FILE.db --as %[2]s makes a session that can be edited.", given[0], given[1])
+	case model.OpRepair:
+		todo = "hindcast doctor " + strings.Join(given, " ") + " lists what is wrong, and what the framework makes of it."
 	case model.OpRun:
 		todo = "STORE must be a process that runs, by its URL, such as http://127.0.0.1:3100, or a Genkit project in which one runs."
 	case model.OpConvert:

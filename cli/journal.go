@@ -35,7 +35,7 @@ are in the folder .hindcast beside the sessions. --json names each file.`,
 			defer s.Close()
 			keeper, ok := s.(store.Writer)
 			if !ok {
-				return lacking(model.OpUndo, store.Reason(s, model.OpUndo))
+				return lacking(s, model.OpUndo, store.Reason(s, model.OpUndo))
 			}
 			entries, damaged := keeper.Journal(ctx)
 			if entries == nil && damaged != nil {

@@ -131,7 +131,7 @@ func (p *printer) part(part *transcript.Part) {
 	case part.Text != "":
 		p.indented("  ", part.Text)
 	case part.Value != nil:
-		p.indented("  ", string(jsontape.AppendCompact(nil, part.Value)))
+		p.indented("  ", transcript.Plain(part.Value))
 	default:
 		p.indented("  ", cmp.Or(part.Label, part.Kind))
 	}
@@ -176,11 +176,7 @@ func (p *printer) markdownPart(part *transcript.Part) {
 		fmt.Fprintf(p, "%s\n", part.Ended())
 		for _, output := range part.Output {
 			p.WriteByte('\n')
-			if len(output) > 0 && output[0] == '"' {
-				p.fenced("text", jsontape.Unquote(output))
-			} else {
-				p.fenced("json", string(splice.Pretty(output)))
-			}
+			p.fencedValue(output)
 		}
 	case part.Text != "":
 		if part.Thought() {
@@ -190,9 +186,18 @@ func (p *printer) markdownPart(part *transcript.Part) {
 			p.WriteString(strings.TrimRight("> "+printable.String(strings.TrimSuffix(line, "\n")), " ") + "\n")
 		}
 	case part.Value != nil:
-		p.fenced("json", string(splice.Pretty(part.Value)))
+		p.fencedValue(part.Value)
 	default:
 		fmt.Fprintf(p, "%s\n", inline(cmp.Or(part.Label, part.Kind)))
+	}
+}
+
+// fencedValue writes a text decoded, and any other value as JSON.
+func (p *printer) fencedValue(value []byte) {
+	if len(value) > 0 && value[0] == '"' {
+		p.fenced("text", jsontape.Unquote(value))
+	} else {
+		p.fenced("json", string(splice.Pretty(value)))
 	}
 }
 

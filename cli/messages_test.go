@@ -55,6 +55,20 @@ func TestMessages_areReadable(t *testing.T) {
 	}
 }
 
+// A text that a tool printed, as aider has it, is printed as one, and not as JSON.
+func TestMessages_printsAJSONStringAsAText(t *testing.T) {
+	const state = `{"messages":[{"role":"tool","content":[{"json":"Aider v0.86.1\nMain \"model\""},{"json":{"a":"b"}}]}]}`
+	c := start(t, each([]store.Row{{Header: model.Header{ID: "a", SessionID: "s", Visit: 1}, State: []byte(state)}}))
+	for line, want := range map[string]string{
+		"messages mem:":      "s #0  1 message\n\n[0] tool\n  Aider v0.86.1\n  Main \"model\"\n  {\"json\":{\"a\":\"b\"}}\n",
+		"messages mem: --md": "# s #0\n\n## \\[0\\] tool\n\n```text\nAider v0.86.1\nMain \"model\"\n```\n\n```json\n",
+	} {
+		if code, out, err := c.run(t, strings.Fields(line)...); code != 0 || !strings.HasPrefix(out, want) {
+			t.Errorf("%s: exit %d, %s\n%s\nnot\n%s", line, code, err, out, want)
+		}
+	}
+}
+
 // Texts are quoted line by line, and a fence is longer than any in what it holds.
 func TestMessages_asMarkdownEndNothing(t *testing.T) {
 	want := `# s #0

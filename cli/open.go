@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -54,6 +55,9 @@ func (a *App) find(ctx context.Context, address string) (*opened, error) {
 		return &opened{Identity: *id}, nil
 	}
 	if _, missing := os.Stat(address); errors.Is(missing, fs.ErrNotExist) && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrUnrecognised)) {
+		if kind, _, ok := strings.Cut(address, ":"); ok && kindly.MatchString(kind) {
+			return nil, a.noKind(address, kind)
+		}
 		return nil, &wrongError{"no such file: " + address, missing}
 	}
 	if !errors.Is(err, store.ErrUnrecognised) || !isDirectory(address) {
@@ -76,6 +80,22 @@ func (a *App) find(ctx context.Context, address string) (*opened, error) {
 		&wrongError{text, err},
 		"hindcast doctor " + address + " says what was looked at, and why it is no store.",
 	}
+}
+
+// kindly fits what may be meant as the name of a kind. One letter is a drive of Windows.
+var kindly = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]+$`)
+
+// noKind says that an address is no file, and what is before its colon no kind.
+func (a *App) noKind(address, kind string) error {
+	var names []string
+	for _, k := range a.Kinds {
+		names = append(append(names, k.Name), k.Schemes...)
+	}
+	text := fmt.Sprintf("no such file: %s, and no kind of store is called %q", address, kind)
+	if near := nearest(kind, names); near != "" {
+		text += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return &advisedError{usagef("%s", text), "STORE is a path or KIND:ADDRESS. The path of a new store that has a colon in it begins with ./"}
 }
 
 // severalError says that a directory stands for no one store.

@@ -22,7 +22,7 @@ hindcast undo puts it back.`,
 		Args:              oneSession.args(),
 		ValidArgsFunction: a.completeSnapshot(0),
 		RunE: a.answer(a.placed(oneSession, func(ctx context.Context, p *printer, args []string) error {
-			return a.change(ctx, p, args[0], agreed, model.Change{Op: model.OpRepair}, inSession(args[1]))
+			return a.change(ctx, p, args, agreed, model.Change{Op: model.OpRepair}, inSession(args[1]))
 		})),
 	}
 	agreed.flags(cmd)
@@ -50,7 +50,7 @@ forgotten cannot be restored or undone any more, so it asks once more: --yes
 			if all {
 				what = model.PurgeAll
 			}
-			return a.change(ctx, p, args[0], agreed, model.Change{Op: model.OpPurge, Scope: what}, inSession(args[1]))
+			return a.change(ctx, p, args, agreed, model.Change{Op: model.OpPurge, Scope: what}, inSession(args[1]))
 		})),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "forget all that was set aside of the session")
@@ -76,7 +76,7 @@ Hindcast writes nothing itself and keeps no journal of it.`,
 			if input == "" {
 				return usagef("run needs --input with the text of the next input")
 			}
-			return a.change(ctx, p, args[0], agreed, model.Change{Op: model.OpRun, Input: input}, a.atSnapshot(args[1], args[2]))
+			return a.change(ctx, p, args, agreed, model.Change{Op: model.OpRun, Input: input}, a.atSnapshot(args[1], args[2]))
 		})),
 	}
 	cmd.Flags().StringVar(&input, "input", "", "the `TEXT` of the next input")

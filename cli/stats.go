@@ -47,7 +47,10 @@ has no cost, and the last lines say so. --model names the model of such answers.
 Below that stand the keys of the states, the largest first: the bytes below each key at
 the head, those of all snapshots together, and the distinct ones, where text that
 several states share counts once. --prune tells how many distinct bytes it would free
-to take away what is off the active path. It writes nothing.`,
+to take away what is off the active path. It writes nothing.
+
+What an agent itself counted for the whole session stands last. It is in none of the
+sums, for the answers are counted in both.`,
 		Example: `  hindcast stats trips.db trip-planner
   hindcast stats trips.db --snapshots --model sonnet-4.1
   hindcast stats trips.db --json | jq .path.inputTokens`,
@@ -96,6 +99,8 @@ type sums struct {
 	totals query.Totals
 	keys   []query.KeySize
 	prices *prices.List
+	// counted is what the store itself counts for the session, which is in no sum.
+	counted []model.Fact
 	// freed is nil where it was not asked for.
 	freed *query.Freed
 }
@@ -120,6 +125,13 @@ func added(ctx context.Context, s store.Store, session string, list *prices.List
 	if all.keys, err = all.query.Keys(ctx, t.Head()); err != nil {
 		return nil, fmt.Errorf("stats: %w", err)
 	}
+	if d, ok := s.(store.Deriver); ok && t.Head() != model.NoNode {
+		facts, err := d.Facts(ctx, t.Header(t.Head()).Ref())
+		if err != nil {
+			return nil, fmt.Errorf("stats: %w", err)
+		}
+		all.counted = slices.DeleteFunc(facts, func(f model.Fact) bool { return !f.Counted() })
+	}
 	return all, nil
 }
 
@@ -133,6 +145,7 @@ type statsJSON struct {
 	Branches  []branchJSON   `json:"branches"`
 	Models    []modelJSON    `json:"models"`
 	Keys      []keyJSON      `json:"keys"`
+	Counted   any            `json:"counted,omitempty"`
 	Snapshots []snapshotJSON `json:"snapshots,omitempty"`
 	Prune     *pruneJSON     `json:"prune,omitempty"`
 }
@@ -225,6 +238,7 @@ func (s *sums) document(snapshots bool) statsJSON {
 	for _, k := range s.keys {
 		out.Keys = append(out.Keys, keyJSON{k.Key, k.Here, k.All, k.Distinct})
 	}
+	out.Counted = measured(s.counted)["counted"]
 	if snapshots {
 		for i := range s.stats {
 			out.Snapshots = append(out.Snapshots, s.snapshot(&s.stats[i]))
@@ -263,8 +277,8 @@ func (s *sums) sum(stat *query.Stat) (sum query.Sum) {
 // sumHeads are the headings of the columns of a sum.
 var sumHeads = []string{"answers", "in", "out", "from cache", "into cache", "cost", "latency", "calls", "failed"}
 
-// cells returns the columns of a sum.
-func (s *sums) cells(sum *query.Sum) []string {
+// answers returns the columns of a sum that are about answers: all but the last two.
+func (s *sums) answers(sum *query.Sum) []string {
 	cost := ""
 	if sum.Answers > sum.Unpriced {
 		cost = strings.TrimSpace(strconv.FormatFloat(sum.Cost, 'f', 4, 64) + " " + printable.String(s.prices.Currency))
@@ -279,7 +293,7 @@ func (s *sums) cells(sum *query.Sum) []string {
 	count := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 	return []string{
 		strconv.Itoa(sum.Answers), count(sum.Input), count(sum.Output), count(sum.CacheRead), count(sum.CacheWrite),
-		cost, latency, strconv.Itoa(sum.Calls), strconv.Itoa(sum.Errors),
+		cost, latency,
 	}
 }
 
@@ -289,7 +303,7 @@ func (p *printer) stats(s *sums, snapshots bool) {
 	fmt.Fprintf(p, "%s  %s, %d off the path\n\n", p.paint.in(bold, p.named(printable.String(s.session), max(p.width/3, leastFit))), model.Count(s.Timeline.Snapshots(), "snapshot"), s.Orphans())
 	t := table{numbers: true}
 	row := func(name string, count int, sum *query.Sum) {
-		t.row(slices.Concat([]string{name, strconv.Itoa(count)}, s.cells(sum))...)
+		t.row(slices.Concat([]string{name, strconv.Itoa(count)}, s.answers(sum), []string{strconv.Itoa(sum.Calls), strconv.Itoa(sum.Errors)})...)
 	}
 	t.row(slices.Concat([]string{"", "snapshots"}, sumHeads)...)
 	row("session", s.totals.Session.Snapshots, &s.totals.Session)
@@ -302,7 +316,7 @@ func (p *printer) stats(s *sums, snapshots bool) {
 		if m.Model != "" {
 			name = "model " + p.clip(m.Model, maxTitle)
 		}
-		row("  "+name, 0, &m.Sum)
+		t.row(slices.Concat([]string{"  " + name, ""}, s.answers(&m.Sum), []string{"", ""})...) // its snapshots and tools are not counted
 	}
 	for _, turn := range s.totals.Turns {
 		number := p.glyphs.Ellipsis
@@ -327,7 +341,21 @@ func (p *printer) stats(s *sums, snapshots bool) {
 		p.WriteByte('\n')
 		keysTable(s.keys, p).write(p)
 	}
+	if len(s.counted) > 0 {
+		p.WriteByte('\n')
+		countedTable(s.counted).write(p)
+	}
 	p.remarksOn(s)
+}
+
+// countedTable returns what the store itself counts for a session.
+func countedTable(facts []model.Fact) *table {
+	t := table{numbers: true}
+	t.row("", "counted by the agent")
+	for _, fact := range facts {
+		t.row(fact.Label, fact.Value)
+	}
+	return &t
 }
 
 // mostKeys is how many keys of the states a person is shown.

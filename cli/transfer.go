@@ -193,7 +193,7 @@ func (a *App) portable(path string) iter.Seq2[store.Row, error] {
 	return func(yield func(store.Row, error) bool) {
 		f, err := os.Open(path)
 		if err != nil {
-			yield(store.Row{}, fmt.Errorf("import: %w", err))
+			yield(store.Row{}, err)
 			return
 		}
 		defer f.Close() // it was only read
@@ -204,36 +204,44 @@ func (a *App) portable(path string) iter.Seq2[store.Row, error] {
 // fill puts rows into the native store at an address and returns how many were new. Where
 // there is none it makes one. Of a URL it leaves what may be shown.
 func (a *App) fill(ctx context.Context, address *string, rows iter.Seq2[store.Row, error]) (int, error) {
-	path := *address
-	url := a.Kinds.IsURL(path)
-	_, err := os.Lstat(path)
-	switch {
-	case url:
-	case errors.Is(err, fs.ErrNotExist):
-		return a.make(ctx, path, rows)
-	case err != nil:
-		return 0, err
+	s, err := a.open(ctx, *address)
+	if _, vacant := errors.AsType[*store.VacantError](err); vacant {
+		s, err = a.Create(ctx, *address)
 	}
-	s, err := a.open(ctx, path)
-	if url && errors.Is(err, store.ErrUnrecognised) {
-		s, err = a.Create(ctx, path)
+	if path, kind, free := a.free(ctx, *address, err); free {
+		return a.make(ctx, path, kind, rows)
 	}
 	if err != nil {
 		return 0, err
 	}
-	if url {
+	if a.Kinds.IsURL(*address) {
 		*address = s.Address()
 	}
 	added, err := take(ctx, s, rows)
 	return added, errors.Join(err, s.Close())
 }
 
-// make makes a native store out of rows, beside its path.
-func (a *App) make(ctx context.Context, path string, rows iter.Seq2[store.Row, error]) (added int, err error) {
+// free returns the path at an address, and the kind that it names, "" for none; and whether
+// nothing is there, so that a store can be made. err is that of opening the address.
+func (a *App) free(ctx context.Context, address string, err error) (path, kind string, free bool) {
+	path = address
+	if id, named := a.Kinds.Identify(ctx, address); named == nil {
+		path, kind = id.At, id.Name
+	}
+	_, there := os.Lstat(path)
+	return path, kind, errors.Is(err, fs.ErrNotExist) && errors.Is(there, fs.ErrNotExist)
+}
+
+// make makes a native store out of rows, beside its path. kind is the one that was asked for,
+// "" for any.
+func (a *App) make(ctx context.Context, path, kind string, rows iter.Seq2[store.Row, error]) (added int, err error) {
 	err = beside(path, func(draft string) error {
 		s, err := a.Create(ctx, draft)
 		if err != nil {
 			return err
+		}
+		if kind != "" && kind != s.Kind() {
+			return errors.Join(takesNone(kind), s.Close())
 		}
 		added, err = take(ctx, s, rows)
 		return errors.Join(err, s.Close())
@@ -248,7 +256,7 @@ func (a *App) make(ctx context.Context, path string, rows iter.Seq2[store.Row, e
 // name. So there is never half a file at the path, and never one that replaces another.
 func beside(path string, fill func(draft string) error) (err error) {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return cmp.Or(err, error(&fs.PathError{Op: "make", Path: path, Err: syscall.EEXIST}))
+		return cmp.Or(err, error(&fs.PathError{Op: "write", Path: path, Err: syscall.EEXIST}))
 	}
 	dir, err := scratch.Make(filepath.Dir(path))
 	if err != nil {
@@ -279,10 +287,12 @@ func christen(draft, path string) error {
 func take(ctx context.Context, s store.Store, rows iter.Seq2[store.Row, error]) (int, error) {
 	to, ok := s.(store.Importer)
 	if !ok {
-		return 0, fmt.Errorf("import: a %s store takes no rows", s.Kind())
+		return 0, takesNone(s.Kind())
 	}
 	return to.Import(ctx, rows)
 }
+
+func takesNone(kind string) error { return fmt.Errorf("import: a %s store takes no rows", kind) }
 
 // withLabels puts the labels of snapshots into their rows. That labels cannot be read ends
 // the rows: an export is whole, or there is none.

@@ -57,7 +57,7 @@ that, --anyway does.`,
 		Args:              oneOf.args(),
 		ValidArgsFunction: a.completeSnapshot(1),
 		RunE: a.answer(a.placed(oneOf, func(ctx context.Context, p *printer, args []string) error {
-			return a.change(ctx, p, args[0], agreed, model.Change{Op: model.OpRestore}, a.atSnapshot(args[1], args[2]))
+			return a.change(ctx, p, args, agreed, model.Change{Op: model.OpRestore}, a.atSnapshot(args[1], args[2]))
 		})),
 	}
 	agreed.flags(cmd)
@@ -75,10 +75,10 @@ func (a *App) fork() *cobra.Command {
 		Args:              oneOf.args(),
 		ValidArgsFunction: a.completeSnapshot(1),
 		RunE: a.answer(a.placed(oneOf, func(ctx context.Context, p *printer, args []string) error {
-			return a.change(ctx, p, args[0], agreed, model.Change{Op: model.OpFork, As: as}, a.atSnapshot(args[1], args[2]))
+			return a.change(ctx, p, args, agreed, model.Change{Op: model.OpFork, As: as}, a.atSnapshot(args[1], args[2]))
 		})),
 	}
-	cmd.Flags().StringVar(&as, "as", "", "id of the new session; a coding agent's sessions get one of their own form")
+	cmd.Flags().StringVar(&as, "as", "", "id of the new session; that of a coding agent has the form of its ids, and is new without --as")
 	agreed.flags(cmd)
 	return cmd
 }
@@ -105,7 +105,7 @@ func (a *App) takeBack(op model.Op, short, long string) *cobra.Command {
 		Args:              storeOnly.args(),
 		ValidArgsFunction: completeStore,
 		RunE: a.answer(a.placed(storeOnly, func(ctx context.Context, p *printer, args []string) error {
-			return a.change(ctx, p, args[0], agreed, model.Change{Op: op}, nowhere)
+			return a.change(ctx, p, args, agreed, model.Change{Op: op}, nowhere)
 		})),
 	}
 	agreed.flags(cmd)
@@ -134,11 +134,11 @@ func inSession(session string) where {
 var nowhere = inSession("")
 
 // change carries out one write.
-func (a *App) change(ctx context.Context, p *printer, address string, agreed consent, c model.Change, of where) (err error) {
+func (a *App) change(ctx context.Context, p *printer, args []string, agreed consent, c model.Change, of where) (err error) {
 	if err := agreed.check(); err != nil {
 		return err
 	}
-	s, err := a.openFor(ctx, address, c.Op)
+	s, err := a.openFor(ctx, args, c.Op)
 	if err != nil {
 		return err
 	}
@@ -160,14 +160,14 @@ func (a *App) change(ctx context.Context, p *printer, address string, agreed con
 	return a.carryOut(ctx, p, s, agreed, &planned{Plan: todo, timeline: seen, difference: difference(ctx, s, &todo)})
 }
 
-// openFor opens a store that can do an operation.
-func (a *App) openFor(ctx context.Context, address string, op model.Op) (store.Writer, error) {
-	s, err := a.open(ctx, address)
+// openFor opens a store that can do an operation. args are the words of the command, STORE first.
+func (a *App) openFor(ctx context.Context, args []string, op model.Op) (store.Writer, error) {
+	s, err := a.open(ctx, args[0])
 	if err != nil {
 		return nil, err
 	}
 	if reason := store.Reason(s, op); reason != "" {
-		return nil, errors.Join(lacking(op, reason), s.Close())
+		return nil, errors.Join(lacking(s, op, reason, args...), s.Close())
 	}
 	return s.(store.Writer), nil
 }

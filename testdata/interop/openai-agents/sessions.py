@@ -5,6 +5,7 @@
 runs it. `sessions.py write DIR` writes DIR/sqlite.db with SQLiteSession and AsyncSQLiteSession,
 DIR/advanced.db with the branches of AdvancedSQLiteSession, and DIR/sqlalchemy.db: sessions with
 two calls at once, a tool that fails, a call that waits for an approval, and items that were popped.
+`sessions.py write postgres://…` has SQLAlchemySession write what is in sqlite.db.
 
 `sessions.py run DIR` reads a list of forks, each with its store, the items that Hindcast shows
 there, and a call that it printed. It prints the items that the session then has, what the model is
@@ -73,13 +74,37 @@ async def talk(session, *texts):
             await session.store_run_usage(came)
 
 
-async def write(directory):
-    out = pathlib.Path(directory)
+async def tour(session):
+    """What may be in a session without branches."""
+    await talk(session, "hello größe", "both please", "broken please", "to be popped")
+    await session.pop_item()
+    await session.pop_item()
+    await talk(session, "order please")
+
+
+def alchemy(id, place, **kw):
+    return SQLAlchemySession.from_url(id, url=address(place), **kw)
+
+
+def address(place):
+    """The URL that SQLAlchemy takes, of a database or a file."""
+    if place.startswith("postgres://"):
+        return place.replace("postgres://", "postgresql+asyncpg://", 1)
+    return f"sqlite+aiosqlite:///{place}"
+
+
+async def write(place):
+    if place.startswith("postgres://"):
+        s = alchemy("tour", place, create_tables=True)
+        await tour(s)
+        await s.engine.dispose()
+        s = alchemy("async", place)
+        await talk(s, "hi")
+        await s.engine.dispose()
+        return
+    out = pathlib.Path(place)
     s = SQLiteSession("tour", out / "sqlite.db")
-    await talk(s, "hello größe", "both please", "broken please", "to be popped")
-    await s.pop_item()
-    await s.pop_item()
-    await talk(s, "order please")
+    await tour(s)
     s.close()
     s = AsyncSQLiteSession("async", out / "sqlite.db")
     await talk(s, "hi")
@@ -94,7 +119,7 @@ async def write(directory):
     await s.switch_to_branch("main")
     await talk(s, "third on main")
     s.close()
-    s = SQLAlchemySession.from_url("tour", url=f"sqlite+aiosqlite:///{out}/sqlalchemy.db", create_tables=True)
+    s = alchemy("tour", str(out / "sqlalchemy.db"), create_tables=True)
     await talk(s, "hello größe", "both please")
     await s.engine.dispose()
 
@@ -119,7 +144,7 @@ async def go(call, path):
             had.extend(await session.get_items())
             return await Runner.run(agent, text, session=session)
 
-    names = {"agent": agent, "path": path, "url": f"sqlite+aiosqlite:///{path}", "Runner": Run, "SQLiteSession": kept(SQLiteSession), "AdvancedSQLiteSession": kept(AdvancedSQLiteSession), "SQLAlchemySession": Kept}
+    names = {"agent": agent, "path": path, "url": address(path), "Runner": Run, "SQLiteSession": kept(SQLiteSession), "AdvancedSQLiteSession": kept(AdvancedSQLiteSession), "SQLAlchemySession": Kept}
     exec("async def called():\n" + textwrap.indent(call.replace("; ", "\n"), "    "), names)
     try:
         await names["called"]()
@@ -131,10 +156,12 @@ async def go(call, path):
 
 async def one(put):
     with tempfile.TemporaryDirectory() as work:
-        copy = pathlib.Path(work) / "copy.db"
-        shutil.copyfile(put["db"], copy)
+        place = put["db"]
+        if not place.startswith("postgres://"):  # a database is of this put alone
+            place = str(pathlib.Path(work) / "copy.db")
+            shutil.copyfile(put["db"], place)
         sent.clear()
-        had = await go(put["call"], str(copy))
+        had = await go(put["call"], place)
         first = sent[0]
     memory = SQLiteSession("shown")
     await memory.add_items(put["state"]["messages"])
