@@ -20,7 +20,7 @@ import (
 
 // short is a timeout for those who are to run into it, long one for those who are not: a
 // busy machine may leave a client waiting for its turn.
-const short, long = 50 * time.Millisecond, time.Second
+const short, long = 50 * time.Millisecond, 2 * time.Second
 
 // impatient serves a session of one large state with timeouts. ended
 // gets what became of each request when its handler returns.
@@ -125,12 +125,13 @@ func TestHandler_waitsForASlowReader(t *testing.T) {
 // Once a request is received whole its action has the time that it needs, and
 // so has whatever else is asked on the connection.
 func TestHandler_leavesNoDeadlineBehind(t *testing.T) {
+	t.Parallel()
 	s := slow{fake.New()}
 	h, err := New([]Agent{{Name: "a", Store: s}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.readTimeout, h.writeTimeout = 50*time.Millisecond, 50*time.Millisecond
+	h.readTimeout, h.writeTimeout = deadlines, deadlines
 	mux := http.NewServeMux()
 	mux.Handle("/", h)
 	mux.HandleFunc("/other", func(w http.ResponseWriter, r *http.Request) {
@@ -156,6 +157,9 @@ func TestHandler_leavesNoDeadlineBehind(t *testing.T) {
 	}
 }
 
+// deadlines are those of a request and its answer where an action takes longer than them.
+const deadlines = 250 * time.Millisecond
+
 // slow is a store that takes longer than the deadlines.
 type slow struct{ *fake.Store }
 
@@ -172,7 +176,7 @@ func wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(120 * time.Millisecond):
+	case <-time.After(2 * deadlines):
 		return nil
 	}
 }
