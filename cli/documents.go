@@ -115,6 +115,7 @@ type planJSON struct {
 	Target      string           `json:"target"`
 	TargetIndex int              `json:"targetIndex"`
 	TargetName  string           `json:"targetName,omitempty"`
+	NewHead     bool             `json:"newHead,omitempty"`
 	Head        string           `json:"head"`
 	HeadIndex   int              `json:"headIndex"`
 	HeadName    string           `json:"headName,omitempty"`
@@ -134,7 +135,7 @@ type planJSON struct {
 func planOf(p *planned) planJSON {
 	return planJSON{
 		p.Op, p.Session, p.Others, p.NewSession, p.Removes, p.Final,
-		p.Target.ID, p.Target.Index, p.Target.Name, p.Head.ID, p.Head.Index, p.Head.Name,
+		p.Target.ID, p.Target.Index, p.Target.Name, p.NewHead, p.Head.ID, p.Head.Index, p.Head.Name,
 		notNil(p.Orphans), notNil(p.Reactivates), notNil(p.Writes), p.Files, p.Loads, p.Resume, notNil(p.Hazards), p.Asks, p.Entry, p.assumed,
 	}
 }

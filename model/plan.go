@@ -61,8 +61,10 @@ type Plan struct {
 	// Final says that an undo cannot be done again: what it takes away came from
 	// elsewhere.
 	Final bool
-	// Target is the snapshot that becomes the head.
+	// Target is the snapshot that becomes the head, or the one whose state a new head has.
 	Target Point
+	// NewHead says that a new snapshot with the state of the target becomes the head.
+	NewHead bool
 	// Head is the head that the plan was made against.
 	Head Point
 	// Orphans are the visits that leave the active path, Reactivates those
@@ -354,8 +356,11 @@ func (p *Plan) Lines(more ...PlanLine) []PlanLine {
 		add(PlanUntouched, p.Session+" stays at "+now)
 	case p.Op == OpPurge:
 	default:
-		if p.Removes {
+		switch {
+		case p.Removes:
 			then = "none, the session is gone"
+		case p.NewHead:
+			then = "a new snapshot, with the state of " + then
 		}
 		add(PlanHeadNow, now)
 		add(PlanHeadThen, then)

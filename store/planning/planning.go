@@ -74,13 +74,15 @@ type Next struct {
 	Hazards, Asks []string
 }
 
-// Lead completes a plan with where the session goes: its head before, the rows that leave
-// the path and those that come back. Of a session that a plan makes nothing leaves.
+// Lead completes a plan with where the session goes: its head before, whether that of then is
+// a new row, the rows that leave the path and those that come back. Of a session that a plan
+// makes nothing leaves.
 func Lead(plan *model.Plan, before, after Log) {
 	if before.Head >= 0 {
 		plan.Head = before.Point()
 	}
 	if plan.NewSession == "" {
+		plan.NewHead = plan.Op == model.OpRestore && after.Head >= 0 && before.finder()(after, after.Head) < 0
 		plan.Orphans, plan.Reactivates = Difference(before, after)
 	}
 }
