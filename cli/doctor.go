@@ -172,8 +172,8 @@ func remedies(ctx context.Context, s store.Store, c *checkup, named, server stri
 	case errors.As(err, &none):
 		c.stays = none.Reason
 	}
-	if slices.ContainsFunc(c.faults, func(f model.Fault) bool { return f.Copy }) {
-		c.next = append(c.next, fmt.Sprintf("hindcast %s %s %s head%s", model.OpFork, named, word(c.of), server))
+	if i := slices.IndexFunc(c.faults, func(f model.Fault) bool { return f.Copy != "" }); i >= 0 {
+		c.next = append(c.next, fmt.Sprintf("hindcast %s %s %s %s%s", model.OpFork, named, word(c.of), word(c.faults[i].Copy), server))
 	}
 	if _, err := w.Plan(ctx, model.Change{Op: model.OpPurge, Ref: of, Scope: model.PurgeRedacted}); err == nil {
 		c.next = append(c.next, command(model.OpPurge))
@@ -197,7 +197,7 @@ const goesOn = "goes on all the same"
 // have, and for a note.
 func (c *checkup) whyStays(f *model.Fault) string {
 	switch {
-	case c.stays == "" || f.Copy || f.Severity == model.Note:
+	case c.stays == "" || f.Copy != "" || f.Severity == model.Note:
 		return ""
 	case f.Severity < model.Loses && len(c.next) > 0:
 		return "" // a purge may mend it

@@ -66,8 +66,9 @@ type Fault struct {
 	Meaning string `json:"meaning"`
 	// Verdict says what the framework itself does about it.
 	Verdict string `json:"verdict,omitempty"`
-	// Copy says that the session is about to be lost, and that a fork at its head stays.
-	Copy bool `json:"-"`
+	// Copy names the snapshot at which a fork keeps what is about to be lost, by its id or as
+	// "head"; "" where none does.
+	Copy string `json:"-"`
 }
 
 // Harmful returns the faults of a list that are more than notes.

@@ -277,7 +277,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 			continue
 		}
 		s.Fault(FaultShared, model.Loses, "", shares+", and nothing in that file is worth resuming",
-			"the next start deletes this session; a fork at its head is a copy that stays (the key r, or hindcast fork)").Copy = true
+			"the next start deletes this session; a fork at its head is a copy that stays (the key r, or hindcast fork)").Copy = "head"
 	}
 	return s, nil
 }

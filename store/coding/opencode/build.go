@@ -159,6 +159,7 @@ func (b *build) cut() {
 		f.Severity, f.Verdict = model.Loses, "opencode deletes the files at the next prompt, and nothing else has them; a fork keeps them when a later opencode has taken the session in"
 	case at.Part != "" && !logged: // what an export has is logged when it is imported
 		f.Severity, f.Verdict = model.Loses, fmt.Sprintf("opencode deletes the rows at the next prompt, and nothing else has them: a fork at #%d is a copy that stays", end)
+		f.Copy = last
 	}
 }
 

@@ -138,6 +138,14 @@ func TestFaults_revertWithoutEvents(t *testing.T) {
 		}
 		if len(got) != 1 || got[0].Severity != c.severity || !strings.Contains(got[0].Verdict, c.verdict) {
 			t.Errorf("%s: it is %+v, want %v with %q", name, got, c.severity, c.verdict)
+			continue
+		}
+		if !strings.Contains(c.verdict, "a fork at #3") {
+			continue
+		}
+		plan, err := open(t, c.dir).(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: "ses_1", ID: got[0].Copy}})
+		if err != nil || plan.Target.Index != 3 {
+			t.Errorf("%s: a fork at %q starts at %+v, %v", name, got[0].Copy, plan.Target, err)
 		}
 	}
 }
