@@ -2,6 +2,7 @@ package model
 
 import (
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -35,9 +36,11 @@ func ShortID(id string, n int) string {
 //	ULID              random at its end
 //	prefix and "_"    "msg_" and 16 digits and letters or more, or a UUID: the time, or a
 //	                  version, and random at its end
+//	date, time, "_"   "20060102T150405_" and 8 digits and letters or more, of crewAI:
+//	                  random at its end
 func differing(id string) (part string, fromEnd bool) {
 	switch version := uuidVersion(id); {
-	case version == '7', isULID(id), isPrefixed(id):
+	case version == '7', isULID(id), isPrefixed(id), isStamped(id):
 		return id, true
 	case version == '6':
 		return id[len("01a1fbae-"):], false
@@ -83,11 +86,26 @@ func isULID(id string) bool {
 	return strings.Trim(id, digits) == "" || strings.Trim(id, strings.ToLower(digits)) == ""
 }
 
+// isStamped reports whether an id is a date and a time with a long word behind it.
+func isStamped(id string) bool {
+	const layout = "20060102T150405"
+	at, word, _ := strings.Cut(id, "_")
+	if len(at) != len(layout) || len(word) < 8 || strings.TrimFunc(word, isWord) != "" {
+		return false
+	}
+	_, err := time.Parse(layout, at)
+	return err == nil
+}
+
+// isWord reports whether a character is an ASCII letter or a digit.
+func isWord(r rune) bool {
+	return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r))
+}
+
 // isPrefixed reports whether an id says what it is of in front of a long word.
 func isPrefixed(id string) bool {
 	of, word, found := strings.Cut(id, "_")
 	letter := func(r rune) bool { return 'a' <= r && r <= 'z' }
-	isWord := func(r rune) bool { return letter(unicode.ToLower(r)) && r < utf8.RuneSelf || '0' <= r && r <= '9' }
 	long := len(word) >= 16 && strings.TrimFunc(word, isWord) == "" || uuidVersion(word) != 0
 	return found && len(of) > 0 && long && strings.TrimFunc(of, letter) == ""
 }

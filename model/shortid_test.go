@@ -26,7 +26,10 @@ func TestShortID(t *testing.T) {
 		{"01arz3ndektsv4rrffq69g5fav", "q69g5fav"},
 		{"msg_2030640d7001Yh2fLqRzXw9sTa", "RzXw9sTa"},           // of opencode: the time is in front
 		{"msg_01a1fbae-d1f4-7cb2-a4a5-9f3f3d6a1b2c", "3d6a1b2c"}, // of Codex
-		{"msg_2030640d", "msg_2030"},                             // too short to begin with a time
+		{"20261122T113624_4cd04ec1", "4cd04ec1"},                 // of crewAI
+		{"20261322T113624_4cd04ec1", "20261322"},                 // no date
+		{"20261122T113624_4cd04ec", "20261122"},
+		{"msg_2030640d", "msg_2030"}, // too short to begin with a time
 		{"Msg_2030640d7001Yh2fLqRzXw9sTa", "Msg_2030"},
 		{"msg_2030640d7001-h2fLqRzXw9sTa", "msg_2030"},
 		{"81ARZ3NDEKTSV4RRFFQ69G5FAV", "81ARZ3ND"}, // no ULID: too late
