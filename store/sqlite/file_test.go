@@ -241,7 +241,6 @@ func TestOpen_besideAWriter(t *testing.T) {
 	}
 }
 
-// TestOpen_throughALink: the log lies beside the file, not beside the link.
 // A writer opens the store, writes and closes it, over and over: its log comes and goes.
 // Whatever moment a reader meets, it reads.
 func TestOpen_besideAWriterThatComesAndGoes(t *testing.T) {
@@ -289,6 +288,7 @@ func TestOpen_besideAWriterThatComesAndGoes(t *testing.T) {
 	}
 }
 
+// TestOpen_throughALink: the log lies beside the file, not beside the link.
 func TestOpen_throughALink(t *testing.T) {
 	path := filled(t)
 	link := filepath.Join(t.TempDir(), "link.db")
