@@ -60,7 +60,7 @@ func TestLangGraph_timeTravel(t *testing.T) {
 		shows(t, p, "Go on from here", `graph.invoke(`)
 		p.Golden()
 		p.Press(keymap.Timeline, keymap.Restore)
-		shows(t, p, "restore tour to #25", `"checkpoint_id"`)
+		shows(t, p, "restore tour to #25", "→ a new snapshot, as #25 was", `"checkpoint_id"`)
 	})
 }
 

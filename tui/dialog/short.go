@@ -114,6 +114,8 @@ func becomes(p *model.Plan) string {
 		return fmt.Sprintf("the branch %s is new; %s stays at %s", p.Branch, p.Session, p.Head)
 	case p.Removes:
 		return p.Session + " goes, with all that is in it"
+	case p.NewHead && p.Head.ID != "":
+		return fmt.Sprintf("head %s → a new snapshot, as %s was", p.Head, p.Target)
 	case p.Head.ID != "" && p.Target.ID != "":
 		return fmt.Sprintf("head %s → %s", p.Head, p.Target)
 	}
