@@ -43,7 +43,6 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 	if err != nil {
 		return nil, err
 	}
-	s.look()
 	w := writing{session: s, before: before, to: i, numbers: map[string]int64{}, m: &rows.Move{Target: before.Headers[i].Point()}}
 	if change.As == "" || strings.ContainsRune(change.As, 0) {
 		return nil, refused("a session needs an id: name the new one")
@@ -59,7 +58,7 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 		of := s.branches[s.items[i].branches[0]]
 		w.path = of[:1+slices.IndexFunc(of, func(p place) bool { return p.item == i })]
 	}
-	if slices.ContainsFunc(w.path, func(p place) bool { return s.items[p.item].encrypted }) {
+	if slices.ContainsFunc(w.path, func(p place) bool { return s.calls().of[p.item].encrypted }) {
 		return nil, refused("the items are encrypted with a key that is made of the session's id, so no other session can read them")
 	}
 	if branch, is := strings.CutPrefix(change.As, before.ID+"/"); is && s.branches != nil {
@@ -254,7 +253,6 @@ func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *row
 	if err != nil {
 		return next, err
 	}
-	s.look()
 	at, branch := s.head, ""
 	if m != nil && m.Branch != "" {
 		branch = m.Branch
@@ -272,9 +270,10 @@ func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *row
 		next.Calls = next.Calls[max(len(next.Calls)-1, 0):]
 	}
 	var open []string
+	calls := s.calls()
 	for _, k := range path {
-		if one := &s.items[k]; one.call != "" && !s.answeredBy(one.callID, path) {
-			open = append(open, one.call)
+		if one := calls.of[k]; one.function != "" && !calls.answeredBy(one.id, path) {
+			open = append(open, one.function)
 		}
 	}
 	if m != nil && len(open) > 0 {

@@ -76,7 +76,7 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 	if err != nil || from != "" && s.branches != nil {
 		return log, err // branches are read whole
 	}
-	s.look()
+	calls := s.calls()
 	log.Head = model.HeadFacts{Newest: s.branches == nil, Pointed: s.branches != nil}
 	var said rows.Said
 	for i := range s.items {
@@ -85,7 +85,7 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 		switch {
 		case one.data == nil:
 			h.Marks |= model.MarkDamaged
-		case one.encrypted:
+		case calls.of[i].encrypted:
 			log.Opaque = "tokens of EncryptedSession"
 		default:
 			said.Add(&h, one.data)
@@ -93,7 +93,7 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 		if one.parent >= 0 {
 			h.ParentID = s.items[one.parent].id
 		}
-		if s.pending(i) {
+		if calls.pending(i) {
 			h.Marks |= model.MarkInterrupted
 		}
 		if one.stray {
@@ -148,7 +148,6 @@ func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 	if err != nil {
 		return about, err
 	}
-	s.look()
 	one := &s.items[i]
 	about.Facts.Add("branches", conversation.List(one.branches, conversation.OneLine))
 	if s.endsTurn(i) {
@@ -179,8 +178,8 @@ func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 	if is {
 		about.Facts.Add("deleted after it", g.text())
 	}
-	if s.pending(i) {
-		about.Facts.Add("asks", one.call)
+	if calls := s.calls(); calls.pending(i) {
+		about.Facts.Add("asks", calls.of[i].function)
 	}
 	about.Resume = s.resume(at, i)
 	return about, nil
@@ -248,15 +247,15 @@ func (f format) Faults(ctx context.Context, t rows.Tx, at rows.Place) (faults []
 	if err != nil {
 		return nil, err
 	}
-	s.look()
 	gaps, err := deleted(ctx, t, at, "") // what was popped at the end is no fault, but a fact
 	for _, g := range gaps {
 		faults = append(faults, model.Fault{Code: FaultDeleted, Severity: model.Odd, File: g.id, Meaning: g.text() + " before it were deleted: by pop_item, by clear_session of another session, or by an undo of a fork", Verdict: "goes on without them"})
 	}
+	calls := s.calls()
 	for i := range s.items {
-		one := &s.items[i]
-		if one.call != "" && !s.answered[one.callID] && !s.pending(i) {
-			faults = append(faults, model.Fault{Code: FaultUnanswered, Severity: model.Mended, File: one.id, Meaning: "the call of " + one.call + " has no output, and other items follow it", Verdict: "leaves the call out when it asks the model"})
+		one, call := &s.items[i], calls.of[i]
+		if call.function != "" && !calls.answered[call.id] && !calls.pending(i) {
+			faults = append(faults, model.Fault{Code: FaultUnanswered, Severity: model.Mended, File: one.id, Meaning: "the call of " + call.function + " has no output, and other items follow it", Verdict: "leaves the call out when it asks the model"})
 		}
 		if one.stray {
 			faults = append(faults, model.Fault{Code: FaultStray, Severity: model.Loses, File: one.id, Meaning: "the item is in no branch", Verdict: "AdvancedSQLiteSession does not load it"})
@@ -273,14 +272,14 @@ func (s *session) resume(at rows.Place, i int) (calls []model.Resume) {
 	if s.branches != nil {
 		object, create = "session", fmt.Sprintf("session = AdvancedSQLiteSession(session_id=%s, db_path=path); ", id)
 	}
-	if s.items[i].encrypted {
+	if s.calls().of[i].encrypted {
 		object = fmt.Sprintf("EncryptedSession(%s, %s, encryption_key=…)", id, object)
 	}
 	run := func(before, input, then string) {
 		calls = append(calls, model.Resume{Call: before + "await Runner.run(agent, " + input + ", session=" + object + ")", Then: then})
 	}
 	end := func(before string) {
-		if s.pending(i) {
+		if s.calls().pending(i) {
 			run(before, "state", "answers the call: state is the RunState that the program saved when the run stopped")
 			run(before, `"…"`, "takes your input as the next turn: the SDK leaves out the call that has no output")
 			return

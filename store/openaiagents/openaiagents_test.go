@@ -281,14 +281,13 @@ func FuzzItem(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(_ *testing.T, data []byte) {
-		s := session{answered: map[string]bool{}, followed: map[int]bool{}}
+		var s session
 		one := item{parent: -1, stamp: string(data)}
 		if rows.PythonReads(data) {
 			one.data = slices.Clone(data)
 		}
 		s.items = append(s.items, one, one)
-		s.look()
-		s.pending(0)
+		s.readCalls().pending(0)
 		one.at()
 		var said rows.Said
 		var h model.Header

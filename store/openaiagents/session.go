@@ -18,14 +18,10 @@ const mainBranch = "main"
 
 // item is a row of the messages' table.
 type item struct {
-	id        string
-	data      []byte // JSON; nil where it is none
-	stamp     string // the time in its row
-	size      int64
-	encrypted bool
-	// call is the name of the function that it calls, "" for none. callID joins a call with
-	// its output; it is "" for anything else.
-	call, callID string
+	id    string
+	data  []byte // JSON; nil where it is none
+	stamp string // the time in its row
+	size  int64
 	// parent is the item before it in its first branch, -1 for none.
 	parent int
 	// branches are those that have it, turn is its turn of the user in the first of them.
@@ -75,9 +71,23 @@ type session struct {
 	head        int
 	// branches are those of AdvancedSQLiteSession, nil for none.
 	branches map[string][]place
+	// calls reads what the items call and answer when that is asked for first.
+	calls func() *calls
+}
+
+// call is what an item says of calls.
+type call struct {
+	encrypted bool
+	// function is the name of the function that the item calls, "" for none. id joins a call
+	// with its output; it is "" for anything else.
+	function, id string
+}
+
+// calls are which items call functions, which answer them, and which wait.
+type calls struct {
+	of       []call // by item
 	answered map[string]bool
-	followed map[int]bool // items that something else follows than calls and their outputs
-	looked   sync.Once
+	followed []bool // items that something else follows than calls and their outputs
 }
 
 // load reads a session, all of it or from an item on, with some before it.
@@ -90,7 +100,8 @@ func (f format) load(ctx context.Context, t rows.Tx, at rows.Place, from string)
 	if err != nil {
 		return nil, err
 	}
-	s := &session{class: is, first: span.First, skip: span.Skip, answered: map[string]bool{}, followed: map[int]bool{}}
+	s := &session{class: is, first: span.First, skip: span.Skip}
+	s.calls = sync.OnceValue(s.readCalls)
 	// Named otherwise than the columns of the table, by which the rows are sorted.
 	err = t.Each(ctx, func(scan func(...any) error) error {
 		one := item{parent: len(s.items) - 1}
@@ -108,18 +119,17 @@ func (f format) load(ctx context.Context, t rows.Tx, at rows.Place, from string)
 	return s, s.readBranches(ctx, t, at)
 }
 
-// look reads which items call functions, which answer them, and which wait, once.
-func (s *session) look() { s.looked.Do(s.readCalls) }
-
-func (s *session) readCalls() {
+func (s *session) readCalls() *calls {
+	c := &calls{make([]call, len(s.items)), map[string]bool{}, make([]bool, len(s.items))}
 	for i := range s.items {
-		s.items[i].look(s.answered)
+		c.read(i, s.items[i].data)
 	}
 	for i := len(s.items) - 1; i >= 0; i-- {
-		if one := &s.items[i]; one.parent >= 0 && (one.callID == "" || s.followed[i]) {
-			s.followed[one.parent] = true
+		if parent := s.items[i].parent; parent >= 0 && (c.of[i].id == "" || c.followed[i]) {
+			c.followed[parent] = true
 		}
 	}
+	return c
 }
 
 // at returns the time of an item, which is of whole seconds; the zero time for none.
@@ -128,17 +138,18 @@ func (one *item) at() time.Time {
 	return at
 }
 
-// look reads what an item calls, or notes what it answers.
-func (one *item) look(answered map[string]bool) {
-	one.encrypted = jsontape.FindMember(one.data, `"__enc__"`) != nil
-	is, id := unquoted(one.data, "type"), unquoted(one.data, "call_id")
+// read reads what an item calls, or notes what it answers.
+func (c *calls) read(i int, data []byte) {
+	one := &c.of[i]
+	one.encrypted = jsontape.FindMember(data, `"__enc__"`) != nil
+	is, id := unquoted(data, "type"), unquoted(data, "call_id")
 	switch {
 	case strings.HasSuffix(is, "_call"):
-		if one.callID = id; id != "" {
-			one.call = cmp.Or(unquoted(one.data, "name"), is)
+		if one.id = id; id != "" {
+			one.function = cmp.Or(unquoted(data, "name"), is)
 		}
 	case strings.HasSuffix(is, "_call_output"):
-		one.callID, answered[id] = id, true
+		one.id, c.answered[id] = id, true
 	}
 }
 
@@ -202,15 +213,14 @@ func (s *session) path(i int) (path []int) {
 }
 
 // answeredBy reports whether one of some items is the output of a call.
-func (s *session) answeredBy(call string, items []int) bool {
-	return slices.ContainsFunc(items, func(k int) bool { return s.items[k].callID == call && s.items[k].call == "" })
+func (c *calls) answeredBy(id string, items []int) bool {
+	return slices.ContainsFunc(items, func(k int) bool { return c.of[k].id == id && c.of[k].function == "" })
 }
 
 // pending reports whether an item calls a function that was not answered, and nothing but
 // other calls follows it.
-func (s *session) pending(i int) bool {
-	one := &s.items[i]
-	return one.call != "" && !s.answered[one.callID] && !s.followed[i]
+func (c *calls) pending(i int) bool {
+	return c.of[i].function != "" && !c.answered[c.of[i].id] && !c.followed[i]
 }
 
 // endsTurn reports whether no item of the same turn follows one in its first branch.
