@@ -173,10 +173,18 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 // title says which event came, or which step returned which.
 func (one *tick) title() string {
 	if one.Value.Step == "" {
-		said := ""
-		if value := string(one.Value.Event.Value); value != "{}" && value != "null" {
-			said = conversation.Cut(conversation.OneLine(value), conversation.MaxTitle)
+		var fields []string
+		for m, err := range jsontape.Members(one.Value.Event.Value) {
+			if err != nil || m.Key == nil { // it is no object
+				break
+			}
+			value := string(m.Value)
+			if m.Value[0] == '"' {
+				value = jsontape.Unquote(m.Value)
+			}
+			fields = append(fields, jsontape.Unquote(m.Key)+": "+value)
 		}
+		said := conversation.Cut(conversation.OneLine(strings.Join(fields, ", ")), conversation.MaxTitle)
 		return strings.TrimSpace(one.Value.Event.name() + " " + said)
 	}
 	var made []string

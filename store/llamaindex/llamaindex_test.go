@@ -37,7 +37,7 @@ func TestState(t *testing.T) {
 	for _, h := range storetest.Headers(t, s, run) {
 		titles = append(titles, fmt.Sprintf("%s: %s", h.EventName, h.Title))
 	}
-	want := []string{"session start: ", "add event: StartEvent", "step result: a → Ask", `add event: Ask {"q": "Freigeben? \u2705"}`, "idle check: "}
+	want := []string{"session start: ", "add event: StartEvent", "step result: a → Ask", "add event: Ask q: Freigeben? ✅", "idle check: "}
 	if !slices.Equal(titles, want) {
 		t.Errorf("%q, want %q", titles, want)
 	}
