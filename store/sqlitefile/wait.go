@@ -48,7 +48,7 @@ func beginWrite(ctx context.Context, c *sql.Conn) (err error) {
 	})
 }
 
-// mostPatience is how long a connection waits to be made.
+// mostPatience is how long it is waited for another connection where nothing else says so.
 const mostPatience = 5 * time.Second
 
 // connect returns a connection. To make one sets the journal mode, for which SQLite
@@ -65,25 +65,54 @@ func connect(ctx context.Context, db *sql.DB) (c *sql.Conn, err error) {
 // untilFree tries something again as long as another connection has the file, and no
 // longer than the patience lasts.
 func untilFree(ctx context.Context, patience time.Duration, try func() error) error {
-	return until(ctx, patience, try, func(err error) bool { return !isCode(err, lib.SQLITE_BUSY) })
+	return until(ctx, try, func(err error) time.Duration {
+		if isCode(err, lib.SQLITE_BUSY) {
+			return patience
+		}
+		return enough
+	})
 }
 
 // untilWritable tries something again that SQLite refuses as though the file could not be
 // written, although it can. Within one process SQLite shares the index of the log between
 // connections: as long as another store only reads there, none can write.
 func (f *File) untilWritable(ctx context.Context, try func() error) error {
-	return until(ctx, mostPatience, try, func(err error) bool {
-		return !isCode(err, lib.SQLITE_READONLY) || f.Denied(nil) != nil
+	return until(ctx, try, func(err error) time.Duration {
+		if isCode(err, lib.SQLITE_READONLY) && f.Denied(nil) == nil {
+			return mostPatience
+		}
+		return enough
 	})
 }
 
-// until tries something again until its error is one to return, nil too, or the patience
-// is over.
-func until(ctx context.Context, patience time.Duration, try func() error, done func(error) bool) error {
-	deadline := time.Now().Add(patience)
+// settles is how long what looks left behind may be that of a writer at work.
+const settles = 500 * time.Millisecond
+
+// Retry reads again when the file moved meanwhile. Writers may come and go: it is waited
+// for a while in which none does, as it would be for one that stays.
+func Retry(ctx context.Context, once func() error) error {
+	return until(ctx, once, func(err error) time.Duration {
+		switch {
+		case errors.Is(err, errAbandoned):
+		case errors.Is(err, ErrUnsettled):
+			return settles
+		case errors.Is(err, ErrChanged):
+			return mostPatience
+		}
+		return enough
+	})
+}
+
+// enough is the patience with an error that another try does not change, and with none.
+const enough = -1
+
+// until tries something again while it takes no longer, in all, than the patience with its
+// error, and the context has not ended.
+func until(ctx context.Context, try func() error, patience func(error) time.Duration) error {
+	began := time.Now()
 	for pause := time.Millisecond; ; pause = min(2*pause, 32*time.Millisecond) {
 		err := try()
-		if done(err) || time.Now().After(deadline) {
+		if time.Since(began) > patience(err) {
 			return err
 		}
 		// Those who wait do not all come back at once.
@@ -100,29 +129,4 @@ func until(ctx context.Context, patience time.Duration, try func() error, done f
 func setPatience(ctx context.Context, c *sql.Conn, milliseconds int64) error {
 	_, err := c.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", milliseconds))
 	return err
-}
-
-// settles is how long what looks left behind may be that of a writer at work.
-const settles = 500 * time.Millisecond
-
-// Retry reads again when the file moved meanwhile. Writers may come and go: it is waited
-// for a while in which none does, as it would be for one that stays.
-func Retry(ctx context.Context, once func() error) error {
-	began := time.Now()
-	for pause := time.Millisecond; ; pause = min(2*pause, 32*time.Millisecond) {
-		err := once()
-		patience := time.Duration(-1)
-		switch {
-		case ctx.Err() != nil:
-		case errors.Is(err, errAbandoned):
-		case errors.Is(err, ErrUnsettled):
-			patience = settles
-		case errors.Is(err, ErrChanged):
-			patience = mostPatience
-		}
-		if time.Since(began) > patience {
-			return err
-		}
-		time.Sleep(pause/2 + rand.N(pause))
-	}
 }

@@ -212,7 +212,7 @@ func TestTerminal_screenIsPaintedAtOnce(t *testing.T) {
 		took := term.until(t, "screen", painted)
 		t.Logf("hindcast %q: first paint after %v", args, took)
 		if took > unanswered {
-			t.Errorf("hindcast %q: first paint after %v; a question that nobody answers?", args, took)
+			t.Errorf("hindcast %q: first paint after %v, as with a question without an answer", args, took)
 		}
 		if asked := queries.FindString(term.written()); asked != "" {
 			t.Errorf("hindcast %q asks the terminal %q", args, asked)
