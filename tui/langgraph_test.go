@@ -64,6 +64,28 @@ func TestLangGraph_timeTravel(t *testing.T) {
 	})
 }
 
+// A restore adds a checkpoint: the receipt does not give it the name of the one that it is like.
+func TestLangGraph_restoreTwice(t *testing.T) {
+	t.Parallel()
+	s, err := langgraph.Kind().Open(t.Context(), storetest.Copy(t, filepath.Join("..", "testdata", "langgraph", "agent.db")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	o := options(s)
+	o.Session = "tour"
+	p := start(t, o, 100, 30)
+	p.Press(keymap.Timeline, keymap.PrevBranch, keymap.Restore)
+	shows(t, p, "restore tour to #25 ")
+	p.Key("y")
+	waitFor(t, p, "head #25.2")
+	p.Press(keymap.Timeline, keymap.PrevBranch, keymap.Restore)
+	shows(t, p, "restore tour to #25.1 ")
+	p.Key("y")
+	waitFor(t, p, "head #25.3")
+	shows(t, p, "✓ at #25 ")
+}
+
 // A checkpoint that the graph adds while its session is shown appears.
 func TestLangGraph_goesOn(t *testing.T) {
 	t.Parallel()

@@ -292,7 +292,7 @@ func (m *Model) done(plan *model.Plan, r *model.Receipt) []string {
 		return []string{as(r.Session), as(short), "forked as " + r.Session, "forked as " + short, "forked"}
 	}
 	head := r.Head
-	if head.Index == plan.Target.Index {
+	if head.ID == plan.Target.ID {
 		head.Name = plan.Target.Name
 	}
 	words := map[model.Op]string{model.OpUndo: "undone: ", model.OpRedo: "done again: ", model.OpRepair: "repaired: ", model.OpRun: "ran on: "}[plan.Op]
