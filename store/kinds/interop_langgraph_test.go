@@ -194,7 +194,7 @@ func (g graphs) compare(t *testing.T, db string) {
 		Thread  string `json:"thread"`
 	}
 	var proven matrix
-	const title = "langgraph 1.2.22, langgraph-checkpoint-sqlite 3.1.2"
+	const title = "langgraph 1.2.24, langgraph-checkpoint-sqlite 3.1.2"
 	r := rewriting{T: t, db: db, title: title, restores: true, came: &proven, skips: func(session string) bool { return strings.Contains(session, "/") }}
 	all := r.all()
 	puts := make([]put, len(all))
