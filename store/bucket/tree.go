@@ -71,8 +71,14 @@ func (t Tree) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
 	return t.keys.Read(t.key(name), buf)
 }
 
-// OpenFile implements folder.Remote.
+// OpenFile implements folder.Tree.
 func (t Tree) OpenFile(name string) (folder.Opened, error) { return t.keys.OpenFile(t.key(name)) }
+
+// Hold implements folder.Tree: no folder of a bucket is open.
+func (t Tree) Hold(string) (release func()) { return func() {} }
+
+// Remote implements folder.Tree.
+func (t Tree) Remote() folder.Remote { return t }
 
 // Ahead implements folder.Remote.
 func (t Tree) Ahead(names []string) (stop func()) {

@@ -163,7 +163,7 @@ func (l *Lines[R]) Read(ctx context.Context, in folder.In, name string) (*File[R
 	if was != nil && was.stamp.Is(at) && was.stamp.Size == at.Size {
 		return was, nil
 	}
-	file, err := folder.OpenFile(in.Tree, name)
+	file, err := in.OpenFile(name)
 	if err != nil {
 		return nil, err
 	}
@@ -434,7 +434,7 @@ func Values(tree folder.Tree, name string, spans []Span) (list []Value, err erro
 // Raw returns the bytes of records of a file. The errors are those of folder.Tree, and
 // io.ErrUnexpectedEOF where the file no longer has them.
 func Raw(tree folder.Tree, name string, spans []Span) (list [][]byte, err error) {
-	file, err := folder.OpenFile(tree, name)
+	file, err := tree.OpenFile(name)
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ const searchedAtOnce = 1 << 20
 
 // contains reports whether a file has in it what has finds, a text of so many bytes.
 func (s *Store) contains(ctx context.Context, tree folder.Tree, file string, size int, has func([]byte) bool) (bool, error) {
-	f, err := folder.OpenFile(tree, file)
+	f, err := tree.OpenFile(file)
 	if err != nil {
 		return false, err
 	}

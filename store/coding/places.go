@@ -108,7 +108,7 @@ func Walk(ctx context.Context, in folder.In, depth int, spotOf func(file string)
 
 // Head returns the beginning of a file, of at most so many bytes.
 func Head(tree folder.Tree, file string, size int) ([]byte, error) {
-	f, err := folder.OpenFile(tree, file)
+	f, err := tree.OpenFile(file)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func headLines(head []byte) (lines [][]byte) {
 // EndLines calls read with the lines at the beginning of a file, as HeadLines returns them, and
 // with the whole ones at the end of one that is larger. The lines are lent.
 func EndLines(tree folder.Tree, file string, read func(head, tail [][]byte)) error {
-	f, err := folder.OpenFile(tree, file)
+	f, err := tree.OpenFile(file)
 	if err != nil {
 		return err
 	}
@@ -377,7 +377,7 @@ const spotsAtOnce = 64
 func looksAt(ctx context.Context, in folder.In, spots []Spot) ([]folder.Stamp, error) {
 	looks, runs := make([]folder.Stamp, len(spots)), runsOf(spots)
 	return looks, Parallel(ctx, len(runs), func(i int) {
-		defer folder.Hold(in.Tree, runs[i].dir)()
+		defer in.Hold(runs[i].dir)()
 		for k := runs[i].from; k < runs[i].to; k++ {
 			looks[k], _ = spots[k].stamp(in)
 		}
@@ -459,7 +459,7 @@ func hold(in folder.In, spots []Spot) (release func()) {
 	dirs := slices.SortedFunc(maps.Keys(sessions), func(a, b string) int { return sessions[b] - sessions[a] })
 	var held []func()
 	for _, dir := range dirs[:min(len(dirs), mostFolders)] {
-		held = append(held, folder.Hold(in.Tree, dir))
+		held = append(held, in.Hold(dir))
 	}
 	return func() {
 		for _, release := range held {
@@ -522,7 +522,7 @@ func (s *Store) info(ctx context.Context, in folder.In, writes *folder.Writes, l
 // look reads what the list shows of a session.
 func (s *Store) look(ctx context.Context, in folder.In, writes *folder.Writes, l listed) (t told, ok bool) {
 	s.looked.Add(1)
-	defer folder.Hold(in.Tree, path.Dir(l.File))()
+	defer in.Hold(path.Dir(l.File))()
 	small := l.at.Size <= smallFile
 	if sizer, ok := s.format.(Sizer); ok && small {
 		small = sizer.Small(in, l.Spot)

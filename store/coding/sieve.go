@@ -44,7 +44,7 @@ func (s *Store) Sieve(ctx context.Context, session string, text []byte, has func
 		return nil, nil
 	}
 	in := s.storage.In()
-	defer folder.Hold(in.Tree, path.Dir(one.Spot.File))()
+	defer in.Hold(path.Dir(one.Spot.File))()
 	made, err := one.having(ctx, in, has)
 	if err != nil {
 		return nil, s.wrap(err, "search session %q", session)
@@ -112,7 +112,7 @@ func (s *Session) having(ctx context.Context, in folder.In, has func([]byte) boo
 		}
 	}
 	slices.SortFunc(list, func(a, b record) int { return cmp.Compare(a.At, b.At) })
-	file, err := folder.OpenFile(in.Tree, s.Spot.File)
+	file, err := in.OpenFile(s.Spot.File)
 	if err != nil {
 		return nil, err
 	}

@@ -300,7 +300,7 @@ func (s *Store) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rop
 			return
 		}
 		in, before := s.storage.In(), roped{entry: -1}
-		defer folder.Hold(in.Tree, path.Dir(one.Spot.File))()
+		defer in.Hold(path.Dir(one.Spot.File))()
 		var entries []int
 		for _, ref := range refs {
 			if i := one.At(ref.ID); i >= 0 {

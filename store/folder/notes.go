@@ -147,7 +147,7 @@ const (
 // known of those that have not changed, and of the others what they hold, several at
 // once. The error is that of a context that has ended.
 func Notes[T any](ctx context.Context, in In, dir string, names []string, c Codec[T]) ([]Noted[T], error) {
-	defer Hold(in.Tree, dir)()
+	defer in.Hold(dir)()
 	defer ahead(in, dir, names)()
 	list := make([]Noted[T], len(names))
 	most := len(names)

@@ -1,7 +1,6 @@
 package folder
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
@@ -80,7 +79,11 @@ func (s *Step) stamp() (at Stamp) {
 	return at
 }
 
-func (o *overlay) hold(dir string) (release func()) { return Hold(o.below, dir) }
+// Hold implements Tree.
+func (o *overlay) Hold(dir string) (release func()) { return o.below.Hold(dir) }
+
+// Remote implements Tree.
+func (o *overlay) Remote() Remote { return o.below.Remote() }
 
 // List implements Tree.
 func (o *overlay) List(dir string) ([]string, error) {
@@ -130,15 +133,16 @@ func (o *overlay) Read(name string, buf []byte) ([]byte, Stamp, error) {
 	return data, s.at, err
 }
 
-func (o *overlay) openFile(name string) (Opened, error) {
+// OpenFile implements Tree.
+func (o *overlay) OpenFile(name string) (Opened, error) {
 	if _, stepped := o.steps[name]; !stepped {
-		return OpenFile(o.below, name)
+		return o.below.OpenFile(name)
 	}
 	data, _, err := o.Read(name, nil)
 	if err != nil {
 		return nil, err
 	}
-	return inMemory{bytes.NewReader(data)}, nil
+	return InMemory(data), nil
 }
 
 // Stamp implements Tree.
@@ -182,10 +186,6 @@ type provenTree struct {
 	Tree
 	at map[string]Stamp
 }
-
-func (p *provenTree) openFile(name string) (Opened, error) { return OpenFile(p.Tree, name) }
-
-func (p *provenTree) hold(dir string) (release func()) { return Hold(p.Tree, dir) }
 
 // Stamp implements Tree.
 func (p *provenTree) Stamp(name string) (Stamp, error) {

@@ -264,6 +264,12 @@ type slow struct {
 	data          func(name string) []byte
 }
 
+func (s *slow) OpenFile(string) (Opened, error) { return nil, fs.ErrNotExist }
+
+func (s *slow) Hold(string) (release func()) { return func() {} }
+
+func (s *slow) Remote() Remote { return nil }
+
 func (s *slow) List(string) ([]string, error) { return nil, fs.ErrNotExist }
 
 func (s *slow) Stamp(string) (at Stamp, err error) {
@@ -347,7 +353,7 @@ func TestDisk_isSafeForConcurrentUse(t *testing.T) {
 				sub := dirs[(i/50+worker%2)%len(dirs)]
 				release := func() {}
 				if i%3 > 0 {
-					release = Hold(d, sub)
+					release = d.Hold(sub)
 				}
 				if names, err := d.List(sub); err != nil || !slices.Equal(names, []string{"a"}) {
 					t.Errorf("%s lists %q, %v", sub, names, err)
@@ -385,7 +391,7 @@ func TestDisk_seesAFolderThatIsReplaced(t *testing.T) {
 	d := openTree(t, dir)
 	for _, text := range []string{"one", "another"} {
 		make(text)
-		defer Hold(d, "d")()
+		defer d.Hold("d")()
 		if _, err := d.List("d"); err != nil {
 			t.Fatal(err)
 		}
@@ -414,7 +420,7 @@ func TestDisk_opensWhatIsHeldOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := openTree(t, dir)
-	release := Hold(d, "d")
+	release := d.Hold("d")
 	if n := d.opened.Load(); n != 0 {
 		t.Errorf("%d folders were opened before one was used", n)
 	}

@@ -28,8 +28,18 @@ type Tree interface {
 	// Read reads a file into buf as far as that is large enough, and returns the stamp of
 	// the very bytes that it read. The errors are those of package files.
 	Read(name string, buf []byte) ([]byte, Stamp, error)
+	// OpenFile opens a file for a reader of a part: the rest of it is not read. The errors are
+	// those of Read, whose bytes it reads.
+	OpenFile(name string) (Opened, error)
 	// Stamp returns the stamp of a name; its zero value where the name is free.
 	Stamp(name string) (Stamp, error)
+	// Hold keeps a folder open, so that to look at many files in it takes less of the system,
+	// until release is called. It then is the folder that was there when it was first looked
+	// into, also if another takes its name, until that is listed. What is not there is not
+	// held: to look into it is an error.
+	Hold(dir string) (release func())
+	// Remote returns the tree on another machine that it is, or is laid over; nil for none.
+	Remote() Remote
 }
 
 // Stamp is that of a name in a tree.
@@ -89,24 +99,8 @@ func OpenDisk(dir string) (*Disk, error) {
 	return d, nil
 }
 
-// holder is a tree whose folders can be held open.
-type holder interface {
-	// hold keeps a folder open, so that to look at many files in it takes less of the
-	// system, until release is called. It then is the folder that was there when it was first
-	// looked into, also if another takes its name, until that is listed.
-	hold(dir string) (release func())
-}
-
-// Hold keeps a folder of a tree open, if it is one of a disk: see holder. What is not
-// there is not held: to look into it is an error.
-func Hold(t Tree, dir string) (release func()) {
-	if h, ok := t.(holder); ok {
-		return h.hold(dir)
-	}
-	return func() {}
-}
-
-func (d *Disk) hold(dir string) (release func()) {
+// Hold implements Tree.
+func (d *Disk) Hold(dir string) (release func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h := d.held[dir]
@@ -210,61 +204,20 @@ func (d *Disk) Read(name string, buf []byte) (data []byte, at Stamp, err error) 
 // Opened is an open file of a tree. The caller closes it.
 type Opened = files.Opened
 
-// OpenFile opens a file of a tree for a reader of a part. In a tree that is no disk it reads
-// all. The errors are those of [Tree].Read.
-func OpenFile(t Tree, name string) (Opened, error) {
-	if o, ok := t.(interface {
-		openFile(name string) (Opened, error)
-	}); ok {
-		return o.openFile(name)
-	}
-	if o, ok := t.(Remote); ok {
-		return o.OpenFile(name)
-	}
-	data, _, err := t.Read(name, nil)
-	if err != nil {
-		return nil, err
-	}
-	return inMemory{bytes.NewReader(data)}, nil
-}
-
 // Remote is a tree that lies on another machine: what it is asked takes a while, and many
 // answers come in the time of one.
 type Remote interface {
 	Tree
 	// Ahead reads files that will be read soon, many at once, until stop is called.
 	Ahead(names []string) (stop func())
-	// OpenFile opens a file for a reader of a part, see the function.
-	OpenFile(name string) (Opened, error)
 	// Fresh has the next look at the tree see it as it is then, and not as it was a moment ago.
 	Fresh()
-}
-
-// layer is a tree that is laid over another.
-type layer interface{ under() Tree }
-
-func (v *View) under() Tree       { return v.on }
-func (o *overlay) under() Tree    { return o.below }
-func (p *provenTree) under() Tree { return p.Tree }
-
-// remote returns the tree on another machine that a tree is, or is laid over; nil for none.
-func remote(t Tree) Remote {
-	for {
-		switch at := t.(type) {
-		case Remote:
-			return at
-		case layer:
-			t = at.under()
-		default:
-			return nil
-		}
-	}
 }
 
 // Ahead says which files of a tree will be read soon, where that is of use: see
 // [Remote]. needed reports whether one will; it is not asked otherwise.
 func Ahead(t Tree, names iter.Seq[string], needed func(name string) bool) (stop func()) {
-	r := remote(t)
+	r := t.Remote()
 	if r == nil {
 		return func() {}
 	}
@@ -279,16 +232,23 @@ func Ahead(t Tree, names iter.Seq[string], needed func(name string) bool) (stop 
 
 // fresh has a tree on another machine be looked at anew.
 func fresh(t Tree) {
-	if r := remote(t); r != nil {
+	if r := t.Remote(); r != nil {
 		r.Fresh()
 	}
 }
+
+// InMemory returns an open file with the bytes of data.
+func InMemory(data []byte) Opened { return inMemory{bytes.NewReader(data)} }
 
 type inMemory struct{ *bytes.Reader }
 
 func (inMemory) Close() error { return nil }
 
-func (d *Disk) openFile(name string) (Opened, error) {
+// Remote implements Tree.
+func (d *Disk) Remote() Remote { return nil }
+
+// OpenFile implements Tree.
+func (d *Disk) OpenFile(name string) (Opened, error) {
 	dir, base := split(name)
 	f, err := d.use(dir)
 	if err != nil {
@@ -377,7 +337,11 @@ type ChangedError struct{ Name string }
 
 func (e *ChangedError) Error() string { return fmt.Sprintf("%s changed while it was read", e.Name) }
 
-func (v *View) hold(dir string) (release func()) { return Hold(v.on, dir) }
+// Hold implements Tree.
+func (v *View) Hold(dir string) (release func()) { return v.on.Hold(dir) }
+
+// Remote implements Tree.
+func (v *View) Remote() Remote { return v.on.Remote() }
 
 // List implements Tree.
 func (v *View) List(dir string) ([]string, error) {
@@ -436,11 +400,12 @@ func (v *View) Read(name string, buf []byte) ([]byte, Stamp, error) {
 	return data, at, nil
 }
 
-func (v *View) openFile(name string) (Opened, error) {
+// OpenFile implements Tree.
+func (v *View) OpenFile(name string) (Opened, error) {
 	if _, err := v.Stamp(name); err != nil { // what is read in it then is told of by Moved
 		return nil, err
 	}
-	return OpenFile(v.on, name)
+	return v.on.OpenFile(name)
 }
 
 // Moved returns a name that is no longer as the view found it, "" for none. It looks at

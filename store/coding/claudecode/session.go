@@ -549,7 +549,7 @@ func (f *format) children(in folder.In, b *build) {
 	}
 	session, _, _ := strings.Cut(b.s.Spot.ID, "/")
 	own := folder.Join(dir, session)
-	defer folder.Hold(in.Tree, folder.Join(own, subagents))()
+	defer in.Hold(folder.Join(own, subagents))()
 	for _, file := range agentsIn(in, own) {
 		if file == b.s.Spot.File {
 			continue

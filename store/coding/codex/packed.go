@@ -85,3 +85,12 @@ func (t unpacked) Read(name string, buf []byte) (text []byte, at folder.Stamp, e
 	t.name, t.at, t.text = name, at, text
 	return text, at, nil
 }
+
+// OpenFile implements folder.Tree.
+func (t unpacked) OpenFile(name string) (folder.Opened, error) {
+	text, _, err := t.Read(name, nil)
+	if err != nil {
+		return nil, err
+	}
+	return folder.InMemory(text), nil
+}

@@ -152,7 +152,7 @@ func (f *format) Small(in folder.In, at coding.Spot) bool {
 // Rest implements coding.Scattered: it is that of the events.
 func (f *format) Rest(in folder.In, at coding.Spot) (bytes int64) {
 	dir := eventsOf(at)
-	defer folder.Hold(in.Tree, dir)()
+	defer in.Hold(dir)()
 	names, _ := in.List(dir) // of a conversation that has not begun there is none
 	for _, e := range named(names) {
 		if look, err := in.Stamp(folder.Join(dir, e.file)); err == nil {

@@ -125,7 +125,7 @@ type unread struct {
 func (t *Traces) look(ctx context.Context) (notes [][]byte, err error) {
 	t.looking.Lock()
 	defer t.looking.Unlock()
-	defer folder.Hold(t.tree, t.folder())()
+	defer t.tree.Hold(t.folder())()
 	names, err := t.tree.List(t.folder())
 	if errors.Is(err, fs.ErrNotExist) {
 		t.note(Skipped{})
@@ -286,7 +286,7 @@ var idleTypes = []string{"agent-snapshot", "agent-wait", "agent-abort"}
 // cannot be read, or a line of it, costs no more than reading the traces.
 func (t *Traces) idle(ctx context.Context) map[string]bool {
 	idle := make(map[string]bool)
-	defer folder.Hold(t.tree, t.index())()
+	defer t.tree.Hold(t.index())()
 	names, err := t.tree.List(t.index())
 	if err != nil {
 		return idle

@@ -42,6 +42,18 @@ func (f memoryTree) Read(name string, buf []byte) ([]byte, folder.Stamp, error) 
 	return append(buf[:0], data...), folder.Stamp{}, nil
 }
 
+func (f memoryTree) OpenFile(name string) (folder.Opened, error) {
+	data, _, err := f.Read(name, nil)
+	if err != nil {
+		return nil, err
+	}
+	return folder.InMemory(data), nil
+}
+
+func (f memoryTree) Hold(string) (release func()) { return func() {} }
+
+func (f memoryTree) Remote() folder.Remote { return nil }
+
 func (f memoryTree) Stamp(name string) (at folder.Stamp, err error) {
 	if _, ok := f[name]; ok {
 		at.Kind = files.Regular

@@ -59,7 +59,7 @@ func (p place) path(elem ...string) string {
 	return path.Join(append([]string{p.session, "agents", p.agent}, elem...)...)
 }
 
-// hold keeps the folders of the place open in a tree, see folder.Hold.
+// hold keeps the folders of the place open in a tree, see folder.Tree.
 func (p place) hold(tree folder.Tree) (release func()) {
 	dirs := []string{p.session}
 	if p.agent != "" {
@@ -67,7 +67,7 @@ func (p place) hold(tree folder.Tree) (release func()) {
 	}
 	var releases []func()
 	for _, dir := range dirs {
-		releases = append(releases, folder.Hold(tree, dir))
+		releases = append(releases, tree.Hold(dir))
 	}
 	return func() {
 		for _, release := range releases {
@@ -258,7 +258,7 @@ func (s *Store) places(dir string) []place {
 // named returns the folders in a folder whose names begin with prefix, in order. A
 // folder that is not there has none.
 func named(tree folder.Tree, dir, prefix string) (names []string, err error) {
-	defer folder.Hold(tree, dir)()
+	defer tree.Hold(dir)()
 	list, err := tree.List(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

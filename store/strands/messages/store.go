@@ -485,7 +485,7 @@ func (s *Store) listed(ctx context.Context, dir string) ([]model.SessionInfo, er
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	defer folder.Hold(s.tree(), dir)()
+	defer s.tree().Hold(dir)()
 	if s.single == nil && !s.isSession(dir) {
 		return nil, nil
 	}

@@ -74,7 +74,7 @@ func (s *Store) check(ctx context.Context, p *place, most int64) ([]model.Fault,
 func (c *checkup) snapshots(ctx context.Context, h *history, most int64, checks *atomic.Int64) error {
 	c.dialect = h.dialect()
 	c.identifiers()
-	defer folder.Hold(h.in.Tree, h.name(historyDir))()
+	defer h.in.Hold(h.name(historyDir))()
 	for i := len(h.items) - 1; i >= 0; i-- {
 		if most <= 0 {
 			break

@@ -60,7 +60,7 @@ func (s *Store) tally(p *place) (now tally, ok bool) {
 	last := p.kept(listed[len(listed)-1])
 	hash := sha256.New()
 	for _, dir := range []string{p.name(), p.name(historyDir)} {
-		defer folder.Hold(tree, dir)()
+		defer tree.Hold(dir)()
 		names, err := tree.List(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return tally{}, false

@@ -41,7 +41,7 @@ const (
 // walk puts the immutable snapshots of a history into a line.
 func (ws *walks) walk(ctx context.Context, h *history) (*line, error) {
 	dir, names, l := h.name(historyDir), h.listing.history, newLine(h)
-	defer folder.Hold(h.in.Tree, dir)()
+	defer h.in.Hold(dir)()
 	stamps := make([]folder.Stamp, len(names))
 	for i, name := range names {
 		stamps[i], _ = h.in.Stamp(folder.Join(dir, name)) // to read it is an error

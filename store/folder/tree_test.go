@@ -1,0 +1,52 @@
+package folder
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// whole is a tree that counts calls of Read.
+type whole struct {
+	Tree
+	reads int
+}
+
+func (w *whole) Read(name string, buf []byte) ([]byte, Stamp, error) {
+	w.reads++
+	return w.Tree.Read(name, buf)
+}
+
+// Whatever a tree is wrapped in, to read a part of a file does not read the file.
+func TestTree_wrapped_readsAPart(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a"), make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	steps := Steps{{Name: "b", Data: []byte("b")}}
+	for name, wrap := range map[string]func(Tree) Tree{
+		"view":     func(on Tree) Tree { return NewView(on) },
+		"overlay":  func(on Tree) Tree { return Overlay(on, steps, nil) },
+		"proven":   func(on Tree) Tree { return proven(on, steps) },
+		"in":       func(on Tree) Tree { return In{Tree: on, Now: time.Now()} },
+		"embedded": func(on Tree) Tree { return struct{ Tree }{on} },
+		"several":  func(on Tree) Tree { return NewView(Overlay(proven(on, steps), steps, nil)) },
+	} {
+		below := &whole{Tree: openTree(t, dir)}
+		f, err := wrap(below).OpenFile("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		part := make([]byte, 10)
+		if n, err := f.ReadAt(part, 1000); n != len(part) || err != nil {
+			t.Errorf("%s: %d bytes, %v", name, n, err)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+		if below.reads != 0 {
+			t.Errorf("%s: all of the file is read", name)
+		}
+	}
+}
