@@ -114,7 +114,9 @@ var directions = []struct {
 		"it is written against the port, as any kind is"},
 	{"hindcast/store/storetest/program", nil,
 		"the program is run, and not known"},
-	{"hindcast/store/storetest", []string{"hindcast/store", "hindcast/store/typed", "hindcast/model/...", "pgregory.net/rapid"},
+	{"hindcast/store/storetest/skip", nil,
+		"why a test is left out does not depend on what it tests"},
+	{"hindcast/store/storetest", []string{"hindcast/store", "hindcast/store/storetest/skip", "hindcast/store/typed", "hindcast/model/...", "pgregory.net/rapid"},
 		"one suite for every kind may know none of them"},
 	{"hindcast/store/sqlite", []string{"hindcast/store", "hindcast/store/column", "hindcast/store/native", "hindcast/store/sqlitefile", "hindcast/model/..."},
 		"a kind knows the port, the model and its own format"},
@@ -152,7 +154,7 @@ var directions = []struct {
 		"a kind knows the port, the model and its own format"},
 	{"hindcast/store/sqlitefile", []string{"hindcast/store/column", "modernc.org/sqlite/..."},
 		"how a file is opened does not depend on what is in it"},
-	{"hindcast/store/pg/pgtest", []string{"github.com/jackc/pgx/v5/pgconn"},
+	{"hindcast/store/pg/pgtest", []string{"hindcast/store/storetest/skip", "github.com/jackc/pgx/v5/pgconn"},
 		"a server of PostgreSQL runs without knowing what is in it"},
 	{"hindcast/store/pg", []string{"github.com/jackc/pgx/v5/..."},
 		"how a database is reached does not depend on what is in it"},
@@ -172,6 +174,8 @@ var directions = []struct {
 		"what kinds made of files have in common knows none of them"},
 	{"hindcast/store/coding", []string{"hindcast/store", "hindcast/store/files", "hindcast/store/folder", "hindcast/store/journal", "hindcast/store/sqlitefile", "hindcast/store/watch", "hindcast/model/..."},
 		"what the sessions of coding agents have in common is written without knowing any of them"},
+	{"hindcast/store/coding/codingtest", []string{"hindcast/store", "hindcast/store/storetest/skip"},
+		"a tool is run without knowing how its sessions are read"},
 	{"hindcast/store/coding/codex", []string{"hindcast/store", "hindcast/store/coding", "hindcast/store/files", "hindcast/store/folder", "hindcast/store/sqlitefile", "hindcast/store/watch", "hindcast/model/...", "github.com/BurntSushi/toml", "github.com/klauspost/compress/..."},
 		"a coding agent's format knows what all of them share, and itself"},
 	{"hindcast/store/coding/...", []string{"hindcast/store", "hindcast/store/coding", "hindcast/store/files", "hindcast/store/folder", "hindcast/store/sqlitefile", "hindcast/store/watch", "hindcast/model/..."},
@@ -511,6 +515,130 @@ func TestRooms_portIsSmall(t *testing.T) {
 	if len(found) == 0 || len(found) > 12 {
 		t.Errorf("store declares %d interfaces: %q", len(found), found)
 	}
+}
+
+// skipped names each file whose tests leave themselves out for another reason than what the
+// machine lacks, -short or the race detector, with the reason.
+var skipped = map[string]string{
+	"agent/serve/slow_test.go":     "a request that ended early was not slow",
+	"diff/peers":                   "a module of its own",
+	"main_test.go":                 "the size of a release, which takes minutes to compile",
+	"model/jsontape/patch_test.go": "an input of the fuzzer that is no document",
+	"store/coding/lines_test.go":   "an input of the fuzzer that is no file",
+	"store/remote/remote_test.go":  "JSON carries no id that is not UTF-8",
+	"store/sqlite/live_test.go":    "it plays the other program for tests of two",
+	"store/storetest/read.go":      "a capability that the kind does not have",
+	"store/watch/watch_test.go":    "the file system gave no number twice",
+	"tui/difftab/difftab_test.go":  "a text of which a part is left out",
+	"tui/prose/prose_test.go":      "a draw that is no text",
+	"tui/value/value_test.go":      "a draw that is no JSON",
+}
+
+// A test is left out by skip.Missing, which fails in CI, by -short, by skip.Sequential, or for
+// a reason in the list.
+func TestRooms_skipsHaveAReason(t *testing.T) {
+	found := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch path = filepath.ToSlash(path); {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || path == "store/storetest/skip" || skipped[path] != ""):
+			found[path] = true
+			return filepath.SkipDir
+		case filepath.Ext(path) != ".go":
+			return nil
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		var around []ast.Node
+		ast.Inspect(file, func(n ast.Node) bool {
+			if n == nil {
+				around = around[:len(around)-1]
+				return true
+			}
+			around = append(around, n)
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			f, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok || !(isName(f.X, "t") || isName(f.X, "tb")) || !strings.HasPrefix(f.Sel.Name, "Skip") || slices.ContainsFunc(around, asksForShort) {
+				return true
+			}
+			if found[path] = true; skipped[path] == "" {
+				t.Errorf("%s: a test is left out for a reason that is not in the list", files.Position(n.Pos()))
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range skipped {
+		if !found[path] {
+			t.Errorf("nothing is left out in %s", path)
+		}
+	}
+}
+
+// A test that starts a goroutine runs beside the race detector.
+func TestRooms_theRaceDetectorSeesGoroutines(t *testing.T) {
+	marks := 0
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, decl := range file.Decls {
+			f, ok := decl.(*ast.FuncDecl)
+			if !ok || f.Body == nil {
+				continue
+			}
+			var marked, starts bool
+			ast.Inspect(f.Body, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.GoStmt:
+					starts = true
+				case *ast.SelectorExpr:
+					marked = marked || isName(n.X, "skip") && n.Sel.Name == "Sequential"
+					starts = starts || n.Sel.Name == "Go"
+				}
+				return true
+			})
+			if marked {
+				marks++
+			}
+			if marked && starts {
+				t.Errorf("%s: %s starts a goroutine, and is left out beside the race detector", files.Position(f.Pos()), f.Name.Name)
+			}
+		}
+		return nil
+	})
+	if err != nil || marks == 0 {
+		t.Errorf("%d tests are marked, %v", marks, err)
+	}
+}
+
+// asksForShort reports whether a node is a branch that is taken with -short alone.
+func asksForShort(n ast.Node) (short bool) {
+	branch, ok := n.(*ast.IfStmt)
+	if !ok {
+		return false
+	}
+	ast.Inspect(branch.Cond, func(n ast.Node) bool {
+		f, ok := n.(*ast.SelectorExpr)
+		short = short || ok && isName(f.X, "testing") && f.Sel.Name == "Short"
+		return true
+	})
+	return short
 }
 
 // inspectCode calls f for each node of the code that is no test's.

@@ -24,6 +24,7 @@ import (
 	"hindcast/store/labels"
 	"hindcast/store/sample"
 	"hindcast/store/storetest/fake"
+	"hindcast/store/storetest/skip"
 )
 
 // session is a command line in this process, on one store in memory.
@@ -414,6 +415,7 @@ func TestShow_splicesTheStateByteForByte(t *testing.T) {
 }
 
 func TestRestore_asksFirst(t *testing.T) {
+	skip.Sequential(t)
 	for _, c := range []struct {
 		typed string
 		code  int
@@ -437,6 +439,7 @@ func TestRestore_asksFirst(t *testing.T) {
 
 // With --json the answer is the receipt alone; whoever is asked sees the plan.
 func TestRestore_showsThePlanBesideTheDocument(t *testing.T) {
+	skip.Sequential(t)
 	s := start(t, sample.Rows())
 	s.In, s.InTerminal = strings.NewReader("y\n"), true
 	code, out, err := s.run(t, "restore", "mem:", "trip-planner", "#5", "--json")
@@ -450,6 +453,7 @@ func TestRestore_showsThePlanBesideTheDocument(t *testing.T) {
 }
 
 func TestRestore_refusesWhenTheHeadHasMoved(t *testing.T) {
+	skip.Sequential(t)
 	s := start(t, sample.Rows())
 	s.InTerminal = true
 	s.In = typing(func() string {

@@ -10,9 +10,11 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/sample"
+	"hindcast/store/storetest/skip"
 )
 
 func TestPager_isThatOfTheEnvironment(t *testing.T) {
+	skip.Sequential(t)
 	for _, test := range []struct {
 		env  map[string]string
 		want string

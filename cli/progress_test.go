@@ -14,6 +14,7 @@ import (
 	"hindcast/store/sample"
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // importing is a command line with a portable file of so many snapshots.
@@ -33,6 +34,7 @@ func importing(t *testing.T, snapshots int) (c *session, dir string) {
 // TestImport_showsHowFarItIs on a terminal, in a line that goes before the answer, and
 // nowhere else.
 func TestImport_showsHowFarItIs(t *testing.T) {
+	skip.Sequential(t)
 	c, dir := importing(t, 12_000)
 	for i, terminal := range []bool{false, true} {
 		c.ErrTerminal = terminal
@@ -58,6 +60,7 @@ func TestImport_showsHowFarItIs(t *testing.T) {
 // TestImport_cancelledWritesNothing: neither into a store that is there nor beside it, and
 // where none is nothing is made.
 func TestImport_cancelledWritesNothing(t *testing.T) {
+	skip.Sequential(t)
 	for _, there := range []bool{false, true} {
 		c, dir := importing(t, 12_000)
 		to := filepath.Join(dir, "to.db")

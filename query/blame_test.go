@@ -15,6 +15,7 @@ import (
 	"hindcast/query"
 	"hindcast/store"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // blames returns the blame of a state, a line each: "/cart/total #3", sorted; "*" stands
@@ -278,6 +279,7 @@ func rest(keys []string) string {
 
 // The blame of random sessions is that of whole states that are compared one after the other.
 func TestBlame_isThatOfWholeStates(t *testing.T) {
+	skip.Sequential(t)
 	sessions := storetest.Sized(3_000, 10_000)
 	if testing.Short() {
 		sessions = 1_000

@@ -9,6 +9,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/query"
+	"hindcast/store/storetest/skip"
 )
 
 func TestParseExpr_errors(t *testing.T) {
@@ -57,6 +58,7 @@ func TestParseExpr_errors(t *testing.T) {
 // What is added or multiplied is as without the bounds, and what would be too large is an
 // error.
 func TestExpr_sums(t *testing.T) {
+	skip.Sequential(t)
 	for expr, want := range map[string]string{
 		`1 + 2, "a" + "b", [1] + [2], {"a":1} + {"b":2}, null + 1, 1 + null`: `3 "ab" [1,2] {"a":1,"b":2} 1 1`,
 		`2 * 3, "ab" * 2, "ab" * 0, {"a":{"b":1}} * {"a":{"c":2}}, 0.5 * 4`:  `6 "abab" "" {"a":{"b":1,"c":2}} 2`,
@@ -103,6 +105,7 @@ func valueOf(t *testing.T, expr string) (value query.Value) {
 
 // An expression that does not end is an error of the state.
 func TestExpr_ends(t *testing.T) {
+	skip.Sequential(t)
 	for _, expr := range []string{"def f: f; f", "def f: [f]; f", "[range(1e12)]", "[limit(1e9; repeat(1))]", "last(range(1e12))", "until(false; .)", "[recurse(.)]"} {
 		if v := valueOf(t, expr); v.Turn != query.Fails || v.Why != "it takes too long: does it end?" {
 			t.Errorf("%s: %.100s %q", expr, v.JSON, v.Why)

@@ -21,6 +21,7 @@ import (
 	"hindcast/query"
 	"hindcast/store"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // turns returns what was found, a line each: "#3 true".
@@ -222,6 +223,7 @@ func randomExpr(r *rand.Rand, class int) string {
 // What is found in random sessions is what is found by decoding every state, whatever of an
 // expression is asked of paths, of elements, or of the whole state.
 func TestFind_isThatOfDecodedStates(t *testing.T) {
+	skip.Sequential(t)
 	sessions := storetest.Sized(3_000, 10_000)
 	if testing.Short() {
 		sessions = 1_000

@@ -17,6 +17,7 @@ import (
 	"hindcast/model"
 	"hindcast/query"
 	"hindcast/store"
+	"hindcast/store/storetest/skip"
 )
 
 // hits returns what was found, a line each: "#2 /messages/0/content text".
@@ -225,6 +226,7 @@ func textsOf(t *testing.T, state string) (texts []string) {
 
 // What is found is what the decoded states have, however they are cut into pieces.
 func TestGrep_isThatOfDecodedStates(t *testing.T) {
+	skip.Sequential(t)
 	sessions := 2000
 	if testing.Short() {
 		sessions = 200

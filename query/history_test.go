@@ -16,6 +16,7 @@ import (
 	"hindcast/query"
 	"hindcast/store"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // past is a store that has one session, and counts the states that it is asked for.
@@ -199,6 +200,7 @@ func TestHistory_endsWithAnError(t *testing.T) {
 
 // The changes of random sessions are those that are found by decoding every state.
 func TestHistory_isThatOfDecodedStates(t *testing.T) {
+	skip.Sequential(t)
 	sessions := storetest.Sized(3_000, 10_000)
 	if testing.Short() {
 		sessions = 1_000

@@ -13,6 +13,7 @@ import (
 	"hindcast/model"
 	"hindcast/query"
 	"hindcast/store"
+	"hindcast/store/storetest/skip"
 )
 
 // strung is a past that knows which bytes its states share.
@@ -93,6 +94,7 @@ func grown() *past {
 
 // The text that states share is read once, whatever is asked and however often.
 func TestSession_readsTextOnce(t *testing.T) {
+	skip.Sequential(t)
 	p := grown()
 	s := strungOf(p, rand.New(rand.NewPCG(1, 1)))
 	tl := model.NewTimeline(p.headers)

@@ -13,10 +13,12 @@ import (
 	"hindcast/store/coding/claudecode"
 	"hindcast/store/coding/pi"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // A search of the messages alone that may have a text finds what one of all states does.
 func TestGrep_ofSievedSessions(t *testing.T) {
+	skip.Sequential(t)
 	written := t.TempDir()
 	storetest.SaveTranscript(t, filepath.Join(written, "--long--", "t_long.jsonl"), storetest.PiTranscript, "long", time.Unix(1e9, 0), 100_000, 1000)
 	patterns := []*query.Pattern{expr(t, "par[ts] [0-9]+ of")}

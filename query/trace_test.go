@@ -11,6 +11,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/query"
+	"hindcast/store/storetest/skip"
 )
 
 // chain is a session whose states follow each other.
@@ -49,6 +50,7 @@ func trail(t testing.TB, p *past, n int, pointer string) (words []string) {
 
 // A value is followed to where it was in its list, and not its place.
 func TestTrace_followsTheValue(t *testing.T) {
+	skip.Sequential(t)
 	for name, tc := range map[string]struct {
 		states  []string
 		pointer string
@@ -75,6 +77,7 @@ func TestTrace_followsTheValue(t *testing.T) {
 }
 
 func TestTrace_ofWhatIsNotKnown(t *testing.T) {
+	skip.Sequential(t)
 	p := chain(`{"x":[1]}`, `{"x":[1]}`, `{"x":[1]}`)
 	p.gaps["s0"] = model.Gaps{Keys: []string{"x"}}
 	if got := strings.Join(trail(t, p, 2, "/x/0"), ", "); got != "#1 /x/0 →1 or before" {
@@ -99,6 +102,7 @@ func TestTrace_ofWhatIsNotKnown(t *testing.T) {
 // Items with ids are added anywhere, changed, moved and taken away; the trace of each is what
 // was done to it.
 func TestTrace_isWhatWasDone(t *testing.T) {
+	skip.Sequential(t)
 	sessions := 2000
 	if testing.Short() {
 		sessions = 200

@@ -12,8 +12,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"testing"
+
+	"hindcast/store/storetest/skip"
 )
 
 // browserVariable names the browser of the tests. Where it is set, a browser that cannot be
@@ -43,13 +46,13 @@ func startBrowser(t *testing.T) *browser {
 	t.Helper()
 	name := os.Getenv(browserVariable)
 	if name == "" {
-		for _, known := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		for _, known := range []string{"chromium", "chromium-browser"} {
 			if path, err := exec.LookPath(known); err == nil && name == "" {
 				name = path
 			}
 		}
 		if name == "" {
-			t.Skip("no Chromium is installed here; .ci/run installs one and sets " + browserVariable)
+			skip.Missing(t, "there is no Chromium: install one, or name it by %s", browserVariable)
 		}
 	}
 	read, ours, err := os.Pipe()
@@ -61,13 +64,16 @@ func startBrowser(t *testing.T) *browser {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, name, "--headless", "--remote-debugging-pipe", "--user-data-dir="+t.TempDir(), "--no-first-run", "--disable-gpu",
+	home := t.TempDir()
+	cmd := exec.CommandContext(ctx, name, "--headless", "--remote-debugging-pipe", "--user-data-dir="+filepath.Join(home, "data"), "--no-first-run", "--disable-gpu",
 		"--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions", "--window-size=1400,900")
 	if os.Getuid() == 0 {
 		cmd.Args = append(cmd.Args, "--no-sandbox") // it starts for root in no other way
 	}
 	cmd.Args = append(cmd.Args, "about:blank")
 	cmd.ExtraFiles = []*os.File{read, write} // 3 is what it reads, 4 what it writes
+	// It writes crash reports and sockets below these folders.
+	cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "XDG_RUNTIME_DIR="+home, "XDG_DATA_HOME="+home)
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	if err := cmd.Start(); err != nil {

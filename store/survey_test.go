@@ -18,6 +18,7 @@ import (
 
 	"hindcast/store"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // tree makes a folder: names that end in a slash are folders, "a -> b" is a link
@@ -132,6 +133,7 @@ func same(t *testing.T, got, want []string) {
 const noKind = "no kind knows it"
 
 func TestSurvey_tellsOfEveryPlace(t *testing.T) {
+	skip.Sequential(t)
 	kinds := store.Kinds{holding("log", "log.json"), filed("db", ".db"), filed("lines", ".jsonl"), holding("other", "other.json")}
 	for _, c := range []struct {
 		name  string
@@ -205,6 +207,7 @@ func TestSurvey_tellsOfEveryPlace(t *testing.T) {
 }
 
 func TestSurvey_twoClaimsAreBothTold(t *testing.T) {
+	skip.Sequential(t)
 	kinds := store.Kinds{holding("first", "a"), holding("none", "z"), holding("second", "b"), filed("db", ".db"), filed("other", ".db")}
 	same(t, surveyed(t, kinds, tree(t, "s/a", "s/b", "s/in/b", "s/in/a", "s/in/z", "t.db")), []string{
 		`- "." ` + noKind,
@@ -220,6 +223,7 @@ func TestSurvey_twoClaimsAreBothTold(t *testing.T) {
 
 // A place that cannot be looked at is told with its error, and the others too.
 func TestSurvey_unreadable(t *testing.T) {
+	skip.Sequential(t)
 	broken := holding("broken", "a")
 	broken.Recognise = func(_ context.Context, path string) (string, bool, error) {
 		if strings.HasSuffix(path, "locked") {
@@ -243,6 +247,7 @@ func TestSurvey_unreadable(t *testing.T) {
 }
 
 func TestSurvey_ofWhatMayNotBeRead(t *testing.T) {
+	skip.Sequential(t)
 	if !storetest.Unprivileged(t) {
 		return
 	}
@@ -257,6 +262,7 @@ func TestSurvey_ofWhatMayNotBeRead(t *testing.T) {
 }
 
 func TestSurvey_isBounded(t *testing.T) {
+	skip.Sequential(t)
 	kinds := store.Kinds{filed("db", ".db"), holding("log", "log.json")}
 	names := func(n int, pattern string) (list []string) {
 		for i := range n {
@@ -304,6 +310,7 @@ func TestSurvey_isBounded(t *testing.T) {
 }
 
 func TestSurvey_errors(t *testing.T) {
+	skip.Sequential(t)
 	kinds := store.Kinds{filed("db", ".db")}
 	pipe := filepath.Join(tree(t, "p |"), "p")
 	for path, word := range map[string]string{

@@ -16,6 +16,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/sample"
+	"hindcast/store/storetest/skip"
 	"hindcast/tui/screentest"
 )
 
@@ -288,6 +289,7 @@ func TestEdit_nameIsTaken(t *testing.T) {
 // Where a plan has reasons to ask once more, a yes is not enough: a second question
 // lists them, and keys that were typed ahead do not answer it either.
 func TestRestore_asksOnceMore(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	const quiet = 300 * time.Millisecond
 	s, clock := newAble(t), &held{}
@@ -340,6 +342,7 @@ func TestRestore_asksOnceMore(t *testing.T) {
 }
 
 func TestRepair_fromTheListOfSessions(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	s := newAble(t)
 	p := start(t, options(s), 100, 30)
@@ -352,6 +355,7 @@ func TestRepair_fromTheListOfSessions(t *testing.T) {
 }
 
 func TestRepair_nothingToMend(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	s := newAble(t)
 	s.plan = func(op model.Op, _ model.Ref, _ string) (model.Plan, error) {
@@ -410,6 +414,7 @@ func TestPurge_fromTheJournal(t *testing.T) {
 
 // The call to go on with is at hand after a write.
 func TestRestore_resumeCallCanBeCopied(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	s := newAble(t)
 	s.plan = func(op model.Op, ref model.Ref, _ string) (model.Plan, error) {

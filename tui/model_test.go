@@ -27,6 +27,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/sample"
+	"hindcast/store/storetest/skip"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 )
@@ -751,7 +752,7 @@ func TestNew_needsAStore(t *testing.T) {
 func TestModel_copiesToTmux(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("there is no tmux")
+		skip.Missing(t, "there is no tmux")
 	}
 	socket := filepath.Join(t.TempDir(), "s")
 	tmux := func(args ...string) string {

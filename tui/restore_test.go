@@ -13,6 +13,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/coding/pi"
 	"hindcast/store/sample"
+	"hindcast/store/storetest/skip"
 	"hindcast/tui/screentest"
 )
 
@@ -27,6 +28,7 @@ func toRestore(t *testing.T, s store.Store) *screentest.Program {
 }
 
 func TestRestore_plan(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	atSizes(t, func(t *testing.T, w, h int) {
 		p := trip(t, w, h)
@@ -36,6 +38,7 @@ func TestRestore_plan(t *testing.T) {
 }
 
 func TestRestore_confirmedUndoneAndRedone(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	s := demoStore(t)
 	p := toRestore(t, s)
@@ -65,6 +68,7 @@ func TestRestore_confirmedUndoneAndRedone(t *testing.T) {
 }
 
 func TestRestore_refused(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	for name, answers := range map[string][]keymap.Action{
 		"no":                {keymap.No},
@@ -90,6 +94,7 @@ func TestRestore_refused(t *testing.T) {
 // Keys that were typed before the plan could be read answer nothing, however
 // long they keep coming.
 func TestRestore_keysTypedAheadAnswerNothing(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	const quiet = 300 * time.Millisecond
 	s, clock := demoStore(t), &held{}
@@ -130,6 +135,7 @@ func TestRestore_keysTypedAheadAnswerNothing(t *testing.T) {
 }
 
 func TestRestore_storeThatCannotSaysWhy(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	o := options(readOnly{demoStore(t)})
 	o.Session = sample.Trip
@@ -150,6 +156,7 @@ func TestRestore_storeThatCannotSaysWhy(t *testing.T) {
 }
 
 func TestRestore_headMovedMeanwhile(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	s := &scripted{Store: demoStore(t)}
 	p := toRestore(t, s)
@@ -190,6 +197,7 @@ func idAt(t *testing.T, s store.Store, index int) string {
 }
 
 func TestRestore_failureIsShownWhole(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	s := &scripted{Store: demoStore(t)}
 	bad := fmt.Errorf("sqlite: restore %s: write: %w", strings.Repeat("long ", 30), errors.New("no space left on device"))
@@ -204,6 +212,7 @@ func TestRestore_failureIsShownWhole(t *testing.T) {
 
 // Who leaves while a write goes on leaves when it has ended.
 func TestRestore_isNotLeftInTheMiddle(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	writing, done := newGate(), newGate()
 	s := &scripted{Store: demoStore(t)}
@@ -231,6 +240,7 @@ func TestRestore_isNotLeftInTheMiddle(t *testing.T) {
 }
 
 func TestFork_asksForAName(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	s := demoStore(t)
 	p := toRestore(t, s)
@@ -258,6 +268,7 @@ func TestFork_asksForAName(t *testing.T) {
 // A store that names forks itself names them at length: the receipt still says which snapshot
 // went into the fork and which keys go on, and after the undo none leads to what is gone.
 func TestFork_receiptOfALongName(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	const session = "01a20301-0000-7000-8000-000000000001"
 	for size, want := range map[[2]int]string{{100, 30}: "✓ forked from #11 as ", {60, 18}: "✓ forked"} {
@@ -296,6 +307,7 @@ func TestFork_receiptOfALongName(t *testing.T) {
 }
 
 func TestFork_givenUp(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	s := demoStore(t)
 	p := toRestore(t, s)

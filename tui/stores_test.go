@@ -20,6 +20,7 @@ import (
 	"hindcast/store/coding/claudecode"
 	"hindcast/store/sample"
 	"hindcast/store/storetest/fake"
+	"hindcast/store/storetest/skip"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 	"hindcast/tui/theme"
@@ -52,6 +53,7 @@ func oneShelf(t *testing.T) tui.Options {
 }
 
 func TestStores_asDrawn(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	atSizes(t, func(t *testing.T, w, h int) {
 		p := start(t, oneShelf(t), w, h)
@@ -63,6 +65,7 @@ func TestStores_asDrawn(t *testing.T) {
 
 // A path in the person's folder begins with ~, and the sessions are below the whole of it.
 func TestStores_inThePersonsFolder(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	home := t.TempDir()
 	path := filepath.Join(home, ".claude", "projects")
@@ -86,6 +89,7 @@ func TestStores_inThePersonsFolder(t *testing.T) {
 
 // Once a store is chosen, all is as if it had been named.
 func TestStores_chosenIsShown(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	var asked []string
 	s := demoStore(t)
@@ -116,6 +120,7 @@ func TestStores_chosenIsShown(t *testing.T) {
 }
 
 func TestStores_onlySessionIsOpenedAtOnce(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	one := &scripted{Store: demoStore(t)}
 	one.sessions = func(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
@@ -132,6 +137,7 @@ func TestStores_onlySessionIsOpenedAtOnce(t *testing.T) {
 }
 
 func TestStores_asciiGlyphs(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	o := oneShelf(t)
 	o.Theme = theme.New(theme.Choice{Palette: theme.None, Profile: termenv.Ascii, Glyphs: theme.ASCII})
@@ -145,6 +151,7 @@ func TestStores_asciiGlyphs(t *testing.T) {
 }
 
 func TestStores_mouse(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	p := start(t, oneShelf(t), 100, 30)
 	p.Send(click(5, 5))
@@ -156,6 +163,7 @@ func TestStores_mouse(t *testing.T) {
 }
 
 func TestStores_withoutAStoreNothingIsDone(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	p := start(t, oneShelf(t), 60, 18)
 	for a, want := range map[keymap.Action]string{
@@ -181,6 +189,7 @@ func TestStores_withoutAStoreNothingIsDone(t *testing.T) {
 // A filter says what it holds to for as long as it is on, and to leave a list is to leave
 // its filter first.
 func TestStores_backClearsAFilterFirst(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	atSizes(t, func(t *testing.T, w, h int) {
 		p := start(t, oneShelf(t), w, h)
@@ -227,6 +236,7 @@ func TestStores_backClearsAFilterFirst(t *testing.T) {
 }
 
 func TestStores_badStoreIsToldAndAnotherCanBeChosen(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	s := demoStore(t)
 	p := start(t, shelf(func(_ context.Context, path string) (store.Store, error) {
@@ -244,6 +254,7 @@ func TestStores_badStoreIsToldAndAnotherCanBeChosen(t *testing.T) {
 // What comes too late is dropped: a store that was asked for before another one,
 // or before the person gave it up.
 func TestStores_lastChoiceCounts(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	slow, gone := newGate(), make(chan error, 2)
 	late, s := fake.New(), demoStore(t)
@@ -295,6 +306,7 @@ func TestOptions_needAStoreOrSeveral(t *testing.T) {
 // Leaving a store that was chosen leads back to the others; the next one is shown
 // as the first was, and what the first one told or tells is gone.
 func TestStores_wayBack(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	first, second := demoStore(t), fake.New()
 	newWriter(t, second, "lonely").write(t, 3)

@@ -21,6 +21,7 @@ import (
 	"hindcast/store/bucket/buckettest"
 	"hindcast/store/disk"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 	"hindcast/store/strands/messages"
 )
 
@@ -93,6 +94,7 @@ func TestOpen_readsWhatADiskHas(t *testing.T) {
 
 // Every position is put back as it is on a disk, and undone to the very keys and bytes.
 func TestRestore_everyPosition(t *testing.T) {
+	skip.Sequential(t)
 	s := serve(t)
 	s.Load(t, fixtures, "p")
 	dir := storetest.Copy(t, fixtures)
@@ -266,6 +268,7 @@ func timeless(all map[string]string) map[string]string {
 
 // A request that the server refuses takes everything back, whichever it is.
 func TestRestore_aRequestFails(t *testing.T) {
+	skip.Sequential(t)
 	whole := try(t)
 	took := map[string]int{}
 	for n := range whole.requests {
@@ -311,6 +314,7 @@ func TestRestore_aRequestFails(t *testing.T) {
 // Killed at any request, before or after the server carried it out, the next opening finds
 // the session as it was or as planned, and nothing in between.
 func TestRestore_killed(t *testing.T) {
+	skip.Sequential(t)
 	whole := try(t)
 	took := map[string]int{}
 	for n := range whole.requests {
@@ -369,6 +373,7 @@ func TestRestore_killed(t *testing.T) {
 // What an agent writes in between, before any request, is never lost: it stays where it is,
 // and what was done of the plan is taken back.
 func TestRestore_aWriterInBetween(t *testing.T) {
+	skip.Sequential(t)
 	whole := try(t)
 	for _, key := range []string{logPrefix + "agent.json", logPrefix + "messages/message_4.json", logPrefix + "messages/message_6.json"} {
 		refused := 0
@@ -446,6 +451,7 @@ func TestLock_oneWrites(t *testing.T) {
 
 // A server that passes over conditions is read, and not written to.
 func TestRestore_withoutConditions(t *testing.T) {
+	skip.Sequential(t)
 	tr := begin(t)
 	tr.Lax = true
 	_, err := tr.w.Apply(t.Context(), tr.plan(t))

@@ -19,6 +19,7 @@ import (
 	"hindcast/store/coding/pi"
 	"hindcast/store/files"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // linear is an agent with a session of four messages, a line each behind those of the header.
@@ -128,6 +129,7 @@ func shown(t testing.TB, s store.Store) string {
 // What crashes, other systems and other programs leave in a file takes no message from view
 // that the file has whole.
 func TestDamage(t *testing.T) {
+	skip.Sequential(t)
 	all := []int{0, 1, 2, 3}
 	whole := func(text string) string { return text }
 	at := func(text string, n int) int { return strings.Index(text, fmt.Sprintf("words%d", n)) }
@@ -178,6 +180,7 @@ func TestDamage(t *testing.T) {
 
 // A storage holds more than files of sessions.
 func TestDamage_ofAStorage(t *testing.T) {
+	skip.Sequential(t)
 	for name, l := range linears {
 		t.Run(name, func(t *testing.T) {
 			dir, _, _ := l.put(t, l.text())
@@ -233,6 +236,7 @@ func links(t testing.TB, s store.Store) (n int) {
 
 // A folder of sessions that is a link is not followed, and doctor tells.
 func TestDamage_linkedFolder(t *testing.T) {
+	skip.Sequential(t)
 	for name, l := range linears {
 		t.Run(name, func(t *testing.T) {
 			dir, file, _ := l.put(t, l.text())
@@ -262,6 +266,7 @@ func TestDamage_linkedFolder(t *testing.T) {
 // passes the line over. Of a message that names one in it, pi makes the first one. Claude Code
 // puts it behind the newest one of the seconds before, as a log does.
 func TestDamage_noHeadInADamagedLine(t *testing.T) {
+	skip.Sequential(t)
 	for name, l := range linears {
 		damaged := `{"torn` + l.message(4, "words4") + "\n"
 		for _, c := range []struct {

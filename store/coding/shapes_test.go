@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // A file of any shape is read in time and memory that do not grow with the square of its lines:
 // of compactions that keep all before them, of ids that all are one, of a log that goes back to
 // the same place with each line.
 func TestRead_shapes(t *testing.T) {
+	skip.Sequential(t)
 	const n = 10_000
 	gen := func(f func(i int) string) string {
 		var b strings.Builder

@@ -14,6 +14,7 @@ import (
 
 	"hindcast/store/disk"
 	"hindcast/store/disk/disktest"
+	"hindcast/store/storetest/skip"
 )
 
 func must(t testing.TB, err error) {
@@ -242,7 +243,7 @@ func TestOS_links(t *testing.T) {
 func TestOS_pipes(t *testing.T) {
 	dir := t.TempDir()
 	if out, err := exec.Command("mkfifo", filepath.Join(dir, "pipe")).CombinedOutput(); err != nil {
-		t.Skipf("no pipes here: %v %s", err, out)
+		skip.Missing(t, "there are no pipes: %v %s", err, out)
 	}
 	d, err := disk.Open(dir)
 	must(t, err)
@@ -298,7 +299,7 @@ func TestOS_closed(t *testing.T) {
 // TestOS_exchange: where this is known to be there, it is.
 func TestOS_exchange(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
-		t.Skip("not known here")
+		skip.Missing(t, "the system exchanges no files")
 	}
 	d, err := disk.Open(t.TempDir())
 	must(t, err)
@@ -316,7 +317,7 @@ func TestOS_descriptors(t *testing.T) {
 	count := func() int {
 		list, err := os.ReadDir("/proc/self/fd")
 		if err != nil {
-			t.Skip("cannot be counted here")
+			skip.Missing(t, "the system does not list descriptors")
 		}
 		return len(list)
 	}

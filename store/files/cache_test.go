@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"hindcast/store/storetest/skip"
 )
 
 func must(t testing.TB, err error) {
@@ -92,7 +94,7 @@ func TestShelf(t *testing.T) {
 // Notes hold words out of conversations: nobody else may read them.
 func TestShelf_isTheUsersAlone(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("modes are not how this system says so")
+		skip.Missing(t, "files have no modes")
 	}
 	dir := filepath.Join(t.TempDir(), "cache", "hindcast")
 	for path, want := range map[string]os.FileMode{putOne(t, dir, "kind", "store"): 0o600, dir: 0o700, filepath.Dir(dir): 0o700} {

@@ -13,6 +13,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/genkit/traces"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 const project = testdata + "/devproject-go-1.13.1"
@@ -134,6 +135,7 @@ func storeState(t testing.TB, s *Store, ref model.Ref) string { return state(t, 
 
 // The traces of a project are found from any of its folders of rows.
 func TestTraces_areFoundUpward(t *testing.T) {
+	skip.Sequential(t)
 	for _, dir := range []string{project, project + "/.genkit", project + "/.genkit/snapshots", project + "/.genkit/snapshots/barista", project + "/.genkit/snapshots/barista/global"} {
 		s := open(t, dir)
 		found := false
@@ -214,6 +216,7 @@ func TestRows_stepWithoutAState(t *testing.T) {
 
 // A trace that is not whole costs a fault and nothing else.
 func TestFaults_ofTraces(t *testing.T) {
+	skip.Sequential(t)
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(project)); err != nil {
 		t.Fatal(err)

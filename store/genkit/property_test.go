@@ -15,6 +15,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // agentSDK writes a store as an SDK does, by the rules of its own sources and not by
@@ -226,6 +227,7 @@ func (k *agentSDK) Holds(t *rapid.T, plan model.Plan, receipt model.Receipt) {
 // Whatever Hindcast and agents do in turn, see storetest.World: alone, and beside agents
 // that hold an old row.
 func TestProperty(t *testing.T) {
+	skip.Sequential(t)
 	for _, late := range []bool{false, true} {
 		for l, name := range layoutNames {
 			t.Run(fmt.Sprintf("%s, late %v", name, late), func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // ill is a small store whose session "s" an SDK does not start where it should,
@@ -127,6 +128,7 @@ func TestRemedies_coverAllFaults(t *testing.T) {
 }
 
 func TestRepair_mends(t *testing.T) {
+	skip.Sequential(t)
 	for _, i := range ills() {
 		t.Run(i.fault+" "+i.layout.String(), func(t *testing.T) {
 			dir := t.TempDir()
@@ -206,6 +208,7 @@ func repair(t *testing.T, s *Store, dir, session string, needed bool) {
 // TestRepair_everyHazard: whatever is wrong with a session, a repair helps or says
 // why not.
 func TestRepair_everyHazard(t *testing.T) {
+	skip.Sequential(t)
 	for _, h := range hazards(t) {
 		t.Run(h.name, func(t *testing.T) {
 			dir := h.write(t)
@@ -220,6 +223,7 @@ func TestRepair_everyHazard(t *testing.T) {
 // TestRepair_nothingToGoOnFrom: a session of Go's that has nothing but dead work
 // begins anew; what is set aside stays in the timeline.
 func TestRepair_nothingToGoOnFrom(t *testing.T) {
+	skip.Sequential(t)
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "global/a.json"), goRow("a", "", "s", am, `"status": "aborted"`))
 	write(t, filepath.Join(dir, "global/b.json"), goRow("b", "a", "s", pm, `"heartbeatAt": "2026-11-20T10:00:00Z", "status": "pending"`))
@@ -258,6 +262,7 @@ func TestRepair_nothingToGoOnFrom(t *testing.T) {
 
 // TestRepair_ofWorkThatRuns: it may be none.
 func TestRepair_ofWorkThatRuns(t *testing.T) {
+	skip.Sequential(t)
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "global/a.json"), goRow("a", "", "s", am, ""))
 	write(t, filepath.Join(dir, "global/b.json"), goRow("b", "a", "s", pm, `"heartbeatAt": "2026-11-21T19:59:30Z", "status": "pending"`))
@@ -268,6 +273,7 @@ func TestRepair_ofWorkThatRuns(t *testing.T) {
 }
 
 func TestRepair_aSoundSession(t *testing.T) {
+	skip.Sequential(t)
 	s := open(t, filepath.Join(testdata, "go-1.13.1"))
 	_, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "barista/sess-main"}})
 	if nothing := (*model.NothingToError)(nil); !errors.As(err, &nothing) {

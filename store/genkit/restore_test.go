@@ -18,6 +18,7 @@ import (
 	"hindcast/store/folder"
 	"hindcast/store/journal"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // copyOfStore copies a store of testdata to a folder that can be written.
@@ -146,6 +147,7 @@ var sdkStores = []string{"go-1.13.1", "js-1.42.0-detachbug", "stepsproject-go-1.
 // state, by the pointer and by a search; no file that was there changes but the
 // pointer; and undo gives back the first bytes.
 func TestRestore_everyRow(t *testing.T) {
+	skip.Sequential(t)
 	restored := 0
 	for _, fixture := range sdkStores {
 		t.Run(fixture, func(t *testing.T) {
@@ -210,6 +212,7 @@ func checkRestored(t *testing.T, s *Store, target model.Header, receipt model.Re
 
 // TestRestore_whatIsWritten holds the table that restore.go begins with.
 func TestRestore_whatIsWritten(t *testing.T) {
+	skip.Sequential(t)
 	const a, b = "2026-11-20T10:00:00Z", "2026-11-20T10:00:01Z"
 	pointer := func(id, at string) string {
 		return fmt.Sprintf(`{"currentSnapshotId": %q, "currentCreatedAt": %q, "updatedAt": %q}`, id, at, at)
@@ -271,6 +274,7 @@ func TestRestore_whatIsWritten(t *testing.T) {
 // TestRestore_rowAsTheSDKWritesIt: the members, their order, the indentation, the
 // escapes, the time and the mode.
 func TestRestore_rowAsTheSDKWritesIt(t *testing.T) {
+	skip.Sequential(t)
 	zoned := strings.NewReplacer("T01:17:55.158726836Z", "T06:47:55.158726836+05:30")
 	tests := map[string]struct {
 		fixture, session, to string
@@ -340,6 +344,7 @@ func fixKeys(text, id string) string {
 // TestRestore_clockAhead: a row that is dated in the future is no obstacle, and
 // said to be there.
 func TestRestore_clockAhead(t *testing.T) {
+	skip.Sequential(t)
 	for name, test := range map[string]struct{ files map[string]string }{
 		"Go": {map[string]string{
 			"global/a.json": goRow("a", "", "s", "2026-11-20T10:00:00Z", ""),
@@ -376,6 +381,7 @@ func TestRestore_clockAhead(t *testing.T) {
 // TestRestore_timeThatNoneFollows: JavaScript compares texts; where none is
 // greater the pointer has to do, and Python has none.
 func TestRestore_timeThatNoneFollows(t *testing.T) {
+	skip.Sequential(t)
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "global/a.json"), jsRow("a", "", "s", "2026-11-20T10:00:00.000Z", "completed"))
 	write(t, filepath.Join(dir, "global/b.json"), jsRow("b", "a", "s", "tomorrow", "completed"))
@@ -405,6 +411,7 @@ func TestRestore_timeThatNoneFollows(t *testing.T) {
 
 // TestRestore_refuses: each row that no session can go on from, with the way out.
 func TestRestore_refuses(t *testing.T) {
+	skip.Sequential(t)
 	found := map[string]string{}
 	for _, h := range hazards(t) {
 		s := open(t, h.write(t))
@@ -437,6 +444,7 @@ func mapKeys(m map[string]string) func(func(string) bool) {
 }
 
 func TestRestore_asks(t *testing.T) {
+	skip.Sequential(t)
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "global/a.json"), jsRow("a", "", "s", "2026-11-20T10:00:00.000Z", "completed"))
 	write(t, filepath.Join(dir, "global/b.json"), jsRow("b", "a", "s", "2026-11-21T19:59:55.000Z", "failed"))
@@ -475,6 +483,7 @@ func TestRestore_asks(t *testing.T) {
 // TestRestore_plan looks at a plan as a whole, and at what the timeline shows after
 // it.
 func TestRestore_plan(t *testing.T) {
+	skip.Sequential(t)
 	s := open(t, copyOfStore(t, "go-1.13.1"))
 	const session, to = "barista/sess-main", "e2351bbc-fa68-4905-a61a-0927ec4a5c95"
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: session, ID: to}})
@@ -533,6 +542,7 @@ func TestRestore_plan(t *testing.T) {
 
 // TestRestore_ofAStep: a step of a trace is no row.
 func TestRestore_ofAStep(t *testing.T) {
+	skip.Sequential(t)
 	s := open(t, filepath.Join(testdata, "stepsproject-go-1.13.1"))
 	for _, info := range storetest.Sessions(t, s) {
 		for _, h := range storetest.Headers(t, s, info.ID) {
@@ -552,6 +562,7 @@ func TestRestore_ofAStep(t *testing.T) {
 // TestRestore_openToolCalls: where tools wait for a person, the call that resumes
 // is another.
 func TestRestore_openToolCalls(t *testing.T) {
+	skip.Sequential(t)
 	s := open(t, copyOfStore(t, "go-1.13.1"))
 	one := ""
 	for _, info := range storetest.Sessions(t, s) {
@@ -572,6 +583,7 @@ func TestRestore_openToolCalls(t *testing.T) {
 // TestRestore_circle: JavaScript's store would follow a lineage that runs in a
 // circle for ever, so the new row is not made a part of it.
 func TestRestore_circle(t *testing.T) {
+	skip.Sequential(t)
 	s := open(t, copyOfStore(t, "js-1.42.0-detachbug"))
 	const self = "66d0bd42-f12e-4fb6-b699-eca6161920c3"
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s2", ID: self}})
@@ -583,6 +595,7 @@ func TestRestore_circle(t *testing.T) {
 
 // TestRestore_somebodyElseWrites: a row that comes or goes between plan and write.
 func TestRestore_somebodyElseWrites(t *testing.T) {
+	skip.Sequential(t)
 	for name, change := range map[string]func(t *testing.T, global string){
 		"a row comes": func(t *testing.T, global string) {
 			write(t, filepath.Join(global, "new.json"), goRow("new", "", "sess-main", "2026-11-21T19:00:00Z", ""))
@@ -656,6 +669,7 @@ func (c *changing) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
 // TestRestore_rewrittenWhilePlanned: the state that was read is no longer that of
 // the row.
 func TestRestore_rewrittenWhilePlanned(t *testing.T) {
+	skip.Sequential(t)
 	for after := range 3 { // a look, the read that decodes it, and the one that takes its state
 		dir := copyOfStore(t, "go-1.13.1")
 		s := open(t, dir)
@@ -682,6 +696,7 @@ func TestRestore_rewrittenWhilePlanned(t *testing.T) {
 
 // TestRestore_toTheHead: there is nothing to write, and nothing to undo.
 func TestRestore_toTheHead(t *testing.T) {
+	skip.Sequential(t)
 	for _, fixture := range sdkStores {
 		dir := copyOfStore(t, fixture)
 		s := open(t, dir)

@@ -13,6 +13,7 @@ import (
 	"hindcast/model"
 	"hindcast/store/journal"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // with returns the first fault of a code.
@@ -25,6 +26,7 @@ func with(list []model.Fault, code string) (found model.Fault) {
 
 // A way back that runs in a circle is told as that: there is a leaf.
 func TestFaults_ofACircleBehindALeaf(t *testing.T) {
+	skip.Sequential(t)
 	dir := t.TempDir()
 	for i, names := range []string{"a b", "b a", "c b"} {
 		id, parent, _ := strings.Cut(names, " ")
@@ -41,6 +43,7 @@ func TestFaults_ofACircleBehindALeaf(t *testing.T) {
 
 // A pointer to a row of its own session that cannot be read says so.
 func TestFaults_ofAPointerToADamagedRow(t *testing.T) {
+	skip.Sequential(t)
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "global", "a.json"), goRow("a", "", "s", "2026-11-20T10:00:00Z", ""))
 	write(t, filepath.Join(dir, "global", "b.json"), goRow("b", "a", "s", "2026-11-20T10:00:01Z", `"state": 5, "status": "completed"`))
@@ -91,6 +94,7 @@ func TestDecodeRow_membersThatAreThereTwice(t *testing.T) {
 
 // A check that was given up says nothing of folders.
 func TestFaults_givenUp(t *testing.T) {
+	skip.Sequential(t)
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "global", "a.json"), goRow("a", "", "s", "2026-11-20T10:00:00Z", ""))
 	s := open(t, dir)
@@ -101,6 +105,7 @@ func TestFaults_givenUp(t *testing.T) {
 
 // Where the search for rows ends, that is told.
 func TestFaults_ofMoreFoldersThanAreSearched(t *testing.T) {
+	skip.Sequential(t)
 	if testing.Short() {
 		t.Skip("it makes many folders")
 	}
@@ -118,6 +123,7 @@ func TestFaults_ofMoreFoldersThanAreSearched(t *testing.T) {
 // A journal of an earlier version is named and left as it is: the store is read, and not
 // written to.
 func TestFaults_ofAJournalOfAnEarlierVersion(t *testing.T) {
+	skip.Sequential(t)
 	dir := copyOfStore(t, "go-1.13.1")
 	text := `{"id":1,"at":"2026-11-20T10:00:00Z","op":"restore","session":"barista/sess-main","from":"a","fromIndex":1,"to":"b","toIndex":0,"undone":false}`
 	line := fmt.Sprintf("\n%08x %s\n", crc32.Checksum([]byte(text), crc32.MakeTable(crc32.Castagnoli)), text)
@@ -145,6 +151,7 @@ func TestFaults_ofAJournalOfAnEarlierVersion(t *testing.T) {
 // hide the rows. JavaScript reads it in a search, which then fails; so that is told of
 // each session that has no pointer.
 func TestFaults_ofWhatOtherProgramsLeave(t *testing.T) {
+	skip.Sequential(t)
 	dir := t.TempDir()
 	for i, sid := range []string{"pointed", "searched"} {
 		for j := range 3 {

@@ -13,6 +13,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/fake"
+	"hindcast/store/storetest/skip"
 )
 
 var fixtures = []string{"go-1.13.1", "js-1.42.0-detachbug", "devproject-go-1.13.1"}
@@ -26,6 +27,7 @@ func TestFixtures_areToldInFull(t *testing.T) {
 
 // What is told of every hazard, with the verdict of the SDK that wrote it.
 func TestHazards_areToldWithVerdicts(t *testing.T) {
+	skip.Sequential(t)
 	var text strings.Builder
 	for _, h := range hazards(t) {
 		text.WriteString("== " + h.name + "\n" + told(t, open(t, h.write(t))))
@@ -36,6 +38,7 @@ func TestHazards_areToldWithVerdicts(t *testing.T) {
 // Every code of a fault is in a store of the tests, and has a verdict of each
 // SDK.
 func TestFaults_allHaveAStoreAndVerdicts(t *testing.T) {
+	skip.Sequential(t)
 	seen := map[string]bool{FaultTraces: true} // see joined_test.go
 	for _, h := range hazards(t) {
 		s := open(t, h.write(t))
@@ -69,6 +72,7 @@ func TestFaults_allHaveAStoreAndVerdicts(t *testing.T) {
 }
 
 func TestFaults_unreadable(t *testing.T) {
+	skip.Sequential(t)
 	if !storetest.Unprivileged(t) {
 		return
 	}
@@ -102,6 +106,7 @@ func TestSessions_countFaults(t *testing.T) {
 
 // The suite of reading holds for stores in which something is wrong.
 func TestHazards_areReadLikeAnyStore(t *testing.T) {
+	skip.Sequential(t)
 	for _, h := range hazards(t) {
 		t.Run(h.name, func(t *testing.T) { storetest.Read(t, Kind(nil), h.write(t)) })
 	}

@@ -13,6 +13,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/journal"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 const (
@@ -196,6 +197,7 @@ func TestUndo_ofSeveralStorages(t *testing.T) {
 }
 
 func TestFork_isASessionOfItsOwn(t *testing.T) {
+	skip.Sequential(t)
 	for _, test := range []struct{ fixture, session, as, id, file string }{
 		{"go-1.13.1", sessMain, "what if", "barista/what if", "barista/global"},
 		{"go-1.13.1", "tenant/org-42/user-7/sess-t", "tenant/org-42/user-7/new", "tenant/org-42/user-7/new", "tenant/org-42/user-7"},
@@ -248,6 +250,7 @@ func TestFork_isASessionOfItsOwn(t *testing.T) {
 }
 
 func TestFork_names(t *testing.T) {
+	skip.Sequential(t)
 	dir := copyOfStore(t, "go-1.13.1")
 	s := open(t, dir)
 	for _, as := range []string{"", " ", ".", "..", ".hidden", "a/b", `a\b`, "a..b", "a\x00", "a\nb", "../../x", "barista/", "other/x", "a\xff", strings.Repeat("x", 201)} {
@@ -259,6 +262,7 @@ func TestFork_names(t *testing.T) {
 
 // TestFork_goesOn: an undo does not take away what the agent made of a fork.
 func TestFork_goesOn(t *testing.T) {
+	skip.Sequential(t)
 	dir := copyOfStore(t, "go-1.13.1")
 	s := open(t, dir)
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: sessMain, ID: second}, As: "new"})

@@ -11,6 +11,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 func assume(t testing.TB, s *Store, sdk, version string) {
@@ -139,6 +140,7 @@ func TestVersions_narrowThePlanOfAFailedTurn(t *testing.T) {
 
 // In 1.12 the repaired session is resumed with the state that the failed turn left.
 func TestRepair_mendsAFailedTurnForAnOlderVersion(t *testing.T) {
+	skip.Sequential(t)
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "global", "b.json"), goRow("b", "", "s", "2026-11-20T11:00:00Z", `"state": {"sessionId": "s"}, "status": "failed"`))
 	s := open(t, dir)

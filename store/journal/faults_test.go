@@ -12,11 +12,13 @@ import (
 
 	"hindcast/store/disk/disktest"
 	"hindcast/store/journal"
+	"hindcast/store/storetest/skip"
 )
 
 // TestApply_killed kills every write at every call of the disk and at the moments
 // within them, and its recovery at every call as well.
 func TestApply_killed(t *testing.T) {
+	skip.Sequential(t)
 	states, nested := 0, 0
 	for _, c := range chapters(t, story()) {
 		finished := false
@@ -88,6 +90,7 @@ func killRecovery(t *testing.T, c *chapter, broken *disktest.Memory, at int) (st
 // Unless the error says that something is unfinished, the store is as it was, at
 // once and after a recovery; an apply without an error has done what was planned.
 func TestApply_fails(t *testing.T) {
+	skip.Sequential(t)
 	errnos := []error{syscall.EIO, syscall.ENOSPC, syscall.EROFS, syscall.EACCES, syscall.EMFILE}
 	if testing.Short() {
 		errnos = errnos[:1]

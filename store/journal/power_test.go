@@ -13,6 +13,7 @@ import (
 	"hindcast/store/disk/disktest"
 	"hindcast/store/journal"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // print gives what tells one disk from another.
@@ -81,6 +82,7 @@ func powerFailures(t *testing.T, start *disktest.Memory, draws int, wrong func(c
 }
 
 func TestApply_powerFailure(t *testing.T) {
+	skip.Sequential(t)
 	draws, want := storetest.Sized(15, 90), int64(storetest.Sized(8_000, 20_000))
 	if testing.Short() {
 		draws, want = 1, 1_000
@@ -159,6 +161,7 @@ func TestPowerFailure_hasTeeth(t *testing.T) {
 
 // TestKill_hasTeeth kills the same writers instead: neither is atomic as a whole.
 func TestKill_hasTeeth(t *testing.T) {
+	skip.Sequential(t)
 	for _, writer := range careless {
 		before := story()
 		restore := func(m *disktest.Memory) {

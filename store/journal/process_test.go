@@ -22,6 +22,7 @@ import (
 	"hindcast/store/disk"
 	"hindcast/store/disk/disktest"
 	"hindcast/store/journal"
+	"hindcast/store/storetest/skip"
 )
 
 var kills = flag.Int("kills", 200, "how often TestKill_anyInstant kills a process")
@@ -177,6 +178,7 @@ func fold(t *testing.T, dir string) *disktest.Memory {
 // TestKill_everyCall kills a real process at every call of every write and of its
 // recovery, on a real disk.
 func TestKill_everyCall(t *testing.T) {
+	skip.Sequential(t)
 	runs := 0
 	for i, c := range chapters(t, story()) {
 		if testing.Short() && i != 0 {
@@ -309,6 +311,7 @@ func roleWrite(dir string, args []string) error {
 
 // TestKill_anyInstant kills a process that restores, undoes and redoes, at any moment.
 func TestKill_anyInstant(t *testing.T) {
+	skip.Sequential(t)
 	times := *kills
 	if testing.Short() {
 		times = min(times, 20)

@@ -12,6 +12,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/jsonl"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // watched begins to watch a store.
@@ -189,6 +190,7 @@ func TestWatch_followsTheName(t *testing.T) {
 // The last line of a writer at work is no damage; that of one who was stopped
 // is.
 func TestFaults_ofALastLineWithoutEnd(t *testing.T) {
+	skip.Sequential(t)
 	all := lines(t, 3)
 	path := write(t, all[0]+all[1][:30])
 	s, err := jsonl.Open(t.Context(), path)

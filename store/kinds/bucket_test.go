@@ -22,6 +22,7 @@ import (
 	"hindcast/store/bucket"
 	"hindcast/store/bucket/buckettest"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // onDiskAlone are the kinds that a bucket has none of.
@@ -33,6 +34,7 @@ var onDiskAlone = map[string]bool{
 // TestBucket_readsWhatADiskHas copies each store of testdata that is made of files to a bucket:
 // what is told of it there is what is told of it on the disk.
 func TestBucket_readsWhatADiskHas(t *testing.T) {
+	skip.Sequential(t)
 	if testing.Short() {
 		t.Skip("it reads one store after another")
 	}
@@ -71,6 +73,7 @@ var small = map[string]string{"pi": "--home-demo--"}
 // TestBucket_isReadAsAnyStore runs the suite of all that every kind holds on a store of each, of
 // which no request of reading asks for a change.
 func TestBucket_isReadAsAnyStore(t *testing.T) {
+	skip.Sequential(t)
 	if testing.Short() {
 		t.Skip("it reads one store after another")
 	}
@@ -162,6 +165,7 @@ func openBucket(t *testing.T, s *buckettest.Server, address string) store.Store 
 // back to, or be forked there: with what is written the kind finds what was planned, and an undo
 // leaves the very objects.
 func TestBucket_isWrittenTo(t *testing.T) {
+	skip.Sequential(t)
 	all, written := addresses(t), map[string]int{}
 	for _, k := range allKinds {
 		for _, address := range all[k.Name] {
@@ -237,6 +241,7 @@ func writtenTo(t *testing.T, s *buckettest.Server, w store.Writer, op model.Op) 
 // A plan names the manager that keeps the session in the bucket, with the endpoint that was
 // given, and so does the one that takes a fork back.
 func TestBucket_plansNameTheManager(t *testing.T) {
+	skip.Sequential(t)
 	s := buckettest.Serve(t)
 	s.Load(t, filepath.Join(testdata, "strands", "python-file"), "some/where")
 	for _, address := range []string{"s3://b/some/where", "s3://b/some/where/session_basic"} {
@@ -271,6 +276,7 @@ func TestBucket_plansNameTheManager(t *testing.T) {
 // doctor says how many requests it took, which are as many as the server was asked, and its
 // commands name the server; the verdict is that of the framework whose files they are.
 func TestBucket_doctorCountsRequests(t *testing.T) {
+	skip.Sequential(t)
 	s := buckettest.Serve(t)
 	s.Load(t, filepath.Join(testdata, "strands", "python-file"), "p")
 	s.Put("p/session_basic/agents/agent_default/messages/message_2.json", "{")
@@ -297,6 +303,7 @@ func TestBucket_doctorCountsRequests(t *testing.T) {
 
 // What a bucket has that is read from a disk alone is named, with what to do.
 func TestBucket_saysWhatIsNotOpened(t *testing.T) {
+	skip.Sequential(t)
 	s := buckettest.Serve(t)
 	s.Load(t, filepath.Join(testdata, "coding", "crush"), "db")
 	s.Put("text/notes.txt", "hello")
@@ -319,6 +326,7 @@ func TestBucket_saysWhatIsNotOpened(t *testing.T) {
 
 // The README names the kinds that are opened from a bucket, and no others.
 func TestBucket_theREADMENamesTheKinds(t *testing.T) {
+	skip.Sequential(t)
 	text, err := os.ReadFile(filepath.Join("..", "README.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/fake"
+	"hindcast/store/storetest/skip"
 )
 
 // conforming is a store that passes the suites.
@@ -131,6 +132,7 @@ func TestKinds_read(t *testing.T) {
 // Every kind that can put a session back passes the suite of restoring, and no other says
 // that it could.
 func TestKinds_restore(t *testing.T) {
+	skip.Sequential(t)
 	var done []string
 	for _, one := range stores(t) {
 		if within(one.address, done) {
@@ -162,6 +164,7 @@ func TestKinds_restore(t *testing.T) {
 // Every kind that makes new sessions and changes none passes the suite of forking. Where these are
 // rows of a file, its own package runs storetest.Rows.
 func TestKinds_fork(t *testing.T) {
+	skip.Sequential(t)
 	for _, one := range stores(t) {
 		s, err := one.Open(t.Context(), one.address)
 		if err != nil {

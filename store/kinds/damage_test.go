@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // journaled are the stores of files that Hindcast writes to with its journal: a folder
@@ -244,6 +245,7 @@ func damages(t *testing.T) int {
 // that read always read, and no byte is lost that a session held or that was kept and
 // is what its name says.
 func TestJournal_damaged(t *testing.T) {
+	skip.Sequential(t)
 	seed := seedOf(t)
 	for i, v := range journaled {
 		t.Run(v.name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/storetest/skip"
 	draw "hindcast/tui/cell"
 	"hindcast/tui/infotab"
 	"hindcast/tui/theme"
@@ -17,6 +18,7 @@ import (
 
 // Red is for what is wrong: in Info of a real snapshot, of any kind, nothing is.
 func TestInfo_ofRealStoresHasNothingRed(t *testing.T) {
+	skip.Sequential(t)
 	styles := theme.New(theme.Choice{Palette: theme.Dark, Profile: termenv.TrueColor, Glyphs: theme.Unicode})
 	probe := draw.Begin(nil, &styles.Glyphs, 1)
 	probe.Put(styles.Error, "x")

@@ -13,6 +13,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/store"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // interopProgram is the program below testdata/interop that has an SDK write a store, tell what
@@ -126,6 +127,7 @@ type wentOn struct {
 // what it loads is what Hindcast shows; put back there, it goes on as it does from the one that
 // is named, and an agent whose turn it is is sent the messages that Hindcast shows.
 func TestInteropAgentFramework(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	program := interopProgram(t, "agent-framework", "workflows.py")
 	dir := filepath.Join(t.TempDir(), "store")
@@ -249,6 +251,7 @@ func (c *crewState) had() (list []string) {
 // in the same way: the model is sent the same, and the next checkpoints follow the copy, in the
 // store that it is in.
 func TestInteropCrewAI(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	program := interopProgram(t, "crewai", "crews.py")
 	dir := t.TempDir()

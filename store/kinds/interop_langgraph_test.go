@@ -15,6 +15,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // graphs is the program that has LangGraph write a store, tell what it thinks of each
@@ -92,6 +93,7 @@ func placesIn(t *testing.T, db string) (places []reached) {
 // for the config that Hindcast's call names is what Hindcast shows; and each call goes
 // on from there.
 func TestInteropLangGraph(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("the real SDKs are driven without -short")

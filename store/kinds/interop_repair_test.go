@@ -3,6 +3,7 @@ package kinds_test
 import (
 	"bytes"
 	"hindcast/store/storetest/program"
+	"hindcast/store/storetest/skip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,6 +78,7 @@ var unmended = map[string]string{
 // What keeps the real SDK from starting is mended, so that it starts; and an undo
 // gives the damage back as it was.
 func TestInterop_repair(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("the real SDKs are driven without -short")

@@ -19,6 +19,7 @@ import (
 	"hindcast/store/pg/pgtest"
 	"hindcast/store/rows"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // rewritten is a copy of a SQLite file in which Hindcast carried out one change.
@@ -213,6 +214,7 @@ func (a *toldByADK) hold(t *testing.T, puts []askedOfADK, of []*rewritten) {
 // TestInteropADK_postgres has DatabaseSessionService write sessions in PostgreSQL, which Hindcast puts
 // back and forks, each in a database of its own.
 func TestInteropADK_postgres(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	program, cluster := interopProgram(t, "adk", "sessions.py"), pgtest.Shared(t)
 	wrote := cluster.Database(t)
@@ -271,6 +273,7 @@ func TestInteropADK_postgres(t *testing.T) {
 // sent what it is sent in a session that has the messages and the state that Hindcast shows. An
 // agent that had the session loaded before is told so.
 func TestInteropADK(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	program := interopProgram(t, "adk", "sessions.py")
 	dir := t.TempDir()
@@ -310,6 +313,7 @@ func TestInteropADK(t *testing.T) {
 // item, those of AdvancedSQLiteSession as a branch, too. The session then has the items that
 // Hindcast shows there, and the model is sent what it is sent in a session in memory that has them.
 func TestInteropOpenAIAgents(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	program := interopProgram(t, "openai-agents", "sessions.py")
 	dir := t.TempDir()
@@ -341,6 +345,7 @@ func TestInteropOpenAIAgents(t *testing.T) {
 // TestInteropOpenAIAgents_postgres has SQLAlchemySession write sessions in PostgreSQL. Each is forked from each
 // item, in a database of its own, and the SDK goes on from the fork as from one in a file.
 func TestInteropOpenAIAgents_postgres(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	program, cluster := interopProgram(t, "openai-agents", "sessions.py"), pgtest.Shared(t)
 	wrote := cluster.Database(t)

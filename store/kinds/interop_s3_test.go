@@ -20,6 +20,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/bucket"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 	"hindcast/store/strands/messages"
 )
 
@@ -146,6 +147,7 @@ func toModel(list []any) (bare []any) {
 // positions and all requests have their turn, else some: package bucket tries all of them on a
 // server of its own.
 func TestInteropS3(t *testing.T) {
+	skip.Sequential(t)
 	b := inBucket(t)
 	all := os.Getenv("HINDCAST_KILLS") != ""
 	for _, c := range []struct {

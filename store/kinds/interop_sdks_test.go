@@ -14,6 +14,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"hindcast/store/storetest/skip"
 )
 
 // sdkParts are what testdata/interop/install makes, each with the list of what it
@@ -39,13 +41,13 @@ var sdkParts = map[string]string{
 // counts on them.
 func sdks(t *testing.T) string {
 	t.Helper()
-	say := t.Fatalf
+	lacks := t.Fatalf
 	dir := os.Getenv("HINDCAST_SDKS")
 	if dir == "" {
-		say = t.Skipf
+		lacks = func(format string, args ...any) { t.Helper(); skip.Missing(t, format, args...) }
 		cache, err := os.UserCacheDir()
 		if err != nil {
-			t.Skipf("no folder for the SDKs: %v; HINDCAST_SDKS names one", err)
+			lacks("there is no folder for the SDKs: %v; HINDCAST_SDKS names one", err)
 		}
 		dir = filepath.Join(cache, "hindcast-sdks")
 	}
@@ -56,7 +58,7 @@ func sdks(t *testing.T) string {
 		}
 		have, err := os.ReadFile(filepath.Join(dir, part, "installed"))
 		if errors.Is(err, fs.ErrNotExist) || err == nil && !bytes.Equal(have, want) {
-			say("the real SDKs are not in %s, or not in the versions that are asked for (%s): testdata/interop/install puts them there", dir, list)
+			lacks("the real SDKs are not in %s, or not in the versions that are asked for (%s): testdata/interop/install puts them there", dir, list)
 		}
 		if err != nil {
 			t.Fatal(err)

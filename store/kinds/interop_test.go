@@ -15,6 +15,7 @@ import (
 
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/program"
+	"hindcast/store/storetest/skip"
 )
 
 // kit is an SDK with one of its stores, and what sessions are written into it.
@@ -130,6 +131,7 @@ var matrixFile = filepath.Join(testdata, "interop", "matrix.txt")
 //
 // What came of it is the matrix in testdata/interop/matrix.txt, and in the README beside it.
 func TestInterop(t *testing.T) {
+	skip.Sequential(t)
 	if testing.Short() {
 		t.Skip("the real SDKs are driven without -short")
 	}

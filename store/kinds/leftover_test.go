@@ -3,6 +3,7 @@ package kinds_test
 import (
 	"fmt"
 	"hindcast/store/storetest/program"
+	"hindcast/store/storetest/skip"
 	"io"
 	"os"
 	"os/exec"
@@ -134,6 +135,7 @@ func TestKilled_leavesNothingBehind(t *testing.T) {
 // TestKilled_sparesTheLiving: what a process is at work on stays, whatever else runs
 // in the same place.
 func TestKilled_sparesTheLiving(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel()
 	hindcast, dir := program.Path(t), t.TempDir()
 	cmd := exec.Command(hindcast, "import", "-", "slow.db", "--map", "state=$")

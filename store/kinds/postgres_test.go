@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"hindcast/store/pg/pgtest"
+	"hindcast/store/storetest/skip"
 )
 
 // An import makes Hindcast's own store in the database of a URL, and adds to it the next time;
 // what comes out of it is what went in. Elsewhere no store is made.
 func TestImport_intoADatabase(t *testing.T) {
+	skip.Sequential(t)
 	dir := t.TempDir()
 	hindcastRuns(t, "", "demo", dir)
 	file := filepath.Join(dir, "hindcast-demo.db")

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"hindcast/store/storetest/program"
+	"hindcast/store/storetest/skip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 // Where the system lets no store be written, each kind says why in the same words, and
 // what to do, once.
 func TestUnwritable_isToldAlikeInEveryKind(t *testing.T) {
+	skip.Sequential(t)
 	hindcast := program.Path(t)
 	run := func(args ...string) string {
 		t.Helper()
@@ -49,7 +51,7 @@ func TestUnwritable_isToldAlikeInEveryKind(t *testing.T) {
 				inside = append([]string{"unshare", "-r"}, inside[1:]...)
 			}
 			if out, err := exec.CommandContext(t.Context(), inside[0], append(inside[1:len(inside):len(inside)], "true")...).CombinedOutput(); err != nil {
-				t.Skipf("the system lets nothing be mounted here: %v: %s", err, out)
+				skip.Missing(t, "the system lets nothing be mounted: %v: %s", err, out)
 			}
 			path, err := exec.LookPath(inside[0])
 			if err != nil {

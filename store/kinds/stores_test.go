@@ -24,6 +24,7 @@ import (
 	"hindcast/model/printable"
 	"hindcast/store"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // realStore is a folder or a file below testdata that a real SDK wrote. It is opened as a
@@ -86,6 +87,7 @@ var known = map[string]struct {
 
 // What was broken on purpose is found, and nothing else is said to be.
 func TestStores_whatIsBrokenIsFound(t *testing.T) {
+	skip.Sequential(t)
 	var checked atomic.Int32
 	t.Run("in", func(t *testing.T) {
 		eachReal(t, func(t *testing.T, r realStore, dir string) {
@@ -191,6 +193,7 @@ func eachReal(t *testing.T, run func(t *testing.T, r realStore, dir string)) {
 
 // Every folder that an SDK wrote is in the table, or is known to be no store.
 func TestStores_allAreInTheTable(t *testing.T) {
+	skip.Sequential(t)
 	for _, sdk := range []string{"strands", "genkit", "langgraph", "agent-framework", "crewai", "adk", "openaiagents", "mastra", "llamaindex"} {
 		entries, err := os.ReadDir(filepath.Join(testdata, sdk))
 		if err != nil {
@@ -207,6 +210,7 @@ func TestStores_allAreInTheTable(t *testing.T) {
 
 // What every real store looks like is in testdata/stores.txt; -update writes it.
 func TestStores_lookAsTheyDid(t *testing.T) {
+	skip.Sequential(t)
 	var all strings.Builder
 	for _, r := range realStores {
 		o := openReal(t, r, filepath.Join(testdata, filepath.FromSlash(r.path)))
@@ -347,6 +351,7 @@ func decoded(t *testing.T, state []byte) *conversation.Conversation {
 // What matters most is counted in the folders, and does not come out of a golden
 // file.
 func TestStores_holdWhatIsInTheFolders(t *testing.T) {
+	skip.Sequential(t)
 	eachReal(t, func(t *testing.T, r realStore, dir string) {
 		o := openReal(t, r, dir)
 		want := r.truth(t, dir)
@@ -381,6 +386,7 @@ func TestStores_holdWhatIsInTheFolders(t *testing.T) {
 
 // Every state can be compared with that of its parent.
 func TestStores_everyStateCanBeCompared(t *testing.T) {
+	skip.Sequential(t)
 	eachReal(t, func(t *testing.T, r realStore, dir string) {
 		o := openReal(t, r, dir)
 		for id, headers := range o.headers {
@@ -430,6 +436,7 @@ func portable(t *testing.T, h model.Header) string {
 
 // The portable file holds the same timeline, byte for byte.
 func TestStores_areTheSameThroughAPortableFile(t *testing.T) {
+	skip.Sequential(t)
 	eachReal(t, func(t *testing.T, r realStore, dir string) {
 		o := openReal(t, r, dir)
 		file := filepath.Join(t.TempDir(), "all.jsonl")
@@ -448,6 +455,7 @@ func TestStores_areTheSameThroughAPortableFile(t *testing.T) {
 
 // A native store takes all of it in. It numbers visits, and knows sizes.
 func TestStores_areTheSameInANativeStore(t *testing.T) {
+	skip.Sequential(t)
 	eachReal(t, func(t *testing.T, r realStore, dir string) {
 		o := openReal(t, r, dir)
 		native := filepath.Join(t.TempDir(), "native.db")
@@ -508,6 +516,7 @@ func (o *opened) holds(t *testing.T, copied store.Store, forget func(*model.Head
 
 // What the program reads stays as it was, every file and folder of it.
 func TestStores_areNotTouched(t *testing.T) {
+	skip.Sequential(t)
 	eachReal(t, func(t *testing.T, r realStore, dir string) {
 		mine := storetest.Copy(t, dir)
 		mode(t, mine, 0o222, false)
@@ -549,6 +558,7 @@ func mode(t *testing.T, dir string, bits fs.FileMode, give bool) {
 // A store that grows under an opened one is followed: in the end it is seen as
 // whoever opens it then sees it.
 func TestStores_areFollowedWhileTheyGrow(t *testing.T) {
+	skip.Sequential(t)
 	eachReal(t, func(t *testing.T, r realStore, dir string) {
 		mine := filepath.Join(t.TempDir(), filepath.Base(dir))
 		files := r.order(t, dir)

@@ -12,6 +12,7 @@ import (
 	"hindcast/store/files"
 	"hindcast/store/kinds"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // claims returns the stores below a folder, "kind path", the path from there on.
@@ -39,6 +40,7 @@ func claims(t *testing.T, dir string) (stores []string) {
 
 // Each store that an SDK wrote is recognised as what it is, by one kind alone.
 func TestSurvey_recognisesRealStores(t *testing.T) {
+	skip.Sequential(t)
 	want := []string{
 		"adk adk/database_service.db",
 		"adk adk/sqlite_service.db",

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hindcast/store/pg/pgtest"
+	"hindcast/store/storetest/skip"
 )
 
 // counts runs two statements in three transactions, and returns how many the server keeps for the connection.
@@ -77,7 +78,7 @@ func TestOwn_keepsStatements(t *testing.T) {
 func TestOwn_keepsNothingBehindAPooler(t *testing.T) {
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
-		t.Skip("there is no pgbouncer")
+		skip.Missing(t, "there is no pgbouncer")
 	}
 	c := pgtest.Shared(t)
 	address := c.Database(t)

@@ -22,6 +22,7 @@ import (
 	"hindcast/store/pg/pgtest"
 	"hindcast/store/postgres"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 	"hindcast/store/typed"
 )
 
@@ -104,6 +105,7 @@ func TestCommit_whoseAnswerIsLost(t *testing.T) {
 // TestImport_whoseConnectionIsLost: an import is not run twice. It is there whole, or it says
 // that nothing was written.
 func TestImport_whoseConnectionIsLost(t *testing.T) {
+	skip.Sequential(t)
 	wire := pgtest.Between(t, pgtest.Shared(t).Database(t), 0)
 	s := open(t, wire.Address)
 	for _, delivered := range []bool{false, true} {

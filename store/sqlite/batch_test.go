@@ -17,6 +17,7 @@ import (
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/fake"
+	"hindcast/store/storetest/skip"
 )
 
 // TestImport_ofManyRows imports rows of several sessions in two parts, more than are
@@ -24,6 +25,7 @@ import (
 // parts that are in many, parents long ago. What comes of it is what a store makes of
 // them that takes each by itself, and nothing in the file is damaged.
 func TestImport_ofManyRows(t *testing.T) {
+	skip.Sequential(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	for i := range uint64(4) {
@@ -123,6 +125,7 @@ func said(r *rand.Rand) string {
 // TestImport_orphansOfNoReasonTakeNoStatementEach: that nothing tells why visits are off
 // the path is noted once. What is allocated tells how many statements ran.
 func TestImport_orphansOfNoReasonTakeNoStatementEach(t *testing.T) {
+	skip.Sequential(t)
 	const count = 2_000
 	taking := func(orphaned bool) uint64 {
 		s, _ := newStore(t)
@@ -149,6 +152,7 @@ func TestImport_orphansOfNoReasonTakeNoStatementEach(t *testing.T) {
 // TestImport_startsNoGoroutineAStatement: what can be cancelled would start one each, and
 // they are seen in what is allocated.
 func TestImport_startsNoGoroutineAStatement(t *testing.T) {
+	skip.Sequential(t)
 	const count = 2_000
 	var rows []store.Row
 	for row := range storetest.Grow("s", count, 100) {

@@ -16,6 +16,7 @@ import (
 	"hindcast/model/jsontape/jsontest"
 	"hindcast/store"
 	"hindcast/store/sqlite"
+	"hindcast/store/storetest/skip"
 	"hindcast/store/typed"
 )
 
@@ -81,7 +82,8 @@ func grown(b testing.TB, path string, sessions, turns int) (content, naive int) 
 // TestSaveSnapshot_aConversationTakesTheRoomOfItsMessages: what the turns of a
 // growing conversation take besides their messages is bounded.
 func TestSaveSnapshot_aConversationTakesTheRoomOfItsMessages(t *testing.T) {
-	alone(t)
+	skip.Sequential(t)
+	t.Parallel()
 	const turns = 600
 	path := filepath.Join(unsynced(t), "store.db")
 	content, naive := grown(t, path, 1, turns)

@@ -14,6 +14,7 @@ import (
 	"hindcast/store/native/parts"
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // busy is a session whose record is saved again and again, and everything that
@@ -114,7 +115,8 @@ func unsynced(t *testing.T) string {
 // TestSave_theFileStaysBounded: a record of 100 kB that is saved thousands of
 // times, with snapshots, restores that are taken back and forks in between.
 func TestSave_theFileStaysBounded(t *testing.T) {
-	alone(t)
+	skip.Sequential(t)
+	t.Parallel()
 	saves, restores := storetest.Sized(1_500, 5_000), 0
 	path := filepath.Join(unsynced(t), "store.db")
 	s, err := sqlite.Create(t.Context(), path)
@@ -174,7 +176,9 @@ func draftBytes(t *testing.T, path string) int {
 // TestSaveSnapshot_ofEveryRecord: a program that saves its record, and then a
 // snapshot of it, each time: no record ever goes, but its drafts do.
 func TestSaveSnapshot_ofEveryRecord(t *testing.T) {
-	alone(t)
+	skip.Sequential(t)
+	skip.Sequential(t)
+	t.Parallel()
 	s, path := newStore(t)
 	const size = 300_000
 	for i := range 12 {

@@ -27,6 +27,7 @@ import (
 	"hindcast/store/sqlite"
 	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // filled makes a store with two sessions and a lost branch, closed again.
@@ -293,7 +294,7 @@ func TestOpen_throughALink(t *testing.T) {
 	path := filled(t)
 	link := filepath.Join(t.TempDir(), "link.db")
 	if err := os.Symlink(path, link); err != nil {
-		t.Skip(err)
+		skip.Missing(t, "there are no links: %v", err)
 	}
 	writer := openStore(t, path)
 	if err := writer.SaveSnapshot(t.Context(), snapshot(t, writer, "s", `"behind the link"`)); err != nil {
@@ -624,7 +625,8 @@ func TestKind_recognise(t *testing.T) {
 // TestOpen_damagedFile cuts a store short and overwrites parts of it: whatever
 // comes of it, it is an error or data, and never a panic.
 func TestOpen_damagedFile(t *testing.T) {
-	alone(t)
+	skip.Sequential(t)
+	t.Parallel()
 	whole, err := os.ReadFile(filled(t))
 	if err != nil {
 		t.Fatal(err)
@@ -909,6 +911,7 @@ func TestState_damaged(t *testing.T) {
 }
 
 func TestFaults_ofTheStoreItself(t *testing.T) {
+	skip.Sequential(t)
 	for name, c := range map[string]struct{ statement, code string }{
 		"counts":        {"UPDATE sessions SET visits = visits + 1 WHERE id = 's'", native.FaultCount},
 		"orphaned":      {"UPDATE sessions SET orphaned = 0 WHERE id = 's'", native.FaultCount},
@@ -961,6 +964,7 @@ func TestSave_twoStoresOnOneFile(t *testing.T) {
 // TestApply_killedAtAnyTime runs a program that restores to and fro, and kills
 // it: the store is always as before or as planned.
 func TestApply_killedAtAnyTime(t *testing.T) {
+	skip.Sequential(t)
 	if path := os.Getenv("HINDCAST_TEST_RESTORE"); path != "" {
 		restoreForEver(t, path)
 	}

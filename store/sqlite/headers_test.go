@@ -7,11 +7,13 @@ import (
 
 	"hindcast/store"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // TestHeaders_ofManyAreThoseOfFew: the headers of a long session, which are cut from the
 // pages of the file, are those that SQLite gives one by one.
 func TestHeaders_ofManyAreThoseOfFew(t *testing.T) {
+	skip.Sequential(t)
 	const count = 7_000
 	s, _ := newStore(t)
 	for _, session := range []string{"before", "long", "then"} {

@@ -20,6 +20,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 	"hindcast/store/typed"
 )
 
@@ -145,7 +146,7 @@ func TestOpenOrCreate_ofAnOpenStore(t *testing.T) {
 		// 1: POSIX  ADVISORY  READ 1234 00:2f:5678 1073741826 1073742335
 		listed, err := os.ReadFile("/proc/locks")
 		if err != nil {
-			t.Skip("the system does not list locks: ", err)
+			skip.Missing(t, "the system does not list locks: %v", err)
 		}
 		for line := range strings.Lines(string(listed)) {
 			if words := strings.Fields(line); slices.Contains(words, strconv.Itoa(os.Getpid())) {

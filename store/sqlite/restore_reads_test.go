@@ -7,12 +7,14 @@ import (
 	"hindcast/model"
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // A restore and its undo read a session once for the plan, and once more to verify the
 // write. What they allocate tells how often they read: once more would be three for each
 // two visits, and half of the visits move.
 func TestRestore_readsTheSessionOnce(t *testing.T) {
+	skip.Sequential(t)
 	const session, count = "big", 20_000
 	s, err := sqlite.Create(t.Context(), t.TempDir()+"/store.db")
 	if err != nil {

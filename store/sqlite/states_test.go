@@ -18,6 +18,7 @@ import (
 	"hindcast/store/native"
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 const mebibyte = 1 << 20
@@ -98,7 +99,8 @@ func keep(t testing.TB, s *sqlite.Store, session string, states ...[]byte) (refs
 // TestState_anyJSONComesBackByteForByte: as snapshots that follow each other,
 // and as records.
 func TestState_anyJSONComesBackByteForByte(t *testing.T) {
-	alone(t)
+	skip.Sequential(t)
+	t.Parallel()
 	s, path := newStore(t)
 	random := jsontest.New(60_000, 5)
 	states := [][]byte{
@@ -162,7 +164,8 @@ func TestSaveSnapshot_sharesLargeParts(t *testing.T) {
 // TestSaveSnapshot_manySmallEdits: a list of thousands of parts is kept in
 // nodes, of which a state adds a few.
 func TestSaveSnapshot_manySmallEdits(t *testing.T) {
-	alone(t)
+	skip.Sequential(t)
+	t.Parallel()
 	s, path := newStore(t)
 	state := jsontest.New(400_000, 1)
 	random := rand.New(rand.NewPCG(5, 5))
@@ -200,7 +203,8 @@ func TestSaveSnapshot_manySmallEdits(t *testing.T) {
 // drops the first message is kept in lists that stay short, and takes the room of the
 // messages that it ever had, each once.
 func TestSaveSnapshot_aWindowTakesTheRoomOfItsMessages(t *testing.T) {
-	alone(t)
+	skip.Sequential(t)
+	t.Parallel()
 	const window, turns = 100, 400
 	s, path := newStore(t)
 	state := jsontest.New(0, 1)
@@ -252,6 +256,7 @@ func holds(t testing.TB, a, b []byte, spans []store.Span) (size int64) {
 // TestCompare_holdsAgainstTheBytes compares any two states of a session that
 // went through everything.
 func TestCompare_holdsAgainstTheBytes(t *testing.T) {
+	skip.Sequential(t)
 	s, _ := newStore(t)
 	random := rand.New(rand.NewPCG(11, 1))
 	state := jsontest.New(50_000, 9)
@@ -308,6 +313,7 @@ func TestStates_errors(t *testing.T) {
 // TestCompare_aTurnIsItsMessage: the spans of two neighbours are what a turn
 // changes, in 1 MB.
 func TestCompare_aTurnIsItsMessage(t *testing.T) {
+	skip.Sequential(t)
 	s, _ := newStore(t)
 	state := jsontest.New(mebibyte, 1)
 	states := [][]byte{state.JSON(), state.Step().JSON(), state.Step().JSON()}
@@ -351,7 +357,9 @@ func longSession(t *testing.T) (path string, long, other []model.Ref) {
 // TestFaults_damagedParts: what is damaged is told, hides nothing else, and does
 // not keep the session from going on.
 func TestFaults_damagedParts(t *testing.T) {
-	alone(t)
+	skip.Sequential(t)
+	skip.Sequential(t)
+	t.Parallel()
 	whole, long, other := longSession(t)
 	content, err := os.ReadFile(whole)
 	if err != nil {

@@ -2,10 +2,14 @@
 
 package storetest
 
-import "testing"
+import (
+	"testing"
+
+	"hindcast/store/storetest/skip"
+)
 
 // Pipe skips the test: the system has no named pipes.
 func Pipe(t testing.TB, path string) {
 	t.Helper()
-	t.Skipf("the system has no pipe at %s", path)
+	skip.Missing(t, "the system has no pipe at %s", path)
 }

@@ -24,6 +24,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/model/printable"
 	"hindcast/store"
+	"hindcast/store/storetest/skip"
 )
 
 // Read is the suite of all that every kind holds while it is only read, run on the
@@ -333,6 +334,7 @@ func holdText(t testing.TB, text string) {
 
 // readsTheTail: the end of the headers is that of all of them.
 func readsTheTail(t *testing.T, r *reader) {
+	skip.Sequential(t)
 	s := r.knows
 	tailer, ok := s.(store.Tailer)
 	if !ok {
@@ -434,6 +436,7 @@ type roper interface {
 // readsRopes: the runs of a state are its bytes, in whatever order states are asked for,
 // and the same place is the same bytes in each.
 func readsRopes(t *testing.T, r *reader) {
+	skip.Sequential(t)
 	s, ok := r.knows.(roper)
 	if !ok {
 		t.Skip("the kind keeps states whole")
@@ -590,6 +593,7 @@ func (p places) put(at int64, text []byte) (other int64) {
 
 // readsApart: two states without what both begin with are the whole ones without it.
 func readsApart(t *testing.T, r *reader) {
+	skip.Sequential(t)
 	fresh := r.open(t) // which has read nothing yet
 	for _, info := range Sessions(t, r.knows) {
 		list := Headers(t, r.knows, info.ID)
@@ -763,6 +767,7 @@ var (
 // readsNothing: what is not there is told by the port's errors, and an id of any text
 // does no harm to a terminal.
 func readsNothing(t *testing.T, r *reader) {
+	skip.Sequential(t)
 	s := r.knows
 	const odd = "none\x1b]52;c;AAAA\a\n\u202e"
 	there := anySnapshot(t, s)
@@ -912,6 +917,7 @@ func readsClosed(t *testing.T, r *reader) {
 // readsDeleted: of a store that goes while it is open each question is answered or ends
 // in an error, and nothing is made where it was.
 func readsDeleted(t *testing.T, kind store.Kind, address string) {
+	skip.Sequential(t)
 	for _, know := range []bool{false, true} {
 		mine := Copy(t, address)
 		s := OpenStore(t, kind, mine)

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+
+	"hindcast/store/storetest/skip"
 )
 
 // nobody is a user that owns nothing.
@@ -35,7 +37,7 @@ func Unprivileged(t *testing.T) bool {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()
 	if errors.Is(err, fs.ErrPermission) {
-		t.Skipf("root may not become another user here: %v", err)
+		skip.Missing(t, "root may not become another user: %v", err)
 	}
 	if err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name()+" ")) {
 		t.Errorf("as another user: %v\n%s", err, out)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"hindcast/store/storetest/skip"
 )
 
 // free are the levels of a store whose folders nest as somebody likes.
@@ -107,7 +109,7 @@ func TestDepth_ignores(t *testing.T) {
 // What is beyond the watches that the system is asked for is looked at.
 func TestDepth_boundsWhatItWatches(t *testing.T) {
 	if listens(t) == nil {
-		t.Skip("this system cannot tell")
+		skip.Missing(t, "the system does not notify")
 	}
 	root := t.TempDir()
 	var folders []string

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"hindcast/store/storetest/skip"
 )
 
 // patience is how long a test waits for what must come.
@@ -94,7 +96,7 @@ func eachWay(t *testing.T, test func(t *testing.T, b bounds)) {
 			b.settle = 5 * time.Millisecond
 			change(&b)
 			if b.every == time.Hour && listens(t) == nil {
-				t.Skip("this system cannot tell")
+				skip.Missing(t, "the system does not notify")
 			}
 			test(t, b)
 		})
@@ -210,7 +212,7 @@ func followed(t *testing.T, levels []Level, test func(t *testing.T, w *watcher))
 	for name, watches := range map[string]int{"heard": usual().watches, "looked at": 0} {
 		t.Run(name, func(t *testing.T) {
 			if watches > 0 && listens(t) == nil {
-				t.Skip("this system cannot tell")
+				skip.Missing(t, "the system does not notify")
 			}
 			b := usual()
 			b.watches = watches
@@ -323,7 +325,7 @@ func TestTree_linksDoNotLeadOut(t *testing.T) {
 func TestEar_ignoresTemporaryFiles(t *testing.T) {
 	e := listens(t)
 	if e == nil {
-		t.Skip("this system cannot tell")
+		skip.Missing(t, "the system does not notify")
 	}
 	ignored, other := t.TempDir(), t.TempDir()
 	for _, dir := range []string{ignored, other} {
@@ -348,7 +350,7 @@ func TestEar_ignoresTemporaryFiles(t *testing.T) {
 func TestEar_hearsThatSignsWereLost(t *testing.T) {
 	e := listens(t)
 	if e == nil {
-		t.Skip("this system cannot tell")
+		skip.Missing(t, "the system does not notify")
 	}
 	for i := range mostPaths + 1 {
 		e.hear(fsnotify.Event{Name: fmt.Sprintf("folder_%d/x", i), Op: fsnotify.Create})
@@ -385,7 +387,7 @@ func TestTree_afterSignsWereLost(t *testing.T) {
 // where the file system numbers both alike.
 func TestTree_hearsOfAFolderMadeAgain(t *testing.T) {
 	if listens(t) == nil {
-		t.Skip("this system cannot tell")
+		skip.Missing(t, "the system does not notify")
 	}
 	root := t.TempDir()
 	session := filepath.Join(root, "session_a")
@@ -412,7 +414,7 @@ func TestTree_hearsOfAFolderMadeAgain(t *testing.T) {
 // a folder in which a round finds something takes the place of a quiet one.
 func TestTree_watchesWhatChangedLast(t *testing.T) {
 	if listens(t) == nil {
-		t.Skip("this system cannot tell")
+		skip.Missing(t, "the system does not notify")
 	}
 	root := t.TempDir()
 	hour := func(n int) time.Time { return time.Now().Add(time.Duration(n-100) * time.Hour) }

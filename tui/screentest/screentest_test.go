@@ -8,6 +8,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"hindcast/keymap"
+	"hindcast/store/storetest/skip"
 )
 
 // chain counts down through commands, some of them batches and sequences.
@@ -50,6 +51,7 @@ func (c *chain) View() string {
 }
 
 func TestProgram_waitsForAllCommands(t *testing.T) {
+	skip.Sequential(t)
 	p := Start(t, &chain{}, keymap.Default(), 20, 4)
 	for range 20 {
 		p.Press(keymap.Browse, keymap.MoveDown)
@@ -64,6 +66,7 @@ func TestProgram_waitsForAllCommands(t *testing.T) {
 }
 
 func TestProgram_resizes(t *testing.T) {
+	skip.Sequential(t)
 	p := Start(t, &chain{}, keymap.Default(), 20, 4)
 	p.Idle()
 	p.Resize(7, 3)
@@ -73,6 +76,7 @@ func TestProgram_resizes(t *testing.T) {
 }
 
 func TestProgram_typesAllRunesAtOnce(t *testing.T) {
+	skip.Sequential(t)
 	p := Start(t, &chain{}, keymap.Default(), 20, 4)
 	p.Type("xyz")
 	if got := p.Screen(); !strings.Contains(got, "xyz") {
@@ -93,6 +97,7 @@ func TestKey_knowsEveryKeyOfTheKeymap(t *testing.T) {
 
 // A character of several runes is one, wherever the program's output was read.
 func TestProgram_drawsCharactersThatCameInParts(t *testing.T) {
+	skip.Sequential(t)
 	const out = "a👍🏽b\r\n👩\u200d👧\x1b[1;1H"
 	for torn := range len(out) {
 		p := &Program{screen: newEmulator(8, 2)}

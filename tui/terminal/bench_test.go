@@ -22,6 +22,7 @@ import (
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/program"
+	"hindcast/store/storetest/skip"
 )
 
 // What a person waits for, measured on the program as it is shipped: from the
@@ -130,7 +131,7 @@ func (t *terminal) status(tb testing.TB, name string) float64 {
 	tb.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", t.cmd.Process.Pid))
 	if err != nil {
-		tb.Skipf("no resident size on this system: %v", err)
+		skip.Missing(tb, "the system tells no resident size: %v", err)
 	}
 	for line := range strings.Lines(string(data)) {
 		var kb float64
@@ -165,7 +166,7 @@ func (t *terminal) press(tb testing.TB, keys string) time.Duration {
 func BenchmarkTerminal_store100k(b *testing.B) {
 	const n = 100_000
 	dir, name := storeOf(b, grown(n))
-	program.Path(b)
+	program.Released(b)
 	var first, complete time.Duration
 	var memory float64
 	runs := 0
@@ -199,7 +200,7 @@ func BenchmarkTerminal_agentSession(b *testing.B) {
 		b.Run(agent.name, func(b *testing.B) {
 			dir := filepath.Join(b.TempDir(), "."+agent.name)
 			storetest.SaveTranscript(b, filepath.Join(dir, filepath.FromSlash(agent.file)), agent.write, id, begun, size, line)
-			program.Path(b)
+			program.Released(b)
 			var paint, first, complete time.Duration
 			var memory float64
 			runs := 0
@@ -228,7 +229,7 @@ func (t *terminal) cpu(tb testing.TB) time.Duration {
 	tb.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", t.cmd.Process.Pid))
 	if err != nil {
-		tb.Skipf("no times on this system: %v", err)
+		skip.Missing(tb, "the system tells no times: %v", err)
 	}
 	fields := strings.Fields(string(data)[strings.LastIndexByte(string(data), ')')+1:])
 	ticks := 0
@@ -291,7 +292,7 @@ func (t *terminal) frames() int { return strings.Count(t.written(), "\x1b[H") }
 // the last one on the screen within a second.
 func BenchmarkTerminal_burst(b *testing.B) {
 	const before, n = 1000, 10_000
-	program.Path(b)
+	program.Released(b)
 	var frames, behind, took, grew float64
 	runs := 0
 	for b.Loop() {
@@ -324,7 +325,7 @@ func BenchmarkTerminal_burst(b *testing.B) {
 // The figure: a capture by another process is on the wire within a second.
 func BenchmarkTerminal_captureToWire(b *testing.B) {
 	dir, name := storeOf(b, grown(10_000))
-	program.Path(b)
+	program.Released(b)
 	t := on(b, wide, high, dir, nil, name)
 	t.until(b, "timeline", func(screen string) bool { return strings.Contains(screen, "following") })
 	c := newCapturer(b, filepath.Join(dir, name))
@@ -348,7 +349,7 @@ func BenchmarkTerminal_captureToWire(b *testing.B) {
 // followed and nothing changes.
 func BenchmarkTerminal_idle(b *testing.B) {
 	dir, name := storeOf(b, grown(100_000))
-	program.Path(b)
+	program.Released(b)
 	t := on(b, wide, high, dir, nil, name)
 	t.until(b, "whole timeline", func(screen string) bool {
 		return strings.Contains(screen, "100000 snapshots") && strings.Contains(screen, "following")
@@ -397,7 +398,7 @@ func gitHistory(b *testing.B, dir string, n int) {
 // The figure: p50 at most 6 ms from the key to the bytes on the wire.
 func BenchmarkTerminal_keyToWire(b *testing.B) {
 	dir, name := storeOf(b, grown(10_000))
-	program.Path(b)
+	program.Released(b)
 	t := on(b, wide, high, dir, nil, name)
 	t.until(b, "timeline", filled(high-5))
 	r := rand.New(rand.NewPCG(3, 4))
@@ -429,7 +430,7 @@ func BenchmarkTerminal_openState(b *testing.B) {
 			dir, name := storeOf(b, func(yield func(store.Row, error) bool) {
 				yield(store.Row{Header: model.Header{ID: model.SnapshotID(state), SessionID: "big", CreatedAt: time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC), Visit: 1, Head: true}, State: state}, nil)
 			})
-			program.Path(b)
+			program.Released(b)
 			var opened, stateShown time.Duration
 			runs := 0
 			for b.Loop() {

@@ -110,7 +110,7 @@ func BenchmarkPeers(b *testing.B) {
 		}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			bin := filepath.Dir(program.Path(b))
+			bin := filepath.Dir(program.Released(b))
 			dir := b.TempDir()
 			env := append(os.Environ(), program.Env(b.TempDir())...)
 			env = append(env, "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
@@ -305,7 +305,7 @@ func rowsFile(b *testing.B, dir string, n int) string {
 	b.Helper()
 	at, from := storeOf(b, grown(n))
 	name := filepath.Join(dir, "rows.jsonl")
-	if out, err := exec.CommandContext(b.Context(), program.Path(b), "export", filepath.Join(at, from), "-o", name).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(b.Context(), program.Released(b), "export", filepath.Join(at, from), "-o", name).CombinedOutput(); err != nil {
 		b.Fatalf("export: %v: %s", err, out)
 	}
 	return name

@@ -290,7 +290,7 @@ func TestTerminal_badBindings(t *testing.T) {
 // First paint, from the start of the process: the figure is 50 ms.
 func BenchmarkTerminal_firstPaint(b *testing.B) {
 	dir := b.TempDir()
-	program.Path(b)
+	program.Released(b)
 	var total time.Duration
 	n := 0
 	for b.Loop() {

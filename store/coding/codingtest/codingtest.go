@@ -8,11 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
 	"hindcast/store"
+	"hindcast/store/storetest/skip"
 )
 
 // Program returns the path of a program of a tool below the folder that HINDCAST_AGENTS
@@ -22,7 +22,7 @@ func Program(t testing.TB, tool string, below ...string) string {
 	t.Helper()
 	dir := os.Getenv("HINDCAST_AGENTS")
 	if dir == "" {
-		t.Skipf("HINDCAST_AGENTS names no folder with %s: testdata/interop/agents/install makes one", tool)
+		skip.Missing(t, "HINDCAST_AGENTS names no folder with %s: testdata/interop/agents/install makes one", tool)
 	}
 	program := filepath.Join(append([]string{dir, tool}, below...)...)
 	if _, err := os.Stat(program); err != nil {
@@ -41,9 +41,8 @@ type Model struct {
 // Start starts the scripted model, testdata/interop/agents/fakellm.py.
 func Start(t testing.TB) *Model {
 	t.Helper()
-	_, here, _, _ := runtime.Caller(0)
 	m := &Model{log: filepath.Join(t.TempDir(), "requests.jsonl")}
-	cmd := exec.CommandContext(t.Context(), "python3", filepath.Join(filepath.Dir(here), "../../../testdata/interop/agents/fakellm.py"), m.log)
+	cmd := exec.CommandContext(t.Context(), "python3", filepath.Join(moduleRoot(t), "testdata/interop/agents/fakellm.py"), m.log)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -66,6 +65,25 @@ func Start(t testing.TB) *Model {
 	})
 	m.URL = "http://127.0.0.1:" + strings.TrimSpace(port)
 	return m
+}
+
+// moduleRoot returns the folder of go.mod. Tests run in the folder of their package.
+func moduleRoot(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			t.Fatal("no go.mod is above the package")
+		}
+		dir = above
+	}
 }
 
 // Request is one that the model was sent.

@@ -26,6 +26,7 @@ import (
 	"hindcast/store/files"
 	"hindcast/store/folder"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // projects are real ones: what an agent did by hand, and a turn of every kind.
@@ -58,6 +59,7 @@ func all(t testing.TB, tr *Traces) []Turn {
 
 // What the traces of real projects tell, every state included.
 func TestTraces_ofRealProjects(t *testing.T) {
+	skip.Sequential(t)
 	for _, project := range projects {
 		t.Run(project, func(t *testing.T) {
 			untouched := storetest.Untouched(t, fixture(project))
@@ -116,6 +118,7 @@ func messages(t testing.TB, state []byte) (list []string) {
 // the same bytes, and more. The one exception is a turn that an interrupt ended,
 // where the SDK notes the interrupt in the model's message instead of the answer.
 func TestTraces_eachStepAddsToTheOneBefore(t *testing.T) {
+	skip.Sequential(t)
 	steps := 0
 	for _, project := range projects {
 		tr := open(t, fixture(project))
@@ -163,6 +166,7 @@ func TestTraces_eachStepAddsToTheOneBefore(t *testing.T) {
 }
 
 func TestTraces_TurnsOfOneSession(t *testing.T) {
+	skip.Sequential(t)
 	tr := open(t, fixture("stepsproject-go-1.13.1"))
 	for session, want := range map[string]int{"trip": 5, "talk": 3, "inside": 1, "nobody": 0, "": 0} {
 		turns, err := tr.Turns(t.Context(), session)
@@ -261,6 +265,7 @@ func aTrace(id, session, snapshot string) string {
 // A tool of the first version gives its output bare, and where no later call
 // was given its answer that is made from this.
 func TestTraces_makesTheAnswerOfATool(t *testing.T) {
+	skip.Sequential(t)
 	f := newFolder(t)
 	f.write("traces/"+ended, aTrace(ended, "s", "snap"))
 	tr := open(t, f.dir)
@@ -292,6 +297,7 @@ func TestTraces_makesTheAnswerOfATool(t *testing.T) {
 
 // A model that answered with nothing adds no message.
 func TestTraces_answerThatIsNone(t *testing.T) {
+	skip.Sequential(t)
 	f := newFolder(t)
 	text := aTrace(ended, "s", "snap")
 	cut := strings.Replace(text, `{\"message\":`, `{\"message\":null,\"was\":`, 1)
@@ -310,6 +316,7 @@ func TestTraces_answerThatIsNone(t *testing.T) {
 
 // A step whose model call is not whole in the trace is there, and says so.
 func TestTraces_stepThatIsNotWhole(t *testing.T) {
+	skip.Sequential(t)
 	f := newFolder(t)
 	f.write("traces/"+ended, strings.Replace(aTrace(ended, "s", "snap"), `{\"messages\":[{\"role\":\"user\"`, `{\"messages\":[{\"role\":`, 1))
 	tr := open(t, f.dir)
@@ -329,6 +336,7 @@ func TestTraces_stepThatIsNotWhole(t *testing.T) {
 
 // What is no whole trace is passed over and counted, and the others are read.
 func TestTraces_passesOverWhatIsNone(t *testing.T) {
+	skip.Sequential(t)
 	f := newFolder(t)
 	f.write("traces/"+ended, aTrace(ended, "s", "snap"))
 	hex := func(i int) string { return fmt.Sprintf("traces/%032x", i) }
@@ -365,6 +373,7 @@ func TestTraces_passesOverWhatIsNone(t *testing.T) {
 }
 
 func TestTraces_noFolder(t *testing.T) {
+	skip.Sequential(t)
 	tr := open(t, t.TempDir())
 	if turns := all(t, tr); len(turns) != 0 {
 		t.Errorf("%+v", turns)
@@ -403,6 +412,7 @@ func count(tr *Traces) (read func() []string) {
 // Reads of snapshots are not read, a file is read again only when it changed, and
 // the index only when there is something new.
 func TestTraces_readsNoMoreThanItMust(t *testing.T) {
+	skip.Sequential(t)
 	f := newFolder(t)
 	f.write("traces/"+ended, aTrace(ended, "s", "snap"))
 	f.write("traces/"+other, "large, and not even JSON")
@@ -438,6 +448,7 @@ func TestTraces_readsNoMoreThanItMust(t *testing.T) {
 // A file that cannot be read for a moment is read the next time, although it is
 // the same.
 func TestTraces_cannotBeReadForAMoment(t *testing.T) {
+	skip.Sequential(t)
 	f := newFolder(t)
 	f.write("traces/"+ended, aTrace(ended, "s", "snap"))
 	tr := open(t, f.dir)
@@ -454,6 +465,7 @@ func TestTraces_cannotBeReadForAMoment(t *testing.T) {
 
 // A model that asks for more tools than were run takes no longer than that.
 func TestTraces_manyRequests(t *testing.T) {
+	skip.Sequential(t)
 	const n = 30_000
 	var asks, runs strings.Builder
 	for i := range n {
@@ -483,6 +495,7 @@ func TestTraces_manyRequests(t *testing.T) {
 
 // Notes that outlive the traces spare another program the reading.
 func TestTraces_Remember(t *testing.T) {
+	skip.Sequential(t)
 	f := newFolder(t)
 	f.write("traces/"+ended, aTrace(ended, "s", "snap"))
 	f.write("traces/"+other, "torn")
@@ -504,6 +517,7 @@ func TestTraces_Remember(t *testing.T) {
 }
 
 func TestTraces_endWithTheirContext(t *testing.T) {
+	skip.Sequential(t)
 	f := newFolder(t)
 	for i := range 40 {
 		f.write(fmt.Sprintf("traces/%032x", i), aTrace(ended, "s", "snap"))
@@ -550,6 +564,7 @@ func TestTraces_severalAtOnce(t *testing.T) {
 // Spans that name each other as parents, one within the other a thousand times,
 // or by the ten thousand, neither hang nor grow.
 func TestTraces_standAnyTree(t *testing.T) {
+	skip.Sequential(t)
 	span := func(id, parent, subtype string) string {
 		return fmt.Sprintf(`%q:{"parentSpanId":%q,"displayName":"runTurn-1","attributes":{%q:%q,%q:"s"}}`, id, parent, attrSubtype, subtype, attrSession)
 	}

@@ -27,11 +27,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-)
 
-// Needed is the variable of the environment with which a test fails where it would be skipped because
-// there is no PostgreSQL.
-const Needed = "HINDCAST_POSTGRES"
+	"hindcast/store/storetest/skip"
+)
 
 // Password is that of every role.
 const Password = "s3cret-of-the-tests"
@@ -81,7 +79,7 @@ func Stop() {
 }
 
 // Shared returns the cluster that all tests of the process share. It does not bring to the disk what it writes.
-// Without PostgreSQL the test is skipped, or fails with HINDCAST_POSTGRES.
+// Without PostgreSQL the test is skipped, as skip.Missing does.
 func Shared(t testing.TB) *Cluster {
 	t.Helper()
 	shared.Lock()
@@ -106,8 +104,8 @@ var errNone = errors.New("there is no PostgreSQL: install the package postgresql
 
 func here(t testing.TB, c *Cluster, err error) *Cluster {
 	t.Helper()
-	if errors.Is(err, errNone) && os.Getenv(Needed) == "" {
-		t.Skip(err)
+	if errors.Is(err, errNone) {
+		skip.Missing(t, "%v", err)
 	}
 	if err != nil {
 		t.Fatal(err)

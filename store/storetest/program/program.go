@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 )
 
 // dir is where Main lets the program be built.
@@ -32,25 +33,43 @@ func Release() (env, command []string) {
 	return []string{"CGO_ENABLED=0"}, []string{"go", "build", "-trimpath", "-ldflags=-s -w"}
 }
 
-// build builds the program once.
-var build = sync.OnceValue(func() error {
-	env, command := Release()
-	cmd := exec.Command(command[0], append(command[1:], "-buildvcs=false", "-o", dir, "hindcast")...)
-	cmd.Env = append(os.Environ(), env...)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("go build: %w: %s", err, out)
-	}
-	return nil
-})
+// built is a program that is built once for all tests of a process.
+type built struct {
+	once sync.Once
+	err  error
+}
 
-// Path returns the path of the program. The tests run below Main.
+var plain, released built
+
+// Path returns the path of the program, built with the flags of the tests: what they compiled
+// is not compiled again. The tests run below Main.
 func Path(tb testing.TB) string {
 	tb.Helper()
-	if err := build(); err != nil {
-		tb.Fatal(err)
+	return plain.path(tb, "hindcast", nil, []string{"go", "build"})
+}
+
+// Released returns the path of the program as it is shipped, for what measures it. It takes
+// minutes where none of it is compiled.
+func Released(tb testing.TB) string {
+	tb.Helper()
+	env, command := Release()
+	return released.path(tb, filepath.Join("released", "hindcast"), env, command)
+}
+
+func (b *built) path(tb testing.TB, name string, env, command []string) string {
+	tb.Helper()
+	name = filepath.Join(dir, name)
+	b.once.Do(func() {
+		cmd := exec.CommandContext(tb.Context(), command[0], append(command[1:], "-buildvcs=false", "-o", name, "hindcast")...)
+		cmd.Env, cmd.WaitDelay = append(os.Environ(), env...), time.Second
+		if out, err := cmd.CombinedOutput(); err != nil {
+			b.err = fmt.Errorf("go build: %w: %s", err, out)
+		}
+	})
+	if b.err != nil {
+		tb.Fatal(b.err)
 	}
-	return filepath.Join(dir, "hindcast")
+	return name
 }
 
 // Env returns the environment in which the program prints the same on every machine:

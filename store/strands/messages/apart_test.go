@@ -11,11 +11,13 @@ import (
 	"hindcast/store"
 	"hindcast/store/sdk"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // Whatever a start drops, mends or leaves out, in any version, what two states have in
 // common is left out of both, and nothing else.
 func TestApart_ofAnyLogLeavesOutWhatIsCommon(t *testing.T) {
+	skip.Sequential(t)
 	dir := t.TempDir()
 	logs, left := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -98,6 +100,7 @@ func TestApart_ofABranchLeavesOutWhatIsCommon(t *testing.T) {
 // A restore that is shown with what it changes reads no message again that stays, but the
 // last, and once more those that leave.
 func TestRestore_readsAMessageOnce(t *testing.T) {
+	skip.Sequential(t)
 	const n, target = 300, 280
 	dir := t.TempDir()
 	longFiles(t, n).write(t, filepath.Join(dir, "session_h"))

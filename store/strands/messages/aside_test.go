@@ -15,6 +15,7 @@ import (
 	"hindcast/model"
 	"hindcast/store/disk"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // drawn returns headers as "index[parent's index]" in their order, those that are aside
@@ -390,6 +391,7 @@ func TestOpen_leavesNothingBehind(t *testing.T) {
 }
 
 func TestHazard13_aTextThatWasRedactedSince(t *testing.T) {
+	skip.Sequential(t)
 	s, _ := freshLog(t, 8)
 	list := storetest.Headers(t, s, "h")
 	fork(t, s, list[7].Ref(), "f")
@@ -415,6 +417,7 @@ func TestHazard13_aTextThatWasRedactedSince(t *testing.T) {
 
 // A journal that cannot be used is told, and what is there is shown all the same.
 func TestFaults_ofTheJournal(t *testing.T) {
+	skip.Sequential(t)
 	s, _ := freshLog(t, 8)
 	restore(t, s, "h", storetest.Headers(t, s, "h")[3].ID)
 	name := filepath.Join(s.dir, ".hindcast", "journal")

@@ -15,6 +15,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/store/files"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 const (
@@ -210,6 +211,7 @@ func TestMessage_thatIsNoRegularFile(t *testing.T) {
 }
 
 func TestFaults_areBounded(t *testing.T) {
+	skip.Sequential(t)
 	f := hazards(t)["healthy"]
 	for i := range 50 {
 		f[fmt.Sprintf("messages/stray %02d.txt", i)] = []byte("x")

@@ -17,6 +17,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/sdk"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // damages are what is put in the place of a content, of a role and of a message, by name.
@@ -141,12 +142,13 @@ func startedBy(t *testing.T, sdks, version, stores string) answers {
 // starts on it: it refuses, with the exception of the verdict, or it loads the messages
 // of the state.
 func TestFaults_agreeWithSDKsThatStart(t *testing.T) {
+	skip.Sequential(t)
 	if testing.Short() {
 		t.Skip("it starts five SDKs on 406 logs")
 	}
 	sdks := os.Getenv("HINDCAST_SDKS")
 	if sdks == "" {
-		t.Skip("HINDCAST_SDKS names no folder with the real SDKs: testdata/interop/install makes one")
+		skip.Missing(t, "HINDCAST_SDKS names no folder with the real SDKs: testdata/interop/install makes one")
 	}
 	all, stores := damagedLogs(t), t.TempDir()
 	for name, files := range all {
@@ -242,6 +244,7 @@ func opened(t *testing.T, dir, version string) (it judgement) {
 // What a repair makes is no fault: of each code, a damaged log has not more faults after
 // it than before, nor worse ones.
 func TestRepair_makesNoFault(t *testing.T) {
+	skip.Sequential(t)
 	type count map[string]int
 	counted := func(faults []model.Fault) (of, worst count) {
 		of, worst = count{}, count{}

@@ -8,6 +8,7 @@ import (
 
 	"hindcast/model/jsontape"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // What base64.b64decode of Python 3.11 says to each text; "" decodes.
@@ -48,6 +49,7 @@ func TestBase64_isReadAsPythonDoes(t *testing.T) {
 // What is too large for the archive of hazards, or not text; the verdicts were
 // seen by starting the SDK on such files.
 func TestFaults_ofFilesThatAreNoText(t *testing.T) {
+	skip.Sequential(t)
 	wide := []byte{0xff, 0xfe}
 	for _, unit := range utf16.Encode([]rune(wholeMessage)) {
 		wide = append(wide, byte(unit), byte(unit>>8))
@@ -70,6 +72,7 @@ func TestFaults_ofFilesThatAreNoText(t *testing.T) {
 
 // SDKs that write the count are newer than those that were asked.
 func TestFaults_ofAPinnedHead(t *testing.T) {
+	skip.Sequential(t)
 	agent := strings.Replace(string(hazards(t)["healthy"]["agent.json"]), `"removed_message_count":0`, `"removed_message_count":1,"pinned_head_count":2`, 1)
 	found := storetest.Faults(t, openFiles(t, hazards(t)["healthy"].with(map[string]string{"agent.json": agent})), "h")
 	got := pictureFaults(found)
@@ -83,6 +86,7 @@ func TestFaults_ofAPinnedHead(t *testing.T) {
 
 // A checkpoint of the other SDK is named as such.
 func TestFaults_ofACheckpointOfTheOtherSDK(t *testing.T) {
+	skip.Sequential(t)
 	agent := strings.Replace(string(hazards(t)["healthy"]["agent.json"]), `{"n":1}`, `{"c":{"position":"afterTools","cycleIndex":1,"schemaVersion":"1.0"}}`, 1)
 	found := storetest.Faults(t, openFiles(t, hazards(t)["healthy"].with(map[string]string{"agent.json": agent})), "h")
 	if len(found) != 1 || found[0].Code != FaultCheckpoint || found[0].Path != "/state/c" {

@@ -9,6 +9,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 func pictureFacts(list []model.Fact) string {
@@ -30,6 +31,7 @@ func factsOf(t testing.TB, s *Store, h model.Header) []model.Fact {
 
 // Of every fixture: the facts of each snapshot.
 func TestFacts_ofEveryFixture(t *testing.T) {
+	skip.Sequential(t)
 	var text strings.Builder
 	for _, folder := range []string{fixtures, orchestrators} {
 		s := open(t, folder)

@@ -11,6 +11,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // writer writes files as the SDK does: beside their place, and then into it. Before
@@ -184,6 +185,7 @@ func TestWatch_ofOneSession(t *testing.T) {
 
 // A temporary file is a fault only when nobody can be writing it any more.
 func TestFaults_ofATemporaryFileThatIsNew(t *testing.T) {
+	skip.Sequential(t)
 	s := openFiles(t, hazards(t)["healthy"])
 	file := filepath.Join(s.dir, "session_h", "agents", "agent_default", "messages", "message_6.json.tmp")
 	mustWrite(t, file, `{"mess`)

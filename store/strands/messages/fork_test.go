@@ -16,6 +16,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 func fork(t testing.TB, s *Store, ref model.Ref, as string) model.Plan {
@@ -39,6 +40,7 @@ func sameBytes(t testing.TB, a, b string) bool {
 }
 
 func TestFork_ofEveryMessageOfEveryFixture(t *testing.T) {
+	skip.Sequential(t)
 	s, dir := copyStore(t)
 	before := contents(t, dir)
 	for session, agent := range everyLog(t, s) {
@@ -79,6 +81,7 @@ func TestFork_ofEveryMessageOfEveryFixture(t *testing.T) {
 
 // What happens to a fork leaves the session alone, redaction included.
 func TestFork_isApart(t *testing.T) {
+	skip.Sequential(t)
 	s, agent := freshLog(t, 8)
 	list := storetest.Headers(t, s, "h")
 	before := contents(t, filepath.Join(s.dir, "session_h"))
@@ -101,6 +104,7 @@ func TestFork_isApart(t *testing.T) {
 }
 
 func TestFork_ofABranchThatIsAside(t *testing.T) {
+	skip.Sequential(t)
 	s, _ := freshLog(t, 8)
 	list := storetest.Headers(t, s, "h")
 	restore(t, s, "h", list[2].ID)
@@ -118,6 +122,7 @@ func TestFork_ofABranchThatIsAside(t *testing.T) {
 }
 
 func TestFork_takesTheWholeSession(t *testing.T) {
+	skip.Sequential(t)
 	s, dir := copyStore(t)
 	list := storetest.Headers(t, s, "twoagents/planner")
 	plan := fork(t, s, list[1].Ref(), "f")
@@ -131,6 +136,7 @@ func TestFork_takesTheWholeSession(t *testing.T) {
 }
 
 func TestFork_names(t *testing.T) {
+	skip.Sequential(t)
 	s, _ := freshLog(t, 2)
 	ref := storetest.Headers(t, s, "h")[1].Ref()
 	for _, name := range []string{"", ".", "..", "a/b", "/", "a\x00b", "a\nb", "\x1b[31m", "\xff", strings.Repeat("x", 248)} {
@@ -150,6 +156,7 @@ func TestFork_names(t *testing.T) {
 }
 
 func TestFork_fromTheFolderOfOneSession(t *testing.T) {
+	skip.Sequential(t)
 	s, _ := freshLog(t, 8)
 	one := open(t, filepath.Join(s.dir, "session_h"))
 	list := storetest.Headers(t, one, "h")

@@ -12,6 +12,7 @@ import (
 	"hindcast/model"
 	"hindcast/store/disk"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // What the SDK redacted is forgotten though a fork has the message as it was.
@@ -78,6 +79,7 @@ func TestPlan_finishesWhatAnotherProgramBrokeOff(t *testing.T) {
 
 // A fork of a session without session.json says what to do first.
 func TestFork_withoutASessionFile(t *testing.T) {
+	skip.Sequential(t)
 	s, _ := freshLog(t, 4)
 	list := storetest.Headers(t, s, "h")
 	mustRemove(t, filepath.Join(s.dir, "session_h", "session.json"))

@@ -12,6 +12,7 @@ import (
 	"hindcast/store/files"
 	"hindcast/store/folder"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // damaged are files of which a repair makes something, message_3.json and agent.json.
@@ -135,6 +136,7 @@ func FuzzRepair(f *testing.F) {
 // A repair of what FuzzRepair begins with leaves nothing fatal on the disk, and undo
 // brings back every byte.
 func TestRepair_ofDamage(t *testing.T) {
+	skip.Sequential(t)
 	for _, d := range damaged {
 		s, dir := broken(t, map[string]string{"messages/message_3.json": d[0], "agent.json": d[1]})
 		before := tree(t, dir)

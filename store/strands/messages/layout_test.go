@@ -13,6 +13,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // copyTree copies a folder.
@@ -257,6 +258,7 @@ func TestSessions_listWhatNobodyMayRead(t *testing.T) {
 }
 
 func TestFaults_ofTheStoreTellWhatIsNotListed(t *testing.T) {
+	skip.Sequential(t)
 	dir := t.TempDir()
 	hazards(t)["healthy"].write(t, filepath.Join(dir, "session_"))
 	mustWrite(t, filepath.Join(dir, "session_file"), "")
@@ -336,6 +338,7 @@ func TestStore_doesNotLeaveItsFolder(t *testing.T) {
 
 // The suite of reading holds for sessions in which something is wrong.
 func TestHazards_areReadLikeAnyStore(t *testing.T) {
+	skip.Sequential(t)
 	dir := t.TempDir()
 	for name, f := range hazards(t) {
 		f.write(t, filepath.Join(dir, "session_hazard "+name))

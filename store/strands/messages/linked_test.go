@@ -13,6 +13,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // laid copies sessions of a real store into a folder.
@@ -153,6 +154,7 @@ func TestLink_isReadAndNotWritten(t *testing.T) {
 
 // A link that leads to no session is not listed, and told.
 func TestFaults_aLinkToNoSession(t *testing.T) {
+	skip.Sequential(t)
 	dir, outside := t.TempDir(), t.TempDir()
 	laid(t, dir, "session_sliding")
 	if err := os.Symlink(filepath.Join(outside, "none"), filepath.Join(dir, "session_none")); err != nil {

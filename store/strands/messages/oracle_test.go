@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -157,6 +158,7 @@ func encodedJSON(t interface{ Fatal(...any) }, value any) []byte {
 
 // Every state of any log holds what the SDK would load if the log ended there.
 func TestState_ofAnyLogIsWhatTheSDKWouldLoad(t *testing.T) {
+	skip.Sequential(t)
 	dir := t.TempDir()
 	logs := 0
 	rapid.Check(t, func(rt *rapid.T) {

@@ -16,6 +16,7 @@ import (
 	"hindcast/model"
 	"hindcast/store/disk"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // unsynced is a disk that a power failure would be bad for, which is faster.
@@ -265,6 +266,7 @@ func newWorld(tb testing.TB, t *rapid.T, late bool) storetest.World {
 // hold an old view and go on from that. Every message that an agent was told it had written
 // is on a branch then, and a restore brings its bytes back.
 func TestProperty(t *testing.T) {
+	skip.Sequential(t)
 	for _, late := range []bool{false, true} {
 		t.Run(fmt.Sprintf("late %t", late), func(t *testing.T) {
 			t.Parallel()

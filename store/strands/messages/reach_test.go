@@ -11,6 +11,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // comesBack makes sure that a snapshot is listed, and that a restore to it brings back the
@@ -182,6 +183,7 @@ func TestBranches_leaveWhereTheyLeftBesideAGap(t *testing.T) {
 // What a repair replaced or took out of a log is a branch: each message can be looked
 // at, and put back where the SDK would start on that.
 func TestRepair_whatItReplacedIsABranch(t *testing.T) {
+	skip.Sequential(t)
 	branches, back := 0, 0
 	for name, session := range hazards(t) {
 		t.Run(name, func(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape/jsontest"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // atNine is when the tests repair.
@@ -60,6 +61,7 @@ var withoutRepair = map[string]string{
 // damage, is mended, so that no fault is fatal any more; undo brings back what was
 // there to the byte.
 func TestRepair_ofEveryHazard(t *testing.T) {
+	skip.Sequential(t)
 	repaired := make(map[string]map[string]string)
 	var words strings.Builder
 	all := hazards(t)
@@ -142,6 +144,7 @@ func TestRepair_ofEveryHazard(t *testing.T) {
 
 // The table of repairs has a line for each code.
 func TestRepair_knowsEveryCode(t *testing.T) {
+	skip.Sequential(t)
 	parsed, err := parser.ParseFile(token.NewFileSet(), "faults.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -181,6 +184,7 @@ type repairedAnswer struct {
 // The real SDK starts on every session that was repaired, loads what its state says,
 // writes over nothing, and comes to the end of a turn.
 func TestRepair_theSDKStartsOnIt(t *testing.T) {
+	skip.Sequential(t)
 	var sessions map[string]map[string]string
 	if err := json.Unmarshal(readFile(t, filepath.Join(testdata, "repaired.json")), &sessions); err != nil {
 		t.Fatal(err)
@@ -308,6 +312,7 @@ func TestReadable_ofDeepNestingTakesLinearTime(t *testing.T) {
 // A message that was cut off keeps what can be read of it, wherever that was: texts
 // to the last letter, and no tool call whose arguments have no end.
 func TestRepair_ofAMessageCutAnywhere(t *testing.T) {
+	skip.Sequential(t)
 	const call = `{"message":{"role":"assistant","content":[{"text":"I look it up, \"née\" \\ \u00e9"},{"toolUse":{"toolUseId":"a1","name":"alpha","input":{"deep":[1,{"k":null}]}}}],"tracking_id":"t"},"message_id":1,"redact_message":null}`
 	const result = `{"message":{"content":[{"toolResult":{"status":"success","toolUseId":"a1","content":[{"text":"r-a1"},{"json":{"n":1.5e3,"t":true}}]}}],"role":"user"},"message_id":2,"redact_message":null}`
 	for file, whole := range map[string]string{"messages/message_1.json": call, "messages/message_2.json": result} {
@@ -348,6 +353,7 @@ func TestRepair_ofAMessageCutAnywhere(t *testing.T) {
 
 // What is whole of an agent.json that was cut off stays.
 func TestRepair_ofAnAgentCutOff(t *testing.T) {
+	skip.Sequential(t)
 	whole := string(hazards(t)["healthy"]["agent.json"])
 	s, dir := broken(t, map[string]string{"agent.json": whole[:strings.Index(whole, `"_internal_state"`)+20]})
 	plan, files := mended(t, s, dir, "h")
@@ -360,6 +366,7 @@ func TestRepair_ofAnAgentCutOff(t *testing.T) {
 
 // All that is wrong is mended in one plan, each in its words.
 func TestRepair_ofManyFaultsAtOnce(t *testing.T) {
+	skip.Sequential(t)
 	s, dir := broken(t, map[string]string{
 		"session.json":                `{"session_id":"h"}`,
 		"agent.json":                  "\xef\xbb\xbf" + `{"agent_id":"default","state":{"n":1},"conversation_manager_state":{"__name__":"SlidingWindowConversationManager","removed_message_count":60}}`,
@@ -380,6 +387,7 @@ func TestRepair_ofManyFaultsAtOnce(t *testing.T) {
 
 // A message that goes does not move the window of those that stay.
 func TestRepair_ofAFolderThatIsMissing(t *testing.T) {
+	skip.Sequential(t)
 	s, dir := broken(t, nil)
 	if err := os.RemoveAll(filepath.Join(dir, "session_h", "agents", "agent_default", "messages")); err != nil {
 		t.Fatal(err)
@@ -404,6 +412,7 @@ func TestRepair_ofAFolderThatIsMissing(t *testing.T) {
 
 // Of a session of several agents only the one that is named is mended.
 func TestRepair_ofOneAgentOfSeveral(t *testing.T) {
+	skip.Sequential(t)
 	s, dir := broken(t, map[string]string{"messages/message_3.json": "{"})
 	agents := filepath.Join(dir, "session_h", "agents")
 	if err := os.CopyFS(filepath.Join(agents, "agent_other"), os.DirFS(filepath.Join(agents, "agent_default"))); err != nil {
@@ -418,6 +427,7 @@ func TestRepair_ofOneAgentOfSeveral(t *testing.T) {
 }
 
 func TestRepair_refuses(t *testing.T) {
+	skip.Sequential(t)
 	s, dir := broken(t, map[string]string{"messages/message_3.json": "{"})
 	name := filepath.Join(dir, "session_h", "agents", "agent_default", "messages", "message_4.json")
 	if err := os.Remove(name); err != nil {
@@ -443,6 +453,7 @@ func TestRepair_refuses(t *testing.T) {
 // The record of an orchestrator is mended where that costs nothing, and set aside
 // where its results cannot be read.
 func TestRepair_ofAnOrchestrator(t *testing.T) {
+	skip.Sequential(t)
 	file := filepath.Join("session_graph_interrupted", "multi_agents", "multi_agent_g1", "multi_agent.json")
 	for _, c := range []struct {
 		name, old, new string
@@ -493,6 +504,7 @@ func TestRepair_ofAnOrchestrator(t *testing.T) {
 // AgentState of the SDK takes what is JSON, and the bytes that it decoded are none:
 // strands-agents 1.52.0 and 1.62.0 raise the ValueError, 1.40.0 loads the object.
 func TestRepair_bytesInTheAgentsState(t *testing.T) {
+	skip.Sequential(t)
 	for _, c := range []struct{ state, at, after string }{
 		{`{"picture": {"__bytes_encoded__": true, "data": "aGVsbG8="}, "n": 1}`, "/state/picture", `{}`},
 		{`{"list": [{"in": {"data": "aGk=", "__bytes_encoded__": true, "more": 1}}]}`, "/state/list/0/in", `{}`},
@@ -524,6 +536,7 @@ func TestRepair_bytesInTheAgentsState(t *testing.T) {
 // A true result that stands messages later than its call goes behind it, and nothing
 // that the repair made is a fault.
 func TestRepair_putsAResultBehindItsCall(t *testing.T) {
+	skip.Sequential(t)
 	message := func(n int, role, content string) (name, text string) {
 		return fmt.Sprintf("messages/message_%d.json", n), fmt.Sprintf(`{"message":{"role":%q,"content":[%s]},"message_id":%d}`, role, content, n)
 	}
@@ -579,6 +592,7 @@ func TestRepair_putsAResultBehindItsCall(t *testing.T) {
 // Where the assistant's message follows the call, there is no message for the result, and
 // no number between: it moves there whole, and the messages between go on by one file.
 func TestRepair_movesAResultBehindItsCall(t *testing.T) {
+	skip.Sequential(t)
 	const (
 		calls  = `{"toolUse":{"toolUseId":"a1","name":"alpha","input":{}}}`
 		result = `{"toolResult":{"toolUseId":"a1","status":"success","content":[{"text":"r-a1"}]}}`
@@ -626,6 +640,7 @@ func TestRepair_movesAResultBehindItsCall(t *testing.T) {
 
 // The results of two calls that were exchanged go back, and neither message goes.
 func TestRepair_ofResultsThatWereExchanged(t *testing.T) {
+	skip.Sequential(t)
 	result := func(id string) string {
 		return `{"toolResult":{"toolUseId":"` + id + `","status":"success","content":[{"text":"r-` + id + `"}]}}`
 	}

@@ -16,6 +16,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // apply carries a plan out.
@@ -107,6 +108,7 @@ func everyLog(t testing.TB, s *Store) map[string]string {
 }
 
 func TestRestore_toEveryMessageOfEveryFixture(t *testing.T) {
+	skip.Sequential(t)
 	s, dir := copyStore(t)
 	first := contents(t, dir)
 	for session, agent := range everyLog(t, s) {
@@ -151,6 +153,7 @@ func TestRestore_toEveryMessageOfEveryFixture(t *testing.T) {
 }
 
 func TestRestore_toEveryBranchAndBack(t *testing.T) {
+	skip.Sequential(t)
 	s, _ := copyStore(t)
 	for session, agent := range everyLog(t, s) {
 		list := storetest.Headers(t, s, session)
@@ -171,6 +174,7 @@ func TestRestore_toEveryBranchAndBack(t *testing.T) {
 // Whatever is wrong with a session: either it is put back to where the SDK starts and
 // loses nothing, or the reason is given and nothing is touched.
 func TestRestore_ofEveryHazard(t *testing.T) {
+	skip.Sequential(t)
 	for name, files := range hazards(t) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -228,6 +232,7 @@ func freshLog(t testing.TB, n int) (*Store, string) {
 }
 
 func TestHazard1_removedCountIsLoweredFirst(t *testing.T) {
+	skip.Sequential(t)
 	s, _ := copyStore(t)
 	list := storetest.Headers(t, s, "sliding")
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[9].Ref()})
@@ -264,6 +269,7 @@ func TestHazard1_removedCountIsLoweredFirst(t *testing.T) {
 
 // At every step of a restore the log can be loaded, and nothing would be written over.
 func TestHazard1_atEveryStepOfARestore(t *testing.T) {
+	skip.Sequential(t)
 	s, dir := copyStore(t)
 	for _, session := range []string{"sliding", "summarizing", "basic"} {
 		folder, agent := filepath.Join(dir, "session_"+session), agentDir(dir, session, "default")
@@ -306,6 +312,7 @@ func copyStore(t testing.TB) (*Store, string) {
 }
 
 func TestHazard2_pendingInterrupt(t *testing.T) {
+	skip.Sequential(t)
 	s, dir := copyStore(t)
 	list := storetest.Headers(t, s, "interrupt_pending")
 	plan := restore(t, s, "interrupt_pending", list[0].ID)
@@ -339,6 +346,7 @@ func TestHazard2_pendingInterrupt(t *testing.T) {
 
 // Newer SDKs keep the tool calls that wait in another place.
 func TestHazard2_pendingToolExecution(t *testing.T) {
+	skip.Sequential(t)
 	s, dir := copyStore(t)
 	file := filepath.Join(agentDir(dir, "interrupt_pending", "default"), "agent.json")
 	data, err := os.ReadFile(file)
@@ -370,6 +378,7 @@ func TestHazard2_pendingToolExecution(t *testing.T) {
 }
 
 func TestHazard3_strayNames(t *testing.T) {
+	skip.Sequential(t)
 	for name, refused := range map[string]bool{"message_x.json": true, "message_3.bak.json": true, "message_007.json": false, "message_3.json.bak": false, ".message_9.json": false, "notes.txt": false, ".strands_x.tmp": false} {
 		t.Run(name, func(t *testing.T) {
 			s, agent := freshLog(t, 12)
@@ -398,6 +407,7 @@ func TestHazard3_strayNames(t *testing.T) {
 }
 
 func TestHazard4_aLiveWriterIsAskedAbout(t *testing.T) {
+	skip.Sequential(t)
 	s, agent := freshLog(t, 8)
 	list := storetest.Headers(t, s, "h")
 	if plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: list[3].Ref()}); err != nil || len(plan.Asks) != 0 {
@@ -427,6 +437,7 @@ func TestHazard4_aLiveWriterIsAskedAbout(t *testing.T) {
 }
 
 func TestHazard4_aWriterBetweenPlanAndWrite(t *testing.T) {
+	skip.Sequential(t)
 	for name, write := range map[string]func(a *runningAgent){
 		"a message":    func(a *runningAgent) { a.append("user", said("hello")) },
 		"agent.json":   func(a *runningAgent) { a.sync(object{"x": 1}) },
@@ -461,6 +472,7 @@ func mustRemove(t testing.TB, name string) {
 }
 
 func TestHazard5_agentFileIsMissingOrLacksSomething(t *testing.T) {
+	skip.Sequential(t)
 	for name, content := range map[string]string{
 		"missing": "(absent)\n", "no state": `{"agent_id":"default","conversation_manager_state":{"__name__":"NullConversationManager","removed_message_count":0}}`,
 		"no count": `{"agent_id":"default","state":{},"conversation_manager_state":{"__name__":"NullConversationManager"}}`, "no JSON": "{",
@@ -477,6 +489,7 @@ func TestHazard5_agentFileIsMissingOrLacksSomething(t *testing.T) {
 }
 
 func TestHazard6_anotherConversationManager(t *testing.T) {
+	skip.Sequential(t)
 	s, agent := freshLog(t, 12)
 	a := startAgent(t, agent, time.Now())
 	data, err := os.ReadFile(filepath.Join(agent, "agent.json"))
@@ -500,6 +513,7 @@ func TestHazard6_anotherConversationManager(t *testing.T) {
 }
 
 func TestHazard7_messageIDIsNotTheNumber(t *testing.T) {
+	skip.Sequential(t)
 	for _, c := range []struct {
 		id      string
 		refused string
@@ -531,6 +545,7 @@ func TestHazard7_messageIDIsNotTheNumber(t *testing.T) {
 }
 
 func TestHazard8_gapsAndDuplicates(t *testing.T) {
+	skip.Sequential(t)
 	s, agent := freshLog(t, 16)
 	for _, n := range []int{4, 5, 6, 7, 13} {
 		mustRemove(t, filepath.Join(agent, "messages", fmt.Sprintf("message_%d.json", n)))
@@ -562,6 +577,7 @@ func TestHazard8_gapsAndDuplicates(t *testing.T) {
 }
 
 func TestHazard9_whatPythonDoesNotRead(t *testing.T) {
+	skip.Sequential(t)
 	for _, broken := range []string{"\ufeff{}", `{"message": {"ro`, "[]"} {
 		s, agent := freshLog(t, 12)
 		if err := os.WriteFile(filepath.Join(agent, "messages", "message_6.json"), []byte(broken), 0o600); err != nil {
@@ -583,6 +599,7 @@ func TestHazard9_whatPythonDoesNotRead(t *testing.T) {
 }
 
 func TestHazard10_pinnedHead(t *testing.T) {
+	skip.Sequential(t)
 	s, agent := freshLog(t, 16)
 	data, err := os.ReadFile(filepath.Join(agent, "agent.json"))
 	if err != nil {
@@ -614,6 +631,7 @@ func TestHazard10_pinnedHead(t *testing.T) {
 // What the model saw is not on the disk: a manager cuts long tool results in memory
 // alone when they are too much.
 func TestHazard10_whatWasCutInMemoryIsWholeAgain(t *testing.T) {
+	skip.Sequential(t)
 	for _, c := range []struct {
 		bytes   int
 		manager string
@@ -645,6 +663,7 @@ func TestHazard10_whatWasCutInMemoryIsWholeAgain(t *testing.T) {
 }
 
 func TestHazard11_statefulModel(t *testing.T) {
+	skip.Sequential(t)
 	for state, reset := range map[string]bool{`{"response_id":"resp_7","n":1}`: true, `{"n":1}`: false, `{}`: false} {
 		s, agent := freshLog(t, 8)
 		data, err := os.ReadFile(filepath.Join(agent, "agent.json"))
@@ -676,6 +695,7 @@ func TestHazard11_statefulModel(t *testing.T) {
 }
 
 func TestHazard12_toolsThatRunAgain(t *testing.T) {
+	skip.Sequential(t)
 	s, _ := freshLog(t, 8)
 	for _, h := range storetest.Headers(t, s, "h") {
 		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: h.Ref()})
@@ -690,6 +710,7 @@ func TestHazard12_toolsThatRunAgain(t *testing.T) {
 }
 
 func TestHazard14_theCountIsOfPositions(t *testing.T) {
+	skip.Sequential(t)
 	s, agent := freshLog(t, 16)
 	for _, n := range []int{0, 1, 2, 3} {
 		mustRemove(t, filepath.Join(agent, "messages", fmt.Sprintf("message_%d.json", n)))
@@ -717,6 +738,7 @@ func TestHazard14_theCountIsOfPositions(t *testing.T) {
 }
 
 func TestRestore_agentFileKeepsItsBytes(t *testing.T) {
+	skip.Sequential(t)
 	s, agent := freshLog(t, 8)
 	name := filepath.Join(agent, "agent.json")
 	odd := `{ "agent_id" : "default", "zz": [1e400, 12345678901234567890, NaN, "\ud800"],
@@ -743,6 +765,7 @@ func TestRestore_agentFileKeepsItsBytes(t *testing.T) {
 
 // What a plan does not name keeps its bytes, its times and its inode.
 func TestRestore_touchesNothingElse(t *testing.T) {
+	skip.Sequential(t)
 	dir := t.TempDir()
 	hazards(t)["healthy"].with(map[string]string{"messages/message_0.json": "(absent)\n"}).write(t, filepath.Join(dir, "session_h"))
 	const n = 10_000
@@ -793,6 +816,7 @@ func TestRestore_touchesNothingElse(t *testing.T) {
 }
 
 func TestRestore_unknownSnapshots(t *testing.T) {
+	skip.Sequential(t)
 	s, _ := freshLog(t, 4)
 	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "h", ID: strings.Repeat("0", 64)}}); !errors.Is(err, model.ErrNoSnapshot) {
 		t.Errorf("%v", err)
@@ -808,6 +832,7 @@ func TestRestore_unknownSnapshots(t *testing.T) {
 }
 
 func TestRestore_answerInTheMiddleOfATurn(t *testing.T) {
+	skip.Sequential(t)
 	s, agent := freshLog(t, 4)
 	a := startAgent(t, agent, time.Now())
 	a.append("user", said("go on"))

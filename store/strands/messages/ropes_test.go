@@ -13,12 +13,14 @@ import (
 	"hindcast/store/folder"
 	"hindcast/store/sdk"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // Whatever a start drops, mends or leaves out, in any version, the runs of a state are its
 // bytes; and when the log grew or another window was written, the bytes at a place are those
 // of before, or none.
 func TestRopes_ofAnyLogAreItsStates(t *testing.T) {
+	skip.Sequential(t)
 	dir := t.TempDir()
 	logs, kept := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {

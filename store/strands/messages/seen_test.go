@@ -9,11 +9,13 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // A snapshot that was seen keeps its messages, whatever is restored: what the window had
 // taken out then is part of it. And a restore to it loads the same, by whatever way.
 func TestRestore_changesNoOtherSnapshot(t *testing.T) {
+	skip.Sequential(t)
 	for _, session := range []string{"sliding", "summarizing", "basic"} {
 		t.Run(session, func(t *testing.T) {
 			fresh := func() (*Store, string) {

@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // How bad each fault of each hazard is decides what a repair mends and what a restore
 // refuses.
 func TestFaults_haveASeverity(t *testing.T) {
+	skip.Sequential(t)
 	var text strings.Builder
 	all := hazards(t)
 	for _, name := range slices.Sorted(maps.Keys(all)) {

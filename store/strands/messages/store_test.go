@@ -15,6 +15,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -132,6 +133,7 @@ func TestSnapshotID_isTheHashOfTheMessageAndItsPlace(t *testing.T) {
 }
 
 func TestSnapshotID_isThatOfTheMessageAlone(t *testing.T) {
+	skip.Sequential(t)
 	all := hazards(t)
 	ids := func(f written) (list []string) {
 		for _, h := range storetest.Headers(t, openFiles(t, f), "h") {

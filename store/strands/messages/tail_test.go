@@ -7,6 +7,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 
 	"pgregory.net/rapid"
 )
@@ -45,6 +46,7 @@ func sameTails(t interface {
 }
 
 func TestTail_ofAnyLogIsTheEndOfItsHeaders(t *testing.T) {
+	skip.Sequential(t)
 	dir := t.TempDir()
 	logs := 0
 	rapid.Check(t, func(rt *rapid.T) {

@@ -9,6 +9,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // writer writes as one of the SDKs does: beside the place, in two pieces so that
@@ -212,6 +213,7 @@ func TestWatch_ofOneSession(t *testing.T) {
 
 // A temporary file is a fault only when nobody can be writing it any more.
 func TestFaults_ofATemporaryFileThatIsNew(t *testing.T) {
+	skip.Sequential(t)
 	for _, name := range []string{".__strands_tmp_0123456789abcdef0123456789abcdef", "snapshot_latest.json.tmp", "snapshot_latest.json.__strands_tmp_x"} {
 		s := open(t, t.TempDir())
 		kept := snapshotsOf(s.dir, "py-s")

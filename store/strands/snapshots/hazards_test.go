@@ -14,6 +14,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // hazard is a session of snapshot-hazards.txtar by the names of its files.
@@ -191,6 +192,7 @@ func judge(t *testing.T, name string, found []model.Fault, a answer) {
 
 // What the verdicts say is what the SDKs do.
 func TestFaults_sayWhatTheSDKsDo(t *testing.T) {
+	skip.Sequential(t)
 	s, names := hazardStore(t)
 	answers := answersOf(t, "python-1.62.0")
 	maps.Copy(answers, answersOf(t, "typescript-1.19.0"))
@@ -224,6 +226,7 @@ func TestFaults_sayWhatTheSDKsDo(t *testing.T) {
 
 // Names that the SDK which starts on a place refuses.
 func TestFaults_ofNames(t *testing.T) {
+	skip.Sequential(t)
 	all := hazards(t)
 	for _, c := range []struct {
 		hazard, session, agent string
@@ -252,6 +255,7 @@ func TestFaults_ofNames(t *testing.T) {
 
 // A name that is not UTF-8 is a name.
 func TestSessions_ofAnyName(t *testing.T) {
+	skip.Sequential(t)
 	dir := t.TempDir()
 	for _, name := range []string{"a\xff", "日本", "a b", "-", "a\tb\x1b[31m", "..."} {
 		hazards(t)["py-healthy"].write(t, filepath.Join(dir, "session", name, "scopes", "agent", "default", "snapshots"))

@@ -20,6 +20,7 @@ import (
 	"hindcast/store/disk"
 	"hindcast/store/journal"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // scripted is an agent with a session manager, as the SDKs are: it starts from
@@ -215,6 +216,7 @@ var turns = [][]string{{"q", "-a"}, {"q", "+1", "=1", "-a"}, {"q", "+1"}, {"q", 
 // Whatever Hindcast and agents do in turn, see storetest.World: also beside agents that
 // hold an old view.
 func TestProperty(t *testing.T) {
+	skip.Sequential(t)
 	for _, late := range []bool{false, true} {
 		t.Run(fmt.Sprintf("late %t", late), func(t *testing.T) {
 			t.Parallel()

@@ -16,6 +16,7 @@ import (
 	"hindcast/store/files"
 	"hindcast/store/lineage"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // A second reading reads nothing again but what changed.
@@ -252,6 +253,7 @@ func TestHeaders_stop(t *testing.T) {
 
 // The suite of reading holds for sessions in which something is wrong.
 func TestHazards_areReadLikeAnyStore(t *testing.T) {
+	skip.Sequential(t)
 	dir := t.TempDir()
 	for name, h := range hazards(t) {
 		h.write(t, snapshotsOf(dir, name))

@@ -9,6 +9,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // breaks are ways in which a latest snapshot keeps an SDK from starting: what becomes of
@@ -44,6 +45,7 @@ var breaks = map[string]func(file string) string{
 }
 
 func TestPlanRepair(t *testing.T) {
+	skip.Sequential(t)
 	good := []string{
 		pythonFile(pythonTalk("q", "-a"), `"state": {}`, managerState),
 		pythonFile(pythonTalk("q", "-a", "q2", "-b"), `"state": {}`, managerState),
@@ -98,6 +100,7 @@ func TestPlanRepair(t *testing.T) {
 
 // A version that this SDK does not know may be that of a newer one.
 func TestPlanRepair_asksAboutASchema(t *testing.T) {
+	skip.Sequential(t)
 	_, s := sessionOf(t, "default", strings.Replace(pythonFile(pythonTalk("q", "-a")), `"1.0"`, `"2.0"`, 1))
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "s"}})
 	if err != nil || len(plan.Asks) != 2 || !strings.Contains(plan.Asks[0], `"2.0"`) {
@@ -106,6 +109,7 @@ func TestPlanRepair_asksAboutASchema(t *testing.T) {
 }
 
 func TestPlanRepair_ofTypeScript(t *testing.T) {
+	skip.Sequential(t)
 	whole := told("q", "-a", "q2", "-b")
 	for name, c := range map[string]struct {
 		broken string
@@ -135,6 +139,7 @@ func TestPlanRepair_ofTypeScript(t *testing.T) {
 
 // Where no snapshot is any good the SDK begins anew, which is asked about.
 func TestPlanRepair_nothingLeft(t *testing.T) {
+	skip.Sequential(t)
 	dir, s := sessionOf(t, "default", "{", `{"scope"`, `[]`)
 	before := tree(t, dir)
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "s"}})
@@ -156,6 +161,7 @@ func TestPlanRepair_nothingLeft(t *testing.T) {
 
 // Snapshots that an SDK lists and cannot restore are set aside.
 func TestPlanRepair_history(t *testing.T) {
+	skip.Sequential(t)
 	dir, s := sessionOf(t, "default", pythonFile(pythonTalk("q", "-a")), pythonFile(pythonTalk("q", "-a")), `{"scope": "agent"`)
 	kept := filepath.Join(dir, namespace, "s", scopesDir, scopeAgent, "default", snapshots, historyDir)
 	mustWrite(t, filepath.Join(kept, "snapshot_mine.json"), pythonFile(pythonTalk("q", "-a", "q2")))
@@ -174,6 +180,7 @@ func TestPlanRepair_history(t *testing.T) {
 }
 
 func TestPlanRepair_whatItCannot(t *testing.T) {
+	skip.Sequential(t)
 	dir := t.TempDir()
 	mustWrite(t, filepath.Join(dir, namespace, "Upper", scopesDir, scopeAgent, "agent", snapshots, latestFile), told("q"))
 	s := openAt(t, dir)
@@ -196,6 +203,7 @@ func TestPlanRepair_whatItCannot(t *testing.T) {
 // Whatever keeps an SDK from starting on a session, a repair mends it or says why
 // not; and an undo gives the first bytes back.
 func TestPlanRepair_everyHazard(t *testing.T) {
+	skip.Sequential(t)
 	t.Parallel() // it waits for the disk
 	mended, refused := 0, 0
 	for name, h := range hazards(t) {

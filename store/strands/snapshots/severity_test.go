@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // How bad each fault of each hazard is decides what a restore refuses.
 func TestFaults_haveASeverity(t *testing.T) {
+	skip.Sequential(t)
 	s, names := hazardStore(t)
 	var text strings.Builder
 	for _, name := range names {

@@ -13,6 +13,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // did is what a call did in a version of the SDK for TypeScript, see
@@ -292,6 +293,7 @@ func TestResume_ofAnOrchestratorThatWaits(t *testing.T) {
 // What an older SDK does with what is wrong is what is said when it is said to run, and
 // what the newest does is said with what was before.
 func TestFaults_sayWhatOlderSDKsDo(t *testing.T) {
+	skip.Sequential(t)
 	newest := answersOf(t, "python-1.62.0")
 	maps.Copy(newest, answersOf(t, "typescript-1.19.0"))
 	for _, c := range []struct{ sdk, version string }{

@@ -1,0 +1,30 @@
+// Package skip leaves tests out, and says why.
+package skip
+
+import (
+	"os"
+	"testing"
+)
+
+// All is the variable of the environment that makes Missing fail. CI sets it, after it has
+// installed all that the tests run.
+const All = "HINDCAST_ALL"
+
+// Missing skips a test of something that this machine lacks, such as a program or a kind of
+// file. The test fails where All is set.
+func Missing(tb testing.TB, format string, args ...any) {
+	tb.Helper()
+	if os.Getenv(All) != "" {
+		tb.Fatalf(format+"; "+All+" asks for every test", args...)
+	}
+	tb.Skipf(format, args...)
+}
+
+// Sequential marks a test whose steps follow one another in one goroutine. The race detector
+// finds nothing there and makes it ten times as slow, so the test is skipped beside it.
+func Sequential(tb testing.TB) {
+	tb.Helper()
+	if raceEnabled {
+		tb.Skip("its steps follow one another: it runs without the race detector")
+	}
+}
