@@ -41,7 +41,7 @@ func drawnHeader(t *rapid.T, last Header, reasons []*Reason) Header {
 		h.ParentID = last.ID
 	}
 	if rapid.IntRange(0, 20).Draw(t, "index is large") == 0 {
-		h.Index = math.MaxInt64
+		h.Index = math.MaxInt
 	}
 	return h
 }

@@ -234,5 +234,5 @@ func (t *Tape) stringBody(n Node) []byte {
 	return t.data[v.start+1 : v.end-1 : v.end-1]
 }
 
-// maxSize keeps offsets in 32 bits.
-const maxSize = math.MaxUint32 - 1
+// maxSize keeps offsets in 32 bits, and in an int where that has 32.
+const maxSize = min(math.MaxUint32-1, math.MaxInt)
