@@ -38,8 +38,8 @@ type Agent struct {
 	Files []string
 	// Shape says in a few words which files tell a storage: "PROJECT/SESSION.jsonl".
 	Shape string
-	// Signs reports whether a file that could be a session, by its name, is one.
-	Signs func(in Spot, head []byte) bool
+	// Signs says of a file that could be a session, by its name, whether it is one.
+	Signs func(in Spot, head []byte) Sign
 	// Format reads the sessions of one opened store, whose storage is the folder dir on the
 	// disk, for what no tree of files can read, such as a database; "" where it is on none.
 	Format func(dir string) Format
@@ -76,13 +76,13 @@ func (a *Agent) Elsewhere(cache *files.Cache) folder.Opener {
 	return folder.Opener{
 		Kind: a.Name,
 		Recognise: func(ctx context.Context, on folder.Source) (why string, ok bool, err error) {
-			if _, ok = a.storageIn(ctx, on); ok {
+			if _, why, ok = a.storageIn(ctx, on); ok {
 				why = a.Shape
 			}
 			return why, ok, ctx.Err()
 		},
 		Open: func(ctx context.Context, on folder.Source) (store.Store, error) {
-			at, ok := a.storageIn(ctx, on)
+			at, _, ok := a.storageIn(ctx, on)
 			if !ok {
 				return nil, fmt.Errorf("%s: open %q: %w", a.Name, on.Name(), store.ErrUnrecognised)
 			}
@@ -92,16 +92,16 @@ func (a *Agent) Elsewhere(cache *files.Cache) folder.Opener {
 }
 
 // storageIn returns the first folder of a source that has sessions, or the one around a file
-// that is one.
-func (a *Agent) storageIn(ctx context.Context, on folder.Source) (root, bool) {
+// that is one. Where there is none, foreign says what sessions of another program are.
+func (a *Agent) storageIn(ctx context.Context, on folder.Source) (_ root, foreign string, ok bool) {
 	if at, err := on.Tree().Stamp("."); err == nil && at.Kind == files.Regular {
 		around, ok := on.At("..")
 		if !ok {
-			return root{}, false
+			return root{}, "", false
 		}
 		at := root{dir: around.Name(), only: path.Base(on.Name()), on: around, up: a.inner(around.Name(), around.Tree())}
-		ok, _ = a.isStorage(ctx, at)
-		return at, ok
+		ok, foreign, _ = a.isStorage(ctx, at)
+		return at, foreign, ok
 	}
 	for _, below := range a.below(path.Base(on.Name())) {
 		in, ok := on.At(below)
@@ -109,11 +109,13 @@ func (a *Agent) storageIn(ctx context.Context, on folder.Source) (root, bool) {
 			continue
 		}
 		at := root{dir: in.Name(), on: in, up: a.inner(in.Name(), in.Tree())}
-		if ok, err := a.isStorage(ctx, at); ok || err != nil {
-			return at, ok
+		ok, why, err := a.isStorage(ctx, at)
+		if ok || err != nil {
+			return at, "", ok
 		}
+		foreign = cmp.Or(foreign, why)
 	}
-	return root{}, false
+	return root{}, foreign, false
 }
 
 // root is where the storage of a path is: so many folders up from the one that is opened, of
@@ -189,17 +191,25 @@ func (a *Agent) recognise(ctx context.Context, path string) (why string, ok bool
 		return "", false, err
 	}
 	for _, r := range roots {
-		if ok, err = a.isStorage(ctx, r); ok || err != nil {
+		ok, foreign, err := a.isStorage(ctx, r)
+		if ok || err != nil {
 			return a.Shape, ok, err
 		}
+		why = cmp.Or(why, foreign)
 	}
-	return "", false, nil
+	return why, false, nil
 }
 
-func (a *Agent) isStorage(ctx context.Context, r root) (bool, error) {
+// signSize is how much of a file is mostly enough to recognise it. Of one that begins with long
+// records as much is read as for the list.
+const signSize = 8 << 10
+
+// isStorage reports whether a folder has a session that the format reads. Where it has none,
+// foreign says what the first one of another program is.
+func (a *Agent) isStorage(ctx context.Context, r root) (ok bool, foreign string, err error) {
 	s, err := a.open(ctx, r, nil)
 	if err != nil {
-		return false, ctx.Err()
+		return false, "", ctx.Err()
 	}
 	if r.on == nil {
 		defer s.Close()
@@ -208,22 +218,36 @@ func (a *Agent) isStorage(ctx context.Context, r root) (bool, error) {
 	in.Tree = &few{Tree: in.Tree, way: s.storage.Way}
 	if d, ok := s.format.(based); ok {
 		if names, err := d.Names(ctx, in); err != nil || slices.ContainsFunc(names, func(name string) bool { return r.only == "" || s.isMeant(name) }) {
-			return err == nil, ctx.Err()
+			return err == nil, "", ctx.Err()
 		}
 	}
-	spots, err := s.spots(ctx, in)
+	spots, err := s.format.Spots(ctx, in) // what the agent calls them does not matter here
+	if err == nil && (s.storage.Way != "." || s.only != "") {
+		spots, err = s.meant(ctx, in, spots)
+	}
 	if err != nil {
-		return false, ctx.Err()
+		return false, "", ctx.Err()
 	}
 	for _, at := range spots[:min(len(spots), mostSigned)] {
 		if a.Signs == nil {
-			return true, nil
+			return true, "", nil
 		}
-		if head, err := Head(s.storage.In().Tree, at.File, headSize); err == nil && a.Signs(at, head) {
-			return true, nil
+		for _, size := range []int{signSize, headSize} {
+			head, err := Head(s.storage.In().Tree, at.File, size)
+			if err != nil {
+				break
+			}
+			sign := a.Signs(at, head)
+			if sign.Read() {
+				return true, "", nil
+			}
+			if len(head) < size || size == headSize {
+				foreign = cmp.Or(foreign, a.foreign(sign))
+				break
+			}
 		}
 	}
-	return false, nil
+	return false, foreign, nil
 }
 
 // few is a tree that lists no more than the first names of each folder, and no more than the

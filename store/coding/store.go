@@ -59,7 +59,8 @@ var (
 var errClosed = fs.ErrClosed
 
 // Open opens the storage that a path is, or is in. A write of Hindcast's own that was broken
-// off is finished; nothing else is written. The errors are those of the file system.
+// off is finished; nothing else is written. The errors are those of the file system, and
+// store.ErrUnrecognised where the sessions are of another program.
 func (a *Agent) Open(ctx context.Context, path string, cache *files.Cache) (*Store, error) {
 	roots, err := a.roots(path)
 	if err == nil && len(roots) == 0 {
@@ -70,10 +71,13 @@ func (a *Agent) Open(ctx context.Context, path string, cache *files.Cache) (*Sto
 	}
 	at := roots[0]
 	for _, r := range roots[1:] { // the first that has sessions
-		if ok, _ := a.isStorage(ctx, at); ok {
+		if ok, _, _ := a.isStorage(ctx, at); ok {
 			break
 		}
 		at = r
+	}
+	if err := a.refusal(ctx, at); err != nil {
+		return nil, fmt.Errorf("%s: open %q: %w", a.Name, path, err)
 	}
 	return a.opened(ctx, at, path, cache)
 }

@@ -49,9 +49,11 @@ const fileName = ".aider.chat.history.md"
 
 var agent = &coding.Agent{
 	Name: "aider", Framework: "aider", IDs: "the line of the chat where the message begins",
-	Files:  []string{"*" + fileName},
-	Shape:  "a file in which a line says that an aider chat started",
-	Signs:  func(_ coding.Spot, head []byte) bool { return bytes.Contains(head, []byte(started)) },
+	Files: []string{"*" + fileName},
+	Shape: "a file in which a line says that an aider chat started",
+	Signs: func(_ coding.Spot, head []byte) coding.Sign {
+		return coding.Sign{Fits: bytes.Contains(head, []byte(started))}
+	},
 	Format: newFormat,
 	Levels: []watch.Level{{Name: fileName}},
 	Places: func(around store.Surroundings) []string {

@@ -57,7 +57,7 @@ var agent = &coding.Agent{
 	Roots: []string{projects, "."}, Home: "claude",
 	Inner:  inner,
 	Shape:  "PROJECT/SESSION.jsonl with records of Claude Code",
-	Signs:  func(_ coding.Spot, head []byte) bool { return isSigned(head) },
+	Signs:  func(_ coding.Spot, head []byte) coding.Sign { return signOf(head) },
 	Format: func(dir string) coding.Format { return newFormat(dir) },
 	Levels: []watch.Level{{}},
 	Places: func(around store.Surroundings) []string {
@@ -77,29 +77,35 @@ func inner(dir string, _ folder.Tree) int {
 	return 0
 }
 
-// isSigned reports whether a file begins as one of Claude Code: one of its first records is
-// of a known type, and says whose it is. A first line that is longer than the beginning
-// counts as far as it goes.
-func isSigned(head []byte) bool {
-	for line := range bytes.Lines(head) {
-		known, whose := false, false
-		for m, err := range jsontape.Members(line) {
-			if err != nil {
-				break
-			}
-			switch jsontape.Unquote(m.Key) {
-			case "type":
-				known = types[jsontape.Unquote(m.Value)] != nil
-			case "sessionId", "leafUuid", "messageId", "parentUuid":
-				whose = true
-			}
+// signOf returns what a file is whose beginning is head: one of Claude Code has records of a known
+// type that say whose they are, and messages with a content. A first line that is longer than the
+// beginning counts as far as it goes.
+func signOf(head []byte) coding.Sign {
+	renamed := false
+	s := coding.SignOf(head, "message.content", func(v coding.Value) (fits bool, body coding.Body) {
+		kind := v.Get("type").Text()
+		fits = types[kind] != nil && slices.ContainsFunc(owners, func(key string) bool { return v.Get(key).There() })
+		renamed = renamed || strings.HasPrefix(v.Get("sessionId").Text(), foreignID)
+		switch {
+		case kind == typeUser || kind == typeAssistant:
+			body = coding.BodyOf(v, v.Get("message", "content"))
+		case types[kind] == nil:
+			body = coding.BodyOf(v)
 		}
-		if known && whose {
-			return true
-		}
+		return fits, body
+	})
+	if s.Read() && renamed {
+		s.Misses, s.Perhaps = "a uuid as its sessionId", "iFlow"
 	}
-	return false
+	return s
 }
+
+// owners are the members by which a record says whose it is.
+var owners = []string{"sessionId", "leafUuid", "messageId", "parentUuid"}
+
+// foreignID begins the name of a session of iFlow: its records name the prompt as the parent of all
+// that follows, and are read in the order of lines. Source: the files of kenn-io/agentsview.
+const foreignID = "session-"
 
 // format implements coding.Forker, coding.Caller, coding.Checker, coding.Identifier and
 // coding.Teller.

@@ -57,7 +57,7 @@ var agent = &coding.Agent{
 	Roots:  []string{"."},
 	Inner:  inner,
 	Shape:  "sessions/YYYY/MM/DD/rollout-TIME-THREAD.jsonl",
-	Signs:  func(_ coding.Spot, head []byte) bool { return isRollout(head) || isPacked(head) },
+	Signs:  func(_ coding.Spot, head []byte) coding.Sign { return signOf(head) },
 	Format: func(dir string) coding.Format { return newFormat(dir) },
 	Levels: []watch.Level{{Name: live}, {Depth: 3}},
 	Places: func(around store.Surroundings) []string {
@@ -86,6 +86,27 @@ func isRollout(head []byte) bool {
 	v := coding.ValueOf(jsontape.Prefix(line, len(line)))
 	is, body := open(v)
 	return is == typeHeader && body.Get("id").Text() != ""
+}
+
+// signOf returns what a file is whose beginning is head: a rollout with records of types that Codex
+// writes. What a packed one has is not seen.
+func signOf(head []byte) coding.Sign {
+	if !isRollout(head) {
+		return coding.Sign{Fits: isPacked(head)}
+	}
+	return coding.SignOf(head, "a response_item", func(v coding.Value) (fits bool, body coding.Body) {
+		switch is, item := open(v); {
+		case is == typeItem, is == typeBetween, is == typeCompacted:
+			return true, coding.BodyOf(v, item.Get("content"), item.Get("output"), item.Get("type"), item.Get("message"))
+		case is == typeEvent, is == typeHeader:
+			return true, coding.NoBody
+		default:
+			if _, known := types[is]; known {
+				return true, coding.NoBody
+			}
+			return true, coding.BodyOf(v)
+		}
+	})
 }
 
 // format implements coding.Forker.

@@ -47,7 +47,7 @@ var agent = &coding.Agent{
 	Roots: []string{"session-state", "."}, Home: "copilot",
 	Inner: inner,
 	Shape: "SESSION/events.jsonl with the start of a session",
-	Signs: func(_ coding.Spot, head []byte) bool { return bytes.Contains(head, []byte(`"`+typeStart+`"`)) },
+	Signs: func(_ coding.Spot, head []byte) coding.Sign { return signOf(head) },
 	Format: func(string) coding.Format {
 		members := []string{"type", "data", "id"}
 		return &format{
@@ -63,6 +63,24 @@ var agent = &coding.Agent{
 		return coding.Places(around, "", ".copilot/session-state")
 	},
 	Passes: "Copilot CLI passes the line over",
+}
+
+// signOf returns what a file is whose beginning is head: one with the start of a session, and with
+// events that Copilot CLI writes.
+func signOf(head []byte) coding.Sign {
+	if !bytes.Contains(head, []byte(`"`+typeStart+`"`)) {
+		return coding.Sign{}
+	}
+	return coding.SignOf(head, "an event with data of Copilot CLI's", func(v coding.Value) (fits bool, body coding.Body) {
+		kind := v.Get("type").Text()
+		if _, is := messageOf(v); is {
+			return true, coding.BodyOf(v, v.Get("data", "content"), v.Get("data", "toolRequests"), v.Get("data", "result"), v.Get("data", "error"), v.Get("data", "message"))
+		}
+		if isKnown(kind) {
+			return true, coding.NoBody
+		}
+		return true, coding.BodyOf(v)
+	})
 }
 
 const eventsFile, workspaceFile = "events.jsonl", "workspace.yaml"

@@ -36,10 +36,7 @@ var agent = &coding.Agent{
 	Roots: []string{"tmp", "."}, Home: "gemini",
 	Inner: inner,
 	Shape: "chats/session-TIME-ID.jsonl with the id of a session",
-	Signs: func(_ coding.Spot, head []byte) bool {
-		v := coding.ParseHead(head)
-		return v.Get("sessionId").There() && v.Get("projectHash").There()
-	},
+	Signs: func(_ coding.Spot, head []byte) coding.Sign { return signOf(head) },
 	Format: func(string) coding.Format {
 		return &format{coding.Lines[record]{Decode: decode, Members: []string{"id", "timestamp", "type"}}}
 	},
@@ -51,6 +48,35 @@ var agent = &coding.Agent{
 		return coding.Places(around, "", ".gemini/tmp")
 	},
 	Passes: "Gemini CLI passes the line over",
+}
+
+// signOf returns what a file is whose beginning is head: a log, or a document from before the logs,
+// that names the session and the project first, with messages that have a content.
+func signOf(head []byte) coding.Sign {
+	v := coding.ParseHead(head)
+	if !v.Get("sessionId").There() || !v.Get("projectHash").There() {
+		return coding.Sign{}
+	}
+	const misses = "a message with a content"
+	list := v.Get("messages")
+	if !list.There() {
+		return coding.SignOf(head, misses, func(line coding.Value) (bool, coding.Body) { return true, bodyOf(line) })
+	}
+	s := coding.Sign{Fits: true}
+	for m := range list.Each() {
+		switch bodyOf(m) {
+		case coding.ReadBody:
+			return coding.Sign{Fits: true}
+		case coding.ForeignBody:
+			s.Misses = misses
+		}
+	}
+	return s
+}
+
+// bodyOf returns the body of a message, or of another line of a log.
+func bodyOf(v coding.Value) coding.Body {
+	return coding.BodyOf(v, v.Get("content"), v.Get("toolCalls"), v.Get("thoughts"), v.Get("$set"), v.Get("$rewindTo"))
 }
 
 const (

@@ -46,7 +46,9 @@ var agent = &coding.Agent{
 	Name: "opencode", Framework: "opencode", IDs: "opencode named the message",
 	Roots: []string{"."},
 	Shape: "opencode's tables session, message and part, or its files storage/session/PROJECT/SESSION.json",
-	Signs: func(_ coding.Spot, head []byte) bool { return infoOf(coding.ParseHead(head)).id() != "" },
+	Signs: func(_ coding.Spot, head []byte) coding.Sign {
+		return coding.Sign{Fits: infoOf(coding.ParseHead(head)).id() != ""}
+	},
 	Format: func(dir string) coding.Format {
 		return &format{coding.Databases{Dir: dir, Default: "opencode.db", Tables: map[string]string{
 			"session": "id parent_id title directory time_updated",

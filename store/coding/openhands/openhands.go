@@ -49,7 +49,7 @@ var agent = &coding.Agent{
 	Roots: []string{".", "conversations"}, Home: "openhands",
 	Inner:  inner,
 	Shape:  "CONVERSATION/base_state.json",
-	Signs:  isState,
+	Signs:  func(at coding.Spot, head []byte) coding.Sign { return coding.Sign{Fits: isState(at, head)} },
 	Format: newFormat,
 	Levels: []watch.Level{{}, {Name: eventsName}},
 	Places: places,

@@ -43,7 +43,7 @@ var agent = &coding.Agent{
 	Roots: []string{".", "agent/sessions", "sessions"}, Home: "pi",
 	Inner:  inner,
 	Shape:  "--PROJECT--/TIME_ID.jsonl with the header of a session",
-	Signs:  func(_ coding.Spot, head []byte) bool { return isHeader(head) },
+	Signs:  func(_ coding.Spot, head []byte) coding.Sign { return signOf(head) },
 	Format: func(string) coding.Format { return newFormat() },
 	Levels: []watch.Level{{}},
 	Places: func(around store.Surroundings) []string {
@@ -63,8 +63,24 @@ func inner(dir string, _ folder.Tree) int {
 	return 0
 }
 
-// isHeader reports whether one of the first lines is the header of a session.
-func isHeader(head []byte) bool { return headerOf(head).Get("cwd").There() }
+// signOf returns what a file is whose beginning is head: one of the first lines is the header of a
+// session, and entries with texts are of types that pi writes.
+func signOf(head []byte) coding.Sign {
+	if !headerOf(head).Get("cwd").There() {
+		return coding.Sign{}
+	}
+	return coding.SignOf(head, "a message of pi's", func(v coding.Value) (fits bool, body coding.Body) {
+		switch v.Get("type").Text() {
+		case typeMessage:
+			return true, coding.BodyOf(v, v.Get("message", "content"), v.Get("message", "command"), v.Get("message", "summary"))
+		case typeCustomMessage, typeCompaction, typeBranch:
+			return true, coding.ReadBody
+		case typeHeader, typeTitle, typeModel, typeThinking, typeLabel, typeName, typeCustom:
+			return true, coding.NoBody
+		}
+		return true, coding.BodyOf(v)
+	})
+}
 
 // headerOf returns the one of the first lines that is the header of a session, or none. The last
 // line may be cut.
