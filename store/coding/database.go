@@ -1,6 +1,7 @@
 package coding
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,9 +75,13 @@ func (d *Databases) check(ctx context.Context, t *sqlitefile.Tx) error {
 			return err
 		}
 		for _, column := range strings.Fields(columns) {
-			if !has[column] {
-				return errForeign
+			if has[column] {
+				continue
 			}
+			if what, err := t.Instead(ctx, table); err != nil || what != "" {
+				return cmp.Or(err, fmt.Errorf("%w: %s is %s", errForeign, table, what))
+			}
+			return errForeign
 		}
 	}
 	return nil

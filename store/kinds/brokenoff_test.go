@@ -3,8 +3,10 @@ package kinds_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,36 +17,98 @@ import (
 	"hindcast/store/storetest"
 )
 
-// A write that was broken off leaves SQLite's own journal. What Hindcast left in another
-// program's database it takes back when the store is opened; what that program left is for
-// that program to settle, and no kind touches it.
+// databases are stores of every kind that reads the SQLite of another program, below testdata.
+var databases = []string{
+	"langgraph/agent.db", "langgraph/js.db", "adk/database_service.db", "adk/sqlite_service.db", "openaiagents/sqlite_session.db",
+	"openaiagents/advanced.db", "crewai/checkpoints.db", "mastra/store.db", "llamaindex/server.db", "coding/opencode/opencode.db", "coding/crush/crush.db",
+}
+
+// A program was killed amid a transaction, when pages of it were in the file already. Each
+// kind shows what there was before, and leaves no trace, wherever the journal lies.
 func TestRows_openBehindAWriteThatWasBrokenOff(t *testing.T) {
 	t.Parallel()
-	path := storetest.Copy(t, filepath.Join(testdata, "langgraph/agent.db"))
-	foreign, own := abandoned(t, path), abandoned(t, path)
-	tables := storetest.Tables(t, path)
-
-	before, err := os.ReadFile(foreign)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = allKinds.Open(t.Context(), foreign)
-	if !errors.Is(err, store.ErrUnrecognised) || !strings.Contains(err.Error(), "another program left a write unfinished") {
-		t.Errorf("the program broke its write off: %v", err)
-	}
-	if after, err := os.ReadFile(foreign); err != nil || !bytes.Equal(before, after) {
-		t.Error("the file was settled, which is not Hindcast's to do")
-	}
-
-	open := func(path string) store.Store {
-		s, err := allKinds.Open(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
+	for _, name := range databases {
+		for _, mode := range []struct {
+			journal string
+			left    []string
+		}{
+			{"DELETE", []string{"-journal"}}, {"TRUNCATE", []string{"-journal"}}, {"PERSIST", []string{"-journal"}},
+			{"WAL", []string{"-wal", "-shm"}}, {"WAL", []string{"-wal"}},
+		} {
+			t.Run(fmt.Sprintf("%s %s %d", name, mode.journal, len(mode.left)), func(t *testing.T) {
+				t.Parallel()
+				path := storetest.Copy(t, filepath.Join(testdata, name))
+				left := abandoned(t, path, mode.journal, mode.left...)
+				whole := openBroken(t, path)
+				untouched := storetest.Untouched(t, filepath.Dir(left))
+				s := openBroken(t, left)
+				storetest.Same(t, s, whole)
+				for _, f := range storetest.Faults(t, s, "") {
+					t.Errorf("a fault: %+v", f)
+				}
+				untouched()
+			})
 		}
-		t.Cleanup(func() { _ = s.Close() })
-		return s
 	}
-	s := open(path)
+}
+
+// What a write is, and its undo, is the same behind a write that was broken off.
+func TestRows_writeBehindAWriteThatWasBrokenOff(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, session string
+		op            model.Op
+	}{
+		{"langgraph/agent.db", "tour", model.OpRestore}, {"adk/database_service.db", "tour_app/u1/tour", model.OpFork}, {"adk/sqlite_service.db", "tour_app/u1/tour", model.OpRestore},
+		{"openaiagents/sqlite_session.db", "", model.OpFork}, {"crewai/checkpoints.db", "", model.OpRestore},
+	} {
+		for _, mode := range []string{"DELETE", "WAL"} {
+			t.Run(c.name+" "+mode, func(t *testing.T) {
+				t.Parallel()
+				path := storetest.Copy(t, filepath.Join(testdata, c.name))
+				beside := map[string][]string{"DELETE": {"-journal"}, "WAL": {"-wal", "-shm"}}[mode]
+				left := abandoned(t, path, mode, beside...)
+				tables := storetest.Tables(t, path)
+				s := openBroken(t, left)
+				session := c.session
+				if session == "" {
+					session = storetest.Sessions(t, s)[0].ID
+				}
+				headers := storetest.Headers(t, s, session)
+				carry := func(change model.Change) {
+					t.Helper()
+					plan, err := s.(store.Writer).Plan(t.Context(), change)
+					if err == nil {
+						_, err = s.(store.Writer).Apply(t.Context(), plan)
+					}
+					if err != nil {
+						t.Fatalf("%s: %v", change.Op, err)
+					}
+				}
+				carry(model.Change{Op: c.op, Ref: headers[len(headers)/2].Ref(), As: map[model.Op]string{model.OpFork: "behind"}[c.op]})
+				if len(storetest.Headers(t, s, session)) == 0 || storetest.Faults(t, s, "") != nil {
+					t.Error("the store does not read as it should behind the write")
+				}
+				carry(model.Change{Op: model.OpUndo})
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if storetest.Tables(t, left) != tables {
+					t.Error("after the undo, the tables are not those of before")
+				}
+			})
+		}
+	}
+}
+
+// What Hindcast itself left in another program's database it takes back when the store is
+// opened, and the journal says so.
+func TestRows_settleAWriteOfHindcastThatWasBrokenOff(t *testing.T) {
+	t.Parallel()
+	path := storetest.Copy(t, filepath.Join(testdata, "langgraph/agent.db"))
+	own := abandoned(t, path, "DELETE", "-journal")
+	tables := storetest.Tables(t, path)
+	s := openBroken(t, path)
 	headers := storetest.Headers(t, s, "tour")
 	plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: headers[len(headers)/2].Ref()})
 	if err == nil {
@@ -63,36 +127,64 @@ func TestRows_openBehindAWriteThatWasBrokenOff(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if kind := open(own).Kind(); kind != "langgraph" {
+	s = openBroken(t, own)
+	if kind := s.Kind(); kind != "langgraph" {
 		t.Errorf("it opens as %s", kind)
+	}
+	if list, err := s.(store.Writer).Journal(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("the journal lists %v, %v", list, err)
 	}
 	if storetest.Tables(t, own) != tables {
 		t.Error("what was broken off is still in the tables")
 	}
 }
 
-// abandoned returns a copy of a database, with the journals beside it, that a program left
-// which was killed amid a transaction.
-func abandoned(t *testing.T, path string) string {
+func openBroken(t *testing.T, path string) store.Store {
+	t.Helper()
+	s, err := allKinds.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// abandoned returns a copy of a database, with some of the files beside it, that a program left
+// which was killed amid a transaction. The database itself is left as it was before that.
+func abandoned(t *testing.T, path, journal string, beside ...string) string {
 	t.Helper()
 	left := filepath.Join(t.TempDir(), filepath.Base(path))
-	file := sqlitefile.NewOwn(path, "&_pragma=journal_mode(DELETE)&_pragma=cache_size(1)", nil)
+	file := sqlitefile.NewOwn(path, "&_pragma=journal_mode("+journal+")&_pragma=cache_size(1)", nil)
 	killed := errors.New("killed")
 	err := file.Write(t.Context(), func(tx *sqlitefile.Tx) error {
-		if _, err := tx.Exec(t.Context(), "UPDATE checkpoints SET metadata = zeroblob(100000)"); err != nil {
+		tables, err := tx.Tables(t.Context())
+		for _, table := range tables {
+			if err == nil && !strings.HasPrefix(table, "sqlite_") {
+				_, err = tx.Exec(t.Context(), `DELETE FROM "`+table+`"`)
+			}
+		}
+		if err == nil {
+			_, err = tx.Exec(t.Context(), "CREATE TABLE half AS SELECT randomblob(1000000)")
+		}
+		if err != nil {
 			return err
 		}
-		for _, beside := range []string{"", "-journal"} {
-			data, err := os.ReadFile(path + beside)
+		before, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		for _, part := range slices.Concat([]string{""}, beside) {
+			data, err := os.ReadFile(path + part)
 			if err == nil {
-				err = os.WriteFile(left+beside, data, 0o600)
+				err = os.WriteFile(left+part, data, 0o600)
 			}
-			if err != nil {
+			// A log that was just written would be waited for.
+			long := before.ModTime().Add(-time.Minute)
+			if err = errors.Join(err, os.Chtimes(left+part, long, long)); err != nil {
 				return err
 			}
 		}
-		long := time.Now().Add(-time.Minute) // a writer at work would be waited for
-		return errors.Join(killed, os.Chtimes(left+"-journal", long, long))
+		return killed
 	})
 	if closed := file.Close(); !errors.Is(err, killed) || closed != nil {
 		t.Fatal(err, closed)

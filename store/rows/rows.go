@@ -196,10 +196,16 @@ func (k Kind) Kind() store.Kind {
 }
 
 // sign says what tells a database of the kind, or, with false, what it lacks.
-func (k Kind) sign(ctx context.Context, t tables) (why string, ok bool, err error) {
+func (k Kind) sign(ctx context.Context, t sqliteTx) (why string, ok bool, err error) {
 	tables := slices.Sorted(maps.Keys(k.Tables))
 	sets, err := k.find(ctx, t)
 	if len(sets) == 0 {
+		for i := 0; err == nil && i < len(tables); i++ {
+			var what string
+			if what, err = t.Instead(ctx, tables[i]); what != "" {
+				return "not a " + k.Framework + " database: " + tables[i] + " is " + what, false, nil
+			}
+		}
 		return "a SQLite database without " + k.Framework + "'s tables " + strings.Join(tables, " and "), false, err
 	}
 	if sets[0] != nil {

@@ -37,11 +37,14 @@ type sound struct {
 
 // sound returns what can be read of the tables that have row ids.
 func (t sqliteTx) sound(ctx context.Context) (list []sound, err error) {
-	all, err := texts(ctx, t, "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~' AND rootpage > 0 ORDER BY name")
+	all, err := t.Tables(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, table := range all {
+		if strings.HasPrefix(table, "sqlite_") {
+			continue
+		}
 		one := sound{table: table}
 		if one.columns, err = texts(ctx, t, "SELECT name FROM pragma_table_info(?, 'main')", table); err != nil {
 			return nil, err

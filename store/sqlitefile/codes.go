@@ -10,20 +10,21 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
+// errHot is ErrUnsettled where SQLite's locks tell that no writer is at work.
+var errHot = fmt.Errorf("%w", ErrUnsettled)
+
 // explain puts SQLite's own error codes into the package's errors.
 func explain(err error) error {
 	coded, ok := errors.AsType[*driver.Error](err)
 	if !ok {
 		return err
 	}
-	if coded.Code() == lib.SQLITE_READONLY_RECOVERY {
-		return fmt.Errorf("%w (%w)", ErrUnsettled, err)
+	switch coded.Code() {
+	case lib.SQLITE_READONLY_RECOVERY, lib.SQLITE_READONLY_ROLLBACK, lib.SQLITE_PROTOCOL:
+		// A writer was killed in a commit, or between changing the log and its index.
+		return fmt.Errorf("%w (%w)", errHot, err)
 	}
 	switch coded.Code() & 0xff {
-	case lib.SQLITE_PROTOCOL:
-		// The log and its index do not go together: a writer was killed between
-		// changing the one and the other.
-		return fmt.Errorf("%w (%w)", ErrUnsettled, err)
 	case lib.SQLITE_NOTADB:
 		return ErrNotSQLite
 	case lib.SQLITE_CANTOPEN, lib.SQLITE_PERM, lib.SQLITE_READONLY:

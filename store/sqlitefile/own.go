@@ -65,7 +65,7 @@ func (o *Own) acquireOwn(ctx context.Context) (*handle, error) {
 		return nil, errClosed
 	}
 	if !o.handle.keeps() {
-		if _, _, err := look(o.path); err != nil && !errors.Is(err, ErrUnsettled) {
+		if err := writable(o.path); err != nil {
 			return nil, err
 		}
 		if err := o.swap(ctx, o.how, sight{}); err != nil {
@@ -76,20 +76,12 @@ func (o *Own) acquireOwn(ctx context.Context) (*handle, error) {
 	return o.handle, nil
 }
 
-// forget has the next use open the file anew.
-func (o *Own) forget(h *handle) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.handle != h {
-		return nil
-	}
-	o.handle = nil
-	return o.retireLocked(h)
-}
-
 // Settle has SQLite finish, or take back, the write that was left unfinished in a
 // file. It does nothing else to the file, whose check is that of Read.
 func (o *Own) Settle(ctx context.Context) error {
+	if err := writable(o.path); err != nil {
+		return err
+	}
 	return o.alone(ctx, "mode=rw&_pragma=busy_timeout(5000)", func(h *handle) error {
 		return o.transaction(ctx, h, beginRead, func(t *Tx) error { return o.checked(ctx, t) })
 	})

@@ -1,11 +1,12 @@
 // Package sqlitefile reads a SQLite database that another program may be writing, and
 // leaves no trace: no byte of the file or of its folder changes, no file appears or
-// goes. It says what SQLite's error codes mean, and tells when the file changed.
+// goes. It says what SQLite's error codes mean, and tells when the file changed. A context
+// that ends ends any statement.
 //
 // SQLite keeps a database in WAL mode in three files: the database, the log (-wal)
 // and an index of the log in shared memory (-shm). Opened the plain way, even
 // read-only, it creates the last two and leaves them behind. A [File] is therefore
-// opened in one of three other ways:
+// opened in one of these other ways:
 //
 //   - Without a log, or with one that was only begun, the file holds the last word of
 //     its writers. It is opened as immutable, which takes no lock and creates nothing.
@@ -14,11 +15,11 @@
 //   - With a log, a writer is at work, or was killed. The file is opened read-only with
 //     a read-only index, which SQLite supports as long as the -shm file exists.
 //     Connections are not kept between readings, so that a writer that ends can tidy up.
-//   - With a log that has no index, the two files are a copy: no writer is at work, since
-//     each has an index. SQLite then makes one in its own memory, and takes no lock. As
-//     with an immutable file, what was read counts if the files are the same after it.
-//     SQLite tries to bring the log into the file when it closes, and cannot: the file is
-//     open for reading alone.
+//   - With a journal of one of the rollback modes, it is opened read-only, and SQLite tells
+//     by its locks whether a writer is at work.
+//   - With what a writer left that was killed, or with a log that has no index and so is a
+//     copy, the pages are put together in memory, see settled.go. As with an immutable
+//     file, what was read counts if the files are the same after it.
 //
 // [File.Suppose] reads as if rows were others, in views that only the connection has.
 // [File.Amend] writes: for that one transaction the file is opened the plain way, and closed
@@ -38,6 +39,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,9 +51,9 @@ var (
 	ErrNotSQLite = errors.New("not a SQLite database")
 	// ErrDamaged: SQLite cannot make sense of the file.
 	ErrDamaged = errors.New("the file is damaged")
-	// ErrUnsettled: beside the file lies an unfinished write (a -journal, or a -wal that
-	// was just written and has no -shm) that SQLite can only settle by writing.
-	ErrUnsettled = errors.New("another program left a write unfinished, which only opening the file for writing settles")
+	// ErrUnsettled: beside the file lies an unfinished write, which only a program that writes
+	// to the file settles.
+	ErrUnsettled = errors.New("a write was left unfinished")
 	// ErrChanged: another program wrote to the file while it was read; read
 	// again.
 	ErrChanged = errors.New("the store changed while it was read")
@@ -66,8 +68,8 @@ type access string
 
 const (
 	immutable access = "mode=ro&immutable=1"
-	beside    access = "mode=ro&readonly_shm=1&_pragma=busy_timeout(5000)"
-	indexless access = "mode=ro&vfs=" + lockless + "&_pragma=locking_mode(EXCLUSIVE)&_pragma=synchronous(OFF)"
+	beside    access = "mode=ro&readonly_shm=1"
+	settled   access = "mode=ro&immutable=1&vfs="
 	amending  access = "mode=rw&_pragma=busy_timeout(5000)&_pragma=synchronous(FULL)"
 	// Whatever is in the file is data: it may not bring code with it.
 	guarded = "&_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_pragma=temp_store(2)&_dqs=0"
@@ -119,7 +121,10 @@ func (f *File) ReadOnce(ctx context.Context, what func(*Tx) error) error {
 	if err != nil {
 		return err
 	}
-	err = f.blame(h, f.transaction(ctx, h, beginRead, what))
+	err = f.blame(h, f.transaction(ctx, h, h.begin(), what))
+	if errors.Is(err, errHot) { // its writer was killed since the file was opened
+		err = errors.Join(fmt.Errorf("%w (%w)", ErrChanged, err), f.forget(h))
+	}
 	return errors.Join(err, f.release(h))
 }
 
@@ -150,7 +155,7 @@ const Beside = "-hindcast"
 // program that writes, for some seconds, and ErrBusy is the error then. Neither the schema
 // nor the way in which the database keeps its log changes. The errors are those of Read.
 func (f *File) Amend(ctx context.Context, what func(*Tx) error) error {
-	if _, _, err := look(f.path); err != nil && !errors.Is(err, ErrUnsettled) {
+	if err := writable(f.path); err != nil {
 		return err
 	}
 	return f.alone(ctx, amending, func(h *handle) error {
@@ -163,15 +168,23 @@ func (f *File) Amend(ctx context.Context, what func(*Tx) error) error {
 	})
 }
 
+// writable returns why a file is not opened for writing, nil if it is.
+func writable(path string) error {
+	if _, _, err := look(path); err != nil && !errors.Is(err, ErrUnsettled) {
+		return err
+	}
+	return withoutSuper(path)
+}
+
 // alone runs what on a handle that is closed behind it.
 func (f *File) alone(ctx context.Context, how access, what func(*handle) error) error {
 	return f.untilWritable(ctx, func() (err error) {
-		db, err := open(f.path, how)
+		h, err := newHandle(f.path, how, sight{})
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, db.Close()) }()
-		return what(&handle{db: db, access: how})
+		defer func() { err = errors.Join(err, h.close()) }()
+		return what(h)
 	})
 }
 
@@ -201,22 +214,53 @@ type handle struct {
 	retired bool
 	// kept is of an immutable handle.
 	kept kept
+	// after lets go of what the connections need. It runs behind the last one.
+	after func() error
 }
 
-func open(path string, how access) (*sql.DB, error) {
+// newHandle returns a pool without a connection.
+func newHandle(path string, how access, stamp sight) (*handle, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	connector, err := driver.NewConnector((&url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: string(how) + guarded}).String())
+	h := &handle{access: how, stamp: stamp}
+	name := (&url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: string(how) + guarded}).String()
+	switch how {
+	case immutable:
+		h.after = func() error { return nil }
+	case settled:
+		view, err := openSettled(abs)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w (%w)", ErrChanged, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		h.after = view.close
+		name = (&url.URL{Scheme: "file", Opaque: settledName, RawQuery: string(how) + view.name + guarded}).String()
+	default:
+		h.after = locks.enter(abs)
+	}
+	connector, err := driver.NewConnector(name)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, h.after())
 	}
-	db := sql.OpenDB(connector)
-	if how == beside || how == indexless {
-		db.SetMaxIdleConns(0)
+	h.db = sql.OpenDB(connector)
+	if how == beside {
+		h.db.SetMaxIdleConns(0)
 	}
-	return db, nil
+	return h, nil
+}
+
+func (h *handle) close() error { return errors.Join(h.db.Close(), h.after()) }
+
+// begin returns how a transaction begins that reads.
+func (h *handle) begin() func(context.Context, *sql.Conn) error {
+	if h.access == beside {
+		return beginLocked
+	}
+	return beginRead
 }
 
 // look says how the file can be read just now, and how it and its log look.
@@ -232,8 +276,8 @@ func look(path string) (access, sight, error) {
 	case info.Size() == 0:
 		return "", sight{}, fmt.Errorf("the file is empty: %w", ErrNotSQLite)
 	}
-	if size(stat(path+"-journal")) > 0 {
-		return "", sight{}, left(path + "-journal")
+	if journal := stat(path + "-journal"); size(journal) > 0 {
+		return beside, sight{info, journal}, nil
 	}
 	seen := sight{info, stat(path + "-wal")}
 	switch {
@@ -244,34 +288,32 @@ func look(path string) (access, sight, error) {
 	case size(stat(path+"-shm")) > 0:
 		return beside, seen, nil
 	}
-	if err := left(path + "-wal"); lockless == "" || !errors.Is(err, errAbandoned) {
-		return "", sight{}, err
+	if time.Since(seen.log.ModTime()) <= settles { // its writer may be about to make the index
+		return "", sight{}, ErrUnsettled
 	}
-	return indexless, seen, nil
+	return settled, seen, nil
 }
 
-// errAbandoned is ErrUnsettled where no writer touched its journal for longer than one at
-// work takes.
-var errAbandoned = fmt.Errorf("%w", ErrUnsettled)
-
-// left returns the error for what an unfinished write left.
-func left(journal string) error {
-	if info, err := os.Stat(journal); err == nil && time.Since(info.ModTime()) > settles {
-		return errAbandoned
+// lookLeft returns what tells that the files are as they were whose writer was killed: the
+// journal stands for the log where there is one.
+func lookLeft(path string) sight {
+	seen := see(path)
+	if journal := stat(path + "-journal"); size(journal) > 0 {
+		seen.log = journal
 	}
-	return ErrUnsettled
+	return seen
 }
 
 // ApplicationID returns the number by which a program marks its databases, 0 for none. It
 // is read from the file as it is, whatever write was broken off in it: none changes it.
 // The errors are those of Read, but for ErrUnsettled.
 func ApplicationID(ctx context.Context, path string) (id int64, err error) {
-	db, err := open(path, immutable)
+	h, err := newHandle(path, immutable, sight{})
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	err = (&File{path: path}).transaction(ctx, &handle{db: db, access: immutable}, beginRead, func(t *Tx) error {
+	defer func() { err = errors.Join(err, h.close()) }()
+	err = (&File{path: path}).transaction(ctx, h, beginRead, func(t *Tx) error {
 		return t.Row(ctx, "PRAGMA application_id").Scan(&id)
 	})
 	return id, err
@@ -316,11 +358,16 @@ func (f *File) acquire(ctx context.Context) (*handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h := f.handle; h != nil && h.access == how && (how == beside || !h.moved(seen)) {
+	if h := f.handle; h != nil && (h.access == how || h.access == settled && how == beside) && (h.access == beside || !h.moved(seen)) {
 		h.users++
 		return h, nil
 	}
-	if err := f.swap(ctx, how, seen); err != nil {
+	err = f.swap(ctx, how, seen)
+	if errors.Is(err, errHot) {
+		how, seen = settled, lookLeft(f.path)
+		err = f.swap(ctx, how, seen)
+	}
+	if err != nil {
 		return nil, f.blame(&handle{access: how, stamp: seen}, err)
 	}
 	f.handle.users++
@@ -330,25 +377,24 @@ func (f *File) acquire(ctx context.Context) (*handle, error) {
 // keeps reports whether the handle is for writing, and so stays whatever happens to
 // the file.
 func (h *handle) keeps() bool {
-	return h != nil && h.access != immutable && h.access != beside && h.access != indexless
+	return h != nil && !slices.Contains([]access{immutable, beside, settled}, h.access)
 }
 
 // moved reports whether the files are others than those that a handle was made of. What is
 // in the log of an immutable one is not read.
 func (h *handle) moved(now sight) bool {
-	return !same(h.stamp.file, now.file) || h.access == indexless && !same(h.stamp.log, now.log)
+	return !same(h.stamp.file, now.file) || h.access != immutable && !same(h.stamp.log, now.log)
 }
 
 // swap replaces the handle by one of another way, once the check took it. The caller
 // holds the mutex.
 func (f *File) swap(ctx context.Context, how access, stamp sight) error {
-	db, err := open(f.path, how)
+	h, err := newHandle(f.path, how, stamp)
 	if err != nil {
 		return err
 	}
-	h := &handle{db: db, access: how, stamp: stamp}
-	if err := f.transaction(ctx, h, beginRead, func(t *Tx) error { return f.checked(ctx, t) }); err != nil {
-		return errors.Join(err, db.Close())
+	if err := f.transaction(ctx, h, h.begin(), func(t *Tx) error { return f.checked(ctx, t) }); err != nil {
+		return errors.Join(err, h.close())
 	}
 	before := f.handle
 	f.handle = h
@@ -368,9 +414,20 @@ func (f *File) release(h *handle) error {
 	defer f.mu.Unlock()
 	h.users--
 	if h.retired && h.users == 0 {
-		return h.db.Close()
+		return h.close()
 	}
 	return nil
+}
+
+// forget has the next use open the file anew.
+func (f *File) forget(h *handle) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.handle != h {
+		return nil
+	}
+	f.handle = nil
+	return f.retireLocked(h)
 }
 
 // retireLocked closes a handle as soon as it has no user.
@@ -382,7 +439,7 @@ func (f *File) retireLocked(h *handle) error {
 	if h.users > 0 {
 		return nil
 	}
-	return h.db.Close()
+	return h.close()
 }
 
 // stale reports whether what was read through h may be wrong, because the file
@@ -391,9 +448,8 @@ func (f *File) stale(h *handle) bool {
 	switch h.access {
 	case immutable:
 		return h.moved(sight{file: stat(f.path)})
-	case indexless:
-		how, now, _ := look(f.path)
-		return how != indexless || h.moved(now)
+	case settled:
+		return h.moved(lookLeft(f.path))
 	}
 	return false
 }
@@ -406,6 +462,9 @@ func (f *File) blame(h *handle, err error) error {
 		return err
 	}
 	now, _, lookErr := look(f.path)
+	if h.access == settled {
+		now = settled
+	}
 	switch {
 	case f.stale(h), lookErr == nil && now != h.access, lookErr == nil && halfThere(err) && f.readable():
 		return fmt.Errorf("%w (%w)", ErrChanged, err)

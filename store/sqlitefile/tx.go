@@ -142,7 +142,8 @@ func (t *Tx) Records(ctx context.Context, row func(map[string]any) error, query 
 	return cmp.Or(err, rows.Err())
 }
 
-// Columns returns the columns of a table or a view, none where there is no such.
+// Columns returns the columns of a table, none where there is no such. A view and a virtual
+// table are none: what they return may never end.
 func (t *Tx) Columns(ctx context.Context, table string) (map[string]bool, error) {
 	has := map[string]bool{}
 	err := t.Each(ctx, func(scan func(...any) error) error {
@@ -150,8 +151,30 @@ func (t *Tx) Columns(ctx context.Context, table string) (map[string]bool, error)
 		err := scan(&column)
 		has[column] = true
 		return err
-	}, "SELECT name FROM pragma_table_info(?)", table)
+	}, "SELECT c.name FROM main.sqlite_schema s, pragma_table_info(s.name, 'main') c WHERE "+isTable+" AND s.name = ? COLLATE NOCASE", table)
 	return has, err
+}
+
+// isTable is the condition that a row of sqlite_schema, s, is a table with pages of its own.
+const isTable = "s.type = 'table' AND s.rootpage > 0"
+
+// Instead returns what a database has by the name of a table that is none: "a view" or "a
+// virtual table"; "" for a table and for nothing.
+func (t *Tx) Instead(ctx context.Context, name string) (what string, err error) {
+	_, err = t.First(ctx, []any{&what}, "SELECT iif(s.type = 'view', 'a view', 'a virtual table') FROM main.sqlite_schema s "+
+		"WHERE s.type IN ('table', 'view') AND NOT ("+isTable+") AND s.name = ? COLLATE NOCASE", name)
+	return what, err
+}
+
+// Tables returns the names of the tables with pages of their own, in order.
+func (t *Tx) Tables(ctx context.Context) (names []string, err error) {
+	err = t.Each(ctx, func(scan func(...any) error) error {
+		var name string
+		err := scan(&name)
+		names = append(names, name)
+		return err
+	}, "SELECT s.name FROM main.sqlite_schema s WHERE "+isTable+" ORDER BY s.name")
+	return names, err
 }
 
 // Check runs SQLite's check of the whole file, and returns what it finds, in its words.
@@ -198,12 +221,20 @@ func (f *File) transaction(ctx context.Context, h *handle, begin func(context.Co
 	if h.access == immutable {
 		t.kept = &h.kept
 	}
-	defer func() { err = interrupted(ctx, errors.Join(err, t.close())) }()
+	release, err := interruptWhenDone(ctx, c)
+	if err != nil {
+		return errors.Join(err, t.close())
+	}
+	defer func() {
+		release()
+		err = interrupted(ctx, errors.Join(err, t.close()))
+	}()
 	if err := begin(ctx, c); err != nil {
 		return explain(err)
 	}
 	open := true
 	defer func() {
+		release()
 		if open {
 			_, undo := c.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 			err = errors.Join(err, undo)
@@ -215,6 +246,7 @@ func (f *File) transaction(ctx context.Context, h *handle, begin func(context.Co
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	release()
 	end := "COMMIT"
 	if !h.keeps() { // behind a damaged page SQLite fails to commit, also where there is nothing
 		end = "ROLLBACK"

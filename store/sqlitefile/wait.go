@@ -25,6 +25,22 @@ func beginRead(ctx context.Context, c *sql.Conn) error {
 	return err
 }
 
+// beginLocked is beginRead beside a writer. While the writer is in a commit it waits, as
+// beginWrite does. Behind it the transaction has its lock, and no statement waits.
+func beginLocked(ctx context.Context, c *sql.Conn) error {
+	return untilFree(ctx, readPatience, func() error {
+		err := beginRead(ctx, c)
+		if err != nil {
+			return err
+		}
+		if err = c.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM sqlite_schema LIMIT 1)").Scan(new(int)); err != nil {
+			_, undo := c.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+			err = errors.Join(err, undo)
+		}
+		return err
+	})
+}
+
 // beginWrite begins a transaction that writes. While another connection does,
 // it waits here, for as long as the connection's busy_timeout says: SQLite's
 // own waiting hears of nothing, and a context would end unheard for seconds.
@@ -50,6 +66,9 @@ func beginWrite(ctx context.Context, c *sql.Conn) (err error) {
 
 // mostPatience is how long it is waited for another connection where nothing else says so.
 const mostPatience = 5 * time.Second
+
+// readPatience is how long a reading waits for a writer that is in a commit.
+const readPatience = 15 * time.Second
 
 // connect returns a connection. To make one sets the journal mode, for which SQLite
 // does not wait where another program is just closing the file or taking up a log,
@@ -93,7 +112,6 @@ const settles = 500 * time.Millisecond
 func Retry(ctx context.Context, once func() error) error {
 	return until(ctx, once, func(err error) time.Duration {
 		switch {
-		case errors.Is(err, errAbandoned):
 		case errors.Is(err, ErrUnsettled):
 			return settles
 		case errors.Is(err, ErrChanged):
