@@ -125,8 +125,8 @@ func (p *printer) part(part *transcript.Part) {
 		for _, output := range part.Output {
 			p.indented("      ", transcript.Plain(output))
 		}
-	case part.Thought() && part.Text != "":
-		p.indented("  ", part.Kind)
+	case part.Heading() != "" && part.Text != "":
+		p.indented("  ", part.Heading())
 		p.indented("    ", part.Text)
 	case part.Text != "":
 		p.indented("  ", part.Text)
@@ -179,8 +179,8 @@ func (p *printer) markdownPart(part *transcript.Part) {
 			p.fencedValue(output)
 		}
 	case part.Text != "":
-		if part.Thought() {
-			fmt.Fprintf(p, "%s\n\n", part.Kind)
+		if above := part.Heading(); above != "" {
+			fmt.Fprintf(p, "%s\n\n", inline(above))
 		}
 		for line := range strings.Lines(strings.TrimRight(part.Text, "\n")) {
 			p.WriteString(strings.TrimRight("> "+printable.String(strings.TrimSuffix(line, "\n")), " ") + "\n")

@@ -49,6 +49,9 @@ the head, those of all snapshots together, and the distinct ones, where text tha
 several states share counts once. --prune tells how many distinct bytes it would free
 to take away what is off the active path. It writes nothing.
 
+What a coding agent gave the model beside the messages of the active path, such as files,
+reminders and lists of skills, stands there by its kind, with its bytes.
+
 What an agent itself counted for the whole session stands last. It is in none of the
 sums, for the answers are counted in both.`,
 		Example: `  hindcast stats trips.db trip-planner
@@ -145,6 +148,7 @@ type statsJSON struct {
 	Branches  []branchJSON   `json:"branches"`
 	Models    []modelJSON    `json:"models"`
 	Keys      []keyJSON      `json:"keys"`
+	Given     []givenJSON    `json:"given,omitempty"`
 	Counted   any            `json:"counted,omitempty"`
 	Snapshots []snapshotJSON `json:"snapshots,omitempty"`
 	Prune     *pruneJSON     `json:"prune,omitempty"`
@@ -200,6 +204,12 @@ type keyJSON struct {
 	DistinctBytes int64  `json:"distinctBytes"`
 }
 
+type givenJSON struct {
+	Kind  string `json:"kind"`
+	Times int    `json:"times"`
+	Bytes int64  `json:"bytes"`
+}
+
 // snapshotJSON is what one snapshot adds; a step is none in its sum.
 type snapshotJSON struct {
 	Name     string   `json:"name"`
@@ -237,6 +247,9 @@ func (s *sums) document(snapshots bool) statsJSON {
 	}
 	for _, k := range s.keys {
 		out.Keys = append(out.Keys, keyJSON{k.Key, k.Here, k.All, k.Distinct})
+	}
+	for _, g := range s.totals.Given {
+		out.Given = append(out.Given, givenJSON{g.Is, g.Times, g.Bytes})
 	}
 	out.Counted = measured(s.counted)["counted"]
 	if snapshots {
@@ -341,11 +354,38 @@ func (p *printer) stats(s *sums, snapshots bool) {
 		p.WriteByte('\n')
 		keysTable(s.keys, p).write(p)
 	}
+	if len(s.totals.Given) > 0 {
+		p.WriteByte('\n')
+		givenTable(s.totals.Given, p).write(p)
+	}
 	if len(s.counted) > 0 {
 		p.WriteByte('\n')
 		countedTable(s.counted).write(p)
 	}
 	p.remarksOn(s)
+}
+
+// mostGiven is how many kinds of what the model was given a person is shown.
+const mostGiven = 20
+
+// givenTable returns what an agent gave the model beside the messages, by its kinds.
+func givenTable(given []query.GivenSum, p *printer) *table {
+	t := table{numbers: true}
+	row := func(name string, g *query.GivenSum) {
+		t.row(name, strconv.Itoa(g.Times), string(model.AppendSize(nil, g.Bytes)))
+	}
+	t.row("given beside the messages", "times", "bytes")
+	for i := range given[:min(len(given), mostGiven)] {
+		row("  "+p.clip(given[i].Is, maxTitle), &given[i])
+	}
+	if len(given) > mostGiven {
+		var others query.GivenSum
+		for _, g := range given[mostGiven:] {
+			others.Times, others.Bytes = others.Times+g.Times, others.Bytes+g.Bytes
+		}
+		row("  "+model.Count(len(given)-mostGiven, "other kind"), &others)
+	}
+	return &t
 }
 
 // countedTable returns what the store itself counts for a session.

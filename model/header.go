@@ -135,6 +135,8 @@ const (
 	ReasonDamaged
 	// ReasonCompaction: a summary that follows nothing takes the place of all before it.
 	ReasonCompaction
+	// ReasonChainBroken: a parent between it and the head was never written.
+	ReasonChainBroken
 )
 
 // Reason says why snapshots are off the active path.

@@ -20,6 +20,7 @@ var reasonNames = [...]string{
 	ReasonSidechain:    "sidechain",
 	ReasonDamaged:      "damaged",
 	ReasonCompaction:   "compaction",
+	ReasonChainBroken:  "chainBroken",
 }
 
 // String returns the kind's JSON name.
@@ -82,6 +83,8 @@ func (r Reason) Text(clock func(time.Time) string) string {
 		text = "in a damaged record, which the agent passes over"
 	case ReasonCompaction:
 		text = "before a compaction"
+	case ReasonChainBroken:
+		text = "chain broken: its parent was never written"
 	default:
 		text = "nothing tells why"
 	}

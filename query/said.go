@@ -60,6 +60,7 @@ type message struct {
 	// id is what the framework knows it by, "" for none.
 	id            string
 	calls, errors int
+	given         []Given
 }
 
 // listPaths is where the frameworks keep their messages.
@@ -256,9 +257,22 @@ func read(tape *jsontape.Tape) (m message) {
 			m.calls++
 		case block.Kind == conversation.ToolResult && block.Status == conversation.Failed:
 			m.errors++
+		case block.Kind == conversation.Context:
+			m.given = append(m.given, Given{is(tape, block.Name), c.Bytes(block)})
 		}
 	}
 	return m
+}
+
+// longestWord bounds the word of an agent for what it gives the model, in bytes.
+const longestWord = 80
+
+// is returns the word for what an agent gives the model, "" for none.
+func is(tape *jsontape.Tape, name conversation.Node) string {
+	if tape.Kind(name) != jsontape.String {
+		return ""
+	}
+	return conversation.OneLine(string(tape.AppendText(nil, name, longestWord)))
 }
 
 // more returns what one list has more than another. Elements may leave at the front while

@@ -19,11 +19,21 @@ type Stat struct {
 	Answers []conversation.Usage
 	// Calls counts the tool calls that it adds, Errors the tools that failed.
 	Calls, Errors int
+	// Given is what the agent gave the model beside the messages that the visit adds.
+	Given []Given
 	// Size is the length of the state in bytes; 0 where it is not known.
 	Size int64
 	// Unread says why the state could not be read, nil where it could. Size is then all
 	// that is known.
 	Unread error
+}
+
+// Given is what an agent gave the model beside a message: a file, a list of skills, a reminder.
+type Given struct {
+	// Is is the agent's word for it, which is untrusted.
+	Is string
+	// Bytes is the length of its text.
+	Bytes int64
 }
 
 // Stats returns what each visit adds to its path, in the order in which the visits were
@@ -93,6 +103,7 @@ func (s *stats) stat(ctx context.Context, n model.Node) (Stat, error) {
 	}
 	for _, e := range added {
 		m := &s.known[e]
+		of.Given = append(of.Given, m.given...)
 		if of.Calls, of.Errors = of.Calls+m.calls, of.Errors+m.errors; m.Counted || m.Priced {
 			of.Answers = append(of.Answers, m.Usage)
 		}

@@ -31,6 +31,12 @@ func added(t *testing.T, s store.Store, tl *model.Timeline) (lines []string) {
 		if stat.Calls > 0 || stat.Errors > 0 {
 			line += fmt.Sprintf(" calls %d failed %d", stat.Calls, stat.Errors)
 		}
+		for i, g := range stat.Given {
+			if i == 0 {
+				line += " given"
+			}
+			line += fmt.Sprintf(" %s %d", g.Is, g.Bytes)
+		}
 		if stat.Unread != nil {
 			line += " unread"
 		}
@@ -44,6 +50,11 @@ func added(t *testing.T, s store.Store, tl *model.Timeline) (lines []string) {
 // answer is a message of a model that cost so many tokens.
 func answer(text string, in int) string {
 	return fmt.Sprintf(`{"role":"assistant","content":[{"text":%q}],"metadata":{"usage":{"inputTokens":%d,"outputTokens":1,"totalTokens":%d}}}`, text, in, in+1)
+}
+
+// withFile is a message with so many bytes of a file.
+func withFile(bytes int) string {
+	return fmt.Sprintf(`{"role":"user","content":[{"text":"q"},{"context":{"type":"file","text":%q}}]}`, strings.Repeat("x", bytes))
 }
 
 const (
@@ -95,6 +106,7 @@ func TestStats(t *testing.T) {
 			[]string{"a - " + list(answer("x", 10)), `b a {"state":{"messages":[` + answer("y", 3) + `]}}`, "c b [1,2]", `d c ` + list()},
 			[]string{"#0 in 10 out 1", "#1 in 3 out 1"},
 		},
+		"given":    {[]string{"a - " + list(withFile(3), withFile(4)), "b a " + list(withFile(3), withFile(4), answer("x", 1), withFile(3))}, []string{"#0 given file 3 file 4", "#1 in 1 out 1 given file 3"}},
 		"tools":    {[]string{"a - " + list(asks, uses), "b a " + list(asks, uses, ran)}, []string{"#0 calls 2 failed 0", "#1 calls 0 failed 1"}},
 		"a step":   {[]string{"a - " + list(asks), ":b a " + list(asks, uses), "c :b " + list(asks, uses, ran)}, []string{"#1:1 calls 2 failed 0", "#2 calls 0 failed 1"}},
 		"damage":   {[]string{"a - " + list(answer("x", 10)), `b a {"messages":[`, "c b " + list(answer("x", 10))}, []string{"#0 in 10 out 1", "#1 unread", "#2 in 10 out 1"}},

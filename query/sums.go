@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"slices"
 
 	"hindcast/model"
@@ -66,6 +67,16 @@ type Totals struct {
 	// recorded order.
 	Turns    []TurnSum
 	Branches []BranchSum
+	// Given are the sums of what the agent gave the model beside the messages of the active path,
+	// the largest first.
+	Given []GivenSum
+}
+
+// GivenSum is the sum of what an agent gave the model under one word.
+type GivenSum struct {
+	Given
+	// Times is how often it did.
+	Times int
 }
 
 // ModelSum is the sum of the answers of one model.
@@ -125,6 +136,13 @@ func TotalsOf(t *model.Timeline, stats []Stat, prices Prices) (all Totals) {
 			continue
 		}
 		add(&all.Path)
+		for _, g := range stat.Given {
+			i := slices.IndexFunc(all.Given, func(of GivenSum) bool { return of.Is == g.Is })
+			if i < 0 {
+				i, all.Given = len(all.Given), append(all.Given, GivenSum{Given: Given{Is: g.Is}})
+			}
+			all.Given[i].Times, all.Given[i].Bytes = all.Given[i].Times+1, all.Given[i].Bytes+g.Bytes
+		}
 		h := t.Header(n)
 		if last := len(all.Turns) - 1; last < 0 || all.Turns[last].Turn != h.TurnIndex {
 			all.Turns = append(all.Turns, TurnSum{Turn: h.TurnIndex, First: n})
@@ -133,6 +151,7 @@ func TotalsOf(t *model.Timeline, stats []Stat, prices Prices) (all Totals) {
 		turn.Last = n
 		add(&turn.Sum)
 	}
+	slices.SortStableFunc(all.Given, func(a, b GivenSum) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	return all
 }
 

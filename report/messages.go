@@ -106,9 +106,9 @@ func (p *page) part(part *transcript.Part) {
 		p.put("</pre>")
 	case part.Text != "":
 		class := "text"
-		if part.Thought() {
+		if above := part.Heading(); above != "" {
 			class = "text quiet"
-			p.element("p", "quiet", part.Kind)
+			p.element("p", "quiet", above)
 		}
 		p.put(`<div class="` + class + `" dir="auto">`)
 		p.cut(part.Text, mostText)

@@ -56,10 +56,13 @@ const (
 	Guard
 	// JSON is a value, as tools give it.
 	JSON
+	// Context is a text that the agent gave the model beside the conversation: a file, a list
+	// of skills, a reminder. Its Name is the agent's word for it, its Body the text.
+	Context
 )
 
 var kindNames = [...]string{"unknown block", "text", "tool call", "tool result", "reasoning", "image", "document",
-	"video", "audio", "media", "citations", "cache point", "guard content", "json"}
+	"video", "audio", "media", "citations", "cache point", "guard content", "json", "context"}
 
 // String returns the kind in words for people.
 func (k BlockKind) String() string {
@@ -283,6 +286,10 @@ func (b *Block) object(t *jsontape.Tape, c Node) traits {
 		return traitTypeScript
 	case "cachePoint":
 		b.Kind = CachePoint
+	case "context":
+		if text := t.Find(c, "text"); isKind(t, text, jsontape.String) {
+			b.Kind, b.Name, b.Body = Context, t.Find(c, "type"), text
+		}
 	case "guardContent":
 		b.Kind, b.Body = Guard, find(t, t.Find(c, "text"), "text")
 	case "json", "data":

@@ -218,6 +218,9 @@ func TestConversation_labels(t *testing.T) {
 		{`{"type":"sparkle","sparkle":1}`, "unknown block sparkle"},
 		{`{"resource":{"uri":"x"}}`, "unknown block resource"},
 		{`{"cachePoint":{"cacheType":"default"}}`, "cache point"},
+		{`{"context":{"type":"file","name":"a/b.txt","text":"é\n"}}`, "context file a/b.txt 3 B"},
+		{`{"context":{"type":"date","text":""}}`, "context date 0 B"},
+		{`{"context":{"type":"file"}}`, "unknown block context"},
 	} {
 		c := Decode(parse(t, `[{"role":"user","content":[`+tc.block+`]}]`))
 		if got := c.Label(c.Block(0)); got != tc.want {

@@ -34,6 +34,9 @@ func (c *Conversation) Label(b *Block) string {
 		word(find(c.tape, find(c.tape, b.Node, "document"), "name"))
 	case Image, Video, Audio, Media, ToolCall, ToolResult:
 		word(b.Name)
+	case Context:
+		word(b.Name)
+		word(c.tape.Find(c.tape.Parent(b.Body), "name"))
 	}
 	if size := c.Bytes(b); size >= 0 {
 		label = append(label, ' ')
@@ -44,9 +47,12 @@ func (c *Conversation) Label(b *Block) string {
 }
 
 // Bytes returns the size of the file inside a picture and its like, or of hidden
-// reasoning, worked out from the length of its base64; -1 where the state does
-// not hold one.
+// reasoning, worked out from the length of its base64, or that of the text of a
+// context; -1 where the state does not hold one.
 func (c *Conversation) Bytes(b *Block) int64 {
+	if b.Kind == Context {
+		return int64(len(c.tape.Text(b.Body)))
+	}
 	raw := c.base64(b)
 	if raw == nil {
 		return -1

@@ -271,7 +271,7 @@ func (c *Conversation) words(m, limit int) string {
 	blocks := c.Blocks(m)
 	for i := range blocks {
 		b := &blocks[i]
-		if b.Kind == ToolCall || b.Kind == ToolResult || b.Kind == CachePoint || b.Kind == Reasoning && len(blocks) > 1 {
+		if b.Kind == ToolCall || b.Kind == ToolResult || b.aside() && len(blocks) > 1 || b.Kind == CachePoint {
 			continue
 		}
 		if len(line) >= limit {

@@ -92,6 +92,8 @@ func partOf(c *conversation.Conversation, b *conversation.Block) Part {
 		for part := range c.Parts(result) {
 			out.Output = append(out.Output, outputOf(c, &part))
 		}
+	case conversation.Context:
+		out.Text, out.Label = t.Text(b.Body), c.Label(b)
 	case conversation.Text, conversation.Guard, conversation.Reasoning:
 		if b.Body < 0 || c.Hidden(b) {
 			out.Label = c.Label(b)
@@ -154,6 +156,18 @@ func (part *Part) Called() bool { return part.Tool != "" || part.Status != "" }
 
 // Thought reports whether the part is a text of what the model thought.
 func (part *Part) Thought() bool { return part.Kind == conversation.Reasoning.String() }
+
+// Heading returns what stands above the text of the part: what it is, where it is neither said
+// nor answered. It is untrusted, and "" for any other.
+func (part *Part) Heading() string {
+	switch {
+	case part.Thought():
+		return part.Kind
+	case part.Text != "":
+		return part.Label
+	}
+	return ""
+}
 
 // Ended says in a word or two how a call ended.
 func (part *Part) Ended() string {

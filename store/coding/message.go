@@ -13,7 +13,8 @@ import (
 // of Strands, which package conversation reads.
 //
 //	{"role": "assistant",
-//	 "content": [{"text": …}, {"reasoning": {"text": …}}, {"toolUse": {…}}, {"toolResult": {…}}],
+//	 "content": [{"text": …}, {"reasoning": {"text": …}}, {"toolUse": {…}}, {"toolResult": {…}},
+//	             {"context": {"type": "file", "name": …, "text": …}}],
 //	 "id": …, "model": …, "usage": {"inputTokens": …, …}, "cost": …,
 //	 "raw": the agent's record, whole, or a list of several}
 type Message struct {
@@ -31,7 +32,8 @@ type Message struct {
 // Block is a part of a message.
 type Block struct {
 	Kind conversation.BlockKind
-	// ID joins a tool call and its result; Name names the tool.
+	// ID joins a tool call and its result, or is the agent's word for a context; Name names the
+	// tool, or what the context is about.
 	ID, Name string
 	// Body is JSON: the string of a text or a thought, the input of a call, the result of
 	// one, whatever another block is. Nil for none.
@@ -42,6 +44,12 @@ type Block struct {
 
 // TextBlock returns a block of text from a JSON string.
 func TextBlock(body []byte) Block { return Block{Kind: conversation.Text, Body: body} }
+
+// ContextBlock returns a block of what the agent gave the model beside the conversation: is
+// names it in the agent's word, and about what it is about, "" for nothing in particular.
+func ContextBlock(is, about, text string) Block {
+	return Block{Kind: conversation.Context, ID: is, Name: about, Body: jsontape.AppendQuoted(nil, text)}
+}
 
 // AppendJSON appends the message as JSON, without white space of its own.
 func (m *Message) AppendJSON(dst []byte) []byte {
@@ -100,6 +108,9 @@ func (b *Block) appendJSON(dst []byte) []byte {
 	switch b.Kind {
 	case conversation.Text:
 		return append(append(append(dst, `{"text":`...), orNull(body)...), '}')
+	case conversation.Context:
+		dst = appendText(jsontape.AppendQuoted(append(dst, `{"context":{"type":`...), b.ID), "name", b.Name)
+		return append(append(append(dst, `,"text":`...), orNull(body)...), "}}"...)
 	case conversation.Reasoning:
 		return append(append(append(dst, `{"reasoning":{"text":`...), orNull(body)...), "}}"...)
 	case conversation.ToolCall:

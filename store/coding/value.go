@@ -63,6 +63,14 @@ func (v Value) Get(keys ...string) Value {
 	return v
 }
 
+// Key returns the key of a member, "" for anything else.
+func (v Value) Key() string {
+	if !v.There() {
+		return ""
+	}
+	return v.tape.Key(v.node)
+}
+
 // Text returns a string decoded, "" for anything else.
 func (v Value) Text() string {
 	if v.Kind() != jsontape.String {

@@ -40,6 +40,8 @@ func (p *Pane) layOut(n int32) *unit {
 		p.result(u, b, p.isOpen(n))
 	case conversation.Reasoning:
 		p.reasoning(u, b, p.isOpen(n))
+	case conversation.Context:
+		p.given(u, b, p.isOpen(n))
 	default:
 		p.part(u, b, indent, p.isOpen(n))
 	}
@@ -263,6 +265,19 @@ func (p *Pane) reasoning(u *unit, b *conversation.Block, open bool) {
 			text := string(p.c.conv.Tape().AppendText(nil, b.Body, 20*(r.Room()+1)))
 			value.Text(r, tokens.Muted, tokens.Match, text, p.matches.query)
 		}
+	})
+	if open {
+		u.text(prose.Of(p.c.conv.Tape(), b.Body), inner, sheet.Muted)
+	}
+}
+
+// given folds what the agent gave the model beside the conversation to its label.
+func (p *Pane) given(u *unit, b *conversation.Block, open bool) {
+	u.foldable = true
+	label := p.c.conv.Label(b)
+	u.row(func(r *cell.Row, tokens *theme.Tokens) {
+		p.sign(r, tokens, open)
+		r.Put(p.found(tokens, tokens.Muted, label), label)
 	})
 	if open {
 		u.text(prose.Of(p.c.conv.Tape(), b.Body), inner, sheet.Muted)

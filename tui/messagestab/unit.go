@@ -218,7 +218,11 @@ func (p *Pane) refresh() {
 
 // isProse reports whether a block is a text to read.
 func isProse(b *conversation.Block) bool {
-	return b.Kind == conversation.Text || b.Kind == conversation.Guard || b.Kind == conversation.Reasoning
+	switch b.Kind {
+	case conversation.Text, conversation.Guard, conversation.Reasoning, conversation.Context:
+		return true
+	}
+	return false
 }
 
 // AppendRow appends row y of the tab to dst: exactly as many cells as it is

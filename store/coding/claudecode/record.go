@@ -16,9 +16,9 @@ import (
 // record is what is kept of a line.
 type record struct {
 	kind string
-	// id names the record, and parent the one before it, or at a boundary logically before
-	// it; both are "" of a record that says something of the session.
-	id, parent string
+	// id names the record, and parent the one before it; both are "" of a record that says
+	// something of the session. logical is, of a boundary, the last record before the compaction.
+	id, parent, logical string
 	source     string // the session that a fork of Claude Code's copied the record from
 	at         time.Time
 	// tree says that the record has a place in the tree, speaks that it is a message, and
@@ -35,6 +35,7 @@ type record struct {
 	text, leaf string
 	agent      string // the sub-agent that a result names
 	bounds     *boundary
+	given      *attachment // what the record gives the model beside the conversation, nil for nothing
 	// facts are those of a compaction, of a request or of times, or what the model reads in
 	// place of the results of calls, by their ids.
 	facts model.Facts
@@ -50,6 +51,15 @@ type boundary struct {
 
 // isAsked reports whether a person wrote the message, or who started a sub-agent.
 func (r *record) isAsked() bool { return r.speaks && r.event == "" && r.said.Role == coding.User }
+
+// follows returns the ids of the records that one may follow, the best one first. A boundary has
+// a parent where /branch wrote its session anew in the order of the conversation.
+func (r *record) follows() [2]string {
+	if r.parent == "" {
+		return [2]string{r.logical}
+	}
+	return [2]string{r.parent, r.logical}
+}
 
 // Types of records that are read.
 const (
@@ -73,16 +83,10 @@ const (
 // types has what is kept of a record of each type that is known. Those of [light] are not
 // parsed as a whole. Versions differ in which types they write: this is all that they do.
 var types = map[string]func(*record, coding.Value){
-	typeUser:      (*record).user,
-	typeAssistant: (*record).assistant,
-	typeSystem:    (*record).system,
-	typeAttachment: func(r *record, v coding.Value) {
-		// What the user typed while the model worked is written as an attachment only.
-		if a := v.Get(typeAttachment); a.Get("type").Text() == "queued_command" {
-			r.message(v)
-			r.event = eventQueued
-		}
-	},
+	typeUser:       (*record).user,
+	typeAssistant:  (*record).assistant,
+	typeSystem:     (*record).system,
+	typeAttachment: (*record).attach,
 	typeLastPrompt: func(r *record, v coding.Value) { r.leaf = v.Get("leafUuid").Text() },
 	typeCustom:     func(r *record, v coding.Value) { r.text = v.Get("customTitle").Words() },
 	typeAI:         func(r *record, v coding.Value) { r.text = v.Get("aiTitle").Words() },
@@ -217,7 +221,7 @@ const (
 func (r *record) system(v coding.Value) {
 	switch v.Get("subtype").Text() {
 	case subtypeBoundary:
-		r.parent = cmp.Or(v.Get("logicalParentUuid").Text(), r.parent)
+		r.logical = v.Get("logicalParentUuid").Text()
 		m := v.Get("compactMetadata")
 		segment, kept := m.Get("preservedSegment"), m.Get("preservedMessages")
 		r.bounds = &boundary{
@@ -290,8 +294,11 @@ func messageOf(record coding.Value) (m coding.Message) {
 	m.Raw = [][]byte{record.Raw()}
 	v := record.Get("message")
 	content := v.Get("content")
-	if a := record.Get(typeAttachment); a.There() {
+	if a := record.Get(typeAttachment); a.Get("type").Text() == queued {
 		content = a.Get("prompt")
+	} else if a.There() {
+		m.Role, m.Blocks = coding.User, []coding.Block{contextOf(record)}
+		return m
 	}
 	m.Role = coding.User
 	if record.Get("type").Text() == typeAssistant {

@@ -322,7 +322,7 @@ func TestTree_ofASubAgentOfASubAgent(t *testing.T) {
 func TestTree_ofAHeadBehindAParentThatIsGone(t *testing.T) {
 	dir, _ := written(t, list(user("a", "", "A"), part("b", "a", "m1", "B", ""), at(6, user("c", "gone", "C")), at(6, part("d", "c", "m2", "D", "")))...)
 	s := open(t, dir)
-	same(t, "the tree", tree(t, s, session), []string{"a ◂  A – secondLeaf", "b ◂ a B – secondLeaf", "c ◂ gone C", "d ◂ c D *"})
+	same(t, "the tree", tree(t, s, session), []string{"a ◂  A – chainBroken", "b ◂ a B – chainBroken", "c ◂ gone C", "d ◂ c D *"})
 	same(t, "the state", words(t, stateAt(t, s, "d")), []string{"C", "D"})
 	plan := apply(t, s, "b", "")
 	same(t, "a fork of what is off the path", tree(t, s, plan.NewSession), []string{"a ◂  A", "b ◂ a B *"})

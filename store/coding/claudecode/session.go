@@ -25,6 +25,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 		return nil, err
 	}
 	b := newBuild(file, at)
+	b.pass()
 	for _, i := range b.order {
 		b.add(i)
 	}
@@ -55,26 +56,41 @@ type lineage struct {
 	order []int
 	// at has the last record of each id.
 	at map[string]int
+	// first has the first record of each id that several have.
+	first map[string]int
 	// strays are the records that follow another one than they name, see adopt.
 	strays map[int]bool
 }
 
 func lineageOf(file *coding.File[record]) *lineage {
-	t := &lineage{file: file, up: make([]int, len(file.Records)), at: make(map[string]int, len(file.Records)), strays: map[int]bool{}}
+	t := &lineage{file: file, up: make([]int, len(file.Records)), at: make(map[string]int, len(file.Records)), first: map[string]int{}, strays: map[int]bool{}}
 	for i := range file.Records {
 		is := &file.Records[i].Is
-		t.up[i] = -1
-		if at, there := t.at[is.parent]; there && file.Finds(i, at) {
-			t.up[i] = at
+		t.up[i] = t.named(i)
+		at, there := t.at[is.id]
+		if !is.tree || is.id == "" || there && !file.Finds(at, i) {
+			continue
 		}
-		if at, there := t.at[is.id]; is.tree && is.id != "" && (!there || file.Finds(at, i)) {
-			t.at[is.id] = i
+		if _, known := t.first[is.id]; there && !known {
+			t.first[is.id] = at
 		}
+		t.at[is.id] = i
 	}
 	t.adopt()
 	t.forward()
 	t.sort()
 	return t
+}
+
+// named returns the record that one names as the one before it, of those that have a place by
+// now; -1 for none.
+func (t *lineage) named(i int) int {
+	for _, id := range t.file.Records[i].Is.follows() {
+		if at, there := t.at[id]; id != "" && there && t.file.Finds(i, at) {
+			return at
+		}
+	}
+	return -1
 }
 
 // forward has a record follow the one that it names where that was written behind it: Claude Code
@@ -85,8 +101,8 @@ func (t *lineage) forward() {
 	farthest, steps := -1, 0 // the last record that one before it follows
 	for i := range t.file.Records {
 		r := &t.file.Records[i]
-		to, there := t.at[r.Is.parent]
-		if t.up[i] >= 0 || !r.Is.tree || !there || to < i || !t.file.Finds(i, to) {
+		to := t.named(i)
+		if t.up[i] >= 0 || !r.Is.tree || to < i {
 			continue
 		}
 		at := to
@@ -131,7 +147,7 @@ func (t *lineage) adopt() {
 	steps := 0
 	for i := range t.file.Records {
 		r := &t.file.Records[i]
-		if named, there := t.at[r.Is.parent]; !r.Is.follows() || r.Salvaged || there && t.file.Finds(i, named) {
+		if !r.Is.adoptable() || r.Salvaged || t.named(i) >= 0 {
 			continue
 		}
 		if older == nil {
@@ -148,8 +164,8 @@ func (t *lineage) adopt() {
 	}
 }
 
-// follows reports whether a record names one in the conversation before it.
-func (r *record) follows() bool { return r.tree && r.parent != "" && r.bounds == nil && !r.at.IsZero() }
+// adoptable reports whether a record names one in the conversation before it.
+func (r *record) adoptable() bool { return r.tree && r.parent != "" && r.bounds == nil && !r.at.IsZero() }
 
 // byTime returns the records of the tree, the oldest first, and of one time the first last.
 func (t *lineage) byTime() map[bool][]int {
@@ -189,6 +205,9 @@ type build struct {
 	rows []row
 	// nodes has for each record what is known of the way to it.
 	nodes []node
+	// passed says of the record of a message that another message follows it without what it
+	// is given beside it: then that is an entry of its own.
+	passed []bool
 	// last is the last record of the tree that no sub-agent wrote, -1 for none; pointer the
 	// newest last-prompt with a leaf.
 	last    int
@@ -241,7 +260,7 @@ func newBuild(file *coding.File[record], at coding.Spot) *build {
 	t := lineageOf(file)
 	return &build{
 		lineage: t, s: &coding.Session{Spot: at, Head: -1, Own: &own{lineage: t}},
-		nodes: slices.Repeat([]node{{-1, -1, ""}}, len(file.Records)), last: -1, titles: titles{}, unknown: map[string]int{}, done: map[answered]bool{}, counted: map[string]bool{}, replaced: map[string]string{},
+		nodes: slices.Repeat([]node{{-1, -1, ""}}, len(file.Records)), passed: make([]bool, len(file.Records)), last: -1, titles: titles{}, unknown: map[string]int{}, done: map[answered]bool{}, counted: map[string]bool{}, replaced: map[string]string{},
 	}
 }
 
@@ -282,7 +301,7 @@ func (b *build) place(i int) node {
 	is, n := &b.file.Records[i].Is, node{-1, -1, ""}
 	if p := b.up[i]; p >= 0 {
 		n = b.nodes[p]
-	} else if is.bounds != nil && (is.parent != "" || len(b.s.Entries) == 0) {
+	} else if is.bounds != nil && (is.follows()[0] != "" || len(b.s.Entries) == 0) {
 		b.headed = true
 	}
 	if is.bounds == nil && (b.up[i] < 0 || b.strays[i]) {
@@ -296,8 +315,52 @@ func (b *build) place(i int) node {
 		row.errors, row.why = row.errors+1, is.text
 	case is.speaks:
 		return node{b.message(i, n), -1, ""}
+	case is.given != nil:
+		return node{b.give(i, n), -1, ""}
 	}
 	return n
+}
+
+// give adds what the model is given beside the message that a node leads to, and returns the last
+// entry on the way. What stands behind an answer, or before all messages, is an entry.
+func (b *build) give(i int, n node) int {
+	r := &b.file.Records[i]
+	if n.entry >= 0 && b.keeps(i, n.entry) {
+		return n.entry
+	}
+	if n.entry < 0 || n.bounds >= 0 || r.Salvaged || !b.takes(n.entry) {
+		at := b.entry(i, b.end(n.entry), n)
+		e := &b.s.Entries[at]
+		e.Event, e.Title = eventContext, r.Is.given.title()
+		return at
+	}
+	e := &b.s.Entries[n.entry]
+	e.Records = append(e.Records, r.Span)
+	return n.entry
+}
+
+// takes reports whether what is given behind an entry is a part of it: of any that is no answer
+// of the model, and that no message follows without what is given.
+func (b *build) takes(entry int) bool {
+	return b.s.Entries[entry].Said.Role != coding.Assistant && !b.passed[b.rows[entry].record]
+}
+
+// pass notes the messages that another one follows without what the model is given between.
+func (b *build) pass() {
+	near := make([]int, len(b.nodes)) // the last message on the way to each record, or what is given, itself; -1 for none
+	for _, i := range b.order {
+		near[i] = -1
+		if up := b.up[i]; up >= 0 {
+			near[i] = near[up]
+		}
+		switch is := &b.file.Records[i].Is; {
+		case is.speaks && near[i] >= 0:
+			b.passed[near[i]] = true
+			near[i] = i
+		case is.speaks, is.given != nil:
+			near[i] = i
+		}
+	}
 }
 
 // message adds a message behind a node, and returns the last entry on the way to it. The
@@ -311,6 +374,8 @@ func (b *build) message(i int, n node) int {
 	asked := b.rows[n.entry].asked
 	switch answer := b.answer(asked); {
 	case r.Salvaged:
+	case b.keeps(i, n.entry):
+		return n.entry
 	case answer != "" && answer == r.Is.answer:
 		b.join(asked, r)
 		return n.entry
@@ -320,6 +385,30 @@ func (b *build) message(i int, n node) int {
 		return at
 	}
 	return b.entry(i, b.end(n.entry), n)
+}
+
+// keeps reports whether a record behind the summary of a compaction is one from before it,
+// written again: /branch writes a conversation in the order in which the model reads it. The
+// state at the summary then has the entry of that one.
+func (b *build) keeps(i, summary int) bool {
+	e := &b.s.Entries[summary]
+	first, twice := b.first[b.file.Records[i].Is.id]
+	if !twice || first == i || e.Context == nil {
+		return false
+	}
+	kept := b.nodes[first].entry
+	for at := b.s.Before(summary); ; at = b.s.Before(at) {
+		if b.kept++; at < 0 || b.kept > coding.MostKept {
+			return false
+		}
+		if at == kept {
+			break
+		}
+	}
+	if !slices.Contains(e.Context, kept) {
+		e.Context = append(e.Context, kept)
+	}
+	return true
 }
 
 // answer returns the id of the model's answer that an entry is, "" for none.
@@ -342,6 +431,9 @@ func (b *build) answers(asked int, is *record) bool {
 // end returns the entry that what follows an entry is behind: of a result the last one of
 // the same answer.
 func (b *build) end(entry int) int {
+	if entry < 0 {
+		return entry
+	}
 	if asked := b.rows[entry].asked; asked != entry {
 		return b.rows[asked].last
 	}
@@ -406,7 +498,8 @@ func (b *build) compact(e *coding.Entry, at, r int) {
 	taken := map[int]int{} // how many records of an entry
 	for _, keep := range keeps {
 		i := b.at[keep]
-		if k := b.nodes[i].entry; k >= 0 && i < r && b.file.Records[i].Is.speaks {
+		if is := &b.file.Records[i].Is; b.nodes[i].entry >= 0 && i < r && (is.speaks || is.given != nil) {
+			k := b.nodes[i].entry
 			if taken[k]++; taken[k] == 1 {
 				e.Context = append(e.Context, k)
 			}
@@ -477,7 +570,7 @@ func (b *build) finish() {
 		on, there := next[b.s.Before(i)]
 		return there && on == i
 	}
-	leaf := make([]bool, len(b.rows))
+	leaf, broken := make([]bool, len(b.rows)), b.broken()
 	for i := range b.rows {
 		if leaf[i] = true; b.s.Before(i) >= 0 {
 			leaf[b.s.Before(i)] = false
@@ -504,6 +597,8 @@ func (b *build) finish() {
 			e.Reason = b.s.Entries[before].Reason
 		case b.file.Records[row.record].Is.side && !isAgent(b.s.Spot.File):
 			e.Reason = &model.Reason{Kind: model.ReasonSidechain}
+		case before < 0 && broken:
+			e.Reason = &model.Reason{Kind: model.ReasonChainBroken}
 		case before < 0 && i < first:
 			e.Reason = compacted
 		case before >= 0 && i < next[before]:
@@ -511,6 +606,22 @@ func (b *build) finish() {
 		}
 	}
 }
+
+// broken reports whether the conversation is in pieces: a message that is no first one follows
+// none. Claude Code goes on from one piece, and does not read the others.
+func (b *build) broken() bool {
+	for i := range b.rows {
+		e, is := &b.s.Entries[i], &b.file.Records[b.rows[i].record]
+		if b.s.Before(i) < 0 && !is.Salvaged && b.isMain(is.Is.side) && (e.Parent != "" || i > 0 && e.Said.Role >= coding.Assistant) && e.Context == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// isMain reports whether a record is of the session's own conversation: side says that it is
+// marked as a sub-agent's.
+func (b *build) isMain(side bool) bool { return !side || isAgent(b.s.Spot.File) }
 
 // children notes which sub-agents an entry started: the results name them, and so do their
 // own files.
@@ -605,7 +716,7 @@ func (f *format) Messages(in folder.In, _ *coding.Session, e *coding.Entry) ([]c
 		return nil, err
 	}
 	all := messageOf(records[0])
-	for _, r := range records[1:] {
+	for _, r := range records[1:] { // what is given stands behind the message
 		m := messageOf(r)
 		all.Blocks, all.Raw = append(all.Blocks, m.Blocks...), append(all.Raw, m.Raw...)
 		all.Usage = most(all.Usage, m.Usage)
