@@ -44,7 +44,11 @@ func TestTree_ofABranchBehindACompaction(t *testing.T) {
 		"nothing kept": {[]rec{user("a", "", "A"), part("d", "a", "m1", "D", ""), branched(), user("s", "h", "S"), user("e", "s", "E")},
 			[]string{"[a ◂  A]", "[d ◂ a D]", "s ◂ d S", "e ◂ s E *"}, []string{"0 S", "1 E"}},
 		"a branch of a branch": {[]rec{user("a", "", "A"), part("d", "a", "m1", "D", ""), branched("d"), user("s", "h", "S"), part("d", "s", "m1", "D", ""), user("e", "d", "E"),
-			func() rec { b := branched("e"); b.id, b.more["parentUuid"], b.more["logicalParentUuid"] = "i", "e", "d"; return b }(), user("z", "i", "Z"), user("e", "z", "E"), user("f", "e", "F")},
+			func() rec {
+				b := branched("e")
+				b.id, b.more["parentUuid"], b.more["logicalParentUuid"] = "i", "e", "d"
+				return b
+			}(), user("z", "i", "Z"), user("e", "z", "E"), user("f", "e", "F")},
 			[]string{"[a ◂  A]", "[d ◂ a D]", "[s ◂ d S]", "e ◂ s E", "z ◂ e Z", "f ◂ z F *"}, []string{"0 Z", "1 E", "2 F"}},
 	} {
 		dir, _ := written(t, list(tc.recs...)...)
@@ -93,7 +97,7 @@ func TestTree_ofABrokenChain(t *testing.T) {
 		"the head in the first": {"", []rec{user("a", "", "A"), part("b", "a", "m1", "B", ""), at(30, user("c", "gone", "C")), at(31, part("d", "c", "m2", "D", "")), lastPrompt("b")},
 			[]string{"path", "chainBroken"}},
 		"a branch in a piece": {"", []rec{user("a", "", "A"), part("b", "a", "m1", "B", ""), user("c", "a", "C"), at(30, user("d", "gone", "D"))}, []string{"chainBroken", "path"}},
-		"a second start": {"", []rec{user("a", "", "A"), part("b", "a", "m1", "B", ""), user("c", "", "C"), part("d", "c", "m2", "D", "")}, []string{"secondLeaf", "path"}},
+		"a second start":      {"", []rec{user("a", "", "A"), part("b", "a", "m1", "B", ""), user("c", "", "C"), part("d", "c", "m2", "D", "")}, []string{"secondLeaf", "path"}},
 	} {
 		same(t, "the reasons of "+name, reasons(tc.store, tc.recs...), tc.want)
 	}

@@ -19,8 +19,8 @@ type record struct {
 	// id names the record, and parent the one before it; both are "" of a record that says
 	// something of the session. logical is, of a boundary, the last record before the compaction.
 	id, parent, logical string
-	source     string // the session that a fork of Claude Code's copied the record from
-	at         time.Time
+	source              string // the session that a fork of Claude Code's copied the record from
+	at                  time.Time
 	// tree says that the record has a place in the tree, speaks that it is a message, and
 	// words that the message has some; side that a sub-agent wrote it.
 	tree, speaks, words, side bool

@@ -165,7 +165,9 @@ func (t *lineage) adopt() {
 }
 
 // adoptable reports whether a record names one in the conversation before it.
-func (r *record) adoptable() bool { return r.tree && r.parent != "" && r.bounds == nil && !r.at.IsZero() }
+func (r *record) adoptable() bool {
+	return r.tree && r.parent != "" && r.bounds == nil && !r.at.IsZero()
+}
 
 // byTime returns the records of the tree, the oldest first, and of one time the first last.
 func (t *lineage) byTime() map[bool][]int {
