@@ -26,10 +26,12 @@
 package agentframework
 
 import (
+	"bytes"
 	"path"
 	"strings"
 
 	"hindcast/model"
+	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/checkpoints"
 	"hindcast/store/files"
@@ -65,6 +67,21 @@ type format struct{}
 // Is implements checkpoints.Format.
 func (format) Is(name string) bool {
 	return path.Ext(name) == ".json" || path.Ext(name) == ".jsonl" || path.Ext(name) == packed
+}
+
+// Signs implements checkpoints.Format. The SDK writes what tells a checkpoint, a session and a
+// message before what they hold.
+func (format) Signs(name string, head []byte) bool {
+	extension, text, err := plain(name, head)
+	if err != nil { // a session that goes on behind the beginning
+		return bytes.Contains(head, []byte("session_id"))
+	}
+	if extension == ".jsonl" {
+		text, _, _ = bytes.Cut(bytes.TrimSpace(text), []byte("\n"))
+		return isMessage(jsontape.Prefix(text, len(text)))
+	}
+	t := jsontape.Prefix(text, len(text))
+	return isCheckpoint(t) || isSession(t)
 }
 
 // Decode implements checkpoints.Format.

@@ -42,7 +42,7 @@ func decodeHistory(name string, data []byte) (d checkpoints.Decoded) {
 	for _, line := range lines(data) {
 		number++
 		t, err := parse(line)
-		if err != nil || t.Kind(0) != jsontape.Object || text(t, 0, "role") == "" || t.Find(0, "contents") < 0 {
+		if err != nil || !isMessage(t) {
 			if number > 1 {
 				d.Flaw = fmt.Sprintf("line %d is no message", number)
 			}

@@ -90,16 +90,32 @@ func decodeDocument(name string, data []byte) (d checkpoints.Decoded) {
 	if t.Kind(0) != jsontape.Object {
 		return d
 	}
-	if id, of := text(t, 0, "checkpoint_id"), text(t, 0, "workflow_name"); id != "" && t.Find(0, "graph_signature_hash") >= 0 {
-		d.Items = []checkpoints.Item{checkpoint(name, t, id, cmp.Or(of, "(no name)"))}
+	if isCheckpoint(t) {
+		d.Items = []checkpoints.Item{checkpoint(name, t, text(t, 0, "checkpoint_id"), cmp.Or(text(t, 0, "workflow_name"), "(no name)"))}
 		return d
 	}
-	if id := text(t, 0, "session_id"); text(t, 0, "type") == "session" && id != "" && t.Find(0, "state") >= 0 {
+	if isSession(t) {
+		id := text(t, 0, "session_id")
 		item := checkpoints.Item{Session: path.Base(name), Opening: id, Own: (&own{}).note()}
 		item.Header = model.Header{ID: id, Event: model.SnapshotEventNamed, EventName: "session", Title: "what the session keeps", Size: int64(len(data))}
 		d.Items = []checkpoints.Item{item}
 	}
 	return d
+}
+
+// isCheckpoint reports whether a document is that of a checkpoint.
+func isCheckpoint(t *jsontape.Tape) bool {
+	return t.Kind(0) == jsontape.Object && text(t, 0, "checkpoint_id") != "" && t.Find(0, "graph_signature_hash") >= 0
+}
+
+// isSession reports whether a document is that of a session.
+func isSession(t *jsontape.Tape) bool {
+	return t.Kind(0) == jsontape.Object && text(t, 0, "type") == "session" && text(t, 0, "session_id") != "" && t.Find(0, "state") >= 0
+}
+
+// isMessage reports whether a line of a history is a message.
+func isMessage(t *jsontape.Tape) bool {
+	return t.Kind(0) == jsontape.Object && text(t, 0, "role") != "" && t.Find(0, "contents") >= 0
 }
 
 // checkpoint reads one.

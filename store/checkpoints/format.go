@@ -43,6 +43,9 @@ type Format interface {
 	// Is reports whether a file can be one of the kind's by its name, which is from the
 	// folder that was opened.
 	Is(name string) bool
+	// Signs reports whether a file is one of the kind's, from its beginning: its name counts, too,
+	// for a folder around the one that is meant has the same files, further down.
+	Signs(name string, head []byte) bool
 	// Decode returns what a file holds.
 	Decode(name string, data []byte) Decoded
 	// Arrange puts the items of a session in the order in which they were recorded, names
@@ -110,9 +113,6 @@ type Kind struct {
 	Running string
 	// Signed says what a folder of the kind was recognised by, from one file of it.
 	Signed string
-	// Mine reports whether a file with that item shows that a folder is one of the kind; nil
-	// for any.
-	Mine func(name string, of *Item) bool
 	// Places are those of store.Kind.
 	Places func(store.Surroundings) []string
 	Format Format

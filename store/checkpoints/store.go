@@ -342,21 +342,18 @@ func (k Kind) recognise(tree folder.Tree) (why string, ok bool) {
 			if looked == mostLooked || !k.Format.Is(full) || strings.HasPrefix(name, ".") {
 				continue
 			}
-			if stamp, err := tree.Stamp(full); err == nil && stamp.Size <= mostRecognised {
-				looked++
-				data, _, err := tree.Read(full, nil)
-				if err == nil && slices.ContainsFunc(k.Format.Decode(full, data).Items, func(it Item) bool { return k.Mine == nil || k.Mine(full, &it) }) {
-					return k.Signed, true
-				}
+			looked++
+			if head, err := folder.Head(tree, full, headSize); err == nil && k.Format.Signs(full, head) {
+				return k.Signed, true
 			}
 		}
 	}
 	return "", false
 }
 
-// mostLooked bounds the files that are read to recognise a folder, mostRecognised the bytes of
-// each.
+// mostLooked bounds the files that are read to recognise a folder, and headSize is how much of
+// each, in bytes.
 const (
-	mostLooked     = 8
-	mostRecognised = 32 << 20
+	mostLooked = 8
+	headSize   = 64 << 10
 )

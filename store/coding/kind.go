@@ -181,8 +181,13 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// mostSigned bounds the files of a folder that recognise looks into.
-const mostSigned = 8
+// mostSigned bounds the files of a folder that recognise looks into. signSize is how much of a file
+// is mostly enough, in bytes, and longSize how much is read of one that begins with long records.
+const (
+	mostSigned = 8
+	signSize   = 8 << 10
+	longSize   = 48 << 10
+)
 
 // recognise looks for a file that is named as a session's and begins as one.
 func (a *Agent) recognise(ctx context.Context, path string) (why string, ok bool, err error) {
@@ -200,10 +205,6 @@ func (a *Agent) recognise(ctx context.Context, path string) (why string, ok bool
 	return why, false, nil
 }
 
-// signSize is how much of a file is mostly enough to recognise it. Of one that begins with long
-// records as much is read as for the list.
-const signSize = 8 << 10
-
 // isStorage reports whether a folder has a session that the format reads. Where it has none,
 // foreign says what the first one of another program is.
 func (a *Agent) isStorage(ctx context.Context, r root) (ok bool, foreign string, err error) {
@@ -215,16 +216,13 @@ func (a *Agent) isStorage(ctx context.Context, r root) (ok bool, foreign string,
 		defer s.Close()
 	}
 	in := s.storage.In()
-	in.Tree = &few{Tree: in.Tree, way: s.storage.Way}
+	in.Tree = &few{Tree: folder.Beginnings(in.Tree, longSize), way: s.storage.Way}
 	if d, ok := s.format.(based); ok {
 		if names, err := d.Names(ctx, in); err != nil || slices.ContainsFunc(names, func(name string) bool { return r.only == "" || s.isMeant(name) }) {
 			return err == nil, "", ctx.Err()
 		}
 	}
-	spots, err := s.format.Spots(ctx, in) // what the agent calls them does not matter here
-	if err == nil && (s.storage.Way != "." || s.only != "") {
-		spots, err = s.meant(ctx, in, spots)
-	}
+	spots, err := s.samples(ctx, in)
 	if err != nil {
 		return false, "", ctx.Err()
 	}
@@ -232,8 +230,8 @@ func (a *Agent) isStorage(ctx context.Context, r root) (ok bool, foreign string,
 		if a.Signs == nil {
 			return true, "", nil
 		}
-		for _, size := range []int{signSize, headSize} {
-			head, err := Head(s.storage.In().Tree, at.File, size)
+		for _, size := range []int{signSize, longSize} {
+			head, err := Head(in.Tree, at.File, size)
 			if err != nil {
 				break
 			}
@@ -241,13 +239,26 @@ func (a *Agent) isStorage(ctx context.Context, r root) (ok bool, foreign string,
 			if sign.Read() {
 				return true, "", nil
 			}
-			if len(head) < size || size == headSize {
+			if len(head) < size || size == longSize {
 				foreign = cmp.Or(foreign, a.foreign(sign))
 				break
 			}
 		}
 	}
 	return false, foreign, nil
+}
+
+// samples returns sessions in what was opened. What the agent calls them is not looked for.
+func (s *Store) samples(ctx context.Context, in folder.In) ([]Spot, error) {
+	list, err := s.format.Spots(ctx, in)
+	if err != nil || s.storage.Way == "." && s.only == "" {
+		return list, err
+	}
+	meant := slices.DeleteFunc(slices.Clone(list), func(at Spot) bool { return !s.means(&at) })
+	if len(meant) > 0 {
+		return meant, nil
+	}
+	return s.meant(ctx, in, nil)
 }
 
 // few is a tree that lists no more than the first names of each folder, and no more than the

@@ -260,7 +260,7 @@ type Several interface {
 func (s *Store) meant(ctx context.Context, in folder.In, list []Spot) ([]Spot, error) {
 	meant := make(map[string]bool, len(list))
 	for _, at := range list {
-		if slices.ContainsFunc(append([]string{at.File}, at.More...), s.isMeant) {
+		if s.means(&at) {
 			meant[at.ID] = true
 		}
 	}
@@ -275,6 +275,11 @@ func (s *Store) meant(ctx context.Context, in folder.In, list []Spot) ([]Spot, e
 		_, made := s.made.Load(at.ID)
 		return !meant[at.ID] && !meant[parent] && !made
 	}), nil
+}
+
+// means reports whether a file of a session was opened, or its folder.
+func (s *Store) means(at *Spot) bool {
+	return s.isMeant(at.File) || slices.ContainsFunc(at.More, s.isMeant)
 }
 
 // isMeant reports whether a file was opened, or its folder, or the folder of the same name.

@@ -24,7 +24,6 @@ package crewai
 import (
 	"context"
 	"os"
-	"path"
 	"path/filepath"
 
 	"hindcast/model"
@@ -64,11 +63,6 @@ var folderKind = checkpoints.Kind{
 	Temporary: func(string) bool { return false },
 	Running:   "a crew that runs now does not notice: its next checkpoint follows the one that it wrote last, and is the newest",
 	Signed:    "BRANCH/TIME_ID_p-PARENT.json with entities and an event_record",
-	Mine: func(file string, of *checkpoints.Item) bool {
-		// The folder around the one that was opened has the same files, further down.
-		o := ownOf(of)
-		return o.Inside == nil || o.Inside[1] == path.Dir(file)
-	},
 	Places: func(at store.Surroundings) []string {
 		if at.Work == "" {
 			return nil

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/checkpoints"
 )
@@ -24,6 +25,16 @@ var fileName = regexp.MustCompile(`^(\d{8}T\d{6}_[0-9a-f]{8})_p-(.+)\.json$`)
 
 // Is implements checkpoints.Format.
 func (format) Is(name string) bool { return fileName.MatchString(path.Base(name)) }
+
+// Signs implements checkpoints.Format. crewAI writes the entities behind a few short members.
+func (format) Signs(name string, head []byte) bool {
+	t := jsontape.Prefix(head, len(head))
+	entities, branch := t.Find(0, "entities"), t.Find(0, "branch")
+	if entities < 0 || t.Kind(entities) != jsontape.Array {
+		return false
+	}
+	return branch < 0 || t.Kind(branch) != jsontape.String || string(t.AppendText(nil, branch, mostTitle)) == path.Dir(name)
+}
 
 // own is what is noted of a file.
 type own struct {

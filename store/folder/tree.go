@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"maps"
@@ -256,6 +257,61 @@ func (d *Disk) OpenFile(name string) (Opened, error) {
 	}
 	defer f.release()
 	return f.OpenFile(base)
+}
+
+// Head returns the beginning of a file, of at most so many bytes.
+func Head(t Tree, name string, most int64) ([]byte, error) {
+	f, err := t.OpenFile(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was only read
+	head, err := io.ReadAll(io.NewSectionReader(f, 0, most))
+	return head, files.Cause(err)
+}
+
+// Beginnings returns a tree in which each file ends after at most so many bytes: what is looked
+// for in it takes no longer where files are large.
+func Beginnings(on Tree, most int64) Tree { return beginnings{on, most} }
+
+type beginnings struct {
+	Tree
+	most int64
+}
+
+// beginning is an open file that ends where others go on.
+type beginning struct {
+	*io.SectionReader
+	io.Closer
+}
+
+// OpenFile implements Tree.
+func (b beginnings) OpenFile(name string) (Opened, error) {
+	f, err := b.Tree.OpenFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return beginning{io.NewSectionReader(f, 0, b.most), f}, nil
+}
+
+// Stamp implements Tree.
+func (b beginnings) Stamp(name string) (Stamp, error) {
+	at, err := b.Tree.Stamp(name)
+	if at.Kind == files.Regular {
+		at.Size = min(at.Size, b.most)
+	}
+	return at, err
+}
+
+// Read implements Tree.
+func (b beginnings) Read(name string, buf []byte) ([]byte, Stamp, error) {
+	at, err := b.Tree.Stamp(name)
+	if err != nil || at.Kind != files.Regular || at.Size <= b.most {
+		return b.Tree.Read(name, buf)
+	}
+	data, err := Head(b.Tree, name, b.most)
+	at.Size = int64(len(data))
+	return data, at, err
 }
 
 // From reads files of a tree.

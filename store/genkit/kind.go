@@ -54,6 +54,8 @@ const (
 	mostProbed    = 64
 	mostTried     = 24
 	triedInFolder = 4
+	// headSize is how much of a file it reads, in bytes: what tells a row stands before the state.
+	headSize = 64 << 10
 	// mostNames bounds the names of one folder that it looks at.
 	mostNames = 20_000
 	// prefixDepth is how deep rows may be below what is recognised: those of an
@@ -159,14 +161,14 @@ func (p *probe) hasRow(ctx context.Context, at place) bool {
 	if len(at.rows) == 0 || p.tried >= mostTried {
 		return false
 	}
-	in := folder.In{Tree: p.tree, Memo: folder.NewMemo(&files.Memory{})}
 	rows := slices.DeleteFunc(slices.Clone(at.rows), func(name string) bool { return files.Foreign(name) != "" })
 	for _, name := range rows[:min(len(rows), triedInFolder)] {
 		p.tried++
-		one, err := folder.Notes(ctx, in, at.dir, []string{name}, rowCodec)
-		if err == nil && strayOf(&one[0]) == nil && one[0].Is.created.text != "" {
+		head, err := folder.Head(p.tree, path.Join(at.dir, name), headSize)
+		id := strings.TrimSuffix(name, rowSuffix)
+		if r, ok := decodeRow(id, head); err == nil && ok && r.snapshotID == id && r.created.text != "" {
 			if p.why == "" {
-				p.why = whyRow(at, one[0].Is)
+				p.why = whyRow(at, &r)
 			}
 			return true
 		}
