@@ -94,7 +94,7 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 			if p.json {
 				err = array(p, found.json(ctx, p, sessions))
 			} else {
-				err = p.grep(found, found.hits(ctx, p, sessions))
+				err = p.grep(found.hits(ctx, p, sessions))
 			}
 			if err == nil && found.n == 0 {
 				err = fmt.Errorf("grep: nothing fits %.80q in %s", args[0], model.Count(found.sessions, "session"))
@@ -222,7 +222,7 @@ func (f *searched) json(ctx context.Context, p *printer, sessions iter.Seq2[mode
 }
 
 // grep writes what is found: a line for each session, and below it one for each text.
-func (p *printer) grep(f *searched, hits iter.Seq2[foundIn, error]) error {
+func (p *printer) grep(hits iter.Seq2[foundIn, error]) error {
 	session, first := "", true
 	for hit, err := range hits {
 		if err != nil {

@@ -72,7 +72,7 @@ type frame struct {
 // big bytes on are compared in step, smaller ones parsed. The error may be
 // errOutOfStep.
 func compareInStep(ctx context.Context, old, new State, big int) (*Result, error) {
-	if max(len(old.data), len(new.data)) >= math.MaxUint32 {
+	if uint64(max(len(old.data), len(new.data))) >= math.MaxUint32 {
 		return nil, errOutOfStep // which is too much for a tape as well
 	}
 	o, ok := outside(old.data)

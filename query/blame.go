@@ -159,7 +159,7 @@ func (b *blame) begin(n model.Node, path Path) error {
 	if r.err != nil {
 		return b.failed(n, r.err)
 	}
-	tape, _, err := jsontape.ParseTolerant(join(nil, b.bytes(), r.pieces))
+	tape, _, err := jsontape.ParseTolerant(join(b.bytes(), r.pieces))
 	if err != nil {
 		return b.failed(n, err)
 	}
@@ -391,7 +391,7 @@ func (b *blame) step(n jsontape.Node, now, before part, visit model.Node, orBefo
 
 // spelled returns a part as it stands in its state.
 func (b *blame) spelled(of part) []byte {
-	return join(nil, b.text, b.places.cursor(b.text, of).between(of.from, of.to))
+	return join(b.text, b.places.cursor(b.text, of).between(of.from, of.to))
 }
 
 func (b *blame) members(n jsontape.Node, now, before part, visit model.Node, orBefore bool) error {

@@ -40,7 +40,7 @@ func TestCutter_losesNothing(t *testing.T) {
 			states, ropes = append(states, state), append(ropes, pieces)
 		}
 		for i, state := range states {
-			if got := join(nil, text, ropes[i]); !bytes.Equal(got, []byte(state)) {
+			if got := join(text, ropes[i]); !bytes.Equal(got, []byte(state)) {
 				t.Fatalf("seed %d, state %d: %q became %q", seed, i, state, got)
 			}
 		}

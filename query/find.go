@@ -464,7 +464,7 @@ func (s *search) state(n model.Node, r, near *reached) (state any, size int, err
 		return nil, 0, err
 	}
 	if int(length(root.pieces)) != size { // something is around it, which may be no white space
-		state, err = decodeText(join(nil, s.bytes(), pieces))
+		state, err = decodeText(join(s.bytes(), pieces))
 		return state, size, err
 	}
 	r.whole, err = s.decode(root, near.wholly())

@@ -205,7 +205,7 @@ func (s *search) text(l *folded, e *element) []byte {
 	if e.at != noPlace {
 		return s.bytes()[e.at : e.at+e.n]
 	}
-	return join(nil, s.bytes(), cut(l.pieces, int(e.to-e.n), int(e.n)))
+	return join(s.bytes(), cut(l.pieces, int(e.to-e.n), int(e.n)))
 }
 
 // ask asks an element what a fold asks.

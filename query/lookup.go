@@ -46,7 +46,7 @@ func (v *view) at(n model.Node, path Path) (value, error) {
 	if ok {
 		return found, nil
 	}
-	state := join(nil, text, r.pieces)
+	state := join(text, r.pieces)
 	json, err := path.in(state)
 	if err != nil || json == nil {
 		return value{}, err
@@ -76,7 +76,7 @@ func (v *view) json(of value) []byte {
 	if of.none() {
 		return nil
 	}
-	return join(nil, v.bytes(), of.pieces)
+	return join(v.bytes(), of.pieces)
 }
 
 // same reports whether two values are equal, or both none. The error is that b is not JSON;
@@ -124,7 +124,7 @@ func (p *places) find(text []byte, pieces []piece, path Path) (found value, ok b
 		case i > 0:
 			from := c.spot
 			if ok = c.skip(); ok {
-				_, _, err := jsontape.ParseTolerant(join(nil, text, c.between(from, c.spot)))
+				_, _, err := jsontape.ParseTolerant(join(text, c.between(from, c.spot)))
 				ok = err == nil
 			}
 		}
@@ -256,7 +256,7 @@ func (c *cursor) key(wanted string) (is, ok bool) {
 			return false, true
 		}
 	}
-	return jsontape.Unquote(join(nil, c.text, c.between(from, c.spot))) == wanted, true
+	return jsontape.Unquote(join(c.text, c.between(from, c.spot))) == wanted, true
 }
 
 func isASCII(text []byte) bool {

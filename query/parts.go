@@ -112,7 +112,7 @@ func (c *cursor) unquoted(from spot) string {
 	if from.piece == c.piece {
 		return jsontape.Unquote(c.text[from.at:c.at])
 	}
-	return jsontape.Unquote(join(nil, c.text, c.between(from, c.spot)))
+	return jsontape.Unquote(join(c.text, c.between(from, c.spot)))
 }
 
 // value returns the value at the cursor, which goes behind it.

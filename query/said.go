@@ -150,7 +150,7 @@ func (s *said) elements(pieces []piece) (list []int32, err error) {
 		if known, end := s.from(c.at, c.limit()); ok && len(known) > 0 {
 			list, c.at = append(list, known...), end
 		} else if list, ok = s.element(c, list); !ok {
-			_, _, err := jsontape.ParseTolerant(join(nil, c.text, pieces))
+			_, _, err := jsontape.ParseTolerant(join(c.text, pieces))
 			return list, err
 		}
 		if b, ok = c.next(); !ok || b == ']' {
@@ -166,7 +166,7 @@ func (s *said) element(c *cursor, list []int32) ([]int32, bool) {
 		return list, false
 	}
 	if from.piece != c.piece {
-		return append(list, s.number(join(nil, c.text, c.between(from, c.spot)))), true
+		return append(list, s.number(join(c.text, c.between(from, c.spot)))), true
 	}
 	element := c.text[from.at:c.at]
 	number := s.number(element)

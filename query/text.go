@@ -45,13 +45,13 @@ func appendPiece(list []piece, p piece) []piece {
 	return append(list, p)
 }
 
-// join appends the bytes of pieces of a text to dst.
-func join(dst, text []byte, pieces []piece) []byte {
+// join returns the bytes of pieces of a text.
+func join(text []byte, pieces []piece) []byte {
 	size := 0
 	for _, p := range pieces {
 		size += int(p.n)
 	}
-	dst = slices.Grow(dst, size)
+	dst := make([]byte, 0, size)
 	for _, p := range pieces {
 		dst = append(dst, text[p.off:p.end()]...)
 	}

@@ -467,7 +467,7 @@ func (t *tokens) seam(text []byte, parts []piece, n model.Node, at uint32) {
 	seam, known := t.joined[string(key)]
 	if !known {
 		seam = -1
-		if word := join(nil, text, parts); word[0] == '"' || isNumber(word) {
+		if word := join(text, parts); word[0] == '"' || isNumber(word) {
 			seam = int32(len(t.seams.apart))
 			t.seams.putBeside(word, token{visit: n, at: at})
 		}

@@ -69,7 +69,7 @@ func (q *Session) Trace(ctx context.Context, n model.Node, path Path) iter.Seq2[
 			}
 			last = at
 		}
-		yield(t.first(last))
+		yield(t.first(last), nil)
 	}
 }
 
@@ -93,12 +93,12 @@ func (t *trace) begin(n model.Node) (err error) {
 }
 
 // first returns that the value appears at the first visit of its line.
-func (t *trace) first(n model.Node) (Traced, error) {
+func (t *trace) first(n model.Node) Traced {
 	missing := t.visits[n].severed
 	for p := t.visits[n].parent; p != model.NoNode; p = t.visits[p].parent {
 		missing = t.visits[p].severed // steps may come before the first snapshot
 	}
-	return Traced{Change{Visit: n, New: t.json(t.now), OrBefore: missing}, t.pointer()}, nil
+	return Traced{Change{Visit: n, New: t.json(t.now), OrBefore: missing}, t.pointer()}
 }
 
 func (t *trace) pointer() string {
@@ -178,7 +178,7 @@ func (t *trace) moved(n, base model.Node) (bool, error) {
 
 // compared compares the states of a visit and its base, and says what became of the value.
 func (t *trace) compared(ctx context.Context, n, base model.Node) ([]Traced, error) {
-	old, now := join(nil, t.bytes(), t.rope(base).pieces), join(nil, t.bytes(), t.rope(n).pieces)
+	old, now := join(t.bytes(), t.rope(base).pieces), join(t.bytes(), t.rope(n).pieces)
 	change := Traced{Change{Visit: n, New: t.json(t.now)}, t.pointer()}
 	r, err := diff.Compare(ctx, diff.Bytes(old), diff.Bytes(now))
 	if wrong := (*jsontape.SyntaxError)(nil); errors.As(err, &wrong) {

@@ -132,12 +132,12 @@ func (w *writing) restore(ctx context.Context, t rows.Tx) error {
 		{Table: "events", After: event},
 		{Table: "sessions", Before: w.row, After: w.row.With("state", w.row.As("state", state)).With("update_time", at.as(w.row["update_time"]))},
 	}
-	w.warn(ctx, t)
+	w.warn()
 	return nil
 }
 
 // warn says what a rewind does not put back.
-func (w *writing) warn(ctx context.Context, t rows.Tx) {
+func (w *writing) warn() {
 	say := func(text string, args ...any) { w.m.Hazards = append(w.m.Hazards, fmt.Sprintf(text, args...)) }
 	if lost := keysOf(w.initial(w.row.Bytes("state"))); len(lost) > 0 {
 		say("what the session began with stays: %s; runner.rewind_async would set it to null", conversation.List(lost, conversation.OneLine))

@@ -194,7 +194,7 @@ func describe(item *checkpoints.Item, t *jsontape.Tape, state []byte) (requests 
 	case len(requests) > 0:
 		h.EventName, h.Title = "asks", asks
 	default:
-		h.Event, h.Title = model.SnapshotEventTurnEnd, lastWords(t, state)
+		h.Event, h.Title = model.SnapshotEventTurnEnd, lastWords(t)
 	}
 	if len(requests) > 0 {
 		h.Marks |= model.MarkInterrupted
@@ -245,7 +245,7 @@ func words(t *jsontape.Tape, n jsontape.Node) string {
 }
 
 // lastWords returns what was said last in the conversation that a state has, if it has one.
-func lastWords(t *jsontape.Tape, state []byte) string {
+func lastWords(t *jsontape.Tape) string {
 	talk := conversation.Decode(t)
 	if talk.Len() == 0 {
 		return ""

@@ -436,11 +436,11 @@ func (s *Store) placeFaults(ctx context.Context, st *storage, in folder.In, p pl
 			add(FaultLeftover, name, "", "a writer was stopped before it was done")
 		}
 	}
-	s.pointerFaults(st, in, g, add)
+	s.pointerFaults(in, g, add)
 }
 
 // pointerFaults tells of pointers of sessions that there are none of.
-func (s *Store) pointerFaults(st *storage, tree folder.Tree, g *grouping, add func(code, name, at, meaning string)) {
+func (s *Store) pointerFaults(tree folder.Tree, g *grouping, add func(code, name, at, meaning string)) {
 	p := g.place
 	if !p.pointers {
 		return

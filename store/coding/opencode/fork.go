@@ -83,7 +83,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		last = one.created
 		list[i], names[one.id] = one, made.next("msg_", one.created)
 	}
-	text := append([]byte(`{"info":`), newInfo(s, list, c)...)
+	text := append([]byte(`{"info":`), newInfo(s, c)...)
 	text = append(text, `,"messages":[`...)
 	for i := range list {
 		m := &list[i]
@@ -122,7 +122,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 
 // newInfo returns the record of the new session: what the old one ran with, without what is of
 // that one alone.
-func newInfo(s *coding.Session, list []stored, c coding.Cut) []byte {
+func newInfo(s *coding.Session, c coding.Cut) []byte {
 	is := s.Own.(info)
 	now := fmt.Sprint(c.In.Now.UnixMilli())
 	text := jsontape.AppendQuoted([]byte(`{"id":`), c.ID)

@@ -111,7 +111,7 @@ func (s *Store) branches(ctx context.Context, l *messageLog, entries []*journal.
 		}
 		below[at] = append(below[at], v)
 	}
-	b.lay(l, below, func(v int32, parent int, after string) {
+	b.lay(below, func(v int32, parent int, after string) {
 		f := b.files[contents[v].file]
 		b.named[f.name] = append(b.named[f.name], len(b.list))
 		b.list = append(b.list, kept{file: f, version: contents[list[v].content].version, reason: list[v].reason, parent: parent, after: after})
@@ -184,7 +184,7 @@ func (s *Store) createdAt(v journal.Version, at time.Time) bool {
 }
 
 // lay puts what is aside in order: each behind the one that it follows.
-func (b *branches) lay(l *messageLog, below map[int32][]int32, add func(v int32, parent int, after string)) {
+func (b *branches) lay(below map[int32][]int32, add func(v int32, parent int, after string)) {
 	type next struct {
 		v      int32
 		parent int

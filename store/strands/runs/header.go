@@ -30,7 +30,7 @@ func (r *Run) Headers() []model.Header {
 		h.Position = r.position(s)
 		if i > 0 {
 			h.ParentID = headers[i-1].ID
-			if !r.follows(i) {
+			if !r.follows() {
 				h.Marks |= model.MarkInferred
 			}
 		}
@@ -73,7 +73,7 @@ func (s *step) marks() (m model.Marks) {
 
 // follows reports whether the record itself says that snapshot i comes after the
 // one before: in a Swarm, where one node runs at a time.
-func (r *Run) follows(i int) bool { return r.summary.Kind == Swarm }
+func (r *Run) follows() bool { return r.summary.Kind == Swarm }
 
 // title returns one line, the node first: "researcher: Paris has 2 million people",
 // "writer failed: the model is overloaded". That a node completed is not said.

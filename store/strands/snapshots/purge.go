@@ -10,7 +10,7 @@ import (
 // snapshots whose messages say something else in the head. What lies in the session
 // itself stays: the older snapshots are the SDK's own, and the plan says so where they
 // hold what was redacted.
-func (m *move) purge(what model.PurgeScope) error {
+func (m *move) purge(what model.PurgeScope) {
 	if head := m.h.head(); head >= 0 {
 		m.Target = m.h.point(head)
 	}
@@ -23,7 +23,6 @@ func (m *move) purge(what model.PurgeScope) error {
 		return d.Err == nil && d.redactedHazard(now) != ""
 	}
 	m.stays(now)
-	return nil
 }
 
 // stays tells of the snapshots that hold what was redacted and are not Hindcast's

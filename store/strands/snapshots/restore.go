@@ -27,7 +27,8 @@ func (f agents) Move(ctx context.Context, in folder.In, before *folder.Log, c mo
 		return m.Move, m.repair()
 	}
 	if c.Op == model.OpPurge {
-		return m.Move, m.purge(c.Scope)
+		m.purge(c.Scope)
+		return m.Move, nil
 	}
 	if err := m.aim(c.Ref.ID); err != nil {
 		return nil, err
