@@ -34,6 +34,9 @@ func (l *FaultList) Add(f model.Fault) {
 	}
 }
 
+// Full reports whether a fault like one would only be counted.
+func (l *FaultList) Full(f model.Fault) bool { return l.count[sort{f.Code, f.Severity}] >= mostFaults }
+
 // Has reports whether a fault of a code was noted.
 func (l *FaultList) Has(code string) bool {
 	return slices.ContainsFunc(l.list, func(f model.Fault) bool { return f.Code == code })

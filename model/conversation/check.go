@@ -1,0 +1,206 @@
+package conversation
+
+import (
+	"bytes"
+
+	"hindcast/model/jsontape"
+)
+
+// The codes of what makes a conversation one that not every provider of models takes.
+const (
+	// UnansweredCall: a tool call has no result, and the conversation went on.
+	UnansweredCall = "unanswered-call"
+	// LateResult: the result of a call stands behind other messages than results.
+	LateResult = "late-result"
+	// OrphanResult: a result has no call before it.
+	OrphanResult = "orphan-result"
+	// DuplicateResult: a call has one result already.
+	DuplicateResult = "duplicate-result"
+	// ReasoningAlone: no answer and no call follows what the model thought.
+	ReasoningAlone = "reasoning-alone"
+	// EmptyContent: a message, or a text of it, says nothing.
+	EmptyContent = "empty-content"
+	// RoleOrder: two messages of one role follow each other, or the model speaks first.
+	RoleOrder = "role-order"
+)
+
+// Trouble is one place at which a conversation is not one that every provider takes.
+type Trouble struct {
+	// Code is one of the constants of this package.
+	Code string
+	// Message is the number of the message, for [Conversation.Message].
+	Message int
+	// Block is the number of the call, the result or the text, for [Conversation.Block];
+	// -1 where it is the whole message.
+	Block int
+	// Open says that nothing follows yet which would make it one: a run may go on with it.
+	Open bool
+}
+
+// Troubles returns the places at which a provider may refuse the messages, in their order.
+// It takes time linear in the number of blocks. A call at the end is open, for it may wait
+// for its tool or for a person. In the record of an orchestrator there are none: its
+// messages are of many conversations.
+func (c *Conversation) Troubles() (list []Trouble) {
+	if c.run.is {
+		return nil
+	}
+	ends := c.batchEnds()
+	calls := make(map[string]bool) // by the raw ids
+	for m := range c.messages {
+		if c.messages[m].Held {
+			break
+		}
+		if t, is := c.roleTrouble(m); is {
+			list = append(list, t)
+		}
+		if t, is := c.reasoningTrouble(m); is {
+			list = append(list, t)
+		}
+		if c.saysNothing(m) {
+			list = append(list, Trouble{Code: EmptyContent, Message: m, Block: -1, Open: m == len(c.messages)-1})
+		}
+		for i := int(c.messages[m].first); i < int(c.messages[m].end); i++ {
+			b, id := &c.blocks[i], ""
+			if b.ID >= 0 && c.tape.Kind(b.ID) != jsontape.Null {
+				id = string(c.tape.Raw(b.ID))
+			}
+			if t, is := c.blockTrouble(m, i, ends, calls[id]); is {
+				list = append(list, t)
+			}
+			if b.Kind == ToolCall && id != "" {
+				calls[id] = true
+			}
+		}
+	}
+	return list
+}
+
+// blockTrouble returns what is wrong with one block. called says that a call before has its id.
+func (c *Conversation) blockTrouble(m, i int, ends []int, called bool) (t Trouble, is bool) {
+	b := &c.blocks[i]
+	t = Trouble{Message: m, Block: i}
+	switch {
+	case b.Kind == ToolCall && b.Interrupted || b.Kind == ToolCall && b.ID >= 0 && c.tape.Kind(b.ID) == jsontape.Null:
+		return t, false // a person is asked, or the provider runs the tool itself
+	case b.Kind == ToolCall && b.Pair < 0:
+		t.Code, t.Open = UnansweredCall, ends[m] == len(c.messages) || c.messages[ends[m]].Held
+	case b.Kind == ToolCall && c.MessageOf(int(b.Pair)) >= ends[m]:
+		t.Code = LateResult
+	case b.Kind == ToolResult && b.Pair < 0 && called:
+		t.Code = DuplicateResult
+	case b.Kind == ToolResult && b.Pair < 0:
+		t.Code = OrphanResult
+	case b.Kind == Text && c.isBlank(b) && !c.saysNothing(m) && b.Node != c.messages[m].Node && isKind(c.tape, b.Node, jsontape.Object):
+		t.Code = EmptyContent
+	}
+	return t, t.Code != ""
+}
+
+// batchEnds returns for each message the first one behind it that is neither a result nor of the
+// same answer of the model, [Conversation.Len] where there is none.
+func (c *Conversation) batchEnds() []int {
+	ends := make([]int, len(c.messages))
+	// results and answers are the ends behind a result and behind a piece of an answer.
+	results, answers := len(c.messages), len(c.messages)
+	for m := len(c.messages) - 1; m >= 0; m-- {
+		v := &c.messages[m]
+		switch {
+		case v.Role == Assistant && c.inPieces(m):
+			ends[m] = answers
+			results = m
+		case v.Role == Assistant:
+			ends[m] = results
+			results, answers = m, m
+		case v.Role == Tool || c.has(m, ToolResult):
+			ends[m] = results
+			answers = results
+		case v.Role == System:
+			ends[m] = results
+		default:
+			ends[m] = results
+			results, answers = m, m
+		}
+	}
+	return ends
+}
+
+// inPieces reports whether a message is one of several that one answer of the model may be: an
+// item of OpenAI's.
+func (c *Conversation) inPieces(m int) bool {
+	n := c.messages[m].Node
+	return isItem(c.tape, n) || c.messages[m].Role == Assistant && isText(c.tape, find(c.tape, n, "type"), "message")
+}
+
+// roleTrouble tells of a message whose role may not follow that of the one before it.
+func (c *Conversation) roleTrouble(m int) (t Trouble, is bool) {
+	t = Trouble{Code: RoleOrder, Message: m, Block: -1}
+	role := c.messages[m].Role
+	if role != User && role != Assistant || c.inPieces(m) || c.has(m, ToolResult) {
+		return t, false // of a result its call tells
+	}
+	before := m - 1
+	for before >= 0 && c.messages[before].Role == System {
+		before--
+	}
+	switch {
+	case before < 0:
+		return t, role == Assistant
+	case c.inPieces(before):
+		return t, false
+	}
+	return t, c.messages[before].Role == role
+}
+
+// reasoningTrouble tells of an item of reasoning that no item of the model follows.
+func (c *Conversation) reasoningTrouble(m int) (t Trouble, is bool) {
+	if !c.isReasoning(m) {
+		return t, false
+	}
+	next := m + 1
+	for next < len(c.messages) && c.isReasoning(next) {
+		next++
+	}
+	t = Trouble{Code: ReasoningAlone, Message: m, Block: -1, Open: next == len(c.messages)}
+	return t, t.Open || c.messages[next].Role != Assistant && c.messages[next].Role != UnknownRole
+}
+
+// isReasoning reports whether a message is an item of OpenAI's with what the model thought.
+func (c *Conversation) isReasoning(m int) bool {
+	n := c.messages[m].Node
+	return isItem(c.tape, n) && isText(c.tape, find(c.tape, n, "type"), "reasoning")
+}
+
+// saysNothing reports whether a message of the user or of the model has nothing but blank texts.
+func (c *Conversation) saysNothing(m int) bool {
+	v := &c.messages[m]
+	if v.Role != User && v.Role != Assistant || v.Redacted || c.inPieces(m) {
+		return false
+	}
+	for i := v.first; i < v.end; i++ {
+		if b := &c.blocks[i]; b.Kind != CachePoint && !(b.Kind == Text && c.isBlank(b)) {
+			return false
+		}
+	}
+	return true
+}
+
+// mostBlanks bounds how long a text may be that is looked at for being blank.
+const mostBlanks = 64
+
+// isBlank reports whether a text has nothing but spaces.
+func (c *Conversation) isBlank(b *Block) bool {
+	if !isKind(c.tape, b.Body, jsontape.String) || len(c.tape.Raw(b.Body)) > mostBlanks {
+		return false
+	}
+	return len(bytes.TrimSpace(c.tape.AppendText(nil, b.Body, mostBlanks))) == 0
+}
+
+// CallText returns the id of the call that a trouble is about, untrusted and at most 80 bytes
+// long; "" where it is about none.
+func (c *Conversation) CallText(t Trouble) string {
+	if t.Block < 0 || !isKind(c.tape, c.blocks[t.Block].ID, jsontape.String) {
+		return ""
+	}
+	return string(c.tape.AppendText(nil, c.blocks[t.Block].ID, maxName))
+}

@@ -1,0 +1,161 @@
+package conversation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// troublesOf returns the troubles of a list of messages, as "code message id", with "?" for an
+// open one.
+func troublesOf(t *testing.T, state string) (list []string) {
+	t.Helper()
+	c := recordOf(t, state)
+	for _, of := range c.Troubles() {
+		text := fmt.Sprintf("%s %d", of.Code, of.Message)
+		if id := c.CallText(of); id != "" {
+			text += " " + id
+		}
+		if of.Open {
+			text += "?"
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+const (
+	lcUser  = `{"type":"human","content":"u","response_metadata":{}}`
+	lcCalls = `{"type":"ai","content":"","response_metadata":{},"tool_calls":[{"id":"a","name":"f","args":{}},{"id":"b","name":"g","args":{}}]}`
+	lcA     = `{"type":"tool","tool_call_id":"a","content":"1","response_metadata":{}}`
+	lcB     = `{"type":"tool","tool_call_id":"b","content":"2","response_metadata":{}}`
+	lcText  = `{"type":"ai","content":"t","response_metadata":{}}`
+
+	openUser  = `{"role":"user","content":"u"}`
+	openCalls = `{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}`
+	openA     = `{"role":"tool","tool_call_id":"a","content":"1"}`
+	openText  = `{"role":"assistant","content":"t"}`
+
+	itemThought = `{"id":"rs","type":"reasoning","summary":[]}`
+	itemCall    = `{"type":"function_call","call_id":"a","name":"f","arguments":"{}","id":"fa"}`
+	itemCallB   = `{"type":"function_call","call_id":"b","name":"g","arguments":"{}","id":"fb"}`
+	itemA       = `{"type":"function_call_output","call_id":"a","output":"1"}`
+	itemB       = `{"type":"function_call_output","call_id":"b","output":"2"}`
+	itemText    = `{"id":"m","type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"t"}]}`
+	itemSearch  = `{"id":"ws","type":"web_search_call","status":"completed"}`
+
+	useUser  = `{"role":"user","content":[{"type":"text","text":"u"}]}`
+	useCalls = `{"role":"assistant","content":[{"type":"text","text":"x"},{"type":"tool_use","id":"a","name":"f","input":{}}]}`
+	useA     = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"1"}]}`
+	useText  = `{"role":"assistant","content":[{"type":"text","text":"t"}]}`
+
+	strUser  = `{"role":"user","content":[{"text":"u"}]}`
+	strCalls = `{"role":"assistant","content":[{"toolUse":{"toolUseId":"a","name":"f","input":{}}}]}`
+	strA     = `{"role":"user","content":[{"toolResult":{"toolUseId":"a","status":"success","content":[{"text":"1"}]}}]}`
+	strText  = `{"role":"assistant","content":[{"text":"t"}]}`
+
+	gemUser  = `{"role":"user","parts":[{"text":"u"}]}`
+	gemCalls = `{"role":"model","parts":[{"functionCall":{"id":"a","name":"f","args":{}}}]}`
+	gemA     = `{"role":"user","parts":[{"functionResponse":{"id":"a","name":"f","response":{}}}]}`
+	gemNo    = `{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]}`
+	gemNoA   = `{"role":"user","parts":[{"functionResponse":{"name":"f","response":{}}}]}`
+	gemText  = `{"role":"model","parts":[{"text":"t"}]}`
+)
+
+func TestTroubles(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		messages []string
+		want     []string
+	}{
+		{"nothing is wrong", []string{lcUser, lcCalls, lcB, lcA, lcText, lcUser, lcText}, nil},
+		{"the tools may run yet", []string{lcUser, lcCalls}, []string{"unanswered-call 1 a?", "unanswered-call 1 b?"}},
+		{"one of two tools may run yet", []string{lcUser, lcCalls, lcA}, []string{"unanswered-call 1 b?"}},
+		{"the user wrote on", []string{lcUser, lcCalls, lcUser}, []string{"unanswered-call 1 a", "unanswered-call 1 b"}},
+		{"the model went on with one of two", []string{lcUser, lcCalls, lcB, lcText}, []string{"unanswered-call 1 a"}},
+		{"the model wrote twice", []string{lcUser, lcCalls, lcText}, []string{"unanswered-call 1 a", "unanswered-call 1 b", "role-order 2"}},
+		{"the result comes late", []string{lcUser, lcCalls, lcA, lcUser, lcB}, []string{"late-result 1 b"}},
+		{"a result twice", []string{lcUser, lcCalls, lcA, lcB, lcB, lcText}, []string{"duplicate-result 4 b"}},
+		{"a result of another call", []string{lcUser, lcText, lcUser, lcA, lcText}, []string{"orphan-result 3 a"}},
+		{"a result before its call", []string{openUser, openA, openCalls, openUser}, []string{"orphan-result 1 a", "unanswered-call 2 a"}},
+		{"a system message between is nothing", []string{openUser, openCalls, `{"role":"system","content":"s"}`, openA}, nil},
+		{"chat, called twice in a row", []string{openUser, openCalls, openText, openUser}, []string{"unanswered-call 1 a", "role-order 2"}},
+		{"an id again", []string{openUser, openCalls, openA, openText, openUser, openCalls, openA}, nil},
+
+		{"items", []string{openUser, itemThought, itemCall, itemCallB, itemA, itemB, itemThought, itemText, openUser}, nil},
+		{"a tool of the provider", []string{openUser, itemThought, itemSearch, itemText, openUser}, nil},
+		{"a thought at the end", []string{openUser, itemThought}, []string{"reasoning-alone 1?"}},
+		{"a thought alone", []string{openUser, itemThought, openUser, itemText}, []string{"reasoning-alone 1"}},
+		{"two thoughts alone", []string{openUser, itemThought, itemThought, openUser}, []string{"reasoning-alone 1", "reasoning-alone 2"}},
+		{"a thought before a result", []string{openUser, itemCall, itemThought, itemA}, []string{"reasoning-alone 2"}},
+		{"two calls, one runs", []string{openUser, itemCall, itemCallB, itemA}, []string{"unanswered-call 2 b?"}},
+		{"two calls, one was lost", []string{openUser, itemCall, itemCallB, itemA, itemText}, []string{"unanswered-call 2 b"}},
+		{"a call, and words in one answer", []string{openUser, itemCall, itemText, itemA}, nil},
+		{"outputs twice and without a call", []string{openUser, itemCall, itemA, itemA, itemB, openUser}, []string{"duplicate-result 3 a", "orphan-result 4 b"}},
+
+		{"Anthropic", []string{useUser, useCalls, useA, useText, useUser}, nil},
+		{"Anthropic, written on", []string{useUser, useCalls, useUser}, []string{"unanswered-call 1 a"}},
+		{"Anthropic, twice and late", []string{useUser, useCalls, useUser, useA, useA}, []string{"late-result 1 a", "duplicate-result 4 a"}},
+		{"Anthropic, a result first", []string{useA, useText}, []string{"orphan-result 0 a"}},
+		{"Strands", []string{strUser, strCalls, strA, strText, strUser}, nil},
+		{"Strands, written on", []string{strUser, strCalls, strUser, strText}, []string{"unanswered-call 1 a"}},
+		{"Gemini", []string{gemUser, gemCalls, gemA, gemText, gemUser}, nil},
+		{"Gemini without ids", []string{gemUser, gemNo, gemNoA, gemText}, nil},
+		{"Gemini without ids, written on", []string{gemUser, gemNo, gemUser, gemText}, []string{"unanswered-call 1"}},
+		{"Gemini, a result without a call", []string{gemUser, gemNoA, gemText}, []string{"orphan-result 1"}},
+		{"Genkit asks a person", []string{`{"role":"user","content":[{"text":"u"}]}`, `{"role":"model","content":[{"toolRequest":{"ref":"a","name":"f"},"metadata":{"interrupt":true}}]}`}, nil},
+
+		{"empty texts", []string{openUser, `{"role":"assistant","content":""}`, `{"role":"user","content":"  "}`, `{"role":"assistant","content":[]}`, openUser},
+			[]string{"empty-content 1", "empty-content 2", "empty-content 3"}},
+		{"an empty text at the end may be written on", []string{openUser, `{"role":"assistant","content":""}`}, []string{"empty-content 1?"}},
+		{"an empty text beside a call", []string{useUser, `{"role":"assistant","content":[{"type":"text","text":""},{"type":"tool_use","id":"a","name":"f","input":{}}]}`, useA}, []string{"empty-content 1"}},
+		{"an empty result is none", []string{lcUser, lcCalls, lcA, `{"type":"tool","tool_call_id":"b","content":""}`, lcText}, nil},
+		{"roles", []string{strText, strUser, strUser, strText, strText}, []string{"role-order 0", "role-order 2", "role-order 4"}},
+		{"results and words of the user", []string{strUser, strCalls, strA, strUser}, []string{"role-order 3"}},
+	} {
+		got := troublesOf(t, `{"messages":[`+strings.Join(c.messages, ",")+`]}`)
+		slices.Sort(got)
+		want := slices.Clone(c.want)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", c.name, got, want)
+		}
+	}
+}
+
+// A pause of the framework is no trouble: what waits is answered, or goes on.
+func TestTroubles_whatWaits(t *testing.T) {
+	for _, state := range []string{
+		`{"messages":[` + lcUser + `,` + lcCalls + `],"__interrupt__":[{"value":"ok?"}]}`,
+		`{"messages":[` + strUser + `],"interrupt_state":{"activated":true,"interrupts":{"i":{"id":"i"}},"context":{"tool_use_message":` + strCalls + `}}}`,
+	} {
+		c := recordOf(t, state)
+		for _, of := range c.Troubles() {
+			if !of.Open {
+				t.Errorf("%s: %+v", state, of)
+			}
+		}
+	}
+}
+
+// Each verdict has the source that it was read in, and says what a provider answers where the
+// framework sends the trouble.
+func TestPractices(t *testing.T) {
+	for kind, list := range practices {
+		seen := map[string]bool{}
+		for _, p := range list {
+			if meanings[p.code] == "" || p.does == "" || p.source == "" || seen[p.code] {
+				t.Errorf("%s: %+v", kind, p)
+			}
+			seen[p.code] = true
+		}
+	}
+	for code, list := range refusals {
+		for _, r := range list {
+			if meanings[code] == "" || r.answer == "" || r.source == "" {
+				t.Errorf("%s: %+v", code, r)
+			}
+		}
+	}
+}

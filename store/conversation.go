@@ -1,0 +1,77 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+)
+
+// ConversationFaults tells where the messages at the head of a session are not what its framework
+// or its provider takes, each once, at the snapshot that brought the message. It reads the state of
+// the head, and some before it for each fault that it finds. A state that cannot be read has none.
+func ConversationFaults(ctx context.Context, s Store, headers []model.Header) ([]model.Fault, error) {
+	path := pathToHead(headers)
+	if len(path) == 0 {
+		return nil, nil
+	}
+	look := func(h *model.Header) (*conversation.Conversation, error) {
+		state, err := s.State(ctx, h.Ref())
+		if err != nil {
+			return nil, ctx.Err() // the fault of a state that cannot be read is told elsewhere
+		}
+		tape, _, err := jsontape.ParseTolerant(state)
+		if err != nil {
+			return nil, nil
+		}
+		return conversation.Decode(tape), nil
+	}
+	c, err := look(path[len(path)-1])
+	if c == nil {
+		return nil, err
+	}
+	var list FaultList
+	for _, t := range c.Troubles() {
+		f, is := c.Fault(s.Kind(), t)
+		if !is {
+			continue
+		}
+		if !list.Full(f) {
+			message := c.Tape().Raw(c.Message(t.Message).Node)
+			begins, _ := slices.BinarySearchFunc(path[:len(path)-1], t.Message, func(h *model.Header, m int) int {
+				if err != nil {
+					return 0
+				}
+				var before *conversation.Conversation
+				if before, err = look(h); before != nil && m < before.Len() && bytes.Equal(before.Tape().Raw(before.Message(m).Node), message) {
+					return 0
+				}
+				return -1
+			})
+			f.File = path[begins].ID
+		}
+		list.Add(f)
+	}
+	return list.All(), err
+}
+
+// pathToHead returns the snapshots that lead to the head, with it.
+func pathToHead(headers []model.Header) (path []*model.Header) {
+	at := make(map[string]*model.Header, len(headers))
+	var h *model.Header
+	for i := range headers {
+		at[headers[i].ID] = &headers[i]
+		if headers[i].Head {
+			h = &headers[i]
+		}
+	}
+	for h != nil && len(path) < len(headers) {
+		path = append(path, h)
+		h = at[h.ParentID]
+	}
+	slices.Reverse(path)
+	return path
+}
