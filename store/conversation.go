@@ -13,7 +13,14 @@ import (
 // ConversationFaults tells where the messages at the head of a session are not what its framework
 // or its provider takes, each once, at the snapshot that brought the message. It reads the state of
 // the head, and some before it for each fault that it finds. A state that cannot be read has none.
-func ConversationFaults(ctx context.Context, s Store, headers []model.Header) ([]model.Fault, error) {
+func ConversationFaults(ctx context.Context, s Store, session string) ([]model.Fault, error) {
+	var headers []model.Header
+	for h, err := range s.Headers(ctx, session) {
+		if err != nil {
+			return nil, err
+		}
+		headers = append(headers, h)
+	}
 	path := pathToHead(headers)
 	if len(path) == 0 {
 		return nil, nil

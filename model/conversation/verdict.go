@@ -92,20 +92,78 @@ type practice struct {
 	source string
 }
 
+// asItIs are the practices of a framework that sends messages as they are.
+func asItIs(source string, to ...Provider) []practice {
+	return []practice{
+		{code: UnansweredCall, to: to, source: source, does: "sends the call without its result"},
+		{code: LateResult, to: to, source: source, does: "sends the messages in the order that they have"},
+		{code: OrphanResult, to: to, source: source, does: "sends the result without its call"},
+		{code: DuplicateResult, to: to, source: source, does: "sends both results"},
+		{code: EmptyContent, to: to, source: source, does: "sends the message as it is"},
+	}
+}
+
 // practices are those of the frameworks, by the names of their kinds of store. A trouble without
 // one is not told there.
 var practices = map[string][]practice{
 	"langgraph": {
 		{code: UnansweredCall, severity: model.Loses, to: everyone, source: "langgraph.prebuilt.chat_agent_executor._validate_chat_history 1.2.24",
 			does: "create_react_agent raises a ValueError at every further run; create_agent sends it as it is"},
-		{code: LateResult, severity: model.Odd, to: everyone, source: "langgraph.prebuilt.chat_agent_executor._validate_chat_history 1.2.24",
+		{code: LateResult, to: everyone, source: "langgraph.prebuilt.chat_agent_executor._validate_chat_history 1.2.24",
 			does: "sends the messages in the order that they have"},
-		{code: OrphanResult, severity: model.Odd, to: everyone, source: "langgraph.prebuilt.chat_agent_executor._validate_chat_history 1.2.24",
+		{code: OrphanResult, to: everyone, source: "langgraph.prebuilt.chat_agent_executor._validate_chat_history 1.2.24",
 			does: "sends the result without its call"},
-		{code: DuplicateResult, severity: model.Odd, to: everyone, source: "langgraph.prebuilt.chat_agent_executor._validate_chat_history 1.2.24",
+		{code: DuplicateResult, to: everyone, source: "langgraph.prebuilt.chat_agent_executor._validate_chat_history 1.2.24",
 			does: "sends both results"},
-		{code: EmptyContent, severity: model.Odd, to: everyone, source: "langchain_core.messages 1.8.4",
-			does: "sends the message without content"},
+		{code: EmptyContent, to: everyone, source: "langchain_core.messages 1.8.4", does: "sends the message as it is"},
+	},
+	"openai-agents": {
+		{code: UnansweredCall, severity: model.Mended, source: "agents.run_internal.items.drop_orphan_function_calls 0.24.0",
+			does: "leaves the call out when it asks the model, and the reasoning before it"},
+		{code: OrphanResult, to: []Provider{OpenAIChat, OpenAIResponses}, source: "agents.run_internal.items.drop_orphan_function_calls 0.24.0",
+			does: "sends the output without its call"},
+		{code: DuplicateResult, severity: model.Mended, source: "agents.run_internal.items, a run of 0.24.0", does: "sends one output of the call"},
+		{code: ReasoningAlone, to: []Provider{OpenAIResponses}, whole: true, source: "agents.run_internal.items.drop_orphan_function_calls 0.24.0",
+			does: "sends the reasoning with nothing behind it"},
+	},
+	"adk": {
+		{code: UnansweredCall, severity: model.Mended, source: "google.adk.flows.llm_flows.tools._rearranger.drop_orphaned_function_calls 2.13.0; google/adk-python #7236",
+			does: "leaves the call out when it asks the model, and compacts no event from it on"},
+		{code: OrphanResult, severity: model.Mended, source: "google.adk.flows.llm_flows.tools._rearranger.drop_orphaned_function_responses 2.13.0",
+			does: "leaves the result out when it asks the model"},
+	},
+	"agent-framework": asItIs("agent_framework._tools._remove_unanswered_approval_batches_from_model_input 1.23.0", everyone...),
+	"crewai":          asItIs("crewai.llm.LLM._format_messages_for_provider 1.15.30", everyone...),
+	"llamaindex":      asItIs("llama_index.core.memory", everyone...),
+	"claude-code": {
+		{code: UnansweredCall, severity: model.Mended, source: "ensureToolResultPairing of the program 2.1.332", does: "sends an error as the result of the call"},
+		{code: LateResult, severity: model.Mended, source: "ensureToolResultPairing of the program 2.1.332",
+			does: "sends an error as the result of the call, and leaves out the late one"},
+		{code: OrphanResult, severity: model.Mended, source: "ensureToolResultPairing of the program 2.1.332", does: "leaves the result out when it asks the model"},
+		{code: DuplicateResult, severity: model.Mended, source: "ensureToolResultPairing of the program 2.1.332", does: "leaves the second result out when it asks the model"},
+	},
+	"codex": {
+		{code: UnansweredCall, severity: model.Mended, source: "openai/codex core/src/context_manager/normalize.rs ensure_call_outputs_present",
+			does: `sends "aborted" as the output of the call`},
+		{code: OrphanResult, severity: model.Mended, source: "openai/codex core/src/context_manager/normalize.rs remove_orphan_outputs",
+			does: "leaves the output out when it asks the model"},
+	},
+	"gemini-cli": {
+		{code: UnansweredCall, severity: model.Mended, source: "pairToolsAndEnforceSignatures of the program 0.61.0", does: "sends an error as the result of the call"},
+		{code: OrphanResult, severity: model.Mended, source: "pairToolsAndEnforceSignatures of the program 0.61.0", does: "sends a call without arguments before the result"},
+	},
+	"pi": {
+		{code: UnansweredCall, severity: model.Mended, source: "earendil-works/pi packages/ai/src/api/transform-messages.ts 1.6.0",
+			does: `sends "No result provided" as the result of the call`},
+	},
+	"opencode": {
+		{code: UnansweredCall, severity: model.Mended, source: "packages/opencode/src/session/message-v2.ts 1.18.33",
+			does: `sends "[Tool execution was interrupted]" as the result of the call`},
+	},
+	"openhands": {
+		{code: UnansweredCall, severity: model.Mended, source: "openhands.sdk.context.view.properties.tool_call_matching", does: "leaves the call out when it asks the model"},
+		{code: OrphanResult, severity: model.Mended, source: "openhands.sdk.context.view.properties.tool_call_matching", does: "leaves the result out when it asks the model"},
+		{code: DuplicateResult, severity: model.Mended, source: "openhands.sdk.context.view.properties.observation_uniqueness", does: "leaves the second result out when it asks the model"},
 	},
 }
 

@@ -287,7 +287,8 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 	if err != nil {
 		return nil, s.wrap(err, "check session %q", session)
 	}
-	return s.faults(log), nil
+	said, err := store.ConversationFaults(ctx, s, session)
+	return append(s.faults(log), said...), s.wrap(err, "check session %q", session)
 }
 
 // faults returns those of a session. What Hindcast set aside no framework meets. Several

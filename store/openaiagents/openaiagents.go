@@ -59,8 +59,6 @@ func Kind() store.Kind {
 const (
 	// FaultDeleted: items of a session were deleted.
 	FaultDeleted = "deleted-items"
-	// FaultUnanswered: a call has no output, and other items follow it.
-	FaultUnanswered = "unanswered-call"
 	// FaultStray: an item is in no branch.
 	FaultStray = "stray-item"
 )
@@ -251,13 +249,8 @@ func (f format) Faults(ctx context.Context, t rows.Tx, at rows.Place) (faults []
 	for _, g := range gaps {
 		faults = append(faults, model.Fault{Code: FaultDeleted, Severity: model.Odd, File: g.id, Meaning: g.text() + " before it were deleted: by pop_item, by clear_session of another session, or by an undo of a fork", Verdict: "goes on without them"})
 	}
-	calls := s.calls()
 	for i := range s.items {
-		one, call := &s.items[i], calls.of[i]
-		if call.function != "" && !calls.answered[call.id] && !calls.pending(i) {
-			faults = append(faults, model.Fault{Code: FaultUnanswered, Severity: model.Mended, File: one.id, Meaning: "the call of " + call.function + " has no output, and other items follow it", Verdict: "leaves the call out when it asks the model"})
-		}
-		if one.stray {
+		if one := &s.items[i]; one.stray {
 			faults = append(faults, model.Fault{Code: FaultStray, Severity: model.Loses, File: one.id, Meaning: "the item is in no branch", Verdict: "AdvancedSQLiteSession does not load it"})
 		}
 	}

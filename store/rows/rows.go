@@ -594,7 +594,7 @@ func (s *Store) Faults(ctx context.Context, session string) (faults []model.Faul
 	})
 	if err == nil {
 		var said []model.Fault
-		said, err = store.ConversationFaults(ctx, s, log.Headers)
+		said, err = store.ConversationFaults(ctx, s, session)
 		faults = append(faults, said...)
 	}
 	var own store.FaultList
