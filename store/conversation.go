@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 
 	"hindcast/model"
@@ -81,4 +82,44 @@ func pathToHead(headers []model.Header) (path []*model.Header) {
 	}
 	slices.Reverse(path)
 	return path
+}
+
+// mostHazards bounds the troubles of one plan that are said one by one.
+const mostHazards = 3
+
+// ConversationHazards says what a framework and its provider make of the messages of a state from
+// which a session of a kind goes on, one line for each trouble. Nil says that they are taken.
+func ConversationHazards(kind, framework string, state []byte) (list []string) {
+	tape, _, err := jsontape.ParseTolerant(state)
+	if err != nil {
+		return nil
+	}
+	c := conversation.Decode(tape)
+	more := 0
+	for _, t := range c.Troubles() {
+		f, is := c.Fault(kind, t)
+		switch {
+		case !is:
+		case len(list) < mostHazards:
+			list = append(list, f.Meaning+"; "+framework+": "+f.Verdict)
+		default:
+			more++
+		}
+	}
+	if more > 0 {
+		list = append(list, fmt.Sprintf("so it is at %s more: hindcast doctor lists them", model.Count(more, "message")))
+	}
+	return list
+}
+
+// WarnOf adds to calls that go on from a state what comes of its messages, see [ConversationHazards].
+func WarnOf(calls []model.Resume, hazards []string) []model.Resume {
+	if len(hazards) == 0 {
+		return calls
+	}
+	warned := slices.Clone(calls)
+	for i := range warned {
+		warned[i].Then += "; but " + hazards[0]
+	}
+	return warned
 }

@@ -267,7 +267,17 @@ func (s *Store) Resume(ctx context.Context, ref model.Ref) ([]model.Resume, erro
 	if log.Aside[ref.ID] != nil {
 		return nil, nil
 	}
-	return s.storage.Calls(s.kind.Format.Resume(s.whole, &itemsOf(log)[i])), nil
+	return store.WarnOf(s.storage.Calls(s.kind.Format.Resume(s.whole, &itemsOf(log)[i])), s.hazards(ctx, ref)), ctx.Err()
+}
+
+// hazards says what comes of the messages of a state from which a session goes on. One that cannot be
+// read has none.
+func (s *Store) hazards(ctx context.Context, ref model.Ref) []string {
+	state, err := s.State(ctx, ref)
+	if err != nil {
+		return nil
+	}
+	return store.ConversationHazards(s.kind.Name, s.kind.Framework, state)
 }
 
 // Faults implements store.Store. Those of the store itself are the files that cannot be read.

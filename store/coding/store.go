@@ -350,7 +350,21 @@ func (s *Store) Resume(ctx context.Context, ref model.Ref) ([]model.Resume, erro
 	if !ok {
 		return nil, nil
 	}
-	return s.storage.Calls(caller.Calls(one, &one.Entries[i])), nil
+	calls := s.storage.Calls(caller.Calls(one, &one.Entries[i]))
+	if len(calls) == 0 {
+		return nil, nil
+	}
+	return store.WarnOf(calls, s.hazards(ctx, ref)), ctx.Err()
+}
+
+// hazards says what comes of the messages of a state from which a session goes on. One that cannot be
+// read has none.
+func (s *Store) hazards(ctx context.Context, ref model.Ref) []string {
+	state, err := s.State(ctx, ref)
+	if err != nil {
+		return nil
+	}
+	return store.ConversationHazards(s.agent.Name, s.agent.Framework, state)
 }
 
 // Faults implements store.Store.
@@ -484,7 +498,11 @@ func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
 			return model.Plan{}, s.wrap(cmp.Or(err, store.ErrSessionExists), "plan %s", c)
 		}
 	}
-	return s.port.Plan(ctx, c)
+	plan, err := s.port.Plan(ctx, c)
+	if err == nil && (c.Op == model.OpRestore || c.Op == model.OpFork) {
+		plan.Hazards = append(plan.Hazards, s.hazards(ctx, c.Ref)...)
+	}
+	return plan, cmp.Or(err, ctx.Err())
 }
 
 // Apply implements store.Writer. Where the agent locks a session to write to it, so does this,

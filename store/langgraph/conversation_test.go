@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/rows/rowstest"
 	"hindcast/store/storetest"
 )
 
@@ -25,6 +28,35 @@ func TestFaults_unansweredCall(t *testing.T) {
 			if !strings.Contains(f.Verdict, word) {
 				t.Errorf("%s: the verdict %q does not say %q", session, f.Verdict, word)
 			}
+		}
+	}
+}
+
+// A plan and the calls of a snapshot say that what they lead to is refused; those of one at which
+// the tool may still run do not.
+func TestPlan_unansweredCall(t *testing.T) {
+	s := open(t, rowstest.Copied(t, "testdata/unanswered.db")).(store.Writer)
+	for _, c := range []struct {
+		op    model.Op
+		index int
+		said  bool
+	}{
+		{model.OpRestore, 9, true}, {model.OpRestore, 7, true}, {model.OpFork, 7, true}, {model.OpRestore, 5, false}, {model.OpFork, 5, false}, {model.OpRestore, 2, false},
+	} {
+		h := at(t, s, "prebuilt", c.index)
+		plan, err := s.Plan(t.Context(), model.Change{Op: c.op, Ref: h.Ref(), As: "new"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := strings.Join(plan.Hazards, "\n"); strings.Contains(text, "create_react_agent raises") != c.said {
+			t.Errorf("%s of #%d says %q", c.op, c.index, text)
+		}
+		calls, err := s.(store.Resumer).Resume(t.Context(), h.Ref())
+		if err != nil || len(calls) == 0 {
+			t.Fatal(calls, err)
+		}
+		if strings.Contains(calls[0].Then, "create_react_agent raises") != c.said {
+			t.Errorf("#%d goes on with %+v", c.index, calls[0])
 		}
 	}
 }

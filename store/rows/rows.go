@@ -560,7 +560,14 @@ func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) 
 // Resume implements store.Resumer.
 func (s *Store) Resume(ctx context.Context, ref model.Ref) ([]model.Resume, error) {
 	about, err := s.about(ctx, ref)
-	return about.Resume, err
+	if err != nil || len(about.Resume) == 0 {
+		return about.Resume, err
+	}
+	state, err := s.State(ctx, ref)
+	if err != nil { // that is told of the state
+		return about.Resume, ctx.Err()
+	}
+	return store.WarnOf(about.Resume, store.ConversationHazards(s.kind.Name, s.kind.Framework, state)), nil
 }
 
 // Gaps implements store.Deriver.

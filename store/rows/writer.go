@@ -196,6 +196,15 @@ func (s *Store) lead(ctx context.Context, t tables, plan model.Plan, c *carry, m
 	if err != nil {
 		return plan, err
 	}
+	if head := c.after.Point().ID; head != "" {
+		state, err := s.kind.Format.State(ctx, t, after.Place, head)
+		if ctx.Err() != nil {
+			return plan, ctx.Err()
+		}
+		if err == nil { // that a state cannot be read is told of the state
+			next.Hazards = append(next.Hazards, store.ConversationHazards(s.kind.Name, s.kind.Framework, state)...)
+		}
+	}
 	next.Tell(&plan)
 	plan.Carry = c
 	if len(c.steps) > 0 {
