@@ -54,7 +54,7 @@ func (f format) deltas(ctx context.Context, t rows.Tx, at rows.Place, id string,
 		var writes [][]byte
 		var value reduced
 		for _, id := range slices.Backward(h.line) {
-			err := f.layout.written(ctx, t, at, id, channel, func(encoding string, written []byte) {
+			err := f.layout.written(ctx, t, at, id, channel, func(_, encoding string, written []byte) {
 				if shown, err := decode(encoding, written); err == nil { // one that is damaged is as none
 					writes, value.javaScript = append(writes, shown), encoding == "json"
 				}

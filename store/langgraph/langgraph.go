@@ -80,7 +80,7 @@ type layout interface {
 	// on returns the step that started from a checkpoint.
 	on(ctx context.Context, t rows.Tx, at rows.Place, id string) (step, error)
 	// written runs add on each value that tasks wrote to a channel from a checkpoint, in their order.
-	written(ctx context.Context, t rows.Tx, at rows.Place, id, channel string, add func(encoding string, value []byte)) error
+	written(ctx context.Context, t rows.Tx, at rows.Place, id, channel string, add func(task, encoding string, value []byte)) error
 	// ancestor returns the parent of a checkpoint, and the values that it has of some channels, as JSON.
 	ancestor(ctx context.Context, t rows.Tx, at rows.Place, id string, channels []string) (parent string, values map[string][]byte, found bool, err error)
 	// renamed returns a row of a checkpoint with another id, or why it can have none.
@@ -226,15 +226,21 @@ func (c *checkpoint) version() float64 {
 // a node that failed is named for what handles its error.
 const inputChannel, sendsChannel, failedNode = "__start__", "__pregel_tasks", "__error_source_node__"
 
+// Channels of a function: what it returned, and what it saved for its next call.
+const endChannel, previousChannel = "__end__", "__previous__"
+
 // messages is the channel of MessagesState, whose reducer makes messages of short forms.
 const messages = "messages"
 
 // step is what the tasks wrote that started from one checkpoint.
 type step struct {
 	nodes, channels []string
-	questions       []question
-	failed          []string // the errors of tasks
-	said            conversation.Written
+	// tasks are those that wrote, and input the channels that an input wrote.
+	tasks     []task
+	input     []string
+	questions []question
+	failed    []string // the errors of tasks
+	said      conversation.Written
 	// goesOn says that another node runs next.
 	goesOn bool
 }
@@ -278,9 +284,13 @@ func (s steps) from(id string) *step {
 // add adds a write. They come task by task, those with a negative index first, which
 // are no values of channels.
 func (s *step) add(task, path string, index int, channel string, value []byte) {
-	if pulled, ok := strings.CutPrefix(path, "~__pregel_pull, "); ok {
-		node, _, _ := strings.Cut(pulled, ", ")
-		s.nodes = appendNew(s.nodes, node)
+	if n := len(s.tasks); task != nullTask && (n == 0 || s.tasks[n-1].id != task) {
+		s.tasks = append(s.tasks, taskOf(task, path))
+	}
+	if task != nullTask {
+		last := &s.tasks[len(s.tasks)-1]
+		s.nodes = appendNew(s.nodes, last.node)
+		last.finished = last.finished || index >= 0 && channel != failedNode
 	}
 	if index >= 0 && channel != failedNode { // what it asked was answered
 		s.questions = slices.DeleteFunc(s.questions, func(q question) bool { return q.task == task })
@@ -307,6 +317,9 @@ func (s *step) add(task, path string, index int, channel string, value []byte) {
 		}
 	case !strings.HasPrefix(channel, "__"):
 		s.channels = appendNew(s.channels, channel)
+		if task == nullTask {
+			s.input = appendNew(s.input, channel)
+		}
 		if channel == messages {
 			s.said.AddMessages(value)
 		} else {
@@ -347,31 +360,102 @@ type checkpoint struct {
 }
 
 // State returns the channels that are not plumbing, and what is asked; all of a row
-// that is no checkpoint, such as one that is encrypted.
+// that is no checkpoint, such as one that is encrypted. At the head it is what get_state has of the thread.
 func (f format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
 	c, own, err := f.layout.read(ctx, t, at, id)
-	values := jsontape.FindMember(c.document, `"channel_values"`)
-	if err != nil || values == nil {
+	if err != nil || jsontape.FindMember(c.document, `"channel_values"`) == nil {
 		return c.document, err
 	}
-	var members []string
-	older := c.version() < 3
-	for m := range jsontape.Members(values) {
-		if channel := jsontape.Unquote(m.Key); !isPlumbing(channel) && !(older && ofNode(channel, m.Value)) && !(channel == sendsChannel && string(m.Value) == "[]") {
-			members = append(members, string(m.Key)+":"+string(plain(m.Value)))
-		}
-	}
-	put, _, err := f.deltas(ctx, t, at, id, &c)
+	s, err := f.shown(ctx, t, at, id, &c, &own)
 	if err != nil {
 		return nil, err
 	}
-	for _, channel := range slices.Sorted(maps.Keys(put)) {
-		members = append(members, quoted(channel)+":"+string(put[channel]))
+	// The values of a function are what it returned.
+	if returned := s.values[endChannel]; bytes.HasPrefix(returned, []byte("{")) {
+		previous := s.values[previousChannel]
+		whole := bytes.TrimSpace(returned[1 : len(returned)-1])
+		s = shown{channelValues: channelValues{values: map[string][]byte{}}}
+		if previous != nil && !bytes.Equal(previous, returned) {
+			s.put(previousChannel, previous)
+		}
+		return s.object(own.asked(), whole), nil
 	}
-	if len(own.asked()) > 0 {
-		members = append(members, `"__interrupt__":[`+strings.Join(own.asked(), ",")+"]")
+	return s.object(own.asked(), nil), nil
+}
+
+// shown is what a checkpoint shows.
+type shown struct {
+	channelValues
+	// together are the channels whose values were put together of changes, lost those of which changes are not there,
+	// unsure those of which it is not known how they take what was written on the checkpoint, and held those
+	// that may hold back their value.
+	together, lost, unsure, held []string
+	// head says that it is the newest checkpoint, at which what has finished counts.
+	head bool
+}
+
+// object returns the values as an object, behind the members of another one, with what is asked.
+func (s *shown) object(asked []string, members []byte) []byte {
+	var list []string
+	if len(members) > 0 {
+		list = append(list, string(members))
 	}
-	return []byte("{" + strings.Join(members, ",") + "}"), nil
+	for _, channel := range s.names {
+		list = append(list, quoted(channel)+":"+string(s.values[channel]))
+	}
+	if len(asked) > 0 {
+		list = append(list, `"__interrupt__":[`+strings.Join(asked, ",")+"]")
+	}
+	return []byte("{" + strings.Join(list, ",") + "}")
+}
+
+// shown returns what a checkpoint shows, and what it does not know.
+func (f format) shown(ctx context.Context, t rows.Tx, at rows.Place, id string, c *checkpoint, own *step) (s shown, err error) {
+	s.values = map[string][]byte{}
+	older := c.version() < 3
+	for m := range jsontape.Members(jsontape.FindMember(c.document, `"channel_values"`)) {
+		channel := jsontape.Unquote(m.Key)
+		if isPlumbing(channel) || older && ofNode(channel, m.Value) || channel == sendsChannel && string(m.Value) == "[]" {
+			continue
+		}
+		value := plain(m.Value)
+		is, err := f.heldBack(ctx, t, at, c.parent, channel, value)
+		if err != nil {
+			return s, err
+		}
+		over := is != heldNot && string(items(value)[1]) == "true"
+		switch {
+		case is == heldMaybe:
+			s.held = append(s.held, channel)
+			s.put(channel, value)
+		case is == heldNot:
+			s.put(channel, value)
+		case over && is == heldValue:
+			s.put(channel, items(value)[0])
+		case over:
+			s.put(channel, []byte("null")) // a barrier that is open
+		}
+	}
+	put, lost, err := f.deltas(ctx, t, at, id, c)
+	if err != nil {
+		return s, err
+	}
+	s.together, s.lost = slices.Sorted(maps.Keys(put)), lost
+	for _, channel := range s.together {
+		s.put(channel, put[channel])
+	}
+	finished, _ := own.finished()
+	if finished > 0 || len(own.input) > 0 {
+		if s.head, err = isHead(ctx, t, at, id); err != nil {
+			return s, err
+		}
+	}
+	written := own.input
+	if s.head {
+		written = own.channels
+	}
+	s.unsure, err = f.addWrites(ctx, t, at, id, c, &s.channelValues, written, !s.head)
+	return s, err
 }
 
 func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (about rows.About, err error) {
@@ -383,31 +467,122 @@ func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 	if c.about.Source == "loop" {
 		ran, err = f.layout.on(ctx, t, at, c.parent)
 	}
-	nodes, javaScript := c.next(own.nodes)
-	next := conversation.List(nodes, conversation.OneLine)
+	if err != nil {
+		return about, err
+	}
+	s, err := f.shown(ctx, t, at, id, &c, &own)
+	if err != nil {
+		return about, err
+	}
+	next, err := f.onward(ctx, t, at, id, &c, &own)
 	about.Facts.Add("source", c.about.Source)
 	about.Facts.Add("step", strconv.Itoa(c.about.Step))
 	about.Facts.Add("ran", conversation.List(ran.nodes, conversation.OneLine))
-	about.Facts.Add("next", cmp.Or(next, "nothing"))
-	about.Facts.Add("asks", strings.Join(own.asked(), ", "))
+	about.Facts.Add("next", orNothing(conversation.List(next.left, conversation.OneLine)))
+	for _, q := range next.asks {
+		about.Facts.Add("asks", q.String())
+	}
 	about.Facts.Add("failed", strings.Join(own.failed, ", "))
 	about.Facts.Add("called by", c.about.Parents[""])
 	about.Facts.Add("encoding", c.encoding)
 	about.Facts.AddFact(model.TokensFact("tokens", "tokens", ran.said.Tokens()))
-	if err != nil {
-		return about, err
+	about.Facts.Add("put together", conversation.List(s.together, conversation.OneLine))
+	if s.head && next.finished > 0 {
+		about.Facts.Add("so far", next.finishedTasks()+" wrote "+orNothing(conversation.List(own.channels, conversation.OneLine))+": get_state has it of the thread, not of the checkpoint_id")
 	}
-	put, lost, err := f.deltas(ctx, t, at, id, &c)
-	if about.Facts.Add("put together", conversation.List(slices.Sorted(maps.Keys(put)), conversation.OneLine)); len(lost) > 0 {
-		about.Gaps.Keys, about.Gaps.Why = lost, model.GapDelta
+	if unsure := conversation.List(s.unsure, conversation.OneLine); unsure != "" {
+		about.Facts.Add("not sure", unsure+": how it takes what was written since is known to the program alone")
 	}
-	about.Resume = resume(at, id, next, javaScript, len(own.asked()) > 0)
+	if held := conversation.List(s.held, conversation.OneLine); held != "" {
+		about.Facts.Add("not sure", held+": a channel that holds back its value until the end has [VALUE, whether that has come]; nothing tells whether this is one")
+	}
+	if len(s.lost) > 0 {
+		about.Gaps.Keys, about.Gaps.Why = s.lost, model.GapDelta
+	}
+	about.Resume = next.resume(at, id)
 	return about, err
 }
 
+// onward is what runs on from a checkpoint.
+type onward struct {
+	// nodes are those of all tasks of the step, and left those of tasks that have not finished, which are
+	// the ones that run where no checkpoint_id is named. At a checkpoint that is not the head left has all.
+	nodes, left []string
+	// finished counts the tasks that have finished, and called those of them that a function called.
+	finished, called int
+	asks             []asked
+	javaScript, head bool
+}
+
+// asked is a question that waits.
+type asked struct{ id, text string }
+
+// String returns the question behind its id.
+func (a asked) String() string {
+	if a.id == "" {
+		return a.text
+	}
+	return a.id + ": " + a.text
+}
+
+func (f format) onward(ctx context.Context, t rows.Tx, at rows.Place, id string, c *checkpoint, own *step) (o onward, err error) {
+	if o.head, err = isHead(ctx, t, at, id); err != nil {
+		return o, err
+	}
+	pulled, sent, javaScript := c.next(own.nodes)
+	o.nodes = slices.Sorted(slices.Values(slices.Concat(pulled, sent)))
+	o.javaScript = javaScript
+	for _, one := range own.asked() {
+		q := asked{text: one}
+		if value := jsontape.FindMember([]byte(one), `"value"`); value != nil {
+			if q.text = string(value); value[0] == '"' {
+				q.text = jsontape.Unquote(value)
+			}
+		}
+		if name := jsontape.FindMember([]byte(one), `"id"`); bytes.HasPrefix(name, []byte(`"`)) {
+			q.id = jsontape.Unquote(name)
+		}
+		if q.text = conversation.OneLine(q.text); !slices.Contains(o.asks, q) {
+			o.asks = append(o.asks, q)
+		}
+	}
+	o.left = o.nodes
+	o.finished, o.called = own.finished()
+	if !o.head || o.finished == 0 {
+		return o, nil
+	}
+	var over []string
+	for _, task := range own.tasks {
+		switch {
+		case !task.finished || task.called:
+		case task.node != "":
+			over = append(over, task.node)
+		case task.sent >= 0 && task.sent < len(sent):
+			over = append(over, sent[task.sent])
+		}
+	}
+	o.left = slices.Clone(o.nodes)
+	for _, node := range over {
+		if i := slices.Index(o.left, node); i >= 0 {
+			o.left = slices.Delete(o.left, i, i+1)
+		}
+	}
+	return o, nil
+}
+
+// finishedTasks says how many tasks have finished.
+func (o *onward) finishedTasks() string {
+	text := model.Count(o.finished, "task") + " that finished"
+	if o.called > 0 && o.called == o.finished {
+		text = model.Count(o.called, "task") + " that a function called and that finished"
+	}
+	return text
+}
+
 // next returns the nodes that run next, those of channels whose value they have not
-// seen, and whether JavaScript wrote the checkpoint. ran are those that ran from it since.
-func (c *checkpoint) next(ran []string) (nodes []string, javaScript bool) {
+// seen, and those to which something is sent, in the order of that, and whether JavaScript wrote the checkpoint.
+// ran are those that ran from it since.
+func (c *checkpoint) next(ran []string) (nodes, sent []string, javaScript bool) {
 	var document struct {
 		Values   map[string]json.RawMessage            `json:"channel_values"`
 		Versions map[string]json.RawMessage            `json:"channel_versions"`
@@ -416,7 +591,6 @@ func (c *checkpoint) next(ran []string) (nodes []string, javaScript bool) {
 	}
 	_ = json.Unmarshal(c.document, &document) // of what is not of that shape nothing is known
 	version := c.version()
-	var sent []string
 	if version < 4 {
 		sent = sentTo(document.Sends)
 	}
@@ -446,11 +620,10 @@ func (c *checkpoint) next(ran []string) (nodes []string, javaScript bool) {
 			nodes = appendNew(nodes, node)
 		}
 	}
-	if nodes = append(nodes, sent...); slices.Equal(nodes, []string{inputChannel}) && len(ran) > 0 {
-		return ran, javaScript // a function may take the input
+	if slices.Equal(nodes, []string{inputChannel}) && len(sent) == 0 && len(ran) > 0 {
+		nodes = ran // a function may take the input
 	}
-	slices.Sort(nodes)
-	return nodes, javaScript
+	return nodes, sent, javaScript
 }
 
 // deferred returns what the channel of a node holds, and whether the node waits for the end of the
@@ -485,10 +658,10 @@ func elements(list []byte) (of []json.RawMessage) {
 
 // resume returns the calls that go on from a checkpoint, which each of them names, or from
 // the newest, where the id is "".
-func resume(at rows.Place, id, next string, javaScript, asks bool) []model.Resume {
-	graph, none, answer := "graph.invoke", "None", "Command(resume=…)"
-	if javaScript {
-		graph, none, answer = "await graph.invoke", "null", "new Command({resume: …})"
+func (o *onward) resume(at rows.Place, id string) []model.Resume {
+	graph, none, command, mapped := "graph.invoke", "None", "Command(resume=%s)", "{%s}"
+	if o.javaScript {
+		graph, none, command = "await graph.invoke", "null", "new Command({resume: %s})"
 	}
 	names := `"thread_id": ` + quoted(at.Key[0].(string))
 	if id != "" {
@@ -500,12 +673,41 @@ func resume(at rows.Place, id, next string, javaScript, asks bool) []model.Resum
 	call := func(input, then string) model.Resume {
 		return model.Resume{Call: fmt.Sprintf(`%s(%s, {"configurable": {%s}})`, graph, input, names), Then: then}
 	}
-	runs := "runs " + next + " from here"
-	if next == "" {
+	if len(o.nodes) == 0 {
 		return []model.Resume{call("{…}", "takes your input as the next turn")}
 	}
-	if asks {
-		return []model.Resume{call(answer, "answers what is asked, and "+runs), call(none, runs+", which asks again")}
+	// A checkpoint that is named by its id runs whole: what has finished runs again, unless an answer is given at the head.
+	again := o.runs(id != "")
+	if len(o.asks) == 0 {
+		return []model.Resume{call(none, again)}
 	}
-	return []model.Resume{call(none, runs)}
+	answer, then := "…", "answers what is asked, and "
+	if len(o.asks) > 1 && !slices.ContainsFunc(o.asks, func(q asked) bool { return q.id == "" }) {
+		var each, told []string
+		for _, q := range o.asks {
+			each, told = append(each, quoted(q.id)+": …"), append(told, q.String())
+		}
+		answer = fmt.Sprintf(mapped, strings.Join(each, ", "))
+		then = "answers " + strings.Join(told, "; ") + "; and "
+	}
+	return []model.Resume{call(fmt.Sprintf(command, answer), then+o.runs(id != "" && !o.head)), call(none, again+", which asks again")}
+}
+
+// runs says what a call runs: the whole step, or what is left of it.
+func (o *onward) runs(whole bool) string {
+	nodes := o.left
+	if whole {
+		nodes = o.nodes
+	}
+	text := "runs " + conversation.List(nodes, conversation.OneLine) + " from here"
+	switch {
+	case len(nodes) == 0:
+		text = "goes on behind its tasks, which have all finished,"
+	case o.finished == 0:
+	case o.head && !whole:
+		text += " (not " + o.finishedTasks() + ")"
+	case o.head || len(o.asks) > 0 || o.called > 0:
+		text += " (also " + o.finishedTasks() + ")"
+	}
+	return text
 }

@@ -247,16 +247,18 @@ func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *row
 	if err != nil {
 		return next, err
 	}
-	nodes, javaScript := c.next(own.nodes)
-	runs := conversation.List(nodes, conversation.OneLine)
+	to, err := f.onward(ctx, t, after.Place, head.ID, &c, &own)
+	if err != nil {
+		return next, err
+	}
 	at := head.Index
 	if m != nil {
 		at = m.Target.Index
 	}
 	if next.Loads = fmt.Sprintf("the state of #%d", at); opaque(c.encoding) == "" {
-		next.Loads += "; " + orNothing(runs) + " runs next"
+		next.Loads += "; " + orNothing(conversation.List(to.left, conversation.OneLine)) + " runs next"
 	}
-	next.Calls = resume(after.Place, "", runs, javaScript, len(own.asked()) > 0)
+	next.Calls = to.resume(after.Place, "")
 	if m == nil || m.New != nil {
 		return next, nil
 	}
@@ -264,15 +266,25 @@ func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *row
 	if err != nil {
 		return next, err
 	}
+	of, err := f.onward(ctx, t, after.Place, m.Target.ID, &was, &then)
+	if err != nil {
+		return next, err
+	}
 	// What needs no write comes first.
-	wasNext, _ := was.next(then.nodes)
-	calls := resume(after.Place, m.Target.ID, conversation.List(wasNext, conversation.OneLine), javaScript, len(then.asked()) > 0)
+	calls := of.resume(after.Place, m.Target.ID)
 	for i := range calls {
 		calls[i].Then += ", with nothing written before"
 	}
 	next.Calls = append(calls, next.Calls...)
-	if len(then.asked()) > 0 && len(m.Steps) > 0 {
-		next.Hazards = append(next.Hazards, "the question "+conversation.OneLine(strings.Join(then.asked(), ", "))+" does not show until the graph runs, which asks again; Command(resume=…) answers it at once")
+	if len(m.Steps) == 0 {
+		return next, nil
+	}
+	switch text := conversation.List(of.asks, func(q asked) string { return q.text }); len(of.asks) {
+	case 0:
+	case 1:
+		next.Hazards = append(next.Hazards, "the question "+text+" does not show until the graph runs, which asks again; Command(resume=…) answers it at once")
+	default:
+		next.Hazards = append(next.Hazards, "the questions "+text+" do not show until the graph runs, which asks them again under other ids")
 	}
 	return next, nil
 }

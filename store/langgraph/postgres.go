@@ -155,16 +155,17 @@ func (inPostgres) renamed(row rows.Row, id string) (other rows.Row, refused stri
 	return row.With("checkpoint", row.As("checkpoint", whole)), ""
 }
 
-func (inPostgres) written(ctx context.Context, t rows.Tx, at rows.Place, id, channel string, add func(encoding string, value []byte)) error {
+func (inPostgres) written(ctx context.Context, t rows.Tx, at rows.Place, id, channel string, add func(task, encoding string, value []byte)) error {
 	return t.Each(ctx, func(scan func(...any) error) error {
+		var task string
 		var encoding *string
 		var value []byte
-		err := scan(&encoding, &value)
+		err := scan(&task, &encoding, &value)
 		if encoding != nil {
-			add(*encoding, value)
+			add(task, *encoding, value)
 		}
 		return err
-	}, "SELECT type, blob FROM ("+writes("true", ofCheckpoint+" AND channel = ?")+") w", append(slices.Clone(at.Key), id, channel)...)
+	}, "SELECT task_id, type, blob FROM ("+writes("true", ofCheckpoint+" AND channel = ?")+") w", append(slices.Clone(at.Key), id, channel)...)
 }
 
 func (inPostgres) ancestor(ctx context.Context, t rows.Tx, at rows.Place, id string, channels []string) (parent string, values map[string][]byte, found bool, err error) {

@@ -97,7 +97,7 @@ func (inSQLite) behind(context.Context, rows.Tx, any, string, []string) ([]rows.
 
 func (inSQLite) mentions() string { return "instr(metadata, ?3) > 0" }
 
-func (inSQLite) written(ctx context.Context, t rows.Tx, at rows.Place, id, channel string, add func(encoding string, value []byte)) error {
+func (inSQLite) written(ctx context.Context, t rows.Tx, at rows.Place, id, channel string, add func(task, encoding string, value []byte)) error {
 	has, err := t.Columns(ctx, "writes")
 	if err != nil {
 		return err
@@ -107,12 +107,12 @@ func (inSQLite) written(ctx context.Context, t rows.Tx, at rows.Place, id, chann
 		order = "task_path, " + order
 	}
 	return t.Each(ctx, func(scan func(...any) error) error {
-		var encoding string
+		var task, encoding string
 		var value []byte
-		err := scan(&encoding, &value)
-		add(encoding, value)
+		err := scan(&task, &encoding, &value)
+		add(task, encoding, value)
 		return err
-	}, "SELECT ifnull(type, ''), value FROM writes"+ofCheckpoint+" AND channel = ? ORDER BY "+order, append(slices.Clone(at.Key), id, channel)...)
+	}, "SELECT task_id, ifnull(type, ''), value FROM writes"+ofCheckpoint+" AND channel = ? ORDER BY "+order, append(slices.Clone(at.Key), id, channel)...)
 }
 
 func (inSQLite) ancestor(ctx context.Context, t rows.Tx, at rows.Place, id string, channels []string) (parent string, values map[string][]byte, found bool, err error) {

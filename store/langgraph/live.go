@@ -1,0 +1,286 @@
+package langgraph
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hindcast/model/jsontape"
+	"hindcast/store/rows"
+)
+
+// A checkpoint has the values from which its step started. What the tasks of the step wrote hangs on it
+// until all have finished. get_state puts these writes into the values in two cases:
+//
+//	what an input wrote, as Command(update=…)     always
+//	what tasks that have finished wrote           at the head, where no checkpoint_id is named
+//
+// So two states can be read from one row, of which Hindcast shows at the head what get_state(thread) has.
+// A task has finished if it wrote anything but a question, an answer or an error
+// (langgraph/pregel/_task_status.py). How a write changes a value is known to the program alone: see combined.
+
+// nullTask is the task of what an input writes.
+const nullTask = "00000000-0000-0000-0000-000000000000"
+
+// task is a task of a step, as far as its writes tell.
+type task struct {
+	id string
+	// node is its node, "" where the path does not tell.
+	node string
+	// sent is its place among what was sent, -1 for one that was not.
+	sent int
+	// called says that a function called it.
+	called, finished bool
+}
+
+// taskOf reads the path of a task:
+//
+//	~__pregel_pull, NODE               a node runs
+//	~__pregel_push, 0000000001, …      the second Send
+//	~__pregel_push, ~…                 a function calls a task
+func taskOf(id, path string) task {
+	t := task{id: id, sent: -1}
+	if pulled, ok := strings.CutPrefix(path, "~__pregel_pull, "); ok {
+		t.node, _, _ = strings.Cut(pulled, ", ")
+	} else if pushed, ok := strings.CutPrefix(path, "~__pregel_push, "); ok {
+		number, _, _ := strings.Cut(pushed, ", ")
+		if n, err := strconv.Atoi(number); err == nil {
+			t.sent = n
+		}
+		t.called = strings.HasPrefix(pushed, "~")
+	}
+	return t
+}
+
+// finished returns how many tasks of a step have finished, and how many of these a function called.
+func (s *step) finished() (all, called int) {
+	for _, t := range s.tasks {
+		if t.finished {
+			all++
+			if t.called {
+				called++
+			}
+		}
+	}
+	return all, called
+}
+
+// isHead reports whether a checkpoint is the newest of its session.
+func isHead(ctx context.Context, t rows.Tx, at rows.Place, id string) (bool, error) {
+	var newest string
+	err := t.Row(ctx, "SELECT max(checkpoint_id) FROM checkpoints"+ofSession, at.Key...).Scan(&newest)
+	return newest == id, err
+}
+
+// channelValues are the values of channels, in the order of their keys.
+type channelValues struct {
+	names  []string
+	values map[string][]byte
+}
+
+func (v *channelValues) put(channel string, value []byte) {
+	if _, known := v.values[channel]; !known {
+		v.names = append(v.names, channel)
+	}
+	v.values[channel] = value
+}
+
+func (v *channelValues) remove(channel string) {
+	delete(v.values, channel)
+	v.names = slices.DeleteFunc(v.names, func(name string) bool { return name == channel })
+}
+
+// addWrites puts into the values what was written on a checkpoint since it was made: by all tasks that have
+// finished, or by an input alone. It returns the channels of which it is not sure how they take that.
+func (f format) addWrites(ctx context.Context, t rows.Tx, at rows.Place, id string, c *checkpoint, values *channelValues, channels []string, inputAlone bool) (unsure []string, err error) {
+	for _, channel := range channels {
+		var writes [][]byte
+		only := ""
+		if inputAlone {
+			only = nullTask
+		}
+		if writes, err = f.writesOf(ctx, t, at, id, channel, only); err != nil {
+			return nil, err
+		}
+		if len(writes) == 0 {
+			continue
+		}
+		before := values.values[channel]
+		if _, changes := c.about.Deltas[channel]; changes || before == nil || holdsMessages(channel, before, writes) {
+			values.put(channel, putTogether(channel, before, writes))
+			continue
+		}
+		value, sure, err := f.combined(ctx, t, at, c.parent, channel, before, writes)
+		if err != nil {
+			return nil, err
+		}
+		if !sure {
+			unsure = append(unsure, channel)
+		}
+		values.put(channel, value)
+	}
+	return unsure, nil
+}
+
+// writesOf returns what tasks wrote to a channel from a checkpoint, or what one of them did, as JSON.
+func (f format) writesOf(ctx context.Context, t rows.Tx, at rows.Place, id, channel, only string) (writes [][]byte, err error) {
+	err = f.layout.written(ctx, t, at, id, channel, func(task, encoding string, value []byte) {
+		if shown, err := decode(encoding, value); err == nil && (only == "" || task == only) { // one that is damaged is as none
+			writes = append(writes, shown)
+		}
+	})
+	return writes, err
+}
+
+// mostAncestors bounds how many steps are looked at for how a channel takes what is written to it.
+const mostAncestors = 16
+
+// way is one way in which a channel takes what is written to it.
+type way func(channel string, value []byte, writes [][]byte) []byte
+
+// ways are those of channels that LangGraph's own functions make: LastValue, add_messages and operator.add of
+// lists, operator.add of numbers, and that of texts. Only the first two are likely of a value that is none of these.
+var ways = []way{lastOf, putTogether, sumOf, joined}
+
+// combined returns the value of a channel after some writes. Where ways differ, the steps before tell which one the
+// channel has: the value before, what was written and the value after are all there. sure is false where
+// they do not tell.
+func (f format) combined(ctx context.Context, t rows.Tx, at rows.Place, from, channel string, value []byte, writes [][]byte) (after []byte, sure bool, err error) {
+	likely := putTogether(channel, value, writes)
+	if len(writes) == 1 && !bytes.HasPrefix(value, []byte("[")) {
+		likely = writes[0]
+	}
+	open := slices.DeleteFunc(slices.Clone(ways), func(w way) bool { return w(channel, value, writes) == nil })
+	told, child := false, value
+	for range mostAncestors {
+		parent, values, found, err := f.layout.ancestor(ctx, t, at, from, []string{channel})
+		if err != nil || !found {
+			return likely, false, err
+		}
+		before := values[channel]
+		earlier, err := f.writesOf(ctx, t, at, from, channel, "")
+		if err != nil {
+			return nil, false, err
+		}
+		fits := func(w way) bool { return len(earlier) > 0 && sameJSON(w(channel, before, earlier), child) }
+		if kept := slices.DeleteFunc(slices.Clone(open), func(w way) bool { return !fits(w) }); len(kept) > 0 {
+			open, told = kept, true
+		}
+		after = open[0](channel, value, writes)
+		if told && !slices.ContainsFunc(open, func(w way) bool { return !bytes.Equal(w(channel, value, writes), after) }) {
+			return after, true, nil
+		}
+		child, from = before, parent
+	}
+	return likely, false, nil
+}
+
+// sameJSON reports whether two values are the same but for white space.
+func sameJSON(a, b []byte) bool {
+	var left, right bytes.Buffer
+	return json.Compact(&left, a) == nil && json.Compact(&right, b) == nil && bytes.Equal(left.Bytes(), right.Bytes())
+}
+
+// lastOf is the way of LastValue, which takes one write a step.
+func lastOf(_ string, value []byte, writes [][]byte) []byte {
+	if len(writes) != 1 {
+		return nil
+	}
+	return writes[0]
+}
+
+// putTogether is the way of add_messages, and of operator.add for lists.
+func putTogether(channel string, value []byte, writes [][]byte) []byte {
+	r := reduced{messages: holdsMessages(channel, value, writes)}
+	r.set(value)
+	for _, write := range writes {
+		r.add(write)
+	}
+	return r.value()
+}
+
+// sumOf is the way of operator.add for whole numbers.
+func sumOf(_ string, value []byte, writes [][]byte) []byte {
+	sum, err := strconv.ParseInt(cmp.Or(string(value), "0"), 10, 64)
+	for _, write := range writes {
+		n, failed := strconv.ParseInt(string(write), 10, 64)
+		if sum, err = sum+n, cmp.Or(err, failed); err != nil {
+			return nil
+		}
+	}
+	return strconv.AppendInt(nil, sum, 10)
+}
+
+// joined is the way of operator.add for texts.
+func joined(_ string, value []byte, writes [][]byte) []byte {
+	text := jsontape.Unquote(value)
+	for _, write := range writes {
+		if !bytes.HasPrefix(write, []byte(`"`)) {
+			return nil
+		}
+		text += jsontape.Unquote(write)
+	}
+	return []byte(quoted(text))
+}
+
+// held says what get_state has of a value that a channel may hold back.
+type held uint8
+
+const (
+	// heldNot: it is a value like any other.
+	heldNot held = iota
+	// heldMaybe: nothing tells.
+	heldMaybe
+	// heldValue and heldBarrier: the channel is a LastValueAfterFinish, or a NamedBarrierValueAfterFinish.
+	heldValue
+	heldBarrier
+)
+
+// heldBack tells whether a channel is of those that hold back their value until a run is over. They store
+// [VALUE, whether it is over], which a list of the program's can look like. The checkpoint does not have the
+// type. What was written last tells: the value alone.
+func (f format) heldBack(ctx context.Context, t rows.Tx, at rows.Place, from, channel string, pair []byte) (held, error) {
+	of := items(pair)
+	if len(of) != 2 || string(of[1]) != "true" && string(of[1]) != "false" {
+		return heldNot, nil
+	}
+	for range mostAncestors {
+		writes, err := f.writesOf(ctx, t, at, from, channel, "")
+		if err != nil {
+			return heldMaybe, err
+		}
+		if n := len(writes); n > 0 {
+			switch last := writes[n-1]; {
+			case bytes.Equal(last, of[0]):
+				return heldValue, nil
+			case class(of[0]) == "set" && slices.ContainsFunc(elements(of[0]), func(one json.RawMessage) bool { return bytes.Equal(one, last) }):
+				return heldBarrier, nil
+			}
+			return heldNot, nil
+		}
+		parent, _, found, err := f.layout.ancestor(ctx, t, at, from, nil)
+		if err != nil || !found {
+			return heldMaybe, err
+		}
+		from = parent
+	}
+	return heldMaybe, nil
+}
+
+// items returns those of a list; nil of another value.
+func items(list []byte) (of [][]byte) {
+	if !bytes.HasPrefix(list, []byte("[")) {
+		return nil
+	}
+	for m, err := range jsontape.Members(list) {
+		if err != nil {
+			return nil
+		}
+		of = append(of, m.Value)
+	}
+	return of
+}

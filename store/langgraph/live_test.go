@@ -1,0 +1,177 @@
+package langgraph
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"hindcast/store/storetest"
+)
+
+// null and plain are the encodings of what a node writes to run the next one.
+const pull = "~__pregel_pull, "
+
+// At the head what finished tasks wrote counts, as get_state has it of a thread; how a channel takes it the steps before
+// tell. At a checkpoint that others follow it does not count, but what an input wrote does.
+func TestState_whatFinished(t *testing.T) {
+	for name, c := range map[string]struct {
+		// before, earlier and value are the channel's: on the parent, written there, and at the head.
+		before, earlier, value string
+		writes                 []value
+		want                   string
+		notSure                bool
+	}{
+		"a list of its own":      {`["a"]`, `["b"]`, `["a","b"]`, []value{{channel: "n", json: `["c"]`}}, `["a","b","c"]`, false},
+		"a list that is put":     {`["a"]`, `["b"]`, `["b"]`, []value{{channel: "n", json: `["c"]`}}, `["c"]`, false},
+		"of two tasks":           {`["a"]`, `["b"]`, `["a","b"]`, []value{{task: "t1", channel: "n", json: `["c"]`}, {task: "t2", channel: "n", json: `["d"]`}}, `["a","b","c","d"]`, false},
+		"one that has none yet":  {``, ``, ``, []value{{channel: "n", json: `["c"]`}}, `["c"]`, false},
+		"a number that is put":   {`1`, `5`, `5`, []value{{channel: "n", json: `3`}}, `3`, false},
+		"a sum":                  {`1`, `5`, `6`, []value{{channel: "n", json: `3`}}, `9`, false},
+		"a text that is put":     {`"a"`, `"b"`, `"b"`, []value{{channel: "n", json: `"c"`}}, `"c"`, false},
+		"a text that grows":      {`"a"`, `"b"`, `"ab"`, []value{{channel: "n", json: `"c"`}}, `"abc"`, false},
+		"an object that is put":  {`{"a":1}`, `{"b":1}`, `{"b":1}`, []value{{channel: "n", json: `{"c":1}`}}, `{"c":1}`, false},
+		"objects put together":   {`{"a":1}`, `{"b":1}`, `{"a":1,"b":1}`, []value{{channel: "n", json: `{"c":1}`}}, `{"a":1,"b":1,"c": 1}`, false},
+		"a list of which no one": {`["a"]`, ``, `["a"]`, []value{{channel: "n", json: `["c"]`}}, `["a","c"]`, true},
+		"the largest":            {`3`, `5`, `3`, []value{{channel: "n", json: `7`}}, `7`, true},
+		"one task failed":        {`1`, `5`, `6`, []value{{task: "t1", channel: "n", json: `3`}, {task: "t2", index: -1, channel: "__error__", json: `"x"`}}, `9`, false},
+		"it only asks":           {`1`, `5`, `6`, []value{{index: -3, channel: waits, json: `[{"value":1}]`}}, `6`, false},
+	} {
+		of := func(value string) string {
+			if value != "" {
+				value = `"n":` + value
+			}
+			return `{"v":4,"channel_values":{` + value + `},"channel_versions":{"n":"1"}}`
+		}
+		first := line{id: 1, document: of(c.before)}
+		if c.earlier != "" {
+			first.writes = []value{{task: "t", path: pull + "a", channel: "n", json: c.earlier}}
+		}
+		second := line{id: 2, parent: 1, document: of(c.value)}
+		for i, w := range c.writes {
+			if w.path = fmt.Sprintf("%s%c", pull, 'a'+i); w.task == "" {
+				w.task = "t"
+			}
+			second.writes = append(second.writes, w)
+		}
+		s := open(t, written(t, first, second))
+		headers := storetest.Headers(t, s, "t")
+		if got := state(t, s, headers[1]); !strings.HasPrefix(got, `{"n":`+c.want) {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		if got := about(t, s, headers[1]); strings.Contains(got, "not sure: n:") != c.notSure {
+			t.Errorf("%s: it is not sure: %v\n%s", name, !c.notSure, got)
+		}
+		// Once another follows, it is as it was; what an input wrote stays.
+		for task, want := range map[string]string{"t": c.value, nullTask: c.want} {
+			if len(c.writes) != 1 || c.writes[0].index < 0 || c.value == "" {
+				continue
+			}
+			second.writes[0].task, second.writes[0].path = task, ""
+			s := open(t, written(t, first, second, line{id: 3, parent: 2, document: of(c.value)}))
+			if got := state(t, s, storetest.Headers(t, s, "t")[1]); got != `{"n":`+want+"}" {
+				t.Errorf("%s, of %s, at a checkpoint that another follows: %s, want %s", name, task, got, want)
+			}
+		}
+	}
+}
+
+// A channel that holds back its value until a run is over stores it with whether it is. What was written
+// tells it from a list of the program's.
+func TestState_heldBack(t *testing.T) {
+	const set = `{"$py":"builtins.set","value":["a"]}`
+	for name, c := range map[string]struct {
+		value, wrote, want string
+		notSure            bool
+	}{
+		"not yet":            {`["L",false]`, `"L"`, `{}`, false},
+		"it is over":         {`["L",true]`, `"L"`, `{"n":"L"}`, false},
+		"a list in it":       {`[[1,true],true]`, `[1,true]`, `{"n":[1,true]}`, false},
+		"null in it":         {`[null,true]`, `null`, `{"n":null}`, false},
+		"a barrier":          {`[` + set + `,false]`, `"a"`, `{}`, false},
+		"one that is open":   {`[` + set + `,true]`, `"a"`, `{"n":null}`, false},
+		"a list":             {`["L",true]`, `["L",true]`, `{"n":["L",true]}`, false},
+		"a list that grew":   {`["L",true]`, `[true]`, `{"n":["L",true]}`, false},
+		"what was put":       {`["M",true]`, `"L"`, `{"n":["M",true]}`, false},
+		"nothing tells":      {`["L",false]`, ``, `{"n":["L",false]}`, true},
+		"three":              {`["L",true,true]`, ``, `{"n":["L",true,true]}`, false},
+		"a number behind it": {`["L",1]`, ``, `{"n":["L",1]}`, false},
+	} {
+		for _, steps := range []int{1, 3} { // the write is on the parent, or further back
+			lines := []line{{id: 1, document: `{"v":4,"channel_values":{},"channel_versions":{}}`}}
+			if c.wrote != "" {
+				lines[0].writes = []value{{task: "t", path: pull + "a", channel: "n", json: c.wrote}}
+			}
+			for i := range steps {
+				lines = append(lines, line{id: i + 2, parent: i + 1, document: `{"v":4,"channel_values":{"n":` + c.value + `},"channel_versions":{"n":"1"}}`})
+			}
+			s := open(t, written(t, lines...))
+			h := storetest.Headers(t, s, "t")[steps]
+			if got := state(t, s, h); got != c.want {
+				t.Errorf("%s, %d steps: %s, want %s", name, steps, got, c.want)
+			}
+			if got := about(t, s, h); strings.Contains(got, "not sure: n:") != c.notSure {
+				t.Errorf("%s, %d steps: it is not sure: %v\n%s", name, steps, !c.notSure, got)
+			}
+		}
+	}
+}
+
+// The state of a function is what it returned. What it saved for its next call is shown where it is another value.
+func TestState_function(t *testing.T) {
+	for values, want := range map[string]string{
+		`"__end__":{"a":1},"__previous__":{"a":1}`: `{"a":1}`,
+		`"__end__":{"a":1},"__previous__":2`:       `{"a":1,"__previous__":2}`,
+		`"__end__":{},"__previous__":{}`:           `{}`,
+		`"__end__":5,"__previous__":5`:             `{"__end__":5,"__previous__":5}`,
+		`"__start__":{"t":1}`:                      `{"__start__":{"t":1}}`,
+	} {
+		if got := head(t, written(t, line{id: 1, document: `{"v":4,"channel_values":{` + values + `}}`})); got != want {
+			t.Errorf("%s: %s, want %s", values, got, want)
+		}
+	}
+}
+
+// Each question that waits is told with its id, and the call answers each. Which tasks run again depends on whether
+// the call names the checkpoint.
+func TestAbout_severalQuestions(t *testing.T) {
+	const document = `{"v":4,"channel_values":{"__pregel_tasks":[{"$py":"langgraph.types.Send","value":["one",1]},{"$py":"langgraph.types.Send","value":["two",1]},{"$py":"langgraph.types.Send","value":["one",2]}]},
+		"channel_versions":{"__pregel_tasks":"2"}}`
+	question := func(text, id string) string {
+		return fmt.Sprintf(`[{"$py":"langgraph.types.Interrupt","value":%s,"id":"%s"}]`, text, id)
+	}
+	push := func(n int) string { return fmt.Sprintf("~__pregel_push, %010d, 0000000000", n) }
+	waiting := []value{
+		{task: "a", path: push(0), index: -3, channel: waits, json: question(`"Who?"`, "i1")},
+		{task: "b", path: push(1), channel: "out", json: `["done"]`},
+		{task: "c", path: push(2), index: -3, channel: waits, json: question(`{"k":"What?"}`, "i2")},
+	}
+	for name, c := range map[string]struct {
+		writes []value
+		lines  []line
+		want   []string
+		not    string
+	}{
+		"at the head": {waiting, nil, []string{
+			"next: one, one\n", "asks: i1: Who?\n", `asks: i2: {"k":"What?"}`, "so far: 1 task that finished wrote out: ",
+			`graph.invoke(Command(resume={"i1": …, "i2": …}), {`, `answers i1: Who?; i2: {"k":"What?"}; and runs one, one from here (not 1 task that finished)`,
+			"runs one, one, two from here (also 1 task that finished), which asks again",
+		}, ""},
+		"behind it": {waiting, []line{{id: 2, parent: 1, document: `{"v":4,"channel_values":{}}`}}, []string{
+			"next: one, one, two\n", `and runs one, one, two from here (also 1 task that finished)`,
+		}, "so far"},
+		"one waits": {waiting[:2], nil, []string{"asks: i1: Who?\n", "graph.invoke(Command(resume=…), {", "answers what is asked, and runs one, one from here (not 1 task that finished)"}, ""},
+		"of an older version, which has no ids": {[]value{{task: "a", path: push(0), index: -3, channel: waits, json: `[{"value":1}]`}, {task: "c", path: push(2), index: -3, channel: waits, json: `[{"value":2}]`}}, nil,
+			[]string{"asks: 1\n", "asks: 2\n", "graph.invoke(Command(resume=…), {"}, "so far"},
+	} {
+		s := open(t, written(t, append([]line{{id: 1, document: document, writes: c.writes}}, c.lines...)...))
+		got := about(t, s, storetest.Headers(t, s, "t")[0])
+		for _, want := range c.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: %q is missing in\n%s", name, want, got)
+			}
+		}
+		if c.not != "" && strings.Contains(got, c.not) {
+			t.Errorf("%s: %q is in\n%s", name, c.not, got)
+		}
+	}
+}
