@@ -63,7 +63,7 @@ type Plan struct {
 	Final bool
 	// Target is the snapshot that becomes the head, or the one whose state a new head has.
 	Target Point
-	// NewHead says that a new snapshot with the state of the target becomes the head.
+	// NewHead says that a new snapshot becomes the head: with the state of the target, or what a repair makes of it.
 	NewHead bool
 	// Head is the head that the plan was made against.
 	Head Point
@@ -359,6 +359,8 @@ func (p *Plan) Lines(more ...PlanLine) []PlanLine {
 		switch {
 		case p.Removes:
 			then = "none, the session is gone"
+		case p.NewHead && p.Op == OpRepair:
+			then = "a new snapshot, made of " + then
 		case p.NewHead:
 			then = "a new snapshot, with the state of " + then
 		}

@@ -119,10 +119,10 @@ func TestInteropLangGraph(t *testing.T) {
 
 func (g graphs) tell(t *testing.T, db string, places []reached) {
 	var told []struct {
-		Values         map[string]any
-		Next           []string
-		Asked, Waiting []any
-		Head           string
+		Values  map[string]any
+		Next    []string
+		Waiting []any
+		Head    string
 	}
 	g.says(t, "tell", db, places, &told)
 	for i, at := range places {
@@ -134,7 +134,7 @@ func (g graphs) tell(t *testing.T, db string, places []reached) {
 		maps.DeleteFunc(is.Values, func(key string, v any) bool {
 			_, there := shown[key]
 			is := reflect.ValueOf(v)
-			return !there && (key == "__end__" || (is.Kind() == reflect.Slice || is.Kind() == reflect.Map) && is.Len() == 0)
+			return !there && (key == "__end__" || v == 0.0 || (is.Kind() == reflect.Slice || is.Kind() == reflect.Map) && is.Len() == 0)
 		})
 		if !reflect.DeepEqual(shown, is.Values) {
 			t.Errorf("%s: Hindcast shows\n%v\nLangGraph has\n%v", name, shown, is.Values)
@@ -145,22 +145,27 @@ func (g graphs) tell(t *testing.T, db string, places []reached) {
 		if at.header.Head != (is.Head == at.header.ID) {
 			t.Errorf("%s: Hindcast says %v of the head, LangGraph has %s", name, at.header.Head, is.Head)
 		}
-		var asked []any
-		if list, ok := at.state["__interrupt__"].([]any); ok {
-			for _, one := range list {
-				asked = append(asked, one.(map[string]any)["value"])
-			}
-		}
+		asked := asOf(at.state["__interrupt__"])
 		if at.header.Head && len(asked)+len(is.Waiting) > 0 && !reflect.DeepEqual(asked, is.Waiting) {
 			t.Errorf("%s: Hindcast says that %v waits, LangGraph %v", name, asked, is.Waiting)
 		}
 	}
 }
 
+// asOf returns the questions of a state as the program tells them: each with its id.
+func asOf(questions any) (list []any) {
+	all, _ := questions.([]any)
+	for _, one := range all {
+		list = append(list, []any{one.(map[string]any)["id"], one.(map[string]any)["value"]})
+	}
+	return list
+}
+
 func (g graphs) run(t *testing.T, db string, places []reached) {
 	var ran []struct {
 		Line   []string
 		Failed string
+		Asked  []any
 	}
 	places = slices.DeleteFunc(slices.Clone(places), func(p reached) bool { return strings.Contains(p.Session, "/") })
 	g.says(t, "run", db, places, &ran)
@@ -168,6 +173,12 @@ func (g graphs) run(t *testing.T, db string, places []reached) {
 		if ran[i].Failed != "" && at.Session != "fails" {
 			t.Errorf("%s #%d: %s fails: %s", at.Session, at.header.Index, at.Call, ran[i].Failed)
 			continue
+		}
+		// Its answers are given: nothing that waited waits still.
+		for _, one := range asOf(at.state["__interrupt__"]) {
+			if strings.Contains(at.Call, "resume") && slices.ContainsFunc(ran[i].Asked, func(left any) bool { return reflect.DeepEqual(left, one) }) {
+				t.Errorf("%s #%d: after %s %v waits still", at.Session, at.header.Index, at.Call, one)
+			}
 		}
 		// LangGraph begins a branch with a copy beside the checkpoint, or with its child.
 		if !slices.Contains(ran[i].Line, at.header.ID) && !slices.Contains(ran[i].Line, at.header.ParentID) {
@@ -194,6 +205,8 @@ func (g graphs) compare(t *testing.T, db string) {
 		ID      string `json:"id"`
 		DB      string `json:"db"`
 		Thread  string `json:"thread"`
+		// Live says that the checkpoint counts with what its tasks did so far: a fork of the head has that, too.
+		Live bool `json:"live"`
 	}
 	var proven matrix
 	const title = "langgraph 1.2.24, langgraph-checkpoint-sqlite 3.1.2"
@@ -201,7 +214,7 @@ func (g graphs) compare(t *testing.T, db string) {
 	all := r.all()
 	puts := make([]put, len(all))
 	for i, w := range all {
-		puts[i] = put{w.SessionID, w.ID, w.db, w.receipt.Session}
+		puts[i] = put{w.SessionID, w.ID, w.db, w.receipt.Session, w.Head && w.change.Op == model.OpFork}
 	}
 	var told []struct{ Was, Now thinks }
 	g.says(t, "compare", db, puts, &told)

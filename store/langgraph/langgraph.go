@@ -85,6 +85,9 @@ type layout interface {
 	ancestor(ctx context.Context, t rows.Tx, at rows.Place, id string, channels []string) (parent string, values map[string][]byte, found bool, err error)
 	// renamed returns a row of a checkpoint with another id, or why it can have none.
 	renamed(row rows.Row, id string) (other rows.Row, refused string)
+	// withValue returns a row of a checkpoint with another value of a channel, which edit returns of the one
+	// that it has, and the steps for what is beside it; or why it can have none.
+	withValue(ctx context.Context, t rows.Tx, row rows.Row, channel string, edit func(encoding string, value []byte) ([]byte, error)) (other rows.Row, more []rows.Step, refused string, err error)
 	// writes returns the table of what tasks wrote, and the end of a query for the order in which they did.
 	writes() (table, inOrder string)
 	// behind returns the steps that copy what the checkpoints of a thread refer to into another one.

@@ -24,9 +24,10 @@ import (
 //	          would read them twice. Writes hang on the checkpoint that a task started from,
 //	          so they are of the original's future, and are not copied.
 //	fork      the rows of the ancestors and of the subgraphs that ran from them, their
-//	          thread_id replaced, with their writes. Of the chosen checkpoint itself the
-//	          writes are the future too, unless a task of it waits for an answer: then the
-//	          question and what the other tasks did are the present.
+//	          thread_id replaced, with their writes. At the head these are the present.
+//	          Of an older checkpoint the writes are the future too, unless a task of it
+//	          waited for an answer: then the question and what the other tasks did are the
+//	          present.
 
 const (
 	// waits and answers are the channels of a question and of its answer.
@@ -41,45 +42,53 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 		return nil, &model.UnsupportedError{Op: change.Op, Reason: fmt.Sprintf("a subgraph goes on with the graph that calls it alone: %s the thread %q instead", change.Op, before.Key[0])}
 	}
 	m := &rows.Move{Target: before.Headers[before.At(change.Ref.ID)].Point()}
-	var err error
 	if change.Op == model.OpFork {
-		err = f.fork(ctx, t, before, change, m)
-	} else {
-		err = f.restore(ctx, t, before, change, m)
+		return m, f.fork(ctx, t, before, change, m)
 	}
-	return m, err
+	return m, f.restore(ctx, t, before, change, m)
 }
 
 func (f format) restore(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change, m *rows.Move) error {
-	list, err := rows.Rows(ctx, t, "checkpoints", ofCheckpoint, before.Key[0], before.Key[1], change.Ref.ID)
-	if err != nil {
-		return err
-	}
-	newest := before.Headers[len(before.Headers)-1].ID
-	if len(list) == 0 || change.Ref.ID == newest {
+	if before.At(change.Ref.ID) == len(before.Headers)-1 {
 		return nil
 	}
-	row := list[0]
-	refused := func(why string) error {
-		return &model.UnsupportedError{Op: change.Op, Reason: why + ": the call on the Resume tab goes on from it with nothing written, and a fork keeps it as it is"}
-	}
-	id, ok := newID(change.Ref.ID, newest, before.Now)
-	if !ok {
-		return refused("the ids of the thread are not those that LangGraph makes, so none is sure to be the newest")
-	}
-	about, err := withMember(row.Bytes("metadata"), "source", `"fork"`)
+	row, err := f.copyOf(ctx, t, before, change.Ref.ID, change.Op)
 	if err != nil {
-		return refused("what stands beside the checkpoint cannot be read: " + err.Error())
-	}
-	row, why := f.layout.renamed(row.With("checkpoint_id", id).With("metadata", row.As("metadata", about)), id)
-	if why != "" {
-		return refused(why)
+		return err
 	}
 	m.Steps = []rows.Step{{Table: "checkpoints", After: row}}
 	if own := keepers(before); len(own) > 0 {
 		m.Hazards = append(m.Hazards, fmt.Sprintf("%s is not put back: a subgraph with checkpointer=True keeps its own state, whatever the thread does", conversation.List(own, conversation.OneLine)))
 	}
 	return nil
+}
+
+// copyOf returns the row of a checkpoint with an id that is greater than all of its thread.
+func (f format) copyOf(ctx context.Context, t rows.Tx, before *rows.Session, of string, op model.Op) (rows.Row, error) {
+	list, err := rows.Rows(ctx, t, "checkpoints", ofCheckpoint, before.Key[0], before.Key[1], of)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, model.ErrNoSnapshot
+	}
+	row := list[0]
+	refused := func(why string) error {
+		return &model.UnsupportedError{Op: op, Reason: why + ": the call on the Resume tab goes on from it with nothing written, and a fork keeps it as it is"}
+	}
+	id, ok := newID(of, before.Headers[len(before.Headers)-1].ID, before.Now)
+	if !ok {
+		return nil, refused("the ids of the thread are not those that LangGraph makes, so none is sure to be the newest")
+	}
+	about, err := withMember(row.Bytes("metadata"), "source", `"fork"`)
+	if err != nil {
+		return nil, refused("what stands beside the checkpoint cannot be read: " + err.Error())
+	}
+	row, why := f.layout.renamed(row.With("checkpoint_id", id).With("metadata", row.As("metadata", about)), id)
+	if why != "" {
+		return nil, refused(why)
+	}
+	return row, nil
 }
 
 // keepers returns the subgraphs of a thread that keep their state from call to call.
@@ -201,9 +210,10 @@ func (f format) fork(ctx context.Context, t rows.Tx, before *rows.Session, chang
 	// What a subgraph did behind its last question is the future, and all of it where
 	// neither it nor another task waits.
 	_, stopped := waiting[key{"", change.Ref.ID}]
+	isHead := change.Ref.ID == before.Headers[len(before.Headers)-1].ID
 	future := func(at key) bool {
 		last, asks := asked[at.namespace]
-		return at.namespace != "" && hooks[at] == change.Ref.ID && (asks && at.id > last || !stopped)
+		return !isHead && at.namespace != "" && hooks[at] == change.Ref.ID && (asks && at.id > last || !stopped)
 	}
 	copied, tips := map[key]bool{}, map[string]string{}
 	var ids []string
@@ -219,7 +229,7 @@ func (f format) fork(ctx context.Context, t rows.Tx, before *rows.Session, chang
 	tips[""] = change.Ref.ID
 	for _, row := range writes {
 		at := keyOf(row)
-		if !copied[at] || tips[at.namespace] == at.id && !present(row, waiting[at]) {
+		if !copied[at] || !isHead && tips[at.namespace] == at.id && !present(row, waiting[at]) {
 			continue
 		}
 		m.Steps = append(m.Steps, rows.Step{Table: table, After: row.With("thread_id", change.As)})

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 
 	"hindcast/model"
@@ -155,6 +157,48 @@ func (inPostgres) renamed(row rows.Row, id string) (other rows.Row, refused stri
 	return row.With("checkpoint", row.As("checkpoint", whole)), ""
 }
 
+// withValue adds a row of checkpoint_blobs: checkpoints share those that are there.
+func (inPostgres) withValue(ctx context.Context, t rows.Tx, row rows.Row, channel string, edit func(encoding string, value []byte) ([]byte, error)) (other rows.Row, more []rows.Step, refused string, err error) {
+	whole := row.Bytes("checkpoint")
+	versions := jsontape.FindMember(whole, `"channel_versions"`)
+	version := jsontape.Unquote(jsontape.FindMember(versions, quoted(channel)))
+	list, err := rows.Rows(ctx, t, "checkpoint_blobs", " WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND channel = ?3 AND version = ?4", row["thread_id"], row["checkpoint_ns"], channel, version)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	newest, ok := nextVersion(versions)
+	if len(list) == 0 || !ok {
+		return nil, nil, "the checkpoint has no value of " + channel + " in checkpoint_blobs", nil
+	}
+	value, err := edit(list[0].Text("type"), list[0].Bytes("blob"))
+	if err == nil {
+		versions, err = withMember(versions, channel, quoted(newest))
+	}
+	if err == nil {
+		whole, err = withMember(whole, "channel_versions", string(versions))
+	}
+	if err != nil {
+		return nil, nil, err.Error(), nil
+	}
+	blob := list[0].With("version", newest).With("blob", value)
+	return row.With("checkpoint", row.As("checkpoint", whole)), []rows.Step{{Table: "checkpoint_blobs", After: blob}}, "", nil
+}
+
+// nextVersion returns a version that is greater than all of a checkpoint, as BaseCheckpointSaver.get_next_version makes
+// them: 32 digits that count, a point, and a random number. It reports false where they are others.
+func nextVersion(versions []byte) (version string, ok bool) {
+	newest := 0
+	for m := range jsontape.Members(versions) {
+		count, _, _ := strings.Cut(jsontape.Unquote(m.Value), ".")
+		n, err := strconv.Atoi(count)
+		if err != nil || len(count) != 32 {
+			return "", false
+		}
+		newest = max(newest, n)
+	}
+	return fmt.Sprintf("%032d.%016.13f", newest+1, rand.Float64()), newest > 0
+}
+
 func (inPostgres) written(ctx context.Context, t rows.Tx, at rows.Place, id, channel string, add func(task, encoding string, value []byte)) error {
 	return t.Each(ctx, func(scan func(...any) error) error {
 		var task string
@@ -172,9 +216,16 @@ func (inPostgres) ancestor(ctx context.Context, t rows.Tx, at rows.Place, id str
 	key := append(slices.Clone(at.Key), id)
 	values = map[string][]byte{}
 	err = t.Ask(ctx,
-		rows.Query{SQL: "SELECT coalesce(parent_checkpoint_id, '') FROM checkpoints" + ofCheckpoint, Args: key, Row: func(scan func(...any) error) error {
+		rows.Query{SQL: "SELECT coalesce(parent_checkpoint_id, ''), checkpoint->'channel_values' FROM checkpoints" + ofCheckpoint, Args: key, Row: func(scan func(...any) error) error {
 			found = true
-			return scan(&parent)
+			var inline []byte
+			err := scan(&parent, &inline)
+			for _, channel := range channels {
+				if value := jsontape.FindMember(inline, quoted(channel)); value != nil {
+					values[channel] = value
+				}
+			}
+			return err
 		}},
 		rows.Query{SQL: valuesOf + " AND b.channel = ANY (?4)", Args: append(key, channels), Row: func(scan func(...any) error) error {
 			var channel, encoding string

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store/msgpack"
 	"hindcast/store/rows"
 )
 
@@ -86,6 +88,37 @@ func (inSQLite) renamed(row rows.Row, id string) (other rows.Row, refused string
 		return nil, "its id cannot be found in the checkpoint: " + err.Error()
 	}
 	return row.With("checkpoint", row.As("checkpoint", blob)), ""
+}
+
+func (inSQLite) withValue(_ context.Context, _ rows.Tx, row rows.Row, channel string, edit func(encoding string, value []byte) ([]byte, error)) (other rows.Row, more []rows.Step, refused string, err error) {
+	encoding, blob := row.Text("type"), row.Bytes("checkpoint")
+	if encoding != "msgpack" {
+		values := jsontape.FindMember(blob, `"channel_values"`)
+		value, err := edit(encoding, jsontape.FindMember(values, quoted(channel)))
+		if err == nil {
+			values, err = withMember(values, channel, string(value))
+		}
+		if err == nil {
+			blob, err = withMember(blob, "channel_values", string(values))
+		}
+		if err != nil {
+			return nil, nil, err.Error(), nil
+		}
+		return row.With("checkpoint", row.As("checkpoint", blob)), nil, "", nil
+	}
+	from, to := 0, len(blob)
+	for _, key := range []string{"channel_values", channel} {
+		begin, end, ok, err := msgpack.Member(blob[from:to], key)
+		if err != nil || !ok {
+			return nil, nil, "the checkpoint has no value of " + channel, nil
+		}
+		from, to = from+begin, from+end
+	}
+	value, err := edit(encoding, blob[from:to])
+	if err != nil {
+		return nil, nil, err.Error(), nil
+	}
+	return row.With("checkpoint", row.As("checkpoint", slices.Concat(blob[:from], value, blob[to:]))), nil, "", nil
 }
 
 func (inSQLite) writes() (table, inOrder string) { return "writes", " ORDER BY rowid" }

@@ -82,7 +82,7 @@ func Lead(plan *model.Plan, before, after Log) {
 		plan.Head = before.Point()
 	}
 	if plan.NewSession == "" {
-		plan.NewHead = plan.Op == model.OpRestore && after.Head >= 0 && before.finder()(after, after.Head) < 0
+		plan.NewHead = (plan.Op == model.OpRestore || plan.Op == model.OpRepair) && after.Head >= 0 && before.finder()(after, after.Head) < 0
 		plan.Orphans, plan.Reactivates = Difference(before, after)
 	}
 }

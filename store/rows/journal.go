@@ -214,6 +214,9 @@ func (h *history) moves(session string) (list []model.Move) {
 	for i := range h.entries {
 		if e := &h.entries[i]; e.Session == session && !e.Undone && !e.Op.MakesSession() {
 			why := &model.Reason{Kind: model.ReasonRestore, At: e.At, TargetID: e.To, TargetIndex: e.ToIndex}
+			if e.Op == model.OpRepair {
+				why = &model.Reason{Kind: model.ReasonRepair, At: e.At}
+			}
 			list = append(list, model.Move{From: e.From, To: e.Head, Why: why})
 		}
 	}

@@ -22,7 +22,7 @@ import (
 type Mover interface {
 	Format
 	// Move plans a change of a session: which rows come, go and change. before has the
-	// snapshot that the change names. The errors are those of store.Writer.
+	// snapshot that the change names; a repair names none. The errors are those of store.Writer.
 	Move(ctx context.Context, t Tx, before *Session, change model.Change) (*Move, error)
 	// Next says what the framework does with a session after a plan. The move is nil of an
 	// undo and a redo.
@@ -149,7 +149,7 @@ func (s *Store) move(ctx context.Context, t tables, c model.Change) (plan model.
 	if err != nil {
 		return plan, err
 	}
-	if before.Others = slices.Delete(places, at, at+1); c.Ref.Visit != 0 || before.At(c.Ref.ID) < 0 {
+	if before.Others = slices.Delete(places, at, at+1); c.Op != model.OpRepair && (c.Ref.Visit != 0 || before.At(c.Ref.ID) < 0) {
 		return plan, model.ErrNoSnapshot
 	}
 	m, err := s.kind.Format.(Mover).Move(ctx, t, before, c)

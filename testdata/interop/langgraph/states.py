@@ -6,6 +6,8 @@ runs it. `states.py write DB` writes a store: a conversation that goes back in t
 the three ways that LangGraph has, one that waits for an answer, a fan-out of subgraphs,
 a subgraph that keeps its own thread, a function, a node that fails, two nodes that join,
 runs of which only the end is kept, channels that keep changes alone, and values of many types.
+Four tasks at once wait, one of them with its second question; a graph three levels down asks; a
+function waits behind its tasks; and channels hold back their value until a run is over.
 
 `states.py tell DB` reads a list of calls as Hindcast prints them, each with its session,
 and prints for each what get_state returns for the config in the call.
@@ -39,7 +41,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, ToolMessage
-from langgraph.channels import DeltaChannel
+from langgraph.channels import DeltaChannel, EphemeralValue, LastValueAfterFinish, NamedBarrierValueAfterFinish, Topic
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.func import entrypoint, task
@@ -231,8 +233,87 @@ def typed(saver):
     return b.compile(checkpointer=saver)
 
 
-GRAPHS = {"tour": talk, "asks": talk, "ends": talk, "report": report, "own": own, "join": join, "fails": join, "flow": function, "typed": typed, "changes": changes}
-INPUTS = {changes: {"messages": [HumanMessage("on", id="on")]}, talk: {"messages": [HumanMessage("on")]}, report: {"topic": "Sea"}, own: {"topic": "Sea"}, join: {"xs": [5]}, function: 4, typed: {"raw": b""}}
+class Fan(TypedDict, total=False):
+    items: list
+    out: Annotated[list, operator.add]
+    sum: Annotated[int, operator.add]
+    last: str
+
+
+def fan(saver):
+    """Tasks at once, of which some ask, once or twice."""
+
+    def one(s):
+        answers = [interrupt({"ask": s["item"], "n": n}) for n in range({"once": 1, "twice": 2}.get(s["item"], 0))]
+        return {"out": [[s["item"], *answers]], "sum": 10} | ({} if answers else {"last": s["item"]})
+
+    b = StateGraph(Fan)
+    b.add_node("begin", lambda s: {"out": ["begin"], "sum": 1, "last": "begin"})
+    b.add_node("split", lambda s: {"out": ["split"], "sum": 1, "last": "split"})
+    b.add_node("one", one)
+    b.add_node("total", lambda s: {"out": [len(s["out"])]}, defer=True)
+    b.add_edge(START, "begin")
+    b.add_edge("begin", "split")
+    b.add_conditional_edges("split", lambda s: [Send("one", {"item": i}) for i in s["items"]], ["one"])
+    b.add_edge("one", "total")
+    return b.compile(checkpointer=saver)
+
+
+def deep(saver):
+    """Three levels, the innermost of which asks; beside it a node that does not."""
+    inner = StateGraph(Report)
+    inner.add_node("ask", lambda s: {"draft": interrupt("innermost?"), "parts": ["asked"]})
+    inner.add_edge(START, "ask")
+    middle = StateGraph(Report)
+    middle.add_node("inner", inner.compile())
+    middle.add_edge(START, "inner")
+    outer = StateGraph(Report)
+    outer.add_node("middle", middle.compile())
+    outer.add_node("beside", lambda s: {"parts": ["beside"]})
+    outer.add_edge(START, "middle")
+    outer.add_edge(START, "beside")
+    return outer.compile(checkpointer=saver)
+
+
+def essay(saver):
+    """A function that returns an object, and asks behind its tasks."""
+
+    @task
+    def tenfold(x):
+        return x * 10
+
+    @entrypoint(checkpointer=saver)
+    def write(topic, *, previous=None):
+        got = [f.result() for f in [tenfold(i) for i in range(3)]]
+        ok = interrupt({"essay": topic, "got": got})
+        return entrypoint.final(value={"ok": ok, "got": got}, save={"n": (previous or {}).get("n", 0) + 1})
+
+    return write
+
+
+class Holds(TypedDict, total=False):
+    xs: Annotated[list[int], operator.add]
+    pair: list
+    once: Annotated[int, EphemeralValue]
+    top: Annotated[list, Topic(str, accumulate=True)]
+    last: Annotated[Any, LastValueAfterFinish]
+    gate: Annotated[str, NamedBarrierValueAfterFinish(str, {"a", "b"})]
+
+
+def holds(saver):
+    """Channels that hold back their value until a run is over."""
+    b = StateGraph(Holds)
+    b.add_node("a", lambda s: {"xs": [1], "once": 7, "top": ["t1", "t2"], "gate": "a", "pair": ["p", False]})
+    b.add_node("b", lambda s: {"xs": [2], "top": ["t3"], "last": ["L", True], "gate": "b", "pair": ["q", True]})
+    b.add_node("c", lambda s: {"xs": [len(s["xs"])]})
+    b.add_edge(START, "a")
+    b.add_edge("a", "b")
+    b.add_edge("b", "c")
+    return b.compile(checkpointer=saver)
+
+
+GRAPHS = {"fan": fan, "deep": deep, "essay": essay, "holds": holds, "tour": talk, "asks": talk, "ends": talk, "report": report, "own": own, "join": join, "fails": join, "flow": function, "typed": typed, "changes": changes}
+INPUTS = {fan: {"items": ["plain"]}, deep: {"topic": "Sky"}, essay: "Rain", holds: {"xs": [4]}, changes: {"messages": [HumanMessage("on", id="on")]}, talk: {"messages": [HumanMessage("on")]}, report: {"topic": "Sea"}, own: {"topic": "Sea"}, join: {"xs": [5]}, function: 4, typed: {"raw": b""}}
 
 
 def at(thread):
@@ -310,6 +391,18 @@ def write(db):
         function(saver).invoke(1, at("flow"))
         function(saver).invoke(2, at("flow"))
         typed(saver).invoke({"raw": b""}, at("typed"))
+        g = fan(saver)
+        g.invoke({"items": ["once", "plain", "twice", "once"]}, at("fan"))
+        asked = next(i for i in g.get_state(at("fan")).interrupts if i.value["ask"] == "twice")
+        g.invoke(Command(resume={asked.id: "A"}), at("fan"))
+        deep(saver).invoke({"topic": "Sea"}, at("deep"))
+        g = essay(saver)
+        g.invoke("Snow", at("essay"))
+        g.invoke(Command(resume="fine"), at("essay"))
+        g.invoke("Wind", at("essay"))
+        g = holds(saver)
+        g.invoke({"xs": [0]}, at("holds"))
+        g.invoke({"xs": [5]}, at("holds"))
         g = changes(saver)
         for i, text in enumerate(("one", "two", "say it again", "four")):
             g.invoke({"messages": [HumanMessage(text, id=f"h{i}")]}, at("changes"))
@@ -368,12 +461,12 @@ def tell(db, calls):
         for c in calls:
             g, config = graph(c["session"], saver), read(c["call"]).config
             s = g.get_state(config)
-            values = s.values if isinstance(s.values, dict) else {} if s.values is None else {"__end__": s.values}
             live = g.get_state({"configurable": {k: v for k, v in config["configurable"].items() if k != "checkpoint_id"}})
-            yield {
-                "values": plain(values), "next": sorted(s.next), "asked": plain([i.value for i in s.interrupts]),
-                "head": live.config["configurable"]["checkpoint_id"], "waiting": plain([i.value for i in live.interrupts]),
-            }
+            head = live.config["configurable"]["checkpoint_id"]
+            if config["configurable"]["checkpoint_id"] == head:  # what its tasks did so far counts
+                s = live
+            values = s.values if isinstance(s.values, dict) else {} if s.values is None else {"__end__": s.values}
+            yield {"values": plain(values), "next": sorted(s.next), "head": head, "waiting": plain([[i.id, i.value] for i in live.interrupts])}
 
 
 def run(db, calls):
@@ -382,7 +475,8 @@ def run(db, calls):
             g, kept = graph(c["session"], saver), read(c["call"])
             given = kept.given
             if isinstance(given, Command):
-                given = Command(resume="an answer")
+                answers = given.resume
+                given = Command(resume={k: "an answer" for k in answers} if isinstance(answers, dict) else "an answer")
             elif given is not None:
                 given = INPUTS[GRAPHS[c["session"].split("/")[0]]]
             failed = ""
@@ -395,7 +489,8 @@ def run(db, calls):
             while config and (found := saver.get_tuple(config)):
                 line.append(found.config["configurable"]["checkpoint_id"])
                 config = found.parent_config
-            yield {"line": line, "failed": failed}
+            waiting = g.get_state({"configurable": {"thread_id": thread["thread_id"]}}).interrupts
+            yield {"line": line, "failed": failed, "asked": plain([[i.id, i.value] for i in waiting])}
 
 
 def nameless(v):
@@ -424,7 +519,8 @@ def thinks(session, db, config):
 
 def compare(db, places):
     for p in places:
-        was = thinks(p["session"], db, {"configurable": {"thread_id": p["session"], "checkpoint_id": p["id"]}})
+        named = {} if p["live"] else {"checkpoint_id": p["id"]}
+        was = thinks(p["session"], db, {"configurable": {"thread_id": p["session"], **named}})
         yield {"was": was, "now": thinks(p["session"], File(p["db"]), at(p["thread"]))}
 
 

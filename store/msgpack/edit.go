@@ -1,0 +1,64 @@
+package msgpack
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Items returns where the items of an array begin, which is all of data, and behind them where the last ends. ok
+// is false where the data is no array. The errors are those of AppendJSON.
+func Items(data []byte) (at []int, ok bool, err error) {
+	unknown := func(*Writer, int8) (bool, error) { return false, nil }
+	w := &Writer{in: data, most: maxGrowth * (len(data) + 16), ext: unknown}
+	n, ok := w.Array()
+	if !ok {
+		return nil, false, nil
+	}
+	for range n {
+		at = append(at, w.at)
+		if err := w.Skip(1); err != nil {
+			return nil, false, fmt.Errorf("byte %d: %w", w.at, err)
+		}
+	}
+	return append(at, w.at), true, nil
+}
+
+// Inside returns the id of the extension that data is, and what is in it; ok is false for another value.
+func Inside(data []byte) (id int8, inside []byte, ok bool) {
+	w := &Writer{in: data, most: maxGrowth * (len(data) + 16)}
+	w.ext = func(w *Writer, of int8) (bool, error) {
+		id, inside, ok = of, w.in, true
+		return false, nil
+	}
+	if err := w.Value(); err != nil || len(inside) == 0 || w.at < len(data) {
+		return 0, nil, false
+	}
+	return id, inside, ok
+}
+
+// AppendText appends a string.
+func AppendText(dst []byte, text string) []byte {
+	if len(text) < 32 {
+		dst = append(dst, 0xa0|byte(len(text)))
+	} else {
+		dst = binary.BigEndian.AppendUint32(append(dst, 0xdb), uint32(len(text)))
+	}
+	return append(dst, text...)
+}
+
+// AppendArray appends the header of an array of n items.
+func AppendArray(dst []byte, n int) []byte {
+	if n < 16 {
+		return append(dst, 0x90|byte(n))
+	}
+	return binary.BigEndian.AppendUint32(append(dst, 0xdd), uint32(n))
+}
+
+// AppendMap appends the header of a map of n < 16 members.
+func AppendMap(dst []byte, n int) []byte { return append(dst, 0x80|byte(n)) }
+
+// AppendExt appends an extension.
+func AppendExt(dst []byte, id int8, inside []byte) []byte {
+	dst = binary.BigEndian.AppendUint32(append(dst, 0xc9), uint32(len(inside)))
+	return append(append(dst, byte(id)), inside...)
+}
