@@ -389,8 +389,8 @@ func (f format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 // shown is what a checkpoint shows.
 type shown struct {
 	channelValues
-	// together are the channels whose values were put together of changes, lost those of which changes are not there,
-	// unsure those of which it is not known how they take what was written on the checkpoint, and held those
+	// together are the channels whose values were put together of changes, lost those whose changes are not all there,
+	// unsure those that may take the writes on the checkpoint in another way, and held those
 	// that may hold back their value.
 	together, lost, unsure, held []string
 	// head says that it is the newest checkpoint, at which what has finished counts.

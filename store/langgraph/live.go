@@ -19,7 +19,7 @@ import (
 //	what an input wrote, as Command(update=…)     always
 //	what tasks that have finished wrote           at the head, where no checkpoint_id is named
 //
-// So two states can be read from one row, of which Hindcast shows at the head what get_state(thread) has.
+// So two states can be read from one row. At the head Hindcast shows what get_state(thread) has.
 // A task has finished if it wrote anything but a question, an answer or an error
 // (langgraph/pregel/_task_status.py). How a write changes a value is known to the program alone: see combined.
 
@@ -95,7 +95,7 @@ func (v *channelValues) remove(channel string) {
 }
 
 // addWrites puts into the values what was written on a checkpoint since it was made: by all tasks that have
-// finished, or by an input alone. It returns the channels of which it is not sure how they take that.
+// finished, or by an input alone. It returns the channels that may take that in another way.
 func (f format) addWrites(ctx context.Context, t rows.Tx, at rows.Place, id string, c *checkpoint, values *channelValues, channels []string, inputAlone bool) (unsure []string, err error) {
 	for _, channel := range channels {
 		var writes [][]byte
@@ -143,7 +143,7 @@ const mostAncestors = 16
 type way func(channel string, value []byte, writes [][]byte) []byte
 
 // ways are those of channels that LangGraph's own functions make: LastValue, add_messages and operator.add of
-// lists, operator.add of numbers, and that of texts. Only the first two are likely of a value that is none of these.
+// lists, operator.add of numbers, and operator.add of texts.
 var ways = []way{lastOf, putTogether, sumOf, joined}
 
 // combined returns the value of a channel after some writes. Where ways differ, the steps before tell which one the
