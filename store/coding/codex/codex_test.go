@@ -1,8 +1,11 @@
 package codex
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -562,5 +565,75 @@ func TestSessions_segmentGrows(t *testing.T) {
 		`{"timestamp":"2026-11-22T12:00:00.000Z","ordinal":50,"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"more"}]}}`+"\n")
 	if after := count(); before != 14 || after != 15 {
 		t.Errorf("the list counts %d snapshots, and then %d", before, after)
+	}
+}
+
+// A few packed bytes unpack to no more than they explain. What is unpacked up to there is shown,
+// and how much that is, is bounded for many of them together. A long session of real text opens.
+func TestPacked_bounds(t *testing.T) {
+	head := `{"timestamp":"2026-11-24T02:53:19.581Z","type":"session_meta","payload":{"id":"01a20b78-db17-7131-bcff-a7d643b0ac7b","timestamp":"2026-11-24T02:53:19.513Z","cwd":"/home/demo"}}` + "\n"
+	message := func(text string) string {
+		return `{"timestamp":"2026-11-24T02:53:20.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"` + text + `"}]}}` + "\n"
+	}
+	noise := make([]byte, 15<<10)
+	random := rand.New(rand.NewPCG(1, 2))
+	for name, c := range map[string]struct {
+		text func(w io.Writer)
+		// least and most are how many snapshots are shown.
+		least, most int
+		fault       bool
+	}{
+		"one record for ever": {func(w io.Writer) { many(w, 400, strings.Repeat(" ", 1<<20)); io.WriteString(w, "\n") }, 1, 1, true},
+		"records without end": {func(w io.Writer) { many(w, 400<<10, message("again")) }, 10_000, 30_000, true},
+		"a long real session": {func(w io.Writer) {
+			for range 4000 {
+				for i := range noise {
+					noise[i] = "abcdefghijklmnopqrstuvwxyz      "[random.IntN(32)]
+				}
+				io.WriteString(w, message(string(noise)))
+			}
+		}, 4000, 4001, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for i := range 3 {
+				var packedText bytes.Buffer
+				to, err := zstd.NewWriter(&packedText)
+				if err != nil {
+					t.Fatal(err)
+				}
+				id := fmt.Sprintf("01a20b78-db17-7131-bcff-a7d643b0ac7%d", i)
+				io.WriteString(to, strings.Replace(head, "01a20b78-db17-7131-bcff-a7d643b0ac7b", id, 1)+message("hello"))
+				if c.text(to); to.Close() != nil {
+					t.Fatal(err)
+				}
+				write(t, filepath.Join(dir, "sessions/2026/11/24/rollout-2026-11-24T02-53-19-"+id+".jsonl"+packed), packedText.String())
+				if !c.fault {
+					break
+				}
+			}
+			s := opened(t, dir)
+			list := storetest.Sessions(t, s)
+			for _, info := range list {
+				if n := len(storetest.Headers(t, s, info.ID)); n < c.least || n > c.most {
+					t.Errorf("session %s has %d snapshots", info.ID, n)
+				}
+				if got := codes(t, s, info.ID); slices.ContainsFunc(got, func(code string) bool { return strings.HasPrefix(code, FaultPacked) }) != c.fault {
+					t.Errorf("the faults are %q", got)
+				}
+			}
+			if len(list) == 0 {
+				t.Error("no session is listed")
+			}
+		})
+	}
+}
+
+// many writes a text many times.
+func many(w io.Writer, n int, text string) {
+	for range n {
+		if _, err := io.WriteString(w, text); err != nil {
+			return
+		}
 	}
 }

@@ -1,6 +1,11 @@
 package codex
 
 import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -17,15 +22,25 @@ import (
 // packed is how the name of a packed rollout ends.
 const packed = ".zst"
 
-// mostUnpacked bounds what a rollout may hold that is packed.
-const mostUnpacked = 256 << 20
+// A few bytes may unpack to any number. A rollout unpacks to no more than its packed size
+// explains, so that any number of rollouts together are bounded by their size on the disk:
+//
+//	JSON of sessions packs to a fifth, and to a fiftieth where the same text is sent again
+//	bombs pack to a ten thousandth
+//
+// What is unpacked at a time is the window of the decoder and a part of the text.
+const (
+	mostUnpacked  = 256 << 20 // of one rollout
+	freeUnpacked  = 4 << 20   // of any rollout
+	ratioUnpacked = 64        // of one that is packed well
+	mostWindow    = 32 << 20
+	partSize      = 32 << 20
+)
 
-// unpacker reads packed rollouts, and keeps the last one: a state is read record by record.
+// unpacker reads packed rollouts, and keeps the last part: a state is read record by record.
 type unpacker struct {
 	mu   sync.Mutex
-	name string
-	at   folder.Stamp
-	text []byte
+	last *stream
 	// damaged says by the name of a rollout why not all of it could be unpacked.
 	damaged map[string]error
 }
@@ -56,41 +71,143 @@ type unpacked struct {
 	*unpacker
 }
 
-// Read implements folder.Tree: of a damaged rollout it is what can be unpacked.
-func (t unpacked) Read(name string, buf []byte) (text []byte, at folder.Stamp, err error) {
-	if at, err = t.Stamp(name); err != nil {
-		return nil, at, err
-	}
-	t.mu.Lock()
-	last, was, text := t.name, t.at, t.text
-	t.mu.Unlock()
-	if last == name && was.Is(at) {
-		return text, at, nil
-	}
-	text, at, err = t.Tree.Read(name, buf)
-	if err != nil {
-		return nil, at, err
-	}
-	from, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(mostUnpacked))
-	if err != nil {
-		return nil, at, err
-	}
-	defer from.Close()
-	text, err = from.DecodeAll(text, nil)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.damaged[name] = err; err == nil {
-		delete(t.damaged, name)
-	}
-	t.name, t.at, t.text = name, at, text
-	return text, at, nil
-}
-
-// OpenFile implements folder.Tree.
+// OpenFile implements folder.Tree: of a damaged rollout it is what can be unpacked.
 func (t unpacked) OpenFile(name string) (folder.Opened, error) {
-	text, _, err := t.Read(name, nil)
+	at, err := t.Stamp(name)
 	if err != nil {
 		return nil, err
 	}
-	return folder.InMemory(text), nil
+	t.mu.Lock()
+	last := t.last
+	t.mu.Unlock()
+	if last != nil && last.name == name && last.at.Is(at) {
+		return &reading{tree: t, from: last}, nil
+	}
+	from, err := t.stream(name, at)
+	return &reading{tree: t, from: from}, err
+}
+
+// stream begins to unpack a rollout, and keeps it as the last one.
+func (t unpacked) stream(name string, at folder.Stamp) (*stream, error) {
+	file, err := t.Tree.OpenFile(name)
+	if err == nil {
+		err = file.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &stream{of: t.unpacker, name: name, at: at}
+	s.most = min(mostUnpacked, freeUnpacked+ratioUnpacked*min(at.Size, mostUnpacked))
+	s.from, err = zstd.NewReader(bufio.NewReaderSize(&packedText{tree: t.Tree, name: name}, 64<<10),
+		zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(mostWindow), zstd.WithDecoderLowmem(true))
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	t.last = s
+	t.mu.Unlock()
+	return s, nil
+}
+
+// packedText reads a packed rollout. It is open only while it is read from.
+type packedText struct {
+	tree folder.Tree
+	name string
+	at   int64
+}
+
+// Read implements io.Reader.
+func (p *packedText) Read(buf []byte) (n int, err error) {
+	file, err := p.tree.OpenFile(p.name)
+	if err != nil {
+		return 0, err
+	}
+	n, err = file.ReadAt(buf, p.at)
+	p.at += int64(n)
+	return n, cmp.Or(file.Close(), err)
+}
+
+// reading is a packed rollout that is open. It implements folder.Opened.
+type reading struct {
+	tree unpacked
+	from *stream
+}
+
+// ReadAt implements io.ReaderAt.
+func (r *reading) ReadAt(p []byte, off int64) (n int, err error) {
+	n, behind, err := r.from.readAt(p, off)
+	if !behind {
+		return n, err
+	}
+	if r.from, err = r.tree.stream(r.from.name, r.from.at); err != nil {
+		return 0, err
+	}
+	n, _, err = r.from.readAt(p, off)
+	return n, err
+}
+
+// Close implements io.Closer.
+func (*reading) Close() error { return nil }
+
+// stream unpacks a rollout from its start on.
+type stream struct {
+	of   *unpacker
+	name string
+	at   folder.Stamp
+	// most bounds the text.
+	most int64
+
+	mu   sync.Mutex
+	from *zstd.Decoder
+	// text is a part of the rollout, which begins at a place. Nothing follows it if it ended.
+	text  []byte
+	place int64
+	ended bool
+}
+
+// readAt is that of io.ReaderAt, behind where a part was let go of.
+func (s *stream) readAt(p []byte, off int64) (n int, behind bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if off < s.place {
+		return 0, true, nil
+	}
+	for n < len(p) {
+		if at := off + int64(n) - s.place; at < int64(len(s.text)) {
+			n += copy(p[n:], s.text[at:])
+		} else if s.ended {
+			return n, false, io.EOF
+		} else {
+			s.unpack()
+		}
+	}
+	return n, false, nil
+}
+
+// unpack unpacks some more.
+func (s *stream) unpack() {
+	const piece = 256 << 10
+	if len(s.text) >= partSize {
+		s.place += int64(len(s.text))
+		s.text = s.text[:0]
+	}
+	end := len(s.text)
+	s.text = slices.Grow(s.text, piece)
+	n, err := io.ReadFull(s.from, s.text[end:end+piece])
+	if left := s.most - s.place - int64(end); int64(n) > left {
+		n, err = int(left), fmt.Errorf("it unpacks to more than %d MB, which its %d kB do not explain", s.most>>20, s.at.Size>>10)
+	}
+	if s.text = s.text[:end+n]; err == nil {
+		return
+	}
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		_, err = s.from.Read(make([]byte, 1)) // the decoder repeats its own error
+	}
+	s.from.Close()
+	s.of.mu.Lock()
+	defer s.of.mu.Unlock()
+	if s.of.damaged[s.name] = err; err == nil || err == io.EOF {
+		delete(s.of.damaged, s.name)
+	}
+	s.ended = true
 }
