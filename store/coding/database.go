@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"hindcast/model"
 	"hindcast/store/files"
@@ -37,6 +38,8 @@ type Databases struct {
 
 	mu    sync.Mutex
 	files map[string]*sqlitefile.File
+	// queried counts the transactions.
+	queried atomic.Int64
 }
 
 // based is a format that embeds Databases.
@@ -123,8 +126,12 @@ func (d *Databases) Query(ctx context.Context, name string, what func(*sqlitefil
 	if !isDatabase(name) {
 		return fs.ErrNotExist
 	}
+	d.queried.Add(1)
 	return d.file(name).Read(ctx, what)
 }
+
+// Queried returns how many transactions there were.
+func (d *Databases) Queried() int64 { return d.queried.Load() }
 
 // FaultDatabase: a database cannot be read, or SQLite's own check finds damage in it.
 const FaultDatabase = "damaged-database"

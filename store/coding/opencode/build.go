@@ -46,8 +46,6 @@ type build struct {
 	session *coding.Session
 	info    info
 	list    []found // by time and id
-	// copied has for messages the session that they were copied from.
-	copied map[string]string
 	// revert is what a revert that is pending names: a message, and maybe a part.
 	revert, revertPart string
 	// logged are the messages whose rows the log of events has, too, by their ids.
@@ -206,9 +204,6 @@ func (b *build) entry(m *found, metas map[coding.Meta]*coding.Meta) coding.Entry
 	}
 	e.Facts.Add(label, m.why)
 	e.Facts.Add("provider", cmp.Or(info.Get("providerID").Text(), info.Get("model", "providerID").Text()))
-	if from := b.copied[m.id]; from != "" {
-		e.Facts.Add("copied from", from+" (inferred)")
-	}
 	return e
 }
 
@@ -495,8 +490,7 @@ func (b *build) database(ctx context.Context, t *sqlitefile.Tx) error {
 	if at := b.info.Get("time", "updated").Milliseconds(); !at.IsZero() {
 		b.session.Spot.At = at
 	}
-	b.copied, err = b.copies(ctx, t, id)
-	return err
+	return nil
 }
 
 // rows adds the messages that a session has in rows. lost counts those on damaged pages.

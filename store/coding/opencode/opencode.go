@@ -20,9 +20,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/coding"
@@ -50,7 +52,7 @@ var agent = &coding.Agent{
 		return coding.Sign{Fits: infoOf(coding.ParseHead(head)).id() != ""}
 	},
 	Format: func(dir string) coding.Format {
-		return &format{coding.Databases{Dir: dir, Default: "opencode.db", Tables: map[string]string{
+		return &format{Databases: coding.Databases{Dir: dir, Default: "opencode.db", Tables: map[string]string{
 			"session": "id parent_id title directory time_updated",
 			"message": "id session_id time_created time_updated data",
 			"part":    "id message_id session_id time_updated data",
@@ -73,8 +75,26 @@ var agent = &coding.Agent{
 }
 
 // format implements coding.Forker, coding.Identifier, coding.Sizer, coding.Caller and
-// coding.Marker.
-type format struct{ coding.Databases }
+// coding.Marker and coding.Teller.
+type format struct {
+	coding.Databases
+
+	mu sync.Mutex
+	// rows are the sessions of databases as they were listed last, by Spot.Name.
+	rows map[string]listed
+	// source is of the session whose facts were asked for last.
+	source source
+}
+
+// listed is what the rows of all sessions tell of one.
+type listed struct {
+	at    time.Time
+	title string
+}
+
+// mostWhole is how many sessions of databases are read whole for a list. Of more the rows of
+// sessions alone are.
+const mostWhole = 200
 
 // sessionID fits the ids of sessions: the time counted down, and chance.
 var sessionID = regexp.MustCompile(`^ses_[0-9A-Za-z_-]{1,60}$`)
@@ -82,9 +102,10 @@ var sessionID = regexp.MustCompile(`^ses_[0-9A-Za-z_-]{1,60}$`)
 // Spots implements coding.Format. What a database has stands for the file that it came from.
 func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, err error) {
 	names, err := f.Names(ctx, in)
+	titles := map[string]string{}
 	for i := 0; err == nil && i < len(names); i++ {
 		err = f.Query(ctx, names[i], func(t *sqlitefile.Tx) error {
-			some, err := spotsOf(ctx, t, names[i])
+			some, err := spotsOf(ctx, t, names[i], titles)
 			list = append(list, some...)
 			return err
 		})
@@ -92,10 +113,14 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, e
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]bool{}
+	known, rows := map[string]bool{}, make(map[string]listed, len(list))
 	for _, at := range list {
 		known[path.Base(at.ID)] = true
+		rows[at.Name()] = listed{at.At, titles[at.File+"#"+path.Base(at.Part)]}
 	}
+	f.mu.Lock()
+	f.rows = rows
+	f.mu.Unlock()
 	for _, at := range append(f.inFolder(in, exports), f.inProjects(in)...) {
 		if !known[at.ID] {
 			list = append(list, at)
@@ -127,8 +152,8 @@ func (f *format) inFolder(in folder.In, dir string) (list []coding.Spot) {
 }
 
 // spotsOf returns the sessions of a database: those that have a row, and those that have only
-// messages or events.
-func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string) (list []coding.Spot, err error) {
+// messages or events. titles gets the title of each, by its file and its own id.
+func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string, titles map[string]string) (list []coding.Spot, err error) {
 	parents, at := map[string]string{}, map[string]int{}
 	add := func(id string) *coding.Spot {
 		if _, known := at[id]; !known {
@@ -137,13 +162,14 @@ func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string) (list []coding.
 		return &list[at[id]]
 	}
 	_, err = t.Salvage(ctx, func(scan func(...any) error) error {
-		var id, parent, dir string
+		var id, parent, dir, title string
 		var updated int64
-		err := scan(&id, &parent, &dir, &updated)
+		err := scan(&id, &parent, &dir, &updated, &title)
+		titles[file+"#"+id] = title
 		one := add(id)
 		one.Project, one.At, parents[id] = dir, time.UnixMilli(updated).UTC(), parent
 		return err
-	}, "id, ifnull(parent_id, ''), ifnull(directory, ''), ifnull(CAST(time_updated AS INTEGER), 0)", "session WHERE id IS NOT NULL ORDER BY id")
+	}, "id, ifnull(parent_id, ''), ifnull(directory, ''), ifnull(CAST(time_updated AS INTEGER), 0), ifnull(title, '')", "session WHERE id IS NOT NULL ORDER BY id")
 	if err != nil {
 		return nil, err
 	}
@@ -219,16 +245,27 @@ func (f *format) head(in folder.In, file string) (info, error) {
 
 // Small implements coding.Sizer: a session of 0.x has a file for each message.
 func (f *format) Small(in folder.In, at coding.Spot) bool {
+	if at.Part != "" {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return len(f.rows) <= mostWhole
+	}
 	names, _ := in.List(storage + "/message/" + path.Base(at.ID)) // there may be none
-	return at.Part != "" || len(names) <= 50
+	return len(names) <= 50
 }
 
 // Glance implements coding.Format.
 func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
 	var one info
-	if at.Part == "" {
+	f.mu.Lock()
+	row, known := f.rows[at.Name()]
+	f.mu.Unlock()
+	switch {
+	case at.Part == "":
 		one, err = f.head(in, at.File)
-	} else {
+	case known && row.at.Equal(at.At):
+		return coding.Glance{Title: titled(row.title), Project: at.Project}, nil
+	default:
 		ctx := context.Background() // it is one row
 		err = f.Query(ctx, at.File, func(t *sqlitefile.Tx) (err error) {
 			one, _, err = rowOf(ctx, t, path.Base(at.Part))
@@ -323,8 +360,10 @@ func (i info) id() string {
 }
 
 // titled returns the title, "" for one that stands for none.
-func (i info) titled() string {
-	title := i.Get("title").Words()
+func (i info) titled() string { return titled(i.Get("title").Words()) }
+
+func titled(title string) string {
+	title = conversation.Cut(conversation.OneLine(title), conversation.MaxTitle)
 	for _, none := range []string{"New session - ", "Child session - "} {
 		if strings.HasPrefix(title, none) {
 			return ""

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/coding"
 	"hindcast/store/folder"
@@ -196,13 +197,14 @@ func (f *format) children(ctx context.Context, in folder.In, s *coding.Session) 
 	parents := map[string]string{}
 	for i := 0; err == nil && i < len(names); i++ {
 		err = f.Query(ctx, names[i], func(t *sqlitefile.Tx) error {
-			_, err := t.Salvage(ctx, func(scan func(...any) error) error {
-				var id, parent string
-				err := scan(&id, &parent)
-				parents[id] = parent
-				return err
-			}, "ifnull(id, ''), ifnull(parent_id, '')", "session")
-			return err
+			for i := range s.Entries {
+				for _, child := range s.Entries[i].Own.(*origin).started {
+					if err := ancestors(ctx, t, parents, child); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
 		})
 	}
 	for i := range s.Entries {
@@ -217,6 +219,64 @@ func (f *format) children(ctx context.Context, in folder.In, s *coding.Session) 
 		}
 	}
 	return err
+}
+
+// ancestors notes the parent of a session that has a row, and those of its parents.
+func ancestors(ctx context.Context, t *sqlitefile.Tx, parents map[string]string, session string) error {
+	for at := session; at != ""; {
+		if _, known := parents[at]; known {
+			return nil
+		}
+		var parent string
+		there, err := t.First(ctx, []any{&parent}, "SELECT ifnull(parent_id, '') FROM session WHERE id = ?", at)
+		if !there || err != nil {
+			return passing(err)
+		}
+		parents[at], at = parent, parent
+	}
+	return nil
+}
+
+// source is of the messages of one session what they were copied from, see copies.
+type source struct {
+	of   *coding.Session
+	from map[string]string
+}
+
+// Tell implements coding.Teller. What a message was copied from is looked for among all sessions, and
+// so is not read with each.
+func (f *format) Tell(ctx context.Context, _ folder.In, s *coding.Session, e *coding.Entry) (facts model.Facts, err error) {
+	if s.Spot.Part == "" {
+		return nil, nil
+	}
+	f.mu.Lock()
+	last := f.source
+	f.mu.Unlock()
+	if last.of != s {
+		last = source{of: s}
+		id := path.Base(s.Spot.Part)
+		err = f.Query(ctx, s.Spot.File, func(t *sqlitefile.Tx) (err error) {
+			b := build{session: &coding.Session{}, unknown: map[string]int{}}
+			if _, err = b.rows(ctx, t, id); err == nil {
+				_, err = b.deleted(ctx, t, id)
+			}
+			if err == nil {
+				b.sort()
+				last.from, err = b.copies(ctx, t, id)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		f.mu.Lock()
+		f.source = last
+		f.mu.Unlock()
+	}
+	if from := last.from[e.Own.(*origin).id]; from != "" {
+		facts.Add("copied from", from+" (inferred)")
+	}
+	return facts, nil
 }
 
 // copies returns the session that messages were copied from, by their ids. opencode does not
