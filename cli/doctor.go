@@ -31,8 +31,9 @@ A directory that is no store itself is searched: doctor lists the stores below i
 as what each was recognised and why, and what was passed over. If there is one
 only, it is examined too. If there is none, the exit code is 1.
 
-It changes nothing; where hindcast repair or hindcast purge can mend something, or
-a hindcast fork stays when the session goes, it says so. With --json a store gives an array of
+It changes nothing; where hindcast repair or hindcast purge can mend something, a
+hindcast fork stays when the session goes, or hindcast fork --join makes one of pieces,
+it says so. With --json a store gives an array of
 {fault, severity, file, path, meaning, verdict, next, stays, sdk}, and a directory that is no store one object,
 {stores: [{path, kind, why}], passedOver: [{path, why}]}, with faults if there is
 one store only.`,
@@ -175,6 +176,9 @@ func remedies(ctx context.Context, s store.Store, c *checkup, named, server stri
 	if i := slices.IndexFunc(c.faults, func(f model.Fault) bool { return f.Copy != "" }); i >= 0 {
 		c.next = append(c.next, fmt.Sprintf("hindcast %s %s %s %s%s", model.OpFork, named, word(c.of), word(c.faults[i].Copy), server))
 	}
+	if slices.ContainsFunc(c.faults, func(f model.Fault) bool { return f.Joins }) {
+		c.next = append(c.next, fmt.Sprintf("hindcast %s %s %s --join%s", model.OpFork, named, word(c.of), server))
+	}
 	if _, err := w.Plan(ctx, model.Change{Op: model.OpPurge, Ref: of, Scope: model.PurgeRedacted}); err == nil {
 		c.next = append(c.next, command(model.OpPurge))
 	}
@@ -197,7 +201,7 @@ const goesOn = "goes on all the same"
 // have, and for a note.
 func (c *checkup) whyStays(f *model.Fault) string {
 	switch {
-	case c.stays == "" || f.Copy != "" || f.Severity == model.Note:
+	case c.stays == "" || f.Copy != "" || f.Joins || f.Severity == model.Note:
 		return ""
 	case f.Severity < model.Loses && len(c.next) > 0:
 		return "" // a purge may mend it

@@ -68,16 +68,38 @@ that, --anyway does.`,
 func (a *App) fork() *cobra.Command {
 	var agreed consent
 	var as string
-	cmd := &cobra.Command{
-		Use:               "fork [STORE] [SESSION] SNAPSHOT [--as ID]",
-		Short:             "start a new session from a snapshot; the original is untouched",
-		Example:           `  hindcast fork trips.db trip-planner '#5' --as cheaper`,
-		Args:              oneOf.args(),
-		ValidArgsFunction: a.completeSnapshot(1),
-		RunE: a.answer(a.placed(oneOf, func(ctx context.Context, p *printer, args []string) error {
-			return a.change(ctx, p, args, agreed, model.Change{Op: model.OpFork, As: as}, a.atSnapshot(args[1], args[2]))
-		})),
+	var join bool
+	words := func() words {
+		if join {
+			return oneSession
+		}
+		return oneOf
 	}
+	cmd := &cobra.Command{
+		Use:   "fork [STORE] [SESSION] SNAPSHOT [--as ID]",
+		Short: "start a new session from a snapshot; the original is untouched",
+		Long: `Fork starts a new session that ends with a snapshot. The original is untouched, and
+hindcast undo takes the fork away.
+
+With --join it takes no SNAPSHOT. A conversation of Claude Code falls into pieces where
+a record names a parent that was never written: Claude Code then goes on from the last
+piece, and does not read the others. The new session has all pieces in the order of the
+file, each behind the one before it.`,
+		Example: `  hindcast fork trips.db trip-planner '#5' --as cheaper
+  hindcast fork ~/.claude 33333333 --join --dry-run`,
+		Args:              func(cmd *cobra.Command, args []string) error { return words().args()(cmd, args) },
+		ValidArgsFunction: a.completeSnapshot(1),
+		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
+			return a.placed(words(), func(ctx context.Context, p *printer, args []string) error {
+				of := inSession(args[1])
+				if !join {
+					of = a.atSnapshot(args[1], args[2])
+				}
+				return a.change(ctx, p, args, agreed, model.Change{Op: model.OpFork, As: as, Join: join}, of)
+			})(ctx, p, args)
+		}),
+	}
+	cmd.Flags().BoolVar(&join, "join", false, "make a session of all pieces of a broken chain")
 	cmd.Flags().StringVar(&as, "as", "", "id of the new session; that of a coding agent has the form of its ids, and is new without --as")
 	agreed.flags(cmd)
 	return cmd

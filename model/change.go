@@ -12,6 +12,9 @@ type Change struct {
 	// As is the session that a fork or an edit makes; "" for a name of the store's own,
 	// see store.NamesForks.
 	As string
+	// Join has a fork take all pieces of a session whose chain is broken, in the order in which they
+	// were recorded. The snapshot of Ref is then "".
+	Join bool
 	// State is what an edit gives the new session. The bytes stay the caller's.
 	State []byte
 	// Input is what a run sends to the agent.

@@ -69,6 +69,8 @@ type Fault struct {
 	// Copy names the snapshot at which a fork keeps what is about to be lost, by its id or as
 	// "head"; "" where none does.
 	Copy string `json:"-"`
+	// Joins says that a fork that joins the pieces of the session mends it, see [Change.Join].
+	Joins bool `json:"-"`
 }
 
 // Harmful returns the faults of a list that are more than notes.

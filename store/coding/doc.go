@@ -29,6 +29,7 @@
 //	places.go   where sessions are, and what the list shows of one
 //	log.go      a session as the engine's log
 //	fork.go     a path as a new session
+//	join.go     the pieces of a broken chain as a new session
 //	command.go  a call that a person can copy
 //	state.go    states, and the bytes that they share
 //	store.go    the store

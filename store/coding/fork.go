@@ -7,8 +7,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
-	"hindcast/store"
-	"hindcast/store/files"
 	"hindcast/store/folder"
 )
 
@@ -71,31 +69,16 @@ func (e engine) fork(in folder.In, before *folder.Log, at int, c model.Change) (
 		return nil, &model.UnsupportedError{Op: c.Op, Reason: e.agent.Lacks}
 	}
 	s := before.Own.(*Session)
-	to := &s.Entries[at]
 	if err := s.refusesOpen(c.Op, at); err != nil {
 		return nil, err
 	}
-	id, err := forker.NewID(c.As)
-	if err != nil {
-		return nil, &model.UnsupportedError{Op: c.Op, Reason: fmt.Sprintf("%.80q is no id of a session of %s: %v; give such an id, or none to get a new one", c.As, e.agent.Framework, err)}
-	}
-	made, err := forker.Fork(Cut{in, s, to, id, e.dir})
-	if err != nil {
-		return nil, err
-	}
-	for _, step := range made.Steps {
-		if now, err := in.Stamp(step.Name); err != nil || now.Kind != files.Nothing {
-			return nil, store.ErrSessionExists
+	return e.makes(in, before, at, c, func(cut Cut) (*Fork, error) {
+		made, err := forker.Fork(cut)
+		if _, ok := e.format.(Joiner); ok && err == nil && s.joins() {
+			made.Hazards = append(made.Hazards, "the chain is broken, and this fork has one of its pieces: hindcast fork --join makes a session of all of them")
 		}
-	}
-	place := e.place(made.Spot)
-	m := &folder.Move{Target: before.Rows[at].Point(), New: &place, Steps: made.Steps, Writes: made.Writes, Hazards: made.Hazards, Own: made.Calls}
-	if before.Busy != "" {
-		m.Hazards = append(m.Hazards, before.Busy+"; its files are not touched, and the fork holds what they had")
-	}
-	m.Hazards = append(m.Hazards, to.workTree())
-	m.Writes = append(m.Writes, "journal: one entry")
-	return m, nil
+		return made, err
+	})
 }
 
 // restore plans to have the agent's own pointer name an entry.

@@ -178,6 +178,9 @@ func (e engine) Move(_ context.Context, in folder.In, before *folder.Log, c mode
 	if why := e.agent.lacks(c.Op, e.format); why != "" {
 		return nil, &model.UnsupportedError{Op: c.Op, Reason: why}
 	}
+	if c.Op == model.OpFork && c.Join {
+		return e.join(in, before, c)
+	}
 	at := before.At(c.Ref.ID)
 	if at < 0 {
 		return nil, model.ErrNoSnapshot
@@ -207,6 +210,8 @@ func (e engine) Next(_ context.Context, _, after *folder.Log, m *folder.Move) (n
 func (s *Store) faults(log *folder.Log) (list []model.Fault) {
 	one := log.Own.(*Session)
 	list = append(list, one.Faults...)
+	_, joiner := s.format.(Joiner)
+	joins := joiner && one.joins()
 	list = append(list, s.lockFaults(one)...)
 	for _, f := range model.NewTimeline(log.Rows).Faults() {
 		switch f.Code {
@@ -219,6 +224,7 @@ func (s *Store) faults(log *folder.Log) (list []model.Fault) {
 					f.Severity = model.Stops
 				}
 			}
+			f.Joins = joins
 			f.Verdict = cmp.Or(s.agent.Breaks, s.agent.Framework+" takes it for the first message")
 			list = append(list, f)
 		}

@@ -692,12 +692,12 @@ func TestFaults(t *testing.T) {
 		"a parent that is gone": {
 			list(user("a", "", "A"), part("b", "a", "m1", "B", ""), at(6, user("c", "gone", "C")), at(6, part("d", "c", "m2", "D", "")), lastPrompt("b")),
 			[]string{"a ◂  A", "b ◂ a B *", "c ◂ gone C – chainBroken", "d ◂ c D – chainBroken"},
-			[]string{model.FaultMissingParent},
+			[]string{FaultChain, model.FaultMissingParent},
 		},
 		"a parent that is gone before a record that is no message": {
 			list(user("a", "", "A"), at(6, rec{kind: "attachment", id: "x", parent: "gone"}), user("c", "x", "C"), lastPrompt("a")),
 			[]string{"a ◂  A *", "c ◂ gone C – chainBroken"},
-			[]string{model.FaultMissingParent},
+			[]string{FaultChain, model.FaultMissingParent},
 		},
 		"a parent that is gone, within seconds of another record": {
 			list(user("a", "", "A"), at(1, part("b", "a", "m1", "B", "")), at(2, user("s", "b", "S")), at(6, user("c", "gone", "C")), at(6, part("d", "c", "m2", "D", ""))),
@@ -712,7 +712,7 @@ func TestFaults(t *testing.T) {
 		"a parent in a damaged line, and nothing within seconds": {
 			append(list(user("a", "", "A"), at(1, part("b", "a", "m1", "B", ""))), raw(`{"torn`+at(2, user("c", "b", "C")).String()), at(9, part("d", "c", "m2", "D", ""))),
 			[]string{"a ◂  A – chainBroken", "b ◂ a B – chainBroken", "line-3 ◂ b C – damaged", "d ◂ c D *"},
-			[]string{"damaged-line", model.FaultMissingParent},
+			[]string{"damaged-line", FaultChain, model.FaultMissingParent},
 		},
 		"a parent in a damaged line, and a pointer before it": {
 			append(list(user("a", "", "A"), at(1, part("b", "a", "m1", "B", "")), lastPrompt("b")), raw(`{"torn`+at(2, user("c", "b", "C")).String()), at(3, part("d", "c", "m2", "D", ""))),

@@ -22,6 +22,8 @@ const (
 	FaultKept = "kept-missing"
 	// FaultStray: records name a parent that is not in the file.
 	FaultStray = "parent-replaced"
+	// FaultChain: Claude Code reads one piece of a broken chain.
+	FaultChain = "chain-broken"
 	// FaultWriters: two programs wrote to the session at once.
 	FaultWriters = "two-writers"
 	// FaultCompacted: the model no longer reads messages that the file has.
@@ -32,8 +34,8 @@ const (
 
 // faults notes what is wrong with the records of a session.
 func (b *build) faults() {
-	add := func(code string, severity model.Severity, meaning, verdict string) {
-		b.s.Fault(code, severity, "", meaning, verdict)
+	add := func(code string, severity model.Severity, meaning, verdict string) *model.Fault {
+		return b.s.Fault(code, severity, "", meaning, verdict)
 	}
 	if b.pointer != nil {
 		if _, there := b.at[b.pointer.leaf]; !there {
@@ -43,6 +45,9 @@ func (b *build) faults() {
 	if n := len(b.strays); n > 0 {
 		first := &b.file.Records[slices.Min(slices.Collect(maps.Keys(b.strays)))]
 		add(FaultStray, model.Mended, fmt.Sprintf("the parent of %s is not in the file, first %.60q of line %d", model.Count(n, "record"), first.Is.parent, first.Number), "Claude Code goes on behind the newest record of the 5 seconds before")
+	}
+	if n := b.left(model.ReasonChainBroken); n > 0 {
+		add(FaultChain, model.Loses, model.Count(n, "message")+" in other pieces than the head: the chain is broken where the file has no parent of a record", "Claude Code goes on from one piece, and does not read the others").Joins = true
 	}
 	if n := len(b.missing); n > 0 {
 		add(FaultKept, model.Loses, fmt.Sprintf("a compaction keeps %s that the file does not have: %.60q", model.Count(n, "record"), b.missing[0]), "Claude Code then keeps none at all")
@@ -64,6 +69,16 @@ func (b *build) faults() {
 	if b.headed {
 		add(FaultCompacted, model.Note, "what was before a compaction is not in the file: Claude Code's own forks begin so", "the model reads the summary")
 	}
+}
+
+// left counts the messages that are off the path for a reason.
+func (b *build) left(kind model.ReasonKind) (n int) {
+	for i := range b.s.Entries {
+		if why := b.s.Entries[i].Reason; why != nil && why.Kind == kind {
+			n++
+		}
+	}
+	return n
 }
 
 // returns counts how often the records leave a branch for one that was left before: one

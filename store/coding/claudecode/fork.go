@@ -22,14 +22,85 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	if path.Dir(c.Session.Spot.ID) != "." || records.Records[records.At(c.To.Records[0].At)].Is.side {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "Claude Code resumes no conversation of a sub-agent: fork from what started it"}
 	}
-	keep := way(c)
+	made, err := f.copied(c, c.Session.Path(c.To), way(c), nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, call := range f.Calls(c.Session, c.To) {
+		made.Hazards = append([]string{"no fork is needed: Claude Code goes on from here by itself with " + call.Call}, made.Hazards...)
+	}
+	return made, nil
+}
+
+// link is the member by which a record names the one before it, and the id that it gets.
+type link = [2]string
+
+// Join implements coding.Joiner: a new file of the records of the entries, in the order of the
+// file. Where an entry does not follow the one before it, its first record is linked anew.
+func (f *format) Join(c coding.Cut, entries []*coding.Entry) (*coding.Fork, error) {
+	t := c.Session.Own.(*own).lineage
+	on, links, has := map[int]bool{}, map[coding.Span]link{}, map[string]bool{}
+	kept := entries[:0:0]
+	for _, e := range entries {
+		first := t.file.At(e.Records[0].At)
+		if id := t.file.Records[first].Is.id; has[id] && id != "" {
+			continue // it was written again
+		}
+		for _, span := range e.Records {
+			at := t.file.At(span.At)
+			on[at], has[t.file.Records[at].Is.id] = true, true
+		}
+		top := t.between(first, on)
+		for _, span := range e.Records[1:] {
+			t.between(t.file.At(span.At), on)
+		}
+		if n := len(kept); n > 0 && e.Parent != kept[n-1].ID {
+			last := kept[n-1].Records[len(kept[n-1].Records)-1]
+			links[t.file.Records[top].Span] = t.linked(top, t.file.At(last.At))
+		}
+		kept = append(kept, e)
+	}
+	for i := range on {
+		if span := t.file.Records[i].Span; t.strays[i] && links[span][1] == "" {
+			links[span] = t.linked(i, t.up[i])
+		}
+	}
+	return f.copied(c, kept, t.spans(on, c.To), links)
+}
+
+// between adds the records that stand between one and the message before it, and returns the first
+// of them, itself where there are none.
+func (t *lineage) between(i int, on map[int]bool) int {
+	for up := t.up[i]; up >= 0 && !on[up] && !t.file.Records[up].Is.speaks && t.file.Records[up].Is.given == nil; up = t.up[i] {
+		on[up] = true
+		i = up
+	}
+	return i
+}
+
+// linked returns the link by which a record follows another one.
+func (t *lineage) linked(i, before int) link {
+	member := "parentUuid"
+	if is := &t.file.Records[i].Is; is.bounds != nil && is.parent == "" {
+		member = "logicalParentUuid"
+	}
+	return link{member, t.file.Records[before].Is.id}
+}
+
+// copied returns a new session of records, under the new id. Those with a link name another one as
+// the one before them.
+func (f *format) copied(c coding.Cut, entries []*coding.Entry, keep []coding.Span, links map[coding.Span]link) (*coding.Fork, error) {
 	raw, err := coding.Raw(c.In.Tree, c.Session.Spot.File, keep)
 	if err != nil {
 		return nil, err
 	}
 	var data []byte
-	for _, line := range raw {
-		named, err := coding.WithTexts(line, [2]string{"sessionId", c.ID})
+	for i, line := range raw {
+		members := [][2]string{{"sessionId", c.ID}}
+		if anew, linked := links[keep[i]]; linked {
+			members = append(members, anew)
+		}
+		named, err := coding.WithTexts(line, members...)
 		if err != nil {
 			return nil, err
 		}
@@ -42,14 +113,11 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		Writes: []string{fmt.Sprintf("%s: %s of the path, under the new id", name, model.Count(len(keep), "record"))},
 		Calls:  []model.Resume{{Call: resume(c.Session, c.To, c.ID), Then: "goes on from there in the new session"}},
 	}
-	for _, call := range f.Calls(c.Session, c.To) {
-		made.Hazards = append(made.Hazards, "no fork is needed: Claude Code goes on from here by itself with "+call.Call)
-	}
 	reads := c.Session.Reads(c.Session.At(c.To.ID))
 	if last := &c.Session.Entries[reads[len(reads)-1]]; asks[last.Event] && last.Said.Role != coding.Assistant {
 		made.Hazards = append(made.Hazards, `it ends with a message that has no answer: Claude Code puts "No response requested." behind it, then your words`)
 	}
-	return made, f.copyAgents(c, made)
+	return made, f.copyAgents(c, entries, made)
 }
 
 // asks has the events of messages that ask for an answer.
@@ -60,9 +128,9 @@ const mostCopied = 64 << 20
 
 // copyAgents adds the sub-agents that the path started. Claude Code resumes without them;
 // they are for who reads the new session.
-func (f *format) copyAgents(c coding.Cut, made *coding.Fork) error {
+func (f *format) copyAgents(c coding.Cut, entries []*coding.Entry, made *coding.Fork) error {
 	agents, on := c.Session.Own.(*own).agents, map[string]bool{}
-	for _, e := range c.Session.Path(c.To) {
+	for _, e := range entries {
 		on[e.ID] = true
 	}
 	var list []string
@@ -109,7 +177,12 @@ func way(c coding.Cut) (list []coding.Span) {
 			}
 		}
 	}
-	end := c.To.Records[len(c.To.Records)-1] // where the last line is, Claude Code goes on
+	return t.spans(on, c.To)
+}
+
+// spans returns where records are, in the order of the file, the last record of an entry last.
+func (t *lineage) spans(on map[int]bool, to *coding.Entry) (list []coding.Span) {
+	end := to.Records[len(to.Records)-1] // where the last line is, Claude Code goes on
 	for i := range t.file.Records {
 		if span := t.file.Records[i].Span; on[i] && span != end {
 			list = append(list, span)

@@ -366,3 +366,71 @@ func TestInterop_claudeCodeElsewhere(t *testing.T) {
 	c.run(elsewhere + " claude -p 'first question'")
 	codingtest.Found(t, Kind(nil), c.home, elsewhere)
 }
+
+// Where parents were never written, Claude Code sends the last piece; of a join it sends all of them,
+// in the order of the file.
+func TestInterop_claudeCodeJoins(t *testing.T) {
+	c := newClaude(t)
+	c.run("claude -p 'first question'")
+	s, id := c.open()
+	again := "claude --dangerously-skip-permissions --resume " + id + " -p "
+	c.run(again + "'run: echo one'")
+	c.run(again + "'third question'")
+	file, text := c.file(id)
+	var broken strings.Builder
+	pieces := 0
+	for line := range strings.Lines(text) {
+		r, err := decode(&coding.Line{Raw: []byte(strings.TrimSpace(line))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.isAsked() && r.parent != "" {
+			pieces++
+			line = strings.Replace(line, r.parent, fmt.Sprintf("ffffffff-0000-4000-8000-%012d", pieces), 1)
+		}
+		broken.WriteString(strings.ReplaceAll(line, `"timestamp":"20`, fmt.Sprintf(`"timestamp":"2%d`, pieces))) // centuries apart
+	}
+	if pieces != 2 {
+		t.Fatalf("%d parents are gone", pieces)
+	}
+	if err := os.WriteFile(file, []byte(broken.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rows := storetest.Headers(t, s, id)
+	head := rows[len(rows)-1]
+	state, err := s.State(t.Context(), head.Ref())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shown := blocks(t, state); len(shown) != 2 {
+		t.Errorf("the piece at the end is %q", shown)
+	}
+	plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: id}, Join: true})
+	if err == nil {
+		_, err = s.(store.Writer).Apply(t.Context(), plan)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	joined := storetest.Headers(t, s, plan.NewSession)
+	if state, err = s.State(t.Context(), joined[len(joined)-1].Ref()); err != nil {
+		t.Fatal(err)
+	}
+	shown := blocks(t, state)
+	for _, want := range []string{"user: first question", "user: run: echo one", "user: third question"} {
+		if !slices.Contains(shown, want) {
+			t.Errorf("the join shows %q, without %q", shown, want)
+		}
+	}
+	c.same(joined[len(joined)-1], plan.Resume[0].Call, append(shown, "user: "+goOn))
+	c.same(head, "claude --resume "+id, append(blocks(t, mustState(t, s, head)), "user: "+goOn))
+}
+
+func mustState(t testing.TB, s store.Store, h model.Header) []byte {
+	t.Helper()
+	state, err := s.State(t.Context(), h.Ref())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
+}

@@ -1,12 +1,17 @@
 package claudecode
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"hindcast/model"
+	"hindcast/store"
 	"hindcast/store/storetest"
 )
 
@@ -100,5 +105,109 @@ func TestTree_ofABrokenChain(t *testing.T) {
 		"a second start":      {"", []rec{user("a", "", "A"), part("b", "a", "m1", "B", ""), user("c", "", "C"), part("d", "c", "m2", "D", "")}, []string{"secondLeaf", "path"}},
 	} {
 		same(t, "the reasons of "+name, reasons(tc.store, tc.recs...), tc.want)
+	}
+}
+
+// A join is a session of all pieces in the order of the file: each record is as it was, but for the
+// session and, where a piece begins, its parent. An undo takes it away.
+func TestJoin_hasAllPieces(t *testing.T) {
+	const as = "22222222-2222-4222-8222-222222222222"
+	summary := user("s", "h", "S")
+	for name, tc := range map[string]struct {
+		recs  []rec
+		state []string          // of the head
+		links map[string]string // the parents that are linked anew
+		left  []string          // the records that are not in it
+	}{
+		"three pieces": {[]rec{user("a", "", "A"), part("b", "a", "m1", "B", ""), at(20, user("c", "gone", "C")), at(21, part("d", "c", "m2", "D", "")), at(40, user("e", "lost", "E")), at(41, part("f", "e", "m3", "F", ""))},
+			[]string{"0 A", "1 B", "2 C", "3 D", "4 E", "5 F"}, map[string]string{"c": "b", "e": "d"}, nil},
+		"one that was adopted": {[]rec{user("a", "", "A"), at(1, part("b", "a", "m1", "B", "")), at(2, user("c", "gone", "C")), at(30, user("d", "lost", "D"))},
+			[]string{"0 A", "1 B", "2 C", "3 D"}, map[string]string{"c": "b", "d": "c"}, nil},
+		"without parents": {[]rec{user("a", "", "A"), part("b", "", "m1", "B", ""), user("c", "", "C"), part("d", "", "m2", "D", "")},
+			[]string{"0 A", "1 B", "2 C", "3 D"}, map[string]string{"b": "a", "c": "b", "d": "c"}, nil},
+		"an answer of two records and results": {[]rec{user("a", "", "A"), at(20, part("b", "gone", "m1", "", "t1")), at(20, part("c", "b", "m1", "", "t2")), at(21, result("d", "c", "t2")), at(21, result("e", "b", "t1")), at(50, part("f", "lost", "m2", "F", ""))},
+			nil, map[string]string{"b": "a", "f": "e"}, nil},
+		"what is no message, before a piece": {[]rec{user("a", "", "A"), at(20, rec{kind: "system", id: "x", parent: "gone"}), at(21, user("b", "x", "B")), at(22, rec{kind: "attachment", id: "y", parent: "b", more: map[string]any{"attachment": map[string]any{"type": "date", "date": "today"}}}), at(50, user("c", "lost", "C"))},
+			[]string{"0 A", "1 B", "1 context date 5 B: today", "2 C"}, map[string]string{"x": "a", "c": "y"}, nil},
+		"a branch in a piece": {[]rec{user("a", "", "A"), part("b", "a", "m1", "B", ""), part("c", "a", "m2", "C", ""), at(30, user("d", "gone", "D"))},
+			[]string{"0 A", "1 C", "2 D"}, map[string]string{"d": "c"}, []string{"b"}},
+		"the head in the first piece": {[]rec{user("a", "", "A"), part("b", "a", "m1", "B", ""), at(30, user("c", "gone", "C")), at(31, part("d", "c", "m2", "D", "")), lastPrompt("b")},
+			[]string{"0 A", "1 B", "2 C", "3 D"}, map[string]string{"c": "b"}, []string{""}},
+		"a compaction in a piece": {[]rec{user("a", "", "A"), at(20, boundaryOf("h", "gone", "s")), at(21, summary), at(22, part("b", "s", "m1", "B", "")), at(50, user("c", "lost", "C"))},
+			[]string{"0 S", "1 B", "2 C"}, map[string]string{"h": "a", "c": "b"}, nil},
+	} {
+		dir, file := written(t, list(tc.recs...)...)
+		before, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := open(t, dir)
+		plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: session}, As: as, Join: true})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if _, err := s.(store.Writer).Apply(t.Context(), plan); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var want strings.Builder
+		for _, r := range tc.recs {
+			if slices.Contains(tc.left, r.id) {
+				continue
+			}
+			if to := tc.links[r.id]; to != "" {
+				r.parent = to
+				if r.more["logicalParentUuid"] != nil {
+					r.parent, r.more["logicalParentUuid"] = "", to
+				}
+			}
+			want.WriteString(strings.ReplaceAll(r.String(), session, as) + "\n")
+		}
+		made := filepath.Join(filepath.Dir(file), as+suffix)
+		got, err := os.ReadFile(made)
+		if err != nil || string(got) != want.String() {
+			t.Errorf("%s: the file has\n%s\nand not\n%s", name, got, &want)
+		}
+		rows := storetest.Headers(t, s, as)
+		if i := slices.IndexFunc(rows, func(h model.Header) bool { return h.Orphaned }); i >= 0 {
+			t.Errorf("%s: %s is off the path", name, rows[i].Title)
+		}
+		if tc.state != nil {
+			same(t, "the state of "+name, contexts(t, s, as, rows[len(rows)-1].ID), tc.state)
+		}
+		for _, f := range storetest.Faults(t, s, as) {
+			if f.Severity > model.Note {
+				t.Errorf("%s: the joined session has %s: %s", name, f.Code, f.Meaning)
+			}
+		}
+		if joins := slices.ContainsFunc(storetest.Faults(t, s, session), func(f model.Fault) bool { return f.Code == FaultChain && f.Joins }); !joins {
+			t.Errorf("%s: no fault says that a join mends it", name)
+		}
+		undo, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpUndo})
+		if err == nil {
+			_, err = s.(store.Writer).Apply(t.Context(), undo)
+		}
+		after, failed := os.ReadFile(file)
+		if _, there := os.Stat(made); err != nil || failed != nil || there == nil || !bytes.Equal(before, after) {
+			t.Errorf("%s: the undo fails: %v, %v", name, err, there)
+		}
+	}
+}
+
+// A whole chain, a sub-agent's file and another agent's session are not joined.
+func TestJoin_refusesAWholeChain(t *testing.T) {
+	dir, _ := written(t, user("a", "", "A"), part("b", "a", "m1", "B", ""), user("c", "a", "C"))
+	_, err := open(t, dir).(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: session}, Join: true})
+	if none := (*model.UnsupportedError)(nil); !errors.As(err, &none) || !strings.Contains(none.Reason, "nothing to join") {
+		t.Errorf("%v", err)
+	}
+	dir, _ = written(t, user("a", "", "A"), part("b", "a", "m1", "B", ""), at(30, user("c", "gone", "C")))
+	s := open(t, dir)
+	if _, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: session, ID: "a"}, Join: true}); err == nil {
+		t.Error("a join ends at a snapshot")
+	}
+	plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: session, ID: "a"}})
+	if err != nil || !slices.ContainsFunc(plan.Hazards, func(h string) bool { return strings.Contains(h, "--join") }) {
+		t.Errorf("the plan of a fork from a piece warns %q, %v", plan.Hazards, err)
 	}
 }
