@@ -5,9 +5,9 @@
 //	app_name, user_id, id                   session "APP/USER/ID"
 //	an event                                snapshot
 //	the last event that is kept             head
-//	events with a content                   "messages" of the state
-//	events with something else, such as     "events" of the state
-//	an output, a compaction, an error
+//	what the model is sent of the events    "messages" of the state, see [session.sent]
+//	events with something that ADK never    "events" of the state
+//	sends, such as an output, an error
 //	their state_delta, one after another    "state": a key that none of them names has the value of the session's row
 //	app_states, user_states                 "app" and "user", which are kept once, as of now
 //	long_running_tool_ids, not answered     a question that waits for the user
@@ -78,10 +78,11 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 		return log, err // what follows a rewind is known by all before it
 	}
 	s.look()
-	if from != "" && len(s.answers)+len(s.compactions) > 0 {
+	if from != "" && (len(s.answers) > 0 || s.compacted) {
 		return log, nil // what is answered, or compacted, may stand before
 	}
 	var said rows.Said
+	evicted := s.evicted()
 	log.Opaque, log.Head.Pointed = s.opaque, true
 	for i := range s.events {
 		e := &s.events[i]
@@ -96,7 +97,7 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 		if len(s.asks(i)) > 0 {
 			h.Marks |= model.MarkInterrupted
 		}
-		if s.isCompacted(i) {
+		if evicted[i] {
 			h.Marks |= model.MarkEvicted
 		}
 		if to := s.target(i); to >= 0 {
@@ -194,16 +195,21 @@ func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([
 	if err != nil {
 		return nil, err
 	}
-	var messages, others [][]byte
-	for _, k := range s.path(i) {
-		switch e := &s.events[k]; {
-		case e.says:
-			messages = append(messages, e.data)
-		case e.holds:
-			others = append(others, e.data)
+	sent, shown := s.sent(i), map[int]bool{}
+	state := []byte(`{"messages":[`)
+	for k := range sent {
+		if shown[sent[k].event] = true; k > 0 {
+			state = append(state, ',')
+		}
+		state = s.appendSent(state, &sent[k])
+	}
+	state = append(state, ']')
+	var others [][]byte
+	for k := range s.unsent(i) {
+		if !shown[k] {
+			others = append(others, s.events[k].data)
 		}
 	}
-	state := slices.Concat([]byte(`{"messages":[`), bytes.Join(messages, []byte(",")), []byte("]"))
 	if others != nil {
 		state = slices.Concat(state, []byte(`,"events":[`), bytes.Join(others, []byte(",")), []byte("]"))
 	}
@@ -295,6 +301,9 @@ func (format) Faults(ctx context.Context, t rows.Tx, at rows.Place) (faults []mo
 	b, err := besideOf(ctx, t, at)
 	if err == nil && b.state == nil {
 		faults = append(faults, model.Fault{Code: FaultNoRow, Severity: model.Stops, File: at.ID, Meaning: "the session has events, and no row in the table sessions whose state is an object", Verdict: "ADK does not load the session"})
+	}
+	if s.head >= 0 {
+		faults = append(faults, s.troubles(s.head)...)
 	}
 	touched := map[string]bool{}
 	for i := range s.events {

@@ -407,7 +407,7 @@ func TestState_asADKKeepsIt(t *testing.T) {
 	}
 }
 
-// What an event has besides a content is in the state. Of events that were compacted the model reads the summary.
+// What ADK sends to no model is in the state beside the messages. Of events that were compacted these have the summary.
 func TestState_events(t *testing.T) {
 	path := long(t, 3)
 	bare := func(i int, members string) string {
@@ -424,8 +424,8 @@ func TestState_events(t *testing.T) {
 		marks        model.Marks
 	}{
 		{rows.EventUser, "hello", 0, model.MarkEvicted}, {rows.EventUser, "hello", 0, model.MarkEvicted}, {rows.EventUser, "hello", 0, 0},
-		{"compaction", "said hello twice", 1, 0}, {"output", `{"sum":42}`, 2, 0}, {"transcription", "what was heard", 3, 0},
-		{"state", "n", 4, model.MarkError}, {"state", "n", 5, 0}, {"state", "n", 5, 0},
+		{"compaction", "said hello twice", 0, 0}, {"output", `{"sum":42}`, 1, 0}, {"transcription", "what was heard", 2, 0},
+		{"state", "n", 3, model.MarkError}, {"state", "n", 4, 0}, {"state", "n", 4, 0},
 	} {
 		h := rowstest.At(t, s, "a/u/long", index)
 		var events []json.RawMessage

@@ -45,14 +45,15 @@ type details struct {
 	ErrorCode    string   `json:"error_code"`
 	ErrorMessage string   `json:"error_message"`
 	LongRunning  []string `json:"long_running_tool_ids"`
+	Scope        string   `json:"isolation_scope"`
 	Content      struct {
-		Parts []struct {
-			Call     *call `json:"function_call"`
-			Response *call `json:"function_response"`
-		} `json:"parts"`
+		Role  string `json:"role"`
+		Parts []part `json:"parts"`
 	} `json:"content"`
 	Actions struct {
-		Compaction *compaction `json:"compaction"`
+		Compaction    *compaction     `json:"compaction"`
+		Confirmations json.RawMessage `json:"requested_tool_confirmations"`
+		Credentials   json.RawMessage `json:"requested_auth_configs"`
 	} `json:"actions"`
 	Output json.RawMessage `json:"output"`
 	Heard  transcription   `json:"input_transcription"`
@@ -61,13 +62,53 @@ type details struct {
 
 // compaction is a summary that the model reads in place of the events of some time.
 type compaction struct {
-	Start   float64         `json:"start_timestamp"`
-	End     float64         `json:"end_timestamp"`
+	Start   *float64        `json:"start_timestamp"`
+	End     *float64        `json:"end_timestamp"`
 	Content json.RawMessage `json:"compacted_content"`
 }
 
 type transcription struct {
 	Text string `json:"text"`
+}
+
+// part is a part of a content.
+type part struct {
+	Call, Response *call
+	// text says that it has a text, visible that ADK takes it for something that is said.
+	text, visible bool
+}
+
+// UnmarshalJSON implements json.Unmarshaler. A thought alone says nothing, but with a signature.
+func (p *part) UnmarshalJSON(data []byte) error {
+	thought := false
+	for m := range jsontape.Members(data) {
+		if m.Key == nil || isEmpty(m.Value) {
+			continue
+		}
+		switch string(m.Key) {
+		case `"function_call"`:
+			p.Call = new(call)
+			_ = p.Call.UnmarshalJSON(m.Value)
+		case `"function_response"`:
+			p.Response = new(call)
+			_ = p.Response.UnmarshalJSON(m.Value)
+		case `"thought"`:
+			thought = string(m.Value) == "true"
+		case `"thought_signature"`, `"tool_call"`, `"tool_response"`:
+			p.visible = true
+		case `"text"`:
+			p.text = true
+		}
+		switch string(m.Key) {
+		case `"text"`, `"inline_data"`, `"file_data"`, `"executable_code"`, `"code_execution_result"`:
+			p.visible = p.visible || !thought
+		}
+	}
+	if thought {
+		p.visible = jsontape.FindMember(data, `"thought_signature"`) != nil
+	}
+	p.visible = p.visible || p.Call != nil || p.Response != nil
+	return nil
 }
 
 // call is a tool call, or what answers one.
@@ -95,8 +136,8 @@ type session struct {
 	schema0               bool
 	javaScript            bool // ADK for JavaScript wrote it
 	opaque                string
-	// compactions are those on the way to the head.
-	compactions []*compaction
+	// compacted says that a compaction is on the way to the head.
+	compacted bool
 	// live are the events that lead to the head. An answer that a rewind passed over is none to them.
 	live   []bool
 	looked sync.Once
@@ -191,16 +232,8 @@ func (s *session) readDetails() {
 		s.noteAnswers(i)
 	}
 	for _, k := range path {
-		if c := s.events[k].Actions.Compaction; c != nil {
-			s.compactions = append(s.compactions, c)
-		}
+		s.compacted = s.compacted || s.events[k].Actions.Compaction != nil
 	}
-}
-
-// isCompacted reports whether the model reads a summary in place of an event.
-func (s *session) isCompacted(i int) bool {
-	e := &s.events[i]
-	return s.live[i] && e.Actions.Compaction == nil && slices.ContainsFunc(s.compactions, func(c *compaction) bool { return c.Start <= e.Timestamp && e.Timestamp <= c.End })
 }
 
 // inMilliseconds is where times are those of ADK for JavaScript, which counts milliseconds: as seconds they

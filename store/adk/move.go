@@ -322,14 +322,11 @@ func (format) Next(ctx context.Context, t rows.Tx, after *rows.Session, _ *rows.
 		next.Loads = "no event: the session is empty"
 		return next, nil
 	}
-	said := 0
-	for _, k := range s.path(s.head) {
-		if s.events[k].says {
-			said++
-		}
+	for _, f := range s.troubles(s.head) {
+		next.Hazards = append(next.Hazards, f.Meaning+"; ADK: "+f.Verdict)
 	}
 	b, err := besideOf(ctx, t, after.Place)
-	next.Loads = fmt.Sprintf("the state of #%d, and its messages: %d", after.Headers[s.head].Index, said)
+	next.Loads = fmt.Sprintf("the state of #%d, and its messages: %d", after.Headers[s.head].Index, len(s.sent(s.head)))
 	next.Calls = s.resume(after.Place, s.head, b.state)
 	return next, err
 }
