@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"syscall"
+	"time"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/mattn/go-isatty"
@@ -40,10 +41,17 @@ import (
 func main() {
 	quiet.Done()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := cli.Run(ctx, app(), os.Args[1:])
-	stop()
-	os.Exit(code)
+	context.AfterFunc(ctx, func() {
+		stop() // a second signal ends the program at once
+		time.Sleep(grace)
+		os.Exit(1)
+	})
+	os.Exit(cli.Run(ctx, app(), os.Args[1:]))
 }
+
+// grace is how long the program may take to end after a signal. What is cut off there is settled
+// by the next opening, as after a kill.
+const grace = 5 * time.Second
 
 func app() *cli.App {
 	return &cli.App{
