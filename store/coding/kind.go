@@ -1,6 +1,7 @@
 package coding
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -38,8 +39,13 @@ type Agent struct {
 	Files []string
 	// Shape says in a few words which files tell a storage: "PROJECT/SESSION.jsonl".
 	Shape string
-	// Signs says of a file that could be a session, by its name, whether it is one.
+	// Signs says of a file whether it is a session, by its beginning. A file that a person opened is
+	// one where it does, whatever it is called and wherever it lies.
 	Signs func(in Spot, head []byte) Sign
+	// Noun is what the agent calls such a file, "a Codex rollout", and Traces are texts near the
+	// beginning of one. They tell what a file was meant to be that cannot be opened.
+	Noun   string
+	Traces []string
 	// Format reads the sessions of one opened store, whose storage is the folder dir on the
 	// disk, for what no tree of files can read, such as a database; "" where it is on none.
 	Format func(dir string) Format
@@ -200,9 +206,45 @@ func (a *Agent) recognise(ctx context.Context, path string) (why string, ok bool
 		if ok || err != nil {
 			return a.Shape, ok, err
 		}
-		why = cmp.Or(why, foreign)
+		why = cmp.Or(why, foreign, a.misses(r))
 	}
 	return why, false, nil
+}
+
+// misses says why a file is no session that looks as if it were meant to be one; "" of any other.
+func (a *Agent) misses(r root) string {
+	if r.only == "" || len(a.Traces) == 0 {
+		return ""
+	}
+	t, err := folder.OpenDisk(r.dir)
+	if err != nil {
+		return ""
+	}
+	defer t.Close() // it was only looked at
+	head, err := Head(t, r.only, headSize)
+	if err != nil {
+		return ""
+	}
+	head = bytes.TrimPrefix(head, bom)
+	if foreign := a.foreign(a.Signs(Spot{File: r.only}, head)); foreign != "" {
+		return foreign
+	}
+	if !slices.ContainsFunc(a.Traces, func(trace string) bool { return bytes.Contains(head, []byte(trace)) }) {
+		return ""
+	}
+	return "it looks like " + a.Noun + ", but " + unreadable(head)
+}
+
+// unreadable says what is wrong with a file of lines by its beginning, which has no record.
+func unreadable(head []byte) string {
+	line := bytes.TrimSpace(headLines(bytes.TrimSpace(head))[0])
+	switch _, err := Parse(line); {
+	case len(line) == 1:
+		return "its records go over several lines: one on each line is read"
+	case err != nil && len(line) < headSize:
+		return "line 1 is no record: " + err.Error()
+	}
+	return "no line at its beginning is a record that tells a session"
 }
 
 // isStorage reports whether a folder has a session that the format reads. Where it has none,
@@ -235,7 +277,7 @@ func (a *Agent) isStorage(ctx context.Context, r root) (ok bool, foreign string,
 			if err != nil {
 				break
 			}
-			sign := a.Signs(at, head)
+			sign := a.Signs(at, bytes.TrimPrefix(head, bom))
 			if sign.Read() {
 				return true, "", nil
 			}

@@ -198,6 +198,9 @@ func (s *Store) spots(ctx context.Context, in folder.In) ([]Spot, error) {
 		if list, err = s.meant(ctx, in, list); err != nil {
 			return nil, err
 		}
+		for i := range list { // of others of the same id none may be meant
+			list[i].ID = strings.ReplaceAll(list[i].ID, again, "")
+		}
 		byID = distinct(list)
 	}
 	s.mu.Lock()
@@ -205,6 +208,9 @@ func (s *Store) spots(ctx context.Context, in folder.In) ([]Spot, error) {
 	s.known, s.byID = list, byID
 	return list, nil
 }
+
+// again is the mark of a session whose id another one has, too.
+const again = "'"
 
 // distinct puts marks behind ids that other spots have, and returns where each id is.
 func distinct(list []Spot) (byID map[string]int) {
@@ -215,7 +221,7 @@ func distinct(list []Spot) (byID map[string]int) {
 			if _, taken := byID[id]; !taken {
 				break
 			}
-			id = list[i].ID + strings.Repeat("'", n)
+			id = list[i].ID + strings.Repeat(again, n)
 		}
 		byID[id], list[i].ID = i, id
 	}
@@ -264,11 +270,12 @@ func (s *Store) meant(ctx context.Context, in folder.In, list []Spot) ([]Spot, e
 			meant[at.ID] = true
 		}
 	}
-	if several, ok := s.format.(Several); ok && s.only != "" && len(meant) == 0 {
-		return several.Opened(ctx, in, path.Join(s.storage.Way, s.only))
-	}
-	if alone := s.format.Spot(path.Join(s.storage.Way, s.only)); s.only != "" && len(meant) == 0 && s.identify(in, &alone) {
-		list, meant[alone.ID] = append(list, alone), true // it lies where the agent keeps none
+	if s.only != "" && len(meant) == 0 { // it lies where the agent keeps none, or has another name
+		alone, err := s.alone(ctx, in, path.Join(s.storage.Way, s.only))
+		return append(alone, slices.DeleteFunc(list, func(at Spot) bool {
+			_, made := s.made.Load(at.ID)
+			return !made
+		})...), err
 	}
 	return slices.DeleteFunc(list, func(at Spot) bool {
 		parent, _, _ := strings.Cut(at.ID, "/")
@@ -280,6 +287,59 @@ func (s *Store) meant(ctx context.Context, in folder.In, list []Spot) ([]Spot, e
 // means reports whether a file of a session was opened, or its folder.
 func (s *Store) means(at *Spot) bool {
 	return s.isMeant(at.File) || slices.ContainsFunc(at.More, s.isMeant)
+}
+
+// alone returns the sessions of a file, by what it begins with; none of one that is not the agent's.
+func (s *Store) alone(ctx context.Context, in folder.In, file string) (list []Spot, err error) {
+	if several, ok := s.format.(Several); ok {
+		return several.Opened(ctx, in, file)
+	}
+	at := s.format.Spot(file)
+	if !s.identify(in, &at) && !s.signs(in, at) {
+		return nil, nil
+	}
+	return []Spot{at}, nil
+}
+
+// signs reports whether the file of a spot begins as a session of the agent.
+func (s *Store) signs(in folder.In, at Spot) bool {
+	if s.agent.Signs == nil {
+		return false
+	}
+	return Told(in, at.File, "signs", func(head []byte) string {
+		if s.agent.Signs(at, head).Read() {
+			return "yes"
+		}
+		return ""
+	}) != ""
+}
+
+// bom is what some editors put before a text.
+var bom = []byte("\ufeff")
+
+// Told returns what tell says of the beginning of a file, "" of what is no file. It is noted under
+// a name: a file that does not change is read once.
+func Told(in folder.In, file, as string, tell func(head []byte) string) string {
+	look, err := in.Stamp(file)
+	if err != nil || !isFile(look) {
+		return ""
+	}
+	name := file + "\x00" + as
+	if told, known := in.Memo.Recall(name, look); known {
+		return string(told)
+	}
+	told := ""
+	for _, size := range []int{signSize, longSize} {
+		head, err := Head(in.Tree, file, size)
+		if err != nil {
+			return ""
+		}
+		if told = tell(bytes.TrimPrefix(head, bom)); told != "" || len(head) < size {
+			break
+		}
+	}
+	in.Memo.Note(name, look, []byte(told))
+	return told
 }
 
 // isMeant reports whether a file was opened, or its folder, or the folder of the same name.

@@ -79,7 +79,19 @@ func (a *Agent) Open(ctx context.Context, path string, cache *files.Cache) (*Sto
 	if err := a.refusal(ctx, at); err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", a.Name, path, err)
 	}
-	return a.opened(ctx, at, path, cache)
+	s, err := a.opened(ctx, at, path, cache)
+	if err != nil || at.only == "" || a.Noun == "" {
+		return s, err
+	}
+	list, err := s.spots(ctx, s.storage.In())
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("%w: %s", store.ErrUnrecognised, cmp.Or(a.misses(at), "it does not begin as "+a.Noun))
+	}
+	if err != nil {
+		err = errors.Join(fmt.Errorf("%s: open %q: %w", a.Name, path, files.Cause(err)), s.Close())
+		return nil, err
+	}
+	return s, nil
 }
 
 // opened opens a storage at an address, and finishes what was broken off.

@@ -57,6 +57,8 @@ var agent = &coding.Agent{
 	Roots: []string{projects, "."}, Home: "claude",
 	Inner:  inner,
 	Shape:  "PROJECT/SESSION.jsonl with records of Claude Code",
+	Noun:   "a Claude Code session",
+	Traces: []string{`"parentUuid"`},
 	Signs:  func(_ coding.Spot, head []byte) coding.Sign { return signOf(head) },
 	Format: func(dir string) coding.Format { return newFormat(dir) },
 	Levels: []watch.Level{{}},

@@ -31,6 +31,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"iter"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -57,7 +58,14 @@ var agent = &coding.Agent{
 	Roots:  []string{"."},
 	Inner:  inner,
 	Shape:  "sessions/YYYY/MM/DD/rollout-TIME-THREAD.jsonl",
-	Signs:  func(_ coding.Spot, head []byte) coding.Sign { return signOf(head) },
+	Noun:   "a Codex rollout",
+	Traces: []string{`"session_meta"`, `"response_item"`, `"event_msg"`, magic},
+	Signs: func(at coding.Spot, head []byte) coding.Sign {
+		if thread, _ := threadOf(at.File); isPacked(head) && thread != "" {
+			return coding.Sign{Fits: true}
+		}
+		return signOf(unpackedHead(head))
+	},
 	Format: func(dir string) coding.Format { return newFormat(dir) },
 	Levels: []watch.Level{{Name: live}, {Depth: 3}},
 	Places: func(around store.Surroundings) []string {
@@ -76,23 +84,58 @@ func inner(dir string, _ folder.Tree) int {
 	return 0
 }
 
-// isPacked reports whether a text begins as a packed rollout.
-func isPacked(head []byte) bool { return bytes.HasPrefix(head, []byte("\x28\xb5\x2f\xfd")) }
-
-// isRollout reports whether a text begins as a rollout: with a header, which version 0.20
-// wrote without an envelope.
+// isRollout reports whether a text begins as a rollout: with a header, which version 0.20 wrote
+// without an envelope, or with what goes on in a thread.
 func isRollout(head []byte) bool {
-	line, _, _ := bytes.Cut(head, []byte("\n"))
-	v := coding.ValueOf(jsontape.Prefix(line, len(line)))
-	is, body := open(v)
-	return is == typeHeader && body.Get("id").Text() != ""
+	for v := range firstOf(head) {
+		is, body := open(v)
+		switch _, known := types[is]; {
+		case is == typeHeader && body.Kind() == jsontape.Object, is == typeState, is == typeEvent && v.Get("payload").There():
+			return true
+		case known && v.Get("payload").Kind() == jsontape.Object, isBareItem(v):
+			return true
+		}
+	}
+	return false
+}
+
+// isBareItem reports whether a record is an item as version 0.20 wrote it, without an envelope.
+func isBareItem(v coding.Value) bool {
+	for part := range v.Get("content").Each() {
+		kind := part.Get("type").Text()
+		return v.Get("type").Text() == "message" && (kind == "input_text" || kind == "output_text")
+	}
+	return false
+}
+
+// headerIn returns the header that is near the beginning of a rollout, or none.
+func headerIn(head []byte) coding.Value {
+	for v := range firstOf(head) {
+		if is, body := open(v); is == typeHeader {
+			return body
+		}
+	}
+	return coding.Value{}
+}
+
+// firstOf returns the first records of a rollout, the last of them as far as it was read.
+func firstOf(head []byte) iter.Seq[coding.Value] {
+	return func(yield func(coding.Value) bool) {
+		const enough = 16
+		for n := 0; n < enough && len(head) > 0; n++ {
+			line, rest, _ := bytes.Cut(head, []byte("\n"))
+			if head = rest; !yield(coding.ParseHead(line)) {
+				return
+			}
+		}
+	}
 }
 
 // signOf returns what a file is whose beginning is head: a rollout with records of types that Codex
-// writes. What a packed one has is not seen.
+// writes.
 func signOf(head []byte) coding.Sign {
 	if !isRollout(head) {
-		return coding.Sign{Fits: isPacked(head)}
+		return coding.Sign{}
 	}
 	return coding.SignOf(head, "a response_item", func(v coding.Value) (fits bool, body coding.Body) {
 		switch is, item := open(v); {
@@ -147,7 +190,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 
 // Calls implements coding.Caller.
 func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
-	if s.IsHead(e) && isUUID(thread(s.Spot)) {
+	if named, _ := threadOf(s.Spot.File); named != "" && s.IsHead(e) && isUUID(thread(s.Spot)) { // Codex finds it by the name
 		return calls(thread(s.Spot), "goes on from here")
 	}
 	return nil

@@ -158,7 +158,7 @@ func decode(l *coding.Line) (r record, err error) {
 func (r *record) head(_, v coding.Value) {
 	text := func(keys ...string) string { return v.Get(keys...).Text() }
 	r.at = v.Get("timestamp").Time()
-	r.header = &header{thread: text("id"), session: text("session_id"), mode: text("history_mode"), provider: text("model_provider")}
+	r.header = &header{thread: idIn(v), session: text("session_id"), mode: text("history_mode"), provider: text("model_provider")}
 	r.meta = coding.Meta{Dir: text("cwd"), Version: text("cli_version"), Branch: text("git", "branch"), Commit: text("git", "commit_hash")}
 	if base := v.Get("history_base"); base.Kind() == jsontape.Object {
 		r.header.base = &position{base.Get("thread_id").Text(), int64(base.Get("end_ordinal_exclusive").Number()), int64(base.Get("end_byte_offset").Number())}

@@ -141,7 +141,7 @@ func (l *lineage) resolve(p *part, at *position) error {
 	if best.head != nil && best.head.mode != p.head.mode {
 		l.broken(p, "source rollout mixes history modes")
 	}
-	if thread, _ := threadOf(best.name); best.head == nil || best.head.thread != thread {
+	if best.head == nil || best.head.thread != l.names.threadOf(best.name) {
 		l.broken(p, "source rollout filename or metadata belongs to another thread")
 	}
 	switch end, err := l.behindLine(best, at.end); {
@@ -205,10 +205,9 @@ func (l *lineage) broken(p *part, why string) {
 		p.broken += ", "
 	}
 	p.broken += why
-	thread, _ := threadOf(l.mine[0])
 	l.faults = append(l.faults, model.Fault{
 		Code: FaultLineage, Severity: model.Stops, File: p.name,
-		Meaning: fmt.Sprintf("invalid paginated history lineage for %.40q: %s", thread, why),
+		Meaning: fmt.Sprintf("invalid paginated history lineage for %.40q: %s", l.names.threadOf(l.mine[0]), why),
 		Verdict: "Codex refuses to resume the session; what is there is shown",
 	})
 }

@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"path"
@@ -9,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"hindcast/model/jsontape"
 	"hindcast/store/coding"
 	"hindcast/store/files"
 	"hindcast/store/folder"
@@ -20,6 +18,8 @@ type names struct {
 	spots []coding.Spot
 	// of has the spot of each file, and threads the first one of each thread.
 	of, threads map[string]int
+	// strays have the thread of each rollout whose name does not tell it.
+	strays map[string]string
 	// rollouts are the files by the id of the rollout: that of the segment, else that of the
 	// thread.
 	rollouts map[string][]string
@@ -35,36 +35,73 @@ var (
 	number = regexp.MustCompile(`^\d{2}(\d{2})?$`)
 )
 
-const live, archived = "sessions", "archived_sessions"
+// lines is in the names of files of lines, whatever a person calls a copy of one.
+const live, archived, lines = "sessions", "archived_sessions", ".jsonl"
 
 func isUUID(id string) bool { return uuid.MatchString(id) }
 
 // threadOf returns the id of the thread that the name of a file tells, and that of the
-// rollout; "" for a file that is no rollout.
+// rollout; "" for a file that Codex did not name.
 func threadOf(file string) (thread, rollout string) {
 	m := named.FindStringSubmatch(path.Base(file))
-	if m == nil {
+	if m == nil || !isUUID(m[1]) {
 		return "", ""
 	}
 	return m[1], cmp.Or(m[2], m[1])
 }
 
-// storedIn is a tree that lists nothing but rollouts and the folders that may have some: there
-// is much else in the folder of Codex.
+// threadOf returns the thread of a rollout by its name, else by its header, "" where neither tells.
+func (n *names) threadOf(file string) string {
+	thread, _ := threadOf(file)
+	return cmp.Or(thread, n.strays[file])
+}
+
+// storedIn is a tree that lists nothing but what may be a rollout, and the folders that may have
+// some: there is much else in the folder of Codex.
 type storedIn struct{ folder.Tree }
 
 // List implements folder.Tree.
 func (t storedIn) List(dir string) ([]string, error) {
 	list, err := t.Tree.List(dir)
 	return slices.DeleteFunc(slices.Clone(list), func(name string) bool {
-		return !named.MatchString(name) && !number.MatchString(name) && (dir != "." || name != live && name != archived)
+		return !strings.Contains(name, lines) && !number.MatchString(name) && (dir != "." || name != live && name != archived)
 	}), err
 }
 
-// Spot implements coding.Format.
+// Spot implements coding.Format. A rollout that Codex did not name is called as its file, unless
+// its header tells more.
 func (f *format) Spot(file string) coding.Spot {
 	thread, _ := threadOf(file)
-	return coding.Spot{File: file, ID: thread}
+	name, _, _ := strings.Cut(path.Base(file), lines)
+	return coding.Spot{File: file, ID: cmp.Or(thread, name)}
+}
+
+// noThread stands for the thread of a rollout that tells none.
+const noThread = "-"
+
+// thread returns the thread that the header of a file tells, noThread of a rollout that tells none,
+// and "" of what is no rollout.
+func (f *format) thread(in folder.In, file string) string {
+	return coding.Told(in, file, "thread", func(head []byte) string {
+		if head = unpackedHead(head); !isRollout(head) {
+			return ""
+		}
+		return cmp.Or(idIn(headerIn(head)), noThread)
+	})
+}
+
+// plainID is what an id has to be like to be shown as one.
+var plainID = regexp.MustCompile(`^[\w.-]{1,128}$`)
+
+// idIn returns the thread that a header tells, "" for none. There are headers that name it as
+// the session alone.
+func idIn(header coding.Value) string {
+	for _, key := range []string{"id", "session_id"} {
+		if id := header.Get(key).Text(); plainID.MatchString(id) {
+			return id
+		}
+	}
+	return ""
 }
 
 // Spots implements coding.Format.
@@ -98,9 +135,17 @@ func (f *format) list(ctx context.Context, in folder.In) (*names, error) {
 	view := folder.NewView(storedIn{in.Tree}) // which looks at a folder before it lists it
 	look := in
 	look.Tree = view
+	strays := map[string]string{}
 	list, err := coding.Walk(ctx, look, 4, func(file string) (coding.Spot, bool) {
 		at := f.Spot(file)
-		return at, at.ID != ""
+		if !strings.Contains(path.Base(file), lines) {
+			return at, false
+		}
+		if thread, _ := threadOf(file); thread == "" {
+			strays[file] = f.thread(in, file)
+			return at, strays[file] != ""
+		}
+		return at, true
 	})
 	if err != nil {
 		return nil, err
@@ -108,7 +153,7 @@ func (f *format) list(ctx context.Context, in folder.In) (*names, error) {
 	slices.SortFunc(list, func(a, b coding.Spot) int {
 		return cmp.Or(cmp.Compare(path.Base(a.File), path.Base(b.File)), -cmp.Compare(a.File, b.File))
 	})
-	n := &names{of: map[string]int{}, threads: map[string]int{}, rollouts: map[string][]string{}, looks: map[string]folder.Stamp{}, index: f.index(ctx, in)}
+	n := &names{of: map[string]int{}, threads: map[string]int{}, strays: strays, rollouts: map[string][]string{}, looks: map[string]folder.Stamp{}, index: f.index(ctx, in)}
 	next := []string{archived}
 	for _, at := range list {
 		n.add(at)
@@ -134,6 +179,18 @@ func (f *format) list(ctx context.Context, in folder.In) (*names, error) {
 // Codex is at work on it.
 func (n *names) add(at coding.Spot) {
 	_, id := threadOf(at.File)
+	if thread, is := n.strays[at.File]; is { // a copy that a person named is a session by itself
+		if thread != noThread {
+			at.ID, id = thread, thread
+		}
+		n.rollouts[id] = append(n.rollouts[id], at.File)
+		n.of[at.File] = len(n.spots)
+		if _, known := n.threads[at.ID]; !known {
+			n.threads[at.ID] = len(n.spots)
+		}
+		n.spots = append(n.spots, at)
+		return
+	}
 	if plain, is := strings.CutSuffix(at.File, packed); is && slices.Contains(n.rollouts[id], plain) {
 		return
 	}
@@ -155,6 +212,11 @@ func (n *names) add(at coding.Spot) {
 // sub-agent.
 func (f *format) ID(in folder.In, at coding.Spot) string {
 	id, _ := threadOf(at.File)
+	if id == "" {
+		if id = f.thread(in, at.File); id == "" || id == noThread {
+			return ""
+		}
+	}
 	f.mu.Lock()
 	n := f.names
 	f.mu.Unlock()
@@ -188,8 +250,7 @@ func (f *format) agent(in folder.In, n *names, by coding.Spot, thread string) st
 // parentOf returns the thread that started that of a rollout, by the index or, where that
 // does not tell, by its header; "" for none.
 func (f *format) parentOf(in folder.In, n *names, file string) string {
-	thread, _ := threadOf(file)
-	if parent, known := n.index.parent(thread); known {
+	if parent, known := n.index.parent(n.threadOf(file)); known {
 		return parent
 	}
 	const enough = 4 << 10 // its source is before the instructions
@@ -197,9 +258,7 @@ func (f *format) parentOf(in folder.In, n *names, file string) string {
 	if err != nil || len(head) == 0 {
 		return ""
 	}
-	head, _, _ = bytes.Cut(head, []byte("\n"))
-	_, body := open(coding.ValueOf(jsontape.Prefix(head, len(head))))
-	return parentIn(body.Get("source"))
+	return parentIn(headerIn(head).Get("source"))
 }
 
 // parentIn returns the thread that started a sub-agent, by where its header says that it

@@ -2,6 +2,7 @@ package codex
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -19,8 +20,27 @@ import (
 // "rollout-….jsonl" becomes "rollout-….jsonl.zst". A place in a history is one in what is
 // unpacked.
 
-// packed is how the name of a packed rollout ends.
-const packed = ".zst"
+// packed is how the name of a packed rollout ends, and magic how the file begins.
+const packed, magic = ".zst", "\x28\xb5\x2f\xfd"
+
+// isPacked reports whether a text begins as a packed rollout.
+func isPacked(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
+
+// unpackedHead returns the beginning of a rollout by that of its file, which may be packed.
+func unpackedHead(head []byte) []byte {
+	if !isPacked(head) {
+		return head
+	}
+	const enough = 64 << 10
+	from, err := zstd.NewReader(bytes.NewReader(head), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(mostWindow), zstd.WithDecoderLowmem(true))
+	if err != nil {
+		return nil
+	}
+	defer from.Close()
+	text := make([]byte, enough)
+	n, _ := io.ReadFull(from, text) // what is packed goes on behind the beginning
+	return text[:n]
+}
 
 // A few bytes may unpack to any number. A rollout unpacks to no more than its packed size
 // explains, so that any number of rollouts together are bounded by their size on the disk:
@@ -52,9 +72,15 @@ func (u *unpacker) damage(file string) error {
 	return u.damaged[file]
 }
 
-// open returns where a rollout is read from: the tree itself, unless it is packed.
+// open returns where a rollout is read from: the tree itself, unless it is packed. That the name
+// of a rollout of Codex's own tells, else its beginning does.
 func (u *unpacker) open(in folder.In, file string) folder.In {
-	if strings.HasSuffix(file, packed) {
+	is := strings.HasSuffix(file, packed)
+	if thread, _ := threadOf(file); thread == "" {
+		head, err := coding.Head(in.Tree, file, len(magic))
+		is = err == nil && isPacked(head)
+	}
+	if is {
 		in.Tree = unpacked{in.Tree, u}
 	}
 	return in

@@ -29,6 +29,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/coding"
 	"hindcast/store/files"
@@ -47,6 +48,7 @@ var agent = &coding.Agent{
 	Roots: []string{"session-state", "."}, Home: "copilot",
 	Inner: inner,
 	Shape: "SESSION/events.jsonl with the start of a session",
+	Noun:  "a session of Copilot CLI", Traces: []string{`"` + typeStart + `"`},
 	Signs: func(_ coding.Spot, head []byte) coding.Sign { return signOf(head) },
 	Format: func(string) coding.Format {
 		members := []string{"type", "data", "id"}
@@ -68,7 +70,7 @@ var agent = &coding.Agent{
 // signOf returns what a file is whose beginning is head: one with the start of a session, and with
 // events that Copilot CLI writes.
 func signOf(head []byte) coding.Sign {
-	if !bytes.Contains(head, []byte(`"`+typeStart+`"`)) {
+	if !isEvents(head) {
 		return coding.Sign{}
 	}
 	return coding.SignOf(head, "an event with data of Copilot CLI's", func(v coding.Value) (fits bool, body coding.Body) {
@@ -96,10 +98,34 @@ func inner(_ string, t folder.Tree) int {
 	return 0
 }
 
+// isEvents reports whether one of the first lines of a file is an event.
+func isEvents(head []byte) bool {
+	const enough = 16
+	for n := 0; n < enough && len(head) > 0; n++ {
+		line, rest, _ := bytes.Cut(head, []byte("\n"))
+		v := coding.ParseHead(line)
+		if v.Get("data").Kind() == jsontape.Object && v.Get("id").There() && isKnown(v.Get("type").Text()) {
+			return true
+		}
+		head = rest
+	}
+	return false
+}
+
+// begins reports whether a file that Copilot CLI did not name begins as its events.
+func begins(in folder.In, file string) bool {
+	return coding.Told(in, file, "events", func(head []byte) string {
+		if isEvents(head) {
+			return "yes"
+		}
+		return ""
+	}) != ""
+}
+
 // sessionID is what the folders of sessions are called.
 var sessionID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// format implements coding.Forker and coding.Caller.
+// format implements coding.Forker, coding.Identifier, coding.Several and coding.Caller.
 type format struct {
 	lines coding.Lines[record]
 	marks coding.Lines[mark]
@@ -112,11 +138,60 @@ type crew struct {
 	list []helper
 }
 
-// Spots implements coding.Format: those of sub-agents are behind that of their session.
+// Spots implements coding.Format: those of sub-agents are behind that of their session. A file or
+// a folder that has another name than Copilot CLI gives is looked into.
 func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, err error) {
 	sessions, err := coding.Walk(ctx, in, 0, func(name string) (coding.Spot, bool) {
-		return f.Spot(folder.Join(name, eventsFile)), sessionID.MatchString(name)
+		file := folder.Join(name, eventsFile)
+		switch {
+		case sessionID.MatchString(name):
+			return f.Spot(file), true
+		case strings.Contains(name, ".jsonl"):
+			return f.Spot(name), begins(in, name)
+		}
+		return f.Spot(file), begins(in, file)
 	})
+	if err != nil {
+		return nil, err
+	}
+	return f.withAgents(ctx, in, sessions)
+}
+
+// Opened implements coding.Several.
+func (f *format) Opened(ctx context.Context, in folder.In, file string) ([]coding.Spot, error) {
+	if !begins(in, file) {
+		return nil, nil
+	}
+	at := f.Spot(file)
+	at.ID = cmp.Or(f.ID(in, at), at.ID)
+	return f.withAgents(ctx, in, []coding.Spot{at})
+}
+
+// ID implements coding.Identifier: the event that starts the session tells.
+func (f *format) ID(in folder.In, at coding.Spot) string {
+	_, agent, child := strings.Cut(at.ID, "/")
+	id := coding.Told(in, at.File, "session", func(head []byte) string {
+		for line := range bytes.Lines(head) {
+			if v := coding.ParseHead(line); v.Get("type").Text() == typeStart {
+				return v.Get("data", "sessionId").Text()
+			}
+		}
+		return ""
+	})
+	if !plainID.MatchString(id) {
+		return ""
+	}
+	if child {
+		id += "/" + agent
+	}
+	return id
+}
+
+// plainID is what an id has to be like to be shown as one.
+var plainID = regexp.MustCompile(`^[\w.-]{1,128}$`)
+
+// withAgents returns sessions, each with those of its sub-agents behind it.
+func (f *format) withAgents(ctx context.Context, in folder.In, sessions []coding.Spot) (list []coding.Spot, err error) {
 	for _, at := range sessions {
 		list = append(list, at)
 		look, err := in.Stamp(at.File)
@@ -129,21 +204,28 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, e
 		}
 		for i := 0; err == nil && i < len(agents); i++ {
 			child := f.Spot(at.File + "#" + agents[i].ID)
+			child.ID = at.ID + "/" + agents[i].ID
 			child.At, child.Size = look.Modified, agents[i].Size
 			list = append(list, child)
 		}
 	}
-	return list, err
+	return list, nil
 }
 
 // Spot implements coding.Format. Behind the file stands the sub-agent.
 func (f *format) Spot(name string) coding.Spot {
 	file, part, child := strings.Cut(name, "#")
-	at := coding.Spot{File: file, Part: part, ID: path.Base(path.Dir(file))}
+	at := coding.Spot{File: file, Part: part}
+	dir, base := path.Dir(file), path.Base(file)
+	if base == eventsFile && dir != "." {
+		at.ID, at.Named = path.Base(dir), sessionID.MatchString(path.Base(dir))
+	} else {
+		at.ID, _, _ = strings.Cut(base, ".jsonl")
+	}
 	if child {
 		at.ID += "/" + part
-	} else {
-		at.More = []string{folder.Join(path.Dir(file), workspaceFile)}
+	} else if base == eventsFile {
+		at.More = []string{folder.Join(dir, workspaceFile)}
 	}
 	return at
 }
@@ -254,6 +336,9 @@ var nameLine = regexp.MustCompile(`(?m)^name:[ \t]*(?:[|>][-+0-9]*[ \t]*\r?\n)?(
 
 // name returns what the description of a session calls it, "" for nothing. It is untrusted.
 func (f *format) name(in folder.In, at coding.Spot) string {
+	if len(at.More) == 0 {
+		return ""
+	}
 	text, err := coding.Head(in.Tree, at.More[0], mostDescribed)
 	found := nameLine.FindSubmatch(text)
 	if err != nil || found == nil {

@@ -124,7 +124,10 @@ var idLine = regexp.MustCompile(`(?m)^id:.*$`)
 // described returns the description of a session for another id, a new one where there is
 // none.
 func described(in folder.In, s *coding.Session, id string) ([]byte, error) {
-	text, err := coding.Head(in.Tree, s.Spot.More[0], mostDescribed)
+	text, err := []byte(nil), fs.ErrNotExist
+	if len(s.Spot.More) > 0 {
+		text, err = coding.Head(in.Tree, s.Spot.More[0], mostDescribed)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return append(jsontape.AppendQuoted([]byte("id: "+id+"\ncwd: "), s.Project), '\n'), nil
 	}

@@ -10,6 +10,7 @@
 package gemini
 
 import (
+	"bytes"
 	"context"
 	"path"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"strings"
 
 	"hindcast/model"
+	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/coding"
 	"hindcast/store/files"
@@ -36,7 +38,8 @@ var agent = &coding.Agent{
 	Roots: []string{"tmp", "."}, Home: "gemini",
 	Inner: inner,
 	Shape: "chats/session-TIME-ID.jsonl with the id of a session",
-	Signs: func(_ coding.Spot, head []byte) coding.Sign { return signOf(head) },
+	Noun:  "a session of Gemini CLI", Traces: []string{`"projectHash"`, `"type":"gemini"`, `"type": "gemini"`},
+	Signs: func(at coding.Spot, head []byte) coding.Sign { return signOf(at.File, head) },
 	Format: func(string) coding.Format {
 		return &format{coding.Lines[record]{Decode: decode, Members: []string{"id", "timestamp", "type"}}}
 	},
@@ -51,12 +54,12 @@ var agent = &coding.Agent{
 }
 
 // signOf returns what a file is whose beginning is head: a log, or a document from before the logs,
-// that names the session and the project first, with messages that have a content.
-func signOf(head []byte) coding.Sign {
-	v := coding.ParseHead(head)
-	if !v.Get("sessionId").There() || !v.Get("projectHash").There() {
+// with messages that have a content.
+func signOf(file string, head []byte) coding.Sign {
+	if !isLog(file, head) {
 		return coding.Sign{}
 	}
+	v := coding.ParseHead(head)
 	const misses = "a message with a content"
 	list := v.Get("messages")
 	if !list.There() {
@@ -80,6 +83,8 @@ func bodyOf(v coding.Value) coding.Body {
 }
 
 const (
+	// mostGlanced bounds the beginning of a file that tells what it is.
+	mostGlanced = 64 << 10
 	// chats is the folder of a project that has the sessions, prefix begins their names.
 	chats, prefix = "chats", "session-"
 	// rootFile of a project has the path of its folder.
@@ -88,6 +93,29 @@ const (
 
 // shortID finds the part of a name by which Gemini CLI deletes files.
 var shortID = regexp.MustCompile(`-([a-zA-Z0-9]{8})\.jsonl?$`)
+
+// isLog reports whether a file begins as a session: with what it is about, or with a message of
+// the model's.
+func isLog(file string, head []byte) bool {
+	if isDocument(file, head) {
+		return tells(coding.ParseHead(head))
+	}
+	const enough = 16
+	for n := 0; n < enough && len(head) > 0; n++ {
+		line, rest, _ := bytes.Cut(head, []byte("\n"))
+		v := coding.ParseHead(line)
+		if tells(v) || tells(v.Get("$set")) || v.Get("type").Text() == "gemini" && v.Get("id").There() && v.Get("content").There() {
+			return true
+		}
+		head = rest
+	}
+	return false
+}
+
+// tells reports whether a record says of which session it is, as those of Gemini CLI do.
+func tells(v coding.Value) bool {
+	return v.Get("sessionId").There() && v.Get("type").Text() == "" && (v.Get("projectHash").There() || v.Get("startTime").There() && v.Get("lastUpdated").There())
+}
 
 // inner returns how far above a folder the folders of all projects are.
 func inner(dir string, t folder.Tree) int {
@@ -126,12 +154,17 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, e
 	return list, nil
 }
 
-// chats returns the sessions of one folder, each with those that end in the same short id.
+// chats returns the sessions of one folder, each with those that end in the same short id. A file
+// that Gemini CLI did not name is looked into.
 func (f *format) chats(in folder.In, dir string, names []string) (list []coding.Spot) {
 	same, agents := map[string][]string{}, []coding.Spot(nil)
 	for _, name := range names {
 		file := folder.Join(dir, name)
 		switch {
+		case !isSession(name) && strings.Contains(name, ".json"):
+			if begins(in, file) {
+				list = append(list, f.Spot(file))
+			}
 		case isSession(name):
 			list = append(list, f.Spot(file))
 			short := shortOf(name)
@@ -153,6 +186,16 @@ func (f *format) chats(in folder.In, dir string, names []string) (list []coding.
 		}
 	}
 	return append(list, agents...)
+}
+
+// begins reports whether a file begins as a session, for one that the name does not tell of.
+func begins(in folder.In, file string) bool {
+	return coding.Told(in, file, "log", func(head []byte) string {
+		if isLog(file, head) {
+			return "yes"
+		}
+		return ""
+	}) != ""
 }
 
 func isSession(name string) bool {
@@ -223,11 +266,9 @@ func project(in folder.In, file string) string {
 // Glance implements coding.Format.
 func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
 	g.Project = project(in, at.File)
-	lines, err := coding.HeadLines(in.Tree, at.File)
-	if isDocument(at.File) {
-		const enough = 64 << 10
-		var head []byte
-		head, err = coding.Head(in.Tree, at.File, enough)
+	head, err := coding.Head(in.Tree, at.File, mostGlanced)
+	lines := bytes.Split(head, []byte("\n"))
+	if isDocument(at.File, head) {
 		lines = [][]byte{head}
 	}
 	for i := 0; i < len(lines) && g.Title == ""; i++ {
@@ -240,12 +281,23 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 	return g, err
 }
 
-// isDocument reports whether a file is one document, as from before the logs.
-func isDocument(file string) bool { return strings.HasSuffix(file, ".json") }
+// isDocument reports whether a file is one document, as from before the logs, by its beginning: its
+// first line is no record by itself.
+func isDocument(file string, head []byte) bool {
+	line, rest, more := bytes.Cut(bytes.TrimSpace(head), []byte("\n"))
+	if string(bytes.TrimSpace(line)) == "{" {
+		return more
+	}
+	whole := more && jsontape.Valid(line)
+	if strings.HasSuffix(file, ".json") {
+		return !whole || len(bytes.TrimSpace(rest)) == 0
+	}
+	return more && !whole && !strings.HasSuffix(file, ".jsonl") && tells(coding.ParseHead(head))
+}
 
 // load reads a file.
 func (f *format) load(ctx context.Context, in folder.In, file string) (*coding.File[record], error) {
-	if isDocument(file) {
+	if head, err := coding.Head(in.Tree, file, mostGlanced); err == nil && isDocument(file, head) {
 		return f.lines.ReadWhole(in, file)
 	}
 	return f.lines.Read(ctx, in, file)

@@ -43,6 +43,8 @@ var agent = &coding.Agent{
 	Roots: []string{".", "agent/sessions", "sessions"}, Home: "pi",
 	Inner:  inner,
 	Shape:  "--PROJECT--/TIME_ID.jsonl with the header of a session",
+	Noun:   "a pi session",
+	Traces: []string{`"type":"session"`, `"type": "session"`},
 	Signs:  func(_ coding.Spot, head []byte) coding.Sign { return signOf(head) },
 	Format: func(string) coding.Format { return newFormat() },
 	Levels: []watch.Level{{}},
