@@ -112,7 +112,7 @@ func isLog(file string, head []byte) bool {
 	return false
 }
 
-// tells reports whether a record says of which session it is, as those of Gemini CLI do.
+// tells reports whether a record names its session, as those of Gemini CLI do.
 func tells(v coding.Value) bool {
 	return v.Get("sessionId").There() && v.Get("type").Text() == "" && (v.Get("projectHash").There() || v.Get("startTime").There() && v.Get("lastUpdated").There())
 }
