@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hindcast/model"
+	"hindcast/model/jsontape"
 )
 
 // Provider is an API of models that refuses some conversations.
@@ -85,6 +86,8 @@ type practice struct {
 	severity model.Severity
 	// to are the providers to which it sends the trouble; nil where it sends none.
 	to []Provider
+	// mend is how a program mends it, with %s for the id of the call; "" where no call does.
+	mend string
 	// whole says that the framework writes what the model answered at once: then it is a trouble
 	// at the end of a session, too.
 	whole bool
@@ -108,7 +111,8 @@ func asItIs(source string, to ...Provider) []practice {
 var practices = map[string][]practice{
 	"langgraph": {
 		{code: UnansweredCall, severity: model.Loses, to: everyone, source: "langgraph.prebuilt.chat_agent_executor._validate_chat_history 1.2.24",
-			does: "create_react_agent raises a ValueError at every further run; create_agent sends it as it is"},
+			does: "create_react_agent raises a ValueError at every further run; create_agent sends it as it is",
+			mend: `graph.update_state(CONFIG, {"messages": [ToolMessage("…", tool_call_id=%s)]}) adds the result, where CONFIG names the checkpoint of the call`},
 		{code: LateResult, to: everyone, source: "langgraph.prebuilt.chat_agent_executor._validate_chat_history 1.2.24",
 			does: "sends the messages in the order that they have"},
 		{code: OrphanResult, to: everyone, source: "langgraph.prebuilt.chat_agent_executor._validate_chat_history 1.2.24",
@@ -191,6 +195,9 @@ func (c *Conversation) Fault(kind string, t Trouble) (f model.Fault, is bool) {
 		f.Severity, f.Verdict = max(p.severity, model.Loses), p.does+": "+refused
 	} else if p.to != nil && p.severity < model.Mended {
 		return f, false // every provider takes it
+	}
+	if p.mend != "" {
+		f.Verdict += "; " + fmt.Sprintf(p.mend, jsontape.AppendQuoted(nil, c.CallText(t)))
 	}
 	if t.Block >= 0 {
 		f.Path = c.tape.Pointer(c.blocks[t.Block].Node)

@@ -14,6 +14,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/kinds"
+	"hindcast/store/pg/pgtest"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )
@@ -234,4 +236,101 @@ func (g graphs) compare(t *testing.T, db string) {
 		r.ran(w)
 	}
 	proven.hold(t, "langgraph", title)
+}
+
+// TestInteropLangGraph_repair has the agents of LangGraph and of LangChain write threads in which a call has no result and
+// the user wrote on. create_react_agent refuses each; after a repair both go on, and the model is sent a result right
+// behind each call. Undone, each table is as it was.
+func TestInteropLangGraph_repair(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("the real SDKs are driven without -short")
+	}
+	program, err := filepath.Abs(filepath.Join(testdata, "interop", "langgraph", "agents.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := graphs{filepath.Join(sdks(t), "langgraph", "venv", "bin", "python"), program}
+	t.Run("SQLite", func(t *testing.T) {
+		db := filepath.Join(t.TempDir(), "agents.db")
+		g.repairs(t, db, func() string { return storetest.Tables(t, db) })
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		c := pgtest.Shared(t)
+		address := c.Database(t)
+		g.repairs(t, address, func() string { return c.Rows(t, address) })
+	})
+}
+
+func (g graphs) repairs(t *testing.T, db string, tables func() string) {
+	type ran struct {
+		Failed string
+		Sent   [][4]any // role, content, the call that a result is of, the calls
+	}
+	g.says(t, "write", db, nil, nil)
+	opened, err := kinds.All(nil, t.TempDir()).Open(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := opened.(store.Writer)
+	var threads []string
+	refused := 0
+	before := tables()
+	for _, info := range sessionsOf(t, s) {
+		faults := faultsOf(t, s, info.ID)
+		if len(faults) == 0 || faults[0].Code != "unanswered-call" || !strings.Contains(faults[0].Verdict, `ToolMessage("…", tool_call_id="c`) {
+			t.Errorf("%s: %+v", info.ID, faults)
+		}
+		threads = append(threads, info.ID)
+		carriedOut(t, s, model.Change{Op: model.OpRepair, Ref: model.Ref{Session: info.ID}})
+		if faults := faultsOf(t, s, info.ID); len(faults) > 0 {
+			t.Errorf("%s: after the repair: %+v", info.ID, faults)
+		}
+	}
+	for range threads {
+		carriedOut(t, s, model.Change{Op: model.OpUndo})
+	}
+	if after := tables(); after != before {
+		t.Error("after the undos the rows are others")
+	}
+	for range threads {
+		carriedOut(t, s, model.Change{Op: model.OpRedo})
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var mended []ran
+	g.says(t, "run", db, threads, &mended)
+	for i, of := range mended {
+		if of.Failed != "" {
+			t.Errorf("%s: %s", threads[i], of.Failed)
+		}
+		for m, message := range of.Sent {
+			calls, _ := message[3].([]any)
+			for k, id := range calls {
+				if m+1+k >= len(of.Sent) || !slices.ContainsFunc(of.Sent[m+1:m+1+len(calls)], func(r [4]any) bool { return r[0] == "tool" && r[2] == id }) {
+					t.Errorf("%s: no result of %v stands right behind its call in %v", threads[i], id, of.Sent)
+				}
+			}
+		}
+	}
+	// Without a repair create_react_agent refuses them.
+	other := db
+	if !strings.Contains(db, "://") {
+		other = filepath.Join(t.TempDir(), "again.db")
+		g.says(t, "write", other, nil, nil)
+		var kept []ran
+		g.says(t, "run", other, threads, &kept)
+		for i, of := range kept {
+			if strings.HasPrefix(threads[i], "react") && strings.Contains(of.Failed, "do not have a corresponding ToolMessage") {
+				refused++
+			}
+		}
+		if refused != 4 {
+			t.Errorf("create_react_agent refuses %d threads", refused)
+		}
+	}
+	if len(threads) != 8 {
+		t.Errorf("the threads are %v", threads)
+	}
 }

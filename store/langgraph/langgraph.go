@@ -37,7 +37,7 @@ import (
 var kind = rows.Kind{
 	Name: "langgraph", Framework: "LangGraph",
 	IDs:  "the checkpoint's, made of its time and its step",
-	Does: []model.Op{model.OpRestore, model.OpFork},
+	Does: []model.Op{model.OpRestore, model.OpFork, model.OpRepair},
 	Tables: map[string]string{
 		"checkpoints": "thread_id checkpoint_ns checkpoint_id parent_checkpoint_id type checkpoint metadata",
 		"writes":      "thread_id checkpoint_ns checkpoint_id task_id idx channel type value",

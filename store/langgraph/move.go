@@ -23,6 +23,7 @@ import (
 //	          parent of the original: as its child, a channel that keeps changes
 //	          would read them twice. Writes hang on the checkpoint that a task started from,
 //	          so they are of the original's future, and are not copied.
+//	repair    the same of the head, with the results in its messages that calls lack, see repair.
 //	fork      the rows of the ancestors and of the subgraphs that ran from them, their
 //	          thread_id replaced, with their writes. At the head these are the present.
 //	          Of an older checkpoint the writes are the future too, unless a task of it
@@ -40,6 +41,10 @@ const (
 func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change) (*rows.Move, error) {
 	if before.Key[1] != "" {
 		return nil, &model.UnsupportedError{Op: change.Op, Reason: fmt.Sprintf("a subgraph goes on with the graph that calls it alone: %s the thread %q instead", change.Op, before.Key[0])}
+	}
+	if change.Op == model.OpRepair {
+		m := &rows.Move{}
+		return m, f.repair(ctx, t, before, m)
 	}
 	m := &rows.Move{Target: before.Headers[before.At(change.Ref.ID)].Point()}
 	if change.Op == model.OpFork {
@@ -269,7 +274,7 @@ func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *row
 		next.Loads += "; " + orNothing(conversation.List(to.left, conversation.OneLine)) + " runs next"
 	}
 	next.Calls = to.resume(after.Place, "")
-	if m == nil || m.New != nil {
+	if m == nil || m.New != nil || m.Repairs {
 		return next, nil
 	}
 	was, then, err := f.layout.read(ctx, t, after.Place, m.Target.ID)

@@ -50,6 +50,8 @@ type Move struct {
 	// Target is the snapshot that the session is put to, or that it goes on from: it may not
 	// be the one that becomes the head.
 	Target model.Point
+	// Repairs says that the target is what is mended: nothing should go on from it.
+	Repairs bool
 	// New is where the session is that the change makes, nil of one that makes none.
 	New *Place
 	// Branch is the branch that the change makes, where that is no session of its own.
