@@ -14,9 +14,11 @@ func (a *App) repair() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repair [STORE] [SESSION]",
 		Short: "mend what keeps the framework from starting a session",
-		Long: `Repair mends what keeps the framework from starting a session, as hindcast doctor
-lists it. Whatever it replaces or takes away is set aside beside the store, and
-hindcast undo puts it back.`,
+		Long: `Repair mends what keeps the framework from starting a session, or a model from
+taking its messages, as hindcast doctor lists it. Whatever it replaces or takes away
+is set aside beside the store, and hindcast undo puts it back. Where a framework
+changes nothing in place, as the OpenAI Agents SDK, a new session is made that has
+what was mended.`,
 		Example: `  hindcast doctor ~/.strands/sessions chat
   hindcast repair ~/.strands/sessions chat --dry-run`,
 		Args:              oneSession.args(),

@@ -50,7 +50,7 @@ type Plan struct {
 	Session string
 	// Others are the other sessions that change: those of an import that is undone.
 	Others []string
-	// NewSession is the session that a fork makes.
+	// NewSession is the session that a fork makes, or a repair where the framework changes none in place.
 	NewSession string
 	// Branch is the branch of the session that a fork makes instead, in kinds that name
 	// branches.
@@ -319,6 +319,9 @@ func (p *Plan) Headline() string {
 	case OpUndo, OpRedo:
 		return fmt.Sprintf("%s write %d on %s", p.Op, p.Entry, AndOthers(p.Session, p.Others))
 	case OpRepair, OpPurge:
+		if p.NewSession != "" {
+			return fmt.Sprintf("%s %s as %s", p.Op, p.Session, p.NewSession)
+		}
 		return fmt.Sprintf("%s %s", p.Op, p.Session)
 	case OpRun:
 		return fmt.Sprintf("run %s from %s", p.Session, target)

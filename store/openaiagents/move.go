@@ -24,6 +24,7 @@ import (
 //	                   leave a gap in it. The copies have numbers below all that it gives.
 //	… of branches      AdvancedSQLiteSession reads the items of a branch by message_structure,
 //	                   so the copies stand there as those of "main".
+//	repair             such a fork of the head, without what the API refuses: see repair.go.
 //	fork as a branch   rows of message_structure alone, behind the greatest sequence number of
 //	                   the session: branches share items. The name is reserved, as the SDK does.
 //
@@ -39,28 +40,41 @@ const (
 
 // Move implements rows.Mover.
 func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change) (*rows.Move, error) {
+	if change.Op == model.OpRepair {
+		s, err := f.whole(ctx, t, before.Place)
+		if err != nil {
+			return nil, err
+		}
+		change.Ref.ID, change.As = s.items[s.head].id, before.ID
+	}
 	s, i, err := f.find(ctx, t, before.Place, change.Ref.ID)
 	if err != nil {
 		return nil, err
 	}
 	w := writing{session: s, before: before, to: i, numbers: map[string]int64{}, m: &rows.Move{Target: before.Headers[i].Point()}}
+	refused := func(why string) error { return cannot(change.Op, why) }
 	if change.As == "" || strings.ContainsRune(change.As, 0) {
 		return nil, refused("a session needs an id: name the new one")
 	}
 	if s.items[i].stray {
 		return nil, refused("the item is in no branch, so the SDK does not load it: fork one that is")
 	}
+	var whole []place // up to the end of the branch
 	if s.branches == nil {
-		for _, k := range s.path(i) {
-			w.path = append(w.path, place{item: k})
+		for _, k := range s.path(s.head) {
+			whole = append(whole, place{item: k})
 		}
 	} else {
-		of := s.branches[s.items[i].branches[0]]
-		w.path = of[:1+slices.IndexFunc(of, func(p place) bool { return p.item == i })]
+		whole = s.branches[s.items[i].branches[0]]
 	}
+	w.path = whole[:1+slices.IndexFunc(whole, func(p place) bool { return p.item == i })]
 	if slices.ContainsFunc(w.path, func(p place) bool { return s.calls().of[p.item].encrypted }) {
 		return nil, refused("the items are encrypted with a key that is made of the session's id, so no other session can read them")
 	}
+	if change.Op == model.OpRepair {
+		return w.m, w.repair(ctx, t)
+	}
+	w.cuts(whole)
 	if branch, is := strings.CutPrefix(change.As, before.ID+"/"); is && s.branches != nil {
 		err = w.branch(ctx, t, branch)
 	} else {
@@ -69,7 +83,7 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 	return w.m, err
 }
 
-func refused(why string) error { return &model.UnsupportedError{Op: model.OpFork, Reason: why} }
+func cannot(op model.Op, why string) error { return &model.UnsupportedError{Op: op, Reason: why} }
 
 // writing is a fork in the making.
 type writing struct {
@@ -77,7 +91,9 @@ type writing struct {
 	before *rows.Session
 	to     int
 	path   []place // the items that lead to the one that is forked
-	m      *rows.Move
+	// added are outputs that a repair puts behind items.
+	added map[int][]byte
+	m     *rows.Move
 	// numbers are the last that tables gave to a row.
 	numbers map[string]int64
 }
@@ -100,7 +116,7 @@ func (w *writing) next(ctx context.Context, t rows.Tx, table string) (int64, err
 func (w *writing) last(ctx context.Context, t rows.Tx, table string) (last int64, err error) {
 	if w.sequenced {
 		err = t.Row(ctx, "SELECT coalesce(min(id), 0) FROM "+rows.Quoted(table)).Scan(&last)
-		return min(last, 0) - 1 - int64(len(w.path)), err
+		return min(last, 0) - 1 - int64(len(w.path)+len(w.added)), err
 	}
 	return lastNumber(ctx, t, table)
 }
@@ -156,7 +172,15 @@ func (w *writing) fork(ctx context.Context, t rows.Tx, as string) error {
 			return err
 		}
 		copies[w.items[p.item].id] = id
-		w.add(table, of[w.items[p.item].id].With("id", id).With("session_id", as))
+		row := of[w.items[p.item].id]
+		w.add(table, row.With("id", id).With("session_id", as))
+		if output := w.added[p.item]; output != nil {
+			if id, err = w.next(ctx, t, table); err != nil {
+				return err
+			}
+			copies[outputOf+w.items[p.item].id] = id
+			w.add(table, row.With("id", id).With("session_id", as).With("message_data", row.As("message_data", output)))
+		}
 	}
 	if w.branches == nil {
 		return nil
@@ -185,7 +209,7 @@ func (w *writing) branch(ctx context.Context, t rows.Tx, name string) error {
 		used = used || n > 0
 	}
 	if used || name == "" {
-		return refused(fmt.Sprintf("the branch needs a name that the session never had, and %q was one: the SDK keeps the names of branches that were deleted", name))
+		return cannot(model.OpFork, fmt.Sprintf("the branch needs a name that the session never had, and %q was one: the SDK keeps the names of branches that were deleted", name))
 	}
 	var last int64
 	if err := t.Row(ctx, "SELECT ifnull(max(sequence_number), 0) FROM "+structure+ofSession, w.before.Key...).Scan(&last); err != nil {
@@ -227,9 +251,21 @@ func (w *writing) structured(ctx context.Context, t rows.Tx, session, branch str
 			row["created_at"] = w.before.Now.UTC().Format(time.DateTime)
 		}
 		w.add(structure, row)
+		output, has := copies[outputOf+message]
+		if !has {
+			continue
+		}
+		if id, err = w.next(ctx, t, structure); err != nil {
+			return err
+		}
+		behind++
+		w.add(structure, row.With("id", id).With("sequence_number", behind).With("message_id", output).With("message_type", "function_call_output"))
 	}
 	return nil
 }
+
+// outputOf stands before the number of a call, for the copy of an output that a repair puts behind it.
+const outputOf = "output of "
 
 // keep adds a row to a table that files of an older SDK do not have: the SDK makes and fills it.
 func (w *writing) keep(ctx context.Context, t rows.Tx, table string, row rows.Row) error {
@@ -270,14 +306,19 @@ func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *row
 		next.Calls = next.Calls[max(len(next.Calls)-1, 0):]
 	}
 	var open []string
-	calls := s.calls()
-	for _, k := range path {
+	calls, thought := s.calls(), false // that an item of reasoning stands before a call
+	for i, k := range path {
 		if one := calls.of[k]; one.function != "" && !calls.answeredBy(one.id, path) {
 			open = append(open, one.function)
+			thought = thought || i > 0 && unquoted(s.items[path[i-1]].data, "type") == "reasoning"
 		}
 	}
 	if m != nil && len(open) > 0 {
-		next.Hazards = append(next.Hazards, "the SDK leaves out calls that have no output here before it asks the model: "+conversation.List(open, conversation.OneLine))
+		text := "the SDK leaves out calls that have no output here before it asks the model: " + conversation.List(open, conversation.OneLine)
+		if thought {
+			text += ", and the reasoning before them"
+		}
+		next.Hazards = append(next.Hazards, text)
 	}
 	return next, nil
 }

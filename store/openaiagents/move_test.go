@@ -95,7 +95,14 @@ func TestMove_told(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said, open := strings.CutPrefix(strings.Join(plan.Hazards, "\n"), "the SDK leaves out calls that have no output here before it asks the model: ")
+		hazards := plan.Hazards
+		if want != "" { // the call is parted from its output
+			if !strings.Contains(hazards[0], "a fork of one of these does not: #2, #6") {
+				t.Errorf("#%d: %q", index, hazards)
+			}
+			hazards = hazards[1:]
+		}
+		said, open := strings.CutPrefix(strings.Join(hazards, "\n"), "the SDK leaves out calls that have no output here before it asks the model: ")
 		if said != want || open != (want != "") {
 			t.Errorf("#%d: %q", index, plan.Hazards)
 		}

@@ -36,7 +36,7 @@ const sessions, messages = "agent_sessions", "agent_messages"
 var kind = rows.Kind{
 	Name: "openai-agents", Framework: "OpenAI Agents SDK",
 	IDs:  "the item's number in its table",
-	Does: []model.Op{model.OpFork},
+	Does: []model.Op{model.OpFork, model.OpRepair},
 	Refuses: map[model.Op]string{
 		model.OpRestore: "a session of the OpenAI Agents SDK goes back by deleting its items alone, and those are gone then: fork it instead, an AdvancedSQLiteSession also as SESSION/BRANCH",
 	},

@@ -212,7 +212,7 @@ func (h *history) pending(op model.Op) *entry {
 // moves returns the writes that put the head of a session elsewhere.
 func (h *history) moves(session string) (list []model.Move) {
 	for i := range h.entries {
-		if e := &h.entries[i]; e.Session == session && !e.Undone && !e.Op.MakesSession() {
+		if e := &h.entries[i]; e.Session == session && !e.Undone && !e.Op.MakesSession() && !e.makes() {
 			why := &model.Reason{Kind: model.ReasonRestore, At: e.At, TargetID: e.To, TargetIndex: e.ToIndex}
 			if e.Op == model.OpRepair {
 				why = &model.Reason{Kind: model.ReasonRepair, At: e.At}

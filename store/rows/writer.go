@@ -285,7 +285,10 @@ func (s *Store) reverse(ctx context.Context, t tables, c model.Change) (plan mod
 		return plan, s.instead(err)
 	}
 	told := planning.Entry{ID: e.ID, Op: e.Op, Session: e.Session, Head: e.Head, Within: !e.makes()}
-	if !e.Op.MakesSession() { // while a branch is made the agent may write to another one
+	if e.makes() { // a repair that makes a session is taken back as a fork is
+		told.Op = model.OpFork
+	}
+	if !told.Op.MakesSession() { // while a branch is made the agent may write to another one
 		told.From = e.From
 	}
 	if err := planning.Loses(c.Op, told, before.compared(), carry.after); err != nil {
