@@ -133,7 +133,8 @@ const (
 	ReasonSidechain
 	// ReasonDamaged: it is in a damaged record of the file, which the agent passes over.
 	ReasonDamaged
-	// ReasonCompaction: a summary that follows nothing takes the place of all before it.
+	// ReasonCompaction: a summary that follows nothing takes the place of all before it, or one
+	// of what followed the target takes its place.
 	ReasonCompaction
 	// ReasonChainBroken: a parent between it and the head was never written.
 	ReasonChainBroken

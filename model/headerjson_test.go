@@ -168,6 +168,7 @@ func TestReason_inWords(t *testing.T) {
 		"made by a write that was undone":                {Kind: ReasonUndo},
 		"an agent wrote over it":                         {Kind: ReasonOverwritten},
 		"before a compaction at 12:05":                   {Kind: ReasonCompaction, At: at},
+		"in a compaction of what followed #7 at 12:05":   {Kind: ReasonCompaction, TargetID: "a", TargetIndex: 7, At: at},
 		"chain broken: its parent was never written":     {Kind: ReasonChainBroken},
 		"nothing tells why":                              {Kind: 99},
 	} {

@@ -83,6 +83,9 @@ func (r Reason) Text(clock func(time.Time) string) string {
 		text = "in a damaged record, which the agent passes over"
 	case ReasonCompaction:
 		text = "before a compaction"
+		if r.TargetID != "" {
+			text = "in a compaction of what followed " + nameOr(r.TargetName, r.TargetIndex)
+		}
 	case ReasonChainBroken:
 		text = "chain broken: its parent was never written"
 	default:

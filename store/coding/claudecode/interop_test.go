@@ -434,3 +434,45 @@ func mustState(t testing.TB, s store.Store, h model.Header) []byte {
 	}
 	return state
 }
+
+// Claude Code drops what the last compaction does not keep, though the newest last-prompt names it:
+// a summary of what followed a message, with a turn behind it, goes on from there.
+func TestInterop_claudeCodeGoesOnBehindASummary(t *testing.T) {
+	c := newClaude(t)
+	c.run("claude -p 'first question'")
+	s, id := c.open()
+	c.run("claude --resume " + id + " -p 'second question'")
+	file, text := c.file(id)
+	rows := storetest.Headers(t, s, id)
+	var ids []string // of the records up to the first answer
+	for line := range strings.Lines(text) {
+		r, err := decode(&coding.Line{Raw: []byte(strings.TrimSpace(line))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.tree && (len(ids) == 0 || ids[len(ids)-1] != rows[1].ID) {
+			ids = append(ids, r.id)
+		}
+	}
+	last := ids[len(ids)-1]
+	const boundary, summary = "bbbbbbbb-0000-4000-8000-000000000001", "cccccccc-0000-4000-8000-000000000001"
+	bounds := boundaryOf(boundary, last, boundary, ids...)
+	sum, next := user(summary, boundary, "a summary of the second question"), user("dddddddd-0000-4000-8000-000000000001", summary, "third question")
+	sum.more = map[string]any{"isCompactSummary": true, "summarizeMetadata": map[string]any{"direction": "from"}}
+	for k, behind := range [][]rec{{bounds, sum, next}, {bounds, sum, lastPrompt(rows[3].ID), next}} {
+		other := fmt.Sprintf("00000000-0000-4000-8000-00000000000%d", k)
+		whole := text
+		for _, r := range behind {
+			whole += strings.ReplaceAll(r.String(), session, id) + "\n"
+		}
+		if err := os.WriteFile(filepath.Join(filepath.Dir(file), other+suffix), []byte(strings.ReplaceAll(whole, id, other)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		list := storetest.Headers(t, s, other)
+		head := list[slices.IndexFunc(list, func(h model.Header) bool { return h.Head })]
+		if head.Title != "third question" {
+			t.Errorf("the head is %q", head.Title)
+		}
+		c.same(head, "claude --resume "+other, append(blocks(t, mustState(t, s, head)), "assistant: No response requested.", "user: "+goOn))
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -210,4 +211,35 @@ func TestJoin_refusesAWholeChain(t *testing.T) {
 	if err != nil || !slices.ContainsFunc(plan.Hazards, func(h string) bool { return strings.Contains(h, "--join") }) {
 		t.Errorf("the plan of a fork from a piece warns %q, %v", plan.Hazards, err)
 	}
+}
+
+// "Summarize from here" is a compaction of what followed a message: that stays, and so does all
+// before it. What it summarized is off the path for that, and what a turn writes behind the summary
+// is on it, though the newest last-prompt names what was summarized.
+func TestTree_ofASummaryOfWhatFollows(t *testing.T) {
+	summary := user("s", "h", "S")
+	summary.more = map[string]any{"isCompactSummary": true, "summarizeMetadata": map[string]any{"direction": "from", "messagesSummarized": 2}}
+	begin := []rec{user("a", "", "A"), part("b", "a", "m1", "B", ""), user("c", "b", "C"), part("d", "c", "m2", "D", ""), lastPrompt("d"), boundaryOf("h", "b", "h", "a", "b"), summary}
+	for name, tc := range map[string]struct {
+		more        []rec
+		tree, state []string
+	}{
+		"at once":          {nil, []string{"s ◂ b S *"}, []string{"0 A", "1 B", "2 S"}},
+		"in a turn":        {[]rec{user("e", "s", "E")}, []string{"s ◂ b S", "e ◂ s E *"}, []string{"0 A", "1 B", "2 S", "3 E"}},
+		"a pointer behind": {[]rec{lastPrompt("d"), user("e", "s", "E")}, []string{"s ◂ b S", "e ◂ s E *"}, nil},
+	} {
+		dir, _ := written(t, list(append(slices.Clip(begin), tc.more...)...)...)
+		s := open(t, dir)
+		same(t, "the tree "+name, tree(t, s, session), append([]string{"a ◂  A", "b ◂ a B", "c ◂ b C – compaction", "d ◂ c D – compaction"}, tc.tree...))
+		rows := storetest.Headers(t, s, session)
+		if tc.state != nil {
+			same(t, "the state "+name, contexts(t, s, session, rows[len(rows)-1].ID), tc.state)
+		}
+		if got := rows[2].Reason.Text(func(time.Time) string { return "" }); got != "in a compaction of what followed #1 at " {
+			t.Errorf("%s: #2 is off the path: %q", name, got)
+		}
+	}
+	// A branch that a rewind left before another compaction is left by the rewind.
+	dir, _ := written(t, user("a", "", "A"), part("b", "a", "m1", "B", ""), user("c", "b", "C"), boundaryOf("h", "b", "s"), user("s", "h", "S"))
+	same(t, "the tree of a rewind", tree(t, open(t, dir), session), []string{"[a ◂  A]", "[b ◂ a B]", "c ◂ b C – rewind", "s ◂ b S *"})
 }

@@ -29,7 +29,10 @@ type record struct {
 	event  string
 	answer string // the id of the model's answer that it is a part of
 	failed bool   // an answer that Claude Code made of an error
-	meta   coding.Meta
+	// onwards says of a summary that it is of what followed a message that stays: "Summarize from
+	// here" of /rewind.
+	onwards bool
+	meta    coding.Meta
 	// text is a title, or an error; leaf is the record that a last-prompt goes on from, or the
 	// last one of the session that a summary is of.
 	text, leaf string
@@ -187,6 +190,7 @@ func (r *record) user(v coding.Value) {
 	switch {
 	case v.Get("isCompactSummary").True():
 		r.event = eventCompaction
+		r.onwards = v.Get("summarizeMetadata", "direction").Text() == "from"
 	case v.Get("isMeta").True():
 		r.event = eventContext
 	case v.Get("promptSource").Text() == "system":

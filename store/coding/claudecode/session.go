@@ -488,14 +488,8 @@ type again bool
 // them behind the summary.
 func (b *build) compact(e *coding.Entry, at, r int) {
 	is := b.file.Records[r].Is.bounds
-	keeps := is.keeps
-	if len(keeps) == 0 {
-		keeps = b.segment(is.head, is.tail)
-	}
-	missing := slices.DeleteFunc(slices.Clone(keeps), func(id string) bool { return b.has(id) && b.file.Finds(r, b.at[id]) })
-	if b.missing = append(b.missing, missing...); len(missing) > 0 {
-		keeps = nil // Claude Code keeps all or none
-	}
+	keeps, missing := b.keptAt(r)
+	b.missing = append(b.missing, missing...)
 	e.Context = []int{}
 	taken := map[int]int{} // how many records of an entry
 	for _, keep := range keeps {
@@ -520,6 +514,20 @@ func (b *build) compact(e *coding.Entry, at, r int) {
 	e.Facts = append(e.Facts, b.file.Records[r].Is.facts...)
 }
 
+// keptAt returns the ids of the records that the compaction of a boundary keeps, and those that the
+// file does not have: Claude Code keeps all or none.
+func (b *build) keptAt(r int) (keeps, missing []string) {
+	is := b.file.Records[r].Is.bounds
+	if keeps = is.keeps; len(keeps) == 0 {
+		keeps = b.segment(is.head, is.tail)
+	}
+	missing = slices.DeleteFunc(slices.Clone(keeps), func(id string) bool { return b.has(id) && b.file.Finds(r, b.at[id]) })
+	if len(missing) > 0 {
+		keeps = nil
+	}
+	return keeps, missing
+}
+
 // segment returns the ids of the records from one to another.
 func (b *build) segment(head, tail string) (ids []string) {
 	for id := tail; id != "" && b.kept < coding.MostKept; b.kept++ {
@@ -538,12 +546,12 @@ func (b *build) segment(head, tail string) (ids []string) {
 }
 
 // head finds the entry that Claude Code goes on from: that of the newest last-prompt, or of
-// the last record where that follows it, or where the last-prompt names no record. Times do
-// not count.
+// the last record where that follows it, or where the last-prompt names no record, or one from
+// before a compaction. Times do not count.
 func (b *build) head() {
 	at := b.last
 	if b.pointer != nil {
-		if named, there := b.at[b.pointer.leaf]; there && !b.file.Records[named].Salvaged && !b.follows(at, named) {
+		if named, there := b.at[b.pointer.leaf]; there && !b.file.Records[named].Salvaged && !b.follows(at, named) && !b.isDropped(named) {
 			at, b.s.Pointed = named, true
 		}
 	}
@@ -555,6 +563,18 @@ func (b *build) head() {
 	if b.total != nil {
 		b.s.Entries[b.s.Head].Facts.Count(*b.total)
 	}
+}
+
+// isDropped reports whether a record is written before the last boundary, which does not keep it:
+// Claude Code drops it when it reads the file, on whichever branch it is.
+func (b *build) isDropped(i int) bool {
+	for r := len(b.file.Records) - 1; r > i; r-- {
+		if at := &b.file.Records[r]; at.Is.bounds != nil && at.Is.tree && !at.Salvaged && b.isMain(at.Is.side) {
+			keeps, _ := b.keptAt(r)
+			return !slices.Contains(keeps, b.file.Records[i].Is.id)
+		}
+	}
+	return false
 }
 
 // finish notes what only the whole file tells: failures, and why branches were left.
@@ -604,7 +624,11 @@ func (b *build) finish() {
 		case before < 0 && i < first:
 			e.Reason = compacted
 		case before >= 0 && i < next[before]:
-			e.Reason = &model.Reason{Kind: model.ReasonRewind, TargetID: b.s.Entries[before].ID, At: b.s.Entries[next[before]].At}
+			after := next[before]
+			e.Reason = &model.Reason{Kind: model.ReasonRewind, TargetID: b.s.Entries[before].ID, TargetIndex: before, At: b.s.Entries[after].At}
+			if b.file.Records[b.rows[after].record].Is.onwards {
+				e.Reason.Kind = model.ReasonCompaction
+			}
 		}
 	}
 }
