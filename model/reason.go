@@ -88,6 +88,9 @@ func (r Reason) Text(clock func(time.Time) string) string {
 		}
 	case ReasonChainBroken:
 		text = "chain broken: its parent was never written"
+		if r.TargetID != "" {
+			text = "chain broken: what follows it was written behind " + nameOr(r.TargetName, r.TargetIndex)
+		}
 	default:
 		text = "nothing tells why"
 	}

@@ -134,6 +134,9 @@ func TestJoin_hasAllPieces(t *testing.T) {
 			[]string{"0 A", "1 C", "2 D"}, map[string]string{"d": "c"}, []string{"b"}},
 		"the head in the first piece": {[]rec{user("a", "", "A"), part("b", "a", "m1", "B", ""), at(30, user("c", "gone", "C")), at(31, part("d", "c", "m2", "D", "")), lastPrompt("b")},
 			[]string{"0 A", "1 B", "2 C", "3 D"}, map[string]string{"c": "b"}, []string{""}},
+		"what a second compaction left": {[]rec{user("a", "", "A"), at(1, part("b", "a", "m1", "B", "")), at(2, user("c", "b", "C")), at(3, boundaryOf("h", "c", "s")), at(4, summary), at(5, user("d", "s", "D")), at(6, part("e", "d", "m2", "E", "")),
+			user("a", "", "A"), at(1, part("b", "a", "m1", "B", "")), at(7, rec{kind: "system", id: "x", parent: "b"}), at(8, boundaryOf("i", "x", "z")), at(9, user("z", "i", "Z")), at(10, user("f", "z", "F"))},
+			[]string{"0 Z", "1 F"}, map[string]string{"x": "e"}, nil},
 		"a compaction in a piece": {[]rec{user("a", "", "A"), at(20, boundaryOf("h", "gone", "s")), at(21, summary), at(22, part("b", "s", "m1", "B", "")), at(50, user("c", "lost", "C"))},
 			[]string{"0 S", "1 B", "2 C"}, map[string]string{"h": "a", "c": "b"}, nil},
 	} {
@@ -152,10 +155,12 @@ func TestJoin_hasAllPieces(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		var want strings.Builder
+		seen := map[string]bool{}
 		for _, r := range tc.recs {
-			if slices.Contains(tc.left, r.id) {
+			if again := seen[r.id]; again || slices.Contains(tc.left, r.id) {
 				continue
 			}
+			seen[r.id] = true
 			if to := tc.links[r.id]; to != "" {
 				r.parent = to
 				if r.more["logicalParentUuid"] != nil {

@@ -3,6 +3,7 @@ package claudecode
 import (
 	"cmp"
 	"fmt"
+	"hash/crc32"
 	"slices"
 	"strings"
 	"time"
@@ -43,6 +44,7 @@ type record struct {
 	// place of the results of calls, by their ids.
 	facts model.Facts
 	total *model.Counted // what Claude Code counted for the session until then
+	sum   uint32         // the checksum of the line, 0 of a damaged one
 }
 
 // boundary is where a compaction begins: what it keeps stands behind the record anchor.
@@ -133,7 +135,9 @@ func decode(l *coding.Line) (r record, err error) {
 	if err != nil {
 		return r, err
 	}
-	return recordOf(v), nil
+	r = recordOf(v)
+	r.sum = crc32.ChecksumIEEE(l.Raw)
+	return r, nil
 }
 
 // recordOf keeps what is named here of a record. Only its beginning may be known.

@@ -58,17 +58,23 @@ type lineage struct {
 	at map[string]int
 	// first has the first record of each id that several have.
 	first map[string]int
+	// copies are the records that are written a second time as they were, see isCopy.
+	copies map[int]bool
 	// strays are the records that follow another one than they name, see adopt.
 	strays map[int]bool
 }
 
 func lineageOf(file *coding.File[record]) *lineage {
-	t := &lineage{file: file, up: make([]int, len(file.Records)), at: make(map[string]int, len(file.Records)), first: map[string]int{}, strays: map[int]bool{}}
+	t := &lineage{file: file, up: make([]int, len(file.Records)), at: make(map[string]int, len(file.Records)), first: map[string]int{}, copies: map[int]bool{}, strays: map[int]bool{}}
 	for i := range file.Records {
 		is := &file.Records[i].Is
 		t.up[i] = t.named(i)
 		at, there := t.at[is.id]
 		if !is.tree || is.id == "" || there && !file.Finds(at, i) {
+			continue
+		}
+		if there && t.isCopy(i, at) {
+			t.copies[i] = true
 			continue
 		}
 		if _, known := t.first[is.id]; there && !known {
@@ -80,6 +86,13 @@ func lineageOf(file *coding.File[record]) *lineage {
 	t.forward()
 	t.sort()
 	return t
+}
+
+// isCopy reports whether a record is another one written again, behind the same record: a second
+// /compact of one process writes all that was before the first one once more.
+func (t *lineage) isCopy(i, other int) bool {
+	is, was := &t.file.Records[i].Is, &t.file.Records[other].Is
+	return is.sum == was.sum && is.sum != 0 && t.file.Records[i].Len == t.file.Records[other].Len && t.up[i] == t.up[other]
 }
 
 // named returns the record that one names as the one before it, of those that have a place by
@@ -289,7 +302,7 @@ func (b *build) add(i int) {
 		}
 	}
 	b.s.Project = cmp.Or(b.s.Project, is.meta.Dir)
-	if !is.tree {
+	if !is.tree || b.copies[i] {
 		return
 	}
 	b.nodes[i] = b.place(i)
@@ -592,10 +605,16 @@ func (b *build) finish() {
 		on, there := next[b.s.Before(i)]
 		return there && on == i
 	}
-	leaf, broken := make([]bool, len(b.rows)), b.broken()
+	leaf, compacts, broken := make([]bool, len(b.rows)), make([]bool, len(b.rows)), b.broken()
 	for i := range b.rows {
 		if leaf[i] = true; b.s.Before(i) >= 0 {
 			leaf[b.s.Before(i)] = false
+		}
+	}
+	for i := len(b.rows) - 1; i >= 0; i-- { // a compaction is on the entry, or on one behind it
+		compacts[i] = compacts[i] || b.s.Entries[i].Context != nil
+		if before := b.s.Before(i); before >= 0 && compacts[i] {
+			compacts[before] = true
 		}
 	}
 	for i := range b.rows {
@@ -626,8 +645,11 @@ func (b *build) finish() {
 		case before >= 0 && i < next[before]:
 			after := next[before]
 			e.Reason = &model.Reason{Kind: model.ReasonRewind, TargetID: b.s.Entries[before].ID, TargetIndex: before, At: b.s.Entries[after].At}
-			if b.file.Records[b.rows[after].record].Is.onwards {
+			switch {
+			case b.file.Records[b.rows[after].record].Is.onwards:
 				e.Reason.Kind = model.ReasonCompaction
+			case compacts[i]: // Claude Code rewinds to nothing before a compaction
+				e.Reason.Kind = model.ReasonChainBroken
 			}
 		}
 	}
