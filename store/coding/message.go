@@ -3,6 +3,8 @@ package coding
 import (
 	"bytes"
 	"cmp"
+	"regexp"
+	"slices"
 	"strconv"
 
 	"hindcast/model/conversation"
@@ -38,8 +40,21 @@ type Block struct {
 	// Body is JSON: the string of a text or a thought, the input of a call, the result of
 	// one, whatever another block is. Nil for none.
 	Body []byte
-	// Failed says of a result that the tool failed.
-	Failed bool
+	// Failed says of a result that the tool failed, and Inferred that its text alone tells so.
+	Failed, Inferred bool
+}
+
+// Exited notes of a result that its text gives an exit code which is not zero. told finds the code
+// where the agent writes it: at the beginning of the text, or at its end.
+func (b *Block) Exited(told *regexp.Regexp) {
+	const most = 512
+	text := b.Body
+	if len(text) > 2*most {
+		text = slices.Concat(text[:most], text[len(text)-most:])
+	}
+	if m := told.FindSubmatch(text); !b.Failed && m != nil && string(m[1]) != "0" {
+		b.Failed, b.Inferred = true, true
+	}
 }
 
 // TextBlock returns a block of text from a JSON string.
@@ -174,6 +189,8 @@ type Result struct {
 	Call
 	Failed bool
 	Why    string
+	// Inferred says that the text of the result alone tells that the tool failed.
+	Inferred bool
 }
 
 // Said returns what a timeline shows of the message.
@@ -186,7 +203,7 @@ func (m *Message) Said() Said {
 		case conversation.ToolCall:
 			s.Calls = append(s.Calls, call)
 		case conversation.ToolResult:
-			r := Result{Call: call, Failed: b.Failed}
+			r := Result{Call: call, Failed: b.Failed, Inferred: b.Inferred}
 			if b.Failed {
 				r.Why = resultWords(b.Body)
 			}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"hindcast/model"
@@ -191,8 +192,10 @@ type Entry struct {
 	Turn int
 	// GoesOn says of an answer that its turn does not end with it, though it calls no tool.
 	GoesOn bool
-	// Title is one line on it, where Said does not tell. It is untrusted.
+	// Title is one line on it, where Said does not tell. It is untrusted. Note is what its row says
+	// besides.
 	Title  string
+	Note   string
 	Marks  model.Marks
 	Reason *model.Reason // why it is off the path where the format knows
 	// Meta is as of the entry. Entries share it.
@@ -371,9 +374,15 @@ func (s *Session) finish() {
 	s.join()
 	for i := range s.Entries {
 		e := &s.Entries[i]
+		if slices.ContainsFunc(e.Said.Results, func(r Result) bool { return r.Inferred }) {
+			e.Facts.Add("failure", "inferred from the exit code in the text of the result")
+		}
 		title, failed := e.Said.Title(tools)
 		if e.Title = cmp.Or(e.Title, title); failed {
 			e.Marks |= model.MarkError
+		}
+		if e.Note != "" {
+			e.Title = strings.TrimSpace(e.Title + " (" + e.Note + ")")
 		}
 		if s.Title == "" && e.Said.Role == User && e.Event == "" {
 			s.Title = e.Said.Words

@@ -3,6 +3,7 @@ package codex
 import (
 	"cmp"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"time"
 
@@ -27,6 +28,8 @@ const (
 	eventEnded, eventTurnEnded     = "event_msg:task_complete", "event_msg:turn_complete"
 	eventAborted, eventRolledBack  = "event_msg:turn_aborted", "event_msg:thread_rolled_back"
 	eventTokens                    = "event_msg:token_count"
+	eventUser, eventAgent          = "event_msg:user_message", "event_msg:agent_message"
+	eventFailed, eventItem         = "event_msg:error", "event_msg:item_completed"
 )
 
 // types are those of records and events that are known: what is kept of one, which has a body in
@@ -55,18 +58,23 @@ var types = map[string]struct {
 		b.use(p, r, now, &now.used)
 	}},
 	eventStarted: {fold: (*fold).begin}, eventTurnStarted: {fold: (*fold).begin},
-	eventEnded: {fold: (*fold).end}, eventTurnEnded: {fold: (*fold).end},
+	eventUser: {(*record).tell, (*fold).told}, eventAgent: {(*record).tell, (*fold).told},
+	eventEnded: {(*record).fail, (*fold).end}, eventTurnEnded: {(*record).fail, (*fold).end},
 	eventAborted: {func(r *record, _, v coding.Value) { r.text = v.Get("reason").Words() }, func(b *fold, p *part, r *coding.Record[record], now *state) {
 		b.note(now, "turn", "aborted: "+cmp.Or(r.Is.text, "interrupted"))
-		b.end(p, r, now)
+		b.close(r, now)
 	}},
-	"event_msg:error": {func(r *record, _, v coding.Value) { r.text = v.Get("message").Words() }, func(b *fold, _ *part, r *coding.Record[record], now *state) {
-		b.note(now, "error", r.Is.text)
-	}},
+	eventFailed:                         {(*record).fail, (*fold).failure},
 	eventRolledBack:                     {func(r *record, _, v coding.Value) { r.turns = int(min(v.Get("num_turns").Number(), 1e9)) }, (*fold).rollBack},
 	"event_msg:thread_settings_applied": {keep: func(r *record, _, v coding.Value) { r.meta = metaOf(v.Get("thread_settings")) }},
 	"event_msg:exec_command_end":        {func(r *record, _, v coding.Value) { r.ended(v.Get("call_id"), v) }, (*fold).toolEnded},
-	"event_msg:item_completed":          {func(r *record, _, v coding.Value) { r.ended(v.Get("item", "id"), v.Get("item")) }, (*fold).toolEnded},
+	eventItem: {func(r *record, line, v coding.Value) {
+		r.ended(v.Get("item", "id"), v.Get("item"))
+		r.tell(line, v)
+	}, func(b *fold, p *part, r *coding.Record[record], now *state) {
+		b.toolEnded(p, r, now)
+		b.told(p, r, now)
+	}},
 }
 
 // record is what is kept of a line.
@@ -95,8 +103,10 @@ type record struct {
 	turns int
 	// whole says of a compaction that it holds all that the model reads on.
 	whole bool
-	// text is why a turn was aborted, or what failed.
+	// text is why a turn was aborted, or how what failed begins.
 	text string
+	// tells says of an event that it has a message, which an item mostly has, too.
+	tells bool
 }
 
 // header is what the first record of a rollout says.
@@ -152,6 +162,65 @@ func decode(l *coding.Line) (r record, err error) {
 		keep(&r, v, body)
 	}
 	return r, nil
+}
+
+// tell keeps what a message says that an event repeats.
+func (r *record) tell(line, _ coding.Value) {
+	m := itemOf(line)
+	if r.tells = len(m.Blocks) > 0; r.tells {
+		r.said = m.Said()
+	}
+}
+
+// fail keeps what an event says that went wrong.
+func (r *record) fail(line, v coding.Value) {
+	if m := toldBy(v, line); len(m.Blocks) > 0 {
+		r.said = m.Said()
+		r.text = r.said.Words
+	}
+}
+
+// wrong returns what an event says that went wrong, or none: that of a turn has it in an object.
+func wrong(event coding.Value) coding.Value {
+	if in := event.Get("error", "message"); in.There() {
+		return in
+	}
+	if event.Get("type").Text() == "error" {
+		return event.Get("message")
+	}
+	return event.Get("error")
+}
+
+// toldBy returns the message that an event repeats, or what it says that went wrong; one without
+// blocks of any other.
+func toldBy(event, raw coding.Value) (m coding.Message) {
+	m.Raw = [][]byte{raw.Raw()}
+	add := func(role coding.Role, text coding.Value) {
+		if m.Role = role; text.Kind() == jsontape.String && text.Text() != "" {
+			m.Blocks = append(m.Blocks, coding.TextBlock(text.Raw()))
+		}
+	}
+	switch is := typeEvent + ":" + event.Get("type").Text(); is {
+	case eventUser:
+		add(coding.User, event.Get("message"))
+		for _, key := range []string{"images", "local_images"} {
+			for image := range event.Get(key).Each() {
+				m.Blocks = append(m.Blocks, coding.Block{Kind: conversation.Unknown, Body: append(append([]byte(`{"type":"input_image","image_url":`), image.Raw()...), '}')})
+			}
+		}
+	case eventAgent:
+		add(coding.Assistant, event.Get("message"))
+	case eventItem:
+		role, known := map[string]coding.Role{"UserMessage": coding.User, "AgentMessage": coding.Assistant}[event.Get("item", "type").Text()]
+		for part := range event.Get("item", "content").Each() {
+			if known {
+				add(role, part.Get("text"))
+			}
+		}
+	case eventEnded, eventTurnEnded, eventFailed:
+		add(coding.System, wrong(event))
+	}
+	return m
 }
 
 // head keeps what a header says. That of 0.20 has no envelope.
@@ -276,6 +345,9 @@ func injected(item coding.Value) bool {
 // itemOf returns the message of a record that has an item.
 func itemOf(line coding.Value) coding.Message {
 	is, body := open(line)
+	if is == typeEvent {
+		return toldBy(body, line)
+	}
 	m := messageOf(body, line)
 	if is == typeBetween { // another agent speaks
 		m.Role = coding.User
@@ -370,8 +442,12 @@ func resultOf(call string, output coding.Value) coding.Block {
 	if v, err := coding.Parse([]byte(output.Text())); err == nil {
 		b.Failed = b.Failed || v.Get("metadata", "exit_code").Number() != 0
 	}
+	b.Exited(exitCode)
 	return b
 }
+
+// exitCode finds how a command ended in what stands before its output.
+var exitCode = regexp.MustCompile(`^(?:[^\\]|\\[^n]|\\n)*?(?:"|\\n)(?:Exit code: |Process exited with code )(-?\d+)\\n(?:[^"\\]*\\n){0,3}?(?:Total output lines|Output)`)
 
 // isEntry reports whether a record is one that the model reads.
 func (r *record) isEntry() bool {

@@ -23,6 +23,7 @@ type fold struct {
 	started []spawned
 	unknown map[string]int
 	kept    int // entries that compactions are looked for in, see coding.MostKept
+	lone    int // messages that events alone have
 	// words is what the user said first in a rollout of the session's own.
 	words string
 }
@@ -52,6 +53,8 @@ type state struct {
 	counted bool
 	// spent is a count of tokens that is about no answer, but the compaction to come.
 	spent coding.Span
+	// failed is how what failed in the turn begins, "" for nothing: two events may say it.
+	failed string
 	turning
 }
 
@@ -97,8 +100,14 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	if i := slices.IndexFunc(segments, func(p *part) bool { return base(p.name) == base(row.rollout) }); i >= 0 {
 		head, s.Pointed = segments[i], true
 	}
+	if b.lone > 0 {
+		s.Fault(FaultAlone, model.Note, "", model.Count(b.lone, "message")+" in events alone, and in no item that the model reads", "Codex does not send them when it resumes; a fork by Hindcast has them as items")
+	}
 	last := head.last()
 	if s.Head = last.tip; s.Head >= 0 {
+		if last.task && last.phase > told {
+			b.unended(last.tip, noEnd, model.MarkInterrupted)
+		}
 		s.Entries[s.Head].Facts.Count(last.spentInAll(row))
 	}
 	b.reverts(segments)
@@ -113,6 +122,7 @@ func (b *fold) part(p *part) {
 	p.marks = []mark{{0, now}}
 	aside := now // behind the records of a damaged line
 	headed := false
+	p.alone = p.toldAlone()
 	for i := range p.file.Records {
 		r := &p.file.Records[i]
 		if r.At >= p.limit {
@@ -205,19 +215,62 @@ func (b *fold) entry(p *part, r *coding.Record[record], now *state) *coding.Entr
 	if r.Salvaged {
 		e.Reason = coding.PassedOver
 	}
-	now.tip = b.session.Add(e, now.tip)
-	return &b.session.Entries[now.tip]
+	before := now.tip
+	now.tip = b.session.Add(e, before)
+	made := &b.session.Entries[now.tip]
+	if before >= 0 && b.session.Entries[before].Event == eventError && b.kept < coding.MostKept { // Codex does not send it
+		made.Context = append(b.reads(b.session.Before(before)), now.tip)
+	}
+	return made
+}
+
+// reads returns the entries whose messages the model reads at one, while the session is read.
+func (b *fold) reads(at int) (list []int) {
+	for at >= 0 && b.session.Entries[at].Context == nil {
+		list = append(list, at)
+		at = b.session.Before(at)
+	}
+	b.kept += len(list)
+	slices.Reverse(list)
+	if at >= 0 {
+		b.kept += len(b.session.Entries[at].Context)
+		list = slices.Concat(b.session.Entries[at].Context, list)
+	}
+	return list
+}
+
+// told adds the message that an event alone has.
+func (b *fold) told(p *part, r *coding.Record[record], now *state) {
+	if !p.alone[r.At] {
+		return
+	}
+	b.item(p, r, now)
+	b.session.Entries[now.tip].Facts.Add("record", "an event alone has the message: Codex does not send it when it resumes")
+	b.lone++
+}
+
+// failure adds what an event says that went wrong: Codex shows it, and does not send it.
+func (b *fold) failure(p *part, r *coding.Record[record], now *state) {
+	if r.Is.text == "" || now.failed == r.Is.text {
+		return
+	}
+	e := b.entry(p, r, now)
+	e.Event, e.Marks = eventError, e.Marks|model.MarkError
+	b.turn(r, now)
+	now.failed = r.Is.text
 }
 
 // Events of entries besides those of package coding.
 const (
 	eventCompaction = "compaction"
 	eventContext    = "context"
+	eventError      = "error"
 )
 
 // item adds the entry of an item.
 func (b *fold) item(p *part, r *coding.Record[record], now *state) {
 	is := &r.Is
+	now.failed = ""
 	e := b.entry(p, r, now)
 	e.Said.Results = slices.Clone(e.Said.Results) // the record is shared
 	switch {

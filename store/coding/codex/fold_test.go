@@ -411,7 +411,7 @@ func TestFaults(t *testing.T) {
 		got = append(got, f.Code)
 	}
 	slices.Sort(got)
-	if want := []string{coding.FaultLine, FaultOrdinals, coding.FaultTorn, coding.FaultUnknown}; !slices.Equal(got, want) {
+	if want := []string{coding.FaultLine, FaultAlone, FaultOrdinals, coding.FaultTorn, coding.FaultUnknown}; !slices.Equal(got, want) {
 		t.Errorf("the faults are %q and not %q", got, want)
 	}
 	write(t, filepath.Join(dir, envelopeFile), strings.SplitAfterN(read(t, filepath.Join(dir, envelopeFile)), "\n", 2)[1])

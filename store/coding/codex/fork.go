@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store/coding"
 	"hindcast/store/folder"
@@ -29,7 +30,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	}
 	numbered := slices.ContainsFunc(lines, func(l line) bool { return l.Is.ordinal >= 0 })
 	var data []byte
-	bare, encrypted := false, 0
+	bare, encrypted, written := false, 0, 0
 	for i, l := range lines {
 		raw, err := f.raw(c.In, l.file, l.Span)
 		if err != nil {
@@ -48,13 +49,24 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		}
 		p := jsontape.NewPatch(t)
 		if numbered {
-			p.Put(0, "ordinal", fmt.Append(nil, i))
+			p.Put(0, "ordinal", fmt.Append(nil, written))
 		}
+		written++
 		rename(p, t, c.ID, ids)
 		if i == 0 {
 			stand(p, t)
 		}
 		data = append(append(data, p.Bytes()...), '\n')
+		if l.alone {
+			item := jsontape.NewPatch(t)
+			item.Put(0, "type", []byte(`"`+typeItem+`"`))
+			item.Put(0, "payload", itemFor(coding.ValueOf(t)))
+			if numbered {
+				item.Put(0, "ordinal", fmt.Append(nil, written))
+			}
+			written++
+			data = append(append(data, item.Bytes()...), '\n')
+		}
 	}
 	now := c.In.Now.Local()
 	name := folder.Join(day(c.Session.Spot.File, now.Format("2006/01/02")), "rollout-"+now.Format("2006-01-02T15-04-05")+"-"+c.ID+".jsonl")
@@ -80,6 +92,24 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	return made, nil
 }
 
+// itemFor returns the item of a message that an event alone has.
+func itemFor(event coding.Value) []byte {
+	m := itemOf(event)
+	kind := map[coding.Role]string{coding.User: "input_text", coding.Assistant: "output_text"}[m.Role]
+	item := []byte(`{"type":"message","role":"` + m.Role.String() + `","content":[`)
+	for i, b := range m.Blocks {
+		if i > 0 {
+			item = append(item, ',')
+		}
+		if b.Kind == conversation.Text {
+			item = append(append(append(item, `{"type":"`+kind+`","text":`...), b.Body...), '}')
+		} else {
+			item = append(item, b.Body...)
+		}
+	}
+	return append(item, "]}"...)
+}
+
 // lacking says what a fork lacks because of a broken lineage: it has no more than Hindcast found.
 func lacking(c coding.Cut) (hazards []string) {
 	way, first := c.Session.Path(c.To), c.To
@@ -102,6 +132,8 @@ func lacking(c coding.Cut) (hazards []string) {
 type line struct {
 	*coding.Record[record]
 	file string
+	// alone says that it is an event with a message that no item has.
+	alone bool
 }
 
 // flatten returns the records on the way to the entry, and those behind it that end its turn;
@@ -126,7 +158,7 @@ func flatten(c coding.Cut) (lines []line, ids map[string]bool) {
 	delete(ids, "")
 	for i := range last.file.Records {
 		if r := &last.file.Records[i]; r.Is.header != nil {
-			lines = append(lines, line{r, last.name})
+			lines = append(lines, line{r, last.name, false})
 			break
 		}
 	}
@@ -149,7 +181,7 @@ func flatten(c coding.Cut) (lines []line, ids map[string]bool) {
 			case r.Is.is == eventRolledBack:
 				lines = rolledBack(lines, left)
 			default:
-				lines = append(lines, line{r, p.name})
+				lines = append(lines, line{r, p.name, p.alone[r.At] && on[place{p.name, r.At}]})
 			}
 		}
 	}

@@ -30,6 +30,8 @@ type part struct {
 	limit int64
 	// marks are the states of the fold, in the order of the bytes.
 	marks []mark
+	// alone are the events, by their places, with a message that no item has.
+	alone map[int64]bool
 	// counted is what the thread had used before a count of tokens that says no more than what it
 	// used in all, by the place of that.
 	counted map[int64]total
@@ -70,6 +72,8 @@ const (
 	FaultPacked = "damaged-pack"
 	// FaultIndex: the index of threads names a rollout that is not there.
 	FaultIndex = "index-names-missing-rollout"
+	// FaultAlone: messages stand in events alone.
+	FaultAlone = "messages-in-events-alone"
 	// FaultIndexRead: the index of threads cannot be read.
 	FaultIndexRead = "unreadable-index"
 )
@@ -189,6 +193,47 @@ func (at *position) isIn(file *coding.File[record]) bool {
 	}
 	before := file.Records[i-1].Is.ordinal
 	return before < 0 || before == at.ordinal-1
+}
+
+// toldAlone returns which records are events with a message that no item has. Codex writes both
+// next to each other, in either order; behind another item it is one that says the same.
+func (p *part) toldAlone() (alone map[int64]bool) {
+	taken := map[int]bool{} // items that an event repeats
+	list := p.file.Records
+	for i := range list {
+		event := &list[i].Is
+		if !event.tells || list[i].At >= p.limit {
+			continue
+		}
+		found := false
+		for _, step := range []int{-1, 1} {
+			near := true
+			for k := i + step; k >= 0 && k < len(list) && !found; k += step {
+				is := &list[k].Is
+				same := is.said.Role == event.said.Role
+				again := is.tells && is.is != event.is && is.said.Words == event.said.Words
+				if found = step < 0 && same && again; is.tells && same && !again {
+					break // it has an item of its own
+				}
+				if !is.isEntry() || is.injected || is.thought {
+					continue
+				}
+				found = same && !taken[k] && len(is.said.Calls) == 0 && (near || is.said.Words == event.said.Words)
+				taken[k] = taken[k] || found
+				near = false
+			}
+			if found {
+				break
+			}
+		}
+		if !found {
+			if alone == nil {
+				alone = map[int64]bool{}
+			}
+			alone[list[i].At] = true
+		}
+	}
+	return alone
 }
 
 // behindLine reports whether a place in a file is behind the end of a line.

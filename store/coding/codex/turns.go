@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"hindcast/model"
 	"hindcast/store/coding"
 )
 
@@ -49,13 +50,36 @@ func (t *turning) leaveTask() {
 
 // begin begins a task.
 func (b *fold) begin(_ *part, _ *coding.Record[record], now *state) {
-	now.answer, now.spent = -1, coding.Span{}
+	if now.task && now.phase > told {
+		b.unended(now.tip, killed, model.MarkError)
+		b.session.Entries[now.tip].Note = killed
+	}
+	now.answer, now.spent, now.failed = -1, coding.Span{}, ""
 	now.leaveTask()
 	now.task = true
 }
 
-// end ends a task, with its last answer.
-func (b *fold) end(_ *part, r *coding.Record[record], now *state) {
+// What is said of a turn without an end: of one that another follows, and of the last one.
+const (
+	killed = "killed: no end is recorded"
+	noEnd  = "no end is recorded: it goes on, or was killed"
+)
+
+// unended tells of a turn that has no end at its last entry.
+func (b *fold) unended(at int, why string, mark model.Marks) {
+	e := &b.session.Entries[at]
+	e.Facts.Add("turn", why)
+	e.Marks |= mark
+}
+
+// end ends a task, with its last answer or with what went wrong.
+func (b *fold) end(p *part, r *coding.Record[record], now *state) {
+	b.failure(p, r, now)
+	b.close(r, now)
+}
+
+// close ends a task, with its last answer.
+func (b *fold) close(r *coding.Record[record], now *state) {
 	if now.last >= 0 && !r.Salvaged {
 		b.session.Entries[now.last].GoesOn = false
 	}

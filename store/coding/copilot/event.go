@@ -2,6 +2,7 @@ package copilot
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -148,6 +149,11 @@ func messageOf(v coding.Value) (m coding.Message, ok bool) {
 				b.Body = body.Raw()
 			}
 		}
+		if code := data.Get("shellExecution", "exitCode"); code.There() {
+			b.Failed = b.Failed || code.Number() != 0
+		} else {
+			b.Exited(exitCode)
+		}
 		m.Blocks = []coding.Block{b}
 	case typeSystem:
 		add(conversation.Text, data.Get("content"))
@@ -170,6 +176,9 @@ func messageOf(v coding.Value) (m coding.Message, ok bool) {
 	}
 	return m, true
 }
+
+// exitCode finds how a command ended at the end of what it printed.
+var exitCode = regexp.MustCompile(`<(?:shellId: \S+ completed|exited) with exit code (-?\d+)>(?:\\n)*"$`)
 
 // addUsage adds what an event says that a request cost. Tokens of a cache are among those of the
 // input.

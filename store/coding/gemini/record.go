@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"hash/fnv"
+	"regexp"
 	"strings"
 	"time"
 
@@ -252,6 +253,7 @@ func messageOf(v coding.Value) (m, results coding.Message) {
 			}
 		}
 		b.Failed = call.Get("status").Text() == "error"
+		b.Exited(exitCode)
 		results.Blocks = append(results.Blocks, b)
 	}
 	return m, results
@@ -269,6 +271,9 @@ func parts(content coding.Value) func(yield func(coding.Value) bool) {
 	}
 }
 
+// exitCode finds how a command ended behind what it printed.
+var exitCode = regexp.MustCompile(`\\n(?:Exit Code|Process Exit Code): (-?\d+)(?:\\n|"|$)`)
+
 func blockOf(part coding.Value) coding.Block {
 	call, result, text := part.Get("functionCall"), part.Get("functionResponse"), part.Get("text")
 	switch {
@@ -285,6 +290,7 @@ func blockOf(part coding.Value) coding.Block {
 		} else if failure.Kind() == jsontape.String {
 			b.Body = failure.Raw()
 		}
+		b.Exited(exitCode)
 		return b
 	case part.Get("thought").True():
 		return coding.Block{Kind: conversation.Reasoning, Body: text.Raw()}
