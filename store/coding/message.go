@@ -40,8 +40,10 @@ type Block struct {
 	// Body is JSON: the string of a text or a thought, the input of a call, the result of
 	// one, whatever another block is. Nil for none.
 	Body []byte
-	// Failed says of a result that the tool failed, and Inferred that its text alone tells so.
-	Failed, Inferred bool
+	// Failed says of a result that the tool failed. Inferred are the words where its text alone
+	// tells so: "exit code 2".
+	Failed   bool
+	Inferred string
 }
 
 // Exited notes of a result that its text gives an exit code which is not zero. told finds the code
@@ -53,7 +55,7 @@ func (b *Block) Exited(told *regexp.Regexp) {
 		text = slices.Concat(text[:most], text[len(text)-most:])
 	}
 	if m := told.FindSubmatch(text); !b.Failed && m != nil && string(m[1]) != "0" {
-		b.Failed, b.Inferred = true, true
+		b.Failed, b.Inferred = true, "exit code "+string(m[1])
 	}
 }
 
@@ -203,9 +205,9 @@ func (m *Message) Said() Said {
 		case conversation.ToolCall:
 			s.Calls = append(s.Calls, call)
 		case conversation.ToolResult:
-			r := Result{Call: call, Failed: b.Failed, Inferred: b.Inferred}
+			r := Result{Call: call, Failed: b.Failed, Inferred: b.Inferred != ""}
 			if b.Failed {
-				r.Why = resultWords(b.Body)
+				r.Why = cmp.Or(b.Inferred, resultWords(b.Body))
 			}
 			s.Results = append(s.Results, r)
 		case conversation.Text:

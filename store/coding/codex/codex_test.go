@@ -144,7 +144,7 @@ func TestTree(t *testing.T) {
 #5<4 after model: calls exec_command
 #6<5 after model: calls exec_command
 #7<6 tool iteration: exec_command ok
-#8<7 tool iteration: exec_command ok
+#8<7 tool iteration: exec_command: exit code 
 #9<8 turn end: done: ls -1; false
 #10<9 user input: third question | rewind
 #11<10 turn end: reply to: third question | rewind
@@ -177,7 +177,7 @@ func TestTree(t *testing.T) {
 #5<4 after model: calls exec_command
 #6<5 after model: calls exec_command
 #7<6 tool iteration: exec_command ok
-#8<7 tool iteration: exec_command ok
+#8<7 tool iteration: exec_command: exit code 
 #9<8 turn end: done: ls -1; false
 #10<9 user input: third question | rewind
 #11<10 turn end: reply to: third question | rewind
