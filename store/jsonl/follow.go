@@ -136,6 +136,7 @@ func (s *Store) readAnew(ctx context.Context) error {
 	}
 	old := s.file
 	s.file, s.index, s.info, s.edges = next.file, next.index, next.info, next.edges
+	s.last.at, s.last.state = span{}, nil
 	s.rewrites++
 	return old.Close()
 }

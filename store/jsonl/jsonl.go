@@ -8,8 +8,12 @@
 //
 // in any order. The state is the writer's own bytes; one that has line ends in
 // it, which a line cannot have, or blanks around it, which readers drop, is
-// written as "stateBase64" instead. A later visit of a snapshot has no state. The record of a session follows its
-// snapshots:
+// written as "stateBase64" instead. One that shares most of its bytes with the state
+// before it is written as edits of that one: ranges of its bytes, and texts between them.
+//
+//	"stateFrom":"…","stateEdits":[[0,1200],",{…}",[1200,1204]]
+//
+// A later visit of a snapshot has no state. The record of a session follows its snapshots:
 //
 //	{"session":"…","turnIndex":0,"state":{…}}
 //
@@ -101,6 +105,12 @@ type Store struct {
 	info fs.FileInfo
 	// edges is what stood in the file when it had been read.
 	edges edges
+	// last is the state that was read last. It has a lock of its own.
+	last struct {
+		sync.Mutex
+		at    span
+		state []byte
+	}
 	// rewrites counts how often the file became another.
 	rewrites int64
 	life     store.Lifetime
@@ -323,11 +333,57 @@ func (s *Store) stateIn(ss *session, ref model.Ref) ([]byte, error) {
 	if ref.Visit != 0 && !slices.ContainsFunc(ss.headers, func(h model.Header) bool { return h.Visit == ref.Visit && h.ID == ref.ID }) {
 		return nil, model.ErrNoSnapshot
 	}
-	return s.at(at)
+	return s.at(ss, at)
 }
 
-// at reads a state from its place in the file.
-func (s *Store) at(at span) ([]byte, error) {
+// at returns the state that stands somewhere in the file. Edits are followed to a state that is
+// written whole, or to the one that was read last.
+func (s *Store) at(ss *session, at span) ([]byte, error) {
+	s.last.Lock()
+	last, base := s.last.at, s.last.state
+	s.last.Unlock()
+	var list []edit
+	for now := at; ; now = ss.states[now.base] {
+		if now == last && base != nil {
+			break
+		}
+		raw, err := s.bytes(now)
+		if err != nil {
+			return nil, err
+		}
+		if now.base == "" {
+			if base, err = decodeState(raw, now.coded); err != nil {
+				return nil, fmt.Errorf("byte %d: %w", now.start, err)
+			}
+			break
+		}
+		below, err := parseEdits(raw)
+		if err == nil && list != nil {
+			below, err = through(list, below)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("byte %d: %w", now.start, err)
+		}
+		list = below
+	}
+	state := bytes.Clone(base)
+	if list != nil {
+		var err error
+		if state, err = apply(base, list); err == nil {
+			err = store.CheckState(state)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("byte %d: %w", at.start, err)
+		}
+	}
+	s.last.Lock()
+	s.last.at, s.last.state = at, bytes.Clone(state)
+	s.last.Unlock()
+	return state, nil
+}
+
+// bytes returns what stands somewhere in the file.
+func (s *Store) bytes(at span) ([]byte, error) {
 	raw := make([]byte, at.end-at.start)
 	if _, err := s.file.ReadAt(raw, at.start); err != nil {
 		if errors.Is(err, io.EOF) {
@@ -335,11 +391,7 @@ func (s *Store) at(at span) ([]byte, error) {
 		}
 		return nil, fmt.Errorf("byte %d: %w", at.start, err)
 	}
-	state, err := decodeState(raw, at.coded)
-	if err != nil {
-		return nil, fmt.Errorf("byte %d: %w", at.start, err)
-	}
-	return state, nil
+	return raw, nil
 }
 
 // Labels returns the labels that stand with the snapshots of a session, in the order of the
@@ -374,7 +426,7 @@ func (s *Store) get(ctx context.Context, sessionID string) (*model.Data[json.Raw
 	if ss.record == nil {
 		return nil, nil
 	}
-	state, err := s.at(ss.record.state)
+	state, err := s.at(ss, ss.record.state)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ type line struct {
 	header model.Header
 	// session is not nil on a record.
 	session *string
-	// state says where the state is in the line; its zero value is none.
+	// state says where the state, or its edits, is in the line; its zero value is none.
 	state span
 	// labels are those of the snapshot.
 	labels []model.Label
@@ -29,6 +29,10 @@ type span struct {
 	start, end int64
 	// coded says that the bytes are a JSON string of base64.
 	coded bool
+	// base is the id of the snapshot whose state the bytes are edits of; "" where they are a
+	// state. size is how long the state is that they make.
+	base string
+	size int64
 }
 
 // member is one member of the line's object.
@@ -64,11 +68,17 @@ func parseLine(text []byte) (line, error) {
 	var header model.HeaderReader
 	for i := range members {
 		m := &members[i]
-		if m.key == "state" || m.key == "stateBase64" {
+		if m.key == "state" || m.key == "stateBase64" || m.key == "stateEdits" {
 			if l.state.end != 0 {
 				return line{}, &lineError{m.start, errors.New("the state is there twice")}
 			}
-			l.state = span{int64(m.value), int64(m.end), m.key == "stateBase64"}
+			l.state.start, l.state.end, l.state.coded = int64(m.value), int64(m.end), m.key == "stateBase64"
+			continue
+		}
+		if m.key == "stateFrom" {
+			if err := json.Unmarshal(text[m.value:m.end], &l.state.base); err != nil {
+				return line{}, &lineError{m.value, fmt.Errorf("stateFrom: %w", err)}
+			}
 			continue
 		}
 		if m.key == "labels" {
@@ -78,6 +88,17 @@ func parseLine(text []byte) (line, error) {
 		if err := header.Read(m.key, text[m.value:m.end]); err != nil {
 			return line{}, &lineError{m.value, fmt.Errorf("header: %w", err)}
 		}
+	}
+	edited := slices.ContainsFunc(members, func(m member) bool { return m.key == "stateEdits" })
+	if edited != (l.state.base != "") {
+		return line{}, &lineError{0, errors.New("stateFrom and stateEdits belong together")}
+	}
+	if edited {
+		list, err := parseEdits(text[l.state.start:l.state.end])
+		if err != nil {
+			return line{}, &lineError{int(l.state.start), err}
+		}
+		l.state.size = size(list)
 	}
 	l.header = header.Header()
 	for i := range l.labels {

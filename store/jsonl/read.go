@@ -89,16 +89,18 @@ func (l *lines) readAny() ([]byte, error) {
 
 // Read returns the rows of a portable file, each with a state of its own. It
 // ends with an error at the first line that is damaged: half a file is not
-// imported. r is read to its end only if the consumer goes on to there.
+// imported. Edits are of the last state before them, which may not be changed by the consumer. r
+// is read to its end only if the consumer goes on to there.
 func Read(r io.Reader) iter.Seq2[store.Row, error] {
 	return func(yield func(store.Row, error) bool) {
 		in := newLines(r)
+		var last recent
 		for {
 			text, err := in.read()
 			if err == io.EOF {
 				return
 			}
-			row, err := readRow(text, err)
+			row, err := readRow(text, err, &last)
 			if err != nil {
 				yield(store.Row{}, fmt.Errorf("jsonl: read: line %d: %w", in.number, err))
 				return
@@ -110,7 +112,13 @@ func Read(r io.Reader) iter.Seq2[store.Row, error] {
 	}
 }
 
-func readRow(text []byte, err error) (store.Row, error) {
+// recent is the state that was read last.
+type recent struct {
+	session, id string
+	state       []byte
+}
+
+func readRow(text []byte, err error, last *recent) (store.Row, error) {
 	if err != nil {
 		return store.Row{}, err
 	}
@@ -118,11 +126,24 @@ func readRow(text []byte, err error) (store.Row, error) {
 	if err != nil {
 		return store.Row{}, err
 	}
+	session := l.header.SessionID
+	if l.session != nil {
+		session = *l.session
+	}
 	var state []byte
 	if l.state.end != 0 {
-		if state, err = decodeState(bytes.Clone(text[l.state.start:l.state.end]), l.state.coded); err != nil {
+		raw := text[l.state.start:l.state.end]
+		if l.state.base == "" {
+			state, err = decodeState(bytes.Clone(raw), l.state.coded)
+		} else if last.session != session || last.id != l.state.base {
+			err = ErrBase
+		} else {
+			state, err = editedState(raw, last.state)
+		}
+		if err != nil {
 			return store.Row{}, &lineError{int(l.state.start), err}
 		}
+		*last = recent{session, l.header.ID, state}
 	}
 	if l.session != nil {
 		return store.Row{Record: &model.Data[json.RawMessage]{ID: *l.session, State: state, TurnIndex: l.header.TurnIndex}}, nil
@@ -145,6 +166,19 @@ func decodeState(raw []byte, coded bool) ([]byte, error) {
 		raw = state
 	}
 	return raw, store.CheckState(raw)
+}
+
+// editedState returns the state that edits, written as raw, make of a base.
+func editedState(raw, base []byte) ([]byte, error) {
+	list, err := parseEdits(raw)
+	if err != nil {
+		return nil, err
+	}
+	state, err := apply(base, list)
+	if err != nil {
+		return nil, err
+	}
+	return state, store.CheckState(state)
 }
 
 // index is where everything is in a file, as far as it was read.
@@ -275,6 +309,14 @@ func (x *index) settleHeads() {
 func (x *index) add(l line, start int64, text []byte) error {
 	at := l.state
 	at.start, at.end = at.start+start, at.end+start
+	if id := l.header.SessionID; at.base != "" {
+		if l.session != nil {
+			id = *l.session
+		}
+		if ss := x.sessions[id]; ss == nil || ss.states[at.base].end == 0 || l.header.ID == at.base {
+			return &lineError{0, ErrBase}
+		}
+	}
 	if l.session != nil {
 		ss := x.session(*l.session)
 		ss.record = &record{turn: l.header.TurnIndex, state: at}
@@ -290,13 +332,16 @@ func (x *index) add(l line, start int64, text []byte) error {
 	}
 	ss := x.session(h.SessionID)
 	ss.size += int64(len(text))
-	if len(ss.headers) == 0 && !at.coded {
+	if len(ss.headers) == 0 && !at.coded { // there is no base yet
 		ss.title = conversation.Opening(text[l.state.start:l.state.end])
 	}
 	if ss.states[h.ID].end == 0 {
 		ss.states[h.ID] = at
 	}
-	if first := ss.states[h.ID]; !first.coded {
+	switch first := ss.states[h.ID]; {
+	case first.base != "":
+		h.Size = first.size
+	case !first.coded:
 		h.Size = first.end - first.start
 	}
 	if h.Head && !ss.named {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"unicode/utf8"
 
 	"hindcast/store"
@@ -18,13 +19,13 @@ import (
 var ErrNotUTF8 = errors.New("the id is not valid UTF-8, which JSON cannot carry")
 
 // Write writes rows as lines and returns how many it wrote. The bytes of the
-// states are written as they are. An error of the rows ends it; what was
-// written before stays written.
+// states are kept: a state is written whole, or as edits of the one before it. An error of
+// the rows ends it; what was written before stays written.
 func Write(w io.Writer, rows iter.Seq2[store.Row, error]) (n int, err error) {
-	out := bufio.NewWriterSize(w, 1<<18)
+	out := &writer{Writer: bufio.NewWriterSize(w, 1<<18)}
 	for row, err := range rows {
 		if err == nil {
-			err = writeRow(out, row)
+			err = out.row(row)
 		}
 		if err != nil {
 			return n, fmt.Errorf("jsonl: write row %d: %w", n+1, errors.Join(err, out.Flush()))
@@ -37,12 +38,25 @@ func Write(w io.Writer, rows iter.Seq2[store.Row, error]) (n int, err error) {
 	return n, nil
 }
 
-func writeRow(out *bufio.Writer, row store.Row) error {
-	state := row.State
+// writer writes lines, and knows the state that it wrote last.
+type writer struct {
+	*bufio.Writer
+	session, id string
+	state       []byte
+	// behind and lines are the bytes and the lines of edits since a state was written whole. They
+	// bound what is read for one state.
+	behind, lines int
+}
+
+// mostLines bounds the lines of edits between two states that are written whole.
+const mostLines = 4 << 10
+
+func (w *writer) row(row store.Row) error {
+	state, session := row.State, row.Header.SessionID
 	head, err := json.Marshal(row.Header)
 	if row.Record != nil {
-		state = row.Record.State
-		head, err = json.Marshal(recordLine{Session: row.Record.ID, TurnIndex: row.Record.TurnIndex})
+		state, session = row.Record.State, row.Record.ID
+		head, err = json.Marshal(recordLine{Session: session, TurnIndex: row.Record.TurnIndex})
 	}
 	if err != nil {
 		return err
@@ -58,19 +72,38 @@ func writeRow(out *bufio.Writer, row store.Row) error {
 		head = append(append(append(head[:len(head)-1], `,"labels":`...), labels...), '}')
 	}
 	if state == nil {
-		return write(out, head, []byte("\n"))
+		return w.put(head, []byte("\n"))
 	}
 	if err := store.CheckState(state); err != nil {
 		return fmt.Errorf("snapshot %q of session %q: %w", row.Header.ID, row.Header.SessionID, err)
 	}
-	name := `,"state":`
-	if !inline(state) {
-		name = `,"stateBase64":`
-		if state, err = json.Marshal(base64.StdEncoding.EncodeToString(state)); err != nil {
-			return err
+	body, err := w.body(session, state)
+	if err != nil {
+		return err
+	}
+	w.session, w.id, w.state = session, row.Header.ID, state
+	return w.put(head[:len(head)-1], body, []byte("}\n"))
+}
+
+// body returns the members with a state: as edits of the last one where they take less than half
+// of the room.
+func (w *writer) body(session string, state []byte) ([]byte, error) {
+	if w.session == session && w.id != "" && w.lines < mostLines {
+		if list := edits(w.state, state); list != nil {
+			text, ok := appendEdits(nil, list)
+			if ok && len(text) <= len(state)/2 && w.behind+len(text) <= 2*len(state) {
+				w.behind, w.lines = w.behind+len(text), w.lines+1
+				from, err := json.Marshal(w.id)
+				return slices.Concat([]byte(`,"stateFrom":`), from, []byte(`,"stateEdits":`), text), err
+			}
 		}
 	}
-	return write(out, head[:len(head)-1], []byte(name), state, []byte("}\n"))
+	w.behind, w.lines = 0, 0
+	if inline(state) {
+		return append([]byte(`,"state":`), state...), nil
+	}
+	text, err := json.Marshal(base64.StdEncoding.EncodeToString(state))
+	return append([]byte(`,"stateBase64":`), text...), err
 }
 
 // inline reports whether the bytes of a state can be read back out of a line:
@@ -86,9 +119,9 @@ type recordLine struct {
 	TurnIndex int    `json:"turnIndex"`
 }
 
-func write(out *bufio.Writer, parts ...[]byte) error {
+func (w *writer) put(parts ...[]byte) error {
 	for _, part := range parts {
-		if _, err := out.Write(part); err != nil {
+		if _, err := w.Write(part); err != nil {
 			return err
 		}
 	}
