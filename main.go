@@ -60,6 +60,7 @@ func app() *cli.App {
 		Create:       kinds.Create,
 		Decode:       jsonl.Read,
 		Encode:       jsonl.Write,
+		EncodeWhole:  jsonl.WriteWhole,
 		DecodeMapped: decodeMapped,
 		MappedKind: func(words string) (store.Kind, error) {
 			m, err := mapped.ParseMap(words)

@@ -19,6 +19,9 @@ import (
 	"hindcast/store/labels"
 )
 
+// Encoder writes rows and returns how many it wrote.
+type Encoder func(w io.Writer, rows iter.Seq2[store.Row, error]) (int, error)
+
 // App is the world that the commands run in. main fills in every field.
 type App struct {
 	// Version is what --version prints.
@@ -28,9 +31,10 @@ type App struct {
 	// Create makes an empty store of the native kind at a path where nothing is yet, or where
 	// a URL leads.
 	Create func(ctx context.Context, path string) (store.Store, error)
-	// Decode gives the rows of a portable file, Encode writes one.
-	Decode func(r io.Reader) iter.Seq2[store.Row, error]
-	Encode func(w io.Writer, rows iter.Seq2[store.Row, error]) (int, error)
+	// Decode gives the rows of a portable file. Encode writes one, and EncodeWhole one in which
+	// each state is whole.
+	Decode              func(r io.Reader) iter.Seq2[store.Row, error]
+	Encode, EncodeWhole Encoder
 	// DecodeMapped yields the rows that a map, in words, finds in files and
 	// folders of any JSON; "-" is in. The error is about the map.
 	DecodeMapped func(ctx context.Context, words string, in io.Reader, paths []string, skipped func(rows int)) (iter.Seq2[store.Row, error], error)

@@ -52,14 +52,14 @@ func start(t *testing.T, rows iter.Seq2[store.Row, error]) *session {
 		Version: "v0",
 		Kinds:   store.Kinds{{Name: "mem", Open: open}},
 		Decode:  jsonl.Read,
-		Encode:  jsonl.Write,
-		Demo:    sample.Rows,
-		Sample:  func(context.Context) (cli.Shown, error) { return cli.Shown{Store: c.store}, nil },
-		Screen:  func(context.Context, cli.Shown) error { return nil },
-		In:      strings.NewReader(""),
-		Out:     &c.out,
-		Err:     &c.err,
-		Getenv:  func(string) string { return "" },
+		Encode:  jsonl.Write, EncodeWhole: jsonl.WriteWhole,
+		Demo:   sample.Rows,
+		Sample: func(context.Context) (cli.Shown, error) { return cli.Shown{Store: c.store}, nil },
+		Screen: func(context.Context, cli.Shown) error { return nil },
+		In:     strings.NewReader(""),
+		Out:    &c.out,
+		Err:    &c.err,
+		Getenv: func(string) string { return "" },
 	}
 	return c
 }

@@ -57,6 +57,23 @@ func TestImport_showsHowFarItIs(t *testing.T) {
 	}
 }
 
+// An export shows it where the rows go into a file, or through a pipe.
+func TestExport_showsHowFarItIs(t *testing.T) {
+	skip.Sequential(t)
+	c, dir := start(t, storetest.Grow("s", 12_000, 40)), t.TempDir()
+	for i, out := range []bool{false, true} {
+		c.ErrTerminal, c.OutTerminal = true, out
+		code, _, shown := c.run(t, "export", "mem:x", "-o", filepath.Join(dir, []string{"a", "b"}[i]))
+		if code != 0 || !strings.HasPrefix(shown, "\r5000 snapshots of 1 session") || !strings.HasSuffix(shown, "\r") {
+			t.Errorf("exit %d, %q", code, shown)
+		}
+		code, text, shown := c.run(t, "export", "mem:x")
+		if code != 0 || strings.Count(text, "\n") != 12_000 || (shown == "") != out {
+			t.Errorf("exit %d, %d lines, shown is %q where the output is a terminal: %t", code, strings.Count(text, "\n"), shown, out)
+		}
+	}
+}
+
 // TestImport_cancelledWritesNothing: neither into a store that is there nor beside it, and
 // where none is nothing is made.
 func TestImport_cancelledWritesNothing(t *testing.T) {

@@ -87,7 +87,7 @@ func (a *App) writeReport(ctx context.Context, w io.Writer, s store.Store, sessi
 		}
 		defer func() { err = errors.Join(err, folder.Remove()) }()
 		path := filepath.Join(folder.Path, "shared.jsonl")
-		if err := a.writeNew(path, what.rows); err != nil {
+		if err := writeRows(path, what.rows, a.Encode); err != nil {
 			return err
 		}
 		if s, err = a.Kinds.Open(ctx, "jsonl:"+path); err != nil {
@@ -114,7 +114,7 @@ func (a *App) shareNew(ctx context.Context, s store.Store, session, only, path s
 	if filepath.Ext(path) == ".jsonl" {
 		var what shared
 		if what, err = quiet.share(ctx, s, []string{session}, &how); err == nil {
-			err = quiet.writeNew(path, what.rows)
+			err = writeRows(path, what.rows, quiet.Encode)
 			done.Hidden = what.findings()
 		}
 	} else {

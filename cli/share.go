@@ -11,6 +11,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/printable"
+	"hindcast/query"
 	"hindcast/redact"
 	"hindcast/store"
 )
@@ -56,7 +57,7 @@ type shared struct {
 
 // share returns rows of some sessions of a store, of all where none is named, as how says.
 func (a *App) share(ctx context.Context, s store.Store, sessions []string, how *sharing) (shared, error) {
-	rows := func() iter.Seq2[store.Row, error] { return a.withLabels(ctx, s, store.Rows(ctx, s, sessions...)) }
+	rows := func() iter.Seq2[store.Row, error] { return a.withLabels(ctx, s, query.Rows(ctx, s, sessions...)) }
 	if how.only != "" {
 		if len(sessions) == 0 {
 			latest, err := latestSession(ctx, s)

@@ -25,18 +25,22 @@ import (
 // export is `hindcast export`.
 func (a *App) export() *cobra.Command {
 	var to string
+	var whole bool
 	var how sharing
 	cmd := &cobra.Command{
 		Use:   "export [STORE] [SESSION]...",
 		Short: "write sessions as portable JSON lines",
 		Long: `Export writes sessions whole, orphaned snapshots included, as portable JSON
 lines: one object for each snapshot. hindcast import reads them back, and every
-command takes such a file as STORE. Without SESSION it is all of them.
+command takes such a file as STORE. Without SESSION it is all of them. A line has what
+its snapshot adds to the state before it; for other programs --whole writes each state
+whole, which takes the room of all of them. On a terminal a line shows how far it is.
 
 ` + redacts,
 		Example: `  hindcast export trips.db -o trips.jsonl
   hindcast export trips.db trip-planner --only 3..11.1 --redact -o part.jsonl
-  hindcast export trips.db trip-planner | hindcast import - copy.db`,
+  hindcast export trips.db trip-planner | hindcast import - copy.db
+  hindcast export trips.db --whole | jq .state.messages`,
 		Args:              argsBetween(0, 1000),
 		ValidArgsFunction: a.completeSessions,
 		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
@@ -61,10 +65,19 @@ command takes such a file as STORE. Without SESSION it is all of them.
 				return err
 			}
 			rows := done.watch(what.rows)
+			if a.ErrTerminal && (to != "" || !a.OutTerminal) {
+				shown := progress{out: a.Err, done: &done}
+				defer shown.clear()
+				rows = shown.watch(rows)
+			}
+			encode := a.Encode
+			if whole {
+				encode = a.EncodeWhole
+			}
 			if to == "" {
-				_, err = a.Encode(a.harmless(p), rows)
+				_, err = encode(a.harmless(p), rows)
 			} else {
-				err = a.writeNew(to, rows)
+				err = writeRows(to, rows, encode)
 			}
 			if len(sessions) == 1 {
 				err = noSessionIn(ctx, s, address, sessions[0], err)
@@ -82,14 +95,15 @@ command takes such a file as STORE. Without SESSION it is all of them.
 		}),
 	}
 	cmd.Flags().StringVarP(&to, "output", "o", "", "write to a new `FILE` instead of the standard output")
+	cmd.Flags().BoolVar(&whole, "whole", false, "write each state whole, for other programs")
 	how.flags(cmd)
 	return cmd
 }
 
-// writeNew writes rows to a file that is not there yet.
-func (a *App) writeNew(path string, rows iter.Seq2[store.Row, error]) error {
+// writeRows writes rows to a file that is not there yet.
+func writeRows(path string, rows iter.Seq2[store.Row, error], encode Encoder) error {
 	err := writeFile(path, func(w io.Writer) error {
-		_, err := a.Encode(w, rows)
+		_, err := encode(w, rows)
 		return err
 	})
 	if file := (*fs.PathError)(nil); errors.As(err, &file) {

@@ -20,6 +20,18 @@ import (
 // away meanwhile, and behind it, stand those that there are then. A session that went
 // meanwhile is left out, unless it is named.
 func Rows(ctx context.Context, s Store, sessions ...string) iter.Seq2[Row, error] {
+	return RowsBy(ctx, s, func(headers []model.Header) StateReader {
+		return func(ctx context.Context, i int) ([]byte, error) { return s.State(ctx, headers[i].Ref()) }
+	}, sessions...)
+}
+
+// StateReader returns the state of the header of a number. Calls come in the order of the
+// headers; some may be left out. The errors are those of State.
+type StateReader func(ctx context.Context, i int) ([]byte, error)
+
+// RowsBy is Rows with the states as a reader gives them, which is made for the headers of a
+// session.
+func RowsBy(ctx context.Context, s Store, reader func([]model.Header) StateReader, sessions ...string) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		named := len(sessions) > 0
 		if !named {
@@ -32,7 +44,7 @@ func Rows(ctx context.Context, s Store, sessions ...string) iter.Seq2[Row, error
 		}
 		for _, id := range sessions {
 			begun := false
-			ok := sessionRows(ctx, s, id, func(row Row, err error) bool {
+			ok := sessionRows(ctx, s, id, reader, func(row Row, err error) bool {
 				if !named && !begun && errors.Is(err, model.ErrNoSession) {
 					return true
 				}
@@ -64,8 +76,8 @@ const (
 )
 
 // sessionRows returns one session's rows and reports whether to go on.
-func sessionRows(ctx context.Context, s Store, id string, yield func(Row, error) bool) bool {
-	states := map[string]bool{} // of these the state went out
+func sessionRows(ctx context.Context, s Store, id string, reader func([]model.Header) StateReader, yield func(Row, error) bool) bool {
+	written := map[string]bool{} // of these the state went out
 	out, gone := map[placed]bool{}, map[placed]int{}
 	fail := func(err error) bool {
 		yield(Row{}, fmt.Errorf("export: %w", err))
@@ -79,14 +91,18 @@ func sessionRows(ctx context.Context, s Store, id string, yield func(Row, error)
 			return fail(err)
 		}
 		whole = true
-		for _, h := range headers {
+		read := reader(headers)
+		for i, h := range headers {
 			at := placed{h.ID, h.Visit, h.Index}
 			if out[at] {
 				continue
 			}
 			row := Row{Header: h}
-			if !states[h.ID] {
-				row.State, err = exportedState(ctx, s, &h)
+			if !written[h.ID] {
+				row.State, err = read(ctx, i)
+			}
+			if err != nil && ctx.Err() == nil && h.Marks.Has(model.MarkTraced|model.MarkDamaged) {
+				row.State, err = []byte("null"), nil
 			}
 			if errors.Is(err, model.ErrNoSnapshot) && lists < mostLists && gone[at] < mostListsEach {
 				gone[at]++
@@ -96,7 +112,7 @@ func sessionRows(ctx context.Context, s Store, id string, yield func(Row, error)
 			if err != nil {
 				return fail(err)
 			}
-			if states[h.ID], out[at] = true, true; !yield(row, nil) {
+			if written[h.ID], out[at] = true, true; !yield(row, nil) {
 				return false
 			}
 		}
@@ -132,13 +148,4 @@ func headersOf(ctx context.Context, s Store, id string) (list []model.Header, er
 		list = append(list, h)
 	}
 	return list, nil
-}
-
-// exportedState returns the state of a row.
-func exportedState(ctx context.Context, s Store, h *model.Header) ([]byte, error) {
-	state, err := s.State(ctx, h.Ref())
-	if err != nil && ctx.Err() == nil && h.Marks.Has(model.MarkTraced|model.MarkDamaged) {
-		return []byte("null"), nil
-	}
-	return state, err
 }

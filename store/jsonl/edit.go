@@ -12,9 +12,10 @@ import (
 )
 
 // A state that shares most of its bytes with the one before it is written as edits of that one:
-// the line has "stateFrom", the id of the snapshot whose state they are of, and "stateEdits", a
-// list of ranges of bytes of it, [from, to], and of texts between them, in order. Their bytes one
-// after another are the state. So a session takes the room of what its snapshots add.
+// the line has "stateEdits", a list of ranges of bytes of it, [from, to], and of texts between
+// them, in order. Their bytes one after another are the state. They are of the state of the
+// parent, or of the snapshot that "stateFrom" names. So a session takes the room of what its
+// snapshots add.
 
 // ErrBase: a line has edits of a state that does not stand before it.
 var ErrBase = errors.New("it has edits of a state that is not before it")

@@ -164,7 +164,8 @@ func TestRead_editsThatDoNotFit(t *testing.T) {
 		"three numbers":     `"stateFrom":"a","stateEdits":[[0,1,2]]`,
 		"no JSON":           `"stateFrom":"a","stateEdits":[[0,10]]`,
 		"a base alone":      `"stateFrom":"a","state":1`,
-		"edits alone":       `"stateEdits":[[0,52]]`,
+		"no parent":         `"stateEdits":[[0,52]]`,
+		"edits twice":       `"stateFrom":"a","stateEdits":[[0,52]],"stateEdits":[[0,52]]`,
 		"edits and a state": `"stateFrom":"a","stateEdits":[[0,52]],"state":1`,
 		"another session":   `"stateFrom":"a","stateEdits":[[0,52]]`,
 	} {

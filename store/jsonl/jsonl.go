@@ -11,8 +11,9 @@
 // written as "stateBase64" instead. One that shares most of its bytes with the state
 // before it is written as edits of that one: ranges of its bytes, and texts between them.
 //
-//	"stateFrom":"…","stateEdits":[[0,1200],",{…}",[1200,1204]]
+//	"stateEdits":[[0,1200],",{…}",[1200,1204]]
 //
+// with the id of that state as "stateFrom" where it is not the parent's.
 // A later visit of a snapshot has no state. The record of a session follows its snapshots:
 //
 //	{"session":"…","turnIndex":0,"state":{…}}

@@ -2,6 +2,7 @@ package jsonl
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,18 +90,21 @@ func parseLine(text []byte) (line, error) {
 			return line{}, &lineError{m.value, fmt.Errorf("header: %w", err)}
 		}
 	}
+	l.header = header.Header()
 	edited := slices.ContainsFunc(members, func(m member) bool { return m.key == "stateEdits" })
-	if edited != (l.state.base != "") {
-		return line{}, &lineError{0, errors.New("stateFrom and stateEdits belong together")}
+	if !edited && l.state.base != "" {
+		return line{}, &lineError{0, errors.New("it has stateFrom and no stateEdits")}
 	}
 	if edited {
+		if l.state.base = cmp.Or(l.state.base, l.header.ParentID); l.state.base == "" {
+			return line{}, &lineError{0, ErrBase}
+		}
 		list, err := parseEdits(text[l.state.start:l.state.end])
 		if err != nil {
 			return line{}, &lineError{int(l.state.start), err}
 		}
 		l.state.size = size(list)
 	}
-	l.header = header.Header()
 	for i := range l.labels {
 		l.labels[i].Session, l.labels[i].ID, l.labels[i].Visit = l.header.SessionID, l.header.ID, l.header.Visit
 	}

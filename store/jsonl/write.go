@@ -22,7 +22,15 @@ var ErrNotUTF8 = errors.New("the id is not valid UTF-8, which JSON cannot carry"
 // states are kept: a state is written whole, or as edits of the one before it. An error of
 // the rows ends it; what was written before stays written.
 func Write(w io.Writer, rows iter.Seq2[store.Row, error]) (n int, err error) {
-	out := &writer{Writer: bufio.NewWriterSize(w, 1<<18)}
+	return writeRows(&writer{Writer: bufio.NewWriterSize(w, 1<<18)}, rows)
+}
+
+// WriteWhole is Write with each state whole, for programs that know no edits.
+func WriteWhole(w io.Writer, rows iter.Seq2[store.Row, error]) (n int, err error) {
+	return writeRows(&writer{Writer: bufio.NewWriterSize(w, 1<<18), whole: true}, rows)
+}
+
+func writeRows(out *writer, rows iter.Seq2[store.Row, error]) (n int, err error) {
 	for row, err := range rows {
 		if err == nil {
 			err = out.row(row)
@@ -41,6 +49,7 @@ func Write(w io.Writer, rows iter.Seq2[store.Row, error]) (n int, err error) {
 // writer writes lines, and knows the state that it wrote last.
 type writer struct {
 	*bufio.Writer
+	whole       bool
 	session, id string
 	state       []byte
 	// behind and lines are the bytes and the lines of edits since a state was written whole. They
@@ -77,7 +86,7 @@ func (w *writer) row(row store.Row) error {
 	if err := store.CheckState(state); err != nil {
 		return fmt.Errorf("snapshot %q of session %q: %w", row.Header.ID, row.Header.SessionID, err)
 	}
-	body, err := w.body(session, state)
+	body, err := w.body(session, row.Header.ParentID, state)
 	if err != nil {
 		return err
 	}
@@ -87,14 +96,18 @@ func (w *writer) row(row store.Row) error {
 
 // body returns the members with a state: as edits of the last one where they take less than half
 // of the room.
-func (w *writer) body(session string, state []byte) ([]byte, error) {
-	if w.session == session && w.id != "" && w.lines < mostLines {
+func (w *writer) body(session, parent string, state []byte) ([]byte, error) {
+	if !w.whole && w.session == session && w.id != "" && w.lines < mostLines {
 		if list := edits(w.state, state); list != nil {
 			text, ok := appendEdits(nil, list)
 			if ok && len(text) <= len(state)/2 && w.behind+len(text) <= 2*len(state) {
 				w.behind, w.lines = w.behind+len(text), w.lines+1
+				text = append([]byte(`,"stateEdits":`), text...)
+				if w.id == parent {
+					return text, nil
+				}
 				from, err := json.Marshal(w.id)
-				return slices.Concat([]byte(`,"stateFrom":`), from, []byte(`,"stateEdits":`), text), err
+				return slices.Concat([]byte(`,"stateFrom":`), from, text), err
 			}
 		}
 	}
