@@ -140,7 +140,7 @@ var directions = []struct {
 		"a kind knows the port, the model and its own format"},
 	{"hindcast/store/pickle", []string{"hindcast/model/..."},
 		"what a pickle holds is read without knowing who wrote it"},
-	{"hindcast/store/langgraph", []string{"hindcast/store", "hindcast/store/msgpack", "hindcast/store/pickle", "hindcast/store/planning", "hindcast/store/rows", "hindcast/store/sqlitefile", "hindcast/model/..."},
+	{"hindcast/store/langgraph", []string{"hindcast/store", "hindcast/store/coding", "hindcast/store/msgpack", "hindcast/store/pickle", "hindcast/store/planning", "hindcast/store/rows", "hindcast/store/sqlitefile", "hindcast/model/..."},
 		"a kind knows the port, the model and its own format"},
 	{"hindcast/store/rows/rowstest", []string{"hindcast/store", "hindcast/store/sqlitefile", "hindcast/store/storetest", "hindcast/model"},
 		"how such kinds are tested does not depend on one"},

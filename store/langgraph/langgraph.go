@@ -45,12 +45,13 @@ var kind = rows.Kind{
 	Snapshots: "checkpoints",
 	Key:       []string{"thread_id", "checkpoint_ns"},
 	ID:        "checkpoint_id",
+	Places:    places,
 }
 
 // Kind describes the langgraph store.
 func Kind() store.Kind {
 	k := kind
-	k.Format = format{inSQLite{}}
+	k.Format = inFile{format{inSQLite{}}}
 	return k.Kind()
 }
 
@@ -88,6 +89,8 @@ type layout interface {
 	// withValue returns a row of a checkpoint with another value of a channel, which edit returns of the one
 	// that it has, and the steps for what is beside it; or why it can have none.
 	withValue(ctx context.Context, t rows.Tx, row rows.Row, channel string, edit func(encoding string, value []byte) ([]byte, error)) (other rows.Row, more []rows.Step, refused string, err error)
+	// of returns the program that keeps the threads, nil where it is one of the user's own.
+	of(ctx context.Context, t rows.Tx) (*program, error)
 	// writes returns the table of what tasks wrote, and the end of a query for the order in which they did.
 	writes() (table, inOrder string)
 	// behind returns the steps that copy what the checkpoints of a thread refer to into another one.
@@ -503,6 +506,10 @@ func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 		about.Gaps.Keys, about.Gaps.Why = s.lost, model.GapDelta
 	}
 	about.Resume = next.resume(at, id)
+	keeper, err := f.layout.of(ctx, t)
+	if keeper != nil {
+		about.Resume = keeper.calls(at.Key[0].(string), next.resume(at, "")[0].Then, next.head)
+	}
 	return about, err
 }
 

@@ -274,6 +274,14 @@ func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *row
 		next.Loads += "; " + orNothing(conversation.List(to.left, conversation.OneLine)) + " runs next"
 	}
 	next.Calls = to.resume(after.Place, "")
+	keeper, err := f.layout.of(ctx, t)
+	if err != nil {
+		return next, err
+	}
+	if keeper != nil {
+		next.Calls = keeper.calls(after.Key[0].(string), next.Calls[0].Then, true)
+		return next, nil
+	}
 	if m == nil || m.New != nil || m.Repairs {
 		return next, nil
 	}

@@ -32,7 +32,8 @@ type Tx interface {
 
 // Lister is a format that lists the sessions without reading their snapshots.
 type Lister interface {
-	// List returns for each session the values of the columns that name it, and what is known of it.
+	// List returns for each session the values of the columns that name it, and what is known of it. Nil says
+	// that the snapshots are to be read.
 	List(ctx context.Context, t Tx) ([]Listed, error)
 }
 

@@ -458,8 +458,10 @@ func (s *Store) infos(ctx context.Context) (infos []model.SessionInfo, err error
 		infos = nil
 		if lists, ok := s.kind.Format.(Lister); ok {
 			list, err := lists.List(ctx, t)
-			infos = s.listed(list)
-			return err
+			if err != nil || list != nil {
+				infos = s.listed(list)
+				return err
+			}
 		}
 		places, err := s.places(ctx, t)
 		for _, at := range places {
