@@ -64,8 +64,8 @@ func newCutter(s store.Store) *cutter {
 	return &cutter{store: s, seed: maphash.MakeSeed(), kept: map[uint64]int32{}}
 }
 
-// first implements source: a state costs as much whether others are read with it or not.
-func (c *cutter) first() int { return 1 }
+// goes implements source: a state costs as much whether others are read with it or not.
+func (c *cutter) goes() (first, most int) { return 1, mostAtOnce }
 
 // read implements source. The next state is read while one is cut.
 func (c *cutter) read(ctx context.Context, refs []model.Ref, text []byte) ([]byte, []rope, error) {

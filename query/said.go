@@ -52,6 +52,31 @@ type list struct {
 	elements []int32
 	// path is where the list is; -1 for none.
 	path int
+	// pieces are those of the text up to end, where the last element ends; none where more of it
+	// may come behind.
+	pieces []piece
+	end    spot
+	// taken are how many elements it has from the list before, which it goes on from. A list that
+	// another one goes on from is shared: what comes behind it is in the same memory.
+	taken  int
+	shared bool
+}
+
+// mostPieces bounds the pieces of lists that are compared with those before.
+const mostPieces = 16
+
+// goesOn reports whether the text of a list stands in front of that of another.
+func (l *list) goesOn(pieces []piece) bool {
+	k := l.end.piece
+	return len(l.pieces) > 0 && len(pieces) > k && slices.Equal(pieces[:k], l.pieces[:k]) &&
+		pieces[k].off == l.pieces[k].off && l.end.at <= pieces[k].end()
+}
+
+// ends notes where the last element of a list ends. One that does not close itself may go on.
+func (l *list) ends(c *cursor) {
+	if l.pieces = nil; c.piece < mostPieces && bytes.IndexByte([]byte(`}]"`), c.text[c.at-1]) >= 0 {
+		l.pieces, l.end = slices.Clone(c.pieces[:c.piece+1]), c.spot
+	}
 }
 
 // message is what one message says.
@@ -96,29 +121,32 @@ func (s *said) adds(n model.Node) (added []int32, has bool, err error) {
 			delete(s.lists, p)
 		}
 	}
-	now, err := s.list(n, parent.path)
+	now, err := s.list(n, &parent)
 	if err != nil {
 		return nil, false, err
 	}
 	if s.uses[n] > 0 {
 		s.lists[n] = now
 	}
+	if parent.shared && !last {
+		s.lists[s.visits[n].parent] = parent
+	}
 	old := parent.elements
 	if parent.path != now.path {
 		old = nil
 	}
-	added = slices.Clone(s.more(old, now.elements))
-	if last {
+	added = slices.Clone(s.more(old[min(now.taken, len(old)):], now.elements[now.taken:]))
+	if last && !parent.shared && parent.taken == 0 {
 		s.spare = append(s.spare, parent.elements)
 	}
 	return added, now.path >= 0, nil
 }
 
-// list returns the messages in the state of a visit; that of its parent is at a path.
-func (s *said) list(n model.Node, before int) (now list, err error) {
-	order := []int{0, 1, 2, 3, 4}
-	if before > 0 {
-		order[0], order[before] = before, 0
+// list returns the messages in the state of a visit, which may go on from those of its parent.
+func (s *said) list(n model.Node, before *list) (now list, err error) {
+	order := [...]int{0, 1, 2, 3, 4}
+	if before.path > 0 {
+		order[0], order[before.path] = before.path, 0
 	}
 	for _, i := range order {
 		of, err := s.at(n, listPaths[i])
@@ -126,35 +154,53 @@ func (s *said) list(n model.Node, before int) (now list, err error) {
 			return list{path: -1}, err
 		}
 		if !of.none() && s.bytes()[of.pieces[0].off] == '[' {
-			elements, err := s.elements(of.pieces)
-			return list{elements, i}, err
+			now.path = i
+			if i != before.path {
+				before = &list{}
+			}
+			return now, s.elements(&now, of.pieces, before)
 		}
 	}
 	return list{path: -1}, nil
 }
 
-// elements returns the numbers of the elements of an array.
-func (s *said) elements(pieces []piece) (list []int32, err error) {
-	if n := len(s.spare); n > 0 {
-		list, s.spare = s.spare[n-1][:0], s.spare[:n-1]
-	}
+// elements fills in the numbers of the elements of an array. Those of the list before are taken
+// over where its text stands in front.
+func (s *said) elements(now *list, pieces []piece, before *list) error {
 	s.places.mu.Lock()
 	defer s.places.mu.Unlock()
 	c := &cursor{places: &s.places, text: s.bytes(), pieces: pieces, spot: spot{0, pieces[0].off}}
+	switch {
+	case before.goesOn(pieces):
+		now.elements, now.taken = before.elements, len(before.elements)
+		if before.shared {
+			now.elements = slices.Clip(now.elements) // what comes behind is another's
+		}
+		before.shared = true
+		c.spot = before.end
+		if b, ok := c.next(); !ok || b == ']' {
+			now.pieces, now.end = before.pieces, before.end
+			return nil
+		}
+	case len(s.spare) > 0:
+		last := len(s.spare) - 1
+		now.elements, s.spare = s.spare[last][:0], s.spare[:last]
+	}
 	for {
 		c.at++ // behind the bracket, or a comma
 		b, ok := c.next()
-		if b == ']' && len(list) == 0 {
-			return list, nil
+		if b == ']' && len(now.elements) == 0 {
+			return nil
 		}
 		if known, end := s.from(c.at, c.limit()); ok && len(known) > 0 {
-			list, c.at = append(list, known...), end
-		} else if list, ok = s.element(c, list); !ok {
+			now.elements, c.at = append(now.elements, known...), end
+		} else if now.elements, ok = s.element(c, now.elements); !ok {
 			_, _, err := jsontape.ParseTolerant(join(c.text, pieces))
-			return list, err
+			return err
 		}
+		now.ends(c)
 		if b, ok = c.next(); !ok || b == ']' {
-			return list, nil
+			return nil
 		}
 	}
 }

@@ -73,8 +73,8 @@ type rope struct {
 
 // source reads states as ropes over a text. It is asked by one call at a time.
 type source interface {
-	// first returns how many states are best read in the first go.
-	first() int
+	// goes returns how many states are best read in the first go, and at most in another.
+	goes() (first, most int)
 	// read returns the text with what is new in the states of refs behind it, and their
 	// ropes. An error is one of all states; that of one is in its rope.
 	read(ctx context.Context, refs []model.Ref, text []byte) ([]byte, []rope, error)
@@ -148,7 +148,7 @@ const mostAtOnce, moreAtOnce = 1 << 14, 1 << 7
 func (v *view) walk(ctx context.Context, nodes iter.Seq[model.Node]) iter.Seq2[model.Node, error] {
 	return func(yield func(model.Node, error) bool) {
 		var batch []model.Node
-		size := v.source.first()
+		size, most := v.source.goes()
 		give := func() bool {
 			if err := v.load(ctx, batch...); err != nil {
 				yield(model.NoNode, err)
@@ -163,7 +163,7 @@ func (v *view) walk(ctx context.Context, nodes iter.Seq[model.Node]) iter.Seq2[m
 					return false
 				}
 			}
-			batch, size = batch[:0], min(moreAtOnce*size, mostAtOnce)
+			batch, size = batch[:0], min(moreAtOnce*size, most)
 			return true
 		}
 		for n := range nodes {

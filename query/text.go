@@ -105,12 +105,13 @@ func end(r store.Run) int64 { return r.At + r.Len }
 // runsAtOnce bounds how many runs room is made for in one go.
 const runsAtOnce = 1 << 14
 
-// first implements source: a store that looks at everything each time is asked once.
-func (r *roped) first() int {
+// goes implements source: a store that looks at everything each time is asked twice, once for the
+// first answers.
+func (r *roped) goes() (first, most int) {
 	if _, ok := r.store.(Surveyor); ok {
-		return mostAtOnce
+		return mostAtOnce, math.MaxInt
 	}
-	return 1
+	return 1, mostAtOnce
 }
 
 // read implements source.
