@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hindcast/model"
 )
 
 // troublesOf returns the troubles of a list of messages, as "code message id", with "?" for an
@@ -156,6 +158,49 @@ func TestPractices(t *testing.T) {
 			if meanings[code] == "" || r.answer == "" || r.source == "" {
 				t.Errorf("%s: %+v", code, r)
 			}
+		}
+	}
+}
+
+// The verdict on one trouble is that of the framework, with what the providers answer to which it is sent.
+func TestFault(t *testing.T) {
+	mastraCall := `{"role":"assistant","content":{"format":2,"parts":[{"type":"tool-invocation","toolInvocation":{"state":"call","toolCallId":"a","toolName":"f","args":{}}}]}}`
+	mastraUser := `{"role":"user","content":{"format":2,"parts":[{"type":"text","text":"u"}]}}`
+	mafUser := `{"role":"user","contents":[{"type":"text","text":"u"}]}`
+	mafCall := `{"role":"assistant","contents":[{"type":"function_call","call_id":"a","name":"f","arguments":"{}"}]}`
+	for _, c := range []struct {
+		kind     string
+		messages []string
+		// want are the codes, and severity and verdict those of the first.
+		want     []string
+		severity model.Severity
+		verdict  string
+	}{
+		{"mastra", []string{mastraUser, mastraCall, mastraUser}, []string{UnansweredCall}, model.Mended, "leaves the call out when it asks the model"},
+		{"mastra", []string{mastraUser, mastraCall}, nil, 0, ""},
+		{"agent-framework", []string{mafUser, mafCall, mafUser}, []string{UnansweredCall}, model.Loses,
+			"sends the call without its result: OpenAI Chat, OpenAI Responses, Anthropic, Gemini and Bedrock answer 400"},
+		{"crewai", []string{openUser, openCalls, openUser, openA}, []string{LateResult}, model.Loses,
+			"sends the messages in the order that they have: OpenAI Chat, Anthropic, Gemini and Bedrock answer 400"},
+		{"llamaindex", []string{openUser, `{"role":"assistant","content":""}`, openUser}, []string{EmptyContent}, model.Loses,
+			"sends the message as it is: Anthropic, Gemini and Bedrock answer 400"},
+		{"openai-agents", []string{openUser, itemThought}, []string{ReasoningAlone}, model.Loses, "sends the reasoning with nothing behind it: OpenAI Responses answers 400"},
+		{"codex", []string{openUser, itemThought, openUser}, nil, 0, ""},
+		{"unknown", []string{openUser, openCalls, openUser}, nil, 0, ""},
+	} {
+		of := recordOf(t, `{"messages":[`+strings.Join(c.messages, ",")+`]}`)
+		var found []model.Fault
+		for _, one := range of.Troubles() {
+			if f, is := of.Fault(c.kind, one); is {
+				found = append(found, f)
+			}
+		}
+		codes := []string(nil)
+		for _, f := range found {
+			codes = append(codes, f.Code)
+		}
+		if !slices.Equal(codes, c.want) || len(found) > 0 && (found[0].Severity != c.severity || found[0].Verdict != c.verdict) {
+			t.Errorf("%s: %+v, want %q, %s: %s", c.kind, found, c.want, c.severity, c.verdict)
 		}
 	}
 }

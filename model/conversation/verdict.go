@@ -139,6 +139,10 @@ var practices = map[string][]practice{
 	"agent-framework": asItIs("agent_framework._tools._remove_unanswered_approval_batches_from_model_input 1.23.0", everyone...),
 	"crewai":          asItIs("crewai.llm.LLM._format_messages_for_provider 1.15.30", everyone...),
 	"llamaindex":      asItIs("llama_index.core.memory", everyone...),
+	"mastra": {
+		{code: UnansweredCall, severity: model.Mended, source: "mastra-ai/mastra packages/core/src/agent/message-list/conversion/output-converter.ts sanitizeV5UIMessages",
+			does: "leaves the call out when it asks the model"},
+	},
 	"claude-code": {
 		{code: UnansweredCall, severity: model.Mended, source: "ensureToolResultPairing of the program 2.1.332", does: "sends an error as the result of the call"},
 		{code: LateResult, severity: model.Mended, source: "ensureToolResultPairing of the program 2.1.332",
