@@ -363,7 +363,24 @@ func (s *Store) find(ctx context.Context, id string) (Spot, error) {
 	if at, known := s.spot(id); known {
 		return at, nil
 	}
+	if at, known := s.within(in, id); known {
+		return at, nil
+	}
 	return Spot{}, model.ErrNoSession
+}
+
+// within returns where a session in the file of another one is, whether it is there or not.
+func (s *Store) within(in folder.In, id string) (Spot, bool) {
+	nested, ok := s.format.(Nested)
+	session, name, inside := strings.Cut(id, "/")
+	if !ok || !inside {
+		return Spot{}, false
+	}
+	of, known := s.spot(session)
+	at, named := nested.Within(of, name)
+	look, err := in.Stamp(of.File)
+	at.At, at.Size = look.Modified, look.Size
+	return at, known && named && err == nil
 }
 
 // spot returns where a session was when the sessions were listed last.

@@ -47,6 +47,14 @@ type Identifier interface {
 	ID(in folder.In, at Spot) string
 }
 
+// Nested is a [Format] with sessions in the files of others that Spots does not tell of: only a
+// file that is read does.
+type Nested interface {
+	// Within returns where the session "SESSION/NAME" is, in the file of SESSION; false where no
+	// session has such a name.
+	Within(session Spot, name string) (Spot, bool)
+}
+
 // Restorer is a [Format] whose agent keeps a pointer of its own to the head of a session, and
 // goes on from whatever entry that names.
 type Restorer interface {

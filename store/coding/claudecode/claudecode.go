@@ -19,6 +19,7 @@
 //	claudecode.go  which files there are
 //	record.go      what is kept of a line
 //	session.go     the tree of messages, and its head
+//	sidechain.go   sub-agents in the file of their session
 //	kin.go         which sessions share records
 //	fork.go        a path as a new session
 //	doctor.go      what can go wrong
@@ -188,6 +189,7 @@ func isAgent(file string) bool { return strings.HasPrefix(path.Base(file), agent
 
 // Spot implements coding.Format. A sub-agent's id begins with that of its session.
 func (f *format) Spot(file string) coding.Spot {
+	file, part := cutPart(file)
 	dir, id := path.Dir(file), strings.TrimSuffix(path.Base(file), suffix)
 	if path.Base(dir) == subagents {
 		if dir = path.Dir(dir); dir != "." {
@@ -195,7 +197,10 @@ func (f *format) Spot(file string) coding.Spot {
 		}
 		dir = path.Dir(dir)
 	}
-	at := coding.Spot{File: file, ID: id, Named: !strings.HasPrefix(id, agentPrefix)}
+	at := coding.Spot{File: file, ID: id, Named: !strings.HasPrefix(id, agentPrefix), Part: part}
+	if part != "" {
+		at.ID += "/" + part
+	}
 	if dir != "." {
 		at.Project = path.Base(dir)
 	}

@@ -30,6 +30,11 @@ type record struct {
 	event  string
 	answer string // the id of the model's answer that it is a part of
 	failed bool   // an answer that Claude Code made of an error
+	// asks are the calls that start a sub-agent, and prompt what a message of one asks.
+	asks   []ask
+	prompt print
+	// within is the sub-agent that the message in a progress record is of, and call what started it.
+	within, call string
 	// onwards says of a summary that it is of what followed a message that stays: "Summarize from
 	// here" of /rewind.
 	onwards bool
@@ -74,6 +79,7 @@ const (
 	typeCustom, typeAI, typeSum = "custom-title", "ai-title", "summary"
 	typeCost, typeRequest       = "cost-state", "api-request"
 	typeReplaced                = "content-replacement"
+	typeProgress                = "progress"
 )
 
 // Events of messages.
@@ -103,7 +109,7 @@ var types = map[string]func(*record, coding.Value){
 			r.facts.Add(each.Get("toolUseId").Text(), each.Get("replacement").Words())
 		}
 	},
-	"progress": passed, "queue-operation": passed, "mode": passed, "file-history-snapshot": passed, "file-history-delta": passed,
+	typeProgress: (*record).progress, "queue-operation": passed, "mode": passed, "file-history-snapshot": passed, "file-history-delta": passed,
 	"api-request-shape": passed, "api-request-blob": passed, "api-request-resumed": passed,
 	"atis-latch": passed, "tools-used": passed, "attribution-snapshot": passed,
 	"continued-in": passed, "resume-head-vouch": passed, "derived-from": passed, "fork-context-ref": passed,
@@ -191,6 +197,9 @@ var injected = []string{"<command-name>", "<command-message>", "<local-command-s
 
 func (r *record) user(v coding.Value) {
 	r.message(v)
+	if r.side {
+		r.prompt = promptOf(v)
+	}
 	switch {
 	case v.Get("isCompactSummary").True():
 		r.event = eventCompaction
@@ -214,6 +223,7 @@ const synthetic = "<synthetic>"
 
 func (r *record) assistant(v coding.Value) {
 	r.message(v)
+	r.asks = asksOf(v)
 	if r.meta.Model == synthetic {
 		r.meta.Model = ""
 	}
@@ -299,6 +309,11 @@ func (t titles) best(has func(id string) bool) (title string) {
 
 // messageOf returns the message of a record.
 func messageOf(record coding.Value) (m coding.Message) {
+	if record.Get("type").Text() == typeProgress {
+		m = messageOf(record.Get("data", "message"))
+		m.Raw = [][]byte{record.Raw()}
+		return m
+	}
 	m.Raw = [][]byte{record.Raw()}
 	v := record.Get("message")
 	content := v.Get("content")

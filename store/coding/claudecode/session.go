@@ -31,6 +31,9 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	}
 	b.head()
 	b.finish()
+	if at.Part != "" { // what is wrong with the file is told of the session that it is part of
+		return b.s, nil
+	}
 	f.children(in, b)
 	b.s.Title = cmp.Or(b.titles.best(b.has), metaOf(in, at.File).title())
 	b.s.Faults = append(file.Faults(agent.Passes), coding.UnknownFaults(at.File, b.unknown)...)
@@ -223,6 +226,7 @@ type build struct {
 	// passed says of the record of a message that another message follows it without what it
 	// is given beside it: then that is an entry of its own.
 	passed []bool
+	sides  sidechains
 	// last is the last record of the tree that no sub-agent wrote, -1 for none; pointer the
 	// newest last-prompt with a leaf.
 	last    int
@@ -273,8 +277,12 @@ type row struct {
 
 func newBuild(file *coding.File[record], at coding.Spot) *build {
 	t := lineageOf(file)
+	in := sidechains{}
+	if !isAgent(at.File) {
+		in = sidechainsOf(t)
+	}
 	return &build{
-		lineage: t, s: &coding.Session{Spot: at, Head: -1, Own: &own{lineage: t}},
+		lineage: t, sides: in, s: &coding.Session{Spot: at, Head: -1, Own: &own{lineage: t}},
 		nodes: slices.Repeat([]node{{-1, -1, ""}}, len(file.Records)), passed: make([]bool, len(file.Records)), last: -1, titles: titles{}, unknown: map[string]int{}, done: map[answered]bool{}, counted: map[string]bool{}, replaced: map[string]string{},
 	}
 }
@@ -282,6 +290,17 @@ func newBuild(file *coding.File[record], at coding.Spot) *build {
 // add adds what a record says.
 func (b *build) add(i int) {
 	is, salvaged := &b.file.Records[i].Is, b.file.Records[i].Salvaged
+	if b.skips(i) {
+		return
+	}
+	if is.within != "" && b.s.Spot.Part != "" {
+		n := node{-1, -1, ""}
+		if b.last >= 0 {
+			n.entry = b.nodes[b.last].entry
+		}
+		b.nodes[i], b.last = node{b.message(i, n), -1, ""}, i
+		return
+	}
 	if types[is.kind] == nil {
 		b.unknown[is.kind]++
 	}
@@ -306,7 +325,7 @@ func (b *build) add(i int) {
 		return
 	}
 	b.nodes[i] = b.place(i)
-	if (!is.side || isAgent(b.s.Spot.File)) && !salvaged {
+	if b.isMain(is.side) && !salvaged {
 		b.last = max(b.last, i)
 	}
 }
@@ -636,7 +655,7 @@ func (b *build) finish() {
 			e.Reason = coding.PassedOver
 		case before >= 0 && !onPath(before):
 			e.Reason = b.s.Entries[before].Reason
-		case b.file.Records[row.record].Is.side && !isAgent(b.s.Spot.File):
+		case !b.isMain(b.file.Records[row.record].Is.side):
 			e.Reason = &model.Reason{Kind: model.ReasonSidechain}
 		case before < 0 && broken:
 			e.Reason = &model.Reason{Kind: model.ReasonChainBroken}
@@ -669,7 +688,9 @@ func (b *build) broken() bool {
 
 // isMain reports whether a record is of the session's own conversation: side says that it is
 // marked as a sub-agent's.
-func (b *build) isMain(side bool) bool { return !side || isAgent(b.s.Spot.File) }
+func (b *build) isMain(side bool) bool {
+	return !side || isAgent(b.s.Spot.File) || b.s.Spot.Part != ""
+}
 
 // children notes which sub-agents an entry started: the results name them, and so do their
 // own files.
@@ -708,6 +729,7 @@ func (f *format) children(in folder.In, b *build) {
 	}
 	session, _, _ := strings.Cut(b.s.Spot.ID, "/")
 	own := folder.Join(dir, session)
+	b.started(in, callers, folder.Join(own, subagents), dir)
 	defer in.Hold(folder.Join(own, subagents))()
 	for _, file := range agentsIn(in, own) {
 		if file == b.s.Spot.File {
