@@ -36,15 +36,18 @@ func (how *sharing) asked() bool {
 }
 
 // redacts is the paragraph of help on what is hidden.
-const redacts = `--redact hides secrets in texts, keys, JSON within texts, titles and labels: keys and
-tokens of known services, JWTs, private keys, authorization headers, passwords in
-URLs, values under keys such as password or api_key, and words that look random, the
-bytes of pictures among them. A secret that was found once, of 6 characters or more,
-is hidden wherever it stands. The same secret becomes the same word, as [redacted jwt
-3], so that differences stay. A snapshot whose state changes has the hash of the new
-state as its id. What was hidden is listed by place and kind. Look at the list and at
-the result: a secret without a shape that stands in a sentence is found only by
---redact-path or --redact-regex.
+const redacts = `--redact hides secrets in texts, JSON within texts, titles and labels: keys and tokens of
+known services, JWTs, private keys, authorization headers, passwords in URLs and
+commands, values under keys such as password or api_key, and words that look random,
+the bytes of pictures among them. What is a secret by itself (a known shape, a text
+right under such a key, a random word), of 6 characters or more, is hidden wherever it
+stands, also percent-encoded. The same secret becomes the same word, as [redacted jwt
+3], so that differences stay. No key of a state is renamed, but one of a known shape.
+Words, placeholders, schemas, hashes, ids and public keys stay; so a key that looks as
+a UUID, or as a hash of 40 or 64 digits, is found only where a name beside it says so.
+A snapshot whose state changes has the hash of the new state as its id. What was hidden
+is listed by place and kind. Look at the list and at the result: a secret without a
+shape that stands in a sentence is found only by --redact-path or --redact-regex.
 
 It fails closed: a state that is no JSON, and a --redact-path or --redact-regex that
 fits nothing, end it, and nothing is written.`

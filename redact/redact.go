@@ -6,10 +6,15 @@
 //	{"password":"hunter2!","text":"it is hunter2!"}
 //	{"password":"[redacted key 1]","text":"it is [redacted key 1]"}
 //
-// States are read twice. The first reading gathers the secrets, the second hides each of
-// them wherever it stands: in texts after escapes are undone, in keys, in JSON within
-// texts. A secret has the same word everywhere, so that what differs between two states
-// still does, and what is equal still is. All other bytes of a state stay.
+// States are read twice. The first reading gathers the secrets, the second hides them: in
+// texts after escapes are undone, in JSON within texts. What is a secret by itself is hidden
+// wherever it stands: a known shape, a text right under the key of a secret, a random word.
+// A guess, as a word behind "password:" in a sentence, is hidden in its place alone. Keys are
+// the structure of a state, so that only known shapes are hidden there. A secret has the same
+// word everywhere, so that what differs between two states still does, and what is equal
+// still is. All other bytes of a state stay.
+//
+// Words, placeholders, hashes, ids and public keys are no secrets.
 //
 // What cannot be read is refused, never passed on. What was hidden is listed by place and
 // kind, without the secret.
@@ -92,18 +97,30 @@ type Redactor struct {
 	// first is behind the numbers of the words that the states have already.
 	first    int
 	learning bool
-	replacer *strings.Replacer
+	// replacer hides the secrets that are spread in texts, inKeys those of them that a key may be.
+	replacer, inKeys *strings.Replacer
 
-	memo      map[string]string
+	memo      map[memoKey]string
 	memoBytes int
+
+	// ids are words that look random and stand under the key of an id or a hash.
+	ids map[string]bool
 
 	places map[place]map[int]bool
 }
 
-// secret is one that was found: the kind by which it was found first, and its number from 0.
+// secret is one that was found: the kind by which it was found first, its number from 0, and
+// whether it is hidden wherever it stands.
 type secret struct {
 	kind   string
 	number int
+	spread bool
+}
+
+// memoKey is a text and whether it was looked at as one that names something.
+type memoKey struct {
+	text string
+	calm bool
 }
 
 // place is where secrets of a kind were hidden.
@@ -123,7 +140,8 @@ type Finding struct {
 // New returns a Redactor, which learns secrets before it hides them. The error is about a
 // path or a pattern.
 func New(o Options) (*Redactor, error) {
-	r := &Redactor{options: o, secrets: map[string]secret{}, learning: true, memo: map[string]string{}, places: map[place]map[int]bool{}, met: make([]bool, len(o.Paths)+len(o.Patterns))}
+	r := &Redactor{options: o, secrets: map[string]secret{}, learning: true, memo: map[memoKey]string{}, ids: map[string]bool{},
+		places: map[place]map[int]bool{}, met: make([]bool, len(o.Paths)+len(o.Patterns))}
 	for _, path := range o.Paths {
 		if !strings.HasPrefix(path, "/") {
 			return nil, fmt.Errorf("%.80q is no JSON Pointer of a value in a state: it does not begin with /", path)
@@ -142,8 +160,8 @@ func New(o Options) (*Redactor, error) {
 		if re.MatchString("") {
 			return nil, fmt.Errorf("the regular expression %.80q fits the empty text", pattern)
 		}
-		re = regexp.MustCompile(`(` + pattern + `)`) // all of a match is hidden, whatever groups there are
-		r.rules = append(r.rules, rule{"regex", nil, re})
+		all := regexp.MustCompile(`(?:` + pattern + `)`)
+		r.rules = append(r.rules, rule{"regex", nil, func() *regexp.Regexp { return all }, certain})
 	}
 	r.rules = append(r.rules, rules...)
 	return r, nil
@@ -168,26 +186,28 @@ func (r *Redactor) Learned() error {
 		}
 	}
 	spread := slices.DeleteFunc(slices.Collect(maps.Keys(r.secrets)), func(text string) bool {
-		kind := r.secrets[text].kind
-		// Those of two kinds are found wherever they stand.
-		return len(text) < leastSpread || kind == "entropy" || kind == "private-key" || strings.HasPrefix(text, hashed)
+		return len(text) < leastSpread || !r.secrets[text].spread || strings.HasPrefix(text, hashed)
 	})
 	if len(spread) > mostSpread {
 		return ErrTooMany
 	}
 	slices.SortFunc(spread, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
-	pairs := make([]string, 0, 2*len(spread))
+	pairs, inKeys := make([]string, 0, 2*len(spread)), []string(nil)
 	for _, text := range spread {
-		word := r.word(r.secrets[text])
+		found := r.secrets[text]
+		word := r.word(found)
 		pairs = append(pairs, text, word)
+		if found.kind != "key" && found.kind != "assignment" || isDrawn(text) {
+			inKeys = append(inKeys, text, word)
+		}
 		if len(text) <= mostSpelled {
 			for _, spelled := range spellings(text) {
 				pairs = append(pairs, spelled, word)
 			}
 		}
 	}
-	r.learning, r.replacer = false, strings.NewReplacer(pairs...)
-	r.memo, r.memoBytes = map[string]string{}, 0
+	r.learning, r.replacer, r.inKeys = false, strings.NewReplacer(pairs...), strings.NewReplacer(inKeys...)
+	r.memo, r.memoBytes = map[memoKey]string{}, 0
 	return nil
 }
 
@@ -218,7 +238,7 @@ func (r *Redactor) State(state []byte) ([]byte, error) { return r.state(state, 0
 // Text returns a text from beside a state, such as a title, without its secrets. What was
 // hidden is listed under a name.
 func (r *Redactor) Text(name, text string) (string, error) {
-	out, err := r.text(text, 0)
+	out, err := r.text(text, 0, false)
 	if err == nil && out != text {
 		r.note(name, text, out)
 	}
@@ -261,11 +281,10 @@ func (r *Redactor) state(data []byte, nested int) ([]byte, error) {
 		out = jsontape.AppendQuoted(out, text)
 		done = to
 	}
-	under := jsontape.Node(0) // the end of the value of a key that names a secret
 	for n := jsontape.Node(0); int(n) < t.Len(); n++ {
 		if from, to := t.KeySpan(n); to > 0 {
 			key := t.Key(n)
-			hidden, err := r.text(key, nested)
+			hidden, err := r.key(key)
 			if err != nil {
 				return nil, err
 			}
@@ -275,16 +294,13 @@ func (r *Redactor) state(data []byte, nested int) ([]byte, error) {
 					return nil, err
 				}
 			}
-			if isSecretKey(key) {
-				under = max(under, t.End(n))
-			}
 		}
 		from, to := t.Span(n)
 		if whole[n] {
 			if err := r.learnBelow(t, n); err != nil {
 				return nil, err
 			}
-			word, err := r.hide(valueText(t, n), "path")
+			word, err := r.hide(valueText(t, n), "path", true)
 			if err != nil {
 				return nil, err
 			}
@@ -295,25 +311,12 @@ func (r *Redactor) state(data []byte, nested int) ([]byte, error) {
 			n = t.End(n) - 1
 			continue
 		}
-		var text, hidden string
-		switch t.Kind(n) {
-		case jsontape.String:
-			text = t.Text(n)
-		case jsontape.Number:
-			text = string(t.Raw(n))
-		default:
+		kind := t.Kind(n)
+		if kind != jsontape.String && kind != jsontape.Number {
 			continue
 		}
-		switch _, met := r.secrets[text]; {
-		case n < under && text != "" && !isWord(text):
-			hidden, err = r.hide(text, "key")
-		case t.Kind(n) == jsontape.String:
-			hidden, err = r.text(text, nested)
-		case met && len(text) >= leastSpread:
-			hidden, err = r.hide(text, "key")
-		default:
-			hidden = text
-		}
+		text := valueText(t, n)
+		hidden, err := r.value(t, n, text, nested)
 		if err != nil {
 			return nil, err
 		}
@@ -328,6 +331,153 @@ func (r *Redactor) state(data []byte, nested int) ([]byte, error) {
 		return data, nil
 	}
 	return append(out, data[done:]...), nil
+}
+
+// value hides the secrets of a string or a number of a state. One right under the key of a
+// secret, or in a list there, is a secret itself, but for words and placeholders. In an object
+// there, which may be a schema, the texts are judged as those behind a name in a sentence.
+func (r *Redactor) value(t *jsontape.Tape, n jsontape.Node, text string, nested int) (string, error) {
+	name, right := nameOf(t, n)
+	number := t.Kind(n) == jsontape.Number
+	switch {
+	case text == "" || isWord(text):
+		return text, nil
+	case number:
+		if right && name > weak || r.secrets[text].spread && len(text) >= leastSpread {
+			return r.hide(text, "key", false)
+		}
+		return text, nil
+	case name == unnamed:
+		return r.text(text, nested, namesSomething(t, n))
+	}
+	hide, spread := false, false
+	if right {
+		hide, spread = judgeText(text, name)
+	} else {
+		hide, spread = judge(text, name)
+	}
+	if !hide {
+		return r.text(text, nested, false)
+	}
+	if scheme, rest, two := strings.Cut(text, " "); two && isLetters(scheme) && !strings.Contains(rest, " ") && len(rest) >= leastSpread {
+		if hide, spread := judgeText(rest, name); hide { // stands without its scheme elsewhere
+			if _, err := r.hide(rest, "key", spread); err != nil {
+				return "", err
+			}
+		}
+	}
+	return r.hide(text, "key", spread)
+}
+
+// nameOf returns how strong the name of a value is, and whether the value stands right under
+// it or in a list there. An object with the members name and value gives the name of the
+// latter. Nothing in a schema has a name.
+func nameOf(t *jsontape.Tape, n jsontape.Node) (name strength, right bool) {
+	right = true
+	for at := n; t.Parent(at) != jsontape.None; at = t.Parent(at) {
+		parent := t.Parent(at)
+		if t.Kind(parent) == jsontape.Array {
+			continue
+		}
+		if right {
+			key := t.Key(at)
+			if key == "value" || key == "Value" {
+				key = siblingName(t, parent)
+			}
+			if s := nameStrength(key); s != unnamed {
+				return s, true
+			}
+			if key != t.Key(at) {
+				return unnamed, false
+			}
+			right = false
+			continue
+		}
+		if s := nameStrength(t.Key(at)); s > weak {
+			if isSchema(t, at) {
+				return unnamed, false
+			}
+			return literal, false
+		}
+	}
+	return unnamed, false
+}
+
+// siblingName returns the name that an object gives its value.
+func siblingName(t *jsontape.Tape, object jsontape.Node) string {
+	for c := t.First(object); c != jsontape.None; c = t.Next(c) {
+		if key := t.Key(c); (key == "name" || key == "key" || key == "Name" || key == "Key") && t.Kind(c) == jsontape.String {
+			return t.Text(c)
+		}
+	}
+	return ""
+}
+
+// isSchema reports whether a value describes others, as a JSON schema does.
+func isSchema(t *jsontape.Tape, n jsontape.Node) bool {
+	if t.Kind(n) != jsontape.Object {
+		return false
+	}
+	for c := t.First(n); c != jsontape.None; c = t.Next(c) {
+		switch t.Key(c) {
+		case "type", "$ref", "description", "anyOf", "oneOf", "allOf", "properties", "enum", "format":
+			return true
+		}
+	}
+	return false
+}
+
+// namesSomething reports whether a text stands under the key of an id or a hash.
+func namesSomething(t *jsontape.Tape, n jsontape.Node) bool {
+	for t.Parent(n) != jsontape.None && t.Kind(t.Parent(n)) == jsontape.Array {
+		n = t.Parent(n)
+	}
+	if t.Parent(n) == jsontape.None {
+		return false
+	}
+	key := t.Key(n)
+	for _, end := range idKeys {
+		if strings.HasSuffix(key, end) {
+			return true
+		}
+	}
+	return slices.Contains(hashKeys, strings.ToLower(key))
+}
+
+var (
+	idKeys   = []string{"Id", "ID", "_id", "-id", "Ids", "_ids", "uuid", "Uuid", "UUID", "Hash", "_hash", "_sha", "Digest", "Signature", "_signature"}
+	hashKeys = strings.Fields(`id sha sha1 sha256 sha512 md5 hash digest etag integrity checksum signature thoughtsignature encrypted_content
+		fingerprint commit revision nonce ref oid cid`)
+)
+
+// key hides the secrets of a key. The keys of a state are its structure, which many states
+// share, so only known shapes are secrets there, and what the user names.
+func (r *Redactor) key(key string) (string, error) {
+	if len(key) < leastFound && len(r.options.Patterns) == 0 {
+		return key, nil
+	}
+	if r.learning {
+		r.look(key)
+	}
+	return r.rounds(key, func(part string) (string, error) { return r.part(part, r.inKeys, r.inKey) })
+}
+
+// inKey returns the secrets of known shape in a key.
+func (r *Redactor) inKey(key string) []span {
+	spans := shaped(nil, key)
+	for i := range r.rules {
+		rule := &r.rules[i]
+		if rule.kind != "regex" && rule.kind != "jwt" && rule.kind != "aws-key" {
+			continue
+		}
+		if rule.hints != nil && !slices.ContainsFunc(rule.hints, func(hint string) bool { return strings.Contains(strings.ToLower(key), hint) }) {
+			continue
+		}
+		for _, m := range rule.re().FindAllStringIndex(key, -1) {
+			spans = append(spans, span{m[0], m[1], rule.kind, true})
+		}
+	}
+	return apart(spans)
 }
 
 // valueText returns what a value is known by: the text of a string or a number. A container is
@@ -351,7 +501,7 @@ func (r *Redactor) learnBelow(t *jsontape.Tape, n jsontape.Node) error {
 	for m := n; r.learning && m < t.End(n); m++ {
 		if kind := t.Kind(m); kind == jsontape.String || kind == jsontape.Number {
 			if text := valueText(t, m); text != "" && !isWord(text) {
-				if _, err := r.hide(text, "path"); err != nil {
+				if _, err := r.hide(text, "path", true); err != nil {
 					return err
 				}
 			}
@@ -387,68 +537,78 @@ func (r *Redactor) word(s secret) string {
 	return "[redacted " + s.kind + " " + strconv.Itoa(r.first+s.number+1) + "]"
 }
 
-// words finds the words that stand for secrets.
-var words = regexp.MustCompile(`\[redacted ([a-z-]{1,20}) ([0-9]{1,12})\]`)
-
 func isWord(text string) bool {
-	at := words.FindStringIndex(text)
+	if !strings.HasPrefix(text, "[redacted ") {
+		return false
+	}
+	at := words().FindStringIndex(text)
 	return at != nil && at[0] == 0 && at[1] == len(text)
 }
 
 // hide returns the word that stands for a secret.
-func (r *Redactor) hide(text, kind string) (string, error) {
+func (r *Redactor) hide(text, kind string, spread bool) (string, error) {
 	s, there := r.secrets[text]
 	if !there {
 		if r.bytes += len(text); r.bytes > mostSecrets {
 			return "", ErrTooMany
 		}
-		s = secret{kind, len(r.secrets)}
+		s = secret{kind, len(r.secrets), false}
+	}
+	if !there || spread && !s.spread {
+		s.spread = s.spread || spread
 		r.secrets[text] = s
 	}
 	return r.word(s), nil
 }
 
-// text hides the secrets of a decoded text.
-func (r *Redactor) text(text string, nested int) (string, error) {
-	if out, there := r.memo[text]; there {
+// text hides the secrets of a decoded text. A calm one names something, as an id does.
+func (r *Redactor) text(text string, nested int, calm bool) (string, error) {
+	if len(text) < leastFound && len(r.options.Patterns) == 0 {
+		return text, nil
+	}
+	at := memoKey{text, calm}
+	if out, there := r.memo[at]; there {
 		return out, nil
 	}
 	if r.learning {
 		r.look(text)
+		if calm && len(text) >= leastDrawn && len(text) <= mostID && len(r.ids) < mostSpread && isRandom(text) {
+			r.ids[text] = true
+		}
 	}
 	out, err := r.within(text, nested)
 	if err != nil {
 		return "", err
 	}
-	for round := 0; ; round++ {
-		next, err := r.between(out)
-		if err != nil {
-			return "", err
-		}
-		if next == out {
-			break
-		}
-		if out = next; round == mostRounds {
-			return "", ErrRemains
-		}
+	out, err = r.rounds(out, func(part string) (string, error) {
+		return r.part(part, r.replacer, func(part string) []span { return r.find(part, calm) })
+	})
+	if err != nil {
+		return "", err
 	}
 	cost := len(text) + len(out) + memoCost
 	if r.memoBytes += cost; r.memoBytes > memoBytes {
-		r.memo, r.memoBytes = map[string]string{}, cost
+		r.memo, r.memoBytes = map[memoKey]string{}, cost
 	}
-	r.memo[text] = out
+	r.memo[at] = out
 	return out, nil
 }
+
+// mostID bounds the length of an id that is known again in texts.
+const mostID = 128
 
 // look notes which patterns of the user a text meets, and the numbers of the words in it,
 // which an earlier redaction put there.
 func (r *Redactor) look(text string) {
 	for i := range r.options.Patterns {
 		if met := &r.met[len(r.paths)+i]; !*met {
-			*met = r.rules[i].re.MatchString(text)
+			*met = r.rules[i].re().MatchString(text)
 		}
 	}
-	for _, m := range words.FindAllStringSubmatch(text, -1) {
+	if !hasWord(text) {
+		return
+	}
+	for _, m := range words().FindAllStringSubmatch(text, -1) {
 		if n, err := strconv.Atoi(m[2]); err == nil && n < mostNumber {
 			r.first = max(r.first, n)
 		}
@@ -463,7 +623,7 @@ func (r *Redactor) note(path, before, after string) {
 	if r.learning {
 		return
 	}
-	for _, m := range words.FindAllStringSubmatch(after, -1) {
+	for _, m := range words().FindAllStringSubmatch(after, -1) {
 		n, err := strconv.Atoi(m[2])
 		if err != nil || strings.Contains(before, m[0]) {
 			continue
@@ -491,7 +651,7 @@ func (r *Redactor) noteAt(t *jsontape.Tape, n jsontape.Node, nested int, before,
 	for ; t.Parent(n) != jsontape.None; n = t.Parent(n) {
 		token := "*"
 		if t.Kind(t.Parent(n)) == jsontape.Object {
-			key, err := r.text(t.Key(n), nested)
+			key, err := r.key(t.Key(n))
 			if err != nil {
 				return err
 			}
@@ -521,39 +681,60 @@ func (r *Redactor) within(text string, nested int) (string, error) {
 	return string(out), err
 }
 
-// between hides the secrets between the words that stand for others.
-func (r *Redactor) between(text string) (string, error) {
+// rounds hides secrets between the words that stand for others, until nothing changes any more.
+func (r *Redactor) rounds(text string, hide func(part string) (string, error)) (string, error) {
+	for range mostRounds + 1 {
+		next, err := between(text, hide)
+		if err != nil || next == text {
+			return next, err
+		}
+		text = next
+	}
+	return "", ErrRemains
+}
+
+// between calls hide with the parts of a text between the words that stand for secrets.
+func between(text string, hide func(part string) (string, error)) (string, error) {
+	if !hasWord(text) {
+		return hide(text)
+	}
 	var out strings.Builder
 	done := 0
-	part := func(part string) error {
-		if r.replacer != nil {
-			if next := r.replacer.Replace(part); next != part {
-				out.WriteString(next)
-				return nil // the next round looks at what is between its words
-			}
-		}
-		from := 0
-		for _, s := range r.find(part) {
-			word, err := r.hide(part[s.from:s.to], s.kind)
-			if err != nil {
-				return err
-			}
-			out.WriteString(part[from:s.from])
-			out.WriteString(word)
-			from = s.to
-		}
-		out.WriteString(part[from:])
-		return nil
-	}
-	for _, m := range words.FindAllStringIndex(text, -1) {
-		if err := part(text[done:m[0]]); err != nil {
+	for _, m := range append(words().FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
+		part, err := hide(text[done:m[0]])
+		if err != nil {
 			return "", err
 		}
+		out.WriteString(part)
 		out.WriteString(text[m[0]:m[1]])
 		done = m[1]
 	}
-	if err := part(text[done:]); err != nil {
-		return "", err
+	return out.String(), nil
+}
+
+// part hides the secrets of a part of a text: those that are spread, or else those that are
+// found in it. The next round looks at what is between the words of the former.
+func (r *Redactor) part(part string, spread *strings.Replacer, find func(string) []span) (string, error) {
+	if spread != nil {
+		if next := spread.Replace(part); next != part {
+			return next, nil
+		}
 	}
+	spans := find(part)
+	if len(spans) == 0 {
+		return part, nil
+	}
+	var out strings.Builder
+	from := 0
+	for _, s := range spans {
+		word, err := r.hide(part[s.from:s.to], s.kind, s.spread)
+		if err != nil {
+			return "", err
+		}
+		out.WriteString(part[from:s.from])
+		out.WriteString(word)
+		from = s.to
+	}
+	out.WriteString(part[from:])
 	return out.String(), nil
 }

@@ -80,7 +80,8 @@ var shapes = []struct{ kind, text, secret string }{
 	{"assignment", "?token=%s&x", join("abcd", "efgh")},
 	{"entropy", "%s", join("wJalrXUtnFEMI/K7MDENG", "/bPxRfiCYEXAMPLEKEY1")},
 	{"entropy", "value %s here", join("q7Xw9ZbK3", "mPv5RtY8LnD")},
-	{"entropy", "%s", join("9f86d081884c7d659a2feaa0c55ad015", "a3bf4f1b")},
+	{"entropy", "%s", join("9f86d081884c7d65", "9a2feaa0c55ad015")},
+	{"entropy", "with the token %s", join("9f86d081884c7d659a2feaa0c55ad015", "a3bf4f1b")},
 }
 
 func TestState_knownShapes(t *testing.T) {
@@ -163,8 +164,8 @@ func TestState_whereverTheSecretStands(t *testing.T) {
 		{
 			"under a key", redact.Options{},
 			[]string{`{"Db-Password":"hunter2!","client_secret":{"a":["x1y2z3",42,null,true]},"token":"","cookie":7}`},
-			[]string{`{"Db-Password":"[redacted key 1]","client_secret":{"a":["[redacted key 2]","[redacted key 3]",null,true]},"token":"","cookie":"[redacted key 4]"}`},
-			[]redact.Finding{{"/Db-Password", "key", 1}, {"/client_secret/a/*", "key", 2}, {"/cookie", "key", 1}},
+			[]string{`{"Db-Password":"[redacted key 1]","client_secret":{"a":["[redacted key 2]",42,null,true]},"token":"","cookie":"[redacted key 3]"}`},
+			[]redact.Finding{{"/Db-Password", "key", 1}, {"/client_secret/a/*", "key", 1}, {"/cookie", "key", 1}},
 		},
 		{
 			"elsewhere, also before, and in another state", redact.Options{},
@@ -288,11 +289,13 @@ func TestState_property(t *testing.T) {
 			words := rapid.SliceOfN(rapid.SampledFrom(append([]string{"train", "to", "Lyon", "größe", "{", "\"", "\\", "12"}, secrets...)), 0, 5).Draw(t, "words")
 			return strings.Join(words, " ")
 		})
+		// A key is the structure of a state: only a known shape is a secret there.
+		key := rapid.SampledFrom([]string{"train", "größe", "{", "a \"b\"", secrets[3], "of " + secrets[3]})
 		var value func(depth int) *rapid.Generator[any]
 		value = func(depth int) *rapid.Generator[any] {
 			of := []*rapid.Generator[any]{text.AsAny(), rapid.IntRange(0, 99).AsAny(), rapid.Bool().AsAny()}
 			if depth > 0 {
-				of = append(of, rapid.SliceOfN(value(depth-1), 0, 3).AsAny(), rapid.MapOfN(text, value(depth-1), 0, 3).AsAny(),
+				of = append(of, rapid.SliceOfN(value(depth-1), 0, 3).AsAny(), rapid.MapOfN(key, value(depth-1), 0, 3).AsAny(),
 					rapid.Map(value(depth-1), func(v any) string { data, _ := json.Marshal(v); return string(data) }).AsAny())
 			}
 			return rapid.OneOf(of...)
@@ -421,4 +424,68 @@ func FuzzState(f *testing.F) {
 			t.Fatalf("%q became %q, and then %q: %+v, %v", state, out, again, found, err)
 		}
 	})
+}
+
+// Only what is a secret by itself is hidden elsewhere: words, numbers and what is described are
+// not, and the keys of a state stay.
+func TestState_spreadsWhatIsProven(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{
+			"words behind names",
+			`{"t":"Explain the secret: content of it, and password: messages. Field password: string (required). api_key=assistant","content":{"type":"string","role":"assistant"}}`, "",
+		},
+		{
+			"the schema of a tool",
+			`{"properties":{"password":{"type":"string","description":"required"},"api_key":{"type":"string","pattern":"^[a-z0-9]{8,}$"}},"required":["password"],"t":"string"}`, "",
+		},
+		{"a shorthand of a schema", `{"password":"string","token":"string | null","secret":"The secret of the user, as it is set"}`, ""},
+		{"words under a key", `{"token":"separator","credentials":"include","secret":"my-app-tls","t":"separator include"}`, ""},
+		{"placeholders", `{"password":"${DB_PASSWORD}","token":"<token>","api_key":"YOUR_API_KEY","secret":"****","pwd":"changeme"}`, ""},
+		{"numbers", `{"token":123456,"n":123456,"password":"123456","t":"123456"}`, `{"token":"[redacted key 1]","n":123456,"password":"[redacted key 1]","t":"123456"}`},
+		{"a word as a password", `{"password":"sunshine","t":"sunshine today"}`, `{"password":"[redacted key 1]","t":"sunshine today"}`},
+		{"a guess in a sentence", `{"t":"the password: hunter2","u":"hunter2 is a name"}`, `{"t":"the password: [redacted assignment 1]","u":"hunter2 is a name"}`},
+		{"a key that is a text elsewhere", `{"password":"user-id2!","user-id2!":1,"t":"user-id2!"}`, `{"password":"[redacted key 1]","user-id2!":1,"t":"[redacted key 1]"}`},
+		{"a name and a value", `{"env":[{"name":"DB_PASSWORD","value":"hunter2!"},{"name":"MODE","value":"x"}]}`, `{"env":[{"name":"DB_PASSWORD","value":"[redacted key 1]"},{"name":"MODE","value":"x"}]}`},
+		{"a scheme before it", `{"authorization":"Bearer zwf7-Kx29!","t":"zwf7-Kx29!"}`, `{"authorization":"[redacted key 2]","t":"[redacted key 1]"}`},
+		{"an id that is told elsewhere", `{"id":"V1StGXR8Z5jdHi6BmyT3q","t":"see V1StGXR8Z5jdHi6BmyT3q"}`, ""},
+		{"six bytes", `{"secret":"q7!Xw9","t":"q7!Xw9"}`, `{"secret":"[redacted key 1]","t":"[redacted key 1]"}`},
+		{"five bytes", `{"secret":"q7!Xw","t":"q7!Xw"}`, `{"secret":"[redacted key 1]","t":"q7!Xw"}`},
+		{"no digits drawn", `{"a":"00000000000000000000000000000000","b":"0000000000000000000000000000000000000000000000000000000000000000","c":"aaaaaaaabbbbbbbb11111111aaaaaaaa"}`, ""},
+		{"percent escapes", `{"t":"q=hunter%2D%2D2%26token%3Dzw9%21xK7b"}`, `{"t":"q=hunter%2D%2D2%26token%3D[redacted assignment 1]"}`},
+	} {
+		if c.want == "" {
+			c.want = c.in
+		}
+		if out, _ := hidden(t, redact.Options{}, c.in); out[0] != c.want {
+			t.Errorf("%s:\n %s and not\n %s", c.name, out[0], c.want)
+		}
+	}
+}
+
+// Of secrets that overlap nothing is left, whichever begins first.
+func TestState_overlappingSecrets(t *testing.T) {
+	for _, patterns := range [][]string{{"abc-def", "def-ghi"}, {"def-ghi", "abc-def"}, {"abc-def-g", "c-d", "def-ghi"}, {"abc-def-ghi", "def"}} {
+		out, _ := hidden(t, redact.Options{Patterns: patterns}, `{"t":"x abc-def-ghi y"}`)
+		if out[0] != `{"t":"x [redacted regex 1] y"}` {
+			t.Errorf("%q: %s", patterns, out[0])
+		}
+	}
+}
+
+// More secrets than memory is taken for are refused where they stand in a text, too.
+func TestState_refusesTooMuch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 300 MB")
+	}
+	state := []byte(`"` + strings.Repeat("x y ", 17<<20) + `"`)
+	r, err := redact.New(redact.Options{Patterns: []string{`(?s).+`}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Learn(state); !errors.Is(err, redact.ErrTooMany) {
+		t.Errorf("68 MB that are one secret: %v", err)
+	}
+	if _, err := r.Text("title", string(state)); !errors.Is(err, redact.ErrTooMany) {
+		t.Errorf("68 MB of a title: %v", err)
+	}
 }

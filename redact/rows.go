@@ -168,7 +168,7 @@ func (n *renamed) name(what, name string) error {
 	if isHash(name) {
 		return nil
 	}
-	for _, s := range n.redactor.find(name) {
+	for _, s := range n.redactor.find(name, false) {
 		if s.kind != "entropy" { // names are drawn by chance, too
 			return &NameError{what}
 		}

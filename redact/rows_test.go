@@ -2,6 +2,7 @@ package redact_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -239,6 +240,35 @@ func BenchmarkRows(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
+		}
+	}
+}
+
+// parentStore is a store in which each snapshot has the same state.
+type parentStore struct {
+	store.Store
+	state []byte
+}
+
+func (s parentStore) State(context.Context, model.Ref) ([]byte, error) { return s.state, nil }
+
+// The parent of a row is in the store alone: what cannot be read of it ends the reading, and an
+// id that is no hash stays.
+func TestRows_parentsInTheStore(t *testing.T) {
+	hash := model.SnapshotID([]byte("pickle"))
+	for _, c := range []struct {
+		name, parent string
+		state        []byte
+		fails        bool
+	}{
+		{"no JSON", hash, []byte("\x80\x04pickle"), true},
+		{"no hash", "checkpoint-1", []byte("{}"), false},
+	} {
+		s := parentStore{fake.New(), c.state}
+		row := store.Row{Header: model.Header{ID: "b", SessionID: "s", ParentID: c.parent, Index: 1}, State: []byte(`{}`)}
+		out, _, err := shared(t, s, []store.Row{row}, redact.Options{})
+		if c.fails && (err == nil || len(out) > 0) || !c.fails && (err != nil || out[0].Header.ParentID != c.parent) {
+			t.Errorf("%s: %+v, %v", c.name, out, err)
 		}
 	}
 }

@@ -2,166 +2,153 @@ package redact
 
 import (
 	"cmp"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
+	"sync"
 )
 
-// rule finds one kind of secret in a text. The secret is the first group of the
-// expression, or all of what it matches where it has none.
+// rule finds one kind of secret in a text by a regular expression. The secret is the first
+// group of the expression, or all of what it matches where it has none.
 type rule struct {
 	kind string
-	// hints are texts in lower case. A text with such a secret has one of them, and to
-	// look for them is faster than the expression. Nil where no text tells.
+	// hints are texts in lower case, one of which stands in each text with such a secret.
+	// Looking for them is faster than the expression. Nil means that the expression runs always.
 	hints []string
-	re    *regexp.Regexp
+	re    func() *regexp.Regexp
+	// name is the strength of the name beside the secret, by which the secret is judged;
+	// certain means that whatever matches is a secret.
+	name strength
+}
+
+// expression returns a function that compiles a regular expression when it is used first.
+func expression(re string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(re) })
 }
 
 func known(kind, re string, hints ...string) rule {
-	return rule{kind, hints, regexp.MustCompile(re)}
+	return rule{kind, hints, expression(re), certain}
 }
 
-// secretWords are what the name of a secret ends with, without _ and - and in lower case.
-var secretWords = []string{
-	"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "secretkey", "privatekey", "accountkey", "accesstoken", "authtoken",
-	"refreshtoken", "sessiontoken", "bearertoken", "securitytoken", "clientsecret", "authorization", "cookie", "connectionstring", "credentials",
+func given(kind, re string, hints ...string) rule {
+	return rule{kind, hints, expression(re), anything}
 }
 
-// rules are the shapes of secrets that are told without asking their owner. Of two that
-// overlap the first names the kind.
+func judged(name strength, re string, hints ...string) rule {
+	return rule{"assignment", hints, expression(re), name}
+}
+
+// secretName is a name of an entry whose value stands in an attribute or in the next line.
+const secretName = `[\w.:-]*(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|_pass)`
+
+// rules are the secrets that more than a prefix tells. Of two that overlap, the first gives
+// the kind.
 var rules = []rule{
 	known("private-key", `-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`, "private key"),
-	known("private-key", `AGE-SECRET-KEY-1[0-9A-Z]{20,}`, "age-secret-key-"),
 	known("jwt", `\beyJ[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]*){2,4}`, "eyj"),
-	known("aws-key", `\b(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AROA|ANPA|ANVA|AIPA)[A-Z0-9]{16}\b`, "a3t", "akia", "asia", "abia", "acca", "agpa", "aida", "aroa", "anpa", "anva", "aipa"),
-	known("github-token", `\b(?:gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_[A-Za-z0-9_]{20,255})`, "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-	known("gitlab-token", `\bgl(?:pat|dt|rt|ptt|cbt|soat)-[A-Za-z0-9_.-]{16,}`, "glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "glsoat-"),
-	known("slack-token", `\bxox[abeoprs][.-][A-Za-z0-9.-]{10,}|hooks\.slack\.com/services/([A-Za-z0-9/+_-]{16,})`, "xox", "hooks.slack.com"),
-	known("api-key", `\b[spr]k[-_](?:live|test|proj|ant|or|svcacct|admin)?[A-Za-z0-9_-]{16,}`, "sk-", "sk_", "pk-", "pk_", "rk-", "rk_"),
-	known("google-key", `\bAIza[0-9A-Za-z_-]{30,}|\bya29\.[0-9A-Za-z_-]{16,}|\bGOCSPX-[0-9A-Za-z_-]{16,}|\b1//0[0-9A-Za-z_-]{20,}`, "aiza", "ya29.", "gocspx-", "1//0"),
-	known("api-key", `\b(?:npm_|pypi-|hf_|gsk_|xai-|hvs\.|dop_v1_|doo_v1_|shp(?:at|ca|pa|ss)_|SG\.|lin_api_|pplx-|r8_|tvly-|PMAK-|dckr_pat_|sntry[su]_|glsa_|NRAK-|ntn_|figd_|sbp_|vercel_|rubygems_)[A-Za-z0-9_.-]{16,}`,
-		"npm_", "pypi-", "hf_", "gsk_", "xai-", "hvs.", "dop_v1_", "doo_v1_", "shpat_", "shpca_", "shppa_", "shpss_", "sg.", "lin_api_", "pplx-", "r8_", "tvly-", "pmak-", "dckr_pat_", "sntrys_", "sntryu_", "glsa_", "nrak-", "ntn_", "figd_", "sbp_", "vercel_", "rubygems_"),
-	known("api-key", `\b(?:SK|AC)[0-9a-f]{32}\b|\b[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}`, "sk", "ac", ":aa"),
-	known("connection-string", `\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@"'<>]*:([^\s/@"'<>]+)@`, "://"),
-	known("connection-string", `(?i)\b(?:AccountKey|SharedAccessKey|SharedAccessSignature|sig)=([A-Za-z0-9+/=%_-]{16,})`, "accountkey=", "sharedaccess", "sig="),
-	known("connection-string", `://([^\s/:@"'<>]{16,})@`, "://"),
-	known("bearer", `(?i)\bbearer\s+["']?([A-Za-z0-9._~+/=-]{8,})`, "bearer"),
-	known("authorization", `(?i)\bauthorization["']?\s*[:=]\s*["']?(?:basic|digest|token|apikey|negotiate)\s+([^\s"',;]{4,})`, "authorization"),
-	known("cookie", `(?i)\bcookie["']?\s*[:=]\s*["']?([^\s=;"']+=[^\r\n"']+)`, "cookie"),
-	known("assignment", `(?i)(?:^|\s)--?[\w-]*(?:password|passwd|passphrase|token|secret|api-?key)[ =]\s*["']?([^\s"']{4,})`, "-"),
-	known("assignment", `(?i)\btoken["']?\s*[:=]\s*["']?([^\s"',;&{}<>()\[\]]{8,})`, "token"),
-	known("assignment", `(?i)(?:password|passwd|passphrase|pwd|secret|(?:api|access|secret|private|account)[ _-]?key(?:[_-]?id)?|(?:access|auth|refresh|session|bearer|security|id)[ _-]?token|connection[ _-]?string|credentials)["']?\s*(?:=>|:=|=|:)\s*["']?([^\s"',;&{}<>()\[\]]{4,})`,
-		"passw", "passphrase", "pwd", "secret", "api", "key", "token", "connection", "credentials"),
-}
-
-// uuid and entropic tell names that are given by chance from secrets.
-var (
-	uuid     = regexp.MustCompile(`^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)
-	entropic = regexp.MustCompile(`[A-Za-z0-9+/_-]{20,}={0,2}`)
-)
-
-// isRandom reports whether a word of letters and digits looks drawn by chance: it has letters
-// and digits, more bits a character than words of a language or numbers in order, and goes
-// from lower case to upper and to digits and back more often than a name made of words.
-func isRandom(word string) bool {
-	if uuid.MatchString(word) {
-		return false
-	}
-	var lower, upper, digit, hex, slash, turns int
-	var count [128]int
-	var last byte
-	for i := range len(word) {
-		c := word[i]
-		count[c]++
-		class := last
-		switch {
-		case c >= '0' && c <= '9':
-			class = '0'
-			digit++
-			hex++
-		case c >= 'a' && c <= 'z':
-			class = 'a'
-			lower++
-			if c <= 'f' {
-				hex++
-			}
-		case c >= 'A' && c <= 'Z':
-			class = 'A'
-			upper++
-			if c <= 'F' {
-				hex++
-			}
-		case c == '/':
-			slash++
-		}
-		if class != last && last != 0 {
-			turns++
-		}
-		last = class
-	}
-	oft := float64(turns) / float64(len(word))
-	bits := 0.0
-	for _, n := range count {
-		if n > 0 {
-			p := float64(n) / float64(len(word))
-			bits -= p * math.Log2(p)
-		}
-	}
-	switch {
-	case digit == 0 || lower+upper == 0:
-		return false
-	case hex == len(word):
-		return len(word) >= 32 && bits >= 3
-	case slash > 1+len(word)/24: // a path
-		return false
-	case slash > 0:
-		return lower > 0 && upper > 0 && len(word) >= 36 && bits >= 4.4
-	case lower == 0 || upper == 0:
-		return bits >= 3.8 && oft >= 0.25
-	}
-	return bits >= 3.8 && oft >= 0.38
+	known("aws-key", `\b(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AROA|ANPA|ANVA|AIPA)[A-Z0-9]{16}\b`,
+		"a3t", "akia", "asia", "abia", "acca", "agpa", "aida", "aroa", "anpa", "anva", "aipa"),
+	known("slack-token", `hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/+_-]{16,})`, "hooks.slack.com"),
+	known("api-key", `\b[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}`, ":aa"),
+	known("api-key", `\b[0-9a-f]{32}-us[0-9]{1,2}\b`, "-us"),
+	known("api-key", `\b[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}|[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}`, "q~", ".atlasv1."),
+	known("webhook", `(?i)(?:discord(?:app)?\.com/api/webhooks/[0-9]+|hooks\.zapier\.com/hooks/catch/[0-9]+|webhook\.office\.com/webhookb2)/([\w@/-]{6,})`,
+		"webhook", "hooks."),
+	given("connection-string", `\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@"'<>]*:([^\s/@"'<>]+)@`, "://"),
+	given("connection-string", `(?i)\b(?:AccountKey|SharedAccessKey|SharedAccessSignature|sig|X-Amz-Signature)=([A-Za-z0-9+/=%_-]{16,})`,
+		"accountkey=", "sharedaccess", "sig=", "signature="),
+	given("connection-string", `://([^\s/:@"'<>]{16,})@`, "://"),
+	given("authorization", `(?i)\bauthorization["']?\s*[:=]\s*["']?(?:basic|digest|token|apikey|negotiate|splunk|ssws|key)\s+([^\s"',;\\]{4,})`,
+		"authorization"),
+	given("bearer", `(?i)\bauthorization["']?\s*[:=]\s*["']?bearer\s+["']?([A-Za-z0-9._~+/=-]{8,})`, "authorization"),
+	{"bearer", []string{"bearer"}, expression(`(?i)\bbearer\s+["']?([A-Za-z0-9._~+/=-]{8,})`), token},
+	given("cookie", `(?i)\bcookie["']?\s*[:=]\s*["']?([^\s=;"']+=[^\r\n"']+)`, "cookie"),
+	given("assignment", `\b(?:curl|wget|https?)\b[^\n|]*?\s(?:-u|--user|--proxy-user|-a|--auth)[ =]?["']?[^\s:"'/]+:([^\s"']{3,})`, "curl", "wget", "http -", "https -"),
+	given("assignment", `\b(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump|7z)\b[^\n|]*?\s-p["']?([^\s"'|;]{3,})`, "mysql", "mariadb", "7z"),
+	given("assignment", `\bsshpass\s+-p\s*["']?([^\s"']{3,})`, "sshpass"),
+	given("assignment", `\b(?:docker|podman|nerdctl|helm|buildah|skopeo|oras|crane|oc|az|cf)\b[^\n|]*?\blogin\b[^\n|]*?\s-p[ =]?["']?([^\s"']{3,})`, "login"),
+	given("assignment", `\bredis-cli\b[^\n|]*?\s-a\s+["']?([^\s"']{3,})`, "redis-cli"),
+	given("assignment", `\b(?:mongo|mongosh|mongodump|mongorestore)\b[^\n|]*?\s-p\s+["']?([^\s"']{3,})`, "mongo"),
+	given("assignment", `\b(?:ldapsearch|ldapadd|ldapmodify|ldapwhoami|bcp|sqlcmd|mosquitto_pub|mosquitto_sub|zip|unzip|ipmitool)\b[^\n|]*?\s-[wP]\s+["']?([^\s"']{4,})`,
+		" -w ", " -p "),
+	given("assignment", `\b(?:smbclient|rpcclient)\b[^\n|]*?\s-U\s*["']?[^\s"'%]+%([^\s"']{3,})`, "smbclient", "rpcclient"),
+	given("assignment", `\bsqlplus\s+(?:-\w+\s+)*[\w.-]+/([^\s@"']{3,})@`, "sqlplus"),
+	judged(password, `\bpass(?:in|out)?\s+pass:([^\s"']{3,})|\bpass:([^\s"']{3,})`, "pass:"),
+	given("assignment", `\bmachine\s+\S+\s+login\s+\S+\s+password\s+(\S{3,})`, "machine"),
+	judged(password, `(?i)\b(?:identified\s+(?:with\s+\S+\s+)?by|(?:user|role)\s+\S+\s+(?:with\s+)?(?:encrypted\s+)?password)\s+["']([^"'\n]{3,})["']`, "identified", "password"),
+	judged(password, `(?i)\b(?:requirepass|masterauth|storepass|keypass)\s+["']?([^\s"']{3,})`, "requirepass", "masterauth", "storepass", "keypass"),
+	judged(password, `(?i)(?:passw(?:or)?d|passwort|passphrase|kennwort|pwd)\s+(?:is|was|lautet|ist|to)\s+["'`+"`"+`]?([^\s"'`+"`"+`]{4,})`, "passw", "passphrase", "kennwort", "pwd"),
+	judged(weak, `(?i)(?:token|secret|key)\s+(?:is|was|ist|lautet)\s+["'`+"`"+`]?([^\s"'`+"`"+`]{12,})`,
+		"key is", "key was", "token is", "token was", "token ist", "secret is", "secret was", "key ist", "lautet"),
+	judged(password, `(?i)(?:^|[\s"'`+"`"+`])--?[\w-]*(?:password|passwd|passphrase)[ =]\s*["']?([^\s"']{4,})`, "-pass"),
+	judged(literal, `(?i)(?:^|[\s"'`+"`"+`])--?[\w-]*(?:token|secret|api-?key|auth-?key|access-?key)[ =]\s*["']?([^\s"']{4,})`,
+		"token", "secret", "api-key", "apikey", "auth-key", "access-key"),
+	judged(query, `(?i)[?&][\w.-]*(?:token|secret|api_?-?key|access_?key|passw(?:or)?d|sig)=([^\s&#"'<>\\)]{6,})`, "token=", "secret=", "key=", "password=", "passwd=", "sig="),
+	judged(literal, `(?i)(?:key|name)=\\*["']`+secretName+`\\*["']\s+value=\\*["']([^"'\\]{4,})["'\\]`, "value="),
+	judged(literal, `(?i)\bname:\s*["']?`+secretName+`["']?\s*\n\s*value:\s*["']?([^\s"']{4,})`, "value:"),
+	judged(literal, `(?i)\bauth\s*=\s*\(\s*\\*["'][^"'\n]*["']\s*,\s*\\*["']([^"'\n\\]{4,})["'\\]`, "auth=", "auth ="),
+	judged(literal, `(?i)aws_secret_access_key\s+["']?([A-Za-z0-9/+=]{20,})`, "aws_secret_access_key "),
 }
 
 // span is a secret in a text.
 type span struct {
 	from, to int
 	kind     string
+	// spread means that the secret is one by itself, and is hidden wherever it stands.
+	spread bool
 }
 
-// find returns the secrets in a text, in order and apart from each other.
-func (r *Redactor) find(text string) []span {
-	var spans []span
-	low := ""
-	if len(text) >= leastShaped {
-		low = strings.ToLower(text)
+// find returns the secrets in a text, in order and apart from each other. A calm text names
+// something, so no word of it is a secret only because it looks random.
+func (r *Redactor) find(text string, calm bool) []span {
+	if len(text) < leastFound && len(r.options.Patterns) == 0 {
+		return nil
 	}
-	for i := range r.rules {
-		rule := &r.rules[i]
-		if rule.hints != nil && !slices.ContainsFunc(rule.hints, func(hint string) bool { return strings.Contains(low, hint) }) {
-			continue
-		}
-		for _, m := range rule.re.FindAllStringSubmatchIndex(text, -1) {
-			from, to := m[0], m[1]
-			if len(m) > 2 && m[2] >= 0 {
-				from, to = m[2], m[3]
-			}
-			if from < to {
-				spans = append(spans, span{from, to, rule.kind})
-			}
-		}
-	}
-	for _, m := range entropic.FindAllStringIndex(text, -1) {
-		if isRandom(text[m[0]:m[1]]) {
-			spans = append(spans, span{m[0], m[1], "entropy"})
+	spans := r.search(text, calm)
+	for piece := range escaped(text) {
+		for _, s := range r.search(piece.decoded, calm) {
+			spans = append(spans, span{piece.at[s.from], piece.at[s.to], s.kind, s.spread})
 		}
 	}
 	return apart(spans)
 }
 
-// leastShaped is the least length of a text that has a secret with a hint.
-const leastShaped = 8
+// search returns the secrets in a text as it is, in no order.
+func (r *Redactor) search(text string, calm bool) (spans []span) {
+	low := strings.ToLower(text)
+	for i := range r.rules {
+		rule := &r.rules[i]
+		if rule.hints != nil && !slices.ContainsFunc(rule.hints, func(hint string) bool { return strings.Contains(low, hint) }) {
+			continue
+		}
+		for _, m := range rule.re().FindAllStringSubmatchIndex(text, -1) {
+			from, to := m[0], m[1]
+			for g := 2; g < len(m) && rule.kind != "regex"; g += 2 {
+				if m[g] >= 0 {
+					from, to = m[g], m[g+1]
+				}
+			}
+			if rule.name == certain {
+				spans = append(spans, span{from, to, rule.kind, rule.kind != "private-key"})
+				continue
+			}
+			to = from + len(trimEnd(text[from:to]))
+			if hide, spread := judge(text[from:to], rule.name); hide {
+				spans = append(spans, span{from, to, rule.kind, spread})
+			}
+		}
+	}
+	spans = shaped(spans, text)
+	spans = named(spans, text)
+	spans = phrases(spans, text)
+	if !calm {
+		spans = r.drawnWords(spans, text)
+	}
+	return spans
+}
+
+// leastFound is the least length of a text that has a secret.
+const leastFound = 6
 
 // apart joins spans that overlap, under the kind of the one that was found first.
 func apart(spans []span) []span {
@@ -185,21 +172,7 @@ func apart(spans []span) []span {
 		if order[s] < first {
 			last.kind, first = s.kind, order[s]
 		}
-		last.to = max(last.to, s.to)
+		last.to, last.spread = max(last.to, s.to), last.spread || s.spread
 	}
 	return out
-}
-
-// isSecretKey reports whether a key names a secret.
-func isSecretKey(key string) bool {
-	if len(key) > 200 {
-		return false
-	}
-	name := strings.Map(func(r rune) rune {
-		if r == '_' || r == '-' || r == '.' || r == ' ' {
-			return -1
-		}
-		return unicode.ToLower(r)
-	}, key)
-	return name == "token" || name == "pwd" || name == "credential" || slices.ContainsFunc(secretWords, func(word string) bool { return strings.HasSuffix(name, word) })
 }
