@@ -183,8 +183,8 @@ func isName(word string) bool {
 	return turns <= len(word)/5 && (len(word) < 6 || vowels*6 >= len(word) && most <= 5) && (upper-turns <= 1 || upper == len(word) || upper-turns <= 3 && len(word) > 6)
 }
 
-// isPassphrase reports whether words are a passphrase: four or more in lower case, none of which
-// speaks of secrets.
+// isPassphrase reports whether words are a passphrase: four or more in lower case, without a
+// word about secrets.
 func isPassphrase(text string) bool {
 	words := strings.FieldsFunc(text, func(c rune) bool { return c == '-' || c == ' ' || c == '_' || c == '.' })
 	return len(words) >= 4 && !slices.ContainsFunc(words, func(word string) bool {
@@ -472,7 +472,7 @@ func hasShortPieces(word string) bool {
 }
 
 // phrases appends the phrases of words from which a wallet is made again: twelve or more words
-// of three to eight letters in a row, none of which is one of the commonest.
+// of three to eight letters in a row, without the commonest ones.
 func phrases(spans []span, text string) []span {
 	words, common, from := 0, 0, 0
 	end := func(to int) {

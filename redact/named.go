@@ -129,8 +129,8 @@ func named(spans []span, text string) []span {
 
 var pgpassTail = expression(`^:(?:[0-9]{2,5}|\*):[\w.*-]+:[\w.*-]+:([^\s"'` + "`" + `]{4,})`)
 
-// pgpass returns where the password of a line HOST:PORT:DATABASE:USER:PASSWORD stands, of which
-// the first colon is at i.
+// pgpass returns where the password of a line HOST:PORT:DATABASE:USER:PASSWORD stands, whose
+// first colon is at i.
 // https://www.postgresql.org/docs/current/libpq-pgpass.html
 func pgpass(text string, i int) (from, to int) {
 	if text[i] != ':' || !isNameByte(text[i-1]) && text[i-1] != '*' || i+3 >= len(text) || text[i+1] != '*' && (text[i+1] < '0' || text[i+1] > '9') {

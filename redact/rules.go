@@ -12,7 +12,7 @@ import (
 // group of the expression, or all of what it matches where it has none.
 type rule struct {
 	kind string
-	// hints are texts in lower case, one of which stands in each text with such a secret.
+	// hints are texts in lower case. Each text with such a secret has one of them.
 	// Looking for them is faster than the expression. Nil means that the expression runs always.
 	hints []string
 	re    func() *regexp.Regexp
