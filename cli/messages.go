@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -24,7 +26,10 @@ func (a *App) messages() *cobra.Command {
 		Short: "print the conversation in a snapshot as a transcript",
 		Long: `Messages prints the conversation in a snapshot: who speaks, the texts, each tool
 call with its arguments and its result, and a line for media. Without SNAPSHOT it
-is the head, without SESSION the session that changed last.`,
+is the head, without SESSION the session that changed last.
+
+With --md, a text with HTML, images, links or addresses stands in a fence, so that no
+viewer loads or follows what a model wrote.`,
 		Example: `  hindcast messages trips.db trip-planner
   hindcast messages trips.db trip-planner '#3' --md > step3.md
   hindcast messages trips.db trip-planner head --json | jq '.messages[-1]'`,
@@ -144,8 +149,9 @@ func (p *printer) indented(indent, text string) {
 	}
 }
 
-// markdown writes a conversation as Markdown. Texts are quoted line by line and
-// values are fenced, so that no content can end what it stands in.
+// markdown writes a conversation as Markdown. Texts are quoted line by line, and values and
+// texts with Markdown that does something are fenced, so that no content can end what it
+// stands in and no viewer loads what a model names.
 func (p *printer) markdown(talk *transcriptJSON) {
 	fmt.Fprintf(p, "# %s %s\n", inline(talk.SessionID), talk.Name)
 	for i := range talk.Messages {
@@ -182,15 +188,33 @@ func (p *printer) markdownPart(part *transcript.Part) {
 		if above := part.Heading(); above != "" {
 			fmt.Fprintf(p, "%s\n\n", inline(above))
 		}
-		for line := range strings.Lines(strings.TrimRight(part.Text, "\n")) {
-			p.WriteString(strings.TrimRight("> "+printable.String(strings.TrimSuffix(line, "\n")), " ") + "\n")
-		}
+		p.quoted(part.Text)
 	case part.Value != nil:
 		p.fencedValue(part.Value)
 	default:
 		fmt.Fprintf(p, "%s\n", inline(cmp.Or(part.Label, part.Kind)))
 	}
 }
+
+// quoted writes untrusted text line by line behind >. A text that a viewer would load
+// something for, or make a link of, is fenced instead.
+func (p *printer) quoted(text string) {
+	if live().MatchString(text) {
+		p.fenced("text", text)
+		return
+	}
+	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
+		p.WriteString(strings.TrimRight("> "+printable.String(strings.TrimSuffix(line, "\n")), " ") + "\n")
+	}
+}
+
+// live matches what a viewer of Markdown does more with than to show it: HTML, images, links,
+// definitions, footnotes, entities, addresses, templates, and code that is drawn.
+// https://spec.commonmark.org/0.31.2/ and https://github.github.com/gfm/#autolinks-extension-
+var live = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)<[a-z/!?]|!\[|\][(\[:]|\[[\^!]|&#?\w+;|://|www\.|mailto:|\w@\w|\{[{%]` +
+		"|(?:`{3}|~{3})[ \\t]*\\{?\\.?(?:mermaid|math|geojson|topojson|stl|plantuml|dot|graphviz|d2)")
+})
 
 // fencedValue writes a text decoded, and any other value as JSON.
 func (p *printer) fencedValue(value []byte) {
@@ -222,7 +246,7 @@ func (p *printer) fenced(language, text string) {
 func inline(text string) string {
 	var out strings.Builder
 	for _, r := range printable.String(text) {
-		if strings.ContainsRune("\\`*_{}[]<>()#+-.!|~&", r) {
+		if strings.ContainsRune("\\`*_{}[]<>()#+-.!|~&:@$", r) {
 			out.WriteByte('\\')
 		}
 		out.WriteRune(r)
