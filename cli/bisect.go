@@ -21,6 +21,7 @@ import (
 
 // bisect is `hindcast bisect`.
 func (a *App) bisect() *cobra.Command {
+	var within time.Duration
 	var good, bad, expr string
 	cmd := &cobra.Command{
 		Use:   "bisect [STORE] [SESSION] --good A [--bad B] (--jq EXPR | -- COMMAND...)",
@@ -88,15 +89,16 @@ that was tested contradicts. hindcast find --all lists all of them.`,
 				}
 				b.test = b.running(command)
 				if x != nil {
-					b.test = b.query.TestOf(x)
+					b.test = b.query.TestOf(x.Within(within))
 				}
-				return p.bisect(ctx, &b)
+				return raiseLimit("bisect", p.bisect(ctx, &b))
 			}))(cmd, args)
 		},
 	}
 	cmd.Flags().StringVar(&good, "good", "", "a snapshot that is good")
 	cmd.Flags().StringVar(&bad, "bad", "head", "a snapshot that is bad")
 	cmd.Flags().StringVar(&expr, "jq", "", "an `expression` that is true of good states")
+	limitFlag(cmd, &within)
 	for _, flag := range []string{"good", "bad"} {
 		if err := cmd.RegisterFlagCompletionFunc(flag, a.completeFlagSnapshot); err != nil {
 			panic(err) // the flag is there

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/clipperhouse/displaywidth"
 	"github.com/spf13/cobra"
@@ -15,7 +17,11 @@ import (
 )
 
 // sought says which answers find gives.
-type sought struct{ all, last, reverse bool }
+type sought struct {
+	all, last, reverse bool
+	// within bounds the time of the expression on one state.
+	within time.Duration
+}
 
 // finding is `hindcast find`.
 func (a *App) finding() *cobra.Command {
@@ -43,7 +49,8 @@ state: no file, no environment, no time. The exit code is 1 if it never becomes 
 
 An expression of paths, such as .plan.status == "done", or about the elements of one
 list, such as any(.messages[]; .role == "tool"), is evaluated only where what it asks
-for changed. Of any other one, such as ..|strings, each state is looked at whole.`,
+for changed. Of any other one, such as ..|strings, each state is looked at whole. One
+that takes longer on one state than --within says, or more than 256 MB, is ended.`,
 		Example: `  hindcast find trips.db trip-planner '.cart.total > 200'
   hindcast find trips.db 'any(.messages[]; .role == "tool")' --last
   hindcast find trips.db trip-planner '.status == "booked"' --all --json | jq '.[].name'`,
@@ -64,7 +71,7 @@ for changed. Of any other one, such as ..|strings, each state is looked at whole
 					return &usageError{fmt.Errorf("find: %w", err)}
 				}
 				return a.placed(oneSession, func(ctx context.Context, p *printer, words []string) error {
-					return a.seek(ctx, p, words, x, what)
+					return raiseLimit("find", a.seek(ctx, p, words, x.Within(what.within), what))
 				})(ctx, p, args[:last])
 			})(cmd, args)
 		},
@@ -72,7 +79,26 @@ for changed. Of any other one, such as ..|strings, each state is looked at whole
 	cmd.Flags().BoolVar(&what.all, "all", false, "print each snapshot at which it becomes true, false, or an error")
 	cmd.Flags().BoolVar(&what.last, "last", false, "print the newest one on the active path")
 	cmd.Flags().BoolVar(&what.reverse, "reverse", false, "look for where it becomes false")
+	limitFlag(cmd, &what.within)
 	return cmd
+}
+
+// limitFlag adds the flag that bounds the time of an expression.
+func limitFlag(cmd *cobra.Command, within *time.Duration) {
+	cmd.Flags().DurationVar(within, "within", query.MostTime, "the `TIME` that an expression may take on one state")
+}
+
+// raiseLimit adds to the error of an expression that took too long how to let it.
+func raiseLimit(command string, err error) error {
+	limit := (*query.LimitError)(nil)
+	if !errors.As(err, &limit) {
+		return err
+	}
+	err = fmt.Errorf("%s: %w", command, limit)
+	if limit.Time > 0 {
+		return &advisedError{err, "Does it end? --within 5m gives it more time."}
+	}
+	return &advisedError{err, "Ask for less at once: an expression that counts or compares needs no list of all."}
 }
 
 // turn is the turn that is looked for; with --all it is any.

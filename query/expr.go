@@ -1,12 +1,15 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
+	"runtime/metrics"
 	"strings"
+	"time"
 
 	"github.com/itchyny/gojq"
 )
@@ -22,6 +25,21 @@ type Expr struct {
 	// shown is the expression where all of its outputs are asked for, and not only
 	// whether the last one is true.
 	shown *Expr
+	// time bounds the evaluation on one state.
+	time time.Duration
+}
+
+// MostTime is how long an expression may be evaluated on one state, unless Within says else.
+const MostTime = 30 * time.Second
+
+// Within returns the expression with another bound for the time of an evaluation on one state.
+func (x *Expr) Within(d time.Duration) *Expr {
+	within, shown := *x, *x.shown
+	within.time, shown.time = d, d
+	if within.shown = &shown; x.shown == x {
+		within.shown = &within
+	}
+	return &within
 }
 
 // String returns the expression as it was given.
@@ -73,7 +91,7 @@ func ParseExpr(text string) (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Expr{text: text}
+	x := &Expr{text: text, time: MostTime}
 	if x.plain, err = compileText(text); err == nil {
 		x.plan, err = planOf(query)
 	}
@@ -84,7 +102,7 @@ func ParseExpr(text string) (*Expr, error) {
 		return nil, &ExprError{text, err.Error(), named(text, err.Error())}
 	}
 	if x.shown = x; x.plan.last() {
-		x.shown = &Expr{text: text, plain: x.plain, code: x.plain, plan: plan{reads: []route{x.plan.folds[0].list}}}
+		x.shown = &Expr{text: text, time: MostTime, plain: x.plain, code: x.plain, plan: plan{reads: []route{x.plan.folds[0].list}}}
 	}
 	return x, nil
 }
@@ -245,14 +263,15 @@ func bound(q *gojq.Query) {
 // A step of gojq takes 5 to 200 ns and at most 75 bytes that stay, but for calls of its own
 // functions: those that make one value of one, such as tojson or join, or that compare, can
 // take longer and make more where the value holds one large value many times. They cannot be
-// interrupted either: a question that is cancelled ends at once, and the call when it is done.
+// interrupted either: a question that is cancelled, or whose evaluation takes too much time or
+// memory, ends at once, and the call when it is done.
 const (
 	leastSteps   = 5_000_000
 	stepsPerByte = 4 // of the state: .. takes less than one
 	mostSteps    = 100_000_000
 	// mostBytes, mostMembers and mostBits bound what an addition or a multiplication
 	// makes.
-	mostBytes   = 256 << 20
+	mostBytes   = 32 << 20
 	mostMembers = 16 << 20
 	mostBits    = 1 << 20
 )
@@ -300,7 +319,7 @@ var over = func() <-chan struct{} {
 }()
 
 // stepsAtOnce is after how many steps the question's own context is asked.
-const stepsAtOnce = 1 << 10
+const stepsAtOnce = 1 << 6
 
 // Done implements context.Context. It is closed when the steps are used up.
 func (m *meter) Done() <-chan struct{} {
@@ -321,17 +340,41 @@ func (m *meter) Err() error { return m.err }
 
 var errEndless = errors.New("it takes too long: does it end?")
 
+// mostGrowth bounds the memory that an evaluation on one state holds, and watchEvery is how
+// often it is looked at.
+const (
+	mostGrowth = 256 << 20
+	watchEvery = 10 * time.Millisecond
+)
+
+// LimitError says that an expression took more time or memory on one state than it may.
+type LimitError struct {
+	// Time is the bound of time, 0 where it was the memory.
+	Time time.Duration
+}
+
+func (e *LimitError) Error() string {
+	if e.Time > 0 {
+		return fmt.Sprintf("the expression ran for more than %v on one state", e.Time)
+	}
+	return fmt.Sprintf("the expression made more than %d MB of one state", mostGrowth>>20)
+}
+
 // evaluator evaluates expressions for one question, in a goroutine of its own: so the
-// question ends when its context does, whatever gojq is at.
+// question ends when its context does, whatever gojq is at, and where a job takes more time or
+// memory than it may.
 type evaluator struct {
-	ctx  context.Context
-	jobs chan func()
+	ctx    context.Context
+	cancel context.CancelFunc
+	jobs   chan func()
+	watch  *time.Ticker
+	time   time.Duration
 }
 
 // newEvaluator returns an evaluator, and what ends it.
-func newEvaluator(ctx context.Context) (*evaluator, context.CancelFunc) {
+func newEvaluator(ctx context.Context, most time.Duration) (*evaluator, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	e := &evaluator{ctx, make(chan func())}
+	e := &evaluator{ctx, cancel, make(chan func()), time.NewTicker(watchEvery), most}
 	go func() {
 		for {
 			select {
@@ -342,25 +385,74 @@ func newEvaluator(ctx context.Context) (*evaluator, context.CancelFunc) {
 			}
 		}
 	}()
-	return e, cancel
+	return e, func() {
+		e.watch.Stop()
+		cancel()
+	}
 }
 
-// do does a job, and returns the context's error where that ends first. The job goes on then:
-// what it works on is not for use any more.
-func (e *evaluator) do(job func() error) error {
+// do does a job on a state of some bytes of JSON. It returns the context's error where that ends
+// first, and a *LimitError where the job takes too much. The job goes on then: what it works on
+// is not for use any more.
+func (e *evaluator) do(size int, job func() error) error {
 	done := make(chan error, 1)
 	select {
 	case e.jobs <- func() { done <- job() }:
 	case <-e.ctx.Done():
 		return e.ctx.Err()
 	}
-	select {
-	case err := <-done:
-		return err
-	case <-e.ctx.Done():
-		return e.ctx.Err()
+	err, ended := await(e, size, done, func() int32 { return 0 })
+	return cmp.Or(ended, err)
+}
+
+// await returns what comes from a channel when work on states of some bytes together is done, as do.
+// The bounds hold from one state to the next, which progress counts.
+func await[T any](e *evaluator, size int, done <-chan T, progress func() int32) (result T, err error) {
+	var begun time.Time
+	var before heap
+	at := int32(0)
+	for {
+		select {
+		case result = <-done:
+			return result, nil
+		case <-e.ctx.Done():
+			return result, e.ctx.Err()
+		case now := <-e.watch.C:
+			switch {
+			case begun.IsZero() || progress() != at: // most work is done before
+				begun, before, at = now, readHeap(), progress()
+			case now.Sub(begun) > e.time:
+				err = &LimitError{e.time}
+			case readHeap().grown(before, size):
+				err = &LimitError{}
+			}
+			if err != nil {
+				e.cancel()
+				return result, err
+			}
+		}
 	}
 }
+
+// heap is what the memory of the program holds: what was alive at the last collection, and all
+// that was allocated and is not collected yet.
+type heap struct{ live, all uint64 }
+
+func readHeap() heap {
+	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(samples)
+	return heap{samples[0].Value.Uint64(), samples[1].Value.Uint64()}
+}
+
+// grown reports whether there is more than an evaluation of a state of some bytes may add, beside
+// the state decoded. Between collections there may be as much garbage as there is alive.
+func (h heap) grown(before heap, size int) bool {
+	most := uint64(mostGrowth + decodedBytes*size)
+	return h.live > max(before.live, before.all)+most || h.all > 2*(before.all+most)
+}
+
+// decodedBytes is how many bytes a byte of JSON takes at most, decoded.
+const decodedBytes = 24
 
 // evaluate calls each with the outputs that code has for an input, which size bytes of JSON
 // are. wrong is the error of the expression, as gojq has it; err is that of ctx.

@@ -169,7 +169,7 @@ type reached struct {
 // search returns a search, and what ends it.
 func (q *Session) search(ctx context.Context, x *Expr) (*search, context.CancelFunc) {
 	v := q.view()
-	eval, end := newEvaluator(ctx)
+	eval, end := newEvaluator(ctx, x.time)
 	return &search{v, x, eval, map[model.Node]*reached{}, make([]int32, len(v.visits))}, end
 }
 
@@ -254,7 +254,7 @@ func (s *search) release(n model.Node) {
 // is better the more the two have in common; nil for none. The error is that of the question.
 func (s *search) reachFrom(n model.Node, near *reached) (*reached, error) {
 	var r *reached // which a job that is left may still write
-	err := s.eval.do(func() (err error) {
+	err := s.eval.do(s.size(n), func() (err error) {
 		r, err = s.look(n, near)
 		return err
 	})
@@ -263,6 +263,9 @@ func (s *search) reachFrom(n model.Node, near *reached) (*reached, error) {
 	}
 	return r, nil
 }
+
+// size returns how many bytes of JSON a state is.
+func (s *search) size(n model.Node) int { return int(length(s.rope(n).pieces)) }
 
 // look is reachFrom.
 func (s *search) look(n model.Node, near *reached) (*reached, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"runtime"
+	"sync/atomic"
 
 	"hindcast/model"
 )
@@ -25,6 +26,8 @@ type block struct {
 	nodes []model.Node
 	found chan []*reached // fewer than nodes where err ends it
 	err   error
+	// looked counts the visits that were evaluated.
+	looked atomic.Int32
 }
 
 const (
@@ -113,6 +116,7 @@ func (s *search) work(jobs <-chan *block) {
 				break
 			}
 			near = r
+			b.looked.Add(1)
 			found = append(found, &reached{truth: r.truth, unsure: r.unsure, turn: r.turn, why: r.why})
 		}
 		b.found <- found
@@ -122,11 +126,13 @@ func (s *search) work(jobs <-chan *block) {
 // take takes in what was found at the visits of a block. It ends when ctx does, whatever the worker
 // is at.
 func (s *search) take(ctx context.Context, b *block, yield func(model.Node, error) bool) bool {
-	var found []*reached
-	select {
-	case found = <-b.found:
-	case <-ctx.Done():
-		yield(b.nodes[0], ctx.Err())
+	size := 0
+	for _, n := range b.nodes {
+		size = max(size, s.size(n))
+	}
+	found, err := await(s.eval, size*runtime.GOMAXPROCS(0), b.found, b.looked.Load)
+	if err != nil {
+		yield(b.nodes[0], err)
 		return false
 	}
 	for i, n := range b.nodes {

@@ -46,7 +46,7 @@ func (q *Session) Values(ctx context.Context, nodes []model.Node, x *Expr) iter.
 		for _, n := range nodes {
 			var r *reached // which a job that is left may still write, as v
 			var v Value
-			err := s.eval.do(func() (err error) {
+			err := s.eval.do(s.size(n), func() (err error) {
 				r, v, err = s.value(n, near, last)
 				return err
 			})
@@ -91,8 +91,10 @@ func (s *search) value(n model.Node, near *reached, last Value) (*reached, Value
 	}
 	wrong, err := s.judge(n, r, near, show)
 	if err != nil {
-		r, err = s.damaged(err)
-		return r, Value{Turn: r.turn, Why: r.why}, err
+		if r, err = s.damaged(err); err != nil {
+			return nil, Value{}, err
+		}
+		return r, Value{Turn: r.turn, Why: r.why}, nil
 	}
 	if wrong != nil {
 		v.Turn, v.Why = Fails, wrong.Error()
