@@ -79,14 +79,14 @@ says so; hindcast undo takes back what you did to a demo.`,
 			case isLive && force:
 				return usagef("--force makes the still demo anew; a live one goes on with --resume")
 			case isLive:
-				if err := os.MkdirAll(dir, 0o777); err != nil {
+				if err := os.MkdirAll(dir, 0o700); err != nil {
 					return fmt.Errorf("demo: %w", err)
 				}
 				return a.live(ctx, p, dir, live)
 			case live.Resume:
 				return usagef("--resume goes on with a live demo: give --live, too")
 			}
-			if err := os.MkdirAll(dir, 0o777); err != nil {
+			if err := os.MkdirAll(dir, 0o700); err != nil {
 				return fmt.Errorf("demo: %w", err)
 			}
 			return a.still(ctx, p, dir, force)

@@ -84,7 +84,7 @@ func given(args []string) string {
 // values out of stores, so they are escaped, and only the first line of one
 // begins as a message of ours does.
 func (a *App) report(command string, err error) {
-	first, rest, _ := strings.Cut(err.Error(), "\n")
+	first, rest, _ := strings.Cut(printable.Addresses(err.Error()), "\n")
 	fmt.Fprintf(a.Err, "hindcast: %s\n", printable.String(first))
 	for line := range strings.Lines(rest) {
 		fmt.Fprintf(a.Err, "  | %s\n", printable.String(strings.TrimSuffix(line, "\n")))
@@ -93,7 +93,7 @@ func (a *App) report(command string, err error) {
 		a.pointOut(wrong.Mistake())
 	}
 	if todo := advice(command, err); todo != "" {
-		fmt.Fprintf(a.Err, "  %s\n", todo)
+		fmt.Fprintf(a.Err, "  %s\n", printable.Addresses(todo))
 	}
 	if edit := (*keptError)(nil); errors.As(err, &edit) {
 		fmt.Fprintf(a.Err, "  %s\n", keptAt(edit.path))

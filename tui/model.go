@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"hindcast/model/printable"
 	"sync/atomic"
 	"time"
 
@@ -231,7 +232,8 @@ func (m *Model) confirmed(text string) {
 
 // fail says what went wrong; the whole text can be opened.
 func (m *Model) fail(err error) {
-	m.message = message{text: m.styles.Glyphs.Bad + " " + err.Error(), style: m.styles.Error, whole: err.Error()}
+	text := printable.Addresses(err.Error())
+	m.message = message{text: m.styles.Glyphs.Bad + " " + text, style: m.styles.Error, whole: text}
 	m.dirty = true
 }
 

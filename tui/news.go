@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hindcast/model/printable"
 	"reflect"
 	"slices"
 	"strconv"
@@ -426,7 +427,7 @@ func (m *Model) lost(err error) {
 	if m.place == inSession && errors.Is(err, model.ErrNoSession) {
 		err = fmt.Errorf("the session is no longer in the store; what shows was read before: %w", err)
 	}
-	if text := err.Error(); text != m.news.trouble {
+	if text := printable.Addresses(err.Error()); text != m.news.trouble {
 		m.fail(err)
 		m.news.trouble = text
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hindcast/model/printable"
 	"strings"
 	"time"
 
@@ -137,7 +138,7 @@ func (m *Model) question(q *dialog.Question) tea.Cmd {
 // and at once.
 func (m *Model) failed(what string, err error) {
 	m.fail(err)
-	m.open(dialog.NewText(m.styles, m.keys, what, err.Error()))
+	m.open(dialog.NewText(m.styles, m.keys, what, printable.Addresses(err.Error())))
 }
 
 // awaitQuiet waits anew for keys to stop coming.

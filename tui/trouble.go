@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"hindcast/model/printable"
 	"hindcast/tui/sheet"
 	"hindcast/tui/theme"
 )
@@ -18,7 +19,7 @@ func (m *Model) troubleSheet(what string, err error) *sheet.Sheet {
 	s.Set([]sheet.Paragraph{
 		{Text: what, Pick: func(t *theme.Tokens) theme.Style { return t.Error }},
 		{},
-		{Text: err.Error()},
+		{Text: printable.Addresses(err.Error())},
 	})
 	return s
 }

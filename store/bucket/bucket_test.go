@@ -432,8 +432,15 @@ func TestLock_oneWrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := second.disk.Lock(".hindcast/lock"); !errors.Is(err, disk.ErrLocked) {
+	host, _ := os.Hostname()
+	_, err = second.disk.Lock(".hindcast/lock")
+	if !errors.Is(err, disk.ErrLocked) {
 		t.Errorf("while another has the claim: %v", err)
+	}
+	for _, part := range []string{fmt.Sprintf("process %d on %q has it since ", os.Getpid(), host), "renewed ", "if it was killed, it is free in "} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("the refusal says %q, and not %q", err, part)
+		}
 	}
 	if err := unlock(); err != nil {
 		t.Fatal(err)

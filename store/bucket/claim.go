@@ -86,7 +86,7 @@ func (c *claim) take() (err error) {
 	} else if err == nil {
 		now, failed := http.ParseTime(head.Get("Date"))
 		if age := now.Sub(old.modified); failed != nil || age < d.lease {
-			return fmt.Errorf("%w: %s was put %s ago, and is left alone until it is %s old", disk.ErrLocked, d.c.address(key), max(0, age), d.lease)
+			return c.refusal(old.tag, max(0, age), failed == nil)
 		}
 		c.tag, err = d.c.put(d.ctx(), key, old.tag, c.body, c.head())
 	}
@@ -94,6 +94,24 @@ func (c *claim) take() (err error) {
 		return disk.ErrLocked
 	}
 	return err
+}
+
+// refusal says who holds the claim, since when, and how long to wait at most: a program that is
+// alive renews it, so that a younger one holds.
+func (c *claim) refusal(tag string, age time.Duration, aged bool) error {
+	d, key := c.d, c.d.key(c.name)
+	holder := "another Hindcast"
+	var by claimed
+	if body, _, err := d.c.get(d.ctx(), key, tag); err == nil && json.Unmarshal(body, &by) == nil && by.Host != "" {
+		holder = fmt.Sprintf("process %d on %.80q has it since %s", by.Process, by.Host, by.At.UTC().Format(time.DateTime+" MST"))
+	} else {
+		holder += " has it"
+	}
+	if !aged {
+		return fmt.Errorf("%w: %s: %s", disk.ErrLocked, d.c.address(key), holder)
+	}
+	wait := max(time.Second, (d.lease - age).Round(time.Second))
+	return fmt.Errorf("%w: %s: %s, renewed %s ago; if it was killed, %s is free in %s", disk.ErrLocked, d.c.address(key), holder, age.Round(time.Second), "it", wait)
 }
 
 // conditions makes sure, once, that the server refuses what a condition excludes: it is asked

@@ -52,12 +52,19 @@ func Kind(o Options, formats ...folder.Opener) store.Kind {
 	}
 }
 
+// errCredentials tells of an address with credentials, and nothing of what stands in it.
+var errCredentials = errors.New("an address of a bucket has no credentials in it: set AWS_PROFILE, or AWS_ACCESS_KEY_ID " +
+	"and AWS_SECRET_ACCESS_KEY, and write s3://bucket/prefix")
+
 // parse takes an address apart: s3://bucket/prefix.
 func parse(address string) (bucket, prefix string, err error) {
 	address = strings.TrimPrefix(address, scheme+":")
 	rest, ok := strings.CutPrefix(address, "//")
 	bucket, prefix, _ = strings.Cut(rest, "/")
 	prefix = strings.Trim(prefix, "/")
+	if strings.Contains(bucket, "@") || strings.Contains(bucket, ":") && !strings.HasPrefix(bucket, "arn:") {
+		return "", "", errCredentials
+	}
 	if !ok || bucket == "" || prefix != "" && !fs.ValidPath(prefix) || url.PathEscape(bucket) != bucket {
 		return "", "", fmt.Errorf("%.200q is no address of a bucket: write s3://bucket/prefix", address)
 	}

@@ -65,7 +65,7 @@ func (k Kind) Elsewhere(cache *files.Cache) folder.Opener {
 			return why, ok, ctx.Err()
 		},
 		Open: func(ctx context.Context, on folder.Source) (store.Store, error) {
-			return k.open(ctx, on.Name(), "", folder.Options{Cache: cache, On: on})
+			return k.open(ctx, on.Name(), "", folder.Options{Cache: cache, On: on, Private: true})
 		},
 	}
 }
@@ -77,7 +77,7 @@ func (k Kind) Open(ctx context.Context, cache *files.Cache, dir string) (*Store,
 	if err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", k.Name, dir, err)
 	}
-	return k.open(ctx, dir, whole, folder.Options{Cache: cache})
+	return k.open(ctx, dir, whole, folder.Options{Cache: cache, Private: true})
 }
 
 // open opens a folder, which programs on this machine may name whole; "" where they cannot.

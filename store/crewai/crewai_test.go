@@ -3,6 +3,7 @@ package crewai_test
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -117,6 +118,69 @@ func TestRestore_copies(t *testing.T) {
 	if string(a) != string(b) {
 		t.Error("more than the parent, the branch and the location is another")
 	}
+}
+
+// What is written is its owner's alone, whatever the files and folders beside it allow.
+func TestRestore_isPrivate(t *testing.T) {
+	dir := storetest.Copy(t, recorded("json"))
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			return os.Chmod(path, 0o777)
+		} else if err == nil {
+			return os.Chmod(path, 0o666)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := modes(t, dir)
+	s := open(t, dir).(store.Writer)
+	ref := model.Ref{Session: "tour-7f6f1428", ID: "20261122T113624_4cd04ec1"}
+	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: ref})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(t.Context(), plan); err != nil {
+		t.Fatal(err)
+	}
+	files, folders := 0, 0
+	for path, mode := range modes(t, dir) {
+		if _, there := before[path]; there {
+			continue
+		}
+		if mode.IsDir() {
+			folders++
+		} else {
+			files++
+		}
+		if mode.Perm()&0o077 != 0 {
+			t.Errorf("%s is %v", path, mode)
+		}
+	}
+	if files == 0 || folders == 0 {
+		t.Errorf("%d files and %d folders are new", files, folders)
+	}
+}
+
+// modes returns the modes of all that is in a folder.
+func modes(t *testing.T, dir string) map[string]fs.FileMode {
+	t.Helper()
+	list := map[string]fs.FileMode{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil {
+			list[path] = info.Mode()
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }
 
 // Where all tasks are done, none is left to run: neither a file nor a row says otherwise.

@@ -7,7 +7,8 @@
 //	                                  [Folder.Write]
 //	                  …               what is being made
 //
-// A folder without a lock stays: it may be another program's.
+// A folder without a lock stays, as it may be another program's; but an empty one of the same
+// user that is older than a minute, which a process left that was killed before it had the lock.
 package scratch
 
 import (
@@ -22,6 +23,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"hindcast/store/disk"
 )
@@ -110,6 +112,9 @@ func sweep(dir string) {
 		}
 		path := filepath.Join(dir, e.Name())
 		if _, err := os.Lstat(filepath.Join(path, lockName)); err != nil {
+			if isLeft(e) {
+				_ = os.Remove(path) // which removes no folder that has something in it
+			}
 			continue
 		}
 		lock, err := disk.Hold(filepath.Join(path, lockName))
@@ -121,6 +126,16 @@ func sweep(dir string) {
 		}
 		_ = lock.Close() // nothing was written
 	}
+}
+
+// leastAge is how old a folder without a lock is that a process left: one that is alive makes
+// the lock at once.
+const leastAge = time.Minute
+
+// isLeft reports whether a folder without a lock is one that was made long ago by this user.
+func isLeft(e os.DirEntry) bool {
+	info, err := e.Info()
+	return err == nil && time.Since(info.ModTime()) > leastAge && isOwn(info)
 }
 
 // unchanged reports whether the one file of a folder whose lock names a content has
