@@ -14,6 +14,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/query"
+	"hindcast/store/storetest/skip"
 )
 
 // TestMain evaluates an expression in place of the tests, where the environment asks for one.
@@ -60,8 +61,9 @@ func evaluated(text string) string {
 
 // Whatever an expression makes, it ends, and takes less than a gigabyte.
 func TestExpr_isBounded(t *testing.T) {
+	skip.Sequential(t)
 	if runtime.GOOS != "linux" {
-		t.Skip("the memory is read from /proc")
+		skip.Missing(t, "the memory that a process took is read from /proc")
 	}
 	if testing.Short() {
 		t.Skip("runs expressions until they are ended")
