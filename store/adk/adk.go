@@ -44,6 +44,7 @@ var kind = rows.Kind{
 		"app_states":  "app_name state",
 		"user_states": "app_name user_id state",
 	},
+	Large:     []string{"state"},
 	Snapshots: "events",
 	Key:       []string{"app_name", "user_id", "session_id"},
 	ID:        "id",

@@ -35,6 +35,7 @@ func rowsKind(path string) store.Kind {
 		Does:      []model.Op{model.OpRestore},
 		Refuses:   map[model.Op]string{model.OpFork: itself},
 		Tables:    map[string]string{"checkpoints": "id created_at parent_id branch data"},
+		Large:     []string{"data"},
 		Snapshots: "checkpoints",
 		Key:       []string{run},
 		ID:        "id",

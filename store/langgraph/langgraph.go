@@ -42,6 +42,7 @@ var kind = rows.Kind{
 		"checkpoints": "thread_id checkpoint_ns checkpoint_id parent_checkpoint_id type checkpoint metadata",
 		"writes":      "thread_id checkpoint_ns checkpoint_id task_id idx channel type value",
 	},
+	Large:     []string{"checkpoint", "metadata", "value"},
 	Snapshots: "checkpoints",
 	Key:       []string{"thread_id", "checkpoint_ns"},
 	ID:        "checkpoint_id",

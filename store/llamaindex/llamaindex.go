@@ -35,6 +35,7 @@ var kind = rows.Kind{
 		"handlers":       "handler_id workflow_name status run_id",
 		"workflow_state": "run_id state_json",
 	},
+	Large:     []string{"state_json", "tick_data"},
 	Snapshots: "ticks", Seconds: true, Key: []string{"run_id"}, ID: "id",
 	Order: []string{"sequence", "id"},
 }

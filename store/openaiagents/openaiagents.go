@@ -44,6 +44,7 @@ var kind = rows.Kind{
 		sessions: "session_id created_at updated_at",
 		messages: "id session_id message_data created_at",
 	},
+	Large:   []string{"message_data"},
 	Renamed: true, Seconds: true, Snapshots: messages, Key: []string{"session_id"}, ID: "id",
 	Damage: model.Fault{Severity: model.Loses, Meaning: "the item is no JSON", Verdict: "passes over the item"},
 }

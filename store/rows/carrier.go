@@ -98,8 +98,8 @@ type tables interface {
 	lay(ctx context.Context, steps []Step) error
 	// carryOut changes the rows of steps, and no other: a trigger that does more is an error.
 	carryOut(ctx context.Context, steps []Step) error
-	// Check returns what the database itself finds wrong with it, in its words.
-	Check(ctx context.Context) ([]string, error)
+	// check returns what the database itself finds wrong with it, and values that are too large.
+	check(ctx context.Context, k Kind) ([]model.Fault, error)
 }
 
 // keysOf returns the rows of a query for the columns that name a session. Rows with NULL in one

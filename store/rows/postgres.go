@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/pg"
 )
@@ -152,8 +153,8 @@ func (t pgTx) Columns(ctx context.Context, table string) (map[string]bool, error
 	return has, nil
 }
 
-// Check implements tables: a server looks after its databases itself.
-func (pgTx) Check(context.Context) ([]string, error) { return nil, nil }
+// check implements tables: a server looks after its databases itself.
+func (pgTx) check(context.Context, Kind) ([]model.Fault, error) { return nil, nil }
 
 // keys implements tables: the columns are those that an index of the table begins with, so that it is
 // gone over from session to session, and not from row to row.

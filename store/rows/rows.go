@@ -145,6 +145,9 @@ type Kind struct {
 	// Tables are those that tell a database of the kind, with their columns. Those that
 	// have the columns of Key and Order are looked at to see what a session became.
 	Tables map[string]string
+	// Large are those of the columns that may hold more than a name: states, and what else people
+	// and models write. A row whose other columns hold a megabyte is not read.
+	Large []string
 	// Renamed says that a program may call the tables as it likes, and have several such
 	// sets in one database. They are found by their columns: that of the snapshots refers
 	// to the others.
@@ -582,12 +585,8 @@ func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 // whole file.
 func (s *Store) Faults(ctx context.Context, session string) (faults []model.Fault, err error) {
 	if session == "" {
-		err = s.carrier.Read(ctx, func(t tables) error {
-			faults = nil
-			complaints, err := t.Check(ctx)
-			for _, text := range complaints {
-				faults = append(faults, model.Fault{Code: FaultDatabase, Severity: model.Loses, Meaning: text, Verdict: "SQLite may refuse to read parts of the store"})
-			}
+		err = s.carrier.Read(ctx, func(t tables) (err error) {
+			faults, err = t.check(ctx, s.kind)
 			return err
 		})
 		return faults, s.wrap(err, "check %q", s.address)

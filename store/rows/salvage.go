@@ -20,10 +20,20 @@ import (
 // Which row ids there are, the pages on either side of the damage tell, and an index. They are looked
 // for in a transaction of their own, because SQLite makes no view in one that came to damage.
 
+// A value of another size than the framework writes is passed over with its row as well: each copy
+// of it would take as much memory again. SQLite tells how large a value is without reading it.
+
 const readable = "hindcast readable "
 
 // mostProbed bounds how many row ids are tried between two pages where no index tells them.
 const mostProbed = 100_000
+
+const (
+	// usualCell is up to where values are read at sight, and mostCell bounds each, in bytes.
+	usualCell, mostCell = 4 << 20, 256 << 20
+	// mostSmall bounds a value of a column that is not one of [Kind.Large].
+	mostSmall = 1 << 20
+)
 
 // sound is what can be read of a table.
 type sound struct {
@@ -33,23 +43,73 @@ type sound struct {
 	damaged bool
 	ids     []int64
 	lost    int
+	// large are the values that are too large.
+	large []largeCell
 }
 
-// sound returns what can be read of the tables that have row ids.
-func (t sqliteTx) sound(ctx context.Context) (list []sound, err error) {
+// largeCell is a value that is not read, nor its row.
+type largeCell struct {
+	table, column string
+	row, size     int64
+}
+
+func (c *largeCell) String() string {
+	return fmt.Sprintf("%s.%s of row %d is %d MB", c.table, c.column, c.row, c.size>>20)
+}
+
+func (c *largeCell) fault() model.Fault {
+	return model.Fault{Code: FaultRow, Severity: model.Loses, File: c.table,
+		Meaning: c.String() + ": the row is not read", Verdict: "the framework reads all of it; nothing that it writes there is as large"}
+}
+
+// check implements tables.
+func (t sqliteTx) check(ctx context.Context, k Kind) (faults []model.Fault, err error) {
+	complaints, err := t.Check(ctx)
+	for _, text := range complaints {
+		faults = append(faults, model.Fault{Code: FaultDatabase, Severity: model.Loses, Meaning: text, Verdict: "SQLite may refuse to read parts of the store"})
+	}
+	if err != nil {
+		return nil, err
+	}
+	left, err := t.sound(ctx, k, false)
+	for _, one := range left {
+		for i := range min(len(one.large), mostLargeTold) {
+			faults = append(faults, one.large[i].fault())
+		}
+	}
+	return faults, err
+}
+
+// sound returns what can be read of the tables that have row ids, those alone with values that are too
+// large unless probe says that pages are damaged.
+func (t sqliteTx) sound(ctx context.Context, k Kind, probe bool) (list []sound, err error) {
 	all, err := t.Tables(ctx)
 	if err != nil {
 		return nil, err
 	}
+	small, err := t.smallColumns(ctx, k)
+	if err != nil {
+		return nil, err
+	}
 	for _, table := range all {
-		if strings.HasPrefix(table, "sqlite_") {
+		if strings.HasPrefix(table, "sqlite_") || !probe && small[table] == nil {
 			continue
 		}
 		one := sound{table: table}
 		if one.columns, err = texts(ctx, t, "SELECT name FROM pragma_table_info(?, 'main')", table); err != nil {
 			return nil, err
 		}
-		err := t.Records(ctx, func(map[string]any) error { return nil }, "SELECT rowid, * FROM main."+Quoted(table)+" NOT INDEXED")
+		_ = t.findLarge(ctx, &one, small[table]) // damage is found below, and a table without row ids has none
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if !probe {
+			if len(one.large) > 0 {
+				list = append(list, one)
+			}
+			continue
+		}
+		err = t.Records(ctx, func(map[string]any) error { return nil }, "SELECT rowid, * FROM main."+Quoted(table)+" NOT INDEXED")
 		switch one.damaged = sqlitefile.Damaged(err); {
 		case one.damaged:
 			if err := t.probe(ctx, &one); err != nil {
@@ -61,6 +121,55 @@ func (t sqliteTx) sound(ctx context.Context) (list []sound, err error) {
 		list = append(list, one)
 	}
 	return list, nil
+}
+
+// smallColumns returns by the name of a table the columns that hold no large values.
+func (t sqliteTx) smallColumns(ctx context.Context, k Kind) (map[string]map[string]bool, error) {
+	sets, err := k.find(ctx, t)
+	small := map[string]map[string]bool{}
+	for _, set := range sets {
+		for table, columns := range k.Tables {
+			name := table
+			if other, ok := set[table]; ok {
+				name = other
+			}
+			small[name] = map[string]bool{}
+			for _, column := range strings.Fields(columns) {
+				small[name][column] = !slices.Contains(k.Large, column)
+			}
+		}
+	}
+	return small, err
+}
+
+// findLarge finds the values of a table that are too large.
+func (t sqliteTx) findLarge(ctx context.Context, one *sound, small map[string]bool) error {
+	var sizes, over []string
+	for _, column := range one.columns {
+		most := mostCell
+		if small[column] {
+			most = mostSmall
+		}
+		size := "ifnull(octet_length(" + Quoted(column) + "), 0)"
+		sizes, over = append(sizes, size), append(over, fmt.Sprintf("%s > %d", size, most))
+	}
+	return t.Each(ctx, func(scan func(...any) error) error {
+		found := largeCell{table: one.table}
+		values, into := make([]int64, len(sizes)), []any{&found.row}
+		for i := range values {
+			into = append(into, &values[i])
+		}
+		if err := scan(into...); err != nil {
+			return err
+		}
+		for i, size := range values {
+			if size > found.size {
+				found.column, found.size = one.columns[i], size
+			}
+		}
+		one.large = append(one.large, found)
+		return nil
+	}, "SELECT rowid, "+strings.Join(sizes, ", ")+" FROM main."+Quoted(one.table)+" NOT INDEXED WHERE "+strings.Join(over, " OR "))
 }
 
 // probe finds the rows of a damaged table that can be read.
@@ -99,6 +208,13 @@ func (t sqliteTx) probe(ctx context.Context, one *sound) error {
 func (t sqliteTx) passOver(ctx context.Context, list []sound) error {
 	for _, one := range list {
 		from := "main." + Quoted(one.table) + " m NOT INDEXED"
+		where := " WHERE 1"
+		for i, cell := range one.large {
+			where += fmt.Sprintf(" AND m.rowid <> %d", cell.row)
+			if i < mostLargeTold {
+				t.passed.Add(cell.fault())
+			}
+		}
 		if one.damaged {
 			ids := "temp." + Quoted(readable+one.table)
 			from = ids + " r CROSS JOIN main." + Quoted(one.table) + " m ON m.rowid = r.id"
@@ -114,12 +230,15 @@ func (t sqliteTx) passOver(ctx context.Context, list []sound) error {
 				Meaning: fmt.Sprintf("rows of the table %s are on damaged pages, at least %d, and are passed over", one.table, one.lost),
 				Verdict: "SQLite gives up a query that comes to them"})
 		}
-		if err := t.Define(ctx, fmt.Sprintf("CREATE TEMP VIEW %s (rowid, %s) AS SELECT m.rowid, m.%s FROM %s", Quoted(one.table), names(one.columns), strings.ReplaceAll(names(one.columns), ", ", ", m."), from)); err != nil {
+		if err := t.Define(ctx, fmt.Sprintf("CREATE TEMP VIEW %s (rowid, %s) AS SELECT m.rowid, m.%s FROM %s", Quoted(one.table), names(one.columns), strings.ReplaceAll(names(one.columns), ", ", ", m."), from+where)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// mostLargeTold bounds how many values of a table are told that are too large.
+const mostLargeTold = 20
 
 // passedOver returns what a transaction passes over, as faults.
 func passedOver(t tables) []model.Fault {

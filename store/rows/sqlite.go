@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"hindcast/model"
@@ -16,7 +17,12 @@ import (
 )
 
 // sqliteFile is the carrier of a file.
-type sqliteFile struct{ *sqlitefile.File }
+type sqliteFile struct {
+	*sqlitefile.File
+	kind Kind
+	// roomy says that values of more than usualCell were found, and only where they may be.
+	roomy *atomic.Bool
+}
 
 // sqliteTx is a transaction on a file, and the shapes of the tables that it asked for.
 type sqliteTx struct {
@@ -30,40 +36,84 @@ func inFile(t *sqlitefile.Tx) sqliteTx {
 	return sqliteTx{t, map[string]*tableShape{}, &store.FaultList{}}
 }
 
-// onSQLite hands a transaction of a file to what takes that of any carrier.
-func onSQLite(what func(tables) error) func(*sqlitefile.Tx) error {
-	return func(t *sqlitefile.Tx) error { return what(inFile(t)) }
-}
-
-// Read implements carrier. Of a file with damaged pages it reads the rest.
-func (f sqliteFile) Read(ctx context.Context, what func(tables) error) error {
-	err := f.File.Read(ctx, onSQLite(what))
-	if !sqlitefile.Damaged(err) {
-		return err
-	}
-	var left []sound
-	if err := f.File.Read(ctx, func(t *sqlitefile.Tx) (err error) {
-		left, err = sqlitefile.Keep(t, "sound", func() ([]sound, error) { return inFile(t).sound(ctx) })
-		return err
-	}); err != nil {
-		return err
-	}
-	return f.File.Suppose(ctx, onSQLite(func(t tables) error {
-		if err := t.(sqliteTx).passOver(ctx, left); err != nil {
+// onSQLite hands a transaction of a file to what takes that of any carrier. Values of more than
+// most bytes are not read.
+func onSQLite(most int, what func(tables) error) func(*sqlitefile.Tx) error {
+	return func(t *sqlitefile.Tx) error {
+		if err := t.Limit(most); err != nil {
 			return err
 		}
-		return what(t)
-	}))
+		return what(inFile(t))
+	}
+}
+
+// Read implements carrier. Of a file with damaged pages, or with values that are too large, it
+// reads the rest.
+func (f sqliteFile) Read(ctx context.Context, what func(tables) error) error {
+	err := f.within(ctx, f.File.Read, what)
+	if damaged := sqlitefile.Damaged(err); !damaged && !sqlitefile.TooLarge(err) {
+		return err
+	}
+	for _, probe := range []bool{false, true} {
+		if !probe && sqlitefile.Damaged(err) || probe && !sqlitefile.Damaged(err) {
+			continue
+		}
+		left, unread := f.left(ctx, probe)
+		if unread != nil {
+			return unread
+		}
+		err = f.File.Suppose(ctx, onSQLite(mostCell, func(t tables) error {
+			if err := t.(sqliteTx).passOver(ctx, left); err != nil {
+				return err
+			}
+			return what(t)
+		}))
+	}
+	return err
+}
+
+// within runs what first as though no value were large. Where one is that may be, it is read: the
+// error is sqlitefile.ErrTooLarge where one is that may not.
+func (f sqliteFile) within(ctx context.Context, run func(context.Context, func(*sqlitefile.Tx) error) error, what func(tables) error) error {
+	if f.roomy.Load() {
+		return run(ctx, onSQLite(mostCell, what))
+	}
+	err := run(ctx, onSQLite(usualCell, what))
+	if !sqlitefile.TooLarge(err) {
+		return err
+	}
+	left, unread := f.left(ctx, false)
+	if unread != nil {
+		return unread
+	}
+	for _, one := range left {
+		return fmt.Errorf("%w: %s", sqlitefile.ErrTooLarge, one.large[0].String())
+	}
+	f.roomy.Store(true)
+	return run(ctx, onSQLite(mostCell, what))
+}
+
+// left returns the tables of which not all is read: those with values that are too large, or, where
+// probe says that pages are damaged, all with what can be read of each.
+func (f sqliteFile) left(ctx context.Context, probe bool) (left []sound, err error) {
+	err = f.File.Read(ctx, func(t *sqlitefile.Tx) (err error) {
+		if err := t.Limit(mostCell); err != nil {
+			return err
+		}
+		left, err = sqlitefile.Keep(t, fmt.Sprint("sound ", probe), func() ([]sound, error) { return inFile(t).sound(ctx, f.kind, probe) })
+		return err
+	})
+	return left, err
 }
 
 // Suppose implements carrier.
 func (f sqliteFile) Suppose(ctx context.Context, what func(tables) error) error {
-	return f.File.Suppose(ctx, onSQLite(what))
+	return f.within(ctx, f.File.Suppose, what)
 }
 
 // Amend implements carrier: SQLite locks the whole file.
 func (f sqliteFile) Amend(ctx context.Context, what func(tables) error) error {
-	return f.File.Amend(ctx, onSQLite(what))
+	return f.File.Amend(ctx, onSQLite(mostCell, what))
 }
 
 // Busy implements carrier.
@@ -85,7 +135,7 @@ func (k Kind) open(ctx context.Context, path string) (*Store, error) {
 		}
 		return err
 	})
-	s := &Store{kind: k, address: path, now: time.Now, carrier: sqliteFile{file}}
+	s := &Store{kind: k, address: path, now: time.Now, carrier: sqliteFile{file, k, new(atomic.Bool)}}
 	s.book.path = file.Path() + Beside
 	s.settle(ctx)
 	if err := s.carrier.Read(ctx, func(tables) error { return nil }); err != nil {

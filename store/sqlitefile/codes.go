@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"syscall"
 
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -33,6 +34,10 @@ func explain(err error) error {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	case lib.SQLITE_BUSY:
 		return fmt.Errorf("%w (%w)", ErrBusy, err)
+	case lib.SQLITE_TOOBIG:
+		return fmt.Errorf("%w (%w)", ErrTooLarge, err)
+	case lib.SQLITE_FULL:
+		return fmt.Errorf("%w (%w)", syscall.ENOSPC, err)
 	}
 	return err
 }

@@ -14,8 +14,16 @@ func Damaged(err error) bool {
 	return errors.Is(err, ErrDamaged) || isCode(err, lib.SQLITE_CORRUPT)
 }
 
+// TooLarge is Damaged for a value that is larger than [Tx.Limit] says.
+func TooLarge(err error) bool {
+	return errors.Is(err, ErrTooLarge) || isCode(err, lib.SQLITE_TOOBIG)
+}
+
+// unreadable reports whether a query came to a row that cannot be read.
+func unreadable(err error) bool { return Damaged(err) || TooLarge(err) }
+
 // Salvage is Each for columns of the rows of one table, "part WHERE session_id = ?", that
-// passes over the rows on damaged pages. It returns how many it passed over, as far as an index
+// passes over the rows on damaged pages and those with values that are too large. It returns how many it passed over, as far as an index
 // or the pages around them tell, and at least 1 where there are any. The table has rowids.
 func (t *Tx) Salvage(ctx context.Context, row func(scan func(into ...any) error) error, columns, from string, args ...any) (lost int, err error) {
 	var id int64
@@ -31,7 +39,7 @@ func (t *Tx) Salvage(ctx context.Context, row func(scan func(into ...any) error)
 			return err
 		}, "SELECT rowid, "+columns+" FROM "+from, args...)
 	}
-	if err = each(from, args...); !Damaged(err) {
+	if err = each(from, args...); !unreadable(err) {
 		return 0, err
 	}
 	table, which, _ := strings.Cut(from, " ")
@@ -47,7 +55,7 @@ func (t *Tx) Salvage(ctx context.Context, row func(scan func(into ...any) error)
 			left = append(left, id)
 			return err
 		}, "SELECT rowid FROM "+from, args...)
-		if err != nil && !Damaged(err) {
+		if err != nil && !unreadable(err) {
 			return lost, err
 		}
 		for _, id := range left {
@@ -55,7 +63,7 @@ func (t *Tx) Salvage(ctx context.Context, row func(scan func(into ...any) error)
 				continue
 			}
 			known[id] = true
-			if err := each(table+" WHERE rowid = ?", id); Damaged(err) {
+			if err := each(table+" WHERE rowid = ?", id); unreadable(err) {
 				lost++
 			} else if err != nil {
 				return lost, err

@@ -57,6 +57,8 @@ var (
 	// ErrChanged: another program wrote to the file while it was read; read
 	// again.
 	ErrChanged = errors.New("the store changed while it was read")
+	// ErrTooLarge: a value is larger than a transaction reads, see [Tx.Limit].
+	ErrTooLarge = errors.New("a value is too large to be read")
 	// ErrBusy: another program has been writing to the file for too long.
 	ErrBusy = errors.New("another program is writing to the store")
 

@@ -6,6 +6,9 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
 )
 
 // Tx is a transaction: one connection, and the statements prepared on it.
@@ -153,6 +156,13 @@ func (t *Tx) Columns(ctx context.Context, table string) (map[string]bool, error)
 		return err
 	}, "SELECT c.name FROM main.sqlite_schema s, pragma_table_info(s.name, 'main') c WHERE "+isTable+" AND s.name = ? COLLATE NOCASE", table)
 	return has, err
+}
+
+// Limit bounds the values that the transaction reads and writes, in bytes. A statement that comes
+// to a larger one fails with ErrTooLarge, before the value is read.
+func (t *Tx) Limit(most int) error {
+	_, err := sqlite.Limit(t.conn, lib.SQLITE_LIMIT_LENGTH, most)
+	return err
 }
 
 // isTable is the condition that a row of sqlite_schema, s, is a table with pages of its own.
