@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/clipperhouse/displaywidth"
 	"github.com/spf13/cobra"
@@ -155,7 +156,7 @@ func advice(command string, err error) string {
 		return "Is the path right? hindcast demo makes a store to try things on."
 	case errors.As(err, &unwritable):
 		return "" // it says so itself
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission) && errors.As(err, new(syscall.Errno)): // a server says itself what to do
 		return "The file system does not let you read or write this. Nothing was written."
 	case errors.Is(err, context.Canceled):
 		return "Interrupted. Nothing was written unless a receipt was printed."

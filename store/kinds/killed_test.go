@@ -51,6 +51,10 @@ var victims = []struct{ path, session string }{
 	{"strands/typescript/unified", "branching"},
 	{"genkit/go-1.13.1/barista", "sess-main"},
 	{"langgraph/agent.db", "tour"},
+	{"adk/database_service.db", "tour_app/u1/tour"},
+	{"adk/sqlite_service.db", "tour_app/u1/tour"},
+	{"openaiagents/sqlite_session.db", "tour"},
+	{"crewai/checkpoints.db", "tour-77f0b5ae"},
 	{"", "trip-planner"}, // the demo, in SQLite
 }
 
@@ -171,10 +175,15 @@ func (k *killing) tree(t *testing.T) map[string]string {
 	return files
 }
 
-// unsettled reports whether a database has a log of what is not in it yet.
+// unsettled reports whether a database has a log of what is not in it yet, or a journal of what is
+// to be taken out of it.
 func (k *killing) unsettled() bool {
-	info, err := os.Stat(k.dir + "-wal")
-	return err == nil && info.Size() > 0
+	for _, beside := range []string{"-wal", "-journal"} {
+		if info, err := os.Stat(k.dir + beside); err == nil && info.Size() > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // killAfter kills a process after a while, unless it ended before.
@@ -212,7 +221,7 @@ func (k *killing) killWithin(p *os.Process, trail int64, slices int, ended <-cha
 // trail returns what changes when the program begins to write: how much there is of the
 // journal, or of a database's log.
 func (k *killing) trail() int64 {
-	for _, name := range []string{filepath.Join(k.dir, ".hindcast", "journal"), k.dir + "-hindcast", k.dir + "-wal"} {
+	for _, name := range []string{filepath.Join(k.dir, ".hindcast", "journal"), k.dir + "-hindcast", k.dir + "-wal", k.dir + "-journal"} {
 		if info, err := os.Stat(name); err == nil {
 			return 1 + info.Size()
 		}

@@ -93,7 +93,7 @@ func (f sqliteFile) within(ctx context.Context, run func(context.Context, func(*
 	return run(ctx, onSQLite(mostCell, what))
 }
 
-// left returns the tables of which not all is read: those with values that are too large, or, where
+// left returns the tables that are not read whole: those with values that are too large, or, where
 // probe says that pages are damaged, all with what can be read of each.
 func (f sqliteFile) left(ctx context.Context, probe bool) (left []sound, err error) {
 	err = f.File.Read(ctx, func(t *sqlitefile.Tx) (err error) {

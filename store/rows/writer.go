@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"hindcast/model"
@@ -335,6 +336,8 @@ func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 	switch {
 	case model.Unwritable(err):
 		err = s.carrier.Denied(err)
+	case errors.Is(err, syscall.ENOSPC):
+		err = fmt.Errorf("%w: nothing was changed: free some space and try again", err)
 	case s.carrier.Busy(err):
 		err = fmt.Errorf("%w: nothing was changed: try again when it is done", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"syscall"
 
 	driver "modernc.org/sqlite"
@@ -29,7 +28,7 @@ func explain(err error) error {
 	case lib.SQLITE_NOTADB:
 		return ErrNotSQLite
 	case lib.SQLITE_CANTOPEN, lib.SQLITE_PERM, lib.SQLITE_READONLY:
-		return fmt.Errorf("%w (%w)", fs.ErrPermission, err)
+		return fmt.Errorf("%w (%w)", syscall.EACCES, err)
 	case lib.SQLITE_CORRUPT:
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	case lib.SQLITE_BUSY:

@@ -6,6 +6,9 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
+	"path/filepath"
+	"syscall"
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -237,7 +240,9 @@ func (f *File) transaction(ctx context.Context, h *handle, begin func(context.Co
 	}
 	defer func() {
 		release()
-		err = interrupted(ctx, errors.Join(err, t.close()))
+		if err = interrupted(ctx, errors.Join(err, t.close())); isCode(err, lib.SQLITE_IOERR) && full(filepath.Dir(f.path)) {
+			err = fmt.Errorf("%w (%w)", syscall.ENOSPC, err) // SQLite has other codes where it makes its own files
+		}
 	}()
 	if err := begin(ctx, c); err != nil {
 		return explain(err)

@@ -1,0 +1,11 @@
+//go:build linux || darwin || freebsd
+
+package sqlitefile
+
+import "syscall"
+
+// full reports whether the file system of a folder has no room for what SQLite writes at a time.
+func full(dir string) bool {
+	var s syscall.Statfs_t
+	return syscall.Statfs(dir, &s) == nil && int64(s.Bavail)*int64(s.Bsize) < 64<<10
+}
