@@ -193,8 +193,8 @@ func (t *lineage) spans(on map[int]bool, to *coding.Entry) (list []coding.Span) 
 
 // Calls implements coding.Caller: on the path Claude Code itself goes back to a message,
 // with a flag that it does not document. It refuses a branch that it left, and what is before
-// the last compaction; at the summary itself it forgets what the compaction kept, and at a message
-// what the model was given beside it.
+// the last compaction; at the summary itself it forgets what the compaction kept. The call names
+// the last record, which may be what the model was given beside a message.
 func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	if !uuids.MatchString(s.Spot.ID) || s.Head < 0 {
 		return nil
@@ -207,7 +207,7 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	}
 	end := e.Records[len(e.Records)-1]
 	for _, r := range s.Own.(*own).file.Records {
-		if r.Span == end && r.Is.given == nil && uuids.MatchString(r.Is.id) && len(s.Open(e)) == 0 {
+		if r.Span == end && uuids.MatchString(r.Is.id) && len(s.Open(e)) == 0 {
 			return []model.Resume{{Call: resume(s, e, s.Spot.ID, "-p", "--resume-session-at", r.Is.id, "--fork-session", "…"), Then: "goes on from here in a new session"}}
 		}
 	}
