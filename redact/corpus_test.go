@@ -567,6 +567,14 @@ SHA256:{B43} bob@host (ED25519)
 -----BEGIN CERTIFICATE-----\n{B64}\n{B64}\n{B64}\n-----END CERTIFICATE-----
 -----BEGIN PGP SIGNATURE-----\n{B64}\n-----END PGP SIGNATURE-----
 age1{l58}
+cf-ray: {h16}-FRA
+tx 0x{h64}
+build 20240102.3+{h40}
+key: deps-v1-{h64}
+Password: (leave empty)
+Set-Cookie: theme=dark; Path=/
+mongodb://<user>:<password>@host/db
+tls.crt: LS0tLS1CRUdJTiBDRVJU
 0x{h40}
 bc1q{l38}
 api_key=YOUR_API_KEY

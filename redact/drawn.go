@@ -17,14 +17,19 @@ func judge(value string, s strength) (hide, spread bool) {
 	if s == anything {
 		return true, len(value) >= leastSpread && !isWordy(value, true) && !isDigits(value)
 	}
+	if s == weak && endsInHash(value) {
+		return false, false
+	}
 	if uuid().MatchString(value) || (isDrawn(value) || isRandom(value)) && !beginsPublic(value) {
 		return true, true
 	}
-	if s == weak || isVocabulary(value) || isPath(value) || isCode(value) {
+	if isVocabulary(value) || isPath(value) || isCode(value) {
 		return false, false
 	}
 	letters, digits, classes := count(value)
 	switch {
+	case s == weak, value[0] == '(':
+		return false, false
 	case s == query:
 		return len(value) >= 8, classes >= 3
 	case isWordy(value, s == token):
@@ -39,6 +44,12 @@ func judge(value string, s strength) (hide, spread bool) {
 		return digits > 0 && letters > 0 && len(value) >= 6 || classes >= 3 && len(value) >= 6, classes >= 3 && len(value) >= 8
 	}
 	return digits > 0 && letters > 0 && len(value) >= 8 || classes >= 3 && len(value) >= 6, classes >= 3 && len(value) >= 8
+}
+
+// endsInHash reports whether a value is a name with a hash behind it, as the key of a cache.
+func endsInHash(value string) bool {
+	at := strings.LastIndexAny(value, "-_:/")
+	return at > 0 && isAllHex(value[at+1:]) && slices.Contains(hashLengths, len(value)-at-1)
 }
 
 // judgeText is judge for a text right under a key of a state.
@@ -183,12 +194,15 @@ func isName(word string) bool {
 	return turns <= len(word)/5 && (len(word) < 6 || vowels*6 >= len(word) && most <= 5) && (upper-turns <= 1 || upper == len(word) || upper-turns <= 3 && len(word) > 6)
 }
 
+// aboutSecrets are words that speak of a secret, and are in none.
+var aboutSecrets = strings.Fields(`password passwd secret token required optional string field reset`)
+
 // isPassphrase reports whether words are a passphrase: four or more in lower case, without a
 // word about secrets.
 func isPassphrase(text string) bool {
 	words := strings.FieldsFunc(text, func(c rune) bool { return c == '-' || c == ' ' || c == '_' || c == '.' })
 	return len(words) >= 4 && !slices.ContainsFunc(words, func(word string) bool {
-		return strings.ToLower(word) != word || len(word) < 3 || slices.Contains(schemaWords, word)
+		return strings.ToLower(word) != word || len(word) < 3 || slices.Contains(aboutSecrets, word)
 	})
 }
 
@@ -353,7 +367,9 @@ func judgeWord(text string, from, to int) (hide, spread bool) {
 		return false, false
 	}
 	key := word
-	if at := strings.LastIndexAny(word, "_-"); at >= 0 && len(word)-at > 32 && isAllHex(word[at+1:]) && at <= 24 {
+	if hex, found := strings.CutPrefix(word, "0x"); found && isAllHex(hex) {
+		key = hex
+	} else if at := strings.LastIndexAny(word, "_-+"); at >= 0 && len(word)-at > 32 && isAllHex(word[at+1:]) && at <= 24 {
 		key = word[at+1:] // a prefix and hexadecimal digits
 		if isName(word[:at]) && at >= 6 {
 			return false, false // a word, and not the prefix of a vendor
@@ -450,25 +466,28 @@ func isPublic(word string) bool {
 }
 
 // publicBegins begin hashes with their algorithm, public keys and addresses.
-var publicBegins = []string{"sha1-", "sha256-", "sha384-", "sha512-", "md5-", "SHA256-", "AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh", "AAAAGnNr", "age1", "bc1q", "bc1p"}
+var publicBegins = []string{"sha1-", "sha256-", "sha384-", "sha512-", "md5-", "SHA256-", "LS0tLS1CRUdJTiBDRVJU", "LS0tLS1CRUdJTiBQVUJM", "AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh", "AAAAGnNr", "age1", "bc1q", "bc1p"}
 
 func beginsPublic(word string) bool {
 	return slices.ContainsFunc(publicBegins, func(begin string) bool { return strings.HasPrefix(word, begin) })
 }
 
-// hasShortPieces reports whether a word in lower case consists of pieces too short to be drawn
+// hasShortPieces reports whether a word consists of pieces too short to be drawn
 // by chance, as the name of a file with a short hash.
 func hasShortPieces(word string) bool {
-	if strings.ToLower(word) != word || !strings.ContainsAny(word, "-_") {
+	if !strings.ContainsAny(word, "-_") {
 		return false
 	}
-	drawn := 0
+	drawn, most := 0, 16
+	if strings.ToLower(word) != word {
+		most = 12 // one letter tells more
+	}
 	for piece := range strings.FieldsFuncSeq(word, func(c rune) bool { return c == '-' || c == '_' || c == '/' || c == '+' }) {
 		if !isName(piece) && !isDigits(piece) && (len(piece) >= 24 || !isAllHex(piece)) {
 			drawn += len(piece)
 		}
 	}
-	return drawn < 16
+	return drawn < most
 }
 
 // phrases appends the phrases of words from which a wallet is made again: twelve or more words

@@ -62,7 +62,7 @@ func nameStrength(key string) strength {
 	}
 	switch last, _ := utf8.DecodeLastRuneInString(key); {
 	case last >= utf8.RuneSelf:
-	case last == 0 || strings.IndexRune("dtenysahkcw", last|0x20) < 0:
+	case last == 0 || !strings.ContainsRune("dtenysahkcw", last|0x20):
 		return unnamed
 	}
 	low := strings.Map(func(r rune) rune {
@@ -245,13 +245,16 @@ func valueAfter(text string, i, begins int, s strength) (from, to int, how stren
 			return 0, 0, unnamed
 		}
 	}
+	if text[i] == '>' && (to == len(text) || text[to] != '<') {
+		return 0, 0, unnamed
+	}
 	to = from + len(trimEnd(text[from:to]))
 	// A header names its scheme before the value.
 	if value := text[from:to]; s >= token && to-from <= 12 && isLetters(value) && to+1 < len(text) && text[to] == ' ' && text[i] == ':' {
 		low := strings.ToLower(text[begins:i])
 		if strings.HasSuffix(low, "authorization") || strings.HasSuffix(low, "auth") {
-			from = to + 1
-			for to = from; to < len(text) && text[to] > ' ' && to-from < mostValue && strings.IndexByte("\"'`,;", text[to]) < 0; {
+			from, to = to+1, to+1
+			for to < len(text) && text[to] > ' ' && to-from < mostValue && strings.IndexByte("\"'`,;", text[to]) < 0 {
 				to++
 			}
 			return from, to, literal

@@ -132,6 +132,9 @@ func (r *Redactor) search(text string, calm bool) (spans []span) {
 				spans = append(spans, span{from, to, rule.kind, rule.kind != "private-key"})
 				continue
 			}
+			if rule.kind == "cookie" && !isSession(text[from:to]) {
+				continue
+			}
 			to = from + len(trimEnd(text[from:to]))
 			if hide, spread := judge(text[from:to], rule.name); hide {
 				spans = append(spans, span{from, to, rule.kind, spread})
@@ -146,6 +149,20 @@ func (r *Redactor) search(text string, calm bool) (spans []span) {
 	}
 	return spans
 }
+
+// isSession reports whether cookies have one by which a person is known again.
+func isSession(cookies string) bool {
+	for cookie := range strings.SplitSeq(cookies, ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(cookie), "=")
+		low := strings.ToLower(name)
+		if isDrawn(value) || slices.ContainsFunc(sessionNames, func(part string) bool { return strings.Contains(low, part) }) {
+			return true
+		}
+	}
+	return false
+}
+
+var sessionNames = []string{"sid", "sess", "token", "auth", "jwt", "csrf", "xsrf", "key", "login", "remember", "id"}
 
 // leastFound is the least length of a text that has a secret.
 const leastFound = 6
