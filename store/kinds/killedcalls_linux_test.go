@@ -18,6 +18,7 @@ import (
 	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/program"
+	"hindcast/store/storetest/skip"
 )
 
 // The program is killed at each of its calls that write, in each kind of rows and in both journal
@@ -54,7 +55,7 @@ func TestRows_killedAtEachCallThatWrites(t *testing.T) {
 					args := append([]string{c.args[0], path, c.session}, c.args[1:]...)
 					done, err = runKilled(t, n, hindcast, append(args, "--yes", "--anyway")...)
 					if err != nil {
-						t.Skipf("the system lets no program be followed: %v", err)
+						skip.Missing(t, "the system lets no program be followed: %v", err)
 					}
 					for _, beside := range []string{"-journal", "-wal"} {
 						if info, err := os.Stat(path + beside); err == nil && info.Size() > 0 && !done {
