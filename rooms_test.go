@@ -417,6 +417,37 @@ var proseLater = []string{"testdata/..."}
 // longestMessage is how many characters an error may have, besides what is put into it.
 const longestMessage = 100
 
+// eager are the packages whose patterns are still made when the program starts.
+var eager = []string{
+	"redact", "store/coding", "store/coding/claudecode", "store/coding/codex", "store/coding/copilot", "store/langgraph", "tui/screentest",
+}
+
+// A pattern is made when it is used first: every command would wait for those of all packages.
+func TestRooms_patternsAreMadeWhenUsed(t *testing.T) {
+	inspectCode(t, func(at token.Position, n ast.Node) {
+		file, ok := n.(*ast.File)
+		if dir := filepath.ToSlash(filepath.Dir(at.Filename)); ok && !strings.HasSuffix(at.Filename, "_test.go") {
+			for _, d := range file.Decls {
+				decl, ok := d.(*ast.GenDecl)
+				if !ok || decl.Tok != token.VAR {
+					continue
+				}
+				for _, spec := range decl.Specs {
+					for _, value := range spec.(*ast.ValueSpec).Values {
+						call, ok := value.(*ast.CallExpr)
+						if !ok {
+							continue
+						}
+						if f, ok := call.Fun.(*ast.SelectorExpr); ok && isName(f.X, "regexp") && !slices.Contains(eager, dir) {
+							t.Errorf("%s: a pattern is made when the program starts: use sync.OnceValue", at.Filename)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
 // Comments and messages name things, and a function returns something, as in Go's own
 // comments. The people of a story say what they like.
 func TestRooms_prose(t *testing.T) {

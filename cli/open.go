@@ -55,7 +55,7 @@ func (a *App) find(ctx context.Context, address string) (*opened, error) {
 		return &opened{Identity: *id}, nil
 	}
 	if _, missing := os.Stat(address); errors.Is(missing, fs.ErrNotExist) && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrUnrecognised)) {
-		if kind, _, ok := strings.Cut(address, ":"); ok && kindly.MatchString(kind) {
+		if kind, _, ok := strings.Cut(address, ":"); ok && kindly().MatchString(kind) {
 			return nil, a.noKind(address, kind)
 		}
 		return nil, &wrongError{"no such file: " + address, missing}
@@ -83,7 +83,7 @@ func (a *App) find(ctx context.Context, address string) (*opened, error) {
 }
 
 // kindly fits what may be meant as the name of a kind. One letter is a drive of Windows.
-var kindly = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]+$`)
+var kindly = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]+$`) })
 
 // noKind says that an address is no file, and what is before its colon no kind.
 func (a *App) noKind(address, kind string) error {

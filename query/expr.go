@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"runtime/metrics"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/itchyny/gojq"
@@ -151,20 +152,20 @@ func unclosed(text string) (at int, quote bool) {
 }
 
 // namePattern is a name of a function, a variable or a label.
-var namePattern = regexp.MustCompile(`\$?[A-Za-z_][A-Za-z0-9_]*`)
+var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$?[A-Za-z_][A-Za-z0-9_]*`) })
 
 // named returns where the name that ends an error of the compiler stands in a text; 0 for
 // nowhere. The compiler has no places.
 func named(text, why string) int {
 	if _, name, ok := strings.Cut(why, ": "); ok {
-		return wordIn(text, namePattern.FindString(name))
+		return wordIn(text, namePattern().FindString(name))
 	}
 	return 0
 }
 
 // wordIn returns where a name stands in a text as a word; 0 for nowhere.
 func wordIn(text, name string) int {
-	for _, at := range namePattern.FindAllStringIndex(text, -1) {
+	for _, at := range namePattern().FindAllStringIndex(text, -1) {
 		if text[at[0]:at[1]] == name && (at[0] == 0 || text[at[0]-1] != '.') {
 			return at[0]
 		}

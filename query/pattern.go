@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -71,7 +72,7 @@ func folds(text string, c Case) bool {
 // ends of a text; matches are looked for within texts. The error is a *PatternError.
 func Regexp(text string, c Case) (*Pattern, error) {
 	flags := ""
-	if folds(unescaped.ReplaceAllString(text, ""), c) {
+	if folds(unescaped().ReplaceAllString(text, ""), c) {
 		flags = "(?i)"
 	}
 	expr, err := regexp.Compile(flags + text)
@@ -86,7 +87,7 @@ func Regexp(text string, c Case) (*Pattern, error) {
 }
 
 // unescaped are the escapes of regular expressions, \S or \pL: their capitals mean no letters.
-var unescaped = regexp.MustCompile(`\\[pP]\{\^?\w+\}|\\[pP]\w|\\x\{\w+\}|\\[\s\S]`)
+var unescaped = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\[pP]\{\^?\w+\}|\\[pP]\w|\\x\{\w+\}|\\[\s\S]`) })
 
 // required returns a text that each match of an expression has in it, the longest that is
 // found; nil for none.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"hindcast/model"
@@ -21,10 +22,10 @@ import (
 type format struct{}
 
 // fileName fits the name of a checkpoint.
-var fileName = regexp.MustCompile(`^(\d{8}T\d{6}_[0-9a-f]{8})_p-(.+)\.json$`)
+var fileName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d{8}T\d{6}_[0-9a-f]{8})_p-(.+)\.json$`) })
 
 // Is implements checkpoints.Format.
-func (format) Is(name string) bool { return fileName.MatchString(path.Base(name)) }
+func (format) Is(name string) bool { return fileName().MatchString(path.Base(name)) }
 
 // Signs implements checkpoints.Format. crewAI writes the entities behind a few short members.
 func (format) Signs(name string, head []byte) bool {
@@ -76,7 +77,7 @@ const none = "none"
 
 // Decode implements checkpoints.Format.
 func (format) Decode(name string, data []byte) (d checkpoints.Decoded) {
-	parts := fileName.FindStringSubmatch(path.Base(name))
+	parts := fileName().FindStringSubmatch(path.Base(name))
 	if parts == nil {
 		return d
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // The lock files are made by programs, so that what is looked for stands on lines of a
@@ -23,11 +24,11 @@ func one(values []string) string {
 	return found
 }
 
-var separators = regexp.MustCompile(`[-_.]+`)
+var separators = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[-_.]+`) })
 
 // normal returns the name of a package as PyPI compares it.
 func normal(name string) string {
-	return strings.ToLower(separators.ReplaceAllString(name, "-"))
+	return strings.ToLower(separators().ReplaceAllString(name, "-"))
 }
 
 // quoted returns the string of a line `key = "string"`, "" for another line.
@@ -90,13 +91,15 @@ func pipfileLock(data []byte, pkg string) string {
 
 // pinned is a line that asks for exactly one version, with what may follow it: extras
 // before, and behind it a marker, hashes or a comment.
-var pinned = regexp.MustCompile(`^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*==\s*([^\s;,\\#*]+)\s*(?:[;\\#].*|--hash.*)?$`)
+var pinned = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*==\s*([^\s;,\\#*]+)\s*(?:[;\\#].*|--hash.*)?$`)
+})
 
 // requirements reads requirements.txt, where it says ==.
 func requirements(data []byte, pkg string) string {
 	var found []string
 	for line := range strings.Lines(string(data)) {
-		if m := pinned.FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil && normal(m[1]) == normal(pkg) {
+		if m := pinned().FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil && normal(m[1]) == normal(pkg) {
 			found = append(found, m[2])
 		}
 	}

@@ -53,7 +53,7 @@ func (s *Served) Open(ctx context.Context, on *pg.Server) (store.Store, error) {
 	if s.data != "" {
 		host, port, name := on.Place()
 		sum := sha256.Sum256([]byte(strings.Join([]string{s.kind.Name, host, port, name}, "\x00")))
-		readable := strings.Trim(unreadable.ReplaceAllString(host+"-"+port+"-"+name, "-"), "-.")
+		readable := strings.Trim(unreadable().ReplaceAllString(host+"-"+port+"-"+name, "-"), "-.")
 		opened.book.path = filepath.Join(s.data, "postgres", fmt.Sprintf("%s-%.60s-%x", s.kind.Name, readable, sum[:4]))
 	}
 	opened.settle(ctx)
@@ -61,7 +61,7 @@ func (s *Served) Open(ctx context.Context, on *pg.Server) (store.Store, error) {
 }
 
 // unreadable fits what is no part of a file's name.
-var unreadable = regexp.MustCompile(`[^A-Za-z0-9.]+`)
+var unreadable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9.]+`) })
 
 // database is the carrier of a database on a server.
 type database struct {

@@ -101,14 +101,14 @@ type chat struct {
 const started = "# aider chat started at "
 
 // startedAt finds the time in such a line.
-var startedAt = regexp.MustCompile(`^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)`)
+var startedAt = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)`) })
 
 // begins reports whether a line, without white space behind it, begins a chat. A file is read
 // in pieces, and of a large one no more is kept than these lines.
 func begins(line []byte) bool { return bytes.HasPrefix(line, []byte(started)) }
 
 func decode(l *coding.Line) (b begin, err error) {
-	if m := startedAt.FindSubmatch(l.Raw[len(started):]); m != nil {
+	if m := startedAt().FindSubmatch(l.Raw[len(started):]); m != nil {
 		b.part = string(m[1]) + "T" + string(m[2])
 		b.started, _ = time.ParseInLocation("2006-01-02T15:04:05", b.part, time.Local)
 	}
@@ -318,7 +318,7 @@ func runsOf(text []byte) (list []run) {
 	now := run{voice: none}
 	for rest := range bytes.Lines(text) {
 		is, words := voiceOf(rest)
-		if now.voice == console && price.Match(rest) {
+		if now.voice == console && price().Match(rest) {
 			is = console // the second of two lines that were printed at once has no mark
 		}
 		if is != now.voice {
@@ -390,14 +390,16 @@ func quoted(text []byte) []byte {
 }
 
 // cost is the line that aider prints behind an answer. Its counts are rounded.
-var cost = regexp.MustCompile(`(?m)^Tokens: ([\d.]+k?) sent(?:, ([\d.]+k?) cache write)?(?:, ([\d.]+k?) cache hit)?(?:, ([\d.]+k?) received)?\.(?:[ \n]Cost: \$([\d.]+) message)?`)
+var cost = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^Tokens: ([\d.]+k?) sent(?:, ([\d.]+k?) cache write)?(?:, ([\d.]+k?) cache hit)?(?:, ([\d.]+k?) received)?\.(?:[ \n]Cost: \$([\d.]+) message)?`)
+})
 
 // price is the rest of that line where aider breaks it: with both cache writes and hits.
-var price = regexp.MustCompile(`^Cost: \$[\d.]+ message, \$[\d.]+ session\.\s*$`)
+var price = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Cost: \$[\d.]+ message, \$[\d.]+ session\.\s*$`) })
 
 // usageOf adds what the lines of a console say that answers cost.
 func usageOf(u conversation.Usage, text []byte) conversation.Usage {
-	for _, m := range cost.FindAllSubmatch(text, -1) {
+	for _, m := range cost().FindAllSubmatch(text, -1) {
 		u.Counted = true
 		u.Input += count(m[1])
 		u.CacheWrite += count(m[2])

@@ -17,6 +17,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
@@ -92,7 +93,7 @@ const (
 )
 
 // shortID finds the part of a name by which Gemini CLI deletes files.
-var shortID = regexp.MustCompile(`-([a-zA-Z0-9]{8})\.jsonl?$`)
+var shortID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-([a-zA-Z0-9]{8})\.jsonl?$`) })
 
 // isLog reports whether a file begins as a session: with what it is about, or with a message of
 // the model's.
@@ -204,7 +205,7 @@ func isSession(name string) bool {
 
 // shortOf returns the short id in a name; the name itself, which no other has, without one.
 func shortOf(name string) string {
-	if found := shortID.FindStringSubmatch(name); found != nil {
+	if found := shortID().FindStringSubmatch(name); found != nil {
 		return found[1]
 	}
 	return name
@@ -234,7 +235,7 @@ func projectOf(file string) string {
 }
 
 // plainID is what an id has to be like to be shown as one.
-var plainID = regexp.MustCompile(`^[\w.-]{1,128}$`)
+var plainID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w.-]{1,128}$`) })
 
 // ID implements coding.Identifier: the first line tells.
 func (f *format) ID(in folder.In, at coding.Spot) string {
@@ -247,7 +248,7 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 		return ""
 	}
 	id := coding.ParseHead(head).Get("sessionId").Text()
-	if !plainID.MatchString(id) {
+	if !plainID().MatchString(id) {
 		return ""
 	}
 	return id

@@ -4,6 +4,7 @@ import (
 	"hash/fnv"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"hindcast/model/conversation"
@@ -127,7 +128,7 @@ func glanceAt(v coding.Value, at int64) message {
 	}
 	is.carried = results.Said().Results
 	for call := range v.Get("toolCalls").Each() {
-		if child := call.Get("agentId").Text(); plainID.MatchString(child) {
+		if child := call.Get("agentId").Text(); plainID().MatchString(child) {
 			is.children = append(is.children, child)
 		}
 	}
@@ -253,7 +254,7 @@ func messageOf(v coding.Value) (m, results coding.Message) {
 			}
 		}
 		b.Failed = call.Get("status").Text() == "error"
-		b.Exited(exitCode)
+		b.Exited(exitCode())
 		results.Blocks = append(results.Blocks, b)
 	}
 	return m, results
@@ -272,7 +273,9 @@ func parts(content coding.Value) func(yield func(coding.Value) bool) {
 }
 
 // exitCode finds how a command ended behind what it printed.
-var exitCode = regexp.MustCompile(`\\n(?:Exit Code|Process Exit Code): (-?\d+)(?:\\n|"|$)`)
+var exitCode = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\\n(?:Exit Code|Process Exit Code): (-?\d+)(?:\\n|"|$)`)
+})
 
 func blockOf(part coding.Value) coding.Block {
 	call, result, text := part.Get("functionCall"), part.Get("functionResponse"), part.Get("text")
@@ -290,7 +293,7 @@ func blockOf(part coding.Value) coding.Block {
 		} else if failure.Kind() == jsontape.String {
 			b.Body = failure.Raw()
 		}
-		b.Exited(exitCode)
+		b.Exited(exitCode())
 		return b
 	case part.Get("thought").True():
 		return coding.Block{Kind: conversation.Reasoning, Body: text.Raw()}

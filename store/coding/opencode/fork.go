@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"hindcast/model"
@@ -17,7 +18,7 @@ import (
 )
 
 // newSessionID fits the ids that opencode makes.
-var newSessionID = regexp.MustCompile(`^ses_[0-9a-f]{12}[0-9A-Za-z]{14}$`)
+var newSessionID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ses_[0-9a-f]{12}[0-9A-Za-z]{14}$`) })
 
 var errNotID = errors.New("its ids are ses_, 12 digits of hex, and 14 letters or digits, such as ses_0123456789abWhatIfThisOne1")
 
@@ -26,7 +27,7 @@ func (f *format) NewID(as string) (string, error) {
 	if as == "" {
 		return "ses_" + stamped(^(uint64(time.Now().UnixMilli()) << 12)) + chance(14), nil
 	}
-	if !newSessionID.MatchString(as) {
+	if !newSessionID().MatchString(as) {
 		return "", errNotID
 	}
 	return as, nil

@@ -97,7 +97,7 @@ type listed struct {
 const mostWhole = 200
 
 // sessionID fits the ids of sessions: the time counted down, and chance.
-var sessionID = regexp.MustCompile(`^ses_[0-9A-Za-z_-]{1,60}$`)
+var sessionID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ses_[0-9A-Za-z_-]{1,60}$`) })
 
 // Spots implements coding.Format. What a database has stands for the file that it came from.
 func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, err error) {
@@ -144,7 +144,7 @@ func (f *format) inFolder(in folder.In, dir string) (list []coding.Spot) {
 	names, _ := in.List(dir) // there may be none
 	slices.Sort(names)
 	for _, name := range names {
-		if id, is := strings.CutSuffix(name, ".json"); is && sessionID.MatchString(id) {
+		if id, is := strings.CutSuffix(name, ".json"); is && sessionID().MatchString(id) {
 			list = append(list, f.Spot(folder.Join(dir, name)))
 		}
 	}
@@ -229,7 +229,7 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 		return one.id()
 	}
 	parents := map[string]string{}
-	for id := at.ID; sessionID.MatchString(id) && parents[id] == ""; id = parents[id] {
+	for id := at.ID; sessionID().MatchString(id) && parents[id] == ""; id = parents[id] {
 		one, _ := f.head(in, folder.Join(path.Dir(at.File), id+".json")) // it may be gone
 		parents[id] = one.Get("parentID").Text()
 	}
@@ -353,7 +353,7 @@ type info struct{ coding.Value }
 
 // id returns the id of the session, "" for the record of anything else.
 func (i info) id() string {
-	if id := i.Get("id").Text(); sessionID.MatchString(id) {
+	if id := i.Get("id").Text(); sessionID().MatchString(id) {
 		return id
 	}
 	return ""

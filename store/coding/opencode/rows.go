@@ -211,7 +211,7 @@ func (f *format) children(ctx context.Context, in folder.In, s *coding.Session) 
 		for _, child := range s.Entries[i].Own.(*origin).started {
 			if _, known := parents[child]; known {
 				s.Entries[i].Starts(coding.Below(parents, child))
-			} else if beside := f.Spot(folder.Join(path.Dir(s.Spot.File), child+".json")); sessionID.MatchString(child) {
+			} else if beside := f.Spot(folder.Join(path.Dir(s.Spot.File), child+".json")); sessionID().MatchString(child) {
 				if one, _ := f.head(in, beside.File); one.id() == child {
 					s.Entries[i].Starts(f.ID(in, beside))
 				}

@@ -105,7 +105,7 @@ func (f *format) NewID(as string) (string, error) {
 		id, err := coding.UUID4("")
 		return strings.ReplaceAll(id, "-", ""), err
 	}
-	if !hex.MatchString(as) {
+	if !hex().MatchString(as) {
 		return "", errNotID
 	}
 	return as, nil

@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"hindcast/store"
 	"hindcast/store/coding"
@@ -77,7 +78,7 @@ func inner(_ string, t folder.Tree) int {
 // conversation, or begins as one.
 func isState(at coding.Spot, head []byte) bool {
 	v := coding.ParseHead(head)
-	return hex.MatchString(path.Base(path.Dir(at.File))) || v.Get("id").There() && v.Get("agent").There()
+	return hex().MatchString(path.Base(path.Dir(at.File))) || v.Get("id").There() && v.Get("agent").There()
 }
 
 // format implements coding.Forker, coding.Restorer and coding.Scattered.
@@ -94,7 +95,7 @@ func newFormat(dir string) coding.Format {
 }
 
 // hex is the name of a conversation's folder: 32 digits.
-var hex = regexp.MustCompile(`^[0-9a-f]{32}$`)
+var hex = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{32}$`) })
 
 // Spots implements coding.Format. A folder of another name is looked into.
 func (f *format) Spots(ctx context.Context, in folder.In) ([]coding.Spot, error) {
@@ -110,7 +111,7 @@ func (f *format) below(ctx context.Context, in folder.In, dir string) (list []co
 			return nil, ctx.Err()
 		}
 		at := f.Spot(folder.Join(folder.Join(dir, name), stateName))
-		if !hex.MatchString(name) {
+		if !hex().MatchString(name) {
 			if look, err := in.Stamp(at.File); err != nil || look.Kind != files.Regular || strings.HasPrefix(name, ".") {
 				continue
 			}
@@ -194,13 +195,13 @@ type eventFile struct {
 	index    int
 }
 
-var eventName = regexp.MustCompile(`^event-(\d{5,9})-([0-9a-fA-F-]{8,})\.json$`)
+var eventName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^event-(\d{5,9})-([0-9a-fA-F-]{8,})\.json$`) })
 
 // named returns the files of events, in order.
 func named(names []string) []eventFile {
 	list := make([]eventFile, 0, len(names))
 	for _, name := range names {
-		if m := eventName.FindStringSubmatch(name); m != nil {
+		if m := eventName().FindStringSubmatch(name); m != nil {
 			index, _ := strconv.Atoi(m[1]) // nine digits are a number
 			list = append(list, eventFile{name, m[2], index})
 		}

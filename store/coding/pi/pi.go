@@ -20,6 +20,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"hindcast/model"
@@ -98,7 +99,7 @@ func headerOf(head []byte) coding.Value {
 }
 
 // plainID is what an id has to be like to be shown as one.
-var plainID = regexp.MustCompile(`^[\w.-]{1,128}$`)
+var plainID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w.-]{1,128}$`) })
 
 // ID implements coding.Identifier: pi finds a session by the id in the header, whatever its file
 // is called.
@@ -109,7 +110,7 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 		return ""
 	}
 	id := headerOf(head).Get("id").Text()
-	if !plainID.MatchString(id) {
+	if !plainID().MatchString(id) {
 		return ""
 	}
 	return id

@@ -119,7 +119,7 @@ func TestPlanConvert(t *testing.T) {
 		if err := errors.Join(json.Unmarshal(got.Data["messages"], &messages), json.Unmarshal(got.Data["conversation_manager_state"], &manager)); err != nil {
 			t.Fatal(err)
 		}
-		id := historyName.FindStringSubmatch(names[i].Name())[1]
+		id := historyName().FindStringSubmatch(names[i].Name())[1]
 		if made, ok := timeOfID(id); !ok || !made.Equal(at) {
 			t.Errorf("#%d: the id is of %v", i, made)
 		}

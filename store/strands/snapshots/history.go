@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"hindcast/model"
@@ -24,15 +25,17 @@ const latestID = "latest"
 
 // historyName is the pattern by which both SDKs tell a snapshot among the files
 // of immutable_history.
-var historyName = regexp.MustCompile(`^snapshot_([\w-]+)\.json$`)
+var historyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^snapshot_([\w-]+)\.json$`) })
 
 // uuid7 is the pattern of the ids that both SDKs make.
-var uuid7 = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+var uuid7 = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+})
 
 // timeOfID returns the time that a UUID of version 7 begins with, to the
 // millisecond.
 func timeOfID(id string) (at time.Time, ok bool) {
-	if !uuid7.MatchString(id) {
+	if !uuid7().MatchString(id) {
 		return time.Time{}, false
 	}
 	ms, err := strconv.ParseInt(id[:8]+id[9:13], 16, 64)
@@ -104,7 +107,7 @@ func (p *place) list(tree folder.Tree) (l listing, err error) {
 		l.unlisted = err
 	}
 	for _, name := range names {
-		if m := historyName.FindStringSubmatch(name); m != nil && m[1] != latestID {
+		if m := historyName().FindStringSubmatch(name); m != nil && m[1] != latestID {
 			l.history = append(l.history, name)
 		}
 	}

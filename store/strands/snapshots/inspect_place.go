@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"hindcast/model"
 	"hindcast/store/files"
@@ -14,13 +15,13 @@ import (
 
 // identifier is the pattern of the names that the SDK for TypeScript takes for
 // sessions, agents and snapshots.
-var identifier = regexp.MustCompile(`^[a-z0-9_-]+$`)
+var identifier = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9_-]+$`) })
 
 // names looks at the names of the files in the folders.
 func (c *checkup) names(tree folder.Tree) {
 	c.folder(tree, "", func(name string) bool { return name == latestFile || name == historyDir })
 	if folder.IsFolder(tree, c.name(historyDir)) {
-		c.folder(tree, historyDir, func(name string) bool { return historyName.MatchString(name) })
+		c.folder(tree, historyDir, func(name string) bool { return historyName().MatchString(name) })
 	}
 }
 
@@ -39,7 +40,7 @@ func (c *checkup) identifiers() {
 			v.python = named.blank
 		}
 		f := c.judged(model.Fault{Code: FaultIdentifier, File: c.path(), Meaning: fmt.Sprintf("the %s is called %.60q", named.what, named.name)}, &item{name: latestFile}, v, sdk.From(sdk.First))
-		if !identifier.MatchString(named.name) && f.Severity == model.Stops {
+		if !identifier().MatchString(named.name) && f.Severity == model.Stops {
 			c.add(f)
 		}
 	}
@@ -85,14 +86,14 @@ func (c *checkup) history(h *history) {
 func (c *checkup) snapshotNames(h *history) {
 	for i := range h.items {
 		it := &h.items[i]
-		if it.isLatest() || it.aside != nil || uuid7.MatchString(it.id) {
+		if it.isLatest() || it.aside != nil || uuid7().MatchString(it.id) {
 			continue
 		}
 		v := verdict{
 			python:     sdk.Loads("restoring it is a ValueError: not a valid snapshot id; " + c.versions(c.running, python, nil).Words(listsIDs, "it is not listed", "it is listed")),
 			typeScript: sdk.Loads("it is listed by its name, and can be restored"),
 		}
-		if !identifier.MatchString(it.id) {
+		if !identifier().MatchString(it.id) {
 			v.typeScript = sdk.Loads("it is listed by its name, and restoring it is an Error: Identifier can only contain lowercase letters, numbers, hyphens, and underscores")
 		}
 		c.add(c.judged(model.Fault{Code: FaultName, File: c.place.file(it.name), Meaning: "the id in the name is no UUID of version 7"}, it, v, sdk.From(sdk.First)))
@@ -104,7 +105,7 @@ func (c *checkup) order(h *history) {
 	var before *item
 	for i := range h.items {
 		it := &h.items[i]
-		if it.isLatest() || it.aside != nil || it.Created.IsZero() || !uuid7.MatchString(it.id) {
+		if it.isLatest() || it.aside != nil || it.Created.IsZero() || !uuid7().MatchString(it.id) {
 			continue
 		}
 		if before != nil && it.Created.Before(before.Created) {

@@ -115,7 +115,7 @@ func (m *move) mendHistory() {
 		case it.Problem != "":
 			m.step(folder.Step{Name: m.place.kept(it.name), Aside: true})
 			m.hazards(fmt.Sprintf("%s cannot be read and is set aside: %s", it.name, it.Problem))
-		case !uuid7.MatchString(it.id):
+		case !uuid7().MatchString(it.id):
 			m.step(folder.Step{Name: m.place.kept(it.name), Aside: true})
 			m.hazards(fmt.Sprintf("%s has no name of a snapshot and is set aside", it.name))
 		}

@@ -169,7 +169,7 @@ func TestPlanRepair_history(t *testing.T) {
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "s"}})
 	do(t, s, plan, err)
 	names, err := os.ReadDir(kept)
-	if err != nil || len(names) != 1 || !uuid7.MatchString(strings.TrimSuffix(strings.TrimPrefix(names[0].Name(), "snapshot_"), ".json")) {
+	if err != nil || len(names) != 1 || !uuid7().MatchString(strings.TrimSuffix(strings.TrimPrefix(names[0].Name(), "snapshot_"), ".json")) {
 		t.Fatal(names, err)
 	}
 	if plan.Target.ID != plan.Head.ID {

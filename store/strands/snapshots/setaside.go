@@ -56,7 +56,7 @@ type kept struct {
 // "" for any other content.
 func (h *history) idAside(a *folder.Aside) string {
 	name := path.Base(a.Name)
-	m := historyName.FindStringSubmatch(name)
+	m := historyName().FindStringSubmatch(name)
 	switch {
 	case a.Name != h.kept(name) || a.Saved != "" || a.How == folder.Undone:
 	case name == latestFile && (a.Head == latestID || strings.HasPrefix(a.Head, keptPrefix)): // where an immutable one was the head, it holds the same

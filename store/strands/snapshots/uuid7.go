@@ -33,7 +33,7 @@ const (
 // after takes note of an id that is there. What is no UUID of version 7 sorts
 // wherever it likes: the SDKs do not list it.
 func (m *minter) after(id string) {
-	if !uuid7.MatchString(id) {
+	if !uuid7().MatchString(id) {
 		return
 	}
 	ms, err := strconv.ParseInt(id[:8]+id[9:13], 16, 64)

@@ -28,7 +28,7 @@ func TestMinter_ascends(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !uuid7.MatchString(id) {
+			if !uuid7().MatchString(id) {
 				t.Fatal(id)
 			}
 			if made, _ := timeOfID(id); made.Before(at.Truncate(time.Millisecond)) {

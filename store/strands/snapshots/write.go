@@ -57,7 +57,7 @@ func identity(as string, d dialect) error {
 	switch {
 	case as == "":
 		return errors.New("the new session needs a name")
-	case d == typeScript && !identifier.MatchString(as):
+	case d == typeScript && !identifier().MatchString(as):
 		return fmt.Errorf("%q is no session for Strands for TypeScript: use a-z, 0-9, - and _ alone", as)
 	case strings.TrimSpace(as) == "" || as == "." || as == ".." || strings.ContainsAny(as, "/\x00"):
 		return fmt.Errorf("%q is no session for Strands: take the name of a folder, without a slash", as)

@@ -263,7 +263,7 @@ func TestPlanRestore_savesTheLatestFirst(t *testing.T) {
 		t.Errorf("%v, %s", err, saved)
 	}
 	after := storetest.Headers(t, s, "manual")
-	if id := after[1].ID; !uuid7.MatchString(id) || id <= after[0].ID || !after[1].Orphaned || after[1].ParentID != after[0].ID {
+	if id := after[1].ID; !uuid7().MatchString(id) || id <= after[0].ID || !after[1].Orphaned || after[1].ParentID != after[0].ID {
 		t.Errorf("%+v", after[1])
 	}
 	if info, err := os.Stat(latest); err != nil || info.Mode().Perm() != 0o640 {
