@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"cmp"
 	"iter"
 	"strings"
 	"unicode/utf8"
@@ -199,36 +200,72 @@ func userWords(message []byte) (words string, answers bool) {
 	case role != nil && string(role) != `"user"`:
 		return "", false
 	}
-	one := Tail{n: 1}
-	one.last[0] = message
-	c := one.Decode()
+	c := one(message)
 	if c == nil || c.messages[0].Role != User {
 		return "", false
 	}
 	return c.words(0, MaxTitle), c.has(0, ToolResult)
 }
 
+// one returns the conversation of one message, nil for one that cannot be read.
+func one(message []byte) *Conversation {
+	t := Tail{n: 1}
+	t.last[0] = message
+	return t.Decode()
+}
+
 // openingMessages is among how many of the first messages the user's are looked for.
 const openingMessages = 16
 
-// Opening returns the first words of the user in a state, by which people know a
-// session; "" if they are not in one of the first messages. The state may be cut off
-// behind them. It may be the list of messages itself. The line is untrusted.
+// Opening returns the first words that a person typed in a state, by which people know a
+// session; where the program wrote all that the user says, what that begins with; "" if the user
+// is not in one of the first messages. The state may be cut off behind them. It may be the list of
+// messages itself. The line is untrusted.
 func Opening(state []byte) string {
+	var o Openings
 	for list := range lists(state) {
 		seen := 0
 		for m, err := range jsontape.Members(list) {
-			if err != nil || seen == openingMessages {
+			if err != nil || seen == openingMessages || o.Asked() {
 				break
 			}
 			seen++
-			if words, _ := userWords(m.Value); words != "" {
-				return words
+			if role := jsontape.FindMember(m.Value, `"role"`); role != nil && string(role) != `"user"` {
+				continue
+			}
+			if c := one(m.Value); c != nil && c.messages[0].Role == User {
+				_, by, _ := c.typed(0)
+				o.Add(c.words(0, MaxTitle), by)
 			}
 		}
 	}
-	return ""
+	return o.Title()
 }
+
+// Openings gathers, in the order of a session, what it may be called. The zero value has nothing.
+type Openings struct{ asked, set, answer, wrapped string }
+
+// Add adds what a message of the user says, on one line.
+func (o *Openings) Add(words string, by Typed) {
+	switch by {
+	case Prompt:
+		o.asked = cmp.Or(o.asked, words)
+	case Setting:
+		o.set = cmp.Or(o.set, words)
+	default:
+		o.wrapped = cmp.Or(o.wrapped, words)
+	}
+}
+
+// Answer adds what the model says, on one line.
+func (o *Openings) Answer(words string) { o.answer = cmp.Or(o.answer, words) }
+
+// Asked reports whether a prompt was added: what follows does not count.
+func (o *Openings) Asked() bool { return o.asked != "" }
+
+// Title returns what the session is called: the first prompt, else the first command to the program,
+// else the first answer, else what the program wrote for the user; "" for nothing.
+func (o *Openings) Title() string { return cmp.Or(o.asked, o.set, o.answer, o.wrapped) }
 
 // unnamed reports whether a result of message m does not name its tool.
 func (c *Conversation) unnamed(m int) bool {
@@ -267,6 +304,9 @@ func itself(text string) string { return text }
 // words returns the beginning of what message m says besides tool calls and results,
 // on one line of up to limit bytes.
 func (c *Conversation) words(m, limit int) string {
+	if said, by, around := c.typed(m); around && by != Wrapped {
+		return Cut(said, limit)
+	}
 	var line []byte
 	blocks := c.Blocks(m)
 	for i := range blocks {
@@ -284,6 +324,30 @@ func (c *Conversation) words(m, limit int) string {
 		line = c.appendBrief(line, b, limit-len(line), "")
 	}
 	return OneLine(string(line))
+}
+
+// typed returns what a person typed of message m, on one line. around reports whether the program
+// wrote something around it.
+func (c *Conversation) typed(m int) (words string, by Typed, around bool) {
+	if c.messages[m].Role != User {
+		return "", Wrapped, false
+	}
+	first := -1
+	words, by = FirstTyped(func(yield func(string) bool) {
+		blocks := c.Blocks(m)
+		for i := range blocks {
+			if b := &blocks[i]; b.Kind == Text && isKind(c.tape, b.Body, jsontape.String) {
+				text := string(c.tape.AppendText(nil, b.Body, mostTyped))
+				if first < 0 {
+					first = len(strings.TrimSpace(text))
+				}
+				if !yield(text) {
+					return
+				}
+			}
+		}
+	})
+	return Cut(OneLine(Cut(words, 4*MaxTitle)), MaxTitle), by, first >= 0 && len(words) != first
 }
 
 // failure returns the beginning of the first text of a tool that failed, "" for one

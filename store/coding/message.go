@@ -175,8 +175,10 @@ const (
 // Said is what a timeline shows of a message: it is small. The texts are untrusted.
 type Said struct {
 	Role Role
-	// Words are the first that it says, on one line, or what it is without any.
+	// Words are the first that it says, on one line, or what it is without any. Of a message of
+	// the user they are what a person typed, where By says so.
 	Words string
+	By    conversation.Typed
 	// Calls are the tools that it calls, and Results what tools gave.
 	Calls   []Call
 	Results []Result
@@ -198,6 +200,9 @@ type Result struct {
 // Said returns what a timeline shows of the message.
 func (m *Message) Said() Said {
 	s := Said{Role: m.Role}
+	if m.Role == User {
+		s.Words, s.By = m.typed()
+	}
 	for i := range m.Blocks {
 		b := &m.Blocks[i]
 		call := Call{b.ID, conversation.Cut(conversation.OneLine(b.Name), mostName)}
@@ -220,6 +225,28 @@ func (m *Message) Said() Said {
 		s.Words = m.label()
 	}
 	return s
+}
+
+// typed returns what a person typed of a message, on one line.
+func (m *Message) typed() (words string, by conversation.Typed) {
+	words, by = conversation.FirstTyped(func(yield func(string) bool) {
+		for i := range m.Blocks {
+			b := &m.Blocks[i]
+			if b.Kind == conversation.Text && len(b.Body) > 0 && b.Body[0] == '"' && !yield(beginning(b.Body)) {
+				return
+			}
+		}
+	})
+	return conversation.Cut(conversation.OneLine(conversation.Cut(words, 4*mostTitle)), mostTitle), by
+}
+
+// beginning returns a JSON string, a long one as far as tells what a person typed.
+func beginning(body []byte) string {
+	const enough = 1 << 20
+	if len(body) > enough {
+		return string(jsontape.Prefix(body, enough).AppendText(nil, 0, enough))
+	}
+	return jsontape.Unquote(body)
 }
 
 // label says what a message is that has no words: what the model thought, or the kind of

@@ -121,6 +121,25 @@ func Head(tree folder.Tree, file string, size int) ([]byte, error) {
 	return head, err
 }
 
+// End returns the end of a file, of at most so many bytes.
+func End(tree folder.Tree, file string, size int64) (end []byte, err error) {
+	at, err := tree.Stamp(file)
+	if err != nil {
+		return nil, err
+	}
+	f, err := tree.OpenFile(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was only read
+	size = min(size, at.Size)
+	err = lend(f, at.Size-size, int(size), func(text []byte) error {
+		end = bytes.Clone(text)
+		return nil
+	})
+	return end, err
+}
+
 // buffers are for pieces: most files are shorter than what is asked of them.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 

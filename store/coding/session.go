@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/store"
 	"hindcast/store/files"
 	"hindcast/store/folder"
@@ -380,6 +381,7 @@ func (s *Session) finish() {
 		}
 	}
 	s.join()
+	var said Opening
 	for i := range s.Entries {
 		e := &s.Entries[i]
 		if slices.ContainsFunc(e.Said.Results, func(r Result) bool { return r.Inferred }) {
@@ -392,11 +394,36 @@ func (s *Session) finish() {
 		if e.Note != "" {
 			e.Title = strings.TrimSpace(e.Title + " (" + e.Note + ")")
 		}
-		if s.Title == "" && e.Said.Role == User && e.Event == "" {
-			s.Title = e.Said.Words
-		}
+		said.add(e)
 	}
+	s.Title = cmp.Or(s.Title, said.Title())
 	s.evict()
+}
+
+// EventCommand is the event of what a person typed that the program answers: "/model".
+const EventCommand = "command"
+
+// Opening gathers what a session may be called, in the order of its messages.
+type Opening struct{ conversation.Openings }
+
+// add adds what an entry says, but for what a sub-agent was asked, and what the program says by itself.
+func (o *Opening) add(e *Entry) {
+	if e.Reason != nil && e.Reason.Kind == model.ReasonSidechain {
+		return
+	}
+	if e.Event == "" || e.Event == EventCommand {
+		o.Say(e.Said)
+	}
+}
+
+// Say adds what a message says.
+func (o *Opening) Say(said Said) {
+	switch {
+	case said.Role == User:
+		o.Add(said.Words, said.By)
+	case said.Role == Assistant && len(said.Calls) == 0:
+		o.Answer(said.Words)
+	}
 }
 
 // evict marks the entries on the way to the head that the model no longer reads.

@@ -109,7 +109,7 @@ func (a *Agent) open(_ context.Context, at root, cache *files.Cache) (*Store, er
 	s := &Store{agent: a, address: at.dir, dir: at.dir, only: at.only}
 	storage, err := folder.Open(at.dir, folder.Options{
 		Place: s.named, ID: func(at folder.Place) string { return at.Own.(Spot).ID }, Ignore: hidden, Private: true,
-		Cache: cache, Notes: a.Name + " sessions 1", Now: time.Now, Up: at.up, On: at.on, Framework: a.Framework,
+		Cache: cache, Notes: a.Name + " sessions 2", Now: time.Now, Up: at.up, On: at.on, Framework: a.Framework,
 	})
 	if err != nil {
 		return nil, err

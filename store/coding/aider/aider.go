@@ -236,12 +236,16 @@ func (f *format) find(ctx context.Context, in folder.In, at coding.Spot, most in
 func (f *format) Glance(in folder.In, at coding.Spot) (coding.Glance, error) {
 	c, text, err := f.find(context.Background(), in, at, glanced)
 	g := coding.Glance{Project: f.dir}
+	var said coding.Opening
 	for _, e := range sessionOf(at, c, text).Entries {
-		if e.Said.Role == coding.User {
-			g.Title = e.Said.Words
+		if said.Asked() {
 			break
 		}
+		if e.Event == "" {
+			said.Say(e.Said)
+		}
 	}
+	g.Title = said.Title()
 	return g, err
 }
 
@@ -360,7 +364,8 @@ func sessionOf(at coding.Spot, c chat, text []byte) *coding.Session {
 			e.Event = "console"
 			words, _, _ = bytes.Cut(words, []byte("\n"))
 		}
-		e.Said = coding.Said{Role: roles[r.voice], Words: coding.Words(quoted(words), conversation.MaxTitle)}
+		said := coding.Message{Role: roles[r.voice], Blocks: []coding.Block{coding.TextBlock(quoted(words))}}
+		e.Said = said.Said()
 		s.Entries = append(s.Entries, e)
 	}
 	s.Head = len(s.Entries) - 1

@@ -232,13 +232,14 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 
 // glance returns what the lines at both ends of a file tell of a session.
 func glance(in folder.In, at coding.Spot, head, tail [][]byte) (g coding.Glance) {
-	words, named := "", titles{}
-	for i := 0; i < len(head) && (words == "" || g.Project == ""); i++ {
+	var said coding.Opening
+	named := titles{}
+	for i := 0; i < len(head) && (!said.Asked() || g.Project == ""); i++ {
 		r := recordOf(coding.ParseHead(head[i]))
 		named.add(&r)
 		g.Project = cmp.Or(g.Project, r.meta.Dir)
-		if r.isAsked() {
-			words = cmp.Or(words, r.said.Words)
+		if r.speaks && (!r.side || isAgent(at.File)) && (r.event == "" || r.event == eventCommand) {
+			said.Say(r.said)
 		}
 	}
 	for _, line := range tail {
@@ -251,7 +252,7 @@ func glance(in folder.In, at coding.Spot, head, tail [][]byte) (g coding.Glance)
 	has := func(id string) bool { // in what is read
 		return slices.ContainsFunc(slices.Concat(head, tail), func(line []byte) bool { return bytes.Contains(line, []byte(`"uuid":"`+id+`"`)) })
 	}
-	g.Title = cmp.Or(named.best(has), metaOf(in, at.File).title(), words)
+	g.Title = cmp.Or(named.best(has), metaOf(in, at.File).title(), said.Title())
 	return g
 }
 

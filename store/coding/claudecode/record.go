@@ -59,9 +59,6 @@ type boundary struct {
 	head, tail string // of what is kept, where keeps is empty
 }
 
-// isAsked reports whether a person wrote the message, or who started a sub-agent.
-func (r *record) isAsked() bool { return r.speaks && r.event == "" && r.said.Role == coding.User }
-
 // follows returns the ids of the records that one may follow, the best one first. A boundary has
 // a parent where /branch wrote its session anew in the order of the conversation.
 func (r *record) follows() [2]string {
@@ -86,7 +83,7 @@ const (
 const (
 	eventCompaction = "compaction"
 	eventContext    = "context"
-	eventCommand    = "command"
+	eventCommand    = coding.EventCommand
 	eventQueued     = "queued"
 	eventNotified   = "notified"
 )
@@ -182,21 +179,27 @@ func sourceOf(v coding.Value) string {
 	return source
 }
 
-// message keeps the message of a record.
-func (r *record) message(v coding.Value) {
+// message keeps the message of a record, and returns how its first text begins.
+func (r *record) message(v coding.Value) (begins string) {
 	m := messageOf(v)
 	r.tree, r.speaks = true, true
 	r.said, r.answer, r.meta.Model = m.Said(), m.ID, m.Model
 	for _, b := range m.Blocks {
-		r.words = r.words || b.Kind == conversation.Text
+		if b.Kind == conversation.Text && !r.words {
+			r.words, begins = true, coding.Words(b.Body, longestTag)
+		}
 	}
+	return begins
 }
+
+// longestTag bounds the beginnings of texts that are injected, in bytes.
+const longestTag = 40
 
 // injected are the beginnings of messages that a command of the user's made, not the user.
 var injected = []string{"<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>", "<bash-input>", "<bash-stdout>", "<bash-stderr>"}
 
 func (r *record) user(v coding.Value) {
-	r.message(v)
+	begins := r.message(v)
 	if r.side {
 		r.prompt = promptOf(v)
 	}
@@ -210,7 +213,7 @@ func (r *record) user(v coding.Value) {
 		r.event = eventNotified
 	default:
 		for _, tag := range injected {
-			if strings.HasPrefix(r.said.Words, tag) {
+			if strings.HasPrefix(begins, tag) {
 				r.event = eventCommand
 			}
 		}

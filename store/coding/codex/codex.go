@@ -172,21 +172,37 @@ func newFormat(dir string) *format {
 func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
 	row := f.index(context.Background(), in).rows[thread(at)]
 	g.Title = row.called()
-	lines, err := coding.HeadLines(f.open(in, at.File).Tree, at.File)
-	for i := 0; i < len(lines) && (g.Title == "" || g.Project == ""); i++ {
-		v := coding.ParseHead(lines[i])
-		switch is, body := open(v); is {
-		case typeHeader:
-			g.Project = cmp.Or(g.Project, body.Get("cwd").Text())
-		case typeItem:
-			if m := itemOf(v); g.Title == "" && m.Role == coding.User && !injected(body) {
-				g.Title = m.Said().Words
+	tree := f.open(in, at.File).Tree
+	var said coding.Opening
+	learn := func(lines [][]byte) {
+		for i := 0; i < len(lines) && (g.Title == "" && !said.Asked() || g.Project == ""); i++ {
+			v := coding.ParseHead(lines[i])
+			switch is, body := open(v); is {
+			case typeHeader:
+				g.Project = cmp.Or(g.Project, body.Get("cwd").Text())
+			case typeItem:
+				if m := itemOf(v); !injected(body) {
+					said.Say(m.Said())
+				}
 			}
 		}
 	}
+	head, err := coding.Head(tree, at.File, headSize)
+	learn(bytes.Split(head, []byte("\n")))
+	if err == nil && g.Title == "" && !said.Asked() && len(head) == headSize && !strings.HasSuffix(at.File, packed) {
+		var tail []byte
+		tail, err = coding.End(tree, at.File, tailSize)
+		learn(bytes.Split(tail, []byte("\n"))[1:])
+	}
+	g.Title = cmp.Or(g.Title, said.Title())
 	g.Project = cmp.Or(g.Project, row.dir)
 	return g, err
 }
+
+// What the list reads of a large rollout: the beginning, where the first prompt is behind the
+// header and the instructions of the project, of 32 KiB by default, and the end, where a later one
+// may be, if it is not.
+const headSize, tailSize = 56 << 10, 8 << 10
 
 // Calls implements coding.Caller.
 func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {

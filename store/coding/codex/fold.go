@@ -24,8 +24,8 @@ type fold struct {
 	unknown map[string]int
 	kept    int // entries that compactions are looked for in, see coding.MostKept
 	lone    int // messages that events alone have
-	// words is what the user said first in a rollout of the session's own.
-	words string
+	// said is what was said in the rollouts of the session's own.
+	said coding.Opening
 }
 
 // spawned is a thread that an entry started.
@@ -95,7 +95,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	}
 	s.Faults = append(append(s.Faults, l.faults...), coding.UnknownFaults(at.File, b.unknown)...)
 	row := f.index(ctx, in).rows[thread(at)]
-	s.Title = cmp.Or(row.called(), b.words)
+	s.Title = cmp.Or(row.called(), b.said.Title())
 	head := segments[len(segments)-1] // unless the index names another one
 	if i := slices.IndexFunc(segments, func(p *part) bool { return base(p.name) == base(row.rollout) }); i >= 0 {
 		head, s.Pointed = segments[i], true
@@ -278,8 +278,9 @@ func (b *fold) item(p *part, r *coding.Record[record], now *state) {
 		e.Event = eventContext
 	case is.said.Role == coding.Assistant:
 		now.answer, now.counted = now.tip, false
-	case is.said.Role == coding.User && p.limit == noLimit && b.words == "":
-		b.words = is.said.Words
+	}
+	if p.limit == noLimit && e.Event == "" {
+		b.said.Say(is.said)
 	}
 	b.turn(r, now)
 	for _, c := range is.said.Calls {

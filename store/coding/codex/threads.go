@@ -45,9 +45,14 @@ type row struct {
 	tokens float64
 }
 
-// called returns the title of a thread, "" for none.
+// called returns the title of a thread, "" for none: its name, or what Codex took for the first
+// prompt, which may be what an editor wrote around it.
 func (r row) called() string {
-	return conversation.Cut(conversation.OneLine(cmp.Or(r.name, r.title)), conversation.MaxTitle)
+	words, by := conversation.WordsTyped(r.title)
+	if by != conversation.Prompt {
+		words = ""
+	}
+	return conversation.Cut(conversation.OneLine(cmp.Or(r.name, words)), conversation.MaxTitle)
 }
 
 // database is the name of the index. The number is the generation of its tables.

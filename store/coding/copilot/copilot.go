@@ -304,8 +304,9 @@ const smallFile = 64 << 10
 
 // Glance implements coding.Format.
 func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
+	var said coding.Opening
 	lines, err := coding.HeadLines(in.Tree, at.File)
-	for i := 0; i < len(lines) && g.Title == ""; i++ {
+	for i := 0; i < len(lines) && !said.Asked(); i++ {
 		v, err := coding.Parse(lines[i])
 		if err != nil {
 			continue
@@ -313,10 +314,12 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 		switch v.Get("type").Text() {
 		case typeStart:
 			g.Project = v.Get("data", "context", "cwd").Text()
-		case typeUser:
-			g.Title = v.Get("data", "content").Words()
+		case typeUser, typeAssistant:
+			m, _ := messageOf(v)
+			said.Say(m.Said())
 		}
 	}
+	g.Title = said.Title()
 	if err != nil {
 		return g, err
 	}

@@ -272,13 +272,15 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 	if isDocument(at.File, head) {
 		lines = [][]byte{head}
 	}
-	for i := 0; i < len(lines) && g.Title == ""; i++ {
-		messages := recordOf(coding.ParseHead(lines[i]), 0).messages
-		first := slices.IndexFunc(messages, func(m message) bool { return m.said.Role == coding.User && !m.silent })
-		if first >= 0 {
-			g.Title = messages[first].said.Words
+	var said coding.Opening
+	for i := 0; i < len(lines) && !said.Asked(); i++ {
+		for _, m := range recordOf(coding.ParseHead(lines[i]), 0).messages {
+			if m.event == "" || m.event == eventCommand {
+				said.Say(m.said)
+			}
 		}
 	}
+	g.Title = said.Title()
 	return g, err
 }
 

@@ -175,7 +175,7 @@ var (
 )
 
 // What a message is that its role does not tell: its type, of the others.
-const eventContext, eventCommand = "context", "command"
+const eventContext, eventCommand = "context", coding.EventCommand
 
 // judge says what a message is that begins with such words, whether a resumed session has it,
 // and whether the session is kept for it.

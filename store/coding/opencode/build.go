@@ -210,7 +210,8 @@ func (b *build) entry(m *found, metas map[coding.Meta]*coding.Meta) coding.Entry
 // parts notes what the parts of a message tell besides. Its first words are those that opencode
 // did not put before the user's.
 func (b *build) parts(m *found, e *coding.Entry) {
-	words, open := "", map[string]bool{}
+	var typed []coding.Block
+	open := map[string]bool{}
 	for i := range m.parts {
 		v, err := coding.Parse(m.parts[i].data)
 		if err != nil || v.Kind() != jsontape.Object {
@@ -223,7 +224,7 @@ func (b *build) parts(m *found, e *coding.Entry) {
 			b.unknown[kind]++
 		}
 		if kind == typeText && !v.Get("synthetic").True() && !v.Get("ignored").True() {
-			words = cmp.Or(words, v.Get("text").Words())
+			typed = append(typed, coding.TextBlock(v.Get("text").Raw()))
 		}
 		if kind != typeTool {
 			continue
@@ -241,7 +242,9 @@ func (b *build) parts(m *found, e *coding.Entry) {
 			m.origin.started = append(m.origin.started, child)
 		}
 	}
-	e.Said.Words = cmp.Or(words, e.Said.Words)
+	if first := (&coding.Message{Role: e.Said.Role, Blocks: typed}).Said(); first.Words != "" {
+		e.Said.Words, e.Said.By = first.Words, first.By
+	}
 	if len(open) > 0 {
 		unfinished(e, open)
 	}

@@ -172,6 +172,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 	if v, err := coding.Parse(data); err == nil {
 		g.Project = v.Get("workspace", "working_dir").Text()
 	}
+	var said coding.Opening
 	dir := eventsOf(at)
 	names, _ := in.List(dir) // of a conversation that has not begun there is none
 	for _, e := range named(names)[:min(len(names), 8)] {
@@ -179,13 +180,12 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 		if err != nil {
 			continue
 		}
-		if v, err := coding.Parse(data); err == nil && v.Get("kind").Text() == kindMessage {
-			if m := messageOf(v); m.Role == coding.User {
-				g.Title = m.Said().Words
-				break
-			}
+		if v, err := coding.Parse(data); err == nil && v.Get("kind").Text() == kindMessage && !said.Asked() {
+			m := messageOf(v)
+			said.Say(m.Said())
 		}
 	}
+	g.Title = said.Title()
 	return g, nil
 }
 

@@ -260,8 +260,9 @@ func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (lis
 
 // Glance implements coding.Format: the first words of the user are near the beginning.
 func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
+	var said coding.Opening
 	lines, err := coding.HeadLines(in.Tree, at.File)
-	for i := 0; i < len(lines) && g.Title == ""; i++ {
+	for i := 0; i < len(lines) && g.Title == "" && !said.Asked(); i++ {
 		v := coding.ParseHead(lines[i])
 		switch v.Get("type").Text() {
 		case typeHeader:
@@ -269,11 +270,11 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 		case typeTitle:
 			g.Title = v.Get("title").Text()
 		case typeMessage:
-			if m := messageOf(v); m.Role == coding.User {
-				g.Title = m.Said().Words
-			}
+			m := messageOf(v)
+			said.Say(m.Said())
 		}
 	}
+	g.Title = cmp.Or(g.Title, said.Title())
 	return g, err
 }
 
