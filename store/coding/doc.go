@@ -33,4 +33,7 @@
 //	command.go  a call that a person can copy
 //	state.go    states, and the bytes that they share
 //	store.go    the store
+//	sign.go     whose a file is, by its bodies
+//	text.go     the texts of a record
+//	guard.go    texts that no message shows
 package coding

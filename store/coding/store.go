@@ -386,8 +386,16 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 		if err != nil {
 			return nil, s.wrap(err, "check session %q", session)
 		}
+		list := s.faults(log)
+		unread, err := s.engine().unread(ctx, s.storage.In(), log.Own.(*Session))
+		if err != nil {
+			return nil, s.wrap(err, "check session %q", session)
+		}
+		if unread != nil {
+			list = append(list, *unread)
+		}
 		said, err := store.ConversationFaults(ctx, s, session)
-		return append(s.faults(log), said...), s.wrap(err, "check session %q", session)
+		return append(list, said...), s.wrap(err, "check session %q", session)
 	}
 	var list store.FaultList
 	if err := cmp.Or(s.storage.Broken(), s.storage.Check(ctx)); err != nil {

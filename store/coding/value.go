@@ -142,6 +142,20 @@ func (v Value) Each() iter.Seq[Value] {
 	}
 }
 
+// Strings returns all strings of the value, at any depth.
+func (v Value) Strings() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if !v.There() {
+			return
+		}
+		for n, end := v.node, v.tape.End(v.node); n < end; n++ {
+			if v.tape.Kind(n) == jsontape.String && !yield(v.tape.Text(n)) {
+				return
+			}
+		}
+	}
+}
+
 // Usage returns what a message cost, as package conversation reads it; its Model is left out.
 func (v Value) Usage() (u conversation.Usage) {
 	if v.Kind() == jsontape.Object {

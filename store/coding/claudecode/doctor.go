@@ -158,3 +158,23 @@ func (f *format) kept() float64 {
 	}
 	return keptDays
 }
+
+// Carried implements coding.Carrier. Records of other types that are known are bookkeeping, or what
+// Claude Code says to the person.
+func (f *format) Carried(ctx context.Context, in folder.In, s *coding.Session) ([]coding.Carried, error) {
+	if s.Spot.Part != "" { // the file is looked through for the session around it
+		return nil, nil
+	}
+	return coding.CarriedIn(ctx, in, s.Spot.File, false, func(v coding.Value) (string, []coding.Value) {
+		switch kind := v.Get("type").Text(); {
+		case v.Get("isSidechain").True() && !isAgent(s.Spot.File): // it is in the session of a sub-agent
+		case kind == typeUser, kind == typeAssistant:
+			return kind, []coding.Value{v}
+		case kind == typeAttachment && v.Get(typeAttachment, "type").Text() == queued:
+			return kind, []coding.Value{v.Get(typeAttachment)}
+		case types[kind] == nil:
+			return kind, []coding.Value{v}
+		}
+		return "", nil
+	})
+}

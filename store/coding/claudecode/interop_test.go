@@ -384,7 +384,7 @@ func TestInterop_claudeCodeJoins(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.isAsked() && r.parent != "" {
+		if r.speaks && r.event == "" && r.said.Role == coding.User && r.parent != "" {
 			pieces++
 			line = strings.Replace(line, r.parent, fmt.Sprintf("ffffffff-0000-4000-8000-%012d", pieces), 1)
 		}

@@ -219,3 +219,31 @@ func calls(thread, then string) []model.Resume {
 
 // thread returns the id by which Codex calls a session.
 func thread(at coding.Spot) string { return path.Base(at.ID) }
+
+// Carried implements coding.Carrier: items, what events repeat of them, and records of types that
+// are not known. The header and the contexts of turns have instructions, which are no messages;
+// other events say how the work went on.
+func (f *format) Carried(ctx context.Context, in folder.In, s *coding.Session) (list []coding.Carried, err error) {
+	for _, file := range append([]string{s.Spot.File}, s.Spot.More...) {
+		part, err := coding.CarriedIn(ctx, f.open(in, file), file, false, func(v coding.Value) (string, []coding.Value) {
+			is, body := open(v)
+			if is == typeEvent {
+				is += ":" + body.Get("type").Text()
+			}
+			_, known := types[is]
+			switch {
+			case is == typeItem, is == typeBetween, is == typeCompacted, repeats[is], !known && !strings.HasPrefix(is, typeEvent):
+				return is, []coding.Value{body}
+			}
+			return "", nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, part...)
+	}
+	return list, nil
+}
+
+// repeats are the events that say what an item says, in versions that write both.
+var repeats = map[string]bool{typeEvent + ":user_message": true, typeEvent + ":agent_message": true}

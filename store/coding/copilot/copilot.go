@@ -366,3 +366,15 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	}
 	return nil
 }
+
+// Carried implements coding.Carrier. Other events that are known say how the work went on, or are
+// parts of a message that is written whole behind them.
+func (f *format) Carried(ctx context.Context, in folder.In, s *coding.Session) ([]coding.Carried, error) {
+	return coding.CarriedIn(ctx, in, s.Spot.File, false, func(v coding.Value) (string, []coding.Value) {
+		kind := v.Get("type").Text()
+		if _, is := messageOf(v); (is || !isKnown(kind)) && agentOf(v) == s.Spot.Part {
+			return kind, []coding.Value{v}
+		}
+		return "", nil
+	})
+}

@@ -404,3 +404,32 @@ func resume(s *coding.Session, id, then string) []model.Resume {
 	}
 	return []model.Resume{{Call: coding.Command(s.Project, "gemini", "--resume", id), Then: then}}
 }
+
+// Carried implements coding.Carrier: the messages of each list, the last one of each id, which takes
+// the place of those before it. Other lines say something of the session.
+func (f *format) Carried(ctx context.Context, in folder.In, s *coding.Session) ([]coding.Carried, error) {
+	head, err := coding.Head(in.Tree, s.Spot.File, mostGlanced)
+	if err != nil {
+		return nil, err
+	}
+	list, err := coding.CarriedIn(ctx, in, s.Spot.File, isDocument(s.Spot.File, head), func(v coding.Value) (string, []coding.Value) {
+		for _, list := range []coding.Value{v.Get("messages"), v.Get("$set", "messages")} {
+			if list.There() {
+				return "message", slices.Collect(list.Each())
+			}
+		}
+		if v.Get("$set").There() || v.Get("sessionId").There() {
+			return "", nil
+		}
+		return v.Get("type").Text(), []coding.Value{v}
+	})
+	seen, counts := map[string]bool{}, make([]coding.Carried, 0, len(list))
+	for _, c := range slices.Backward(list) {
+		if c.ID == "" || !seen[c.ID] {
+			counts = append(counts, c)
+		}
+		seen[c.ID] = true
+	}
+	slices.Reverse(counts)
+	return counts, err
+}

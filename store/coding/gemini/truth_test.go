@@ -102,10 +102,10 @@ func TestSessions_hostile(t *testing.T) {
 	plain := " 0<-1 u1 user input (1): one\n*1<0 g1 turn end (2): two\n"
 	for _, c := range []struct{ name, text, faults, draws string }{
 		{"values that are no objects", head + lines(u1, "null", "3", `"x"`, "[]", g1), "loses damaged-line, loses damaged-line, loses damaged-line, loses damaged-line", plain},
-		{"an id that is no string", head + lines(u1, `{"id":5,"type":"user","content":"no"}`, g1), "note unknown-record", plain},
+		{"an id that is no string", head + lines(u1, `{"id":5,"type":"user","content":"no"}`, g1), "note unknown-record, odd unread-text", plain},
 		{"sets of nothing", head + lines(u1, `{"$set":{}}`, `{"$set":{"messages":null}}`, `{"$set":{"summary":5,"lastUpdated":{}}}`, g1), "", plain},
 		{"a set that is none", head + lines(u1, `{"$set":null}`, g1), "note unknown-record", plain},
-		{"a list with what is no message", head + lines(u1, set(u1, "null", `{"content":"x"}`), g1), "", plain},
+		{"a list with what is no message", head + lines(u1, set(u1, "null", `{"content":"x"}`), g1), "odd unread-text", plain},
 		{"a message without anything", head + lines(u1, `{"id":""}`, g1), "", " 0<-1 u1 user input (1): one\n 1<0 message system (2): \n*2<1 g1 turn end (3): two\n"},
 		{"a type of the future", head + lines(u1, `{"id":"f","type":"dream","content":"of sheep"}`, g1), "", " 0<-1 u1 user input (1): one\n 1<0 f dream (2): of sheep\n*2<1 g1 turn end (3): two\n"},
 		{"no first line", lines(u1, g1), "loses no-session-id", plain},

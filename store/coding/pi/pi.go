@@ -630,3 +630,16 @@ func (f *format) Sources(_ folder.In, at coding.Spot) []string { return []string
 
 // Adds implements coding.Plain.
 func (f *format) Adds(e *coding.Entry) int { return len(e.Records) }
+
+// Carried implements coding.Carrier. The other types that are known are bookkeeping: the model, a
+// label, the state of an extension.
+func (f *format) Carried(ctx context.Context, in folder.In, s *coding.Session) ([]coding.Carried, error) {
+	return coding.CarriedIn(ctx, in, s.Spot.File, false, func(v coding.Value) (string, []coding.Value) {
+		kind := v.Get("type").Text()
+		switch kind {
+		case typeHeader, typeTitle, typeModel, typeThinking, typeLabel, typeName, typeCustom:
+			return "", nil
+		}
+		return kind, []coding.Value{v}
+	})
+}

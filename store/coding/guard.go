@@ -1,0 +1,145 @@
+package coding
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"path"
+	"slices"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/store/folder"
+)
+
+// How it is known that every text is in view.
+//
+// A format names the records of a session that say something of the conversation: those of types
+// that it makes messages of, and those of types that it does not know. A record none of whose
+// texts is in a message is counted:
+//
+//	records   user: "ls"      chat: "hello"      event: "ls"
+//	messages  "ls"            –                  repeated by the first
+//	                          1 record has a text that no message shows
+//
+// Nothing is decoded for it while sessions are listed.
+
+// FaultUnread: records have a text that no message shows.
+const FaultUnread = "unread-text"
+
+// Carrier is a [Format] that tells what the records of a session say.
+type Carrier interface {
+	// Carried returns the records with texts, but for those of types that say nothing of the
+	// conversation. It is asked when faults are looked for.
+	Carried(ctx context.Context, in folder.In, s *Session) ([]Carried, error)
+}
+
+// Carried is a record with texts.
+type Carried struct {
+	File string
+	// Place is where in the file it is, Kind its type, and ID its id, "" for none.
+	Place, Kind, ID string
+	Texts           []string
+}
+
+// CarriedIn returns the records with texts of a file of lines, or of one that is a document. each
+// returns, of a line, its records that say something of the conversation, with the type. The errors
+// are those of Lines.
+func CarriedIn(ctx context.Context, in folder.In, file string, document bool, each func(Value) (kind string, records []Value)) (list []Carried, err error) {
+	lines := Lines[[]Carried]{Decode: func(l *Line) (list []Carried, err error) {
+		v, err := l.Parse()
+		if err != nil {
+			return nil, err
+		}
+		kind, records := each(v)
+		for _, r := range records {
+			if texts := slices.Collect(Texts(r)); len(texts) > 0 {
+				list = append(list, Carried{file, fmt.Sprintf("line %d", l.Number), kind, r.Get("id").Text(), texts})
+			}
+		}
+		return list, nil
+	}}
+	read := func() (*File[[]Carried], error) { return lines.Read(ctx, in, file) }
+	if document {
+		read = func() (*File[[]Carried], error) { return lines.ReadWhole(in, file) }
+	}
+	f, err := read()
+	if err != nil {
+		return nil, err
+	}
+	for i := range f.Records {
+		list = append(list, f.Records[i].Is...)
+	}
+	return list, nil
+}
+
+// unread returns the fault of the records whose texts no message shows, nil for none.
+func (e engine) unread(ctx context.Context, in folder.In, s *Session) (*model.Fault, error) {
+	carrier, ok := e.format.(Carrier)
+	if !ok {
+		return nil, nil
+	}
+	list, err := carrier.Carried(ctx, in, s)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	defer in.Tree.Hold(path.Dir(s.Spot.File))()
+	seed, shown := maphash.MakeSeed(), map[uint64]bool{}
+	if err := e.eachShown(ctx, in, s, func(text string) { shown[maphash.String(seed, text)] = true }); err != nil {
+		return nil, err
+	}
+	isShown := func(text string) bool { return shown[maphash.String(seed, strings.TrimSpace(text))] }
+	list = slices.DeleteFunc(list, func(c Carried) bool { return slices.ContainsFunc(c.Texts, isShown) })
+	if len(list) > 0 && len(list) <= mostSought { // a message may put texts together
+		var parts []string
+		if err := e.eachShown(ctx, in, s, func(text string) { parts = append(parts, text) }); err != nil {
+			return nil, err
+		}
+		all := strings.Join(parts, "\x00")
+		list = slices.DeleteFunc(list, func(c Carried) bool {
+			return slices.ContainsFunc(c.Texts, func(text string) bool { return strings.Contains(all, strings.TrimSpace(text)) })
+		})
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	first := &list[0]
+	meaning := fmt.Sprintf("%s that no message shows; the first is of type %.40q: %s", have(len(list)), first.Kind, conversation.Cut(conversation.OneLine(conversation.Cut(first.Texts[0], 4*mostPart)), mostPart))
+	return &model.Fault{Code: FaultUnread, Severity: model.Odd, File: first.File, Path: first.Place, Meaning: meaning, Verdict: "Hindcast does not read such a record: look at the file"}, nil
+}
+
+// mostSought bounds the records that are looked for in texts that were put together.
+const mostSought = 256
+
+func have(n int) string {
+	if n == 1 {
+		return "1 record has a text"
+	}
+	return fmt.Sprintf("%d records have texts", n)
+}
+
+// eachShown calls yield with each text of the messages of a session, without white space around it.
+func (e engine) eachShown(ctx context.Context, in folder.In, s *Session, yield func(string)) error {
+	for i := range s.Entries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		list, err := e.format.Messages(in, s, &s.Entries[i])
+		if err != nil {
+			continue // the state of the entry says why
+		}
+		for m := range list {
+			for b := range list[m].Blocks {
+				v, err := Parse(list[m].Blocks[b].Body)
+				if err != nil {
+					continue
+				}
+				for text := range v.Strings() {
+					yield(strings.TrimSpace(text))
+				}
+			}
+		}
+	}
+	return nil
+}
