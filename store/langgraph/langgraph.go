@@ -482,6 +482,9 @@ func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 		return about, err
 	}
 	next, err := f.onward(ctx, t, at, id, &c, &own)
+	if err != nil {
+		return about, err
+	}
 	about.Facts.Add("source", c.about.Source)
 	about.Facts.Add("step", strconv.Itoa(c.about.Step))
 	about.Facts.Add("ran", conversation.List(ran.nodes, conversation.OneLine))

@@ -89,11 +89,6 @@ func (v *channelValues) put(channel string, value []byte) {
 	v.values[channel] = value
 }
 
-func (v *channelValues) remove(channel string) {
-	delete(v.values, channel)
-	v.names = slices.DeleteFunc(v.names, func(name string) bool { return name == channel })
-}
-
 // addWrites puts into the values what was written on a checkpoint since it was made: by all tasks that have
 // finished, or by an input alone. It returns the channels that may take that in another way.
 func (f format) addWrites(ctx context.Context, t rows.Tx, at rows.Place, id string, c *checkpoint, values *channelValues, channels []string, inputAlone bool) (unsure []string, err error) {
