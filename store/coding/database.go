@@ -127,8 +127,16 @@ func (d *Databases) Query(ctx context.Context, name string, what func(*sqlitefil
 		return fs.ErrNotExist
 	}
 	d.queried.Add(1)
-	return d.file(name).Read(ctx, what)
+	return d.file(name).Read(ctx, func(t *sqlitefile.Tx) error {
+		if err := t.Limit(mostValue); err != nil {
+			return err
+		}
+		return what(t)
+	})
 }
+
+// mostValue bounds a value of a database, in bytes: each is copied several times.
+const mostValue = 64 << 20
 
 // Queried returns how many transactions there were.
 func (d *Databases) Queried() int64 { return d.queried.Load() }

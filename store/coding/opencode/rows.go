@@ -107,10 +107,10 @@ func rowsOf(ctx context.Context, t *sqlitefile.Tx, session string, id ...string)
 	return list, lost + more, err
 }
 
-// passing returns the error of a query, nil for that of one that came to a damaged page: what
+// passing returns the error of a query, nil for that of one that came to a row that cannot be read: what
 // it did not come to is read.
 func passing(err error) error {
-	if sqlitefile.Damaged(err) {
+	if sqlitefile.Damaged(err) || sqlitefile.TooLarge(err) {
 		return nil
 	}
 	return err
