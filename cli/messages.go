@@ -135,8 +135,8 @@ func (p *printer) part(part *transcript.Part) {
 		p.indented("    ", part.Text)
 	case part.Text != "":
 		p.indented("  ", part.Text)
-	case part.Value != nil:
-		p.indented("  ", transcript.Plain(part.Value))
+	case part.Shown() != nil:
+		p.indented("  ", transcript.Plain(part.Shown()))
 	default:
 		p.indented("  ", cmp.Or(part.Label, part.Kind))
 	}
@@ -189,8 +189,8 @@ func (p *printer) markdownPart(part *transcript.Part) {
 			fmt.Fprintf(p, "%s\n\n", inline(above))
 		}
 		p.quoted(part.Text)
-	case part.Value != nil:
-		p.fencedValue(part.Value)
+	case part.Shown() != nil:
+		p.fencedValue(part.Shown())
 	default:
 		fmt.Fprintf(p, "%s\n", inline(cmp.Or(part.Label, part.Kind)))
 	}

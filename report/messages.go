@@ -113,9 +113,9 @@ func (p *page) part(part *transcript.Part) {
 		p.put(`<div class="` + class + `" dir="auto">`)
 		p.cut(part.Text, mostText)
 		p.put("</div>")
-	case part.Value != nil:
+	case part.Shown() != nil:
 		p.put("<pre>")
-		p.cut(transcript.Plain(part.Value), mostText)
+		p.cut(transcript.Plain(part.Shown()), mostText)
 		p.put("</pre>")
 	default:
 		p.element("p", "quiet", cmp.Or(part.Label, part.Kind))

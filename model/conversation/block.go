@@ -196,7 +196,7 @@ func typed(t *jsontape.Tape, n Node) (b Block, ok bool) {
 	case isText(t, kind, "text_reasoning"):
 		b.Kind, b.Body = Reasoning, t.Find(n, "text")
 	default:
-		return b, false
+		return fileIn(t, n)
 	}
 	return b, true
 }
@@ -293,6 +293,10 @@ func (b *Block) object(t *jsontape.Tape, c Node) traits {
 	case "guardContent":
 		b.Kind, b.Body = Guard, find(t, t.Find(c, "text"), "text")
 	case "json", "data":
+		if file, ok := fileIn(t, c); ok { // of a coding agent
+			*b = file
+			return 0
+		}
 		b.Kind = JSON
 	}
 	return 0

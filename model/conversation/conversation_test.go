@@ -210,7 +210,7 @@ func TestConversation_labels(t *testing.T) {
 		{`{"image":{"format":"png","source":{"bytes":{"__bytes_encoded__":true,"data":"` + strings.Repeat("A", 16400) + `"}}}}`, "image png 12.3 kB"},
 		{`{"image":{"source":{"url":"https://x/y.png"}}}`, "image https://x/y.png"},
 		{`{"image":{"source":7}}`, "image"},
-		{`{"media":{"contentType":"image/png","url":"data:image/png;base64,AAAA"}}`, "media image/png 3 B"},
+		{`{"media":{"contentType":"image/png","url":"data:image/png;base64,AAAA"}}`, "image/png, 3 B"},
 		{`{"media":{"url":"data:text/plain,hello"}}`, "media data:text/plain,hello"},
 		{`{"document":{"format":"pdf","name":"plan","source":{"location":{"type":"s3","uri":"s3://b/plan.pdf"}}}}`, "document pdf plan s3://b/plan.pdf"},
 		{`{"reasoning":{"redactedContent":"AAAA"}}`, "reasoning 3 B"},

@@ -2,6 +2,13 @@ package conversation
 
 import (
 	"bytes"
+	"encoding/base64"
+	"fmt"
+	"image"
+	_ "image/gif"  // their sizes
+	_ "image/jpeg" // are told
+	_ "image/png"  // by image.DecodeConfig
+	"strings"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
@@ -30,9 +37,15 @@ func (c *Conversation) Label(b *Block) string {
 			label = append(append(label, ' '), key[:min(len(key), maxName)]...)
 		}
 	case Document:
+		if text := c.pictured(b); text != "" {
+			return text
+		}
 		word(b.Name)
 		word(find(c.tape, find(c.tape, b.Node, "document"), "name"))
 	case Image, Video, Audio, Media, ToolCall, ToolResult:
+		if text := c.pictured(b); text != "" {
+			return text
+		}
 		word(b.Name)
 	case Context:
 		word(b.Name)
@@ -84,10 +97,140 @@ func (c *Conversation) base64(b *Block) []byte {
 		return nil
 	}
 	raw := bytes.TrimSuffix(bytes.TrimPrefix(t.Raw(n), []byte{'"'}), []byte{'"'})
-	if n != b.Body || c.Hidden(b) {
+	if bytes.IndexByte(raw, '\\') >= 0 { // some writers escape a slash
+		raw = []byte(t.Text(n))
+	}
+	if data := dataOf(raw); data != nil {
+		return data
+	}
+	if n != b.Body || c.Hidden(b) || inBase64[t.Key(n)] && !bytes.Contains(raw[:min(len(raw), maxURLHead)], []byte("://")) {
 		return raw
 	}
-	return dataOf(raw)
+	return nil
+}
+
+// inBase64 are the members of a file that are base64 without a mark: those of Anthropic, MCP,
+// LangChain, OpenAI and the AI SDK.
+var inBase64 = map[string]bool{"data": true, "base64": true, "blob": true, "file_data": true, "image": true}
+
+// pictured returns the label of a file that the state holds and whose type is known, such as
+// "image/png 1×1, 68 B"; "" of another.
+func (c *Conversation) pictured(b *Block) string {
+	raw, is := c.base64(b), ""
+	if raw == nil { // an address tells where it is
+		return ""
+	}
+	if isKind(c.tape, b.Name, jsontape.String) {
+		is = string(c.tape.AppendText(nil, b.Name, maxName))
+	}
+	if !strings.Contains(is, "/") {
+		if b.Body < 0 || !isKind(c.tape, b.Body, jsontape.String) {
+			return ""
+		}
+		head := string(c.tape.AppendText(nil, b.Body, maxURLHead))
+		rest, data := strings.CutPrefix(head, "data:")
+		if is, _, _ = strings.Cut(rest, ";"); !data || !strings.Contains(is, "/") {
+			return ""
+		}
+	}
+	label := []byte(Cut(OneLine(is), maxName))
+	if w, h := sizeOf(raw); w > 0 && strings.HasPrefix(is, "image/") {
+		label = fmt.Appendf(label, " %d×%d", w, h)
+	}
+	return string(AppendSize(append(label, ", "...), c.Bytes(b)))
+}
+
+// sizeOf returns how many pixels wide and high a picture in base64 is, as PNG, GIF and JPEG tell at
+// their beginning; 0 of any other.
+func sizeOf(raw []byte) (width, height int) {
+	encoding := base64.StdEncoding
+	if bytes.ContainsAny(raw, "-_") { // as Python's SDK of Gemini writes it
+		encoding = base64.URLEncoding
+	}
+	is, _, err := image.DecodeConfig(base64.NewDecoder(encoding, bytes.NewReader(raw)))
+	if err != nil {
+		return 0, 0
+	}
+	return is.Width, is.Height
+}
+
+// FileLabel returns the label of a block that is a picture or another file, from its JSON; "" for
+// any other block. It is untrusted.
+func FileLabel(block []byte) string {
+	t, err := jsontape.Parse(block)
+	if err != nil {
+		return ""
+	}
+	b, ok := fileIn(t, 0)
+	if !ok {
+		return ""
+	}
+	return (&Conversation{tape: t}).Label(&b)
+}
+
+// fileTypes are what blocks of files say in their type, by what they are.
+var fileTypes = map[string]BlockKind{
+	"image": Image, "input_image": Image, "image_url": Image, "audio": Audio, "input_audio": Audio, "video": Video,
+	"document": Document, "input_file": Document, "file": Media, "media": Media, "data": Media, "resource": Document, "blob": Media,
+}
+
+// What the members of a file are called: where its bytes or its address are, and its type.
+var (
+	fileBodies = []string{"data", "base64", "blob", "file_data", "image", "image_url", "url", "uri", "file_uri", "fileUri"}
+	fileNames  = []string{"media_type", "mediaType", "mime_type", "mimeType", "mime", "contentType"}
+	fileInner  = []string{"source", "image_url", "input_audio", "file", "resource"}
+)
+
+// fileIn reads a block that says in its type that it is a file: those of Anthropic, OpenAI, LangChain,
+// MCP, pi, the AI SDK and Agent Framework. The bytes may be in an object of it.
+func fileIn(t *jsontape.Tape, n Node) (b Block, ok bool) {
+	if !isKind(t, n, jsontape.Object) {
+		return b, false
+	}
+	b = newBlock(n)
+	b.Body = jsontape.None
+	word := t.Find(n, "type")
+	if word < 0 || t.Kind(word) != jsontape.String {
+		return inlineIn(t, n)
+	}
+	kind, known := fileTypes[string(t.AppendText(nil, word, maxName))]
+	if !known {
+		return b, false
+	}
+	b.Kind = kind
+	look := func(in Node) {
+		for _, key := range fileNames {
+			if at := t.Find(in, key); b.Name < 0 && isKind(t, at, jsontape.String) {
+				b.Name = at
+			}
+		}
+		for _, key := range fileBodies {
+			if at := t.Find(in, key); b.Body < 0 && isKind(t, at, jsontape.String) {
+				b.Body = at
+			}
+		}
+	}
+	look(n)
+	for _, key := range fileInner {
+		if in := t.Find(n, key); isKind(t, in, jsontape.Object) {
+			look(in)
+		}
+	}
+	if b.Name < 0 {
+		b.Name = max(t.Find(n, "format"), find(t, t.Find(n, "input_audio"), "format"))
+	}
+	return b, b.Body >= 0
+}
+
+// inlineIn reads the inline data of Gemini.
+func inlineIn(t *jsontape.Tape, n Node) (b Block, ok bool) {
+	in := max(t.Find(n, "inlineData"), t.Find(n, "inline_data"))
+	if !isKind(t, in, jsontape.Object) {
+		return b, false
+	}
+	b = newBlock(n)
+	b.Kind, b.Name, b.Body = Media, max(t.Find(in, "mimeType"), t.Find(in, "mime_type")), t.Find(in, "data")
+	return b, b.Body >= 0
 }
 
 // maxURLHead is how far into a data URL its base64 begins at the latest.

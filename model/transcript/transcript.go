@@ -114,9 +114,19 @@ func partOf(c *conversation.Conversation, b *conversation.Block) Part {
 			out.Value = t.Raw(b.Body) // what a tool printed
 		}
 	default:
-		out.Label = c.Label(b)
+		if out.Label = c.Label(b); t.Key(b.Node) == "json" { // a document has what the agent wrote
+			out.Value = t.Raw(t.Parent(b.Node))
+		}
 	}
 	return out
+}
+
+// Shown returns what is shown of the part as a value, nil for nothing: of a file only its label is.
+func (part *Part) Shown() json.RawMessage {
+	if part.Kind != partKinds[conversation.Unknown] && part.Kind != conversation.JSON.String() {
+		return nil
+	}
+	return part.Value
 }
 
 func statusWord(s conversation.Status) string {

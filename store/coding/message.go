@@ -263,6 +263,9 @@ func (m *Message) label() string {
 	}
 	is := first.Kind.String()
 	if first.Kind == conversation.Unknown {
+		if file := conversation.FileLabel(first.Body); file != "" {
+			return file
+		}
 		is = cmp.Or(ParseHead(first.Body).Get("type").Words(), is)
 	}
 	return "(" + is + ")"

@@ -38,7 +38,7 @@ func TestSaid_Title(t *testing.T) {
 		{"a thought alone", []Block{{Kind: conversation.Reasoning, Body: []byte(`"hm"`)}}, "hm", false},
 		{"a thought that is hidden", []Block{{Kind: conversation.Reasoning}}, "(reasoning)", false},
 		{"a block that is not known", []Block{{Kind: conversation.Unknown, Body: []byte(`{"x":1}`)}}, "(unknown block)", false},
-		{"a block that the agent names", []Block{{Kind: conversation.Unknown, Body: []byte(`{"type":"image","data":"AA=="}`)}}, "(image)", false},
+		{"a block that the agent names", []Block{{Kind: conversation.Unknown, Body: []byte(`{"type":"image","data":"AA=="}`)}}, "image 1 B", false},
 		{"a call", []Block{call("bash")}, "calls bash", false},
 		{"a call without a name", []Block{call("")}, "calls tool", false},
 		{"words and a call", []Block{textBlock("I look"), call("bash")}, "I look (calls bash)", false},
