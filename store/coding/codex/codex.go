@@ -14,7 +14,7 @@
 //	rollout B, of a fork           └│turn 3'│
 //
 // What the model reads is folded from the records response_item and compacted. The formats
-// were checked against 0.20, 0.77, 0.118 and 0.169; the rules of a history_base are those of
+// were checked against 0.20, 0.77, 0.118, 0.169 and 0.171; the rules of a history_base are those of
 // codex-rs/thread-store.
 //
 //	names.go    which rollouts there are, by their names

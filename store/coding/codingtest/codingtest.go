@@ -109,6 +109,16 @@ func (m *Model) Requests(t testing.TB) (list []Request) {
 	return list
 }
 
+// node returns the beginning of a PATH that finds the Node of testdata/interop/install, "" where that
+// brought none: pi needs Node 22.
+func node() string {
+	bin := filepath.Join(os.Getenv("HINDCAST_SDKS"), "node", "node_modules", "node", "bin")
+	if _, err := os.Stat(filepath.Join(bin, "node")); err != nil || !filepath.IsAbs(bin) {
+		return ""
+	}
+	return bin + ":"
+}
+
 // Run runs a command for a shell in a folder, with nothing in its environment but what is
 // named, a home of its own, and a proxy that refuses. It returns what the command prints; a
 // failure of it fails the test.
@@ -117,7 +127,7 @@ func Run(t testing.TB, dir, home, command string, env ...string) string {
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
 	cmd.Dir = dir
 	cmd.Env = append([]string{
-		"HOME=" + home, "PATH=/usr/local/bin:/usr/bin:/bin", "TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/sh",
+		"HOME=" + home, "PATH=" + node() + "/usr/local/bin:/usr/bin:/bin", "TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/sh",
 		"HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=127.0.0.1",
 	}, env...)
 	var out, errs bytes.Buffer

@@ -57,9 +57,9 @@ func TestInterop_pi(t *testing.T) {
 		name, session string
 		at            int
 	}{
-		{"the first answer of pi's own", own, 1},
-		{"the result of a tool", own, 4},
-		{"the end of pi's own", own, 5},
+		{"the first answer of pi's own", own, 2}, // behind the system prompt, which 1.6 writes first
+		{"the result of a tool", own, 5},
+		{"the end of pi's own", own, 6},
 		{"where a branch begins", branched, 1},
 		{"the end of a branch that was left", branched, 5},
 		{"behind the summary of a branch", branched, 10},
@@ -95,7 +95,7 @@ func TestInterop_pi(t *testing.T) {
 				}
 			}
 			list := storetest.Headers(t, s, plan.NewSession)
-			if head := list[len(list)-1]; len(list) != before+2 || !head.Head || head.Title != "reply to: and then" {
+			if head := list[len(list)-1]; len(list) < before+2 || !head.Head || head.Title != "reply to: and then" {
 				t.Errorf("pi went on with %+v", list[before:])
 			}
 		})
@@ -132,6 +132,9 @@ func sentBlocks(t *testing.T, body []byte) (list []string) {
 // shownBlocks says the same of messages of a state.
 func shownBlocks(messages []map[string]any) (list []string) {
 	for _, m := range messages {
+		if m["role"] == "system" {
+			continue // it is no message of a request
+		}
 		for _, b := range m["content"].([]any) {
 			block := b.(map[string]any)
 			if words, ok := block["text"]; ok {
@@ -176,7 +179,8 @@ func TestInterop_piDamage(t *testing.T) {
 	}
 	text, err := os.ReadFile(files[0])
 	if err == nil {
-		asked := storetest.Headers(t, s, session)[2]
+		list := storetest.Headers(t, s, session)
+		asked := list[slices.IndexFunc(list, func(h model.Header) bool { return h.Title == "second question" })]
 		at := strings.LastIndex(string(text[:strings.Index(string(text), `"id":"`+asked.ID+`"`)]), "{")
 		err = os.WriteFile(files[0], []byte(string(text[:at])+`{"torn`+string(text[at:])), 0o600)
 	}

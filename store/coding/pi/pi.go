@@ -5,7 +5,7 @@
 // The first line that says so is the header, and each other line an entry that names its
 // parent. Where the last line stands the session goes on, whatever that line is. Version 1 had
 // no ids: there each line follows the one before. The format is described in pi's own
-// docs/session-format.md; it was checked against 0.74.2.
+// docs/session-format.md; it was checked against 0.74.2 and 1.6.0.
 package pi
 
 import (
