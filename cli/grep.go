@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
@@ -73,7 +74,7 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 			}
 			address, rest, err := a.storeOf(ctx, args[1:], len(args) > 2)
 			if err != nil {
-				return err
+				return cmp.Or(orderOf(args), err)
 			}
 			s, err := a.open(ctx, address)
 			if err != nil {
@@ -83,7 +84,7 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 			sessions := store.AnyOrder(ctx, s)
 			if len(rest) > 0 {
 				if err := store.Find(ctx, s, rest[0]); err != nil {
-					return noSessionIn(ctx, s, address, rest[0], err)
+					return cmp.Or(orderOf(args), noSessionIn(ctx, s, address, rest[0], err))
 				}
 				sessions = each([]model.SessionInfo{{ID: rest[0]}})
 			}
@@ -290,4 +291,13 @@ func (p *printer) excerpt(text string, from, to, behind int) string {
 		return before + p.paint.in(red, match) + after
 	}
 	return printable.String(before) + p.paint.in(red, printable.String(match)) + printable.String(after)
+}
+
+// orderOf returns the error of a store before the pattern, as in git grep's order reversed; nil where
+// the first argument is no path.
+func orderOf(args []string) error {
+	if _, err := os.Stat(args[0]); err != nil || len(args) < 2 {
+		return nil
+	}
+	return usagef("grep: %.80q is a path, and the pattern comes first: hindcast grep PATTERN STORE [SESSION]", args[0])
 }
