@@ -3,6 +3,7 @@ package coding
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 
 	"hindcast/model"
@@ -17,6 +18,7 @@ import (
 //	{"type":"user","mess{"type":"assistant",…}        torn, then a whole record
 //	{"type":"user",…}{"type":"assistant",…}           no end between
 //	\x00\x00\x00\x00\x00{"type":"user",…}             zeros
+//	{"type":"tool",…"one⏎two"}                        a line break that is not escaped
 //
 // An agent passes such a line over, with the records in it that are whole. They are shown, and
 // never decide where the session goes on.
@@ -43,6 +45,79 @@ func (l *Lines[R]) whole(damaged *Line) (list []Record[R]) {
 		}
 	}
 	return list
+}
+
+// joined decodes the record that the first of some damaged lines of a piece begins and a later one
+// ends, and returns which; -1 where there is none.
+func (l *Lines[R]) joined(piece *Line, lines []Line) (list []Record[R], last int) {
+	if len(l.Members) == 0 || !bytes.HasPrefix(lines[0].Raw, []byte("{")) {
+		return nil, -1
+	}
+	from := lines[0].At - piece.At
+	var at scan
+	for k := range lines {
+		if at.over(lines[k].Raw); at.depth > 0 || at.quoted {
+			continue
+		}
+		line := lines[0]
+		line.Span.Len = lines[k].At + lines[k].Len - lines[0].At
+		line.Raw = escaped(piece.Raw[from : from+line.Len])
+		if k == 0 || !l.isRecord(line.Raw) {
+			return nil, -1
+		}
+		is, err := l.Decode(&line)
+		if err != nil {
+			return nil, -1
+		}
+		return []Record[R]{{line.Span, line.Number, is, true}}, k
+	}
+	return nil, -1
+}
+
+// scan is where the reading of a JSON text stands: how deep in objects and lists, in a string or
+// behind the backslash of one.
+type scan struct {
+	depth           int
+	quoted, escapes bool
+}
+
+// over reads on over a part of the text.
+func (s *scan) over(part []byte) {
+	for _, c := range part {
+		s.read(c)
+	}
+}
+
+// read reads one byte.
+func (s *scan) read(c byte) {
+	switch {
+	case s.escapes:
+		s.escapes = false
+	case s.quoted && c == '\\':
+		s.escapes = true
+	case c == '"':
+		s.quoted = !s.quoted
+	case s.quoted:
+	case c == '{' || c == '[':
+		s.depth++
+	case c == '}' || c == ']':
+		s.depth--
+	}
+}
+
+// escaped returns a JSON text whose strings have control characters, with these escaped.
+func escaped(text []byte) (out []byte) {
+	var at scan
+	for _, c := range text {
+		if at.quoted && c < ' ' {
+			out = fmt.Appendf(out, `\u%04x`, c)
+			at.escapes = false
+			continue
+		}
+		at.read(c)
+		out = append(out, c)
+	}
+	return out
 }
 
 // isRecord reports whether an object is a record, and no part of one.

@@ -310,6 +310,7 @@ func trimLine(line []byte) []byte { return bytes.TrimRight(line, "\r \t") }
 
 // decode decodes whole lines, several at once. at is where the text is in the file.
 func (l *Lines[R]) decode(f *File[R], text []byte, at int64) {
+	piece := Line{Span: Span{at, int64(len(text))}, Raw: text}
 	size := len(text)
 	lines := make([]Line, 0, bytes.Count(text, []byte("\n")))
 	for len(text) > 0 {
@@ -357,15 +358,26 @@ func (l *Lines[R]) decode(f *File[R], text []byte, at int64) {
 		f.Records = made
 		return
 	}
-	for i := range made {
+	for i := 0; i < len(made); i++ {
 		if failed[i] == nil {
 			f.Records = append(f.Records, made[i])
 			continue
 		}
-		kept := l.whole(&lines[i])
+		kept, first := l.whole(&lines[i]), &lines[i]
+		why := failed[i]
+		if len(kept) == 0 {
+			until := i + 1
+			for until < len(lines) && failed[until] != nil {
+				until++
+			}
+			if joined, last := l.joined(&piece, lines[i:until]); last >= 0 {
+				kept, i = joined, i+last
+				why = fmt.Errorf("it has line breaks that are not escaped, and goes on to line %d", lines[i].Number)
+			}
+		}
 		f.Records = append(f.Records, kept...)
 		if len(f.damage) < mostDamage {
-			f.damage = append(slices.Clip(f.damage), damage{lines[i].Number, len(kept), lines[i].At, failed[i]})
+			f.damage = append(slices.Clip(f.damage), damage{first.Number, len(kept), first.At, why})
 		}
 	}
 }
@@ -446,6 +458,9 @@ func Raw(tree folder.Tree, name string, spans []Span) (list [][]byte, err error)
 		raw := make([]byte, s.Len)
 		if n, err := file.ReadAt(raw, s.At); n < len(raw) {
 			return nil, fmt.Errorf("%s, byte %d: %w", name, s.At, cmp.Or(err, io.ErrUnexpectedEOF))
+		}
+		if bytes.IndexByte(raw, '\n') >= 0 && !jsontape.Valid(raw) { // one that was put together
+			raw = escaped(raw)
 		}
 		list = append(list, raw)
 	}

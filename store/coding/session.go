@@ -258,9 +258,11 @@ const (
 	User
 	Assistant
 	Tool
+	// Other is one that Hindcast does not know.
+	Other
 )
 
-var roles = [...]string{"system", "user", "assistant", "tool"}
+var roles = [...]string{"system", "user", "assistant", "tool", "unknown"}
 
 // String returns the role as messages name it.
 func (r Role) String() string { return roles[r] }

@@ -294,6 +294,9 @@ func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) 
 		}
 		facts = append(facts, more...)
 	}
+	if strings.HasSuffix(one.Spot.ID, again) {
+		facts.Add("session", "another one in the store has the same id: the mark "+again+" tells them apart")
+	}
 	if e.Child != "" {
 		facts.Add(subAgent, e.Child)
 	}

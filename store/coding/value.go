@@ -111,8 +111,16 @@ func (v Value) Number() float64 {
 // True reports whether it is true.
 func (v Value) True() bool { return v.Kind() == jsontape.True }
 
-// Time returns the time of a string of RFC 3339, the zero time for anything else.
+// Time returns the time of a string of RFC 3339, or of a number of seconds or milliseconds since
+// 1970, as converters write it; the zero time for anything else.
 func (v Value) Time() time.Time {
+	if v.Kind() == jsontape.Number {
+		const year5138 = 1e11 // in seconds; in milliseconds it is 1973
+		if n := v.Number(); n > 0 && n < year5138 {
+			return time.UnixMilli(int64(n * 1000)).UTC()
+		}
+		return v.Milliseconds()
+	}
 	at, _ := time.Parse(time.RFC3339Nano, v.Text())
 	return at
 }

@@ -92,3 +92,17 @@ func TestIDs(t *testing.T) {
 		t.Errorf("the versions are those of %s and %s", a, b)
 	}
 }
+
+// A time is a string of RFC 3339, or a number of seconds or milliseconds.
+func TestValue_Time(t *testing.T) {
+	want := time.Date(2026, 11, 27, 10, 0, 0, 500_000_000, time.UTC)
+	for text, is := range map[string]bool{
+		`"2026-11-27T10:00:00.5Z"`: true, `1795773600.5`: true, `1795773600500`: true,
+		`0`: false, `-1`: false, `1e300`: false, `"soon"`: false, `null`: false, `{}`: false,
+	} {
+		v, err := Parse([]byte(text))
+		if got := v.Time(); err != nil || got.Equal(want) != is || !is && !got.IsZero() {
+			t.Errorf("%s is %v, %v", text, got, err)
+		}
+	}
+}

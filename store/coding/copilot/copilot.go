@@ -64,7 +64,7 @@ var agent = &coding.Agent{
 		}
 		return coding.Places(around, "", ".copilot/session-state")
 	},
-	Passes: "Copilot CLI passes the line over",
+	Passes: "Copilot CLI passes the line over since 1.0.57; before, it refuses the session",
 }
 
 // signOf returns what a file is whose beginning is head: one with the start of a session, and with

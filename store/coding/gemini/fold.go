@@ -64,6 +64,8 @@ type tree struct {
 	had     bool
 	unknown map[string]int
 	looks   int // at entries that may say the same as a message
+	// again counts the results of tools that stand with their call, and as words of the user.
+	again int
 	// astray are the lines that go back to what is not there.
 	astray []string
 }
@@ -195,6 +197,7 @@ func (t *tree) set(messages []message) {
 		n := t.find(at, m, held)
 		if n < 0 && at >= 0 && t.answers(at, m) {
 			n = at
+			t.again += len(m.said.Results)
 		}
 		if n < 0 {
 			n = t.add(at, m)

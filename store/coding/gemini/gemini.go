@@ -312,6 +312,8 @@ const (
 	FaultShared = "shared-short-id"
 	// FaultEmpty: nothing in the list of messages is worth resuming.
 	FaultEmpty = "nothing-to-resume"
+	// FaultTwice: results of tools stand twice.
+	FaultTwice = "results-twice"
 	// FaultHeader: no line says which session it is.
 	FaultHeader = "no-session-id"
 	// FaultRewind: the log goes back to a message that is not there.
@@ -328,6 +330,9 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	s := &coding.Session{Spot: at, Head: t.head(), Title: t.meta.summary, Project: project(in, at.File), Faults: file.Faults(agent.Passes), Own: file}
 	s.Entries = t.entries(at, s.Project)
 	s.Faults = append(s.Faults, coding.UnknownFaults(at.File, t.unknown)...)
+	if t.again > 0 {
+		s.Fault(FaultTwice, model.Note, "", model.Count(t.again, "result")+" of tools in the log twice: with the call, and as words of the user", "Gemini CLI sends both to the model, since the session was resumed; Hindcast shows one")
+	}
 	for _, place := range t.astray {
 		s.Fault(FaultRewind, model.Loses, place, "the line goes back to a message that is not there", "Gemini CLI goes on without any message from before")
 	}

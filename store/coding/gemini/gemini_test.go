@@ -92,7 +92,7 @@ func TestFixtures(t *testing.T) {
 			t.Errorf("session %s is%s\nwant%s", session, got, want)
 		}
 	}
-	for session, want := range map[string]string{resumed: "", doomed: "loses shared-short-id", doomed + "'": "note nothing-to-resume", "": ""} {
+	for session, want := range map[string]string{resumed: "note results-twice", doomed: "loses shared-short-id", doomed + "'": "note nothing-to-resume", "": ""} {
 		if got := codes(t, s, session); got != want {
 			t.Errorf("session %q has the faults %q, want %q", session, got, want)
 		}
@@ -228,9 +228,9 @@ func TestSessions(t *testing.T) {
 		{"a call that gets its result", lines(u1, started, call, result("u7"), g3), "",
 			" 0<-1 u1 user input (1): one\n 1<0 g2 after model (2): calls ls\n 2<1 u7 tool iteration (3): ls ok\n*3<2 g3 turn end (4): four\n"},
 		{"a call that carries its result", lines(u1, call, g3), "", " 0<-1 u1 user input (1): one\n 1<0 g2 tool iteration (3): calls ls\n*2<1 g3 turn end (4): four\n"},
-		{"a call, resumed", lines(u1, call, result("u7"), g3, set(u1, converted, result("g2_response"), result("u7"), g3)), "",
+		{"a call, resumed", lines(u1, call, result("u7"), g3, set(u1, converted, result("g2_response"), result("u7"), g3)), "note results-twice",
 			" 0<-1 u1 user input (1): one\n 1<0 g2 after model (2): calls ls\n 2<1 u7 tool iteration (3): ls ok\n*3<2 g3 turn end (4): four\n"},
-		{"a call of before, resumed", lines(u1, call, g3, set(u1, converted, result("g2_response"), g3)), "",
+		{"a call of before, resumed", lines(u1, call, g3, set(u1, converted, result("g2_response"), g3)), "note results-twice",
 			" 0<-1 u1 user input (1): one\n 1<0 g2 tool iteration (3): calls ls\n*2<1 g3 turn end (4): four\n"},
 		{"a command alone", lines(said("u1", "/help")), "note nothing-to-resume", "*0<-1 u1 command (1): /help\n"},
 		{"a damaged line", lines(u1, "{}}", g1), "loses damaged-line", plain},

@@ -213,6 +213,9 @@ func messageOf(v coding.Value) (m, results coding.Message) {
 		m.Role = coding.User
 	case "gemini":
 		m.Role = coding.Assistant
+	case "info", "warning", "error":
+	default:
+		m.Role = coding.Other
 	}
 	converted := false // a resumed session has thoughts and calls among the parts
 	for part := range parts(v.Get("content")) {

@@ -106,7 +106,7 @@ func TestSessions_hostile(t *testing.T) {
 		{"sets of nothing", head + lines(u1, `{"$set":{}}`, `{"$set":{"messages":null}}`, `{"$set":{"summary":5,"lastUpdated":{}}}`, g1), "", plain},
 		{"a set that is none", head + lines(u1, `{"$set":null}`, g1), "note unknown-record", plain},
 		{"a list with what is no message", head + lines(u1, set(u1, "null", `{"content":"x"}`), g1), "odd unread-text", plain},
-		{"a message without anything", head + lines(u1, `{"id":""}`, g1), "", " 0<-1 u1 user input (1): one\n 1<0 message system (2): \n*2<1 g1 turn end (3): two\n"},
+		{"a message without anything", head + lines(u1, `{"id":""}`, g1), "", " 0<-1 u1 user input (1): one\n 1<0 message unknown (2): \n*2<1 g1 turn end (3): two\n"},
 		{"a type of the future", head + lines(u1, `{"id":"f","type":"dream","content":"of sheep"}`, g1), "", " 0<-1 u1 user input (1): one\n 1<0 f dream (2): of sheep\n*2<1 g1 turn end (3): two\n"},
 		{"no first line", lines(u1, g1), "loses no-session-id", plain},
 		{"an empty file", "", "", ""},
