@@ -138,6 +138,8 @@ const (
 	ReasonCompaction
 	// ReasonChainBroken: a parent between it and the head was never written.
 	ReasonChainBroken
+	// ReasonWentOn: the framework itself went on from an earlier snapshot.
+	ReasonWentOn
 )
 
 // Reason says why snapshots are off the active path.

@@ -21,6 +21,7 @@ var reasonNames = [...]string{
 	ReasonDamaged:      "damaged",
 	ReasonCompaction:   "compaction",
 	ReasonChainBroken:  "chainBroken",
+	ReasonWentOn:       "wentOn",
 }
 
 // String returns the kind's JSON name.
@@ -55,6 +56,13 @@ func (r Reason) Text(clock func(time.Time) string) string {
 			text += " to " + nameOr(r.TargetName, r.TargetIndex)
 		default:
 			text += " to the start"
+		}
+	case ReasonWentOn:
+		text = "left when the agent went on from "
+		if r.TargetID == "" {
+			text += "the start"
+		} else {
+			text += nameOr(r.TargetName, r.TargetIndex)
 		}
 	case ReasonRewind:
 		text = "cut off by a rewind"

@@ -69,7 +69,7 @@ func movesOf(headers []Header) (moves []Move) {
 	for i := range headers {
 		h := &headers[i]
 		if i > 0 && headers[i-1].ID != h.ParentID {
-			why := Reason{Kind: ReasonRestore, At: h.CreatedAt}
+			why := Reason{Kind: ReasonWentOn, At: h.CreatedAt}
 			if at, ok := index[h.ParentID]; ok {
 				why.TargetID, why.TargetIndex = h.ParentID, at
 			}

@@ -57,9 +57,9 @@ func TestSettle_why(t *testing.T) {
 	}{
 		{name: "all lead to the head", headers: "a b<a *c<b"},
 		{name: "the newest is the head", headers: "a b<a c<b", facts: HeadFacts{Newest: true}},
-		{name: "the newest went back", headers: "a b<a c<a d<c", facts: HeadFacts{Newest: true}, want: "b: left by a restore to #0"},
-		{name: "the newest went back twice", headers: "a b<a c<b d<a e<b", facts: HeadFacts{Newest: true}, want: "c: left by a restore to #0\nd: left by a restore to #1"},
-		{name: "the newest has no parent", headers: "a b<a c", facts: HeadFacts{Newest: true}, want: "a: left by a restore to the start\nb: left by a restore to the start"},
+		{name: "the newest went back", headers: "a b<a c<a d<c", facts: HeadFacts{Newest: true}, want: "b: left when the agent went on from #0"},
+		{name: "the newest went back twice", headers: "a b<a c<b d<a e<b", facts: HeadFacts{Newest: true}, want: "c: left when the agent went on from #0\nd: left when the agent went on from #1"},
+		{name: "the newest has no parent", headers: "a b<a c", facts: HeadFacts{Newest: true}, want: "a: left when the agent went on from the start\nb: left when the agent went on from the start"},
 		{name: "a branch from before", headers: "a b<a *c<a", want: "b: another branch was chosen"},
 		{name: "a cut in a log", headers: "a b<a~ c<b~ *d<a~", want: "b: cut off by a rewind to #0\nc: cut off by a rewind to #0"},
 		{name: "newer ones, and the framework names its head", headers: "a *b<a c<b", facts: HeadFacts{Pointed: true},

@@ -171,6 +171,14 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 			h.Title = cmp.Or(said, conversation.List(own.channels, conversation.OneLine))
 		case about.Source != "loop" && about.Source != "":
 			h.EventName = about.Source
+			if about.Source == "fork" { // it is a copy of what the step before led to, or of an input
+				by := steps.of(h.ParentID)
+				if len(by.channels) == 0 {
+					by = own
+				}
+				said, _ := by.said.Title()
+				h.Title = cmp.Or(said, conversation.List(by.channels, conversation.OneLine))
+			}
 		case about.Step < inputStep: // writes hang on it of a run that kept its end alone
 			h.TurnIndex, h.EventName = 1, "before the run"
 		case !kept: // only the end of a run was kept

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"hindcast/model"
 	"hindcast/store/storetest"
 )
 
@@ -173,5 +175,24 @@ func TestAbout_severalQuestions(t *testing.T) {
 		if c.not != "" && strings.Contains(got, c.not) {
 			t.Errorf("%s: %q is in\n%s", name, c.not, got)
 		}
+	}
+}
+
+// A copy that LangGraph makes where it goes back in time has the title of what it is a copy of, and what is left says
+// that the thread went on.
+func TestLog_timeTravel(t *testing.T) {
+	said := `[{"lc":1,"type":"constructor","id":["langchain_core","messages","AIMessage"],"kwargs":{"content":"It rains.","id":"a"}}]`
+	const document, fork = `{"v":4,"channel_values":{}}`, `{"source":"fork","step":1,"parents":{}}`
+	s := open(t, written(t,
+		line{id: 1, document: document, writes: []value{{task: "t", path: pull + "model", channel: messages, json: said}}},
+		line{id: 2, parent: 1, document: document, writes: []value{{task: "u", path: pull + "next", channel: "n", json: "1"}}},
+		line{id: 3, parent: 2, document: document},
+		line{id: 4, parent: 1, document: document, metadata: fork}))
+	headers := storetest.Headers(t, s, "t")
+	if h := headers[3]; h.Title != "It rains." || h.EventName != "fork" || !h.Head {
+		t.Errorf("%+v", h)
+	}
+	if r := headers[2].Reason; r == nil || r.Kind != model.ReasonWentOn || !strings.HasPrefix(r.Text(func(time.Time) string { return "" }), "left when the agent went on from #1") {
+		t.Errorf("%+v", r)
 	}
 }
