@@ -90,7 +90,7 @@ var directions = []struct {
 		"the screen knows stores through the port only"},
 	{"hindcast/cli", []string{"hindcast/look", "hindcast/prices", "hindcast/diff", "hindcast/query", "hindcast/redact", "hindcast/report", "hindcast/store", "hindcast/store/labels", "hindcast/store/scratch", "hindcast/model/...", "github.com/spf13/cobra", "github.com/clipperhouse/displaywidth"},
 		"the plain face must work where no screen does"},
-	{"hindcast/agent", []string{"hindcast/store", "hindcast/store/typed", "hindcast/model/...", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/attribute"},
+	{"hindcast/agent", []string{"hindcast/store", "hindcast/store/typed", "hindcast/model/...", "go.opentelemetry.io/otel", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes"},
 		"what records runs in other people's programs: the port, the model, and no exporter"},
 	{"hindcast/keymap", []string{"github.com/BurntSushi/toml"},
 		"what keys mean does not depend on what they do"},

@@ -144,12 +144,15 @@ type invocation[State, In, Out any] struct {
 // start runs the agent function on a session.
 func start[State, In, Out any](ctx context.Context, a *Agent[State, In, Out], sess *Session[State]) *Connection[State, In, Out] {
 	ctx, cancel := context.WithCancel(ctx)
+	spans := startSpans(ctx, a.name)
 	c := &Connection[State, In, Out]{
-		ctx: ctx, sess: sess, inputs: newInputs[In](), stream: newStream[Out](), done: make(chan struct{}),
+		ctx: spans.ctx, sess: sess, inputs: newInputs[In](spans.beginTurn), stream: newStream[Out](), done: make(chan struct{}),
 	}
 	r := &invocation[State, In, Out]{
 		Connection: c, agent: a,
-		recorder: &recorder[State]{agent: a.name, sess: sess, callback: a.callback, clock: a.now, event: make(chan struct{}, 1)},
+		recorder: &recorder[State]{
+			agent: a.name, sess: sess, callback: a.callback, clock: a.now, spans: spans, event: make(chan struct{}, 1),
+		},
 	}
 	r.responder = &Responder[Out]{stream: c.stream, end: r.endTurn}
 	go r.run(cancel)
@@ -229,6 +232,7 @@ func (r *invocation[State, In, Out]) conclude(result Result[Out], err error) {
 		Artifacts: append(r.responder.sentArtifacts(), result.Artifacts...),
 	}
 	r.err = errors.Join(err, eventErr)
+	r.recorder.spans.end(err, r.err)
 	close(r.done)
 	r.stream.end()
 }

@@ -38,6 +38,12 @@
 // model.ConflictError that names the head as it is now; nothing is overwritten,
 // and a new connection goes on from there.
 //
-// The package starts no trace and picks no tracer: it only marks the span that is current where
-// a snapshot is taken.
+// # Traces
+//
+// Each invocation has an OpenTelemetry span, named after the agent, and below it each turn one, named
+// "turn". They go to the provider of the span in which StreamBidi is called, else to the global one;
+// without a provider nothing is traced. A span carries the last snapshot that was taken in it as
+// genkit:metadata:snapshotId and genkit:metadata:agent, and has an event "snapshot" for each. What is
+// captured at the end of the invocation is on the invocation's span. A span of the program's own that
+// is current in the context of TriggerSnapshot is marked as well.
 package agent

@@ -15,6 +15,8 @@ type inputs[In any] struct {
 	count chan int
 	done  chan struct{}
 	taken int
+	// took is called whenever the function has taken one.
+	took func()
 	// cut is the error of the context, if that was what ended handing on.
 	cut error
 }
@@ -25,10 +27,10 @@ type input[In any] struct {
 	taken chan struct{}
 }
 
-func newInputs[In any]() *inputs[In] {
+func newInputs[In any](took func()) *inputs[In] {
 	return &inputs[In]{
 		sent: make(chan input[In]), closing: make(chan struct{}), returned: make(chan struct{}),
-		count: make(chan int), done: make(chan struct{}),
+		count: make(chan int), done: make(chan struct{}), took: took,
 	}
 }
 
@@ -61,6 +63,7 @@ func (p *inputs[In]) offer(ctx context.Context, in input[In], to chan<- In) bool
 		select {
 		case to <- in.value:
 			p.taken++
+			p.took()
 			close(in.taken)
 			return true
 		case p.count <- p.taken:

@@ -9,9 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/trace"
-
 	"hindcast/model"
 )
 
@@ -21,6 +18,7 @@ type recorder[S any] struct {
 	sess     *Session[S]
 	callback SnapshotCallback[S]
 	clock    func() time.Time
+	spans    *spans
 
 	// event lets one event at a time be worked on, and a context give up
 	// waiting.
@@ -69,15 +67,21 @@ func (r *recorder[S]) happened(ctx context.Context, m moment) error {
 	if ended {
 		return fmt.Errorf("agent %q: %s in session %.80q: %w", r.agent, m.event, r.sess.id, ErrEnded)
 	}
+	if m.inTurn {
+		r.spans.beginTurn()
+	}
 	h := r.header(now, m)
 	if err == nil {
-		err = r.record(ctx, now, h, m)
+		err = r.record(r.spans.inTurn(ctx, m), now, h, m)
 	} else if m.over {
 		r.sess.endTurn(h.TurnIndex)
 	}
 	if err != nil {
 		err = &EventError{Agent: r.agent, Session: r.sess.id, Event: m.event, Index: h.Index, TurnIndex: h.TurnIndex, Err: err}
 		r.note(err)
+	}
+	if m.event == model.SnapshotEventTurnEnd {
+		r.spans.endTurn(err)
 	}
 	return err
 }
@@ -129,7 +133,7 @@ func (r *recorder[S]) record(ctx context.Context, now record[S], h model.Header,
 	}
 	kept, writeErr := r.sess.write(ctx, c)
 	if kept && c != nil {
-		r.captured(ctx, h.ID)
+		r.captured(ctx, h)
 	}
 	return errors.Join(err, writeErr)
 }
@@ -167,14 +171,12 @@ func (r *recorder[S]) ask(ctx context.Context, now record[S], h model.Header) (w
 	return r.callback(context.WithValue(ctx, triggerKey{}, nil), snap), nil
 }
 
-// captured notes a snapshot that is in the store and marks the span.
-func (r *recorder[S]) captured(ctx context.Context, id string) {
+// captured notes a snapshot that is in the store and marks the spans.
+func (r *recorder[S]) captured(ctx context.Context, h model.Header) {
 	r.mu.Lock()
-	r.ids = append(r.ids, id)
+	r.ids = append(r.ids, h.ID)
 	r.mu.Unlock()
-	trace.SpanFromContext(ctx).SetAttributes(
-		attribute.String("genkit:metadata:snapshotId", id),
-		attribute.String("genkit:metadata:agent", r.agent))
+	r.spans.mark(ctx, h.ID, h.Event)
 }
 
 func (r *recorder[S]) note(err error) {

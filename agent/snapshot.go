@@ -98,7 +98,7 @@ type triggerKey struct{}
 // ErrReservedEvent. Without an agent above it does nothing. The error is an
 // *EventError, which the connection tells its caller of too.
 //
-// The span that is current in ctx is marked with the snapshot.
+// The span that is current in ctx is marked with the snapshot, and that of the turn.
 func TriggerSnapshot(ctx context.Context, event model.SnapshotEvent) error {
 	t, ok := ctx.Value(triggerKey{}).(trigger)
 	if !ok {
