@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -46,6 +47,42 @@ func TestNames_takeLittle(t *testing.T) {
 	}
 	if n := len(packNames(rows)); n > 16*10_000+32 {
 		t.Errorf("10,000 UUIDs take %d bytes", n)
+	}
+}
+
+// A few bytes that stand for more names than a folder has are not unpacked, nor are bytes
+// that no journal packed.
+func TestNames_bounded(t *testing.T) {
+	numbers := func(runs ...uint64) []byte {
+		data := appendText(appendText([]byte{groupNumbers}, "m"), "")
+		data = binary.AppendUvarint(data, uint64(len(runs)))
+		for _, n := range runs {
+			data = binary.AppendUvarint(binary.AppendUvarint(data, 7), n)
+		}
+		return data
+	}
+	for name, data := range map[string][]byte{
+		"a run of one too many":     numbers(mostNames + 1),
+		"two runs":                  numbers(1, mostNames),
+		"two groups":                append(numbers(1), numbers(mostNames)...),
+		"what overflows a sum":      numbers(1, 1<<64-1),
+		"another group":             {groupUUIDs + 1, 0, 0, 1, 1, 'a'},
+		"a UUID that is cut":        {groupUUIDs, 0, 0, 1, 1, 2, 3},
+		"a text that is cut":        {groupFull, 0, 0, 1, 9, 'a'},
+		"a number that is cut":      {groupNumbers, 0, 0, 1, 0x80},
+		"items that are not there":  {groupFull, 0, 0, 2, 1, 'a'},
+		"a beginning that is cut":   {groupFull, 9, 'a'},
+		"nothing but what it is":    {groupFull},
+		"a sound group and a wrong": append(packNames([]string{"a"}), 9, 0, 0, 1, 1, 'a'),
+	} {
+		c := Came{Packed: data}
+		if got, err := c.Names(); err == nil {
+			t.Fatalf("%s: %d names", name, len(got))
+		}
+	}
+	c := Came{Packed: numbers(2, 1, 3)}
+	if got, err := c.Names(); err != nil || !slices.Equal(got, []string{"m16", "m24", "m25", "m26", "m7", "m8"}) {
+		t.Error(got, err)
 	}
 }
 

@@ -144,9 +144,7 @@ func (d *Draft) Expect(name string) {
 	g := guarded{Guard: Guard{Path: name, Version: d.before(name)}}
 	if g.Version.Folder {
 		names, err := d.j.disk.Names(name)
-		if err != nil {
-			d.fail(err)
-		}
+		d.fail(err)
 		g.names = names
 	}
 	d.guards = append(d.guards, g)
@@ -183,6 +181,7 @@ func (d *Draft) source(v Version) (name string, ok bool) {
 	return name, ok
 }
 
+// fail puts down an error; nil is none.
 func (d *Draft) fail(err error) {
 	if d.err == nil {
 		d.err = err
@@ -192,9 +191,7 @@ func (d *Draft) fail(err error) {
 // before is what a path holds, the changes so far not counted.
 func (d *Draft) before(name string) Version {
 	v, err := d.j.Version(name)
-	if err != nil {
-		d.fail(err)
-	}
+	d.fail(err)
 	return v
 }
 
@@ -217,9 +214,7 @@ func (d *Draft) settle() {
 			return cause("keep", s.Path, err)
 		})
 	}
-	if err != nil {
-		d.fail(err)
-	}
+	d.fail(err)
 }
 
 // cause says in an error what was to be done to a path; a conflict says all itself.

@@ -140,3 +140,64 @@ func TestApply_fails(t *testing.T) {
 		t.Error("too few to be every call")
 	}
 }
+
+// TestRecover_fails breaks every write off, and lets every call of its recovery fail. A
+// recovery without an error has ended the write; one with an error says which call failed,
+// and another recovery ends the write.
+func TestRecover_fails(t *testing.T) {
+	skip.Sequential(t)
+	every := 3
+	if testing.Short() {
+		every = 9
+	}
+	runs, unfinished := 0, 0
+	for _, c := range chapters(t, story()) {
+		for n := 0; ; n += every {
+			broken := c.before.Clone()
+			if !killed(func() {
+				_, err := c.faulty(broken, func(call disktest.Call) error {
+					if call.N == n {
+						panic(errKilled)
+					}
+					return nil
+				})
+				must(t, err)
+			}) {
+				break
+			}
+			for k := 0; ; k++ {
+				m, failed := broken.Clone(), ""
+				f := &disktest.Faulty{Disk: m, Hook: func(call disktest.Call) error {
+					if call.N == k {
+						failed = call.Op + " " + call.Name
+						return &fs.PathError{Op: call.Op, Path: call.Name, Err: syscall.EIO}
+					}
+					return nil
+				}}
+				err := journal.New(f, journal.Options{}).Recover(t.Context())
+				if failed == "" {
+					break
+				}
+				runs++
+				where := fmt.Sprintf("%s, killed at %d, call %d of the recovery fails, %s: %v", c.name, n, k, failed, err)
+				open, failure := journal.New(m, journal.Options{}).Unfinished(t.Context())
+				must(t, failure)
+				told := (*journal.UnfinishedError)(nil)
+				switch {
+				case err == nil && open != nil:
+					t.Fatalf("%s: write %d is open", where, open.ID)
+				case err != nil && !errors.Is(err, syscall.EIO):
+					t.Fatal(where)
+				case errors.As(err, &told):
+					unfinished++
+				}
+				if _, err := c.check(m); err != nil {
+					t.Fatalf("%s: %v", where, err)
+				}
+			}
+		}
+	}
+	if runs < 300 || unfinished < 60 {
+		t.Errorf("%d failures, %d of them told of a write that is not finished", runs, unfinished)
+	}
+}

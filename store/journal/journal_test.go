@@ -264,17 +264,20 @@ func TestApply_refused(t *testing.T) {
 		t.Error(err)
 	}
 	for name, draft := range map[string]func(d *journal.Draft){
-		"twice":               func(d *journal.Draft) { d.Put("s/a", nil); d.SetAside("s/a") },
-		"outside":             func(d *journal.Draft) { d.Put("../a", nil) },
-		"absolute":            func(d *journal.Draft) { d.Put("/a", nil) },
-		"the journal":         func(d *journal.Draft) { d.Put(".hindcast/journal", nil) },
-		"the journal too":     func(d *journal.Draft) { d.SetAside(".Hindcast/kept/x") },
-		"a folder":            func(d *journal.Draft) { d.Put("s/m", nil) },
-		"a folder set aside":  func(d *journal.Draft) { d.SetAside("s/m") },
-		"into a file":         func(d *journal.Draft) { d.Put("s/a/b", nil) },
-		"nothing to set":      func(d *journal.Draft) { d.SetAside("s/none") },
-		"nothing to copy":     func(d *journal.Draft) { d.Copy("t/x", "s/none") },
-		"nothing to put back": func(d *journal.Draft) { d.PutBack("t/x", journal.Version{SHA256: strings.Repeat("a", 64)}) },
+		"twice":                 func(d *journal.Draft) { d.Put("s/a", nil); d.SetAside("s/a") },
+		"a folder, then a file": func(d *journal.Draft) { d.MakeFolder("s/n"); d.Put("s/n", nil) },
+		"a file in it, then it": func(d *journal.Draft) { d.Put("s/n/o/p", nil); d.Put("s/n/o", nil) },
+		"a copy in it, then it": func(d *journal.Draft) { d.Copy("s/n/o", "s/a"); d.Copy("s/n", "s/a") },
+		"outside":               func(d *journal.Draft) { d.Put("../a", nil) },
+		"absolute":              func(d *journal.Draft) { d.Put("/a", nil) },
+		"the journal":           func(d *journal.Draft) { d.Put(".hindcast/journal", nil) },
+		"the journal too":       func(d *journal.Draft) { d.SetAside(".Hindcast/kept/x") },
+		"a folder":              func(d *journal.Draft) { d.Put("s/m", nil) },
+		"a folder set aside":    func(d *journal.Draft) { d.SetAside("s/m") },
+		"into a file":           func(d *journal.Draft) { d.Put("s/a/b", nil) },
+		"nothing to set":        func(d *journal.Draft) { d.SetAside("s/none") },
+		"nothing to copy":       func(d *journal.Draft) { d.Copy("t/x", "s/none") },
+		"nothing to put back":   func(d *journal.Draft) { d.PutBack("t/x", journal.Version{SHA256: strings.Repeat("a", 64)}) },
 		"a purge that writes": func(d *journal.Draft) {
 			d.Forget("x", journal.Version{SHA256: strings.Repeat("a", 64)})
 			d.Put("s/a", nil)
