@@ -103,6 +103,48 @@ func checkAlign(t failer, l *aligner, x, y []uint64) (matched int) {
 	return len(pairs)
 }
 
+// A class that occurs more than once on either side is no anchor: which of them is meant
+// is not known yet.
+func TestAnchors_occurOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		a, b []uint64
+		want []pair
+	}{
+		"all once":             {[]uint64{1, 2, 3}, []uint64{1, 2, 3}, []pair{{0, 0}, {1, 1}, {2, 2}}},
+		"twice in the first":   {[]uint64{1, 2, 1}, []uint64{9, 1, 2}, []pair{{1, 2}}},
+		"thrice in the first":  {[]uint64{1, 1, 2, 1}, []uint64{9, 1, 2}, []pair{{2, 2}}},
+		"twice in the second":  {[]uint64{1, 2}, []uint64{1, 1, 2, 9}, []pair{{1, 2}}},
+		"thrice in the second": {[]uint64{1, 2}, []uint64{1, 1, 1, 2}, []pair{{1, 3}}},
+		"twice on either side": {[]uint64{1, 3, 1}, []uint64{1, 1, 3}, []pair{{1, 2}}},
+		"several often":        {[]uint64{1, 2, 1, 2, 3}, []uint64{3, 1, 2}, []pair{{4, 0}}},
+		"of crossing ones one": {[]uint64{1, 2, 3}, []uint64{3, 1, 2}, []pair{{0, 1}, {1, 2}}},
+		"nothing in common":    {[]uint64{1, 2}, []uint64{3, 4}, nil},
+	} {
+		if got := anchors(c.a, c.b); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, not %v", name, got, c.want)
+		}
+	}
+}
+
+// Heads and tails between two anchors are paired in turn, the last ones with the last.
+func TestAligner_pairsHeadsAndTailsOfAGap(t *testing.T) {
+	for name, c := range map[string]struct {
+		a, b []uint64
+		want []int32
+	}{
+		"one at the tail":    {[]uint64{1, 100, 5, 7, 101, 2}, []uint64{3, 100, 7, 7, 101, 4}, []int32{none, 1, none, 3, 4, none}},
+		"several, and more":  {[]uint64{1, 100, 5, 7, 7, 101, 2}, []uint64{3, 100, 7, 7, 7, 101, 4}, []int32{none, 1, none, 3, 4, 5, none}},
+		"one at the head":    {[]uint64{1, 100, 7, 5, 101, 2}, []uint64{3, 100, 7, 7, 101, 4}, []int32{none, 1, 2, none, 4, none}},
+		"a head and a tail":  {[]uint64{1, 100, 7, 5, 8, 101, 2}, []uint64{3, 100, 7, 7, 8, 8, 101, 4}, []int32{none, 1, 2, none, 5, 6, none}},
+		"less in the second": {[]uint64{1, 100, 7, 7, 7, 101, 2}, []uint64{3, 100, 7, 101, 4}, []int32{none, 1, 2, none, none, 3, none}},
+	} {
+		var l aligner
+		if got := l.align(c.a, c.b); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, not %v", name, got, c.want)
+		}
+	}
+}
+
 func TestAligner_pairsAreEqualAndDoNotCross(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var l aligner

@@ -113,6 +113,14 @@ func TestAdd(t *testing.T) {
 			{list("a"), 1, -1, Root, 0},
 			{list("b"), -1, -1, Root, 0},
 		},
+		"a guess needs a count": {
+			{list("1", "2"), 0, -1, Root, 0},
+			{list("1", "2", "3"), -1, 0, Beginning, 2},
+			{list("9"), 4, 0, Guess, 0},
+			{list("4"), -1, -1, Root, 0},
+			{list("8"), -1, -1, Root, 0},
+			{list("7"), 0, -1, Root, 0},
+		},
 		"without ids": {
 			{list("~q", "~a"), -1, -1, Root, 0},
 			{list("~q", "~a", "~q2", "~a2"), -1, 0, Beginning, 2},
@@ -412,6 +420,44 @@ func TestPrint(t *testing.T) {
 	}
 	if got := OfContent([]byte("kept")); got != 0x52a719ddab76f078 {
 		t.Errorf("the print is %#x: those that were kept are of no use any more", uint64(got))
+	}
+}
+
+// A print of zero is that of a message, and not the end of a window. Even ones are of
+// messages without an id.
+func TestAdd_zeroIsAPrint(t *testing.T) {
+	for _, more := range [][]Print{{0, 6}, {0, 0, 6}, {0, 6, 8}, {0, 0, 0, 6, 0}} {
+		tree := NewTree()
+		tree.Add([]Print{6}, UnknownRemoved)
+		if got := tree.Add(more, UnknownRemoved); got.Parent != -1 {
+			t.Errorf("%v goes on from one that holds less: %+v", more, got)
+		}
+		if got := tree.Add(more, UnknownRemoved); got != (Link{1, Beginning, len(more)}) {
+			t.Errorf("%v once more: %+v", more, got)
+		}
+	}
+}
+
+// A list that is saved over and over is one window: it drives no other out.
+func TestAdd_theSameAgain(t *testing.T) {
+	tree := NewTree()
+	tree.Add(prints("1", "2", "9"), UnknownRemoved)
+	for range 2 * mostAlike {
+		tree.Add(prints("3", "4", "9"), UnknownRemoved)
+	}
+	if got := tree.Add(prints("2", "9", "5"), UnknownRemoved); got != (Link{0, Overlap, 2}) {
+		t.Errorf("%+v", got)
+	}
+	// Of those that are driven out, the first is the one that was saved longest ago.
+	tree = NewTree()
+	tree.Add(prints("1", "2", "9"), UnknownRemoved)
+	for i := range mostAlike - 1 {
+		tree.Add(prints(fmt.Sprint("x", i), "y", "9"), UnknownRemoved)
+	}
+	tree.Add(prints("1", "2", "9"), UnknownRemoved)
+	tree.Add(prints("3", "4", "9"), UnknownRemoved)
+	if got := tree.Add(prints("2", "9", "5"), UnknownRemoved); got != (Link{mostAlike, Overlap, 2}) {
+		t.Errorf("%+v", got)
 	}
 }
 
