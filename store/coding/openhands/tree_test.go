@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/store"
 	"hindcast/store/coding"
 	"hindcast/store/disk"
@@ -118,12 +119,12 @@ func TestTree(t *testing.T) {
 		},
 		"calls of two answers are two": {
 			events: []string{calls("b", "r", ""), calls("c", "q", "b")},
-			want:   "b; *c<b", faults: []string{FaultOpenAction},
+			want:   "b; *c<b", faults: []string{FaultOpenAction, conversation.UnansweredCall},
 		},
 		"calls of one answer between which something goes on are two": {
 			base:   leaf("c"),
 			events: []string{calls("b", "r", ""), calls("c", "r", "b"), message("d", "user", "b")},
-			want:   "b; *c<b; -d<b", faults: []string{FaultOpenAction},
+			want:   "b; *c<b; -d<b", faults: []string{FaultOpenAction, conversation.UnansweredCall},
 		},
 		"a leaf that is not there": {
 			base:   leaf("z"),
