@@ -249,14 +249,15 @@ func beginning(body []byte) string {
 	return jsontape.Unquote(body)
 }
 
-// label says what a message is that has no words: what the model thought, or the kind of
-// its first block, in the agent's word where Hindcast has none: "image".
+// label says what a message is that has no words: what the model thought, what the agent told
+// it as the system, or the kind of its first block, in the agent's word where Hindcast has none:
+// "image".
 func (m *Message) label() string {
 	if len(m.Blocks) == 0 {
 		return ""
 	}
 	first := &m.Blocks[0]
-	if first.Kind == conversation.Reasoning {
+	if first.Kind == conversation.Reasoning || m.Role == System {
 		if words := Words(first.Body, mostTitle); words != "" {
 			return words
 		}

@@ -95,8 +95,19 @@ func TestInterop_pi(t *testing.T) {
 				}
 			}
 			list := storetest.Headers(t, s, plan.NewSession)
-			if head := list[len(list)-1]; len(list) < before+2 || !head.Head || head.Title != "reply to: and then" {
+			// To a session without a system prompt 1.6 adds one.
+			added := slices.DeleteFunc(slices.Clone(list[before:]), func(h model.Header) bool { return h.EventName == "system" })
+			systems := 0
+			for _, h := range list {
+				if h.EventName == "system" {
+					systems++
+				}
+			}
+			if head := list[len(list)-1]; len(added) != 2 || systems != 1 || added[0].Title != "and then" || !head.Head || head.Title != "reply to: and then" {
 				t.Errorf("pi went on with %+v", list[before:])
+			}
+			if first := list[slices.IndexFunc(list, func(h model.Header) bool { return h.EventName == "system" })]; !strings.HasPrefix(first.Title, "You are a coding assistant") {
+				t.Errorf("the system prompt is called %q", first.Title)
 			}
 		})
 	}

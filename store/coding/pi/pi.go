@@ -225,6 +225,11 @@ func messageOf(line coding.Value) (m coding.Message) {
 		for block := range content.Each() {
 			m.Blocks = append(m.Blocks, blockOf(block))
 		}
+	case content.There() && content.Text() == "" && v.Get("sections").There():
+		// The system prompt of pi 1.6 is the text of its sections.
+		for section := range v.Get("sections").Each() {
+			m.Blocks = append(m.Blocks, coding.TextBlock(section.Raw()))
+		}
 	case content.There():
 		m.Blocks = []coding.Block{coding.TextBlock(content.Raw())}
 	default:

@@ -392,6 +392,23 @@ func TestFork(t *testing.T) {
 
 // A session is called by its header, as pi finds it, whatever the name of its file is; by that
 // where there is no header, or one whose id is none.
+// The system prompt of pi 1.6 has its text in sections.
+func TestMessages_systemPrompt(t *testing.T) {
+	system := `{"type":"message","id":"p","parentId":null,"timestamp":"2026-11-28T04:00:44.917Z","message":{"role":"system","content":"","sections":{"preamble":"You are a coding assistant.","tools":"- read: MARKER"}}}` + "\n"
+	s, _ := of(t, header+system+strings.Replace(user, `"parentId":null`, `"parentId":"p"`, 1))
+	list := storetest.Headers(t, s, "s")
+	if len(list) != 2 || list[0].Title != "You are a coding assistant." {
+		t.Fatalf("the snapshots are %+v", list)
+	}
+	for _, h := range list {
+		m := storetest.Messages(t, s, h.Ref())[0]
+		texts, ok := m["content"].([]any)
+		if !ok || m["role"] != "system" || len(texts) != 2 || texts[1].(map[string]any)["text"] != "- read: MARKER" {
+			t.Errorf("the first message of #%d is %+v", h.Index, m)
+		}
+	}
+}
+
 func TestID(t *testing.T) {
 	title := `{"type":"title","title":"of oh-my-pi"}` + "\n"
 	for name, c := range map[string]struct{ text, want string }{
