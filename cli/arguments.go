@@ -103,17 +103,21 @@ func noSessionIn(ctx context.Context, s store.Store, address, session string, er
 		return err
 	}
 	err = &wrongError{fmt.Sprintf("no session %.80q in %s", session, shown(address, s)), err}
-	var names []string
-	for info, failed := range s.Sessions(ctx) {
-		if failed != nil {
-			return err
-		}
-		names = append(names, info.ID)
-	}
-	if near := nearest(session, names); near != "" {
+	if near := nearest(session, sessionNames(ctx, s)); near != "" {
 		return &wrongError{fmt.Sprintf("%v; did you mean %q?", err, near), err}
 	}
 	return err
+}
+
+// sessionNames returns the ids of the sessions, nil where they cannot be listed.
+func sessionNames(ctx context.Context, s store.Store) (names []string) {
+	for info, err := range s.Sessions(ctx) {
+		if err != nil {
+			return nil
+		}
+		names = append(names, info.ID)
+	}
+	return names
 }
 
 // visit returns the visit that spec means. An error about a spec that means none names
@@ -139,8 +143,11 @@ func visit(t *model.Timeline, spec string) (model.Node, error) {
 }
 
 // nearest returns the name that begins with a word or is most like it, "" where none
-// is.
+// is, or where the word is empty.
 func nearest(word string, names []string) (near string) {
+	if word == "" {
+		return ""
+	}
 	least := max(2, len(word)/4) + 1
 	for _, name := range names {
 		if strings.HasPrefix(name, word) {

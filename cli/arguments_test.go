@@ -72,6 +72,53 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// TestScreen_wordThatIsNone: what is wrong with a word does not depend on where the output goes.
+func TestScreen_wordThatIsNone(t *testing.T) {
+	const none = ": no such command, path or session"
+	for _, c := range []struct {
+		line, env, files string
+		code             int
+		says             string
+	}{
+		{"logg", "", "", 2, "hindcast: logg" + none + ": did you mean log?\n"},
+		{"logg", "", "a.mem", 2, "logg" + none + ": did you mean log?\n"},
+		{"logg", "", "a.mem b.mem", 2, "logg" + none + ": did you mean log?\n"},
+		{"logg", "b.mem", "", 2, "logg" + none + ": did you mean log?\n"},
+		{"logs", "", "", 2, none + ": did you mean log?\n"},
+		{"dif", "", "", 2, none + ": did you mean diff?\n"},
+		{"resotre", "", "", 2, none + ": did you mean restore?\n"},
+		{"config", "", "", 2, "hindcast: config" + none + "\n"},
+		{"config", "", "a.mem", 2, "config" + none + "\n"},
+		{"trip-planer", "", "a.mem", 2, none + ": did you mean trip-planner?\n"},
+		{"trip-planer", "b.mem", "a.mem", 2, none + ": did you mean trip-planner?\n"},
+		{"logg a.mem", "", "a.mem", 2, "logg" + none + ": did you mean log?\n"},
+		{"logg a.mem trip-planner", "", "a.mem", 2, "logg" + none + ": did you mean log?\n"},
+		{"logg trip-planner", "b.mem", "", 2, "logg" + none + ": did you mean log?\n"},
+		{"", "", "", 1, "no such file: \n"},
+		{" a.mem", "", "a.mem", 1, "no such file: \n"},
+		{"./logg", "", "", 1, "no such file: ./logg\n"},
+		{"nowhere.mem", "", "", 1, "no such file: nowhere.mem\n"},
+		{"nowhere.mem", "", "a.mem", 1, "no such file: nowhere.mem\n"},
+		{"a.mem nobody", "", "a.mem", 1, "no session \"nobody\" in a.mem"},
+		{"foo:bar", "", "", 2, "no kind of store is called \"foo\""},
+		{"log\x1bg", "", "", 2, "log^[g" + none + ": did you mean log?\n"},
+	} {
+		for _, terminal := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s with %s and %s, terminal %v", c.line, c.env, c.files, terminal), func(t *testing.T) {
+				s := newShelf(t, "usual/*.mem")
+				s.OutTerminal = terminal
+				t.Chdir(s.dir)
+				s.put(t, strings.Fields(c.files+" "+c.env)...)
+				s.Getenv = func(name string) string { return map[string]string{"HINDCAST_STORE": c.env}[name] }
+				code, out, err := s.run(t, strings.Split(c.line, " ")...)
+				if code != c.code || out != "" || !strings.Contains(err, c.says) {
+					t.Errorf("exit %d, %.300q, %q; not %d and %q", code, out, err, c.code, c.says)
+				}
+			})
+		}
+	}
+}
+
 // The screen opens what a command would take; several stores are offered.
 func TestScreen_finds(t *testing.T) {
 	for _, c := range []struct {

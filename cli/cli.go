@@ -174,7 +174,7 @@ lists them.`,
 			if asJSON(cmd) {
 				return usagef("the screen has no --json; the commands have it: see hindcast --help")
 			}
-			return a.screen(cmd.Context(), args)
+			return a.screen(cmd, args)
 		},
 	}
 	// A flag of its own, because cobra prints a version through a template. A template
@@ -225,7 +225,6 @@ lists them.`,
 		}
 		return nil
 	}
-	root.SuggestionsMinimumDistance = 2
 	for _, g := range []struct {
 		title    string
 		commands []*cobra.Command

@@ -63,15 +63,32 @@ func storeOrCommand(cmd *cobra.Command, args []string) error {
 	if len(args) < 2 {
 		return nil
 	}
-	if _, err := os.Lstat(args[0]); err != nil {
-		for _, name := range cmd.SuggestionsFor(args[0]) {
-			return usagef("unknown command %q; did you mean %q?", args[0], name)
-		}
+	if _, err := os.Lstat(args[0]); err != nil && nearest(args[0], commandNames(cmd)) != "" {
+		return unknownWord(cmd, args[0])
 	}
 	if len(args) > 2 {
 		return usagef("unknown command %q", args[0])
 	}
 	return nil
+}
+
+// unknownWord returns the error for a word that is no command, no path and none of the sessions.
+func unknownWord(cmd *cobra.Command, word string, sessions ...string) error {
+	near := nearest(word, append(commandNames(cmd), sessions...))
+	if near != "" {
+		near = ": did you mean " + near + "?"
+	}
+	return usagef("%s: no such command, path or session%s", word, near)
+}
+
+// commandNames returns the names of the commands below cmd.
+func commandNames(cmd *cobra.Command) (names []string) {
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return names
 }
 
 func given(args []string) string {

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/store"
@@ -215,36 +217,68 @@ func (r *reasons) brief() string {
 	return strings.Join(words, ", ")
 }
 
-// screen shows the store that was named, or what is found, or the demo.
-func (a *App) screen(ctx context.Context, args []string) error {
-	if !a.OutTerminal {
-		if len(args) > 0 {
-			several := (*severalError)(nil)
-			if _, err := a.find(ctx, args[0]); errors.As(err, &several) {
-				return err
-			}
-		}
-		return errors.New("the screen needs a terminal, and the output is none; use hindcast log, show or diff instead")
-	}
+// screen shows the store that was named, or what is found, or the demo. What is wrong with the words is told
+// before the output is.
+func (a *App) screen(cmd *cobra.Command, args []string) error {
+	ctx := cmd.Context()
 	var kept kept
 	defer kept.close()
-	what, err := a.choose(ctx, args, &kept)
+	var what Shown
+	var err error
+	if a.OutTerminal || len(args) > 0 {
+		what, err = a.choose(cmd, args, &kept)
+	}
 	if err != nil {
 		return err
+	}
+	if !a.OutTerminal {
+		return errors.New("the screen needs a terminal, and the output is none; use hindcast log, show or diff instead")
 	}
 	what.Share = a.shareNew
 	return a.Screen(ctx, what)
 }
 
+// isPlain reports whether a word, which is no path that is there, has no sign of a path or an address in it.
+func (a *App) isPlain(word string) bool {
+	return word != "" && !a.isStore(word) && !strings.ContainsAny(word, `./\:~`)
+}
+
+// chooseSession shows the session that a plain word names, in the store that is meant where none is named.
+func (a *App) chooseSession(cmd *cobra.Command, word string, kept *kept) (Shown, error) {
+	ctx := cmd.Context()
+	address, err := a.unnamed(ctx, []string{word})
+	if err != nil {
+		if errors.Is(err, errNoStore) || nearest(word, commandNames(cmd)) != "" {
+			err = unknownWord(cmd, word)
+		}
+		return Shown{}, err
+	}
+	s, err := kept.keep(a.open(ctx, address))
+	if err != nil {
+		return Shown{}, err
+	}
+	if err = store.Find(ctx, s, word); errors.Is(err, model.ErrNoSession) {
+		err = unknownWord(cmd, word, sessionNames(ctx, s)...)
+	}
+	return Shown{Store: s, Session: word}, err
+}
+
 // choose returns what the screen opens with. What it opens it keeps.
-func (a *App) choose(ctx context.Context, args []string, kept *kept) (Shown, error) {
+func (a *App) choose(cmd *cobra.Command, args []string, kept *kept) (Shown, error) {
+	ctx := cmd.Context()
+	if len(args) == 1 && a.isPlain(args[0]) {
+		return a.chooseSession(cmd, args[0], kept)
+	}
 	if address := a.Getenv(storeVariable); address != "" && (len(args) == 0 || len(args) == 1 && !a.isStore(args[0])) {
 		args = append([]string{address}, args...)
 	}
 	if len(args) > 0 {
 		found, err := a.find(ctx, args[0])
-		if several := (*severalError)(nil); errors.As(err, &several) && len(args) == 1 {
+		if several := (*severalError)(nil); errors.As(err, &several) && len(args) == 1 && a.OutTerminal {
 			return offered(several.stores, kept, several.dir), nil
+		}
+		if errors.Is(err, fs.ErrNotExist) && a.isPlain(args[0]) {
+			err = unknownWord(cmd, args[0])
 		}
 		if err != nil {
 			return Shown{}, err
