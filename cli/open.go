@@ -202,14 +202,19 @@ func (r *reasons) add(why, path string) {
 	}
 }
 
-// brief returns the most frequent reasons in a line.
+// brief returns the most frequent reasons in a line. What each kind misses is for the doctor.
 func (r *reasons) brief() string {
-	list := slices.Clone(r.list)
+	var short reasons
+	for _, of := range r.list {
+		why, _, _ := strings.Cut(of.why, "; ")
+		short.add(why, "")
+		short.by[why].count += of.count - 1
+	}
+	list := short.list
 	slices.SortStableFunc(list, func(a, b *reason) int { return cmp.Compare(b.count, a.count) })
 	var words []string
 	for _, of := range list[:min(len(list), mostNamed)] {
-		why, _, _ := strings.Cut(of.why, "; ") // what each kind misses is for the doctor
-		words = append(words, fmt.Sprintf("%s (%d)", why, of.count))
+		words = append(words, fmt.Sprintf("%s (%d)", of.why, of.count))
 	}
 	if more := len(list) - mostNamed; more > 0 {
 		words = append(words, fmt.Sprintf("and for %s", model.Count(more, "other reason")))
