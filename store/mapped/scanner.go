@@ -1,6 +1,7 @@
 package mapped
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -211,8 +212,8 @@ func (s *scanner) bracket(p *query) *problem {
 	return nil
 }
 
-// maxIndex is the largest position that RFC 9535 knows.
-const maxIndex = 1<<53 - 1
+// maxIndex is the largest position that RFC 9535 knows, and that an int of the system has.
+const maxIndex = min(1<<53-1, math.MaxInt)
 
 func (s *scanner) number() (int, *problem) {
 	start := s.at
