@@ -27,7 +27,7 @@ func TestRead_ofAnExportIsTheImportOfIt(t *testing.T) {
 	m := parse(t, seed)
 	rapid.Check(t, func(r *rapid.T) {
 		var export bytes.Buffer
-		if _, err := jsonl.Write(&export, store.Rows(t.Context(), lived(t, r))); err != nil {
+		if _, err := jsonl.WriteWhole(&export, store.Rows(t.Context(), lived(t, r))); err != nil {
 			r.Fatal(err)
 		}
 		plain, byMap := fake.New(), fake.New()

@@ -26,7 +26,7 @@ func TestOpen_isAnImportThatIsNotMade(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl")
 	rapid.Check(t, func(r *rapid.T) {
 		var export bytes.Buffer
-		if _, err := jsonl.Write(&export, store.Rows(t.Context(), lived(t, r))); err != nil {
+		if _, err := jsonl.WriteWhole(&export, store.Rows(t.Context(), lived(t, r))); err != nil {
 			r.Fatal(err)
 		}
 		if err := os.WriteFile(path, export.Bytes(), 0o600); err != nil {
