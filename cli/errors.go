@@ -202,14 +202,20 @@ func lacking(s store.Store, op model.Op, reason string, words ...string) error {
 	switch op {
 	case model.OpRestore, model.OpFork:
 		todo = "hindcast export " + given[0] + " | hindcast import - FILE.db copies the sessions into a store that can."
-		if store.Reason(s, model.OpFork) == "" {
-			if !store.NamesForks(s) {
-				given = append(given, "--as ID")
-			}
-			todo = "hindcast fork " + strings.Join(given, " ") + " starts a new session from there."
+		if fork := forkFrom(s, given); fork != "" {
+			todo = fork + " starts a new session from there."
 		}
 	case model.OpEdit:
-		todo = fmt.Sprintf("hindcast convert %s %s --to sqlite:FILE.db --as %[2]s makes a session that can be edited.", given[0], given[1])
+		copied := fmt.Sprintf("hindcast convert %s %s --to sqlite:FILE.db --as %[2]s", given[0], given[1])
+		fork := forkFrom(s, given)
+		switch {
+		case store.HoldsRecordings(s.Kind()):
+			todo = copied + " makes a session that can be edited."
+		case fork == "":
+			todo = copied + " makes a copy that can be edited, which its own tool does not resume."
+		default:
+			todo = fork + " starts a new session from there, which its own tool resumes. Say there what you want otherwise."
+		}
 	case model.OpRepair:
 		todo = "hindcast doctor " + strings.Join(given, " ") + " lists what is wrong, and what the framework makes of it."
 	case model.OpRun:
@@ -218,6 +224,19 @@ func lacking(s store.Store, op model.Op, reason string, words ...string) error {
 		todo = "--to takes a native store (sqlite:FILE.db), or a folder of a kind that can take sessions over."
 	}
 	return &advisedError{&model.UnsupportedError{Op: op, Reason: reason}, todo}
+}
+
+// forkFrom returns the command that forks a session, "" where the store cannot. words are STORE, SESSION and
+// SNAPSHOT, as far as they are known.
+func forkFrom(s store.Store, words []string) string {
+	if store.Reason(s, model.OpFork) != "" {
+		return ""
+	}
+	call := "hindcast fork " + strings.Join(words, " ")
+	if !store.NamesForks(s) {
+		call += " --as ID"
+	}
+	return call
 }
 
 // sinceThen returns an undo that is refused because of what happened since its own

@@ -42,7 +42,11 @@ func PlanTakeover(ctx context.Context, from Store, session, as string) (model.Pl
 		h := tree.Header(n)
 		plan.Target = h.Point()
 		plan.Head = plan.Target
-		onward(&plan, as, &h)
+		if isRecorded(ctx, from, &h) {
+			onward(&plan, as, &h)
+		} else {
+			plan.Loads = fmt.Sprintf("no agent: a copy of %s session is for looking, comparing and editing, and the original is gone on with in its own tool", article(from.Kind()))
+		}
 	}
 	words := fmt.Sprintf("session %q, made from %s:%s: %s, %d of them off the path", as, from.Kind(), from.Address(), model.Count(tree.Snapshots(), "snapshot"), tree.Orphans())
 	if steps := tree.Len() - tree.Snapshots(); steps > 0 {
@@ -50,6 +54,22 @@ func PlanTakeover(ctx context.Context, from Store, session, as string) (model.Pl
 	}
 	plan.Writes = append(plan.Writes, words, "journal: one entry")
 	return plan, nil
+}
+
+// HoldsRecordings reports whether stores of a kind hold what programs record with package agent. They may
+// also hold copies of what other tools wrote.
+func HoldsRecordings(kind string) bool { return slices.Contains(recordings, kind) }
+
+var recordings = []string{"sqlite", "postgres", "jsonl"}
+
+// isRecorded reports whether a program of package agent may have written a snapshot, and so goes on from a copy
+// of it: its id is the hash of its state.
+func isRecorded(ctx context.Context, s Store, h *model.Header) bool {
+	if !HoldsRecordings(s.Kind()) {
+		return false
+	}
+	state, err := s.State(ctx, h.Ref())
+	return err == nil && model.SnapshotID(state) == h.ID
 }
 
 // Rows returns the rows as they will stand under the new name. The error is

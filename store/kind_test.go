@@ -153,7 +153,7 @@ func TestReason(t *testing.T) {
 			t.Errorf("%s, %s: %q, want %q", c.s.Kind(), c.op, got, c.want)
 		}
 	}
-	if got, want := store.Cannot("adk", model.OpEdit), "Hindcast writes no edited state into an adk store: convert the session into a native store, and edit it there"; got != want {
+	if got, want := store.Cannot("adk", model.OpEdit), "Hindcast writes no edited state into an adk store"; got != want {
 		t.Errorf("it says %q, want %q", got, want)
 	}
 }

@@ -271,7 +271,7 @@ func Reason(s Store, op model.Op) string {
 // cannot are the reasons of operations that only some kinds that are written to have, and what
 // to do instead.
 var cannot = map[model.Op]string{
-	model.OpEdit:    "Hindcast writes no edited state into %s: convert the session into a native store, and edit it there",
+	model.OpEdit:    "Hindcast writes no edited state into %s",
 	model.OpRepair:  "Hindcast mends nothing in %s: its doctor says what the framework makes of a fault",
 	model.OpPurge:   "Hindcast knows no redactions in %s: a purge would forget nothing",
 	model.OpConvert: "Hindcast writes no session of another kind into %s",
@@ -286,11 +286,14 @@ func Cannot(kind string, op model.Op) string {
 }
 
 // aStore names a store of a kind: "an adk store".
-func aStore(kind string) string {
+func aStore(kind string) string { return article(kind) + " store" }
+
+// article returns a kind with its article: "an adk".
+func article(kind string) string {
 	if strings.ContainsAny(kind[:min(1, len(kind))], "aeiou") {
-		return "an " + kind + " store"
+		return "an " + kind
 	}
-	return "a " + kind + " store"
+	return "a " + kind
 }
 
 // Requests are how many requests were made of a server, by what they do. Again are those that
