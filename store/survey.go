@@ -51,7 +51,7 @@ type Finding struct {
 //
 // It reads no more than the kinds need to recognise a store, and nothing of a
 // file whose name is none of a store. A store is not entered: what is in it is
-// its own, but for what other kinds claim directly in it, or in a hidden folder
+// its own, but for what other kinds alone claim directly in it, or in a hidden folder
 // in it. Symbolic links are not followed, and it goes so
 // far and no further; where it stops is told. It writes nothing.
 func (ks Kinds) Survey(ctx context.Context, dir string) iter.Seq2[Finding, error] {
@@ -136,6 +136,9 @@ func (s *survey) unseen(path string, err error) bool {
 // visit asks whether a folder is a store, and looks into it if it is none. It
 // reports whether to go on.
 func (s *survey) visit(ctx context.Context, f folder) bool {
+	if s.isOwned(ctx, f, f.name) {
+		return true
+	}
 	said, owners, goOn := s.ask(ctx, s.kinds, f, f.name)
 	if !goOn {
 		return false
@@ -162,6 +165,18 @@ func (s *survey) visit(ctx context.Context, f folder) bool {
 		return s.passOver(s.at(f.name), fmt.Sprintf("it has more than %d names: the others are not looked at", most))
 	}
 	return true
+}
+
+// isOwned reports whether a place in a store is one of its kind's by itself, such as the folder of one project: no
+// other kind is asked about it.
+func (s *survey) isOwned(ctx context.Context, in folder, name string) bool {
+	return !strings.HasPrefix(path.Base(name), ".") && slices.ContainsFunc(s.kinds, func(k Kind) bool {
+		if k.Recognise == nil || !slices.Contains(in.owners, k.Name) {
+			return false
+		}
+		_, ok, err := k.Recognise(ctx, s.at(name))
+		return ok && err == nil
+	})
 }
 
 // said is what the kinds say about a place.
@@ -260,6 +275,7 @@ func (s *survey) met(ctx context.Context, in folder, e fs.DirEntry) bool {
 	case len(kinds) == 0:
 	case !mode.IsRegular():
 		why = "not a regular file"
+	case s.isOwned(ctx, in, name):
 	default:
 		_, _, goOn := s.ask(ctx, kinds, in, name)
 		return goOn

@@ -209,11 +209,11 @@ func TestSurvey_tellsOfEveryPlace(t *testing.T) {
 func TestSurvey_twoClaimsAreBothTold(t *testing.T) {
 	skip.Sequential(t)
 	kinds := store.Kinds{holding("first", "a"), holding("none", "z"), holding("second", "b"), filed("db", ".db"), filed("other", ".db")}
-	same(t, surveyed(t, kinds, tree(t, "s/a", "s/b", "s/in/b", "s/in/a", "s/in/z", "t.db")), []string{
+	same(t, surveyed(t, kinds, tree(t, "s/a", "s/b", "s/in/b", "s/in/a", "s/part/b", "s/part/z", "s/other/z", "t.db")), []string{
 		`- "." ` + noKind,
 		`db "t.db" a file`, `other behind db "t.db" a file`,
 		`first "s" a`, `second behind first "s" b`,
-		`none "s/in" z`, // no other kind of the store's own is asked
+		`none "s/other" z`, // and no folder of the store's own is told
 	})
 	id, err := kinds.Identify(t.Context(), filepath.Join(tree(t, "s/a", "s/b"), "s"))
 	if err != nil || id.Name != "first" {

@@ -5,11 +5,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"hindcast/model"
@@ -106,8 +108,8 @@ func (a *Agent) storageIn(ctx context.Context, on folder.Source) (_ root, foreig
 			return root{}, "", false
 		}
 		at := root{dir: around.Name(), only: path.Base(on.Name()), on: around, up: a.inner(around.Name(), around.Tree())}
-		ok, foreign, _ = a.isStorage(ctx, at)
-		return at, foreign, ok
+		said, _ := a.isStorage(ctx, at)
+		return at, said.foreign, said.yes
 	}
 	for _, below := range a.below(path.Base(on.Name())) {
 		in, ok := on.At(below)
@@ -115,11 +117,11 @@ func (a *Agent) storageIn(ctx context.Context, on folder.Source) (_ root, foreig
 			continue
 		}
 		at := root{dir: in.Name(), on: in, up: a.inner(in.Name(), in.Tree())}
-		ok, why, err := a.isStorage(ctx, at)
-		if ok || err != nil {
-			return at, "", ok
+		said, err := a.isStorage(ctx, at)
+		if said.yes || err != nil {
+			return at, "", said.yes
 		}
-		foreign = cmp.Or(foreign, why)
+		foreign = cmp.Or(foreign, said.foreign)
 	}
 	return root{}, foreign, false
 }
@@ -202,31 +204,26 @@ func (a *Agent) recognise(ctx context.Context, path string) (why string, ok bool
 		return "", false, err
 	}
 	for _, r := range roots {
-		ok, foreign, err := a.isStorage(ctx, r)
-		if ok || err != nil {
-			return a.Shape, ok, err
+		said, err := a.isStorage(ctx, r)
+		if said.yes || err != nil {
+			return a.Shape, said.yes, err
 		}
-		why = cmp.Or(why, foreign, a.misses(r))
+		why = cmp.Or(why, said.foreign, said.misses)
 	}
 	return why, false, nil
 }
 
-// misses says why a file is no session that looks as if it were meant to be one; "" of any other.
-func (a *Agent) misses(r root) string {
-	if r.only == "" || len(a.Traces) == 0 {
+// misses says why a file of a tree is no session that looks as if it were meant to be one; "" of any other.
+func (a *Agent) misses(heads folder.Tree, file string) string {
+	if len(a.Traces) == 0 {
 		return ""
 	}
-	t, err := folder.OpenDisk(r.dir)
-	if err != nil {
-		return ""
-	}
-	defer t.Close() // it was only looked at
-	head, err := Head(t, r.only, headSize)
+	head, err := Head(heads, file, longSize)
 	if err != nil {
 		return ""
 	}
 	head = bytes.TrimPrefix(head, bom)
-	if foreign := a.foreign(a.Signs(Spot{File: r.only}, head)); foreign != "" {
+	if foreign := a.foreign(a.Signs(Spot{File: path.Base(file)}, head)); foreign != "" {
 		return foreign
 	}
 	if !slices.ContainsFunc(a.Traces, func(trace string) bool { return bytes.Contains(head, []byte(trace)) }) {
@@ -241,53 +238,68 @@ func unreadable(head []byte) string {
 	switch _, err := Parse(line); {
 	case len(line) == 1:
 		return "its records go over several lines: one on each line is read"
-	case err != nil && len(line) < headSize:
+	case err != nil && len(line) < longSize:
 		return "line 1 is no record: " + err.Error()
 	}
 	return "no line at its beginning is a record that tells a session"
 }
 
-// isStorage reports whether a folder has a session that the format reads. Where it has none,
-// foreign says what the first one of another program is.
-func (a *Agent) isStorage(ctx context.Context, r root) (ok bool, foreign string, err error) {
+// signed is what the first files of a folder say.
+type signed struct {
+	// yes says that there is a session that the format reads. Where there is none, foreign says what the
+	// first one of another program is, and misses why the one file that was opened is none.
+	yes             bool
+	foreign, misses string
+}
+
+// isStorage asks the first files of a folder whether it has sessions. The beginning of each is read once.
+func (a *Agent) isStorage(ctx context.Context, r root) (said signed, err error) {
 	s, err := a.open(ctx, r, nil)
 	if err != nil {
-		return false, "", ctx.Err()
+		return said, ctx.Err()
 	}
 	if r.on == nil {
 		defer s.Close()
 	}
 	in := s.storage.In()
-	in.Tree = &few{Tree: folder.Beginnings(in.Tree, longSize), way: s.storage.Way}
+	heads := folder.Beginnings(in.Tree, longSize)
+	all := s.storage.Way == "." && s.only == ""
+	in.Tree = &few{
+		Tree: heads, way: s.storage.Way, read: map[string]bool{},
+		means: func(file string) bool { return all || s.isMeant(file) },
+	}
 	if d, ok := s.format.(based); ok {
 		if names, err := d.Names(ctx, in); err != nil || slices.ContainsFunc(names, func(name string) bool { return r.only == "" || s.isMeant(name) }) {
-			return err == nil, "", ctx.Err()
+			return signed{yes: err == nil}, ctx.Err()
 		}
 	}
 	spots, err := s.samples(ctx, in)
 	if err != nil {
-		return false, "", ctx.Err()
+		return said, ctx.Err()
 	}
 	for _, at := range spots[:min(len(spots), mostSigned)] {
 		if a.Signs == nil {
-			return true, "", nil
+			return signed{yes: true}, nil
 		}
 		for _, size := range []int{signSize, longSize} {
-			head, err := Head(in.Tree, at.File, size)
+			head, err := Head(heads, at.File, size)
 			if err != nil {
 				break
 			}
 			sign := a.Signs(at, bytes.TrimPrefix(head, bom))
 			if sign.Read() {
-				return true, "", nil
+				return signed{yes: true}, nil
 			}
 			if len(head) < size || size == longSize {
-				foreign = cmp.Or(foreign, a.foreign(sign))
+				said.foreign = cmp.Or(said.foreign, a.foreign(sign))
 				break
 			}
 		}
 	}
-	return false, foreign, nil
+	if r.only != "" {
+		said.misses = a.misses(heads, path.Join(s.storage.Way, s.only))
+	}
+	return said, nil
 }
 
 // samples returns sessions in what was opened. What the agent calls them is not looked for.
@@ -304,15 +316,20 @@ func (s *Store) samples(ctx context.Context, in folder.In) ([]Spot, error) {
 }
 
 // few is a tree that lists no more than the first names of each folder, and no more than the
-// first folders: enough to tell what the storage is. The way to the folder that was opened, and
-// what is in that, it lists whole.
+// first folders, and reads no more than the first files: enough to tell what the storage is. The way
+// to the folder that was opened, and what is in that, it lists whole. Of files it reads those that
+// were opened alone.
 type few struct {
 	folder.Tree
 	way    string
+	means  func(file string) bool
 	listed atomic.Int64
+
+	mu   sync.Mutex
+	read map[string]bool
 }
 
-const mostNamed, mostListed = 2000, 500
+const mostNamed, mostListed, mostOpened = 2000, 500, 32
 
 func (f *few) List(dir string) ([]string, error) {
 	whole := f.way != "." && (dir == "." || strings.HasPrefix(f.way+"/", dir+"/") || strings.HasPrefix(dir, f.way+"/"))
@@ -324,6 +341,35 @@ func (f *few) List(dir string) ([]string, error) {
 		return names, err
 	}
 	return names[:min(len(names), mostNamed)], err
+}
+
+// isOver reports whether a file is none of the first that were opened.
+func (f *few) isOver(name string) bool {
+	if !f.means(name) {
+		return true
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.read) < mostOpened {
+		f.read[name] = true
+	}
+	return !f.read[name]
+}
+
+// OpenFile implements folder.Tree: what is none of the first files is not there.
+func (f *few) OpenFile(name string) (folder.Opened, error) {
+	if f.isOver(name) {
+		return nil, fs.ErrNotExist
+	}
+	return f.Tree.OpenFile(name)
+}
+
+// Read implements folder.Tree, as OpenFile does.
+func (f *few) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
+	if f.isOver(name) {
+		return buf[:0], folder.Stamp{}, fs.ErrNotExist
+	}
+	return f.Tree.Read(name, buf)
 }
 
 // lacks returns why there is no such operation in a format.

@@ -120,9 +120,9 @@ func (a *Agent) foreign(s Sign) string {
 // refusal returns the error of opening a storage all of whose first sessions are foreign, nil for
 // another one.
 func (a *Agent) refusal(ctx context.Context, at root) error {
-	if ok, foreign, err := a.isStorage(ctx, at); ok || err != nil || foreign == "" {
+	said, err := a.isStorage(ctx, at)
+	if said.yes || err != nil || said.foreign == "" {
 		return err
-	} else {
-		return fmt.Errorf("%w: %s", store.ErrUnrecognised, foreign)
 	}
+	return fmt.Errorf("%w: %s", store.ErrUnrecognised, said.foreign)
 }

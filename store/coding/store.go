@@ -71,7 +71,7 @@ func (a *Agent) Open(ctx context.Context, path string, cache *files.Cache) (*Sto
 	}
 	at := roots[0]
 	for _, r := range roots[1:] { // the first that has sessions
-		if ok, _, _ := a.isStorage(ctx, at); ok {
+		if said, _ := a.isStorage(ctx, at); said.yes {
 			break
 		}
 		at = r
@@ -85,7 +85,8 @@ func (a *Agent) Open(ctx context.Context, path string, cache *files.Cache) (*Sto
 	}
 	list, err := s.spots(ctx, s.storage.In())
 	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("%w: %s", store.ErrUnrecognised, cmp.Or(a.misses(at), "it does not begin as "+a.Noun))
+		said, _ := a.isStorage(ctx, at)
+		err = fmt.Errorf("%w: %s", store.ErrUnrecognised, cmp.Or(said.misses, "it does not begin as "+a.Noun))
 	}
 	if err != nil {
 		err = errors.Join(fmt.Errorf("%s: open %q: %w", a.Name, path, files.Cause(err)), s.Close())

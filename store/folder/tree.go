@@ -271,31 +271,74 @@ func Head(t Tree, name string, most int64) ([]byte, error) {
 }
 
 // Beginnings returns a tree in which each file ends after at most so many bytes: what is looked
-// for in it takes no longer where files are large.
-func Beginnings(on Tree, most int64) Tree { return beginnings{on, most} }
+// for in it takes no longer where files are large. It remembers what it read of each, so that a file
+// may be asked several times.
+func Beginnings(on Tree, most int64) Tree {
+	return &beginnings{Tree: on, most: most, heads: map[string]*beginning{}}
+}
 
 type beginnings struct {
 	Tree
 	most int64
+
+	mu    sync.Mutex
+	heads map[string]*beginning
 }
 
-// beginning is an open file that ends where others go on.
+// beginning is what is known of a file that ends where others go on.
 type beginning struct {
-	*io.SectionReader
-	io.Closer
+	mu   sync.Mutex
+	head []byte
+	ends bool // with head
 }
 
 // OpenFile implements Tree.
-func (b beginnings) OpenFile(name string) (Opened, error) {
+func (b *beginnings) OpenFile(name string) (Opened, error) {
 	f, err := b.Tree.OpenFile(name)
 	if err != nil {
 		return nil, err
 	}
-	return beginning{io.NewSectionReader(f, 0, b.most), f}, nil
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	known := b.heads[name]
+	if known == nil {
+		known = &beginning{}
+		b.heads[name] = known
+	}
+	return begun{f, known, b.most}, nil
+}
+
+// begun is an open file of which only the beginning is read.
+type begun struct {
+	Opened
+	known *beginning
+	most  int64
+}
+
+// ReadAt implements io.ReaderAt.
+func (f begun) ReadAt(p []byte, at int64) (n int, err error) {
+	b := f.known
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if end, have := min(at+int64(len(p)), f.most), int64(len(b.head)); end > have && !b.ends {
+		b.head = slices.Grow(b.head, int(end-have))
+		n, err := f.Opened.ReadAt(b.head[have:end], have)
+		b.head, b.ends = b.head[:have+int64(n)], errors.Is(err, io.EOF)
+		if err != nil && !b.ends {
+			return 0, err
+		}
+	}
+	if at < int64(len(b.head)) {
+		n = copy(p, b.head[at:])
+	}
+	if n < len(p) {
+		err = io.EOF
+	}
+	return n, err
 }
 
 // Stamp implements Tree.
-func (b beginnings) Stamp(name string) (Stamp, error) {
+func (b *beginnings) Stamp(name string) (Stamp, error) {
 	at, err := b.Tree.Stamp(name)
 	if at.Kind == files.Regular {
 		at.Size = min(at.Size, b.most)
@@ -304,7 +347,7 @@ func (b beginnings) Stamp(name string) (Stamp, error) {
 }
 
 // Read implements Tree.
-func (b beginnings) Read(name string, buf []byte) ([]byte, Stamp, error) {
+func (b *beginnings) Read(name string, buf []byte) ([]byte, Stamp, error) {
 	at, err := b.Tree.Stamp(name)
 	if err != nil || at.Kind != files.Regular || at.Size <= b.most {
 		return b.Tree.Read(name, buf)

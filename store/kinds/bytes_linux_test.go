@@ -1,6 +1,7 @@
 package kinds_test
 
 import (
+	"bufio"
 	"bytes"
 	"io/fs"
 	"os"
@@ -9,6 +10,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"hindcast/store/files"
+	"hindcast/store/kinds"
+	"hindcast/store/storetest"
 )
 
 const (
@@ -20,27 +26,31 @@ const (
 	mostSampled = 32
 )
 
-// readBytes returns how many bytes this process reads in the course of a function, by whatever call.
-func readBytes(t *testing.T, do func()) int64 {
+// reads returns how many bytes this process reads in the course of a function, by whatever call, and by how many.
+func reads(t *testing.T, do func()) (n, calls int64) {
 	t.Helper()
-	count := func() (n, own int64) {
+	count := func() (n, calls, own int64) {
 		t.Helper()
 		text, err := os.ReadFile("/proc/self/io")
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, rest, _ := bytes.Cut(text, []byte("rchar: "))
-		line, _, _ := bytes.Cut(rest, []byte("\n"))
-		n, err = strconv.ParseInt(string(line), 10, 64)
-		if err != nil {
-			t.Fatal(err)
+		of := func(name string) int64 {
+			t.Helper()
+			_, rest, _ := bytes.Cut(text, []byte(name))
+			line, _, _ := bytes.Cut(rest, []byte("\n"))
+			n, err := strconv.ParseInt(string(line), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
 		}
-		return n, int64(len(text))
+		return of("rchar: "), of("syscr: "), int64(len(text))
 	}
-	before, own := count()
+	n, calls, own := count()
 	do()
-	after, _ := count()
-	return after - before - own // to count is to read
+	after, done, _ := count()
+	return after - n - own, done - calls // to count is to read
 }
 
 // padded copies a store and makes each of its files large: white space goes behind it as far as a
@@ -87,7 +97,7 @@ func TestSurvey_readsAPartOfEachFile(t *testing.T) {
 						continue
 					}
 					var ok bool
-					n := readBytes(t, func() { _, ok, _ = k.Recognise(t.Context(), dir) })
+					n, _ := reads(t, func() { _, ok, _ = k.Recognise(t.Context(), dir) })
 					if most := int64(mostSurveyed*min(files, mostSampled) + 1<<10); n > most {
 						t.Errorf("%s reads %d bytes of %d files to recognise it, want at most %d", k.Name, n, files, most)
 					}
@@ -102,5 +112,94 @@ func TestSurvey_readsAPartOfEachFile(t *testing.T) {
 		if inDatabase := slices.Contains([]string{"sqlite", "langgraph", "adk", "openai-agents", "mastra", "llamaindex"}, k.Name); k.Recognise != nil && k.At == nil && !inDatabase != held[k.Name] {
 			t.Errorf("%s: a store of it was looked at: %v", k.Name, held[k.Name])
 		}
+	}
+}
+
+// copies are sessions that lie where no agent keeps any, such as those that a person saved: in a folder of a name, and
+// each in a file. The store is at a path from the folder around.
+var copies = []struct {
+	kind, name, at string
+	write          storetest.Transcript
+	file           func(project, id string, begun time.Time) string
+}{
+	{"claude-code", "saved", "saved", storetest.ClaudeTranscript, func(project, id string, _ time.Time) string { return "-" + project + "/" + id + ".jsonl" }},
+	{"claude-code", "projects", "projects", storetest.ClaudeTranscript, func(project, id string, _ time.Time) string { return "-" + project + "/" + id + ".jsonl" }},
+	{"claude-code", "one project", ".", storetest.ClaudeTranscript, func(_, id string, _ time.Time) string { return id + ".jsonl" }},
+	{"pi", "saved", "saved", storetest.PiTranscript, func(project, id string, begun time.Time) string {
+		return "--" + project + "--/" + begun.Format("2006-01-02T15-04-05-000Z") + "_" + id + ".jsonl"
+	}},
+	{"pi", "without names", "without names", storetest.PiTranscript, func(project, id string, _ time.Time) string { return project + "/" + id + ".jsonl" }},
+	{"codex", "saved", "saved", codexTranscript, func(_, id string, begun time.Time) string {
+		return begun.Format("2006/01/02/rollout-2006-01-02T15-04-05-") + id + ".jsonl"
+	}},
+	{"codex", "sessions", ".", codexTranscript, func(_, id string, begun time.Time) string {
+		return begun.Format("2006/01/02/rollout-2006-01-02T15-04-05-") + id + ".jsonl"
+	}},
+	{"codex", "without names", "without names", codexTranscript, func(_, id string, _ time.Time) string { return id + ".jsonl" }},
+	{"gemini-cli", "tmp", "tmp", geminiTranscript, func(project, id string, begun time.Time) string {
+		return project + "/chats/session-" + begun.Format("2006-01-02T15-04-") + id[:8] + ".jsonl"
+	}},
+	{"copilot-cli", "saved", "saved", copilotTranscript, func(_, id string, _ time.Time) string { return id + "/events.jsonl" }},
+}
+
+// transcript writes a header, a question, and answers until there are enough bytes. "ID" in them is that of the
+// session.
+func transcript(header, question, answer string) storetest.Transcript {
+	return func(w *bufio.Writer, id string, _ time.Time, size, line int) {
+		written := 0
+		for text := header + "\n" + question; written < size; text = strings.ReplaceAll(answer, "TEXT", strings.Repeat("x ", line/2)) {
+			n, _ := w.WriteString(strings.ReplaceAll(text, "ID", id) + "\n") // the flush tells of an error
+			written += n
+		}
+	}
+}
+
+var (
+	codexTranscript = transcript(
+		`{"timestamp":"2026-11-27T10:00:00.000Z","type":"session_meta","payload":{"id":"ID","timestamp":"2026-11-27T10:00:00.000Z","cwd":"/home/demo/app","cli_version":"0.118.0","source":"vscode"}}`,
+		`{"timestamp":"2026-11-27T10:00:02.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"do it"}]}}`,
+		`{"timestamp":"2026-11-27T10:00:03.000Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"TEXT"}]}}`)
+	geminiTranscript = transcript(
+		`{"sessionId":"ID","projectHash":"x","startTime":"2026-11-27T10:00:00.000Z"}`,
+		`{"id":"1","timestamp":"2026-11-27T10:00:01.000Z","type":"user","content":[{"text":"do it"}]}`,
+		`{"id":"2","timestamp":"2026-11-27T10:00:02.000Z","type":"gemini","content":"TEXT"}`)
+	copilotTranscript = transcript(
+		`{"type":"session.start","data":{"sessionId":"ID","context":{"cwd":"/home/demo"}},"id":"e1","timestamp":"2026-11-27T10:00:00.000Z","parentId":null}`,
+		`{"type":"user.message","data":{"content":"do it"},"id":"e2","timestamp":"2026-11-27T10:00:01.000Z","parentId":"e1"}`,
+		`{"type":"assistant.message","data":{"content":"TEXT"},"id":"e3","timestamp":"2026-11-27T10:00:02.000Z","parentId":"e2"}`)
+)
+
+// A folder with a copy of sessions is found by a few of them, and listed the second time by what was noted.
+func TestSurvey_listsACopyFromNotes(t *testing.T) {
+	const sessions = 200
+	for _, c := range copies {
+		t.Run(c.kind+"/"+c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			storetest.Home(t, filepath.Join(dir, c.name), sessions, sessions*600_000, c.write, c.file)
+			noting := kinds.All(files.NewCache(t.TempDir()), "")
+			list := func() {
+				t.Helper()
+				if code, out, errs := inProcessWith(t, noting, "", "sessions", dir); code != 0 || strings.Count(out, "\n") != 1+sessions {
+					t.Errorf("exit %d, %d lines, %s", code, strings.Count(out, "\n"), errs)
+				}
+			}
+			surveyed, looks := reads(t, func() {
+				if stores := claims(t, dir); !slices.Equal(stores, []string{c.kind + " " + c.at}) {
+					t.Errorf("the stores are %q", stores)
+				}
+			})
+			first, opens := reads(t, list)
+			again, reopens := reads(t, list)
+			t.Logf("%d bytes in %d reads are surveyed, %d in %d listed, %d in %d listed again", surveyed, looks, first, opens, again, reopens)
+			if surveyed > mostSurveyed*sessions || looks > 3*sessions {
+				t.Error("the survey reads more than 64 kB of each session, or more often than thrice")
+			}
+			if again > surveyed+mostSurveyed*mostSampled || reopens > opens/2 {
+				t.Error("the second list reads more than a survey does")
+			}
+			if nameless := c.name == "without names" && c.kind == "codex"; !nameless && again > first/5 { // all of whose files each kind samples
+				t.Error("the second list reads more than a fifth of the first")
+			}
+		})
 	}
 }
