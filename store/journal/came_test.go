@@ -86,6 +86,35 @@ func TestNames_bounded(t *testing.T) {
 	}
 }
 
+// The names of one folder are no names of another.
+func TestEntries_recordTheNamesOfEachFolder(t *testing.T) {
+	d := disktest.NewMemory(map[string]string{"s/1": "a", "s/2": "b", "t/1": "c", "t/3": "d"}, 0o600)
+	j := New(d, Options{})
+	for i, folder := range []string{"s", "t"} {
+		draft := j.Draft()
+		draft.Put(folder+"/9", []byte{byte(i)})
+		draft.Rows(folder)
+		plan, err := draft.Plan(model.Plan{Op: model.OpRestore, Session: folder})
+		if err == nil {
+			_, err = j.Apply(t.Context(), plan, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := j.Entries(t.Context())
+	if err != nil || len(list) != 2 {
+		t.Fatal(list, err)
+	}
+	for i, want := range [][]string{{"1", "2"}, {"1", "3"}} {
+		if came := list[i].Came; len(came) != 1 {
+			t.Errorf("entry %d: %v", i, came)
+		} else if got, err := came[0].Names(); err != nil || !slices.Equal(got, want) {
+			t.Errorf("entry %d: %v, %v", i, got, err)
+		}
+	}
+}
+
 func FuzzNames(f *testing.F) {
 	f.Add(packNames([]string{"message_1.json", "message_2.json", "a", "00000000-0000-4000-8000-000000000000.json"}))
 	f.Fuzz(func(t *testing.T, data []byte) {

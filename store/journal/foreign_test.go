@@ -3,7 +3,9 @@ package journal_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"syscall"
 	"testing"
 
 	"hindcast/model"
@@ -246,4 +248,62 @@ func TestRecover_takingBack(t *testing.T) {
 	if runs < 10 {
 		t.Error(runs)
 	}
+}
+
+// TestApply_failsBesideAnAgent: an agent replaces a file just before it is moved, and one of
+// the calls behind that fails. No such write counts as done, and what the agent wrote is where
+// it wrote it, or kept until the write is ended.
+func TestApply_failsBesideAnAgent(t *testing.T) {
+	for name, draft := range map[string]func(d *journal.Draft){
+		"set aside": func(d *journal.Draft) { d.SetAside("s/a") },
+		"replace":   func(d *journal.Draft) { d.Put("s/a", []byte("1")) },
+	} {
+		for n := 0; ; n++ {
+			m, _ := desk(map[string]string{"s/a": "0", "s/b": "b"})
+			since, failed := -1, ""
+			j := journal.New(&disktest.Faulty{Disk: m, Hook: func(call disktest.Call) error {
+				moves := call.Op == "place" && call.Name == "s/a" || call.Op == "exchange"
+				switch {
+				case since < 0 && moves:
+					since = 0
+					return replaces(m, "s/a")
+				case since >= 0:
+					if since++; since == n+1 {
+						failed = call.Op + " " + call.Name
+						return &fs.PathError{Op: call.Op, Path: call.Name, Err: syscall.EIO}
+					}
+				}
+				return nil
+			}}, journal.Options{})
+			d := j.Draft()
+			draft(d)
+			_, err := j.Apply(t.Context(), plan(t, d), nil)
+			if failed == "" {
+				if n < 5 || since < 0 {
+					t.Errorf("%s: %d calls", name, n)
+				}
+				break
+			}
+			where := fmt.Sprintf("%s, %s fails: %v", name, failed, err)
+			if err == nil || !holds(m, theirs) {
+				t.Fatal(where)
+			}
+			if err := journal.New(m, journal.Options{}).Recover(t.Context()); err != nil && !errors.Is(err, model.ErrHeadMoved) {
+				t.Fatalf("%s: recover: %v", where, err)
+			}
+			if now := m.Tree(live); now["s/a"] != "640 "+theirs {
+				t.Fatalf("%s: s/a is %q", where, now["s/a"])
+			}
+		}
+	}
+}
+
+// holds reports whether a file, of Hindcast's own too, has a content.
+func holds(m *disktest.Memory, text string) bool {
+	for _, has := range m.Tree(whole) {
+		if has == "640 "+text {
+			return true
+		}
+	}
+	return false
 }

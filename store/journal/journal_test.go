@@ -278,6 +278,9 @@ func TestApply_refused(t *testing.T) {
 		"nothing to set":        func(d *journal.Draft) { d.SetAside("s/none") },
 		"nothing to copy":       func(d *journal.Draft) { d.Copy("t/x", "s/none") },
 		"nothing to put back":   func(d *journal.Draft) { d.PutBack("t/x", journal.Version{SHA256: strings.Repeat("a", 64)}) },
+		"a restore that forgets": func(d *journal.Draft) {
+			d.Forget("x", journal.Version{SHA256: strings.Repeat("a", 64)})
+		},
 		"a purge that writes": func(d *journal.Draft) {
 			d.Forget("x", journal.Version{SHA256: strings.Repeat("a", 64)})
 			d.Put("s/a", nil)

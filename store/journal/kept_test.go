@@ -138,12 +138,16 @@ func TestPlanUndo_removedByHand(t *testing.T) {
 	}
 }
 
-// TestPlanUndo_removes: only the undo of a write that made a session removes one.
-func TestPlanUndo_removes(t *testing.T) {
+// TestPlanUndo_leads: an undo leads to where the write came from, a redo to where it led.
+// Only the undo of a write that made a session removes one.
+func TestPlanUndo_leads(t *testing.T) {
 	forks, others := 0, 0
 	for _, c := range chapters(t, story()) {
 		p, err := c.plan(t.Context(), journal.New(c.before, journal.Options{}))
 		must(t, err)
+		if c.name == "undo" && (p.Target.ID != "head" || p.Head.ID != "") || c.name == "redo" && (p.Target.ID != "" || p.Head.ID != "head") {
+			t.Errorf("%s leads from %v to %v", c.name, p.Head, p.Target)
+		}
 		if want := c.name == "undo of the fork"; p.Removes != want {
 			t.Errorf("%s: removes %v", c.name, p.Removes)
 		} else if want {
@@ -231,4 +235,53 @@ func whatIs(t *testing.T, path string) string {
 		text = string(data)
 	}
 	return fmt.Sprintf("%v %q of %v", info.Mode(), text, info.ModTime())
+}
+
+// TestRecover_conflictIsTheEnd: a write that was broken off and meets another's file is at
+// its end: it is not one to be finished.
+func TestRecover_conflictIsTheEnd(t *testing.T) {
+	m, _ := desk(map[string]string{"s/a": "0", "s/b": "b"})
+	killed(func() {
+		j := journal.New(&disktest.Faulty{Disk: m, Hook: func(call disktest.Call) error {
+			if call.Op == "place" && call.Name == "s/b" {
+				panic(errKilled)
+			}
+			return nil
+		}}, journal.Options{})
+		d := j.Draft()
+		d.Put("s/a", []byte("1"))
+		d.SetAside("s/b")
+		_, err := j.Apply(t.Context(), plan(t, d), nil)
+		t.Error("it was not broken off", err)
+	})
+	must(t, rewrites(m, "s/b"))
+	j := journal.New(m, journal.Options{})
+	err := j.Recover(t.Context())
+	says(t, err, model.ErrHeadMoved, "s/b was changed since", "what it set aside can still be restored")
+	if unfinished := (*journal.UnfinishedError)(nil); errors.As(err, &unfinished) {
+		t.Errorf("it is to be finished: %v", err)
+	}
+	if open, err := j.Unfinished(t.Context()); open != nil || err != nil {
+		t.Error(open, err)
+	}
+	must(t, j.Recover(t.Context()))
+}
+
+// TestMakeFolder_besideNone: a folder that no other one stands beside is its owner's alone.
+func TestMakeFolder_besideNone(t *testing.T) {
+	_, j := desk(map[string]string{"a": "0", "b": "1"})
+	d := j.Draft()
+	d.Put("new/deep/x", nil)
+	must(t, d.Err())
+	folders := 0
+	for _, c := range d.Changes() {
+		if c.After.Folder {
+			if folders++; c.After.Mode != 0o700 {
+				t.Errorf("%s gets %o", c.Path, c.After.Mode)
+			}
+		}
+	}
+	if folders != 2 {
+		t.Errorf("%d folders", folders)
+	}
 }

@@ -245,6 +245,11 @@ func TestTurn_fails(t *testing.T) {
 				if !before && !after || err == nil && !after {
 					t.Fatalf("%s:\n%s", where, difference(now.live, c.was.live, c.is.live))
 				}
+				for name := range c.after.Tree(whole) {
+					if _, err2 := m.Lstat(strings.TrimSuffix(name, "/")); err == nil && err2 != nil {
+						t.Fatalf("%s: %v", where, err2)
+					}
+				}
 				for content := range c.was.contents {
 					if !now.contents[content] && !c.gone[content] {
 						t.Fatalf("%s: a content is lost: %.40q", where, content)

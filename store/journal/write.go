@@ -341,10 +341,7 @@ func (w *write) holdsStill(name string, v Version, buf *[]byte) (bool, error) {
 		return true, nil
 	}
 	found, err := w.j.look(name, buf)
-	switch {
-	case errors.Is(err, disk.ErrNotRegular):
-		return false, nil
-	case err == nil && found.None():
+	if err == nil && found.None() {
 		err = fs.ErrNotExist
 	}
 	return found.Version == v, err
@@ -712,7 +709,9 @@ func (w *write) takeBack(n int, why error) error {
 		w.append(record{Taking: w.ID, Why: why.Error()})
 	}
 	if n > 0 {
-		try(w.rescue(n - 1))
+		if failed := w.rescue(n - 1); failed != nil { // sweep would keep what is theirs, and Recover not find it
+			return &UnfinishedError{w.ID, errors.Join(why, failed)}
+		}
 	}
 	try(w.sweep())
 	w.staged = make([]string, len(w.Changes))

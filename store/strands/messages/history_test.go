@@ -56,6 +56,33 @@ func someHistory(t *rapid.T) (p *history, entries []*journal.Entry) {
 	return p, entries
 }
 
+// What came since the last entry is not in the log that it knew, and neither is what it
+// changed; what stands behind such a file is.
+func TestPredecessors_ofTheLogThatWas(t *testing.T) {
+	p := &history{fileOf: map[string]int32{}, number: map[contentKey]int32{}}
+	file := func(k int) messageFile {
+		f, _ := fileOf(fmt.Sprintf("message_%d.json", k))
+		return f
+	}
+	var changes []mention
+	for _, k := range []int{3, 6} {
+		changes = append(changes, mention{before: p.numberOf(file(k), journal.Version{SHA256: fmt.Sprint(k), Mode: 0o600}), after: none})
+	}
+	p.entries = []historyEntry{{changes: changes, was: namesFrom("0,2..4,6..8")}}
+	var now []messageFile
+	for k := range 10 {
+		now = append(now, file(k))
+	}
+	p.predecessors(now)
+	var got []messageFile
+	for _, n := range p.log {
+		got = append(got, p.files[n])
+	}
+	if want := []messageFile{file(0), file(2), file(4), file(7), file(8)}; !slices.Equal(got, want) {
+		t.Errorf("%v, not %v", got, want)
+	}
+}
+
 // What entries tell together, all at once, is what they tell one after the other.
 func TestOutcome_ofManyAtOnce(t *testing.T) {
 	passed := 0
