@@ -203,3 +203,66 @@ func TestSurvey_listsACopyFromNotes(t *testing.T) {
 		})
 	}
 }
+
+// listing is what the list of sessions reads of a large file, by the kind: at most so many kB where it reads a part,
+// else why it reads all of it.
+var listing = map[string]struct {
+	most int64
+	why  string
+}{
+	"codex":       {most: 64},
+	"pi":          {most: 72},
+	"claude-code": {most: 136}, // 64 kB at each end, as Claude Code reads for its own list
+
+	"aider":             {why: "a file has many sessions"},
+	"copilot-cli":       {why: "sub-agents are in the file of their session"},
+	"gemini-cli":        {why: "a session is one document, or a log of several sessions"},
+	"openhands":         {why: "the list tells how many events there are"},
+	"agent-framework":   {why: "the list tells how many snapshots there are"},
+	"crewai":            {why: "the list tells how many snapshots there are"},
+	"genkit":            {why: "the list tells how many snapshots there are"},
+	"jsonl":             {why: "the list tells how many snapshots there are"},
+	"strands":           {why: "the list tells how many snapshots there are"},
+	"strands-snapshots": {why: "the list tells how many snapshots there are"},
+
+	"sqlite": {why: "a database"}, "langgraph": {why: "a database"}, "adk": {why: "a database"}, "mastra": {why: "a database"},
+	"openai-agents": {why: "a database"}, "llamaindex": {why: "a database"}, "opencode": {why: "a database"}, "crush": {why: "a database"},
+}
+
+// To list sessions reads a part of each file where the kind can tell by that, whatever its size.
+func TestSessions_readAPartOfEachFile(t *testing.T) {
+	places := addresses(t)
+	for _, k := range allKinds {
+		if k.Recognise == nil {
+			continue
+		}
+		of, known := listing[k.Name]
+		if !known {
+			t.Errorf("%s is not in the table", k.Name)
+		}
+		if of.why != "" {
+			continue
+		}
+		for _, address := range places[k.Name] {
+			t.Run(k.Name, func(t *testing.T) {
+				dir, n := padded(t, address)
+				s, err := k.Open(t.Context(), dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer s.Close()
+				listed := 0
+				read, _ := reads(t, func() {
+					for _, err := range s.Sessions(t.Context()) {
+						if listed++; err != nil {
+							t.Error(err)
+						}
+					}
+				})
+				if most := of.most << 10 * int64(n); read > most || listed == 0 {
+					t.Errorf("%d bytes of %d files are read to list %d sessions, want at most %d", read, n, listed, most)
+				}
+			})
+		}
+	}
+}
