@@ -103,7 +103,7 @@ func screen(ctx context.Context, what cli.Shown) error {
 	}
 	options := tui.Options{
 		Store: what.Store, Session: what.Session, Note: what.Note,
-		Stores: what.Stores, Open: what.Open, Keys: keys,
+		Stores: what.Stores, Open: what.Open, Keys: keys, ThemeNames: what.Theme,
 		Labels: labels.New(ownData()), Share: what.Share,
 	}
 	costs, err := prices.Load(prices.Path(os.Getenv))

@@ -72,6 +72,8 @@ type App struct {
 	Pager string
 	// Getenv reads the environment.
 	Getenv func(string) string
+	// theme is what --theme asks for, "" to go by the environment.
+	theme string
 	// endpoint is the URL of the server that was named, "" for none.
 	endpoint string
 }
@@ -85,6 +87,8 @@ type Shown struct {
 	Open   func(ctx context.Context, chosen store.Found) (store.Store, error)
 	// Session is shown at once; "" for the list of sessions.
 	Session string
+	// Theme is how it is drawn, in the words of look.Read; "" to go by the environment.
+	Theme string
 	// Demo says that the store is the built-in demo, because there is none.
 	Demo bool
 	// Share writes a session to a new file, its secrets hidden: a report, or where the path
@@ -190,6 +194,14 @@ lists them.`,
 	root.PersistentFlags().Bool("json", false, "print one JSON document")
 	root.PersistentFlags().Bool("no-pager", false, "print long output as it is, also on a terminal")
 	root.PersistentFlags().String("sdk", "", "the SDK and version that opens the store, as strands-python@1.30, or any; by default as the project around the store has it")
+	root.PersistentFlags().StringVar(&a.theme, "theme", "", "how things are drawn: a list of `WORDS`, with commas, of "+
+		strings.Join(look.Words(), ", ")+"; by default as "+look.Variable+" has it")
+	completeTheme := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return look.Words(), cobra.ShellCompDirectiveNoFileComp
+	}
+	if err := root.RegisterFlagCompletionFunc("theme", completeTheme); err != nil {
+		panic(err) // the flag stands above
+	}
 	endpoint := root.PersistentFlags().String("endpoint", "", "the `URL` of the server of s3:// addresses; by default as the AWS SDK finds it")
 	// Import has a map of its own, for what it reads.
 	maps := root.PersistentFlags().StringArray("map", nil, "read the store as any JSON: `KEY=PATH,...`, see hindcast help import")
@@ -329,7 +341,7 @@ func (a *App) answerTo(out io.Writer, cmd *cobra.Command, args []string, run run
 	}
 	p := &printer{bufio.NewWriterSize(out, 64<<10), asJSON(cmd), a.paint(), look.Unicode, a.width()}
 	if !p.json { // a document has no shapes, so it looks at no theme
-		asked, err := look.Read("", a.Getenv)
+		asked, err := look.Read(a.theme, a.Getenv)
 		if err != nil {
 			return err
 		}

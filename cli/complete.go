@@ -189,7 +189,7 @@ func (a *App) snapshotWords(ctx context.Context, address, session, word string) 
 		return nil
 	}
 	t.SetLabels(labels)
-	asked, err := look.Read("", a.Getenv)
+	asked, err := look.Read(a.theme, a.Getenv)
 	if err != nil {
 		return nil
 	}

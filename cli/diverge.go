@@ -23,9 +23,10 @@ func (a *App) diverge() *cobra.Command {
 by turn, and what their states differ in. A terminal of 100 columns shows the two
 beside each other.
 
-A and B are each a SNAPSHOT, a SESSION, whose head is meant, or SESSION:SNAPSHOT. A
-word that fits a session is one. A SNAPSHOT without a session is one of the other
-word's session, else of SESSION, else of the session that changed last.
+A and B are in one store. They are each a SNAPSHOT, a SESSION, whose head is meant,
+or SESSION:SNAPSHOT. A word that fits a session is one. A SNAPSHOT without a session
+is one of the other word's session, else of SESSION, else of the session that changed
+last.
 
 Two sessions parted behind the last state that both were in, or else behind the last
 message that both have, from the first message on.`,
@@ -54,11 +55,20 @@ message that both have, from the first message on.`,
 				if len(words) > 2 {
 					session = words[0]
 				}
-				return noSessionIn(ctx, s, address, session, err)
+				return inOneStore(noSessionIn(ctx, s, address, session, err), shown(address, s))
 			}
 			return p.diverge(ctx, s, x, y)
 		}),
 	}
+}
+
+// inOneStore returns the error about a word that names nothing with the advice that both lines are in one store.
+func inOneStore(err error, address string) error {
+	if !errors.Is(err, model.ErrNoSession) && !errors.Is(err, model.ErrNoSnapshot) {
+		return err
+	}
+	return &advisedError{err, fmt.Sprintf(
+		"diverge looks in one store, %[1]s: hindcast sessions %[1]s lists its sessions.", word(address))}
 }
 
 // tip is a visit that a line leads to.

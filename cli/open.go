@@ -239,7 +239,7 @@ func (a *App) screen(cmd *cobra.Command, args []string) error {
 	if !a.OutTerminal {
 		return errors.New("the screen needs a terminal, and the output is none; use hindcast log, show or diff instead")
 	}
-	what.Share = a.shareNew
+	what.Share, what.Theme = a.shareNew, a.theme
 	return a.Screen(ctx, what)
 }
 

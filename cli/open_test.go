@@ -107,6 +107,17 @@ func (c *shelf) put(t *testing.T, names ...string) {
 	}
 }
 
+// The screen is drawn as the command line asks.
+func TestScreen_isGivenTheTheme(t *testing.T) {
+	for _, c := range []struct{ given, want string }{{"", ""}, {"--theme=ascii", "ascii"}, {"--theme=dark,unicode", "dark,unicode"}} {
+		s := newShelf(t)
+		s.put(t, "a.mem")
+		if code, _, said := s.run(t, append(strings.Fields(c.given), filepath.Join(s.dir, "a.mem"))...); code != 0 || s.shown.Theme != c.want {
+			t.Errorf("%q: exit %d, theme %q, said %s", c.given, code, s.shown.Theme, said)
+		}
+	}
+}
+
 // A session that is named is shown at once, and one that is not there is told
 // before the screen takes the terminal.
 func TestScreen_opensTheSession(t *testing.T) {

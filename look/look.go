@@ -19,6 +19,9 @@ type Asked struct {
 	Glyphs Glyphs
 }
 
+// Words returns the words of which [Read] takes a list.
+func Words() []string { return []string{"auto", "dark", "light", "16", "none", "unicode", "ascii"} }
+
 // Read works out what is asked for. names is what the person asked for on the
 // command line, "" to look at HINDCAST_THEME: a comma-separated list of auto,
 // dark, light, 16, none, unicode and ascii; the last one counts, and an
@@ -43,7 +46,7 @@ func Read(names string, getenv func(string) string) (Asked, error) {
 		case "ascii":
 			asked.Glyphs = ASCII
 		default:
-			return asked, fmt.Errorf("theme: read %s: %q is none of auto, dark, light, 16, none, unicode, ascii", from, name)
+			return asked, fmt.Errorf("theme: read %s: %q is none of %s", from, name, strings.Join(Words(), ", "))
 		}
 	}
 	return asked, nil

@@ -45,7 +45,8 @@ func PlanTakeover(ctx context.Context, from Store, session, as string) (model.Pl
 		if isRecorded(ctx, from, &h) {
 			onward(&plan, as, &h)
 		} else {
-			plan.Loads = fmt.Sprintf("no agent: a copy of %s session is for looking, comparing and editing, and the original is gone on with in its own tool", article(from.Kind()))
+			plan.Loads = fmt.Sprintf("no agent: a copy of %s session is for looking, comparing and editing, "+
+				"and the original is gone on with in its own tool", article(from.Kind()))
 		}
 	}
 	words := fmt.Sprintf("session %q, made from %s:%s: %s, %d of them off the path", as, from.Kind(), from.Address(), model.Count(tree.Snapshots(), "snapshot"), tree.Orphans())

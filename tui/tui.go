@@ -58,8 +58,10 @@ type Options struct {
 	Tour *Tour
 	// Keys is what keys mean; nil for the default.
 	Keys *keymap.Map
-	// Theme is how everything looks; nil to go by the environment.
+	// Theme is how everything looks; nil to go by ThemeNames.
 	Theme *theme.Styles
+	// ThemeNames is what the person asked for, in the words of look.Read; "" to go by the environment.
+	ThemeNames string
 	// Now gives the time; nil for time.Now.
 	Now func() time.Time
 	// After is where waiting comes from; nil for time.After.
@@ -114,7 +116,7 @@ func (o Options) fill() (Options, error) {
 		o.Keys = keymap.Default()
 	}
 	if o.Theme == nil {
-		choice, err := theme.Choose("", o.Getenv)
+		choice, err := theme.Choose(o.ThemeNames, o.Getenv)
 		if err != nil {
 			return o, err
 		}
