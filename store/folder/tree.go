@@ -308,7 +308,7 @@ func (b *beginnings) OpenFile(name string) (Opened, error) {
 	return begun{f, known, b.most}, nil
 }
 
-// begun is an open file of which only the beginning is read.
+// begun is an open file whose beginning alone is read.
 type begun struct {
 	Opened
 	known *beginning
