@@ -1,6 +1,7 @@
 package journal_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -299,5 +300,26 @@ func TestTurn_comparesWhatItCopies(t *testing.T) {
 				t.Error(difference(now, before, before))
 			}
 		})
+	}
+}
+
+// TestTurn_keepsACopyThatIsTakenBack: a fork is taken back when the agent has written over
+// what it copied. The copy is the only one by then, and is kept.
+func TestTurn_keepsACopyThatIsTakenBack(t *testing.T) {
+	m := disktest.NewMemory(map[string]string{"s/a": "only here"}, 0o640)
+	j := journal.New(newShelf(m), journal.Options{})
+	d := j.Draft()
+	d.Copy("t/a", "s/a")
+	refused := errors.New("it does not read back")
+	_, err := j.Apply(t.Context(), plan(t, d), func(context.Context) error {
+		must(t, rewrites(m, "s/a"))
+		return refused
+	})
+	now := m.Tree(live)
+	if !errors.Is(err, refused) || now["t/a"] != "" || now["s/a"] != "640 "+theirs {
+		t.Errorf("%v: %v", err, now)
+	}
+	if !contents(m)["only here"] {
+		t.Errorf("what was copied is lost: %v", m.Tree(whole))
 	}
 }
