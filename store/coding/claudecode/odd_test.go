@@ -14,6 +14,7 @@ import (
 	"hindcast/store/coding"
 	"hindcast/store/folder"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // thought is a record of an answer that holds what the model thought.
@@ -119,7 +120,7 @@ func TestFaults_nameTheOldestSession(t *testing.T) {
 func TestCheck_closesWhatItOpens(t *testing.T) {
 	const open = "/proc/self/fd"
 	if _, err := os.ReadDir(open); err != nil {
-		t.Skip("this system does not list the open files of a process:", err)
+		skip.Missing(t, "the system does not list the open files of a process: %v", err)
 	}
 	dir, _ := written(t, user("a", "", "A"))
 	f := &format{dir: dir}
