@@ -184,6 +184,22 @@ func TestRows_parentsThatAreNotShared(t *testing.T) {
 	}
 }
 
+// A parent that is named by no hash and is not there keeps its name: it tells nothing of a state.
+func TestRows_parentsThatAreNoHashes(t *testing.T) {
+	rows := leaky(t)
+	i := slices.IndexFunc(rows, func(row store.Row) bool {
+		return row.Header.SessionID == sample.Trip && row.Header.Index == 5
+	})
+	for _, parent := range []string{"line-4", strings.Repeat("a", 63), strings.Repeat("a", 65), strings.Repeat("g", 64)} {
+		row := rows[i]
+		row.Header.ParentID = parent
+		out, _, err := shared(t, fake.New(), []store.Row{row}, redact.Options{})
+		if err != nil || len(out) != 1 || out[0].Header.ParentID != parent {
+			t.Errorf("%s: %v, %v", parent, out, err)
+		}
+	}
+}
+
 func TestRows_failClosed(t *testing.T) {
 	good := store.Row{Header: model.Header{ID: "a", SessionID: "s"}, State: []byte(`{}`)}
 	wrong, errName := errors.New("wrong"), errors.New("the name")
