@@ -19,7 +19,7 @@ type Asked struct {
 	Glyphs Glyphs
 }
 
-// Words returns the words of which [Read] takes a list.
+// Words returns the words that [Read] knows, each once.
 func Words() []string { return []string{"auto", "dark", "light", "16", "none", "unicode", "ascii"} }
 
 // Read works out what is asked for. names is what the person asked for on the

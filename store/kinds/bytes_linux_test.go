@@ -212,7 +212,7 @@ var listing = map[string]struct {
 }{
 	"codex":       {most: 64},
 	"pi":          {most: 72},
-	"claude-code": {most: 136}, // 64 kB at each end, as Claude Code reads for its own list
+	"claude-code": {most: 136}, // the first prompt is at one end, a title that was set late at the other
 
 	"aider":             {why: "a file has many sessions"},
 	"copilot-cli":       {why: "sub-agents are in the file of their session"},
