@@ -297,12 +297,12 @@ func escaped(text string) iter.Seq[piece] {
 			if next < 0 {
 				return
 			}
-			from, to := i+next, i+next
+			from := i + next
 			for from > i && isURLByte(text[from-1]) {
 				from--
 			}
-			escapes, plus, question := 0, false, false
-			for to = from; to < len(text) && isURLByte(text[to]); to++ {
+			to, escapes, plus, question := from, 0, false, false
+			for ; to < len(text) && isURLByte(text[to]); to++ {
 				if text[to] == '%' && to+2 < len(text) && isHex(text[to+1]) && isHex(text[to+2]) {
 					escapes++
 				}

@@ -54,9 +54,10 @@ func isCode(err error, code int) bool {
 }
 
 // interrupted returns the context's error for one of SQLite that only says that
-// the context ended.
+// the context ended. A statement that is interrupted while it is prepared has a general
+// code: "expected 0 columns".
 func interrupted(ctx context.Context, err error) error {
-	if ended := ctx.Err(); ended != nil && isCode(err, lib.SQLITE_INTERRUPT) {
+	if ended := ctx.Err(); ended != nil && (isCode(err, lib.SQLITE_INTERRUPT) || isCode(err, lib.SQLITE_ERROR)) {
 		return ended
 	}
 	return err
