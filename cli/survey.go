@@ -71,6 +71,9 @@ func (a *App) survey(ctx context.Context, p *printer, dir string) error {
 		if patterns := a.patterns(); len(patterns) > 0 {
 			p.sentence("", "Of the files only those named "+strings.Join(patterns, ", ")+" are looked into.")
 		}
+		if len(all.Stores) == 0 {
+			p.sentence("", "Any other JSON is read by a map: --map KEY=PATH,... (hindcast help import).")
+		}
 		if all.Faults != nil {
 			p.assumed(release)
 			p.checkups(list, only.Framework)
