@@ -114,11 +114,7 @@ func (p *printer) transcript(talk *transcriptJSON) {
 func (p *printer) part(part *transcript.Part) {
 	switch {
 	case part.Called():
-		call := "call"
-		if part.Unasked() {
-			call = "result of a call that is not here:"
-		}
-		p.indented("  ", strings.TrimRight(call+" "+part.Tool+" "+string(jsontape.AppendCompact(nil, part.Input)), " "))
+		p.indented("  ", strings.TrimRight(part.Verb()+" "+part.Tool+" "+string(jsontape.AppendCompact(nil, part.Input)), " "))
 		sgr := yellow
 		switch part.Status {
 		case "ok":
@@ -170,11 +166,7 @@ func (p *printer) markdown(talk *transcriptJSON) {
 func (p *printer) markdownPart(part *transcript.Part) {
 	switch {
 	case part.Called():
-		call := "call"
-		if part.Unasked() {
-			call = "result of a call that is not here:"
-		}
-		fmt.Fprintf(p, "%s %s\n\n", call, inline(part.Tool))
+		fmt.Fprintf(p, "%s %s\n\n", part.Verb(), inline(part.Tool))
 		if part.Input != nil {
 			p.fenced("json", string(splice.Pretty(part.Input)))
 			p.WriteByte('\n')

@@ -86,12 +86,8 @@ func (p *page) message(m *transcript.Message) {
 func (p *page) part(part *transcript.Part) {
 	switch {
 	case part.Called():
-		call := "call "
-		if part.Unasked() {
-			call = "result of a call that is not here: "
-		}
 		p.put(`<pre class="call">`)
-		p.cut(call+part.Tool+" "+string(jsontape.AppendCompact(nil, part.Input)), mostText)
+		p.cut(part.Verb()+" "+part.Tool+" "+string(jsontape.AppendCompact(nil, part.Input)), mostText)
 		p.put("</pre>")
 		class := "ended"
 		if part.Status == "error" {

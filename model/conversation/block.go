@@ -27,6 +27,16 @@ type Block struct {
 	// Pair is the number of the result of a tool call, or of the call of a
 	// result, for [Conversation.Block]; -1 where there is none.
 	Pair int32
+	// Repeated says of a result without a pair that its call has an earlier result.
+	Repeated bool
+}
+
+// Answers says which call a result without a pair is of, in words.
+func (b *Block) Answers() string {
+	if b.Repeated {
+		return "a call that has a result already"
+	}
+	return "a call that is not here"
 }
 
 // BlockKind is what a block is.

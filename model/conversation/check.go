@@ -46,7 +46,6 @@ func (c *Conversation) Troubles() (list []Trouble) {
 		return nil
 	}
 	ends := c.batchEnds()
-	calls := make(map[string]bool) // by the raw ids
 	for m := range c.messages {
 		if c.messages[m].Held {
 			break
@@ -61,23 +60,16 @@ func (c *Conversation) Troubles() (list []Trouble) {
 			list = append(list, Trouble{Code: EmptyContent, Message: m, Block: -1, Open: m == len(c.messages)-1})
 		}
 		for i := int(c.messages[m].first); i < int(c.messages[m].end); i++ {
-			b, id := &c.blocks[i], ""
-			if b.ID >= 0 && c.tape.Kind(b.ID) != jsontape.Null {
-				id = string(c.tape.Raw(b.ID))
-			}
-			if t, is := c.blockTrouble(m, i, ends, calls[id]); is {
+			if t, is := c.blockTrouble(m, i, ends); is {
 				list = append(list, t)
-			}
-			if b.Kind == ToolCall && id != "" {
-				calls[id] = true
 			}
 		}
 	}
 	return list
 }
 
-// blockTrouble returns what is wrong with one block. called says that a call before has its id.
-func (c *Conversation) blockTrouble(m, i int, ends []int, called bool) (t Trouble, is bool) {
+// blockTrouble returns what is wrong with one block.
+func (c *Conversation) blockTrouble(m, i int, ends []int) (t Trouble, is bool) {
 	b := &c.blocks[i]
 	t = Trouble{Message: m, Block: i}
 	switch {
@@ -87,7 +79,7 @@ func (c *Conversation) blockTrouble(m, i int, ends []int, called bool) (t Troubl
 		t.Code, t.Open = UnansweredCall, ends[m] == len(c.messages) || c.messages[ends[m]].Held
 	case b.Kind == ToolCall && c.MessageOf(int(b.Pair)) >= ends[m]:
 		t.Code = LateResult
-	case b.Kind == ToolResult && b.Pair < 0 && called:
+	case b.Kind == ToolResult && b.Repeated:
 		t.Code = DuplicateResult
 	case b.Kind == ToolResult && b.Pair < 0:
 		t.Code = OrphanResult

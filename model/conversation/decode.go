@@ -183,8 +183,13 @@ func (c *Conversation) pair() {
 		case b.Kind == ToolCall:
 			waiting = append(waiting, int32(i))
 		case b.Kind == ToolResult && b.ID >= 0:
-			if call, ok := byID[string(c.tape.Raw(b.ID))]; ok && c.blocks[call].Pair < 0 {
+			call, ok := byID[string(c.tape.Raw(b.ID))]
+			switch {
+			case !ok:
+			case c.blocks[call].Pair < 0:
 				c.join(call, int32(i))
+			default:
+				b.Repeated = c.tape.Kind(b.ID) != jsontape.Null
 			}
 		case b.Kind == ToolResult:
 			if call := c.takeWaiting(&waiting, b); call >= 0 {

@@ -87,6 +87,8 @@ func partOf(c *conversation.Conversation, b *conversation.Block) Part {
 				return out
 			}
 			result = c.Block(int(b.Pair))
+		} else {
+			out.Label = "result of " + b.Answers()
 		}
 		out.Status = statusWord(result.Status)
 		for part := range c.Parts(result) {
@@ -158,8 +160,13 @@ func (m *Message) Remarks() (words []string) {
 	return words
 }
 
-// Unasked reports whether the part is the result of a call that is not there.
-func (part *Part) Unasked() bool { return part.Kind == partKinds[conversation.ToolResult] }
+// Verb returns what stands before the name of the tool: "call", or why a result stands alone.
+func (part *Part) Verb() string {
+	if part.Label == "" {
+		return "call"
+	}
+	return part.Label + ":"
+}
 
 // Called reports whether the part is a call of a tool, or a result.
 func (part *Part) Called() bool { return part.Tool != "" || part.Status != "" }

@@ -186,7 +186,7 @@ func (p *Pane) result(u *unit, b *conversation.Block, open bool) {
 		r.Put(tokens.Punct, p.styles.Glyphs.Arrow+" ")
 		r.Put(pick(tokens), status)
 		if alone {
-			r.Put(tokens.Warn, ", for a call that is not here")
+			r.Put(tokens.Warn, ", for "+b.Answers())
 		}
 		if !open {
 			p.preview(r, tokens, b)
