@@ -2,10 +2,12 @@ package redact_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"net/url"
 	"os"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -373,6 +375,8 @@ func quoted(text string) string {
 	return string(data)
 }
 
+var class = regexp.MustCompile(`\{([aAnlUhHdbBp])([0-9]+)\}|\{u\}`)
+
 // drawn fills a pattern with random letters.
 func drawn(random *rand.Rand, pattern string) string {
 	const small, capitals, digits = "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789"
@@ -395,27 +399,23 @@ func drawn(random *rand.Rand, pattern string) string {
 		}
 		out.Write(word)
 	}
-	for pattern != "" {
-		before, rest, found := strings.Cut(pattern, "{")
-		out.WriteString(before)
-		if !found {
-			break
-		}
-		class, after, _ := strings.Cut(rest, "}")
-		if class == "u" {
+	from := 0
+	for _, m := range class.FindAllStringSubmatchIndex(pattern, -1) {
+		out.WriteString(pattern[from:m[0]])
+		from = m[1]
+		if m[2] < 0 {
 			for i, n := range []int{8, 4, 4, 4, 12} {
 				if i > 0 {
 					out.WriteByte('-')
 				}
 				letters('h', n)
 			}
-		} else {
-			var n int
-			fmt.Sscan(class[1:], &n)
-			letters(class[0], n)
+			continue
 		}
-		pattern = after
+		n, _ := strconv.Atoi(pattern[m[4]:m[5]])
+		letters(pattern[m[2]], n)
 	}
+	out.WriteString(pattern[from:])
 	return out.String()
 }
 
@@ -651,31 +651,31 @@ risk-assessment-of-the-train-to-Lyon
 you can then use that file when you want any other model
 `), "\n")
 
-// Of harmless texts at most a few are hidden, in a text, behind other words and in a list.
+// Of harmless texts at most 2 of 100 are hidden, in a text, behind other words and in a list.
 func TestCorpus_harmless(t *testing.T) {
-	const most = 2
-	if len(harmlessPatterns) < 150 {
-		t.Fatalf("only %d texts", len(harmlessPatterns))
+	list := append(slices.Clone(harmlessPatterns), patterns(t, "harmless.txt")...)
+	if len(list) < 700 {
+		t.Fatalf("only %d texts", len(list))
 	}
 	for name, write := range map[string]func(string) string{
 		"alone":      func(s string) string { return `{"messages":[{"content":` + quoted(s) + `}]}` },
 		"a line":     func(s string) string { return quoted("$ show it\n" + s + "\nok\n") },
 		"a list":     func(s string) string { return `{"items":["first",` + quoted(s) + `,"last"]}` },
 		"JSON in it": func(s string) string { return quoted(`{"output":` + quoted(s) + `}`) },
+		"a key":      func(s string) string { return `{"files":{` + quoted(s) + `:{"size":1}}}` },
 	} {
 		random := rand.New(rand.NewPCG(31, 13))
 		var changed []string
-		for _, pattern := range harmlessPatterns {
-			text := strings.ReplaceAll(drawn(random, strings.ReplaceAll(strings.ReplaceAll(pattern, "{{", "\x01"), "${", "\x02")), `\n`, "\n")
-			text = strings.ReplaceAll(strings.ReplaceAll(text, "\x01", "{{"), "\x02", "${")
+		for _, pattern := range list {
+			text := strings.ReplaceAll(drawn(random, pattern), `\n`, "\n")
 			state := write(text)
 			if out, _ := hidden(t, redact.Options{}, state); out[0] != state {
 				changed = append(changed, pattern+" → "+out[0])
 			}
 		}
-		t.Logf("%s: %d of %d changed", name, len(changed), len(harmlessPatterns))
-		if len(changed) > most || os.Getenv("HINDCAST_CORPUS") != "" {
-			t.Errorf("%s: %d of %d harmless texts are changed: %q", name, len(changed), len(harmlessPatterns), changed)
+		t.Logf("%s: %d of %d changed", name, len(changed), len(list))
+		if len(changed) > len(list)/50 || os.Getenv("HINDCAST_CORPUS") != "" {
+			t.Errorf("%s: %d of %d harmless texts are changed:\n%s", name, len(changed), len(list), strings.Join(changed, "\n"))
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"encoding/base64"
 	"math"
 	"slices"
 	"strings"
@@ -102,9 +103,9 @@ func isDigits(text string) bool {
 
 // placeholder matches what stands where a secret has to be put.
 var placeholder = expression(`(?i)^(?:<.*>|\\+u003c.*|\[.*\]|\{.*\}|%[\w:-]+%|\$\(.*|\$?\{\{?.*|#\{.*|@\w+@|\$[a-z_]+|\$[A-Z_][A-Z0-9_]*|.*\.\.\.|.*…)$` +
-	`|^!\w+ |^(?:change|replace|insert|enter|put|add|paste|use|set|fill)[-_ ]?(?:me|this|it|your|the|here|with|in)(?:[-_ ].*)?$` +
+	`|^!\w+(?: |$)|^ENC\[|^(?:change|replace|insert|enter|put|add|paste|use|set|fill)[-_ ]?(?:me|this|it|your|the|here|with|in)(?:[-_ ].*)?$` +
 	`|^(?:the[-_ ])?your[-_ ]?|[-_ ]your[-_ ]|^my[-_](?:super[-_])?(?:secret|password|token|api)|(?:[-_]|^)here$|x{4,}|\*{3,}|•{3,}|_{4,}|\.{3,}` +
-	`|^(?:pass(?:word|wd)?|pwd|secret|token|api[-_]?key|none|null|nil|true|false|undefined|n/?a|tbd|todo|fixme|dummy|fake|foo|bar|foobar|example|sample|placeholder|redacted|removed|hidden|masked|omitted)$` +
+	`|^(?:pass(?:word|wd)?|pwd|secret|token|api[-_]?key|none|null|nil|true|false|undefined|n/?a|tbd|todo|fixme|dummy|fake|foo|bar|foobar|example|sample|guest|postgres|placeholder|redacted|removed|hidden|masked|omitted)$` +
 	`|^(?:process\.env|import\.meta|os\.(?:environ|getenv)|system\.getenv|env[.(\[]|secrets?\.|vars\.|config\.|settings\.|self\.|this\.|req\.|request\.|ctx\.|args\.|options\.|opts\.|params\.)` +
 	`|^(?:getenv|env|vault|ssm|sops|op|keyring|secretsmanager|arn|file)(?:[(]|:/|:\w+:)`)
 
@@ -206,8 +207,13 @@ func isPassphrase(text string) bool {
 	})
 }
 
-// isProse reports whether a text is a sentence or a part of one.
+// isProse reports whether a text is a sentence or a part of one; a script without spaces is always prose.
 func isProse(text string) bool {
+	if strings.ContainsFunc(text, func(c rune) bool {
+		return unicode.In(c, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+	}) {
+		return true
+	}
 	words := strings.Fields(text)
 	return len(words) >= 3 && !strings.ContainsAny(text, "\t\n") && slices.ContainsFunc(words, func(word string) bool {
 		return slices.Contains(stopWords, strings.ToLower(strings.Trim(word, ".,;:!?'\"")))
@@ -248,55 +254,59 @@ var uuid = expression(`^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)
 // and digits, more bits a character than words of a language or numbers in order, and goes
 // from lower case to upper and to digits and back more often than a name made of words.
 func isRandom(word string) bool {
-	var lower, upper, digit, hex, slash, turns int
-	var last byte
+	var lower, upper, digit, hex, turns, ordered, syllables, run int
+	var last, lastClass byte
 	for i := range len(word) {
 		c := word[i]
-		class := last
+		class := lastClass
 		switch {
 		case c >= '0' && c <= '9':
 			class = '0'
 			digit++
-			hex++
 		case c >= 'a' && c <= 'z':
 			class = 'a'
 			lower++
-			if c <= 'f' {
-				hex++
+			if run++; run == 3 {
+				syllables += 2
+			}
+			if run >= 3 {
+				syllables++
 			}
 		case c >= 'A' && c <= 'Z':
 			class = 'A'
 			upper++
-			if c <= 'F' {
-				hex++
-			}
-		case c == '/':
-			slash++
 		}
-		if class != last && last != 0 {
+		if class != 'a' {
+			run = 0
+		}
+		if isHex(c) {
+			hex++
+		}
+		if class != lastClass && lastClass != 0 {
 			turns++
 		}
-		last = class
+		if c == last+1 {
+			ordered++
+		}
+		last, lastClass = c, class
 	}
-	if digit == 0 || lower+upper == 0 || len(word) < 20 || slash > 1+len(word)/24 { // the last is a path
+	if digit == 0 || lower+upper == 0 || len(word) < 20 || ordered > len(word)/3 {
 		return false
 	}
 	oft, bits := float64(turns)/float64(len(word)), bits(word)
 	switch {
 	case hex == len(word):
 		return len(word) >= 32 && bits >= 3
-	case slash > 0:
-		return lower > 0 && upper > 0 && len(word) >= 36 && bits >= 4.4
 	case lower == 0 || upper == 0:
 		return bits >= 3.8 && oft >= 0.25
 	}
-	return bits >= 3.8 && oft >= 0.38
+	return bits >= 3.8 && oft >= 0.3 && syllables <= len(word)/2
 }
 
 // drawnWords appends the words of a text that look drawn by chance and are not known to be
-// something else: a hash, an id, a public key.
+// something else: a hash, an id, a public key, the bytes of a file.
 func (r *Redactor) drawnWords(spans []span, text string) []span {
-	public := publicBlocks(text)
+	public := publicBlocks().FindAllStringIndex(text, -1)
 	for i := 0; i < len(text); {
 		if !isDrawnByte(text[i]) {
 			i++
@@ -310,12 +320,15 @@ func (r *Redactor) drawnWords(spans []span, text string) []span {
 		for i < len(text) && text[i] == '=' && i-to < 2 {
 			i++
 		}
-		if to-from < leastDrawn {
-			continue
-		}
 		if to < len(text) && text[to] == '=' && i < len(text) && isDrawnByte(text[i]) {
 			i = to // the name of a value
 			continue
+		}
+		if from > 0 && text[from-1] == '%' && to-from > 2 && isAllHex(text[from:from+2]) {
+			from += 2 // an escape of URLs
+		}
+		for from < to && text[from] == '/' {
+			from++
 		}
 		for len(public) > 0 && public[0][1] <= from {
 			public = public[1:]
@@ -323,41 +336,75 @@ func (r *Redactor) drawnWords(spans []span, text string) []span {
 		if len(public) > 0 && from >= public[0][0] {
 			continue
 		}
-		if hide, spread := judgeWord(text, from, to); hide && !r.ids[text[from:to]] {
-			spans = append(spans, span{from, i, "entropy", spread})
+		inURL := isInURL(text, from)
+		if !inURL && hasName(text[from:to]) {
+			continue // the path of a file
+		}
+		for from < to {
+			end := to
+			if slash := strings.IndexByte(text[from:to], '/'); inURL && slash >= 0 {
+				end = from + slash
+			}
+			word := text[from:end]
+			if len(word) >= leastDrawn && len(word) <= mostDrawn && !r.ids[word] && !(inURL && (isAllHex(word) || len(word) < 24 && !inEnvironment().MatchString(word))) {
+				hide, spread := judgeWord(text, from, end)
+				if plain, encoded := decodeBase64(word); encoded {
+					hide = len(r.search(plain, false)) > 0
+				}
+				if hide {
+					if end == to {
+						end = i
+					}
+					spans = append(spans, span{from, end, "entropy", spread})
+				}
+			}
+			from = end + 1
 		}
 	}
 	return spans
 }
 
-// leastDrawn is the least length of a word that is taken for drawn by chance.
-const leastDrawn = 20
+// decodeBase64 decodes a word of base64 that holds plain text.
+func decodeBase64(word string) (text string, encoded bool) {
+	data, err := base64.RawStdEncoding.DecodeString(strings.NewReplacer("-", "+", "_", "/").Replace(word))
+	if err != nil || slices.ContainsFunc(data, func(c byte) bool { return c < ' ' && c != '\n' && c != '\r' && c != '\t' || c > '~' }) {
+		return "", false
+	}
+	return string(data), true
+}
+
+// isInURL reports whether the byte at i stands in the path of a URL.
+func isInURL(text string, i int) bool {
+	from := i
+	for from > 0 && i-from < mostJudged && text[from-1] > ' ' && strings.IndexByte("\"'`<>?=&", text[from-1]) < 0 {
+		from--
+	}
+	return strings.Contains(text[from:i], "://")
+}
+
+// hasName reports whether a word has a name between slashes.
+func hasName(word string) bool {
+	for piece := range strings.SplitSeq(word, "/") {
+		if len(piece) < len(word) && len(piece) >= 4 && strings.ToLower(piece) == piece && isName(piece) {
+			return true
+		}
+	}
+	return false
+}
+
+// A word that is taken for drawn by chance has a length in these bounds: what is longer, and of
+// no known shape, is the content of a file, or what a vendor encrypted for itself.
+const (
+	leastDrawn = 20
+	mostDrawn  = 256
+)
 
 func isDrawnByte(c byte) bool { return isWordByte(c) || c == '+' || c == '/' || c == '-' }
 
-// publicBlocks returns where certificates, public keys and signatures stand.
-func publicBlocks(text string) (blocks [][2]int) {
-	for from := 0; ; {
-		n := strings.Index(text[from:], "-----BEGIN ")
-		if n < 0 {
-			return blocks
-		}
-		from += n
-		line := text[from+11 : min(len(text), from+64)]
-		if end := strings.Index(line, "-----"); end >= 0 && !strings.Contains(line[:end], "PRIVATE") {
-			to := strings.Index(text[from+11+end+5:], "-----END ")
-			if to < 0 {
-				to = len(text) - from - 11 - end - 5
-			}
-			blocks = append(blocks, [2]int{from, from + 11 + end + 5 + to})
-			from += to
-		}
-		from += 11
-		if from >= len(text) {
-			return blocks
-		}
-	}
-}
+// publicBlocks matches what everybody may read: certificates, public keys and signatures, the
+// bytes of a file in a URL, a hashed host of SSH, what a tool encrypted.
+var publicBlocks = expression(`-----BEGIN (?:[A-Z0-9]+ )*(?:CERTIFICATE|PUBLIC KEY|SIGNATURE|MESSAGE|CRL|REQUEST|PARAMETERS)(?: [A-Z]+)*-----[^-]*(?:-[^-]+)*` +
+	`|;base64,[A-Za-z0-9+/_-]+|\|1\|[A-Za-z0-9+/=]+\|[A-Za-z0-9+/]+|\bENC\[[^\]]*`)
 
 // judgeWord reports whether the word of a text in [from, to) is a secret, and whether it is one
 // wherever it stands.
@@ -366,18 +413,24 @@ func judgeWord(text string, from, to int) (hide, spread bool) {
 	if isPublic(word) {
 		return false, false
 	}
+	name, secret := wordsAround(text, from, to)
 	key := word
 	if hex, found := strings.CutPrefix(word, "0x"); found && isAllHex(hex) {
 		key = hex
 	} else if at := strings.LastIndexAny(word, "_-+"); at >= 0 && len(word)-at > 32 && isAllHex(word[at+1:]) && at <= 24 {
 		key = word[at+1:] // a prefix and hexadecimal digits
-		if isName(word[:at]) && at >= 6 {
-			return false, false // a word, and not the prefix of a vendor
+		switch prefix := strings.ToLower(word[:at]); {
+		case slices.ContainsFunc(keyWords, func(part string) bool { return strings.Contains(prefix, part) }), word[at] == '_' && at < 6:
+			return !name && bits(key) >= 3, true // the prefix of a vendor
+		case isName(prefix) && at >= 6, slices.Contains(hashLengths, len(key)):
+			return false, false // a name with a hash
 		}
 	} else if !isRandom(word) && !uuid().MatchString(word) {
-		return false, false
+		long := word[strings.LastIndexAny(word, "_-")+1:]
+		if at, environment := strings.LastIndexAny(word, "_-"), inEnvironment().MatchString(word); at < 0 || !isRandom(long) && !(environment && isDrawn(word)) {
+			return false, false
+		}
 	}
-	name, secret := wordsAround(text, from, to)
 	switch {
 	case uuid().MatchString(key):
 		return secret && !name, true
@@ -385,13 +438,18 @@ func judgeWord(text string, from, to int) (hide, spread bool) {
 		if bits(key) < 3 {
 			return false, false
 		}
-		low := strings.ToLower(key) == key
-		return !name && (secret || !low || !slices.Contains(hashLengths, len(key))), secret
+		if len(key) == 40 && strings.ToUpper(key) == key {
+			return false, false // a fingerprint of PGP
+		}
+		return !name && (secret || !slices.Contains(hashLengths, len(key))), secret
 	case name && !secret:
 		return false, false
 	}
 	return true, false
 }
+
+// inEnvironment matches a key that names the environment of a service.
+var inEnvironment = expression(`(?:^|[_-])(?:live|test|prod|sandbox|sbox|sdbx|dev)[_-][A-Za-z0-9_-]{14,}$`)
 
 // hashLengths are those of SHA-1, SHA-256, SHA-384 and SHA-512 in hexadecimal digits. One of 32
 // may be an MD5 as well as a key, and is taken for a key.
@@ -412,9 +470,10 @@ func wordsAround(text string, from, to int) (name, secret bool) {
 	before := text[max(0, from-contextBytes):from]
 	before = strings.ToLower(before[strings.LastIndexByte(before, '\n')+1:])
 	behind := text[to:min(len(text), to+3)]
-	tail := strings.TrimRight(before, " =:\"'#(\\[{`*|")
+	tail := strings.TrimRight(before, " =:\"'#(\\[{`*|-0123456789")
 	if strings.HasSuffix(before, "h1:") || strings.HasSuffix(before, "@") && isAllHex(text[from:to]) || strings.HasSuffix(tail, "id") && !strings.HasSuffix(tail, "keyid") ||
-		strings.HasPrefix(behind, "  ") || strings.HasPrefix(behind, " *") || strings.HasPrefix(behind, "..") {
+		strings.HasPrefix(behind, "  ") || strings.HasPrefix(behind, " *") || strings.HasPrefix(behind, "..") ||
+		isAllHex(text[from:to]) && len(behind) > 1 && behind[0] == '.' && isWordByte(behind[1]) {
 		return true, false
 	}
 	last := func(words []string) int {
@@ -439,23 +498,23 @@ const contextBytes = 64
 
 var (
 	hashWords = strings.Fields(`commit sha hash digest md5 checksum etag integrity trace span tree blob parent merge head rev object oid image
-		layer fingerprint git index version ref request public primary idempotency uuid address signature nonce container snapshot session file build`)
+		layer fingerprint git index version ref request public primary idempotency uuid address signature nonce container snapshot session file build cursor zone kid state challenge timestamp`)
 	// publicKeyWords make of the key behind them one that is no secret.
-	publicKeyWords = strings.Fields(`public primary idempotency cache foreign`)
+	publicKeyWords = strings.Fields(`public primary idempotency cache foreign rsa next page continuation sync site`)
 	keyWords       = strings.Fields(`key token secret passw pwd credential auth bearer apikey`)
 )
 
 // ids are the prefixes by which vendors tell ids. What follows one is no secret.
 var ids = expression(`^(?:toolu|tooluse|toolu_bdrk|toolu_vrtx|srvtoolu|call|function-call|fc|fco|ctc|msg|message|run|run-|lc_run-|thread|thrd|resp|rs|asst|step|file|vs|vsfb|batch` +
 	`|req|request|chatcmpl|cmpl|gen|embd|modr|ig|cntr|conv|conversation|item|ws|mcp|mcpl|mcpr|mcpc|org|proj|project|user|usr|acct|account|cus|sub|pi|ch|in|ii|il|si|seti|pm|card|src|txn|inv|price|prod|evt|event` +
-	`|job|task|wf|exec|dpl|prj|team|session|sess_id|trace|span|obs|agent|mem|memory|doc|chunk|node|edge|ckpt|checkpoint|snap|ses|prt|cache|ftjob|ft|image|img|upload|media|pod|vpc|subnet|sg|i|vol|ami|eni|rtb|igw|eipalloc|arn|cid|ctx|turn|interaction|operation|op|bedrock)` +
+	`|job|task|wf|exec|dpl|prj|team|session|sess_id|trace|span|obs|agent|ord|order|mem|memory|doc|chunk|node|edge|ckpt|checkpoint|snap|ses|prt|cache|ftjob|ft|image|img|upload|media|pod|vpc|subnet|sg|i|vol|ami|eni|rtb|igw|eipalloc|arn|cid|ctx|turn|interaction|operation|op|bedrock)` +
 	`[_-](?:[A-Za-z0-9_-]{6,})$`)
 
 var (
 	ulid    = expression(`^(?:[a-z]{2,24}_)?(?:[0-7][0-9A-HJKMNP-TV-Z]{25}|[0-7][0-9a-hjkmnp-tv-z]{25})$`)
 	cuid    = expression(`^c[lmk][a-z0-9]{23}$`)
 	pod     = expression(`^[a-z][a-z0-9-]*-(?:[bcdfghjklmnpqrstvwxz2456789]{8,10}|[0-9a-f]{8,10}|[0-9]{8})-[a-z0-9]{5}$`)
-	traceOf = expression(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
+	traceOf = expression(`^(?:[0-9a-f]{2}-)?[0-9a-f]{32}-[0-9a-f]{16}(?:-[0-9a-f]{1,2})?$`)
 	anyUUID = expression(`[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}`)
 )
 
@@ -465,8 +524,9 @@ func isPublic(word string) bool {
 		len(word) > 36 && isWordy(anyUUID().ReplaceAllString(word, ""), true) && anyUUID().MatchString(word) || hasShortPieces(word))
 }
 
-// publicBegins begin hashes with their algorithm, public keys and addresses.
-var publicBegins = []string{"sha1-", "sha256-", "sha384-", "sha512-", "md5-", "SHA256-", "LS0tLS1CRUdJTiBDRVJU", "LS0tLS1CRUdJTiBQVUJM", "AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh", "AAAAGnNr", "age1", "bc1q", "bc1p"}
+// publicBegins begin hashes with their algorithm, public keys, addresses, mangled names, and files in base64.
+var publicBegins = []string{"sha1-", "sha256-", "sha384-", "sha512-", "md5-", "SHA256-", "LS0tLS1CRUdJTiBDRVJU", "LS0tLS1CRUdJTiBQVUJM", "AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh", "AAAAGnNr", "age1", "bc1q", "bc1p", "bafybei", "_ZN", "_RNv",
+	"iVBORw0KGgo", "/9j/4", "R0lGOD", "UklGR", "JVBERi0", "UEsDB", "H4sIA", "PHN2Z", "PD94b"}
 
 func beginsPublic(word string) bool {
 	return slices.ContainsFunc(publicBegins, func(begin string) bool { return strings.HasPrefix(word, begin) })

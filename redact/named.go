@@ -53,7 +53,7 @@ var names = []name{
 
 // publicNames are parts of names whose values are told to others, or count something.
 var publicNames = []string{"public", "primary", "foreign", "partition", "cache", "sortkey", "idempotency", "pagetoken", "nexttoken",
-	"continuationtoken", "tokenizer", "eostoken", "bostoken", "padtoken", "stoptoken", "unktoken", "specialtoken", "hotkey", "publishable"}
+	"continuationtoken", "synctoken", "sitekey", "tokenizer", "eostoken", "bostoken", "padtoken", "stoptoken", "unktoken", "specialtoken", "hotkey", "publishable"}
 
 // nameStrength returns what a name makes of the value beside it.
 func nameStrength(key string) strength {
@@ -110,7 +110,7 @@ func named(spans []span, text string) []span {
 			continue
 		}
 		key, begins := nameBefore(text, i)
-		if key == "" {
+		if key == "" || text[i] == ':' && begins > 0 && text[begins-1] == ':' { // a name of Amazon has colons
 			continue
 		}
 		s := nameStrength(key)
@@ -118,7 +118,7 @@ func named(spans []span, text string) []span {
 			continue
 		}
 		if from, to, how := valueAfter(text, i, begins, s); from < to {
-			if hide, spread := judge(text[from:to], how); hide {
+			if hide, spread := judge(text[from:to], how); hide && !(text[to-1] == '=' && isName(text[from:to-1])) {
 				spans = append(spans, span{from, to, "assignment", spread})
 				i = max(i, from)
 			}
@@ -127,7 +127,7 @@ func named(spans []span, text string) []span {
 	return spans
 }
 
-var pgpassTail = expression(`^:(?:[0-9]{2,5}|\*):[\w.*-]+:[\w.*-]+:([^\s"'` + "`" + `]{4,})`)
+var pgpassTail = expression(`^:(?:[1-9][0-9]{3,4}|\*):[\w.*-]+:[\w.*-]+:([^\s"'` + "`" + `]{4,})`)
 
 // pgpass returns where the password of a line HOST:PORT:DATABASE:USER:PASSWORD stands, whose
 // first colon is at i.
@@ -267,7 +267,12 @@ func valueAfter(text string, i, begins int, s strength) (from, to int, how stren
 const mostValue = 4 << 10
 
 // trimEnd cuts what ends a sentence or a statement from a value.
-func trimEnd(value string) string { return strings.TrimRight(value, ".,;:)") }
+func trimEnd(value string) string {
+	if strings.HasSuffix(value, "...") {
+		return value // it is cut off
+	}
+	return strings.TrimRight(value, ".,;:)`")
+}
 
 func isLetters(text string) bool {
 	for i := range len(text) {
@@ -308,9 +313,12 @@ func escaped(text string) iter.Seq[piece] {
 				}
 				plus, question = plus || text[to] == '+', question || text[to] == '?'
 			}
-			if escapes > 0 && !yield(decodePercent(text, from, to, false)) ||
-				plus && (escapes > 0 || question) && !yield(decodePercent(text, from, to, true)) {
-				return
+			for _, spaces := range []bool{false, true} {
+				if !spaces && escapes > 0 || spaces && plus && (escapes > 0 || question) {
+					if p := decodePercent(text, from, to, spaces); utf8.ValidString(p.decoded) && !yield(p) {
+						return
+					}
+				}
 			}
 			i = max(to, i+next+1)
 		}
@@ -338,6 +346,9 @@ func decodePercent(text string, from, to int, plus bool) piece {
 		at = append(at, i)
 		switch {
 		case text[i] == '%' && i+2 < to && isHex(text[i+1]) && isHex(text[i+2]):
+			for strings.HasPrefix(text[i:to], "%25") && i+4 < to && isHex(text[i+3]) && isHex(text[i+4]) {
+				i += 2 // encoded again
+			}
 			decoded = append(decoded, unhex(text[i+1])<<4|unhex(text[i+2]))
 			i += 2
 		case text[i] == '+' && plus:

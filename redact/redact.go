@@ -10,9 +10,9 @@
 // texts after escapes are undone, in JSON within texts. What is a secret by itself is hidden
 // wherever it stands: a known shape, a text right under the key of a secret, a random word.
 // A guess, as a word behind "password:" in a sentence, is hidden in its place alone. Keys are
-// the structure of a state, so that only known shapes are hidden there. A secret has the same
-// word everywhere, so that what differs between two states still does, and what is equal
-// still is. All other bytes of a state stay.
+// the structure of a state, so that only known shapes and random words are hidden there. A
+// secret has the same word everywhere, so that what differs between two states still does, and
+// what is equal still is. All other bytes of a state stay.
 //
 // Words, placeholders, hashes, ids and public keys are no secrets.
 //
@@ -447,11 +447,11 @@ func namesSomething(t *jsontape.Tape, n jsontape.Node) bool {
 var (
 	idKeys   = []string{"Id", "ID", "_id", "-id", "Ids", "_ids", "uuid", "Uuid", "UUID", "Hash", "_hash", "_sha", "Digest", "Signature", "_signature"}
 	hashKeys = strings.Fields(`id sha sha1 sha256 sha512 md5 hash digest etag integrity checksum signature thoughtsignature encrypted_content
-		fingerprint commit revision nonce ref oid cid`)
+		fingerprint commit revision nonce ref oid cid kid`)
 )
 
 // key hides the secrets of a key. The keys of a state are its structure, which many states
-// share, so only known shapes are secrets there, and what the user names.
+// share, so only known shapes and random words are secrets there, and what the user names.
 func (r *Redactor) key(key string) (string, error) {
 	if len(key) < leastFound && len(r.options.Patterns) == 0 {
 		return key, nil
@@ -462,7 +462,7 @@ func (r *Redactor) key(key string) (string, error) {
 	return r.rounds(key, func(part string) (string, error) { return r.part(part, r.inKeys, r.inKey) })
 }
 
-// inKey returns the secrets of known shape in a key.
+// inKey returns the secrets in a key: known shapes, and random words.
 func (r *Redactor) inKey(key string) []span {
 	spans := shaped(nil, key)
 	for i := range r.rules {
@@ -477,7 +477,7 @@ func (r *Redactor) inKey(key string) []span {
 			spans = append(spans, span{m[0], m[1], rule.kind, true})
 		}
 	}
-	return apart(spans)
+	return apart(r.drawnWords(spans, key))
 }
 
 // valueText returns what a value is known by: the text of a string or a number. A container is

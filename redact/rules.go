@@ -26,68 +26,79 @@ func expression(re string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(re) })
 }
 
-func known(kind, re string, hints ...string) rule {
+// pattern returns a rule whose match is a secret.
+func pattern(kind, re string, hints ...string) rule {
 	return rule{kind, hints, expression(re), certain}
 }
 
-func given(kind, re string, hints ...string) rule {
+// argument returns a rule for what is given to a program or a server as a secret.
+func argument(kind, re string, hints ...string) rule {
 	return rule{kind, hints, expression(re), anything}
 }
 
-func judged(name strength, re string, hints ...string) rule {
+// assignment returns a rule for a value beside a name, by whose strength it is judged.
+func assignment(name strength, re string, hints ...string) rule {
 	return rule{"assignment", hints, expression(re), name}
 }
 
 // secretName is a name of an entry whose value stands in an attribute or in the next line.
 const secretName = `[\w.:-]*(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|_pass)`
 
+// spoken are the words for a password in sentences.
+const spoken = `(?:passw(?:or)?d|passwort|passphrase|kennwort|pwd|mot de passe|contraseña|senha|wachtwoord|hasło|пароль|パスワード|密码)`
+
+var spokenHints = strings.Fields("passw passphrase kennwort pwd passe contraseña senha wachtwoord hasło пароль パスワード 密码")
+
 // rules are the secrets that more than a prefix tells. Of two that overlap, the first gives
 // the kind.
 var rules = []rule{
-	known("private-key", `-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`, "private key"),
-	known("jwt", `\beyJ[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]*){2,4}`, "eyj"),
-	known("aws-key", `\b(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AROA|ANPA|ANVA|AIPA)[A-Z0-9]{16}\b`,
+	pattern("private-key", `-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`, "private key"),
+	pattern("jwt", `\beyJ[A-Za-z0-9_-]{6,}\.(?:[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*|\.[A-Za-z0-9_-]+)(?:\.[A-Za-z0-9_-]*){0,2}`, "eyj"),
+	pattern("aws-key", `\b(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AROA|ANPA|ANVA|AIPA)[A-Z0-9]{16}\b`,
 		"a3t", "akia", "asia", "abia", "acca", "agpa", "aida", "aroa", "anpa", "anva", "aipa"),
-	known("slack-token", `hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/+_-]{16,})`, "hooks.slack.com"),
-	known("api-key", `\b[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}`, ":aa"),
-	known("api-key", `\b[0-9a-f]{32}-us[0-9]{1,2}\b`, "-us"),
-	known("api-key", `\b[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}|[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}`, "q~", ".atlasv1."),
-	known("webhook", `(?i)(?:discord(?:app)?\.com/api/webhooks/[0-9]+|hooks\.zapier\.com/hooks/catch/[0-9]+|webhook\.office\.com/webhookb2)/([\w@/-]{6,})`,
+	pattern("slack-token", `hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/+_-]{16,})`, "hooks.slack.com"),
+	pattern("api-key", `\b[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}`, ":aa"),
+	pattern("api-key", `\b[0-9a-f]{32}-us[0-9]{1,2}\b`, "-us"),
+	pattern("api-key", `\b(?:SK|AC)[0-9a-f]{32}\b`, "sk", "ac"),
+	pattern("api-key", `\b[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}|[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}`, "q~", ".atlasv1."),
+	pattern("webhook", `(?i)(?:discord(?:app)?\.com/api/webhooks/[0-9]+|hooks\.zapier\.com/hooks/catch/[0-9]+|office\.com/webhook(?:b2)?)/([\w@/-]{6,})`,
 		"webhook", "hooks."),
-	given("connection-string", `\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@"'<>]*:([^\s/@"'<>]+)@`, "://"),
-	given("connection-string", `(?i)\b(?:AccountKey|SharedAccessKey|SharedAccessSignature|sig|X-Amz-Signature)=([A-Za-z0-9+/=%_-]{16,})`,
+	argument("connection-string", `\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@"'<>]*:([^\s/@"'<>]+)@`, "://"),
+	argument("connection-string", `(?i)\b(?:AccountKey|SharedAccessKey|SharedAccessSignature|sig|X-Amz-Signature)=([A-Za-z0-9+/=%_-]{16,})`,
 		"accountkey=", "sharedaccess", "sig=", "signature="),
-	given("connection-string", `://([^\s/:@"'<>]{16,})@`, "://"),
-	given("authorization", `(?i)\bauthorization["']?\s*[:=]\s*["']?(?:basic|digest|token|apikey|negotiate|splunk|ssws|key)\s+([^\s"',;\\]{4,})`,
+	argument("connection-string", `://([^\s/:@"'<>]{16,})@`, "://"),
+	argument("authorization", `(?i)\bauthorization["']?\s*[:=]\s*["']?(?:basic|digest|token|apikey|negotiate|splunk|ssws|key)\s+([^\s"',;\\]{4,})`,
 		"authorization"),
-	given("bearer", `(?i)\bauthorization["']?\s*[:=]\s*["']?bearer\s+["']?([A-Za-z0-9._~+/=-]{8,})`, "authorization"),
+	argument("bearer", `(?i)\bauthorization["']?\s*[:=]\s*["']?bearer\s+["']?([A-Za-z0-9._~+/=-]{8,})`, "authorization"),
 	{"bearer", []string{"bearer"}, expression(`(?i)\bbearer\s+["']?([A-Za-z0-9._~+/=-]{8,})`), token},
-	given("cookie", `(?i)\bcookie["']?\s*[:=]\s*["']?([^\s=;"']+=[^\r\n"']+)`, "cookie"),
-	given("assignment", `\b(?:curl|wget|https?)\b[^\n|]*?\s(?:-u|--user|--proxy-user|-a|--auth)[ =]?["']?[^\s:"'/]+:([^\s"']{3,})`, "curl", "wget", "http -", "https -"),
-	given("assignment", `\b(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump|7z)\b[^\n|]*?\s-p["']?([^\s"'|;]{3,})`, "mysql", "mariadb", "7z"),
-	given("assignment", `\bsshpass\s+-p\s*["']?([^\s"']{3,})`, "sshpass"),
-	given("assignment", `\b(?:docker|podman|nerdctl|helm|buildah|skopeo|oras|crane|oc|az|cf)\b[^\n|]*?\blogin\b[^\n|]*?\s-p[ =]?["']?([^\s"']{3,})`, "login"),
-	given("assignment", `\bredis-cli\b[^\n|]*?\s-a\s+["']?([^\s"']{3,})`, "redis-cli"),
-	given("assignment", `\b(?:mongo|mongosh|mongodump|mongorestore)\b[^\n|]*?\s-p\s+["']?([^\s"']{3,})`, "mongo"),
-	given("assignment", `\b(?:ldapsearch|ldapadd|ldapmodify|ldapwhoami|bcp|sqlcmd|mosquitto_pub|mosquitto_sub|zip|unzip|ipmitool)\b[^\n|]*?\s-[wP]\s+["']?([^\s"']{4,})`,
+	argument("cookie", `(?i)\bcookie["']?\s*[:=]\s*["']?([^\s=;"']+=[^\r\n"']+)`, "cookie"),
+	argument("assignment", `\b(?:curl|wget|https?)\b[^\n|]*?\s(?:-u|--user|--proxy-user|-a|--auth)[ =]?["']?[^\s:"'/]+:([^\s"']{3,})`, "curl", "wget", "http -", "https -"),
+	argument("assignment", `\b(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump|7z)\b[^\n|]*?\s-p["']?([^\s"'|;]{3,})`, "mysql", "mariadb", "7z"),
+	argument("assignment", `\becho\s+["']?([^\s"']{3,})["']?\s*\|\s*sudo\s+-S`, "sudo"),
+	argument("assignment", `\bsshpass\s+-p\s*["']?([^\s"']{3,})`, "sshpass"),
+	argument("assignment", `\b(?:docker|podman|nerdctl|helm|buildah|skopeo|oras|crane|oc|az|cf)\b[^\n|]*?\blogin\b[^\n|]*?\s-p[ =]?["']?([^\s"']{3,})`, "login"),
+	argument("assignment", `\bredis-cli\b[^\n|]*?\s-a\s+["']?([^\s"']{3,})`, "redis-cli"),
+	argument("assignment", `\b(?:mongo|mongosh|mongodump|mongorestore)\b[^\n|]*?\s-p\s+["']?([^\s"']{3,})`, "mongo"),
+	argument("assignment", `\b(?:ldapsearch|ldapadd|ldapmodify|ldapwhoami|bcp|sqlcmd|mosquitto_pub|mosquitto_sub|zip|unzip|ipmitool)\b[^\n|]*?\s-[wP]\s+["']?([^\s"']{4,})`,
 		" -w ", " -p "),
-	given("assignment", `\b(?:smbclient|rpcclient)\b[^\n|]*?\s-U\s*["']?[^\s"'%]+%([^\s"']{3,})`, "smbclient", "rpcclient"),
-	given("assignment", `\bsqlplus\s+(?:-\w+\s+)*[\w.-]+/([^\s@"']{3,})@`, "sqlplus"),
-	judged(password, `\bpass(?:in|out)?\s+pass:([^\s"']{3,})|\bpass:([^\s"']{3,})`, "pass:"),
-	given("assignment", `\bmachine\s+\S+\s+login\s+\S+\s+password\s+(\S{3,})`, "machine"),
-	judged(password, `(?i)\b(?:identified\s+(?:with\s+\S+\s+)?by|(?:user|role)\s+\S+\s+(?:with\s+)?(?:encrypted\s+)?password)\s+["']([^"'\n]{3,})["']`, "identified", "password"),
-	judged(password, `(?i)\b(?:requirepass|masterauth|storepass|keypass)\s+["']?([^\s"']{3,})`, "requirepass", "masterauth", "storepass", "keypass"),
-	judged(password, `(?i)(?:passw(?:or)?d|passwort|passphrase|kennwort|pwd)\s+(?:is|was|lautet|ist|to)\s+["'`+"`"+`]?([^\s"'`+"`"+`]{4,})`, "passw", "passphrase", "kennwort", "pwd"),
-	judged(weak, `(?i)(?:token|secret|key)\s+(?:is|was|ist|lautet)\s+["'`+"`"+`]?([^\s"'`+"`"+`]{12,})`,
+	argument("assignment", `\b(?:smbclient|rpcclient)\b[^\n|]*?\s-U\s*["']?[^\s"'%]+%([^\s"']{3,})`, "smbclient", "rpcclient"),
+	argument("assignment", `\bsqlplus\s+(?:-\w+\s+)*[\w.-]+/([^\s@"']{3,})@`, "sqlplus"),
+	assignment(password, `\bpass(?:in|out)?\s+pass:([^\s"']{3,})|\bpass:([^\s"']{3,})`, "pass:"),
+	argument("assignment", `\bmachine\s+\S+\s+login\s+\S+\s+password\s+(\S{3,})`, "machine"),
+	assignment(password, `(?i)\b(?:identified\s+(?:with\s+\S+\s+)?by|(?:user|role)\s+\S+\s+(?:with\s+)?(?:encrypted\s+)?password)\s+["']([^"'\n]{3,})["']`, "identified", "password"),
+	assignment(password, `(?i)\b(?:requirepass|masterauth|storepass|keypass)\s+["']?([^\s"']{3,})`, "requirepass", "masterauth", "storepass", "keypass"),
+	assignment(password, `(?i)`+spoken+`\s+(?:is|was|lautet|ist|to|est|es|é|è)\s+["'`+"`"+`]?([^\s"'`+"`"+`]{4,})`, spokenHints...),
+	assignment(token, `(?i)`+spoken+`(?:\s+(?:for|of|on|to|in|from|at|für|von|zum|zur|des|der|de|del|para|pour|du|от|для|к)\s[\pL' -]{1,40})?\s*[:：]\s*["'`+"`"+`]?([^\s"'`+"`"+`]{4,})`, spokenHints...),
+	assignment(weak, `(?i)(?:token|secret|key)\s+(?:is|was|ist|lautet)\s+["'`+"`"+`]?([^\s"'`+"`"+`]{12,})`,
 		"key is", "key was", "token is", "token was", "token ist", "secret is", "secret was", "key ist", "lautet"),
-	judged(password, `(?i)(?:^|[\s"'`+"`"+`])--?[\w-]*(?:password|passwd|passphrase)[ =]\s*["']?([^\s"']{4,})`, "-pass"),
-	judged(literal, `(?i)(?:^|[\s"'`+"`"+`])--?[\w-]*(?:token|secret|api-?key|auth-?key|access-?key)[ =]\s*["']?([^\s"']{4,})`,
+	assignment(password, `(?i)(?:^|[\s"'`+"`"+`])--?[\w-]*(?:password|passwd|passphrase)[ =]\s*["']?([^\s"']{4,})`, "-pass"),
+	assignment(literal, `(?i)(?:^|[\s"'`+"`"+`])--?[\w-]*(?:token|secret|api-?key|auth-?key|access-?key)[ =]\s*["']?([^\s"']{4,})`,
 		"token", "secret", "api-key", "apikey", "auth-key", "access-key"),
-	judged(query, `(?i)[?&][\w.-]*(?:token|secret|api_?-?key|access_?key|passw(?:or)?d|sig)=([^\s&#"'<>\\)]{6,})`, "token=", "secret=", "key=", "password=", "passwd=", "sig="),
-	judged(literal, `(?i)(?:key|name)=\\*["']`+secretName+`\\*["']\s+value=\\*["']([^"'\\]{4,})["'\\]`, "value="),
-	judged(literal, `(?i)\bname:\s*["']?`+secretName+`["']?\s*\n\s*value:\s*["']?([^\s"']{4,})`, "value:"),
-	judged(literal, `(?i)\bauth\s*=\s*\(\s*\\*["'][^"'\n]*["']\s*,\s*\\*["']([^"'\n\\]{4,})["'\\]`, "auth=", "auth ="),
-	judged(literal, `(?i)aws_secret_access_key\s+["']?([A-Za-z0-9/+=]{20,})`, "aws_secret_access_key "),
+	assignment(query, `(?i)[?&][\w.-]*(?:token|secret|api_?-?key|access_?key|passw(?:or)?d|sig)=([^\s&#"'`+"`"+`<>\\)]{6,})`, "token=", "secret=", "key=", "password=", "passwd=", "sig="),
+	assignment(literal, `(?i)(?:key|name)=\\*["']`+secretName+`\\*["']\s+value=\\*["']([^"'\\]{4,})["'\\]`, "value="),
+	assignment(literal, `(?i)\bname:\s*["']?`+secretName+`["']?\s*\n\s*value:\s*["']?([^\s"']{4,})`, "value:"),
+	assignment(literal, `(?i)\bauth\s*=\s*\(\s*\\*["'][^"'\n]*["']\s*,\s*\\*["']([^"'\n\\]{4,})["'\\]`, "auth=", "auth ="),
+	assignment(literal, `(?i)aws_secret_access_key\s+["']?([A-Za-z0-9/+=]{20,})`, "aws_secret_access_key "),
 }
 
 // span is a secret in a text.

@@ -40,11 +40,10 @@ var shapes = []struct {
 		pscale_oauth_ pscale_pw_ rdme_ shippo_live_ shippo_test_ sgp_ squ_ sqp_ sqa_ sq0atp- sq0csp- tfp_ xkeysib- xsmtpsib-
 		dp.pt. dp.st. dp.ct. dp.sa. duffel_test_ duffel_live_ dt0c01. dt0s01. FLWSECK_TEST- FLWSECK- FLWPUBK_TEST- fio-u- HRKU- sm_aat_
 		sm_pat_ sm_sat_ p8e- pnu_ tk-us- amzn.mws. EZAK EZTK dnkey- AKCp LTAI sk-or-v1- tgp_v1_ esecret_ secret_live_
-		secret_test_ zpka_ cal_live_ sk-helicone- cfut_ cfat_ flyv1_ ghs_ PRVTKN- mmk_ BSA- key-live- waka_`},
-	{"api-key", 32, "", true, "SK AC"},
+		secret_test_ zpka_ cal_live_ sk-helicone- cfut_ cfat_ flyv1_ ghs_ PRVTKN- mmk_ BSA- key-live- waka_ xaat- xapt- APP_USR- mlsn.`},
 	{"api-key", 20, "+/=.", false, "glc_ fo1_ fm1a_ fm1r_ fm2_ ABSK ops_eyJ bedrock-api-key- AAAAAAAAAAAAAAAAAAAAA% AAAAAAAAAAAAAAAAAAAAAA"},
 	{"api-key", 16, ".", true, `sk- sk_ pk- pk_ rk- rk_ sk. pk. fw_ as- ak- ak_ rpa_ sdk- mob- rel- re_ key- api- api_ pat_ pat- pat. sat. t1. s. b_
-		live_ test_ secret_ sess- EAA IGQV AQVN YC sl. ctx7sk- fc- pul- ico- pa- tk_ o. API- pat dapi dkea dose oy2 4b1d SCW st. xau_ v1.0- sha256~ A3-`},
+		live_ test_ secret_ sess- EAA IGQV AQVN YC sl. ctx7sk- fc- pul- ico- pa- tk_ o. API- pat dapi dkea dose oy2 4b1d SCW st. xau_ v1.0- sha256~ A3- luma- wk-1.`},
 }
 
 // shapesBy returns the shapes by the first letter of their prefix.
