@@ -437,7 +437,7 @@ func TestLock_oneWrites(t *testing.T) {
 	if !errors.Is(err, disk.ErrLocked) {
 		t.Errorf("while another has the claim: %v", err)
 	}
-	for _, part := range []string{fmt.Sprintf("process %d on %q has it since ", os.Getpid(), host), "renewed ", "if it was killed, it is free in "} {
+	for _, part := range []string{fmt.Sprintf("process %d on %q has it since ", os.Getpid(), host), "renewed ", "after a kill the claim is free in "} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("the refusal says %q, and not %q", err, part)
 		}

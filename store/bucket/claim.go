@@ -111,7 +111,7 @@ func (c *claim) refusal(tag string, age time.Duration, aged bool) error {
 		return fmt.Errorf("%w: %s: %s", disk.ErrLocked, d.c.address(key), holder)
 	}
 	wait := max(time.Second, (d.lease - age).Round(time.Second))
-	return fmt.Errorf("%w: %s: %s, renewed %s ago; if it was killed, %s is free in %s", disk.ErrLocked, d.c.address(key), holder, age.Round(time.Second), "it", wait)
+	return fmt.Errorf("%w: %s: %s, renewed %s ago; after a kill the claim is free in %s", disk.ErrLocked, d.c.address(key), holder, age.Round(time.Second), wait)
 }
 
 // conditions makes sure, once, that the server refuses what a condition excludes: it is asked
