@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"iter"
+	"slices"
 	"strings"
 )
 
@@ -38,20 +39,15 @@ const mostBlocks = 64
 // Claude Code 2.1.332, its extensions for VS Code and JetBrains; codex-rs/core/src/context;
 // Gemini CLI 0.61; VS Code Copilot Chat 0.34; Cursor, Cline and Roo by their public transcripts.
 var blocks = map[string]part{
-	"system-reminder": aside, "system_reminder": aside, "reminder": aside, "reminderInstructions": aside,
-	"ide_opened_file": aside, "ide_selection": aside, "ide_diagnostics": aside, "ide-context": aside,
-	"local-command-stdout": aside, "local-command-stderr": aside, "local-command-caveat": aside, "local-command-output": aside,
-	"bash-stdout": aside, "bash-stderr": aside, "command-contents": aside,
-	"task-notification": aside, "teammate-message": aside, "user-prompt-submit-hook": aside, "new-diagnostics": aside,
-	"environment_context": aside, "user_instructions": aside, "INSTRUCTIONS": aside, "permissions instructions": aside,
-	"collaboration_mode": aside, "skill": aside, "skills_instructions": aside, "turn_aborted": aside,
-	"subagent_notification": aside, "user_shell_command": aside, "personality_spec": aside, "model_switch": aside,
-	"session_context": aside, "hook_context": aside,
-	"environment_info": aside, "workspace_info": aside, "editorContext": aside, "attachments": aside, "attachment": aside,
+	"reminder": aside, "reminderInstructions": aside, "ide_opened_file": aside, "ide_selection": aside,
+	"command-contents": aside, "INSTRUCTIONS": aside, "permissions instructions": aside,
+	"collaboration_mode": aside, "skill": aside, "turn_aborted": aside, "user_shell_command": aside, "user_action": aside,
+	"personality_spec": aside, "model_switch": aside, "editorContext": aside, "attachments": aside, "attachment": aside,
 	"context": aside, "userPreferences": aside, "current_datetime": aside, "toolReferences": aside,
-	"user_info": aside, "project_layout": aside, "git_status": aside, "rules": aside, "attached_files": aside,
+	"project_layout": aside, "git_status": aside, "rules": aside, "attached_files": aside,
 	"open_and_recently_viewed_files": aside, "additional_data": aside, "agent_skills": aside, "timestamp": aside,
-	"environment_details": aside, "explicit_instructions": aside, "file_content": aside, "EXTRA_INFO": aside,
+	"file_content": aside, "EXTRA_INFO": aside, "teammate-message": aside, "local-command-output": aside,
+	"environment_info": aside, "workspace_info": aside, "user_info": aside, "environment_details": aside,
 	"image": picture, "images": picture, "file": aside,
 	"user_query": prompt, "userRequest": prompt, "user_message": prompt, "user_request": prompt, "user_prompt": prompt,
 	"task": prompt, "feedback": prompt, "answer": prompt, "issue_description": prompt,
@@ -68,6 +64,22 @@ const (
 	command                 // a part of a slash command
 	shell                   // around what a person ran
 )
+
+// asideEnds end the names of tags around what a program writes, such as <session-start-hook>.
+var asideEnds = []string{
+	"reminder", "instructions", "context", "hook", "notification", "stdout", "stderr", "caveat", "diagnostics",
+}
+
+// kindOf returns what the block of a tag is, 0 for what a person may have typed, such as <div>.
+func kindOf(name string) part {
+	if is := blocks[name]; is != 0 {
+		return is
+	}
+	if at := strings.LastIndexAny(name, "-_"); at > 0 && slices.Contains(asideEnds, name[at+1:]) {
+		return aside
+	}
+	return 0
+}
 
 // headings stand before the words of the person, behind what an editor wrote: opens begins that.
 var headings = []struct{ opens, prompt string }{
@@ -117,7 +129,7 @@ func WordsTyped(text string) (words string, by Typed) {
 			continue
 		}
 		name, inside, rest, closed := block(text)
-		is := blocks[name]
+		is := kindOf(name)
 		if is == 0 || is == shell || passed == mostBlocks {
 			break
 		}
@@ -200,7 +212,7 @@ func block(text string) (name, inside, rest string, closed bool) {
 		return "", "", "", false
 	}
 	name = text[1:end]
-	if blocks[name] == 0 { // it may have attributes
+	if kindOf(name) == 0 { // it may have attributes
 		name, _, _ = strings.Cut(strings.TrimSuffix(name, "/"), " ")
 	}
 	inside = text[end+1:]
