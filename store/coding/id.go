@@ -6,8 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"sync"
 	"time"
 )
+
+// plainID is what an id has to be like to be shown as one.
+var plainID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w.-]{1,128}$`) })
+
+// IsPlainID reports whether a text of a file can be shown as the id of a session.
+func IsPlainID(id string) bool { return plainID().MatchString(id) }
 
 var uuid = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 

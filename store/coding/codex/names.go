@@ -90,14 +90,11 @@ func (f *format) thread(in folder.In, file string) string {
 	})
 }
 
-// plainID is what an id has to be like to be shown as one.
-var plainID = regexp.MustCompile(`^[\w.-]{1,128}$`)
-
 // idIn returns the thread that a header tells, "" for none. There are headers that name it as
 // the session alone.
 func idIn(header coding.Value) string {
 	for _, key := range []string{"id", "session_id"} {
-		if id := header.Get(key).Text(); plainID.MatchString(id) {
+		if id := header.Get(key).Text(); coding.IsPlainID(id) {
 			return id
 		}
 	}

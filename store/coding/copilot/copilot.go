@@ -178,7 +178,7 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 		}
 		return ""
 	})
-	if !plainID.MatchString(id) {
+	if !coding.IsPlainID(id) {
 		return ""
 	}
 	if child {
@@ -186,9 +186,6 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 	}
 	return id
 }
-
-// plainID is what an id has to be like to be shown as one.
-var plainID = regexp.MustCompile(`^[\w.-]{1,128}$`)
 
 // withAgents returns sessions, each with those of its sub-agents behind it.
 func (f *format) withAgents(ctx context.Context, in folder.In, sessions []coding.Spot) (list []coding.Spot, err error) {

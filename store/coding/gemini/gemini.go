@@ -234,9 +234,6 @@ func projectOf(file string) string {
 	return path.Dir(dir)
 }
 
-// plainID is what an id has to be like to be shown as one.
-var plainID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w.-]{1,128}$`) })
-
 // ID implements coding.Identifier: the first line tells.
 func (f *format) ID(in folder.In, at coding.Spot) string {
 	if strings.Contains(at.ID, "/") {
@@ -248,7 +245,7 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 		return ""
 	}
 	id := coding.ParseHead(head).Get("sessionId").Text()
-	if !plainID().MatchString(id) {
+	if !coding.IsPlainID(id) {
 		return ""
 	}
 	return id

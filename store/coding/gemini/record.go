@@ -128,7 +128,7 @@ func glanceAt(v coding.Value, at int64) message {
 	}
 	is.carried = results.Said().Results
 	for call := range v.Get("toolCalls").Each() {
-		if child := call.Get("agentId").Text(); plainID().MatchString(child) {
+		if child := call.Get("agentId").Text(); coding.IsPlainID(child) {
 			is.children = append(is.children, child)
 		}
 	}

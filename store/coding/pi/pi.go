@@ -17,10 +17,8 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"hindcast/model"
@@ -98,9 +96,6 @@ func headerOf(head []byte) coding.Value {
 	return coding.Value{}
 }
 
-// plainID is what an id has to be like to be shown as one.
-var plainID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w.-]{1,128}$`) })
-
 // ID implements coding.Identifier: pi finds a session by the id in the header, whatever its file
 // is called.
 func (f *format) ID(in folder.In, at coding.Spot) string {
@@ -110,7 +105,7 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 		return ""
 	}
 	id := headerOf(head).Get("id").Text()
-	if !plainID().MatchString(id) {
+	if !coding.IsPlainID(id) {
 		return ""
 	}
 	return id
