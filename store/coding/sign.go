@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"iter"
 
 	"hindcast/store"
 )
@@ -29,6 +30,20 @@ type Sign struct {
 	Misses string
 	// Perhaps names the program that writes such records, "" where it is not known.
 	Perhaps string
+}
+
+// FirstRecords returns the first lines of a file of records by its beginning, the last of them as far
+// as it was read.
+func FirstRecords(head []byte) iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		const enough = 16
+		n := 0
+		for line := range bytes.Lines(head) {
+			if n++; n > enough || !yield(ParseHead(line)) {
+				return
+			}
+		}
+	}
 }
 
 // Read reports whether the file is one that the format reads.

@@ -31,7 +31,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"iter"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -87,7 +86,7 @@ func inner(dir string, _ folder.Tree) int {
 // isRollout reports whether a text begins as a rollout: with a header, which version 0.20 wrote
 // without an envelope, or with what goes on in a thread.
 func isRollout(head []byte) bool {
-	for v := range firstOf(head) {
+	for v := range coding.FirstRecords(head) {
 		is, body := open(v)
 		switch _, known := types[is]; {
 		case is == typeHeader && body.Kind() == jsontape.Object, is == typeState, is == typeEvent && v.Get("payload").There():
@@ -110,25 +109,12 @@ func isBareItem(v coding.Value) bool {
 
 // headerIn returns the header that is near the beginning of a rollout, or none.
 func headerIn(head []byte) coding.Value {
-	for v := range firstOf(head) {
+	for v := range coding.FirstRecords(head) {
 		if is, body := open(v); is == typeHeader {
 			return body
 		}
 	}
 	return coding.Value{}
-}
-
-// firstOf returns the first records of a rollout, the last of them as far as it was read.
-func firstOf(head []byte) iter.Seq[coding.Value] {
-	return func(yield func(coding.Value) bool) {
-		const enough = 16
-		for n := 0; n < enough && len(head) > 0; n++ {
-			line, rest, _ := bytes.Cut(head, []byte("\n"))
-			if head = rest; !yield(coding.ParseHead(line)) {
-				return
-			}
-		}
-	}
 }
 
 // signOf returns what a file is whose beginning is head: a rollout with records of types that Codex

@@ -100,14 +100,10 @@ func inner(_ string, t folder.Tree) int {
 
 // isEvents reports whether one of the first lines of a file is an event.
 func isEvents(head []byte) bool {
-	const enough = 16
-	for n := 0; n < enough && len(head) > 0; n++ {
-		line, rest, _ := bytes.Cut(head, []byte("\n"))
-		v := coding.ParseHead(line)
+	for v := range coding.FirstRecords(head) {
 		if v.Get("data").Kind() == jsontape.Object && v.Get("id").There() && isKnown(v.Get("type").Text()) {
 			return true
 		}
-		head = rest
 	}
 	return false
 }

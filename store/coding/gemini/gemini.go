@@ -101,14 +101,10 @@ func isLog(file string, head []byte) bool {
 	if isDocument(file, head) {
 		return tells(coding.ParseHead(head))
 	}
-	const enough = 16
-	for n := 0; n < enough && len(head) > 0; n++ {
-		line, rest, _ := bytes.Cut(head, []byte("\n"))
-		v := coding.ParseHead(line)
+	for v := range coding.FirstRecords(head) {
 		if tells(v) || tells(v.Get("$set")) || v.Get("type").Text() == "gemini" && v.Get("id").There() && v.Get("content").There() {
 			return true
 		}
-		head = rest
 	}
 	return false
 }
