@@ -218,7 +218,7 @@ func (a *Agent) misses(heads folder.Tree, file string) string {
 	if len(a.Traces) == 0 {
 		return ""
 	}
-	head, err := Head(heads, file, longSize)
+	head, err := folder.Head(heads, file, longSize)
 	if err != nil {
 		return ""
 	}
@@ -281,8 +281,8 @@ func (a *Agent) isStorage(ctx context.Context, r root) (said signed, err error) 
 		if a.Signs == nil {
 			return signed{yes: true}, nil
 		}
-		for _, size := range []int{signSize, longSize} {
-			head, err := Head(heads, at.File, size)
+		for _, size := range []int64{signSize, longSize} {
+			head, err := folder.Head(heads, at.File, size)
 			if err != nil {
 				break
 			}
@@ -290,7 +290,7 @@ func (a *Agent) isStorage(ctx context.Context, r root) (said signed, err error) 
 			if sign.Read() {
 				return signed{yes: true}, nil
 			}
-			if len(head) < size || size == longSize {
+			if int64(len(head)) < size || size == longSize {
 				said.foreign = cmp.Or(said.foreign, a.foreign(sign))
 				break
 			}

@@ -206,7 +206,7 @@ func (l *Lines[R]) ReadWhole(in folder.In, name string) (*File[R], error) {
 	if at.Size > mostLine {
 		return nil, fmt.Errorf("%s: %w", name, ErrLineTooLong)
 	}
-	text, err := Head(in.Tree, name, int(at.Size))
+	text, err := folder.Head(in.Tree, name, at.Size)
 	if err != nil {
 		return nil, err
 	}

@@ -106,21 +106,6 @@ func Walk(ctx context.Context, in folder.In, depth int, spotOf func(file string)
 	return list, walk(".", min(depth, mostDeep))
 }
 
-// Head returns the beginning of a file, of at most so many bytes.
-func Head(tree folder.Tree, file string, size int) ([]byte, error) {
-	f, err := tree.OpenFile(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() // it was only read
-	var head []byte
-	err = lend(f, 0, size, func(text []byte) error {
-		head = bytes.Clone(text)
-		return nil
-	})
-	return head, err
-}
-
 // End returns the end of a file, of at most so many bytes.
 func End(tree folder.Tree, file string, size int64) (end []byte, err error) {
 	at, err := tree.Stamp(file)
@@ -158,7 +143,7 @@ func lend(f io.ReaderAt, at int64, size int, read func(text []byte) error) error
 // HeadLines returns the lines at the beginning of a file, the last of them as far as it was
 // read: ParseHead reads it.
 func HeadLines(tree folder.Tree, file string) ([][]byte, error) {
-	head, err := Head(tree, file, headSize)
+	head, err := folder.Head(tree, file, headSize)
 	return headLines(head), err
 }
 
@@ -322,43 +307,46 @@ func (s *Store) alone(ctx context.Context, in folder.In, file string) (list []Sp
 
 // signs reports whether the file of a spot begins as a session of the agent.
 func (s *Store) signs(in folder.In, at Spot) bool {
-	if s.agent.Signs == nil {
-		return false
-	}
-	return Told(in, at.File, "signs", func(head []byte) string {
-		if s.agent.Signs(at, head).Read() {
+	return s.agent.Signs != nil && Begins(in, at.File, "signs", func(head []byte) bool { return s.agent.Signs(at, head).Read() })
+}
+
+// bom is what some editors put before a text.
+var bom = []byte("\ufeff")
+
+// Begins reports whether a file begins as fits says, false of what is no file. It is noted as AskHead
+// does.
+func Begins(in folder.In, file, as string, fits func(head []byte) bool) bool {
+	return AskHead(in, file, as, func(head []byte) string {
+		if fits(head) {
 			return "yes"
 		}
 		return ""
 	}) != ""
 }
 
-// bom is what some editors put before a text.
-var bom = []byte("\ufeff")
-
-// Told returns what tell says of the beginning of a file, "" of what is no file. It is noted under
+// AskHead returns what ask says of the beginning of a file, "" of what is no file. It is noted under
 // a name: a file that does not change is read once.
-func Told(in folder.In, file, as string, tell func(head []byte) string) string {
+func AskHead(in folder.In, file, as string, ask func(head []byte) string) string {
 	look, err := in.Stamp(file)
 	if err != nil || !isFile(look) {
 		return ""
 	}
 	name := file + "\x00" + as
-	if told, known := in.Memo.Recall(name, look); known {
-		return string(told)
+	if answer, known := in.Memo.Recall(name, look); known {
+		return string(answer)
 	}
-	told := ""
-	for _, size := range []int{signSize, longSize} {
-		head, err := Head(in.Tree, file, size)
+	answer := ""
+	for _, size := range []int64{signSize, longSize} {
+		head, err := folder.Head(in.Tree, file, size)
 		if err != nil {
 			return ""
 		}
-		if told = tell(bytes.TrimPrefix(head, bom)); told != "" || len(head) < size {
+		if answer = ask(bytes.TrimPrefix(head, bom)); answer != "" || int64(len(head)) < size {
 			break
 		}
 	}
-	in.Memo.Note(name, look, []byte(told))
-	return told
+	in.Memo.Note(name, look, []byte(answer))
+	return answer
 }
 
 // isMeant reports whether a file was opened, or its folder, or the folder of the same name.

@@ -266,9 +266,18 @@ func Head(t Tree, name string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close() // it was only read
-	head, err := io.ReadAll(io.NewSectionReader(f, 0, most))
-	return head, files.Cause(err)
+	buf := heads.Get().(*[]byte)
+	defer heads.Put(buf)
+	*buf = slices.Grow((*buf)[:0], int(most))
+	n, err := f.ReadAt((*buf)[:most], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, files.Cause(err)
+	}
+	return bytes.Clone((*buf)[:n]), nil
 }
+
+// heads are buffers for beginnings: most files are shorter than what is asked of them.
+var heads = sync.Pool{New: func() any { return new([]byte) }}
 
 // Beginnings returns a tree in which each file ends after at most so many bytes: what is looked
 // for in it takes no longer where files are large. It remembers what it read of each, so that a file

@@ -151,7 +151,7 @@ func chatsOf(in folder.In, file *coding.File[begin]) (list []chat, err error) {
 	}
 	last := &list[len(list)-1]
 	last.Len = file.Size - last.At
-	head, err := coding.Head(in.Tree, file.Name, int(min(list[0].Len, glanced)))
+	head, err := folder.Head(in.Tree, file.Name, min(list[0].Len, glanced))
 	if len(bytes.TrimSpace(head)) == 0 && list[0].Len <= glanced {
 		list = list[1:]
 	}

@@ -46,7 +46,7 @@ func (b *build) faults() {
 		first := &b.file.Records[slices.Min(slices.Collect(maps.Keys(b.strays)))]
 		add(FaultStray, model.Mended, fmt.Sprintf("the parent of %s is not in the file, first %.60q of line %d", model.Count(n, "record"), first.Is.parent, first.Number), "Claude Code goes on behind the newest record of the 5 seconds before")
 	}
-	if n := b.left(model.ReasonChainBroken); n > 0 {
+	if n := b.countLeft(model.ReasonChainBroken); n > 0 {
 		add(FaultChain, model.Loses, model.Count(n, "message")+" in other pieces than the head: the chain is broken where the file has no parent of a record", "Claude Code goes on from one piece, and does not read the others").Joins = true
 	}
 	if n := len(b.missing); n > 0 {
@@ -71,8 +71,8 @@ func (b *build) faults() {
 	}
 }
 
-// left counts the messages that are off the path for a reason.
-func (b *build) left(kind model.ReasonKind) (n int) {
+// countLeft counts the messages that are off the path for a reason.
+func (b *build) countLeft(kind model.ReasonKind) (n int) {
 	for i := range b.s.Entries {
 		if why := b.s.Entries[i].Reason; why != nil && why.Kind == kind {
 			n++
@@ -151,7 +151,7 @@ func (f *format) kept() float64 {
 		return keptDays
 	}
 	defer above.Close()                                          // it was only read
-	data, _ := coding.Head(above, "settings.json", mostSettings) // what is not whole is no JSON
+	data, _ := folder.Head(above, "settings.json", mostSettings) // what is not whole is no JSON
 	v, _ := coding.Parse(data)
 	if days := v.Get("cleanupPeriodDays").Number(); days > 0 && days < 1e5 {
 		return days

@@ -769,7 +769,7 @@ func metaOf(in folder.In, file string) (m agentMeta) {
 	if !isAgent(file) {
 		return m
 	}
-	head, err := coding.Head(in.Tree, metaFile(file), 64<<10)
+	head, err := folder.Head(in.Tree, metaFile(file), 64<<10)
 	if err != nil {
 		return m
 	}

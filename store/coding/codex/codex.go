@@ -173,7 +173,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 			}
 		}
 	}
-	head, err := coding.Head(tree, at.File, headSize)
+	head, err := folder.Head(tree, at.File, headSize)
 	learn(bytes.Split(head, []byte("\n")))
 	if err == nil && g.Title == "" && !said.Asked() && len(head) == headSize && !strings.HasSuffix(at.File, packed) {
 		var tail []byte

@@ -58,7 +58,7 @@ var types = map[string]struct {
 		b.use(p, r, now, &now.used)
 	}},
 	eventStarted: {fold: (*fold).begin}, eventTurnStarted: {fold: (*fold).begin},
-	eventUser: {(*record).tell, (*fold).told}, eventAgent: {(*record).tell, (*fold).told},
+	eventUser: {(*record).tell, (*fold).addAlone}, eventAgent: {(*record).tell, (*fold).addAlone},
 	eventEnded: {(*record).fail, (*fold).end}, eventTurnEnded: {(*record).fail, (*fold).end},
 	eventAborted: {func(r *record, _, v coding.Value) { r.text = v.Get("reason").Words() }, func(b *fold, p *part, r *coding.Record[record], now *state) {
 		b.note(now, "turn", "aborted: "+cmp.Or(r.Is.text, "interrupted"))
@@ -73,7 +73,7 @@ var types = map[string]struct {
 		r.tell(line, v)
 	}, func(b *fold, p *part, r *coding.Record[record], now *state) {
 		b.toolEnded(p, r, now)
-		b.told(p, r, now)
+		b.addAlone(p, r, now)
 	}},
 }
 

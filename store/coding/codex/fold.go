@@ -239,8 +239,8 @@ func (b *fold) reads(at int) (list []int) {
 	return list
 }
 
-// told adds the message that an event alone has.
-func (b *fold) told(p *part, r *coding.Record[record], now *state) {
+// addAlone adds the message that an event alone has.
+func (b *fold) addAlone(p *part, r *coding.Record[record], now *state) {
 	if !p.alone[r.At] {
 		return
 	}

@@ -82,7 +82,7 @@ const noThread = "-"
 // thread returns the thread that the header of a file tells, noThread of a rollout that tells none,
 // and "" of what is no rollout.
 func (f *format) thread(in folder.In, file string) string {
-	return coding.Told(in, file, "thread", func(head []byte) string {
+	return coding.AskHead(in, file, "thread", func(head []byte) string {
 		if head = unpackedHead(head); !isRollout(head) {
 			return ""
 		}
@@ -251,7 +251,7 @@ func (f *format) parentOf(in folder.In, n *names, file string) string {
 		return parent
 	}
 	const enough = 4 << 10 // its source is before the instructions
-	head, err := coding.Head(f.open(in, file).Tree, file, enough)
+	head, err := folder.Head(f.open(in, file).Tree, file, enough)
 	if err != nil || len(head) == 0 {
 		return ""
 	}

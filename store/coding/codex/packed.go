@@ -77,7 +77,7 @@ func (u *unpacker) damage(file string) error {
 func (u *unpacker) open(in folder.In, file string) folder.In {
 	is := strings.HasSuffix(file, packed)
 	if thread, _ := threadOf(file); thread == "" {
-		head, err := coding.Head(in.Tree, file, len(magic))
+		head, err := folder.Head(in.Tree, file, int64(len(magic)))
 		is = err == nil && isPacked(head)
 	}
 	if is {

@@ -91,7 +91,7 @@ func (f *format) indexed(in folder.In) string {
 	var settings struct {
 		Home *string `toml:"sqlite_home"`
 	}
-	text, _ := coding.Head(in.Tree, "config.toml", mostSettings) // of none nothing is known
+	text, _ := folder.Head(in.Tree, "config.toml", mostSettings) // of none nothing is known
 	if _, err := toml.Decode(string(text), &settings); err != nil || settings.Home == nil {
 		return cmp.Or(f.elsewhere, f.dir)
 	}

@@ -109,14 +109,7 @@ func isEvents(head []byte) bool {
 }
 
 // begins reports whether a file that Copilot CLI did not name begins as its events.
-func begins(in folder.In, file string) bool {
-	return coding.Told(in, file, "events", func(head []byte) string {
-		if isEvents(head) {
-			return "yes"
-		}
-		return ""
-	}) != ""
-}
+func begins(in folder.In, file string) bool { return coding.Begins(in, file, "events", isEvents) }
 
 // sessionID is what the folders of sessions are called.
 var sessionID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
@@ -166,7 +159,7 @@ func (f *format) Opened(ctx context.Context, in folder.In, file string) ([]codin
 // ID implements coding.Identifier: the event that starts the session tells.
 func (f *format) ID(in folder.In, at coding.Spot) string {
 	_, agent, child := strings.Cut(at.ID, "/")
-	id := coding.Told(in, at.File, "session", func(head []byte) string {
+	id := coding.AskHead(in, at.File, "session", func(head []byte) string {
 		for line := range bytes.Lines(head) {
 			if v := coding.ParseHead(line); v.Get("type").Text() == typeStart {
 				return v.Get("data", "sessionId").Text()
@@ -335,7 +328,7 @@ func (f *format) name(in folder.In, at coding.Spot) string {
 	if len(at.More) == 0 {
 		return ""
 	}
-	text, err := coding.Head(in.Tree, at.More[0], mostDescribed)
+	text, err := folder.Head(in.Tree, at.More[0], mostDescribed)
 	found := nameLine.FindSubmatch(text)
 	if err != nil || found == nil {
 		return ""

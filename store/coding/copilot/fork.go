@@ -126,7 +126,7 @@ var idLine = regexp.MustCompile(`(?m)^id:.*$`)
 func described(in folder.In, s *coding.Session, id string) ([]byte, error) {
 	text, err := []byte(nil), fs.ErrNotExist
 	if len(s.Spot.More) > 0 {
-		text, err = coding.Head(in.Tree, s.Spot.More[0], mostDescribed)
+		text, err = folder.Head(in.Tree, s.Spot.More[0], mostDescribed)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return append(jsontape.AppendQuoted([]byte("id: "+id+"\ncwd: "), s.Project), '\n'), nil

@@ -187,12 +187,7 @@ func (f *format) chats(in folder.In, dir string, names []string) (list []coding.
 
 // begins reports whether a file begins as a session, for one that the name does not tell of.
 func begins(in folder.In, file string) bool {
-	return coding.Told(in, file, "log", func(head []byte) string {
-		if isLog(file, head) {
-			return "yes"
-		}
-		return ""
-	}) != ""
+	return coding.Begins(in, file, "log", func(head []byte) bool { return isLog(file, head) })
 }
 
 func isSession(name string) bool {
@@ -236,7 +231,7 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 		return at.ID
 	}
 	const enough = 4 << 10
-	head, err := coding.Head(in.Tree, at.File, enough)
+	head, err := folder.Head(in.Tree, at.File, enough)
 	if err != nil {
 		return ""
 	}
@@ -250,7 +245,7 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 // project returns the folder that a session is about, "" where no file tells.
 func project(in folder.In, file string) string {
 	const longest = 4 << 10
-	text, err := coding.Head(in.Tree, folder.Join(projectOf(file), rootFile), longest)
+	text, err := folder.Head(in.Tree, folder.Join(projectOf(file), rootFile), longest)
 	if err != nil {
 		return ""
 	}
@@ -260,7 +255,7 @@ func project(in folder.In, file string) string {
 // Glance implements coding.Format.
 func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
 	g.Project = project(in, at.File)
-	head, err := coding.Head(in.Tree, at.File, mostGlanced)
+	head, err := folder.Head(in.Tree, at.File, mostGlanced)
 	lines := bytes.Split(head, []byte("\n"))
 	if isDocument(at.File, head) {
 		lines = [][]byte{head}
@@ -293,7 +288,7 @@ func isDocument(file string, head []byte) bool {
 
 // load reads a file.
 func (f *format) load(ctx context.Context, in folder.In, file string) (*coding.File[record], error) {
-	if head, err := coding.Head(in.Tree, file, mostGlanced); err == nil && isDocument(file, head) {
+	if head, err := folder.Head(in.Tree, file, mostGlanced); err == nil && isDocument(file, head) {
 		return f.lines.ReadWhole(in, file)
 	}
 	return f.lines.Read(ctx, in, file)
@@ -406,7 +401,7 @@ func resume(s *coding.Session, id, then string) []model.Resume {
 // Carried implements coding.Carrier: the messages of each list, the last one of each id, which takes
 // the place of those before it. Other lines say something of the session.
 func (f *format) Carried(ctx context.Context, in folder.In, s *coding.Session) ([]coding.Carried, error) {
-	head, err := coding.Head(in.Tree, s.Spot.File, mostGlanced)
+	head, err := folder.Head(in.Tree, s.Spot.File, mostGlanced)
 	if err != nil {
 		return nil, err
 	}

@@ -239,7 +239,7 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 // head returns the record of a session by the beginning of its file.
 func (f *format) head(in folder.In, file string) (info, error) {
 	const enough = 64 << 10
-	text, err := coding.Head(in.Tree, file, enough)
+	text, err := folder.Head(in.Tree, file, enough)
 	return infoOf(coding.ParseHead(text)), err
 }
 

@@ -100,7 +100,7 @@ func headerOf(head []byte) coding.Value {
 // is called.
 func (f *format) ID(in folder.In, at coding.Spot) string {
 	const enough = 4 << 10
-	head, err := coding.Head(in.Tree, at.File, enough)
+	head, err := folder.Head(in.Tree, at.File, enough)
 	if err != nil {
 		return ""
 	}
