@@ -96,8 +96,8 @@ var notes = []string{
 	"# AGENTS.md", "# Context from my IDE setup", "Base directory for this skill:",
 }
 
-// behind begin what a program adds behind the words of the person, on a line of its own.
-var behind = []string{"<system-reminder>", "<environment_details>", "--- Content from referenced files ---", "<attachments>", "<ide_opened_file>", "<ide_selection>"}
+// behind begins what Gemini CLI adds behind the words of the person, on a line of its own.
+const behind = "--- Content from referenced files ---"
 
 // settings are the slash commands that say something to the program and nothing to the model.
 var settings = map[string]bool{
@@ -171,11 +171,7 @@ func WordsTyped(text string) (words string, by Typed) {
 			return "", Wrapped
 		}
 	}
-	for _, mark := range behind {
-		if at := strings.Index(text, "\n"+mark); at >= 0 {
-			text = strings.TrimSpace(text[:at])
-		}
-	}
+	text = strings.TrimSpace(text[:endOfWords(text)])
 	if text == "" {
 		return "", Wrapped
 	}
@@ -183,6 +179,19 @@ func WordsTyped(text string) (words string, by Typed) {
 		return text, Setting
 	}
 	return text, Prompt
+}
+
+// endOfWords returns the offset of the first line that a program added behind the words of the
+// person, len(text) for none.
+func endOfWords(text string) int {
+	at := 0
+	for line := range strings.Lines(text) {
+		if name, _, _, _ := block(line); at > 0 && kindOf(name) == aside || strings.HasPrefix(line, behind) {
+			return at
+		}
+		at += len(line)
+	}
+	return at
 }
 
 // FirstTyped returns the first words that a person typed in the texts of a message, as WordsTyped

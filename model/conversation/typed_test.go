@@ -17,6 +17,8 @@ func TestWordsTyped(t *testing.T) {
 		{"two reminders", reminder + reminder + "\n\nRun them", "Run them", Prompt},
 		{"a reminder behind", "Run them\n" + reminder, "Run them", Prompt},
 		{"a reminder alone", reminder, "", Wrapped},
+		{"a reminder of another tag behind", "Run them\n\n<reminder>\nUse the table.\n</reminder>", "Run them", Prompt},
+		{"an element behind", "Why twice?\n<div>x</div>", "Why twice?\n<div>x</div>", Prompt},
 		{"a hook that is new", "<session-start-hook>Loaded.</session-start-hook>\nRun them", "Run them", Prompt},
 		{"instructions that are new", "<apps_instructions n=\"2\">Use apps.</apps_instructions>", "", Wrapped},
 		{"an element of a page", "<side-panel>is drawn twice</side-panel> in the shop", "<side-panel>is drawn twice</side-panel> in the shop", Prompt},
