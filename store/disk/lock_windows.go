@@ -6,6 +6,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// asItself has nothing to say here.
+const asItself = 0
+
 // lock locks the first byte of a file. Closing the file, and so the end of the
 // process, lets go of it.
 func lock(f *os.File) error {

@@ -9,12 +9,24 @@ import (
 // Open opens a folder. Nothing is written.
 func Open(dir string) (*OS, error) { return open(dir) }
 
-var _ Disk = (*OS)(nil)
-
-// Read implements Disk.
-func (d *OS) Read(name string) ([]byte, error) {
-	data, _, err := d.Load(name, nil)
-	return data, err
+// Hold opens a file, which is made if it is missing, and locks it until it is closed by
+// all that have it, or they end. The errors are those of [Disk].Lock.
+func Hold(name string) (*os.File, error) {
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR|asItself, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = ErrNotRegular
+	}
+	if err == nil {
+		err = lock(file)
+	}
+	if err != nil {
+		return nil, pathError("lock", name, errors.Join(err, file.Close()))
+	}
+	return file, nil
 }
 
 // pathError names the file of an error, once.

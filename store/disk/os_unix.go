@@ -22,6 +22,8 @@ import (
 // message log is a folder of 10,000 files.
 type OS struct{ dir *os.File }
 
+var _ Disk = (*OS)(nil)
+
 func open(dir string) (*OS, error) {
 	f, err := os.OpenFile(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -187,6 +189,12 @@ func (d *OS) Names(dir string) (names []string, err error) {
 	})
 	slices.Sort(names)
 	return names, pathError("list", dir, err)
+}
+
+// Read implements Disk.
+func (d *OS) Read(name string) ([]byte, error) {
+	data, _, err := d.Load(name, nil)
+	return data, err
 }
 
 // Load implements Disk.
@@ -443,10 +451,7 @@ func (d *OS) Lock(name string) (unlock func() error, err error) {
 			if err != nil {
 				return err
 			}
-			err = Uninterrupted(func() error { return unix.Flock(file, unix.LOCK_EX|unix.LOCK_NB) })
-			if err == unix.EWOULDBLOCK {
-				err = ErrLocked
-			}
+			err = flock(file)
 			var locked, named unix.Stat_t
 			if err == nil {
 				err = errors.Join(unix.Fstat(file, &locked), unix.Fstatat(dir, base, &named, unix.AT_SYMLINK_NOFOLLOW))
@@ -466,27 +471,4 @@ func (d *OS) Lock(name string) (unlock func() error, err error) {
 	// To close is not enough: a process that is being started just now has the file
 	// open too, until it executes its program.
 	return func() error { return errors.Join(unix.Flock(file, unix.LOCK_UN), unix.Close(file)) }, nil
-}
-
-// Hold opens a file, which is made if it is missing, and locks it until it is closed by
-// all that have it, or they end. The errors are those of [Disk].Lock.
-func Hold(name string) (*os.File, error) {
-	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = ErrNotRegular
-	}
-	if err == nil {
-		err = Uninterrupted(func() error { return unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
-	}
-	if err == unix.EWOULDBLOCK {
-		err = ErrLocked
-	}
-	if err != nil {
-		return nil, pathError("lock", name, errors.Join(err, file.Close()))
-	}
-	return file, nil
 }

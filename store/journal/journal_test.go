@@ -84,57 +84,77 @@ func says(t *testing.T, err, is error, words ...string) {
 	}
 }
 
+// eachDisk runs a test with what opens a folder on this system, and with what does on others,
+// which cannot exchange two files.
+func eachDisk(t *testing.T, test func(t *testing.T, open func(dir string) disk.Disk)) {
+	t.Run("OS", func(t *testing.T) {
+		test(t, func(dir string) disk.Disk {
+			d, err := disk.Open(dir)
+			must(t, err)
+			t.Cleanup(func() { d.Close() })
+			return d
+		})
+	})
+	t.Run("Rooted", func(t *testing.T) {
+		test(t, func(dir string) disk.Disk {
+			d, err := disk.OpenRooted(dir)
+			must(t, err)
+			t.Cleanup(func() { d.Close() })
+			return d
+		})
+	})
+}
+
 // TestJournal_onDisk goes there and back on a real disk: what comes back has the time
 // that it had, and shares its bytes with nothing that is kept.
 func TestJournal_onDisk(t *testing.T) {
-	dir := t.TempDir()
-	for name, text := range map[string]string{"s/a": "one", "s/m/1": "first", "s/m/2": "second"} {
-		must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
-		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o640))
-	}
-	old := time.Now().Add(-time.Hour).Truncate(time.Second)
-	must(t, os.Chtimes(filepath.Join(dir, "s/m/2"), old, old))
-	inodes := func() (list []fs.FileInfo) {
-		for _, name := range []string{"s/a", "s/m/1", "s/m/2"} {
-			info, err := os.Lstat(filepath.Join(dir, name))
-			must(t, err)
-			list = append(list, info)
+	eachDisk(t, func(t *testing.T, open func(dir string) disk.Disk) {
+		dir := t.TempDir()
+		for name, text := range map[string]string{"s/a": "one", "s/m/1": "first", "s/m/2": "second"} {
+			must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+			must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o640))
 		}
-		return list
-	}
-	first, before := inodes(), treeOf(t, dir, live)
-	d, err := disk.Open(dir)
-	must(t, err)
-	defer d.Close()
-	j := journal.New(d, journal.Options{})
-	draft := j.Draft()
-	draft.Put("s/a", []byte("two"))
-	draft.SetAside("s/m/2")
-	draft.Copy("t/m/1", "s/m/1")
-	p := plan(t, draft)
-	do(t, j, p, nil)
-	after := treeOf(t, dir, live)
-	if want := map[string]string{"s/": "755", "s/m/": "755", "t/": "755", "t/m/": "755", "s/a": "640 two", "s/m/1": "640 first", "t/m/1": "640 first"}; !maps.Equal(after, want) {
-		t.Error(difference(after, want, want))
-	}
-	if _, err = j.Apply(t.Context(), p, nil); !errors.Is(err, model.ErrHeadMoved) {
-		t.Error(err)
-	}
-	undoes(t, j)
-	if now := treeOf(t, dir, live); !maps.Equal(now, before) {
-		t.Error(difference(now, before, after))
-	}
-	for i, info := range inodes() {
-		if !info.ModTime().Equal(first[i].ModTime()) {
-			t.Errorf("%s has another time", info.Name())
+		old := time.Now().Add(-time.Hour).Truncate(time.Second)
+		must(t, os.Chtimes(filepath.Join(dir, "s/m/2"), old, old))
+		inodes := func() (list []fs.FileInfo) {
+			for _, name := range []string{"s/a", "s/m/1", "s/m/2"} {
+				info, err := os.Lstat(filepath.Join(dir, name))
+				must(t, err)
+				list = append(list, info)
+			}
+			return list
 		}
-	}
-	unshared(t, dir)
-	redoes(t, j)
-	if now := treeOf(t, dir, live); !maps.Equal(now, after) {
-		t.Error(difference(now, after, before))
-	}
-	unshared(t, dir)
+		first, before := inodes(), treeOf(t, dir, live)
+		j := journal.New(open(dir), journal.Options{})
+		draft := j.Draft()
+		draft.Put("s/a", []byte("two"))
+		draft.SetAside("s/m/2")
+		draft.Copy("t/m/1", "s/m/1")
+		p := plan(t, draft)
+		do(t, j, p, nil)
+		after := treeOf(t, dir, live)
+		if want := map[string]string{"s/": "755", "s/m/": "755", "t/": "755", "t/m/": "755", "s/a": "640 two", "s/m/1": "640 first", "t/m/1": "640 first"}; !maps.Equal(after, want) {
+			t.Error(difference(after, want, want))
+		}
+		if _, err := j.Apply(t.Context(), p, nil); !errors.Is(err, model.ErrHeadMoved) {
+			t.Error(err)
+		}
+		undoes(t, j)
+		if now := treeOf(t, dir, live); !maps.Equal(now, before) {
+			t.Error(difference(now, before, after))
+		}
+		for i, info := range inodes() {
+			if !info.ModTime().Equal(first[i].ModTime()) {
+				t.Errorf("%s has another time", info.Name())
+			}
+		}
+		unshared(t, dir)
+		redoes(t, j)
+		if now := treeOf(t, dir, live); !maps.Equal(now, after) {
+			t.Error(difference(now, after, before))
+		}
+		unshared(t, dir)
+	})
 }
 
 // unshared checks that no file in a folder has a second name.
@@ -320,45 +340,44 @@ func TestDraft_whatWentIsAConflict(t *testing.T) {
 
 // TestDraft_links refuses symbolic links: the file itself and a folder on the way.
 func TestDraft_links(t *testing.T) {
-	dir := t.TempDir()
-	must(t, os.MkdirAll(filepath.Join(dir, "real"), 0o755))
-	must(t, os.WriteFile(filepath.Join(dir, "real", "file"), []byte("x"), 0o600))
-	must(t, os.Symlink("real", filepath.Join(dir, "folder")))
-	must(t, os.Symlink("file", filepath.Join(dir, "real", "link")))
-	d, err := disk.Open(dir)
-	must(t, err)
-	defer d.Close()
-	for _, name := range []string{"folder/file", "folder/new", "real/link"} {
-		draft := journal.New(d, journal.Options{}).Draft()
-		draft.Put(name, []byte("y"))
-		if err := draft.Err(); !errors.Is(err, disk.ErrSymlink) {
-			t.Errorf("%s: %v", name, err)
+	eachDisk(t, func(t *testing.T, open func(dir string) disk.Disk) {
+		dir := t.TempDir()
+		must(t, os.MkdirAll(filepath.Join(dir, "real"), 0o755))
+		must(t, os.WriteFile(filepath.Join(dir, "real", "file"), []byte("x"), 0o600))
+		must(t, os.Symlink("real", filepath.Join(dir, "folder")))
+		must(t, os.Symlink("file", filepath.Join(dir, "real", "link")))
+		d := open(dir)
+		for _, name := range []string{"folder/file", "folder/new", "real/link"} {
+			draft := journal.New(d, journal.Options{}).Draft()
+			draft.Put(name, []byte("y"))
+			if err := draft.Err(); !errors.Is(err, disk.ErrSymlink) {
+				t.Errorf("%s: %v", name, err)
+			}
 		}
-	}
+	})
 }
 
 // TestDraft_modes: a new file is as those beside it, a folder as closed as they are.
 func TestDraft_modes(t *testing.T) {
-	dir := t.TempDir()
-	for name, mode := range map[string]fs.FileMode{"s": 0o750, "u": 0o705} {
-		must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
-		must(t, os.Chmod(filepath.Join(dir, name), mode))
-	}
-	for i, mode := range []fs.FileMode{0o600, 0o644} {
-		name := filepath.Join(dir, "s", fmt.Sprint(i))
-		must(t, os.WriteFile(name, nil, mode))
-		must(t, os.Chtimes(name, time.Time{}, time.Unix(int64(i+1)*1000, 0)))
-	}
-	d, err := disk.Open(dir)
-	must(t, err)
-	defer d.Close()
-	j := journal.New(d, journal.Options{})
-	put(t, j, "s/new", "x")
-	put(t, j, "t/new", "x")
-	tree := treeOf(t, dir, live)
-	if tree["s/new"] != "644 x" || tree["t/"] != "700" || tree["t/new"] != "600 x" {
-		t.Error(tree)
-	}
+	eachDisk(t, func(t *testing.T, open func(dir string) disk.Disk) {
+		dir := t.TempDir()
+		for name, mode := range map[string]fs.FileMode{"s": 0o750, "u": 0o705} {
+			must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+			must(t, os.Chmod(filepath.Join(dir, name), mode))
+		}
+		for i, mode := range []fs.FileMode{0o600, 0o644} {
+			name := filepath.Join(dir, "s", fmt.Sprint(i))
+			must(t, os.WriteFile(name, nil, mode))
+			must(t, os.Chtimes(name, time.Time{}, time.Unix(int64(i+1)*1000, 0)))
+		}
+		j := journal.New(open(dir), journal.Options{})
+		put(t, j, "s/new", "x")
+		put(t, j, "t/new", "x")
+		tree := treeOf(t, dir, live)
+		if tree["s/new"] != "644 x" || tree["t/"] != "700" || tree["t/new"] != "600 x" {
+			t.Error(tree)
+		}
+	})
 }
 
 func TestApply_verified(t *testing.T) {
@@ -552,39 +571,38 @@ func TestApply_words(t *testing.T) {
 
 // TestApply_secondHindcast: while one writes, another is refused and reads.
 func TestApply_secondHindcast(t *testing.T) {
-	dir := t.TempDir()
-	must(t, os.Mkdir(filepath.Join(dir, "s"), 0o755))
-	must(t, os.WriteFile(filepath.Join(dir, "s", "a"), []byte("0"), 0o640))
-	var journals []*journal.Journal
-	for range 2 {
-		d, err := disk.Open(dir)
-		must(t, err)
-		defer d.Close()
-		journals = append(journals, journal.New(d, journal.Options{}))
-	}
-	d := journals[0].Draft()
-	d.Put("s/a", []byte("1"))
-	p := plan(t, d)
-	_, err := journals[0].Apply(t.Context(), p, func(ctx context.Context) error {
-		other := journals[1]
-		if err := other.Recover(ctx); !errors.Is(err, disk.ErrLocked) {
-			t.Error(err)
+	eachDisk(t, func(t *testing.T, open func(dir string) disk.Disk) {
+		dir := t.TempDir()
+		must(t, os.Mkdir(filepath.Join(dir, "s"), 0o755))
+		must(t, os.WriteFile(filepath.Join(dir, "s", "a"), []byte("0"), 0o640))
+		var journals []*journal.Journal
+		for range 2 {
+			journals = append(journals, journal.New(open(dir), journal.Options{}))
 		}
-		open, err := other.Unfinished(ctx)
+		d := journals[0].Draft()
+		d.Put("s/a", []byte("1"))
+		p := plan(t, d)
+		_, err := journals[0].Apply(t.Context(), p, func(ctx context.Context) error {
+			other := journals[1]
+			if err := other.Recover(ctx); !errors.Is(err, disk.ErrLocked) {
+				t.Error(err)
+			}
+			open, err := other.Unfinished(ctx)
+			must(t, err)
+			if open == nil || len(open.Changes()) != 1 {
+				t.Error(open)
+			}
+			d := other.Draft()
+			d.Put("s/a", []byte("2"))
+			_, err = other.Apply(ctx, plan(t, d), nil)
+			says(t, err, disk.ErrLocked, "try again when it is done")
+			return nil
+		})
 		must(t, err)
-		if open == nil || len(open.Changes()) != 1 {
-			t.Error(open)
+		if list, err := journals[1].Entries(t.Context()); err != nil || len(list) != 1 {
+			t.Error(list, err)
 		}
-		d := other.Draft()
-		d.Put("s/a", []byte("2"))
-		_, err = other.Apply(ctx, plan(t, d), nil)
-		says(t, err, disk.ErrLocked, "try again when it is done")
-		return nil
 	})
-	must(t, err)
-	if list, err := journals[1].Entries(t.Context()); err != nil || len(list) != 1 {
-		t.Error(list, err)
-	}
 }
 
 // TestRecover_readOnly: what was broken off on a store that cannot be written is told,

@@ -193,12 +193,17 @@ func (w *write) out(i int) string { return fmt.Sprintf("%s/%d.%d", outName, w.ID
 
 // create makes a file in out/ that no other program has seen yet, durable.
 func (w *write) create(data []byte, mode fs.FileMode) (string, error) {
-	w.fresh++
-	name := fmt.Sprintf("%s/%s%d.%d", outName, newPrefix, w.ID, w.fresh)
+	name := w.unused()
 	if err := w.discard(name); err != nil {
 		return "", err
 	}
 	return name, w.j.disk.Create(name, data, mode)
+}
+
+// unused returns a name in out/ that no file of the write has.
+func (w *write) unused() string {
+	w.fresh++
+	return fmt.Sprintf("%s/%s%d.%d", outName, newPrefix, w.ID, w.fresh)
 }
 
 // newPrefix begins the names in out/ of files whose bytes may be torn.
@@ -540,15 +545,19 @@ func (w *write) replace(i int, c Change, seen look) error {
 	return w.put(staged, c.Before)
 }
 
-// renameOver replaces a file where files cannot be exchanged: it is kept first, and
-// compared just before.
+// renameOver replaces a file where files cannot be exchanged: a copy is kept first, with the
+// file's time, and it is compared just before.
 func (w *write) renameOver(staged string, c Change, seen look) error {
-	data, _, err := w.j.disk.Load(c.Path, nil)
-	if err == nil && versionOf(data, c.Before.Mode) != c.Before {
-		err = &ConflictError{Path: c.Path, Found: "was changed"}
-	}
-	if err == nil {
-		err = w.keepNew(data, c.Before, nil)
+	there, err := w.isKept(c.Before, nil)
+	if err == nil && !there {
+		var buf []byte
+		name := w.unused()
+		if err = w.copyLive(c.Path, name, c.Before, &buf); err == nil {
+			err = w.j.disk.Sync(name)
+		}
+		if err == nil {
+			err = w.j.disk.Place(name, c.Before.kept())
+		}
 	}
 	if err == nil {
 		err = w.j.disk.Sync(keptName)
