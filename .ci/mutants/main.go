@@ -188,7 +188,8 @@ func place(replace map[string]string, work, path string, text []byte) error {
 	return os.WriteFile(to, text, 0o600)
 }
 
-// runtime is what the changed sources call.
+// runtime declares the function mutant, which the changed sources call: it reports whether the
+// change of a number holds.
 const runtime = `
 
 import (
@@ -393,14 +394,14 @@ var opposite = map[token.Token]token.Token{
 // condition changes the condition of a branch: it always holds, or never. A comparison is also
 // another one.
 func (m *mutator) condition(c ast.Expr) ast.Expr {
-	text := m.source(c)
+	text, at := m.source(c), c.Pos() // m.expressions puts nodes without a place into c
 	m.expressions(c)
-	always, never := m.add(c.Pos(), "always: "+text), m.add(c.Pos(), "never: "+text)
+	always, never := m.add(at, "always: "+text), m.add(at, "never: "+text)
 	inner := ast.Expr(&ast.ParenExpr{X: c})
 	if b, ok := c.(*ast.BinaryExpr); ok && (opposite[b.Op] == token.LEQ || opposite[b.Op] == token.LSS || opposite[b.Op] == token.GEQ || opposite[b.Op] == token.GTR) {
 		other := *b
 		other.Op = opposite[b.Op]
-		inner = m.either(m.add(c.Pos(), b.Op.String()+" is "+other.Op.String()+": "+text), &other, c)
+		inner = m.either(m.add(at, b.Op.String()+" is "+other.Op.String()+": "+text), &other, c)
 	}
 	return &ast.ParenExpr{X: &ast.BinaryExpr{
 		X: always, Op: token.LOR,
