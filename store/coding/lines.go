@@ -443,9 +443,21 @@ func Values(tree folder.Tree, name string, spans []Span) (list []Value, err erro
 	return list, err
 }
 
-// Raw returns the bytes of records of a file. The errors are those of folder.Tree, and
-// io.ErrUnexpectedEOF where the file no longer has them.
-func Raw(tree folder.Tree, name string, spans []Span) (list [][]byte, err error) {
+// Raw returns the records of a file, which are JSON, with the line breaks escaped that are in
+// their strings. The errors are those of Bytes.
+func Raw(tree folder.Tree, name string, spans []Span) ([][]byte, error) {
+	list, err := Bytes(tree, name, spans)
+	for i, raw := range list {
+		if bytes.IndexByte(raw, '\n') >= 0 && !jsontape.Valid(raw) { // one that was put together
+			list[i] = escaped(raw)
+		}
+	}
+	return list, err
+}
+
+// Bytes returns what stands in the spans of a file. The errors are those of folder.Tree,
+// io.ErrUnexpectedEOF where the file no longer has them, and ErrLineTooLong.
+func Bytes(tree folder.Tree, name string, spans []Span) (list [][]byte, err error) {
 	file, err := tree.OpenFile(name)
 	if err != nil {
 		return nil, err
@@ -458,9 +470,6 @@ func Raw(tree folder.Tree, name string, spans []Span) (list [][]byte, err error)
 		raw := make([]byte, s.Len)
 		if n, err := file.ReadAt(raw, s.At); n < len(raw) {
 			return nil, fmt.Errorf("%s, byte %d: %w", name, s.At, cmp.Or(err, io.ErrUnexpectedEOF))
-		}
-		if bytes.IndexByte(raw, '\n') >= 0 && !jsontape.Valid(raw) { // one that was put together
-			raw = escaped(raw)
 		}
 		list = append(list, raw)
 	}

@@ -26,6 +26,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"hindcast/model"
 	"hindcast/model/conversation"
@@ -225,7 +226,7 @@ func (f *format) find(ctx context.Context, in folder.In, at coding.Spot, most in
 		return c, nil, nil
 	}
 	c = file.chats[i]
-	raw, err := coding.Raw(in.Tree, at.File, []coding.Span{{At: c.At, Len: min(c.Len, most)}})
+	raw, err := coding.Bytes(in.Tree, at.File, []coding.Span{{At: c.At, Len: min(c.Len, most)}})
 	if err != nil {
 		return c, nil, err
 	}
@@ -260,7 +261,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 
 // Messages implements coding.Format.
 func (f *format) Messages(in folder.In, _ *coding.Session, e *coding.Entry) (list []coding.Message, err error) {
-	raw, err := coding.Raw(in.Tree, e.File, e.Records)
+	raw, err := coding.Bytes(in.Tree, e.File, e.Records)
 	for i := 0; err == nil && i < len(raw); i++ {
 		list = append(list, messageOf(raw[i]))
 	}
@@ -391,7 +392,10 @@ func messageOf(text []byte) (m coding.Message) {
 
 // quoted returns a text as a JSON string.
 func quoted(text []byte) []byte {
-	return jsontape.AppendQuoted(nil, strings.ToValidUTF8(string(text), "\uFFFD"))
+	if !utf8.Valid(text) {
+		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	}
+	return jsontape.AppendQuoted(nil, text)
 }
 
 // cost is the line that aider prints behind an answer. Its counts are rounded.

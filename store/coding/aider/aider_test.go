@@ -76,6 +76,30 @@ func TestFixture(t *testing.T) {
 	}
 }
 
+// A text is no JSON: a quotation over several lines is read as it stands.
+func TestRead_quotationOverLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), fileName)
+	const text = "\n# aider chat started at 2026-05-04 12:04:28\n\n#### say \"hello\n#### world\" please\n\nHe said \"hello\nworld\" ok\nand\tmore \"x\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Kind(nil).Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	headers := storetest.Headers(t, s, storetest.Sessions(t, s)[0].ID)
+	state, err := s.State(t.Context(), headers[len(headers)-1].Ref())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"say \"hello\nworld\" please"`, `"He said \"hello\nworld\" ok\nand\tmore \"x"`} {
+		if !bytes.Contains(state, []byte(want)) {
+			t.Errorf("%s is not in %s", want, state)
+		}
+	}
+}
+
 // The line of costs, as each of aider's providers has it printed.
 func TestUsage(t *testing.T) {
 	for line, want := range map[string]string{
