@@ -141,7 +141,9 @@ func (p *printer) part(part *transcript.Part) {
 // indented writes untrusted text with its lines behind an indent.
 func (p *printer) indented(indent, text string) {
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
-		fmt.Fprintf(p, "%s%s\n", indent, printable.String(strings.TrimSuffix(line, "\n")))
+		p.WriteString(indent)
+		p.WriteString(printable.String(strings.TrimSuffix(line, "\n")))
+		p.WriteByte('\n')
 	}
 }
 

@@ -1,21 +1,46 @@
 package jsontape
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+	"unicode/utf8"
+)
+
+// mostQuoted is how much of a text is marshalled at once, in bytes: a whole one would be
+// there three times.
+const mostQuoted = 64 << 10
 
 // AppendQuoted appends a text as a JSON string, as encoding/json marshals it.
-func AppendQuoted(dst []byte, text string) []byte {
+func AppendQuoted[T string | []byte](dst []byte, text T) []byte {
 	if plain(text) {
 		return append(append(append(dst, '"'), text...), '"')
 	}
-	quoted, err := json.Marshal(text)
-	if err != nil {
-		panic(err) // a string is always marshalled
+	if len(text) > mostQuoted {
+		dst = slices.Grow(dst, len(text)+len(text)/16)
 	}
-	return append(dst, quoted...)
+	dst = append(dst, '"')
+	for len(text) > 0 {
+		n := len(text)
+		if n > mostQuoted {
+			n = mostQuoted
+			for k := range utf8.UTFMax { // no character is cut
+				if utf8.RuneStart(text[n-k]) {
+					n -= k
+					break
+				}
+			}
+		}
+		quoted, err := json.Marshal(string(text[:n]))
+		if err != nil {
+			panic(err) // a string is always marshalled
+		}
+		dst, text = append(dst, quoted[1:len(quoted)-1]...), text[n:]
+	}
+	return append(dst, '"')
 }
 
 // plain reports whether a text is nothing but digits.
-func plain(text string) bool {
+func plain[T string | []byte](text T) bool {
 	for i := range len(text) {
 		if text[i] < '0' || text[i] > '9' {
 			return false

@@ -68,8 +68,21 @@ func ContextBlock(is, about, text string) Block {
 	return Block{Kind: conversation.Context, ID: is, Name: about, Body: jsontape.AppendQuoted(nil, text)}
 }
 
+// leastGrown is the size from which a message has its room at once: to grow step by step copies it.
+const leastGrown = 1 << 20
+
 // AppendJSON appends the message as JSON, without white space of its own.
 func (m *Message) AppendJSON(dst []byte) []byte {
+	size := 0
+	for i := range m.Blocks {
+		size += len(m.Blocks[i].Body)
+	}
+	for _, raw := range m.Raw {
+		size += len(raw)
+	}
+	if size > leastGrown {
+		dst = slices.Grow(dst, size+size/64)
+	}
 	dst = append(append(append(dst, `{"role":"`...), m.Role.String()...), `","content":[`...)
 	for i := range m.Blocks {
 		if i > 0 {

@@ -121,6 +121,10 @@ func (v Value) Time() time.Time {
 		}
 		return v.Milliseconds()
 	}
+	const mostTime = 80 // in bytes, escapes and quotes included
+	if len(v.Raw()) > mostTime {
+		return time.Time{} // the error of time.Parse copies the text
+	}
 	at, _ := time.Parse(time.RFC3339Nano, v.Text())
 	return at
 }
