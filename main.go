@@ -9,11 +9,13 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"syscall"
 	"time"
 
@@ -40,6 +42,9 @@ import (
 
 func main() {
 	quiet.Done()
+	if os.Getenv("GOMEMLIMIT") == "" {
+		collectOften([]metrics.Sample{{Name: "/gc/scan/heap:bytes"}})
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() {
 		stop() // a second signal ends the program at once
@@ -47,6 +52,19 @@ func main() {
 		os.Exit(1)
 	})
 	os.Exit(cli.Run(ctx, app(), os.Args[1:]))
+}
+
+// collectOften sets the limit from which memory is collected at each large allocation, and again
+// after each collection: the copies of a record of 64 MB are garbage by the time the next one is
+// made. Where there is much to scan a collection costs more than it frees, and there is no limit.
+func collectOften(scanned []metrics.Sample) {
+	const limit, mostScanned = 128 << 20, 32 << 20
+	most := int64(limit)
+	if metrics.Read(scanned); scanned[0].Value.Uint64() > mostScanned {
+		most = math.MaxInt64
+	}
+	debug.SetMemoryLimit(most)
+	runtime.AddCleanup(new([16]byte), collectOften, scanned) // unreachable: gone with the next collection
 }
 
 // grace is how long the program may take to end after a signal. What is cut off there is settled
