@@ -1,0 +1,503 @@
+package folder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/disk"
+	"hindcast/store/files"
+	"hindcast/store/journal"
+)
+
+var errBroken = errors.New("the call broke")
+
+// faulty is a tree one of whose calls fails, once.
+type faulty struct {
+	Tree
+	calls, at *int
+}
+
+func (f faulty) ask() error {
+	if *f.calls++; *f.calls == *f.at {
+		return errBroken
+	}
+	return nil
+}
+
+func (f faulty) List(dir string) ([]string, error) {
+	if err := f.ask(); err != nil {
+		return nil, err
+	}
+	return f.Tree.List(dir)
+}
+
+func (f faulty) Read(name string, buf []byte) ([]byte, Stamp, error) {
+	if err := f.ask(); err != nil {
+		return buf[:0], Stamp{}, err
+	}
+	return f.Tree.Read(name, buf)
+}
+
+func (f faulty) Stamp(name string) (Stamp, error) {
+	if err := f.ask(); err != nil {
+		return Stamp{}, err
+	}
+	return f.Tree.Stamp(name)
+}
+
+func (f faulty) OpenFile(name string) (Opened, error) {
+	if err := f.ask(); err != nil {
+		return nil, err
+	}
+	return f.Tree.OpenFile(name)
+}
+
+// TestErrors: whichever look at a file fails in the course of a write, that is told, each file is as it
+// was, and the same change is planned the next time.
+func TestErrors(t *testing.T) {
+	for what, changes := range map[string][]model.Change{
+		"restore":          {to(model.OpRestore, "s", "b")},
+		"fork":             {forkAs("s", "d", "f")},
+		"repair":           {to(model.OpRepair, "t", "b")},
+		"undo":             {to(model.OpRestore, "s", "b"), undo},
+		"redo":             {to(model.OpRestore, "s", "b"), undo, redo},
+		"undo of a fork":   {forkAs("s", "d", "f"), undo},
+		"undo of a repair": {to(model.OpRepair, "t", "b"), undo},
+		"back again":       {to(model.OpRestore, "s", "b"), to(model.OpRestore, "s", "d")},
+	} {
+		b, last := newBook(t), changes[len(changes)-1]
+		for _, c := range changes[:len(changes)-1] {
+			b.do(c)
+		}
+		before, calls, at := b.tree(), 0, 0
+		b.ReadThrough(func(on Tree) Tree { return faulty{on, &calls, &at} })
+		passed := 0
+		for at = 1; ; at++ {
+			calls = 0
+			_, err := b.Port.Plan(t.Context(), last)
+			if calls < at {
+				break
+			}
+			if err == nil {
+				passed++
+			} else if !errors.Is(err, errBroken) && !errors.Is(err, model.ErrHeadMoved) {
+				t.Errorf("the plan of %s, call %d: %v", what, at, err)
+			}
+		}
+		if passed > 2 { // a folder that is closed, of two, and cannot be looked at is one that is not there
+			t.Errorf("the plan of %s: %d failures are told to no one", what, passed)
+		}
+		for n := 1; ; n++ {
+			at = 0
+			p := b.planned(last)
+			calls, at = 0, n
+			_, err := b.Port.Apply(t.Context(), p)
+			if calls < at {
+				break
+			}
+			if !errors.Is(err, errBroken) {
+				t.Errorf("%s, call %d: %v", what, n, err)
+			}
+			if now := b.tree(); !maps.Equal(now, before) {
+				t.Errorf("%s, call %d: it is %q", what, n, now)
+			}
+		}
+	}
+	// A log that cannot be read is not told, whichever call fails.
+	b := newBook(t)
+	b.do(to(model.OpRestore, "s", "b"))
+	want, calls, at := b.drawn("s"), 0, 0
+	b.ReadThrough(func(on Tree) Tree { return faulty{on, &calls, &at} })
+	for at = 1; ; at++ {
+		calls = 0
+		_, err := b.Log(t.Context(), b.place("s"))
+		if calls < at {
+			break
+		}
+		if !errors.Is(err, errBroken) {
+			t.Errorf("call %d: %v", at, err)
+		}
+	}
+	at = 0
+	if got := b.drawn("s"); got != want {
+		t.Error(got)
+	}
+}
+
+// TestErrors_ofWhatIsKept: a plan that would bring back what was damaged or lost is none.
+func TestErrors_ofWhatIsKept(t *testing.T) {
+	b := newBook(t)
+	b.do(to(model.OpRestore, "s", "b"))
+	names, err := os.ReadDir(filepath.Join(b.dir, journal.Folder, "kept"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range names {
+		if err := os.WriteFile(filepath.Join(b.dir, journal.Folder, "kept", e.Name()), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := b.Port.Plan(t.Context(), undo); !errors.As(err, new(*journal.KeptError)) {
+		t.Error(err)
+	}
+	if err := b.Check(t.Context()); !errors.As(err, new(*journal.KeptError)) {
+		t.Error(err)
+	}
+	if got := b.drawn("s"); got != "a< t0 b<a t0*" {
+		t.Error(got)
+	}
+	for _, e := range names {
+		if err := os.Remove(filepath.Join(b.dir, journal.Folder, "kept", e.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := b.Port.Plan(t.Context(), undo); err == nil || errors.As(err, new(*journal.KeptError)) {
+		t.Error(err)
+	}
+}
+
+// TestErrors_ofTheJournal: what a damaged journal tells is told with its error.
+func TestErrors_ofTheJournal(t *testing.T) {
+	b := newBook(t)
+	b.do(to(model.OpRestore, "s", "b"))
+	file := filepath.Join(b.dir, filepath.FromSlash(JournalFile))
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, append(data, "no record\n\n"...), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.open(Options{})
+	if err := os.WriteFile(file, append([]byte("no record\n\n"), data...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.open(Options{})
+	list, err := b.Port.Journal(t.Context())
+	if len(list) != 1 || list[0].Session != "s" || !errors.As(err, new(*journal.DamagedError)) || !strings.Contains(err.Error(), "notebook: read the journal of ") {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if !strings.Contains(b.drawn("s"), "^") {
+		t.Error(b.drawn("s"))
+	}
+	if _, err := b.Port.Plan(t.Context(), undo); err == nil {
+		t.Error("an undo is planned")
+	}
+}
+
+// source is a folder that is opened as though it lay where no disk is.
+type source struct {
+	dir   string
+	tree  *remote
+	disk  disk.Disk
+	above bool
+	ends  *int
+}
+
+// remote is a tree on another machine.
+type remote struct {
+	*Disk
+	ahead []string
+	fresh int
+}
+
+func (r *remote) Remote() Remote { return r }
+func (r *remote) Fresh()         { r.fresh++ }
+func (r *remote) Ahead(names []string) (stop func()) {
+	r.ahead = append(r.ahead, names...)
+	return func() { r.ahead = append(r.ahead, "stop") }
+}
+
+func newSource(t *testing.T, dir string) *source {
+	t.Helper()
+	on, err := disk.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { on.Close() })
+	return &source{dir: dir, tree: &remote{Disk: openTree(t, dir)}, disk: on, ends: new(int)}
+}
+
+func (s *source) Name() string                                   { return "bucket://" + filepath.ToSlash(s.dir) }
+func (s *source) Tree() Remote                                   { return s.tree }
+func (s *source) Disk() disk.Disk                                { return s.disk }
+func (s *source) Watch(context.Context) (<-chan struct{}, error) { return nil, errBroken }
+func (s *source) Requests() store.Requests                       { return store.Requests{Get: 7} }
+func (s *source) Server() (bucket, prefix, endpoint string)      { return "b", "", "" }
+func (s *source) Copying() string                                { return "copy b ." }
+func (s *source) Close() error                                   { *s.ends++; return nil }
+func (s *source) At(way string) (Source, bool) {
+	if !s.above || way != ".." {
+		return nil, false
+	}
+	up := *s
+	up.dir, up.above = filepath.Dir(s.dir), filepath.Base(filepath.Dir(s.dir)) == "in"
+	return &up, true
+}
+
+// TestStorage_elsewhere: a storage that is no folder of this machine is read and written as one that is,
+// is looked at anew for each plan, and says how it is copied for a framework that does not read it there.
+func TestStorage_elsewhere(t *testing.T) {
+	b := newBook(t)
+	on := newSource(t, b.dir)
+	b.open(Options{On: on, Framework: "Notebook"})
+	if got := b.drawn("s"); got != allRows {
+		t.Error(got)
+	}
+	if !slices.Contains(on.tree.ahead, "s/rows/a") || !slices.Contains(on.tree.ahead, "stop") {
+		t.Errorf("%q", on.tree.ahead)
+	}
+	if b.On() != Source(on) || b.Folder() != on.Name() || b.Opened() != 0 || b.Begun() || b.Held("x") {
+		t.Error(b.On(), b.Folder(), b.Opened(), b.Begun())
+	}
+	if n, ok := b.Port.Requests(); !ok || n.Get != 7 {
+		t.Error(n, ok)
+	}
+	if dir, file, name := b.Port.Beside(t.Context(), "s"); dir+file+name != "" {
+		t.Error(dir, file, name)
+	}
+	if unlock, err := b.Lock("x"); err != nil || unlock() != nil {
+		t.Error(err)
+	}
+	p := b.planned(to(model.OpRestore, "s", "b"))
+	if len(p.Resume) != 2 || p.Resume[0].Call != "copy b ." || !strings.Contains(p.Resume[0].Then, "Notebook reads none in a bucket") || p.Resume[1].Call != "notebook s" {
+		t.Errorf("%+v", p.Resume)
+	}
+	if on.tree.fresh == 0 {
+		t.Error("it was not looked at anew")
+	}
+	was := on.tree.fresh
+	if _, err := b.Port.Apply(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if on.tree.fresh < was+2 || !b.Begun() {
+		t.Error(on.tree.fresh, was)
+	}
+	if p := b.planned(undo); len(p.Resume) != 2 {
+		t.Errorf("%+v", p.Resume)
+	}
+	b.do(undo)
+	if err := b.Storage.Close(); err != nil || *on.ends != 1 {
+		t.Error(err, *on.ends)
+	}
+	b.open(Options{On: newSource(t, b.dir)})
+	if p := b.planned(to(model.OpRestore, "s", "b")); len(p.Resume) != 1 {
+		t.Errorf("%+v", p.Resume)
+	}
+}
+
+// TestOpen_up: where the storage lies above what was opened, the way back down is known; where there is
+// none above, the folder is read and not written.
+func TestOpen_up(t *testing.T) {
+	b := newBook(t)
+	top := b.dir
+	b.dir = filepath.Join(top, "s", "rows")
+	b.open(Options{Up: 2})
+	if b.Way != "s/rows" || b.Folder() != top || b.Ready() != nil || b.Lacks() != "" {
+		t.Error(b.Way, b.Folder(), b.Ready())
+	}
+	if got := b.drawn("s"); got != allRows {
+		t.Error(got)
+	}
+	dir, file, name := b.Port.Beside(t.Context(), "s")
+	if dir != top || file != ".hindcast/labels" || name != "s" {
+		t.Error(dir, file, name)
+	}
+	if _, _, name := b.Port.Beside(t.Context(), "forbidden"); name != "forbidden" {
+		t.Error(name)
+	}
+	if b.On() != nil {
+		t.Error("it is elsewhere")
+	}
+	if n, ok := b.Port.Requests(); ok || n.Get != 0 {
+		t.Error(n, ok)
+	}
+	if b.Opened() == 0 {
+		t.Error("no folder was opened")
+	}
+	// What was opened is a link, or a folder on the way is one.
+	if err := os.Symlink("s", filepath.Join(top, "l")); err != nil {
+		t.Fatal(err)
+	}
+	for way, refused := range map[string]string{"l": "nothing is written through a link", "l/rows": "nothing is written through a link"} {
+		b.dir = filepath.Join(top, filepath.FromSlash(way))
+		b.open(Options{Up: strings.Count(way, "/") + 1})
+		if err := b.Ready(); !errors.Is(err, ErrLink) || !strings.Contains(err.Error(), refused) || b.Lacks() != "" || b.Way != "." {
+			t.Errorf("%s: %v, %s", way, err, b.Way)
+		}
+		if _, err := b.Port.Plan(t.Context(), undo); !errors.As(err, new(*model.UnsupportedError)) {
+			t.Error(err)
+		}
+		if dir, _, _ := b.Port.Beside(t.Context(), "s"); dir != "" {
+			t.Error(dir)
+		}
+		if list, err := b.Port.Journal(t.Context()); list != nil || err != nil {
+			t.Error(list, err)
+		}
+		if _, err := b.Port.Apply(t.Context(), model.Plan{}); !errors.Is(err, ErrLink) {
+			t.Error(err)
+		}
+	}
+	if _, err := Open(filepath.Join(top, "none"), Options{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	if _, err := Open(filepath.Join(top, "none", "deep"), Options{Up: 1}); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	// In a bucket.
+	on := newSource(t, top)
+	b.dir = top
+	b.open(Options{On: on, Up: 1})
+	if b.Ready() != errTop || b.Lacks() != errTop.Error() || b.Way != "." {
+		t.Error(b.Ready(), b.Way)
+	}
+	on.above, on.dir = true, "/in/two/one"
+	b.open(Options{On: on, Up: 1})
+	if b.Ready() != nil || b.Way != "one" || b.Folder() != "bucket:///in/two" {
+		t.Error(b.Ready(), b.Way, b.Folder())
+	}
+}
+
+// TestIsFolder: a folder, or a link to one in the tree.
+func TestIsFolder(t *testing.T) {
+	b := newBook(t)
+	for name, to := range map[string]string{"in": "s", "file": "s/rows/a", "out": "..", "none": "nowhere"} {
+		if err := os.Symlink(to, filepath.Join(b.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree := openTree(t, b.dir)
+	for name, want := range map[string]bool{"s": true, "s/rows": true, "in": true, "s/rows/a": false, "file": false, "out": false, "none": false, "x": false, "s/rows/a/x": false} {
+		if got := IsFolder(tree, name); got != want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+	if IsFolder(faulty{tree, new(int), pointer(1)}, "s") {
+		t.Error("what cannot be looked at is a folder")
+	}
+}
+
+func pointer(n int) *int { return &n }
+
+// TestBeginnings: of a file no more is read than its beginning, and that once.
+func TestBeginnings(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "long", "0123456789")
+	put(t, dir, "short", "01")
+	on := openTree(t, dir)
+	tree := Beginnings(on, 4)
+	for name, want := range map[string]string{"long": "0123", "short": "01"} {
+		for range 2 {
+			data, at, err := tree.Read(name, []byte("buffer")[:0])
+			stamp, failed := tree.Stamp(name)
+			if string(data) != want || at.Size != int64(len(want)) || stamp.Size != at.Size || stamp.Kind != files.Regular || err != nil || failed != nil {
+				t.Errorf("%s: %q, %+v, %+v, %v, %v", name, data, at, stamp, err, failed)
+			}
+			head, err := Head(tree, name, 3)
+			if string(head) != want[:min(3, len(want))] || err != nil {
+				t.Errorf("%s begins with %q, %v", name, head, err)
+			}
+			f, err := tree.OpenFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			buf := make([]byte, 9)
+			for at := range 6 {
+				n, err := f.ReadAt(buf, int64(at))
+				if got := string(buf[:n]); got != want[min(at, len(want)):] || err == nil {
+					t.Errorf("%s from %d: %q, %v", name, at, got, err)
+				}
+				if n, err := f.ReadAt(buf[:1], int64(at)); (at < len(want)) != (n == 1 && err == nil) {
+					t.Errorf("%s at %d: %d, %v", name, at, n, err)
+				}
+			}
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for _, name := range []string{"none", "none/x"} {
+		if _, _, err := tree.Read(name, nil); !errors.Is(err, fs.ErrNotExist) {
+			t.Error(err)
+		}
+		if _, err := tree.OpenFile(name); !errors.Is(err, fs.ErrNotExist) {
+			t.Error(err)
+		}
+		if _, err := Head(on, name, 3); !errors.Is(err, fs.ErrNotExist) {
+			t.Error(err)
+		}
+	}
+	if at, err := tree.Stamp("none"); err != nil || at.Kind != files.Nothing {
+		t.Errorf("%+v, %v", at, err)
+	}
+	if _, _, err := tree.Read(".", nil); err == nil {
+		t.Error("a folder is read")
+	}
+	bad := Beginnings(faulty{on, new(int), pointer(2)}, 4)
+	if _, _, err := bad.Read("long", nil); !errors.Is(err, errBroken) {
+		t.Error(err)
+	}
+	if data, err := From(on)("short", nil); string(data) != "01" || err != nil {
+		t.Errorf("%q, %v", data, err)
+	}
+}
+
+// TestProven: a content that the journal has proved is known in the tree, if it is still of that size.
+func TestProven(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "a", "one")
+	put(t, dir, "b", "other")
+	put(t, dir, "c", "one")
+	tree := proven(openTree(t, dir), Steps{{Name: "a", Data: []byte("one")}, {Name: "b", Data: []byte("one")}, {Name: "d", Aside: true}})
+	for name, want := range map[string]bool{"a": true, "b": false, "c": false, "d": false} {
+		if at, err := tree.Stamp(name); err != nil || (at.Tag != "") != want {
+			t.Errorf("%s: %+v, %v", name, at, err)
+		}
+	}
+	broken := proven(faulty{openTree(t, dir), new(int), pointer(1)}, Steps{{Name: "a", Data: []byte("one")}})
+	if at, err := broken.Stamp("a"); err == nil || at.Tag != "" {
+		t.Errorf("%+v, %v", at, err)
+	}
+}
+
+// TestAhead: only what has no note is read ahead.
+func TestAhead(t *testing.T) {
+	b := newBook(t)
+	on := newSource(t, b.dir)
+	b.open(Options{On: on})
+	in := b.In()
+	in.Tree = Overlay(in.Tree, Steps{{Name: "s/rows/f", From: "s/rows/a"}, {Name: "s/rows/g", Aside: true}}, nil)
+	if stop := Ahead(in.Tree, paths("s/rows", []string{"a", "b", "c"}), func(name string) bool { return name != "s/rows/b" }); fmt.Sprint(on.tree.ahead) != "[s/rows/a s/rows/c]" {
+		t.Errorf("%q", on.tree.ahead)
+	} else {
+		stop()
+	}
+	on.tree.ahead = nil
+	if _, err := Notes(t.Context(), in, "s/rows", []string{"a", "b"}, pages); err != nil {
+		t.Fatal(err)
+	}
+	on.tree.ahead = nil
+	if _, err := Notes(t.Context(), in, "s/rows", []string{"a", "b", "c", "f", "g", "none"}, pages); err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(on.tree.ahead) != "[s/rows/c stop]" {
+		t.Errorf("%q", on.tree.ahead)
+	}
+	stop := Ahead(openTree(t, b.dir), paths("s", []string{"a"}), func(string) bool { t.Error("it is asked"); return true })
+	stop()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Notes(ctx, in, "s/rows", []string{"a"}, pages); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
