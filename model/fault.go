@@ -11,8 +11,8 @@ type Severity int8
 
 // The severities, from the least to the worst.
 const (
-	// Note: another program left a file, and the framework passes it over. It is no
-	// fault of the store.
+	// Note: it is no fault of the store. Another program left a file that the framework passes
+	// over, or a few models refuse what most take.
 	Note Severity = iota - 1
 	// Odd: the framework goes on as if nothing was wrong.
 	Odd

@@ -88,11 +88,15 @@ func pathToHead(headers []model.Header) (path []*model.Header) {
 const mostHazards = 3
 
 // ConversationHazards says what a framework and its provider make of the messages of a state from
-// which a session of a kind goes on, one line for each trouble. Nil says that they are taken.
+// which a session of a kind goes on, one line for each trouble. framework is the name of the
+// framework, "" where no one is known. Nil says that they are taken.
 func ConversationHazards(kind, framework string, state []byte) (list []string) {
 	tape, _, err := jsontape.ParseTolerant(state)
 	if err != nil {
 		return nil
+	}
+	if framework != "" {
+		framework += ": "
 	}
 	c := conversation.Decode(tape)
 	more := 0
@@ -101,7 +105,7 @@ func ConversationHazards(kind, framework string, state []byte) (list []string) {
 		switch {
 		case !is:
 		case len(list) < mostHazards:
-			list = append(list, f.Meaning+"; "+framework+": "+f.Verdict)
+			list = append(list, f.Meaning+"; "+framework+f.Verdict)
 		default:
 			more++
 		}

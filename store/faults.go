@@ -17,8 +17,8 @@ const (
 )
 
 // SessionFaults tells what is wrong with one session of a store whose ids are
-// hashes: its lineage, and every state that cannot be read or is not what its
-// id says. It reads all states, one at a time.
+// hashes: its lineage, every state that cannot be read or is not what its
+// id says, and the messages at its head. It reads all states, one at a time.
 func SessionFaults(ctx context.Context, s Store, session string) ([]model.Fault, error) {
 	var headers []model.Header
 	for h, err := range s.Headers(ctx, session) {
@@ -43,7 +43,8 @@ func SessionFaults(ctx context.Context, s Store, session string) ([]model.Fault,
 			faults = append(faults, *fault)
 		}
 	}
-	return faults, nil
+	said, err := ConversationFaults(ctx, s, session)
+	return append(faults, said...), err
 }
 
 // stateFault judges one state; the error is that of a context or a store that ended.

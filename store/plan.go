@@ -34,6 +34,9 @@ type Circumstances struct {
 	WorkingState bool
 	// Mismatch says that the target's id is not the hash of its state.
 	Mismatch bool
+	// Conversation says what comes of the messages from which the session goes on, see
+	// [ConversationHazards].
+	Conversation []string
 }
 
 // PlanRestore computes the plan of a restore to ref. The error is
@@ -293,7 +296,7 @@ func (l lineage) hazards(target int, c Circumstances) []string {
 	if _, whole := l.path(target); !whole {
 		out = append(out, "the lineage of the snapshot is broken: a parent is missing or runs in a circle")
 	}
-	return out
+	return append(out, c.Conversation...)
 }
 
 // Verify compares the session with what a plan that was applied to it says: the

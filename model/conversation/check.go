@@ -6,7 +6,7 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// The codes of what makes a conversation one that not every provider of models takes.
+// The codes of the troubles that [Conversation.Troubles] finds.
 const (
 	// UnansweredCall: a tool call has no result, and the conversation went on.
 	UnansweredCall = "unanswered-call"
@@ -20,8 +20,14 @@ const (
 	ReasoningAlone = "reasoning-alone"
 	// EmptyContent: a message, or a text of it, says nothing.
 	EmptyContent = "empty-content"
-	// RoleOrder: two messages of one role follow each other, or the model speaks first.
+	// RoleOrder: two messages of one role follow each other.
 	RoleOrder = "role-order"
+	// ModelFirst: the model speaks before the user.
+	ModelFirst = "model-first"
+	// MisplacedCall: the model calls a tool first, or behind a message of its own.
+	MisplacedCall = "misplaced-call"
+	// UserAfterResult: the user speaks behind a result, before the model does.
+	UserAfterResult = "user-after-result"
 )
 
 // Trouble is one place at which a conversation is not one that every provider takes.
@@ -45,13 +51,16 @@ func (c *Conversation) Troubles() (list []Trouble) {
 	if c.run.is {
 		return nil
 	}
-	ends := c.batchEnds()
+	ends, before := c.batchEnds(), Utterance{}
 	for m := range c.messages {
 		if c.messages[m].Held {
 			break
 		}
-		if t, is := c.roleTrouble(m); is {
-			list = append(list, t)
+		if now := c.utterance(m); now.Role != System {
+			if code := now.Disorder(before); code != "" {
+				list = append(list, Trouble{Code: code, Message: m, Block: -1})
+			}
+			before = now
 		}
 		if t, is := c.reasoningTrouble(m); is {
 			list = append(list, t)
@@ -122,26 +131,6 @@ func (c *Conversation) batchEnds() []int {
 func (c *Conversation) inPieces(m int) bool {
 	n := c.messages[m].Node
 	return isItem(c.tape, n) || c.messages[m].Role == Assistant && isText(c.tape, find(c.tape, n, "type"), "message")
-}
-
-// roleTrouble tells of a message whose role may not follow that of the one before it.
-func (c *Conversation) roleTrouble(m int) (t Trouble, is bool) {
-	t = Trouble{Code: RoleOrder, Message: m, Block: -1}
-	role := c.messages[m].Role
-	if role != User && role != Assistant || c.inPieces(m) || c.has(m, ToolResult) {
-		return t, false // of a result its call tells
-	}
-	before := m - 1
-	for before >= 0 && c.messages[before].Role == System {
-		before--
-	}
-	switch {
-	case before < 0:
-		return t, role == Assistant
-	case c.inPieces(before):
-		return t, false
-	}
-	return t, c.messages[before].Role == role
 }
 
 // reasoningTrouble tells of an item of reasoning that no item of the model follows.

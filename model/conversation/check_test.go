@@ -77,7 +77,7 @@ func TestTroubles(t *testing.T) {
 		{"the user wrote on", []string{lcUser, lcCalls, lcUser}, []string{"unanswered-call 1 a", "unanswered-call 1 b"}},
 		{"the model went on with one of two", []string{lcUser, lcCalls, lcB, lcText}, []string{"unanswered-call 1 a"}},
 		{"the model wrote twice", []string{lcUser, lcCalls, lcText}, []string{"unanswered-call 1 a", "unanswered-call 1 b", "role-order 2"}},
-		{"the result comes late", []string{lcUser, lcCalls, lcA, lcUser, lcB}, []string{"late-result 1 b"}},
+		{"the result comes late", []string{lcUser, lcCalls, lcA, lcUser, lcB}, []string{"late-result 1 b", "user-after-result 3"}},
 		{"a result twice", []string{lcUser, lcCalls, lcA, lcB, lcB, lcText}, []string{"duplicate-result 4 b"}},
 		{"a result of another call", []string{lcUser, lcText, lcUser, lcA, lcText}, []string{"orphan-result 3 a"}},
 		{"a result before its call", []string{openUser, openA, openCalls, openUser}, []string{"orphan-result 1 a", "unanswered-call 2 a"}},
@@ -113,8 +113,18 @@ func TestTroubles(t *testing.T) {
 		{"an empty text at the end may be written on", []string{openUser, `{"role":"assistant","content":""}`}, []string{"empty-content 1?"}},
 		{"an empty text beside a call", []string{useUser, `{"role":"assistant","content":[{"type":"text","text":""},{"type":"tool_use","id":"a","name":"f","input":{}}]}`, useA}, []string{"empty-content 1"}},
 		{"an empty result is none", []string{lcUser, lcCalls, lcA, `{"type":"tool","tool_call_id":"b","content":""}`, lcText}, nil},
-		{"roles", []string{strText, strUser, strUser, strText, strText}, []string{"role-order 0", "role-order 2", "role-order 4"}},
-		{"results and words of the user", []string{strUser, strCalls, strA, strUser}, []string{"role-order 3"}},
+		{"roles", []string{strText, strUser, strUser, strText, strText}, []string{"model-first 0", "role-order 2", "role-order 4"}},
+		{"a system message between two of the user", []string{openUser, `{"role":"system","content":"s"}`, openUser}, []string{"role-order 2"}},
+		{"a system message first", []string{`{"role":"system","content":"s"}`, openUser, openText}, nil},
+		{"the model first, behind a system message", []string{`{"role":"system","content":"s"}`, openText, openUser}, []string{"model-first 1"}},
+		{"a message of nobody first", []string{`{"role":"narrator","content":"n"}`, openText, openUser, openUser}, []string{"role-order 3"}},
+		{"a call first", []string{strCalls, strA, strText}, []string{"misplaced-call 0"}},
+		{"a call behind an answer", []string{gemUser, gemText, gemCalls, gemA, gemText}, []string{"misplaced-call 2"}},
+		{"a call behind a result", []string{gemUser, gemCalls, gemA, gemNo, gemNoA, gemText}, nil},
+		{"words of the user behind a result", []string{strUser, strCalls, strA, strUser}, []string{"user-after-result 3"}},
+		{"words of the user behind those of a tool", []string{openUser, openCalls, openA, openUser}, []string{"user-after-result 3"}},
+		{"words of the user behind words with a result", []string{useUser, useCalls, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"1"},{"type":"text","text":"u"}]}`, useUser}, []string{"role-order 3"}},
+		{"items behind items", []string{openUser, itemText, itemText, openUser, itemCall, itemA, openUser}, nil},
 	} {
 		got := troublesOf(t, `{"messages":[`+strings.Join(c.messages, ",")+`]}`)
 		slices.Sort(got)
@@ -147,10 +157,11 @@ func TestPractices(t *testing.T) {
 	for kind, list := range practices {
 		seen := map[string]bool{}
 		for _, p := range list {
-			if meanings[p.code] == "" || p.does == "" || p.source == "" || seen[p.code] {
+			id := p.code + " " + p.of.String()
+			if meanings[p.code] == "" || p.does == "" || p.source == "" || seen[id] {
 				t.Errorf("%s: %+v", kind, p)
 			}
-			seen[p.code] = true
+			seen[id] = true
 		}
 	}
 	for code, list := range refusals {
@@ -166,6 +177,9 @@ func TestPractices(t *testing.T) {
 func TestFault(t *testing.T) {
 	mastraCall := `{"role":"assistant","content":{"format":2,"parts":[{"type":"tool-invocation","toolInvocation":{"state":"call","toolCallId":"a","toolName":"f","args":{}}}]}}`
 	mastraUser := `{"role":"user","content":{"format":2,"parts":[{"type":"text","text":"u"}]}}`
+	mastraText := `{"role":"assistant","content":{"format":2,"parts":[{"type":"text","text":"t"}]}}`
+	mafText := `{"role":"assistant","contents":[{"type":"text","text":"t"}]}`
+	mafResult := `{"role":"tool","contents":[{"type":"function_result","call_id":"a","result":"1"}]}`
 	mafUser := `{"role":"user","contents":[{"type":"text","text":"u"}]}`
 	mafCall := `{"role":"assistant","contents":[{"type":"function_call","call_id":"a","name":"f","arguments":"{}"}]}`
 	for _, c := range []struct {
@@ -186,6 +200,33 @@ func TestFault(t *testing.T) {
 			"sends the message as it is: Anthropic, Gemini and Bedrock answer 400"},
 		{"openai-agents", []string{openUser, itemThought}, []string{ReasoningAlone}, model.Loses, "sends the reasoning with nothing behind it: OpenAI Responses answers 400"},
 		{"codex", []string{openUser, itemThought, openUser}, nil, 0, ""},
+		{"openai-agents", []string{openUser, itemThought, openUser, openUser}, []string{ReasoningAlone}, model.Loses, "sends the reasoning with nothing behind it: OpenAI Responses answers 400"},
+		{"copilot-cli", []string{openUser, openCalls, openUser, openA}, []string{LateResult}, model.Mended,
+			`sends "The execution of this tool, or a previous tool was interrupted." as the result of the call, and leaves out the late one`},
+		{"crush", []string{openUser, openCalls, openA, openUser}, []string{UserAfterResult}, model.Note, "sends the messages in the order that they have: Mistral answers 400"},
+		{"crush", []string{openUser, openCalls, openA, openA, openText}, []string{DuplicateResult}, model.Loses, "sends both results: Anthropic, Gemini and Bedrock answer 400"},
+		{"pi", []string{openUser, openText, openUser, openA, openText}, []string{OrphanResult}, model.Loses,
+			"sends the result without its call: OpenAI Chat, OpenAI Responses, Anthropic, Gemini and Bedrock answer 400"},
+		{"opencode", []string{openUser, `{"role":"assistant","content":" "}`, openUser}, []string{EmptyContent}, model.Note, "leaves the message out when it asks Anthropic or Bedrock"},
+		{"genkit", []string{gemUser, gemText, gemCalls, gemA, gemText}, []string{MisplacedCall}, model.Note, "sends the messages in the order that they have: Gemini answers 400"},
+		{"genkit", []string{gemUser, gemUser, gemText, gemText}, nil, 0, ""},
+		{"genkit", []string{gemUser, gemCalls, gemUser}, []string{UnansweredCall}, model.Loses, "sends the call without its result: OpenAI Chat, Anthropic and Gemini answer 400"},
+		{"mastra", []string{mastraUser, `{"role":"assistant","content":{"format":2,"parts":[{"type":"text","text":""}]}}`, mastraUser}, []string{EmptyContent}, model.Note, "sends a blank text as it is, and leaves out a message without parts: Anthropic answers 400"},
+		{"mastra", []string{mastraUser, mastraText, `{"role":"user","content":{"format":2,"parts":[{"type":"text","text":" "}]}}`, mastraText}, []string{EmptyContent}, model.Note, "leaves the message out when it asks the model"},
+		{"strands", []string{strUser, strUser, strText, strText}, []string{RoleOrder, RoleOrder}, model.Note, "sends the messages in the order that they have: some models of Bedrock answer 400"},
+		{"strands", []string{strText, strUser}, []string{ModelFirst}, model.Note, "sends the messages in the order that they have: Bedrock answers 400"},
+		{"strands", []string{strUser, strCalls, strA, strUser}, []string{UserAfterResult}, model.Note, "sends the messages in the order that they have: Mistral answers 400"},
+		{"strands", []string{strUser, `{"role":"assistant","content":[{"text":""}]}`, strUser}, []string{EmptyContent}, model.Mended, `sends "[blank text]" in place of the blank one, or leaves it out beside a call`},
+		{"strands", []string{strUser, strText, `{"role":"user","content":[{"text":" "}]}`, strText}, []string{EmptyContent}, model.Loses, "sends the message as it is: Anthropic, Gemini and Bedrock answer 400"},
+		{"strands", []string{strUser, strCalls, strUser}, nil, 0, ""}, // which its kind tells by itself
+		{"langgraph", []string{lcUser, lcUser, lcText, lcText}, nil, 0, ""},
+		{"langgraph", []string{lcUser, lcText, lcCalls, lcA, lcB}, []string{MisplacedCall}, model.Note, "sends the messages in the order that they have: Gemini answers 400"},
+		{"langgraph", []string{lcText, lcUser}, []string{ModelFirst}, model.Note, "sends the messages in the order that they have: Bedrock answers 400"},
+		{"crewai", []string{openText, openUser, openUser}, []string{RoleOrder}, model.Note, "sends the messages in the order that they have: some models of Bedrock answer 400"},
+		{"agent-framework", []string{mafUser, mafText, mafCall, mafResult, mafText}, []string{MisplacedCall}, model.Note,
+			"sends the messages in the order that they have: Gemini and some models of Bedrock answer 400"},
+		{"sqlite", []string{openUser, openUser, openCalls, openUser}, []string{UnansweredCall}, model.Loses,
+			"a program that goes on from it sends the call without its result: OpenAI Chat, OpenAI Responses, Anthropic, Gemini and Bedrock answer 400"},
 		{"unknown", []string{openUser, openCalls, openUser}, nil, 0, ""},
 	} {
 		of := recordOf(t, `{"messages":[`+strings.Join(c.messages, ",")+`]}`)

@@ -168,7 +168,7 @@ func FileLabel(block []byte) string {
 	return (&Conversation{tape: t}).Label(&b)
 }
 
-// fileTypes are what blocks of files say in their type, by what they are.
+// fileTypes has the types that blocks of files have, with the kind of file.
 var fileTypes = map[string]BlockKind{
 	"image": Image, "input_image": Image, "image_url": Image, "audio": Audio, "input_audio": Audio, "video": Video,
 	"document": Document, "input_file": Document, "file": Media, "media": Media, "data": Media, "resource": Document, "blob": Media,

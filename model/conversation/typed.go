@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"bytes"
 	"iter"
 	"slices"
 	"strings"
@@ -35,7 +36,7 @@ const mostTyped = 256 << 10
 // mostBlocks bounds the blocks that are passed before the words of a person.
 const mostBlocks = 64
 
-// blocks are the tags of what programs write around a prompt, by the name of the tag. Sources:
+// blocks has the tags that programs write around a prompt, with what stands in each. Sources:
 // Claude Code 2.1.332, its extensions for VS Code and JetBrains; codex-rs/core/src/context;
 // Gemini CLI 0.61; VS Code Copilot Chat 0.34; Cursor, Cline and Roo by their public transcripts.
 var blocks = map[string]part{
@@ -54,7 +55,7 @@ var blocks = map[string]part{
 	"command-name": command, "command-message": command, "command-args": command, "bash-input": shell,
 }
 
-// part is what a block is.
+// part says what a block has to do with the prompt.
 type part uint8
 
 const (
@@ -192,6 +193,14 @@ func endOfWords(text string) int {
 		at += len(line)
 	}
 	return at
+}
+
+// IsPlain reports whether the beginning of a text is what a person typed to the model: the program put nothing
+// before it, nor behind it as far as it goes. It copies nothing.
+func IsPlain(text []byte) bool {
+	text = bytes.TrimSpace(text)
+	return len(text) > 0 && !bytes.ContainsRune([]byte("<[#/"), rune(text[0])) && !bytes.Contains(text, []byte("\n<")) && !bytes.Contains(text, []byte("\n---")) &&
+		!slices.ContainsFunc(notes, func(note string) bool { return bytes.HasPrefix(text, []byte(note)) })
 }
 
 // FirstTyped returns the first words that a person typed in the texts of a message, as WordsTyped

@@ -99,3 +99,20 @@ func FuzzWordsTyped(f *testing.F) {
 		}
 	})
 }
+
+// A text that is said to be plain is one of which WordsTyped gives all.
+func TestIsPlain(t *testing.T) {
+	for text, want := range map[string]bool{
+		"rename it": true, " Weather\nin Paris? ": true, "a < b": true, "": false, "  ": false, "<task>x</task>": false, "[Image #1] what": false,
+		"# AGENTS.md instructions": false, "/model opus": false, "Base directory for this skill: x": false, "fix it\n<system-reminder>x</system-reminder>": false,
+		"explain\n--- Content from referenced files ---\nx": false, "Base it on main": true,
+	} {
+		got := IsPlain([]byte(text))
+		if got != want {
+			t.Errorf("%q: %t", text, got)
+		}
+		if words, by := WordsTyped(text); got && (words != strings.TrimSpace(text) || by != Prompt) {
+			t.Errorf("%q is typed as %q", text, words)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/store"
 )
 
 // PlaceError says which place of an edited state no SDK would read.
@@ -135,10 +136,11 @@ func (c checker) artifacts(list jsontape.Node) error {
 	return nil
 }
 
-// changed gives the target another state.
+// changed gives the target another state, or the one that it has, and looks at its messages.
 func (t *target) changed(state []byte) {
 	t.parts.state = state
 	if tape, err := jsontape.Parse(state); err == nil {
 		t.open = conversation.Decode(tape).Position() == conversation.AfterModel
+		t.hazards = store.ConversationHazards(kind, "Genkit", state)
 	}
 }

@@ -38,7 +38,11 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 		return nil, fmt.Errorf("genkit: check session %q: %w", session, err)
 	}
 	st.faults(ctx, faults)
-	return st.shownFaults(faults.All()), ctx.Err()
+	said, err := store.ConversationFaults(ctx, s, session)
+	if err != nil {
+		return nil, fmt.Errorf("genkit: check session %q: %w", session, err)
+	}
+	return append(st.shownFaults(faults.All()), said...), ctx.Err()
 }
 
 // shownFaults returns faults with their files named from the store.

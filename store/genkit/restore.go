@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/model/conversation"
-	"hindcast/model/jsontape"
 	"hindcast/store/folder"
 )
 
@@ -142,8 +140,10 @@ type target struct {
 	// sum is the SHA-256 of the row's file as it was read, in hex.
 	sum string
 	now time.Time
-	// open says that the state ends with tool calls that have no answer.
-	open bool
+	// open says that the state ends with tool calls that have no answer, and hazards what comes of
+	// its messages.
+	open    bool
+	hazards []string
 }
 
 // target finds the row of an id. The error is a *model.UnsupportedError where nothing can
@@ -172,9 +172,7 @@ func (s *session) target(in folder.In, id string, op model.Op) (*target, error) 
 		if t.parts, err = partsOf(data); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.file(r.id), err)
 		}
-		if tape, err := jsontape.Parse(t.parts.state); err == nil {
-			t.open = conversation.Decode(tape).Position() == conversation.AfterModel
-		}
+		t.changed(t.parts.state)
 		if t.open && r.status != statusCompleted && r.status != "" {
 			why = "it is " + r.status + ", and its state ends with tool calls that have no answer, which a model refuses"
 		}
@@ -264,6 +262,7 @@ func (t *target) move() *folder.Move {
 	if t.open {
 		m.Hazards = append(m.Hazards, "its state ends with tool calls that wait for an answer: resume with their answers, because a new message is refused by most models")
 	}
+	m.Hazards = append(m.Hazards, t.hazards...)
 	if !t.row.hasState {
 		m.Hazards = append(m.Hazards, "it has no state: the session goes on with an empty one")
 	}

@@ -59,7 +59,7 @@ func TestRepair(t *testing.T) {
 		if strings.Contains(text, "with nothing written before") || strings.Contains(text, "raises a ValueError") {
 			t.Errorf("%s: %s", session, text)
 		}
-		if faults := storetest.Faults(t, s, session); len(faults) > 0 {
+		if faults := model.Harmful(storetest.Faults(t, s, session)); len(faults) > 0 {
 			t.Errorf("%s: after the repair: %+v", session, faults)
 		}
 		var was, is struct{ Messages []json.RawMessage }

@@ -50,7 +50,7 @@ func TestDamage(t *testing.T) {
 	for name, c := range map[string]struct{ statement, session, fault string }{
 		"no JSON":         {"UPDATE mastra_messages SET content = '{' WHERE id = 'm2'", "tour", rows.FaultRow},
 		"no encoding":     {"UPDATE mastra_messages SET content = x'ff' WHERE id = 'm2'", "tour", rows.FaultRow},
-		"encoded":         {`UPDATE mastra_messages SET content = jsonb('{"format":2,"parts":[]}') WHERE id = 'm2'`, "tour", ""},
+		"encoded":         {`UPDATE mastra_messages SET content = jsonb('{"format":2,"parts":[{"type":"text","text":"x"}]}') WHERE id = 'm2'`, "tour", ""},
 		"no role":         {"UPDATE mastra_messages SET role = '' WHERE id = 'm2'", "tour", ""},
 		"no time":         {"UPDATE mastra_messages SET createdAt = '' WHERE id = 'm2'", "tour", ""},
 		"no thread":       {"DELETE FROM mastra_threads", "tour", ""},

@@ -136,7 +136,7 @@ func (s *Store) survey(ctx context.Context, t *tx, ref model.Ref, before *seen) 
 	if err != nil {
 		return nil, c, fmt.Errorf("%q: %w", ref.ID, err)
 	}
-	c.Mismatch = store.Mismatch(ref.ID, state)
+	c.Mismatch, c.Conversation = store.Mismatch(ref.ID, state), store.ConversationHazards(s.kind, "", state)
 	return now, c, nil
 }
 

@@ -29,6 +29,7 @@ func (s *Store) planEdit(ctx context.Context, t *tx, ref model.Ref, as string, s
 	if err := absent(ctx, t, as); err != nil {
 		return model.Plan{}, err
 	}
+	circumstances.Conversation = store.ConversationHazards(s.kind, "", state)
 	plan, err := visits.PlanEdit(ref, as, model.SnapshotID(state), circumstances)
 	plan.Carry = state
 	return plan, err

@@ -600,11 +600,6 @@ func (s *Store) Faults(ctx context.Context, session string) (faults []model.Faul
 		// A session may begin anew: by a rewind to its start, a branch from its first turn, a copy of its first checkpoint.
 		return f.Code == model.FaultSeveralRoots || s.kind.Seconds && f.Code == model.FaultEqualTime
 	})
-	if err == nil {
-		var said []model.Fault
-		said, err = store.ConversationFaults(ctx, s, session)
-		faults = append(faults, said...)
-	}
 	var own store.FaultList
 	if err == nil {
 		err = s.in(ctx, session, func(t tables, at Place) (err error) {

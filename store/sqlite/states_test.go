@@ -409,6 +409,7 @@ func TestFaults_damagedParts(t *testing.T) {
 				t.Errorf("%d states can be read", read)
 			}
 			ofSession, err := s.Faults(t.Context(), "long")
+			ofSession = slices.DeleteFunc(ofSession, func(f model.Fault) bool { return f.Code != store.FaultState }) // calls lost their results, too
 			if err != nil || len(ofSession) != len(long)-read {
 				t.Errorf("%d faults for %d states that cannot be read, %v", len(ofSession), len(long)-read, err)
 			}

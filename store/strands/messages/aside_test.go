@@ -81,7 +81,7 @@ func TestBranches_ofBranches(t *testing.T) {
 			}
 		}
 		for info, err := range s.Sessions(t.Context()) {
-			if err != nil || info.Snapshots != len(list) || info.Orphaned != strings.Count(picture, "(") || info.Faults != len(storetest.Faults(t, s, "h")) {
+			if err != nil || info.Snapshots != len(list) || info.Orphaned != strings.Count(picture, "(") || info.Faults != len(model.Harmful(storetest.Faults(t, s, "h"))) {
 				t.Errorf("%+v, %v", info, err)
 			}
 		}

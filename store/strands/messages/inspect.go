@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/store"
 	"hindcast/store/sdk"
 )
@@ -130,10 +131,16 @@ func (l *messageLog) writesNext(id int64) (words string, there bool) {
 type inspector struct {
 	log  *messageLog
 	list store.FaultList
+	// before is the message before the next one that is loaded.
+	before conversation.Utterance
 }
 
 func newInspector(l *messageLog) *inspector {
-	return &inspector{log: l, list: l.faults}
+	in := &inspector{log: l, list: l.faults}
+	if l.agent.pinned > 0 || l.agent.summary != nil { // which the SDK puts before the window
+		in.before = unknown
+	}
+	return in
 }
 
 // faults returns what was found.
@@ -177,6 +184,7 @@ func (in *inspector) loaded(s *step) {
 		rebuilt = true
 		in.add(f.file, f.flaw, s.stand)
 	}
+	in.ordered(m, rebuilt)
 	if r, twice := m.duplicate(); twice && !rebuilt {
 		in.add(m.name, flaw{code: FaultDuplicateResult, path: m.path(r.block) + "/toolResult", meaning: fmt.Sprintf("a second result of %.60q", r.id),
 			verdict: sdk.Loses("both are kept and sent to the model, and most providers refuse them")}, s.stand)
@@ -188,6 +196,43 @@ func (in *inspector) loaded(s *step) {
 			in.list.Add(f.fault(l.path("agent.json"), l.sdk(), s.stand))
 		}
 	}
+}
+
+// unknown is a message behind which anything may stand.
+var unknown = conversation.Utterance{Pieces: true}
+
+// ordered looks at the place of a message behind the one before it. What the SDK rebuilds is another message.
+func (in *inspector) ordered(m *message, rebuilt bool) {
+	now := conversation.Utterance{Role: roleOf(m.role), Calls: len(m.calls) > 0, Answers: len(m.results) > 0}
+	if n := len(m.results); n > 0 {
+		now.Ends = m.results[n-1].block == m.others+n-1
+	}
+	if !m.whole || rebuilt || now.Role == conversation.UnknownRole {
+		now = unknown
+	}
+	for _, f := range appendTrouble(nil, now.Disorder(in.before), now.Role, m.location) {
+		in.add(m.name, f, stand{})
+	}
+	in.before = now
+}
+
+// roleOf returns the role of a message.
+func roleOf(role string) conversation.Role {
+	switch role {
+	case "user":
+		return conversation.User
+	case "assistant":
+		return conversation.Assistant
+	}
+	return conversation.UnknownRole
+}
+
+// appendTrouble adds what is told of a trouble in a message of a role, if the SDK or a provider minds it.
+func appendTrouble(list []flaw, code string, of conversation.Role, path string) []flaw {
+	if severity, verdict, is := conversation.Judge(kind, code, of); is {
+		list = append(list, flaw{code: code, path: path, meaning: conversation.Meaning(code), verdict: sdk.Of(severity, verdict)})
+	}
+	return list
 }
 
 // redacted looks for what was meant to be gone.

@@ -45,6 +45,7 @@ type message struct {
 	results  []result
 	others   int    // blocks that are no tool results
 	said     string // its title; "" for tool results, see title
+	by       conversation.Typed
 	errored  bool   // a tool result has the status "error"
 	location string // JSON Pointer of the effective message in the file
 	written  int64  // bytes of the file
@@ -68,6 +69,9 @@ type result struct {
 	block   int
 }
 
+func (c call) text() string   { return c.id }
+func (r result) text() string { return r.id }
+
 // decoder takes message files in, one after the other, in the same memory.
 type decoder struct {
 	documents files.Documents
@@ -75,6 +79,7 @@ type decoder struct {
 	arena     []byte // of the bodies
 	text      []byte // the first text of the message, cut
 	label     string // what stands for the text of a message without one
+	blanks    int    // texts of the message that have nothing but spaces
 	line      []byte // of the title
 	note      []byte
 	stamp     folder.Stamp // of the file
@@ -97,7 +102,7 @@ func (d *decoder) reader(tree folder.Tree, dir string) files.Reader {
 // is in the arena.
 func (d *decoder) take(read files.Reader, file messageFile, m *message) bool {
 	*m = message{name: file.name, calls: m.calls[:0], results: m.results[:0]}
-	d.text, d.label = d.text[:0], ""
+	d.text, d.label, d.blanks = d.text[:0], "", 0
 	doc := d.documents.Read(read, file.name, d.buf)
 	d.buf = doc.Data
 	created := jsontape.None
@@ -222,7 +227,13 @@ func (d *decoder) message(m *message, t *jsontape.Tape, n jsontape.Node) {
 	m.pinned = t.Kind(t.Find(t.Find(t.Find(n, "metadata"), "custom"), "pinned")) == jsontape.True
 	switch t.Kind(content) {
 	case jsontape.Array:
-		d.blocks(m, t, content)
+		if d.blocks(m, t, content); d.blanks > 0 && d.blanks == m.others && len(m.results) == 0 {
+			m.notes = appendTrouble(m.notes, conversation.EmptyContent, roleOf(m.role), m.location+"/content")
+			d.label = blankLabel
+		}
+		if m.asks() {
+			d.typed(m, t, content)
+		}
 	case jsontape.String:
 		d.text = t.AppendText(d.text, content, maxText)
 		if len(d.text) > 0 {
@@ -438,12 +449,41 @@ func (d *decoder) words(m *message, t *jsontape.Tape, b jsontape.Node, i int) {
 				d.text = t.AppendText(d.text, text, maxText)
 			}
 		}
+		if known.key == "text" && isBlank(t, n) {
+			d.blanks++
+		}
 		if d.label == "" {
 			d.label = known.label
 		}
 		return
 	}
 	d.odd(m, i)
+}
+
+// typed notes what a person typed of a message of the user, instead of what the program wrote around it.
+func (d *decoder) typed(m *message, t *jsontape.Tape, content jsontape.Node) {
+	if conversation.IsPlain(d.text) {
+		m.by = conversation.Prompt
+		return
+	}
+	words, by := conversation.FirstTyped(func(yield func(string) bool) {
+		for b := t.First(content); b >= 0; b = t.Next(b) {
+			if text := t.Find(b, "text"); t.Kind(b) == jsontape.Object && t.Kind(text) == jsontape.String && !yield(t.Text(text)) {
+				return
+			}
+		}
+	})
+	if m.by = by; by != conversation.Wrapped {
+		d.text = append(d.text[:0], conversation.Cut(words, maxText)...)
+	}
+}
+
+// isBlank reports whether a text has nothing but spaces, or is null.
+func isBlank(t *jsontape.Tape, n jsontape.Node) bool {
+	if t.Kind(n) == jsontape.String {
+		return len(t.Raw(n)) <= maxText && strings.TrimSpace(t.Text(n)) == ""
+	}
+	return t.Kind(n) == jsontape.Null
 }
 
 // identity returns an id for comparing: a string decoded, anything else as it is.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/store/files"
 	"hindcast/store/sdk"
 )
@@ -20,7 +21,7 @@ import (
 
 // noteKind names the notes for a files.Cache. Its number grows with every change
 // of what is noted or of how a file is judged.
-const noteKind = kind + " 4"
+const noteKind = kind + " 5"
 
 // Bits of a note.
 const (
@@ -64,7 +65,7 @@ func (m *message) appendNote(dst []byte) []byte {
 	if role == 0 {
 		dst = files.AppendText(dst, m.role)
 	}
-	dst = files.AppendText(dst, m.said)
+	dst = binary.AppendUvarint(files.AppendText(dst, m.said), uint64(m.by))
 	dst = binary.AppendUvarint(dst, uint64(m.others))
 	dst = binary.AppendUvarint(dst, uint64(len(m.calls)))
 	for _, c := range m.calls {
@@ -116,7 +117,7 @@ func (m *message) recall(name string, text []byte) bool {
 			m.location = redactPath
 		}
 	}
-	m.said = string(n.Text())
+	m.said, m.by = string(n.Text()), conversation.Typed(n.Count())
 	m.others = n.Count()
 	for range n.Items() {
 		m.calls = append(m.calls, call{id: string(n.Text()), rawID: string(n.Text()), name: string(n.Text()), block: n.Count()})

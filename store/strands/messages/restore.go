@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/store"
 	"hindcast/store/files"
 	"hindcast/store/folder"
@@ -219,7 +220,8 @@ func (e *ending) sound(ctx context.Context, m *move) (hazards []string, err erro
 		hazards = append(hazards, fmt.Sprintf("the context is as the files have it, %d kB: what the conversation manager cut out of long tool results in memory was never written, and is whole again", e.loaded/1000))
 	}
 	for _, f := range e.faults {
-		if f.Severity == model.Stops && f.Code == FaultManager {
+		refused := pairing[f.Code] && f.Severity == model.Loses || conversation.Meaning(f.Code) != ""
+		if f.Severity == model.Stops && f.Code == FaultManager || refused {
 			hazards = append(hazards, fmt.Sprintf("%s: the SDK %s", f.Meaning, f.Verdict))
 		}
 	}

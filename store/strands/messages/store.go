@@ -75,6 +75,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/store"
 	"hindcast/store/files"
 	"hindcast/store/folder"
@@ -558,18 +559,23 @@ func (a agentLog) info(ctx context.Context) (model.SessionInfo, error) {
 	}
 	change(l.agent.updated)
 	in := newInspector(l)
+	var openings conversation.Openings
 	err := l.walk(ctx, func(s *step) error {
 		info.Head = s.header.Point()
 		info.Size += s.msg.written
 		if s.i == len(l.files)-1 {
 			change(s.msg.created)
 		}
-		if info.Title == "" && s.msg.asks() {
-			info.Title = s.msg.said
+		switch {
+		case s.msg.asks():
+			openings.Add(s.msg.said, s.msg.by)
+		case s.msg.whole && s.msg.role == "assistant":
+			openings.Answer(s.msg.said)
 		}
 		in.see(s)
 		return nil
 	})
+	info.Title = cmp.Or(info.Title, openings.Title())
 	b := a.asides(ctx, l)
 	err = cmp.Or(err, a.keptFaults(ctx, l, b, in))
 	info.Orphaned = len(b.list)

@@ -10,6 +10,8 @@ import (
 const (
 	maxText = 200 // bytes of a text that are looked at for a title
 	maxName = 40  // bytes of a role, a status or the name of a tool
+
+	blankLabel = "[blank text]" // what the SDK sends for a text that has nothing but spaces
 )
 
 // title returns one line on what happened, in the words of package conversation:

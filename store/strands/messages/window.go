@@ -2,8 +2,8 @@ package messages
 
 import (
 	"fmt"
-	"slices"
 
+	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store/files"
 	"hindcast/store/sdk"
@@ -140,23 +140,15 @@ func (w *window) put(json []byte, size int) {
 // mismatch returns the calls that have no result, and the results that have no
 // call; neither if there are no calls.
 func mismatch(calls []call, results []result) (missing []call, stale []result) {
-	if len(calls) == 0 || slices.EqualFunc(calls, results, func(c call, r result) bool { return c.id == r.id }) {
+	if len(calls) == 0 {
 		return nil, nil
 	}
-	asked, answered := make(map[string]bool, len(calls)), make(map[string]bool, len(results))
-	for _, r := range results {
-		answered[r.id] = true
+	pairs := conversation.Pair(calls, results, call.text, result.text)
+	for _, i := range pairs.Missing {
+		missing = append(missing, calls[i])
 	}
-	for _, c := range calls {
-		asked[c.id] = true
-		if !answered[c.id] {
-			missing = append(missing, c)
-		}
-	}
-	for _, r := range results {
-		if !asked[r.id] {
-			stale = append(stale, r)
-		}
+	for _, i := range pairs.Stale {
+		stale = append(stale, results[i])
 	}
 	return missing, stale
 }
@@ -320,16 +312,13 @@ func (w *window) mismatched(m *message, missing []call, stale []result) fix {
 }
 
 // duplicate returns the first tool result of a message that answers a call again.
-func (m *message) duplicate() (result, bool) {
+func (m *message) duplicate() (r result, is bool) {
 	if len(m.results) < 2 {
-		return result{}, false
+		return r, false
 	}
-	seen := make(map[string]bool, len(m.results))
-	for _, r := range m.results {
-		if seen[r.id] {
-			return r, true
-		}
-		seen[r.id] = true
+	again := conversation.Pair(m.results, m.results, result.text, result.text).Again
+	if len(again) == 0 {
+		return r, false
 	}
-	return result{}, false
+	return m.results[again[0]], true
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"hindcast/model/jsontape"
+	"hindcast/store"
 	"hindcast/store/folder"
 )
 
@@ -17,6 +18,11 @@ func (m *move) warn(d *document, next *folder.Next) {
 			next.Hazards = append(next.Hazards, text)
 		}
 	}
+	sends := kind
+	if d.Dialect == typeScript {
+		sends = kindTypeScript
+	}
+	next.Hazards = append(next.Hazards, store.ConversationHazards(sends, "Strands", d.Data)...)
 	if head != nil && head.Dialect != d.Dialect && head.Dialect != unknownDialect {
 		next.Asks = append(next.Asks, fmt.Sprintf("only Strands for %s loads it, and what is loaded now was written by that for %s", d.Dialect, head.Dialect))
 	}

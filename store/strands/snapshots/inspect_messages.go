@@ -3,7 +3,9 @@ package snapshots
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store/sdk"
 )
@@ -14,10 +16,13 @@ type call struct {
 	node jsontape.Node
 }
 
-// talk is what the calls and results of a message have to fit to.
+func (c call) text() string { return c.id }
+
+// talk is what a message and its calls and results have to fit to.
 type talk struct {
 	calls []call
 	node  jsontape.Node
+	conversation.Utterance
 }
 
 // checkMessages looks at the messages.
@@ -55,7 +60,7 @@ func (in *inspector) sayOnce(code string, n jsontape.Node, id, meaning string, v
 // does. Python takes everything and stumbles later.
 func (in *inspector) checkMessage(n jsontape.Node, before talk) talk {
 	t := in.t
-	now := talk{node: n}
+	now := talk{node: n, Utterance: conversation.Utterance{Pieces: true}} // behind which anything may stand
 	if t.Kind(n) != jsontape.Object {
 		in.sayOnce(FaultMessage, n, string(t.Raw(n)[:min(40, len(t.Raw(n)))]), "a message is no object",
 			verdict{sdk.Loses("the next prompt is a TypeError"), sdk.Refuses("TypeError: Cannot read properties of undefined (reading 'map')")})
@@ -74,18 +79,49 @@ func (in *inspector) checkMessage(n jsontape.Node, before talk) talk {
 			verdict{sent, sdk.Refuses("TypeError: data.content.map is not a function")})
 		return now
 	}
+	if role := t.Find(n, "role"); t.Kind(role) == jsontape.String && roles[t.Text(role)] != 0 {
+		now.Utterance = conversation.Utterance{Role: roles[t.Text(role)]}
+	}
 	var results []call
+	blank := t.Count(content) > 0
 	for b := t.First(content); b >= 0; b = t.Next(b) {
 		in.checkBlock(b)
+		text := t.Find(b, "text")
+		blank = blank && t.Kind(text) == jsontape.String && strings.TrimSpace(t.Text(text)) == ""
 		if use := t.Find(b, "toolUse"); use >= 0 {
 			now.calls = append(now.calls, call{in.callID(use), b})
 		}
 		if result := t.Find(b, "toolResult"); result >= 0 {
 			results = append(results, call{in.callID(result), b})
 		}
+		now.Ends = t.Find(b, "toolResult") >= 0
 	}
+	now.Calls, now.Answers = len(now.calls) > 0, len(results) > 0
 	in.pair(before, now, results)
+	if blank {
+		in.trouble(conversation.EmptyContent, content, now.Role)
+	}
+	in.trouble(now.Disorder(before.Utterance), n, now.Role)
 	return now
+}
+
+// roles are those that the SDKs know.
+var roles = map[string]conversation.Role{"user": conversation.User, "assistant": conversation.Assistant}
+
+// trouble notes a trouble in a message of a role, if an SDK or a provider minds it.
+func (in *inspector) trouble(code string, n jsontape.Node, of conversation.Role) {
+	v := both(sdk.Ignores("it is sent to the model as it is"))
+	severity, text, mindsPython := conversation.Judge(kind, code, of)
+	if mindsPython {
+		v.python = sdk.Of(severity, text)
+	}
+	severity, text, mindsTypeScript := conversation.Judge(kindTypeScript, code, of)
+	if mindsTypeScript {
+		v.typeScript = sdk.Of(severity, text)
+	}
+	if mindsPython || mindsTypeScript {
+		in.sayOnce(code, n, string(in.t.Raw(n)), conversation.Meaning(code), v)
+	}
 }
 
 func (in *inspector) checkRole(role, message jsontape.Node) {
@@ -177,27 +213,18 @@ func (in *inspector) pair(before, now talk, results []call) {
 			fmt.Sprintf("the result of %.60q follows a message that calls no tool", results[0].id), both(refusedLater))
 		return
 	}
-	asked, answered := make(map[string]bool, len(before.calls)), make(map[string]bool, len(results))
-	for _, r := range results {
-		answered[r.id] = true
-	}
-	for _, c := range before.calls {
-		if asked[c.id] = true; answered[c.id] {
-			continue
-		}
-		code := FaultMissingResult
+	pairs := conversation.Pair(before.calls, results, call.text, call.text)
+	for _, i := range pairs.Missing {
+		code, c := FaultMissingResult, before.calls[i]
 		if len(results) > 0 {
 			code = FaultPartialResult
 		}
 		in.sayOnce(code, c.node, c.id, fmt.Sprintf("the tool call %.60q has no result in the next message", c.id), both(refusedLater))
 	}
-	for _, r := range results {
-		switch {
-		case !asked[r.id]:
-			in.sayOnce(FaultStaleResult, r.node, r.id, fmt.Sprintf("the result of %.60q has no call in the message before", r.id), both(refusedLater))
-		case !answered[r.id]:
-			in.sayOnce(FaultDuplicateResult, r.node, r.id, fmt.Sprintf("a second result of %.60q", r.id), both(refusedLater))
-		}
-		answered[r.id] = false
+	for _, i := range pairs.Stale {
+		in.sayOnce(FaultStaleResult, results[i].node, results[i].id, fmt.Sprintf("the result of %.60q has no call in the message before", results[i].id), both(refusedLater))
+	}
+	for _, i := range pairs.Again {
+		in.sayOnce(FaultDuplicateResult, results[i].node, results[i].id, fmt.Sprintf("a second result of %.60q", results[i].id), both(refusedLater))
 	}
 }

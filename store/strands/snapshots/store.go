@@ -24,6 +24,9 @@ import (
 
 const kind = "strands-snapshots"
 
+// kindTypeScript names what Strands for TypeScript does with a conversation, see conversation.Judge.
+const kindTypeScript = "strands-typescript"
+
 // Kind describes the snapshots of Strands. What is made of their files is
 // remembered on the cache; nil remembers it as long as a store is open.
 func Kind(cache *files.Cache) store.Kind {
