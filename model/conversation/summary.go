@@ -15,7 +15,7 @@ func (c *Conversation) AppendSummary(dst []byte, m, limit int, arrow string) []b
 	blocks := c.Blocks(m)
 	for i := range blocks {
 		b := &blocks[i]
-		if b.aside() && len(blocks) > 1 || b.Kind == CachePoint {
+		if b.isAside() && len(blocks) > 1 || b.Kind == CachePoint {
 			continue
 		}
 		if len(dst)-start >= limit || tools == summaryTools {
@@ -95,6 +95,6 @@ func (s Status) String() string {
 	return ""
 }
 
-// aside reports whether a block is no title where its message has another: a thought, or a
+// isAside reports whether a block is no title where its message has another: a thought, or a
 // context.
-func (b *Block) aside() bool { return b.Kind == Reasoning || b.Kind == Context }
+func (b *Block) isAside() bool { return b.Kind == Reasoning || b.Kind == Context }

@@ -234,12 +234,19 @@ func Opening(state []byte) string {
 				continue
 			}
 			if c := one(m.Value); c != nil && c.messages[0].Role == User {
-				_, by, _ := c.typed(0)
-				o.Add(c.words(0, MaxTitle), by)
+				o.AddMessage(c, 0)
 			}
 		}
 	}
 	return o.Title()
+}
+
+// PromptTitle returns on one line what a person typed of a prompt, or what the program wrote for the user.
+func PromptTitle(text string) string {
+	if words, by := WordsTyped(text); by != Wrapped {
+		text = words
+	}
+	return Cut(OneLine(Cut(text, 4*MaxTitle)), MaxTitle)
 }
 
 // Openings gathers, in the order of a session, what it may be called. The zero value has nothing.
@@ -254,6 +261,17 @@ func (o *Openings) Add(words string, by Typed) {
 		o.set = cmp.Or(o.set, words)
 	default:
 		o.wrapped = cmp.Or(o.wrapped, words)
+	}
+}
+
+// AddMessage adds what message m says, if it is of the user or of the model and has no result of a tool.
+func (o *Openings) AddMessage(c *Conversation, m int) {
+	switch _, by, _ := c.typed(m); {
+	case c.has(m, ToolResult):
+	case c.messages[m].Role == User:
+		o.Add(c.words(m, MaxTitle), by)
+	case c.messages[m].Role == Assistant:
+		o.Answer(c.words(m, MaxTitle))
 	}
 }
 
@@ -307,11 +325,11 @@ func (c *Conversation) words(m, limit int) string {
 	if said, by, around := c.typed(m); around && by != Wrapped {
 		return Cut(said, limit)
 	}
-	var line []byte
+	line, blank := []byte(nil), false
 	blocks := c.Blocks(m)
 	for i := range blocks {
 		b := &blocks[i]
-		if b.Kind == ToolCall || b.Kind == ToolResult || b.aside() && len(blocks) > 1 || b.Kind == CachePoint {
+		if b.Kind == ToolCall || b.Kind == ToolResult || b.isAside() && len(blocks) > 1 || b.Kind == CachePoint {
 			continue
 		}
 		if len(line) >= limit {
@@ -322,8 +340,12 @@ func (c *Conversation) words(m, limit int) string {
 			line = append(line, ' ')
 		}
 		line = c.appendBrief(line, b, limit-len(line), "")
+		blank = blank || b.Kind == Text && c.isBlank(b)
 	}
-	return OneLine(string(line))
+	if said := OneLine(string(line)); said != "" || !blank {
+		return said
+	}
+	return "[blank text]"
 }
 
 // typed returns what a person typed of message m, on one line. around reports whether the program

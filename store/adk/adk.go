@@ -108,13 +108,11 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 		if e.title, h.Head = h.Title, i == s.head; i < s.skip {
 			continue
 		}
-		if h.EventName == rows.EventUser {
-			log.Title = cmp.Or(log.Title, h.Title)
-		}
 		if log.Headers, log.Size = append(log.Headers, h), log.Size+e.size; len(log.Headers) == 1 {
 			log.First = e.size
 		}
 	}
+	log.Title = said.Title()
 	return log, nil
 }
 

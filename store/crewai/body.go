@@ -182,7 +182,7 @@ func (b *body) calls(location string) []model.Resume {
 func (b *body) opening() string {
 	e := b.subject()
 	if len(e.Tasks) > 0 {
-		return conversation.Cut(conversation.OneLine(e.Tasks[0].Description), mostTitle)
+		return conversation.PromptTitle(e.Tasks[0].Description)
 	}
 	return conversation.OneLine(cmp.Or(e.Name, e.Role))
 }

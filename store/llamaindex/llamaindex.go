@@ -144,9 +144,9 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 	}
 	run, err := handlerOf(ctx, t, at)
 	log.Head.Newest = true
-	log.Title = run.workflow
 	for i := range list {
 		one := &list[i]
+		log.Title = cmp.Or(log.Title, one.prompt())
 		h := model.Header{ID: one.id, CreatedAt: one.at, Index: span.First + i, Event: model.SnapshotEventNamed}
 		h.EventName, h.Title = cmp.Or(strings.ReplaceAll(conversation.OneLine(one.Value.Type), "_", " "), "tick"), one.title()
 		if one.data == nil {
@@ -168,12 +168,43 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 			log.First = one.size
 		}
 	}
+	log.Title = cmp.Or(log.Title, run.workflow)
 	return log, err
+}
+
+// prompt returns what a person typed to an agent, of the event that starts it: a text, or a message with
+// blocks of text; "" for another event.
+func (one *tick) prompt() string {
+	said := jsontape.FindMember(one.Value.Event.Value, `"user_msg"`)
+	if bytes.HasPrefix(said, []byte(`"`)) {
+		return conversation.PromptTitle(jsontape.Unquote(said))
+	}
+	var message struct {
+		Value struct { // the message in an envelope with its class
+			Blocks []struct{ Text string }
+		}
+		Blocks []struct{ Text string }
+	}
+	_ = json.Unmarshal(said, &message) // of another shape it says nothing
+	words, by := conversation.FirstTyped(func(yield func(string) bool) {
+		for _, b := range slices.Concat(message.Blocks, message.Value.Blocks) {
+			if !yield(b.Text) {
+				return
+			}
+		}
+	})
+	if by == conversation.Wrapped {
+		return ""
+	}
+	return conversation.PromptTitle(words)
 }
 
 // title says which event came, or which step returned which.
 func (one *tick) title() string {
 	if one.Value.Step == "" {
+		if said := one.prompt(); said != "" {
+			return strings.TrimSpace(one.Value.Event.name() + " " + said)
+		}
 		var fields []string
 		for m, err := range jsontape.Members(one.Value.Event.Value) {
 			if err != nil || m.Key == nil { // it is no object

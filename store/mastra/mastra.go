@@ -133,13 +133,11 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 		if i < span.Skip {
 			continue
 		}
-		if h.EventName == rows.EventUser {
-			log.Title = cmp.Or(log.Title, h.Title)
-		}
 		if log.Headers, log.Size = append(log.Headers, h), log.Size+one.size; len(log.Headers) == 1 {
 			log.First = one.size
 		}
 	}
+	log.Title = said.Title()
 	return log, err
 }
 

@@ -17,7 +17,6 @@ package openaiagents
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -103,13 +102,11 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 		if i < s.skip {
 			continue
 		}
-		if h.EventName == rows.EventUser {
-			log.Title = cmp.Or(log.Title, h.Title)
-		}
 		if log.Headers, log.Size = append(log.Headers, h), log.Size+one.size; len(log.Headers) == 1 {
 			log.First = one.size
 		}
 	}
+	log.Title = said.Title()
 	return log, nil
 }
 

@@ -12,7 +12,13 @@ import (
 
 // Said words the headers of snapshots that each add one message to those before it. The
 // zero value has none.
-type Said struct{ tail conversation.Tail }
+type Said struct {
+	tail     conversation.Tail
+	openings conversation.Openings
+}
+
+// Title returns what a session is called that begins with the messages that were added.
+func (s *Said) Title() string { return s.openings.Title() }
 
 // Context is how many messages before it the words of a message may depend on: a result of
 // a tool is named by the call.
@@ -30,6 +36,7 @@ func (s *Said) Add(h *model.Header, message []byte) {
 	if c == nil {
 		return
 	}
+	s.openings.AddMessage(c, 0)
 	at := c.Position()
 	switch h.Position = at.Name(); at {
 	case conversation.UserInput:
