@@ -29,13 +29,20 @@ import (
 //
 // Names tell which sessions there are, and the times of their files in which order: that is
 // one listing for each folder and one look at each file. Then the title is read, from the
-// newest session on: from the beginning of a large file, from all of a small one. What a file
-// told is remembered until it changes.
+// newest session on: from both ends of a large file, from all of a small one. What a file
+// told is remembered until it changes; what lies in the middle of a large one is not known
+// until the session is opened, and then remembered, too.
+//
+//	signSize to identify it │ firstSize …… headSize │ …… │ what is left of listSize
 
 const (
-	// headSize is how much of a large file is read for the list, and smallFile is up to which
-	// size all of one is.
-	headSize, smallFile = 64 << 10, 64 << 10
+	// listSize is how much is read of one file for the list, in bytes: what tells that it is a
+	// session, its beginning, and its end.
+	listSize = 64 << 10
+	// headSize is how much the beginning may be, and firstSize how much of it is mostly enough.
+	headSize, firstSize = 48 << 10, 16 << 10
+	// smallFile is up to which size all of a file is read.
+	smallFile = listSize - signSize
 	// mostDeep bounds how deep Walk goes, and mostNames how many names it comes to.
 	mostDeep, mostNames = 6, 1_000_000
 )
@@ -162,25 +169,40 @@ func headLines(head []byte) (lines [][]byte) {
 }
 
 // EndLines calls read with the lines at the beginning of a file, as HeadLines returns them, and
-// with the whole ones at the end of one that is larger. The lines are lent.
-func EndLines(tree folder.Tree, file string, read func(head, tail [][]byte)) error {
+// with the whole ones at the end of one that is larger. The beginning goes as far as enough says,
+// which is asked once; the end has the rest of what is read for a list. The lines are lent.
+func EndLines(tree folder.Tree, file string, enough func(head [][]byte) bool, read func(head, tail [][]byte)) error {
+	at, err := tree.Stamp(file)
+	if err != nil {
+		return err
+	}
 	f, err := tree.OpenFile(file)
 	if err != nil {
 		return err
 	}
 	defer f.Close() // it was only read
-	return lend(f, 0, headSize, func(first []byte) error {
-		at, err := tree.Stamp(file)
-		if err != nil || at.Size <= headSize {
-			read(headLines(first), nil)
-			return err
+	lent := buffers.Get().(*[]byte)
+	defer buffers.Put(lent)
+	*lent = slices.Grow((*lent)[:0], listSize)
+	head, most := (*lent)[:0], int(min(at.Size, smallFile))
+	sizes := []int{firstSize, headSize}
+	if int64(most) == at.Size {
+		sizes = []int{most}
+	}
+	for i, size := range sizes {
+		if i > 0 && enough(headLines(head)) {
+			break
 		}
-		size := min(headSize, at.Size-headSize)
-		return lend(f, at.Size-size, int(size), func(last []byte) error {
-			lines := bytes.Split(last, []byte("\n"))
-			read(headLines(first), lines[1:max(1, len(lines)-1)])
-			return nil
-		})
+		n, err := f.ReadAt(head[len(head):size], int64(len(head)))
+		if head = head[:len(head)+n]; err != nil && !errors.Is(err, io.EOF) {
+			return files.Cause(err)
+		}
+	}
+	left := most - len(head)
+	return lend(f, at.Size-int64(left), left, func(last []byte) error {
+		lines := bytes.Split(last, []byte("\n"))
+		read(headLines(head), lines[1:max(1, len(lines)-1)])
+		return nil
 	})
 }
 
@@ -370,14 +392,14 @@ func (s *Store) find(ctx context.Context, id string) (Spot, error) {
 	if at, known := s.spot(id); known {
 		return at, nil
 	}
-	if at, known := s.within(in, id); known {
+	if at, known := s.nested(in, id); known {
 		return at, nil
 	}
 	return Spot{}, model.ErrNoSession
 }
 
-// within returns where a session in the file of another one is, whether it is there or not.
-func (s *Store) within(in folder.In, id string) (Spot, bool) {
+// nested returns where a session in the file of another one is, whether it is there or not.
+func (s *Store) nested(in folder.In, id string) (Spot, bool) {
 	nested, ok := s.format.(Nested)
 	session, name, inside := strings.Cut(id, "/")
 	if !ok || !inside {
@@ -440,22 +462,55 @@ func (s *Store) eachInfo(ctx context.Context, yield func(model.SessionInfo) bool
 	for len(list) > 0 {
 		part := list[:min(len(list), glancesAtOnce)]
 		list = list[len(part):]
-		infos := make([]model.SessionInfo, len(part))
-		if err := Parallel(ctx, len(part), func(i int) {
-			infos[i] = s.info(ctx, in, &writes, listed{spots[part[i].at], looks[part[i].at]})
-		}); err != nil {
+		rows := make([]told, len(part))
+		one := func(i int) listed { return listed{spots[part[i].at], looks[part[i].at]} }
+		if err := Parallel(ctx, len(part), func(i int) { rows[i] = s.tell(ctx, in, &writes, one(i)) }); err != nil {
 			return err
 		}
-		for i, info := range infos {
+		for i := range rows {
+			l := one(i)
+			info := s.info(l, &rows[i])
 			if part[i].deep == 0 && info.UpdatedAt.UnixNano() < part[i].changed {
 				info.UpdatedAt = time.Unix(0, part[i].changed).UTC()
 			}
 			if !yield(info) {
 				return nil
 			}
+			for child := range s.within(in, l, &rows[i]) {
+				if !yield(child) {
+					return nil
+				}
+			}
 		}
 	}
 	return nil
+}
+
+// within returns the sessions in the file of one that is listed, which no name tells of. Whoever is
+// given the list may have read that one since, which tells of all of them.
+func (s *Store) within(in folder.In, l listed, t *told) iter.Seq[model.SessionInfo] {
+	return func(yield func(model.SessionInfo) bool) {
+		nested, ok := s.format.(Nested)
+		if !ok || l.Part != "" {
+			return
+		}
+		if text, known := in.Memo.Recall(l.Name(), l.at); known && t.snapshots == store.Uncounted {
+			if now, whole := recall(text); whole {
+				t = &now
+			}
+		}
+		for i := range t.within {
+			child := &t.within[i]
+			at, named := nested.Within(l.Spot, child.name)
+			if _, known := s.spot(at.ID); !named || known { // it has a file of its own
+				continue
+			}
+			info := s.info(listed{at, l.at}, child)
+			if info.Size = child.rest; !yield(info) {
+				return
+			}
+		}
+	}
 }
 
 // spotsAtOnce is how many files of one folder are looked at by one worker.
@@ -581,13 +636,16 @@ type told struct {
 	// snapshots is store.Uncounted where the file was not read whole.
 	snapshots, orphaned, faults int
 	head                        model.Point
-	// rest is how many bytes the files of a [Scattered] session take.
+	// rest is how many bytes the files of a [Scattered] session take, and the records of one in the
+	// file of another.
 	rest int64
+	// within are the sessions in the file, and name is that of such a one.
+	within []told
+	name   string
 }
 
-// info returns what the list shows of a session.
-func (s *Store) info(ctx context.Context, in folder.In, writes *folder.Writes, l listed) model.SessionInfo {
-	info := model.SessionInfo{ID: l.ID, Kind: s.agent.Name, UpdatedAt: l.at.Modified.UTC(), Size: l.at.Size, Faults: model.FaultsNotCounted}
+// tell returns what the list remembers of a session, which is looked into where it changed.
+func (s *Store) tell(ctx context.Context, in folder.In, writes *folder.Writes, l listed) told {
 	text, ok := in.Memo.Recall(l.Name(), l.at)
 	t, whole := recall(text)
 	if more := strings.Join(l.More, "\n"); !ok || !whole || t.more != more {
@@ -596,9 +654,15 @@ func (s *Store) info(ctx context.Context, in folder.In, writes *folder.Writes, l
 			if of, scattered := s.format.(Scattered); scattered {
 				t.rest = of.Rest(in, l.Spot)
 			}
-			in.Memo.Note(l.Name(), l.at, t.note())
+			in.Memo.Note(l.Name(), l.at, t.note(nil))
 		}
 	}
+	return t
+}
+
+// info returns what the list shows of a session.
+func (s *Store) info(l listed, t *told) model.SessionInfo {
+	info := model.SessionInfo{ID: l.ID, Kind: s.agent.Name, UpdatedAt: l.at.Modified.UTC(), Size: l.at.Size, Faults: model.FaultsNotCounted}
 	info.Title, info.Project = t.Title, t.Project
 	if info.Project == "" {
 		info.Project = l.Project
@@ -616,16 +680,103 @@ func (s *Store) look(ctx context.Context, in folder.In, writes *folder.Writes, l
 	if sizer, ok := s.format.(Sizer); ok && small {
 		small = sizer.Small(in, l.Spot)
 	}
-	if small || l.Suspect {
+	if small {
 		once := s.engine()
 		once.memo = nil // of thousands that are listed few are opened
-		log, err := writes.Log(ctx, in, once.place(l.Spot))
-		if err == nil && (len(log.Rows) > 0 || isThere(in, &l.Spot) == nil) {
-			return s.toldOf(log), true
+		whole, part := &smallFiles{Tree: in.Tree}, in
+		part.Tree = whole
+		nested, ok := s.format.(Nested)
+		if ok {
+			part.Tree = folder.Beginnings(whole, smallFile) // which reads a file once
+		}
+		log, err := writes.Log(ctx, part, once.place(l.Spot))
+		if err == nil && !whole.refused.Load() && (len(log.Rows) > 0 || isThere(in, &l.Spot) == nil) {
+			t = s.toldOf(log)
+			for _, inner := range log.Own.(*Session).Within {
+				child := uncounted(Glance{Title: inner.Title, Project: t.Project})
+				if at, named := nested.Within(l.Spot, inner.Name); named {
+					if log, err := writes.Log(ctx, part, once.place(at)); err == nil {
+						child = s.toldOf(log)
+						child.rest = log.Own.(*Session).size()
+					}
+				}
+				child.name = inner.Name
+				t.within = append(t.within, child)
+			}
+			return t, true
 		}
 	}
 	glance, err := s.format.Glance(in, l.Spot)
-	return told{Glance: glance, snapshots: store.Uncounted, faults: model.FaultsNotCounted}, err == nil
+	t = uncounted(glance)
+	if harm := len(model.Harmful(glance.Faults)); harm > 0 {
+		t.faults = harm
+	}
+	return t, err == nil
+}
+
+// uncounted returns what the list remembers of a session at which it glanced.
+func uncounted(g Glance) told {
+	t := told{Glance: g, snapshots: store.Uncounted, faults: model.FaultsNotCounted}
+	for _, inner := range g.Within {
+		child := uncounted(Glance{Title: inner.Title, Project: g.Project})
+		child.name = inner.Name
+		t.within = append(t.within, child)
+	}
+	return t
+}
+
+// remember keeps what a large session that was read tells for the list, where that knows less: a
+// title that was set late, and what other sessions are in its file.
+func (s *Store) remember(in folder.In, look folder.Stamp, one *Session) {
+	at := &one.Spot
+	if at.Part != "" || look.Size <= smallFile {
+		return
+	}
+	text, ok := in.Memo.Recall(at.Name(), look)
+	was, whole := recall(text)
+	if ok && whole && (was.snapshots != store.Uncounted || was.Title == one.Title && len(was.within) == len(one.Within)) {
+		return
+	}
+	now := uncounted(Glance{Title: one.Title, Project: one.Project, Within: one.Within})
+	now.more = strings.Join(at.More, "\n")
+	if of, scattered := s.format.(Scattered); scattered {
+		now.rest = of.Rest(in, *at)
+	}
+	in.Memo.Note(at.Name(), look, now.note(nil))
+}
+
+// smallFiles is a tree whose large files cannot be read. It notes when one was asked for.
+type smallFiles struct {
+	folder.Tree
+	refused atomic.Bool
+}
+
+// errLarge: a file is larger than all of one that is read for the list.
+var errLarge = errors.New("the file is large")
+
+func (t *smallFiles) check(name string) error {
+	at, err := t.Tree.Stamp(name)
+	if err == nil && at.Size > smallFile && at.Kind != files.Directory {
+		t.refused.Store(true)
+		err = errLarge
+	}
+	return err
+}
+
+// OpenFile implements folder.Tree. The error is errLarge of a large file.
+func (t *smallFiles) OpenFile(name string) (folder.Opened, error) {
+	if err := t.check(name); err != nil {
+		return nil, err
+	}
+	return t.Tree.OpenFile(name)
+}
+
+// Read implements folder.Tree, as OpenFile does.
+func (t *smallFiles) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
+	if err := t.check(name); err != nil {
+		return buf[:0], folder.Stamp{}, err
+	}
+	return t.Tree.Read(name, buf)
 }
 
 // toldOf returns what the list shows of a session that was read.
@@ -639,26 +790,40 @@ func (s *Store) toldOf(log *folder.Log) (t told) {
 	return t
 }
 
-// note returns what is remembered.
-func (t *told) note() (text []byte) {
-	text = files.AppendText(text, t.Title)
-	text = files.AppendText(text, t.Project)
-	text = files.AppendText(text, t.head.ID)
-	text = files.AppendText(text, t.more)
-	for _, n := range []int{t.snapshots, t.orphaned, t.faults, t.head.Index, int(t.rest)} {
+// note appends what is remembered to a text.
+func (t *told) note(text []byte) []byte {
+	for _, s := range []string{t.Title, t.Project, t.head.ID, t.more, t.name} {
+		text = files.AppendText(text, s)
+	}
+	for _, n := range []int{t.snapshots, t.orphaned, t.faults, t.head.Index, int(t.rest), len(t.within)} {
 		text = appendVarint(text, n)
+	}
+	for i := range t.within {
+		text = t.within[i].note(text)
 	}
 	return text
 }
 
 func recall(text []byte) (t told, ok bool) {
 	r := files.ReadNote(text)
-	t.Title, t.Project, t.head.ID, t.more = string(r.Text()), string(r.Text()), string(r.Text()), string(r.Text())
+	t.read(&r)
+	return t, len(text) > 0 && !r.Damaged() && r.Len() == 0
+}
+
+// read reads a note.
+func (t *told) read(r *files.NoteReader) {
+	for _, s := range []*string{&t.Title, &t.Project, &t.head.ID, &t.more, &t.name} {
+		*s = string(r.Text())
+	}
 	for _, n := range []*int{&t.snapshots, &t.orphaned, &t.faults, &t.head.Index} {
 		*n = int(r.Varint())
 	}
 	t.rest = r.Varint()
-	return t, len(text) > 0 && !r.Damaged() && r.Len() == 0
+	for n := r.Varint(); n > 0 && !r.Damaged(); n-- {
+		var child told
+		child.read(r)
+		t.within = append(t.within, child)
+	}
 }
 
 // hidden reports whether a name is Hindcast's own, or a temporary one.

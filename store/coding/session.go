@@ -48,8 +48,8 @@ type Identifier interface {
 	ID(in folder.In, at Spot) string
 }
 
-// Nested is a [Format] with sessions in the files of others that Spots does not tell of: only a
-// file that is read does.
+// Nested is a [Format] with sessions in the files of others that Spots does not tell of:
+// [Session].Within of one that is read does, and [Glance].Within as far as it looks.
 type Nested interface {
 	// Within returns where the session "SESSION/NAME" is, in the file of SESSION; false where no
 	// session has such a name.
@@ -105,9 +105,6 @@ type Spot struct {
 	Part string
 	At   time.Time
 	Size int64
-	// Suspect says that by the names something is wrong with the session: the list reads all
-	// of it, however large it is.
-	Suspect bool
 }
 
 // Name returns what tells the session from all others in the storage: the file, and the
@@ -154,7 +151,15 @@ type Glance struct {
 	Title string
 	// Project is the folder that the session is about.
 	Project string
+	// Faults are those that are known without reading all of the session, and Within are the
+	// sessions in its file, see [Nested].
+	Faults []model.Fault
+	Within []Inner
 }
+
+// Inner is the session of a sub-agent in the file of the one that started it. The title is
+// untrusted, "" where it is not known.
+type Inner struct{ Name, Title string }
 
 // Session is one conversation. It is not changed once it was read.
 type Session struct {
@@ -170,6 +175,8 @@ type Session struct {
 	Pointed bool
 	// Faults are what is wrong with the files.
 	Faults []model.Fault
+	// Within are the sessions in its file, see [Nested].
+	Within []Inner
 	// Own is what the format keeps.
 	Own any
 
@@ -458,6 +465,16 @@ func (s *Session) Path(to *Entry) (list []*Entry) {
 		list = append(list, &s.Entries[i])
 	}
 	return list
+}
+
+// size returns how many bytes its records take.
+func (s *Session) size() (bytes int64) {
+	for i := range s.Entries {
+		for _, r := range s.Entries[i].Records {
+			bytes += r.Len
+		}
+	}
+	return bytes
 }
 
 // IsHead reports whether the agent would go on from an entry.

@@ -110,7 +110,7 @@ func (a *Agent) open(_ context.Context, at root, cache *files.Cache) (*Store, er
 	s := &Store{agent: a, address: at.dir, dir: at.dir, only: at.only}
 	storage, err := folder.Open(at.dir, folder.Options{
 		Place: s.named, ID: func(at folder.Place) string { return at.Own.(Spot).ID }, Ignore: hidden, Private: true,
-		Cache: cache, Notes: a.Name + " sessions 2", Now: time.Now, Up: at.up, On: at.on, Framework: a.Framework,
+		Cache: cache, Notes: a.Name + " sessions 3", Now: time.Now, Up: at.up, On: at.on, Framework: a.Framework,
 	})
 	if err != nil {
 		return nil, err
@@ -174,9 +174,14 @@ func (s *Store) log(ctx context.Context, at Spot) (*folder.Log, error) {
 	if s.life.Over() {
 		return nil, errClosed
 	}
+	in := s.storage.In()
+	look, _ := at.stamp(in) // of what is not there nothing is remembered
 	log, err := s.storage.Log(ctx, s.engine().place(at))
 	if err == nil && len(log.Rows) == 0 {
 		err = s.isThere(ctx, at)
+	}
+	if err == nil {
+		s.remember(in, look, log.Own.(*Session))
 	}
 	return log, err
 }
@@ -237,9 +242,14 @@ func (s *Store) read(ctx context.Context, at Spot) (*Session, error) {
 	if s.life.Over() {
 		return nil, errClosed
 	}
-	one, err := s.engine().session(ctx, s.storage.In(), at)
+	in := s.storage.In()
+	look, _ := at.stamp(in)
+	one, err := s.engine().session(ctx, in, at)
 	if err == nil && len(one.Entries) == 0 {
 		err = s.isThere(ctx, at)
+	}
+	if err == nil {
+		s.remember(in, look, one)
 	}
 	return one, err
 }

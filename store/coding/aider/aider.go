@@ -17,6 +17,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -77,7 +78,7 @@ type format struct {
 
 // scanned are the chats of a file, and where in the list each is, by its part.
 type scanned struct {
-	of    *coding.File[begin]
+	look  folder.Stamp
 	chats []chat
 	at    map[string]int
 }
@@ -116,20 +117,29 @@ func decode(l *coding.Line) (b begin, err error) {
 	return b, nil
 }
 
-// scan finds the chats of a file. The errors are those of coding.Lines.
+// scan finds the chats of a file, which is read once for them: no index has them. They are noted. The
+// errors are those of coding.Lines.
 func (f *format) scan(ctx context.Context, in folder.In, name string) (*scanned, error) {
-	file, err := f.lines.Read(ctx, in, name)
+	look, err := in.Stamp(name)
 	if err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if was := f.known[name]; was != nil && was.of == file {
+	if was := f.known[name]; was != nil && was.look.Is(look) {
 		return was, nil
 	}
-	now := &scanned{of: file, at: map[string]int{}}
-	if now.chats, err = chatsOf(in, file); err != nil {
-		return nil, err
+	now := &scanned{look: look, at: map[string]int{}}
+	text, noted := in.Memo.Recall(name+"\x00chats", look)
+	if now.chats = chatsIn(text); !noted || now.chats == nil {
+		file, err := f.lines.Read(ctx, in, name)
+		if err != nil {
+			return nil, err
+		}
+		if now.chats, err = chatsOf(in, file); err != nil {
+			return nil, err
+		}
+		in.Memo.Note(name+"\x00chats", look, noteOf(now.chats))
 	}
 	parts := coding.IDs{}
 	for i := range now.chats {
@@ -139,6 +149,34 @@ func (f *format) scan(ctx context.Context, in folder.In, name string) (*scanned,
 	}
 	f.known[name] = now
 	return now, nil
+}
+
+// noteOf returns the note of chats, as chatsIn reads it.
+func noteOf(chats []chat) (text []byte) {
+	for _, c := range chats {
+		text = files.AppendText(text, c.part)
+		for _, n := range []int64{c.started.Unix(), c.At, c.Len, int64(c.line)} {
+			text = binary.AppendVarint(text, n)
+		}
+	}
+	return text
+}
+
+// chatsIn returns the chats of a note, nil for one that is damaged.
+func chatsIn(text []byte) (list []chat) {
+	r := files.ReadNote(text)
+	for r.Len() > 0 && !r.Damaged() {
+		c := chat{begin: begin{part: string(r.Text())}}
+		if at := r.Varint(); at != (time.Time{}).Unix() {
+			c.started = time.Unix(at, 0)
+		}
+		c.At, c.Len, c.line = r.Varint(), r.Varint(), int(r.Varint())
+		list = append(list, c)
+	}
+	if r.Damaged() {
+		return nil
+	}
+	return list
 }
 
 // chatsOf returns the chats of a file. What stands before the first is one too, unless it is
@@ -160,7 +198,7 @@ func chatsOf(in folder.In, file *coding.File[begin]) (list []chat, err error) {
 }
 
 // glanced is how much of a chat is read for the list.
-const glanced = 64 << 10
+const glanced = 48 << 10
 
 // Spots implements coding.Format.
 func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, err error) {

@@ -15,6 +15,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/coding"
+	"hindcast/store/files"
 	"hindcast/store/folder"
 	"hindcast/store/storetest"
 
@@ -28,7 +29,7 @@ func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), fixture) }
 // inText returns the chats in a text.
 func inText(t interface{ Fatal(...any) }, text []byte) []chat {
 	f := newFormat("").(*format)
-	in := folder.In{Tree: folder.Overlay(nil, folder.Steps{{Name: fileName, Data: append([]byte{}, text...)}}, nil)}
+	in := folder.In{Tree: folder.Overlay(nil, folder.Steps{{Name: fileName, Data: append([]byte{}, text...)}}, nil), Memo: folder.NewMemo(&files.Memory{})}
 	file, err := f.scan(context.Background(), in, fileName)
 	if err != nil {
 		t.Fatal(err)

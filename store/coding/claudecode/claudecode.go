@@ -213,35 +213,45 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 	if at.Named {
 		return ""
 	}
-	lines, err := coding.HeadLines(in.Tree, at.File)
-	if err != nil || len(lines) == 0 {
+	id := coding.AskHead(in, at.File, "session", func(head []byte) string {
+		line, _, _ := bytes.Cut(head, []byte("\n"))
+		return jsontape.Unquote(jsontape.FindMember(line, `"sessionId"`))
+	})
+	if !uuids.MatchString(id) {
 		return "" // Read tells
 	}
-	if id := jsontape.Unquote(jsontape.FindMember(lines[0], `"sessionId"`)); uuids.MatchString(id) {
-		return id + "/" + at.ID
-	}
-	return ""
+	return id + "/" + at.ID
 }
 
 // Glance implements coding.Format: the first words of the user are near the beginning, a
 // title that was set later near the end.
 func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
-	err = coding.EndLines(in.Tree, at.File, func(head, tail [][]byte) { g = glance(in, at, head, tail) })
+	err = coding.EndLines(in.Tree, at.File, func(head [][]byte) bool {
+		said, _, _ := opening(at, head)
+		return said.Asked()
+	}, func(head, tail [][]byte) { g = glance(in, at, head, tail) })
 	return g, err
 }
 
-// glance returns what the lines at both ends of a file tell of a session.
-func glance(in folder.In, at coding.Spot, head, tail [][]byte) (g coding.Glance) {
-	var said coding.Opening
-	named := titles{}
-	for i := 0; i < len(head) && (!said.Asked() || g.Project == ""); i++ {
+// opening returns what the lines at the beginning of a file tell as far as the first prompt: who
+// speaks, the titles, and the folder.
+func opening(at coding.Spot, head [][]byte) (said coding.Opening, named titles, dir string) {
+	named = titles{}
+	for i := 0; i < len(head) && (!said.Asked() || dir == ""); i++ {
 		r := recordOf(coding.ParseHead(head[i]))
 		named.add(&r)
-		g.Project = cmp.Or(g.Project, r.meta.Dir)
+		dir = cmp.Or(dir, r.meta.Dir)
 		if r.speaks && (!r.side || isAgent(at.File)) && (r.event == "" || r.event == eventCommand) {
 			said.Say(r.said)
 		}
 	}
+	return said, named, dir
+}
+
+// glance returns what the lines at both ends of a file tell of a session.
+func glance(in folder.In, at coding.Spot, head, tail [][]byte) (g coding.Glance) {
+	said, named, dir := opening(at, head)
+	g.Project = dir
 	for _, line := range tail {
 		if kind, err := typeOf(line); err == nil && slices.Contains(called, kind) {
 			if r, err := decode(&coding.Line{Raw: line}); err == nil {
@@ -253,6 +263,9 @@ func glance(in folder.In, at coding.Spot, head, tail [][]byte) (g coding.Glance)
 		return slices.ContainsFunc(slices.Concat(head, tail), func(line []byte) bool { return bytes.Contains(line, []byte(`"uuid":"`+id+`"`)) })
 	}
 	g.Title = cmp.Or(named.best(has), metaOf(in, at.File).title(), said.Title())
+	if !isAgent(at.File) {
+		g.Within = append(innerIn(head), innerIn(tail)...)
+	}
 	return g
 }
 

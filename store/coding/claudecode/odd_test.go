@@ -12,6 +12,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/coding"
+	"hindcast/store/files"
 	"hindcast/store/folder"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
@@ -219,11 +220,11 @@ func TestID_ofASubAgentBesideItsSession(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "agent-1"+suffix), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := f.ID(folder.In{Tree: disk}, f.Spot("agent-1"+suffix)); got != want {
+		if got := f.ID(folder.In{Tree: disk, Memo: folder.NewMemo(&files.Memory{})}, f.Spot("agent-1"+suffix)); got != want {
 			t.Errorf("%q is %q, not %q", text, got, want)
 		}
 	}
-	if got := f.ID(folder.In{Tree: disk}, f.Spot("agent-2"+suffix)); got != "" {
+	if got := f.ID(folder.In{Tree: disk, Memo: folder.NewMemo(&files.Memory{})}, f.Spot("agent-2"+suffix)); got != "" {
 		t.Errorf("one that is not there is %q", got)
 	}
 }

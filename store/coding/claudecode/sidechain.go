@@ -1,6 +1,7 @@
 package claudecode
 
 import (
+	"bytes"
 	"hash/crc32"
 	"maps"
 	"slices"
@@ -18,7 +19,8 @@ import (
 //	before 2.0       records with isSidechain, behind one that no record of the session precedes
 //	2.1.3x           progress records with a message each, also beside a file of its own
 //
-// No name tells of them, so that no list does: the row of the call names the session.
+// No name tells of them: the list has those that begin near one end of the file, and all of a session
+// that was read.
 
 // print tells a text from others: its checksum and its length.
 type print struct {
@@ -147,7 +149,7 @@ func (b *build) skips(i int) bool {
 func (b *build) started(in folder.In, callers map[string]int, dirs ...string) {
 	for _, first := range slices.Sorted(maps.Keys(b.sides.calls)) {
 		if i, there := callers[b.sides.calls[first]]; there {
-			b.s.Entries[i].Starts(b.s.Spot.ID + "/" + b.nameOf(first))
+			b.hang(i, first, b.nameOf(first))
 		}
 	}
 	told := map[string]bool{}
@@ -167,9 +169,50 @@ func (b *build) started(in folder.In, callers map[string]int, dirs ...string) {
 			}
 		}
 		if at >= 0 {
-			b.s.Entries[at].Starts(b.s.Spot.ID + "/" + is.within)
+			b.hang(at, i, is.within)
 		}
 	}
+}
+
+// hang notes that an entry started the session of a name, which begins with a record.
+func (b *build) hang(entry, first int, name string) {
+	b.s.Entries[entry].Starts(b.s.Spot.ID + "/" + name)
+	b.s.Within = append(b.s.Within, b.innerAt(first, name))
+}
+
+// innerAt returns the session of a name that begins with a record.
+func (t *lineage) innerAt(first int, name string) coding.Inner {
+	var said coding.Opening
+	said.Say(t.file.Records[first].Is.said)
+	return coding.Inner{Name: name, Title: said.Title()}
+}
+
+// innerIn returns the sessions that begin in some lines of the file of another one.
+func innerIn(lines [][]byte) (list []coding.Inner) {
+	if !slices.ContainsFunc(lines, func(line []byte) bool {
+		return bytes.Contains(line, []byte(`"isSidechain":true`)) || bytes.Contains(line, []byte(`"agent_progress"`))
+	}) {
+		return nil
+	}
+	file, told := &coding.File[record]{}, map[string]bool{}
+	for _, line := range lines {
+		if r, err := decode(&coding.Line{Raw: line}); err == nil {
+			file.Records = append(file.Records, coding.Record[record]{Is: r})
+		}
+	}
+	t := lineageOf(file)
+	sides := sidechainsOf(t)
+	for _, first := range slices.Sorted(maps.Keys(sides.calls)) {
+		if file.Records[first].Is.parent == "" {
+			list = append(list, t.innerAt(first, t.nameOf(first)))
+		}
+	}
+	for i := range file.Records {
+		if name := file.Records[i].Is.within; agentNames.MatchString(name) && !told[name] {
+			told[name], list = true, append(list, t.innerAt(i, name))
+		}
+	}
+	return list
 }
 
 // Within implements coding.Nested.

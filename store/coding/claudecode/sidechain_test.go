@@ -2,11 +2,13 @@ package claudecode
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -91,6 +93,14 @@ func TestSidechain_isASessionOfTheCall(t *testing.T) {
 				t.Errorf("%s: no row says that it started %s", name, id)
 			}
 		}
+		var children []string
+		for _, info := range storetest.Sessions(t, s) {
+			if agent, is := strings.CutPrefix(info.ID, session+"/"); is && info.Title != "" && info.Snapshots == len(tc.child[agent]) {
+				children = append(children, agent)
+			}
+		}
+		slices.Sort(children)
+		same(t, "the listed sub-agents "+name, children, slices.Sorted(maps.Keys(tc.child)))
 		var none *model.UnsupportedError
 		for _, wrong := range []string{session + "/agent-nobody", session + "/other", session + "/agent-../x"} {
 			for _, err := range s.Headers(t.Context(), wrong) {
@@ -111,4 +121,42 @@ func TestSidechain_isASessionOfTheCall(t *testing.T) {
 			same(t, "the sub-agent with a file", tree(t, open(t, dir), session+"/agent-a1b2"), []string{"z ◂  in a file *"})
 		}
 	}
+}
+
+// The list has the sub-agents in a large file that begin near its ends. It has those in the middle once the
+// session was read, also by whoever goes through the list.
+func TestSidechain_isListed(t *testing.T) {
+	fill := strings.Repeat("x ", 50_000)
+	recs := []rec{user("a", "", "A"), task("b", "a", "m1", "t1", "first"), aside(user("s", "", "first")), result("c", "b", "t1")}
+	last := "c"
+	for _, n := range []string{"2", "3"} {
+		filled := part("f"+n, last, "n"+n, fill, "")
+		recs = append(recs, filled, task("g"+n, "f"+n, "k"+n, "t"+n, "prompt "+n), aside(user("s"+n, "", "prompt "+n)), result("h"+n, "g"+n, "t"+n))
+		last = "h" + n
+	}
+	dir, file := written(t, list(recs...)...)
+	long := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(file, long, long); err != nil {
+		t.Fatal(err)
+	}
+	listed := func(s store.Store, each func(model.SessionInfo)) (list []string) {
+		t.Helper()
+		for info, err := range s.Sessions(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, strings.TrimPrefix(info.ID, session)+": "+info.Title)
+			each(info)
+		}
+		return list
+	}
+	s := open(t, dir)
+	same(t, "the list", listed(s, func(model.SessionInfo) {}), []string{": A", "/agent-s: first", "/agent-s3: prompt 3"})
+	all := []string{": A", "/agent-s: first", "/agent-s2: prompt 2", "/agent-s3: prompt 3"}
+	same(t, "the list of a reader", listed(s, func(info model.SessionInfo) {
+		if info.ID == session {
+			storetest.Headers(t, s, session)
+		}
+	}), all)
+	same(t, "the list afterwards", listed(s, func(model.SessionInfo) {}), all)
 }

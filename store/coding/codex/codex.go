@@ -188,7 +188,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 // What the list reads of a large rollout: the beginning, where the first prompt is behind the
 // header and the instructions of the project, of 32 KiB by default, and the end, where a later one
 // may be, if it is not.
-const headSize, tailSize = 56 << 10, 8 << 10
+const headSize, tailSize = 52 << 10, 4 << 10
 
 // Calls implements coding.Caller.
 func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {

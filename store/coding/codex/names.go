@@ -80,14 +80,16 @@ func (f *format) Spot(file string) coding.Spot {
 const noThread = "-"
 
 // thread returns the thread that the header of a file tells, noThread of a rollout that tells none,
-// and "" of what is no rollout.
-func (f *format) thread(in folder.In, file string) string {
-	return coding.AskHead(in, file, "thread", func(head []byte) string {
+// and "" of what is no rollout; and what started it, "" for none.
+func (f *format) thread(in folder.In, file string) (thread, parent string) {
+	thread, parent, _ = strings.Cut(coding.AskHead(in, file, "thread", func(head []byte) string {
 		if head = unpackedHead(head); !isRollout(head) {
 			return ""
 		}
-		return cmp.Or(idIn(headerIn(head)), noThread)
-	})
+		h := headerIn(head)
+		return cmp.Or(idIn(h), noThread) + " " + parentIn(h.Get("source"))
+	}), " ")
+	return thread, parent
 }
 
 // idIn returns the thread that a header tells, "" for none. There are headers that name it as
@@ -139,7 +141,7 @@ func (f *format) list(ctx context.Context, in folder.In) (*names, error) {
 			return at, false
 		}
 		if thread, _ := threadOf(file); thread == "" {
-			strays[file] = f.thread(in, file)
+			strays[file], _ = f.thread(in, file)
 			return at, strays[file] != ""
 		}
 		return at, true
@@ -210,7 +212,7 @@ func (n *names) add(at coding.Spot) {
 func (f *format) ID(in folder.In, at coding.Spot) string {
 	id, _ := threadOf(at.File)
 	if id == "" {
-		if id = f.thread(in, at.File); id == "" || id == noThread {
+		if id, _ = f.thread(in, at.File); id == "" || id == noThread {
 			return ""
 		}
 	}
@@ -248,6 +250,10 @@ func (f *format) agent(in folder.In, n *names, by coding.Spot, thread string) st
 // does not tell, by its header; "" for none.
 func (f *format) parentOf(in folder.In, n *names, file string) string {
 	if parent, known := n.index.parent(n.threadOf(file)); known {
+		return parent
+	}
+	if n.strays[file] != "" {
+		_, parent := f.thread(in, file)
 		return parent
 	}
 	const enough = 4 << 10 // its source is before the instructions

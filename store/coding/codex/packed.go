@@ -55,6 +55,7 @@ const (
 	ratioUnpacked = 64        // of one that is packed well
 	mostWindow    = 32 << 20
 	partSize      = 32 << 20
+	packedPiece   = 8 << 10 // read at a time
 )
 
 // unpacker reads packed rollouts, and keeps the last part: a state is read record by record.
@@ -124,7 +125,7 @@ func (t unpacked) stream(name string, at folder.Stamp) (*stream, error) {
 	}
 	s := &stream{of: t.unpacker, name: name, at: at}
 	s.most = min(mostUnpacked, freeUnpacked+ratioUnpacked*min(at.Size, mostUnpacked))
-	s.from, err = zstd.NewReader(bufio.NewReaderSize(&packedText{tree: t.Tree, name: name}, 64<<10),
+	s.from, err = zstd.NewReader(bufio.NewReaderSize(&packedText{tree: t.Tree, name: name}, packedPiece),
 		zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(mostWindow), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		return nil, err

@@ -19,13 +19,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"hindcast/model"
 	"hindcast/model/conversation"
@@ -51,11 +49,7 @@ var agent = &coding.Agent{
 	Noun:  "a session of Copilot CLI", Traces: []string{`"` + typeStart + `"`},
 	Signs: func(_ coding.Spot, head []byte) coding.Sign { return signOf(head) },
 	Format: func(string) coding.Format {
-		members := []string{"type", "data", "id"}
-		return &format{
-			lines: coding.Lines[record]{Decode: decode, Members: members},
-			marks: coding.Lines[mark]{Decode: decodeMark, Only: isMarked, Members: members},
-		}
+		return &format{coding.Lines[record]{Decode: decode, Members: []string{"type", "data", "id"}}}
 	},
 	Levels: []watch.Level{{}},
 	Places: func(around store.Surroundings) []string {
@@ -87,8 +81,9 @@ func signOf(head []byte) coding.Sign {
 
 const eventsFile, workspaceFile = "events.jsonl", "workspace.yaml"
 
-// mostDescribed bounds what is read of a description.
-const mostDescribed = 1 << 20
+// mostDescribed bounds what is read of a description, and mostNamed what is read for its name, which
+// stands near the beginning.
+const mostDescribed, mostNamed = 1 << 20, 48 << 10
 
 // inner returns how far above a folder that of all sessions is.
 func inner(_ string, t folder.Tree) int {
@@ -108,65 +103,50 @@ func isEvents(head []byte) bool {
 	return false
 }
 
-// begins reports whether a file that Copilot CLI did not name begins as its events.
-func begins(in folder.In, file string) bool { return coding.Begins(in, file, "events", isEvents) }
+// begins returns the session of a file that Copilot CLI did not name, by its first events: noSession
+// where they do not say, and "" of what has none.
+func begins(in folder.In, file string) string {
+	return coding.AskHead(in, file, "session", func(head []byte) string {
+		if !isEvents(head) {
+			return ""
+		}
+		for line := range bytes.Lines(head) {
+			if v := coding.ParseHead(line); v.Get("type").Text() == typeStart {
+				return cmp.Or(v.Get("data", "sessionId").Text(), noSession)
+			}
+		}
+		return noSession
+	})
+}
+
+// noSession stands for the id of a session that its events do not tell. It is none that can be shown.
+const noSession = "\x00"
 
 // sessionID is what the folders of sessions are called.
 var sessionID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// format implements coding.Forker, coding.Identifier, coding.Several and coding.Caller.
-type format struct {
-	lines coding.Lines[record]
-	marks coding.Lines[mark]
-	crews sync.Map // the crew of each file: the list asks for it once a sub-agent
-}
+// format implements coding.Forker, coding.Identifier, coding.Nested and coding.Caller.
+type format struct{ lines coding.Lines[record] }
 
-// crew are the sub-agents whose events are in a file that looks so.
-type crew struct {
-	look folder.Stamp
-	list []helper
-}
-
-// Spots implements coding.Format: those of sub-agents are behind that of their session. A file or
-// a folder that has another name than Copilot CLI gives is looked into.
+// Spots implements coding.Format. A file or a folder that has another name than Copilot CLI gives is
+// looked into.
 func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, err error) {
-	sessions, err := coding.Walk(ctx, in, 0, func(name string) (coding.Spot, bool) {
+	return coding.Walk(ctx, in, 0, func(name string) (coding.Spot, bool) {
 		file := folder.Join(name, eventsFile)
 		switch {
 		case sessionID.MatchString(name):
 			return f.Spot(file), true
 		case strings.Contains(name, ".jsonl"):
-			return f.Spot(name), begins(in, name)
+			return f.Spot(name), begins(in, name) != ""
 		}
-		return f.Spot(file), begins(in, file)
+		return f.Spot(file), begins(in, file) != ""
 	})
-	if err != nil {
-		return nil, err
-	}
-	return f.withAgents(ctx, in, sessions)
-}
-
-// Opened implements coding.Several.
-func (f *format) Opened(ctx context.Context, in folder.In, file string) ([]coding.Spot, error) {
-	if !begins(in, file) {
-		return nil, nil
-	}
-	at := f.Spot(file)
-	at.ID = cmp.Or(f.ID(in, at), at.ID)
-	return f.withAgents(ctx, in, []coding.Spot{at})
 }
 
 // ID implements coding.Identifier: the event that starts the session tells.
 func (f *format) ID(in folder.In, at coding.Spot) string {
 	_, agent, child := strings.Cut(at.ID, "/")
-	id := coding.AskHead(in, at.File, "session", func(head []byte) string {
-		for line := range bytes.Lines(head) {
-			if v := coding.ParseHead(line); v.Get("type").Text() == typeStart {
-				return v.Get("data", "sessionId").Text()
-			}
-		}
-		return ""
-	})
+	id := begins(in, at.File)
 	if !coding.IsPlainID(id) {
 		return ""
 	}
@@ -174,28 +154,6 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 		id += "/" + agent
 	}
 	return id
-}
-
-// withAgents returns sessions, each with those of its sub-agents behind it.
-func (f *format) withAgents(ctx context.Context, in folder.In, sessions []coding.Spot) (list []coding.Spot, err error) {
-	for _, at := range sessions {
-		list = append(list, at)
-		look, err := in.Stamp(at.File)
-		if err != nil {
-			continue // reading it says why
-		}
-		agents, err := f.agents(ctx, in, at.File)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		for i := 0; err == nil && i < len(agents); i++ {
-			child := f.Spot(at.File + "#" + agents[i].ID)
-			child.ID = at.ID + "/" + agents[i].ID
-			child.At, child.Size = look.Modified, agents[i].Size
-			list = append(list, child)
-		}
-	}
-	return list, nil
 }
 
 // Spot implements coding.Format. Behind the file stands the sub-agent.
@@ -216,108 +174,67 @@ func (f *format) Spot(name string) coding.Spot {
 	return at
 }
 
-// helper is what is known of a sub-agent before its session is read: its name, and how many
-// bytes its events take.
-type helper struct {
-	ID, Name string
-	Size     int64
+// Within implements coding.Nested.
+func (f *format) Within(session coding.Spot, name string) (coding.Spot, bool) {
+	at := f.Spot(session.File + "#" + name)
+	at.ID = session.ID + "/" + name
+	return at, session.Part == "" && name != ""
 }
 
-// mark is what is kept of an event of a sub-agent, to find it.
-type mark struct{ agent, name string }
-
-// isMarked reports whether a line may be an event of a sub-agent.
-func isMarked(line []byte) bool {
-	return bytes.Contains(line, []byte(`"agentId"`)) || bytes.Contains(line, []byte(`"parentToolCallId"`)) || bytes.Contains(line, []byte(`"`+typeAgent+`"`))
+// crew are the sub-agents whose events are in a file.
+type crew struct {
+	list []coding.Inner
+	at   map[string]int
 }
 
-func decodeMark(l *coding.Line) (m mark, err error) {
-	v, err := l.Parse()
-	if m.agent = agentOf(v); v.Get("type").Text() == typeAgent {
-		m.name = nameOf(v)
+// add adds the sub-agent that an event is of, with the name that it has.
+func (c *crew) add(agent, name string) {
+	if agent == "" {
+		return
 	}
-	return m, err
-}
-
-// agents returns the sub-agents whose events are in a file, in order. A note of it is kept, for
-// the file has to be read for it. The errors are those of coding.Lines.
-func (f *format) agents(ctx context.Context, in folder.In, file string) (list []helper, err error) {
-	look, err := in.Stamp(file)
-	if err != nil {
-		return nil, err
-	}
-	if was, ok := f.crews.Load(file); ok && was.(crew).look.Is(look) {
-		return was.(crew).list, nil
-	}
-	defer func() {
-		if err == nil {
-			f.crews.Store(file, crew{look, list})
+	i, known := c.at[agent]
+	if !known {
+		if c.at == nil {
+			c.at = map[string]int{}
 		}
-	}()
-	if note, ok := in.Memo.Recall(file+"#", look); ok && json.Unmarshal(note, &list) == nil {
-		return list, nil
+		i = len(c.list)
+		c.at[agent], c.list = i, append(c.list, coding.Inner{Name: agent})
 	}
-	marks, err := f.marks.Read(ctx, in, file)
-	if err != nil {
-		return nil, err
-	}
-	at := map[string]int{}
-	for _, r := range marks.Records {
-		i, known := at[r.Is.agent]
-		if r.Is.agent == "" {
-			continue
-		}
-		if !known {
-			i = len(list)
-			at[r.Is.agent], list = i, append(list, helper{ID: r.Is.agent})
-		}
-		list[i].Size += r.Len
-		list[i].Name = cmp.Or(list[i].Name, r.Is.name)
-	}
-	if note, err := json.Marshal(list); err == nil {
-		in.Memo.Note(file+"#", look, note)
-	}
-	return list, nil
+	c.list[i].Title = cmp.Or(c.list[i].Title, name)
 }
-
-// Small implements coding.Sizer: the session of a sub-agent is read with all of its file.
-func (f *format) Small(in folder.In, at coding.Spot) bool {
-	look, err := in.Stamp(at.File)
-	return err == nil && look.Size <= smallFile
-}
-
-const smallFile = 64 << 10
 
 // Glance implements coding.Format.
 func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
+	err = coding.EndLines(in.Tree, at.File, func(head [][]byte) bool {
+		g := glance(head, nil)
+		return g.Title != ""
+	}, func(head, tail [][]byte) { g = glance(head, tail) })
+	if err == nil {
+		g.Title = cmp.Or(f.name(in, at), g.Title)
+	}
+	return g, err
+}
+
+// glance returns what the lines at both ends of a file tell of a session.
+func glance(head, tail [][]byte) (g coding.Glance) {
 	var said coding.Opening
-	lines, err := coding.HeadLines(in.Tree, at.File)
-	for i := 0; i < len(lines) && !said.Asked(); i++ {
-		v, err := coding.Parse(lines[i])
+	var agents crew
+	for _, line := range slices.Concat(head, tail) {
+		v, err := coding.Parse(line)
 		if err != nil {
 			continue
 		}
-		switch v.Get("type").Text() {
-		case typeStart:
-			g.Project = v.Get("data", "context", "cwd").Text()
-		case typeUser, typeAssistant:
-			m, _ := messageOf(v)
-			said.Say(m.Said())
+		is := recordOf(v)
+		agents.add(is.agent, is.name)
+		switch {
+		case is.kind == typeStart:
+			g.Project = cmp.Or(g.Project, is.meta.Dir)
+		case is.agent == "" && (is.kind == typeUser || is.kind == typeAssistant) && !said.Asked():
+			said.Say(is.said)
 		}
 	}
-	g.Title = said.Title()
-	if err != nil {
-		return g, err
-	}
-	if at.Part == "" {
-		g.Title = cmp.Or(f.name(in, at), g.Title)
-		return g, nil
-	}
-	agents, err := f.agents(context.Background(), in, at.File) // it was read for the list
-	if i := slices.IndexFunc(agents, func(h helper) bool { return h.ID == at.Part }); i >= 0 {
-		g.Title = agents[i].Name
-	}
-	return g, err
+	g.Title, g.Within = said.Title(), agents.list
+	return g
 }
 
 // nameLine is the name of a session in its description, with the lines on which it goes on.
@@ -328,7 +245,7 @@ func (f *format) name(in folder.In, at coding.Spot) string {
 	if len(at.More) == 0 {
 		return ""
 	}
-	text, err := folder.Head(in.Tree, at.More[0], mostDescribed)
+	text, err := folder.Head(in.Tree, at.More[0], mostNamed)
 	found := nameLine.FindSubmatch(text)
 	if err != nil || found == nil {
 		return ""

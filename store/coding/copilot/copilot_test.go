@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -286,6 +287,35 @@ func TestSubAgents(t *testing.T) {
 	}
 	if facts, err := s.(store.Deriver).Facts(t.Context(), model.Ref{Session: session, ID: "w"}); err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "model" && f.Value == "m" }) {
 		t.Errorf("the model of the session is that of %+v, %v", facts, err)
+	}
+}
+
+// The list has the sub-agents in a large file that are told of near its ends, and those in the middle
+// once the session was read.
+func TestSubAgents_areListed(t *testing.T) {
+	fill := event("f", "a", typeAssistant, `{"messageId":"m","content":"`+strings.Repeat("x ", 50_000)+`"}`)
+	agent := func(id, name string) string {
+		return event(id, "a", typeAgent, `{"toolCallId":"`+id+`","agentName":"`+name+`"}`)
+	}
+	dir := of(t, lines(start, user, answer, agent("t1", "first"), fill, agent("t2", "second"), fill, agent("t3", "third"))).Address()
+	file, long := filepath.Join(dir, session, eventsFile), time.Now().Add(-time.Hour)
+	if err := os.Chtimes(file, long, long); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, dir)
+	listed := func() (list []string) {
+		t.Helper()
+		for _, info := range storetest.Sessions(t, s) {
+			list = append(list, strings.TrimPrefix(info.ID, session)+": "+info.Title)
+		}
+		return list
+	}
+	if got, want := listed(), []string{": one", "/t1: first", "/t3: third"}; !slices.Equal(got, want) {
+		t.Errorf("the list is %q, want %q", got, want)
+	}
+	storetest.Headers(t, s, session)
+	if got, want := listed(), []string{": one", "/t1: first", "/t2: second", "/t3: third"}; !slices.Equal(got, want) {
+		t.Errorf("the list is %q, want %q", got, want)
 	}
 }
 

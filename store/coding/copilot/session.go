@@ -37,6 +37,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 		s.Faults = nil // they are told of the session that it is part of
 		return s, nil
 	}
+	s.Within = b.crew.list
 	s.Faults = append(s.Faults, coding.UnknownFaults(at.File, b.unknown)...)
 	s.Title = f.name(in, at)
 	if file.Size > 0 && !b.started {
@@ -50,6 +51,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 type build struct {
 	session *coding.Session
 	started bool
+	crew    crew
 	// last is the newest entry that Copilot CLI reads, -1 for none, and node what it was at
 	// each event.
 	last int
@@ -84,6 +86,7 @@ func (b *build) add(r *coding.Record[record]) {
 		b.unknown[is.kind]++
 	}
 	passed, own := isPassedOver(r), is.agent == s.Spot.Part
+	b.crew.add(is.agent, is.name)
 	switch at, known := b.node[is.parent]; {
 	case passed || is.parent == "":
 	case !known:

@@ -12,6 +12,8 @@ package gemini
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"math"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -84,8 +86,8 @@ func bodyOf(v coding.Value) coding.Body {
 }
 
 const (
-	// mostGlanced bounds the beginning of a file that tells what it is.
-	mostGlanced = 64 << 10
+	// mostGlanced is how much of the beginning of a file is read for the list.
+	mostGlanced = 56 << 10
 	// chats is the folder of a project that has the sessions, prefix begins their names.
 	chats, prefix = "chats", "session-"
 	// rootFile of a project has the path of its folder.
@@ -159,7 +161,7 @@ func (f *format) chats(in folder.In, dir string, names []string) (list []coding.
 		file := folder.Join(dir, name)
 		switch {
 		case !isSession(name) && strings.Contains(name, ".json"):
-			if begins(in, file) {
+			if beginningOf(in, file).begins {
 				list = append(list, f.Spot(file))
 			}
 		case isSession(name):
@@ -179,15 +181,34 @@ func (f *format) chats(in folder.In, dir string, names []string) (list []coding.
 	for i := range list {
 		if all := same[shortOf(path.Base(list[i].File))]; len(all) > 1 {
 			list[i].More = slices.DeleteFunc(slices.Clone(all), func(file string) bool { return file == list[i].File })
-			list[i].Suspect = true
 		}
 	}
 	return append(list, agents...)
 }
 
-// begins reports whether a file begins as a session, for one that the name does not tell of.
-func begins(in folder.In, file string) bool {
-	return coding.Begins(in, file, "log", func(head []byte) bool { return isLog(file, head) })
+// beginning is what the beginning of a file tells: whether it is that of a session, whether the file is
+// one document, and the session that its first line names.
+type beginning struct {
+	begins, document bool
+	id               string
+}
+
+// beginningOf looks at the beginning of a file once.
+func beginningOf(in folder.In, file string) beginning {
+	fields := strings.Split(coding.AskHead(in, file, "beginning", func(head []byte) string {
+		begins, id := isLog(file, head), coding.ParseHead(head).Get("sessionId").Text()
+		if !coding.IsPlainID(id) {
+			id = ""
+		}
+		if !begins && id == "" {
+			return ""
+		}
+		return fmt.Sprint(begins, " ", isDocument(file, head), " ", id)
+	}), " ")
+	if len(fields) < 3 { // nothing tells but the name
+		return beginning{document: strings.HasSuffix(file, ".json")}
+	}
+	return beginning{fields[0] == "true", fields[1] == "true", fields[2]}
 }
 
 func isSession(name string) bool {
@@ -230,16 +251,7 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 	if strings.Contains(at.ID, "/") {
 		return at.ID
 	}
-	const enough = 4 << 10
-	head, err := folder.Head(in.Tree, at.File, enough)
-	if err != nil {
-		return ""
-	}
-	id := coding.ParseHead(head).Get("sessionId").Text()
-	if !coding.IsPlainID(id) {
-		return ""
-	}
-	return id
+	return beginningOf(in, at.File).id
 }
 
 // project returns the folder that a session is about, "" where no file tells.
@@ -256,8 +268,11 @@ func project(in folder.In, file string) string {
 func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
 	g.Project = project(in, at.File)
 	head, err := folder.Head(in.Tree, at.File, mostGlanced)
+	if err != nil {
+		return g, err
+	}
 	lines := bytes.Split(head, []byte("\n"))
-	if isDocument(at.File, head) {
+	if beginningOf(in, at.File).document {
 		lines = [][]byte{head}
 	}
 	var said coding.Opening
@@ -269,6 +284,9 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 		}
 	}
 	g.Title = said.Title()
+	if said.Asked() { // there is something to lose
+		g.Faults, err = f.shared(context.Background(), in, at, mostShared)
+	}
 	return g, err
 }
 
@@ -288,7 +306,7 @@ func isDocument(file string, head []byte) bool {
 
 // load reads a file.
 func (f *format) load(ctx context.Context, in folder.In, file string) (*coding.File[record], error) {
-	if head, err := folder.Head(in.Tree, file, mostGlanced); err == nil && isDocument(file, head) {
+	if beginningOf(in, file).document {
 		return f.lines.ReadWhole(in, file)
 	}
 	return f.lines.Read(ctx, in, file)
@@ -336,8 +354,22 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	if !t.had {
 		return s, nil // there is nothing to lose
 	}
-	// Gemini CLI deletes all files whose names end in the same short id when it deletes one.
+	shared, err := f.shared(ctx, in, at, math.MaxInt64)
+	s.Faults = append(s.Faults, shared...)
+	return s, err
+}
+
+// mostShared is up to which size, in bytes, a file is read for the list of another one.
+const mostShared = 16 << 10
+
+// shared returns the faults of a session whose name ends as those of other files do: Gemini CLI
+// deletes all of these when it deletes one. Files larger than most are not looked into. The error is
+// that of a context that has ended.
+func (f *format) shared(ctx context.Context, in folder.In, at coding.Spot, most int64) (list []model.Fault, err error) {
 	for _, name := range at.More {
+		if look, err := in.Stamp(name); err != nil || look.Size > most {
+			continue
+		}
 		file, err := f.load(ctx, in, name)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -345,15 +377,15 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 			}
 			continue // it went, or is a fault of its own
 		}
-		shares := "the name of " + name + " ends in the same 8 characters"
-		if other := fold(file); other.resumable() && other.meta.whole() {
-			s.Fault(FaultShared, model.Odd, "", shares, "where one of the files is deleted for its age, the other goes, too")
-			continue
+		fault := model.Fault{Code: FaultShared, Severity: model.Odd, File: at.File, Meaning: "the name of " + name + " ends in the same 8 characters", Verdict: "where one of the files is deleted for its age, the other goes, too"}
+		if other := fold(file); !other.resumable() || !other.meta.whole() {
+			fault.Severity, fault.Copy = model.Loses, "head"
+			fault.Meaning += ", and nothing in that file is worth resuming"
+			fault.Verdict = "the next start deletes this session; a fork at its head is a copy that stays (the key r, or hindcast fork)"
 		}
-		s.Fault(FaultShared, model.Loses, "", shares+", and nothing in that file is worth resuming",
-			"the next start deletes this session; a fork at its head is a copy that stays (the key r, or hindcast fork)").Copy = "head"
+		list = append(list, fault)
 	}
-	return s, nil
+	return list, nil
 }
 
 // deletes is what Gemini CLI does about a file without anything to resume.
@@ -401,11 +433,7 @@ func resume(s *coding.Session, id, then string) []model.Resume {
 // Carried implements coding.Carrier: the messages of each list, the last one of each id, which takes
 // the place of those before it. Other lines say something of the session.
 func (f *format) Carried(ctx context.Context, in folder.In, s *coding.Session) ([]coding.Carried, error) {
-	head, err := folder.Head(in.Tree, s.Spot.File, mostGlanced)
-	if err != nil {
-		return nil, err
-	}
-	list, err := coding.CarriedIn(ctx, in, s.Spot.File, isDocument(s.Spot.File, head), func(v coding.Value) (string, []coding.Value) {
+	list, err := coding.CarriedIn(ctx, in, s.Spot.File, beginningOf(in, s.Spot.File).document, func(v coding.Value) (string, []coding.Value) {
 		for _, list := range []coding.Value{v.Get("messages"), v.Get("$set", "messages")} {
 			if list.There() {
 				return "message", slices.Collect(list.Each())

@@ -141,8 +141,8 @@ func eventsOf(at coding.Spot) string { return folder.Join(path.Dir(at.File), eve
 // Lock implements coding.Restorer.
 func (f *format) Lock(at coding.Spot) string { return folder.Join(eventsOf(at), lockName) }
 
-// fewEvents are as many as are read for the list.
-const fewEvents = 64
+// fewEvents are as many as are read for the list, and headSize is how much of a file, in bytes.
+const fewEvents, headSize = 64, 48 << 10
 
 // Small implements coding.Sizer.
 func (f *format) Small(in folder.In, at coding.Spot) bool {
@@ -165,24 +165,25 @@ func (f *format) Rest(in folder.In, at coding.Spot) (bytes int64) {
 
 // Glance implements coding.Format: the first words of the user are in one of the first events.
 func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
-	data, _, err := in.Read(at.File, nil)
+	data, err := folder.Head(in.Tree, at.File, headSize)
 	if err != nil {
 		return g, err
 	}
-	if v, err := coding.Parse(data); err == nil {
-		g.Project = v.Get("workspace", "working_dir").Text()
-	}
+	g.Project = coding.ParseHead(data).Get("workspace", "working_dir").Text()
 	var said coding.Opening
 	dir := eventsOf(at)
 	names, _ := in.List(dir) // of a conversation that has not begun there is none
 	for _, e := range named(names)[:min(len(names), 8)] {
-		data, _, err := in.Read(folder.Join(dir, e.file), nil)
+		data, err := folder.Head(in.Tree, folder.Join(dir, e.file), headSize)
 		if err != nil {
 			continue
 		}
-		if v, err := coding.Parse(data); err == nil && v.Get("kind").Text() == kindMessage && !said.Asked() {
+		if v := coding.ParseHead(data); v.Get("kind").Text() == kindMessage {
 			m := messageOf(v)
 			said.Say(m.Said())
+		}
+		if said.Asked() {
+			break
 		}
 	}
 	g.Title = said.Title()
