@@ -377,8 +377,11 @@ func (s *Store) again(ctx context.Context, t *tx, plan model.Plan) (now model.Pl
 		return now, e, err
 	case model.OpUndo, model.OpRedo:
 		e, err = pending(ctx, t, plan.Op)
-		if err != nil || e.ID != plan.Entry {
-			return now, e, model.ErrHeadMoved
+		if errors.As(err, new(*model.NothingToError)) || err == nil && e.ID != plan.Entry {
+			err = model.ErrHeadMoved
+		}
+		if err != nil {
+			return now, e, err
 		}
 		now, err = s.planEntry(ctx, t, plan.Op, e, before)
 		return now, e, err

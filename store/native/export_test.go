@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"hindcast/model"
+	"hindcast/store/column"
 )
 
 // Transaction is one of the package's own.
@@ -97,4 +98,129 @@ func (s *Store) RowsRead(read func()) (rows int) {
 	s.carrier = counting{s.carrier, &rows}
 	read()
 	return rows
+}
+
+// ErrCall is that of a call that fails, see FailAt.
+var ErrCall = errors.New("the call failed")
+
+// failing is a carrier one of whose calls fails, once.
+type failing struct {
+	Carrier
+	calls *int
+	at    int
+}
+
+func (f failing) within(what func(Tx) error) func(Tx) error {
+	return func(t Tx) error { return what(failingTx{t, f}) }
+}
+
+func (f failing) Read(ctx context.Context, what func(Tx) error) error {
+	return f.Carrier.Read(ctx, f.within(what))
+}
+
+func (f failing) ReadOnce(ctx context.Context, what func(Tx) error) error {
+	return f.Carrier.ReadOnce(ctx, f.within(what))
+}
+
+func (f failing) Write(ctx context.Context, what func(Tx) error) error {
+	return f.Carrier.Write(ctx, f.within(what))
+}
+
+func (f failing) WriteOnce(ctx context.Context, what func(Tx) error) error {
+	return f.Carrier.WriteOnce(ctx, f.within(what))
+}
+
+func (f failing) ask() error {
+	if *f.calls++; *f.calls == f.at {
+		return ErrCall
+	}
+	return nil
+}
+
+type failingTx struct {
+	Tx
+	f failing
+}
+
+type failedRow struct{ error }
+
+func (r failedRow) Scan(...any) error { return r.error }
+
+func (t failingTx) Exec(ctx context.Context, query string, args ...any) error {
+	if err := t.f.ask(); err != nil {
+		return err
+	}
+	return t.Tx.Exec(ctx, query, args...)
+}
+
+func (t failingTx) Insert(ctx context.Context, key, query string, args ...any) (int64, error) {
+	if err := t.f.ask(); err != nil {
+		return 0, err
+	}
+	return t.Tx.Insert(ctx, key, query, args...)
+}
+
+func (t failingTx) Row(ctx context.Context, query string, args ...any) Row {
+	if err := t.f.ask(); err != nil {
+		return failedRow{err}
+	}
+	return t.Tx.Row(ctx, query, args...)
+}
+
+func (t failingTx) Rows(ctx context.Context, query string, args ...any) (Rows, error) {
+	if err := t.f.ask(); err != nil {
+		return nil, err
+	}
+	return t.Tx.Rows(ctx, query, args...)
+}
+
+func (t failingTx) Values(ctx context.Context, query string, args []any, give func([]column.Value) error) error {
+	if err := t.f.ask(); err != nil {
+		return err
+	}
+	return t.Tx.Values(ctx, query, args, give)
+}
+
+func (t failingTx) Keyed(ctx context.Context, session, after int64, give func([]column.Value) error) error {
+	if err := t.f.ask(); err != nil {
+		return err
+	}
+	return t.Tx.Keyed(ctx, session, after, give)
+}
+
+func (t failingTx) NextState(ctx context.Context) (int64, error) {
+	if err := t.f.ask(); err != nil {
+		return 0, err
+	}
+	return t.Tx.NextState(ctx)
+}
+
+func (t failingTx) LockJournal(ctx context.Context) error {
+	if err := t.f.ask(); err != nil {
+		return err
+	}
+	return t.Tx.LockJournal(ctx)
+}
+
+func (t failingTx) LockDropped(ctx context.Context, state int64) (bool, error) {
+	if err := t.f.ask(); err != nil {
+		return false, err
+	}
+	return t.Tx.LockDropped(ctx, state)
+}
+
+func (t failingTx) Prepare(ctx context.Context) (func(), error) {
+	if err := t.f.ask(); err != nil {
+		return nil, err
+	}
+	return t.Tx.Prepare(ctx)
+}
+
+// FailAt has the n-th call of the database fail while a function runs, and returns how many there
+// were.
+func (s *Store) FailAt(n int, do func()) (calls int) {
+	defer func(c Carrier) { s.carrier = c }(s.carrier)
+	s.carrier = failing{s.carrier, &calls, n}
+	do()
+	return calls
 }

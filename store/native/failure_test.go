@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -63,12 +64,17 @@ func rest(t *testing.T, s *sqlite.Store) (n int) {
 	return n
 }
 
-// TestChange_fails lets each change of a row of each write fail, once. The write says so,
-// and leaves no trace; where none failed it is done.
-func TestChange_fails(t *testing.T) {
-	a, b, c := `{"messages":[{"role":"user","content":"a"}]}`, `{"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}]}`, `{"c":1}`
-	s := newStore(t, a, b, c)
-	fused(t, s)
+// The states of the session that writes change.
+const a, b, c = `{"messages":[{"role":"user","content":"a"}]}`, `{"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}]}`, `{"c":1}`
+
+// write is one of the writes that follow one another.
+type write struct {
+	name string
+	do   func() error
+}
+
+// writesOf returns the writes of a store that has the states a, b and c.
+func writesOf(t *testing.T, s *sqlite.Store) []write {
 	ref := func(session, state string) model.Ref {
 		return model.Ref{Session: session, ID: model.SnapshotID([]byte(state))}
 	}
@@ -97,11 +103,7 @@ func TestChange_fails(t *testing.T) {
 	row := func(session, state string, index int) model.Snapshot[json.RawMessage] {
 		return model.Snapshot[json.RawMessage]{ID: model.SnapshotID([]byte(state)), SessionID: session, Index: index, State: json.RawMessage(state)}
 	}
-	failures := 0
-	for _, op := range []struct {
-		name string
-		do   func() error
-	}{
+	return []write{
 		{"save", func() error { r := row("s", `{"d":1}`, 3); return s.SaveSnapshot(t.Context(), &r) }},
 		{"restore", plans(model.Change{Op: model.OpRestore, Ref: ref("s", a)})},
 		{"undo", plans(model.Change{Op: model.OpUndo})},
@@ -114,7 +116,15 @@ func TestChange_fails(t *testing.T) {
 		{"import", imports(row("s", `{"e":1}`, 4), row("u", a, 0), row("u", `{"f":1}`, 1))},
 		{"undo of the import", plans(model.Change{Op: model.OpUndo})},
 		{"import once more", imports(row("u", a, 0))},
-	} {
+	}
+}
+
+// TestChange_fails lets each change of a row of each write fail, once. The write says so,
+// and leaves no trace; where none failed it is done.
+func TestChange_fails(t *testing.T) {
+	s, failures := newStore(t, a, b, c), 0
+	fused(t, s)
+	for _, op := range writesOf(t, s) {
 		for n := 1; ; n++ {
 			before, entries := storetest.Dump(t, s), entriesOf(t, s)
 			burn(t, s, n)
@@ -156,4 +166,72 @@ func entriesOf(t *testing.T, s *sqlite.Store) (list []string) {
 		list = append(list, fmt.Sprintf("%d %s %s %v", e.ID, e.Op, e.Session, e.Undone))
 	}
 	return list
+}
+
+// TestCall_fails lets each call of the database fail, once, in the course of each write and of each
+// question. It is told, nothing is left of a write, and the answers are the same the next time.
+func TestCall_fails(t *testing.T) {
+	s := newStore(t, a, b, c)
+	for _, op := range writesOf(t, s) {
+		for n := 1; ; n++ {
+			before, entries := storetest.Dump(t, s), entriesOf(t, s)
+			var err error
+			if calls := s.FailAt(n, func() { err = op.do() }); calls < n {
+				must(t, err)
+				break
+			}
+			if !errors.Is(err, native.ErrCall) {
+				t.Errorf("%s, call %d: %v", op.name, n, err)
+			}
+			if after := storetest.Dump(t, s); after != before || !slices.Equal(entriesOf(t, s), entries) {
+				t.Fatalf("%s, call %d: %v: the store holds\n%s\nwant\n%s", op.name, n, err, after, before)
+			}
+		}
+	}
+	ref := model.Ref{Session: "s", ID: model.SnapshotID([]byte(b))}
+	for name, ask := range map[string]func() (any, error){
+		"sessions": func() (list any, err error) {
+			var all []model.SessionInfo
+			for info, failed := range s.Sessions(t.Context()) {
+				all, err = append(all, info), errors.Join(err, failed)
+			}
+			return all, err
+		},
+		"headers": func() (any, error) {
+			var all []model.Header
+			var err error
+			for h, failed := range s.Headers(t.Context(), "s") {
+				all, err = append(all, h), errors.Join(err, failed)
+			}
+			return all, err
+		},
+		"state":   func() (any, error) { return s.State(t.Context(), ref) },
+		"faults":  func() (any, error) { return s.Faults(t.Context(), "s") },
+		"check":   func() (any, error) { return s.Faults(t.Context(), "") },
+		"journal": func() (any, error) { return s.Journal(t.Context()) },
+		"cursor":  func() (any, error) { return s.Cursor(t.Context(), "s") },
+		"growth":  func() (any, error) { return s.Growth(t.Context(), "s", store.Cursor{}) },
+		"tail": func() (any, error) {
+			list, before, err := s.Tail(t.Context(), "s", 2)
+			return []any{list, before}, err
+		},
+	} {
+		want, err := ask()
+		must(t, err)
+		for n := 1; ; n++ {
+			var got any
+			var err error
+			if calls := s.FailAt(n, func() { got, err = ask() }); calls < n {
+				break
+			}
+			// A state that cannot be read is a fault of the session; what it says is not looked at then.
+			told := name == "faults" && err == nil && (strings.Contains(fmt.Sprint(got), native.ErrCall.Error()) || reflect.DeepEqual(got, want))
+			if !told && !errors.Is(err, native.ErrCall) {
+				t.Errorf("%s, call %d: %v, %v", name, n, got, err)
+			}
+			if got, err := ask(); err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s, behind call %d: %v instead of %v, %v", name, n, got, want, err)
+			}
+		}
+	}
 }

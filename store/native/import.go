@@ -181,6 +181,9 @@ func (p *importing) session(ctx context.Context, id string) (*incoming, error) {
 	}
 	_, err := find(ctx, p.tx, id)
 	in := &incoming{fresh: errors.Is(err, model.ErrNoSession), reasons: map[reasonKey]int64{}}
+	if err != nil && !in.fresh {
+		return nil, err
+	}
 	if in.session, err = findOrMake(ctx, p.tx, id); err != nil {
 		return nil, err
 	}
