@@ -259,6 +259,17 @@ func TestBook(t *testing.T) {
 	if first() != 2 {
 		t.Error("what another wrote is not read")
 	}
+	// Another file of the same size, as a tool that synchronises folders puts one there.
+	swapped := line(t, wrote(1, model.OpRestore, 0)) + line(t, record{Done: 1}) + line(t, wrote(3, model.OpRestore, 0))
+	if at, err := os.Stat(b.path); err != nil || at.Size() != int64(len(swapped)) {
+		t.Fatal(at, len(swapped), err)
+	}
+	if err := errors.Join(os.WriteFile(b.path+".new", []byte(swapped), 0o600), os.Rename(b.path+".new", b.path)); err != nil {
+		t.Fatal(err)
+	}
+	if first() != 3 {
+		t.Error("another file of the same size is not read")
+	}
 	if err := os.Remove(b.path); err != nil {
 		t.Fatal(err)
 	}
@@ -296,6 +307,9 @@ func TestBook(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := b.append(wrote(8, model.OpRestore, 0)); !errors.Is(err, errFull) || !strings.Contains(err.Error(), "write the journal") {
+		t.Error(err)
+	}
+	if err := b.append(record{Done: 8}); err != nil { // the end of a write has room
 		t.Error(err)
 	}
 	if err := os.Remove(b.path); err != nil {

@@ -298,6 +298,31 @@ func TestGrowth(t *testing.T) {
 	})
 }
 
+// wholes counts how often a session is read whole.
+type wholes struct {
+	demo
+	n *int
+}
+
+func (w wholes) Log(ctx context.Context, t Tx, of Place, from string) (Log, error) {
+	if from == "" {
+		*w.n++
+	}
+	return w.demo.Log(ctx, t, of, from)
+}
+
+// TestGrowth_readsWhatIsNew: a session that only grew is not read whole again, nor one that is as it was.
+func TestGrowth_readsWhatIsNew(t *testing.T) {
+	n, path := 0, demoFile(t)
+	s := openDemo(t, withFormat(wholes{n: &n}), path)
+	for i, change := range []string{"SELECT 1", said("plain", "", "p4", "p3", 13, "assistant", "four"), said("plain", "", "p5", "p4", 14, "user", "five"), "SELECT 1"} {
+		rowstest.Execute(t, path, change)
+		if list := storetest.Headers(t, s, "plain"); n != 1 || len(list) != 3+min(i, 2) {
+			t.Errorf("%q: %d snapshots, read whole %d times", change, len(list), n)
+		}
+	}
+}
+
 // TestGrowth_served: so it is on a server.
 func TestGrowth_served(t *testing.T) {
 	address, c := served(t)

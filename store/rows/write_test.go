@@ -385,6 +385,11 @@ func TestApply_trigger(t *testing.T) {
 			t.Errorf("%v: %v", change.Op, err)
 		}
 	}
+	c.Exec(t, address, "CREATE FUNCTION never() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''it is not allowed''; END'",
+		"CREATE TRIGGER never BEFORE INSERT ON entries FOR EACH ROW EXECUTE FUNCTION never()")
+	if _, err := s.(store.Writer).Apply(t.Context(), plan(t, s, model.Change{Op: model.OpFork, Ref: model.Ref{Session: "tour", ID: "e2"}, As: "again"})); err == nil || !strings.Contains(err.Error(), "it is not allowed") {
+		t.Error(err)
+	}
 	if c.Rows(t, address) != before {
 		t.Error("rows changed")
 	}
