@@ -10,7 +10,7 @@ import (
 	"hindcast/store"
 )
 
-// progress is a line on the terminal that says how far an import has come. Each time it is
+// progress is a line on the terminal that says how far an import, an export or a report has come. Each time it is
 // written over the last one, and in the end it goes.
 type progress struct {
 	out  io.Writer
@@ -33,18 +33,23 @@ const (
 func (p *progress) watch(rows iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
 	return func(yield func(store.Row, error) bool) {
 		for row, err := range rows {
-			p.rows, p.bytes = p.rows+1, p.bytes+len(row.State)
-			if p.rows >= progressRows || p.bytes >= progressBytes {
-				p.total += int64(p.bytes)
-				p.rows, p.bytes = 0, 0
-				line := model.Count(p.done.Snapshots, "snapshot") + " of " + model.Count(p.done.Sessions, "session") + ", "
-				p.write(string(model.AppendSize([]byte(line), p.total)))
-			}
+			p.add(len(row.State))
 			if !yield(row, err) {
 				return
 			}
 		}
 	}
+}
+
+// add counts one more snapshot, whose state has size bytes.
+func (p *progress) add(size int) {
+	if p.rows, p.bytes = p.rows+1, p.bytes+size; p.rows < progressRows && p.bytes < progressBytes {
+		return
+	}
+	p.total += int64(p.bytes)
+	p.rows, p.bytes = 0, 0
+	line := model.Count(p.done.Snapshots, "snapshot") + " of " + model.Count(p.done.Sessions, "session") + ", "
+	p.write(string(model.AppendSize([]byte(line), p.total)))
 }
 
 // write writes over the line. An error is of no consequence: nothing is lost with it.

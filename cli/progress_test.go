@@ -57,6 +57,19 @@ func TestImport_showsHowFarItIs(t *testing.T) {
 	}
 }
 
+// A report shows it, too.
+func TestReport_showsHowFarItIs(t *testing.T) {
+	skip.Sequential(t)
+	c, dir := start(t, storetest.Grow("s", 6_000, 40)), t.TempDir()
+	for i, terminal := range []bool{false, true} {
+		c.ErrTerminal = terminal
+		code, _, shown := c.run(t, "report", "mem:x", "s", "-o", filepath.Join(dir, []string{"a.html", "b.html"}[i]))
+		if code != 0 || terminal != strings.HasPrefix(shown, "\r5000 snapshots of 1 session, ") {
+			t.Errorf("exit %d: a terminal %t is shown %q", code, terminal, shown)
+		}
+	}
+}
+
 // An export shows it where the rows go into a file, or through a pipe.
 func TestExport_showsHowFarItIs(t *testing.T) {
 	skip.Sequential(t)

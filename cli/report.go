@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hindcast/model"
+	"hindcast/query"
 	"hindcast/report"
 	"hindcast/store"
 	"hindcast/store/scratch"
@@ -102,7 +103,19 @@ func (a *App) writeReport(ctx context.Context, w io.Writer, s store.Store, sessi
 		return err
 	}
 	done.Snapshots = t.Snapshots()
-	return report.Write(ctx, w, report.Session{Store: s, Timeline: t, ID: session, Notes: notes})
+	shown := progress{out: a.Err, done: &tally{Sessions: 1}}
+	defer shown.clear()
+	states := func(headers []model.Header) store.StateReader {
+		read := query.States(s, headers)
+		return func(ctx context.Context, i int) ([]byte, error) {
+			state, err := read(ctx, i)
+			if shown.done.Snapshots++; a.ErrTerminal {
+				shown.add(len(state))
+			}
+			return state, err
+		}
+	}
+	return report.Write(ctx, w, report.Session{Store: s, Timeline: t, ID: session, States: states, Notes: notes})
 }
 
 // shareNew writes a session, or those of its snapshots that only names, to a new file, its

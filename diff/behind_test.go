@@ -22,7 +22,7 @@ func TestResult_behind(t *testing.T) {
 			}
 			with[side], bare[side] = state(append(common[:len(common):len(common)], tail...)), state(tail)
 		}
-		r, want := compare(t, bare[0], bare[1]).Behind("list", len(common)), compare(t, with[0], with[1])
+		r, want := compare(t, bare[0], bare[1]).Behind("/list", len(common)), compare(t, with[0], with[1])
 		if got, want := picture(r), picture(want); got != want {
 			t.Fatalf("changes\n%s, want\n%s", got, want)
 		}

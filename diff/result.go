@@ -122,14 +122,14 @@ func (r *Result) Without(out func(key string) bool) *Result {
 	return &left
 }
 
-// Behind returns the result for states whose array at a key at the top begins with n more
-// elements, equal in both states.
-func (r *Result) Behind(key string, n int) *Result {
+// Behind returns the result for states whose array at a JSON Pointer begins with n more elements,
+// equal in both states.
+func (r *Result) Behind(pointer string, n int) *Result {
 	more := *r
 	more.Entries = slices.Clone(r.Entries)
 	for i := range more.Entries {
 		e := &more.Entries[i]
-		if name, _ := r.Key(e); e.Depth != 1 || e.Op != Within || e.New.Start == e.New.End || r.new[e.New.Start] != '[' || name != key {
+		if e.Op != Within || e.New.Start == e.New.End || r.new[e.New.Start] != '[' || r.Path(e) != pointer {
 			continue
 		}
 		e.Unchanged += int32(n)

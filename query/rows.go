@@ -13,9 +13,13 @@ import (
 // Rows is store.Rows, which see, at the cost of what is new in each state where the store is a
 // Roper.
 func Rows(ctx context.Context, s store.Store, sessions ...string) iter.Seq2[store.Row, error] {
-	return store.RowsBy(ctx, s, func(headers []model.Header) store.StateReader {
-		return (&stateReader{store: s, headers: headers}).read
-	}, sessions...)
+	return store.RowsBy(ctx, s, func(headers []model.Header) store.StateReader { return States(s, headers) }, sessions...)
+}
+
+// States returns a reader of the states of headers of one session, at the cost of what is new in
+// each where the store is a Roper.
+func States(s store.Store, headers []model.Header) store.StateReader {
+	return (&stateReader{store: s, headers: headers}).read
 }
 
 // stateReader reads the states of a session one behind the other. A Roper is asked for many at

@@ -24,13 +24,13 @@ const (
 
 // changes writes what changed from one state to the next; before is nil for the first. Of the
 // messages that came it says where they stand.
-func (p *page) changes(ctx context.Context, before, now *state, came map[int]bool) {
+func (p *page) changes(ctx context.Context, before, now *state, a, b *view, came map[int]bool) {
 	old, gaps, since := diff.Bytes([]byte("{}")), now.gaps, "The first state"
 	if before != nil {
-		old, gaps = diff.Parsed(before.tape), before.gaps.With(now.gaps)
+		old, gaps = diff.Parsed(a.tape), before.gaps.With(now.gaps)
 		since = "Since " + p.Timeline.Name(before.node)
 	}
-	result, err := diff.Compare(ctx, old, diff.Parsed(now.tape))
+	result, err := diff.Compare(ctx, old, diff.Parsed(b.tape))
 	if err != nil {
 		p.element("p", "error", err.Error())
 		return
@@ -47,13 +47,23 @@ func (p *page) changes(ctx context.Context, before, now *state, came map[int]boo
 		}
 		p.put(`</h3><table class="diff">`)
 		written, left := 0, 0
-		for _, e := range result.Changes() {
+		whole := result
+		if b.elements > 0 {
+			whole = result.Behind(b.tape.Pointer(b.talk.List()), b.elements)
+		}
+		for i, e := range whole.Changes() {
 			if written == mostChanges {
 				left++
 				continue
 			}
 			written++
-			p.change(result, e, now, came)
+			m := -1
+			if e.Op == diff.Added {
+				if at := b.messageAt(result.Path(&result.Entries[i])); came[at] {
+					m = at
+				}
+			}
+			p.change(whole, e, b, m)
 		}
 		p.put("</table>")
 		if left > 0 {
@@ -65,8 +75,9 @@ func (p *page) changes(ctx context.Context, before, now *state, came map[int]boo
 	}
 }
 
-// change writes a row about one change.
-func (p *page) change(r *diff.Result, e *diff.Entry, now *state, came map[int]bool) {
+// change writes a row about one change; message is the one that it added, -1 for none that is
+// told below.
+func (p *page) change(r *diff.Result, e *diff.Entry, b *view, message int) {
 	class, sign := "replace", "~"
 	switch e.Op {
 	case diff.Added:
@@ -87,9 +98,9 @@ func (p *page) change(r *diff.Result, e *diff.Entry, now *state, came map[int]bo
 	p.put("</td><td>")
 	switch e.Op {
 	case diff.Added:
-		if m := messageAt(now, path); came[m] {
+		if message >= 0 {
 			p.put("<ins>")
-			p.text(fmt.Sprintf("message [%d], below", m))
+			p.text(fmt.Sprintf("message [%d], below", b.said[message].Index))
 			p.put("</ins>")
 			break
 		}
@@ -106,16 +117,16 @@ func (p *page) change(r *diff.Result, e *diff.Entry, now *state, came map[int]bo
 }
 
 // messageAt returns the message that a path leads to, -1 for none.
-func messageAt(s *state, path string) int {
-	list := s.talk.List()
-	if list == jsontape.None || !strings.HasPrefix(path, s.tape.Pointer(list)+"/") {
+func (v *view) messageAt(path string) int {
+	list := v.talk.List()
+	if list == jsontape.None || !strings.HasPrefix(path, v.tape.Pointer(list)+"/") {
 		return -1
 	}
-	n := s.tape.LookupPointer(path)
-	if n == jsontape.None || s.tape.Parent(n) != list {
+	n := v.tape.LookupPointer(path)
+	if n == jsontape.None || v.tape.Parent(n) != list {
 		return -1
 	}
-	return s.talk.Find(n)
+	return v.talk.Find(n)
 }
 
 // value writes a value in an element, cut where it is long.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"hindcast/model"
-	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/model/transcript"
 )
@@ -15,16 +14,16 @@ import (
 const mostText = 32 << 10
 
 // came returns the messages that the state before did not have; before is nil for none.
-func (p *page) came(before, now *state) map[int]bool {
+func (v *view) came(before *view) map[int]bool {
 	had := map[string]int{}
 	if before != nil {
 		for m := range before.talk.Len() {
-			had[wording(before.talk, m)]++
+			had[before.wording(m)]++
 		}
 	}
 	came := map[int]bool{}
-	for m := range now.talk.Len() {
-		if key := wording(now.talk, m); had[key] > 0 {
+	for m := range v.talk.Len() {
+		if key := v.wording(m); had[key] > 0 {
 			had[key]--
 		} else {
 			came[m] = true
@@ -33,37 +32,36 @@ func (p *page) came(before, now *state) map[int]bool {
 	return came
 }
 
+// wording returns a message as a text that is the same for the same message.
+func (v *view) wording(m int) string {
+	return string(jsontape.AppendCompact(nil, v.tape.Raw(v.talk.Message(m).Node)))
+}
+
 // messages writes the messages that came. One that holds results alone is told by the message
 // with their calls.
-func (p *page) messages(now *state, came map[int]bool) {
-	if now.talk.Len() == 0 {
+func (p *page) messages(v *view, came map[int]bool) {
+	if v.talk.Len() == 0 {
 		return
 	}
-	all := transcript.Of(now.talk)
 	shows := map[int]bool{}
 	for m := range came {
-		for len(all[m].Parts) == 0 && m > 0 {
+		for len(v.said[m].Parts) == 0 && m > 0 {
 			m--
 		}
 		shows[m] = true
 	}
-	same := len(all) - len(came)
+	same := v.messages + len(v.said) - len(came)
 	p.put("<h3>")
 	p.text("Messages")
 	if same > 0 {
 		p.text(fmt.Sprintf(": %d as before", same))
 	}
 	p.put("</h3>")
-	for m := range all {
+	for m := range v.said {
 		if shows[m] {
-			p.message(&all[m])
+			p.message(&v.said[m])
 		}
 	}
-}
-
-// wording returns a message as a text that is the same for the same message.
-func wording(c *conversation.Conversation, m int) string {
-	return string(jsontape.AppendCompact(nil, c.Tape().Raw(c.Message(m).Node)))
 }
 
 func (p *page) message(m *transcript.Message) {

@@ -109,8 +109,8 @@ func (p *page) marks(h *model.Header) {
 }
 
 // snapshot writes the section of a snapshot.
-func (p *page) snapshot(ctx context.Context, n model.Node, first bool) {
-	t := p.Timeline
+func (p *page) snapshot(ctx context.Context, now *state, first bool) {
+	t, n := p.Timeline, now.node
 	h := t.Header(n)
 	class := ""
 	if first {
@@ -160,24 +160,37 @@ func (p *page) snapshot(ctx context.Context, n model.Node, first bool) {
 		field("state", "size", size(int(h.Size)))
 	}
 	p.put("</dl>")
-	p.content(ctx, n, base)
+	p.content(ctx, now, base)
 	p.put("</section>")
+	p.last = now
 }
 
-// content writes what changed from a base to a snapshot, and what was said.
-func (p *page) content(ctx context.Context, n, base model.Node) {
+// content writes what changed from a base to a state, and what was said.
+func (p *page) content(ctx context.Context, now *state, base model.Node) {
 	var before *state
-	if base != model.NoNode {
-		before = p.read(ctx, base)
+	switch {
+	case base == model.NoNode:
+	case p.last != nil && p.last.node == base:
+		before = p.last
+	default:
+		data, err := p.Store.State(ctx, p.Timeline.Header(base).Ref())
+		before = p.state(ctx, base, data, err)
 	}
-	now := p.read(ctx, n)
+	var a, b *view
+	switch {
+	case now.err != nil:
+	case before == nil || before.err != nil:
+		b, now.err = p.whole(now)
+	default:
+		a, b, before.err, now.err = p.since(before, now)
+	}
 	for _, s := range []*state{before, now} {
 		if s != nil && s.err != nil {
 			p.element("p", "error", "the state of "+p.Timeline.Name(s.node)+" cannot be read: "+s.err.Error())
 			return
 		}
 	}
-	came := p.came(before, now)
-	p.changes(ctx, before, now, came)
-	p.messages(now, came)
+	came := b.came(a)
+	p.changes(ctx, before, now, a, b, came)
+	p.messages(b, came)
 }

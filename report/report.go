@@ -8,6 +8,7 @@
 // row of the tree is a link, and the snapshot that it leads to is the one that shows.
 //
 //	page.go      the page around, the tree, the header of a snapshot
+//	outline.go   what a state has in common with the one before it
 //	changes.go   what changed
 //	messages.go  what was said
 //	style.css    light and dark, wide and narrow, on paper
@@ -31,8 +32,6 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/model/conversation"
-	"hindcast/model/jsontape"
 	"hindcast/model/printable"
 	"hindcast/store"
 )
@@ -58,14 +57,26 @@ type Session struct {
 	Store    store.Store
 	Timeline *model.Timeline
 	ID       string
+	// States returns a reader of the states of the headers of Timeline, each of them asked for
+	// once; nil to read each by itself.
+	States func([]model.Header) store.StateReader
 	// Notes are lines that stand on top of the page, such as on what was left out.
 	Notes []string
 }
 
-// Write writes the page. It holds two states at a time. A state that cannot be read is told
+// Write writes the page. It holds two states at a time, and parses of each what is new in it
+// where its messages begin as those of the state before. A state that cannot be read is told
 // on the page in its place; the error is ctx's, or that of w.
 func Write(ctx context.Context, w io.Writer, s Session) error {
 	p := &page{Writer: bufio.NewWriterSize(w, 64<<10), Session: s}
+	headers := make([]model.Header, s.Timeline.Len())
+	for n := range headers {
+		headers[n] = s.Timeline.Header(model.Node(n))
+	}
+	read := func(ctx context.Context, i int) ([]byte, error) { return s.Store.State(ctx, headers[i].Ref()) }
+	if s.States != nil {
+		read = s.States(headers)
+	}
 	p.begin()
 	p.tree()
 	p.put(`</nav><div id="shown">`)
@@ -74,7 +85,8 @@ func Write(ctx context.Context, w io.Writer, s Session) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		p.snapshot(ctx, n, n == first)
+		data, err := read(ctx, int(n))
+		p.snapshot(ctx, p.state(ctx, n, data, err), n == first)
 	}
 	p.put("</div></main><script>")
 	p.put(keys)
@@ -88,15 +100,17 @@ type page struct {
 	Session
 	// last is the state that was read last: mostly the one that the next is compared with.
 	last *state
+	// parsed counts the bytes of states that were parsed.
+	parsed int
 }
 
 // state is a state that was read.
 type state struct {
-	node model.Node
-	tape *jsontape.Tape
-	talk *conversation.Conversation
-	gaps model.Gaps
-	err  error
+	node    model.Node
+	data    []byte
+	outline *outline
+	gaps    model.Gaps
+	err     error
 }
 
 // put writes HTML, which is the page's own.
@@ -123,23 +137,12 @@ func moment(t time.Time) string {
 	return t.UTC().Format(time.DateTime) + " UTC"
 }
 
-// read reads the state of a snapshot.
-func (p *page) read(ctx context.Context, n model.Node) *state {
-	if p.last != nil && p.last.node == n {
-		return p.last
-	}
-	s := &state{node: n}
-	ref := p.Timeline.Header(n).Ref()
-	data, err := p.Store.State(ctx, ref)
+// state returns the state of a snapshot as it was read.
+func (p *page) state(ctx context.Context, n model.Node, data []byte, err error) *state {
+	s := &state{node: n, data: data, err: err}
 	if err == nil {
-		s.tape, err = jsontape.Parse(data)
+		s.gaps, s.err = store.Gaps(ctx, p.Store, p.Timeline.Header(n).Ref())
 	}
-	if err == nil {
-		s.talk = conversation.Decode(s.tape)
-		s.gaps, err = store.Gaps(ctx, p.Store, ref)
-	}
-	s.err = err
-	p.last = s
 	return s
 }
 

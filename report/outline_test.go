@@ -1,0 +1,162 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/storetest"
+	"hindcast/store/storetest/fake"
+)
+
+// sessionOf returns a session of states, each the child of the one that parents names.
+func sessionOf(t testing.TB, states []string, parents []int) Session {
+	t.Helper()
+	s := fake.New()
+	rows := func(yield func(store.Row, error) bool) {
+		for i, state := range states {
+			h := model.Header{ID: fmt.Sprint("s", i), SessionID: "x", Index: i, Visit: int64(i + 1), Head: i == len(states)-1}
+			if i > 0 {
+				h.ParentID, h.ParentVisit = fmt.Sprint("s", parents[i]), int64(parents[i]+1)
+			}
+			if !yield(store.Row{Header: h, State: []byte(state)}, nil) {
+				return
+			}
+		}
+	}
+	if _, err := s.Import(t.Context(), rows); err != nil {
+		t.Fatal(err)
+	}
+	return Session{Store: s, Timeline: model.NewTimeline(storetest.Headers(t, s, "x")), ID: "x"}
+}
+
+// sections returns the sections of the snapshots, and how many bytes of states were parsed for
+// them. whole says that no state is read with an outline.
+func sections(t testing.TB, s Session, whole bool) (string, int) {
+	t.Helper()
+	var out bytes.Buffer
+	p := &page{Writer: bufio.NewWriter(&out), Session: s}
+	for n := range model.Node(s.Timeline.Len()) {
+		data, err := s.Store.State(context.Background(), s.Timeline.Header(n).Ref())
+		p.snapshot(t.Context(), p.state(t.Context(), n, data, err), false)
+		if whole {
+			p.last.outline = nil
+		}
+	}
+	if err := p.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String(), p.parsed
+}
+
+// shapes are messages by the framework that writes them: a text, a call and a result, with the
+// number of the message.
+var shapes = map[string]struct{ before, behind, text, call, result string }{
+	"strands": {`{"messages":[`, `],"state":{"n":%d}}`, `{"role":"user","content":[{"text":"said %d"}]}`,
+		`{"role":"assistant","content":[{"toolUse":{"toolUseId":"c%d","name":"look","input":{"at":1}}}]}`,
+		`{"role":"user","content":[{"toolResult":{"toolUseId":"c%d","status":"success","content":[{"text":"seen"}]}}]}`},
+	"openai": {`{"data":{"messages": [ `, ` ]},"n":%d}`, `{"role":"user","content":"said %d"}`,
+		`{"role":"assistant","content":"","tool_calls":[{"id":"c%d","type":"function","function":{"name":"look","arguments":"{}"}}]}`,
+		`{"role":"tool","tool_call_id":"c%d","content":"seen"}`},
+	"genkit": {`{"n":%d,"messages":[`, `]}`, `{"role":"user","content":[{"text":"said %d"}]}`,
+		`{"role":"model","content":[{"toolRequest":{"name":"look","ref":"c%d","input":1}}]}`,
+		`{"role":"tool","content":[{"toolResponse":{"name":"look","ref":"c%d","output":2}}]}`},
+	"no ids": {`{"messages":[`, `],"n":%d}`, `{"role":"user","content":[{"text":"said %d"}]}`,
+		`{"role":"model","content":[{"toolRequest":{"name":"look","input":%d}}]}`,
+		`{"role":"tool","content":[{"toolResponse":{"name":"look","output":%d}}]}`},
+}
+
+// made returns a state of messages.
+func made(shape string, n int, messages []string) string {
+	of := shapes[shape]
+	number := func(text string) string { return strings.ReplaceAll(text, "%d", fmt.Sprint(n)) }
+	return number(of.before) + strings.Join(messages, ",") + number(of.behind)
+}
+
+// A page is the same whether the states are read whole or from where they differ: with answers that come
+// late, twice or to no call, windows that move, messages that are rewritten, and branches.
+func TestWrite_asFromWholeStates(t *testing.T) {
+	for shape, of := range shapes {
+		t.Run(shape, func(t *testing.T) {
+			saved := 0
+			for seed := range uint64(60) {
+				r := rand.New(rand.NewPCG(seed, 1))
+				var states []string
+				var parents []int
+				lists := [][]string{}
+				list, parent := []string{}, 0
+				for i := range 40 {
+					list = append([]string(nil), list...)
+					switch k := r.IntN(20); {
+					case k < 6:
+						list = append(list, strings.ReplaceAll(of.text, "%d", fmt.Sprint(i)))
+					case k < 10:
+						list = append(list, strings.ReplaceAll(of.call, "%d", fmt.Sprint(i)))
+					case k < 15: // mostly the result of a call that is there
+						list = append(list, strings.ReplaceAll(of.result, "%d", fmt.Sprint(i-1-r.IntN(3))))
+					case k == 15 && len(list) > 2: // a window
+						list = list[1+r.IntN(2):]
+					case k == 16 && len(list) > 0: // another text in place of a message
+						list[r.IntN(len(list))] = `{"role":"assistant","content":[{"text":"compacted"}]}`
+					case k == 17 && len(list) > 0: // the end is taken away
+						list = list[:r.IntN(len(list))]
+					case k == 18 && i > 0: // a branch
+						parent = r.IntN(i)
+						list = append(append([]string(nil), lists[parent]...), strings.ReplaceAll(of.text, "%d", "again"))
+					default:
+						list = append(list, `null`, `{"role":"user","content":[{"text":"two at once"}]}`)
+					}
+					states, parents, lists = append(states, made(shape, i*i, list)), append(parents, parent), append(lists, list)
+					parent = i
+				}
+				s := sessionOf(t, states, parents)
+				want, all := sections(t, s, true)
+				got, parsed := sections(t, s, false)
+				if got != want {
+					at := 0
+					for got[at] == want[at] {
+						at++
+					}
+					t.Fatalf("seed %d: at byte %d\n%.300s\nand not\n%.300s", seed, at, got[max(0, at-100):], want[max(0, at-100):])
+				}
+				if parsed < all {
+					saved++
+				}
+			}
+			if saved == 0 {
+				t.Error("no session was read from where its states differ")
+			}
+		})
+	}
+}
+
+// What is parsed for a page is in proportion to what is new: four times the messages take four times
+// as much.
+func TestWrite_parsesWhatIsNew(t *testing.T) {
+	for shape, of := range shapes {
+		parsed := func(n int) int {
+			var states, list []string
+			var parents []int
+			for i := range n {
+				list = append(list, strings.ReplaceAll([]string{of.text, of.call, of.result}[i%3], "%d", fmt.Sprint(100000+i/3)))
+				states, parents = append(states, made(shape, 10000+i, list)), append(parents, max(0, i-1))
+			}
+			s := sessionOf(t, states, parents)
+			p := &page{Writer: bufio.NewWriter(io.Discard), Session: s}
+			for n := range model.Node(s.Timeline.Len()) {
+				p.snapshot(t.Context(), p.state(t.Context(), n, []byte(states[n]), nil), false)
+			}
+			return p.parsed
+		}
+		if few, many := parsed(100), parsed(400); many > 5*few {
+			t.Errorf("%s: %d bytes for 100 messages, %d for 400", shape, few, many)
+		}
+	}
+}
