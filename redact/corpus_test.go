@@ -456,6 +456,8 @@ func between(text, all string) string {
 
 // harmlessPatterns are what looks like a secret and is none, and what speaks of secrets.
 var harmlessPatterns = strings.Split(strings.TrimSpace(`
+line line line line line line line line line line line line line line line line
+wait wait wait wait done wait wait wait wait done wait wait wait wait done
 commit {h40}
 {h40}
 Merge: {h40} {h40}

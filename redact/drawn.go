@@ -551,11 +551,11 @@ func hasShortPieces(word string) bool {
 }
 
 // phrases appends the phrases of words from which a wallet is made again: twelve or more words
-// of three to eight letters in a row, without the commonest ones.
+// of three to eight letters in a row, most of them once, without the commonest ones.
 func phrases(spans []span, text string) []span {
 	words, common, from := 0, 0, 0
 	end := func(to int) {
-		if words >= 12 && words <= 48 && common <= 1 {
+		if words >= 12 && words <= 48 && common <= 1 && 2*distinct(text[from:to]) > words {
 			spans = append(spans, span{from, to, "phrase", true})
 		}
 		words, common = 0, 0
@@ -592,6 +592,15 @@ func phrases(spans []span, text string) []span {
 	}
 	end(len(text))
 	return spans
+}
+
+// distinct returns the number of different words in a text.
+func distinct(text string) int {
+	seen := map[string]bool{}
+	for word := range strings.FieldsSeq(text) {
+		seen[word] = true
+	}
+	return len(seen)
 }
 
 // linkWords are common in sentences, and in the lists of words for wallets, too.
