@@ -477,3 +477,30 @@ func TestAdd_isBounded(t *testing.T) {
 		t.Errorf("%d windows are kept of one end", n)
 	}
 }
+
+// What a clone takes in, the tree that it is of does not know, nor the other way round.
+func TestClone_goesOnByItself(t *testing.T) {
+	tree := NewTree()
+	tree.Add(prints("1", "2"), -1)
+	clone := tree.Clone()
+	clone.Add(prints("1", "2", "3", "4"), -1)
+	tree.Add(prints("1", "2", "7"), -1)
+	for name, c := range map[string]struct {
+		of     *Tree
+		words  []string
+		parent int
+		how    How
+		shared int
+	}{
+		"the clone knows its own":          {clone.Clone(), []string{"1", "2", "3", "4", "5"}, 1, Beginning, 4},
+		"the clone knows of the first":     {clone.Clone(), []string{"1", "2", "7", "8"}, 0, Beginning, 2},
+		"the tree knows its own":           {tree.Clone(), []string{"1", "2", "7", "8"}, 1, Beginning, 3},
+		"the tree does not know the other": {tree.Clone(), []string{"1", "2", "3", "4", "5"}, 0, Beginning, 2},
+		"an overlap with the clone":        {clone.Clone(), []string{"3", "4", "5"}, 1, Overlap, 2},
+		"none with the tree":               {tree.Clone(), []string{"3", "4", "5"}, -1, Root, 0},
+	} {
+		if got := c.of.Add(prints(c.words...), -1); got.Parent != c.parent || got.How != c.how || got.Shared != c.shared {
+			t.Errorf("%s: %+v, want %d, %v, %d", name, got, c.parent, c.how, c.shared)
+		}
+	}
+}
