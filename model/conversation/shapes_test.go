@@ -117,3 +117,24 @@ func TestPair(t *testing.T) {
 		}
 	}
 }
+
+// What is like a message, a checkpoint or a prompt, and what is not.
+func TestDecode_alike(t *testing.T) {
+	if got := recordOf(t, `[{"kwargs":{"content":"c"},"x":1}]`).Len(); got != 0 {
+		t.Errorf("kwargs without a mark of LangChain are %d messages", got)
+	}
+	if got := recordOf(t, `[`+gemText+`]`).Framework(); got != Gemini {
+		t.Errorf("parts of a model are of %v", got)
+	}
+	c := recordOf(t, `[{"role":"user","content":[{"image":{"format":"png","source":{"bytes":"AA\/A"}}}]}]`)
+	if got := c.Label(c.Block(0)); got != "image png 3 B" {
+		t.Errorf("base64 with an escape is %q", got)
+	}
+	cp, _ := recordOf(t, `{"a":{"position":"after_model","cycle_index":1,"schema_version":"1.0"},"b":{"c":{"position":"after_model","cycle_index":2,"schema_version":"1.0"}}}`).Checkpoint()
+	if cp.CycleIndex != 1 {
+		t.Errorf("the checkpoint is that of cycle %d", cp.CycleIndex)
+	}
+	if words, by := FirstTyped(slices.Values([]string{"Rename it", "and more"})); words != "Rename it" || by != Prompt {
+		t.Errorf("the first words are %q, %v", words, by)
+	}
+}

@@ -95,9 +95,9 @@ func (t *Tail) Add(message []byte) {
 	t.n++
 }
 
-// addList adds the messages of a list, and reports whether the text is one of any.
+// addList adds the messages of a list to an empty tail, and reports whether the text is one of any. Else
+// the tail stays empty.
 func (t *Tail) addList(list []byte) bool {
-	*t = Tail{}
 	for m, err := range jsontape.Members(list) {
 		if err != nil {
 			*t = Tail{}
