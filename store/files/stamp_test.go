@@ -1,6 +1,8 @@
 package files
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -107,5 +109,43 @@ func TestStampOf_seesWhatHappened(t *testing.T) {
 		if after := look(); before.Same(after) {
 			t.Errorf("%s: %+v is the same as %+v", what, before, after)
 		}
+	}
+}
+
+// bare is what a system tells of a file that says no more than size and time.
+type bare struct{ fs.FileInfo }
+
+func (bare) Sys() any { return nil }
+
+// Where the system says no more than size and time, a stamp goes by these alone: it is trusted
+// once the time is older than a tick, and another size or time is another content.
+func TestStampOf_whereTheSystemSaysLess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	at := time.Now().Add(-time.Hour)
+	look := func(text string, modified time.Time) Stamp {
+		t.Helper()
+		if err := errors.Join(os.WriteFile(path, []byte(text), 0o644), os.Chtimes(path, modified, modified)); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Lstat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return StampOf(bare{info}, time.Now())
+	}
+	first := look("one", at)
+	if first.Kind != Regular || first.Size != 3 || !first.Modified.Equal(at) || !first.changed.IsZero() || first.inode != 0 || first.device != 0 {
+		t.Errorf("%+v", first)
+	}
+	if again := look("one", at); !first.Same(again) || !first.IsFile(again) {
+		t.Errorf("%+v is another than %+v", again, first)
+	}
+	for what, other := range map[string]Stamp{"size": look("four", at), "time": look("one", at.Add(time.Second)), "just written": look("one", time.Now())} {
+		if first.Same(other) {
+			t.Errorf("%s: %+v is the same as %+v", what, other, first)
+		}
+	}
+	if now := look("one", time.Now()); now.Same(now) {
+		t.Error("what was written just now is trusted")
 	}
 }

@@ -267,7 +267,7 @@ func TestApply_conflicts(t *testing.T) {
 			says   string
 			back   []string
 		}{
-			{to(model.OpRestore, "tour", "e2"), []string{"UPDATE heads SET id = 'e6'"}, "heads", []string{"UPDATE heads SET id = 'e4'"}},
+			{to(model.OpRestore, "tour", "e2"), []string{"UPDATE heads SET id = 'e6'"}, "was changed since", []string{"UPDATE heads SET id = 'e4'"}},
 			{to(model.OpRestore, "tour", "e2"), []string{"DELETE FROM heads"}, "went since", []string{"INSERT INTO heads VALUES ('tour', '', 'e4')"}},
 			{to(model.OpRestore, "plain", "p2"), []string{"INSERT INTO heads VALUES ('plain', '', 'p1')"}, "came since", []string{"DELETE FROM heads WHERE session = 'plain'"}},
 			{to(model.OpRestore, "tour", "e2"), []string{said("tour", "", "e7", "e4", 7, "user", "on")}, "session tour got other rows since", []string{"DELETE FROM entries WHERE id = 'e7'"}},
