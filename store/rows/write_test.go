@@ -574,3 +574,35 @@ func TestSettle(t *testing.T) {
 		}
 	}
 }
+
+// TestHappened: of rows that may have changed again since, the first that is as before or as after a write
+// tells whether it was carried out.
+func TestHappened(t *testing.T) {
+	s := openDemo(t, demoKind, demoFile(t))
+	row := func(session, id string) Row { return Row{"session": session, "branch": "", "id": id} }
+	came, missing := Step{Table: "heads", After: row("tour", "e4")}, Step{Table: "heads", After: row("none", "x")}
+	other := Step{Table: "heads", Before: row("tour", "e1"), After: row("tour", "e2")}
+	for what, c := range map[string]struct {
+		steps []Step
+		want  bool
+	}{
+		"all are":                       {[]Step{came}, true},
+		"none is":                       {[]Step{missing}, false},
+		"the second was taken back":     {[]Step{came, missing}, true},
+		"the first was taken back":      {[]Step{missing, came}, false},
+		"the first is another, none is": {[]Step{other, missing}, false},
+		"the first is another, all are": {[]Step{other, came}, true},
+		"all are others":                {[]Step{other}, true},
+	} {
+		err := s.carrier.Read(t.Context(), func(tx tables) error {
+			got, err := happened(t.Context(), tx, c.steps)
+			if got != c.want {
+				t.Errorf("%s: %t", what, got)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
