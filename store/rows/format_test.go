@@ -68,6 +68,7 @@ var demoRows = []string{
 	said("tour", "side", "s1", "", 20, "user", "aside"),
 	"INSERT INTO heads VALUES ('tour', '', 'e4')",
 	"INSERT INTO answers SELECT session, branch, id, at FROM entries",
+	"UPDATE answers SET at = NULL WHERE id IN ('e1', 'e2')",
 }
 
 // demoFile makes a database of the rows.

@@ -163,6 +163,22 @@ func TestPlan_refused(t *testing.T) {
 	if list, err := bare.Journal(t.Context()); err != nil || len(list) != 0 {
 		t.Error(list, err)
 	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := bare.Journal(ended); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	path := demoFile(t)
+	unread := openDemo(t, demoKind, path)
+	if err := os.Mkdir(path+Beside, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := unread.Journal(t.Context()); err == nil || !strings.Contains(err.Error(), "demo: read the journal: ") {
+		t.Error(err)
+	}
+	if _, err := unread.Plan(t.Context(), undo); err == nil || errors.As(err, new(*model.NothingToError)) {
+		t.Error(err)
+	}
 }
 
 // TestApply restores, forks and repairs, takes each back and does it again; the journal tells of each.
