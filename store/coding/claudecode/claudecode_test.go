@@ -630,8 +630,12 @@ func TestFacts_ofAnAnswerThatIsKeptInPart(t *testing.T) {
 	summary.more = map[string]any{"isCompactSummary": true}
 	for want, keeps := range map[string][]string{"b: 1 of 2 records; the state has all": {"c", "r", "d"}, "": {"b", "c", "r", "d"}} {
 		dir, _ := written(t, list(user("a", "", "A"), part("b", "a", "m1", "think", ""), part("c", "b", "m1", "", "t1"), result("r", "c", "t1"), part("d", "r", "m2", "D", ""), boundaryOf("k", "d", "s", keeps...), summary, user("g", "s", "G"))...)
-		if got := facts(t, open(t, dir), "s")["keeps in part"]; got != want {
-			t.Errorf("of %v it says %q and not %q", keeps, got, want)
+		got := facts(t, open(t, dir), "s")
+		if got["keeps in part"] != want {
+			t.Errorf("of %v it says %q and not %q", keeps, got["keeps in part"], want)
+		}
+		if got["compaction"] != "auto" || got["preTokens"] != "3661" || got["postTokens"] != "" {
+			t.Errorf("%v", got)
 		}
 	}
 }

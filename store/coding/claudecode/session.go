@@ -522,7 +522,6 @@ func (b *build) compact(e *coding.Entry, at, r int) {
 	is := b.file.Records[r].Is.bounds
 	keeps, missing := b.keptAt(r)
 	b.missing = append(b.missing, missing...)
-	e.Context = []int{}
 	taken := map[int]int{} // how many records of an entry
 	for _, keep := range keeps {
 		i := b.at[keep]

@@ -1,0 +1,52 @@
+package claudecode
+
+import (
+	"testing"
+
+	"hindcast/store/coding"
+)
+
+func parsed(t *testing.T, text string) coding.Value {
+	t.Helper()
+	v, err := coding.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestMessage_roles: a message of the user that has a result is one of the tool, whatever stands beside it.
+func TestMessage_roles(t *testing.T) {
+	for text, want := range map[string]coding.Role{
+		`{"type":"user","message":{"role":"user","content":"words"}}`:                                                                    coding.User,
+		`{"type":"user","message":{"role":"user","content":[{"type":"text","text":"words"}]}}`:                                           coding.User,
+		`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"ok"}]}}`:                  coding.Tool,
+		`{"type":"user","message":{"role":"user","content":[{"type":"text","text":"x"},{"type":"tool_result","tool_use_id":"c"}]}}`:      coding.Tool,
+		`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c"},{"type":"text","text":"behind"}]}}`: coding.Tool,
+		`{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"x"}]}}`:                                     coding.Assistant,
+	} {
+		if got := messageOf(parsed(t, text)).Role; got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
+// TestProgress: of the records of progress those of a sub-agent tell of messages, and of these the ones
+// of the user and of the model.
+func TestProgress(t *testing.T) {
+	of := func(kind, speaks string) string {
+		return `{"type":"progress","parentToolUseID":"c","data":{"type":"` + kind + `","agentId":"a1","message":{"type":"` + speaks + `","message":{"role":"` + speaks + `","content":[{"type":"text","text":"words"}]}}}}`
+	}
+	for text, want := range map[string]string{
+		of("agent_progress", "user"):      agentPrefix + "a1",
+		of("agent_progress", "assistant"): agentPrefix + "a1",
+		of("agent_progress", "system"):    "",
+		of("hook_progress", "user"):       "",
+	} {
+		var r record
+		r.progress(parsed(t, text))
+		if r.within != want || (r.call == "c") != (want != "") {
+			t.Errorf("%s: within %q, of %q", text, r.within, r.call)
+		}
+	}
+}
