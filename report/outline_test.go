@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/kinds"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/fake"
 )
@@ -134,6 +136,52 @@ func TestWrite_asFromWholeStates(t *testing.T) {
 				t.Error("no session was read from where its states differ")
 			}
 		})
+	}
+}
+
+// The page of each real store is the same whether its states are read whole or from where they differ.
+func TestWrite_realStoresAsFromWholeStates(t *testing.T) {
+	var paths []string
+	for _, framework := range []string{"strands", "genkit", "langgraph", "agent-framework", "crewai", "adk", "openaiagents", "mastra", "llamaindex", "coding"} {
+		list, err := filepath.Glob(filepath.Join("..", "testdata", framework, "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, list...)
+	}
+	stores, snapshots, saved := 0, 0, 0
+	for _, path := range paths {
+		s, err := kinds.All(nil, "").Open(t.Context(), path)
+		if err != nil {
+			continue // it is what a store was made by
+		}
+		stores++
+		for _, info := range storetest.Sessions(t, s) {
+			tl := model.NewTimeline(storetest.Headers(t, s, info.ID))
+			snapshots += tl.Len()
+			of := Session{Store: s, Timeline: tl, ID: info.ID}
+			want, all := sections(t, of, true)
+			got, parsed := sections(t, of, false)
+			if parsed < all {
+				saved++
+			}
+			a, b := strings.SplitAfter(got, "</section>"), strings.SplitAfter(want, "</section>")
+			for i := range min(len(a), len(b)) {
+				if a[i] != b[i] {
+					t.Errorf("%s: session %q, snapshot %d of %d is\n%s\nand from whole states\n%s", path, info.ID, i, len(b), a[i], b[i])
+					break
+				}
+			}
+			if len(a) != len(b) {
+				t.Errorf("%s: session %q has %d sections, and %d from whole states", path, info.ID, len(a), len(b))
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if stores < 40 || snapshots < 800 || saved < 40 {
+		t.Errorf("%d stores with %d snapshots, %d sessions read from where their states differ", stores, snapshots, saved)
 	}
 }
 
