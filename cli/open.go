@@ -129,7 +129,7 @@ func (a *App) below(ctx context.Context, dir string) (stores []store.Found, pass
 		case err != nil:
 			return nil, passed, err
 		case f.Kind == "":
-			passed.add(f.Why, f.Path)
+			passed.add(f.Why, 1, f.Path)
 		case f.Behind == "":
 			kind, _ := a.Kinds.Named(f.Kind)
 			stores = append(stores, store.Found{Identity: store.Identity{Kind: kind, At: f.Path, Why: f.Why}, Sessions: -1})
@@ -187,7 +187,8 @@ type reason struct {
 // mostNamed bounds the places that are named for one reason.
 const mostNamed = 3
 
-func (r *reasons) add(why, path string) {
+// add counts places for a reason, and keeps the first paths of them.
+func (r *reasons) add(why string, places int, paths ...string) {
 	of := r.by[why]
 	if of == nil {
 		of = &reason{why: why}
@@ -197,9 +198,8 @@ func (r *reasons) add(why, path string) {
 		r.by[why] = of
 		r.list = append(r.list, of)
 	}
-	if of.count++; len(of.some) < mostNamed {
-		of.some = append(of.some, path)
-	}
+	of.count += places
+	of.some = append(of.some, paths[:min(len(paths), mostNamed-len(of.some))]...)
 }
 
 // brief returns the most frequent reasons in a line. What each kind misses is for the doctor.
@@ -207,8 +207,7 @@ func (r *reasons) brief() string {
 	var short reasons
 	for _, of := range r.list {
 		why, _, _ := strings.Cut(of.why, "; ")
-		short.add(why, "")
-		short.by[why].count += of.count - 1
+		short.add(why, of.count)
 	}
 	list := short.list
 	slices.SortStableFunc(list, func(a, b *reason) int { return cmp.Compare(b.count, a.count) })

@@ -365,7 +365,7 @@ func (p *printer) stats(s *sums, snapshots bool) {
 	p.remarksOn(s)
 }
 
-// mostGiven is how many kinds of what the model was given a person is shown.
+// mostGiven bounds the kinds of context blocks in the table; the rest is one row.
 const mostGiven = 20
 
 // givenTable returns what an agent gave the model beside the messages, by its kinds.

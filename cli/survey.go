@@ -95,7 +95,7 @@ func (p *printer) survey(dir string, all surveyJSON) {
 	}
 	var passed reasons
 	for _, f := range all.PassedOver {
-		passed.add(f.Why, f.Path)
+		passed.add(f.Why, 1, f.Path)
 	}
 	for i, of := range passed.list {
 		if i == 0 {

@@ -304,21 +304,21 @@ func read(tape *jsontape.Tape) (m message) {
 		case block.Kind == conversation.ToolResult && block.Status == conversation.Failed:
 			m.errors++
 		case block.Kind == conversation.Context:
-			m.given = append(m.given, Given{is(tape, block.Name), c.Bytes(block)})
+			m.given = append(m.given, Given{contextWord(tape, block.Name), c.Bytes(block)})
 		}
 	}
 	return m
 }
 
-// longestWord bounds the word of an agent for what it gives the model, in bytes.
-const longestWord = 80
+// maxContextWord bounds a context word in bytes.
+const maxContextWord = 80
 
-// is returns the word for what an agent gives the model, "" for none.
-func is(tape *jsontape.Tape, name conversation.Node) string {
+// contextWord returns the agent's word for a context block, "" for none.
+func contextWord(tape *jsontape.Tape, name conversation.Node) string {
 	if tape.Kind(name) != jsontape.String {
 		return ""
 	}
-	return conversation.OneLine(string(tape.AppendText(nil, name, longestWord)))
+	return conversation.OneLine(string(tape.AppendText(nil, name, maxContextWord)))
 }
 
 // more returns what one list has more than another. Elements may leave at the front while
