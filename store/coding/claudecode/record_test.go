@@ -1,6 +1,9 @@
 package claudecode
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"hindcast/store/coding"
@@ -48,5 +51,25 @@ func TestProgress(t *testing.T) {
 		if r.within != want || (r.call == "c") != (want != "") {
 			t.Errorf("%s: within %q, of %q", text, r.within, r.call)
 		}
+	}
+}
+
+// TestKept: for how long a session is kept the settings beside the folder of projects say, and none beside
+// another folder.
+func TestKept(t *testing.T) {
+	for name, want := range map[string]float64{projects: 90, "copy": keptDays} {
+		top := t.TempDir()
+		for file, text := range map[string]string{"settings.json": `{"cleanupPeriodDays":90}`, filepath.Join(name, "x"): ""} {
+			path := filepath.Join(top, file)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := (&format{dir: filepath.Join(top, name)}).kept(); got != want {
+			t.Errorf("%s: %v days", name, got)
+		}
+	}
+	if got := (&format{dir: filepath.Join(t.TempDir(), "none", projects)}).kept(); got != keptDays {
+		t.Errorf("%v days", got)
 	}
 }
