@@ -23,22 +23,31 @@ func (t *Tape) HasShadowed() bool { return len(t.shadowed) > 0 }
 // while its keys are at hand.
 type shadows struct {
 	found  []Node
-	keys   [][]byte
-	hashes []uint64
+	few    [12][]byte // the keys of a small object
+	hashes []uint64   // of the keys of a large one
 }
 
 // look notes the shadowed members of the object n.
 func (s *shadows) look(data []byte, nodes []node, n Node) {
-	s.keys = s.keys[:0]
 	var flags flag
+	members := 0
 	for c := n + 1; c < Node(len(nodes)); c = nodes[c].next {
-		s.keys = append(s.keys, keyBody(data, &nodes[c]))
+		if members < len(s.few) {
+			s.few[members] = keyBody(data, &nodes[c])
+		}
+		members++
 		flags |= nodes[c].flags
 	}
-	if flags&keyRespelled == 0 && !s.repeats() {
+	if members > len(s.few) && flags&keyRespelled == 0 {
+		s.hashes = slices.Grow(s.hashes[:0], members)
+		for c := n + 1; c < Node(len(nodes)); c = nodes[c].next {
+			s.hashes = append(s.hashes, maphash.Bytes(seed, keyBody(data, &nodes[c])))
+		}
+	}
+	if flags&keyRespelled == 0 && !s.repeat(members) {
 		return
 	}
-	last := make(map[string]Node, len(s.keys))
+	last := make(map[string]Node)
 	for c := n + 1; c < Node(len(nodes)); c = nodes[c].next {
 		key := spelledKey(data, &nodes[c])
 		if earlier, found := last[key]; found {
@@ -48,21 +57,17 @@ func (s *shadows) look(data []byte, nodes []node, n Node) {
 	}
 }
 
-// repeats reports whether a key is there twice, or seems to be.
-func (s *shadows) repeats() bool {
-	if len(s.keys) <= 12 {
-		for i, k := range s.keys {
-			for _, other := range s.keys[:i] {
+// repeat reports whether a key is there twice, or seems to be.
+func (s *shadows) repeat(members int) bool {
+	if members <= len(s.few) {
+		for i, k := range s.few[:members] {
+			for _, other := range s.few[:i] {
 				if bytes.Equal(k, other) {
 					return true
 				}
 			}
 		}
 		return false
-	}
-	s.hashes = s.hashes[:0]
-	for _, k := range s.keys {
-		s.hashes = append(s.hashes, maphash.Bytes(seed, k))
 	}
 	slices.Sort(s.hashes)
 	for i := 1; i < len(s.hashes); i++ {
