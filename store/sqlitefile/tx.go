@@ -226,6 +226,11 @@ func (t *Tx) close() error {
 
 // transaction runs what between begin and COMMIT, or ROLLBACK if it fails.
 func (f *File) transaction(ctx context.Context, h *handle, begin func(context.Context, *sql.Conn) error, what func(t *Tx) error) (err error) {
+	defer func() {
+		if isCode(err, lib.SQLITE_IOERR) && full(filepath.Dir(f.path)) {
+			err = fmt.Errorf("%w (%w)", syscall.ENOSPC, err) // SQLite has other codes where it makes its own files
+		}
+	}()
 	c, err := connect(ctx, h.db)
 	if err != nil {
 		return explain(err)
@@ -240,9 +245,7 @@ func (f *File) transaction(ctx context.Context, h *handle, begin func(context.Co
 	}
 	defer func() {
 		release()
-		if err = interrupted(ctx, errors.Join(err, t.close())); isCode(err, lib.SQLITE_IOERR) && full(filepath.Dir(f.path)) {
-			err = fmt.Errorf("%w (%w)", syscall.ENOSPC, err) // SQLite has other codes where it makes its own files
-		}
+		err = interrupted(ctx, errors.Join(err, t.close()))
 	}()
 	if err := begin(ctx, c); err != nil {
 		return explain(err)
