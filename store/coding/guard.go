@@ -16,8 +16,8 @@ import (
 // How it is known that every text is in view.
 //
 // A format names the records of a session that say something of the conversation: those of types
-// that it makes messages of, and those of types that it does not know. A record none of whose
-// texts is in a message is counted:
+// that it makes messages of, and those of types that it does not know. A record is counted with
+// a part of its content, or without such parts, none of whose texts is in a message:
 //
 //	records   user: "ls"      chat: "hello"      event: "ls"
 //	messages  "ls"            –                  repeated by the first
@@ -41,6 +41,8 @@ type Carried struct {
 	// Place is where in the file it is, Kind its type, and ID its id, "" for none.
 	Place, Kind, ID string
 	Texts           []string
+	// parts have the texts of each part of a content, else of all of the record.
+	parts [][]string
 }
 
 // CarriedIn returns the records with texts of a file of lines, or of one that is a document. each
@@ -54,8 +56,8 @@ func CarriedIn(ctx context.Context, in folder.In, file string, document bool, ea
 		}
 		kind, records := each(v)
 		for _, r := range records {
-			if texts := slices.Collect(Texts(r)); len(texts) > 0 {
-				list = append(list, Carried{file, fmt.Sprintf("line %d", l.Number), kind, r.Get("id").Text(), texts})
+			if c, says := CarriedOf(file, fmt.Sprintf("line %d", l.Number), kind, r); says {
+				list = append(list, c)
 			}
 		}
 		return list, nil
@@ -90,16 +92,14 @@ func (e engine) unread(ctx context.Context, in folder.In, s *Session) (*model.Fa
 		return nil, err
 	}
 	isShown := func(text string) bool { return shown[maphash.String(seed, strings.TrimSpace(text))] }
-	list = slices.DeleteFunc(list, func(c Carried) bool { return slices.ContainsFunc(c.Texts, isShown) })
+	list = unshown(list, isShown)
 	if len(list) > 0 && len(list) <= mostSought { // a message may put texts together
 		var parts []string
 		if err := e.eachShown(ctx, in, s, func(text string) { parts = append(parts, text) }); err != nil {
 			return nil, err
 		}
 		all := strings.Join(parts, "\x00")
-		list = slices.DeleteFunc(list, func(c Carried) bool {
-			return slices.ContainsFunc(c.Texts, func(text string) bool { return strings.Contains(all, strings.TrimSpace(text)) })
-		})
+		list = unshown(list, func(text string) bool { return strings.Contains(all, strings.TrimSpace(text)) })
 	}
 	if len(list) == 0 {
 		return nil, nil
@@ -107,6 +107,29 @@ func (e engine) unread(ctx context.Context, in folder.In, s *Session) (*model.Fa
 	first := &list[0]
 	meaning := fmt.Sprintf("%s that no message shows; the first is of type %.40q: %s", have(len(list)), first.Kind, conversation.Cut(conversation.OneLine(conversation.Cut(first.Texts[0], 4*mostPart)), mostPart))
 	return &model.Fault{Code: FaultUnread, Severity: model.Odd, File: first.File, Path: first.Place, Meaning: meaning, Verdict: "Hindcast does not read such a record: look at the file"}, nil
+}
+
+// unshown returns the records of which a part has texts and none that is shown. Of each that is the
+// first part that is left.
+func unshown(list []Carried, isShown func(text string) bool) (left []Carried) {
+	for _, c := range list {
+		c.parts = slices.DeleteFunc(c.parts, func(texts []string) bool { return slices.ContainsFunc(texts, isShown) })
+		if len(c.parts) > 0 {
+			c.Texts = c.parts[0]
+			left = append(left, c)
+		}
+	}
+	return left
+}
+
+// CarriedOf returns a record with the texts of it; false for one without any.
+func CarriedOf(file, place, kind string, record Value) (Carried, bool) {
+	c := Carried{File: file, Place: place, Kind: kind, ID: record.Get("id").Text(), Texts: slices.Collect(Texts(record))}
+	c.parts = slices.Collect(partTexts(record))
+	if len(c.parts) == 0 && len(c.Texts) > 0 {
+		c.parts = [][]string{c.Texts}
+	}
+	return c, len(c.Texts) > 0
 }
 
 // mostSought bounds the records that are looked for in texts that were put together.

@@ -2,6 +2,7 @@ package coding
 
 import (
 	"iter"
+	"slices"
 	"strings"
 
 	"hindcast/model/jsontape"
@@ -30,6 +31,28 @@ func Texts(record Value) iter.Seq[string] {
 			if text := t.Text(n); strings.TrimSpace(text) != "" && !yield(text) {
 				return
 			}
+		}
+	}
+}
+
+// partTexts returns the texts of each part of a content: of the objects in the lists of members that
+// are called so, but for lists in a part.
+func partTexts(record Value) iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		if !record.There() {
+			return
+		}
+		t := record.tape
+		for n, end := record.node, t.End(record.node); n < end; n++ {
+			if t.Kind(n) != jsontape.Array || t.Key(n) != "content" && t.Key(n) != "parts" {
+				continue
+			}
+			for part := range (Value{t, n}).Each() {
+				if texts := slices.Collect(Texts(part)); part.Kind() == jsontape.Object && len(texts) > 0 && !yield(texts) {
+					return
+				}
+			}
+			n = t.End(n) - 1
 		}
 	}
 }

@@ -404,6 +404,25 @@ func (f *format) Messages(_ folder.In, s *coding.Session, e *coding.Entry) (list
 	return list, err
 }
 
+// Carried implements coding.Carrier: the parts of each message, but for how it ended.
+func (f *format) Carried(ctx context.Context, _ folder.In, s *coding.Session) (list []coding.Carried, err error) {
+	err = f.Query(ctx, s.Spot.File, func(t *sqlitefile.Tx) error {
+		list = nil
+		return t.Records(ctx, func(r map[string]any) error {
+			_, parts := messageOf(r)
+			for p := range parts.Each() {
+				if kind := p.Get("type").Text(); kind != "finish" {
+					if c, says := coding.CarriedOf(s.Spot.File, text(r["id"]), kind, p); says {
+						list = append(list, c)
+					}
+				}
+			}
+			return nil
+		}, "SELECT * FROM messages WHERE session_id = ? ORDER BY created_at, rowid", path.Base(s.Spot.Part))
+	})
+	return list, err
+}
+
 // Calls implements coding.Caller.
 func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	if !s.IsHead(e) || strings.Contains(s.Spot.Part, "/") {

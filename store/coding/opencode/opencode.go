@@ -348,6 +348,47 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	return []model.Resume{{Call: call, Then: then}, {Call: call + " --fork", Then: "goes on from here in a copy"}}
 }
 
+// Carried implements coding.Carrier: the parts of messages that the model reads, and what the record of
+// a message says besides.
+func (f *format) Carried(ctx context.Context, in folder.In, s *coding.Session) (list []coding.Carried, err error) {
+	var messages []stored
+	if s.Spot.Part != "" {
+		err = f.Query(ctx, s.Spot.File, func(t *sqlitefile.Tx) (err error) {
+			messages, _, err = rowsOf(ctx, t, path.Base(s.Spot.Part))
+			return err
+		})
+	} else {
+		for i := range s.Entries {
+			if one, err := f.load(in, s, &s.Entries[i]); err == nil { // reading the session says why not
+				messages = append(messages, one)
+			}
+		}
+	}
+	add := func(id, kind string, v coding.Value) {
+		if c, says := coding.CarriedOf(s.Spot.File, id, kind, v); says {
+			list = append(list, c)
+		}
+	}
+	for i := range messages {
+		m := &messages[i]
+		info, _ := coding.Parse(m.info) // a damaged one is told of
+		for member := range info.Each() {
+			if key := member.Key(); key != "error" && key != "summary" {
+				add(m.id, "message", member)
+			}
+		}
+		for _, p := range m.parts {
+			v, _ := coding.Parse(p.data)
+			kind := v.Get("type").Text()
+			replaced := kind == typeTool && (isCleared(v.Get("state")) || isOpen(v.Get("state"))) // the model reads other words
+			if !replaced && !unread[kind] && !unread[v.Get("mime").Text()] && !v.Get("ignored").True() {
+				add(p.id, kind, v)
+			}
+		}
+	}
+	return list, err
+}
+
 // info is the record of a session, as opencode exports it.
 type info struct{ coding.Value }
 

@@ -190,6 +190,30 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 	return g, nil
 }
 
+// Carried implements coding.Carrier: the events, but for those of kinds that the model does not read.
+func (f *format) Carried(ctx context.Context, in folder.In, s *coding.Session) (list []coding.Carried, err error) {
+	dir := eventsOf(s.Spot)
+	defer in.Hold(dir)()
+	names, _ := in.List(dir) // of a conversation that has not begun there is none
+	var buf []byte
+	for _, e := range named(names) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		file := folder.Join(dir, e.file)
+		if buf, _, err = in.Read(file, buf[:0]); err != nil {
+			continue // reading the session says why
+		}
+		v, err := coding.Parse(buf)
+		if kind := v.Get("kind").Text(); err == nil && !silent[kind] {
+			if c, says := coding.CarriedOf(file, "", kind, v); says {
+				list = append(list, c)
+			}
+		}
+	}
+	return list, nil
+}
+
 // eventFile is what the name of an event's file tells.
 type eventFile struct {
 	file, id string
