@@ -486,8 +486,8 @@ func (s *Store) eachInfo(ctx context.Context, yield func(model.SessionInfo) bool
 	return nil
 }
 
-// within returns the sessions in the file of one that is listed, which no name tells of. Whoever is
-// given the list may have read that one since, which tells of all of them.
+// within returns the sessions in the file of one that is listed, which no name tells of. The
+// reader of the list may have read that one since, which tells of all of them.
 func (s *Store) within(in folder.In, l listed, t *told) iter.Seq[model.SessionInfo] {
 	return func(yield func(model.SessionInfo) bool) {
 		nested, ok := s.format.(Nested)

@@ -1,7 +1,7 @@
 package kinds
 
 import (
-	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +10,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/coding"
+	"hindcast/store/sqlitefile"
 )
 
 // unreadIn returns the faults of texts that no message shows, of all sessions of a store.
@@ -36,15 +37,20 @@ func unreadIn(t *testing.T, address string) (list []model.Fault) {
 // ran runs statements on a new database.
 func ran(t *testing.T, file string, statements ...string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", file)
-	if err != nil {
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
-	for _, s := range statements {
-		if _, err := db.Exec(s); err != nil {
-			t.Fatalf("%s: %v", s, err)
+	db := sqlitefile.NewOwn(file, "&_pragma=synchronous(0)", nil)
+	err := db.Fill(t.Context(), func(tx *sqlitefile.Tx) error {
+		for _, s := range statements {
+			if _, err := tx.Exec(t.Context(), s); err != nil {
+				return err
+			}
 		}
+		return nil
+	})
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
 
