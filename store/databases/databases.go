@@ -97,7 +97,7 @@ func own(f Format) bool { return f.Name() == pg.Schemes[0] }
 // ErrSeveral: a database has several stores.
 var ErrSeveral = errors.New("the database has several stores")
 
-// tables returns the tables and views that a name finds, with their columns.
+// tables returns the tables that a name finds, with their columns. A view is none: its rows are an endless query's.
 func tables(ctx context.Context, server *pg.Server) (has map[string]map[string]bool, err error) {
 	err = server.Read(ctx, func(t *pg.Tx) error {
 		has = map[string]map[string]bool{}
@@ -111,7 +111,7 @@ func tables(ctx context.Context, server *pg.Server) (has map[string]map[string]b
 			return err
 		}, `SELECT CASE WHEN pg_table_is_visible(c.oid) THEN '' ELSE 'hindcast.' END || c.relname, a.attname::text
 			FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-			WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND (pg_table_is_visible(c.oid) OR n.nspname = 'hindcast') AND n.nspname <> 'pg_catalog'`)
+			WHERE c.relkind IN ('r', 'p') AND (pg_table_is_visible(c.oid) OR n.nspname = 'hindcast') AND n.nspname <> 'pg_catalog'`)
 	})
 	return has, err
 }

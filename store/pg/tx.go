@@ -233,7 +233,7 @@ func (t *Tx) Each(ctx context.Context, row func(scan func(into ...any) error) er
 	return t.Ask(ctx, Query{query, args, row})
 }
 
-// Columns returns the columns of a table or a view, none where there is no such.
+// Columns returns the columns of a table, none where there is no such table. A view is none, unless Suppose laid it over one.
 func (t *Tx) Columns(ctx context.Context, table string) (map[string]bool, error) {
 	has := map[string]bool{}
 	err := t.Each(ctx, func(scan func(...any) error) error {
@@ -241,7 +241,7 @@ func (t *Tx) Columns(ctx context.Context, table string) (map[string]bool, error)
 		err := scan(&column)
 		has[column] = true
 		return err
-	}, "SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass(quote_ident(?)) AND attnum > 0 AND NOT attisdropped", table)
+	}, "SELECT attname::text FROM pg_attribute JOIN pg_class c ON c.oid = attrelid WHERE c.oid = to_regclass(quote_ident(?)) AND (relkind IN ('r', 'p') OR relnamespace = pg_my_temp_schema()) AND attnum > 0 AND NOT attisdropped", table)
 	return has, err
 }
 

@@ -202,9 +202,9 @@ func each(ctx context.Context, t *pg.Tx, script string) error {
 	return nil
 }
 
-// Is reports whether a database holds a store of Hindcast's, of whatever version.
+// Is reports whether a database holds a store of Hindcast's, of whatever version. A view tells of none.
 func Is(ctx context.Context, t *pg.Tx) (yes bool, err error) {
-	err = t.Row(ctx, "SELECT to_regclass('hindcast.migrations') IS NOT NULL").Scan(&yes)
+	err = t.Row(ctx, "SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('hindcast.migrations') AND relkind IN ('r', 'p'))").Scan(&yes)
 	return yes, err
 }
 
@@ -225,16 +225,10 @@ func lastVersion(ctx context.Context, t *pg.Tx) (have int64, err error) {
 	return have, err
 }
 
-// noTable is the SQLSTATE of a statement about a table that is not there.
-const noTable = "42P01"
-
-// check refuses a database without a store of this version. It asks once: over a network
-// each answer takes as long as the way there and back.
+// check refuses a database without a store of this version. It asks once where there is none.
 func check(ctx context.Context, t *pg.Tx) error {
-	have, err := lastVersion(ctx, t)
+	have, err := schemaVersion(ctx, t)
 	switch {
-	case pg.Code(err) == noTable:
-		return ErrNone
 	case err != nil:
 		return err
 	case have > version:
