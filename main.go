@@ -119,25 +119,38 @@ func screen(ctx context.Context, what cli.Shown) error {
 	if err != nil {
 		return err
 	}
-	options := tui.Options{
-		Store: what.Store, Session: what.Session, Note: what.Note,
-		Stores: what.Stores, Open: what.Open, Keys: keys, ThemeNames: what.Theme,
-		Labels: labels.New(ownData()), Share: what.Share,
-	}
+	options := opening(what)
+	options.Keys, options.ThemeNames = keys, what.Theme
+	options.Labels, options.Share = labels.New(ownData()), what.Share
 	costs, err := prices.Load(prices.Path(os.Getenv))
 	if err != nil {
 		options.Note = err.Error() // nothing has a cost then
 	} else {
 		options.Prices, options.Currency = costs, costs.Currency
 	}
-	if options.Watches = labels.New(ownData()); what.Demo {
+	return tui.Run(ctx, options)
+}
+
+// opening returns the options that say what the screen opens with.
+func opening(what cli.Shown) tui.Options {
+	options := tui.Options{
+		Store: what.Store, Session: what.Session, Note: what.Note,
+		Stores: what.Stores, Open: what.Open, Watches: labels.New(ownData()),
+	}
+	if what.Find != nil {
+		options.Find = func(ctx context.Context, tell func([]store.Found)) (tui.Options, error) {
+			found, err := what.Find(ctx, tell)
+			return opening(found), err
+		}
+	}
+	if what.Demo {
 		options.Watches = nil // its store goes
 		options.Tour = &tui.Tour{
 			Session: sample.Trip, At: sample.Cancelled,
 			Text: "No store was found: a demo. Here the cart was emptied.",
 		}
 	}
-	return tui.Run(ctx, options)
+	return options
 }
 
 // showSample returns the sample store, in a folder that goes when it is closed, open

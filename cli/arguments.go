@@ -262,7 +262,7 @@ func (a *App) unnamed(ctx context.Context, args []string) (string, error) {
 	if address := a.Getenv(storeVariable); address != "" {
 		return address, nil
 	}
-	found, _, err := a.around(ctx)
+	found, _, err := a.around(ctx, func([]store.Found) {})
 	switch {
 	case err != nil:
 		return "", err
@@ -285,12 +285,13 @@ func (a *App) unnamed(ctx context.Context, args []string) (string, error) {
 }
 
 // around returns the stores in the usual places, or if those hold none the stores
-// below the current directory, and where that was.
-func (a *App) around(ctx context.Context) (found []store.Found, where string, err error) {
-	if found = a.Kinds.Look(ctx, a.Around); len(found) > 0 || a.Around.Work == "" {
+// below the current directory, and where that was. It calls tell with those known by then
+// each time it finds one.
+func (a *App) around(ctx context.Context, tell func([]store.Found)) (found []store.Found, where string, err error) {
+	if found = a.Kinds.LookAloud(ctx, a.Around, tell); len(found) > 0 || a.Around.Work == "" {
 		return found, "the usual places", nil
 	}
-	found, _, err = a.below(ctx, a.Around.Work)
+	found, _, err = a.below(ctx, a.Around.Work, tell)
 	return found, "this directory", err
 }
 

@@ -31,8 +31,8 @@ type App struct {
 	// Create makes an empty store of the native kind at a path where nothing is yet, or where
 	// a URL leads.
 	Create func(ctx context.Context, path string) (store.Store, error)
-	// Decode gives the rows of a portable file. Encode writes one, and EncodeWhole one in which
-	// each state is whole.
+	// Decode yields the rows of a portable file. Encode writes such a file, with what each state
+	// adds to its parent's. EncodeWhole writes each state whole.
 	Decode              func(r io.Reader) iter.Seq2[store.Row, error]
 	Encode, EncodeWhole Encoder
 	// DecodeMapped yields the rows that a map, in words, finds in files and
@@ -72,15 +72,18 @@ type App struct {
 	Pager string
 	// Getenv reads the environment.
 	Getenv func(string) string
-	// theme is what --theme asks for, "" to go by the environment.
+	// theme holds the words of --theme; "" leaves the choice to the environment.
 	theme string
-	// endpoint is the URL of the server that was named, "" for none.
+	// endpoint holds the URL of --endpoint; "" means that none was given.
 	endpoint string
 }
 
-// Shown is what the screen opens with: a store, or several to choose from.
+// Shown is what the screen opens with: a store, several to choose from, or what finds either.
 type Shown struct {
 	Store store.Store
+	// Find returns what to open with where that takes time; nil where it is known. It calls tell
+	// with the stores known by then each time it finds one. The screen ends with its error.
+	Find func(ctx context.Context, tell func([]store.Found)) (Shown, error)
 	// Stores are offered where Store is nil, and Open opens the chosen one. The
 	// screen closes none.
 	Stores []store.Found

@@ -60,7 +60,7 @@ one store only.`,
 
 // doctorOf lists the faults of a store, or of one session.
 func (a *App) doctorOf(ctx context.Context, p *printer, address, session string) error {
-	found, err := a.find(ctx, address)
+	found, err := a.find(ctx, address, func([]store.Found) {})
 	if err != nil {
 		return err
 	}

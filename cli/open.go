@@ -42,7 +42,7 @@ func (a *App) open(ctx context.Context, address string) (store.Store, error) {
 			return s, nil
 		}
 	}
-	found, err := a.find(ctx, address)
+	found, err := a.find(ctx, address, func([]store.Found) {})
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +50,8 @@ func (a *App) open(ctx context.Context, address string) (store.Store, error) {
 }
 
 // find finds the store at an address. A directory that is no store itself stands
-// for the only one below it.
-func (a *App) find(ctx context.Context, address string) (*opened, error) {
+// for the only one below it: find calls tell with those known by then each time it finds one.
+func (a *App) find(ctx context.Context, address string, tell func([]store.Found)) (*opened, error) {
 	id, err := a.Kinds.Identify(ctx, address)
 	if err == nil {
 		return &opened{Identity: *id}, nil
@@ -65,7 +65,7 @@ func (a *App) find(ctx context.Context, address string) (*opened, error) {
 	if !errors.Is(err, store.ErrUnrecognised) || !isDirectory(address) {
 		return nil, err
 	}
-	stores, passed, unseen := a.below(ctx, address)
+	stores, passed, unseen := a.below(ctx, address, tell)
 	switch {
 	case unseen != nil:
 		return nil, fmt.Errorf("open %q: %w", address, unseen)
@@ -122,8 +122,8 @@ func isDirectory(address string) bool {
 const askTime = 250 * time.Millisecond
 
 // below returns the stores below a directory, newest first where there are several,
-// and what was passed over.
-func (a *App) below(ctx context.Context, dir string) (stores []store.Found, passed reasons, err error) {
+// and what was passed over. It calls tell with the stores known by then each time it finds one.
+func (a *App) below(ctx context.Context, dir string, tell func([]store.Found)) (stores []store.Found, passed reasons, err error) {
 	for f, err := range a.Kinds.Survey(ctx, dir) {
 		switch {
 		case err != nil:
@@ -133,6 +133,7 @@ func (a *App) below(ctx context.Context, dir string) (stores []store.Found, pass
 		case f.Behind == "":
 			kind, _ := a.Kinds.Named(f.Kind)
 			stores = append(stores, store.Found{Identity: store.Identity{Kind: kind, At: f.Path, Why: f.Why}, Sessions: -1})
+			tell(stores)
 		}
 	}
 	if len(stores) > 1 {
@@ -232,6 +233,9 @@ func (a *App) screen(cmd *cobra.Command, args []string) error {
 	if a.OutTerminal || len(args) > 0 {
 		what, err = a.choose(cmd, args, &kept)
 	}
+	if err == nil && what.Find != nil && !a.OutTerminal {
+		_, err = what.Find(ctx, func([]store.Found) {})
+	}
 	if err != nil {
 		return err
 	}
@@ -276,25 +280,42 @@ func (a *App) choose(cmd *cobra.Command, args []string, kept *kept) (Shown, erro
 	if address := a.Getenv(storeVariable); address != "" && (len(args) == 0 || len(args) == 1 && !a.isStore(args[0])) {
 		args = append([]string{address}, args...)
 	}
-	if len(args) > 0 {
-		found, err := a.find(ctx, args[0])
-		if several := (*severalError)(nil); errors.As(err, &several) && len(args) == 1 && a.OutTerminal {
-			return offered(several.stores, kept, several.dir), nil
-		}
-		if errors.Is(err, fs.ErrNotExist) && a.isPlain(args[0]) {
-			err = unknownWord(cmd, args[0])
-		}
-		if err != nil {
-			return Shown{}, err
-		}
-		s, err := kept.keep(found.Open(ctx))
-		what := Shown{Store: s, Note: found.note()}
-		if err == nil && len(args) > 1 {
-			what.Session, err = args[1], noSessionIn(ctx, s, args[0], args[1], store.Find(ctx, s, args[1]))
-		}
-		return what, err
+	if len(args) == 0 {
+		return Shown{Open: kept.open, Find: func(ctx context.Context, tell func([]store.Found)) (Shown, error) {
+			return a.chooseAround(ctx, kept, tell)
+		}}, nil
 	}
-	found, where, err := a.around(ctx)
+	if len(args) == 1 && isDirectory(args[0]) {
+		return Shown{Open: kept.open, Find: func(ctx context.Context, tell func([]store.Found)) (Shown, error) {
+			return a.chooseNamed(ctx, cmd, args, kept, tell)
+		}}, nil
+	}
+	return a.chooseNamed(ctx, cmd, args, kept, func([]store.Found) {})
+}
+
+// chooseNamed returns what the screen opens with where STORE is named.
+func (a *App) chooseNamed(ctx context.Context, cmd *cobra.Command, args []string, kept *kept, tell func([]store.Found)) (Shown, error) {
+	found, err := a.find(ctx, args[0], tell)
+	if several := (*severalError)(nil); errors.As(err, &several) && len(args) == 1 && a.OutTerminal {
+		return offered(several.stores, kept, several.dir), nil
+	}
+	if errors.Is(err, fs.ErrNotExist) && a.isPlain(args[0]) {
+		err = unknownWord(cmd, args[0])
+	}
+	if err != nil {
+		return Shown{}, err
+	}
+	s, err := kept.keep(found.Open(ctx))
+	what := Shown{Store: s, Note: found.note()}
+	if err == nil && len(args) > 1 {
+		what.Session, err = args[1], noSessionIn(ctx, s, args[0], args[1], store.Find(ctx, s, args[1]))
+	}
+	return what, err
+}
+
+// chooseAround returns what the screen opens with where no STORE is named.
+func (a *App) chooseAround(ctx context.Context, kept *kept, tell func([]store.Found)) (Shown, error) {
+	found, where, err := a.around(ctx, tell)
 	if err != nil {
 		return Shown{}, err
 	}
@@ -312,20 +333,20 @@ func (a *App) choose(cmd *cobra.Command, args []string, kept *kept) (Shown, erro
 
 // offered shows stores to choose from, and where they were found.
 func offered(stores []store.Found, kept *kept, where string) Shown {
-	return Shown{
-		Stores: stores,
-		Open: func(ctx context.Context, chosen store.Found) (store.Store, error) {
-			return kept.keep(chosen.Open(ctx))
-		},
-		Note: fmt.Sprintf("found %d stores in %s", len(stores), where),
-	}
+	return Shown{Stores: stores, Open: kept.open, Note: fmt.Sprintf("found %d stores in %s", len(stores), where)}
 }
 
 // kept are the stores that are closed when the screen is left. It is safe for
 // concurrent use.
 type kept struct {
-	mu   sync.Mutex
-	list []store.Store
+	mu     sync.Mutex
+	list   []store.Store
+	closed bool
+}
+
+// open opens a store that was found, and keeps it.
+func (k *kept) open(ctx context.Context, chosen store.Found) (store.Store, error) {
+	return k.keep(chosen.Open(ctx))
 }
 
 func (k *kept) keep(s store.Store, err error) (store.Store, error) {
@@ -334,6 +355,9 @@ func (k *kept) keep(s store.Store, err error) (store.Store, error) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.closed {
+		return nil, errors.Join(context.Canceled, s.Close()) // the screen was left meanwhile
+	}
 	k.list = append(k.list, s)
 	return s, nil
 }
@@ -341,6 +365,7 @@ func (k *kept) keep(s store.Store, err error) (store.Store, error) {
 func (k *kept) close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.closed = true
 	for _, s := range k.list {
 		s.Close() // whatever was written is whole by now
 	}

@@ -87,11 +87,21 @@ func newShelf(t *testing.T, places ...string) *shelf {
 		c.open("demo")
 		return cli.Shown{Store: c.store, Note: "the demo"}, nil
 	}
-	c.Screen = func(_ context.Context, what cli.Shown) error {
-		c.shown = what
-		return nil
+	c.Screen = func(ctx context.Context, what cli.Shown) (err error) {
+		c.shown, err = foundBy(ctx, what)
+		return err
 	}
 	return c
+}
+
+// foundBy returns what the screen shows in the end.
+func foundBy(ctx context.Context, what cli.Shown) (cli.Shown, error) {
+	if what.Find == nil {
+		return what, nil
+	}
+	found, err := what.Find(ctx, func([]store.Found) {})
+	found.Theme, found.Share = what.Theme, what.Share
+	return found, err
 }
 
 // put makes files, each an hour younger than the one before.
@@ -114,6 +124,39 @@ func TestScreen_isGivenTheTheme(t *testing.T) {
 		s.put(t, "a.mem")
 		if code, _, said := s.run(t, append(strings.Fields(c.given), filepath.Join(s.dir, "a.mem"))...); code != 0 || s.shown.Theme != c.want {
 			t.Errorf("%q: exit %d, theme %q, said %s", c.given, code, s.shown.Theme, said)
+		}
+	}
+}
+
+// The screen stands before any kind is asked whether a path is a store of it.
+func TestScreen_standsBeforeStoresAreLookedFor(t *testing.T) {
+	for _, inDir := range []bool{false, true} {
+		s := newShelf(t, "*")
+		s.put(t, "a.mem", "b.mem")
+		asked := 0
+		recognise := s.Kinds[0].Recognise
+		s.Kinds[0].Recognise = func(ctx context.Context, path string) (string, bool, error) {
+			asked++
+			return recognise(ctx, path)
+		}
+		var told []string
+		s.Screen = func(ctx context.Context, what cli.Shown) error {
+			if asked > 0 || len(s.opened) > 0 || what.Find == nil {
+				t.Errorf("in a directory: %v: asked %d times, opened %q before the screen stands", inDir, asked, s.opened)
+				return nil
+			}
+			found, err := what.Find(ctx, func(known []store.Found) { told = append(told, fmt.Sprint(len(known), len(s.opened))) })
+			if len(found.Stores) != 2 {
+				t.Errorf("found %v", found.Stores)
+			}
+			return err
+		}
+		var args []string
+		if inDir {
+			args = []string{s.dir}
+		}
+		if code, _, said := s.run(t, args...); code != 0 || fmt.Sprint(told) != "[1 0 2 0]" {
+			t.Errorf("in a directory: %v: exit %d, %q: stores told and opened %q", inDir, code, said, told)
 		}
 	}
 }
@@ -175,6 +218,10 @@ func TestScreen_offersSeveral(t *testing.T) {
 	s.put(t, "old.mem", "young.mem", "broken.mem", "other.txt")
 	chosen := store.Store(nil)
 	s.Screen = func(ctx context.Context, what cli.Shown) error {
+		what, err := foundBy(ctx, what)
+		if err != nil {
+			return err
+		}
 		s.opened = nil
 		var got []string
 		for _, f := range what.Stores {
@@ -188,7 +235,6 @@ func TestScreen_offersSeveral(t *testing.T) {
 		if _, err := what.Open(ctx, what.Stores[2]); err == nil || !strings.Contains(err.Error(), "it is broken") {
 			t.Errorf("the broken one: %v", err)
 		}
-		var err error
 		s.closed = 0
 		chosen, err = what.Open(ctx, what.Stores[1])
 		return err

@@ -28,6 +28,11 @@ type Found struct {
 // what is below a store of the same kind is a part of that. It only looks: a place
 // that cannot be read is left out, as no person named it. It writes nothing.
 func (ks Kinds) Look(ctx context.Context, around Surroundings) []Found {
+	return ks.LookAloud(ctx, around, func([]Found) {})
+}
+
+// LookAloud returns what Look returns. It calls tell with the stores known by then each time it finds one.
+func (ks Kinds) LookAloud(ctx context.Context, around Surroundings, tell func([]Found)) []Found {
 	named := around.Named
 	around = Surroundings{
 		Home: literal(around.Home), Temp: literal(around.Temp), Work: literal(around.Work),
@@ -52,10 +57,16 @@ func (ks Kinds) Look(ctx context.Context, around Surroundings) []Found {
 				seen = append(seen, info)
 				if id, ok := ks.recognise(ctx, at); ok {
 					found = append(found, Found{Identity: *id, Changed: touched(at, info), Sessions: -1})
+					tell(wholes(found))
 				}
 			}
 		}
 	}
+	return wholes(found)
+}
+
+// wholes returns the stores that are not below another one of their kind.
+func wholes(found []Found) []Found {
 	return slices.DeleteFunc(slices.Clone(found), func(part Found) bool {
 		return slices.ContainsFunc(found, func(whole Found) bool {
 			return part.Name == whole.Name && strings.HasPrefix(part.At, whole.At+string(filepath.Separator))

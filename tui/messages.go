@@ -29,6 +29,20 @@ type ranLongMsg struct {
 // spunMsg: it is time for the spinner's next frame.
 type spunMsg struct{}
 
+// storesToldMsg: stores were found, and next brings what is found after them.
+type storesToldMsg struct {
+	gen    uint64
+	stores []store.Found
+	next   tea.Cmd
+}
+
+// storesFoundMsg: the search for stores has ended.
+type storesFoundMsg struct {
+	gen     uint64
+	options Options
+	err     error
+}
+
 // storeOpenedMsg: the store that was chosen was opened.
 type storeOpenedMsg struct {
 	gen   uint64

@@ -63,6 +63,7 @@ type Model struct {
 	news              news
 	waiting           atomic.Int32 // commands that wait for the store to change
 	crash             *PanicError
+	noStore           error  // why there is nothing to show
 	leave             func() // ends the program from outside of an update
 	leaving           bool   // once the write that goes on has ended
 
@@ -209,9 +210,17 @@ func New(ctx context.Context, o Options) (*Model, error) {
 
 // Init implements tea.Model.
 func (m *Model) Init() tea.Cmd {
+	if m.o.Find != nil {
+		return m.lookForStores()
+	}
 	if m.place == atStores {
 		return nil
 	}
+	return m.enter()
+}
+
+// enter reads what the screen shows of its store first.
+func (m *Model) enter() tea.Cmd {
 	if m.o.Session != "" {
 		return tea.Batch(m.watch(), m.readWatches(), m.openSession(m.o.Session))
 	}

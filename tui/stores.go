@@ -42,12 +42,87 @@ const notOpen = "no store is open yet"
 func (m *Model) offerStores() {
 	m.place = atStores
 	m.lackAll()
+	m.listStores()
+}
+
+// listStores puts the stores into the list.
+func (m *Model) listStores() {
 	var rows []picker.Store
 	for i := range m.o.Stores {
 		s := &m.o.Stores[i]
 		rows = append(rows, picker.Store{Kind: s.Name, Path: s.At, Shown: m.fromHome(s.At), Changed: s.Changed, Sessions: s.Sessions})
 	}
-	m.stores.Set(rows)
+	m.stores.Grow(rows)
+	m.dirty = true
+}
+
+// lookForStores has stores looked for. Those known by then show each time one is found.
+func (m *Model) lookForStores() tea.Cmd {
+	find := m.o.Find
+	return m.start(looking, "looking for stores", func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
+		facts := make(chan tea.Msg)
+		tell := func(fact tea.Msg) {
+			select {
+			case facts <- fact:
+			case <-ctx.Done():
+			}
+		}
+		next := func() tea.Msg {
+			select {
+			case fact := <-facts:
+				return fact
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		work := run(func() tea.Msg {
+			o, err := find(ctx, func(known []store.Found) { tell(storesToldMsg{gen, slices.Clone(known), next}) })
+			return storesFoundMsg{gen, o, err}
+		})
+		go func() { tell(work()) }()
+		return next()
+	})
+}
+
+// storesTold shows the stores that are known by now.
+func (m *Model) storesTold(msg storesToldMsg) tea.Cmd {
+	if !m.awaits(looking, msg.gen) {
+		return nil
+	}
+	m.o.Stores = msg.stores
+	m.listStores()
+	return msg.next
+}
+
+// storesFound shows the only store, or the list of all. A store that was chosen meanwhile stays.
+func (m *Model) storesFound(msg storesFoundMsg) tea.Cmd {
+	if !m.finish(looking, msg.gen) {
+		return nil
+	}
+	o, chosen := msg.options, m.place != atStores || m.tasks[opening].running
+	switch {
+	case msg.err != nil && chosen:
+		m.fail(msg.err)
+	case msg.err != nil:
+		m.noStore = msg.err
+		return tea.Quit
+	case o.Store == nil:
+		m.o.Stores = o.Stores
+		m.listStores()
+	}
+	if chosen || msg.err != nil {
+		return nil
+	}
+	if o.Note != "" {
+		m.say(o.Note)
+	}
+	if o.Store == nil {
+		return nil
+	}
+	m.o.Session, m.o.Watches, m.o.Tour, m.tour = o.Session, o.Watches, o.Tour, o.Tour
+	m.place, m.input = atSessions, nil
+	m.adopt(o.Store)
+	return m.enter()
 }
 
 // changes are the operations behind the actions that change a store.
@@ -145,7 +220,7 @@ func (m *Model) storeOpened(msg storeOpenedMsg) tea.Cmd {
 	}
 	m.adopt(msg.store)
 	m.place, m.input, m.chosen = atSessions, nil, true
-	return tea.Batch(m.watch(), m.readWatches(), m.listSessions())
+	return m.enter()
 }
 
 // leaveStore goes back to the list of stores. The store is not closed: what was
@@ -156,7 +231,9 @@ func (m *Model) leaveStore() tea.Cmd {
 		return nil
 	}
 	for kind := range taskKinds {
-		m.stop(kind)
+		if kind != looking {
+			m.stop(kind)
+		}
 	}
 	m.forgetWatch()
 	m.forgetLabels()
@@ -175,5 +252,9 @@ func (m *Model) storesBox() box {
 	if i := m.selectedStore(); i >= 0 {
 		foot += " " + m.styles.Glyphs.Dot + " " + m.styles.Glyphs.Sentence(m.o.Stores[i].Why)
 	}
-	return box{rect: m.layout.list, edge: m.styles.Focus, pane: m.stores, title: m.named("Stores"), foot: foot}
+	b := box{rect: m.layout.list, edge: m.styles.Focus, pane: m.stores, title: m.named("Stores"), foot: foot}
+	if m.stores.Len() == 0 {
+		b.pane, b.foot = waiting{nil, m.styles, b.inside().w, m.patiently(&m.tasks[looking])}, ""
+	}
+	return b
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -341,4 +342,121 @@ func TestStores_wayBack(t *testing.T) {
 	shows(t, p, "4 stores")
 	p.Send(screentest.Key(t, "q"))
 	p.WaitEnd()
+}
+
+// lookingFor returns the options of a screen whose stores are found one by one: each as it is
+// sent on release, and the last of all once that is closed.
+func lookingFor(o tui.Options, last func() (tui.Options, error)) (_ tui.Options, release chan store.Found) {
+	release = make(chan store.Found)
+	o.Stores, o.Note = nil, ""
+	o.Find = func(ctx context.Context, tell func([]store.Found)) (tui.Options, error) {
+		var known []store.Found
+		for {
+			select {
+			case f, more := <-release:
+				if !more {
+					return last()
+				}
+				known = append(known, f)
+				tell(known)
+			case <-ctx.Done():
+				return tui.Options{}, ctx.Err()
+			}
+		}
+	}
+	return o, release
+}
+
+// The first frame stands before a store is found, each store shows as it is found, and q leaves
+// at any time.
+func TestStores_showAsTheyAreFound(t *testing.T) {
+	skip.Sequential(t)
+	t.Parallel()
+	o := oneShelf(t)
+	all := o.Stores
+	o, release := lookingFor(o, func() (tui.Options, error) {
+		return tui.Options{Stores: all, Note: "found all of them"}, nil
+	})
+	p := startBusy(t, o, 100, 30)
+	showing := func(want ...string) {
+		t.Helper()
+		for _, text := range want {
+			p.WaitFor(text, func(screen string) bool { return strings.Contains(screen, text) })
+		}
+	}
+	showing("Stores", "looking for stores …", "· esc")
+	release <- all[0]
+	showing("▌ /home/me/.strands/sessions", "1 store")
+	release <- all[1]
+	showing("▌ /home/me/.strands/sessions", "  .genkit/snapshots", "2 stores", "looking for stores")
+	p.Send(screentest.Key(t, "down"))
+	close(release)
+	showing("▌ .genkit/snapshots", "4 stores", "found all of them")
+	lacks(t, p, "looking for")
+
+	for _, found := range [][]store.Found{nil, all[:1], all[:3]} {
+		o, release := lookingFor(oneShelf(t), nil)
+		p := startBusy(t, o, 100, 30)
+		for _, f := range found {
+			release <- f
+		}
+		p.WaitFor("word of the search", func(screen string) bool { return strings.Contains(screen, "looking for stores") })
+		p.Send(screentest.Key(t, "q"))
+		p.WaitEnd()
+	}
+}
+
+// A store that is chosen while others are looked for stays, whatever else is found.
+func TestStores_chosenWhileOthersAreLookedFor(t *testing.T) {
+	skip.Sequential(t)
+	t.Parallel()
+	for name, last := range map[string]func() (tui.Options, error){
+		"several": func() (tui.Options, error) { return tui.Options{Stores: oneShelf(t).Stores}, nil },
+		"one":     func() (tui.Options, error) { return tui.Options{Store: demoStore(t), Session: "packing-list"}, nil },
+		"error":   func() (tui.Options, error) { return tui.Options{}, errors.New("the disk is gone") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := oneShelf(t)
+			first := o.Stores[0]
+			o, release := lookingFor(o, last)
+			p := startBusy(t, o, 100, 30)
+			release <- first
+			p.WaitFor("the store", func(screen string) bool { return strings.Contains(screen, "1 store") })
+			p.Send(screentest.Key(t, "enter"))
+			p.WaitFor("its sessions", func(screen string) bool { return strings.Contains(screen, "trip-planner") })
+			close(release)
+			p.Idle()
+			shows(t, p, "Sessions", "2 sessions", "trip-planner")
+			lacks(t, p, "head #", "looking for")
+		})
+	}
+}
+
+// The only store that is found is shown as if it had been named.
+func TestStores_theOnlyOneThatIsFound(t *testing.T) {
+	skip.Sequential(t)
+	t.Parallel()
+	s := demoStore(t)
+	o, release := lookingFor(oneShelf(t), func() (tui.Options, error) {
+		return tui.Options{Store: s, Note: "opened the only store"}, nil
+	})
+	p := startBusy(t, o, 100, 30)
+	close(release)
+	p.Idle()
+	shows(t, p, "trip-planner", "packing-list", "2 sessions", "opened the only store")
+}
+
+// Where nothing can be shown, the screen ends with the reason.
+func TestRun_endsWhereNothingIsFound(t *testing.T) {
+	t.Parallel()
+	reason := errors.New("no store in there")
+	o, release := lookingFor(oneShelf(t), func() (tui.Options, error) { return tui.Options{}, reason })
+	close(release)
+	terminal := newSyncBuffer()
+	o.Input, _ = io.Pipe()
+	o.Output = terminal
+	if err := tui.Run(t.Context(), o); !errors.Is(err, reason) {
+		t.Errorf("error %v", err)
+	}
+	wraps(t, terminal.String())
 }

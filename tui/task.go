@@ -11,7 +11,8 @@ import (
 type taskKind uint8
 
 const (
-	opening   taskKind = iota // the store that was chosen
+	looking   taskKind = iota // for stores
+	opening                   // the store that was chosen
 	listing                   // the sessions
 	reading                   // the headers of a session
 	checking                  // the faults of a session
@@ -112,11 +113,11 @@ func (m *Model) slowest() *task {
 
 // cancelSlow cancels the work that the progress line shows and reports whether
 // there was some. A write is not cancelled: it is whole or not at all, and ends
-// by itself.
+// by itself. The search for stores ends with the screen.
 func (m *Model) cancelSlow() bool {
 	cancelled := false
 	for kind := range taskKinds {
-		if t := &m.tasks[kind]; t.running && t.slow && kind != applying {
+		if t := &m.tasks[kind]; t.running && t.slow && kind != applying && kind != looking {
 			m.stop(kind)
 			m.say("cancelled: " + t.what)
 			cancelled = true

@@ -40,7 +40,7 @@ import (
 )
 
 // Options are what the screen is built from. Only Store is needed, or Stores and
-// Open.
+// Open, or Find and Open.
 type Options struct {
 	// Store is shown; it is not closed.
 	Store store.Store
@@ -48,6 +48,10 @@ type Options struct {
 	// chosen is opened with Open, shown as if it had been named, and not closed.
 	Stores []store.Found
 	Open   func(ctx context.Context, chosen store.Found) (store.Store, error)
+	// Find returns the store or the stores where neither is known: Run draws its first frame
+	// before Find returns. Of the options it returns, those that say what to open count. It calls
+	// tell with the stores known by then each time it finds one. Run returns its error.
+	Find func(ctx context.Context, tell func([]store.Found)) (Options, error)
 	// Session is opened at once; "" lists the sessions, unless there is one only.
 	Session string
 	// Note is said in the last line at first; "" for nothing.
@@ -106,7 +110,7 @@ type Tour struct {
 
 // fill returns o with nothing left nil, but for Input.
 func (o Options) fill() (Options, error) {
-	if o.Store == nil && (len(o.Stores) == 0 || o.Open == nil) {
+	if o.Store == nil && (len(o.Stores) == 0 && o.Find == nil || o.Open == nil) {
 		return o, errors.New("tui: there is no store to show")
 	}
 	if o.Getenv == nil {
@@ -174,6 +178,8 @@ func Run(ctx context.Context, o Options) error {
 	switch {
 	case m.crash != nil:
 		return m.crash
+	case m.noStore != nil:
+		return m.noStore
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:

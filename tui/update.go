@@ -56,6 +56,10 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		return m.ranLong(msg)
 	case spunMsg:
 		return m.spun()
+	case storesFoundMsg:
+		return m.storesFound(msg)
+	case storesToldMsg:
+		return m.storesTold(msg)
 	case storeOpenedMsg:
 		return m.storeOpened(msg)
 	case sessionsListedMsg:
