@@ -73,3 +73,17 @@ func TestKept(t *testing.T) {
 		t.Errorf("%v days", got)
 	}
 }
+
+// TestResume: a session is resumed in the folder that the name of its project's folder was made of, where
+// one that is known is.
+func TestResume(t *testing.T) {
+	for _, c := range []struct{ dir, project, want string }{
+		{"/home/a", "/home/b", "/home/a"}, {"/home/c", "/home/a", "/home/a"}, {"/home/c", "/home/b", "/home/c"}, {"/home/a", "/home/a", "/home/a"},
+	} {
+		s := &coding.Session{Spot: coding.Spot{File: "-home-a/x.jsonl"}, Project: c.project}
+		got := resume(s, &coding.Entry{Meta: &coding.Meta{Dir: c.dir}}, "x")
+		if want := coding.Command(c.want, "claude", "--resume", "x"); got != want {
+			t.Errorf("in %s, of %s: %s", c.dir, c.project, got)
+		}
+	}
+}
