@@ -109,8 +109,8 @@ func (e engine) unread(ctx context.Context, in folder.In, s *Session) (*model.Fa
 	return &model.Fault{Code: FaultUnread, Severity: model.Odd, File: first.File, Path: first.Place, Meaning: meaning, Verdict: "Hindcast does not read such a record: look at the file"}, nil
 }
 
-// unshown returns the records that have a part with texts, none of which is shown. Texts of such a
-// record become those of its first such part.
+// unshown returns the records that have a part without any text that is shown. Each gets the texts
+// of its first such part.
 func unshown(list []Carried, isShown func(text string) bool) (left []Carried) {
 	for _, c := range list {
 		c.parts = slices.DeleteFunc(c.parts, func(texts []string) bool { return slices.ContainsFunc(texts, isShown) })
