@@ -157,7 +157,7 @@ func ofAProgram() []practice {
 }
 
 // practices are those of the frameworks, by the names of their kinds of store. A trouble without
-// one is not told there.
+// one is not told there: a blank message that a framework leaves out, for one, loses nothing.
 var practices = map[string][]practice{
 	"langgraph": but(asItIs("langgraph.prebuilt.chat_agent_executor._validate_chat_history 1.2.24", everyone...),
 		practice{code: UnansweredCall, severity: model.Loses, to: everyone, source: "langgraph.prebuilt.chat_agent_executor._validate_chat_history 1.2.24",
@@ -211,7 +211,6 @@ var practices = map[string][]practice{
 		{code: DuplicateResult, to: everyone, source: "MessageList.get.all.aiV5.prompt, a run of @mastra/core 1.71.0", does: "sends the call twice, with both results"},
 		{code: EmptyContent, of: Assistant, to: except(GeminiAPI, Bedrock), source: "sanitizeV5UIMessages, a run of @mastra/core 1.71.0",
 			does: "sends a blank text as it is, and leaves out a message without parts"},
-		{code: EmptyContent, of: User, severity: model.Note, source: "sanitizeV5UIMessages, a run of @mastra/core 1.71.0", does: "leaves the message out when it asks the model"},
 		{code: UserAfterResult, to: except(Bedrock), source: "MessageList.get.all.aiV5.prompt, a run of @mastra/core 1.71.0",
 			does: "sends the messages in the order that they have"},
 	},
@@ -238,7 +237,6 @@ var practices = map[string][]practice{
 			does: `sends "The execution of this tool, or a previous tool was interrupted." as the result of the call, and leaves out the late one`},
 		{code: OrphanResult, severity: model.Mended, source: "a run of the program 1.0.102", does: "leaves the result out when it asks the model"},
 		{code: DuplicateResult, severity: model.Mended, source: "a run of the program 1.0.102", does: "leaves the second result out when it asks the model"},
-		{code: EmptyContent, of: Assistant, severity: model.Note, source: "a run of the program 1.0.102", does: "leaves the message out when it asks the model"},
 	},
 	"crush": {
 		{code: UnansweredCall, severity: model.Mended, source: "charmbracelet/crush internal/agent/agent.go syntheticToolResultsForOrphanedCalls 37f36e9",
@@ -247,8 +245,6 @@ var practices = map[string][]practice{
 		{code: OrphanResult, severity: model.Mended, source: "charmbracelet/crush internal/agent/agent.go filterOrphanedToolResults 37f36e9",
 			does: "leaves the result out when it asks the model"},
 		{code: DuplicateResult, to: everyone, source: "charmbracelet/crush internal/agent/agent.go filterOrphanedToolResults 37f36e9", does: "sends both results"},
-		{code: EmptyContent, of: Assistant, severity: model.Note, source: "charmbracelet/crush internal/agent/agent.go preparePrompt 37f36e9",
-			does: "leaves the message out when it asks the model"},
 		{code: UserAfterResult, to: except(Bedrock), source: "charmbracelet/crush #279", does: "sends the messages in the order that they have"},
 	},
 	"gemini-cli": {
@@ -266,8 +262,6 @@ var practices = map[string][]practice{
 	"opencode": {
 		{code: UnansweredCall, severity: model.Mended, source: "packages/opencode/src/session/message-v2.ts 1.18.33",
 			does: `sends "[Tool execution was interrupted]" as the result of the call`},
-		{code: EmptyContent, severity: model.Note, source: "packages/opencode/src/provider/transform.ts normalizeMessages 1.18.33",
-			does: "leaves the message out when it asks Anthropic or Bedrock"},
 	},
 	"openhands": {
 		{code: UnansweredCall, severity: model.Mended, source: "openhands.sdk.context.view.properties.tool_call_matching", does: "leaves the call out when it asks the model"},
