@@ -102,6 +102,11 @@ type Redactor struct {
 
 	memo      map[memoKey]string
 	memoBytes int
+	// keys are keys without their secrets, and clean the hashes of elements of arrays that have none.
+	keys  map[string]string
+	clean map[[sha256.Size]byte]bool
+	// looked counts the bytes of states in which secrets were looked for.
+	looked int
 
 	// ids are words that look random and stand under the key of an id or a hash.
 	ids map[string]bool
@@ -140,8 +145,9 @@ type Finding struct {
 // New returns a Redactor, which learns secrets before it hides them. The error is about a
 // path or a pattern.
 func New(o Options) (*Redactor, error) {
-	r := &Redactor{options: o, secrets: map[string]secret{}, learning: true, memo: map[memoKey]string{}, ids: map[string]bool{},
+	r := &Redactor{options: o, secrets: map[string]secret{}, learning: true, ids: map[string]bool{},
 		places: map[place]map[int]bool{}, met: make([]bool, len(o.Paths)+len(o.Patterns))}
+	r.forget()
 	for _, path := range o.Paths {
 		if !strings.HasPrefix(path, "/") {
 			return nil, fmt.Errorf("%.80q is no JSON Pointer of a value in a state: it does not begin with /", path)
@@ -207,8 +213,14 @@ func (r *Redactor) Learned() error {
 		}
 	}
 	r.learning, r.replacer, r.inKeys = false, strings.NewReplacer(pairs...), strings.NewReplacer(inKeys...)
-	r.memo, r.memoBytes = map[memoKey]string{}, 0
+	r.forget()
 	return nil
+}
+
+// forget empties what is remembered of texts.
+func (r *Redactor) forget() {
+	r.memo, r.memoBytes = map[memoKey]string{}, 0
+	r.keys, r.clean = map[string]string{}, map[[sha256.Size]byte]bool{}
 }
 
 // spellings returns how a text stands in a piece of JSON, in a piece of that in JSON, and in a
@@ -275,13 +287,29 @@ func (r *Redactor) state(data []byte, nested int) ([]byte, error) {
 		}
 	}
 	var out []byte
-	done := 0
+	done, puts := 0, 0
 	put := func(from, to int, text string) {
+		puts++
 		out = append(out, data[done:from]...)
 		out = jsontape.AppendQuoted(out, text)
 		done = to
 	}
+	// An element that had no secret in the state before has none in this one.
+	var sum [sha256.Size]byte
+	end, putsBefore := jsontape.None, 0
 	for n := jsontape.Node(0); int(n) < t.Len(); n++ {
+		if n == end {
+			r.remember(sum, puts == putsBefore)
+			end = jsontape.None
+		}
+		if end == jsontape.None && nested == 0 && r.standsAlone(t, n) {
+			if sum = sha256.Sum256(t.Raw(n)); r.clean[sum] {
+				n = t.End(n) - 1
+				continue
+			}
+			end, putsBefore = t.End(n), puts
+			r.looked += len(t.Raw(n))
+		}
 		if from, to := t.KeySpan(n); to > 0 {
 			key := t.Key(n)
 			hidden, err := r.key(key)
@@ -327,10 +355,42 @@ func (r *Redactor) state(data []byte, nested int) ([]byte, error) {
 			}
 		}
 	}
+	if end != jsontape.None {
+		r.remember(sum, puts == putsBefore)
+	}
 	if out == nil {
 		return data, nil
 	}
 	return append(out, data[done:]...), nil
+}
+
+// mostClean bounds the elements that are remembered, and leastAlone their bytes.
+const (
+	mostClean  = 1 << 20
+	leastAlone = 64
+)
+
+// standsAlone reports whether what is secret in a value depends on the value alone: it is an object
+// in an array, under no name of a secret.
+func (r *Redactor) standsAlone(t *jsontape.Tape, n jsontape.Node) bool {
+	if t.Kind(n) != jsontape.Object || t.Parent(n) == jsontape.None || t.Kind(t.Parent(n)) != jsontape.Array || len(r.paths) > 0 || len(t.Raw(n)) < leastAlone {
+		return false
+	}
+	for at := t.Parent(n); t.Parent(at) != jsontape.None; at = t.Parent(at) {
+		if t.Kind(t.Parent(at)) == jsontape.Object {
+			if key := t.Key(at); key == "value" || key == "Value" || nameStrength(key) != unnamed {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// remember notes that an element has no secret.
+func (r *Redactor) remember(sum [sha256.Size]byte, isClean bool) {
+	if isClean && len(r.clean) < mostClean {
+		r.clean[sum] = true
+	}
 }
 
 // value hides the secrets of a string or a number of a state. One right under the key of a
@@ -456,10 +516,17 @@ func (r *Redactor) key(key string) (string, error) {
 	if len(key) < leastFound && len(r.options.Patterns) == 0 {
 		return key, nil
 	}
+	if out, there := r.keys[key]; there {
+		return out, nil
+	}
 	if r.learning {
 		r.look(key)
 	}
-	return r.rounds(key, func(part string) (string, error) { return r.part(part, r.inKeys, r.inKey) })
+	out, err := r.rounds(key, func(part string) (string, error) { return r.part(part, r.inKeys, r.inKey) })
+	if err == nil && len(key) <= mostID && len(r.keys) < mostSpread {
+		r.keys[key] = out
+	}
+	return out, err
 }
 
 // inKey returns the secrets in a key: known shapes, and random words.
