@@ -108,6 +108,12 @@ func (r *HeaderReader) Read(key string, value json.RawMessage) error {
 	return nil
 }
 
+// Knows reports whether a member of a name is one of a header.
+func (r *HeaderReader) Knows(key string) bool {
+	bit, _ := r.field(key)
+	return bit >= 0
+}
+
 // field returns a number of a member, -1 for none, and where its value goes; that of the
 // event goes to two fields.
 func (r *HeaderReader) field(key string) (bit int, field any) {

@@ -312,6 +312,16 @@ func ofColumns(r map[string]any) (e event, sealed bool) {
 	return e, sealed
 }
 
+// Decode implements rows.Decoder: the tables of schema 0 have the actions of an event as a pickle.
+func (format) Decode(column string, row map[string]any) []byte {
+	value, _ := row[column].(string)
+	if _, schema1 := row["event_data"]; column != "actions" || schema1 {
+		return []byte(value)
+	}
+	shown, _ := actions([]byte(value)) // that it cannot be read is told elsewhere
+	return shown
+}
+
 // actions returns what an object of ADK's holds that is pickled. No pickle is ever run: one
 // that cannot be read is the bytes that it is, with why.
 func actions(pickled []byte) (shown []byte, err error) {

@@ -298,7 +298,11 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 		return nil, s.wrap(err, "check session %q", session)
 	}
 	said, err := store.ConversationFaults(ctx, s, session)
-	return append(s.faults(log), said...), s.wrap(err, "check session %q", session)
+	var lost []model.Fault
+	if err == nil {
+		lost, err = s.storage.Unread(ctx, s, session, log)
+	}
+	return slices.Concat(s.faults(log), said, lost), s.wrap(err, "check session %q", session)
 }
 
 // faults returns those of a session. What Hindcast set aside no framework meets. Several

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"hindcast/model"
-	"hindcast/model/conversation"
+	"hindcast/store"
 	"hindcast/store/folder"
 )
 
@@ -24,9 +24,6 @@ import (
 //	                          1 record has a text that no message shows
 //
 // Nothing is decoded for it while sessions are listed.
-
-// FaultUnread: records have a text that no message shows.
-const FaultUnread = "unread-text"
 
 // Carrier is a [Format] that tells what the records of a session say.
 type Carrier interface {
@@ -105,8 +102,8 @@ func (e engine) unread(ctx context.Context, in folder.In, s *Session) (*model.Fa
 		return nil, nil
 	}
 	first := &list[0]
-	meaning := fmt.Sprintf("%s that no message shows; the first is of type %.40q: %s", have(len(list)), first.Kind, conversation.Cut(conversation.OneLine(conversation.Cut(first.Texts[0], 4*mostPart)), mostPart))
-	return &model.Fault{Code: FaultUnread, Severity: model.Odd, File: first.File, Path: first.Place, Meaning: meaning, Verdict: "Hindcast does not read such a record: look at the file"}, nil
+	fault := store.UnreadFault(len(list), &store.Carried{File: first.File, Place: first.Place, Kind: first.Kind}, first.Texts[0])
+	return &fault, nil
 }
 
 // unshown returns the records that have a part without any text that is shown. Each gets the texts
@@ -134,13 +131,6 @@ func CarriedOf(file, place, kind string, record Value) (Carried, bool) {
 
 // mostSought bounds the records that are looked for in texts that were put together.
 const mostSought = 256
-
-func have(n int) string {
-	if n == 1 {
-		return "1 record has a text"
-	}
-	return fmt.Sprintf("%d records have texts", n)
-}
 
 // eachShown calls yield with each text of the messages of a session, without white space around it.
 func (e engine) eachShown(ctx context.Context, in folder.In, s *Session, yield func(string)) error {

@@ -39,6 +39,7 @@ func rowsKind(path string) store.Kind {
 		Snapshots: "checkpoints",
 		Key:       []string{run},
 		ID:        "id",
+		Reads:     "id, " + document + " AS data",
 		Format:    table{path},
 	}.Kind()
 }

@@ -42,7 +42,11 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 	if err != nil {
 		return nil, fmt.Errorf("genkit: check session %q: %w", session, err)
 	}
-	return append(st.shownFaults(faults.All()), said...), ctx.Err()
+	unread, err := st.Unread(ctx, s, session, at.log)
+	if err != nil {
+		return nil, fmt.Errorf("genkit: check session %q: %w", session, err)
+	}
+	return append(st.shownFaults(append(faults.All(), unread...)), said...), ctx.Err()
 }
 
 // shownFaults returns faults with their files named from the store.

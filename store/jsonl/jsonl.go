@@ -35,6 +35,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 
 	"hindcast/model"
@@ -448,7 +449,12 @@ func (s *Store) get(ctx context.Context, sessionID string) (*model.Data[json.Raw
 // Faults implements store.Store: the damaged lines are faults of the store.
 func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {
 	if session != "" {
-		return store.SessionFaults(ctx, s, session)
+		faults, err := store.SessionFaults(ctx, s, session)
+		if err != nil {
+			return nil, err
+		}
+		unread, err := store.UnreadFaults(ctx, s, session, func(yield func(*store.Carried)) error { return s.strange(ctx, session, yield) })
+		return append(faults, unread...), err
 	}
 	if err := s.catchUp(ctx); err != nil {
 		return nil, fmt.Errorf("jsonl: check %q: %w", s.address, err)
@@ -464,4 +470,40 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 		faults = append(faults, lineFault(s.address, x.last.err))
 	}
 	return faults, nil
+}
+
+// strange runs yield on the lines of a session that have members which are of no snapshot.
+func (s *Store) strange(ctx context.Context, session string, yield func(*store.Carried)) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	in := newLines(io.NewSectionReader(s.file, 0, math.MaxInt64))
+	for {
+		text, err := in.read()
+		if err == io.EOF || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var members []member
+		if err == nil {
+			members, err = scanMembers(text)
+		}
+		if err != nil {
+			continue // that is told of the line
+		}
+		c := store.Carried{File: s.address, Place: fmt.Sprintf("line %d", in.number), Data: []byte{'{'}}
+		var header model.HeaderReader
+		for i := range members {
+			m := &members[i]
+			switch key := m.key; {
+			case header.Knows(key):
+				_ = header.Read(key, text[m.value:m.end]) // that is told of the line
+			case key == "session", key == "labels", strings.HasPrefix(key, "state"):
+			default:
+				c.Data = append(append(c.Data, text[m.start:m.end]...), ',')
+			}
+		}
+		if h := header.Header(); h.SessionID == session && len(c.Data) > 1 {
+			c.Snapshot, c.Data[len(c.Data)-1] = h.ID, '}'
+			yield(&c)
+		}
+	}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store/coding"
+	"hindcast/store"
 	"hindcast/store/sqlitefile"
 )
 
@@ -29,7 +29,7 @@ func unreadIn(t *testing.T, address string) (list []model.Fault) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, slices.DeleteFunc(faults, func(f model.Fault) bool { return f.Code != coding.FaultUnread })...)
+		list = append(list, slices.DeleteFunc(faults, func(f model.Fault) bool { return f.Code != store.FaultUnread })...)
 	}
 	return list
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store/coding"
+	"hindcast/store"
 )
 
 // Records whose text no message shows are counted, with the first place, and those of a session in
@@ -66,7 +66,7 @@ func TestGuard(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				at := slices.IndexFunc(faults, func(f model.Fault) bool { return f.Code == coding.FaultUnread })
+				at := slices.IndexFunc(faults, func(f model.Fault) bool { return f.Code == store.FaultUnread })
 				switch {
 				case at < 0 && c.count != "":
 					t.Errorf("there is no fault among %v", faults)

@@ -254,8 +254,11 @@ type step struct {
 	tasks     []task
 	input     []string
 	questions []question
-	failed    []string // the errors of tasks
-	said      conversation.Written
+	// done are the questions that wait no more, and answers what was answered.
+	done    []question
+	answers []string
+	failed  []string // the errors of tasks
+	said    conversation.Written
 	// goesOn says that another node runs next.
 	goesOn bool
 }
@@ -265,8 +268,11 @@ type question struct{ task, json string }
 
 // asked returns the questions that wait, as JSON, each once: a function asks what a task asks that
 // it calls.
-func (s *step) asked() (list []string) {
-	for _, q := range s.questions {
+func (s *step) asked() []string { return texts(s.questions) }
+
+// texts returns questions as JSON, each once.
+func texts(questions []question) (list []string) {
+	for _, q := range questions {
 		list = appendNew(list, q.json)
 	}
 	return list
@@ -308,7 +314,12 @@ func (s *step) add(task, path string, index int, channel string, value []byte) {
 		last.finished = last.finished || index >= 0 && channel != failedNode
 	}
 	if index >= 0 && channel != failedNode { // what it asked was answered
-		s.questions = slices.DeleteFunc(s.questions, func(q question) bool { return q.task == task })
+		s.questions = slices.DeleteFunc(s.questions, func(q question) bool {
+			if q.task == task {
+				s.done = append(s.done, q)
+			}
+			return q.task == task
+		})
 	}
 	switch {
 	case index == -1:
@@ -324,7 +335,11 @@ func (s *step) add(task, path string, index int, channel string, value []byte) {
 		for _, one := range list {
 			s.questions = append(s.questions, question{task, string(one)})
 		}
-	case index < 0: // it is scheduled, it was resumed
+	case index == -4:
+		for _, one := range elements(value) {
+			s.answers = appendNew(s.answers, string(one))
+		}
+	case index < 0: // it is scheduled
 	case isPlumbing(channel) || path == "" && ofNode(channel, value) || channel == sendsChannel:
 		s.goesOn = true
 		if path == "" && bytes.HasPrefix(value, []byte(`"`)) { // without a path it may name the node
@@ -500,6 +515,12 @@ func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 	for _, q := range next.asks {
 		about.Facts.Add("asks", q.String())
 	}
+	for _, one := range texts(own.done) {
+		about.Facts.Add("asked", askedOf(one).String())
+	}
+	for _, one := range own.answers {
+		about.Facts.Add("answered", askedOf(one).text)
+	}
 	about.Facts.Add("failed", strings.Join(own.failed, ", "))
 	about.Facts.Add("called by", c.about.Parents[""])
 	about.Facts.Add("encoding", c.encoding)
@@ -539,6 +560,22 @@ type onward struct {
 // asked is a question that waits.
 type asked struct{ id, text string }
 
+// askedOf returns a question, or an answer, by its JSON.
+func askedOf(one string) (q asked) {
+	value := []byte(one)
+	if of := jsontape.FindMember(value, `"value"`); of != nil {
+		value = of
+	}
+	if q.text = string(value); value[0] == '"' {
+		q.text = jsontape.Unquote(value)
+	}
+	if name := jsontape.FindMember([]byte(one), `"id"`); bytes.HasPrefix(name, []byte(`"`)) {
+		q.id = jsontape.Unquote(name)
+	}
+	q.text = conversation.OneLine(q.text)
+	return q
+}
+
 // String returns the question behind its id.
 func (a asked) String() string {
 	if a.id == "" {
@@ -555,16 +592,7 @@ func (f format) onward(ctx context.Context, t rows.Tx, at rows.Place, id string,
 	o.nodes = slices.Sorted(slices.Values(slices.Concat(pulled, sent)))
 	o.javaScript = javaScript
 	for _, one := range own.asked() {
-		q := asked{text: one}
-		if value := jsontape.FindMember([]byte(one), `"value"`); value != nil {
-			if q.text = string(value); value[0] == '"' {
-				q.text = jsontape.Unquote(value)
-			}
-		}
-		if name := jsontape.FindMember([]byte(one), `"id"`); bytes.HasPrefix(name, []byte(`"`)) {
-			q.id = jsontape.Unquote(name)
-		}
-		if q.text = conversation.OneLine(q.text); !slices.Contains(o.asks, q) {
+		if q := askedOf(one); !slices.Contains(o.asks, q) {
 			o.asks = append(o.asks, q)
 		}
 	}

@@ -160,12 +160,14 @@ func TestAbout(t *testing.T) {
 	}
 }
 
-// The resume call of a checkpoint that was answered asks nothing.
+// The resume call of a checkpoint that was answered asks nothing. What was asked and answered is told.
 func TestAbout_answered(t *testing.T) {
 	s := open(t, recorded("agent.db"))
 	h := at(t, s, "tour", 24)
 	if got := about(t, s, h); strings.Contains(got, "asks") || h.Marks != 0 || strings.Contains(state(t, s, h), "__interrupt__") {
 		t.Errorf("#24 is marked %v, and says\n%s", h.Marks.Words(), got)
+	} else if !strings.Contains(got, `: {"question":"Bestellung freigeben? ✅","amount":12.5}`) || !strings.Contains(got, "answered: ja") {
+		t.Errorf("#24 does not tell what was asked and answered:\n%s", got)
 	}
 }
 
@@ -276,9 +278,9 @@ func TestDamage(t *testing.T) {
 		"unknown encoding":  {"UPDATE checkpoints SET type = 'yaml'" + one, model.FaultOpaque},
 		"writes":            {"UPDATE writes SET value = x'c1'", ""},
 		"writes of nothing": {"UPDATE writes SET value = NULL, type = NULL", ""},
-		"odd ids":           {"UPDATE checkpoints SET checkpoint_id = 'x' || checkpoint_id, parent_checkpoint_id = 'x' || parent_checkpoint_id", ""},
-		"no channels":       {"UPDATE checkpoints SET checkpoint = x'80'", ""},
-		"a number":          {"UPDATE checkpoints SET checkpoint = x'07'", ""},
+		"odd ids":           {"UPDATE checkpoints SET checkpoint_id = 'x' || checkpoint_id, parent_checkpoint_id = 'x' || parent_checkpoint_id", store.FaultUnread}, // what was asked hangs on none of them
+		"no channels":       {"UPDATE checkpoints SET checkpoint = x'80'", store.FaultUnread},
+		"a number":          {"UPDATE checkpoints SET checkpoint = x'07'", store.FaultUnread},
 	} {
 		path := copied(t, "agent.db")
 		execute(t, path, c.statement)

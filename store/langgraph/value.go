@@ -2,8 +2,10 @@ package langgraph
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 
 	"hindcast/model/jsontape"
 	"hindcast/store/msgpack"
@@ -83,4 +85,29 @@ func extension(w *msgpack.Writer, id int8) (ok bool, err error) {
 		return w.Value()
 	})
 	return true, errors.Join(err, w.Skip(n-3))
+}
+
+// Decode implements rows.Decoder. What a row says of its task is LangGraph's own.
+func (format) Decode(column string, row map[string]any) []byte {
+	value, _ := row[column].(string)
+	switch column {
+	case "checkpoint", "value", "blob":
+		if encoding, is := row["type"].(string); is {
+			shown, _ := decode(encoding, stored(value)) // damage is told elsewhere
+			return shown
+		}
+	case "task_path", "metadata":
+		return nil
+	}
+	return []byte(value)
+}
+
+// stored returns the bytes of a column, which PostgreSQL writes as digits.
+func stored(value string) []byte {
+	if digits, is := strings.CutPrefix(value, `\x`); is {
+		if data, err := hex.DecodeString(digits); err == nil {
+			return data
+		}
+	}
+	return []byte(value)
 }

@@ -164,6 +164,8 @@ func (f *finder) document(in *file, d document) error {
 		}
 		found.file, found.line = in, d.line
 		found.start += d.start
+		from, to := tape.Span(at)
+		found.from, found.to = d.start+int64(from), d.start+int64(to)
 		if err := f.add(found, spread != nil || d.line > 0); err != nil {
 			return fail(tape.Pointer(at), err.column, err.error)
 		}
@@ -224,13 +226,8 @@ func (r *stateReader) read(found *row) ([]byte, error) {
 	fail := func(err error) error {
 		return &RowError{File: found.file.name, Line: found.line, Column: columnState, Err: files.Cause(err)}
 	}
-	if r.file != found.file {
-		r.close()
-		in, err := found.file.open()
-		if err != nil {
-			return nil, fail(err)
-		}
-		r.file, r.in = found.file, in
+	if err := r.open(found.file); err != nil {
+		return nil, fail(err)
 	}
 	state := make([]byte, found.size)
 	_, err := r.in.ReadAt(state, found.start)
@@ -246,6 +243,19 @@ func (r *stateReader) read(found *row) ([]byte, error) {
 		return nil, fail(errChanged)
 	}
 	return state, nil
+}
+
+// open opens a file, unless it is open.
+func (r *stateReader) open(f *file) error {
+	if r.file == f {
+		return nil
+	}
+	r.close()
+	in, err := f.open()
+	if err == nil {
+		r.file, r.in = f, in
+	}
+	return err
 }
 
 // within returns what steps lead to from a text.

@@ -38,6 +38,8 @@ type row struct {
 	line        int
 	start, size int64
 	inside      []step
+	// from and to are where the whole row is in the file.
+	from, to int64
 }
 
 // leanOn gives a row without a state that of an earlier one of its id.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -255,5 +256,37 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 	if session == "" {
 		return nil, nil
 	}
-	return store.SessionFaults(ctx, s, session)
+	faults, err := store.SessionFaults(ctx, s, session)
+	if err != nil {
+		return nil, err
+	}
+	unread, err := store.UnreadFaults(ctx, s, session, func(yield func(*store.Carried)) error { return s.carried(ctx, session, yield) })
+	return append(faults, unread...), err
+}
+
+// carried runs yield on each row of a session, as it stands in its file. What cannot be read is told
+// with the state.
+func (s *Store) carried(ctx context.Context, session string, yield func(*store.Carried)) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	of := s.now.sessions[session]
+	if of == nil {
+		return model.ErrNoSession
+	}
+	var r stateReader
+	defer r.close()
+	for i := range of.rows {
+		found := &of.rows[i]
+		if ctx.Err() != nil || r.open(found.file) != nil {
+			break
+		}
+		c := store.Carried{File: found.file.name, Snapshot: found.header.ID, Data: make([]byte, found.to-found.from)}
+		if found.line > 0 {
+			c.Place = fmt.Sprintf("line %d", found.line)
+		}
+		if _, err := r.in.ReadAt(c.Data, found.from); err == nil || err == io.EOF {
+			yield(&c)
+		}
+	}
+	return ctx.Err()
 }

@@ -42,7 +42,7 @@ var kind = rows.Kind{
 	Large: []string{"snapshot", "metadata", "content"},
 	Snapshots: `(SELECT rowid AS rowid, ifnull(thread_id, '') AS name, '' AS run, id, ifnull(createdAt, '') AS at, ifnull(role, '') AS role, ifnull(type, '') AS type, content AS data FROM mastra_messages
 		UNION ALL SELECT rowid, ifnull(workflow_name, ''), ifnull(run_id, ''), ifnull(run_id, ''), ifnull(updatedAt, ''), '', '', snapshot FROM mastra_workflow_snapshot)`,
-	Key: []string{"name", "run"}, ID: "id",
+	Key: []string{"name", "run"}, ID: "id", Reads: "id, " + asText("data") + " AS data",
 	Order: []string{"at", "rowid"},
 }
 

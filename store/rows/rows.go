@@ -159,6 +159,8 @@ type Kind struct {
 	Snapshots string
 	Key       []string
 	ID        string
+	// Reads are the columns of it that are read to know what it carries, all where it is "".
+	Reads string
 	// Order are the columns by which a later snapshot is greater than all before it; ID
 	// alone where there are none.
 	Order  []string
@@ -628,6 +630,13 @@ func (s *Store) Faults(ctx context.Context, session string) (faults []model.Faul
 	}
 	if log.Opaque != "" {
 		own.Add(Opaque(session, log.Opaque, s.kind.Framework))
+	}
+	if err == nil {
+		var lost []model.Fault
+		lost, err = store.UnreadFaults(ctx, s, session, func(yield func(*store.Carried)) error {
+			return s.in(ctx, session, func(t tables, at Place) error { return s.carried(ctx, t, at, yield) })
+		})
+		faults = append(faults, lost...)
 	}
 	return append(faults, own.All()...), s.wrap(err, "check session %q", session)
 }

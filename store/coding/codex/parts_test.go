@@ -165,7 +165,7 @@ func TestFaults_unread(t *testing.T) {
 	s, _ := r.store(t)
 	list := storetest.Faults(t, s, made)
 	if !slices.ContainsFunc(list, func(f model.Fault) bool {
-		return f.Code == coding.FaultUnread && strings.HasPrefix(f.Meaning, "1 record has a text")
+		return f.Code == store.FaultUnread && strings.HasPrefix(f.Meaning, "1 record has a text")
 	}) {
 		t.Errorf("%+v", list)
 	}

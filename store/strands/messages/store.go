@@ -649,10 +649,45 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 	if err == nil {
 		found, err = at.faults(ctx)
 	}
+	if err == nil && session != "" {
+		var unread []model.Fault
+		unread, err = s.unread(ctx, session, found)
+		found = append(found, unread...)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("strands: check session %q: %w", session, err)
 	}
 	return append(list, found...), nil
+}
+
+// unread returns the fault of the files whose texts are not in view, but for those of messages that
+// the SDK drops or removes, or that were redacted, which another fault tells.
+func (s *Store) unread(ctx context.Context, session string, told []model.Fault) ([]model.Fault, error) {
+	p, err := s.locate(session)
+	if err != nil {
+		return nil, err
+	}
+	log, err := s.storage.Log(ctx, s.in(p))
+	if err != nil {
+		return nil, err
+	}
+	hidden := map[string]bool{}
+	for _, f := range told {
+		if f.Code == FaultRemovedCount {
+			return nil, nil
+		}
+		hidden[f.File] = hidden[f.File] || pairing[f.Code] || f.Code == FaultRedacted
+	}
+	var dropped []model.Fault
+	for i, name := range log.Files {
+		if hidden[p.shown(name)] { // the message, or the one behind it with results of other calls
+			for _, name := range log.Files[i:min(i+2, len(log.Files))] {
+				dropped = append(dropped, model.Fault{File: name})
+			}
+		}
+	}
+	found, err := s.storage.Unread(ctx, s, session, log, dropped...)
+	return p.shownIn(found), err
 }
 
 func (a agentLog) faults(ctx context.Context) ([]model.Fault, error) {

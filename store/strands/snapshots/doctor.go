@@ -30,6 +30,15 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 	if err == nil {
 		found, err = s.check(ctx, &p, math.MaxInt64)
 	}
+	if err == nil {
+		var log *folder.Log
+		if log, err = s.storage.Log(ctx, s.in(p)); err == nil {
+			var unread []model.Fault
+			stopping := slices.DeleteFunc(slices.Clone(found), func(f model.Fault) bool { return f.Severity < model.Stops })
+			unread, err = s.storage.Unread(ctx, s, session, log, stopping...)
+			found = append(found, unread...)
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: check session %q: %w", kind, session, err)
 	}

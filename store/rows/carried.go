@@ -1,0 +1,73 @@
+package rows
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"hindcast/model/jsontape"
+	"hindcast/store"
+)
+
+// Decoder is a format whose rows hold more than JSON and texts, or what its framework keeps for itself.
+type Decoder interface {
+	// Decode returns what a column of a row says, as JSON or as a text; nil for nothing.
+	Decode(column string, row map[string]any) []byte
+}
+
+// carried runs yield on each row of a session, as it is stored, with what it says.
+func (s *Store) carried(ctx context.Context, t tables, at Place, yield func(*store.Carried)) error {
+	decoder, _ := s.kind.Format.(Decoder)
+	list := []string{s.kind.Snapshots}
+	for _, table := range slices.Sorted(maps.Keys(s.kind.Tables)) {
+		has, err := t.Columns(ctx, at.Name(table))
+		if err != nil {
+			return err
+		}
+		if table != s.kind.Snapshots && !slices.ContainsFunc(s.kind.Key, func(column string) bool { return !has[column] }) {
+			list = append(list, table)
+		}
+	}
+	for i, table := range list {
+		reads := "*"
+		if i == 0 && s.kind.Reads != "" {
+			reads = s.kind.Reads
+		}
+		err := t.Records(ctx, func(row map[string]any) error {
+			c := store.Carried{File: at.Name(table), Beside: i > 0, Data: []byte{'{'}}
+			if id := row[s.kind.ID]; id != nil {
+				c.Snapshot = fmt.Sprint(id)
+			}
+			for _, column := range slices.Sorted(maps.Keys(row)) {
+				text, is := row[column].(string)
+				said := []byte(text)
+				if is && decoder != nil {
+					said = decoder.Decode(column, row)
+				}
+				if !is || len(said) == 0 {
+					continue
+				}
+				if !PythonReads(said) {
+					said = jsontape.AppendQuoted(nil, string(said))
+				}
+				if len(c.Data) > 1 {
+					c.Data = append(c.Data, ',')
+				}
+				c.Data = append(append(append(c.Data, quoted(column)...), ':'), said...)
+			}
+			c.Data = append(c.Data, '}')
+			if i == 0 {
+				c.File = c.Snapshot
+			}
+			yield(&c)
+			return nil
+		}, "SELECT "+reads+" FROM "+at.Table(table)+s.kind.where(), at.Key...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func quoted(text string) string { return string(jsontape.AppendQuoted(nil, text)) }

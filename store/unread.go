@@ -1,0 +1,299 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io/fs"
+	"slices"
+	"strings"
+	"unicode"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+)
+
+// How it is known that every text is in view.
+//
+// A kind gives its records as they are stored, and what its framework keeps for itself left out. A
+// text of one is in view where a state has it, or what is told beside the state:
+//
+//	record     {"role":"user","content":"list the files"}     {"kind":"note","body":"by another program"}
+//	state      {"messages":[{"role":"user","content":"list the files"}]}
+//	                                                          1 record has a text that no message shows
+//
+// The state of the head has most. What it lacks is looked for in the state of the record's own
+// snapshot, and of those that come of it.
+
+// FaultUnread: records have a text that no message shows.
+const FaultUnread = "unread-text"
+
+// Carried is a record of a session as it is stored.
+type Carried struct {
+	// File and Place are where it is, as in a [model.Fault], and Kind its type, "" for none.
+	File, Place, Kind string
+	// Snapshot is the id of the snapshot that it is. Where Beside says that it is none, it is the one
+	// that it belongs to, "" where it is of the whole session: any may show it.
+	Snapshot string
+	Beside   bool
+	// Data is what it carries: JSON, or else a text.
+	Data []byte
+}
+
+// UnreadFault returns the fault of n records with texts that no message shows. first is one of them,
+// and text is what it says.
+func UnreadFault(n int, first *Carried, text string) model.Fault {
+	have := "1 record has a text"
+	if n != 1 {
+		have = fmt.Sprintf("%d records have texts", n)
+	}
+	const most = 60
+	of := ""
+	if first.Kind != "" {
+		of = fmt.Sprintf(" of type %.40q:", first.Kind)
+	}
+	meaning := fmt.Sprintf("%s that no message shows; the first is%s %s", have, of, conversation.Cut(conversation.OneLine(conversation.Cut(text, 4*most)), most))
+	return model.Fault{Code: FaultUnread, Severity: model.Odd, File: first.File, Path: first.Place, Meaning: meaning, Verdict: "Hindcast does not read such a record: look at the file"}
+}
+
+// UnreadFaults returns the fault of the records of a session whose texts are not in view, none where
+// all are. each runs yield on each record, and is called again where some are not. The errors are
+// those of each and of Headers.
+func UnreadFaults(ctx context.Context, s Store, session string, each func(yield func(*Carried)) error) ([]model.Fault, error) {
+	u := unread{ctx: ctx, store: s, session: session, seed: maphash.MakeSeed(), left: map[uint64]bool{}, titles: map[string]string{}}
+	err := each(func(c *Carried) {
+		for text := range c.texts {
+			if sum := u.sum(text); !u.left[sum] {
+				u.left[sum] = true
+				u.order = append(u.order, carriedText{sum, c.Snapshot, c.Beside})
+			}
+		}
+	})
+	if err != nil || len(u.left) == 0 {
+		return nil, err
+	}
+	if err := u.look(); err != nil || len(u.lost) == 0 {
+		return nil, err
+	}
+	if err := u.lookAgain(each); err != nil {
+		return nil, err
+	}
+	var first Carried
+	var said string
+	n := 0
+	err = each(func(c *Carried) {
+		for text := range c.texts {
+			if _, lost := u.lost[u.sum(text)]; !lost {
+				continue
+			}
+			if n++; n == 1 {
+				first, said = *c, text
+			}
+			return
+		}
+	})
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	return []model.Fault{UnreadFault(n, &first, said)}, nil
+}
+
+// unread looks for texts that are not in view.
+type unread struct {
+	ctx     context.Context
+	store   Store
+	session string
+	seed    maphash.Seed
+	// left are the texts that were not seen yet, and order has them by the records.
+	left  map[uint64]bool
+	order []carriedText
+	// titles are the words of the headers, by their ids.
+	titles map[string]string
+	// lost are those that no state has by itself, with the snapshots that should show them.
+	lost map[uint64][]string
+}
+
+// carriedText is a text, and where the first record is that has it.
+type carriedText struct {
+	sum      uint64
+	snapshot string
+	beside   bool
+}
+
+func (u *unread) sum(text string) uint64 { return maphash.String(u.seed, text) }
+
+// mostLost bounds the texts that are in no view and are looked for one by one.
+const mostLost = 256
+
+// look reads states until each text was seen, or is lost.
+func (u *unread) look() error {
+	u.lost = map[uint64][]string{}
+	var ids []string
+	head, below, there := "", map[string][]string{}, map[string]bool{"": true}
+	for h, err := range u.store.Headers(u.ctx, u.session) {
+		if err != nil {
+			return err
+		}
+		ids, there[h.ID] = append(ids, h.ID), true
+		below[h.ParentID] = append(below[h.ParentID], h.ID)
+		u.titles[h.ID] += h.Title + "\n" + h.EventText() + "\n"
+		if h.Head {
+			head = h.ID
+		}
+	}
+	slices.Reverse(ids) // the newest have most
+	read := map[string]bool{"": true}
+	see := func(id string) error {
+		if read[id] || !there[id] {
+			return nil
+		}
+		read[id] = true
+		return u.see(id, func(text string) { delete(u.left, u.sum(text)) })
+	}
+	if err := see(head); err != nil {
+		return err
+	}
+	for i := len(u.order) - 1; i >= 0 && len(u.lost) < mostLost; i-- {
+		t := u.order[i]
+		near := append([]string{t.snapshot}, below[t.snapshot]...)
+		if t.beside {
+			near = append(near, ids...)
+		}
+		for k := 0; k < len(near) && u.left[t.sum]; k++ {
+			if err := see(near[k]); err != nil {
+				return err
+			}
+		}
+		if u.left[t.sum] {
+			u.lost[t.sum] = near[:min(len(near), mostNear)]
+		}
+	}
+	return nil
+}
+
+// mostNear bounds the snapshots at which a text is looked for in longer ones.
+const mostNear = 8
+
+// lookAgain finds the lost texts that a longer text has, or that are told beside a state.
+func (u *unread) lookAgain(each func(yield func(*Carried)) error) error {
+	texts := map[uint64]string{}
+	err := each(func(c *Carried) {
+		for text := range c.texts {
+			if sum := u.sum(text); u.lost[sum] != nil {
+				texts[sum] = conversation.OneLine(text)
+			}
+		}
+	})
+	told := map[string]string{"": ""}
+	for sum, text := range texts {
+		for _, id := range u.lost[sum] {
+			if _, is := told[id]; !is && err == nil {
+				told[id], err = u.told(id)
+			}
+			if strings.Contains(told[id], text) {
+				delete(u.lost, sum)
+			}
+		}
+	}
+	return err
+}
+
+// told returns all that is told of a snapshot, in one line.
+func (u *unread) told(id string) (string, error) {
+	var all strings.Builder
+	add := func(text string) { all.WriteString(conversation.OneLine(text) + "\n") }
+	add(u.titles[id])
+	if err := u.see(id, add); err != nil {
+		return "", err
+	}
+	if d, ok := u.store.(Deriver); ok {
+		facts, err := d.Facts(u.ctx, model.Ref{Session: u.session, ID: id})
+		if ended := u.ctx.Err(); ended != nil || errors.Is(err, fs.ErrClosed) {
+			return "", cmp.Or(ended, err)
+		}
+		for _, f := range facts {
+			add(f.Value)
+		}
+	}
+	return all.String(), nil
+}
+
+// see runs yield on each text of the state of a snapshot. One that cannot be read shows nothing: that
+// is told of it.
+func (u *unread) see(id string, yield func(string)) error {
+	state, err := u.store.State(u.ctx, model.Ref{Session: u.session, ID: id})
+	if ended := u.ctx.Err(); ended != nil || errors.Is(err, fs.ErrClosed) {
+		return cmp.Or(ended, err)
+	}
+	walk(state, "", mostWithin, func(_, text string) bool {
+		yield(text)
+		return true
+	})
+	return nil
+}
+
+// texts yields what people, models and tools say in a record: texts of several words, and those of
+// the members of messages.
+func (c *Carried) texts(yield func(string) bool) {
+	walk(c.Data, "", mostWithin, func(key, text string) bool { return !isSaid(key, text) || yield(text) })
+}
+
+// mostWithin bounds the JSON that is in strings of JSON.
+const mostWithin = 4
+
+// walk yields the strings of a JSON text without white space around them, each with the key of the
+// member that it is in, and goes into JSON in a string. What is no JSON is a text itself.
+func walk(data []byte, key string, deeper int, yield func(key, text string) bool) bool {
+	tape, _, err := jsontape.ParseTolerant(data)
+	if err != nil {
+		text := strings.TrimSpace(string(data))
+		return text == "" || yield(key, text)
+	}
+	for n := range jsontape.Node(tape.Len()) {
+		if tape.Kind(n) != jsontape.String {
+			continue
+		}
+		key := key
+		for at := n; at >= 0; at = tape.Parent(at) {
+			if up := tape.Parent(at); up >= 0 && tape.Kind(up) == jsontape.Object {
+				key = tape.Key(at)
+				break
+			}
+		}
+		text := strings.TrimSpace(tape.Text(n))
+		if text == "" {
+			continue
+		}
+		if deeper > 0 && strings.ContainsRune(`{["`, rune(text[0])) && jsontape.Valid([]byte(text)) {
+			if !walk([]byte(text), key, deeper-1, yield) {
+				return false
+			}
+			continue
+		}
+		if !yield(key, text) {
+			return false
+		}
+	}
+	return true
+}
+
+// isSaid reports whether a string is what someone says: it has words, or is the text of a message.
+func isSaid(key, text string) bool {
+	if key == "text" || key == "content" {
+		return strings.ContainsFunc(text, unicode.IsLetter)
+	}
+	const short = 8
+	if len(text) < short || !strings.ContainsAny(text, " \n") {
+		return false
+	}
+	words := 0
+	for word := range strings.FieldsSeq(text) {
+		if strings.ContainsFunc(word, unicode.IsLetter) {
+			words++
+		}
+	}
+	return words > 1
+}
