@@ -36,7 +36,7 @@ type Kind struct {
 	// begin with it itself, to name one of several SDKs.
 	Framework string
 	// Files gives the names, as patterns of path.Match, of files that may be
-	// stores of this kind: a survey looks into no others. Nil where a store is a
+	// stores of this kind: a survey looks into no others, but for databases of any name. Nil where a store is a
 	// folder, or nothing on a disk.
 	Files []string
 	// Recognise says, by shape and quickly, whether the path holds a store of

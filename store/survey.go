@@ -50,7 +50,7 @@ type Finding struct {
 // ctx.
 //
 // It reads no more than the kinds need to recognise a store, and nothing of a
-// file whose name is none of a store. A store is not entered: what is in it is
+// file whose name is none of a store, but for the head of one that may be a database. A store is not entered: what is in it is
 // its own, but for what other kinds alone claim directly in it, or in a hidden folder
 // in it. Symbolic links are not followed, and it goes so
 // far and no further; where it stops is told. It writes nothing.
@@ -120,6 +120,8 @@ type folder struct {
 	depth int
 	// owners are the kinds that claim a folder that it is in, nil for none.
 	owners []string
+	// quiet says that what no kind knows is not told.
+	quiet bool
 }
 
 // at returns the path of a name below the folder that is surveyed.
@@ -220,7 +222,7 @@ func (s *survey) ask(ctx context.Context, kinds Kinds, in folder, name string) (
 	switch {
 	case owners != nil:
 		return claimed, owners, true
-	case in.owners != nil:
+	case in.owners != nil || in.quiet:
 		return unknown, nil, true
 	case unseen != nil:
 		return unreadable, nil, s.unseen(at, unseen)
@@ -268,10 +270,14 @@ func (s *survey) met(ctx context.Context, in folder, e fs.DirEntry) bool {
 			why = fmt.Sprintf("more than %d folders deep", s.most.depth)
 		}
 		if why == "" {
-			s.queue = append(s.queue, folder{name, in.depth + 1, in.owners})
+			s.queue = append(s.queue, folder{name: name, depth: in.depth + 1, owners: in.owners})
 		}
 	case isTemporary(e.Name()):
 		why = "a temporary file"
+	case len(kinds) == 0 && in.owners == nil && isPages(e):
+		in.quiet = true
+		_, _, goOn := s.ask(ctx, s.kinds.ofFile("x.db"), in, name)
+		return goOn
 	case len(kinds) == 0:
 	case !mode.IsRegular():
 		why = "not a regular file"
@@ -281,6 +287,19 @@ func (s *survey) met(ctx context.Context, in folder, e fs.DirEntry) bool {
 		return goOn
 	}
 	return why == "" || in.owners != nil || s.passOver(s.at(name), why)
+}
+
+// isPages reports whether a file may be a database, whatever its name is.
+func isPages(e fs.DirEntry) bool {
+	info, err := e.Info()
+	return err == nil && info.Mode().IsRegular() && WholePages(e.Name(), info.Size())
+}
+
+// WholePages reports whether a file may be a database of SQLite by its size, and is none of those
+// that SQLite keeps beside one.
+func WholePages(name string, size int64) bool {
+	const page = 512
+	return size > 0 && size%page == 0 && !slices.ContainsFunc([]string{"-wal", "-shm", "-journal"}, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
 // elsewhere are the folders that hold much and no stores, by patterns of their

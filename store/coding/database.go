@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"hindcast/model"
+	"hindcast/store"
 	"hindcast/store/files"
 	"hindcast/store/folder"
 	"hindcast/store/sqlitefile"
@@ -90,9 +91,32 @@ func (d *Databases) check(ctx context.Context, t *sqlitefile.Tx) error {
 	return nil
 }
 
-// isDatabase reports whether a file may be one, by its name.
+// isDatabase reports whether a file is one by its name.
 func isDatabase(name string) bool {
-	return slices.Contains([]string{".db", ".db3", ".sqlite", ".sqlite3"}, filepath.Ext(name)) && filepath.Base(name) == name
+	return slices.Contains([]string{".db", ".db3", ".sqlite", ".sqlite3"}, filepath.Ext(name))
+}
+
+// mostOthers bounds the files of other names that are looked at in a folder.
+const mostOthers = 256
+
+// mayBe returns those of the names in a folder that may be databases: by their names, and behind
+// them any of whole pages. SQLite itself says whether they are.
+func mayBe(in folder.In, names []string) (list []string) {
+	names = slices.Sorted(slices.Values(names))
+	var others []string
+	for _, name := range names {
+		if isDatabase(name) {
+			list = append(list, name)
+		} else if len(others) < mostOthers {
+			others = append(others, name)
+		}
+	}
+	for _, name := range others {
+		if at, err := in.Stamp(name); err == nil && at.Kind == files.Regular && store.WholePages(name, at.Size) {
+			list = append(list, name)
+		}
+	}
+	return list
 }
 
 // Names returns the databases of the agent that are in the folder, that of the default name
@@ -102,8 +126,7 @@ func (d *Databases) Names(ctx context.Context, in folder.In) (list []string, err
 	if err != nil {
 		return nil, err
 	}
-	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !isDatabase(name) })
-	slices.Sort(names)
+	names = mayBe(in, names)
 	if i := slices.Index(names, d.Default); i > 0 { // the one that most likely is one
 		names = slices.Insert(slices.Delete(names, i, i+1), 0, d.Default)
 	}
@@ -123,16 +146,20 @@ func (d *Databases) Names(ctx context.Context, in folder.In) (list []string, err
 // Query runs what in one transaction of a database of that name. The errors are those of
 // sqlitefile.File.Read.
 func (d *Databases) Query(ctx context.Context, name string, what func(*sqlitefile.Tx) error) error {
-	if !isDatabase(name) {
+	if filepath.Base(name) != name {
 		return fs.ErrNotExist
 	}
 	d.queried.Add(1)
-	return d.file(name).Read(ctx, func(t *sqlitefile.Tx) error {
+	err := d.file(name).Read(ctx, func(t *sqlitefile.Tx) error {
 		if err := t.Limit(mostValue); err != nil {
 			return err
 		}
 		return what(t)
 	})
+	if errors.Is(err, sqlitefile.ErrNotSQLite) && !isDatabase(name) {
+		return fs.ErrNotExist
+	}
+	return err
 }
 
 // mostValue bounds a value of a database, in bytes: each is copied several times.

@@ -190,3 +190,77 @@ func TestOpen_saysWhatAFileLooksLike(t *testing.T) {
 		}
 	}
 }
+
+// fileDatabases are databases, each with its kind.
+var fileDatabases = []struct{ kind, file string }{
+	{"langgraph", "langgraph/agent.db"},
+	{"langgraph", "langgraph/js.db"},
+	{"crewai", "crewai/checkpoints.db"},
+	{"adk", "adk/sqlite_service.db"},
+	{"adk", "adk/v0_pickle.db"},
+	{"openai-agents", "openaiagents/advanced.db"},
+	{"mastra", "mastra/store.db"},
+	{"llamaindex", "llamaindex/server.db"},
+	{"opencode", "coding/opencode/opencode.db"},
+	{"crush", "coding/crush/crush.db"},
+	{"sqlite", ""},
+}
+
+// TestOpen_databasesOfAnyName opens copies of databases under names that are none of a database: by
+// the path alone, by the kind and the path, and by a survey of the folder that they are in.
+func TestOpen_databasesOfAnyName(t *testing.T) {
+	t.Parallel()
+	for _, w := range fileDatabases {
+		from := filepath.Join(testdata, filepath.FromSlash(w.file))
+		if w.file == "" {
+			dir := t.TempDir()
+			from = filepath.Join(dir, "hindcast-demo.db")
+			hindcastRuns(t, "", "demo", dir)
+		}
+		text, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := titles(t, from)
+		for _, name := range []string{"backup", "state.vscdb", "sessions.db.bak", "from a colleague.txt"} {
+			t.Run(w.kind+" as "+name, func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				file := filepath.Join(dir, "inside", name)
+				if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(file, text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				// A file of as many bytes that is no database is not told of.
+				if err := os.WriteFile(filepath.Join(dir, "inside", "other"), make([]byte, 4096), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				for _, address := range []string{file, w.kind + ":" + file} {
+					id, err := allKinds.Identify(t.Context(), address)
+					if err != nil || id.Name != w.kind {
+						t.Errorf("%s: %v, %v", address, id, err)
+						continue
+					}
+					if got := titles(t, address); got != want || got == "" {
+						t.Errorf("%s has\n%s\nwant\n%s", address, got, want)
+					}
+				}
+				found := false
+				for f, err := range allKinds.Survey(t.Context(), dir) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					found = found || f.Kind == w.kind && strings.HasPrefix(f.Path, filepath.Dir(file))
+					if filepath.Base(f.Path) == "other" {
+						t.Errorf("a survey tells of %+v", f)
+					}
+				}
+				if !found {
+					t.Errorf("a survey does not find it")
+				}
+			})
+		}
+	}
+}
