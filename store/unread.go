@@ -60,10 +60,11 @@ func UnreadFault(n int, first *Carried, text string) model.Fault {
 }
 
 // UnreadFaults returns the fault of the records of a session whose texts are not in view, none where
-// all are. each runs yield on each record, and is called again where some are not. The errors are
-// those of each and of Headers.
-func UnreadFaults(ctx context.Context, s Store, session string, each func(yield func(*Carried)) error) ([]model.Fault, error) {
-	u := unread{ctx: ctx, store: s, session: session, seed: maphash.MakeSeed(), left: map[uint64]bool{}, titles: map[string]string{}}
+// all are. each runs yield on each record, and is called again where some are not. isRead says whose
+// states were read before; nil for none. The errors are those of each, of Headers, and of State for
+// a state that was read before: one that is gone, or cannot be read, shows nothing.
+func UnreadFaults(ctx context.Context, s Store, session string, isRead func(id string) bool, each func(yield func(*Carried)) error) ([]model.Fault, error) {
+	u := unread{ctx: ctx, store: s, session: session, isRead: isRead, seed: maphash.MakeSeed(), left: map[uint64]bool{}, titles: map[string]string{}}
 	err := each(func(c *Carried) {
 		for text := range c.texts {
 			if sum := u.sum(text); !u.left[sum] {
@@ -106,6 +107,7 @@ type unread struct {
 	ctx     context.Context
 	store   Store
 	session string
+	isRead  func(id string) bool
 	seed    maphash.Seed
 	// left are the texts that were not seen yet, and order has them by the records.
 	left  map[uint64]bool
@@ -221,12 +223,14 @@ func (u *unread) told(id string) (string, error) {
 	return all.String(), nil
 }
 
-// see runs yield on each text of the state of a snapshot. One that cannot be read shows nothing: that
-// is told of it.
+// see runs yield on each text of the state of a snapshot.
 func (u *unread) see(id string, yield func(string)) error {
 	state, err := u.store.State(u.ctx, model.Ref{Session: u.session, ID: id})
 	if ended := u.ctx.Err(); ended != nil || errors.Is(err, fs.ErrClosed) {
 		return cmp.Or(ended, err)
+	}
+	if err != nil && !errors.Is(err, model.ErrNoSnapshot) && u.isRead != nil && u.isRead(id) {
+		return err
 	}
 	walk(state, "", mostWithin, func(_, text string) bool {
 		yield(text)
