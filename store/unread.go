@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,8 +38,10 @@ type Carried struct {
 	// that it belongs to, "" where it is of the whole session: any may show it.
 	Snapshot string
 	Beside   bool
-	// Data is what it carries: JSON, or else a text.
+	// Data is what it carries: JSON, or else a text. Told is what of it is told beside the state, such
+	// as a title.
 	Data []byte
+	Told string
 }
 
 // UnreadFault returns the fault of n records with texts that no message shows. first is one of them,
@@ -60,11 +61,11 @@ func UnreadFault(n int, first *Carried, text string) model.Fault {
 }
 
 // UnreadFaults returns the fault of the records of a session whose texts are not in view, none where
-// all are. each runs yield on each record, and is called again where some are not. isRead says whose
-// states were read before; nil for none. The errors are those of each, of Headers, and of State for
-// a state that was read before: one that is gone, or cannot be read, shows nothing.
-func UnreadFaults(ctx context.Context, s Store, session string, isRead func(id string) bool, each func(yield func(*Carried)) error) ([]model.Fault, error) {
-	u := unread{ctx: ctx, store: s, session: session, isRead: isRead, seed: maphash.MakeSeed(), left: map[uint64]bool{}, titles: map[string]string{}}
+// all are. damaged reports whether another fault tells that the state of a snapshot cannot be read.
+// each runs yield on each record, and is called again where some are not. The errors are those of
+// each, of Headers, and of State where that is not damaged.
+func UnreadFaults(ctx context.Context, s Store, session string, damaged func(id string) bool, each func(yield func(*Carried)) error) ([]model.Fault, error) {
+	u := unread{ctx: ctx, store: s, session: session, seed: maphash.MakeSeed(), left: map[uint64]bool{}, damaged: damaged}
 	err := each(func(c *Carried) {
 		for text := range c.texts {
 			if sum := u.sum(text); !u.left[sum] {
@@ -107,13 +108,11 @@ type unread struct {
 	ctx     context.Context
 	store   Store
 	session string
-	isRead  func(id string) bool
 	seed    maphash.Seed
 	// left are the texts that were not seen yet, and order has them by the records.
-	left  map[uint64]bool
-	order []carriedText
-	// titles are the words of the headers, by their ids.
-	titles map[string]string
+	left    map[uint64]bool
+	order   []carriedText
+	damaged func(id string) bool
 	// lost are those that no state has by itself, with the snapshots that should show them.
 	lost map[uint64][]string
 }
@@ -134,20 +133,19 @@ const mostLost = 256
 func (u *unread) look() error {
 	u.lost = map[uint64][]string{}
 	var ids []string
-	head, below, there := "", map[string][]string{}, map[string]bool{"": true}
+	head, below, there := "", map[string][]string{}, map[string]bool{}
 	for h, err := range u.store.Headers(u.ctx, u.session) {
 		if err != nil {
 			return err
 		}
 		ids, there[h.ID] = append(ids, h.ID), true
 		below[h.ParentID] = append(below[h.ParentID], h.ID)
-		u.titles[h.ID] += h.Title + "\n" + h.EventText() + "\n"
 		if h.Head {
 			head = h.ID
 		}
 	}
 	slices.Reverse(ids) // the newest have most
-	read := map[string]bool{"": true}
+	read := map[string]bool{}
 	see := func(id string) error {
 		if read[id] || !there[id] {
 			return nil
@@ -160,9 +158,12 @@ func (u *unread) look() error {
 	}
 	for i := len(u.order) - 1; i >= 0 && len(u.lost) < mostLost; i-- {
 		t := u.order[i]
-		near := append([]string{t.snapshot}, below[t.snapshot]...)
+		near := below[t.snapshot]
+		if there[t.snapshot] {
+			near = append([]string{t.snapshot}, near...)
+		}
 		if t.beside {
-			near = append(near, ids...)
+			near = slices.Concat(near, ids)
 		}
 		for k := 0; k < len(near) && u.left[t.sum]; k++ {
 			if err := see(near[k]); err != nil {
@@ -170,7 +171,7 @@ func (u *unread) look() error {
 			}
 		}
 		if u.left[t.sum] {
-			u.lost[t.sum] = near[:min(len(near), mostNear)]
+			u.lost[t.sum] = append([]string{}, near[:min(len(near), mostNear)]...) // never nil
 		}
 	}
 	return nil
@@ -184,12 +185,15 @@ func (u *unread) lookAgain(each func(yield func(*Carried)) error) error {
 	texts := map[uint64]string{}
 	err := each(func(c *Carried) {
 		for text := range c.texts {
-			if sum := u.sum(text); u.lost[sum] != nil {
-				texts[sum] = conversation.OneLine(text)
+			sum, line := u.sum(text), conversation.OneLine(text)
+			if strings.Contains(conversation.OneLine(c.Told), line) {
+				delete(u.lost, sum)
+			} else if u.lost[sum] != nil {
+				texts[sum] = line
 			}
 		}
 	})
-	told := map[string]string{"": ""}
+	told := map[string]string{}
 	for sum, text := range texts {
 		for _, id := range u.lost[sum] {
 			if _, is := told[id]; !is && err == nil {
@@ -207,14 +211,13 @@ func (u *unread) lookAgain(each func(yield func(*Carried)) error) error {
 func (u *unread) told(id string) (string, error) {
 	var all strings.Builder
 	add := func(text string) { all.WriteString(conversation.OneLine(text) + "\n") }
-	add(u.titles[id])
 	if err := u.see(id, add); err != nil {
 		return "", err
 	}
 	if d, ok := u.store.(Deriver); ok {
 		facts, err := d.Facts(u.ctx, model.Ref{Session: u.session, ID: id})
-		if ended := u.ctx.Err(); ended != nil || errors.Is(err, fs.ErrClosed) {
-			return "", cmp.Or(ended, err)
+		if err := u.failure(id, err); err != nil {
+			return "", err
 		}
 		for _, f := range facts {
 			add(f.Value)
@@ -223,13 +226,10 @@ func (u *unread) told(id string) (string, error) {
 	return all.String(), nil
 }
 
-// see runs yield on each text of the state of a snapshot.
+// see runs yield on each text of the state of a snapshot. One that is damaged shows nothing.
 func (u *unread) see(id string, yield func(string)) error {
 	state, err := u.store.State(u.ctx, model.Ref{Session: u.session, ID: id})
-	if ended := u.ctx.Err(); ended != nil || errors.Is(err, fs.ErrClosed) {
-		return cmp.Or(ended, err)
-	}
-	if err != nil && !errors.Is(err, model.ErrNoSnapshot) && u.isRead != nil && u.isRead(id) {
+	if err := u.failure(id, err); err != nil {
 		return err
 	}
 	walk(state, "", mostWithin, func(_, text string) bool {
@@ -237,6 +237,25 @@ func (u *unread) see(id string, yield func(string)) error {
 		return true
 	})
 	return nil
+}
+
+// failure returns the error of a snapshot, nil where another fault tells it.
+func (u *unread) failure(id string, err error) error {
+	if ended := u.ctx.Err(); ended != nil || err == nil {
+		return ended
+	}
+	if !errors.Is(err, fs.ErrClosed) && u.damaged(id) {
+		return nil
+	}
+	return err
+}
+
+// DamagedIn returns a function that reports whether faults of a session, see [SessionFaults], tell that
+// the state of a snapshot cannot be read.
+func DamagedIn(faults []model.Fault, session string) func(id string) bool {
+	return func(id string) bool {
+		return slices.ContainsFunc(faults, func(f model.Fault) bool { return f.Code == FaultState && f.File == session+"/"+id })
+	}
 }
 
 // texts yields what people, models and tools say in a record: texts of several words, and those of

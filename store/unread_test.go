@@ -11,6 +11,9 @@ import (
 	"hindcast/store"
 )
 
+// damaged says of no snapshot that it is.
+func damaged(string) bool { return false }
+
 // counted is a session of messages: the state of each snapshot has all up to it, but for those that
 // are hidden. It counts the bytes of the states that are read.
 type counted struct {
@@ -55,7 +58,7 @@ func (c *counted) message(i int) string {
 func (c *counted) faults(t *testing.T) []model.Fault {
 	t.Helper()
 	c.read = 0
-	list, err := store.UnreadFaults(t.Context(), c, "s", nil, func(yield func(*store.Carried)) error {
+	list, err := store.UnreadFaults(t.Context(), c, "s", damaged, func(yield func(*store.Carried)) error {
 		for i := range c.n {
 			yield(&store.Carried{File: "log", Place: fmt.Sprint(i), Kind: "note", Snapshot: fmt.Sprint(i), Data: []byte(c.message(i))})
 		}
@@ -105,7 +108,7 @@ func TestUnreadFaults_texts(t *testing.T) {
 		`not JSON at all`:                                  true,
 	} {
 		c := &counted{n: 1}
-		list, err := store.UnreadFaults(t.Context(), c, "s", nil, func(yield func(*store.Carried)) error {
+		list, err := store.UnreadFaults(t.Context(), c, "s", damaged, func(yield func(*store.Carried)) error {
 			yield(&store.Carried{File: "f", Snapshot: "0", Data: []byte(data)})
 			return nil
 		})

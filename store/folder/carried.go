@@ -29,7 +29,8 @@ func (s *Storage) Unread(ctx context.Context, of store.Store, session string, lo
 		}
 		rows[name] = id
 	}
-	return store.UnreadFaults(ctx, of, session, nil, func(yield func(*store.Carried)) error {
+	damaged := func(string) bool { return true } // the faults of files tell it
+	return store.UnreadFaults(ctx, of, session, damaged, func(yield func(*store.Carried)) error {
 		for _, name := range names {
 			data, _, err := s.In().Read(name, nil)
 			if err != nil {

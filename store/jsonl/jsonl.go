@@ -453,7 +453,7 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 		if err != nil {
 			return nil, err
 		}
-		unread, err := store.UnreadFaults(ctx, s, session, nil, func(yield func(*store.Carried)) error { return s.strange(ctx, session, yield) })
+		unread, err := store.UnreadFaults(ctx, s, session, store.DamagedIn(faults, session), func(yield func(*store.Carried)) error { return s.strange(ctx, session, yield) })
 		return append(faults, unread...), err
 	}
 	if err := s.catchUp(ctx); err != nil {

@@ -279,8 +279,8 @@ func TestDamage(t *testing.T) {
 		"writes":            {"UPDATE writes SET value = x'c1'", ""},
 		"writes of nothing": {"UPDATE writes SET value = NULL, type = NULL", ""},
 		"odd ids":           {"UPDATE checkpoints SET checkpoint_id = 'x' || checkpoint_id, parent_checkpoint_id = 'x' || parent_checkpoint_id", store.FaultUnread}, // what was asked hangs on none of them
-		"no channels":       {"UPDATE checkpoints SET checkpoint = x'80'", ""},
-		"a number":          {"UPDATE checkpoints SET checkpoint = x'07'", ""},
+		"no channels":       {"UPDATE checkpoints SET checkpoint = x'80'", store.FaultUnread},
+		"a number":          {"UPDATE checkpoints SET checkpoint = x'07'", store.FaultUnread},
 	} {
 		path := copied(t, "agent.db")
 		execute(t, path, c.statement)

@@ -260,7 +260,7 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 	if err != nil {
 		return nil, err
 	}
-	unread, err := store.UnreadFaults(ctx, s, session, nil, func(yield func(*store.Carried)) error { return s.carried(ctx, session, yield) })
+	unread, err := store.UnreadFaults(ctx, s, session, store.DamagedIn(faults, session), func(yield func(*store.Carried)) error { return s.carried(ctx, session, yield) })
 	return append(faults, unread...), err
 }
 
@@ -280,7 +280,7 @@ func (s *Store) carried(ctx context.Context, session string, yield func(*store.C
 		if ctx.Err() != nil || r.open(found.file) != nil {
 			break
 		}
-		c := store.Carried{File: found.file.name, Snapshot: found.header.ID, Data: make([]byte, found.to-found.from)}
+		c := store.Carried{File: found.file.name, Snapshot: found.header.ID, Data: make([]byte, found.to-found.from), Told: found.header.Title + "\n" + found.header.EventText()}
 		if found.line > 0 {
 			c.Place = fmt.Sprintf("line %d", found.line)
 		}

@@ -633,12 +633,7 @@ func (s *Store) Faults(ctx context.Context, session string) (faults []model.Faul
 	}
 	if err == nil {
 		var lost []model.Fault
-		isRead := func(id string) bool {
-			return log.Opaque == "" && !slices.ContainsFunc(faults, func(f model.Fault) bool {
-				return f.Code == store.FaultState && f.File == session+"/"+id
-			})
-		}
-		lost, err = store.UnreadFaults(ctx, s, session, isRead, func(yield func(*store.Carried)) error {
+		lost, err = store.UnreadFaults(ctx, s, session, store.DamagedIn(faults, session), func(yield func(*store.Carried)) error {
 			return s.in(ctx, session, func(t tables, at Place) error { return s.carried(ctx, t, at, yield) })
 		})
 		faults = append(faults, lost...)
