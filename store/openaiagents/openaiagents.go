@@ -259,9 +259,13 @@ func (f format) Faults(ctx context.Context, t rows.Tx, at rows.Place) (faults []
 // message of the user in one.
 func (s *session) resume(at rows.Place, i int) (calls []model.Resume) {
 	id := quoted(at.Key[0].(string))
-	object, create := fmt.Sprintf(s.create, id), ""
+	tables := "" // where they have other names than the SDK gives them
+	if at.Name(sessions) != sessions || at.Name(messages) != messages {
+		tables = fmt.Sprintf(", sessions_table=%s, messages_table=%s", quoted(at.Name(sessions)), quoted(at.Name(messages)))
+	}
+	object, create := fmt.Sprintf(s.create, id, tables), ""
 	if s.branches != nil {
-		object, create = "session", fmt.Sprintf("session = AdvancedSQLiteSession(session_id=%s, db_path=path); ", id)
+		object, create = "session", fmt.Sprintf("session = AdvancedSQLiteSession(session_id=%s, db_path=path%s); ", id, tables)
 	}
 	if s.calls().of[i].encrypted {
 		object = fmt.Sprintf("EncryptedSession(%s, %s, encryption_key=…)", id, object)

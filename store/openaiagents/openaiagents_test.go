@@ -155,6 +155,17 @@ func TestKind_renamed(t *testing.T) {
 	if got := texts(t, rowstest.State(t, s, "tour'", 0)); !slices.Equal(got, []string{"another tour"}) {
 		t.Error(got)
 	}
+	// The call that goes on names them.
+	for session, want := range map[string]string{
+		"tour":  `await Runner.run(agent, "…", session=SQLiteSession("tour", path))`,
+		"tour'": `await Runner.run(agent, "…", session=SQLiteSession("tour", path, sessions_table="my \"sessions", messages_table="the messages"))`,
+	} {
+		headers := storetest.Headers(t, s, session)
+		calls, err := s.(store.Resumer).Resume(t.Context(), headers[len(headers)-1].Ref())
+		if err != nil || len(calls) == 0 || calls[len(calls)-1].Call != want {
+			t.Errorf("%s: %+v, %v, want %s", session, calls, err, want)
+		}
+	}
 	alone := rowstest.Copied(t, recorded("async.db"))
 	rowstest.Execute(t, alone, "ALTER TABLE agent_messages RENAME TO m", "ALTER TABLE agent_sessions RENAME TO s")
 	if why, ok, err := Kind().Recognise(t.Context(), alone); !ok || why != "a SQLite database with OpenAI Agents SDK's tables m and s" || err != nil {

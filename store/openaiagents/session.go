@@ -40,7 +40,8 @@ type place struct {
 
 // class is which class of the SDK wrote the tables.
 type class struct {
-	// create makes the object of a session that has no branches, of its quoted id.
+	// create makes the object of a session that has no branches, of its quoted id and of the
+	// arguments that name the tables.
 	create string
 	// branched says that the table of the branches is about these items.
 	branched bool
@@ -52,7 +53,7 @@ type class struct {
 // inFile reads who wrote the tables of a file. The index of SQLAlchemySession is by time; the branches
 // of AdvancedSQLiteSession refer to one table of messages in the file.
 func inFile(ctx context.Context, t rows.Tx, at rows.Place) (class, error) {
-	c, alchemy := class{create: "SQLiteSession(%s, path)"}, false
+	c, alchemy := class{create: "SQLiteSession(%s, path%s)"}, false
 	err := t.Row(ctx, `SELECT EXISTS (SELECT 1 FROM pragma_index_list(?1, 'main') l, pragma_index_info(l.name, 'main') c WHERE c.name = 'created_at'),
 		EXISTS (SELECT 1 FROM pragma_foreign_key_list('message_structure', 'main') WHERE "from" = 'message_id' AND "table" = ?1 COLLATE NOCASE)`, at.Name(messages)).Scan(&alchemy, &c.branched)
 	if alchemy {
@@ -61,7 +62,7 @@ func inFile(ctx context.Context, t rows.Tx, at rows.Place) (class, error) {
 	return c, err
 }
 
-const alchemyCreates = "SQLAlchemySession.from_url(%s, url=url)"
+const alchemyCreates = "SQLAlchemySession.from_url(%s, url=url%s)"
 
 // session is items of a session in their order.
 type session struct {
