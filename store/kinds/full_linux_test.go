@@ -29,6 +29,9 @@ rm "$dir/filler"
 cp -a "$dir" "$to"
 exit $code`
 
+// again is the id of a fork that each kind takes.
+const again = "0b6c7f9e-5d0a-4b69-9f0c-0f2ed0f7b9ad"
+
 // On a full disk a write is refused in words that say what to do, and the store is as before.
 func TestFull_isToldAndLosesNothing(t *testing.T) {
 	skip.Sequential(t)
@@ -84,10 +87,10 @@ func TestFull_isToldAndLosesNothing(t *testing.T) {
 					}
 					args := []string{op, path, sessions[0].ID, at, "--yes", "--anyway"}
 					if op == "fork" {
-						args = append(args, "--as", "again")
+						args = append(args, "--as", again)
 					}
 					if op == "undo" {
-						first := []string{"fork", path, sessions[0].ID, of.fork, "--as", "again", "--yes", "--anyway"}
+						first := []string{"fork", path, sessions[0].ID, of.fork, "--as", again, "--yes", "--anyway"}
 						if of.restore != "" {
 							first = []string{"restore", path, sessions[0].ID, of.restore, "--yes", "--anyway"}
 						}

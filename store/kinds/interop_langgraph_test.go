@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/model/conversation"
 	"hindcast/store"
 	"hindcast/store/kinds"
 	"hindcast/store/pg/pgtest"
@@ -283,8 +284,13 @@ func (g graphs) repairs(t *testing.T, db string, tables func() string) {
 		}
 		threads = append(threads, info.ID)
 		carriedOut(t, s, model.Change{Op: model.OpRepair, Ref: model.Ref{Session: info.ID}})
-		if faults := faultsOf(t, s, info.ID); len(faults) > 0 {
-			t.Errorf("%s: after the repair: %+v", info.ID, faults)
+		for _, f := range faultsOf(t, s, info.ID) {
+			// That the user speaks behind a result is told of Mistral alone; and what a tool wrote beside the
+			// one that failed LangGraph never took into a state.
+			isTrue := f.Code == conversation.UserAfterResult && f.Severity == model.Note || f.Code == store.FaultUnread && strings.HasSuffix(info.ID, "-beside")
+			if !isTrue {
+				t.Errorf("%s: after the repair: %+v", info.ID, f)
+			}
 		}
 	}
 	for range threads {
