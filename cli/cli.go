@@ -78,7 +78,7 @@ type App struct {
 	endpoint string
 }
 
-// Shown is what the screen opens with: a store, several to choose from, or what finds either.
+// Shown tells the screen what to open: a store, several to choose from, or a function that finds them.
 type Shown struct {
 	Store store.Store
 	// Find returns what to open with where that takes time; nil where it is known. It calls tell

@@ -16,8 +16,8 @@ func Rows(ctx context.Context, s store.Store, sessions ...string) iter.Seq2[stor
 	return store.RowsBy(ctx, s, func(headers []model.Header) store.StateReader { return States(s, headers) }, sessions...)
 }
 
-// States returns a reader of the states of headers of one session, at the cost of what is new in
-// each where the store is a Roper.
+// States returns a reader of the states of headers of one session. Where the store is a Roper, the
+// reader reads of each state the bytes that the one before lacks.
 func States(s store.Store, headers []model.Header) store.StateReader {
 	return (&stateReader{store: s, headers: headers}).read
 }

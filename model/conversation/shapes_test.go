@@ -69,7 +69,7 @@ func TestPosition_callAndResultInOneMessage(t *testing.T) {
 	}
 }
 
-// The words of a turn are those of the user, whoever spoke last; what ran is named by the call.
+// A turn has the words of the user, whoever spoke last; the call names what ran.
 func TestTitle_ofATurn(t *testing.T) {
 	large := `{"role":"user","content":"` + strings.Repeat("x", maxTail+1) + `"}`
 	for name, c := range map[string]struct {

@@ -55,7 +55,7 @@ var blocks = map[string]part{
 	"command-name": command, "command-message": command, "command-args": command, "bash-input": shell,
 }
 
-// part says what a block has to do with the prompt.
+// part classifies a block by what it has of the prompt.
 type part uint8
 
 const (
@@ -195,8 +195,8 @@ func endOfWords(text string) int {
 	return at
 }
 
-// IsPlain reports whether the beginning of a text is what a person typed to the model: the program put nothing
-// before it, nor behind it as far as it goes. It copies nothing.
+// IsPlain reports whether a person typed all of the beginning of a text to the model. It may report false
+// for a text of which WordsTyped returns all. It copies nothing.
 func IsPlain(text []byte) bool {
 	text = bytes.TrimSpace(text)
 	return len(text) > 0 && !bytes.ContainsRune([]byte("<[#/"), rune(text[0])) && !bytes.Contains(text, []byte("\n<")) && !bytes.Contains(text, []byte("\n---")) &&

@@ -100,7 +100,7 @@ func FuzzWordsTyped(f *testing.F) {
 	})
 }
 
-// A text that is said to be plain is one of which WordsTyped gives all.
+// WordsTyped returns all of a text that IsPlain takes for plain.
 func TestIsPlain(t *testing.T) {
 	for text, want := range map[string]bool{
 		"rename it": true, " Weather\nin Paris? ": true, "a < b": true, "": false, "  ": false, "<task>x</task>": false, "[Image #1] what": false,

@@ -1,8 +1,9 @@
 package conversation
 
-// Utterance is what the order of messages depends on. The zero Utterance stands for no message.
+// Utterance describes a message as far as the order of messages depends on it. The zero Utterance
+// means no message.
 type Utterance struct {
-	// Role is whose message it is; of a message that has none, UnknownRole.
+	// Role is who speaks, UnknownRole where the message does not say.
 	Role Role
 	// Calls says that the message calls a tool, Answers that it has results, and Ends that a
 	// result is the last of it.
@@ -12,7 +13,7 @@ type Utterance struct {
 	Pieces bool
 }
 
-// utterance returns what the order of messages depends on in message m.
+// utterance describes message m.
 func (c *Conversation) utterance(m int) Utterance {
 	v := &c.messages[m]
 	return Utterance{
@@ -38,7 +39,7 @@ func (u Utterance) Disorder(before Utterance) (code string) {
 	return ""
 }
 
-// Pairs is what is wrong between the calls of a message and the results of the next, as places in them.
+// Pairs lists the calls and results of two messages that do not fit each other, by their indexes.
 type Pairs struct {
 	// Missing are the calls without a result, Stale the results of no call, and Again those of
 	// a call that has a result before.

@@ -116,9 +116,11 @@ type practice struct {
 	source string
 }
 
+// inOrder says what a framework does that leaves the order of messages as it is.
+const inOrder = "sends the messages in the order that they have"
+
 // asItIs returns the practices of a framework that sends the messages as they are.
 func asItIs(source string, to ...Provider) []practice {
-	const inOrder = "sends the messages in the order that they have"
 	return []practice{
 		{code: UnansweredCall, to: to, source: source, does: "sends the call without its result"},
 		{code: LateResult, to: to, source: source, does: inOrder},
@@ -137,7 +139,7 @@ func without(list []practice, codes ...string) []practice {
 	return slices.DeleteFunc(list, func(p practice) bool { return slices.Contains(codes, p.code) })
 }
 
-// but returns a list of practices with some others in place of those that it has for their codes.
+// but replaces the practices of a list that have the codes of others by these.
 func but(list []practice, others ...practice) []practice {
 	for _, p := range others {
 		list = without(list, p.code)
@@ -164,15 +166,15 @@ var practices = map[string][]practice{
 			does: "create_react_agent raises a ValueError at every further run; create_agent sends it as it is",
 			mend: `graph.update_state(CONFIG, {"messages": [ToolMessage("…", tool_call_id=%s)]}) adds the result, where CONFIG names the checkpoint of the call`},
 		practice{code: LateResult, to: except(GeminiAPI), source: "langchain_google_genai.chat_models._parse_chat_history 4.4.3 moves it",
-			does: "sends the messages in the order that they have"},
+			does: inOrder},
 		practice{code: OrphanResult, to: except(GeminiAPI), source: "langchain_google_genai.chat_models._parse_chat_history 4.4.3 leaves it out",
 			does: "sends the result without its call"},
 		practice{code: RoleOrder, to: except(Bedrock), source: "langchain_aws.chat_models.bedrock_converse._messages_to_bedrock 1.9.1 merges them",
-			does: "sends the messages in the order that they have"},
+			does: inOrder},
 		practice{code: MisplacedCall, to: except(Bedrock), source: "langchain_google_genai.chat_models._parse_chat_history 4.4.3",
-			does: "sends the messages in the order that they have"},
+			does: inOrder},
 		practice{code: UserAfterResult, to: except(Bedrock), source: "langchain_mistralai.chat_models._create_message_dicts 1.1.6",
-			does: "sends the messages in the order that they have"},
+			does: inOrder},
 	),
 	"openai-agents": {
 		{code: UnansweredCall, severity: model.Mended, source: "agents.run_internal.items.drop_orphan_function_calls 0.24.0",
@@ -197,11 +199,11 @@ var practices = map[string][]practice{
 			does: "puts a prompt before the first answer"}),
 	"llamaindex": but(asItIs("llama_index.core.agent.workflow.FunctionAgent, a run of 0.14.25", everyone...),
 		practice{code: RoleOrder, to: except(Bedrock), source: "llama_index.llms.bedrock_converse.utils 0.15.5 merges them",
-			does: "sends the messages in the order that they have"},
+			does: inOrder},
 		practice{code: MisplacedCall, to: except(GeminiAPI, Bedrock), source: "llama_index.llms.google_genai.utils.merge_neighboring_same_role_messages 0.11.3",
-			does: "sends the messages in the order that they have"},
+			does: inOrder},
 		practice{code: UserAfterResult, to: except(Bedrock), source: "llama_index.llms.mistralai.base.to_mistral_chatmessage 0.11.0",
-			does: "sends the messages in the order that they have"},
+			does: inOrder},
 	),
 	"genkit": but(asItIs("genkit.Generate, runs of Go 1.13.1 and JavaScript 1.42.0", OpenAIChat, Anthropic, GeminiAPI),
 		practice{code: EmptyContent, to: []Provider{OpenAIChat, Anthropic}, source: "plugins/googlegenai/gemini.go toGeminiContents 1.13.1 leaves it out", does: "sends the message as it is"}),
@@ -212,7 +214,7 @@ var practices = map[string][]practice{
 		{code: EmptyContent, of: Assistant, to: except(GeminiAPI, Bedrock), source: "sanitizeV5UIMessages, a run of @mastra/core 1.71.0",
 			does: "sends a blank text as it is, and leaves out a message without parts"},
 		{code: UserAfterResult, to: except(Bedrock), source: "MessageList.get.all.aiV5.prompt, a run of @mastra/core 1.71.0",
-			does: "sends the messages in the order that they have"},
+			does: inOrder},
 	},
 	"strands":            strandsPython,
 	"strands-snapshots":  but(asItIs("strands.agent.agent.Agent.load_snapshot, runs of 1.62.0", everyone...), strandsPython...),
@@ -241,11 +243,11 @@ var practices = map[string][]practice{
 	"crush": {
 		{code: UnansweredCall, severity: model.Mended, source: "charmbracelet/crush internal/agent/agent.go syntheticToolResultsForOrphanedCalls 37f36e9",
 			does: `sends "tool call was interrupted and did not produce a result, …" as the result of the call`},
-		{code: LateResult, to: everyone, source: "charmbracelet/crush internal/agent/agent.go preparePrompt 37f36e9", does: "sends the messages in the order that they have"},
+		{code: LateResult, to: everyone, source: "charmbracelet/crush internal/agent/agent.go preparePrompt 37f36e9", does: inOrder},
 		{code: OrphanResult, severity: model.Mended, source: "charmbracelet/crush internal/agent/agent.go filterOrphanedToolResults 37f36e9",
 			does: "leaves the result out when it asks the model"},
 		{code: DuplicateResult, to: everyone, source: "charmbracelet/crush internal/agent/agent.go filterOrphanedToolResults 37f36e9", does: "sends both results"},
-		{code: UserAfterResult, to: except(Bedrock), source: "charmbracelet/crush #279", does: "sends the messages in the order that they have"},
+		{code: UserAfterResult, to: except(Bedrock), source: "charmbracelet/crush #279", does: inOrder},
 	},
 	"gemini-cli": {
 		{code: UnansweredCall, severity: model.Mended, source: "pairToolsAndEnforceSignatures of the program 0.61.0", does: "sends an error as the result of the call"},
@@ -276,12 +278,12 @@ var strandsPython = []practice{
 	{code: EmptyContent, of: Assistant, severity: model.Mended, source: "strands.event_loop.streaming._normalize_messages 1.62.0",
 		does: `sends "[blank text]" in place of the blank one, or leaves it out beside a call`},
 	{code: EmptyContent, of: User, to: everyone, source: "strands.event_loop.streaming._normalize_messages 1.62.0", does: "sends the message as it is"},
-	{code: RoleOrder, to: everyone, source: "strands.models.bedrock.BedrockModel._format_bedrock_messages, a run of 1.62.0", does: "sends the messages in the order that they have"},
+	{code: RoleOrder, to: everyone, source: "strands.models.bedrock.BedrockModel._format_bedrock_messages, a run of 1.62.0", does: inOrder},
 	{code: ModelFirst, to: everyone, source: "strands.models.bedrock.BedrockModel._format_bedrock_messages, a run of 1.62.0; strands-agents/sdk-typescript #727",
-		does: "sends the messages in the order that they have"},
-	{code: MisplacedCall, to: everyone, source: "strands.models.gemini.GeminiModel._format_request_content 1.62.0", does: "sends the messages in the order that they have"},
+		does: inOrder},
+	{code: MisplacedCall, to: everyone, source: "strands.models.gemini.GeminiModel._format_request_content 1.62.0", does: inOrder},
 	{code: UserAfterResult, to: except(Bedrock), source: "strands.models.mistral.MistralModel._format_request_messages 1.62.0",
-		does: "sends the messages in the order that they have"},
+		does: inOrder},
 }
 
 // meanings say what is wrong. %s is the tool with the id of the call.
@@ -346,7 +348,7 @@ func (c *Conversation) Fault(kind string, t Trouble) (f model.Fault, is bool) {
 	return f, true
 }
 
-// Meaning says what a trouble is that concerns no call.
+// Meaning returns what is wrong in a sentence, for a code of a trouble that concerns no call.
 func Meaning(code string) string { return meanings[code] }
 
 // meaning says what is wrong in a sentence.
