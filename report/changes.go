@@ -24,12 +24,13 @@ const (
 
 // changes writes what changed from one state to the next; before is nil for the first. Of the
 // messages that came it says where they stand.
-func (p *page) changes(ctx context.Context, before, now *state, a, b *view, came map[int]bool) {
+func (p *page) changes(ctx context.Context, before, now *state, added map[int]bool) {
 	old, gaps, since := diff.Bytes([]byte("{}")), now.gaps, "The first state"
 	if before != nil {
-		old, gaps = diff.Parsed(a.tape), before.gaps.With(now.gaps)
+		old, gaps = diff.Parsed(before.view.tape), before.gaps.With(now.gaps)
 		since = "Since " + p.Timeline.Name(before.node)
 	}
+	b := now.view
 	result, err := diff.Compare(ctx, old, diff.Parsed(b.tape))
 	if err != nil {
 		p.element("p", "error", err.Error())
@@ -59,7 +60,7 @@ func (p *page) changes(ctx context.Context, before, now *state, a, b *view, came
 			written++
 			m := -1
 			if e.Op == diff.Added {
-				if at := b.messageAt(result.Path(&result.Entries[i])); came[at] {
+				if at := b.messageAt(result.Path(&result.Entries[i])); added[at] {
 					m = at
 				}
 			}

@@ -13,23 +13,23 @@ import (
 // mostText bounds a text of a message, in bytes.
 const mostText = 32 << 10
 
-// came returns the messages that the state before did not have; before is nil for none.
-func (v *view) came(before *view) map[int]bool {
+// added returns the messages that the state before did not have; before is nil for none.
+func (v *view) added(before *view) map[int]bool {
 	had := map[string]int{}
 	if before != nil {
 		for m := range before.talk.Len() {
 			had[before.wording(m)]++
 		}
 	}
-	came := map[int]bool{}
+	added := map[int]bool{}
 	for m := range v.talk.Len() {
 		if key := v.wording(m); had[key] > 0 {
 			had[key]--
 		} else {
-			came[m] = true
+			added[m] = true
 		}
 	}
-	return came
+	return added
 }
 
 // wording returns a message as a text that is the same for the same message.
@@ -39,18 +39,18 @@ func (v *view) wording(m int) string {
 
 // messages writes the messages that came. One that holds results alone is told by the message
 // with their calls.
-func (p *page) messages(v *view, came map[int]bool) {
+func (p *page) messages(v *view, added map[int]bool) {
 	if v.talk.Len() == 0 {
 		return
 	}
 	shows := map[int]bool{}
-	for m := range came {
+	for m := range added {
 		for len(v.said[m].Parts) == 0 && m > 0 {
 			m--
 		}
 		shows[m] = true
 	}
-	same := v.messages + len(v.said) - len(came)
+	same := v.messages + len(v.said) - len(added)
 	p.put("<h3>")
 	p.text("Messages")
 	if same > 0 {

@@ -56,7 +56,6 @@ func (p *page) read(data []byte, o *outline, elements int) (v *view, err error) 
 		v.messages, v.waiting, v.bytes = last.messages, last.waiting, last.end+bytes.IndexByte(rest, ',')+1
 		data = append(bytes.Clone(data[:o.open]), data[o.open+v.bytes:]...)
 	}
-	p.parsed += len(data)
 	if v.tape, err = jsontape.Parse(data); err != nil {
 		return nil, err
 	}
@@ -76,8 +75,7 @@ func (v *view) outline(known []element) *outline {
 	if list == jsontape.None {
 		return nil
 	}
-	start, _ := v.tape.Span(list)
-	o := &outline{v.tape.Pointer(list), start + 1, known[:v.elements]}
+	o := &outline{v.tape.Pointer(list), v.open(), known[:v.elements]}
 	m, waiting := 0, v.waiting
 	for n := v.tape.First(list); n != jsontape.None; n = v.tape.Next(n) {
 		_, end := v.tape.Span(n)
@@ -108,35 +106,46 @@ func (v *view) outline(known []element) *outline {
 	return o
 }
 
-// since returns two states without what their messages begin with, and where the messages of the
-// second one are. The errors are that of the state before and that of the other.
-func (p *page) since(before, now *state) (a, b *view, old, err error) {
-	if o := before.outline; o != nil {
-		if open := o.find(now.data); open > 0 {
-			same := o.elements[:o.common(before.data, now.data, open)]
-			if left := speaker(same); left > 0 {
-				a, _ = p.read(before.data, o, left)
-				b, _ = p.read(now.data, &outline{o.list, open, same}, left)
-				if a != nil && b != nil && a.reads(o.open) && b.reads(open) && b.isPaired() {
-					if now.outline = b.outline(same); now.outline != nil {
-						return a, b, nil, nil
-					}
-				}
-			}
-		}
+// readBoth reads two states, the second one without the messages that both begin with, and the first
+// one, too. It sets their views, or their errors.
+func (p *page) readBoth(before, now *state) {
+	if p.readApart(before, now) {
+		return
 	}
-	a, old = p.read(before.data, nil, 0)
-	b, err = p.whole(now)
-	return a, b, old, err
+	before.view, before.err = p.read(before.data, nil, 0)
+	p.readWhole(now)
 }
 
-// whole reads a state with all of its messages.
-func (p *page) whole(s *state) (*view, error) {
-	v, err := p.read(s.data, nil, 0)
-	if err == nil {
-		s.outline = v.outline(nil)
+// readApart reads two states without the messages that both begin with. It returns false where they
+// begin with none, or where a message reads otherwise without those.
+func (p *page) readApart(before, now *state) bool {
+	o := before.outline
+	if o == nil {
+		return false
 	}
-	return v, err
+	open := o.find(now.data)
+	if open == 0 {
+		return false
+	}
+	same := o.elements[:o.common(before.data, now.data, open)]
+	left := lastSpeaker(same)
+	if left == 0 {
+		return false
+	}
+	a, errA := p.read(before.data, o, left)
+	b, errB := p.read(now.data, &outline{o.list, open, same}, left)
+	if errA != nil || errB != nil || a.open() != o.open || b.open() != open || !b.isPaired() {
+		return false
+	}
+	before.view, now.view, now.outline = a, b, b.outline(same)
+	return now.outline != nil
+}
+
+// readWhole reads a state with all of its messages.
+func (p *page) readWhole(s *state) {
+	if s.view, s.err = p.read(s.data, nil, 0); s.err == nil {
+		s.outline = s.view.outline(nil)
+	}
 }
 
 // find returns the offset behind the bracket of the messages in another state, 0 for not found: the
@@ -144,12 +153,7 @@ func (p *page) whole(s *state) (*view, error) {
 func (o *outline) find(data []byte) int {
 	const further = 4 << 10
 	tape := jsontape.Prefix(data, o.open+further)
-	list := tape.LookupPointer(o.list)
-	if list == jsontape.None || tape.Kind(list) != jsontape.Array {
-		return 0
-	}
-	start, _ := tape.Span(list)
-	return start + 1
+	return openOf(tape, tape.LookupPointer(o.list))
 }
 
 // common returns how many first elements another state has, too, whose messages begin at open.
@@ -165,8 +169,8 @@ func (o *outline) common(before, now []byte, open int) (n int) {
 	return n
 }
 
-// speaker returns the number of the last element that has a message of its own on the page.
-func speaker(list []element) int {
+// lastSpeaker returns the number of the last element that has a message of its own on the page.
+func lastSpeaker(list []element) int {
 	for i := len(list) - 1; i > 0; i-- {
 		if list[i].speaks {
 			return i
@@ -175,14 +179,16 @@ func speaker(list []element) int {
 	return 0
 }
 
-// reads reports whether the messages are read from the array that opens before an offset.
-func (v *view) reads(open int) bool {
-	list := v.talk.List()
-	if list == jsontape.None {
-		return false
+// open returns the offset behind the bracket of the messages, 0 where there are none.
+func (v *view) open() int { return openOf(v.tape, v.talk.List()) }
+
+// openOf returns the offset behind the bracket of an array, 0 for anything else.
+func openOf(t *jsontape.Tape, list jsontape.Node) int {
+	if list == jsontape.None || t.Kind(list) != jsontape.Array {
+		return 0
 	}
-	start, _ := v.tape.Span(list)
-	return start+1 == open
+	start, _ := t.Span(list)
+	return start + 1
 }
 
 // isPaired reports whether each result has its call in the view.

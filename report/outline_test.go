@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
@@ -39,15 +38,18 @@ func sessionOf(t testing.TB, states []string, parents []int) Session {
 	return Session{Store: s, Timeline: model.NewTimeline(storetest.Headers(t, s, "x")), ID: "x"}
 }
 
-// sections returns the sections of the snapshots, and how many bytes of states were parsed for
-// them. whole says that no state is read with an outline.
-func sections(t testing.TB, s Session, whole bool) (string, int) {
+// sections returns the sections of the snapshots, and how many bytes of their states were parsed.
+// whole says that no state is read with an outline.
+func sections(t testing.TB, s Session, whole bool) (text string, parsed int) {
 	t.Helper()
 	var out bytes.Buffer
 	p := &page{Writer: bufio.NewWriter(&out), Session: s}
 	for n := range model.Node(s.Timeline.Len()) {
 		data, err := s.Store.State(context.Background(), s.Timeline.Header(n).Ref())
 		p.snapshot(t.Context(), p.state(t.Context(), n, data, err), false)
+		if v := p.last.view; v != nil {
+			parsed += len(v.tape.Data())
+		}
 		if whole {
 			p.last.outline = nil
 		}
@@ -55,7 +57,7 @@ func sections(t testing.TB, s Session, whole bool) (string, int) {
 	if err := p.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	return out.String(), p.parsed
+	return out.String(), parsed
 }
 
 // shapes are messages by the framework that writes them: a text, a call and a result, with the
@@ -75,8 +77,8 @@ var shapes = map[string]struct{ before, behind, text, call, result string }{
 		`{"role":"tool","content":[{"toolResponse":{"name":"look","output":%d}}]}`},
 }
 
-// made returns a state of messages.
-func made(shape string, n int, messages []string) string {
+// stateOf returns a state of messages.
+func stateOf(shape string, n int, messages []string) string {
 	of := shapes[shape]
 	number := func(text string) string { return strings.ReplaceAll(text, "%d", fmt.Sprint(n)) }
 	return number(of.before) + strings.Join(messages, ",") + number(of.behind)
@@ -115,7 +117,7 @@ func TestWrite_asFromWholeStates(t *testing.T) {
 					default:
 						list = append(list, `null`, `{"role":"user","content":[{"text":"two at once"}]}`)
 					}
-					states, parents, lists = append(states, made(shape, i*i, list)), append(parents, parent), append(lists, list)
+					states, parents, lists = append(states, stateOf(shape, i*i, list)), append(parents, parent), append(lists, list)
 					parent = i
 				}
 				s := sessionOf(t, states, parents)
@@ -194,14 +196,10 @@ func TestWrite_parsesWhatIsNew(t *testing.T) {
 			var parents []int
 			for i := range n {
 				list = append(list, strings.ReplaceAll([]string{of.text, of.call, of.result}[i%3], "%d", fmt.Sprint(100000+i/3)))
-				states, parents = append(states, made(shape, 10000+i, list)), append(parents, max(0, i-1))
+				states, parents = append(states, stateOf(shape, 10000+i, list)), append(parents, max(0, i-1))
 			}
-			s := sessionOf(t, states, parents)
-			p := &page{Writer: bufio.NewWriter(io.Discard), Session: s}
-			for n := range model.Node(s.Timeline.Len()) {
-				p.snapshot(t.Context(), p.state(t.Context(), n, []byte(states[n]), nil), false)
-			}
-			return p.parsed
+			_, bytes := sections(t, sessionOf(t, states, parents), false)
+			return bytes
 		}
 		if few, many := parsed(100), parsed(400); many > 5*few {
 			t.Errorf("%s: %d bytes for 100 messages, %d for 400", shape, few, many)

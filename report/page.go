@@ -176,13 +176,12 @@ func (p *page) content(ctx context.Context, now *state, base model.Node) {
 		data, err := p.Store.State(ctx, p.Timeline.Header(base).Ref())
 		before = p.state(ctx, base, data, err)
 	}
-	var a, b *view
 	switch {
 	case now.err != nil:
 	case before == nil || before.err != nil:
-		b, now.err = p.whole(now)
+		p.readWhole(now)
 	default:
-		a, b, before.err, now.err = p.since(before, now)
+		p.readBoth(before, now)
 	}
 	for _, s := range []*state{before, now} {
 		if s != nil && s.err != nil {
@@ -190,7 +189,11 @@ func (p *page) content(ctx context.Context, now *state, base model.Node) {
 			return
 		}
 	}
-	came := b.came(a)
-	p.changes(ctx, before, now, a, b, came)
-	p.messages(b, came)
+	var old *view
+	if before != nil {
+		old = before.view
+	}
+	added := now.view.added(old)
+	p.changes(ctx, before, now, added)
+	p.messages(now.view, added)
 }

@@ -100,14 +100,13 @@ type page struct {
 	Session
 	// last is the state that was read last: mostly the one that the next is compared with.
 	last *state
-	// parsed counts the bytes of states that were parsed.
-	parsed int
 }
 
-// state is a state that was read.
+// state is a state that was read. Its view and its outline are nil until it is compared.
 type state struct {
 	node    model.Node
 	data    []byte
+	view    *view
 	outline *outline
 	gaps    model.Gaps
 	err     error
