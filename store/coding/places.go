@@ -329,22 +329,16 @@ func (s *Store) alone(ctx context.Context, in folder.In, file string) (list []Sp
 
 // signs reports whether the file of a spot begins as a session of the agent.
 func (s *Store) signs(in folder.In, at Spot) bool {
-	return s.agent.Signs != nil && Begins(in, at.File, "signs", func(head []byte) bool { return s.agent.Signs(at, head).Read() })
-}
-
-// bom is what some editors put before a text.
-var bom = []byte("\ufeff")
-
-// Begins reports whether a file begins as fits says, false of what is no file. It is noted as AskHead
-// does.
-func Begins(in folder.In, file, as string, fits func(head []byte) bool) bool {
-	return AskHead(in, file, as, func(head []byte) string {
-		if fits(head) {
+	return s.agent.Signs != nil && AskHead(in, at.File, "signs", func(head []byte) string {
+		if s.agent.Signs(at, head).Read() {
 			return "yes"
 		}
 		return ""
 	}) != ""
 }
+
+// bom is what some editors put before a text.
+var bom = []byte("\ufeff")
 
 // AskHead returns what ask says of the beginning of a file, "" of what is no file. It is noted under
 // a name: a file that does not change is read once.
