@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store"
 )
 
 // Records whose text no message shows are counted, with the first place, and those of a session in
@@ -53,26 +52,11 @@ func TestGuard(t *testing.T) {
 			if err := os.WriteFile(file, []byte(strings.Join(c.lines, "\n")+"\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			s, err := All(nil, "").Open(t.Context(), filepath.Dir(file))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
-			for info, err := range s.Sessions(t.Context()) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				faults, err := s.Faults(t.Context(), info.ID)
-				if err != nil {
-					t.Fatal(err)
-				}
-				at := slices.IndexFunc(faults, func(f model.Fault) bool { return f.Code == store.FaultUnread })
-				switch {
-				case at < 0 && c.count != "":
-					t.Errorf("there is no fault among %v", faults)
-				case at >= 0 && (c.count == "" || !strings.HasPrefix(faults[at].Meaning, c.count) || faults[at].Path != c.place || faults[at].Severity <= model.Note):
-					t.Errorf("the fault is %v, want %q at %s", faults[at], c.count, c.place)
-				}
+			switch faults := unreadIn(t, filepath.Dir(file)); {
+			case len(faults) == 0 && c.count != "":
+				t.Error("there is no fault")
+			case len(faults) > 0 && (c.count == "" || len(faults) > 1 || !strings.HasPrefix(faults[0].Meaning, c.count) || faults[0].Path != c.place || faults[0].Severity <= model.Note):
+				t.Errorf("the faults are %v, want %q at %s", faults, c.count, c.place)
 			}
 		})
 	}
