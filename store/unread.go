@@ -193,13 +193,13 @@ func (u *unread) lookAgain(each func(yield func(*Carried)) error) error {
 			}
 		}
 	})
-	told := map[string]string{}
+	lines := map[string]string{}
 	for sum, text := range texts {
 		for _, id := range u.lost[sum] {
-			if _, is := told[id]; !is && err == nil {
-				told[id], err = u.told(id)
+			if _, is := lines[id]; !is && err == nil {
+				lines[id], err = u.linesOf(id)
 			}
-			if strings.Contains(told[id], text) {
+			if strings.Contains(lines[id], text) {
 				delete(u.lost, sum)
 			}
 		}
@@ -207,8 +207,8 @@ func (u *unread) lookAgain(each func(yield func(*Carried)) error) error {
 	return err
 }
 
-// told returns all that is told of a snapshot, in one line.
-func (u *unread) told(id string) (string, error) {
+// linesOf returns the texts of the state of a snapshot and its facts, each on a line.
+func (u *unread) linesOf(id string) (string, error) {
 	var all strings.Builder
 	add := func(text string) { all.WriteString(conversation.OneLine(text) + "\n") }
 	if err := u.see(id, add); err != nil {

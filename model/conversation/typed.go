@@ -195,8 +195,8 @@ func endOfWords(text string) int {
 	return at
 }
 
-// IsPlain reports whether a person typed all of the beginning of a text to the model. It may report false
-// for a text of which WordsTyped returns all. It copies nothing.
+// IsPlain reports whether a person typed all of the beginning of a text to the model, as WordsTyped judges.
+// It looks less closely, and so reports false for some texts that a person typed. It copies nothing.
 func IsPlain(text []byte) bool {
 	text = bytes.TrimSpace(text)
 	return len(text) > 0 && !bytes.ContainsRune([]byte("<[#/"), rune(text[0])) && !bytes.Contains(text, []byte("\n<")) && !bytes.Contains(text, []byte("\n---")) &&

@@ -113,7 +113,7 @@ func TestFull_isToldAndLosesNothing(t *testing.T) {
 					if text := string(said); !strings.Contains(text, "no space left on device") || !strings.Contains(text, "free some space and try again") {
 						t.Errorf("%s, %s kB left: %s", op, left, text)
 					}
-					if was, is := told(t, path), told(t, filepath.Join(after, filepath.Base(path))); is != was {
+					if was, is := contentOf(t, path), contentOf(t, filepath.Join(after, filepath.Base(path))); is != was {
 						t.Errorf("%s, %s kB left: the store was\n%s\nand is\n%s", op, left, was, is)
 					}
 				}
@@ -125,8 +125,8 @@ func TestFull_isToldAndLosesNothing(t *testing.T) {
 	}
 }
 
-// told returns what a store has: its sessions, their snapshots, and faults.
-func told(t *testing.T, path string) string {
+// contentOf returns what a store has: its sessions, their snapshots, and faults.
+func contentOf(t *testing.T, path string) string {
 	t.Helper()
 	s, err := allKinds.Open(t.Context(), path)
 	if err != nil {

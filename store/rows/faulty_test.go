@@ -381,7 +381,7 @@ func TestSessions_stops(t *testing.T) {
 func TestDamage(t *testing.T) {
 	var many []string
 	for i := range 120 {
-		many = append(many, said("long", "", fmt.Sprintf("x%03d", i), map[bool]string{true: fmt.Sprintf("x%03d", i-1)}[i > 0], 100+i, "user", fmt.Sprintf("%0200d", i)))
+		many = append(many, entryRow("long", "", fmt.Sprintf("x%03d", i), map[bool]string{true: fmt.Sprintf("x%03d", i-1)}[i > 0], 100+i, "user", fmt.Sprintf("%0200d", i)))
 	}
 	rowstest.Torn(t, demoKind.Kind(), demoFile(t, many...))
 }
@@ -392,7 +392,7 @@ func TestLarge(t *testing.T) {
 	path := demoFile(t,
 		fmt.Sprintf(`INSERT INTO entries VALUES ('large', '', 'l1', '', '{"role":"user","content":"' || hex(zeroblob(%d)) || '"}', 1767225600)`, usualCell/2+1),
 		fmt.Sprintf(`INSERT INTO entries VALUES ('large', '', 'l2', hex(zeroblob(%d)), '{}', 1767225601)`, mostSmall/2),
-		said("large", "", "l4", "l1", 3, "user", "behind"), "INSERT INTO answers SELECT session, branch, id, at FROM entries WHERE session = 'large'")
+		entryRow("large", "", "l4", "l1", 3, "user", "behind"), "INSERT INTO answers SELECT session, branch, id, at FROM entries WHERE session = 'large'")
 	s := openDemo(t, demoKind, path)
 	if got := drawn(t, s, "large"); got != "l1< t0 l2<"+storetest.Headers(t, s, "large")[1].ParentID+" t0~ l4<l1 t1*" {
 		t.Error(len(got))
@@ -424,7 +424,7 @@ func TestLarge(t *testing.T) {
 
 // TestLost: a store of which no row can be read is no empty one.
 func TestLost(t *testing.T) {
-	path := made(t, t.TempDir()+"/demo.db", slices.Concat(demoTables, []string{
+	path := newDatabase(t, t.TempDir()+"/demo.db", slices.Concat(demoTables, []string{
 		fmt.Sprintf("INSERT INTO entries VALUES ('large', '', 'l1', hex(zeroblob(%d)), '{}', 0)", usualCell/2+1)})...)
 	s := openDemo(t, demoKind, path)
 	for _, err := range s.Sessions(t.Context()) {
@@ -432,7 +432,7 @@ func TestLost(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if list := storetest.Sessions(t, openDemo(t, demoKind, made(t, t.TempDir()+"/demo.db", demoTables...))); len(list) != 0 {
+	if list := storetest.Sessions(t, openDemo(t, demoKind, newDatabase(t, t.TempDir()+"/demo.db", demoTables...))); len(list) != 0 {
 		t.Errorf("%+v", list)
 	}
 }

@@ -46,8 +46,8 @@ var demoTables = []string{
 	"CREATE TABLE heads (session text PRIMARY KEY, branch text, id text)",
 }
 
-// said is the row of an entry. Its time is that many seconds after the first of January.
-func said(session, branch, id, parent string, at int, role, text string) string {
+// entryRow returns the statement that adds an entry. Its time is that many seconds after the first of January.
+func entryRow(session, branch, id, parent string, at int, role, text string) string {
 	return fmt.Sprintf(`INSERT INTO entries VALUES ('%s', '%s', '%s', '%s', '{"role":"%s","content":"%s"}', %d)`, session, branch, id, parent, role, text, start+at)
 }
 
@@ -56,16 +56,16 @@ const start = 1767225600 // 2026-01-01
 // demoRows are the rows of the sessions: "tour" has a branch that was left, and was put back to e4;
 // "plain" has no row of heads; "tour/side" is named below "tour".
 var demoRows = []string{
-	said("tour", "", "e1", "", 1, "user", "find it"),
-	said("tour", "", "e2", "e1", 2, "assistant", "looking"),
-	said("tour", "", "e3", "e2", 3, "user", "go on"),
-	said("tour", "", "e4", "e3", 4, "assistant", "done"),
-	said("tour", "", "e5", "e2", 5, "user", "instead"),
-	said("tour", "", "e6", "e5", 6, "assistant", "done otherwise"),
-	said("plain", "", "p1", "", 10, "user", "hello"),
-	said("plain", "", "p2", "p1", 11, "assistant", "hi"),
-	said("plain", "", "p3", "p2", 12, "user", "more"),
-	said("tour", "side", "s1", "", 20, "user", "aside"),
+	entryRow("tour", "", "e1", "", 1, "user", "find it"),
+	entryRow("tour", "", "e2", "e1", 2, "assistant", "looking"),
+	entryRow("tour", "", "e3", "e2", 3, "user", "go on"),
+	entryRow("tour", "", "e4", "e3", 4, "assistant", "done"),
+	entryRow("tour", "", "e5", "e2", 5, "user", "instead"),
+	entryRow("tour", "", "e6", "e5", 6, "assistant", "done otherwise"),
+	entryRow("plain", "", "p1", "", 10, "user", "hello"),
+	entryRow("plain", "", "p2", "p1", 11, "assistant", "hi"),
+	entryRow("plain", "", "p3", "p2", 12, "user", "more"),
+	entryRow("tour", "side", "s1", "", 20, "user", "aside"),
 	"INSERT INTO heads VALUES ('tour', '', 'e4')",
 	"INSERT INTO answers SELECT session, branch, id, at FROM entries",
 	"UPDATE answers SET at = NULL WHERE id IN ('e1', 'e2')",
@@ -74,11 +74,11 @@ var demoRows = []string{
 // demoFile makes a database of the rows.
 func demoFile(t testing.TB, more ...string) string {
 	t.Helper()
-	return made(t, filepath.Join(t.TempDir(), "demo.db"), slices.Concat(demoTables, demoRows, more)...)
+	return newDatabase(t, filepath.Join(t.TempDir(), "demo.db"), slices.Concat(demoTables, demoRows, more)...)
 }
 
-// made makes a database by statements, and returns its path.
-func made(t testing.TB, path string, statements ...string) string {
+// newDatabase makes a database by statements, and returns its path.
+func newDatabase(t testing.TB, path string, statements ...string) string {
 	t.Helper()
 	err := os.WriteFile(path, nil, 0o600)
 	file := sqlitefile.NewOwn(path, "", nil)

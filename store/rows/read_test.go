@@ -173,7 +173,7 @@ func TestStore_sessionGoes(t *testing.T) {
 		if drawn(t, s, "plain") == "" {
 			t.Fatal("it is not there")
 		}
-		change("DELETE FROM entries WHERE session = 'plain'", said("other", "", "o1", "", 30, "user", "new"), "INSERT INTO answers VALUES ('other', '', 'o1', 0)")
+		change("DELETE FROM entries WHERE session = 'plain'", entryRow("other", "", "o1", "", 30, "user", "new"), "INSERT INTO answers VALUES ('other', '', 'o1', 0)")
 		if _, err := s.State(t.Context(), model.Ref{Session: "plain", ID: "p1"}); !errors.Is(err, model.ErrNoSession) {
 			t.Error(err)
 		}
@@ -192,7 +192,7 @@ func TestStore_sessionGoes(t *testing.T) {
 func TestStore_names(t *testing.T) {
 	both(t, func(t *testing.T, s store.Store, change func(...string)) {
 		change("DELETE FROM entries", "DELETE FROM heads",
-			said("a", "b/c", "1", "", 1, "user", "one"), said("a/b", "c", "2", "", 2, "user", "two"), said("", "", "3", "", 3, "user", "three"), said("", "x", "4", "", 4, "user", "four"))
+			entryRow("a", "b/c", "1", "", 1, "user", "one"), entryRow("a/b", "c", "2", "", 2, "user", "two"), entryRow("", "", "3", "", 3, "user", "three"), entryRow("", "x", "4", "", 4, "user", "four"))
 		var ids []string
 		for _, info := range storetest.Sessions(t, s) {
 			ids = append(ids, info.ID+" "+info.Title)
@@ -277,24 +277,24 @@ func TestTail(t *testing.T) {
 
 // TestGrowth: what comes behind the newest snapshot is read alone, and all else has the session read anew.
 func TestGrowth(t *testing.T) {
-	answered := func(id string) string {
+	answerRow := func(id string) string {
 		return "INSERT INTO answers SELECT session, branch, id, at FROM entries WHERE id = '" + id + "'"
 	}
 	rowstest.Growth(t, demoKind.Kind(), demoFile(t), "plain", []rowstest.Change{
 		{What: "nothing", Statements: []string{"SELECT 1"}},
-		{What: "one more", Statements: []string{said("plain", "", "p4", "p3", 13, "assistant", "four"), answered("p4")}, Fresh: 1},
-		{What: "two that wait", Statements: []string{said("plain", "", "p5", "p4", 14, "user", "five"), said("plain", "", "p6", "p5", 15, "assistant", "six"), answered("p5")}, Fresh: 2},
-		{What: "its answer came", Statements: []string{answered("p6")}, Rewritten: true},
-		{What: "one more behind the answer", Statements: []string{said("plain", "", "p7", "p6", 16, "user", "seven"), answered("p7")}, Fresh: 1},
-		{What: "a branch", Statements: []string{said("plain", "", "p8", "p2", 17, "user", "eight"), answered("p8")}, Rewritten: true},
-		{What: "one of an older time", Statements: []string{said("plain", "", "p0", "p1", 11, "user", "before"), answered("p0")}, Rewritten: true},
+		{What: "one more", Statements: []string{entryRow("plain", "", "p4", "p3", 13, "assistant", "four"), answerRow("p4")}, Fresh: 1},
+		{What: "two that wait", Statements: []string{entryRow("plain", "", "p5", "p4", 14, "user", "five"), entryRow("plain", "", "p6", "p5", 15, "assistant", "six"), answerRow("p5")}, Fresh: 2},
+		{What: "its answer came", Statements: []string{answerRow("p6")}, Rewritten: true},
+		{What: "one more behind the answer", Statements: []string{entryRow("plain", "", "p7", "p6", 16, "user", "seven"), answerRow("p7")}, Fresh: 1},
+		{What: "a branch", Statements: []string{entryRow("plain", "", "p8", "p2", 17, "user", "eight"), answerRow("p8")}, Rewritten: true},
+		{What: "one of an older time", Statements: []string{entryRow("plain", "", "p0", "p1", 11, "user", "before"), answerRow("p0")}, Rewritten: true},
 		{What: "the newest goes", Statements: []string{"DELETE FROM entries WHERE id = 'p8'"}, Rewritten: true},
 		{What: "one in the middle goes", Statements: []string{"DELETE FROM entries WHERE id = 'p5'"}, Rewritten: true},
 		{What: "the newest is another", Statements: []string{`UPDATE entries SET body = '{"role":"user","content":"other"}' WHERE id = 'p7'`}, Rewritten: true},
-		{What: "another session grows", Statements: []string{said("tour", "", "e7", "e6", 18, "user", "seven"), answered("e7")}},
+		{What: "another session grows", Statements: []string{entryRow("tour", "", "e7", "e6", 18, "user", "seven"), answerRow("e7")}},
 		{What: "the head is put back", Statements: []string{"INSERT INTO heads VALUES ('plain', '', 'p3')"}, Rewritten: true},
-		{What: "and goes on from there", Statements: []string{said("plain", "", "p9", "p3", 19, "user", "nine"), answered("p9"), "UPDATE heads SET id = 'p9' WHERE session = 'plain'"}, Rewritten: true},
-		{What: "and once more, with a head among the new ones", Statements: []string{said("plain", "", "q", "p9", 20, "user", "ten"), answered("q"), "UPDATE heads SET id = 'q' WHERE session = 'plain'"}, Fresh: 1},
+		{What: "and goes on from there", Statements: []string{entryRow("plain", "", "p9", "p3", 19, "user", "nine"), answerRow("p9"), "UPDATE heads SET id = 'p9' WHERE session = 'plain'"}, Rewritten: true},
+		{What: "and once more, with a head among the new ones", Statements: []string{entryRow("plain", "", "q", "p9", 20, "user", "ten"), answerRow("q"), "UPDATE heads SET id = 'q' WHERE session = 'plain'"}, Fresh: 1},
 	})
 }
 
@@ -315,7 +315,7 @@ func (w wholes) Log(ctx context.Context, t Tx, of Place, from string) (Log, erro
 func TestGrowth_readsWhatIsNew(t *testing.T) {
 	n, path := 0, demoFile(t)
 	s := openDemo(t, withFormat(wholes{n: &n}), path)
-	for i, change := range []string{"SELECT 1", said("plain", "", "p4", "p3", 13, "assistant", "four"), said("plain", "", "p5", "p4", 14, "user", "five"), "SELECT 1"} {
+	for i, change := range []string{"SELECT 1", entryRow("plain", "", "p4", "p3", 13, "assistant", "four"), entryRow("plain", "", "p5", "p4", 14, "user", "five"), "SELECT 1"} {
 		rowstest.Execute(t, path, change)
 		if list := storetest.Headers(t, s, "plain"); n != 1 || len(list) != 3+min(i, 2) {
 			t.Errorf("%q: %d snapshots, read whole %d times", change, len(list), n)
@@ -333,10 +333,10 @@ func TestGrowth_served(t *testing.T) {
 	}
 	for _, change := range []rowstest.Change{
 		{What: "nothing"},
-		{What: "one more", Statements: []string{said("plain", "", "p4", "p3", 13, "assistant", "four")}, Fresh: 1},
+		{What: "one more", Statements: []string{entryRow("plain", "", "p4", "p3", 13, "assistant", "four")}, Fresh: 1},
 		{What: "its answer", Statements: []string{"INSERT INTO answers VALUES ('plain', '', 'p4', 0)"}, Rewritten: true},
-		{What: "another session", Statements: []string{said("tour", "", "e7", "e6", 18, "user", "seven")}},
-		{What: "an older time", Statements: []string{said("plain", "", "p0", "p1", 11, "user", "before")}, Rewritten: true},
+		{What: "another session", Statements: []string{entryRow("tour", "", "e7", "e6", 18, "user", "seven")}},
+		{What: "an older time", Statements: []string{entryRow("plain", "", "p0", "p1", 11, "user", "before")}, Rewritten: true},
 		{What: "one in the middle goes", Statements: []string{"DELETE FROM entries WHERE id = 'p2'"}, Rewritten: true},
 		{What: "an older one is written again", Statements: []string{"UPDATE entries SET parent = '' WHERE id = 'p3'"}, Rewritten: true},
 	} {
@@ -356,7 +356,7 @@ func TestGrowth_served(t *testing.T) {
 func TestKind_sign(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string, statements ...string) string {
-		return made(t, filepath.Join(dir, name), statements...)
+		return newDatabase(t, filepath.Join(dir, name), statements...)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "text.db"), []byte(strings.Repeat("no database\n", 100)), 0o600); err != nil {
 		t.Fatal(err)
@@ -419,10 +419,10 @@ func TestKind_renamed(t *testing.T) {
 		statements = append(statements,
 			"CREATE TABLE "+name+"_sessions (session text PRIMARY KEY, title text)",
 			"CREATE TABLE "+name+"_log (session text REFERENCES "+name+"_sessions, branch text, id text, parent text, body text, at bigint, PRIMARY KEY (session, branch, id))",
-			strings.Replace(said(name, "", "1", "", 1, "user", "of "+name), "INTO entries", "INTO "+name+"_log", 1))
+			strings.Replace(entryRow(name, "", "1", "", 1, "user", "of "+name), "INTO entries", "INTO "+name+"_log", 1))
 	}
 	statements = append(statements, "CREATE TABLE alone (session text PRIMARY KEY, branch, id, parent, body, at)", "CREATE TABLE other (x REFERENCES my_sessions)")
-	made(t, path, statements...)
+	newDatabase(t, path, statements...)
 	why, ok, err := k.recognise(t.Context(), path)
 	if want := "a SQLite database with Demo's tables my_log and my_sessions"; why != want || !ok || err != nil {
 		t.Error(why, ok, err)
@@ -517,7 +517,7 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	// A session of several roots is none that is damaged.
-	rowstest.Execute(t, path, said("bad", "", "b4", "", 9, "user", "anew"), "DELETE FROM entries WHERE id IN ('b1', 'b3')", "UPDATE entries SET parent = '' WHERE id = 'b2'", "INSERT INTO answers VALUES ('bad', '', 'b4', 0)")
+	rowstest.Execute(t, path, entryRow("bad", "", "b4", "", 9, "user", "anew"), "DELETE FROM entries WHERE id IN ('b1', 'b3')", "UPDATE entries SET parent = '' WHERE id = 'b2'", "INSERT INTO answers VALUES ('bad', '', 'b4', 0)")
 	if got := codes(demoKind, "bad"); got != "" {
 		t.Error(got)
 	}

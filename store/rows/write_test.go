@@ -286,11 +286,11 @@ func TestApply_conflicts(t *testing.T) {
 			{to(model.OpRestore, "tour", "e2"), []string{"UPDATE heads SET id = 'e6'"}, "was changed since", []string{"UPDATE heads SET id = 'e4'"}},
 			{to(model.OpRestore, "tour", "e2"), []string{"DELETE FROM heads"}, "went since", []string{"INSERT INTO heads VALUES ('tour', '', 'e4')"}},
 			{to(model.OpRestore, "plain", "p2"), []string{"INSERT INTO heads VALUES ('plain', '', 'p1')"}, "came since", []string{"DELETE FROM heads WHERE session = 'plain'"}},
-			{to(model.OpRestore, "tour", "e2"), []string{said("tour", "", "e7", "e4", 7, "user", "on")}, "session tour got other rows since", []string{"DELETE FROM entries WHERE id = 'e7'"}},
+			{to(model.OpRestore, "tour", "e2"), []string{entryRow("tour", "", "e7", "e4", 7, "user", "on")}, "session tour got other rows since", []string{"DELETE FROM entries WHERE id = 'e7'"}},
 			{to(model.OpRestore, "tour", "e2"), []string{"DELETE FROM entries WHERE id = 'e6'"}, "session tour got other rows since", []string{demoRows[5]}},
 			{to(model.OpRestore, "tour", "e2"), []string{"DELETE FROM answers WHERE id = 'e6'"}, "session tour got other rows since", []string{"INSERT INTO answers VALUES ('tour', '', 'e6', 0)"}},
 			{fork, []string{"INSERT INTO answers VALUES ('again', '', 'e1', 0)"}, "came since", []string{"DELETE FROM answers WHERE session = 'again'"}},
-			{fork, []string{said("again", "", "x", "", 7, "user", "on")}, "session again got other rows since", []string{"DELETE FROM entries WHERE session = 'again'"}},
+			{fork, []string{entryRow("again", "", "x", "", 7, "user", "on")}, "session again got other rows since", []string{"DELETE FROM entries WHERE session = 'again'"}},
 		} {
 			p := plan(t, s, c.change)
 			change(c.does...)
@@ -324,9 +324,9 @@ func TestApply_wentOn(t *testing.T) {
 		statements []string
 		says       string
 	}{
-		{model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "plain"}}, []string{said("plain", "", "p9", "HEAD", 30, "user", "on"), "UPDATE heads SET id = 'p9' WHERE session = 'plain'"}, "restore the row that is wanted instead"},
-		{model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "plain"}}, []string{said("plain", "", "p9", "HEAD", 30, "user", "on")}, "has the child"},
-		{model.Change{Op: model.OpFork, Ref: model.Ref{Session: "tour", ID: "e2"}, As: "again"}, []string{said("again", "", "x", "e2", 30, "user", "on")}, `session "again" got the row x since write 1 made it`},
+		{model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "plain"}}, []string{entryRow("plain", "", "p9", "HEAD", 30, "user", "on"), "UPDATE heads SET id = 'p9' WHERE session = 'plain'"}, "restore the row that is wanted instead"},
+		{model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "plain"}}, []string{entryRow("plain", "", "p9", "HEAD", 30, "user", "on")}, "has the child"},
+		{model.Change{Op: model.OpFork, Ref: model.Ref{Session: "tour", ID: "e2"}, As: "again"}, []string{entryRow("again", "", "x", "e2", 30, "user", "on")}, `session "again" got the row x since write 1 made it`},
 		{to(model.OpRestore, "tour", "e2"), []string{"UPDATE heads SET id = 'e5' WHERE session = 'tour'"}, "the agent went on from it: restore the row that is wanted instead: the row of heads with id \"e5\""},
 	} {
 		err := rowstest.WentOn(t, demoKind.Kind(), demoFile(t), c.change, c.statements...)
@@ -524,7 +524,7 @@ func TestBusy(t *testing.T) {
 		if p := plan(t, s, undo); len(p.Asks) != 0 {
 			t.Errorf("of what Hindcast wrote: %q", p.Asks)
 		}
-		change(said("plain", "", "p4", "p3", 13, "user", "on"))
+		change(entryRow("plain", "", "p4", "p3", 13, "user", "on"))
 		if got := asks("plain", "p2"); !strings.HasPrefix(got, "the session was written 0s ago") {
 			t.Error(got)
 		}

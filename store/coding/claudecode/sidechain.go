@@ -149,7 +149,7 @@ func (b *build) skips(i int) bool {
 func (b *build) started(in folder.In, callers map[string]int, dirs ...string) {
 	for _, first := range slices.Sorted(maps.Keys(b.sides.calls)) {
 		if i, there := callers[b.sides.calls[first]]; there {
-			b.hang(i, first, b.nameOf(first))
+			b.noteInner(i, first, b.nameOf(first))
 		}
 	}
 	told := map[string]bool{}
@@ -169,13 +169,13 @@ func (b *build) started(in folder.In, callers map[string]int, dirs ...string) {
 			}
 		}
 		if at >= 0 {
-			b.hang(at, i, is.within)
+			b.noteInner(at, i, is.within)
 		}
 	}
 }
 
-// hang notes that an entry started the session of a name, which begins with a record.
-func (b *build) hang(entry, first int, name string) {
+// noteInner notes that an entry started the session of a name, which begins with a record.
+func (b *build) noteInner(entry, first int, name string) {
 	b.s.Entries[entry].Starts(b.s.Spot.ID + "/" + name)
 	b.s.Within = append(b.s.Within, b.innerAt(first, name))
 }

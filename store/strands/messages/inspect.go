@@ -184,7 +184,7 @@ func (in *inspector) loaded(s *step) {
 		rebuilt = true
 		in.add(f.file, f.flaw, s.stand)
 	}
-	in.ordered(m, rebuilt)
+	in.checkOrder(m, rebuilt)
 	if r, twice := m.duplicate(); twice && !rebuilt {
 		in.add(m.name, flaw{code: FaultDuplicateResult, path: m.path(r.block) + "/toolResult", meaning: fmt.Sprintf("a second result of %.60q", r.id),
 			verdict: sdk.Loses("both are kept and sent to the model, and most providers refuse them")}, s.stand)
@@ -201,8 +201,8 @@ func (in *inspector) loaded(s *step) {
 // unknown is a message behind which anything may stand.
 var unknown = conversation.Utterance{Pieces: true}
 
-// ordered looks at the place of a message behind the one before it. What the SDK rebuilds is another message.
-func (in *inspector) ordered(m *message, rebuilt bool) {
+// checkOrder checks the place of a message behind the one before it. What the SDK rebuilds is another message.
+func (in *inspector) checkOrder(m *message, rebuilt bool) {
 	now := conversation.Utterance{Role: roleOf(m.role), Calls: len(m.calls) > 0, Answers: len(m.results) > 0}
 	if n := len(m.results); n > 0 {
 		now.Ends = m.results[n-1].block == m.others+n-1

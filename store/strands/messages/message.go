@@ -232,7 +232,7 @@ func (d *decoder) message(m *message, t *jsontape.Tape, n jsontape.Node) {
 			d.label = blankLabel
 		}
 		if m.asks() {
-			d.typed(m, t, content)
+			d.noteTyped(m, t, content)
 		}
 	case jsontape.String:
 		d.text = t.AppendText(d.text, content, maxText)
@@ -460,8 +460,8 @@ func (d *decoder) words(m *message, t *jsontape.Tape, b jsontape.Node, i int) {
 	d.odd(m, i)
 }
 
-// typed notes what a person typed of a message of the user, instead of what the program wrote around it.
-func (d *decoder) typed(m *message, t *jsontape.Tape, content jsontape.Node) {
+// noteTyped notes what a person typed of a message of the user, without what the program wrote around it.
+func (d *decoder) noteTyped(m *message, t *jsontape.Tape, content jsontape.Node) {
 	if conversation.IsPlain(d.text) {
 		m.by = conversation.Prompt
 		return
