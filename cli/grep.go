@@ -78,7 +78,7 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 			}
 			s, err := a.open(ctx, address)
 			if err != nil {
-				return err
+				return cmp.Or(orderOf(args), err)
 			}
 			defer s.Close()
 			sessions := store.AnyOrder(ctx, s)
