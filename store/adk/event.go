@@ -46,12 +46,14 @@ type details struct {
 	ErrorMessage string   `json:"error_message"`
 	LongRunning  []string `json:"long_running_tool_ids"`
 	Scope        string   `json:"isolation_scope"`
+	Live         string   `json:"live_session_id"`
 	Content      struct {
 		Role  string `json:"role"`
 		Parts []part `json:"parts"`
 	} `json:"content"`
 	Actions struct {
 		Compaction    *compaction     `json:"compaction"`
+		Transfer      string          `json:"transfer_to_agent"`
 		Confirmations json.RawMessage `json:"requested_tool_confirmations"`
 		Credentials   json.RawMessage `json:"requested_auth_configs"`
 	} `json:"actions"`

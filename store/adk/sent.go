@@ -19,7 +19,10 @@ import (
 //	results     the newest of a call, right behind it; one without its call goes
 //	calls       one without a result goes, unless a tool that runs long will answer it
 //	questions   what ADK asks a person itself is never sent
+//	others      what another agent said, called and was answered is told as a user's text, quoted
+//	branches    an agent that ran beside another is not told what the other did
 //
+// The agent is the one that wrote the event; behind a user's input, the one that answers it.
 // A call at the end is shown while it waits for its tool or for a person, although a model that was
 // asked now would not see it. Each is an event of the session, or one made of the parts of several.
 
@@ -30,6 +33,8 @@ type sentEvent struct {
 	parts []partRef
 	// summary says that the event is a compaction, whose summary is sent.
 	summary bool
+	// quoted says that another agent wrote the event: its parts are told as text.
+	quoted bool
 }
 
 // partRef is a part of an event's content.
@@ -51,6 +56,9 @@ func (s *session) part(at partRef) *part { return &s.events[at.event].Content.Pa
 
 // callsOf returns the calls of an event that is sent.
 func (s *session) callsOf(e *sentEvent) (list []*call) {
+	if e.quoted {
+		return nil
+	}
 	for _, at := range s.partsOf(e) {
 		if c := s.part(at).Call; c != nil {
 			list = append(list, c)
@@ -61,6 +69,9 @@ func (s *session) callsOf(e *sentEvent) (list []*call) {
 
 // responsesOf returns the results of calls in an event that is sent.
 func (s *session) responsesOf(e *sentEvent) (list []*call) {
+	if e.quoted {
+		return nil
+	}
 	for _, at := range s.partsOf(e) {
 		if c := s.part(at).Response; c != nil {
 			list = append(list, c)
@@ -74,16 +85,16 @@ func (s *session) sent(i int) []sentEvent {
 	s.look()
 	var list []sentEvent
 	path, compacted := s.path(i), false
-	callIDs := s.callIDs(path)
+	callIDs, asked := s.callIDs(path), s.askedAgent(path)
 	for _, k := range path {
 		e := &s.events[k]
 		switch {
 		case e.rewinds != "":
 		case e.Actions.Compaction != nil:
-			if c := e.Actions.Compaction; c.Start != nil && c.End != nil && says(c.Content) {
+			if c := e.Actions.Compaction; asked.sees(e) && c.Start != nil && c.End != nil && says(c.Content) {
 				list, compacted = append(list, sentEvent{event: k, summary: true}), true
 			}
-		case e.says && e.isVisible() && !e.isInside(callIDs):
+		case e.says && e.isVisible() && asked.sees(e) && !e.isInside(asked, callIDs):
 			list = append(list, sentEvent{event: k})
 		}
 	}
@@ -98,7 +109,7 @@ func (s *session) sent(i int) []sentEvent {
 			list, tail = list[:waits:waits], list[waits:]
 		}
 	}
-	list = append(list, tail...)
+	list = s.quoteOthers(append(list, tail...), asked.name)
 	list = s.withoutOrphanResponses(list)
 	list = s.answeredLast(list)
 	list = s.answeredInPlace(list)
@@ -128,10 +139,17 @@ func (e *event) isVisible() bool {
 	return e.Scope == "" && slices.ContainsFunc(e.Content.Parts, func(p part) bool { return p.visible })
 }
 
-// isInside reports whether a tool wrote an event on a branch of its own: <tool>@<call id>.
-func (e *event) isInside(callIDs map[string]bool) bool {
-	for segment := range strings.SplitSeq(e.Branch, ".") {
-		if at := strings.LastIndexByte(segment, '@'); at >= 0 && callIDs[segment[at+1:]] && segment[:at] != e.Author {
+// isInside reports whether a tool wrote an event on a branch of its own below the agent's: <tool>@<call id>.
+func (e *event) isInside(asked agent, callIDs map[string]bool) bool {
+	below, is := e.Branch, true
+	if asked.branch != "" {
+		below, is = strings.CutPrefix(e.Branch, asked.branch+".")
+	}
+	if !is {
+		return false
+	}
+	for segment := range strings.SplitSeq(below, ".") {
+		if at := strings.LastIndexByte(segment, '@'); at >= 0 && callIDs[segment[at+1:]] && segment[:at] != asked.name {
 			return true
 		}
 	}
@@ -462,7 +480,7 @@ func (s *session) markStale(list []sentEvent, from, to int, stale map[int]bool) 
 	}
 	for i := from + 1; i < to; i++ {
 		e := &s.events[list[i].event]
-		if e.invocation != a.invocation || e.Author == "user" || e.Content.Role != "model" || len(s.callsOf(&list[i])) > 0 || list[i].summary ||
+		if e.invocation != a.invocation || list[i].quoted || e.Author == "user" || e.Content.Role != "model" || len(s.callsOf(&list[i])) > 0 || list[i].summary ||
 			!slices.ContainsFunc(e.Content.Parts, func(p part) bool { return p.text }) {
 			return
 		}
@@ -479,6 +497,9 @@ func (s *session) withoutOrphanCalls(list []sentEvent, waits int) (made []sentEv
 	for i := range list {
 		for _, r := range s.responsesOf(&list[i]) {
 			answered[r.id] = true
+		}
+		if list[i].quoted {
+			continue
 		}
 		for _, id := range s.events[list[i].event].LongRunning {
 			answered[id] = true
@@ -506,7 +527,7 @@ func (s *session) withoutOrphanCalls(list []sentEvent, waits int) (made []sentEv
 func (s *session) unsent(i int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		path := s.path(i)
-		callIDs, asked := s.callIDs(path), map[string]bool{}
+		callIDs, agent, asked := s.callIDs(path), s.askedAgent(path), map[string]bool{}
 		for _, k := range path {
 			e, orphan := &s.events[k], false
 			for _, p := range e.Content.Parts {
@@ -515,7 +536,7 @@ func (s *session) unsent(i int) iter.Seq[int] {
 				}
 				orphan = orphan || p.Response != nil && !asked[p.Response.id] && !asked[p.Response.name]
 			}
-			if e.says && (orphan || !e.isVisible() || e.isInside(callIDs) || e.asksItself()) || !e.says && e.holds {
+			if e.says && (orphan || !e.isVisible() || !agent.sees(e) || e.isInside(agent, callIDs) || e.asksItself()) || !e.says && e.holds {
 				if !yield(k) {
 					return
 				}
@@ -543,10 +564,11 @@ func (s *session) evicted() map[int]bool {
 	if !s.compacted {
 		return nil
 	}
-	list := map[int]bool{}
-	for _, k := range s.path(s.head) {
+	list, path := map[int]bool{}, s.path(s.head)
+	asked := s.askedAgent(path)
+	for _, k := range path {
 		e := &s.events[k]
-		list[k] = e.says && e.isVisible() && !e.asksItself()
+		list[k] = e.says && e.isVisible() && asked.sees(e) && !e.asksItself()
 	}
 	for _, e := range s.sent(s.head) {
 		list[e.event] = false
@@ -561,7 +583,7 @@ func (s *session) evicted() map[int]bool {
 // summary as its content where these are another.
 func (s *session) appendSent(dst []byte, e *sentEvent) []byte {
 	of := &s.events[e.event]
-	if e.parts == nil && !e.summary {
+	if e.parts == nil && !e.summary && !e.quoted {
 		return append(dst, of.data...)
 	}
 	tape, _, err := jsontape.ParseTolerant(of.data)
@@ -572,6 +594,14 @@ func (s *session) appendSent(dst []byte, e *sentEvent) []byte {
 	if e.summary {
 		patch.Put(0, "content", of.Actions.Compaction.Content)
 		patch.Put(0, "author", []byte(`"model"`)) // ADK names the agent that is asked
+		return append(dst, patch.Bytes()...)
+	}
+	if e.quoted {
+		patch.Put(0, "content", s.quotation(e))
+		patch.Put(0, "author", []byte(`"user"`))
+		if of.LongRunning != nil {
+			patch.Put(0, "long_running_tool_ids", []byte("null")) // a text waits for nothing
+		}
 		return append(dst, patch.Bytes()...)
 	}
 	parts := []byte{'['}

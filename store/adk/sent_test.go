@@ -11,6 +11,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/rows"
 	"hindcast/store/rows/rowstest"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
@@ -22,6 +23,11 @@ type sdkSent struct {
 	Each map[string]any `json:"each"`
 	// Sent are those that a model was sent by a runner that went on with "probe".
 	Sent []any `json:"sent"`
+	// Requests are what each model was sent of a team: to write the event Of, behind the event After.
+	Requests []struct {
+		Of, After string
+		Sent      []any
+	}
 }
 
 // message is a message of a state.
@@ -103,7 +109,7 @@ func withoutIDs(list []any) []any {
 func compareSent(t *testing.T, path string, want map[string]sdkSent) {
 	t.Helper()
 	s := open(t, path)
-	compared, heads := 0, 0
+	compared, heads, asked := 0, 0, 0
 	same := func(what string, index int, shown, sent []any) {
 		t.Helper()
 		if a, b := asJSON(t, shown), asJSON(t, sent); len(shown)+len(sent) > 0 && a != b {
@@ -119,14 +125,27 @@ func compareSent(t *testing.T, path string, want map[string]sdkSent) {
 				compared++
 			}
 		}
+		for _, r := range sdk.Requests {
+			for i, h := range headers {
+				shown := shownAt(t, s, name, i)
+				switch {
+				case h.ID == r.Of:
+					same("what was asked for in "+name, i, withoutIDs(sentOf(shown[:len(shown)-1])), withoutIDs(r.Sent))
+					asked++
+				case h.ID == r.After && h.EventName == rows.EventUser:
+					same("what was asked behind "+name, i, withoutIDs(sentOf(shown)), withoutIDs(r.Sent))
+					asked++
+				}
+			}
+		}
 		// Behind a result the model is asked at once; a new input behind it is sent otherwise.
 		if last := len(headers) - 1; sdk.Sent != nil && len(parts(shownAt(t, s, name, last)[len(shownAt(t, s, name, last))-1].Content, "function_response")) == 0 {
 			same("the run of "+name, last, withoutIDs(sentOf(shownAt(t, s, name, last))), withoutIDs(sdk.Sent[:len(sdk.Sent)-1]))
 			heads++
 		}
 	}
-	if compared < 5*len(want) || heads < 6 {
-		t.Errorf("%d snapshots and %d heads were compared", compared, heads)
+	if compared < 5*len(want) || heads < 6 || asked < 30 {
+		t.Errorf("%d snapshots, %d heads and %d requests were compared", compared, heads, asked)
 	}
 }
 
@@ -154,24 +173,20 @@ func TestState_isWhatIsSent(t *testing.T) {
 	compareSent(t, filepath.Join("testdata", "sent.db"), want)
 }
 
-// The same of 300 sessions that are drawn at random, against the SDK that is installed.
+// The same of 300 sessions of one agent and 300 of several that are drawn at random, against the SDK that is installed.
 func TestInteropSent(t *testing.T) {
 	sdks := os.Getenv("HINDCAST_SDKS")
 	if sdks == "" {
 		skip.Missing(t, "HINDCAST_SDKS names no folder with the real SDKs: testdata/interop/install makes one")
 	}
 	program := filepath.Join("..", "..", "testdata", "interop", "adk", "sent.py")
-	run := func(args ...string) []byte {
-		out, err := exec.CommandContext(t.Context(), filepath.Join(sdks, "adk", "venv", "bin", "python"), append([]string{program}, args...)...).Output()
-		if err != nil {
-			t.Fatalf("%s: %v", args, err)
-		}
-		return out
-	}
 	path := filepath.Join(t.TempDir(), "adk.db")
-	run("write", path, "300")
+	out, err := exec.CommandContext(t.Context(), filepath.Join(sdks, "adk", "venv", "bin", "python"), program, path, "300").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var want map[string]sdkSent
-	if err := json.Unmarshal(run("read", rowstest.Copied(t, path)), &want); err != nil {
+	if err := json.Unmarshal(out, &want); err != nil {
 		t.Fatal(err)
 	}
 	compareSent(t, path, want)
