@@ -64,13 +64,25 @@ func writable(t time.Time) *time.Time {
 	return nil
 }
 
-// headersJSON yields the snapshots in drawn order, from a row on.
-func headersJSON(t *model.Timeline, from int) iter.Seq2[headerJSON, error] {
-	return func(yield func(headerJSON, error) bool) {
+// loggedJSON is an element of `log --json`.
+type loggedJSON struct {
+	headerJSON
+	Unread int `json:"unread,omitempty"`
+}
+
+// headersJSON yields the snapshots in drawn order, from a row on. The first has how many records of
+// the session are unread.
+func headersJSON(t *model.Timeline, from, unread int) iter.Seq2[loggedJSON, error] {
+	return func(yield func(loggedJSON, error) bool) {
 		for row := from; row < t.Rows(); row++ {
-			if r := t.Row(row); r.Kind == model.RowNode && !yield(headerOf(t, r.Node), nil) {
+			r := t.Row(row)
+			if r.Kind != model.RowNode {
+				continue
+			}
+			if !yield(loggedJSON{headerOf(t, r.Node), unread}, nil) {
 				return
 			}
+			unread = 0
 		}
 	}
 }

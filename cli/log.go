@@ -103,15 +103,33 @@ With --json it is one array of headers in the same order.`,
 				return err
 			}
 			from := firstRow(t, last)
-			if p.json {
-				return array(p, headersJSON(t, from))
+			unread, err := unreadRecords(ctx, s, session, t)
+			if err != nil {
+				return err
 			}
-			p.log(session, t, from)
+			if p.json {
+				return array(p, headersJSON(t, from, unread))
+			}
+			mark := ""
+			if unread > 0 {
+				mark = fmt.Sprintf("%s %s unread: hindcast doctor %s %s", g.Damaged, model.Count(unread, "record"), word(args[0]), word(session))
+			}
+			p.log(session, mark, t, from)
 			return nil
 		})),
 	}
 	cmd.Flags().IntVarP(&last, "last", "n", 0, "only the last `N` snapshots that are drawn; 0 for all")
 	return cmd
+}
+
+// unreadRecords returns how many records of a session have texts that no message shows, 0 where the
+// session is too large to look unasked. The error is that of the context: doctor says what else fails.
+func unreadRecords(ctx context.Context, s store.Store, session string, t *model.Timeline) (int, error) {
+	if !store.IsQuickToCheck(t) {
+		return 0, nil
+	}
+	faults, _ := s.Faults(ctx, session)
+	return store.UnreadRecords(faults), ctx.Err()
 }
 
 // firstRow returns the row from which the last n snapshots are drawn, the first of
@@ -147,12 +165,16 @@ func isStep(h *model.Header) bool { return h.Marks.Has(model.MarkTraced) }
 // maxLanes bounds how much of a line the drawing takes.
 const maxLanes = 16
 
-func (p *printer) log(session string, t *model.Timeline, from int) {
+// log draws a timeline from a row on, below the session's name and a mark, "" for none.
+func (p *printer) log(session, mark string, t *model.Timeline, from int) {
 	head := "no head"
 	if h := t.Head(); h != model.NoNode {
 		head = "head " + t.Name(h)
 	}
 	fmt.Fprintf(p, "%s  %s, %d off the path, %s\n", p.paint.in(bold, p.named(printable.String(session), max(p.width/3, leastFit))), model.Count(t.Snapshots(), "snapshot"), t.Orphans(), head)
+	if mark != "" {
+		p.Write(append(appendIn(nil, p.paint, red, []byte(mark)), '\n'))
+	}
 	if t.Len() == 0 {
 		return
 	}

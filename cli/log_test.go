@@ -36,7 +36,7 @@ func grown(n int) *model.Timeline {
 
 func logged(t *model.Timeline) {
 	p := &printer{Writer: bufio.NewWriter(io.Discard), glyphs: look.Unicode}
-	p.log("s", t, 0)
+	p.log("s", "", t, 0)
 }
 
 // A row is written into memory that the next one uses again.

@@ -66,6 +66,8 @@ type Fault struct {
 	Meaning string `json:"meaning"`
 	// Verdict says what the framework itself does about it.
 	Verdict string `json:"verdict,omitempty"`
+	// Records is how many records the fault is of, 0 where they are not counted.
+	Records int `json:"records,omitempty"`
 	// Copy names the snapshot at which a fork keeps what is about to be lost, by its id or as
 	// "head"; "" where none does.
 	Copy string `json:"-"`

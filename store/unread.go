@@ -57,7 +57,33 @@ func UnreadFault(n int, first *Carried, text string) model.Fault {
 		of = fmt.Sprintf(" of type %.40q:", first.Kind)
 	}
 	meaning := fmt.Sprintf("%s that no message shows; the first is%s %s", have, of, conversation.Cut(conversation.OneLine(conversation.Cut(text, 4*most)), most))
-	return model.Fault{Code: FaultUnread, Severity: model.Odd, File: first.File, Path: first.Place, Meaning: meaning, Verdict: "Hindcast does not read such a record: look at the file"}
+	return model.Fault{Code: FaultUnread, Severity: model.Odd, File: first.File, Path: first.Place, Meaning: meaning, Verdict: "Hindcast does not read such a record: look at the file", Records: n}
+}
+
+// UnreadRecords returns how many records have texts that no message shows, by the faults of a session.
+func UnreadRecords(faults []model.Fault) (n int) {
+	for i := range faults {
+		if faults[i].Code == FaultUnread {
+			n += faults[i].Records
+		}
+	}
+	return n
+}
+
+// A session is looked through for faults before anyone asks where it has so many snapshots at most,
+// with states of so many bytes.
+const (
+	quickSnapshots = 1000
+	quickBytes     = 64 << 20
+)
+
+// IsQuickToCheck reports whether a session is so small that its faults are looked for unasked.
+func IsQuickToCheck(t *model.Timeline) bool {
+	size := int64(0)
+	for n := range model.Node(min(t.Len(), quickSnapshots+1)) {
+		size += t.Header(n).Size
+	}
+	return t.Len() > 0 && t.Len() <= quickSnapshots && size <= quickBytes
 }
 
 // UnreadFaults returns the fault of the records of a session whose texts are not in view, none where

@@ -81,7 +81,7 @@ func TestUnreadFaults(t *testing.T) {
 		t.Errorf("%d bytes were read of a session of %d", c.read, all)
 	}
 	c.hidden = map[int]bool{3: true, 500: true}
-	want := model.Fault{Code: store.FaultUnread, Severity: model.Odd, File: "log", Path: "3", Verdict: "Hindcast does not read such a record: look at the file",
+	want := model.Fault{Code: store.FaultUnread, Severity: model.Odd, File: "log", Path: "3", Verdict: "Hindcast does not read such a record: look at the file", Records: 2,
 		Meaning: `2 records have texts that no message shows; the first is of type "note": message number 3`}
 	if list := c.faults(t); len(list) != 1 || list[0] != want {
 		t.Errorf("it says %+v, want %+v", list, want)

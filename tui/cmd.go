@@ -344,24 +344,10 @@ func (m *Model) showing(content *timeline.Content) {
 	}
 }
 
-// What is looked through for faults before the Info tab asks for it: a session of so
-// many snapshots with states of so many bytes.
-const (
-	unaskedSnapshots = 1000
-	unaskedBytes     = 64 << 20
-)
-
 // findFaultsUnasked has the store look for what is wrong with a session that was
 // read, unless that takes long: a broken session should not look like any other.
 func (m *Model) findFaultsUnasked() tea.Cmd {
-	t, size := m.content.Timeline, int64(0)
-	if t.Len() == 0 || t.Len() > unaskedSnapshots {
-		return nil
-	}
-	for n := range model.Node(t.Len()) {
-		size += t.Header(n).Size
-	}
-	if size > unaskedBytes {
+	if !store.IsQuickToCheck(m.content.Timeline) {
 		return nil
 	}
 	return m.findFaults("")

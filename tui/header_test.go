@@ -1,12 +1,38 @@
 package tui_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"hindcast/keymap"
 	"hindcast/store/adk"
+	"hindcast/store/jsonl"
 )
+
+// A session with records that no message shows says how many, with its other faults.
+func TestHeader_countsUnreadRecords(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"id":"a","sessionId":"s","index":0,"createdAt":"2026-11-28T00:00:00Z","event":"turn end","note":"by another program","state":{}}`:                "! 1 record unread  head #0",
+		`{"id":"a","sessionId":"s","index":0,"createdAt":"2026-11-28T00:00:00Z","event":"turn end","parentId":"z","note":"by another program","state":{}}`: "! 1 record unread, 1 fault more  head #0",
+		`{"id":"a","sessionId":"s","index":0,"createdAt":"2026-11-28T00:00:00Z","event":"turn end","parentId":"z","state":{}}`:                             "! 1 fault  head #0",
+	} {
+		at := filepath.Join(t.TempDir(), "a.jsonl")
+		if err := os.WriteFile(at, []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := jsonl.Kind().Open(t.Context(), at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		o := options(s)
+		o.Session = "s"
+		shows(t, start(t, o, 120, 30), want)
+	}
+}
 
 // A header without room for all of it leaves out whole parts, those that matter least first,
 // and keeps the session's name longest.

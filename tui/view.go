@@ -115,9 +115,12 @@ func (m *Model) appendHeader(dst []byte) []byte {
 		head = "head " + m.timeline.Timeline().Name(n)
 	}
 	if n := m.info.count(); n > 0 {
-		faults = fmt.Sprintf("%s %d faults", g.Damaged, n)
-		if n == 1 {
-			faults = g.Damaged + " 1 fault"
+		faults = g.Damaged + " " + model.Count(n, "fault")
+	}
+	if n := store.UnreadRecords(m.info.faults); n > 0 { // a fault by itself
+		faults = g.Damaged + " " + model.Count(n, "record") + " unread"
+		if more := m.info.count() - 1; more > 0 {
+			faults += ", " + model.Count(more, "fault") + " more"
 		}
 	}
 	// A narrow screen leaves out the facts first, then the SDK, the store, whether the cursor
