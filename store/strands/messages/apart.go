@@ -140,14 +140,12 @@ func (a agentLog) elements(ctx context.Context, l *messageLog, position int) (in
 	if position == len(l.files)-1 && l.agent.summary != nil && l.agent.pinned > position {
 		return 0, nil // the summary follows it
 	}
-	for _, x := range a.recent() {
-		if x.isOf(l) {
-			return int(x.elements[position]), nil
+	x := a.indexOf(l)
+	if x == nil {
+		var err error
+		if x, err = a.reindex(ctx, l); err != nil {
+			return 0, err
 		}
-	}
-	x, err := a.reindex(ctx, l)
-	if err != nil {
-		return 0, err
 	}
 	return int(x.elements[position]), nil
 }

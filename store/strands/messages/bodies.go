@@ -42,6 +42,14 @@ func (b *bodies) keep(name string, at folder.Stamp, body []byte) {
 	b.size += len(body)
 }
 
+// has reports whether the body of a file is held.
+func (b *bodies) has(name string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, held := b.of[name]
+	return held
+}
+
 // take returns the body of a file that has a stamp, and lets go of it; nil for none.
 func (b *bodies) take(name string, at folder.Stamp) []byte {
 	b.mu.Lock()

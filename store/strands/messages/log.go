@@ -269,9 +269,11 @@ func (l *messageLog) known(d *decoder, f messageFile, m *message) {
 
 // remembered recalls a file with its body, or reads it.
 func (l *messageLog) remembered(d *decoder, f messageFile, m *message) {
-	if at, ok := l.recalled(f, m); ok {
-		if m.body = l.bodies.take(l.noted(l.dir+f.name, at), at); m.body != nil {
-			return
+	if l.bodies.has(l.inside(l.dir + f.name)) {
+		if at, ok := l.recalled(f, m); ok {
+			if m.body = l.bodies.take(l.noted(l.dir+f.name, at), at); m.body != nil {
+				return
+			}
 		}
 	}
 	l.whole(d, f, m)

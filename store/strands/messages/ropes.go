@@ -23,8 +23,8 @@ import (
 //	full   m0,m1,m2,m3,m4,…             state of #2:  {"messages":[  m0,m1,m2     ]}
 //	live   m0,summary,m3,m4,m5          of the head:  {"messages":[  m0,summary…  ],"state":…}
 //
-// Where the messages end in them is known from the notes of the files. So the ropes of all
-// states cost one look at each file, and a message is read when its bytes are asked for.
+// Where the messages end in them is in the index that the reading of headers made. So the ropes of
+// all states cost a listing, and a message is read when its bytes are asked for.
 // A state that is aside is the beginning of a text up to where it left, and what its own
 // messages added to that, which is held in memory. Where a window took something out of it, and
 // of what orchestrators record, there are no runs: it is read as a state.
@@ -97,7 +97,7 @@ func (s *Store) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rop
 		at, err := s.session(ctx, refs[0].Session)
 		var rope func(model.Ref) store.Rope
 		if log, ok := at.(agentLog); ok && err == nil {
-			rope, err = log.ropes(ctx)
+			rope, err = log.ropes(ctx, refs)
 		}
 		if err != nil {
 			yield(store.Rope{}, fmt.Errorf("strands: read the states of session %q: %w", refs[0].Session, err))
@@ -118,30 +118,26 @@ func (s *Store) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rop
 	}
 }
 
-// ropes looks at each message once and returns what gives the rope of a snapshot.
-func (a agentLog) ropes(ctx context.Context) (func(model.Ref) store.Rope, error) {
+// ropes returns what gives the ropes of snapshots. Where the messages end is in the index of the
+// log; the log is read for one that has all of the snapshots that are in it.
+func (a agentLog) ropes(ctx context.Context, refs []model.Ref) (func(model.Ref) store.Rope, error) {
 	l := a.openLog(a.place)
 	defer l.close()
 	if l.err != nil {
 		return nil, l.err
 	}
-	key := l.reelKey()
-	live, full := &reel{reelKey: key}, &reel{reelKey: reelKey{session: key.session, sdk: key.sdk}}
-	at := make(map[[sha256.Size]byte]int, len(l.files))
-	w := l.walker()
-	err := l.read(ctx, l.files, l.known, func(i int, m *message) error {
-		w.load(i, m)
-		at[m.id] = i
-		for _, r := range []*reel{live, full} {
-			r.ids = append(r.ids, m.id)
+	x := a.indexOf(l)
+	at := x.positions()
+	if x == nil || slices.ContainsFunc(refs, func(ref model.Ref) bool { _, there := at[parseID(ref.ID)]; return !there }) {
+		var err error
+		if x, err = a.reindex(ctx, l); err != nil {
+			return nil, err
 		}
-		live.ends, full.ends = append(live.ends, w.live.size), append(full.ends, w.full.size)
-		return nil
-	})
-	if err != nil {
-		return nil, err
+		at = x.positions()
 	}
-	full.ids, full.ends = full.ids[:l.start], full.ends[:l.start]
+	key := l.reelKey()
+	live := &reel{reelKey: key, ids: x.ids, ends: x.live}
+	full := &reel{reelKey: reelKey{session: key.session, sdk: key.sdk}, ids: x.ids[:l.start], ends: x.full[:l.start]}
 	last := len(l.files) - 1
 	s := a.Store
 	open, closed := s.literal(stateOpen), s.literal(stateClose+"}")
@@ -152,6 +148,7 @@ func (a agentLog) ropes(ctx context.Context) (func(model.Ref) store.Rope, error)
 	}
 	gaps := a.gapsBeside(ctx, &l.agent)
 	var aside map[string][]store.Run
+	var err error
 	if !key.live {
 		aside, err = a.asideRuns(ctx, l, live)
 	}

@@ -139,8 +139,9 @@ func TestRopes_ofABranch(t *testing.T) {
 	}
 }
 
-// The ropes of all states take one look at each message. Their bytes are those that were read for
-// headers; where they were given out, each message is read once: a state costs nothing besides.
+// The ropes of all states take no look at a message behind headers. Their bytes are those that were
+// read for headers, after one look; where they were given out, each message is read once, without one:
+// a state costs nothing besides.
 func TestRopes_readAMessageOnce(t *testing.T) {
 	const n = 300
 	dir := t.TempDir()
@@ -157,8 +158,9 @@ func TestRopes_readAMessageOnce(t *testing.T) {
 		last = append(last[:0], rope.Runs...)
 	}
 	for i := range n {
-		if got := read.read[fmt.Sprintf("message_%d.json", i)]; got > 0 {
-			t.Errorf("message %d is read %d times to know where states are", i, got)
+		name := fmt.Sprintf("message_%d.json", i)
+		if got, looks := read.read[name], read.stated[name]; got > 0 || looks > 0 {
+			t.Errorf("message %d is read %d times and looked at %d times to know where states are", i, got, looks)
 		}
 	}
 	text := make([]byte, last[0].Len+last[1].Len+last[2].Len)
@@ -170,8 +172,9 @@ func TestRopes_readAMessageOnce(t *testing.T) {
 			t.Errorf("%d bytes are held that were given out", s.bodies.size)
 		}
 		for i := range n {
-			if got := read.read[fmt.Sprintf("message_%d.json", i)]; got != given {
-				t.Errorf("message %d is read %d times for its bytes, want %d", i, got, given)
+			name := fmt.Sprintf("message_%d.json", i)
+			if got, looks := read.read[name], read.stated[name]; got != given || looks != 1-given {
+				t.Errorf("message %d is read %d times and looked at %d times for its bytes, want %d and %d", i, got, looks, given, 1-given)
 			}
 		}
 		if state, err := s.State(t.Context(), refs[n-1]); err != nil || !bytes.Equal(state, text) {

@@ -759,6 +759,15 @@ func (s *Store) recent() []*index {
 	return slices.Clone(s.indexes)
 }
 
+// indexOf returns the index of a whole log as it is now, by the names of its files; nil for none.
+func (s *Store) indexOf(l *messageLog) *index {
+	list := s.recent()
+	if i := slices.IndexFunc(list, func(x *index) bool { return x.isOf(l) }); i >= 0 {
+		return list[i]
+	}
+	return nil
+}
+
 // keep keeps an index instead of an older one that reached no further. An index
 // does not change.
 func (s *Store) keep(x *index) {

@@ -62,6 +62,8 @@ type step struct {
 	// elements is how many messages the state has, 0 where that is not known or what
 	// follows depends on more than the last of them.
 	elements int
+	// live and full are where the texts of the log end behind the message, see ropes.go.
+	live, full int64
 }
 
 // Names of the events that the seed has no integer for.
@@ -126,6 +128,7 @@ func (w *walker) step(i int, m *message) *step {
 	}
 	h.Head = i == len(l.files)-1
 	h.Size = w.size(i)
+	s.live, s.full = w.live.size, w.full.size
 	if held := w.held(i); held.sure && !held.partial {
 		s.elements = held.n
 	}
@@ -248,6 +251,8 @@ type index struct {
 	names    []string
 	sizes    []int32 // of the messages, for what a state takes
 	elements []int32 // see step
+	// live and full are where the texts of the log end behind each message, see ropes.go.
+	live, full []int64
 	// What the states are seen through.
 	sdk           sdk.Span
 	pinned, start int
@@ -257,6 +262,7 @@ type index struct {
 func newIndex(l *messageLog, n int) *index {
 	return &index{
 		session: l.id, ids: make([][sha256.Size]byte, 0, n), names: make([]string, 0, n), sizes: make([]int32, 0, n), elements: make([]int32, 0, n),
+		live: make([]int64, 0, n), full: make([]int64, 0, n),
 		sdk: l.sdk(), pinned: l.agent.pinned, start: l.start, summary: l.agent.summary,
 	}
 }
@@ -266,6 +272,7 @@ func (x *index) add(s *step) {
 	x.names = append(x.names, s.msg.name)
 	x.sizes = append(x.sizes, int32(min(s.msg.size, files.MaxSize)))
 	x.elements = append(x.elements, int32(s.elements))
+	x.live, x.full = append(x.live, s.live), append(x.full, s.full)
 }
 
 // isOf reports whether the index is of a whole log as it is now, by the names of its files.
@@ -284,6 +291,18 @@ func (x *index) room(log []messageFile, positions []int) (size int) {
 		size += int(x.sizes[i]) + len(",")
 	}
 	return size
+}
+
+// positions returns the positions of the snapshots of a log by their ids; none of a nil index.
+func (x *index) positions() map[[sha256.Size]byte]int {
+	if x == nil {
+		return nil
+	}
+	at := make(map[[sha256.Size]byte]int, len(x.ids))
+	for i, id := range x.ids {
+		at[id] = i
+	}
+	return at
 }
 
 // find returns the file of a snapshot. The newest are looked at first.
