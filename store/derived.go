@@ -18,7 +18,7 @@ import (
 //	langgraph          all              channels that keep changes only
 //	adk                all              app, user; with schema 0 state too
 //	mastra             threads          thread
-//	llamaindex         all              state
+//	llamaindex         all              state, events
 //
 // Of langgraph no state has the keys; the last three have them as of now. In the first three the newest snapshot has the keys as of now. A branch that a
 // restore left has them as of then at its tip, where the record of then was kept.

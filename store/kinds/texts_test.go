@@ -38,6 +38,12 @@ func (r rawTexts) file(t *testing.T, name, path string) {
 		r.database(t, name, path)
 		return
 	}
+	if filepath.Ext(name) == ".md" { // lines of a chat, each with the mark of who speaks
+		for line := range strings.Lines(string(data)) {
+			r.text(name+"/"+strings.TrimSpace(line), strings.TrimPrefix(strings.TrimPrefix(line, "#### "), "> "))
+		}
+		return
+	}
 	r.value(name, data)
 }
 
@@ -234,13 +240,9 @@ func isProse(text string) bool {
 	return len(words) > 1 && strings.ContainsAny(text, " \n") && isText([]byte(text))
 }
 
-// inSight are the stores whose texts are looked for: those of SDKs and those of coding agents.
-func inSight() (list []realStore) {
-	list = slices.Clone(realStores)
-	for _, dir := range []string{"claude-code", "codex", "copilot-cli", "crush", "gemini-cli", "opencode", "openhands", "pi"} {
-		list = append(list, realStore{path: "coding/" + dir, kind: dir})
-	}
-	return list
+// onDisk are the stores of testdata, and the demo where a kind is Hindcast's own, but for those on a server.
+func onDisk(t *testing.T) []conforming {
+	return slices.DeleteFunc(stores(t), func(c conforming) bool { return len(c.Kind.Schemes) > 0 })
 }
 
 // unseen says of places in the records of a kind why no message and no state has their texts. A place
@@ -263,13 +265,16 @@ var unseen = map[string]map[string]string{
 	"codex": {
 		"payload/state/environments": "the names of agents", "base_instructions": "sent as instructions, which the context has",
 	},
+	"aider":       {"/# aider chat started at": "the time of a session"},
 	"opencode":    {"event.data/info/title": "a title of before"},
+	"jsonl":       {"/stateEdits": "a part of a state, cut anywhere", "/reason/text": "why a snapshot is off the path, which log tells"},
+	"mapped":      {"notes.txt": "the test's own, no state"},
 	"copilot-cli": {"index.md": "the agent's notes", "workspace.yaml": "the agent's settings"},
 }
 
 // lostTexts returns the texts of a store that no message, no state and nothing told beside them has,
 // with where each is, but for those whose place has a reason. used notes the reasons.
-func lostTexts(t *testing.T, r realStore, at string, s store.Store, used map[string]bool) rawTexts {
+func lostTexts(t *testing.T, kind, at string, s store.Store, used map[string]bool) rawTexts {
 	t.Helper()
 	raw, shown := rawTexts{}, rawTexts{}
 	if err := filepath.WalkDir(at, func(path string, d fs.DirEntry, err error) error {
@@ -311,9 +316,9 @@ func lostTexts(t *testing.T, r realStore, at string, s store.Store, used map[str
 			continue
 		}
 		excused := false
-		for place := range unseen[r.kind] {
+		for place := range unseen[kind] {
 			if strings.Contains(where, place) {
-				excused, used[r.kind+" "+place] = true, true
+				excused, used[kind+" "+place] = true, true
 			}
 		}
 		if !excused {
@@ -328,15 +333,14 @@ func lostTexts(t *testing.T, r realStore, at string, s store.Store, used map[str
 func TestTexts_areInView(t *testing.T) {
 	skip.Sequential(t)
 	used := map[string]bool{}
-	for _, r := range inSight() {
-		t.Run(r.path, func(t *testing.T) {
-			at := filepath.Join(testdata, filepath.FromSlash(r.path))
-			s, err := allKinds.Open(t.Context(), at)
+	for _, c := range onDisk(t) {
+		t.Run(c.Kind.Name+"/"+filepath.Base(c.address), func(t *testing.T) {
+			s, err := c.Kind.Open(t.Context(), c.address)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			for text, where := range lostTexts(t, r, at, s, used) {
+			for text, where := range lostTexts(t, c.Kind.Name, c.address, s, used) {
 				t.Errorf("%s: %.80q is in no view", where, text)
 			}
 			for _, info := range sessionsOf(t, s) {
@@ -387,22 +391,19 @@ func (hiding) State(context.Context, model.Ref) ([]byte, error) { return []byte(
 func TestTexts_lostAreFound(t *testing.T) {
 	skip.Sequential(t)
 	kinds := map[string]bool{}
-	for _, r := range inSight() {
-		at := filepath.Join(testdata, filepath.FromSlash(r.path))
-		s, err := allKinds.Open(t.Context(), at)
+	for _, c := range onDisk(t) {
+		s, err := c.Kind.Open(t.Context(), c.address)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(lostTexts(t, r, at, hiding{s}, map[string]bool{})) > 0 {
-			kinds[r.kind] = true
-		}
+		kinds[c.Kind.Name] = len(lostTexts(t, c.Kind.Name, c.address, hiding{s}, map[string]bool{})) > 0 || kinds[c.Kind.Name]
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	}
-	for _, r := range inSight() {
-		if !kinds[r.kind] && r.kind != "llamaindex" { // its one store has texts of one word
-			t.Errorf("no text of any store of %s is missed where its states show nothing", r.kind)
+	for kind, lost := range kinds {
+		if !lost && kind != "llamaindex" { // its one store has texts of one word
+			t.Errorf("no text of any store of %s is missed where its states show nothing", kind)
 		}
 	}
 }

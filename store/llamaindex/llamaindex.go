@@ -5,6 +5,7 @@
 //	run_id                      session
 //	a row of ticks              snapshot: its state has the ticks up to it
 //	rows of workflow_state      "state" by namespaces, which is kept once, as of now
+//	rows of events              "events" that steps streamed, likewise
 //	the row of handlers         whether the run waits, and how it ended
 //
 // A tick is JSON in a JSON string, and so is each value of a state; both are shown decoded.
@@ -35,6 +36,7 @@ var kind = rows.Kind{
 		"handlers":       "handler_id workflow_name status run_id",
 		"workflow_state": "run_id state_json",
 	},
+	Sides:     []rows.Side{{Table: "events", Column: "run_id", Of: "?"}},
 	Large:     []string{"state_json", "tick_data"},
 	Snapshots: "ticks", Seconds: true, Key: []string{"run_id"}, ID: "id",
 	Order: []string{"sequence", "id"},
@@ -49,6 +51,41 @@ func Kind() store.Kind {
 
 // format implements rows.Format.
 type format struct{}
+
+// Decode implements rows.Decoder.
+func (format) Decode(column string, row map[string]any) []byte {
+	text, _ := row[column].(string)
+	if column == "event_json" && isInternal([]byte(text)) {
+		return nil
+	}
+	return []byte(text)
+}
+
+// isInternal reports whether an event is one by which the server tells of its own steps: it names classes.
+func isInternal(event []byte) bool {
+	return bytes.Contains(jsontape.FindMember(event, `"types"`), []byte(`"InternalDispatchEvent"`))
+}
+
+// events returns what the steps of a run streamed, nil for nothing: a member of the state.
+func events(ctx context.Context, t rows.Tx, at rows.Place) (member []byte, err error) {
+	has, err := t.Columns(ctx, "events")
+	if err != nil || !has["event_json"] {
+		return nil, err
+	}
+	var list [][]byte
+	err = t.Each(ctx, func(scan func(...any) error) error {
+		var event []byte
+		if err := scan(&event); err != nil || isInternal(event) {
+			return err
+		}
+		list = append(list, values(event))
+		return nil
+	}, "SELECT event_json FROM events WHERE run_id = ? ORDER BY sequence, id", at.Key...)
+	if list == nil || err != nil {
+		return nil, err
+	}
+	return slices.Concat([]byte(`,"events":[`), bytes.Join(list, []byte(",")), []byte("]")), nil
+}
 
 // tick is a row of the table, and what its JSON says.
 type tick struct {
@@ -238,7 +275,11 @@ func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([
 		}
 	}
 	now, err := now(ctx, t, at)
-	return slices.Concat([]byte(`{"ticks":[`), bytes.Join(ticks, []byte(",")), []byte(`],"state":`), now, []byte("}")), err
+	if err != nil {
+		return nil, err
+	}
+	events, err := events(ctx, t, at)
+	return slices.Concat([]byte(`{"ticks":[`), bytes.Join(ticks, []byte(",")), []byte(`],"state":`), now, events, []byte("}")), err
 }
 
 // tickList are the ticks of a run in their order.
@@ -317,7 +358,7 @@ func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (a
 	about.Facts.Add("idle since", run.idle)
 	about.Facts.Add("failed", run.failure)
 	about.Facts.Add("event", list[len(list)-1].Value.Event.Class)
-	about.Gaps = model.Gaps{Keys: []string{"state"}, Why: model.GapKeptOnce}
+	about.Gaps = model.Gaps{Keys: []string{"state", "events"}, Why: model.GapKeptOnce}
 	if err != nil || !run.waits() {
 		return about, err
 	}

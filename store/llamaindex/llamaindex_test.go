@@ -23,7 +23,7 @@ const run = "VR6ijXlTHh"
 func TestState(t *testing.T) {
 	s := storetest.OpenStore(t, Kind(), recorded)
 	got := rowstest.State(t, s, run, 2)
-	for _, want := range []string{`{"ticks":[{"__is_pydantic": true, "value": {"type": "session_start"`, `"qualified_name": "workflows.runtime.types.ticks.TickStepResult"}],"state":{"":{"basket":["\u00c4pfel"]}}}`} {
+	for _, want := range []string{`{"ticks":[{"__is_pydantic": true, "value": {"type": "session_start"`, `"qualified_name": "workflows.runtime.types.ticks.TickStepResult"}],"state":{"":{"basket":["\u00c4pfel"]}},"events":[{"value":{"q":"Freigeben? ✅"},"qualified_name":"__main__.Ask","type":"Ask","types":["InputRequiredEvent"]}]}`} {
 		if !strings.Contains(got, want) || !json.Valid([]byte(got)) {
 			t.Errorf("%s, want %s", got, want)
 		}
@@ -32,7 +32,7 @@ func TestState(t *testing.T) {
 	if got := rowstest.About(t, s, rowstest.At(t, s, run, 3)); strings.Contains(got, "send_event") {
 		t.Errorf("the run waits at its newest tick alone: %s", got)
 	}
-	rowstest.Says(t, s, run, 3, "workflow: order", "status: running", "event: __main__.Ask", "gaps: state")
+	rowstest.Says(t, s, run, 3, "workflow: order", "status: running", "event: __main__.Ask", "gaps: state, events")
 	var titles []string
 	for _, h := range storetest.Headers(t, s, run) {
 		titles = append(titles, fmt.Sprintf("%s: %s", h.EventName, h.Title))

@@ -3,7 +3,8 @@
 //	Mastra                                 Hindcast
 //	a thread of mastra_messages            session "THREAD"
 //	a message                              snapshot: its state has the messages up to it
-//	the row of mastra_threads              "thread", which is kept once, as of now
+//	the row of mastra_threads              "thread", which is kept once, as of now, with what is
+//	                                       remembered of its resource
 //	metadata.clone of a thread             the thread that it was cloned from
 //	a row of mastra_workflow_snapshot      session "WORKFLOW/RUN" with one snapshot
 //
@@ -38,6 +39,11 @@ var kind = rows.Kind{
 		"mastra_workflow_snapshot": "workflow_name run_id snapshot createdAt updatedAt",
 		"mastra_threads":           "id resourceId title metadata",
 		"mastra_messages":          "id thread_id content role createdAt",
+	},
+	Sides: []rows.Side{
+		{Table: "mastra_threads", Column: "id", Of: "SELECT ? WHERE ? = ''"},
+		{Table: "mastra_thread_state", Column: "threadId", Of: "SELECT ? WHERE ? = ''"},
+		{Table: "mastra_resources", Column: "id", Of: "SELECT resourceId FROM mastra_threads WHERE id = ? AND ? = ''"},
 	},
 	Large: []string{"snapshot", "metadata", "content"},
 	Snapshots: `(SELECT rowid AS rowid, ifnull(thread_id, '') AS name, '' AS run, id, ifnull(createdAt, '') AS at, ifnull(role, '') AS role, ifnull(type, '') AS type, content AS data FROM mastra_messages
@@ -206,7 +212,41 @@ func thread(ctx context.Context, t rows.Tx, at rows.Place) (members []byte, clon
 	if clone = of.Clone.Source; clone != "" && of.Clone.Last != "" {
 		clone += ", up to " + of.Clone.Last
 	}
-	return fmt.Appendf(nil, `{"title":%s,"resourceId":%s,"metadata":%s}`, quoted(title), quoted(resource), metadata), clone, nil
+	beside, err := remembered(ctx, t, at, resource)
+	return fmt.Appendf(nil, `{"title":%s,"resourceId":%s,"metadata":%s%s}`, quoted(title), quoted(resource), metadata, beside), clone, err
+}
+
+// remembered returns the members of a thread that say what Mastra remembers of its resource, and the
+// states of the thread by their types. Older stores have none.
+func remembered(ctx context.Context, t rows.Tx, at rows.Place, resource string) (members []byte, err error) {
+	for _, c := range []struct{ table, column, query, key string }{
+		{"mastra_resources", "workingMemory", "SELECT 'workingMemory', ifnull(workingMemory, '') FROM mastra_resources WHERE id = ?", resource},
+		{"mastra_resources", "metadata", "SELECT 'resource', ifnull(" + asText("metadata") + ", '') FROM mastra_resources WHERE id = ?", resource},
+		{"mastra_thread_state", "value", "SELECT 'state ' || type, ifnull(" + asText("value") + ", '') FROM mastra_thread_state WHERE threadId = ? ORDER BY type", at.Key[0].(string)},
+	} {
+		has, err := t.Columns(ctx, c.table)
+		if err != nil {
+			return nil, err
+		}
+		if !has[c.column] {
+			continue
+		}
+		if err := t.Each(ctx, func(scan func(...any) error) error {
+			var name string
+			var value []byte
+			if err := scan(&name, &value); err != nil || len(value) == 0 {
+				return err
+			}
+			if !jsontape.Valid(value) {
+				value = jsontape.AppendQuoted(nil, string(value))
+			}
+			members = append(append(append(append(members, ','), quoted(name)...), ':'), value...)
+			return nil
+		}, c.query, c.key); err != nil {
+			return nil, err
+		}
+	}
+	return members, nil
 }
 
 func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {

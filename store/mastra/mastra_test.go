@@ -77,6 +77,25 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// What Mastra remembers of a thread's resource and of the thread is in its state, and of a run there is none.
+func TestState_remembered(t *testing.T) {
+	path := rowstest.Copied(t, recorded)
+	rowstest.Execute(t, path, `INSERT INTO mastra_resources VALUES ('u1', '# likes pears', jsonb('{"a":"b"}'), '', '')`,
+		`INSERT INTO mastra_thread_state VALUES ('tour', 'goal', '{"aim":"home"}', '', ''), ('other', 'goal', '1', '', '')`)
+	s := storetest.OpenStore(t, Kind(), path)
+	for session, want := range map[string]string{
+		"tour":    `"metadata":null,"workingMemory":"# likes pears","resource":{"a":"b"},"state goal":{"aim":"home"}}}`,
+		suspended: `"suspendedAt":1795347593014}}`,
+	} {
+		if got := rowstest.State(t, s, session, 0); !strings.Contains(got, want) || !json.Valid([]byte(got)) {
+			t.Errorf("%s, want %s", got, want)
+		}
+		if list := storetest.Faults(t, s, session); len(list) > 0 {
+			t.Errorf("%s: %+v", session, list)
+		}
+	}
+}
+
 // A message of Mastra's first format is text or a list of parts, and of a content that is cut what is left is shown.
 func TestState_firstFormat(t *testing.T) {
 	path := rowstest.Copied(t, recorded)

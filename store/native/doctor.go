@@ -29,7 +29,21 @@ const (
 // snapshot; those of snapshots are read with their session.
 func (s *Store) Faults(ctx context.Context, session string) (faults []model.Fault, err error) {
 	if session != "" {
-		return store.SessionFaults(ctx, s, session)
+		faults, err := store.SessionFaults(ctx, s, session)
+		if err != nil {
+			return nil, err
+		}
+		unread, err := store.UnreadFaults(ctx, s, session, store.DamagedIn(faults, session), func(yield func(*store.Carried)) error {
+			data, err := s.Get(ctx, session)
+			if err == nil && data != nil { // it may be newer than its snapshot
+				yield(&store.Carried{File: session, Place: "record", Beside: true, Data: data.State})
+			}
+			if errors.Is(err, ErrDamagedState) {
+				return nil // that is told of the store
+			}
+			return err
+		})
+		return append(faults, unread...), err
 	}
 	err = s.read(ctx, func(t *tx) error {
 		faults = nil

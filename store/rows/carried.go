@@ -19,23 +19,33 @@ type Decoder interface {
 // carried runs yield on each row of a session, as it is stored, with what it says.
 func (s *Store) carried(ctx context.Context, t tables, at Place, yield func(*store.Carried)) error {
 	decoder, _ := s.kind.Format.(Decoder)
-	list := []string{s.kind.Snapshots}
+	type part struct{ table, where string }
+	list := []part{{s.kind.Snapshots, s.kind.where()}}
 	for _, table := range slices.Sorted(maps.Keys(s.kind.Tables)) {
 		has, err := t.Columns(ctx, at.Name(table))
 		if err != nil {
 			return err
 		}
 		if table != s.kind.Snapshots && !slices.ContainsFunc(s.kind.Key, func(column string) bool { return !has[column] }) {
-			list = append(list, table)
+			list = append(list, part{table, s.kind.where()})
 		}
 	}
-	for i, table := range list {
+	for _, b := range s.kind.Sides {
+		has, err := t.Columns(ctx, b.Table)
+		if err != nil {
+			return err
+		}
+		if has[b.Column] {
+			list = append(list, part{b.Table, " WHERE " + b.Column + " IN (" + b.Of + ")"})
+		}
+	}
+	for i, from := range list {
 		reads := "*"
 		if i == 0 && s.kind.Reads != "" {
 			reads = s.kind.Reads
 		}
 		err := t.Records(ctx, func(row map[string]any) error {
-			c := store.Carried{File: at.Name(table), Beside: i > 0, Data: []byte{'{'}}
+			c := store.Carried{File: at.Name(from.table), Beside: i > 0, Data: []byte{'{'}}
 			if id := row[s.kind.ID]; id != nil {
 				c.Snapshot = fmt.Sprint(id)
 			}
@@ -62,7 +72,7 @@ func (s *Store) carried(ctx context.Context, t tables, at Place, yield func(*sto
 			}
 			yield(&c)
 			return nil
-		}, "SELECT "+reads+" FROM "+at.Table(table)+s.kind.where(), at.Key...)
+		}, "SELECT "+reads+" FROM "+at.Table(from.table)+from.where, at.Key...)
 		if err != nil {
 			return err
 		}

@@ -145,6 +145,8 @@ type Kind struct {
 	// Tables are those that tell a database of the kind, with their columns. Those that
 	// have the columns of Key and Order are looked at to see what a session became.
 	Tables map[string]string
+	// Sides are tables that a database may have besides, whose texts are looked for in the states.
+	Sides []Side
 	// Large are those of the columns that may hold more than a name: states, and what else people
 	// and models write. A row whose other columns hold a megabyte is not read.
 	Large []string
@@ -166,6 +168,10 @@ type Kind struct {
 	Order  []string
 	Format Format
 }
+
+// Side is a table without the columns of [Kind.Key]: the rows of a session are those whose Column is
+// one of Of, a list or a query of SQL that takes the key.
+type Side struct{ Table, Column, Of string }
 
 // order returns the columns by which a later snapshot is greater.
 func (k Kind) order() []string {
