@@ -3,6 +3,7 @@ package coding
 import (
 	"cmp"
 	"context"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -411,6 +412,17 @@ func (s *Session) finish() {
 
 // EventCommand is the event of what a person typed that the program answers: "/model".
 const EventCommand = "command"
+
+// StoredTitle returns a title that an agent stored, as the person typed it. It is "" where the program wrote
+// all of it, and for one that stands for none: it fits one of the patterns of path.Match.
+func StoredTitle(title string, none ...string) string {
+	words, by := conversation.WordsTyped(title)
+	words = conversation.Cut(conversation.OneLine(words), conversation.MaxTitle)
+	if by == conversation.Wrapped || slices.ContainsFunc(none, func(pattern string) bool { is, _ := path.Match(pattern, words); return is }) {
+		return ""
+	}
+	return words
+}
 
 // Opening gathers what a session may be called, in the order of its messages.
 type Opening struct{ conversation.Openings }

@@ -150,11 +150,7 @@ func timeOf(n int64) time.Time {
 
 // titleOf returns the title of a session, "" for one that stands for none.
 func titleOf(r map[string]any) string {
-	title := conversation.Cut(conversation.OneLine(text(r["title"])), conversation.MaxTitle)
-	if title == "New Session" || title == "Untitled Session" {
-		return ""
-	}
-	return title
+	return coding.StoredTitle(text(r["title"]), "New Session", "Untitled Session", "New Agent Session")
 }
 
 // Glance implements coding.Format.

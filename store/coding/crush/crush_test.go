@@ -446,3 +446,15 @@ func TestRead_logWithoutItsIndex(t *testing.T) {
 		t.Errorf("the list has %v, %v", session, err)
 	}
 }
+
+// Titles that crush sets by itself are none: the first prompt is the title.
+func TestTitleOf(t *testing.T) {
+	for title, want := range map[string]string{
+		"New Session": "", "Untitled Session": "", "New Agent Session": "", "New Session handling": "New Session handling",
+		"<system-reminder>x</system-reminder> fix the build": "fix the build",
+	} {
+		if got := titleOf(map[string]any{"title": title}); got != want {
+			t.Errorf("%q is called %q, want %q", title, got, want)
+		}
+	}
+}

@@ -2,12 +2,22 @@ package opencode
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 
 	"hindcast/store"
 	"hindcast/store/coding"
 	"hindcast/store/storetest"
 )
+
+// titleRows are the titles that sessions have in turn, and titlesTyped what they are shown as: %d is the prompt.
+var titleRows, titlesTyped = []string{
+	"title\t%d", "New session - 2026-11-28T10:00:00.000Z", "<system-reminder>\nnot typed\n</system-reminder>\nfix %d", "Child session - 2026-11-28T10:00:00.000Z", "<system-reminder>not typed</system-reminder>", "New session - for %d",
+}, []string{"title %d", "say %d", "fix %d", "say %d", "say %d", "New session - for %d"}
+
+// numbered returns a title with the number of its session.
+func numbered(title string, n int) string { return strings.ReplaceAll(title, "%d", strconv.Itoa(n)) }
 
 // storeOf makes a database of n sessions of one message each, of which every other one is a
 // sub-agent.
@@ -20,9 +30,12 @@ func storeOf(t *testing.T, n int) (dir string) {
 			parent = fmt.Sprintf("'ses_%05d'", i-1)
 		}
 		statements = append(statements,
-			fmt.Sprintf("INSERT INTO session (id, title, directory, parent_id, time_created, time_updated) VALUES ('%s', 'title\t%d', '/work', %s, %d, %d)", id, i, parent, i, i+1),
+			fmt.Sprintf("INSERT INTO session (id, title, directory, parent_id, time_created, time_updated) VALUES ('%s', '%s', '/work', %s, %d, %d)", id, numbered(titleRows[i%len(titleRows)], i), parent, i, i+1),
 			fmt.Sprintf(`INSERT INTO message VALUES ('msg_%05d', '%s', %d, %d, '{"role":"user","time":{"created":%d}}')`, i, id, i, i, i),
-			fmt.Sprintf(`INSERT INTO part VALUES ('prt_%05d', 'msg_%05d', '%s', %d, %d, '{"type":"text","text":"%d"}')`, i, i, id, i, i, i))
+			fmt.Sprintf(`INSERT INTO message VALUES ('msg_%05d_b', '%s', %d, %d, '{"role":"user"}')`, i, id, i+1, i),
+			fmt.Sprintf(`INSERT INTO part VALUES ('prt_%05d', 'msg_%05d', '%s', %d, %d, '{"type":"text","synthetic":true,"text":"by opencode"}')`, i, i, id, i, i),
+			fmt.Sprintf(`INSERT INTO part VALUES ('prt_%05d_a', 'msg_%05d', '%s', %d, %d, '{"type":"text","text":"say %d"}')`, i, i, id, i, i, i),
+			fmt.Sprintf(`INSERT INTO part VALUES ('prt_%05d_b', 'msg_%05d_b', '%s', %d, %d, '{"type":"text","text":"later"}')`, i, i, id, i, i))
 	}
 	return made(t, statements...)
 }
@@ -46,7 +59,7 @@ func TestSessions_takesTheSameTransactions(t *testing.T) {
 			t.Fatalf("%d sessions of %d", len(list), n)
 		}
 		for _, info := range list {
-			if info.Title == "" || info.Project != "/work" || info.Snapshots != store.Uncounted {
+			if i, _ := strconv.Atoi(info.ID[len(info.ID)-5:]); info.Title != numbered(titlesTyped[i%len(titlesTyped)], i) || info.Project != "/work" || info.Snapshots != store.Uncounted {
 				t.Fatalf("a session of many is %+v", info)
 			}
 		}
@@ -54,5 +67,16 @@ func TestSessions_takesTheSameTransactions(t *testing.T) {
 	}
 	if few, many := queried(2*mostWhole), queried(6*mostWhole); few != many || few == 0 {
 		t.Errorf("%d transactions for %d sessions, %d for %d", few, 2*mostWhole, many, 6*mostWhole)
+	}
+}
+
+// A title is what the person typed in a short list as in a long one, where no session is read.
+func TestSessions_titlesAreTyped(t *testing.T) {
+	for _, n := range []int{len(titleRows), mostWhole + 1} {
+		for _, info := range storetest.Sessions(t, storetest.OpenStore(t, Kind(nil), storeOf(t, n))) {
+			if i, _ := strconv.Atoi(info.ID[len(info.ID)-5:]); info.Title != numbered(titlesTyped[i%len(titlesTyped)], i) {
+				t.Errorf("of %d sessions %s is called %q", n, info.ID, info.Title)
+			}
+		}
 	}
 }

@@ -13,6 +13,7 @@ package opencode
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"path"
@@ -24,7 +25,6 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/coding"
@@ -155,6 +155,7 @@ func (f *format) inFolder(in folder.In, dir string) (list []coding.Spot) {
 // messages or events. titles gets the title of each, by its file and its own id.
 func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string, titles map[string]string) (list []coding.Spot, err error) {
 	parents, at := map[string]string{}, map[string]int{}
+	var untitled []string
 	add := func(id string) *coding.Spot {
 		if _, known := at[id]; !known {
 			at[id], list = len(list), append(list, coding.Spot{File: file, Part: id})
@@ -165,7 +166,9 @@ func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string, titles map[stri
 		var id, parent, dir, title string
 		var updated int64
 		err := scan(&id, &parent, &dir, &updated, &title)
-		titles[file+"#"+id] = title
+		if titles[file+"#"+id] = titled(title); titles[file+"#"+id] == "" {
+			untitled = append(untitled, id)
+		}
 		one := add(id)
 		one.Project, one.At, parents[id] = dir, time.UnixMilli(updated).UTC(), parent
 		return err
@@ -197,11 +200,48 @@ func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string, titles map[stri
 		}
 	}
 	list = slices.DeleteFunc(list, func(at coding.Spot) bool { return whole && at.Size == 0 }) // no message yet
+	if len(list) > mostWhole && len(untitled) > 0 {                                            // of fewer each is read whole
+		if err := openings(ctx, t, untitled, func(id, title string) { titles[file+"#"+id] = title }); err != nil {
+			return nil, err
+		}
+	}
 	for i := range list {
 		list[i].Part = coding.Below(parents, list[i].Part)
 		list[i].ID = list[i].Part
 	}
 	return list, nil
+}
+
+// openings calls yield with what the person said first in each of some sessions, in one query.
+func openings(ctx context.Context, t *sqlitefile.Tx, sessions []string, yield func(id, title string)) error {
+	ids, err := json.Marshal(sessions)
+	if err != nil {
+		return err
+	}
+	const most = 8 << 10 // bytes of a part
+	said := map[string]*coding.Opening{}
+	err = t.Each(ctx, func(scan func(...any) error) error {
+		var id string
+		var data []byte
+		if err := scan(&id, &data); err != nil {
+			return err
+		}
+		v := coding.ParseHead(data)
+		if v.Get("type").Text() != typeText || v.Get("synthetic").True() || v.Get("ignored").True() {
+			return nil
+		}
+		if said[id] == nil {
+			said[id] = &coding.Opening{}
+		}
+		said[id].Say((&coding.Message{Role: coding.User, Blocks: []coding.Block{coding.TextBlock(v.Get("text").Raw())}}).Said())
+		return nil
+	}, `WITH first AS (SELECT session_id, id, min(time_created) FROM message
+		WHERE session_id IN (SELECT value FROM json_each(?)) AND iif(json_valid(data), json_extract(data, '$.role'), '') = 'user' GROUP BY session_id)
+		SELECT first.session_id, substr(part.data, 1, ?) FROM first JOIN part ON part.message_id = first.id ORDER BY part.message_id, part.id`, string(ids), most)
+	for id, o := range said {
+		yield(id, o.Title())
+	}
+	return passing(err)
 }
 
 // hasEvents reports whether a database has the log of events.
@@ -264,7 +304,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 	case at.Part == "":
 		one, err = f.head(in, at.File)
 	case known && row.at.Equal(at.At):
-		return coding.Glance{Title: titled(row.title), Project: at.Project}, nil
+		return coding.Glance{Title: row.title, Project: at.Project}, nil
 	default:
 		ctx := context.Background() // it is one row
 		err = f.Query(ctx, at.File, func(t *sqlitefile.Tx) (err error) {
@@ -401,16 +441,11 @@ func (i info) id() string {
 }
 
 // titled returns the title, "" for one that stands for none.
-func (i info) titled() string { return titled(i.Get("title").Words()) }
+func (i info) titled() string { return titled(i.Get("title").Text()) }
 
+// titled returns a title as the person typed it, "" for opencode's own with the time.
 func titled(title string) string {
-	title = conversation.Cut(conversation.OneLine(title), conversation.MaxTitle)
-	for _, none := range []string{"New session - ", "Child session - "} {
-		if strings.HasPrefix(title, none) {
-			return ""
-		}
-	}
-	return title
+	return coding.StoredTitle(title, "New session - [0-9][0-9][0-9][0-9]-*", "Child session - [0-9][0-9][0-9][0-9]-*")
 }
 
 // infoOf returns the record of a session, or that in an export: none for anything else.
