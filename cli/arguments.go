@@ -291,7 +291,7 @@ func (a *App) around(ctx context.Context, tell func([]store.Found)) (found []sto
 	if found = a.Kinds.LookAloud(ctx, a.Around, tell); len(found) > 0 || a.Around.Work == "" {
 		return found, "the usual places", nil
 	}
-	found, _, err = a.below(ctx, a.Around.Work, tell)
+	found, _, _, err = a.below(ctx, a.Around.Work, tell)
 	return found, "this directory", err
 }
 

@@ -65,7 +65,7 @@ func (a *App) find(ctx context.Context, address string, tell func([]store.Found)
 	if !errors.Is(err, store.ErrUnrecognised) || !isDirectory(address) {
 		return nil, err
 	}
-	stores, passed, unseen := a.below(ctx, address, tell)
+	stores, passed, likes, unseen := a.below(ctx, address, tell)
 	switch {
 	case unseen != nil:
 		return nil, fmt.Errorf("open %q: %w", address, unseen)
@@ -75,7 +75,9 @@ func (a *App) find(ctx context.Context, address string, tell func([]store.Found)
 		return nil, &severalError{address, stores}
 	}
 	text := fmt.Sprintf("no store in %s", address)
-	if len(passed.list) > 1 || len(passed.list) == 1 && passed.list[0].some[0] != address {
+	if len(likes.list) > 0 {
+		text += likes.places()
+	} else if len(passed.list) > 1 || len(passed.list) == 1 && passed.list[0].some[0] != address {
 		text += "; passed over: " + passed.brief()
 	}
 	return nil, &advisedError{
@@ -122,14 +124,17 @@ func isDirectory(address string) bool {
 const askTime = 250 * time.Millisecond
 
 // below returns the stores below a directory, newest first where there are several,
-// and what was passed over. It calls tell with the stores known by then each time it finds one.
-func (a *App) below(ctx context.Context, dir string, tell func([]store.Found)) (stores []store.Found, passed reasons, err error) {
+// what was passed over, and what looks like a store of a kind. It calls tell with the stores known by then each time it finds one.
+func (a *App) below(ctx context.Context, dir string, tell func([]store.Found)) (stores []store.Found, passed, likes reasons, err error) {
 	for f, err := range a.Kinds.Survey(ctx, dir) {
 		switch {
 		case err != nil:
-			return nil, passed, err
+			return nil, passed, likes, err
 		case f.Kind == "":
 			passed.add(f.Why, 1, f.Path)
+			for _, why := range f.Likes {
+				likes.add(why, 1, f.Path)
+			}
 		case f.Behind == "":
 			kind, _ := a.Kinds.Named(f.Kind)
 			stores = append(stores, store.Found{Identity: store.Identity{Kind: kind, At: f.Path, Why: f.Why}, Sessions: -1})
@@ -139,7 +144,7 @@ func (a *App) below(ctx context.Context, dir string, tell func([]store.Found)) (
 	if len(stores) > 1 {
 		stores = newest(ctx, stores)
 	}
-	return stores, passed, nil
+	return stores, passed, likes, nil
 }
 
 // newest returns stores newest first, with what they tell in time.
@@ -201,6 +206,14 @@ func (r *reasons) add(why string, places int, paths ...string) {
 	}
 	of.count += places
 	of.some = append(of.some, paths[:min(len(paths), mostNamed-len(of.some))]...)
+}
+
+// places returns the first reasons, each on a line with a place for which it holds.
+func (r *reasons) places() (text string) {
+	for _, of := range r.list[:min(len(r.list), mostNamed)] {
+		text += fmt.Sprintf("\n%s is no store of %s", of.some[0], of.why)
+	}
+	return text
 }
 
 // brief returns the most frequent reasons in a line. What each kind misses is for the doctor.

@@ -44,6 +44,9 @@ type Kind struct {
 	// for nothing to say. It writes nothing. An error is a path that could not
 	// be looked at.
 	Recognise func(ctx context.Context, path string) (why string, ok bool, err error)
+	// Likens says that Recognise gives a reason for nothing but what looks like a store of the kind: it
+	// is told to a person who opens such a place.
+	Likens bool
 	// Open opens the store at an address. It writes nothing.
 	Open func(ctx context.Context, address string) (Store, error)
 	// At returns the kind with its stores on the server of a URL; nil for a kind whose stores

@@ -37,6 +37,8 @@ type Finding struct {
 	// Why says in a few words what it was recognised by, or else why it was
 	// passed over.
 	Why string
+	// Likes are the reasons of kinds whose store it looks like, each "KIND: WHY", see [Kind.Likens].
+	Likes []string
 	// Behind is the kind that recognises the same path, is asked first, and so
 	// opens it; "" where Kind opens it.
 	Behind string
@@ -196,7 +198,7 @@ const (
 // not asked, and what is no store is not told.
 func (s *survey) ask(ctx context.Context, kinds Kinds, in folder, name string) (_ said, owners []string, goOn bool) {
 	at := s.at(name)
-	var missing misses
+	var missing, likes misses
 	var unseen error
 	for _, k := range kinds {
 		if k.Recognise == nil || slices.Contains(in.owners, k.Name) {
@@ -217,6 +219,9 @@ func (s *survey) ask(ctx context.Context, kinds Kinds, in folder, name string) (
 			owners = append(owners, k.Name)
 		case why != "":
 			missing.add(k.Name, why)
+			if k.Likens {
+				likes.add(k.Name, why)
+			}
 		}
 	}
 	switch {
@@ -229,7 +234,7 @@ func (s *survey) ask(ctx context.Context, kinds Kinds, in folder, name string) (
 	case missing.whys == nil:
 		return unknown, nil, s.passOver(at, "no kind knows it")
 	}
-	return unknown, nil, s.passOver(at, "no kind knows it; "+strings.Join(missing.list(), "; "))
+	return unknown, nil, s.tell(Finding{Path: at, Why: "no kind knows it; " + strings.Join(missing.list(), "; "), Likes: likes.list()})
 }
 
 // list returns as many of the first entries of a folder, by their names, and whether

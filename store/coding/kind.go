@@ -72,6 +72,7 @@ func (a *Agent) Kind(cache *files.Cache) store.Kind {
 		Framework: a.Framework,
 		Files:     a.Files,
 		Recognise: a.recognise,
+		Likens:    true,
 		Open: func(ctx context.Context, path string) (store.Store, error) {
 			return a.Open(ctx, path, cache)
 		},
