@@ -259,6 +259,9 @@ func (m *mutator) body(t *ast.FuncType, body *ast.BlockStmt) {
 		m.fails = ok && id.Name == "error"
 	}
 	m.block(&body.List, 0)
+	if t.Results != nil { // a loop without end may have one now
+		body.List = append(body.List, &ast.ExprStmt{X: &ast.CallExpr{Fun: ast.NewIdent("panic"), Args: []ast.Expr{&ast.BasicLit{Kind: token.STRING, Value: `"no return"`}}}})
+	}
 	m.fails = before
 }
 

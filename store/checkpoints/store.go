@@ -118,19 +118,13 @@ func (s *Store) wrap(err error, what string, args ...any) error {
 	return fmt.Errorf("%s: %s: %w", s.kind.Name, fmt.Sprintf(what, args...), files.Cause(err))
 }
 
-// logs returns the logs of all sessions, and the files that cannot be read. A session that
-// the journal alone has is one, too.
+// logs returns the logs of all sessions, and the files that cannot be read.
 func (s *Store) logs(ctx context.Context) (logs []*folder.Log, bad []flawed, err error) {
 	defer s.storage.Memo.Notes.Keep()
 	in, writes := s.storage.In(), s.storage.Writes(ctx)
 	all, err := s.kind.read(ctx, in)
 	if err != nil {
 		return nil, nil, err
-	}
-	for _, gone := range writes.Sessions() {
-		if _, there := all.sessions[gone]; !there {
-			all.sessions[gone] = nil
-		}
 	}
 	for session, items := range all.sessions {
 		at := s.place(session)

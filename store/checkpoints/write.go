@@ -11,7 +11,8 @@ import (
 	"hindcast/store/folder"
 )
 
-// Lacks implements store.Writer: an operation that one session of the folder has is not lacked.
+// Lacks implements store.Writer: an operation is lacked where all sessions of the folder lack it for one
+// reason. Where they have several, the plan tells that of its session.
 func (s *Store) Lacks(op model.Op) string {
 	if why := s.storage.Lacks(); why != "" {
 		return why
@@ -27,13 +28,16 @@ func (s *Store) Lacks(op model.Op) string {
 	if err != nil {
 		return "" // the plan says why
 	}
-	why := ""
+	reasons := map[string]bool{}
 	for _, items := range all.sessions {
-		if why = s.kind.Format.Lacks(op, &items[0]); why == "" {
-			break
+		reasons[s.kind.Format.Lacks(op, &items[0])] = true
+	}
+	for why := range reasons {
+		if len(reasons) == 1 {
+			return why
 		}
 	}
-	return why
+	return ""
 }
 
 // Plan implements store.Writer.
