@@ -168,7 +168,7 @@ func rewrite(dir, work string) ([]site, error) {
 	if name == "" {
 		return nil, fmt.Errorf("no package is in %s", dir)
 	}
-	if err := place(replace, work, filepath.Join(dir, "zz_mutants.go"), []byte("package "+name+runtime)); err != nil {
+	if err := place(replace, work, filepath.Join(dir, "zz_mutants.go"), []byte(fmt.Sprintf("package %s\n%s\nvar mutantMet [%d]atomic.Bool\n", name, runtime, len(m.sites)))); err != nil {
 		return nil, err
 	}
 	overlay, err := json.Marshal(map[string]any{"Replace": replace})
@@ -191,11 +191,10 @@ func place(replace map[string]string, work, path string, text []byte) error {
 // runtime declares the function mutant, which the changed sources call: it reports whether the
 // change of a number holds.
 const runtime = `
-
 import (
 	"os"
 	"strconv"
-	"sync"
+	"sync/atomic"
 )
 
 var mutantOn = func() int {
@@ -208,15 +207,11 @@ var mutantOn = func() int {
 
 var mutantReached = os.Getenv("HINDCAST_REACHED")
 
-var mutantMet sync.Map
-
 func mutant(n int) bool {
-	if mutantReached != "" {
-		if _, met := mutantMet.LoadOrStore(n, true); !met {
-			if f, err := os.OpenFile(mutantReached, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666); err == nil {
-				f.WriteString(strconv.Itoa(n) + "\n")
-				f.Close()
-			}
+	if mutantReached != "" && !mutantMet[n].Load() && mutantMet[n].CompareAndSwap(false, true) {
+		if f, err := os.OpenFile(mutantReached, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666); err == nil {
+			f.WriteString(strconv.Itoa(n) + "\n")
+			f.Close()
 		}
 	}
 	return n == mutantOn
