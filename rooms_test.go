@@ -152,7 +152,7 @@ var directions = []struct {
 		"a kind knows the port, the model and its own format"},
 	{"hindcast/store/llamaindex", []string{"hindcast/store", "hindcast/store/rows", "hindcast/store/sqlitefile", "hindcast/model/..."},
 		"a kind knows the port, the model and its own format"},
-	{"hindcast/store/sqlitefile", []string{"hindcast/store/column", "modernc.org/sqlite/..."},
+	{"hindcast/store/sqlitefile", []string{"hindcast/store/column", "hindcast/store/watch", "modernc.org/sqlite/..."},
 		"how a file is opened does not depend on what is in it"},
 	{"hindcast/store/pg/pgtest", []string{"hindcast/store/storetest/skip", "github.com/jackc/pgx/v5/pgconn"},
 		"a server of PostgreSQL runs without knowing what is in it"},

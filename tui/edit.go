@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -240,40 +239,28 @@ func (m *Model) runEditor(d *draft) tea.Cmd {
 	}
 	command := exec.Command("sh", "-c", editor+` "$1"`, "hindcast", d.file)
 	d.dir.Inherit(command)
-	if in, ok := m.keyboard().(*keyboard); ok {
-		command.Stdin = in.File // an editor wants the terminal itself
-	}
-	return tea.Exec(&editorRun{command}, func(err error) tea.Msg { return editedMsg{d, err} })
+	return tea.Exec(&editorRun{command, m.hand}, func(err error) tea.Msg { return editedMsg{d, err} })
 }
 
-// editorRun runs an editor while Bubble Tea lets go of the terminal.
-type editorRun struct{ *exec.Cmd }
-
-// rendererStops is ample for Bubble Tea's renderer to stop.
-const rendererStops = 20 * time.Millisecond
-
-// Run implements tea.ExecCommand. Bubble Tea tells its renderer to stop and does not
-// wait until it has: were it started again before, by an editor that ends at once, it
-// would stop after that, and nothing would be drawn any more.
-func (r *editorRun) Run() error {
-	time.Sleep(rendererStops)
-	return r.Cmd.Run()
+// editorRun runs an editor on the terminal that it is lent.
+type editorRun struct {
+	*exec.Cmd
+	hand func(run func() error) error
 }
 
-// SetStdin implements tea.ExecCommand; what is set already stays.
+// Run implements tea.ExecCommand.
+func (r *editorRun) Run() error { return r.hand(r.Cmd.Run) }
+
+// SetStdin implements tea.ExecCommand; an editor wants the terminal itself.
 func (r *editorRun) SetStdin(in io.Reader) {
-	if r.Stdin == nil {
-		r.Stdin = in
+	if keys, ok := in.(*keyboard); ok {
+		in = keys.File
 	}
+	r.Stdin = in
 }
 
-// SetStdout implements tea.ExecCommand; an editor wants the terminal itself.
-func (r *editorRun) SetStdout(out io.Writer) {
-	if screen, ok := out.(unwrappedFile); ok {
-		out = screen.File
-	}
-	r.Stdout = out
-}
+// SetStdout implements tea.ExecCommand.
+func (r *editorRun) SetStdout(out io.Writer) { r.Stdout = out }
 
 // SetStderr implements tea.ExecCommand.
 func (r *editorRun) SetStderr(out io.Writer) { r.Stderr = out }
@@ -284,9 +271,8 @@ var errRemoved = errors.New("the editor removed the file with the edit")
 // edited reads what the editor left.
 func (m *Model) edited(msg editedMsg) tea.Cmd {
 	m.dirty = true
-	mouse := tea.Cmd(tea.EnableMouseCellMotion) // the editor may have turned it off
 	d := msg.draft
-	return tea.Batch(mouse, m.start(planning, "reading the edit", func(_ context.Context, gen uint64, _ *progress) tea.Msg {
+	return m.start(planning, "reading the edit", func(_ context.Context, gen uint64, _ *progress) tea.Msg {
 		text, err := os.ReadFile(d.file)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -299,7 +285,7 @@ func (m *Model) edited(msg editedMsg) tea.Cmd {
 		}
 		state, err := splice.Replace(d.whole, d.pointer, text)
 		return draftReadMsg{gen, d, state, err}
-	}))
+	})
 }
 
 // draftRead asks for the name of the session to start from the edited state.

@@ -81,11 +81,13 @@ func environment(more map[string]string) func(string) string {
 	}
 }
 
-// script writes a shell script that is an editor, and returns the command for it.
+// script writes a shell script that is an editor, and returns the command for it. It begins with a
+// pause: Bubble Tea's own renderer, which runs here and not in the program, does not wait until it
+// has stopped, and would stop after it was started again.
 func script(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "an editor.sh")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("sleep 0.05\n"+text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return "sh '" + path + "'"

@@ -65,7 +65,9 @@ type Model struct {
 	crash             *PanicError
 	noStore           error  // why there is nothing to show
 	leave             func() // ends the program from outside of an update
-	leaving           bool   // once the write that goes on has ended
+	// hand gives the terminal back while run runs, and takes it again.
+	hand    func(run func() error) error
+	leaving bool // once the write that goes on has ended
 
 	place    place
 	trouble  *sheet.Sheet // why the screen is nowhere
@@ -196,6 +198,7 @@ func New(ctx context.Context, o Options) (*Model, error) {
 		tour:     o.Tour,
 		dirty:    true,
 		leave:    func() {},
+		hand:     func(run func() error) error { return run() },
 	}
 	if o.Store != nil {
 		m.adopt(o.Store)

@@ -26,16 +26,15 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
-	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
 
 	"hindcast/keymap"
 	"hindcast/query"
 	"hindcast/store"
+	"hindcast/tui/painter"
 	"hindcast/tui/theme"
 )
 
@@ -144,10 +143,6 @@ func (o Options) fill() (Options, error) {
 	return o, nil
 }
 
-// framesPerSecond is the most that Bubble Tea allows: what a key does is on the
-// wire at the next tick.
-const framesPerSecond = 120
-
 // Run shows the screen until the person leaves it or ctx ends, and returns the
 // terminal back in either case, also after a panic. The error then is ctx's, or
 // a [PanicError]; its text may hold data of the store and is not escaped.
@@ -158,23 +153,30 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	screen, wrap := unwrapping(m.o.Output)
-	defer wrap()
-	options := []tea.ProgramOption{
+	in, shut, err := m.keyboard()
+	if err != nil {
+		return fmt.Errorf("tui: read keys: %w", err)
+	}
+	defer shut()
+	paint := painter.New(in, m.o.Output)
+	program := tea.NewProgram(&painted{m, paint},
 		tea.WithContext(ctx),
-		tea.WithAltScreen(),
-		tea.WithMouseCellMotion(),
-		tea.WithFPS(framesPerSecond),
-		tea.WithOutput(screen),
+		tea.WithInput(in),
+		tea.WithOutput(m.o.Output),
+		tea.WithoutRenderer(),      // the painter is
+		tea.WithMouseCellMotion(),  // Windows reads the mouse with the keys
 		tea.WithoutSignalHandler(), // ctx ends on signals
 		tea.WithoutCatchPanics(),   // it would print what the panic says, unescaped
+		tea.WithFilter(beforeSuspend(paint)),
+	)
+	m.leave, m.hand = program.Quit, paint.Lend
+	if err := paint.Take(); err != nil {
+		return fmt.Errorf("tui: take the terminal: %w", err)
 	}
-	if in := m.keyboard(); in != nil {
-		options = append(options, tea.WithInput(in))
-	}
-	program := tea.NewProgram(m, options...)
-	m.leave = program.Quit
+	defer paint.Give() // the terminal may be gone
+	unfollow := paint.Follow(func(w, h int) { program.Send(tea.WindowSizeMsg{Width: w, Height: h}) })
 	_, err = program.Run()
+	unfollow()
 	switch {
 	case m.crash != nil:
 		return m.crash
@@ -188,80 +190,81 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
-// unwrapped is a terminal on which nothing wraps while the full screen is up: a
-// terminal that counts more cells in a row than there are would go on in the next one
-// and scroll the frame away. Bubble Tea enters and leaves the full screen by itself,
-// also to suspend, for an editor, and in the end, so autowrap goes with that.
-type unwrapped struct {
-	io.Writer
-	off atomic.Bool
+// painted is the model on the terminal of a painter: what Bubble Tea would tell its renderer, it
+// tells the painter.
+type painted struct {
+	*Model
+	painter *painter.Painter
 }
 
-// What Bubble Tea writes to begin and to end with the full screen.
-var (
-	enterFull = ansi.SetMode(ansi.ModeAltScreenSaveCursor)
-	leaveFull = ansi.ResetMode(ansi.ModeAltScreenSaveCursor)
-)
+// Init implements tea.Model. The first frame is as large as the terminal, and painted before any
+// command runs.
+func (p *painted) Init() tea.Cmd {
+	begin := p.Model.Init()
+	_, resized := p.Update(p.size())
+	return tea.Batch(begin, resized)
+}
 
-// Write implements io.Writer. Bubble Tea writes each of the two sequences by itself.
-func (u *unwrapped) Write(p []byte) (int, error) {
-	switch string(p) {
-	case enterFull:
-		u.off.Store(true)
-		if _, err := io.WriteString(u.Writer, ansi.ResetModeAutoWrap); err != nil {
-			return 0, err
+// size returns the message that tells the size of the terminal, nil where it has none.
+func (p *painted) size() tea.Msg {
+	if w, h, known := p.painter.Size(); known {
+		return tea.WindowSizeMsg{Width: w, Height: h}
+	}
+	return nil
+}
+
+// Update implements tea.Model.
+func (p *painted) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		p.painter.Resize(msg.Width, msg.Height)
+	case tea.SuspendMsg: // the program goes on
+		if err := p.painter.Take(); err != nil {
+			p.fail(err)
 		}
-	case leaveFull:
-		if err := u.wrap(); err != nil {
-			return 0, err
+		return p, p.size
+	}
+	if msg == tea.ClearScreen() {
+		p.painter.Clear()
+	}
+	_, cmd := p.Model.Update(msg)
+	return p, cmd
+}
+
+// View implements tea.Model.
+func (p *painted) View() string {
+	p.painter.Paint(p.Model.View())
+	return ""
+}
+
+// beforeSuspend returns a filter that hands the terminal back before Bubble Tea suspends the program.
+func beforeSuspend(p *painter.Painter) func(tea.Model, tea.Msg) tea.Msg {
+	return func(_ tea.Model, msg tea.Msg) tea.Msg {
+		if _, suspends := msg.(tea.SuspendMsg); suspends {
+			_ = p.Give() // the shell sets the terminal up
 		}
+		return msg
 	}
-	return u.Writer.Write(p)
 }
 
-// wrap switches autowrap on, if it is off.
-func (u *unwrapped) wrap() error {
-	if !u.off.Swap(false) {
-		return nil
-	}
-	_, err := io.WriteString(u.Writer, ansi.SetModeAutoWrap)
-	return err
-}
-
-// unwrappedFile is unwrapped for a file, whose size Bubble Tea asks for.
-type unwrappedFile struct {
-	*os.File
-	*unwrapped
-}
-
-// Write implements io.Writer.
-func (u unwrappedFile) Write(p []byte) (int, error) { return u.unwrapped.Write(p) }
-
-// WriteString implements io.StringWriter, as files do.
-func (u unwrappedFile) WriteString(s string) (int, error) { return u.unwrapped.Write([]byte(s)) }
-
-// unwrapping returns what Bubble Tea writes to instead of a terminal, and what
-// switches autowrap on in the end, whatever happened to Bubble Tea.
-func unwrapping(terminal io.Writer) (screen io.Writer, wrap func()) {
-	u := &unwrapped{Writer: terminal}
-	wrap = func() { u.wrap() } // the terminal may be gone
-	if f, ok := terminal.(*os.File); ok {
-		return unwrappedFile{f, u}, wrap
-	}
-	return u, wrap
-}
-
-// keyboard returns the terminal's input, or nil to leave it to Bubble Tea, which
-// opens the terminal where the standard input is something else.
-func (m *Model) keyboard() io.Reader {
-	in := m.o.Input
+// keyboard returns the terminal's input, and what shuts it if it was opened for this: where the
+// standard input is something else, keys come from the terminal all the same.
+func (m *Model) keyboard() (in io.Reader, shut func(), err error) {
+	in, shut = m.o.Input, func() {}
 	if in == nil && term.IsTerminal(os.Stdin.Fd()) {
 		in = os.Stdin
 	}
-	if f, ok := in.(*os.File); ok {
-		return &keyboard{f, func() { m.leave() }}
+	if in == nil {
+		f, err := painter.OpenKeyboard()
+		if err != nil {
+			return nil, nil, err
+		}
+		in, shut = f, func() { f.Close() } // it was only read
 	}
-	return in
+	if f, ok := in.(*os.File); ok {
+		in = &keyboard{f, func() { m.leave() }}
+	}
+	return in, shut, nil
 }
 
 // keyboard is a terminal's input that tells when the terminal is gone. Bubble

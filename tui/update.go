@@ -47,8 +47,6 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		return m.pointed(msg)
 	case tea.WindowSizeMsg:
 		m.resized(msg.Width, msg.Height)
-	case tea.ResumeMsg:
-		m.dirty = true
 	case panickedMsg:
 		m.crash = msg.err
 		return tea.Quit

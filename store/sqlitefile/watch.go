@@ -5,34 +5,36 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"hindcast/store/watch"
 )
 
 // How a file is watched
 //
-// Of other programs the times, sizes and inodes of the file and of its log are seen,
-// which are asked for five times a second. Nothing is opened for that: a connection that is kept would keep a
+// Package watch tells when something happened to the file or its log. Then their times, sizes and
+// inodes are looked at. Nothing is opened for that: a connection that is kept would keep a
 // writer from tidying up when it goes, and a descriptor of our own on a file
 // would, when closed, drop the locks that this process holds on it. It is the
 // cheapest way besides (BenchmarkWatch): 3 µs a look, where asking a kept
-// connection for its data_version takes 6 µs and a new connection 250 µs. A
-// watch takes a thousandth of a core, nearly all of it for waking up.
+// connection for its data_version takes 6 µs and a new connection 250 µs.
 //
 // The log tells of a write too early, however: a commit can be seen only after
 // the log was written, and then brought to the disk, and then its index
 // changed, and of that the file system tells nothing. And two changes within one
 // tick of the file system's clock may look like one. A change therefore has
 // echoes, further and further apart: a reader that reads too soon reads again.
+// When the last echo is over, nothing runs until the files change.
 
 const (
-	// watchEvery is how often the files are looked at.
-	watchEvery = 200 * time.Millisecond
+	// firstEcho is how long after a change its first echo comes.
+	firstEcho = 200 * time.Millisecond
 	// lastEcho bounds how far apart echoes get. They cover together twice that:
 	// the longest that bringing a write to the disk may take.
-	lastEcho = 128 * watchEvery
+	lastEcho = 128 * firstEcho
 )
 
 // Watch returns a value for each of own, which tells of the changes that this program
-// makes, and one within 200 ms after a write of another became visible, or within as
+// makes, and one within half a second after a write of another became visible, or within as
 // long as it took to become so. After a change come a few more values, in case that it
 // was not visible yet. The channel is closed when own is. The errors are fs.ErrClosed
 // and that of ctx.
@@ -46,20 +48,29 @@ func (f *File) Watch(ctx context.Context, own <-chan struct{}) (<-chan struct{},
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	ctx, end := context.WithCancel(context.WithoutCancel(ctx)) // own says when it ends
+	signs := watch.File(ctx, f.path, logSuffix)
 	l := newLookout(f.path, time.Now())
 	changes := make(chan struct{}, 1)
 	go func() {
 		defer close(changes)
-		ticker := time.NewTicker(watchEvery)
-		defer ticker.Stop()
+		defer func() {
+			end()
+			for range signs { // until it has ended
+			}
+		}()
 		for {
 			select {
 			case _, going := <-own:
 				if !going {
 					return
 				}
-			case now := <-ticker.C:
-				if !l.changed(now) {
+			case <-signs:
+				if !l.changed(time.Now()) {
+					continue
+				}
+			case <-l.nextEcho():
+				if !l.changed(time.Now()) {
 					continue
 				}
 			}
@@ -99,7 +110,10 @@ func (a sight) since(t time.Time) bool {
 	return a.file != nil && a.file.ModTime().After(t) || a.log != nil && a.log.ModTime().After(t)
 }
 
-func see(file string) sight { return sight{stat(file), stat(file + "-wal")} }
+func see(file string) sight { return sight{stat(file), stat(file + logSuffix)} }
+
+// logSuffix is what the name of a log has more than that of its file.
+const logSuffix = "-wal"
 
 // stat returns how a file looks, nil where there is none. One that cannot be looked at is as
 // good as gone until it can be.
@@ -117,7 +131,15 @@ func newLookout(file string, now time.Time) *lookout {
 	return l
 }
 
-func (l *lookout) echoFrom(now time.Time) { l.wait, l.echo = watchEvery, now.Add(watchEvery) }
+func (l *lookout) echoFrom(now time.Time) { l.wait, l.echo = firstEcho, now.Add(firstEcho) }
+
+// nextEcho returns what tells when the next echo is due, nil where there is none.
+func (l *lookout) nextEcho() <-chan time.Time {
+	if l.wait == 0 {
+		return nil
+	}
+	return time.After(time.Until(l.echo))
+}
 
 // changed looks at the files, and reports whether they are worth reading.
 func (l *lookout) changed(now time.Time) bool {

@@ -31,7 +31,7 @@ func TestLookout_seesWhatHappensToTheFiles(t *testing.T) {
 	// quiet lets a while pass and gives how often the lookout spoke up.
 	quiet := func(d time.Duration) (told int) {
 		for end := now.Add(d); now.Before(end); {
-			now = now.Add(watchEvery)
+			now = now.Add(firstEcho)
 			if l.changed(now) {
 				told++
 			}
@@ -66,8 +66,8 @@ func TestLookout_seesWhatHappensToTheFiles(t *testing.T) {
 		if l.changed(now) {
 			t.Errorf("%s: it is told twice", step.name)
 		}
-		if first := quiet(watchEvery); first != 1 {
-			t.Errorf("%s: no echo after %v", step.name, watchEvery)
+		if first := quiet(firstEcho); first != 1 {
+			t.Errorf("%s: no echo after %v", step.name, firstEcho)
 		}
 		if rest := quiet(time.Minute); rest != 7 {
 			t.Errorf("%s: %d more echoes", step.name, rest)

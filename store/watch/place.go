@@ -13,7 +13,11 @@ import (
 // whether these are all: no more are read than most.
 func (l Level) in(dir string, most int, ignore func(name string) bool) (names map[string]bool, all bool, err error) {
 	if l.Name != "" {
-		return map[string]bool{l.Name: true}, true, nil
+		names = map[string]bool{l.Name: true}
+		for _, suffix := range l.suffixes {
+			names[l.Name+suffix] = true
+		}
+		return names, true, nil
 	}
 	f, err := os.Open(dir)
 	if err != nil {

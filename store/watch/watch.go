@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -17,15 +19,17 @@ import (
 // that is followed for its own sake. Of a folder on the last level no entry is
 // a place: a log of 10,000 messages is one place, that of their folder.
 //
-// Each place is looked at from time to time: one stat, whose time and size tell
-// whether something came, went or was replaced in a folder. That alone is
-// enough everywhere, network file systems included, but for being slow in a
-// large tree: a round looks at a bounded number of places. So the folders that
-// changed last are watched by the system as well, as many as bounds allow, and
-// tell at once. A folder that is found changed takes the watch of the one that
-// has been quiet for longest. Where the system's own limits are reached, or
-// where it cannot tell or a watch would cost a descriptor for each file in the
-// folder, the rounds are what is left.
+// The folders that changed last are watched by the system, as many as bounds
+// allow, and tell at once. A folder that is found changed takes the watch of the
+// one that has been quiet for longest. Where all places are told of so, nothing
+// runs until one is.
+//
+// As long as some are not, the places are looked at from time to time: one stat,
+// whose time and size tell whether something came, went or was replaced in a
+// folder. That alone is enough everywhere, network file systems included, but for
+// being slow in a large tree: a round looks at a bounded number of places. It is
+// what is left where the system's own limits are reached, where it cannot tell or
+// a watch would cost a descriptor for each file in the folder.
 //
 // Times of files are coarse: what happens twice within a few milliseconds may
 // leave the same time twice. So a place that a round found changed counts as
@@ -42,6 +46,7 @@ import (
 type Level struct {
 	Name, Prefix string
 	Depth        int
+	suffixes     []string // more names: Name, and one of them
 }
 
 // flat returns the levels one by one.
@@ -69,17 +74,20 @@ func usual() bounds {
 	return bounds{watches: 1024, places: 200_000, looks: 2000, every: 500 * time.Millisecond, settle: 60 * time.Millisecond}
 }
 
-// File tells that a file was appended to, cut, replaced, removed, or made: a
-// value comes soon after, one for several changes in a row. When File returns,
-// it is watching. The channel is closed when ctx ends, and nothing is left
-// running then.
-func File(ctx context.Context, path string) <-chan struct{} {
-	return file(ctx, path, usual())
+// File tells that a file was appended to, cut, replaced, removed, or made, or one
+// beside it, whose name has one of the suffixes more: a value comes soon after, one
+// for several changes in a row. When File returns, it is watching. The channel is
+// closed when ctx ends, and nothing is left running then.
+func File(ctx context.Context, path string, suffixes ...string) <-chan struct{} {
+	return file(ctx, path, usual(), suffixes...)
 }
 
-func file(ctx context.Context, path string, b bounds) <-chan struct{} {
+func file(ctx context.Context, path string, b bounds, suffixes ...string) <-chan struct{} {
 	name := filepath.Base(path)
-	return start(ctx, filepath.Dir(path), []Level{{Name: name}}, func(n string) bool { return n != name }, b)
+	return start(ctx, filepath.Dir(path), []Level{{Name: name, suffixes: suffixes}}, func(n string) bool {
+		more, begins := strings.CutPrefix(n, name)
+		return !begins || more != "" && !slices.Contains(suffixes, more)
+	}, b)
 }
 
 // Tree tells as File does that something changed in a tree of folders: in root,
@@ -105,13 +113,32 @@ func start(ctx context.Context, root string, levels []Level, ignore func(string)
 
 // follow finds the places and has the newest watched.
 func follow(root string, levels []Level, ignore func(string) bool, b bounds) *watcher {
+	root, way := existing(root)
+	for _, name := range way {
+		levels = slices.Insert(slices.Clone(levels), 0, Level{Name: name})
+	}
+	foreign := ignore
+	ignore = func(name string) bool { return !slices.Contains(way, name) && foreign(name) }
 	w := &watcher{
-		bounds: b, levels: flat(levels), ignore: ignore, base: filepath.Clean(root),
+		bounds: b, levels: flat(levels), ignore: ignore, base: root,
 		places: map[string]*place{}, watched: map[*place]bool{}, heard: listen(ignore),
 	}
 	w.add(nil, w.base)
 	w.watchNewest()
 	return w
+}
+
+// existing returns the folder on the way to a path that is there, and the names of those below
+// that are not, the last one first.
+func existing(path string) (dir string, missing []string) {
+	dir = filepath.Clean(path)
+	for {
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			return dir, missing
+		}
+		missing = append(missing, filepath.Base(dir))
+		dir = filepath.Dir(dir)
+	}
 }
 
 // place is a folder or a file that is followed, there or not.
@@ -126,6 +153,8 @@ type place struct {
 	changed time.Time
 	// again says that the next round takes it for changed.
 	again bool
+	// telling says that the system watches the folder, and tells of all that happens in it.
+	telling bool
 }
 
 func (p *place) isFolder() bool { return p.info != nil && p.info.IsDir() }
@@ -152,8 +181,7 @@ type watcher struct {
 func (w *watcher) run(ctx context.Context, out chan<- struct{}) {
 	defer close(out)
 	defer w.heard.close()
-	rounds := time.NewTicker(w.every)
-	defer rounds.Stop()
+	round := w.nextRound()
 	var settled <-chan time.Time
 	for {
 		sign := false
@@ -162,12 +190,16 @@ func (w *watcher) run(ctx context.Context, out chan<- struct{}) {
 			return
 		case <-w.heard.sign:
 			sign = true
-		case <-rounds.C:
+		case <-round:
 			sign = w.look()
+			round = w.nextRound()
 		case <-settled:
 			settled = nil
 			w.hear()
 			w.renewChanged()
+			if round == nil {
+				round = w.nextRound()
+			}
 			select {
 			case out <- struct{}{}:
 			default: // the last value has not been taken, and stands for this one too
@@ -179,6 +211,26 @@ func (w *watcher) run(ctx context.Context, out chan<- struct{}) {
 			settled = time.After(w.settle)
 		}
 	}
+}
+
+// nextRound returns what tells when the next round is due, nil where the system tells of all.
+func (w *watcher) nextRound() <-chan time.Time {
+	for _, p := range w.places {
+		if !w.told(p) {
+			return time.After(w.every)
+		}
+	}
+	return nil
+}
+
+// told reports whether the system tells of whatever happens to a place. Of a file that has other
+// names it does not, nor of one that is elsewhere.
+func (w *watcher) told(p *place) bool {
+	if p.isFolder() {
+		return p.telling
+	}
+	in := w.places[filepath.Dir(p.path)]
+	return in != nil && in != p && in.telling && hasOneName(p.path)
 }
 
 // look is one round. It reports whether it found something changed.
@@ -330,6 +382,7 @@ func (w *watcher) watch(p *place) bool {
 	switch {
 	case err == nil:
 		w.watched[p] = true
+		p.telling = tells(p.path)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, errors.ErrUnsupported):
 		w.watches = len(w.watched) // the system has its own bounds
 	}
@@ -354,6 +407,7 @@ func (w *watcher) unwatch(p *place) {
 	if w.watched[p] {
 		w.heard.unwatch(p.path)
 		delete(w.watched, p)
+		p.telling = false
 	}
 }
 

@@ -155,17 +155,17 @@ func drain(changes <-chan struct{}) {
 }
 
 func TestFile_whoseFolderIsMadeLater(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "later")
-	path := filepath.Join(dir, "rows.jsonl")
-	b := usual()
-	b.every, b.settle = 5*time.Millisecond, time.Millisecond
-	changes := file(t.Context(), path, b)
-	for range 3 {
-		write(t, path, "1\n")
-		told(t, changes, "a file in a new folder")
-		remove(t, dir)
-		toldUntil(t, changes, "a folder removed", func() bool { return !exists(path) })
-	}
+	eachWay(t, func(t *testing.T, b bounds) {
+		dir := filepath.Join(t.TempDir(), "later", "below")
+		path := filepath.Join(dir, "rows.jsonl")
+		changes := file(t.Context(), path, b)
+		for range 3 {
+			write(t, path, "1\n")
+			told(t, changes, "a file in a new folder")
+			remove(t, filepath.Dir(dir))
+			toldUntil(t, changes, "a folder removed", func() bool { return !exists(path) })
+		}
+	})
 }
 
 func exists(path string) bool {
@@ -506,6 +506,76 @@ func TestTree_withoutTheSystem(t *testing.T) {
 	w.renewChanged()
 	if len(w.watched) != 0 || w.watches != 0 {
 		t.Errorf("%d folders are watched, %d may be", len(w.watched), w.watches)
+	}
+}
+
+// Rounds are made only while there is something that the system does not tell of.
+func TestTree_looksOnlyWhereTheSystemDoesNotTell(t *testing.T) {
+	root := t.TempDir()
+	if !tells(root) || listens(t) == nil {
+		skip.Missing(t, "it is not known that the system tells all of %s", root)
+	}
+	at := func(name string) string { return filepath.Join(root, name) }
+	do := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(root, "session_a", "agents", "agent_a", "messages", "message_0.json"), "{}")
+	write(t, at("one"), "1")
+	write(t, at("two"), "2")
+	do(os.Link(at("two"), at("second name")))
+	do(os.Symlink(at("one"), at("link")))
+	do(os.Symlink(at("session_a"), at("session_link")))
+	few := usual()
+	few.watches = 4
+	for _, c := range []struct {
+		what   string
+		root   string
+		levels []Level
+		bounds bounds
+		rounds bool
+	}{
+		{"a tree", root, log, usual(), false},
+		{"a file", root, []Level{{Name: "one"}}, usual(), false},
+		{"no file yet", root, []Level{{Name: "none"}}, usual(), false},
+		{"a file and one beside it that is not there", root, []Level{{Name: "one", suffixes: []string{"-wal"}}}, usual(), false},
+		{"a file with two names", root, []Level{{Name: "two"}}, usual(), true},
+		{"a file beside one with two names", root, []Level{{Name: "tw", suffixes: []string{"o"}}}, usual(), true},
+		{"a link to a file", root, []Level{{Name: "link"}}, usual(), true},
+		{"no folder yet", at("none/below"), []Level{{Name: "one"}}, usual(), false},
+		{"more folders than may be watched", root, log, few, true},
+	} {
+		w := follow(c.root, c.levels, isTemporary, c.bounds)
+		if got := w.nextRound() != nil; got != c.rounds {
+			t.Errorf("%s: rounds are made: %v", c.what, got)
+		}
+		w.heard.close()
+	}
+	// Elsewhere than in a local file system, all is looked at.
+	w := follow(root, log, isTemporary, usual())
+	defer w.heard.close()
+	w.places[root].telling = false
+	if w.nextRound() == nil {
+		t.Error("of a folder that others change no round is made")
+	}
+}
+
+// A tree that grows a folder which cannot be watched is looked at from then on.
+func TestTree_looksAgainWhereWatchesEnd(t *testing.T) {
+	root := t.TempDir()
+	b := usual()
+	b.watches, b.every, b.settle = 2, 5*time.Millisecond, time.Millisecond
+	changes := start(t.Context(), root, []Level{{Prefix: "session_"}}, isTemporary, b)
+	for _, name := range []string{"session_a", "session_b", "session_c"} {
+		write(t, filepath.Join(root, name, "session.json"), "{}")
+		told(t, changes, name)
+	}
+	for _, name := range []string{"session_a", "session_b", "session_c"} {
+		drain(changes)
+		write(t, filepath.Join(root, name, "more.json"), "{}")
+		told(t, changes, "a file in "+name)
 	}
 }
 
