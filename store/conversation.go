@@ -42,6 +42,9 @@ func ConversationFaults(ctx context.Context, s Store, session string) ([]model.F
 		return nil, err
 	}
 	var list FaultList
+	if f := foreignFault(s.Kind(), path[len(path)-1].ID, c); f != nil {
+		list.Add(*f)
+	}
 	for _, t := range c.Troubles() {
 		f, is := c.Fault(s.Kind(), t)
 		if !is {
@@ -64,6 +67,32 @@ func ConversationFaults(ctx context.Context, s Store, session string) ([]model.F
 		list.Add(f)
 	}
 	return list.All(), err
+}
+
+// conversing are the kinds whose sessions are conversations, and whose states are made by their frameworks:
+// what such a state holds in place of messages is another program's.
+var conversing = []string{"agent-framework", "genkit", "openai-agents"}
+
+// foreignFault returns the fault of a state whose messages are of no shape that is read, nil for none.
+func foreignFault(kind, id string, c *conversation.Conversation) *model.Fault {
+	list := c.Foreign()
+	if list < 0 || !slices.Contains(conversing, kind) {
+		return nil
+	}
+	t, said, n := c.Tape(), "", 0
+	for m := t.First(list); m >= 0; m = t.Next(m) {
+		for text := range (&Carried{Data: t.Raw(m)}).texts {
+			if n++; n == 1 {
+				said = text
+			}
+			break
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	f := UnreadFault(n, &Carried{File: id, Place: t.Pointer(list)}, said)
+	return &f
 }
 
 // pathToHead returns the snapshots that lead to the head, with it.

@@ -127,7 +127,7 @@ func (c *Conversation) impliedCheckpoint() (Checkpoint, bool) {
 func (c *Conversation) storedCheckpoint() (node Node, others int) {
 	node = jsontape.None
 	depth := 0
-	search(c.tape, c.list, func(n Node) bool {
+	search(c.tape, c.list, searchDepth, func(n Node) bool {
 		if !isCheckpoint(c.tape, n) {
 			return true
 		}

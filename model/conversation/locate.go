@@ -27,7 +27,7 @@ func findMessages(t *jsontape.Tape) Node {
 		return n
 	}
 	found := jsontape.None
-	search(t, jsontape.None, func(n Node) bool {
+	search(t, jsontape.None, searchDepth, func(n Node) bool {
 		if isMessageList(t, n, false) {
 			found = n
 		}
@@ -68,10 +68,10 @@ func deepest(t *jsontape.Tape) Node {
 
 // search visits the root and what is below it, objects and arrays alike, level
 // by level, until visit gives false or a bound is reached. It does not look
-// into skip.
-func search(t *jsontape.Tape, skip Node, visit func(Node) bool) {
+// into skip, nor deeper than depth.
+func search(t *jsontape.Tape, skip Node, depth int, visit func(Node) bool) {
 	level, seen := []Node{0}, 0
-	for range searchDepth {
+	for range depth {
 		var below []Node
 		for _, n := range level {
 			if !visit(n) {

@@ -400,11 +400,23 @@ func (f *format) Messages(_ folder.In, s *coding.Session, e *coding.Entry) (list
 	return list, err
 }
 
-// Carried implements coding.Carrier: the parts of each message, but for how it ended.
+// columns are those of a message that crush writes: a text in another one is shown nowhere.
+var columns = strings.Fields("id session_id role parts model provider created_at updated_at finished_at is_summary_message")
+
+// Carried implements coding.Carrier: the parts of each message, but for how it ended, and what stands in
+// columns that crush has not.
 func (f *format) Carried(ctx context.Context, _ folder.In, s *coding.Session) (list []coding.Carried, err error) {
 	err = f.Query(ctx, s.Spot.File, func(t *sqlitefile.Tx) error {
 		list = nil
 		return t.Records(ctx, func(r map[string]any) error {
+			for column, value := range r {
+				if text, is := value.(string); is && !slices.Contains(columns, column) {
+					v, _ := coding.Parse(slices.Concat([]byte(`{"text":`), jsontape.AppendQuoted(nil, text), []byte("}"))) // it is JSON
+					if c, says := coding.CarriedOf(s.Spot.File, fmt.Sprint(r["id"]), column, v); says {
+						list = append(list, c)
+					}
+				}
+			}
 			_, parts := messageOf(r)
 			for p := range parts.Each() {
 				if kind := p.Get("type").Text(); kind != "finish" {

@@ -183,6 +183,11 @@ func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string, titles map[stri
 	} else if logged {
 		queries = append(queries, "SELECT aggregate_id, count(*), 0 FROM event WHERE type LIKE 'message.updated%' AND aggregate_id IS NOT NULL GROUP BY aggregate_id")
 	}
+	if newer, err := hasNewer(ctx, t); err != nil {
+		return nil, err
+	} else if newer {
+		queries = append(queries, "SELECT session_id, count(*), 0 FROM session_message WHERE session_id IS NOT NULL GROUP BY session_id")
+	}
 	whole := true
 	for _, query := range queries {
 		err := t.Each(ctx, func(scan func(...any) error) error {
@@ -248,6 +253,12 @@ func openings(ctx context.Context, t *sqlitefile.Tx, sessions []string, yield fu
 func hasEvents(ctx context.Context, t *sqlitefile.Tx) (bool, error) {
 	has, err := t.Columns(ctx, "event")
 	return has["aggregate_id"] && has["seq"] && has["type"] && has["data"], err
+}
+
+// hasNewer reports whether a database has the messages of opencode 2, which are not read: doctor counts them.
+func hasNewer(ctx context.Context, t *sqlitefile.Tx) (bool, error) {
+	has, err := t.Columns(ctx, "session_message")
+	return has["id"] && has["session_id"] && has["type"] && has["data"], err
 }
 
 // Spot implements coding.Format.
@@ -392,21 +403,35 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 // a message says besides.
 func (f *format) Carried(ctx context.Context, in folder.In, s *coding.Session) (list []coding.Carried, err error) {
 	var messages []stored
+	add := func(id, kind string, v coding.Value) {
+		if c, says := coding.CarriedOf(s.Spot.File, id, kind, v); says {
+			list = append(list, c)
+		}
+	}
 	if s.Spot.Part != "" {
 		err = f.Query(ctx, s.Spot.File, func(t *sqlitefile.Tx) (err error) {
-			messages, _, err = rowsOf(ctx, t, path.Base(s.Spot.Part))
-			return err
+			list = nil
+			if messages, _, err = rowsOf(ctx, t, path.Base(s.Spot.Part)); err != nil {
+				return err
+			}
+			newer, err := hasNewer(ctx, t)
+			if err != nil || !newer {
+				return err
+			}
+			return passing(t.Each(ctx, func(scan func(...any) error) error {
+				var id, kind string
+				var data []byte
+				err := scan(&id, &kind, &data)
+				v, _ := coding.Parse(data) // of one that is no JSON there is nothing to say
+				add(id, kind, v)
+				return err
+			}, "SELECT ifnull(id, ''), ifnull(type, ''), ifnull(data, '') FROM session_message WHERE session_id = ? ORDER BY id", path.Base(s.Spot.Part)))
 		})
 	} else {
 		for i := range s.Entries {
 			if one, err := f.load(in, s, &s.Entries[i]); err == nil { // reading the session says why not
 				messages = append(messages, one)
 			}
-		}
-	}
-	add := func(id, kind string, v coding.Value) {
-		if c, says := coding.CarriedOf(s.Spot.File, id, kind, v); says {
-			list = append(list, c)
 		}
 	}
 	for i := range messages {

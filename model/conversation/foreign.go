@@ -1,0 +1,40 @@
+package conversation
+
+import (
+	"slices"
+
+	"hindcast/model/jsontape"
+)
+
+// What a list of messages is called, the members that say who speaks in one, and who may.
+var (
+	listNames    = []string{"messages", "history", "full_conversation"}
+	speakerNames = []string{"role", "author", "sender", "speaker", "from", "type"}
+	speakers     = []string{"user", "human", "assistant", "ai", "model", "agent", "bot", "tool", "system"}
+)
+
+// Foreign returns a list of the state that holds messages by its name, or by who speaks in the first
+// of them, and that is of no shape that is read. It is -1 for none, and where messages were read. What
+// a program keeps for itself in a session of Genkit is not looked into.
+func (c *Conversation) Foreign() Node {
+	found := jsontape.None
+	if len(c.messages) > 0 {
+		return found
+	}
+	t := c.tape
+	search(t, t.Lookup("custom"), searchDepth+1, func(n Node) bool {
+		if !isKind(t, n, jsontape.Array) || t.First(n) < 0 || t.Kind(t.First(n)) != jsontape.Object {
+			return true
+		}
+		first := t.First(n)
+		named := t.Parent(n) >= 0 && t.Kind(t.Parent(n)) == jsontape.Object && slices.Contains(listNames, t.Key(n))
+		if named || slices.ContainsFunc(speakerNames, func(name string) bool {
+			who := find(t, first, name)
+			return who >= 0 && slices.ContainsFunc(speakers, func(one string) bool { return isText(t, who, one) })
+		}) {
+			found = n
+		}
+		return found < 0
+	})
+	return found
+}
