@@ -7,9 +7,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/creack/pty"
 
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/program"
@@ -56,7 +59,7 @@ func TestTerminal_sleepsWhileNothingMoves(t *testing.T) {
 			home := t.TempDir()
 			term := on(t, 100, 30, home, nil, path)
 			term.until(t, "a list", sessions.MatchString)
-			term.sleeps(t)
+			sleeps(t, term.cmd.Process.Pid, 4*time.Second)
 			before := sessions.FindString(term.shown())
 			cmd := exec.CommandContext(t.Context(), program.Path(t), append([]string{"fork", path, "--yes"}, c.fork...)...)
 			cmd.Env = append(os.Environ(), program.Env(home)...)
@@ -71,28 +74,27 @@ func TestTerminal_sleepsWhileNothingMoves(t *testing.T) {
 	}
 }
 
-// sleeps waits until no thread of the program has stopped to wait for four seconds.
-func (t *terminal) sleeps(tb testing.TB) {
+// sleeps waits until no thread of a program has stopped to wait for so long.
+func sleeps(tb testing.TB, pid int, window time.Duration) {
 	tb.Helper()
-	const window = 4 * time.Second
-	last, lines := t.stops(tb), len(t.written())
+	last := stops(tb, pid)
 	for deadline := time.Now().Add(40 * time.Second); ; {
 		time.Sleep(window)
-		now := t.stops(tb)
+		now := stops(tb, pid)
 		if now == last {
 			return
 		}
 		if time.Now().After(deadline) {
-			tb.Fatalf("in %v it was woken %d times, and wrote %d bytes", window, now-last, len(t.written())-lines)
+			tb.Fatalf("in %v it was woken %d times", window, now-last)
 		}
-		last, lines = now, len(t.written())
+		last = now
 	}
 }
 
-// stops returns how often a thread of the program has stopped to wait for something.
-func (t *terminal) stops(tb testing.TB) (sum int) {
+// stops returns how often a thread of a program has stopped to wait for something.
+func stops(tb testing.TB, pid int) (sum int) {
 	tb.Helper()
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", t.cmd.Process.Pid))
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
 	if err != nil || len(threads) == 0 {
 		tb.Fatalf("the program has no threads: %v", err)
 	}
@@ -101,12 +103,105 @@ func (t *terminal) stops(tb testing.TB) (sum int) {
 		if err != nil {
 			continue // it ended
 		}
-		_, rest, _ := strings.Cut(string(status), "\nvoluntary_ctxt_switches:")
-		n := 0
-		if _, err := fmt.Sscan(rest, &n); err != nil {
-			tb.Fatalf("%s: %v", name, err)
-		}
-		sum += n
+		sum += number(tb, string(status), "\nvoluntary_ctxt_switches:")
 	}
 	return sum
+}
+
+// bytesRead returns how many bytes a program has read so far, from whatever files.
+func bytesRead(tb testing.TB, pid int) int {
+	tb.Helper()
+	counts, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return number(tb, string(counts), "rchar:")
+}
+
+// number returns the one that stands behind words in a text.
+func number(tb testing.TB, text, words string) (n int) {
+	tb.Helper()
+	_, rest, _ := strings.Cut(text, words)
+	if _, err := fmt.Sscan(rest, &n); err != nil {
+		tb.Fatalf("no number behind %q: %v", words, err)
+	}
+	return n
+}
+
+// In a home with many sessions the first frame is painted before a byte of them is read, and the
+// first rows after few of them. The terminal takes so many cells that a frame fills what lies
+// between the two: the program cannot go on before the test reads what it painted.
+func TestTerminal_paintsBeforeItReads(t *testing.T) {
+	many := 2_000
+	if os.Getenv("HINDCAST_FULL") != "" {
+		many = 10_000
+	}
+	atFrame := map[int]int{}
+	for _, sessions := range []int{0, many} {
+		home := t.TempDir()
+		claudeSessions(t, home, sessions)
+		cmd := exec.CommandContext(t.Context(), program.Path(t))
+		cmd.Dir, cmd.Env = home, append(os.Environ(), program.Env(home)...)
+		tty, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: 1000, Rows: 300})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			tty.Close()
+			cmd.Process.Kill()
+			cmd.Wait()
+		})
+		var painted strings.Builder
+		until := func(words string) {
+			t.Helper()
+			if err := tty.SetReadDeadline(time.Now().Add(40 * time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			for buf := make([]byte, 4096); !strings.Contains(painted.String(), words); {
+				n, err := tty.Read(buf)
+				painted.Write(buf[:n])
+				if err != nil {
+					t.Fatalf("%q is not painted: %v", words, err)
+				}
+			}
+			sleeps(t, cmd.Process.Pid, time.Second/2)
+		}
+		until(" hindcast ")
+		atFrame[sessions] = bytesRead(t, cmd.Process.Pid)
+		if sessions == 0 {
+			continue
+		}
+		until("a question of session ")
+		const most = 2 << 20 // the first records of 500 sessions
+		atRows := bytesRead(t, cmd.Process.Pid) - atFrame[sessions]
+		t.Logf("%d bytes are read until the first rows of %d sessions", atRows, sessions)
+		if atRows == 0 || atRows > most {
+			t.Errorf("until the first rows %d bytes are read, more than %d", atRows, most)
+		}
+	}
+	if atFrame[0] != atFrame[many] {
+		t.Errorf("before the first frame %d bytes are read where there are sessions, %d where there are none", atFrame[many], atFrame[0])
+	}
+}
+
+// claudeSessions makes sessions of Claude Code in a home, of 8 kB each.
+func claudeSessions(tb testing.TB, home string, n int) {
+	tb.Helper()
+	for i := range n {
+		dir := filepath.Join(home, ".claude", "projects", fmt.Sprintf("-home-u-project-%d", i%50))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			tb.Fatal(err)
+		}
+		var b strings.Builder
+		id, parent := fmt.Sprintf("%08d-0000-4000-8000-000000000000", i), "null"
+		for k := range 2 {
+			uuid := fmt.Sprintf("%08d-0000-4000-8000-%012d", i, k+1)
+			fmt.Fprintf(&b, `{"parentUuid":%s,"isSidechain":false,"userType":"external","cwd":"/home/u/project","sessionId":%q,"version":"2.0.14","type":"user","message":{"role":"user","content":"a question of session %d %s"},"uuid":%q,"timestamp":"2026-11-01T10:00:00.000Z"}`+"\n",
+				parent, id, i, strings.Repeat("x", 4000), uuid)
+			parent = strconv.Quote(uuid)
+		}
+		if err := os.WriteFile(filepath.Join(dir, id+".jsonl"), []byte(b.String()), 0o644); err != nil {
+			tb.Fatal(err)
+		}
+	}
 }
