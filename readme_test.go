@@ -99,13 +99,13 @@ func (p page) holdGenerated(t *testing.T, name, text string) {
 	p.hold(t, p.generated(t, name), parts[0]+parts[1])
 }
 
-// shell runs a line of shell in a directory, as a reader of the README would,
-// and returns what it wrote.
+// shell runs a line of shell in a directory, as a reader of the README would whose agent
+// has its settings there, and returns what it wrote.
 func shell(t *testing.T, dir, line string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), program.Env(dir)...)
+	cmd.Env = append(append(os.Environ(), program.Env(dir)...), "CLAUDE_CONFIG_DIR="+dir)
 	out, err := cmd.CombinedOutput()
 	if err != nil && len(out) == 0 {
 		t.Fatalf("%s: %v", line, err)

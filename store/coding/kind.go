@@ -53,8 +53,11 @@ type Agent struct {
 	Format func(dir string) Format
 	// Levels are how deep a change may be, for store.Watcher.
 	Levels []watch.Level
-	// Places are those of store.Kind.
-	Places func(store.Surroundings) []string
+	// Places are those of store.Kind. Moved names another one to the agent, and Database is the file
+	// that it opens in a place, "" where sessions are files of their own.
+	Places   func(store.Surroundings) []string
+	Moved    Moved
+	Database string
 	// Lacks says why no session can be made that the agent resumes, "" where one can.
 	Lacks string
 	// Passes is what the agent does about a record that is damaged.

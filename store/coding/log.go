@@ -78,6 +78,7 @@ func (e engine) session(ctx context.Context, in folder.In, at Spot) (*Session, e
 	if err != nil {
 		return nil, err
 	}
+	s.agent, s.dir = e.agent, e.dir
 	s.finish()
 	if view.Changed() == nil {
 		e.memo.remember(at.Name(), remembered{s, view.Seen(), mark})
@@ -195,7 +196,7 @@ func (e engine) Move(_ context.Context, in folder.In, before *folder.Log, c mode
 func (e engine) Next(_ context.Context, _, after *folder.Log, m *folder.Move) (next folder.Next, err error) {
 	s := after.Own.(*Session)
 	if m != nil {
-		next.Calls = m.Own.([]model.Resume)
+		next.Calls = s.led(m.Own.([]model.Resume))
 	}
 	if s.Head >= 0 {
 		next.Loads = fmt.Sprintf("%s loads %s", e.agent.Framework, model.Count(len(s.Reads(s.Head)), "message"))

@@ -181,6 +181,9 @@ type Session struct {
 	// Own is what the format keeps.
 	Own any
 
+	// agent wrote it, and dir is the folder of the storage on the disk; "" for none.
+	agent *Agent
+	dir   string
 	// ids are those of the entries that were added, and before the one before each.
 	ids    IDs
 	before []int

@@ -376,7 +376,7 @@ func (s *Store) Resume(ctx context.Context, ref model.Ref) ([]model.Resume, erro
 	if !ok {
 		return nil, nil
 	}
-	calls := s.storage.Calls(caller.Calls(one, &one.Entries[i]))
+	calls := s.storage.Calls(one.led(caller.Calls(one, &one.Entries[i])))
 	if len(calls) == 0 {
 		return nil, nil
 	}

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -311,7 +312,11 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	if !s.IsHead(e) {
 		return nil
 	}
-	return []model.Resume{{Call: "aider --restore-chat-history", Then: "goes on behind all chats of the file"}}
+	words := []string{"aider", "--restore-chat-history"}
+	if dir := s.Away(); dir != "" {
+		words = append(words, "--chat-history-file", filepath.Join(dir, filepath.FromSlash(s.Spot.File)))
+	}
+	return []model.Resume{{Call: s.Command("", words...), Then: "goes on behind all chats of the file"}}
 }
 
 // voice is whose words a line has.

@@ -110,6 +110,7 @@ func TestCalls_inTheFolderOfTheProject(t *testing.T) {
 	moved := user("b", "a", "B")
 	moved.more = map[string]any{"cwd": "/home/demo/sub dir"}
 	dir, file := written(t, user("a", "", "A"), moved)
+	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Dir(filepath.Dir(filepath.Dir(file))))
 	calls, err := open(t, dir).(store.Resumer).Resume(t.Context(), model.Ref{Session: session, ID: "b"})
 	if want := "cd /home/demo && claude --resume " + session; err != nil || len(calls) != 1 || calls[0].Call != want {
 		t.Errorf("%+v, %v", calls, err)

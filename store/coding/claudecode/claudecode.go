@@ -69,6 +69,7 @@ var agent = &coding.Agent{
 		}
 		return coding.Places(around, "", ".claude/"+projects)
 	},
+	Moved:  coding.Moved{Variable: "CLAUDE_CONFIG_DIR", Below: projects},
 	Passes: "Claude Code passes the line over",
 }
 

@@ -905,7 +905,8 @@ func TestFork_refusesASubAgent(t *testing.T) {
 func TestCalls_areQuoted(t *testing.T) {
 	evil := user("a", "", "A")
 	evil.more = map[string]any{"cwd": "/tmp/$(touch x); '"}
-	dir, _ := written(t, evil)
+	dir, file := written(t, evil)
+	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Dir(filepath.Dir(filepath.Dir(file))))
 	calls, err := open(t, dir).(store.Resumer).Resume(t.Context(), model.Ref{Session: session, ID: "a"})
 	if want := `cd '/tmp/$(touch x); '\''' && claude --resume ` + session; err != nil || len(calls) != 1 || calls[0].Call != want {
 		t.Errorf("%+v, %v", calls, err)

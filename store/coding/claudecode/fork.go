@@ -235,5 +235,5 @@ func resume(s *coding.Session, e *coding.Entry, id string, more ...string) strin
 	if project := path.Base(path.Dir(s.Spot.File)); dashed.ReplaceAllString(dir, "-") != project && dashed.ReplaceAllString(s.Project, "-") == project {
 		dir = s.Project
 	}
-	return coding.Command(dir, append([]string{"claude", "--resume", id}, more...)...)
+	return s.Command(dir, append([]string{"claude", "--resume", id}, more...)...)
 }

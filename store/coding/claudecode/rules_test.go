@@ -25,9 +25,10 @@ func id(letter string) string {
 func TestPlan_offersTheOfficialCallFirst(t *testing.T) {
 	summary := user(id("s"), id("x"), "S")
 	summary.more = map[string]any{"isCompactSummary": true}
-	dir, _ := written(t, list(
+	dir, file := written(t, list(
 		user(id("a"), "", "A"), part(id("b"), id("a"), "m1", "B", ""), user(id("l"), id("b"), "left"), user(id("c"), id("b"), "C"), part(id("d"), id("c"), "m2", "D", ""),
 		boundaryOf(id("x"), id("d"), id("s")), summary, user(id("e"), id("s"), "E"), part(id("f"), id("e"), "m3", "F", ""), user(id("g"), id("f"), "G"))...)
+	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Dir(filepath.Dir(filepath.Dir(file))))
 	s := open(t, dir)
 	at := func(letter string) string {
 		return "cd /home/demo && claude --resume " + session + " -p --resume-session-at " + id(letter) + " --fork-session '…'"

@@ -70,6 +70,7 @@ var agent = &coding.Agent{
 	Places: func(around store.Surroundings) []string {
 		return coding.Places(around, "CODEX_HOME", ".codex")
 	},
+	Moved:  coding.Moved{Variable: "CODEX_HOME"},
 	Passes: "Codex passes the line over",
 }
 
@@ -193,14 +194,14 @@ const headSize, tailSize = 52 << 10, 4 << 10
 // Calls implements coding.Caller.
 func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	if named, _ := threadOf(s.Spot.File); named != "" && s.IsHead(e) && isUUID(thread(s.Spot)) { // Codex finds it by the name
-		return calls(thread(s.Spot), "goes on from here")
+		return calls(s, thread(s.Spot), "goes on from here")
 	}
 	return nil
 }
 
 // calls are those that resume a thread.
-func calls(thread, then string) []model.Resume {
-	return []model.Resume{{Call: "codex resume " + thread, Then: then}}
+func calls(s *coding.Session, thread, then string) []model.Resume {
+	return []model.Resume{{Call: s.Command("", "codex", "resume", thread), Then: then}}
 }
 
 // thread returns the id by which Codex calls a session.

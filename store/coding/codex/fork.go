@@ -74,7 +74,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		Spot:   coding.Spot{File: name, ID: c.ID},
 		Steps:  folder.Steps{{Name: name, Data: data}},
 		Writes: []string{fmt.Sprintf("%s: %s of the session, under the new id", name, model.Count(len(lines), "record"))},
-		Calls:  calls(c.ID, "goes on from there in the new session"),
+		Calls:  calls(c.Session, c.ID, "goes on from there in the new session"),
 	}
 	made.Hazards = lacking(c)
 	if len(made.Hazards) == 0 && c.To.Own.(*part).base != nil {

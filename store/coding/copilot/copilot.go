@@ -58,6 +58,7 @@ var agent = &coding.Agent{
 		}
 		return coding.Places(around, "", ".copilot/session-state")
 	},
+	Moved:  coding.Moved{Variable: "COPILOT_HOME", Below: "session-state"},
 	Passes: "Copilot CLI passes the line over since 1.0.57; before, it refuses the session",
 }
 
@@ -265,7 +266,7 @@ func (f *format) name(in folder.In, at coding.Spot) string {
 // Calls implements coding.Caller.
 func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	if s.Spot.Part == "" && s.IsHead(e) {
-		return []model.Resume{{Call: "copilot --resume=" + s.Spot.ID, Then: "goes on from here"}}
+		return []model.Resume{{Call: s.Command("", "copilot", "--resume="+s.Spot.ID), Then: "goes on from here"}}
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		Steps:   folder.Steps{{Name: name, Data: data}, {Name: folder.Join(c.ID, workspaceFile), Data: about}},
 		Writes:  []string{fmt.Sprintf("%s: %s of the path, as they are but for the id of the session", name, model.Count(len(keep), "event"))},
 		Hazards: holders(c.In, s.Spot),
-		Calls:   []model.Resume{{Call: "copilot --resume=" + c.ID, Then: "goes on from there in the new session"}},
+		Calls:   []model.Resume{{Call: s.Command("", "copilot", "--resume="+c.ID), Then: "goes on from there in the new session"}},
 	}, nil
 }
 

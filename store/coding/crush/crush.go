@@ -436,5 +436,9 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	if !s.IsHead(e) || strings.Contains(s.Spot.Part, "/") {
 		return nil
 	}
-	return []model.Resume{{Call: coding.Command("", "crush", "-s", s.Spot.Part), Then: "goes on from here"}}
+	words := []string{"crush", "-s", s.Spot.Part}
+	if dir := s.Away(); dir != "" {
+		words = slices.Insert(words, 1, "--data-dir", dir)
+	}
+	return []model.Resume{{Call: s.Command("", words...), Then: "goes on from here"}}
 }

@@ -53,6 +53,7 @@ var agent = &coding.Agent{
 		}
 		return coding.Places(around, "", ".gemini/tmp")
 	},
+	Moved:  coding.Moved{Variable: "GEMINI_CLI_HOME", Below: ".gemini/tmp"},
 	Passes: "Gemini CLI passes the line over",
 }
 
@@ -427,7 +428,7 @@ func resume(s *coding.Session, id, then string) []model.Resume {
 	if s.Project == "" {
 		then += ", in the folder of the project"
 	}
-	return []model.Resume{{Call: coding.Command(s.Project, "gemini", "--resume", id), Then: then}}
+	return []model.Resume{{Call: s.Command(s.Project, "gemini", "--resume", id), Then: then}}
 }
 
 // Carried implements coding.Carrier: the messages of each list, the last one of each id, which takes

@@ -108,17 +108,13 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	text = append(text, "\n]}\n"...)
 	name := exports + "/" + c.ID + ".json"
 	file := filepath.Join(c.Dir, filepath.FromSlash(name))
-	fork := &coding.Fork{
+	return &coding.Fork{
 		Spot:    f.Spot(name),
 		Steps:   folder.Steps{{Name: name, Data: text}},
 		Writes:  []string{fmt.Sprintf("%s: %s of the path, under new ids, as `opencode export` writes them", name, model.Count(len(list), "message"))},
 		Hazards: []string{"the session is opencode's when `opencode import` has read the file: to undo takes the file away, and not what was imported"},
-		Calls:   imports(file, c.ID, s.Project),
-	}
-	if s.Spot.Part != "" && s.Spot.File != f.Default {
-		fork.Hazards = append(fork.Hazards, fmt.Sprintf("the session comes from %.80q; opencode imports into the database that it uses", s.Spot.File))
-	}
-	return fork, nil
+		Calls:   imports(s, file, c.ID),
+	}, nil
 }
 
 // newInfo returns the record of the new session: what the old one ran with, without what is of
@@ -161,11 +157,12 @@ func renamed(data []byte, names map[string]string, members ...string) []byte {
 	return p.Bytes()
 }
 
-// imports returns the calls that take a file into the database and go on in its session.
-func imports(file, id, dir string) []model.Resume {
+// imports returns the calls that take a file into the database and go on in its session. s is in the
+// same storage, and of the same project.
+func imports(s *coding.Session, file, id string) []model.Resume {
 	if whole, err := filepath.Abs(file); err == nil { // the command runs in another folder
 		file = whole
 	}
-	call := coding.Command(dir, "opencode", "import", file) + " && " + coding.Command("", "opencode", "-s", id)
+	call := s.Command(s.Project, "opencode", "import", file) + " && " + s.Command("", "opencode", "-s", id)
 	return []model.Resume{{Call: call, Then: "takes the session into opencode's database, in the project of that folder, and goes on from there"}}
 }

@@ -497,6 +497,7 @@ func TestMessages_parts(t *testing.T) {
 // stays: opencode names no commit and no branch.
 func TestFork_plan(t *testing.T) {
 	dir := storetest.Copy(t, fixture)
+	t.Setenv("OPENCODE_DB", filepath.Join(dir, database))
 	s := open(t, dir)
 	const session, as = "ses_dfd04f515ffeT1YRFyfbO7rYT4", "ses_0123456789abHindcastFork01"
 	plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: storetest.Headers(t, s, session)[5].Ref(), As: as})
@@ -551,7 +552,9 @@ func TestCalls_quoted(t *testing.T) {
 	for table, column := range map[string]string{"session": "id", "message": "session_id", "part": "session_id"} {
 		changes = append(changes, fmt.Sprintf("UPDATE %s SET %s = '%s' WHERE %s = '%s'", table, column, id, column, was))
 	}
-	s := open(t, edited(t, fixture, append(changes, "UPDATE session SET directory = '/a b' WHERE id = '"+id+"'")...))
+	dir := edited(t, fixture, append(changes, "UPDATE session SET directory = '/a b' WHERE id = '"+id+"'")...)
+	t.Setenv("OPENCODE_DB", filepath.Join(dir, database))
+	s := open(t, dir)
 	calls, err := s.(store.Resumer).Resume(t.Context(), storetest.Headers(t, s, id)[3].Ref())
 	if want := `cd '/a b' && opencode -s 'ses_$(touch x)'`; err != nil || len(calls) != 2 || calls[0].Call != want || calls[1].Call != want+" --fork" {
 		t.Errorf("they are %+v, %v", calls, err)

@@ -42,6 +42,8 @@ const (
 	exports = "hindcast"
 	// storage is that of 0.x.
 	storage = "storage"
+	// database is the one that opencode opens.
+	database = "opencode.db"
 )
 
 var agent = &coding.Agent{
@@ -52,13 +54,14 @@ var agent = &coding.Agent{
 		return coding.Sign{Fits: infoOf(coding.ParseHead(head)).id() != ""}
 	},
 	Format: func(dir string) coding.Format {
-		return &format{Databases: coding.Databases{Dir: dir, Default: "opencode.db", Tables: map[string]string{
+		return &format{Databases: coding.Databases{Dir: dir, Default: database, Tables: map[string]string{
 			"session": "id parent_id title directory time_updated",
 			"message": "id session_id time_created time_updated data",
 			"part":    "id message_id session_id time_updated data",
 		}}}
 	},
 	Levels: []watch.Level{{Name: exports}},
+	Moved:  coding.Moved{Variable: "OPENCODE_DB"}, Database: database,
 	Places: func(around store.Surroundings) []string {
 		list := coding.Places(around, "", ".local/share/opencode")
 		if data := around.Named("XDG_DATA_HOME"); data != "" {
@@ -389,13 +392,13 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 		return nil
 	}
 	if s.Spot.Part == "" {
-		return imports(filepath.Join(f.Dir, filepath.FromSlash(s.Spot.File)), s.Spot.ID, s.Project)
+		return imports(s, filepath.Join(f.Dir, filepath.FromSlash(s.Spot.File)), s.Spot.ID)
 	}
 	then := "goes on from here"
 	if s.Pointed {
 		then += ", and deletes what was reverted"
 	}
-	call := coding.Command(s.Project, "opencode", "-s", path.Base(s.Spot.Part))
+	call := s.Command(s.Project, "opencode", "-s", path.Base(s.Spot.Part))
 	return []model.Resume{{Call: call, Then: then}, {Call: call + " --fork", Then: "goes on from here in a copy"}}
 }
 

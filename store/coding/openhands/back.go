@@ -45,7 +45,7 @@ func (f *format) Restore(c coding.Cut) (*coding.Restored, error) {
 	if !lands[last.Kind] && (last.Kind != kindMessage || last.Said.Role != coding.Assistant) {
 		return nil, &model.UnsupportedError{Op: model.OpRestore, Reason: fmt.Sprintf("the conversation goes on behind an answer of the agent or a result of a tool, and this is a %s: restore to the one before it, or fork", last.Kind)}
 	}
-	made := &coding.Restored{Calls: f.calls(t, t.at)}
+	made := &coding.Restored{Calls: f.calls(c.Session, t.at)}
 	if c.Session.Head >= 0 && c.Session.Entries[c.Session.Head].ID == c.To.ID {
 		made.Hazards = append(made.Hazards, "it is the head already: nothing is written")
 		return made, nil
@@ -149,7 +149,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 			fmt.Sprintf("%s/%s: copies of %s on the way, numbered anew", c.ID, eventsName, model.Count(len(way), "event")),
 			at.File + ": that of the conversation, with the new id, and idle",
 		},
-		Calls: f.calls(t, at),
+		Calls: f.calls(c.Session, at),
 	}, nil
 }
 
@@ -159,19 +159,19 @@ func (t *tree) branches() bool {
 		slices.ContainsFunc(t.nodes, func(n node) bool { return n.Parent != "" })
 }
 
-// calls returns the calls that go on from the head of a conversation, which is made of events
-// of t. The CLI does not find that of a sub-agent.
-func (f *format) calls(t *tree, at coding.Spot) []model.Resume {
+// calls returns the calls that go on from the head of the conversation at a spot, which is made of
+// events of s. The CLI does not find that of a sub-agent.
+func (f *format) calls(s *coding.Session, at coding.Spot) []model.Resume {
 	dir := path.Dir(at.File)
 	sdk := model.Resume{
 		Call: fmt.Sprintf("Conversation(agent=…, workspace=…, persistence_dir=%q, conversation_id=UUID(%q))", filepath.Join(f.dir, filepath.FromSlash(path.Dir(dir))), path.Base(dir)),
 		Then: "goes on from there in the SDK",
 	}
-	cli := model.Resume{Call: "openhands --resume " + path.Base(dir), Then: "goes on from there, where the CLI keeps conversations in this folder"}
+	cli := model.Resume{Call: s.Command("", "openhands", "--resume", path.Base(dir)), Then: "goes on from there"}
 	switch {
 	case strings.Contains(at.ID, "/"):
 		return []model.Resume{sdk}
-	case t.branches():
+	case s.Own.(*tree).branches():
 		cli.Then = "goes on from there with a CLI that knows branches, which that of 1.16 does not"
 		return []model.Resume{sdk, cli}
 	}
@@ -182,7 +182,7 @@ func (f *format) calls(t *tree, at coding.Spot) []model.Resume {
 func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	t, o := s.Own.(*tree), e.Own.(*own)
 	if s.IsHead(e) {
-		return f.calls(t, s.Spot)
+		return f.calls(s, s.Spot)
 	}
 	id := t.nodes[o.nodes[len(o.nodes)-1]].id
 	return []model.Resume{

@@ -54,6 +54,7 @@ var agent = &coding.Agent{
 	Format: newFormat,
 	Levels: []watch.Level{{}, {Name: eventsName}},
 	Places: places,
+	Moved:  coding.Moved{Variable: "OPENHANDS_CONVERSATIONS_DIR"},
 	Breaks: "OpenHands does not open the conversation where the event is on the way to the head",
 }
 

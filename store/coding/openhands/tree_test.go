@@ -678,7 +678,7 @@ func TestLinear(t *testing.T) {
 	if list := storetest.Headers(t, s, plan.NewSession); len(list) != 2 || !list[1].Head {
 		t.Errorf("the fork is %+v", list)
 	}
-	if first := plan.Resume[0].Call; first != "openhands --resume "+plan.NewSession {
+	if first := plan.Resume[0].Call; first != "OPENHANDS_CONVERSATIONS_DIR="+dir+" openhands --resume "+plan.NewSession {
 		t.Errorf("first it names %s", first)
 	}
 }

@@ -52,6 +52,7 @@ func TestInterop_pi(t *testing.T) {
 	}
 	put(strings.Replace(string(text), `"/home/demo"`, `"`+work+`"`, 1), "sessions", filepath.Base(filepath.Dir(made[0])), "2026-11-22T11-26-00-000Z_"+branched+".jsonl")
 
+	t.Setenv("HOME", home)
 	s := open(t, filepath.Join(home, ".pi", "agent", "sessions"))
 	for _, c := range []struct {
 		name, session string

@@ -604,7 +604,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		Spot:   f.Spot(name),
 		Steps:  folder.Steps{{Name: name, Data: data}},
 		Writes: []string{fmt.Sprintf("%s: a new header and %s of the path, as they are", name, model.Count(len(keep)-1, "line"))},
-		Calls:  []model.Resume{{Call: "pi --session " + c.ID, Then: "goes on from there in the new session"}},
+		Calls:  calls(s, f.Spot(name), "goes on from there in the new session"),
 	}, nil
 }
 
@@ -620,9 +620,19 @@ func whole(dir, file string) string {
 // Calls implements coding.Caller.
 func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	if s.IsHead(e) {
-		return []model.Resume{{Call: "pi --session " + s.Spot.ID, Then: "goes on from here"}}
+		return calls(s, s.Spot, "goes on from here")
 	}
 	return nil
+}
+
+// calls returns the call that resumes the session at a spot of the storage of s: by its id, or by
+// its file where pi does not look for it.
+func calls(s *coding.Session, at coding.Spot, then string) []model.Resume {
+	name := at.ID
+	if dir := s.Away(); dir != "" {
+		name = filepath.Join(dir, filepath.FromSlash(at.File))
+	}
+	return []model.Resume{{Call: s.Command("", "pi", "--session", name), Then: then}}
 }
 
 // Sources implements coding.Plain.

@@ -374,7 +374,7 @@ func TestFork(t *testing.T) {
 		} else if name := strings.NewReplacer(":", "-", ".", "-").Replace(at) + "_" + as + ".jsonl"; filepath.Base(made[0]) != name {
 			t.Errorf("the file is %s, and its header says %s", filepath.Base(made[0]), at)
 		}
-		if len(plan.Resume) != 1 || plan.Resume[0].Call != "pi --session "+as {
+		if len(plan.Resume) != 1 || plan.Resume[0].Call != "pi --session "+made[0] {
 			t.Errorf("it goes on by %+v", plan.Resume)
 		}
 		if calls := codes(t, s, as); calls != "" {
@@ -434,9 +434,12 @@ func TestID(t *testing.T) {
 				t.Errorf("%s has no session %q", address, c.want)
 				continue
 			}
-			calls, err := s.(store.Resumer).Resume(t.Context(), list[len(list)-1].Ref())
-			if err != nil || calls[0].Call != "pi --session "+c.want {
-				t.Errorf("%s goes on by %+v, %v", address, calls, err)
+			for settings, name := range map[string]string{"": file, dir: c.want} {
+				t.Setenv("PI_CODING_AGENT_SESSION_DIR", settings)
+				calls, err := s.(store.Resumer).Resume(t.Context(), list[len(list)-1].Ref())
+				if err != nil || calls[0].Call != "pi --session "+name {
+					t.Errorf("%s goes on by %+v, %v", address, calls, err)
+				}
 			}
 		}
 	}
