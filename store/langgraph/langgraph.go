@@ -153,6 +153,7 @@ func unmarshal(beside []byte, about *metadata) error {
 
 func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
 	steps, numbers := steps{}, map[string]int{}
+	ends := map[string]int{} // of turns, in the list
 	log.Head.Newest = true
 	err = f.layout.list(ctx, t, at, from, steps, func(c listed) {
 		h := model.Header{ID: c.id, ParentID: c.parent, Event: model.SnapshotEventNamed}
@@ -188,6 +189,11 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 			h.Title = cmp.Or(h.Title, conversation.List(channels(c.updated), conversation.OneLine))
 		default:
 			ran.describe(&h)
+			// A node that waits for the end of a run goes on with it.
+			if end, known := ends[h.ParentID]; known && about.Source == "loop" && about.Step == numbers[h.ParentID]+1 {
+				before := &log.Headers[end]
+				before.Event, before.EventName = model.SnapshotEventNamed, steps.of(before.ParentID).eventName()
+			}
 			// Where steps between were not kept, a whole run was, and its writes hang on the end of the one before.
 			if before, known := numbers[h.ParentID]; known && about.Step > before+1 && len(ran.questions) == 0 {
 				h.Event, h.EventName = model.SnapshotEventTurnEnd, ""
@@ -202,6 +208,9 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 		}
 		if own.failed != nil {
 			h.Marks |= model.MarkError
+		}
+		if h.Event == model.SnapshotEventTurnEnd {
+			ends[h.ID] = len(log.Headers)
 		}
 		log.Title = cmp.Or(log.Title, own.said.Opening())
 		if log.Headers, log.Size = append(log.Headers, h), log.Size+c.size; len(log.Headers) == 1 {
@@ -267,8 +276,29 @@ type step struct {
 type question struct{ task, json string }
 
 // asked returns the questions that wait, as JSON, each once: a function asks what a task asks that
-// it calls.
-func (s *step) asked() []string { return texts(s.questions) }
+// it calls, and LangGraph takes the answer by the function's own. Tasks that were sent come first, as in LangGraph's list of tasks.
+func (s *step) asked() []string {
+	isSent := func(q question) bool {
+		return slices.ContainsFunc(s.tasks, func(t task) bool { return t.id == q.task && t.sent >= 0 })
+	}
+	list := slices.Clone(s.questions)
+	isCalled := func(q question) bool {
+		return slices.ContainsFunc(s.tasks, func(t task) bool { return t.id == q.task && t.called })
+	}
+	if slices.ContainsFunc(list, func(q question) bool { return !isCalled(q) }) {
+		list = slices.DeleteFunc(list, isCalled)
+	}
+	slices.SortStableFunc(list, func(a, b question) int {
+		switch {
+		case isSent(a) == isSent(b):
+			return 0
+		case isSent(a):
+			return -1
+		}
+		return 1
+	})
+	return texts(list)
+}
 
 // texts returns questions as JSON, each once.
 func texts(questions []question) (list []string) {
@@ -377,9 +407,14 @@ func (s *step) describe(h *model.Header) {
 		said = "" // the snapshot before says it
 	}
 	h.Title = cmp.Or(said, conversation.List(s.channels, conversation.OneLine), ran)
-	if h.EventName = cmp.Or(strings.Trim(ran, "_"), "step"); !s.goesOn {
+	if h.EventName = s.eventName(); !s.goesOn {
 		h.Event, h.EventName = model.SnapshotEventTurnEnd, ""
 	}
+}
+
+// eventName returns the nodes that ran, "step" where nothing tells them.
+func (s *step) eventName() string {
+	return cmp.Or(strings.Trim(conversation.List(s.nodes, conversation.OneLine), "_"), "step")
 }
 
 // checkpoint is a row of the table.
@@ -442,6 +477,7 @@ func (s *shown) object(asked []string, members []byte) []byte {
 // shown returns what a checkpoint shows, and what it does not know.
 func (f format) shown(ctx context.Context, t rows.Tx, at rows.Place, id string, c *checkpoint, own *step) (s shown, err error) {
 	s.values = map[string][]byte{}
+	pairs := map[string]pair{}
 	older := c.version() < 3
 	for m := range jsontape.Members(jsontape.FindMember(c.document, `"channel_values"`)) {
 		channel := jsontape.Unquote(m.Key)
@@ -449,21 +485,18 @@ func (f format) shown(ctx context.Context, t rows.Tx, at rows.Place, id string, 
 			continue
 		}
 		value := plain(m.Value)
-		is, err := f.heldBack(ctx, t, at, c.parent, channel, value)
+		is, err := f.heldBack(ctx, t, at, c, channel, value)
 		if err != nil {
 			return s, err
 		}
-		over := is != heldNot && string(items(value)[1]) == "true"
-		switch {
-		case is == heldMaybe:
+		if is == heldMaybe {
 			s.held = append(s.held, channel)
+		}
+		if is == heldValue || is == heldBarrier {
+			pairs[channel] = pair{is, value}
+		}
+		if value = is.shownOf(value); value != nil {
 			s.put(channel, value)
-		case is == heldNot:
-			s.put(channel, value)
-		case over && is == heldValue:
-			s.put(channel, items(value)[0])
-		case over:
-			s.put(channel, []byte("null")) // a barrier that is open
 		}
 	}
 	put, lost, err := f.deltas(ctx, t, at, id, c)
@@ -474,7 +507,7 @@ func (f format) shown(ctx context.Context, t rows.Tx, at rows.Place, id string, 
 	for _, channel := range s.together {
 		s.put(channel, put[channel])
 	}
-	finished, _ := own.finished()
+	finished, called := own.finished()
 	if finished > 0 || len(own.input) > 0 {
 		if s.head, err = isHead(ctx, t, at, id); err != nil {
 			return s, err
@@ -484,7 +517,15 @@ func (f format) shown(ctx context.Context, t rows.Tx, at rows.Place, id string, 
 	if s.head {
 		written = own.channels
 	}
-	s.unsure, err = f.addWrites(ctx, t, at, id, c, &s.channelValues, written, !s.head)
+	stored := maps.Clone(s.values)
+	if s.unsure, err = f.addWrites(ctx, t, at, id, c, &s.channelValues, written, !s.head); err == nil && s.head && finished > called {
+		err = f.endStep(ctx, t, at, c, &s, stored, pairs)
+	}
+	for channel, p := range pairs {
+		if slices.Contains(written, channel) && (!s.head || p.is == heldBarrier) {
+			s.drop(channel) // it is held back anew
+		}
+	}
 	return s, err
 }
 
@@ -670,8 +711,17 @@ func (c *checkpoint) next(ran []string) (nodes, sent []string, javaScript bool) 
 			nodes = appendNew(nodes, node)
 		}
 	}
-	if slices.Equal(nodes, []string{inputChannel}) && len(sent) == 0 && len(ran) > 0 {
-		nodes = ran // a function may take the input
+	if slices.Equal(nodes, []string{inputChannel}) && len(sent) == 0 {
+		if len(ran) == 0 { // of a function that ran before, nodes have seen something
+			for node := range document.Seen {
+				if !strings.HasPrefix(node, "__") && document.Seen[node][inputChannel] != nil {
+					ran = append(ran, node)
+				}
+			}
+		}
+		if len(ran) > 0 {
+			nodes = ran // a function may take the input
+		}
 	}
 	return nodes, sent, javaScript
 }

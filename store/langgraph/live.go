@@ -89,6 +89,11 @@ func (v *channelValues) put(channel string, value []byte) {
 	v.values[channel] = value
 }
 
+func (v *channelValues) drop(channel string) {
+	delete(v.values, channel)
+	v.names = slices.DeleteFunc(v.names, func(name string) bool { return name == channel })
+}
+
 // addWrites puts into the values what was written on a checkpoint since it was made: by all tasks that have
 // finished, or by an input alone. It returns the channels that may take that in another way.
 func (f format) addWrites(ctx context.Context, t rows.Tx, at rows.Place, id string, c *checkpoint, values *channelValues, channels []string, inputAlone bool) (unsure []string, err error) {
@@ -105,7 +110,13 @@ func (f format) addWrites(ctx context.Context, t rows.Tx, at rows.Place, id stri
 			continue
 		}
 		before := values.values[channel]
-		if _, changes := c.about.Deltas[channel]; changes || before == nil || holdsMessages(channel, before, writes) {
+		if _, changes := c.about.Deltas[channel]; changes || holdsMessages(channel, before, writes) {
+			values.put(channel, putTogether(channel, before, writes))
+			continue
+		}
+		isScalar := !bytes.HasPrefix(writes[0], []byte("["))
+		if before == nil || string(before) == "[]" && isScalar {
+			unsure = append(unsure, channel) // a Topic has a list of it, or loses it at once; others hold it back
 			values.put(channel, putTogether(channel, before, writes))
 			continue
 		}
@@ -138,8 +149,8 @@ const mostAncestors = 16
 type way func(channel string, value []byte, writes [][]byte) []byte
 
 // ways are those of channels that LangGraph's own functions make: LastValue, add_messages and operator.add of
-// lists, operator.add of numbers, and operator.add of texts.
-var ways = []way{lastOf, putTogether, sumOf, joined}
+// lists, a Topic of both kinds, operator.add of numbers, and operator.add of texts.
+var ways = []way{lastOf, putTogether, accumulated, topicOf, sumOf, joined}
 
 // combined returns the value of a channel after some writes. Where ways differ, the steps before tell which one the
 // channel has: the value before, what was written and the value after are all there. sure is false where
@@ -198,6 +209,19 @@ func putTogether(channel string, value []byte, writes [][]byte) []byte {
 	return r.value()
 }
 
+// accumulated is the way of a Topic that accumulates.
+func accumulated(channel string, value []byte, writes [][]byte) []byte {
+	if value == nil {
+		value = []byte("[]")
+	}
+	return putTogether(channel, value, writes)
+}
+
+// topicOf is the way of a Topic that does not accumulate.
+func topicOf(channel string, _ []byte, writes [][]byte) []byte {
+	return putTogether(channel, []byte("[]"), writes)
+}
+
 // sumOf is the way of operator.add for whole numbers.
 func sumOf(_ string, value []byte, writes [][]byte) []byte {
 	sum, err := strconv.ParseInt(cmp.Or(string(value), "0"), 10, 64)
@@ -237,33 +261,107 @@ const (
 
 // heldBack tells whether a channel is of those that hold back their value until a run is over. They store
 // [VALUE, whether it is over], which a list of the program's can look like. The checkpoint does not have the
-// type. What was written last tells: the value alone.
-func (f format) heldBack(ctx context.Context, t rows.Tx, at rows.Place, from, channel string, pair []byte) (held, error) {
+// type. What was written last tells: the value alone. A barrier has a set, which no list of JSON has.
+func (f format) heldBack(ctx context.Context, t rows.Tx, at rows.Place, c *checkpoint, channel string, pair []byte) (held, error) {
 	of := items(pair)
 	if len(of) != 2 || string(of[1]) != "true" && string(of[1]) != "false" {
 		return heldNot, nil
 	}
+	unknown, from := heldMaybe, c.parent
+	if class(of[0]) == "set" {
+		unknown = heldBarrier
+	}
 	for range mostAncestors {
 		writes, err := f.writesOf(ctx, t, at, from, channel, "")
 		if err != nil {
-			return heldMaybe, err
+			return unknown, err
 		}
 		if n := len(writes); n > 0 {
 			switch last := writes[n-1]; {
+			case sameJSON(last, pair):
+				return heldNot, nil
 			case bytes.Equal(last, of[0]):
 				return heldValue, nil
-			case class(of[0]) == "set" && slices.ContainsFunc(elements(of[0]), func(one json.RawMessage) bool { return bytes.Equal(one, last) }):
+			case unknown == heldBarrier:
 				return heldBarrier, nil
+			case c.about.Source != "fork" || from != c.parent: // a fork may have been made of its parent before that
+				return heldNot, nil
 			}
-			return heldNot, nil
 		}
 		parent, _, found, err := f.layout.ancestor(ctx, t, at, from, nil)
 		if err != nil || !found {
-			return heldMaybe, err
+			return unknown, err
 		}
 		from = parent
 	}
-	return heldMaybe, nil
+	return unknown, nil
+}
+
+// shownOf returns what get_state has of a channel that holds back its value, nil for nothing.
+func (is held) shownOf(pair []byte) []byte {
+	switch of := items(pair); {
+	case is == heldNot, is == heldMaybe:
+		return pair
+	case string(of[1]) == "false":
+		return nil
+	case is == heldValue:
+		return of[0]
+	}
+	return []byte("null") // a barrier that is open
+}
+
+// pair is what a channel stores that holds back its value.
+type pair struct {
+	is    held
+	value []byte
+}
+
+// endStep does to the values at the head what get_state does where a task has finished: as at the end of a run.
+// Channels that hold back their value show it. Those of a single step lose theirs, also what was just written.
+func (f format) endStep(ctx context.Context, t rows.Tx, at rows.Place, c *checkpoint, s *shown, stored map[string][]byte, pairs map[string]pair) error {
+	for channel, p := range pairs {
+		if _, shows := s.values[channel]; p.is == heldValue && !shows {
+			s.put(channel, items(p.value)[0])
+		}
+	}
+	for _, channel := range slices.Clone(s.names) {
+		if _, holds := pairs[channel]; holds || slices.Contains(s.together, channel) || stored[channel] == nil {
+			continue
+		}
+		gone, sure, err := f.expires(ctx, t, at, c, channel, stored[channel])
+		if err != nil {
+			return err
+		}
+		if gone {
+			s.drop(channel)
+		} else if !sure && bytes.Equal(stored[channel], s.values[channel]) {
+			s.unsure = append(s.unsure, channel)
+		}
+	}
+	return nil
+}
+
+// expires reports whether a step that does not write to a channel clears its value, as that of an EphemeralValue or
+// of a Topic that does not accumulate. The steps before tell: there was a value, no task wrote one, and it is gone or
+// still there. sure is false where they do not tell.
+func (f format) expires(ctx context.Context, t rows.Tx, at rows.Place, c *checkpoint, channel string, value []byte) (gone, sure bool, err error) {
+	isEmpty := func(value []byte) bool { return value == nil || string(value) == "[]" }
+	from, stepped := c.parent, c.about.Source == "loop" // a copy of its parent has its values
+	for range mostAncestors {
+		parent, values, found, err := f.layout.ancestor(ctx, t, at, from, []string{channel})
+		if err != nil || !found {
+			return false, false, err
+		}
+		before, step, err := f.layout.read(ctx, t, at, from)
+		if err != nil {
+			return false, false, err
+		}
+		if !isEmpty(values[channel]) && stepped && len(step.tasks) > 0 && !slices.Contains(step.channels, channel) {
+			return isEmpty(value), true, nil
+		}
+		value, from, stepped = values[channel], parent, before.about.Source == "loop"
+	}
+	return false, false, nil
 }
 
 // items returns those of a list; nil of another value.

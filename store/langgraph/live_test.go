@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store"
 	"hindcast/store/storetest"
 )
 
@@ -26,7 +27,7 @@ func TestState_whatFinished(t *testing.T) {
 		"a list of its own":      {`["a"]`, `["b"]`, `["a","b"]`, []value{{channel: "n", json: `["c"]`}}, `["a","b","c"]`, false},
 		"a list that is put":     {`["a"]`, `["b"]`, `["b"]`, []value{{channel: "n", json: `["c"]`}}, `["c"]`, false},
 		"of two tasks":           {`["a"]`, `["b"]`, `["a","b"]`, []value{{task: "t1", channel: "n", json: `["c"]`}, {task: "t2", channel: "n", json: `["d"]`}}, `["a","b","c","d"]`, false},
-		"one that has none yet":  {``, ``, ``, []value{{channel: "n", json: `["c"]`}}, `["c"]`, false},
+		"one that has none yet":  {``, ``, ``, []value{{channel: "n", json: `["c"]`}}, `["c"]`, true}, // a Topic loses it
 		"a number that is put":   {`1`, `5`, `5`, []value{{channel: "n", json: `3`}}, `3`, false},
 		"a sum":                  {`1`, `5`, `6`, []value{{channel: "n", json: `3`}}, `9`, false},
 		"a text that is put":     {`"a"`, `"b"`, `"b"`, []value{{channel: "n", json: `"c"`}}, `"c"`, false},
@@ -194,5 +195,75 @@ func TestLog_timeTravel(t *testing.T) {
 	}
 	if r := headers[2].Reason; r == nil || r.Kind != model.ReasonWentOn || !strings.HasPrefix(r.Text(func(time.Time) string { return "" }), "left when the agent went on from #1") {
 		t.Errorf("%+v", r)
+	}
+}
+
+// At the head where a task has finished, get_state has no value of a channel of a single step. The steps before tell
+// such a channel: without a write its value goes.
+func TestState_ofOneStep(t *testing.T) {
+	const document = `{"v":4,"channel_values":{%s},"channel_versions":{}}`
+	wrote := func(channel string) []value {
+		return []value{{task: "t", path: pull + "a", channel: channel, json: `"x"`}}
+	}
+	for name, c := range map[string]struct {
+		after, want string // what is there a step behind the value, and at the head
+		source      string // of that step
+		notSure     bool
+	}{
+		"a value that went":      {``, `{"n":"x"}`, "loop", false},
+		"a topic that went":      {`"once":[]`, `{"n":"x"}`, "loop", false},
+		"a value that stayed":    {`"once":"x"`, `{"once":"x","n":"x"}`, "loop", false},
+		"one that a copy has":    {`"once":"x"`, `{"once":"x","n":"x"}`, "fork", true},
+		"one that an input left": {`"once":"x"`, `{"once":"x","n":"x"}`, "input", true},
+	} {
+		const has = `"once":"x"`
+		s := open(t, written(t,
+			line{id: 1, document: fmt.Sprintf(document, ""), writes: wrote("once")},
+			line{id: 2, parent: 1, document: fmt.Sprintf(document, has), writes: wrote("m")},
+			line{id: 3, parent: 2, document: fmt.Sprintf(document, c.after), metadata: `{"source":"` + c.source + `","step":2}`, writes: wrote("once")},
+			line{id: 4, parent: 3, document: fmt.Sprintf(document, has), writes: append(wrote("n"), value{task: "u", path: pull + "b", index: -3, channel: waits, json: `[1]`})}))
+		headers := storetest.Headers(t, s, "t")
+		want := strings.TrimSuffix(c.want, "}") + `,"__interrupt__":[1]}`
+		if got := state(t, s, headers[3]); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+		if got := strings.Contains(about(t, s, headers[3]), "once: how it takes"); got != c.notSure {
+			t.Errorf("%s: it is not sure: %v", name, got)
+		}
+	}
+}
+
+// A fork of a checkpoint that waits and is not the head has the question, and no writes of the tasks that finished:
+// all of them run again, as by a call that names the checkpoint. A fork of the head has them.
+func TestFork_waits(t *testing.T) {
+	const document = `{"v":4,"channel_values":{"n":1,"branch:to:a":null,"branch:to:b":null},"channel_versions":{"branch:to:a":"2","branch:to:b":"2"}}`
+	waiting := []value{{task: "t", path: pull + "a", channel: "n", json: "2"}, {task: "u", path: pull + "b", index: -3, channel: waits, json: `[1]`}}
+	lines := []line{{id: 1, document: document, writes: waiting}, {id: 2, parent: 1, document: document, writes: waiting}}
+	for i, want := range []string{`{"n":1,"__interrupt__":[1]}`, `{"n":2,"__interrupt__":[1]}`} {
+		s := open(t, written(t, lines...)).(store.Writer)
+		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: storetest.Headers(t, s, "t")[i].Ref(), As: "fork"})
+		if err == nil {
+			_, err = s.Apply(t.Context(), plan)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		headers := storetest.Headers(t, s, "fork")
+		if got := state(t, s, headers[i]); got != want {
+			t.Errorf("the fork of #%d is %s, want %s", i, got, want)
+		}
+		if next := []string{"next: a, b\n", "next: b\n"}[i]; !strings.Contains(about(t, s, headers[i]), next) {
+			t.Errorf("the fork of #%d has not %q:\n%s", i, next, about(t, s, headers[i]))
+		}
+	}
+}
+
+// A turn ends where no step follows: a node that waits for the end of a run is none.
+func TestHeaders_deferred(t *testing.T) {
+	const document = `{"v":4,"channel_values":{}}`
+	wrote := []value{{task: "t", path: pull + "a", channel: "n", json: "1"}}
+	s := open(t, written(t, line{id: 1, document: document, writes: wrote}, line{id: 2, parent: 1, document: document, writes: wrote}, line{id: 3, parent: 2, document: document}))
+	if h := storetest.Headers(t, s, "t"); h[1].EventText() != "a" || h[2].EventText() != "turn end" {
+		t.Errorf("%q, %q", h[1].EventText(), h[2].EventText())
 	}
 }

@@ -26,13 +26,12 @@ import (
 //	repair    the same of the head, with the results in its messages that calls lack, see repair.
 //	fork      the rows of the ancestors and of the subgraphs that ran from them, their
 //	          thread_id replaced, with their writes. At the head these are the present.
-//	          Of an older checkpoint the writes are the future too, unless a task of it
-//	          waited for an answer: then the question and what the other tasks did are the
-//	          present.
+//	          Of an older checkpoint the writes are the future too, but for what a task of
+//	          it asked: a call that names the checkpoint runs its whole step.
 
 const (
-	// waits and answers are the channels of a question and of its answer.
-	waits, answers = "__interrupt__", "__resume__"
+	// waits is the channel of a question.
+	waits = "__interrupt__"
 
 	ofCheckpoint = ofSession + " AND checkpoint_id = ?"
 )
@@ -188,14 +187,10 @@ func (f format) fork(ctx context.Context, t rows.Tx, before *rows.Session, chang
 		return err
 	}
 	keyOf := func(row rows.Row) key { return key{row.Text("checkpoint_ns"), row.Text("checkpoint_id")} }
-	// waiting has the tasks that asked something.
-	waiting := map[key]map[string]bool{}
+	waiting := map[key]bool{}
 	for _, row := range writes {
-		if at := keyOf(row); row.Text("channel") == waits {
-			if waiting[at] == nil {
-				waiting[at] = map[string]bool{}
-			}
-			waiting[at][row.Text("task_id")] = true
+		if row.Text("channel") == waits {
+			waiting[keyOf(row)] = true
 		}
 	}
 	// hooks are the checkpoints of the thread from which those of subgraphs ran, and asked
@@ -208,13 +203,13 @@ func (f format) fork(ctx context.Context, t rows.Tx, before *rows.Session, chang
 		}
 		var about metadata
 		_ = unmarshal(row.Bytes("metadata"), &about) // one that is damaged hangs on nothing
-		if hooks[at] = about.Parents[""]; hooks[at] == change.Ref.ID && waiting[at] != nil {
+		if hooks[at] = about.Parents[""]; hooks[at] == change.Ref.ID && waiting[at] {
 			asked[at.namespace] = at.id
 		}
 	}
 	// What a subgraph did behind its last question is the future, and all of it where
 	// neither it nor another task waits.
-	_, stopped := waiting[key{"", change.Ref.ID}]
+	stopped := waiting[key{"", change.Ref.ID}]
 	isHead := change.Ref.ID == before.Headers[len(before.Headers)-1].ID
 	future := func(at key) bool {
 		last, asks := asked[at.namespace]
@@ -234,7 +229,7 @@ func (f format) fork(ctx context.Context, t rows.Tx, before *rows.Session, chang
 	tips[""] = change.Ref.ID
 	for _, row := range writes {
 		at := keyOf(row)
-		if !copied[at] || !isHead && tips[at.namespace] == at.id && !present(row, waiting[at]) {
+		if !copied[at] || !isHead && tips[at.namespace] == at.id && row.Text("channel") != waits {
 			continue
 		}
 		m.Steps = append(m.Steps, rows.Step{Table: table, After: row.With("thread_id", change.As)})
@@ -242,13 +237,6 @@ func (f format) fork(ctx context.Context, t rows.Tx, before *rows.Session, chang
 	more, err := f.layout.behind(ctx, t, thread, change.As, ids)
 	m.Steps = append(m.Steps, more...)
 	return err
-}
-
-// present reports whether a write on the last checkpoint that is copied is of its present:
-// a question, or what a task wrote beside one that asked. waiting are those.
-func present(write rows.Row, waiting map[string]bool) bool {
-	channel := write.Text("channel")
-	return len(waiting) > 0 && (channel == waits || !waiting[write.Text("task_id")] && channel != answers)
 }
 
 // Next implements rows.Mover.

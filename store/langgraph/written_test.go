@@ -103,7 +103,7 @@ func TestState_questions(t *testing.T) {
 		"none in the list":    {[]value{{task: "a", index: -3, channel: waits, json: `[]`}, {task: "b", index: -3, channel: waits, json: `[1]`}}, `[1]`},
 		"damaged ones":        {[]value{{task: "a", index: -3, channel: waits, json: `[`}, {task: "b", index: -3, channel: waits, json: `[1]`}}, `[null,1]`},
 		"answered":            {[]value{{task: "a", index: -3, channel: waits, json: `[1]`}, {task: "a", index: 0, channel: "n", json: `1`}, {task: "b", index: -3, channel: waits, json: `[2]`}}, `[2]`},
-		"answered, and again": {[]value{{task: "a", index: -3, channel: waits, json: `[1]`}, {task: "a", index: -4, channel: answers, json: `["yes"]`}}, `[1]`},
+		"answered, and again": {[]value{{task: "a", index: -3, channel: waits, json: `[1]`}, {task: "a", index: -4, channel: "__resume__", json: `["yes"]`}}, `[1]`},
 		"failed behind it":    {[]value{{task: "a", index: -3, channel: waits, json: `[1]`}, {task: "a", index: 1, channel: failedNode, json: `"a"`}}, `[1]`},
 	} {
 		got := head(t, written(t, line{id: 1, document: `{"v":4,"channel_values":{}}`, writes: c.writes}))

@@ -9,6 +9,8 @@ runs of which only the end is kept, channels that keep changes alone, and values
 Four tasks at once wait, one of them with its second question; a graph three levels down asks; a
 function waits behind its tasks; and channels hold back their value until a run is over.
 
+`states.py draw DB` reads a number, and writes that many threads of graphs that are drawn at random.
+
 `states.py tell DB` reads a list of calls as Hindcast prints them, each with its session,
 and prints for each what get_state returns for the config in the call.
 
@@ -44,6 +46,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveM
 from langgraph.channels import DeltaChannel, EphemeralValue, LastValueAfterFinish, NamedBarrierValueAfterFinish, Topic
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.errors import InvalidUpdateError
 from langgraph.func import entrypoint, task
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
@@ -51,6 +54,8 @@ from langgraph.types import Command, Send, interrupt
 from psycopg import Connection
 from psycopg.rows import dict_row
 from pydantic import BaseModel
+
+import drawn
 
 
 class Talk(TypedDict, total=False):
@@ -453,15 +458,33 @@ def read(call):
 
 
 def graph(session, saver):
-    return GRAPHS[session.split("/")[0]](saver)
+    thread = session.split("/")[0]
+    return drawn.build(int(thread[5:]), saver) if thread.startswith("drawn") else GRAPHS[thread](saver)
+
+
+def given_to(session):
+    """Returns the input by which a thread goes on."""
+    return drawn.GIVEN if session.startswith("drawn") else INPUTS[GRAPHS[session.split("/")[0]]]
+
+
+def draw(db, count):
+    with db.opened() as saver:
+        saver.setup()
+        for seed in range(count):
+            drawn.play(seed, saver)
+    yield count
 
 
 def tell(db, calls):
     with db.opened() as saver:
         for c in calls:
             g, config = graph(c["session"], saver), read(c["call"]).config
-            s = g.get_state(config)
-            live = g.get_state({"configurable": {k: v for k, v in config["configurable"].items() if k != "checkpoint_id"}})
+            try:
+                s = g.get_state(config)
+                live = g.get_state({"configurable": {k: v for k, v in config["configurable"].items() if k != "checkpoint_id"}})
+            except InvalidUpdateError:  # tasks of one step wrote what one alone may
+                yield {"conflict": True}
+                continue
             head = live.config["configurable"]["checkpoint_id"]
             if config["configurable"]["checkpoint_id"] == head:  # what its tasks did so far counts
                 s = live
@@ -478,7 +501,7 @@ def run(db, calls):
                 answers = given.resume
                 given = Command(resume={k: "an answer" for k in answers} if isinstance(answers, dict) else "an answer")
             elif given is not None:
-                given = INPUTS[GRAPHS[c["session"].split("/")[0]]]
+                given = given_to(c["session"])
             failed = ""
             try:
                 g.invoke(given, kept.config)
@@ -504,10 +527,13 @@ def thinks(session, db, config):
     """Returns what LangGraph thinks of a checkpoint, and what comes of running on."""
     with db.tried() as saver:
         g = graph(session, saver)
-        s = g.get_state(config, subgraphs=True)
+        try:
+            s = g.get_state(config, subgraphs=True)
+        except InvalidUpdateError as error:
+            return {"failed": str(error), "id": g.checkpointer.get_tuple(config).config["configurable"]["checkpoint_id"]}
         asked = [i.value for t in s.tasks for i in t.interrupts]
         told = {"values": nameless(plain(s.values)), "next": sorted(s.next), "asked": plain(asked), "id": s.config["configurable"]["checkpoint_id"]}
-        given = None if s.next else INPUTS[GRAPHS[session]]
+        given = None if s.next else given_to(session)
         SENT.clear()
         try:
             told["result"] = nameless(plain(g.invoke(given, config)))
@@ -556,5 +582,5 @@ elif what == "serve":
 elif what == "time":
     timed(Path(sys.argv[2]))
 else:
-    answers = {"tell": tell, "run": run, "compare": compare}[what](db, json.load(sys.stdin))
+    answers = {"draw": draw, "tell": tell, "run": run, "compare": compare}[what](db, json.load(sys.stdin))
     json.dump(list(answers), sys.stdout, ensure_ascii=False, default=repr)
