@@ -67,6 +67,9 @@ func (f *format) Check(ctx context.Context, in folder.In) (list []model.Fault, e
 		there[base(file)] = true
 	}
 	for _, id := range slices.Sorted(maps.Keys(index.rows)) {
+		if _, known := n.threads[id]; !known && index.dir == f.dir {
+			continue // a session without a file says so itself
+		}
 		if name := base(index.rows[id].rollout); name != "." && !there[name] {
 			list = append(list, model.Fault{
 				Code: FaultIndex, Severity: model.Odd, File: index.file, Path: fmt.Sprintf("%.40q", id),

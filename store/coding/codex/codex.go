@@ -60,6 +60,9 @@ var agent = &coding.Agent{
 	Noun:   "a Codex rollout",
 	Traces: []string{`"session_meta"`, `"response_item"`, `"event_msg"`, magic},
 	Signs: func(at coding.Spot, head []byte) coding.Sign {
+		if at.Part != "" { // an index lists it
+			return coding.Sign{Fits: true}
+		}
 		if thread, _ := threadOf(at.File); isPacked(head) && thread != "" {
 			return coding.Sign{Fits: true}
 		}
@@ -157,7 +160,12 @@ func newFormat(dir string) *format {
 // Glance implements coding.Format: the first words of the user are behind a header of some
 // 20 kB.
 func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
-	row := f.index(context.Background(), in).rows[thread(at)]
+	index := f.index(context.Background(), in)
+	row := index.rows[thread(at)]
+	if at.Part != "" {
+		row = f.rowOf(in, at, index)
+		return coding.Glance{Title: row.called(), Project: row.dir}, nil
+	}
 	g.Title = row.called()
 	tree := f.open(in, at.File).Tree
 	var said coding.Opening
@@ -211,6 +219,9 @@ func thread(at coding.Spot) string { return path.Base(at.ID) }
 // are not known. The header and the contexts of turns have instructions, which are no messages;
 // other events say how the work went on.
 func (f *format) Carried(ctx context.Context, in folder.In, s *coding.Session) (list []coding.Carried, err error) {
+	if s.Spot.Part != "" { // its file is gone
+		return nil, nil
+	}
 	for _, file := range append([]string{s.Spot.File}, s.Spot.More...) {
 		part, err := coding.CarriedIn(ctx, f.open(in, file), file, false, func(v coding.Value) (string, []coding.Value) {
 			is, body := open(v)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -635,5 +636,44 @@ func many(w io.Writer, n int, text string) {
 		if _, err := io.WriteString(w, text); err != nil {
 			return
 		}
+	}
+}
+
+// A thread that an index has and no rollout is of is listed with what the index knows of it, and says that
+// its file is gone. A folder with nothing else is a store all the same.
+func TestIndex_sessionsWithoutFiles(t *testing.T) {
+	const gone, named = "01a20000-0000-7000-8000-0000000000aa", "01a20000-0000-7000-8000-0000000000bb"
+	for name, dir := range map[string]string{"beside rollouts": storetest.Copy(t, recorded), "alone": t.TempDir()} {
+		t.Run(name, func(t *testing.T) {
+			indexed(t, dir, "state_5.sqlite", [4]string{gone, "/home/demo/.codex/" + day22 + "rollout-2026-11-22T11-16-21-" + gone + ".jsonl", "fix the build", ""})
+			lines := `{"id":"` + named + `","thread_name":"before","updated_at":"2026-11-21T10:00:00Z"}` + "\n" + `{"id":"` + named + `","thread_name":"renamed","updated_at":"2026-11-22T10:00:00Z"}` + "\n" +
+				`{"id":"` + gone + `","thread_name":"in both","updated_at":"2026-11-22T10:00:00Z"}` + "\n{\n"
+			if err := os.WriteFile(filepath.Join(dir, "session_index.jsonl"), []byte(lines), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if why, ok, err := Kind(nil).Recognise(t.Context(), dir); !ok || err != nil {
+				t.Errorf("it is no store: %q, %v", why, err)
+			}
+			s := opened(t, dir)
+			found := map[string]string{}
+			for _, info := range storetest.Sessions(t, s) {
+				if info.ID != gone && info.ID != named {
+					continue
+				}
+				found[info.ID] = info.Title
+				if info.Snapshots != 0 || info.Faults != 1 {
+					t.Errorf("%s is listed as %+v", info.ID, info)
+				}
+				if list := storetest.Faults(t, s, info.ID); len(list) != 1 || list[0].Code != FaultIndex || list[0].Severity != model.Loses || !strings.Contains(list[0].Meaning, "is gone") {
+					t.Errorf("the faults of %s are %+v", info.ID, list)
+				}
+			}
+			if want := map[string]string{gone: "fix the build", named: "renamed"}; !maps.Equal(found, want) {
+				t.Errorf("the sessions without files are %q, want %q", found, want)
+			}
+			if faults := storetest.Faults(t, s, ""); len(faults) > 0 {
+				t.Errorf("the store has %+v, which its sessions tell", faults)
+			}
+		})
 	}
 }

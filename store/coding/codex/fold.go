@@ -63,6 +63,10 @@ var start = state{tip: -1, answer: -1, meta: &coding.Meta{}, turning: turning{la
 
 // Read implements coding.Format.
 func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*coding.Session, error) {
+	if at.Part != "" {
+		r := f.rowOf(in, at, f.index(ctx, in))
+		return &coding.Session{Spot: at, Head: -1, Title: r.called(), Project: r.dir, Faults: []model.Fault{goneFault(at, r)}}, nil
+	}
 	n, err := f.now(ctx, in)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package codex
 import (
 	"cmp"
 	"context"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -71,6 +72,9 @@ func (t storedIn) List(dir string) ([]string, error) {
 // Spot implements coding.Format. A rollout that Codex did not name is called as its file, unless
 // its header tells more.
 func (f *format) Spot(file string) coding.Spot {
+	if file, part, is := strings.Cut(file, "#"); is && isUUID(part) && (file == sessionIndex || database.MatchString(file)) {
+		return coding.Spot{File: file, Part: part, ID: part, Named: true}
+	}
 	thread, _ := threadOf(file)
 	name, _, _ := strings.Cut(path.Base(file), lines)
 	return coding.Spot{File: file, ID: cmp.Or(thread, name)}
@@ -109,7 +113,13 @@ func (f *format) Spots(ctx context.Context, in folder.In) ([]coding.Spot, error)
 	if err != nil {
 		return nil, err
 	}
-	return slices.Clone(n.spots), nil
+	spots := slices.Clone(n.spots)
+	if n.index.dir == f.dir { // one that is elsewhere is no part of the storage
+		spots = append(spots, n.gone(n.index.file, n.index.rows)...)
+	}
+	rows := listed(in)
+	maps.DeleteFunc(rows, func(id string, _ row) bool { _, known := n.index.rows[id]; return known })
+	return append(spots, n.gone(sessionIndex, rows)...), nil
 }
 
 // now returns the rollouts as they are: those that were listed, where no folder changed in

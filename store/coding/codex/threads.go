@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/BurntSushi/toml"
 
@@ -43,6 +44,8 @@ type row struct {
 	parent  string
 	// tokens are how many the thread used.
 	tokens float64
+	// updated is when it changed last, the zero time where that is not known.
+	updated time.Time
 }
 
 // called returns the title of a thread, "" for none: its name, or what Codex took for the first
@@ -166,7 +169,7 @@ func (f *format) index(ctx context.Context, in folder.In) *threads {
 
 // columns are those of the table of threads that are read, "" of one that an older generation
 // lacks.
-var columns = []string{"id", "rollout_path", "title", "name", "cwd", "source", "tokens_used"}
+var columns = []string{"id", "rollout_path", "title", "name", "cwd", "source", "tokens_used", "updated_at"}
 
 // read reads the database.
 func (t *threads) read(ctx context.Context, file string) error {
@@ -197,10 +200,13 @@ func readRows(ctx context.Context, tx *sqlitefile.Tx, rows map[string]row) error
 		}
 	}
 	return tx.Each(ctx, func(scan func(...any) error) error {
-		var id, source, tokens string
+		var id, source, tokens, updated string
 		var r row
-		err := scan(&id, &r.rollout, &r.title, &r.name, &r.dir, &source, &tokens)
+		err := scan(&id, &r.rollout, &r.title, &r.name, &r.dir, &source, &tokens, &updated)
 		r.tokens, _ = strconv.ParseFloat(tokens, 64) // 0 where the index does not say
+		if at, wrong := strconv.ParseInt(updated, 10, 64); wrong == nil {
+			r.updated = time.Unix(at, 0).UTC()
+		}
 		if v, wrong := coding.Parse([]byte(source)); wrong == nil {
 			r.parent = parentIn(v)
 		}

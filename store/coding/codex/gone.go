@@ -1,0 +1,73 @@
+package codex
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/store/coding"
+	"hindcast/store/folder"
+)
+
+// How sessions are listed whose files are gone.
+//
+//	state_5.sqlite        the index of threads: id, rollout, title, time
+//	session_index.jsonl   {"id", "thread_name", "updated_at"}, the last line of an id counts
+//
+// A thread of either that no rollout is of is a session without snapshots: a part of the index.
+
+const sessionIndex = "session_index.jsonl"
+
+// mostIndex bounds the list of sessions, in bytes.
+const mostIndex = 4 << 20
+
+// listed returns the threads that the list of sessions of a storage has.
+func listed(in folder.In) map[string]row {
+	rows := map[string]row{}
+	text, _ := folder.Head(in.Tree, sessionIndex, mostIndex) // there may be none
+	for line := range bytes.Lines(text) {
+		v, err := coding.Parse(line)
+		if id := v.Get("id").Text(); err == nil && isUUID(id) {
+			at, _ := time.Parse(time.RFC3339, v.Get("updated_at").Text()) // the zero time says that there is none
+			rows[id] = row{name: v.Get("thread_name").Text(), updated: at}
+		}
+	}
+	return rows
+}
+
+// gone returns the sessions of an index that is in a file of the storage, of whose threads there is no
+// rollout.
+func (n *names) gone(file string, rows map[string]row) (list []coding.Spot) {
+	for _, id := range slices.Sorted(maps.Keys(rows)) {
+		if _, there := n.threads[id]; !there && isUUID(id) {
+			list = append(list, coding.Spot{File: file, Part: id, ID: id, Named: true, Project: rows[id].dir, At: rows[id].updated})
+		}
+	}
+	return list
+}
+
+// rowOf returns what an index says of a session whose file is gone.
+func (f *format) rowOf(in folder.In, at coding.Spot, index *threads) row {
+	if at.File == sessionIndex {
+		return listed(in)[at.Part]
+	}
+	return index.rows[at.Part]
+}
+
+// goneFault returns the fault of a session whose file is gone.
+func goneFault(at coding.Spot, r row) model.Fault {
+	what := "its file is gone"
+	if r.rollout != "" {
+		what = fmt.Sprintf("its file %.120q is gone", base(r.rollout))
+	}
+	return model.Fault{
+		Code: FaultIndex, Severity: model.Loses, File: at.File, Path: fmt.Sprintf("%.40q", at.Part),
+		Meaning: fmt.Sprintf("%s: the index has the session %.60q, and no rollout is of it", what, cmp.Or(conversation.OneLine(r.called()), at.Part)),
+		Verdict: "Codex lists it and cannot resume it: the file may be in a backup",
+	}
+}
