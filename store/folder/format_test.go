@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store/disk"
 	"hindcast/store/journal"
 )
 
@@ -26,6 +27,8 @@ type notebook struct {
 	moves func(*Move)
 	// reads, if it is set, is called before a session is read.
 	reads func(In)
+	// settled says that logs have all that follows from their rows already.
+	settled bool
 }
 
 // page is what a file of a row holds.
@@ -84,7 +87,7 @@ func (f notebook) Read(ctx context.Context, in In, at Place) (*Log, error) {
 		}
 		log.Written = append(log.Written, Written{file, stamp.Modified})
 	}
-	log.Own = own
+	log.Own, log.Settled = own, f.settled
 	head, _, err := in.Read(at.Session+"/head", nil)
 	switch {
 	case err == nil:
@@ -822,5 +825,108 @@ func TestPlanNew(t *testing.T) {
 	m.Steps[0].Data = []byte("- broken.")
 	if _, err := b.PlanNew(t.Context(), model.Plan{Op: model.OpConvert, NewSession: "new"}, m); err == nil {
 		t.Error("what cannot be gone on from is planned")
+	}
+}
+
+// TestStorage_plan_locksNothing: a plan asks for no lock, which another program's write may need.
+func TestStorage_plan_locksNothing(t *testing.T) {
+	b := newBook(t)
+	b.do(to(model.OpRestore, "s", "b"))
+	locks := 0
+	if err := b.WriteThrough(func(on disk.Disk) disk.Disk { return countedLocks{on, &locks} }); err != nil {
+		t.Fatal(err)
+	}
+	p := b.planned(to(model.OpRestore, "s", "a"))
+	if b.planned(undo); locks != 0 {
+		t.Errorf("plans took %d locks", locks)
+	}
+	if _, err := b.Port.Apply(t.Context(), p); err != nil || locks == 0 {
+		t.Errorf("%d locks, %v", locks, err)
+	}
+}
+
+// countedLocks counts the locks that are asked for.
+type countedLocks struct {
+	disk.Disk
+	locks *int
+}
+
+func (c countedLocks) Lock(name string) (func() error, error) {
+	*c.locks++
+	return c.Disk.Lock(name)
+}
+
+// TestStorage_fork_isToldOfItsOwnSession: who reads the session that a fork makes is told what the journal
+// tells of that one, and not of the one that it comes of.
+func TestStorage_fork_isToldOfItsOwnSession(t *testing.T) {
+	b := newBook(t)
+	b.do(forkAs("s", "b", "f"))
+	b.do(undo)
+	p := b.planned(forkAs("s", "d", "f"))
+	reads := 0
+	b.format.reads = func(in In) {
+		reads++
+		if list := in.Told.Entries(); len(list) != 1 || list[0].Session != "f" {
+			t.Errorf("read %d is told of %+v", reads, list)
+		}
+	}
+	if _, err := b.Port.Apply(t.Context(), p); err != nil || reads == 0 {
+		t.Errorf("%d, %v", reads, err)
+	}
+}
+
+// TestStorage_closed: no name may come into a folder that a move closes, be it a row or not.
+func TestStorage_closed(t *testing.T) {
+	b := newBook(t)
+	b.write(map[string]string{"notes/one": "1"})
+	b.format.moves = func(m *Move) { m.Closed = append(m.Closed, "notes", "none", "t/head") }
+	p := b.planned(to(model.OpRestore, "s", "b"))
+	b.write(map[string]string{"notes/two": "2"})
+	if _, err := b.Port.Apply(t.Context(), p); !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), "notes got or lost a file") {
+		t.Error(err)
+	}
+	b.do(to(model.OpRestore, "s", "b"))
+}
+
+// TestStorage_close lets go of the disk that the journal is on.
+func TestStorage_close(t *testing.T) {
+	b := newBook(t)
+	j, err := b.Storage.Journal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := j.Version("s/rows/a"); v.Size != int64(len("- one.")) || err != nil {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if err := b.Storage.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := j.Version("s/rows/a"); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// TestStorage_settled: what a format says to follow from its rows stays as it says.
+func TestStorage_settled(t *testing.T) {
+	b := newBook(t)
+	b.format.settled = true
+	log, err := b.Log(t.Context(), b.place("s"))
+	if err != nil || len(log.Rows) != 5 || log.Rows[0].TurnIndex != model.TurnUnknown {
+		t.Errorf("%+v, %v", log, err)
+	}
+}
+
+// TestVerify: a write is not done while the framework takes another row than the plan says.
+func TestVerify(t *testing.T) {
+	rows := []model.Header{{ID: "a"}, {ID: "b", ParentID: "a"}}
+	log := func(head int) *Log { return &Log{Rows: rows, Files: []string{"a", "b"}, Head: head} }
+	if err := verify(log(1), log(1)); err != nil {
+		t.Error(err)
+	}
+	if err := verify(log(1), log(0)); err == nil || !strings.Contains(err.Error(), `"a" instead of "b"`) {
+		t.Error(err)
+	}
+	if err := verify(log(1), &Log{Rows: rows[:1], Files: []string{"a"}}); !errors.Is(err, model.ErrHeadMoved) {
+		t.Error(err)
 	}
 }

@@ -471,3 +471,41 @@ func TestMemo_notesOfContents(t *testing.T) {
 		}
 	}
 }
+
+// A step may make a folder, which is there, and empty.
+func TestOverlay_ofAFolder(t *testing.T) {
+	o := Overlay(openTree(t, t.TempDir()), Steps{{Name: "new", Version: journal.Version{Folder: true}}}, nil)
+	at, err := o.Stamp("new")
+	names, listed := o.List("new")
+	_, _, read := o.Read("new", nil)
+	if at.Kind != files.Directory || err != nil || len(names) != 0 || listed != nil || !errors.Is(read, files.ErrNotRegular) {
+		t.Errorf("it is %+v, %v; it lists %q, %v; it reads %v", at, err, names, listed, read)
+	}
+}
+
+// What is made of a copy that a plan would make is remembered of the file that it is a copy of.
+func TestNotes_ofACopy(t *testing.T) {
+	dir := t.TempDir()
+	old := time.Now().Add(-time.Hour)
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "file"), []byte("text"), 0o600), os.Chtimes(filepath.Join(dir, "file"), old, old)); err != nil {
+		t.Fatal(err)
+	}
+	codec := Codec[string]{
+		Decode: func(f File) (string, bool) { return string(f.Data), true },
+		Note:   func(s string) []byte { return []byte(s) },
+		Recall: func(f File) (string, error) { return string(f.Data), nil },
+	}
+	tree, memo := openTree(t, dir), NewMemo(&files.Memory{})
+	read := func(tree Tree, name string) {
+		t.Helper()
+		list, err := Notes(t.Context(), In{Tree: tree, Memo: memo}, ".", []string{name}, codec)
+		if err != nil || list[0].Err != nil || list[0].Is != "text" {
+			t.Errorf("%s: %+v, %v", name, list, err)
+		}
+	}
+	read(Overlay(tree, Steps{{Name: "copy", From: "file"}}, nil), "copy")
+	read(tree, "file")
+	if n := memo.Fetched(); n != 1 {
+		t.Errorf("%d files were read instead of one", n)
+	}
+}

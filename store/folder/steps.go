@@ -1,8 +1,6 @@
 package folder
 
 import (
-	"slices"
-
 	"hindcast/model"
 	"hindcast/store/journal"
 )
@@ -27,7 +25,7 @@ func Draft(j *journal.Journal, steps Steps) *journal.Draft {
 	return d
 }
 
-// Back returns the steps by which an entry is taken back, or done again.
+// Back returns the steps that lay over a tree what an entry is taken back to, or done again to.
 func Back(e *journal.Entry, op model.Op) Steps {
 	changes := e.Changes()
 	steps := make(Steps, 0, len(changes))
@@ -37,9 +35,6 @@ func Back(e *journal.Entry, op model.Op) Steps {
 			then = c.Before
 		}
 		steps = append(steps, Step{Name: c.Path, Version: then, Aside: then.None()})
-	}
-	if op == model.OpUndo {
-		slices.Reverse(steps)
 	}
 	return steps
 }

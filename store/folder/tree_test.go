@@ -1,6 +1,8 @@
 package folder
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -48,5 +50,27 @@ func TestTree_wrapped_readsAPart(t *testing.T) {
 		if below.reads != 0 {
 			t.Errorf("%s: all of the file is read", name)
 		}
+	}
+}
+
+// A folder that was held is let go of by the last who holds it.
+func TestDisk_Hold_letsGo(t *testing.T) {
+	dir := t.TempDir()
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "sub"), 0o700), os.WriteFile(filepath.Join(dir, "sub", "a"), []byte("a"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	d := openTree(t, dir)
+	first, second := d.Hold("sub"), d.Hold("sub")
+	if _, _, err := d.Read("sub/a", nil); err != nil {
+		t.Fatal(err)
+	}
+	open := d.held["sub"].folder
+	first()
+	if _, err := open.Stat("a"); err != nil {
+		t.Errorf("somebody holds it still: %v", err)
+	}
+	second()
+	if _, err := open.Stat("a"); !errors.Is(err, fs.ErrClosed) || len(d.held) != 0 {
+		t.Errorf("nobody holds it, and it is open: %v, %v", err, d.held)
 	}
 }

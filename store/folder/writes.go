@@ -115,9 +115,6 @@ func movesHead(op model.Op) bool { return op == model.OpRestore || op == model.O
 // [Storage.Entries] says.
 func (s *Storage) Writes(ctx context.Context) (w Writes) {
 	entries, _ := s.Entries(ctx) // of a damaged one, those that can be read
-	if len(entries) == 0 {
-		return w
-	}
 	w.told = map[string]*Told{}
 	for i := range entries {
 		e := &entries[i]
