@@ -88,7 +88,7 @@ func (k Kind) open(ctx context.Context, dir, whole string, o folder.Options) (*S
 	if s.storage, err = folder.Open(dir, o); err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", k.Name, dir, files.Cause(err))
 	}
-	s.Port = s.storage.Port(folder.Kind{Name: k.Name, Lacks: s.Lacks, Find: s.find})
+	s.Port = s.storage.Port(folder.Kind{Name: k.Name, Lacks: s.Lacks, Find: s.find, State: s.State})
 	s.storage.Recover(ctx)
 	return s, nil
 }
@@ -261,17 +261,7 @@ func (s *Store) Resume(ctx context.Context, ref model.Ref) ([]model.Resume, erro
 	if log.Aside[ref.ID] != nil {
 		return nil, nil
 	}
-	return store.WarnOf(s.storage.Calls(s.kind.Format.Resume(s.whole, &itemsOf(log)[i])), s.hazards(ctx, ref)), ctx.Err()
-}
-
-// hazards says what comes of the messages of a state from which a session goes on. One that cannot be
-// read has none.
-func (s *Store) hazards(ctx context.Context, ref model.Ref) []string {
-	state, err := s.State(ctx, ref)
-	if err != nil {
-		return nil
-	}
-	return store.ConversationHazards(s.kind.Name, s.kind.Framework, state)
+	return s.Warned(ctx, ref, s.kind.Format.Resume(s.whole, &itemsOf(log)[i]))
 }
 
 // Faults implements store.Store. Those of the store itself are the files that cannot be read.

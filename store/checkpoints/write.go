@@ -1,7 +1,6 @@
 package checkpoints
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -38,15 +37,6 @@ func (s *Store) Lacks(op model.Op) string {
 		}
 	}
 	return ""
-}
-
-// Plan implements store.Writer.
-func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
-	plan, err := s.Port.Plan(ctx, c)
-	if err == nil && (c.Op == model.OpRestore || c.Op == model.OpFork) {
-		plan.Hazards = append(plan.Hazards, s.hazards(ctx, c.Ref)...)
-	}
-	return plan, cmp.Or(err, ctx.Err())
 }
 
 // find returns where a session is.

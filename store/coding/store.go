@@ -120,7 +120,7 @@ func (a *Agent) open(_ context.Context, at root, cache *files.Cache) (*Store, er
 		dir = ""
 	}
 	s.storage, s.format = storage, a.Format(dir)
-	s.port = storage.Port(folder.Kind{Name: a.Name, Lacks: s.Lacks, Find: func(_ model.Op, id string) (folder.Place, error) {
+	s.port = storage.Port(folder.Kind{Name: a.Name, Lacks: s.Lacks, State: s.State, Find: func(_ model.Op, id string) (folder.Place, error) {
 		at, err := s.find(context.Background(), id)
 		return s.engine().place(at), err
 	}})
@@ -376,21 +376,7 @@ func (s *Store) Resume(ctx context.Context, ref model.Ref) ([]model.Resume, erro
 	if !ok {
 		return nil, nil
 	}
-	calls := s.storage.Calls(one.led(caller.Calls(one, &one.Entries[i])))
-	if len(calls) == 0 {
-		return nil, nil
-	}
-	return store.WarnOf(calls, s.hazards(ctx, ref)), ctx.Err()
-}
-
-// hazards says what comes of the messages of a state from which a session goes on. One that cannot be
-// read has none.
-func (s *Store) hazards(ctx context.Context, ref model.Ref) []string {
-	state, err := s.State(ctx, ref)
-	if err != nil {
-		return nil
-	}
-	return store.ConversationHazards(s.agent.Name, s.agent.Framework, state)
+	return s.port.Warned(ctx, ref, one.led(caller.Calls(one, &one.Entries[i])))
 }
 
 // Faults implements store.Store.
@@ -532,11 +518,7 @@ func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
 			return model.Plan{}, s.wrap(cmp.Or(err, store.ErrSessionExists), "plan %s", c)
 		}
 	}
-	plan, err := s.port.Plan(ctx, c)
-	if err == nil && (c.Op == model.OpRestore || c.Op == model.OpFork) {
-		plan.Hazards = append(plan.Hazards, s.hazards(ctx, c.Ref)...)
-	}
-	return plan, cmp.Or(err, ctx.Err())
+	return s.port.Plan(ctx, c)
 }
 
 // Apply implements store.Writer. Where the agent locks a session to write to it, so does this,

@@ -27,6 +27,9 @@ type Kind struct {
 	// Find returns where the session is that the port calls id. The error refuses the
 	// operation.
 	Find func(op model.Op, id string) (Place, error)
+	// State is that of store.Store, for what comes of its messages where a session goes on from it; nil
+	// where the kind tells that itself.
+	State func(ctx context.Context, ref model.Ref) ([]byte, error)
 }
 
 // Port returns what a kind writes with.
@@ -61,7 +64,32 @@ func (p Port) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
 	if err != nil {
 		return model.Plan{}, store.NotPlanned(p.kind.Name, c, err)
 	}
-	return plan, nil
+	if c.Op == model.OpRestore || c.Op == model.OpFork {
+		plan.Hazards = append(plan.Hazards, p.hazards(ctx, c.Ref)...)
+	}
+	return plan, ctx.Err()
+}
+
+// Warned returns the calls that go on from a snapshot, with what comes of its messages and from where
+// the framework reads them, see [Storage.Calls].
+func (p Port) Warned(ctx context.Context, ref model.Ref, calls []model.Resume) ([]model.Resume, error) {
+	if len(calls) == 0 {
+		return nil, nil
+	}
+	return store.WarnOf(p.storage.Calls(calls), p.hazards(ctx, ref)), ctx.Err()
+}
+
+// hazards says what comes of the messages of a state from which a session goes on. One that cannot be
+// read has none.
+func (p Port) hazards(ctx context.Context, ref model.Ref) []string {
+	if p.kind.State == nil {
+		return nil
+	}
+	state, err := p.kind.State(ctx, ref)
+	if err != nil {
+		return nil
+	}
+	return store.ConversationHazards(p.kind.Name, p.storage.framework, state)
 }
 
 func (p Port) plan(ctx context.Context, c model.Change) (model.Plan, error) {
