@@ -417,16 +417,10 @@ var proseLater = []string{"testdata/..."}
 // longestMessage is how many characters an error may have, besides what is put into it.
 const longestMessage = 100
 
-// eager are the packages whose patterns are still made when the program starts.
-var eager = []string{
-	"redact", "store/coding", "store/coding/claudecode", "store/coding/codex", "store/coding/copilot", "store/langgraph", "tui/screentest",
-}
-
 // A pattern is made when it is used first: every command would wait for those of all packages.
 func TestRooms_patternsAreMadeWhenUsed(t *testing.T) {
 	inspectCode(t, func(at token.Position, n ast.Node) {
-		file, ok := n.(*ast.File)
-		if dir := filepath.ToSlash(filepath.Dir(at.Filename)); ok && !strings.HasSuffix(at.Filename, "_test.go") {
+		if file, ok := n.(*ast.File); ok {
 			for _, d := range file.Decls {
 				decl, ok := d.(*ast.GenDecl)
 				if !ok || decl.Tok != token.VAR {
@@ -438,7 +432,7 @@ func TestRooms_patternsAreMadeWhenUsed(t *testing.T) {
 						if !ok {
 							continue
 						}
-						if f, ok := call.Fun.(*ast.SelectorExpr); ok && isName(f.X, "regexp") && !slices.Contains(eager, dir) {
+						if f, ok := call.Fun.(*ast.SelectorExpr); ok && isName(f.X, "regexp") {
 							t.Errorf("%s: a pattern is made when the program starts: use sync.OnceValue", at.Filename)
 						}
 					}

@@ -16,7 +16,9 @@ var plainID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 // IsPlainID reports whether a text of a file can be shown as the id of a session.
 func IsPlainID(id string) bool { return plainID().MatchString(id) }
 
-var uuid = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+var uuid = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+})
 
 var errNotUUID = errors.New("its ids are UUIDs in lower case, such as 0b6c7f9e-5d0a-4b69-9f0c-0f2ed0f7b9ad")
 
@@ -38,7 +40,7 @@ func UUID7(as string) (string, error) {
 }
 
 func given(as string) (string, error) {
-	if !uuid.MatchString(as) {
+	if !uuid().MatchString(as) {
 		return "", errNotUUID
 	}
 	return as, nil

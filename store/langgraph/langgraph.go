@@ -26,6 +26,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"hindcast/model"
 	"hindcast/model/conversation"
@@ -231,9 +232,9 @@ func channels(list []byte) (names []string) {
 
 // plumbing fits channels that only say which node runs next: "branch:to:NODE",
 // "start:NODE", and "join:A+B:NODE", which waits for both.
-var plumbing = regexp.MustCompile(`(?s)^(?:branch:|start:|join:(.+):)(?:.*:)?([^:]+)$`)
+var plumbing = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^(?:branch:|start:|join:(.+):)(?:.*:)?([^:]+)$`) })
 
-func isPlumbing(channel string) bool { return plumbing.MatchString(channel) }
+func isPlumbing(channel string) bool { return plumbing().MatchString(channel) }
 
 // ofNode reports whether a channel is that of a node which has run: before version 3 of the
 // checkpoint LangGraph writes there the name of the node, which is that of the channel. Later such
@@ -690,7 +691,7 @@ func (c *checkpoint) next(ran []string) (nodes, sent []string, javaScript bool) 
 	}
 	for channel, value := range document.Values {
 		at, node := document.Versions[channel], inputChannel
-		switch parts := plumbing.FindStringSubmatch(channel); {
+		switch parts := plumbing().FindStringSubmatch(channel); {
 		case at == nil:
 			continue
 		case parts != nil:

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
@@ -114,7 +115,7 @@ func Exact(tb fatal, p Rows, w, h int) {
 }
 
 // sgr are the only sequences that a pane may send: colours, and nothing else.
-var sgr = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+var sgr = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\x1b\[[0-9;]*m`) })
 
 // ColoursOnly checks that a pane draws in every theme what it draws without
 // colours, at several widths. open gives the pane, h rows high.
@@ -125,7 +126,7 @@ func ColoursOnly(tb fatal, h int, open func(styles *theme.Styles, w int) Rows) {
 			p, plain := open(styles, w), open(Colourless(), w)
 			for y := range h {
 				got, want := string(p.AppendRow(nil, y)), string(plain.AppendRow(nil, y))
-				if sgr.ReplaceAllString(got, "") != want {
+				if sgr().ReplaceAllString(got, "") != want {
 					tb.Fatalf("theme %s: row %d in %d cells is\n%q, without colours\n%q", name, y, w, got, want)
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -43,13 +44,13 @@ func NewCounting(w, h int) *Counting {
 	return c
 }
 
-var control = regexp.MustCompile(`^\x1b\[(\??)([0-9;]*)([A-Za-z])`)
+var control = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\x1b\[(\??)([0-9;]*)([A-Za-z])`) })
 
 // Write draws what a program has written; a sequence must not be torn.
 func (c *Counting) Write(p []byte) (int, error) {
 	for i := 0; i < len(p); {
 		if p[i] == '\x1b' {
-			m := control.FindSubmatch(p[i:])
+			m := control().FindSubmatch(p[i:])
 			if m == nil {
 				return i, fmt.Errorf("unknown sequence %q", p[i:min(i+20, len(p))])
 			}

@@ -132,10 +132,10 @@ const (
 )
 
 // uuids are the ids of sessions: no other becomes a part of the id of another session.
-var uuids = regexp.MustCompile(`^[0-9a-fA-F-]{36}$`)
+var uuids = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-fA-F-]{36}$`) })
 
 // agentNames are the names of files of sub-agents, without what follows.
-var agentNames = regexp.MustCompile(`^agent-[0-9A-Za-z-]{1,80}$`)
+var agentNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^agent-[0-9A-Za-z-]{1,80}$`) })
 
 // Spots implements coding.Format. The storage is the folder of all projects, or that of one.
 func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, err error) {
@@ -164,7 +164,7 @@ func (f *format) in(in folder.In, dir string, names []string) []coding.Spot {
 		file := folder.Join(dir, name)
 		if strings.HasSuffix(name, suffix) {
 			list = append(list, f.Spot(file))
-		} else if uuids.MatchString(name) {
+		} else if uuids().MatchString(name) {
 			for _, below := range agentsIn(in, file) {
 				list = append(list, f.Spot(below))
 			}
@@ -218,7 +218,7 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 		line, _, _ := bytes.Cut(head, []byte("\n"))
 		return jsontape.Unquote(jsontape.FindMember(line, `"sessionId"`))
 	})
-	if !uuids.MatchString(id) {
+	if !uuids().MatchString(id) {
 		return "" // Read tells
 	}
 	return id + "/" + at.ID

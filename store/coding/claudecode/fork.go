@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"sync"
 
 	"hindcast/model"
 	"hindcast/store/coding"
@@ -196,7 +197,7 @@ func (t *lineage) spans(on map[int]bool, to *coding.Entry) (list []coding.Span) 
 // the last compaction; at the summary itself it forgets what the compaction kept. The call names
 // the last record, which may be what the model was given beside a message.
 func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
-	if !uuids.MatchString(s.Spot.ID) || s.Head < 0 {
+	if !uuids().MatchString(s.Spot.ID) || s.Head < 0 {
 		return nil
 	}
 	if s.IsHead(e) {
@@ -207,7 +208,7 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	}
 	end := e.Records[len(e.Records)-1]
 	for _, r := range s.Own.(*own).file.Records {
-		if r.Span == end && uuids.MatchString(r.Is.id) && len(s.Open(e)) == 0 {
+		if r.Span == end && uuids().MatchString(r.Is.id) && len(s.Open(e)) == 0 {
 			return []model.Resume{{Call: resume(s, e, s.Spot.ID, "-p", "--resume-session-at", r.Is.id, "--fork-session", "…"), Then: "goes on from here in a new session"}}
 		}
 	}
@@ -226,13 +227,13 @@ func sinceCompaction(s *coding.Session) []*coding.Entry {
 }
 
 // dashed are the characters that the name of a project's folder has a dash for.
-var dashed = regexp.MustCompile(`[^0-9A-Za-z]`)
+var dashed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^0-9A-Za-z]`) })
 
 // resume returns the call that resumes a session: in the folder of its project, where older
 // versions look for it, though it may have gone on in another one.
 func resume(s *coding.Session, e *coding.Entry, id string, more ...string) string {
 	dir := e.Meta.Dir
-	if project := path.Base(path.Dir(s.Spot.File)); dashed.ReplaceAllString(dir, "-") != project && dashed.ReplaceAllString(s.Project, "-") == project {
+	if project := path.Base(path.Dir(s.Spot.File)); dashed().ReplaceAllString(dir, "-") != project && dashed().ReplaceAllString(s.Project, "-") == project {
 		dir = s.Project
 	}
 	return s.Command(dir, append([]string{"claude", "--resume", id}, more...)...)

@@ -739,7 +739,7 @@ func (f *format) children(in folder.In, b *build) {
 		delete(started, name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(started)) { // as 2.0 wrote them
-		if !agentNames.MatchString(name) {
+		if !agentNames().MatchString(name) {
 			continue
 		}
 		file := folder.Join(dir, name+suffix)

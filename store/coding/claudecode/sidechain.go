@@ -155,7 +155,7 @@ func (b *build) started(in folder.In, callers map[string]int, dirs ...string) {
 	told := map[string]bool{}
 	for i := range b.file.Records {
 		is := &b.file.Records[i].Is
-		if is.within == "" || told[is.within] || !agentNames.MatchString(is.within) {
+		if is.within == "" || told[is.within] || !agentNames().MatchString(is.within) {
 			continue
 		}
 		told[is.within] = true
@@ -208,7 +208,7 @@ func innerIn(lines [][]byte) (list []coding.Inner) {
 		}
 	}
 	for i := range file.Records {
-		if name := file.Records[i].Is.within; agentNames.MatchString(name) && !told[name] {
+		if name := file.Records[i].Is.within; agentNames().MatchString(name) && !told[name] {
 			told[name], list = true, append(list, t.innerAt(i, name))
 		}
 	}
@@ -217,7 +217,7 @@ func innerIn(lines [][]byte) (list []coding.Inner) {
 
 // Within implements coding.Nested.
 func (f *format) Within(session coding.Spot, name string) (coding.Spot, bool) {
-	return f.Spot(session.File + partMark + name), agentNames.MatchString(name) && !isAgent(session.File)
+	return f.Spot(session.File + partMark + name), agentNames().MatchString(name) && !isAgent(session.File)
 }
 
 // partMark stands between the file of a session and the name of a sub-agent in it.

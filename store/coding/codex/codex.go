@@ -77,11 +77,13 @@ var agent = &coding.Agent{
 	Passes: "Codex passes the line over",
 }
 
-var dated = regexp.MustCompile(`(^|/)((archived_)?sessions|((sessions/)?\d{4}(/\d\d){0,2}))$`)
+var dated = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(^|/)((archived_)?sessions|((sessions/)?\d{4}(/\d\d){0,2}))$`)
+})
 
 // inner reports how far above the folder of a day, or of sessions, the storage is.
 func inner(dir string, _ folder.Tree) int {
-	if way := dated.FindString(filepath.ToSlash(dir)); way != "" {
+	if way := dated().FindString(filepath.ToSlash(dir)); way != "" {
 		return 1 + strings.Count(strings.TrimPrefix(way, "/"), "/")
 	}
 	return 0

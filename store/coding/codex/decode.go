@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"hindcast/model/conversation"
@@ -442,12 +443,14 @@ func resultOf(call string, output coding.Value) coding.Block {
 	if v, err := coding.Parse([]byte(output.Text())); err == nil {
 		b.Failed = b.Failed || v.Get("metadata", "exit_code").Number() != 0
 	}
-	b.Exited(exitCode)
+	b.Exited(exitCode())
 	return b
 }
 
 // exitCode finds how a command ended in what stands before its output.
-var exitCode = regexp.MustCompile(`^(?:[^\\]|\\[^n]|\\n)*?(?:"|\\n)(?:Exit code: |Process exited with code )(-?\d+)\\n(?:[^"\\]*\\n){0,3}?(?:Total output lines|Output)`)
+var exitCode = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[^\\]|\\[^n]|\\n)*?(?:"|\\n)(?:Exit code: |Process exited with code )(-?\d+)\\n(?:[^"\\]*\\n){0,3}?(?:Total output lines|Output)`)
+})
 
 // isEntry reports whether a record is one that the model reads.
 func (r *record) isEntry() bool {

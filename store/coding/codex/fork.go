@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"hindcast/model"
@@ -293,13 +294,13 @@ func stand(p *jsontape.Patch, t *jsontape.Tape) {
 	p.Remove(body, func(n jsontape.Node) bool { return gone[n] })
 }
 
-var ofDay = regexp.MustCompile(`^(|.*/)\d{4}/\d\d/\d\d$`)
+var ofDay = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(|.*/)\d{4}/\d\d/\d\d$`) })
 
 // day returns the folder of a new rollout: that of the day, below the one that has those of
 // other days; else that of the rollout.
 func day(file, today string) string {
 	dir := path.Dir(file)
-	if m := ofDay.FindStringSubmatch(dir); m != nil {
+	if m := ofDay().FindStringSubmatch(dir); m != nil {
 		return path.Join(m[1], today)
 	}
 	if dir == archived {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"hindcast/store/coding"
 	"hindcast/store/files"
@@ -31,20 +32,22 @@ type names struct {
 }
 
 var (
-	named  = regexp.MustCompile(`^rollout-(?:\d{4}-\d\d-\d\d(?:T\d\d-\d\d-\d\d)?-)?(.+?)(?:_([0-9a-f-]{36}))?\.jsonl(?:\.zst)?$`)
-	uuid   = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-	number = regexp.MustCompile(`^\d{2}(\d{2})?$`)
+	named = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^rollout-(?:\d{4}-\d\d-\d\d(?:T\d\d-\d\d-\d\d)?-)?(.+?)(?:_([0-9a-f-]{36}))?\.jsonl(?:\.zst)?$`)
+	})
+	uuid   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`) })
+	number = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d{2}(\d{2})?$`) })
 )
 
 // lines is in the names of files of lines, whatever a person calls a copy of one.
 const live, archived, lines = "sessions", "archived_sessions", ".jsonl"
 
-func isUUID(id string) bool { return uuid.MatchString(id) }
+func isUUID(id string) bool { return uuid().MatchString(id) }
 
 // threadOf returns the id of the thread that the name of a file tells, and that of the
 // rollout; "" for a file that Codex did not name.
 func threadOf(file string) (thread, rollout string) {
-	m := named.FindStringSubmatch(path.Base(file))
+	m := named().FindStringSubmatch(path.Base(file))
 	if m == nil || !isUUID(m[1]) {
 		return "", ""
 	}
@@ -65,14 +68,14 @@ type storedIn struct{ folder.Tree }
 func (t storedIn) List(dir string) ([]string, error) {
 	list, err := t.Tree.List(dir)
 	return slices.DeleteFunc(slices.Clone(list), func(name string) bool {
-		return !strings.Contains(name, lines) && !number.MatchString(name) && (dir != "." || name != live && name != archived)
+		return !strings.Contains(name, lines) && !number().MatchString(name) && (dir != "." || name != live && name != archived)
 	}), err
 }
 
 // Spot implements coding.Format. A rollout that Codex did not name is called as its file, unless
 // its header tells more.
 func (f *format) Spot(file string) coding.Spot {
-	if file, part, is := strings.Cut(file, "#"); is && isUUID(part) && (file == sessionIndex || database.MatchString(file)) {
+	if file, part, is := strings.Cut(file, "#"); is && isUUID(part) && (file == sessionIndex || database().MatchString(file)) {
 		return coding.Spot{File: file, Part: part, ID: part, Named: true}
 	}
 	thread, _ := threadOf(file)

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/BurntSushi/toml"
@@ -59,7 +60,7 @@ func (r row) called() string {
 }
 
 // database is the name of the index. The number is the generation of its tables.
-var database = regexp.MustCompile(`^state_(\d{1,4})\.sqlite$`)
+var database = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^state_(\d{1,4})\.sqlite$`) })
 
 // elsewhere returns where an environment has Codex keep the index of a storage: it is about
 // Codex's own one, and about no copy of it. "" where it does not say.
@@ -142,7 +143,7 @@ func (f *format) index(ctx context.Context, in folder.In) *threads {
 	}
 	list, _ := in.List(".") // Faults tells
 	for _, name := range list {
-		if m := database.FindStringSubmatch(name); m != nil {
+		if m := database().FindStringSubmatch(name); m != nil {
 			if n, _ := strconv.Atoi(m[1]); n > newest {
 				now.file, newest = name, n
 			}

@@ -24,6 +24,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"hindcast/model"
 	"hindcast/model/conversation"
@@ -124,7 +125,9 @@ func begins(in folder.In, file string) string {
 const noSession = "\x00"
 
 // sessionID is what the folders of sessions are called.
-var sessionID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+var sessionID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+})
 
 // format implements coding.Forker, coding.Identifier, coding.Nested and coding.Caller.
 type format struct{ lines coding.Lines[record] }
@@ -135,7 +138,7 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, e
 	return coding.Walk(ctx, in, 0, func(name string) (coding.Spot, bool) {
 		file := folder.Join(name, eventsFile)
 		switch {
-		case sessionID.MatchString(name):
+		case sessionID().MatchString(name):
 			return f.Spot(file), true
 		case strings.Contains(name, ".jsonl"):
 			return f.Spot(name), begins(in, name) != ""
@@ -163,7 +166,7 @@ func (f *format) Spot(name string) coding.Spot {
 	at := coding.Spot{File: file, Part: part}
 	dir, base := path.Dir(file), path.Base(file)
 	if base == eventsFile && dir != "." {
-		at.ID, at.Named = path.Base(dir), sessionID.MatchString(path.Base(dir))
+		at.ID, at.Named = path.Base(dir), sessionID().MatchString(path.Base(dir))
 	} else {
 		at.ID, _, _ = strings.Cut(base, ".jsonl")
 	}
@@ -239,7 +242,9 @@ func glance(head, tail [][]byte) (g coding.Glance) {
 }
 
 // nameLine is the name of a session in its description, with the lines on which it goes on.
-var nameLine = regexp.MustCompile(`(?m)^name:[ \t]*(?:[|>][-+0-9]*[ \t]*\r?\n)?(.*(?:\n[ \t]+.*)*)`)
+var nameLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^name:[ \t]*(?:[|>][-+0-9]*[ \t]*\r?\n)?(.*(?:\n[ \t]+.*)*)`)
+})
 
 // name returns what the description of a session calls it, "" for nothing. It is untrusted.
 func (f *format) name(in folder.In, at coding.Spot) string {
@@ -247,7 +252,7 @@ func (f *format) name(in folder.In, at coding.Spot) string {
 		return ""
 	}
 	text, err := folder.Head(in.Tree, at.More[0], mostNamed)
-	found := nameLine.FindSubmatch(text)
+	found := nameLine().FindSubmatch(text)
 	if err != nil || found == nil {
 		return ""
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"hindcast/model"
@@ -152,7 +153,7 @@ func messageOf(v coding.Value) (m coding.Message, ok bool) {
 		if code := data.Get("shellExecution", "exitCode"); code.There() {
 			b.Failed = b.Failed || code.Number() != 0
 		} else {
-			b.Exited(exitCode)
+			b.Exited(exitCode())
 		}
 		m.Blocks = []coding.Block{b}
 	case typeSystem:
@@ -178,7 +179,9 @@ func messageOf(v coding.Value) (m coding.Message, ok bool) {
 }
 
 // exitCode finds how a command ended at the end of what it printed.
-var exitCode = regexp.MustCompile(`<(?:shellId: \S+ completed|exited) with exit code (-?\d+)>(?:\\n)*"$`)
+var exitCode = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`<(?:shellId: \S+ completed|exited) with exit code (-?\d+)>(?:\\n)*"$`)
+})
 
 // addUsage adds what an event says that a request cost. Tokens of a cache are among those of the
 // input.

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"runtime"
 	"strconv"
+	"sync"
 	"syscall"
 
 	"hindcast/model"
@@ -119,7 +120,7 @@ func renamed(line []byte, id string) ([]byte, error) {
 	return p.Bytes(), nil
 }
 
-var idLine = regexp.MustCompile(`(?m)^id:.*$`)
+var idLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^id:.*$`) })
 
 // described returns the description of a session for another id, a new one where there is
 // none.
@@ -134,10 +135,10 @@ func described(in folder.In, s *coding.Session, id string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return idLine.ReplaceAllLiteral(text, []byte("id: "+id)), nil
+	return idLine().ReplaceAllLiteral(text, []byte("id: "+id)), nil
 }
 
-var lockName = regexp.MustCompile(`^inuse\.(\d{1,9})\.lock$`)
+var lockName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^inuse\.(\d{1,9})\.lock$`) })
 
 // holders says which processes have a session open, by the locks that they hold.
 func holders(in folder.In, at coding.Spot) (list []string) {
@@ -146,7 +147,7 @@ func holders(in folder.In, at coding.Spot) (list []string) {
 		return nil
 	}
 	for _, name := range names {
-		if found := lockName.FindStringSubmatch(name); found != nil && runs(found[1]) {
+		if found := lockName().FindStringSubmatch(name); found != nil && runs(found[1]) {
 			list = append(list, "process "+found[1]+" has the session open; the fork is another one")
 		}
 	}
