@@ -19,6 +19,9 @@ import (
 	"testing"
 	"time"
 	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"hindcast/keymap"
 	"hindcast/model"
@@ -126,6 +129,29 @@ var (
 	fenced = regexp.MustCompile("(?s)```.*?```")
 	link   = regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
 )
+
+// widest is how long a line of prose is at most.
+const widest = 140
+
+// Prose has lines that fit a pane: tables and what the program prints are as wide as they are.
+func TestREADME_linesFit(t *testing.T) {
+	long := func(text string) (lines []string) {
+		for line := range strings.Lines(fenced.ReplaceAllString(text, "")) {
+			if line = strings.TrimSpace(line); utf8.RuneCountInString(line) > widest && !strings.HasPrefix(line, "|") {
+				lines = append(lines, line)
+			}
+		}
+		return lines
+	}
+	if word := strings.Repeat("x", widest+1); len(long(word)) != 1 || long("| "+word+" |") != nil {
+		t.Error("a long line is not told from a row of a table")
+	}
+	for _, p := range pages {
+		for _, line := range long(p.text(t)) {
+			t.Errorf("%s has a line of over %d characters: %.60q", p, widest, line)
+		}
+	}
+}
 
 // What a page links to or shows is in the repository.
 func TestREADME_linksLeadSomewhere(t *testing.T) {
@@ -310,10 +336,11 @@ func TestREADME_documentsAreThoseOfTheSchemas(t *testing.T) {
 		}
 		s := schemaNode{tape, 0}
 		fmt.Fprintf(&text, "### %s\n\n", name)
+		said := fmt.Sprintf("%s It is %s.", s.text("description"), s.kind())
 		if title := s.text("title"); title != name {
-			fmt.Fprintf(&text, "Of `%s`. ", title)
+			said = fmt.Sprintf("Of `%s`. %s", title, said)
 		}
-		fmt.Fprintf(&text, "%s It is %s.\n", s.text("description"), s.kind())
+		fmt.Fprintln(&text, ansi.Wordwrap(said, widest, ""))
 		var rows strings.Builder
 		s.rows(&rows, "")
 		if rows.Len() > 0 {
