@@ -14,8 +14,7 @@ import (
 // concurrent use.
 type Folder struct {
 	dir *os.File
-	// root is the same folder where the system cannot read by dir.
-	root *os.Root
+	entries
 	// listing is held while dir is listed, which has one position and one buffer,
 	// and while it is closed: the os package gives the buffer away at Close, also
 	// from under a listing.
@@ -23,6 +22,18 @@ type Folder struct {
 	// moved says that dir may no longer be at its first name: it has to go back there, which
 	// is an error once it is closed.
 	moved bool
+}
+
+// entries look at what is in a folder that is held open. The errors may name paths.
+type entries interface {
+	read(name string, buf []byte) ([]byte, error)
+	// readStamped looks before it reads.
+	readStamped(name string, buf []byte) ([]byte, Stamp, error)
+	stat(name string) (Stamp, error)
+	leads(dir string, to *os.File) bool
+	openFile(name string) (Opened, error)
+	// let ends what holds the folder besides its file.
+	let() error
 }
 
 // OpenFolder opens the folder of a name below root. Links are followed as far as
@@ -38,7 +49,7 @@ func OpenFolder(root *os.Root, dir string) (*Folder, error) {
 func (f *Folder) OpenFolder(root *os.Root, dir string) (*Folder, error) {
 	switch opened, err := f.below(dir); {
 	case opened != nil:
-		return &Folder{dir: opened}, nil
+		return opened, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
@@ -108,7 +119,7 @@ func (f *Folder) Stat(name string) (Stamp, error) {
 
 // Leads reports whether the name of a folder below f leads to another one that is open.
 // It follows links wherever they lead.
-func (f *Folder) Leads(dir string, to *Folder) bool { return f.leads(dir, to) }
+func (f *Folder) Leads(dir string, to *Folder) bool { return f.leads(dir, to.dir) }
 
 // Close ends what holds the folder. What runs in other goroutines ends as if it
 // had come before or after.
@@ -116,11 +127,7 @@ func (f *Folder) Close() error {
 	f.listing.Lock()
 	defer f.listing.Unlock()
 	f.moved = true
-	err := f.dir.Close()
-	if f.root != nil {
-		err = errors.Join(err, f.root.Close())
-	}
-	return err
+	return errors.Join(f.dir.Close(), f.let())
 }
 
 // isEntry reports whether a name can be that of an entry of a folder.

@@ -2,10 +2,7 @@
 
 package files
 
-import (
-	"errors"
-	"os"
-)
+import "errors"
 
 // below opens a folder below f in one call of the system; nil where that cannot be.
-func (f *Folder) below(string) (*os.File, error) { return nil, errors.ErrUnsupported }
+func (f *Folder) below(string) (*Folder, error) { return nil, errors.ErrUnsupported }

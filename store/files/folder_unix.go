@@ -21,18 +21,25 @@ func openFolder(root *os.Root, dir string) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Folder{dir: f}, nil
+	return folderOf(f), nil
 }
+
+func folderOf(dir *os.File) *Folder { return &Folder{dir: dir, entries: descriptor{dir}} }
+
+// descriptor implements entries by the descriptor of the folder.
+type descriptor struct{ dir *os.File }
+
+func (descriptor) let() error { return nil }
 
 // read opens, looks, reads and closes: four calls of the system and nothing
 // besides. A name that has no separator in it and is not followed where it is a
 // link cannot lead out of the folder.
-func (f *Folder) read(name string, buf []byte) ([]byte, error) {
+func (f descriptor) read(name string, buf []byte) ([]byte, error) {
 	var info unix.Stat_t
 	return f.load(name, buf, &info)
 }
 
-func (f *Folder) readStamped(name string, buf []byte) ([]byte, Stamp, error) {
+func (f descriptor) readStamped(name string, buf []byte) ([]byte, Stamp, error) {
 	now := time.Now()
 	var info unix.Stat_t
 	data, err := f.load(name, buf, &info)
@@ -43,7 +50,7 @@ func (f *Folder) readStamped(name string, buf []byte) ([]byte, Stamp, error) {
 }
 
 // load reads a file that was as info then says before it was read.
-func (f *Folder) load(name string, buf []byte, info *unix.Stat_t) ([]byte, error) {
+func (f descriptor) load(name string, buf []byte, info *unix.Stat_t) ([]byte, error) {
 	// Without O_NONBLOCK a pipe would block until a program writes to it.
 	file, err := f.open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC)
 	if err != nil {
@@ -55,7 +62,7 @@ func (f *Folder) load(name string, buf []byte, info *unix.Stat_t) ([]byte, error
 
 // open returns the descriptor of an entry. While it is asked for, the folder stays
 // open.
-func (f *Folder) open(name string, how int) (file int, err error) {
+func (f descriptor) open(name string, how int) (file int, err error) {
 	failed := f.hold(func(dir int) {
 		err = disk.Uninterrupted(func() (err error) {
 			file, err = unix.Openat(dir, name, how, 0)
@@ -70,7 +77,7 @@ func (f *Folder) open(name string, how int) (file int, err error) {
 
 // why says what is wrong with an entry that cannot be opened. Systems differ in
 // what they say of links and of what is no file.
-func (f *Folder) why(name string, err error) error {
+func (f descriptor) why(name string, err error) error {
 	info, failed := f.look(name)
 	switch {
 	case failed != nil:
@@ -83,7 +90,7 @@ func (f *Folder) why(name string, err error) error {
 	return err
 }
 
-func (f *Folder) stat(name string) (Stamp, error) {
+func (f descriptor) stat(name string) (Stamp, error) {
 	now := time.Now()
 	info, err := f.look(name)
 	if err != nil {
@@ -107,19 +114,19 @@ func stampOf(info *unix.Stat_t, before time.Time) Stamp {
 	return s.lookedAt(before)
 }
 
-func (f *Folder) leads(dir string, to *Folder) bool {
+func (f descriptor) leads(dir string, to *os.File) bool {
 	var there, open unix.Stat_t
 	var err, none error
 	failed := f.hold(func(at int) {
 		err = disk.Uninterrupted(func() error { return unix.Fstatat(at, dir, &there, 0) })
 	})
-	closed := to.hold(func(at int) {
+	closed := descriptor{to}.hold(func(at int) {
 		none = disk.Uninterrupted(func() error { return unix.Fstat(at, &open) })
 	})
 	return cmp.Or(failed, err, closed, none) == nil && there.Dev == open.Dev && there.Ino == open.Ino
 }
 
-func (f *Folder) look(name string) (info unix.Stat_t, err error) {
+func (f descriptor) look(name string) (info unix.Stat_t, err error) {
 	failed := f.hold(func(dir int) {
 		err = disk.Uninterrupted(func() error { return unix.Fstatat(dir, name, &info, unix.AT_SYMLINK_NOFOLLOW) })
 	})
@@ -130,7 +137,7 @@ func (f *Folder) look(name string) (info unix.Stat_t, err error) {
 }
 
 // hold calls with the descriptor of the folder, which is not closed meanwhile.
-func (f *Folder) hold(call func(dir int)) error {
+func (f descriptor) hold(call func(dir int)) error {
 	conn, err := f.dir.SyscallConn()
 	if err == nil {
 		err = conn.Control(func(dir uintptr) { call(int(dir)) })
@@ -172,7 +179,7 @@ func (o *opened) Close() error {
 	return unix.Close(fd)
 }
 
-func (f *Folder) openFile(name string) (Opened, error) {
+func (f descriptor) openFile(name string) (Opened, error) {
 	fd, err := f.open(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC)
 	if err != nil {
 		return nil, f.why(name, err)
