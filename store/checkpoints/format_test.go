@@ -21,6 +21,7 @@ import (
 	"hindcast/store/files"
 	"hindcast/store/journal"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/skip"
 )
 
 // demo is the smallest format that has all that the engine knows: a file holds one checkpoint or
@@ -288,7 +289,7 @@ func TestRead_passesOver(t *testing.T) {
 	})
 	outside := folderOf(t, map[string]written{"z.json": {"outside", []item{{ID: "z", At: 1}}}})
 	if err := errors.Join(os.Symlink(filepath.Join(outside, "z.json"), filepath.Join(dir, "z.json")), os.Symlink(outside, filepath.Join(dir, "linked"))); err != nil {
-		t.Skip("links cannot be made here: ", err)
+		skip.Missing(t, "links cannot be made here: %v", err)
 	}
 	s := open(t, dir, nil)
 	var got []string
