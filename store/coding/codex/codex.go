@@ -156,7 +156,7 @@ type format struct {
 }
 
 func newFormat(dir string) *format {
-	return &format{dir: dir, elsewhere: elsewhere(dir), lines: coding.Lines[record]{Decode: decode, Members: []string{"timestamp", "type", "payload"}}, unpacker: unpacker{damaged: map[string]error{}}}
+	return &format{dir: dir, elsewhere: elsewhere(dir), lines: coding.Lines[record]{Decode: decode, Members: []string{"timestamp", "type", "payload"}}, unpacker: newUnpacker()}
 }
 
 // Glance implements coding.Format: the first words of the user are behind a header of some
@@ -169,7 +169,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 		return coding.Glance{Title: row.called(), Project: row.dir}, nil
 	}
 	g.Title = row.called()
-	tree := f.open(in, at.File).Tree
+	tree := f.in(in, at.File).Tree
 	var said coding.Opening
 	learn := func(lines [][]byte) {
 		for i := 0; i < len(lines) && (g.Title == "" && !said.Asked() || g.Project == ""); i++ {
@@ -225,7 +225,7 @@ func (f *format) Carried(ctx context.Context, in folder.In, s *coding.Session) (
 		return nil, nil
 	}
 	for _, file := range append([]string{s.Spot.File}, s.Spot.More...) {
-		part, err := coding.CarriedIn(ctx, f.open(in, file), file, false, func(v coding.Value) (string, []coding.Value) {
+		part, err := coding.CarriedIn(ctx, f.in(in, file), file, false, func(v coding.Value) (string, []coding.Value) {
 			is, body := open(v)
 			if is == typeEvent {
 				is += ":" + body.Get("type").Text()

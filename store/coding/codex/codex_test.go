@@ -11,12 +11,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/folder"
 	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
 )
@@ -627,6 +629,72 @@ func TestPacked_bounds(t *testing.T) {
 				t.Error("no session is listed")
 			}
 		})
+	}
+}
+
+// What many bombs together unpack to is bounded, and those that are cut say so; so is what they unpack to
+// again, and what is open of them.
+func TestPacked_bombsTogether(t *testing.T) {
+	head := `{"timestamp":"2026-11-24T02:53:19.581Z","type":"session_meta","payload":{"id":"ID","timestamp":"2026-11-24T02:53:19.513Z","cwd":"/home/demo"}}` + "\n"
+	const count = 100
+	dir := t.TempDir()
+	size := int64(0)
+	for i := range count {
+		id := fmt.Sprintf("01a20b78-db17-7131-bcff-a7d643b0a%03d", i)
+		text := new(bytes.Buffer)
+		to, err := zstd.NewWriter(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(to, strings.Replace(head, "ID", id, 1))
+		many(to, 20, strings.Repeat(" ", 1<<20))
+		if err := to.Close(); err != nil {
+			t.Fatal(err)
+		}
+		size += int64(text.Len())
+		write(t, filepath.Join(dir, "sessions/2026/11/24/rollout-2026-11-24T02-53-19-"+id+".jsonl"+packed), text.String())
+	}
+	u := newUnpacker()
+	disk, err := folder.OpenDisk(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer disk.Close()
+	tree := unpacked{disk, &u}
+	unpackAll := func() (total int64, cut int) {
+		var reading sync.WaitGroup
+		var mu sync.Mutex
+		for i := range count {
+			reading.Go(func() {
+				name := fmt.Sprintf("sessions/2026/11/24/rollout-2026-11-24T02-53-19-01a20b78-db17-7131-bcff-a7d643b0a%03d.jsonl%s", i, packed)
+				file, err := tree.OpenFile(name)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				n, err := io.Copy(io.Discard, io.NewSectionReader(file, 0, 1<<30))
+				if err = errors.Join(err, file.Close()); err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if total += n; u.damage(name) != nil && strings.Contains(u.damage(name).Error(), "together") {
+					cut++
+				}
+			})
+		}
+		reading.Wait()
+		return total, cut
+	}
+	once, cut := unpackAll()
+	if most := ratioUsual*size + mostBeyond; once > most || once < mostBeyond {
+		t.Errorf("%d MB are unpacked of %d kB, at most %d are right", once>>20, size>>10, most>>20)
+	}
+	if cut < count/4 || cut == count {
+		t.Errorf("%d of %d are said to be cut", cut, count)
+	}
+	if again, _ := unpackAll(); again > once {
+		t.Errorf("%d MB are unpacked the second time", again>>20)
 	}
 }
 

@@ -395,7 +395,7 @@ func (b *fold) reverts(segments []*part) {
 
 // Messages implements coding.Format.
 func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (list []coding.Message, err error) {
-	records, err := coding.Values(f.open(in, e.File).Tree, e.File, e.Records)
+	records, err := coding.Values(f.in(in, e.File).Tree, e.File, e.Records)
 	if err != nil {
 		return nil, err
 	}

@@ -119,7 +119,7 @@ func (l *lineage) part(name string) (*part, error) {
 }
 
 func (l *lineage) read(name string) (*coding.File[record], error) {
-	return l.format.lines.Read(l.ctx, l.format.open(l.in, name), name)
+	return l.format.lines.Read(l.ctx, l.format.in(l.in, name), name)
 }
 
 // resolve finds the part that the history of another one comes from.

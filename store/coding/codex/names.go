@@ -270,7 +270,7 @@ func (f *format) parentOf(in folder.In, n *names, file string) string {
 		return parent
 	}
 	const enough = 4 << 10 // its source is before the instructions
-	head, err := folder.Head(f.open(in, file).Tree, file, enough)
+	head, err := folder.Head(f.in(in, file).Tree, file, enough)
 	if err != nil || len(head) == 0 {
 		return ""
 	}

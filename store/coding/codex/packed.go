@@ -48,11 +48,16 @@ func unpackedHead(head []byte) []byte {
 //	JSON of sessions packs to a fifth, and to a fiftieth where the same text is sent again
 //	bombs pack to a ten thousandth
 //
-// What is unpacked at a time is the window of the decoder and a part of the text.
+// Well packed ones are few: what all of them unpack to beyond the usual is bounded together.
+//
+// What is unpacked at a time is the window of the decoder and a part of the text, of some rollouts.
 const (
 	mostUnpacked  = 256 << 20 // of one rollout
 	freeUnpacked  = 4 << 20   // of any rollout
 	ratioUnpacked = 64        // of one that is packed well
+	ratioUsual    = 16        // of any number of rollouts
+	mostBeyond    = 256 << 20 // of all rollouts of a store, beyond the usual ratio
+	mostOpen      = 2
 	mostWindow    = 32 << 20
 	partSize      = 32 << 20
 	packedPiece   = 8 << 10 // read at a time
@@ -64,6 +69,30 @@ type unpacker struct {
 	last *stream
 	// damaged says by the name of a rollout why not all of it could be unpacked.
 	damaged map[string]error
+	// reached is by the name of a rollout how far it was unpacked where that is beyond the usual ratio, and
+	// beyond is how much that is of all.
+	reached map[string]int64
+	beyond  int64
+	// open holds a token for each rollout that is open.
+	open chan struct{}
+}
+
+func newUnpacker() unpacker {
+	return unpacker{damaged: map[string]error{}, reached: map[string]int64{}, open: make(chan struct{}, mostOpen)}
+}
+
+// allow returns how far a rollout may be unpacked, which is to be unpacked up to a place.
+func (u *unpacker) allow(name string, size, to int64) int64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	was := max(u.reached[name], ratioUsual*size)
+	if to <= was {
+		return to
+	}
+	more := min(to-was, mostBeyond-u.beyond)
+	u.beyond += more
+	u.reached[name] = was + more
+	return was + more
 }
 
 // damage returns why not all of a rollout could be unpacked when it was read, nil for none.
@@ -73,9 +102,9 @@ func (u *unpacker) damage(file string) error {
 	return u.damaged[file]
 }
 
-// open returns where a rollout is read from: the tree itself, unless it is packed. That the name
+// in returns where a rollout is read from: the tree itself, unless it is packed. That the name
 // of a rollout of Codex's own tells, else its beginning does.
-func (u *unpacker) open(in folder.In, file string) folder.In {
+func (u *unpacker) in(in folder.In, file string) folder.In {
 	is := strings.HasSuffix(file, packed)
 	if thread, _ := threadOf(file); thread == "" {
 		head, err := folder.Head(in.Tree, file, int64(len(magic)))
@@ -89,7 +118,7 @@ func (u *unpacker) open(in folder.In, file string) folder.In {
 
 // raw is coding.Raw for rollouts.
 func (u *unpacker) raw(in folder.In, file string, spans ...coding.Span) ([][]byte, error) {
-	return coding.Raw(u.open(in, file).Tree, file, spans)
+	return coding.Raw(u.in(in, file).Tree, file, spans)
 }
 
 // unpacked is a tree in which a packed rollout has what was packed.
@@ -98,20 +127,24 @@ type unpacked struct {
 	*unpacker
 }
 
-// OpenFile implements folder.Tree: of a damaged rollout it is what can be unpacked.
+// OpenFile implements folder.Tree: of a damaged rollout it is what can be unpacked. It waits until
+// others are closed where there are many: each holds a window and a part.
 func (t unpacked) OpenFile(name string) (folder.Opened, error) {
 	at, err := t.Stamp(name)
 	if err != nil {
 		return nil, err
 	}
+	t.open <- struct{}{}
 	t.mu.Lock()
-	last := t.last
+	from := t.last
 	t.mu.Unlock()
-	if last != nil && last.name == name && last.at.Is(at) {
-		return &reading{tree: t, from: last}, nil
+	if from == nil || from.name != name || !from.at.Is(at) {
+		if from, err = t.stream(name, at); err != nil {
+			<-t.open
+			return nil, err
+		}
 	}
-	from, err := t.stream(name, at)
-	return &reading{tree: t, from: from}, err
+	return &reading{tree: t, from: from}, nil
 }
 
 // stream begins to unpack a rollout, and keeps it as the last one.
@@ -156,8 +189,9 @@ func (p *packedText) Read(buf []byte) (n int, err error) {
 
 // reading is a packed rollout that is open. It implements folder.Opened.
 type reading struct {
-	tree unpacked
-	from *stream
+	tree   unpacked
+	from   *stream
+	closed bool
 }
 
 // ReadAt implements io.ReaderAt.
@@ -174,7 +208,13 @@ func (r *reading) ReadAt(p []byte, off int64) (n int, err error) {
 }
 
 // Close implements io.Closer.
-func (*reading) Close() error { return nil }
+func (r *reading) Close() error {
+	if !r.closed {
+		r.closed = true
+		<-r.tree.open
+	}
+	return nil
+}
 
 // stream unpacks a rollout from its start on.
 type stream struct {
@@ -223,6 +263,12 @@ func (s *stream) unpack() {
 	n, err := io.ReadFull(s.from, s.text[end:end+piece])
 	if left := s.most - s.place - int64(end); int64(n) > left {
 		n, err = int(left), fmt.Errorf("it unpacks to more than %d MB, which its %d kB do not explain", s.most>>20, s.at.Size>>10)
+	}
+	if to := s.place + int64(end+n); n > 0 {
+		if left := s.of.allow(s.name, s.at.Size, to); left < to {
+			n = max(n-int(to-left), 0)
+			err = fmt.Errorf("it is cut behind %d MB: together the packed rollouts unpack to %d MB more than their size explains", left>>20, mostBeyond>>20)
+		}
 	}
 	if s.text = s.text[:end+n]; err == nil {
 		return
