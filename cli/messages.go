@@ -138,11 +138,18 @@ func (p *printer) part(part *transcript.Part) {
 	}
 }
 
+// printedAtOnce is how much of a line is made printable at a time, in bytes.
+const printedAtOnce = 64 << 10
+
 // indented writes untrusted text with its lines behind an indent.
 func (p *printer) indented(indent, text string) {
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
 		p.WriteString(indent)
-		p.WriteString(printable.String(strings.TrimSuffix(line, "\n")))
+		for line = strings.TrimSuffix(line, "\n"); line != ""; {
+			part := printable.Part(line, printedAtOnce)
+			p.WriteString(printable.String(part))
+			line = line[len(part):]
+		}
 		p.WriteByte('\n')
 	}
 }

@@ -16,7 +16,7 @@ func AppendQuoted[T string | []byte](dst []byte, text T) []byte {
 		return append(append(append(dst, '"'), text...), '"')
 	}
 	if len(text) > mostQuoted {
-		dst = slices.Grow(dst, len(text)+len(text)/16)
+		dst = slices.Grow(dst, quotedLen(text))
 	}
 	dst = append(dst, '"')
 	for len(text) > 0 {
@@ -37,6 +37,24 @@ func AppendQuoted[T string | []byte](dst []byte, text T) []byte {
 		dst, text = append(dst, quoted[1:len(quoted)-1]...), text[n:]
 	}
 	return append(dst, '"')
+}
+
+// quotedLen returns how long a text of UTF-8 is as a JSON string, at most.
+func quotedLen[T string | []byte](text T) int {
+	n := len(text) + 2
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '"' || c == '\\' || c == '\n' || c == '\r' || c == '\t':
+			n++
+		case c < ' ' || c == '<' || c == '>' || c == '&':
+			n += len(`\u0000`) - 1
+		case c == 0xa8 || c == 0xa9:
+			if i >= 2 && text[i-1] == 0x80 && text[i-2] == 0xe2 {
+				n += len(`\u2028`) - len("\u2028")
+			}
+		}
+	}
+	return n
 }
 
 // plain reports whether a text is nothing but digits.

@@ -23,3 +23,13 @@ func TestAppendQuoted_isAsMarshalled(t *testing.T) {
 		}
 	}
 }
+
+// A long text has its room at once, whatever it is escaped as.
+func TestAppendQuoted_room(t *testing.T) {
+	for _, unit := range []string{"a", "\n", `"`, `\\`, "\x01", "<", "&", "€", "\u2028", "😀", "a\u2029b\t<"} {
+		got := jsontape.AppendQuoted(nil, strings.Repeat(unit, 1<<20/len(unit)))
+		if spare := cap(got) - len(got); spare > len(got)/4 {
+			t.Errorf("of %q %d bytes have room for %d", unit, len(got), cap(got))
+		}
+	}
+}

@@ -15,7 +15,16 @@ func (t *Tape) Text(n Node) string {
 	if t.nodes[n].kind != String {
 		return ""
 	}
-	return string(appendText(nil, t.stringBody(n), math.MaxInt))
+	return decoded(t.stringBody(n))
+}
+
+// decoded returns what stands between the quotes of a string that was checked. A large one is
+// copied once: append would copy it several times.
+func decoded(body []byte) string {
+	if bytes.IndexByte(body, '\\') < 0 && utf8.Valid(body) {
+		return string(body)
+	}
+	return string(appendText(make([]byte, 0, len(body)), body, math.MaxInt))
 }
 
 // AppendText appends at most limit bytes of what [Tape.Text] returns to dst,
@@ -41,17 +50,16 @@ func (t *Tape) Float(n Node) (float64, bool) {
 // Key returns n's key decoded in the manner of [Tape.Text]; "" if n is not in an
 // object.
 func (t *Tape) Key(n Node) string {
-	body := t.keyBody(n)
-	if t.nodes[n].flags&keyEscaped == 0 && utf8.Valid(body) {
-		return string(body)
-	}
-	return string(appendText(nil, body, math.MaxInt))
+	return decoded(t.keyBody(n))
 }
 
 // Unquote decodes a string with its quotes, as [Tape.Raw] and [Tape.RawKey] return
 // it, in the manner of [Tape.Text].
 func Unquote(quoted []byte) string {
-	return string(AppendUnquoted(nil, quoted))
+	if len(quoted) < 2 {
+		return ""
+	}
+	return decoded(quoted[1 : len(quoted)-1])
 }
 
 // AppendUnquoted appends to dst what [Unquote] returns.

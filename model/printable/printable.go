@@ -61,6 +61,17 @@ func Text(s string) string {
 	return string(AppendText(nil, s))
 }
 
+// Part returns the beginning of s, of about so many bytes, whose form joined with that of the rest
+// is the form of s: the rest begins with a visible ASCII character, which joins nothing.
+func Part(s string, size int) string {
+	for i := max(size, 1); i < len(s); i++ {
+		if s[i] >= ' ' && s[i] <= '~' {
+			return s[:i]
+		}
+	}
+	return s
+}
+
 // Plain reports whether s is visible ASCII only: [Append] changes nothing of it.
 func Plain[T ~string | ~[]byte](s T) bool {
 	for i := range len(s) {

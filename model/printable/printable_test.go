@@ -5,6 +5,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"pgregory.net/rapid"
 )
 
 func TestAppend_replacesWhatIsNotPlainText(t *testing.T) {
@@ -118,5 +120,25 @@ func BenchmarkAppend(b *testing.B) {
 	var dst []byte
 	for b.Loop() {
 		dst = Append(dst[:0], s)
+	}
+}
+
+// A text that is made printable part by part is that of the whole.
+func TestPart(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		whole := rapid.StringOf(rapid.RuneFrom([]rune("ae \u0301\u200d👩❤\ufe0f🏽\x1b\n1"))).Draw(t, "text")
+		size := rapid.IntRange(1, 8).Draw(t, "size")
+		got := ""
+		for rest := whole; rest != ""; {
+			part := Part(rest, size)
+			got += String(part)
+			rest = rest[len(part):]
+		}
+		if want := String(whole); got != want {
+			t.Fatalf("%q is %q in parts, and %q", whole, got, want)
+		}
+	})
+	if part := Part(strings.Repeat("x", 100), 10); len(part) != 10 {
+		t.Errorf("a part has %d bytes", len(part))
 	}
 }

@@ -23,7 +23,9 @@ func Held(s store.Store) (counted, are int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i := range t.list {
-		are += int64(len(t.list[i].data))
+		if data := t.list[i].data; data != nil {
+			are += int64(data.size)
+		}
 	}
 	return t.held, are
 }

@@ -266,7 +266,11 @@ func (l *Lines[R]) readOn(ctx context.Context, f *File[R], file io.ReaderAt) err
 				decoding.Wait()
 				return fmt.Errorf("%s, line %d: %w", f.Name, f.lines+1, ErrLineTooLong)
 			}
-			buf = slices.Grow(buf, max(len(buf), pieceSize))
+			left, err := restOfLine(file, from+int64(len(buf)))
+			if err != nil {
+				return err
+			}
+			buf = append(make([]byte, 0, len(buf)+left+1), buf...)
 		}
 		n, err := file.ReadAt(buf[len(buf):cap(buf)], from+int64(len(buf)))
 		if buf = buf[:len(buf)+n]; err != nil && !errors.Is(err, io.EOF) {
@@ -286,7 +290,10 @@ func (l *Lines[R]) readOn(ctx context.Context, f *File[R], file io.ReaderAt) err
 		if ended {
 			buf = rest
 		} else {
-			buf, spare = append(slices.Grow(spare[:0], max(pieceSize, 2*len(rest))), rest...), buf
+			buf, spare = append(slices.Grow(spare[:0], max(pieceSize, len(rest))), rest...), buf
+			if cap(spare) > 2*pieceSize {
+				spare = nil // it is let go of when its lines are decoded
+			}
 		}
 		decoding.Go(func() { l.decode(f, text, at) })
 	}
@@ -300,6 +307,23 @@ func (l *Lines[R]) readOn(ctx context.Context, f *File[R], file io.ReaderAt) err
 		}
 	}
 	return nil
+}
+
+// restOfLine returns how many bytes there are from a place to behind the end of its line, at least a
+// piece where so many follow: a long line has its room at once, and is not copied as it is read.
+func restOfLine(file io.ReaderAt, at int64) (n int, err error) {
+	piece := make([]byte, searchedAtOnce)
+	for n < mostLine {
+		got, err := file.ReadAt(piece, at+int64(n))
+		if err != nil && !errors.Is(err, io.EOF) {
+			return 0, files.Cause(err)
+		}
+		end := bytes.IndexByte(piece[:got], '\n') + 1
+		if n += cmp.Or(end, got); end > 0 || got < len(piece) {
+			break
+		}
+	}
+	return max(n, pieceSize), nil
 }
 
 // looksFor reports whether a line is decoded.

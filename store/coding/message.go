@@ -68,115 +68,116 @@ func ContextBlock(is, about, text string) Block {
 	return Block{Kind: conversation.Context, ID: is, Name: about, Body: jsontape.AppendQuoted(nil, text)}
 }
 
-// leastGrown is the size from which a message has its room at once: to grow step by step copies it.
-const leastGrown = 1 << 20
-
 // AppendJSON appends the message as JSON, without white space of its own.
 func (m *Message) AppendJSON(dst []byte) []byte {
-	size := 0
-	for i := range m.Blocks {
-		size += len(m.Blocks[i].Body)
-	}
-	for _, raw := range m.Raw {
-		size += len(raw)
-	}
-	if size > leastGrown {
-		dst = slices.Grow(dst, size+size/64)
-	}
-	dst = append(append(append(dst, `{"role":"`...), m.Role.String()...), `","content":[`...)
+	text := new(joined)
+	m.writeJSON(text)
+	return append(dst, bytes.Join(text.pieces, nil)...)
+}
+
+// writeJSON writes what AppendJSON appends. It holds the large parts of the message.
+func (m *Message) writeJSON(to *joined) {
+	to.text(`{"role":"`, m.Role.String(), `","content":[`)
 	for i := range m.Blocks {
 		if i > 0 {
-			dst = append(dst, ',')
+			to.text(`,`)
 		}
-		dst = m.Blocks[i].appendJSON(dst)
+		m.Blocks[i].writeJSON(to)
 	}
-	dst = append(dst, ']')
-	dst = appendText(dst, "id", m.ID)
-	dst = appendText(dst, "model", m.Model)
+	to.text(`]`)
+	writeMember(to, "id", m.ID)
+	writeMember(to, "model", m.Model)
 	if u := m.Usage; u.Counted {
-		dst = append(dst, `,"usage":{"inputTokens":`...)
-		dst = appendNumber(dst, u.Input)
-		dst = append(dst, `,"outputTokens":`...)
-		dst = appendNumber(dst, u.Output)
-		dst = append(dst, `,"totalTokens":`...)
-		dst = appendNumber(dst, u.Input+u.Output)
-		dst = append(dst, `,"cacheReadInputTokens":`...)
-		dst = appendNumber(dst, u.CacheRead)
-		dst = append(dst, `,"cacheWriteInputTokens":`...)
-		dst = append(appendNumber(dst, u.CacheWrite), '}')
+		to.text(`,"usage":{"inputTokens":`, number(u.Input), `,"outputTokens":`, number(u.Output), `,"totalTokens":`, number(u.Input+u.Output),
+			`,"cacheReadInputTokens":`, number(u.CacheRead), `,"cacheWriteInputTokens":`, number(u.CacheWrite), `}`)
 	}
 	if m.Usage.Milliseconds > 0 {
-		dst = append(dst, `,"metadata":{"metrics":{"latencyMs":`...)
-		dst = append(appendNumber(dst, m.Usage.Milliseconds), "}}"...)
+		to.text(`,"metadata":{"metrics":{"latencyMs":`, number(m.Usage.Milliseconds), `}}`)
 	}
 	if m.Usage.Priced {
-		dst = append(dst, `,"cost":`...)
-		dst = appendNumber(dst, m.Usage.Cost)
+		to.text(`,"cost":`, number(m.Usage.Cost))
 	}
-	switch len(m.Raw) {
-	case 0:
-	case 1:
-		dst = append(append(dst, `,"raw":`...), m.Raw[0]...)
-	default:
-		dst = append(append(append(dst, `,"raw":[`...), bytes.Join(m.Raw, []byte(","))...), ']')
+	for i, raw := range m.Raw {
+		switch {
+		case i > 0:
+			to.text(`,`)
+		case len(m.Raw) > 1:
+			to.text(`,"raw":[`)
+		default:
+			to.text(`,"raw":`)
+		}
+		to.bytes(raw)
 	}
-	return append(dst, '}')
+	if len(m.Raw) > 1 {
+		to.text(`]`)
+	}
+	to.text(`}`)
 }
 
-func appendText(dst []byte, key, text string) []byte {
-	if text == "" {
-		return dst
+func writeMember(to *joined, key, text string) {
+	if text != "" {
+		to.text(`,"`, key, `":`, quoted(text))
 	}
-	dst = append(append(append(dst, `,"`...), key...), `":`...)
-	return jsontape.AppendQuoted(dst, text)
 }
 
-func appendNumber(dst []byte, n float64) []byte { return strconv.AppendFloat(dst, n, 'f', -1, 64) }
+func quoted(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
 
-func (b *Block) appendJSON(dst []byte) []byte {
+func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+func (b *Block) writeJSON(to *joined) {
 	body := b.Body
+	if len(body) == 0 {
+		body = []byte("null")
+	}
 	switch b.Kind {
 	case conversation.Text:
-		return append(append(append(dst, `{"text":`...), orNull(body)...), '}')
+		to.text(`{"text":`)
+		to.bytes(body)
+		to.text(`}`)
 	case conversation.Context:
-		dst = appendText(jsontape.AppendQuoted(append(dst, `{"context":{"type":`...), b.ID), "name", b.Name)
-		return append(append(append(dst, `,"text":`...), orNull(body)...), "}}"...)
+		to.text(`{"context":{"type":`, quoted(b.ID))
+		writeMember(to, "name", b.Name)
+		to.text(`,"text":`)
+		to.bytes(body)
+		to.text(`}}`)
 	case conversation.Reasoning:
-		return append(append(append(dst, `{"reasoning":{"text":`...), orNull(body)...), "}}"...)
+		to.text(`{"reasoning":{"text":`)
+		to.bytes(body)
+		to.text(`}}`)
 	case conversation.ToolCall:
-		dst = jsontape.AppendQuoted(append(dst, `{"toolUse":{"toolUseId":`...), b.ID)
-		dst = jsontape.AppendQuoted(append(dst, `,"name":`...), b.Name)
-		return append(append(append(dst, `,"input":`...), orNull(body)...), "}}"...)
+		to.text(`{"toolUse":{"toolUseId":`, quoted(b.ID), `,"name":`, quoted(b.Name), `,"input":`)
+		to.bytes(body)
+		to.text(`}}`)
 	case conversation.ToolResult:
-		dst = jsontape.AppendQuoted(append(dst, `{"toolResult":{"toolUseId":`...), b.ID)
-		dst = appendText(dst, "name", b.Name)
+		to.text(`{"toolResult":{"toolUseId":`, quoted(b.ID))
+		writeMember(to, "name", b.Name)
 		status := "success"
 		if b.Failed {
 			status = "error"
 		}
-		dst = append(append(append(dst, `,"status":"`...), status...), `","content":`...)
-		return append(appendResult(dst, orNull(body)), "}}"...)
+		to.text(`,"status":"`, status, `","content":`)
+		writeResult(to, body)
+		to.text(`}}`)
+	default:
+		to.text(`{"json":`)
+		to.bytes(body)
+		to.text(`}`)
 	}
-	return append(append(append(dst, `{"json":`...), orNull(body)...), '}')
 }
 
-// appendResult appends the content of a result: a list of blocks as it is, a text or any
+// writeResult writes the content of a result: a list of blocks as it is, a text or any
 // other value as the one block.
-func appendResult(dst, body []byte) []byte {
+func writeResult(to *joined, body []byte) {
+	before, after := `[{"json":`, `}]`
 	switch body[0] {
 	case '[':
-		return append(dst, body...)
+		before, after = "", ""
 	case '"':
-		return append(append(append(dst, `[{"text":`...), body...), "}]"...)
+		before = `[{"text":`
 	}
-	return append(append(append(dst, `[{"json":`...), body...), "}]"...)
-}
-
-func orNull(body []byte) []byte {
-	if len(body) == 0 {
-		return []byte("null")
-	}
-	return body
+	to.text(before)
+	to.bytes(body)
+	to.text(after)
 }
 
 const (

@@ -51,11 +51,10 @@ func (s *Store) Sieve(ctx context.Context, session string, text []byte, has func
 	}
 	one.widen(made)
 	v := &sieved{store: s, of: one, runs: make([]store.Run, len(one.Entries)), metas: map[*Meta]store.Run{}}
-	v.text = append(v.text, `{"messages":[`...)
-	v.begin = store.Run{At: 0, Len: int64(len(v.text))}
+	v.begin = v.add(func() { v.text.text(`{"messages":[`) })
 	var failed error
 	for part := range slices.Chunk(numbers(len(one.Entries)), madeAtOnce) {
-		texts, wrong := make([][]byte, len(part)), make([]error, len(part))
+		texts, wrong := make([]*joined, len(part)), make([]error, len(part))
 		err := Parallel(ctx, len(part), func(k int) {
 			if made[part[k]] {
 				texts[k], wrong[k] = s.messages(in, one, part[k])
@@ -65,21 +64,21 @@ func (s *Store) Sieve(ctx context.Context, session string, text []byte, has func
 			return nil, nil // the states say which of them cannot be read
 		}
 		for k, i := range part {
-			at := len(v.text)
-			if v.text = append(v.text, texts[k]...); !made[i] {
-				for range format.Adds(&one.Entries[i]) {
-					v.text = append(v.text, blank...)
+			v.runs[i] = v.add(func() {
+				if made[i] {
+					v.text.join(texts[k])
+					return
 				}
-			}
-			v.runs[i] = store.Run{At: int64(at), Len: int64(len(v.text) - at)}
+				for range format.Adds(&one.Entries[i]) {
+					v.text.text(blank)
+				}
+			})
 		}
 	}
 	for i := range one.Entries {
 		m := one.Entries[i].Meta
 		if _, there := v.metas[m]; !there {
-			at := len(v.text)
-			v.text = append(append(append(v.text, `],"meta":`...), m.json()...), '}')
-			v.metas[m] = store.Run{At: int64(at), Len: int64(len(v.text) - at)}
+			v.metas[m] = v.add(func() { v.text.text(`],"meta":`, m.json(), `}`) })
 		}
 	}
 	return &store.Sieved{Ropes: v.ropes, Fill: v.fill}, nil
@@ -170,10 +169,17 @@ type sieved struct {
 	store *Store
 	of    *Session
 	// text has the beginning of each state, what each entry adds, and the ends.
-	text  []byte
+	text  joined
 	begin store.Run
 	runs  []store.Run
 	metas map[*Meta]store.Run
+}
+
+// add returns where what is written to the text stands.
+func (v *sieved) add(write func()) store.Run {
+	at := v.text.size
+	write()
+	return store.Run{At: int64(at), Len: int64(v.text.size - at)}
 }
 
 // ropes is what query.Roper has.
@@ -201,7 +207,7 @@ func (v *sieved) ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Ro
 // fill is what query.Roper has.
 func (v *sieved) fill(_ context.Context, runs []store.Run, dst []byte) error {
 	for _, run := range runs {
-		dst = dst[copy(dst, v.text[run.At:run.At+run.Len]):]
+		dst = dst[v.text.copyAt(dst[:run.Len], int(run.At)):]
 	}
 	return nil
 }

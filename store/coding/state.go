@@ -40,7 +40,9 @@ type texts struct {
 // text is what one entry adds to a state, or what stands around the messages.
 type text struct {
 	store.Run
-	data []byte // nil where it was let go of
+	data *joined // nil where it was let go of
+	// messages is how many it has.
+	messages int
 	// session, id and key tell how it is made again; key is "" of what stands around.
 	session, id, key string
 }
@@ -83,7 +85,7 @@ func (s *Store) number(ctx context.Context, in folder.In, of *Session, entries [
 	t.mu.Unlock()
 	var failed error
 	for part := range slices.Chunk(missing, madeAtOnce) {
-		made, wrong := make([][]byte, len(part)), make([]error, len(part))
+		made, wrong := make([]*joined, len(part)), make([]error, len(part))
 		if err := Parallel(ctx, len(part), func(k int) { made[k], wrong[k] = s.messages(in, of, part[k]) }); err != nil {
 			return err
 		}
@@ -93,7 +95,7 @@ func (s *Store) number(ctx context.Context, in folder.In, of *Session, entries [
 				continue
 			}
 			key := of.key(i)
-			run := t.add(key, text{data: made[k], session: of.Spot.ID, id: of.Entries[i].ID, key: key})
+			run := t.add(key, text{data: made[k], messages: made[k].messages, session: of.Spot.ID, id: of.Entries[i].ID, key: key})
 			t.mu.Lock()
 			of.runs[i] = run
 			t.mu.Unlock()
@@ -106,15 +108,17 @@ func (s *Store) number(ctx context.Context, in folder.In, of *Session, entries [
 const madeAtOnce = 64
 
 // messages makes what an entry adds.
-func (s *Store) messages(in folder.In, of *Session, i int) ([]byte, error) {
+func (s *Store) messages(in folder.In, of *Session, i int) (*joined, error) {
 	list, err := s.format.Messages(in, of, &of.Entries[i])
 	if err != nil {
 		return nil, err
 	}
-	data := []byte{}
+	data := new(joined)
 	for k := range list {
-		data = list[k].AppendJSON(append(data, ','))
+		data.text(",")
+		list[k].writeJSON(data)
 	}
+	data.messages = len(list)
 	return data, nil
 }
 
@@ -128,7 +132,7 @@ func (t *texts) add(key string, one text) store.Run {
 	if t.at == nil {
 		t.at = map[string]int{}
 	}
-	one.Run = store.Run{At: t.next, Len: int64(len(one.data))}
+	one.Run = store.Run{At: t.next, Len: int64(one.data.size)}
 	t.next += one.Len
 	t.at[key] = len(t.list)
 	t.list = append(t.list, one)
@@ -151,7 +155,9 @@ func (t *texts) holdLocked(more int64) {
 
 // literal returns the numbers of what stands around messages.
 func (t *texts) literal(words string) store.Run {
-	return t.add("\x00"+words, text{data: []byte(words)})
+	data := new(joined)
+	data.text(words)
+	return t.add("\x00"+words, text{data: data})
 }
 
 // roped are the runs of the messages of a state, and its last entry; -1 for none.
@@ -205,6 +211,56 @@ func (s *Store) rope(ctx context.Context, in folder.In, of *Session, i int, befo
 	return before.next(of, i, of.runs, begin, end), nil
 }
 
+// Apart is what store.TakeApart returns: the messages of the entries that both states begin with
+// are left out.
+func (s *Store) Apart(ctx context.Context, a, b model.Ref) (two store.Apart, err error) {
+	if a.Session != b.Session {
+		two.A, two.B, err = store.States(ctx, s, a, b)
+		return two, err
+	}
+	one, i, err := s.entry(ctx, a)
+	k := 0
+	if err == nil {
+		one, k, err = s.entry(ctx, b)
+	}
+	if err == nil {
+		two, err = s.apart(ctx, one, i, k)
+	}
+	return two, s.wrap(err, "compare states %q and %q of session %q", a.ID, b.ID, a.Session)
+}
+
+func (s *Store) apart(ctx context.Context, of *Session, i, k int) (two store.Apart, err error) {
+	x, y := of.Reads(i), of.Reads(k)
+	if err := s.number(ctx, s.storage.In(), of, slices.Concat(x, y)); err != nil {
+		return two, err
+	}
+	two.Key = "messages"
+	s.texts.mu.Lock()
+	for len(x) > 0 && len(y) > 0 && x[0] == y[0] {
+		two.Common += s.texts.list[s.texts.at[of.key(x[0])]].messages
+		x, y = x[1:], y[1:]
+	}
+	s.texts.mu.Unlock()
+	if two.A, err = s.filled(ctx, s.around(of, i, x)); err == nil {
+		two.B, err = s.filled(ctx, s.around(of, k, y))
+	}
+	return two, err
+}
+
+// around returns the state at an entry with the messages of some entries, which have numbers.
+func (s *Store) around(of *Session, i int, entries []int) []store.Run {
+	runs := []store.Run{s.texts.literal(`{"messages":[`)}
+	for _, k := range entries {
+		if run := of.runs[k]; run.Len > 0 {
+			runs = append(runs, run)
+		}
+	}
+	if len(runs) > 1 { // the first has no comma
+		runs[1].At, runs[1].Len = runs[1].At+1, runs[1].Len-1
+	}
+	return append(runs, s.texts.literal(`],"meta":`+of.Entries[i].Meta.json()+"}"))
+}
+
 // json returns what a session ran with, without what is not known.
 func (m *Meta) json() string {
 	if m == nil {
@@ -236,7 +292,7 @@ func (s *Store) Fill(ctx context.Context, runs []store.Run, dst []byte) error {
 			if err != nil {
 				return s.wrap(err, "read the bytes of states")
 			}
-			n := copy(dst[:min(run.Len, int64(len(dst)))], data[run.At-from:])
+			n := data.copyAt(dst[:min(run.Len, int64(len(dst)))], int(run.At-from))
 			dst = dst[n:]
 			run.At, run.Len = run.At+int64(n), run.Len-int64(n)
 		}
@@ -245,7 +301,7 @@ func (s *Store) Fill(ctx context.Context, runs []store.Run, dst []byte) error {
 }
 
 // bytesAt returns the text that a number is in, and the number of its first byte.
-func (s *Store) bytesAt(ctx context.Context, in folder.In, at int64) ([]byte, int64, error) {
+func (s *Store) bytesAt(ctx context.Context, in folder.In, at int64) (*joined, int64, error) {
 	t := &s.texts
 	t.mu.Lock()
 	i := sort.Search(len(t.list), func(i int) bool { return t.list[i].At+t.list[i].Len > at })
@@ -272,7 +328,7 @@ func (s *Store) bytesAt(ctx context.Context, in folder.In, at int64) ([]byte, in
 }
 
 // again makes a text that was let go of.
-func (s *Store) again(ctx context.Context, in folder.In, one *text) ([]byte, error) {
+func (s *Store) again(ctx context.Context, in folder.In, one *text) (*joined, error) {
 	of, err := s.session(ctx, one.session)
 	if err != nil {
 		return nil, err
@@ -282,7 +338,7 @@ func (s *Store) again(ctx context.Context, in folder.In, one *text) ([]byte, err
 		return nil, errChanged
 	}
 	data, err := s.messages(in, of, i)
-	if err == nil && int64(len(data)) != one.Len {
+	if err == nil && int64(data.size) != one.Len {
 		err = errChanged
 	}
 	return data, err
@@ -341,6 +397,11 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.filled(ctx, runs)
+}
+
+// filled returns the bytes of runs.
+func (s *Store) filled(ctx context.Context, runs []store.Run) ([]byte, error) {
 	size := int64(0)
 	for _, run := range runs {
 		size += run.Len

@@ -353,7 +353,9 @@ type run struct {
 // words returns what the lines of a run say, without the marks of the voice. They are those of
 // at most so many bytes.
 func (r *run) words(text []byte, most int) (words []byte) {
-	for line := range bytes.Lines(text[r.from:min(r.to, r.from+most)]) {
+	text = text[r.from:min(r.to, r.from+most)]
+	words = make([]byte, 0, len(text)+1)
+	for line := range bytes.Lines(text) {
 		_, said := voiceOf(line)
 		words = append(append(words, bytes.TrimRight(said, " \r\n")...), '\n')
 	}

@@ -193,10 +193,7 @@ func (b *build) read(ctx context.Context, t *sqlitefile.Tx) error {
 	if err := b.child(ctx, t, id); err != nil {
 		return err
 	}
-	err := t.Records(ctx, func(r map[string]any) error {
-		b.add(r)
-		return nil
-	}, "SELECT * FROM messages WHERE session_id = ? ORDER BY created_at, rowid", id)
+	err := eachMessage(ctx, t, id, b.add)
 	if err != nil {
 		return err
 	}
@@ -287,18 +284,25 @@ func (b *build) learn(name string) *coding.Meta {
 	return b.meta
 }
 
+// eachMessage runs a function on each row of a session's messages, in their order. It sorts the numbers
+// of the rows alone: SQLite copies what it sorts.
+func eachMessage(ctx context.Context, t *sqlitefile.Tx, session string, do func(map[string]any)) error {
+	var order []int64
+	err := t.Each(ctx, func(scan func(...any) error) error {
+		order = append(order, 0)
+		return scan(&order[len(order)-1])
+	}, "SELECT rowid FROM messages WHERE session_id = ? ORDER BY created_at, rowid", session)
+	for i := 0; err == nil && i < len(order); i++ {
+		err = t.Records(ctx, func(r map[string]any) error { do(r); return nil }, "SELECT * FROM messages WHERE rowid = ?", order[i])
+	}
+	return err
+}
+
 // messageOf returns the message of a row, and its parts.
 func messageOf(r map[string]any) (m coding.Message, parts coding.Value) {
-	record := maps.Clone(r)
-	if json.Valid([]byte(text(r["parts"]))) {
-		record["parts"] = json.RawMessage(text(r["parts"]))
-		parts, _ = coding.Parse([]byte(text(r["parts"])))
-	}
-	var raw bytes.Buffer
-	to := json.NewEncoder(&raw)
-	to.SetEscapeHTML(false) // the parts stay as they are
-	if err := to.Encode(record); err == nil {
-		m.Raw = [][]byte{bytes.TrimSpace(raw.Bytes())}
+	m.Raw = [][]byte{record(r)}
+	if tape, err := jsontape.Parse(m.Raw[0]); err == nil {
+		parts = coding.ValueOf(tape).Get("parts")
 	}
 	m.Role, m.Model = coding.Assistant, text(r["model"])
 	switch text(r["role"]) {
@@ -317,12 +321,39 @@ func messageOf(r map[string]any) (m coding.Message, parts coding.Value) {
 	return m, parts
 }
 
+// record returns a row as JSON, with its parts as they stand where they are JSON.
+func record(row map[string]any) []byte {
+	parts := []byte(text(row["parts"]))
+	stands := jsontape.Valid(parts)
+	if stands && bytes.IndexByte(parts, '\n') >= 0 {
+		parts = jsontape.AppendCompact(nil, parts)
+	}
+	data := bytes.NewBuffer(append(make([]byte, 0, len(parts)+1024), '{'))
+	to := json.NewEncoder(data)
+	to.SetEscapeHTML(false) // texts stay as they are
+	for _, key := range slices.Sorted(maps.Keys(row)) {
+		if data.Len() > 1 {
+			data.WriteByte(',')
+		}
+		data.Write(append(jsontape.AppendQuoted(nil, key), ':'))
+		if key == "parts" && stands {
+			data.Write(parts)
+		} else if err := to.Encode(row[key]); err != nil { // JSON has no such number
+			data.WriteString("null")
+		} else {
+			data.Truncate(data.Len() - 1) // the line's end
+		}
+	}
+	data.WriteByte('}')
+	return data.Bytes()
+}
+
 // blockOf returns the block of a part; false for one that says nothing to the model.
 func blockOf(p coding.Value) (coding.Block, bool) {
 	data := p.Get("data")
 	switch p.Get("type").Text() {
 	case "text":
-		return coding.TextBlock(data.Get("text").Raw()), data.Get("text").Text() != ""
+		return coding.TextBlock(data.Get("text").Raw()), len(data.Get("text").Raw()) > len(`""`)
 	case "reasoning":
 		return coding.Block{Kind: conversation.Reasoning, Body: data.Get("thinking").Raw()}, true
 	case "tool_call":
@@ -408,7 +439,7 @@ var columns = strings.Fields("id session_id role parts model provider created_at
 func (f *format) Carried(ctx context.Context, _ folder.In, s *coding.Session) (list []coding.Carried, err error) {
 	err = f.Query(ctx, s.Spot.File, func(t *sqlitefile.Tx) error {
 		list = nil
-		return t.Records(ctx, func(r map[string]any) error {
+		return eachMessage(ctx, t, path.Base(s.Spot.Part), func(r map[string]any) {
 			for column, value := range r {
 				if text, is := value.(string); is && !slices.Contains(columns, column) {
 					v, _ := coding.Parse(slices.Concat([]byte(`{"text":`), jsontape.AppendQuoted(nil, text), []byte("}"))) // it is JSON
@@ -425,8 +456,7 @@ func (f *format) Carried(ctx context.Context, _ folder.In, s *coding.Session) (l
 					}
 				}
 			}
-			return nil
-		}, "SELECT * FROM messages WHERE session_id = ? ORDER BY created_at, rowid", path.Base(s.Spot.Part))
+		})
 	})
 	return list, err
 }

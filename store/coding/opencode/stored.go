@@ -101,7 +101,7 @@ func (m *stored) messages() (list []coding.Message) {
 		blocks := &list[at].Blocks
 		switch kind {
 		case typeText:
-			if !v.Get("ignored").True() && v.Get("text").Text() != "" {
+			if !v.Get("ignored").True() && len(v.Get("text").Raw()) > len(`""`) {
 				*blocks = append(*blocks, coding.TextBlock(v.Get("text").Raw()))
 			}
 		case typeReasoning:
