@@ -489,3 +489,44 @@ func TestState_refusesTooMuch(t *testing.T) {
 		t.Errorf("68 MB of a title: %v", err)
 	}
 }
+
+// alphabet returns n letters and digits, drawn by a seed.
+func alphabet(seed uint64, n int, of string) string {
+	draw, text := rand.New(rand.NewPCG(seed, 0)), make([]byte, n)
+	for i := range text {
+		text[i] = of[draw.IntN(len(of))]
+	}
+	return string(text)
+}
+
+// A secret is hidden to its end, however long it is.
+func TestState_longSecrets(t *testing.T) {
+	for _, n := range []int{511, 512, 513, 3000} {
+		secret := join("sk-", "proj-") + alphabet(1, n, "abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789")
+		out, _ := hidden(t, redact.Options{}, `{"text":"use `+secret+` now"}`)
+		if want := `{"text":"use [redacted api-key 1] now"}`; out[0] != want {
+			t.Errorf("of %d letters: %.200s", n, out[0])
+		}
+	}
+}
+
+// Escapes of JSON within a text stand for what they stand for: a secret between two is hidden, and the
+// escapes stay.
+func TestState_escapesWithinAText(t *testing.T) {
+	secret := join("AKIA", "IOSFODNN7EXAMPLE")
+	for _, around := range [][2]string{{`\\u003c`, `\\u003e`}, {`x\\u003c`, `\\u003ex`}, {`\\u0026`, `\\u0026`}} {
+		out, _ := hidden(t, redact.Options{}, `{"text":"`+around[0]+secret+around[1]+`"}`)
+		if want := `{"text":"` + around[0] + `[redacted aws-key 1]` + around[1] + `"}`; out[0] != want {
+			t.Errorf("%s: %s", around[0], out[0])
+		}
+	}
+}
+
+// A key with the prefix of a vendor is a secret by itself: it is hidden also where other letters touch it.
+func TestState_spreadsKeysOfVendors(t *testing.T) {
+	secret := join("ab_", alphabet(2, 40, "0123456789abcdef"))
+	out, _ := hidden(t, redact.Options{}, `{"one":"call it with `+secret+`","two":"zz`+secret+`zz"}`)
+	if strings.Contains(out[0], secret) {
+		t.Error(out[0])
+	}
+}
