@@ -135,7 +135,7 @@ func screen(ctx context.Context, what cli.Shown) error {
 func opening(what cli.Shown) tui.Options {
 	options := tui.Options{
 		Store: what.Store, Session: what.Session, Note: what.Note,
-		Stores: what.Stores, Open: what.Open, Watches: labels.New(ownData()),
+		Stores: what.Stores, Open: what.Open, Wait: what.Wait, Watches: labels.New(ownData()),
 	}
 	if what.Find != nil {
 		options.Find = func(ctx context.Context, tell func([]store.Found)) (tui.Options, error) {

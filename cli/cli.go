@@ -11,6 +11,7 @@ import (
 	"io"
 	"iter"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -84,6 +85,9 @@ type Shown struct {
 	// Find returns what to open with where that takes time; nil where it is known. It calls tell
 	// with the stores known by then each time it finds one. The screen ends with its error.
 	Find func(ctx context.Context, tell func([]store.Found)) (Shown, error)
+	// Wait is how long Find has before the screen takes the terminal: where it fails within, the
+	// person sees the error alone. 0 where it does not fail.
+	Wait time.Duration
 	// Stores are offered where Store is nil, and Open opens the chosen one. The
 	// screen closes none.
 	Stores []store.Found

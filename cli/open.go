@@ -259,6 +259,10 @@ func (a *App) screen(cmd *cobra.Command, args []string) error {
 	return a.Screen(ctx, what)
 }
 
+// headStart is how long a folder without a store may take to be known as one before the screen is
+// up. It is short enough for the first frame to come at once.
+const headStart = 25 * time.Millisecond
+
 // isPlain reports whether a word, which is no path that is there, has no sign of a path or an address in it.
 func (a *App) isPlain(word string) bool {
 	return word != "" && !a.isStore(word) && !strings.ContainsAny(word, `./\:~`)
@@ -299,7 +303,7 @@ func (a *App) choose(cmd *cobra.Command, args []string, kept *kept) (Shown, erro
 		}}, nil
 	}
 	if len(args) == 1 && isDirectory(args[0]) {
-		return Shown{Open: kept.open, Find: func(ctx context.Context, tell func([]store.Found)) (Shown, error) {
+		return Shown{Open: kept.open, Wait: headStart, Find: func(ctx context.Context, tell func([]store.Found)) (Shown, error) {
 			return a.chooseNamed(ctx, cmd, args, kept, tell)
 		}}, nil
 	}

@@ -141,6 +141,9 @@ func TestScreen_standsBeforeStoresAreLookedFor(t *testing.T) {
 		}
 		var told []string
 		s.Screen = func(ctx context.Context, what cli.Shown) error {
+			if waits := what.Wait > 0; waits != inDir {
+				t.Errorf("in a directory: %v: the screen waits: %v", inDir, waits)
+			}
 			if asked > 0 || len(s.opened) > 0 || what.Find == nil {
 				t.Errorf("in a directory: %v: asked %d times, opened %q before the screen stands", inDir, asked, s.opened)
 				return nil

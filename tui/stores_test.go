@@ -446,17 +446,51 @@ func TestStores_theOnlyOneThatIsFound(t *testing.T) {
 	shows(t, p, "trip-planner", "packing-list", "2 sessions", "opened the only store")
 }
 
-// Where nothing can be shown, the screen ends with the reason.
+// Where nothing can be shown, the screen ends with the reason. It does not take the terminal for
+// that, unless looking for stores takes longer than it waits.
 func TestRun_endsWhereNothingIsFound(t *testing.T) {
 	t.Parallel()
-	reason := errors.New("no store in there")
-	o, release := lookingFor(oneShelf(t), func() (tui.Options, error) { return tui.Options{}, reason })
-	close(release)
-	terminal := newSyncBuffer()
-	o.Input, _ = io.Pipe()
-	o.Output = terminal
-	if err := tui.Run(t.Context(), o); !errors.Is(err, reason) {
-		t.Errorf("error %v", err)
+	for _, c := range []struct {
+		what             string
+		wait             time.Duration
+		waited, told, up bool
+	}{
+		{"no wait", 0, false, false, true},
+		{"within the wait", time.Second, false, false, false},
+		{"after the wait", time.Second, true, false, true},
+		{"after a store was found", time.Second, false, true, true},
+	} {
+		reason := errors.New("no store in there")
+		terminal := newSyncBuffer()
+		o := oneShelf(t)
+		found := o.Stores[0]
+		o, release := lookingFor(o, func() (tui.Options, error) { return tui.Options{}, reason })
+		o.Input, _ = io.Pipe()
+		o.Output, o.Wait = terminal, c.wait
+		o.After = func(d time.Duration) <-chan time.Time {
+			if d == c.wait && c.waited {
+				return fired(d)
+			}
+			return nil
+		}
+		if c.up {
+			go func() {
+				defer close(release)
+				if c.told {
+					release <- found
+				}
+				terminal.waitFor(t, "\x1b[?1049h")
+			}()
+		} else {
+			close(release)
+		}
+		if err := tui.Run(t.Context(), o); !errors.Is(err, reason) {
+			t.Errorf("%s: error %v", c.what, err)
+		}
+		if c.up {
+			wraps(t, terminal.String())
+		} else if terminal.String() != "" {
+			t.Errorf("%s: the terminal is written %q", c.what, terminal)
+		}
 	}
-	wraps(t, terminal.String())
 }

@@ -48,9 +48,11 @@ type Options struct {
 	Stores []store.Found
 	Open   func(ctx context.Context, chosen store.Found) (store.Store, error)
 	// Find returns the store or the stores where neither is known: Run draws its first frame
-	// before Find returns. Of the options it returns, those that say what to open count. It calls
+	// before Find returns, or tells of a store, unless that happens within Wait. Where Find fails
+	// within Wait, nothing is drawn. Of the options it returns, those that say what to open count. It calls
 	// tell with the stores known by then each time it finds one. Run returns its error.
 	Find func(ctx context.Context, tell func([]store.Found)) (Options, error)
+	Wait time.Duration
 	// Session is opened at once; "" lists the sessions, unless there is one only.
 	Session string
 	// Note is said in the last line at first; "" for nothing.
@@ -170,8 +172,10 @@ func Run(ctx context.Context, o Options) error {
 		tea.WithFilter(beforeSuspend(paint)),
 	)
 	m.leave, m.hand = program.Quit, paint.Lend
-	if err := paint.Take(); err != nil {
-		return fmt.Errorf("tui: take the terminal: %w", err)
+	if m.o.Wait == 0 {
+		if err := paint.Take(); err != nil {
+			return fmt.Errorf("tui: take the terminal: %w", err)
+		}
 	}
 	defer paint.Give() // the terminal may be gone
 	unfollow := paint.Follow(func(w, h int) { program.Send(tea.WindowSizeMsg{Width: w, Height: h}) })
@@ -198,12 +202,28 @@ type painted struct {
 }
 
 // Init implements tea.Model. The first frame is as large as the terminal, and painted before any
-// command runs.
+// command runs, unless it waits.
 func (p *painted) Init() tea.Cmd {
 	begin := p.Model.Init()
-	_, resized := p.Update(p.size())
-	return tea.Batch(begin, resized)
+	if w, h, known := p.painter.Size(); known {
+		p.painter.Resize(w, h)
+	}
+	_, resized := p.Model.Update(p.size())
+	if p.o.Wait == 0 {
+		return tea.Batch(begin, resized)
+	}
+	waited := p.o.After(p.o.Wait)
+	return tea.Batch(begin, resized, func() tea.Msg {
+		select {
+		case <-waited:
+		case <-p.ctx.Done():
+		}
+		return waitedMsg{}
+	})
 }
+
+// waitedMsg: the search for stores had its head start.
+type waitedMsg struct{}
 
 // size returns the message that tells the size of the terminal, nil where it has none.
 func (p *painted) size() tea.Msg {
@@ -213,21 +233,24 @@ func (p *painted) size() tea.Msg {
 	return nil
 }
 
-// Update implements tea.Model.
+// Update implements tea.Model. The terminal is taken where it was lent, and after the wait; not to
+// show that there is nothing to show.
 func (p *painted) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	switch msg := msg.(type) {
-	case tea.WindowSizeMsg:
-		p.painter.Resize(msg.Width, msg.Height)
-	case tea.SuspendMsg: // the program goes on
-		if err := p.painter.Take(); err != nil {
-			p.fail(err)
-		}
-		return p, p.size
+	if size, is := msg.(tea.WindowSizeMsg); is {
+		p.painter.Resize(size.Width, size.Height)
 	}
 	if msg == tea.ClearScreen() {
 		p.painter.Clear()
 	}
 	_, cmd := p.Model.Update(msg)
+	if p.noStore == nil && p.crash == nil {
+		if err := p.painter.Take(); err != nil {
+			p.fail(err)
+		}
+	}
+	if _, suspended := msg.(tea.SuspendMsg); suspended {
+		return p, p.size
+	}
 	return p, cmd
 }
 
