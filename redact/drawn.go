@@ -63,7 +63,7 @@ func judgeText(value string, s strength) (hide, spread bool) {
 	case isDigits(value):
 		return true, false
 	case isWordy(value, false):
-		return s == password && !slices.Contains(schemaWords, strings.ToLower(value)), false
+		return s == password && !slices.ContainsFunc(strings.Fields(strings.ToLower(value)), isAboutSecrets), false
 	case s != password && (isVocabulary(value) || isPath(value)):
 		return false, false
 	}
@@ -74,6 +74,11 @@ func judgeText(value string, s strength) (hide, spread bool) {
 var schemaWords = strings.Fields(`string str text required optional password passwd secret token hidden masked input number integer boolean
 	object array any bytes varchar empty unknown missing invalid valid incorrect wrong correct forgot reset change update body query header
 	field literal plaintext encrypted hashed bcrypt secretstr env vault file prompt stdin never always forbidden denied expired`)
+
+// isAboutSecrets reports whether a word, in lower case, describes a secret, in one of the languages of forms.
+func isAboutSecrets(word string) bool {
+	return slices.Contains(schemaWords, word) || slices.Contains(spokenHints, word) || nameStrength(word) == password
+}
 
 // count returns how many letters and digits a text has, and how many of the classes lower case,
 // upper case, digits and others.
@@ -109,11 +114,15 @@ var placeholder = expression(`(?i)^(?:<.*>|\\+u003c.*|\[.*\]|\{.*\}|%[\w:-]+%|\$
 	`|^(?:process\.env|import\.meta|os\.(?:environ|getenv)|system\.getenv|env[.(\[]|secrets?\.|vars\.|config\.|settings\.|self\.|this\.|req\.|request\.|ctx\.|args\.|options\.|opts\.|params\.)` +
 	`|^(?:getenv|env|vault|ssm|sops|op|keyring|secretsmanager|arn|file)(?:[(]|:/|:\w+:)`)
 
+// scheme matches the word that a header has before its value.
+var scheme = expression(`^(?i:bearer|basic|token|digest)\s+`)
+
 // isPlaceholder reports whether a value stands for a secret that is not there.
 func isPlaceholder(value string) bool {
 	if len(value) > mostJudged {
 		return false
 	}
+	value = value[len(scheme().FindString(value)):]
 	var seen [256]bool
 	different := 0
 	for i := range len(value) {
@@ -141,7 +150,10 @@ func isPath(value string) bool {
 	return false
 }
 
-var code = expression(`^&?[A-Za-z_][\w.]*(?:\(|\[|\?\.|->|::|\.[a-z_]+[A-Z(]|<)`)
+// code matches the beginning of an expression. A short name is one only where it ends as a call does.
+var code = expression(`^&?[A-Za-z_][\w.]{3,}(?:\(|\[|<)|^&?[A-Za-z_][\w.]*(?:\?\.|->|::|\.[a-z_]+[A-Z(])|^&?[A-Za-z_][\w.]{0,2}[(\[<](?:.*[)\]>])?$` +
+	`|^[A-Z]\w*(?:\.\w+)*\?$|^(?:\+|\.|&|\|\||\?\?) | (?:\+|\.|&|\|\||\?\?)$` +
+	`|^(?:required|nullable|sometimes|omitempty|bail|confirmed)(?:[|,].*)?$`)
 
 // isCode reports whether a value is an expression of a program.
 func isCode(value string) bool { return code().MatchString(value) }
@@ -422,7 +434,7 @@ func judgeWord(text string, from, to int) (hide, spread bool) {
 		switch prefix := strings.ToLower(word[:at]); {
 		case slices.ContainsFunc(keyWords, func(part string) bool { return strings.Contains(prefix, part) }), word[at] == '_' && at < 6:
 			return !name && bits(key) >= 3, true // the prefix of a vendor
-		case isName(prefix) && at >= 6, slices.Contains(hashLengths, len(key)):
+		case (isName(prefix) || word[at] == '-' && !strings.Contains(prefix, "_") && isWordy(prefix, true)) && at >= 6, slices.Contains(hashLengths, len(key)):
 			return false, false // a name with a hash
 		}
 	} else if !isRandom(word) && !uuid().MatchString(word) {
@@ -471,7 +483,7 @@ func wordsAround(text string, from, to int) (name, secret bool) {
 	before = strings.ToLower(before[strings.LastIndexByte(before, '\n')+1:])
 	behind := text[to:min(len(text), to+3)]
 	tail := strings.TrimRight(before, " =:\"'#(\\[{`*|-0123456789")
-	if strings.HasSuffix(before, "h1:") || strings.HasSuffix(before, "@") && isAllHex(text[from:to]) || strings.HasSuffix(tail, "id") && !strings.HasSuffix(tail, "keyid") ||
+	if strings.HasSuffix(strings.TrimRight(before, "/"), "h1:") || inAddress().MatchString(before) || strings.HasSuffix(before, "@") && isAllHex(text[from:to]) || strings.HasSuffix(tail, "id") && !strings.HasSuffix(tail, "keyid") ||
 		strings.HasPrefix(behind, "  ") || strings.HasPrefix(behind, " *") || strings.HasPrefix(behind, "..") ||
 		isAllHex(text[from:to]) && len(behind) > 1 && behind[0] == '.' && isWordByte(behind[1]) {
 		return true, false
@@ -493,6 +505,9 @@ func wordsAround(text string, from, to int) (name, secret bool) {
 	// Another word is a hash only if it is called one directly before it.
 	return hash >= 0 && hash > key && len(before)-hash <= 16 && !strings.ContainsAny(before[hash:], ",;."), key > hash
 }
+
+// inAddress matches what stands before the id of a document, or before that of a resource of Oracle.
+var inAddress = expression(`://(?:docs|drive|sheets|script|forms)\.google\.com/[^\s?#]*$|://(?:[\w-]+\.)?(?:notion\.(?:so|site)|figma\.com|miro\.com|airtable\.com|loom\.com|youtube\.com)/[^\s?#]*$|\bocid1\.[\w.-]*$`)
 
 const contextBytes = 64
 

@@ -38,7 +38,7 @@ type name struct {
 }
 
 var names = []name{
-	{"password", password, false}, {"passwd", password, false}, {"passphrase", password, false}, {"passwort", password, false},
+	{"password", password, false}, {"passwords", password, false}, {"passwd", password, false}, {"passphrase", password, false}, {"passwort", password, false},
 	{"kennwort", password, false}, {"pwd", password, false}, {"motdepasse", password, false}, {"contraseña", password, false},
 	{"senha", password, true}, {"wachtwoord", password, false}, {"пароль", password, false}, {"密码", password, false},
 	{"パスワード", password, false}, {"hasło", password, true}, {"mnemonic", password, true}, {"seedphrase", password, false},

@@ -437,12 +437,21 @@ func nameOf(t *jsontape.Tape, n jsontape.Node) (name strength, right bool) {
 	for at := n; t.Parent(at) != jsontape.None; at = t.Parent(at) {
 		parent := t.Parent(at)
 		if t.Kind(parent) == jsontape.Array {
+			if s := flagBefore(t, parent, at); at == n && s != unnamed {
+				return s, true
+			}
 			continue
 		}
 		if right {
 			key := t.Key(at)
-			if key == "value" || key == "Value" {
-				key = siblingName(t, parent)
+			switch key {
+			case "value", "Value":
+				key = cmp.Or(siblingName(t, parent), typedInto(t, parent))
+				if key == "" && at == n && t.Parent(parent) != jsontape.None && t.Kind(t.Parent(parent)) == jsontape.Object {
+					key = t.Key(parent)
+				}
+			case "text":
+				key = cmp.Or(typedInto(t, parent), key)
 			}
 			if s := nameStrength(key); s != unnamed {
 				return s, true
@@ -471,6 +480,39 @@ func siblingName(t *jsontape.Tape, object jsontape.Node) string {
 		}
 	}
 	return ""
+}
+
+// typedInto returns "password" where an object names a field for one, into which its text is typed: by
+// a selector of a page, or in words.
+func typedInto(t *jsontape.Tape, object jsontape.Node) string {
+	for c := t.First(object); c != jsontape.None; c = t.Next(c) {
+		switch t.Key(c) {
+		case "field", "selector", "element", "locator", "label", "placeholder":
+			if t.Kind(c) == jsontape.String && passwordField().MatchString(t.Text(c)) {
+				return "password"
+			}
+		}
+	}
+	return ""
+}
+
+var passwordField = expression(`(?i)(?:^|[^a-z])` + spoken + `(?:$|[^a-z])`)
+
+// flagBefore returns how strong the flag is that stands before an element of an array, as in
+// ["--password", "…"].
+func flagBefore(t *jsontape.Tape, array, element jsontape.Node) strength {
+	before := jsontape.None
+	for c := t.First(array); c != jsontape.None && c != element; c = t.Next(c) {
+		before = c
+	}
+	if before == jsontape.None || t.Kind(before) != jsontape.String {
+		return unnamed
+	}
+	flag, is := strings.CutPrefix(t.Text(before), "--")
+	if s := nameStrength(flag); is && s > weak {
+		return s
+	}
+	return unnamed
 }
 
 // isSchema reports whether a value describes others, as a JSON schema does.

@@ -52,7 +52,7 @@ var spokenHints = strings.Fields("passw passphrase kennwort pwd passe contraseñ
 // rules are the secrets that more than a prefix tells. Of two that overlap, the first gives
 // the kind.
 var rules = []rule{
-	pattern("private-key", `-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`, "private key"),
+	pattern("private-key", `\bLS0tLS1CRUdJTi(?:BSU0EgUFJJVkFUR|BQUklWQVRF|BFQyBQUklWQVRF|BPUEVOU1NIIFBSSVZBVEUg|BFTkNSWVBURUQg|BEU0EgUFJJVkFUR)[A-Za-z0-9+/=]{20,}`, "ls0tls1crudjti"),
 	pattern("jwt", `\beyJ[A-Za-z0-9_-]{6,}\.(?:[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*|\.[A-Za-z0-9_-]+)(?:\.[A-Za-z0-9_-]*){0,2}`, "eyj"),
 	pattern("aws-key", `\b(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AROA|ANPA|ANVA|AIPA)[A-Z0-9]{16}\b`,
 		"a3t", "akia", "asia", "abia", "acca", "agpa", "aida", "aroa", "anpa", "anva", "aipa"),
@@ -87,6 +87,16 @@ var rules = []rule{
 	argument("assignment", `\bmachine\s+\S+\s+login\s+\S+\s+password\s+(\S{3,})`, "machine"),
 	assignment(password, `(?i)\b(?:identified\s+(?:with\s+\S+\s+)?by|(?:user|role)\s+\S+\s+(?:with\s+)?(?:encrypted\s+)?password)\s+["']([^"'\n]{3,})["']`, "identified", "password"),
 	assignment(password, `(?i)\b(?:requirepass|masterauth|storepass|keypass)\s+["']?([^\s"']{3,})`, "requirepass", "masterauth", "storepass", "keypass"),
+	argument("assignment", `\bkeytool\b[^\n|]*?\s-(?:storepass|keypass|srcstorepass|deststorepass)\s+["']?([^\s"']{3,})`, "keytool"),
+	argument("assignment", `\b(?:storePassword|keyPassword)\s+["']([^"'\n]{3,})["']`, "storepassword", "keypassword"),
+	argument("assignment", `\s--(?:passphrase|password)[ =]"([^"\n]{4,})"|\s--(?:passphrase|password)[ =]'([^'\n]{4,})'`, "--pass"),
+	argument("assignment", `\becho\s+(?:-\w+\s+)?["']?[\w.-]+:([^\s"']{3,})["']?\s*\|\s*(?:sudo\s+)?chpasswd`, "chpasswd"),
+	argument("assignment", `\bhtpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+["']?([^\s"']{3,})`, "htpasswd"),
+	argument("assignment", `\bwandb\s+login\s+(?:--?\S+\s+)*["']?([0-9a-f]{40})\b`, "wandb"),
+	argument("assignment", `(?i)\bConvertTo-SecureString\s+(?:-String\s+)?["']([^"'\n]{3,})["']`, "convertto-securestring"),
+	argument("assignment", `\b(?i:smtp|imap|pop3?|server|mail)\w*\.login\(\s*\\*["'][^"'\n]*["']\s*,\s*\\*["']([^"'\n\\]{4,})["'\\]`, ".login("),
+	argument("assignment", `(?i)\bexpect\s+["'{][^\n]*passw[^\n]*\n\s*send\s+(?:--\s+)?["']([^"'\\\n]{3,})`, "expect"),
+	argument("assignment", `(?i)\bpassword for the \[?\w+\]? user (?:was )?(?:successfully )?reset\.?\s+new value:\s*(\S{4,})`, "new value:"),
 	assignment(password, `(?i)`+spoken+`\s+(?:is|was|lautet|ist|to|est|es|é|è)\s+["'`+"`"+`]?([^\s"'`+"`"+`]{4,})`, spokenHints...),
 	assignment(token, `(?i)`+spoken+`(?:\s+(?:for|of|on|to|in|from|at|für|von|zum|zur|des|der|de|del|para|pour|du|от|для|к)\s[\pL' -]{1,40})?\s*[:：]\s*["'`+"`"+`]?([^\s"'`+"`"+`]{4,})`, spokenHints...),
 	assignment(weak, `(?i)(?:token|secret|key)\s+(?:is|was|ist|lautet)\s+["'`+"`"+`]?([^\s"'`+"`"+`]{12,})`,
@@ -96,6 +106,8 @@ var rules = []rule{
 		"token", "secret", "api-key", "apikey", "auth-key", "access-key"),
 	assignment(query, `(?i)[?&][\w.-]*(?:token|secret|api_?-?key|access_?key|passw(?:or)?d|sig)=([^\s&#"'`+"`"+`<>\\)]{6,})`, "token=", "secret=", "key=", "password=", "passwd=", "sig="),
 	assignment(literal, `(?i)(?:key|name)=\\*["']`+secretName+`\\*["']\s+value=\\*["']([^"'\\]{4,})["'\\]`, "value="),
+	assignment(password, `(?i)name=\\*["']`+secretName+`\\*["']\s*>([^<\n]{4,})</`, "</"),
+	assignment(password, `(?i)<key>`+secretName+`</key>\s*<string>([^<\n]{4,})</string>`, "</string>"),
 	assignment(literal, `(?i)\bname:\s*["']?`+secretName+`["']?\s*\n\s*value:\s*["']?([^\s"']{4,})`, "value:"),
 	assignment(literal, `(?i)\bauth\s*=\s*\(\s*\\*["'][^"'\n]*["']\s*,\s*\\*["']([^"'\n\\]{4,})["'\\]`, "auth=", "auth ="),
 	assignment(literal, `(?i)aws_secret_access_key\s+["']?([A-Za-z0-9/+=]{20,})`, "aws_secret_access_key "),
@@ -152,6 +164,7 @@ func (r *Redactor) search(text string, calm bool) (spans []span) {
 			}
 		}
 	}
+	spans = keysInLines(spans, text)
 	spans = shaped(spans, text)
 	spans = named(spans, text)
 	spans = phrases(spans, text)

@@ -72,7 +72,7 @@ func shaped(spans []span, text string) []span {
 			from := i + len(s.prefix)
 			to := s.end(text, from, mostJudged)
 			rest := strings.TrimRight(text[from:to], ".%") // a sentence may end here
-			if len(rest) < s.least || isPlaceholder(rest) || s.drawn && !isDrawn(rest) && !uuid().MatchString(rest) {
+			if len(rest) < s.least || isPlaceholder(rest) || s.drawn && (!isDrawn(rest) && !uuid().MatchString(rest) || isInBlob(text, i)) {
 				continue
 			}
 			if len(rest) == mostJudged {
@@ -85,6 +85,17 @@ func shaped(spans []span, text string) []span {
 	}
 	return spans
 }
+
+// isInBlob reports whether a prefix that words may have stands in a long run of base64url, by chance.
+func isInBlob(text string, i int) bool {
+	from := i
+	for from > 0 && i-from < leastBlob && (isWordByte(text[from-1]) || text[from-1] == '-') {
+		from--
+	}
+	return i-from == leastBlob && isRandom(text[from:i])
+}
+
+const leastBlob = 40
 
 // mostJudged is how much of a run of letters is looked at to judge it, so that the time stays
 // linear whatever follows a prefix.
