@@ -446,65 +446,37 @@ func (s *session) parted(row []byte) (untouched, touched []jsontape.Member) {
 	return untouched, touched
 }
 
-// fold returns the state at an event: what the session began with, and the changes up to it. ADK keeps a null as the
-// value of its key, also one that its rewind sets for a key that came since. A rewind of Hindcast's takes such a key
-// out of the row, which has none then.
+// fold returns the state at an event: what the session began with, and the changes up to
+// it. ADK keeps a null as the value of its key; that of a rewind says that there was no key.
 func (s *session) fold(i int, row []byte) []byte {
 	members := s.initial(row)
 	at := map[string]int{}
-	put := func(m jsontape.Member) {
-		key := jsontape.Unquote(m.Key)
-		switch place, known := at[key]; {
-		case m.Key == nil || elsewhere(key):
-		case known:
-			members[place].Value = m.Value
-		default:
-			at[key], members = len(members), append(members, m)
-		}
-	}
-	inRow := keys(row)
-	setNulls := func(rewind int) {
-		for m := range jsontape.Members(s.events[rewind].delta) {
-			if string(m.Value) == "null" && slices.Contains(inRow, jsontape.Unquote(m.Key)) {
-				put(m)
-			}
-		}
-	}
-	path := s.path(i)
-	for n, k := range path {
-		if r := s.lastRewind(k); n > 0 && r > path[n-1] {
-			setNulls(r)
-		}
+	for _, k := range s.path(i) {
 		for m := range jsontape.Members(s.events[k].delta) {
-			if s.events[k].rewinds == "" || string(m.Value) != "null" {
-				put(m)
+			key := jsontape.Unquote(m.Key)
+			if s.events[k].rewinds != "" && string(m.Value) == "null" {
+				m.Value = nil
+			}
+			switch place, known := at[key]; {
+			case m.Key == nil || elsewhere(key):
+			case known:
+				members[place].Value = m.Value
+			default:
+				at[key], members = len(members), append(members, m)
 			}
 		}
-		if s.events[k].rewinds != "" {
-			setNulls(k)
-		}
-	}
-	if r := s.lastRewind(len(s.events)); i == s.head && r > i {
-		setNulls(r)
 	}
 	state := []byte{'{'}
 	for _, m := range members {
+		if m.Value == nil { // it was deleted
+			continue
+		}
 		if len(state) > 1 {
 			state = append(state, ',')
 		}
 		state = append(append(append(state, m.Key...), ':'), m.Value...)
 	}
 	return append(state, '}')
-}
-
-// lastRewind returns the last rewind before an event, -1 for none.
-func (s *session) lastRewind(before int) int {
-	for i := before - 1; i >= 0; i-- {
-		if s.events[i].rewinds != "" && s.target(i) >= 0 {
-			return i
-		}
-	}
-	return -1
 }
 
 // saved names the artifacts that the event saved, with their versions, "" for none: what is in them the artifact service has.
