@@ -245,9 +245,12 @@ func (a *answers) realStores(t *testing.T) {
 	config := t.TempDir()
 	err := errors.Join(os.Mkdir(filepath.Join(config, "hindcast"), 0o700), os.WriteFile(filepath.Join(config, "hindcast", "prices.toml"),
 		[]byte("currency = \"USD\"\n[[price]]\nmodel = \"scripted-*\"\ninput = 3\noutput = 15\n"), 0o600))
+	unread := filepath.Join(t.TempDir(), "a.jsonl") // a record with a text that no message shows
+	err = errors.Join(err, os.WriteFile(unread, []byte(`{"id":"a","sessionId":"s","index":0,"createdAt":"2026-11-28T00:00:00Z","event":"turn end","note":"by another program","state":{}}`+"\n"), 0o600))
 	if err != nil {
 		t.Fatal(err)
 	}
+	stores = append(stores, unread, filepath.Dir(unread))
 	examined := 0
 	for _, dir := range stores {
 		c := start(t, sample.Rows())
