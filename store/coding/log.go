@@ -18,7 +18,7 @@ import (
 type engine struct {
 	agent  *Agent
 	format Format
-	// dir is the folder of the storage.
+	// dir is the folder of the storage on the disk; "" for none.
 	dir string
 	// memo is nil where nothing is remembered.
 	memo *memo

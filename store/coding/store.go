@@ -30,10 +30,12 @@ type Store struct {
 	// dir is the folder in which the opened one is, or it itself, and only the one file that
 	// was opened; "" for all.
 	dir, only string
-	format    Format
-	storage   *folder.Storage
-	port      folder.Port
-	life      store.Lifetime
+	// folder is the folder of the storage on the disk; "" for none.
+	folder  string
+	format  Format
+	storage *folder.Storage
+	port    folder.Port
+	life    store.Lifetime
 
 	mu sync.Mutex
 	// known are the spots of the sessions when they were listed last, and byID where each is.
@@ -119,7 +121,7 @@ func (a *Agent) open(_ context.Context, at root, cache *files.Cache) (*Store, er
 	if storage.On() != nil {
 		dir = ""
 	}
-	s.storage, s.format = storage, a.Format(dir)
+	s.storage, s.folder, s.format = storage, dir, a.Format(dir)
 	s.port = storage.Port(folder.Kind{Name: a.Name, Lacks: s.Lacks, State: s.State, Find: func(_ model.Op, id string) (folder.Place, error) {
 		at, err := s.find(context.Background(), id)
 		return s.engine().place(at), err
@@ -160,7 +162,7 @@ func (s *Store) wrap(err error, what string, args ...any) error {
 }
 
 // engine returns what the engine reads with.
-func (s *Store) engine() engine { return engine{s.agent, s.format, s.storage.Folder(), &s.memo} }
+func (s *Store) engine() engine { return engine{s.agent, s.format, s.folder, &s.memo} }
 
 // named returns the place of a session by its name in the storage.
 func (s *Store) named(file string) folder.Place {

@@ -998,6 +998,12 @@ func Same(t testing.TB, got, want store.Store) {
 	a.same(t, b)
 }
 
+// anywhere returns what a call or its words say without what leads the program to its files: a variable
+// in front of it, an option, which may be the session's file as well as its id.
+func anywhere(text string) string { return leads.ReplaceAllString(text, "") }
+
+var leads = regexp.MustCompile(`\b[A-Z][A-Z_]+=(?:'[^']*'|\S+) | --(?:session|data-dir|chat-history-file) (?:'[^']*'|\S+)|, once its files are where .* keeps sessions$`)
+
 // leave takes an address out of what is told, and the calls that another does not tell.
 func (c contents) leave(address string, other contents) {
 	without := strings.NewReplacer(address+"/", "", address, ".").Replace
@@ -1014,7 +1020,7 @@ func (c contents) leave(address string, other contents) {
 				one.resume = slices.Clone(one.resume[max(0, len(one.resume)-len(other.sessions[id][i].resume)):])
 			}
 			for k := range one.resume {
-				one.resume[k].Call, one.resume[k].Then = without(one.resume[k].Call), without(one.resume[k].Then)
+				one.resume[k].Call, one.resume[k].Then = anywhere(without(one.resume[k].Call)), anywhere(without(one.resume[k].Then))
 			}
 		}
 	}
