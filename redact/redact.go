@@ -472,9 +472,12 @@ func nameOf(t *jsontape.Tape, n jsontape.Node) (name strength, right bool) {
 	return unnamed, false
 }
 
+// mostBeside bounds the members of an object that are looked at for the name of another.
+const mostBeside = 64
+
 // siblingName returns the name that an object gives its value.
 func siblingName(t *jsontape.Tape, object jsontape.Node) string {
-	for c := t.First(object); c != jsontape.None; c = t.Next(c) {
+	for c, i := t.First(object), 0; c != jsontape.None && i < mostBeside; c, i = t.Next(c), i+1 {
 		if key := t.Key(c); (key == "name" || key == "key" || key == "Name" || key == "Key") && t.Kind(c) == jsontape.String {
 			return t.Text(c)
 		}
@@ -485,7 +488,7 @@ func siblingName(t *jsontape.Tape, object jsontape.Node) string {
 // typedInto returns "password" where an object names a field for one, into which its text is typed: by
 // a selector of a page, or in words.
 func typedInto(t *jsontape.Tape, object jsontape.Node) string {
-	for c := t.First(object); c != jsontape.None; c = t.Next(c) {
+	for c, i := t.First(object), 0; c != jsontape.None && i < mostBeside; c, i = t.Next(c), i+1 {
 		switch t.Key(c) {
 		case "field", "selector", "element", "locator", "label", "placeholder":
 			if t.Kind(c) == jsontape.String && passwordField().MatchString(t.Text(c)) {
@@ -501,11 +504,8 @@ var passwordField = expression(`(?i)(?:^|[^a-z])` + spoken + `(?:$|[^a-z])`)
 // flagBefore returns how strong the flag is that stands before an element of an array, as in
 // ["--password", "…"].
 func flagBefore(t *jsontape.Tape, array, element jsontape.Node) strength {
-	before := jsontape.None
-	for c := t.First(array); c != jsontape.None && c != element; c = t.Next(c) {
-		before = c
-	}
-	if before == jsontape.None || t.Kind(before) != jsontape.String {
+	before := element - 1 // in the order of the text; a flag has nothing below it
+	if before <= array || t.Parent(before) != array || t.Kind(before) != jsontape.String {
 		return unnamed
 	}
 	flag, is := strings.CutPrefix(t.Text(before), "--")

@@ -127,3 +127,15 @@ func TestState_besideItsName(t *testing.T) {
 		}
 	}
 }
+
+// What stands beside a value is looked at once, however many values there are: these would take hours.
+func TestState_manyBeside(t *testing.T) {
+	for _, state := range []string{
+		`{"args":[` + strings.TrimSuffix(strings.Repeat(`"word",`, 300_000), ",") + `]}`,
+		`{` + strings.TrimSuffix(strings.Repeat(`"text":"word","value":"other",`, 150_000), ",") + `}`,
+	} {
+		if out, _ := hidden(t, redact.Options{}, state); out[0] != state {
+			t.Errorf("it becomes %.200s", out[0])
+		}
+	}
+}
