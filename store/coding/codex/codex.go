@@ -153,6 +153,8 @@ type format struct {
 	mu      sync.Mutex
 	names   *names
 	threads *threads
+	// sessions is the list of sessions when it was read last, nil before.
+	sessions *sessionList
 }
 
 func newFormat(dir string) *format {

@@ -13,11 +13,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/files"
 	"hindcast/store/folder"
 	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
@@ -743,5 +745,57 @@ func TestIndex_sessionsWithoutFiles(t *testing.T) {
 				t.Errorf("the store has %+v, which its sessions tell", faults)
 			}
 		})
+	}
+}
+
+// opensCounted counts how often files of a name are opened.
+type opensCounted struct {
+	folder.Tree
+	name  string
+	opens int
+}
+
+func (t *opensCounted) OpenFile(name string) (folder.Opened, error) {
+	if name == t.name {
+		t.opens++
+	}
+	return t.Tree.OpenFile(name)
+}
+
+// The list of sessions is read once for all sessions whose files are gone, and again when it changed.
+func TestIndex_readsTheListOnce(t *testing.T) {
+	dir := t.TempDir()
+	write := func(sessions int, at time.Time) {
+		t.Helper()
+		var lines strings.Builder
+		for i := range sessions {
+			fmt.Fprintf(&lines, `{"id":"01a20000-0000-7000-8000-%012d","thread_name":"one","updated_at":"2026-11-22T10:00:00Z"}`+"\n", i)
+		}
+		file := filepath.Join(dir, sessionIndex)
+		if err := errors.Join(os.WriteFile(file, []byte(lines.String()), 0o600), os.Chtimes(file, at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	disk, err := folder.OpenDisk(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { disk.Close() })
+	tree, f := &opensCounted{Tree: disk, name: sessionIndex}, newFormat(dir)
+	in := folder.In{Tree: tree, Memo: folder.NewMemo(&files.Memory{})}
+	for round, sessions := range []int{50, 60} {
+		write(sessions, time.Now().Add(time.Duration(round-2)*time.Hour))
+		spots, err := f.Spots(t.Context(), in)
+		if err != nil || len(spots) != sessions {
+			t.Fatalf("%d sessions, %v", len(spots), err)
+		}
+		for _, at := range spots {
+			if g, err := f.Glance(in, at); err != nil || g.Title != "one" {
+				t.Errorf("%+v, %v", g, err)
+			}
+		}
+		if tree.opens != 2*(round+1) { // its head may be that of a rollout
+			t.Errorf("it is opened %d times", tree.opens)
+		}
 	}
 }

@@ -26,23 +26,40 @@ const sessionIndex = "session_index.jsonl"
 // mostIndex bounds the list of sessions, in bytes.
 const mostIndex = 4 << 20
 
-// listed returns the threads that the list of sessions of a storage has.
-func listed(in folder.In) map[string]row {
-	rows := map[string]row{}
-	text, _ := folder.Head(in.Tree, sessionIndex, mostIndex) // there may be none
+// sessionList is the list of sessions as it was read, and how its file looked.
+type sessionList struct {
+	at   folder.Stamp
+	rows map[string]row
+}
+
+// listed returns the threads that the list of sessions of a storage has, to be read only. It is read again
+// where its file is another.
+func (f *format) listed(in folder.In) map[string]row {
+	now := &sessionList{rows: map[string]row{}}
+	now.at, _ = in.Stamp(sessionIndex) // there may be none
+	f.mu.Lock()
+	was := f.sessions
+	f.mu.Unlock()
+	if was != nil && was.at.Is(now.at) {
+		return was.rows
+	}
+	text, _ := folder.Head(in.Tree, sessionIndex, mostIndex)
 	for line := range bytes.Lines(text) {
 		v, err := coding.Parse(line)
 		if id := v.Get("id").Text(); err == nil && isUUID(id) {
 			at, _ := time.Parse(time.RFC3339, v.Get("updated_at").Text()) // the zero time says that there is none
-			rows[id] = row{name: v.Get("thread_name").Text(), updated: at}
+			now.rows[id] = row{name: v.Get("thread_name").Text(), updated: at}
 		}
 	}
-	return rows
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sessions = now
+	return now.rows
 }
 
-// gone returns the sessions of an index that is in a file of the storage, of whose threads there is no
-// rollout.
-func (n *names) gone(file string, rows map[string]row) (list []coding.Spot) {
+// withoutFiles returns the sessions of an index that is in a file of the storage, of whose threads there
+// is no rollout.
+func (n *names) withoutFiles(file string, rows map[string]row) (list []coding.Spot) {
 	for _, id := range slices.Sorted(maps.Keys(rows)) {
 		if _, there := n.threads[id]; !there && isUUID(id) {
 			list = append(list, coding.Spot{File: file, Part: id, ID: id, Named: true, Project: rows[id].dir, At: rows[id].updated})
@@ -54,7 +71,7 @@ func (n *names) gone(file string, rows map[string]row) (list []coding.Spot) {
 // rowOf returns what an index says of a session whose file is gone.
 func (f *format) rowOf(in folder.In, at coding.Spot, index *threads) row {
 	if at.File == sessionIndex {
-		return listed(in)[at.Part]
+		return f.listed(in)[at.Part]
 	}
 	return index.rows[at.Part]
 }

@@ -118,11 +118,11 @@ func (f *format) Spots(ctx context.Context, in folder.In) ([]coding.Spot, error)
 	}
 	spots := slices.Clone(n.spots)
 	if n.index.dir == f.dir { // one that is elsewhere is no part of the storage
-		spots = append(spots, n.gone(n.index.file, n.index.rows)...)
+		spots = append(spots, n.withoutFiles(n.index.file, n.index.rows)...)
 	}
-	rows := listed(in)
+	rows := maps.Clone(f.listed(in))
 	maps.DeleteFunc(rows, func(id string, _ row) bool { _, known := n.index.rows[id]; return known })
-	return append(spots, n.gone(sessionIndex, rows)...), nil
+	return append(spots, n.withoutFiles(sessionIndex, rows)...), nil
 }
 
 // now returns the rollouts as they are: those that were listed, where no folder changed in
