@@ -124,7 +124,8 @@ func isDirectory(address string) bool {
 const askTime = 250 * time.Millisecond
 
 // below returns the stores below a directory, newest first where there are several,
-// what was passed over, and what looks like a store of a kind. It calls tell with the stores known by then each time it finds one.
+// what was passed over, and what looks like a store of a kind. It calls tell with the
+// stores known by then each time it finds one.
 func (a *App) below(ctx context.Context, dir string, tell func([]store.Found)) (stores []store.Found, passed, likes reasons, err error) {
 	for f, err := range a.Kinds.Survey(ctx, dir) {
 		switch {

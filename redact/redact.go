@@ -437,8 +437,10 @@ func nameOf(t *jsontape.Tape, n jsontape.Node) (name strength, right bool) {
 	for at := n; t.Parent(at) != jsontape.None; at = t.Parent(at) {
 		parent := t.Parent(at)
 		if t.Kind(parent) == jsontape.Array {
-			if s := flagBefore(t, parent, at); at == n && s != unnamed {
-				return s, true
+			if at == n {
+				if s := flagBefore(t, n); s != unnamed {
+					return s, true
+				}
 			}
 			continue
 		}
@@ -503,9 +505,9 @@ var passwordField = expression(`(?i)(?:^|[^a-z])` + spoken + `(?:$|[^a-z])`)
 
 // flagBefore returns how strong the flag is that stands before an element of an array, as in
 // ["--password", "…"].
-func flagBefore(t *jsontape.Tape, array, element jsontape.Node) strength {
+func flagBefore(t *jsontape.Tape, element jsontape.Node) strength {
 	before := element - 1 // in the order of the text; a flag has nothing below it
-	if before <= array || t.Parent(before) != array || t.Kind(before) != jsontape.String {
+	if t.Parent(before) != t.Parent(element) || t.Kind(before) != jsontape.String {
 		return unnamed
 	}
 	flag, is := strings.CutPrefix(t.Text(before), "--")

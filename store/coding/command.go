@@ -30,9 +30,9 @@ type Moved struct {
 	Below string
 }
 
-// Away returns the folder of the storage on the disk, where the agent does not look for the session
+// ForeignDir returns the folder of the storage on the disk, where the agent does not look for the session
 // there; "" where it does, and where the storage is on no disk.
-func (s *Session) Away() string {
+func (s *Session) ForeignDir() string {
 	if s.agent == nil || s.dir == "" {
 		return ""
 	}
@@ -64,7 +64,7 @@ func isSame(a, b string) bool {
 // home returns what the variable of the agent has to be for the session to be found; "" for nothing.
 // lost says that no folder leads there.
 func (s *Session) home() (value string, lost bool) {
-	value = s.Away()
+	value = s.ForeignDir()
 	if value == "" || s.agent.Moved.Variable == "" {
 		return "", false
 	}
@@ -95,8 +95,8 @@ func (s *Session) Command(dir string, words ...string) string {
 	return enter(dir) + text
 }
 
-// led returns the calls that go on in a session, which say where one cannot lead the agent to it.
-func (s *Session) led(calls []model.Resume) []model.Resume {
+// noteLost returns the calls that go on in a session, which say where one cannot lead the agent to it.
+func (s *Session) noteLost(calls []model.Resume) []model.Resume {
 	if _, lost := s.home(); !lost {
 		return calls
 	}

@@ -22,22 +22,18 @@ const leastLent = 64 << 10
 // text appends texts.
 func (j *joined) text(list ...string) {
 	for _, text := range list {
-		last := j.own()
-		j.pieces[last] = append(j.pieces[last], text...)
-		j.grow(last, len(text))
+		appendCopy(j, text)
 	}
 }
 
 // bytes appends bytes, which may not be changed from then on.
 func (j *joined) bytes(data []byte) {
 	if len(data) < leastLent {
-		last := j.own()
-		j.pieces[last] = append(j.pieces[last], data...)
-		j.grow(last, len(data))
+		appendCopy(j, data)
 		return
 	}
 	j.pieces, j.ends = append(j.pieces, data[:len(data):len(data)]), append(j.ends, j.size)
-	j.grow(len(j.pieces)-1, len(data))
+	j.grow(len(data))
 }
 
 // join appends another text, which may not be changed from then on.
@@ -47,18 +43,21 @@ func (j *joined) join(other *joined) {
 	}
 }
 
-// own returns the last piece, which is none that is lent.
-func (j *joined) own() int {
-	if last := len(j.pieces) - 1; last >= 0 && len(j.pieces[last]) < leastLent {
-		return last
+// appendCopy appends a copy of a text to the last piece, or to a new one where that is lent.
+func appendCopy[T string | []byte](j *joined, text T) {
+	last := len(j.pieces) - 1
+	if last < 0 || len(j.pieces[last]) >= leastLent {
+		j.pieces, j.ends = append(j.pieces, nil), append(j.ends, j.size)
+		last++
 	}
-	j.pieces, j.ends = append(j.pieces, nil), append(j.ends, j.size)
-	return len(j.pieces) - 1
+	j.pieces[last] = append(j.pieces[last], text...)
+	j.grow(len(text))
 }
 
-func (j *joined) grow(piece, n int) {
+// grow notes that the last piece got n bytes more.
+func (j *joined) grow(n int) {
 	j.size += n
-	j.ends[piece] = j.size
+	j.ends[len(j.ends)-1] = j.size
 }
 
 // copyAt copies what stands from a place on, and returns how much that is.

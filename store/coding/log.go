@@ -196,7 +196,7 @@ func (e engine) Move(_ context.Context, in folder.In, before *folder.Log, c mode
 func (e engine) Next(_ context.Context, _, after *folder.Log, m *folder.Move) (next folder.Next, err error) {
 	s := after.Own.(*Session)
 	if m != nil {
-		next.Calls = s.led(m.Own.([]model.Resume))
+		next.Calls = s.noteLost(m.Own.([]model.Resume))
 	}
 	if s.Head >= 0 {
 		next.Loads = fmt.Sprintf("%s loads %s", e.agent.Framework, model.Count(len(s.Reads(s.Head)), "message"))

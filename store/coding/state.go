@@ -314,7 +314,7 @@ func (s *Store) bytesAt(ctx context.Context, in folder.In, at int64) (*joined, i
 	if one.data != nil {
 		return one.data, one.At, nil
 	}
-	data, err := s.again(ctx, in, &one)
+	data, err := s.remake(ctx, in, &one)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -327,8 +327,8 @@ func (s *Store) bytesAt(ctx context.Context, in folder.In, at int64) (*joined, i
 	return data, one.At, nil
 }
 
-// again makes a text that was let go of.
-func (s *Store) again(ctx context.Context, in folder.In, one *text) (*joined, error) {
+// remake makes a text that was let go of.
+func (s *Store) remake(ctx context.Context, in folder.In, one *text) (*joined, error) {
 	of, err := s.session(ctx, one.session)
 	if err != nil {
 		return nil, err

@@ -378,7 +378,7 @@ func (s *Store) Resume(ctx context.Context, ref model.Ref) ([]model.Resume, erro
 	if !ok {
 		return nil, nil
 	}
-	return s.port.Warned(ctx, ref, one.led(caller.Calls(one, &one.Entries[i])))
+	return s.port.Warned(ctx, ref, one.noteLost(caller.Calls(one, &one.Entries[i])))
 }
 
 // Faults implements store.Store.

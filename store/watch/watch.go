@@ -216,16 +216,16 @@ func (w *watcher) run(ctx context.Context, out chan<- struct{}) {
 // nextRound returns what tells when the next round is due, nil where the system tells of all.
 func (w *watcher) nextRound() <-chan time.Time {
 	for _, p := range w.places {
-		if !w.told(p) {
+		if !w.isTold(p) {
 			return time.After(w.every)
 		}
 	}
 	return nil
 }
 
-// told reports whether the system tells of whatever happens to a place. Of a file that has other
+// isTold reports whether the system tells of whatever happens to a place. Of a file that has other
 // names it does not, nor of one that is elsewhere.
-func (w *watcher) told(p *place) bool {
+func (w *watcher) isTold(p *place) bool {
 	if p.isFolder() {
 		return p.telling
 	}

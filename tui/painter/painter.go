@@ -96,7 +96,8 @@ func (p *Painter) Take() error {
 // take for typing.
 const settles = 10 * time.Millisecond
 
-// Give hands the terminal back as it was. Frames that come before it is taken again wait. The error is the terminal's, which may be gone.
+// Give hands the terminal back as it was. Frames that come before it is taken again wait. The error
+// is the terminal's, which may be gone.
 func (p *Painter) Give() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

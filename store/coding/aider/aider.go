@@ -313,7 +313,7 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 		return nil
 	}
 	words := []string{"aider", "--restore-chat-history"}
-	if dir := s.Away(); dir != "" {
+	if dir := s.ForeignDir(); dir != "" {
 		words = append(words, "--chat-history-file", filepath.Join(dir, filepath.FromSlash(s.Spot.File)))
 	}
 	return []model.Resume{{Call: s.Command("", words...), Then: "goes on behind all chats of the file"}}

@@ -467,7 +467,7 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 		return nil
 	}
 	words := []string{"crush", "-s", s.Spot.Part}
-	if dir := s.Away(); dir != "" {
+	if dir := s.ForeignDir(); dir != "" {
 		words = slices.Insert(words, 1, "--data-dir", dir)
 	}
 	return []model.Resume{{Call: s.Command("", words...), Then: "goes on from here"}}

@@ -629,7 +629,7 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 // its file where pi does not look for it.
 func calls(s *coding.Session, at coding.Spot, then string) []model.Resume {
 	name := at.ID
-	if dir := s.Away(); dir != "" {
+	if dir := s.ForeignDir(); dir != "" {
 		name = filepath.Join(dir, filepath.FromSlash(at.File))
 	}
 	return []model.Resume{{Call: s.Command("", "pi", "--session", name), Then: then}}
