@@ -11,8 +11,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/rows/rowstest"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/rowstest"
 )
 
 // At every event of recorded stores of both services: what is written, taken back and done again.

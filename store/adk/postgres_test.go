@@ -9,8 +9,8 @@ import (
 	"hindcast/store"
 	"hindcast/store/databases"
 	"hindcast/store/pg/pgtest"
-	"hindcast/store/rows/rowstest"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/rowstest"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }

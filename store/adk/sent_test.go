@@ -12,8 +12,8 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/rows"
-	"hindcast/store/rows/rowstest"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/rowstest"
 	"hindcast/store/storetest/skip"
 )
 

@@ -15,8 +15,8 @@ import (
 	"hindcast/store"
 	"hindcast/store/crewai"
 	"hindcast/store/rows"
-	"hindcast/store/rows/rowstest"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/rowstest"
 )
 
 func recorded(name string) string { return filepath.Join("..", "..", "testdata", "crewai", name) }

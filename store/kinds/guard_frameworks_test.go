@@ -10,7 +10,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/mapped"
-	"hindcast/store/rows/rowstest"
+	"hindcast/store/storetest/rowstest"
 	"hindcast/store/storetest/skip"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/rows/rowstest"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/rowstest"
 )
 
 // Where a call in the conversation has no result, because the result has another id, each kind that can put a

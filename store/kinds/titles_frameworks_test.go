@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store/rows/rowstest"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/rowstest"
 )
 
 // Where a program wrote a reminder before the words of the person, sessions and rows of frameworks are called as

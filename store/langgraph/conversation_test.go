@@ -6,8 +6,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/rows/rowstest"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/rowstest"
 )
 
 // A thread whose tool raised before it had a result, and to which the user wrote on, is told once,

@@ -20,9 +20,9 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/rows"
-	"hindcast/store/rows/rowstest"
 	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/rowstest"
 )
 
 // recorded returns the path of a store that LangGraph wrote.

@@ -16,9 +16,9 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/rows"
-	"hindcast/store/rows/rowstest"
 	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/rowstest"
 )
 
 // At every checkpoint of recorded stores: what is written, taken back and done again.

@@ -9,9 +9,9 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/rows/rowstest"
 	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/rowstest"
 )
 
 // dcode writes a store of Deep Agents Code: the threads of a recorded one, with the metadata that it adds.

@@ -9,8 +9,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/rows/rowstest"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/rowstest"
 )
 
 // repaired carries out a repair of a thread, and returns its plan.

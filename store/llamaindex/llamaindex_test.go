@@ -11,8 +11,8 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/rows"
-	"hindcast/store/rows/rowstest"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/rowstest"
 )
 
 var recorded = filepath.Join("..", "..", "testdata", "llamaindex", "server.db")

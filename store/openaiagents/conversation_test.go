@@ -7,8 +7,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/rows/rowstest"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/rowstest"
 )
 
 // Sessions that SDK 0.24 sent to a model as they are, or changed: a reasoning item alone, an output

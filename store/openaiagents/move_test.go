@@ -9,8 +9,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/rows/rowstest"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/rowstest"
 )
 
 // At every item of recorded stores: what is written, taken back and done again.

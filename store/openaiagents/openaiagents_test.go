@@ -11,9 +11,9 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/rows"
-	"hindcast/store/rows/rowstest"
 	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/rowstest"
 )
 
 // recorded returns the path of a store that the SDK wrote.

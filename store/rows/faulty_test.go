@@ -10,9 +10,9 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/rows/rowstest"
 	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/rowstest"
 )
 
 // faulty is a carrier one of whose calls fails, once.

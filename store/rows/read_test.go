@@ -16,8 +16,8 @@ import (
 	"hindcast/store"
 	"hindcast/store/databases"
 	"hindcast/store/pg/pgtest"
-	"hindcast/store/rows/rowstest"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/rowstest"
 )
 
 // served makes a database on a server of the demo's rows, and returns its URL.

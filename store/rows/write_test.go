@@ -18,8 +18,8 @@ import (
 	"hindcast/store/journal"
 	"hindcast/store/pg"
 	"hindcast/store/planning"
-	"hindcast/store/rows/rowstest"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/rowstest"
 )
 
 func plan(t testing.TB, s store.Store, c model.Change) model.Plan {

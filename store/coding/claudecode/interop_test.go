@@ -13,8 +13,8 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/coding"
-	"hindcast/store/coding/codingtest"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/codingtest"
 )
 
 // claude is Claude Code with a home, a project and a model of its own.

@@ -14,9 +14,9 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/coding/codingtest"
 	"hindcast/store/folder"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/codingtest"
 )
 
 // real is the Codex CLI with a home of its own and the scripted model. It has no network.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"hindcast/store/coding/codingtest"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/codingtest"
 )
 
 // Copilot CLI mends what is wrong between calls and results before it asks the model, as the verdicts say: it puts

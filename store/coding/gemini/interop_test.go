@@ -12,8 +12,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/coding/codingtest"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/codingtest"
 )
 
 // cli is Gemini CLI with a home, a project and a model of its own.

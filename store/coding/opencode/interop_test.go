@@ -12,8 +12,8 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/coding"
-	"hindcast/store/coding/codingtest"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/codingtest"
 )
 
 // opencode imports what a fork wrote and goes on in it: what it sends to the model is what

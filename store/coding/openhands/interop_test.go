@@ -11,8 +11,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/coding"
-	"hindcast/store/coding/codingtest"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/codingtest"
 )
 
 // The real SDK goes on from where Hindcast put a conversation, and from a fork, and sends the

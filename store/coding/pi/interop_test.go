@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store/coding/codingtest"
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/codingtest"
 )
 
 // pi resumes each fork, and sends the model what Hindcast shows at the snapshot that it was
