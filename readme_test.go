@@ -735,7 +735,7 @@ func letters(name string) string {
 // it, and what the test says of itself. Each tool has a test.
 func TestREADME_agentsAreThoseThatTheTestsRun(t *testing.T) {
 	script, err := os.ReadFile(filepath.Join("testdata", "interop", "agents", "install"))
-	files, globErr := filepath.Glob(filepath.Join("store", "coding", "*", "interop_test.go"))
+	files, globErr := filepath.Glob(filepath.Join("store", "kinds", "*", "interop_test.go"))
 	if err != nil || globErr != nil {
 		t.Fatal(err, globErr)
 	}

@@ -20,7 +20,7 @@ import (
 	"hindcast/cli"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/jsonl"
+	"hindcast/store/kinds/jsonl"
 	"hindcast/store/labels"
 	"hindcast/store/sample"
 	"hindcast/store/storetest/fake"

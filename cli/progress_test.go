@@ -10,7 +10,7 @@ import (
 
 	"hindcast/cli"
 	"hindcast/store"
-	"hindcast/store/jsonl"
+	"hindcast/store/kinds/jsonl"
 	"hindcast/store/sample"
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest"

@@ -20,7 +20,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/kinds"
-	"hindcast/store/mapped"
+	"hindcast/store/kinds/mapped"
 	"hindcast/store/sample"
 	"hindcast/store/sqlite"
 )

@@ -7,8 +7,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/query"
-	"hindcast/store/coding/claudecode"
-	"hindcast/store/coding/pi"
+	"hindcast/store/kinds/claudecode"
+	"hindcast/store/kinds/pi"
 )
 
 // A search passes over the sessions whose files do not have the text, and over no other.

@@ -16,9 +16,9 @@ import (
 	"hindcast/model/jsontape/jsontest"
 	"hindcast/query"
 	"hindcast/store"
-	"hindcast/store/genkit"
+	"hindcast/store/kinds/genkit"
+	"hindcast/store/kinds/strands/messages"
 	"hindcast/store/sqlite"
-	"hindcast/store/strands/messages"
 )
 
 var dataDir = flag.String("data", "", "the folder in which the sessions of benchmarks stay from one run to the next")

@@ -10,8 +10,8 @@ import (
 	"hindcast/model"
 	"hindcast/query"
 	"hindcast/store"
-	"hindcast/store/coding/claudecode"
-	"hindcast/store/coding/pi"
+	"hindcast/store/kinds/claudecode"
+	"hindcast/store/kinds/pi"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )

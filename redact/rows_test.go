@@ -14,7 +14,7 @@ import (
 	"hindcast/model"
 	"hindcast/redact"
 	"hindcast/store"
-	"hindcast/store/jsonl"
+	"hindcast/store/kinds/jsonl"
 	"hindcast/store/sample"
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest"

@@ -10,9 +10,9 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/genkit"
-	"hindcast/store/strands/messages"
-	"hindcast/store/strands/snapshots"
+	"hindcast/store/kinds/genkit"
+	"hindcast/store/kinds/strands/messages"
+	"hindcast/store/kinds/strands/snapshots"
 )
 
 // What is called a gap is one: of a session that keeps a key once, no state but

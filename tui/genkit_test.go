@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"hindcast/keymap"
-	"hindcast/store/genkit"
+	"hindcast/store/kinds/genkit"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 )

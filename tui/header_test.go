@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"hindcast/keymap"
-	"hindcast/store/adk"
-	"hindcast/store/jsonl"
+	"hindcast/store/kinds/adk"
+	"hindcast/store/kinds/jsonl"
 )
 
 // A session with records that no message shows says how many, with its other faults.

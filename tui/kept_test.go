@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"hindcast/keymap"
-	"hindcast/store/strands/messages"
+	"hindcast/store/kinds/strands/messages"
 	"hindcast/tui"
 )
 

@@ -15,9 +15,9 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/kinds/strands/messages"
 	"hindcast/store/labels"
 	"hindcast/store/sample"
-	"hindcast/store/strands/messages"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 )

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"hindcast/keymap"
-	"hindcast/store/langgraph"
+	"hindcast/store/kinds/langgraph"
 	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
 	"hindcast/tui"

@@ -10,7 +10,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/coding"
-	"hindcast/store/coding/claudecode"
+	"hindcast/store/kinds/claudecode"
 	"hindcast/store/sample"
 	"hindcast/store/storetest/fake"
 	"hindcast/tui/screentest"

@@ -11,7 +11,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/coding/pi"
+	"hindcast/store/kinds/pi"
 	"hindcast/store/sample"
 	"hindcast/store/storetest/skip"
 	"hindcast/tui/screentest"

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"hindcast/keymap"
-	"hindcast/store/coding/gemini"
+	"hindcast/store/kinds/gemini"
 	"hindcast/store/storetest"
 	"hindcast/tui"
 )

@@ -18,7 +18,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/coding/claudecode"
+	"hindcast/store/kinds/claudecode"
 	"hindcast/store/sample"
 	"hindcast/store/storetest/fake"
 	"hindcast/store/storetest/skip"

@@ -7,7 +7,7 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/store"
-	"hindcast/store/strands/messages"
+	"hindcast/store/kinds/strands/messages"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 )

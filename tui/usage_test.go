@@ -12,10 +12,10 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
+	"hindcast/store/kinds/strands/messages"
+	"hindcast/store/kinds/strands/snapshots"
 	"hindcast/store/sample"
 	"hindcast/store/storetest/fake"
-	"hindcast/store/strands/messages"
-	"hindcast/store/strands/snapshots"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 )

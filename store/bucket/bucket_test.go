@@ -20,9 +20,9 @@ import (
 	"hindcast/store"
 	"hindcast/store/bucket/buckettest"
 	"hindcast/store/disk"
+	"hindcast/store/kinds/strands/messages"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
-	"hindcast/store/strands/messages"
 )
 
 const fixtures = "../../testdata/strands/python-file"

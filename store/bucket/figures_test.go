@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"hindcast/store"
+	"hindcast/store/kinds/strands/messages"
 	"hindcast/store/storetest"
-	"hindcast/store/strands/messages"
 )
 
 // TestFirstScreen holds the first screen of a session of 10,000 messages, over a network where

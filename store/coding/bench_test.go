@@ -12,9 +12,9 @@ import (
 	"hindcast/query"
 	"hindcast/store"
 	"hindcast/store/coding"
-	"hindcast/store/coding/claudecode"
-	"hindcast/store/coding/pi"
 	"hindcast/store/files"
+	"hindcast/store/kinds/claudecode"
+	"hindcast/store/kinds/pi"
 	"hindcast/store/storetest"
 )
 

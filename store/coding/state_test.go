@@ -12,8 +12,8 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/coding"
-	"hindcast/store/coding/pi"
 	"hindcast/store/files"
+	"hindcast/store/kinds/pi"
 	"hindcast/store/storetest"
 )
 

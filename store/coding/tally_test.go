@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"hindcast/store/coding/pi"
+	"hindcast/store/kinds/pi"
 )
 
 // A store is counted without a look into a file, and as its list has it.

@@ -9,7 +9,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/mapped"
+	"hindcast/store/kinds/mapped"
 	"hindcast/store/storetest/rowstest"
 	"hindcast/store/storetest/skip"
 )

@@ -19,9 +19,9 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/bucket"
+	"hindcast/store/kinds/strands/messages"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
-	"hindcast/store/strands/messages"
 )
 
 // bucketed is the bucket of a server of moto's, in which the SDK's S3SessionManager keeps

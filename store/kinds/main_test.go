@@ -12,8 +12,8 @@ import (
 
 	"hindcast/cli"
 	"hindcast/store"
-	"hindcast/store/jsonl"
 	"hindcast/store/kinds"
+	"hindcast/store/kinds/jsonl"
 	"hindcast/store/pg/pgtest"
 	"hindcast/store/sample"
 	"hindcast/store/storetest/program"

@@ -68,7 +68,7 @@ var realStores = []realStore{
 var noStores = []string{
 	"strands/checkpoints",                // each file is a checkpoint, without a session
 	"strands/typescript-multiagent-life", // likewise
-	"strands/python-multiagent-life",     // each folder is a life: see store/strands/runs
+	"strands/python-multiagent-life",     // each folder is a life: see store/kinds/strands/runs
 	"strands/rewinds",                    // what the SDKs ran after a rewind
 }
 

@@ -12,7 +12,7 @@
 //	a persistent id         {"$persistent":id}
 //	a value in itself       {"$cycle":LEVELS}, which is so many levels further out
 //
-// Objects have the shape that store/langgraph writes of MessagePack's extensions.
+// Objects have the shape that store/kinds/langgraph writes of MessagePack's extensions.
 //
 // The package github.com/nlpodyssey/gopickle reads pickles too. In its version 0.3.0 it
 // makes a buffer of whatever length the data names before it reads (pickle.go, read and

@@ -4,7 +4,7 @@
 //   node testdata/interop/strands_calls.mjs
 //
 // from a folder in which the packages are. Prints one line of JSON for
-// testdata/strands/calls-typescript.jsonl; the tests of store/strands/snapshots read it.
+// testdata/strands/calls-typescript.jsonl; the tests of store/kinds/strands/snapshots read it.
 // Run it by hand, for a new SDK. Nothing here is a stand-in but the model.
 //
 // For each place, as a snapshot says it, and for each call: "sent", the messages that

@@ -2,7 +2,7 @@
 
     PYTHONPATH=strands-agents-1.5.0 python testdata/interop/strands_calls.py
 
-Prints one line of JSON for testdata/strands/calls.jsonl; the tests of store/strands
+Prints one line of JSON for testdata/strands/calls.jsonl; the tests of store/kinds/strands
 read it. Run it by hand, for a new SDK. Nothing here is a stand-in but the model.
 
 For each tail of a log, as the files of a session say it, and for each call it is

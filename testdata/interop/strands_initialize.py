@@ -3,7 +3,7 @@
     python -m venv venv && venv/bin/pip install strands-agents==1.62.0
     venv/bin/python testdata/interop/strands_initialize.py testdata/strands
 
-Writes testdata/strands/initialize-<version>.json; the tests of store/strands
+Writes testdata/strands/initialize-<version>.json; the tests of store/kinds/strands
 read it. Run it by hand, for a new SDK. Nothing here is a stand-in but the
 model, which is never called.
 

@@ -6,7 +6,7 @@
 //     node strands_multiagent.mjs testdata/strands life
 //     node strands_multiagent.mjs testdata/strands verdicts
 //
-// The tests of store/strands/runs read what it writes. Run it by hand, for
+// The tests of store/kinds/strands/runs read what it writes. Run it by hand, for
 // a new SDK. Nothing here is a stand-in but the model, which says what it is
 // told to.
 //

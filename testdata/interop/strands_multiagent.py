@@ -4,7 +4,7 @@
     venv/bin/python testdata/interop/strands_multiagent.py testdata/strands life
     venv/bin/python testdata/interop/strands_multiagent.py testdata/strands verdicts
 
-The tests of store/strands/runs read what it writes. Run it by hand, for a
+The tests of store/kinds/strands/runs read what it writes. Run it by hand, for a
 new SDK. Nothing here is a stand-in but the model, which says what it is told to.
 
 "life" runs some Graphs and Swarms and keeps every version of multi_agent.json

@@ -1,10 +1,10 @@
 """Asks the real Strands SDK what it makes of the sessions that Hindcast repaired.
 
     python -m venv venv && venv/bin/pip install strands-agents==1.62.0
-    go test ./store/strands/messages -run Repair -update
+    go test ./store/kinds/strands/messages -run Repair -update
     venv/bin/python testdata/interop/strands_repairs.py testdata/strands
 
-Writes testdata/strands/repaired-<version>.json; the tests of store/strands read
+Writes testdata/strands/repaired-<version>.json; the tests of store/kinds/strands read
 it. Run it by hand, for a new SDK. Nothing here is a stand-in but the model, which
 answers what it is told to.
 

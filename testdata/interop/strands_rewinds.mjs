@@ -3,10 +3,10 @@
 //
 //   npm install @strands-agents/sdk@1.19.0 zod      (Node 22)
 //   node strands_rewinds.mjs testdata/strands/rewinds write
-//   go test ./store/strands/runs -run Rewind -update
+//   go test ./store/kinds/strands/runs -run Rewind -update
 //   node strands_rewinds.mjs testdata/strands/rewinds ask
 //
-// The tests of store/strands/runs read what it writes. Run it by hand, for
+// The tests of store/kinds/strands/runs read what it writes. Run it by hand, for
 // a new SDK, in a folder that has the packages. Nothing here is a stand-in but the
 // model, which says what it is told to.
 //

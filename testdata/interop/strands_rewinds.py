@@ -2,10 +2,10 @@
 
     python -m venv venv && venv/bin/pip install strands-agents==1.62.0
     venv/bin/python testdata/interop/strands_rewinds.py testdata/strands/rewinds write
-    go test ./store/strands/runs -run Rewind -update
+    go test ./store/kinds/strands/runs -run Rewind -update
     venv/bin/python testdata/interop/strands_rewinds.py testdata/strands/rewinds ask
 
-The tests of store/strands/runs read what it writes. Run it by hand, for a
+The tests of store/kinds/strands/runs read what it writes. Run it by hand, for a
 new SDK. Nothing here is a stand-in but the model, which says what it is told to.
 
 "write" runs some Graphs and Swarms and keeps the record that each left, and

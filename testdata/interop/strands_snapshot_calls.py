@@ -3,7 +3,7 @@
     PYTHONPATH=strands-agents-1.52.0 python testdata/interop/strands_snapshot_calls.py
 
 Prints one line of JSON for testdata/strands/calls-snapshots.jsonl; the tests of
-store/strands/snapshots read it. Run it by hand, for a new SDK. Nothing here is a stand-in
+store/kinds/strands/snapshots read it. Run it by hand, for a new SDK. Nothing here is a stand-in
 but the model. What is in a line is said in strands_calls.mjs, which does the same for
 TypeScript; E is a result that says "Tool was interrupted.".
 """

@@ -1,6 +1,6 @@
 """Starts an agent of the real Strands SDK on each of many damaged message logs.
 
-    HINDCAST_SDKS=… go test ./store/strands/messages -run SDKsThatStart
+    HINDCAST_SDKS=… go test ./store/kinds/strands/messages -run SDKsThatStart
 
 runs it, once for each version of the SDK. Its argument is a folder of stores with the
 one session h. It prints an object: for each store "refuses", the exception that was

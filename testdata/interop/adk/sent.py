@@ -1,6 +1,6 @@
 """Has ADK say what it sends to a model at each event of a session.
 
-    HINDCAST_SDKS=… go test ./store/adk -run InteropSent
+    HINDCAST_SDKS=… go test ./store/kinds/adk -run InteropSent
 
 runs it. `sent.py DB COUNT` writes sessions with SqliteSessionService by a runner that compacts, with a
 tool that runs long, calls without results and questions, and COUNT sessions of one agent and COUNT of

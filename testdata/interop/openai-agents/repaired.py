@@ -1,6 +1,6 @@
 """Has the OpenAI Agents SDK go on with sessions that Hindcast repaired.
 
-    HINDCAST_SDKS=… go test ./store/openaiagents -run InteropRepaired
+    HINDCAST_SDKS=… go test ./store/kinds/openaiagents -run InteropRepaired
 
 runs it. `repaired.py PATH SESSION…` prints, for each session of the SQLite file, what a model is sent when a
 program goes on with "probe".

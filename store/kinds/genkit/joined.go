@@ -1,0 +1,212 @@
+package genkit
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"hindcast/model"
+	"hindcast/store/files"
+	"hindcast/store/folder"
+	"hindcast/store/kinds/genkit/traces"
+)
+
+// What the traces of a project know of its sessions, joined with the rows.
+//
+// A turn names the row in which it ended. Its tool iterations become headers
+// before that row: parent, step 1, step 2, row. Each follows the one before by
+// its visit; the row's ParentID stays what the row says.
+//
+// Rows have no visits, and what names one stays right when a trace appears. The
+// visit of a step comes from its id alone, for the same reason.
+
+// joined is the traces that belong to a store.
+type joined struct {
+	disk *folder.Disk // the folder .genkit, nil where it is on no disk
+	dir  string       // its path
+	// memory is what is remembered of the traces.
+	memory *files.Memory
+	*traces.Traces
+}
+
+// tracesAbove bounds how far up from the opened folder a .genkit is looked for:
+// rows of tenants are that deep in a project.
+const tracesAbove = 6
+
+// joined returns the traces that belong to the store, nil where there are none yet.
+func (s *Store) joined() *joined {
+	s.joining.Lock()
+	defer s.joining.Unlock()
+	if s.traces == nil {
+		if s.on != nil {
+			s.traces = s.tracesOn()
+		} else if s.traces = findTraces(s.dir); s.traces != nil {
+			s.traces.memory = s.cache.Memory(traces.NoteKind, s.traces.dir)
+		}
+		if s.traces != nil {
+			s.traces.Remember(s.traces.memory)
+		}
+	}
+	return s.traces
+}
+
+// findTraces looks for .genkit/traces in a folder and upward from it.
+func findTraces(dir string) *joined {
+	at, err := filepath.Abs(dir)
+	if err != nil {
+		return nil
+	}
+	for range tracesAbove {
+		for _, genkit := range []string{filepath.Join(at, ".genkit"), at} {
+			if filepath.Base(genkit) != ".genkit" {
+				continue
+			}
+			if info, err := os.Stat(filepath.Join(genkit, "traces")); err != nil || !info.IsDir() {
+				continue
+			}
+			if disk, err := folder.OpenDisk(genkit); err == nil {
+				return &joined{disk: disk, dir: genkit, Traces: traces.New(disk, ".")}
+			}
+		}
+		up := filepath.Dir(at)
+		if up == at {
+			return nil
+		}
+		at = up
+	}
+	return nil
+}
+
+// tracesOn looks for traces in what was opened where no disk is: what lies above is not listed
+// there.
+func (s *Store) tracesOn() *joined {
+	for _, genkit := range []string{".genkit", "."} {
+		at, ok := s.on.At(genkit)
+		if ok && path.Base(at.Name()) == ".genkit" && folder.IsFolder(at.Tree(), "traces") {
+			return &joined{dir: at.Name(), memory: s.cache.MemoryOf(traces.NoteKind, at.Name()), Traces: traces.New(at.Tree(), ".")}
+		}
+	}
+	return nil
+}
+
+// turns returns what the traces know of a session. What cannot be read of them is
+// left out: the rows are there without it.
+func (s *Store) turns(ctx context.Context, sid string) []traces.Turn {
+	j := s.joined()
+	if j == nil || sid == "" {
+		return nil
+	}
+	turns, err := j.Turns(ctx, sid)
+	if err != nil {
+		return nil
+	}
+	return turns
+}
+
+// ends are the turns of a session by the rows in which they may have ended.
+type ends map[string][]*traces.Turn
+
+func endsOf(turns []traces.Turn) ends {
+	e := make(ends, len(turns))
+	for i := range turns {
+		t := &turns[i]
+		if id := cmp.Or(t.Snapshot, t.Answered); id != "" {
+			e[id] = append(e[id], t)
+		}
+	}
+	return e
+}
+
+// turn returns the turn that ended in a row, nil if none is known. Of several, a
+// trace that was taken twice, the last counts.
+func (e ends) turn(h *model.Header) *traces.Turn {
+	for _, t := range slices.Backward(e[h.ID]) {
+		if t.EndedIn(h) {
+			return t
+		}
+	}
+	return nil
+}
+
+// withSteps puts the steps of turns before the rows that they ended in. Without
+// a step the headers stay as they are.
+func withSteps(list []model.Header, turns []traces.Turn) []model.Header {
+	all := make([]model.Header, 0, len(list))
+	ended, numbered := endsOf(turns), make(map[int64]bool)
+	for i := range list {
+		h := list[i]
+		if t := ended.turn(&h); t != nil {
+			before := t.Headers(&h)
+			if len(before) > 0 && h.ParentID == h.ID {
+				before[0].ParentID = "" // it is no step of its own
+			}
+			for k := range before {
+				step := &before[k]
+				step.Visit = visitOf(step.ID, numbered)
+				step.ParentVisit, h.ParentVisit = h.ParentVisit, step.Visit
+			}
+			all = append(all, before...)
+		}
+		all = append(all, h)
+	}
+	return all
+}
+
+// visitOf returns the visit of a step, one that is not taken yet: 48 bits of its
+// id's hash, which every reader of JSON takes in whole.
+func visitOf(id string, taken map[int64]bool) int64 {
+	sum := sha256.Sum256([]byte(id))
+	visit := int64(binary.BigEndian.Uint64(sum[:])>>16) | 1<<47
+	for taken[visit] {
+		visit++
+	}
+	taken[visit] = true
+	return visit
+}
+
+// stepState returns the state of a step.
+func (s *Store) stepState(ctx context.Context, ref model.Ref) ([]byte, error) {
+	_, _, err := s.step(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	state, err := s.joined().State(ctx, ref.ID)
+	if errors.Is(err, traces.ErrUnknown) {
+		return nil, model.ErrNoSnapshot
+	}
+	return state, err
+}
+
+// step finds the step that ref names: its turn, and its number in that.
+func (s *Store) step(ctx context.Context, ref model.Ref) (*traces.Turn, int, error) {
+	at, err := s.find(ctx, ref.Session)
+	if err == nil && ref.Visit != 0 && ref.Visit != visitOf(ref.ID, map[int64]bool{}) {
+		err = model.ErrNoSnapshot
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	one := at.one()
+	turns := s.turns(ctx, one.sid)
+	for i := range turns {
+		for k := range turns[i].Steps {
+			if turns[i].StepID(k) != ref.ID {
+				continue
+			}
+			if slices.ContainsFunc(one.rows, func(r *row) bool { h := r.header(s.now()); return turns[i].EndedIn(&h) }) {
+				return &turns[i], k, nil
+			}
+		}
+	}
+	return nil, 0, model.ErrNoSnapshot
+}
+
+// isStep reports whether an id is that of a step. No row has one of that form,
+// unless it was made to.
+func isStep(id string) bool { return traces.Owns(id) }

@@ -1,0 +1,349 @@
+package messages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store/files"
+	"hindcast/store/folder"
+	"hindcast/store/kinds/strands/runs"
+)
+
+const (
+	sessionPrefix = "session_"
+	agentPrefix   = "agent_"
+	runPrefix     = "multi_agent_"
+	messagePrefix = "message_"
+	messageSuffix = ".json"
+)
+
+// place is where the log of one agent is, or the record of one orchestrator. Its
+// names were read from folders, or compared with such.
+type place struct {
+	// id is what the port calls it: SESSION, or SESSION/AGENT where a session
+	// has several agents. An orchestrator is SESSION/ORCHESTRATOR, and SESSION
+	// where the session has nothing else.
+	id string
+	// session is the session's folder in the storage: "session_basic", or "." when the
+	// session's folder is a link.
+	session string
+	// tree has its names: the storage, or the folder that link leads to.
+	tree folder.Tree
+	// way leads from the storage down to the folder that was opened.
+	way string
+	// link is the session's folder if that is a link; nil for none.
+	link *link
+	// agent is the agent's folder: "agent_default". It is "" for an orchestrator,
+	// and for a session that has neither.
+	agent string
+	// orchestrator is the orchestrator's folder: "multi_agent_g1"; "" for none.
+	orchestrator string
+	// updated is the time of the last change, as far as it is known.
+	updated time.Time
+	// err is why the folder of the session's agents, or else that of its
+	// orchestrators, cannot be listed; unlisted is its name.
+	err      error
+	unlisted string
+}
+
+// path returns the name of a file of the agent, below root.
+func (p place) path(elem ...string) string {
+	return path.Join(append([]string{p.session, "agents", p.agent}, elem...)...)
+}
+
+// hold keeps the folders of the place open in a tree, see folder.Tree.
+func (p place) hold(tree folder.Tree) (release func()) {
+	dirs := []string{p.session}
+	if p.agent != "" {
+		dirs = append(dirs, p.path(), p.path("messages"))
+	}
+	var releases []func()
+	for _, dir := range dirs {
+		releases = append(releases, tree.Hold(dir))
+	}
+	return func() {
+		for _, release := range releases {
+			release()
+		}
+	}
+}
+
+// name returns what the storage calls the place, which is the name of its folder.
+func (p place) name() string {
+	switch {
+	case p.agent != "":
+		return p.path()
+	case p.orchestrator != "":
+		return path.Dir(p.recordPath())
+	}
+	return p.session
+}
+
+// inside returns the name of a file below the storage, also of one that a link leads to.
+func (p place) inside(name string) string {
+	if p.link == nil {
+		return name
+	}
+	return path.Join(p.link.name, name)
+}
+
+// shown returns the name of a file below the folder that was opened.
+func (p place) shown(name string) string { return within(p.way, p.inside(name)) }
+
+// refusal is why nothing is written to a place; nil if it can be.
+func (p place) refusal(op model.Op) error {
+	if p.link == nil {
+		return nil
+	}
+	return &model.UnsupportedError{Op: op, Reason: fmt.Sprintf("%s is a link to %s, and nothing is written through a link: open that folder, as strands:%s", p.link.name, p.link.to, p.link.to)}
+}
+
+// isSession reports whether a folder is that of a session: whether it has a
+// session.json or a folder of agents or orchestrators, or does not let anybody see.
+func isSession(tree folder.Tree, dir string) bool {
+	for _, name := range []string{"session.json", "agents", "multi_agents"} {
+		if at, err := tree.Stamp(path.Join(dir, name)); at.Kind != files.Nothing || errors.Is(err, fs.ErrPermission) {
+			return true
+		}
+	}
+	return false
+}
+
+// sessionDirs returns the names that those of folders of sessions look like. Nothing is
+// looked at.
+func (s *Store) sessionDirs() ([]string, error) {
+	if s.single != nil {
+		return []string{s.storage.Way}, nil
+	}
+	names, err := s.tree().List(".")
+	if err != nil {
+		return nil, err
+	}
+	var dirs []string
+	for _, name := range names {
+		if strings.HasPrefix(name, sessionPrefix) {
+			dirs = append(dirs, name)
+		}
+	}
+	return dirs, nil
+}
+
+// isSession reports whether a name in the store is the folder of a session, or a link to one.
+func (s *Store) isSession(name string) bool {
+	switch at, err := s.tree().Stamp(name); {
+	case err != nil:
+		return false
+	case at.Kind == files.Link:
+		return s.link(name) != nil
+	default:
+		return at.Kind == files.Directory && isSession(s.tree(), name)
+	}
+}
+
+// link is a link to the folder of a session. The SDK follows it wherever it leads, and
+// so it is read; nothing is written through it.
+type link struct {
+	name string // in the store
+	to   string // the folder
+	tree *folder.Disk
+}
+
+// link opens the session that a link in the storage leads to; nil for anything else, and
+// for the folder that was opened. Close lets go of it.
+func (s *Store) link(name string) *link {
+	if at, err := s.tree().Stamp(name); err != nil || at.Kind != files.Link || name == s.storage.Way {
+		return nil
+	}
+	to, err := linkedSession(s.storage.Folder(), name)
+	if err != nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tree := s.linked[to]
+	if tree == nil {
+		if tree, err = folder.OpenDisk(to); err != nil {
+			return nil
+		}
+		if s.linked == nil {
+			s.linked = map[string]*folder.Disk{}
+		}
+		s.linked[to] = tree
+	}
+	return &link{name, to, tree}
+}
+
+// linkedSession returns the folder of the session that a link in a folder leads to.
+func linkedSession(dir, name string) (string, error) {
+	to, err := filepath.EvalSymlinks(filepath.Join(dir, name))
+	if err != nil {
+		return "", err
+	}
+	tree, err := folder.OpenDisk(to)
+	if err != nil {
+		return "", err
+	}
+	defer tree.Close()
+	if !isSession(tree, ".") {
+		return "", fs.ErrNotExist
+	}
+	return to, nil
+}
+
+// sessionID returns the id of the session in a folder.
+func (s *Store) sessionID(dir string) string {
+	if s.single != nil && dir == s.storage.Way {
+		return *s.single
+	}
+	return strings.TrimPrefix(dir, sessionPrefix)
+}
+
+// places returns the agents and the orchestrators of a session. A session without
+// any has one place that is neither, and one in which they cannot be listed has
+// such a place, too.
+func (s *Store) places(dir string) []place {
+	id := s.sessionID(dir)
+	tree, l := s.tree(), s.link(dir)
+	if l != nil {
+		tree, dir = l.tree, "."
+	}
+	var list []place
+	agents, err := named(tree, path.Join(dir, "agents"), agentPrefix)
+	if err != nil {
+		list = append(list, place{id: id, session: dir, err: err, unlisted: path.Join(dir, "agents")})
+	}
+	runs, err := named(tree, path.Join(dir, "multi_agents"), runPrefix)
+	if err != nil && list == nil {
+		list = append(list, place{id: id, session: dir, err: err, unlisted: path.Join(dir, "multi_agents")})
+	}
+	alone := len(list)+len(agents)+len(runs) == 1
+	taken := make(map[string]bool)
+	for _, folder := range agents {
+		p := place{id: id, session: dir, agent: folder}
+		if len(agents) > 1 || list != nil && list[0].err != nil {
+			p.id += "/" + strings.TrimPrefix(folder, agentPrefix)
+		}
+		taken[p.id] = true
+		list = append(list, p)
+	}
+	for _, folder := range runs {
+		p := place{id: id, session: dir, orchestrator: folder}
+		if !alone {
+			p.id += "/" + strings.TrimPrefix(folder, runPrefix)
+		}
+		// Where an agent has the name, too, the folder's name tells them apart.
+		for taken[p.id] {
+			p.id = id + "/" + runPrefix + strings.TrimPrefix(p.id, id+"/")
+		}
+		taken[p.id] = true
+		list = append(list, p)
+	}
+	if len(list) == 0 {
+		list = []place{{id: id, session: dir}}
+	}
+	for i := range list {
+		list[i].tree, list[i].link, list[i].way = tree, l, s.storage.Way
+	}
+	return list
+}
+
+// named returns the folders in a folder whose names begin with prefix, in order. A
+// folder that is not there has none.
+func named(tree folder.Tree, dir, prefix string) (names []string, err error) {
+	defer tree.Hold(dir)()
+	list, err := tree.List(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, name := range list {
+		if strings.HasPrefix(name, prefix) && folder.IsFolder(tree, path.Join(dir, name)) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// locate finds the place that the port calls id. Folder names hold no slash, so
+// that the first one ends the session's. The id is data: it names a folder only
+// as what follows the prefix in a single name, and an agent is looked up among
+// the names that are there.
+func (s *Store) locate(id string) (place, error) {
+	session, _, _ := strings.Cut(id, "/")
+	dir := sessionPrefix + session
+	if s.single != nil {
+		dir = s.storage.Way
+	}
+	if s.sessionID(dir) != session || !filepath.IsLocal(dir) || filepath.Base(dir) != dir || !isSession(s.tree(), dir) && s.link(dir) == nil {
+		return place{}, model.ErrNoSession
+	}
+	for _, p := range s.places(dir) {
+		if p.id == id {
+			return p, nil
+		}
+	}
+	return place{}, model.ErrNoSession
+}
+
+// forked returns what the port calls a fork of the place of an agent.
+func (p place) forked(as string) string {
+	if _, rest, several := strings.Cut(p.id, "/"); several {
+		return as + "/" + rest
+	}
+	return as
+}
+
+// in returns a place for the engine.
+func (s *Store) in(p place) folder.Place {
+	at := folder.Place{Session: p.name(), Format: logs{s}, Own: p}
+	if p.orchestrator != "" {
+		at.Format = runs.Format{Files: recordFiles{s}}
+	}
+	return at
+}
+
+// placeNamed returns the place of a name in the storage, which need not be there.
+func (s *Store) placeNamed(name string) folder.Place {
+	dir, below, _ := strings.Cut(name, "/")
+	for _, p := range s.places(dir) {
+		if p.name() == name {
+			return s.in(p)
+		}
+	}
+	p := place{id: s.sessionID(dir), session: dir, tree: s.tree(), way: s.storage.Way}
+	switch in, base := path.Split(below); in {
+	case "agents/":
+		p.agent = base
+	case "multi_agents/":
+		p.orchestrator = base
+	}
+	if s.madeWithOthers(p) {
+		p.id += "/" + strings.TrimPrefix(p.agent, agentPrefix)
+	}
+	return s.in(p)
+}
+
+// madeWithOthers reports whether Hindcast made a session with other agents or orchestrators
+// beside an agent.
+func (s *Store) madeWithOthers(p place) bool {
+	w := s.storage.Writes(context.Background())
+	for _, e := range w.Told(p.name()).Entries() {
+		if e.NewSession == "" {
+			continue
+		}
+		for _, c := range e.Changes() {
+			if !c.After.Folder && strings.Count(c.Path, "/") > 1 && !strings.HasPrefix(c.Path, p.name()+"/") {
+				return true
+			}
+		}
+	}
+	return false
+}

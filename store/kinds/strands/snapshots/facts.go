@@ -1,0 +1,78 @@
+package snapshots
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"hindcast/model"
+	"hindcast/store/journal"
+	"hindcast/store/kinds/strands/lineage"
+)
+
+// Facts implements store.Deriver.
+func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
+	facts, err := s.facts(ctx, ref)
+	if err != nil {
+		return nil, fmt.Errorf("%s: read facts of %q of session %q: %w", kind, ref.ID, ref.Session, err)
+	}
+	return facts, nil
+}
+
+func (s *Store) facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
+	if err := ref.Once(); err != nil {
+		return nil, err
+	}
+	log, err := s.log(ctx, ref.Session)
+	if err != nil {
+		return nil, err
+	}
+	return sessionIn(log).facts(ref.ID)
+}
+
+func (h *history) facts(id string) (model.Facts, error) {
+	i := h.find(id)
+	if i < 0 {
+		return nil, model.ErrNoSnapshot
+	}
+	return append(h.around(i), h.items[i].facts(&h.place)...), nil
+}
+
+// around tells what the other snapshots say of one.
+func (h *history) around(i int) (l model.Facts) {
+	it := &h.items[i]
+	switch it.How {
+	case lineage.Beginning:
+		l.Add("lineage", fmt.Sprintf("holds the first %d of its %d messages", it.Shared, it.messages))
+	case lineage.Overlap:
+		l.Add("lineage", fmt.Sprintf("ends with message %d of its %d; others were taken out since", it.Shared, it.messages))
+	case lineage.Guess:
+		l.Add("lineage", "a guess: no message is in common, and nothing speaks against it")
+	case lineage.Root:
+		if i > 0 {
+			l.Add("lineage", "none: no earlier snapshot has a conversation that this one goes on with")
+		}
+	}
+	if i == h.same {
+		l.Add("latest", latestFile+" holds the same")
+	}
+	return l
+}
+
+// facts tells what the file of a snapshot says besides its data.
+func (i *item) facts(p *place) (l model.Facts) {
+	l.Add("file", p.file(i.name))
+	if i.aside != nil {
+		l.Add("set aside", "Hindcast has it, in "+journal.Folder)
+	}
+	l.Add("written by", string(i.Dialect))
+	l.Add("scope", i.Scope)
+	l.Add("schema version", i.Schema)
+	l.Add("context manager", i.Manager)
+	if i.Removed > 0 {
+		l.Add("taken out", strconv.Itoa(i.Removed)+" messages")
+	}
+	l.Add("stash", i.Stash)
+	l.Add("app data", i.AppData)
+	return l
+}

@@ -1,0 +1,361 @@
+package snapshots
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store/files"
+	"hindcast/store/folder"
+	"hindcast/store/kinds/strands/lineage"
+)
+
+// latestID is the id of the row of snapshot_latest.json.
+const latestID = "latest"
+
+// historyName is the pattern by which both SDKs tell a snapshot among the files
+// of immutable_history.
+var historyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^snapshot_([\w-]+)\.json$`) })
+
+// uuid7 is the pattern of the ids that both SDKs make.
+var uuid7 = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+})
+
+// timeOfID returns the time that a UUID of version 7 begins with, to the
+// millisecond.
+func timeOfID(id string) (at time.Time, ok bool) {
+	if !uuid7().MatchString(id) {
+		return time.Time{}, false
+	}
+	ms, err := strconv.ParseInt(id[:8]+id[9:13], 16, 64)
+	return time.UnixMilli(ms).UTC(), err == nil
+}
+
+// item is one snapshot file of a place, with what was worked out about it.
+type item struct {
+	id   string
+	name string // in its folder
+	capture
+	// err is why the file cannot be read at all.
+	err error
+	// aside is the content by which the journal has a snapshot that lies nowhere; nil for
+	// one that does.
+	aside *folder.Aside
+
+	lineage.Link
+	messages int // in the list
+	// turns counts the turns that ended up to here, along the path.
+	turns int
+	// failed says that a tool failed since the parent.
+	failed bool
+	// written is how many bytes the file has.
+	written int64
+}
+
+// isLatest reports whether it is snapshot_latest.json.
+func (i *item) isLatest() bool { return i.name == latestFile && i.aside == nil }
+
+// created returns when the snapshot was taken: as it says itself, else as its id
+// says.
+func (i *item) created() time.Time {
+	if !i.Created.IsZero() {
+		return i.Created
+	}
+	at, _ := timeOfID(i.id)
+	return at
+}
+
+// saved returns when the snapshot was saved: as its id says, else as it says
+// itself.
+func (i *item) saved() time.Time {
+	if at, ok := timeOfID(i.id); ok {
+		return at
+	}
+	return i.Created
+}
+
+// listing is the names of the snapshots of a place.
+type listing struct {
+	// history are the files of the immutable ones, in the order in which both SDKs list
+	// them, which is that of their names.
+	history []string
+	// latest is snapshot_latest.json, if it is there.
+	latest []string
+	// unlisted is why the immutable ones cannot be listed; nil where they can, or are not
+	// there. The SDKs start without them.
+	unlisted error
+}
+
+// list lists the snapshots of a place. The error is that of its folder.
+func (p *place) list(tree folder.Tree) (l listing, err error) {
+	if _, err := tree.List(p.name()); err != nil {
+		return l, fmt.Errorf("%s: %w", p.path(), err)
+	}
+	names, err := tree.List(p.name(historyDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		l.unlisted = err
+	}
+	for _, name := range names {
+		if m := historyName().FindStringSubmatch(name); m != nil && m[1] != latestID {
+			l.history = append(l.history, name)
+		}
+	}
+	slices.SortFunc(l.history, func(a, b string) int { return strings.Compare(idOf(a), idOf(b)) })
+	if at, err := tree.Stamp(p.kept(latestFile)); err == nil && at.Kind != files.Nothing {
+		l.latest = []string{latestFile}
+	}
+	return l, nil
+}
+
+// idOf returns the id of the snapshot in a file.
+func idOf(name string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(name, "snapshot_"), ".json")
+}
+
+// items returns the snapshots of a listing, unread.
+func (l *listing) items() (list []item) {
+	for _, name := range slices.Concat(l.history, l.latest) {
+		list = append(list, item{id: idOf(name), name: name})
+	}
+	return list
+}
+
+// history is the snapshots of one place in the order in which both SDKs list
+// them.
+type history struct {
+	place
+	listing
+	in    folder.In
+	items []item
+	// at is the position of snapshot_latest.json, -1 for none. It comes behind all others
+	// but those that were set aside, which are no part of the list.
+	at int
+	// same is the position of the immutable snapshot whose data are those of
+	// snapshot_latest.json, -1 for none.
+	same int
+	// gone is why there is no folder; nil where there is one.
+	gone error
+}
+
+// read reads the snapshots of a place, as far as they are not known, and works out who
+// follows whom. The error is that of the folder, unless it is not there.
+func (p place) read(ctx context.Context, in folder.In, walks *walks) (*history, error) {
+	h := &history{place: p, in: in, at: -1, same: -1}
+	if h.listing, h.gone = p.list(in.Tree); h.gone != nil {
+		if errors.Is(h.gone, fs.ErrNotExist) {
+			return h, nil
+		}
+		return nil, h.gone
+	}
+	line, err := walks.walk(ctx, h)
+	if err != nil {
+		return nil, fmt.Errorf("read snapshots: %w", err)
+	}
+	now, err := folder.Notes(ctx, in, p.name(), h.latest, codec)
+	if err != nil {
+		return nil, fmt.Errorf("read snapshots: %w", err)
+	}
+	aside := h.aside()
+	var latest *scanned
+	if len(now) > 0 {
+		latest = now[0].Is
+	}
+	line.addOverwritten(aside, latest)
+	line.addNoted(now)
+	h.compare()
+	line.addSetAside(aside)
+	return h, nil
+}
+
+// line puts snapshots into a history, each with its parent.
+type line struct {
+	history *history
+	tree    *lineage.Tree
+	// known are the positions of those whose messages are known, which are all
+	// that the tree has.
+	known []int
+}
+
+func newLine(h *history) *line { return &line{history: h, tree: lineage.NewTree()} }
+
+// addNoted adds the files of a folder but those that were deleted since it was listed.
+func (l *line) addNoted(list []folder.Noted[*scanned]) {
+	for _, n := range list {
+		i, m := item{id: idOf(n.Name), name: n.Name, err: n.Err}, new(messages)
+		switch {
+		case errors.Is(n.Err, fs.ErrNotExist):
+			continue
+		case n.Err != nil:
+			i.capture = unread(n.Err)
+			if at, err := l.history.in.Stamp(l.history.kept(n.Name)); err == nil {
+				i.written = at.Size
+			}
+		default:
+			i.capture, i.written, m = n.Is.capture, n.Is.written, &n.Is.messages
+		}
+		l.add(i, m)
+	}
+}
+
+// add adds the next snapshot. One of whose messages nothing can be read hangs on
+// the one that is listed before it: nothing says otherwise.
+func (l *line) add(i item, m *messages) {
+	h := l.history
+	if i.messages = len(m.prints); i.Problem != "" && i.messages == 0 {
+		i.Link = lineage.Link{Parent: len(h.items) - 1}
+		if i.Parent >= 0 {
+			i.How = lineage.Guess
+		}
+	} else {
+		i.Link = l.tree.Add(m.prints, i.Removed)
+		if i.Parent >= 0 {
+			i.Parent = l.known[i.Parent]
+		}
+		l.known = append(l.known, len(h.items))
+	}
+	if i.Parent >= 0 {
+		i.turns = h.items[i.Parent].turns
+	}
+	for _, s := range m.shapes[i.Shared:] {
+		if s&endsTurn != 0 {
+			i.turns++
+		}
+		i.failed = i.failed || s&failed != 0
+	}
+	if i.isLatest() {
+		h.at = len(h.items)
+	}
+	h.items = append(h.items, i)
+}
+
+// compare finds the immutable snapshot that snapshot_latest.json is: the last
+// one with the same data, and of several the one taken at the same time.
+func (h *history) compare() {
+	if h.at >= 0 && h.items[h.at].Sum != "" {
+		h.same = h.shown(&h.items[h.at].capture)
+	}
+}
+
+// shown returns the position of the immutable snapshot by which people know what is
+// loaded, -1 for none: that with the same data and of the same time, else with the
+// same data; of several the last.
+func (h *history) shown(latest *capture) int {
+	found := -1
+	for i := range h.items {
+		it := &h.items[i]
+		if it.isLatest() || it.aside != nil || it.Sum != latest.Sum {
+			continue
+		}
+		if found < 0 || it.Created.Equal(latest.Created) || !h.items[found].Created.Equal(latest.Created) {
+			found = i
+		}
+	}
+	return found
+}
+
+// index returns the number by which people know an item: the latest has none of its
+// own where an immutable snapshot holds the same.
+func (h *history) index(i int) int {
+	if h.same >= 0 && i > h.at {
+		return i - 1
+	}
+	return i
+}
+
+// head returns the position of the snapshot that an SDK loads on start, -1 for
+// none.
+func (h *history) head() int {
+	if h.same >= 0 {
+		return h.same
+	}
+	return h.at
+}
+
+// find returns the position of the row of an id, -1 for none.
+func (h *history) find(id string) int {
+	for i := range h.items {
+		if h.items[i].id == id && (i != h.at || h.same < 0) {
+			return i
+		}
+	}
+	return -1
+}
+
+// point returns the visit of an item.
+func (h *history) point(i int) model.Point { return model.Point{ID: h.items[i].id, Index: h.index(i)} }
+
+// path returns the items from the root to one, itself included.
+func (h *history) path(i int) map[int]bool {
+	on := make(map[int]bool)
+	for ; i >= 0 && !on[i]; i = h.items[i].Parent {
+		on[i] = true
+	}
+	return on
+}
+
+// content reads the file of an item. The error is model.ErrNoSnapshot where it is
+// gone.
+func (h *history) content(i *item) ([]byte, error) { return h.place.content(h.in, i) }
+
+func (p *place) content(in folder.In, i *item) (data []byte, err error) {
+	if i.aside != nil {
+		data, err = in.Told.Read(i.aside)
+	} else {
+		data, _, err = in.Read(p.kept(i.name), nil)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, model.ErrNoSnapshot
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", p.file(i.name), err)
+	}
+	return data, nil
+}
+
+// lastChange returns the newest time that the snapshots of a place tell of: the
+// latest itself, and the others in their names.
+func (p *place) lastChange(tree folder.Tree) (latest time.Time) {
+	l, err := p.list(tree)
+	if err != nil {
+		return time.Time{} // it is listed, and Faults says why
+	}
+	for _, it := range l.items() {
+		if it.isLatest() {
+			it.Created = p.timeOfLatest(tree)
+		}
+		if at := it.saved(); at.After(latest) {
+			latest = at
+		}
+	}
+	return latest
+}
+
+// timeOfLatest returns the time that snapshot_latest.json says of itself. In all
+// that the SDKs write it comes before the data, so that these need not be
+// skipped over.
+func (p *place) timeOfLatest(tree folder.Tree) time.Time {
+	data, _, err := tree.Read(p.kept(latestFile), nil)
+	if err != nil {
+		return time.Time{}
+	}
+	for m, err := range jsontape.Members(bytes.TrimPrefix(data, []byte("\ufeff"))) {
+		if err != nil {
+			break
+		}
+		if key := string(m.Key); key == `"created_at"` || key == `"createdAt"` {
+			return timeOf(m.Value)
+		}
+	}
+	return time.Time{}
+}

@@ -1,0 +1,226 @@
+package snapshots
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"hindcast/model"
+	"hindcast/store/folder"
+	"hindcast/store/journal"
+	"hindcast/store/kinds/strands/runs"
+)
+
+const (
+	// namespace is the folder that unified storage puts all sessions in.
+	namespace  = "session"
+	scopesDir  = "scopes"
+	snapshots  = "snapshots"
+	latestFile = "snapshot_latest.json"
+	historyDir = "immutable_history"
+
+	scopeAgent      = "agent"
+	scopeMultiAgent = "multiAgent"
+)
+
+// scopes are the folders that both SDKs know, in the order of the list.
+var scopes = []string{scopeAgent, scopeMultiAgent}
+
+// sessionDir is the folder of a session.
+type sessionDir struct {
+	dir string // below the store: "session/basic", "basic" or "."
+	id  string // its name
+	// unified says that it lies as unified storage puts it: below a folder
+	// "session". The SDK for Python knows no other place.
+	unified bool
+}
+
+// place is where the snapshots of one agent or orchestrator are. Its names were
+// read from folders.
+type place struct {
+	// id is what the port calls it: SESSION, or SESSION/AGENT where a session
+	// has several agents. Where two would have one name, the later has a ~ more.
+	id string
+	sessionDir
+	scope string // the name of the folder below "scopes"
+	agent string // the name of the folder below that
+	// way leads down to the store from the storage folder, in which the journal lies.
+	way string
+}
+
+// path returns the name of a file of the place, relative to the store.
+func (p *place) path(elem ...string) string {
+	return path.Join(append([]string{p.dir, scopesDir, p.scope, p.agent, snapshots}, elem...)...)
+}
+
+// name returns the name of a file of the place in the storage.
+func (p *place) name(elem ...string) string { return path.Join(p.way, p.path(elem...)) }
+
+// file returns the name of a snapshot's file, relative to the store.
+func (p *place) file(name string) string {
+	if name == latestFile {
+		return p.path(name)
+	}
+	return p.path(historyDir, name)
+}
+
+// kept returns the name of a snapshot's file in the storage.
+func (p *place) kept(name string) string { return path.Join(p.way, p.file(name)) }
+
+// in returns the place for the engine. Its name is that of its folder in the storage.
+func (s *Store) in(p place) folder.Place {
+	at := folder.Place{Session: path.Dir(p.name()), Format: agents{s}, Own: p}
+	if p.scope == scopeMultiAgent {
+		at.Format = runs.Format{Files: orchestrators{s}}
+	}
+	return at
+}
+
+// placeNamed returns the place of a name in the storage, which need not be there.
+func (s *Store) placeNamed(session string) folder.Place {
+	list, _ := s.places() // what cannot be listed is not there
+	for _, p := range list {
+		if at := s.in(p); at.Session == session {
+			return at
+		}
+	}
+	// …/SESSION/scopes/SCOPE/AGENT
+	p := place{way: s.storage.Way, agent: path.Base(session), scope: path.Base(path.Dir(session))}
+	at := path.Dir(path.Dir(path.Dir(session)))
+	if below, err := filepath.Rel(filepath.FromSlash(s.storage.Way), filepath.FromSlash(at)); err == nil {
+		p.dir = filepath.ToSlash(below)
+	}
+	p.sessionDir.id, p.unified = path.Base(at), path.Base(path.Dir(at)) == namespace
+	p.id = p.sessionDir.id
+	return s.in(p)
+}
+
+// isSingle reports whether a folder is itself that of one session.
+func isSingle(tree folder.Tree) bool { return folder.IsFolder(tree, scopesDir) }
+
+// sessionDirs returns the folders of the sessions: those below "session" and,
+// because legacy storage of TypeScript has no such folder, those beside it. Both
+// may be in one store.
+func (s *Store) sessionDirs() ([]sessionDir, error) {
+	if s.single != nil {
+		return []sessionDir{*s.single}, nil
+	}
+	dirs, err := s.sessionsIn(namespace, true)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return nil, err
+	}
+	more, err := s.sessionsIn(".", s.unified)
+	return append(dirs, more...), err
+}
+
+// sessionsIn returns the folders of sessions that lie directly in a folder, by
+// name.
+func (s *Store) sessionsIn(dir string, unified bool) (dirs []sessionDir, err error) {
+	names, err := s.tree.List(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, base := range slices.Sorted(slices.Values(names)) {
+		name := path.Join(dir, base)
+		if base != journal.Folder && folder.IsFolder(s.tree, path.Join(name, scopesDir)) {
+			dirs = append(dirs, sessionDir{name, base, unified})
+		}
+	}
+	return dirs, nil
+}
+
+// placesIn returns the agents and orchestrators of a session that have snapshots,
+// agents first, by name.
+func (s *Store) placesIn(d sessionDir) (list []place, err error) {
+	for _, scope := range scopes {
+		dir := path.Join(d.dir, scopesDir, scope)
+		names, err := s.tree.List(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return list, err
+		}
+		for _, name := range slices.Sorted(slices.Values(names)) {
+			if folder.IsFolder(s.tree, path.Join(dir, name, snapshots)) {
+				list = append(list, place{id: d.id + "/" + name, sessionDir: d, scope: scope, agent: name, way: s.storage.Way})
+			}
+		}
+	}
+	if len(list) == 1 {
+		list[0].id = d.id
+	}
+	return list, nil
+}
+
+// places returns all places of the store, each with an id of its own.
+func (s *Store) places() ([]place, error) {
+	dirs, err := s.sessionDirs()
+	if err != nil {
+		return nil, err
+	}
+	return s.placesOf(dirs), nil
+}
+
+// placesOf returns the places of some sessions. A session whose folders cannot be
+// listed has those that could be.
+func (s *Store) placesOf(dirs []sessionDir) (list []place) {
+	taken := make(map[string]bool)
+	for _, d := range dirs {
+		found, _ := s.placesIn(d) // what cannot be listed is told by Faults
+		for _, p := range found {
+			for taken[p.id] {
+				p.id += "~"
+			}
+			taken[p.id] = true
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// locate finds the place that the port calls id. An id is data: it names a
+// folder only as what comes before the first slash, in a single name, and the
+// agents are looked up among those that are there.
+func (s *Store) locate(id string) (place, error) {
+	dirs, err := s.named(id)
+	if err != nil {
+		return place{}, err
+	}
+	for _, p := range s.placesOf(dirs) {
+		if p.id == id {
+			return p, nil
+		}
+	}
+	return place{}, model.ErrNoSession
+}
+
+// named returns the folders of the sessions that a place of this id can be in: all
+// of them, if two may have had one name.
+func (s *Store) named(id string) (dirs []sessionDir, err error) {
+	if s.single != nil || strings.HasSuffix(id, "~") {
+		return s.sessionDirs()
+	}
+	name, _, _ := strings.Cut(id, "/")
+	if name == "." || name == journal.Folder || !filepath.IsLocal(name) || filepath.Base(name) != name {
+		return nil, nil
+	}
+	for _, d := range []sessionDir{{path.Join(namespace, name), name, true}, {name, name, s.unified}} {
+		if folder.IsFolder(s.tree, path.Join(d.dir, scopesDir)) {
+			dirs = append(dirs, d)
+		}
+	}
+	return dirs, nil
+}
+
+// single returns the session whose folder dir is, by its whole name with slashes, nil for none.
+func single(dir string, tree folder.Tree) *sessionDir {
+	if !isSingle(tree) {
+		return nil
+	}
+	return &sessionDir{".", path.Base(dir), path.Base(path.Dir(dir)) == namespace}
+}

@@ -1,0 +1,198 @@
+package snapshots
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store/files"
+	"hindcast/store/folder"
+	"hindcast/store/kinds/strands/runs"
+)
+
+// orchestrators are the files that the SDKs put the records of orchestrators in: the
+// record is data.state of snapshot_latest.json. A program can save others, and so does a
+// restore: an immutable snapshot, which no SDK looks for, has the record as it was.
+type orchestrators struct{ s *Store }
+
+// records are the files of an orchestrator.
+type records struct {
+	*history
+	*runs.Records
+}
+
+// record is one of them.
+type record struct {
+	item
+	doc files.Document
+}
+
+// Records implements runs.Files.
+func (f orchestrators) Records(ctx context.Context, in folder.In, at folder.Place) (*runs.Records, error) {
+	h, err := at.Own.(place).read(ctx, in, &walks{})
+	if err != nil {
+		return nil, err
+	}
+	rs := &runs.Records{File: h.kept(latestFile), Written: h.written()}
+	rs.Own = &records{h, rs}
+	for _, i := range h.items {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("read snapshots: %w", err)
+		}
+		if i.aside != nil {
+			continue
+		}
+		r := &record{item: i, doc: files.ReadDocument(folder.From(in.Tree), h.kept(i.name), nil)}
+		v := runs.Version{File: h.kept(i.name), Data: r.doc.Data, Loaded: i.isLatest(), Own: r}
+		switch {
+		case errors.Is(r.doc.Err, fs.ErrNotExist):
+			continue
+		case r.doc.Err == nil:
+			v.Run = f.decode(r, &h.place)
+		case r.Problem == "":
+			r.capture = unread(r.doc.Err)
+		}
+		if v.Run == nil {
+			v.Err, v.Row = errors.New(r.Problem), r.row(&h.place)
+		}
+		if !v.Loaded {
+			v.Left = h.left(&i)
+		}
+		rs.Versions = append(rs.Versions, v)
+	}
+	return rs, nil
+}
+
+// Decode implements runs.Files.
+func (f orchestrators) Decode(rs *runs.Records, data []byte) *runs.Run {
+	d := parsed(data)
+	if d.Err != nil {
+		return nil
+	}
+	r := &record{item{id: latestID, name: latestFile, capture: d.capture}, d.Document}
+	return f.decode(r, &rs.Own.(*records).place)
+}
+
+// decode reads the run of a file that parsed.
+func (f orchestrators) decode(r *record, p *place) *runs.Run {
+	t := r.doc.Tape
+	data := t.Find(0, "data")
+	in := p.versions(&f.s.running, r.Dialect, t)
+	at := runs.Place{Session: p.id, Orchestrator: p.agent, File: p.file(r.name), Updated: r.created(), Unanswered: r.Dialect == typeScript && !in.Shown(answersNodes)}
+	if id := orchestratorID(t, data); t.Kind(id) == jsontape.String {
+		at.Orchestrator = string(t.AppendText(nil, id, maxText))
+	}
+	return runs.Decode(t, t.Find(data, "state"), at)
+}
+
+// orchestratorID returns the node of the id that the SDK compares.
+func orchestratorID(t *jsontape.Tape, data jsontape.Node) jsontape.Node {
+	if id := t.Find(data, "orchestrator_id"); id >= 0 {
+		return id
+	}
+	return t.Find(data, "orchestratorId")
+}
+
+// row returns what is shown of a file that cannot be read.
+func (r *record) row(p *place) *model.Header {
+	return &model.Header{
+		ID: r.id, SessionID: p.id, CreatedAt: r.created(), Event: model.SnapshotEventNamed, EventName: r.Event,
+		Title: r.Title, Marks: model.MarkDamaged, Head: true,
+	}
+}
+
+// left says why a record is not the latest: Hindcast saved it before it put
+// another there, or the SDK has gone on.
+func (h *history) left(i *item) *model.Reason {
+	if m := h.in.Told.Made(h.kept(i.name)); m != nil && m.Op == model.OpRestore {
+		return &model.Reason{Kind: model.ReasonRestore, At: m.At, TargetID: m.To, TargetIndex: m.ToIndex}
+	}
+	return pointer
+}
+
+// move returns a plan for the files of an orchestrator. The error is a *RefusedError
+// where the SDK would not start from the record.
+func (f orchestrators) move(m *runs.Move) (*move, error) {
+	h := m.Records.Own.(*records).history
+	own := &move{Move: m.Move, s: f.s, place: h.place, in: m.In, h: h, doc: parsed(m.Made.Document)}
+	fatal, _ := own.judged(&own.doc)
+	if len(fatal) == 0 {
+		return own, nil
+	}
+	name := latestFile
+	if r, lies := m.From.Own.(*record); lies {
+		name = r.name
+	}
+	return nil, &RefusedError{h.file(name), fatal}
+}
+
+// Put implements runs.Files.
+func (f orchestrators) Put(m *runs.Move) error {
+	own, err := f.move(m)
+	if err != nil {
+		return err
+	}
+	if err := own.put(m.Made.Document); err != nil {
+		return err
+	}
+	if len(own.Steps) > 0 {
+		own.hazards(running)
+	}
+	own.Writes = append(own.Writes, journaled)
+	return nil
+}
+
+// New implements runs.Files.
+func (f orchestrators) New(m *runs.Move, as string) error {
+	own, err := f.move(m)
+	if err != nil {
+		return err
+	}
+	to, err := own.found(as)
+	if err != nil {
+		return err
+	}
+	own.step(folder.Step{Name: to.kept(latestFile), Data: m.Made.Document})
+	own.Writes = append(own.Writes, journaled)
+	return nil
+}
+
+// Mend implements runs.Files.
+func (orchestrators) Mend(m *runs.Move) error {
+	return &model.UnsupportedError{Op: model.OpRepair, Reason: "the record of an orchestrator has no older one: remove " + m.Records.Own.(*records).file(latestFile) + " to run it from the beginning"}
+}
+
+// Back implements runs.Files.
+func (orchestrators) Back(before, after *runs.Records, next folder.Next) folder.Next {
+	was, now := before.Own.(*records), after.Own.(*records)
+	return was.back(now.history, func() folder.Next {
+		next.Loads = fmt.Sprintf("orchestrator %q of session %q: %s", now.agent, now.sessionDir.id, next.Loads)
+		return next
+	})
+}
+
+// sum puts the title and the size into info.
+func (rs *records) sum(info *model.SessionInfo) error {
+	info.Title = rs.Title()
+	for i := range rs.Versions {
+		if v := &rs.Versions[i]; v.Aside == nil {
+			info.Size += int64(len(v.Data))
+		}
+	}
+	return rs.gone
+}
+
+func (rs *records) facts(id string) (model.Facts, error) {
+	v, n, err := rs.Row(id)
+	if err != nil {
+		return nil, err
+	}
+	facts := v.Run.Facts(n)
+	if r, lies := v.Own.(*record); lies {
+		facts = append(facts, r.item.facts(&rs.place)...)
+	}
+	return facts, nil
+}

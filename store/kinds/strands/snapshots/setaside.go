@@ -1,0 +1,115 @@
+package snapshots
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/store/folder"
+	"hindcast/store/kinds/strands/lineage"
+)
+
+// What Hindcast has written to a place shows in its timeline. A file that was set aside or
+// replaced because no SDK can load it, or list it, is a row that was left: the journal has
+// it. And so is a snapshot_latest.json that an undo brought back and an agent then wrote
+// over.
+
+// keptPrefix begins the ids of snapshots that have none of their own. Their SHA-256 follows.
+const keptPrefix = "kept-"
+
+// aside returns the snapshots of the place that the journal may have alone, read, but those
+// that were purged.
+func (h *history) aside() (list []kept) {
+	taken := make(map[string]bool, len(h.listing.history)+1)
+	for _, name := range slices.Concat(h.listing.history, h.latest) {
+		taken[idOf(name)] = true
+	}
+	for _, a := range h.in.Told.Aside() {
+		id := h.idAside(a)
+		if id == "" {
+			continue
+		}
+		if short := keptPrefix + a.Version.SHA256; id == latestID || taken[id] {
+			id = short[:len(keptPrefix)+12]
+		}
+		if taken[id] {
+			continue
+		}
+		taken[id] = true
+		if data, err := h.in.Told.Read(a); err == nil {
+			k := kept{item: item{id: id, name: path.Base(a.Name), aside: a}}
+			k.capture, k.messages = readCapture(data)
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// kept is a snapshot that the journal has.
+type kept struct {
+	item
+	messages messages
+}
+
+// idAside returns the id that a snapshot had for which no other file of the place stands,
+// "" for any other content.
+func (h *history) idAside(a *folder.Aside) string {
+	name := path.Base(a.Name)
+	m := historyName().FindStringSubmatch(name)
+	switch {
+	case a.Name != h.kept(name) || a.Saved != "" || a.How == folder.Undone:
+	case name == latestFile && (a.Head == latestID || strings.HasPrefix(a.Head, keptPrefix)): // where an immutable one was the head, it holds the same
+		return latestID
+	case m != nil && a.How == folder.SetAside:
+		return m[1]
+	}
+	return ""
+}
+
+// holds reports whether a snapshot that is there has the same data.
+func (h *history) holds(k *kept, latest *scanned) bool {
+	return latest != nil && latest.Sum == k.Sum || slices.ContainsFunc(h.items, func(i item) bool { return i.aside == nil && i.Sum == k.Sum })
+}
+
+// addOverwritten adds the snapshots that an undo brought back and that an agent wrote
+// over. They come before the latest, which may go on from one of them. latest is nil for
+// none.
+func (l *line) addOverwritten(aside []kept, latest *scanned) {
+	for i := range aside {
+		if k := &aside[i]; k.aside.How == folder.BroughtBack && !l.history.holds(k, latest) {
+			l.add(k.item, &k.messages)
+		}
+	}
+}
+
+// addSetAside adds the other snapshots that the journal alone has. They come behind all
+// others, so that none of them can be taken to follow one. Where one holds what is
+// loaded now, it was mended, and stood where that stands.
+func (l *line) addSetAside(aside []kept) {
+	h := l.history
+	for i := range aside {
+		k := &aside[i]
+		if k.aside.How == folder.BroughtBack || k.name == latestFile && k.Sum != "" && h.holds(k, nil) {
+			continue
+		}
+		l.add(k.item, &k.messages)
+		it := &h.items[len(h.items)-1]
+		if it.How == lineage.Beginning && it.Parent == h.at && it.Shared == it.messages {
+			it.Link = h.items[h.at].Link
+		}
+	}
+}
+
+// restored reports whether what is loaded is what Hindcast last put there.
+func (h *history) restored() bool {
+	last := h.in.Told.Last()
+	return last != nil && h.head() >= 0 && last.To == h.items[h.head()].id
+}
+
+// What a place alone knows of a row that is off the path.
+var (
+	overwritten = &model.Reason{Kind: model.ReasonOverwritten}
+	failedLeaf  = &model.Reason{Kind: model.ReasonFailedLeaf}
+	pointer     = &model.Reason{Kind: model.ReasonPointer}
+)
