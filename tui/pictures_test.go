@@ -9,7 +9,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/coding"
+	"hindcast/store/engine/coding"
 	"hindcast/store/kinds/claudecode"
 	"hindcast/store/sample"
 	"hindcast/store/storetest/fake"

@@ -17,8 +17,8 @@ import (
 
 	"hindcast/store"
 	"hindcast/store/disk"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 )
 
 // scheme is that of addresses.

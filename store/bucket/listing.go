@@ -17,8 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 )
 
 // page is how many names a server lists at once.

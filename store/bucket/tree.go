@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"hindcast/store/disk"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 )
 
 const (

@@ -15,9 +15,9 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine/rows"
 	"hindcast/store/kinds"
 	"hindcast/store/pg/pgtest"
-	"hindcast/store/rows"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )

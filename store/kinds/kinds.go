@@ -8,9 +8,9 @@ import (
 
 	"hindcast/store"
 	"hindcast/store/bucket"
-	"hindcast/store/databases"
+	"hindcast/store/engine/databases"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 	"hindcast/store/kinds/adk"
 	"hindcast/store/kinds/agentframework"
 	"hindcast/store/kinds/aider"

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hindcast/store"
-	"hindcast/store/databases"
+	"hindcast/store/engine/databases"
 	"hindcast/store/pg"
 	"hindcast/store/pg/pgtest"
 	"hindcast/store/postgres"

@@ -14,7 +14,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/rows"
+	"hindcast/store/engine/rows"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/rowstest"
 )

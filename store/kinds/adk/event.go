@@ -14,8 +14,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/store/engine/rows"
 	"hindcast/store/pickle"
-	"hindcast/store/rows"
 )
 
 // event is a row of the table.

@@ -15,8 +15,8 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/planning"
-	"hindcast/store/rows"
+	"hindcast/store/engine/planning"
+	"hindcast/store/engine/rows"
 )
 
 // What is written, and by which rule ADK reads it:

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"hindcast/model"
-	"hindcast/store/rows"
+	"hindcast/store/engine/rows"
 )
 
 // served is the format of a database on a server.

@@ -7,7 +7,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/databases"
+	"hindcast/store/engine/databases"
 	"hindcast/store/pg/pgtest"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/rowstest"

@@ -33,9 +33,9 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/checkpoints"
+	"hindcast/store/engine/checkpoints"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 )
 
 // Elsewhere describes checkpoints that were copied to where no disk is.

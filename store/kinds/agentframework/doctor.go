@@ -7,7 +7,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/checkpoints"
+	"hindcast/store/engine/checkpoints"
 )
 
 // Codes of the faults.

@@ -12,7 +12,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/checkpoints"
+	"hindcast/store/engine/checkpoints"
 )
 
 // lines returns the lines of a history that are not empty, with where each ends.

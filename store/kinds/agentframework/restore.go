@@ -12,8 +12,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/checkpoints"
-	"hindcast/store/planning"
+	"hindcast/store/engine/checkpoints"
+	"hindcast/store/engine/planning"
 )
 
 // stamp is how Python writes a time.

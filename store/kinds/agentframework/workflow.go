@@ -13,7 +13,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/checkpoints"
+	"hindcast/store/engine/checkpoints"
 	"hindcast/store/pickle"
 )
 

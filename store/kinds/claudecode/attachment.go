@@ -7,7 +7,7 @@ import (
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/coding"
+	"hindcast/store/engine/coding"
 )
 
 // What Claude Code gives the model beside the prompt is an attachment: a file that the prompt

@@ -8,9 +8,9 @@ import (
 	"sync"
 
 	"hindcast/model"
-	"hindcast/store/coding"
+	"hindcast/store/engine/coding"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 )
 
 // NewID implements coding.Forker.

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"hindcast/model"
-	"hindcast/store/coding"
+	"hindcast/store/engine/coding"
 	"hindcast/store/storetest"
 )
 

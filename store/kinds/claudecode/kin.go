@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"hindcast/model"
-	"hindcast/store/coding"
-	"hindcast/store/folder"
+	"hindcast/store/engine/coding"
+	"hindcast/store/engine/folder"
 )
 
 // mostSearched bounds the bytes of the sessions in which the source of one is looked for.

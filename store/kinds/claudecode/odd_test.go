@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/coding"
+	"hindcast/store/engine/coding"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )

@@ -11,7 +11,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/coding"
+	"hindcast/store/engine/coding"
 )
 
 // record is what is kept of a line.

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hindcast/store/coding"
+	"hindcast/store/engine/coding"
 )
 
 func parsed(t *testing.T, text string) coding.Value {

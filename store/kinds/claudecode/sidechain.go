@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"hindcast/model/jsontape"
-	"hindcast/store/coding"
+	"hindcast/store/engine/coding"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 )
 
 // The conversation of a sub-agent may be in the file of the session that started it. It is a session

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"hindcast/model"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 )
 
 // faults returns what is wrong in the records of a rollout.

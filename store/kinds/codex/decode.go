@@ -10,7 +10,7 @@ import (
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/coding"
+	"hindcast/store/engine/coding"
 )
 
 // Types of records, and of events as "event_msg:TYPE".

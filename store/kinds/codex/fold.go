@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/coding"
-	"hindcast/store/folder"
+	"hindcast/store/engine/coding"
+	"hindcast/store/engine/folder"
 )
 
 // fold makes the entries of a session, part by part.

@@ -12,8 +12,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/coding"
-	"hindcast/store/folder"
+	"hindcast/store/engine/coding"
+	"hindcast/store/engine/folder"
 )
 
 // A fork is one rollout that has all records of the lineage up to the entry, as Codex would

@@ -10,8 +10,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
-	"hindcast/store/coding"
-	"hindcast/store/folder"
+	"hindcast/store/engine/coding"
+	"hindcast/store/engine/folder"
 )
 
 // How sessions are listed whose files are gone.

@@ -14,7 +14,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/codingtest"
 )

@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"hindcast/model"
-	"hindcast/store/coding"
-	"hindcast/store/folder"
+	"hindcast/store/engine/coding"
+	"hindcast/store/engine/folder"
 )
 
 // part is a rollout that a session has records of.

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"sync"
 
-	"hindcast/store/coding"
+	"hindcast/store/engine/coding"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 )
 
 // names are the rollouts of a storage, as far as their names tell. They are not changed.

@@ -10,8 +10,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/coding"
-	"hindcast/store/folder"
+	"hindcast/store/engine/coding"
+	"hindcast/store/engine/folder"
 	"hindcast/store/storetest"
 )
 

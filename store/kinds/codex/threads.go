@@ -18,8 +18,8 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"hindcast/model/conversation"
-	"hindcast/store/coding"
-	"hindcast/store/folder"
+	"hindcast/store/engine/coding"
+	"hindcast/store/engine/folder"
 	"hindcast/store/sqlitefile"
 )
 

@@ -2,7 +2,7 @@ package codex
 
 import (
 	"hindcast/model"
-	"hindcast/store/coding"
+	"hindcast/store/engine/coding"
 )
 
 // Which turn an entry is in.

@@ -16,7 +16,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/coding"
+	"hindcast/store/engine/coding"
 	"hindcast/store/storetest"
 )
 

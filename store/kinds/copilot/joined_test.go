@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store/coding"
+	"hindcast/store/engine/coding"
 	"hindcast/store/storetest"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"hindcast/model"
-	"hindcast/store/coding"
-	"hindcast/store/folder"
+	"hindcast/store/engine/coding"
+	"hindcast/store/engine/folder"
 )
 
 // Codes of faults.

@@ -10,7 +10,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/planning"
+	"hindcast/store/engine/planning"
 )
 
 // again is a checkpoint once more: under a new id, on a branch of its own, and naming the store

@@ -28,9 +28,9 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/checkpoints"
+	"hindcast/store/engine/checkpoints"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 )
 
 const name = "crewai"

@@ -13,8 +13,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/engine/rows"
 	"hindcast/store/kinds/crewai"
-	"hindcast/store/rows"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/rowstest"
 )

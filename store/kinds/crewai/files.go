@@ -15,7 +15,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/checkpoints"
+	"hindcast/store/engine/checkpoints"
 )
 
 // format implements checkpoints.Format.

@@ -10,8 +10,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/planning"
-	"hindcast/store/rows"
+	"hindcast/store/engine/planning"
+	"hindcast/store/engine/rows"
 )
 
 // subject leads to what a checkpoint is of: the first of its entities that executes no agent.

@@ -30,9 +30,9 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/coding"
+	"hindcast/store/engine/coding"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 	"hindcast/store/sqlitefile"
 )
 

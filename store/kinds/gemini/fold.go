@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/coding"
+	"hindcast/store/engine/coding"
 )
 
 // How a log becomes a tree.

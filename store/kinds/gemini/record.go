@@ -9,7 +9,7 @@ import (
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/coding"
+	"hindcast/store/engine/coding"
 )
 
 // op is what a line does to the list of messages.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"hindcast/model/jsontape"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 	"hindcast/store/storetest"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"hindcast/model"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 )
 
 // Next implements folder.Mover. The calls are those of

@@ -10,7 +10,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/splice"
 	"hindcast/store"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 )
 
 // How a session is forked.

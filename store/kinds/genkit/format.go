@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 	"hindcast/store/sdk"
 )
 

@@ -12,8 +12,8 @@ import (
 	"slices"
 
 	"hindcast/model"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 	"hindcast/store/kinds/genkit/traces"
 )
 

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"hindcast/store"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 )
 
 // Kind describes the snapshot files of Genkit. cache keeps what rows said from

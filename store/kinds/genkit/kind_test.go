@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hindcast/store"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 	"hindcast/store/storetest"
 )
 

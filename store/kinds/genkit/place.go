@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 )
 
 // rowCodec makes rows of files. A file that is no row is not remembered.

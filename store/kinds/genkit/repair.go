@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 )
 
 // How a session is mended whose SDK does not start it where it should.

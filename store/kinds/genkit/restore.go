@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 )
 
 // How a session is put back to a row.

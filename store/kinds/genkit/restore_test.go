@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 	"hindcast/store/journal"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"

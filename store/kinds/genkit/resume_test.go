@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 	"hindcast/store/storetest"
 )
 

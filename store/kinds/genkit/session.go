@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 	"hindcast/store/sdk"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 )
 
 // State implements store.Store: the bytes of the row's state as they are in the

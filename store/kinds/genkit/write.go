@@ -9,7 +9,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 )
 
 // Lacks implements store.Writer.

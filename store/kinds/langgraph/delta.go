@@ -9,8 +9,8 @@ import (
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/store/engine/rows"
 	"hindcast/store/msgpack"
-	"hindcast/store/rows"
 )
 
 // A DeltaChannel is in a checkpoint only now and then. Between, LangGraph puts its value

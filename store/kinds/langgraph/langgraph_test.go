@@ -19,7 +19,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/rows"
+	"hindcast/store/engine/rows"
 	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/rowstest"

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"hindcast/model/jsontape"
-	"hindcast/store/rows"
+	"hindcast/store/engine/rows"
 )
 
 // A checkpoint has the values from which its step started. What the tasks of the step wrote hangs on it

@@ -12,9 +12,9 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/store/engine/planning"
+	"hindcast/store/engine/rows"
 	"hindcast/store/msgpack"
-	"hindcast/store/planning"
-	"hindcast/store/rows"
 )
 
 // What is written, and by which rule LangGraph reads it:

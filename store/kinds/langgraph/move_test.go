@@ -15,7 +15,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/rows"
+	"hindcast/store/engine/rows"
 	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/rowstest"

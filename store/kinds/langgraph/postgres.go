@@ -12,7 +12,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/rows"
+	"hindcast/store/engine/rows"
 )
 
 // inPostgres is the layout of PostgresSaver:

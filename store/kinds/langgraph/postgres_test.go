@@ -13,7 +13,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/databases"
+	"hindcast/store/engine/databases"
 	"hindcast/store/pg"
 	"hindcast/store/pg/pgtest"
 	"hindcast/store/storetest"

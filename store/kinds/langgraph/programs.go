@@ -8,8 +8,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/coding"
-	"hindcast/store/rows"
+	"hindcast/store/engine/coding"
+	"hindcast/store/engine/rows"
 )
 
 // program is a program for people that keeps its threads with SqliteSaver. It goes on from the head alone, by a

@@ -24,7 +24,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/rows"
+	"hindcast/store/engine/rows"
 )
 
 var kind = rows.Kind{

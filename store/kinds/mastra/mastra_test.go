@@ -9,7 +9,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/rows"
+	"hindcast/store/engine/rows"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/rowstest"
 )

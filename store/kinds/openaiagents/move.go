@@ -11,8 +11,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
-	"hindcast/store/planning"
-	"hindcast/store/rows"
+	"hindcast/store/engine/planning"
+	"hindcast/store/engine/rows"
 )
 
 // What is written, and by which rule the SDK reads it:

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"hindcast/model"
-	"hindcast/store/rows"
+	"hindcast/store/engine/rows"
 )
 
 // served is the format of a database on a server.

@@ -9,7 +9,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/rows"
+	"hindcast/store/engine/rows"
 )
 
 // A repair makes a session of the items that the SDK sends as they are and the API takes:

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"hindcast/model/jsontape"
-	"hindcast/store/rows"
+	"hindcast/store/engine/rows"
 )
 
 // mainBranch is the branch that a new session object is on.

@@ -11,7 +11,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/coding"
+	"hindcast/store/engine/coding"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/codingtest"
 )

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"hindcast/store"
-	"hindcast/store/coding"
+	"hindcast/store/engine/coding"
 	"hindcast/store/storetest"
 )
 

@@ -12,7 +12,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
-	"hindcast/store/coding"
+	"hindcast/store/engine/coding"
 	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
 )

@@ -7,7 +7,7 @@ import (
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/coding"
+	"hindcast/store/engine/coding"
 )
 
 // stored is a message as it is stored: its own record, and those of its parts by ascending id.

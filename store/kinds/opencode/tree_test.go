@@ -8,7 +8,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/coding"
+	"hindcast/store/engine/coding"
 	"hindcast/store/storetest"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/coding"
-	"hindcast/store/folder"
+	"hindcast/store/engine/coding"
+	"hindcast/store/engine/folder"
 )
 
 // Kinds of events.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store/coding"
+	"hindcast/store/engine/coding"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/codingtest"
 )

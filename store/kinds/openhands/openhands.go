@@ -26,9 +26,9 @@ import (
 	"sync"
 
 	"hindcast/store"
-	"hindcast/store/coding"
+	"hindcast/store/engine/coding"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 	"hindcast/store/watch"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 	"hindcast/store/storetest"
 )
 

@@ -18,7 +18,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 	"hindcast/store/labels"
 	"hindcast/store/storetest"
 )

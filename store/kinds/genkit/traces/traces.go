@@ -14,8 +14,8 @@ import (
 	"sync"
 
 	"hindcast/model/jsontape"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 )
 
 var (

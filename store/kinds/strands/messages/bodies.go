@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"sync"
 
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 )
 
 // bodies are messages as they were when their files were read for headers, until the states

@@ -12,8 +12,8 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/model/splice"
 	"hindcast/store"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 	"hindcast/store/journal"
 )
 

@@ -13,8 +13,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 )
 
 // A fork is the session once more under another id, with the agent that was forked

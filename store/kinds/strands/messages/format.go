@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"hindcast/model"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 	"hindcast/store/journal"
 )
 

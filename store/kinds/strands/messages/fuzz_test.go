@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"hindcast/model"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )

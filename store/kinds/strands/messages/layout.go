@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 	"hindcast/store/kinds/strands/runs"
 )
 

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"sync"
 
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 	"hindcast/store/sdk"
 )
 

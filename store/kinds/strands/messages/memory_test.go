@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 	"hindcast/store/journal"
 	"hindcast/store/storetest"
 )

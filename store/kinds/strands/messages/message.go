@@ -10,8 +10,8 @@ import (
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 	"hindcast/store/sdk"
 )
 

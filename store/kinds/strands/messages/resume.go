@@ -7,7 +7,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 	"hindcast/store/sdk"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 	"hindcast/store/sdk"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"

@@ -77,8 +77,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 	"hindcast/store/sdk"
 )
 

@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"hindcast/model"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 )
 
 // Format reads and changes the records of orchestrators. It implements folder.Mover.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"hindcast/model"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 )
 
 // Records are the versions of the record of one orchestrator, the oldest first. The last

@@ -13,7 +13,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 )
 
 // A message log of Strands for Python becomes what SnapshotSessionManager of the

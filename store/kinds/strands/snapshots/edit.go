@@ -7,7 +7,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 )
 
 // PlaceError says which place of an edited state cannot be as it is.

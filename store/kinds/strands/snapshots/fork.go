@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"hindcast/store"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 )
 
 // stashDir is the folder beside session/ into which the context manager of the

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 	"hindcast/store/kinds/strands/lineage"
 	"hindcast/store/storetest"
 )

@@ -7,7 +7,7 @@ import (
 
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 )
 
 // warn adds what a person should know of a snapshot that an SDK will start from.

@@ -15,8 +15,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 	"hindcast/store/kinds/strands/lineage"
 )
 

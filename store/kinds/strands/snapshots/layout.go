@@ -10,7 +10,7 @@ import (
 	"syscall"
 
 	"hindcast/model"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 	"hindcast/store/journal"
 	"hindcast/store/kinds/strands/runs"
 )

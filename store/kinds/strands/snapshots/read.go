@@ -1,7 +1,7 @@
 package snapshots
 
 import (
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 	"hindcast/store/kinds/strands/lineage"
 )
 

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 
 	"hindcast/store"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 	"hindcast/store/journal"
 )
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"hindcast/model"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 )
 
 // A repair makes that an SDK starts again. The newest snapshot that it starts from takes

@@ -10,7 +10,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 )
 
 // A restore gives snapshot_latest.json, which is all that an SDK loads when it

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"hindcast/model"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 	"hindcast/store/kinds/strands/lineage"
 )
 

@@ -16,8 +16,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 	"hindcast/store/kinds/strands/runs"
 	"hindcast/store/sdk"
 )

@@ -11,8 +11,8 @@ import (
 	"slices"
 
 	"hindcast/model"
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 )
 
 // The list of sessions says how many faults each has, for which files are read

@@ -2,7 +2,7 @@ package snapshots
 
 import (
 	"hindcast/model"
-	"hindcast/store/folder"
+	"hindcast/store/engine/folder"
 	"hindcast/store/kinds/strands/lineage"
 )
 

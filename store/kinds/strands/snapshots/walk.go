@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sync"
 
+	"hindcast/store/engine/folder"
 	"hindcast/store/files"
-	"hindcast/store/folder"
 	"hindcast/store/kinds/strands/lineage"
 )
 

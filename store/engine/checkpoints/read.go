@@ -1,0 +1,234 @@
+package checkpoints
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store/engine/folder"
+	"hindcast/store/files"
+	"hindcast/store/journal"
+)
+
+// mostFolders bounds how many folders are looked into, fewFolders to recognise one.
+const (
+	mostFolders = 1_000
+	fewFolders  = 64
+)
+
+// read is the folder as it was read.
+type read struct {
+	sessions map[string][]Item
+	// flawed are the files that cannot be read, with why.
+	flawed []flawed
+}
+
+type flawed struct{ file, why string }
+
+// folders returns the folders in which files can be, down to a depth and at most so many, the
+// one that was opened first.
+func (k *Kind) folders(tree folder.Tree, depth, most int) []string {
+	dirs, level := []string{"."}, []string{"."}
+	for range depth {
+		var below []string
+		for _, dir := range level {
+			names, err := tree.List(dir)
+			if err != nil {
+				continue // reading it says so
+			}
+			slices.Sort(names)
+			for _, name := range names {
+				full := folder.Join(dir, name)
+				if strings.HasPrefix(name, ".") || k.Format.Is(full) || len(dirs) == most {
+					continue
+				}
+				if at, err := tree.Stamp(full); err == nil && at.Kind == files.Directory {
+					dirs, below = append(dirs, full), append(below, full)
+				}
+			}
+		}
+		level = below
+	}
+	return dirs
+}
+
+// codec makes items of files.
+func (k *Kind) codec(dir string) folder.Codec[Decoded] {
+	return folder.Codec[Decoded]{
+		Decode: func(f folder.File) (Decoded, bool) {
+			d := k.Format.Decode(folder.Join(dir, f.Name), f.Data)
+			return d, d.Flaw == ""
+		},
+		Note: func(d Decoded) []byte {
+			text, err := json.Marshal(notesOf(d))
+			if err != nil {
+				return nil // the file is read again
+			}
+			return text
+		},
+		Recall: func(f folder.File) (Decoded, error) {
+			var n notes
+			err := json.Unmarshal(f.Data, &n)
+			return n.decoded(), err
+		},
+	}
+}
+
+// notes are what is remembered of a file.
+type notes struct {
+	Items []note `json:"items,omitempty"`
+	Flaw  string `json:"flaw,omitempty"`
+}
+
+// note is an item. A header has a JSON of its own, for people, which is not read back.
+type note struct {
+	Session, ID, Parent string
+	Created             time.Time
+	Turn                int
+	Event               model.SnapshotEvent
+	EventName, Title    string
+	Size                int64
+	Marks               model.Marks
+	Opening             string
+	Own                 []byte
+}
+
+func notesOf(d Decoded) notes {
+	n := notes{Flaw: d.Flaw}
+	for _, it := range d.Items {
+		n.Items = append(n.Items, note{
+			it.Session, it.ID, it.ParentID, it.CreatedAt, it.TurnIndex, it.Event, it.EventName, it.Title, it.Size, it.Marks, it.Opening, it.Own,
+		})
+	}
+	return n
+}
+
+func (n *notes) decoded() Decoded {
+	d := Decoded{Flaw: n.Flaw}
+	for _, it := range n.Items {
+		d.Items = append(d.Items, Item{Session: it.Session, Opening: it.Opening, Own: it.Own, Header: model.Header{
+			ID: it.ID, ParentID: it.Parent, CreatedAt: it.Created, TurnIndex: it.Turn, Event: it.Event, EventName: it.EventName,
+			Title: it.Title, Size: it.Size, Marks: it.Marks,
+		}})
+	}
+	return d
+}
+
+// read reads all files of the folder.
+func (k *Kind) read(ctx context.Context, in folder.In) (*read, error) {
+	all := &read{sessions: map[string][]Item{}}
+	for _, dir := range k.folders(in.Tree, k.Depth, mostFolders) {
+		names, err := in.List(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		var mine []string
+		for _, name := range names {
+			if k.Format.Is(folder.Join(dir, name)) && !k.Temporary(name) {
+				mine = append(mine, name)
+			}
+		}
+		slices.Sort(mine)
+		noted, err := folder.Notes(ctx, in, dir, mine, k.codec(dir))
+		if err != nil {
+			return nil, err
+		}
+		for i := range noted {
+			all.add(folder.Join(dir, noted[i].Name), &noted[i])
+		}
+	}
+	return all, nil
+}
+
+func (r *read) add(file string, n *folder.Noted[Decoded]) {
+	switch {
+	case errors.Is(n.Err, fs.ErrNotExist), errors.Is(n.Err, files.ErrNotRegular), errors.Is(n.Err, files.ErrSymlink):
+		return
+	case n.Err != nil:
+		r.flawed = append(r.flawed, flawed{file, files.Cause(n.Err).Error()})
+	case n.Is.Flaw != "":
+		r.flawed = append(r.flawed, flawed{file, n.Is.Flaw})
+	}
+	for _, item := range n.Is.Items {
+		item.File = file
+		r.sessions[item.Session] = append(r.sessions[item.Session], item)
+	}
+}
+
+// reader reads and changes the sessions of a folder.
+type reader struct {
+	*Kind
+	dir string
+}
+
+// Name implements folder.Format.
+func (r reader) Name() string { return r.Framework }
+
+// Read implements folder.Format.
+func (r reader) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.Log, error) {
+	all, err := r.read(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return r.log(in, at, all.sessions[at.Session]), nil
+}
+
+// log makes the log of a session of its items.
+func (r reader) log(in folder.In, at folder.Place, items []Item) *folder.Log {
+	log := &folder.Log{Place: at, Head: -1}
+	if len(items) > 0 {
+		log.Head = r.Format.Arrange(items)
+	}
+	for i := range items {
+		h := items[i].Header
+		h.SessionID = at.Session
+		log.Rows, log.Files = append(log.Rows, h), append(log.Files, items[i].File)
+	}
+	log.Own = items
+	if newest := len(items) - 1; newest >= 0 {
+		name := items[newest].File
+		if stamp, err := in.Stamp(name); err == nil {
+			log.Written = []folder.Written{{Name: name, At: stamp.Modified}}
+		}
+	}
+	return log
+}
+
+// itemsOf returns the items of a log, with those that the journal alone has.
+func itemsOf(log *folder.Log) []Item {
+	if whole, ok := log.Whole.([]Item); ok {
+		return whole
+	}
+	items, _ := log.Own.([]Item)
+	return items
+}
+
+// place returns the place of a session.
+func (s *Store) place(session string) folder.Place {
+	return folder.Place{Session: session, Format: reader{&s.kind, s.whole}, Folders: s.kind.folders(s.storage.In().Tree, s.kind.Depth, mostFolders)}
+}
+
+// isForeign reports whether a name is nothing of the framework's.
+func (k *Kind) isForeign(name string) bool {
+	return name == journal.Folder || k.Temporary(path.Base(name))
+}
+
+// newest orders items by their time, then by their id.
+func newest(a, b *Item) int {
+	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID))
+}
+
+// ByTime puts items in the order of their times, then of their ids.
+func ByTime(items []Item) {
+	slices.SortFunc(items, func(a, b Item) int { return newest(&a, &b) })
+}

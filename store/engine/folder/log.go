@@ -1,0 +1,169 @@
+package folder
+
+import (
+	"context"
+
+	"hindcast/model"
+	"hindcast/store/engine/planning"
+)
+
+// Format reads the sessions of one kind from a tree of files, and from nothing else.
+type Format interface {
+	// Name returns the name of the framework, for people.
+	Name() string
+	// Read returns the log of a session, one without rows where there are none.
+	Read(ctx context.Context, in In, at Place) (*Log, error)
+}
+
+// Place is where a session is in a storage.
+type Place struct {
+	// Session is the session's name in the storage, which is the same whatever folder of
+	// it was opened.
+	Session string
+	// Format reads it. A storage may have sessions of several formats.
+	Format Mover
+	// Folders are those in which the journal's entries record the names that came.
+	Folders []string
+	// Own is what the format needs besides.
+	Own any
+}
+
+// Log is a session as a format reads it from a tree. The slices have one item for each
+// row, in the format's order.
+type Log struct {
+	Place Place
+	// Rows are the headers: what a row tells by itself. The engine fills in Index, Head,
+	// Orphaned, and Event and Reason where a write of Hindcast's says more; TurnIndex
+	// too where that is model.TurnUnknown.
+	Rows []model.Header
+	// Files are the files that the rows are in.
+	Files []string
+	// Contents name what the rows hold, where an id says only where a row is: a row of
+	// another content is another row, and one of the same content the same. Nil where ids
+	// suffice, "" for a row whose id suffices.
+	Contents []string
+	// Written are the files by whose times an agent at work shows.
+	Written []Written
+	// Head is the row that the framework goes on from, or where the session stands if it
+	// goes on from none; -1 where there are no rows.
+	Head int
+	// Pointed says that the framework names its head itself.
+	Pointed bool
+	// Settled says that the format filled in what follows from the rows together, too. A row
+	// off the path has its reason then.
+	Settled bool
+	// Own is what the format decoded.
+	Own any
+	// Busy is why an agent may be at work on the session, "" for no sign of it: the engine
+	// fills it in before a [Move].
+	Busy string
+
+	// Aside are the rows that the journal alone has, by their ids. A format that reads them
+	// itself, by [In].Told, makes the map. For any other the engine brings their files
+	// back.
+	Aside map[string]*Aside
+	// Whole is what the format decoded with the rows that the engine brought back; nil where
+	// there are none.
+	Whole any
+}
+
+// At returns the position of a row, -1 for none.
+func (l *Log) At(id string) int {
+	for i := range l.Rows {
+		if l.Rows[i].ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// HeadPoint returns the head, the zero value where there is none.
+func (l *Log) HeadPoint() model.Point {
+	if l.Head < 0 {
+		return model.Point{}
+	}
+	return l.Rows[l.Head].Point()
+}
+
+// There returns how many rows of the log the tree has.
+func (l *Log) There() int { return len(l.Rows) - len(l.Aside) }
+
+// compared returns the log as plans compare it.
+func (l *Log) compared() planning.Log {
+	return planning.Log{Rows: l.Rows, Head: l.Head, Places: l.Files, Contents: l.Contents, Aside: func(id string) bool { return l.Aside[id] != nil }}
+}
+
+// settle fills in what follows from the rows together, and from the writes that put the
+// head elsewhere.
+func (l *Log) settle(t *Told) {
+	for i := range l.Rows {
+		l.Rows[i].Index, l.Rows[i].Head = i, i == l.Head
+	}
+	countTurns(l.Rows, model.Settle(l.Rows, model.HeadFacts{Moves: l.moves(t), Pointed: l.Pointed}))
+}
+
+// moves returns the writes that put the head elsewhere, by the rows as they are now.
+func (l *Log) moves(t *Told) (list []model.Move) {
+	if t == nil {
+		return nil
+	}
+	moves := t.all().moves
+	for i := range moves {
+		m := &moves[i]
+		why := m.reason()
+		if to := l.At(m.To); to >= 0 {
+			why.TargetIndex = to
+		}
+		list = append(list, model.Move{From: l.from(m), To: m.To, Why: why})
+	}
+	return list
+}
+
+// from returns the row that was the head before a move. Where that lay in a file that got
+// another content, it is the row that has its content now.
+func (l *Log) from(m *move) string {
+	at := l.At(m.From)
+	for i := range m.replaced {
+		a := &m.replaced[i]
+		if at >= 0 && l.Files[at] != a.Name {
+			continue
+		}
+		for k, file := range l.Files {
+			if kept := l.Aside[l.Rows[k].ID]; a.Saved == file || kept != nil && kept.Name == a.Name && kept.Version == a.Version {
+				return l.Rows[k].ID
+			}
+		}
+		if at >= 0 {
+			return "" // the row of that id is another one now
+		}
+	}
+	return m.From
+}
+
+// countTurns fills in the turns that are not known: how many were completed before each
+// row, on the way to it. Parents may come later than their children.
+func countTurns(rows []model.Header, t *model.Timeline) {
+	known := make([]bool, len(rows))
+	var way []model.Node
+	for i := range rows {
+		at := model.Node(i)
+		for at != model.NoNode && !known[at] {
+			way = append(way, at)
+			at = t.Parent(at)
+		}
+		for ; len(way) > 0; way = way[:len(way)-1] {
+			n := way[len(way)-1]
+			known[n] = true
+			if rows[n].TurnIndex != model.TurnUnknown {
+				continue
+			}
+			rows[n].TurnIndex = 0
+			if p := t.Parent(n); p != model.NoNode {
+				rows[n].TurnIndex = rows[p].TurnIndex
+				if rows[p].Event.EndsTurn() && rows[p].EventName == "" {
+					rows[n].TurnIndex++
+				}
+			}
+		}
+	}
+}
