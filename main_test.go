@@ -22,7 +22,7 @@ import (
 	"hindcast/cli"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 	"hindcast/store/sample"
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest/fake"

@@ -28,7 +28,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/kinds"
-	"hindcast/store/pg"
+	"hindcast/store/media/pg"
 	"hindcast/store/storetest/program"
 	"hindcast/tui/theme"
 )

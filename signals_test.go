@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/program"
 )

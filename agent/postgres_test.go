@@ -9,7 +9,7 @@ import (
 
 	"hindcast/agent"
 	"hindcast/model"
-	"hindcast/store/pg/pgtest"
+	"hindcast/store/media/pg/pgtest"
 	"hindcast/store/postgres"
 	"hindcast/store/typed"
 )

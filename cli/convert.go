@@ -10,7 +10,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/scratch"
+	"hindcast/store/media/scratch"
 )
 
 // convert is `hindcast convert`.

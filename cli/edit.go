@@ -20,7 +20,7 @@ import (
 	"hindcast/model/printable"
 	"hindcast/model/splice"
 	"hindcast/store"
-	"hindcast/store/scratch"
+	"hindcast/store/media/scratch"
 )
 
 // edit is `hindcast edit`.

@@ -15,7 +15,7 @@ import (
 	"hindcast/query"
 	"hindcast/report"
 	"hindcast/store"
-	"hindcast/store/scratch"
+	"hindcast/store/media/scratch"
 )
 
 // report is `hindcast report`.

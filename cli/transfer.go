@@ -19,7 +19,7 @@ import (
 	"hindcast/model/printable"
 	"hindcast/redact"
 	"hindcast/store"
-	"hindcast/store/scratch"
+	"hindcast/store/media/scratch"
 )
 
 // export is `hindcast export`.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"hindcast/keymap"
-	"hindcast/store/files"
 	"hindcast/store/kinds"
+	"hindcast/store/media/files"
 	"hindcast/store/sample"
 	"hindcast/store/sqlite"
 	"hindcast/tui"

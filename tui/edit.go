@@ -16,7 +16,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/model/splice"
-	"hindcast/store/scratch"
+	"hindcast/store/media/scratch"
 	"hindcast/tui/dialog"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/store/kinds/langgraph"
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest"
 	"hindcast/tui"
 )

@@ -23,7 +23,7 @@ import (
 	"strings"
 
 	"hindcast/store"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 	"hindcast/store/sdk"
 )
 

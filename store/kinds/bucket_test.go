@@ -19,8 +19,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/bucket"
-	"hindcast/store/bucket/buckettest"
+	"hindcast/store/media/bucket"
+	"hindcast/store/media/bucket/buckettest"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )

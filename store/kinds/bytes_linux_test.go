@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"hindcast/store"
-	"hindcast/store/files"
 	"hindcast/store/kinds"
+	"hindcast/store/media/files"
 	"hindcast/store/storetest"
 )
 

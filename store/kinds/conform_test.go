@@ -14,7 +14,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/kinds/jsonl"
 	"hindcast/store/kinds/mapped"
-	"hindcast/store/pg"
+	"hindcast/store/media/pg"
 	"hindcast/store/sample"
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest"

@@ -10,7 +10,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/sqlitefile"
 )
 
 // unreadIn returns the faults of texts that no message shows, of all sessions of a store.

@@ -8,7 +8,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/pg/pgtest"
+	"hindcast/store/media/pg/pgtest"
 	"hindcast/store/postgres"
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest/skip"

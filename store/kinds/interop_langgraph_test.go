@@ -18,7 +18,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/store"
 	"hindcast/store/kinds"
-	"hindcast/store/pg/pgtest"
+	"hindcast/store/media/pg/pgtest"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )

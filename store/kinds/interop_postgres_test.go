@@ -14,7 +14,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/kinds"
-	"hindcast/store/pg/pgtest"
+	"hindcast/store/media/pg/pgtest"
 )
 
 // asked is a program that answers questions, each a line.

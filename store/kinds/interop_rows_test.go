@@ -17,7 +17,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine/rows"
 	"hindcast/store/kinds"
-	"hindcast/store/pg/pgtest"
+	"hindcast/store/media/pg/pgtest"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )

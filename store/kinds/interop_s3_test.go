@@ -18,8 +18,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/bucket"
 	"hindcast/store/kinds/strands/messages"
+	"hindcast/store/media/bucket"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )

@@ -15,7 +15,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/program"
 	"hindcast/store/storetest/skip"

@@ -7,10 +7,8 @@ import (
 	"fmt"
 
 	"hindcast/store"
-	"hindcast/store/bucket"
 	"hindcast/store/engine/databases"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
 	"hindcast/store/kinds/adk"
 	"hindcast/store/kinds/agentframework"
 	"hindcast/store/kinds/aider"
@@ -32,7 +30,9 @@ import (
 	"hindcast/store/kinds/remote"
 	"hindcast/store/kinds/strands/messages"
 	"hindcast/store/kinds/strands/snapshots"
-	"hindcast/store/pg"
+	"hindcast/store/media/bucket"
+	"hindcast/store/media/files"
+	"hindcast/store/media/pg"
 	"hindcast/store/postgres"
 	"hindcast/store/sqlite"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest"
 )
 

@@ -17,7 +17,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/disk"
+	"hindcast/store/media/disk"
 	"hindcast/store/storetest"
 )
 

@@ -14,7 +14,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/kinds"
 	"hindcast/store/kinds/jsonl"
-	"hindcast/store/pg/pgtest"
+	"hindcast/store/media/pg/pgtest"
 	"hindcast/store/sample"
 	"hindcast/store/storetest/program"
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"hindcast/store/pg/pgtest"
+	"hindcast/store/media/pg/pgtest"
 	"hindcast/store/storetest/skip"
 )
 

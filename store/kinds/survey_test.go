@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"hindcast/store/files"
 	"hindcast/store/kinds"
+	"hindcast/store/media/files"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )

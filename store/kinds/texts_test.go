@@ -20,7 +20,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest/skip"
 )
 

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"hindcast/store"
-	"hindcast/store/pg"
-	"hindcast/store/pg/pgtest"
+	"hindcast/store/media/pg"
+	"hindcast/store/media/pg/pgtest"
+	"hindcast/store/media/sqlitefile"
 	"hindcast/store/postgres"
-	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
 )
 

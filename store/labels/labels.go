@@ -42,8 +42,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/disk"
-	"hindcast/store/watch"
+	"hindcast/store/media/disk"
+	"hindcast/store/media/watch"
 )
 
 const (

@@ -14,10 +14,10 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/files"
 	"hindcast/store/kinds"
 	"hindcast/store/kinds/jsonl"
 	"hindcast/store/labels"
+	"hindcast/store/media/files"
 	"hindcast/store/sample"
 	"hindcast/store/sqlite"
 	"hindcast/store/storetest"

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"hindcast/model"
-	"hindcast/store/column"
+	"hindcast/store/media/column"
 )
 
 // Transaction is one of the package's own.

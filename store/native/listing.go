@@ -14,7 +14,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/column"
+	"hindcast/store/media/column"
 )
 
 // How visits are read

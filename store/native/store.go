@@ -21,7 +21,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/column"
+	"hindcast/store/media/column"
 	"hindcast/store/typed"
 )
 

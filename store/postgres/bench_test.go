@@ -17,8 +17,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape/jsontest"
 	"hindcast/store"
-	"hindcast/store/pg"
-	"hindcast/store/pg/pgtest"
+	"hindcast/store/media/pg"
+	"hindcast/store/media/pg/pgtest"
 	"hindcast/store/postgres"
 	"hindcast/store/storetest"
 )

@@ -11,9 +11,9 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"hindcast/model"
-	"hindcast/store/column"
+	"hindcast/store/media/column"
+	"hindcast/store/media/pg"
 	"hindcast/store/native"
-	"hindcast/store/pg"
 )
 
 // dialect are the words of PostgreSQL's.

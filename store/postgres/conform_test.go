@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"hindcast/store/pg/pgtest"
+	"hindcast/store/media/pg/pgtest"
 	"hindcast/store/postgres"
 	"hindcast/store/storetest"
 )

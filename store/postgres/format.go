@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"hindcast/store"
-	"hindcast/store/pg"
+	"hindcast/store/media/pg"
 )
 
 // Format is the store among others that a database may hold.

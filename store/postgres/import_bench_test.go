@@ -3,7 +3,7 @@ package postgres_test
 import (
 	"testing"
 
-	"hindcast/store/pg/pgtest"
+	"hindcast/store/media/pg/pgtest"
 	"hindcast/store/storetest"
 )
 

@@ -18,8 +18,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/pg"
-	"hindcast/store/pg/pgtest"
+	"hindcast/store/media/pg"
+	"hindcast/store/media/pg/pgtest"
 	"hindcast/store/postgres"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"

@@ -10,8 +10,8 @@ import (
 
 	"hindcast/store"
 	"hindcast/store/engine/databases"
-	"hindcast/store/pg"
-	"hindcast/store/pg/pgtest"
+	"hindcast/store/media/pg"
+	"hindcast/store/media/pg/pgtest"
 	"hindcast/store/postgres"
 	"hindcast/store/storetest"
 )

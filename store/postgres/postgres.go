@@ -26,8 +26,8 @@ import (
 	"strings"
 	"time"
 
+	"hindcast/store/media/pg"
 	"hindcast/store/native"
-	"hindcast/store/pg"
 )
 
 const (

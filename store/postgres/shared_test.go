@@ -14,7 +14,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape/jsontest"
-	"hindcast/store/pg/pgtest"
+	"hindcast/store/media/pg/pgtest"
 	"hindcast/store/postgres"
 	"hindcast/store/storetest"
 )

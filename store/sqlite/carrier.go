@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/column"
+	"hindcast/store/media/column"
+	"hindcast/store/media/sqlitefile"
 	"hindcast/store/native"
-	"hindcast/store/sqlitefile"
 )
 
 // dialect are the words of SQLite's. One transaction writes at a time, so that nothing is

@@ -23,9 +23,9 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/media/sqlitefile"
 	"hindcast/store/native"
 	"hindcast/store/sqlite"
-	"hindcast/store/sqlitefile"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/sqlitefile"
 )
 
 //go:embed schema.sql

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest"
 )
 

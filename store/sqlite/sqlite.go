@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"hindcast/store"
+	"hindcast/store/media/sqlitefile"
 	"hindcast/store/native"
-	"hindcast/store/sqlitefile"
 )
 
 const kind = "sqlite"

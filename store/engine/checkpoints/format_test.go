@@ -18,8 +18,8 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine/checkpoints"
-	"hindcast/store/files"
-	"hindcast/store/journal"
+	"hindcast/store/media/files"
+	"hindcast/store/media/journal"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )

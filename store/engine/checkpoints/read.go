@@ -13,8 +13,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
-	"hindcast/store/journal"
+	"hindcast/store/media/files"
+	"hindcast/store/media/journal"
 )
 
 // mostFolders bounds how many folders are looked into, fewFolders to recognise one.

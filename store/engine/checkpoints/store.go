@@ -15,8 +15,8 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
-	"hindcast/store/watch"
+	"hindcast/store/media/files"
+	"hindcast/store/media/watch"
 )
 
 // Codes of the faults that are found here.

@@ -12,9 +12,9 @@ import (
 	"hindcast/query"
 	"hindcast/store"
 	"hindcast/store/engine/coding"
-	"hindcast/store/files"
 	"hindcast/store/kinds/claudecode"
 	"hindcast/store/kinds/pi"
+	"hindcast/store/media/files"
 	"hindcast/store/storetest"
 )
 

@@ -12,12 +12,12 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine/coding"
-	"hindcast/store/files"
 	"hindcast/store/kinds/claudecode"
 	"hindcast/store/kinds/codex"
 	"hindcast/store/kinds/copilot"
 	"hindcast/store/kinds/gemini"
 	"hindcast/store/kinds/pi"
+	"hindcast/store/media/files"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )

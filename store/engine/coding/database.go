@@ -16,8 +16,8 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/files"
+	"hindcast/store/media/sqlitefile"
 )
 
 // How sessions in the rows of a database are read.

@@ -7,7 +7,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // A conversation falls into pieces where a record names a parent that was never written. The

@@ -17,8 +17,8 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
-	"hindcast/store/watch"
+	"hindcast/store/media/files"
+	"hindcast/store/media/watch"
 )
 
 // Agent describes the kind of store that one coding agent writes.

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"hindcast/model"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // An agent that keeps a pointer of its own may write to the session at the same moment. It

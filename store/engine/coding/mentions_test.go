@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 func TestIsPlain(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/store"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // Format reads what one coding agent writes. It is safe for concurrent use.

@@ -12,8 +12,8 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine/coding"
-	"hindcast/store/files"
 	"hindcast/store/kinds/pi"
+	"hindcast/store/media/files"
 	"hindcast/store/storetest"
 )
 

@@ -18,9 +18,9 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
-	"hindcast/store/journal"
-	"hindcast/store/watch"
+	"hindcast/store/media/files"
+	"hindcast/store/media/journal"
+	"hindcast/store/media/watch"
 )
 
 // Store is the opened storage of a coding agent. It is safe for concurrent use.

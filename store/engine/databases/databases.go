@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"hindcast/store"
-	"hindcast/store/pg"
+	"hindcast/store/media/pg"
 )
 
 // Format is a kind of store in a database.

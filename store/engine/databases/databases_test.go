@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"hindcast/store"
-	"hindcast/store/pg"
-	"hindcast/store/pg/pgtest"
+	"hindcast/store/media/pg"
+	"hindcast/store/media/pg/pgtest"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }

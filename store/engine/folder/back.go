@@ -8,7 +8,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/engine/planning"
-	"hindcast/store/journal"
+	"hindcast/store/media/journal"
 )
 
 // Reversal is what a journal would take back, or do again.

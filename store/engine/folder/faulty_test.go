@@ -14,9 +14,9 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/disk"
-	"hindcast/store/files"
-	"hindcast/store/journal"
+	"hindcast/store/media/disk"
+	"hindcast/store/media/files"
+	"hindcast/store/media/journal"
 )
 
 var errBroken = errors.New("the call broke")

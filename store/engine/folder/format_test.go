@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/disk"
-	"hindcast/store/journal"
+	"hindcast/store/media/disk"
+	"hindcast/store/media/journal"
 )
 
 // notebook is the smallest format that has all that the engine knows. A session is a folder with

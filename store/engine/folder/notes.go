@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // In is what a format reads: a tree, what is remembered of its files, what the journal

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // words is what is made of a file that begins with what the file before it holds.

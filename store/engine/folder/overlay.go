@@ -7,8 +7,8 @@ import (
 	"path"
 	"slices"
 
-	"hindcast/store/files"
-	"hindcast/store/journal"
+	"hindcast/store/media/files"
+	"hindcast/store/media/journal"
 )
 
 // Step is one name that a plan changes.

@@ -17,9 +17,9 @@ import (
 	"pgregory.net/rapid"
 
 	"hindcast/model"
-	"hindcast/store/disk"
-	"hindcast/store/files"
-	"hindcast/store/journal"
+	"hindcast/store/media/disk"
+	"hindcast/store/media/files"
+	"hindcast/store/media/journal"
 )
 
 func openTree(t testing.TB, dir string) *Disk {

@@ -6,7 +6,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/engine/planning"
-	"hindcast/store/journal"
+	"hindcast/store/media/journal"
 )
 
 // Mover is a format whose sessions Hindcast changes.

@@ -8,7 +8,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/journal"
+	"hindcast/store/media/journal"
 )
 
 // Port has the methods of store.Writer for a kind whose sessions are in one storage, but

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"hindcast/model"
-	"hindcast/store/journal"
+	"hindcast/store/media/journal"
 )
 
 // forget drafts that the journal forgets contents that files of a session had and do not

@@ -2,7 +2,7 @@ package folder
 
 import (
 	"hindcast/model"
-	"hindcast/store/journal"
+	"hindcast/store/media/journal"
 )
 
 // Draft begins a write of steps.

@@ -15,10 +15,10 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/disk"
 	"hindcast/store/engine/planning"
-	"hindcast/store/files"
-	"hindcast/store/journal"
+	"hindcast/store/media/disk"
+	"hindcast/store/media/files"
+	"hindcast/store/media/journal"
 )
 
 // Storage is a folder of sessions, with the journal that lies in it. It is safe for

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // Tree is a set of named files: a folder of a disk, or one with steps laid over it. It is

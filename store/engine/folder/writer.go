@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/disk"
 	"hindcast/store/engine/planning"
-	"hindcast/store/files"
-	"hindcast/store/journal"
+	"hindcast/store/media/disk"
+	"hindcast/store/media/files"
+	"hindcast/store/media/journal"
 )
 
 // JournalFile is the file of the journal, in the storage folder.

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/disk"
 	"hindcast/store/engine/planning"
-	"hindcast/store/journal"
+	"hindcast/store/media/disk"
+	"hindcast/store/media/journal"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/files"
-	"hindcast/store/journal"
+	"hindcast/store/media/files"
+	"hindcast/store/media/journal"
 )
 
 // Mark is one write of Hindcast's.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/journal"
+	"hindcast/store/media/journal"
 )
 
 // told is a storage with a session that has one file.

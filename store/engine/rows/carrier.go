@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"hindcast/model"
-	"hindcast/store/pg"
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/pg"
+	"hindcast/store/media/sqlitefile"
 )
 
 // Query is one of several statements, its arguments, and what each of its rows is given to.

@@ -16,8 +16,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/engine/planning"
-	"hindcast/store/pg/pgtest"
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/pg/pgtest"
+	"hindcast/store/media/sqlitefile"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }

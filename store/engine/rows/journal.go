@@ -15,9 +15,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"hindcast/model"
-	"hindcast/store/disk"
-	"hindcast/store/journal"
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/disk"
+	"hindcast/store/media/journal"
+	"hindcast/store/media/sqlitefile"
 )
 
 // Beside is what the name of a file of the framework gets for Hindcast's journal of what

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/journal"
+	"hindcast/store/media/journal"
 )
 
 // TestRow_json: each value comes back in its type, to the last bit.

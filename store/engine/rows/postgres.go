@@ -18,7 +18,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/pg"
+	"hindcast/store/media/pg"
 )
 
 // Served is a kind whose tables are in a database on a PostgreSQL server.

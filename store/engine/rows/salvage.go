@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"hindcast/model"
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/sqlitefile"
 )
 
 // A damaged page of a file costs the rows on it. SQLite gives up a query that comes to one, so what

@@ -16,8 +16,8 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine/planning"
-	"hindcast/store/journal"
-	"hindcast/store/pg"
+	"hindcast/store/media/journal"
+	"hindcast/store/media/pg"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/rowstest"
 )

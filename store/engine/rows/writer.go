@@ -14,7 +14,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine/planning"
-	"hindcast/store/journal"
+	"hindcast/store/media/journal"
 )
 
 // Mover is a format whose sessions Hindcast changes. Each method runs within one

@@ -35,7 +35,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine/checkpoints"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // Elsewhere describes checkpoints that were copied to where no disk is.

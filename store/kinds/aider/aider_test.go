@@ -16,7 +16,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 	"hindcast/store/storetest"
 
 	"pgregory.net/rapid"

@@ -11,7 +11,7 @@ import (
 	"hindcast/model"
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // Codes of faults.

@@ -10,7 +10,7 @@ import (
 	"hindcast/model"
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // NewID implements coding.Forker.

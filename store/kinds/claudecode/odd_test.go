@@ -13,7 +13,7 @@ import (
 	"hindcast/model"
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )

@@ -15,7 +15,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // Read implements coding.Format.

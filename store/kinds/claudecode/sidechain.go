@@ -10,7 +10,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // The conversation of a sub-agent may be in the file of the session that started it. It is a session

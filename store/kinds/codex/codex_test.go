@@ -20,8 +20,8 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/files"
+	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // names are the rollouts of a storage, as far as their names tell. They are not changed.

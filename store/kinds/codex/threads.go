@@ -20,7 +20,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/sqlitefile"
 )
 
 // threads is the index that Codex keeps of its threads, since about 0.118. It is not changed.

@@ -30,7 +30,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine/checkpoints"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 const name = "crewai"

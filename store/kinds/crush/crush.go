@@ -32,8 +32,8 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/files"
+	"hindcast/store/media/sqlitefile"
 )
 
 // Kind describes the sessions of crush. cache keeps titles; it may be nil.

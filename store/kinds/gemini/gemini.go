@@ -26,8 +26,8 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
-	"hindcast/store/watch"
+	"hindcast/store/media/files"
+	"hindcast/store/media/watch"
 )
 
 // Kind describes the sessions of Gemini CLI. cache keeps titles; it may be nil.

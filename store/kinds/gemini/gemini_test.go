@@ -19,7 +19,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 	"hindcast/store/storetest"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"hindcast/model/jsontape"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 	"hindcast/store/storetest"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"hindcast/store/watch"
+	"hindcast/store/media/watch"
 )
 
 // Watch implements store.Watcher: rows and pointers of all places are followed,

@@ -17,7 +17,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 	"hindcast/store/sdk"
 )
 

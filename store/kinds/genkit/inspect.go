@@ -15,7 +15,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // Faults implements store.Store. For a session it reads every row whole; for the

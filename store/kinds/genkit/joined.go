@@ -13,8 +13,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
 	"hindcast/store/kinds/genkit/traces"
+	"hindcast/store/media/files"
 )
 
 // What the traces of a project know of its sessions, joined with the rows.

@@ -11,7 +11,7 @@ import (
 
 	"hindcast/store"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // Kind describes the snapshot files of Genkit. cache keeps what rows said from

@@ -3,7 +3,7 @@ package genkit
 import (
 	"encoding/binary"
 	"errors"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 	"time"
 )
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 const (

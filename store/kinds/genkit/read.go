@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // rowCodec makes rows of files. A file that is no row is not remembered.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 	"hindcast/store/storetest"
 )
 

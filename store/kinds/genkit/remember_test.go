@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/files"
 	"hindcast/store/kinds/genkit/traces"
+	"hindcast/store/media/files"
 )
 
 // What was made of traces outlives the store, as what was made of rows does.

@@ -15,8 +15,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
-	"hindcast/store/journal"
+	"hindcast/store/media/files"
+	"hindcast/store/media/journal"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store/journal"
+	"hindcast/store/media/journal"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )

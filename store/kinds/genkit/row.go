@@ -9,7 +9,7 @@ import (
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // row is what the file of one snapshot says besides its state. The fields of

@@ -9,7 +9,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/engine/folder"
-	"hindcast/store/runtimes"
+	"hindcast/store/media/runtimes"
 )
 
 // turn is what a plan to run carries.

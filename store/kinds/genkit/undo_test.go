@@ -11,7 +11,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/journal"
+	"hindcast/store/media/journal"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )

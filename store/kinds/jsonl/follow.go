@@ -13,7 +13,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/watch"
+	"hindcast/store/media/watch"
 )
 
 // How a file is followed.

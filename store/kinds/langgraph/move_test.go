@@ -16,7 +16,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine/rows"
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/rowstest"
 )

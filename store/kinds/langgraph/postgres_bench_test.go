@@ -7,7 +7,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/pg/pgtest"
+	"hindcast/store/media/pg/pgtest"
 	"hindcast/store/storetest"
 )
 

@@ -14,8 +14,8 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine/databases"
-	"hindcast/store/pg"
-	"hindcast/store/pg/pgtest"
+	"hindcast/store/media/pg"
+	"hindcast/store/media/pg/pgtest"
 	"hindcast/store/storetest"
 )
 

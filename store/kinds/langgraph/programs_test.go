@@ -9,7 +9,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/rowstest"
 )

@@ -8,7 +8,7 @@ import (
 	"iter"
 
 	"hindcast/model/jsontape"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // document is one JSON text in a file: a line, or all of it.

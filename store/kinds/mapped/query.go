@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"hindcast/model/jsontape"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // query leads from a value to others inside it.

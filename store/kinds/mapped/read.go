@@ -12,7 +12,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // Read returns the rows that a map finds in the sources: session by session in

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // Source is where rows are read from.

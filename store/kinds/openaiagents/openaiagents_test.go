@@ -11,7 +11,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine/rows"
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/rowstest"
 )

@@ -11,7 +11,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine/databases"
-	"hindcast/store/pg/pgtest"
+	"hindcast/store/media/pg/pgtest"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/rowstest"
 )

@@ -13,7 +13,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/sqlitefile"
 )
 
 // Codes of faults.

@@ -12,7 +12,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine/coding"
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/sqlitefile"
 )
 
 // Types of events, without the number of their version.

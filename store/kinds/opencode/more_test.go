@@ -13,7 +13,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/store"
 	"hindcast/store/engine/coding"
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest"
 )
 

@@ -29,9 +29,9 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
-	"hindcast/store/sqlitefile"
-	"hindcast/store/watch"
+	"hindcast/store/media/files"
+	"hindcast/store/media/sqlitefile"
+	"hindcast/store/media/watch"
 )
 
 // Kind describes the sessions of opencode. cache keeps titles; it may be nil.

@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest"
 )
 

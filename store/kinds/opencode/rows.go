@@ -12,7 +12,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/sqlitefile"
 )
 
 // origin says where the records of a message are: in rows, in the log of events, or in a file.

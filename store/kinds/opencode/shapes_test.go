@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hindcast/store/sqlitefile"
+	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest"
 )
 

@@ -16,7 +16,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // How a conversation goes back.

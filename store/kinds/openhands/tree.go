@@ -13,7 +13,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // Codes of faults.

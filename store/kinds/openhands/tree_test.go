@@ -15,9 +15,9 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
-	"hindcast/store/disk"
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
+	"hindcast/store/media/disk"
 	"hindcast/store/storetest"
 
 	"pgregory.net/rapid"

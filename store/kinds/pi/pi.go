@@ -27,8 +27,8 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
-	"hindcast/store/watch"
+	"hindcast/store/media/files"
+	"hindcast/store/media/watch"
 )
 
 // Kind describes the sessions of pi. cache keeps titles; it may be nil.

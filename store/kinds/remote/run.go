@@ -6,7 +6,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/runtimes"
+	"hindcast/store/media/runtimes"
 )
 
 // errNoPlan: a plan is not one that this store made.

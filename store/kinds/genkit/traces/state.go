@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"hindcast/model/jsontape"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // State returns the state of a step by its id, or of a turn's end.

@@ -7,7 +7,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // agentMove is what the agent.json of one log becomes for another that ends elsewhere.

@@ -13,8 +13,8 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
-	"hindcast/store/journal"
+	"hindcast/store/media/files"
+	"hindcast/store/media/journal"
 )
 
 // What was set aside.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/disk"
+	"hindcast/store/media/disk"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )

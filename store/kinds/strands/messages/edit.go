@@ -13,8 +13,8 @@ import (
 	"hindcast/model/splice"
 	"hindcast/store"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
-	"hindcast/store/journal"
+	"hindcast/store/media/files"
+	"hindcast/store/media/journal"
 )
 
 // An edited fork is a fork in which some files are other ones. A state is made of

@@ -12,8 +12,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/files"
 	"hindcast/store/kinds/strands/runs"
+	"hindcast/store/media/files"
 )
 
 // maxFact bounds the value of a fact in bytes, give or take a name.

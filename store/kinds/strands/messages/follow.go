@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"hindcast/store/journal"
-	"hindcast/store/watch"
+	"hindcast/store/media/journal"
+	"hindcast/store/media/watch"
 )
 
 // Watch implements store.Watcher. The SDK writes a file beside the one that it

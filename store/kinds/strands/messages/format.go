@@ -9,7 +9,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/engine/folder"
-	"hindcast/store/journal"
+	"hindcast/store/media/journal"
 )
 
 // logs reads and changes the logs of agents.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/disk"
+	"hindcast/store/media/disk"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )

@@ -6,7 +6,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/journal"
+	"hindcast/store/media/journal"
 )
 
 // Gaps implements store.Deriver: the keys that agent.json has, or the record of an

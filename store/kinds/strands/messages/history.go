@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/journal"
+	"hindcast/store/media/journal"
 )
 
 // A journal has room for some 450 entries that each change 10,000 messages, and a listing

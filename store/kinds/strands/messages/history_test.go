@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"hindcast/model"
-	"hindcast/store/journal"
+	"hindcast/store/media/journal"
 )
 
 // someHistory draws what entries say that often say the same.

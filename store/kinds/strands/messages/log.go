@@ -14,7 +14,7 @@ import (
 	"sync"
 
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 	"hindcast/store/sdk"
 )
 

@@ -13,7 +13,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 	"hindcast/store/storetest"
 )
 

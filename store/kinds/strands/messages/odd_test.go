@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hindcast/model/jsontape"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 	"hindcast/store/sdk"
 	"hindcast/store/storetest"
 )

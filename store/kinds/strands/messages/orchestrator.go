@@ -13,8 +13,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
 	"hindcast/store/kinds/strands/runs"
+	"hindcast/store/media/files"
 	"hindcast/store/sdk"
 )
 

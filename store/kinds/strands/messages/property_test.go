@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"hindcast/model"
-	"hindcast/store/disk"
+	"hindcast/store/media/disk"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // readable returns the JSON that can be read of a text that does not parse: the value

@@ -12,8 +12,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
-	"hindcast/store/journal"
+	"hindcast/store/media/files"
+	"hindcast/store/media/journal"
 )
 
 // Repair.

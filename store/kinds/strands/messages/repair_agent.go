@@ -6,7 +6,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 const calmInterrupts = `{"interrupts": {}, "context": {}, "activated": false}`

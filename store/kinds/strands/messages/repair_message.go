@@ -9,7 +9,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // round is one look at the log as it will be, and what to do about it.

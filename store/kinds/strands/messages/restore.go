@@ -16,8 +16,8 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/store"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
-	"hindcast/store/journal"
+	"hindcast/store/media/files"
+	"hindcast/store/media/journal"
 )
 
 // How a log is put back.

@@ -78,7 +78,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/store"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 	"hindcast/store/sdk"
 )
 

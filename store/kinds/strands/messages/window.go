@@ -5,7 +5,7 @@ import (
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 	"hindcast/store/sdk"
 )
 

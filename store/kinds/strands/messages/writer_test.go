@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"hindcast/model/jsontape"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // started is what the SDK holds when it starts on an agent, told from the files

@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"hindcast/model"
-	"hindcast/store/journal"
 	"hindcast/store/kinds/strands/lineage"
+	"hindcast/store/media/journal"
 )
 
 // Facts implements store.Deriver.

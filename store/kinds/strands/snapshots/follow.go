@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"hindcast/store/journal"
-	"hindcast/store/watch"
+	"hindcast/store/media/journal"
+	"hindcast/store/media/watch"
 )
 
 // below are the levels of the folders in that of a session.

@@ -9,7 +9,7 @@ import (
 
 	"hindcast/store"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // stashDir is the folder beside session/ into which the context manager of the

@@ -16,8 +16,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
 	"hindcast/store/kinds/strands/lineage"
+	"hindcast/store/media/files"
 )
 
 // latestID is the id of the row of snapshot_latest.json.

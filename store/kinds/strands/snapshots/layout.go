@@ -11,8 +11,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/engine/folder"
-	"hindcast/store/journal"
 	"hindcast/store/kinds/strands/runs"
+	"hindcast/store/media/journal"
 )
 
 const (

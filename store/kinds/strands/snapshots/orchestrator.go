@@ -9,8 +9,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
 	"hindcast/store/kinds/strands/runs"
+	"hindcast/store/media/files"
 )
 
 // orchestrators are the files that the SDKs put the records of orchestrators in: the

@@ -17,8 +17,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/disk"
-	"hindcast/store/journal"
+	"hindcast/store/media/disk"
+	"hindcast/store/media/journal"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )

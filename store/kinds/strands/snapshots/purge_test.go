@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store/journal"
+	"hindcast/store/media/journal"
 	"hindcast/store/storetest"
 )
 

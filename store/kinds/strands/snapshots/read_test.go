@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store/files"
 	"hindcast/store/kinds/strands/lineage"
+	"hindcast/store/media/files"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )

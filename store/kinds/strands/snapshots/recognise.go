@@ -9,8 +9,8 @@ import (
 
 	"hindcast/store"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
-	"hindcast/store/journal"
+	"hindcast/store/media/files"
+	"hindcast/store/media/journal"
 )
 
 // usualPlaces are where the SDKs put sessions unless they are told otherwise:

@@ -6,7 +6,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // A repair makes that an SDK starts again. The newest snapshot that it starts from takes

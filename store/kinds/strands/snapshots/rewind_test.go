@@ -9,8 +9,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/disk"
-	"hindcast/store/journal"
+	"hindcast/store/media/disk"
+	"hindcast/store/media/journal"
 	"hindcast/store/storetest"
 )
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"hindcast/store/files"
 	"hindcast/store/kinds/strands/lineage"
+	"hindcast/store/media/files"
 	"hindcast/store/storetest"
 )
 

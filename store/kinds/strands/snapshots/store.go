@@ -17,8 +17,8 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
 	"hindcast/store/kinds/strands/runs"
+	"hindcast/store/media/files"
 	"hindcast/store/sdk"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
+	"hindcast/store/media/files"
 )
 
 // The list of sessions says how many faults each has, for which files are read

@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"hindcast/store/engine/folder"
-	"hindcast/store/files"
 	"hindcast/store/kinds/strands/lineage"
+	"hindcast/store/media/files"
 )
 
 // Who follows whom takes time that grows with the messages of all snapshots together. A plan

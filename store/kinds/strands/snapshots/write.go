@@ -11,7 +11,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine/folder"
-	"hindcast/store/journal"
+	"hindcast/store/media/journal"
 )
 
 // FaultJournal: a write of Hindcast's own was broken off and could not be finished.

@@ -13,7 +13,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/journal"
+	"hindcast/store/media/journal"
 	"hindcast/store/storetest"
 )
 
