@@ -14,8 +14,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/store/encoding/pickle"
 	"hindcast/store/engine/rows"
-	"hindcast/store/pickle"
 )
 
 // event is a row of the table.

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"path"
 
-	"hindcast/store/msgpack"
+	"hindcast/store/encoding/msgpack"
 )
 
 // packed is the extension of files that FileHistoryProvider and FileSessionStore write with

@@ -13,8 +13,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/store/encoding/pickle"
 	"hindcast/store/engine/checkpoints"
-	"hindcast/store/pickle"
 )
 
 // own is what is noted of a checkpoint, or of a message: its line.

@@ -9,8 +9,8 @@ import (
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/store/encoding/msgpack"
 	"hindcast/store/engine/rows"
-	"hindcast/store/msgpack"
 )
 
 // A DeltaChannel is in a checkpoint only now and then. Between, LangGraph puts its value

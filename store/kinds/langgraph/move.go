@@ -12,9 +12,9 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/store/encoding/msgpack"
 	"hindcast/store/engine/planning"
 	"hindcast/store/engine/rows"
-	"hindcast/store/msgpack"
 )
 
 // What is written, and by which rule LangGraph reads it:

@@ -11,9 +11,9 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/store/encoding/msgpack"
 	"hindcast/store/engine/planning"
 	"hindcast/store/engine/rows"
-	"hindcast/store/msgpack"
 )
 
 // A call without a result, behind which the conversation went on, is what create_react_agent refuses for ever. A repair

@@ -7,8 +7,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/store/encoding/msgpack"
 	"hindcast/store/engine/rows"
-	"hindcast/store/msgpack"
 )
 
 // inSQLite is the layout of SqliteSaver: a checkpoint is one value, and so is what a task wrote.

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"hindcast/model/jsontape"
-	"hindcast/store/msgpack"
-	"hindcast/store/pickle"
+	"hindcast/store/encoding/msgpack"
+	"hindcast/store/encoding/pickle"
 )
 
 // decode returns a stored value as JSON. One that would have to be decrypted is the bytes that

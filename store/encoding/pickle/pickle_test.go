@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hindcast/model/jsontape"
-	"hindcast/store/pickle"
+	"hindcast/store/encoding/pickle"
 )
 
 // values returns the lines of values.tsv, which Python wrote: make.py.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hindcast/store/msgpack"
+	"hindcast/store/encoding/msgpack"
 )
 
 // what MessagePack's specification has, each with the JSON that it becomes.
