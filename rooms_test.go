@@ -216,7 +216,7 @@ var directions = []struct {
 		"a bucket is a tree and a disk, whatever is in it"},
 	{"hindcast/store/kinds", []string{"hindcast/store", "hindcast/store/...", "hindcast/store/media/files"},
 		"the one list names every kind"},
-	{"hindcast/store/installed", []string{"hindcast/store", "hindcast/store/media/files", "hindcast/store/sdk"},
+	{"hindcast/store/sdk/installed", []string{"hindcast/store", "hindcast/store/media/files", "hindcast/store/sdk"},
 		"what a project has installed is told by its own files, whatever store is in it"},
 	{"hindcast/store/media/runtimes", []string{"hindcast/model/..."},
 		"what runs is asked without knowing any store"},

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"hindcast/store/installed"
 	"hindcast/store/sdk"
+	"hindcast/store/sdk/installed"
 	"hindcast/store/storetest/skip"
 )
 
