@@ -33,9 +33,9 @@ import (
 	"hindcast/store/labels"
 	"hindcast/store/media/files"
 	"hindcast/store/media/scratch"
+	"hindcast/store/native/sqlite"
 	"hindcast/store/sample"
 	"hindcast/store/sdk/installed"
-	"hindcast/store/sqlite"
 	"hindcast/tui"
 	"hindcast/tui/quiet"
 )

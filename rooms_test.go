@@ -90,7 +90,7 @@ var directions = []struct {
 		"the screen knows stores through the port only"},
 	{"hindcast/cli", []string{"hindcast/look", "hindcast/prices", "hindcast/diff", "hindcast/query", "hindcast/redact", "hindcast/report", "hindcast/store", "hindcast/store/labels", "hindcast/store/media/scratch", "hindcast/model/...", "github.com/spf13/cobra", "github.com/clipperhouse/displaywidth"},
 		"the plain face must work where no screen does"},
-	{"hindcast/agent", []string{"hindcast/store", "hindcast/store/typed", "hindcast/model/...", "go.opentelemetry.io/otel", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes"},
+	{"hindcast/agent", []string{"hindcast/store", "hindcast/store/native/typed", "hindcast/model/...", "go.opentelemetry.io/otel", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes"},
 		"what records runs in other people's programs: the port, the model, and no exporter"},
 	{"hindcast/keymap", []string{"github.com/BurntSushi/toml"},
 		"what keys mean does not depend on what they do"},
@@ -106,25 +106,25 @@ var directions = []struct {
 		"a page is written from the port, whatever the kind, and by neither face"},
 	{"hindcast/redact", []string{"hindcast/store", "hindcast/model/..."},
 		"secrets are found in the rows of any store, whatever they are shared as"},
-	{"hindcast/agent/scripted", []string{"hindcast/agent", "hindcast/store", "hindcast/store/typed", "hindcast/model/..."},
+	{"hindcast/agent/scripted", []string{"hindcast/agent", "hindcast/store", "hindcast/store/native/typed", "hindcast/model/..."},
 		"the agent of the live demo works in whatever store it is given"},
-	{"hindcast/agent/serve", []string{"hindcast/store", "hindcast/store/typed", "hindcast/model/..."},
+	{"hindcast/agent/serve", []string{"hindcast/store", "hindcast/store/native/typed", "hindcast/model/..."},
 		"whoever shows a store to a debugger need not run an agent, and any kind can be shown"},
-	{"hindcast/store/storetest/fake", []string{"hindcast/store", "hindcast/store/typed", "hindcast/model/..."},
+	{"hindcast/store/storetest/fake", []string{"hindcast/store", "hindcast/store/native/typed", "hindcast/model/..."},
 		"it is written against the port, as any kind is"},
 	{"hindcast/store/storetest/program", nil,
 		"the program is run, and not known"},
 	{"hindcast/store/storetest/skip", nil,
 		"why a test is left out does not depend on what it tests"},
-	{"hindcast/store/storetest", []string{"hindcast/store", "hindcast/store/storetest/skip", "hindcast/store/typed", "hindcast/model/...", "pgregory.net/rapid"},
+	{"hindcast/store/storetest", []string{"hindcast/store", "hindcast/store/storetest/skip", "hindcast/store/native/typed", "hindcast/model/...", "pgregory.net/rapid"},
 		"one suite for every kind may know none of them"},
-	{"hindcast/store/sqlite", []string{"hindcast/store", "hindcast/store/media/column", "hindcast/store/native", "hindcast/store/media/sqlitefile", "hindcast/model/..."},
+	{"hindcast/store/native/sqlite", []string{"hindcast/store", "hindcast/store/media/column", "hindcast/store/native", "hindcast/store/media/sqlitefile", "hindcast/model/..."},
 		"a kind knows the port, the model and its own format"},
-	{"hindcast/store/postgres", []string{"hindcast/store", "hindcast/store/media/column", "hindcast/store/native", "hindcast/store/media/pg", "hindcast/model/...", "github.com/jackc/pgx/v5/..."},
+	{"hindcast/store/native/postgres", []string{"hindcast/store", "hindcast/store/media/column", "hindcast/store/native", "hindcast/store/media/pg", "hindcast/model/...", "github.com/jackc/pgx/v5/..."},
 		"a kind knows the port, the model and its own format"},
-	{"hindcast/store/native", []string{"hindcast/store", "hindcast/store/media/column", "hindcast/store/typed", "hindcast/store/native/parts", "hindcast/model/...", "github.com/klauspost/compress/..."},
+	{"hindcast/store/native", []string{"hindcast/store", "hindcast/store/media/column", "hindcast/store/native/typed", "hindcast/store/native/parts", "hindcast/model/...", "github.com/klauspost/compress/..."},
 		"what Hindcast's own stores share is written without knowing the database that holds it"},
-	{"hindcast/store/typed", []string{"hindcast/model/..."},
+	{"hindcast/store/native/typed", []string{"hindcast/model/..."},
 		"who writes in Go need not look at what was written"},
 	{"hindcast/store/engine/planning", []string{"hindcast/model/..."},
 		"what a write leads to is compared without knowing what is written"},
@@ -317,7 +317,7 @@ func TestRooms_areClosedAllTheWayDown(t *testing.T) {
 func TestRooms_onlySQLiteKnowsSQLite(t *testing.T) {
 	for _, p := range goList(t) {
 		for _, path := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
-			if in(path, "modernc.org/...", "database/sql") && !in(p.ImportPath, "hindcast/store/native", "hindcast/store/postgres", "hindcast/store/sqlite/...", "hindcast/store/media/sqlitefile", "hindcast/store/storetest") {
+			if in(path, "modernc.org/...", "database/sql") && !in(p.ImportPath, "hindcast/store/native", "hindcast/store/native/postgres", "hindcast/store/native/sqlite/...", "hindcast/store/media/sqlitefile", "hindcast/store/storetest") {
 				t.Errorf("%s imports %s: a driver belongs to what opens its files, tests included", p.ImportPath, path)
 			}
 		}
@@ -565,7 +565,7 @@ var skipped = map[string]string{
 	"model/jsontape/patch_test.go":      "an input of the fuzzer that is no document",
 	"store/engine/coding/lines_test.go": "an input of the fuzzer that is no file",
 	"store/kinds/remote/remote_test.go": "JSON carries no id that is not UTF-8",
-	"store/sqlite/live_test.go":         "it plays the other program for tests of two",
+	"store/native/sqlite/live_test.go":  "it plays the other program for tests of two",
 	"store/storetest/read.go":           "a capability that the kind does not have",
 	"store/media/watch/watch_test.go":   "the file system gave no number twice",
 	"tui/difftab/difftab_test.go":       "a text of which a part is left out",

@@ -11,9 +11,9 @@ import (
 
 	"hindcast/agent"
 	"hindcast/model"
-	"hindcast/store/sqlite"
+	"hindcast/store/native/sqlite"
+	"hindcast/store/native/typed"
 	"hindcast/store/storetest/fake"
-	"hindcast/store/typed"
 )
 
 // conversation returns a state of about 1 MB: 2,000 messages.

@@ -9,8 +9,8 @@ import (
 
 	"hindcast/agent"
 	"hindcast/model"
-	"hindcast/store/sqlite"
-	"hindcast/store/typed"
+	"hindcast/store/native/sqlite"
+	"hindcast/store/native/typed"
 )
 
 // ChatState is the state of the examples.

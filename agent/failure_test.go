@@ -14,8 +14,8 @@ import (
 	"hindcast/agent"
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/native/typed"
 	"hindcast/store/storetest/fake"
-	"hindcast/store/typed"
 )
 
 // faulty is a memory store whose commits go wrong on demand.

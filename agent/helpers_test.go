@@ -13,8 +13,8 @@ import (
 	"hindcast/agent"
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/native/typed"
 	"hindcast/store/storetest/fake"
-	"hindcast/store/typed"
 )
 
 // chat is the state in most tests; Words is how they tell one from another.

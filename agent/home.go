@@ -9,7 +9,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/typed"
+	"hindcast/store/native/typed"
 )
 
 // home is where sessions are kept: the store, and what it can do besides.

@@ -10,8 +10,8 @@ import (
 	"hindcast/agent"
 	"hindcast/model"
 	"hindcast/store/media/pg/pgtest"
-	"hindcast/store/postgres"
-	"hindcast/store/typed"
+	"hindcast/store/native/postgres"
+	"hindcast/store/native/typed"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }

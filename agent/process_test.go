@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hindcast/store/sqlite"
+	"hindcast/store/native/sqlite"
 )
 
 // inProcess names the store in which another process is to record a turn.

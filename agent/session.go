@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"hindcast/model"
-	"hindcast/store/typed"
+	"hindcast/store/native/typed"
 )
 
 // Session is one conversation of an agent while a function works on it. It is

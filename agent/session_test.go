@@ -11,8 +11,8 @@ import (
 
 	"hindcast/agent"
 	"hindcast/model"
+	"hindcast/store/native/typed"
 	"hindcast/store/storetest/fake"
-	"hindcast/store/typed"
 )
 
 // A reloaded session goes on with its tracking, whatever store it is in.

@@ -13,9 +13,9 @@ import (
 	"hindcast/agent"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/sqlite"
+	"hindcast/store/native/sqlite"
+	"hindcast/store/native/typed"
 	"hindcast/store/storetest/fake"
-	"hindcast/store/typed"
 )
 
 // The traps of the seed, as somebody who follows it to the letter falls into

@@ -11,8 +11,8 @@ import (
 	"hindcast/cli"
 	"hindcast/store"
 	"hindcast/store/kinds/jsonl"
+	"hindcast/store/native/sqlite"
 	"hindcast/store/sample"
-	"hindcast/store/sqlite"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )

@@ -21,8 +21,8 @@ import (
 	"hindcast/store"
 	"hindcast/store/kinds"
 	"hindcast/store/kinds/mapped"
+	"hindcast/store/native/sqlite"
 	"hindcast/store/sample"
-	"hindcast/store/sqlite"
 )
 
 // published are the schemas in the folder, as any validator reads them.

@@ -18,7 +18,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/kinds/genkit"
 	"hindcast/store/kinds/strands/messages"
-	"hindcast/store/sqlite"
+	"hindcast/store/native/sqlite"
 )
 
 var dataDir = flag.String("data", "", "the folder in which the sessions of benchmarks stay from one run to the next")

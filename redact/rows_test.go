@@ -15,8 +15,8 @@ import (
 	"hindcast/redact"
 	"hindcast/store"
 	"hindcast/store/kinds/jsonl"
+	"hindcast/store/native/sqlite"
 	"hindcast/store/sample"
-	"hindcast/store/sqlite"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/fake"
 )

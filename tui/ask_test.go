@@ -10,8 +10,8 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/native/sqlite"
 	"hindcast/store/sample"
-	"hindcast/store/sqlite"
 )
 
 // The history of the value under the cursor lists its changes on all branches; the timeline

@@ -8,8 +8,8 @@ import (
 	"hindcast/keymap"
 	"hindcast/store/kinds"
 	"hindcast/store/media/files"
+	"hindcast/store/native/sqlite"
 	"hindcast/store/sample"
-	"hindcast/store/sqlite"
 	"hindcast/tui"
 	"hindcast/tui/screentest"
 )

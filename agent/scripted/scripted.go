@@ -12,7 +12,7 @@ import (
 	"hindcast/agent"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/typed"
+	"hindcast/store/native/typed"
 )
 
 // Options say how the agent works.

@@ -13,8 +13,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/native/typed"
 	"hindcast/store/storetest/fake"
-	"hindcast/store/typed"
 )
 
 // played runs the agent and returns what it told.

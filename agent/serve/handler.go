@@ -16,7 +16,7 @@ import (
 
 	"hindcast/model/wire"
 	"hindcast/store"
-	"hindcast/store/typed"
+	"hindcast/store/native/typed"
 )
 
 // Store is what can be served: the port, and the seed's interface of raw

@@ -25,7 +25,7 @@ import (
 	"hindcast/model/wire"
 	"hindcast/model/wire/wiretest"
 	"hindcast/store"
-	"hindcast/store/sqlite"
+	"hindcast/store/native/sqlite"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/fake"
 )

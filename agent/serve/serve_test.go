@@ -15,7 +15,7 @@ import (
 	"hindcast/agent/serve"
 	"hindcast/model"
 	"hindcast/model/wire"
-	"hindcast/store/sqlite"
+	"hindcast/store/native/sqlite"
 	"hindcast/store/storetest/fake"
 )
 

@@ -9,10 +9,10 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/media/pg/pgtest"
-	"hindcast/store/postgres"
-	"hindcast/store/sqlite"
+	"hindcast/store/native/postgres"
+	"hindcast/store/native/sqlite"
+	"hindcast/store/native/typed"
 	"hindcast/store/storetest/skip"
-	"hindcast/store/typed"
 )
 
 // committer is a store of Hindcast's own, as an agent writes to it.

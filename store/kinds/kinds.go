@@ -33,8 +33,8 @@ import (
 	"hindcast/store/media/bucket"
 	"hindcast/store/media/files"
 	"hindcast/store/media/pg"
-	"hindcast/store/postgres"
-	"hindcast/store/sqlite"
+	"hindcast/store/native/postgres"
+	"hindcast/store/native/sqlite"
 )
 
 // All returns the kinds in the order in which they are asked whether a store is

@@ -12,7 +12,7 @@ import (
 	"hindcast/store/media/pg"
 	"hindcast/store/media/pg/pgtest"
 	"hindcast/store/media/sqlitefile"
-	"hindcast/store/postgres"
+	"hindcast/store/native/postgres"
 	"hindcast/store/storetest"
 )
 

@@ -18,8 +18,8 @@ import (
 	"hindcast/store/kinds/jsonl"
 	"hindcast/store/labels"
 	"hindcast/store/media/files"
+	"hindcast/store/native/sqlite"
 	"hindcast/store/sample"
-	"hindcast/store/sqlite"
 	"hindcast/store/storetest"
 )
 

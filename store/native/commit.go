@@ -8,7 +8,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/typed"
+	"hindcast/store/native/typed"
 )
 
 // Load implements typed.Committer.

@@ -11,7 +11,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape/jsontest"
 	"hindcast/store/native"
-	"hindcast/store/sqlite"
+	"hindcast/store/native/sqlite"
 )
 
 // FuzzDamage writes anything into a block or a list: a state that comes back is

@@ -12,7 +12,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/native"
-	"hindcast/store/sqlite"
+	"hindcast/store/native/sqlite"
 	"hindcast/store/storetest"
 )
 

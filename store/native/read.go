@@ -13,7 +13,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
-	"hindcast/store/typed"
+	"hindcast/store/native/typed"
 )
 
 // session is a row of sessions.

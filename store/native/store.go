@@ -22,7 +22,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/media/column"
-	"hindcast/store/typed"
+	"hindcast/store/native/typed"
 )
 
 var (

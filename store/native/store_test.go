@@ -10,7 +10,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape/jsontest"
 	"hindcast/store/native"
-	"hindcast/store/sqlite"
+	"hindcast/store/native/sqlite"
 	"hindcast/store/storetest"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/typed"
+	"hindcast/store/native/typed"
 )
 
 // What a program that records a session is promised: it moves on from where it

@@ -14,7 +14,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/typed"
+	"hindcast/store/native/typed"
 )
 
 // Store is what a kind must be for the suite.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/sqlite"
+	"hindcast/store/native/sqlite"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/fake"
 )

@@ -19,7 +19,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/sqlite"
+	"hindcast/store/native/sqlite"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/program"
 	"hindcast/store/storetest/skip"

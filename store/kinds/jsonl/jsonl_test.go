@@ -21,7 +21,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/kinds/jsonl"
-	"hindcast/store/sqlite"
+	"hindcast/store/native/sqlite"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/fake"
 )

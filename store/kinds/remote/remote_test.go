@@ -20,8 +20,8 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/kinds/remote"
+	"hindcast/store/native/sqlite"
 	"hindcast/store/sample"
-	"hindcast/store/sqlite"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/fake"
 )

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"hindcast/store/sqlite"
+	"hindcast/store/native/sqlite"
 	"hindcast/store/storetest"
 )
 

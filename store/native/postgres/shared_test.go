@@ -15,7 +15,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape/jsontest"
 	"hindcast/store/media/pg/pgtest"
-	"hindcast/store/postgres"
+	"hindcast/store/native/postgres"
 	"hindcast/store/storetest"
 )
 

@@ -15,9 +15,9 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape/jsontest"
 	"hindcast/store"
-	"hindcast/store/sqlite"
+	"hindcast/store/native/sqlite"
+	"hindcast/store/native/typed"
 	"hindcast/store/storetest/skip"
-	"hindcast/store/typed"
 )
 
 // conversation returns the rows of a session that grows by a message of about

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"hindcast/store/media/pg/pgtest"
-	"hindcast/store/postgres"
+	"hindcast/store/native/postgres"
 	"hindcast/store/storetest"
 )
 

@@ -20,10 +20,10 @@ import (
 	"hindcast/store"
 	"hindcast/store/media/pg"
 	"hindcast/store/media/pg/pgtest"
-	"hindcast/store/postgres"
+	"hindcast/store/native/postgres"
+	"hindcast/store/native/typed"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
-	"hindcast/store/typed"
 )
 
 // recorder commits turns to one session.

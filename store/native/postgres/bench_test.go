@@ -19,7 +19,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/media/pg"
 	"hindcast/store/media/pg/pgtest"
-	"hindcast/store/postgres"
+	"hindcast/store/native/postgres"
 	"hindcast/store/storetest"
 )
 

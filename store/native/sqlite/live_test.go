@@ -18,10 +18,10 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/sqlite"
+	"hindcast/store/native/sqlite"
+	"hindcast/store/native/typed"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
-	"hindcast/store/typed"
 )
 
 // Another program is this test's binary, which does what it is told on its

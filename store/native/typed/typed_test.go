@@ -10,8 +10,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/native/typed"
 	"hindcast/store/storetest/fake"
-	"hindcast/store/typed"
 )
 
 type chat struct {

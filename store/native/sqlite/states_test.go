@@ -16,7 +16,7 @@ import (
 	"hindcast/model/jsontape/jsontest"
 	"hindcast/store"
 	"hindcast/store/native"
-	"hindcast/store/sqlite"
+	"hindcast/store/native/sqlite"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )

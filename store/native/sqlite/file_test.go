@@ -25,7 +25,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/media/sqlitefile"
 	"hindcast/store/native"
-	"hindcast/store/sqlite"
+	"hindcast/store/native/sqlite"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"hindcast/store/media/pg/pgtest"
-	"hindcast/store/postgres"
+	"hindcast/store/native/postgres"
 	"hindcast/store/storetest"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store/sqlite"
+	"hindcast/store/native/sqlite"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )
