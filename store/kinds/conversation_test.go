@@ -116,8 +116,8 @@ func TestConversationFaults_reads(t *testing.T) {
 		faults, most  int
 	}{
 		{filepath.Join(testdata, "langgraph", "agent.db"), "tour", 0, 1},
-		{filepath.Join("..", "langgraph", "testdata", "unanswered.db"), "prebuilt", 1, 6},
-		{filepath.Join("..", "openaiagents", "testdata", "refused.db"), "cancel", 1, 6},
+		{filepath.Join("langgraph", "testdata", "unanswered.db"), "prebuilt", 1, 6},
+		{filepath.Join("openaiagents", "testdata", "refused.db"), "cancel", 1, 6},
 	} {
 		s, err := allKinds.Open(t.Context(), c.path)
 		if err != nil {
