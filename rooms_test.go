@@ -520,6 +520,48 @@ func TestRooms_portIsSmall(t *testing.T) {
 	}
 }
 
+// asserted names each file that asks a value by its type what it can do, with the reason. The features of a
+// store are a struct: a capability that is found by an assertion is lost when a store is wrapped.
+var asserted = map[string]string{
+	"store/features.go":                           "it asks stores that do not say what they can, once for all",
+	"agent/home.go":                               "a program gives it any model.Store",
+	"store/media/bucket/client.go":                "the configuration of AWS is asked as its own SDK asks it",
+	"store/media/bucket/buckettest/buckettest.go": "a benchmark sets no variables",
+	"store/media/pg/errors.go":                    "an error is unwrapped",
+	"query/expr.go":                               "a number of gojq's may be one of math/big",
+}
+
+func TestRooms_featuresAreAStruct(t *testing.T) {
+	asks := map[string]bool{}
+	inspectCode(t, func(at token.Position, n ast.Node) {
+		var types []ast.Expr
+		switch n := n.(type) {
+		case *ast.TypeAssertExpr:
+			types = []ast.Expr{n.Type}
+		case *ast.CaseClause:
+			types = n.List
+		}
+		for _, of := range types {
+			_, anonymous := of.(*ast.InterfaceType)
+			port, _ := of.(*ast.SelectorExpr)
+			_, asserts := n.(*ast.TypeAssertExpr)
+			if anonymous || asserts && port != nil && isName(port.X, "store") {
+				asks[filepath.ToSlash(at.Filename)] = true
+			}
+		}
+	})
+	for file := range asks {
+		if asserted[file] == "" {
+			t.Errorf("%s asks a value by an interface what it can do: store.FeaturesOf tells", file)
+		}
+	}
+	for file := range asserted {
+		if !asks[file] {
+			t.Errorf("%s asks nothing by an interface: take it off the list", file)
+		}
+	}
+}
+
 // skipped names each file whose tests leave themselves out for another reason than what the
 // machine lacks, -short or the race detector, with the reason.
 var skipped = map[string]string{

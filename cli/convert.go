@@ -60,17 +60,16 @@ func (a *App) takeOver(ctx context.Context, p *printer, to, from store.Store, se
 	if reason := store.Reason(to, model.OpConvert); reason != "" {
 		return lacking(to, model.OpConvert, reason)
 	}
-	converter := to.(store.Converter)
-	todo, err := converter.PlanConvert(ctx, from, session, as)
+	todo, err := store.FeaturesOf(to).PlanConvert(ctx, from, session, as)
 	if err != nil {
 		return err
 	}
-	return a.carryOut(ctx, p, converter, agreed, &planned{Plan: todo, back: shown(address, to)})
+	return a.carryOut(ctx, p, to, agreed, &planned{Plan: todo, back: shown(address, to)})
 }
 
 // arising is a store that is not there yet. An empty one answers for it, until a plan is carried out: then it is made.
 type arising struct {
-	store.Converter
+	store.Store
 	shown string
 	make  func(context.Context) (store.Store, error)
 }
@@ -78,14 +77,20 @@ type arising struct {
 // Address returns where the store will be.
 func (s *arising) Address() string { return s.shown }
 
-// Apply implements store.Writer.
-func (s *arising) Apply(ctx context.Context, plan model.Plan) (done model.Receipt, err error) {
+// Features returns those of the empty store, but that it makes the store to apply a plan.
+func (s *arising) Features() store.Features {
+	f := store.FeaturesOf(s.Store)
+	f.Apply = s.apply
+	return f
+}
+
+func (s *arising) apply(ctx context.Context, plan model.Plan) (done model.Receipt, err error) {
 	made, err := s.make(ctx)
 	if err != nil {
 		return done, err
 	}
 	defer func() { err = errors.Join(err, made.Close()) }()
-	return made.(store.Converter).Apply(ctx, plan)
+	return store.FeaturesOf(made).Apply(ctx, plan)
 }
 
 // intoDatabase is into of a database without a store: it is planned with an empty one elsewhere.
@@ -100,7 +105,7 @@ func (a *App) intoDatabase(ctx context.Context, shown, address string, do func(s
 		return err
 	}
 	defer func() { err = errors.Join(err, empty.Close()) }()
-	return do(&arising{empty.(store.Converter), shown, func(ctx context.Context) (store.Store, error) { return a.Create(ctx, address) }})
+	return do(&arising{empty, shown, func(ctx context.Context) (store.Store, error) { return a.Create(ctx, address) }})
 }
 
 // into lets do write into the store at an address. Where there is none yet, a

@@ -162,12 +162,12 @@ func remedies(ctx context.Context, s store.Store, c *checkup, named, server stri
 	}
 	var none *model.UnsupportedError
 	c.stays = "nothing that Hindcast can repair"
-	w, ok := s.(store.Writer)
-	if !ok {
+	plan := store.FeaturesOf(s).Plan
+	if plan == nil {
 		return
 	}
 	of := model.Ref{Session: c.of}
-	switch _, err := w.Plan(ctx, model.Change{Op: model.OpRepair, Ref: of}); {
+	switch _, err := plan(ctx, model.Change{Op: model.OpRepair, Ref: of}); {
 	case err == nil:
 		c.next, c.stays = append(c.next, command(model.OpRepair)), ""
 	case errors.As(err, &none):
@@ -179,7 +179,7 @@ func remedies(ctx context.Context, s store.Store, c *checkup, named, server stri
 	if slices.ContainsFunc(c.faults, func(f model.Fault) bool { return f.Joins }) {
 		c.next = append(c.next, fmt.Sprintf("hindcast %s %s %s --join%s", model.OpFork, named, word(c.of), server))
 	}
-	if _, err := w.Plan(ctx, model.Change{Op: model.OpPurge, Ref: of, Scope: model.PurgeRedacted}); err == nil {
+	if _, err := plan(ctx, model.Change{Op: model.OpPurge, Ref: of, Scope: model.PurgeRedacted}); err == nil {
 		c.next = append(c.next, command(model.OpPurge))
 	}
 }

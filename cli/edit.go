@@ -95,7 +95,7 @@ func (a *App) editAndFork(ctx context.Context, p *printer, args []string, how *e
 	if err != nil {
 		return err
 	}
-	todo, err := s.Plan(ctx, model.Change{Op: model.OpEdit, Ref: ref, As: how.as, State: changed})
+	todo, err := store.FeaturesOf(s).Plan(ctx, model.Change{Op: model.OpEdit, Ref: ref, As: how.as, State: changed})
 	if err != nil {
 		return err
 	}

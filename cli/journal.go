@@ -33,11 +33,11 @@ are in the folder .hindcast beside the sessions. --json names each file.`,
 				return err
 			}
 			defer s.Close()
-			keeper, ok := s.(store.Writer)
-			if !ok {
+			features := store.FeaturesOf(s)
+			if features.Journal == nil {
 				return lacking(s, model.OpUndo, store.Reason(s, model.OpUndo))
 			}
-			entries, damaged := keeper.Journal(ctx)
+			entries, damaged := features.Journal(ctx)
 			if entries == nil && damaged != nil {
 				return damaged
 			}

@@ -69,14 +69,15 @@ as its last member, spliced in byte for byte as its writer serialised it.
 			if about.gaps, err = store.Gaps(ctx, s, h.Ref()); err != nil {
 				return err
 			}
-			if d, ok := s.(store.Deriver); ok {
-				about.ids = d.DerivedIDs()
-				if about.facts, err = d.Facts(ctx, h.Ref()); err != nil {
+			features := store.FeaturesOf(s)
+			if features.Facts != nil {
+				about.ids = features.DerivedIDs()
+				if about.facts, err = features.Facts(ctx, h.Ref()); err != nil {
 					return err
 				}
 			}
-			if r, ok := s.(store.Resumer); ok {
-				if about.resume, err = r.Resume(ctx, h.Ref()); err != nil {
+			if features.Resume != nil {
+				if about.resume, err = features.Resume(ctx, h.Ref()); err != nil {
 					return err
 				}
 			}

@@ -128,8 +128,8 @@ func added(ctx context.Context, s store.Store, session string, list *prices.List
 	if all.keys, err = all.query.Keys(ctx, t.Head()); err != nil {
 		return nil, fmt.Errorf("stats: %w", err)
 	}
-	if d, ok := s.(store.Deriver); ok && t.Head() != model.NoNode {
-		facts, err := d.Facts(ctx, t.Header(t.Head()).Ref())
+	if f := store.FeaturesOf(s); f.Facts != nil && t.Head() != model.NoNode {
+		facts, err := f.Facts(ctx, t.Header(t.Head()).Ref())
 		if err != nil {
 			return nil, fmt.Errorf("stats: %w", err)
 		}

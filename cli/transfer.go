@@ -299,8 +299,8 @@ func christen(draft, path string) error {
 }
 
 func take(ctx context.Context, s store.Store, rows iter.Seq2[store.Row, error]) (int, error) {
-	to, ok := s.(store.Importer)
-	if !ok {
+	to := store.FeaturesOf(s)
+	if to.Import == nil {
 		return 0, takesNone(s.Kind())
 	}
 	return to.Import(ctx, rows)

@@ -172,7 +172,7 @@ func (a *App) change(ctx context.Context, p *printer, args []string, agreed cons
 	if c.Ref, seen, err = of(ctx, s); err != nil {
 		return err
 	}
-	todo, err := s.Plan(ctx, c)
+	todo, err := store.FeaturesOf(s).Plan(ctx, c)
 	if err != nil && (c.Op == model.OpUndo || c.Op == model.OpRedo) {
 		return sinceThen(err)
 	}
@@ -183,7 +183,7 @@ func (a *App) change(ctx context.Context, p *printer, args []string, agreed cons
 }
 
 // openFor opens a store that can do an operation. args are the words of the command, STORE first.
-func (a *App) openFor(ctx context.Context, args []string, op model.Op) (store.Writer, error) {
+func (a *App) openFor(ctx context.Context, args []string, op model.Op) (store.Store, error) {
 	s, err := a.open(ctx, args[0])
 	if err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func (a *App) openFor(ctx context.Context, args []string, op model.Op) (store.Wr
 	if reason := store.Reason(s, op); reason != "" {
 		return nil, errors.Join(lacking(s, op, reason, args...), s.Close())
 	}
-	return s.(store.Writer), nil
+	return s, nil
 }
 
 // planned is a plan with what a person is told around it.
@@ -210,7 +210,7 @@ type planned struct {
 
 // carryOut shows a plan, asks, and applies it. Where nothing has to be written it
 // says so, and there is nothing to ask.
-func (a *App) carryOut(ctx context.Context, p *printer, s store.Writer, agreed consent, todo *planned) (err error) {
+func (a *App) carryOut(ctx context.Context, p *printer, s store.Store, agreed consent, todo *planned) (err error) {
 	todo.assumed = store.AssumedBy(s).String()
 	if todo.timeline == nil {
 		todo.timeline, _ = timeline(ctx, s, todo.Session)
@@ -241,7 +241,7 @@ func (a *App) carryOut(ctx context.Context, p *printer, s store.Writer, agreed c
 			return err
 		}
 	}
-	receipt, err := s.Apply(ctx, todo.Plan)
+	receipt, err := store.FeaturesOf(s).Apply(ctx, todo.Plan)
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func (v *view) path(n model.Node) (path []model.Node) {
 // none. Where ids are not those of states only visits count that have the same ids from the
 // first on.
 func (v *view) sameState(x []model.Node, w *view, y []model.Node) (i, j int) {
-	if v.deriver != nil {
+	if v.features.Facts != nil {
 		for i < len(x) && i < len(y) && v.visits[x[i]].ref.ID == w.visits[y[i]].ref.ID {
 			i++
 		}

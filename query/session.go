@@ -20,9 +20,9 @@ import (
 type Session struct {
 	store  store.Store
 	source source
-	// deriver is the store if it derives its snapshots, else nil: then the state of a
+	// features are those of the store. Where it derives its snapshots, the state of a
 	// snapshot may be another one when its session grew.
-	deriver store.Deriver
+	features store.Features
 	// reading is held by the one call that adds to the text and the ropes.
 	reading chan struct{}
 
@@ -83,8 +83,7 @@ type source interface {
 // Open returns the questions to one session of a store. It reads nothing. Of the timeline
 // it copies what it needs, so that the timeline may grow afterwards.
 func Open(s store.Store, t *model.Timeline) *Session {
-	deriver, _ := s.(store.Deriver)
-	q := &Session{store: s, deriver: deriver, reading: make(chan struct{}, 1)}
+	q := &Session{store: s, features: store.FeaturesOf(s), reading: make(chan struct{}, 1)}
 	q.places.forget()
 	if roper, ok := s.(Roper); ok {
 		q.source = &roped{store: roper, whole: newCutter(s)}
@@ -101,7 +100,7 @@ func Open(s store.Store, t *model.Timeline) *Session {
 func (q *Session) Follow(t *model.Timeline) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.deriver != nil || q.states == nil {
+	if q.features.Facts != nil || q.states == nil {
 		q.states = &states{slots: map[model.Ref]int32{}}
 	}
 	visits := make([]visit, t.Len())

@@ -108,8 +108,8 @@ func (s *stats) stat(ctx context.Context, n model.Node) (Stat, error) {
 			of.Answers = append(of.Answers, m.Usage)
 		}
 	}
-	if s.deriver != nil && len(of.Answers) == 0 && (!has || s.visits[n].traced) {
-		facts, err := s.deriver.Facts(ctx, s.visits[n].ref)
+	if s.features.Facts != nil && len(of.Answers) == 0 && (!has || s.visits[n].traced) {
+		facts, err := s.features.Facts(ctx, s.visits[n].ref)
 		if err != nil {
 			return of, s.failed(n, err)
 		}

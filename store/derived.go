@@ -39,12 +39,12 @@ type Deriver interface {
 // Gaps returns the gaps of some snapshots of a store of any kind together: what a
 // comparison of their states leaves out.
 func Gaps(ctx context.Context, s Store, refs ...model.Ref) (gaps model.Gaps, err error) {
-	d, ok := s.(Deriver)
-	if !ok {
+	f := FeaturesOf(s)
+	if f.Gaps == nil {
 		return model.Gaps{}, nil
 	}
 	for _, ref := range refs {
-		of, err := d.Gaps(ctx, ref)
+		of, err := f.Gaps(ctx, ref)
 		if err != nil {
 			return model.Gaps{}, err
 		}

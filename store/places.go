@@ -180,10 +180,8 @@ func (f *Found) sessions(ctx context.Context) (n int, changed time.Time, err err
 		return 0, changed, err
 	}
 	defer s.Close()
-	if tells, ok := s.(interface {
-		Tally(ctx context.Context) (sessions int, changed time.Time, err error)
-	}); ok { // without reading any
-		return tells.Tally(ctx)
+	if features := FeaturesOf(s); features.Tally != nil { // without reading any
+		return features.Tally(ctx)
 	}
 	for info, err := range s.Sessions(ctx) {
 		if err != nil {

@@ -1,6 +1,6 @@
 // Package store is the port between Hindcast and the places where sessions
-// live. It declares what every kind of store can do, the optional capabilities
-// that are found by type assertion, and how an address finds its kind. It also
+// live. It declares what every kind of store can do, the features that only
+// some have, and how an address finds its kind. It also
 // holds what the kinds that record visits would otherwise each have: the
 // visits that a restore moves, the plan in words, the checks of what is saved.
 package store
@@ -16,8 +16,8 @@ import (
 	"hindcast/model"
 )
 
-// Store is an opened store. Every kind has exactly this; the rest are
-// capabilities. All methods are safe for concurrent use, and none of them
+// Store is an opened store. Every kind has exactly this; [Features] has the
+// rest. All methods are safe for concurrent use, and none of them
 // writes anything.
 type Store interface {
 	// Kind returns the kind's name ("sqlite", "strands", …).
@@ -56,11 +56,8 @@ type Tailer interface {
 // Headers. A store that need not read a session to tell has a method of this name, whose error
 // is model.ErrNoSession for none.
 func Find(ctx context.Context, s Store, session string) error {
-	finder, ok := s.(interface {
-		Find(ctx context.Context, session string) error
-	})
-	if ok {
-		return finder.Find(ctx, session)
+	if f := FeaturesOf(s); f.Find != nil {
+		return f.Find(ctx, session)
 	}
 	for _, err := range s.Headers(ctx, session) {
 		return err // the first snapshot tells
@@ -86,8 +83,8 @@ type Parted interface {
 
 // States returns two states of a store of any kind. The errors are those of State.
 func States(ctx context.Context, s Store, a, b model.Ref) (x, y []byte, err error) {
-	if parted, ok := s.(Parted); ok {
-		return parted.States(ctx, a, b)
+	if f := FeaturesOf(s); f.States != nil {
+		return f.States(ctx, a, b)
 	}
 	if x, err = s.State(ctx, a); err != nil {
 		return nil, nil, err
@@ -107,10 +104,8 @@ type Apart struct {
 // TakeApart returns two states of a store of any kind, without what both begin with where
 // the store knows that: it need not read that. The errors are those of State.
 func TakeApart(ctx context.Context, s Store, a, b model.Ref) (two Apart, err error) {
-	if joint, ok := s.(interface {
-		Apart(ctx context.Context, a, b model.Ref) (Apart, error)
-	}); ok {
-		return joint.Apart(ctx, a, b)
+	if f := FeaturesOf(s); f.Apart != nil {
+		return f.Apart(ctx, a, b)
 	}
 	two.A, two.B, err = States(ctx, s, a, b)
 	return two, err
@@ -202,10 +197,8 @@ func NewestFirst(a, b model.SessionInfo) int {
 // AnyOrder returns the sessions of a store of any kind. They come as they are read where the
 // store need not read all to know their order; else as Sessions has them.
 func AnyOrder(ctx context.Context, s Store) iter.Seq2[model.SessionInfo, error] {
-	if sooner, ok := s.(interface {
-		AnyOrder(ctx context.Context) iter.Seq2[model.SessionInfo, error]
-	}); ok {
-		return sooner.AnyOrder(ctx)
+	if f := FeaturesOf(s); f.AnyOrder != nil {
+		return f.AnyOrder(ctx)
 	}
 	return s.Sessions(ctx)
 }
@@ -213,10 +206,8 @@ func AnyOrder(ctx context.Context, s Store) iter.Seq2[model.SessionInfo, error] 
 // Only returns the session of a store that is known to have no other, without reading that;
 // "" where there may be others, or none.
 func Only(ctx context.Context, s Store) string {
-	if knows, ok := s.(interface {
-		Only(ctx context.Context) string
-	}); ok {
-		return knows.Only(ctx)
+	if f := FeaturesOf(s); f.Only != nil {
+		return f.Only(ctx)
 	}
 	return ""
 }
@@ -224,8 +215,8 @@ func Only(ctx context.Context, s Store) string {
 // NamesForks reports whether a store names a session that is forked by itself, where the
 // change has no name: the ids of its framework have a form of their own.
 func NamesForks(s Store) bool {
-	names, ok := s.(interface{ NamesForks() bool })
-	return ok && names.NamesForks()
+	f := FeaturesOf(s)
+	return f.NamesForks != nil && f.NamesForks()
 }
 
 // Across returns where the session of a sub-agent meets the one that started it. From the
@@ -233,10 +224,8 @@ func NamesForks(s Store) bool {
 // sub-agent's session it is the snapshot that started it. It is the zero value where nothing
 // meets. The errors are those of State.
 func Across(ctx context.Context, s Store, ref model.Ref) (model.Ref, error) {
-	if meets, ok := s.(interface {
-		Across(ctx context.Context, ref model.Ref) (model.Ref, error)
-	}); ok {
-		return meets.Across(ctx, ref)
+	if f := FeaturesOf(s); f.Across != nil {
+		return f.Across(ctx, ref)
 	}
 	return model.Ref{}, nil
 }
@@ -246,10 +235,8 @@ func Across(ctx context.Context, s Store, ref model.Ref) (model.Ref, error) {
 // of either case for the same. False is sure: a search need not read the session. A store that
 // cannot tell without reading states says true. The errors are those of Headers.
 func Mentions(ctx context.Context, s Store, session string, text []byte, has func([]byte) bool) (bool, error) {
-	if tells, ok := s.(interface {
-		Mentions(ctx context.Context, session string, text []byte, has func([]byte) bool) (bool, error)
-	}); ok {
-		return tells.Mentions(ctx, session, text, has)
+	if f := FeaturesOf(s); f.Mentions != nil {
+		return f.Mentions(ctx, session, text, has)
 	}
 	return true, nil
 }
@@ -257,12 +244,13 @@ func Mentions(ctx context.Context, s Store, session string, text []byte, has fun
 // Reason returns why s cannot do op, "" if it can. A store that is only read may say it,
 // too.
 func Reason(s Store, op model.Op) string {
-	if l, ok := s.(interface{ Lacks(op model.Op) string }); ok {
-		if reason := l.Lacks(op); reason != "" {
+	f := FeaturesOf(s)
+	if f.Lacks != nil {
+		if reason := f.Lacks(op); reason != "" {
 			return reason
 		}
 	}
-	if _, ok := s.(Writer); ok {
+	if f.Plan != nil {
 		return ""
 	}
 	return aStore(s.Kind()) + " cannot " + string(op) // it is only read, whatever the operation
@@ -306,8 +294,8 @@ func (r Requests) All() int64 { return r.List + r.Get + r.Head + r.Put + r.Delet
 // Asked returns how many requests a store made of a server since it was opened; false where it
 // is on none.
 func Asked(s Store) (Requests, bool) {
-	if asks, ok := s.(interface{ Requests() (Requests, bool) }); ok {
-		return asks.Requests()
+	if f := FeaturesOf(s); f.Requests != nil {
+		return f.Requests()
 	}
 	return Requests{}, false
 }

@@ -55,8 +55,8 @@ func (rs Releases) words(from func(Release) string) string {
 
 // AssumedBy returns the versions that a store was opened for, nil for any.
 func AssumedBy(s Store) Releases {
-	if v, ok := s.(Versioned); ok {
-		return v.Assumed()
+	if f := FeaturesOf(s); f.Assumed != nil {
+		return f.Assumed()
 	}
 	return nil
 }
@@ -68,11 +68,11 @@ var ErrUnknownSDK = errors.New("no version of an SDK that opens this store")
 // A store that is not [Versioned] is then not opened.
 func (ks Kinds) Assuming(r Release) Kinds {
 	return ks.opened(func(kind, address string, s Store) error {
-		v, ok := s.(Versioned)
-		if !ok {
+		f := FeaturesOf(s)
+		if f.Assume == nil {
 			return fmt.Errorf("open %q: %q: %w: no version is known to read a store of kind %s otherwise than the others", address, r.SDK, ErrUnknownSDK, kind)
 		}
-		return v.Assume(r)
+		return f.Assume(r)
 	})
 }
 
@@ -80,13 +80,13 @@ func (ks Kinds) Assuming(r Release) Kinds {
 // around an address. One that no rule is known of, such as 0.3, narrows nothing.
 func (ks Kinds) Finding(find func(address, sdk string) (Release, bool)) Kinds {
 	return ks.opened(func(_, address string, s Store) error {
-		v, ok := s.(Versioned)
-		if !ok {
+		f := FeaturesOf(s)
+		if f.SDKs == nil {
 			return nil
 		}
-		for _, name := range v.SDKs() {
+		for _, name := range f.SDKs() {
 			if r, ok := find(address, name); ok {
-				if err := v.Assume(r); err != nil && !errors.Is(err, ErrUnknownSDK) {
+				if err := f.Assume(r); err != nil && !errors.Is(err, ErrUnknownSDK) {
 					return err
 				}
 			}

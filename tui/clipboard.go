@@ -47,7 +47,7 @@ func (m *Model) askYank() {
 	}
 	if items[len(items)-1].Action != keymap.YankCall {
 		text := "what goes on from here"
-		if _, named := m.o.Store.(store.Resumer); !named && !m.subject().header.Head {
+		if store.FeaturesOf(m.o.Store).Resume == nil && !m.subject().header.Head {
 			text += ", after a restore"
 		}
 		items = append(items, dialog.Item{Action: keymap.YankCall, Text: text, Do: func() tea.Cmd {

@@ -191,14 +191,14 @@ func (m *Model) readSession() tea.Cmd {
 	m.stop(growing)
 	m.info = sessionFacts{reading: m.info.reading + 1}
 	m.timeline.Fault(nil)
-	tailer, ok := m.o.Store.(store.Tailer)
-	if known := m.content.Timeline.Len(); !ok || known > 0 {
+	tail := store.FeaturesOf(m.o.Store).Tail
+	if known := m.content.Timeline.Len(); tail == nil || known > 0 {
 		return m.readHeaders(known)
 	}
 	s, session := m.o.Store, m.session
 	return m.start(reading, "reading "+session, func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
 		cursor := cursorOf(ctx, s, session)
-		headers, before, err := tailer.Tail(ctx, session, tailSize)
+		headers, before, err := tail(ctx, session, tailSize)
 		if err != nil {
 			return tailReadMsg{gen: gen, err: err}
 		}
@@ -215,11 +215,11 @@ func (m *Model) readSession() tea.Cmd {
 // cursorOf returns how far a session reaches, to be asked before it is read. It is
 // nil where the store cannot tell; an error is told by the reading.
 func cursorOf(ctx context.Context, s store.Store, session string) *store.Cursor {
-	grower, ok := s.(store.Grower)
-	if !ok {
+	features := store.FeaturesOf(s)
+	if features.Cursor == nil {
 		return nil
 	}
-	cursor, err := grower.Cursor(ctx, session)
+	cursor, err := features.Cursor(ctx, session)
 	if err != nil {
 		return nil
 	}

@@ -61,8 +61,8 @@ type news struct {
 // watch has the store watched, if it can be and is not yet. The watch lasts as
 // long as the store is open.
 func (m *Model) watch() tea.Cmd {
-	w, ok := m.o.Store.(store.Watcher)
-	if !ok || m.news.watched {
+	watch := store.FeaturesOf(m.o.Store).Watch
+	if watch == nil || m.news.watched {
 		return nil
 	}
 	ctx, end := context.WithCancel(m.ctx)
@@ -70,7 +70,7 @@ func (m *Model) watch() tea.Cmd {
 	m.news.ctx = ctx
 	n := m.news.watch
 	return run(func() tea.Msg {
-		changes, err := w.Watch(ctx)
+		changes, err := watch(ctx)
 		return ofWatchMsg{n, watchedMsg{changes, err}}
 	})
 }
@@ -255,11 +255,11 @@ func one(ctx context.Context, s store.Store) (bool, error) {
 // growthOf asks the store what became of a session since a cursor. What the
 // content has already is left out.
 func growthOf(ctx context.Context, s store.Store, session string, content *timeline.Content, since *store.Cursor) (growth, error) {
-	grower, ok := s.(store.Grower)
-	if !ok || since == nil {
+	features := store.FeaturesOf(s)
+	if features.Growth == nil || since == nil {
 		return growth{whole: true}, nil
 	}
-	g, err := grower.Growth(ctx, session, *since)
+	g, err := features.Growth(ctx, session, *since)
 	if err != nil || g.Rewritten {
 		return growth{whole: true}, err
 	}
@@ -300,7 +300,7 @@ func (m *Model) grew(msg grewMsg) tea.Cmd {
 		label = m.readLabels()
 	case len(msg.growth.headers) > 0:
 		m.timeline.Append(msg.growth.headers)
-		if _, derived := m.o.Store.(store.Deriver); derived {
+		if store.FeaturesOf(m.o.Store).Facts != nil {
 			m.watches.forgetValues()
 		}
 		if m.timeline.Labels().Lacking() {

@@ -51,8 +51,8 @@ func (m *Model) plan(c model.Change) tea.Cmd { return m.planWrite(write{Change: 
 
 // planWrite has a plan worked out, each time against the store as it is then.
 func (m *Model) planWrite(w write) tea.Cmd {
-	writer, ok := m.o.Store.(store.Writer)
-	if !ok {
+	writer := store.FeaturesOf(m.o.Store)
+	if writer.Plan == nil {
 		return nil // the action is disabled
 	}
 	states, tree, session, lent := m.states, m.timeline.Timeline(), m.session, m.lend()
@@ -163,8 +163,8 @@ func (m *Model) quieted(msg quietMsg) {
 
 // apply carries a plan out.
 func (m *Model) apply(p proposal) tea.Cmd {
-	writer, ok := m.o.Store.(store.Writer)
-	if !ok {
+	writer := store.FeaturesOf(m.o.Store)
+	if writer.Plan == nil {
 		return nil // what plans applies
 	}
 	return m.start(applying, "writing: "+p.made.Headline(), func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
@@ -353,8 +353,8 @@ func (m *Model) askRun() {
 
 // readJournal reads what Hindcast wrote to the store.
 func (m *Model) readJournal() tea.Cmd {
-	writer, ok := m.o.Store.(store.Writer)
-	if !ok {
+	writer := store.FeaturesOf(m.o.Store)
+	if writer.Plan == nil {
 		return nil // keymap.Journal is disabled
 	}
 	return m.start(recalling, "reading the journal", func(ctx context.Context, gen uint64, _ *progress) tea.Msg {

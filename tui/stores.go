@@ -164,7 +164,7 @@ func (m *Model) adopt(s store.Store) {
 	if m.forks = m.namesForks && m.lacks[keymap.Restore] != "" && m.lacks[keymap.Fork] == ""; m.forks {
 		m.lacks[keymap.Restore] = ""
 	}
-	if _, ok := s.(store.Writer); !ok {
+	if store.FeaturesOf(s).Journal == nil {
 		m.lacks[keymap.Journal] = m.lacks[keymap.Undo]
 	}
 }

@@ -87,8 +87,8 @@ func (f *source) stateTab(styles *theme.Styles) *tab {
 // previewState returns the beginning of a large state, from a store that can read
 // it alone without reading the rest.
 func (f *source) previewState(ctx context.Context, s subject) (any, error) {
-	if parted, ok := f.store.(store.Parted); ok && s.header.Size > quick {
-		data, err := parted.Peek(ctx, s.ref)
+	if peek := store.FeaturesOf(f.store).Peek; peek != nil && s.header.Size > quick {
+		data, err := peek(ctx, s.ref)
 		if err != nil {
 			return nil, err
 		}
@@ -149,7 +149,7 @@ func (f *source) resumeTab(styles *theme.Styles) *tab {
 
 // previewResume tells what the state alone says, before a restore is planned.
 func (f *source) previewResume(ctx context.Context, s subject) (any, error) {
-	if _, ok := f.store.(store.Resumer); ok {
+	if store.FeaturesOf(f.store).Resume != nil {
 		return f.prepareResume(ctx, s) // without a plan
 	}
 	conv, err := f.conversation(ctx, s.ref)
@@ -167,14 +167,15 @@ func (f *source) prepareResume(ctx context.Context, s subject) (*resumetab.Conte
 		return nil, err
 	}
 	here := resumetab.Here{Conversation: conv, Head: s.header.Head}
-	if r, ok := f.store.(store.Resumer); ok {
-		here.Named, err = r.Resume(ctx, s.ref)
+	features := store.FeaturesOf(f.store)
+	if features.Resume != nil {
+		here.Named, err = features.Resume(ctx, s.ref)
 		if err != nil {
 			return nil, err
 		}
 	}
-	if writer, ok := f.store.(store.Writer); ok {
-		plan, err := writer.Plan(ctx, model.Change{Op: model.OpRestore, Ref: s.ref})
+	if features.Plan != nil {
+		plan, err := features.Plan(ctx, model.Change{Op: model.OpRestore, Ref: s.ref})
 		var nothing *model.NothingToError
 		switch {
 		case err == nil:
@@ -196,12 +197,13 @@ func (f *source) prepareInfo(ctx context.Context, s subject) (*infotab.Content, 
 	if store.Reason(f.store, model.OpRepair) == "" {
 		facts.Repair = "a repair mends what can be mended"
 	}
-	if d, ok := f.store.(store.Deriver); ok {
-		facts.IDs = d.DerivedIDs()
-		facts.Known, facts.KnownErr = d.Facts(ctx, s.ref)
+	features := store.FeaturesOf(f.store)
+	if features.Facts != nil {
+		facts.IDs = features.DerivedIDs()
+		facts.Known, facts.KnownErr = features.Facts(ctx, s.ref)
 	}
-	if c, ok := f.store.(store.Parted); ok && s.header.ParentID != "" {
-		facts.New, facts.NewErr = fresh(ctx, c, &s.header)
+	if features.Compare != nil && s.header.ParentID != "" {
+		facts.New, facts.NewErr = fresh(ctx, features, &s.header)
 	}
 	st, err := f.states.get(ctx, s.ref)
 	switch {
@@ -217,8 +219,8 @@ func (f *source) prepareInfo(ctx context.Context, s subject) (*infotab.Content, 
 
 // fresh returns how many bytes of a snapshot's state its parent does not have. The
 // visit that it follows may be that of a step.
-func fresh(ctx context.Context, c store.Parted, h *model.Header) (*int64, error) {
-	spans, err := c.Compare(ctx, model.Ref{Session: h.SessionID, ID: h.ParentID}, h.Ref())
+func fresh(ctx context.Context, f store.Features, h *model.Header) (*int64, error) {
+	spans, err := f.Compare(ctx, model.Ref{Session: h.SessionID, ID: h.ParentID}, h.Ref())
 	if err != nil {
 		return nil, err
 	}

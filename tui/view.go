@@ -192,7 +192,7 @@ func (m *Model) putStore(r *cell.Row) {
 func (m *Model) putVersions(r *cell.Row, rest int) {
 	versions := store.AssumedBy(m.o.Store)
 	texts := []string{versions.String(), versions.Short()}
-	if _, differ := m.o.Store.(store.Versioned); differ && len(versions) == 0 {
+	if store.FeaturesOf(m.o.Store).SDKs != nil && len(versions) == 0 {
 		texts = []string{"newest SDK", "newest"}
 	}
 	for _, text := range texts {

@@ -55,11 +55,11 @@ func (h *Handler) action(s Store, name string) action {
 	case wire.ListSessions:
 		return listSessions
 	}
-	grower, ok := s.(store.Grower)
-	if !ok {
+	features := store.FeaturesOf(s)
+	if features.Growth == nil {
 		return nil
 	}
-	switch f := (follower{grower, h.epoch}); name {
+	switch f := (follower{features, h.epoch}); name {
 	case wire.GetCursor:
 		return f.cursor
 	case wire.GetGrowth:
@@ -135,8 +135,8 @@ func find(ctx context.Context, s Store, in wire.Input) (*model.Snapshot[json.Raw
 // holds asks the store which of session, snapshot and visit is not there. It
 // returns nil where all are.
 func holds(ctx context.Context, s Store, ref model.Ref) error {
-	if parted, ok := s.(store.Parted); ok {
-		_, err := parted.Peek(ctx, ref)
+	if f := store.FeaturesOf(s); f.Peek != nil {
+		_, err := f.Peek(ctx, ref)
 		return err
 	}
 	_, err := s.State(ctx, ref)
@@ -227,7 +227,7 @@ func listSessions(ctx context.Context, s Store, _ wire.Input) (result, error) {
 // that another process gave out, before this one took its place, a cursor of
 // before a rewrite: then the session is read again. Sums may wrap.
 type follower struct {
-	store.Grower
+	store.Features
 	epoch int64
 }
 

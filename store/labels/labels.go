@@ -70,19 +70,6 @@ type Labels struct{ data string }
 // is something to keep in it. With "", only stores that have a place of their own can have labels.
 func New(data string) Labels { return Labels{data} }
 
-// besider is a store that has a place of Hindcast's own: a file, by the folder that it is in
-// or below and its name from there, and the name that the session has in it. dir is "" where
-// there is none.
-type besider interface {
-	Beside(ctx context.Context, session string) (dir, file, name string)
-}
-
-// carrier is a store that was given labels with its snapshots, as a portable file is, or in which
-// another program keeps its own.
-type carrier interface {
-	Labels(ctx context.Context, session string) ([]model.Label, error)
-}
-
 // place is where the labels of a session may be: a file, and the session's name in it.
 type place struct{ dir, file, session string }
 
@@ -90,8 +77,8 @@ func (p place) path() string { return filepath.Join(p.dir, filepath.FromSlash(p.
 
 // places returns where the labels of a session may be, the place beside the store first.
 func (l Labels) places(ctx context.Context, s store.Store, session string) (list []place) {
-	if b, ok := s.(besider); ok {
-		if dir, file, name := b.Beside(ctx, session); dir != "" {
+	if f := store.FeaturesOf(s); f.Beside != nil {
+		if dir, file, name := f.Beside(ctx, session); dir != "" {
 			list = append(list, place{dir, file, name})
 		}
 	}
@@ -132,8 +119,8 @@ type event struct {
 // such session, it returns none.
 func (l Labels) Of(ctx context.Context, s store.Store, session string) ([]model.Label, error) {
 	byName := map[string]model.Label{}
-	if c, ok := s.(carrier); ok {
-		carried, err := c.Labels(ctx, session)
+	if f := store.FeaturesOf(s); f.Labels != nil {
+		carried, err := f.Labels(ctx, session)
 		if err != nil && !errors.Is(err, model.ErrNoSession) {
 			return nil, fmt.Errorf("labels of session %q: %w", session, err)
 		}

@@ -144,9 +144,9 @@ func refusedEdits(b *bench) {
 
 // converter returns the store as one that takes sessions over, and another one with
 // the session s to take over.
-func (b *bench) converter() (store.Converter, *bench) {
-	c, ok := b.Store.(store.Converter)
-	if !ok {
+func (b *bench) converter() (store.Features, *bench) {
+	c := store.FeaturesOf(b.Store)
+	if c.PlanConvert == nil {
 		b.Skip("the kind takes no sessions over")
 	}
 	other := b.open(b.T, b.clock.Now)

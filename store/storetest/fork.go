@@ -365,7 +365,7 @@ func (f *forking) besideAWriter() {
 // source returns the file that the snapshot is in, which is a fact that the store tells.
 func (f *forking) source() string {
 	f.Helper()
-	facts, err := f.s.(store.Deriver).Facts(f.Context(), f.to.Ref())
+	facts, err := store.FeaturesOf(f.s).Facts(f.Context(), f.to.Ref())
 	if err != nil {
 		f.Fatal(err)
 	}

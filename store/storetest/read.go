@@ -173,7 +173,7 @@ func everything(t testing.TB, s store.Store) contents {
 			if one.state = sha256.Sum256(state); err != nil {
 				one.err = err.Error()
 			}
-			if d, ok := s.(store.Deriver); ok {
+			if d := store.FeaturesOf(s); d.Facts != nil {
 				var factsErr, gapsErr error
 				one.facts, factsErr = d.Facts(t.Context(), h.Ref())
 				for i := range one.facts {
@@ -184,7 +184,7 @@ func everything(t testing.TB, s store.Store) contents {
 					t.Errorf("session %q, #%d: %v, %v", info.ID, h.Index, factsErr, gapsErr)
 				}
 			}
-			if c, ok := s.(store.Resumer); ok {
+			if c := store.FeaturesOf(s); c.Resume != nil {
 				if one.resume, err = c.Resume(t.Context(), h.Ref()); err != nil && one.err == "" {
 					t.Errorf("session %q, #%d: %v", info.ID, h.Index, err)
 				}
@@ -315,8 +315,8 @@ func holdSession(t *testing.T, s store.Store, info model.SessionInfo, list []rea
 			t.Errorf("session %q: a fault that says nothing: %+v", info.ID, f)
 		}
 	}
-	if r, ok := s.(store.Recorder); ok {
-		if _, err := r.Get(t.Context(), info.ID); err != nil {
+	if r := store.FeaturesOf(s); r.Record != nil {
+		if _, err := r.Record(t.Context(), info.ID); err != nil {
 			t.Errorf("the record of session %q: %v", info.ID, err)
 		}
 	}
@@ -336,14 +336,14 @@ func holdText(t testing.TB, text string) {
 func readsTheTail(t *testing.T, r *reader) {
 	skip.Sequential(t)
 	s := r.knows
-	tailer, ok := s.(store.Tailer)
-	if !ok {
+	features := store.FeaturesOf(s)
+	if features.Tail == nil {
 		t.Skip("the kind lists all at once")
 	}
 	for _, info := range Sessions(t, s) {
 		all := Headers(t, s, info.ID)
 		for _, n := range []int{-1, 0, 1, 2, 5, len(all) - 1, len(all), len(all) + 1, 10_000} {
-			for _, tailer := range []store.Tailer{tailer, r.open(t).(store.Tailer)} { // which has read nothing yet
+			for _, tailer := range []store.Features{features, store.FeaturesOf(r.open(t))} { // which has read nothing yet
 				headers, before, err := tailer.Tail(t.Context(), info.ID, n)
 				want := all[len(all)-min(max(n, 0), len(all)):]
 				if rest := len(all) - len(want); err != nil || before != rest && (rest == 0 || before != store.Uncounted) || len(headers) != len(want) {
@@ -369,8 +369,8 @@ func readsTheTail(t *testing.T, r *reader) {
 // all is.
 func readsGrowth(t *testing.T, r *reader) {
 	s := r.knows
-	grower, ok := s.(store.Grower)
-	if !ok {
+	grower := store.FeaturesOf(s)
+	if grower.Growth == nil {
 		t.Skip("the kind is read anew")
 	}
 	for _, info := range Sessions(t, s) {
@@ -398,8 +398,8 @@ func readsGrowth(t *testing.T, r *reader) {
 // readsParts: what is told of parts of states is so of the whole ones.
 func readsParts(t *testing.T, r *reader) {
 	s := r.knows
-	parted, ok := s.(store.Parted)
-	if !ok {
+	parted := store.FeaturesOf(s)
+	if parted.Peek == nil {
 		t.Skip("the kind keeps states whole")
 	}
 	for _, info := range Sessions(t, s) {
@@ -426,19 +426,12 @@ func readsParts(t *testing.T, r *reader) {
 	}
 }
 
-// roper is a Store that knows which bytes its states share, as package query asks it.
-type roper interface {
-	store.Store
-	Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rope, error]
-	Fill(ctx context.Context, runs []store.Run, dst []byte) error
-}
-
 // readsRopes: the runs of a state are its bytes, in whatever order states are asked for,
 // and the same place is the same bytes in each.
 func readsRopes(t *testing.T, r *reader) {
 	skip.Sequential(t)
-	s, ok := r.knows.(roper)
-	if !ok {
+	s := r.knows
+	if store.FeaturesOf(s).Ropes == nil {
 		t.Skip("the kind keeps states whole")
 	}
 	for _, info := range Sessions(t, s) {
@@ -446,7 +439,7 @@ func readsRopes(t *testing.T, r *reader) {
 		for _, h := range Headers(t, s, info.ID) {
 			refs = append(refs, h.Ref())
 		}
-		Ropes(t, r.open(t).(roper), refs...) // which has read nothing yet
+		Ropes(t, r.open(t), refs...) // which has read nothing yet
 		for i := range slices.Backward(refs) {
 			Ropes(t, s, refs[i])
 		}
@@ -460,10 +453,8 @@ func readsMentions(t *testing.T, r *reader) {
 	if testing.Short() {
 		t.Skip("it asks for each text of each state")
 	}
-	tells, ok := r.knows.(interface {
-		Mentions(ctx context.Context, session string, text []byte, has func([]byte) bool) (bool, error)
-	})
-	if !ok {
+	tells := store.FeaturesOf(r.knows)
+	if tells.Mentions == nil {
 		t.Skip("a search reads every session")
 	}
 	for _, info := range r.want.infos {
@@ -515,11 +506,11 @@ func readsMentions(t *testing.T, r *reader) {
 func Ropes(t interface {
 	Errorf(string, ...any)
 	Helper()
-}, s roper, refs ...model.Ref) {
+}, s store.Store, refs ...model.Ref) {
 	t.Helper()
-	ctx := context.Background()
+	ctx, features := context.Background(), store.FeaturesOf(s)
 	places, given := places{}, 0
-	for rope, err := range s.Ropes(ctx, refs) {
+	for rope, err := range features.Ropes(ctx, refs) {
 		if err != nil || given == len(refs) {
 			t.Errorf("%d ropes of %d, then %v", given, len(refs), err)
 			return
@@ -547,7 +538,7 @@ func Ropes(t interface {
 		if rope.Err != nil {
 			continue
 		}
-		if err := s.Fill(ctx, rope.Runs, got); err != nil || string(got) != string(want) {
+		if err := features.Fill(ctx, rope.Runs, got); err != nil || string(got) != string(want) {
 			t.Errorf("the runs of %+v are %.200q, want %.200q, %v", ref, got, want, err)
 		}
 		for _, run := range rope.Runs {
@@ -709,23 +700,26 @@ func questions(s store.Store, ref model.Ref) map[string]question {
 			return err == nil, err
 		}),
 	}
-	if s, ok := s.(store.Tailer); ok {
+	features := store.FeaturesOf(s)
+	if features.Tail != nil {
 		all["Tail"] = asking(func(ctx context.Context) ([]model.Header, error) {
-			headers, _, err := s.Tail(ctx, ref.Session, 1)
+			headers, _, err := features.Tail(ctx, ref.Session, 1)
 			return headers, err
 		})
 	}
-	if s, ok := s.(store.Grower); ok {
-		all["Cursor"] = asking(func(ctx context.Context) (store.Cursor, error) { return s.Cursor(ctx, ref.Session) })
-		all["Growth"] = asking(func(ctx context.Context) (store.Growth, error) { return s.Growth(ctx, ref.Session, store.Cursor{}) })
+	if features.Growth != nil {
+		all["Cursor"] = asking(func(ctx context.Context) (store.Cursor, error) { return features.Cursor(ctx, ref.Session) })
+		all["Growth"] = asking(func(ctx context.Context) (store.Growth, error) {
+			return features.Growth(ctx, ref.Session, store.Cursor{})
+		})
 	}
-	if s, ok := s.(store.Parted); ok {
-		all["Peek"] = asking(func(ctx context.Context) ([]byte, error) { return s.Peek(ctx, ref) })
-		all["Compare"] = asking(func(ctx context.Context) ([]store.Span, error) { return s.Compare(ctx, ref, ref) })
+	if features.Peek != nil {
+		all["Peek"] = asking(func(ctx context.Context) ([]byte, error) { return features.Peek(ctx, ref) })
+		all["Compare"] = asking(func(ctx context.Context) ([]store.Span, error) { return features.Compare(ctx, ref, ref) })
 	}
-	if s, ok := s.(roper); ok {
+	if features.Ropes != nil {
 		all["Ropes"] = asking(func(ctx context.Context) (rope store.Rope, err error) {
-			for rope, err = range s.Ropes(ctx, []model.Ref{ref}) {
+			for rope, err = range features.Ropes(ctx, []model.Ref{ref}) {
 			}
 			if err == nil && rope.Err == nil && len(rope.Runs) == 0 {
 				_, err = s.State(ctx, ref) // which is read instead
@@ -733,22 +727,24 @@ func questions(s store.Store, ref model.Ref) map[string]question {
 			return rope, errors.Join(err, rope.Err)
 		})
 	}
-	if s, ok := s.(store.Deriver); ok {
-		all["Facts"] = asking(func(ctx context.Context) ([]model.Fact, error) { return s.Facts(ctx, ref) })
-		all["Gaps"] = asking(func(ctx context.Context) (model.Gaps, error) { return s.Gaps(ctx, ref) })
+	if features.Facts != nil {
+		all["Facts"] = asking(func(ctx context.Context) ([]model.Fact, error) { return features.Facts(ctx, ref) })
+		all["Gaps"] = asking(func(ctx context.Context) (model.Gaps, error) { return features.Gaps(ctx, ref) })
 	}
-	if s, ok := s.(store.Resumer); ok {
-		all["Resume"] = asking(func(ctx context.Context) ([]model.Resume, error) { return s.Resume(ctx, ref) })
+	if features.Resume != nil {
+		all["Resume"] = asking(func(ctx context.Context) ([]model.Resume, error) { return features.Resume(ctx, ref) })
 	}
-	if s, ok := s.(store.Recorder); ok {
-		all["Get"] = asking(func(ctx context.Context) (*model.Data[json.RawMessage], error) { return s.Get(ctx, ref.Session) })
+	if features.Record != nil {
+		all["Get"] = asking(func(ctx context.Context) (*model.Data[json.RawMessage], error) {
+			return features.Record(ctx, ref.Session)
+		})
 	}
-	if s, ok := s.(store.Writer); ok {
-		all["Journal"] = asking(s.Journal)
+	if features.Plan != nil {
+		all["Journal"] = asking(features.Journal)
 		for _, op := range []model.Op{model.OpRestore, model.OpFork, model.OpUndo, model.OpRedo} {
-			if s.Lacks(op) == "" {
+			if features.Lacks(op) == "" {
 				all["Plan of "+string(op)] = func(ctx context.Context) (any, error) {
-					_, err := s.Plan(ctx, model.Change{Op: op, Ref: ref, As: "a-new-one"})
+					_, err := features.Plan(ctx, model.Change{Op: op, Ref: ref, As: "a-new-one"})
 					return nil, err // a plan may have new ids each time
 				}
 			}
@@ -791,8 +787,8 @@ func readsNothing(t *testing.T, r *reader) {
 		hold(model.Ref{Session: there.Session, ID: none}, ofSnapshot, model.ErrNoSnapshot)
 	}
 	hold(model.Ref{Session: there.Session, ID: there.ID, Visit: 1 << 40}, ofSnapshot, model.ErrNoSnapshot)
-	if recorder, ok := s.(store.Recorder); ok {
-		if data, err := recorder.Get(t.Context(), odd); data != nil || err != nil {
+	if recorder := store.FeaturesOf(s); recorder.Record != nil {
+		if data, err := recorder.Record(t.Context(), odd); data != nil || err != nil {
 			t.Errorf("the record of no session: %+v, %v", data, err)
 		}
 	}
@@ -866,8 +862,8 @@ func readsCancelled(t *testing.T, r *reader) {
 
 // readsWatching: a watch ends with its context.
 func readsWatching(t *testing.T, r *reader) {
-	watcher, ok := r.knows.(store.Watcher)
-	if !ok {
+	watcher := store.FeaturesOf(r.knows)
+	if watcher.Watch == nil {
 		t.Skip("the kind is not watched")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -891,7 +887,7 @@ func readsClosed(t *testing.T, r *reader) {
 	ref := anySnapshot(t, s)
 	want := told(t, s, ref)
 	var changes <-chan struct{}
-	if w, ok := s.(store.Watcher); ok {
+	if w := store.FeaturesOf(s); w.Watch != nil {
 		if watching, err := w.Watch(t.Context()); err == nil {
 			changes = watching
 		}
@@ -907,7 +903,7 @@ func readsClosed(t *testing.T, r *reader) {
 	for name, answer := range told(t, s, ref) {
 		sameValue(t, name+" after Close", answer, want[name])
 	}
-	if w, ok := s.(store.Watcher); ok {
+	if w := store.FeaturesOf(s); w.Watch != nil {
 		if changes, err := w.Watch(t.Context()); err == nil {
 			drained(t, changes)
 		}

@@ -118,8 +118,8 @@ func (c *conversion) state(i int) ([]byte, error) {
 
 // agent returns the id of the agent, which the SDK looks for by the name of a folder.
 func (c *conversion) agent() string {
-	if d, ok := c.from.(store.Deriver); ok {
-		facts, err := d.Facts(c.ctx, c.path[0].Ref())
+	if f := store.FeaturesOf(c.from); f.Facts != nil {
+		facts, err := f.Facts(c.ctx, c.path[0].Ref())
 		at := slices.IndexFunc(facts, func(f model.Fact) bool { return f.Label == model.FactAgent })
 		if err == nil && at >= 0 {
 			return facts[at].Value
