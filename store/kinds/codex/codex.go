@@ -95,7 +95,7 @@ func isRollout(head []byte) bool {
 	for v := range coding.FirstRecords(head) {
 		is, body := open(v)
 		switch _, known := types[is]; {
-		case is == typeHeader && body.Kind() == jsontape.Object, is == typeState, is == typeEvent && v.Get("payload").There():
+		case is == typeHeader && body.Kind() == jsontape.Object, is == typeState, is == typeEvent:
 			return true
 		case known && v.Get("payload").Kind() == jsontape.Object, isBareItem(v):
 			return true
@@ -133,7 +133,7 @@ func signOf(head []byte) coding.Sign {
 		switch is, item := open(v); {
 		case is == typeItem, is == typeBetween, is == typeCompacted:
 			return true, coding.BodyOf(v, item.Get("content"), item.Get("output"), item.Get("type"), item.Get("message"))
-		case is == typeEvent, is == typeHeader:
+		case is == typeEvent:
 			return true, coding.NoBody
 		default:
 			if _, known := types[is]; known {
@@ -205,7 +205,7 @@ const headSize, tailSize = 52 << 10, 4 << 10
 
 // Calls implements coding.Caller.
 func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
-	if named, _ := threadOf(s.Spot.File); named != "" && s.IsHead(e) && isUUID(thread(s.Spot)) { // Codex finds it by the name
+	if named, _ := threadOf(s.Spot.File); named != "" && s.IsHead(e) { // Codex finds it by the name
 		return calls(s, thread(s.Spot), "goes on from here")
 	}
 	return nil

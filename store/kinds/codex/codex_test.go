@@ -348,6 +348,9 @@ func TestIndex_elsewhere(t *testing.T) {
 				t.Errorf("the index decides where the session goes on: %t, want %t", got, tt.moved)
 			}
 			if !tt.moved {
+				if faults := storetest.Faults(t, s, ""); len(faults) != 0 {
+					t.Errorf("without an index the faults are %v", faults)
+				}
 				return
 			}
 			if err := os.Remove(filepath.Join(at, "state_5.sqlite")); err != nil {
@@ -438,6 +441,9 @@ func TestLineage_broken(t *testing.T) {
 			text := read(t, filepath.Join(dir, wholeFile))
 			write(t, filepath.Join(dir, wholeFile), strings.Replace(text, `"id":"`+whole+`"`, `"id":"`+child+`"`, 1))
 		}, []string{"broken-lineage source rollout filename or metadata belongs to another thread", "history-elsewhere the first part of the session is in " + wholeFile}, 14, "Codex refuses the history before #8 (source rollout filename or metadata belongs to another thread): the fork has what is there of it"},
+		{"two reasons", func(dir string) {
+			write(t, filepath.Join(dir, forkedFile), strings.NewReplacer(`"history_mode":"paginated"`, `"history_mode":"legacy"`, `"end_byte_offset":43901`, `"end_byte_offset":43900`).Replace(read(t, filepath.Join(dir, forkedFile))))
+		}, []string{"broken-lineage cutoff byte offset is not at a complete JSONL record", "broken-lineage source rollout mixes history modes", "history-elsewhere the first part of the session is in " + wholeFile}, 14, "Codex refuses the history before #8 (source rollout mixes history modes, cutoff byte offset is not at a complete JSONL record): the fork has what is there of it"},
 		{"another history mode", func(dir string) {
 			write(t, filepath.Join(dir, forkedFile), strings.Replace(read(t, filepath.Join(dir, forkedFile)), `"history_mode":"paginated"`, `"history_mode":"legacy"`, 1))
 		}, []string{"broken-lineage source rollout mixes history modes", "history-elsewhere the first part of the session is in " + wholeFile}, 14, "Codex refuses the history before #8 (source rollout mixes history modes): the fork has what is there of it"},
@@ -506,6 +512,9 @@ func TestPacked(t *testing.T) {
 	}
 	for _, info := range was {
 		holdLines(t, "packed session "+info.ID, tree(t, s, info.ID), strings.Join(tree(t, plain, info.ID), "\n"))
+		if got, want := len(codes(t, s, info.ID)), len(codes(t, plain, info.ID)); got != want {
+			t.Errorf("packed session %s has %d faults and not %d", info.ID, got, want)
+		}
 		for _, h := range storetest.Headers(t, s, info.ID) {
 			if got, want := sent(t, s, h), sent(t, plain, h); !slices.Equal(got, want) {
 				t.Errorf("#%d of packed session %s is %q and not %q", h.Index, info.ID, got, want)
@@ -726,15 +735,19 @@ func TestIndex_sessionsWithoutFiles(t *testing.T) {
 			}
 			s := opened(t, dir)
 			found := map[string]string{}
+			lost := map[string]string{named: "its file is gone: the index has the session \"renamed\"", gone: "its file \"rollout-2026-11-22T11-16-21-" + gone + ".jsonl\" is gone"}
 			for _, info := range storetest.Sessions(t, s) {
 				if info.ID != gone && info.ID != named {
 					continue
+				}
+				if _, twice := found[info.ID]; twice {
+					t.Errorf("%s is listed twice", info.ID)
 				}
 				found[info.ID] = info.Title
 				if info.Snapshots != 0 || info.Faults != 1 {
 					t.Errorf("%s is listed as %+v", info.ID, info)
 				}
-				if list := storetest.Faults(t, s, info.ID); len(list) != 1 || list[0].Code != FaultIndex || list[0].Severity != model.Loses || !strings.Contains(list[0].Meaning, "is gone") {
+				if list := storetest.Faults(t, s, info.ID); len(list) != 1 || list[0].Code != FaultIndex || list[0].Severity != model.Loses || !strings.Contains(list[0].Meaning, lost[info.ID]) {
 					t.Errorf("the faults of %s are %+v", info.ID, list)
 				}
 			}

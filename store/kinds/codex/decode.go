@@ -2,7 +2,6 @@ package codex
 
 import (
 	"cmp"
-	"encoding/json"
 	"regexp"
 	"strings"
 	"sync"
@@ -240,9 +239,7 @@ func (r *record) item(line, v coding.Value) {
 	m := itemOf(line)
 	r.said, r.id, r.injected = m.Said(), v.Get("id").Text(), injected(v)
 	r.thought = v.Get("type").Text() == typeThought
-	if m.Role == coding.Tool {
-		r.child = started(v.Get("output"))
-	}
+	r.child = started(v.Get("output"))
 }
 
 // compaction keeps how what the model reads on begins.
@@ -424,7 +421,7 @@ func messageOf(v, raw coding.Value) coding.Message {
 // inputOf returns the input of a tool call. The arguments of a function are JSON in a string;
 // they are the string where they are none.
 func inputOf(v coding.Value, is string) []byte {
-	if text := []byte(v.Text()); is == "function_call" && len(text) > 0 && jsontape.Valid(text) && json.Valid(text) {
+	if text := []byte(v.Text()); is == "function_call" && jsontape.Valid(text) {
 		return text
 	}
 	return v.Raw()
@@ -433,10 +430,7 @@ func inputOf(v coding.Value, is string) []byte {
 // resultOf returns what a tool gave: a text, a list of parts, or, up to about 0.118, an object
 // that says how it went.
 func resultOf(call string, output coding.Value) coding.Block {
-	b := coding.Block{Kind: conversation.ToolResult, ID: call, Body: output.Raw()}
-	if success := output.Get("success"); success.There() {
-		b.Failed = success.Kind() == jsontape.False
-	}
+	b := coding.Block{Kind: conversation.ToolResult, ID: call, Body: output.Raw(), Failed: output.Get("success").Kind() == jsontape.False}
 	if content := output.Get("content"); content.There() {
 		b.Body = content.Raw()
 	}

@@ -32,6 +32,9 @@ func TestTold(t *testing.T) {
 		{"an answer before a call alone", "u go\ne " + agent("look") + "\nc\nr\na done", "user: go\nassistant: look\nassistant: \ntool: \nassistant: done", 1},
 		{"events of 0.169", "e " + item("UserMessage", "fix") + "\nu fix\ne " + item("AgentMessage", "done") + "\na done", "user: fix\nassistant: done", 0},
 		{"events of 0.169 alone", "e " + item("UserMessage", "fix") + "\ne " + item("AgentMessage", "done"), "user: fix\nassistant: done", 2},
+		{"events around an item", "e " + user("go") + "\nu go\ne " + user("go") + "\na done", "user: go\nuser: go\nassistant: done", 1},
+		{"a thought between", "u go\ne " + user("go") + "\na done\nt\nx\nt\ne " + agent("done"), "user: go\nassistant: done\nassistant: \nassistant: ", 0},
+		{"an event of no message", "u go\ne " + item("Reasoning", "hm") + "\ne " + user("") + "\ne " + `{"type":"user_message","message":5}` + "\na done", "user: go\nassistant: done", 0},
 		{"two events of one prompt", "e " + user("fix") + "\ne " + item("UserMessage", "fix") + "\na done", "user: fix\nassistant: done", 1},
 	} {
 		var r madeRollout
@@ -41,6 +44,10 @@ func TestTold(t *testing.T) {
 			switch what {
 			case "e":
 				r.event(words)
+			case "t":
+				r.thinks("hm")
+			case "x":
+				r.record(typeContext, `{"model":"m"}`)
 			case "u":
 				r.says("user", words)
 			case "a":

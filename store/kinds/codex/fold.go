@@ -406,10 +406,8 @@ func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (lis
 		return nil, nil
 	}
 	m := &list[len(list)-1]
-	for _, r := range e.Said.Results {
-		for k := range m.Blocks {
-			m.Blocks[k].Failed = m.Blocks[k].Failed || r.Failed && m.Blocks[k].ID == r.ID
-		}
+	for k, r := range e.Said.Results { // an item with a result has nothing else
+		m.Blocks[k].Failed = r.Failed
 	}
 	for k, count := range records[1:] {
 		addUsage(&m.Usage, count, e.Own.(*part).counted[e.Records[k+1].At])

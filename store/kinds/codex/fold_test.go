@@ -170,6 +170,7 @@ func TestRollBack_all(t *testing.T) {
 #0<-1 context: <environment_context>one
 #1<0 user input: first | rewind
 #2<0 user input: again *`)
+	holdLines(t, "its turns", turns(t, s, made), "#0 turn 0 context: <environment_context>one\n#1 turn 0 user input: first\n#2 turn 0 user input: again")
 }
 
 // Before there was a replacement_history, the model read the user's words and the summary.
@@ -178,11 +179,12 @@ func TestCompaction_old(t *testing.T) {
 	r.header()
 	r.says("user", "first")
 	r.says("assistant", "reply to first")
+	r.says("user", "more")
 	r.record("compacted", `{"message":"what was said"}`)
 	r.says("user", "second")
 	s, _ := r.store(t)
 	list := storetest.Headers(t, s, made)
-	if got := sent(t, s, list[3]); !slices.Equal(got, []string{`user "first"`, `user "what was said"`, `user "second"`}) {
+	if got := sent(t, s, list[4]); !slices.Equal(got, []string{`user "first"`, `user "more"`, `user "what was said"`, `user "second"`}) {
 		t.Errorf("the model reads %q", got)
 	}
 	if !list[1].Marks.Has(model.MarkEvicted) || list[0].Marks.Has(model.MarkEvicted) {

@@ -254,16 +254,14 @@ func ends(c coding.Cut) bool {
 // rename puts the new id where a member of the record names the thread, and nowhere else:
 // the user's words may have the old one.
 func rename(p *jsontape.Patch, t *jsontape.Tape, id string, ids map[string]bool) {
-	named := func(n jsontape.Node) bool { return n >= 0 && t.Kind(n) == jsontape.String && ids[t.Text(n)] }
+	named := func(n jsontape.Node) bool { return t.Kind(n) == jsontape.String && ids[t.Text(n)] }
 	for n := range jsontape.Node(t.Len()) {
 		if key := t.Key(n); (key == "session_id" || strings.HasSuffix(key, "thread_id")) && named(n) {
 			p.Set(n, jsontape.AppendQuoted(nil, id))
 		}
 	}
-	if body := t.Find(0, "payload"); body >= 0 && t.Kind(body) == jsontape.Object {
-		if n := t.Find(body, "id"); named(n) {
-			p.Set(n, jsontape.AppendQuoted(nil, id))
-		}
+	if n := t.Find(t.Find(0, "payload"), "id"); named(n) {
+		p.Set(n, jsontape.AppendQuoted(nil, id))
 	}
 }
 
@@ -277,19 +275,14 @@ var (
 // stand takes out of a header what makes the session depend on others.
 func stand(p *jsontape.Patch, t *jsontape.Tape) {
 	body := t.Find(0, "payload")
-	if body < 0 || t.Kind(body) != jsontape.Object {
-		return
-	}
 	keys := depends
-	if source := t.Find(body, "source"); source >= 0 && t.Kind(source) == jsontape.Object {
+	if source := t.Find(body, "source"); t.Kind(source) == jsontape.Object {
 		p.Set(source, []byte(`"cli"`))
 		keys = slices.Concat(depends, ofSubAgent)
 	}
 	gone := map[jsontape.Node]bool{}
 	for _, key := range keys {
-		if n := t.Find(body, key); n >= 0 {
-			gone[n] = true
-		}
+		gone[t.Find(body, key)] = true
 	}
 	p.Remove(body, func(n jsontape.Node) bool { return gone[n] })
 }

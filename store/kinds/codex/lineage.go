@@ -222,9 +222,6 @@ func (p *part) toldAlone() (alone map[int64]bool) {
 				taken[k] = taken[k] || found
 				near = false
 			}
-			if found {
-				break
-			}
 		}
 		if !found {
 			if alone == nil {

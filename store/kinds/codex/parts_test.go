@@ -158,16 +158,26 @@ func TestFork_ofTheEnd(t *testing.T) {
 
 // TestFaults_unread: a record with a text that no message has is a fault.
 func TestFaults_unread(t *testing.T) {
-	var r madeRollout
-	r.header()
-	r.says("user", "first")
-	r.record("chat", `{"role":"user","text":"more"}`)
-	s, _ := r.store(t)
-	list := storetest.Faults(t, s, made)
-	if !slices.ContainsFunc(list, func(f model.Fault) bool {
-		return f.Code == store.FaultUnread && strings.HasPrefix(f.Meaning, "1 record has a text")
-	}) {
-		t.Errorf("%+v", list)
+	for record, unread := range map[string]bool{
+		`{"type":"chat","payload":{"role":"user","text":"more"}}`:                                      true,
+		`{"type":"event_msg","payload":{"type":"user_message","parts":[{"text":"more"}]}}`:             true,
+		`{"type":"event_msg","payload":{"type":"agent_message","parts":[{"text":"more"}]}}`:            true,
+		`{"type":"event_msg","payload":{"type":"user_message","message":"first"}}`:                     false,
+		`{"type":"event_msg","payload":{"type":"agent_reasoning","text":"more"}}`:                      false,
+		`{"type":"response_item","payload":{"type":"message","role":"user","content":[{"text":"x"}]}}`: false,
+		`{"type":"turn_context","payload":{"user_instructions":"more"}}`:                               false,
+	} {
+		var r madeRollout
+		r.header()
+		r.says("user", "first")
+		r.WriteString(record + "\n")
+		s, _ := r.store(t)
+		list := storetest.Faults(t, s, made)
+		if slices.ContainsFunc(list, func(f model.Fault) bool {
+			return f.Code == store.FaultUnread && strings.HasPrefix(f.Meaning, "1 record has a text")
+		}) != unread {
+			t.Errorf("%s: %+v", record, list)
+		}
 	}
 }
 

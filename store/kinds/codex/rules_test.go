@@ -374,6 +374,8 @@ func TestIndex_edges(t *testing.T) {
 		"a source":                 {child, []string{threads, row(", 'cli'")}, false},
 		"no column of the sources": {child, []string{older, row("")}, true},
 		"no source":                {child, []string{threads, row(", NULL")}, true},
+		"edges of no child":        {plain, []string{threads, "CREATE TABLE thread_spawn_edges (parent_thread_id TEXT)", "INSERT INTO thread_spawn_edges VALUES ('" + madeID(1) + "')"}, false},
+		"edges of no parent":       {plain, []string{threads, "CREATE TABLE thread_spawn_edges (child_thread_id TEXT)", "INSERT INTO thread_spawn_edges VALUES ('" + madeID(2) + "')"}, false},
 		"no parent anywhere":       {plain, []string{threads, edges, row(", NULL")}, false},
 	} {
 		dir := t.TempDir()
@@ -389,8 +391,12 @@ func TestIndex_edges(t *testing.T) {
 			want[1] = madeID(1) + "/" + madeID(2)
 		}
 		var ids []string
-		for _, info := range storetest.Sessions(t, opened(t, dir)) {
+		s := opened(t, dir)
+		for _, info := range storetest.Sessions(t, s) {
 			ids = append(ids, info.ID)
+		}
+		if faults := storetest.Faults(t, s, ""); len(faults) != 0 {
+			t.Errorf("%s: the store has %v", name, faults)
 		}
 		if slices.Sort(ids); !slices.Equal(ids, want) {
 			t.Errorf("%s: the sessions are %q and not %q", name, ids, want)
