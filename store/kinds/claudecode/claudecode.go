@@ -254,7 +254,7 @@ func glance(in folder.In, at coding.Spot, head, tail [][]byte) (g coding.Glance)
 	said, named, dir := opening(at, head)
 	g.Project = dir
 	for _, line := range tail {
-		if kind, err := typeOf(line); err == nil && slices.Contains(called, kind) {
+		if kind, _ := typeOf(line); slices.Contains(called, kind) {
 			if r, err := decode(&coding.Line{Raw: line}); err == nil {
 				named.add(&r)
 			}

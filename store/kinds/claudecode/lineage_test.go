@@ -137,6 +137,10 @@ func TestJoin_hasAllPieces(t *testing.T) {
 		"what a second compaction left": {[]rec{user("a", "", "A"), at(1, part("b", "a", "m1", "B", "")), at(2, user("c", "b", "C")), at(3, boundaryOf("h", "c", "s")), at(4, summary), at(5, user("d", "s", "D")), at(6, part("e", "d", "m2", "E", "")),
 			user("a", "", "A"), at(1, part("b", "a", "m1", "B", "")), at(7, rec{kind: "system", id: "x", parent: "b"}), at(8, boundaryOf("i", "x", "z")), at(9, user("z", "i", "Z")), at(10, user("f", "z", "F"))},
 			[]string{"0 Z", "1 F"}, map[string]string{"x": "e"}, nil},
+		"what is no message, in an answer": {[]rec{user("a", "", "A"), at(20, part("b", "gone", "m1", "B", "")), at(20, rec{kind: "system", id: "x", parent: "b"}), at(20, part("c", "x", "m1", "", "t1")), at(21, result("d", "c", "t1"))},
+			nil, map[string]string{"b": "a"}, nil},
+		"one that was written again": {[]rec{user("a", "", "A"), at(1, part("b", "a", "m1", "B", "")), at(30, user("b", "gone", "again")), at(31, user("c", "b", "C"))},
+			[]string{"0 A", "1 B", "2 C"}, nil, nil},
 		"a compaction in a piece": {[]rec{user("a", "", "A"), at(20, boundaryOf("h", "gone", "s")), at(21, summary), at(22, part("b", "s", "m1", "B", "")), at(50, user("c", "lost", "C"))},
 			[]string{"0 S", "1 B", "2 C"}, map[string]string{"h": "a", "c": "b"}, nil},
 	} {

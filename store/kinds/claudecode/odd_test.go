@@ -162,10 +162,11 @@ func TestFork_ofAFileThatChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer disk.Close()
-	for name, span := range map[string]coding.Span{
-		filepath.Base(file): {At: 0, Len: 1 << 20}, "none" + suffix: {At: 0, Len: 1},
+	for span, name := range map[coding.Span]string{
+		{At: 0, Len: 1 << 20}: filepath.Base(file), {At: 1, Len: 9}: filepath.Base(file), {At: 0, Len: 1}: "none" + suffix,
 	} {
-		cut := coding.Cut{In: folder.In{Tree: disk}, Session: &coding.Session{Spot: coding.Spot{File: name}}, ID: "new"}
+		s := &coding.Session{Spot: coding.Spot{File: name}, Entries: []coding.Entry{{ID: "a", Meta: &coding.Meta{}}}, Own: &own{}}
+		cut := coding.Cut{In: folder.In{Tree: disk}, Session: s, To: &s.Entries[0], ID: "new"}
 		if made, err := (&format{}).copied(cut, nil, []coding.Span{span}, nil); err == nil {
 			t.Errorf("%s: %+v", name, made)
 		}

@@ -658,7 +658,7 @@ func (b *build) finish() {
 			e.Reason = &model.Reason{Kind: model.ReasonSidechain}
 		case before < 0 && broken:
 			e.Reason = &model.Reason{Kind: model.ReasonChainBroken}
-		case before < 0 && i < first:
+		case i < first: // and it is a first one
 			e.Reason = compacted
 		case before >= 0 && i < next[before]:
 			after := next[before]
@@ -731,9 +731,6 @@ func (f *format) children(in folder.In, b *build) {
 	b.started(in, callers, folder.Join(own, subagents), dir)
 	defer in.Hold(folder.Join(own, subagents))()
 	for _, file := range agentsIn(in, own) {
-		if file == b.s.Spot.File {
-			continue
-		}
 		name := strings.TrimSuffix(path.Base(file), suffix)
 		note(file, cmp.Or(metaOf(in, file).call, started[name]))
 		delete(started, name)
@@ -768,14 +765,9 @@ func metaOf(in folder.In, file string) (m agentMeta) {
 	if !isAgent(file) {
 		return m
 	}
-	head, err := folder.Head(in.Tree, metaFile(file), 64<<10)
-	if err != nil {
-		return m
-	}
-	if v, err := coding.Parse(head); err == nil {
-		m.call, m.kind, m.description = v.Get("toolUseId").Text(), v.Get("agentType").Words(), v.Get("description").Words()
-	}
-	return m
+	head, _ := folder.Head(in.Tree, metaFile(file), 64<<10) // there may be none
+	v, _ := coding.Parse(head)                              // what is no JSON has no members
+	return agentMeta{v.Get("toolUseId").Text(), v.Get("agentType").Words(), v.Get("description").Words()}
 }
 
 // Messages implements coding.Format: an answer of several records is one message.

@@ -167,9 +167,7 @@ func decode(l *coding.Line) (r record, err error) {
 // tell keeps what a message says that an event repeats.
 func (r *record) tell(line, _ coding.Value) {
 	m := itemOf(line)
-	if r.tells = len(m.Blocks) > 0; r.tells {
-		r.said = m.Said()
-	}
+	r.said, r.tells = m.Said(), len(m.Blocks) > 0
 }
 
 // fail keeps what an event says that went wrong.

@@ -367,9 +367,7 @@ func (b *fold) leave(from, to int, at time.Time) {
 		why.TargetID, why.TargetIndex = b.session.Entries[to].ID, to
 	}
 	for i := from; i >= 0 && i != to; i = b.session.Before(i) {
-		if e := &b.session.Entries[i]; e.Reason == nil {
-			e.Reason = why
-		}
+		b.session.Entries[i].Reason = why
 	}
 }
 

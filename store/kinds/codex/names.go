@@ -12,7 +12,6 @@ import (
 
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
-	"hindcast/store/media/files"
 )
 
 // names are the rollouts of a storage, as far as their names tell. They are not changed.
@@ -176,7 +175,7 @@ func (f *format) list(ctx context.Context, in folder.In) (*names, error) {
 		}
 	}
 	for _, dir := range next {
-		if at, err := view.Stamp(dir); err == nil && at.Kind == files.Directory {
+		if at, err := view.Stamp(dir); err == nil {
 			n.looks[dir] = at
 		}
 	}
@@ -269,11 +268,8 @@ func (f *format) parentOf(in folder.In, n *names, file string) string {
 		_, parent := f.thread(in, file)
 		return parent
 	}
-	const enough = 4 << 10 // its source is before the instructions
-	head, err := folder.Head(f.in(in, file).Tree, file, enough)
-	if err != nil || len(head) == 0 {
-		return ""
-	}
+	const enough = 4 << 10                                    // its source is before the instructions
+	head, _ := folder.Head(f.in(in, file).Tree, file, enough) // Read tells
 	return parentIn(headerIn(head).Get("source"))
 }
 

@@ -494,13 +494,15 @@ func TestTurns_ofWhatFailed(t *testing.T) {
 func TestStray_isASource(t *testing.T) {
 	dir := t.TempDir()
 	var a, b madeRollout
+	a.record(typeContext, `{"cwd":"/x","id":"y"}`)
 	a.record(typeHeader, `{"id":"`+madeID(1)+`"}`)
 	a.says("user", "one")
 	write(t, filepath.Join(dir, "sessions/2026/01/02/my copy.jsonl"), a.String())
-	b.based(madeID(2), madeID(1), 2, a.Len())
+	b.based(madeID(2), madeID(1), 3, a.Len())
 	b.says("user", "two")
 	put(t, dir, 2, madeID(2), &b)
 	write(t, filepath.Join(dir, "sessions/2026/01/02/of no id.jsonl"), `{"type":"session_meta","payload":{"cwd":"/x"}}`+"\n")
+	write(t, filepath.Join(dir, "sessions/2026/01/02/my child.jsonl"), `{"type":"session_meta","payload":{"id":"`+madeID(4)+`","source":{"subagent":{"thread_spawn":{"parent_thread_id":"`+madeID(1)+`"}}}}}`+"\n")
 	fill(t, filepath.Join(dir, "state_5.sqlite"), "CREATE TABLE threads (id TEXT, rollout_path TEXT)", "INSERT INTO threads VALUES ('"+madeID(1)+"', '/x/my copy.jsonl')")
 	write(t, filepath.Join(dir, "backup/rollout-2026-01-02T03-04-00-"+madeID(3)+".jsonl"), a.String()) // Codex looks into no other folder
 	s := opened(t, dir)
@@ -511,7 +513,7 @@ func TestStray_isASource(t *testing.T) {
 	for _, info := range storetest.Sessions(t, s) {
 		ids = append(ids, info.ID)
 	}
-	if slices.Sort(ids); !slices.Equal(ids, []string{madeID(1), madeID(2), "of no id"}) {
+	if slices.Sort(ids); !slices.Equal(ids, []string{madeID(1), madeID(1) + "/" + madeID(4), madeID(2), "of no id"}) {
 		t.Errorf("the sessions are %q", ids)
 	}
 	holdLines(t, "the fork", tree(t, s, madeID(2)), "#0<-1 user input: one\n#1<0 user input: two *")
@@ -851,9 +853,11 @@ func TestRead_listsOnce(t *testing.T) {
 	if first, again := read(), read(); first == 0 || again != 0 {
 		t.Errorf("%d folders are listed, and then %d", first, again)
 	}
-	write(t, filepath.Join(dir, "sessions/2026/12/01/rollout-2026-12-01T00-00-00-"+made+".jsonl"), "")
-	if again := read(); again == 0 {
-		t.Error("a new folder is not seen")
+	for _, name := range []string{"sessions/2026/12/01", archived} {
+		write(t, filepath.Join(dir, name, "rollout-2026-12-01T00-00-00-"+made+".jsonl"), "")
+		if again, then := read(), read(); again == 0 || then != 0 {
+			t.Errorf("%s is new, and %d folders are listed, then %d", name, again, then)
+		}
 	}
 }
 
@@ -873,5 +877,68 @@ func TestRead_ofWhatIsGone(t *testing.T) {
 	s, err := f.Read(t.Context(), in, f.Spot(forkedFile))
 	if err != nil || len(s.Entries) != 6 || len(s.Faults) != 1 || s.Faults[0].Code != FaultLineage {
 		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// failsLater is a tree whose files cannot be opened any more after so many.
+type failsLater struct {
+	folder.Tree
+	left int
+}
+
+func (t *failsLater) OpenFile(name string) (folder.Opened, error) {
+	if t.left--; t.left < 0 {
+		return nil, errBroken
+	}
+	return t.Tree.OpenFile(name)
+}
+
+// TestPacked_thatGoes: a packed rollout that cannot be read to its end says why.
+func TestPacked_thatGoes(t *testing.T) {
+	dir := t.TempDir()
+	var r madeRollout
+	r.header()
+	file := put(t, dir, 1, made, &r) + packed
+	pack(t, dir)
+	u := newUnpacker()
+	in := onDisk(t, dir, func(tree folder.Tree) folder.Tree { return &failsLater{tree, 1} })
+	f, err := unpacked{in.Tree, &u}.OpenFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if n, err := f.ReadAt(make([]byte, 9), 0); n != 0 || err != io.EOF || !errors.Is(u.damage(file), errBroken) {
+		t.Errorf("%d, %v, %v", n, err, u.damage(file))
+	}
+}
+
+// TestErrors_ofAFarSource: an error is told of the source of a source.
+func TestErrors_ofAFarSource(t *testing.T) {
+	dir := storetest.Copy(t, recorded)
+	var r madeRollout
+	r.based(made, forked, 1, len(read(t, filepath.Join(dir, forkedFile))))
+	r.says("user", "on")
+	file := put(t, dir, 1, made, &r)
+	f := newFormat(dir)
+	if s, err := f.Read(t.Context(), onDisk(t, dir, func(tree folder.Tree) folder.Tree { return tree }), f.Spot(file)); err != nil || len(s.Entries) < 9 {
+		t.Fatal(s, err)
+	}
+	f = newFormat(dir)
+	if _, err := f.Read(t.Context(), onDisk(t, dir, func(tree folder.Tree) folder.Tree { return failing{tree, wholeFile} }), f.Spot(file)); !errors.Is(err, errBroken) {
+		t.Error(err)
+	}
+}
+
+// TestSubAgents_notThere: a sub-agent whose rollout is not there hangs on its call all the same.
+func TestSubAgents_notThere(t *testing.T) {
+	var r madeRollout
+	r.header()
+	r.says("user", "ask")
+	r.calls("c")
+	r.record(typeItem, fmt.Sprintf(`{"type":"function_call_output","call_id":"c","output":%q}`, `{"agent_id":"`+madeID(9)+`"}`))
+	s, _ := r.store(t)
+	facts, err := s.(store.Deriver).Facts(t.Context(), storetest.Headers(t, s, made)[1].Ref())
+	if err != nil || !slices.ContainsFunc(facts, model.Fact{Label: "sub-agent", Value: made + "/" + madeID(9)}.Same) {
+		t.Errorf("%v, %v", facts, err)
 	}
 }
