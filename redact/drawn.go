@@ -33,6 +33,8 @@ func judge(value string, s strength) (hide, spread bool) {
 		return false, false
 	case s == query:
 		return len(value) >= 8, classes >= 3
+	case isCaption(value):
+		return false, false
 	case isWordy(value, s == token):
 		return s == password && isPassphrase(value), false
 	case digits == len(value):
@@ -109,10 +111,10 @@ func isDigits(text string) bool {
 // placeholder matches what stands where a secret has to be put.
 var placeholder = expression(`(?i)^(?:<.*>|\\+u003c.*|\[.*\]|\{.*\}|%[\w:-]+%|\$\(.*|\$?\{\{?.*|#\{.*|@\w+@|\$[a-z_]+|\$[A-Z_][A-Z0-9_]*|.*\.\.\.|.*…)$` +
 	`|^!\w+(?: |$)|^ENC\[|^(?:change|replace|insert|enter|put|add|paste|use|set|fill)[-_ ]?(?:me|this|it|your|the|here|with|in)(?:[-_ ].*)?$` +
-	`|^(?:the[-_ ])?your[-_ ]?|[-_ ]your[-_ ]|^my[-_](?:super[-_])?(?:secret|password|token|api)|(?:[-_]|^)here$|x{4,}|\*{3,}|•{3,}|_{4,}|\.{3,}` +
+	`|^(?:the[-_ ])?your[-_ ]?|[-_ ]your[-_ ]|^my[-_](?:super[-_])?(?:secret|password|token|api)|(?:[-_]|^)here$|x{4,}|EXAMPLE(?:KEY)?$|\*{3,}|•{3,}|_{4,}|\.{3,}` +
 	`|^(?:pass(?:word|wd)?|pwd|secret|token|api[-_]?key|none|null|nil|true|false|undefined|n/?a|tbd|todo|fixme|dummy|fake|foo|bar|foobar|example|sample|guest|postgres|placeholder|redacted|removed|hidden|masked|omitted)$` +
 	`|^(?:process\.env|import\.meta|os\.(?:environ|getenv)|system\.getenv|env[.(\[]|secrets?\.|vars\.|config\.|settings\.|self\.|this\.|req\.|request\.|ctx\.|args\.|options\.|opts\.|params\.)` +
-	`|^(?:getenv|env|vault|ssm|sops|op|keyring|secretsmanager|arn|file)(?:[(]|:/|:\w+:)`)
+	`|^(?:getenv|env|vault|ssm|sops|op|keyring|secretsmanager|arn|file)(?:[(]|:/|:\w+[:/])`)
 
 // scheme matches the word that a header has before its value.
 var scheme = expression(`^(?i:bearer|basic|token|digest)\s+`)
@@ -152,7 +154,7 @@ func isPath(value string) bool {
 
 // code matches the beginning of an expression. A short name is one only where it ends as a call does.
 var code = expression(`^&?[A-Za-z_][\w.]{3,}(?:\(|\[|<)|^&?[A-Za-z_][\w.]*(?:\?\.|->|::|\.[a-z_]+[A-Z(])|^&?[A-Za-z_][\w.]{0,2}[(\[<](?:.*[)\]>])?$` +
-	`|^[A-Z]\w*(?:\.\w+)*\?$|^(?:\+|\.|&|\|\||\?\?) | (?:\+|\.|&|\|\||\?\?)$` +
+	`|^[A-Z]\w*(?:\.\w+)*\?$|^\[?(?:String|ID|Int|Float|Boolean)!?\]?!$|^(?:\+|\.|&|\|\||\?\?) | (?:\+|\.|&|\|\||\?\?)$` +
 	`|^(?:required|nullable|sometimes|omitempty|bail|confirmed)(?:[|,].*)?$`)
 
 // isCode reports whether a value is an expression of a program.
@@ -209,6 +211,14 @@ func isName(word string) bool {
 
 // aboutSecrets are words that speak of a secret, and are in none.
 var aboutSecrets = strings.Fields(`password passwd secret token required optional string field reset`)
+
+// isCaption reports whether a text is what a form shows beside a field for a secret: some words, one of them
+// about secrets, or a question.
+func isCaption(text string) bool {
+	bare := strings.TrimRight(text, "?!.:… ")
+	words := strings.Fields(strings.ToLower(bare))
+	return len(words) >= 2 && isWordy(bare, false) && (strings.HasPrefix(text[len(bare):], "?") || slices.ContainsFunc(words, isAboutSecrets))
+}
 
 // isPassphrase reports whether words are a passphrase: four or more in lower case, without a
 // word about secrets.
@@ -416,13 +426,13 @@ func isDrawnByte(c byte) bool { return isWordByte(c) || c == '+' || c == '/' || 
 // publicBlocks matches what everybody may read: certificates, public keys and signatures, the
 // bytes of a file in a URL, a hashed host of SSH, what a tool encrypted.
 var publicBlocks = expression(`-----BEGIN (?:[A-Z0-9]+ )*(?:CERTIFICATE|PUBLIC KEY|SIGNATURE|MESSAGE|CRL|REQUEST|PARAMETERS)(?: [A-Z]+)*-----[^-]*(?:-[^-]+)*` +
-	`|;base64,[A-Za-z0-9+/_-]+|\|1\|[A-Za-z0-9+/=]+\|[A-Za-z0-9+/]+|\bENC\[[^\]]*`)
+	`|;base64,[A-Za-z0-9+/_-]+|(?i:public key)\n\S+|CHECKSUMS:\n(?:\s+\S+: [0-9a-f]{40}\b)+|\b(?:spotify|urn):[\w:.-]+|\bbh=[A-Za-z0-9+/]{43}|<[A-Za-z0-9._+-]+@|(?m:^C:Q1\S+)|\[\$LATEST\][0-9a-f]{32}|\bp=MI[A-Za-z0-9+/=]+|\b(?:DNSKEY|RRSIG|SSHFP|TLSA)\b[^\n]*|\|1\|[A-Za-z0-9+/=]+\|[A-Za-z0-9+/]+|\bENC\[[^\]]*`)
 
 // judgeWord reports whether the word of a text in [from, to) is a secret, and whether it is one
 // wherever it stands.
 func judgeWord(text string, from, to int) (hide, spread bool) {
 	word := text[from:to]
-	if isPublic(word) {
+	if isPublic(word) && !uuid().MatchString(word) {
 		return false, false
 	}
 	name, secret := wordsAround(text, from, to)
@@ -445,7 +455,7 @@ func judgeWord(text string, from, to int) (hide, spread bool) {
 	}
 	switch {
 	case uuid().MatchString(key):
-		return secret && !name, true
+		return secret && !name && bits(key) >= 2.5, true
 	case isAllHex(key):
 		if bits(key) < 3 {
 			return false, false
@@ -513,7 +523,7 @@ const contextBytes = 64
 
 var (
 	hashWords = strings.Fields(`commit sha hash digest md5 checksum etag integrity trace span tree blob parent merge head rev object oid image
-		layer fingerprint git index version ref request public primary idempotency uuid address signature nonce container snapshot session file build cursor zone kid state challenge timestamp`)
+		layer fingerprint git index version ref request public primary idempotency uuid address signature nonce container snapshot session file build cursor zone kid state challenge timestamp ciphertext boot peer`)
 	// publicKeyWords make of the key behind them one that is no secret.
 	publicKeyWords = strings.Fields(`public primary idempotency cache foreign rsa next page continuation sync site`)
 	keyWords       = strings.Fields(`key token secret passw pwd credential auth bearer apikey`)
@@ -522,11 +532,12 @@ var (
 // ids are the prefixes by which vendors tell ids. What follows one is no secret.
 var ids = expression(`^(?:toolu|tooluse|toolu_bdrk|toolu_vrtx|srvtoolu|call|function-call|fc|fco|ctc|msg|message|run|run-|lc_run-|thread|thrd|resp|rs|asst|step|file|vs|vsfb|batch` +
 	`|req|request|chatcmpl|cmpl|gen|embd|modr|ig|cntr|conv|conversation|item|ws|mcp|mcpl|mcpr|mcpc|org|proj|project|user|usr|acct|account|cus|sub|pi|ch|in|ii|il|si|seti|pm|card|src|txn|inv|price|prod|evt|event` +
-	`|job|task|wf|exec|dpl|prj|team|session|sess_id|trace|span|obs|agent|ord|order|mem|memory|doc|chunk|node|edge|ckpt|checkpoint|snap|ses|prt|cache|ftjob|ft|image|img|upload|media|pod|vpc|subnet|sg|i|vol|ami|eni|rtb|igw|eipalloc|arn|cid|ctx|turn|interaction|operation|op|bedrock)` +
+	`|job|task|wf|exec|dpl|prj|team|session|sess_id|trace|span|obs|agent|ord|order|mem|memory|doc|chunk|node|edge|ckpt|checkpoint|bqjob|snap|ses|prt|cache|ftjob|ft|image|img|upload|media|pod|vpc|subnet|sg|i|vol|ami|eni|rtb|igw|eipalloc|arn|cid|ctx|turn|interaction|operation|op|bedrock)` +
 	`[_-](?:[A-Za-z0-9_-]{6,})$`)
 
 var (
 	ulid    = expression(`^(?:[a-z]{2,24}_)?(?:[0-7][0-9A-HJKMNP-TV-Z]{25}|[0-7][0-9a-hjkmnp-tv-z]{25})$`)
+	ipfs    = expression(`^Qm[A-Za-z0-9]{44}$`)
 	cuid    = expression(`^c[lmk][a-z0-9]{23}$`)
 	pod     = expression(`^[a-z][a-z0-9-]*-(?:[bcdfghjklmnpqrstvwxz2456789]{8,10}|[0-9a-f]{8,10}|[0-9]{8})-[a-z0-9]{5}$`)
 	traceOf = expression(`^(?:[0-9a-f]{2}-)?[0-9a-f]{32}-[0-9a-f]{16}(?:-[0-9a-f]{1,2})?$`)
@@ -535,12 +546,12 @@ var (
 
 // isPublic reports whether a word is by its own shape an id, a hash or a public key.
 func isPublic(word string) bool {
-	return beginsPublic(word) || len(word) < 200 && (ids().MatchString(word) || ulid().MatchString(word) || cuid().MatchString(word) || pod().MatchString(word) || traceOf().MatchString(word) ||
+	return beginsPublic(word) || len(word) < 200 && (ids().MatchString(word) || ulid().MatchString(word) || cuid().MatchString(word) || ipfs().MatchString(word) || pod().MatchString(word) || traceOf().MatchString(word) ||
 		len(word) > 36 && isWordy(anyUUID().ReplaceAllString(word, ""), true) && anyUUID().MatchString(word) || hasShortPieces(word))
 }
 
 // publicBegins begin hashes with their algorithm, public keys, addresses, mangled names, and files in base64.
-var publicBegins = []string{"sha1-", "sha256-", "sha384-", "sha512-", "md5-", "SHA256-", "LS0tLS1CRUdJTiBDRVJU", "LS0tLS1CRUdJTiBQVUJM", "AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh", "AAAAGnNr", "age1", "bc1q", "bc1p", "bafybei", "_ZN", "_RNv",
+var publicBegins = []string{"sha1-", "sha256-", "sha384-", "sha512-", "md5-", "SHA256-", "LS0tLS1CRUdJTiBDRVJU", "LS0tLS1CRUdJTiBQVUJM", "AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNh", "AAAAGnNr", "age1", "bc1q", "bc1p", "pk_live_", "pk_test_", "bafybei", "_ZN", "_RNv",
 	"iVBORw0KGgo", "/9j/4", "R0lGOD", "UklGR", "JVBERi0", "UEsDB", "H4sIA", "PHN2Z", "PD94b"}
 
 func beginsPublic(word string) bool {

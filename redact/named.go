@@ -48,12 +48,12 @@ var names = []name{
 	{"signingkey", token, false}, {"encryptionkey", token, false}, {"sharedkey", token, false}, {"servicekey", token, false},
 	{"licensekey", token, false}, {"adminkey", token, false}, {"subscriptionkey", token, false}, {"authorization", token, false},
 	{"credential", token, false}, {"credentials", token, false}, {"connectionstring", token, false}, {"cookie", token, false},
-	{"apikeyid", token, false}, {"accesskeyid", token, false}, {"auth", token, true}, {"key", weak, true}, {"webhook", weak, false},
+	{"apikeyid", token, false}, {"secretid", token, false}, {"accesskeyid", token, false}, {"auth", token, true}, {"key", weak, true}, {"webhook", weak, false},
 }
 
 // publicNames are parts of names whose values are told to others, or count something.
 var publicNames = []string{"public", "primary", "foreign", "partition", "cache", "sortkey", "idempotency", "pagetoken", "nexttoken",
-	"continuationtoken", "synctoken", "sitekey", "tokenizer", "eostoken", "bostoken", "padtoken", "stoptoken", "unktoken", "specialtoken", "hotkey", "publishable"}
+	"continuationtoken", "synctoken", "sitekey", "tokenizer", "eostoken", "bostoken", "padtoken", "stoptoken", "unktoken", "specialtoken", "hotkey", "publishable", "applicationserver", "ġ", "▁"}
 
 // nameStrength returns what a name makes of the value beside it.
 func nameStrength(key string) strength {
@@ -114,7 +114,7 @@ func named(spans []span, text string) []span {
 			continue
 		}
 		s := nameStrength(key)
-		if s == unnamed {
+		if s == unnamed || text[i] == '|' && inTemplate(text[:i]) || strings.HasSuffix(text[:begins], "${") || strings.HasSuffix(key, " key") && inTag(text[:i]) {
 			continue
 		}
 		if from, to, how := valueAfter(text, i, begins, s); from < to {
@@ -126,6 +126,20 @@ func named(spans []span, text string) []span {
 	}
 	return spans
 }
+
+// inTemplate reports whether a text ends within a placeholder of a template.
+func inTemplate(text string) bool {
+	line := text[strings.LastIndexByte(text, '\n')+1:]
+	return strings.LastIndex(line, "{{") > strings.LastIndex(line, "}}")
+}
+
+// inTag reports whether a text ends within a tag of markup.
+func inTag(text string) bool {
+	at := strings.LastIndexAny(text[max(0, len(text)-mostTag):], "<>\n")
+	return at >= 0 && text[max(0, len(text)-mostTag)+at] == '<'
+}
+
+const mostTag = 256
 
 var pgpassTail = expression(`^:(?:[1-9][0-9]{3,4}|\*):[\w.*-]+:[\w.*-]+:([^\s"'` + "`" + `]{4,})`)
 
@@ -162,6 +176,12 @@ func nameBefore(text string, i int) (string, int) {
 	for end > 0 && i-end < 6 && strings.IndexByte(" \t\"'`\\]*?", text[end-1]) >= 0 {
 		end--
 	}
+	for _, typed := range typesBefore {
+		if bare := strings.TrimSuffix(text[:end], typed); len(bare) < end {
+			end = len(strings.TrimRight(bare, " :"))
+			break
+		}
+	}
 	from, spaces := end, 0
 	for from > 0 && end-from < 60 {
 		c := text[from-1]
@@ -180,6 +200,9 @@ func nameBefore(text string, i int) (string, int) {
 	}
 	return text[min(from, end):end], from
 }
+
+// typesBefore are types of texts that stand between a name and its value.
+var typesBefore = []string{" untyped string", " string", ": String", ": str", ": &str", ": &'static str"}
 
 func isNameByte(c byte) bool { return isWordByte(c) || c == '-' || c == '.' || c >= 0x80 }
 
@@ -220,6 +243,9 @@ func valueAfter(text string, i, begins int, s strength) (from, to int, how stren
 		}
 	}
 	lead := begins == 0 || text[begins-1] == '\n' || text[begins-1] == '\r'
+	if last := strings.LastIndexByte(text[begins:i], ' '); !lead && last >= 0 {
+		begins += last + 1 // the words before the name may be an option
+	}
 	if !lead && text[begins-1] == ' ' {
 		line := text[max(0, begins-40):begins]
 		line = strings.TrimSpace(line[strings.LastIndexByte(line, '\n')+1:])
@@ -238,7 +264,7 @@ func valueAfter(text string, i, begins int, s strength) (from, to int, how stren
 		}
 	} else {
 		to = from
-		for to < len(text) && text[to] > ' ' && to-from < mostValue && strings.IndexByte("\"'`,;&{}<>()[]|\\", text[to]) < 0 {
+		for to < len(text) && text[to] > ' ' && to-from < mostValue && (strings.IndexByte("\"'`,;&{}<>()[]|\\", text[to]) < 0 || text[to] == '&' && text[i] == ':') {
 			to++
 		}
 		if to < len(text) && (text[to] == '(' || text[to] == '[') { // a call, an element

@@ -545,7 +545,16 @@ func namesSomething(t *jsontape.Tape, n jsontape.Node) bool {
 			return true
 		}
 	}
-	return slices.Contains(hashKeys, strings.ToLower(key))
+	return slices.Contains(hashKeys, strings.ToLower(key)) || (key == "x" || key == "y" || key == "n") && isPublicKey(t, t.Parent(n))
+}
+
+// isPublicKey reports whether an object is a JSON Web Key without the private members.
+func isPublicKey(t *jsontape.Tape, object jsontape.Node) bool {
+	kty, private := false, false
+	for c, i := t.First(object), 0; c != jsontape.None && i < mostBeside; c, i = t.Next(c), i+1 {
+		kty, private = kty || t.Key(c) == "kty", private || t.Key(c) == "d" || t.Key(c) == "k"
+	}
+	return kty && !private
 }
 
 var (

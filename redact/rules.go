@@ -59,12 +59,13 @@ var rules = []rule{
 	pattern("slack-token", `hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/+_-]{16,})`, "hooks.slack.com"),
 	pattern("api-key", `\b[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}`, ":aa"),
 	pattern("api-key", `\b[0-9a-f]{32}-us[0-9]{1,2}\b`, "-us"),
-	pattern("api-key", `\b(?:SK|AC)[0-9a-f]{32}\b`, "sk", "ac"),
+	pattern("api-key", `\bSK[0-9a-f]{32}\b`, "sk"),
+	pattern("api-key", `\b4/0A[\w-]{30,}`, "4/0a"),
 	pattern("api-key", `\b[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}|[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}`, "q~", ".atlasv1."),
 	pattern("webhook", `(?i)(?:discord(?:app)?\.com/api/webhooks/[0-9]+|hooks\.zapier\.com/hooks/catch/[0-9]+|office\.com/webhook(?:b2)?)/([\w@/-]{6,})`,
 		"webhook", "hooks."),
 	argument("connection-string", `\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@"'<>]*:([^\s/@"'<>]+)@`, "://"),
-	argument("connection-string", `(?i)\b(?:AccountKey|SharedAccessKey|SharedAccessSignature|sig|X-Amz-Signature)=([A-Za-z0-9+/=%_-]{16,})`,
+	argument("connection-string", `(?i)\b(?:AccountKey|SharedAccessKey|SharedAccessSignature|sig|X-(?:Amz|Goog)-Signature)=([A-Za-z0-9+/=%_-]{16,})`,
 		"accountkey=", "sharedaccess", "sig=", "signature="),
 	argument("connection-string", `://([^\s/:@"'<>]{16,})@`, "://"),
 	argument("authorization", `(?i)\bauthorization["']?\s*[:=]\s*["']?(?:basic|digest|token|apikey|negotiate|splunk|ssws|key)\s+([^\s"',;\\]{4,})`,
@@ -74,9 +75,18 @@ var rules = []rule{
 	argument("cookie", `(?i)\bcookie["']?\s*[:=]\s*["']?([^\s=;"']+=[^\r\n"']+)`, "cookie"),
 	argument("assignment", `\b(?:curl|wget|https?)\b[^\n|]*?\s(?:-u|--user|--proxy-user|-a|--auth)[ =]?["']?[^\s:"'/]+:([^\s"']{3,})`, "curl", "wget", "http -", "https -"),
 	argument("assignment", `\b(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump|7z)\b[^\n|]*?\s-p["']?([^\s"'|;]{3,})`, "mysql", "mariadb", "7z"),
-	argument("assignment", `\becho\s+["']?([^\s"']{3,})["']?\s*\|\s*sudo\s+-S`, "sudo"),
+	argument("assignment", `\becho\s+(?:-\w+\s+)?["']?([^\s"'\\|]{3,})(?:\\+n[^\s"'|]*)?["']?\s*\|\s*(?:sudo\s+(?:-S|chpasswd|passwd)|passwd\b|[^\n|]*--password-stdin)`, "sudo", "passwd", "--password-stdin"),
+	argument("assignment", `\blftp\b[^\n|]*?\s-u\s+[^\s,]+,["']?([^\s"']{3,})`, "lftp"),
 	argument("assignment", `\bsshpass\s+-p\s*["']?([^\s"']{3,})`, "sshpass"),
 	argument("assignment", `\b(?:docker|podman|nerdctl|helm|buildah|skopeo|oras|crane|oc|az|cf)\b[^\n|]*?\blogin\b[^\n|]*?\s-p[ =]?["']?([^\s"']{3,})`, "login"),
+	argument("assignment", `\b(?:dotnet\s+nuget|twine|mvn|gradle|pip|poetry)\b[^\n|]*?\s-p\s+["']?([^\s"']{4,})`, " -p "),
+	argument("assignment", `\brabbitmqctl\s+(?:add_user|change_password)\s+\S+\s+["']?([^\s"']{3,})`, "rabbitmqctl"),
+	argument("assignment", `\bsnmp\w+\b[^\n|]*?\s-[AX]\s+["']?([^\s"']{4,})`, "snmp"),
+	argument("assignment", `(?i)\bcreateUser\s+\S+\s+(?:SHA|MD5)\S*\s+["']?([^\s"']{4,})`, "createuser"),
+	argument("assignment", `(?i)\bnet\s+use\b[^\n]*?/user:\S+\s+["']?([^\s"'/]{4,})`, "/user:"),
+	argument("assignment", `:\s*PSK\s+\\*["']([^"'\n\\]{4,})`, "psk"),
+	argument("connection-string", `(?i)\bjdbc:oracle:\w+:[\w.-]+/([^\s/@"']{3,})@`, "jdbc:oracle"),
+	argument("cookie", `\bcurl\b[^\n|]*?\s(?:-b|--cookie)[ =]["']?([^\s"'=]+=[^\n"']+)`, "curl"),
 	argument("assignment", `\bredis-cli\b[^\n|]*?\s-a\s+["']?([^\s"']{3,})`, "redis-cli"),
 	argument("assignment", `\b(?:mongo|mongosh|mongodump|mongorestore)\b[^\n|]*?\s-p\s+["']?([^\s"']{3,})`, "mongo"),
 	argument("assignment", `\b(?:ldapsearch|ldapadd|ldapmodify|ldapwhoami|bcp|sqlcmd|mosquitto_pub|mosquitto_sub|zip|unzip|ipmitool)\b[^\n|]*?\s-[wP]\s+["']?([^\s"']{4,})`,
@@ -84,7 +94,7 @@ var rules = []rule{
 	argument("assignment", `\b(?:smbclient|rpcclient)\b[^\n|]*?\s-U\s*["']?[^\s"'%]+%([^\s"']{3,})`, "smbclient", "rpcclient"),
 	argument("assignment", `\bsqlplus\s+(?:-\w+\s+)*[\w.-]+/([^\s@"']{3,})@`, "sqlplus"),
 	assignment(password, `\bpass(?:in|out)?\s+pass:([^\s"']{3,})|\bpass:([^\s"']{3,})`, "pass:"),
-	argument("assignment", `\bmachine\s+\S+\s+login\s+\S+\s+password\s+(\S{3,})`, "machine"),
+	argument("assignment", `\bmachine\s+\S+(?:\s|\\n)+login\s+\S+(?:\s|\\n)+password\s+([^\s\\"']{3,})`, "machine"),
 	assignment(password, `(?i)\b(?:identified\s+(?:with\s+\S+\s+)?by|(?:user|role)\s+\S+\s+(?:with\s+)?(?:encrypted\s+)?password)\s+["']([^"'\n]{3,})["']`, "identified", "password"),
 	assignment(password, `(?i)\b(?:requirepass|masterauth|storepass|keypass)\s+["']?([^\s"']{3,})`, "requirepass", "masterauth", "storepass", "keypass"),
 	argument("assignment", `\bkeytool\b[^\n|]*?\s-(?:storepass|keypass|srcstorepass|deststorepass)\s+["']?([^\s"']{3,})`, "keytool"),
@@ -95,10 +105,23 @@ var rules = []rule{
 	argument("assignment", `\bwandb\s+login\s+(?:--?\S+\s+)*["']?([0-9a-f]{40})\b`, "wandb"),
 	argument("assignment", `(?i)\bConvertTo-SecureString\s+(?:-String\s+)?["']([^"'\n]{3,})["']`, "convertto-securestring"),
 	argument("assignment", `\b(?i:smtp|imap|pop3?|server|mail)\w*\.login\(\s*\\*["'][^"'\n]*["']\s*,\s*\\*["']([^"'\n\\]{4,})["'\\]`, ".login("),
+	argument("assignment", `\b(?:PDO(?:->__construct)?|mysqli(?:_connect)?|(?i:getConnection))\((?:\s*\\*["'][^"'\n]*["']\s*,){2}\s*\\*["']([^"'\n\\]{3,})["'\\]`, "pdo", "mysqli", "getconnection"),
+	assignment(password, `(?i)`+spoken+`[^\n]{0,20}\)\.(?:type|fill|send_?keys|set_?value|(?:press_?)?sequentially)\(\s*\\*["']([^"'\n\\]{4,})["'\\]`, spokenHints...),
+	assignment(password, `(?i)\btype=\\*["']?password\\*["']?[^\n<>]{0,20}?\bvalue=\\*["']([^"'\n\\]{4,})["'\\]`, "value="),
+	argument("assignment", `\b([a-z]{4}-[a-z]{4}-[a-z]{4}-[a-z]{4})\b`, "passw", "notarytool", "altool"),
+	argument("assignment", `(?i)\b(?:app[\w -]{0,14}password\b[^\n:=]{0,30}[:=]\s*["']?|pass\w*\\*["']?\s*[:=]\s*\\*["'])((?-i:[a-z]{4} [a-z]{4} [a-z]{4} [a-z]{4}))(?:$|[^\w ])`, "pass"),
 	argument("assignment", `(?i)\bexpect\s+["'{][^\n]*passw[^\n]*\n\s*send\s+(?:--\s+)?["']([^"'\\\n]{3,})`, "expect"),
 	argument("assignment", `(?i)\bpassword for the \[?\w+\]? user (?:was )?(?:successfully )?reset\.?\s+new value:\s*(\S{4,})`, "new value:"),
-	assignment(password, `(?i)`+spoken+`\s+(?:is|was|lautet|ist|to|est|es|é|è)\s+["'`+"`"+`]?([^\s"'`+"`"+`]{4,})`, spokenHints...),
-	assignment(token, `(?i)`+spoken+`(?:\s+(?:for|of|on|to|in|from|at|für|von|zum|zur|des|der|de|del|para|pour|du|от|для|к)\s[\pL' -]{1,40})?\s*[:：]\s*["'`+"`"+`]?([^\s"'`+"`"+`]{4,})`, spokenHints...),
+	assignment(password, `(?i)`+spoken+`(?:\s+(?:for|of|to|für|von|de|pour)\s+[\w.@-]{1,40})?\s+(?:is|was|lautet|ist|to|est|es|é|è)\s+["'`+"`"+`]?([^\s"'`+"`"+`]{4,})`, spokenHints...),
+	assignment(token, `(?i)`+spoken+`(?:\s+(?:for|of|on|to|in|from|at|für|von|zum|zur|des|der|de|del|para|pour|du|от|для|к)\s[\pL\d'._ -]{1,40})?\s*[:：]\s*["'`+"`"+`]?([^\s"'`+"`"+`]{4,})`, spokenHints...),
+	assignment(token, `(?i)`+spoken+`\s+(?:\d\s+)?\\*["'`+"`"+`]?([^\s"'`+"`"+`\\]{6,})`, spokenHints...),
+	assignment(literal, `(?i)`+spoken+`\s+\\*["'`+"`"+`]([^\n"'`+"`"+`\\]{6,})["'`+"`"+`\\]`, spokenHints...),
+	assignment(token, `(?i)\bshared secret (?:is|was) ["'`+"`"+`]?([^\s"'`+"`"+`]{6,})`, "shared secret"),
+	assignment(literal, `(?i)`+secretName+`\s*=\s*"[^"\n]*"\s*->\s*"([^"\n]{4,})"`, "->"),
+	assignment(literal, `\becho\s+-n\s+["']([^"'\n]{6,})["']\s*\|\s*base64`, "base64"),
+	pattern("api-key", `(?i:\b(?:totp|otp|mfa|2fa)\b)[^\n]{0,20}?\b([A-Z2-7]{16,64})\b`, "otp", "mfa", "2fa"),
+	pattern("api-key", `(?i:key)\W{1,12}([A-Za-z0-9+/]{86}==)`, "key"),
+	assignment(password, spoken+`\s*(?:は|是|为)?\s*[「『“]([^」』”\n]{4,})[」』”]`, "「", "『", "“"),
 	assignment(weak, `(?i)(?:token|secret|key)\s+(?:is|was|ist|lautet)\s+["'`+"`"+`]?([^\s"'`+"`"+`]{12,})`,
 		"key is", "key was", "token is", "token was", "token ist", "secret is", "secret was", "key ist", "lautet"),
 	assignment(password, `(?i)(?:^|[\s"'`+"`"+`])--?[\w-]*(?:password|passwd|passphrase)[ =]\s*["']?([^\s"']{4,})`, "-pass"),
@@ -171,7 +194,15 @@ func (r *Redactor) search(text string, calm bool) (spans []span) {
 	if !calm {
 		spans = r.drawnWords(spans, text)
 	}
-	return spans
+	return outside(spans, publicBlocks().FindAllStringIndex(text, -1))
+}
+
+// outside returns the secrets that do not lie in one of some parts of a text, unless their own shape tells
+// that they are secrets.
+func outside(spans []span, parts [][]int) []span {
+	return slices.DeleteFunc(spans, func(s span) bool {
+		return (s.kind == "assignment" || s.kind == "entropy") && slices.ContainsFunc(parts, func(part []int) bool { return part[0] <= s.from && s.to <= part[1] })
+	})
 }
 
 // isSession reports whether cookies have one by which a person is known again.

@@ -32,7 +32,7 @@ var shapes = []struct {
 	{"google-key", 30, "", false, "AIza"},
 	{"google-key", 16, ".", false, "ya29. GOCSPX- 1//0 AQ.Ab8R"},
 	{"api-key", 16, ".", false, `sk-ant- sk-proj- sk-svcacct- sk-admin- sk-or- sk-lf- pk-lf- sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_
-		pk_live_ pk_test_ whsec_ npm_ pypi- hf_ api_org_ gsk_ xai- csk- hvs. hvb. hvr. dop_v1_ doo_v1_ dor_v1_ shpat_ shpca_
+		whsec_ npm_ pypi- hf_ api_org_ gsk_ xai- csk- hvs. hvb. hvr. dop_v1_ doo_v1_ dor_v1_ shpat_ shpca_
 		shppa_ shpss_ shptka_ SG. lin_api_ lin_oauth_ pplx- r8_ tvly- PMAK- dckr_pat_ dckr_oat_ sntrys_ sntryu_ sntrya_ glsa_ NRAK- NRII-
 		NRJS- NRRA- NRIQ- ntn_ figd_ sbp_ sb_secret_ vercel_ vcp_ rubygems_ CLOJARS_ e2b_ bkua_ bkct_ nvapi- lsv2_pt_ lsv2_sk_
 		jina_ pcsk_ phc_ phx_ rnd_ nfp_ mdb_sa_sk_ ATATT3 ATCTT3 ATBB BBDC- access-sandbox- access-development-
@@ -41,7 +41,7 @@ var shapes = []struct {
 		dp.pt. dp.st. dp.ct. dp.sa. duffel_test_ duffel_live_ dt0c01. dt0s01. FLWSECK_TEST- FLWSECK- FLWPUBK_TEST- fio-u- HRKU- sm_aat_
 		sm_pat_ sm_sat_ p8e- pnu_ tk-us- amzn.mws. EZAK EZTK dnkey- AKCp LTAI sk-or-v1- tgp_v1_ esecret_ secret_live_
 		secret_test_ zpka_ cal_live_ sk-helicone- cfut_ cfat_ flyv1_ ghs_ PRVTKN- mmk_ BSA- key-live- waka_ xaat- xapt- APP_USR- mlsn.`},
-	{"api-key", 20, "+/=.", false, "glc_ fo1_ fm1a_ fm1r_ fm2_ ABSK ops_eyJ bedrock-api-key- AAAAAAAAAAAAAAAAAAAAA% AAAAAAAAAAAAAAAAAAAAAA"},
+	{"api-key", 20, "+/=.", false, "IQoJb3JpZ2lu FwoGZXIvYXdz glc_ fo1_ fm1a_ fm1r_ fm2_ ABSK ops_eyJ bedrock-api-key- AAAAAAAAAAAAAAAAAAAAA% AAAAAAAAAAAAAAAAAAAAAA"},
 	{"api-key", 16, ".", true, `sk- sk_ pk- pk_ rk- rk_ sk. pk. fw_ as- ak- ak_ rpa_ sdk- mob- rel- re_ key- api- api_ pat_ pat- pat. sat. t1. s. b_
 		live_ test_ secret_ sess- EAA IGQV AQVN YC sl. ctx7sk- fc- pul- ico- pa- tk_ o. API- pat dapi dkea dose oy2 4b1d SCW st. xau_ v1.0- sha256~ A3- luma- wk-1.`},
 }
@@ -62,7 +62,7 @@ func shaped(spans []span, text string) []span {
 	by := shapesBy()
 	for i := 0; i < len(text); i++ {
 		c := text[i]
-		if c >= 128 || by[c] == nil || i > 0 && isWordByte(text[i-1]) && !isEscapeLetter(text, i-1) {
+		if c >= 128 || by[c] == nil || i > 0 && isWordByte(text[i-1]) && !isEscapeLetter(text, i-1) || beginsPublic(text[i:]) {
 			continue
 		}
 		for _, s := range by[c] {
