@@ -94,6 +94,9 @@ func TestErrors(t *testing.T) {
 				t.Errorf("the plan of %s, call %d: %v", what, at, err)
 			}
 		}
+		if at < 6 {
+			t.Errorf("the plan of %s takes %d calls", what, at)
+		}
 		if passed > 2 { // a folder that is closed, of two, and cannot be looked at is one that is not there
 			t.Errorf("the plan of %s: %d failures are told to no one", what, passed)
 		}
@@ -127,6 +130,9 @@ func TestErrors(t *testing.T) {
 		if !errors.Is(err, errBroken) {
 			t.Errorf("call %d: %v", at, err)
 		}
+	}
+	if at < 5 {
+		t.Errorf("a log takes %d calls", at)
 	}
 	at = 0
 	if got := b.drawn("s"); got != want {
@@ -190,8 +196,8 @@ func TestErrors_ofTheJournal(t *testing.T) {
 	if !strings.Contains(b.drawn("s"), "^") {
 		t.Error(b.drawn("s"))
 	}
-	if _, err := b.Port.Plan(t.Context(), undo); err == nil {
-		t.Error("an undo is planned")
+	if _, err := b.Port.Plan(t.Context(), undo); !errors.As(err, new(*journal.DamagedError)) {
+		t.Errorf("an undo is planned: %v", err)
 	}
 }
 

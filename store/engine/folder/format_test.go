@@ -29,6 +29,8 @@ type notebook struct {
 	reads func(In)
 	// settled says that logs have all that follows from their rows already.
 	settled bool
+	// lenient says that files that cannot be read are passed over.
+	lenient bool
 }
 
 // page is what a file of a row holds.
@@ -71,6 +73,9 @@ func (f notebook) Read(ctx context.Context, in In, at Place) (*Log, error) {
 	}
 	own := map[string]page{}
 	for _, n := range notes {
+		if n.Err != nil && f.lenient {
+			continue
+		}
 		if n.Err != nil {
 			return nil, n.Err
 		}

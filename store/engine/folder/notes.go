@@ -318,9 +318,6 @@ func (in *In) fetch(name string, buf []byte) ([]byte, Stamp, error) {
 
 // recall returns what was made of a file in the course of the plan, nil for nothing.
 func (m *Memo) recall(name string, at Stamp) any {
-	if m.decoded == nil {
-		return nil
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if known := m.decoded[name]; known.at.Is(at) {

@@ -10,13 +10,9 @@ import (
 // forget drafts that the journal forgets contents that files of a session had and do not
 // have now, those that are chosen. What files of other sessions had, or have, stays, unless
 // it is to be gone because it was redacted.
-func (s *Storage) forget(ctx context.Context, d *journal.Draft, session string, what model.PurgeScope, chosen func(name string, data []byte) bool) error {
+func (s *Storage) forget(ctx context.Context, j *journal.Journal, d *journal.Draft, session string, what model.PurgeScope, chosen func(name string, data []byte) bool) error {
 	entries, err := s.Entries(ctx)
 	if len(entries) == 0 {
-		return err
-	}
-	j, err := s.Journal()
-	if err != nil {
 		return err
 	}
 	others, now, seen := map[string]bool{}, map[string]journal.Version{}, map[journal.Version]bool{}
@@ -33,9 +29,6 @@ func (s *Storage) forget(ctx context.Context, d *journal.Draft, session string, 
 			continue
 		}
 		for _, c := range e.Named() {
-			if c.Does == model.FileForgotten {
-				continue
-			}
 			if _, looked := now[c.Path]; !looked {
 				if now[c.Path], err = j.Version(c.Path); err != nil {
 					return err

@@ -143,10 +143,7 @@ func linked(dir string) error {
 	if err != nil || at.Mode()&fs.ModeSymlink == 0 {
 		return nil
 	}
-	to, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return nil // opening it says why
-	}
+	to, _ := filepath.EvalSymlinks(dir) // opening it says why it leads nowhere
 	return fmt.Errorf("%s is a link to %s, and %w: open that folder", dir, to, ErrLink)
 }
 
@@ -355,7 +352,7 @@ func (s *Storage) carried(ctx context.Context, w *planned) (model.Plan, error) {
 		d.Keep(name)
 	}
 	if w.move.Forget != nil {
-		if err := s.forget(ctx, d, w.before.Place.Session, w.scope, w.move.Forget); err != nil {
+		if err := s.forget(ctx, j, d, w.before.Place.Session, w.scope, w.move.Forget); err != nil {
 			return model.Plan{}, err
 		}
 	}

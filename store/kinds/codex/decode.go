@@ -172,10 +172,9 @@ func (r *record) tell(line, _ coding.Value) {
 
 // fail keeps what an event says that went wrong.
 func (r *record) fail(line, v coding.Value) {
-	if m := toldBy(v, line); len(m.Blocks) > 0 {
-		r.said = m.Said()
-		r.text = r.said.Words
-	}
+	m := toldBy(v, line)
+	r.said = m.Said()
+	r.text = r.said.Words
 }
 
 // wrong returns what an event says that went wrong, or none: that of a turn has it in an object.

@@ -134,6 +134,7 @@ func TestRollBack_toTheFirst(t *testing.T) {
 #1<0 context: <environment_context>two | rewind
 #2<1 user input: second | rewind
 #3<0 user input: third *`)
+	holdLines(t, "its turns", turns(t, s, made)[2:], "#2 turn 0 user input: second\n#3 turn 1 user input: third")
 }
 
 // TestFork_ofTheEnd: the last entry of a rollout ends its turn, whether anything is recorded behind it

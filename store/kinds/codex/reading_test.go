@@ -292,6 +292,10 @@ func TestFork_ofEventsAlone(t *testing.T) {
 		s, dir := r.store(t)
 		list := storetest.Headers(t, s, made)
 		want := contents(t, s, list[len(list)-1])
+		text, err := s.State(t.Context(), list[0].Ref())
+		if err != nil || !strings.Contains(string(text), `"raw":{"timestamp":`) {
+			t.Errorf("the state has not the record: %s, %v", text, err)
+		}
 		if len(want) != 2 || strings.Count(want[0], "input_image") != 3 {
 			t.Fatalf("the state is %q", want)
 		}
@@ -312,10 +316,6 @@ func TestFork_ofEventsAlone(t *testing.T) {
 			if !strings.HasPrefix(got[i], want[i][:4]) || strings.Count(got[i], "input_image") != strings.Count(want[i], "input_image") {
 				t.Errorf("the fork is\n%s and not\n%s", got[i], want[i])
 			}
-		}
-		text, err := s.State(t.Context(), list[0].Ref())
-		if err != nil || !strings.Contains(string(text), `"raw":{"timestamp":`) {
-			t.Errorf("the state has not the record: %s, %v", text, err)
 		}
 		if len(got) != len(want) || len(codes(t, s, thread)) != 0 {
 			t.Errorf("the fork is %q with the faults %q", got, codes(t, s, thread))
