@@ -85,10 +85,7 @@ func (p Port) hazards(ctx context.Context, ref model.Ref) []string {
 	if p.kind.State == nil {
 		return nil
 	}
-	state, err := p.kind.State(ctx, ref)
-	if err != nil {
-		return nil
-	}
+	state, _ := p.kind.State(ctx, ref)
 	return store.ConversationHazards(p.kind.Name, p.storage.framework, state)
 }
 
@@ -136,10 +133,7 @@ func (p Port) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	if s.Ready() != nil || !s.Begun() {
 		return nil, nil
 	}
-	j, err := s.Journal()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", p.kind.Name, err)
-	}
+	j, _ := s.Journal() // Ready opened it
 	list, err := j.Journal(ctx)
 	if err != nil {
 		err = fmt.Errorf("%s: read the journal of %q: %w", p.kind.Name, s.Folder(), err)

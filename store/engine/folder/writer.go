@@ -173,10 +173,7 @@ func (w *writer) Entries(ctx context.Context) ([]journal.Entry, error) {
 // own reports whether a file of the storage folder is as Hindcast's last write to it
 // left it.
 func (w *writer) own(name string) bool {
-	list, err := w.Entries(context.Background()) // it is in memory but for the first time
-	if err != nil && len(list) == 0 {
-		return false
-	}
+	list, _ := w.Entries(context.Background()) // it is in memory but for the first time
 	seen := map[*journal.Part]bool{}
 	for _, e := range slices.Backward(list) {
 		for _, p := range e.Parts() {
@@ -184,8 +181,8 @@ func (w *writer) own(name string) bool {
 				continue
 			}
 			seen[p] = true
-			c, found := p.Find(name)
-			if !found || c.Before == c.After {
+			c, _ := p.Find(name)
+			if c.Before == c.After {
 				continue
 			}
 			left := c.After

@@ -263,10 +263,7 @@ func (b *book) on(what func(disk.Disk) error) error {
 func (b *book) history() (h *history, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.path == "" {
-		return &history{}, nil
-	}
-	at, err := os.Lstat(b.path)
+	at, err := os.Lstat(b.path) // nothing is at ""
 	if errors.Is(err, fs.ErrNotExist) {
 		b.known = nil
 		return &history{}, nil

@@ -1,0 +1,297 @@
+package rows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/storetest"
+	"hindcast/store/storetest/rowstest"
+)
+
+// late is a carrier whose commit fails, before or after it happened.
+type late struct {
+	carrier
+	happens bool
+}
+
+func (l late) Amend(ctx context.Context, what func(tables) error) error {
+	err := l.carrier.Amend(ctx, func(t tables) error {
+		if err := what(t); err != nil || l.happens {
+			return err
+		}
+		return errBroken
+	})
+	if err == nil {
+		err = errBroken
+	}
+	return err
+}
+
+// TestApply_commitFails: of a commit that failed the rows tell at once whether it happened.
+func TestApply_commitFails(t *testing.T) {
+	for happens, want := range map[bool]int{true: 1, false: 0} {
+		s := openDemo(t, demoKind, demoFile(t))
+		p, whole := plan(t, s, to(model.OpRestore, "tour", "e2")), s.carrier
+		once := &oneLate{carrier: whole, late: late{whole, happens}}
+		s.carrier = once
+		if _, err := s.Apply(t.Context(), p); !errors.Is(err, errBroken) {
+			t.Errorf("happens: %t: %v", happens, err)
+		}
+		if h, err := s.book.history(); err != nil || h.open != nil || len(h.entries) != want {
+			t.Errorf("happens: %t: %+v, %v", happens, h, err)
+		}
+		list := storetest.Headers(t, s, "tour")
+		if left := list[3]; left.Orphaned != happens || happens && left.Reason.Kind != model.ReasonRestore {
+			t.Errorf("happens: %t: %+v", happens, left)
+		}
+	}
+}
+
+// oneLate is a carrier whose first write is late.
+type oneLate struct {
+	carrier
+	late late
+	used bool
+}
+
+func (o *oneLate) Amend(ctx context.Context, what func(tables) error) error {
+	if o.used {
+		return o.carrier.Amend(ctx, what)
+	}
+	o.used = true
+	return o.late.Amend(ctx, what)
+}
+
+// cutJournal takes the last lines off the journal of a file, as where a program ended before it wrote them.
+func cutJournal(t *testing.T, path string, n int) {
+	t.Helper()
+	told, err := os.ReadFile(path + Beside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := slices.DeleteFunc(strings.SplitAfter(string(told), "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
+	if err := os.WriteFile(path+Beside, []byte(strings.Join(lines[:len(lines)-n], "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestJournal_settles: the end of a write that another process did not tell is told when the journal is
+// looked at, and when the next write is planned.
+func TestJournal_settles(t *testing.T) {
+	for _, look := range []func(s *Store) error{
+		func(s *Store) error { _, err := s.Journal(t.Context()); return err },
+		func(s *Store) error { _, err := s.Plan(t.Context(), undo); return err },
+	} {
+		path := demoFile(t)
+		s := openDemo(t, demoKind, path)
+		do(t, s, to(model.OpRestore, "tour", "e2"))
+		cutJournal(t, path, 1)
+		if h, err := s.book.history(); err != nil || h.open == nil {
+			t.Fatal(h, err)
+		}
+		if err := look(s); err != nil {
+			t.Error(err)
+		}
+		if h, err := s.book.history(); err != nil || h.open != nil || len(h.entries) != 1 {
+			t.Errorf("%+v, %v", h, err)
+		}
+	}
+}
+
+// TestPlan_ofAnotherVersion: what another version of Hindcast wrote is taken back by that alone.
+func TestPlan_ofAnotherVersion(t *testing.T) {
+	path := demoFile(t)
+	s := openDemo(t, demoKind, path)
+	w := wrote(1, model.OpRestore, 0)
+	if err := os.WriteFile(path+Beside, []byte(line(t, record{Format: journalFormat + 1, Write: w.Write})+line(t, record{Done: 1})), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []model.Change{undo, redo} {
+		if _, err := s.Plan(t.Context(), c); !errors.Is(err, errFormat) {
+			t.Errorf("%s: %v", c.Op, err)
+		}
+	}
+	if _, err := s.Journal(t.Context()); !errors.Is(err, errFormat) {
+		t.Error(err)
+	}
+}
+
+// decoding is a format that knows what its columns hold.
+type decoding struct{ demo }
+
+func (decoding) Decode(column string, row map[string]any) []byte {
+	if text, _ := row["body"].(string); column == "body" {
+		return []byte(strings.ToUpper(text))
+	}
+	return nil
+}
+
+// TestCarried: what the rows of a session say, in each of its tables: texts of JSON as they are, others
+// quoted, and what the format decodes; nothing of what is no text.
+func TestCarried(t *testing.T) {
+	path := demoFile(t,
+		`INSERT INTO entries VALUES ('told', '', 'a', NULL, '{"n":NaN}', 7)`, `INSERT INTO entries VALUES ('told', '', 'b', '', 'plain "words"', 8)`,
+		"INSERT INTO answers VALUES ('told', '', 'a', 1)",
+		"CREATE TABLE notes (about text, note text)", "INSERT INTO notes VALUES ('a', 'of a'), ('p1', 'of another')", "CREATE TABLE other (x text)")
+	kind := func(f Format) Kind {
+		k := withFormat(f)
+		k.Sides = []Side{{Table: "notes", Column: "about", Of: "SELECT id FROM entries WHERE session = ? AND branch = ?"}, {Table: "other", Column: "about", Of: "?, ?"}, {Table: "none", Column: "about", Of: "?, ?"}}
+		return k
+	}
+	carried := func(k Kind) (list []string) {
+		t.Helper()
+		s := openDemo(t, k, path)
+		err := s.in(t.Context(), "told", func(tx tables, at Place) error {
+			return s.carried(t.Context(), tx, at, func(c *store.Carried) {
+				list = append(list, fmt.Sprintf("%s %q %t %s", c.File, c.Snapshot, c.Beside, c.Data))
+			})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	plain := []string{
+		`a "a" false {"body":{"n":NaN},"id":"a","session":"told"}`,
+		`b "b" false {"body":"plain \"words\"","id":"b","session":"told"}`,
+		`answers "a" true {"id":"a","session":"told"}`,
+		`notes "" true {"about":"a","note":"of a"}`,
+	}
+	if got := carried(kind(demo{})); !slices.Equal(got, plain) {
+		t.Errorf("%q\nand not\n%q", got, plain)
+	}
+	want := []string{`a "a" false {"body":"{\"N\":NAN}"}`, `b "b" false {"body":"PLAIN \"WORDS\""}`, `answers "a" true {}`, `notes "" true {}`}
+	if got := carried(kind(decoding{})); !slices.Equal(got, want) {
+		t.Errorf("%q\nand not\n%q", got, want)
+	}
+	k := kind(demo{})
+	k.Reads = "id, body"
+	if got := carried(k); len(got) != 4 || got[0] != `a "a" false {"body":{"n":NaN},"id":"a"}` || got[2] != plain[2] {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestRows_withoutAKey: rows that nothing tells apart are not changed.
+func TestRows_withoutAKey(t *testing.T) {
+	s := openDemo(t, demoKind, demoFile(t, "CREATE TABLE bare (x text)", "INSERT INTO bare VALUES ('1')"))
+	for what, ask := range map[string]func(tx tables) error{
+		"rows":    func(tx tables) error { _, err := Rows(t.Context(), tx, "bare", ""); return err },
+		"current": func(tx tables) error { _, err := tx.current(t.Context(), []Step{{Table: "bare"}}); return err },
+		"lay":     func(tx tables) error { return tx.lay(t.Context(), []Step{{Table: "bare", After: Row{"x": "2"}}}) },
+		"change":  func(tx tables) error { return tx.carryOut(t.Context(), []Step{{Table: "bare", After: Row{"x": "2"}}}) },
+	} {
+		if err := s.carrier.Suppose(t.Context(), ask); err == nil || !strings.Contains(err.Error(), `table "bare" has no primary key`) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestCarryOut_rowIDs: a row comes back by its row id, unless another one has that by now.
+func TestCarryOut_rowIDs(t *testing.T) {
+	path := demoFile(t)
+	s := openDemo(t, demoKind, path)
+	row := func(session string) Row { return Row{"session": session, "branch": "", "id": "x"} }
+	var ids []int64
+	err := s.carrier.Amend(t.Context(), func(tx tables) error {
+		err := tx.carryOut(t.Context(), []Step{{Table: "heads", After: row("free"), At: 77}, {Table: "heads", After: row("taken"), At: 77}, {Table: "heads", After: row("any")}})
+		for _, session := range []string{"free", "taken", "any"} {
+			err = errors.Join(err, tx.each(t.Context(), "heads", " WHERE session = ?", func(at int64, r Row) { ids = append(ids, at) }, session))
+		}
+		return err
+	})
+	if err != nil || len(ids) != 3 || ids[0] != 77 || ids[1] == 77 || ids[2] == 77 || ids[1] == ids[2] {
+		t.Errorf("%v, %v", ids, err)
+	}
+	// More rows than a step says are an error, and so are none.
+	for _, steps := range [][]Step{{{Table: "heads", Before: row("none")}}, {{Table: "heads", Before: row("none"), After: row("none").With("id", "y")}}} {
+		err := s.carrier.Amend(t.Context(), func(tx tables) error { return tx.carryOut(t.Context(), steps) })
+		if err == nil || !strings.Contains(err.Error(), "0 rows would change instead of 1") {
+			t.Errorf("%+v: %v", steps, err)
+		}
+	}
+}
+
+// TestTail_ofOrder: the last snapshots are read alone where each follows the one before, and else the
+// session is.
+func TestTail_ofOrder(t *testing.T) {
+	for _, c := range []struct {
+		session string
+		n       int
+		whole   bool
+	}{{"plain", 1, false}, {"plain", 2, false}, {"plain", 3, true}, {"plain", 0, true}, {"tour", 2, true}} {
+		n := 0
+		s := openDemo(t, withFormat(wholes{n: &n}), demoFile(t))
+		if _, _, err := s.Tail(t.Context(), c.session, c.n); err != nil || (n > 0) != c.whole {
+			t.Errorf("the last %d of %s: read whole %d times, %v", c.n, c.session, n, err)
+		}
+	}
+}
+
+// TestRecognise_damaged: a file that says to be a database and is none is one that is not known.
+func TestRecognise_damaged(t *testing.T) {
+	path := demoFile(t)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, text := range map[string]string{"cut": string(data[:len(data)/2]), "no database": strings.Repeat("no database ", 400), "empty": ""} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if why, ok, err := demoKind.Kind().Recognise(t.Context(), path); ok || err != nil || (why == "") != (text == "") {
+			t.Errorf("%s: %q, %t, %v", what, why, ok, err)
+		}
+	}
+	if why, ok, err := demoKind.Kind().Recognise(t.Context(), path+"none"); ok || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%q, %t, %v", why, ok, err)
+	}
+}
+
+// TestSessions_below: a session changes with those that are named below it, and no other does.
+func TestSessions_below(t *testing.T) {
+	s := openDemo(t, demoKind, demoFile(t, entryRow("tour", "side", "s2", "s1", 500, "user", "later"), entryRow("tourist", "", "t1", "", 900, "user", "other"), entryRow("plain", "", "p4", "p3", 300, "user", "late")))
+	var got []string
+	for info, err := range s.Sessions(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprint(info.ID, " ", info.UpdatedAt.Unix()-start))
+	}
+	if want := []string{"tourist 900", "tour 500", "tour/side 500", "plain 300"}; !slices.Equal(got, want) {
+		t.Errorf("%q and not %q", got, want)
+	}
+}
+
+// TestFaults_ofWhatIsTold: what stands for a session is told once, with what its own doctor finds, and no
+// beginning anew is a fault.
+func TestFaults_ofWhatIsTold(t *testing.T) {
+	path := demoFile(t, entryRow("plain", "", "q1", "", 12, "user", "anew"), `INSERT INTO entries VALUES ('plain', '', 'q2', 'q1', 'no JSON', `+fmt.Sprint(start+12)+`)`)
+	for name, c := range map[string]struct {
+		kind func(*Kind)
+		want []string
+	}{
+		"as it is":      {func(*Kind) {}, []string{model.FaultEqualTime, FaultRow}},
+		"whole seconds": {func(k *Kind) { k.Seconds = true }, []string{FaultRow}},
+		"a doctor":      {func(k *Kind) { k.Format, k.Seconds = doctored{}, true }, []string{"empty-notes", FaultRow}},
+	} {
+		k := demoKind
+		c.kind(&k)
+		var got []string
+		for _, f := range storetest.Faults(t, openDemo(t, k, path), "plain") {
+			if f.Code != store.FaultUnread {
+				got = append(got, f.Code)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q and not %q", name, got, c.want)
+		}
+	}
+	rowstest.Execute(t, path, "DELETE FROM entries WHERE id = 'q2'")
+}
