@@ -43,7 +43,7 @@ import (
 func main() {
 	quiet.Done()
 	if os.Getenv("GOMEMLIMIT") == "" {
-		collectOften([]metrics.Sample{{Name: "/gc/scan/heap:bytes"}})
+		collectOften([]metrics.Sample{{Name: "/gc/scan/heap:bytes"}, {Name: "/gc/heap/live:bytes"}})
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() {
@@ -56,15 +56,18 @@ func main() {
 
 // collectOften sets the limit from which memory is collected at each large allocation, and again
 // after each collection: the copies of a record of 64 MB are garbage by the time the next one is
-// made. Where there is much to scan a collection costs more than it frees, and there is no limit.
-func collectOften(scanned []metrics.Sample) {
+// made. The limit leaves room above what is live, or each small allocation would collect. Where there
+// is much to scan a collection costs more than it frees, and there is no limit.
+func collectOften(heap []metrics.Sample) {
 	const limit, mostScanned = 128 << 20, 32 << 20
-	most := int64(limit)
-	if metrics.Read(scanned); scanned[0].Value.Uint64() > mostScanned {
+	metrics.Read(heap)
+	scanned, live := heap[0].Value.Uint64(), heap[1].Value.Uint64()
+	most := max(limit, int64(live+live/2))
+	if scanned > mostScanned {
 		most = math.MaxInt64
 	}
 	debug.SetMemoryLimit(most)
-	runtime.AddCleanup(new([16]byte), collectOften, scanned) // unreachable: gone with the next collection
+	runtime.AddCleanup(new([16]byte), collectOften, heap) // unreachable: gone with the next collection
 }
 
 // grace is how long the program may take to end after a signal. What is cut off there is settled
