@@ -254,14 +254,15 @@ func (l *messageLog) whole(d *decoder, f messageFile, m *message) {
 // known recalls what was noted of a file that is as it was then, or reads it and
 // notes that. The message has no body if it was recalled.
 func (l *messageLog) known(d *decoder, f messageFile, m *message) {
-	if _, ok := l.recalled(f, m); ok {
+	if l.recalled(f, m) {
 		return
 	}
 	if name := l.dir + f.name; d.take(d.reader(l.tree, l.dir), f, m) {
 		d.note = m.appendNote(d.note[:0])
-		l.memo.Note(l.noted(name, d.stamp), d.stamp, bytes.Clone(d.note))
+		note := bytes.Clone(d.note)
+		l.memo.Note(l.noted(name, d.stamp), d.stamp, note)
 		if l.tree == l.place.tree {
-			l.bodies.keep(l.noted(name, d.stamp), d.stamp, m.body)
+			l.bodies.keep(l.inside(name), readBody{m.body, note, d.stamp.Size})
 		}
 	}
 	m.written = d.stamp.Size
@@ -269,28 +270,24 @@ func (l *messageLog) known(d *decoder, f messageFile, m *message) {
 
 // remembered recalls a file with its body, or reads it.
 func (l *messageLog) remembered(d *decoder, f messageFile, m *message) {
-	if l.bodies.has(l.inside(l.dir + f.name)) {
-		if at, ok := l.recalled(f, m); ok {
-			if m.body = l.bodies.take(l.noted(l.dir+f.name, at), at); m.body != nil {
-				return
-			}
-		}
+	if read, held := l.bodies.take(l.inside(l.dir + f.name)); held && m.recall(f.name, read.note) {
+		m.body, m.written = read.json, read.written
+		return
 	}
 	l.whole(d, f, m)
 }
 
-// recalled recalls what was noted of a file that is as it was then, and returns its stamp.
-func (l *messageLog) recalled(f messageFile, m *message) (at folder.Stamp, ok bool) {
+// recalled recalls what was noted of a file that is as it was then.
+func (l *messageLog) recalled(f messageFile, m *message) bool {
 	name := l.dir + f.name
-	if at, ok = l.stamp(name); !ok {
-		return at, false
+	at, ok := l.stamp(name)
+	if !ok {
+		return false
 	}
 	note, ok := l.memo.Recall(l.noted(name, at), at)
-	if !ok || !m.recall(f.name, note) {
-		return at, false
-	}
+	ok = ok && m.recall(f.name, note)
 	m.written = at.Size
-	return at, true
+	return ok
 }
 
 // stamp looks at a file of the log that may be known.
