@@ -1,6 +1,8 @@
 package diff
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,7 +24,7 @@ func TestResult_behind(t *testing.T) {
 			}
 			with[side], bare[side] = state(append(common[:len(common):len(common)], tail...)), state(tail)
 		}
-		r, want := compare(t, bare[0], bare[1]).Behind("/list", len(common)), compare(t, with[0], with[1])
+		r, want := compare(t, bare[0], bare[1]).Behind("/list", 0, len(common)), compare(t, with[0], with[1])
 		if got, want := picture(r), picture(want); got != want {
 			t.Fatalf("changes\n%s, want\n%s", got, want)
 		}
@@ -30,6 +32,29 @@ func TestResult_behind(t *testing.T) {
 		whole, wholeErr := want.Patch()
 		if err != nil || wholeErr != nil || string(got) != string(whole) {
 			t.Fatalf("patch\n%s, %v, want\n%s, %v", got, err, whole, wholeErr)
+		}
+	})
+}
+
+// Where the old array begins with elements that the new one has lost, what both have behind them may
+// be left out but for the last.
+func TestResult_behindWhatIsGone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		numbers := func(from int, label string) (list []string) {
+			for i := range rapid.IntRange(0, 5).Draw(t, label) {
+				list = append(list, fmt.Sprintf(`{"n":[%d]}`, from+i))
+			}
+			return list
+		}
+		gone, common, came := numbers(0, "gone"), numbers(100, "common"), numbers(200, "came")
+		state := func(parts ...[]string) State {
+			return Bytes([]byte(`{"list":[` + strings.Join(slices.Concat(parts...), ",") + `]}`))
+		}
+		last := []string{`"last"`}
+		r := compare(t, state(gone, last), state(last, came)).Behind("/list", len(gone), len(common))
+		want := compare(t, state(gone, common, last), state(common, last, came))
+		if got, want := picture(r), picture(want); got != want {
+			t.Fatalf("changes\n%s, want\n%s", got, want)
 		}
 	})
 }

@@ -122,9 +122,9 @@ func (r *Result) Without(out func(key string) bool) *Result {
 	return &left
 }
 
-// Behind returns the result for states whose array at a JSON Pointer begins with n more elements,
-// equal in both states.
-func (r *Result) Behind(pointer string, n int) *Result {
+// Behind returns the result for states whose array at a JSON Pointer has n more elements, equal in
+// both states: behind gone elements of the old state, and before all of the new one.
+func (r *Result) Behind(pointer string, gone, n int) *Result {
 	more := *r
 	more.Entries = slices.Clone(r.Entries)
 	for i := range more.Entries {
@@ -135,7 +135,7 @@ func (r *Result) Behind(pointer string, n int) *Result {
 		e.Unchanged += int32(n)
 		for k := int32(i) + 1; k < e.End; k = more.Entries[k].End {
 			child := &more.Entries[k]
-			if child.OldIndex >= 0 {
+			if child.OldIndex >= int32(gone) {
 				child.OldIndex += int32(n)
 			}
 			if child.NewIndex >= 0 {

@@ -8,11 +8,11 @@ import (
 	"hindcast/model/transcript"
 )
 
-// A state mostly is the one before it with some messages more. The messages that both begin with are
-// cut out of both before they are read:
+// A state mostly is the one before it with some messages more, and maybe without some of the first: a
+// window. The messages that both have are cut out of both before they are read:
 //
-//	before  {"messages":[A,B,C],"n":1}      {"messages":[C],"n":1}
-//	now     {"messages":[A,B,C,D],"n":2}    {"messages":[C,D],"n":2}
+//	before  {"messages":[A,B,C],"n":1}      {"messages":[C],"n":1}      A is gone   {"messages":[A,C],"n":1}
+//	now     {"messages":[A,B,C,D],"n":2}    {"messages":[C,D],"n":2}                {"messages":[C,D],"n":2}
 //
 // so that a row costs what is new in it, and a comparison of bytes. The last of them that says
 // something stays, because a result is told with the call above it.
@@ -36,25 +36,27 @@ type element struct {
 	speaks bool
 }
 
-// view is a state without some of the first elements of its messages.
+// view is a state without some elements of its messages: the first ones, or those behind the ones that
+// are gone in the next state.
 type view struct {
 	tape *jsontape.Tape
 	talk *conversation.Conversation
 	// said are the messages, with their numbers in the whole state.
 	said []transcript.Message
-	// elements, messages and waiting count what is left out, and bytes how long that is.
-	elements, messages, waiting, bytes int
+	// elements, messages and waiting count what is left out, and bytes how long that is; gone counts the
+	// elements before it.
+	gone, elements, messages, waiting, bytes int
 }
 
-// read reads a state without the first elements of an outline. Without elements it needs no outline.
-// The error is that of jsontape.Parse.
-func (p *page) read(data []byte, o *outline, elements int) (v *view, err error) {
-	v = &view{elements: elements}
+// read reads a state without some elements of an outline behind gone ones. Without elements it needs
+// no outline. The error is that of jsontape.Parse.
+func (p *page) read(data []byte, o *outline, gone, elements int) (v *view, err error) {
+	v = &view{gone: gone, elements: elements}
 	if elements > 0 {
-		last := o.elements[elements-1]
-		rest := data[o.open+last.end:]
-		v.messages, v.waiting, v.bytes = last.messages, last.waiting, last.end+bytes.IndexByte(rest, ',')+1
-		data = append(bytes.Clone(data[:o.open]), data[o.open+v.bytes:]...)
+		from, to := o.start(data, gone), o.start(data, gone+elements)
+		last := o.elements[gone+elements-1]
+		v.messages, v.waiting, v.bytes = last.messages, last.waiting, to-from
+		data = append(bytes.Clone(data[:from]), data[to:]...)
 	}
 	if v.tape, err = jsontape.Parse(data); err != nil {
 		return nil, err
@@ -106,18 +108,18 @@ func (v *view) outline(known []element) *outline {
 	return o
 }
 
-// readBoth reads two states, the second one without the messages that both begin with, and the first
-// one, too. It sets their views, or their errors.
+// readBoth reads two states without the messages that both have, the first one, too. It sets their
+// views, or their errors.
 func (p *page) readBoth(before, now *state) {
 	if p.readApart(before, now) {
 		return
 	}
-	before.view, before.err = p.read(before.data, nil, 0)
+	before.view, before.err = p.read(before.data, nil, 0, 0)
 	p.readWhole(now)
 }
 
-// readApart reads two states without the messages that both begin with. It returns false where they
-// begin with none, or where a message reads otherwise without those.
+// readApart reads two states without the messages that both have. It returns false where the second
+// one begins with none of the first, or where a message reads otherwise without those.
 func (p *page) readApart(before, now *state) bool {
 	o := before.outline
 	if o == nil {
@@ -127,23 +129,27 @@ func (p *page) readApart(before, now *state) bool {
 	if open == 0 {
 		return false
 	}
-	same := o.elements[:o.common(before.data, now.data, open)]
-	left := lastSpeaker(same)
+	same := &outline{o.list, open, o.elements[:o.common(before.data, now.data, open)]}
+	gone := 0
+	if len(same.elements) == 0 {
+		same, gone = o.window(before.data, now.data, open)
+	}
+	left := lastSpeaker(same.elements)
 	if left == 0 {
 		return false
 	}
-	a, errA := p.read(before.data, o, left)
-	b, errB := p.read(now.data, &outline{o.list, open, same}, left)
-	if errA != nil || errB != nil || a.open() != o.open || b.open() != open || !b.isPaired() {
+	a, errA := p.read(before.data, o, gone, left)
+	b, errB := p.read(now.data, same, 0, left)
+	if errA != nil || errB != nil || a.open() != o.open || b.open() != open || !b.isPaired() || b.has(a, gone) {
 		return false
 	}
-	before.view, now.view, now.outline = a, b, b.outline(same)
+	before.view, now.view, now.outline = a, b, b.outline(same.elements)
 	return now.outline != nil
 }
 
 // readWhole reads a state with all of its messages.
 func (p *page) readWhole(s *state) {
-	if s.view, s.err = p.read(s.data, nil, 0); s.err == nil {
+	if s.view, s.err = p.read(s.data, nil, 0, 0); s.err == nil {
 		s.outline = s.view.outline(nil)
 	}
 }
@@ -156,17 +162,71 @@ func (o *outline) find(data []byte) int {
 	return openOf(tape, tape.LookupPointer(o.list))
 }
 
+// start returns the offset of the bytes of element i, those behind the comma before it; of a state
+// whose outline it is.
+func (o *outline) start(data []byte, i int) int {
+	if i == 0 {
+		return o.open
+	}
+	at := o.open + o.elements[i-1].end
+	return at + bytes.IndexByte(data[at:], ',') + 1
+}
+
 // common returns how many first elements another state has, too, whose messages begin at open.
-func (o *outline) common(before, now []byte, open int) (n int) {
-	before, now = before[o.open:], now[open:]
-	for from := 0; n < len(o.elements); n++ {
-		end := o.elements[n].end
-		if end > len(now) || !bytes.Equal(before[from:end], now[from:end]) || !bytes.Contains([]byte(`}]"`), before[end-1:end]) {
+func (o *outline) common(before, now []byte, open int) int {
+	return common(before[o.open:], now[open:], 0, o.elements)
+}
+
+// common returns how many elements stand in the text before, one of whose offsets is from, and at the
+// beginning of another text.
+func common(before, now []byte, from int, elements []element) (n int) {
+	for first := from; n < len(elements); n++ {
+		end := elements[n].end
+		if end-first > len(now) || !bytes.Equal(before[from:end], now[from-first:end-first]) || !bytes.Contains([]byte(`}]"`), before[end-1:end]) {
 			break
 		}
 		from = end
 	}
 	return n
+}
+
+// window returns the outline of another state as far as it has the last elements of this one, whose
+// first ones are gone.
+func (o *outline) window(before, now []byte, open int) (same *outline, gone int) {
+	const space = " \t\r\n"
+	same = &outline{list: o.list, open: open}
+	text := bytes.TrimLeft(now[open:], space)
+	for gone = 1; gone < len(o.elements); gone++ {
+		at := o.start(before, gone)
+		at += len(before[at:]) - len(bytes.TrimLeft(before[at:], space)) - o.open
+		rest := o.elements[gone:]
+		if common(before[o.open:], text, at, rest) < len(rest) {
+			continue
+		}
+		first := o.elements[gone-1]
+		at -= len(now) - open - len(text)
+		for _, e := range rest {
+			e.end, e.messages = e.end-at, e.messages-first.messages
+			same.elements = append(same.elements, e)
+		}
+		return same, gone
+	}
+	return same, 0
+}
+
+// has reports whether one of the first elements of another view is in the messages of this one, so that
+// it is not told which of two equal ones stayed.
+func (v *view) has(other *view, first int) bool {
+	list := other.talk.List()
+	n := other.tape.First(list)
+	for range first {
+		start, end := v.tape.Span(v.talk.List())
+		if bytes.Contains(v.tape.Data()[start:end], other.tape.Raw(n)) {
+			return true
+		}
+		n = other.tape.Next(n)
+	}
+	return false
 }
 
 // lastSpeaker returns the number of the last element that has a message of its own on the page.

@@ -46,7 +46,11 @@ func sections(t testing.TB, s Session, whole bool) (text string, parsed int) {
 	p := &page{Writer: bufio.NewWriter(&out), Session: s}
 	for n := range model.Node(s.Timeline.Len()) {
 		data, err := s.Store.State(context.Background(), s.Timeline.Header(n).Ref())
+		before := p.last
 		p.snapshot(t.Context(), p.state(t.Context(), n, data, err), false)
+		if before != nil && before.view != nil {
+			parsed += len(before.view.tape.Data())
+		}
 		if v := p.last.view; v != nil {
 			parsed += len(v.tape.Data())
 		}
@@ -99,14 +103,17 @@ func TestWrite_asFromWholeStates(t *testing.T) {
 				for i := range 40 {
 					list = append([]string(nil), list...)
 					switch k := r.IntN(20); {
-					case k < 6:
-						list = append(list, strings.ReplaceAll(of.text, "%d", fmt.Sprint(i)))
+					case k < 6: // of every second session one of three texts
+						list = append(list, strings.ReplaceAll(of.text, "%d", fmt.Sprint(i%(40-37*int(seed%2)))))
 					case k < 10:
 						list = append(list, strings.ReplaceAll(of.call, "%d", fmt.Sprint(i)))
 					case k < 15: // mostly the result of a call that is there
 						list = append(list, strings.ReplaceAll(of.result, "%d", fmt.Sprint(i-1-r.IntN(3))))
-					case k == 15 && len(list) > 2: // a window
-						list = list[1+r.IntN(2):]
+					case k == 15 && len(list) > 2: // a window, and maybe what left it comes once more
+						first := list[0]
+						if list = list[1+r.IntN(2):]; r.IntN(2) == 0 {
+							list = append(list, first)
+						}
 					case k == 16 && len(list) > 0: // another text in place of a message
 						list[r.IntN(len(list))] = `{"role":"assistant","content":[{"text":"compacted"}]}`
 					case k == 17 && len(list) > 0: // the end is taken away
@@ -138,6 +145,26 @@ func TestWrite_asFromWholeStates(t *testing.T) {
 				t.Error("no session was read from where its states differ")
 			}
 		})
+	}
+}
+
+// A window that loses a message equal to its last one, or to the one that comes, is told as from whole
+// states: which of two equal messages stayed is known from all of them.
+func TestWrite_equalMessagesOfAWindow(t *testing.T) {
+	message := func(text string) string { return `{"role":"user","content":[{"text":"` + text + `"}]}` }
+	list := func(texts string) string {
+		var messages []string
+		for text := range strings.SplitSeq(texts, "") {
+			messages = append(messages, message(text))
+		}
+		return stateOf("strands", 1, messages)
+	}
+	for _, c := range [][2]string{{"abcda", "bcda"}, {"abcda", "cda"}, {"abcda", "cdab"}, {"abcdef", "bcdefa"}, {"aabca", "bcaa"}} {
+		s := sessionOf(t, []string{list(c[0]), list(c[1])}, []int{0, 0})
+		want, _ := sections(t, s, true)
+		if got, _ := sections(t, s, false); got != want {
+			t.Errorf("%s to %s is\n%s, not\n%s", c[0], c[1], got, want)
+		}
 	}
 }
 
@@ -203,6 +230,33 @@ func TestWrite_parsesWhatIsNew(t *testing.T) {
 		}
 		if few, many := parsed(100), parsed(400); many > 5*few {
 			t.Errorf("%s: %d bytes for 100 messages, %d for 400", shape, few, many)
+		}
+	}
+}
+
+// Of a window that moves, what came and what is gone is parsed: the same of a window that is ten times
+// as long.
+func TestWrite_parsesWhatIsNewOfAWindow(t *testing.T) {
+	const moves = 60
+	for shape, of := range shapes {
+		parsed := func(window int) int {
+			var states, list []string
+			var parents []int
+			for i := range window/3 + moves {
+				for _, message := range []string{of.text, of.call, of.result} {
+					list = append(list, strings.ReplaceAll(message, "%d", fmt.Sprint(100000+i)))
+				}
+				list = list[max(0, len(list)-window):]
+				if len(list) == window {
+					parents = append(parents, max(0, len(states)-1))
+					states = append(states, stateOf(shape, 10000+i, list))
+				}
+			}
+			_, all := sections(t, sessionOf(t, states, parents), false)
+			return all - len(states[0]) // the first one is parsed whole, once
+		}
+		if few, many := parsed(30), parsed(300); many > 2*few {
+			t.Errorf("%s: %d bytes for windows of 30 messages, %d for 300", shape, few, many)
 		}
 	}
 }
