@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -41,7 +42,7 @@ func TestApply_commitFails(t *testing.T) {
 		p, whole := plan(t, s, to(model.OpRestore, "tour", "e2")), s.carrier
 		once := &oneLate{carrier: whole, late: late{whole, happens}}
 		s.carrier = once
-		if _, err := s.Apply(t.Context(), p); !errors.Is(err, errBroken) {
+		if _, err := s.Apply(t.Context(), p); !errors.Is(err, errBroken) || strings.Contains(err.Error(), "nothing was changed") {
 			t.Errorf("happens: %t: %v", happens, err)
 		}
 		if h, err := s.book.history(); err != nil || h.open != nil || len(h.entries) != want {
@@ -294,4 +295,57 @@ func TestFaults_ofWhatIsTold(t *testing.T) {
 		}
 	}
 	rowstest.Execute(t, path, "DELETE FROM entries WHERE id = 'q2'")
+}
+
+// TestGrowth_errors: whichever call fails in the course of a growth, its error is told, and the next time it
+// is all there.
+func TestGrowth_errors(t *testing.T) {
+	path := demoFile(t)
+	for n := 1; ; n++ {
+		s, calls, none := openDemo(t, demoKind, path), 0, 0
+		whole := s.carrier
+		s.carrier = faulty{whole, &calls, &none}
+		since, err := s.Cursor(t.Context(), "plain")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rowstest.Execute(t, path, entryRow("plain", "", fmt.Sprintf("x%03d", n), newestOf(t, s), 100+n, "user", "more"))
+		s.carrier, calls = faulty{whole, &calls, &n}, 0
+		_, err = s.Growth(t.Context(), "plain", since)
+		if calls < n {
+			if n < 4 {
+				t.Errorf("a growth takes %d calls", n)
+			}
+			break
+		}
+		if !errors.Is(err, errBroken) {
+			t.Errorf("call %d: %v", n, err)
+		}
+		if g, err := s.Growth(t.Context(), "plain", since); err != nil || g.Rewritten || len(g.Headers) != 1 {
+			t.Errorf("behind a failure of call %d: %+v, %v", n, g, err)
+		}
+	}
+}
+
+func newestOf(t *testing.T, s *Store) string {
+	t.Helper()
+	list := storetest.Headers(t, s, "plain")
+	return list[len(list)-1].ID
+}
+
+// TestRows_asStored: values are what the file has, an empty blob too, and no time of a column that says to be
+// one.
+func TestRows_asStored(t *testing.T) {
+	s := openDemo(t, demoKind, demoFile(t, "CREATE TABLE kinds (id text PRIMARY KEY, a blob, b datetime, c real, d integer, e text)", "INSERT INTO kinds VALUES ('k', x'', '2026-01-02 03:04:05', 1.5, 7, NULL), ('l', x'0001', 8, NULL, 'text', '')"))
+	err := s.carrier.Read(t.Context(), func(tx tables) error {
+		list, err := Rows(t.Context(), tx, "kinds", " ORDER BY id")
+		want := []Row{{"id": "k", "a": []byte{}, "b": "2026-01-02 03:04:05", "c": 1.5, "d": int64(7), "e": nil}, {"id": "l", "a": []byte{0, 1}, "b": int64(8), "c": nil, "d": "text", "e": ""}}
+		if err == nil && !reflect.DeepEqual(list, want) {
+			t.Errorf("%#v", list)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }

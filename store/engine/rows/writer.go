@@ -152,7 +152,7 @@ func (s *Store) move(ctx context.Context, t tables, c model.Change) (plan model.
 	if err != nil {
 		return plan, err
 	}
-	if before.Others = slices.Delete(places, at, at+1); c.Op != model.OpRepair && (c.Ref.Visit != 0 || before.At(c.Ref.ID) < 0) {
+	if before.Others = slices.Delete(places, at, at+1); c.Op != model.OpRepair && before.At(c.Ref.ID) < 0 {
 		return plan, model.ErrNoSnapshot
 	}
 	m, err := s.kind.Format.(Mover).Move(ctx, t, before, c)
