@@ -19,6 +19,7 @@ import (
 	"hindcast/store/media/disk"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
+	"hindcast/store/storetest/skip"
 )
 
 // broken is a tree in which one name cannot be looked at, read or listed.
@@ -332,10 +333,10 @@ func TestNotes_joined(t *testing.T) {
 		put(t, dir, names[i], "x")
 	}
 	var decoded atomic.Int64 // several are read at once
-	joined, most := 0, 0
+	joined, most, noted := 0, 0, 0
 	codec := Codec[int]{
 		Decode: func(File) (int, bool) { decoded.Add(1); return 1, true },
-		Note:   func(int) []byte { return nil },
+		Note:   func(int) []byte { noted++; return nil },
 		Recall: func(File) (int, error) { return 0, errBroken },
 		Join: func(before int, is *int) bool {
 			most = max(most, int(decoded.Load())-joined)
@@ -359,8 +360,8 @@ func TestNotes_joined(t *testing.T) {
 			t.Fatalf("%s: %+v", names[i], n)
 		}
 	}
-	if joined != len(names)-1 || most > mostApart {
-		t.Errorf("%d are joined, and up to %d read ahead", joined, most)
+	if joined != len(names)-1 || noted != joined || most > mostApart {
+		t.Errorf("%d are joined, %d noted, and up to %d read ahead", joined, noted, most)
 	}
 }
 
@@ -596,7 +597,8 @@ func TestStorage_movedHead(t *testing.T) {
 		b := newBook(t)
 		b.format.moves = func(m *Move) {
 			if saved != "" {
-				m.Steps = append(m.Steps, Step{Name: saved, Data: []byte("d five.")})
+				m.Steps = append(Steps{{Name: "s/rows/a", Data: []byte("- another.")}}, append(m.Steps, Step{Name: saved, Data: []byte("d five.")})...)
+				m.Keeps = nil
 			}
 		}
 		b.do(to(model.OpRepair, "s", "e"))
@@ -805,6 +807,9 @@ func TestPurge_each(t *testing.T) {
 		p, err := b.Port.Plan(t.Context(), model.Change{Op: model.OpPurge, Ref: model.Ref{Session: session}, Scope: scope})
 		if errors.As(err, new(*model.NothingToError)) {
 			return nil
+		}
+		if p.Loads != "" || len(p.Resume) != 0 { // the session stays as it is
+			t.Errorf("%+v", p)
 		}
 		if err == nil {
 			_, err = b.Port.Apply(t.Context(), p)
@@ -1090,5 +1095,69 @@ func TestLog_readsOnce(t *testing.T) {
 	log, err := b.Log(t.Context(), b.place("u"))
 	if n := b.Memo.Fetched() - before; err != nil || len(log.Rows) != 3 || n != 3 {
 		t.Errorf("%d rows of %d readings, %v", len(log.Rows), n, err)
+	}
+}
+
+// TestDisk_closesWhatItHolds: a folder that is held no more is open no more.
+func TestDisk_closesWhatItHolds(t *testing.T) {
+	const open = "/proc/self/fd"
+	if _, err := os.ReadDir(open); err != nil {
+		skip.Missing(t, "the system does not list the open files of a process: %v", err)
+	}
+	dir := t.TempDir()
+	put(t, dir, "d/a", "1")
+	d := openTree(t, dir)
+	use := func() {
+		release := d.Hold("d")
+		for range 2 {
+			if _, err := d.Stamp("d/a"); err != nil {
+				t.Error(err)
+			}
+			if names, err := d.List("d"); err != nil || len(names) != 1 {
+				t.Error(names, err)
+			}
+		}
+		release()
+	}
+	use()
+	before, _ := os.ReadDir(open)
+	for range 30 {
+		use()
+	}
+	if after, _ := os.ReadDir(open); len(after) > len(before)+10 {
+		t.Errorf("%d files were open, then %d", len(before), len(after))
+	}
+}
+
+// TestWriter_brokenOffAndLocked: while another program finishes a write that was broken off, that is no error.
+func TestWriter_brokenOffAndLocked(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "s/a", "agent")
+	func() {
+		d := &writer{dir: dir, Now: time.Now}
+		defer func() {
+			if recover() == nil {
+				t.Fatal("it was not killed")
+			}
+			_ = d.close()
+		}()
+		if err := d.WriteThrough(func(on disk.Disk) disk.Disk { return killed{on} }); err != nil {
+			t.Fatal(err)
+		}
+		write(t, d, "a", "hindcast")
+	}()
+	d := writerOf(t, dir)
+	if err := d.WriteThrough(func(on disk.Disk) disk.Disk { return locked{on} }); err != nil {
+		t.Fatal(err)
+	}
+	if d.Recover(t.Context()); d.Broken() != nil {
+		t.Error(d.Broken())
+	}
+	none := writerOf(t, filepath.Join(dir, "none"))
+	if list, err := none.Entries(t.Context()); list != nil || err != nil {
+		t.Error(list, err)
+	}
+	if err := none.Check(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

@@ -349,9 +349,7 @@ func (f begun) ReadAt(p []byte, at int64) (n int, err error) {
 // Stamp implements Tree.
 func (b *beginnings) Stamp(name string) (Stamp, error) {
 	at, err := b.Tree.Stamp(name)
-	if at.Kind == files.Regular {
-		at.Size = min(at.Size, b.most)
-	}
+	at.Size = min(at.Size, b.most)
 	return at, err
 }
 

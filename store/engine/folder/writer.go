@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -243,10 +244,7 @@ func (w *writer) planBack(ctx context.Context, op model.Op) (model.Plan, *journa
 	if i := slices.IndexFunc(list, func(e journal.Entry) bool { return e.ID == plan.Entry }); i >= 0 {
 		return plan, &list[i], nil
 	}
-	if err == nil {
-		err = &model.NothingToError{Op: op}
-	}
-	return plan, nil, err
+	return plan, nil, cmp.Or(err, error(&model.NothingToError{Op: op}))
 }
 
 // close lets go of the disk.
