@@ -208,13 +208,13 @@ func (t *Tree) overlap(messages []Print, beyond int) (best match, ok bool) {
 // last ones.
 func (t *Tree) fits(w *window, list []Print) (head int, ok bool) {
 	b := backwards{tree: t, node: w.end, body: w.body, head: w.head}
-	head = len(list) // at least one message is the same
+	head, rest := len(list), b // at least one message is the same
 	for head > 0 {
 		print, more := b.next()
 		if !more || print != list[head-1] {
 			break
 		}
-		head--
+		head, rest = head-1, b
 	}
 	run := len(list) - head
 	switch {
@@ -224,10 +224,6 @@ func (t *Tree) fits(w *window, list []Print) (head int, ok bool) {
 		return head, false
 	}
 	// What is left at the front are messages that stayed, and maybe a summary.
-	rest := backwards{tree: t, node: w.end, body: w.body, head: w.head}
-	for range run {
-		rest.next()
-	}
 	unknown := 0
 	for i := head - 1; i >= 0 && unknown < 2; i-- {
 		from := rest

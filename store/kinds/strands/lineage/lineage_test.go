@@ -100,6 +100,10 @@ func TestAdd(t *testing.T) {
 			{list("s", "4"), -1, 0, Overlap, 2},
 			{list("x", "y", "4"), -1, -1, Root, 0},
 		},
+		"a message that came twice is none before the run": {
+			{list("1", "2", "7"), -1, -1, Root, 0},
+			{list("7", "x", "7"), -1, 0, Overlap, 1},
+		},
 		"messages that are pinned stay": {
 			{list("1", "2", "3", "4", "5"), -1, -1, Root, 0},
 			{list("1", "2", "5", "6"), -1, 0, Overlap, 3},
@@ -463,7 +467,7 @@ func TestAdd_theSameAgain(t *testing.T) {
 
 // Messages that are all alike cost no more than bounds allow.
 func TestAdd_isBounded(t *testing.T) {
-	tree := NewTree()
+	tree, spends := NewTree(), false
 	same := OfContent([]byte("ok"))
 	for i := range 200 {
 		messages := slices.Repeat([]Print{same}, 1+i*7919%997)
@@ -471,10 +475,56 @@ func TestAdd_isBounded(t *testing.T) {
 		tree.Add(messages, UnknownRemoved)
 		if spent := mostSteps - tree.steps; spent > mostSteps+mostAlike*3*len(messages) {
 			t.Fatalf("snapshot %d took %d steps", i, spent)
+		} else if spent > len(messages) {
+			spends = true
 		}
+	}
+	if !spends {
+		t.Error("no snapshot is compared with another")
 	}
 	if n := len(tree.ends[same]); n > mostAlike {
 		t.Errorf("%d windows are kept of one end", n)
+	}
+}
+
+// Of the messages at the front that stayed, no more are explained than bounds allow.
+func TestAdd_boundsWhatIsPinned(t *testing.T) {
+	var words []string
+	for i := range mostHead + 9 {
+		words = append(words, fmt.Sprint(i))
+	}
+	last := words[len(words)-1]
+	for pinned, want := range map[int]Link{mostHead: {0, Overlap, mostHead + 1}, mostHead + 1: {-1, Root, 0}} {
+		tree := NewTree()
+		tree.Add(prints(words...), UnknownRemoved)
+		if got := tree.Add(prints(append(append([]string{"0"}, words[2:pinned+1]...), last)...), UnknownRemoved); got != want {
+			t.Errorf("%d messages stayed: %+v, not %+v", pinned, got, want)
+		}
+	}
+}
+
+// Neither a tree nor its clone sees what the other takes in, however long what they share is.
+func TestClone_sharesNothing(t *testing.T) {
+	for length := range 9 {
+		var words []string
+		tree := NewTree()
+		for i := range length + 1 {
+			words = append(words, fmt.Sprint(i))
+			tree.Add(prints(words...), UnknownRemoved)
+		}
+		clone := tree.Clone()
+		tree.Add(prints(append(slices.Clone(words), "t", "u")...), UnknownRemoved)
+		clone.Add(prints(append(slices.Clone(words), "c", "d")...), UnknownRemoved)
+		clone.Add(prints(words...), UnknownRemoved)
+		if got, want := tree.Add(prints("t", "u", "v"), UnknownRemoved), (Link{length + 1, Overlap, 2}); got != want {
+			t.Errorf("%d messages: %+v in the tree, not %+v", length+1, got, want)
+		}
+		if got, want := tree.Add(prints(append(slices.Clone(words), "x")...), UnknownRemoved), (Link{length, Beginning, length + 1}); got != want {
+			t.Errorf("%d messages: %+v in the tree, not %+v", length+1, got, want)
+		}
+		if got, want := clone.Add(prints("c", "d", "e"), UnknownRemoved), (Link{length + 1, Overlap, 2}); got != want {
+			t.Errorf("%d messages: %+v in the clone, not %+v", length+1, got, want)
+		}
 	}
 }
 
