@@ -75,12 +75,7 @@ var kindNames = [...]string{"unknown block", "text", "tool call", "tool result",
 	"video", "audio", "media", "citations", "cache point", "guard content", "json", "context"}
 
 // String returns the kind in words for people.
-func (k BlockKind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return kindNames[Unknown]
-}
+func (k BlockKind) String() string { return kindNames[k] }
 
 // Status is how a tool ended.
 type Status uint8
@@ -124,7 +119,7 @@ func (c *Conversation) Parts(b *Block) iter.Seq[Block] {
 // startsWithBlock tells a list of blocks from an array that a tool gave.
 func startsWithBlock(t *jsontape.Tape, list Node) bool {
 	first := t.First(list)
-	if !isKind(t, first, jsontape.Object) {
+	if t.Kind(first) != jsontape.Object {
 		return false
 	}
 	for part := range blocksOf(t, first) {
@@ -184,7 +179,7 @@ func blocksOf(t *jsontape.Tape, n Node) iter.Seq2[Block, traits] {
 // typed reads the blocks that say in "type" what they are and whose keys alone
 // do not tell: those of Anthropic's messages, and of Microsoft's Agent Framework.
 func typed(t *jsontape.Tape, n Node) (b Block, ok bool) {
-	kind := find(t, n, "type")
+	kind := t.Find(n, "type")
 	b = newBlock(n)
 	switch {
 	case kind < 0:
@@ -193,14 +188,14 @@ func typed(t *jsontape.Tape, n Node) (b Block, ok bool) {
 		b.Kind, b.ID, b.Name, b.Body = ToolCall, t.Find(n, "id"), t.Find(n, "name"), t.Find(n, "input")
 	case isText(t, kind, "tool_result"):
 		b.Kind, b.ID, b.Body = ToolResult, t.Find(n, "tool_use_id"), t.Find(n, "content")
-		if isKind(t, t.Find(n, "is_error"), jsontape.True) {
+		if t.Kind(t.Find(n, "is_error")) == jsontape.True {
 			b.Status = Failed
 		}
 	case isText(t, kind, "function_call"):
 		b.Kind, b.ID, b.Name, b.Body = ToolCall, t.Find(n, "call_id"), t.Find(n, "name"), t.Find(n, "arguments")
 	case isText(t, kind, "function_result"):
 		b.Kind, b.ID, b.Body = ToolResult, t.Find(n, "call_id"), t.Find(n, "result")
-		if isKind(t, find(t, n, "exception"), jsontape.String) {
+		if t.Kind(t.Find(n, "exception")) == jsontape.String {
 			b.Status = Failed
 		}
 	case isText(t, kind, "text_reasoning"):
@@ -225,7 +220,7 @@ func member(t *jsontape.Tape, n, c Node) (b Block, marks traits) {
 	case "text":
 		if b.Kind = Text; t.Kind(c) != jsontape.String {
 			b.Kind = Unknown
-		} else if isKind(t, t.Find(n, "thought"), jsontape.True) {
+		} else if t.Kind(t.Find(n, "thought")) == jsontape.True {
 			b.Kind = Reasoning
 		}
 	case "reasoning":
@@ -249,14 +244,14 @@ func (b *Block) object(t *jsontape.Tape, c Node) traits {
 		return traitStrands
 	case "toolRequest":
 		b.Kind, b.ID, b.Name, b.Body = ToolCall, t.Find(c, "ref"), t.Find(c, "name"), t.Find(c, "input")
-		b.Interrupted = find(t, t.Find(b.Node, "metadata"), "interrupt") >= 0
+		b.Interrupted = t.Find(t.Find(b.Node, "metadata"), "interrupt") >= 0
 		return traitGenkit
 	case "toolResponse":
 		b.Kind, b.ID, b.Name, b.Body = ToolResult, t.Find(c, "ref"), t.Find(c, "name"), t.Find(c, "output")
 		return traitGenkit
 	case "reasoningContent":
 		b.Kind = Reasoning
-		if b.Body = find(t, t.Find(c, "reasoningText"), "text"); b.Body < 0 {
+		if b.Body = t.Find(t.Find(c, "reasoningText"), "text"); b.Body < 0 {
 			b.Body = t.Find(c, "redactedContent")
 		}
 		return traitPython
@@ -297,11 +292,11 @@ func (b *Block) object(t *jsontape.Tape, c Node) traits {
 	case "cachePoint":
 		b.Kind = CachePoint
 	case "context":
-		if text := t.Find(c, "text"); isKind(t, text, jsontape.String) {
+		if text := t.Find(c, "text"); t.Kind(text) == jsontape.String {
 			b.Kind, b.Name, b.Body = Context, t.Find(c, "type"), text
 		}
 	case "guardContent":
-		b.Kind, b.Body = Guard, find(t, t.Find(c, "text"), "text")
+		b.Kind, b.Body = Guard, t.Find(t.Find(c, "text"), "text")
 	case "json", "data":
 		if file, ok := fileIn(t, c); ok { // of a coding agent
 			*b = file

@@ -82,7 +82,7 @@ func (c *Conversation) blockTrouble(m, i int, ends []int) (t Trouble, is bool) {
 	b := &c.blocks[i]
 	t = Trouble{Message: m, Block: i}
 	switch {
-	case b.Kind == ToolCall && b.Interrupted || b.Kind == ToolCall && b.ID >= 0 && c.tape.Kind(b.ID) == jsontape.Null:
+	case b.Kind == ToolCall && b.Interrupted || b.Kind == ToolCall && c.tape.Kind(b.ID) == jsontape.Null:
 		return t, false // a person is asked, or the provider runs the tool itself
 	case b.Kind == ToolCall && b.Pair < 0:
 		t.Code, t.Open = UnansweredCall, ends[m] == len(c.messages) || c.messages[ends[m]].Held
@@ -92,7 +92,7 @@ func (c *Conversation) blockTrouble(m, i int, ends []int) (t Trouble, is bool) {
 		t.Code = DuplicateResult
 	case b.Kind == ToolResult && b.Pair < 0:
 		t.Code = OrphanResult
-	case b.Kind == Text && c.isBlank(b) && !c.saysNothing(m) && b.Node != c.messages[m].Node && isKind(c.tape, b.Node, jsontape.Object):
+	case b.Kind == Text && c.isBlank(b) && !c.saysNothing(m) && b.Node != c.messages[m].Node && c.tape.Kind(b.Node) == jsontape.Object:
 		t.Code = EmptyContent
 	}
 	return t, t.Code != ""
@@ -105,21 +105,13 @@ func (c *Conversation) batchEnds() []int {
 	// results and answers are the ends behind a result and behind a piece of an answer.
 	results, answers := len(c.messages), len(c.messages)
 	for m := len(c.messages) - 1; m >= 0; m-- {
-		v := &c.messages[m]
-		switch {
-		case v.Role == Assistant && c.inPieces(m):
-			ends[m] = answers
-			results = m
-		case v.Role == Assistant:
-			ends[m] = results
-			results, answers = m, m
-		case v.Role == Tool || c.has(m, ToolResult):
-			ends[m] = results
+		ends[m] = results
+		switch role := c.messages[m].Role; {
+		case role == Assistant && c.inPieces(m):
+			ends[m], results = answers, m
+		case role == Tool || role != Assistant && c.has(m, ToolResult):
 			answers = results
-		case v.Role == System:
-			ends[m] = results
-		default:
-			ends[m] = results
+		case role != System:
 			results, answers = m, m
 		}
 	}
@@ -130,7 +122,7 @@ func (c *Conversation) batchEnds() []int {
 // item of OpenAI's.
 func (c *Conversation) inPieces(m int) bool {
 	n := c.messages[m].Node
-	return isItem(c.tape, n) || c.messages[m].Role == Assistant && isText(c.tape, find(c.tape, n, "type"), "message")
+	return isItem(c.tape, n) || c.messages[m].Role == Assistant && isText(c.tape, c.tape.Find(n, "type"), "message")
 }
 
 // reasoningTrouble tells of an item of reasoning that no item of the model follows.
@@ -149,13 +141,13 @@ func (c *Conversation) reasoningTrouble(m int) (t Trouble, is bool) {
 // isReasoning reports whether a message is an item of OpenAI's with what the model thought.
 func (c *Conversation) isReasoning(m int) bool {
 	n := c.messages[m].Node
-	return isItem(c.tape, n) && isText(c.tape, find(c.tape, n, "type"), "reasoning")
+	return isItem(c.tape, n) && isText(c.tape, c.tape.Find(n, "type"), "reasoning")
 }
 
 // saysNothing reports whether a message of the user or of the model has nothing but blank texts.
 func (c *Conversation) saysNothing(m int) bool {
 	v := &c.messages[m]
-	if v.Role != User && v.Role != Assistant || v.Redacted || c.inPieces(m) {
+	if v.Role != User && v.Role != Assistant || c.inPieces(m) {
 		return false
 	}
 	for i := v.first; i < v.end; i++ {
@@ -169,18 +161,15 @@ func (c *Conversation) saysNothing(m int) bool {
 // mostBlanks bounds how long a text may be that is looked at for being blank.
 const mostBlanks = 64
 
-// isBlank reports whether a text has nothing but spaces.
+// isBlank reports whether a block of text has nothing but spaces.
 func (c *Conversation) isBlank(b *Block) bool {
-	if !isKind(c.tape, b.Body, jsontape.String) || len(c.tape.Raw(b.Body)) > mostBlanks {
-		return false
-	}
-	return len(bytes.TrimSpace(c.tape.AppendText(nil, b.Body, mostBlanks))) == 0
+	return len(c.tape.Raw(b.Body)) <= mostBlanks && len(bytes.TrimSpace(c.tape.AppendText(nil, b.Body, mostBlanks))) == 0
 }
 
 // CallText returns the id of the call that a trouble is about, untrusted and at most 80 bytes
 // long; "" where it is about none.
 func (c *Conversation) CallText(t Trouble) string {
-	if t.Block < 0 || !isKind(c.tape, c.blocks[t.Block].ID, jsontape.String) {
+	if t.Block < 0 || c.tape.Kind(c.blocks[t.Block].ID) != jsontape.String {
 		return ""
 	}
 	return string(c.tape.AppendText(nil, c.blocks[t.Block].ID, maxName))

@@ -124,6 +124,13 @@ func TestTroubles(t *testing.T) {
 		{"words of the user behind a result", []string{strUser, strCalls, strA, strUser}, []string{"user-after-result 3"}},
 		{"words of the user behind those of a tool", []string{openUser, openCalls, openA, openUser}, []string{"user-after-result 3"}},
 		{"words of the user behind words with a result", []string{useUser, useCalls, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"1"},{"type":"text","text":"u"}]}`, useUser}, []string{"role-order 3"}},
+		{"a redacted message", []string{openUser, `{"message":{"role":"assistant","content":[{"text":"x"}]},"redact_message":{"role":"assistant","content":[{"text":" "}]}}`, openUser}, []string{"empty-content 1"}},
+		{"an empty item", []string{openUser, `{"id":"m","type":"message","role":"assistant","content":[{"type":"output_text","text":""}]}`, openUser}, []string{"empty-content 1"}},
+		{"an item of nothing", []string{openUser, `{"id":"m","type":"message","role":"assistant","content":[]}`, openUser}, nil},
+		{"blank words of others", []string{openUser, `{"role":"system","content":""}`, `{"role":"narrator","content":" "}`, openUser}, nil},
+		{"many spaces before a word", []string{openUser, `{"role":"assistant","content":"` + strings.Repeat(" ", mostBlanks+1) + `x"}`, openUser}, nil},
+		{"a call of nobody, written on", []string{openUser, `{"role":"narrator","content":[{"toolUse":{"toolUseId":"a","name":"f","input":{}}}]}`, openUser}, []string{"unanswered-call 1 a"}},
+		{"a call of nobody, late", []string{openUser, `{"role":"narrator","content":[{"toolUse":{"toolUseId":"a","name":"f","input":{}}}]}`, openUser, strA}, []string{"late-result 1 a"}},
 		{"items behind items", []string{openUser, itemText, itemText, openUser, itemCall, itemA, openUser}, nil},
 	} {
 		got := troublesOf(t, `{"messages":[`+strings.Join(c.messages, ",")+`]}`)
@@ -136,15 +143,48 @@ func TestTroubles(t *testing.T) {
 	}
 }
 
+// The messages of an orchestrator are of many conversations, and in no order.
+func TestTroubles_ofARecord(t *testing.T) {
+	said := func(node string) string {
+		return `"` + node + `":{"result":{"type":"agent_result","message":{"role":"assistant","content":[{"text":""}]}}}`
+	}
+	if got := troublesOf(t, `{"type":"graph","current_task":"T","node_results":{`+said("a")+`,`+said("b")+`},"execution_order":["a","b"]}`); got != nil {
+		t.Errorf("%q", got)
+	}
+}
+
+// A fault says where the trouble is, and which call it is about.
+func TestFault_tellsWhere(t *testing.T) {
+	for _, c := range []struct{ messages, path, meaning string }{
+		{openUser + `,` + openCalls + `,` + openUser, "/messages/1/tool_calls/0", "the call of f (a) has no result, and the conversation went on"},
+		{openUser + `,` + openA + `,` + openText, "/messages/1", "the result of a has no call before it"},
+		{openUser + `,` + itemCall + `,` + openUser, "/messages/1", "the call of f (a) has no result, and the conversation went on"},
+		{gemUser + `,` + gemNo + `,` + gemUser, "/messages/1/parts/0", "the call of f has no result, and the conversation went on"},
+		{useUser + `,{"role":"assistant","content":[{"type":"text","text":"x"},{"type":"text","text":""}]},` + useUser, "/messages/1/content/1", "the message says nothing"},
+		{openUser + `,{"role":"assistant","content":""},` + openUser, "/messages/1", "the message says nothing"},
+	} {
+		of := recordOf(t, `{"messages":[`+c.messages+`]}`)
+		list := of.Troubles()
+		if len(list) != 1 {
+			t.Errorf("%s: %+v", c.messages, list)
+			continue
+		}
+		if f, is := of.Fault("sqlite", list[0]); !is || f.Path != c.path || f.Meaning != c.meaning {
+			t.Errorf("%s: %t, %q at %s, want %q at %s", c.messages, is, f.Meaning, f.Path, c.meaning, c.path)
+		}
+	}
+}
+
 // A pause of the framework is no trouble: what waits is answered, or goes on.
 func TestTroubles_whatWaits(t *testing.T) {
 	for _, state := range []string{
+		`{"interrupt_state":{"activated":true,"interrupts":{"i":{"id":"i"}},"context":{"tool_use_message":` + strCalls + `}}}`,
 		`{"messages":[` + lcUser + `,` + lcCalls + `],"__interrupt__":[{"value":"ok?"}]}`,
 		`{"messages":[` + strUser + `],"interrupt_state":{"activated":true,"interrupts":{"i":{"id":"i"}},"context":{"tool_use_message":` + strCalls + `}}}`,
 	} {
 		c := recordOf(t, state)
 		for _, of := range c.Troubles() {
-			if !of.Open {
+			if !of.Open || c.Message(of.Message).Held {
 				t.Errorf("%s: %+v", state, of)
 			}
 		}
@@ -220,6 +260,9 @@ func TestFault(t *testing.T) {
 		{"strands", []string{strUser, strText, `{"role":"user","content":[{"text":" "}]}`, strText}, []string{EmptyContent}, model.Loses, "sends the message as it is: Anthropic, Gemini and Bedrock answer 400"},
 		{"strands", []string{strUser, strCalls, strUser}, nil, 0, ""}, // which its kind tells by itself
 		{"langgraph", []string{lcUser, lcUser, lcText, lcText}, nil, 0, ""},
+		{"langgraph", []string{lcUser, lcCalls, lcB, lcUser}, []string{UnansweredCall, UserAfterResult}, model.Loses,
+			`create_react_agent raises a ValueError at every further run; create_agent sends it as it is: OpenAI Chat, OpenAI Responses, Anthropic, Gemini and Bedrock answer 400; ` +
+				`graph.update_state(CONFIG, {"messages": [ToolMessage("…", tool_call_id="a")]}) adds the result, where CONFIG names the checkpoint of the call`},
 		{"langgraph", []string{lcUser, lcText, lcCalls, lcA, lcB}, []string{MisplacedCall}, model.Note, "sends the messages in the order that they have: Gemini answers 400"},
 		{"langgraph", []string{lcText, lcUser}, []string{ModelFirst}, model.Note, "sends the messages in the order that they have: Bedrock answers 400"},
 		{"crewai", []string{openText, openUser, openUser}, []string{RoleOrder}, model.Note, "sends the messages in the order that they have: some models of Bedrock answer 400"},

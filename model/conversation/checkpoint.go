@@ -145,7 +145,7 @@ func (c *Conversation) storedCheckpoint() (node Node, others int) {
 // isCheckpoint reports whether n looks like a checkpoint in any of its
 // spellings, one that the SDK would refuse for its version included.
 func isCheckpoint(t *jsontape.Tape, n Node) bool {
-	if !isKind(t, find(t, n, "position"), jsontape.String) {
+	if t.Kind(t.Find(n, "position")) != jsontape.String {
 		return false
 	}
 	return t.Find(n, "schema_version") >= 0 || t.Find(n, "schemaVersion") >= 0 || t.Find(n, "cycle_index") >= 0 || t.Find(n, "cycleIndex") >= 0

@@ -72,12 +72,7 @@ const (
 var roleNames = [...]string{"unknown", "user", "assistant", "tool", "system"}
 
 // String returns the role in one word for people.
-func (r Role) String() string {
-	if int(r) < len(roleNames) {
-		return roleNames[r]
-	}
-	return roleNames[UnknownRole]
-}
+func (r Role) String() string { return roleNames[r] }
 
 // Decode finds the messages of a state and reads them. A state that holds none
 // makes a Conversation of length 0. Decode takes any tape, one of
@@ -137,7 +132,7 @@ func (c *Conversation) MessageOf(b int) int {
 // Find returns the message whose element the node is or is inside of, or -1.
 // Held messages are not found: they are not elements of the list.
 func (c *Conversation) Find(n Node) int {
-	if c.list < 0 || n <= c.list || n >= c.tape.End(c.list) {
+	if c.list < 0 || n >= c.tape.End(c.list) {
 		return -1
 	}
 	listed := sort.Search(len(c.messages), func(m int) bool {
@@ -154,15 +149,15 @@ func (c *Conversation) RoleText(m int) string {
 		return c.speakerText(&c.messages[m])
 	}
 	at := unwrap(c.tape, c.messages[m].Node)
-	n := find(c.tape, at, "role")
-	if n < 0 && partsOf(c.tape, find(c.tape, at, "content")) >= 0 {
+	n := c.tape.Find(at, "role")
+	if n < 0 && partsOf(c.tape, c.tape.Find(at, "content")) >= 0 {
 		n = c.tape.Find(at, "author")
 	}
-	if n < 0 && isItem(c.tape, at) {
+	if isItem(c.tape, at) {
 		n = c.tape.Find(at, "type")
 	}
 	if n < 0 && c.traits&traitLangChain != 0 {
-		n = max(className(c.tape, c.messages[m].Node), find(c.tape, at, "type"))
+		n = max(className(c.tape, c.messages[m].Node), c.tape.Find(at, "type"))
 	}
 	if n < 0 {
 		return ""
@@ -170,25 +165,12 @@ func (c *Conversation) RoleText(m int) string {
 	return string(c.tape.AppendText(nil, n, 40))
 }
 
-// find is Tape.Find for a node that may be None.
-func find(t *jsontape.Tape, n Node, key string) Node {
-	if n < 0 {
-		return jsontape.None
-	}
-	return t.Find(n, key)
-}
-
 // isText reports whether n is a string that reads exactly so. It looks at no
 // more of the string than that takes.
 func isText(t *jsontape.Tape, n Node, want string) bool {
-	if n < 0 || t.Kind(n) != jsontape.String {
+	if t.Kind(n) != jsontape.String {
 		return false
 	}
 	var buf [64]byte
 	return string(t.AppendText(buf[:0], n, len(want)+1)) == want
-}
-
-// isKind reports whether n is there and of the kind.
-func isKind(t *jsontape.Tape, n Node, kind jsontape.Kind) bool {
-	return n >= 0 && t.Kind(n) == kind
 }

@@ -148,6 +148,25 @@ func TestDecode_findsTheMessages(t *testing.T) {
 	}
 }
 
+// A usual place goes before another, and its list counts though it is empty.
+func TestDecode_prefersTheUsualPlaces(t *testing.T) {
+	for state, want := range map[string]string{
+		`{"a":[` + strUser + `],"messages":[` + strUser + `]}`: "/messages",
+		`{"messages":[]}`: "/messages",
+		`{"messages":[],"history":[` + strUser + `]}`:          "/messages",
+		`{"messages":7,"data":{"messages":[` + strUser + `]}}`: "/data/messages",
+		`{"a":1,"x":[[` + strUser + `]]}`:                      "/x/0",
+		`{"entities":[{},{"tasks":7},{"tasks":[{"output":{"messages":[` + openUser + `]}},{"output":{"messages":[` + openUser + `]}},{"output":null}]}]}`:                                                "/entities/2/tasks/1/output/messages",
+		`{"state":{"_executor_state":{"a":{"full_conversation":[` + openUser + `]},"b":{"full_conversation":[` + openUser + `,` + openText + `]},"c":{"full_conversation":[` + openUser + `]},"d":{}}}}`: "/state/_executor_state/b/full_conversation",
+		`{"state":{"_executor_state":{"a":{"full_conversation":[` + openUser + `]},"b":{"full_conversation":[1,2,3]}}},"entities":[{"tasks":[{"output":{"messages":[` + openUser + `]}}]}]}`:             "/state/_executor_state/a/full_conversation",
+	} {
+		c := Decode(parse(t, state))
+		if c.List() < 0 || c.tape.Pointer(c.List()) != want {
+			t.Errorf("%s: %d, want %s", state, c.List(), want)
+		}
+	}
+}
+
 func TestDecode_boundsTheSearch(t *testing.T) {
 	var text strings.Builder
 	text.WriteString(`{"many":[0`)
@@ -167,16 +186,16 @@ func TestDecode_boundsTheSearch(t *testing.T) {
 
 func TestConversation_pairsCallsWithoutIDsByName(t *testing.T) {
 	c := Decode(parse(t, `{"messages":[
-		{"role":"model","content":[{"toolRequest":{"name":"a"}},{"toolRequest":{"name":"b"}},{"toolRequest":{"name":"a"}}]},
-		{"role":"tool","content":[{"toolResponse":{"name":"b"}},{"toolResponse":{"name":"a"}},{"toolResponse":{"name":"c"}}]}]}`))
-	want := []int32{4, 3, -1, 1, 0, -1}
+		{"role":"model","content":[{"toolRequest":{"name":"a"}},{"toolRequest":{"name":"b"}},{"toolRequest":{"name":"a"}},{"toolRequest":{"name":"a"}}]},
+		{"role":"tool","content":[{"toolResponse":{"name":"b"}},{"toolResponse":{"name":"a"}},{"toolResponse":{"name":"c"}},{"toolResponse":{"name":"a"}}]}]}`))
+	want := []int32{5, 4, 7, -1, 1, 0, -1, 2}
 	for i, pair := range want {
 		if got := c.Block(i).Pair; got != pair {
 			t.Errorf("block %d is paired with %d, want %d", i, got, pair)
 		}
 	}
-	if got := fmt.Sprint(c.Pending()); got != "[2]" {
-		t.Errorf("pending %s, want [2]", got)
+	if got := fmt.Sprint(c.Pending()); got != "[3]" {
+		t.Errorf("pending %s, want [3]", got)
 	}
 }
 
@@ -185,6 +204,12 @@ func TestConversation_firstOfTwoResultsCounts(t *testing.T) {
 		{"role":"user","content":[{"toolResult":{"toolUseId":"x","status":"success","content":[]}},{"toolResult":{"toolUseId":"x","status":"error","content":[]}}]}]`))
 	if c.Block(0).Pair != 1 || c.Block(1).Pair != 0 || c.Block(2).Pair != -1 {
 		t.Errorf("pairs %d %d %d, want 1 0 -1", c.Block(0).Pair, c.Block(1).Pair, c.Block(2).Pair)
+	}
+	for messages, want := range map[string]string{strCalls + "," + strA + "," + strA: "a call that has a result already", strA: "a call that is not here"} {
+		c := Decode(parse(t, `[`+messages+`]`))
+		if got := c.Block(c.BlockLen() - 1).Answers(); got != want {
+			t.Errorf("%s: the last result is of %s, want %s", messages, got, want)
+		}
 	}
 }
 
@@ -217,6 +242,8 @@ func TestConversation_labels(t *testing.T) {
 		{`{"reasoning":"hm"}`, "reasoning"},
 		{`{"type":"sparkle","sparkle":1}`, "unknown block sparkle"},
 		{`{"resource":{"uri":"x"}}`, "unknown block resource"},
+		{`{"type":"image","data":"AA/A"}`, "image 3 B"},
+		{`{"type":"image","url":"data:;base64,AAAA"}`, "image 3 B"},
 		{`{"cachePoint":{"cacheType":"default"}}`, "cache point"},
 		{`{"context":{"type":"file","name":"a/b.txt","text":"é\n"}}`, "context file a/b.txt 3 B"},
 		{`{"context":{"type":"date","text":""}}`, "context date 0 B"},
@@ -265,11 +292,37 @@ func TestCheckpoint_disagreesWithTheMessages(t *testing.T) {
 
 func TestCheckpoint_givesTheSDKsRefusal(t *testing.T) {
 	cp, ok := Decode(parse(t, `{"ckpt":{"position":"after_model","cycle_index":0,"schema_version":"2.0"}}`)).Checkpoint()
-	if !ok || !cp.Stored() || cp.Payload() != nil {
+	if !ok || !cp.Stored() || cp.Payload() != nil || cp.Warnings != nil {
 		t.Fatalf("ok %v, stored %v, payload %s", ok, cp.Stored(), cp.Payload())
 	}
 	if want := "Checkpoints with schema version '2.0' are not compatible with current version 1.0."; !strings.Contains(cp.Err.Error()+".", want) {
 		t.Errorf("error %v, want the SDK's words: %s", cp.Err, want)
+	}
+}
+
+// Where the state holds no checkpoint, it is the one that the SDK would emit, in its own spelling.
+func TestCheckpoint_implied(t *testing.T) {
+	for id, want := range map[string]string{"trackingId": "afterModel", "tracking_id": "after_model", "id": "after_model"} {
+		cp, ok := Decode(parse(t, `{"messages":[`+strUser+`,{"role":"assistant","`+id+`":"1","content":[{"toolUse":{"toolUseId":"a","name":"f","input":{}}}]}]}`)).Checkpoint()
+		if !ok || cp.Stored() || cp.Position != want || cp.CycleIndex != 0 || !strings.Contains(string(cp.Payload()), want) || strings.Contains(cp.Call(), "invoke") != (id == "trackingId") || (cp.Note != "") != (id == "id") {
+			t.Errorf("%s: %t, %+v, %s", id, ok, cp, cp.Payload())
+		}
+	}
+}
+
+// What a resume does hangs on the position and on the SDK.
+func TestCheckpoint_executes(t *testing.T) {
+	for checkpoint, want := range map[string]string{
+		`"position":"after_model","cycle_index":0,"schema_version":"1.0"`: "The tool calls that are listed",
+		`"position":"after_tools","cycle_index":2,"schema_version":"1.0"`: "The model is called with the tool results; no tool is executed again. The next checkpoint has cycle index 3.",
+		`"position":"afterModel","cycleIndex":0,"schemaVersion":"1.0"`:    "The model is called again",
+		`"position":"before","cycle_index":0,"schema_version":"1.0"`:      "The SDK does not check the position",
+		`"position":"after_model","cycle_index":0,"schema_version":"2.0"`: "Nothing: the SDK refuses",
+	} {
+		cp, _ := Decode(parse(t, `{"c":{`+checkpoint+`}}`)).Checkpoint()
+		if got, _ := cp.Executes(); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s", checkpoint, got)
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ func key(t *jsontape.Tape, n Node) []byte {
 func readFields(t *jsontape.Tape, n Node) fields {
 	const none = jsontape.None
 	f := fields{none, none, none, none, none, none, none, none, none, none, none, 0}
-	if !isKind(t, n, jsontape.Object) {
+	if t.Kind(n) != jsontape.Object {
 		return f
 	}
 	for c := t.First(n); c >= 0; c = t.Next(c) {
@@ -42,7 +42,7 @@ func readFields(t *jsontape.Tape, n Node) fields {
 		case "content":
 			f.content = c
 		case "contents":
-			if f.content < 0 && isKind(t, c, jsontape.Array) {
+			if f.content < 0 && t.Kind(c) == jsontape.Array {
 				f.content, f.traits = c, f.traits|traitAgentFramework
 			}
 		case "tool_calls":
@@ -72,11 +72,11 @@ func readFields(t *jsontape.Tape, n Node) fields {
 func (c *Conversation) message(n Node) {
 	t := c.tape
 	m, f := n, readFields(t, n)
-	redacted := isKind(t, f.redacted, jsontape.Object)
+	redacted := t.Kind(f.redacted) == jsontape.Object
 	switch { // as unwrap does
 	case redacted:
 		m, f = f.redacted, readFields(t, f.redacted)
-	case f.role < 0 && isKind(t, f.wrapped, jsontape.Object):
+	case f.role < 0 && t.Kind(f.wrapped) == jsontape.Object:
 		role, outer := className(t, n), f.traits
 		m, f = f.wrapped, readFields(t, f.wrapped)
 		f.role, f.traits = max(f.role, role), f.traits|outer
@@ -94,14 +94,14 @@ func (c *Conversation) message(n Node) {
 		c.traits |= traitOpenAI
 	case f.parts >= 0:
 		c.parts(f.parts)
-	case isKind(t, f.content, jsontape.Array):
+	case t.Kind(f.content) == jsontape.Array:
 		for n := t.First(f.content); n >= 0; n = t.Next(n) {
 			if b, ok := typed(t, n); ok && b.Kind == ToolCall && f.traits&traitLangChain != 0 {
 				continue // which LangChain has in tool_calls too
 			}
 			c.content(n)
 		}
-	case isKind(t, f.content, jsontape.String):
+	case t.Kind(f.content) == jsontape.String:
 		if !(len(t.Raw(f.content)) == len(`""`) && f.calls >= 0) {
 			c.add(value(t, f.content))
 		}
@@ -109,7 +109,7 @@ func (c *Conversation) message(n Node) {
 	case f.content >= 0 && t.Kind(f.content) != jsontape.Null:
 		c.content(f.content)
 	}
-	if isKind(t, f.calls, jsontape.Array) {
+	if t.Kind(f.calls) == jsontape.Array {
 		c.traits |= traitOpenAI
 		for n := t.First(f.calls); n >= 0; n = t.Next(n) {
 			c.functionCall(n)
@@ -161,9 +161,9 @@ func (c *Conversation) content(n Node) {
 func (c *Conversation) functionCall(n Node) {
 	t := c.tape
 	b := newBlock(n)
-	if f := find(t, n, "function"); isKind(t, f, jsontape.Object) {
+	if f := t.Find(n, "function"); t.Kind(f) == jsontape.Object {
 		b.Kind, b.ID, b.Name, b.Body = ToolCall, t.Find(n, "id"), t.Find(f, "name"), t.Find(f, "arguments")
-	} else if args := find(t, n, "args"); args >= 0 { // LangChain's
+	} else if args := t.Find(n, "args"); args >= 0 { // LangChain's
 		b.Kind, b.ID, b.Name, b.Body = ToolCall, t.Find(n, "id"), t.Find(n, "name"), args
 	}
 	c.add(b)
@@ -173,15 +173,15 @@ func (c *Conversation) functionCall(n Node) {
 // ref is optional in Genkit) by name with the oldest call that waits for one.
 // The first result of a call counts; a second one has no pair.
 func (c *Conversation) pair() {
-	byID := make(map[string]int32)
-	var waiting []int32 // calls without an id
+	byID, byName := make(map[string]int32), make(map[string][]int32) // by name those that wait, without an id
 	for i := range c.blocks {
 		b := &c.blocks[i]
 		switch {
 		case b.Kind == ToolCall && b.ID >= 0:
 			byID[string(c.tape.Raw(b.ID))] = int32(i)
-		case b.Kind == ToolCall:
-			waiting = append(waiting, int32(i))
+		case b.Kind == ToolCall && b.Name >= 0:
+			name := string(c.tape.Raw(b.Name))
+			byName[name] = append(byName[name], int32(i))
 		case b.Kind == ToolResult && b.ID >= 0:
 			call, ok := byID[string(c.tape.Raw(b.ID))]
 			switch {
@@ -191,9 +191,11 @@ func (c *Conversation) pair() {
 			default:
 				b.Repeated = c.tape.Kind(b.ID) != jsontape.Null
 			}
-		case b.Kind == ToolResult:
-			if call := c.takeWaiting(&waiting, b); call >= 0 {
-				c.join(call, int32(i))
+		case b.Kind == ToolResult && b.Name >= 0:
+			name := string(c.tape.Raw(b.Name))
+			if calls := byName[name]; len(calls) > 0 {
+				c.join(calls[0], int32(i))
+				byName[name] = calls[1:]
 			}
 		}
 	}
@@ -201,25 +203,4 @@ func (c *Conversation) pair() {
 
 func (c *Conversation) join(call, result int32) {
 	c.blocks[call].Pair, c.blocks[result].Pair = result, call
-}
-
-// maxWaiting bounds the search among calls that have no id.
-const maxWaiting = 100
-
-func (c *Conversation) takeWaiting(waiting *[]int32, result *Block) int32 {
-	list := *waiting
-	if len(list) > maxWaiting {
-		list = list[len(list)-maxWaiting:]
-	}
-	for i, call := range list {
-		if c.sameName(&c.blocks[call], result) {
-			*waiting = append(list[:i], list[i+1:]...)
-			return call
-		}
-	}
-	return -1
-}
-
-func (c *Conversation) sameName(a, b *Block) bool {
-	return a.Name >= 0 && b.Name >= 0 && string(c.tape.Raw(a.Name)) == string(c.tape.Raw(b.Name))
 }

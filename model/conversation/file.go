@@ -23,16 +23,16 @@ const maxName = 80
 func (c *Conversation) Label(b *Block) string {
 	label := []byte(b.Kind.String())
 	word := func(n Node) {
-		if isKind(c.tape, n, jsontape.String) {
+		if c.tape.Kind(n) == jsontape.String {
 			label = append(label, ' ')
 			label = c.tape.AppendText(label, n, maxName)
 		}
 	}
 	switch b.Kind {
 	case Unknown:
-		if kind := find(c.tape, b.Node, "type"); isKind(c.tape, kind, jsontape.String) {
+		if kind := c.tape.Find(b.Node, "type"); c.tape.Kind(kind) == jsontape.String {
 			word(kind)
-		} else if first := c.tape.First(b.Node); isKind(c.tape, b.Node, jsontape.Object) && first >= 0 {
+		} else if first := c.tape.First(b.Node); c.tape.Kind(b.Node) == jsontape.Object && first >= 0 {
 			key := c.tape.Key(first)
 			label = append(append(label, ' '), key[:min(len(key), maxName)]...)
 		}
@@ -41,7 +41,7 @@ func (c *Conversation) Label(b *Block) string {
 			return text
 		}
 		word(b.Name)
-		word(find(c.tape, find(c.tape, b.Node, "document"), "name"))
+		word(c.tape.Find(c.tape.Find(b.Node, "document"), "name"))
 	case Image, Video, Audio, Media, ToolCall, ToolResult:
 		if text := c.pictured(b); text != "" {
 			return text
@@ -84,16 +84,16 @@ func (c *Conversation) Hidden(b *Block) bool {
 // SDK writes them bare, Genkit and OpenAI use data URLs, Gemini inline data.
 func (c *Conversation) base64(b *Block) []byte {
 	t, n := c.tape, b.Body
-	if inner := find(t, n, "bytes"); inner >= 0 {
+	if inner := t.Find(n, "bytes"); inner >= 0 {
 		n = inner
 	}
-	if isKind(t, find(t, n, "__bytes_encoded__"), jsontape.True) {
+	if t.Kind(t.Find(n, "__bytes_encoded__")) == jsontape.True {
 		n = t.Find(n, "data")
 	}
-	if inner := find(t, n, "data"); b.Kind == Media && inner >= 0 {
+	if inner := t.Find(n, "data"); b.Kind == Media && inner >= 0 {
 		n = inner
 	}
-	if !isKind(t, n, jsontape.String) {
+	if t.Kind(n) != jsontape.String {
 		return nil
 	}
 	raw := bytes.TrimSuffix(bytes.TrimPrefix(t.Raw(n), []byte{'"'}), []byte{'"'})
@@ -120,13 +120,10 @@ func (c *Conversation) pictured(b *Block) string {
 	if raw == nil { // an address tells where it is
 		return ""
 	}
-	if isKind(c.tape, b.Name, jsontape.String) {
+	if c.tape.Kind(b.Name) == jsontape.String {
 		is = string(c.tape.AppendText(nil, b.Name, maxName))
 	}
 	if !strings.Contains(is, "/") {
-		if b.Body < 0 || !isKind(c.tape, b.Body, jsontape.String) {
-			return ""
-		}
 		head := string(c.tape.AppendText(nil, b.Body, maxURLHead))
 		rest, data := strings.CutPrefix(head, "data:")
 		if is, _, _ = strings.Cut(rest, ";"); !data || !strings.Contains(is, "/") {
@@ -147,10 +144,7 @@ func sizeOf(raw []byte) (width, height int) {
 	if bytes.ContainsAny(raw, "-_") { // as Python's SDK of Gemini writes it
 		encoding = base64.URLEncoding
 	}
-	is, _, err := image.DecodeConfig(base64.NewDecoder(encoding, bytes.NewReader(raw)))
-	if err != nil {
-		return 0, 0
-	}
+	is, _, _ := image.DecodeConfig(base64.NewDecoder(encoding, bytes.NewReader(raw))) // zero where it fails
 	return is.Width, is.Height
 }
 
@@ -184,14 +178,13 @@ var (
 // fileIn reads a block that says in its type that it is a file: those of Anthropic, OpenAI, LangChain,
 // MCP, pi, the AI SDK and Agent Framework. The bytes may be in an object of it.
 func fileIn(t *jsontape.Tape, n Node) (b Block, ok bool) {
-	if !isKind(t, n, jsontape.Object) {
-		return b, false
-	}
 	b = newBlock(n)
 	b.Body = jsontape.None
 	word := t.Find(n, "type")
-	if word < 0 || t.Kind(word) != jsontape.String {
-		return inlineIn(t, n)
+	if t.Kind(word) != jsontape.String { // Gemini's inline data has none
+		in := max(t.Find(n, "inlineData"), t.Find(n, "inline_data"))
+		b.Kind, b.Name, b.Body = Media, max(t.Find(in, "mimeType"), t.Find(in, "mime_type")), t.Find(in, "data")
+		return b, b.Body >= 0
 	}
 	kind, known := fileTypes[string(t.AppendText(nil, word, maxName))]
 	if !known {
@@ -200,36 +193,23 @@ func fileIn(t *jsontape.Tape, n Node) (b Block, ok bool) {
 	b.Kind = kind
 	look := func(in Node) {
 		for _, key := range fileNames {
-			if at := t.Find(in, key); b.Name < 0 && isKind(t, at, jsontape.String) {
+			if at := t.Find(in, key); b.Name < 0 && t.Kind(at) == jsontape.String {
 				b.Name = at
 			}
 		}
 		for _, key := range fileBodies {
-			if at := t.Find(in, key); b.Body < 0 && isKind(t, at, jsontape.String) {
+			if at := t.Find(in, key); b.Body < 0 && t.Kind(at) == jsontape.String {
 				b.Body = at
 			}
 		}
 	}
 	look(n)
 	for _, key := range fileInner {
-		if in := t.Find(n, key); isKind(t, in, jsontape.Object) {
-			look(in)
-		}
+		look(t.Find(n, key))
 	}
 	if b.Name < 0 {
-		b.Name = max(t.Find(n, "format"), find(t, t.Find(n, "input_audio"), "format"))
+		b.Name = max(t.Find(n, "format"), t.Find(t.Find(n, "input_audio"), "format"))
 	}
-	return b, b.Body >= 0
-}
-
-// inlineIn reads the inline data of Gemini.
-func inlineIn(t *jsontape.Tape, n Node) (b Block, ok bool) {
-	in := max(t.Find(n, "inlineData"), t.Find(n, "inline_data"))
-	if !isKind(t, in, jsontape.Object) {
-		return b, false
-	}
-	b = newBlock(n)
-	b.Kind, b.Name, b.Body = Media, max(t.Find(in, "mimeType"), t.Find(in, "mime_type")), t.Find(in, "data")
 	return b, b.Body >= 0
 }
 
@@ -258,12 +238,12 @@ func (c *Conversation) address(b *Block) Node {
 	default:
 		return jsontape.None
 	}
-	if isKind(t, b.Body, jsontape.String) {
+	if t.Kind(b.Body) == jsontape.String {
 		return b.Body
 	}
 	for _, key := range []string{"url", "location", "s3Location"} {
-		n := find(t, b.Body, key)
-		if isKind(t, n, jsontape.Object) {
+		n := t.Find(b.Body, key)
+		if t.Kind(n) == jsontape.Object {
 			n = t.Find(n, "uri")
 		}
 		if n >= 0 {

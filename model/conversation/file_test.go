@@ -1,6 +1,11 @@
 package conversation
 
 import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"image"
+	"image/png"
 	"strings"
 	"testing"
 
@@ -50,6 +55,41 @@ func TestLabel_ofFiles(t *testing.T) {
 		}
 		if got := c.Label(c.Block(c.FirstBlock(0))); got != want {
 			t.Errorf("%.80s: %q, want %q", block, got, want)
+		}
+	}
+}
+
+// Python's SDK of Gemini writes base64 as it stands in URLs.
+func TestLabel_ofBase64InURLs(t *testing.T) {
+	for width := range 64 {
+		var data bytes.Buffer
+		if err := png.Encode(&data, image.NewGray(image.Rect(0, 0, width+1, 1))); err != nil {
+			t.Fatal(err)
+		}
+		for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+			got := FileLabel([]byte(`{"inline_data":{"mime_type":"image/png","data":"` + encoding.EncodeToString(data.Bytes()) + `"}}`))
+			if want := fmt.Sprintf("image/png %d×1, %d B", width+1, data.Len()); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		}
+	}
+}
+
+// A file inside a block of JSON is a block by itself, which answers no call.
+func TestDecode_aFileOfJSON(t *testing.T) {
+	for _, file := range []string{`{"inlineData":{"mimeType":"image/png","data":"AAAA"}}`, `{"type":"image","data":"AAAA"}`} {
+		c := recordOf(t, `[{"role":"user","content":[{"json":`+file+`}]}]`)
+		if b := c.Block(0); b.ID >= 0 || b.Pair >= 0 || string(c.tape.Raw(b.Node)) != file {
+			t.Errorf("%s: %+v", file, b)
+		}
+	}
+}
+
+// A block that is no file has no label of one.
+func TestFileLabel_ofOthers(t *testing.T) {
+	for _, block := range []string{`{"type":"text","text":"x"}`, `{"type":"sparkle","url":"x"}`, `{"type":"image"}`, `{"type":"image","source":{}}`, `{"inlineData":7}`, `{"inlineData":{}}`, `{`, `7`, `["x"]`} {
+		if got := FileLabel([]byte(block)); got != "" {
+			t.Errorf("%s is %q", block, got)
 		}
 	}
 }

@@ -23,13 +23,13 @@ func (c *Conversation) Foreign() Node {
 	}
 	t := c.tape
 	search(t, t.Lookup("custom"), searchDepth+1, func(n Node) bool {
-		if !isKind(t, n, jsontape.Array) || t.First(n) < 0 || t.Kind(t.First(n)) != jsontape.Object {
+		if t.Kind(n) != jsontape.Array || t.Kind(t.First(n)) != jsontape.Object {
 			return true
 		}
 		first := t.First(n)
 		named := t.Parent(n) >= 0 && t.Kind(t.Parent(n)) == jsontape.Object && slices.Contains(listNames, t.Key(n))
 		if named || slices.ContainsFunc(speakerNames, func(name string) bool {
-			who := find(t, first, name)
+			who := t.Find(first, name)
 			return who >= 0 && slices.ContainsFunc(speakers, func(one string) bool { return isText(t, who, one) })
 		}) {
 			found = n

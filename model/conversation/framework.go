@@ -25,12 +25,7 @@ const (
 var frameworkNames = [...]string{"unknown", "Strands", "Strands for Python", "Strands for TypeScript", "Genkit", "OpenAI's shape", "LangChain", "Agent Framework", "Gemini's shape"}
 
 // String returns the framework's name for people.
-func (f Framework) String() string {
-	if int(f) < len(frameworkNames) {
-		return frameworkNames[f]
-	}
-	return frameworkNames[NoFramework]
-}
+func (f Framework) String() string { return frameworkNames[f] }
 
 // traits is what was seen that only some frameworks write.
 type traits uint8
@@ -75,9 +70,6 @@ func (c *Conversation) Framework() Framework {
 func (c *Conversation) noteState() {
 	t := c.tape
 	for _, n := range []Node{0, t.Lookup("data"), t.Lookup("state")} {
-		if n < 0 {
-			continue
-		}
 		for key, mark := range stateKeys {
 			if t.Find(n, key) >= 0 {
 				c.traits |= mark
@@ -113,6 +105,5 @@ func (c *Conversation) OfFramework(n Node) bool {
 	if n <= c.list && c.list < c.tape.End(n) {
 		return true
 	}
-	key := c.tape.RawKey(n)
-	return len(key) > 2 && ownKeys[string(key[1:len(key)-1])]
+	return ownKeys[c.tape.Key(n)]
 }

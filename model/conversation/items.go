@@ -20,7 +20,7 @@ import (
 // itemType returns the type of an item of OpenAI's that has no role, "" for anything else.
 // A type is a few words.
 func itemType(t *jsontape.Tape, n, kind Node) string {
-	if !isKind(t, kind, jsontape.String) || t.Find(n, "id") < 0 && t.Find(n, "call_id") < 0 {
+	if t.Kind(kind) != jsontape.String || t.Find(n, "id") < 0 && t.Find(n, "call_id") < 0 {
 		return ""
 	}
 	name := string(t.AppendText(nil, kind, maxName))
@@ -32,7 +32,7 @@ func itemType(t *jsontape.Tape, n, kind Node) string {
 
 // isItem reports whether n is an item of OpenAI's without a role.
 func isItem(t *jsontape.Tape, n Node) bool {
-	return itemType(t, n, find(t, n, "type")) != "" && t.Find(n, "role") < 0
+	return itemType(t, n, t.Find(n, "type")) != "" && t.Find(n, "role") < 0
 }
 
 // item reads an item without a role, and reports whether n is one. A tool of OpenAI's own
@@ -71,31 +71,21 @@ func (c *Conversation) reasoning(n Node) {
 	t := c.tape
 	b := newBlock(n)
 	b.Kind = Reasoning
-	list, some := t.Find(n, "summary"), false
-	if !isKind(t, list, jsontape.Array) {
-		list = jsontape.None
-	}
-	for part := c.firstOf(list); part >= 0; part = t.Next(part) {
-		b.Body, some = find(t, part, "text"), true
-		c.add(b)
-	}
-	if !some {
+	list := t.Find(n, "summary")
+	if t.Kind(list) != jsontape.Array || t.First(list) < 0 {
 		b.Body = t.Find(n, "encrypted_content")
 		c.add(b)
+		return
 	}
-}
-
-// firstOf is Tape.First for a node that may be None.
-func (c *Conversation) firstOf(n Node) Node {
-	if n < 0 {
-		return jsontape.None
+	for part := t.First(list); part >= 0; part = t.Next(part) {
+		b.Body = t.Find(part, "text")
+		c.add(b)
 	}
-	return c.tape.First(n)
 }
 
 // partsOf returns the list of parts in a content, or None.
 func partsOf(t *jsontape.Tape, content Node) Node {
-	if parts := find(t, content, "parts"); isKind(t, parts, jsontape.Array) {
+	if parts := t.Find(content, "parts"); t.Kind(parts) == jsontape.Array {
 		return parts
 	}
 	return jsontape.None
@@ -104,7 +94,7 @@ func partsOf(t *jsontape.Tape, content Node) Node {
 // readParts finds the parts of a message, and who speaks where only the content or the
 // author of an event says it.
 func (f *fields) readParts(t *jsontape.Tape) {
-	if f.parts >= 0 && !isKind(t, f.parts, jsontape.Array) {
+	if t.Kind(f.parts) != jsontape.Array {
 		f.parts = jsontape.None
 	}
 	if parts := partsOf(t, f.content); f.parts < 0 && parts >= 0 {
@@ -132,7 +122,7 @@ func (c *Conversation) parts(list Node) {
 // that below "error".
 func (b *Block) functionResponse(t *jsontape.Tape, c Node) {
 	b.Kind, b.ID, b.Name, b.Body = ToolResult, t.Find(c, "id"), t.Find(c, "name"), t.Find(c, "response")
-	if failure := find(t, b.Body, "error"); isKind(t, failure, jsontape.String) {
+	if failure := t.Find(b.Body, "error"); t.Kind(failure) == jsontape.String {
 		b.Status, b.Body = Failed, failure
 	}
 }
@@ -140,8 +130,8 @@ func (b *Block) functionResponse(t *jsontape.Tape, c Node) {
 // invocation reads a part of Mastra's that calls a tool, and its result where it has one.
 func invocation(t *jsontape.Tape, n Node) (call, result Block, ok bool) {
 	call, result = newBlock(n), newBlock(n)
-	of := find(t, n, "toolInvocation")
-	if !isKind(t, of, jsontape.Object) {
+	of := t.Find(n, "toolInvocation")
+	if t.Kind(of) != jsontape.Object {
 		return call, result, false
 	}
 	call.Kind, call.ID, call.Name, call.Body = ToolCall, t.Find(of, "toolCallId"), t.Find(of, "toolName"), t.Find(of, "args")

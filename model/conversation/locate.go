@@ -19,7 +19,7 @@ const (
 // findMessages returns the array of messages, or None.
 func findMessages(t *jsontape.Tape) Node {
 	for _, place := range usualPlaces {
-		if n := t.Lookup(place...); n >= 0 && isMessageList(t, n, len(place) > 0) {
+		if n := t.Lookup(place...); isMessageList(t, n, len(place) > 0) {
 			return n
 		}
 	}
@@ -42,22 +42,21 @@ func findMessages(t *jsontape.Tape) Node {
 // other state.
 func deepest(t *jsontape.Tape) Node {
 	found, most := jsontape.None, 0
-	if agents := t.Lookup("state", "_executor_state"); isKind(t, agents, jsontape.Object) {
+	if agents := t.Lookup("state", "_executor_state"); t.Kind(agents) == jsontape.Object {
 		for a := t.First(agents); a >= 0; a = t.Next(a) {
-			list := find(t, a, "full_conversation")
-			if list >= 0 && t.Count(list) >= most && isMessageList(t, list, false) {
+			if list := t.Find(a, "full_conversation"); isMessageList(t, list, false) && t.Count(list) >= most {
 				found, most = list, t.Count(list)
 			}
 		}
 	}
-	if crews := find(t, 0, "entities"); isKind(t, crews, jsontape.Array) && found < 0 {
+	if crews := t.Find(0, "entities"); t.Kind(crews) == jsontape.Array && found < 0 {
 		for e := t.First(crews); e >= 0; e = t.Next(e) {
-			tasks := find(t, e, "tasks")
-			if !isKind(t, tasks, jsontape.Array) {
+			tasks := t.Find(e, "tasks")
+			if t.Kind(tasks) != jsontape.Array {
 				continue
 			}
 			for task := t.First(tasks); task >= 0; task = t.Next(task) {
-				if list := find(t, find(t, task, "output"), "messages"); list >= 0 && isMessageList(t, list, false) {
+				if list := t.Find(t.Find(task, "output"), "messages"); isMessageList(t, list, false) {
 					found = list
 				}
 			}
@@ -104,13 +103,13 @@ func isMessageList(t *jsontape.Tape, n Node, named bool) bool {
 // isMessage reports whether n is an object that says who speaks and has
 // something to say.
 func isMessage(t *jsontape.Tape, n Node) bool {
-	if enveloped(t, n) >= 0 || isLangChain(t, n, find(t, n, "type")) || isItem(t, n) || partsOf(t, find(t, n, "content")) >= 0 {
+	if enveloped(t, n) >= 0 || isLangChain(t, n, t.Find(n, "type")) || isItem(t, n) || partsOf(t, t.Find(n, "content")) >= 0 {
 		return true
 	}
-	if !isKind(t, find(t, n, "role"), jsontape.String) {
+	if t.Kind(t.Find(n, "role")) != jsontape.String {
 		return false
 	}
-	return t.Find(n, "content") >= 0 || t.Find(n, "tool_calls") >= 0 || isKind(t, t.Find(n, "contents"), jsontape.Array) || partsOf(t, n) >= 0
+	return t.Find(n, "content") >= 0 || t.Find(n, "tool_calls") >= 0 || t.Kind(t.Find(n, "contents")) == jsontape.Array || partsOf(t, n) >= 0
 }
 
 // langChainKinds are the types of LangChain's messages that are written as they are.
@@ -118,14 +117,14 @@ var langChainKinds = []string{"human", "ai", "tool", "system", "AIMessageChunk"}
 
 // isLangChain reports whether n is a message of LangChain, whose "type" is kind.
 func isLangChain(t *jsontape.Tape, n, kind Node) bool {
-	return isKind(t, kind, jsontape.String) && t.Find(n, "content") >= 0 && t.Find(n, "response_metadata") >= 0 &&
+	return t.Find(n, "content") >= 0 && t.Find(n, "response_metadata") >= 0 &&
 		slices.ContainsFunc(langChainKinds, func(known string) bool { return isText(t, kind, known) })
 }
 
 // enveloped returns the message in LangChain's envelope {"lc": 1, "id": […,
 // "AIMessage"], "kwargs": {…}}, or None.
 func enveloped(t *jsontape.Tape, n Node) Node {
-	if inner := find(t, n, "kwargs"); inner >= 0 && t.Find(n, "lc") >= 0 && find(t, inner, "content") >= 0 {
+	if inner := t.Find(n, "kwargs"); t.Find(n, "lc") >= 0 && t.Find(inner, "content") >= 0 {
 		return inner
 	}
 	return jsontape.None
@@ -134,7 +133,7 @@ func enveloped(t *jsontape.Tape, n Node) Node {
 // className returns the name of the class in LangChain's envelope, or None.
 func className(t *jsontape.Tape, n Node) Node {
 	class := jsontape.None
-	if id := find(t, n, "id"); isKind(t, id, jsontape.Array) {
+	if id := t.Find(n, "id"); t.Kind(id) == jsontape.Array {
 		for part := t.First(id); part >= 0; part = t.Next(part) {
 			class = part
 		}
@@ -146,13 +145,13 @@ func className(t *jsontape.Tape, n Node) Node {
 // around one in a file ("redact_message" stands for "message" when it is not
 // null), and n itself for anything else.
 func unwrap(t *jsontape.Tape, n Node) Node {
-	if redacted := find(t, n, "redact_message"); isKind(t, redacted, jsontape.Object) {
+	if redacted := t.Find(n, "redact_message"); t.Kind(redacted) == jsontape.Object {
 		return redacted
 	}
 	if inner := enveloped(t, n); inner >= 0 {
 		return inner
 	}
-	if inner := find(t, n, "message"); isKind(t, inner, jsontape.Object) && t.Find(n, "role") < 0 {
+	if inner := t.Find(n, "message"); t.Kind(inner) == jsontape.Object && t.Find(n, "role") < 0 {
 		return inner
 	}
 	return n

@@ -29,7 +29,7 @@ var pauseKeys = []struct {
 // interrupts that LangGraph puts beside the channels.
 func (c *Conversation) readPause() {
 	t := c.tape
-	if list := find(t, 0, "__interrupt__"); isKind(t, list, jsontape.Array) {
+	if list := t.Find(0, "__interrupt__"); t.Kind(list) == jsontape.Array {
 		c.pause.active = t.First(list) >= 0
 		for n := t.First(list); n >= 0; n = t.Next(n) {
 			c.pause.interrupts = append(c.pause.interrupts, n)
@@ -37,8 +37,8 @@ func (c *Conversation) readPause() {
 	}
 	for _, place := range [][]string{{}, {"data"}, {"_internal_state"}, {"data", "_internal_state"}} {
 		for _, keys := range pauseKeys {
-			state := find(t, t.Lookup(place...), keys.outer)
-			if isKind(t, find(t, state, "interrupts"), jsontape.Object) {
+			state := t.Find(t.Lookup(place...), keys.outer)
+			if t.Kind(t.Find(state, "interrupts")) == jsontape.Object {
 				c.readInterrupts(state)
 				for _, inner := range keys.inner {
 					c.readHeld(t.Find(state, inner), keys.messages, keys.results)
@@ -51,7 +51,7 @@ func (c *Conversation) readPause() {
 
 func (c *Conversation) readInterrupts(state Node) {
 	t := c.tape
-	c.pause.active = isKind(t, t.Find(state, "activated"), jsontape.True)
+	c.pause.active = t.Kind(t.Find(state, "activated")) == jsontape.True
 	list := t.Find(state, "interrupts")
 	for n := t.First(list); n >= 0; n = t.Next(n) {
 		c.pause.interrupts = append(c.pause.interrupts, n)
@@ -63,11 +63,8 @@ func (c *Conversation) readInterrupts(state Node) {
 // finished.
 func (c *Conversation) readHeld(holder Node, messages, results []string) {
 	t := c.tape
-	if !isKind(t, holder, jsontape.Object) {
-		return
-	}
 	for _, key := range messages {
-		if m := t.Find(holder, key); isKind(t, m, jsontape.Object) && !c.endsWith(m) {
+		if m := t.Find(holder, key); t.Kind(m) == jsontape.Object && !c.endsWith(m) {
 			c.message(m)
 			c.messages[len(c.messages)-1].Held = true
 			c.pause.held = true
@@ -87,7 +84,7 @@ func (c *Conversation) readHeld(holder Node, messages, results []string) {
 
 // heldResult reads a tool result with or without "toolResult" around it.
 func (c *Conversation) heldResult(r Node) {
-	if isKind(c.tape, find(c.tape, r, "toolUseId"), jsontape.String) {
+	if c.tape.Kind(c.tape.Find(r, "toolUseId")) == jsontape.String {
 		b := newBlock(r)
 		b.toolResult(c.tape, r)
 		c.add(b)

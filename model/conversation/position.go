@@ -20,12 +20,7 @@ const (
 var positionNames = [...]string{"no messages", "user input", "after model", "after tools", "turn end"}
 
 // String returns the position in words for people.
-func (p Position) String() string {
-	if int(p) < len(positionNames) {
-		return positionNames[p]
-	}
-	return positionNames[Empty]
-}
+func (p Position) String() string { return positionNames[p] }
 
 // Name returns the position as a Strands checkpoint and [model.Header] call it,
 // "after_model" or "after_tools"; "" for a position at which Strands emits no

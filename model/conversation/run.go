@@ -28,14 +28,14 @@ func (c *Conversation) readRun() {
 	order := max(t.Find(0, "execution_order"), t.Find(0, "node_history"))
 	results := t.Find(0, "results")
 	switch {
-	case isKind(t, order, jsontape.Array) && t.Find(0, "type") >= 0 && c.beginRun("current_task"):
+	case t.Kind(order) == jsontape.Array && t.Find(0, "type") >= 0 && c.beginRun("current_task"):
 		c.traits |= traitPython
 		waiting := c.readPythonRun()
 		c.readPythonResults(t.Find(0, "node_results"), order, waiting)
 		for _, n := range waiting {
 			c.readOwn(t.Find(n, "messages"), n)
 		}
-	case isKind(t, results, jsontape.Array) && t.Find(0, "startTime") >= 0 && t.First(results) >= 0 && t.Find(t.First(results), "nodeId") >= 0 && c.beginRun("_pendingInput"):
+	case t.Kind(results) == jsontape.Array && t.Find(0, "startTime") >= 0 && t.First(results) >= 0 && t.Find(t.First(results), "nodeId") >= 0 && c.beginRun("_pendingInput"):
 		c.traits |= traitTypeScript
 		for n := t.First(results); n >= 0; n = t.Next(n) {
 			c.typeScriptResult(n)
@@ -83,7 +83,7 @@ func (c *Conversation) readTask(n Node) {
 // elsewhere.
 func (c *Conversation) readPythonResults(results, order Node, waiting []Node) {
 	t := c.tape
-	if !isKind(t, results, jsontape.Object) {
+	if t.Kind(results) != jsontape.Object {
 		return
 	}
 	asks := make(map[string]bool)
@@ -132,11 +132,11 @@ func (c *Conversation) pythonResult(n Node) {
 			c.begin(Message{Node: inner, speaker: n})
 			c.add(value(t, max(inner, t.Find(inner, "message"))))
 		case isText(t, kind, "multiagent_result"):
-			if nested := t.Find(inner, "results"); isKind(t, nested, jsontape.Object) && t.First(nested) >= 0 {
+			if nested := t.Find(inner, "results"); t.Kind(nested) == jsontape.Object && t.First(nested) >= 0 {
 				open = append(open, t.First(nested))
 			}
 		default:
-			if m := t.Find(inner, "message"); isKind(t, m, jsontape.Object) {
+			if m := t.Find(inner, "message"); t.Kind(m) == jsontape.Object {
 				c.message(m)
 				c.messages[len(c.messages)-1].speaker = n
 			}
@@ -148,16 +148,16 @@ func (c *Conversation) pythonResult(n Node) {
 func (c *Conversation) typeScriptResult(n Node) {
 	t := c.tape
 	name := t.Find(n, "nodeId")
-	if !isKind(t, name, jsontape.String) {
+	if t.Kind(name) != jsontape.String {
 		return
 	}
 	c.begin(Message{Node: n, Role: Assistant, speaker: name})
-	if content := t.Find(n, "content"); isKind(t, content, jsontape.Array) {
+	if content := t.Find(n, "content"); t.Kind(content) == jsontape.Array {
 		for b := t.First(content); b >= 0; b = t.Next(b) {
 			c.content(b)
 		}
 	}
-	if failure := t.Find(n, "error"); isKind(t, failure, jsontape.String) {
+	if failure := t.Find(n, "error"); t.Kind(failure) == jsontape.String {
 		c.add(value(t, failure))
 	}
 	if m := len(c.messages) - 1; c.messages[m].first == c.messages[m].end {
@@ -175,15 +175,15 @@ func (c *Conversation) readPythonRun() (waiting []Node) {
 	}
 	next := t.Find(0, "next_nodes_to_execute")
 	r.newest = next >= 0
-	r.next = isKind(t, next, jsontape.Array) && t.First(next) >= 0
+	r.next = t.Kind(next) == jsontape.Array && t.First(next) >= 0
 	state := t.Find(t.Find(0, "_internal_state"), "interrupt_state")
 	r.asks = t.Kind(t.Find(state, "activated")) == jsontape.True
 	context := t.Find(state, "context")
-	if !r.asks || !isKind(t, context, jsontape.Object) {
+	if !r.asks || t.Kind(context) != jsontape.Object {
 		return nil
 	}
 	for n := t.First(context); n >= 0; n = t.Next(n) {
-		if list := t.Find(n, "messages"); isKind(t, list, jsontape.Array) && t.First(list) >= 0 {
+		if list := t.Find(n, "messages"); t.Kind(list) == jsontape.Array && t.First(list) >= 0 {
 			waiting = append(waiting, n)
 		}
 	}
@@ -196,7 +196,7 @@ func (c *Conversation) readTypeScriptRun() {
 	t, r := c.tape, &c.run
 	r.call = "orchestrator"
 	nodes := t.Find(0, "nodes")
-	if !isKind(t, nodes, jsontape.Object) {
+	if t.Kind(nodes) != jsontape.Object {
 		return
 	}
 	r.newest = true
@@ -212,7 +212,7 @@ func (c *Conversation) readTypeScriptRun() {
 }
 
 func (c *Conversation) readNodeInterrupts(list Node) {
-	if !isKind(c.tape, list, jsontape.Array) {
+	if c.tape.Kind(list) != jsontape.Array {
 		return
 	}
 	for n := c.tape.First(list); n >= 0; n = c.tape.Next(n) {
@@ -222,7 +222,7 @@ func (c *Conversation) readNodeInterrupts(list Node) {
 
 // readOwn reads the conversation of a node.
 func (c *Conversation) readOwn(messages, node Node) {
-	if !isKind(c.tape, messages, jsontape.Array) {
+	if c.tape.Kind(messages) != jsontape.Array {
 		return
 	}
 	for m := c.tape.First(messages); m >= 0; m = c.tape.Next(m) {

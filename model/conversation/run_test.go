@@ -3,6 +3,7 @@ package conversation
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,6 +69,9 @@ func TestDecode_whatTheNodesOfAnOrchestratorSaid(t *testing.T) {
 		if got := told(c); got != want {
 			t.Errorf("%s:\n%s\nnot\n%s", name, got, want)
 		}
+		if got := c.Framework(); (got == StrandsPython) != strings.HasPrefix(name, "python") {
+			t.Errorf("%s is of %s", name, got)
+		}
 		if cp, ok := c.Checkpoint(); ok {
 			t.Errorf("%s: a checkpoint %+v, though an orchestrator has none", name, cp)
 		}
@@ -92,6 +96,63 @@ func TestResume_ofAnOrchestrator(t *testing.T) {
 		}
 		if got := ways[0].Call + " " + ways[0].Effect; !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s\nnot %s", name, got, want)
+		}
+		if warns := ways[0].Warning != ""; warns != strings.HasPrefix(name, "python") {
+			t.Errorf("%s: the warning is %q", name, ways[0].Warning)
+		}
+	}
+}
+
+// While calls are held back, what goes on is the answer to the interrupt, or else the call that runs them.
+func TestResume_ofAPause(t *testing.T) {
+	const input = `{"interruptResponse": {"interruptId": "…", "response": …}}`
+	for state, want := range map[string]string{
+		`{"messages":[` + strUser + `],"interrupt_state":{"activated":true,"interrupts":{"i":{"id":"i"}},"context":{"tool_use_message":` + strCalls + `}}}`:                                                              `agent([` + input + `])`,
+		`{"messages":[` + strUser + `],"interrupt_state":{"activated":false,"interrupts":{},"context":{"tool_use_message":` + strCalls + `}}}`:                                                                           `agent([])`,
+		`{"messages":[` + strUser + `],"interrupt_state":{"activated":false,"interrupts":{},"context":{}}}`:                                                                                                              `agent(None)`,
+		`{"messages":[` + strUser + `],"interrupts":{"activated":false,"interrupts":{},"pendingToolExecution":{"assistantMessageData":` + strCalls + `}}}`:                                                               `agent.invoke(undefined)`,
+		`{"messages":[` + strUser + `],"interrupt_state":{"activated":false,"interrupts":{},"pending_tool_execution":{"assistant_message":` + strCalls + `,"completed_tool_results":[{"toolUseId":"a","content":[]}]}}}`: `agent([])`,
+	} {
+		if c := recordOf(t, state); strings.Contains(state, "completed") && (c.Len() != 3 || len(c.Pending()) != 0) {
+			t.Errorf("%s: %d messages, %v wait", state, c.Len(), c.Pending())
+		}
+		ways := recordOf(t, state).Resume()
+		if len(ways) == 0 || !slices.ContainsFunc(ways, func(w Resume) bool { return w.Call == want }) || ways[0].Call != want && !strings.Contains(state, "pendingToolExecution") {
+			t.Errorf("%s: %+v, want %s", state, ways, want)
+		}
+	}
+}
+
+// Of two results of one node the last counts; a node in a run of its own may have none; who waits is asked.
+func TestDecode_oddRecords(t *testing.T) {
+	const said = `{"result":{"type":"agent_result","message":{"role":"assistant","content":[{"text":"%s"}]}}}`
+	x, y := strings.Replace(said, "%s", "x", 1), strings.Replace(said, "%s", "y", 1)
+	python := func(results, more string) string {
+		return `{"type":"graph","current_task":"T","node_results":` + results + `,"execution_order":["a"],"next_nodes_to_execute":[]` + more + `}`
+	}
+	waits := func(activated string) string {
+		return `,"_internal_state":{"interrupt_state":{"activated":` + activated + `,"context":{"b":{"messages":[` + strUser + `]},"c":{"messages":[]},"d":7}}}`
+	}
+	for state, want := range map[string]string{
+		python(`{"a":`+x+`,"a":`+y+`}`, ""):                                                                   "user | T\na | y",
+		python(`{"a":`+x+`}`, `,"_internal_state":{"interrupt_state":{"activated":true}}`):                    "user | T\na | x",
+		python(`{"a":{"result":{"type":"multiagent_result","results":{}}},"b":`+x+`}`, ""):                    "user | T\nb | x",
+		python(`{"a":{"result":{"type":"multiagent_result","results":[`+x+`]}}}`, ""):                         "user | T",
+		python(`{"a":{"result":{"type":"multiagent_result","results":{"p":`+x+`,"q":`+y+`}}},"b":`+x+`}`, ""): "user | T\np | x\nq | y\nb | x",
+		python(`{"a":`+strings.Replace(x, "{", `{"status":"interrupted",`, 1)+`}`, ""):                        "user | T\na | x",
+		python(`{"b":`+x+`}`, waits("true")):                                                                  "user | T\nb | x\nb: user | u",
+		python(`{"b":`+strings.Replace(x, "{", `{"status":"interrupted",`, 1)+`}`, waits("true")):             "user | T\nb: user | u",
+		python(`{"`+strings.Repeat("é", 41)+`":`+x+`}`, ""):                                                   "user | T\n" + strings.Repeat("é", 40) + " | x",
+		python(`{"x`+strings.Repeat("é", 41)+`":`+x+`}`, ""):                                                  "user | T\nx" + strings.Repeat("é", 39) + " | x",
+		`{"startTime":1,"results":[{"nodeId":"a","error":"boom"},{"nodeId":"b"}],"_pendingInput":"T"}`:        "user | T\na | boom",
+		`{"startTime":1,"results":[{"nodeId":"a","content":[{"text":"x"}]}],"nodes":{"b":{"status":"INTERRUPTED","interruptedSnapshot":{"data":{"messages":[` + strUser + `]}}}}}`: "a | x\nb: user | u",
+		python(`[`+x+`]`, ""):                 "user | T",
+		python(`{"a":`+x+`}`, waits("true")):  "user | T\na | x\nb: user | u",
+		python(`{"a":`+x+`}`, waits("false")): "user | T\na | x",
+		`{"startTime":1,"results":[{"nodeId":"a","content":[{"text":"x"}]},{"nodeId":7,"content":[{"text":"y"}]}],"_pendingInput":"T","nodes":{"a":{"status":"INTERRUPTED"}}}`: "user | T\na | x",
+	} {
+		if got := told(recordOf(t, state)); got != want {
+			t.Errorf("%s: %q, want %q", state, got, want)
 		}
 	}
 }
@@ -124,10 +185,14 @@ func TestDecode_agentsWithResultsOfTheirOwn(t *testing.T) {
 	for _, text := range []string{
 		`{"messages":[{"role":"user","content":"hi"}],"results":[{"nodeId":"a"}],"startTime":1}`,
 		`{"messages":[{"role":"user","content":"hi"}],"type":"graph","execution_order":[]}`,
+		`{"messages":[{"role":"user","content":"hi"}],"type":"graph","execution_order":["a"],"node_results":{"a":{"result":{"type":"exception","message":"x"}}}}`,
 		`{"results":[1],"startTime":1}`,
+		`{"results":[],"startTime":1}`,
+		`{"results":[{"nodeId":"a","content":[{"text":"x"}]}]}`,
+		`{"results":{"a":{"nodeId":"a","content":[{"text":"x"}]}},"startTime":1}`,
 	} {
-		if c := recordOf(t, text); c.run.is {
-			t.Errorf("%s is taken for an orchestrator", text)
+		if c := recordOf(t, text); c.run.is || c.Len() != strings.Count(text, "hi") {
+			t.Errorf("%s is taken for an orchestrator with %d messages", text, c.Len())
 		}
 	}
 }

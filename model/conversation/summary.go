@@ -53,15 +53,14 @@ func (c *Conversation) appendBrief(dst []byte, b *Block, limit int, arrow string
 		}
 		return dst
 	case Text, Guard, Reasoning:
-		if isKind(c.tape, b.Body, jsontape.String) && !c.Hidden(b) {
+		if c.tape.Kind(b.Body) == jsontape.String && !c.Hidden(b) {
 			return c.tape.AppendText(dst, b.Body, limit)
 		}
 	case Citations:
 		for part := range c.Parts(b) {
-			if part.Kind != Text {
-				break
+			if part.Kind == Text {
+				return c.tape.AppendText(dst, part.Body, limit)
 			}
-			return c.tape.AppendText(dst, part.Body, limit)
 		}
 	case JSON:
 		return append(dst, c.tape.Raw(b.Body)[:min(limit, len(c.tape.Raw(b.Body)))]...)
@@ -77,7 +76,7 @@ func (c *Conversation) ToolName(b *Block) string {
 		b = c.Block(int(b.Pair))
 	}
 	for _, n := range []Node{b.Name, b.ID} {
-		if isKind(c.tape, n, jsontape.String) {
+		if c.tape.Kind(n) == jsontape.String {
 			return string(c.tape.AppendText(nil, n, maxName))
 		}
 	}

@@ -1,8 +1,10 @@
 package conversation
 
 import (
+	"bytes"
 	"cmp"
 	"iter"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -68,14 +70,11 @@ func Title(state []byte, adds Span) (title string, failed bool) {
 func lists(state []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for _, place := range usualPlaces {
-			at, ok := 0, true
+			list := state
 			for _, key := range place {
-				if at, ok = valueOf(state, at, key); !ok {
-					break
-				}
+				list = valueOf(list, key)
 			}
-			at, c := space(state, at)
-			if ok && c == '[' && !yield(state[at:]) {
+			if list = bytes.TrimLeft(list, " \t\r\n"); bytes.HasPrefix(list, []byte("[")) && !yield(list) {
 				return
 			}
 		}
@@ -101,7 +100,7 @@ func (t *Tail) addList(list []byte) bool {
 	for m, err := range jsontape.Members(list) {
 		if err != nil {
 			*t = Tail{}
-			return false
+			break
 		}
 		t.Add(m.Value)
 	}
@@ -123,7 +122,7 @@ func (t *Tail) Title(adds Span) (title string, failed bool) {
 	}
 	m := c.Len() - 1
 	tools := c.has(m, ToolCall) || c.has(m, ToolResult)
-	if c.unnamed(m) {
+	if c.has(m, ToolResult) { // its call may name the tool
 		// What comes before may be damaged: then the last one is read without it.
 		if more := t.decode(callMessages); more != nil {
 			c, m = more, more.Len()-1
@@ -151,25 +150,17 @@ func (t *Tail) Decode() *Conversation { return t.decode(1) }
 
 // decode returns up to n of the last messages, as many as are not too large.
 func (t *Tail) decode(n int) *Conversation {
-	size, list := 0, []byte(nil)
-	for n = min(n, t.len()); n > 0; n-- {
-		size = 0
-		for before := range n {
-			size += len(t.at(before)) + 1
-		}
-		if size <= maxTail {
+	var list [][]byte // the last one first
+	size := 0
+	for before := range min(n, t.len()) {
+		message := t.at(before)
+		if size += len(message) + 1; size > maxTail {
 			break
 		}
+		list = append(list, message)
 	}
-	if n == 0 {
-		return nil
-	}
-	list = append(make([]byte, 0, size+2), '[')
-	for before := n - 1; before >= 0; before-- {
-		list = append(append(list, t.at(before)...), ',')
-	}
-	list[len(list)-1] = ']'
-	tape, _, err := jsontape.ParseTolerant(list)
+	slices.Reverse(list)
+	tape, _, err := jsontape.ParseTolerant(slices.Concat([]byte("["), bytes.Join(list, []byte(",")), []byte("]")))
 	if err != nil {
 		return nil
 	}
@@ -266,11 +257,12 @@ func (o *Openings) Add(words string, by Typed) {
 
 // AddMessage adds what message m says, if it is of the user or of the model and has no result of a tool.
 func (o *Openings) AddMessage(c *Conversation, m int) {
-	switch _, by, _ := c.typed(m); {
+	switch role := c.messages[m].Role; {
 	case c.has(m, ToolResult):
-	case c.messages[m].Role == User:
+	case role == User:
+		_, by, _ := c.typed(m)
 		o.Add(c.words(m, MaxTitle), by)
-	case c.messages[m].Role == Assistant:
+	case role == Assistant:
 		o.Answer(c.words(m, MaxTitle))
 	}
 }
@@ -284,16 +276,6 @@ func (o *Openings) Asked() bool { return o.asked != "" }
 // Title returns what the session is called: the first prompt, else the first command to the program,
 // else the first answer, else what the program wrote for the user; "" for nothing.
 func (o *Openings) Title() string { return cmp.Or(o.asked, o.set, o.answer, o.wrapped) }
-
-// unnamed reports whether a result of message m does not name its tool.
-func (c *Conversation) unnamed(m int) bool {
-	for _, b := range c.Blocks(m) {
-		if b.Kind == ToolResult && b.Name < 0 {
-			return true
-		}
-	}
-	return false
-}
 
 // title returns what message m says by itself.
 func (c *Conversation) title(m int) (title string, failed bool) {
@@ -322,8 +304,10 @@ func itself(text string) string { return text }
 // words returns the beginning of what message m says besides tool calls and results,
 // on one line of up to limit bytes.
 func (c *Conversation) words(m, limit int) string {
-	if said, by, around := c.typed(m); around && by != Wrapped {
-		return Cut(said, limit)
+	if c.messages[m].Role == User {
+		if said, by, around := c.typed(m); around && by != Wrapped {
+			return Cut(said, limit)
+		}
 	}
 	line, blank := []byte(nil), false
 	blocks := c.Blocks(m)
@@ -348,17 +332,14 @@ func (c *Conversation) words(m, limit int) string {
 	return "[blank text]"
 }
 
-// typed returns what a person typed of message m, on one line. around reports whether the program
+// typed returns what a person typed of the user's message m, on one line. around reports whether the program
 // wrote something around it.
 func (c *Conversation) typed(m int) (words string, by Typed, around bool) {
-	if c.messages[m].Role != User {
-		return "", Wrapped, false
-	}
 	first := -1
 	words, by = FirstTyped(func(yield func(string) bool) {
 		blocks := c.Blocks(m)
 		for i := range blocks {
-			if b := &blocks[i]; b.Kind == Text && isKind(c.tape, b.Body, jsontape.String) {
+			if b := &blocks[i]; b.Kind == Text {
 				text := string(c.tape.AppendText(nil, b.Body, mostTyped))
 				if first < 0 {
 					first = len(strings.TrimSpace(text))
@@ -449,47 +430,22 @@ func List[T any](items []T, text func(T) string) string {
 // OneLine puts single spaces where there is white space.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// space returns the first byte from off that is no white space, 0 at the end.
-func space(data []byte, off int) (at int, c byte) {
-	for off < len(data) {
-		switch data[off] {
-		case ' ', '\t', '\n', '\r':
-			off++
-		default:
-			return off, data[off]
+// valueOf returns the text from where the value of a key begins in the object that data holds, nil for
+// none. The text may be cut off behind the key.
+func valueOf(data []byte, key string) []byte {
+	c, err := jsontape.CursorAt(data, 0)
+	for err == nil {
+		m, _, broken := c.Head(data)
+		if broken != nil || m.Key == nil { // the end, or an array
+			return nil
+		}
+		if string(m.Key[1:len(m.Key)-1]) == key {
+			return data[m.Offset:]
+		}
+		var end int
+		if end, err = jsontape.Skip(data, m.Offset); err == nil {
+			err = c.Pass(data, end)
 		}
 	}
-	return off, 0
-}
-
-// valueOf returns where the value of a key begins in the object at off.
-func valueOf(data []byte, off int, key string) (at int, ok bool) {
-	at, c := space(data, off)
-	if c != '{' {
-		return 0, false
-	}
-	for {
-		at, c = space(data, at+1)
-		if c != '"' {
-			return 0, false
-		}
-		end := jsontape.StringEnd(data, at)
-		if end < 0 {
-			return 0, false
-		}
-		found := string(data[at+1:end-1]) == key
-		if at, c = space(data, end); c != ':' {
-			return 0, false
-		}
-		if found {
-			return at + 1, true
-		}
-		after, err := jsontape.Skip(data, at+1)
-		if err != nil {
-			return 0, false
-		}
-		if at, c = space(data, after); c != ',' {
-			return 0, false
-		}
-	}
+	return nil
 }

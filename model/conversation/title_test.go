@@ -34,12 +34,19 @@ func TestTitle(t *testing.T) {
 		{"the root is the list", `[{"role":"user","content":[{"text":"Hi"}]}]`, "Hi", "Hi", "Hi", false},
 		{"history", `{"history":[{"role":"user","content":"Hi"}]}`, "Hi", "Hi", "Hi", false},
 		{"a failure without a word", `[` + strings.Replace(results, `{"text":"no\n numbers"}`, ``, 1) + `]`, "a ok, b error", "a ok, b error", "a ok, b error", true},
+		{"a failure behind other parts", `[` + strings.Replace(results, `{"text":"no\n numbers"}`, `{"image":{}},{"text":" "},{"text":"no numbers"}`, 1) + `]`, "a ok, b: no numbers", "a ok, b: no numbers", "a ok, b: no numbers", true},
+		{"more than fits", `[{"role":"assistant","content":[{"text":"` + strings.Repeat("x", MaxTitle) + `"},{"text":"y"},{"text":"z"}]}]`, strings.Repeat("x", MaxTitle) + "…", strings.Repeat("x", MaxTitle) + "…", strings.Repeat("x", MaxTitle) + "…", false},
+		{"a tag in an answer", `[{"role":"assistant","content":"<task>x</task> is open"}]`, "<task>x</task> is open", "<task>x</task> is open", "<task>x</task> is open", false},
+		{"LangChain", `[` + lcUser + `,` + lcText + `]`, "t", "u", "u", false},
+		{"two texts", `[{"role":"assistant","content":[{"text":"x"},{"text":"y"}]}]`, "x y", "x y", "x y", false},
 		{"no messages", `{"messages":[]}`, "", "", "", false},
+		{"no colon before the list", `{"messages" [` + asks + `]}`, "", "", "", false},
 		{"no list", `{"messages":"none","total":4}`, "", "", "", false},
 		{"other things in the list", `{"messages":[1,2,3]}`, "", "", "", false},
 		{"a number", `4`, "", "", "", false},
 		{"nothing", ``, "", "", "", false},
 		{"cut off", `{"messages":[{"role":"user","content":"Hi`, "", "", "", false},
+		{"cut off behind a message", `{"messages":[` + asks + `,{"role":`, "", "", "", false},
 		{"many tools", `{"messages":[{"role":"assistant","content":[` + strings.Repeat(`{"toolUse":{"toolUseId":"t","name":"a_tool_with_a_long_name","input":{}}},`, 50) + `{"text":"."}]}]}`,
 			". (calls " + strings.Repeat("a_tool_with_a_long_name, ", 5) + "…)", ". (calls " + strings.Repeat("a_tool_with_a_long_name, ", 5) + "…)", ". (calls " + strings.Repeat("a_tool_with_a_long_name, ", 5) + "…)", false},
 	} {
@@ -136,5 +143,63 @@ func TestTail_titleBehindAMessageThatIsDamaged(t *testing.T) {
 	tail.Add([]byte(`{"role":"user","content":[{"toolResult":{"toolUseId":"t1","status":"success","content":[{"text":"done"}]}}]}`))
 	if title, failed := tail.Title(LastMessage); title == "" || failed {
 		t.Errorf("title %q, failed %v", title, failed)
+	}
+}
+
+func TestTail_last(t *testing.T) {
+	var tail Tail
+	if title, failed := tail.Title(LastTurn); title != "" || failed || tail.Last() != nil || tail.Decode() != nil {
+		t.Errorf("title %q, failed %v, last %s", title, failed, tail.Last())
+	}
+	for i := range 2 * turnMessages {
+		tail.Add([]byte(fmt.Sprint(i)))
+		if got := string(tail.Last()); got != fmt.Sprint(i) {
+			t.Errorf("the last message is %s, not %d", got, i)
+		}
+	}
+}
+
+// A session is called by the first prompt, else a command to the program, else an answer, else what the
+// program wrote for the user; never by what a tool gave.
+func TestOpenings(t *testing.T) {
+	const (
+		wrapped = `{"role":"user","content":"<environment_context>x</environment_context>"}`
+		command = `{"role":"user","content":"/model opus"}`
+		answer  = `{"role":"assistant","content":"Hello"}`
+		system  = `{"role":"system","content":"Be kind."}`
+		prompt  = `{"role":"user","content":"list"}`
+		result  = `{"role":"user","content":[{"toolResult":{"toolUseId":"a","content":[]}},{"text":"ran"}]}`
+	)
+	for list, want := range map[string]string{
+		"": "", system: "", result: "",
+		wrapped + "," + system: "<environment_context>x</environment_context>",
+		wrapped + "," + answer: "Hello",
+		answer + "," + command: "/model opus",
+		command + "," + result + "," + prompt + `,{"role":"user","content":"and on"}`: "list",
+	} {
+		var o Openings
+		c := recordOf(t, `{"messages":[`+list+`]}`)
+		for m := range c.Len() {
+			o.AddMessage(c, m)
+		}
+		if o.Title() != want || o.Asked() != (want == "list") {
+			t.Errorf("%s: %q, want %q", list, o.Title(), want)
+		}
+	}
+}
+
+func TestPromptTitle(t *testing.T) {
+	for text, want := range map[string]string{
+		"Plan a\n trip.": "Plan a trip.",
+		"<system-reminder>x</system-reminder>\nlist": "list",
+		"<task>x": "x",
+		"<system-reminder>x  y</system-reminder>": "<system-reminder>x y</system-reminder>",
+		strings.Repeat("é", MaxTitle):             strings.Repeat("é", MaxTitle/2) + "…",
+		"x" + strings.Repeat("é", MaxTitle):       "x" + strings.Repeat("é", MaxTitle/2-1) + "…",
+		strings.Repeat("x", MaxTitle):             strings.Repeat("x", MaxTitle),
+	} {
+		if got := PromptTitle(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
 	}
 }

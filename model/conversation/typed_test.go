@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -63,6 +64,22 @@ func TestWordsTyped(t *testing.T) {
 		{"a heading", "# Plan\n\ndo it", "# Plan\n\ndo it", Prompt},
 		{"a path is no command", "/home/demo/a.go does not compile", "/home/demo/a.go does not compile", Prompt},
 		{"a block in the midst stays", "why does <system-reminder> stand there", "why does <system-reminder> stand there", Prompt},
+		{"white space before a reminder", " \n" + reminder + "\nRun them", "Run them", Prompt},
+		{"a reminder in a prompt's block", "<user_query>" + reminder + "go</user_query>", "go", Prompt},
+		{"a command by its name, not its message", "<command-name>/review</command-name><command-message>other is running</command-message>", "/review", Prompt},
+		{"a command that says nothing", "<command-message> </command-message>", "", Wrapped},
+		{"a place of a text", "[Pasted text #1 +3 lines] fix it", "fix it", Prompt},
+		{"a place of a file", "[File #1] what is it", "what is it", Prompt},
+		{"a place that is none", "[Image is broken", "[Image is broken", Prompt},
+		{"a long text in brackets", "[Image " + strings.Repeat("x", 200) + "] y", "[Image " + strings.Repeat("x", 200) + "] y", Prompt},
+		{"the end of a reminder", "</system-reminder>\ngo", "go", Prompt},
+		{"a tag that closes itself", "<attachment id=\"a.ts\"/>go", "go", Prompt},
+		{"a shell command behind a reminder", reminder + "<bash-input> ls </bash-input>", "!ls", Setting},
+		{"words behind what is looked at", "<system-reminder>" + strings.Repeat("x", mostTyped) + "</system-reminder>go", "", Wrapped},
+		{"a heading of their own", "why\n## My request for Codex:\nlist </INSTRUCTIONS>", "why\n## My request for Codex:\nlist </INSTRUCTIONS>", Prompt},
+		{"a block whose name has a space", "<permissions instructions>x</permissions instructions>go", "go", Prompt},
+		{"a command with spaces around it", "<command-name> /review </command-name>", "/review", Prompt},
+		{"a heart", "<3 this", "<3 this", Prompt},
 		{"words behind a long block", "<system-reminder>" + strings.Repeat("x", 100_000) + "</system-reminder>go", "go", Prompt},
 	} {
 		if got, by := WordsTyped(c.text); got != c.want || by != c.by {
@@ -85,6 +102,25 @@ func TestOpening_typed(t *testing.T) {
 	} {
 		if got := Opening([]byte(c.state)); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// A block may go on in another text, but words behind too many texts are not looked for.
+func TestFirstTyped(t *testing.T) {
+	texts := func(n int) []string { return append(slices.Repeat([]string{"<context>x</context>"}, n), "go") }
+	for _, c := range []struct {
+		texts []string
+		want  string
+	}{
+		{[]string{"<system-reminder>a", "b</system-reminder>go", "on"}, "go"},
+		{[]string{"<command-name>/review</command-name>", "<command-args>12</command-args>"}, "/review 12"},
+		{[]string{"", " ", "go"}, "go"},
+		{texts(mostBlocks - 1), "go"},
+		{texts(mostBlocks), ""},
+	} {
+		if got, _ := FirstTyped(slices.Values(c.texts)); got != c.want {
+			t.Errorf("%.100q: %q, want %q", c.texts, got, c.want)
 		}
 	}
 }

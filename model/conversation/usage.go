@@ -57,14 +57,14 @@ var (
 // UsageOf returns what a message says that it cost. n is an element of a list of messages.
 func UsageOf(t *jsontape.Tape, n Node) (u Usage) {
 	n = unwrap(t, n)
-	if name := lookUp(t, n, modelPlaces); isKind(t, name, jsontape.String) {
+	if name := lookUp(t, n, modelPlaces); t.Kind(name) == jsontape.String {
 		u.Model = string(t.AppendText(nil, name, maxName))
 	}
 	u.Milliseconds, _ = number(t, n, latencyPlaces)
 	u.Cost, u.Priced = number(t, n, costPlaces)
 	counts := jsontape.None
 	for _, keys := range usagePlaces {
-		if at := lookUp(t, n, [][]string{keys}); isKind(t, at, jsontape.Object) {
+		if at := lookUp(t, n, [][]string{keys}); t.Kind(at) == jsontape.Object {
 			counts = at
 			break
 		}
@@ -104,7 +104,7 @@ func lookUp(t *jsontape.Tape, n Node, places [][]string) Node {
 	for _, keys := range places {
 		at := n
 		for _, key := range keys {
-			at = find(t, at, key)
+			at = t.Find(at, key)
 		}
 		if at >= 0 {
 			return at

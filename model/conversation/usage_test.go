@@ -51,6 +51,8 @@ func TestUsageOf(t *testing.T) {
 			`{"role":"assistant","content":[],"model":"m","usage":{"input":2,"output":3,"cacheRead":10,"cacheWrite":0,"totalTokens":15,"cost":{"total":0.25}}}`,
 			conversation.Usage{Counted: true, Input: 12, Output: 3, CacheRead: 10, Model: "m", Cost: 0.25, Priced: true},
 		},
+		"the output alone": {`{"role":"assistant","content":"x","usage":{"output_tokens":2}}`, conversation.Usage{Counted: true, Output: 2}},
+		"the input alone":  {`{"role":"assistant","content":"x","usage":{"input_tokens":2}}`, conversation.Usage{Counted: true, Input: 2}},
 		"counts that are none": {
 			`{"role":"assistant","content":[],"model":7,"usage":{"input_tokens":"3","output_tokens":-1}}`,
 			conversation.Usage{},

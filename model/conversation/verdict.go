@@ -309,11 +309,9 @@ func Judge(kind, code string, of Role) (severity model.Severity, verdict string,
 	}
 	answers, severity := answersOf(code, p.to)
 	switch {
-	case answers != "" && p.severity > severity && p.severity > model.Odd:
-		return p.severity, p.does + ": " + answers, true
 	case answers != "":
 		return severity, p.does + ": " + answers, true
-	case p.to != nil && p.severity < model.Mended:
+	case p.severity < model.Mended:
 		return 0, "", false // every provider takes it
 	}
 	return p.severity, p.does, true
@@ -354,7 +352,7 @@ func Meaning(code string) string { return meanings[code] }
 // meaning says what is wrong in a sentence.
 func (c *Conversation) meaning(t Trouble) string {
 	text := meanings[t.Code]
-	if t.Block < 0 || !strings.Contains(text, "%s") {
+	if !strings.Contains(text, "%s") {
 		return text
 	}
 	b := &c.blocks[t.Block]

@@ -173,29 +173,27 @@ func (w *Written) Calls() bool {
 // usage_metadata of LangChain's. It is nil where none of them says.
 func (w *Written) Tokens() (counts []model.Number) {
 	for list := range w.each {
-		for m := range jsontape.Members(list) {
-			message := m.Value
-			if inner := jsontape.FindMember(message, `"kwargs"`); inner != nil {
-				message = inner
-			}
-			var usage struct {
-				Input   float64 `json:"input_tokens"`
-				Output  float64 `json:"output_tokens"`
-				Total   float64 `json:"total_tokens"`
-				Details struct {
-					Read  float64 `json:"cache_read"`
-					Write float64 `json:"cache_creation"`
-				} `json:"input_token_details"`
-			}
-			if json.Unmarshal(jsontape.FindMember(message, `"usage_metadata"`), &usage) != nil || usage.Total == 0 {
-				continue
-			}
-			for _, n := range []model.Number{
-				{Key: "input", Value: usage.Input}, {Key: "output", Value: usage.Output}, {Key: "total", Value: usage.Total},
-				{Key: "cacheRead", Value: usage.Details.Read}, {Key: "cacheWrite", Value: usage.Details.Write},
-			} {
-				counts = count(counts, n)
-			}
+		message := list[1 : len(list)-1]
+		if inner := jsontape.FindMember(message, `"kwargs"`); inner != nil {
+			message = inner
+		}
+		var usage struct {
+			Input   float64 `json:"input_tokens"`
+			Output  float64 `json:"output_tokens"`
+			Total   float64 `json:"total_tokens"`
+			Details struct {
+				Read  float64 `json:"cache_read"`
+				Write float64 `json:"cache_creation"`
+			} `json:"input_token_details"`
+		}
+		if json.Unmarshal(jsontape.FindMember(message, `"usage_metadata"`), &usage) != nil || usage.Total == 0 {
+			continue
+		}
+		for _, n := range []model.Number{
+			{Key: "input", Value: usage.Input}, {Key: "output", Value: usage.Output}, {Key: "total", Value: usage.Total},
+			{Key: "cacheRead", Value: usage.Details.Read}, {Key: "cacheWrite", Value: usage.Details.Write},
+		} {
+			counts = count(counts, n)
 		}
 	}
 	return counts

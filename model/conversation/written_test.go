@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -21,10 +22,12 @@ func TestWritten(t *testing.T) {
 		tokens         string
 	}{
 		"nothing":            {nil, "", "", false, "[]"},
-		"no messages":        {[]string{`null`, `7`, `"text"`, `[]`, `[1,2]`, `{"a":1}`, `[{"a":1}]`, `{`, ``}, "", "", false, "[]"},
+		"no messages":        {[]string{`null`, `7`, `"text"`, `[]`, `[1,2]`, `{"a":1}`, `[{"a":1}]`, `{`, ``, `{"usage_metadata":{"input_tokens":3,"total_tokens":3}}`}, "", "", false, "[]"},
+		"damaged counts":     {[]string{strings.Replace(ai, `"output_tokens":2`, `"output_tokens":"2"`, 1)}, "calls weather", "", false, "[]"},
 		"one":                {[]string{human}, "Rain?", "Rain?", false, "[]"},
 		"a list":             {[]string{"[" + human + "," + ai + "]"}, "Rain?, calls weather", "Rain?", false, "[{input 3} {output 2} {total 5} {cacheRead 1}]"},
 		"two values":         {[]string{ai, `{"a":1}`, js}, "calls weather, Yes.", "", false, "[{input 7} {output 3} {total 10} {cacheRead 1}]"},
+		"the user later":     {[]string{ai, human, js}, "calls weather, Rain?, Yes.", "Rain?", false, "[{input 7} {output 3} {total 10} {cacheRead 1}]"},
 		"a tool that failed": {[]string{tool}, "weather: no gauge", "", true, "[]"},
 		"another shape":      {[]string{plain}, "Hello", "Hello", false, "[]"},
 	} {
@@ -94,6 +97,7 @@ func TestWritten_short(t *testing.T) {
 		`{"content":null,"role":"tool","tool_call_id":"c","id":"7"}`:              `{"content":"","additional_kwargs":{},"response_metadata":{},"type":"tool","name":null,"id":"7","tool_call_id":"c","artifact":null,"status":"success"}`,
 		`{"$py":"langchain_core.messages.ai.AIMessage","type":"ai","content":""}`: "",
 		`{"lc":1,"type":"ai","content":""}`:                                       "",
+		`{"role":"user","content":tru}`:                                           "",
 		`{"role":"user"}`:                                                         "",
 	} {
 		if got, _, _ := WrittenOut([]byte(short)); string(got) != want {
