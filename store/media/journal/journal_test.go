@@ -963,6 +963,26 @@ func TestPurge(t *testing.T) {
 	}
 }
 
+// TestPurge_ofWhatIsUndone: what a write brought that is undone can be forgotten; then it cannot be
+// done again, which the plan says.
+func TestPurge_ofWhatIsUndone(t *testing.T) {
+	_, j := desk(map[string]string{"s/a": "0"})
+	put(t, j, "s/a", "1")
+	undoes(t, j)
+	list, err := j.Entries(t.Context())
+	must(t, err)
+	d := j.Draft()
+	d.Forget("s/a", list[0].Changes()[0].After)
+	p, err := d.Plan(model.Plan{Op: model.OpPurge, Session: "s"})
+	must(t, err)
+	if len(p.Asks) != 2 || !strings.Contains(p.Asks[1], "write 1, a restore of s that is undone, can then not be done again") {
+		t.Errorf("%q", p.Asks)
+	}
+	do(t, j, p, nil)
+	_, err = j.PlanRedo(t.Context())
+	says(t, err, fs.ErrNotExist, "purged it")
+}
+
 // TestKept_apart: an agent that writes in place, into everything that a write made, its
 // undo and its redo, changes nothing that is kept, nor what was copied.
 func TestKept_apart(t *testing.T) {

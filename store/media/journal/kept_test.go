@@ -7,7 +7,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -148,6 +150,9 @@ func TestPlanUndo_leads(t *testing.T) {
 		if c.name == "undo" && (p.Target.ID != "head" || p.Head.ID != "") || c.name == "redo" && (p.Target.ID != "" || p.Head.ID != "head") {
 			t.Errorf("%s leads from %v to %v", c.name, p.Head, p.Target)
 		}
+		if back := p.Op == model.OpUndo || p.Op == model.OpRedo; back && !slices.Equal(p.Writes, []string{fmt.Sprintf("journal: entry %d", p.Entry)}) {
+			t.Errorf("%s: it writes %q", c.name, p.Writes)
+		}
 		if want := c.name == "undo of the fork"; p.Removes != want {
 			t.Errorf("%s: removes %v", c.name, p.Removes)
 		} else if want {
@@ -237,6 +242,42 @@ func whatIs(t *testing.T, path string) string {
 	return fmt.Sprintf("%v %q of %v", info.Mode(), text, info.ModTime())
 }
 
+// TestApply_besideARemoval: an agent removes the file that is written, at any moment. Either the
+// write was done by then, or it says so, and the file stays away.
+func TestApply_besideARemoval(t *testing.T) {
+	for _, noExchange := range []bool{false, true} {
+		conflicts := 0
+		for n, met := 0, true; met; n++ {
+			m, j := desk(map[string]string{"s/a": "0", "s/b": "0"})
+			m.NoExchange, met = noExchange, false
+			moment := ""
+			d := j.Draft()
+			d.Put("s/a", []byte("1"))
+			p := plan(t, d)
+			f := &disktest.Faulty{Disk: m, Hook: func(call disktest.Call) error {
+				if met = met || call.N == n; call.N == n {
+					moment = call.Op
+					return m.Remove("s/a")
+				}
+				return nil
+			}}
+			_, err := journal.New(f, journal.Options{}).Apply(t.Context(), p, nil)
+			_, there := m.Tree(live)["s/a"]
+			switch {
+			case err != nil && (there || !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), "s/a was removed since")):
+				t.Errorf("exchange %v, call %d: there %v: %v", !noExchange, n, there, err)
+			case err != nil:
+				conflicts++
+			case there && met && !(noExchange && moment == "rename"): // which cannot tell
+				t.Errorf("exchange %v, call %d: it was removed and is there", !noExchange, n)
+			}
+		}
+		if conflicts < 5 {
+			t.Errorf("exchange %v: %d conflicts", !noExchange, conflicts)
+		}
+	}
+}
+
 // TestRecover_conflictIsTheEnd: a write that was broken off and meets another's file is at
 // its end: it is not one to be finished.
 func TestRecover_conflictIsTheEnd(t *testing.T) {
@@ -255,6 +296,23 @@ func TestRecover_conflictIsTheEnd(t *testing.T) {
 		t.Error("it was not broken off", err)
 	})
 	must(t, rewrites(m, "s/b"))
+	for n := 0; ; n++ { // a call that fails is told
+		failed := ""
+		f := &disktest.Faulty{Disk: m.Clone(), Hook: func(call disktest.Call) error {
+			if call.N != n {
+				return nil
+			}
+			failed = call.Op + " " + call.Name
+			return &fs.PathError{Op: call.Op, Path: call.Name, Err: syscall.EIO}
+		}}
+		err := journal.New(f, journal.Options{}).Recover(t.Context())
+		if failed == "" {
+			break
+		}
+		if !errors.Is(err, syscall.EIO) {
+			t.Errorf("%s fails: %v", failed, err)
+		}
+	}
 	j := journal.New(m, journal.Options{})
 	err := j.Recover(t.Context())
 	says(t, err, model.ErrHeadMoved, "s/b was changed since", "what it set aside can still be restored")

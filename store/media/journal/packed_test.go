@@ -69,7 +69,11 @@ func TestUnpack_bounded(t *testing.T) {
 			t.Errorf("%q: %v", data, got)
 		}
 	}
-	if _, err := pack([]Change{{Path: strings.Repeat("a", maxPath+1)}}); err != ErrTooMuch {
+	long := []Change{{Path: strings.Repeat("a", maxPath+1)}}
+	if _, err := pack(long); err != ErrTooMuch {
+		t.Error(err)
+	}
+	if _, err := packedParts(long); err != ErrTooMuch {
 		t.Error(err)
 	}
 }

@@ -196,9 +196,39 @@ func TestTurn_noAnswer(t *testing.T) {
 	}
 }
 
+// TestTurn_noAnswerAndNoLook: a request has no answer, and the look whether it was carried out
+// fails. That is told, and nothing is taken for done.
+func TestTurn_noAnswerAndNoLook(t *testing.T) {
+	turns := 0
+	for _, c := range shelved(t) {
+		m, blind := c.before.Clone(), false
+		f := &disktest.Faulty{Disk: m, Hook: func(call disktest.Call) error {
+			if blind {
+				blind = false
+				return &fs.PathError{Op: call.Op, Path: call.Name, Err: syscall.EIO}
+			}
+			return nil
+		}}
+		s, turned := &shelf{Disk: f, m: m}, false
+		s.turned = func(name string) error {
+			blind, turned = true, true
+			return &fs.PathError{Op: "turn", Path: name, Err: disk.ErrChanged}
+		}
+		if err := c.apply(t.Context(), s, nil); turned && !errors.Is(err, syscall.EIO) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if turned {
+			turns++
+		}
+	}
+	if turns < 5 {
+		t.Errorf("%d writes turn a name", turns)
+	}
+}
+
 // TestTurn_fails lets every call fail, once and from then on. Unless the error says that
 // something is unfinished, the store is as it was; after a recovery it is as before the write
-// or as after it.
+// or as after it. Each failure is told.
 func TestTurn_fails(t *testing.T) {
 	runs, unfinished := 0, 0
 	for _, c := range shelved(t) {
@@ -228,6 +258,8 @@ func TestTurn_fails(t *testing.T) {
 				where := fmt.Sprintf("%s, call %d fails, %s, forever %v: %v", c.name, n, failed, forever, err)
 				open := (*journal.UnfinishedError)(nil)
 				switch {
+				case err == nil && failed != "lstat .hindcast/journal": // Create tells whether it is there
+					t.Fatalf("%s: nobody was told", where)
 				case err == nil:
 				case !errors.Is(err, syscall.EIO):
 					t.Fatal(where)
