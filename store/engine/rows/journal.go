@@ -268,7 +268,7 @@ func (b *book) history() (h *history, err error) {
 		b.known = nil
 		return &history{}, nil
 	}
-	if err == nil && b.known != nil && os.SameFile(at, b.as) && at.Size() == b.as.Size() {
+	if b.known != nil && os.SameFile(at, b.as) && at.Size() == b.as.Size() {
 		return b.known, nil
 	}
 	err = b.on(func(d disk.Disk) error {

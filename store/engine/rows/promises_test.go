@@ -349,3 +349,79 @@ func TestRows_asStored(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSaid: what a message that is added says of its row: who speaks, whether a turn ends, and what failed.
+func TestSaid(t *testing.T) {
+	call := `{"role":"assistant","content":[{"toolUse":{"toolUseId":"c","name":"look","input":{}}}]}`
+	for body, want := range map[string]string{
+		`{"role":"user","content":"words"}`:                                             "user input 1",
+		`{"role":"assistant","content":"words"}`:                                        "turn end 0",
+		`{"role":"assistant","content":[{"reasoning":{"text":"hm"}}]}`:                  "message 0",
+		`{"role":"assistant","content":[{"reasoning":{"text":"hm"}},{"text":"words"}]}`: "turn end 0",
+		call: "after model 0",
+		`{"role":"tool","content":[{"toolResult":{"toolUseId":"c","status":"success","content":[]}}]}`: "tool iteration 0",
+		`{"role":"system","content":"rules"}`: "message 0",
+		`no JSON`:                             "message 0",
+	} {
+		var said Said
+		var h model.Header
+		if strings.Contains(body, "toolResult") {
+			said.Add(new(model.Header), []byte(call))
+		}
+		said.Add(&h, []byte(body))
+		if got := fmt.Sprint(h.EventText(), " ", h.TurnIndex); got != want {
+			t.Errorf("%s: %s and not %s", body, got, want)
+		}
+	}
+}
+
+// TestApply_unsettled: where the end of another write cannot be told, nothing is written behind it.
+func TestApply_unsettled(t *testing.T) {
+	path := demoFile(t)
+	s := openDemo(t, demoKind, path)
+	p, before := plan(t, s, to(model.OpRestore, "tour", "e2")), storetest.Tables(t, path)
+	w := wrote(1, model.OpRestore, 0)
+	w.Write.Steps = []byte("no steps")
+	if err := os.WriteFile(path+Beside, []byte(line(t, w)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(t.Context(), p); err == nil || !strings.Contains(err.Error(), "entry 1 of the journal") || storetest.Tables(t, path) != before {
+		t.Errorf("%v", err)
+	}
+	if err := os.WriteFile(path+Beside, []byte(line(t, record{Format: journalFormat + 1, Write: w.Write})), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(t.Context(), p); !errors.Is(err, errFormat) || storetest.Tables(t, path) != before {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestPlan_target: an undo leads to the head as it was, a redo to the row that the write named, and one of a
+// fork to the head of what it makes.
+func TestPlan_target(t *testing.T) {
+	for op, want := range map[model.Op][2]string{model.OpRestore: {"e4", "e2"}, model.OpFork: {"", "e5"}} {
+		s := openDemo(t, demoKind, demoFile(t))
+		c := to(op, "tour", "e2")
+		if op == model.OpFork {
+			c.Ref.ID, c.As = "e5", "again"
+		}
+		do(t, s, c)
+		if p := plan(t, s, undo); p.Target.ID != want[0] {
+			t.Errorf("the undo of a %s leads to %+v", op, p.Target)
+		}
+		do(t, s, undo)
+		if p := plan(t, s, redo); p.Target.ID != want[1] {
+			t.Errorf("the redo of a %s leads to %+v", op, p.Target)
+		}
+	}
+}
+
+// TestOpen_settles: a session that is opened after a write whose end was not told shows what the write did.
+func TestOpen_settles(t *testing.T) {
+	path := demoFile(t)
+	do(t, openDemo(t, demoKind, path), to(model.OpRestore, "tour", "e2"))
+	cutJournal(t, path, 1)
+	if left := storetest.Headers(t, openDemo(t, demoKind, path), "tour")[3]; !left.Orphaned || left.Reason.Kind != model.ReasonRestore {
+		t.Errorf("%+v", left)
+	}
+}

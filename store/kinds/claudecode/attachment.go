@@ -115,10 +115,8 @@ func textOf(record coding.Value, is string) string {
 		return strings.Join(parts, "\n")
 	}
 	a := record.Get(typeAttachment)
-	if at, known := texts[is]; known {
-		if text := a.Get(at...); text.Kind() == jsontape.String {
-			return text.Text()
-		}
+	if text := a.Get(texts[is]...); text.Kind() == jsontape.String {
+		return text.Text()
 	}
 	var words []string
 	said := map[string]bool{"": true}

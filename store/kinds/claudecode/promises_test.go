@@ -294,8 +294,9 @@ func TestFaults_unread(t *testing.T) {
 		"what is queued":                    {rec{kind: "attachment", id: "x", parent: "a", more: map[string]any{"attachment": map[string]any{"type": "queued_command", "prompt": "hidden words"}}}, false},
 		"what is queued elsewhere":          {rec{kind: "attachment", id: "x", parent: "a", more: map[string]any{"attachment": map[string]any{"type": "queued_command", "text": "hidden words"}}}, true},
 		"one of a sub-agent":                {aside(user("x", "", "hidden words")), false},
+		"one of a sub-agent of a call":      {aside(user("s", "", "one")), false},
 	} {
-		dir, _ := written(t, list(user("a", "", "A"), c.more)...)
+		dir, _ := written(t, list(user("a", "", "A"), task("b", "a", "m1", "t1", "one"), c.more, aside(part("u", "s", "m2", "words of its own", "")))...)
 		faults := storetest.Faults(t, open(t, dir), session)
 		if got := slices.ContainsFunc(faults, func(f model.Fault) bool { return f.Code == store.FaultUnread }); got != c.unread {
 			t.Errorf("%s: %+v", name, faults)
@@ -540,6 +541,10 @@ func TestFacts_standWhereTheyBelong(t *testing.T) {
 				t.Errorf("%s has %s %q and not %q", id, label, got[label], value)
 			}
 		}
+	}
+	dir, _ = written(t, list(with(user("a", "", "A"), map[string]any{"gitBranch": "first"}), part("b", "a", "m1", "B", ""))...)
+	if text := stateAt(t, open(t, dir), "b"); !strings.Contains(text, `"gitBranch":"first"`) {
+		t.Errorf("what the session began with is forgotten: %s", text)
 	}
 	if text := stateAt(t, s, "e"); !strings.Contains(text, `"gitBranch":"main"`) {
 		t.Errorf("what the session ran with is forgotten: %s", text)
