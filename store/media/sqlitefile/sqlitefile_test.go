@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -261,4 +262,42 @@ func TestFile_amendsWhileOthersRead(t *testing.T) {
 	}
 	stop()
 	readers.Wait()
+}
+
+// TestTx_scansBytes: values are scanned into bytes as database/sql scans them, and are not shared by rows.
+func TestTx_scansBytes(t *testing.T) {
+	f, _ := written(t)
+	const query = "SELECT column1 FROM (VALUES (1), (2.5), (1e300), ('text'), (''), (x'00ff'), (x''), (NULL), ('last'))"
+	err := f.Read(t.Context(), func(tx *Tx) error {
+		var want, got [][]byte
+		rows, err := tx.Conn().QueryContext(t.Context(), query)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var value []byte
+			if err := rows.Scan(&value); err != nil {
+				return err
+			}
+			want = append(want, value)
+		}
+		err = tx.Each(t.Context(), func(scan func(...any) error) error {
+			var value []byte
+			err := scan(&value)
+			got = append(got, value)
+			return err
+		}, query)
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%q, not %q", got, want)
+		}
+		var first []byte
+		if err := tx.Row(t.Context(), "SELECT 'alone'").Scan(&first); err != nil || string(first) != "alone" {
+			t.Errorf("%q, %v", first, err)
+		}
+		return errors.Join(err, rows.Err())
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"syscall"
+	"unsafe"
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -92,8 +93,9 @@ func (t *Tx) Each(ctx context.Context, row func(scan func(into ...any) error) er
 		return err
 	}
 	defer rows.Close()
+	scan := owning(rows.Scan)
 	for rows.Next() {
-		if err := row(rows.Scan); err != nil {
+		if err := row(scan); err != nil {
 			return err
 		}
 	}
@@ -114,9 +116,60 @@ func (t *Tx) Row(ctx context.Context, query string, args ...any) interface{ Scan
 	statement, err := t.prepare(ctx, query)
 	if err != nil {
 		// It fails in the same way, and the row carries the error.
-		return t.conn.QueryRowContext(ctx, query, args...)
+		return firstRow(t.conn.QueryRowContext(ctx, query, args...).Scan)
 	}
-	return statement.QueryRowContext(ctx, args...)
+	return firstRow(statement.QueryRowContext(ctx, args...).Scan)
+}
+
+// firstRow scans a row.
+type firstRow func(into ...any) error
+
+func (scan firstRow) Scan(into ...any) error { return owning(scan)(into...) }
+
+// owning returns a scan that takes the values of the driver over: database/sql copies each into a []byte.
+// The driver makes them for each row, and uses none of them again.
+func owning(scan func(into ...any) error) func(into ...any) error {
+	return func(into ...any) error {
+		for i := range into {
+			if b, is := into[i].(*[]byte); is {
+				into[i] = (*owned)(b)
+			}
+		}
+		return scan(into...)
+	}
+}
+
+// owned is bytes that a value is scanned into without a copy.
+type owned []byte
+
+// Scan implements sql.Scanner.
+func (o *owned) Scan(value any) error {
+	switch v := value.(type) {
+	case string:
+		if *o = []byte{}; v != "" {
+			*o = unsafe.Slice(unsafe.StringData(v), len(v))
+		}
+	case []byte:
+		*o = v
+	default:
+		var other sql.Null[[]byte]
+		err := other.Scan(value)
+		*o = other.V
+		return err
+	}
+	return nil
+}
+
+// record is a value of a row by the name of its column: a text or a blob is a string, without a copy.
+type record struct{ value any }
+
+// Scan implements sql.Scanner.
+func (r *record) Scan(value any) error {
+	if blob, is := value.([]byte); is {
+		value = unsafe.String(unsafe.SliceData(blob), len(blob))
+	}
+	r.value = value
+	return nil
 }
 
 // Records runs row on each row of a query, by the names of its columns: texts and blobs are
@@ -128,7 +181,7 @@ func (t *Tx) Records(ctx context.Context, row func(map[string]any) error, query 
 	}
 	defer rows.Close()
 	columns, err := rows.Columns()
-	values, into := make([]any, len(columns)), make([]any, len(columns))
+	values, into := make([]record, len(columns)), make([]any, len(columns))
 	for i := range values {
 		into[i] = &values[i]
 	}
@@ -136,14 +189,11 @@ func (t *Tx) Records(ctx context.Context, row func(map[string]any) error, query 
 		if err = rows.Scan(into...); err != nil {
 			return err
 		}
-		record := make(map[string]any, len(columns))
+		named := make(map[string]any, len(columns))
 		for i, column := range columns {
-			if blob, is := values[i].([]byte); is {
-				values[i] = string(blob)
-			}
-			record[column] = values[i]
+			named[column], values[i].value = values[i].value, nil
 		}
-		err = row(record)
+		err = row(named)
 	}
 	return cmp.Or(err, rows.Err())
 }
