@@ -390,9 +390,10 @@ func TestDamage(t *testing.T) {
 // that may be large is read.
 func TestLarge(t *testing.T) {
 	path := demoFile(t,
-		fmt.Sprintf(`INSERT INTO entries VALUES ('large', '', 'l1', '', '{"role":"user","content":"' || hex(zeroblob(%d)) || '"}', 1767225600)`, usualCell/2+1),
+		entryRow("large", "", "l4", "l1", 3, "user", "behind"), // the rows are stored in another order
 		fmt.Sprintf(`INSERT INTO entries VALUES ('large', '', 'l2', hex(zeroblob(%d)), '{}', 1767225601)`, mostSmall/2),
-		entryRow("large", "", "l4", "l1", 3, "user", "behind"), "INSERT INTO answers SELECT session, branch, id, at FROM entries WHERE session = 'large'")
+		fmt.Sprintf(`INSERT INTO entries VALUES ('large', '', 'l1', '', '{"role":"user","content":"' || hex(zeroblob(%d)) || '"}', 1767225600)`, usualCell/2+1),
+		"INSERT INTO answers SELECT session, branch, id, at FROM entries WHERE session = 'large'")
 	s := openDemo(t, demoKind, path)
 	if got := drawn(t, s, "large"); got != "l1< t0 l2<"+storetest.Headers(t, s, "large")[1].ParentID+" t0~ l4<l1 t1*" {
 		t.Error(len(got))

@@ -116,12 +116,12 @@ type entry1 struct {
 }
 
 func (demo) entries(ctx context.Context, t Tx, of Place, s Span) (list []entry1, err error) {
-	err = t.Each(ctx, func(scan func(...any) error) error {
+	err = Each(ctx, s, t.Each, func(scan func(...any) error) error {
 		var e entry1
 		err := scan(&e.id, &e.parent, &e.body, &e.at, &e.answered)
 		list = append(list, e)
 		return err
-	}, "SELECT id, parent, body, at, (SELECT count(*) FROM answers a WHERE a.session = e.session AND a.branch = e.branch AND a.id = e.id) FROM "+of.Table("entries")+" e"+s.Where, s.Args...)
+	}, "SELECT id, parent, body, at, (SELECT count(*) FROM answers a WHERE a.session = e.session AND a.branch = e.branch AND a.id = e.id) FROM "+of.Table("entries")+" e")
 	return list, err
 }
 

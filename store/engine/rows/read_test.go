@@ -457,13 +457,13 @@ func (renamed) Log(ctx context.Context, t Tx, of Place, from string) (log Log, e
 		return log, err
 	}
 	log.Head.Newest = true
-	err = t.Each(ctx, func(scan func(...any) error) error {
+	err = Each(ctx, span, t.Each, func(scan func(...any) error) error {
 		h, body := model.Header{CreatedAt: time.Unix(start, 0)}, ""
 		err := scan(&h.ID, &body)
 		new(Said).Add(&h, []byte(body))
 		log.Title, log.Headers = h.Title, append(log.Headers, h)
 		return err
-	}, "SELECT id, body FROM "+of.Table("entries")+span.Where, span.Args...)
+	}, "SELECT id, body FROM "+of.Table("entries"))
 	return log, err
 }
 

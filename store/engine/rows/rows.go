@@ -236,7 +236,7 @@ func (k Kind) find(ctx context.Context, t tables) (sets []map[string]string, err
 		}
 		return []map[string]string{nil}, nil
 	}
-	names, err := texts(ctx, t, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+	names, err := firstColumn[string](ctx, t, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
 	for _, name := range names {
 		has, err := t.Columns(ctx, name)
 		if err != nil {
@@ -245,7 +245,7 @@ func (k Kind) find(ctx context.Context, t tables) (sets []map[string]string, err
 		if !hasAll(has, k.Tables[k.Snapshots]) {
 			continue
 		}
-		parents, err := texts(ctx, t, `SELECT "table" FROM pragma_foreign_key_list(?, 'main')`, name)
+		parents, err := firstColumn[string](ctx, t, `SELECT "table" FROM pragma_foreign_key_list(?, 'main')`, name)
 		if err != nil {
 			return nil, err
 		}
@@ -272,12 +272,12 @@ func hasAll(has map[string]bool, columns string) bool {
 	return !slices.ContainsFunc(strings.Fields(columns), func(column string) bool { return !has[column] })
 }
 
-// texts returns the first column of a query.
-func texts(ctx context.Context, t tables, query string, args ...any) (all []string, err error) {
+// firstColumn returns the first column of a query.
+func firstColumn[V any](ctx context.Context, t Tx, query string, args ...any) (all []V, err error) {
 	err = t.Each(ctx, func(scan func(...any) error) error {
-		var text string
-		err := scan(&text)
-		all = append(all, text)
+		var value V
+		err := scan(&value)
+		all = append(all, value)
 		return err
 	}, query, args...)
 	return all, err

@@ -59,12 +59,17 @@ func (s *Said) Add(h *model.Header, message []byte) {
 // EventUser is the event of a snapshot in which the user speaks.
 const EventUser = "user input"
 
-// Span is rows of a session that follow each other.
+// Span is rows of a session that follow each other, see [Each].
 type Span struct {
-	// Where is the end of a query, from WHERE on, that returns them in their order, and
-	// Args are its arguments.
-	Where string
-	Args  []any
+	// where is the end of a query, from WHERE on, that returns them in their order, and
+	// args are its arguments.
+	where string
+	args  []any
+	// one is the end of a query for the row with an id, and key are the arguments before it. They
+	// are used for each of ids, where ids is not nil.
+	one string
+	key []any
+	ids []int64
 	// First is the number of the first of them in the session, from 0. Skip is how many
 	// stand before the snapshot that was asked for.
 	First, Skip int
@@ -77,7 +82,7 @@ func (k Kind) Span(ctx context.Context, t Tx, of Place, from string, context int
 		k.Order = on.on.kind.Order
 	}
 	order, table := strings.Join(k.order(), ", "), of.Table(k.Snapshots)
-	s.Where, s.Args = k.where(), of.Key
+	s.where, s.args = k.where(), of.Key
 	if from != "" {
 		at := func(compare string) string {
 			return k.where() + " AND (" + order + ") " + compare + " (SELECT " + order + " FROM " + table + k.where() + " AND " + k.ID + " = ?)"
@@ -95,10 +100,28 @@ func (k Kind) Span(ctx context.Context, t Tx, of Place, from string, context int
 				return s, err
 			}
 		}
-		s.Where, s.Args = at(">="), args(from)
+		s.where, s.args = at(">="), args(from)
 	}
-	s.Where += " ORDER BY " + order
-	return s, nil
+	s.where += " ORDER BY " + order
+	if file, ok := t.(sqliteTx); ok && file.roomy {
+		s.one, s.key = k.where()+" AND rowid = ?", of.Key
+		s.ids, err = firstColumn[int64](ctx, t, "SELECT rowid FROM "+table+s.where, s.args...)
+	}
+	return s, err
+}
+
+// Each runs row on each row of a span. run is Each or Records of a transaction, and query ends before WHERE.
+// SQLite copies the values that it sorts several times. So large rows are read one by one in the order of their ids.
+func Each[R any](ctx context.Context, s Span, run func(context.Context, R, string, ...any) error, row R, query string) error {
+	if s.ids == nil {
+		return run(ctx, row, query+s.where, s.args...)
+	}
+	for _, id := range s.ids {
+		if err := run(ctx, row, query+s.one, append(slices.Clip(s.key), id)...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // PythonReads reports whether Python's json reads a text: JSON, and with NaN and the infinities, which it also writes.

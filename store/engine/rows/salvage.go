@@ -96,7 +96,7 @@ func (t sqliteTx) sound(ctx context.Context, k Kind, probe bool) (list []sound, 
 			continue
 		}
 		one := sound{table: table}
-		if one.columns, err = texts(ctx, t, "SELECT name FROM pragma_table_info(?, 'main')", table); err != nil {
+		if one.columns, err = firstColumn[string](ctx, t, "SELECT name FROM pragma_table_info(?, 'main')", table); err != nil {
 			return nil, err
 		}
 		_ = t.findLarge(ctx, &one, small[table]) // damage is found below, and a table without row ids has none

@@ -30,10 +30,12 @@ type sqliteTx struct {
 	shapes map[string]*tableShape
 	// passed are the rows that are passed over, see salvage.go.
 	passed *store.FaultList
+	// roomy says that values of more than usualCell are read.
+	roomy bool
 }
 
 func inFile(t *sqlitefile.Tx) sqliteTx {
-	return sqliteTx{t, map[string]*tableShape{}, &store.FaultList{}}
+	return sqliteTx{Tx: t, shapes: map[string]*tableShape{}, passed: &store.FaultList{}}
 }
 
 // onSQLite hands a transaction of a file to what takes that of any carrier. Values of more than
@@ -43,7 +45,9 @@ func onSQLite(most int, what func(tables) error) func(*sqlitefile.Tx) error {
 		if err := t.Limit(most); err != nil {
 			return err
 		}
-		return what(inFile(t))
+		in := inFile(t)
+		in.roomy = most > usualCell
+		return what(in)
 	}
 }
 

@@ -158,22 +158,22 @@ func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (*session,
 	}
 	if !has["event_data"] {
 		s.schema0 = true
-		return s, t.Records(ctx, func(r map[string]any) error {
+		return s, rows.Each(ctx, span, t.Records, func(r map[string]any) error {
 			e, sealed := ofColumns(r)
 			if s.add(e); sealed {
 				s.opaque = "pickles that cannot be read"
 			}
 			return nil
 		},
-			"SELECT *, CAST(timestamp AS TEXT) AS timestamp_text FROM events"+span.Where, span.Args...)
+			"SELECT *, CAST(timestamp AS TEXT) AS timestamp_text FROM events")
 	}
-	return s, t.Each(ctx, func(scan func(...any) error) error {
+	return s, rows.Each(ctx, span, t.Each, func(scan func(...any) error) error {
 		var e event
 		err := scan(&e.id, &e.invocation, &e.stamp, &e.data)
 		e.read()
 		s.add(e)
 		return err
-	}, "SELECT id, coalesce(invocation_id, ''), coalesce(CAST(timestamp AS TEXT), ''), event_data FROM events"+span.Where, span.Args...)
+	}, "SELECT id, coalesce(invocation_id, ''), coalesce(CAST(timestamp AS TEXT), ''), event_data FROM events")
 }
 
 // read reads of an event what states need.

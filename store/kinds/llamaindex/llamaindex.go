@@ -121,7 +121,7 @@ func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (list []ti
 	if span, err = kind.Span(ctx, t, at, from, 1); err != nil {
 		return nil, span, err
 	}
-	err = t.Each(ctx, func(scan func(...any) error) error {
+	err = rows.Each(ctx, span, t.Each, func(scan func(...any) error) error {
 		var one tick
 		var stamp string
 		err := scan(&one.id, &stamp, &one.data)
@@ -130,7 +130,7 @@ func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (list []ti
 		}
 		list = append(list, one)
 		return err
-	}, "SELECT id, ifnull(CAST(timestamp AS TEXT), ''), tick_data FROM ticks"+span.Where, span.Args...)
+	}, "SELECT id, ifnull(CAST(timestamp AS TEXT), ''), tick_data FROM ticks")
 	return list, span, err
 }
 

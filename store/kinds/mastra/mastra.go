@@ -85,7 +85,7 @@ func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (list []ro
 	if span, err = kind.Span(ctx, t, at, from, 1); err != nil {
 		return nil, span, err
 	}
-	err = t.Each(ctx, func(scan func(...any) error) error {
+	err = rows.Each(ctx, span, t.Each, func(scan func(...any) error) error {
 		var one row
 		var stamp, role, is string
 		err := scan(&one.id, &stamp, &role, &is, &one.data, &one.size)
@@ -97,11 +97,12 @@ func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (list []ro
 			}
 		}
 		if role != "" && one.data != nil {
-			one.data = fmt.Appendf(nil, `{"id":%s,"role":%s,"type":%s,"createdAt":%s,"content":%s}`, quoted(one.id), quoted(role), quoted(is), quoted(stamp), one.data)
+			head := fmt.Appendf(nil, `{"id":%s,"role":%s,"type":%s,"createdAt":%s,"content":`, quoted(one.id), quoted(role), quoted(is), quoted(stamp))
+			one.data = slices.Concat(head, one.data, []byte("}"))
 		}
 		list = append(list, one)
 		return err
-	}, "SELECT id, at, role, type, "+asText("data")+", ifnull(octet_length(data), 0) FROM "+kind.Snapshots+span.Where, span.Args...)
+	}, "SELECT id, at, role, type, "+asText("data")+", ifnull(octet_length(data), 0) FROM "+kind.Snapshots)
 	return list, span, err
 }
 
