@@ -167,7 +167,8 @@ func (m *found) entryID() string { return cmp.Or(m.name, m.id) }
 func (b *build) entry(m *found, metas map[coding.Meta]*coding.Meta) coding.Entry {
 	info, err := coding.Parse(m.info)
 	list := m.messages()
-	e := coding.Entry{ID: m.entryID(), Said: said(list), Reason: m.gone, Records: m.origin.spans, Version: m.version(), Own: &m.origin}
+	own := m.origin // without the texts of the message, which the session does not keep
+	e := coding.Entry{ID: m.entryID(), Said: said(list), Reason: m.gone, Records: m.origin.spans, Version: m.version(), Own: &own}
 	e.At = info.Get("time", "completed").Milliseconds()
 	if e.At.IsZero() && m.created > 0 {
 		e.At = time.UnixMilli(m.created).UTC()
@@ -238,8 +239,9 @@ func (b *build) parts(m *found, e *coding.Entry) {
 			e.Facts.Add("without a result", v.Get("tool").Words())
 			open[v.Get("callID").Text()] = true
 		}
-		if child := state.Get("metadata", "sessionId").Text(); child != "" && !slices.Contains(m.origin.started, child) {
-			m.origin.started = append(m.origin.started, child)
+		own := e.Own.(*origin)
+		if child := state.Get("metadata", "sessionId").Text(); child != "" && !slices.Contains(own.started, child) {
+			own.started = append(own.started, child)
 		}
 	}
 	if first := (&coding.Message{Role: e.Said.Role, Blocks: typed}).Said(); first.Words != "" {
