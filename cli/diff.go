@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"hindcast/diff"
 	"hindcast/model"
 	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
 	"hindcast/model/printable"
 	"hindcast/store"
 )
@@ -227,11 +227,11 @@ func (p *printer) changes(title string, r *diff.Result) {
 		}
 		switch e.Op {
 		case diff.Added:
-			fmt.Fprintln(p, p.paint.in(green, p.fitted("+ "+path+"  "+p.brief(r.New(e), len(path)+4), 0)))
+			p.valued(green, "+ "+path+"  ", r.New(e), len(path)+4)
 		case diff.Removed:
-			fmt.Fprintln(p, p.paint.in(red, p.fitted("- "+path+"  "+p.brief(r.Old(e), len(path)+4), 0)))
+			p.valued(red, "- "+path+"  ", r.Old(e), len(path)+4)
 		case diff.Moved:
-			fmt.Fprintln(p, p.fitted("> "+path+"  from "+printable.String(r.OldPath(e))+"  "+p.brief(r.New(e), len(path)+4), 0))
+			p.valued("", "> "+path+"  from "+printable.String(r.OldPath(e))+"  ", r.New(e), len(path)+4)
 		case diff.Respelled:
 			fmt.Fprintln(p, p.fitted("  "+path+"  "+p.brief(r.Old(e), len(path)+4)+", spelled "+p.brief(r.New(e), len(path)+4), 0))
 		default:
@@ -241,6 +241,21 @@ func (p *printer) changes(title string, r *diff.Result) {
 	if r.Duplicates {
 		fmt.Fprintln(p, "a key is there twice in one object: the last one counts")
 	}
+}
+
+// valued writes a line of a head and a JSON value, see brief. A value that is not cut is written in pieces.
+func (p *printer) valued(sgr, head string, value []byte, behind int) {
+	if p.width > 0 || bool(p.paint) {
+		fmt.Fprintln(p, p.paint.in(sgr, p.fitted(head+p.brief(value, behind), 0)))
+		return
+	}
+	p.WriteString(head)
+	for rest := jsontape.Compact(value); len(rest) > 0; {
+		part := printable.Part(rest, printedAtOnce)
+		p.Write(printable.Append(nil, part))
+		rest = rest[len(part):]
+	}
+	p.WriteByte('\n')
 }
 
 // leftOut says which keys a comparison left out.
@@ -264,9 +279,8 @@ const (
 // brief returns a JSON value on one line; on a terminal it is cut, with its size, to
 // the room behind some bytes of the line.
 func (p *printer) brief(value []byte, behind int) string {
-	var compact bytes.Buffer
-	if (p.width == 0 || len(value) <= compactBytes) && json.Compact(&compact, value) == nil {
-		value = compact.Bytes()
+	if p.width == 0 || len(value) <= compactBytes {
+		value = jsontape.Compact(value)
 	}
 	return p.cut(value, behind)
 }

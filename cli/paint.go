@@ -16,7 +16,12 @@ const (
 	boldGreen = bold + ";" + green // the head
 )
 
-func (p paint) in(sgr, s string) string { return string(appendIn(nil, p, sgr, s)) }
+func (p paint) in(sgr, s string) string {
+	if !p {
+		return s
+	}
+	return string(appendIn(nil, p, sgr, s))
+}
 
 // appendIn appends a text with the colour around it to dst.
 func appendIn[T ~string | ~[]byte](dst []byte, p paint, sgr string, s T) []byte {

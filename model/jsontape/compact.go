@@ -32,6 +32,23 @@ func AppendCompact(dst, text []byte) []byte {
 	return dst[:len(dst)+n]
 }
 
+// Compact is AppendCompact without a copy where nothing is left out.
+func Compact(text []byte) []byte {
+	for i := 0; i < len(text); {
+		switch {
+		case classes[text[i]] == classSpace:
+			return AppendCompact(nil, text)
+		case text[i] == '"':
+			if i = StringEnd(text, i); i < 0 {
+				return text
+			}
+		default:
+			i++
+		}
+	}
+	return text
+}
+
 // longString is from which byte on a string is rather searched and then copied.
 const longString = 64
 

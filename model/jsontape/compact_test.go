@@ -42,6 +42,13 @@ func TestAppendCompact(t *testing.T) {
 		if got := string(AppendCompact([]byte("before "), []byte(text))); got != "before "+want {
 			t.Errorf("%q becomes %q", text, got)
 		}
+		if got := string(Compact([]byte(text))); got != want {
+			t.Errorf("%q is compact %q", text, got)
+		}
+	}
+	const compact = `{"a b":[1," "]}`
+	if text := []byte(compact); &Compact(text)[0] != &text[0] {
+		t.Error("what is compact was copied")
 	}
 }
 
@@ -60,6 +67,9 @@ func FuzzAppendCompact(f *testing.F) {
 		got := AppendCompact(nil, text)
 		if !bytes.Equal(text, before) {
 			t.Fatal("the text was written to")
+		}
+		if json.Valid(text) && !bytes.Equal(Compact(text), got) {
+			t.Errorf("%q is compact %q", text, Compact(text))
 		}
 		var want bytes.Buffer
 		if json.Compact(&want, text) == nil && !bytes.Equal(got, want.Bytes()) {

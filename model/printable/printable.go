@@ -63,7 +63,7 @@ func Text(s string) string {
 
 // Part returns the beginning of s, of about so many bytes, whose form joined with that of the rest
 // is the form of s: the rest begins with a visible ASCII character, which joins nothing.
-func Part(s string, size int) string {
+func Part[T ~string | ~[]byte](s T, size int) T {
 	for i := max(size, 1); i < len(s); i++ {
 		if s[i] >= ' ' && s[i] <= '~' {
 			return s[:i]
