@@ -325,6 +325,40 @@ func TestRecover_conflictIsTheEnd(t *testing.T) {
 	must(t, j.Recover(t.Context()))
 }
 
+// TestRecover_withoutOut: the folder of what is under way may be lost where it is empty, as in a copy
+// that leaves empty folders out.
+func TestRecover_withoutOut(t *testing.T) {
+	lost := 0
+	for n, met := 0, true; met; n++ {
+		m, _ := desk(map[string]string{"s/a": "0", "s/b": "b"})
+		met = killed(func() {
+			j := journal.New(&disktest.Faulty{Disk: m, Hook: func(call disktest.Call) error {
+				if call.N == n {
+					panic(errKilled)
+				}
+				return nil
+			}}, journal.Options{})
+			d := j.Draft()
+			d.Put("s/a", []byte("1"))
+			d.SetAside("s/b")
+			do(t, j, plan(t, d), nil)
+		})
+		open, err := journal.New(m, journal.Options{}).Unfinished(t.Context())
+		must(t, err)
+		if open == nil || m.Remove(".hindcast/out") != nil {
+			continue
+		}
+		lost++
+		must(t, journal.New(m, journal.Options{}).Recover(t.Context()))
+		if now := m.Tree(live); now["s/a"] != "640 1" || now["s/b"] != "" {
+			t.Errorf("killed at call %d: %v", n, now)
+		}
+	}
+	if lost == 0 {
+		t.Error("the folder was never empty")
+	}
+}
+
 // TestMakeFolder_besideNone: a folder that no other one stands beside is its owner's alone.
 func TestMakeFolder_besideNone(t *testing.T) {
 	_, j := desk(map[string]string{"a": "0", "b": "1"})

@@ -486,12 +486,9 @@ func (j *Journal) history() (*history, error) {
 	if h.other != nil {
 		return nil, h.other
 	}
-	j.known, j.knownAs, j.parts = h, info, h.parts
-	if int64(len(data)) != info.Size() { // it grew while it was read
-		j.knownAs = nil
-		known := j.known
-		j.known = nil
-		return known, nil
+	j.parts = h.parts
+	if int64(len(data)) == info.Size() { // else it grew while it was read
+		j.known, j.knownAs = h, info
 	}
-	return j.known, nil
+	return h, nil
 }
