@@ -155,7 +155,7 @@ func isPath(value string) bool {
 // code matches the beginning of an expression. A short name is one only where it ends as a call does.
 var code = expression(`^&?[A-Za-z_][\w.]{3,}(?:\(|\[|<)|^&?[A-Za-z_][\w.]*(?:\?\.|->|::|\.[a-z_]+[A-Z(])|^&?[A-Za-z_][\w.]{0,2}[(\[<](?:.*[)\]>])?$` +
 	`|^[A-Z]\w*(?:\.\w+)*\?$|^\[?(?:String|ID|Int|Float|Boolean)!?\]?!$|^(?:\+|\.|&|\|\||\?\?) | (?:\+|\.|&|\|\||\?\?)$` +
-	`|^(?:required|nullable|sometimes|omitempty|bail|confirmed)(?:[|,].*)?$`)
+	`|^\\[sSwWdDb][*+?({[]` + `|^(?:required|nullable|sometimes|omitempty|bail|confirmed)(?:[|,].*)?$`)
 
 // isCode reports whether a value is an expression of a program.
 func isCode(value string) bool { return code().MatchString(value) }
@@ -491,6 +491,7 @@ func isAllHex(text string) bool {
 func wordsAround(text string, from, to int) (name, secret bool) {
 	before := text[max(0, from-contextBytes):from]
 	before = strings.ToLower(before[strings.LastIndexByte(before, '\n')+1:])
+	before = strings.NewReplacer("<key>", "", "</key>", "").Replace(before) // a property list
 	behind := text[to:min(len(text), to+3)]
 	tail := strings.TrimRight(before, " =:\"'#(\\[{`*|-0123456789")
 	if strings.HasSuffix(strings.TrimRight(before, "/"), "h1:") || inAddress().MatchString(before) || strings.HasSuffix(before, "@") && isAllHex(text[from:to]) || strings.HasSuffix(tail, "id") && !strings.HasSuffix(tail, "keyid") ||
@@ -523,7 +524,7 @@ const contextBytes = 64
 
 var (
 	hashWords = strings.Fields(`commit sha hash digest md5 checksum etag integrity trace span tree blob parent merge head rev object oid image
-		layer fingerprint git index version ref request public primary idempotency uuid address signature nonce container snapshot session file build cursor zone kid state challenge timestamp ciphertext boot peer`)
+		layer fingerprint git index version ref request public primary idempotency uuid address signature nonce container snapshot session file build cursor zone kid state challenge timestamp ciphertext boot peer verification accept serial page mlflow`)
 	// publicKeyWords make of the key behind them one that is no secret.
 	publicKeyWords = strings.Fields(`public primary idempotency cache foreign rsa next page continuation sync site`)
 	keyWords       = strings.Fields(`key token secret passw pwd credential auth bearer apikey`)
@@ -532,11 +533,12 @@ var (
 // ids are the prefixes by which vendors tell ids. What follows one is no secret.
 var ids = expression(`^(?:toolu|tooluse|toolu_bdrk|toolu_vrtx|srvtoolu|call|function-call|fc|fco|ctc|msg|message|run|run-|lc_run-|thread|thrd|resp|rs|asst|step|file|vs|vsfb|batch` +
 	`|req|request|chatcmpl|cmpl|gen|embd|modr|ig|cntr|conv|conversation|item|ws|mcp|mcpl|mcpr|mcpc|org|proj|project|user|usr|acct|account|cus|sub|pi|ch|in|ii|il|si|seti|pm|card|src|txn|inv|price|prod|evt|event` +
-	`|job|task|wf|exec|dpl|prj|team|session|sess_id|trace|span|obs|agent|ord|order|mem|memory|doc|chunk|node|edge|ckpt|checkpoint|bqjob|snap|ses|prt|cache|ftjob|ft|image|img|upload|media|pod|vpc|subnet|sg|i|vol|ami|eni|rtb|igw|eipalloc|arn|cid|ctx|turn|interaction|operation|op|bedrock)` +
+	`|job|task|wf|exec|dpl|prj|team|session|sess_id|trace|span|obs|agent|ord|order|mem|memory|doc|chunk|node|edge|ckpt|checkpoint|bqjob|db|snap|ses|prt|cache|ftjob|ft|image|img|upload|media|pod|vpc|subnet|sg|i|vol|ami|eni|rtb|igw|eipalloc|arn|cid|ctx|turn|interaction|operation|op|bedrock)` +
 	`[_-](?:[A-Za-z0-9_-]{6,})$`)
 
 var (
 	ulid    = expression(`^(?:[a-z]{2,24}_)?(?:[0-7][0-9A-HJKMNP-TV-Z]{25}|[0-7][0-9a-hjkmnp-tv-z]{25})$`)
+	twilio  = expression(`^[A-Z]{2}[0-9a-f]{32}$`)
 	ipfs    = expression(`^Qm[A-Za-z0-9]{44}$`)
 	cuid    = expression(`^c[lmk][a-z0-9]{23}$`)
 	pod     = expression(`^[a-z][a-z0-9-]*-(?:[bcdfghjklmnpqrstvwxz2456789]{8,10}|[0-9a-f]{8,10}|[0-9]{8})-[a-z0-9]{5}$`)
@@ -546,7 +548,7 @@ var (
 
 // isPublic reports whether a word is by its own shape an id, a hash or a public key.
 func isPublic(word string) bool {
-	return beginsPublic(word) || len(word) < 200 && (ids().MatchString(word) || ulid().MatchString(word) || cuid().MatchString(word) || ipfs().MatchString(word) || pod().MatchString(word) || traceOf().MatchString(word) ||
+	return beginsPublic(word) || len(word) < 200 && (ids().MatchString(word) || ulid().MatchString(word) || cuid().MatchString(word) || ipfs().MatchString(word) || twilio().MatchString(word) || pod().MatchString(word) || traceOf().MatchString(word) ||
 		len(word) > 36 && isWordy(anyUUID().ReplaceAllString(word, ""), true) && anyUUID().MatchString(word) || hasShortPieces(word))
 }
 

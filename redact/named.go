@@ -109,6 +109,10 @@ func named(spans []span, text string) []span {
 			i = to - 1
 			continue
 		}
+		if strings.HasPrefix(text[i:], "==") { // a comparison
+			i += len("=")
+			continue
+		}
 		key, begins := nameBefore(text, i)
 		if key == "" || text[i] == ':' && begins > 0 && text[begins-1] == ':' { // a name of Amazon has colons
 			continue

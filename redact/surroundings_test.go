@@ -42,6 +42,11 @@ func TestText_hidesByItsSurroundings(t *testing.T) {
 		`net use Z: \\nas01\data /user:ACME\svc «Luchs!Nacht40»`,
 		`the passphrase for dump.gpg is «Stör-Wehr-Eis2»`,
 		`curl -b «JSESSIONID=CE37FDE3DC1317A847ED68D90C483CA3» https://portal.example.com/`,
+		`#define WIFI_PASS "«espNet_40xKq»"`,
+		`a1 LOGIN jo@acme.dev «imp_Ae55vvLo9»`,
+		`The VPN pre-shared key is «1psecShr_77Qwm2»; peer is 203.0.113.9.`,
+		`crypto isakmp key «1psecShr_77Qwm2» address 203.0.113.9`,
+		`My mail app password is «qmzt hwka pbrn eyvd», use it for the script`,
 		`MFA seed: «OD4DPY5AZLOC4YJQ»`,
 		`export COSMOS_PRIMARY_KEY=«7t4fN4m4nDqYuxZ1XdwAucPmGzIk5LfP/maLVRWdVpbdbmb05rDjF9ggQOqfZ8GdACDbqQWCiIdFnjbXw063l5==» && ./deploy.sh`,
 	} {
@@ -79,6 +84,12 @@ func TestText_keepsByItsSurroundings(t *testing.T) {
 		"-- Boot 5f73baede81cf802e03ba4fe696f1f45 --",
 		`{"kty":"EC","crv":"P-256","x":"xv0viqdahqv9EbWhM_DP5r79-ye2EO0SEeooxkwZrOD","y":"M9uH9B6D5DiB3ntSm6AlyanYVjKZu-uTjOoy4VvCvev"}`,
 		"peer: 8Jghe1f1nkO7HI/9gOjudv5Ad4Ldd/LcoKNV9Xzs2f0=\n  latest handshake: 12 seconds ago",
+		`function a(b,c){return b.password===c.password&&b.key!==null}`,
+		`password:\s*(\S+)`,
+		`google-site-verification=AoziHCFw3lYIG0ln7_xp_WFn4CBVJGbZ-_1t3TgzZJt`,
+		"<key>UUID</key><string>46F04CDD-7703-4F59-B92A-774BC6B86B5B</string>",
+		"Twilio message SM" + "6612a4526d655780fb47e13a8e41673f delivered",
+		"rds: db-X92NBJ49AR1QN8Y7DPULPVXL7R",
 		"SPLUNK_HEC_TOKEN=00000000-0000-0000-0000-000000000000",
 	} {
 		state := `{"messages":[{"role":"user","content":` + quoted(text) + `}]}`
