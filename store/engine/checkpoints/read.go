@@ -39,7 +39,7 @@ func (k *Kind) folders(tree folder.Tree, depth, most int) []string {
 	for range depth {
 		var below []string
 		for _, dir := range level {
-			names, err := tree.List(dir)
+			names, err := tree.Folders(dir)
 			if err != nil {
 				continue // reading it says so
 			}

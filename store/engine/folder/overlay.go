@@ -112,6 +112,9 @@ func (o *overlay) List(dir string) ([]string, error) {
 	return names, nil
 }
 
+// Folders implements Tree.
+func (o *overlay) Folders(dir string) ([]string, error) { return FoldersOf(o, dir) }
+
 // Read implements Tree.
 func (o *overlay) Read(name string, buf []byte) ([]byte, Stamp, error) {
 	s, stepped := o.steps[name]

@@ -272,6 +272,8 @@ func (s *slow) Remote() Remote { return nil }
 
 func (s *slow) List(string) ([]string, error) { return nil, fs.ErrNotExist }
 
+func (s *slow) Folders(string) ([]string, error) { return nil, fs.ErrNotExist }
+
 func (s *slow) Stamp(string) (at Stamp, err error) {
 	at.Kind, at.Size = files.Regular, s.size
 	return at, nil

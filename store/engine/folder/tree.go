@@ -26,6 +26,9 @@ type Tree interface {
 	// long as to list them. The caller may not write to the list. The error is
 	// fs.ErrNotExist where there is none.
 	List(dir string) ([]string, error)
+	// Folders returns those names of List that are folders or links. Of a disk the listing
+	// tells which, so that no other name is looked at.
+	Folders(dir string) ([]string, error)
 	// Read reads a file into buf as far as that is large enough, and returns the stamp of
 	// the very bytes that it read. The errors are those of package files.
 	Read(name string, buf []byte) ([]byte, Stamp, error)
@@ -175,7 +178,13 @@ func (f *openFolder) release() {
 }
 
 // List implements Tree.
-func (d *Disk) List(dir string) (names []string, err error) {
+func (d *Disk) List(dir string) ([]string, error) { return d.list(dir, (*files.Folder).Names) }
+
+// Folders implements Tree.
+func (d *Disk) Folders(dir string) ([]string, error) { return d.list(dir, (*files.Folder).Folders) }
+
+// list lists a folder as it is now at its name.
+func (d *Disk) list(dir string, names func(*files.Folder) ([]string, error)) (_ []string, err error) {
 	f := d.heldOpen(dir)
 	if f != nil && !d.base.Leads(dir, f.Folder) {
 		f.release()
@@ -187,7 +196,18 @@ func (d *Disk) List(dir string) (names []string, err error) {
 		}
 	}
 	defer f.release()
-	return f.Names()
+	return names(f.Folder)
+}
+
+// FoldersOf implements Folders for a tree whose Stamp is at hand.
+func FoldersOf(t Tree, dir string) (folders []string, err error) {
+	names, err := t.List(dir)
+	for _, name := range names {
+		if at, err := t.Stamp(Join(dir, name)); err == nil && (at.Kind == files.Directory || at.Kind == files.Link) {
+			folders = append(folders, name)
+		}
+	}
+	return folders, err
 }
 
 // Read implements Tree.
@@ -467,6 +487,9 @@ func (v *View) List(dir string) ([]string, error) {
 	v.lists[dir] = names
 	return names, nil
 }
+
+// Folders implements Tree.
+func (v *View) Folders(dir string) ([]string, error) { return FoldersOf(v, dir) }
 
 // Stamp implements Tree.
 func (v *View) Stamp(name string) (Stamp, error) {

@@ -208,6 +208,11 @@ func list(tree folder.Tree, dir string) (p place, subfolders []string, err error
 	if err != nil {
 		return p, nil, err
 	}
+	folders, err := tree.Folders(dir)
+	if err != nil {
+		return p, nil, err
+	}
+	slices.Sort(folders)
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		switch id, isRow := strings.CutSuffix(name, rowSuffix); {
 		case isRow && id != "":
@@ -218,6 +223,9 @@ func list(tree folder.Tree, dir string) (p place, subfolders []string, err error
 			p.pointers = folder.IsFolder(tree, path.Join(dir, name))
 		case isPassedOver(name):
 		default:
+			if _, is := slices.BinarySearch(folders, name); !is {
+				continue
+			}
 			at, err := tree.Stamp(path.Join(dir, name))
 			switch {
 			case err != nil:

@@ -63,6 +63,9 @@ func (t Tree) List(dir string) ([]string, error) {
 	return names, err
 }
 
+// Folders implements folder.Tree.
+func (t Tree) Folders(dir string) ([]string, error) { return folder.FoldersOf(t, dir) }
+
 // Stamp implements folder.Tree.
 func (t Tree) Stamp(name string) (folder.Stamp, error) { return t.keys.Stamp(t.key(name)) }
 

@@ -61,14 +61,40 @@ func (f *Folder) OpenFolder(root *os.Root, dir string) (*Folder, error) {
 func (f *Folder) Names() ([]string, error) {
 	f.listing.Lock()
 	defer f.listing.Unlock()
+	if err := f.rewind(); err != nil {
+		return nil, err
+	}
+	names, err := f.dir.Readdirnames(-1)
+	return names, Cause(err)
+}
+
+// Folders lists those names in the folder that are folders or links. It looks at no entry where
+// the listing tells what each is.
+func (f *Folder) Folders() ([]string, error) {
+	f.listing.Lock()
+	defer f.listing.Unlock()
+	if err := f.rewind(); err != nil {
+		return nil, err
+	}
+	names, err := f.listFolders()
+	return names, Cause(err)
+}
+
+// leadsOn reports whether an entry is a folder or a link.
+func (f *Folder) leadsOn(name string) bool {
+	at, err := f.stat(name)
+	return err == nil && (at.Kind == Directory || at.Kind == Link)
+}
+
+// rewind goes back to the first name, where the folder was listed before.
+func (f *Folder) rewind() error {
 	if f.moved {
 		if _, err := f.dir.Seek(0, 0); err != nil {
-			return nil, Cause(err)
+			return Cause(err)
 		}
 	}
 	f.moved = true
-	names, err := f.dir.Readdirnames(-1)
-	return names, Cause(err)
+	return nil
 }
 
 // Read is a [Reader] of the files in the folder: a name is that of an entry. Any

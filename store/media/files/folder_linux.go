@@ -1,7 +1,9 @@
 package files
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/binary"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -26,4 +28,34 @@ func (f *Folder) below(dir string) (*Folder, error) {
 		return nil, cmp.Or(failed, err)
 	}
 	return folderOf(os.NewFile(uintptr(fd), dir)), nil
+}
+
+// listFolders lists the names from where the listing stands that are folders or links. The entries of
+// the system tell which: os.File.ReadDir looks at each entry of a folder in an os.Root.
+//
+//	0 inode   8 offset   16 length of the entry   18 type   19 name, and a zero
+func (f *Folder) listFolders() (names []string, err error) {
+	buf := make([]byte, 64<<10)
+	for {
+		n := 0
+		failed := descriptor{f.dir}.hold(func(at int) {
+			err = disk.Uninterrupted(func() (err error) {
+				n, err = unix.Getdents(at, buf)
+				return err
+			})
+		})
+		if err = cmp.Or(failed, err); err != nil || n == 0 {
+			return names, err
+		}
+		for rest := buf[:n]; len(rest) > 0; rest = rest[binary.NativeEndian.Uint16(rest[16:]):] {
+			text, _, _ := bytes.Cut(rest[19:], []byte{0})
+			name, kind := string(text), rest[18]
+			if !isEntry(name) || binary.NativeEndian.Uint64(rest) == 0 {
+				continue
+			}
+			if kind == unix.DT_DIR || kind == unix.DT_LNK || kind == unix.DT_UNKNOWN && f.leadsOn(name) {
+				names = append(names, name)
+			}
+		}
+	}
 }

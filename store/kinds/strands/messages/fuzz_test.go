@@ -35,6 +35,8 @@ func (f memoryTree) List(dir string) (names []string, err error) {
 	return names, nil
 }
 
+func (f memoryTree) Folders(dir string) ([]string, error) { return folder.FoldersOf(f, dir) }
+
 func (f memoryTree) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
 	data, ok := f[name]
 	if !ok {

@@ -81,7 +81,7 @@ type looker struct {
 
 // sessions looks into the folders in a folder.
 func (l *looker) sessions(dir, name string) {
-	names, err := l.tree.List(dir)
+	names, err := l.tree.Folders(dir)
 	if err != nil {
 		return // it is not there, or not a folder that can be read
 	}
