@@ -46,9 +46,9 @@ type Trouble struct {
 // Troubles returns the places at which a provider may refuse the messages, in their order.
 // It takes time linear in the number of blocks. A call at the end is open, for it may wait
 // for its tool or for a person. In the record of an orchestrator there are none: its
-// messages are of many conversations.
+// messages are of many conversations. In those of a task that has ended there are none either.
 func (c *Conversation) Troubles() (list []Trouble) {
-	if c.run.is {
+	if c.run.is || c.ended {
 		return nil
 	}
 	ends, before := c.batchEnds(), Utterance{}

@@ -27,8 +27,10 @@ type Node = jsontape.Node
 // and is safe for concurrent use. The methods that take a number panic, as a
 // slice does, when it is out of range.
 type Conversation struct {
-	tape     *jsontape.Tape
-	list     Node
+	tape *jsontape.Tape
+	list Node
+	// ended says that the messages are not sent again, for what they were sent for has ended.
+	ended    bool
 	messages []Message
 	blocks   []Block
 	traits   traits
@@ -78,7 +80,8 @@ func (r Role) String() string { return roleNames[r] }
 // makes a Conversation of length 0. Decode takes any tape, one of
 // [jsontape.Prefix] included, in time linear in the number of its blocks.
 func Decode(t *jsontape.Tape) *Conversation {
-	c := &Conversation{tape: t, list: findMessages(t)}
+	c := &Conversation{tape: t}
+	c.list, c.ended = findMessages(t)
 	c.noteState()
 	if c.list >= 0 {
 		for n := t.First(c.list); n >= 0; n = t.Next(n) {

@@ -16,15 +16,18 @@ const (
 	searchNodes = 10_000
 )
 
-// findMessages returns the array of messages, or None.
-func findMessages(t *jsontape.Tape) Node {
+// findMessages returns the array of messages, or None, and whether they are of what has ended and is not sent again.
+func findMessages(t *jsontape.Tape) (list Node, ended bool) {
 	for _, place := range usualPlaces {
 		if n := t.Lookup(place...); isMessageList(t, n, len(place) > 0) {
-			return n
+			return n, false
 		}
 	}
 	if n := deepest(t); n >= 0 {
-		return n
+		return n, false
+	}
+	if n, ended := ofCrew(t); n >= 0 {
+		return n, ended
 	}
 	found := jsontape.None
 	search(t, jsontape.None, searchDepth, func(n Node) bool {
@@ -33,13 +36,11 @@ func findMessages(t *jsontape.Tape) Node {
 		}
 		return found < 0
 	})
-	return found
+	return found, false
 }
 
-// deepest returns the messages of a state in which several agents have some: in a workflow
-// of Microsoft's Agent Framework those of the agent that has the most, for it was handed what
-// the others said; in a checkpoint of crewAI those of the last task that has any. None for any
-// other state.
+// deepest returns the messages of a workflow of Microsoft's Agent Framework: those of the agent that
+// has the most, for it was handed what the others said. None for any other state.
 func deepest(t *jsontape.Tape) Node {
 	found, most := jsontape.None, 0
 	if agents := t.Lookup("state", "_executor_state"); t.Kind(agents) == jsontape.Object {
@@ -49,20 +50,46 @@ func deepest(t *jsontape.Tape) Node {
 			}
 		}
 	}
-	if crews := t.Find(0, "entities"); t.Kind(crews) == jsontape.Array && found < 0 {
-		for e := t.First(crews); e >= 0; e = t.Next(e) {
-			tasks := t.Find(e, "tasks")
-			if t.Kind(tasks) != jsontape.Array {
-				continue
-			}
-			for task := t.First(tasks); task >= 0; task = t.Next(task) {
-				if list := t.Find(t.Find(task, "output"), "messages"); isMessageList(t, list, false) {
-					found = list
-				}
+	return found
+}
+
+// ofCrew returns the messages of a checkpoint of crewAI: those that the task sends which was begun and has not ended,
+// else those of the last one that has ended, which is not sent again. None for any other state.
+func ofCrew(t *jsontape.Tape) (list Node, ended bool) {
+	list = jsontape.None
+	crews := t.Find(0, "entities")
+	if t.Kind(crews) != jsontape.Array {
+		return list, false
+	}
+	text := func(n Node) string {
+		if t.Kind(n) != jsontape.String {
+			return ""
+		}
+		return t.Text(n)
+	}
+	begun := map[string]bool{}
+	if events := t.Lookup("event_record", "nodes"); t.Kind(events) == jsontape.Object {
+		for n := t.First(events); n >= 0; n = t.Next(n) {
+			if e := t.Find(n, "event"); isText(t, t.Find(e, "type"), "task_started") {
+				begun[text(t.Find(e, "task_id"))] = true
 			}
 		}
 	}
-	return found
+	for e := t.First(crews); e >= 0; e = t.Next(e) {
+		tasks := t.Find(e, "tasks")
+		if t.Kind(tasks) != jsontape.Array {
+			continue
+		}
+		for task := t.First(tasks); task >= 0; task = t.Next(task) {
+			output, sends := t.Find(task, "output"), t.Find(t.Find(t.Find(t.Find(task, "agent"), "agent_executor"), "checkpoint_state"), "messages")
+			if own := t.Find(output, "messages"); isMessageList(t, own, false) {
+				list, ended = own, true
+			} else if t.Kind(output) == jsontape.Null && begun[text(t.Find(task, "id"))] && isMessageList(t, sends, false) {
+				return sends, false
+			}
+		}
+	}
+	return list, ended
 }
 
 // search visits the root and what is below it, objects and arrays alike, level

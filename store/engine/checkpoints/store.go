@@ -88,7 +88,7 @@ func (k Kind) open(ctx context.Context, dir, whole string, o folder.Options) (*S
 	if s.storage, err = folder.Open(dir, o); err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", k.Name, dir, files.Cause(err))
 	}
-	s.Port = s.storage.Port(folder.Kind{Name: k.Name, Lacks: s.Lacks, Find: s.find, State: s.State})
+	s.Port = s.storage.Port(folder.Kind{Name: k.Name, Framework: k.Framework, Lacks: s.Lacks, Find: s.find, State: s.State})
 	s.storage.Recover(ctx)
 	return s, nil
 }

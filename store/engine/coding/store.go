@@ -122,7 +122,7 @@ func (a *Agent) open(_ context.Context, at root, cache *files.Cache) (*Store, er
 		dir = ""
 	}
 	s.storage, s.folder, s.format = storage, dir, a.Format(dir)
-	s.port = storage.Port(folder.Kind{Name: a.Name, Lacks: s.Lacks, State: s.State, Find: func(_ model.Op, id string) (folder.Place, error) {
+	s.port = storage.Port(folder.Kind{Name: a.Name, Framework: a.Framework, Lacks: s.Lacks, State: s.State, Find: func(_ model.Op, id string) (folder.Place, error) {
 		at, err := s.find(context.Background(), id)
 		return s.engine().place(at), err
 	}})

@@ -20,8 +20,8 @@ type Port struct {
 
 // Kind is what the port knows of a kind.
 type Kind struct {
-	// Name begins the errors.
-	Name string
+	// Name begins the errors, and Framework what comes of the messages.
+	Name, Framework string
 	// Lacks is that of store.Writer.
 	Lacks func(model.Op) string
 	// Find returns where the session is that the port calls id. The error refuses the
@@ -86,7 +86,7 @@ func (p Port) hazards(ctx context.Context, ref model.Ref) []string {
 		return nil
 	}
 	state, _ := p.kind.State(ctx, ref)
-	return store.ConversationHazards(p.kind.Name, p.storage.framework, state)
+	return store.ConversationHazards(p.kind.Name, p.kind.Framework, state)
 }
 
 func (p Port) plan(ctx context.Context, c model.Change) (model.Plan, error) {
