@@ -70,16 +70,18 @@ func ConversationFaults(ctx context.Context, s Store, session string) ([]model.F
 }
 
 // conversing are the kinds whose sessions are conversations, and whose states are made by their frameworks:
-// what such a state holds in place of messages is another program's.
-var conversing = []string{"agent-framework", "genkit", "openai-agents"}
+// what such a state holds in place of messages is another program's. In LangGraph that is one channel, whose
+// reducer makes messages of LangChain of all that it is given; the others are the program's own.
+var conversing = map[string]string{"agent-framework": "", "genkit": "", "openai-agents": "", "langgraph": "/messages"}
 
 // foreignFault returns the fault of a state whose messages are of no shape that is read, nil for none.
 func foreignFault(kind, id string, c *conversation.Conversation) *model.Fault {
-	list := c.Foreign()
-	if list < 0 || !slices.Contains(conversing, kind) {
+	list, t := c.Foreign(), c.Tape()
+	at, is := conversing[kind]
+	if list < 0 || !is || at != "" && at != t.Pointer(list) {
 		return nil
 	}
-	t, said, n := c.Tape(), "", 0
+	said, n := "", 0
 	for m := t.First(list); m >= 0; m = t.Next(m) {
 		for text := range (&Carried{Data: t.Raw(m)}).texts {
 			if n++; n == 1 {

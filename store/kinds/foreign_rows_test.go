@@ -95,6 +95,8 @@ func TestKinds_foreignRows(t *testing.T) {
 		{"adk, a text beside the author", "adk", nil, append(adk, event(`{"id":"e","author":"user","text":"hello there you"}`)), "hello there you"},
 		{"adk, a content that is a text", "adk", nil, append(adk, event(`{"role":"user","content":"hello there you"}`)), "hello there you"},
 		{"adk, blocks in place of parts", "adk", nil, append(adk, event(`{"author":"user","content":{"role":"user","blocks":[{"text":"hello there you"}]}}`)), "hello there you"},
+		{"langgraph, the channel of messages", "langgraph", nil, append(graph, `INSERT INTO checkpoints VALUES ('t', '', 'c1', NULL, 'json', '{"id":"c1","v":4,"channel_values":{"messages":[{"body":"hello there you"}]}}', '{"source":"loop","step":0}')`), "hello there you"},
+		{"langgraph, a channel of the program's own", "langgraph", nil, append(graph, `INSERT INTO checkpoints VALUES ('t', '', 'c1', NULL, 'json', '{"id":"c1","v":4,"channel_values":{"turns":[{"author":"user","body":"hello there you"}]}}', '{"source":"loop","step":0}')`), ""},
 		{"langgraph, a record without channels", "langgraph", nil, append(graph, `INSERT INTO checkpoints VALUES ('t', '', 'c1', NULL, 'json', '{"id":"c1","values":{"messages":[{"role":"user","content":"hello there you"}]}}', '{}')`), ""},
 		{"crush, a column of contents", "crush", nil, append(crush, "INSERT INTO messages VALUES ('m1', 's', 'user', '[]', 'hello there you', '', 1764000000, 1764000000)"), "hello there you"},
 		{"crush, a text in place of parts", "crush", nil, append(crush, "INSERT INTO messages VALUES ('m1', 's', 'user', 'hello there you', NULL, '', 1764000000, 1764000000)"), "cannot be read"},
