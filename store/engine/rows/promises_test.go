@@ -425,3 +425,20 @@ func TestOpen_settles(t *testing.T) {
 		t.Errorf("%+v", left)
 	}
 }
+
+// TestGrowth_middle: a row that goes from the middle of one table has the session read anew, though the other
+// tables are as they were.
+func TestGrowth_middle(t *testing.T) {
+	for _, table := range []string{"entries", "answers"} {
+		path := demoFile(t)
+		s := openDemo(t, demoKind, path)
+		since, err := s.Cursor(t.Context(), "plain")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rowstest.Execute(t, path, "DELETE FROM "+table+" WHERE id = 'p2'")
+		if g, err := s.Growth(t.Context(), "plain", since); err != nil || !g.Rewritten {
+			t.Errorf("%s: %+v, %v", table, g, err)
+		}
+	}
+}

@@ -162,6 +162,7 @@ func TestFaults_unread(t *testing.T) {
 	for record, unread := range map[string]bool{
 		`{"type":"chat","payload":{"role":"user","text":"more"}}`:                                      true,
 		`{"type":"event_msg","payload":{"type":"user_message","parts":[{"text":"more"}]}}`:             true,
+		`{"type":"response_item","payload":{"type":"reasoning","summary":[],"text":"more"}}`:           true,
 		`{"type":"event_msg","payload":{"type":"agent_message","parts":[{"text":"more"}]}}`:            true,
 		`{"type":"event_msg","payload":{"type":"user_message","message":"first"}}`:                     false,
 		`{"type":"event_msg","payload":{"type":"agent_reasoning","text":"more"}}`:                      false,
@@ -204,8 +205,10 @@ func TestIndex_isReadOnce(t *testing.T) {
 	if first.err != nil || first.rows[whole].called() != "a title" || f.index(t.Context(), in) != first {
 		t.Errorf("%+v", first)
 	}
-	if mark, err := f.Mark(t.Context(), coding.Spot{}); mark != "" || err != nil {
-		t.Errorf("%q, %v", mark, err)
+	for _, of := range []*format{f, newFormat("")} {
+		if mark, err := of.Mark(t.Context(), coding.Spot{}); mark != "" || err != nil {
+			t.Errorf("%q, %v", mark, err)
+		}
 	}
 	f.elsewhere = filepath.Join(dir, "sqlite")
 	indexed(t, f.elsewhere, "state_5.sqlite", [4]string{whole, "/gone/" + wholeFile, "another"})

@@ -296,6 +296,10 @@ func TestFork_ofEventsAlone(t *testing.T) {
 		if err != nil || !strings.Contains(string(text), `"raw":{"timestamp":`) {
 			t.Errorf("the state has not the record: %s, %v", text, err)
 		}
+		facts, err := s.(store.Deriver).Facts(t.Context(), list[0].Ref())
+		if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return strings.Contains(f.Value, "an event alone has the message") }) {
+			t.Errorf("nothing says that the message is in no item: %v, %v", facts, err)
+		}
 		if len(want) != 2 || strings.Count(want[0], "input_image") != 3 {
 			t.Fatalf("the state is %q", want)
 		}
