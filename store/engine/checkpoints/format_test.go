@@ -17,6 +17,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/checkpoints"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
@@ -195,7 +196,7 @@ func put(t testing.TB, name, text string) {
 }
 
 // open opens a folder of the kind until the test ends.
-func open(t testing.TB, dir string, cache *files.Cache) *checkpoints.Store {
+func open(t testing.TB, dir string, cache *files.Cache) *engine.Store {
 	t.Helper()
 	s, err := demoKind.Open(t.Context(), cache, dir)
 	if err != nil {
@@ -587,7 +588,7 @@ func TestPlan_refuses(t *testing.T) {
 
 // An operation is lacked where no session of the folder has it, and each lacks it for the same reason.
 func TestLacks(t *testing.T) {
-	lacks := func(s *checkpoints.Store) (ops []model.Op) {
+	lacks := func(s *engine.Store) (ops []model.Op) {
 		for _, op := range []model.Op{model.OpRestore, model.OpFork, model.OpUndo, model.OpRedo, model.OpRepair, model.OpEdit} {
 			if s.Lacks(op) != "" {
 				ops = append(ops, op)

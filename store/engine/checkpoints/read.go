@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store/engine"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
@@ -168,14 +169,12 @@ func (r *read) add(file string, n *folder.Noted[Decoded]) {
 // reader reads and changes the sessions of a folder.
 type reader struct {
 	*Kind
-	dir string
+	dir     string
+	storage *folder.Storage
 }
 
-// Name implements folder.Format.
-func (r reader) Name() string { return r.Framework }
-
-// Read implements folder.Format.
-func (r reader) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.Log, error) {
+// session returns the log of a session.
+func (r reader) session(ctx context.Context, in engine.In, at folder.Place) (*folder.Log, error) {
 	all, err := r.read(ctx, in)
 	if err != nil {
 		return nil, err
@@ -213,9 +212,13 @@ func itemsOf(log *folder.Log) []Item {
 	return items
 }
 
-// place returns the place of a session.
-func (s *Store) place(session string) folder.Place {
-	return folder.Place{Session: session, Format: reader{&s.kind, s.whole}, Folders: s.kind.folders(s.storage.In().Tree, s.kind.Depth, mostFolders)}
+// find returns the place of a session, which may be one that is not there.
+func (r reader) find(_ context.Context, in engine.In, session string) (engine.Place, error) {
+	return r.place(in, session), nil
+}
+
+func (r reader) place(in folder.In, session string) folder.Place {
+	return folder.Place{Session: session, Folders: r.folders(in.Tree, r.Depth, mostFolders)}
 }
 
 // isForeign reports whether a name is nothing of the framework's.

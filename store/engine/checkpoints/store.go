@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/watch"
@@ -25,23 +25,6 @@ const (
 	FaultFile = "unreadable-checkpoint"
 	// FaultJournal: a write of Hindcast's own was broken off.
 	FaultJournal = "journal"
-)
-
-// Store is an opened folder. It is safe for concurrent use.
-type Store struct {
-	kind    Kind
-	dir     string // as it was opened
-	whole   string
-	storage *folder.Storage
-	folder.Port
-	life store.Lifetime
-}
-
-var (
-	_ store.Deriver = (*Store)(nil)
-	_ store.Resumer = (*Store)(nil)
-	_ store.Watcher = (*Store)(nil)
-	_ store.Writer  = (*Store)(nil)
 )
 
 // Kind returns the kind for the list of kinds. What files say is remembered in the cache;
@@ -72,7 +55,7 @@ func (k Kind) Elsewhere(cache *files.Cache) folder.Opener {
 
 // Open opens a folder. A write of Hindcast's own that was broken off is finished; nothing
 // else is written.
-func (k Kind) Open(ctx context.Context, cache *files.Cache, dir string) (*Store, error) {
+func (k Kind) Open(ctx context.Context, cache *files.Cache, dir string) (*engine.Store, error) {
 	whole, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", k.Name, dir, err)
@@ -81,90 +64,49 @@ func (k Kind) Open(ctx context.Context, cache *files.Cache, dir string) (*Store,
 }
 
 // open opens a folder, which programs on this machine may name whole; "" where they cannot.
-func (k Kind) open(ctx context.Context, dir, whole string, o folder.Options) (*Store, error) {
-	s := &Store{kind: k, dir: dir, whole: whole}
-	o.Place, o.Ignore, o.Notes, o.Now, o.Framework = s.place, k.Temporary, k.Notes, time.Now, k.Framework
+func (k Kind) open(ctx context.Context, dir, whole string, o folder.Options) (*engine.Store, error) {
+	r := reader{Kind: &k, dir: whole}
+	m := &engine.Files{Damage: model.Fault{Code: FaultJournal, Severity: model.Odd, Verdict: "nothing: it does not know of the journal"}}
+	o.Ignore, o.Notes, o.Now, o.Framework = k.Temporary, k.Notes, time.Now, k.Framework
+	o.Place = func(session string) folder.Place { return r.place(m.Storage.In(), session) }
 	var err error
-	if s.storage, err = folder.Open(dir, o); err != nil {
+	if m.Storage, err = folder.Open(dir, o); err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", k.Name, dir, files.Cause(err))
 	}
-	s.Port = s.storage.Port(folder.Kind{Name: k.Name, Framework: k.Framework, Lacks: s.Lacks, Find: s.find, State: s.State})
-	s.storage.Recover(ctx)
-	return s, nil
-}
-
-// Kind returns the kind's name.
-func (s *Store) Kind() string { return s.kind.Name }
-
-// Address returns the folder that was opened.
-func (s *Store) Address() string { return s.dir }
-
-// DerivedIDs implements store.Deriver.
-func (s *Store) DerivedIDs() string { return s.kind.IDs }
-
-// Close lets go of the folder, and keeps what is remembered.
-func (s *Store) Close() error {
-	if !s.life.End() {
-		return nil
+	m.Watching = func(ctx context.Context) (<-chan struct{}, error) {
+		var levels []watch.Level
+		if k.Depth > 0 {
+			levels = []watch.Level{{Depth: k.Depth}}
+		}
+		return watch.Tree(ctx, dir, levels, k.isForeign), nil
 	}
-	return s.wrap(s.storage.Close(), "close %q", s.dir)
+	m.Storage.Recover(ctx)
+	r.storage = m.Storage
+	return engine.OnFiles(r.format(), m, dir), nil
 }
 
-// wrap puts in front of an error what failed.
-func (s *Store) wrap(err error, what string, args ...any) error {
-	if err == nil {
-		return nil
+// format returns what the engine reads a folder of the kind with.
+func (r reader) format() engine.Format {
+	return engine.Format{
+		Name: r.Kind.Name, Framework: r.Framework, IDs: r.IDs,
+		Sessions: r.sessions, Place: r.find, Read: r.session, State: r.state, About: r.about, Faults: r.faults, Info: r.info,
+		Check: r.check, Lacks: r.lacks, Move: r.move, Next: r.next,
 	}
-	return fmt.Errorf("%s: %s: %w", s.kind.Name, fmt.Sprintf(what, args...), files.Cause(err))
 }
 
-// logs returns the logs of all sessions, and the files that cannot be read.
-func (s *Store) logs(ctx context.Context) (logs []*folder.Log, bad []flawed, err error) {
-	defer s.storage.Memo.Notes.Keep()
-	in, writes := s.storage.In(), s.storage.Writes(ctx)
-	all, err := s.kind.read(ctx, in)
+func (r reader) sessions(ctx context.Context, in engine.In) (list []engine.Listed, err error) {
+	all, err := r.read(ctx, in)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for session, items := range all.sessions {
-		at := s.place(session)
-		in.Told = writes.Told(session)
-		log, err := writes.Tell(ctx, in, reader{&s.kind, s.whole}.log(in, at, items))
-		if err != nil {
-			return nil, nil, err
-		}
-		if len(log.Rows) > 0 {
-			logs = append(logs, log)
-		}
+		at := r.place(in, session)
+		list = append(list, engine.Listed{Place: at, Log: r.log(in, at, items)})
 	}
-	return logs, all.flawed, nil
+	return list, nil
 }
 
-// Sessions implements store.Store.
-func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
-	return func(yield func(model.SessionInfo, error) bool) {
-		logs, _, err := s.logs(ctx)
-		if err != nil {
-			yield(model.SessionInfo{}, s.wrap(err, "list sessions of %q", s.dir))
-			return
-		}
-		infos := make([]model.SessionInfo, 0, len(logs))
-		for _, log := range logs {
-			infos = append(infos, s.info(log))
-		}
-		slices.SortFunc(infos, store.NewestFirst)
-		for i := range infos {
-			if !yield(infos[i], nil) {
-				return
-			}
-		}
-	}
-}
-
-// info returns what the list of sessions shows of one.
-func (s *Store) info(log *folder.Log) model.SessionInfo {
-	info := model.SessionInfo{ID: log.Place.Session, Kind: s.kind.Name}
-	info.Count(log.Rows)
+func (r reader) info(log *engine.Log, info *model.SessionInfo) {
 	items, _ := log.Own.([]Item)
 	for i := range items {
 		info.Title, info.Size = cmp.Or(info.Title, items[i].Opening), info.Size+items[i].Size
@@ -175,143 +117,70 @@ func (s *Store) info(log *folder.Log) model.SessionInfo {
 	if info.UpdatedAt.IsZero() && len(log.Written) > 0 {
 		info.UpdatedAt = log.Written[0].At
 	}
-	info.Faults = len(model.Harmful(s.faults(log)))
-	return info
+	info.Faults = len(model.Harmful(r.faults(log)))
 }
 
-// log returns the log of a session. The error is model.ErrNoSession where there is none.
-func (s *Store) log(ctx context.Context, session string) (*folder.Log, error) {
-	log, err := s.storage.Log(ctx, s.place(session))
-	if err == nil && len(log.Rows) == 0 {
-		err = model.ErrNoSession
+// data returns what the file of a row holds, or held.
+func (r reader) data(in engine.In, log *engine.Log, i int) (data []byte, err error) {
+	if aside := log.Aside[log.Rows[i].ID]; aside != nil {
+		return r.storage.Kept(aside.Version)
 	}
-	return log, err
+	data, _, err = in.Read(log.Files[i], nil)
+	return data, err
 }
 
-// Headers implements store.Store.
-func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
-	return func(yield func(model.Header, error) bool) {
-		log, err := s.log(ctx, session)
-		if err != nil {
-			yield(model.Header{}, s.wrap(err, "list snapshots of session %q", session))
-			return
-		}
-		for i := range log.Rows {
-			if !yield(log.Rows[i], nil) {
-				return
-			}
-		}
-	}
-}
-
-// at returns an item, the bytes of its file, and the log that it is in.
-func (s *Store) at(ctx context.Context, ref model.Ref) (log *folder.Log, i int, data []byte, err error) {
-	if err := ref.Once(); err != nil {
-		return nil, 0, nil, err
-	}
-	if log, err = s.log(ctx, ref.Session); err != nil {
-		return nil, 0, nil, err
-	}
-	if i = log.At(ref.ID); i < 0 {
-		return nil, 0, nil, model.ErrNoSnapshot
-	}
-	if aside := log.Aside[ref.ID]; aside != nil {
-		data, err = s.storage.Kept(aside.Version)
-	} else {
-		data, _, err = s.storage.In().Read(log.Files[i], nil)
-	}
-	return log, i, data, err
-}
-
-// State implements store.Store.
-func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
-	log, i, data, err := s.at(ctx, ref)
-	var state []byte
-	if err == nil {
-		state, err = s.kind.Format.State(data, &itemsOf(log)[i])
-	}
-	return state, s.wrap(err, "read state %q of session %q", ref.ID, ref.Session)
-}
-
-// Facts implements store.Deriver.
-func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
-	log, i, data, err := s.at(ctx, ref)
+func (r reader) state(_ context.Context, in engine.In, row *engine.Row) ([]byte, error) {
+	log, i, err := row.In()
 	if err != nil {
-		return nil, s.wrap(err, "describe %q of session %q", ref.ID, ref.Session)
+		return nil, err
 	}
-	writes := s.storage.Writes(ctx)
-	facts := writes.Told(log.Place.Session).Facts(log.Files[i])
-	facts = append(facts, s.kind.Format.Facts(data, &itemsOf(log)[i])...)
-	facts.Add("file", log.Files[i])
-	return facts, nil
-}
-
-// Gaps implements store.Deriver: each state is whole.
-func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
-	_, _, _, err := s.at(ctx, ref)
-	return model.Gaps{}, s.wrap(err, "read %q of session %q", ref.ID, ref.Session)
-}
-
-// Resume implements store.Resumer.
-func (s *Store) Resume(ctx context.Context, ref model.Ref) ([]model.Resume, error) {
-	log, i, _, err := s.at(ctx, ref)
+	data, err := r.data(in, log, i)
 	if err != nil {
-		return nil, s.wrap(err, "read %q of session %q", ref.ID, ref.Session)
+		return nil, err
 	}
-	if log.Aside[ref.ID] != nil {
-		return nil, nil
-	}
-	return s.Warned(ctx, ref, s.kind.Format.Resume(s.whole, &itemsOf(log)[i]))
+	return r.Format.State(data, &itemsOf(log)[i])
 }
 
-// Faults implements store.Store. Those of the store itself are the files that cannot be read.
-func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {
-	var list store.FaultList
-	if session == "" {
-		_, bad, err := s.logs(ctx)
-		for _, f := range bad {
-			list.Add(model.Fault{Code: FaultFile, Severity: s.kind.Severity, File: f.file, Meaning: f.why, Verdict: s.kind.Unlisted})
-		}
-		if broken := s.storage.Broken(); broken != nil {
-			list.Add(model.Fault{Code: FaultJournal, Severity: model.Odd, File: folder.JournalFile, Meaning: broken.Error(), Verdict: "nothing: it does not know of the journal"})
-		}
-		return list.All(), s.wrap(err, "check %q", s.dir)
-	}
-	log, err := s.log(ctx, session)
+func (r reader) about(ctx context.Context, in engine.In, row *engine.Row) (about engine.About, err error) {
+	log, i, err := row.In()
 	if err != nil {
-		return nil, s.wrap(err, "check session %q", session)
+		return about, err
 	}
-	said, err := store.ConversationFaults(ctx, s, session)
-	var lost []model.Fault
-	if err == nil {
-		lost, err = s.storage.Unread(ctx, s, session, log)
+	data, err := r.data(in, log, i)
+	if err != nil {
+		return about, err
 	}
-	return slices.Concat(s.faults(log), said, lost), s.wrap(err, "check session %q", session)
+	writes := r.storage.Writes(ctx)
+	about.Facts = append(writes.Told(log.Place.Session).Facts(log.Files[i]), r.Format.Facts(data, &itemsOf(log)[i])...)
+	about.Facts.Add("file", log.Files[i])
+	if log.Aside[log.Rows[i].ID] == nil {
+		about.Resume = r.storage.Calls(r.Format.Resume(r.dir, &itemsOf(log)[i]))
+	}
+	return about, nil
 }
 
 // faults returns those of a session. What Hindcast set aside no framework meets. Several
 // roots are several runs.
-func (s *Store) faults(log *folder.Log) []model.Fault {
+func (r reader) faults(log *engine.Log) []model.Fault {
 	items, _ := log.Own.([]Item)
 	if len(items) == 0 {
 		return nil
 	}
 	items = slices.Clone(items)
 	list := slices.DeleteFunc(model.NewTimeline(log.Rows).Faults(), func(f model.Fault) bool { return f.Code == model.FaultSeveralRoots })
-	return append(list, s.kind.Format.Faults(items, s.kind.Format.Arrange(items))...)
+	return append(list, r.Format.Faults(items, r.Format.Arrange(items))...)
 }
 
-// Watch implements store.Watcher.
-func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
-	ctx = s.life.Within(ctx)
-	if on := s.storage.On(); on != nil {
-		return on.Watch(ctx)
+// check returns the files that cannot be read.
+func (r reader) check(ctx context.Context, in engine.In) (list []model.Fault, err error) {
+	all, err := r.read(ctx, in)
+	if err != nil {
+		return nil, err
 	}
-	var levels []watch.Level
-	if s.kind.Depth > 0 {
-		levels = []watch.Level{{Depth: s.kind.Depth}}
+	for _, f := range all.flawed {
+		list = append(list, model.Fault{Code: FaultFile, Severity: r.Severity, File: f.file, Meaning: f.why, Verdict: r.Unlisted})
 	}
-	return watch.Tree(ctx, s.dir, levels, s.kind.isForeign), nil
+	return list, nil
 }
 
 // Recognise looks at the first files of a folder that can be of the kind.

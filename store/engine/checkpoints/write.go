@@ -7,29 +7,27 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/folder"
 )
 
-// Lacks implements store.Writer: an operation is lacked where all sessions of the folder lack it for one
+// lacks returns why an operation cannot be done: what all sessions of the folder lack for one
 // reason. Where they have several, the plan tells that of its session.
-func (s *Store) Lacks(op model.Op) string {
-	if why := s.storage.Lacks(); why != "" {
-		return why
-	}
+func (r reader) lacks(op model.Op) string {
 	switch op {
 	case model.OpUndo, model.OpRedo:
 		return ""
 	case model.OpRestore, model.OpFork:
 	default:
-		return store.Cannot(s.kind.Name, op)
+		return store.Cannot(r.Kind.Name, op)
 	}
-	all, err := s.kind.read(context.Background(), s.storage.In())
+	all, err := r.read(context.Background(), r.storage.In())
 	if err != nil {
 		return "" // the plan says why
 	}
 	reasons := map[string]bool{}
 	for _, items := range all.sessions {
-		reasons[s.kind.Format.Lacks(op, &items[0])] = true
+		reasons[r.Format.Lacks(op, &items[0])] = true
 	}
 	for why := range reasons {
 		if len(reasons) == 1 {
@@ -39,18 +37,8 @@ func (s *Store) Lacks(op model.Op) string {
 	return ""
 }
 
-// find returns where a session is.
-func (s *Store) find(_ model.Op, id string) (folder.Place, error) { return s.place(id), nil }
-
-// Move implements folder.Mover.
-func (r reader) Move(_ context.Context, in folder.In, before *folder.Log, c model.Change) (*folder.Move, error) {
-	if len(before.Rows) == 0 {
-		return nil, model.ErrNoSession
-	}
+func (r reader) move(_ context.Context, in engine.In, before *engine.Log, c model.Change) (*engine.Move, error) {
 	at := before.At(c.Ref.ID)
-	if at < 0 {
-		return nil, model.ErrNoSnapshot
-	}
 	if a := before.Aside[c.Ref.ID]; a != nil {
 		return nil, &model.UnsupportedError{Op: c.Op, Reason: "the write that made the checkpoint was undone, and it is gone; take the one that it was a copy of"}
 	}
@@ -80,8 +68,7 @@ func (r reader) Move(_ context.Context, in folder.In, before *folder.Log, c mode
 	return m, nil
 }
 
-// Next implements folder.Mover.
-func (r reader) Next(_ context.Context, before, after *folder.Log, m *folder.Move) (next folder.Next, err error) {
+func (r reader) next(_ context.Context, _ engine.In, before, after *folder.Log, m *folder.Move) (next folder.Next, err error) {
 	items, _ := after.Own.([]Item)
 	if len(items) == 0 {
 		next.Loads = r.Framework + " finds nothing of the session"

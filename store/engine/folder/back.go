@@ -71,7 +71,7 @@ func (r *Reversal) Plan(ctx context.Context) (model.Plan, error) {
 		return model.Plan{}, err
 	}
 	e := planning.Entry{ID: r.Entry.ID, Op: r.Entry.Op, Session: r.Entry.Session, Head: r.Entry.Head}
-	if err := planning.Loses(plan.Op, e, before.compared(), after.compared()); err != nil {
+	if err := planning.Loses(plan.Op, e, before.Compared(), after.Compared()); err != nil {
 		return model.Plan{}, err
 	}
 	plan.Target = after.HeadPoint()

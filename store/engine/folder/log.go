@@ -88,8 +88,8 @@ func (l *Log) HeadPoint() model.Point {
 // There returns how many rows of the log the tree has.
 func (l *Log) There() int { return len(l.Rows) - len(l.Aside) }
 
-// compared returns the log as plans compare it.
-func (l *Log) compared() planning.Log {
+// Compared returns the log as plans compare it.
+func (l *Log) Compared() planning.Log {
 	return planning.Log{Rows: l.Rows, Head: l.Head, Places: l.Files, Contents: l.Contents, Aside: func(id string) bool { return l.Aside[id] != nil }}
 }
 

@@ -62,7 +62,7 @@ func lead(ctx context.Context, f Mover, plan *model.Plan, m *Move, before *Log, 
 	if err != nil {
 		return nil, err
 	}
-	planning.Lead(plan, before.compared(), then.compared())
+	planning.Lead(plan, before.Compared(), then.Compared())
 	next, err := f.Next(ctx, before, then, m)
 	if err != nil {
 		return nil, err
@@ -73,14 +73,14 @@ func lead(ctx context.Context, f Mover, plan *model.Plan, m *Move, before *Log, 
 
 // Leaves reports whether rows of a log leave the path to its head when it becomes another.
 func (l *Log) Leaves(after *Log) bool {
-	orphans, _ := planning.Difference(l.compared(), after.compared())
+	orphans, _ := planning.Difference(l.Compared(), after.Compared())
 	return len(orphans) > 0
 }
 
 // expect compares a log with the one that a plan was made of: its rows, their parents and
 // their files. The error is a journal.ConflictError.
 func expect(want, now *Log) error {
-	if file, found := planning.Expect(want.compared(), now.compared()); found != "" {
+	if file, found := planning.Expect(want.Compared(), now.Compared()); found != "" {
 		return &journal.ConflictError{Path: file, Found: found}
 	}
 	return nil

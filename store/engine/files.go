@@ -1,0 +1,181 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/engine/folder"
+	"hindcast/store/engine/planning"
+)
+
+// Files is the medium of kinds made of files: a folder, or a prefix of a bucket.
+type Files struct {
+	Storage *folder.Storage
+	// Watching watches a folder of this machine.
+	Watching func(ctx context.Context) (<-chan struct{}, error)
+	// Damage is the fault of a write that was broken off, but for its file and its meaning.
+	Damage model.Fault
+	format *Format
+}
+
+// OnFiles returns the store of a format on files.
+func OnFiles(f Format, m *Files, address string) *Store {
+	s := New(f, m, address)
+	m.format = &s.format
+	return s
+}
+
+// treeFormat is the format as package folder asks it, which reads a session in other trees.
+type treeFormat struct{ *Format }
+
+func (f treeFormat) Name() string { return f.Framework }
+
+func (f treeFormat) Read(ctx context.Context, in In, at Place) (*Log, error) {
+	return f.Format.Read(ctx, in, at)
+}
+
+func (treeFormat) Move(context.Context, In, *Log, model.Change) (*Move, error) {
+	return nil, errors.ErrUnsupported // the engine asks the format
+}
+
+func (treeFormat) Next(context.Context, *Log, *Log, *Move) (n Next, err error) {
+	return n, errors.ErrUnsupported
+}
+
+// Read implements Medium.
+func (m *Files) Read(_ context.Context, what func(In) error) error {
+	in := m.Storage.In()
+	if m.Storage.Begun() {
+		in.Memo = m.Storage.Memo.Planning() // what was set aside is read with the rest once more
+	}
+	defer m.Storage.Memo.Notes.Keep()
+	return what(in)
+}
+
+// Look implements Medium: a session is as it was where all that was listed and stamped is.
+func (m *Files) Look(in In, was any) Look {
+	if seen, ok := was.(folder.Seen); ok && seen.Moved(in.Tree) == "" {
+		return Look{In: in, Same: true}
+	}
+	view := folder.NewView(in.Tree)
+	in.Tree = view
+	return Look{In: in, Mark: func() any {
+		if view.Changed() != nil {
+			return nil
+		}
+		return view.Seen()
+	}}
+}
+
+// Tell implements Medium.
+func (m *Files) Tell(ctx context.Context, in In, at Place, log *Log) (*Log, error) {
+	at.Format = treeFormat{m.format}
+	log.Place = at
+	w := m.Storage.Writes(ctx)
+	return w.Tell(ctx, in, log)
+}
+
+// Silent implements Medium.
+func (m *Files) Silent() bool { return !m.Storage.Begun() }
+
+// Check implements Medium.
+func (m *Files) Check(context.Context) ([]model.Fault, error) {
+	broken := m.Storage.Broken()
+	if broken == nil {
+		return nil, nil
+	}
+	f := m.Damage
+	f.File, f.Meaning = folder.JournalFile, broken.Error()
+	return []model.Fault{f}, nil
+}
+
+// Unread implements Medium.
+func (m *Files) Unread(ctx context.Context, of store.Store, session string, log *Log) ([]model.Fault, error) {
+	return m.Storage.Unread(ctx, of, session, log)
+}
+
+// Requests implements Medium.
+func (m *Files) Requests() (store.Requests, bool) { return m.Storage.Requests() }
+
+// Watch implements Medium.
+func (m *Files) Watch(ctx context.Context) (<-chan struct{}, error) {
+	if on := m.Storage.On(); on != nil {
+		return on.Watch(ctx)
+	}
+	return m.Watching(ctx)
+}
+
+// Close implements Medium.
+func (m *Files) Close() error { return m.Storage.Close() }
+
+// Lacks implements Medium.
+func (m *Files) Lacks() string { return m.Storage.Lacks() }
+
+// Suppose implements Medium.
+func (m *Files) Suppose(ctx context.Context, what func(Stage) error) error {
+	return m.Storage.Suppose(ctx, func(on *folder.Staged) error { return what(&filesStage{m, on, nil, nil}) })
+}
+
+// filesStage lays the steps of a plan over the tree.
+type filesStage struct {
+	*Files
+	on    *folder.Staged
+	steps folder.Steps
+	back  *folder.Reversal
+}
+
+func (f *filesStage) In() In { return f.on.In }
+
+func (f *filesStage) Busy(before *Log) string { return f.Storage.Busy(before) }
+
+func (f *filesStage) Lay(at Place, m *Move) (In, error) {
+	f.steps = m.Steps
+	return f.on.Lay(at, m.Steps)
+}
+
+func (f *filesStage) Reversal(ctx context.Context, op model.Op) (*Reversal, error) {
+	back, steps, err := f.on.Reverse(ctx, op)
+	if err != nil || back == nil {
+		return nil, err
+	}
+	f.back = back
+	e := back.Entry
+	return &Reversal{Plan: back.Begins(), At: f.Storage.Place(e.Session), Move: &Move{Steps: steps},
+		Entry: planning.Entry{ID: e.ID, Op: e.Op, Session: e.Session, Head: e.Head}}, nil
+}
+
+func (f *filesStage) Draft(ctx context.Context, plan *model.Plan, w *Write) error {
+	plan.Resume = f.Storage.Calls(plan.Resume)
+	if f.back != nil {
+		f.back.Draft(plan, f.steps, plan.Session)
+		return nil
+	}
+	return f.on.Draft(ctx, plan, w.Move, w.Before, w.After)
+}
+
+// Commit implements Medium.
+func (m *Files) Commit(ctx context.Context, plan model.Plan, was, is func(context.Context, In) error) (model.Receipt, error) {
+	return m.Storage.Commit(ctx, plan, was, is)
+}
+
+// Journal implements Medium.
+func (m *Files) Journal(ctx context.Context) ([]model.JournalEntry, error) {
+	if m.Storage.Ready() != nil || m.Silent() {
+		return nil, nil
+	}
+	j, err := m.Storage.Journal()
+	if err != nil {
+		return nil, err
+	}
+	list, err := j.Journal(ctx)
+	if err != nil {
+		err = fmt.Errorf("read the journal of %q: %w", m.Storage.Folder(), err)
+	}
+	return list, err
+}
+
+// Beside implements Medium.
+func (m *Files) Beside(at Place) (dir, file, name string) { return m.Storage.Beside(at) }

@@ -1,0 +1,239 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/engine/planning"
+	"hindcast/store/media/journal"
+)
+
+// Lacks returns why an operation cannot be done, "" if it can.
+func (s *Store) Lacks(op model.Op) string {
+	return cmp.Or(s.medium.Lacks(), s.format.Lacks(op))
+}
+
+// carry is what a plan needs to be carried out.
+type carry struct {
+	w      Write // no field of it is written as JSON: a plan may be
+	at     Place
+	medium any // what the medium needs
+}
+
+// Plan computes what a change would do, see [store.Writer]. It takes no lock, and nothing of it is written
+// anywhere.
+func (s *Store) Plan(ctx context.Context, c model.Change) (plan model.Plan, err error) {
+	err = c.Ref.Once()
+	if why := s.Lacks(c.Op); err == nil && (why != "" || c.Op == model.OpConvert) {
+		err = &model.UnsupportedError{Op: c.Op, Reason: why}
+	}
+	if err == nil {
+		err = s.medium.Suppose(ctx, func(on Stage) error {
+			if c.Op == model.OpUndo || c.Op == model.OpRedo {
+				plan, err = s.reverse(ctx, on, c)
+			} else {
+				plan, err = s.move(ctx, on, c)
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return model.Plan{}, store.NotPlanned(s.format.Name, c, err)
+	}
+	return plan, nil
+}
+
+// bare returns the log of a session without what the journal tells of it; of none a log without rows.
+func (s *Store) bare(ctx context.Context, in In, at Place) (*Log, error) {
+	log, err := s.format.Read(ctx, in, at)
+	if errors.Is(err, model.ErrNoSession) {
+		return &Log{Place: at, Head: -1}, nil
+	}
+	return log, err
+}
+
+// log is bare with what the journal tells. It is read for a plan and not cached.
+func (s *Store) log(ctx context.Context, in In, at Place) (*Log, error) {
+	log, err := s.bare(ctx, in, at)
+	if err != nil {
+		return nil, err
+	}
+	return s.medium.Tell(ctx, in, at, log)
+}
+
+func (s *Store) move(ctx context.Context, on Stage, c model.Change) (plan model.Plan, err error) {
+	in := on.In()
+	at, err := s.format.Place(ctx, in, c.Ref.Session)
+	if err != nil {
+		return plan, err
+	}
+	before, err := s.log(ctx, in, at)
+	switch {
+	case err != nil:
+		return plan, err
+	case len(before.Rows) == 0:
+		return plan, model.ErrNoSession
+	case c.Op != model.OpRepair && c.Op != model.OpPurge && before.At(c.Ref.ID) < 0:
+		return plan, model.ErrNoSnapshot
+	}
+	before.Busy = on.Busy(before)
+	m, err := s.format.Move(ctx, in, before, c)
+	if err != nil {
+		return plan, err
+	}
+	plan = model.Plan{Op: c.Op, Session: at.Session, Target: m.Target, Writes: m.Writes, Hazards: m.Hazards, Asks: m.Asks}
+	if m.New != nil {
+		at, plan.NewSession = *m.New, m.New.Session
+		was, err := s.log(ctx, in, at)
+		if err != nil {
+			return plan, err
+		}
+		if len(was.Rows) > 0 {
+			return plan, store.ErrSessionExists
+		}
+	} else if before.Busy != "" && len(m.Steps) > 0 {
+		plan.Asks = append([]string{before.Busy}, m.Asks...)
+	}
+	return s.lead(ctx, on, plan, at, before, &Write{Move: m})
+}
+
+// lead completes a plan with what comes of its steps.
+func (s *Store) lead(ctx context.Context, on Stage, plan model.Plan, at Place, before *Log, w *Write) (model.Plan, error) {
+	over, err := on.Lay(at, w.Move)
+	if err != nil {
+		return plan, err
+	}
+	if w.Before = before; plan.NewSession != "" {
+		w.Before = &Log{Place: at, Head: -1}
+	}
+	if w.After, err = s.log(ctx, over, at); err != nil {
+		return plan, err
+	}
+	planning.Lead(&plan, before.Compared(), w.After.Compared())
+	moved := w.Move
+	if w.Reversal != nil {
+		moved = nil
+	}
+	next, err := s.format.Next(ctx, over, before, w.After, moved)
+	if err != nil {
+		return plan, err
+	}
+	if i := w.After.Head; i >= 0 {
+		state, err := s.format.State(ctx, over, &Row{at, w.After.Rows[i].ID, func() (*Log, int, error) { return w.After, i, nil }})
+		if ctx.Err() != nil {
+			return plan, ctx.Err()
+		}
+		if err == nil { // the state itself says why it cannot be read
+			next.Hazards = append(next.Hazards, s.hazards(state)...)
+		}
+	}
+	next.Tell(&plan)
+	c := &carry{w: *w, at: at}
+	if err := on.Draft(ctx, &plan, &c.w); err != nil {
+		return plan, err
+	}
+	c.medium, plan.Carry = plan.Carry, c
+	return plan, nil
+}
+
+// reverse plans an undo or a redo: the same, with the steps of an entry.
+func (s *Store) reverse(ctx context.Context, on Stage, c model.Change) (plan model.Plan, err error) {
+	r, err := on.Reversal(ctx, c.Op)
+	if err == nil && r == nil {
+		err = &model.NothingToError{Op: c.Op}
+	}
+	if err != nil {
+		return plan, err
+	}
+	before, err := s.log(ctx, on.In(), r.At)
+	if err != nil {
+		return plan, err
+	}
+	plan = r.Plan
+	plan.Head = model.Point{}
+	if len(before.Rows) > 0 {
+		if busy := on.Busy(before); busy != "" {
+			plan.Asks = append(plan.Asks, busy)
+		}
+	}
+	w := &Write{Move: r.Move, Reversal: r}
+	if plan, err = s.lead(ctx, on, plan, r.At, before, w); err != nil {
+		return plan, instead(err)
+	}
+	if err := planning.Loses(c.Op, r.Entry, before.Compared(), w.After.Compared()); err != nil {
+		return plan, err
+	}
+	if r.Plan.Target == (model.Point{}) || c.Op == model.OpUndo {
+		plan.Target = w.After.HeadPoint()
+	}
+	return plan, nil
+}
+
+// instead says what to do where a write cannot be taken back.
+func instead(err error) error {
+	if errors.Is(err, model.ErrHeadMoved) {
+		return fmt.Errorf("the agent went on from it: restore the row that is wanted instead: %w", err)
+	}
+	return err
+}
+
+// Apply carries out a plan, see [store.Writer].
+func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
+	receipt, err := s.apply(ctx, plan)
+	if err != nil {
+		return model.Receipt{}, fmt.Errorf("%s: %s session %q: %w", s.format.Name, plan.Op, cmp.Or(plan.NewSession, plan.Session), err)
+	}
+	return receipt, nil
+}
+
+func (s *Store) apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
+	c, ok := plan.Carry.(*carry)
+	if !ok {
+		return model.Receipt{}, journal.ErrNoCarry
+	}
+	receipt := model.Receipt{Op: plan.Op, Session: cmp.Or(plan.NewSession, plan.Session), Head: c.w.After.HeadPoint(), Orphaned: len(plan.Orphans), Reactivated: len(plan.Reactivates)}
+	if plan.Idle() && c.medium == nil {
+		return receipt, nil
+	}
+	was := func(ctx context.Context, in In) error {
+		now, err := s.bare(ctx, in, c.at)
+		if err != nil {
+			return err
+		}
+		return differs(planning.Expect(c.w.Before.Compared(), now.Compared()))
+	}
+	is := func(ctx context.Context, in In) error {
+		now, err := s.bare(ctx, in, c.at)
+		if err != nil {
+			return err
+		}
+		if err := differs(planning.Expect(c.w.After.Compared(), now.Compared())); err != nil {
+			return err
+		}
+		if now, want := now.HeadPoint().ID, c.w.After.HeadPoint().ID; now != want {
+			return fmt.Errorf("the row that is resumed is %q instead of %q", now, want)
+		}
+		return nil
+	}
+	plan.Carry = c.medium
+	done, err := s.medium.Commit(ctx, plan, was, is)
+	receipt.Entry = done.Entry
+	return receipt, err
+}
+
+func differs(place, found string) error {
+	if found == "" {
+		return nil
+	}
+	return &journal.ConflictError{Path: place, Found: found}
+}
+
+// Journal returns Hindcast's own writes, see [store.Writer].
+func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
+	list, err := s.medium.Journal(ctx)
+	return list, s.wrap(err, "read the journal of %q", s.address)
+}
