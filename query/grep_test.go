@@ -367,7 +367,13 @@ func comingsOf(t *testing.T, p *past, tl *model.Timeline, re *regexp.Regexp) (co
 // strungHashed is a store whose ids are those of the states, and which knows what they share.
 type strungHashed struct {
 	hashed
-	query.Roper
+	roper
+}
+
+// roper is what a store has that knows what its states share.
+type roper interface {
+	Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rope, error]
+	Fill(ctx context.Context, runs []store.Run, dst []byte) error
 }
 
 // A session that grows is searched on: what was read is not read again, and what is new is found.
@@ -437,7 +443,7 @@ func TestGrep_readsWhatIsNew(t *testing.T) {
 
 // halting is a store that ends a question once it was asked for so many states.
 type halting struct {
-	query.Roper
+	roper
 	after int
 	halt  context.CancelFunc
 }
@@ -446,7 +452,7 @@ func (h *halting) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.R
 	if h.after -= len(refs); h.after < 0 && h.halt != nil {
 		h.halt()
 	}
-	return h.Roper.Ropes(ctx, refs)
+	return h.roper.Ropes(ctx, refs)
 }
 
 // A search that was left while the session grew keeps nothing from the next one.

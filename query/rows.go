@@ -10,23 +10,24 @@ import (
 	"hindcast/store"
 )
 
-// Rows is store.Rows, which see, at the cost of what is new in each state where the store is a
-// Roper.
+// Rows is store.Rows, which see, at the cost of what is new in each state where the store knows which
+// bytes its states share.
 func Rows(ctx context.Context, s store.Store, sessions ...string) iter.Seq2[store.Row, error] {
 	return store.RowsBy(ctx, s, func(headers []model.Header) store.StateReader { return States(s, headers) }, sessions...)
 }
 
-// States returns a reader of the states of headers of one session. Where the store is a Roper, the
-// reader reads of each state the bytes that the one before lacks.
+// States returns a reader of the states of headers of one session. Where the store knows
+// which bytes its states share, the reader reads of each state those that the one before lacks.
 func States(s store.Store, headers []model.Header) store.StateReader {
-	return (&stateReader{store: s, headers: headers}).read
+	return (&stateReader{store: s, features: store.FeaturesOf(s), headers: headers}).read
 }
 
-// stateReader reads the states of a session one behind the other. A Roper is asked for many at
-// once, and for bytes that a state has in common with the one before it once.
+// stateReader reads the states of a session one behind the other. Where the store knows
+// which bytes they share, it is asked for many at once, and for bytes that a state has in common with the one before it once.
 type stateReader struct {
-	store   store.Store
-	headers []model.Header
+	store    store.Store
+	features store.Features
+	headers  []model.Header
 	// from is the first header of the batch that was read, and batch what its states are made of.
 	from  int
 	batch []splice
@@ -56,12 +57,11 @@ const (
 // read returns the state of header i. Calls come in the order of the headers, some may be left
 // out. The errors are those of State.
 func (r *stateReader) read(ctx context.Context, i int) ([]byte, error) {
-	roper, ok := r.store.(Roper)
-	if !ok {
+	if r.features.Ropes == nil {
 		return r.store.State(ctx, r.headers[i].Ref())
 	}
 	if i >= r.from+len(r.batch) {
-		r.load(ctx, roper, i)
+		r.load(ctx, i)
 	}
 	for ; r.from < i; r.from, r.batch = r.from+1, r.batch[1:] {
 		r.make() // the next one has pieces of it
@@ -97,7 +97,7 @@ func (r *stateReader) make() {
 
 // load reads a batch that begins at header i. Of states that the store cannot tell in runs, and
 // of all where it fails, the pieces are nil: each is read by itself then.
-func (r *stateReader) load(ctx context.Context, roper Roper, i int) {
+func (r *stateReader) load(ctx context.Context, i int) {
 	n := min(statesAtOnce, len(r.headers)-i)
 	r.from, r.batch = i, make([]splice, n)
 	refs := make([]model.Ref, n)
@@ -106,7 +106,7 @@ func (r *stateReader) load(ctx context.Context, roper Roper, i int) {
 	}
 	var wanted []store.Run
 	k, total := 0, int64(0)
-	for rope, err := range roper.Ropes(ctx, refs) {
+	for rope, err := range r.features.Ropes(ctx, refs) {
 		if err != nil || k == n || total > mostFresh {
 			break
 		}
@@ -123,7 +123,7 @@ func (r *stateReader) load(ctx context.Context, roper Roper, i int) {
 	}
 	r.batch = r.batch[:max(k, 1)]
 	r.fresh = make([]byte, total)
-	if err := roper.Fill(ctx, wanted, r.fresh); err != nil {
+	if err := r.features.Fill(ctx, wanted, r.fresh); err != nil {
 		clear(r.batch)
 		r.placed = nil
 	}

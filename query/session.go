@@ -83,10 +83,11 @@ type source interface {
 // Open returns the questions to one session of a store. It reads nothing. Of the timeline
 // it copies what it needs, so that the timeline may grow afterwards.
 func Open(s store.Store, t *model.Timeline) *Session {
-	q := &Session{store: s, features: store.FeaturesOf(s), reading: make(chan struct{}, 1)}
+	features := store.FeaturesOf(s)
+	q := &Session{store: s, features: features, reading: make(chan struct{}, 1)}
 	q.places.forget()
-	if roper, ok := s.(Roper); ok {
-		q.source = &roped{store: roper, whole: newCutter(s)}
+	if features.Ropes != nil {
+		q.source = &roped{store: features, whole: newCutter(s)}
 	} else {
 		q.source = newCutter(s)
 	}

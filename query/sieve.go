@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
 
-	"hindcast/model"
 	"hindcast/store"
 )
 
@@ -29,31 +27,19 @@ import (
 // sieved returns the session with the texts alone that the pattern may match, and what is around
 // them, where the store tells those and the session was not searched before; else itself.
 func (v *view) sieved(ctx context.Context, p *Pattern) (*view, error) {
-	siever, ok := v.store.(Siever)
-	if !ok || len(p.needle) == 0 || len(v.visits) == 0 || v.all.listed() {
+	if v.features.Sieve == nil || len(p.needle) == 0 || len(v.visits) == 0 || v.all.listed() {
 		return v, nil
 	}
-	of, err := siever.Sieve(ctx, v.visits[0].ref.Session, p.needle, func(text []byte) bool { return p.next(text, 0) >= 0 })
+	of, err := v.features.Sieve(ctx, v.visits[0].ref.Session, p.needle, func(text []byte) bool { return p.next(text, 0) >= 0 })
 	if of == nil || err != nil {
 		return v, err
 	}
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	q := &Session{store: v.store, reading: make(chan struct{}, 1), source: &roped{store: sievedRoper{of}, whole: newCutter(v.store)}}
+	q := &Session{store: v.store, reading: make(chan struct{}, 1), source: &roped{store: store.Features{Ropes: of.Ropes, Fill: of.Fill}, whole: newCutter(v.store)}}
 	q.visits, q.states = v.visits, &states{slots: v.states.slots, ropes: make([]rope, len(v.states.ropes))}
 	q.places.forget()
 	return &view{q, q.visits, q.states}, nil
-}
-
-// sievedRoper is the [Roper] of states that a store sieved.
-type sievedRoper struct{ *store.Sieved }
-
-func (s sievedRoper) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rope, error] {
-	return s.Sieved.Ropes(ctx, refs)
-}
-
-func (s sievedRoper) Fill(ctx context.Context, runs []store.Run, dst []byte) error {
-	return s.Sieved.Fill(ctx, runs, dst)
 }
 
 // listing is all tokens of some visits, listed when they are first needed.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"sort"
@@ -58,36 +57,9 @@ func join(text []byte, pieces []piece) []byte {
 	return dst
 }
 
-// Roper is a [store.Store] that knows which bytes its states share, without making a state.
-// A question to any other store reads each state once.
-type Roper interface {
-	// Ropes returns the states of snapshots of one session, in the order of refs. What it
-	// yields is lent until the next. An error ends the sequence.
-	Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rope, error]
-	// Fill reads runs, one after the other, into dst, which is as long as they are
-	// together.
-	Fill(ctx context.Context, runs []store.Run, dst []byte) error
-}
-
-// Siever is a [store.Store] that knows which messages of a session may have a text before it makes
-// them.
-type Siever interface {
-	// Sieve returns the states of a session with {} for each message that does not have a text
-	// and is not close before one that has it: nil where the store cannot tell. has is that of
-	// store.Mentions.
-	Sieve(ctx context.Context, session string, text []byte, has func([]byte) bool) (*store.Sieved, error)
-}
-
-// Surveyor is a [Roper] that has to look at a whole session to know any of its states.
-type Surveyor interface {
-	// Surveys does nothing but tell that: such a store is asked for many states at once from
-	// the first.
-	Surveys()
-}
-
 // roped is the source of a store that knows which bytes its states share.
 type roped struct {
-	store Roper
+	store store.Features
 	// whole reads states that the store returns no runs for.
 	whole *cutter
 	// filled are the places that are in the text, in order and apart.
@@ -108,7 +80,7 @@ const runsAtOnce = 1 << 14
 // goes implements source: a store that looks at everything each time is asked twice, once for the
 // first answers.
 func (r *roped) goes() (first, most int) {
-	if _, ok := r.store.(Surveyor); ok {
+	if r.store.Surveys {
 		return mostAtOnce, math.MaxInt
 	}
 	return 1, mostAtOnce

@@ -25,7 +25,7 @@ type Rope struct {
 
 // Sieved are the states of a session as ropes, with the messages alone that matter to a search.
 type Sieved struct {
-	// Ropes and Fill are those of query.Roper.
+	// Ropes and Fill are those of [Features].
 	Ropes func(ctx context.Context, refs []model.Ref) iter.Seq2[Rope, error]
 	Fill  func(ctx context.Context, runs []Run, dst []byte) error
 }

@@ -19,7 +19,7 @@ import (
 // visits are one scan of two tables. The nodes of long lists are read level by level for
 // all states at once, each node once.
 
-// Ropes implements query.Roper. The states are of one moment.
+// Ropes is that of store.Features. The states are of one moment.
 func (s *Store) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rope, error] {
 	return func(yield func(store.Rope, error) bool) {
 		if len(refs) == 0 {
@@ -49,7 +49,7 @@ func (s *Store) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rop
 	}
 }
 
-// Fill implements query.Roper. A block is decoded once, several at a time.
+// Fill is that of store.Features. A block is decoded once, several at a time.
 func (s *Store) Fill(ctx context.Context, runs []store.Run, dst []byte) error {
 	list := make([]parts.Extent, len(runs))
 	for i, run := range runs {

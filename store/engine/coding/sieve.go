@@ -30,7 +30,7 @@ const blank = ",{}"
 // around is how many messages are made before one that may have the text.
 const around = 4
 
-// Sieve implements query.Siever.
+// Sieve is that of store.Features.
 func (s *Store) Sieve(ctx context.Context, session string, text []byte, has func([]byte) bool) (*store.Sieved, error) {
 	format, ok := s.tells(text)
 	if !ok {
@@ -182,7 +182,7 @@ func (v *sieved) add(write func()) store.Run {
 	return store.Run{At: int64(at), Len: int64(v.text.size - at)}
 }
 
-// ropes is what query.Roper has.
+// ropes is that of store.Features.
 func (v *sieved) ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rope, error] {
 	return func(yield func(store.Rope, error) bool) {
 		before := roped{entry: -1}
@@ -204,7 +204,7 @@ func (v *sieved) ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Ro
 	}
 }
 
-// fill is what query.Roper has.
+// fill is that of store.Features.
 func (v *sieved) fill(_ context.Context, runs []store.Run, dst []byte) error {
 	for _, run := range runs {
 		dst = dst[v.text.copyAt(dst[:run.Len], int(run.At)):]

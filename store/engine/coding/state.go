@@ -280,7 +280,7 @@ func (m *Meta) json() string {
 	return string(append(text, '}'))
 }
 
-// Fill implements query.Roper.
+// Fill is that of store.Features.
 func (s *Store) Fill(ctx context.Context, runs []store.Run, dst []byte) error {
 	in := s.storage.In()
 	for _, run := range runs {
@@ -344,7 +344,7 @@ func (s *Store) remake(ctx context.Context, in folder.In, one *text) (*joined, e
 	return data, err
 }
 
-// Ropes implements query.Roper.
+// Ropes is that of store.Features.
 func (s *Store) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rope, error] {
 	return func(yield func(store.Rope, error) bool) {
 		if len(refs) == 0 {

@@ -85,10 +85,10 @@ const (
 // errMoved says that a log is not as it was a moment ago.
 var errMoved = errors.New("it changed while it was read; ask again")
 
-// Surveys implements query.Surveyor: where a message is in the states is known from those before it.
+// Surveys is that of store.Features: where a message is in the states is known from those before it.
 func (*Store) Surveys() {}
 
-// Ropes implements query.Roper.
+// Ropes is that of store.Features.
 func (s *Store) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rope, error] {
 	return func(yield func(store.Rope, error) bool) {
 		if len(refs) == 0 {
@@ -341,7 +341,7 @@ func (r *reel) begins(other *reel) bool {
 	return slices.Equal(r.ids[:n], other.ids[:n]) && slices.Equal(r.ends[:n], other.ends[:n])
 }
 
-// Fill implements query.Roper. Of each text the messages in which runs are are read, once, but for
+// Fill is that of store.Features. Of each text the messages in which runs are are read, once, but for
 // those whose bodies are still held from the reading of headers.
 func (s *Store) Fill(ctx context.Context, runs []store.Run, dst []byte) error {
 	wanted := map[int64][]filling{} // by the base
