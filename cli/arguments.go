@@ -128,7 +128,10 @@ func visit(t *model.Timeline, spec string) (model.Node, error) {
 		return n, err
 	}
 	const compared = 10_000 // the newest ones
-	names := []string{"head"}
+	var names []string
+	if t.Head() != model.NoNode {
+		names = []string{"head"}
+	}
 	for i := t.Len() - 1; i >= max(t.Len()-compared, 0); i-- {
 		for _, label := range t.Labels(model.Node(i)) {
 			names = append(names, label.Name)

@@ -41,7 +41,7 @@ func (t *Timeline) Resolve(spec string) (Node, error) {
 		return NoNode, noSnapshot(spec, "it is empty")
 	case isHead(spec):
 		if t.head == NoNode {
-			return NoNode, noSnapshot(spec, "the session has no head")
+			return NoNode, noSnapshot(spec, "the session has no head: name a snapshot by its index or its id")
 		}
 		return t.head, nil
 	}

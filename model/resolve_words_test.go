@@ -23,7 +23,7 @@ ab22 aa11        ¦
 			t.Errorf("%q: %v, want %s", spec, err, want)
 		}
 	}
-	if _, err := NewTimeline(nil).Resolve("@"); err == nil || err.Error() != `snapshot "@": no such snapshot: the session has no head` {
+	if _, err := NewTimeline(nil).Resolve("@"); err == nil || err.Error() != `snapshot "@": no such snapshot: the session has no head: name a snapshot by its index or its id` {
 		t.Error(err)
 	}
 }
