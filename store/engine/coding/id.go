@@ -1,13 +1,12 @@
 package coding
 
 import (
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"regexp"
 	"sync"
-	"time"
+
+	"github.com/google/uuid"
 )
 
 // plainID is what an id has to be like to be shown as one.
@@ -16,7 +15,7 @@ var plainID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 // IsPlainID reports whether a text of a file can be shown as the id of a session.
 func IsPlainID(id string) bool { return plainID().MatchString(id) }
 
-var uuid = sync.OnceValue(func() *regexp.Regexp {
+var lowerUUID = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 })
 
@@ -25,7 +24,7 @@ var errNotUUID = errors.New("its ids are UUIDs in lower case, such as 0b6c7f9e-5
 // UUID4 returns the UUID in lower case that as is, and a random one where as is "".
 func UUID4(as string) (string, error) {
 	if as == "" {
-		return newUUID(4, nil), nil
+		return uuid.NewString(), nil
 	}
 	return given(as)
 }
@@ -34,13 +33,14 @@ func UUID4(as string) (string, error) {
 // are greater.
 func UUID7(as string) (string, error) {
 	if as == "" {
-		return newUUID(7, binary.BigEndian.AppendUint64(nil, uint64(time.Now().UnixMilli()))[2:]), nil
+		id, err := uuid.NewV7()
+		return id.String(), err
 	}
 	return given(as)
 }
 
 func given(as string) (string, error) {
-	if !uuid().MatchString(as) {
+	if !lowerUUID().MatchString(as) {
 		return "", errNotUUID
 	}
 	return as, nil
@@ -64,12 +64,4 @@ func (u *IDs) Take(id string) string {
 	}
 	u.taken[one], u.next[id] = true, n
 	return one
-}
-
-func newUUID(version byte, first []byte) string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // it never fails
-	copy(b[:], first)
-	b[6], b[8] = b[6]&0x0f|version<<4, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

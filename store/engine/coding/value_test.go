@@ -83,7 +83,7 @@ func TestIDs(t *testing.T) {
 		}
 		a, errA := make("")
 		b, errB := make("")
-		if a == b || !uuid().MatchString(a) || !uuid().MatchString(b) || errA != nil || errB != nil {
+		if a == b || !lowerUUID().MatchString(a) || !lowerUUID().MatchString(b) || errA != nil || errB != nil {
 			t.Errorf("no name becomes %q, %v and %q, %v", a, errA, b, errB)
 		}
 	}

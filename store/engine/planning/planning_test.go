@@ -3,8 +3,6 @@ package planning_test
 import (
 	"errors"
 	"reflect"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -259,22 +257,5 @@ func TestBusy(t *testing.T) {
 		if got := planning.Busy(ago); got != want {
 			t.Errorf("%v: %q", ago, got)
 		}
-	}
-}
-
-// TestNewUUID: each is another random UUID of version 4.
-func TestNewUUID(t *testing.T) {
-	is := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
-	var list []string
-	for range 100 {
-		id := planning.NewUUID()
-		if !is.MatchString(id) {
-			t.Error(id)
-		}
-		list = append(list, id)
-	}
-	slices.Sort(list)
-	if len(slices.Compact(list)) != 100 {
-		t.Error("one twice")
 	}
 }

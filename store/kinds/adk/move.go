@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
@@ -123,7 +125,7 @@ func (w *writing) restore(ctx context.Context, t rows.Tx) error {
 	if err != nil {
 		return w.refused("the state of the session cannot be read: " + err.Error())
 	}
-	id, invocation := planning.NewUUID(), "e-"+planning.NewUUID()
+	id, invocation := uuid.NewString(), "e-"+uuid.NewString()
 	data := `{"invocation_id":` + quoted(invocation) + `,"author":"user","actions":{"state_delta":` + string(delta) +
 		`,"artifact_delta":{},"requested_auth_configs":{},"requested_tool_confirmations":{},"rewind_before_invocation_id":` + quoted(w.events[next].invocation) +
 		`},"id":` + quoted(id) + `,"timestamp":` + at.json() + `}`

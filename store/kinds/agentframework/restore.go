@@ -10,10 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/engine/checkpoints"
-	"hindcast/store/engine/planning"
 )
 
 // stamp is how Python writes a time.
@@ -44,7 +45,7 @@ func putBack(p *checkpoints.Putting) (n checkpoints.New, err error) {
 	if err != nil {
 		return n, err
 	}
-	id, patch := planning.NewUUID(), jsontape.NewPatch(t)
+	id, patch := uuid.NewString(), jsontape.NewPatch(t)
 	patch.Set(t.Find(0, "checkpoint_id"), strconv.AppendQuote(nil, id))
 	patch.Set(t.Find(0, "timestamp"), strconv.AppendQuote(nil, latest.UTC().Format(stamp)))
 	n.Name, n.Data = path.Join(path.Dir(p.Item().File), id+".json"), patch.Bytes()

@@ -4,13 +4,13 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/planning"
 )
 
 // again is a checkpoint once more: under a new id, on a branch of its own, and naming the store
@@ -42,7 +42,7 @@ func copyOf(data []byte, o *own, parent, location string, at time.Time) (c again
 	if err != nil {
 		return c, &model.UnsupportedError{Op: model.OpRestore, Reason: "the checkpoint is not JSON: " + err.Error()}
 	}
-	random, _ := hex.DecodeString(strings.ReplaceAll(planning.NewUUID(), "-", "")) // it is one
+	random := uuid.New()
 	c.id, c.branch = at.Format(layout)+"_"+hex.EncodeToString(random[:4]), "hindcast-"+hex.EncodeToString(random[:4])
 	patch := jsontape.NewPatch(t)
 	patch.Put(0, "parent_id", quote(parent))

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
+
 	"hindcast/model"
 	"hindcast/model/splice"
 	"hindcast/store"
@@ -57,7 +59,7 @@ func (t *target) fork(c model.Change) (*folder.Move, error) {
 	place := format{one.running}.placeOf(one.place.dir, sid)
 	m.New, m.Own = &place, &goal{op: c.Op, target: t, edits: edits}
 	quoted := one.layout.quote(sid)
-	n := newRow{id: newID(), session: quoted, created: one.layout.clock(t.now, one.rows[len(one.rows)-1])}
+	n := newRow{id: uuid.NewString(), session: quoted, created: one.layout.clock(t.now, one.rows[len(one.rows)-1])}
 	if t.parts.state != nil {
 		n.state = ofSession(t.parts.state, quoted)
 	}

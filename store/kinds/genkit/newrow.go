@@ -2,7 +2,6 @@ package genkit
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -160,14 +159,6 @@ func (s *session) newest(now time.Time) (text string, ahead *row, after bool) {
 		text, ahead = s.layout.clock(next.Add(time.Second), last), r
 	}
 	return text, ahead, true
-}
-
-// newID returns the id of a new row: a random UUID, as the SDKs take.
-func newID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // it never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // rowParts are the bytes of a row that a new one takes over.

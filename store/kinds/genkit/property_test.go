@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
 	"hindcast/model"
@@ -141,7 +142,7 @@ func (k *agentSDK) put(file string, data []byte) {
 // turn writes the row of a turn that goes on from a row.
 func (k *agentSDK) turn(sid string, from *doc, status, text string) string {
 	*k.now = k.now.Add(time.Duration(rapid.IntRange(1, 3000).Draw(k.t, "ms")) * time.Millisecond)
-	id := newID()
+	id := uuid.NewString()
 	messages := []json.RawMessage{}
 	parent := ""
 	if from != nil {

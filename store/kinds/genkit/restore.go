@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hindcast/model"
 	"hindcast/store/engine/folder"
 )
@@ -277,7 +279,7 @@ func (t *target) move() *folder.Move {
 // copyOf returns the row that makes the target the head, and what has to be known of it.
 func (t *target) copyOf(op model.Op) (n *newRow, hazards []string, err error) {
 	one := t.one
-	n = &newRow{id: newID(), session: t.parts.session, parent: t.row.id, state: t.parts.state}
+	n = &newRow{id: uuid.NewString(), session: t.parts.session, parent: t.row.id, state: t.parts.state}
 	if t.row.status == statusCompleted || t.row.status == "" {
 		n.finish = t.row.finishReason
 	}

@@ -8,11 +8,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store/encoding/msgpack"
-	"hindcast/store/engine/planning"
 	"hindcast/store/engine/rows"
 )
 
@@ -184,7 +185,7 @@ func msgpackResult(call []byte, r result) ([]byte, error) {
 	message := members(msgpack.AppendArray(nil, 4), "langchain_core.messages.tool", "ToolMessage")
 	message = members(msgpack.AppendMap(message, 9), "content", noAnswer, "additional_kwargs")
 	message = members(msgpack.AppendMap(message, 0), "response_metadata")
-	message = members(msgpack.AppendMap(message, 0), "type", "tool", "name", r.name, "id", planning.NewUUID(), "tool_call_id", r.id, "status", "error", "artifact")
+	message = members(msgpack.AppendMap(message, 0), "type", "tool", "name", r.name, "id", uuid.NewString(), "tool_call_id", r.id, "status", "error", "artifact")
 	message = members(append(message, 0xc0), "model_validate_json")
 	return msgpack.AppendExt(nil, pydantic, message), nil
 }
@@ -203,7 +204,7 @@ func withJSONResults(list []byte, lacks []result) ([]byte, error) {
 			switch {
 			case jsontape.FindMember(all[r.call], `"lc"`) != nil && bytes.HasPrefix(path, []byte("[")):
 				message := fmt.Sprintf(`{"lc":1,"type":"constructor","id":["langchain_core","messages","ToolMessage"],"kwargs":{%s,"name":%s,"id":%s,"status":"error","additional_kwargs":{},"response_metadata":{}}}`,
-					members, quoted(r.name), quoted(planning.NewUUID()))
+					members, quoted(r.name), quoted(uuid.NewString()))
 				whole = append(whole, []byte(message))
 			case jsontape.FindMember(all[r.call], `"tool_calls"`) != nil:
 				whole = append(whole, []byte(`{"role":"tool",`+members+`}`))

@@ -2,13 +2,14 @@ package journal
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/google/uuid"
 
 	"hindcast/model"
 )
@@ -143,7 +144,7 @@ func (c *Came) Names() (names []string, err error) {
 			case groupFull:
 				rest = string(p.text())
 			case groupUUIDs:
-				rest = formatUUID([16]byte(p.take(16)))
+				rest = uuid.UUID(p.take(16)).String()
 			case groupNumbers:
 				next += p.number()
 				run = p.number()
@@ -172,21 +173,12 @@ func (c *Came) Names() (names []string, err error) {
 const uuidLen = 36
 
 // parseUUID reads a UUID in lowercase.
-func parseUUID(text string) (id [16]byte, ok bool) {
-	if len(text) != uuidLen || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
+func parseUUID(text string) (id uuid.UUID, ok bool) {
+	if len(text) != uuidLen || text[8] != '-' { // most texts are none
 		return id, false
 	}
-	digits := text[:8] + text[9:13] + text[14:18] + text[19:23] + text[24:]
-	if strings.ToLower(digits) != digits {
-		return id, false
-	}
-	_, err := hex.Decode(id[:], []byte(digits))
-	return id, err == nil
-}
-
-func formatUUID(id [16]byte) string {
-	digits := hex.EncodeToString(id[:])
-	return digits[:8] + "-" + digits[8:12] + "-" + digits[12:16] + "-" + digits[16:20] + "-" + digits[20:]
+	id, err := uuid.Parse(text)
+	return id, err == nil && id.String() == text
 }
 
 // Rows has the entry record the names that came into some folders since the entry before,
