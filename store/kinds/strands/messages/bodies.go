@@ -3,51 +3,63 @@ package messages
 import (
 	"bytes"
 	"sync"
+
+	"hindcast/store/engine/folder"
 )
 
 // bodies are messages as they were when their files were read for headers, until the states
-// that they are in are asked for: then a file need not be looked at, read and decoded once more.
-// A body is given out once, since the one that asks for states keeps it. It is that of the listed
-// id, whatever became of the file since.
+// that they are in are asked for: then a file need not be read and decoded once more. A body is
+// given out once, since the one that asks for states keeps it, and only where the note of its
+// file is recalled, which says that the file is as it was.
 type bodies struct {
 	mu   sync.Mutex
 	of   map[string]readBody
 	size int
 }
 
-// readBody is a body, the note of its file, and the bytes of that.
+// readBody is a body, and the stamp of the file that it was read from.
 type readBody struct {
-	json, note []byte
-	written    int64
+	at   folder.Stamp
+	json []byte
 }
 
-// mostBodies bounds the bytes of bodies that a store holds: those of 100,000 messages of 600 B.
+// mostBodies bounds the bytes of bodies that a store holds: those of 10,000 messages of 3 kB.
 // What comes when they are there is not held.
-const mostBodies = 64 << 20
+const mostBodies = 32 << 20
 
-// keep holds the body of a file, which it copies, and its note.
-func (b *bodies) keep(name string, read readBody) {
+// keep holds the body of a file.
+func (b *bodies) keep(name string, at folder.Stamp, body []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.drop(name)
-	if b.size+len(read.json) > mostBodies {
+	if b.size+len(body) > mostBodies {
 		return
 	}
 	if b.of == nil {
 		b.of = map[string]readBody{}
 	}
-	read.json = bytes.Clone(read.json)
-	b.of[name] = read
-	b.size += len(read.json)
+	b.of[name] = readBody{at, bytes.Clone(body)}
+	b.size += len(body)
 }
 
-// take returns what was read of a file, and lets go of it. It reports false where nothing is held.
-func (b *bodies) take(name string) (read readBody, held bool) {
+// has reports whether the body of a file is held.
+func (b *bodies) has(name string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	read, held = b.of[name]
+	_, held := b.of[name]
+	return held
+}
+
+// take returns the body of a file that has a stamp, and lets go of it; nil for none.
+func (b *bodies) take(name string, at folder.Stamp) []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	one := b.of[name]
 	b.drop(name)
-	return read, held
+	if !one.at.Is(at) {
+		return nil
+	}
+	return one.json
 }
 
 func (b *bodies) drop(name string) {

@@ -254,15 +254,14 @@ func (l *messageLog) whole(d *decoder, f messageFile, m *message) {
 // known recalls what was noted of a file that is as it was then, or reads it and
 // notes that. The message has no body if it was recalled.
 func (l *messageLog) known(d *decoder, f messageFile, m *message) {
-	if l.recalled(f, m) {
+	if _, ok := l.recalled(f, m); ok {
 		return
 	}
 	if name := l.dir + f.name; d.take(d.reader(l.tree, l.dir), f, m) {
 		d.note = m.appendNote(d.note[:0])
-		note := bytes.Clone(d.note)
-		l.memo.Note(l.noted(name, d.stamp), d.stamp, note)
+		l.memo.Note(l.noted(name, d.stamp), d.stamp, bytes.Clone(d.note))
 		if l.tree == l.place.tree {
-			l.bodies.keep(l.inside(name), readBody{m.body, note, d.stamp.Size})
+			l.bodies.keep(l.noted(name, d.stamp), d.stamp, m.body)
 		}
 	}
 	m.written = d.stamp.Size
@@ -270,24 +269,28 @@ func (l *messageLog) known(d *decoder, f messageFile, m *message) {
 
 // remembered recalls a file with its body, or reads it.
 func (l *messageLog) remembered(d *decoder, f messageFile, m *message) {
-	if read, held := l.bodies.take(l.inside(l.dir + f.name)); held && m.recall(f.name, read.note) {
-		m.body, m.written = read.json, read.written
-		return
+	if l.bodies.has(l.inside(l.dir + f.name)) {
+		if at, ok := l.recalled(f, m); ok {
+			if m.body = l.bodies.take(l.noted(l.dir+f.name, at), at); m.body != nil {
+				return
+			}
+		}
 	}
 	l.whole(d, f, m)
 }
 
-// recalled recalls what was noted of a file that is as it was then.
-func (l *messageLog) recalled(f messageFile, m *message) bool {
+// recalled recalls what was noted of a file that is as it was then, and returns its stamp.
+func (l *messageLog) recalled(f messageFile, m *message) (at folder.Stamp, ok bool) {
 	name := l.dir + f.name
-	at, ok := l.stamp(name)
-	if !ok {
-		return false
+	if at, ok = l.stamp(name); !ok {
+		return at, false
 	}
 	note, ok := l.memo.Recall(l.noted(name, at), at)
-	ok = ok && m.recall(f.name, note)
+	if !ok || !m.recall(f.name, note) {
+		return at, false
+	}
 	m.written = at.Size
-	return ok
+	return at, true
 }
 
 // stamp looks at a file of the log that may be known.

@@ -127,14 +127,14 @@ func (a agentLog) ropes(ctx context.Context, refs []model.Ref) (func(model.Ref) 
 		return nil, l.err
 	}
 	x := a.indexOf(l)
-	find := x.positions()
-	if slices.ContainsFunc(refs, func(ref model.Ref) bool { _, there := find(parseID(ref.ID)); return !there }) {
+	at := x.positions()
+	if x == nil || slices.ContainsFunc(refs, func(ref model.Ref) bool { _, there := at[parseID(ref.ID)]; return !there }) {
 		var err error
 		if x, err = a.reindex(ctx, l); err != nil {
 			return nil, err
 		}
+		at = x.positions()
 	}
-	at := x.positions()
 	key := l.reelKey()
 	live := &reel{reelKey: key, ids: x.ids, ends: x.live}
 	full := &reel{reelKey: reelKey{session: key.session, sdk: key.sdk}, ids: x.ids[:l.start], ends: x.full[:l.start]}
@@ -156,7 +156,7 @@ func (a agentLog) ropes(ctx context.Context, refs []model.Ref) (func(model.Ref) 
 		s.literal(text) // so that they are not the first to go
 	}
 	return func(ref model.Ref) (rope store.Rope) {
-		i, there := at(parseID(ref.ID))
+		i, there := at[parseID(ref.ID)]
 		if !there {
 			if of := aside[ref.ID]; of != nil {
 				rope.Runs, rope.Gaps = append(append(rope.Runs, open), of...), gaps(ref.ID)

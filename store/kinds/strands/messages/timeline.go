@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"slices"
 	"strings"
-	"sync"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
@@ -294,27 +293,16 @@ func (x *index) room(log []messageFile, positions []int) (size int) {
 	return size
 }
 
-// positions returns what finds the position of a snapshot by its id, best in the order of the log.
-// A nil index has none.
-func (x *index) positions() func(id [sha256.Size]byte) (i int, there bool) {
+// positions returns the positions of the snapshots of a log by their ids; none of a nil index.
+func (x *index) positions() map[[sha256.Size]byte]int {
 	if x == nil {
-		return func([sha256.Size]byte) (int, bool) { return 0, false }
+		return nil
 	}
-	next := 0
-	at := sync.OnceValue(func() map[[sha256.Size]byte]int {
-		all := make(map[[sha256.Size]byte]int, len(x.ids))
-		for i, id := range x.ids {
-			all[id] = i
-		}
-		return all
-	})
-	return func(id [sha256.Size]byte) (i int, there bool) {
-		if i, there = next, next < len(x.ids) && x.ids[next] == id; !there {
-			i, there = at()[id]
-		}
-		next = i + 1
-		return i, there
+	at := make(map[[sha256.Size]byte]int, len(x.ids))
+	for i, id := range x.ids {
+		at[id] = i
 	}
+	return at
 }
 
 // find returns the file of a snapshot. The newest are looked at first.
@@ -337,11 +325,10 @@ func idText(id [sha256.Size]byte) string {
 // parseID reads an id as a header has it, in lower case. One that is none becomes
 // zeros, which no snapshot has.
 func parseID(text string) (id [sha256.Size]byte) {
-	if len(text) != hex.EncodedLen(len(id)) || strings.ToLower(text) != text {
+	read, err := hex.DecodeString(text)
+	if err != nil || len(read) != len(id) || strings.ToLower(text) != text {
 		return id
 	}
-	if _, err := hex.Decode(id[:], []byte(text)); err != nil {
-		return [sha256.Size]byte{}
-	}
+	copy(id[:], read)
 	return id
 }
