@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -197,6 +198,9 @@ func (a *toldByADK) hold(t *testing.T, puts []askedOfADK, of []*rewritten) {
 		if got.Failed != "" {
 			t.Errorf("%s: %s fails: %s", of[i], puts[i].Call, got.Failed)
 			continue
+		}
+		if of[i].receipt.Entry == 0 { // nothing was written: what a rewind of ADK's set to null stays so
+			maps.DeleteFunc(got.State, func(_ string, v any) bool { return v == nil })
 		}
 		if !reflect.DeepEqual(got.State, got.Shown) {
 			t.Errorf("%s: ADK has the state\n%v\nand Hindcast shows\n%v", of[i], got.State, got.Shown)

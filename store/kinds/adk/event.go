@@ -26,7 +26,6 @@ type event struct {
 	says           bool   // it has a content with parts
 	holds          bool   // it has more than a content, a rewind and changes of the state
 	rewinds        string // the invocation before which it goes back
-	ofADK          bool   // it has node_info, which ADK 2 writes, and a rewind of Hindcast's lacks
 	delta          []byte // what it changes in the state
 	artifacts      []byte // the versions of the artifacts that it saved
 	size           int64
@@ -186,8 +185,6 @@ func (e *event) read() {
 		switch string(m.Key) {
 		case `"actions"`:
 			e.readActions(m.Value)
-		case `"node_info"`:
-			e.ofADK = true
 		case `"content"`:
 			parts := jsontape.FindMember(m.Value, `"parts"`)
 			e.says = len(parts) > len("[]") && parts[0] == '['
@@ -449,29 +446,17 @@ func (s *session) parted(row []byte) (untouched, touched []jsontape.Member) {
 	return untouched, touched
 }
 
-// applied returns the events whose changes, one after another, make the state behind one. The changes of a rewind of
-// ADK's are among them. One of Hindcast's puts the row back to what it was.
-func (s *session) applied(i int) (list []int) {
-	for i >= 0 {
-		if e := &s.events[i]; e.rewinds != "" && !e.ofADK && s.target(i) >= 0 {
-			i = s.bases[i]
-			continue
-		}
-		list = append(list, i)
-		i--
-	}
-	slices.Reverse(list)
-	return list
-}
-
-// fold returns the state behind an event, as ADK has it then: what the session began with, and the changes up to
-// it. A null is the value of its key.
+// fold returns the state at an event: what the session began with, and the changes up to
+// it. ADK keeps a null as the value of its key; that of a rewind says that there was no key.
 func (s *session) fold(i int, row []byte) []byte {
 	members := s.initial(row)
 	at := map[string]int{}
-	for _, k := range s.applied(i) {
+	for _, k := range s.path(i) {
 		for m := range jsontape.Members(s.events[k].delta) {
 			key := jsontape.Unquote(m.Key)
+			if s.events[k].rewinds != "" && string(m.Value) == "null" {
+				m.Value = nil
+			}
 			switch place, known := at[key]; {
 			case m.Key == nil || elsewhere(key):
 			case known:
@@ -483,6 +468,9 @@ func (s *session) fold(i int, row []byte) []byte {
 	}
 	state := []byte{'{'}
 	for _, m := range members {
+		if m.Value == nil { // it was deleted
+			continue
+		}
 		if len(state) > 1 {
 			state = append(state, ',')
 		}
