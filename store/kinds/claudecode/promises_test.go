@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"hindcast/model"
@@ -116,13 +117,16 @@ func TestSpots(t *testing.T) {
 	same(t, "what is listed", counted.dirs, []string{"-home-demo", "-home-demo/" + session + "/subagents", ".", "other"})
 }
 
-// lists notes which folders are listed.
+// lists notes which folders are listed, several at once.
 type lists struct {
 	folder.Tree
+	mu   sync.Mutex
 	dirs []string
 }
 
 func (l *lists) List(dir string) ([]string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.dirs = append(l.dirs, dir)
 	return l.Tree.List(dir)
 }
