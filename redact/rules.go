@@ -198,6 +198,9 @@ func (r *Redactor) search(text string, calm bool) (spans []span) {
 	if !calm {
 		spans = r.drawnWords(spans, text)
 	}
+	if len(spans) == 0 {
+		return nil
+	}
 	return outside(spans, publicBlocks().FindAllStringIndex(text, -1))
 }
 
