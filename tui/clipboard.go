@@ -14,7 +14,6 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model/conversation"
-	"hindcast/store"
 	"hindcast/tui/dialog"
 	"hindcast/tui/resumetab"
 )
@@ -47,7 +46,7 @@ func (m *Model) askYank() {
 	}
 	if items[len(items)-1].Action != keymap.YankCall {
 		text := "what goes on from here"
-		if store.FeaturesOf(m.o.Store).Resume == nil && !m.subject().header.Head {
+		if m.features.Resume == nil && !m.subject().header.Head {
 			text += ", after a restore"
 		}
 		items = append(items, dialog.Item{Action: keymap.YankCall, Text: text, Do: func() tea.Cmd {

@@ -191,7 +191,7 @@ func (m *Model) readSession() tea.Cmd {
 	m.stop(growing)
 	m.info = sessionFacts{reading: m.info.reading + 1}
 	m.timeline.Fault(nil)
-	tail := store.FeaturesOf(m.o.Store).Tail
+	tail := m.features.Tail
 	if known := m.content.Timeline.Len(); tail == nil || known > 0 {
 		return m.readHeaders(known)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"hindcast/keymap"
 	"hindcast/model"
+	"hindcast/store"
 	"hindcast/tui/answers"
 	"hindcast/tui/field"
 	"hindcast/tui/parting"
@@ -56,6 +57,8 @@ type Model struct {
 	past   *past                    // of the session that is open
 	source *source                  // what the tabs show things of
 	lacks  map[keymap.Action]string // what the store cannot do, and why
+	// features are those of the open store, none while there is no store.
+	features store.Features
 	// namesForks says that the store names forks itself, and forks that a fork is its one
 	// way back: the key of a restore plans that.
 	namesForks, forks bool

@@ -61,7 +61,7 @@ type news struct {
 // watch has the store watched, if it can be and is not yet. The watch lasts as
 // long as the store is open.
 func (m *Model) watch() tea.Cmd {
-	watch := store.FeaturesOf(m.o.Store).Watch
+	watch := m.features.Watch
 	if watch == nil || m.news.watched {
 		return nil
 	}
@@ -300,7 +300,7 @@ func (m *Model) grew(msg grewMsg) tea.Cmd {
 		label = m.readLabels()
 	case len(msg.growth.headers) > 0:
 		m.timeline.Append(msg.growth.headers)
-		if store.FeaturesOf(m.o.Store).Facts != nil {
+		if m.features.Facts != nil {
 			m.watches.forgetValues()
 		}
 		if m.timeline.Labels().Lacking() {

@@ -51,7 +51,7 @@ func (m *Model) plan(c model.Change) tea.Cmd { return m.planWrite(write{Change: 
 
 // planWrite has a plan worked out, each time against the store as it is then.
 func (m *Model) planWrite(w write) tea.Cmd {
-	writer := store.FeaturesOf(m.o.Store)
+	writer := m.features
 	if writer.Plan == nil {
 		return nil // the action is disabled
 	}
@@ -163,7 +163,7 @@ func (m *Model) quieted(msg quietMsg) {
 
 // apply carries a plan out.
 func (m *Model) apply(p proposal) tea.Cmd {
-	writer := store.FeaturesOf(m.o.Store)
+	writer := m.features
 	if writer.Plan == nil {
 		return nil // what plans applies
 	}
@@ -353,7 +353,7 @@ func (m *Model) askRun() {
 
 // readJournal reads what Hindcast wrote to the store.
 func (m *Model) readJournal() tea.Cmd {
-	writer := store.FeaturesOf(m.o.Store)
+	writer := m.features
 	if writer.Plan == nil {
 		return nil // keymap.Journal is disabled
 	}

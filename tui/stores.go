@@ -141,9 +141,9 @@ func (m *Model) lackAll() {
 
 // adopt makes a store the one that is shown.
 func (m *Model) adopt(s store.Store) {
-	m.o.Store = s
+	m.o.Store, m.features = s, store.FeaturesOf(s)
 	m.states = newStates(s, stateBudget)
-	m.source = &source{s, m.states, m.o.Now, m.o.Zone}
+	m.source = &source{s, m.features, m.states, m.o.Now, m.o.Zone}
 	m.answers, m.asked = answers.New(m.styles, m.o.Zone), asked{}
 	m.parting = parting.New(m.styles)
 	m.tabs, m.current = newTabs(m.styles, m.source), 0
@@ -164,7 +164,7 @@ func (m *Model) adopt(s store.Store) {
 	if m.forks = m.namesForks && m.lacks[keymap.Restore] != "" && m.lacks[keymap.Fork] == ""; m.forks {
 		m.lacks[keymap.Restore] = ""
 	}
-	if store.FeaturesOf(s).Journal == nil {
+	if m.features.Journal == nil {
 		m.lacks[keymap.Journal] = m.lacks[keymap.Undo]
 	}
 }

@@ -21,10 +21,11 @@ import (
 // source is what the tabs show things of: a store and its states. What prepares
 // the tabs runs in commands and uses nothing else, for the model changes meanwhile.
 type source struct {
-	store  store.Store
-	states *states
-	now    func() time.Time
-	zone   *time.Location
+	store    store.Store
+	features store.Features
+	states   *states
+	now      func() time.Time
+	zone     *time.Location
 }
 
 // newTabs makes the tabs, in the order of their keys.
@@ -87,7 +88,7 @@ func (f *source) stateTab(styles *theme.Styles) *tab {
 // previewState returns the beginning of a large state, from a store that can read
 // it alone without reading the rest.
 func (f *source) previewState(ctx context.Context, s subject) (any, error) {
-	if peek := store.FeaturesOf(f.store).Peek; peek != nil && s.header.Size > quick {
+	if peek := f.features.Peek; peek != nil && s.header.Size > quick {
 		data, err := peek(ctx, s.ref)
 		if err != nil {
 			return nil, err
@@ -149,7 +150,7 @@ func (f *source) resumeTab(styles *theme.Styles) *tab {
 
 // previewResume tells what the state alone says, before a restore is planned.
 func (f *source) previewResume(ctx context.Context, s subject) (any, error) {
-	if store.FeaturesOf(f.store).Resume != nil {
+	if f.features.Resume != nil {
 		return f.prepareResume(ctx, s) // without a plan
 	}
 	conv, err := f.conversation(ctx, s.ref)
@@ -167,15 +168,14 @@ func (f *source) prepareResume(ctx context.Context, s subject) (*resumetab.Conte
 		return nil, err
 	}
 	here := resumetab.Here{Conversation: conv, Head: s.header.Head}
-	features := store.FeaturesOf(f.store)
-	if features.Resume != nil {
-		here.Named, err = features.Resume(ctx, s.ref)
+	if f.features.Resume != nil {
+		here.Named, err = f.features.Resume(ctx, s.ref)
 		if err != nil {
 			return nil, err
 		}
 	}
-	if features.Plan != nil {
-		plan, err := features.Plan(ctx, model.Change{Op: model.OpRestore, Ref: s.ref})
+	if f.features.Plan != nil {
+		plan, err := f.features.Plan(ctx, model.Change{Op: model.OpRestore, Ref: s.ref})
 		var nothing *model.NothingToError
 		switch {
 		case err == nil:
@@ -197,13 +197,12 @@ func (f *source) prepareInfo(ctx context.Context, s subject) (*infotab.Content, 
 	if store.Reason(f.store, model.OpRepair) == "" {
 		facts.Repair = "a repair mends what can be mended"
 	}
-	features := store.FeaturesOf(f.store)
-	if features.Facts != nil {
-		facts.IDs = features.DerivedIDs()
-		facts.Known, facts.KnownErr = features.Facts(ctx, s.ref)
+	if f.features.Facts != nil {
+		facts.IDs = f.features.DerivedIDs()
+		facts.Known, facts.KnownErr = f.features.Facts(ctx, s.ref)
 	}
-	if features.Compare != nil && s.header.ParentID != "" {
-		facts.New, facts.NewErr = fresh(ctx, features, &s.header)
+	if f.features.Compare != nil && s.header.ParentID != "" {
+		facts.New, facts.NewErr = fresh(ctx, f.features, &s.header)
 	}
 	st, err := f.states.get(ctx, s.ref)
 	switch {

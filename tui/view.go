@@ -190,9 +190,12 @@ func (m *Model) putStore(r *cell.Row) {
 // says so, as far as there is room: that many cells stay for what follows. Where none was
 // named, what is shown is what the newest does.
 func (m *Model) putVersions(r *cell.Row, rest int) {
-	versions := store.AssumedBy(m.o.Store)
+	var versions store.Releases
+	if m.features.Assumed != nil {
+		versions = m.features.Assumed()
+	}
 	texts := []string{versions.String(), versions.Short()}
-	if store.FeaturesOf(m.o.Store).SDKs != nil && len(versions) == 0 {
+	if m.features.SDKs != nil && len(versions) == 0 {
 		texts = []string{"newest SDK", "newest"}
 	}
 	for _, text := range texts {
