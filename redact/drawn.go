@@ -212,8 +212,8 @@ func isName(word string) bool {
 // aboutSecrets are words that speak of a secret, and are in none.
 var aboutSecrets = strings.Fields(`password passwd secret token required optional string field reset`)
 
-// isCaption reports whether a text is what a form shows beside a field for a secret: some words, one of them
-// about secrets, or a question.
+// isCaption reports whether a text labels a field for a secret in a form: two words or more, one of them about
+// secrets, or a question.
 func isCaption(text string) bool {
 	bare := strings.TrimRight(text, "?!.:… ")
 	words := strings.Fields(strings.ToLower(bare))
@@ -326,9 +326,9 @@ func isRandom(word string) bool {
 }
 
 // drawnWords appends the words of a text that look drawn by chance and are not known to be
-// something else: a hash, an id, a public key, the bytes of a file.
-func (r *Redactor) drawnWords(spans []span, text string) []span {
-	public := publicBlocks().FindAllStringIndex(text, -1)
+// something else: a hash, an id, a public key, the bytes of a file. public are the parts of the text that
+// everybody may read, in order.
+func (r *Redactor) drawnWords(spans []span, text string, public [][]int) []span {
 	for i := 0; i < len(text); {
 		if !isDrawnByte(text[i]) {
 			i++

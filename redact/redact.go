@@ -597,7 +597,7 @@ func (r *Redactor) inKey(key string) []span {
 			spans = append(spans, span{m[0], m[1], rule.kind, true})
 		}
 	}
-	return apart(r.drawnWords(spans, key))
+	return apart(r.drawnWords(spans, key, publicBlocks().FindAllStringIndex(key, -1)))
 }
 
 // valueText returns what a value is known by: the text of a string or a number. A container is

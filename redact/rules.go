@@ -195,13 +195,14 @@ func (r *Redactor) search(text string, calm bool) (spans []span) {
 	spans = shaped(spans, text)
 	spans = named(spans, text)
 	spans = phrases(spans, text)
-	if !calm {
-		spans = r.drawnWords(spans, text)
-	}
-	if len(spans) == 0 {
+	if calm && len(spans) == 0 {
 		return nil
 	}
-	return outside(spans, publicBlocks().FindAllStringIndex(text, -1))
+	public := publicBlocks().FindAllStringIndex(text, -1)
+	if !calm {
+		spans = r.drawnWords(spans, text, public)
+	}
+	return outside(spans, public)
 }
 
 // outside returns the secrets that do not lie in one of some parts of a text, unless their own shape tells
