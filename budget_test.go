@@ -18,8 +18,8 @@ import (
 // may fall; a change that raises one says why.
 const budget = "testdata/lines.txt"
 
-// room is what a number leaves free when it is written, and slack by how much the lines may lie below it, so
-// that not each change touches the list.
+// room returns how many lines a number leaves free when it is written, and slack how many lines a package may
+// have less than its number: few changes touch the list.
 func room(lines int) int  { return min(10+lines/100, 100) }
 func slack(lines int) int { return 50 + 2*room(lines) }
 

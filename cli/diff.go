@@ -157,7 +157,7 @@ func compareApart(ctx context.Context, two store.Apart) (*diff.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return result.Behind("/"+two.Key, 0, two.Common), nil
+	return result.WithCommon("/"+two.Key, 0, two.Common), nil
 }
 
 // title names the sides, with a word or a shape between them.

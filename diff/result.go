@@ -122,9 +122,9 @@ func (r *Result) Without(out func(key string) bool) *Result {
 	return &left
 }
 
-// Behind returns the result for states whose array at a JSON Pointer has n more elements, equal in
+// WithCommon returns the result for states whose array at a JSON Pointer has n more elements, equal in
 // both states: behind gone elements of the old state, and before all of the new one.
-func (r *Result) Behind(pointer string, gone, n int) *Result {
+func (r *Result) WithCommon(pointer string, gone, n int) *Result {
 	more := *r
 	more.Entries = slices.Clone(r.Entries)
 	for i := range more.Entries {

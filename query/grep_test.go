@@ -370,7 +370,7 @@ type strungHashed struct {
 	roper
 }
 
-// roper is what a store has that knows what its states share.
+// roper returns states as the bytes that they share, see store.Features.
 type roper interface {
 	Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rope, error]
 	Fill(ctx context.Context, runs []store.Run, dst []byte) error

@@ -10,8 +10,8 @@ import (
 	"hindcast/store"
 )
 
-// Rows is store.Rows, which see, at the cost of what is new in each state where the store knows which
-// bytes its states share.
+// Rows returns the rows of [store.Rows]. Where the store knows which bytes its states share, a row costs only
+// its new bytes.
 func Rows(ctx context.Context, s store.Store, sessions ...string) iter.Seq2[store.Row, error] {
 	return store.RowsBy(ctx, s, func(headers []model.Header) store.StateReader { return States(s, headers) }, sessions...)
 }

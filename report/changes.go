@@ -50,7 +50,7 @@ func (p *page) changes(ctx context.Context, before, now *state, added map[int]bo
 		written, left := 0, 0
 		whole := result
 		if b.elements > 0 {
-			whole = result.Behind(b.tape.Pointer(b.talk.List()), before.view.gone, b.elements)
+			whole = result.WithCommon(b.tape.Pointer(b.talk.List()), before.view.gone, b.elements)
 		}
 		for i, e := range whole.Changes() {
 			if written == mostChanges {

@@ -49,12 +49,12 @@ type Features struct {
 	Resume func(ctx context.Context, ref model.Ref) ([]model.Resume, error)
 	Across func(ctx context.Context, ref model.Ref) (model.Ref, error)
 	Record func(ctx context.Context, session string) (*model.Data[json.RawMessage], error)
-	// Beside returns the file of Hindcast's own that belongs to a session: the folder that it is in or below,
+	// LabelFile returns the file of Hindcast's own that belongs to a session: the folder that it is in or below,
 	// its name from there, and the name that the session has in it. dir is "" where there is none.
 	// Labels returns labels that the store was given with its snapshots, as a portable file is, or that
 	// another program keeps in it.
-	Beside func(ctx context.Context, session string) (dir, file, name string)
-	Labels func(ctx context.Context, session string) ([]model.Label, error)
+	LabelFile func(ctx context.Context, session string) (dir, file, name string)
+	Labels    func(ctx context.Context, session string) ([]model.Label, error)
 
 	// Watch is that of [Watcher]; Cursor and Growth are those of [Grower].
 	Watch  func(ctx context.Context) (<-chan struct{}, error)
@@ -150,9 +150,9 @@ func FeaturesOf(s Store) (f Features) {
 		f.Record = s.Get
 	}
 	if s, ok := s.(interface {
-		Beside(ctx context.Context, session string) (dir, file, name string)
+		LabelFile(ctx context.Context, session string) (dir, file, name string)
 	}); ok {
-		f.Beside = s.Beside
+		f.LabelFile = s.LabelFile
 	}
 	if s, ok := s.(interface {
 		Labels(ctx context.Context, session string) ([]model.Label, error)

@@ -16,7 +16,8 @@ const (
 	searchNodes = 10_000
 )
 
-// findMessages returns the array of messages, or None, and whether they are of what has ended and is not sent again.
+// findMessages returns the array of messages, or None. ended reports that they belong to a task that ended: no
+// request has them again.
 func findMessages(t *jsontape.Tape) (list Node, ended bool) {
 	for _, place := range usualPlaces {
 		if n := t.Lookup(place...); isMessageList(t, n, len(place) > 0) {

@@ -114,10 +114,10 @@ func (s *Store) load(ctx context.Context, in In, at Place) (*session, error) {
 		mark = look.Mark()
 	}
 	log := *raw
-	if !s.medium.Silent() { // Tell changes rows in place
+	if !s.medium.Silent() { // a Teller changes rows in place
 		log.Rows, log.Files = slices.Clone(raw.Rows), slices.Clone(raw.Files)
 	}
-	complete, err := s.medium.Tell(ctx, in, at, &log)
+	complete, err := s.medium.Teller(ctx)(ctx, in, at, &log)
 	if err != nil {
 		return nil, err
 	}

@@ -34,14 +34,14 @@ type Listed struct {
 	Log   *Log
 }
 
-// About is what is known about a snapshot besides its state.
+// About describes a snapshot besides its state.
 type About struct {
 	Facts  model.Facts
 	Resume []model.Resume
 	Gaps   model.Gaps
 }
 
-// Row is a row that is asked for.
+// Row finds a row of a session.
 type Row struct {
 	Place Place
 	ID    string
@@ -52,7 +52,7 @@ type Row struct {
 // model.ErrNoSnapshot.
 func (r *Row) In() (*Log, int, error) { return r.find() }
 
-// Format is all that a kind writes. Its functions are pure: the same In gives the same answer.
+// Format describes a kind. Its functions are pure: the same In gives the same answer.
 type Format struct {
 	// Name is that of the kind. Framework is whose verdicts its faults give. IDs says in a few words what
 	// ids are.
@@ -86,7 +86,7 @@ type Format struct {
 
 // Look is a look at a session, which tells whether it is as it was.
 type Look struct {
-	// In is what is to be read.
+	// In holds the tree to read.
 	In In
 	// Same reports that nothing changed since the earlier look.
 	Same bool
@@ -94,14 +94,18 @@ type Look struct {
 	Mark func() any
 }
 
+// Teller completes a log with what the journal tells of its session, in place, and returns it.
+type Teller func(ctx context.Context, in In, at Place, log *Log) (*Log, error)
+
 // Medium is where sessions lie. Its methods are safe for concurrent use.
 type Medium interface {
 	// Read runs what on all that there is at one moment.
 	Read(ctx context.Context, what func(In) error) error
 	// Look begins a look at a session. was is the mark of an earlier one, nil for none.
 	Look(in In, was any) Look
-	// Tell completes a log with what the journal tells of it.
-	Tell(ctx context.Context, in In, at Place, log *Log) (*Log, error)
+	// Teller returns a function that completes logs with what the journal tells now. It goes through the
+	// journal once, however many logs there are.
+	Teller(ctx context.Context) Teller
 	// Silent reports whether nothing was ever written here, so that logs are as they are read.
 	Silent() bool
 	// Check returns what the medium finds wrong with itself.
@@ -122,17 +126,17 @@ type Medium interface {
 	Commit(ctx context.Context, plan model.Plan, was, is func(context.Context, In) error) (model.Receipt, error)
 	// Journal is that of [store.Writer].
 	Journal(ctx context.Context) ([]model.JournalEntry, error)
-	// Beside returns where labels of a session are, see [store.Features].
-	Beside(at Place) (dir, file, name string)
+	// LabelFile returns where labels of a session are, see [store.Features].
+	LabelFile(at Place) (dir, file, name string)
 }
 
-// Stage is what a plan is made on.
+// Stage holds the tree of one plan, and the steps laid over it.
 type Stage interface {
-	// In is what there is.
+	// In returns the tree without steps.
 	In() In
 	// Busy returns why an agent may be at work on a session, "" for no sign of it.
 	Busy(before *Log) string
-	// Lay lays the steps of a move over it, and returns what there would be.
+	// Lay lays the steps of a move over the tree, and returns the tree that they lead to.
 	Lay(at Place, m *Move) (In, error)
 	// Reversal returns what an undo or a redo would write, nil for nothing.
 	Reversal(ctx context.Context, op model.Op) (*Reversal, error)
@@ -148,7 +152,7 @@ type Reversal struct {
 	Move  *Move
 }
 
-// Write is what a plan is made of.
+// Write holds the move of a plan, and the logs before and after it.
 type Write struct {
 	Move          *Move
 	Before, After *Log

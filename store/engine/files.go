@@ -70,12 +70,14 @@ func (m *Files) Look(in In, was any) Look {
 	}}
 }
 
-// Tell implements Medium.
-func (m *Files) Tell(ctx context.Context, in In, at Place, log *Log) (*Log, error) {
-	at.Format = treeFormat{m.format}
-	log.Place = at
-	w := m.Storage.Writes(ctx)
-	return w.Tell(ctx, in, log)
+// Teller implements Medium.
+func (m *Files) Teller(ctx context.Context) Teller {
+	writes := m.Storage.Writes(ctx)
+	return func(ctx context.Context, in In, at Place, log *Log) (*Log, error) {
+		at.Format = treeFormat{m.format}
+		log.Place = at
+		return writes.Tell(ctx, in, log)
+	}
 }
 
 // Silent implements Medium.
@@ -177,5 +179,5 @@ func (m *Files) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	return list, err
 }
 
-// Beside implements Medium.
-func (m *Files) Beside(at Place) (dir, file, name string) { return m.Storage.Beside(at) }
+// LabelFile implements Medium.
+func (m *Files) LabelFile(at Place) (dir, file, name string) { return m.Storage.LabelFile(at) }

@@ -31,7 +31,7 @@ func New(f Format, m Medium, address string) *Store {
 // Features returns what the store can do.
 func (s *Store) Features() store.Features {
 	return store.Features{
-		Tail: s.Tail, Watch: s.Watch, Cursor: s.Cursor, Growth: s.Growth, Beside: s.Beside, Requests: s.medium.Requests,
+		Tail: s.Tail, Watch: s.Watch, Cursor: s.Cursor, Growth: s.Growth, LabelFile: s.LabelFile, Requests: s.medium.Requests,
 		DerivedIDs: s.DerivedIDs, Facts: s.Facts, Gaps: s.Gaps, Resume: s.Resume,
 		Lacks: s.Lacks, Plan: s.Plan, Apply: s.Apply, Journal: s.Journal,
 	}
@@ -103,9 +103,10 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 
 func (s *Store) infos(ctx context.Context, in In) (infos []model.SessionInfo, err error) {
 	list, err := s.format.Sessions(ctx, in)
+	tell := s.medium.Teller(ctx)
 	for i := 0; i < len(list) && err == nil; i++ {
 		var log *Log
-		if log, err = s.medium.Tell(ctx, in, list[i].Place, list[i].Log); err == nil && len(log.Rows) > 0 {
+		if log, err = tell(ctx, in, list[i].Place, list[i].Log); err == nil && len(log.Rows) > 0 {
 			info := model.SessionInfo{ID: list[i].Place.Session, Kind: s.format.Name}
 			info.Count(log.Rows)
 			s.format.Info(log, &info)
@@ -243,8 +244,8 @@ func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	return changes, s.wrap(err, "watch %q", s.address)
 }
 
-// Beside returns where the labels of a session are, see [store.Features].
-func (s *Store) Beside(ctx context.Context, session string) (dir, file, name string) {
+// LabelFile returns where the labels of a session are, see [store.Features].
+func (s *Store) LabelFile(ctx context.Context, session string) (dir, file, name string) {
 	at := Place{Session: session}
 	_ = s.read(ctx, func(in In) error { // of a place that is not found the name suffices
 		if found, err := s.format.Place(ctx, in, session); err == nil {
@@ -252,5 +253,5 @@ func (s *Store) Beside(ctx context.Context, session string) (dir, file, name str
 		}
 		return nil
 	})
-	return s.medium.Beside(at)
+	return s.medium.LabelFile(at)
 }

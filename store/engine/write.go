@@ -17,7 +17,7 @@ func (s *Store) Lacks(op model.Op) string {
 	return cmp.Or(s.medium.Lacks(), s.format.Lacks(op))
 }
 
-// carry is what a plan needs to be carried out.
+// carry holds what Apply needs of a plan.
 type carry struct {
 	w      Write // no field of it is written as JSON: a plan may be
 	at     Place
@@ -62,7 +62,7 @@ func (s *Store) log(ctx context.Context, in In, at Place) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.medium.Tell(ctx, in, at, log)
+	return s.medium.Teller(ctx)(ctx, in, at, log)
 }
 
 func (s *Store) move(ctx context.Context, on Stage, c model.Change) (plan model.Plan, err error) {

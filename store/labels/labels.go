@@ -77,8 +77,8 @@ func (p place) path() string { return filepath.Join(p.dir, filepath.FromSlash(p.
 
 // places returns where the labels of a session may be, the place beside the store first.
 func (l Labels) places(ctx context.Context, s store.Store, session string) (list []place) {
-	if f := store.FeaturesOf(s); f.Beside != nil {
-		if dir, file, name := f.Beside(ctx, session); dir != "" {
+	if f := store.FeaturesOf(s); f.LabelFile != nil {
+		if dir, file, name := f.LabelFile(ctx, session); dir != "" {
 			list = append(list, place{dir, file, name})
 		}
 	}

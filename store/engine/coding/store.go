@@ -543,9 +543,9 @@ func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	return s.port.Journal(ctx)
 }
 
-// Beside returns where the labels of a session are, see package labels.
-func (s *Store) Beside(ctx context.Context, session string) (dir, file, name string) {
-	return s.port.Beside(ctx, session)
+// LabelFile returns where the labels of a session are, see package labels.
+func (s *Store) LabelFile(ctx context.Context, session string) (dir, file, name string) {
+	return s.port.LabelFile(ctx, session)
 }
 
 func appendVarint(text []byte, n int) []byte { return binary.AppendVarint(text, int64(n)) }

@@ -269,7 +269,7 @@ func TestStorage_elsewhere(t *testing.T) {
 	if n, ok := b.Port.Requests(); !ok || n.Get != 7 {
 		t.Error(n, ok)
 	}
-	if dir, file, name := b.Port.Beside(t.Context(), "s"); dir+file+name != "" {
+	if dir, file, name := b.Port.LabelFile(t.Context(), "s"); dir+file+name != "" {
 		t.Error(dir, file, name)
 	}
 	if unlock, err := b.Lock("x"); err != nil || unlock() != nil {
@@ -315,11 +315,11 @@ func TestOpen_up(t *testing.T) {
 	if got := b.drawn("s"); got != allRows {
 		t.Error(got)
 	}
-	dir, file, name := b.Port.Beside(t.Context(), "s")
+	dir, file, name := b.Port.LabelFile(t.Context(), "s")
 	if dir != top || file != ".hindcast/labels" || name != "s" {
 		t.Error(dir, file, name)
 	}
-	if _, _, name := b.Port.Beside(t.Context(), "forbidden"); name != "forbidden" {
+	if _, _, name := b.Port.LabelFile(t.Context(), "forbidden"); name != "forbidden" {
 		t.Error(name)
 	}
 	if b.On() != nil {
@@ -344,7 +344,7 @@ func TestOpen_up(t *testing.T) {
 		if _, err := b.Port.Plan(t.Context(), undo); !errors.As(err, new(*model.UnsupportedError)) {
 			t.Error(err)
 		}
-		if dir, _, _ := b.Port.Beside(t.Context(), "s"); dir != "" {
+		if dir, _, _ := b.Port.LabelFile(t.Context(), "s"); dir != "" {
 			t.Error(dir)
 		}
 		if list, err := b.Port.Journal(t.Context()); list != nil || err != nil {

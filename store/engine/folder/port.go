@@ -35,19 +35,19 @@ type Kind struct {
 // Port returns what a kind writes with.
 func (s *Storage) Port(k Kind) Port { return Port{s, k} }
 
-// Beside returns where the labels of a session are, see package labels: beside the journal,
+// LabelFile returns where the labels of a session are, see package labels: beside the journal,
 // under the name that the session has in the storage. dir is "" where the storage cannot be
 // opened.
-func (p Port) Beside(_ context.Context, session string) (dir, file, name string) {
+func (p Port) LabelFile(_ context.Context, session string) (dir, file, name string) {
 	at, err := p.kind.Find(model.OpRestore, session)
 	if err != nil && at.Session == "" {
 		at.Session = session // it is read all the same
 	}
-	return p.storage.Beside(at)
+	return p.storage.LabelFile(at)
 }
 
-// Beside returns where the labels of the session at a place are, see [Port.Beside].
-func (s *Storage) Beside(at Place) (dir, file, name string) {
+// LabelFile returns where the labels of the session at a place are, see [Port.LabelFile].
+func (s *Storage) LabelFile(at Place) (dir, file, name string) {
 	if s.refused != nil || s.writer.on != nil {
 		return "", "", ""
 	}

@@ -552,7 +552,7 @@ func TestStorage_named(t *testing.T) {
 		t.Errorf("%+v, %+v, %v", r, list, err)
 	}
 	for id, want := range map[string]string{"id of s": "s", "refused": "s", "x": "x"} {
-		if _, _, name := b.Port.Beside(t.Context(), id); name != want {
+		if _, _, name := b.Port.LabelFile(t.Context(), id); name != want {
 			t.Errorf("%s: %q", id, name)
 		}
 	}

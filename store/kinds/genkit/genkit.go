@@ -373,13 +373,13 @@ func (s *Store) where(ctx context.Context, id string) (*storage, folder.Place, e
 	return at.storage, at.log.Place, nil
 }
 
-// Beside returns where the labels of a session are, see package labels.
-func (s *Store) Beside(ctx context.Context, session string) (dir, file, name string) {
+// LabelFile returns where the labels of a session are, see package labels.
+func (s *Store) LabelFile(ctx context.Context, session string) (dir, file, name string) {
 	st, at, err := s.where(ctx, session)
 	if err != nil {
 		return "", "", ""
 	}
-	return st.Storage.Beside(at)
+	return st.Storage.LabelFile(at)
 }
 
 // places returns where the session that the port calls id may be.

@@ -158,9 +158,9 @@ func newStoreOf(path string, file *sqlitefile.Own, options []Option) *Store {
 	return &Store{Store: native.New(kind, path, &carrier{file: file}, dialect, set.now), file: file}
 }
 
-// Beside returns where the labels of a session are, see package labels: in a file beside
+// LabelFile returns where the labels of a session are, see package labels: in a file beside
 // the store.
-func (s *Store) Beside(_ context.Context, session string) (dir, file, name string) {
+func (s *Store) LabelFile(_ context.Context, session string) (dir, file, name string) {
 	path := s.Address()
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // where SQLite has its own files, too

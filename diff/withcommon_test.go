@@ -24,7 +24,7 @@ func TestResult_behind(t *testing.T) {
 			}
 			with[side], bare[side] = state(append(common[:len(common):len(common)], tail...)), state(tail)
 		}
-		r, want := compare(t, bare[0], bare[1]).Behind("/list", 0, len(common)), compare(t, with[0], with[1])
+		r, want := compare(t, bare[0], bare[1]).WithCommon("/list", 0, len(common)), compare(t, with[0], with[1])
 		if got, want := picture(r), picture(want); got != want {
 			t.Fatalf("changes\n%s, want\n%s", got, want)
 		}
@@ -51,7 +51,7 @@ func TestResult_behindWhatIsGone(t *testing.T) {
 			return Bytes([]byte(`{"list":[` + strings.Join(slices.Concat(parts...), ",") + `]}`))
 		}
 		last := []string{`"last"`}
-		r := compare(t, state(gone, last), state(last, came)).Behind("/list", len(gone), len(common))
+		r := compare(t, state(gone, last), state(last, came)).WithCommon("/list", len(gone), len(common))
 		want := compare(t, state(gone, common, last), state(common, last, came))
 		if got, want := picture(r), picture(want); got != want {
 			t.Fatalf("changes\n%s, want\n%s", got, want)
