@@ -9,6 +9,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine/folder"
 	"hindcast/store/engine/planning"
+	"hindcast/store/media/tree"
 )
 
 // Files is the medium of kinds made of files: a folder, or a prefix of a bucket.
@@ -57,10 +58,10 @@ func (m *Files) Read(_ context.Context, what func(In) error) error {
 
 // Look implements Medium: a session is as it was where all that was listed and stamped is.
 func (m *Files) Look(in In, was any) Look {
-	if seen, ok := was.(folder.Seen); ok && seen.Moved(in.Tree) == "" {
+	if seen, ok := was.(tree.Seen); ok && seen.Moved(in.Tree) == "" {
 		return Look{In: in, Same: true}
 	}
-	view := folder.NewView(in.Tree)
+	view := tree.NewView(in.Tree)
 	in.Tree = view
 	return Look{In: in, Mark: func() any {
 		if view.Changed() != nil {
@@ -125,7 +126,7 @@ func (m *Files) Suppose(ctx context.Context, what func(Stage) error) error {
 type filesStage struct {
 	*Files
 	on    *folder.Staged
-	steps folder.Steps
+	steps tree.Steps
 	back  *folder.Reversal
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"hindcast/store"
 	"hindcast/store/engine/databases"
-	"hindcast/store/engine/folder"
 	"hindcast/store/kinds/adk"
 	"hindcast/store/kinds/agentframework"
 	"hindcast/store/kinds/aider"
@@ -33,6 +32,7 @@ import (
 	"hindcast/store/media/bucket"
 	"hindcast/store/media/files"
 	"hindcast/store/media/pg"
+	"hindcast/store/media/tree"
 	"hindcast/store/native/postgres"
 	"hindcast/store/native/sqlite"
 )
@@ -88,8 +88,8 @@ func Create(ctx context.Context, address string) (store.Store, error) {
 
 // elsewhere returns those of the kinds whose stores are opened where no disk is, in the same
 // order.
-func elsewhere(cache *files.Cache) []folder.Opener {
-	return []folder.Opener{
+func elsewhere(cache *files.Cache) []tree.Opener {
+	return []tree.Opener{
 		messages.Elsewhere(cache),
 		snapshots.Elsewhere(cache),
 		genkit.Elsewhere(cache),

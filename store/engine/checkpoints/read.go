@@ -16,6 +16,7 @@ import (
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
+	"hindcast/store/media/tree"
 )
 
 // mostFolders bounds how many folders are looked into, fewFolders to recognise one.
@@ -35,22 +36,22 @@ type flawed struct{ file, why string }
 
 // folders returns the folders in which files can be, down to a depth and at most so many, the
 // one that was opened first.
-func (k *Kind) folders(tree folder.Tree, depth, most int) []string {
+func (k *Kind) folders(t tree.Tree, depth, most int) []string {
 	dirs, level := []string{"."}, []string{"."}
 	for range depth {
 		var below []string
 		for _, dir := range level {
-			names, err := tree.Folders(dir)
+			names, err := t.Folders(dir)
 			if err != nil {
 				continue // reading it says so
 			}
 			slices.Sort(names)
 			for _, name := range names {
-				full := folder.Join(dir, name)
+				full := tree.Join(dir, name)
 				if strings.HasPrefix(name, ".") || k.Format.Is(full) || len(dirs) == most {
 					continue
 				}
-				if at, err := tree.Stamp(full); err == nil && at.Kind == files.Directory {
+				if at, err := t.Stamp(full); err == nil && at.Kind == files.Directory {
 					dirs, below = append(dirs, full), append(below, full)
 				}
 			}
@@ -61,10 +62,10 @@ func (k *Kind) folders(tree folder.Tree, depth, most int) []string {
 }
 
 // codec makes items of files.
-func (k *Kind) codec(dir string) folder.Codec[Decoded] {
-	return folder.Codec[Decoded]{
-		Decode: func(f folder.File) (Decoded, bool) {
-			d := k.Format.Decode(folder.Join(dir, f.Name), f.Data)
+func (k *Kind) codec(dir string) tree.Codec[Decoded] {
+	return tree.Codec[Decoded]{
+		Decode: func(f tree.File) (Decoded, bool) {
+			d := k.Format.Decode(tree.Join(dir, f.Name), f.Data)
 			return d, d.Flaw == ""
 		},
 		Note: func(d Decoded) []byte {
@@ -74,7 +75,7 @@ func (k *Kind) codec(dir string) folder.Codec[Decoded] {
 			}
 			return text
 		},
-		Recall: func(f folder.File) (Decoded, error) {
+		Recall: func(f tree.File) (Decoded, error) {
 			var n notes
 			err := json.Unmarshal(f.Data, &n)
 			return n.decoded(), err
@@ -135,23 +136,23 @@ func (k *Kind) read(ctx context.Context, in folder.In) (*read, error) {
 		}
 		var mine []string
 		for _, name := range names {
-			if k.Format.Is(folder.Join(dir, name)) && !k.Temporary(name) {
+			if k.Format.Is(tree.Join(dir, name)) && !k.Temporary(name) {
 				mine = append(mine, name)
 			}
 		}
 		slices.Sort(mine)
-		noted, err := folder.Notes(ctx, in, dir, mine, k.codec(dir))
+		noted, err := tree.Notes(ctx, in.Tree, in.Memo, dir, mine, k.codec(dir))
 		if err != nil {
 			return nil, err
 		}
 		for i := range noted {
-			all.add(folder.Join(dir, noted[i].Name), &noted[i])
+			all.add(tree.Join(dir, noted[i].Name), &noted[i])
 		}
 	}
 	return all, nil
 }
 
-func (r *read) add(file string, n *folder.Noted[Decoded]) {
+func (r *read) add(file string, n *tree.Noted[Decoded]) {
 	switch {
 	case errors.Is(n.Err, fs.ErrNotExist), errors.Is(n.Err, files.ErrNotRegular), errors.Is(n.Err, files.ErrSymlink):
 		return

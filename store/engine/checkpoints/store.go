@@ -16,6 +16,7 @@ import (
 	"hindcast/store/engine"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/media/watch"
 )
 
@@ -40,14 +41,14 @@ func (k Kind) Kind(cache *files.Cache) store.Kind {
 }
 
 // Elsewhere describes checkpoints that were copied to where no disk is.
-func (k Kind) Elsewhere(cache *files.Cache) folder.Opener {
-	return folder.Opener{
+func (k Kind) Elsewhere(cache *files.Cache) tree.Opener {
+	return tree.Opener{
 		Kind: k.Name,
-		Recognise: func(ctx context.Context, on folder.Source) (string, bool, error) {
+		Recognise: func(ctx context.Context, on tree.Source) (string, bool, error) {
 			why, ok := k.recognise(on.Tree())
 			return why, ok, ctx.Err()
 		},
-		Open: func(ctx context.Context, on folder.Source) (store.Store, error) {
+		Open: func(ctx context.Context, on tree.Source) (store.Store, error) {
 			return k.open(ctx, on.Name(), "", folder.Options{Cache: cache, On: on, Private: true})
 		},
 	}
@@ -189,7 +190,7 @@ func (k Kind) Recognise(ctx context.Context, dir string) (why string, ok bool, e
 	if err != nil || !info.IsDir() {
 		return "", false, err
 	}
-	disk, err := folder.OpenDisk(dir)
+	disk, err := tree.OpenDisk(dir)
 	if err != nil {
 		return "", false, err
 	}
@@ -197,21 +198,21 @@ func (k Kind) Recognise(ctx context.Context, dir string) (why string, ok bool, e
 	return why, ok, errors.Join(ctx.Err(), disk.Close())
 }
 
-func (k Kind) recognise(tree folder.Tree) (why string, ok bool) {
+func (k Kind) recognise(t tree.Tree) (why string, ok bool) {
 	looked := 0
-	for _, at := range k.folders(tree, min(k.Depth, 1), fewFolders) {
-		names, err := tree.List(at)
+	for _, at := range k.folders(t, min(k.Depth, 1), fewFolders) {
+		names, err := t.List(at)
 		if err != nil {
 			continue
 		}
 		slices.Sort(names)
 		for _, name := range names {
-			full := folder.Join(at, name)
+			full := tree.Join(at, name)
 			if looked == mostLooked || !k.Format.Is(full) || strings.HasPrefix(name, ".") {
 				continue
 			}
 			looked++
-			if head, err := folder.Head(tree, full, headSize); err == nil && k.Format.Signs(full, head) {
+			if head, err := tree.Head(t, full, headSize); err == nil && k.Format.Signs(full, head) {
 				return k.Signed, true
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine"
 	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 )
 
 // lacks returns why an operation cannot be done: what all sessions of the folder lack for one
@@ -62,7 +63,7 @@ func (r reader) move(_ context.Context, in engine.In, before *engine.Log, c mode
 	if err != nil {
 		return nil, err
 	}
-	m.Steps = folder.Steps{{Name: made.Name, Data: made.Data}}
+	m.Steps = tree.Steps{{Name: made.Name, Data: made.Data}}
 	m.Writes = []string{made.Writes, "journal: one entry"}
 	m.Hazards, m.Asks = append(made.Hazards, r.Running), made.Asks
 	return m, nil

@@ -18,6 +18,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/media/watch"
 )
 
@@ -35,7 +36,7 @@ type Agent struct {
 	Home  string
 	// Inner returns how many folders above one that was opened the storage is, such as 1 for
 	// the folder of one project. t is what is in it.
-	Inner func(dir string, t folder.Tree) int
+	Inner func(dir string, t tree.Tree) int
 	// Files are the names of files that are a storage each, as patterns of path.Match: see
 	// store.Kind. A folder is recognised as one by Roots alone.
 	Files []string
@@ -84,16 +85,16 @@ func (a *Agent) Kind(cache *files.Cache) store.Kind {
 }
 
 // Elsewhere describes the sessions that were copied to where no disk is.
-func (a *Agent) Elsewhere(cache *files.Cache) folder.Opener {
-	return folder.Opener{
+func (a *Agent) Elsewhere(cache *files.Cache) tree.Opener {
+	return tree.Opener{
 		Kind: a.Name,
-		Recognise: func(ctx context.Context, on folder.Source) (why string, ok bool, err error) {
+		Recognise: func(ctx context.Context, on tree.Source) (why string, ok bool, err error) {
 			if _, why, ok = a.storageIn(ctx, on); ok {
 				why = a.Shape
 			}
 			return why, ok, ctx.Err()
 		},
-		Open: func(ctx context.Context, on folder.Source) (store.Store, error) {
+		Open: func(ctx context.Context, on tree.Source) (store.Store, error) {
 			at, _, ok := a.storageIn(ctx, on)
 			if !ok {
 				return nil, fmt.Errorf("%s: open %q: %w", a.Name, on.Name(), store.ErrUnrecognised)
@@ -105,7 +106,7 @@ func (a *Agent) Elsewhere(cache *files.Cache) folder.Opener {
 
 // storageIn returns the first folder of a source that has sessions, or the one around a file
 // that is one. Where there is none, foreign says what sessions of another program are.
-func (a *Agent) storageIn(ctx context.Context, on folder.Source) (_ root, foreign string, ok bool) {
+func (a *Agent) storageIn(ctx context.Context, on tree.Source) (_ root, foreign string, ok bool) {
 	if at, err := on.Tree().Stamp("."); err == nil && at.Kind == files.Regular {
 		around, ok := on.At("..")
 		if !ok {
@@ -135,7 +136,7 @@ func (a *Agent) storageIn(ctx context.Context, on folder.Source) (_ root, foreig
 type root struct {
 	dir, only string
 	// on is the folder where it is on no disk.
-	on folder.Source
+	on tree.Source
 	up int
 }
 
@@ -173,7 +174,7 @@ func (a *Agent) below(name string) (list []string) {
 
 // innerOf is inner of a folder on the disk.
 func (a *Agent) innerOf(dir string) int {
-	t, err := folder.OpenDisk(dir)
+	t, err := tree.OpenDisk(dir)
 	if err != nil {
 		return 0 // opening it says why
 	}
@@ -181,7 +182,7 @@ func (a *Agent) innerOf(dir string) int {
 	return a.inner(dir, t)
 }
 
-func (a *Agent) inner(dir string, t folder.Tree) int {
+func (a *Agent) inner(dir string, t tree.Tree) int {
 	if a.Inner == nil {
 		return 0
 	}
@@ -218,11 +219,11 @@ func (a *Agent) recognise(ctx context.Context, path string) (why string, ok bool
 }
 
 // misses says why a file of a tree is no session that looks as if it were meant to be one; "" of any other.
-func (a *Agent) misses(heads folder.Tree, file string) string {
+func (a *Agent) misses(heads tree.Tree, file string) string {
 	if len(a.Traces) == 0 {
 		return ""
 	}
-	head, err := folder.Head(heads, file, longSize)
+	head, err := tree.Head(heads, file, longSize)
 	if err != nil {
 		return ""
 	}
@@ -266,7 +267,7 @@ func (a *Agent) isStorage(ctx context.Context, r root) (said signed, err error) 
 		defer s.Close()
 	}
 	in := s.storage.In()
-	heads := folder.Beginnings(in.Tree, longSize)
+	heads := tree.Beginnings(in.Tree, longSize)
 	all := s.storage.Way == "." && s.only == ""
 	in.Tree = &few{
 		Tree: heads, way: s.storage.Way, read: map[string]bool{},
@@ -286,7 +287,7 @@ func (a *Agent) isStorage(ctx context.Context, r root) (said signed, err error) 
 			return signed{yes: true}, nil
 		}
 		for _, size := range []int64{signSize, longSize} {
-			head, err := folder.Head(heads, at.File, size)
+			head, err := tree.Head(heads, at.File, size)
 			if err != nil {
 				break
 			}
@@ -324,7 +325,7 @@ func (s *Store) samples(ctx context.Context, in folder.In) ([]Spot, error) {
 // to the folder that was opened, and what is in that, it lists whole. Of files it reads those that
 // were opened alone.
 type few struct {
-	folder.Tree
+	tree.Tree
 	way    string
 	means  func(file string) bool
 	listed atomic.Int64
@@ -360,18 +361,18 @@ func (f *few) isOver(name string) bool {
 	return !f.read[name]
 }
 
-// OpenFile implements folder.Tree: what is none of the first files is not there.
-func (f *few) OpenFile(name string) (folder.Opened, error) {
+// OpenFile implements tree.Tree: what is none of the first files is not there.
+func (f *few) OpenFile(name string) (tree.Opened, error) {
 	if f.isOver(name) {
 		return nil, fs.ErrNotExist
 	}
 	return f.Tree.OpenFile(name)
 }
 
-// Read implements folder.Tree, as OpenFile does.
-func (f *few) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
+// Read implements tree.Tree, as OpenFile does.
+func (f *few) Read(name string, buf []byte) ([]byte, tree.Stamp, error) {
 	if f.isOver(name) {
-		return buf[:0], folder.Stamp{}, fs.ErrNotExist
+		return buf[:0], tree.Stamp{}, fs.ErrNotExist
 	}
 	return f.Tree.Read(name, buf)
 }

@@ -18,6 +18,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // How a file of lines is read.
@@ -85,7 +86,7 @@ type File[R any] struct {
 	// Size is the length of the file in bytes.
 	Size int64
 
-	stamp folder.Stamp
+	stamp tree.Stamp
 	// whole is the end of the last line that has one, and lines how many those are.
 	whole int64
 	lines int
@@ -148,7 +149,7 @@ const (
 // ErrLineTooLong: a line is longer than is read.
 var ErrLineTooLong = fmt.Errorf("the line is longer than %d MB", mostLine>>20)
 
-// Read reads a file, or what is new in it. The errors are those of folder.Tree.
+// Read reads a file, or what is new in it. The errors are those of tree.Tree.
 func (l *Lines[R]) Read(ctx context.Context, in folder.In, name string) (*File[R], error) {
 	at, err := in.Stamp(name)
 	if err == nil && at.Kind == files.Nothing {
@@ -188,7 +189,7 @@ func (l *Lines[R]) Read(ctx context.Context, in folder.In, name string) (*File[R
 }
 
 // ReadWhole reads a file that is one record, on however many lines. The errors are those of
-// folder.Tree.
+// tree.Tree.
 func (l *Lines[R]) ReadWhole(in folder.In, name string) (*File[R], error) {
 	at, err := in.Stamp(name)
 	if err == nil && at.Kind == files.Nothing {
@@ -206,7 +207,7 @@ func (l *Lines[R]) ReadWhole(in folder.In, name string) (*File[R], error) {
 	if at.Size > mostLine {
 		return nil, fmt.Errorf("%s: %w", name, ErrLineTooLong)
 	}
-	text, err := folder.Head(in.Tree, name, at.Size)
+	text, err := tree.Head(in.Tree, name, at.Size)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +224,7 @@ func (l *Lines[R]) ReadWhole(in folder.In, name string) (*File[R], error) {
 
 // goesOnIn reports whether a file still begins as it did: it is the one that it was, it got
 // longer, and what stood before the end of its last whole line stands there.
-func (f *File[R]) goesOnIn(file io.ReaderAt, at folder.Stamp) bool {
+func (f *File[R]) goesOnIn(file io.ReaderAt, at tree.Stamp) bool {
 	if !at.IsFile(f.stamp.Stamp) || at.Size == f.stamp.Size || at.Size < f.whole || f.whole == 0 {
 		return false
 	}
@@ -457,8 +458,8 @@ func UnknownFaults(file string, types map[string]int) []model.Fault {
 }
 
 // Values returns the records of a file. The errors are those of Raw, and a *jsontape.SyntaxError.
-func Values(tree folder.Tree, name string, spans []Span) (list []Value, err error) {
-	raw, err := Raw(tree, name, spans)
+func Values(t tree.Tree, name string, spans []Span) (list []Value, err error) {
+	raw, err := Raw(t, name, spans)
 	for i := 0; err == nil && i < len(raw); i++ {
 		var v Value
 		v, err = Parse(raw[i])
@@ -469,8 +470,8 @@ func Values(tree folder.Tree, name string, spans []Span) (list []Value, err erro
 
 // Raw returns the records of a file, which are JSON, with the line breaks escaped that are in
 // their strings. The errors are those of Bytes.
-func Raw(tree folder.Tree, name string, spans []Span) ([][]byte, error) {
-	list, err := Bytes(tree, name, spans)
+func Raw(t tree.Tree, name string, spans []Span) ([][]byte, error) {
+	list, err := Bytes(t, name, spans)
 	for i, raw := range list {
 		if bytes.IndexByte(raw, '\n') >= 0 && !jsontape.Valid(raw) { // one that was put together
 			list[i] = escaped(raw)
@@ -479,10 +480,10 @@ func Raw(tree folder.Tree, name string, spans []Span) ([][]byte, error) {
 	return list, err
 }
 
-// Bytes returns what stands in the spans of a file. The errors are those of folder.Tree,
+// Bytes returns what stands in the spans of a file. The errors are those of tree.Tree,
 // io.ErrUnexpectedEOF where the file no longer has them, and ErrLineTooLong.
-func Bytes(tree folder.Tree, name string, spans []Span) (list [][]byte, err error) {
-	file, err := tree.OpenFile(name)
+func Bytes(t tree.Tree, name string, spans []Span) (list [][]byte, err error) {
+	file, err := t.OpenFile(name)
 	if err != nil {
 		return nil, err
 	}

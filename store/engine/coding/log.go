@@ -12,6 +12,7 @@ import (
 	"hindcast/model"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // engine is the format of a store for package folder.
@@ -42,7 +43,7 @@ type memo struct {
 
 type remembered struct {
 	*Session
-	seen folder.Seen
+	seen tree.Seen
 	mark string
 }
 
@@ -69,7 +70,7 @@ func (e engine) session(ctx context.Context, in folder.In, at Spot) (*Session, e
 	if known && was.Spot.ID == at.ID && was.mark == mark && was.seen.Moved(in.Tree) == "" {
 		return was.Session, ctx.Err()
 	}
-	view := folder.NewView(in.Tree)
+	view := tree.NewView(in.Tree)
 	in.Tree = view
 	s, err := e.format.Read(ctx, in, at)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -3,14 +3,14 @@ package coding
 import (
 	"testing"
 
-	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 )
 
 // What is remembered of sessions is bounded by their entries.
 func TestMemo_remembersFew(t *testing.T) {
 	var m memo
 	for _, name := range []string{"a", "b", "a", "c", "d", "a"} {
-		m.remember(name, remembered{&Session{Entries: make([]Entry, mostRemembered*2/5)}, folder.Seen{}, ""})
+		m.remember(name, remembered{&Session{Entries: make([]Entry, mostRemembered*2/5)}, tree.Seen{}, ""})
 		held := 0
 		for _, r := range m.known {
 			held += len(r.Entries)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 )
 
 // How a search passes over sessions.
@@ -85,8 +86,8 @@ func (s *Store) Mentions(ctx context.Context, session string, text []byte, has f
 const searchedAtOnce = 1 << 20
 
 // contains reports whether a file has in it what has finds, a text of so many bytes.
-func (s *Store) contains(ctx context.Context, tree folder.Tree, file string, size int, has func([]byte) bool) (bool, error) {
-	f, err := tree.OpenFile(file)
+func (s *Store) contains(ctx context.Context, t tree.Tree, file string, size int, has func([]byte) bool) (bool, error) {
+	f, err := t.OpenFile(file)
 	if err != nil {
 		return false, err
 	}

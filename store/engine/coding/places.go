@@ -23,6 +23,7 @@ import (
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
+	"hindcast/store/media/tree"
 )
 
 // How the list of sessions comes about.
@@ -95,7 +96,7 @@ func Walk(ctx context.Context, in folder.In, depth int, spotOf func(file string)
 			if seen++; seen > mostNames || strings.HasPrefix(name, ".") {
 				continue
 			}
-			file := folder.Join(dir, name)
+			file := tree.Join(dir, name)
 			if at, ok := spotOf(file); ok {
 				list = append(list, at)
 				continue
@@ -114,12 +115,12 @@ func Walk(ctx context.Context, in folder.In, depth int, spotOf func(file string)
 }
 
 // End returns the end of a file, of at most so many bytes.
-func End(tree folder.Tree, file string, size int64) (end []byte, err error) {
-	at, err := tree.Stamp(file)
+func End(t tree.Tree, file string, size int64) (end []byte, err error) {
+	at, err := t.Stamp(file)
 	if err != nil {
 		return nil, err
 	}
-	f, err := tree.OpenFile(file)
+	f, err := t.OpenFile(file)
 	if err != nil {
 		return nil, err
 	}
@@ -149,8 +150,8 @@ func lend(f io.ReaderAt, at int64, size int, read func(text []byte) error) error
 
 // HeadLines returns the lines at the beginning of a file, the last of them as far as it was
 // read: ParseHead reads it.
-func HeadLines(tree folder.Tree, file string) ([][]byte, error) {
-	head, err := folder.Head(tree, file, headSize)
+func HeadLines(t tree.Tree, file string) ([][]byte, error) {
+	head, err := tree.Head(t, file, headSize)
 	return headLines(head), err
 }
 
@@ -171,12 +172,12 @@ func headLines(head []byte) (lines [][]byte) {
 // EndLines calls read with the lines at the beginning of a file, as HeadLines returns them, and
 // with the whole ones at the end of one that is larger. The beginning goes as far as enough says,
 // which is asked once; the end has the rest of what is read for a list. The lines are lent.
-func EndLines(tree folder.Tree, file string, enough func(head [][]byte) bool, read func(head, tail [][]byte)) error {
-	at, err := tree.Stamp(file)
+func EndLines(t tree.Tree, file string, enough func(head [][]byte) bool, read func(head, tail [][]byte)) error {
+	at, err := t.Stamp(file)
 	if err != nil {
 		return err
 	}
-	f, err := tree.OpenFile(file)
+	f, err := t.OpenFile(file)
 	if err != nil {
 		return err
 	}
@@ -353,7 +354,7 @@ func AskHead(in folder.In, file, as string, ask func(head []byte) string) string
 	}
 	answer := ""
 	for _, size := range []int64{signSize, longSize} {
-		head, err := folder.Head(in.Tree, file, size)
+		head, err := tree.Head(in.Tree, file, size)
 		if err != nil {
 			return ""
 		}
@@ -420,7 +421,7 @@ func (s *Store) spot(id string) (at Spot, known bool) {
 // listed is a spot with the look of its file.
 type listed struct {
 	Spot
-	at folder.Stamp
+	at tree.Stamp
 }
 
 // Sessions implements store.Store.
@@ -512,8 +513,8 @@ const spotsAtOnce = 64
 
 // looksAt returns how spots look, the zero value of one that went. A folder is opened once for
 // the spots in it that follow each other.
-func looksAt(ctx context.Context, in folder.In, spots []Spot) ([]folder.Stamp, error) {
-	looks, runs := make([]folder.Stamp, len(spots)), runsOf(spots)
+func looksAt(ctx context.Context, in folder.In, spots []Spot) ([]tree.Stamp, error) {
+	looks, runs := make([]tree.Stamp, len(spots)), runsOf(spots)
 	return looks, Parallel(ctx, len(runs), func(i int) {
 		defer in.Hold(runs[i].dir)()
 		for k := runs[i].from; k < runs[i].to; k++ {
@@ -543,7 +544,7 @@ func runsOf(spots []Spot) (runs []run) {
 
 // isFile reports whether a session may be in what looks so: a folder or a pipe is called as one
 // by mistake. A link is not followed, but a person expects the session behind it.
-func isFile(at folder.Stamp) bool { return at.Kind == files.Regular || at.Kind == files.Link }
+func isFile(at tree.Stamp) bool { return at.Kind == files.Regular || at.Kind == files.Link }
 
 // ranked is the place of a spot in the list of sessions.
 type ranked struct {
@@ -556,7 +557,7 @@ type ranked struct {
 
 // byChange returns the order in which spots are listed, without those that are no files: a
 // session changes with its sub-agents, and comes before them.
-func byChange(spots []Spot, looks []folder.Stamp) []ranked {
+func byChange(spots []Spot, looks []tree.Stamp) []ranked {
 	list, groups := make([]ranked, 0, len(spots)), make(map[string]int32, len(spots))
 	names, newest := make([]string, 0, len(spots)), make([]int64, 0, len(spots))
 	for i := range spots {
@@ -681,7 +682,7 @@ func (s *Store) look(ctx context.Context, in folder.In, writes *folder.Writes, l
 		part.Tree = whole
 		nested, ok := s.format.(Nested)
 		if ok {
-			part.Tree = folder.Beginnings(whole, smallFile) // which reads a file once
+			part.Tree = tree.Beginnings(whole, smallFile) // which reads a file once
 		}
 		log, err := writes.Log(ctx, part, once.place(l.Spot))
 		if err == nil && !whole.refused.Load() && (len(log.Rows) > 0 || isThere(in, &l.Spot) == nil) {
@@ -721,7 +722,7 @@ func uncounted(g Glance) told {
 
 // remember keeps what a large session that was read tells for the list, where that knows less: a
 // title that was set late, and what other sessions are in its file.
-func (s *Store) remember(in folder.In, look folder.Stamp, one *Session) {
+func (s *Store) remember(in folder.In, look tree.Stamp, one *Session) {
 	at := &one.Spot
 	if at.Part != "" || look.Size <= smallFile {
 		return
@@ -741,7 +742,7 @@ func (s *Store) remember(in folder.In, look folder.Stamp, one *Session) {
 
 // smallFiles is a tree whose large files cannot be read. It notes when one was asked for.
 type smallFiles struct {
-	folder.Tree
+	tree.Tree
 	refused atomic.Bool
 }
 
@@ -757,18 +758,18 @@ func (t *smallFiles) check(name string) error {
 	return err
 }
 
-// OpenFile implements folder.Tree. The error is errLarge of a large file.
-func (t *smallFiles) OpenFile(name string) (folder.Opened, error) {
+// OpenFile implements tree.Tree. The error is errLarge of a large file.
+func (t *smallFiles) OpenFile(name string) (tree.Opened, error) {
 	if err := t.check(name); err != nil {
 		return nil, err
 	}
 	return t.Tree.OpenFile(name)
 }
 
-// Read implements folder.Tree, as OpenFile does.
-func (t *smallFiles) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
+// Read implements tree.Tree, as OpenFile does.
+func (t *smallFiles) Read(name string, buf []byte) ([]byte, tree.Stamp, error) {
 	if err := t.check(name); err != nil {
-		return buf[:0], folder.Stamp{}, err
+		return buf[:0], tree.Stamp{}, err
 	}
 	return t.Tree.Read(name, buf)
 }

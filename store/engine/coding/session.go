@@ -13,6 +13,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // Format reads what one coding agent writes. It is safe for concurrent use.
@@ -119,9 +120,9 @@ func (s *Spot) Name() string {
 
 // stamp returns the look of a session: that of the file that changed last, or of its part of
 // one, which is never the same for sure.
-func (s *Spot) stamp(in folder.In) (at folder.Stamp, err error) {
+func (s *Spot) stamp(in folder.In) (at tree.Stamp, err error) {
 	if at, err = in.Stamp(s.File); err == nil && s.Part != "" && at.Kind != files.Nothing {
-		at = folder.Stamp{Stamp: files.Stamp{Kind: at.Kind, Modified: s.At, Size: s.Size}}
+		at = tree.Stamp{Stamp: files.Stamp{Kind: at.Kind, Modified: s.At, Size: s.Size}}
 	}
 	size := at.Size // that of another file, or of a folder, is none of the session's
 	for _, file := range s.More {
@@ -312,7 +313,7 @@ type Cut struct {
 // Fork is a session in the making.
 type Fork struct {
 	Spot  Spot
-	Steps folder.Steps
+	Steps tree.Steps
 	// Writes say what the files hold, and Hazards what comes of it.
 	Writes, Hazards []string
 	// Calls are those that resume it.
@@ -321,7 +322,7 @@ type Fork struct {
 
 // Restored is a session that gets another head.
 type Restored struct {
-	Steps folder.Steps
+	Steps tree.Steps
 	// Uses are those of folder.Move.
 	Uses map[string]string
 	// Writes say what changes, and Hazards what comes of it.

@@ -9,6 +9,7 @@ import (
 	"hindcast/model"
 	"hindcast/store/engine/planning"
 	"hindcast/store/media/journal"
+	"hindcast/store/media/tree"
 )
 
 // Reversal is what a journal would take back, or do again.
@@ -54,9 +55,9 @@ func (r *Reversal) Plan(ctx context.Context) (model.Plan, error) {
 	if err != nil {
 		return model.Plan{}, err
 	}
-	over, steps := in, Back(r.Entry, plan.Op)
+	over, steps := in, tree.Back(r.Entry, plan.Op)
 	kept, failed := s.strictly()
-	over.Tree, over.There = Overlay(view, steps, kept), true
+	over.Tree, over.There = tree.Overlay(view, steps, kept), true
 	if busy := s.busy(before); busy != "" {
 		plan.Asks = append(plan.Asks, busy)
 	}

@@ -3,9 +3,6 @@
 // another tree: a plan is the log of the disk beside the log of the disk with steps laid
 // over it; so are an undo, a redo, and what a write set aside.
 //
-//	tree.go     trees of files, and one plan's view of them
-//	overlay.go  a tree with steps laid over it
-//	notes.go    what files hold, remembered until they change
 //	log.go      what a format reads: a log
 //	writes.go   what the journal tells of a log: rows that Hindcast wrote, or set aside
 //	plan.go     what a plan says of two logs; this half needs no files

@@ -15,15 +15,15 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/media/disk"
-	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
+	"hindcast/store/media/tree"
 )
 
 var errBroken = errors.New("the call broke")
 
 // faulty is a tree one of whose calls fails, once.
 type faulty struct {
-	Tree
+	tree.Tree
 	calls, at *int
 }
 
@@ -41,21 +41,21 @@ func (f faulty) List(dir string) ([]string, error) {
 	return f.Tree.List(dir)
 }
 
-func (f faulty) Read(name string, buf []byte) ([]byte, Stamp, error) {
+func (f faulty) Read(name string, buf []byte) ([]byte, tree.Stamp, error) {
 	if err := f.ask(); err != nil {
-		return buf[:0], Stamp{}, err
+		return buf[:0], tree.Stamp{}, err
 	}
 	return f.Tree.Read(name, buf)
 }
 
-func (f faulty) Stamp(name string) (Stamp, error) {
+func (f faulty) Stamp(name string) (tree.Stamp, error) {
 	if err := f.ask(); err != nil {
-		return Stamp{}, err
+		return tree.Stamp{}, err
 	}
 	return f.Tree.Stamp(name)
 }
 
-func (f faulty) OpenFile(name string) (Opened, error) {
+func (f faulty) OpenFile(name string) (tree.Opened, error) {
 	if err := f.ask(); err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func TestErrors(t *testing.T) {
 			b.do(c)
 		}
 		before, calls, at := b.tree(), 0, 0
-		b.ReadThrough(func(on Tree) Tree { return faulty{on, &calls, &at} })
+		b.ReadThrough(func(on tree.Tree) tree.Tree { return faulty{on, &calls, &at} })
 		passed := 0
 		for at = 1; ; at++ {
 			calls = 0
@@ -120,7 +120,7 @@ func TestErrors(t *testing.T) {
 	b := newBook(t)
 	b.do(to(model.OpRestore, "s", "b"))
 	want, calls, at := b.drawn("s"), 0, 0
-	b.ReadThrough(func(on Tree) Tree { return faulty{on, &calls, &at} })
+	b.ReadThrough(func(on tree.Tree) tree.Tree { return faulty{on, &calls, &at} })
 	for at = 1; ; at++ {
 		calls = 0
 		_, err := b.Log(t.Context(), b.place("s"))
@@ -212,13 +212,13 @@ type source struct {
 
 // remote is a tree on another machine.
 type remote struct {
-	*Disk
+	*tree.Disk
 	ahead []string
 	fresh int
 }
 
-func (r *remote) Remote() Remote { return r }
-func (r *remote) Fresh()         { r.fresh++ }
+func (r *remote) Remote() tree.Remote { return r }
+func (r *remote) Fresh()              { r.fresh++ }
 func (r *remote) Ahead(names []string) (stop func()) {
 	r.ahead = append(r.ahead, names...)
 	return func() { r.ahead = append(r.ahead, "stop") }
@@ -235,14 +235,14 @@ func newSource(t *testing.T, dir string) *source {
 }
 
 func (s *source) Name() string                                   { return "bucket://" + filepath.ToSlash(s.dir) }
-func (s *source) Tree() Remote                                   { return s.tree }
+func (s *source) Tree() tree.Remote                              { return s.tree }
 func (s *source) Disk() disk.Disk                                { return s.disk }
 func (s *source) Watch(context.Context) (<-chan struct{}, error) { return nil, errBroken }
 func (s *source) Requests() store.Requests                       { return store.Requests{Get: 7} }
 func (s *source) Server() (bucket, prefix, endpoint string)      { return "b", "", "" }
 func (s *source) Copying() string                                { return "copy b ." }
 func (s *source) Close() error                                   { *s.ends++; return nil }
-func (s *source) At(way string) (Source, bool) {
+func (s *source) At(way string) (tree.Source, bool) {
 	if !s.above || way != ".." {
 		return nil, false
 	}
@@ -263,7 +263,7 @@ func TestStorage_elsewhere(t *testing.T) {
 	if !slices.Contains(on.tree.ahead, "s/rows/a") || !slices.Contains(on.tree.ahead, "stop") {
 		t.Errorf("%q", on.tree.ahead)
 	}
-	if b.On() != Source(on) || b.Folder() != on.Name() || b.Opened() != 0 || b.Begun() || b.Held("x") {
+	if b.On() != tree.Source(on) || b.Folder() != on.Name() || b.Opened() != 0 || b.Begun() || b.Held("x") {
 		t.Error(b.On(), b.Folder(), b.Opened(), b.Begun())
 	}
 	if n, ok := b.Port.Requests(); !ok || n.Get != 7 {
@@ -374,136 +374,34 @@ func TestOpen_up(t *testing.T) {
 	}
 }
 
-// TestIsFolder: a folder, or a link to one in the tree.
-func TestIsFolder(t *testing.T) {
-	b := newBook(t)
-	for name, to := range map[string]string{"in": "s", "file": "s/rows/a", "out": "..", "none": "nowhere"} {
-		if err := os.Symlink(to, filepath.Join(b.dir, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	tree := openTree(t, b.dir)
-	for name, want := range map[string]bool{"s": true, "s/rows": true, "in": true, "s/rows/a": false, "file": false, "out": false, "none": false, "x": false, "s/rows/a/x": false} {
-		if got := IsFolder(tree, name); got != want {
-			t.Errorf("%s: %t", name, got)
-		}
-	}
-	if IsFolder(faulty{tree, new(int), pointer(1)}, "s") {
-		t.Error("what cannot be looked at is a folder")
-	}
-}
-
-func pointer(n int) *int { return &n }
-
-// TestBeginnings: of a file no more is read than its beginning, and that once.
-func TestBeginnings(t *testing.T) {
-	dir := t.TempDir()
-	put(t, dir, "long", "0123456789")
-	put(t, dir, "short", "01")
-	on := openTree(t, dir)
-	tree := Beginnings(on, 4)
-	for name, want := range map[string]string{"long": "0123", "short": "01"} {
-		for range 2 {
-			data, at, err := tree.Read(name, []byte("buffer")[:0])
-			stamp, failed := tree.Stamp(name)
-			if string(data) != want || at.Size != int64(len(want)) || stamp.Size != at.Size || stamp.Kind != files.Regular || err != nil || failed != nil {
-				t.Errorf("%s: %q, %+v, %+v, %v, %v", name, data, at, stamp, err, failed)
-			}
-			head, err := Head(tree, name, 3)
-			if string(head) != want[:min(3, len(want))] || err != nil {
-				t.Errorf("%s begins with %q, %v", name, head, err)
-			}
-			f, err := tree.OpenFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			buf := make([]byte, 9)
-			for at := range 6 {
-				n, err := f.ReadAt(buf, int64(at))
-				if got := string(buf[:n]); got != want[min(at, len(want)):] || err == nil {
-					t.Errorf("%s from %d: %q, %v", name, at, got, err)
-				}
-				if n, err := f.ReadAt(buf[:1], int64(at)); (at < len(want)) != (n == 1 && err == nil) {
-					t.Errorf("%s at %d: %d, %v", name, at, n, err)
-				}
-			}
-			if err := f.Close(); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	for _, name := range []string{"none", "none/x"} {
-		if _, _, err := tree.Read(name, nil); !errors.Is(err, fs.ErrNotExist) {
-			t.Error(err)
-		}
-		if _, err := tree.OpenFile(name); !errors.Is(err, fs.ErrNotExist) {
-			t.Error(err)
-		}
-		if _, err := Head(on, name, 3); !errors.Is(err, fs.ErrNotExist) {
-			t.Error(err)
-		}
-	}
-	if at, err := tree.Stamp("none"); err != nil || at.Kind != files.Nothing {
-		t.Errorf("%+v, %v", at, err)
-	}
-	if _, _, err := tree.Read(".", nil); err == nil {
-		t.Error("a folder is read")
-	}
-	bad := Beginnings(faulty{on, new(int), pointer(2)}, 4)
-	if _, _, err := bad.Read("long", nil); !errors.Is(err, errBroken) {
-		t.Error(err)
-	}
-	if data, err := From(on)("short", nil); string(data) != "01" || err != nil {
-		t.Errorf("%q, %v", data, err)
-	}
-}
-
-// TestProven: a content that the journal has proved is known in the tree, if it is still of that size.
-func TestProven(t *testing.T) {
-	dir := t.TempDir()
-	put(t, dir, "a", "one")
-	put(t, dir, "b", "other")
-	put(t, dir, "c", "one")
-	tree := proven(openTree(t, dir), Steps{{Name: "a", Data: []byte("one")}, {Name: "b", Data: []byte("one")}, {Name: "d", Aside: true}})
-	for name, want := range map[string]bool{"a": true, "b": false, "c": false, "d": false} {
-		if at, err := tree.Stamp(name); err != nil || (at.Tag != "") != want {
-			t.Errorf("%s: %+v, %v", name, at, err)
-		}
-	}
-	broken := proven(faulty{openTree(t, dir), new(int), pointer(1)}, Steps{{Name: "a", Data: []byte("one")}})
-	if at, err := broken.Stamp("a"); err == nil || at.Tag != "" {
-		t.Errorf("%+v, %v", at, err)
-	}
-}
-
 // TestAhead: only what has no note is read ahead.
 func TestAhead(t *testing.T) {
 	b := newBook(t)
 	on := newSource(t, b.dir)
 	b.open(Options{On: on})
 	in := b.In()
-	in.Tree = Overlay(in.Tree, Steps{{Name: "s/rows/f", From: "s/rows/a"}, {Name: "s/rows/g", Aside: true}}, nil)
-	if stop := Ahead(in.Tree, paths("s/rows", []string{"a", "b", "c"}), func(name string) bool { return name != "s/rows/b" }); fmt.Sprint(on.tree.ahead) != "[s/rows/a s/rows/c]" {
+	in.Tree = tree.Overlay(in.Tree, tree.Steps{{Name: "s/rows/f", From: "s/rows/a"}, {Name: "s/rows/g", Aside: true}}, nil)
+	if stop := tree.Ahead(in.Tree, slices.Values([]string{"s/rows/a", "s/rows/b", "s/rows/c"}), func(name string) bool { return name != "s/rows/b" }); fmt.Sprint(on.tree.ahead) != "[s/rows/a s/rows/c]" {
 		t.Errorf("%q", on.tree.ahead)
 	} else {
 		stop()
 	}
 	on.tree.ahead = nil
-	if _, err := Notes(t.Context(), in, "s/rows", []string{"a", "b"}, pages); err != nil {
+	if _, err := tree.Notes(t.Context(), in.Tree, in.Memo, "s/rows", []string{"a", "b"}, pages); err != nil {
 		t.Fatal(err)
 	}
 	on.tree.ahead = nil
-	if _, err := Notes(t.Context(), in, "s/rows", []string{"a", "b", "c", "f", "g", "none"}, pages); err != nil {
+	if _, err := tree.Notes(t.Context(), in.Tree, in.Memo, "s/rows", []string{"a", "b", "c", "f", "g", "none"}, pages); err != nil {
 		t.Fatal(err)
 	}
 	if fmt.Sprint(on.tree.ahead) != "[s/rows/c stop]" {
 		t.Errorf("%q", on.tree.ahead)
 	}
-	stop := Ahead(openTree(t, b.dir), paths("s", []string{"a"}), func(string) bool { t.Error("it is asked"); return true })
+	stop := tree.Ahead(openTree(t, b.dir), slices.Values([]string{"s/a"}), func(string) bool { t.Error("it is asked"); return true })
 	stop()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Notes(ctx, in, "s/rows", []string{"a"}, pages); !errors.Is(err, context.Canceled) {
+	if _, err := tree.Notes(ctx, in.Tree, in.Memo, "s/rows", []string{"a"}, pages); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

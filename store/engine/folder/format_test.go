@@ -18,6 +18,7 @@ import (
 	"hindcast/model"
 	"hindcast/store/media/disk"
 	"hindcast/store/media/journal"
+	"hindcast/store/media/tree"
 )
 
 // notebook is the smallest format that has all that the engine knows. A session is a folder with
@@ -36,13 +37,13 @@ type notebook struct {
 // page is what a file of a row holds.
 type page struct{ parent, text string }
 
-var pages = Codec[page]{
-	Decode: func(f File) (page, bool) {
+var pages = tree.Codec[page]{
+	Decode: func(f tree.File) (page, bool) {
 		parent, text, _ := strings.Cut(string(f.Data), " ")
 		return page{parent, text}, strings.HasSuffix(text, ".")
 	},
 	Note: func(p page) []byte { return []byte(p.parent + " " + p.text) },
-	Recall: func(f File) (page, error) {
+	Recall: func(f tree.File) (page, error) {
 		parent, text, ok := strings.Cut(string(f.Data), " ")
 		if !ok {
 			return page{}, errors.New("no note")
@@ -67,7 +68,7 @@ func (f notebook) Read(ctx context.Context, in In, at Place) (*Log, error) {
 		return nil, err
 	}
 	names = slices.Sorted(slices.Values(names))
-	notes, err := Notes(ctx, in, dir, names, pages)
+	notes, err := tree.Notes(ctx, in.Tree, in.Memo, dir, names, pages)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +85,7 @@ func (f notebook) Read(ctx context.Context, in In, at Place) (*Log, error) {
 			event = model.SnapshotEventTurnEnd
 		}
 		log.Rows = append(log.Rows, model.Header{ID: n.Name, ParentID: strings.TrimPrefix(n.Is.parent, "-"), Title: n.Is.text, SessionID: at.Session, TurnIndex: model.TurnUnknown, Event: event})
-		file := Join(dir, n.Name)
+		file := tree.Join(dir, n.Name)
 		log.Files, own[n.Name] = append(log.Files, file), n.Is
 		stamp, err := in.Stamp(file)
 		if err != nil {
@@ -139,7 +140,7 @@ func (f notebook) Move(ctx context.Context, in In, before *Log, c model.Change) 
 	}
 	switch c.Op {
 	case model.OpRepair:
-		m.Steps = Steps{{Name: before.Files[i], Data: []byte(before.Rows[i].ParentID + " mended.")}}
+		m.Steps = tree.Steps{{Name: before.Files[i], Data: []byte(before.Rows[i].ParentID + " mended.")}}
 		if err := uses(before.Files[i]); err != nil {
 			return nil, err
 		}
@@ -148,24 +149,24 @@ func (f notebook) Move(ctx context.Context, in In, before *Log, c model.Change) 
 		m.Closed = []string{c.As + "/rows"}
 		for k := range before.Rows {
 			if way[before.Rows[k].ID] {
-				m.Steps = append(m.Steps, Step{Name: c.As + "/rows/" + before.Rows[k].ID, From: before.Files[k]})
+				m.Steps = append(m.Steps, tree.Step{Name: c.As + "/rows/" + before.Rows[k].ID, From: before.Files[k]})
 			}
 		}
-		m.Steps = append(m.Steps, Step{Name: c.As + "/head", Data: []byte(c.Ref.ID)})
+		m.Steps = append(m.Steps, tree.Step{Name: c.As + "/head", Data: []byte(c.Ref.ID)})
 	default:
 		for k := range slices.Backward(before.Rows) {
 			switch aside := before.Aside[before.Rows[k].ID]; {
 			case way[before.Rows[k].ID] && aside != nil:
-				m.Steps = append(m.Steps, Step{Name: aside.Name, Version: aside.Version})
+				m.Steps = append(m.Steps, tree.Step{Name: aside.Name, Version: aside.Version})
 			case !way[before.Rows[k].ID] && aside == nil && k > i:
-				m.Steps = append(m.Steps, Step{Name: before.Files[k], Aside: true})
+				m.Steps = append(m.Steps, tree.Step{Name: before.Files[k], Aside: true})
 			}
 		}
 		if head := before.HeadPoint().ID; head != c.Ref.ID {
 			if err := uses(session + "/head"); err != nil {
 				return nil, err
 			}
-			m.Steps = append(m.Steps, Step{Name: session + "/head", Data: []byte(c.Ref.ID)})
+			m.Steps = append(m.Steps, tree.Step{Name: session + "/head", Data: []byte(c.Ref.ID)})
 		}
 	}
 	if f.moves != nil {
@@ -818,7 +819,7 @@ func TestTold_undoneParent(t *testing.T) {
 func TestPlanNew(t *testing.T) {
 	b := newBook(t)
 	at := b.place("new")
-	m := &Move{New: &at, Steps: Steps{{Name: "new/rows/a", Data: []byte("- came.")}, {Name: "new/head", Data: []byte("a")}}, Closed: []string{"new/rows"}}
+	m := &Move{New: &at, Steps: tree.Steps{{Name: "new/rows/a", Data: []byte("- came.")}, {Name: "new/head", Data: []byte("a")}}, Closed: []string{"new/rows"}}
 	p, err := b.PlanNew(t.Context(), model.Plan{Op: model.OpConvert, Session: "elsewhere", NewSession: "new"}, m)
 	if err != nil || p.NewSession != "new" || p.Loads != "the pages of new" || len(p.Files) < 2 {
 		t.Fatalf("%+v, %v", p, err)

@@ -2,9 +2,11 @@ package folder
 
 import (
 	"context"
+	"time"
 
 	"hindcast/model"
 	"hindcast/store/engine/planning"
+	"hindcast/store/media/tree"
 )
 
 // Format reads the sessions of one kind from a tree of files, and from nothing else.
@@ -13,6 +15,18 @@ type Format interface {
 	Name() string
 	// Read returns the log of a session, one without rows where there are none.
 	Read(ctx context.Context, in In, at Place) (*Log, error)
+}
+
+// In is what a format reads: a tree, what is remembered of its files, what the journal
+// tells of the session, and the time, by which work that is pending expires.
+type In struct {
+	tree.Tree
+	Memo *tree.Memo
+	Told *Told
+	Now  time.Time
+	// There says that only the rows that the tree has are asked for: a format that reads
+	// the others itself may leave them out.
+	There bool
 }
 
 // Place is where a session is in a storage.

@@ -9,6 +9,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/media/journal"
+	"hindcast/store/media/tree"
 )
 
 // Staged is what a plan is made on.
@@ -16,7 +17,7 @@ type Staged struct {
 	In      In
 	Writes  Writes
 	storage *Storage
-	view    *View
+	view    *tree.View
 	failed  []func() error
 }
 
@@ -53,13 +54,13 @@ func (s *Storage) Suppose(ctx context.Context, what func(*Staged) error) error {
 }
 
 // Lay returns the tree after steps.
-func (on *Staged) Lay(at Place, steps Steps) (In, error) {
+func (on *Staged) Lay(at Place, steps tree.Steps) (In, error) {
 	if !utf8.ValidString(at.Session) {
 		return In{}, &model.UnsupportedError{Op: model.OpRestore, Reason: "the name of the session or of its agent is no UTF-8, and what is written is put down by name: rename its folder"}
 	}
 	kept, failed := on.storage.strictly()
 	over := on.In
-	over.Tree, over.There = Overlay(on.In.Tree, steps, kept), true
+	over.Tree, over.There = tree.Overlay(on.In.Tree, steps, kept), true
 	over.Told = on.Writes.Told(at.Session)
 	on.failed = append(on.failed, failed)
 	return over, nil
@@ -72,7 +73,7 @@ func (s *Storage) Busy(log *Log) string { return s.busy(log) }
 type Drafted struct {
 	journal       any
 	session, made string
-	steps         Steps
+	steps         tree.Steps
 }
 
 // Draft completes a plan with what it takes to carry it out.
@@ -89,21 +90,21 @@ func (on *Staged) Draft(ctx context.Context, plan *model.Plan, m *Move, before, 
 }
 
 // Reverse returns the plan of an undo or a redo as far as the journal knows it, nil for nothing.
-func (on *Staged) Reverse(ctx context.Context, op model.Op) (r *Reversal, steps Steps, err error) {
+func (on *Staged) Reverse(ctx context.Context, op model.Op) (r *Reversal, steps tree.Steps, err error) {
 	if r, err = on.storage.Reversal(ctx, op); err != nil || r == nil {
 		return nil, nil, err
 	}
 	if r.refused != nil {
 		return nil, nil, fmt.Errorf("the agent went on from it: restore the row that is wanted instead: %w", r.refused)
 	}
-	return r, Back(r.Entry, op), nil
+	return r, tree.Back(r.Entry, op), nil
 }
 
 // Begins returns the plan that the journal made of it.
 func (r *Reversal) Begins() model.Plan { return r.plan }
 
 // DraftReversal is Draft of an undo or a redo, whose plan the journal made.
-func (r *Reversal) Draft(plan *model.Plan, steps Steps, session string) {
+func (r *Reversal) Draft(plan *model.Plan, steps tree.Steps, session string) {
 	plan.Carry = &Drafted{r.plan.Carry, session, "", steps}
 }
 
@@ -119,7 +120,7 @@ func (s *Storage) Commit(ctx context.Context, plan model.Plan, was, is func(cont
 	if err := s.Ready(); err != nil {
 		return model.Receipt{}, err
 	}
-	fresh(s.tree)
+	tree.Fresh(s.tree)
 	in := s.In()
 	in.There = true
 	if err := was(ctx, in); err != nil {
@@ -134,8 +135,8 @@ func (s *Storage) Commit(ctx context.Context, plan model.Plan, was, is func(cont
 	}
 	plan.Carry, plan.Session = d.journal, d.session
 	return j.Apply(ctx, plan, func(ctx context.Context) error {
-		fresh(s.tree)
-		in.Tree = proven(in.Tree, d.steps)
+		tree.Fresh(s.tree)
+		in.Tree = tree.Proven(in.Tree, d.steps)
 		return is(ctx, in)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"hindcast/model"
 	"hindcast/store/engine/planning"
 	"hindcast/store/media/journal"
+	"hindcast/store/media/tree"
 )
 
 // Mover is a format whose sessions Hindcast changes.
@@ -23,7 +24,7 @@ type Mover interface {
 // Move is a write in the making.
 type Move struct {
 	// Steps are the files that change, in the order in which the store is sound.
-	Steps Steps
+	Steps tree.Steps
 	// Target is the row that the session is put to, or that it goes on from: it may not
 	// be the row that becomes the head.
 	Target model.Point

@@ -16,9 +16,9 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine/planning"
-	"hindcast/store/media/disk"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
+	"hindcast/store/media/tree"
 )
 
 // Storage is a folder of sessions, with the journal that lies in it. It is safe for
@@ -27,17 +27,17 @@ type Storage struct {
 	*writer
 	place func(session string) Place
 	id    func(at Place) string
-	tree  Tree
+	tree  tree.Tree
 	// Memo is what is remembered of the files.
-	Memo *Memo
+	Memo *tree.Memo
 	// Way leads from the storage down to the folder that was opened.
 	Way  string
-	disk *Disk
+	disk *tree.Disk
 	// refused is why nothing is written.
 	refused error
 	// from is what was opened if it lies where no disk is, and framework what reads it on a
 	// disk alone.
-	from      Source
+	from      tree.Source
 	framework string
 }
 
@@ -60,44 +60,10 @@ type Options struct {
 	Private bool
 	// On is what was opened, if that is no folder of this machine. Framework names the
 	// framework whose calls then go on from a copy on a disk, "" for one that reads it there.
-	On        Source
+	On        tree.Source
 	Framework string
 	// Up is how many folders above the one that is opened the storage lies.
 	Up int
-}
-
-// Source is what was opened that is no folder of this machine, such as a prefix of a bucket, or
-// a file in it: the root of its tree is then a file.
-type Source interface {
-	// Name returns its address, for people.
-	Name() string
-	// Tree is what is read, and Disk what is written through.
-	Tree() Remote
-	Disk() disk.Disk
-	// Watch returns a value soon after something in it changed, as store.Watcher does.
-	Watch(ctx context.Context) (<-chan struct{}, error)
-	// Requests returns how many requests were made of its server.
-	Requests() store.Requests
-	// At returns a folder of it, or one that is some folders above, to which ".." leads. All
-	// are closed with one. It reports false for what the server does not have.
-	At(way string) (Source, bool)
-	// Server returns how programs name it: the bucket, the prefix in it, and the URL of its
-	// server where that was given, "" else.
-	Server() (bucket, prefix, endpoint string)
-	// Copying returns the command that copies what was opened to the folder of work.
-	Copying() string
-	// Close lets go of it.
-	Close() error
-}
-
-// Opener is a kind whose stores are opened where no disk is.
-type Opener struct {
-	// Kind is the name of the kind.
-	Kind string
-	// Recognise says whether there is a store of the kind, as store.Kind.Recognise does.
-	Recognise func(ctx context.Context, on Source) (why string, ok bool, err error)
-	// Open opens the store, as store.Kind.Open does. It closes the source with itself.
-	Open func(ctx context.Context, on Source) (store.Store, error)
 }
 
 // Open opens the storage that a folder is, or is in. Where the latter cannot be opened, the
@@ -151,13 +117,13 @@ func linked(dir string) error {
 var ErrLink = errors.New("nothing is written through a link")
 
 func open(dir, way string, o Options) (*Storage, error) {
-	disk, err := OpenDisk(dir)
+	disk, err := tree.OpenDisk(dir)
 	if err != nil {
 		return nil, err
 	}
 	s := &Storage{
 		writer: &writer{Now: o.Now, dir: dir, ignore: o.Ignore, private: o.Private},
-		place:  o.Place, id: o.ID, tree: disk, disk: disk, Memo: NewMemo(o.Cache.Memory(o.Notes, dir)), Way: way,
+		place:  o.Place, id: o.ID, tree: disk, disk: disk, Memo: tree.NewMemo(o.Cache.Memory(o.Notes, dir)), Way: way,
 	}
 	if s.id == nil {
 		s.id = func(at Place) string { return at.Session }
@@ -182,7 +148,7 @@ func openOn(o Options) *Storage {
 	}
 	s := &Storage{
 		writer: &writer{Now: o.Now, dir: on.Name(), on: on, ignore: o.Ignore, private: o.Private},
-		place:  o.Place, id: o.ID, tree: on.Tree(), Memo: NewMemo(o.Cache.MemoryOf(o.Notes, on.Name())), Way: way, refused: refused, from: o.On, framework: o.Framework,
+		place:  o.Place, id: o.ID, tree: on.Tree(), Memo: tree.NewMemo(o.Cache.MemoryOf(o.Notes, on.Name())), Way: way, refused: refused, from: o.On, framework: o.Framework,
 	}
 	if s.id == nil {
 		s.id = func(at Place) string { return at.Session }
@@ -191,7 +157,7 @@ func openOn(o Options) *Storage {
 }
 
 // On returns where the storage lies, nil where that is a folder of this machine.
-func (s *Storage) On() Source { return s.writer.on }
+func (s *Storage) On() tree.Source { return s.writer.on }
 
 // Calls returns the calls of a framework that go on from the storage: it is copied first where
 // the framework does not read it.
@@ -216,7 +182,7 @@ func (s *Storage) Opened() int64 {
 	if s.disk == nil {
 		return 0
 	}
-	return s.disk.opened.Load()
+	return s.disk.Opened()
 }
 
 // Ready returns why nothing can be written, nil if it can.
@@ -248,15 +214,15 @@ func (s *Storage) Close() error {
 
 // ReadThrough has the format read another tree instead of the one that it would, such as one
 // that changes meanwhile.
-func (s *Storage) ReadThrough(other func(Tree) Tree) { s.tree = other(s.tree) }
+func (s *Storage) ReadThrough(other func(tree.Tree) tree.Tree) { s.tree = other(s.tree) }
 
 // In returns what the format reads now, from the disk.
 func (s *Storage) In() In { return In{Tree: s.tree, Memo: s.Memo, Now: s.Now()} }
 
 // planning returns what the format reads in the course of one plan.
-func (s *Storage) planning() (In, *View) {
-	fresh(s.tree)
-	v := NewView(s.tree)
+func (s *Storage) planning() (In, *tree.View) {
+	tree.Fresh(s.tree)
+	v := tree.NewView(s.tree)
 	return In{Tree: v, Memo: s.Memo.Planning(), Now: s.Now()}, v
 }
 
@@ -284,7 +250,7 @@ type carry struct {
 	storage *Storage
 	journal any // what the journal's own plan carries
 	session string
-	steps   Steps
+	steps   tree.Steps
 	// before is the session as it was, the one that the plan changes or makes, and after
 	// as it has to be. told is what the journal told of it then.
 	before, after *Log
@@ -314,7 +280,7 @@ func (s *Storage) PlanNew(ctx context.Context, plan model.Plan, m *Move) (model.
 	if p.before, err = at.Format.Read(ctx, in, at); err != nil {
 		return model.Plan{}, err
 	}
-	in.Tree = Overlay(in.Tree, m.Steps, s.Kept)
+	in.Tree = tree.Overlay(in.Tree, m.Steps, s.Kept)
 	if p.after, err = lead(ctx, at.Format, &p.plan, m, p.before, func(ctx context.Context) (*Log, error) { return writes.Log(ctx, in, at) }); err != nil {
 		return model.Plan{}, err
 	}
@@ -327,7 +293,7 @@ func (s *Storage) carried(ctx context.Context, w *planned) (model.Plan, error) {
 	if err != nil {
 		return model.Plan{}, err
 	}
-	d, changes := Draft(j, w.move.Steps), map[string]bool{}
+	d, changes := tree.Draft(j, w.move.Steps), map[string]bool{}
 	for i := range w.move.Steps {
 		changes[w.move.Steps[i].Name] = true
 	}
@@ -430,7 +396,7 @@ func (s *Storage) planIn(ctx context.Context, in In, at Place, change model.Chan
 	}
 	over, place := in, at
 	kept, failed := s.strictly()
-	over.Tree, over.There = Overlay(in.Tree, m.Steps, kept), true
+	over.Tree, over.There = tree.Overlay(in.Tree, m.Steps, kept), true
 	if m.New != nil {
 		place = *m.New
 		p.plan.NewSession = s.id(place)
@@ -473,7 +439,7 @@ func (s *Storage) busy(log *Log) string {
 
 // strictly returns a reader of what is kept, and a function that returns its first error:
 // a tree that lacks a content is not the one that was meant.
-func (s *Storage) strictly() (kept Kept, failed func() error) {
+func (s *Storage) strictly() (kept tree.Kept, failed func() error) {
 	var mu sync.Mutex
 	var first error
 	kept = func(v journal.Version) ([]byte, error) {
@@ -500,7 +466,7 @@ func Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
 		return model.Receipt{}, journal.ErrNoCarry
 	}
 	s := c.storage
-	fresh(s.tree)
+	tree.Fresh(s.tree)
 	at, in := c.before.Place, s.In()
 	in.Told, in.There = c.told, true
 	now, err := at.Format.Read(ctx, in, at)
@@ -520,8 +486,8 @@ func Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
 	}
 	plan.Carry, plan.Session = c.journal, c.session
 	receipt, err := j.Apply(ctx, plan, func(ctx context.Context) error {
-		fresh(s.tree)
-		in.Tree = proven(in.Tree, c.steps)
+		tree.Fresh(s.tree)
+		in.Tree = tree.Proven(in.Tree, c.steps)
 		now, err := at.Format.Read(ctx, in, at)
 		if err != nil {
 			return err

@@ -17,6 +17,7 @@ import (
 	"hindcast/store/media/disk"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
+	"hindcast/store/media/tree"
 )
 
 // JournalFile is the file of the journal, in the storage folder.
@@ -30,7 +31,7 @@ type writer struct {
 
 	dir string
 	// on is where the storage lies if that is no folder of this machine.
-	on      Source
+	on      tree.Source
 	ignore  func(name string) bool
 	private bool
 

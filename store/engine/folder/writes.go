@@ -2,7 +2,9 @@ package folder
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"sync"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"hindcast/model"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
+	"hindcast/store/media/tree"
 )
 
 // Mark is one write of Hindcast's.
@@ -86,7 +89,7 @@ type Writes struct{ told map[string]*Told }
 // Told is what the journal tells of one session. Of nil it tells nothing.
 type Told struct {
 	entries []*journal.Entry
-	kept    Kept
+	kept    tree.Kept
 	// all goes through the entries, once it is needed.
 	all func() *tale
 }
@@ -102,7 +105,10 @@ type tale struct {
 	moves []move
 }
 
-// move is a write that put the head elsewhere, with the contents that it took from files.
+// content is one content of the file of a name.
+type content struct{ name, sum string }
+
+// move  a write that put the head elsewhere, with the contents that it took from files.
 type move struct {
 	*Mark
 	replaced []Aside
@@ -317,18 +323,18 @@ func (w *Writes) Tell(ctx context.Context, in In, log *Log) (*Log, error) {
 // bringBack merges the rows of files that are not in the tree with those of the log: the
 // format reads them from a tree in which they are.
 func (in In) bringBack(ctx context.Context, log *Log) error {
-	var steps Steps
+	var steps tree.Steps
 	gone := in.Told.gone()
 	for file, a := range gone {
 		at, err := in.Stamp(file)
-		if err != nil && !isFree(err) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		if at.Kind != files.Nothing {
 			continue
 		}
 		if _, err := in.Told.Read(a); err == nil { // else it was purged
-			steps = append(steps, Step{Name: file, Version: a.Version})
+			steps = append(steps, tree.Step{Name: file, Version: a.Version})
 		}
 	}
 	there := make(map[string]bool, len(log.Rows))
@@ -337,7 +343,7 @@ func (in In) bringBack(ctx context.Context, log *Log) error {
 	}
 	whole := in
 	for len(steps) > 0 {
-		whole.Tree = Overlay(in.Tree, steps, in.Told.kept)
+		whole.Tree = tree.Overlay(in.Tree, steps, in.Told.kept)
 		all, err := log.Place.Format.Read(ctx, whole, log.Place)
 		if err != nil {
 			return err
@@ -346,7 +352,7 @@ func (in In) bringBack(ctx context.Context, log *Log) error {
 		wanted := all.wanted(there, gone)
 		for i := range all.Rows {
 			if wanted[all.Rows[i].ID] {
-				steps = append(steps, Step{Name: all.Files[i], Version: gone[all.Files[i]].Version})
+				steps = append(steps, tree.Step{Name: all.Files[i], Version: gone[all.Files[i]].Version})
 			}
 		}
 		if len(all.Rows) == len(there)+len(wanted) {

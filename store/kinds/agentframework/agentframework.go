@@ -34,12 +34,12 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/engine/checkpoints"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // Elsewhere describes checkpoints that were copied to where no disk is.
-func Elsewhere(cache *files.Cache) folder.Opener { return kind.Elsewhere(cache) }
+func Elsewhere(cache *files.Cache) tree.Opener { return kind.Elsewhere(cache) }
 
 // Kind describes the kind.
 func Kind(cache *files.Cache) store.Kind { return kind.Kind(cache) }

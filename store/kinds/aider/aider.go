@@ -37,6 +37,7 @@ import (
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/media/watch"
 )
 
@@ -44,7 +45,7 @@ import (
 func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
 
 // Elsewhere describes sessions that were copied to where no disk is.
-func Elsewhere(cache *files.Cache) folder.Opener { return agent.Elsewhere(cache) }
+func Elsewhere(cache *files.Cache) tree.Opener { return agent.Elsewhere(cache) }
 
 // fileName is that of a project's chats. The option --chat-history-file names another, which is
 // opened by its name.
@@ -79,7 +80,7 @@ type format struct {
 
 // scanned are the chats of a file, and where in the list each is, by its part.
 type scanned struct {
-	look  folder.Stamp
+	look  tree.Stamp
 	chats []chat
 	at    map[string]int
 }
@@ -191,7 +192,7 @@ func chatsOf(in folder.In, file *coding.File[begin]) (list []chat, err error) {
 	}
 	last := &list[len(list)-1]
 	last.Len = file.Size - last.At
-	head, err := folder.Head(in.Tree, file.Name, min(list[0].Len, glanced))
+	head, err := tree.Head(in.Tree, file.Name, min(list[0].Len, glanced))
 	if len(bytes.TrimSpace(head)) == 0 && list[0].Len <= glanced {
 		list = list[1:]
 	}

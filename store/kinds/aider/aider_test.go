@@ -17,6 +17,7 @@ import (
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
 
 	"pgregory.net/rapid"
@@ -29,7 +30,7 @@ func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), fixture) }
 // inText returns the chats in a text.
 func inText(t interface{ Fatal(...any) }, text []byte) []chat {
 	f := newFormat("").(*format)
-	in := folder.In{Tree: folder.Overlay(nil, folder.Steps{{Name: fileName, Data: append([]byte{}, text...)}}, nil), Memo: folder.NewMemo(&files.Memory{})}
+	in := folder.In{Tree: tree.Overlay(nil, tree.Steps{{Name: fileName, Data: append([]byte{}, text...)}}, nil), Memo: tree.NewMemo(&files.Memory{})}
 	file, err := f.scan(context.Background(), in, fileName)
 	if err != nil {
 		t.Fatal(err)

@@ -57,7 +57,7 @@ func TestAttachments_areInTheMessageTheyFollow(t *testing.T) {
 	same(t, "the state", contexts(t, s, session, rows[len(rows)-1].ID), []string{
 		"0 look at @p.txt", "0 context file p.txt 24 B: MARKER-IN-THE-FILE line\n", "1 It has one line.",
 	})
-	same(t, "the tree", tree(t, s, session), []string{"00000001 ◂  look at @p.txt", "00000003 ◂ 00000001 It has one line. *"})
+	same(t, "the tree", treeOf(t, s, session), []string{"00000001 ◂  look at @p.txt", "00000003 ◂ 00000001 It has one line. *"})
 }
 
 // Every type that is sent is in the state, one that nobody has seen among them; what is not sent
@@ -142,7 +142,7 @@ func TestAttachments_areRowsWhereNoMessageTakesThem(t *testing.T) {
 	} {
 		dir, _ := written(t, list(tc.recs...)...)
 		s := open(t, dir)
-		same(t, "the tree "+name, tree(t, s, session), tc.want)
+		same(t, "the tree "+name, treeOf(t, s, session), tc.want)
 		rows := storetest.Headers(t, s, session)
 		head := rows[slices.IndexFunc(rows, func(h model.Header) bool { return h.Head })]
 		if tc.state != nil {

@@ -50,7 +50,7 @@ func TestFork_refusesASidechain(t *testing.T) {
 func TestTree_ofAnIDThatComesTwice(t *testing.T) {
 	dir, _ := written(t, list(user("a", "", "A"), user("b", "a", "B"), user("b", "a", "again"), user("c", "b", "C"), user("a", "", "A again"), lastPrompt("c"))...)
 	s := open(t, dir)
-	same(t, "the tree", tree(t, s, session), []string{"a ◂  A", "b ◂ a B – rewind", "b~2 ◂ a again", "c ◂ b~2 C *", "a~2 ◂  A again – pointer"})
+	same(t, "the tree", treeOf(t, s, session), []string{"a ◂  A", "b ◂ a B – rewind", "b~2 ◂ a again", "c ◂ b~2 C *", "a~2 ◂  A again – pointer"})
 	same(t, "the state", words(t, stateAt(t, s, "c")), []string{"A", "again", "C"})
 }
 
@@ -82,7 +82,7 @@ func TestSessions_ofALargeFirstMessage(t *testing.T) {
 		if infos := storetest.Sessions(t, s); infos[0].Title != want {
 			t.Errorf("it is called %q and not %q", infos[0].Title, want)
 		}
-		same(t, "the tree", tree(t, s, session), []string{"a ◂  what is this?", "b ◂ a a cat *"})
+		same(t, "the tree", treeOf(t, s, session), []string{"a ◂  what is this?", "b ◂ a a cat *"})
 	}
 }
 

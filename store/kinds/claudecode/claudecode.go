@@ -41,6 +41,7 @@ import (
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/media/watch"
 )
 
@@ -48,7 +49,7 @@ import (
 func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
 
 // Elsewhere describes sessions that were copied to where no disk is.
-func Elsewhere(cache *files.Cache) folder.Opener { return agent.Elsewhere(cache) }
+func Elsewhere(cache *files.Cache) tree.Opener { return agent.Elsewhere(cache) }
 
 // projects is the folder of all sessions in that of the settings.
 const projects = "projects"
@@ -74,7 +75,7 @@ var agent = &coding.Agent{
 }
 
 // inner reports how far above the folder of a project the storage is.
-func inner(dir string, _ folder.Tree) int {
+func inner(dir string, _ tree.Tree) int {
 	if filepath.Base(filepath.Dir(dir)) == projects {
 		return 1
 	}
@@ -161,7 +162,7 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, e
 func (f *format) in(in folder.In, dir string, names []string) []coding.Spot {
 	list := make([]coding.Spot, 0, len(names))
 	for _, name := range names {
-		file := folder.Join(dir, name)
+		file := tree.Join(dir, name)
 		if strings.HasSuffix(name, suffix) {
 			list = append(list, f.Spot(file))
 		} else if uuids().MatchString(name) {
@@ -175,11 +176,11 @@ func (f *format) in(in folder.In, dir string, names []string) []coding.Spot {
 
 // agentsIn returns the files of the sub-agents in the folder of a session.
 func agentsIn(in folder.In, dir string) (list []string) {
-	dir = folder.Join(dir, subagents)
+	dir = tree.Join(dir, subagents)
 	names, _ := in.List(dir) // most sessions have none
 	for _, name := range names {
 		if strings.HasSuffix(name, suffix) && isAgent(name) {
-			list = append(list, folder.Join(dir, name))
+			list = append(list, tree.Join(dir, name))
 		}
 	}
 	return list

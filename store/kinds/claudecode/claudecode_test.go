@@ -36,7 +36,7 @@ func open(t testing.TB, path string) store.Store {
 
 // tree returns a line for each snapshot of a session, with the beginnings of ids: "id ◂ parent",
 // what the model no longer reads in brackets, the head with a star, and why one is off the path.
-func tree(t testing.TB, s store.Store, session string) (list []string) {
+func treeOf(t testing.TB, s store.Store, session string) (list []string) {
 	t.Helper()
 	line := model.NewTimeline(storetest.Headers(t, s, session))
 	for n := range model.Node(line.Len()) {
@@ -192,7 +192,7 @@ func TestTree_ofTheRecordedSessions(t *testing.T) {
 		"b58a5d13-7517-4bb3-9c99-e62cde19c103/agent-8a0da39c": {"4862bbf5 ◂  Warmup", "09b9e15a ◂ 4862bbf5 reply to: Warmup *"},
 		"0a94d6d4-88e1-44f3-947a-abb35c9ed35f/agent-5b24f59d": {"3b52af5d ◂  Warmup", "fd9d2327 ◂ 3b52af5d reply to: Warmup *"},
 	} {
-		same(t, session, tree(t, s, session), want)
+		same(t, session, treeOf(t, s, session), want)
 	}
 	if n := len(storetest.Sessions(t, s)); n != 12 {
 		t.Errorf("%d sessions", n)
@@ -380,7 +380,7 @@ func TestTree_ofCallsInParallel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir, _ := written(t, list(tt.recs...)...)
 			s := open(t, dir)
-			same(t, "the tree", tree(t, s, session), tt.want)
+			same(t, "the tree", treeOf(t, s, session), tt.want)
 		})
 	}
 }
@@ -424,12 +424,12 @@ func TestTree_ofARecordBeforeItsParent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir, file := written(t, list(tt.recs...)...)
 			s := open(t, dir)
-			same(t, "the tree", tree(t, s, session), tt.want)
+			same(t, "the tree", treeOf(t, s, session), tt.want)
 			if got := slices.DeleteFunc(codes(storetest.Faults(t, s, session)), func(code string) bool { return code == FaultCompacted }); len(got) > 0 {
 				t.Errorf("the faults are %v", got)
 			}
 			plan := apply(t, s, tt.recs[len(tt.recs)-1].id, "")
-			same(t, "a fork", tree(t, s, plan.NewSession), tt.want)
+			same(t, "a fork", treeOf(t, s, plan.NewSession), tt.want)
 			text, err := os.ReadFile(filepath.Join(filepath.Dir(file), plan.NewSession+suffix))
 			if n := strings.Count(string(text), "\n"); err != nil || n != len(tt.recs) {
 				t.Errorf("the fork has %d records, %v", n, err)
@@ -455,7 +455,7 @@ func TestTree_ofARecordBeforeItsParentThatComesLater(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n > 0 {
-			same(t, fmt.Sprintf("the tree of %d lines", n), tree(t, s, session), want)
+			same(t, fmt.Sprintf("the tree of %d lines", n), treeOf(t, s, session), want)
 		}
 	}
 }
@@ -559,7 +559,7 @@ func TestTree_ofAForkThatBeginsWithACompaction(t *testing.T) {
 	summary.more = map[string]any{"isCompactSummary": true}
 	dir, _ := written(t, list(boundaryOf("x", "d", "s", "d"), summary, part("d", "s", "m2", "D", ""), user("e", "d", "E"))...)
 	s := open(t, dir)
-	same(t, "the tree", tree(t, s, session), []string{"s ◂  S", "d ◂ s D", "e ◂ d E *"})
+	same(t, "the tree", treeOf(t, s, session), []string{"s ◂  S", "d ◂ s D", "e ◂ d E *"})
 	same(t, "the state", words(t, stateAt(t, s, "e")), []string{"S", "D", "E"})
 	same(t, "the faults", codes(storetest.Faults(t, s, session)), []string{FaultCompacted})
 	const id = "22222222-2222-4222-8222-222222222222"
@@ -660,7 +660,7 @@ func TestTree_ofACompactionThatNamesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir, _ := written(t, list(recs...)...)
 			s := open(t, dir)
-			same(t, "the tree", tree(t, s, session), []string{"a ◂  A – compaction", "b ◂ a B – compaction", "l ◂ a left – compaction", "t ◂  task – sidechain", "s ◂  S", "g ◂ s G *"})
+			same(t, "the tree", treeOf(t, s, session), []string{"a ◂  A – compaction", "b ◂ a B – compaction", "l ◂ a left – compaction", "t ◂  task – sidechain", "s ◂  S", "g ◂ s G *"})
 			why := storetest.Headers(t, s, session)[1].Reason
 			if got := why.Text(func(at time.Time) string { return at.Format("15:04:05") }); got != "before a compaction at 11:00:09" {
 				t.Errorf("it is %q", got)
@@ -775,7 +775,7 @@ func TestFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir, _ := written(t, tt.lines...)
 			s := open(t, dir)
-			if got := tree(t, s, session); tt.tree != nil {
+			if got := treeOf(t, s, session); tt.tree != nil {
 				same(t, "the tree", got, tt.tree)
 			}
 			same(t, "faults", codes(storetest.Faults(t, s, session)), tt.codes)

@@ -12,6 +12,7 @@ import (
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // Codes of faults.
@@ -146,12 +147,12 @@ func (f *format) kept() float64 {
 	if filepath.Base(f.dir) != projects {
 		return keptDays
 	}
-	above, err := folder.OpenDisk(filepath.Dir(f.dir))
+	above, err := tree.OpenDisk(filepath.Dir(f.dir))
 	if err != nil {
 		return keptDays
 	}
-	defer above.Close()                                          // it was only read
-	data, _ := folder.Head(above, "settings.json", mostSettings) // what is not whole is no JSON
+	defer above.Close()                                        // it was only read
+	data, _ := tree.Head(above, "settings.json", mostSettings) // what is not whole is no JSON
 	v, _ := coding.Parse(data)
 	if days := v.Get("cleanupPeriodDays").Number(); days > 0 && days < 1e5 {
 		return days

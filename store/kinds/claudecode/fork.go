@@ -9,8 +9,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/engine/coding"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // NewID implements coding.Forker.
@@ -107,10 +107,10 @@ func (f *format) copied(c coding.Cut, entries []*coding.Entry, keep []coding.Spa
 		}
 		data = append(append(data, named...), '\n')
 	}
-	name := folder.Join(path.Dir(c.Session.Spot.File), c.ID+suffix)
+	name := tree.Join(path.Dir(c.Session.Spot.File), c.ID+suffix)
 	made := &coding.Fork{
 		Spot:   f.Spot(name),
-		Steps:  folder.Steps{{Name: name, Data: data}},
+		Steps:  tree.Steps{{Name: name, Data: data}},
 		Writes: []string{fmt.Sprintf("%s: %s of the path, under the new id", name, model.Count(len(keep), "record"))},
 		Calls:  []model.Resume{{Call: resume(c.Session, c.To, c.ID), Then: "goes on from there in the new session"}},
 	}
@@ -143,8 +143,8 @@ func (f *format) copyAgents(c coding.Cut, entries []*coding.Entry, made *coding.
 	if len(list) == 0 {
 		return nil
 	}
-	dir, size := folder.Join(folder.Join(path.Dir(c.Session.Spot.File), c.ID), subagents), int64(0)
-	var steps folder.Steps
+	dir, size := tree.Join(tree.Join(path.Dir(c.Session.Spot.File), c.ID), subagents), int64(0)
+	var steps tree.Steps
 	for _, file := range append(list, agents[-1]...) {
 		for _, name := range []string{file, metaFile(file)} {
 			at, err := c.In.Stamp(name)
@@ -159,7 +159,7 @@ func (f *format) copyAgents(c coding.Cut, entries []*coding.Entry, made *coding.
 			if err != nil {
 				return err
 			}
-			steps = append(steps, folder.Step{Name: folder.Join(dir, path.Base(name)), Data: data})
+			steps = append(steps, tree.Step{Name: tree.Join(dir, path.Base(name)), Data: data})
 		}
 	}
 	made.Steps = append(steps, made.Steps...) // the session comes when they are there

@@ -10,6 +10,7 @@ import (
 	"hindcast/model"
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 )
 
 // mostSearched bounds the bytes of the sessions in which the source of one is looked for.
@@ -32,7 +33,7 @@ func (f *format) Tell(ctx context.Context, in folder.In, s *coding.Session, _ *c
 	names, err := in.List(dir)
 	for i := 0; err == nil && i < len(names); i++ {
 		id, is := strings.CutSuffix(names[i], suffix)
-		other := folder.Join(dir, names[i])
+		other := tree.Join(dir, names[i])
 		if !is || id == source || other == s.Spot.File || isAgent(other) {
 			continue
 		}

@@ -22,7 +22,7 @@ import (
 func TestTree_ofABranchBehindACompaction(t *testing.T) {
 	const session9 = "99999999-aaaa-4bbb-8ccc-000000000009"
 	s := open(t, "testdata/branch-after-compaction")
-	same(t, "the tree", tree(t, s, session9), []string{
+	same(t, "the tree", treeOf(t, s, session9), []string{
 		"[aaaaaaa1 ◂  first question]", "[aaaaaaa2 ◂ aaaaaaa1 first answer]", "[aaaaaaa3 ◂ aaaaaaa2 second question]",
 		"ccccccc1 ◂ aaaaaaa3 This session is being continued from a previous conversation. Summary: two questions.",
 		"aaaaaaa4 ◂ ccccccc1 second answer", "aaaaaaa5 ◂ aaaaaaa4 third question", "aaaaaaa6 ◂ aaaaaaa5 third answer *",
@@ -59,7 +59,7 @@ func TestTree_ofABranchBehindACompaction(t *testing.T) {
 	} {
 		dir, _ := written(t, list(tc.recs...)...)
 		s := open(t, dir)
-		same(t, "the tree of "+name, tree(t, s, session), tc.tree)
+		same(t, "the tree of "+name, treeOf(t, s, session), tc.tree)
 		if tc.state != nil {
 			rows := storetest.Headers(t, s, session)
 			head := rows[slices.IndexFunc(rows, func(h model.Header) bool { return h.Head })]
@@ -239,7 +239,7 @@ func TestTree_ofASummaryOfWhatFollows(t *testing.T) {
 	} {
 		dir, _ := written(t, list(append(slices.Clip(begin), tc.more...)...)...)
 		s := open(t, dir)
-		same(t, "the tree "+name, tree(t, s, session), append([]string{"a ◂  A", "b ◂ a B", "c ◂ b C – compaction", "d ◂ c D – compaction"}, tc.tree...))
+		same(t, "the tree "+name, treeOf(t, s, session), append([]string{"a ◂  A", "b ◂ a B", "c ◂ b C – compaction", "d ◂ c D – compaction"}, tc.tree...))
 		rows := storetest.Headers(t, s, session)
 		if tc.state != nil {
 			same(t, "the state "+name, contexts(t, s, session, rows[len(rows)-1].ID), tc.state)
@@ -250,5 +250,5 @@ func TestTree_ofASummaryOfWhatFollows(t *testing.T) {
 	}
 	// A branch that a rewind left before another compaction is left by the rewind.
 	dir, _ := written(t, user("a", "", "A"), part("b", "a", "m1", "B", ""), user("c", "b", "C"), boundaryOf("h", "b", "s"), user("s", "h", "S"))
-	same(t, "the tree of a rewind", tree(t, open(t, dir), session), []string{"[a ◂  A]", "[b ◂ a B]", "c ◂ b C – rewind", "s ◂ b S *"})
+	same(t, "the tree of a rewind", treeOf(t, open(t, dir), session), []string{"[a ◂  A]", "[b ◂ a B]", "c ◂ b C – rewind", "s ◂ b S *"})
 }

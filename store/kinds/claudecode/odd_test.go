@@ -14,6 +14,7 @@ import (
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )
@@ -60,7 +61,7 @@ func TestTree_ofAnIDInADamagedLine(t *testing.T) {
 		"several": {user("a", "", "A"), torn(user("b", "a", "x")), part("b", "a", "m1", "B", ""), torn(user("b", "a", "y")), torn(user("b", "", "z")), user("c", "b", "C")},
 	} {
 		dir, _ := written(t, lines...)
-		got := tree(t, open(t, dir), session)
+		got := treeOf(t, open(t, dir), session)
 		if !slices.Contains(got, "b ◂ a B") || !slices.Contains(got, "c ◂ b C *") {
 			t.Errorf("%s:\n%s", name, strings.Join(got, "\n"))
 		}
@@ -157,7 +158,7 @@ func TestFacts_nameTheSourceOnce(t *testing.T) {
 // A fork whose records cannot be read any more is none: it never is a session of no lines.
 func TestFork_ofAFileThatChanged(t *testing.T) {
 	_, file := written(t, user("a", "", "A"))
-	disk, err := folder.OpenDisk(filepath.Dir(file))
+	disk, err := tree.OpenDisk(filepath.Dir(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +209,7 @@ func TestSpot(t *testing.T) {
 // A sub-agent beside its session is named by the first line; one without lines keeps its name.
 func TestID_ofASubAgentBesideItsSession(t *testing.T) {
 	dir := t.TempDir()
-	disk, err := folder.OpenDisk(dir)
+	disk, err := tree.OpenDisk(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,11 +222,11 @@ func TestID_ofASubAgentBesideItsSession(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "agent-1"+suffix), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := f.ID(folder.In{Tree: disk, Memo: folder.NewMemo(&files.Memory{})}, f.Spot("agent-1"+suffix)); got != want {
+		if got := f.ID(folder.In{Tree: disk, Memo: tree.NewMemo(&files.Memory{})}, f.Spot("agent-1"+suffix)); got != want {
 			t.Errorf("%q is %q, not %q", text, got, want)
 		}
 	}
-	if got := f.ID(folder.In{Tree: disk, Memo: folder.NewMemo(&files.Memory{})}, f.Spot("agent-2"+suffix)); got != "" {
+	if got := f.ID(folder.In{Tree: disk, Memo: tree.NewMemo(&files.Memory{})}, f.Spot("agent-2"+suffix)); got != "" {
 		t.Errorf("one that is not there is %q", got)
 	}
 }
@@ -244,5 +245,5 @@ func TestTree_ofAResultWithoutAnAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "the tree", tree(t, open(t, dir), session), []string{"a ◂  A", "b ◂ a calls T", "c ◂ b T ok", "d ◂ c D *"})
+	same(t, "the tree", treeOf(t, open(t, dir), session), []string{"a ◂  A", "b ◂ a calls T", "c ◂ b T ok", "d ◂ c D *"})
 }

@@ -17,6 +17,7 @@ import (
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
 )
 
@@ -42,14 +43,14 @@ func place(t *testing.T, file string, texts map[string]string) {
 }
 
 // onDisk returns a folder as the engine gives it to a format.
-func onDisk(t *testing.T, dir string, around func(folder.Tree) folder.Tree) folder.In {
+func onDisk(t *testing.T, dir string, around func(tree.Tree) tree.Tree) folder.In {
 	t.Helper()
-	disk, err := folder.OpenDisk(dir)
+	disk, err := tree.OpenDisk(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { disk.Close() })
-	return folder.In{Tree: around(disk), Memo: folder.NewMemo(&files.Memory{})}
+	return folder.In{Tree: around(disk), Memo: tree.NewMemo(&files.Memory{})}
 }
 
 // TestDecode_light: a record whose type may be large is not parsed, whatever it holds; of any other all
@@ -102,7 +103,7 @@ func TestSpots(t *testing.T) {
 		"memory/subagents/agent-3.jsonl": "", "../a.b/" + session + suffix: "", "../other/x" + suffix: "", "../top" + suffix: "",
 	})
 	counted := &lists{}
-	in := onDisk(t, dir, func(tree folder.Tree) folder.Tree { counted.Tree = tree; return counted })
+	in := onDisk(t, dir, func(on tree.Tree) tree.Tree { counted.Tree = on; return counted })
 	spots, err := newFormat(dir).Spots(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +120,7 @@ func TestSpots(t *testing.T) {
 
 // lists notes which folders are listed, several at once.
 type lists struct {
-	folder.Tree
+	tree.Tree
 	mu   sync.Mutex
 	dirs []string
 }
@@ -137,9 +138,9 @@ func TestErrors(t *testing.T) {
 	dir, file := written(t, list(user("a", "", "A"), part("b", "a", "m1", "", "t1"), result("c", "b", "t1"))...)
 	const agentFile = session + "/subagents/agent-1.jsonl"
 	place(t, file, map[string]string{agentFile: user("d", "", "one").String() + "\n", session + "/subagents/agent-1.meta.json": `{"toolUseId":"t1"}`})
-	in := onDisk(t, dir, func(tree folder.Tree) folder.Tree { return tree })
+	in := onDisk(t, dir, func(on tree.Tree) tree.Tree { return on })
 	broken := func(name string) folder.In {
-		return onDisk(t, dir, func(tree folder.Tree) folder.Tree { return failing{tree, name, errBroken} })
+		return onDisk(t, dir, func(on tree.Tree) tree.Tree { return failing{on, name, errBroken} })
 	}
 	f := newFormat(dir)
 	at := f.Spot("-home-demo/" + session + suffix)
@@ -169,7 +170,7 @@ func TestErrors(t *testing.T) {
 
 // failing is a tree in which one name cannot be read or listed.
 type failing struct {
-	folder.Tree
+	tree.Tree
 	name string
 	why  error
 }
@@ -181,16 +182,16 @@ func (t failing) List(dir string) ([]string, error) {
 	return t.Tree.List(dir)
 }
 
-func (t failing) OpenFile(name string) (folder.Opened, error) {
+func (t failing) OpenFile(name string) (tree.Opened, error) {
 	if name == t.name {
 		return nil, t.why
 	}
 	return t.Tree.OpenFile(name)
 }
 
-func (t failing) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
+func (t failing) Read(name string, buf []byte) ([]byte, tree.Stamp, error) {
 	if name == t.name {
-		return nil, folder.Stamp{}, t.why
+		return nil, tree.Stamp{}, t.why
 	}
 	return t.Tree.Read(name, buf)
 }
@@ -244,7 +245,7 @@ func TestTree_adopts(t *testing.T) {
 		"one without a parent":  {[]rec{at(1, user("a", "", "A")), at(2, user("d", "", "D"))}, "d ◂  D *"},
 	} {
 		dir, _ := written(t, list(c.recs...)...)
-		if got := tree(t, open(t, dir), session); !slices.Contains(got, c.want) {
+		if got := treeOf(t, open(t, dir), session); !slices.Contains(got, c.want) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -276,7 +277,7 @@ func TestHead_pointer(t *testing.T) {
 // only where that is on the way.
 func TestTree_ofTwoWhereOneIsAside(t *testing.T) {
 	dir, _ := written(t, list(user("a", "", "A"), part("b", "a", "m1", "B", ""), user("l", "a", "left"), boundaryOf("h", "b", "s"), with(user("s", "h", "S"), map[string]any{"isCompactSummary": true}), user("l", "s", "left"))...)
-	same(t, "the tree", tree(t, open(t, dir), session), []string{"[a ◂  A]", "[b ◂ a B]", "l ◂ a left – secondLeaf", "s ◂ b S", "l~2 ◂ s left *"})
+	same(t, "the tree", treeOf(t, open(t, dir), session), []string{"[a ◂  A]", "[b ◂ a B]", "l ◂ a left – secondLeaf", "s ◂ b S", "l~2 ◂ s left *"})
 }
 
 // TestFaults_writers: what a sub-agent writes between the records of its session is no second writer.
@@ -405,7 +406,7 @@ func TestTree_ofAgentsAsNamed(t *testing.T) {
 	dir, file := written(t, list(user("a", "", "A"), part("b", "a", "m1", "", "t1"), part("c", "b", "m1", "", "t2"), with(result("d", "b", "t1"), names("../../x")), with(result("e", "c", "t2"), names("e17416b3")), part("f", "e", "m2", "", "t3"), with(result("g", "f", "t3"), names("none")))...)
 	place(t, file, map[string]string{"agent-e17416b3.jsonl": user("h", "", "one").String() + "\n", "../../x.jsonl": user("x", "", "no").String() + "\n"})
 	s := open(t, dir)
-	same(t, "the tree", tree(t, s, session), []string{"a ◂  A", "b ◂ a calls T, T → agent-e17416b3", "d ◂ b T ok", "e ◂ d T ok", "f ◂ e calls T", "g ◂ f T ok *"})
+	same(t, "the tree", treeOf(t, s, session), []string{"a ◂  A", "b ◂ a calls T, T → agent-e17416b3", "d ◂ b T ok", "e ◂ d T ok", "f ◂ e calls T", "g ◂ f T ok *"})
 	for text, want := range map[string]string{
 		`{"agentType":"kind","description":"what"}`: "kind: what", `{"description":"what"}`: "what", `{"agentType":"kind"}`: "one", `no`: "one",
 	} {
@@ -428,7 +429,7 @@ func TestFork_ofLargeSubAgents(t *testing.T) {
 	for size, copied := range map[int64]bool{1 << 10: true, mostCopied + 1: false} {
 		dir, file := written(t, list(user("a", "", "A"), part("b", "a", "m1", "", "t1"), result("c", "b", "t1"))...)
 		place(t, file, map[string]string{session + "/subagents/agent-1.jsonl": user("d", "", "one").String() + "\n", session + "/subagents/agent-1.meta.json": `{"toolUseId":"t1"}`})
-		s, f := onDisk(t, dir, func(tree folder.Tree) folder.Tree { return tree }), newFormat(dir)
+		s, f := onDisk(t, dir, func(on tree.Tree) tree.Tree { return on }), newFormat(dir)
 		read, err := f.Read(t.Context(), s, f.Spot("-home-demo/"+session+suffix))
 		if err != nil {
 			t.Fatal(err)
@@ -485,7 +486,7 @@ func TestTree_ofASecondCompaction(t *testing.T) {
 		"another text": {[]rec{begin[0], part("b", "a", "m1", "X", "")}, []string{"b~2 ◂ a X – secondLeaf"}},
 	} {
 		dir, _ := written(t, list(slices.Concat(begin, []rec{boundaryOf("h", "b", "s"), summary("s", "h", "S"), user("c", "s", "C")}, c.again, []rec{boundaryOf("i", "c", "z"), summary("z", "i", "Z")})...)...)
-		got := slices.DeleteFunc(tree(t, open(t, dir), session), func(line string) bool { return !strings.HasPrefix(line, "b~") && !strings.HasPrefix(line, "a~") })
+		got := slices.DeleteFunc(treeOf(t, open(t, dir), session), func(line string) bool { return !strings.HasPrefix(line, "b~") && !strings.HasPrefix(line, "a~") })
 		if len(got) != len(c.want) || len(got) == 1 && !strings.HasPrefix(got[0], c.want[0][:12]) {
 			t.Errorf("%s: %q", name, got)
 		}
@@ -507,7 +508,7 @@ func TestSidechain_isListedOnce(t *testing.T) {
 func TestSidechain_atTheBeginning(t *testing.T) {
 	dir, _ := written(t, list(tells("p", "", "x1", "t1", user("", "", "one")), tells("q", "p", "x1", "t1", part("", "", "m9", "seen", "")), user("a", "", "A"))...)
 	f := newFormat(dir)
-	s, err := f.Read(t.Context(), onDisk(t, dir, func(tree folder.Tree) folder.Tree { return tree }), f.Spot("-home-demo/"+session+suffix+"#agent-x1"))
+	s, err := f.Read(t.Context(), onDisk(t, dir, func(on tree.Tree) tree.Tree { return on }), f.Spot("-home-demo/"+session+suffix+"#agent-x1"))
 	if err != nil || len(s.Entries) != 2 || s.Before(0) != -1 || s.Before(1) != 0 || s.Head != 1 {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -517,7 +518,7 @@ func TestSidechain_atTheBeginning(t *testing.T) {
 func TestTell_ofASubAgent(t *testing.T) {
 	dir, file := written(t, list(user("a", "", "A"))...)
 	place(t, file, map[string]string{"agent-1" + suffix: user("a", "", "A").String() + "\n", "none" + suffix: `{"type":"mode"}` + "\n"})
-	f, in := newFormat(dir), onDisk(t, dir, func(tree folder.Tree) folder.Tree { return tree })
+	f, in := newFormat(dir), onDisk(t, dir, func(on tree.Tree) tree.Tree { return on })
 	for _, name := range []string{"agent-1", "none", session} {
 		s, err := f.Read(t.Context(), in, f.Spot("-home-demo/"+name+suffix))
 		if err != nil {
@@ -577,7 +578,7 @@ func TestState_hasWhatIsKeptOnce(t *testing.T) {
 func TestAttachments_behindTheFirst(t *testing.T) {
 	date := map[string]any{"type": "date", "date": "today"}
 	dir, _ := written(t, list(user("a", "", "A"), part("b", "a", "m1", "B", ""), given("x", "a", date, nil), user("c", "x", "C"))...)
-	same(t, "the tree", tree(t, open(t, dir), session), []string{"a ◂  A", "b ◂ a B – rewind", "x ◂ a date", "c ◂ x C *"})
+	same(t, "the tree", treeOf(t, open(t, dir), session), []string{"a ◂  A", "b ◂ a B – rewind", "x ◂ a date", "c ◂ x C *"})
 	dir, _ = written(t, list(user("a", "", "A"), given("x", "a", date, nil), part("b", "x", "m1", "B", ""))...)
-	same(t, "the tree of one", tree(t, open(t, dir), session), []string{"a ◂  A", "b ◂ a B *"})
+	same(t, "the tree of one", treeOf(t, open(t, dir), session), []string{"a ◂  A", "b ◂ a B *"})
 }

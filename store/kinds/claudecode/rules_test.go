@@ -311,22 +311,22 @@ func TestTree_ofASubAgentOfASubAgent(t *testing.T) {
 		}
 	}
 	s := open(t, dir)
-	same(t, "the session", tree(t, s, session), []string{"a ◂  A", "b ◂ a calls T → agent-one", "c ◂ b T ok *"})
-	same(t, "its sub-agent", tree(t, s, session+"/agent-one"), []string{"d ◂  one", "e ◂ d calls T → agent-two", "f ◂ e T ok *"})
-	same(t, "the sub-agent's", tree(t, s, session+"/agent-two"), []string{"g ◂  two *"})
+	same(t, "the session", treeOf(t, s, session), []string{"a ◂  A", "b ◂ a calls T → agent-one", "c ◂ b T ok *"})
+	same(t, "its sub-agent", treeOf(t, s, session+"/agent-one"), []string{"d ◂  one", "e ◂ d calls T → agent-two", "f ◂ e T ok *"})
+	same(t, "the sub-agent's", treeOf(t, s, session+"/agent-two"), []string{"g ◂  two *"})
 	plan := apply(t, s, "c", "")
-	same(t, "that of the fork", tree(t, s, plan.NewSession+"/agent-one"), []string{"d ◂  one", "e ◂ d calls T → agent-two", "f ◂ e T ok *"})
-	same(t, "the fork's second", tree(t, s, plan.NewSession+"/agent-two"), []string{"g ◂  two *"})
+	same(t, "that of the fork", treeOf(t, s, plan.NewSession+"/agent-one"), []string{"d ◂  one", "e ◂ d calls T → agent-two", "f ◂ e T ok *"})
+	same(t, "the fork's second", treeOf(t, s, plan.NewSession+"/agent-two"), []string{"g ◂  two *"})
 }
 
 // The head may be behind a parent that is gone: what is before is off the path, and in sight.
 func TestTree_ofAHeadBehindAParentThatIsGone(t *testing.T) {
 	dir, _ := written(t, list(user("a", "", "A"), part("b", "a", "m1", "B", ""), at(6, user("c", "gone", "C")), at(6, part("d", "c", "m2", "D", "")))...)
 	s := open(t, dir)
-	same(t, "the tree", tree(t, s, session), []string{"a ◂  A – chainBroken", "b ◂ a B – chainBroken", "c ◂ gone C", "d ◂ c D *"})
+	same(t, "the tree", treeOf(t, s, session), []string{"a ◂  A – chainBroken", "b ◂ a B – chainBroken", "c ◂ gone C", "d ◂ c D *"})
 	same(t, "the state", words(t, stateAt(t, s, "d")), []string{"C", "D"})
 	plan := apply(t, s, "b", "")
-	same(t, "a fork of what is off the path", tree(t, s, plan.NewSession), []string{"a ◂  A", "b ◂ a B *"})
+	same(t, "a fork of what is off the path", treeOf(t, s, plan.NewSession), []string{"a ◂  A", "b ◂ a B *"})
 }
 
 // Behind a message that asks for an answer 2.1.330 puts words of its own, and the plan says so:

@@ -16,6 +16,7 @@ import (
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // Read implements coding.Format.
@@ -727,9 +728,9 @@ func (f *format) children(in folder.In, b *build) {
 		dir = path.Dir(path.Dir(dir))
 	}
 	session, _, _ := strings.Cut(b.s.Spot.ID, "/")
-	own := folder.Join(dir, session)
-	b.started(in, callers, folder.Join(own, subagents), dir)
-	defer in.Hold(folder.Join(own, subagents))()
+	own := tree.Join(dir, session)
+	b.started(in, callers, tree.Join(own, subagents), dir)
+	defer in.Hold(tree.Join(own, subagents))()
 	for _, file := range agentsIn(in, own) {
 		name := strings.TrimSuffix(path.Base(file), suffix)
 		note(file, cmp.Or(metaOf(in, file).call, started[name]))
@@ -739,7 +740,7 @@ func (f *format) children(in folder.In, b *build) {
 		if !agentNames().MatchString(name) {
 			continue
 		}
-		file := folder.Join(dir, name+suffix)
+		file := tree.Join(dir, name+suffix)
 		if at, err := in.Stamp(file); err == nil && at.Kind != files.Nothing {
 			note(file, started[name])
 		}
@@ -765,8 +766,8 @@ func metaOf(in folder.In, file string) (m agentMeta) {
 	if !isAgent(file) {
 		return m
 	}
-	head, _ := folder.Head(in.Tree, metaFile(file), 64<<10) // there may be none
-	v, _ := coding.Parse(head)                              // what is no JSON has no members
+	head, _ := tree.Head(in.Tree, metaFile(file), 64<<10) // there may be none
+	v, _ := coding.Parse(head)                            // what is no JSON has no members
 	return agentMeta{v.Get("toolUseId").Text(), v.Get("agentType").Words(), v.Get("description").Words()}
 }
 

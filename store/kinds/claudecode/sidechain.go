@@ -11,6 +11,7 @@ import (
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // The conversation of a sub-agent may be in the file of the session that started it. It is a session
@@ -164,7 +165,7 @@ func (b *build) started(in folder.In, callers map[string]int, dirs ...string) {
 			at = b.nodes[i].entry
 		}
 		for _, dir := range dirs { // its own file tells more
-			if look, err := in.Stamp(folder.Join(dir, is.within+suffix)); err == nil && look.Kind != files.Nothing {
+			if look, err := in.Stamp(tree.Join(dir, is.within+suffix)); err == nil && look.Kind != files.Nothing {
 				at = -1
 			}
 		}

@@ -70,10 +70,10 @@ func TestSidechain_isASessionOfTheCall(t *testing.T) {
 	} {
 		dir, file := written(t, list(tc.recs...)...)
 		s := open(t, dir)
-		same(t, "the tree "+name, tree(t, s, session), tc.tree)
+		same(t, "the tree "+name, treeOf(t, s, session), tc.tree)
 		for agent, want := range tc.child {
 			id := session + "/" + agent
-			same(t, "the sub-agent "+name, tree(t, s, id), want)
+			same(t, "the sub-agent "+name, treeOf(t, s, id), want)
 			rows := storetest.Headers(t, s, id)
 			if len(rows) == 0 {
 				continue
@@ -118,7 +118,7 @@ func TestSidechain_isASessionOfTheCall(t *testing.T) {
 			if err := os.WriteFile(own, []byte(aside(user("z", "", "in a file")).String()+"\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			same(t, "the sub-agent with a file", tree(t, open(t, dir), session+"/agent-a1b2"), []string{"z ◂  in a file *"})
+			same(t, "the sub-agent with a file", treeOf(t, open(t, dir), session+"/agent-a1b2"), []string{"z ◂  in a file *"})
 		}
 	}
 }

@@ -43,6 +43,7 @@ import (
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/media/watch"
 )
 
@@ -50,7 +51,7 @@ import (
 func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
 
 // Elsewhere describes sessions that were copied to where no disk is.
-func Elsewhere(cache *files.Cache) folder.Opener { return agent.Elsewhere(cache) }
+func Elsewhere(cache *files.Cache) tree.Opener { return agent.Elsewhere(cache) }
 
 var agent = &coding.Agent{
 	Name: "codex", Framework: "Codex", IDs: "Codex named the item; of older versions, its line",
@@ -82,7 +83,7 @@ var dated = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // inner reports how far above the folder of a day, or of sessions, the storage is.
-func inner(dir string, _ folder.Tree) int {
+func inner(dir string, _ tree.Tree) int {
 	if way := dated().FindString(filepath.ToSlash(dir)); way != "" {
 		return 1 + strings.Count(strings.TrimPrefix(way, "/"), "/")
 	}
@@ -171,7 +172,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 		return coding.Glance{Title: row.called(), Project: row.dir}, nil
 	}
 	g.Title = row.called()
-	tree := f.in(in, at.File).Tree
+	t := f.in(in, at.File).Tree
 	var said coding.Opening
 	learn := func(lines [][]byte) {
 		for i := 0; i < len(lines) && (g.Title == "" && !said.Asked() || g.Project == ""); i++ {
@@ -186,11 +187,11 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 			}
 		}
 	}
-	head, err := folder.Head(tree, at.File, headSize)
+	head, err := tree.Head(t, at.File, headSize)
 	learn(bytes.Split(head, []byte("\n")))
 	if err == nil && g.Title == "" && !said.Asked() && len(head) == headSize && !strings.HasSuffix(at.File, packed) {
 		var tail []byte
-		tail, err = coding.End(tree, at.File, tailSize)
+		tail, err = coding.End(t, at.File, tailSize)
 		learn(bytes.Split(tail, []byte("\n"))[1:])
 	}
 	g.Title = cmp.Or(g.Title, said.Title())

@@ -22,6 +22,7 @@ import (
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/sqlitefile"
+	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
 )
 
@@ -66,7 +67,7 @@ func opened(t *testing.T, path string) store.Store {
 
 // tree says what a session is: a line for each snapshot, "#2<1 user input: first question",
 // with a star at the head, and behind a bar why it is off the path.
-func tree(t *testing.T, s store.Store, session string) (lines []string) {
+func treeOf(t *testing.T, s store.Store, session string) (lines []string) {
 	t.Helper()
 	list := storetest.Headers(t, s, session)
 	at := map[string]int{"": -1}
@@ -198,7 +199,7 @@ func TestTree(t *testing.T) {
 #0<-1 user input: first question
 #1<0 turn end: reply to: first question *`,
 	} {
-		holdLines(t, "session "+session, tree(t, s, session), want)
+		holdLines(t, "session "+session, treeOf(t, s, session), want)
 	}
 	titles := map[string]string{}
 	for _, info := range storetest.Sessions(t, s) {
@@ -226,7 +227,7 @@ func TestTree_reasonOfRevert(t *testing.T) {
 // A sub-agent is a session of the one that started it, reached from the tool call.
 func TestTree_subAgent(t *testing.T) {
 	s := opened(t, recorded)
-	holdLines(t, "the sub-agent", tree(t, s, parent+"/"+child), `
+	holdLines(t, "the sub-agent", treeOf(t, s, parent+"/"+child), `
 #0<-1 context: <skills_instructions> ##
 #1<0 context: <environment_context> <c
 #2<1 user input: look around
@@ -251,7 +252,7 @@ func TestOpen_parts(t *testing.T) {
 			t.Errorf("%q has %d sessions and not %d", path, got, want)
 		}
 	}
-	holdLines(t, "the fork alone", tree(t, opened(t, filepath.Join(recorded, forkedFile)), forked)[7:9], `
+	holdLines(t, "the fork alone", treeOf(t, opened(t, filepath.Join(recorded, forkedFile)), forked)[7:9], `
 #7<6 turn end: done: ls -1
 #8<7 user input: in the fork`)
 }
@@ -295,7 +296,7 @@ func TestIndex(t *testing.T) {
 		[4]string{forked, "/home/demo/.codex/" + day22 + "rollout-2026-11-22T11-16-21-gone.jsonl", "in the fork", ""})
 	untouched := storetest.Untouched(t, dir)
 	s := opened(t, dir)
-	list := tree(t, s, whole)
+	list := treeOf(t, s, whole)
 	holdLines(t, "the end of the session", list[9:], `
 #9<8 turn end: reply to: third question
 #10<9 user input: after rollback
@@ -344,7 +345,7 @@ func TestIndex_elsewhere(t *testing.T) {
 			indexed(t, at, "state_5.sqlite", [4]string{whole, wholeFile, "a title", "a name"})
 			t.Cleanup(func() { _ = os.Remove(filepath.Join(at, "state_5.sqlite")) })
 			s := opened(t, dir)
-			if got := strings.HasSuffix(tree(t, s, whole)[11], " *"); got != tt.moved {
+			if got := strings.HasSuffix(treeOf(t, s, whole)[11], " *"); got != tt.moved {
 				t.Errorf("the index decides where the session goes on: %t, want %t", got, tt.moved)
 			}
 			if !tt.moved {
@@ -357,7 +358,7 @@ func TestIndex_elsewhere(t *testing.T) {
 				t.Fatal(err)
 			}
 			indexed(t, at, "state_5.sqlite", [4]string{whole, segmentFile, "a title", "a name"})
-			if !strings.HasSuffix(tree(t, s, whole)[13], " *") {
+			if !strings.HasSuffix(treeOf(t, s, whole)[13], " *") {
 				t.Error("a change of the index is not seen")
 			}
 		})
@@ -372,7 +373,7 @@ func TestIndex_damaged(t *testing.T) {
 	if faults := storetest.Faults(t, s, ""); len(faults) != 1 || faults[0].Code != FaultIndexRead {
 		t.Errorf("the faults are %v", faults)
 	}
-	if list := tree(t, s, whole); !strings.HasSuffix(list[13], "*") {
+	if list := treeOf(t, s, whole); !strings.HasSuffix(list[13], "*") {
 		t.Errorf("the head is not the last of %q", list)
 	}
 }
@@ -461,7 +462,7 @@ func TestLineage_broken(t *testing.T) {
 			} else if !slices.Equal(got, c.faults) {
 				t.Errorf("the faults are %q and not %q", got, c.faults)
 			}
-			if list := tree(t, s, forked); len(list) != c.rows {
+			if list := treeOf(t, s, forked); len(list) != c.rows {
 				t.Errorf("it has %d snapshots and not %d: %q", len(list), c.rows, list)
 			}
 			head := storetest.Headers(t, s, forked)[c.rows-1]
@@ -511,7 +512,7 @@ func TestPacked(t *testing.T) {
 		t.Errorf("there are %d sessions and not %d", len(got), len(was))
 	}
 	for _, info := range was {
-		holdLines(t, "packed session "+info.ID, tree(t, s, info.ID), strings.Join(tree(t, plain, info.ID), "\n"))
+		holdLines(t, "packed session "+info.ID, treeOf(t, s, info.ID), strings.Join(treeOf(t, plain, info.ID), "\n"))
 		if got, want := len(codes(t, s, info.ID)), len(codes(t, plain, info.ID)); got != want {
 			t.Errorf("packed session %s has %d faults and not %d", info.ID, got, want)
 		}
@@ -540,7 +541,7 @@ func TestPacked_damaged(t *testing.T) {
 		dir := storetest.Copy(t, recorded)
 		write(t, filepath.Join(dir, file), c.text)
 		s := opened(t, dir)
-		if list := tree(t, s, old); len(list) != c.rows {
+		if list := treeOf(t, s, old); len(list) != c.rows {
 			t.Errorf("%s: the session is %q", name, list)
 		}
 		if got := codes(t, s, old); c.text != "" && (len(got) != 1 || !strings.HasPrefix(got[0], FaultPacked)) {
@@ -557,7 +558,7 @@ func TestPacked_besides(t *testing.T) {
 	if n := len(storetest.Sessions(t, s)); n != 9 {
 		t.Errorf("there are %d sessions", n)
 	}
-	if list := tree(t, s, envelope); len(list) != 8 {
+	if list := treeOf(t, s, envelope); len(list) != 8 {
 		t.Errorf("the session is %q", list)
 	}
 }
@@ -666,19 +667,19 @@ func TestPacked_bombsTogether(t *testing.T) {
 		write(t, filepath.Join(dir, "sessions/2026/11/24/rollout-2026-11-24T02-53-19-"+id+".jsonl"+packed), text.String())
 	}
 	u := newUnpacker()
-	disk, err := folder.OpenDisk(dir)
+	disk, err := tree.OpenDisk(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer disk.Close()
-	tree := unpacked{disk, &u}
+	on := unpacked{disk, &u}
 	unpackAll := func() (total int64, cut int) {
 		var reading sync.WaitGroup
 		var mu sync.Mutex
 		for i := range count {
 			reading.Go(func() {
 				name := fmt.Sprintf("sessions/2026/11/24/rollout-2026-11-24T02-53-19-01a20b78-db17-7131-bcff-a7d643b0a%03d.jsonl%s", i, packed)
-				file, err := tree.OpenFile(name)
+				file, err := on.OpenFile(name)
 				if err != nil {
 					t.Error(err)
 					return
@@ -763,12 +764,12 @@ func TestIndex_sessionsWithoutFiles(t *testing.T) {
 
 // opensCounted counts how often files of a name are opened.
 type opensCounted struct {
-	folder.Tree
+	tree.Tree
 	name  string
 	opens int
 }
 
-func (t *opensCounted) OpenFile(name string) (folder.Opened, error) {
+func (t *opensCounted) OpenFile(name string) (tree.Opened, error) {
 	if name == t.name {
 		t.opens++
 	}
@@ -789,13 +790,13 @@ func TestIndex_readsTheListOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	disk, err := folder.OpenDisk(dir)
+	disk, err := tree.OpenDisk(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { disk.Close() })
-	tree, f := &opensCounted{Tree: disk, name: sessionIndex}, newFormat(dir)
-	in := folder.In{Tree: tree, Memo: folder.NewMemo(&files.Memory{})}
+	on, f := &opensCounted{Tree: disk, name: sessionIndex}, newFormat(dir)
+	in := folder.In{Tree: on, Memo: tree.NewMemo(&files.Memory{})}
 	for round, sessions := range []int{50, 60} {
 		write(sessions, time.Now().Add(time.Duration(round-2)*time.Hour))
 		spots, err := f.Spots(t.Context(), in)
@@ -807,8 +808,8 @@ func TestIndex_readsTheListOnce(t *testing.T) {
 				t.Errorf("%+v, %v", g, err)
 			}
 		}
-		if tree.opens != 2*(round+1) { // its head may be that of a rollout
-			t.Errorf("it is opened %d times", tree.opens)
+		if on.opens != 2*(round+1) { // its head may be that of a rollout
+			t.Errorf("it is opened %d times", on.opens)
 		}
 	}
 }

@@ -108,7 +108,7 @@ func TestRollBack(t *testing.T) {
 	r.says("user", "fourth")
 	r.says("assistant", "reply to fourth")
 	s, dir := r.store(t)
-	holdLines(t, "the session", tree(t, s, made), `
+	holdLines(t, "the session", treeOf(t, s, made), `
 #0<-1 context: <environment_context>one
 #1<0 user input: first
 #2<1 turn end: reply to first
@@ -166,7 +166,7 @@ func TestRollBack_all(t *testing.T) {
 	r.event(`{"type":"thread_rolled_back","num_turns":1}`)
 	r.says("user", "again")
 	s, _ := r.store(t)
-	holdLines(t, "the session", tree(t, s, made), `
+	holdLines(t, "the session", treeOf(t, s, made), `
 #0<-1 context: <environment_context>one
 #1<0 user input: first | rewind
 #2<0 user input: again *`)

@@ -13,7 +13,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store/engine/coding"
-	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 )
 
 // A fork is one rollout that has all records of the lineage up to the entry, as Codex would
@@ -70,10 +70,10 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		}
 	}
 	now := c.In.Now.Local()
-	name := folder.Join(day(c.Session.Spot.File, now.Format("2006/01/02")), "rollout-"+now.Format("2006-01-02T15-04-05")+"-"+c.ID+".jsonl")
+	name := tree.Join(day(c.Session.Spot.File, now.Format("2006/01/02")), "rollout-"+now.Format("2006-01-02T15-04-05")+"-"+c.ID+".jsonl")
 	made := &coding.Fork{
 		Spot:   coding.Spot{File: name, ID: c.ID},
-		Steps:  folder.Steps{{Name: name, Data: data}},
+		Steps:  tree.Steps{{Name: name, Data: data}},
 		Writes: []string{fmt.Sprintf("%s: %s of the session, under the new id", name, model.Count(len(lines), "record"))},
 		Calls:  calls(c.Session, c.ID, "goes on from there in the new session"),
 	}

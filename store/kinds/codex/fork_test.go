@@ -39,7 +39,7 @@ func forkOf(t *testing.T, dir, session string) (file string, records []map[strin
 // begin at 0, and no record names another thread.
 func TestFork_standsByItself(t *testing.T) {
 	dir := storetest.Copy(t, recorded)
-	before := tree(t, opened(t, dir), forked)
+	before := treeOf(t, opened(t, dir), forked)
 	file, records := forkOf(t, dir, forked)
 	text := read(t, file)
 	for _, old := range []string{whole, forked, "history_base", "forked_from"} {
@@ -68,7 +68,7 @@ func TestFork_standsByItself(t *testing.T) {
 		}
 	}
 	s := opened(t, dir)
-	holdLines(t, "the fork without the others", tree(t, s, id), strings.Join(before, "\n"))
+	holdLines(t, "the fork without the others", treeOf(t, s, id), strings.Join(before, "\n"))
 	if got := codes(t, s, id); got != nil {
 		t.Errorf("its faults are %q", got)
 	}

@@ -12,6 +12,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 )
 
 // How sessions are listed whose files are gone.
@@ -28,7 +29,7 @@ const mostIndex = 4 << 20
 
 // sessionList is the list of sessions as it was read, and how its file looked.
 type sessionList struct {
-	at   folder.Stamp
+	at   tree.Stamp
 	rows map[string]row
 }
 
@@ -43,7 +44,7 @@ func (f *format) listed(in folder.In) map[string]row {
 	if was != nil && was.at.Is(now.at) {
 		return was.rows
 	}
-	text, _ := folder.Head(in.Tree, sessionIndex, mostIndex)
+	text, _ := tree.Head(in.Tree, sessionIndex, mostIndex)
 	for line := range bytes.Lines(text) {
 		v, err := coding.Parse(line)
 		if id := v.Get("id").Text(); err == nil && isUUID(id) {

@@ -15,6 +15,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/codingtest"
 )
@@ -221,7 +222,7 @@ func TestInterop_codexElsewhere(t *testing.T) {
 	codingtest.Found(t, Kind(nil), r.home, elsewhere)
 	t.Setenv("CODEX_HOME", dir)
 	t.Setenv("CODEX_SQLITE_HOME", index)
-	disk, err := folder.OpenDisk(dir)
+	disk, err := tree.OpenDisk(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 )
 
 // names are the rollouts of a storage, as far as their names tell. They are not changed.
@@ -25,7 +26,7 @@ type names struct {
 	// thread.
 	rollouts map[string][]string
 	// looks are the folders in which the next rollout comes, as they were.
-	looks map[string]folder.Stamp
+	looks map[string]tree.Stamp
 	// index is that of threads, when they were listed.
 	index *threads
 }
@@ -61,9 +62,9 @@ func (n *names) threadOf(file string) string {
 
 // storedIn is a tree that lists nothing but what may be a rollout, and the folders that may have
 // some: there is much else in the folder of Codex.
-type storedIn struct{ folder.Tree }
+type storedIn struct{ tree.Tree }
 
-// List implements folder.Tree.
+// List implements tree.Tree.
 func (t storedIn) List(dir string) ([]string, error) {
 	list, err := t.Tree.List(dir)
 	return slices.DeleteFunc(slices.Clone(list), func(name string) bool {
@@ -143,7 +144,7 @@ func (f *format) now(ctx context.Context, in folder.In) (*names, error) {
 
 // list lists the rollouts.
 func (f *format) list(ctx context.Context, in folder.In) (*names, error) {
-	view := folder.NewView(storedIn{in.Tree}) // which looks at a folder before it lists it
+	view := tree.NewView(storedIn{in.Tree}) // which looks at a folder before it lists it
 	look := in
 	look.Tree = view
 	strays := map[string]string{}
@@ -164,7 +165,7 @@ func (f *format) list(ctx context.Context, in folder.In) (*names, error) {
 	slices.SortFunc(list, func(a, b coding.Spot) int {
 		return cmp.Or(cmp.Compare(path.Base(a.File), path.Base(b.File)), -cmp.Compare(a.File, b.File))
 	})
-	n := &names{of: map[string]int{}, threads: map[string]int{}, strays: strays, rollouts: map[string][]string{}, looks: map[string]folder.Stamp{}, index: f.index(ctx, in)}
+	n := &names{of: map[string]int{}, threads: map[string]int{}, strays: strays, rollouts: map[string][]string{}, looks: map[string]tree.Stamp{}, index: f.index(ctx, in)}
 	next := []string{archived}
 	for _, at := range list {
 		n.add(at)
@@ -268,8 +269,8 @@ func (f *format) parentOf(in folder.In, n *names, file string) string {
 		_, parent := f.thread(in, file)
 		return parent
 	}
-	const enough = 4 << 10                                    // its source is before the instructions
-	head, _ := folder.Head(f.in(in, file).Tree, file, enough) // Read tells
+	const enough = 4 << 10                                  // its source is before the instructions
+	head, _ := tree.Head(f.in(in, file).Tree, file, enough) // Read tells
 	return parentIn(headerIn(head).Get("source"))
 }
 

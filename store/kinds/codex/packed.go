@@ -14,6 +14,7 @@ import (
 
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 )
 
 // Codex packs rollouts that are some days old, where its local_thread_store_compression is on:
@@ -107,7 +108,7 @@ func (u *unpacker) damage(file string) error {
 func (u *unpacker) in(in folder.In, file string) folder.In {
 	is := strings.HasSuffix(file, packed)
 	if thread, _ := threadOf(file); thread == "" {
-		head, err := folder.Head(in.Tree, file, int64(len(magic)))
+		head, err := tree.Head(in.Tree, file, int64(len(magic)))
 		is = err == nil && isPacked(head)
 	}
 	if is {
@@ -123,13 +124,13 @@ func (u *unpacker) raw(in folder.In, file string, spans ...coding.Span) ([][]byt
 
 // unpacked is a tree in which a packed rollout has what was packed.
 type unpacked struct {
-	folder.Tree
+	tree.Tree
 	*unpacker
 }
 
-// OpenFile implements folder.Tree: of a damaged rollout it is what can be unpacked. It waits until
+// OpenFile implements tree.Tree: of a damaged rollout it is what can be unpacked. It waits until
 // others are closed where there are many: each holds a window and a part.
-func (t unpacked) OpenFile(name string) (folder.Opened, error) {
+func (t unpacked) OpenFile(name string) (tree.Opened, error) {
 	at, err := t.Stamp(name)
 	if err != nil {
 		return nil, err
@@ -148,7 +149,7 @@ func (t unpacked) OpenFile(name string) (folder.Opened, error) {
 }
 
 // stream begins to unpack a rollout, and keeps it as the last one.
-func (t unpacked) stream(name string, at folder.Stamp) (*stream, error) {
+func (t unpacked) stream(name string, at tree.Stamp) (*stream, error) {
 	file, err := t.Tree.OpenFile(name)
 	if err == nil {
 		err = file.Close()
@@ -171,7 +172,7 @@ func (t unpacked) stream(name string, at folder.Stamp) (*stream, error) {
 
 // packedText reads a packed rollout. It is open only while it is read from.
 type packedText struct {
-	tree folder.Tree
+	tree tree.Tree
 	name string
 	at   int64
 }
@@ -187,7 +188,7 @@ func (p *packedText) Read(buf []byte) (n int, err error) {
 	return n, cmp.Or(file.Close(), err)
 }
 
-// reading is a packed rollout that is open. It implements folder.Opened.
+// reading is a packed rollout that is open. It implements tree.Opened.
 type reading struct {
 	tree   unpacked
 	from   *stream
@@ -220,7 +221,7 @@ func (r *reading) Close() error {
 type stream struct {
 	of   *unpacker
 	name string
-	at   folder.Stamp
+	at   tree.Stamp
 	// most bounds the text.
 	most int64
 

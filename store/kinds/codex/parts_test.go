@@ -12,6 +12,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
 )
 
@@ -129,7 +130,7 @@ func TestRollBack_toTheFirst(t *testing.T) {
 	r.event(`{"type":"thread_rolled_back","num_turns":1}`)
 	r.says("user", "third")
 	s, _ := r.store(t)
-	holdLines(t, "the session", tree(t, s, made), `
+	holdLines(t, "the session", treeOf(t, s, made), `
 #0<-1 user input: first
 #1<0 context: <environment_context>two | rewind
 #2<1 user input: second | rewind
@@ -190,7 +191,7 @@ func TestIndex_isReadOnce(t *testing.T) {
 	indexed(t, dir, "state_5.sqlite", [4]string{whole, "/gone/" + wholeFile, "a title"})
 	f := newFormat(dir)
 	f.elsewhere = ""
-	disk, err := folder.OpenDisk(dir)
+	disk, err := tree.OpenDisk(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,17 +229,17 @@ func TestStray(t *testing.T) {
 	r.header()
 	r.says("user", "first")
 	s, dir := r.store(t)
-	want := tree(t, s, made)
+	want := treeOf(t, s, made)
 	stray := filepath.Join(t.TempDir(), "mine.jsonl")
 	write(t, stray, r.String())
-	holdLines(t, "under another name", tree(t, opened(t, stray), made), strings.Join(want, "\n"))
+	holdLines(t, "under another name", treeOf(t, opened(t, stray), made), strings.Join(want, "\n"))
 	pack(t, dir)
 	files, err := filepath.Glob(filepath.Join(dir, "sessions/*/*/*/*"+packed))
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
 	}
 	write(t, stray, read(t, files[0]))
-	holdLines(t, "packed under another name", tree(t, opened(t, stray), made), strings.Join(want, "\n"))
+	holdLines(t, "packed under another name", treeOf(t, opened(t, stray), made), strings.Join(want, "\n"))
 	if err := os.Remove(files[0]); err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
 )
 
@@ -65,14 +66,14 @@ func TestSpot(t *testing.T) {
 }
 
 // onDisk returns a folder as the engine gives it to a format.
-func onDisk(t *testing.T, dir string, around func(folder.Tree) folder.Tree) folder.In {
+func onDisk(t *testing.T, dir string, around func(tree.Tree) tree.Tree) folder.In {
 	t.Helper()
-	disk, err := folder.OpenDisk(dir)
+	disk, err := tree.OpenDisk(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { disk.Close() })
-	return folder.In{Tree: around(disk), Memo: folder.NewMemo(&files.Memory{})}
+	return folder.In{Tree: around(disk), Memo: tree.NewMemo(&files.Memory{})}
 }
 
 // TestGlance: the list has the first words of the person, else those near the end, and the folder of the
@@ -126,7 +127,7 @@ func TestGlance(t *testing.T) {
 				fill(t, filepath.Join(dir, "state_5.sqlite"), "CREATE TABLE threads (id TEXT, title TEXT, cwd TEXT)", "INSERT INTO threads VALUES ('"+made+"', 'of the index', '/indexed')")
 			}
 			counted := &opensCounted{name: file}
-			in := onDisk(t, dir, func(tree folder.Tree) folder.Tree { counted.Tree = tree; return counted })
+			in := onDisk(t, dir, func(on tree.Tree) tree.Tree { counted.Tree = on; return counted })
 			f := newFormat(dir)
 			got, err := f.Glance(in, f.Spot(file))
 			if err != nil || got.Title != c.want.Title || got.Project != c.want.Project {
@@ -143,7 +144,7 @@ var errBroken = errors.New("broken")
 
 // failing is a tree in which one name cannot be read or listed.
 type failing struct {
-	folder.Tree
+	tree.Tree
 	name string
 }
 
@@ -154,16 +155,16 @@ func (t failing) List(dir string) ([]string, error) {
 	return t.Tree.List(dir)
 }
 
-func (t failing) OpenFile(name string) (folder.Opened, error) {
+func (t failing) OpenFile(name string) (tree.Opened, error) {
 	if name == t.name {
 		return nil, errBroken
 	}
 	return t.Tree.OpenFile(name)
 }
 
-func (t failing) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
+func (t failing) Read(name string, buf []byte) ([]byte, tree.Stamp, error) {
 	if name == t.name {
-		return nil, folder.Stamp{}, errBroken
+		return nil, tree.Stamp{}, errBroken
 	}
 	return t.Tree.Read(name, buf)
 }
@@ -171,7 +172,7 @@ func (t failing) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
 // TestErrors: what cannot be read of a session, of its own rollouts or of the one that its history is in,
 // is an error of whatever needs it, and never a session without that part.
 func TestErrors(t *testing.T) {
-	same := func(tree folder.Tree) folder.Tree { return tree }
+	same := func(on tree.Tree) tree.Tree { return on }
 	for name, c := range map[string]struct{ session, fails string }{
 		"the storage":        {whole, "."},
 		"the first rollout":  {whole, wholeFile},
@@ -180,7 +181,7 @@ func TestErrors(t *testing.T) {
 		"the fork":           {forked, forkedFile},
 	} {
 		file := map[string]string{whole: wholeFile, forked: forkedFile}[c.session]
-		broken := func(tree folder.Tree) folder.Tree { return failing{tree, c.fails} }
+		broken := func(on tree.Tree) tree.Tree { return failing{on, c.fails} }
 		f := newFormat(recorded)
 		if s, err := f.Read(t.Context(), onDisk(t, recorded, broken), f.Spot(file)); !errors.Is(err, errBroken) {
 			t.Errorf("%s: read as %+v, %v", name, s, err)
@@ -335,10 +336,10 @@ func TestFork_ofARollbackOfNothing(t *testing.T) {
 	r.event(`{"type":"thread_rolled_back","num_turns":0}`)
 	r.says("assistant", "done")
 	s, dir := r.store(t)
-	want := tree(t, s, made)
+	want := treeOf(t, s, made)
 	file, _ := forkOf(t, dir, made)
 	thread, _ := threadOf(file)
-	holdLines(t, "the fork", tree(t, opened(t, dir), thread), strings.Join(want, "\n"))
+	holdLines(t, "the fork", treeOf(t, opened(t, dir), thread), strings.Join(want, "\n"))
 }
 
 // TestFork_envelope: the header of 0.20 gets the members that newer versions need, and keeps its own.
@@ -520,7 +521,7 @@ func TestStray_isASource(t *testing.T) {
 	if slices.Sort(ids); !slices.Equal(ids, []string{madeID(1), madeID(1) + "/" + madeID(4), madeID(2), "of no id"}) {
 		t.Errorf("the sessions are %q", ids)
 	}
-	holdLines(t, "the fork", tree(t, s, madeID(2)), "#0<-1 user input: one\n#1<0 user input: two *")
+	holdLines(t, "the fork", treeOf(t, s, madeID(2)), "#0<-1 user input: one\n#1<0 user input: two *")
 	if got := codes(t, s, madeID(2)); len(got) != 1 || !strings.HasPrefix(got[0], FaultDepends) {
 		t.Errorf("the faults are %q", got)
 	}
@@ -528,12 +529,12 @@ func TestStray_isASource(t *testing.T) {
 
 // readsCounted counts the bytes that are read of the files of a tree.
 type readsCounted struct {
-	folder.Tree
+	tree.Tree
 	bytes int64
 	open  int
 }
 
-func (t *readsCounted) OpenFile(name string) (folder.Opened, error) {
+func (t *readsCounted) OpenFile(name string) (tree.Opened, error) {
 	file, err := t.Tree.OpenFile(name)
 	if err != nil {
 		return nil, err
@@ -543,7 +544,7 @@ func (t *readsCounted) OpenFile(name string) (folder.Opened, error) {
 }
 
 type readCounted struct {
-	folder.Opened
+	tree.Opened
 	of *readsCounted
 }
 
@@ -575,10 +576,10 @@ func TestPacked_isReadOnce(t *testing.T) {
 	}
 	u := newUnpacker()
 	counted := &readsCounted{}
-	in := onDisk(t, dir, func(tree folder.Tree) folder.Tree { counted.Tree = tree; return counted })
-	tree := unpacked{in.Tree, &u}
+	in := onDisk(t, dir, func(on tree.Tree) tree.Tree { counted.Tree = on; return counted })
+	on := unpacked{in.Tree, &u}
 	for off := 0; off < r.Len(); off += 10_000 {
-		f, err := tree.OpenFile(file)
+		f, err := on.OpenFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -604,7 +605,7 @@ func TestPacked_isReadOnce(t *testing.T) {
 	other.says("user", "other")
 	put(t, dir, 1, made, &other)
 	pack(t, dir)
-	f, err := tree.OpenFile(file)
+	f, err := on.OpenFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -621,7 +622,7 @@ func TestPacked_isReadOnce(t *testing.T) {
 // TestCalls: Codex resumes a thread at its head, by the name of its rollout.
 func TestCalls(t *testing.T) {
 	f := newFormat(recorded)
-	in := onDisk(t, recorded, func(tree folder.Tree) folder.Tree { return tree })
+	in := onDisk(t, recorded, func(on tree.Tree) tree.Tree { return on })
 	for file, call := range map[string]bool{wholeFile: true, "mine.jsonl": false} {
 		s, err := f.Read(t.Context(), in, f.Spot(wholeFile))
 		if err != nil {
@@ -797,7 +798,7 @@ func TestLineage_headerBehind(t *testing.T) {
 	r.says("user", "on")
 	put(t, dir, 1, made, &r)
 	s := opened(t, dir)
-	holdLines(t, "the fork", tree(t, s, made)[6:], `
+	holdLines(t, "the fork", treeOf(t, s, made)[6:], `
 #6<5 tool iteration: exec_command ok
 #7<6 turn end: done: ls -1
 #8<7 user input: on *`)
@@ -832,7 +833,7 @@ func TestSubAgents_nested(t *testing.T) {
 
 // listsCounted counts how often folders are listed.
 type listsCounted struct {
-	folder.Tree
+	tree.Tree
 	lists int
 }
 
@@ -845,7 +846,7 @@ func (t *listsCounted) List(dir string) ([]string, error) {
 func TestRead_listsOnce(t *testing.T) {
 	dir := storetest.Copy(t, recorded)
 	counted := &listsCounted{}
-	in := onDisk(t, dir, func(tree folder.Tree) folder.Tree { counted.Tree = tree; return counted })
+	in := onDisk(t, dir, func(on tree.Tree) tree.Tree { counted.Tree = on; return counted })
 	f := newFormat("") // without an index, for which the storage is listed
 	read := func() int {
 		before := counted.lists
@@ -868,7 +869,7 @@ func TestRead_listsOnce(t *testing.T) {
 // TestRead_ofWhatIsGone: a rollout that went since the list was read is a history that is missing.
 func TestRead_ofWhatIsGone(t *testing.T) {
 	dir := storetest.Copy(t, recorded)
-	in := onDisk(t, dir, func(tree folder.Tree) folder.Tree { return tree })
+	in := onDisk(t, dir, func(on tree.Tree) tree.Tree { return on })
 	f := newFormat(dir)
 	if _, err := f.Spots(t.Context(), in); err != nil {
 		t.Fatal(err)
@@ -886,11 +887,11 @@ func TestRead_ofWhatIsGone(t *testing.T) {
 
 // failsLater is a tree whose files cannot be opened any more after so many.
 type failsLater struct {
-	folder.Tree
+	tree.Tree
 	left int
 }
 
-func (t *failsLater) OpenFile(name string) (folder.Opened, error) {
+func (t *failsLater) OpenFile(name string) (tree.Opened, error) {
 	if t.left--; t.left < 0 {
 		return nil, errBroken
 	}
@@ -905,7 +906,7 @@ func TestPacked_thatGoes(t *testing.T) {
 	file := put(t, dir, 1, made, &r) + packed
 	pack(t, dir)
 	u := newUnpacker()
-	in := onDisk(t, dir, func(tree folder.Tree) folder.Tree { return &failsLater{tree, 1} })
+	in := onDisk(t, dir, func(on tree.Tree) tree.Tree { return &failsLater{on, 1} })
 	f, err := unpacked{in.Tree, &u}.OpenFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -924,11 +925,11 @@ func TestErrors_ofAFarSource(t *testing.T) {
 	r.says("user", "on")
 	file := put(t, dir, 1, made, &r)
 	f := newFormat(dir)
-	if s, err := f.Read(t.Context(), onDisk(t, dir, func(tree folder.Tree) folder.Tree { return tree }), f.Spot(file)); err != nil || len(s.Entries) < 9 {
+	if s, err := f.Read(t.Context(), onDisk(t, dir, func(on tree.Tree) tree.Tree { return on }), f.Spot(file)); err != nil || len(s.Entries) < 9 {
 		t.Fatal(s, err)
 	}
 	f = newFormat(dir)
-	if _, err := f.Read(t.Context(), onDisk(t, dir, func(tree folder.Tree) folder.Tree { return failing{tree, wholeFile} }), f.Spot(file)); !errors.Is(err, errBroken) {
+	if _, err := f.Read(t.Context(), onDisk(t, dir, func(on tree.Tree) tree.Tree { return failing{on, wholeFile} }), f.Spot(file)); !errors.Is(err, errBroken) {
 		t.Error(err)
 	}
 }

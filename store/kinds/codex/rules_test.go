@@ -50,7 +50,7 @@ func TestLineage_forkOfFork(t *testing.T) {
 	put(t, dir, 3, madeID(3), &c)
 	s := opened(t, dir)
 	want := "#0<-1 user input: one\n#1<0 user input: two\n#2<1 user input: three *"
-	holdLines(t, "the fork of a fork", tree(t, s, madeID(3)), want)
+	holdLines(t, "the fork of a fork", treeOf(t, s, madeID(3)), want)
 	id := fork(t, s, storetest.Headers(t, s, madeID(3))[2])
 	for _, name := range names {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
@@ -58,7 +58,7 @@ func TestLineage_forkOfFork(t *testing.T) {
 		}
 	}
 	s = opened(t, dir)
-	holdLines(t, "the fork of it without the others", tree(t, s, id), want)
+	holdLines(t, "the fork of it without the others", treeOf(t, s, id), want)
 	if got := codes(t, s, id); got != nil {
 		t.Errorf("its faults are %q", got)
 	}
@@ -77,7 +77,7 @@ func TestLineage_ofSegment(t *testing.T) {
 		r.says("user", "on from the segment")
 		put(t, dir, 1, made, &r)
 		s := opened(t, dir)
-		holdLines(t, "the end of the fork", tree(t, s, made)[8:], `
+		holdLines(t, "the end of the fork", treeOf(t, s, made)[8:], `
 #8<7 user input: third question
 #9<8 turn end: reply to: third question
 #10<9 user input: after revert
@@ -121,7 +121,7 @@ func TestLineage_firstSegmentGone(t *testing.T) {
 	}
 	put(t, dir, 3, thread+"_"+madeID(3), &two)
 	s = opened(t, dir)
-	holdLines(t, "the session", tree(t, s, thread), `
+	holdLines(t, "the session", treeOf(t, s, thread), `
 #0<-1 user input: qs
 #1<0 turn end: rs
 #2<1 user input: qs2 | rewind
@@ -148,7 +148,7 @@ func TestRevert_twice(t *testing.T) {
 	put(t, dir, 1, madeID(1), &a)
 	put(t, dir, 2, madeID(1)+"_"+madeID(2), &b)
 	put(t, dir, 3, madeID(1)+"_"+madeID(3), &c)
-	holdLines(t, "the session", tree(t, opened(t, dir), madeID(1)), `
+	holdLines(t, "the session", treeOf(t, opened(t, dir), madeID(1)), `
 #0<-1 user input: one
 #1<0 user input: two | rewind
 #2<0 user input: three | rewind
@@ -216,7 +216,7 @@ func TestGhost(t *testing.T) {
 	r.used(10, 10)
 	r.record(typeCompacted, `{"message":"","replacement_history":[{"type":"message","role":"user","content":"kept"},{"type":"ghost_snapshot","ghost_commit":{"id":"def456"}}]}`)
 	s, dir := r.store(t)
-	holdLines(t, "the session", tree(t, s, made), "#0<-1 user input: first\n#1<0 turn end: reply\n#2<1 compaction:  *")
+	holdLines(t, "the session", treeOf(t, s, made), "#0<-1 user input: first\n#1<0 turn end: reply\n#2<1 compaction:  *")
 	list := storetest.Headers(t, s, made)
 	if got := sent(t, s, list[2]); !slices.Equal(got, []string{`user "kept"`}) {
 		t.Errorf("after the compaction the model reads %q", got)
@@ -508,11 +508,11 @@ func TestRead_newSegment(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := opened(t, dir)
-	if list := tree(t, s, whole); len(list) != 12 || !strings.HasSuffix(list[11], "*") {
+	if list := treeOf(t, s, whole); len(list) != 12 || !strings.HasSuffix(list[11], "*") {
 		t.Fatalf("before the revert the session is %q", list)
 	}
 	write(t, filepath.Join(dir, "sessions/2026/11/25", filepath.Base(segmentFile)), segment)
-	if list := tree(t, s, whole); len(list) != 14 || !strings.HasSuffix(list[13], "*") {
+	if list := treeOf(t, s, whole); len(list) != 14 || !strings.HasSuffix(list[13], "*") {
 		t.Errorf("after the revert the session is %q", list)
 	}
 }

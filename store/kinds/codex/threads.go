@@ -21,6 +21,7 @@ import (
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/sqlitefile"
+	"hindcast/store/media/tree"
 )
 
 // threads is the index that Codex keeps of its threads, since about 0.118. It is not changed.
@@ -28,7 +29,7 @@ type threads struct {
 	// dir is the folder of the database, file its name, "" for none, and at and log are how it and
 	// its log looked.
 	dir, file string
-	at, log   folder.Stamp
+	at, log   tree.Stamp
 	// rows are by the id of the thread, and edges tell by it which thread started it.
 	rows  map[string]row
 	edges map[string]string
@@ -95,7 +96,7 @@ func (f *format) indexed(in folder.In) string {
 	var settings struct {
 		Home *string `toml:"sqlite_home"`
 	}
-	text, _ := folder.Head(in.Tree, "config.toml", mostSettings) // of none nothing is known
+	text, _ := tree.Head(in.Tree, "config.toml", mostSettings) // of none nothing is known
 	if _, err := toml.Decode(string(text), &settings); err != nil || settings.Home == nil {
 		return cmp.Or(f.elsewhere, f.dir)
 	}
@@ -112,7 +113,7 @@ func (f *format) Mark(ctx context.Context, _ coding.Spot) (string, error) {
 	if f.dir == "" {
 		return "", nil
 	}
-	disk, err := folder.OpenDisk(f.dir)
+	disk, err := tree.OpenDisk(f.dir)
 	if err != nil {
 		return "", err
 	}
@@ -131,7 +132,7 @@ func (f *format) index(ctx context.Context, in folder.In) *threads {
 	}
 	now, newest := &threads{dir: f.indexed(in)}, -1
 	if now.dir != f.dir {
-		disk, err := folder.OpenDisk(now.dir)
+		disk, err := tree.OpenDisk(now.dir)
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) {
 				now.err = err

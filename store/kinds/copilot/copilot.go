@@ -33,6 +33,7 @@ import (
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/media/watch"
 )
 
@@ -40,7 +41,7 @@ import (
 func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
 
 // Elsewhere describes sessions that were copied to where no disk is.
-func Elsewhere(cache *files.Cache) folder.Opener { return agent.Elsewhere(cache) }
+func Elsewhere(cache *files.Cache) tree.Opener { return agent.Elsewhere(cache) }
 
 var agent = &coding.Agent{
 	Name: "copilot-cli", Framework: "Copilot CLI", IDs: "Copilot CLI named the event",
@@ -88,7 +89,7 @@ const eventsFile, workspaceFile = "events.jsonl", "workspace.yaml"
 const mostDescribed, mostNamed = 1 << 20, 48 << 10
 
 // inner returns how far above a folder that of all sessions is.
-func inner(_ string, t folder.Tree) int {
+func inner(_ string, t tree.Tree) int {
 	if at, err := t.Stamp(eventsFile); err == nil && at.Kind != files.Nothing {
 		return 1
 	}
@@ -136,7 +137,7 @@ type format struct{ lines coding.Lines[record] }
 // looked into.
 func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, err error) {
 	return coding.Walk(ctx, in, 0, func(name string) (coding.Spot, bool) {
-		file := folder.Join(name, eventsFile)
+		file := tree.Join(name, eventsFile)
 		switch {
 		case sessionID().MatchString(name):
 			return f.Spot(file), true
@@ -173,7 +174,7 @@ func (f *format) Spot(name string) coding.Spot {
 	if child {
 		at.ID += "/" + part
 	} else if base == eventsFile {
-		at.More = []string{folder.Join(dir, workspaceFile)}
+		at.More = []string{tree.Join(dir, workspaceFile)}
 	}
 	return at
 }
@@ -251,7 +252,7 @@ func (f *format) name(in folder.In, at coding.Spot) string {
 	if len(at.More) == 0 {
 		return ""
 	}
-	text, err := folder.Head(in.Tree, at.More[0], mostNamed)
+	text, err := tree.Head(in.Tree, at.More[0], mostNamed)
 	found := nameLine().FindSubmatch(text)
 	if err != nil || found == nil {
 		return ""

@@ -16,6 +16,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 )
 
 // NewID implements coding.Forker.
@@ -52,10 +53,10 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := folder.Join(c.ID, eventsFile)
+	name := tree.Join(c.ID, eventsFile)
 	return &coding.Fork{
 		Spot:    f.Spot(name),
-		Steps:   folder.Steps{{Name: name, Data: data}, {Name: folder.Join(c.ID, workspaceFile), Data: about}},
+		Steps:   tree.Steps{{Name: name, Data: data}, {Name: tree.Join(c.ID, workspaceFile), Data: about}},
 		Writes:  []string{fmt.Sprintf("%s: %s of the path, as they are but for the id of the session", name, model.Count(len(keep), "event"))},
 		Hazards: holders(c.In, s.Spot),
 		Calls:   []model.Resume{{Call: s.Command("", "copilot", "--resume="+c.ID), Then: "goes on from there in the new session"}},
@@ -127,7 +128,7 @@ var idLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(
 func described(in folder.In, s *coding.Session, id string) ([]byte, error) {
 	text, err := []byte(nil), fs.ErrNotExist
 	if len(s.Spot.More) > 0 {
-		text, err = folder.Head(in.Tree, s.Spot.More[0], mostDescribed)
+		text, err = tree.Head(in.Tree, s.Spot.More[0], mostDescribed)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return append(jsontape.AppendQuoted([]byte("id: "+id+"\ncwd: "), s.Project), '\n'), nil

@@ -29,14 +29,14 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine/checkpoints"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 const name = "crewai"
 
 // Elsewhere describes checkpoints that were copied to where no disk is.
-func Elsewhere(cache *files.Cache) folder.Opener { return folderKind.Elsewhere(cache) }
+func Elsewhere(cache *files.Cache) tree.Opener { return folderKind.Elsewhere(cache) }
 
 // Kind describes the kind, in both of its forms.
 func Kind(cache *files.Cache) store.Kind {

@@ -50,7 +50,7 @@ type held struct {
 }
 
 // tree is what became of a log.
-type tree struct {
+type sessionTree struct {
 	nodes []node
 	tops  []int // those without a parent
 	list  []held
@@ -71,8 +71,8 @@ type tree struct {
 }
 
 // fold returns what became of a log.
-func fold(file *coding.File[record]) *tree {
-	t := &tree{place: map[string]int{}, unknown: map[string]int{}}
+func fold(file *coding.File[record]) *sessionTree {
+	t := &sessionTree{place: map[string]int{}, unknown: map[string]int{}}
 	aside := -1 // the last entry, which may be of a damaged line
 	for i := range file.Records {
 		r := &file.Records[i]
@@ -109,7 +109,7 @@ func fold(file *coding.File[record]) *tree {
 
 // passedOver adds the messages of a damaged line, which Gemini CLI passes over, behind an entry.
 // It returns the last.
-func (t *tree) passedOver(r *record, at int) int {
+func (t *sessionTree) passedOver(r *record, at int) int {
 	if r.op == opSet {
 		at = -1
 	}
@@ -127,7 +127,7 @@ func (t *tree) passedOver(r *record, at int) int {
 }
 
 // head returns the last of the list, -1 for none.
-func (t *tree) head() int {
+func (t *sessionTree) head() int {
 	if len(t.list) == 0 {
 		return -1
 	}
@@ -135,14 +135,14 @@ func (t *tree) head() int {
 }
 
 // resumable reports whether Gemini CLI keeps the session.
-func (t *tree) resumable() bool {
+func (t *sessionTree) resumable() bool {
 	return slices.ContainsFunc(t.list, func(h held) bool {
 		return slices.ContainsFunc(t.nodes[h.node].is, func(m *message) bool { return m.resumable })
 	})
 }
 
 // put appends a message, or puts it in the place of one of its id.
-func (t *tree) put(m *message) {
+func (t *sessionTree) put(m *message) {
 	if m.at.After(t.now) {
 		t.now = m.at
 	}
@@ -167,7 +167,7 @@ func (t *tree) put(m *message) {
 const mostLooks = 5_000_000
 
 // first returns the first entry of a list that is looked for, -1 for none.
-func (t *tree) first(list []int, is func(n int) bool) int {
+func (t *sessionTree) first(list []int, is func(n int) bool) int {
 	for _, n := range list {
 		if t.looks++; t.looks > mostLooks {
 			break
@@ -180,7 +180,7 @@ func (t *tree) first(list []int, is func(n int) bool) int {
 }
 
 // set takes a list of messages in place of the one that is there.
-func (t *tree) set(messages []message) {
+func (t *sessionTree) set(messages []message) {
 	was, before := t.list, t.head()
 	held := make(map[int]bool, len(was))
 	for _, h := range was {
@@ -216,7 +216,7 @@ func (t *tree) set(messages []message) {
 }
 
 // cut removes the messages from a position on.
-func (t *tree) cut(from int) {
+func (t *sessionTree) cut(from int) {
 	removed := t.list[from:]
 	t.list = t.list[:from:from]
 	for _, h := range removed {
@@ -226,7 +226,7 @@ func (t *tree) cut(from int) {
 }
 
 // leave notes why messages are off the path, as long as they are.
-func (t *tree) leave(removed []held) {
+func (t *sessionTree) leave(removed []held) {
 	why := &model.Reason{Kind: model.ReasonRewind, At: t.now, TargetIndex: max(t.head(), 0)}
 	if head := t.head(); head >= 0 {
 		why.TargetID = t.nodes[head].id
@@ -237,7 +237,7 @@ func (t *tree) leave(removed []held) {
 }
 
 // hold appends a message to the list as an entry.
-func (t *tree) hold(m *message, n int) {
+func (t *sessionTree) hold(m *message, n int) {
 	t.merge(n, m)
 	t.nodes[n].gone = nil
 	t.had = t.had || m.resumable
@@ -246,7 +246,7 @@ func (t *tree) hold(m *message, n int) {
 }
 
 // add adds an entry, whose id is its own.
-func (t *tree) add(parent int, m *message) int {
+func (t *sessionTree) add(parent int, m *message) int {
 	n := len(t.nodes)
 	t.nodes = append(t.nodes, node{id: t.ids.Take(cmp.Or(m.id, "message")), parent: parent, at: m.at})
 	if parent < 0 {
@@ -258,7 +258,7 @@ func (t *tree) add(parent int, m *message) int {
 }
 
 // below returns the entries behind one, the first ones of all for -1.
-func (t *tree) below(n int) []int {
+func (t *sessionTree) below(n int) []int {
 	if n < 0 {
 		return t.tops
 	}
@@ -268,7 +268,7 @@ func (t *tree) below(n int) []int {
 // find returns the entry behind one that says the same as a message, -1 for none. What is not
 // sent may stand in between, in either list. Of several it is the one with the id of the message,
 // else one that was held: a session goes on with its list, and never with what a rewind left.
-func (t *tree) find(after int, m *message, held map[int]bool) int {
+func (t *sessionTree) find(after int, m *message, held map[int]bool) int {
 	const says, holds, same = 1, 2, 3
 	best, rank := -1, 0
 	look := func(n int) bool {
@@ -296,7 +296,7 @@ func (t *tree) find(after int, m *message, held map[int]bool) int {
 
 // among looks at the entries of a list, and at those behind what is not sent, until one is
 // what is looked for.
-func (t *tree) among(list []int, is func(n int) bool) {
+func (t *sessionTree) among(list []int, is func(n int) bool) {
 	for len(list) > 0 {
 		var behind []int // what is not sent
 		if t.first(list, func(n int) bool {
@@ -311,10 +311,10 @@ func (t *tree) among(list []int, is func(n int) bool) {
 	}
 }
 
-func (t *tree) silent(n int) bool { return t.nodes[n].is[0].silent }
+func (t *sessionTree) silent(n int) bool { return t.nodes[n].is[0].silent }
 
 // answers reports whether a message only has results that an entry has, too.
-func (t *tree) answers(n int, m *message) bool {
+func (t *sessionTree) answers(n int, m *message) bool {
 	return m.empty && len(m.said.Results) > 0 && slices.ContainsFunc(t.nodes[n].is, func(was *message) bool { return was.has(m.said.Results) })
 }
 
@@ -323,7 +323,7 @@ func (t *tree) answers(n int, m *message) bool {
 const mostTold = 500
 
 // merge keeps a record of an entry if it tells more than those that are kept.
-func (t *tree) merge(n int, m *message) {
+func (t *sessionTree) merge(n int, m *message) {
 	one := &t.nodes[n]
 	if slices.ContainsFunc(one.is, func(was *message) bool { return was.covers(m) }) {
 		return
@@ -368,7 +368,7 @@ func (m *message) has(results []coding.Result) bool {
 }
 
 // entries returns the entries of the tree.
-func (t *tree) entries(at coding.Spot, dir string) []coding.Entry {
+func (t *sessionTree) entries(at coding.Spot, dir string) []coding.Entry {
 	metas := map[string]*coding.Meta{}
 	list := make([]coding.Entry, len(t.nodes))
 	for i := range t.nodes {

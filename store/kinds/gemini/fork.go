@@ -9,7 +9,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/engine/coding"
-	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 )
 
 // NewID implements coding.Forker.
@@ -58,10 +58,10 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	for _, message := range raw[1:] {
 		data = append(jsontape.AppendCompact(data, message), '\n')
 	}
-	name := folder.Join(dir, prefix+now.Format("2006-01-02T15-04-")+short+".jsonl")
+	name := tree.Join(dir, prefix+now.Format("2006-01-02T15-04-")+short+".jsonl")
 	made := &coding.Fork{
 		Spot:   f.Spot(name),
-		Steps:  folder.Steps{{Name: name, Data: data}},
+		Steps:  tree.Steps{{Name: name, Data: data}},
 		Writes: []string{fmt.Sprintf("%s: a new first line and %s of the path, as they are", name, model.Count(len(way), "message"))},
 		Calls:  resume(s, c.ID, "goes on from there in the new session"),
 	}

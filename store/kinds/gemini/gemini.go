@@ -27,6 +27,7 @@ import (
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/media/watch"
 )
 
@@ -34,7 +35,7 @@ import (
 func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
 
 // Elsewhere describes sessions that were copied to where no disk is.
-func Elsewhere(cache *files.Cache) folder.Opener { return agent.Elsewhere(cache) }
+func Elsewhere(cache *files.Cache) tree.Opener { return agent.Elsewhere(cache) }
 
 var agent = &coding.Agent{
 	Name: "gemini-cli", Framework: "Gemini CLI", IDs: "Gemini CLI named the message",
@@ -118,7 +119,7 @@ func tells(v coding.Value) bool {
 }
 
 // inner returns how far above a folder the folders of all projects are.
-func inner(dir string, t folder.Tree) int {
+func inner(dir string, t tree.Tree) int {
 	switch {
 	case filepath.Base(dir) == chats:
 		return 2
@@ -146,9 +147,9 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, e
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if names, err := in.List(folder.Join(name, chats)); err == nil { // no file, and none without chats
+		if names, err := in.List(tree.Join(name, chats)); err == nil { // no file, and none without chats
 			slices.Sort(names)
-			list = append(list, f.chats(in, folder.Join(name, chats), names)...)
+			list = append(list, f.chats(in, tree.Join(name, chats), names)...)
 		}
 	}
 	return list, nil
@@ -159,7 +160,7 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, e
 func (f *format) chats(in folder.In, dir string, names []string) (list []coding.Spot) {
 	same, agents := map[string][]string{}, []coding.Spot(nil)
 	for _, name := range names {
-		file := folder.Join(dir, name)
+		file := tree.Join(dir, name)
 		switch {
 		case !isSession(name) && strings.Contains(name, ".json"):
 			if beginningOf(in, file).begins {
@@ -174,7 +175,7 @@ func (f *format) chats(in folder.In, dir string, names []string) (list []coding.
 			slices.Sort(below)
 			for _, one := range below {
 				if strings.HasSuffix(one, ".jsonl") {
-					agents = append(agents, f.Spot(folder.Join(file, one)))
+					agents = append(agents, f.Spot(tree.Join(file, one)))
 				}
 			}
 		}
@@ -258,7 +259,7 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 // project returns the folder that a session is about, "" where no file tells.
 func project(in folder.In, file string) string {
 	const longest = 4 << 10
-	text, err := folder.Head(in.Tree, folder.Join(projectOf(file), rootFile), longest)
+	text, err := tree.Head(in.Tree, tree.Join(projectOf(file), rootFile), longest)
 	if err != nil {
 		return ""
 	}
@@ -268,7 +269,7 @@ func project(in folder.In, file string) string {
 // Glance implements coding.Format.
 func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
 	g.Project = project(in, at.File)
-	head, err := folder.Head(in.Tree, at.File, mostGlanced)
+	head, err := tree.Head(in.Tree, at.File, mostGlanced)
 	if err != nil {
 		return g, err
 	}

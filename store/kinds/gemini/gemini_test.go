@@ -450,10 +450,10 @@ func seen(t *rapid.T, text string) []string {
 		}
 		at += int64(len(line))
 	}
-	tree := fold(file)
+	folded := fold(file)
 	taken, words := map[string]bool{}, map[string]bool{}
-	for i, e := range tree.entries(coding.Spot{}, "") {
-		if taken[e.ID] || len(e.Records) == 0 || tree.nodes[i].parent >= i {
+	for i, e := range folded.entries(coding.Spot{}, "") {
+		if taken[e.ID] || len(e.Records) == 0 || folded.nodes[i].parent >= i {
 			t.Fatalf("%+v", e)
 		}
 		taken[e.ID] = true
@@ -495,8 +495,8 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("the message is at %+v of %d", m.Span, len(line))
 			}
 		}
-		tree := fold(&coding.File[record]{Records: []coding.Record[record]{{Is: r}, {Is: r}}})
-		for _, e := range tree.entries(coding.Spot{}, "") {
+		folded := fold(&coding.File[record]{Records: []coding.Record[record]{{Is: r}, {Is: r}}})
+		for _, e := range folded.entries(coding.Spot{}, "") {
 			at := e.Records[0]
 			one, err := coding.Parse(line[at.At : at.At+at.Len])
 			if err != nil {

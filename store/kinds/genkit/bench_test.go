@@ -11,6 +11,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
 )
 
@@ -53,16 +54,16 @@ func BenchmarkReadRow(b *testing.B) {
 			dir := b.TempDir()
 			data := bigRow("a", size)
 			write(b, filepath.Join(dir, "a.json"), string(data))
-			tree, err := folder.OpenDisk(dir)
+			t, err := tree.OpenDisk(dir)
 			if err != nil {
 				b.Fatal(err)
 			}
-			defer tree.Close()
+			defer t.Close()
 			b.SetBytes(int64(len(data)))
 			defer perCPU(b, len(data))()
 			for b.Loop() {
-				in := folder.In{Tree: tree, Memo: folder.NewMemo(&files.Memory{})}
-				list, err := folder.Notes(b.Context(), in, ".", []string{"a.json"}, rowCodec)
+				in := folder.In{Tree: t, Memo: tree.NewMemo(&files.Memory{})}
+				list, err := tree.Notes(b.Context(), in.Tree, in.Memo, ".", []string{"a.json"}, rowCodec)
 				if err != nil || strayOf(&list[0]) != nil {
 					b.Fatal(list, err)
 				}

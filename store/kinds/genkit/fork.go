@@ -13,6 +13,7 @@ import (
 	"hindcast/model/splice"
 	"hindcast/store"
 	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 )
 
 // How a session is forked.
@@ -66,7 +67,7 @@ func (t *target) fork(c model.Change) (*folder.Move, error) {
 	if s := t.row.status; !edits && (s == statusCompleted || s == "") && knownFinish[t.row.finishReason] {
 		n.finish = t.row.finishReason
 	}
-	m.Steps = folder.Steps{{Name: one.file(n.id), Data: n.encode(one.layout)}}
+	m.Steps = tree.Steps{{Name: one.file(n.id), Data: n.encode(one.layout)}}
 	m.Writes = append(m.Writes, fmt.Sprintf("the one row of session %q, %s: the state of #%d%s, with no parent", c.As, n.id, m.Target.Index, which))
 	if one.layout != layoutPython {
 		made := session{sid: sid, grouping: one.grouping, layout: one.layout}

@@ -18,6 +18,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/sdk"
 )
 
@@ -27,9 +28,9 @@ const kind = "genkit"
 type Store struct {
 	dir string
 	// tree is what is in it: disk, or that of on.
-	tree  folder.Tree
-	disk  *folder.Disk
-	on    folder.Source
+	tree  tree.Tree
+	disk  *tree.Disk
+	on    tree.Source
 	cache *files.Cache
 	// now tells the time, by which work without a sign of life has expired.
 	now func() time.Time
@@ -71,7 +72,7 @@ func Open(ctx context.Context, dir string) (*Store, error) { return Options{}.Op
 
 // Open opens a folder as the function of that name does.
 func (o Options) Open(ctx context.Context, dir string) (*Store, error) {
-	disk, err := folder.OpenDisk(dir)
+	disk, err := tree.OpenDisk(dir)
 	if err != nil {
 		return nil, fmt.Errorf("genkit: open %q: %w", dir, files.Cause(err))
 	}
@@ -83,7 +84,7 @@ func (o Options) Open(ctx context.Context, dir string) (*Store, error) {
 }
 
 // openOn opens what lies where no disk is.
-func (o Options) openOn(ctx context.Context, on folder.Source) (store.Store, error) {
+func (o Options) openOn(ctx context.Context, on tree.Source) (store.Store, error) {
 	return o.open(ctx, &Store{dir: on.Name(), tree: on.Tree(), on: on})
 }
 

@@ -16,6 +16,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // Faults implements store.Store. For a session it reads every row whole; for the
@@ -60,7 +61,7 @@ func (st *storage) shownFaults(list []model.Fault) []model.Fault {
 }
 
 // file returns the name of a row's file in the storage.
-func (s *session) file(id string) string { return folder.Join(s.place.dir, id+rowSuffix) }
+func (s *session) file(id string) string { return tree.Join(s.place.dir, id+rowSuffix) }
 
 // pointerFile returns the name of the session's pointer.
 func (s *session) pointerFile() string {
@@ -266,7 +267,7 @@ func (in *inspector) whyNotPointed(id string) string {
 }
 
 // stateFaults reads each row whole.
-func (s *session) stateFaults(ctx context.Context, tree folder.Tree, faults *store.FaultList) error {
+func (s *session) stateFaults(ctx context.Context, t tree.Tree, faults *store.FaultList) error {
 	var buf []byte
 	for _, r := range s.rows {
 		if err := ctx.Err(); err != nil {
@@ -275,7 +276,7 @@ func (s *session) stateFaults(ctx context.Context, tree folder.Tree, faults *sto
 		if r.broken {
 			continue
 		}
-		data, _, err := tree.Read(s.file(r.id), buf)
+		data, _, err := t.Read(s.file(r.id), buf)
 		if err != nil {
 			continue // it went, or cannot be read any more
 		}
@@ -448,12 +449,12 @@ func (s *Store) placeFaults(ctx context.Context, st *storage, in folder.In, p pl
 }
 
 // pointerFaults tells of pointers of sessions that there are none of.
-func (s *Store) pointerFaults(tree folder.Tree, g *grouping, add func(code, name, at, meaning string)) {
+func (s *Store) pointerFaults(t tree.Tree, g *grouping, add func(code, name, at, meaning string)) {
 	p := g.place
 	if !p.pointers {
 		return
 	}
-	names, err := tree.List(path.Join(p.dir, pointersFolder))
+	names, err := t.List(path.Join(p.dir, pointersFolder))
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			add(FaultUnreadable, pointersFolder, "", "the folder cannot be read: "+files.Cause(err).Error())
@@ -465,7 +466,7 @@ func (s *Store) pointerFaults(tree folder.Tree, g *grouping, add func(code, name
 		at := path.Join(pointersFolder, name)
 		switch {
 		case isTemporary(name):
-			if left, err := tree.Stamp(path.Join(p.dir, at)); err == nil && left.Abandoned() {
+			if left, err := t.Stamp(path.Join(p.dir, at)); err == nil && left.Abandoned() {
 				add(FaultLeftover, at, "", "a writer was stopped before it was done")
 			}
 		case !isPointer:

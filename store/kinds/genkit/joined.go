@@ -12,9 +12,9 @@ import (
 	"slices"
 
 	"hindcast/model"
-	"hindcast/store/engine/folder"
 	"hindcast/store/kinds/genkit/traces"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // What the traces of a project know of its sessions, joined with the rows.
@@ -28,8 +28,8 @@ import (
 
 // joined is the traces that belong to a store.
 type joined struct {
-	disk *folder.Disk // the folder .genkit, nil where it is on no disk
-	dir  string       // its path
+	disk *tree.Disk // the folder .genkit, nil where it is on no disk
+	dir  string     // its path
 	// memory is what is remembered of the traces.
 	memory *files.Memory
 	*traces.Traces
@@ -70,7 +70,7 @@ func findTraces(dir string) *joined {
 			if info, err := os.Stat(filepath.Join(genkit, "traces")); err != nil || !info.IsDir() {
 				continue
 			}
-			if disk, err := folder.OpenDisk(genkit); err == nil {
+			if disk, err := tree.OpenDisk(genkit); err == nil {
 				return &joined{disk: disk, dir: genkit, Traces: traces.New(disk, ".")}
 			}
 		}
@@ -88,7 +88,7 @@ func findTraces(dir string) *joined {
 func (s *Store) tracesOn() *joined {
 	for _, genkit := range []string{".genkit", "."} {
 		at, ok := s.on.At(genkit)
-		if ok && path.Base(at.Name()) == ".genkit" && folder.IsFolder(at.Tree(), "traces") {
+		if ok && path.Base(at.Name()) == ".genkit" && tree.IsFolder(at.Tree(), "traces") {
 			return &joined{dir: at.Name(), memory: s.cache.MemoryOf(traces.NoteKind, at.Name()), Traces: traces.New(at.Tree(), ".")}
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"hindcast/store"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // Kind describes the snapshot files of Genkit. cache keeps what rows said from
@@ -36,13 +36,13 @@ func Kind(cache *files.Cache) store.Kind {
 const framework = "Genkit"
 
 // Elsewhere describes rows that were copied to where no disk is.
-func Elsewhere(cache *files.Cache) folder.Opener {
-	return folder.Opener{
+func Elsewhere(cache *files.Cache) tree.Opener {
+	return tree.Opener{
 		Kind: kind,
-		Recognise: func(ctx context.Context, on folder.Source) (string, bool, error) {
+		Recognise: func(ctx context.Context, on tree.Source) (string, bool, error) {
 			return recogniseTree(ctx, on.Tree(), on.Name())
 		},
-		Open: func(ctx context.Context, on folder.Source) (store.Store, error) {
+		Open: func(ctx context.Context, on tree.Source) (store.Store, error) {
 			return Options{Cache: cache}.openOn(ctx, on)
 		},
 	}
@@ -76,21 +76,21 @@ func recognise(ctx context.Context, dir string) (why string, ok bool, err error)
 	if !info.IsDir() {
 		return whyNoFile(dir), false, nil
 	}
-	tree, err := folder.OpenDisk(dir)
+	t, err := tree.OpenDisk(dir)
 	if err != nil {
 		return "", false, err
 	}
-	defer tree.Close()
+	defer t.Close()
 	whole, err := filepath.Abs(dir)
 	if err != nil {
 		return "", false, err
 	}
-	return recogniseTree(ctx, tree, filepath.ToSlash(whole))
+	return recogniseTree(ctx, t, filepath.ToSlash(whole))
 }
 
 // recogniseTree looks in any tree. whole is the whole name of its root, with slashes.
-func recogniseTree(ctx context.Context, tree folder.Tree, whole string) (why string, ok bool, err error) {
-	probe := probe{tree: few{tree}}
+func recogniseTree(ctx context.Context, t tree.Tree, whole string) (why string, ok bool, err error) {
+	probe := probe{tree: few{t}}
 	for _, b := range bases(probe.tree, whole) {
 		if probe.isStore(ctx, b.dir, 0) {
 			return probe.why, true, nil
@@ -103,9 +103,9 @@ func recogniseTree(ctx context.Context, tree folder.Tree, whole string) (why str
 }
 
 // few is a tree that lists no more than the first names of each folder.
-type few struct{ folder.Tree }
+type few struct{ tree.Tree }
 
-// List implements folder.Tree.
+// List implements tree.Tree.
 func (f few) List(dir string) ([]string, error) {
 	names, err := f.Tree.List(dir)
 	return names[:min(len(names), mostNames)], err
@@ -164,7 +164,7 @@ func (p *probe) hasRow(ctx context.Context, at place) bool {
 	rows := slices.DeleteFunc(slices.Clone(at.rows), func(name string) bool { return files.Foreign(name) != "" })
 	for _, name := range rows[:min(len(rows), triedInFolder)] {
 		p.tried++
-		head, err := folder.Head(p.tree, path.Join(at.dir, name), headSize)
+		head, err := tree.Head(p.tree, path.Join(at.dir, name), headSize)
 		id := strings.TrimSuffix(name, rowSuffix)
 		if r, ok := decodeRow(id, head); err == nil && ok && r.snapshotID == id && r.created.text != "" {
 			if p.why == "" {
@@ -192,7 +192,7 @@ func (p *probe) whyNot(whole string) string {
 	switch {
 	case p.pointers != "":
 		return path.Join(p.pointers, pointersFolder) + " is there, but no row beside it"
-	case path.Base(whole) == ".genkit" || folder.IsFolder(p.tree, ".genkit"):
+	case path.Base(whole) == ".genkit" || tree.IsFolder(p.tree, ".genkit"):
 		return "a Genkit project, but there is no row in .genkit/snapshots"
 	}
 	return ""

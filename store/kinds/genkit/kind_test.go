@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hindcast/store"
-	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
 )
 
@@ -83,12 +83,12 @@ func TestRecognise_looksAtLittle(t *testing.T) {
 	for i := range 300 {
 		write(t, filepath.Join(dir, string(rune('a'+i%26))+strings.Repeat("x", i/26), "package.json"), `{"name":"x"}`)
 	}
-	tree, err := folder.OpenDisk(dir)
+	on, err := tree.OpenDisk(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tree.Close()
-	p := probe{tree: few{tree}}
+	defer on.Close()
+	p := probe{tree: few{on}}
 	if p.isStore(t.Context(), ".", 0) || p.folders > 3 {
 		t.Errorf("%d folders and %d files were looked at", p.folders, p.tried)
 	}

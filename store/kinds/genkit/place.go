@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 const (
@@ -141,20 +141,20 @@ func (b base) shown(name string) string {
 // bases returns where rows are looked for in an opened folder, whose whole name is given. In a
 // project these are the places that the SDKs' samples use: what else is in it is not gone
 // through.
-func bases(tree folder.Tree, whole string) (list []base) {
-	if folder.IsFolder(tree, ".genkit/snapshots") {
+func bases(t tree.Tree, whole string) (list []base) {
+	if tree.IsFolder(t, ".genkit/snapshots") {
 		list = append(list, base{dir: ".genkit/snapshots"})
 	}
-	names, err := tree.List(".")
+	names, err := t.List(".")
 	if err != nil {
 		return []base{{dir: "."}}
 	}
 	for _, name := range slices.Sorted(slices.Values(names)) {
-		if strings.HasPrefix(name, ".snapshots") && folder.IsFolder(tree, name) {
+		if strings.HasPrefix(name, ".snapshots") && tree.IsFolder(t, name) {
 			list = append(list, base{dir: name, label: name})
 		}
 	}
-	if path.Base(whole) == ".genkit" && folder.IsFolder(tree, "snapshots") {
+	if path.Base(whole) == ".genkit" && tree.IsFolder(t, "snapshots") {
 		list = append(list, base{dir: "snapshots"})
 	}
 	if len(list) == 0 {
@@ -202,13 +202,13 @@ func isPassedOver(name string) bool {
 }
 
 // list reads the names in a folder. subfolders are those to go into.
-func list(tree folder.Tree, dir string) (p place, subfolders []string, err error) {
+func list(t tree.Tree, dir string) (p place, subfolders []string, err error) {
 	p = place{dir: dir}
-	names, err := tree.List(dir)
+	names, err := t.List(dir)
 	if err != nil {
 		return p, nil, err
 	}
-	folders, err := tree.Folders(dir)
+	folders, err := t.Folders(dir)
 	if err != nil {
 		return p, nil, err
 	}
@@ -220,13 +220,13 @@ func list(tree folder.Tree, dir string) (p place, subfolders []string, err error
 		case isTemporary(name):
 			p.leftovers = append(p.leftovers, name)
 		case name == pointersFolder:
-			p.pointers = folder.IsFolder(tree, path.Join(dir, name))
+			p.pointers = tree.IsFolder(t, path.Join(dir, name))
 		case isPassedOver(name):
 		default:
 			if _, is := slices.BinarySearch(folders, name); !is {
 				continue
 			}
-			at, err := tree.Stamp(path.Join(dir, name))
+			at, err := t.Stamp(path.Join(dir, name))
 			switch {
 			case err != nil:
 			case at.Kind == files.Directory:
@@ -243,7 +243,7 @@ func list(tree folder.Tree, dir string) (p place, subfolders []string, err error
 // have rows, a folder before those in it, until visit says stop. A folder that cannot be
 // read is handed to unreadable; so is the first that is not looked at because there are
 // too many, with errFarOff.
-func search(ctx context.Context, tree folder.Tree, from string, visit func(place) bool, unreadable func(dir string, err error)) error {
+func search(ctx context.Context, t tree.Tree, from string, visit func(place) bool, unreadable func(dir string, err error)) error {
 	type step struct {
 		at    string
 		depth int
@@ -255,7 +255,7 @@ func search(ctx context.Context, tree folder.Tree, from string, visit func(place
 		}
 		s := open[0]
 		open = open[1:]
-		p, subfolders, err := list(tree, s.at)
+		p, subfolders, err := list(t, s.at)
 		if errors.Is(err, fs.ErrClosed) {
 			return err
 		}
@@ -283,7 +283,7 @@ var errFarOff = fmt.Errorf("more than %d folders come before this one: it is not
 
 // candidates returns the folders of the storage that a session of a label may be in: in
 // "global" and flat. A label is data; only folders that search would find are given.
-func (b base) candidates(tree folder.Tree, label string) (list []string) {
+func (b base) candidates(t tree.Tree, label string) (list []string) {
 	label, flatOnly := strings.CutSuffix("/"+label, "/.")
 	label = strings.TrimPrefix(label, "/")
 	below, ok := label, true
@@ -300,7 +300,7 @@ func (b base) candidates(tree folder.Tree, label string) (list []string) {
 	}
 	for _, dir := range dirs {
 		dir = b.inside(dir)
-		if leads(tree, b.inside(b.dir), dir) && b.labelOf(dir) == label {
+		if leads(t, b.inside(b.dir), dir) && b.labelOf(dir) == label {
 			list = append(list, dir)
 		}
 	}
@@ -309,9 +309,9 @@ func (b base) candidates(tree folder.Tree, label string) (list []string) {
 
 // leads reports whether the way from one folder to another below it goes through folders
 // only: links are not gone into.
-func leads(tree folder.Tree, from, dir string) bool {
+func leads(t tree.Tree, from, dir string) bool {
 	for ; dir != from && dir != "."; dir = path.Dir(dir) {
-		if at, err := tree.Stamp(dir); err != nil || at.Kind != files.Directory {
+		if at, err := t.Stamp(dir); err != nil || at.Kind != files.Directory {
 			return false
 		}
 	}

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // rowCodec makes rows of files. A file that is no row is not remembered.
-var rowCodec = folder.Codec[*row]{
-	Decode: func(f folder.File) (*row, bool) {
+var rowCodec = tree.Codec[*row]{
+	Decode: func(f tree.File) (*row, bool) {
 		r, ok := decodeRow(strings.TrimSuffix(f.Name, rowSuffix), f.Data)
 		r.written = f.Size
 		return &r, ok && !r.broken
@@ -24,7 +24,7 @@ var rowCodec = folder.Codec[*row]{
 		}
 		return r.appendNote(nil)
 	},
-	Recall: func(f folder.File) (*row, error) {
+	Recall: func(f tree.File) (*row, error) {
 		r, err := parseNote(strings.TrimSuffix(f.Name, rowSuffix), f.Data)
 		r.written = f.Size
 		return &r, err
@@ -55,7 +55,7 @@ func (s *stray) isBlocking() bool {
 }
 
 // strayOf returns the stray that a file is, nil for a row.
-func strayOf(n *folder.Noted[*row]) *stray {
+func strayOf(n *tree.Noted[*row]) *stray {
 	switch {
 	case n.Err != nil:
 		return &stray{name: n.Name, err: n.Err}
@@ -66,11 +66,11 @@ func strayOf(n *folder.Noted[*row]) *stray {
 }
 
 // readPointer returns the pointer of a session, nil for none.
-func readPointer(tree folder.Tree, p place, session string) *pointer {
+func readPointer(t tree.Tree, p place, session string) *pointer {
 	if !p.pointers || !validName(session) {
 		return nil
 	}
-	data, _, err := tree.Read(path.Join(p.dir, pointersFolder, session+rowSuffix), nil)
+	data, _, err := t.Read(path.Join(p.dir, pointersFolder, session+rowSuffix), nil)
 	switch {
 	case isGone(err):
 		return nil

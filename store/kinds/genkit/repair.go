@@ -8,6 +8,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 )
 
 // How a session is mended whose SDK does not start it where it should.
@@ -129,14 +130,14 @@ func (s *session) repair(in folder.In) (*folder.Move, error) {
 		m.Hazards = append([]string{stop.why}, m.Hazards...)
 	}
 	for _, r := range stop.aside {
-		m.Steps = append(m.Steps, folder.Step{Name: s.file(r.id), Aside: true})
+		m.Steps = append(m.Steps, tree.Step{Name: s.file(r.id), Aside: true})
 		m.Writes = append(m.Writes, fmt.Sprintf("row %s is set aside%s", model.ShortID(r.id, 8), why))
 	}
 	if t != nil {
 		return t.lead(m, model.OpRepair, stop.how)
 	}
 	if s.pointer != nil {
-		m.Steps = append(m.Steps, folder.Step{Name: s.pointerFile(), Aside: true})
+		m.Steps = append(m.Steps, tree.Step{Name: s.pointerFile(), Aside: true})
 		m.Writes = append(m.Writes, "pointer of the session: set aside, too")
 	}
 	m.Writes = append(m.Writes, "journal: one entry")

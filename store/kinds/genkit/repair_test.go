@@ -154,7 +154,7 @@ func TestRepair_mends(t *testing.T) {
 // repair mends a session if that is needed, and looks at what comes of it.
 func repair(t *testing.T, s *Store, dir, session string, needed bool) {
 	t.Helper()
-	before := tree(t, dir)
+	before := treeOf(t, dir)
 	had := map[string]bool{}
 	for _, h := range storetest.Headers(t, s, session) {
 		had[h.ID] = true
@@ -202,7 +202,7 @@ func repair(t *testing.T, s *Store, dir, session string, needed bool) {
 		t.Errorf("it has to be mended again: %v, %v", again.Hazards, err)
 	}
 	undo(t, s)
-	sameTree(t, before, tree(t, dir))
+	sameTree(t, before, treeOf(t, dir))
 }
 
 // TestRepair_everyHazard: whatever is wrong with a session, a repair helps or says
@@ -228,11 +228,11 @@ func TestRepair_nothingToGoOnFrom(t *testing.T) {
 	write(t, filepath.Join(dir, "global/a.json"), goRow("a", "", "s", am, `"status": "aborted"`))
 	write(t, filepath.Join(dir, "global/b.json"), goRow("b", "a", "s", pm, `"heartbeatAt": "2026-11-20T10:00:00Z", "status": "pending"`))
 	write(t, filepath.Join(dir, "global/.pointers/s.json"), pointerGo("b", pm))
-	before := tree(t, dir)
+	before := treeOf(t, dir)
 	s := open(t, dir)
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "s"}})
 	apply(t, s, plan, err)
-	if left := tree(t, dir); len(left) != 0 {
+	if left := treeOf(t, dir); len(left) != 0 {
 		t.Errorf("left is %v", slices.Sorted(maps.Keys(left)))
 	}
 	if faults := storetest.Faults(t, s, "s"); len(faults) > 0 {
@@ -257,7 +257,7 @@ func TestRepair_nothingToGoOnFrom(t *testing.T) {
 		}
 	}
 	undo(t, s)
-	sameTree(t, before, tree(t, dir))
+	sameTree(t, before, treeOf(t, dir))
 }
 
 // TestRepair_ofWorkThatRuns: it may be none.

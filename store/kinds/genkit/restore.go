@@ -11,6 +11,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 )
 
 // How a session is put back to a row.
@@ -118,7 +119,7 @@ func (t *target) lead(m *folder.Move, op model.Op, how way) (*folder.Move, error
 		}
 		goal.want = added.id
 		m.Hazards = append(m.Hazards, hazards...)
-		m.Steps = append(m.Steps, folder.Step{Name: one.file(added.id), Data: added.encode(one.layout)})
+		m.Steps = append(m.Steps, tree.Step{Name: one.file(added.id), Data: added.encode(one.layout)})
 		m.Writes = append(m.Writes, fmt.Sprintf("a new row %s: the state of #%d once more, newer than all others", added.id, m.Target.Index))
 		if one.layout != layoutPython {
 			m.Steps = append(m.Steps, one.pointTo(added.id, added.created, t.now))
@@ -130,8 +131,8 @@ func (t *target) lead(m *folder.Move, op model.Op, how way) (*folder.Move, error
 }
 
 // pointTo returns the step that has the session's pointer name a row.
-func (s *session) pointTo(id, created string, now time.Time) folder.Step {
-	return folder.Step{Name: s.pointerFile(), Data: s.layout.newPointer(id, created, now)}
+func (s *session) pointTo(id, created string, now time.Time) tree.Step {
+	return tree.Step{Name: s.pointerFile(), Data: s.layout.newPointer(id, created, now)}
 }
 
 // target is a row to go on from.

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
+	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )
@@ -52,7 +52,7 @@ func copyOfStore(t testing.TB, name string) (dir string) {
 
 // tree returns the content and the mode of every file below a folder, but for
 // Hindcast's own.
-func tree(t testing.TB, dir string) map[string]string {
+func treeOf(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	held := map[string]string{}
 	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
@@ -153,7 +153,7 @@ func TestRestore_everyRow(t *testing.T) {
 		t.Run(fixture, func(t *testing.T) {
 			dir := copyOfStore(t, fixture)
 			s := open(t, dir)
-			first := tree(t, dir)
+			first := treeOf(t, dir)
 			for _, info := range storetest.Sessions(t, s) {
 				for _, h := range storetest.Headers(t, s, info.ID) {
 					plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: h.Ref()})
@@ -169,7 +169,7 @@ func TestRestore_everyRow(t *testing.T) {
 					if receipt.Entry == 0 {
 						continue
 					}
-					for file, now := range tree(t, dir) {
+					for file, now := range treeOf(t, dir) {
 						if was, there := first[file]; there && was != now && filepath.Base(filepath.Dir(file)) != pointersFolder {
 							t.Errorf("%s was changed by a restore to %s", file, h.ID)
 						}
@@ -620,12 +620,12 @@ func TestRestore_somebodyElseWrites(t *testing.T) {
 				t.Fatal(err)
 			}
 			change(t, filepath.Join(dir, "barista/global"))
-			before := tree(t, dir)
+			before := treeOf(t, dir)
 			_, err = s.Apply(t.Context(), plan)
 			if conflict := (*journal.ConflictError)(nil); !errors.As(err, &conflict) || !errors.Is(err, model.ErrHeadMoved) {
 				t.Errorf("the error is %v", err)
 			}
-			sameTree(t, before, tree(t, dir))
+			sameTree(t, before, treeOf(t, dir))
 		})
 	}
 	t.Run("another session is none of its business", func(t *testing.T) {
@@ -640,13 +640,13 @@ func TestRestore_somebodyElseWrites(t *testing.T) {
 // changing is a tree one of whose files is rewritten after so many reads of it, or as soon
 // as it was looked at.
 type changing struct {
-	folder.Tree
+	tree.Tree
 	name   string
 	after  int
 	change func()
 }
 
-func (c *changing) Stamp(name string) (folder.Stamp, error) {
+func (c *changing) Stamp(name string) (tree.Stamp, error) {
 	at, err := c.Tree.Stamp(name)
 	if name == c.name && c.after == 0 {
 		c.after--
@@ -655,7 +655,7 @@ func (c *changing) Stamp(name string) (folder.Stamp, error) {
 	return at, err
 }
 
-func (c *changing) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
+func (c *changing) Read(name string, buf []byte) ([]byte, tree.Stamp, error) {
 	data, at, err := c.Tree.Read(name, buf)
 	if name == c.name && c.after > 0 {
 		if c.after--; c.after == 0 {
@@ -680,8 +680,8 @@ func TestRestore_rewrittenWhilePlanned(t *testing.T) {
 			t.Fatal(err)
 		}
 		changed := false
-		st.ReadThrough(func(tree folder.Tree) folder.Tree {
-			return &changing{tree, "barista/global/" + second + rowSuffix, after, func() {
+		st.ReadThrough(func(on tree.Tree) tree.Tree {
+			return &changing{on, "barista/global/" + second + rowSuffix, after, func() {
 				changed = true
 				write(t, filepath.Join(dir, "barista/global", second+".json"), goRow(second, "", "sess-main", "2026-11-21T01:17:55.2Z", ""))
 			}}
@@ -700,7 +700,7 @@ func TestRestore_toTheHead(t *testing.T) {
 	for _, fixture := range sdkStores {
 		dir := copyOfStore(t, fixture)
 		s := open(t, dir)
-		before := tree(t, dir)
+		before := treeOf(t, dir)
 		idle := 0
 		for _, info := range storetest.Sessions(t, s) {
 			head := headOf(t, s, info.ID)
@@ -716,7 +716,7 @@ func TestRestore_toTheHead(t *testing.T) {
 		if idle == 0 {
 			t.Error("no session of ", fixture)
 		}
-		sameTree(t, before, tree(t, dir))
+		sameTree(t, before, treeOf(t, dir))
 		if _, err := os.Lstat(filepath.Join(dir, journal.Folder)); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: there is a journal (%v)", fixture, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"hindcast/model"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/runtimes"
+	"hindcast/store/media/tree"
 )
 
 // turn is what a plan to run carries.
@@ -34,7 +35,7 @@ func (t *target) run() (*folder.Move, error) {
 	}
 	m := t.move()
 	m.Own = &goal{op: model.OpRun, target: t, runs: true}
-	m.Steps = folder.Steps{{Name: one.file(child.id), Data: child.encode(one.layout)}}
+	m.Steps = tree.Steps{{Name: one.file(child.id), Data: child.encode(one.layout)}}
 	if one.layout != layoutPython {
 		m.Steps = append(m.Steps, one.pointTo(child.id, child.created, t.now))
 	}

@@ -39,7 +39,7 @@ func running(t *testing.T, project, agents string) {
 func ofProject(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	for file, content := range tree(t, filepath.Join(testdata, "go-1.13.1/barista")) {
+	for file, content := range treeOf(t, filepath.Join(testdata, "go-1.13.1/barista")) {
 		if strings.HasSuffix(file, ".json") && !strings.Contains(file, pointersFolder) {
 			_, row, _ := strings.Cut(content, " ")
 			write(t, filepath.Join(dir, ".genkit/snapshots/barista/global", filepath.Base(file)), row)
@@ -73,7 +73,7 @@ func TestRun_throughTheProcessOfTheProject(t *testing.T) {
 	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo}); !errors.As(err, new(*model.NothingToError)) {
 		t.Errorf("the error is %v", err)
 	}
-	for file := range tree(t, dir) {
+	for file := range treeOf(t, dir) {
 		if strings.Contains(file, journal.Folder) {
 			t.Errorf("there is a journal: %s", file)
 		}

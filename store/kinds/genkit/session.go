@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 	"hindcast/store/sdk"
 )
 
@@ -87,7 +88,7 @@ const unnamed = "(no session) "
 type grouping struct {
 	place    place
 	running  *sdk.Running
-	noted    []folder.Noted[*row]
+	noted    []tree.Noted[*row]
 	sessions map[string]*session // by sid, or by the name of one that has none
 	lost     []*row              // rows that name no session
 	strays   []*stray
@@ -100,7 +101,7 @@ type grouping struct {
 func (f format) group(ctx context.Context, in folder.In, p place) (*grouping, error) {
 	g := &grouping{place: p, running: f.running, sessions: map[string]*session{}}
 	var err error
-	if g.noted, err = folder.Notes(ctx, in, p.dir, p.rows, rowCodec); err != nil {
+	if g.noted, err = tree.Notes(ctx, in.Tree, in.Memo, p.dir, p.rows, rowCodec); err != nil {
 		return nil, err
 	}
 	for i := range g.noted {
@@ -130,7 +131,7 @@ func (f format) group(ctx context.Context, in folder.In, p place) (*grouping, er
 
 // row returns any row of the place, nil for none. Parents may be in another session.
 func (g *grouping) row(id string) *row {
-	at, there := slices.BinarySearchFunc(g.noted, id+rowSuffix, func(n folder.Noted[*row], name string) int { return strings.Compare(n.Name, name) })
+	at, there := slices.BinarySearchFunc(g.noted, id+rowSuffix, func(n tree.Noted[*row], name string) int { return strings.Compare(n.Name, name) })
 	if there && strayOf(&g.noted[at]) == nil {
 		return g.noted[at].Is
 	}

@@ -9,6 +9,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 )
 
 // State implements store.Store: the bytes of the row's state as they are in the
@@ -56,7 +57,7 @@ func (s *Store) row(ctx context.Context, ref model.Ref) (*rowAt, error) {
 	var failed error
 	for st, where := range s.places(ref.Session) {
 		in, spot := st.In(), where.Own.(spot)
-		at := &rowAt{storage: st, place: place{dir: spot.dir, pointers: folder.IsFolder(in, path.Join(spot.dir, pointersFolder))}, session: where.Session}
+		at := &rowAt{storage: st, place: place{dir: spot.dir, pointers: tree.IsFolder(in, path.Join(spot.dir, pointersFolder))}, session: where.Session}
 		var err error
 		at.row, at.data, err = rowIn(in, spot.dir, ref.ID)
 		switch {
@@ -91,7 +92,7 @@ func (s *Store) row(ctx context.Context, ref model.Ref) (*rowAt, error) {
 
 // rowIn reads the row of an id in a folder.
 func rowIn(in folder.In, dir, id string) (*row, []byte, error) {
-	is, data, err := folder.Decoded(in, dir, id+rowSuffix, rowCodec)
+	is, data, err := tree.Decoded(in.Tree, in.Memo, dir, id+rowSuffix, rowCodec)
 	if err != nil {
 		return nil, nil, err
 	}

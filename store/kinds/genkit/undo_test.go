@@ -41,12 +41,12 @@ func TestUndo_refusedAfterTheAgentWentOn(t *testing.T) {
 			s := open(t, dir)
 			receipt := restore(t, s, sessMain, second)
 			goOn(t, filepath.Join(dir, "barista/global"), receipt.Head.ID)
-			before := tree(t, dir)
+			before := treeOf(t, dir)
 			_, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
 			if !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), "restore the row that is wanted instead") {
 				t.Errorf("the error is %v", err)
 			}
-			sameTree(t, before, tree(t, dir))
+			sameTree(t, before, treeOf(t, dir))
 		})
 	}
 }
@@ -61,11 +61,11 @@ func TestUndo_isRefusedBetweenPlanAndWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "barista/global/next.json"), goRow("next", receipt.Head.ID, "sess-main", "2026-11-21T21:00:00Z", ""))
-	before := tree(t, dir)
+	before := treeOf(t, dir)
 	if _, err := s.Apply(t.Context(), plan); !errors.Is(err, model.ErrHeadMoved) {
 		t.Errorf("the error is %v", err)
 	}
-	sameTree(t, before, tree(t, dir))
+	sameTree(t, before, treeOf(t, dir))
 }
 
 // TestUndo_sayWhatComes: the plan of an undo is as whole as any other.
@@ -95,7 +95,7 @@ func TestUndo_saysWhatComes(t *testing.T) {
 // TestUndo_afterReopening, from every folder that leads to the same storage.
 func TestUndo_afterReopening(t *testing.T) {
 	dir := copyOfStore(t, "stepsproject-go-1.13.1")
-	first := tree(t, dir)
+	first := treeOf(t, dir)
 	for _, restored := range []string{".", ".genkit", ".genkit/snapshots", ".genkit/snapshots/planner", ".genkit/snapshots/planner/global"} {
 		for _, undone := range []string{".", ".genkit/snapshots/planner", ".genkit/snapshots/planner/global"} {
 			s := open(t, filepath.Join(dir, restored))
@@ -110,7 +110,7 @@ func TestUndo_afterReopening(t *testing.T) {
 				t.Error(err)
 			}
 			undo(t, open(t, filepath.Join(dir, undone)))
-			sameTree(t, first, tree(t, dir))
+			sameTree(t, first, treeOf(t, dir))
 		}
 	}
 }
@@ -160,7 +160,7 @@ func TestUndo_ofSeveralStorages(t *testing.T) {
 		write(t, filepath.Join(dir, base, "global/a.json"), goRow("a", "", "s", am, ""))
 		write(t, filepath.Join(dir, base, "global/b.json"), goRow("b", "a", "s", pm, ""))
 	}
-	first := tree(t, dir)
+	first := treeOf(t, dir)
 	clock := &storetest.Clock{}
 	clock.Advance(evening.Sub(clock.Now()))
 	s, err := Options{Now: clock.Now}.Open(t.Context(), dir)
@@ -183,7 +183,7 @@ func TestUndo_ofSeveralStorages(t *testing.T) {
 		t.Error("the wrong write was undone")
 	}
 	undo(t, s)
-	sameTree(t, first, tree(t, dir))
+	sameTree(t, first, treeOf(t, dir))
 	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo}); !errors.As(err, new(*model.NothingToError)) {
 		t.Errorf("the error is %v", err)
 	}
@@ -206,7 +206,7 @@ func TestFork_isASessionOfItsOwn(t *testing.T) {
 	} {
 		t.Run(test.fixture+" "+test.as, func(t *testing.T) {
 			dir := copyOfStore(t, test.fixture)
-			first := tree(t, dir)
+			first := treeOf(t, dir)
 			s := open(t, dir)
 			target := storetest.Headers(t, s, test.session)[0]
 			before := storetest.Headers(t, s, test.session)
@@ -244,7 +244,7 @@ func TestFork_isASessionOfItsOwn(t *testing.T) {
 				t.Errorf("again, the error is %v", err)
 			}
 			undo(t, s)
-			sameTree(t, first, tree(t, dir))
+			sameTree(t, first, treeOf(t, dir))
 		})
 	}
 }
@@ -332,7 +332,7 @@ func TestEdit_writesTheChangedState(t *testing.T) {
 	for _, test := range []struct{ fixture, session string }{{"go-1.13.1", sessMain}, {"js-1.42.0-detachbug", "s"}, {python, "talk"}} {
 		t.Run(test.fixture, func(t *testing.T) {
 			dir := copyOfStore(t, test.fixture)
-			first := tree(t, dir)
+			first := treeOf(t, dir)
 			s := open(t, dir)
 			list := storetest.Headers(t, s, test.session)
 			target := list[len(list)-1]
@@ -351,7 +351,7 @@ func TestEdit_writesTheChangedState(t *testing.T) {
 				t.Errorf("the plan is %+v, the head %+v", plan, headOf(t, s, id))
 			}
 			undo(t, s)
-			sameTree(t, first, tree(t, dir))
+			sameTree(t, first, treeOf(t, dir))
 			// Unchanged it is the fork.
 			plan, err = s.Plan(t.Context(), model.Change{Op: model.OpEdit, Ref: target.Ref(), As: "same", State: []byte(state(t, s, target.Ref()))})
 			receipt = apply(t, s, plan, err)

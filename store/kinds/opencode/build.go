@@ -14,6 +14,7 @@ import (
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/sqlitefile"
+	"hindcast/store/media/tree"
 )
 
 // Codes of faults.
@@ -434,7 +435,7 @@ func ofFiles(in folder.In, id string) (m stored, err error) {
 	slices.Sort(names)
 	for _, name := range names {
 		if id, is := strings.CutSuffix(name, ".json"); is {
-			data, _, err := in.Read(folder.Join(dir, name), nil)
+			data, _, err := in.Read(tree.Join(dir, name), nil)
 			if err != nil {
 				return m, err
 			}

@@ -14,7 +14,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/engine/coding"
-	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 )
 
 // newSessionID fits the ids that opencode makes.
@@ -110,7 +110,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	file := filepath.Join(c.Dir, filepath.FromSlash(name))
 	return &coding.Fork{
 		Spot:    f.Spot(name),
-		Steps:   folder.Steps{{Name: name, Data: text}},
+		Steps:   tree.Steps{{Name: name, Data: text}},
 		Writes:  []string{fmt.Sprintf("%s: %s of the path, under new ids, as `opencode export` writes them", name, model.Count(len(list), "message"))},
 		Hazards: []string{"the session is opencode's when `opencode import` has read the file: to undo takes the file away, and not what was imported"},
 		Calls:   imports(s, file, c.ID),

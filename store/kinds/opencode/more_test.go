@@ -94,7 +94,7 @@ func TestTree_revertOfAMessage(t *testing.T) {
 		fmt.Sprintf(`2<1 "after import" [off: %d to 1 00:00:00]`, model.ReasonRewind),
 		fmt.Sprintf(`3<2 reply to: "after import" [off: %d to 1 00:00:00]`, model.ReasonRewind),
 	}
-	if got := tree(t, s, session); !slices.Equal(got, want) {
+	if got := treeOf(t, s, session); !slices.Equal(got, want) {
 		t.Errorf("the session is\n%s", strings.Join(got, "\n"))
 	}
 }
@@ -155,7 +155,7 @@ func TestFaults_revertWithoutEvents(t *testing.T) {
 func TestRead_otherColumns(t *testing.T) {
 	s := open(t, edited(t, fixture, "ALTER TABLE session DROP COLUMN slug", "ALTER TABLE session ADD COLUMN mood TEXT DEFAULT 'good'",
 		"ALTER TABLE message ADD COLUMN mood BLOB", "DROP INDEX part_session_idx"))
-	if got := tree(t, s, "ses_dfd04f515ffeT1YRFyfbHcBk00"); len(got) != 4 {
+	if got := treeOf(t, s, "ses_dfd04f515ffeT1YRFyfbHcBk00"); len(got) != 4 {
 		t.Errorf("the session is %q", got)
 	}
 }
@@ -165,7 +165,7 @@ func TestWatch_live(t *testing.T) {
 	dir := storetest.Copy(t, fixture)
 	s := open(t, dir)
 	const session = "ses_dfd04f515ffeT1YRFyfbHcBk00"
-	before := tree(t, s, session)
+	before := treeOf(t, s, session)
 	changes, err := s.(store.Watcher).Watch(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -184,11 +184,11 @@ func TestWatch_live(t *testing.T) {
 		storetest.Next(t, changes)
 	}
 	write("msg_203057f00001aaaaaaaaaaaaaa", "while it is open")
-	if got, want := tree(t, s, session), append(before[:3:3], strings.TrimSuffix(before[3], " [head]"), "4<3 while it is open [head]"); !slices.Equal(got, want) {
+	if got, want := treeOf(t, s, session), append(before[:3:3], strings.TrimSuffix(before[3], " [head]"), "4<3 while it is open [head]"); !slices.Equal(got, want) {
 		t.Errorf("the session is %q instead of %q", got, want)
 	}
 	write("msg_203057f00002aaaaaaaaaaaaaa", "and once more")
-	if got := tree(t, s, session); got[len(got)-1] != "5<4 and once more [head]" {
+	if got := treeOf(t, s, session); got[len(got)-1] != "5<4 and once more [head]" {
 		t.Errorf("the session is %q", got)
 	}
 }
@@ -213,7 +213,7 @@ func TestRead_filesOf0x(t *testing.T) {
 	}
 	storetest.Read(t, Kind(nil), dir)
 	s := open(t, dir)
-	if got, want := tree(t, s, "ses_old1"), []string{"0<-1 hello", "1<0 hello, too [head]", fmt.Sprintf("2<1 never mind [off: %d to 1 00:00:00]", model.ReasonRewind)}; !slices.Equal(got, want) {
+	if got, want := treeOf(t, s, "ses_old1"), []string{"0<-1 hello", "1<0 hello, too [head]", fmt.Sprintf("2<1 never mind [off: %d to 1 00:00:00]", model.ReasonRewind)}; !slices.Equal(got, want) {
 		t.Errorf("the session is %q instead of %q", got, want)
 	}
 	_, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: storetest.Headers(t, s, "ses_old1")[1].Ref()})
@@ -358,7 +358,7 @@ func TestExport_anywhere(t *testing.T) {
 	s := open(t, file)
 	const session = "ses_dfd04f515ffeT1YRFyfbO7rYT4"
 	want := []string{`0<-1 "first question"`, `1<0 reply to: "first question"`, `2<1 "run: ls -1"`, `3<2 reply to: "run: ls -1"`, `4<3 "third question"`, `5<4 reply to: "third question" [head]`}
-	if got := tree(t, s, session); !slices.Equal(got, want) {
+	if got := treeOf(t, s, session); !slices.Equal(got, want) {
 		t.Errorf("the session is %q instead of %q", got, want)
 	}
 	if info := storetest.Sessions(t, s)[0]; info.ID != session || info.Project != "/home/demo" {
@@ -377,10 +377,10 @@ func TestExport_anywhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := tree(t, s, plan.NewSession); !slices.Equal(got, want) {
+	if got := treeOf(t, s, plan.NewSession); !slices.Equal(got, want) {
 		t.Errorf("the fork is %q", got)
 	}
-	if got := tree(t, open(t, filepath.Join(dir, exports, plan.NewSession+".json")), plan.NewSession); !slices.Equal(got, want) {
+	if got := treeOf(t, open(t, filepath.Join(dir, exports, plan.NewSession+".json")), plan.NewSession); !slices.Equal(got, want) {
 		t.Errorf("the file of the fork is %q", got)
 	}
 }

@@ -31,6 +31,7 @@ import (
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/sqlitefile"
+	"hindcast/store/media/tree"
 	"hindcast/store/media/watch"
 )
 
@@ -137,7 +138,7 @@ func (f *format) inProjects(in folder.In) (list []coding.Spot) {
 	dir := storage + "/session"
 	projects, _ := in.List(dir) // there may be none
 	for _, project := range projects {
-		list = append(list, f.inFolder(in, folder.Join(dir, project))...)
+		list = append(list, f.inFolder(in, tree.Join(dir, project))...)
 	}
 	return list
 }
@@ -148,7 +149,7 @@ func (f *format) inFolder(in folder.In, dir string) (list []coding.Spot) {
 	slices.Sort(names)
 	for _, name := range names {
 		if id, is := strings.CutSuffix(name, ".json"); is && sessionID().MatchString(id) {
-			list = append(list, f.Spot(folder.Join(dir, name)))
+			list = append(list, f.Spot(tree.Join(dir, name)))
 		}
 	}
 	return list
@@ -284,7 +285,7 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 	}
 	parents := map[string]string{}
 	for id := at.ID; sessionID().MatchString(id) && parents[id] == ""; id = parents[id] {
-		one, _ := f.head(in, folder.Join(path.Dir(at.File), id+".json")) // it may be gone
+		one, _ := f.head(in, tree.Join(path.Dir(at.File), id+".json")) // it may be gone
 		parents[id] = one.Get("parentID").Text()
 	}
 	return coding.Below(parents, at.ID)
@@ -293,7 +294,7 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 // head returns the record of a session by the beginning of its file.
 func (f *format) head(in folder.In, file string) (info, error) {
 	const enough = 64 << 10
-	text, err := folder.Head(in.Tree, file, enough)
+	text, err := tree.Head(in.Tree, file, enough)
 	return infoOf(coding.ParseHead(text)), err
 }
 

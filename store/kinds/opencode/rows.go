@@ -13,6 +13,7 @@ import (
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/sqlitefile"
+	"hindcast/store/media/tree"
 )
 
 // origin says where the records of a message are: in rows, in the log of events, or in a file.
@@ -211,7 +212,7 @@ func (f *format) children(ctx context.Context, in folder.In, s *coding.Session) 
 		for _, child := range s.Entries[i].Own.(*origin).started {
 			if _, known := parents[child]; known {
 				s.Entries[i].Starts(coding.Below(parents, child))
-			} else if beside := f.Spot(folder.Join(path.Dir(s.Spot.File), child+".json")); sessionID().MatchString(child) {
+			} else if beside := f.Spot(tree.Join(path.Dir(s.Spot.File), child+".json")); sessionID().MatchString(child) {
 				if one, _ := f.head(in, beside.File); one.id() == child {
 					s.Entries[i].Starts(f.ID(in, beside))
 				}

@@ -28,7 +28,7 @@ func open(t testing.TB, dir string) store.Store {
 
 // tree returns a line for each snapshot: its position, that of its parent, what it is, and why
 // it is off the path.
-func tree(t testing.TB, s store.Store, session string) []string {
+func treeOf(t testing.TB, s store.Store, session string) []string {
 	t.Helper()
 	list := storetest.Headers(t, s, session)
 	at := map[string]int{"": -1}
@@ -130,7 +130,7 @@ func TestTree(t *testing.T) {
 			`20<19 reply to: after the compaction [head]`,
 		}},
 	} {
-		if got := tree(t, open(t, storetest.Copy(t, c.dir)), c.session); !slices.Equal(got, c.want) {
+		if got := treeOf(t, open(t, storetest.Copy(t, c.dir)), c.session); !slices.Equal(got, c.want) {
 			t.Errorf("session %s is\n  %s\ninstead of\n  %s", c.session, strings.Join(got, "\n  "), strings.Join(c.want, "\n  "))
 		}
 	}
@@ -239,7 +239,7 @@ func TestTree_rowsWithoutEvents(t *testing.T) {
 		{"ABCdef", "d e f", "3<2 d0 [off: 6 to 2 00:00:00]"},
 	} {
 		s := open(t, made(t, session("", c.messages, strings.Fields(c.deleted)...)...))
-		if got := tree(t, s, "ses_1"); !slices.Contains(got, c.want) {
+		if got := treeOf(t, s, "ses_1"); !slices.Contains(got, c.want) {
 			t.Errorf("%s is %q without %q", c.messages, got, c.want)
 		}
 	}
@@ -255,7 +255,7 @@ func TestTree_eventsAlone(t *testing.T) {
 		"no rows": {append(session("", "ab"), "DELETE FROM part", "DELETE FROM message", "DELETE FROM session"),
 			[]string{"0<-1 a0 [off: 6 to -1 00:00:00]", "1<0 b0 [off: 6 to 0 00:00:00]"}},
 	} {
-		if got := tree(t, open(t, made(t, c.statements...)), "ses_1"); !slices.Equal(got, c.want) {
+		if got := treeOf(t, open(t, made(t, c.statements...)), "ses_1"); !slices.Equal(got, c.want) {
 			t.Errorf("%s: it is\n  %s\ninstead of\n  %s", name, strings.Join(got, "\n  "), strings.Join(c.want, "\n  "))
 		}
 	}
@@ -266,7 +266,7 @@ func TestTree_eventsAlone(t *testing.T) {
 func TestTree_firstEvent(t *testing.T) {
 	s := open(t, made(t, append(session("", "abC", "a", "b"), `UPDATE event SET data = replace(data, '"role":"user"', '"role":"user","agent":"plan"') WHERE seq = 0`)...))
 	want := []string{"0<-1 a0 [off: 6 to -1 00:00:00]", "1<0 b0 [off: 6 to -1 00:00:00]", "2<-1 C0 [head]"}
-	if got := tree(t, s, "ses_1"); !slices.Equal(got, want) {
+	if got := treeOf(t, s, "ses_1"); !slices.Equal(got, want) {
 		t.Errorf("it is\n  %s\ninstead of\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 	}
 	list := storetest.Headers(t, s, "ses_1")
@@ -294,7 +294,7 @@ func TestTree_summaryWithoutCompaction(t *testing.T) {
 	asked := `UPDATE part SET data = '{"type":"compaction"}' WHERE id = 'prt_msg_c0'`
 	for i, changes := range [][]string{{summary}, {summary, asked}} {
 		s := open(t, made(t, append(session("", "ABCD"), changes...)...))
-		if got := strings.Count(strings.Join(tree(t, s, "ses_1"), "\n"), "[evicted]"); got != 2*i {
+		if got := strings.Count(strings.Join(treeOf(t, s, "ses_1"), "\n"), "[evicted]"); got != 2*i {
 			t.Errorf("after %q %d messages are evicted", changes, got)
 		}
 	}
@@ -368,7 +368,7 @@ func TestTree_textsWrittenOver(t *testing.T) {
 				fmt.Sprintf("INSERT OR REPLACE INTO part VALUES ('%s', 'msg_%s', 'ses_1', 1, 1, '{%s}')", id, message, body),
 				fmt.Sprintf(`INSERT INTO event VALUES ('evt_1%d', 'ses_1', 1%d, 'message.part.updated.1', '{"part":{"id":%q,"messageID":"msg_%s",%s}}')`, i, i, id, message, body))
 		}
-		got := tree(t, open(t, made(t, changes...)), "ses_1")
+		got := treeOf(t, open(t, made(t, changes...)), "ses_1")
 		got = slices.DeleteFunc(got, func(line string) bool { return !strings.Contains(line, "[off:") })
 		for i := range c.want {
 			c.want[i] += fmt.Sprintf(" [off: %d to -1 00:00:00]", model.ReasonOverwritten)
@@ -383,7 +383,7 @@ func TestTree_textsWrittenOver(t *testing.T) {
 func TestTree_rowWrittenOver(t *testing.T) {
 	s := open(t, made(t, append(session("", "ab"), `UPDATE part SET data = '{"type":"text","text":"new"}' WHERE id = 'prt_msg_b1'`)...))
 	want := fmt.Sprintf("2<0 b0 [off: %d to -1 00:00:00]", model.ReasonOverwritten)
-	if got := tree(t, s, "ses_1"); len(got) != 3 || got[2] != want {
+	if got := treeOf(t, s, "ses_1"); len(got) != 3 || got[2] != want {
 		t.Errorf("it is\n  %s\nand should end with %q", strings.Join(got, "\n  "), want)
 	}
 	if got, want := facts(t, s, "ses_1", 2)["replaced"], "no event tells when"; got != want {
@@ -468,7 +468,7 @@ func TestTree_titles(t *testing.T) {
 		`UPDATE part SET data = '{"type":"text","synthetic":true,"text":"Called the Read tool"}' WHERE id = 'prt_msg_a0'`,
 		"DELETE FROM part WHERE message_id = 'msg_b'",
 		`UPDATE message SET data = '{"role":"assistant","time":{"created":2}}' WHERE id = 'msg_b'`)...))
-	if got, want := tree(t, s, "ses_1"), []string{"0<-1 A1", "1<0 (unfinished) [evicted]", "2<1 C0 [head]"}; !slices.Equal(got, want) {
+	if got, want := treeOf(t, s, "ses_1"), []string{"0<-1 A1", "1<0 (unfinished) [evicted]", "2<1 C0 [head]"}; !slices.Equal(got, want) {
 		t.Errorf("they are %q instead of %q", got, want)
 	}
 }
@@ -481,7 +481,7 @@ func TestTree_revertOfAPart(t *testing.T) {
 		"prt_0":      {"0<-1 a0", "1<0 b0 [head]", "2<1 c0 [off: 6 to 1 00:00:00]"},
 	} {
 		s := open(t, made(t, session(fmt.Sprintf(`{"messageID":"msg_b","partID":%q}`, part), "abc")...))
-		if got := tree(t, s, "ses_1"); !slices.Equal(got, want) {
+		if got := treeOf(t, s, "ses_1"); !slices.Equal(got, want) {
 			t.Errorf("with %s it is\n  %s", part, strings.Join(got, "\n  "))
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // How a conversation goes back.
@@ -36,7 +37,7 @@ var lands = map[string]bool{kindResult: true, kindError: true, kindReject: true}
 
 // Restore implements coding.Restorer.
 func (f *format) Restore(c coding.Cut) (*coding.Restored, error) {
-	t := c.Session.Own.(*tree)
+	t := c.Session.Own.(*sessionTree)
 	o := c.To.Own.(*own)
 	last := &t.nodes[o.nodes[len(o.nodes)-1]]
 	if !t.branches() {
@@ -65,7 +66,7 @@ func (f *format) Restore(c coding.Cut) (*coding.Restored, error) {
 	if t.state.Get("head_is_empty").True() {
 		p.Put(0, "head_is_empty", []byte("false"))
 	}
-	made.Steps = folder.Steps{{Name: t.at.File, Data: p.Bytes()}}
+	made.Steps = tree.Steps{{Name: t.at.File, Data: p.Bytes()}}
 	made.Uses = map[string]string{t.at.File: fmt.Sprintf("%x", sha256.Sum256(data))}
 	made.Writes = []string{fmt.Sprintf("%s: leaf_event_id names event %d; the rest stays as it is, execution_status (%.20q) too", t.at.File, last.index, t.state.Get("execution_status").Text())}
 	made.Hazards = append(made.Hazards, "a program that has the conversation open keeps its own head and writes it over this one: close it first")
@@ -73,7 +74,7 @@ func (f *format) Restore(c coding.Cut) (*coding.Restored, error) {
 }
 
 // patch begins to change base_state.json.
-func (t *tree) patch(op model.Op, in folder.In) ([]byte, *jsontape.Patch, error) {
+func (t *sessionTree) patch(op model.Op, in folder.In) ([]byte, *jsontape.Patch, error) {
 	data, _, err := in.Read(t.at.File, nil)
 	if err != nil {
 		return nil, nil, err
@@ -87,7 +88,7 @@ func (t *tree) patch(op model.Op, in folder.In) ([]byte, *jsontape.Patch, error)
 
 // way returns the events on the way to an entry. The error is a model.UnsupportedError where
 // OpenHands would not open a conversation that goes on from there.
-func (t *tree) way(op model.Op, to *own) ([]int, error) {
+func (t *sessionTree) way(op model.Op, to *own) ([]int, error) {
 	way := t.line.Way(to.nodes[len(to.nodes)-1])
 	for _, i := range way {
 		if n := &t.nodes[i]; n.Damage != "" || t.up[i] == coding.Missing || i == way[0] && t.up[i] >= 0 {
@@ -113,7 +114,7 @@ func (f *format) NewID(as string) (string, error) {
 
 // Fork implements coding.Forker, as fork(from_event_id=…, reset_metrics=False) does.
 func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
-	t := c.Session.Own.(*tree)
+	t := c.Session.Own.(*sessionTree)
 	o := c.To.Own.(*own)
 	_, p, err := t.patch(model.OpFork, c.In)
 	if err != nil {
@@ -132,17 +133,17 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		p.Put(0, "head_is_empty", []byte("false"))
 	}
 	p.Put(0, "tags", []byte("{}"))
-	at := f.Spot(folder.Join(c.ID, stateName))
-	steps := make(folder.Steps, 0, len(way)+1)
+	at := f.Spot(tree.Join(c.ID, stateName))
+	steps := make(tree.Steps, 0, len(way)+1)
 	for k, i := range way {
 		data, _, err := c.In.Read(t.file(i), nil)
 		if err != nil {
 			return nil, err
 		}
 		name := fmt.Sprintf("event-%05d-%s.json", k, t.nodes[i].id)
-		steps = append(steps, folder.Step{Name: folder.Join(eventsOf(at), name), Data: data})
+		steps = append(steps, tree.Step{Name: tree.Join(eventsOf(at), name), Data: data})
 	}
-	steps = append(steps, folder.Step{Name: at.File, Data: p.Bytes()})
+	steps = append(steps, tree.Step{Name: at.File, Data: p.Bytes()})
 	return &coding.Fork{
 		Spot: at, Steps: steps,
 		Writes: []string{
@@ -154,7 +155,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 }
 
 // branches reports whether the OpenHands that wrote the conversation knows branches.
-func (t *tree) branches() bool {
+func (t *sessionTree) branches() bool {
 	return t.state.Get("leaf_event_id").There() || t.state.Get("head_is_empty").There() ||
 		slices.ContainsFunc(t.nodes, func(n node) bool { return n.Parent != "" })
 }
@@ -171,7 +172,7 @@ func (f *format) calls(s *coding.Session, at coding.Spot) []model.Resume {
 	switch {
 	case strings.Contains(at.ID, "/"):
 		return []model.Resume{sdk}
-	case s.Own.(*tree).branches():
+	case s.Own.(*sessionTree).branches():
 		cli.Then = "goes on from there with a CLI that knows branches, which that of 1.16 does not"
 		return []model.Resume{sdk, cli}
 	}
@@ -180,7 +181,7 @@ func (f *format) calls(s *coding.Session, at coding.Spot) []model.Resume {
 
 // Calls implements coding.Caller.
 func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
-	t, o := s.Own.(*tree), e.Own.(*own)
+	t, o := s.Own.(*sessionTree), e.Own.(*own)
 	if s.IsHead(e) {
 		return f.calls(s, s.Spot)
 	}
@@ -205,7 +206,7 @@ type kin struct {
 const mostKin, mostRoots = 2000, 8
 
 // tell notes at each entry in which other conversations its event is, too.
-func (k *kin) tell(in folder.In, t *tree) {
+func (k *kin) tell(in folder.In, t *sessionTree) {
 	var others []string
 	roots := 0
 	for i := 0; i < len(t.nodes) && roots < mostRoots; i++ {
@@ -216,7 +217,7 @@ func (k *kin) tell(in folder.In, t *tree) {
 	}
 	slices.Sort(others)
 	for _, other := range slices.Compact(others) {
-		names, err := in.List(folder.Join(other, eventsName))
+		names, err := in.List(tree.Join(other, eventsName))
 		if err != nil || other == t.at.ID {
 			continue
 		}
@@ -253,7 +254,7 @@ func (k *kin) of(in folder.In, root *node) (list []string) {
 		return list
 	}
 	for _, name := range k.names {
-		events, _ := in.List(folder.Join(name, eventsName)) // most names are those of conversations
+		events, _ := in.List(tree.Join(name, eventsName)) // most names are those of conversations
 		if slices.ContainsFunc(named(events), func(e eventFile) bool { return e.id == root.id }) {
 			list = append(list, name)
 		}
@@ -266,7 +267,7 @@ func (k *kin) of(in folder.In, root *node) (list []string) {
 func firsts(in folder.In, names []string) map[string][]string {
 	list := map[string][]string{}
 	for _, name := range names {
-		events, _ := in.List(folder.Join(name, eventsName)) // most names are those of conversations
+		events, _ := in.List(tree.Join(name, eventsName)) // most names are those of conversations
 		for _, file := range events {
 			if strings.HasPrefix(file, "event-00000-") {
 				list[file] = append(list[file], name)
@@ -290,7 +291,7 @@ func (f *format) Check(ctx context.Context, in folder.In) (faults []model.Fault,
 		if look, err := in.Stamp(name + "/" + stateName); err != nil || look.Kind != files.Nothing {
 			continue
 		}
-		events, _ := in.List(folder.Join(name, eventsName)) // most have none
+		events, _ := in.List(tree.Join(name, eventsName)) // most have none
 		if len(named(events)) > 0 {
 			faults = append(faults, model.Fault{
 				Code: FaultState, Severity: model.Loses, File: name, Meaning: fmt.Sprintf("a conversation of %s without its %s: Hindcast does not show it", model.Count(len(named(events)), "event"), stateName),

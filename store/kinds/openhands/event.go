@@ -8,7 +8,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store/engine/coding"
-	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 )
 
 // Kinds of events.
@@ -64,7 +64,7 @@ type record struct {
 }
 
 // decode keeps what is named here of an event.
-func decode(f folder.File) (r record, whole bool) {
+func decode(f tree.File) (r record, whole bool) {
 	v, err := (&coding.Line{Raw: f.Data}).Parse()
 	if err != nil { // of one that is torn, the beginning may say where it is
 		head := coding.ParseHead(f.Data)
@@ -115,7 +115,7 @@ func timeOf(text string) time.Time {
 }
 
 // codec remembers events: their files are not changed.
-var codec = folder.Codec[record]{Decode: decode, Note: note, Recall: recall}
+var codec = tree.Codec[record]{Decode: decode, Note: note, Recall: recall}
 
 // note returns the note of an event, nil for none: of one that is damaged, which may be on its
 // way.
@@ -127,7 +127,7 @@ func note(r record) []byte {
 	return text
 }
 
-func recall(f folder.File) (r record, err error) { return r, json.Unmarshal(f.Data, &r) }
+func recall(f tree.File) (r record, err error) { return r, json.Unmarshal(f.Data, &r) }
 
 // messageOf returns the message of an event.
 func messageOf(v coding.Value) (m coding.Message) {

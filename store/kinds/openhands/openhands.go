@@ -29,6 +29,7 @@ import (
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/media/watch"
 )
 
@@ -36,7 +37,7 @@ import (
 func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
 
 // Elsewhere describes sessions that were copied to where no disk is.
-func Elsewhere(cache *files.Cache) folder.Opener { return agent.Elsewhere(cache) }
+func Elsewhere(cache *files.Cache) tree.Opener { return agent.Elsewhere(cache) }
 
 const (
 	stateName  = "base_state.json"
@@ -68,7 +69,7 @@ func places(around store.Surroundings) []string {
 }
 
 // inner returns how far above a conversation the storage is.
-func inner(_ string, t folder.Tree) int {
+func inner(_ string, t tree.Tree) int {
 	if at, err := t.Stamp(stateName); err == nil && at.Kind != files.Nothing {
 		return 1
 	}
@@ -111,7 +112,7 @@ func (f *format) below(ctx context.Context, in folder.In, dir string) (list []co
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		at := f.Spot(folder.Join(folder.Join(dir, name), stateName))
+		at := f.Spot(tree.Join(tree.Join(dir, name), stateName))
 		if !hex().MatchString(name) {
 			if look, err := in.Stamp(at.File); err != nil || look.Kind != files.Regular || strings.HasPrefix(name, ".") {
 				continue
@@ -119,7 +120,7 @@ func (f *format) below(ctx context.Context, in folder.In, dir string) (list []co
 		}
 		list = append(list, at)
 		if dir == "." {
-			agents, _ := f.below(ctx, in, folder.Join(name, agentsName)) // most have none
+			agents, _ := f.below(ctx, in, tree.Join(name, agentsName)) // most have none
 			list = append(list, agents...)
 		}
 	}
@@ -129,7 +130,7 @@ func (f *format) below(ctx context.Context, in folder.In, dir string) (list []co
 // Spot implements coding.Format. That of a sub-agent is called after its conversation, too.
 func (f *format) Spot(file string) coding.Spot {
 	dir := path.Dir(file)
-	at := coding.Spot{File: file, More: []string{folder.Join(dir, eventsName)}, ID: path.Base(dir)}
+	at := coding.Spot{File: file, More: []string{tree.Join(dir, eventsName)}, ID: path.Base(dir)}
 	if above := path.Dir(dir); path.Base(above) == agentsName {
 		at.ID = path.Base(path.Dir(above)) + "/" + at.ID
 	}
@@ -137,10 +138,10 @@ func (f *format) Spot(file string) coding.Spot {
 }
 
 // eventsOf returns the folder of a conversation's events.
-func eventsOf(at coding.Spot) string { return folder.Join(path.Dir(at.File), eventsName) }
+func eventsOf(at coding.Spot) string { return tree.Join(path.Dir(at.File), eventsName) }
 
 // Lock implements coding.Restorer.
-func (f *format) Lock(at coding.Spot) string { return folder.Join(eventsOf(at), lockName) }
+func (f *format) Lock(at coding.Spot) string { return tree.Join(eventsOf(at), lockName) }
 
 // fewEvents are as many as are read for the list, and headSize is how much of a file, in bytes.
 const fewEvents, headSize = 64, 48 << 10
@@ -157,7 +158,7 @@ func (f *format) Rest(in folder.In, at coding.Spot) (bytes int64) {
 	defer in.Hold(dir)()
 	names, _ := in.List(dir) // of a conversation that has not begun there is none
 	for _, e := range named(names) {
-		if look, err := in.Stamp(folder.Join(dir, e.file)); err == nil {
+		if look, err := in.Stamp(tree.Join(dir, e.file)); err == nil {
 			bytes += look.Size
 		}
 	}
@@ -166,7 +167,7 @@ func (f *format) Rest(in folder.In, at coding.Spot) (bytes int64) {
 
 // Glance implements coding.Format: the first words of the user are in one of the first events.
 func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
-	data, err := folder.Head(in.Tree, at.File, headSize)
+	data, err := tree.Head(in.Tree, at.File, headSize)
 	if err != nil {
 		return g, err
 	}
@@ -175,7 +176,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 	dir := eventsOf(at)
 	names, _ := in.List(dir) // of a conversation that has not begun there is none
 	for _, e := range named(names)[:min(len(names), 8)] {
-		data, err := folder.Head(in.Tree, folder.Join(dir, e.file), headSize)
+		data, err := tree.Head(in.Tree, tree.Join(dir, e.file), headSize)
 		if err != nil {
 			continue
 		}
@@ -201,7 +202,7 @@ func (f *format) Carried(ctx context.Context, in folder.In, s *coding.Session) (
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		file := folder.Join(dir, e.file)
+		file := tree.Join(dir, e.file)
 		if buf, _, err = in.Read(file, buf[:0]); err != nil {
 			continue // reading the session says why
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
 )
 
@@ -60,7 +61,7 @@ func TestRead_shapes(t *testing.T) {
 
 // counting counts the folders that are listed in a tree.
 type counting struct {
-	folder.Tree
+	tree.Tree
 	lists int
 }
 
@@ -76,7 +77,7 @@ func TestKin_listsOnce(t *testing.T) {
 	for i := range n {
 		put(t, filepath.Join(dir, fmt.Sprintf("%032x", i), eventsName, fmt.Sprintf("event-00000-%08x.json", i/2)), "{}")
 	}
-	disk, err := folder.OpenDisk(dir)
+	disk, err := tree.OpenDisk(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

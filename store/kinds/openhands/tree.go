@@ -14,6 +14,7 @@ import (
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // Codes of faults.
@@ -47,7 +48,7 @@ type node struct {
 func (n *node) says() bool { _, is := says[n.Kind]; return is }
 
 // tree are the events of a conversation.
-type tree struct {
+type sessionTree struct {
 	at    coding.Spot
 	nodes []node
 	byID  map[string]int
@@ -90,11 +91,11 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	for i := range events {
 		list[i] = events[i].file
 	}
-	noted, err := folder.Notes(ctx, in, dir, list, codec)
+	noted, err := tree.Notes(ctx, in.Tree, in.Memo, dir, list, codec)
 	if err != nil {
 		return nil, err
 	}
-	t := &tree{at: at, byID: make(map[string]int, len(events)), session: &coding.Session{Spot: at, Head: -1}}
+	t := &sessionTree{at: at, byID: make(map[string]int, len(events)), session: &coding.Session{Spot: at, Head: -1}}
 	t.session.Own = t
 	for i := range noted {
 		n := node{record: noted[i].Is, eventFile: events[i]}
@@ -114,8 +115,8 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 
 // agents notes which conversations of sub-agents the tool calls started. No event says so: it is
 // the first one that begins with what the call asks for.
-func (f *format) agents(ctx context.Context, in folder.In, t *tree) error {
-	list, err := f.below(ctx, in, folder.Join(path.Dir(t.at.File), agentsName))
+func (f *format) agents(ctx context.Context, in folder.In, t *sessionTree) error {
+	list, err := f.below(ctx, in, tree.Join(path.Dir(t.at.File), agentsName))
 	if err != nil || len(list) == 0 {
 		return ctx.Err() // most have none
 	}
@@ -139,7 +140,7 @@ func (f *format) agents(ctx context.Context, in folder.In, t *tree) error {
 }
 
 // begin reads base_state.json.
-func (t *tree) begin(data []byte) {
+func (t *sessionTree) begin(data []byte) {
 	v, err := (&coding.Line{Raw: data}).Parse()
 	if t.state = v; err != nil { // of one that is torn, what is before the tear counts
 		t.state, t.torn = coding.ParseHead(data), true
@@ -178,15 +179,15 @@ func (t *tree) begin(data []byte) {
 	delete(t.usage, "")
 }
 
-func (t *tree) fault(severity model.Severity, code, file, path, meaning, verdict string) {
+func (t *sessionTree) fault(severity model.Severity, code, file, path, meaning, verdict string) {
 	t.session.Faults = append(t.session.Faults, model.Fault{Code: code, Severity: severity, File: file, Path: path, Meaning: meaning, Verdict: verdict})
 }
 
 // file returns the name of an event's file in the storage.
-func (t *tree) file(i int) string { return folder.Join(eventsOf(t.at), t.nodes[i].file) }
+func (t *sessionTree) file(i int) string { return tree.Join(eventsOf(t.at), t.nodes[i].file) }
 
 // grow makes entries of events.
-func (t *tree) grow() {
+func (t *sessionTree) grow() {
 	kinds := map[string]int{}
 	t.seen = len(t.nodes)
 	for i := range t.nodes {
@@ -221,7 +222,7 @@ func (t *tree) grow() {
 }
 
 // index returns the number of an event, -1 before the first.
-func (t *tree) index(i int) int {
+func (t *sessionTree) index(i int) int {
 	if i < 0 {
 		return -1
 	}
@@ -230,7 +231,7 @@ func (t *tree) index(i int) int {
 
 // parentOf returns the parent of an event: the one that it names; of one that names none, which
 // older versions wrote, the event before it.
-func (t *tree) parentOf(i int) int {
+func (t *sessionTree) parentOf(i int) int {
 	named := t.nodes[i].Parent
 	switch at, known := t.byID[named]; {
 	case named == explicitRoot:
@@ -245,7 +246,7 @@ func (t *tree) parentOf(i int) int {
 
 // before returns the message before an event, -1 for none; then missing is what the way there
 // names that is not there.
-func (t *tree) before(i int) (message int, missing string) {
+func (t *sessionTree) before(i int) (message int, missing string) {
 	message, end := t.line.Before(i)
 	if message < 0 && t.up[end] == coding.Missing {
 		missing = t.nodes[end].Parent
@@ -254,7 +255,7 @@ func (t *tree) before(i int) (message int, missing string) {
 }
 
 // leaf returns the event where the conversation goes on, -1 for none.
-func (t *tree) leaf() (at int, pointed bool) {
+func (t *sessionTree) leaf() (at int, pointed bool) {
 	if id := t.state.Get("leaf_event_id").Text(); id != "" {
 		if at, known := t.byID[id]; known {
 			return at, true
@@ -275,7 +276,7 @@ func (t *tree) leaf() (at int, pointed bool) {
 }
 
 // head fills in where the conversation goes on.
-func (t *tree) head() {
+func (t *sessionTree) head() {
 	s := t.session
 	leaf, pointed := t.leaf()
 	s.Pointed = pointed
@@ -297,7 +298,7 @@ func (t *tree) head() {
 
 // entries makes an entry of each message. Tool calls that follow each other in one answer of
 // the model are one message, unless something goes on from between them.
-func (t *tree) entries() {
+func (t *sessionTree) entries() {
 	s := t.session
 	meta := &coding.Meta{
 		Model: t.state.Get("agent", "llm", "model").Text(), Dir: s.Project,
@@ -363,7 +364,7 @@ func version(o *own) string { return fmt.Sprint(len(o.nodes), o.usage) }
 
 // condense says what the model reads after a condensation: the messages that it does not
 // forget, and its summary among them. Without one, it adds no message, wherever it stands.
-func (t *tree) condense(i, before int) {
+func (t *sessionTree) condense(i, before int) {
 	s, c := t.session, &t.nodes[i]
 	self := &s.Entries[t.entry[i]]
 	if self.Event = "compaction"; c.Offset == withoutSummary {
@@ -400,7 +401,7 @@ func (t *tree) condense(i, before int) {
 
 // Messages implements coding.Format.
 func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) ([]coding.Message, error) {
-	t, o := s.Own.(*tree), e.Own.(*own)
+	t, o := s.Own.(*sessionTree), e.Own.(*own)
 	if first := &t.nodes[o.nodes[0]]; first.Kind == kindCondense && first.Offset == withoutSummary {
 		return nil, nil
 	}

@@ -16,8 +16,8 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/store"
 	"hindcast/store/engine/coding"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/disk"
+	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
 
 	"pgregory.net/rapid"
@@ -821,7 +821,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(calls("a", "r", "b")))
 	f.Add([]byte(result("a", "r", explicitRoot)))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, whole := decode(folder.File{Data: data})
+		r, whole := decode(tree.File{Data: data})
 		if !whole {
 			if r.Damage == "" {
 				t.Error("it is damaged, and nothing says so")
@@ -829,7 +829,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		text := note(r)
-		if again, err := recall(folder.File{Data: text}); text != nil && (err != nil || fmt.Sprintf("%+v", again) != fmt.Sprintf("%+v", r)) {
+		if again, err := recall(tree.File{Data: text}); text != nil && (err != nil || fmt.Sprintf("%+v", again) != fmt.Sprintf("%+v", r)) {
 			t.Errorf("the note is %+v, of %+v: %v", again, r, err)
 		}
 		v, err := coding.Parse(data)

@@ -28,6 +28,7 @@ import (
 	"hindcast/store/engine/coding"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/media/watch"
 )
 
@@ -35,7 +36,7 @@ import (
 func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
 
 // Elsewhere describes sessions that were copied to where no disk is.
-func Elsewhere(cache *files.Cache) folder.Opener { return agent.Elsewhere(cache) }
+func Elsewhere(cache *files.Cache) tree.Opener { return agent.Elsewhere(cache) }
 
 var agent = &coding.Agent{
 	Name: "pi", Framework: "pi", IDs: "pi named the entry; of version 1, its line",
@@ -57,7 +58,7 @@ var agent = &coding.Agent{
 }
 
 // inner reports how far above the folder of a project the storage is.
-func inner(dir string, _ folder.Tree) int {
+func inner(dir string, _ tree.Tree) int {
 	if strings.HasPrefix(filepath.Base(dir), "--") {
 		return 1
 	}
@@ -100,7 +101,7 @@ func headerOf(head []byte) coding.Value {
 // is called.
 func (f *format) ID(in folder.In, at coding.Spot) string {
 	const enough = 4 << 10
-	head, err := folder.Head(in.Tree, at.File, enough)
+	head, err := tree.Head(in.Tree, at.File, enough)
 	if err != nil {
 		return ""
 	}
@@ -322,7 +323,7 @@ func isThere(in folder.In, file string) bool {
 
 // tree is which line follows which. A line of the ids that several have is the last of them, which
 // is not in a damaged line if another one is.
-type tree struct {
+type sessionTree struct {
 	file *coding.File[record]
 	// up is the line before each on its path, as coding.NewLineage takes it.
 	up   []int
@@ -336,8 +337,8 @@ type tree struct {
 
 // treeOf returns the tree of a file: each line names the one before it; of version 1 that is
 // the one that stands before it.
-func treeOf(file *coding.File[record]) *tree {
-	t := &tree{file: file, up: make([]int, len(file.Records)), byID: make(map[string]int, len(file.Records)), header: -1}
+func treeOf(file *coding.File[record]) *sessionTree {
+	t := &sessionTree{file: file, up: make([]int, len(file.Records)), byID: make(map[string]int, len(file.Records)), header: -1}
 	for i := range file.Records {
 		switch is := &file.Records[i].Is; {
 		case is.kind == typeHeader && t.header < 0:
@@ -385,7 +386,7 @@ func (r *record) isEntry() bool {
 // build makes a session of the lines of a tree.
 type build struct {
 	session *coding.Session
-	tree    *tree
+	tree    *sessionTree
 	// entry has the entry of each line that is one, and ids those of all.
 	entry []int
 	ids   coding.IDs
@@ -519,7 +520,7 @@ func (b *build) label() {
 
 // Labels implements coding.Labeler.
 func (f *format) Labels(s *coding.Session) []model.Label {
-	if t, ok := s.Own.(*tree); ok {
+	if t, ok := s.Own.(*sessionTree); ok {
 		return t.labels
 	}
 	return nil
@@ -576,7 +577,7 @@ func (f *format) NewID(as string) (string, error) { return coding.UUID7(as) }
 // file that it comes from, and the lines on the way to the entry, as they are.
 func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	s, now := c.Session, c.In.Now.UTC()
-	t := s.Own.(*tree)
+	t := s.Own.(*sessionTree)
 	if t.header < 0 {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "the file has no header of a session: pi would not open the new one"}
 	}
@@ -599,10 +600,10 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	}
 	data := append(bytes.Join(raw, []byte("\n")), '\n')
 	stamp := strings.NewReplacer(":", "-", ".", "-").Replace(at)
-	name := folder.Join(path.Dir(s.Spot.File), stamp+"_"+c.ID+".jsonl")
+	name := tree.Join(path.Dir(s.Spot.File), stamp+"_"+c.ID+".jsonl")
 	return &coding.Fork{
 		Spot:   f.Spot(name),
-		Steps:  folder.Steps{{Name: name, Data: data}},
+		Steps:  tree.Steps{{Name: name, Data: data}},
 		Writes: []string{fmt.Sprintf("%s: a new header and %s of the path, as they are", name, model.Count(len(keep)-1, "line"))},
 		Calls:  calls(s, f.Spot(name), "goes on from there in the new session"),
 	}, nil

@@ -20,6 +20,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine/folder"
 	"hindcast/store/labels"
+	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
 )
 
@@ -594,7 +595,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(header + strings.NewReplacer("%[1]s", `"1"`, "%[2]s", `"2"`, "%[3]s", "word").Replace(line)))
 	}
 	dir := f.TempDir()
-	disk, err := folder.OpenDisk(dir)
+	disk, err := tree.OpenDisk(dir)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -618,8 +619,8 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("%q is no JSON", one)
 			}
 			all = append(all, one...)
-			tree := s.Own.(*tree)
-			if way := tree.line.Way(tree.file.At(s.Entries[i].Records[0].At)); !slices.ContainsFunc(way, func(k int) bool { return tree.file.Records[k].Span == s.Entries[i].Records[0] }) {
+			on := s.Own.(*sessionTree)
+			if way := on.line.Way(on.file.At(s.Entries[i].Records[0].At)); !slices.ContainsFunc(way, func(k int) bool { return on.file.Records[k].Span == s.Entries[i].Records[0] }) {
 				t.Errorf("%v is not on the way to itself: %v", s.Entries[i].Records, way)
 			}
 		}

@@ -1,5 +1,5 @@
 // Package bucket opens sessions that lie in a bucket of S3, or of a server that speaks as S3
-// does: s3://bucket/prefix. A bucket is a tree of files (folder.Tree) and a disk for the
+// does: s3://bucket/prefix. A bucket is a tree of files (tree.Tree) and a disk for the
 // journal (disk.Turner), so that each format that reads a tree opens what was written there,
 // or copied there, without knowing.
 //

@@ -16,9 +16,9 @@ import (
 	"unicode"
 
 	"hindcast/store"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/disk"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // scheme is that of addresses.
@@ -40,7 +40,7 @@ type Options struct {
 
 // Kind describes stores that lie in a bucket: each is of one of the formats, which are asked
 // in their order.
-func Kind(o Options, formats ...folder.Opener) store.Kind {
+func Kind(o Options, formats ...tree.Opener) store.Kind {
 	return store.Kind{
 		Name: scheme, Schemes: []string{scheme},
 		Open: func(ctx context.Context, address string) (store.Store, error) { return open(ctx, o, formats, address) },
@@ -72,7 +72,7 @@ func parse(address string) (bucket, prefix string, err error) {
 }
 
 // open opens the store at an address.
-func open(ctx context.Context, o Options, formats []folder.Opener, address string) (_ store.Store, err error) {
+func open(ctx context.Context, o Options, formats []tree.Opener, address string) (_ store.Store, err error) {
 	bucket, prefix, err := parse(address)
 	if err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ type Source struct {
 	o    Options
 }
 
-var _ folder.Source = (*Source)(nil)
+var _ tree.Source = (*Source)(nil)
 
 // connect makes ready to ask for what is below a prefix.
 func connect(ctx context.Context, o Options, bucket, prefix string) (*Source, error) {
@@ -208,8 +208,8 @@ func within(at string) string {
 	return at + "/"
 }
 
-// At implements folder.Source.
-func (s *Source) At(way string) (folder.Source, bool) {
+// At implements tree.Source.
+func (s *Source) At(way string) (tree.Source, bool) {
 	at := path.Join(s.tree.at, way)
 	if at != "" && !fs.ValidPath(at) { // it leads out of the bucket
 		return nil, false
@@ -220,15 +220,15 @@ func (s *Source) At(way string) (folder.Source, bool) {
 	return newSource(Tree{s.tree.keys, at}, s.end, s.o), true
 }
 
-// Name implements folder.Source.
+// Name implements tree.Source.
 func (s *Source) Name() string { return strings.TrimSuffix(s.tree.c.address(s.tree.at), "/") }
 
-// Server implements folder.Source.
+// Server implements tree.Source.
 func (s *Source) Server() (bucket, prefix, endpoint string) {
 	return s.tree.c.bucket, s.tree.at, s.o.Endpoint
 }
 
-// Copying implements folder.Source, with the command of AWS.
+// Copying implements tree.Source, with the command of AWS.
 func (s *Source) Copying() string {
 	text := "aws s3 sync " + quoted(s.Name()) + " ."
 	if s.o.Endpoint != "" {
@@ -247,19 +247,19 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// Tree implements folder.Source.
-func (s *Source) Tree() folder.Remote { return s.tree }
+// Tree implements tree.Source.
+func (s *Source) Tree() tree.Remote { return s.tree }
 
-// Disk implements folder.Source.
+// Disk implements tree.Source.
 func (s *Source) Disk() disk.Disk { return s.disk }
 
-// Requests implements folder.Source.
+// Requests implements tree.Source.
 func (s *Source) Requests() store.Requests { return s.tree.c.made.read() }
 
 // everyTime is how often a bucket is listed that is followed.
 const everyTime = 2 * time.Second
 
-// Watch implements folder.Source: the names are listed again from time to time.
+// Watch implements tree.Source: the names are listed again from time to time.
 func (s *Source) Watch(ctx context.Context) (<-chan struct{}, error) {
 	if _, err := s.tree.current(); err != nil {
 		return nil, err
@@ -280,7 +280,7 @@ func (s *Source) Watch(ctx context.Context) (<-chan struct{}, error) {
 	return changed, nil
 }
 
-// Close implements folder.Source: what is under way ends.
+// Close implements tree.Source: what is under way ends.
 func (s *Source) Close() error {
 	s.end(fs.ErrClosed)
 	s.tree.c.http.CloseIdleConnections()

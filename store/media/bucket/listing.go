@@ -17,8 +17,8 @@ import (
 	"sync"
 	"time"
 
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // page is how many names a server lists at once.
@@ -317,10 +317,10 @@ type listedFolder struct {
 }
 
 // stamp returns that of the folder: another one where a name came or went.
-func (f *listedFolder) stamp() folder.Stamp {
+func (f *listedFolder) stamp() tree.Stamp {
 	at := files.TaggedStamp(0, f.newest, fmt.Sprint(len(f.names), f.sum))
 	at.Kind = files.Directory
-	return folder.Stamp{Stamp: at}
+	return tree.Stamp{Stamp: at}
 }
 
 // treeOf makes a tree of what is below a prefix. A key that is no path is passed over: no

@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/disk"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 const (
@@ -33,7 +33,7 @@ const (
 	keptBytes  = 64 << 20
 )
 
-// Tree is a folder of a bucket as a folder.Tree. Those of one bucket share the listing, and
+// Tree is a folder of a bucket as a tree.Tree. Those of one bucket share the listing, and
 // what was read. It is safe for concurrent use.
 type Tree struct {
 	*keys
@@ -41,7 +41,7 @@ type Tree struct {
 	at string
 }
 
-var _ folder.Remote = Tree{}
+var _ tree.Remote = Tree{}
 
 // key returns the key of a name.
 func (t Tree) key(name string) string {
@@ -54,7 +54,7 @@ func (t Tree) key(name string) string {
 	return t.at + "/" + name
 }
 
-// List implements folder.Tree. The folder itself is there, whatever is in it.
+// List implements tree.Tree. The folder itself is there, whatever is in it.
 func (t Tree) List(dir string) ([]string, error) {
 	names, err := t.keys.List(t.key(dir))
 	if dir == "." && errors.Is(err, fs.ErrNotExist) {
@@ -63,27 +63,27 @@ func (t Tree) List(dir string) ([]string, error) {
 	return names, err
 }
 
-// Folders implements folder.Tree.
-func (t Tree) Folders(dir string) ([]string, error) { return folder.FoldersOf(t, dir) }
+// Folders implements tree.Tree.
+func (t Tree) Folders(dir string) ([]string, error) { return tree.FoldersOf(t, dir) }
 
-// Stamp implements folder.Tree.
-func (t Tree) Stamp(name string) (folder.Stamp, error) { return t.keys.Stamp(t.key(name)) }
+// Stamp implements tree.Tree.
+func (t Tree) Stamp(name string) (tree.Stamp, error) { return t.keys.Stamp(t.key(name)) }
 
-// Read implements folder.Tree.
-func (t Tree) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
+// Read implements tree.Tree.
+func (t Tree) Read(name string, buf []byte) ([]byte, tree.Stamp, error) {
 	return t.keys.Read(t.key(name), buf)
 }
 
-// OpenFile implements folder.Tree.
-func (t Tree) OpenFile(name string) (folder.Opened, error) { return t.keys.OpenFile(t.key(name)) }
+// OpenFile implements tree.Tree.
+func (t Tree) OpenFile(name string) (tree.Opened, error) { return t.keys.OpenFile(t.key(name)) }
 
-// Hold implements folder.Tree: no folder of a bucket is open.
+// Hold implements tree.Tree: no folder of a bucket is open.
 func (t Tree) Hold(string) (release func()) { return func() {} }
 
-// Remote implements folder.Tree.
-func (t Tree) Remote() folder.Remote { return t }
+// Remote implements tree.Tree.
+func (t Tree) Remote() tree.Remote { return t }
 
-// Ahead implements folder.Remote.
+// Ahead implements tree.Remote.
 func (t Tree) Ahead(names []string) (stop func()) {
 	list := make([]string, len(names))
 	for i, name := range names {
@@ -199,7 +199,7 @@ func (t *keys) look(ctx context.Context) (*listing, error) {
 	return l, nil
 }
 
-// List implements folder.Tree.
+// List implements tree.Tree.
 func (t *keys) List(dir string) ([]string, error) {
 	l, err := t.covering(dir)
 	if err != nil {
@@ -212,38 +212,38 @@ func (t *keys) List(dir string) ([]string, error) {
 	return in.names, nil
 }
 
-// Stamp implements folder.Tree.
-func (t *keys) Stamp(name string) (folder.Stamp, error) {
+// Stamp implements tree.Tree.
+func (t *keys) Stamp(name string) (tree.Stamp, error) {
 	l, err := t.covering(name)
 	if err != nil {
-		return folder.Stamp{}, err
+		return tree.Stamp{}, err
 	}
 	return l.stamp(name), nil
 }
 
-func (l *listing) stamp(name string) folder.Stamp {
+func (l *listing) stamp(name string) tree.Stamp {
 	if in, there := l.folders[name]; there {
 		return in.stamp()
 	}
 	if o, there := l.objects[name]; there {
 		return o.stamp()
 	}
-	return folder.Stamp{}
+	return tree.Stamp{}
 }
 
-func (o object) stamp() folder.Stamp {
-	return folder.Stamp{Stamp: files.TaggedStamp(o.size, o.modified, o.tag)}
+func (o object) stamp() tree.Stamp {
+	return tree.Stamp{Stamp: files.TaggedStamp(o.size, o.modified, o.tag)}
 }
 
-// Read implements folder.Tree.
-func (t *keys) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
+// Read implements tree.Tree.
+func (t *keys) Read(name string, buf []byte) ([]byte, tree.Stamp, error) {
 	o, err := t.object(name)
 	if err != nil {
-		return buf[:0], folder.Stamp{}, err
+		return buf[:0], tree.Stamp{}, err
 	}
 	data, o, err := t.body(name, o)
 	if err != nil {
-		return buf[:0], folder.Stamp{}, err
+		return buf[:0], tree.Stamp{}, err
 	}
 	return append(buf[:0], data...), o.stamp(), nil
 }
@@ -315,7 +315,7 @@ func (t *keys) large(key string, o object) ([]byte, error) {
 }
 
 // OpenFile opens a file for a reader of a part: a large one is read by ranges.
-func (t *keys) OpenFile(name string) (folder.Opened, error) {
+func (t *keys) OpenFile(name string) (tree.Opened, error) {
 	o, err := t.object(name)
 	if err != nil {
 		return nil, err

@@ -14,8 +14,8 @@ import (
 	"sync"
 
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 var (
@@ -38,7 +38,7 @@ const (
 
 // Traces is the folder of traces of one project. It is safe for concurrent use.
 type Traces struct {
-	tree folder.Tree
+	tree tree.Tree
 	dir  string
 	// read reads the files of the tree.
 	read   files.Reader
@@ -63,8 +63,8 @@ type Skipped struct {
 
 // New returns the traces in a folder .genkit, whose path is dir, in a tree. It
 // reads nothing, and the folder need not exist: there are no turns then.
-func New(tree folder.Tree, dir string) *Traces {
-	return &Traces{tree: tree, dir: dir, read: folder.From(tree), memory: &files.Memory{}}
+func New(on tree.Tree, dir string) *Traces {
+	return &Traces{tree: on, dir: dir, read: tree.From(on), memory: &files.Memory{}}
 }
 
 // NoteKind names the notes of traces for a [files.Cache]. Its number grows with
@@ -189,7 +189,7 @@ func (t *Traces) readAll(ctx context.Context, list []unread) ([][]byte, error) {
 		return made, nil
 	}
 	idle := t.idle(ctx)
-	defer folder.Ahead(t.tree, t.wanted(list), func(string) bool { return true })()
+	defer tree.Ahead(t.tree, t.wanted(list), func(string) bool { return true })()
 	work := make(chan int)
 	var wg sync.WaitGroup
 	for range min(readers, len(list)) {

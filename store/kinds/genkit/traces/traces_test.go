@@ -23,8 +23,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )
@@ -38,16 +38,16 @@ func fixture(name string) string {
 
 func open(t testing.TB, dir string) *Traces {
 	t.Helper()
-	tree, err := folder.OpenDisk(dir)
+	on, err := tree.OpenDisk(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := tree.Close(); err != nil {
+		if err := on.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return New(tree, ".genkit")
+	return New(on, ".genkit")
 }
 
 func all(t testing.TB, tr *Traces) []Turn {

@@ -12,8 +12,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/sdk"
 )
 
@@ -93,9 +93,9 @@ type agentReader struct {
 
 // readAgent reads the agent.json at name. What cannot be read is left out, and
 // told in faults.
-func readAgent(tree folder.Tree, name string, running *sdk.Version, faults *store.FaultList) agentFile {
+func readAgent(t tree.Tree, name string, running *sdk.Version, faults *store.FaultList) agentFile {
 	r := agentReader{file: name, running: running, faults: faults}
-	r.take(files.ReadDocument(folder.From(tree), name, nil))
+	r.take(files.ReadDocument(tree.From(t), name, nil))
 	return r.agentFile
 }
 

@@ -15,6 +15,7 @@ import (
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
+	"hindcast/store/media/tree"
 )
 
 // What was set aside.
@@ -226,7 +227,7 @@ func (b *branches) lay(below map[int32][]int32, add func(v int32, parent int, af
 // which does not change.
 func (b *branches) read(s *Store, d *decoder, k int, m *message) {
 	a := &b.list[k]
-	name, at := b.dir+a.file.name, folder.Stamp{Tag: a.version.SHA256}
+	name, at := b.dir+a.file.name, tree.Stamp{Tag: a.version.SHA256}
 	if note, ok := s.storage.Memo.Recall(name, at); ok && m.recall(a.file.name, note) {
 		return
 	}
@@ -245,7 +246,7 @@ func (b *branches) warm(ctx context.Context, s *Store, roots []int) {
 	}
 	known := func(k int) bool {
 		a := &b.list[k]
-		_, ok := s.storage.Memo.Recall(b.dir+a.file.name, folder.Stamp{Tag: a.version.SHA256})
+		_, ok := s.storage.Memo.Recall(b.dir+a.file.name, tree.Stamp{Tag: a.version.SHA256})
 		return ok
 	}
 	if last-first < batch || known(first) && known(last) {
@@ -290,7 +291,7 @@ func (b *branches) id(s *Store, k int) [sha256.Size]byte {
 // reader reads message k, whatever the name.
 func (b *branches) reader(s *Store, d *decoder, k int) files.Reader {
 	a := &b.list[k]
-	return d.reader(folder.Overlay(s.tree(), folder.Steps{{Name: b.dir + a.file.name, Version: a.version}}, s.kept), b.dir)
+	return d.reader(tree.Overlay(s.tree(), tree.Steps{{Name: b.dir + a.file.name, Version: a.version}}, s.kept), b.dir)
 }
 
 // body returns message k of those that are aside.
@@ -337,9 +338,9 @@ func (s *Store) branchLog(l *messageLog, b *branches, k int, id string) (at *mes
 	steps := l.leads(common, back)
 	agent, known := b.agents[id]
 	if known {
-		steps = append(steps, folder.Step{Name: l.path("agent.json"), Version: agent})
+		steps = append(steps, tree.Step{Name: l.path("agent.json"), Version: agent})
 	}
-	at = s.readLog(l.place, folder.In{Tree: folder.Overlay(l.tree, steps, s.kept), Memo: l.memo})
+	at = s.readLog(l.place, folder.In{Tree: tree.Overlay(l.tree, steps, s.kept), Memo: l.memo})
 	if !known {
 		at.agent = agentFile{}
 		s.seenThrough(b, at, k)
@@ -350,12 +351,12 @@ func (s *Store) branchLog(l *messageLog, b *branches, k int, id string) (at *mes
 
 // leads returns the steps to the log that has the first common messages of this one and
 // those that are kept, in the order in which it can be loaded at any moment: see restore.go.
-func (l *messageLog) leads(common int, back map[string]journal.Version) (steps folder.Steps) {
+func (l *messageLog) leads(common int, back map[string]journal.Version) (steps tree.Steps) {
 	there := map[string]bool{}
 	for _, f := range slices.Backward(l.files[common:]) {
 		there[f.name] = true
 		if back[f.name].None() {
-			steps = append(steps, folder.Step{Name: l.dir + f.name, Aside: true})
+			steps = append(steps, tree.Step{Name: l.dir + f.name, Aside: true})
 		}
 	}
 	names := slices.Collect(maps.Keys(back))
@@ -367,7 +368,7 @@ func (l *messageLog) leads(common int, back map[string]journal.Version) (steps f
 	for _, replaced := range []bool{true, false} {
 		for _, name := range names {
 			if there[name] == replaced {
-				steps = append(steps, folder.Step{Name: l.dir + name, Version: back[name]})
+				steps = append(steps, tree.Step{Name: l.dir + name, Version: back[name]})
 			}
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"sync"
 
-	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 )
 
 // bodies are messages as they were when their files were read for headers, until the states
@@ -19,7 +19,7 @@ type bodies struct {
 
 // readBody is a body, and the stamp of the file that it was read from.
 type readBody struct {
-	at   folder.Stamp
+	at   tree.Stamp
 	json []byte
 }
 
@@ -28,7 +28,7 @@ type readBody struct {
 const mostBodies = 32 << 20
 
 // keep holds the body of a file.
-func (b *bodies) keep(name string, at folder.Stamp, body []byte) {
+func (b *bodies) keep(name string, at tree.Stamp, body []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.drop(name)
@@ -51,7 +51,7 @@ func (b *bodies) has(name string) bool {
 }
 
 // take returns the body of a file that has a stamp, and lets go of it; nil for none.
-func (b *bodies) take(name string, at folder.Stamp) []byte {
+func (b *bodies) take(name string, at tree.Stamp) []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	one := b.of[name]

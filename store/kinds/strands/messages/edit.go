@@ -15,6 +15,7 @@ import (
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
+	"hindcast/store/media/tree"
 )
 
 // An edited fork is a fork in which some files are other ones. A state is made of
@@ -59,7 +60,7 @@ func (m *move) edit(ctx context.Context, state []byte) error {
 
 // becomes returns the log as it would be if it was the one that is changed.
 func (m *move) becomes() *messageLog {
-	return m.s.readLog(m.now.place, folder.In{Tree: folder.Overlay(m.in.Tree, m.steps(), m.s.kept), Memo: m.in.Memo})
+	return m.s.readLog(m.now.place, folder.In{Tree: tree.Overlay(m.in.Tree, m.steps(), m.s.kept), Memo: m.in.Memo})
 }
 
 // editing is a fork whose state was changed.

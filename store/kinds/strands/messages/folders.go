@@ -10,8 +10,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/sdk"
 )
 
@@ -20,9 +20,9 @@ import (
 type folders struct {
 	place
 	// tree is what they are read from: that of the place, or one that is over it.
-	tree folder.Tree
+	tree tree.Tree
 	// on is where they lie if that is on no disk.
-	on folder.Source
+	on tree.Source
 	// running is the version that is said to run, nil for none.
 	running *sdk.Version
 	// written counts the bytes of the files besides those of messages.
@@ -46,7 +46,7 @@ func (f *folders) flaw(file string, w flaw) {
 // that has both of its fields, and does not start one that has a folder alone.
 func (f *folders) checkSession() {
 	name := path.Join(f.session, "session.json")
-	d := files.ReadDocument(folder.From(f.tree), name, nil)
+	d := files.ReadDocument(tree.From(f.tree), name, nil)
 	f.written += int64(len(d.Data))
 	refused := func(meaning, exception string) {
 		f.flaw(name, flaw{code: FaultSessionFile, meaning: meaning, verdict: sdk.Refuses(exception)})

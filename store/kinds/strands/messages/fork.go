@@ -13,8 +13,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // A fork is the session once more under another id, with the agent that was forked
@@ -30,7 +30,7 @@ func (m *move) copy(as string) error {
 	p := place{id: l.place.forked(as), session: sessionPrefix + as, tree: l.place.tree, way: l.way, agent: l.place.agent}
 	to := m.s.in(p)
 	m.New = &to
-	add := func(name string, step folder.Step) {
+	add := func(name string, step tree.Step) {
 		step.Name = path.Join(p.session, within(l.session, name))
 		if step.Data == nil && step.Version.None() {
 			step.From = name
@@ -38,11 +38,11 @@ func (m *move) copy(as string) error {
 		m.Steps = append(m.Steps, step)
 	}
 	for _, f := range m.log.files[:m.i+1] {
-		add(l.dir+f.name, folder.Step{Data: m.made[f.name], Version: m.back[f.name]})
+		add(l.dir+f.name, tree.Step{Data: m.made[f.name], Version: m.back[f.name]})
 	}
-	agent := folder.Step{Data: m.agent, Version: m.version}
+	agent := tree.Step{Data: m.agent, Version: m.version}
 	if m.unchanged {
-		agent = folder.Step{}
+		agent = tree.Step{}
 	}
 	add(l.path("agent.json"), agent)
 	others, err := m.s.others(m.in.Tree, l.place)
@@ -51,7 +51,7 @@ func (m *move) copy(as string) error {
 	}
 	for _, o := range others {
 		for _, name := range o.files {
-			add(name, folder.Step{})
+			add(name, tree.Step{})
 		}
 		m.hazard("%s of session %q comes along as it is now, and may know what was said after this snapshot", o.what, session)
 	}
@@ -60,7 +60,7 @@ func (m *move) copy(as string) error {
 	if err != nil {
 		return err
 	}
-	m.Steps = append(m.Steps, folder.Step{Name: path.Join(p.session, "session.json"), Data: data})
+	m.Steps = append(m.Steps, tree.Step{Name: path.Join(p.session, "session.json"), Data: data})
 	return nil
 }
 
@@ -73,9 +73,9 @@ func within(session, name string) string {
 }
 
 // sessionFile returns the session.json of a session for another id.
-func sessionFile(tree folder.Tree, session, as string) ([]byte, error) {
+func sessionFile(t tree.Tree, session, as string) ([]byte, error) {
 	name := path.Join(session, "session.json")
-	d := files.ReadDocument(folder.From(tree), name, nil)
+	d := files.ReadDocument(tree.From(t), name, nil)
 	if d.Err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, d.Err)
 	}
@@ -91,25 +91,25 @@ type beside struct {
 }
 
 // others finds what else is in the session of a place.
-func (s *Store) others(tree folder.Tree, p place) (list []beside, err error) {
+func (s *Store) others(t tree.Tree, p place) (list []beside, err error) {
 	for _, o := range s.places(p.session) {
 		switch {
 		case o.err != nil:
 			return nil, fmt.Errorf("%s: %w", p.shown(o.unlisted), o.err)
 		case o.orchestrator != "":
 			name := o.recordPath()
-			if isFile(tree, name) {
+			if isFile(t, name) {
 				list = append(list, beside{fmt.Sprintf("orchestrator %q", strings.TrimPrefix(o.orchestrator, runPrefix)), []string{name}})
 			}
 		case o.agent != "" && o.agent != p.agent:
 			c := beside{what: fmt.Sprintf("agent %q", strings.TrimPrefix(o.agent, agentPrefix))}
-			names, err := tree.List(o.path("messages"))
+			names, err := t.List(o.path("messages"))
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, fmt.Errorf("%s: %w", o.path("messages"), err)
 			}
 			var l messageLog
 			for _, name := range names {
-				if f, ok := fileOf(name); ok && isFile(tree, o.path("messages", name)) {
+				if f, ok := fileOf(name); ok && isFile(t, o.path("messages", name)) {
 					l.files = append(l.files, f)
 				}
 			}
@@ -117,7 +117,7 @@ func (s *Store) others(tree folder.Tree, p place) (list []beside, err error) {
 			for _, f := range l.files {
 				c.files = append(c.files, o.path("messages", f.name))
 			}
-			if name := o.path("agent.json"); isFile(tree, name) {
+			if name := o.path("agent.json"); isFile(t, name) {
 				c.files = append(c.files, name)
 			}
 			list = append(list, c)
@@ -126,8 +126,8 @@ func (s *Store) others(tree folder.Tree, p place) (list []beside, err error) {
 	return list, nil
 }
 
-func isFile(tree folder.Tree, name string) bool {
-	at, err := tree.Stamp(name)
+func isFile(t tree.Tree, name string) bool {
+	at, err := t.Stamp(name)
 	return err == nil && at.Kind == files.Regular
 }
 
@@ -136,7 +136,7 @@ const maxFileName = 255
 
 // checkName refuses an id that cannot be that of a new session. The SDK's own rule
 // is that it is the name of one file.
-func checkName(tree folder.Tree, op model.Op, as string) error {
+func checkName(t tree.Tree, op model.Op, as string) error {
 	refuse := func(reason string) error { return &model.UnsupportedError{Op: op, Reason: reason} }
 	switch {
 	case as == "":
@@ -150,7 +150,7 @@ func checkName(tree folder.Tree, op model.Op, as string) error {
 	case len(sessionPrefix)+len(as) > maxFileName:
 		return refuse(fmt.Sprintf("the name of a session takes at most %d bytes", maxFileName-len(sessionPrefix)))
 	}
-	switch at, err := tree.Stamp(sessionPrefix + as); {
+	switch at, err := t.Stamp(sessionPrefix + as); {
 	case err != nil:
 		return err
 	case at.Kind != files.Nothing:

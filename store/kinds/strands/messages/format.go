@@ -10,6 +10,7 @@ import (
 	"hindcast/model"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/journal"
+	"hindcast/store/media/tree"
 )
 
 // logs reads and changes the logs of agents.
@@ -206,7 +207,7 @@ const (
 	mendedAgain = "the session is as it was after the repair: the SDK starts on it"
 )
 
-func goneWords(on folder.Source, id string) string {
+func goneWords(on tree.Source, id string) string {
 	session, _, _ := strings.Cut(id, "/")
 	return fmt.Sprintf("session %q is gone: %s begins a new one", id, manager(on, session))
 }

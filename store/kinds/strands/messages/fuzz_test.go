@@ -11,6 +11,7 @@ import (
 	"hindcast/model"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )
@@ -35,29 +36,29 @@ func (f memoryTree) List(dir string) (names []string, err error) {
 	return names, nil
 }
 
-func (f memoryTree) Folders(dir string) ([]string, error) { return folder.FoldersOf(f, dir) }
+func (f memoryTree) Folders(dir string) ([]string, error) { return tree.FoldersOf(f, dir) }
 
-func (f memoryTree) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
+func (f memoryTree) Read(name string, buf []byte) ([]byte, tree.Stamp, error) {
 	data, ok := f[name]
 	if !ok {
-		return buf[:0], folder.Stamp{}, fs.ErrNotExist
+		return buf[:0], tree.Stamp{}, fs.ErrNotExist
 	}
-	return append(buf[:0], data...), folder.Stamp{}, nil
+	return append(buf[:0], data...), tree.Stamp{}, nil
 }
 
-func (f memoryTree) OpenFile(name string) (folder.Opened, error) {
+func (f memoryTree) OpenFile(name string) (tree.Opened, error) {
 	data, _, err := f.Read(name, nil)
 	if err != nil {
 		return nil, err
 	}
-	return folder.InMemory(data), nil
+	return tree.InMemory(data), nil
 }
 
 func (f memoryTree) Hold(string) (release func()) { return func() {} }
 
-func (f memoryTree) Remote() folder.Remote { return nil }
+func (f memoryTree) Remote() tree.Remote { return nil }
 
-func (f memoryTree) Stamp(name string) (at folder.Stamp, err error) {
+func (f memoryTree) Stamp(name string) (at tree.Stamp, err error) {
 	if _, ok := f[name]; ok {
 		at.Kind = files.Regular
 	}
@@ -91,9 +92,9 @@ func FuzzRepair(f *testing.F) {
 		if len(message)+len(agent) > 1<<14 {
 			return
 		}
-		tree := maps.Clone(base)
-		tree[p.path("messages", "message_3.json")], tree[p.path("agent.json")] = message, agent
-		in := folder.In{Tree: tree, Memo: s.storage.Memo}
+		on := maps.Clone(base)
+		on[p.path("messages", "message_3.json")], on[p.path("agent.json")] = message, agent
+		in := folder.In{Tree: on, Memo: s.storage.Memo}
 		before, err := logs{s}.Read(t.Context(), in, s.in(p))
 		if err != nil {
 			t.Fatal(err)
@@ -109,7 +110,7 @@ func FuzzRepair(f *testing.F) {
 		if len(m.words) == 0 && (len(m.made) > 0 || len(m.aside) > 0 || m.wrote) {
 			t.Errorf("it mends in silence: %q, %q, %t", m.made, m.aside, m.wrote)
 		}
-		in.Tree = folder.Overlay(tree, m.steps(), nil)
+		in.Tree = tree.Overlay(on, m.steps(), nil)
 		after, err := logs{s}.Read(t.Context(), in, s.in(p))
 		if err == nil {
 			_, err = logs{s}.Next(t.Context(), before, after, &folder.Move{Own: &move{op: model.OpRepair}})
@@ -118,11 +119,11 @@ func FuzzRepair(f *testing.F) {
 			t.Fatal(err)
 		}
 		for _, step := range m.steps() {
-			if tree[step.Name] = step.Data; step.Aside {
-				delete(tree, step.Name)
+			if on[step.Name] = step.Data; step.Aside {
+				delete(on, step.Name)
 			}
 		}
-		in.Tree = tree
+		in.Tree = on
 		again := s.readLog(p, in)
 		r := round{mender: &mender{s: s, in: in, place: p, now: again, agent: m.agent, files: slices.Clone(again.files), made: make(map[string][]byte)}, log: again}
 		left, err := r.look(t.Context())
@@ -141,7 +142,7 @@ func TestRepair_ofDamage(t *testing.T) {
 	skip.Sequential(t)
 	for _, d := range damaged {
 		s, dir := broken(t, map[string]string{"messages/message_3.json": d[0], "agent.json": d[1]})
-		before := tree(t, dir)
+		before := treeOf(t, dir)
 		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "h"}})
 		if errors.As(err, new(*model.UnsupportedError)) {
 			continue

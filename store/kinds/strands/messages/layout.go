@@ -15,6 +15,7 @@ import (
 	"hindcast/store/engine/folder"
 	"hindcast/store/kinds/strands/runs"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 const (
@@ -36,7 +37,7 @@ type place struct {
 	// session's folder is a link.
 	session string
 	// tree has its names: the storage, or the folder that link leads to.
-	tree folder.Tree
+	tree tree.Tree
 	// way leads from the storage down to the folder that was opened.
 	way string
 	// link is the session's folder if that is a link; nil for none.
@@ -59,15 +60,15 @@ func (p place) path(elem ...string) string {
 	return path.Join(append([]string{p.session, "agents", p.agent}, elem...)...)
 }
 
-// hold keeps the folders of the place open in a tree, see folder.Tree.
-func (p place) hold(tree folder.Tree) (release func()) {
+// hold keeps the folders of the place open in a tree, see tree.Tree.
+func (p place) hold(t tree.Tree) (release func()) {
 	dirs := []string{p.session}
 	if p.agent != "" {
 		dirs = append(dirs, p.path(), p.path("messages"))
 	}
 	var releases []func()
 	for _, dir := range dirs {
-		releases = append(releases, tree.Hold(dir))
+		releases = append(releases, t.Hold(dir))
 	}
 	return func() {
 		for _, release := range releases {
@@ -108,9 +109,9 @@ func (p place) refusal(op model.Op) error {
 
 // isSession reports whether a folder is that of a session: whether it has a
 // session.json or a folder of agents or orchestrators, or does not let anybody see.
-func isSession(tree folder.Tree, dir string) bool {
+func isSession(t tree.Tree, dir string) bool {
 	for _, name := range []string{"session.json", "agents", "multi_agents"} {
-		if at, err := tree.Stamp(path.Join(dir, name)); at.Kind != files.Nothing || errors.Is(err, fs.ErrPermission) {
+		if at, err := t.Stamp(path.Join(dir, name)); at.Kind != files.Nothing || errors.Is(err, fs.ErrPermission) {
 			return true
 		}
 	}
@@ -153,7 +154,7 @@ func (s *Store) isSession(name string) bool {
 type link struct {
 	name string // in the store
 	to   string // the folder
-	tree *folder.Disk
+	tree *tree.Disk
 }
 
 // link opens the session that a link in the storage leads to; nil for anything else, and
@@ -168,17 +169,17 @@ func (s *Store) link(name string) *link {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	tree := s.linked[to]
-	if tree == nil {
-		if tree, err = folder.OpenDisk(to); err != nil {
+	t := s.linked[to]
+	if t == nil {
+		if t, err = tree.OpenDisk(to); err != nil {
 			return nil
 		}
 		if s.linked == nil {
-			s.linked = map[string]*folder.Disk{}
+			s.linked = map[string]*tree.Disk{}
 		}
-		s.linked[to] = tree
+		s.linked[to] = t
 	}
-	return &link{name, to, tree}
+	return &link{name, to, t}
 }
 
 // linkedSession returns the folder of the session that a link in a folder leads to.
@@ -187,12 +188,12 @@ func linkedSession(dir, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	tree, err := folder.OpenDisk(to)
+	t, err := tree.OpenDisk(to)
 	if err != nil {
 		return "", err
 	}
-	defer tree.Close()
-	if !isSession(tree, ".") {
+	defer t.Close()
+	if !isSession(t, ".") {
 		return "", fs.ErrNotExist
 	}
 	return to, nil
@@ -211,16 +212,16 @@ func (s *Store) sessionID(dir string) string {
 // such a place, too.
 func (s *Store) places(dir string) []place {
 	id := s.sessionID(dir)
-	tree, l := s.tree(), s.link(dir)
+	t, l := s.tree(), s.link(dir)
 	if l != nil {
-		tree, dir = l.tree, "."
+		t, dir = l.tree, "."
 	}
 	var list []place
-	agents, err := named(tree, path.Join(dir, "agents"), agentPrefix)
+	agents, err := named(t, path.Join(dir, "agents"), agentPrefix)
 	if err != nil {
 		list = append(list, place{id: id, session: dir, err: err, unlisted: path.Join(dir, "agents")})
 	}
-	runs, err := named(tree, path.Join(dir, "multi_agents"), runPrefix)
+	runs, err := named(t, path.Join(dir, "multi_agents"), runPrefix)
 	if err != nil && list == nil {
 		list = append(list, place{id: id, session: dir, err: err, unlisted: path.Join(dir, "multi_agents")})
 	}
@@ -250,21 +251,21 @@ func (s *Store) places(dir string) []place {
 		list = []place{{id: id, session: dir}}
 	}
 	for i := range list {
-		list[i].tree, list[i].link, list[i].way = tree, l, s.storage.Way
+		list[i].tree, list[i].link, list[i].way = t, l, s.storage.Way
 	}
 	return list
 }
 
 // named returns the folders in a folder whose names begin with prefix, in order. A
 // folder that is not there has none.
-func named(tree folder.Tree, dir, prefix string) (names []string, err error) {
-	defer tree.Hold(dir)()
-	list, err := tree.List(dir)
+func named(t tree.Tree, dir, prefix string) (names []string, err error) {
+	defer t.Hold(dir)()
+	list, err := t.List(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	for _, name := range list {
-		if strings.HasPrefix(name, prefix) && folder.IsFolder(tree, path.Join(dir, name)) {
+		if strings.HasPrefix(name, prefix) && tree.IsFolder(t, path.Join(dir, name)) {
 			names = append(names, name)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/sdk"
 )
 
@@ -96,7 +97,7 @@ type messageLog struct {
 	dir   string
 	there bool
 	close func()
-	memo  *folder.Memo
+	memo  *tree.Memo
 	// bodies are those that were read for headers.
 	bodies *bodies
 }
@@ -117,7 +118,7 @@ func (s *Store) openLog(p place) *messageLog {
 func (s *Store) readLog(p place, in folder.In) *messageLog {
 	l := &messageLog{folders: s.folders(p), memo: in.Memo, bodies: &s.bodies}
 	l.tree = in.Tree
-	defer folder.Ahead(l.tree, slices.Values([]string{path.Join(p.session, "session.json"), p.path("agent.json")}), needed)()
+	defer tree.Ahead(l.tree, slices.Values([]string{path.Join(p.session, "session.json"), p.path("agent.json")}), needed)()
 	l.checkSession()
 	if l.err = p.err; l.err != nil {
 		l.unreadable(p.unlisted)
@@ -280,7 +281,7 @@ func (l *messageLog) remembered(d *decoder, f messageFile, m *message) {
 }
 
 // recalled recalls what was noted of a file that is as it was then, and returns its stamp.
-func (l *messageLog) recalled(f messageFile, m *message) (at folder.Stamp, ok bool) {
+func (l *messageLog) recalled(f messageFile, m *message) (at tree.Stamp, ok bool) {
 	name := l.dir + f.name
 	if at, ok = l.stamp(name); !ok {
 		return at, false
@@ -294,7 +295,7 @@ func (l *messageLog) recalled(f messageFile, m *message) (at folder.Stamp, ok bo
 }
 
 // stamp looks at a file of the log that may be known.
-func (l *messageLog) stamp(name string) (at folder.Stamp, ok bool) {
+func (l *messageLog) stamp(name string) (at tree.Stamp, ok bool) {
 	if l.tree == l.place.tree && !l.memo.Notes.Knows(l.inside(name)) {
 		return at, false
 	}
@@ -304,7 +305,7 @@ func (l *messageLog) stamp(name string) (at folder.Stamp, ok bool) {
 
 // noted returns the name by which a file of the log is known: that of the one that it is to
 // be a copy of, if it is.
-func (l *messageLog) noted(name string, at folder.Stamp) string {
+func (l *messageLog) noted(name string, at tree.Stamp) string {
 	return l.inside(cmp.Or(at.From, name))
 }
 
@@ -403,7 +404,7 @@ func (l *messageLog) read(ctx context.Context, files []messageFile, in take, vis
 
 // ahead says that files are read soon, where one has to be told: those that are needed.
 func (l *messageLog) ahead(files []messageFile, needed func(name string) bool) (stop func()) {
-	return folder.Ahead(l.tree, func(yield func(string) bool) {
+	return tree.Ahead(l.tree, func(yield func(string) bool) {
 		for _, f := range files {
 			if !yield(l.dir + f.name) {
 				return

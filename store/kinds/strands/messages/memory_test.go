@@ -17,9 +17,9 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
+	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
 )
 
@@ -36,12 +36,12 @@ type reads struct {
 func counting(s *Store) (*Store, *reads) {
 	r := &reads{}
 	r.reset()
-	s.storage.ReadThrough(func(t folder.Tree) folder.Tree { return counted{t.(*folder.Disk), r} })
+	s.storage.ReadThrough(func(t tree.Tree) tree.Tree { return counted{t.(*tree.Disk), r} })
 	return s, r
 }
 
 type counted struct {
-	*folder.Disk
+	*tree.Disk
 	reads *reads
 }
 
@@ -53,25 +53,25 @@ func (c counted) note(name string, count map[string]int) {
 	}
 }
 
-func (c counted) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
+func (c counted) Read(name string, buf []byte) ([]byte, tree.Stamp, error) {
 	c.note(name, c.reads.read)
 	return c.Disk.Read(name, buf)
 }
 
-func (c counted) Stamp(name string) (folder.Stamp, error) {
+func (c counted) Stamp(name string) (tree.Stamp, error) {
 	c.note(name, c.reads.stated)
 	return c.Disk.Stamp(name)
 }
 
 // rewriting is a tree in which a file gets another content before it is read once more.
 type rewriting struct {
-	*folder.Disk
+	*tree.Disk
 	name    string
 	read    atomic.Int64
 	rewrite func()
 }
 
-func (r *rewriting) Read(name string, buf []byte) ([]byte, folder.Stamp, error) {
+func (r *rewriting) Read(name string, buf []byte) ([]byte, tree.Stamp, error) {
 	if path.Base(name) == r.name && r.read.Add(1) == 2 {
 		r.rewrite()
 	}
@@ -85,8 +85,8 @@ func TestEdit_writtenOverWhilePlanned(t *testing.T) {
 	rest(t, s.dir)
 	list := storetest.Headers(t, open(t, s.dir), "h")
 	edited := edited(t, state(t, open(t, s.dir), list[7]), "/messages/7/content/0/text", `"mine"`)
-	s.storage.ReadThrough(func(tree folder.Tree) folder.Tree {
-		return &rewriting{Disk: tree.(*folder.Disk), name: "message_2.json", rewrite: func() {
+	s.storage.ReadThrough(func(on tree.Tree) tree.Tree {
+		return &rewriting{Disk: on.(*tree.Disk), name: "message_2.json", rewrite: func() {
 			startAgent(t, agent, time.Now()).redact("message_2.json", "[gone]")
 		}}
 	})

@@ -10,8 +10,8 @@ import (
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/sdk"
 )
 
@@ -82,15 +82,15 @@ type decoder struct {
 	blanks    int    // texts of the message that have nothing but spaces
 	line      []byte // of the title
 	note      []byte
-	stamp     folder.Stamp // of the file
+	stamp     tree.Stamp // of the file
 	sum       [sha256.Size]byte
 }
 
 // reader reads the files of a folder of a tree, whose name ends with a slash. It notes the
 // stamp and the hash of the last one.
-func (d *decoder) reader(tree folder.Tree, dir string) files.Reader {
+func (d *decoder) reader(t tree.Tree, dir string) files.Reader {
 	return func(name string, buf []byte) (data []byte, err error) {
-		data, d.stamp, err = tree.Read(dir+name, buf)
+		data, d.stamp, err = t.Read(dir+name, buf)
 		if d.sum = [sha256.Size]byte{}; err == nil {
 			d.sum = sha256.Sum256(data)
 		}

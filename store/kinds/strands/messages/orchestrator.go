@@ -15,6 +15,7 @@ import (
 	"hindcast/store/engine/folder"
 	"hindcast/store/kinds/strands/runs"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/sdk"
 )
 
@@ -92,7 +93,7 @@ func (f recordFiles) Records(ctx context.Context, in folder.In, at folder.Place)
 	o.tree = in.Tree
 	o.checkSession()
 	o.leftovers(path.Dir(name))
-	o.doc = files.ReadDocument(folder.From(in.Tree), name, nil)
+	o.doc = files.ReadDocument(tree.From(in.Tree), name, nil)
 	o.written += int64(len(o.doc.Data))
 	v := runs.Version{Data: o.doc.Data, File: name, Loaded: true}
 	rs := &runs.Records{File: name, Own: o}
@@ -149,7 +150,7 @@ func (recordFiles) Put(m *runs.Move) error {
 	if why, stands := m.Stands(); stands {
 		return why
 	}
-	m.Steps = folder.Steps{m.Step()}
+	m.Steps = tree.Steps{m.Step()}
 	m.Guard()
 	m.Writes = []string{"record of " + asItWas(m)}
 	if m.Busy {
@@ -179,7 +180,7 @@ func (f recordFiles) New(m *runs.Move, as string) error {
 	to := f.s.in(p)
 	m.New = &to
 	// Until there is a session.json, the SDK does not take the folder for a session.
-	m.Steps = folder.Steps{{Name: p.recordPath(), Data: m.Made.Document}, {Name: path.Join(p.session, "session.json"), Data: session}}
+	m.Steps = tree.Steps{{Name: p.recordPath(), Data: m.Made.Document}, {Name: path.Join(p.session, "session.json"), Data: session}}
 	m.Writes = []string{fmt.Sprintf("session %q: session.json, and the record of %s", as, strings.Replace(asItWas(m), ":", "", 1))}
 	m.Made.Loads = fmt.Sprintf("with %s: %s", manager(f.s.storage.On(), as), m.Made.Loads)
 	return nil
@@ -198,19 +199,19 @@ func (f recordFiles) Mend(m *runs.Move) error {
 	switch {
 	case goes:
 		m.Target = model.Point{}
-		m.Steps = append(m.Steps, folder.Step{Name: m.Records.File, Aside: true})
+		m.Steps = append(m.Steps, tree.Step{Name: m.Records.File, Aside: true})
 		m.Made = runs.Rewound{
 			Loads:  "there is no record: a start begins at the first nodes, with the task that it is given",
 			Resume: []model.Resume{{Call: `orchestrator("…")`, Then: "begins at the first nodes"}},
 		}
 	case data != nil:
-		m.Steps = append(m.Steps, folder.Step{Name: m.Records.File, Data: data})
+		m.Steps = append(m.Steps, tree.Step{Name: m.Records.File, Data: data})
 		m.Mended(f.Decode(m.Records, data))
 	case loaded != nil && loaded.Run != nil:
 		m.Mended(loaded.Run)
 	}
 	if r.sessionFile != nil {
-		m.Steps = append(m.Steps, folder.Step{Name: path.Join(o.session, "session.json"), Data: r.sessionFile})
+		m.Steps = append(m.Steps, tree.Step{Name: path.Join(o.session, "session.json"), Data: r.sessionFile})
 	}
 	m.Writes, m.Asks = r.words, r.asks
 	return nil

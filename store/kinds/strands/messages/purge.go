@@ -12,6 +12,7 @@ import (
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
+	"hindcast/store/media/tree"
 	"hindcast/store/sdk"
 )
 
@@ -178,7 +179,7 @@ func (m *move) redactedSince(ctx context.Context) (hazards []string, err error) 
 			if err != nil {
 				continue
 			}
-			if doc := files.ReadDocument(folder.From(m.in.Tree), change.Path, nil); doc.Err == nil && isOriginal(&doc, was) {
+			if doc := files.ReadDocument(tree.From(m.in.Tree), change.Path, nil); doc.Err == nil && isOriginal(&doc, was) {
 				hazards = append(hazards, fmt.Sprintf("%s comes back as it was before it was redacted in %s", name, change.Path))
 			}
 		}

@@ -188,7 +188,7 @@ func TestRepair_whatItReplacedIsABranch(t *testing.T) {
 	for name, session := range hazards(t) {
 		t.Run(name, func(t *testing.T) {
 			s, dir := session.store(t)
-			before := tree(t, dir)
+			before := treeOf(t, dir)
 			plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "h"}})
 			if err != nil {
 				return

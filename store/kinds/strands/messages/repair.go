@@ -14,6 +14,7 @@ import (
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
+	"hindcast/store/media/tree"
 )
 
 // Repair.
@@ -191,7 +192,7 @@ func (m *mender) session(f *folders) {
 	if i < 0 {
 		return
 	}
-	d := files.ReadDocument(folder.From(m.in.Tree), name, nil)
+	d := files.ReadDocument(tree.From(m.in.Tree), name, nil)
 	if syntax := (*jsontape.SyntaxError)(nil); d.Err != nil && !errors.Is(d.Err, fs.ErrNotExist) && !errors.As(d.Err, &syntax) {
 		m.unreadable(name, d.Err)
 		return
@@ -215,7 +216,7 @@ func (m *mender) begin() error {
 		m.folder = true
 		m.did(l.path("messages"), "the folder is made")
 	}
-	d := files.ReadDocument(folder.From(l.tree), l.path("agent.json"), nil)
+	d := files.ReadDocument(tree.From(l.tree), l.path("agent.json"), nil)
 	syntax := (*jsontape.SyntaxError)(nil)
 	switch {
 	case errors.Is(d.Err, fs.ErrNotExist):
@@ -248,30 +249,30 @@ func (m *mender) write(name string, data []byte, format string, args ...any) {
 
 // log returns the log as it will be.
 func (m *mender) log() *messageLog {
-	return m.s.readLog(m.now.place, folder.In{Tree: folder.Overlay(m.in.Tree, m.steps(), m.s.kept), Memo: m.in.Memo})
+	return m.s.readLog(m.now.place, folder.In{Tree: tree.Overlay(m.in.Tree, m.steps(), m.s.kept), Memo: m.in.Memo})
 }
 
 // steps returns what changes.
-func (m *mender) steps() (steps folder.Steps) {
+func (m *mender) steps() (steps tree.Steps) {
 	l := m.now
 	if m.folder {
-		steps = append(steps, folder.Step{Name: l.path("messages"), Version: journal.Version{Folder: true}})
+		steps = append(steps, tree.Step{Name: l.path("messages"), Version: journal.Version{Folder: true}})
 	}
 	// agent.json first: what it leaves out decides over what is written over.
 	if m.wrote {
-		steps = append(steps, folder.Step{Name: l.path("agent.json"), Data: m.agent})
+		steps = append(steps, tree.Step{Name: l.path("agent.json"), Data: m.agent})
 	}
 	for _, name := range slices.Sorted(slices.Values(m.aside)) {
-		steps = append(steps, folder.Step{Name: l.dir + name, Aside: true})
+		steps = append(steps, tree.Step{Name: l.dir + name, Aside: true})
 	}
 	for _, f := range m.files {
 		if data, ok := m.made[f.name]; ok {
-			steps = append(steps, folder.Step{Name: l.dir + f.name, Data: data})
+			steps = append(steps, tree.Step{Name: l.dir + f.name, Data: data})
 		}
 	}
 	// Without session.json the SDK does not start.
 	if m.sessionFile != nil {
-		steps = append(steps, folder.Step{Name: path.Join(l.session, "session.json"), Data: m.sessionFile})
+		steps = append(steps, tree.Step{Name: path.Join(l.session, "session.json"), Data: m.sessionFile})
 	}
 	return steps
 }

@@ -8,8 +8,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // round is one look at the log as it will be, and what to do about it.
@@ -129,7 +129,7 @@ func (r *round) number(s *step) {
 
 // document reads a message file as it will be.
 func (r *round) document(name string) files.Document {
-	reads := folder.From(r.log.tree)
+	reads := tree.From(r.log.tree)
 	if data, ok := r.made[name]; ok { // since the round began, too
 		reads = func(string, []byte) ([]byte, error) { return slices.Clone(data), nil }
 	}

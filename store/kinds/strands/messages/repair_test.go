@@ -32,7 +32,7 @@ func (f written) store(t *testing.T) (s *Store, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	f.write(t, filepath.Join(dir, "session_h"))
-	for name := range tree(t, dir) {
+	for name := range treeOf(t, dir) {
 		if err := os.Chtimes(name, atNine.Add(-time.Hour), atNine.Add(-time.Hour)); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestRepair_ofEveryHazard(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		t.Run(name, func(t *testing.T) {
 			s, dir := all[name].store(t)
-			before := tree(t, dir)
+			before := treeOf(t, dir)
 			broken := fatalOnes(storetest.Faults(t, s, "h"))
 			plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "h"}})
 			var nothing *model.NothingToError
@@ -111,7 +111,7 @@ func TestRepair_ofEveryHazard(t *testing.T) {
 				t.Errorf("once more: %v", err)
 			}
 			repaired[name] = make(map[string]string)
-			for file, data := range tree(t, dir) {
+			for file, data := range treeOf(t, dir) {
 				short := strings.TrimPrefix(filepath.ToSlash(strings.TrimPrefix(file, filepath.Join(dir, "session_h"))), "/")
 				repaired[name][strings.TrimPrefix(short, "agents/agent_default/")] = data
 			}
@@ -260,7 +260,7 @@ func broken(t *testing.T, files map[string]string) (s *Store, dir string) {
 // short names.
 func mended(t *testing.T, s *Store, dir, session string) (model.Plan, map[string]string) {
 	t.Helper()
-	before := tree(t, dir)
+	before := treeOf(t, dir)
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: session}})
 	if err != nil {
 		t.Fatal(err)
@@ -270,7 +270,7 @@ func mended(t *testing.T, s *Store, dir, session string) (model.Plan, map[string
 		t.Errorf("what is left: %v", left)
 	}
 	files := make(map[string]string)
-	for file, data := range tree(t, dir) {
+	for file, data := range treeOf(t, dir) {
 		files[filepath.Base(file)] = data
 	}
 	undo, err := s.Plan(t.Context(), model.Change{Op: model.OpUndo})
@@ -478,7 +478,7 @@ func TestRepair_ofAnOrchestrator(t *testing.T) {
 			if broken := fatalOnes(storetest.Faults(t, s, "graph_interrupted")); len(broken) == 0 {
 				t.Fatal("nothing is wrong")
 			}
-			before := tree(t, dir)
+			before := treeOf(t, dir)
 			plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "graph_interrupted"}})
 			if err != nil {
 				t.Fatal(err)

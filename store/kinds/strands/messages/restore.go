@@ -18,6 +18,7 @@ import (
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
+	"hindcast/store/media/tree"
 )
 
 // How a log is put back.
@@ -135,7 +136,7 @@ func (m *move) goesOn(ctx context.Context) (bool, error) {
 // makes one of the file that lies there.
 func (m *move) decideAgent() error {
 	l, name := m.now, m.now.path("agent.json")
-	d := files.ReadDocument(folder.From(l.tree), name, nil)
+	d := files.ReadDocument(tree.From(l.tree), name, nil)
 	if v, ok := m.branches.agents[m.Target.ID]; ok && !m.stays() {
 		if data, err := m.s.kept(v); err == nil {
 			m.agent, m.version = data, v
@@ -293,18 +294,18 @@ func (m *move) keepStays() {
 
 // steps returns what changes in this log. Of a plan that makes a session it is what another
 // one would change.
-func (m *move) steps() folder.Steps {
+func (m *move) steps() tree.Steps {
 	l := m.now
 	steps := l.leads(m.common, m.back)
 	if m.op.MakesSession() {
 		for _, name := range l.strays { // they stay behind
-			steps = append(steps, folder.Step{Name: l.dir + name, Aside: true})
+			steps = append(steps, tree.Step{Name: l.dir + name, Aside: true})
 		}
 	}
 	for name, data := range m.made {
-		steps = append(steps, folder.Step{Name: l.dir + name, Data: data})
+		steps = append(steps, tree.Step{Name: l.dir + name, Data: data})
 	}
-	agent := folder.Step{Name: l.path("agent.json"), Data: m.agent, Version: m.version}
+	agent := tree.Step{Name: l.path("agent.json"), Data: m.agent, Version: m.version}
 	if m.lowered {
 		return slices.Insert(steps, 0, agent)
 	}

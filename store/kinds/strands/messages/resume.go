@@ -8,6 +8,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 	"hindcast/store/sdk"
 )
 
@@ -93,7 +94,7 @@ func (e *ending) resume(next *folder.Next) {
 
 // manager returns the call that makes the manager of a session, which lies on a disk where on is
 // nil.
-func manager(on folder.Source, session string) string {
+func manager(on tree.Source, session string) string {
 	if on == nil {
 		return "FileSessionManager(" + pyText(session) + ")"
 	}

@@ -38,7 +38,7 @@ func oldStore(t *testing.T, from string) string {
 }
 
 // tree returns the files of a store without the journal.
-func tree(t *testing.T, dir string) map[string]string {
+func treeOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := make(map[string]string)
 	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
@@ -63,7 +63,7 @@ func tree(t *testing.T, dir string) map[string]string {
 
 func sameTree(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
-	got := tree(t, dir)
+	got := treeOf(t, dir)
 	for name, data := range want {
 		if got[name] != data {
 			t.Errorf("%s is\n%s\nand was\n%s", name, got[name], data)
@@ -115,7 +115,7 @@ func TestRewind_everyExecutionAndBack(t *testing.T) {
 		for i := range list[:len(list)-1] {
 			t.Run(session, func(t *testing.T) {
 				dir := oldStore(t, orchestrators)
-				before := tree(t, dir)
+				before := treeOf(t, dir)
 				s := open(t, dir)
 				plan := rewound(t, s, list[i])
 				if len(plan.Files) != 1 || len(plan.Orphans) != len(list)-1-i || len(plan.Resume) == 0 || plan.Loads == "" {
@@ -246,7 +246,7 @@ func TestRewind_aRunThatGoesOn(t *testing.T) {
 	}
 	file := filepath.Join(dir, "session_graph_interrupted", "multi_agents", "multi_agent_g1", "multi_agent.json")
 	write(t, file, read(t, file)+" ")
-	before := tree(t, dir)
+	before := treeOf(t, dir)
 	if _, err := s.Apply(t.Context(), plan); !errors.Is(err, model.ErrHeadMoved) {
 		t.Errorf("the error is %v", err)
 	}
@@ -260,7 +260,7 @@ func TestRewind_aRunThatGoesOn(t *testing.T) {
 func TestRewind_forks(t *testing.T) {
 	for _, single := range []bool{false, true} {
 		dir := oldStore(t, orchestrators)
-		before := tree(t, dir)
+		before := treeOf(t, dir)
 		s := open(t, dir)
 		if single {
 			s = open(t, filepath.Join(dir, "session_graph_done"))

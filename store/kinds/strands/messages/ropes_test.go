@@ -10,7 +10,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 	"hindcast/store/sdk"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
@@ -210,15 +210,15 @@ func TestBodies_areBounded(t *testing.T) {
 	var b bodies
 	large := make([]byte, mostBodies/4)
 	for i := range 9 {
-		b.keep(fmt.Sprint(i%6), folder.Stamp{Tag: fmt.Sprint(i)}, large)
+		b.keep(fmt.Sprint(i%6), tree.Stamp{Tag: fmt.Sprint(i)}, large)
 		if b.size > mostBodies {
 			t.Fatalf("%d bytes are held", b.size)
 		}
 	}
-	if b.take("0", folder.Stamp{Tag: "0"}) != nil {
+	if b.take("0", tree.Stamp{Tag: "0"}) != nil {
 		t.Error("a body is given out of a file that is another one")
 	}
-	if len(b.take("1", folder.Stamp{Tag: "7"})) != len(large) || b.take("1", folder.Stamp{Tag: "7"}) != nil {
+	if len(b.take("1", tree.Stamp{Tag: "7"})) != len(large) || b.take("1", tree.Stamp{Tag: "7"}) != nil {
 		t.Error("a body is not given out once")
 	}
 }

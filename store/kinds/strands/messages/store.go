@@ -79,6 +79,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/sdk"
 )
 
@@ -131,12 +132,12 @@ func recognise(ctx context.Context, dir string) (string, bool, error) {
 		return "", false, err
 	}
 	defer root.Close()
-	tree, err := folder.OpenDisk(dir)
+	t, err := tree.OpenDisk(dir)
 	if err != nil {
 		return "", false, err
 	}
-	defer tree.Close()
-	if why, ok := isSingle(tree, baseOf(dir)); ok {
+	defer t.Close()
+	if why, ok := isSingle(t, baseOf(dir)); ok {
 		return why, true, nil
 	}
 	f, err := root.Open(".")
@@ -160,7 +161,7 @@ func recognise(ctx context.Context, dir string) (string, bool, error) {
 				}
 			}
 			missing = "there is a " + sessionPrefix + "…, but no session.json in it"
-			if lost == "" && hasAgent(tree, name) {
+			if lost == "" && hasAgent(t, name) {
 				lost = sessionPrefix + "…/agents/" + agentPrefix + "…, without a session.json"
 			}
 		}
@@ -192,30 +193,30 @@ func baseOf(dir string) string {
 
 // Elsewhere describes the message logs that lie where no disk is: what S3SessionManager
 // writes, and what was copied there.
-func Elsewhere(cache *files.Cache) folder.Opener {
-	return folder.Opener{
+func Elsewhere(cache *files.Cache) tree.Opener {
+	return tree.Opener{
 		Kind:      kind,
 		Recognise: recogniseOn,
-		Open: func(ctx context.Context, on folder.Source) (store.Store, error) {
+		Open: func(ctx context.Context, on tree.Source) (store.Store, error) {
 			return openOn(ctx, cache, on)
 		},
 	}
 }
 
 // recogniseOn looks for what recognise looks for.
-func recogniseOn(ctx context.Context, on folder.Source) (why string, ok bool, err error) {
-	tree := on.Tree()
-	if why, ok := isSingle(tree, path.Base(on.Name())); ok {
+func recogniseOn(ctx context.Context, on tree.Source) (why string, ok bool, err error) {
+	t := on.Tree()
+	if why, ok := isSingle(t, path.Base(on.Name())); ok {
 		return why, true, nil
 	}
-	names, err := tree.List(".")
+	names, err := t.List(".")
 	if err != nil {
 		return "", false, err
 	}
 	for _, name := range names {
 		switch {
 		case !strings.HasPrefix(name, sessionPrefix):
-		case isSession(tree, name):
+		case isSession(t, name):
 			return sessionPrefix + "…/session.json", true, ctx.Err()
 		default:
 			why = "there is a " + sessionPrefix + "…, but no session.json in it"
@@ -226,23 +227,23 @@ func recogniseOn(ctx context.Context, on folder.Source) (why string, ok bool, er
 
 // hasAgent reports whether a folder that is named as a session's holds an agent: it
 // is one that lost its session.json, and can be mended.
-func hasAgent(tree folder.Tree, session string) bool {
-	agents, err := named(tree, path.Join(session, "agents"), agentPrefix)
+func hasAgent(t tree.Tree, session string) bool {
+	agents, err := named(t, path.Join(session, "agents"), agentPrefix)
 	return err == nil && len(agents) > 0
 }
 
 // isSingle reports whether a folder of a name is itself that of one session, and what shows
 // that. One that lost its session.json is known by its own name.
-func isSingle(tree folder.Tree, base string) (why string, ok bool) {
-	at, err := tree.Stamp("session.json")
+func isSingle(t tree.Tree, base string) (why string, ok bool) {
+	at, err := t.Stamp("session.json")
 	switch {
 	case err == nil && at.Kind == files.Nothing:
-		return "agents/" + agentPrefix + "…, without a session.json", strings.HasPrefix(base, sessionPrefix) && hasAgent(tree, ".")
+		return "agents/" + agentPrefix + "…, without a session.json", strings.HasPrefix(base, sessionPrefix) && hasAgent(t, ".")
 	case err != nil || at.Kind == files.Directory:
 		return "", false
 	}
 	for _, beside := range []string{"agents", "multi_agents"} {
-		if folder.IsFolder(tree, beside) {
+		if tree.IsFolder(t, beside) {
 			return "session.json beside " + beside, true
 		}
 	}
@@ -268,7 +269,7 @@ type Store struct {
 	mu      sync.Mutex
 	indexes []*index // the last used first
 	// linked are the folders of sessions that links lead to, by their paths.
-	linked map[string]*folder.Disk
+	linked map[string]*tree.Disk
 	// shared are the bytes that states share.
 	shared numbering
 	// bodies are messages that were read and not asked for yet.
@@ -295,15 +296,15 @@ func Open(ctx context.Context, dir string) (*Store, error) { return openWith(ctx
 func openWith(ctx context.Context, cache *files.Cache, dir string) (*Store, error) {
 	s := &Store{dir: dir}
 	o := s.options(cache)
-	tree, err := folder.OpenDisk(dir)
+	t, err := tree.OpenDisk(dir)
 	if err != nil {
 		return nil, fmt.Errorf("strands: open %q: %w", dir, files.Cause(err))
 	}
-	if _, single := isSingle(tree, baseOf(dir)); single {
+	if _, single := isSingle(t, baseOf(dir)); single {
 		id := strings.TrimPrefix(baseOf(dir), sessionPrefix)
 		s.single, o.Up = &id, 1
 	}
-	if err = tree.Close(); err == nil {
+	if err = t.Close(); err == nil {
 		s.storage, err = folder.Open(dir, o)
 	}
 	if err != nil {
@@ -314,7 +315,7 @@ func openWith(ctx context.Context, cache *files.Cache, dir string) (*Store, erro
 }
 
 // openOn opens what lies where no disk is.
-func openOn(ctx context.Context, cache *files.Cache, on folder.Source) (_ *Store, err error) {
+func openOn(ctx context.Context, cache *files.Cache, on tree.Source) (_ *Store, err error) {
 	s := &Store{dir: on.Name()}
 	o := s.options(cache)
 	o.On = on
@@ -340,7 +341,7 @@ func (s *Store) begin(ctx context.Context) {
 }
 
 // tree is what is read.
-func (s *Store) tree() folder.Tree { return s.storage.In().Tree }
+func (s *Store) tree() tree.Tree { return s.storage.In().Tree }
 
 // Kind returns "strands".
 func (s *Store) Kind() string { return kind }
@@ -356,8 +357,8 @@ func (s *Store) Close() error {
 	err := s.storage.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, tree := range s.linked {
-		err = errors.Join(err, tree.Close())
+	for _, t := range s.linked {
+		err = errors.Join(err, t.Close())
 	}
 	if err != nil {
 		return fmt.Errorf("strands: close %q: %w", s.dir, err)
@@ -707,8 +708,8 @@ func (s *Store) unlisted() ([]model.Fault, error) {
 	if s.single != nil {
 		return nil, nil
 	}
-	tree := s.tree()
-	names, err := tree.List(".")
+	t := s.tree()
+	names, err := t.List(".")
 	if err != nil {
 		return nil, err
 	}
@@ -717,13 +718,13 @@ func (s *Store) unlisted() ([]model.Fault, error) {
 		if !strings.HasPrefix(name, sessionPrefix) {
 			continue
 		}
-		at, err := tree.Stamp(name)
+		at, err := t.Stamp(name)
 		if err != nil {
 			return nil, err
 		}
 		f := flaw{code: FaultStray}
 		switch {
-		case at.Kind == files.Directory && isSession(tree, name), s.link(name) != nil:
+		case at.Kind == files.Directory && isSession(t, name), s.link(name) != nil:
 			continue
 		case at.Kind == files.Directory:
 			f.code, f.meaning, f.verdict = FaultSessionFile, "the folder has neither session.json nor agents", sdk.Refuses("SessionException: the session already exists")

@@ -9,6 +9,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 )
 
 // Format reads and changes the records of orchestrators. It implements folder.Mover.
@@ -141,11 +142,11 @@ func (m *Move) Stands() (why error, stands bool) {
 
 // Step returns the step that gives the file that the SDK loads the record: the very content
 // that the journal has, where it is as it once was.
-func (m *Move) Step() folder.Step {
+func (m *Move) Step() tree.Step {
 	if a := m.From.Aside; a != nil && bytes.Equal(m.From.Run.source(), m.Made.Document) {
-		return folder.Step{Name: m.Records.File, Version: a.Version}
+		return tree.Step{Name: m.Records.File, Version: a.Version}
 	}
-	return folder.Step{Name: m.Records.File, Data: m.Made.Document}
+	return tree.Step{Name: m.Records.File, Data: m.Made.Document}
 }
 
 // Mended says what comes of a repair, after which the record is that of a run.

@@ -219,12 +219,12 @@ func TestPlanRestore_refuses(t *testing.T) {
 		"neither SDK": `{"data": {"messages": []}}`,
 	} {
 		dir, s := sessionOf(t, "default", pythonFile(pythonTalk("q", "-a")), file)
-		before := tree(t, dir)
+		before := treeOf(t, dir)
 		_, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: storetest.Headers(t, s, "s")[0].Ref()})
 		if refused := (*RefusedError)(nil); !errors.As(err, &refused) || len(refused.Faults) == 0 {
 			t.Errorf("%s: %v", name, err)
 		}
-		sameTree(t, name, before, tree(t, dir))
+		sameTree(t, name, before, treeOf(t, dir))
 	}
 	_, s := sessionOf(t, "default", pythonFile(pythonTalk("q")))
 	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "s", ID: "none"}}); !errors.Is(err, model.ErrNoSnapshot) {
@@ -243,7 +243,7 @@ func TestPlanFork_copiesTheFiles(t *testing.T) {
 	} {
 		dir := copied(t, c.fixture)
 		s := openAt(t, dir)
-		before := tree(t, dir)
+		before := treeOf(t, dir)
 		rows := storetest.Headers(t, s, c.session)
 		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: rows[2].Ref(), As: "what-if"})
 		receipt := do(t, s, plan, err)
@@ -268,7 +268,7 @@ func TestPlanFork_copiesTheFiles(t *testing.T) {
 		if n := len(forked); n != 3 || !forked[n-1].Head || forked[n-1].ID != rows[2].ID || forked[n-1].ParentID != rows[2].ParentID {
 			t.Errorf("%s: %+v", c.fixture, forked)
 		}
-		for name, h := range tree(t, dir) {
+		for name, h := range treeOf(t, dir) {
 			if old, ok := before[name]; ok && old != h {
 				t.Errorf("%s: %s was touched", c.fixture, name)
 			}
@@ -280,7 +280,7 @@ func TestPlanFork_copiesTheFiles(t *testing.T) {
 		if back.Target.ID != "" || !strings.Contains(back.Loads, "gone") {
 			t.Errorf("%+v", back)
 		}
-		sameTree(t, c.fixture, before, tree(t, dir))
+		sameTree(t, c.fixture, before, treeOf(t, dir))
 		redo, err := s.Plan(t.Context(), model.Change{Op: model.OpRedo})
 		do(t, s, redo, err)
 		if h := head(t, s, "what-if"); h.ID != rows[2].ID || !strings.Contains(redo.Loads, `"what-if"`) {

@@ -14,6 +14,7 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 )
 
 // A message log of Strands for Python becomes what SnapshotSessionManager of the
@@ -152,14 +153,14 @@ func (s *Store) destination(as, agent string) (to place, err error) {
 	default:
 		to.dir = path.Join(namespace, session)
 	}
-	tree := s.storage.In().Tree
+	t := s.storage.In().Tree
 	if !several {
-		return to, vacant(tree, &to)
+		return to, vacant(t, &to)
 	}
-	if folder.IsFolder(tree, path.Join(s.storage.Way, to.dir)) {
+	if tree.IsFolder(t, path.Join(s.storage.Way, to.dir)) {
 		to.id = as
 	}
-	return to, free(tree, to.name())
+	return to, free(t, to.name())
 }
 
 // converted plans the snapshots.
@@ -191,13 +192,13 @@ func (s *Store) converted(c *conversion, to *place) (model.Plan, error) {
 		if err != nil {
 			return model.Plan{}, err
 		}
-		m.Steps = append(m.Steps, folder.Step{Name: to.kept("snapshot_" + id + ".json"), Data: content})
+		m.Steps = append(m.Steps, tree.Step{Name: to.kept("snapshot_" + id + ".json"), Data: content})
 		count++
 		if i == last {
 			head = id
 		}
 	}
-	m.Steps = append(m.Steps, folder.Step{Name: to.kept(latestFile), Data: content})
+	m.Steps = append(m.Steps, tree.Step{Name: to.kept(latestFile), Data: content})
 	d := parsed(content)
 	if fatal, _ := faultsOf(s.tree, &s.running, to, &d, python); len(fatal) > 0 {
 		return model.Plan{}, &RefusedError{to.file(latestFile), fatal}

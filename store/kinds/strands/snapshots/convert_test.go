@@ -152,7 +152,7 @@ func TestPlanConvert(t *testing.T) {
 		}
 	}
 	undo(t, s)
-	if left := tree(t, dir); len(left) != 1 {
+	if left := treeOf(t, dir); len(left) != 1 {
 		t.Error(left)
 	}
 }

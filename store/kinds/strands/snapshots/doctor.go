@@ -15,6 +15,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/sdk"
 )
 
@@ -95,7 +96,7 @@ func (c *checkup) snapshots(ctx context.Context, h *history, most int64, checks 
 		if it.aside != nil {
 			continue // no SDK meets it
 		}
-		doc := files.ReadDocument(folder.From(h.in.Tree), h.kept(it.name), nil)
+		doc := files.ReadDocument(tree.From(h.in.Tree), h.kept(it.name), nil)
 		checks.Add(1)
 		most -= int64(len(doc.Data))
 		c.file(it, &doc)
@@ -127,7 +128,7 @@ func (c *checkup) records(rs *records) {
 // checkup gathers what is wrong with one place.
 type checkup struct {
 	*place
-	tree    folder.Tree
+	tree    tree.Tree
 	running *sdk.Running
 	// dialect is the one of the SDK that starts here, as far as that is known.
 	dialect dialect

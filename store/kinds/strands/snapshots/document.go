@@ -6,8 +6,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/sdk"
 )
 
@@ -54,8 +54,8 @@ func (m *move) judged(d *document) (fatal, others []model.Fault) {
 
 // faultsOf is judged in any place; other is the SDK that starts there where the
 // document does not tell.
-func faultsOf(tree folder.Tree, running *sdk.Running, p *place, d *document, other dialect) (fatal, others []model.Fault) {
-	c := checkup{place: p, tree: tree, running: running, said: make(map[string]bool), dialect: cmp.Or(d.Dialect, other)}
+func faultsOf(t tree.Tree, running *sdk.Running, p *place, d *document, other dialect) (fatal, others []model.Fault) {
+	c := checkup{place: p, tree: t, running: running, said: make(map[string]bool), dialect: cmp.Or(d.Dialect, other)}
 	c.file(&item{id: latestID, name: latestFile, capture: d.capture}, &d.Document)
 	for _, f := range c.list.All() {
 		if f.Severity == model.Stops {

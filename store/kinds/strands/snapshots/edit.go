@@ -7,7 +7,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 )
 
 // PlaceError says which place of an edited state cannot be as it is.
@@ -39,7 +39,7 @@ func (m *move) edit(as string, state []byte) error {
 	content, said := edited.resumable(m.versions(&edited))
 	m.hazards(said)
 	m.history(&to)
-	m.step(folder.Step{Name: to.kept(latestFile), Data: content})
+	m.step(tree.Step{Name: to.kept(latestFile), Data: content})
 	return m.forked(&to)
 }
 

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"hindcast/store"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // stashDir is the folder beside session/ into which the context manager of the
@@ -29,7 +29,7 @@ func (m *move) fork(as string) error {
 	content, said := m.doc.resumable(m.versions(&m.doc))
 	m.hazards(said)
 	m.history(&to)
-	latest := folder.Step{Name: to.kept(latestFile), Data: content}
+	latest := tree.Step{Name: to.kept(latestFile), Data: content}
 	if it := &m.h.items[m.target]; said == "" && it.aside == nil {
 		latest.Data, latest.From = nil, m.place.kept(it.name)
 	}
@@ -68,10 +68,10 @@ func (m *move) found(as string) (to place, err error) {
 
 // vacant refuses a session that the storage has already, wherever it puts
 // sessions.
-func vacant(tree folder.Tree, to *place) error {
+func vacant(t tree.Tree, to *place) error {
 	for _, dir := range []string{to.dir, path.Join(path.Dir(to.dir), "..", to.sessionDir.id), path.Join(path.Dir(to.dir), namespace, to.sessionDir.id)} {
 		if name := path.Join(to.way, dir); fs.ValidPath(name) {
-			if err := free(tree, name); err != nil {
+			if err := free(t, name); err != nil {
 				return err
 			}
 		}
@@ -80,8 +80,8 @@ func vacant(tree folder.Tree, to *place) error {
 }
 
 // free refuses a name at which something is.
-func free(tree folder.Tree, name string) error {
-	at, err := tree.Stamp(name)
+func free(t tree.Tree, name string) error {
+	at, err := t.Stamp(name)
 	if err == nil && at.Kind != files.Nothing {
 		err = fmt.Errorf("%s: %w", name, store.ErrSessionExists)
 	}
@@ -95,7 +95,7 @@ func (m *move) history(to *place) {
 	for i := range m.h.items {
 		it := &m.h.items[i]
 		if on[i] && !it.isLatest() && it.aside == nil && it.Problem == "" {
-			m.step(folder.Step{Name: to.kept(it.name), From: m.place.kept(it.name)})
+			m.step(tree.Step{Name: to.kept(it.name), From: m.place.kept(it.name)})
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (m *move) stash(to *place) error {
 		return err
 	}
 	for _, name := range names {
-		m.step(folder.Step{Name: path.Join(at(to.sessionDir.id), name), From: path.Join(from, name)})
+		m.step(tree.Step{Name: path.Join(at(to.sessionDir.id), name), From: path.Join(from, name)})
 	}
 	return err
 }
@@ -129,18 +129,18 @@ const mostStashed = 100_000
 
 // filesBelow lists the regular files below a folder of the storage, without
 // following links.
-func filesBelow(tree folder.Tree, dir string) (found []string, err error) {
+func filesBelow(t tree.Tree, dir string) (found []string, err error) {
 	todo := []string{"."}
 	for len(todo) > 0 {
 		at := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		names, err := tree.List(path.Join(dir, at))
+		names, err := t.List(path.Join(dir, at))
 		if err != nil {
 			return nil, err
 		}
 		for _, name := range names {
 			name = path.Join(at, name)
-			is, err := tree.Stamp(path.Join(dir, name))
+			is, err := t.Stamp(path.Join(dir, name))
 			switch {
 			case err != nil:
 				return nil, err

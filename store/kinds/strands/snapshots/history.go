@@ -18,6 +18,7 @@ import (
 	"hindcast/store/engine/folder"
 	"hindcast/store/kinds/strands/lineage"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // latestID is the id of the row of snapshot_latest.json.
@@ -98,11 +99,11 @@ type listing struct {
 }
 
 // list lists the snapshots of a place. The error is that of its folder.
-func (p *place) list(tree folder.Tree) (l listing, err error) {
-	if _, err := tree.List(p.name()); err != nil {
+func (p *place) list(t tree.Tree) (l listing, err error) {
+	if _, err := t.List(p.name()); err != nil {
 		return l, fmt.Errorf("%s: %w", p.path(), err)
 	}
-	names, err := tree.List(p.name(historyDir))
+	names, err := t.List(p.name(historyDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		l.unlisted = err
 	}
@@ -112,7 +113,7 @@ func (p *place) list(tree folder.Tree) (l listing, err error) {
 		}
 	}
 	slices.SortFunc(l.history, func(a, b string) int { return strings.Compare(idOf(a), idOf(b)) })
-	if at, err := tree.Stamp(p.kept(latestFile)); err == nil && at.Kind != files.Nothing {
+	if at, err := t.Stamp(p.kept(latestFile)); err == nil && at.Kind != files.Nothing {
 		l.latest = []string{latestFile}
 	}
 	return l, nil
@@ -162,7 +163,7 @@ func (p place) read(ctx context.Context, in folder.In, walks *walks) (*history, 
 	if err != nil {
 		return nil, fmt.Errorf("read snapshots: %w", err)
 	}
-	now, err := folder.Notes(ctx, in, p.name(), h.latest, codec)
+	now, err := tree.Notes(ctx, in.Tree, in.Memo, p.name(), h.latest, codec)
 	if err != nil {
 		return nil, fmt.Errorf("read snapshots: %w", err)
 	}
@@ -190,7 +191,7 @@ type line struct {
 func newLine(h *history) *line { return &line{history: h, tree: lineage.NewTree()} }
 
 // addNoted adds the files of a folder but those that were deleted since it was listed.
-func (l *line) addNoted(list []folder.Noted[*scanned]) {
+func (l *line) addNoted(list []tree.Noted[*scanned]) {
 	for _, n := range list {
 		i, m := item{id: idOf(n.Name), name: n.Name, err: n.Err}, new(messages)
 		switch {
@@ -325,14 +326,14 @@ func (p *place) content(in folder.In, i *item) (data []byte, err error) {
 
 // lastChange returns the newest time that the snapshots of a place tell of: the
 // latest itself, and the others in their names.
-func (p *place) lastChange(tree folder.Tree) (latest time.Time) {
-	l, err := p.list(tree)
+func (p *place) lastChange(t tree.Tree) (latest time.Time) {
+	l, err := p.list(t)
 	if err != nil {
 		return time.Time{} // it is listed, and Faults says why
 	}
 	for _, it := range l.items() {
 		if it.isLatest() {
-			it.Created = p.timeOfLatest(tree)
+			it.Created = p.timeOfLatest(t)
 		}
 		if at := it.saved(); at.After(latest) {
 			latest = at
@@ -344,8 +345,8 @@ func (p *place) lastChange(tree folder.Tree) (latest time.Time) {
 // timeOfLatest returns the time that snapshot_latest.json says of itself. In all
 // that the SDKs write it comes before the data, so that these need not be
 // skipped over.
-func (p *place) timeOfLatest(tree folder.Tree) time.Time {
-	data, _, err := tree.Read(p.kept(latestFile), nil)
+func (p *place) timeOfLatest(t tree.Tree) time.Time {
+	data, _, err := t.Read(p.kept(latestFile), nil)
 	if err != nil {
 		return time.Time{}
 	}

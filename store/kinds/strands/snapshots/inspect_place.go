@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"hindcast/model"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/sdk"
 )
 
@@ -18,10 +18,10 @@ import (
 var identifier = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9_-]+$`) })
 
 // names looks at the names of the files in the folders.
-func (c *checkup) names(tree folder.Tree) {
-	c.folder(tree, "", func(name string) bool { return name == latestFile || name == historyDir })
-	if folder.IsFolder(tree, c.name(historyDir)) {
-		c.folder(tree, historyDir, func(name string) bool { return historyName().MatchString(name) })
+func (c *checkup) names(t tree.Tree) {
+	c.folder(t, "", func(name string) bool { return name == latestFile || name == historyDir })
+	if tree.IsFolder(t, c.name(historyDir)) {
+		c.folder(t, historyDir, func(name string) bool { return historyName().MatchString(name) })
 	}
 }
 
@@ -47,8 +47,8 @@ func (c *checkup) identifiers() {
 }
 
 // folder looks for files that do not belong into a folder.
-func (c *checkup) folder(tree folder.Tree, dir string, belongs func(name string) bool) {
-	names, err := tree.List(c.name(dir))
+func (c *checkup) folder(t tree.Tree, dir string, belongs func(name string) bool) {
+	names, err := t.List(c.name(dir))
 	if err != nil {
 		c.add(model.Fault{Code: FaultDirectory, File: c.path(dir), Meaning: "the folder cannot be read: " + err.Error(), Severity: model.Stops, Verdict: "refuses to start: it cannot be read"})
 		return

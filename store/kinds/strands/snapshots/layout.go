@@ -13,6 +13,7 @@ import (
 	"hindcast/store/engine/folder"
 	"hindcast/store/kinds/strands/runs"
 	"hindcast/store/media/journal"
+	"hindcast/store/media/tree"
 )
 
 const (
@@ -100,7 +101,7 @@ func (s *Store) placeNamed(session string) folder.Place {
 }
 
 // isSingle reports whether a folder is itself that of one session.
-func isSingle(tree folder.Tree) bool { return folder.IsFolder(tree, scopesDir) }
+func isSingle(t tree.Tree) bool { return tree.IsFolder(t, scopesDir) }
 
 // sessionDirs returns the folders of the sessions: those below "session" and,
 // because legacy storage of TypeScript has no such folder, those beside it. Both
@@ -126,7 +127,7 @@ func (s *Store) sessionsIn(dir string, unified bool) (dirs []sessionDir, err err
 	}
 	for _, base := range slices.Sorted(slices.Values(names)) {
 		name := path.Join(dir, base)
-		if base != journal.Folder && folder.IsFolder(s.tree, path.Join(name, scopesDir)) {
+		if base != journal.Folder && tree.IsFolder(s.tree, path.Join(name, scopesDir)) {
 			dirs = append(dirs, sessionDir{name, base, unified})
 		}
 	}
@@ -146,7 +147,7 @@ func (s *Store) placesIn(d sessionDir) (list []place, err error) {
 			return list, err
 		}
 		for _, name := range slices.Sorted(slices.Values(names)) {
-			if folder.IsFolder(s.tree, path.Join(dir, name, snapshots)) {
+			if tree.IsFolder(s.tree, path.Join(dir, name, snapshots)) {
 				list = append(list, place{id: d.id + "/" + name, sessionDir: d, scope: scope, agent: name, way: s.storage.Way})
 			}
 		}
@@ -210,7 +211,7 @@ func (s *Store) named(id string) (dirs []sessionDir, err error) {
 		return nil, nil
 	}
 	for _, d := range []sessionDir{{path.Join(namespace, name), name, true}, {name, name, s.unified}} {
-		if folder.IsFolder(s.tree, path.Join(d.dir, scopesDir)) {
+		if tree.IsFolder(s.tree, path.Join(d.dir, scopesDir)) {
 			dirs = append(dirs, d)
 		}
 	}
@@ -218,8 +219,8 @@ func (s *Store) named(id string) (dirs []sessionDir, err error) {
 }
 
 // single returns the session whose folder dir is, by its whole name with slashes, nil for none.
-func single(dir string, tree folder.Tree) *sessionDir {
-	if !isSingle(tree) {
+func single(dir string, t tree.Tree) *sessionDir {
+	if !isSingle(t) {
 		return nil
 	}
 	return &sessionDir{".", path.Base(dir), path.Base(path.Dir(dir)) == namespace}

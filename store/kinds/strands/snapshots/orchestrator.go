@@ -11,6 +11,7 @@ import (
 	"hindcast/store/engine/folder"
 	"hindcast/store/kinds/strands/runs"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // orchestrators are the files that the SDKs put the records of orchestrators in: the
@@ -45,7 +46,7 @@ func (f orchestrators) Records(ctx context.Context, in folder.In, at folder.Plac
 		if i.aside != nil {
 			continue
 		}
-		r := &record{item: i, doc: files.ReadDocument(folder.From(in.Tree), h.kept(i.name), nil)}
+		r := &record{item: i, doc: files.ReadDocument(tree.From(in.Tree), h.kept(i.name), nil)}
 		v := runs.Version{File: h.kept(i.name), Data: r.doc.Data, Loaded: i.isLatest(), Own: r}
 		switch {
 		case errors.Is(r.doc.Err, fs.ErrNotExist):
@@ -155,7 +156,7 @@ func (f orchestrators) New(m *runs.Move, as string) error {
 	if err != nil {
 		return err
 	}
-	own.step(folder.Step{Name: to.kept(latestFile), Data: m.Made.Document})
+	own.step(tree.Step{Name: to.kept(latestFile), Data: m.Made.Document})
 	own.Writes = append(own.Writes, journaled)
 	return nil
 }

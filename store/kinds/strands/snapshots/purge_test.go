@@ -52,7 +52,7 @@ func TestPlanPurge(t *testing.T) {
 	if err := os.Remove(saved); err != nil {
 		t.Fatal(err)
 	}
-	before := tree(t, dir)
+	before := treeOf(t, dir)
 	plan, err = s.Plan(t.Context(), model.Change{Op: model.OpPurge, Ref: model.Ref{Session: "s"}, Scope: model.PurgeRedacted})
 	do(t, s, plan, err)
 	if keeps() {
@@ -61,7 +61,7 @@ func TestPlanPurge(t *testing.T) {
 	if !strings.Contains(strings.Join(plan.Hazards, ""), "1 snapshots of the session itself") {
 		t.Errorf("%q", plan.Hazards)
 	}
-	sameTree(t, "purge", before, tree(t, dir))
+	sameTree(t, "purge", before, treeOf(t, dir))
 	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpPurge, Ref: model.Ref{Session: "s"}, Scope: model.PurgeRedacted}); !errors.As(err, new(*model.NothingToError)) {
 		t.Error(err)
 	}

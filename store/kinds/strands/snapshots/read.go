@@ -1,8 +1,8 @@
 package snapshots
 
 import (
-	"hindcast/store/engine/folder"
 	"hindcast/store/kinds/strands/lineage"
+	"hindcast/store/media/tree"
 )
 
 // scanned is what was made of one snapshot file.
@@ -19,14 +19,14 @@ type scanned struct {
 }
 
 // codec makes it of a file.
-var codec = folder.Codec[*scanned]{
-	Decode: func(f folder.File) (*scanned, bool) {
+var codec = tree.Codec[*scanned]{
+	Decode: func(f tree.File) (*scanned, bool) {
 		s := &scanned{written: f.Size}
 		s.capture, s.messages = readCapture(f.Data)
 		return s, s.Problem == ""
 	},
 	Note: func(s *scanned) []byte { return s.appendNote() },
-	Recall: func(f folder.File) (*scanned, error) {
+	Recall: func(f tree.File) (*scanned, error) {
 		s, err := parseNote(f.Data)
 		s.written = f.Size
 		return s, err

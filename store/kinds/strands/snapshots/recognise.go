@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 
 	"hindcast/store"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
+	"hindcast/store/media/tree"
 )
 
 // usualPlaces are where the SDKs put sessions unless they are told otherwise:
@@ -39,17 +39,17 @@ func recognise(ctx context.Context, dir string) (why string, ok bool, err error)
 	if err != nil || !info.IsDir() {
 		return "", false, err
 	}
-	tree, err := folder.OpenDisk(dir)
+	t, err := tree.OpenDisk(dir)
 	if err != nil {
 		return "", false, err
 	}
-	defer tree.Close()
-	return recogniseTree(ctx, tree)
+	defer t.Close()
+	return recogniseTree(ctx, t)
 }
 
 // recogniseTree looks in any tree.
-func recogniseTree(ctx context.Context, tree folder.Tree) (why string, ok bool, err error) {
-	l := looker{ctx: ctx, tree: tree}
+func recogniseTree(ctx context.Context, t tree.Tree) (why string, ok bool, err error) {
+	l := looker{ctx: ctx, tree: t}
 	for _, at := range []struct{ dir, name string }{{"", ""}, {namespace, namespace + "/…/"}, {".", "…/"}} {
 		if at.dir == "" {
 			l.session(".", at.name)
@@ -63,7 +63,7 @@ func recogniseTree(ctx context.Context, tree folder.Tree) (why string, ok bool, 
 	switch {
 	case l.why != "" || l.err != nil:
 		return l.why, l.why != "" && l.err == nil, l.err
-	case l.near == "" && folder.IsFolder(tree, namespace):
+	case l.near == "" && tree.IsFolder(t, namespace):
 		l.near = "in session/ is no folder with scopes/"
 	}
 	return l.near, false, nil
@@ -72,7 +72,7 @@ func recogniseTree(ctx context.Context, tree folder.Tree) (why string, ok bool, 
 // looker looks for the first session that has snapshots.
 type looker struct {
 	ctx    context.Context
-	tree   folder.Tree
+	tree   tree.Tree
 	looked int
 	why    string // what was found
 	near   string // what was nearly that
@@ -101,7 +101,7 @@ func (l *looker) sessions(dir, name string) {
 // session looks into the folder of one session. The names in why are those of
 // the SDKs: what is data in them is left out.
 func (l *looker) session(dir, name string) {
-	if !folder.IsFolder(l.tree, path.Join(dir, scopesDir)) {
+	if !tree.IsFolder(l.tree, path.Join(dir, scopesDir)) {
 		return
 	}
 	for _, scope := range scopes {

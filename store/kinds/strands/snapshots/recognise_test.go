@@ -6,16 +6,16 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 )
 
 // looks is a tree whose looks at single names are counted.
 type looks struct {
-	folder.Tree
+	tree.Tree
 	count int
 }
 
-func (l *looks) Stamp(name string) (folder.Stamp, error) {
+func (l *looks) Stamp(name string) (tree.Stamp, error) {
 	l.count++
 	return l.Tree.Stamp(name)
 }
@@ -31,16 +31,16 @@ func TestRecognise_looksAtFoldersAlone(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	disk, err := folder.OpenDisk(dir)
+	disk, err := tree.OpenDisk(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer disk.Close()
-	tree := &looks{Tree: disk}
-	if _, ok, err := recogniseTree(t.Context(), tree); ok || err != nil {
+	on := &looks{Tree: disk}
+	if _, ok, err := recogniseTree(t.Context(), on); ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	if tree.count == 0 || tree.count > 8 {
-		t.Errorf("%d looks at single names, of 500 files and a folder", tree.count)
+	if on.count == 0 || on.count > 8 {
+		t.Errorf("%d looks at single names, of 500 files and a folder", on.count)
 	}
 }

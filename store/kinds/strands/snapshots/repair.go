@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"hindcast/model"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // A repair makes that an SDK starts again. The newest snapshot that it starts from takes
@@ -71,12 +71,12 @@ func (m *move) mendLatest() error {
 		m.Target = m.h.point(i)
 		content, said := d.resumable(m.versions(&d))
 		m.hazards(said)
-		m.step(folder.Step{Name: name, Data: content})
+		m.step(tree.Step{Name: name, Data: content})
 		return nil
 	}
 	m.Target = model.Point{}
 	m.Asks = append(m.Asks, "there is no snapshot that the SDK would start from: it begins anew, without messages")
-	m.step(folder.Step{Name: name, Aside: true})
+	m.step(tree.Step{Name: name, Aside: true})
 	return nil
 }
 
@@ -113,10 +113,10 @@ func (m *move) mendHistory() {
 		switch {
 		case it.isLatest() || it.aside != nil || it.err != nil:
 		case it.Problem != "":
-			m.step(folder.Step{Name: m.place.kept(it.name), Aside: true})
+			m.step(tree.Step{Name: m.place.kept(it.name), Aside: true})
 			m.hazards(fmt.Sprintf("%s cannot be read and is set aside: %s", it.name, it.Problem))
 		case !uuid7().MatchString(it.id):
-			m.step(folder.Step{Name: m.place.kept(it.name), Aside: true})
+			m.step(tree.Step{Name: m.place.kept(it.name), Aside: true})
 			m.hazards(fmt.Sprintf("%s has no name of a snapshot and is set aside", it.name))
 		}
 	}

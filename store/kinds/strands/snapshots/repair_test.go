@@ -58,7 +58,7 @@ func TestPlanRepair(t *testing.T) {
 		}
 		dir, s := sessionOf(t, "default", "x", good...)
 		mustWrite(t, filepath.Join(dir, namespace, "s", scopesDir, scopeAgent, "default", snapshots, latestFile), broken)
-		before := tree(t, dir)
+		before := treeOf(t, dir)
 		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "s"}})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -94,7 +94,7 @@ func TestPlanRepair(t *testing.T) {
 			t.Errorf("%s: repaired again: %v", name, err)
 		}
 		undo(t, s)
-		sameTree(t, name, before, tree(t, dir))
+		sameTree(t, name, before, treeOf(t, dir))
 	}
 }
 
@@ -141,13 +141,13 @@ func TestPlanRepair_ofTypeScript(t *testing.T) {
 func TestPlanRepair_nothingLeft(t *testing.T) {
 	skip.Sequential(t)
 	dir, s := sessionOf(t, "default", "{", `{"scope"`, `[]`)
-	before := tree(t, dir)
+	before := treeOf(t, dir)
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "s"}})
 	do(t, s, plan, err)
 	if len(plan.Asks) == 0 || !strings.Contains(plan.Loads, "begins anew") {
 		t.Error(plan.Asks, plan.Loads)
 	}
-	for name, h := range tree(t, dir) {
+	for name, h := range treeOf(t, dir) {
 		if h.text != "" {
 			t.Error(name, "is still there")
 		}
@@ -156,7 +156,7 @@ func TestPlanRepair_nothingLeft(t *testing.T) {
 		t.Errorf("%d rows of three files", len(rows))
 	}
 	undo(t, s)
-	sameTree(t, "undo", before, tree(t, dir))
+	sameTree(t, "undo", before, treeOf(t, dir))
 }
 
 // Snapshots that an SDK lists and cannot restore are set aside.
@@ -165,7 +165,7 @@ func TestPlanRepair_history(t *testing.T) {
 	dir, s := sessionOf(t, "default", pythonFile(pythonTalk("q", "-a")), pythonFile(pythonTalk("q", "-a")), `{"scope": "agent"`)
 	kept := filepath.Join(dir, namespace, "s", scopesDir, scopeAgent, "default", snapshots, historyDir)
 	mustWrite(t, filepath.Join(kept, "snapshot_mine.json"), pythonFile(pythonTalk("q", "-a", "q2")))
-	before := tree(t, dir)
+	before := treeOf(t, dir)
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: "s"}})
 	do(t, s, plan, err)
 	names, err := os.ReadDir(kept)
@@ -176,7 +176,7 @@ func TestPlanRepair_history(t *testing.T) {
 		t.Error("the head moves", plan.Target.ID, plan.Head.ID)
 	}
 	undo(t, s)
-	sameTree(t, "undo", before, tree(t, dir))
+	sameTree(t, "undo", before, treeOf(t, dir))
 }
 
 func TestPlanRepair_whatItCannot(t *testing.T) {
@@ -210,7 +210,7 @@ func TestPlanRepair_everyHazard(t *testing.T) {
 		dir := t.TempDir()
 		h.write(t, snapshotsOf(dir, name))
 		s := openAt(t, dir)
-		before := tree(t, dir)
+		before := treeOf(t, dir)
 		fatal := func() (list []model.Fault) {
 			for _, f := range storetest.Faults(t, s, name) {
 				if strings.HasPrefix(f.Verdict, "refuses to start: ") {
@@ -239,7 +239,7 @@ func TestPlanRepair_everyHazard(t *testing.T) {
 			t.Errorf("%s: there still is %+v", name, left)
 		}
 		undo(t, s)
-		sameTree(t, name, before, tree(t, dir))
+		sameTree(t, name, before, treeOf(t, dir))
 	}
 	t.Logf("%d mended, %d refused", mended, refused)
 	if mended < 10 {

@@ -11,6 +11,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 )
 
 // A restore gives snapshot_latest.json, which is all that an SDK loads when it
@@ -107,7 +108,7 @@ func (m *move) shown() {
 }
 
 // step adds a step to the plan.
-func (m *move) step(s folder.Step) { m.Steps = append(m.Steps, s) }
+func (m *move) step(s tree.Step) { m.Steps = append(m.Steps, s) }
 
 // put plans that snapshot_latest.json gets a content. What it holds is saved
 // first, unless an immutable snapshot holds the same, or it is nothing that an SDK
@@ -128,11 +129,11 @@ func (m *move) put(content []byte) error {
 			if err != nil {
 				return err
 			}
-			m.step(folder.Step{Name: m.place.kept("snapshot_" + id + ".json"), Data: latest})
+			m.step(tree.Step{Name: m.place.kept("snapshot_" + id + ".json"), Data: latest})
 			m.Writes = append(m.Writes, "what is loaded now is first saved as snapshot "+id)
 		}
 	}
-	m.step(folder.Step{Name: m.place.kept(latestFile), Data: content})
+	m.step(tree.Step{Name: m.place.kept(latestFile), Data: content})
 	m.guard()
 	return nil
 }

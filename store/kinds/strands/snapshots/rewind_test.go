@@ -19,7 +19,7 @@ import (
 func TestPlanRestore_orchestrator(t *testing.T) {
 	dir := copied(t, "typescript/unified")
 	s := openAt(t, dir)
-	before := tree(t, dir)
+	before := treeOf(t, dir)
 	at := filepath.Join(dir, namespace, "graph-done", scopesDir, scopeMultiAgent, "g1", snapshots, latestFile)
 	whole := string(mustRead(t, at))
 	rows := storetest.Headers(t, s, "graph-done")
@@ -47,7 +47,7 @@ func TestPlanRestore_orchestrator(t *testing.T) {
 	if !strings.Contains(back.Loads, "g1") || len(back.Resume) == 0 {
 		t.Errorf("%+v", back)
 	}
-	sameTree(t, "undo", before, tree(t, dir))
+	sameTree(t, "undo", before, treeOf(t, dir))
 }
 
 // What runs after a restore has the numbers of its executions, as what was left has. So
@@ -169,7 +169,7 @@ func TestPlanRestore_aRunThatStandsThere(t *testing.T) {
 		s := openAt(t, t.TempDir())
 		latest := filepath.Join(s.dir, "session", "g", "scopes", "multiAgent", "g1", "snapshots", latestFile)
 		mustWrite(t, latest, string(mustRead(t, filepath.Join(testdata, "typescript-multiagent-life", name, "04.json"))))
-		written := tree(t, s.dir)
+		written := treeOf(t, s.dir)
 		was := head(t, s, "g")
 		if was.Index == 0 {
 			t.Fatalf("%s: there is nothing before %+v", name, was)
@@ -203,6 +203,6 @@ func TestPlanRestore_aRunThatStandsThere(t *testing.T) {
 		}
 		undo(t, s)
 		undo(t, s)
-		sameTree(t, name, written, tree(t, s.dir))
+		sameTree(t, name, written, treeOf(t, s.dir))
 	}
 }

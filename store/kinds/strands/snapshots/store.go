@@ -19,6 +19,7 @@ import (
 	"hindcast/store/engine/folder"
 	"hindcast/store/kinds/strands/runs"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 	"hindcast/store/sdk"
 )
 
@@ -44,8 +45,8 @@ func Kind(cache *files.Cache) store.Kind {
 type Store struct {
 	dir string
 	// tree is what is in it, and disk the same where it is on one.
-	tree folder.Tree
-	disk *folder.Disk
+	tree tree.Tree
+	disk *tree.Disk
 	// single is the session if dir is the folder of one.
 	single *sessionDir
 	// unified says that dir is itself a folder "session".
@@ -78,41 +79,41 @@ var (
 func Open(ctx context.Context, dir string) (*Store, error) { return openWith(ctx, nil, dir) }
 
 func openWith(ctx context.Context, cache *files.Cache, dir string) (*Store, error) {
-	tree, err := folder.OpenDisk(dir)
+	t, err := tree.OpenDisk(dir)
 	if err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", kind, dir, files.Cause(err))
 	}
 	whole, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: open %q: %w", kind, dir, err), tree.Close())
+		return nil, errors.Join(fmt.Errorf("%s: open %q: %w", kind, dir, err), t.Close())
 	}
-	s, err := openTree(ctx, tree, dir, filepath.ToSlash(whole), folder.Options{Cache: cache})
+	s, err := openTree(ctx, t, dir, filepath.ToSlash(whole), folder.Options{Cache: cache})
 	if err != nil {
-		return nil, errors.Join(err, tree.Close())
+		return nil, errors.Join(err, t.Close())
 	}
-	s.disk = tree
+	s.disk = t
 	return s, nil
 }
 
 // Elsewhere describes snapshots that lie where no disk is: what the SDKs keep there, and what
 // was copied there.
-func Elsewhere(cache *files.Cache) folder.Opener {
-	return folder.Opener{
+func Elsewhere(cache *files.Cache) tree.Opener {
+	return tree.Opener{
 		Kind: kind,
-		Recognise: func(ctx context.Context, on folder.Source) (string, bool, error) {
+		Recognise: func(ctx context.Context, on tree.Source) (string, bool, error) {
 			return recogniseTree(ctx, on.Tree())
 		},
-		Open: func(ctx context.Context, on folder.Source) (store.Store, error) {
+		Open: func(ctx context.Context, on tree.Source) (store.Store, error) {
 			return openTree(ctx, on.Tree(), on.Name(), on.Name(), folder.Options{Cache: cache, On: on})
 		},
 	}
 }
 
 // openTree opens what is in a tree. whole is the whole name of its root, with slashes.
-func openTree(ctx context.Context, tree folder.Tree, dir, whole string, o folder.Options) (_ *Store, err error) {
-	s := &Store{dir: dir, tree: tree, random: func(b []byte) { _, _ = rand.Read(b) }} // it never fails
+func openTree(ctx context.Context, t tree.Tree, dir, whole string, o folder.Options) (_ *Store, err error) {
+	s := &Store{dir: dir, tree: t, random: func(b []byte) { _, _ = rand.Read(b) }} // it never fails
 	o.Place, o.ID, o.Ignore, o.Notes, o.Now = s.placeNamed, portID, isTemporary, noteKind, time.Now
-	if s.single, s.unified = single(whole, tree), path.Base(whole) == namespace; s.single != nil {
+	if s.single, s.unified = single(whole, t), path.Base(whole) == namespace; s.single != nil {
 		o.Up++
 	}
 	if s.unified || s.single != nil && s.single.unified {

@@ -11,8 +11,8 @@ import (
 	"slices"
 
 	"hindcast/model"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // The list of sessions says how many faults each has, for which files are read
@@ -51,8 +51,8 @@ func (s *Store) countFaults(ctx context.Context, p *place) int {
 // written, where the age of one is what counts, or where something cannot be
 // looked at.
 func (s *Store) tally(p *place) (now tally, ok bool) {
-	tree := s.storage.In().Tree
-	l, err := p.list(tree)
+	t := s.storage.In().Tree
+	l, err := p.list(t)
 	if err != nil || len(l.history)+len(l.latest) == 0 || l.unlisted != nil || s.storage.Broken() != nil {
 		return tally{}, false
 	}
@@ -60,21 +60,21 @@ func (s *Store) tally(p *place) (now tally, ok bool) {
 	last := p.kept(listed[len(listed)-1])
 	hash := sha256.New()
 	for _, dir := range []string{p.name(), p.name(historyDir)} {
-		defer tree.Hold(dir)()
-		names, err := tree.List(dir)
+		defer t.Hold(dir)()
+		names, err := t.List(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return tally{}, false
 		}
 		for _, name := range slices.Sorted(slices.Values(names)) {
-			at, err := tree.Stamp(folder.Join(dir, name))
+			at, err := t.Stamp(tree.Join(dir, name))
 			if err != nil || isTemporary(name) || name != historyDir && !at.Same(at.Stamp) {
 				return tally{}, false
 			}
-			if folder.Join(dir, name) == last {
+			if tree.Join(dir, name) == last {
 				now.at = at.Stamp
 			}
 			if name == historyDir {
-				at = folder.Stamp{} // what is in it is looked at itself
+				at = tree.Stamp{} // what is in it is looked at itself
 			}
 			var numbers [16]byte
 			binary.LittleEndian.PutUint64(numbers[:], uint64(at.Size))

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"sync"
 
-	"hindcast/store/engine/folder"
 	"hindcast/store/kinds/strands/lineage"
 	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
 )
 
 // Who follows whom takes time that grows with the messages of all snapshots together. A plan
@@ -18,7 +18,7 @@ import (
 type walk struct {
 	dir    string
 	names  []string
-	stamps []folder.Stamp
+	stamps []tree.Stamp
 	items  []item
 	known  []int
 	tree   *lineage.Tree
@@ -42,9 +42,9 @@ const (
 func (ws *walks) walk(ctx context.Context, h *history) (*line, error) {
 	dir, names, l := h.name(historyDir), h.listing.history, newLine(h)
 	defer h.in.Hold(dir)()
-	stamps := make([]folder.Stamp, len(names))
+	stamps := make([]tree.Stamp, len(names))
 	for i, name := range names {
-		stamps[i], _ = h.in.Stamp(folder.Join(dir, name)) // to read it is an error
+		stamps[i], _ = h.in.Stamp(tree.Join(dir, name)) // to read it is an error
 	}
 	from, c := 0, codec
 	if w := ws.find(dir, names, stamps); w != nil {
@@ -53,19 +53,19 @@ func (ws *walks) walk(ctx context.Context, h *history) (*line, error) {
 		from, c.First = len(w.names), &last
 		h.items, l.known, l.tree = slices.Clone(w.items), slices.Clone(w.known), w.tree.Clone()
 	}
-	list, err := folder.Notes(ctx, h.in, dir, names[from:], c)
+	list, err := tree.Notes(ctx, h.in.Tree, h.in.Memo, dir, names[from:], c)
 	if err != nil {
 		return nil, err
 	}
 	l.addNoted(list)
-	if len(list) > 0 && len(names) >= fewFiles && !slices.ContainsFunc(list, func(n folder.Noted[*scanned]) bool { return n.Err != nil }) {
+	if len(list) > 0 && len(names) >= fewFiles && !slices.ContainsFunc(list, func(n tree.Noted[*scanned]) bool { return n.Err != nil }) {
 		ws.add(&walk{dir, names, stamps, slices.Clone(h.items), slices.Clone(l.known), l.tree.Clone(), list[len(list)-1].Is})
 	}
 	return l, nil
 }
 
 // find returns the longest walk that is the beginning of a folder as it is, nil for none.
-func (ws *walks) find(dir string, names []string, stamps []folder.Stamp) (found *walk) {
+func (ws *walks) find(dir string, names []string, stamps []tree.Stamp) (found *walk) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	for _, w := range ws.list {
@@ -78,7 +78,7 @@ func (ws *walks) find(dir string, names []string, stamps []folder.Stamp) (found 
 }
 
 // surelySame reports whether two stamps of a file are surely of one content.
-func surelySame(a, b folder.Stamp) bool {
+func surelySame(a, b tree.Stamp) bool {
 	if a.Tag != "" || b.Tag != "" {
 		return a.Is(b)
 	}

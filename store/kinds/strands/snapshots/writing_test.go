@@ -51,7 +51,7 @@ type failer interface {
 }
 
 // tree reads everything below a folder but what is Hindcast's own.
-func tree(t failer, dir string) map[string]held {
+func treeOf(t failer, dir string) map[string]held {
 	t.Helper()
 	all := make(map[string]held)
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
@@ -162,7 +162,7 @@ func TestPlanRestore_everySnapshot(t *testing.T) {
 	for _, name := range written {
 		dir := copied(t, name)
 		s := openAt(t, dir)
-		before := tree(t, dir)
+		before := treeOf(t, dir)
 		for _, session := range ofAgents(t, s) {
 			p, _ := s.locate(session)
 			rows := storetest.Headers(t, s, session)
@@ -183,7 +183,7 @@ func TestPlanRestore_everySnapshot(t *testing.T) {
 					t.Errorf("%s: the head is %s", at, now.ID)
 				}
 				found := false
-				for file, h := range tree(t, dir) {
+				for file, h := range treeOf(t, dir) {
 					found = found || strings.Contains(string(filepath.Separator)+file, string(filepath.Separator)+session+string(filepath.Separator)) && h.text == lost
 				}
 				if !found {
@@ -201,7 +201,7 @@ func TestPlanRestore_everySnapshot(t *testing.T) {
 					len(back.Orphans) != len(plan.Reactivates) || len(back.Reactivates) != len(plan.Orphans) {
 					t.Errorf("%s: the undo says %+v", at, back)
 				}
-				sameTree(t, at+", undone", before, tree(t, dir))
+				sameTree(t, at+", undone", before, treeOf(t, dir))
 			}
 		}
 	}
@@ -333,11 +333,11 @@ func TestApply_somebodyWroteMeanwhile(t *testing.T) {
 		if err := write(kept); err != nil {
 			t.Fatal(err)
 		}
-		before := tree(t, dir)
+		before := treeOf(t, dir)
 		if _, err := s.Apply(t.Context(), plan); !errors.Is(err, model.ErrHeadMoved) {
 			t.Errorf("%s: %v", what, err)
 		}
-		sameTree(t, what, before, tree(t, dir))
+		sameTree(t, what, before, treeOf(t, dir))
 	}
 }
 
@@ -349,7 +349,7 @@ func TestPlanUndo_anAgentWentOn(t *testing.T) {
 	do(t, s, plan, err)
 	kept := filepath.Join(dir, namespace, "every-turn", scopesDir, scopeAgent, "default", snapshots)
 	mustWrite(t, filepath.Join(kept, latestFile), told("q", "-a"))
-	before := tree(t, dir)
+	before := treeOf(t, dir)
 	plan, err = s.Plan(t.Context(), model.Change{Op: model.OpUndo})
 	if err == nil {
 		_, err = s.Apply(t.Context(), plan)
@@ -357,7 +357,7 @@ func TestPlanUndo_anAgentWentOn(t *testing.T) {
 	if !errors.Is(err, model.ErrHeadMoved) {
 		t.Error(err)
 	}
-	sameTree(t, "undo", before, tree(t, dir))
+	sameTree(t, "undo", before, treeOf(t, dir))
 }
 
 func TestPlanRestore_aRunningAgent(t *testing.T) {
@@ -478,7 +478,7 @@ func TestJournal_besideTheSessions(t *testing.T) {
 		{"typescript/legacy", "basic", "basic"},
 	} {
 		dir := copied(t, c.fixture)
-		before := tree(t, dir)
+		before := treeOf(t, dir)
 		s := openAt(t, filepath.Join(dir, filepath.FromSlash(c.open)))
 		if _, err := os.Lstat(filepath.Join(dir, journal.Folder)); !errors.Is(err, fs.ErrNotExist) {
 			t.Error("reading made a journal")
@@ -501,7 +501,7 @@ func TestJournal_besideTheSessions(t *testing.T) {
 		}
 		undo(t, again)
 		undo(t, again)
-		sameTree(t, fmt.Sprint(c), before, tree(t, dir))
+		sameTree(t, fmt.Sprint(c), before, treeOf(t, dir))
 	}
 }
 
@@ -524,7 +524,7 @@ func TestPlanRestore_aBrokenLatest(t *testing.T) {
 	broken := latestOf(t, dir, "every-turn", "default")[:100]
 	mustWrite(t, filepath.Join(kept, latestFile), broken)
 	s := openAt(t, dir)
-	before := tree(t, dir)
+	before := treeOf(t, dir)
 	rows := storetest.Headers(t, s, "every-turn")
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rows[1].Ref()})
 	do(t, s, plan, err)
@@ -552,7 +552,7 @@ func TestPlanRestore_aBrokenLatest(t *testing.T) {
 		t.Error(facts, err)
 	}
 	undo(t, s)
-	sameTree(t, "undo", before, tree(t, dir))
+	sameTree(t, "undo", before, treeOf(t, dir))
 	if n := len(storetest.Headers(t, s, "every-turn")); n != len(rows) {
 		t.Errorf("%d rows, before %d", n, len(rows))
 	}

@@ -1,4 +1,4 @@
-package folder
+package tree
 
 import (
 	"crypto/sha256"
@@ -171,10 +171,10 @@ func (o *overlay) Stamp(name string) (Stamp, error) {
 	return Stamp{Stamp: files.Stamp{Kind: files.Directory}}, nil
 }
 
-// proven returns the tree in which steps were carried out: the journal has read each file
+// Proven returns the tree in which steps were carried out: the journal has read each file
 // that they wrote, and found the content that it was to have. What is made of that content
 // is known from the plan.
-func proven(on Tree, steps Steps) Tree {
+func Proven(on Tree, steps Steps) Tree {
 	p := &provenTree{Tree: on, at: make(map[string]Stamp, len(steps))}
 	for i := range steps {
 		if at := steps[i].stamp(); at.Tag != "" {

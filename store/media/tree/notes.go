@@ -1,4 +1,4 @@
-package folder
+package tree
 
 import (
 	"bytes"
@@ -8,22 +8,9 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"hindcast/store/media/files"
 )
-
-// In is what a format reads: a tree, what is remembered of its files, what the journal
-// tells of the session, and the time, by which work that is pending expires.
-type In struct {
-	Tree
-	Memo *Memo
-	Told *Told
-	Now  time.Time
-	// There says that only the rows that the tree has are asked for: a format that reads
-	// the others itself may leave them out.
-	There bool
-}
 
 // Memo is what is remembered of files. It is safe for concurrent use.
 type Memo struct {
@@ -143,10 +130,17 @@ const (
 	mostApart = 128
 )
 
+// noting is a tree whose files are noted.
+type noting struct {
+	Tree
+	memo *Memo
+}
+
 // Notes returns what is made of files of one folder, in the order of their names: what is
 // known of those that have not changed, and of the others what they hold, several at
 // once. The error is that of a context that has ended.
-func Notes[T any](ctx context.Context, in In, dir string, names []string, c Codec[T]) ([]Noted[T], error) {
+func Notes[T any](ctx context.Context, on Tree, memo *Memo, dir string, names []string, c Codec[T]) ([]Noted[T], error) {
+	in := noting{on, memo}
 	defer in.Hold(dir)()
 	defer ahead(in, dir, names)()
 	list := make([]Noted[T], len(names))
@@ -176,21 +170,21 @@ func Notes[T any](ctx context.Context, in In, dir string, names []string, c Code
 				continue
 			}
 			before = n.Is
-			remember(in.Memo, Join(dir, n.Name), looks[i], n.Is, c)
+			remember(in.memo, Join(dir, n.Name), looks[i], n.Is, c)
 		}
 	}
 	return list, nil
 }
 
 // ahead reads the files of a folder that have no note.
-func ahead(in In, dir string, names []string) (stop func()) {
+func ahead(in noting, dir string, names []string) (stop func()) {
 	return Ahead(in.Tree, paths(dir, names), func(name string) bool {
 		at, err := in.Stamp(name)
 		if err != nil || at.Kind != files.Regular || at.From != "" {
 			return false
 		}
-		_, known := in.Memo.Recall(name, at)
-		return !known && in.Memo.recall(name, at) == nil
+		_, known := in.memo.Recall(name, at)
+		return !known && in.memo.recall(name, at) == nil
 	})
 }
 
@@ -212,7 +206,7 @@ type look struct {
 }
 
 // each makes something of files, several at once.
-func each[T any](ctx context.Context, in In, dir string, names []string, list []Noted[T], looks []look, c Codec[T]) error {
+func each[T any](ctx context.Context, in noting, dir string, names []string, list []Noted[T], looks []look, c Codec[T]) error {
 	var next atomic.Int64
 	work := func() {
 		var buf []byte
@@ -225,7 +219,7 @@ func each[T any](ctx context.Context, in In, dir string, names []string, list []
 				list[i].Name = names[i]
 				list[i].Is, looks[i], buf, list[i].Err = note(in, dir, names[i], c, buf)
 				if c.Join == nil && list[i].Err == nil {
-					remember(in.Memo, Join(dir, names[i]), looks[i], list[i].Is, c)
+					remember(in.memo, Join(dir, names[i]), looks[i], list[i].Is, c)
 				}
 			}
 		}
@@ -240,7 +234,7 @@ func each[T any](ctx context.Context, in In, dir string, names []string, list []
 }
 
 // note returns what is made of one file, reading into buf.
-func note[T any](in In, dir, name string, c Codec[T], buf []byte) (is T, l look, _ []byte, err error) {
+func note[T any](in noting, dir, name string, c Codec[T], buf []byte) (is T, l look, _ []byte, err error) {
 	key := Join(dir, name)
 	at, err := in.Stamp(key)
 	if err == nil && at.Kind == files.Nothing {
@@ -252,17 +246,17 @@ func note[T any](in In, dir, name string, c Codec[T], buf []byte) (is T, l look,
 	if at.From != "" {
 		key = at.From
 	}
-	if known, ok := in.Memo.recall(key, at).(T); ok {
+	if known, ok := in.memo.recall(key, at).(T); ok {
 		return known, look{at: at}, buf, nil
 	}
-	if text, ok := in.Memo.Recall(key, at); ok {
+	if text, ok := in.memo.Recall(key, at); ok {
 		if is, err = c.Recall(File{name, at.Size, text}); err == nil {
 			return is, look{at: at}, buf, nil
 		}
 	}
 	if at.Size > largeFile {
-		in.Memo.large.Lock()
-		defer in.Memo.large.Unlock()
+		in.memo.large.Lock()
+		defer in.memo.large.Unlock()
 	}
 	is, data, read, err := decode(in, dir, name, c, buf)
 	if err == nil && cap(data) <= keepBuffer {
@@ -286,13 +280,13 @@ func remember[T any](m *Memo, name string, l look, is T, c Codec[T]) {
 }
 
 // Decoded returns what is made of one file, and what it holds. Nothing is remembered.
-func Decoded[T any](in In, dir, name string, c Codec[T]) (is T, data []byte, err error) {
-	is, data, _, err = decode(in, dir, name, c, nil)
+func Decoded[T any](on Tree, memo *Memo, dir, name string, c Codec[T]) (is T, data []byte, err error) {
+	is, data, _, err = decode(noting{on, memo}, dir, name, c, nil)
 	return is, data, err
 }
 
 // decode reads a file into buf and decodes it. One that is not whole is read again.
-func decode[T any](in In, dir, name string, c Codec[T], buf []byte) (is T, data []byte, at Stamp, err error) {
+func decode[T any](in noting, dir, name string, c Codec[T], buf []byte) (is T, data []byte, at Stamp, err error) {
 	key := Join(dir, name)
 	if data, at, err = in.fetch(key, buf); err != nil {
 		return is, data, at, err
@@ -311,8 +305,8 @@ func decode[T any](in In, dir, name string, c Codec[T], buf []byte) (is T, data 
 }
 
 // fetch reads a file, and counts it.
-func (in *In) fetch(name string, buf []byte) ([]byte, Stamp, error) {
-	in.Memo.fetched.Add(1)
+func (in noting) fetch(name string, buf []byte) ([]byte, Stamp, error) {
+	in.memo.fetched.Add(1)
 	return in.Read(name, buf)
 }
 

@@ -1,4 +1,12 @@
-package folder
+// Package tree has trees of named files: a folder of a disk or of a bucket, one plan's view of it, and
+// one with steps laid over it. What a program makes of files is noted until they change.
+//
+//	tree.go     trees, disks and views
+//	overlay.go  a tree with steps laid over it
+//	steps.go    steps as a journal has them
+//	notes.go    what files hold, remembered until they change
+//	source.go   what was opened that is no folder of this machine
+package tree
 
 import (
 	"bytes"
@@ -251,8 +259,8 @@ func Ahead(t Tree, names iter.Seq[string], needed func(name string) bool) (stop 
 	return r.Ahead(list)
 }
 
-// fresh has a tree on another machine be looked at anew.
-func fresh(t Tree) {
+// Fresh has a tree on another machine be looked at anew.
+func Fresh(t Tree) {
 	if r := t.Remote(); r != nil {
 		r.Fresh()
 	}
@@ -432,6 +440,9 @@ func IsFolder(t Tree, name string) bool {
 	}
 	return at.Kind == files.Directory
 }
+
+// Opened returns how many folders were opened.
+func (d *Disk) Opened() int64 { return d.opened.Load() }
 
 // Close lets go of the folder.
 func (d *Disk) Close() error { return errors.Join(d.base.Close(), d.root.Close()) }

@@ -1,4 +1,4 @@
-package folder
+package tree
 
 import (
 	"errors"
@@ -224,7 +224,7 @@ func TestNotes_decodesOnce(t *testing.T) {
 	memo := NewMemo(&files.Memory{})
 	read := func(tree Tree, memo *Memo) []Noted[*string] {
 		t.Helper()
-		list, err := Notes(t.Context(), In{Tree: tree, Memo: memo}, ".", names, codec)
+		list, err := Notes(t.Context(), tree, memo, ".", names, codec)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -305,7 +305,7 @@ func TestNotes_oneLargeFileAtATime(t *testing.T) {
 		for i := range 64 {
 			names = append(names, fmt.Sprintf("%02d", i))
 		}
-		list, err := Notes(t.Context(), In{Tree: tree, Memo: NewMemo(&files.Memory{})}, ".", names, text)
+		list, err := Notes(t.Context(), tree, NewMemo(&files.Memory{}), ".", names, text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -327,7 +327,7 @@ func TestNotes_againWhatIsTorn(t *testing.T) {
 		reads++
 		return []byte([]string{"a is torn", "a is whole"}[min(reads-1, 1)])
 	}}
-	got, data, err := Decoded(In{Tree: tree, Memo: NewMemo(&files.Memory{})}, ".", "a", text)
+	got, data, err := Decoded(tree, NewMemo(&files.Memory{}), ".", "a", text)
 	if got != "a is whole" || string(data) != got || err != nil {
 		t.Errorf("%q of %q, %v", got, data, err)
 	}
@@ -500,7 +500,7 @@ func TestNotes_ofACopy(t *testing.T) {
 	tree, memo := openTree(t, dir), NewMemo(&files.Memory{})
 	read := func(tree Tree, name string) {
 		t.Helper()
-		list, err := Notes(t.Context(), In{Tree: tree, Memo: memo}, ".", []string{name}, codec)
+		list, err := Notes(t.Context(), tree, memo, ".", []string{name}, codec)
 		if err != nil || list[0].Err != nil || list[0].Is != "text" {
 			t.Errorf("%s: %+v, %v", name, list, err)
 		}

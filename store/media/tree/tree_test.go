@@ -1,4 +1,4 @@
-package folder
+package tree
 
 import (
 	"errors"
@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 // whole is a tree that counts calls of Read.
@@ -30,10 +29,10 @@ func TestTree_wrapped_readsAPart(t *testing.T) {
 	for name, wrap := range map[string]func(Tree) Tree{
 		"view":     func(on Tree) Tree { return NewView(on) },
 		"overlay":  func(on Tree) Tree { return Overlay(on, steps, nil) },
-		"proven":   func(on Tree) Tree { return proven(on, steps) },
-		"in":       func(on Tree) Tree { return In{Tree: on, Now: time.Now()} },
+		"proven":   func(on Tree) Tree { return Proven(on, steps) },
+		"noting":   func(on Tree) Tree { return noting{on, nil} },
 		"embedded": func(on Tree) Tree { return struct{ Tree }{on} },
-		"several":  func(on Tree) Tree { return NewView(Overlay(proven(on, steps), steps, nil)) },
+		"several":  func(on Tree) Tree { return NewView(Overlay(Proven(on, steps), steps, nil)) },
 	} {
 		below := &whole{Tree: openTree(t, dir)}
 		f, err := wrap(below).OpenFile("a")

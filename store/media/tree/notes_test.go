@@ -1,4 +1,4 @@
-package folder
+package tree
 
 import (
 	"errors"
@@ -64,11 +64,11 @@ func TestNotes_leanOnTheFileBefore(t *testing.T) {
 		names = append(names, fmt.Sprintf("%04d", i))
 		put(names[i], text)
 	}
-	in := In{Tree: openTree(t, dir), Memo: NewMemo((*files.Cache)(nil).Memory("k", dir)), Now: time.Now()}
+	on, memo := openTree(t, dir), NewMemo((*files.Cache)(nil).Memory("k", dir))
 	read := func(want int64) {
 		t.Helper()
-		before := in.Memo.Fetched()
-		list, err := Notes(t.Context(), in, ".", names, behind)
+		before := memo.Fetched()
+		list, err := Notes(t.Context(), on, memo, ".", names, behind)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func TestNotes_leanOnTheFileBefore(t *testing.T) {
 				t.Fatalf("%s: %q, %v, %v", n.Name, n.Is.all, n.Err, err)
 			}
 		}
-		if got := in.Memo.Fetched() - before; got != want {
+		if got := memo.Fetched() - before; got != want {
 			t.Errorf("%d files were read, not %d", got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package folder
+package tree
 
 import (
 	"hindcast/model"

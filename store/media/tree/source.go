@@ -1,0 +1,42 @@
+package tree
+
+import (
+	"context"
+
+	"hindcast/store"
+	"hindcast/store/media/disk"
+)
+
+// Source is what was opened that is no folder of this machine, such as a prefix of a bucket, or
+// a file in it: the root of its tree is then a file.
+type Source interface {
+	// Name returns its address, for people.
+	Name() string
+	// Tree is what is read, and Disk what is written through.
+	Tree() Remote
+	Disk() disk.Disk
+	// Watch returns a value soon after something in it changed, as store.Watcher does.
+	Watch(ctx context.Context) (<-chan struct{}, error)
+	// Requests returns how many requests were made of its server.
+	Requests() store.Requests
+	// At returns a folder of it, or one that is some folders above, to which ".." leads. All
+	// are closed with one. It reports false for what the server does not have.
+	At(way string) (Source, bool)
+	// Server returns how programs name it: the bucket, the prefix in it, and the URL of its
+	// server where that was given, "" else.
+	Server() (bucket, prefix, endpoint string)
+	// Copying returns the command that copies what was opened to the folder of work.
+	Copying() string
+	// Close lets go of it.
+	Close() error
+}
+
+// Opener is a kind whose stores are opened where no disk is.
+type Opener struct {
+	// Kind is the name of the kind.
+	Kind string
+	// Recognise says whether there is a store of the kind, as store.Kind.Recognise does.
+	Recognise func(ctx context.Context, on Source) (why string, ok bool, err error)
+	// Open opens the store, as store.Kind.Open does. It closes the source with itself.
+	Open func(ctx context.Context, on Source) (store.Store, error)
+}
