@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"slices"
@@ -35,6 +36,14 @@ func (s *session) at(id string) (int, error) {
 		return i, nil
 	}
 	return -1, model.ErrNoSnapshot
+}
+
+// newest returns the last row, "" for none.
+func (s *session) newest() string {
+	if s == nil {
+		return ""
+	}
+	return s.Rows[len(s.Rows)-1].ID
 }
 
 func (s *session) cursor() store.Cursor {
@@ -99,19 +108,32 @@ func (s *Store) load(ctx context.Context, in In, at Place) (*session, error) {
 	if was != nil {
 		mark = was.mark
 	}
-	look := s.medium.Look(in, mark)
+	look, err := s.medium.Look(ctx, in, at, mark, was.newest())
+	if err != nil {
+		return nil, err
+	}
 	var raw *Log
-	var err error
 	switch {
-	case was != nil && look.Same && s.medium.Silent():
+	case was != nil && look.Since == Same && s.medium.Silent():
 		return was, nil
-	case was != nil && look.Same:
+	case was != nil && look.Since == Same:
 		raw = was.raw
+	case was != nil && look.Since == Grew:
+		if now, err := s.grow(ctx, look, at, was); err != nil || now != nil {
+			return now, err
+		}
+		fallthrough
 	default:
-		if raw, err = s.format.Read(ctx, look.In, at); err != nil {
+		if raw, err = s.format.Read(ctx, look.In, at, ""); err != nil {
 			return nil, err
 		}
-		mark = look.Mark()
+		newest := ""
+		if n := len(raw.Rows); n > 0 {
+			newest = raw.Rows[n-1].ID
+		}
+		if mark, err = look.Mark(newest); err != nil {
+			return nil, err
+		}
 	}
 	log := *raw
 	if !s.medium.Silent() { // a Teller changes rows in place
@@ -134,6 +156,59 @@ func (s *Store) load(ctx context.Context, in In, at Place) (*session, error) {
 		s.cache.put(at.Session, now)
 	}
 	return now, nil
+}
+
+// grow reads a session on from its newest row. It returns nil where more than growth happened.
+func (s *Store) grow(ctx context.Context, look Look, at Place, was *session) (*session, error) {
+	more, err := s.format.Read(ctx, look.In, at, was.newest())
+	if err != nil {
+		return nil, err
+	}
+	log, marked := was.with(more)
+	if log == nil {
+		return nil, nil
+	}
+	if len(log.Rows) == len(was.Rows) && !marked {
+		return was, nil
+	}
+	mark, err := look.Mark(log.Rows[len(log.Rows)-1].ID)
+	if err != nil {
+		return nil, err
+	}
+	now := newSession(log, log, mark)
+	if now.rewrites = was.rewrites; marked {
+		now.rewrites = s.cache.rewrites.Add(1)
+	}
+	s.cache.put(at.Session, now)
+	return now, nil
+}
+
+// with returns the session with the rows of a log that begins with its newest row, nil where more than
+// growth happened. marked reports that this row got other marks: what it waited for came.
+func (s *session) with(more *Log) (all *Log, marked bool) {
+	last := s.Rows[len(s.Rows)-1]
+	if !more.IsLine() || more.Rows[0].ID != last.ID {
+		return nil, false
+	}
+	turn := last.TurnIndex
+	for i := range more.Rows {
+		h := &more.Rows[i]
+		if h.SessionID = last.SessionID; i > 0 {
+			turn += h.TurnIndex
+		}
+		h.TurnIndex, h.Head = turn, i == len(more.Rows)-1
+	}
+	again := more.Rows[0]
+	marked = again.Marks != last.Marks
+	again.Marks, again.Head = last.Marks, true
+	if again != last {
+		return nil, false
+	}
+	grown := *s.Log
+	grown.Title, grown.Opaque, grown.Size = cmp.Or(s.Title, more.Title), cmp.Or(s.Opaque, more.Opaque), s.Size+more.Size-more.First
+	grown.Rows = append(slices.Clone(s.Rows[:len(s.Rows)-1]), more.Rows...)
+	grown.Head = len(grown.Rows) - 1
+	return &grown, marked
 }
 
 // Cursor returns how far a session reaches. The error is model.ErrNoSession.
@@ -161,10 +236,20 @@ func (s *Store) Growth(ctx context.Context, session string, since store.Cursor) 
 // Tail returns the newest n headers of a session, and how many there are before them. The error is
 // model.ErrNoSession.
 func (s *Store) Tail(ctx context.Context, session string, n int) (rows []model.Header, before int, err error) {
-	now, err := s.current(ctx, session)
-	if err != nil {
-		return nil, 0, s.wrap(err, "list the last snapshots of session %q", session)
-	}
-	before = max(len(now.Rows)-max(n, 0), 0)
-	return slices.Clone(now.Rows[before:]), before, nil
+	n = max(n, 0)
+	err = s.in(ctx, session, func(in In, at Place) error {
+		if s.format.Tail != nil && s.cache.get(at.Session) == nil {
+			var ok bool
+			if rows, before, ok, err = s.format.Tail(ctx, in, at, n); ok || err != nil {
+				return err
+			}
+		}
+		now, err := s.load(ctx, in, at)
+		if err == nil {
+			before = max(len(now.Rows)-n, 0)
+			rows = slices.Clone(now.Rows[before:])
+		}
+		return err
+	})
+	return rows, before, s.wrap(err, "list the last snapshots of session %q", session)
 }

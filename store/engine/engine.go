@@ -1,8 +1,8 @@
 // Package engine is the one store of kinds: a session is a log that a format reads from a medium, and
 // the rest is here. A kind is a [Format], a literal of functions.
 //
-//	In       what a format reads: a tree of files
-//	Medium   where that is: a folder or a bucket
+//	In       what a format reads: a tree of files, or a transaction on tables
+//	Medium   where that is: a folder, a bucket, a SQLite file, a database on a server
 //	Log      a session as a format reads it
 //	Move     what is to be written
 //
@@ -28,10 +28,13 @@ type (
 	Next  = planning.Next
 )
 
-// Listed is a session of a list, and its log as the list read it.
+// Listed is a session of a list.
 type Listed struct {
 	Place Place
-	Log   *Log
+	// Log is the session as the list read it. Info is what the list shows of one that was not read. Where
+	// both are nil the engine reads the session.
+	Log  *Log
+	Info *model.SessionInfo
 }
 
 // About describes a snapshot besides its state.
@@ -41,7 +44,7 @@ type About struct {
 	Gaps   model.Gaps
 }
 
-// Row finds a row of a session.
+// Row finds a row of a session. A database finds it by its id, and files in the log.
 type Row struct {
 	Place Place
 	ID    string
@@ -60,20 +63,25 @@ type Format struct {
 
 	// Sessions returns the sessions, in any order.
 	Sessions func(context.Context, In) ([]Listed, error)
-	// Place returns where the session of a name is.
-	Place func(ctx context.Context, in In, session string) (Place, error)
-	// Read returns the log of a session. The error is model.ErrNoSession where there is none; a log without
-	// rows means the same.
-	Read func(context.Context, In, Place) (*Log, error)
+	// Place returns where the session of a name is. Where it is nil, Places returns where all sessions are.
+	Place  func(ctx context.Context, in In, session string) (Place, error)
+	Places func(context.Context, In) ([]Place, error)
+	// Read returns the log of a session, all of it where from is "". Where [Look.Since] may be Grew, from is
+	// the row that the log begins with, and the engine joins it to the log that was read before. The error is
+	// model.ErrNoSession where there is none; a log without rows means the same.
+	Read func(ctx context.Context, in In, at Place, from string) (*Log, error)
+	// Tail returns the newest n rows, and how many there are before them, without those; false where all have
+	// to be read. It may be nil.
+	Tail func(ctx context.Context, in In, at Place, n int) (rows []model.Header, before int, ok bool, err error)
 	// State returns the state of a row. The errors are those of [Row.In].
 	State func(context.Context, In, *Row) ([]byte, error)
 	// About returns what else is known of a row. The errors are those of State.
 	About func(context.Context, In, *Row) (About, error)
-	// Faults returns what is wrong with a session, besides its messages.
+	// Faults returns what is wrong with a session, besides what the medium finds. It may be nil.
 	Faults func(*Log) []model.Fault
 	// Info completes what the list shows of a session.
 	Info func(*Log, *model.SessionInfo)
-	// Check returns what is wrong with the store itself.
+	// Check returns what is wrong with the store itself. It may be nil.
 	Check func(context.Context, In) ([]model.Fault, error)
 
 	// Lacks returns why an operation is none of the kind, "" if it is one.
@@ -84,14 +92,26 @@ type Format struct {
 	Next func(ctx context.Context, in In, before, after *Log, m *Move) (Next, error)
 }
 
+// Since tells what became of a session since it was read.
+type Since uint8
+
+const (
+	// Unknown: the session has to be read.
+	Unknown Since = iota
+	// Same: nothing changed.
+	Same
+	// Grew: all that changed comes behind the newest row, which may have changed itself.
+	Grew
+)
+
 // Look is a look at a session, which tells whether it is as it was.
 type Look struct {
-	// In holds the tree to read.
-	In In
-	// Same reports that nothing changed since the earlier look.
-	Same bool
-	// Mark returns what a later look is compared with, nil where what was read changed meanwhile.
-	Mark func() any
+	// In holds what is to be read.
+	In    In
+	Since Since
+	// Mark returns what a later look is compared with, nil where what was read changed meanwhile. newest is
+	// the last row that was read.
+	Mark func(newest string) (any, error)
 }
 
 // Teller completes a log with what the journal tells of its session, in place, and returns it.
@@ -101,19 +121,19 @@ type Teller func(ctx context.Context, in In, at Place, log *Log) (*Log, error)
 type Medium interface {
 	// Read runs what on all that there is at one moment.
 	Read(ctx context.Context, what func(In) error) error
-	// Look begins a look at a session. was is the mark of an earlier one, nil for none.
-	Look(in In, was any) Look
+	// Look begins a look at a session. was is the mark of an earlier one, nil for none, and newest the last row
+	// that was read then.
+	Look(ctx context.Context, in In, at Place, was any, newest string) (Look, error)
 	// Teller returns a function that completes logs with what the journal tells now. It goes through the
 	// journal once, however many logs there are.
 	Teller(ctx context.Context) Teller
 	// Silent reports whether nothing was ever written here, so that logs are as they are read.
 	Silent() bool
 	// Check returns what the medium finds wrong with itself.
-	Check(ctx context.Context) ([]model.Fault, error)
-	// Unread returns the faults of records whose texts no state has, see [store.UnreadFaults].
-	Unread(ctx context.Context, of store.Store, session string, log *Log) ([]model.Fault, error)
-	// Requests is that of [store.Asked].
-	Requests() (store.Requests, bool)
+	Check(ctx context.Context, in In) ([]model.Fault, error)
+	// Faults returns the faults of a session's states and messages, and of records whose texts no state has,
+	// see [store.UnreadFaults].
+	Faults(ctx context.Context, of store.Store, session string, log *Log) ([]model.Fault, error)
 	// Watch is that of [store.Features].
 	Watch(ctx context.Context) (<-chan struct{}, error)
 	Close() error
@@ -126,18 +146,16 @@ type Medium interface {
 	Commit(ctx context.Context, plan model.Plan, was, is func(context.Context, In) error) (model.Receipt, error)
 	// Journal is that of [store.Writer].
 	Journal(ctx context.Context) ([]model.JournalEntry, error)
-	// LabelFile returns where labels of a session are, see [store.Features].
-	LabelFile(at Place) (dir, file, name string)
 }
 
-// Stage holds the tree of one plan, and the steps laid over it.
+// Stage holds what one plan is made on, and the steps laid over it.
 type Stage interface {
-	// In returns the tree without steps.
+	// In returns what there is without steps.
 	In() In
 	// Busy returns why an agent may be at work on a session, "" for no sign of it.
-	Busy(before *Log) string
-	// Lay lays the steps of a move over the tree, and returns the tree that they lead to.
-	Lay(at Place, m *Move) (In, error)
+	Busy(ctx context.Context, before *Log) (string, error)
+	// Lay lays the steps of a move over what there is, and returns what they lead to.
+	Lay(ctx context.Context, at Place, m *Move) (In, error)
 	// Reversal returns what an undo or a redo would write, nil for nothing.
 	Reversal(ctx context.Context, op model.Op) (*Reversal, error)
 	// Draft puts into a plan what Commit needs to carry it out.
@@ -150,6 +168,8 @@ type Reversal struct {
 	At    Place
 	Entry planning.Entry
 	Move  *Move
+	// Hangs refuses steps after which what another program wrote would hang on nothing. It may be nil.
+	Hangs func(context.Context, In) error
 }
 
 // Write holds the move of a plan, and the logs before and after it.

@@ -26,6 +26,15 @@ type Files struct {
 func OnFiles(f Format, m *Files, address string) *Store {
 	s := New(f, m, address)
 	m.format = &s.format
+	s.features.Requests = m.Storage.Requests
+	s.features.LabelFile = func(ctx context.Context, session string) (dir, file, name string) {
+		at := Place{Session: session}
+		_ = s.in(ctx, session, func(_ In, found Place) error { // of a place that is not found the name suffices
+			at = found
+			return nil
+		})
+		return m.Storage.LabelFile(at)
+	}
 	return s
 }
 
@@ -35,7 +44,7 @@ type treeFormat struct{ *Format }
 func (f treeFormat) Name() string { return f.Framework }
 
 func (f treeFormat) Read(ctx context.Context, in In, at Place) (*Log, error) {
-	return f.Format.Read(ctx, in, at)
+	return f.Format.Read(ctx, in, at, "")
 }
 
 func (treeFormat) Move(context.Context, In, *Log, model.Change) (*Move, error) {
@@ -57,18 +66,18 @@ func (m *Files) Read(_ context.Context, what func(In) error) error {
 }
 
 // Look implements Medium: a session is as it was where all that was listed and stamped is.
-func (m *Files) Look(in In, was any) Look {
+func (m *Files) Look(_ context.Context, in In, _ Place, was any, _ string) (Look, error) {
 	if seen, ok := was.(tree.Seen); ok && seen.Moved(in.Tree) == "" {
-		return Look{In: in, Same: true}
+		return Look{In: in, Since: Same}, nil
 	}
 	view := tree.NewView(in.Tree)
 	in.Tree = view
-	return Look{In: in, Mark: func() any {
+	return Look{In: in, Mark: func(string) (any, error) {
 		if view.Changed() != nil {
-			return nil
+			return nil, nil
 		}
-		return view.Seen()
-	}}
+		return view.Seen(), nil
+	}}, nil
 }
 
 // Teller implements Medium.
@@ -85,7 +94,7 @@ func (m *Files) Teller(ctx context.Context) Teller {
 func (m *Files) Silent() bool { return !m.Storage.Begun() }
 
 // Check implements Medium.
-func (m *Files) Check(context.Context) ([]model.Fault, error) {
+func (m *Files) Check(context.Context, In) ([]model.Fault, error) {
 	broken := m.Storage.Broken()
 	if broken == nil {
 		return nil, nil
@@ -95,13 +104,15 @@ func (m *Files) Check(context.Context) ([]model.Fault, error) {
 	return []model.Fault{f}, nil
 }
 
-// Unread implements Medium.
-func (m *Files) Unread(ctx context.Context, of store.Store, session string, log *Log) ([]model.Fault, error) {
-	return m.Storage.Unread(ctx, of, session, log)
+// Faults implements Medium.
+func (m *Files) Faults(ctx context.Context, of store.Store, session string, log *Log) ([]model.Fault, error) {
+	messages, err := store.ConversationFaults(ctx, of, session)
+	if err != nil {
+		return nil, err
+	}
+	unread, err := m.Storage.Unread(ctx, of, session, log)
+	return append(messages, unread...), err
 }
-
-// Requests implements Medium.
-func (m *Files) Requests() (store.Requests, bool) { return m.Storage.Requests() }
 
 // Watch implements Medium.
 func (m *Files) Watch(ctx context.Context) (<-chan struct{}, error) {
@@ -132,9 +143,11 @@ type filesStage struct {
 
 func (f *filesStage) In() In { return f.on.In }
 
-func (f *filesStage) Busy(before *Log) string { return f.Storage.Busy(before) }
+func (f *filesStage) Busy(_ context.Context, before *Log) (string, error) {
+	return f.Storage.Busy(before), nil
+}
 
-func (f *filesStage) Lay(at Place, m *Move) (In, error) {
+func (f *filesStage) Lay(_ context.Context, at Place, m *Move) (In, error) {
 	f.steps = m.Steps
 	return f.on.Lay(at, m.Steps)
 }
@@ -179,6 +192,3 @@ func (m *Files) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	}
 	return list, err
 }
-
-// LabelFile implements Medium.
-func (m *Files) LabelFile(at Place) (dir, file, name string) { return m.Storage.LabelFile(at) }

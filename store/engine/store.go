@@ -2,10 +2,12 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
 	"slices"
+	"sync"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -19,23 +21,26 @@ type Store struct {
 	address string
 	life    store.Lifetime
 	cache   cache
+	// known has the places of the sessions that were found last, by their names, where the format has no Place.
+	known    sync.Map
+	features store.Features
 }
 
 var errClosed = fs.ErrClosed
 
 // New returns the store of a format on a medium. The address is what was opened.
 func New(f Format, m Medium, address string) *Store {
-	return &Store{format: f, medium: m, address: address}
-}
-
-// Features returns what the store can do.
-func (s *Store) Features() store.Features {
-	return store.Features{
-		Tail: s.Tail, Watch: s.Watch, Cursor: s.Cursor, Growth: s.Growth, LabelFile: s.LabelFile, Requests: s.medium.Requests,
+	s := &Store{format: f, medium: m, address: address}
+	s.features = store.Features{
+		Tail: s.Tail, Watch: s.Watch, Cursor: s.Cursor, Growth: s.Growth,
 		DerivedIDs: s.DerivedIDs, Facts: s.Facts, Gaps: s.Gaps, Resume: s.Resume,
 		Lacks: s.Lacks, Plan: s.Plan, Apply: s.Apply, Journal: s.Journal,
 	}
+	return s
 }
+
+// Features returns what the store can do.
+func (s *Store) Features() store.Features { return s.features }
 
 // Kind returns the kind's name.
 func (s *Store) Kind() string { return s.format.Name }
@@ -70,13 +75,42 @@ func (s *Store) read(ctx context.Context, what func(In) error) error {
 	return s.medium.Read(ctx, what)
 }
 
+// in runs what on the place of a session. The error is model.ErrNoSession where there is none.
+func (s *Store) in(ctx context.Context, session string, what func(In, Place) error) error {
+	return s.read(ctx, func(in In) error { return s.place(ctx, in, session, what) })
+}
+
+func (s *Store) place(ctx context.Context, in In, session string, what func(In, Place) error) error {
+	if s.format.Place != nil {
+		at, err := s.format.Place(ctx, in, session)
+		if err != nil {
+			return err
+		}
+		return what(in, at)
+	}
+	if at, ok := s.known.Load(session); ok { // listing the sessions costs more than reading one row
+		if err := what(in, at.(Place)); !errors.Is(err, model.ErrNoSession) && !errors.Is(err, model.ErrNoSnapshot) {
+			return err
+		}
+	}
+	places, err := s.format.Places(ctx, in)
+	if err != nil {
+		return err
+	}
+	s.known.Clear()
+	for _, at := range places {
+		s.known.Store(at.Session, at)
+	}
+	if at, ok := s.known.Load(session); ok {
+		return what(in, at.(Place))
+	}
+	return model.ErrNoSession
+}
+
 // current returns a session as it is. The error is model.ErrNoSession where there is none.
 func (s *Store) current(ctx context.Context, name string) (now *session, err error) {
-	err = s.read(ctx, func(in In) error {
-		at, err := s.format.Place(ctx, in, name)
-		if err == nil {
-			now, err = s.load(ctx, in, at)
-		}
+	err = s.in(ctx, name, func(in In, at Place) error {
+		now, err = s.load(ctx, in, at)
 		return err
 	})
 	return now, err
@@ -105,16 +139,44 @@ func (s *Store) infos(ctx context.Context, in In) (infos []model.SessionInfo, er
 	list, err := s.format.Sessions(ctx, in)
 	tell := s.medium.Teller(ctx)
 	for i := 0; i < len(list) && err == nil; i++ {
-		var log *Log
-		if log, err = tell(ctx, in, list[i].Place, list[i].Log); err == nil && len(log.Rows) > 0 {
-			info := model.SessionInfo{ID: list[i].Place.Session, Kind: s.format.Name}
-			info.Count(log.Rows)
-			s.format.Info(log, &info)
-			infos = append(infos, info)
+		l, info := &list[i], model.SessionInfo{}
+		if l.Info != nil {
+			info = *l.Info
+		} else if l.Log != nil {
+			l.Log, err = tell(ctx, in, l.Place, l.Log)
+		} else if now, failed := s.load(ctx, in, l.Place); failed == nil {
+			l.Log = now.Log
+		} else if !errors.Is(failed, model.ErrNoSession) {
+			err = failed
+		}
+		if l.Log != nil && len(l.Log.Rows) > 0 {
+			info.Count(l.Log.Rows)
+			s.format.Info(l.Log, &info)
+		} else if l.Info == nil {
+			continue
+		}
+		info.ID, info.Kind = l.Place.Session, s.format.Name
+		infos = append(infos, info)
+	}
+	sortInfos(infos)
+	return infos, err
+}
+
+// sortInfos puts the newest first. A session changes with those that are named below it, and comes before
+// them.
+func sortInfos(infos []model.SessionInfo) {
+	at := make(map[string]int, len(infos))
+	for i := range infos {
+		at[infos[i].ID] = i
+	}
+	for _, below := range infos {
+		for end := range below.ID {
+			if i, ok := at[below.ID[:end]]; ok && below.ID[end] == '/' && below.UpdatedAt.After(infos[i].UpdatedAt) {
+				infos[i].UpdatedAt = below.UpdatedAt
+			}
 		}
 	}
 	slices.SortStableFunc(infos, store.NewestFirst)
-	return infos, err
 }
 
 // Headers returns the headers of a session. The error is model.ErrNoSession.
@@ -137,11 +199,7 @@ func (s *Store) at(ctx context.Context, ref model.Ref, what func(In, *Row) error
 	if err := ref.Once(); err != nil {
 		return err
 	}
-	return s.read(ctx, func(in In) error {
-		at, err := s.format.Place(ctx, in, ref.Session)
-		if err != nil {
-			return err
-		}
+	return s.in(ctx, ref.Session, func(in In, at Place) error {
 		return what(in, &Row{at, ref.ID, func() (*Log, int, error) {
 			now, err := s.load(ctx, in, at)
 			if err != nil {
@@ -209,27 +267,31 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 		return faults, s.wrap(err, "check %q", s.address)
 	}
 	now, err := s.current(ctx, session)
-	var messages, unread []model.Fault
+	var own, below []model.Fault
 	if err == nil {
-		messages, err = store.ConversationFaults(ctx, s, session)
-	}
-	if err == nil {
-		unread, err = s.medium.Unread(ctx, s, session, now.Log)
+		below, err = s.medium.Faults(ctx, s, session, now.Log)
 	}
 	if err != nil {
 		return nil, s.wrap(err, "check session %q", session)
 	}
-	return slices.Concat(s.format.Faults(now.Log), messages, unread), nil
+	if s.format.Faults != nil {
+		own = s.format.Faults(now.Log)
+	}
+	return append(own, below...), nil
 }
 
 func (s *Store) check(ctx context.Context) ([]model.Fault, error) {
 	var list store.FaultList
-	err := s.read(ctx, func(in In) error {
-		own, err := s.format.Check(ctx, in)
+	err := s.read(ctx, func(in In) (err error) {
+		list = store.FaultList{}
+		var own []model.Fault
+		if s.format.Check != nil {
+			own, err = s.format.Check(ctx, in)
+		}
 		if err != nil {
 			return err
 		}
-		below, err := s.medium.Check(ctx)
+		below, err := s.medium.Check(ctx, in)
 		for _, f := range append(own, below...) {
 			list.Add(f)
 		}
@@ -242,16 +304,4 @@ func (s *Store) check(ctx context.Context) ([]model.Fault, error) {
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	changes, err := s.medium.Watch(s.life.Within(ctx))
 	return changes, s.wrap(err, "watch %q", s.address)
-}
-
-// LabelFile returns where the labels of a session are, see [store.Features].
-func (s *Store) LabelFile(ctx context.Context, session string) (dir, file, name string) {
-	at := Place{Session: session}
-	_ = s.read(ctx, func(in In) error { // of a place that is not found the name suffices
-		if found, err := s.format.Place(ctx, in, session); err == nil {
-			at = found
-		}
-		return nil
-	})
-	return s.medium.LabelFile(at)
 }

@@ -49,7 +49,7 @@ func (s *Store) Plan(ctx context.Context, c model.Change) (plan model.Plan, err 
 
 // bare returns the log of a session without what the journal tells of it; of none a log without rows.
 func (s *Store) bare(ctx context.Context, in In, at Place) (*Log, error) {
-	log, err := s.format.Read(ctx, in, at)
+	log, err := s.format.Read(ctx, in, at, "")
 	if errors.Is(err, model.ErrNoSession) {
 		return &Log{Place: at, Head: -1}, nil
 	}
@@ -66,26 +66,33 @@ func (s *Store) log(ctx context.Context, in In, at Place) (*Log, error) {
 }
 
 func (s *Store) move(ctx context.Context, on Stage, c model.Change) (plan model.Plan, err error) {
+	var at Place
+	var before *Log
 	in := on.In()
-	at, err := s.format.Place(ctx, in, c.Ref.Session)
+	err = s.place(ctx, in, c.Ref.Session, func(in In, found Place) error {
+		at = found
+		before, err = s.log(ctx, in, at)
+		switch {
+		case err != nil:
+			return err
+		case len(before.Rows) == 0:
+			return model.ErrNoSession
+		case c.Op != model.OpRepair && c.Op != model.OpPurge && before.At(c.Ref.ID) < 0:
+			return model.ErrNoSnapshot
+		}
+		return nil
+	})
+	if err == nil {
+		before.Busy, err = on.Busy(ctx, before)
+	}
 	if err != nil {
 		return plan, err
 	}
-	before, err := s.log(ctx, in, at)
-	switch {
-	case err != nil:
-		return plan, err
-	case len(before.Rows) == 0:
-		return plan, model.ErrNoSession
-	case c.Op != model.OpRepair && c.Op != model.OpPurge && before.At(c.Ref.ID) < 0:
-		return plan, model.ErrNoSnapshot
-	}
-	before.Busy = on.Busy(before)
 	m, err := s.format.Move(ctx, in, before, c)
 	if err != nil {
 		return plan, err
 	}
-	plan = model.Plan{Op: c.Op, Session: at.Session, Target: m.Target, Writes: m.Writes, Hazards: m.Hazards, Asks: m.Asks}
+	plan = model.Plan{Op: c.Op, Session: at.Session, Branch: m.Branch, Target: m.Target, Writes: m.Writes, Hazards: m.Hazards, Asks: m.Asks}
 	if m.New != nil {
 		at, plan.NewSession = *m.New, m.New.Session
 		was, err := s.log(ctx, in, at)
@@ -95,7 +102,7 @@ func (s *Store) move(ctx context.Context, on Stage, c model.Change) (plan model.
 		if len(was.Rows) > 0 {
 			return plan, store.ErrSessionExists
 		}
-	} else if before.Busy != "" && len(m.Steps) > 0 {
+	} else if before.Busy != "" && !m.Idle() {
 		plan.Asks = append([]string{before.Busy}, m.Asks...)
 	}
 	return s.lead(ctx, on, plan, at, before, &Write{Move: m})
@@ -103,7 +110,7 @@ func (s *Store) move(ctx context.Context, on Stage, c model.Change) (plan model.
 
 // lead completes a plan with what comes of its steps.
 func (s *Store) lead(ctx context.Context, on Stage, plan model.Plan, at Place, before *Log, w *Write) (model.Plan, error) {
-	over, err := on.Lay(at, w.Move)
+	over, err := on.Lay(ctx, at, w.Move)
 	if err != nil {
 		return plan, err
 	}
@@ -156,7 +163,11 @@ func (s *Store) reverse(ctx context.Context, on Stage, c model.Change) (plan mod
 	plan = r.Plan
 	plan.Head = model.Point{}
 	if len(before.Rows) > 0 {
-		if busy := on.Busy(before); busy != "" {
+		busy, err := on.Busy(ctx, before)
+		if err != nil {
+			return plan, err
+		}
+		if busy != "" {
 			plan.Asks = append(plan.Asks, busy)
 		}
 	}
@@ -164,7 +175,11 @@ func (s *Store) reverse(ctx context.Context, on Stage, c model.Change) (plan mod
 	if plan, err = s.lead(ctx, on, plan, r.At, before, w); err != nil {
 		return plan, instead(err)
 	}
-	if err := planning.Loses(c.Op, r.Entry, before.Compared(), w.After.Compared()); err != nil {
+	err = planning.Loses(c.Op, r.Entry, before.Compared(), w.After.Compared())
+	if err == nil && r.Hangs != nil {
+		err = r.Hangs(ctx, on.In())
+	}
+	if err != nil {
 		return plan, err
 	}
 	if r.Plan.Target == (model.Point{}) || c.Op == model.OpUndo {
@@ -204,18 +219,21 @@ func (s *Store) apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 		if err != nil {
 			return err
 		}
-		return differs(planning.Expect(c.w.Before.Compared(), now.Compared()))
+		return differs(c.w.Before, now)
 	}
 	is := func(ctx context.Context, in In) error {
 		now, err := s.bare(ctx, in, c.at)
 		if err != nil {
 			return err
 		}
-		if err := differs(planning.Expect(c.w.After.Compared(), now.Compared())); err != nil {
+		if err := differs(c.w.After, now); err != nil {
 			return err
 		}
 		if now, want := now.HeadPoint().ID, c.w.After.HeadPoint().ID; now != want {
 			return fmt.Errorf("the row that is resumed is %q instead of %q", now, want)
+		}
+		if r := c.w.Reversal; r != nil && r.Hangs != nil {
+			return r.Hangs(ctx, in)
 		}
 		return nil
 	}
@@ -225,9 +243,14 @@ func (s *Store) apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 	return receipt, err
 }
 
-func differs(place, found string) error {
+// differs returns an error where a log is not as it should be.
+func differs(want, now *Log) error {
+	place, found := planning.Expect(want.Compared(), now.Compared())
 	if found == "" {
 		return nil
+	}
+	if now.Files == nil && want.Files == nil { // an id is the place of a row
+		place = "the row " + place
 	}
 	return &journal.ConflictError{Path: place, Found: found}
 }

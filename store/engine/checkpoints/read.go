@@ -175,7 +175,7 @@ type reader struct {
 }
 
 // session returns the log of a session.
-func (r reader) session(ctx context.Context, in engine.In, at folder.Place) (*folder.Log, error) {
+func (r reader) session(ctx context.Context, in engine.In, at folder.Place, _ string) (*folder.Log, error) {
 	all, err := r.read(ctx, in)
 	if err != nil {
 		return nil, err

@@ -18,9 +18,12 @@ type Format interface {
 }
 
 // In is what a format reads: a tree, what is remembered of its files, what the journal
-// tells of the session, and the time, by which work that is pending expires.
+// tells of the session, and the time, by which work that is pending expires. A database is a
+// transaction instead.
 type In struct {
 	tree.Tree
+	// Tx is the transaction on the tables of a database, nil in files.
+	Tx   any
 	Memo *tree.Memo
 	Told *Told
 	Now  time.Time
@@ -68,6 +71,14 @@ type Log struct {
 	Settled bool
 	// Own is what the format decoded.
 	Own any
+	// Facts say where the head is, of a log that was read from a row on.
+	Facts model.HeadFacts
+	// Title and Size are those of the session's info. First is the part of Size that the first of the
+	// rows has.
+	Title       string
+	Size, First int64
+	// Opaque is how states are stored that are shown as the bytes that they are; "" for none.
+	Opaque string
 	// Busy is why an agent may be at work on the session, "" for no sign of it: the engine
 	// fills it in before a [Move].
 	Busy string
@@ -89,6 +100,17 @@ func (l *Log) At(id string) int {
 		}
 	}
 	return -1
+}
+
+// IsLine reports whether the newest row is the head, and each follows the one before.
+func (l *Log) IsLine() bool {
+	n := len(l.Rows)
+	for i := 1; i < n; i++ {
+		if l.Rows[i].ParentID != l.Rows[i-1].ID {
+			return false
+		}
+	}
+	return n > 0 && (l.Facts.Newest || l.Rows[n-1].Head) && len(l.Facts.Moves) == 0
 }
 
 // HeadPoint returns the head, the zero value where there is none.

@@ -25,11 +25,15 @@ type Mover interface {
 type Move struct {
 	// Steps are the files that change, in the order in which the store is sound.
 	Steps tree.Steps
+	// Rows are the rows that change in a database, nil for none.
+	Rows any
 	// Target is the row that the session is put to, or that it goes on from: it may not
 	// be the row that becomes the head.
 	Target model.Point
 	// New is where the session is that the change makes, nil of one that makes none.
 	New *Place
+	// Branch is the branch that the change makes, where that is no session of its own.
+	Branch string
 	// Uses are files whose content is in the steps, or that they replace, with the SHA-256
 	// in hex of what was read; "" of one that is not there.
 	Uses map[string]string
@@ -48,6 +52,9 @@ type Move struct {
 	// Own is what Next needs.
 	Own any
 }
+
+// Idle reports whether the move changes nothing.
+func (m *Move) Idle() bool { return len(m.Steps) == 0 && m.Rows == nil }
 
 // Next is what a framework does with a session.
 type Next = planning.Next
