@@ -46,6 +46,9 @@ var (
 	oneOrHead  = words{session: true, least: 0, most: 1}
 )
 
+// itself returns the words where no flag changes them.
+func (w words) itself() words { return w }
+
 // args asks for as many words as can be meant.
 func (w words) args() cobra.PositionalArgs { return argsBetween(w.least, w.all()) }
 
@@ -57,35 +60,80 @@ func (w words) all() int {
 	return 1
 }
 
-// placed makes a command get its words whole: STORE, SESSION if it has one, and its
-// snapshots.
-func (a *App) placed(w words, run runner) runner {
-	return func(ctx context.Context, p *printer, args []string) error {
-		ready := new(handed)
-		args, err := a.place(ctx, w, args, ready)
-		if err != nil {
-			return err
-		}
-		err = errors.Join(run(context.WithValue(ctx, handedKey{}, ready), p, args), ready.close())
-		if w.session {
-			err = a.noSession(ctx, args[0], args[1], err)
-		}
-		return err
+// subject is what the words of a command name: a store, which is open, a session of it, and snapshots.
+type subject struct {
+	app              *App
+	store            store.Store
+	address, session string
+	snapshots        []string
+}
+
+// words returns the words whole.
+func (o *subject) words() []string {
+	if o.session == "" {
+		return []string{o.address}
+	}
+	return append([]string{o.address, o.session}, o.snapshots...)
+}
+
+// snapshot returns the first snapshot that is named, the head where none is.
+func (o *subject) snapshot() string {
+	if len(o.snapshots) == 0 {
+		return "head"
+	}
+	return o.snapshots[0]
+}
+
+// timeline reads the headers and the labels of the session.
+func (o *subject) timeline(ctx context.Context) (*model.Timeline, error) {
+	return o.app.timeline(ctx, o.store, o.session)
+}
+
+// resolve reads the timeline and finds the visit that a person named.
+func (o *subject) resolve(ctx context.Context, spec string) (t *model.Timeline, n model.Node, err error) {
+	if t, err = o.timeline(ctx); err == nil {
+		n, err = visit(t, spec)
+	}
+	return t, n, err
+}
+
+// reads makes a command of c, whose answer about what its words name may be long.
+func (a *App) reads(w words, c *cobra.Command, run about) *cobra.Command {
+	a.takes(w, c)
+	c.RunE = a.reading(a.placed(w, run))
+	return c
+}
+
+// answers makes a command of c, whose answer is short.
+func (a *App) answers(w words, c *cobra.Command, run about) *cobra.Command {
+	a.takes(w, c)
+	c.RunE = a.answer(a.placed(w, run))
+	return c
+}
+
+// about is a command that answers about what its words name.
+type about func(ctx context.Context, p *printer, of *subject) error
+
+// takes fills in how many words of a command there may be, and how they are completed.
+func (a *App) takes(w words, c *cobra.Command) {
+	c.Args, c.ValidArgsFunction = w.args(), a.completeSnapshot(w.most)
+	if !w.session {
+		c.ValidArgsFunction = completeStore
 	}
 }
 
-// noSession returns an error, if it is that the store at an address has no session of
-// a name, as one that says so and which name is like it.
-func (a *App) noSession(ctx context.Context, address, session string, err error) error {
-	if !errors.Is(err, model.ErrNoSession) {
-		return err
+// placed makes a command get what its words name.
+func (a *App) placed(w words, run about) runner {
+	return func(ctx context.Context, p *printer, args []string) error {
+		of, err := a.place(ctx, w, args)
+		if err != nil {
+			return err
+		}
+		if err = run(ctx, p, of); w.session {
+			err = noSessionIn(ctx, of.store, of.address, of.session, err)
+		}
+		return errors.Join(err, of.store.Close())
 	}
-	s, failed := a.open(ctx, address)
-	if failed != nil {
-		return err
-	}
-	defer s.Close()
-	return noSessionIn(ctx, s, address, session, err)
 }
 
 // shown returns how a message names a store: as the user does, but a URL without its
@@ -97,7 +145,8 @@ func shown(address string, s store.Store) string {
 	return address
 }
 
-// noSessionIn is noSession of a store that is open.
+// noSessionIn returns an error, if it is that a store has no session of a name, as one that says so and which name
+// is like it.
 func noSessionIn(ctx context.Context, s store.Store, address, session string, err error) error {
 	if !errors.Is(err, model.ErrNoSession) {
 		return err
@@ -190,46 +239,27 @@ func distance(a, b string, most int) int {
 	return row[len(b)]
 }
 
-// handed is the store that was opened to know what the words mean. The command that
-// opens it gets this one: a store may be large, and a pipe is read once.
-type handed struct {
-	address string
-	store   store.Store
-}
-
-type handedKey struct{}
-
-// take returns the store at an address if it is open already, else nil.
-func (h *handed) take(address string) (s store.Store) {
-	if h != nil && h.address == address {
-		s, h.store = h.store, nil
-	}
-	return s
-}
-
-// close closes a store that no command has taken.
-func (h *handed) close() error {
-	if h.store == nil {
-		return nil
-	}
-	return h.store.Close()
-}
-
-// place returns the words of a command whole. A store that it opens is in ready.
-func (a *App) place(ctx context.Context, w words, args []string, ready *handed) ([]string, error) {
+// place finds what the words of a command name. The caller closes the store.
+func (a *App) place(ctx context.Context, w words, args []string) (*subject, error) {
 	address, rest, err := a.storeOf(ctx, args, len(args) >= w.all())
-	if err != nil || !w.session {
-		return append([]string{address}, rest...), err
-	}
-	session, specs, err := a.sessionOf(ctx, address, rest, w, ready)
 	if err != nil {
-		return nil, errors.Join(err, ready.close())
+		return nil, err
 	}
-	if len(specs) < w.least {
-		err := usagef("SNAPSHOT is missing: %q is a session of %s", session, shown(address, ready.store))
-		return nil, errors.Join(err, ready.close())
+	s, err := a.open(ctx, address)
+	if err != nil {
+		return nil, err
 	}
-	return append([]string{address, session}, specs...), nil
+	of := &subject{app: a, store: s, address: address}
+	if w.session {
+		of.session, of.snapshots, err = splitSession(ctx, s, rest, w)
+	}
+	if err == nil && len(of.snapshots) < w.least {
+		err = usagef("SNAPSHOT is missing: %q is a session of %s", of.session, shown(address, s))
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return of, nil
 }
 
 // storeOf parts the words into the address of a store and what follows it. whole
@@ -298,16 +328,11 @@ func (a *App) around(ctx context.Context, tell func([]store.Found)) (found []sto
 	return found, "this directory", err
 }
 
-// sessionOf parts the words behind a store into a session and snapshots of it.
-func (a *App) sessionOf(ctx context.Context, address string, rest []string, w words, ready *handed) (session string, specs []string, err error) {
+// splitSession parts the words behind a store into a session and snapshots of it.
+func splitSession(ctx context.Context, s store.Store, rest []string, w words) (session string, specs []string, err error) {
 	if len(rest) > w.most {
 		return rest[0], rest[1:], nil
 	}
-	s, err := a.open(ctx, address)
-	if err != nil {
-		return "", nil, err
-	}
-	*ready = handed{address, s}
 	if len(rest) > 0 {
 		err := store.Find(ctx, s, rest[0])
 		if err == nil {

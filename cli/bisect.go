@@ -10,13 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clipperhouse/displaywidth"
 	"github.com/spf13/cobra"
 
 	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/query"
-	"hindcast/store"
 )
 
 // bisect is `hindcast bisect`.
@@ -70,17 +68,12 @@ that was tested contradicts. hindcast find --all lists all of them.`,
 					return &usageError{fmt.Errorf("bisect: %w", err)}
 				}
 			}
-			return a.answer(a.placed(oneSession, func(ctx context.Context, p *printer, words []string) error {
-				s, err := a.open(ctx, words[0])
+			return a.answer(a.placed(oneSession, func(ctx context.Context, p *printer, of *subject) error {
+				t, err := of.timeline(ctx)
 				if err != nil {
 					return err
 				}
-				defer s.Close()
-				t, err := a.timeline(ctx, s, words[1])
-				if err != nil {
-					return err
-				}
-				b := bisection{store: s, timeline: t, session: words[1], query: query.Open(s, t)}
+				b := bisection{subject: of, timeline: t, query: query.Open(of.store, t)}
 				if b.good, err = visit(t, good); err != nil {
 					return err
 				}
@@ -109,9 +102,8 @@ that was tested contradicts. hindcast find --all lists all of them.`,
 
 // bisection is what a bisection is about, and how it tests.
 type bisection struct {
-	store     store.Store
+	*subject
 	timeline  *model.Timeline
-	session   string
 	query     *query.Session
 	good, bad model.Node
 	test      query.Test
@@ -238,7 +230,7 @@ type (
 // bisect writes the steps of a bisection as they come, and what it found.
 func (p *printer) bisect(ctx context.Context, b *bisection) error {
 	document := bisectJSON{Steps: []testedJSON{}}
-	cols := p.columns(b.timeline, 0)
+	lines := p.visits(b.timeline)
 	var end query.Tested
 	for step, err := range b.query.Bisect(ctx, b.good, b.bad, b.test) {
 		if err != nil {
@@ -248,7 +240,7 @@ func (p *printer) bisect(ctx context.Context, b *bisection) error {
 			document.Steps = append(document.Steps, testedJSON{headerOf(b.timeline, step.Visit), step.Verdict.String(), step.Why})
 			continue
 		}
-		p.tested(b.timeline, cols, step)
+		lines.tested(step)
 		if err := p.Flush(); err != nil { // a test may take long
 			return err
 		}
@@ -281,8 +273,8 @@ func (p *printer) bisect(ctx context.Context, b *bisection) error {
 }
 
 // tested writes the line of a step.
-func (p *printer) tested(t *model.Timeline, cols logColumns, step query.Tested) {
-	line, sgr := p.appendVisit(nil, cols, t, step.Visit)
+func (v *visits) tested(step query.Tested) {
+	v.begin(step.Visit)
 	colour := map[query.Verdict]string{query.Good: green, query.Bad: red, query.Skipped: faint}[step.Verdict]
 	what := step.Verdict.String()
 	if step.Left > 0 {
@@ -291,7 +283,7 @@ func (p *printer) tested(t *model.Timeline, cols logColumns, step query.Tested) 
 	if step.Why != "" {
 		what += "  " + printable.String(step.Why)
 	}
-	fmt.Fprintf(p, "%s  %s\n", p.paint.in(sgr, string(line)), p.paint.in(colour, p.fitted(what, displaywidth.Bytes(line)+2)))
+	v.end(colour, what)
 }
 
 // border writes between which snapshots the border is.

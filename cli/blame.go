@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/clipperhouse/displaywidth"
@@ -49,21 +48,12 @@ not have the value recorded.`,
 					text, args = args[last], args[:last]
 				}
 			}
-			return a.placed(oneOrHead, func(ctx context.Context, p *printer, words []string) error {
-				s, err := a.open(ctx, words[0])
+			return a.placed(oneOrHead, func(ctx context.Context, p *printer, of *subject) error {
+				t, n, err := of.resolve(ctx, of.snapshot())
 				if err != nil {
 					return err
 				}
-				defer s.Close()
-				t, err := a.timeline(ctx, s, words[1])
-				if err != nil {
-					return err
-				}
-				n, err := visit(t, slices.Concat(words, []string{"head"})[2])
-				if err != nil {
-					return err
-				}
-				err = p.blame(ctx, s, t, n, path)
+				err = p.blame(ctx, of.store, t, n, path)
 				if errors.Is(err, query.ErrNoValue) {
 					err = &advisedError{
 						fmt.Errorf("blame: there is nothing at %.80q in %s", text, t.Name(n)),
@@ -108,45 +98,33 @@ func (p *printer) blame(ctx context.Context, s store.Store, t *model.Timeline, n
 		return err
 	}
 	if p.json {
-		return array(p, blamedOf(t, list, tape.Data()))
+		return array(p, mapped(each(list), func(b query.Blamed) blameJSON { return blamedOf(t, b, tape.Data()) }))
 	}
 	p.blamed(t, list, tape.Data())
 	return nil
 }
 
-func blamedOf(t *model.Timeline, list []query.Blamed, state []byte) iter.Seq2[blameJSON, error] {
-	return func(yield func(blameJSON, error) bool) {
-		for _, b := range list {
-			one := blameJSON{Path: b.Path, Holds: b.Holds, OrBefore: b.OrBefore}
-			if !b.Holds {
-				one.Value = state[b.Start:b.End]
-			}
-			if b.Visit != model.NoNode {
-				header := headerOf(t, b.Visit)
-				one.Snapshot = &header
-			}
-			if !yield(one, nil) {
-				return
-			}
-		}
+func blamedOf(t *model.Timeline, b query.Blamed, state []byte) blameJSON {
+	out := blameJSON{Path: b.Path, Holds: b.Holds, OrBefore: b.OrBefore}
+	if !b.Holds {
+		out.Value = state[b.Start:b.End]
 	}
+	if b.Visit != model.NoNode {
+		header := headerOf(t, b.Visit)
+		out.Snapshot = &header
+	}
+	return out
 }
 
 // blamed writes a line for each value that holds no others, and for those that hold others
 // where something was removed from them since.
 func (p *printer) blamed(t *model.Timeline, list []query.Blamed, state []byte) {
-	cols := p.columns(t, 0)
-	var line []byte
+	lines := p.visits(t)
 	for i, b := range list {
 		if b.Holds && !removedFrom(list[i:]) {
 			continue
 		}
-		sgr := faint
-		if line = line[:0]; b.Visit != model.NoNode {
-			line, sgr = p.appendVisit(line, cols, t, b.Visit)
-		} else {
-			line = append(line, "? not recorded here"...)
-		}
+		behind := lines.begin(b.Visit)
 		path := printable.String(b.Path)
 		if path == "" {
 			path = "the whole state"
@@ -156,10 +134,9 @@ func (p *printer) blamed(t *model.Timeline, list []query.Blamed, state []byte) {
 		}
 		what := path + "  - something was removed"
 		if !b.Holds {
-			behind := displaywidth.Bytes(line) + 2
 			what = path + "  " + p.brief(state[b.Start:b.End], behind+displaywidth.String(path)+2)
 		}
-		fmt.Fprintf(p, "%s  %s\n", p.paint.in(sgr, string(line)), p.fitted(what, displaywidth.Bytes(line)+2))
+		lines.end("", what)
 	}
 }
 

@@ -34,8 +34,8 @@ The last line is the payload that makes the agent go on from there.`,
 				c, err := a.checkpointInFile(args[0])
 				return p.answer(c, err)
 			}
-			err := a.placed(oneOf, func(ctx context.Context, p *printer, args []string) error {
-				c, err := a.checkpointOf(ctx, args)
+			err := a.placed(oneOf, func(ctx context.Context, p *printer, of *subject) error {
+				c, err := of.checkpoint(ctx)
 				return p.answer(c, err)
 			})(ctx, p, args)
 			if len(args) == 1 && errors.Is(err, model.ErrNoSnapshot) {
@@ -83,27 +83,18 @@ type toolJSON struct {
 	Input json.RawMessage `json:"input,omitempty"`
 }
 
-// checkpointOf returns the checkpoint at a snapshot.
-func (a *App) checkpointOf(ctx context.Context, args []string) (*checkpointJSON, error) {
-	s, err := a.open(ctx, args[0])
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	t, err := a.timeline(ctx, s, args[1])
-	if err != nil {
-		return nil, err
-	}
-	n, err := visit(t, args[2])
+// checkpoint returns the checkpoint at the snapshot.
+func (o *subject) checkpoint(ctx context.Context) (*checkpointJSON, error) {
+	t, n, err := o.resolve(ctx, o.snapshot())
 	if err != nil {
 		return nil, err
 	}
 	h := t.Header(n)
-	state, err := s.State(ctx, h.Ref())
+	state, err := o.store.State(ctx, h.Ref())
 	if err != nil {
 		return nil, err
 	}
-	kind, _ := a.Kinds.Named(s.Kind())
+	kind, _ := o.app.Kinds.Named(o.store.Kind())
 	return joined(&h, state, kind.Framework)
 }
 

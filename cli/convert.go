@@ -15,9 +15,8 @@ import (
 
 // convert is `hindcast convert`.
 func (a *App) convert() *cobra.Command {
-	var agreed consent
 	var to, as string
-	cmd := &cobra.Command{
+	cmd := a.writes(oneSession.itself, &cobra.Command{
 		Use:   "convert [STORE] [SESSION] --to KIND:PATH --as ID",
 		Short: "make a session of another kind of store out of one; the original is untouched",
 		Long: `Convert writes a session into a store of another kind, under a name that is free
@@ -29,28 +28,19 @@ the other store takes the new session away again.`,
 		Example: `  hindcast convert ~/.strands/sessions chat --to strands-snapshots:snapshots --as chat
   hindcast convert ~/.strands/sessions chat --to sqlite:trips.db --as chat --dry-run
   hindcast convert trips.db trip-planner --to postgres://me@host/trips --as trip-planner`,
-		Args:              oneSession.args(),
-		ValidArgsFunction: a.completeSnapshot(0),
-		RunE: a.answer(a.placed(oneSession, func(ctx context.Context, p *printer, args []string) error {
+		PreRunE: func(*cobra.Command, []string) error {
 			if to == "" || as == "" {
 				return usagef("convert needs --to with the other store and --as with the id of the new session")
 			}
-			if err := agreed.check(); err != nil {
-				return err
-			}
-			from, err := a.open(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			defer from.Close()
-			return a.into(ctx, to, agreed, func(s store.Store) error {
-				return a.takeOver(ctx, p, s, from, args[1], as, to, agreed)
-			})
-		})),
-	}
+			return nil
+		},
+	}, func(ctx context.Context, p *printer, of *subject, agreed consent) error {
+		return a.into(ctx, to, agreed, func(s store.Store) error {
+			return a.takeOver(ctx, p, s, of.store, of.session, as, to, agreed)
+		})
+	})
 	cmd.Flags().StringVar(&to, "to", "", "the store that takes the session, as `KIND:PATH` or a URL")
 	cmd.Flags().StringVar(&as, "as", "", "id of the new session")
-	agreed.flags(cmd)
 	return cmd
 }
 

@@ -22,7 +22,7 @@ import (
 // diff is `hindcast diff`.
 func (a *App) diff() *cobra.Command {
 	var patch, code, stat bool
-	cmd := &cobra.Command{
+	cmd := a.reads(oneOrTwo, &cobra.Command{
 		Use:   "diff [STORE] [SESSION] A [B] | A..B",
 		Short: "show what changed from A to B, or from its parent to A",
 		Long: `Diff shows what changed: diff A from the snapshot before A to A; diff A B, or
@@ -36,44 +36,39 @@ Each line names the place by its JSON Pointer. Inside a text that changed,
 
 A key that the store keeps once for the whole session is known only as of now. It
 is not compared: a last line names it, and --json and --patch have no change of it.`,
-		Args:              oneOrTwo.args(),
-		ValidArgsFunction: a.completeSnapshot(2),
-		RunE: a.reading(a.placed(oneOrTwo, func(ctx context.Context, p *printer, args []string) error {
-			if patch && stat {
-				return usagef("--patch and --stat are two answers: give one of them")
-			}
-			s, err := a.open(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			sides, err := a.chooseSides(ctx, s, args[1], args[2:])
-			if err != nil {
-				return err
-			}
-			result, gaps, err := sides.compare(ctx, s)
-			if err != nil {
-				return err
-			}
-			switch {
-			case patch:
-				err = patchTo(a.harmless(p), result)
-			case p.json && stat:
-				err = p.document(statOf(result))
-			case p.json:
-				err = array(p, changes(result))
-			case stat:
-				p.stat(sides.title(p.glyphs.Arrow), result)
-				p.leftOut(gaps)
-			default:
-				p.changes(sides.title(p.glyphs.Arrow), result)
-				p.leftOut(gaps)
-			}
-			if err == nil && code && !result.Equal() {
-				return errDiffer
-			}
+	}, func(ctx context.Context, p *printer, of *subject) error {
+		sides, err := of.chooseSides(ctx)
+		if err != nil {
 			return err
-		})),
+		}
+		result, gaps, err := sides.compare(ctx, of.store)
+		if err != nil {
+			return err
+		}
+		switch {
+		case patch:
+			err = patchTo(a.harmless(p), result)
+		case p.json && stat:
+			err = p.document(statOf(result))
+		case p.json:
+			err = array(p, changes(result))
+		case stat:
+			p.stat(sides.title(p.glyphs.Arrow), result)
+			p.leftOut(gaps)
+		default:
+			p.changes(sides.title(p.glyphs.Arrow), result)
+			p.leftOut(gaps)
+		}
+		if err == nil && code && !result.Equal() {
+			return errDiffer
+		}
+		return err
+	})
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if patch && stat {
+			return usagef("--patch and --stat are two answers: give one of them")
+		}
+		return nil
 	}
 	cmd.Flags().BoolVar(&code, "exit-code", false, "end with exit code 1 if the states differ, 0 if they do not")
 	cmd.Flags().BoolVar(&stat, "stat", false, "print how much changed below each top-level key")
@@ -95,8 +90,9 @@ type side struct {
 }
 
 // chooseSides finds the snapshots that diff A, diff A B and diff A..B mean.
-func (a *App) chooseSides(ctx context.Context, s store.Store, session string, specs []string) (sides, error) {
-	t, err := a.timeline(ctx, s, session)
+func (o *subject) chooseSides(ctx context.Context) (sides, error) {
+	specs := o.snapshots
+	t, err := o.timeline(ctx)
 	if err != nil {
 		return sides{}, err
 	}

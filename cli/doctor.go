@@ -47,7 +47,7 @@ one store only.`,
 				return err
 			}
 			if len(sessions) > 0 {
-				return a.noSession(ctx, address, sessions[0], a.doctorOf(ctx, p, address, sessions[0]))
+				return a.doctorOf(ctx, p, address, sessions[0])
 			}
 			_, err = a.Kinds.Identify(ctx, address)
 			if errors.Is(err, store.ErrUnrecognised) && isDirectory(address) {
@@ -109,7 +109,7 @@ func (a *App) examine(ctx context.Context, id *store.Identity, session, address 
 	}
 	defer s.Close()
 	if e.list, err = checkups(ctx, s, session); err != nil {
-		return e, err
+		return e, noSessionIn(ctx, s, address, session, err)
 	}
 	for i := range e.list {
 		remedies(ctx, s, &e.list[i], word(address), a.server(id))

@@ -25,10 +25,8 @@ import (
 
 // edit is `hindcast edit`.
 func (a *App) edit() *cobra.Command {
-	var agreed consent
 	var how editing
-	var cmd *cobra.Command
-	cmd = &cobra.Command{
+	cmd := a.writes(oneOf.itself, &cobra.Command{
 		Use:   "edit [STORE] [SESSION] SNAPSHOT --as ID",
 		Short: "start a new session from a snapshot whose state you change",
 		Long: `Edit opens the state of a snapshot in $VISUAL or $EDITOR (vi without them), or the
@@ -41,18 +39,23 @@ standard input). If anything fails, your edit is kept in a file that is named.`,
 		Example: `  hindcast edit trips.db trip-planner '#5' --as what-if
   hindcast edit trips.db trip-planner '#5' --at /cart/total --set 99 --as cheaper
   hindcast edit sessions chat '#12' --at /messages/3/content --file other.json --as what-if`,
-		Args:              oneOf.args(),
-		ValidArgsFunction: a.completeSnapshot(1),
-		RunE: a.answer(a.placed(oneOf, func(ctx context.Context, p *printer, args []string) error {
-			how.given = cmd.Flags().Changed("set")
-			return a.editAndFork(ctx, p, args, &how, agreed)
-		})),
+	}, func(ctx context.Context, p *printer, of *subject, agreed consent) error {
+		return a.editAndFork(ctx, p, of, &how, agreed)
+	})
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		how.given = cmd.Flags().Changed("set")
+		switch {
+		case how.as == "":
+			return usagef("edit needs --as with the id of the new session")
+		case how.given && how.file != "":
+			return usagef("--set and --file both give the value: give one of them")
+		}
+		return nil
 	}
 	cmd.Flags().StringVar(&how.as, "as", "", "id of the new session")
 	cmd.Flags().StringVar(&how.at, "at", "", "JSON `POINTER` to what is edited, such as /messages/3; without it the whole state")
 	cmd.Flags().StringVar(&how.set, "set", "", "the new value as `JSON`, instead of an editor")
 	cmd.Flags().StringVar(&how.file, "file", "", "the `FILE` with the new value, instead of an editor; - for the standard input")
-	agreed.flags(cmd)
 	return cmd
 }
 
@@ -63,25 +66,17 @@ type editing struct {
 }
 
 // editAndFork takes a state through an edit into the plan of a new session.
-func (a *App) editAndFork(ctx context.Context, p *printer, args []string, how *editing, agreed consent) (err error) {
-	switch {
-	case how.as == "":
-		return usagef("edit needs --as with the id of the new session")
-	case how.given && how.file != "":
-		return usagef("--set and --file both give the value: give one of them")
-	}
-	if err := agreed.check(); err != nil {
+func (a *App) editAndFork(ctx context.Context, p *printer, of *subject, how *editing, agreed consent) (err error) {
+	if err := of.can(model.OpEdit); err != nil {
 		return err
 	}
-	s, err := a.openFor(ctx, args, model.OpEdit)
+	s := of.store
+	seen, n, err := of.resolve(ctx, of.snapshot())
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	ref, seen, err := a.resolve(ctx, s, args[1], args[2])
-	if err != nil {
-		return err
-	}
+	h := seen.Header(n)
+	ref := h.Ref()
 	state, err := s.State(ctx, ref)
 	if err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"time"
 
-	"github.com/clipperhouse/displaywidth"
 	"github.com/spf13/cobra"
 
 	"hindcast/look"
@@ -70,8 +69,8 @@ that takes longer on one state than --within says, or more than 256 MB, is ended
 				if err != nil {
 					return &usageError{fmt.Errorf("find: %w", err)}
 				}
-				return a.placed(oneSession, func(ctx context.Context, p *printer, words []string) error {
-					return raiseLimit("find", a.seek(ctx, p, words, x.Within(what.within), what))
+				return a.placed(oneSession, func(ctx context.Context, p *printer, of *subject) error {
+					return raiseLimit("find", a.seek(ctx, p, of, x.Within(what.within), what))
 				})(ctx, p, args[:last])
 			})(cmd, args)
 		},
@@ -110,17 +109,12 @@ func (w sought) turn() query.Turn {
 }
 
 // seek finds what is looked for and writes it.
-func (a *App) seek(ctx context.Context, p *printer, words []string, x *query.Expr, what sought) error {
-	s, err := a.open(ctx, words[0])
+func (a *App) seek(ctx context.Context, p *printer, of *subject, x *query.Expr, what sought) error {
+	t, err := of.timeline(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
-	t, err := a.timeline(ctx, s, words[1])
-	if err != nil {
-		return err
-	}
-	q := query.Open(s, t)
+	q := query.Open(of.store, t)
 	all := q.Find(ctx, x)
 	if what.last {
 		all = q.FindBack(ctx, x, t.Head())
@@ -130,7 +124,9 @@ func (a *App) seek(ctx context.Context, p *printer, words []string, x *query.Exp
 		seeking.shown = &progress{out: a.Err}
 	}
 	if p.json {
-		err = array(p, foundOf(t, seeking.among(all)))
+		err = array(p, mapped(seeking.among(all), func(f query.Found) foundJSON {
+			return foundJSON{headerOf(t, f.Visit), turnWords[f.Turn], f.OrBefore, f.Why}
+		}))
 	} else {
 		err = p.found(t, seeking.among(all))
 	}
@@ -146,7 +142,7 @@ func (a *App) seek(ctx context.Context, p *printer, words []string, x *query.Exp
 			where = "on the active path of"
 		}
 		return &advisedError{
-			fmt.Errorf("find: %.80q never becomes %s %s %.80q", x, turnWords[what.turn()], where, words[1]),
+			fmt.Errorf("find: %.80q never becomes %s %s %.80q", x, turnWords[what.turn()], where, of.session),
 			"hindcast find --all also lists where it becomes false, or cannot be evaluated.",
 		}
 	}
@@ -228,30 +224,14 @@ type foundJSON struct {
 	Why      string `json:"why,omitempty"`
 }
 
-func foundOf(t *model.Timeline, found iter.Seq2[query.Found, error]) iter.Seq2[foundJSON, error] {
-	return func(yield func(foundJSON, error) bool) {
-		for f, err := range found {
-			if err != nil {
-				yield(foundJSON{}, err)
-				return
-			}
-			if !yield(foundJSON{headerOf(t, f.Visit), turnWords[f.Turn], f.OrBefore, f.Why}, nil) {
-				return
-			}
-		}
-	}
-}
-
 // found writes a line for each snapshot at which an expression turned.
 func (p *printer) found(t *model.Timeline, found iter.Seq2[query.Found, error]) error {
-	cols := p.columns(t, 0)
-	var line []byte
+	lines := p.visits(t)
 	for f, err := range found {
 		if err != nil {
 			return err
 		}
-		sgr := ""
-		line, sgr = p.appendVisit(line[:0], cols, t, f.Visit)
+		lines.begin(f.Visit)
 		what, colour := turnWords[f.Turn], green
 		switch f.Turn {
 		case query.TurnsFalse:
@@ -264,8 +244,7 @@ func (p *printer) found(t *model.Timeline, found iter.Seq2[query.Found, error]) 
 		if f.OrBefore {
 			what += ", in " + t.Name(f.Visit) + " or before"
 		}
-		what = p.fitted(printable.String(what), displaywidth.Bytes(line)+2)
-		fmt.Fprintf(p, "%s  %s\n", p.paint.in(sgr, string(line)), p.paint.in(colour, what))
+		lines.end(colour, printable.String(what))
 	}
 	return nil
 }

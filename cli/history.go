@@ -12,7 +12,6 @@ import (
 	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/query"
-	"hindcast/store"
 )
 
 // history is `hindcast history`.
@@ -45,17 +44,8 @@ recorded. The exit code is 1 where no snapshot has the value.`,
 			if err != nil {
 				return &usageError{fmt.Errorf("history: %w; PATH is a JSON Pointer or a jq path, such as /cart/total or .cart.total", err)}
 			}
-			return a.placed(oneSession, func(ctx context.Context, p *printer, words []string) error {
-				s, err := a.open(ctx, words[0])
-				if err != nil {
-					return err
-				}
-				defer s.Close()
-				t, err := a.timeline(ctx, s, words[1])
-				if err != nil {
-					return err
-				}
-				return p.history(ctx, s, t, words[1], path, args[last])
+			return a.placed(oneSession, func(ctx context.Context, p *printer, of *subject) error {
+				return p.history(ctx, of, path, args[last])
 			})(ctx, p, args[:last])
 		}),
 	}
@@ -72,10 +62,14 @@ type historyJSON struct {
 }
 
 // history writes the changes of the value at a path, which was given as pointer.
-func (p *printer) history(ctx context.Context, s store.Store, t *model.Timeline, session string, path query.Path, pointer string) (err error) {
+func (p *printer) history(ctx context.Context, of *subject, path query.Path, pointer string) error {
+	t, err := of.timeline(ctx)
+	if err != nil {
+		return err
+	}
 	found := false
 	changes := func(yield func(query.Change, error) bool) {
-		for c, err := range query.Open(s, t).History(ctx, path) {
+		for c, err := range query.Open(of.store, t).History(ctx, path) {
 			found = true
 			if !yield(c, err) {
 				return
@@ -83,44 +77,29 @@ func (p *printer) history(ctx context.Context, s store.Store, t *model.Timeline,
 		}
 	}
 	if p.json {
-		err = array(p, historyOf(t, changes))
+		err = array(p, mapped(changes, func(c query.Change) historyJSON {
+			return historyJSON{headerOf(t, c.Visit), c.Old, c.New, c.OrBefore, c.Unknown}
+		}))
 	} else {
 		err = p.changed(t, changes)
 	}
 	if err == nil && !found {
 		err = &advisedError{
-			fmt.Errorf("history: no snapshot of %.80q has a value at %.80q", session, pointer),
+			fmt.Errorf("history: no snapshot of %.80q has a value at %.80q", of.session, pointer),
 			"hindcast show STORE SESSION head prints a state; PATH is /KEY/INDEX/… or .KEY[INDEX]…",
 		}
 	}
 	return err
 }
 
-func historyOf(t *model.Timeline, changes iter.Seq2[query.Change, error]) iter.Seq2[historyJSON, error] {
-	return func(yield func(historyJSON, error) bool) {
-		for c, err := range changes {
-			if err != nil {
-				yield(historyJSON{}, err)
-				return
-			}
-			if !yield(historyJSON{headerOf(t, c.Visit), c.Old, c.New, c.OrBefore, c.Unknown}, nil) {
-				return
-			}
-		}
-	}
-}
-
 // changed writes a line for each change of a value.
 func (p *printer) changed(t *model.Timeline, changes iter.Seq2[query.Change, error]) error {
-	cols := p.columns(t, 0)
-	var line []byte
+	lines := p.visits(t)
 	for c, err := range changes {
 		if err != nil {
 			return err
 		}
-		sgr := ""
-		line, sgr = p.appendVisit(line[:0], cols, t, c.Visit)
-		behind := displaywidth.Bytes(line) + 2
+		behind := lines.begin(c.Visit)
 		where := ""
 		if c.OrBefore {
 			where = "in " + t.Name(c.Visit) + " or before: "
@@ -136,7 +115,7 @@ func (p *printer) changed(t *model.Timeline, changes iter.Seq2[query.Change, err
 		default:
 			what = "~ " + where + p.replaced(c.Old, c.New, room)
 		}
-		fmt.Fprintf(p, "%s  %s\n", p.paint.in(sgr, string(line)), p.paint.in(colour, p.fitted(what, behind)))
+		lines.end(colour, what)
 	}
 	return nil
 }
@@ -154,12 +133,34 @@ func (p *printer) shape(t *model.Timeline, n model.Node) (shape, sgr string) {
 	return p.glyphs.Active, ""
 }
 
-// appendVisit appends what begins the line of a visit in an answer about a whole session: its
-// shape, name, turn and time. It is drawn in sgr.
-func (p *printer) appendVisit(dst []byte, c logColumns, t *model.Timeline, n model.Node) (line []byte, sgr string) {
-	h := t.Header(n)
-	shape, sgr := p.shape(t, n)
-	dst = appendPadded(append(dst, shape+" "...), t.Name(n), c.name)
-	dst = appendPadded(append(dst, "  turn "...), p.turn(&h), c.turn)
-	return appendMoment(append(dst, "  "...), h.CreatedAt), sgr
+// visits writes lines that begin with a visit: its shape, name, turn and time.
+type visits struct {
+	*printer
+	*model.Timeline
+	columns logColumns
+	line    []byte
+	sgr     string
+}
+
+func (p *printer) visits(t *model.Timeline) *visits {
+	return &visits{printer: p, Timeline: t, columns: p.columns(t, 0)}
+}
+
+// begin begins a line and returns behind how many cells the rest of it stands.
+func (v *visits) begin(n model.Node) (behind int) {
+	if v.line, v.sgr = append(v.line[:0], "? not recorded here"...), faint; n != model.NoNode {
+		h := v.Header(n)
+		shape, sgr := v.shape(v.Timeline, n)
+		v.sgr = sgr
+		v.line = appendPadded(append(v.line[:0], shape+" "...), v.Name(n), v.columns.name)
+		v.line = appendPadded(append(v.line, "  turn "...), v.turn(&h), v.columns.turn)
+		v.line = appendMoment(append(v.line, "  "...), h.CreatedAt)
+	}
+	return displaywidth.Bytes(v.line) + 2
+}
+
+// end ends the line with a text that is safe to print.
+func (v *visits) end(colour, text string) {
+	text = v.fitted(text, displaywidth.Bytes(v.line)+2)
+	fmt.Fprintf(v, "%s  %s\n", v.paint.in(v.sgr, string(v.line)), v.paint.in(colour, text))
 }

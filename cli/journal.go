@@ -16,7 +16,7 @@ import (
 
 // journal is `hindcast journal`.
 func (a *App) journal() *cobra.Command {
-	return &cobra.Command{
+	return a.reads(storeOnly, &cobra.Command{
 		Use:   "journal [STORE]",
 		Short: "list Hindcast's own writes to a store, the newest first",
 		Long: `Journal lists Hindcast's own writes to a store, the newest first: from which head
@@ -24,36 +24,29 @@ to which, how many files changed and what of them was set aside and is kept, and
 what was undone or broken off. Of a damaged one it lists what can be read, tells
 what cannot, and exits with 3. In a store of files the journal and what is kept
 are in the folder .hindcast beside the sessions. --json names each file.`,
-		Example:           "  hindcast journal ~/.strands/sessions",
-		Args:              storeOnly.args(),
-		ValidArgsFunction: completeStore,
-		RunE: a.reading(a.placed(storeOnly, func(ctx context.Context, p *printer, args []string) error {
-			s, err := a.open(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			features := store.FeaturesOf(s)
-			if features.Journal == nil {
-				return lacking(s, model.OpUndo, store.Reason(s, model.OpUndo))
-			}
-			entries, damaged := features.Journal(ctx)
-			if entries == nil && damaged != nil {
-				return damaged
-			}
-			switch {
-			case p.json:
-				err = array(p, each(entries))
-			case len(entries) > 0 || damaged == nil:
-				p.journal(entries)
-			}
-			if damaged != nil {
-				a.report("hindcast journal", damaged)
-				err = cmp.Or(err, errFaults)
-			}
-			return err
-		})),
-	}
+		Example: "  hindcast journal ~/.strands/sessions",
+	}, func(ctx context.Context, p *printer, of *subject) error {
+		features := store.FeaturesOf(of.store)
+		if features.Journal == nil {
+			return lacking(of.store, model.OpUndo, store.Reason(of.store, model.OpUndo))
+		}
+		var err error
+		entries, damaged := features.Journal(ctx)
+		if entries == nil && damaged != nil {
+			return damaged
+		}
+		switch {
+		case p.json:
+			err = array(p, each(entries))
+		case len(entries) > 0 || damaged == nil:
+			p.journal(entries)
+		}
+		if damaged != nil {
+			a.report("hindcast journal", damaged)
+			err = cmp.Or(err, errFaults)
+		}
+		return err
+	})
 }
 
 func (p *printer) journal(entries []model.JournalEntry) {

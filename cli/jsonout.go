@@ -61,6 +61,21 @@ func each[T any](list []T) iter.Seq2[T, error] {
 	}
 }
 
+// mapped returns a sequence of what as makes of each element.
+func mapped[T, U any](seq iter.Seq2[T, error], as func(T) U) iter.Seq2[U, error] {
+	return func(yield func(U, error) bool) {
+		for v, err := range seq {
+			if err != nil {
+				yield(*new(U), err)
+				return
+			}
+			if !yield(as(v), nil) {
+				return
+			}
+		}
+	}
+}
+
 // encode returns the JSON of a value of ours: compact, with <, > and & as they
 // are, and with every control or invisible character of a string escaped, so
 // that an id is harmless wherever the document ends up.

@@ -23,7 +23,7 @@ var aLabel = words{session: true, least: 0, most: 2}
 func (a *App) label() *cobra.Command {
 	var note, remove string
 	var force bool
-	cmd := &cobra.Command{
+	cmd := a.answers(aLabel, &cobra.Command{
 		Use:   "label [STORE] [SESSION] SNAPSHOT NAME | --remove NAME",
 		Short: "give a snapshot a name, which stands for it from then on",
 		Long: `Label gives a snapshot a name, and maybe a note. The name stands for the snapshot
@@ -39,45 +39,38 @@ that another snapshot of the session has, without --force.`,
 		Example: `  hindcast label trips.db trip-planner 11.1 emptied --note 'here the cart went'
   hindcast diff trips.db trip-planner emptied~..emptied
   hindcast label trips.db trip-planner --remove emptied`,
-		Args: argsBetween(0, aLabel.all()),
-		RunE: a.answer(a.placed(aLabel, func(ctx context.Context, p *printer, args []string) error {
-			specs := args[2:]
-			switch {
-			case remove != "" && (len(specs) > 0 || note != "" || force):
-				return usagef("label: --remove NAME takes no SNAPSHOT, no --note and no --force")
-			case remove == "" && len(specs) < 2:
-				return usagef("label: SNAPSHOT and NAME are both needed; hindcast labels lists them")
+	}, func(ctx context.Context, p *printer, of *subject) error {
+		s, specs := of.store, of.snapshots
+		switch {
+		case remove != "" && (len(specs) > 0 || note != "" || force):
+			return usagef("label: --remove NAME takes no SNAPSHOT, no --note and no --force")
+		case remove == "" && len(specs) < 2:
+			return usagef("label: SNAPSHOT and NAME are both needed; hindcast labels lists them")
+		}
+		t, err := of.timeline(ctx)
+		if err != nil {
+			return err
+		}
+		if remove != "" {
+			return a.unlabel(ctx, p, s, t, of.session, remove)
+		}
+		n, err := visit(t, specs[0])
+		if err != nil {
+			return err
+		}
+		h := t.Header(n)
+		label := model.Label{Session: of.session, ID: h.ID, Visit: h.Visit, Name: specs[1], Note: note}
+		if at := t.Labelled(label.Name); at != model.NoNode && at != n && !force {
+			return &advisedError{
+				fmt.Errorf("label %q: %s has it already", label.Name, t.Name(at)),
+				"--force moves it to " + t.Name(n) + ".",
 			}
-			s, err := a.open(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			t, err := a.timeline(ctx, s, args[1])
-			if err != nil {
-				return err
-			}
-			if remove != "" {
-				return a.unlabel(ctx, p, s, t, args[1], remove)
-			}
-			n, err := visit(t, specs[0])
-			if err != nil {
-				return err
-			}
-			h := t.Header(n)
-			label := model.Label{Session: args[1], ID: h.ID, Visit: h.Visit, Name: specs[1], Note: note}
-			if at := t.Labelled(label.Name); at != model.NoNode && at != n && !force {
-				return &advisedError{
-					fmt.Errorf("label %q: %s has it already", label.Name, t.Name(at)),
-					"--force moves it to " + t.Name(n) + ".",
-				}
-			}
-			if label, err = a.Labels.Set(ctx, s, label); err != nil {
-				return err
-			}
-			return p.label("labelled", t.Name(n), label)
-		})),
-	}
+		}
+		if label, err = a.Labels.Set(ctx, s, label); err != nil {
+			return err
+		}
+		return p.label("labelled", t.Name(n), label)
+	})
 	cmd.ValidArgsFunction = a.completeSnapshot(1)
 	cmd.Flags().StringVar(&note, "note", "", "a `TEXT` that is kept with the label")
 	cmd.Flags().StringVar(&remove, "remove", "", "take the label of that `NAME` away")

@@ -44,19 +44,6 @@ func (a *App) timeline(ctx context.Context, s store.Store, session string) (*mod
 	return t, nil
 }
 
-// resolve finds the snapshot that a person named, and returns the timeline in which it did.
-func (a *App) resolve(ctx context.Context, s store.Store, session, spec string) (model.Ref, *model.Timeline, error) {
-	t, err := a.timeline(ctx, s, session)
-	if err != nil {
-		return model.Ref{}, nil, err
-	}
-	n, err := visit(t, spec)
-	if err != nil {
-		return model.Ref{}, nil, err
-	}
-	return t.Header(n).Ref(), t, nil
-}
-
 // latestSession returns the session of a store that changed last.
 func latestSession(ctx context.Context, s store.Store) (string, error) {
 	if only := store.Only(ctx, s); only != "" {
@@ -73,7 +60,7 @@ func (a *App) log() *cobra.Command {
 	var last int
 	asked, _ := look.Read("", a.Getenv) // a wrong word is an error when the command runs
 	g := &asked.Glyphs
-	cmd := &cobra.Command{
+	cmd := a.reads(oneSession, &cobra.Command{
 		Use:   "log [STORE] [SESSION]",
 		Short: "draw the timeline of a session as a tree",
 		Long: `Log draws the timeline of a session as a tree. Time flows down; a branch stands
@@ -86,37 +73,31 @@ last.
   (name)  its label; see hindcast label
 
 With --json it is one array of headers in the same order.`,
-		Args:              oneSession.args(),
-		ValidArgsFunction: a.completeSnapshot(0),
-		RunE: a.reading(a.placed(oneSession, func(ctx context.Context, p *printer, args []string) error {
-			if last < 0 {
-				return usagef("log: -n %d: less than nothing", last)
-			}
-			s, err := a.open(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			session := args[1]
-			t, err := a.timeline(ctx, s, session)
-			if err != nil {
-				return err
-			}
-			from := firstRow(t, last)
-			unread, err := unreadRecords(ctx, s, session, t)
-			if err != nil {
-				return err
-			}
-			if p.json {
-				return array(p, headersJSON(t, from, unread))
-			}
-			mark := ""
-			if unread > 0 {
-				mark = fmt.Sprintf("%s %s unread: hindcast doctor %s %s", g.Damaged, model.Count(unread, "record"), word(args[0]), word(session))
-			}
-			p.log(session, mark, t, from)
-			return nil
-		})),
+	}, func(ctx context.Context, p *printer, of *subject) error {
+		t, err := of.timeline(ctx)
+		if err != nil {
+			return err
+		}
+		from := firstRow(t, last)
+		unread, err := unreadRecords(ctx, of.store, of.session, t)
+		if err != nil {
+			return err
+		}
+		if p.json {
+			return array(p, headersJSON(t, from, unread))
+		}
+		mark := ""
+		if unread > 0 {
+			mark = fmt.Sprintf("%s %s unread: hindcast doctor %s %s", g.Damaged, model.Count(unread, "record"), word(of.address), word(of.session))
+		}
+		p.log(of.session, mark, t, from)
+		return nil
+	})
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if last < 0 {
+			return usagef("log: -n %d: less than nothing", last)
+		}
+		return nil
 	}
 	cmd.Flags().IntVarP(&last, "last", "n", 0, "only the last `N` snapshots that are drawn; 0 for all")
 	return cmd

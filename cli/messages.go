@@ -21,7 +21,7 @@ import (
 // messages is `hindcast messages`.
 func (a *App) messages() *cobra.Command {
 	var markdown bool
-	cmd := &cobra.Command{
+	cmd := a.reads(oneOrHead, &cobra.Command{
 		Use:   "messages [STORE] [SESSION] [SNAPSHOT]",
 		Short: "print the conversation in a snapshot as a transcript",
 		Long: `Messages prints the conversation in a snapshot: who speaks, the texts, each tool
@@ -33,47 +33,31 @@ viewer loads or follows what a model wrote.`,
 		Example: `  hindcast messages trips.db trip-planner
   hindcast messages trips.db trip-planner '#3' --md > step3.md
   hindcast messages trips.db trip-planner head --json | jq '.messages[-1]'`,
-		Args:              oneOrHead.args(),
-		ValidArgsFunction: a.completeSnapshot(1),
-		RunE: a.reading(a.placed(oneOrHead, func(ctx context.Context, p *printer, args []string) error {
-			s, err := a.open(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			session, spec := args[1], "head"
-			if len(args) > 2 {
-				spec = args[2]
-			}
-			t, err := a.timeline(ctx, s, session)
-			if err != nil {
-				return err
-			}
-			n, err := visit(t, spec)
-			if err != nil {
-				return err
-			}
-			h := t.Header(n)
-			state, err := s.State(ctx, h.Ref())
-			if err != nil {
-				return err
-			}
-			tape, err := jsontape.Parse(state)
-			if err != nil {
-				return fmt.Errorf("messages: read the state of %s: %w", t.Name(n), err)
-			}
-			talk := transcriptJSON{Name: t.Name(n), ID: h.ID, SessionID: h.SessionID, Messages: transcript.Of(conversation.Decode(tape))}
-			switch {
-			case p.json:
-				return p.document(talk)
-			case markdown:
-				p.markdown(&talk)
-			default:
-				p.transcript(&talk)
-			}
-			return nil
-		})),
-	}
+	}, func(ctx context.Context, p *printer, of *subject) error {
+		t, n, err := of.resolve(ctx, of.snapshot())
+		if err != nil {
+			return err
+		}
+		h := t.Header(n)
+		state, err := of.store.State(ctx, h.Ref())
+		if err != nil {
+			return err
+		}
+		tape, err := jsontape.Parse(state)
+		if err != nil {
+			return fmt.Errorf("messages: read the state of %s: %w", t.Name(n), err)
+		}
+		talk := transcriptJSON{Name: t.Name(n), ID: h.ID, SessionID: h.SessionID, Messages: transcript.Of(conversation.Decode(tape))}
+		switch {
+		case p.json:
+			return p.document(talk)
+		case markdown:
+			p.markdown(&talk)
+		default:
+			p.transcript(&talk)
+		}
+		return nil
+	})
 	cmd.Flags().BoolVar(&markdown, "md", false, "print Markdown")
 	return cmd
 }

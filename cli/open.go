@@ -37,11 +37,6 @@ func (o *opened) note() string {
 
 // open opens the store at an address.
 func (a *App) open(ctx context.Context, address string) (store.Store, error) {
-	if ready, ok := ctx.Value(handedKey{}).(*handed); ok {
-		if s := ready.take(address); s != nil {
-			return s, nil
-		}
-	}
 	found, err := a.find(ctx, address, func([]store.Found) {})
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ import (
 func (a *App) reporting() *cobra.Command {
 	var to string
 	var how sharing
-	cmd := &cobra.Command{
+	cmd := a.answers(oneSession, &cobra.Command{
 		Use:   "report [STORE] [SESSION]",
 		Short: "write a session as one page that opens in any browser",
 		Long: `Report writes a session as one page of HTML: the tree with its abandoned branches and
@@ -35,38 +35,34 @@ are text in it, whatever they hold. Without SESSION it is the one that changed l
 ` + redacts,
 		Example: `  hindcast report trips.db trip-planner -o trip.html
   hindcast report trips.db trip-planner --only 3..11.1 --redact -o part.html`,
-		Args:              oneSession.args(),
-		ValidArgsFunction: a.completeSnapshot(0),
-		RunE: a.answer(a.placed(oneSession, func(ctx context.Context, p *printer, args []string) error {
-			switch {
-			case p.json && to == "":
-				return usagef("report: the page is HTML, and no JSON: with --json, name a file with -o")
-			case to == "" && a.OutTerminal:
-				return usagef("report: the page is HTML, which a terminal does not show: name a file with -o")
-			}
-			s, err := a.open(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			done := tally{Store: to, Sessions: 1}
-			write := func(w io.Writer) error { return a.writeReport(ctx, w, s, args[1], &how, &done) }
-			if to == "" {
-				err = write(p)
-			} else {
-				err = writeFile(to, write)
-			}
-			if err != nil {
-				return err
-			}
-			if done.Hidden != nil && !p.json {
-				listHidden(a.Err, done.Hidden)
-			}
-			if to == "" {
-				return nil
-			}
-			return p.tally("reported", &done)
-		})),
+	}, func(ctx context.Context, p *printer, of *subject) error {
+		var err error
+		done := tally{Store: to, Sessions: 1}
+		write := func(w io.Writer) error { return a.writeReport(ctx, w, of.store, of.session, &how, &done) }
+		if to == "" {
+			err = write(p)
+		} else {
+			err = writeFile(to, write)
+		}
+		if err != nil {
+			return err
+		}
+		if done.Hidden != nil && !p.json {
+			listHidden(a.Err, done.Hidden)
+		}
+		if to == "" {
+			return nil
+		}
+		return p.tally("reported", &done)
+	})
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		switch {
+		case asJSON(cmd) && to == "":
+			return usagef("report: the page is HTML, and no JSON: with --json, name a file with -o")
+		case to == "" && a.OutTerminal:
+			return usagef("report: the page is HTML, which a terminal does not show: name a file with -o")
+		}
+		return nil
 	}
 	cmd.Flags().StringVarP(&to, "output", "o", "", "write to a new `FILE` instead of the standard output")
 	how.flags(cmd)

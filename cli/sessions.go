@@ -15,33 +15,15 @@ import (
 
 // sessions is `hindcast sessions`.
 func (a *App) sessions() *cobra.Command {
-	return &cobra.Command{
-		Use:               "sessions [STORE]",
-		Short:             "list the sessions of a store, the last changed first",
-		Args:              storeOnly.args(),
-		ValidArgsFunction: completeStore,
-		RunE: a.reading(a.placed(storeOnly, func(ctx context.Context, p *printer, args []string) error {
-			s, err := a.open(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			if p.json {
-				return array(p, sessionsJSON(s.Sessions(ctx)))
-			}
-			return p.sessions(s.Sessions(ctx))
-		})),
-	}
-}
-
-func sessionsJSON(seq iter.Seq2[model.SessionInfo, error]) iter.Seq2[sessionJSON, error] {
-	return func(yield func(sessionJSON, error) bool) {
-		for info, err := range seq {
-			if !yield(sessionOf(info), err) {
-				return
-			}
+	return a.reads(storeOnly, &cobra.Command{
+		Use:   "sessions [STORE]",
+		Short: "list the sessions of a store, the last changed first",
+	}, func(ctx context.Context, p *printer, of *subject) error {
+		if p.json {
+			return array(p, mapped(of.store.Sessions(ctx), sessionOf))
 		}
-	}
+		return p.sessions(of.store.Sessions(ctx))
+	})
 }
 
 func (p *printer) sessions(seq iter.Seq2[model.SessionInfo, error]) error {

@@ -23,10 +23,9 @@ import (
 
 // show is `hindcast show`.
 func (a *App) show() *cobra.Command {
-	var raw bool
+	var raw, part bool
 	var at string
-	var cmd *cobra.Command
-	cmd = &cobra.Command{
+	cmd := a.reads(oneOf, &cobra.Command{
 		Use:   "show [STORE] [SESSION] SNAPSHOT",
 		Short: "print the header and the state of a snapshot",
 		Long: `Show prints the header and the state of a snapshot, and what else the store knows
@@ -37,56 +36,46 @@ as its last member, spliced in byte for byte as its writer serialised it.
 		Example: `  hindcast show trips.db trip-planner '#5'
   hindcast show trips.db trip-planner head --state | sha256sum
   hindcast show trips.db trip-planner head --at /cart | jq .total`,
-		Args:              oneOf.args(),
-		ValidArgsFunction: a.completeSnapshot(1),
-		RunE: a.reading(a.placed(oneOf, func(ctx context.Context, p *printer, args []string) error {
-			part := cmd.Flags().Changed("at")
-			if raw && part {
-				return usagef("--state and --at are two answers: give one of them")
-			}
-			s, err := a.open(ctx, args[0])
-			if err != nil {
+	}, func(ctx context.Context, p *printer, of *subject) error {
+		t, n, err := of.resolve(ctx, of.snapshot())
+		if err != nil {
+			return err
+		}
+		h := t.Described(n)
+		state, err := of.store.State(ctx, h.Ref())
+		if err != nil {
+			return err
+		}
+		if raw || part {
+			return stateTo(a.harmless(p), state, raw, at)
+		}
+		about := portrait{header: &h, document: headerOf(t, n), onPath: t.OnPath(n), state: state}
+		if about.gaps, err = store.Gaps(ctx, of.store, h.Ref()); err != nil {
+			return err
+		}
+		features := store.FeaturesOf(of.store)
+		if features.Facts != nil {
+			about.ids = features.DerivedIDs()
+			if about.facts, err = features.Facts(ctx, h.Ref()); err != nil {
 				return err
 			}
-			defer s.Close()
-			t, err := a.timeline(ctx, s, args[1])
-			if err != nil {
+		}
+		if features.Resume != nil {
+			if about.resume, err = features.Resume(ctx, h.Ref()); err != nil {
 				return err
 			}
-			n, err := visit(t, args[2])
-			if err != nil {
-				return err
-			}
-			h := t.Described(n)
-			state, err := s.State(ctx, h.Ref())
-			if err != nil {
-				return err
-			}
-			if raw || part {
-				return stateTo(a.harmless(p), state, raw, at)
-			}
-			about := portrait{header: &h, document: headerOf(t, n), onPath: t.OnPath(n), state: state}
-			if about.gaps, err = store.Gaps(ctx, s, h.Ref()); err != nil {
-				return err
-			}
-			features := store.FeaturesOf(s)
-			if features.Facts != nil {
-				about.ids = features.DerivedIDs()
-				if about.facts, err = features.Facts(ctx, h.Ref()); err != nil {
-					return err
-				}
-			}
-			if features.Resume != nil {
-				if about.resume, err = features.Resume(ctx, h.Ref()); err != nil {
-					return err
-				}
-			}
-			if p.json {
-				return showJSON(p, &about)
-			}
-			p.show(&about)
-			return nil
-		})),
+		}
+		if p.json {
+			return showJSON(p, &about)
+		}
+		p.show(&about)
+		return nil
+	})
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if part = cmd.Flags().Changed("at"); raw && part {
+			return usagef("--state and --at are two answers: give one of them")
+		}
+		return nil
 	}
 	cmd.Flags().BoolVar(&raw, "state", false, "print the state alone, byte for byte")
 	cmd.Flags().StringVar(&at, "at", "", "print the value at a JSON `POINTER` alone, such as /cart/total")

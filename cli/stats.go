@@ -22,7 +22,7 @@ import (
 func (a *App) stats() *cobra.Command {
 	var prune, snapshots bool
 	var modelName string
-	cmd := &cobra.Command{
+	cmd := a.reads(oneSession, &cobra.Command{
 		Use:   "stats [STORE] [SESSION]",
 		Short: "add up the tokens, the cost, the tools and the bytes of a session",
 		Long: `Stats adds up what a session cost: tokens, time and price of the models, tool calls
@@ -57,36 +57,28 @@ sums, for the answers are counted in both.`,
 		Example: `  hindcast stats trips.db trip-planner
   hindcast stats trips.db --snapshots --model sonnet-4.1
   hindcast stats trips.db --json | jq .path.inputTokens`,
-		Args:              oneSession.args(),
-		ValidArgsFunction: a.completeSnapshot(0),
-		RunE: a.reading(a.placed(oneSession, func(ctx context.Context, p *printer, args []string) error {
-			list, err := prices.Load(prices.Path(a.Getenv))
+	}, func(ctx context.Context, p *printer, of *subject) error {
+		list, err := prices.Load(prices.Path(a.Getenv))
+		if err != nil {
+			return err
+		}
+		about, err := added(ctx, of.store, of.session, list, modelName)
+		if err != nil {
+			return err
+		}
+		if prune {
+			freed, err := about.query.Freed(ctx)
 			if err != nil {
-				return err
+				return fmt.Errorf("stats: %w", err)
 			}
-			s, err := a.open(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			about, err := added(ctx, s, args[1], list, modelName)
-			if err != nil {
-				return err
-			}
-			if prune {
-				freed, err := about.query.Freed(ctx)
-				if err != nil {
-					return fmt.Errorf("stats: %w", err)
-				}
-				about.freed = &freed
-			}
-			if p.json {
-				return p.document(about.document(snapshots))
-			}
-			p.stats(about, snapshots)
-			return nil
-		})),
-	}
+			about.freed = &freed
+		}
+		if p.json {
+			return p.document(about.document(snapshots))
+		}
+		p.stats(about, snapshots)
+		return nil
+	})
 	cmd.Flags().BoolVar(&prune, "prune", false, "tell what it would free to take away what is off the active path; nothing is written")
 	cmd.Flags().BoolVar(&snapshots, "snapshots", false, "also print each snapshot")
 	cmd.Flags().StringVar(&modelName, "model", "", "the `NAME` of the model of answers that name none")

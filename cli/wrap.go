@@ -22,26 +22,7 @@ func (p *printer) sentence(indent, text string) {
 // each behind an indent. Lines are broken at spaces; a word that is longer than
 // a line has one to itself, whole, so that paths can be copied.
 func wrapped(indent, text string) string {
-	var out strings.Builder
-	room := 0
-	for word := range strings.FieldsSeq(text) {
-		width := displaywidth.String(word)
-		switch {
-		case out.Len() == 0 || width+1 > room:
-			if out.Len() > 0 {
-				out.WriteByte('\n')
-			}
-			out.WriteString(indent)
-			room = textWidth - displaywidth.String(indent)
-		default:
-			out.WriteByte(' ')
-			room--
-		}
-		out.WriteString(word)
-		room -= width
-	}
-	out.WriteByte('\n')
-	return out.String()
+	return hanging(indent, strings.Join(strings.Fields(text), " "))
 }
 
 // hanging breaks a text that is safe to print into lines of textWidth cells, each

@@ -38,10 +38,39 @@ func (c *consent) check() error {
 	return nil
 }
 
+// writes makes a command of c, which writes what a person agrees to. w returns its words once the flags are known.
+func (a *App) writes(w func() words, c *cobra.Command, run func(ctx context.Context, p *printer, of *subject, agreed consent) error) *cobra.Command {
+	var agreed consent
+	agreed.flags(c)
+	a.takes(w(), c)
+	c.Args = func(cmd *cobra.Command, args []string) error { return w().args()(cmd, args) }
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := agreed.check(); err != nil {
+			return err
+		}
+		return a.answer(a.placed(w(), func(ctx context.Context, p *printer, of *subject) error {
+			return run(ctx, p, of, agreed)
+		}))(cmd, args)
+	}
+	return c
+}
+
+// changes makes a command of c, which carries out a change. The flags that are added to it fill in the change.
+func (a *App) changes(w words, c *cobra.Command, change *model.Change) *cobra.Command {
+	takes := func() words {
+		if change.Join {
+			return oneSession
+		}
+		return w
+	}
+	return a.writes(takes, c, func(ctx context.Context, p *printer, of *subject, agreed consent) error {
+		return a.change(ctx, p, of, agreed, *change)
+	})
+}
+
 // restore is `hindcast restore`.
 func (a *App) restore() *cobra.Command {
-	var agreed consent
-	cmd := &cobra.Command{
+	return a.changes(oneOf, &cobra.Command{
 		Use:   "restore [STORE] [SESSION] SNAPSHOT",
 		Short: "make a snapshot the head of its session again",
 		Long: `Restore makes a snapshot the head of its session again, so that the framework
@@ -54,28 +83,13 @@ tool call, the plan says so and restore asks once more; --yes does not answer
 that, --anyway does.`,
 		Example: `  hindcast restore trips.db trip-planner '#5' --dry-run
   hindcast restore ~/.strands/sessions chat '#12' --yes --anyway`,
-		Args:              oneOf.args(),
-		ValidArgsFunction: a.completeSnapshot(1),
-		RunE: a.answer(a.placed(oneOf, func(ctx context.Context, p *printer, args []string) error {
-			return a.change(ctx, p, args, agreed, model.Change{Op: model.OpRestore}, a.atSnapshot(args[1], args[2]))
-		})),
-	}
-	agreed.flags(cmd)
-	return cmd
+	}, &model.Change{Op: model.OpRestore})
 }
 
 // fork is `hindcast fork`.
 func (a *App) fork() *cobra.Command {
-	var agreed consent
-	var as string
-	var join bool
-	words := func() words {
-		if join {
-			return oneSession
-		}
-		return oneOf
-	}
-	cmd := &cobra.Command{
+	c := model.Change{Op: model.OpFork}
+	cmd := a.changes(oneOf, &cobra.Command{
 		Use:   "fork [STORE] [SESSION] SNAPSHOT [--as ID]",
 		Short: "start a new session from a snapshot; the original is untouched",
 		Long: `Fork starts a new session that ends with a snapshot. The original is untouched, and
@@ -87,90 +101,112 @@ piece, and does not read the others. The new session has all pieces in the order
 file, each behind the one before it.`,
 		Example: `  hindcast fork trips.db trip-planner '#5' --as cheaper
   hindcast fork ~/.claude 33333333 --join --dry-run`,
-		Args:              func(cmd *cobra.Command, args []string) error { return words().args()(cmd, args) },
-		ValidArgsFunction: a.completeSnapshot(1),
-		RunE: a.answer(func(ctx context.Context, p *printer, args []string) error {
-			return a.placed(words(), func(ctx context.Context, p *printer, args []string) error {
-				of := inSession(args[1])
-				if !join {
-					of = a.atSnapshot(args[1], args[2])
-				}
-				return a.change(ctx, p, args, agreed, model.Change{Op: model.OpFork, As: as, Join: join}, of)
-			})(ctx, p, args)
-		}),
-	}
-	cmd.Flags().BoolVar(&join, "join", false, "make a session of all pieces of a broken chain")
-	cmd.Flags().StringVar(&as, "as", "", "id of the new session; that of a coding agent has the form of its ids, and is new without --as")
-	agreed.flags(cmd)
+	}, &c)
+	cmd.Flags().BoolVar(&c.Join, "join", false, "make a session of all pieces of a broken chain")
+	cmd.Flags().StringVar(&c.As, "as", "", "id of the new session; that of a coding agent has the form of its ids, and is new without --as")
 	return cmd
 }
 
-// undo is `hindcast undo`, redo `hindcast redo`.
+// undo is `hindcast undo`.
 func (a *App) undo() *cobra.Command {
-	return a.takeBack(model.OpUndo, "take back Hindcast's last write", `Undo takes back the last of Hindcast's own writes to a store that is not undone,
+	return a.changes(storeOnly, &cobra.Command{
+		Use:   "undo [STORE]",
+		Short: "take back Hindcast's last write",
+		Long: `Undo takes back the last of Hindcast's own writes to a store that is not undone,
 also one of another day: the store is as it was before, byte for byte. It refuses
-where another program wrote to the session since. hindcast journal lists the writes.`)
+where another program wrote to the session since. hindcast journal lists the writes.`,
+		Example: "  hindcast undo trips.db --dry-run",
+	}, &model.Change{Op: model.OpUndo})
 }
 
+// redo is `hindcast redo`.
 func (a *App) redo() *cobra.Command {
-	return a.takeBack(model.OpRedo, "do the last undone write again", `Redo does again what the last undo took back, unless something else was written
-since.`)
+	return a.changes(storeOnly, &cobra.Command{
+		Use:   "redo [STORE]",
+		Short: "do the last undone write again",
+		Long: `Redo does again what the last undo took back, unless something else was written
+since.`,
+		Example: "  hindcast redo trips.db --dry-run",
+	}, &model.Change{Op: model.OpRedo})
 }
 
-func (a *App) takeBack(op model.Op, short, long string) *cobra.Command {
-	var agreed consent
-	cmd := &cobra.Command{
-		Use:               string(op) + " [STORE]",
-		Short:             short,
-		Long:              long,
-		Example:           "  hindcast " + string(op) + " trips.db --dry-run",
-		Args:              storeOnly.args(),
-		ValidArgsFunction: completeStore,
-		RunE: a.answer(a.placed(storeOnly, func(ctx context.Context, p *printer, args []string) error {
-			return a.change(ctx, p, args, agreed, model.Change{Op: op}, nowhere)
-		})),
+// repair is `hindcast repair`.
+func (a *App) repair() *cobra.Command {
+	return a.changes(oneSession, &cobra.Command{
+		Use:   "repair [STORE] [SESSION]",
+		Short: "mend what keeps the framework from starting a session",
+		Long: `Repair mends what keeps the framework from starting a session, or a model from
+taking its messages, as hindcast doctor lists it. Whatever it replaces or takes away
+is set aside beside the store, and hindcast undo puts it back. Where a framework
+changes nothing in place, as the OpenAI Agents SDK, a new session is made that has
+what was mended.`,
+		Example: `  hindcast doctor ~/.strands/sessions chat
+  hindcast repair ~/.strands/sessions chat --dry-run`,
+	}, &model.Change{Op: model.OpRepair})
+}
+
+// purge is `hindcast purge`.
+func (a *App) purge() *cobra.Command {
+	c := model.Change{Op: model.OpPurge, Scope: model.PurgeRedacted}
+	cmd := a.changes(oneSession, &cobra.Command{
+		Use:   "purge [STORE] [SESSION]",
+		Short: "forget for good what was set aside of a session and was redacted since",
+		Long: `Purge forgets texts that the framework had redacted on purpose and that live on
+in what Hindcast set aside beside the store. With --all it forgets all that was
+set aside of the session. It is the one write that cannot be undone, and what is
+forgotten cannot be restored or undone any more, so it asks once more: --yes
+--anyway answers both questions.`,
+		Example: `  hindcast purge ~/.strands/sessions chat --dry-run
+  hindcast purge ~/.strands/sessions chat --all`,
+	}, &c)
+	all := cmd.Flags().Bool("all", false, "forget all that was set aside of the session")
+	cmd.PreRun = func(*cobra.Command, []string) {
+		if *all {
+			c.Scope = model.PurgeAll
+		}
 	}
-	agreed.flags(cmd)
 	return cmd
 }
 
-// where finds out in a store which snapshot or session a change is about. It returns the
-// timeline too, nil if it was not read.
-type where func(ctx context.Context, s store.Store) (model.Ref, *model.Timeline, error)
-
-// atSnapshot is a snapshot as a person names it.
-func (a *App) atSnapshot(session, snapshot string) where {
-	return func(ctx context.Context, s store.Store) (model.Ref, *model.Timeline, error) {
-		return a.resolve(ctx, s, session, snapshot)
-	}
+// run is `hindcast run`.
+func (a *App) run() *cobra.Command {
+	c := model.Change{Op: model.OpRun}
+	cmd := a.changes(oneOf, &cobra.Command{
+		Use:   "run [STORE] [SESSION] SNAPSHOT --input TEXT",
+		Short: "let a process that is running go on from a snapshot",
+		Long: `Run sends a text to a process that is running, as the next input after a snapshot.
+Its models and tools run, so it asks once more: --yes --anyway answers both
+questions. STORE is the process, by its URL, or a Genkit project in which one runs.
+Hindcast writes nothing itself and keeps no journal of it.`,
+		Example: `  hindcast run http://127.0.0.1:3100 chat '#4' --input 'try the other train'`,
+		PreRunE: func(*cobra.Command, []string) error {
+			if c.Input == "" {
+				return usagef("run needs --input with the text of the next input")
+			}
+			return nil
+		},
+	}, &c)
+	cmd.Flags().StringVar(&c.Input, "input", "", "the `TEXT` of the next input")
+	return cmd
 }
 
-// inSession is a session.
-func inSession(session string) where {
-	return func(context.Context, store.Store) (model.Ref, *model.Timeline, error) {
-		return model.Ref{Session: session}, nil, nil
-	}
-}
-
-// nowhere is for a change of what was written last, wherever that was.
-var nowhere = inSession("")
-
-// change carries out one write.
-func (a *App) change(ctx context.Context, p *printer, args []string, agreed consent, c model.Change, of where) (err error) {
-	if err := agreed.check(); err != nil {
+// change carries out one write: to the first snapshot that is named, or else in the session.
+func (a *App) change(ctx context.Context, p *printer, of *subject, agreed consent, c model.Change) error {
+	s := of.store
+	if err := of.can(c.Op); err != nil {
 		return err
 	}
-	s, err := a.openFor(ctx, args, c.Op)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
 	if c.Op == model.OpFork && c.As == "" && !store.NamesForks(s) {
 		return usagef("fork needs --as with the id of the new session")
 	}
+	c.Ref = model.Ref{Session: of.session}
 	var seen *model.Timeline
-	if c.Ref, seen, err = of(ctx, s); err != nil {
-		return err
+	if len(of.snapshots) > 0 {
+		t, n, err := of.resolve(ctx, of.snapshot())
+		if err != nil {
+			return err
+		}
+		seen, c.Ref = t, t.Header(n).Ref()
 	}
 	todo, err := store.FeaturesOf(s).Plan(ctx, c)
 	if err != nil && (c.Op == model.OpUndo || c.Op == model.OpRedo) {
@@ -182,16 +218,12 @@ func (a *App) change(ctx context.Context, p *printer, args []string, agreed cons
 	return a.carryOut(ctx, p, s, agreed, &planned{Plan: todo, timeline: seen, difference: difference(ctx, s, &todo)})
 }
 
-// openFor opens a store that can do an operation. args are the words of the command, STORE first.
-func (a *App) openFor(ctx context.Context, args []string, op model.Op) (store.Store, error) {
-	s, err := a.open(ctx, args[0])
-	if err != nil {
-		return nil, err
+// can returns why the store cannot do an operation, nil where it can.
+func (o *subject) can(op model.Op) error {
+	if reason := store.Reason(o.store, op); reason != "" {
+		return lacking(o.store, op, reason, o.words()...)
 	}
-	if reason := store.Reason(s, op); reason != "" {
-		return nil, errors.Join(lacking(s, op, reason, args...), s.Close())
-	}
-	return s, nil
+	return nil
 }
 
 // planned is a plan with what a person is told around it.
