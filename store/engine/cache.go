@@ -40,7 +40,7 @@ func (s *session) at(id string) (int, error) {
 
 // newest returns the last row, "" for none.
 func (s *session) newest() string {
-	if s == nil {
+	if s == nil || len(s.Rows) == 0 {
 		return ""
 	}
 	return s.Rows[len(s.Rows)-1].ID
@@ -82,10 +82,14 @@ type cache struct {
 
 const mostCached = 200_000
 
-func (c *cache) get(name string) *session {
+// get returns the session at a place, nil where it was not read, or is called otherwise by now.
+func (c *cache) get(at Place) *session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.sessions[name]
+	if s := c.sessions[at.Session]; s != nil && s.Place.ID == at.ID {
+		return s
+	}
+	return nil
 }
 
 func (c *cache) put(name string, s *session) {
@@ -103,7 +107,7 @@ func (c *cache) put(name string, s *session) {
 // load returns a session as it is, and reads it where it changed since it was read. The error is
 // model.ErrNoSession where there is none.
 func (s *Store) load(ctx context.Context, in In, at Place) (*session, error) {
-	was := s.cache.get(at.Session)
+	was := s.cache.get(at)
 	var mark any
 	if was != nil {
 		mark = was.mark
@@ -124,26 +128,15 @@ func (s *Store) load(ctx context.Context, in In, at Place) (*session, error) {
 		}
 		fallthrough
 	default:
-		if raw, err = s.format.Read(ctx, look.In, at, ""); err != nil {
-			return nil, err
-		}
-		newest := ""
-		if n := len(raw.Rows); n > 0 {
-			newest = raw.Rows[n-1].ID
-		}
-		if mark, err = look.Mark(newest); err != nil {
+		if raw, mark, err = s.whole(ctx, look, at); err != nil {
 			return nil, err
 		}
 	}
-	log := *raw
-	if !s.medium.Silent() { // a Teller changes rows in place
-		log.Rows, log.Files = slices.Clone(raw.Rows), slices.Clone(raw.Files)
-	}
-	complete, err := s.medium.Teller(ctx)(ctx, in, at, &log)
+	complete, err := s.complete(ctx, in, at, raw, s.medium.Silent())
 	if err != nil {
 		return nil, err
 	}
-	if len(complete.Rows) == 0 {
+	if len(complete.Rows) == 0 && !complete.Empty {
 		return nil, model.ErrNoSession
 	}
 	now := newSession(complete, raw, mark)
@@ -156,6 +149,28 @@ func (s *Store) load(ctx context.Context, in In, at Place) (*session, error) {
 		s.cache.put(at.Session, now)
 	}
 	return now, nil
+}
+
+// whole reads all of a session, and returns the mark of what was read.
+func (s *Store) whole(ctx context.Context, look Look, at Place) (log *Log, mark any, err error) {
+	if log, err = s.format.Read(ctx, look.In, at, ""); err != nil {
+		return nil, nil, err
+	}
+	newest := ""
+	if n := len(log.Rows); n > 0 {
+		newest = log.Rows[n-1].ID
+	}
+	mark, err = look.Mark(newest)
+	return log, mark, err
+}
+
+// complete returns a log with what the journal tells. raw stays as it is unless it is given away.
+func (s *Store) complete(ctx context.Context, in In, at Place, raw *Log, given bool) (*Log, error) {
+	log := *raw
+	if !given { // a Teller changes rows in place
+		log.Rows, log.Files = slices.Clone(raw.Rows), slices.Clone(raw.Files)
+	}
+	return s.medium.Teller(ctx)(ctx, in, at, &log)
 }
 
 // grow reads a session on from its newest row. It returns nil where more than growth happened.
@@ -215,7 +230,7 @@ func (s *session) with(more *Log) (all *Log, marked bool) {
 func (s *Store) Cursor(ctx context.Context, session string) (store.Cursor, error) {
 	now, err := s.current(ctx, session)
 	if err != nil {
-		return store.Cursor{}, s.wrap(err, "follow session %q", session)
+		return store.Cursor{}, s.Wrap(err, "follow session %q", session)
 	}
 	return now.cursor(), nil
 }
@@ -224,7 +239,7 @@ func (s *Store) Cursor(ctx context.Context, session string) (store.Cursor, error
 func (s *Store) Growth(ctx context.Context, session string, since store.Cursor) (store.Growth, error) {
 	now, err := s.current(ctx, session)
 	if err != nil {
-		return store.Growth{}, s.wrap(err, "follow session %q", session)
+		return store.Growth{}, s.Wrap(err, "follow session %q", session)
 	}
 	growth := store.Growth{Cursor: now.cursor()}
 	if growth.Rewritten = !since.Grows(growth.Cursor); !growth.Rewritten {
@@ -238,7 +253,7 @@ func (s *Store) Growth(ctx context.Context, session string, since store.Cursor) 
 func (s *Store) Tail(ctx context.Context, session string, n int) (rows []model.Header, before int, err error) {
 	n = max(n, 0)
 	err = s.in(ctx, session, func(in In, at Place) error {
-		if s.format.Tail != nil && s.cache.get(at.Session) == nil {
+		if s.format.Tail != nil && s.cache.get(at) == nil {
 			var ok bool
 			if rows, before, ok, err = s.format.Tail(ctx, in, at, n); ok || err != nil {
 				return err
@@ -251,5 +266,5 @@ func (s *Store) Tail(ctx context.Context, session string, n int) (rows []model.H
 		}
 		return err
 	})
-	return rows, before, s.wrap(err, "list the last snapshots of session %q", session)
+	return rows, before, s.Wrap(err, "list the last snapshots of session %q", session)
 }

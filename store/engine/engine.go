@@ -12,6 +12,7 @@ package engine
 
 import (
 	"context"
+	"iter"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -63,12 +64,15 @@ type Format struct {
 
 	// Sessions returns the sessions, in any order.
 	Sessions func(context.Context, In) ([]Listed, error)
+	// List returns the sessions as they are shown, the newest first: instead of Sessions, of a kind of which
+	// a list reads less than the sessions.
+	List func(context.Context, In) iter.Seq2[model.SessionInfo, error]
 	// Place returns where the session of a name is. Where it is nil, Places returns where all sessions are.
 	Place  func(ctx context.Context, in In, session string) (Place, error)
 	Places func(context.Context, In) ([]Place, error)
 	// Read returns the log of a session, all of it where from is "". Where [Look.Since] may be Grew, from is
 	// the row that the log begins with, and the engine joins it to the log that was read before. The error is
-	// model.ErrNoSession where there is none; a log without rows means the same.
+	// model.ErrNoSession where there is none; a log without rows that is not Empty means the same.
 	Read func(ctx context.Context, in In, at Place, from string) (*Log, error)
 	// Tail returns the newest n rows, and how many there are before them, without those; false where all have
 	// to be read. It may be nil.

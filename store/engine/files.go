@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -17,8 +18,17 @@ type Files struct {
 	Storage *folder.Storage
 	// Watching watches a folder of this machine.
 	Watching func(ctx context.Context) (<-chan struct{}, error)
-	// Damage is the fault of a write that was broken off, but for its file and its meaning.
+	// Closing lets go of what the format opened besides, nil for nothing.
+	Closing func() error
+	// Mark returns a text that changes with what no tree tells of a session, nil for nothing.
+	Mark func(ctx context.Context, at Place) (string, error)
+	// Unread returns the faults of records whose texts no state has; nil where they are looked for in the
+	// files of the rows.
+	Unread func(ctx context.Context, session string) ([]model.Fault, error)
+	// Damage is the fault of a write that was broken off, but for its file and its meaning. Deep says that
+	// all that the journal keeps is read for it.
 	Damage model.Fault
+	Deep   bool
 	format *Format
 }
 
@@ -65,9 +75,22 @@ func (m *Files) Read(_ context.Context, what func(In) error) error {
 	return what(in)
 }
 
+// seen is what was seen of a session.
+type seen struct {
+	tree.Seen
+	beside string // what no tree tells
+}
+
 // Look implements Medium: a session is as it was where all that was listed and stamped is.
-func (m *Files) Look(_ context.Context, in In, _ Place, was any, _ string) (Look, error) {
-	if seen, ok := was.(tree.Seen); ok && seen.Moved(in.Tree) == "" {
+func (m *Files) Look(ctx context.Context, in In, at Place, was any, _ string) (Look, error) {
+	beside := ""
+	if m.Mark != nil {
+		var err error
+		if beside, err = m.Mark(ctx, at); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return Look{}, err
+		}
+	}
+	if then, ok := was.(seen); ok && then.beside == beside && then.Moved(in.Tree) == "" {
 		return Look{In: in, Since: Same}, nil
 	}
 	view := tree.NewView(in.Tree)
@@ -76,7 +99,7 @@ func (m *Files) Look(_ context.Context, in In, _ Place, was any, _ string) (Look
 		if view.Changed() != nil {
 			return nil, nil
 		}
-		return view.Seen(), nil
+		return seen{view.Seen(), beside}, nil
 	}}, nil
 }
 
@@ -94,10 +117,13 @@ func (m *Files) Teller(ctx context.Context) Teller {
 func (m *Files) Silent() bool { return !m.Storage.Begun() }
 
 // Check implements Medium.
-func (m *Files) Check(context.Context, In) ([]model.Fault, error) {
+func (m *Files) Check(ctx context.Context, _ In) ([]model.Fault, error) {
 	broken := m.Storage.Broken()
-	if broken == nil {
-		return nil, nil
+	if broken == nil && m.Deep {
+		broken = m.Storage.Check(ctx)
+	}
+	if broken == nil || ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
 	f := m.Damage
 	f.File, f.Meaning = folder.JournalFile, broken.Error()
@@ -109,6 +135,10 @@ func (m *Files) Faults(ctx context.Context, of store.Store, session string, log 
 	messages, err := store.ConversationFaults(ctx, of, session)
 	if err != nil {
 		return nil, err
+	}
+	if m.Unread != nil {
+		unread, err := m.Unread(ctx, session)
+		return append(messages, unread...), err
 	}
 	unread, err := m.Storage.Unread(ctx, of, session, log)
 	return append(messages, unread...), err
@@ -123,7 +153,13 @@ func (m *Files) Watch(ctx context.Context) (<-chan struct{}, error) {
 }
 
 // Close implements Medium.
-func (m *Files) Close() error { return m.Storage.Close() }
+func (m *Files) Close() error {
+	err := m.Storage.Close()
+	if m.Closing != nil {
+		err = errors.Join(err, m.Closing())
+	}
+	return err
+}
 
 // Lacks implements Medium.
 func (m *Files) Lacks() string { return m.Storage.Lacks() }
@@ -189,6 +225,15 @@ func (m *Files) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	list, err := j.Journal(ctx)
 	if err != nil {
 		err = fmt.Errorf("read the journal of %q: %w", m.Storage.Folder(), err)
+	}
+	called := map[string]string{}
+	for i := range list {
+		name := list[i].Session
+		if _, known := called[name]; !known {
+			at := m.Storage.Place(name)
+			called[name] = at.Called()
+		}
+		list[i].Session = called[name]
 	}
 	return list, err
 }

@@ -56,19 +56,20 @@ func (s *Store) Close() error {
 	if !s.life.End() {
 		return nil
 	}
-	return s.wrap(s.medium.Close(), "close %q", s.address)
+	return s.Wrap(s.medium.Close(), "close %q", s.address)
 }
 
-// wrap puts in front of an error what failed.
-func (s *Store) wrap(err error, what string, args ...any) error {
+// Wrap puts in front of an error what failed.
+func (s *Store) Wrap(err error, what string, args ...any) error {
 	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("%s: %s: %w", s.format.Name, fmt.Sprintf(what, args...), files.Cause(err))
 }
 
-// read runs what on all that there is, while the store is open.
-func (s *Store) read(ctx context.Context, what func(In) error) error {
+// Read runs what on all that there is at one moment. The error is that of what, or says that the store is
+// closed.
+func (s *Store) Read(ctx context.Context, what func(In) error) error {
 	if s.life.Over() {
 		return errClosed
 	}
@@ -77,7 +78,7 @@ func (s *Store) read(ctx context.Context, what func(In) error) error {
 
 // in runs what on the place of a session. The error is model.ErrNoSession where there is none.
 func (s *Store) in(ctx context.Context, session string, what func(In, Place) error) error {
-	return s.read(ctx, func(in In) error { return s.place(ctx, in, session, what) })
+	return s.Read(ctx, func(in In) error { return s.place(ctx, in, session, what) })
 }
 
 func (s *Store) place(ctx context.Context, in In, session string, what func(In, Place) error) error {
@@ -107,6 +108,15 @@ func (s *Store) place(ctx context.Context, in In, session string, what func(In, 
 	return model.ErrNoSession
 }
 
+// Log returns a session as it is, which is not to be changed. The error is model.ErrNoSession.
+func (s *Store) Log(ctx context.Context, session string) (*Log, error) {
+	now, err := s.current(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	return now.Log, nil
+}
+
 // current returns a session as it is. The error is model.ErrNoSession where there is none.
 func (s *Store) current(ctx context.Context, name string) (now *session, err error) {
 	err = s.in(ctx, name, func(in In, at Place) error {
@@ -119,20 +129,35 @@ func (s *Store) current(ctx context.Context, name string) (now *session, err err
 // Sessions returns the sessions, the newest first.
 func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
-		var infos []model.SessionInfo
-		err := s.read(ctx, func(in In) (err error) {
-			infos, err = s.infos(ctx, in)
-			return err
-		})
-		for i := 0; i < len(infos) && err == nil; i++ {
-			if err = ctx.Err(); err == nil && !yield(infos[i], nil) {
-				return
-			}
-		}
+		err := s.each(ctx, func(info model.SessionInfo) bool { return yield(info, nil) })
 		if err != nil {
-			yield(model.SessionInfo{}, s.wrap(err, "list sessions of %q", s.address))
+			yield(model.SessionInfo{}, s.Wrap(err, "list sessions of %q", s.address))
 		}
 	}
+}
+
+func (s *Store) each(ctx context.Context, yield func(model.SessionInfo) bool) error {
+	if s.format.List != nil {
+		return s.Read(ctx, func(in In) error {
+			for info, err := range s.format.List(ctx, in) {
+				if err != nil || !yield(info) {
+					return err
+				}
+			}
+			return ctx.Err()
+		})
+	}
+	var infos []model.SessionInfo
+	err := s.Read(ctx, func(in In) (err error) {
+		infos, err = s.infos(ctx, in)
+		return err
+	})
+	for i := 0; i < len(infos) && err == nil; i++ {
+		if err = ctx.Err(); err == nil && !yield(infos[i]) {
+			return nil
+		}
+	}
+	return err
 }
 
 func (s *Store) infos(ctx context.Context, in In) (infos []model.SessionInfo, err error) {
@@ -155,7 +180,7 @@ func (s *Store) infos(ctx context.Context, in In) (infos []model.SessionInfo, er
 		} else if l.Info == nil {
 			continue
 		}
-		info.ID, info.Kind = l.Place.Session, s.format.Name
+		info.ID, info.Kind = l.Place.Called(), s.format.Name
 		infos = append(infos, info)
 	}
 	sortInfos(infos)
@@ -189,7 +214,7 @@ func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Hea
 			}
 		}
 		if err != nil {
-			yield(model.Header{}, s.wrap(err, "list snapshots of session %q", session))
+			yield(model.Header{}, s.Wrap(err, "list snapshots of session %q", session))
 		}
 	}
 }
@@ -217,7 +242,7 @@ func (s *Store) State(ctx context.Context, ref model.Ref) (state []byte, err err
 		state, err = s.format.State(ctx, in, row)
 		return err
 	})
-	return state, s.wrap(err, "read state %q of session %q", ref.ID, ref.Session)
+	return state, s.Wrap(err, "read state %q of session %q", ref.ID, ref.Session)
 }
 
 func (s *Store) about(ctx context.Context, ref model.Ref) (about About, err error) {
@@ -225,7 +250,7 @@ func (s *Store) about(ctx context.Context, ref model.Ref) (about About, err erro
 		about, err = s.format.About(ctx, in, row)
 		return err
 	})
-	return about, s.wrap(err, "describe %q of session %q", ref.ID, ref.Session)
+	return about, s.Wrap(err, "describe %q of session %q", ref.ID, ref.Session)
 }
 
 // Facts returns what is known of a snapshot besides its header. The errors are those of State.
@@ -264,7 +289,7 @@ func (s *Store) hazards(state []byte) []string {
 func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {
 	if session == "" {
 		faults, err := s.check(ctx)
-		return faults, s.wrap(err, "check %q", s.address)
+		return faults, s.Wrap(err, "check %q", s.address)
 	}
 	now, err := s.current(ctx, session)
 	var own, below []model.Fault
@@ -272,7 +297,7 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 		below, err = s.medium.Faults(ctx, s, session, now.Log)
 	}
 	if err != nil {
-		return nil, s.wrap(err, "check session %q", session)
+		return nil, s.Wrap(err, "check session %q", session)
 	}
 	if s.format.Faults != nil {
 		own = s.format.Faults(now.Log)
@@ -282,7 +307,7 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 
 func (s *Store) check(ctx context.Context) ([]model.Fault, error) {
 	var list store.FaultList
-	err := s.read(ctx, func(in In) (err error) {
+	err := s.Read(ctx, func(in In) (err error) {
 		list = store.FaultList{}
 		var own []model.Fault
 		if s.format.Check != nil {
@@ -303,5 +328,5 @@ func (s *Store) check(ctx context.Context) ([]model.Fault, error) {
 // Watch returns a channel that tells of changes until ctx ends or the store is closed.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	changes, err := s.medium.Watch(s.life.Within(ctx))
-	return changes, s.wrap(err, "watch %q", s.address)
+	return changes, s.Wrap(err, "watch %q", s.address)
 }

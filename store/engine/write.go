@@ -21,7 +21,8 @@ func (s *Store) Lacks(op model.Op) string {
 type carry struct {
 	w      Write // no field of it is written as JSON: a plan may be
 	at     Place
-	medium any // what the medium needs
+	after  *session // as the plan read it
+	medium any      // what the medium needs
 }
 
 // Plan computes what a change would do, see [store.Writer]. It takes no lock, and nothing of it is written
@@ -47,27 +48,44 @@ func (s *Store) Plan(ctx context.Context, c model.Change) (plan model.Plan, err 
 	return plan, nil
 }
 
-// bare returns the log of a session without what the journal tells of it; of none a log without rows.
-func (s *Store) bare(ctx context.Context, in In, at Place) (*Log, error) {
-	log, err := s.format.Read(ctx, in, at, "")
-	if errors.Is(err, model.ErrNoSession) {
-		return &Log{Place: at, Head: -1}, nil
+// bare returns the log of a session without what the journal tells of it, and its mark; of none a log
+// without rows. was is the session as it was read before, nil for none.
+func (s *Store) bare(ctx context.Context, in In, at Place, was *session) (log *Log, mark any, err error) {
+	look := Look{In: in, Mark: func(string) (any, error) { return nil, nil }}
+	if in.Tree != nil { // a tree tells which steps are laid over it, and tables do not
+		if was != nil {
+			mark = was.mark
+		}
+		look, err = s.medium.Look(ctx, in, at, mark, "")
 	}
-	return log, err
+	if err == nil && look.Since == Same {
+		return was.raw, mark, ctx.Err()
+	}
+	if err == nil {
+		log, mark, err = s.whole(ctx, look, at)
+	}
+	if errors.Is(err, model.ErrNoSession) {
+		return &Log{Place: at, Head: -1}, nil, nil
+	}
+	return log, mark, err
 }
 
-// log is bare with what the journal tells. It is read for a plan and not cached.
-func (s *Store) log(ctx context.Context, in In, at Place) (*Log, error) {
-	log, err := s.bare(ctx, in, at)
+// log is bare with what the journal tells. It is read for a plan, and cached with it alone.
+func (s *Store) log(ctx context.Context, in In, at Place) (*session, error) {
+	raw, mark, err := s.bare(ctx, in, at, s.cache.get(at))
 	if err != nil {
 		return nil, err
 	}
-	return s.medium.Teller(ctx)(ctx, in, at, log)
+	log, err := s.complete(ctx, in, at, raw, false)
+	if err != nil {
+		return nil, err
+	}
+	return newSession(log, raw, mark), nil
 }
 
 func (s *Store) move(ctx context.Context, on Stage, c model.Change) (plan model.Plan, err error) {
 	var at Place
-	var before *Log
+	var before *session
 	in := on.In()
 	err = s.place(ctx, in, c.Ref.Session, func(in In, found Place) error {
 		at = found
@@ -83,18 +101,18 @@ func (s *Store) move(ctx context.Context, on Stage, c model.Change) (plan model.
 		return nil
 	})
 	if err == nil {
-		before.Busy, err = on.Busy(ctx, before)
+		before.Busy, err = on.Busy(ctx, before.Log)
 	}
 	if err != nil {
 		return plan, err
 	}
-	m, err := s.format.Move(ctx, in, before, c)
+	m, err := s.format.Move(ctx, in, before.Log, c)
 	if err != nil {
 		return plan, err
 	}
 	plan = model.Plan{Op: c.Op, Session: at.Session, Branch: m.Branch, Target: m.Target, Writes: m.Writes, Hazards: m.Hazards, Asks: m.Asks}
 	if m.New != nil {
-		at, plan.NewSession = *m.New, m.New.Session
+		at, plan.NewSession = *m.New, m.New.Called()
 		was, err := s.log(ctx, in, at)
 		if err != nil {
 			return plan, err
@@ -105,7 +123,7 @@ func (s *Store) move(ctx context.Context, on Stage, c model.Change) (plan model.
 	} else if before.Busy != "" && !m.Idle() {
 		plan.Asks = append([]string{before.Busy}, m.Asks...)
 	}
-	return s.lead(ctx, on, plan, at, before, &Write{Move: m})
+	return s.lead(ctx, on, plan, at, before.Log, &Write{Move: m})
 }
 
 // lead completes a plan with what comes of its steps.
@@ -117,9 +135,11 @@ func (s *Store) lead(ctx context.Context, on Stage, plan model.Plan, at Place, b
 	if w.Before = before; plan.NewSession != "" {
 		w.Before = &Log{Place: at, Head: -1}
 	}
-	if w.After, err = s.log(ctx, over, at); err != nil {
+	after, err := s.log(ctx, over, at)
+	if err != nil {
 		return plan, err
 	}
+	w.After = after.Log
 	planning.Lead(&plan, before.Compared(), w.After.Compared())
 	moved := w.Move
 	if w.Reversal != nil {
@@ -139,11 +159,11 @@ func (s *Store) lead(ctx context.Context, on Stage, plan model.Plan, at Place, b
 		}
 	}
 	next.Tell(&plan)
-	c := &carry{w: *w, at: at}
+	c := &carry{w: *w, at: at, after: after}
 	if err := on.Draft(ctx, &plan, &c.w); err != nil {
 		return plan, err
 	}
-	c.medium, plan.Carry = plan.Carry, c
+	c.medium, plan.Carry, plan.Session = plan.Carry, c, before.Place.Called()
 	return plan, nil
 }
 
@@ -163,7 +183,7 @@ func (s *Store) reverse(ctx context.Context, on Stage, c model.Change) (plan mod
 	plan = r.Plan
 	plan.Head = model.Point{}
 	if len(before.Rows) > 0 {
-		busy, err := on.Busy(ctx, before)
+		busy, err := on.Busy(ctx, before.Log)
 		if err != nil {
 			return plan, err
 		}
@@ -172,7 +192,7 @@ func (s *Store) reverse(ctx context.Context, on Stage, c model.Change) (plan mod
 		}
 	}
 	w := &Write{Move: r.Move, Reversal: r}
-	if plan, err = s.lead(ctx, on, plan, r.At, before, w); err != nil {
+	if plan, err = s.lead(ctx, on, plan, r.At, before.Log, w); err != nil {
 		return plan, instead(err)
 	}
 	err = planning.Loses(c.Op, r.Entry, before.Compared(), w.After.Compared())
@@ -215,14 +235,14 @@ func (s *Store) apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 		return receipt, nil
 	}
 	was := func(ctx context.Context, in In) error {
-		now, err := s.bare(ctx, in, c.at)
+		now, _, err := s.bare(ctx, in, c.at, s.cache.get(c.at))
 		if err != nil {
 			return err
 		}
 		return differs(c.w.Before, now)
 	}
 	is := func(ctx context.Context, in In) error {
-		now, err := s.bare(ctx, in, c.at)
+		now, _, err := s.bare(ctx, in, c.at, c.after)
 		if err != nil {
 			return err
 		}
@@ -258,5 +278,5 @@ func differs(want, now *Log) error {
 // Journal returns Hindcast's own writes, see [store.Writer].
 func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	list, err := s.medium.Journal(ctx)
-	return list, s.wrap(err, "read the journal of %q", s.address)
+	return list, s.Wrap(err, "read the journal of %q", s.address)
 }

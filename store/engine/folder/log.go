@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -37,6 +38,8 @@ type Place struct {
 	// Session is the session's name in the storage, which is the same whatever folder of
 	// it was opened.
 	Session string
+	// ID is what the port calls it, "" where that is its name.
+	ID string
 	// Format reads it. A storage may have sessions of several formats.
 	Format Mover
 	// Folders are those in which the journal's entries record the names that came.
@@ -44,6 +47,9 @@ type Place struct {
 	// Own is what the format needs besides.
 	Own any
 }
+
+// Called returns what the port calls the session.
+func (p *Place) Called() string { return cmp.Or(p.ID, p.Session) }
 
 // Log is a session as a format reads it from a tree. The slices have one item for each
 // row, in the format's order.
@@ -69,6 +75,8 @@ type Log struct {
 	// Settled says that the format filled in what follows from the rows together, too. A row
 	// off the path has its reason then.
 	Settled bool
+	// Empty says of a log without rows that the session is there.
+	Empty bool
 	// Own is what the format decoded.
 	Own any
 	// Facts say where the head is, of a log that was read from a row on.
