@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -15,14 +16,15 @@ import (
 // session is a session as it was read. It is not changed any more.
 type session struct {
 	*Log
-	raw      *Log // without what the journal tells
+	raw      *Log           // without what the journal tells
+	shown    []model.Header // the rows, with the steps between them
 	mark     any
 	rewrites int64 // tells apart the moments between which more than growth happened
 	index    func() map[string]int
 }
 
 func newSession(log, raw *Log, mark any) *session {
-	return &session{Log: log, raw: raw, mark: mark, index: sync.OnceValue(func() map[string]int {
+	return &session{Log: log, raw: raw, shown: log.Rows, mark: mark, index: sync.OnceValue(func() map[string]int {
 		index := make(map[string]int, len(log.Rows))
 		for i := range log.Rows {
 			index[log.Rows[i].ID] = i
@@ -38,6 +40,14 @@ func (s *session) at(id string) (int, error) {
 	return -1, model.ErrNoSnapshot
 }
 
+// markAt returns what a look is compared with, nil where the session reads otherwise by now.
+func (s *session) markAt(now time.Time) any {
+	if s == nil || !s.raw.Until.IsZero() && !now.Before(s.raw.Until) {
+		return nil
+	}
+	return s.mark
+}
+
 // newest returns the last row, "" for none.
 func (s *session) newest() string {
 	if s == nil || len(s.Rows) == 0 {
@@ -46,19 +56,25 @@ func (s *session) newest() string {
 	return s.Rows[len(s.Rows)-1].ID
 }
 
-func (s *session) cursor() store.Cursor {
-	return store.Cursor{Visit: int64(len(s.Rows)), Rewrites: s.rewrites}
+// size counts the rows, and the files that tell whether they changed.
+func (s *session) size() int {
+	files, _ := s.mark.(seen)
+	return len(s.Rows) + files.Len()
 }
 
-// grewTo reports whether nothing but growth lies between the session and a later log: the rows are the
-// same, and the head is the same, or among the new rows.
-func (s *session) grewTo(log *Log) bool {
-	if s == nil || len(log.Rows) < len(s.Rows) {
+func (s *session) cursor() store.Cursor {
+	return store.Cursor{Visit: int64(len(s.shown)), Rewrites: s.rewrites}
+}
+
+// grewTo reports whether nothing but growth lies between the session and later rows: those that it has are
+// the same, and the head is the same, or among the new rows.
+func (s *session) grewTo(rows []model.Header) bool {
+	if s == nil || len(rows) < len(s.shown) {
 		return false
 	}
-	moved := slices.ContainsFunc(log.Rows[len(s.Rows):], func(h model.Header) bool { return h.Head })
-	for i := range s.Rows {
-		was, is := s.Rows[i], log.Rows[i]
+	moved := slices.ContainsFunc(rows[len(s.shown):], func(h model.Header) bool { return h.Head })
+	for i := range s.shown {
+		was, is := s.shown[i], rows[i]
 		if !reflect.DeepEqual(was.Reason, is.Reason) {
 			return false
 		}
@@ -72,11 +88,11 @@ func (s *session) grewTo(log *Log) bool {
 	return true
 }
 
-// cache has sessions as they were read last, up to so many rows of all together.
+// cache has sessions as they were read last, up to a size of all together.
 type cache struct {
 	mu       sync.Mutex
 	sessions map[string]*session
-	rows     int
+	size     int
 	rewrites atomic.Int64
 }
 
@@ -96,10 +112,10 @@ func (c *cache) put(name string, s *session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if was := c.sessions[name]; was != nil {
-		c.rows -= len(was.Rows)
+		c.size -= was.size()
 	}
-	if c.rows += len(s.Rows); c.sessions == nil || c.rows > mostCached {
-		c.sessions, c.rows = map[string]*session{}, len(s.Rows)
+	if c.size += s.size(); c.sessions == nil || c.size > mostCached {
+		c.sessions, c.size = map[string]*session{}, s.size()
 	}
 	c.sessions[name] = s
 }
@@ -108,18 +124,18 @@ func (c *cache) put(name string, s *session) {
 // model.ErrNoSession where there is none.
 func (s *Store) load(ctx context.Context, in In, at Place) (*session, error) {
 	was := s.cache.get(at)
-	var mark any
-	if was != nil {
-		mark = was.mark
-	}
+	mark := was.markAt(in.Now)
 	look, err := s.medium.Look(ctx, in, at, mark, was.newest())
 	if err != nil {
 		return nil, err
 	}
-	var raw *Log
+	var raw, complete *Log
 	switch {
 	case was != nil && look.Since == Same && s.medium.Silent():
-		return was, nil
+		if s.format.Steps == nil {
+			return was, nil
+		}
+		raw, complete = was.raw, was.Log
 	case was != nil && look.Since == Same:
 		raw = was.raw
 	case was != nil && look.Since == Grew:
@@ -132,15 +148,22 @@ func (s *Store) load(ctx context.Context, in In, at Place) (*session, error) {
 			return nil, err
 		}
 	}
-	complete, err := s.complete(ctx, in, at, raw, s.medium.Silent())
-	if err != nil {
-		return nil, err
+	if complete == nil {
+		if complete, err = s.complete(ctx, in, at, raw, s.medium.Silent()); err != nil {
+			return nil, err
+		}
 	}
 	if len(complete.Rows) == 0 && !complete.Empty {
 		return nil, model.ErrNoSession
 	}
 	now := newSession(complete, raw, mark)
-	if was.grewTo(complete) {
+	if s.format.Steps != nil {
+		now.shown = s.format.Steps(ctx, in, complete)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if was.grewTo(now.shown) {
 		now.rewrites = was.rewrites
 	} else {
 		now.rewrites = s.cache.rewrites.Add(1)
@@ -243,7 +266,7 @@ func (s *Store) Growth(ctx context.Context, session string, since store.Cursor) 
 	}
 	growth := store.Growth{Cursor: now.cursor()}
 	if growth.Rewritten = !since.Grows(growth.Cursor); !growth.Rewritten {
-		growth.Headers = slices.Clone(now.Rows[max(since.Visit, 0):])
+		growth.Headers = slices.Clone(now.shown[max(since.Visit, 0):])
 	}
 	return growth, nil
 }
@@ -261,8 +284,8 @@ func (s *Store) Tail(ctx context.Context, session string, n int) (rows []model.H
 		}
 		now, err := s.load(ctx, in, at)
 		if err == nil {
-			before = max(len(now.Rows)-n, 0)
-			rows = slices.Clone(now.Rows[before:])
+			before = max(len(now.shown)-n, 0)
+			rows = slices.Clone(now.shown[before:])
 		}
 		return err
 	})

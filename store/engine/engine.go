@@ -49,11 +49,12 @@ type About struct {
 type Row struct {
 	Place Place
 	ID    string
+	Visit int64 // not 0 of a step, see [Format.Steps]
 	find  func() (*Log, int, error)
 }
 
 // In returns the log that the row is in, and its position there. The errors are model.ErrNoSession and
-// model.ErrNoSnapshot.
+// model.ErrNoSnapshot, with which comes the log that has no such row.
 func (r *Row) In() (*Log, int, error) { return r.find() }
 
 // Format describes a kind. Its functions are pure: the same In gives the same answer.
@@ -81,8 +82,11 @@ type Format struct {
 	State func(context.Context, In, *Row) ([]byte, error)
 	// About returns what else is known of a row. The errors are those of State.
 	About func(context.Context, In, *Row) (About, error)
+	// Steps returns the rows of a log with the steps that lie between them, which have visits and are in no
+	// log. It may be nil.
+	Steps func(context.Context, In, *Log) []model.Header
 	// Faults returns what is wrong with a session, besides what the medium finds. It may be nil.
-	Faults func(*Log) []model.Fault
+	Faults func(context.Context, In, *Log) ([]model.Fault, error)
 	// Info completes what the list shows of a session.
 	Info func(*Log, *model.SessionInfo)
 	// Check returns what is wrong with the store itself. It may be nil.

@@ -66,8 +66,9 @@ func (treeFormat) Next(context.Context, *Log, *Log, *Move) (n Next, err error) {
 }
 
 // Read implements Medium.
-func (m *Files) Read(_ context.Context, what func(In) error) error {
+func (m *Files) Read(ctx context.Context, what func(In) error) error {
 	in := m.Storage.In()
+	in.Writes = m.Storage.Writes(ctx)
 	if m.Storage.Begun() {
 		in.Memo = m.Storage.Memo.Planning() // what was set aside is read with the rest once more
 	}
@@ -104,12 +105,11 @@ func (m *Files) Look(ctx context.Context, in In, at Place, was any, _ string) (L
 }
 
 // Teller implements Medium.
-func (m *Files) Teller(ctx context.Context) Teller {
-	writes := m.Storage.Writes(ctx)
+func (m *Files) Teller(context.Context) Teller {
 	return func(ctx context.Context, in In, at Place, log *Log) (*Log, error) {
 		at.Format = treeFormat{m.format}
 		log.Place = at
-		return writes.Tell(ctx, in, log)
+		return in.Writes.Tell(ctx, in, log)
 	}
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,7 +101,7 @@ func (s *Store) place(ctx context.Context, in In, session string, what func(In, 
 	}
 	s.known.Clear()
 	for _, at := range places {
-		s.known.Store(at.Session, at)
+		s.known.Store(at.Called(), at)
 	}
 	if at, ok := s.known.Load(session); ok {
 		return what(in, at.(Place))
@@ -208,8 +209,8 @@ func sortInfos(infos []model.SessionInfo) {
 func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
 	return func(yield func(model.Header, error) bool) {
 		now, err := s.current(ctx, session)
-		for i := 0; err == nil && i < len(now.Rows); i++ {
-			if err = ctx.Err(); err == nil && !yield(now.Rows[i], nil) {
+		for i := 0; err == nil && i < len(now.shown); i++ {
+			if err = ctx.Err(); err == nil && !yield(now.shown[i], nil) {
 				return
 			}
 		}
@@ -221,17 +222,17 @@ func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Hea
 
 // at runs what on a row. A visit but the latest is none.
 func (s *Store) at(ctx context.Context, ref model.Ref, what func(In, *Row) error) error {
-	if err := ref.Once(); err != nil {
+	if err := ref.Once(); err != nil && s.format.Steps == nil {
 		return err
 	}
 	return s.in(ctx, ref.Session, func(in In, at Place) error {
-		return what(in, &Row{at, ref.ID, func() (*Log, int, error) {
+		return what(in, &Row{at, ref.ID, ref.Visit, func() (*Log, int, error) {
 			now, err := s.load(ctx, in, at)
 			if err != nil {
 				return nil, -1, err
 			}
 			i, err := now.at(ref.ID)
-			return now.Log, i, err
+			return now.Log, i, cmp.Or(err, ref.Once())
 		}})
 	})
 }
@@ -284,23 +285,26 @@ func (s *Store) hazards(state []byte) []string {
 	return store.ConversationHazards(s.format.Name, s.format.Framework, state)
 }
 
-// Faults returns what is wrong with a session, or with the store itself where session is "". The error is
+// Faults returns what is wrong with a session, or with the store itself where name is "". The error is
 // model.ErrNoSession.
-func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {
-	if session == "" {
+func (s *Store) Faults(ctx context.Context, name string) ([]model.Fault, error) {
+	if name == "" {
 		faults, err := s.check(ctx)
 		return faults, s.Wrap(err, "check %q", s.address)
 	}
-	now, err := s.current(ctx, session)
+	var now *session
 	var own, below []model.Fault
+	err := s.in(ctx, name, func(in In, at Place) (err error) {
+		if now, err = s.load(ctx, in, at); err == nil && s.format.Faults != nil {
+			own, err = s.format.Faults(ctx, in, now.Log)
+		}
+		return err
+	})
 	if err == nil {
-		below, err = s.medium.Faults(ctx, s, session, now.Log)
+		below, err = s.medium.Faults(ctx, s, name, now.Log)
 	}
 	if err != nil {
-		return nil, s.Wrap(err, "check session %q", session)
-	}
-	if s.format.Faults != nil {
-		own = s.format.Faults(now.Log)
+		return nil, s.Wrap(err, "check session %q", name)
 	}
 	return append(own, below...), nil
 }

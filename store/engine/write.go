@@ -53,9 +53,7 @@ func (s *Store) Plan(ctx context.Context, c model.Change) (plan model.Plan, err 
 func (s *Store) bare(ctx context.Context, in In, at Place, was *session) (log *Log, mark any, err error) {
 	look := Look{In: in, Mark: func(string) (any, error) { return nil, nil }}
 	if in.Tree != nil { // a tree tells which steps are laid over it, and tables do not
-		if was != nil {
-			mark = was.mark
-		}
+		mark = was.markAt(in.Now)
 		look, err = s.medium.Look(ctx, in, at, mark, "")
 	}
 	if err == nil && look.Since == Same {
@@ -150,7 +148,7 @@ func (s *Store) lead(ctx context.Context, on Stage, plan model.Plan, at Place, b
 		return plan, err
 	}
 	if i := w.After.Head; i >= 0 {
-		state, err := s.format.State(ctx, over, &Row{at, w.After.Rows[i].ID, func() (*Log, int, error) { return w.After, i, nil }})
+		state, err := s.format.State(ctx, over, &Row{at, w.After.Rows[i].ID, 0, func() (*Log, int, error) { return w.After, i, nil }})
 		if ctx.Err() != nil {
 			return plan, ctx.Err()
 		}
@@ -159,6 +157,10 @@ func (s *Store) lead(ctx context.Context, on Stage, plan model.Plan, at Place, b
 		}
 	}
 	next.Tell(&plan)
+	if w.Move.Carry != nil {
+		plan.Carry, plan.Session = w.Move.Carry, before.Place.Called()
+		return plan, nil
+	}
 	c := &carry{w: *w, at: at, after: after}
 	if err := on.Draft(ctx, &plan, &c.w); err != nil {
 		return plan, err

@@ -118,13 +118,14 @@ func (r reader) info(log *engine.Log, info *model.SessionInfo) {
 	if info.UpdatedAt.IsZero() && len(log.Written) > 0 {
 		info.UpdatedAt = log.Written[0].At
 	}
-	info.Faults = len(model.Harmful(r.faults(log)))
+	faults, _ := r.faults(context.Background(), engine.In{}, log) // it reads nothing more
+	info.Faults = len(model.Harmful(faults))
 }
 
 // data returns what the file of a row holds, or held.
 func (r reader) data(in engine.In, log *engine.Log, i int) (data []byte, err error) {
 	if aside := log.Aside[log.Rows[i].ID]; aside != nil {
-		return r.storage.Kept(aside.Version)
+		return in.Writes.Told(log.Place.Session).Read(aside)
 	}
 	data, _, err = in.Read(log.Files[i], nil)
 	return data, err
@@ -142,7 +143,7 @@ func (r reader) state(_ context.Context, in engine.In, row *engine.Row) ([]byte,
 	return r.Format.State(data, &itemsOf(log)[i])
 }
 
-func (r reader) about(ctx context.Context, in engine.In, row *engine.Row) (about engine.About, err error) {
+func (r reader) about(_ context.Context, in engine.In, row *engine.Row) (about engine.About, err error) {
 	log, i, err := row.In()
 	if err != nil {
 		return about, err
@@ -151,8 +152,7 @@ func (r reader) about(ctx context.Context, in engine.In, row *engine.Row) (about
 	if err != nil {
 		return about, err
 	}
-	writes := r.storage.Writes(ctx)
-	about.Facts = append(writes.Told(log.Place.Session).Facts(log.Files[i]), r.Format.Facts(data, &itemsOf(log)[i])...)
+	about.Facts = append(in.Writes.Told(log.Place.Session).Facts(log.Files[i]), r.Format.Facts(data, &itemsOf(log)[i])...)
 	about.Facts.Add("file", log.Files[i])
 	if log.Aside[log.Rows[i].ID] == nil {
 		about.Resume = r.storage.Calls(r.Format.Resume(r.dir, &itemsOf(log)[i]))
@@ -162,14 +162,14 @@ func (r reader) about(ctx context.Context, in engine.In, row *engine.Row) (about
 
 // faults returns those of a session. What Hindcast set aside no framework meets. Several
 // roots are several runs.
-func (r reader) faults(log *engine.Log) []model.Fault {
+func (r reader) faults(_ context.Context, _ engine.In, log *engine.Log) ([]model.Fault, error) {
 	items, _ := log.Own.([]Item)
 	if len(items) == 0 {
-		return nil
+		return nil, nil
 	}
 	items = slices.Clone(items)
 	list := slices.DeleteFunc(model.NewTimeline(log.Rows).Faults(), func(f model.Fault) bool { return f.Code == model.FaultSeveralRoots })
-	return append(list, r.Format.Faults(items, r.Format.Arrange(items))...)
+	return append(list, r.Format.Faults(items, r.Format.Arrange(items))...), nil
 }
 
 // check returns the files that cannot be read.

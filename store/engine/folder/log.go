@@ -26,8 +26,10 @@ type In struct {
 	// Tx is the transaction on the tables of a database, nil in files.
 	Tx   any
 	Memo *tree.Memo
-	Told *Told
-	Now  time.Time
+	// Writes are what the journal tells of all sessions, and Told is what it tells of one.
+	Writes Writes
+	Told   *Told
+	Now    time.Time
 	// There says that only the rows that the tree has are asked for: a format that reads
 	// the others itself may leave them out.
 	There bool
@@ -79,6 +81,8 @@ type Log struct {
 	Empty bool
 	// Own is what the format decoded.
 	Own any
+	// Until is when the same files read otherwise, the zero time for never.
+	Until time.Time
 	// Facts say where the head is, of a log that was read from a row on.
 	Facts model.HeadFacts
 	// Title and Size are those of the session's info. First is the part of Size that the first of the

@@ -15,7 +15,6 @@ import (
 // Staged is what a plan is made on.
 type Staged struct {
 	In      In
-	Writes  Writes
 	storage *Storage
 	view    *tree.View
 	failed  []func() error
@@ -33,7 +32,8 @@ func (s *Storage) Suppose(ctx context.Context, what func(*Staged) error) error {
 	if trouble := s.Broken(); trouble != nil {
 		return trouble
 	}
-	on := &Staged{In: in, Writes: s.Writes(ctx), storage: s, view: view}
+	in.Writes = s.Writes(ctx)
+	on := &Staged{In: in, storage: s, view: view}
 	err := what(on)
 	if changed := view.Changed(); changed != nil {
 		return &journal.ConflictError{Path: changed.Name, Found: "was changed"}
@@ -61,7 +61,7 @@ func (on *Staged) Lay(at Place, steps tree.Steps) (In, error) {
 	kept, failed := on.storage.strictly()
 	over := on.In
 	over.Tree, over.There = tree.Overlay(on.In.Tree, steps, kept), true
-	over.Told = on.Writes.Told(at.Session)
+	over.Told = on.In.Writes.Told(at.Session)
 	on.failed = append(on.failed, failed)
 	return over, nil
 }
@@ -78,7 +78,7 @@ type Drafted struct {
 
 // Draft completes a plan with what it takes to carry it out.
 func (on *Staged) Draft(ctx context.Context, plan *model.Plan, m *Move, before, after *Log) error {
-	w := &planned{plan: *plan, move: m, before: before, after: after, told: on.Writes.Told(before.Place.Session)}
+	w := &planned{plan: *plan, move: m, before: before, after: after, told: on.In.Writes.Told(before.Place.Session)}
 	drafted, err := on.storage.carried(ctx, w)
 	if err != nil {
 		return err

@@ -51,6 +51,8 @@ type Move struct {
 	Writes, Hazards, Asks []string
 	// Own is what Next needs.
 	Own any
+	// Carry is what the kind itself carries the plan out with, nil where files or rows are written.
+	Carry any
 }
 
 // Idle reports whether the move changes nothing.

@@ -82,9 +82,9 @@ func (a *Aside) Reason() *model.Reason {
 	return reason
 }
 
-// Writes are what the journal of a storage tells of its sessions. The zero value tells
-// nothing. They are safe for concurrent use.
-type Writes struct{ told map[string]*Told }
+// Writes are what the journal of a storage tells of its sessions, which is read once it is asked
+// for. The zero value tells nothing. They are safe for concurrent use.
+type Writes struct{ told func() map[string]*Told }
 
 // Told is what the journal tells of one session. Of nil it tells nothing.
 type Told struct {
@@ -119,24 +119,33 @@ func movesHead(op model.Op) bool { return op == model.OpRestore || op == model.O
 
 // Writes returns what the journal tells. A journal that cannot be read tells nothing; why,
 // [Storage.Entries] says.
-func (s *Storage) Writes(ctx context.Context) (w Writes) {
+func (s *Storage) Writes(ctx context.Context) Writes {
+	return Writes{sync.OnceValue(func() map[string]*Told { return s.told(ctx) })}
+}
+
+func (s *Storage) told(ctx context.Context) map[string]*Told {
 	entries, _ := s.Entries(ctx) // of a damaged one, those that can be read
-	w.told = map[string]*Told{}
+	told := map[string]*Told{}
 	for i := range entries {
 		e := &entries[i]
-		t := w.told[e.Session]
+		t := told[e.Session]
 		if t == nil {
 			t = &Told{kept: s.Kept}
 			t.all = sync.OnceValue(func() *tale { return tell(t.entries) })
-			w.told[e.Session] = t
+			told[e.Session] = t
 		}
 		t.entries = append(t.entries, e)
 	}
-	return w
+	return told
 }
 
 // Told returns what the journal tells of a session.
-func (w *Writes) Told(session string) *Told { return w.told[session] }
+func (w *Writes) Told(session string) *Told {
+	if w.told == nil {
+		return nil
+	}
+	return w.told()[session]
+}
 
 // Entries returns the entries of the session, the oldest first.
 func (t *Told) Entries() []*journal.Entry {
@@ -259,8 +268,11 @@ func (t *Told) Last() *Mark {
 
 // Sessions returns the sessions that had files which were taken away and are kept.
 func (w *Writes) Sessions() (list []string) {
-	for session := range w.told {
-		if len(w.Told(session).gone()) > 0 {
+	if w.told == nil {
+		return nil
+	}
+	for session, told := range w.told() {
+		if len(told.gone()) > 0 {
 			list = append(list, session)
 		}
 	}

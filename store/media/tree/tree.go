@@ -570,6 +570,9 @@ func (v *View) Seen() Seen {
 	return Seen{maps.Clone(v.lists), maps.Clone(v.stamps), maps.Clone(v.failed)}
 }
 
+// Len returns how many files and folders were seen.
+func (v Seen) Len() int { return len(v.lists) + len(v.stamps) + len(v.failed) }
+
 // Moved returns a name that a tree has otherwise than it was seen, "" for none. What could
 // not be read counts as another, but for what was not there and is not.
 func (v Seen) Moved(on Tree) string {
