@@ -65,8 +65,8 @@ type Format struct {
 
 	// Sessions returns the sessions, in any order.
 	Sessions func(context.Context, In) ([]Listed, error)
-	// List returns the sessions as they are shown, the newest first: instead of Sessions, of a kind of which
-	// a list reads less than the sessions.
+	// List returns the sessions as they are shown, the newest first, instead of Sessions: for a kind that
+	// reads less for a list than the sessions.
 	List func(context.Context, In) iter.Seq2[model.SessionInfo, error]
 	// Place returns where the session of a name is. Where it is nil, Places returns where all sessions are.
 	Place  func(ctx context.Context, in In, session string) (Place, error)
