@@ -13,26 +13,23 @@ import (
 // from such a session back to that snapshot.
 func (m *Model) cross() tea.Cmd {
 	s, ref := m.o.Store, m.subject().ref
-	return m.start(crossing, "looking for a sub-agent", func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
+	return m.start(crossing, "looking for a sub-agent", func(ctx context.Context, _ *progress) fact {
 		to, err := store.Across(ctx, s, ref)
-		return crossedMsg{gen, to, err}
+		return func() tea.Cmd { return m.crossed(to, err) }
 	})
 }
 
-// crossed shows the place, once it was found.
-func (m *Model) crossed(msg crossedMsg) tea.Cmd {
-	if !m.finish(crossing, msg.gen) {
-		return nil
-	}
+// crossed shows the place where the session of a sub-agent meets another, once it was found.
+func (m *Model) crossed(to model.Ref, err error) tea.Cmd {
 	switch {
-	case msg.err != nil:
-		m.fail(msg.err)
-	case msg.to.Session == "":
+	case err != nil:
+		m.fail(err)
+	case to.Session == "":
 		m.say("no sub-agent was started here")
-	case msg.to.ID == "":
-		return m.openSession(msg.to.Session)
+	case to.ID == "":
+		return m.openSession(to.Session)
 	default:
-		return m.goTo(msg.to.Session, model.Ref{Session: msg.to.Session, ID: msg.to.ID})
+		return m.goTo(to.Session, model.Ref{Session: to.Session, ID: to.ID})
 	}
 	return nil
 }

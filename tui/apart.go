@@ -24,11 +24,14 @@ func (m *Model) showParting() tea.Cmd {
 	t := m.timeline.Timeline()
 	tip := tipOf(t, m.timeline.Selected())
 	head, states, lent := t.Head(), m.states, m.lend()
-	return m.start(comparing, "comparing two lines", func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
+	return m.startLent(comparing, "comparing two lines", lent, func(ctx context.Context, _ *progress) fact {
 		content := parting.Prepare(t, tip, head)
 		plan := model.Plan{Session: t.Header(head).SessionID, Head: t.Header(head).Point(), Target: t.Header(tip).Point()}
 		content.Words = stateChange(ctx, states, &plan).Brief
-		return partedMsg{lent, gen, content}
+		return func() tea.Cmd {
+			m.parted(content)
+			return nil
+		}
 	})
 }
 
@@ -41,13 +44,11 @@ func tipOf(t *model.Timeline, n model.Node) model.Node {
 }
 
 // parted shows two lines that parted.
-func (m *Model) parted(msg partedMsg) tea.Cmd {
-	m.returned(msg.lent)
-	if !m.finish(comparing, msg.gen) || msg.content.Timeline != m.timeline.Timeline() {
-		return nil
+func (m *Model) parted(content *parting.Content) {
+	if content.Timeline != m.timeline.Timeline() {
+		return
 	}
-	m.parting.Set(msg.content, m.timeline.Selected())
+	m.parting.Set(content, m.timeline.Selected())
 	m.guide(partingTab)
 	m.timeline.Select(m.parting.Node())
-	return nil
 }

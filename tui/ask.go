@@ -17,7 +17,7 @@ import (
 
 // A question about time is asked in a command, and its answers come in as they are found:
 //
-//	inquire ─▶ begun ─▶ read ─▶ answered ─▶ read … ─▶ answered (the last)
+//	inquire ─▶ begin ─▶ read ─▶ answered ─▶ read … ─▶ answered (the last)
 //	       the timeline is given back        a few at a time
 //
 // They stand in the place of the tabs until the person goes to one of them, or back.
@@ -117,9 +117,7 @@ func (m *Model) putQuestion() tea.Cmd {
 	if m.asked.again {
 		what = "" // no person waits for it
 	}
-	return stream(m, asking, what, q.ask, func(gen uint64, got part[answers.Answer], read func() tea.Msg) tea.Msg {
-		return answeredMsg{gen, of, got, read}
-	})
+	return stream(m, asking, what, q.ask, func(got part[answers.Answer]) tea.Cmd { return m.answered(of, got) })
 }
 
 // part is some of the answers to a question: no more come if last is set, and err is why they
@@ -130,20 +128,38 @@ type part[T any] struct {
 	err  error
 }
 
-// stream has a question asked of the session that is open, as work of a kind. fact makes a
-// fact of each part of the answers; it gets what reads the next part.
+// stream has a question asked of the session that is open, as work of a kind. took takes each part of the answers, the
+// last one once the work has ended.
 func stream[T any](
 	m *Model, kind taskKind, what string,
 	ask func(context.Context, *query.Session, *progress) iter.Seq2[T, error],
-	fact func(gen uint64, got part[T], read func() tea.Msg) tea.Msg,
+	took func(got part[T]) tea.Cmd,
 ) tea.Cmd {
 	of, past, after, lent := m.timeline.Timeline(), m.past, m.o.After, m.lend()
-	return m.start(kind, what, func(ctx context.Context, gen uint64, done *progress) tea.Msg {
+	return m.begin(kind, what, func(ctx context.Context, gen uint64, done *progress) fact {
 		r := &reply[T]{make(chan item[T], 256), after}
 		go r.gather(ctx, ask(ctx, past.to(of), done))
-		var read func() tea.Msg
-		read = func() tea.Msg { return fact(gen, r.read(), read) }
-		return begunMsg{lent, kind, gen, read}
+		var read func() fact
+		read = func() fact {
+			got := r.read()
+			return func() tea.Cmd {
+				switch {
+				case !m.awaits(kind, gen):
+					return nil
+				case got.last:
+					m.finish(kind, gen)
+					return took(got)
+				}
+				return tea.Batch(took(got), run(read))
+			}
+		}
+		return func() tea.Cmd {
+			m.returned(lent)
+			if !m.awaits(kind, gen) {
+				return nil
+			}
+			return run(read)
+		}
 	})
 }
 
@@ -208,42 +224,29 @@ func (r *reply[T]) read() (p part[T]) {
 	return p
 }
 
-// begun takes the timeline back, and has the first answers read.
-func (m *Model) begun(msg begunMsg) tea.Cmd {
-	m.returned(msg.lent)
-	if !m.awaits(msg.kind, msg.gen) {
-		return nil
-	}
-	return run(msg.read)
-}
-
-// answered shows the answers that came.
-func (m *Model) answered(msg answeredMsg) tea.Cmd {
-	if !m.awaits(asking, msg.gen) {
-		return nil
-	}
+// answered shows the answers that came. Their nodes are those of a timeline.
+func (m *Model) answered(of *model.Timeline, got part[answers.Answer]) tea.Cmd {
 	m.dirty = true
 	if m.asked.again {
-		m.asked.got = append(m.asked.got, msg.got...)
+		m.asked.got = append(m.asked.got, got.got...)
 	} else {
-		m.answers.Add(msg.got, msg.of)
+		m.answers.Add(got.got, of)
 	}
-	near := m.goNear(msg.last && msg.err == nil)
-	if !msg.last {
-		return tea.Batch(near, run(msg.read))
+	near := m.goNear(got.last && got.err == nil)
+	if !got.last {
+		return near
 	}
-	m.finish(asking, msg.gen)
-	if m.asked.again && msg.err == nil {
-		m.answers.Replace(m.asked.got, msg.of)
+	if m.asked.again && got.err == nil {
+		m.answers.Replace(m.asked.got, of)
 	}
 	again := m.asked.again
 	m.asked.again, m.asked.got = false, nil
 	m.answers.End()
-	if msg.err != nil {
+	if got.err != nil {
 		if m.asked.failed != nil {
-			msg.err = m.asked.failed(msg.err)
+			got.err = m.asked.failed(got.err)
 		}
-		m.fail(msg.err)
+		m.fail(got.err)
 		return nil
 	}
 	if !again && !m.asked.near {

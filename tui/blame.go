@@ -91,26 +91,17 @@ func (m *Model) askBlame() tea.Cmd {
 	m.setMargin()
 	return stream(m, blaming, "blame of "+s.name, func(ctx context.Context, q *query.Session, _ *progress) iter.Seq2[query.Blamed, error] {
 		return q.Blame(ctx, n, query.Path{})
-	}, func(gen uint64, got part[query.Blamed], read func() tea.Msg) tea.Msg {
-		return blamedMsg{gen, got, read}
-	})
+	}, m.valuesBlamed)
 }
 
 // valuesBlamed takes in which snapshots set some values.
-func (m *Model) valuesBlamed(msg blamedMsg) tea.Cmd {
-	if !m.awaits(blaming, msg.gen) {
-		return nil
-	}
+func (m *Model) valuesBlamed(got part[query.Blamed]) tea.Cmd {
 	m.dirty = true
-	for _, b := range msg.got {
+	for _, b := range got.got {
 		m.blame.at[b.Path] = b
 	}
-	if !msg.last {
-		return run(msg.read)
-	}
-	m.finish(blaming, msg.gen)
-	if msg.err != nil {
-		m.fail(msg.err)
+	if got.err != nil {
+		m.fail(got.err)
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func sizeOf(data []byte) string { return string(conversation.AppendSize(nil, int
 // copyText sends a text to the clipboard.
 func (m *Model) copyText(what, text string) tea.Cmd {
 	ctx, o := m.ctx, m.o
-	return run(func() tea.Msg { return o.copyOut(ctx, what, text) })
+	return run(func() fact { return m.copied(what, text, o.copyOut(ctx, text)) })
 }
 
 // knownCalls returns the calls that go on from the snapshot under the cursor, the
@@ -112,15 +112,19 @@ func (m *Model) knownCalls() []string {
 // sends what of it is wanted to the clipboard.
 func (m *Model) copyResume(what string, of func(*resumetab.Content) string) tea.Cmd {
 	s, from, ctx, o := m.subject(), m.source, m.ctx, m.o
-	return run(func() tea.Msg {
+	return run(func() fact {
 		content, err := from.prepareResume(ctx, s)
-		switch {
-		case err != nil:
-			return copiedMsg{what: what, err: err}
-		case of(content) == "":
-			return copiedMsg{what: what, err: errors.New("there is none at this snapshot")}
+		text := ""
+		if err == nil {
+			text = of(content)
 		}
-		return o.copyOut(ctx, what, of(content))
+		if err == nil && text == "" {
+			err = errors.New("there is none at this snapshot")
+		}
+		if err != nil {
+			return m.copied(what, "", copyResult{err: err})
+		}
+		return m.copied(what, text, o.copyOut(ctx, text))
 	})
 }
 
@@ -132,22 +136,25 @@ func first(texts []string) string {
 	return texts[0]
 }
 
+// copyResult says where a text was sent: to a buffer of tmux, or else to the terminal, or why nowhere.
+type copyResult struct {
+	tmux bool
+	err  error
+}
+
 // copyOut sends a text to tmux where the screen is in it, else to the terminal's
 // clipboard. It is only ever called for a key that says so.
-func (o *Options) copyOut(ctx context.Context, what, text string) copiedMsg {
-	msg := copiedMsg{what: what, text: text}
+func (o *Options) copyOut(ctx context.Context, text string) copyResult {
+	var refused error
 	if server := o.Getenv("TMUX"); server != "" {
-		if msg.err = loadBuffer(ctx, server, text); msg.err == nil {
-			msg.tmux = true
-			return msg
+		if refused = loadBuffer(ctx, server, text); refused == nil {
+			return copyResult{tmux: true}
 		}
 	}
 	if err := o.toTerminal(text); err != nil {
-		msg.err = errors.Join(err, msg.err)
-		return msg
+		return copyResult{err: errors.Join(err, refused)}
 	}
-	msg.err = nil
-	return msg
+	return copyResult{}
 }
 
 // tmuxTime is how long tmux may take to answer.
@@ -191,18 +198,21 @@ func (o *Options) toTerminal(text string) error {
 
 // copied says where a text is now, as far as that can be known. The text can be shown
 // to select it by hand, and is shown at once where it could not be sent.
-func (m *Model) copied(msg copiedMsg) {
-	switch {
-	case msg.err != nil && msg.text == "":
-		m.fail(fmt.Errorf("copy %s: %w", msg.what, msg.err))
-		return
-	case msg.err != nil:
-		m.fail(fmt.Errorf("copy %s: %w", msg.what, msg.err))
-		m.open(dialog.NewText(m.styles, m.keys, "Select "+msg.what+" by hand", msg.text))
-	case msg.tmux:
-		m.confirmed(msg.what + " is in tmux's newest buffer")
-	default:
-		m.confirmed(msg.what + " was sent to the terminal's clipboard")
+func (m *Model) copied(what, text string, r copyResult) fact {
+	return func() tea.Cmd {
+		switch {
+		case r.err != nil:
+			m.fail(fmt.Errorf("copy %s: %w", what, r.err))
+			if text == "" {
+				return nil
+			}
+			m.open(dialog.NewText(m.styles, m.keys, "Select "+what+" by hand", text))
+		case r.tmux:
+			m.confirmed(what + " is in tmux's newest buffer")
+		default:
+			m.confirmed(what + " was sent to the terminal's clipboard")
+		}
+		m.message.about, m.message.whole = what, text
+		return nil
 	}
-	m.message.about, m.message.whole = msg.what, msg.text
 }

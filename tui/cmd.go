@@ -27,11 +27,17 @@ func (m *Model) listSessions() tea.Cmd {
 		most = firstSessions
 	}
 	unnamed := m.session == ""
-	return m.start(listing, "reading the sessions", func(ctx context.Context, gen uint64, done *progress) tea.Msg {
+	return m.begin(listing, "reading the sessions", func(ctx context.Context, gen uint64, done *progress) fact {
 		if only := store.Only(ctx, s); unnamed && only != "" {
-			return onlySessionMsg{gen, only}
+			return func() tea.Cmd {
+				if !m.finish(listing, gen) {
+					return nil
+				}
+				m.only = true
+				return m.openSession(only)
+			}
 		}
-		l := &lister{gen: gen, done: done, most: most}
+		l := &lister{shown: m.sessionsListed, gen: gen, done: done, most: most}
 		l.next, l.stop = iter.Pull2(store.AnyOrder(ctx, s))
 		return l.read()
 	})
@@ -43,10 +49,11 @@ const firstSessions = 60
 
 // lister reads the sessions of a store, those of a part at a time.
 type lister struct {
-	gen  uint64
-	done *progress
-	next func() (model.SessionInfo, error, bool)
-	stop func()
+	shown func(l *lister, ended bool, err error) tea.Cmd
+	gen   uint64
+	done  *progress
+	next  func() (model.SessionInfo, error, bool)
+	stop  func()
 	// sessions are those that were read, most is how many have to be before they show, and
 	// part how often that was so.
 	sessions   []model.SessionInfo
@@ -54,22 +61,22 @@ type lister struct {
 }
 
 // read reads the next part.
-func (l *lister) read() tea.Msg {
+func (l *lister) read() fact {
 	for len(l.sessions) < l.most {
 		info, err, more := l.next()
 		if err != nil || !more {
 			l.stop()
-			return sessionsListedMsg{l.gen, l.sessions, l.part, nil, err}
+			return func() tea.Cmd { return l.shown(l, true, err) }
 		}
 		l.sessions = append(l.sessions, info)
 		l.done.Add(1)
 	}
 	l.most, l.part = 2*l.most, l.part+1
-	return sessionsListedMsg{l.gen, l.sessions, l.part - 1, l, nil}
+	return func() tea.Cmd { return l.shown(l, false, nil) }
 }
 
 // drop ends a listing whose answer came too late.
-func (l *lister) drop() tea.Msg {
+func (l *lister) drop() fact {
 	l.stop()
 	return nil
 }
@@ -87,32 +94,32 @@ func sessionsOf(ctx context.Context, s store.Store, done *progress) ([]model.Ses
 	return sessions, nil
 }
 
-// sessionsListed shows the sessions, or the only one at once.
-func (m *Model) sessionsListed(msg sessionsListedMsg) tea.Cmd {
+// sessionsListed shows the sessions that were read, or the only one at once.
+func (m *Model) sessionsListed(l *lister, ended bool, err error) tea.Cmd {
 	switch {
-	case msg.rest == nil && !m.finish(listing, msg.gen):
+	case ended && !m.finish(listing, l.gen):
 		return nil
-	case msg.rest != nil && !m.awaits(listing, msg.gen):
-		return run(msg.rest.drop)
+	case !ended && !m.awaits(listing, l.gen):
+		return run(l.drop)
 	}
 	m.place, m.dirty = atSessions, true
 	switch {
-	case msg.rest != nil && len(msg.sessions) < m.sessions.Len(): // all were read meanwhile
-	case msg.part == 0:
-		m.sessions.Set(msg.sessions)
+	case !ended && len(l.sessions) < m.sessions.Len(): // all were read meanwhile
+	case l.part == 0 || ended && l.part == 0:
+		m.sessions.Set(l.sessions)
 	default:
-		m.sessions.Grow(msg.sessions)
+		m.sessions.Grow(l.sessions)
 	}
 	switch {
-	case msg.rest != nil:
-		return run(msg.rest.read)
-	case msg.err != nil && len(msg.sessions) == 0:
-		m.unusable("This store cannot be shown.", msg.err)
-	case msg.err != nil:
-		m.fail(msg.err)
-	case len(msg.sessions) == 1 && m.session == "":
+	case !ended:
+		return run(l.read)
+	case err != nil && len(l.sessions) == 0:
+		m.unusable("This store cannot be shown.", err)
+	case err != nil:
+		m.fail(err)
+	case len(l.sessions) == 1 && m.session == "":
 		m.only = true
-		return m.openSession(msg.sessions[0].ID)
+		return m.openSession(l.sessions[0].ID)
 	}
 	if m.made != "" {
 		m.sessions.Filter("") // it may not let through what was made
@@ -124,15 +131,6 @@ func (m *Model) sessionsListed(msg sessionsListedMsg) tea.Cmd {
 	return nil
 }
 
-// onlySession opens the only session of the store, which was not read for the list.
-func (m *Model) onlySession(msg onlySessionMsg) tea.Cmd {
-	if !m.finish(listing, msg.gen) {
-		return nil
-	}
-	m.only = true
-	return m.openSession(msg.session)
-}
-
 // count has the only session listed, once it was read, if it was not before: the list tells
 // how many faults there are where they are not looked for.
 func (m *Model) count() tea.Cmd {
@@ -140,22 +138,19 @@ func (m *Model) count() tea.Cmd {
 		return nil
 	}
 	s := m.o.Store
-	return m.start(listing, "", func(ctx context.Context, gen uint64, done *progress) tea.Msg {
+	return m.start(listing, "", func(ctx context.Context, done *progress) fact {
 		sessions, err := sessionsOf(ctx, s, done)
-		return countedMsg{gen, sessions, err}
+		if err != nil {
+			return nil // it was told when the session was read
+		}
+		return func() tea.Cmd {
+			m.sessions.Set(sessions)
+			if info, ok := m.sessions.Named(m.session); ok {
+				m.info.listed, m.dirty = info.Faults, true
+			}
+			return nil
+		}
 	})
-}
-
-// counted notes what the list tells of the session that is open. An error was told when that
-// was read.
-func (m *Model) counted(msg countedMsg) {
-	if !m.finish(listing, msg.gen) || msg.err != nil {
-		return
-	}
-	m.sessions.Set(msg.sessions)
-	if info, ok := m.sessions.Named(m.session); ok {
-		m.info.listed, m.dirty = info.Faults, true
-	}
 }
 
 // openSession shows a session from its head.
@@ -196,11 +191,11 @@ func (m *Model) readSession() tea.Cmd {
 		return m.readHeaders(known)
 	}
 	s, session := m.o.Store, m.session
-	return m.start(reading, "reading "+session, func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
+	return m.start(reading, "reading "+session, func(ctx context.Context, _ *progress) fact {
 		cursor := cursorOf(ctx, s, session)
 		headers, before, err := tail(ctx, session, tailSize)
 		if err != nil {
-			return tailReadMsg{gen: gen, err: err}
+			return func() tea.Cmd { return m.unreadable(err) }
 		}
 		content := timeline.Prepare(model.NewTimeline(slices.Grow(headers, timeline.Spare(len(headers)))))
 		content.More = before != 0
@@ -208,7 +203,7 @@ func (m *Model) readSession() tea.Cmd {
 		if before != store.Uncounted {
 			total = before + len(headers)
 		}
-		return tailReadMsg{gen, content, total, cursor, nil}
+		return func() tea.Cmd { return m.tailRead(content, total, cursor) }
 	})
 }
 
@@ -226,30 +221,28 @@ func cursorOf(ctx context.Context, s store.Store, session string) *store.Cursor 
 	return &cursor
 }
 
-// tailRead shows the newest snapshots and has the others read.
-func (m *Model) tailRead(msg tailReadMsg) tea.Cmd {
-	if !m.finish(reading, msg.gen) {
-		return nil
-	}
-	if msg.err != nil {
-		return m.unreadable(msg.err)
-	}
-	m.news.cursor = msg.cursor
-	m.show(msg.content)
-	if !msg.content.More {
+// tailRead shows the newest snapshots and has the others read, about as many as total in all, 0 where that is not known.
+// cursor is how far the session reached before, nil where the store cannot tell.
+func (m *Model) tailRead(content *timeline.Content, total int, cursor *store.Cursor) tea.Cmd {
+	m.news.cursor = cursor
+	m.show(content)
+	if !content.More {
 		return tea.Batch(m.follow(), m.findFaultsUnasked(), m.count(), m.readLabels())
 	}
-	return tea.Batch(m.follow(), m.readHeaders(msg.total), m.readLabels())
+	return tea.Batch(m.follow(), m.readHeaders(total), m.readLabels())
 }
 
 // readHeaders reads all headers of the open session, about as many as total; 0 where
 // that is not known.
 func (m *Model) readHeaders(total int) tea.Cmd {
 	s, session := m.o.Store, m.session
-	return m.start(reading, "reading "+session, func(ctx context.Context, gen uint64, done *progress) tea.Msg {
+	return m.start(reading, "reading "+session, func(ctx context.Context, done *progress) fact {
 		done.of.Store(int64(total))
 		content, cursor, err := readAll(ctx, s, session, done)
-		return headersReadMsg{gen, content, cursor, err}
+		if err != nil {
+			return func() tea.Cmd { return m.unreadable(err) }
+		}
+		return func() tea.Cmd { return m.headersRead(content, cursor) }
 	})
 }
 
@@ -273,15 +266,9 @@ func readAll(ctx context.Context, s store.Store, session string, done *progress)
 const headerSize = 256
 
 // headersRead shows the whole session.
-func (m *Model) headersRead(msg headersReadMsg) tea.Cmd {
-	if !m.finish(reading, msg.gen) {
-		return nil
-	}
-	if msg.err != nil {
-		return m.unreadable(msg.err)
-	}
-	m.news.cursor = msg.cursor
-	m.show(msg.content)
+func (m *Model) headersRead(content *timeline.Content, cursor *store.Cursor) tea.Cmd {
+	m.news.cursor = cursor
+	m.show(content)
 	m.written = false
 	if m.toHead {
 		m.toHead = false
@@ -361,7 +348,7 @@ func (m *Model) findFaults(what string) tea.Cmd {
 	}
 	m.info.checked = true
 	s, session := m.o.Store, m.session
-	return m.start(checking, what, func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
+	return m.start(checking, what, func(ctx context.Context, _ *progress) fact {
 		faults, err := s.Faults(ctx, session)
 		faults = model.Harmful(faults)
 		// The file or row of a snapshot is called by its id.
@@ -370,31 +357,28 @@ func (m *Model) findFaults(what string) tea.Cmd {
 			name := path.Base(faults[i].File)
 			ids[name], ids[strings.TrimSuffix(name, path.Ext(name))] = struct{}{}, struct{}{}
 		}
-		return faultsFoundMsg{gen, faults, ids, err}
+		return func() tea.Cmd { return m.faultsFound(faults, ids, err) }
 	})
 }
 
 // faultsFound keeps the faults for the header, the rows and the tab that tell of
-// them.
-func (m *Model) faultsFound(msg faultsFoundMsg) tea.Cmd {
+// them. The faults call what they are about by ids.
+func (m *Model) faultsFound(faults []model.Fault, ids map[string]struct{}, err error) tea.Cmd {
 	asked := m.tasks[checking].what != ""
-	if !m.finish(checking, msg.gen) {
-		return nil
-	}
-	if msg.err != nil {
+	if err != nil {
 		if asked {
-			m.fail(msg.err)
+			m.fail(err)
 		}
 		m.info.checked = asked
 		return nil
 	}
 	before := len(m.info.faults)
-	m.info.faults, m.info.known, m.dirty = msg.faults, true, true
-	m.timeline.Fault(msg.ids)
-	if len(msg.faults)+before == 0 {
+	m.info.faults, m.info.known, m.dirty = faults, true, true
+	m.timeline.Fault(ids)
+	if len(faults)+before == 0 {
 		return nil
 	}
-	if slices.ContainsFunc(msg.faults, opaque) {
+	if slices.ContainsFunc(faults, opaque) {
 		m.outdate(keymap.ShowMessages) // it says why it shows none
 	}
 	return m.retell()
@@ -472,36 +456,33 @@ func (m *Model) follow() tea.Cmd {
 		return tea.Batch(find, m.fetchNeighbours())
 	}
 	after, slow := m.o.After, m.tasks[preparing].slow
-	work := m.start(preparing, "reading "+s.name, func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
-		fact := preparedMsg{gen: gen, tab: tab, subject: s}
+	work := m.start(preparing, "reading "+s.name, func(ctx context.Context, _ *progress) fact {
 		if wait > 0 {
 			select {
 			case <-after(wait):
 			case <-ctx.Done():
-				return fact
+				return nil
 			}
 		}
 		if t.preview != nil {
-			fact.content, fact.err = t.preview(ctx, s)
-			if fact.content != nil || fact.err != nil {
-				fact.part = fact.err == nil
-				return fact
+			if content, err := t.preview(ctx, s); content != nil || err != nil {
+				return func() tea.Cmd { return m.prepared(tab, s, content, err == nil, err) }
 			}
 		}
-		fact.content, fact.err = t.prepare(ctx, s)
-		return fact
+		content, err := t.prepare(ctx, s)
+		return func() tea.Cmd { return m.prepared(tab, s, content, false, err) }
 	})
 	m.tasks[preparing].slow = slow // keys that follow each other do not begin patience anew
 	return tea.Batch(find, work)
 }
 
-// prepareRest has a tab prepare the whole of what it shows a part of.
-func (m *Model) prepareRest(part preparedMsg) tea.Cmd {
-	t := m.tabs[part.tab]
-	dragged := part.gen == m.news.dragged
-	cmd := m.start(preparing, "reading "+part.subject.name, func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
-		content, err := t.prepare(ctx, part.subject)
-		return preparedMsg{gen: gen, tab: part.tab, subject: part.subject, content: content, err: err}
+// prepareRest has a tab prepare the whole of what it shows a part of. dragged says that the cursor went along with the
+// head.
+func (m *Model) prepareRest(tab int, s subject, dragged bool) tea.Cmd {
+	t := m.tabs[tab]
+	cmd := m.start(preparing, "reading "+s.name, func(ctx context.Context, _ *progress) fact {
+		content, err := t.prepare(ctx, s)
+		return func() tea.Cmd { return m.prepared(tab, s, content, false, err) }
 	})
 	if dragged {
 		m.unhurried()
@@ -509,29 +490,27 @@ func (m *Model) prepareRest(part preparedMsg) tea.Cmd {
 	return cmd
 }
 
-// prepared shows in a tab what was worked out for it.
-func (m *Model) prepared(msg preparedMsg) tea.Cmd {
-	if !m.finish(preparing, msg.gen) {
-		return nil
-	}
-	if m.together(&msg) {
-		m.news.late = true
+// prepared shows in a tab what was worked out of a subject, or a part of it that can be shown at once.
+func (m *Model) prepared(tab int, s subject, content any, part bool, err error) tea.Cmd {
+	dragged := m.tasks[preparing].gen == m.news.dragged
+	if dragged && m.news.rest > firstRest && err == nil {
+		m.news.late = true // it is that of a head which will have moved on by the next update, which draws it
 	} else {
 		m.dirty = true
 	}
-	t := m.tabs[msg.tab]
-	t.shows, t.content, t.trouble = msg.subject.subjectKey, msg.content, nil
-	t.about = about{msg.subject.ref, msg.subject.with, msg.subject.name}
-	if msg.err != nil {
+	t := m.tabs[tab]
+	t.shows, t.content, t.trouble = s.subjectKey, content, nil
+	t.about = about{s.ref, s.with, s.name}
+	if err != nil {
 		t.content = nil
-		t.trouble = m.troubleSheet("This cannot be shown.", msg.err)
-		m.fail(msg.err)
+		t.trouble = m.troubleSheet("This cannot be shown.", err)
+		m.fail(err)
 	}
 	t.set(t.content)
 	m.resizeTab(t)
-	if msg.part {
+	if part {
 		t.shows = subjectKey{} // not all of it yet
-		return m.prepareRest(msg)
+		return m.prepareRest(tab, s, dragged)
 	}
 	return m.fetchNeighbours()
 }
@@ -550,7 +529,7 @@ func (m *Model) fetchNeighbours() tea.Cmd {
 		}
 	}
 	states := m.states
-	return m.start(fetching, "", func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
+	return m.start(fetching, "", func(ctx context.Context, _ *progress) fact {
 		for _, ref := range refs {
 			// An error is told when the person goes there.
 			if s, err := states.get(ctx, ref); err == nil {
@@ -559,6 +538,6 @@ func (m *Model) fetchNeighbours() tea.Cmd {
 				break
 			}
 		}
-		return fetchedMsg{gen}
+		return nil
 	})
 }

@@ -57,17 +57,20 @@ func (m *Model) chooseEdit() tea.Cmd {
 	if c := m.selected(); c != nil && m.tabs[m.current].shows == s.subjectKey {
 		at, selected = c.Path(), true
 	}
-	return m.start(planning, "reading "+s.name, func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
+	return m.start(planning, "reading "+s.name, func(ctx context.Context, _ *progress) fact {
 		st, err := states.get(ctx, s.ref)
 		if err != nil {
-			return readToEditMsg{gen: gen, err: err}
+			return m.cannotEdit(err)
 		}
 		conv, err := st.Conversation()
 		if err != nil {
-			return readToEditMsg{gen: gen, err: err}
+			return m.cannotEdit(err)
 		}
-		d := draft{ref: s.ref, name: s.name, whole: st.data}
-		return readToEditMsg{gen: gen, draft: d, choices: choices(conv, at, selected)}
+		list := choices(conv, at, selected)
+		return func() tea.Cmd {
+			m.askEdit(draft{ref: s.ref, name: s.name, whole: st.data}, list)
+			return nil
+		}
 	})
 }
 
@@ -173,30 +176,32 @@ func resultOf(conv *conversation.Conversation, block int) int {
 	return block
 }
 
-// readToEdit asks what to edit.
-func (m *Model) readToEdit(msg readToEditMsg) tea.Cmd {
-	if !m.finish(planning, msg.gen) {
+// cannotEdit says why nothing can be edited.
+func (m *Model) cannotEdit(err error) fact {
+	return func() tea.Cmd {
+		m.failed("cannot edit", err)
 		return nil
 	}
-	if msg.err != nil {
-		m.failed("cannot edit", msg.err)
-		return nil
-	}
-	var items []dialog.Item
-	for _, c := range msg.choices {
-		items = append(items, dialog.Item{Action: c.action, Text: c.text, Disabled: c.disabled, Do: func() tea.Cmd { return m.beginEdit(msg.draft, c) }})
-	}
-	m.open(dialog.NewMenu(m.styles, m.keys, keymap.EditMenu, "Edit "+msg.draft.name+" and fork from that", "edit", items))
-	return nil
 }
 
-// beginEdit puts what was chosen into a file for the editor.
+// askEdit asks what to edit.
+func (m *Model) askEdit(d draft, list []choice) {
+	var items []dialog.Item
+	for _, c := range list {
+		items = append(items, dialog.Item{Action: c.action, Text: c.text, Disabled: c.disabled, Do: func() tea.Cmd { return m.beginEdit(d, c) }})
+	}
+	m.open(dialog.NewMenu(m.styles, m.keys, keymap.EditMenu, "Edit "+d.name+" and fork from that", "edit", items))
+}
+
+// beginEdit puts what was chosen into a file for the editor, and starts that.
 func (m *Model) beginEdit(d draft, c choice) tea.Cmd {
 	d.pointer = c.pointer
 	temp := m.o.Temp
-	return m.start(planning, "writing a file for the editor", func(_ context.Context, gen uint64, _ *progress) tea.Msg {
-		err := d.write(temp, c.action.String())
-		return draftWrittenMsg{gen, &d, err}
+	return m.start(planning, "writing a file for the editor", func(context.Context, *progress) fact {
+		if err := d.write(temp, c.action.String()); err != nil {
+			return m.cannotEdit(err)
+		}
+		return func() tea.Cmd { return m.runEditor(&d) }
 	})
 }
 
@@ -215,18 +220,6 @@ func (d *draft) write(temp, name string) error {
 	return nil
 }
 
-// draftWritten starts the editor.
-func (m *Model) draftWritten(msg draftWrittenMsg) tea.Cmd {
-	if !m.finish(planning, msg.gen) {
-		return nil
-	}
-	if msg.err != nil {
-		m.failed("cannot edit", msg.err)
-		return nil
-	}
-	return m.runEditor(msg.draft)
-}
-
 // runEditor returns the terminal to the editor that $VISUAL or else $EDITOR names,
 // with its arguments, as a shell reads them.
 func (m *Model) runEditor(d *draft) tea.Cmd {
@@ -239,7 +232,9 @@ func (m *Model) runEditor(d *draft) tea.Cmd {
 	}
 	command := exec.Command("sh", "-c", editor+` "$1"`, "hindcast", d.file)
 	d.dir.Inherit(command)
-	return tea.Exec(&editorRun{command, m.hand}, func(err error) tea.Msg { return editedMsg{d, err} })
+	return tea.Exec(&editorRun{command, m.hand}, func(err error) tea.Msg {
+		return fact(func() tea.Cmd { return m.readDraft(d, err) })
+	})
 }
 
 // editorRun runs an editor on the terminal that it is lent.
@@ -268,49 +263,48 @@ func (r *editorRun) SetStderr(out io.Writer) { r.Stderr = out }
 // errRemoved: nothing is left of an edit.
 var errRemoved = errors.New("the editor removed the file with the edit")
 
-// edited reads what the editor left.
-func (m *Model) edited(msg editedMsg) tea.Cmd {
+// readDraft reads what the editor left: the state that it makes, or what is wrong with it. ended is how the editor ended.
+func (m *Model) readDraft(d *draft, ended error) tea.Cmd {
 	m.dirty = true
-	d := msg.draft
-	return m.start(planning, "reading the edit", func(_ context.Context, gen uint64, _ *progress) tea.Msg {
-		text, err := os.ReadFile(d.file)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return draftReadMsg{gen: gen, draft: d, err: errRemoved}
-		case msg.err != nil:
-			err = fmt.Errorf("the editor ended with an error: %w; $VISUAL or $EDITOR names another", msg.err)
-		}
-		if err != nil {
-			return draftReadMsg{gen: gen, draft: d, err: err}
-		}
-		state, err := splice.Replace(d.whole, d.pointer, text)
-		return draftReadMsg{gen, d, state, err}
+	return m.start(planning, "reading the edit", func(context.Context, *progress) fact {
+		state, err := d.read(ended)
+		return func() tea.Cmd { return m.draftRead(d, state, err) }
 	})
 }
 
-// draftRead asks for the name of the session to start from the edited state.
-func (m *Model) draftRead(msg draftReadMsg) tea.Cmd {
-	if !m.finish(planning, msg.gen) {
-		return nil
+// read returns the state with what the editor left in it.
+func (d *draft) read(ended error) ([]byte, error) {
+	text, err := os.ReadFile(d.file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errRemoved
+	case ended != nil:
+		return nil, fmt.Errorf("the editor ended with an error: %w; $VISUAL or $EDITOR names another", ended)
+	case err != nil:
+		return nil, err
 	}
-	d := msg.draft
+	return splice.Replace(d.whole, d.pointer, text)
+}
+
+// draftRead asks for the name of the session to start from the edited state.
+func (m *Model) draftRead(d *draft, state []byte, err error) tea.Cmd {
 	var value *splice.ValueError
 	switch {
-	case errors.Is(msg.err, splice.ErrUnchanged):
+	case errors.Is(err, splice.ErrUnchanged):
 		m.say("nothing was changed: the edit says the same")
 		return d.drop()
-	case errors.Is(msg.err, errRemoved):
-		m.say("nothing was changed: " + msg.err.Error())
+	case errors.Is(err, errRemoved):
+		m.say("nothing was changed: " + err.Error())
 		return d.drop()
-	case errors.As(msg.err, &value):
+	case errors.As(err, &value):
 		m.spurn(d, fmt.Errorf("this is not JSON: %w", value))
 		return nil
-	case msg.err != nil:
-		m.spurn(d, msg.err)
+	case err != nil:
+		m.spurn(d, err)
 		return nil
 	}
-	w := write{Change: model.Change{Op: model.OpEdit, Ref: d.ref, State: msg.state}, draft: d, difference: func(ctx context.Context) dialog.Change {
-		return changeOf(ctx, d.name, d.whole, msg.state, model.Gaps{})
+	w := write{Change: model.Change{Op: model.OpEdit, Ref: d.ref, State: state}, draft: d, difference: func(ctx context.Context) dialog.Change {
+		return changeOf(ctx, d.name, d.whole, state, model.Gaps{})
 	}}
 	m.ask("Fork from an edited "+d.name, "new session", m.newName("-edit"), w, takeName)
 	return nil
@@ -344,7 +338,7 @@ func (d *draft) drop() tea.Cmd {
 	if d == nil {
 		return nil
 	}
-	return run(func() tea.Msg {
+	return run(func() fact {
 		_ = d.dir.Remove() // what stays is in a folder that no other user can read
 		return nil
 	})

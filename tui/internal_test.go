@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"reflect"
 	"runtime"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/query"
+	"hindcast/store"
 	"hindcast/store/sample"
 	"hindcast/store/storetest/fake"
 	"hindcast/tui/answers"
@@ -59,24 +61,45 @@ func TestModel_dropsStaleFacts(t *testing.T) {
 	m.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
 	m.Init()
 	before := m.View()
-	late := errors.New("too late")
-	for _, fact := range []tea.Msg{
-		sessionsListedMsg{err: late}, onlySessionMsg{}, countedMsg{err: late}, tailReadMsg{err: late}, headersReadMsg{err: late}, faultsFoundMsg{err: late},
-		preparedMsg{err: late}, foundMsg{err: late}, plannedMsg{err: late}, appliedMsg{err: late}, journalReadMsg{err: late},
-		begunMsg{kind: asking, gen: 99}, answeredMsg{gen: 99, part: part[answers.Answer]{err: late}},
-		statsReadMsg{part: part[query.Stat]{err: late}}, summedMsg{},
-		sharedMsg{err: late}, labelsReadMsg{err: late}, labelsWatchedMsg{watch: labelWatch{number: 99}}, labelsChangedMsg{watch: 99}, labelsRestedMsg{watch: 99}, labelledMsg{err: late},
-		fetchedMsg{}, ranLongMsg{kind: reading, gen: 99}, quietMsg{}, spunMsg{},
-		readToEditMsg{err: late}, draftWrittenMsg{err: late}, draftReadMsg{err: late},
-	} {
-		if _, cmd := m.Update(fact); cmd != nil {
-			t.Errorf("%T leads on", fact)
+	came := 0
+	late := func() tea.Cmd {
+		came++
+		m.fail(errors.New("too late"))
+		return m.listSessions()
+	}
+	var facts []tea.Msg
+	for kind := range taskKinds {
+		gen := m.tasks[kind].gen
+		work := m.start(kind, "", func(context.Context, *progress) fact { return late })
+		facts = append(facts, work(), fact(func() tea.Cmd { return m.ranLong(kind, gen) }))
+		m.stop(kind)
+	}
+	read := m.readLabels
+	m.o.Labels = noneLabelled{}
+	labels := read()
+	m.stop(labelling)
+	answers := stream(m, asking, "", func(context.Context, *query.Session, *progress) iter.Seq2[answers.Answer, error] {
+		return func(yield func(answers.Answer, error) bool) { yield(answers.Answer{}, errors.New("too late")) }
+	}, func(part[answers.Answer]) tea.Cmd { return late() })
+	m.stop(asking)
+	facts = append(facts, labels(), answers(), fact(func() tea.Cmd { return m.labelsChanged(99) }), fact(m.spun))
+	for _, f := range facts {
+		if _, cmd := m.Update(f); cmd != nil {
+			t.Errorf("%T leads on", f)
 		}
 		if m.dirty || m.View() != before {
-			t.Errorf("%T changed the screen", fact)
+			t.Errorf("%T changed the screen", f)
 		}
 	}
+	if came > 0 || m.news.lent != 0 {
+		t.Errorf("%d facts came too late and were taken, %d timelines are lent", came, m.news.lent)
+	}
 }
+
+// noneLabelled has no labels of any session.
+type noneLabelled struct{ Labels }
+
+func (noneLabelled) Of(context.Context, store.Store, string) ([]model.Label, error) { return nil, nil }
 
 // That no keys came for a while is a fact about the question that was open then, not
 // about the one after it.
@@ -84,19 +107,18 @@ func TestModel_quietArmsItsOwnQuestion(t *testing.T) {
 	m := demoModel(t)
 	m.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
 	agreed := 0
-	ask := func() uint64 {
+	ask := func() tea.Cmd {
 		yes := func() tea.Cmd { agreed++; return nil }
-		m.question(dialog.NewQuestion(m.styles, m.keys, &model.Plan{Op: model.OpRestore}, dialog.Change{}, dialog.Answers{Yes: yes}))
-		return m.tasks[arming].gen
+		return m.question(dialog.NewQuestion(m.styles, m.keys, &model.Plan{Op: model.OpRestore}, dialog.Change{}, dialog.Answers{Yes: yes}))
 	}
 	first := ask()
 	m.open(nil)
 	second := ask()
-	m.Update(quietMsg{first})
+	m.Update(first())
 	if m.answer(keymap.Yes); agreed != 0 {
 		t.Fatal("the quiet before the first question armed the second")
 	}
-	m.Update(quietMsg{second})
+	m.Update(second())
 	if m.answer(keymap.Yes); agreed != 1 || m.dialog != nil {
 		t.Errorf("agreed %d times, or the question stays open", agreed)
 	}
@@ -110,8 +132,9 @@ func TestModel_copiesWithoutTheModel(t *testing.T) {
 	m.o.Getenv, m.o.Output = func(string) string { return "" }, &out
 	copying := m.copyText("the id", "x")
 	m.o = Options{}
-	if msg, ok := copying().(copiedMsg); !ok || msg.err == nil || !strings.Contains(msg.err.Error(), "no clipboard") {
-		t.Errorf("it came to %+v", msg)
+	m.Update(copying())
+	if !strings.Contains(m.message.whole+m.message.text, "no clipboard") {
+		t.Errorf("it came to %+v", m.message)
 	}
 }
 
@@ -121,19 +144,23 @@ func TestModel_staleGrowthKeepsTheTurnGoing(t *testing.T) {
 	m := demoModel(t)
 	m.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
 	m.Init()
-	m.Update(headersReadMsg{gen: m.tasks[reading].gen, content: long(10)})
+	readAs(m, long(10))
 	before := m.View()
 	m.dirty = false
-	for _, fact := range []tea.Msg{grewMsg{err: errors.New("too late")}, relistedMsg{err: errors.New("too late")}} {
-		if _, cmd := m.Update(fact); cmd == nil {
-			t.Errorf("%T ends the turn", fact)
+	late := errors.New("too late")
+	for name, f := range map[string]fact{
+		"the session":  func() tea.Cmd { return m.grew(growth{err: late}) },
+		"the sessions": func() tea.Cmd { return m.relisted(0, nil, 0, late) },
+	} {
+		if _, cmd := m.Update(f); cmd == nil {
+			t.Errorf("%s ends the turn", name)
 		}
 		if m.dirty || m.View() != before {
-			t.Errorf("%T changed the screen", fact)
+			t.Errorf("%s changed the screen", name)
 		}
 	}
-	m.start(reading, "reading", func(context.Context, uint64, *progress) tea.Msg { return nil })
-	if _, cmd := m.Update(changedMsg{}); cmd != nil || m.news.held == nil {
+	m.start(reading, "reading", func(context.Context, *progress) fact { return nil })
+	if _, cmd := m.Update(fact(m.changed)); cmd != nil || m.news.held == nil {
 		t.Error("a turn goes on beside the reading")
 	}
 	m.stop(reading)
@@ -148,11 +175,11 @@ func TestModel_searchWhileTheSessionIsReadAnew(t *testing.T) {
 	m := demoModel(t)
 	m.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
 	m.Init()
-	m.Update(headersReadMsg{gen: m.tasks[reading].gen, content: long(100)})
-	m.start(growing, "", func(context.Context, uint64, *progress) tea.Msg { return nil })
-	fact := grewMsg{gen: m.tasks[growing].gen, search: m.tasks[finding].gen, growth: growth{whole: true, content: long(120)}}
+	readAs(m, long(100))
+	m.start(growing, "", func(context.Context, *progress) fact { return nil })
+	news := growth{gen: m.tasks[growing].gen, search: m.tasks[finding].gen, whole: true, content: long(120)}
 	search := m.find("#7")
-	if _, cmd := m.Update(fact); cmd != nil || m.news.held == nil {
+	if _, cmd := grow(m, news); cmd != nil || m.news.held == nil {
 		t.Fatal("the timeline grows under a search")
 	}
 	for _, cmd := range search().(tea.BatchMsg)[:1] {
@@ -172,12 +199,12 @@ func TestModel_heldGrowthIsSeen(t *testing.T) {
 	m := demoModel(t)
 	m.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
 	m.Init()
-	m.Update(headersReadMsg{gen: m.tasks[reading].gen, content: long(100)})
+	readAs(m, long(100))
 	m.news.changes = make(chan struct{})
-	m.start(growing, "", func(context.Context, uint64, *progress) tea.Msg { return nil })
-	fact := grewMsg{gen: m.tasks[growing].gen, search: m.tasks[finding].gen, growth: growth{whole: true, content: long(120)}}
-	m.start(reading, "reading", func(context.Context, uint64, *progress) tea.Msg { return nil })
-	m.Update(fact)
+	m.start(growing, "", func(context.Context, *progress) fact { return nil })
+	news := growth{gen: m.tasks[growing].gen, search: m.tasks[finding].gen, whole: true, content: long(120)}
+	m.start(reading, "reading", func(context.Context, *progress) fact { return nil })
+	grow(m, news)
 	m.stop(reading)
 	m.Update(struct{}{})
 	if got := m.standing(); m.timeline.Timeline().Len() != 120 || got != "following" {
@@ -194,7 +221,7 @@ func TestModel_usageRests(t *testing.T) {
 	m := demoModel(t)
 	m.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
 	m.Init()
-	m.Update(headersReadMsg{gen: m.tasks[reading].gen, content: long(10)})
+	readAs(m, long(10))
 	began := time.Unix(1e9, 0)
 	var waits []time.Duration
 	m.o.After = func(d time.Duration) <-chan time.Time {
@@ -210,20 +237,25 @@ func TestModel_usageRests(t *testing.T) {
 	}
 	m.o.Now = func() time.Time { return began.Add(100 * time.Millisecond) }
 	tl := m.timeline.Timeline()
-	cmd := m.summed(summedMsg{gen: m.tasks[addingUp].gen, of: tl, bill: sumUp(tl, nil, noPrices{})})
+	m.stop(addingUp)
+	cmd := m.summed(tl, sumUp(tl, nil, noPrices{}), nil)
 	m.usage.begun = extent{} // the session grew
 	if m.addUp() != nil {
 		t.Error("it is added up again at once")
 	}
-	if all, several := cmd().(tea.BatchMsg); several {
-		for _, one := range all {
-			one()
+	var rested []tea.Msg
+	switch msg := cmd().(type) {
+	case tea.BatchMsg:
+		for _, one := range msg {
+			rested = append(rested, one())
 		}
+	default:
+		rested = append(rested, msg)
 	}
 	if !slices.Contains(waits, 400*time.Millisecond) {
 		t.Errorf("it rests for %v after 100 ms", waits)
 	}
-	m.Update(usageRestedMsg{})
+	m.Update(rested[len(rested)-1])
 	if !m.tasks[addingUp].running {
 		t.Error("it is not added up any more")
 	}
@@ -477,7 +509,7 @@ func framed(b *testing.B, n int) *Model {
 	m := demoModel(b)
 	m.Init()
 	m.Update(tea.WindowSizeMsg{Width: 200, Height: 50})
-	m.Update(headersReadMsg{gen: m.tasks[reading].gen, content: long(n)})
+	readAs(m, long(n))
 	headers, _, err := m.o.Store.(*fake.Store).Tail(b.Context(), sample.Trip, 100)
 	if err != nil {
 		b.Fatal(err)
@@ -492,9 +524,19 @@ func framed(b *testing.B, n int) *Model {
 	return m
 }
 
-// grown returns the fact that k snapshots have come below the head, for a model
-// that waits for it.
-func grown(m *Model, k int) grewMsg {
+// readAs has a model take in that the session was read.
+func readAs(m *Model, content *timeline.Content) {
+	m.finish(reading, m.tasks[reading].gen)
+	m.Update(fact(func() tea.Cmd { return m.headersRead(content, nil) }))
+}
+
+// grow has a model take in what is new.
+func grow(m *Model, news growth) (tea.Model, tea.Cmd) {
+	return m.Update(fact(func() tea.Cmd { return m.grew(news) }))
+}
+
+// grown returns that k snapshots have come below the head, for a model that waits for it.
+func grown(m *Model, k int) growth {
 	t := m.timeline.Timeline()
 	last, n := t.Header(t.Head()), t.Len()
 	var fresh []model.Header
@@ -506,11 +548,11 @@ func grown(m *Model, k int) grewMsg {
 		fresh = append(fresh, last)
 	}
 	fresh[k-1].Head = true
-	m.start(growing, "", func(context.Context, uint64, *progress) tea.Msg { return nil })
+	m.start(growing, "", func(context.Context, *progress) fact { return nil })
 	if !m.content.Takes(fresh) {
-		return grewMsg{gen: m.tasks[growing].gen, growth: growth{content: m.content.With(fresh)}}
+		return growth{gen: m.tasks[growing].gen, content: m.content.With(fresh)}
 	}
-	return grewMsg{gen: m.tasks[growing].gen, growth: growth{headers: fresh}}
+	return growth{gen: m.tasks[growing].gen, headers: fresh}
 }
 
 // BenchmarkGrowth is ten new snapshots, the frame that shows them, and the tab's
@@ -524,13 +566,13 @@ func BenchmarkGrowth(b *testing.B) {
 				m.View()
 				for b.Loop() {
 					b.StopTimer()
-					fact := grown(m, 10)
-					for fact.growth.content != nil { // made anew, by a command
-						m.Update(fact)
-						fact = grown(m, 10)
+					news := grown(m, 10)
+					for news.content != nil { // made anew, by a command
+						grow(m, news)
+						news = grown(m, 10)
 					}
 					b.StartTimer()
-					m.Update(fact)
+					grow(m, news)
 					m.View()
 				}
 			})
@@ -543,7 +585,7 @@ func TestModel_growthKeepsNothingButHeaders(t *testing.T) {
 	m := demoModel(t)
 	m.Init()
 	m.Update(tea.WindowSizeMsg{Width: 200, Height: 50})
-	m.Update(headersReadMsg{gen: m.tasks[reading].gen, content: long(20_000)})
+	readAs(m, long(20_000))
 	m.View()
 	heap := func() float64 {
 		runtime.GC()
@@ -551,15 +593,15 @@ func TestModel_growthKeepsNothingButHeaders(t *testing.T) {
 		runtime.ReadMemStats(&s)
 		return float64(s.HeapAlloc)
 	}
-	grow := func(updates int) {
+	growth := func(updates int) {
 		for range updates {
-			m.Update(grown(m, 10))
+			grow(m, grown(m, 10))
 			m.View()
 		}
 	}
-	grow(10)
+	growth(10)
 	before := heap()
-	grow(1000)
+	growth(1000)
 	took := (heap() - before) / 10_000
 	t.Logf("%.0f bytes for each snapshot", took)
 	// A header and its place in the tree are about 260 bytes, its id 80, and there

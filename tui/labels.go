@@ -50,25 +50,25 @@ func (m *Model) readLabels() tea.Cmd {
 		return nil
 	}
 	from, s, session, t, lent := m.o.Labels, m.o.Store, m.session, m.timeline.Timeline(), m.lend()
-	return m.start(labelling, "", func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
+	return m.startLent(labelling, "", lent, func(ctx context.Context, _ *progress) fact {
 		list, err := from.Of(ctx, s, session)
-		return labelsReadMsg{lent, gen, t, timeline.PlaceLabels(t, list), err}
+		labels := timeline.PlaceLabels(t, list)
+		return func() tea.Cmd { return m.labelsRead(t, labels, err) }
 	})
 }
 
-// labelsRead shows the labels. Those that cannot be read are said to be so, and what shows
+// labelsRead shows the labels of a timeline. Those that cannot be read are said to be so, and what shows
 // stays.
-func (m *Model) labelsRead(msg labelsReadMsg) tea.Cmd {
-	m.returned(msg.lent)
-	if !m.finish(labelling, msg.gen) || msg.of != m.timeline.Timeline() {
+func (m *Model) labelsRead(of *model.Timeline, labels timeline.Labels, err error) tea.Cmd {
+	if of != m.timeline.Timeline() {
 		return nil
 	}
-	if msg.err != nil {
-		m.fail(msg.err)
+	if err != nil {
+		m.fail(err)
 		return nil
 	}
-	none := len(m.timeline.Labels().Nodes())+len(msg.labels.Nodes()) == 0
-	m.timeline.SetLabels(msg.labels)
+	none := len(m.timeline.Labels().Nodes())+len(labels.Nodes()) == 0
+	m.timeline.SetLabels(labels)
 	if none {
 		return nil
 	}
@@ -85,9 +85,15 @@ func (m *Model) watchLabels() tea.Cmd {
 	w := &m.labels
 	w.ctx, w.end = context.WithCancel(m.ctx)
 	from, s, session, watch := m.o.Labels, m.o.Store, m.session, *w
-	return run(func() tea.Msg {
+	return run(func() fact {
 		watch.changes = from.Watch(watch.ctx, s, session)
-		return labelsWatchedMsg{watch}
+		return func() tea.Cmd {
+			if watch.number != m.labels.number {
+				return nil
+			}
+			m.labels = watch
+			return m.awaitLabels()
+		}
 	})
 }
 
@@ -99,25 +105,16 @@ func (m *Model) forgetLabels() {
 	m.labels = labelWatch{number: m.labels.number + 1}
 }
 
-// labelsWatched waits for the first change.
-func (m *Model) labelsWatched(msg labelsWatchedMsg) tea.Cmd {
-	if msg.watch.number != m.labels.number {
-		return nil
-	}
-	m.labels = msg.watch
-	return m.awaitLabels()
-}
-
 // awaitLabels waits until the labels change.
 func (m *Model) awaitLabels() tea.Cmd {
 	w, waiting := m.labels, &m.waiting
-	return run(func() tea.Msg {
+	return run(func() fact {
 		waiting.Add(1)
 		defer waiting.Add(-1)
 		select {
 		case _, open := <-w.changes:
 			if open {
-				return labelsChangedMsg{w.number}
+				return func() tea.Cmd { return m.labelsChanged(w.number) }
 			}
 		case <-w.ctx.Done():
 		}
@@ -125,20 +122,17 @@ func (m *Model) awaitLabels() tea.Cmd {
 	})
 }
 
-// labelsChanged reads them again. What changes meanwhile is one change more.
-func (m *Model) labelsChanged(msg labelsChangedMsg) tea.Cmd {
-	if msg.watch != m.labels.number || m.place != inSession {
+// labelsChanged reads them again, by the watch of that number. What changes meanwhile is one change more.
+func (m *Model) labelsChanged(watch uint64) tea.Cmd {
+	if watch != m.labels.number || m.place != inSession {
 		return nil
 	}
-	return tea.Batch(m.readLabels(), m.later(firstRest, labelsRestedMsg(msg)))
-}
-
-// labelsRested waits for the next change.
-func (m *Model) labelsRested(msg labelsRestedMsg) tea.Cmd {
-	if msg.watch != m.labels.number {
-		return nil
-	}
-	return m.awaitLabels()
+	return tea.Batch(m.readLabels(), m.later(firstRest, func() tea.Cmd {
+		if watch != m.labels.number {
+			return nil
+		}
+		return m.awaitLabels()
+	}))
 }
 
 // askLabel asks for the name of the snapshot under the cursor and a note. The text of one
@@ -182,7 +176,7 @@ func (m *Model) askLabel() {
 // the label has no name.
 func (m *Model) setLabel(prompt *dialog.Prompt, snapshot string, label model.Label, was string) tea.Cmd {
 	to, s := m.o.Labels, m.o.Store
-	return m.start(naming, "labelling "+snapshot, func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
+	return m.start(naming, "labelling "+snapshot, func(ctx context.Context, _ *progress) fact {
 		done, err := snapshot+" has no label any more", error(nil)
 		if label.Name != "" {
 			done = snapshot + " is called " + label.Name
@@ -191,26 +185,23 @@ func (m *Model) setLabel(prompt *dialog.Prompt, snapshot string, label model.Lab
 		if err == nil && was != "" && was != label.Name {
 			err = to.Remove(ctx, s, label.Session, was)
 		}
-		return labelledMsg{gen, prompt, done, err}
+		return func() tea.Cmd { return m.labelled(prompt, done, err) }
 	})
 }
 
 // labelled says what was done, and closes the prompt; one that is open still tells why
 // nothing was.
-func (m *Model) labelled(msg labelledMsg) tea.Cmd {
-	if !m.finish(naming, msg.gen) {
-		return nil
-	}
-	asking := m.dialog == msg.prompt
+func (m *Model) labelled(prompt *dialog.Prompt, done string, err error) tea.Cmd {
+	asking := m.dialog == prompt
 	switch {
-	case msg.err != nil && asking && !errors.Is(msg.err, context.Canceled):
+	case err != nil && asking && !errors.Is(err, context.Canceled):
 		m.dirty = true
-		msg.prompt.Refuse(msg.err.Error())
+		prompt.Refuse(err.Error())
 		return nil
-	case msg.err != nil:
-		m.fail(msg.err)
+	case err != nil:
+		m.fail(err)
 	default:
-		m.confirmed(msg.done)
+		m.confirmed(done)
 		if asking {
 			m.open(nil)
 		}

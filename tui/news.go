@@ -49,7 +49,7 @@ type news struct {
 	watched bool               // there is a turn, or will be once Watch has answered
 	changes <-chan struct{}    // of the store; nil unless it is watched
 	rest    time.Duration      // the last one, 0 in calm times
-	held    tea.Msg            // the fact that a turn is held at, or nil
+	held    fact               // the fact that a turn is held at, or nil
 	lent    int                // commands that read the timeline, which must not grow under them
 	cursor  *store.Cursor      // how far the timeline reaches, nil if that is not known
 	seen    int                // snapshots that there were when the person was at the head
@@ -69,10 +69,20 @@ func (m *Model) watch() tea.Cmd {
 	m.news.watched, m.news.end = true, end
 	m.news.ctx = ctx
 	n := m.news.watch
-	return run(func() tea.Msg {
+	return run(func() fact {
 		changes, err := watch(ctx)
-		return ofWatchMsg{n, watchedMsg{changes, err}}
+		return m.ofWatch(n, func() tea.Cmd { return m.watching(changes, err) })
 	})
+}
+
+// ofWatch returns a fact of a turn of the watch of that number. Those of an earlier store are dropped.
+func (m *Model) ofWatch(n uint64, f fact) fact {
+	return func() tea.Cmd {
+		if n != m.news.watch {
+			return nil
+		}
+		return f()
+	}
 }
 
 // forgetWatch ends the watch of a store that is shown no longer.
@@ -84,14 +94,14 @@ func (m *Model) forgetWatch() {
 }
 
 // watching begins the first turn: what changed before the watch began is unknown.
-func (m *Model) watching(msg watchedMsg) tea.Cmd {
-	if msg.err != nil {
+func (m *Model) watching(changes <-chan struct{}, err error) tea.Cmd {
+	if err != nil {
 		m.news.watched = false
-		m.fail(msg.err)
+		m.fail(err)
 		return nil
 	}
-	m.news.changes, m.dirty = msg.changes, true
-	return m.changed(changedMsg{})
+	m.news.changes, m.dirty = changes, true
+	return m.changed()
 }
 
 // await waits for a change. In calm times nothing in the program moves until
@@ -99,12 +109,18 @@ func (m *Model) watching(msg watchedMsg) tea.Cmd {
 func (m *Model) await() tea.Cmd {
 	ctx, changes, after, waiting := m.news.ctx, m.news.changes, m.o.After, &m.waiting
 	busy, n := m.news.rest > 0, m.news.watch
-	return run(func() tea.Msg {
+	changed := func(open bool) fact {
+		if !open {
+			return m.ofWatch(n, m.watchBroke)
+		}
+		return m.ofWatch(n, m.changed)
+	}
+	return run(func() fact {
 		var quiet <-chan time.Time
 		if busy {
 			select {
 			case _, open := <-changes:
-				return ofWatchMsg{n, changedMsg{closed: !open}}
+				return changed(open)
 			default:
 				quiet = after(calm)
 			}
@@ -114,9 +130,9 @@ func (m *Model) await() tea.Cmd {
 		}
 		select {
 		case _, open := <-changes:
-			return ofWatchMsg{n, changedMsg{closed: !open}}
+			return changed(open)
 		case <-quiet:
-			return ofWatchMsg{n, calmedMsg{}}
+			return m.ofWatch(n, m.calmed)
 		case <-ctx.Done():
 			return nil
 		}
@@ -138,7 +154,7 @@ func (m *Model) calmed() tea.Cmd {
 // rest has the turn rest, at least as long as it took so far.
 func (m *Model) rest(took time.Duration) tea.Cmd {
 	m.news.rest = max(m.news.rest, firstRest)
-	return m.later(max(m.news.rest, took), ofWatchMsg{m.news.watch, restedMsg{}})
+	return m.later(max(m.news.rest, took), m.ofWatch(m.news.watch, m.await))
 }
 
 // busier notes that there was something new, so that the rest gets longer if
@@ -172,19 +188,15 @@ func (m *Model) resume() tea.Cmd {
 	if m.news.held == nil || m.occupied() {
 		return nil
 	}
-	fact := m.news.held
+	held := m.news.held
 	m.news.held = nil
-	return m.handle(fact)
+	return held()
 }
 
 // changed catches up with the store.
-func (m *Model) changed(msg changedMsg) tea.Cmd {
-	if msg.closed {
-		m.watchBroke()
-		return nil
-	}
+func (m *Model) changed() tea.Cmd {
 	if m.occupied() {
-		m.news.held = msg
+		m.news.held = m.changed
 		return nil
 	}
 	switch m.place {
@@ -198,16 +210,26 @@ func (m *Model) changed(msg changedMsg) tea.Cmd {
 
 // watchBroke says that the store is watched no longer, unless the last line says
 // why already.
-func (m *Model) watchBroke() {
+func (m *Model) watchBroke() tea.Cmd {
 	m.news.changes, m.news.watched, m.news.rest = nil, false, 0
 	m.dirty = true
 	if m.ctx.Err() == nil && m.news.trouble == "" {
 		m.fail(fmt.Errorf("the store cannot be watched any longer; %s reads it again", keymap.Label(m.keys.Keys(keymap.Session, keymap.Reload))))
 	}
+	return nil
 }
 
 // growth is what became of a session since it was read.
 type growth struct {
+	gen uint64 // of the task that read it
+	// matches are those of the timeline, looked for in the content that replaces it, after search, which is the
+	// generation of the latest search then.
+	matches timeline.Matches
+	search  uint64
+	// only says that the store has no other session.
+	only bool
+	took time.Duration
+	err  error
 	// headers are what the timeline can take in on the spot; content is the
 	// timeline anew, where it cannot.
 	headers []model.Header
@@ -222,7 +244,7 @@ type growth struct {
 func (m *Model) grow() tea.Cmd {
 	s, session, content, since, now, only := m.o.Store, m.session, m.content, m.news.cursor, m.o.Now, m.only
 	matches, search, n := m.timeline.Matches(), m.tasks[finding].gen, m.news.watch
-	return m.start(growing, "", func(ctx context.Context, gen uint64, done *progress) tea.Msg {
+	return m.begin(growing, "", func(ctx context.Context, gen uint64, done *progress) fact {
 		began := now()
 		g, err := growthOf(ctx, s, session, content, since)
 		if err == nil && g.whole {
@@ -237,7 +259,8 @@ func (m *Model) grow() tea.Cmd {
 		if err == nil && g.content == nil && len(g.headers) == 0 && only {
 			only, err = one(ctx, s)
 		}
-		return ofWatchMsg{n, grewMsg{gen, g, matches, search, only, now().Sub(began), err}}
+		g.gen, g.matches, g.search, g.only, g.took, g.err = gen, matches, search, only, now().Sub(began), err
+		return m.ofWatch(n, func() tea.Cmd { return m.grew(g) })
 	})
 }
 
@@ -276,30 +299,30 @@ func growthOf(ctx context.Context, s store.Store, session string, content *timel
 }
 
 // grew shows what is new in the session.
-func (m *Model) grew(msg grewMsg) tea.Cmd {
+func (m *Model) grew(g growth) tea.Cmd {
 	if m.occupied() {
-		m.news.held = msg
+		m.news.held = func() tea.Cmd { return m.grew(g) }
 		return nil
 	}
-	if !m.finish(growing, msg.gen) {
-		return m.rest(msg.took)
+	if !m.finish(growing, g.gen) {
+		return m.rest(g.took)
 	}
-	if msg.err != nil {
-		m.lost(msg.err)
-		return m.rest(msg.took)
+	if g.err != nil {
+		m.lost(g.err)
+		return m.rest(g.took)
 	}
 	m.recovered()
-	m.news.cursor = msg.growth.cursor
-	if m.only != msg.only {
-		m.only, m.dirty = msg.only, true
+	m.news.cursor = g.cursor
+	if m.only != g.only {
+		m.only, m.dirty = g.only, true
 	}
 	var label tea.Cmd
 	switch {
-	case msg.growth.content != nil:
-		m.renew(msg)
+	case g.content != nil:
+		m.renew(g)
 		label = m.readLabels()
-	case len(msg.growth.headers) > 0:
-		m.timeline.Append(msg.growth.headers)
+	case len(g.headers) > 0:
+		m.timeline.Append(g.headers)
 		if m.features.Facts != nil {
 			m.watches.forgetValues()
 		}
@@ -308,14 +331,14 @@ func (m *Model) grew(msg grewMsg) tea.Cmd {
 		}
 	default:
 		m.news.rest = firstRest
-		return m.rest(msg.took)
+		return m.rest(g.took)
 	}
 	m.busier()
 	m.dirty, m.news.late = true, false
 	if t := m.timeline.Timeline(); m.dialog != nil && t.Head() != model.NoNode {
 		m.dialog.Moved(m.session, t.Header(t.Head()).Ref())
 	}
-	return tea.Batch(m.rest(msg.took), m.drag(), m.askAgain(), label)
+	return tea.Batch(m.rest(g.took), m.drag(), m.askAgain(), label)
 }
 
 // drag has the tab follow a cursor that went along with the head.
@@ -335,29 +358,22 @@ func (m *Model) unhurried() {
 	m.news.dragged = t.gen
 }
 
-// together reports whether what a tab prepared is drawn with the next update, so
-// that while changes keep coming there is one frame for each: it is that of a
-// head which will have moved on by then.
-func (m *Model) together(msg *preparedMsg) bool {
-	return msg.gen == m.news.dragged && m.news.rest > firstRest && msg.err == nil
-}
-
 // renew shows the session made anew. What the tabs show stays, unless the
 // snapshots that it is about have changed.
-func (m *Model) renew(msg grewMsg) {
+func (m *Model) renew(g growth) {
 	old, before := m.timeline.Timeline(), m.subject()
-	if msg.growth.whole {
+	if g.whole {
 		m.states.forget()
 	}
 	m.info = sessionFacts{reading: m.info.reading + 1, faults: m.info.faults, listed: m.info.count()}
 	switch {
-	case msg.search != m.tasks[finding].gen:
-		msg.matches = timeline.Matches{} // those of another search; the next step looks again
+	case g.search != m.tasks[finding].gen:
+		g.matches = timeline.Matches{} // those of another search; the next step looks again
 	case m.searched.focus == onTimeline && m.searched.subject.reading == m.info.reading-1:
 		m.searched.subject.reading++
 	}
-	m.timeline.Renew(msg.growth.content, msg.matches)
-	m.showing(msg.growth.content)
+	m.timeline.Renew(g.content, g.matches)
+	m.showing(g.content)
 	if after := m.subject(); reflect.DeepEqual(before.header, after.header) && reflect.DeepEqual(before.base, after.base) {
 		m.rename(before.subjectKey, after.subjectKey)
 	}
@@ -394,30 +410,31 @@ func movedBack(old, t *model.Timeline) bool {
 // relist reads the list of sessions again.
 func (m *Model) relist() tea.Cmd {
 	s, now, n := m.o.Store, m.o.Now, m.news.watch
-	return m.start(growing, "", func(ctx context.Context, gen uint64, done *progress) tea.Msg {
+	return m.begin(growing, "", func(ctx context.Context, gen uint64, done *progress) fact {
 		began := now()
 		sessions, err := sessionsOf(ctx, s, done)
-		return ofWatchMsg{n, relistedMsg{gen, sessions, now().Sub(began), err}}
+		took := now().Sub(began)
+		return m.ofWatch(n, func() tea.Cmd { return m.relisted(gen, sessions, took, err) })
 	})
 }
 
 // relisted shows the list of sessions as it is now.
-func (m *Model) relisted(msg relistedMsg) tea.Cmd {
+func (m *Model) relisted(gen uint64, sessions []model.SessionInfo, took time.Duration, err error) tea.Cmd {
 	if m.occupied() {
-		m.news.held = msg
+		m.news.held = func() tea.Cmd { return m.relisted(gen, sessions, took, err) }
 		return nil
 	}
 	switch {
-	case !m.finish(growing, msg.gen):
-	case msg.err != nil:
-		m.lost(msg.err)
+	case !m.finish(growing, gen):
+	case err != nil:
+		m.lost(err)
 	default:
 		m.recovered()
 		m.busier()
-		m.sessions.Set(msg.sessions)
+		m.sessions.Set(sessions)
 		m.dirty = true
 	}
-	return m.rest(msg.took)
+	return m.rest(took)
 }
 
 // lost says, once, why the screen could not keep up. What it shows stays, and the

@@ -56,10 +56,10 @@ func (m *Model) planWrite(w write) tea.Cmd {
 		return nil // the action is disabled
 	}
 	states, tree, session, lent := m.states, m.timeline.Timeline(), m.session, m.lend()
-	return m.start(planning, "planning the "+string(w.Op), func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
+	return m.startLent(planning, "planning the "+string(w.Op), lent, func(ctx context.Context, _ *progress) fact {
 		p, err := writer.Plan(ctx, w.Change)
 		if err != nil {
-			return plannedMsg{lent, gen, proposal{write: w}, err}
+			return func() tea.Cmd { return m.planned(proposal{write: w}, err) }
 		}
 		if p.Session == session {
 			tree.NamePlan(&p)
@@ -70,34 +70,29 @@ func (m *Model) planWrite(w write) tea.Cmd {
 		} else {
 			changed = stateChange(ctx, states, &p)
 		}
-		return plannedMsg{lent, gen, proposal{write: w, made: p, changed: changed}, nil}
+		return func() tea.Cmd { return m.planned(proposal{write: w, made: p, changed: changed}, nil) }
 	})
 }
 
 // planned shows the plan and asks.
-func (m *Model) planned(msg plannedMsg) tea.Cmd {
-	m.returned(msg.lent)
-	if !m.finish(planning, msg.gen) {
-		return nil
-	}
-	p := msg.proposal
+func (m *Model) planned(p proposal, err error) tea.Cmd {
 	asking := m.dialog == p.prompt // it is open still, and says what is wrong with the text
 	var nothing *model.NothingToError
 	switch {
-	case errors.As(msg.err, &nothing):
+	case errors.As(err, &nothing):
 		m.say(nothing.Error())
 		return nil
-	case asking && errors.Is(msg.err, store.ErrSessionExists):
+	case asking && errors.Is(err, store.ErrSessionExists):
 		p.prompt.Refuse(store.ErrSessionExists.Error())
 		return nil
-	case p.draft != nil && msg.err != nil:
-		m.spurn(p.draft, msg.err)
+	case p.draft != nil && err != nil:
+		m.spurn(p.draft, err)
 		return nil
-	case asking && msg.err != nil:
-		p.prompt.Refuse(msg.err.Error())
+	case asking && err != nil:
+		p.prompt.Refuse(err.Error())
 		return nil
-	case msg.err != nil:
-		m.failed("cannot "+string(p.Op), msg.err)
+	case err != nil:
+		m.failed("cannot "+string(p.Op), err)
 		return nil
 	case p.made.Idle():
 		m.say(fmt.Sprintf("nothing to write: %s is at %s already", p.made.Session, p.made.Target))
@@ -144,21 +139,17 @@ func (m *Model) failed(what string, err error) {
 // awaitQuiet waits anew for keys to stop coming.
 func (m *Model) awaitQuiet() tea.Cmd {
 	after := m.o.After
-	return m.start(arming, "", func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
+	return m.start(arming, "", func(ctx context.Context, _ *progress) fact {
 		select {
 		case <-after(quietTime):
 		case <-ctx.Done():
 		}
-		return quietMsg{gen}
+		return func() tea.Cmd {
+			m.dialog.Arm()
+			m.dirty = true
+			return nil
+		}
 	})
-}
-
-// quieted lets the open dialog be answered.
-func (m *Model) quieted(msg quietMsg) {
-	if m.finish(arming, msg.gen) {
-		m.dialog.Arm()
-		m.dirty = true
-	}
 }
 
 // apply carries a plan out.
@@ -167,34 +158,31 @@ func (m *Model) apply(p proposal) tea.Cmd {
 	if writer.Plan == nil {
 		return nil // what plans applies
 	}
-	return m.start(applying, "writing: "+p.made.Headline(), func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
+	return m.start(applying, "writing: "+p.made.Headline(), func(ctx context.Context, _ *progress) fact {
 		receipt, err := writer.Apply(ctx, p.made)
-		return appliedMsg{gen, p, receipt, err}
+		return func() tea.Cmd { return m.applied(p, &receipt, err) }
 	})
 }
 
 // applied says what was done, and reads the session again.
-func (m *Model) applied(msg appliedMsg) tea.Cmd {
-	if !m.finish(applying, msg.gen) {
-		return nil
-	}
-	plan := &msg.proposal.made
+func (m *Model) applied(p proposal, receipt *model.Receipt, err error) tea.Cmd {
+	plan := &p.made
 	var drop tea.Cmd
-	if msg.err == nil {
-		drop = msg.proposal.draft.drop()
+	if err == nil {
+		drop = p.draft.drop()
 	}
 	if m.leaving {
 		return tea.Sequence(drop, tea.Quit)
 	}
 	m.states.forget()
 	switch {
-	case errors.Is(msg.err, model.ErrHeadMoved):
+	case errors.Is(err, model.ErrHeadMoved):
 		m.say(movedOn)
-		m.message.whole = movedOn + "\n\n" + msg.err.Error()
-		return tea.Batch(m.reread(), m.planWrite(msg.proposal.write))
-	case msg.err != nil:
-		m.failed("cannot "+string(plan.Op), msg.err)
-		m.keepDraft(msg.proposal.draft)
+		m.message.whole = movedOn + "\n\n" + err.Error()
+		return tea.Batch(m.reread(), m.planWrite(p.write))
+	case err != nil:
+		m.failed("cannot "+string(plan.Op), err)
+		m.keepDraft(p.draft)
 		return m.reread()
 	}
 	m.onward = resumeCall{}
@@ -204,16 +192,16 @@ func (m *Model) applied(msg appliedMsg) tea.Cmd {
 	switch {
 	case plan.NewSession != "":
 		m.only, m.made = false, plan.NewSession
-	case plan.Removes && msg.receipt.Session == m.made:
+	case plan.Removes && receipt.Session == m.made:
 		m.made = ""
-	case msg.receipt.Session == m.session:
+	case receipt.Session == m.session:
 		m.toHead = true
 	}
 	m.written = true
 	if plan.Op == model.OpRestore && m.tour != nil {
 		m.endTour()
 	}
-	text, brief := m.receipt(plan, &msg.receipt)
+	text, brief := m.receipt(plan, receipt)
 	m.confirmed(text)
 	for _, less := range brief {
 		m.message.brief = append(m.message.brief, m.styles.Glyphs.Good+" "+less)
@@ -357,25 +345,24 @@ func (m *Model) readJournal() tea.Cmd {
 	if writer.Plan == nil {
 		return nil // keymap.Journal is disabled
 	}
-	return m.start(recalling, "reading the journal", func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
+	return m.start(recalling, "reading the journal", func(ctx context.Context, _ *progress) fact {
 		entries, err := writer.Journal(ctx)
-		return journalReadMsg{gen, entries, err}
+		return func() tea.Cmd {
+			m.journalRead(entries, err)
+			return nil
+		}
 	})
 }
 
 // journalRead shows the journal.
-func (m *Model) journalRead(msg journalReadMsg) tea.Cmd {
-	if !m.finish(recalling, msg.gen) {
-		return nil
+func (m *Model) journalRead(entries []model.JournalEntry, err error) {
+	if err != nil {
+		m.failed("cannot read the journal", err)
+		return
 	}
-	if msg.err != nil {
-		m.failed("cannot read the journal", msg.err)
-		return nil
-	}
-	m.open(dialog.NewJournal(m.styles, m.keys, msg.entries, func(t time.Time) string {
+	m.open(dialog.NewJournal(m.styles, m.keys, entries, func(t time.Time) string {
 		return t.In(m.o.Zone).Format(time.DateTime)
 	}, dialog.JournalAnswers{Return: m.do, Purge: m.askPurge}))
-	return nil
 }
 
 // askPurge asks what to forget of the session of a write.

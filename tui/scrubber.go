@@ -81,18 +81,18 @@ func (m *Model) sayPlaying() {
 // nextBeat waits for the next step.
 func (m *Model) nextBeat() tea.Cmd {
 	after, wait := m.o.After, m.pace.beat()
-	return m.start(playing, "", func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
+	return m.start(playing, "", func(ctx context.Context, _ *progress) fact {
 		select {
 		case <-after(wait):
 		case <-ctx.Done():
 		}
-		return playedMsg{gen}
+		return m.played
 	})
 }
 
 // played takes the next step; the last one is that to the end of the line.
-func (m *Model) played(msg playedMsg) tea.Cmd {
-	if !m.finish(playing, msg.gen) || m.place != inSession {
+func (m *Model) played() tea.Cmd {
+	if m.place != inSession {
 		return nil
 	}
 	m.dirty = true

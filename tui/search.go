@@ -105,9 +105,9 @@ func (m *Model) find(text string) tea.Cmd {
 	if at.focus == onTimeline {
 		lent = m.lend()
 	}
-	return m.start(finding, "searching", func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
+	return m.startLent(finding, "searching", lent, func(ctx context.Context, _ *progress) fact {
 		matches, err := look(ctx)
-		return foundMsg{lent, gen, at, text, matches, err}
+		return func() tea.Cmd { return m.found(at, matches, err) }
 	})
 }
 
@@ -131,20 +131,19 @@ func (m *Model) searching() searched {
 }
 
 // found goes to the first match.
-func (m *Model) found(msg foundMsg) tea.Cmd {
-	m.returned(msg.lent)
-	if !m.finish(finding, msg.gen) || msg.at != m.searching() {
+func (m *Model) found(at searched, matches any, err error) tea.Cmd {
+	if at != m.searching() {
 		return nil
 	}
-	if msg.err != nil {
-		m.fail(msg.err)
+	if err != nil {
+		m.fail(err)
 		return nil
 	}
-	m.searched = msg.at
-	if msg.at.focus == onTimeline {
-		m.timeline.SetMatches(msg.matches.(timeline.Matches))
+	m.searched = at
+	if at.focus == onTimeline {
+		m.timeline.SetMatches(matches.(timeline.Matches))
 	} else {
-		m.tabs[msg.at.tab].show(msg.matches)
+		m.tabs[at.tab].show(matches)
 	}
 	return tea.Batch(m.step(0), m.follow())
 }

@@ -152,40 +152,40 @@ func fileName(session string) string {
 // share writes what only names of the session to a new file.
 func (m *Model) share(prompt *dialog.Prompt, only, path string) tea.Cmd {
 	write, s, session := m.o.Share, m.o.Store, m.session
-	return m.start(sharing, "sharing "+session, func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
-		msg := sharedMsg{gen: gen, prompt: prompt}
-		if msg.path, msg.err = filepath.Abs(path); msg.err == nil {
-			msg.places, msg.hidden, msg.err = write(ctx, s, session, only, msg.path)
+	return m.start(sharing, "sharing "+session, func(ctx context.Context, _ *progress) fact {
+		places, hidden := 0, ""
+		path, err := filepath.Abs(path)
+		if err == nil {
+			places, hidden, err = write(ctx, s, session, only, path)
 		}
-		return msg
+		return func() tea.Cmd {
+			m.shared(prompt, path, places, hidden, err)
+			return nil
+		}
 	})
 }
 
-// shared says where the session is now, and at how many places a secret was hidden.
-func (m *Model) shared(msg sharedMsg) tea.Cmd {
-	if !m.finish(sharing, msg.gen) {
-		return nil
-	}
+// shared says in which file the session is now, and at how many places a secret was hidden; list has the secrets.
+func (m *Model) shared(prompt *dialog.Prompt, path string, places int, list string, err error) {
 	m.dirty = true
-	switch asking := m.dialog == msg.prompt; {
-	case errors.Is(msg.err, fs.ErrExist) && asking:
-		msg.prompt.Refuse("it is there already; take another")
-		return nil
-	case msg.err != nil && asking:
-		msg.prompt.Refuse(msg.err.Error())
-		return nil
-	case msg.err != nil:
-		m.fail(msg.err)
-		return nil
+	switch asking := m.dialog == prompt; {
+	case errors.Is(err, fs.ErrExist) && asking:
+		prompt.Refuse("it is there already; take another")
+		return
+	case err != nil && asking:
+		prompt.Refuse(err.Error())
+		return
+	case err != nil:
+		m.fail(err)
+		return
 	case asking:
 		m.open(nil)
 	}
 	hidden := "no secret was found"
-	if msg.places > 0 {
-		hidden = "secrets hidden at " + model.Count(msg.places, "place")
+	if places > 0 {
+		hidden = "secrets hidden at " + model.Count(places, "place")
 	}
-	m.confirmed(fmt.Sprintf("shared in %s: %s", msg.path, hidden))
-	m.message.brief = []string{m.styles.Glyphs.Good + " shared in " + filepath.Base(msg.path)}
-	m.message.about, m.message.whole = "What was shared", msg.path+"\n\n"+msg.hidden
-	return nil
+	m.confirmed(fmt.Sprintf("shared in %s: %s", path, hidden))
+	m.message.brief = []string{m.styles.Glyphs.Good + " shared in " + filepath.Base(path)}
+	m.message.about, m.message.whole = "What was shared", path+"\n\n"+list
 }

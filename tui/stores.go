@@ -59,58 +59,64 @@ func (m *Model) listStores() {
 // lookForStores has stores looked for. Those known by then show each time one is found.
 func (m *Model) lookForStores() tea.Cmd {
 	find := m.o.Find
-	return m.start(looking, "looking for stores", func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
+	return m.begin(looking, "looking for stores", func(ctx context.Context, gen uint64, _ *progress) fact {
 		facts := make(chan tea.Msg)
-		tell := func(fact tea.Msg) {
+		tell := func(msg tea.Msg) {
 			select {
-			case facts <- fact:
+			case facts <- msg:
 			case <-ctx.Done():
 			}
 		}
 		next := func() tea.Msg {
 			select {
-			case fact := <-facts:
-				return fact
+			case msg := <-facts:
+				return msg
 			case <-ctx.Done():
 				return nil
 			}
 		}
-		work := run(func() tea.Msg {
-			o, err := find(ctx, func(known []store.Found) { tell(storesToldMsg{gen, slices.Clone(known), next}) })
-			return storesFoundMsg{gen, o, err}
+		work := run(func() fact {
+			o, err := find(ctx, func(known []store.Found) {
+				known = slices.Clone(known)
+				tell(fact(func() tea.Cmd {
+					if !m.awaits(looking, gen) {
+						return nil
+					}
+					m.o.Stores = known
+					m.listStores()
+					return next
+				}))
+			})
+			return func() tea.Cmd {
+				if !m.finish(looking, gen) {
+					return nil
+				}
+				return m.storesFound(o, err)
+			}
 		})
 		go func() { tell(work()) }()
-		return next()
+		msg := next()
+		if f, is := msg.(fact); is {
+			return f
+		}
+		return func() tea.Cmd { return func() tea.Msg { return msg } } // the search panicked, or ended with the screen
 	})
 }
 
-// storesTold shows the stores that are known by now.
-func (m *Model) storesTold(msg storesToldMsg) tea.Cmd {
-	if !m.awaits(looking, msg.gen) {
-		return nil
-	}
-	m.o.Stores = msg.stores
-	m.listStores()
-	return msg.next
-}
-
 // storesFound shows the only store, or the list of all. A store that was chosen meanwhile stays.
-func (m *Model) storesFound(msg storesFoundMsg) tea.Cmd {
-	if !m.finish(looking, msg.gen) {
-		return nil
-	}
-	o, chosen := msg.options, m.place != atStores || m.tasks[opening].running
+func (m *Model) storesFound(o Options, err error) tea.Cmd {
+	chosen := m.place != atStores || m.tasks[opening].running
 	switch {
-	case msg.err != nil && chosen:
-		m.fail(msg.err)
-	case msg.err != nil:
-		m.noStore = msg.err
+	case err != nil && chosen:
+		m.fail(err)
+	case err != nil:
+		m.noStore = err
 		return tea.Quit
 	case o.Store == nil:
 		m.o.Stores = o.Stores
 		m.listStores()
 	}
-	if chosen || msg.err != nil {
+	if chosen || err != nil {
 		return nil
 	}
 	if o.Note != "" {
@@ -203,24 +209,18 @@ func (m *Model) openStore() tea.Cmd {
 		return nil
 	}
 	open, chosen := m.o.Open, m.o.Stores[i]
-	return m.start(opening, "opening "+chosen.At, func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
+	return m.start(opening, "opening "+chosen.At, func(ctx context.Context, _ *progress) fact {
 		opened, err := open(ctx, chosen)
-		return storeOpenedMsg{gen, opened, err}
+		return func() tea.Cmd {
+			if err != nil {
+				m.fail(err)
+				return nil
+			}
+			m.adopt(opened)
+			m.place, m.input, m.chosen = atSessions, nil, true
+			return m.enter()
+		}
 	})
-}
-
-// storeOpened shows the store that was chosen, as if it had been named.
-func (m *Model) storeOpened(msg storeOpenedMsg) tea.Cmd {
-	if !m.finish(opening, msg.gen) {
-		return nil
-	}
-	if msg.err != nil {
-		m.fail(msg.err)
-		return nil
-	}
-	m.adopt(msg.store)
-	m.place, m.input, m.chosen = atSessions, nil, true
-	return m.enter()
 }
 
 // leaveStore goes back to the list of stores. The store is not closed: what was

@@ -54,22 +54,43 @@ const (
 	turn = 100 * time.Millisecond
 )
 
-// start begins work of a kind and cancels what runs of it. what says in the
-// progress line what goes on; it is "" for work that the person does not wait for. The
-// command runs work, which gets a context, the generation that its fact must
-// carry, and a counter to tell how far it is.
-func (m *Model) start(kind taskKind, what string, work func(ctx context.Context, gen uint64, done *progress) tea.Msg) tea.Cmd {
+// fact is what a command brings back: what the update that takes it does.
+type fact func() tea.Cmd
+
+// start begins work of a kind and cancels what runs of it. what says in the progress line what goes on; it is "" for
+// work that the person does not wait for. The command runs work, which gets a context and a counter to tell how far it
+// is. The fact that it returns, nil for none, is dropped where other work of the kind began or the work was stopped.
+func (m *Model) start(kind taskKind, what string, work func(ctx context.Context, done *progress) fact) tea.Cmd {
+	return m.startLent(kind, what, 0, work)
+}
+
+// startLent is start of work that reads the timeline. lent is what lend returned, 0 where nothing is lent.
+func (m *Model) startLent(kind taskKind, what string, lent uint64, work func(ctx context.Context, done *progress) fact) tea.Cmd {
+	return m.begin(kind, what, func(ctx context.Context, gen uint64, done *progress) fact {
+		then := work(ctx, done)
+		return func() tea.Cmd {
+			m.returned(lent)
+			if !m.finish(kind, gen) || then == nil {
+				return nil
+			}
+			return then()
+		}
+	})
+}
+
+// begin is start of work that brings several facts: they ask by its generation themselves whether they are waited for.
+func (m *Model) begin(kind taskKind, what string, work func(ctx context.Context, gen uint64, done *progress) fact) tea.Cmd {
 	t := &m.tasks[kind]
 	m.stop(kind)
 	ctx, cancel := context.WithCancel(m.ctx)
 	t.gen++
 	t.cancel, t.running, t.what, t.done = cancel, true, what, new(progress)
 	gen, done := t.gen, t.done
-	cmd := run(func() tea.Msg { return work(ctx, gen, done) })
+	cmd := run(func() fact { return work(ctx, gen, done) })
 	if what == "" {
 		return cmd
 	}
-	return tea.Batch(cmd, m.later(patience, ranLongMsg{kind, gen}))
+	return tea.Batch(cmd, m.later(patience, func() tea.Cmd { return m.ranLong(kind, gen) }))
 }
 
 // stop cancels what runs of a kind; its fact will be dropped.
@@ -126,25 +147,31 @@ func (m *Model) cancelSlow() bool {
 	return cancelled
 }
 
-// run makes a command of work; a panic in it becomes a fact.
-func run(work func() tea.Msg) tea.Cmd {
-	return func() (fact tea.Msg) {
+// panickedMsg: a command panicked. It ends the screen.
+type panickedMsg struct{ err *PanicError }
+
+// run makes a command of work, which returns nil for no fact.
+func run(work func() fact) tea.Cmd {
+	return func() (msg tea.Msg) {
 		defer func() {
 			if value := recover(); value != nil {
-				fact = panickedMsg{newPanicError(value)}
+				msg = panickedMsg{newPanicError(value)}
 			}
 		}()
-		return work()
+		if f := work(); f != nil {
+			return f
+		}
+		return nil
 	}
 }
 
 // later returns a command that brings a fact after a while.
-func (m *Model) later(d time.Duration, fact tea.Msg) tea.Cmd {
+func (m *Model) later(d time.Duration, f fact) tea.Cmd {
 	ctx, after := m.ctx, m.o.After
 	return func() tea.Msg {
 		select {
 		case <-after(d):
-			return fact
+			return f
 		case <-ctx.Done():
 			return nil
 		}

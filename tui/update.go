@@ -50,106 +50,8 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	case panickedMsg:
 		m.crash = msg.err
 		return tea.Quit
-	case ranLongMsg:
-		return m.ranLong(msg)
-	case spunMsg:
-		return m.spun()
-	case storesFoundMsg:
-		return m.storesFound(msg)
-	case storesToldMsg:
-		return m.storesTold(msg)
-	case storeOpenedMsg:
-		return m.storeOpened(msg)
-	case sessionsListedMsg:
-		return m.sessionsListed(msg)
-	case onlySessionMsg:
-		return m.onlySession(msg)
-	case countedMsg:
-		m.counted(msg)
-	case tailReadMsg:
-		return m.tailRead(msg)
-	case headersReadMsg:
-		return m.headersRead(msg)
-	case faultsFoundMsg:
-		return m.faultsFound(msg)
-	case preparedMsg:
-		return m.prepared(msg)
-	case statsReadMsg:
-		return m.statsRead(msg)
-	case summedMsg:
-		return m.summed(msg)
-	case usageRestedMsg:
-		m.usage.rests = false
-	case sharedMsg:
-		return m.shared(msg)
-	case labelsReadMsg:
-		return m.labelsRead(msg)
-	case labelsWatchedMsg:
-		return m.labelsWatched(msg)
-	case labelsChangedMsg:
-		return m.labelsChanged(msg)
-	case labelsRestedMsg:
-		return m.labelsRested(msg)
-	case labelledMsg:
-		return m.labelled(msg)
-	case playedMsg:
-		return m.played(msg)
-	case fetchedMsg:
-		m.finish(fetching, msg.gen)
-	case foundMsg:
-		return m.found(msg)
-	case blamedMsg:
-		return m.valuesBlamed(msg)
-	case partedMsg:
-		return m.parted(msg)
-	case begunMsg:
-		return m.begun(msg)
-	case answeredMsg:
-		return m.answered(msg)
-	case watchesReadMsg:
-		m.watchesRead(msg)
-	case watchesKeptMsg:
-		if msg.err != nil {
-			m.fail(msg.err)
-		}
-	case watchedValuesMsg:
-		return m.valuesWatched(msg)
-	case plannedMsg:
-		return m.planned(msg)
-	case appliedMsg:
-		return m.applied(msg)
-	case readToEditMsg:
-		return m.readToEdit(msg)
-	case draftWrittenMsg:
-		return m.draftWritten(msg)
-	case editedMsg:
-		return m.edited(msg)
-	case draftReadMsg:
-		return m.draftRead(msg)
-	case crossedMsg:
-		return m.crossed(msg)
-	case journalReadMsg:
-		return m.journalRead(msg)
-	case quietMsg:
-		m.quieted(msg)
-	case copiedMsg:
-		m.copied(msg)
-	case watchedMsg:
-		return m.watching(msg)
-	case ofWatchMsg:
-		if msg.watch == m.news.watch {
-			return m.handle(msg.fact)
-		}
-	case changedMsg:
-		return m.changed(msg)
-	case grewMsg:
-		return m.grew(msg)
-	case relistedMsg:
-		return m.relisted(msg)
-	case restedMsg:
-		return m.await()
-	case calmedMsg:
-		return m.calmed()
+	case fact:
+		return msg()
 	}
 	return nil
 }
@@ -564,15 +466,15 @@ func (s *message) all() string {
 }
 
 // ranLong shows that work goes on, and starts the spinner.
-func (m *Model) ranLong(msg ranLongMsg) tea.Cmd {
-	t := &m.tasks[msg.kind]
-	if !t.running || t.gen != msg.gen || t.what == "" {
+func (m *Model) ranLong(kind taskKind, gen uint64) tea.Cmd {
+	t := &m.tasks[kind]
+	if !t.running || t.gen != gen || t.what == "" {
 		return nil
 	}
 	first := m.slowest() == nil
 	t.slow, m.dirty = true, true
 	if first {
-		return m.later(turn, spunMsg{})
+		return m.later(turn, m.spun)
 	}
 	return nil
 }
@@ -584,5 +486,5 @@ func (m *Model) spun() tea.Cmd {
 	}
 	m.spin++
 	m.dirty = true
-	return m.later(turn, spunMsg{})
+	return m.later(turn, m.spun)
 }

@@ -126,57 +126,53 @@ func (m *Model) addUp() tea.Cmd {
 				}
 			}
 		}
-	}, func(gen uint64, got part[query.Stat], read func() tea.Msg) tea.Msg {
-		return statsReadMsg{gen, t, got, read}
-	})
+	}, func(got part[query.Stat]) tea.Cmd { return m.statsRead(t, got) })
 }
 
 // statsRead takes in what visits add. Once all are known, they are summed up.
-func (m *Model) statsRead(msg statsReadMsg) tea.Cmd {
-	if !m.awaits(addingUp, msg.gen) {
+func (m *Model) statsRead(of *model.Timeline, got part[query.Stat]) tea.Cmd {
+	u := &m.usage
+	u.coming = append(u.coming, got.got...)
+	if !got.last {
 		return nil
 	}
-	u := &m.usage
-	u.coming = append(u.coming, msg.got...)
-	if !msg.last {
-		return run(msg.read)
-	}
-	m.finish(addingUp, msg.gen)
 	stats := u.coming
 	u.coming = nil
-	if msg.err != nil {
+	if got.err != nil {
 		u.bill = nil
-		m.fail(msg.err)
+		m.fail(got.err)
 		return nil
 	}
-	if msg.of != m.timeline.Timeline() {
+	if of != m.timeline.Timeline() {
 		return nil // of a session that was read anew
 	}
 	prices, past, lent := m.o.Prices, m.past, m.lend()
-	return m.start(addingUp, "", func(ctx context.Context, gen uint64, _ *progress) tea.Msg {
-		b := sumUp(msg.of, stats, prices)
-		keys, err := past.to(msg.of).Keys(ctx, model.NoNode)
+	return m.startLent(addingUp, "", lent, func(ctx context.Context, _ *progress) fact {
+		b := sumUp(of, stats, prices)
+		keys, err := past.to(of).Keys(ctx, model.NoNode)
 		b.keys = keys
-		return summedMsg{lent, gen, msg.of, b, err}
+		return func() tea.Cmd { return m.summed(of, b, err) }
 	})
 }
 
 // summed shows the sums.
-func (m *Model) summed(msg summedMsg) tea.Cmd {
-	m.returned(msg.lent)
-	if !m.finish(addingUp, msg.gen) || msg.of != m.timeline.Timeline() {
+func (m *Model) summed(of *model.Timeline, b *bill, err error) tea.Cmd {
+	if of != m.timeline.Timeline() {
 		return nil
 	}
 	u := &m.usage
-	if msg.err != nil {
+	if err != nil {
 		u.bill = nil
-		m.fail(msg.err)
+		m.fail(err)
 		return nil
 	}
-	u.of, u.bill, u.rests = msg.of, msg.bill, true
+	u.of, u.bill, u.rests = of, b, true
 	m.dirty = true
 	took := m.o.Now().Sub(u.began)
-	return tea.Batch(m.retell(), m.later(4*took, usageRestedMsg{}))
+	return tea.Batch(m.retell(), m.later(4*took, func() tea.Cmd {
+		m.usage.rests = false
+		return nil
+	}))
 }
 
 // mostParts is how many parts of the path a chart has at the most: more than cells.

@@ -109,7 +109,15 @@ func (m *Model) keepWatches() tea.Cmd {
 	for _, w := range m.watches.list {
 		texts = append(texts, w.text)
 	}
-	return run(func() tea.Msg { return watchesKeptMsg{keeper.SetWatches(ctx, s, texts)} })
+	return run(func() fact {
+		if err := keeper.SetWatches(ctx, s, texts); err != nil {
+			return func() tea.Cmd {
+				m.fail(err)
+				return nil
+			}
+		}
+		return nil
+	})
 }
 
 // readWatches has those of the store that is open read.
@@ -118,22 +126,27 @@ func (m *Model) readWatches() tea.Cmd {
 		return nil
 	}
 	s, keeper, ctx := m.o.Store, m.o.Watches, m.ctx
-	return run(func() tea.Msg {
+	return run(func() fact {
 		texts, err := keeper.Watches(ctx, s)
-		return watchesReadMsg{s, texts, err}
+		return func() tea.Cmd {
+			if s == m.o.Store {
+				m.watchesRead(texts, err)
+			}
+			return nil
+		}
 	})
 }
 
 // watchesRead shows what was watched the last time. What is no expression any more is left out.
-func (m *Model) watchesRead(msg watchesReadMsg) {
-	if msg.store != m.o.Store || len(m.watches.list) > 0 {
+func (m *Model) watchesRead(texts []string, err error) {
+	if len(m.watches.list) > 0 {
 		return
 	}
-	if msg.err != nil {
-		m.fail(msg.err)
+	if err != nil {
+		m.fail(err)
 		return
 	}
-	for _, text := range msg.texts[:min(len(msg.texts), mostWatches)] {
+	for _, text := range texts[:min(len(texts), mostWatches)] {
 		if x, err := watchable(text); err == nil {
 			m.watches.list = append(m.watches.list, &watch{text: text, expr: x})
 		}
@@ -208,9 +221,7 @@ func (m *Model) lookUp() tea.Cmd {
 				}
 			}
 		}
-	}, func(gen uint64, got part[watchedValue], read func() tea.Msg) tea.Msg {
-		return watchedValuesMsg{gen, t, got, read}
-	})
+	}, func(got part[watchedValue]) tea.Cmd { return m.valuesWatched(t, got) })
 }
 
 // shownValue returns a value as a column shows it: a string as it reads.
@@ -228,24 +239,17 @@ func shownValue(v *query.Value, bad string) string {
 }
 
 // valuesWatched shows values that were worked out.
-func (m *Model) valuesWatched(msg watchedValuesMsg) tea.Cmd {
-	if !m.awaits(watching, msg.gen) {
-		return nil
-	}
-	for _, v := range msg.got {
-		if v.of.of == msg.of {
+func (m *Model) valuesWatched(of *model.Timeline, got part[watchedValue]) tea.Cmd {
+	for _, v := range got.got {
+		if v.of.of == of {
 			v.of.values[v.node] = v.text
 			m.dirty = true
 		}
 	}
-	if !msg.last {
-		return run(msg.read)
-	}
-	m.finish(watching, msg.gen)
-	if msg.err != nil {
+	if got.err != nil {
 		m.watches.list = nil
 		m.showColumns()
-		m.fail(fmt.Errorf("watch: %w", msg.err))
+		m.fail(fmt.Errorf("watch: %w", got.err))
 	}
 	return nil
 }
