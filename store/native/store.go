@@ -141,17 +141,18 @@ type Store struct {
 }
 
 var (
-	_ store.Tailer   = (*Store)(nil)
-	_ store.Parted   = (*Store)(nil)
-	_ store.Writer   = (*Store)(nil)
-	_ store.Importer = (*Store)(nil)
-	_ store.Recorder = (*Store)(nil)
-	_ store.Watcher  = (*Store)(nil)
-	_ store.Grower   = (*Store)(nil)
-
 	_ typed.Scoped[json.RawMessage] = (*Store)(nil)
 	_ typed.Committer               = (*Store)(nil)
 )
+
+// Features returns what the store can do.
+func (s *Store) Features() store.Features {
+	return store.Features{
+		Tail: s.Tail, Peek: s.Peek, States: s.States, Compare: s.Compare, Ropes: s.Ropes, Fill: s.Fill,
+		Record: s.Get, Watch: s.Watch, Cursor: s.Cursor, Growth: s.Growth,
+		Lacks: s.Lacks, Plan: s.Plan, Apply: s.Apply, Journal: s.Journal, PlanConvert: s.PlanConvert, Import: s.Import,
+	}
+}
 
 // New returns the store of a kind at an address. now is where it takes the time from.
 func New(kind, address string, carrier Carrier, dialect Dialect, now func() time.Time) *Store {

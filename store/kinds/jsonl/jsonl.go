@@ -118,12 +118,12 @@ type Store struct {
 	life     store.Lifetime
 }
 
-var (
-	_ store.Tailer   = (*Store)(nil)
-	_ store.Recorder = (*Store)(nil)
-	_ store.Watcher  = (*Store)(nil)
-	_ store.Grower   = (*Store)(nil)
-)
+// Features returns what the store can do.
+func (s *Store) Features() store.Features {
+	return store.Features{
+		Tail: s.Tail, Record: s.Get, Labels: s.Labels, Watch: s.Watch, Cursor: s.Cursor, Growth: s.Growth, Lacks: s.Lacks,
+	}
+}
 
 // Open reads the headers of the file at path, or of the standard input if path
 // is "-". Lines that are damaged become faults, and the error names the first

@@ -71,6 +71,9 @@ func (s *Store) Kind() string { return kind }
 // Address returns the path that was opened.
 func (s *Store) Address() string { return s.path }
 
+// Features returns what the store can do: nothing but to be read.
+func (s *Store) Features() store.Features { return store.Features{Lacks: s.Lacks} }
+
 // Lacks returns why the JSON cannot be changed, which [store.Reason] hands on.
 func (s *Store) Lacks(model.Op) string {
 	return "what a map reads is only read; hindcast import --map puts it into a store"

@@ -59,13 +59,13 @@ type Store struct {
 	life     store.Lifetime
 }
 
-var (
-	_ store.Store    = (*Store)(nil)
-	_ store.Recorder = (*Store)(nil)
-	_ store.Watcher  = (*Store)(nil)
-	_ store.Grower   = (*Store)(nil)
-	_ store.Writer   = (*Store)(nil)
-)
+// Features returns what the store can do.
+func (s *Store) Features() store.Features {
+	return store.Features{
+		Record: s.Get, Watch: s.Watch, Cursor: s.Cursor, Growth: s.Growth,
+		Lacks: s.Lacks, Plan: s.Plan, Apply: s.Apply, Journal: s.Journal,
+	}
+}
 
 // agent is the actions of one agent, with what they take; nil where the process
 // does not say what that is.

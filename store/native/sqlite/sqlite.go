@@ -158,6 +158,13 @@ func newStoreOf(path string, file *sqlitefile.Own, options []Option) *Store {
 	return &Store{Store: native.New(kind, path, &carrier{file: file}, dialect, set.now), file: file}
 }
 
+// Features returns what the store can do.
+func (s *Store) Features() store.Features {
+	f := s.Store.Features()
+	f.LabelFile = s.LabelFile
+	return f
+}
+
 // LabelFile returns where the labels of a session are, see package labels: in a file beside
 // the store.
 func (s *Store) LabelFile(_ context.Context, session string) (dir, file, name string) {
