@@ -2,11 +2,10 @@ package native
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
-	"math"
 
 	"hindcast/model"
-	"hindcast/store/media/column"
 )
 
 // Transaction is one of the package's own.
@@ -49,16 +48,15 @@ func (s *Store) Sabotage(ctx context.Context, plan model.Plan, statement string)
 	})
 }
 
-// Cut calls give with the headers of a session, in the quickest way of the carrier.
-func (s *Store) Cut(ctx context.Context, id string, give func([]model.Header) error) error {
+// All calls give with the headers of a session, as a listing does.
+func (s *Store) All(ctx context.Context, id string, give func([]model.Header) error) error {
 	return s.read(ctx, func(t *tx) error {
 		ss, err := find(ctx, t, id)
 		if err != nil {
 			return err
 		}
-		l := listing{tx: t, session: ss, reasons: map[int64]*model.Reason{}}
-		_, err = l.cut(ctx, math.MinInt64, give)
-		return err
+		l := listing{tx: t, session: ss}
+		return l.all(ctx, give)
 	})
 }
 
@@ -174,18 +172,11 @@ func (t failingTx) Rows(ctx context.Context, query string, args ...any) (Rows, e
 	return t.Tx.Rows(ctx, query, args...)
 }
 
-func (t failingTx) Values(ctx context.Context, query string, args []any, give func([]column.Value) error) error {
+func (t failingTx) Values(ctx context.Context, query string, args []any, give func([]driver.Value) error) error {
 	if err := t.f.ask(); err != nil {
 		return err
 	}
 	return t.Tx.Values(ctx, query, args, give)
-}
-
-func (t failingTx) Keyed(ctx context.Context, session, after int64, give func([]column.Value) error) error {
-	if err := t.f.ask(); err != nil {
-		return err
-	}
-	return t.Tx.Keyed(ctx, session, after, give)
 }
 
 func (t failingTx) NextState(ctx context.Context) (int64, error) {

@@ -13,6 +13,7 @@ package native
 
 import (
 	"context"
+	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,7 +22,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/media/column"
 	"hindcast/store/native/typed"
 )
 
@@ -29,9 +29,6 @@ var (
 	// ErrReadBack: what was written did not read back as planned, so that
 	// nothing was kept.
 	ErrReadBack = errors.New("the store does not read back as planned")
-	// ErrUnkeyed: a carrier has no way to read rows by their key that is quicker than a
-	// query.
-	ErrUnkeyed = errors.New("the rows are to be read by a query")
 	// ErrRaced: another transaction did the same at the same time. The carrier takes back
 	// what was done and runs the transaction again.
 	ErrRaced = errors.New("another program wrote the same at the same time")
@@ -59,13 +56,9 @@ type Tx interface {
 	Insert(ctx context.Context, key, query string, args ...any) (int64, error)
 	Row(ctx context.Context, query string, args ...any) Row
 	Rows(ctx context.Context, query string, args ...any) (Rows, error)
-	// Values calls give with the values of each row of a query, which are overwritten by
-	// those of the next row. give makes no other query.
-	Values(ctx context.Context, query string, args []any, give func([]column.Value) error) error
-	// Keyed calls give with the rows of the table visits that are of a session and behind
-	// a visit: with all columns, as Values does, but give may make other queries. After
-	// ErrUnkeyed there are more rows, behind the last one.
-	Keyed(ctx context.Context, session, after int64, give func([]column.Value) error) error
+	// Values calls give with the values of each row of a query: int64, float64, string or
+	// []byte. They are overwritten by those of the next row. give makes no other query.
+	Values(ctx context.Context, query string, args []any, give func([]driver.Value) error) error
 	// Fresh returns an error where the rows that were read may be wrong.
 	Fresh() error
 	// NextState returns the first of batchRows keys that no state has. In one

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"hindcast/model"
-	"hindcast/store/media/column"
 	"hindcast/store/media/pg"
 	"hindcast/store/native"
 )
@@ -127,14 +127,14 @@ func (r *rows) Scan(into ...any) error {
 	return nil
 }
 
-// Values takes the columns as they came: numbers of eight bytes, and texts.
-func (t serverTx) Values(ctx context.Context, query string, args []any, give func([]column.Value) error) error {
+// Values takes numbers of eight bytes and texts as they came.
+func (t serverTx) Values(ctx context.Context, query string, args []any, give func([]driver.Value) error) error {
 	r, err := t.tx.Rows(ctx, query, escapeAll(args)...)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	var values []column.Value
+	var values []driver.Value
 	for r.Next() {
 		values = values[:0]
 		for i, raw := range r.RawValues() {
@@ -147,47 +147,16 @@ func (t serverTx) Values(ctx context.Context, query string, args []any, give fun
 	return r.Err()
 }
 
-func value(oid uint32, raw []byte) column.Value {
+func value(oid uint32, raw []byte) driver.Value {
 	switch {
 	case raw == nil:
-		return column.Value{}
+		return nil
 	case oid == pgtype.Int8OID && len(raw) == 8:
-		return column.Value{Kind: column.Integer, Int: int64(binary.BigEndian.Uint64(raw))}
+		return int64(binary.BigEndian.Uint64(raw))
 	case oid == pgtype.TextOID:
-		return column.Value{Kind: column.Text, Text: unescape(string(raw))}
+		return unescape(string(raw))
 	}
-	return column.Value{Kind: column.Blob}
-}
-
-// fetched is how many rows come at once.
-const fetched = 1 << 13
-
-// Keyed takes the rows from a cursor, many at a time: give may make other queries between, for
-// which the connection has to be free.
-func (t serverTx) Keyed(ctx context.Context, session, after int64, give func([]column.Value) error) (err error) {
-	declare := fmt.Sprintf("DECLARE rows_behind NO SCROLL CURSOR FOR SELECT * FROM visits WHERE session = %d AND visit > %d ORDER BY visit", session, after)
-	if err := t.tx.Later(declare); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, t.tx.Later("CLOSE rows_behind")) }()
-	fetch := fmt.Sprintf("FETCH %d FROM rows_behind", fetched)
-	var rows []column.Value
-	for n, width := fetched, 0; n == fetched; {
-		rows, n = rows[:0], 0
-		err := t.Values(ctx, fetch, nil, func(row []column.Value) error {
-			rows, width, n = append(rows, row...), len(row), n+1
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		for ; len(rows) > 0; rows = rows[width:] {
-			if err := give(rows[:width:width]); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return raw
 }
 
 // Fresh returns nil: a transaction sees one state of the database.

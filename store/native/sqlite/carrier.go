@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/media/column"
 	"hindcast/store/media/sqlitefile"
 	"hindcast/store/native"
 )
@@ -136,7 +135,7 @@ func (t fileTx) Rows(ctx context.Context, query string, args ...any) (native.Row
 }
 
 // Values goes past database/sql, see "How visits are read" in package native.
-func (t fileTx) Values(ctx context.Context, query string, args []any, give func([]column.Value) error) error {
+func (t fileTx) Values(ctx context.Context, query string, args []any, give func([]driver.Value) error) error {
 	named, err := sqlitefile.Values(nil, args)
 	if err != nil {
 		return err
@@ -146,34 +145,17 @@ func (t fileTx) Values(ctx context.Context, query string, args []any, give func(
 		if err != nil {
 			return err
 		}
-		return errors.Join(eachRow(rows, give), rows.Close())
+		values := make([]driver.Value, len(rows.Columns()))
+		for err == nil {
+			if err = rows.Next(values); err == nil {
+				err = give(values)
+			}
+		}
+		if err == io.EOF {
+			err = nil
+		}
+		return errors.Join(err, rows.Close())
 	})
-}
-
-func eachRow(rows driver.Rows, give func([]column.Value) error) error {
-	n := len(rows.Columns())
-	from, values := make([]driver.Value, n), make([]column.Value, n)
-	for {
-		if err := rows.Next(from); err == io.EOF {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		for i, v := range from {
-			values[i] = column.Of(v)
-		}
-		if err := give(values); err != nil {
-			return err
-		}
-	}
-}
-
-func (t fileTx) Keyed(ctx context.Context, session, after int64, give func([]column.Value) error) error {
-	err := t.file.Keyed(ctx, "visits", session, after, give)
-	if errors.Is(err, sqlitefile.ErrPages) {
-		return fmt.Errorf("%w: %w", native.ErrUnkeyed, err)
-	}
-	return err
 }
 
 func (t fileTx) Fresh() error {
