@@ -6,33 +6,33 @@ import (
 	"fmt"
 
 	"hindcast/model"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 )
 
-// Next implements folder.Mover. The calls are those of
+// next says what Genkit does with a session after a plan. The calls are those of
 // aix "github.com/firebase/genkit/go/ai/exp" (1.12 and 1.13.1), of defineAgent in
 // "genkit/beta" for JavaScript (1.42), and of the package genkit for Python.
-func (format) Next(_ context.Context, before, after *folder.Log, m *folder.Move) (folder.Next, error) {
-	was, one := before.Own.(*session), after.Own.(*session)
+func (p *part) next(_ context.Context, _ engine.In, before, after *engine.Log, m *engine.Move) (engine.Next, error) {
+	was, one := sessionOf(before), sessionOf(after)
 	head := one.head()
 	if m == nil {
 		if head == nil {
-			return folder.Next{Loads: fmt.Sprintf("Genkit %s, asked for it, begins it anew", was.layout)}, nil
+			return engine.Next{Loads: fmt.Sprintf("session %q is gone: Genkit %s, asked for it, begins it anew", after.Place.Called(), was.layout)}, nil
 		}
 		return one.next(head, &target{one: one, row: head, now: one.now}, one.point(head)), nil
 	}
 	g := m.Own.(*goal)
 	switch {
 	case g.runs:
-		return folder.Next{}, nil
+		return engine.Next{}, nil
 	case g.target == nil:
-		return folder.Next{
+		return engine.Next{
 			Loads: fmt.Sprintf("Genkit %s, asked for session %s, finds nothing and begins it anew", was.layout, was.layout.quote(one.sid)),
 			Calls: []model.Resume{was.layout.bySession(one.sid, false, "begins the session with an empty state")},
 		}, nil
 	case m.New != nil:
 		if head == nil {
-			return folder.Next{}, errors.New("the new row cannot be read back")
+			return engine.Next{}, errors.New("the new row cannot be read back")
 		}
 		from := *g.target
 		from.row = head
@@ -47,9 +47,9 @@ func (format) Next(_ context.Context, before, after *folder.Log, m *folder.Move)
 	head = one.byID[g.want]
 	switch {
 	case head == nil:
-		return folder.Next{}, errNoRow
+		return engine.Next{}, errNoRow
 	case found.row != head:
-		return folder.Next{}, &model.UnsupportedError{Op: g.op, Reason: noneAfter}
+		return engine.Next{}, &model.UnsupportedError{Op: g.op, Reason: noneAfter}
 	}
 	next := one.next(head, g.target, m.Target)
 	if scanned.row != head {
@@ -70,7 +70,7 @@ type goal struct {
 
 // next says what the SDK resumes at a head that has the state of a target, and by which
 // calls.
-func (s *session) next(head *row, t *target, at model.Point) (next folder.Next) {
+func (s *session) next(head *row, t *target, at model.Point) (next engine.Next) {
 	what := "row " + model.ShortID(head.id, 8)
 	if head.id != t.row.id {
 		what += fmt.Sprintf(", which has the state of #%d,", at.Index)

@@ -6,7 +6,6 @@ import (
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store"
 )
 
 // PlaceError says which place of an edited state no SDK would read.
@@ -141,6 +140,5 @@ func (t *target) changed(state []byte) {
 	t.parts.state = state
 	if tape, err := jsontape.Parse(state); err == nil {
 		t.open = conversation.Decode(tape).Position() == conversation.AfterModel
-		t.hazards = store.ConversationHazards(kind, "Genkit", state)
 	}
 }

@@ -3,51 +3,47 @@ package genkit
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/store/engine"
+	"hindcast/store/media/tree"
 )
 
-// Facts implements store.Deriver.
-func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
-	facts, err := s.describe(ctx, ref)
-	if err = cmp.Or(err, ctx.Err()); err != nil { // which may have ended amid the traces
-		return nil, fmt.Errorf("genkit: describe %q of session %q: %w", ref.ID, ref.Session, err)
-	}
-	return facts, nil
-}
-
-func (s *Store) describe(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
-	if isStep(ref.ID) {
-		turn, i, err := s.step(ctx, ref)
+// about returns what is known of a row besides its state, or of a step.
+func (p *part) about(ctx context.Context, in engine.In, of *engine.Row) (about engine.About, err error) {
+	if isStep(of.ID) {
+		one, turn, i, err := p.step(ctx, of)
 		if err != nil {
-			return nil, err
+			return about, err
 		}
-		return turn.StepFacts(i), nil
+		about.Facts = turn.StepFacts(i)
+		about.Gaps, err = p.gaps(in, one, turn)
+		return about, cmp.Or(err, ctx.Err())
 	}
-	at, err := s.row(ctx, ref)
+	r, data, err := p.row(in, of)
 	if err != nil {
-		return nil, err
+		return about, err
 	}
-	r := at.row
-	one := &session{sid: r.session(), grouping: &grouping{place: at.place, running: &s.running}, rows: []*row{r}, now: s.now()}
-	one.pointer = readPointer(at.storage.In(), at.place, one.sid)
+	at := place{dir: of.Place.Own.(spot).dir}
+	at.pointers = tree.IsFolder(in, path.Join(at.dir, pointersFolder))
+	one := &session{sid: r.session(), grouping: &grouping{place: at, running: &p.opened.running}, rows: []*row{r}, now: in.Now}
+	one.pointer = readPointer(in, at, one.sid)
 	one.layout = one.layoutOf()
-	writes := at.storage.Writes(ctx)
-	facts := writes.Told(at.session).Facts(one.file(r.id))
-	facts = append(facts, one.facts(r, artifacts(at.data), at.storage.shown(one.file(r.id)))...)
-	h := r.header(s.now())
-	if turn := endsOf(s.turns(ctx, one.sid)).turn(&h); turn != nil {
+	file := one.file(r.id)
+	about.Facts = append(in.Writes.Told(of.Place.Session).Facts(file), one.facts(r, artifacts(data), p.shown(file))...)
+	h := r.header(in.Now)
+	if turn := endsOf(p.opened.turns(ctx, one.sid)).turn(&h); turn != nil {
 		for _, f := range turn.Facts() {
-			if !slices.ContainsFunc(facts, f.Same) {
-				facts = append(facts, f)
+			if !slices.ContainsFunc(about.Facts, f.Same) {
+				about.Facts = append(about.Facts, f)
 			}
 		}
 	}
-	return facts, nil
+	return about, ctx.Err() // it may have ended amid the traces
 }
 
 func (s *session) facts(r *row, artifacts []string, file string) (facts model.Facts) {

@@ -7,7 +7,7 @@ import (
 	"hindcast/store/media/watch"
 )
 
-// Watch implements store.Watcher: rows and pointers of all places are followed,
+// Watch returns a channel that tells of changes: rows and pointers of all places are followed,
 // those of places that appear later, and the traces. The SDKs write a file beside
 // the one that it is for and rename it; of the first nothing is told.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
@@ -30,7 +30,7 @@ func (s *Store) levels() [][]watch.Level {
 	rows := watch.Level{Depth: mostDepth}
 	_ = s.rebase() // what it could not open is not followed either
 	inProject := [][]watch.Level{{{Name: ".genkit"}, {Name: "snapshots"}, rows}, {{Prefix: ".snapshots"}, rows}}
-	switch b := s.storages()[0]; {
+	switch b := s.parts()[0]; {
 	case b.dir == ".":
 		return [][]watch.Level{{rows}}
 	case b.dir == "snapshots":

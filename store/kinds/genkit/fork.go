@@ -3,7 +3,6 @@ package genkit
 import (
 	"bytes"
 	"fmt"
-	"path"
 	"strings"
 	"unicode/utf8"
 
@@ -12,7 +11,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/splice"
 	"hindcast/store"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/tree"
 )
 
@@ -41,14 +40,19 @@ func nameIn(label, as string) (sid string, err error) {
 	return sid, nil
 }
 
-// fork plans a session of one row in the place of the old one, of the id that the change
-// names. An edited fork has another state: all that a state of Genkit has can be changed,
+// fork plans a session of one row in the place of the old one, whose label is given, of the id that the
+// change names. An edited fork has another state: all that a state of Genkit has can be changed,
 // custom, messages and artifacts, and its sessionId becomes that of the new session. The
 // errors are store.ErrSessionExists and a *model.UnsupportedError.
-func (t *target) fork(c model.Change) (*folder.Move, error) {
-	one, sid := t.one, path.Base(c.As) // the label of the place stands before it
+func (t *target) fork(c model.Change, label string) (*engine.Move, error) {
+	one := t.one
+	sid, err := nameIn(label, c.As)
+	if err != nil {
+		return nil, err
+	}
+	as := sessionName(label, sid)
 	if there := one.sessions[sid]; there != nil && len(there.rows) > 0 {
-		return nil, store.ErrSessionExists
+		return nil, fmt.Errorf("%q: %w", as, store.ErrSessionExists)
 	}
 	which, edits := "", c.Op == model.OpEdit
 	if edits {
@@ -57,7 +61,7 @@ func (t *target) fork(c model.Change) (*folder.Move, error) {
 		which = " as it was edited"
 	}
 	m := t.move()
-	place := format{one.running}.placeOf(one.place.dir, sid)
+	place := placeOf(one.place.dir, sid, as)
 	m.New, m.Own = &place, &goal{op: c.Op, target: t, edits: edits}
 	quoted := one.layout.quote(sid)
 	n := newRow{id: uuid.NewString(), session: quoted, created: one.layout.clock(t.now, one.rows[len(one.rows)-1])}
@@ -68,7 +72,7 @@ func (t *target) fork(c model.Change) (*folder.Move, error) {
 		n.finish = t.row.finishReason
 	}
 	m.Steps = tree.Steps{{Name: one.file(n.id), Data: n.encode(one.layout)}}
-	m.Writes = append(m.Writes, fmt.Sprintf("the one row of session %q, %s: the state of #%d%s, with no parent", c.As, n.id, m.Target.Index, which))
+	m.Writes = append(m.Writes, fmt.Sprintf("the one row of session %q, %s: the state of #%d%s, with no parent", as, n.id, m.Target.Index, which))
 	if one.layout != layoutPython {
 		made := session{sid: sid, grouping: one.grouping, layout: one.layout}
 		m.Steps = append(m.Steps, made.pointTo(n.id, n.created, t.now))

@@ -1,42 +1,53 @@
 package genkit
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"path"
+	"strings"
 	"time"
 
 	"hindcast/model"
+	"hindcast/store/engine"
 	"hindcast/store/engine/folder"
-	"hindcast/store/sdk"
+	"hindcast/store/media/tree"
 )
 
-// format reads and changes the sessions of a storage.
-type format struct {
-	// running is the versions of the SDKs that are said to run.
-	running *sdk.Running
+// format returns what the engine reads the storage with, and writes it.
+func (p *part) format() engine.Format {
+	return engine.Format{
+		Name: kind, Framework: framework, IDs: "Genkit named the row",
+		Sessions: p.sessions, Place: p.place, Read: p.read, State: p.state, About: p.about, Steps: p.steps, Faults: p.faults, Info: p.info,
+		Check: p.check, Lacks: lacks, Move: p.move, Next: p.next,
+	}
 }
-
-// Name implements folder.Format.
-func (format) Name() string { return "Genkit" }
 
 // spot is where a session is: a folder, and its name among the sessions in it.
 type spot struct{ dir, name string }
 
 // placeOf returns the place of the session of a name, see grouping, in a folder of the
-// storage.
-func (f format) placeOf(dir, name string) folder.Place {
+// storage. The port calls it id.
+func placeOf(dir, name, id string) folder.Place {
 	session := escapeSlashes.Replace(name)
 	if dir != "." {
 		session = dir + "/" + session
 	}
-	return folder.Place{Session: session, Format: f, Folders: []string{dir, path.Join(dir, pointersFolder)}, Own: spot{dir, name}}
+	return folder.Place{Session: session, ID: id, Folders: []string{dir, path.Join(dir, pointersFolder)}, Own: spot{dir, name}}
 }
 
 // placeNamed returns the place of a session of the storage, which is named after its folder
-// and the session in it.
-func (f format) placeNamed(session string) folder.Place {
+// and the session in it. A flat one has another id where a "global" beside it has one of its name.
+func (p *part) placeNamed(in engine.In, session string) folder.Place {
 	at := spotNamed(session)
-	return f.placeOf(at.dir, at.name)
+	label := p.labelOf(at.dir)
+	if global := path.Join(at.dir, defaultPrefix); path.Base(at.dir) != defaultPrefix && tree.IsFolder(in, global) {
+		beside, err := p.read(context.Background(), in, placeOf(global, at.name, ""), "")
+		if err == nil && len(beside.Rows) > 0 {
+			label = flatLabel(label)
+		}
+	}
+	return placeOf(at.dir, at.name, sessionName(label, at.name))
 }
 
 // spotNamed returns where the session of such a name is.
@@ -45,14 +56,112 @@ func spotNamed(session string) spot {
 	return spot{path.Clean(dir), unescapeSlashes.Replace(name)}
 }
 
-// Read implements folder.Format.
-func (f format) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.Log, error) {
-	where := at.Own.(spot)
-	p, _, err := list(in, where.dir)
+// place returns where the session is that the port calls id: in "global", unless it is in the rows that
+// lie flat beside that alone. It need not be there.
+func (p *part) place(ctx context.Context, in engine.In, id string) (engine.Place, error) {
+	label, name := path.Split(id)
+	dirs := p.candidates(in, strings.TrimSuffix(label, "/"))
+	if len(dirs) == 0 {
+		return engine.Place{}, model.ErrNoSession
+	}
+	name = unescapeSlashes.Replace(name)
+	first := placeOf(dirs[0], name, id)
+	if len(dirs) == 1 {
+		return first, nil
+	}
+	flat := placeOf(dirs[1], name, id)
+	if beside, _, err := list(in, dirs[1]); (err != nil || len(beside.rows) == 0) && in.Writes.Told(flat.Session) == nil {
+		return first, nil
+	}
+	log, err := p.read(ctx, in, first, "")
+	if ctx.Err() != nil {
+		return engine.Place{}, ctx.Err()
+	}
+	if err == nil && len(log.Rows) > 0 || len(in.Writes.Told(first.Session).Aside()) > 0 {
+		return first, nil
+	}
+	return flat, nil
+}
+
+// sessions returns the sessions of the storage. Those of places called "global" come first, so
+// that they keep their names where there are others of the same name beside them.
+func (p *part) sessions(ctx context.Context, in engine.In) (listed []engine.Listed, err error) {
+	var global, flat []place
+	err = search(ctx, in, p.inside(p.dir), func(at place) bool {
+		switch {
+		case len(at.rows) == 0:
+		case at.isGlobal():
+			global = append(global, at)
+		default:
+			flat = append(flat, at)
+		}
+		return true
+	}, func(string, error) {})
 	if err != nil {
 		return nil, err
 	}
-	g, err := f.group(ctx, in, p)
+	taken := map[string]bool{}
+	for _, at := range append(global, flat...) {
+		g, err := p.group(ctx, in, at)
+		if err != nil {
+			return nil, ctx.Err() // a folder that cannot be read is told of by Faults
+		}
+		g.addAside(in)
+		for name, one := range g.sessions {
+			id := sessionName(p.labelOf(at.dir), name)
+			if taken[id] {
+				id = sessionName(flatLabel(p.labelOf(at.dir)), name)
+			}
+			taken[id] = true
+			where := placeOf(at.dir, name, id)
+			listed = append(listed, engine.Listed{Place: where, Log: one.read(where, in)})
+		}
+	}
+	return listed, nil
+}
+
+// addAside adds the sessions whose rows the journal alone has.
+func (g *grouping) addAside(in engine.In) {
+	for _, session := range in.Writes.Sessions() {
+		at := spotNamed(session)
+		if at.dir == g.place.dir && g.sessions[at.name] == nil {
+			g.sessions[at.name] = g.empty(in, at.name)
+		}
+	}
+}
+
+// flatLabel is the label of a place whose sessions "global" beside it has, too.
+func flatLabel(label string) string {
+	if label == "" {
+		return "."
+	}
+	return label + "/."
+}
+
+// info completes what the list of sessions shows of one.
+func (p *part) info(log *engine.Log, info *model.SessionInfo) {
+	one := sessionOf(log)
+	for _, r := range one.rows {
+		info.Title = cmp.Or(info.Title, r.opening)
+		info.Size += r.written
+		if at := r.changed(); at.After(info.UpdatedAt) {
+			info.UpdatedAt = at
+		}
+	}
+	for _, r := range one.rows { // one that lost its first rows has what is left
+		info.Title = cmp.Or(info.Title, r.title)
+	}
+	info.Faults = len(model.Harmful(one.faults().All()))
+}
+
+// read returns the log of a session, with all of its rows.
+func (p *part) read(ctx context.Context, in engine.In, at engine.Place, _ string) (*engine.Log, error) {
+	where := at.Own.(spot)
+	rows, _, err := list(in, where.dir)
+	if err != nil {
+		return nil, err
+	}
+	g, err := p.group(ctx, in, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -65,12 +174,13 @@ func (f format) Read(ctx context.Context, in folder.In, at folder.Place) (*folde
 
 // sessionOf returns the session of a log. One whose rows the journal alone has keeps
 // the layout of these.
-func sessionOf(log *folder.Log) *session {
-	one := log.Own.(*session)
+func sessionOf(log *engine.Log) *session {
+	one := *log.Own.(*session)
+	one.log = log
 	if whole, ok := log.Whole.(*session); ok && len(one.rows) == 0 {
 		one.layout = whole.layout
 	}
-	return one
+	return &one
 }
 
 // changed returns when the row was written last, by what it says.
@@ -82,9 +192,9 @@ func (r *row) changed() time.Time {
 }
 
 // read returns the log of a session.
-func (s *session) read(at folder.Place, in folder.In) *folder.Log {
-	n := len(s.rows)
-	log := &folder.Log{Place: at, Rows: make([]model.Header, n), Files: make([]string, n), Written: make([]folder.Written, n), Head: -1, Own: s}
+func (s *session) read(at engine.Place, in engine.In) *engine.Log {
+	n, told := len(s.rows), in.Writes.Told(at.Session)
+	log := &engine.Log{Place: at, Rows: make([]model.Header, n), Files: make([]string, n), Written: make([]folder.Written, n), Head: -1, Own: s}
 	head := s.head()
 	s.made = map[*row]bool{}
 	leads := make(map[string]bool, n)
@@ -94,7 +204,7 @@ func (s *session) read(at folder.Place, in folder.In) *folder.Log {
 	for i, r := range s.rows {
 		h := &log.Rows[i]
 		*h = r.header(in.Now)
-		h.SessionID, h.TurnIndex = at.Session, model.TurnUnknown
+		h.SessionID, h.TurnIndex = at.Called(), model.TurnUnknown
 		switch {
 		case h.EventName == "" || leads[r.id]:
 		case h.EventName == statusPending:
@@ -104,7 +214,10 @@ func (s *session) read(at folder.Place, in folder.In) *folder.Log {
 		}
 		log.Files[i] = s.file(r.id)
 		log.Written[i] = folder.Written{Name: log.Files[i], At: r.changed()}
-		if m := in.Told.Made(log.Files[i]); m != nil {
+		if dies := r.dies(); dies.After(in.Now) && (log.Until.IsZero() || dies.Before(log.Until)) {
+			log.Until = dies
+		}
+		if m := told.Made(log.Files[i]); m != nil {
 			h.Reason = nil
 			s.made[r] = true
 			if h.EventName == "" {
@@ -118,4 +231,55 @@ func (s *session) read(at folder.Place, in folder.In) *folder.Log {
 	log.Pointed = s.pointed() != nil
 	s.log, s.now = log, in.Now
 	return log
+}
+
+// state returns the bytes of a row's state as they are in the file, "null" for a row without one.
+func (p *part) state(ctx context.Context, in engine.In, row *engine.Row) ([]byte, error) {
+	if isStep(row.ID) {
+		return p.stepState(ctx, row)
+	}
+	r, data, err := p.row(in, row)
+	if err != nil {
+		return nil, err
+	}
+	state, err := r.stateIn(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.shown(path.Join(row.Place.Own.(spot).dir, row.ID+rowSuffix)), err)
+	}
+	return state, nil
+}
+
+// row reads a row and its bytes. The file is named by the id, and the row in it says whether it is of the
+// session: no other file need be looked at.
+func (p *part) row(in engine.In, of *engine.Row) (*row, []byte, error) {
+	at := of.Place.Own.(spot)
+	r, data, failed := rowIn(in, at.dir, of.ID)
+	if failed == nil && of.Visit == 0 && r.session() == at.name {
+		return r, data, nil
+	}
+	log, _, err := of.In()
+	if err != nil {
+		return nil, nil, err
+	}
+	a := log.Aside[of.ID]
+	if a == nil {
+		return r, data, failed
+	}
+	if data, err = in.Writes.Told(of.Place.Session).Read(a); err != nil {
+		return nil, nil, err
+	}
+	kept, _ := decodeRow(of.ID, data)
+	return &kept, data, nil
+}
+
+// rowIn reads the row of an id in a folder.
+func rowIn(in engine.In, dir, id string) (*row, []byte, error) {
+	is, data, err := tree.Decoded(in.Tree, in.Memo, dir, id+rowSuffix, rowCodec)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !is.isRow() {
+		return nil, nil, model.ErrNoSnapshot
+	}
+	return is, data, nil
 }

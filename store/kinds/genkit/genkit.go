@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
@@ -24,7 +24,8 @@ import (
 
 const kind = "genkit"
 
-// Store is an opened folder of snapshots. It is safe for concurrent use. Use Open.
+// Store is an opened folder of snapshots: a store of the engine for each storage in it. It is safe for
+// concurrent use. Use Open.
 type Store struct {
 	dir string
 	// tree is what is in it: disk, or that of on.
@@ -38,21 +39,22 @@ type Store struct {
 	running sdk.Running
 
 	basing sync.Mutex
-	below  []*storage // where rows are looked for, as it was seen last
-	gone   []*storage // those of folders that have others beside them by now
+	below  []*part // where rows are looked for, as it was seen last
+	gone   []*part // those of folders that have others beside them by now
 
 	joining sync.Mutex
 	traces  *joined // nil until there are some
 	life    store.Lifetime
 }
 
-var (
-	_ store.Store     = (*Store)(nil)
-	_ store.Watcher   = (*Store)(nil)
-	_ store.Deriver   = (*Store)(nil)
-	_ store.Writer    = (*Store)(nil)
-	_ store.Versioned = (*Store)(nil)
-)
+// part is one storage of the opened folder, and where rows are looked for in it. Its functions are those of
+// an engine.Format.
+type part struct {
+	*engine.Store
+	base
+	files  *engine.Files
+	opened *Store
+}
 
 // Options are what a store can be opened with.
 type Options struct {
@@ -96,17 +98,10 @@ func (o Options) open(ctx context.Context, s *Store) (*Store, error) {
 	if err := s.rebase(); err != nil {
 		return nil, fmt.Errorf("genkit: open %q: %w", s.dir, files.Cause(err))
 	}
-	for _, st := range s.storages() {
-		st.Recover(ctx)
+	for _, p := range s.parts() {
+		p.files.Storage.Recover(ctx)
 	}
 	return s, nil
-}
-
-// storage is one storage of the opened folder, and where rows are looked for in it.
-type storage struct {
-	*folder.Storage
-	base
-	format format
 }
 
 // rebase looks where rows are in the opened folder, for which its names are
@@ -119,39 +114,58 @@ func (s *Store) rebase() error {
 	if err != nil {
 		return err
 	}
-	found, reads := bases(s.tree, whole), format{&s.running}
+	found := bases(s.tree, whole)
 	s.basing.Lock()
 	defer s.basing.Unlock()
-	var below []*storage
+	var below []*part
 	for _, b := range found {
-		i := slices.IndexFunc(s.below, func(st *storage) bool { return st.dir == b.dir })
+		i := slices.IndexFunc(s.below, func(p *part) bool { return p.dir == b.dir })
 		if i >= 0 {
 			below = append(below, s.below[i])
 			continue
 		}
-		options := folder.Options{Place: reads.placeNamed, Ignore: isTemporary, Cache: s.cache, Notes: noteKind, Now: func() time.Time { return s.now() }}
-		if s.on == nil {
-			b = b.storageOf(s.dir, whole)
-		} else {
-			options.On, _ = s.on.At(b.dir) // it is below
-			options.Framework, b.storage = framework, options.On.Name()
-			if b.dir == "." {
-				b.up, options.Up = upOf(whole)
-			}
-		}
-		opened, err := folder.Open(b.storage, options)
+		p, err := s.part(b, whole)
 		if err != nil {
 			return err
 		}
-		below = append(below, &storage{opened, b, reads})
+		below = append(below, p)
 	}
-	for _, st := range s.below {
-		if !slices.Contains(below, st) {
-			s.gone = append(s.gone, st)
+	for _, p := range s.below {
+		if !slices.Contains(below, p) {
+			s.gone = append(s.gone, p)
 		}
 	}
 	s.below = below
 	return nil
+}
+
+// part opens the storage that a folder is, or is in.
+func (s *Store) part(b base, whole string) (p *part, err error) {
+	p = &part{base: b, opened: s}
+	o := folder.Options{Ignore: isTemporary, Cache: s.cache, Notes: noteKind, Now: func() time.Time { return s.now() }}
+	o.Place = func(session string) folder.Place { return p.placeNamed(p.files.Storage.In(), session) }
+	if s.on != nil {
+		o.Framework = framework
+		o.On, _ = s.on.At(b.dir) // it is below
+	}
+	if b.dir == "." {
+		o.Up = upOf(whole)
+	}
+	p.files = &engine.Files{
+		Deep:   true,
+		Damage: model.Fault{Code: FaultJournal, Verdict: "Genkit: does not look at it; the files are as they are"},
+		Mark: func(context.Context, engine.Place) (string, error) {
+			return s.running.Assumed().String(), nil
+		},
+	}
+	if p.files.Storage, err = folder.Open(filepath.Join(s.dir, filepath.FromSlash(b.dir)), o); err != nil {
+		return nil, err
+	}
+	if up := p.files.Storage.Way; up != "." {
+		p.up = up
+	}
+	p.Store = engine.OnFiles(p.format(), p.files, s.dir)
+	return p, nil
 }
 
 // whole returns the whole name of the opened folder, with slashes.
@@ -163,11 +177,22 @@ func (s *Store) whole() (string, error) {
 	return filepath.ToSlash(whole), err
 }
 
-// storages returns what rebase found last.
-func (s *Store) storages() []*storage {
+// parts returns what rebase found last.
+func (s *Store) parts() []*part {
 	s.basing.Lock()
 	defer s.basing.Unlock()
 	return s.below
+}
+
+// of returns the part that a session of an id is in, if it is in any: the labels of parts tell.
+func (s *Store) of(session string) *part {
+	parts := s.parts()
+	for _, p := range parts {
+		if p.label != "" && strings.HasPrefix(session, p.label+"/") {
+			return p
+		}
+	}
+	return parts[0] // the one without a label comes first
 }
 
 // Kind returns "genkit".
@@ -187,8 +212,8 @@ func (s *Store) Close() error {
 	if s.disk != nil {
 		err = s.disk.Close()
 	}
-	for _, st := range append(s.gone, s.storages()...) {
-		err = errors.Join(err, st.Close())
+	for _, p := range append(s.gone, s.parts()...) {
+		err = errors.Join(err, p.Close())
 	}
 	if s.traces != nil {
 		s.traces.memory.Keep()
@@ -202,29 +227,58 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Requests is what store.Asked returns.
-func (s *Store) Requests() (store.Requests, bool) {
-	if s.on == nil {
-		return store.Requests{}, false
+// Features returns what the store can do.
+func (s *Store) Features() store.Features {
+	return store.Features{
+		Tail: func(ctx context.Context, session string, n int) ([]model.Header, int, error) {
+			return s.of(session).Tail(ctx, session, n)
+		},
+		Cursor: func(ctx context.Context, session string) (store.Cursor, error) {
+			return s.of(session).Cursor(ctx, session)
+		},
+		Growth: func(ctx context.Context, session string, since store.Cursor) (store.Growth, error) {
+			return s.of(session).Growth(ctx, session, since)
+		},
+		Facts: func(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
+			return s.of(ref.Session).Facts(ctx, ref)
+		},
+		Gaps: func(ctx context.Context, ref model.Ref) (model.Gaps, error) {
+			return s.of(ref.Session).Gaps(ctx, ref)
+		},
+		LabelFile: func(ctx context.Context, session string) (dir, file, name string) {
+			return s.of(session).Features().LabelFile(ctx, session)
+		},
+		DerivedIDs: s.parts()[0].DerivedIDs, Requests: s.parts()[0].files.Storage.Requests,
+		SDKs: opens.Names, Assume: s.Assume, Assumed: s.running.Assumed,
+		Watch: s.Watch, Lacks: s.Lacks, Plan: s.Plan, Apply: s.Apply, Journal: s.Journal,
 	}
-	return s.on.Requests(), true
 }
 
-// DerivedIDs implements store.Deriver.
-func (s *Store) DerivedIDs() string {
-	return "Genkit named the row"
-}
+// Assume takes a version of an SDK to run, see store.Versioned; it holds for the sessions of its layout.
+func (s *Store) Assume(r store.Release) error { return s.running.Assume(kind, opens, r) }
 
 // Sessions implements store.Store: the newest change comes first. Each row that
 // is new or has changed is read. The faults are those that the rows tell without
 // their states; Faults looks at these, too.
 func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
-		infos, err := s.infos(ctx)
+		var infos []model.SessionInfo
+		err := s.rebase()
 		if err != nil {
-			yield(model.SessionInfo{}, fmt.Errorf("genkit: list sessions of %q: %w", s.dir, files.Cause(err)))
+			err = fmt.Errorf("genkit: list sessions of %q: %w", s.dir, files.Cause(err))
+		}
+		for _, p := range s.parts() {
+			for info, failed := range p.Sessions(ctx) {
+				if err = cmp.Or(err, failed); err == nil {
+					infos = append(infos, info)
+				}
+			}
+		}
+		if err != nil {
+			yield(model.SessionInfo{}, err)
 			return
 		}
+		slices.SortStableFunc(infos, store.NewestFirst)
 		for _, info := range infos {
 			if !yield(info, nil) {
 				return
@@ -233,206 +287,45 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 	}
 }
 
-func (s *Store) infos(ctx context.Context) (infos []model.SessionInfo, err error) {
-	if err := s.rebase(); err != nil {
-		return nil, err
-	}
-	taken := map[string]bool{}
-	for _, st := range s.storages() {
-		list, err := st.infos(ctx, taken)
-		if err != nil {
-			return nil, err
-		}
-		infos = append(infos, list...)
-	}
-	slices.SortFunc(infos, store.NewestFirst)
-	return infos, nil
-}
-
-// infos returns the sessions of a storage. Those of places called "global" come first, so
-// that they keep their names where there are others of the same name beside them.
-func (st *storage) infos(ctx context.Context, taken map[string]bool) (infos []model.SessionInfo, err error) {
-	defer st.Memo.Notes.Keep()
-	in, writes := st.In(), st.Writes(ctx)
-	var global, flat []place
-	err = search(ctx, in, st.inside(st.dir), func(p place) bool {
-		switch {
-		case len(p.rows) == 0:
-		case p.isGlobal():
-			global = append(global, p)
-		default:
-			flat = append(flat, p)
-		}
-		return true
-	}, func(string, error) {})
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range append(global, flat...) {
-		g, err := st.format.group(ctx, in, p)
-		if err != nil {
-			return nil, ctx.Err() // a folder that cannot be read is told of by Faults
-		}
-		g.addAside(in, &writes)
-		for name, one := range g.sessions {
-			id := sessionName(st.labelOf(p.dir), name)
-			if taken[id] {
-				id = sessionName(flatLabel(st.labelOf(p.dir)), name)
-			}
-			at := st.format.placeOf(p.dir, name)
-			in.Told = writes.Told(at.Session)
-			log, err := writes.Tell(ctx, in, one.read(at, in))
-			if err != nil {
-				return nil, err
-			}
-			if len(log.Rows) > 0 { // else what was set aside was purged
-				taken[id] = true
-				infos = append(infos, st.info(id, log))
-			}
-		}
-	}
-	return infos, nil
-}
-
-// addAside adds the sessions whose rows the journal alone has.
-func (g *grouping) addAside(in folder.In, w *folder.Writes) {
-	for _, session := range w.Sessions() {
-		at := spotNamed(session)
-		if at.dir == g.place.dir && g.sessions[at.name] == nil {
-			g.sessions[at.name] = g.empty(in, at.name)
-		}
-	}
-}
-
-// flatLabel is the label of a place whose sessions "global" beside it has, too.
-func flatLabel(label string) string {
-	if label == "" {
-		return "."
-	}
-	return label + "/."
-}
-
-// info returns what the list of sessions shows of one.
-func (st *storage) info(id string, log *folder.Log) model.SessionInfo {
-	one := sessionOf(log)
-	info := model.SessionInfo{ID: id, Kind: kind}
-	info.Count(log.Rows)
-	for _, r := range one.rows {
-		info.Title = cmp.Or(info.Title, r.opening)
-		info.Size += r.written
-		if at := r.changed(); at.After(info.UpdatedAt) {
-			info.UpdatedAt = at
-		}
-	}
-	for _, r := range one.rows { // one that lost its first rows has what is left
-		info.Title = cmp.Or(info.Title, r.title)
-	}
-	info.Faults = len(model.Harmful(one.faults().All()))
-	return info
-}
-
-// found is a session as it was read.
-type found struct {
-	storage *storage
-	log     *folder.Log
-}
-
-func (f *found) one() *session { return sessionOf(f.log) }
-
-// find returns the session that the port calls id. Of two places that have the
-// same label, "global" comes first.
-func (s *Store) find(ctx context.Context, id string) (*found, error) {
-	for st, at := range s.places(id) {
-		log, err := st.Log(ctx, at)
-		switch {
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case err == nil && len(log.Rows) > 0: // else it went, or cannot be read
-			return &found{st, log}, nil
-		}
-	}
-	return nil, model.ErrNoSession
-}
-
-// where returns the place of the session that the port calls id. Where it can be in one
-// place only, it need not be there.
-func (s *Store) where(ctx context.Context, id string) (*storage, folder.Place, error) {
-	var only *storage
-	var place folder.Place
-	n := 0
-	for st, at := range s.places(id) {
-		only, place = st, at
-		n++
-	}
-	if n == 1 {
-		return only, place, nil
-	}
-	at, err := s.find(ctx, id)
-	if err != nil {
-		return nil, folder.Place{}, err
-	}
-	return at.storage, at.log.Place, nil
-}
-
-// LabelFile returns where the labels of a session are, see package labels.
-func (s *Store) LabelFile(ctx context.Context, session string) (dir, file, name string) {
-	st, at, err := s.where(ctx, session)
-	if err != nil {
-		return "", "", ""
-	}
-	return st.Storage.LabelFile(at)
-}
-
-// places returns where the session that the port calls id may be.
-func (s *Store) places(id string) iter.Seq2[*storage, folder.Place] {
-	label, name := path.Split(id)
-	return func(yield func(*storage, folder.Place) bool) {
-		for _, st := range s.storages() {
-			for _, dir := range st.candidates(st.In(), strings.TrimSuffix(label, "/")) {
-				if !yield(st, st.format.placeOf(dir, unescapeSlashes.Replace(name))) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// nameOf returns what the port calls a session of a storage.
-func (s *Store) nameOf(ctx context.Context, st *storage, session string) string {
-	at := spotNamed(session)
-	id := sessionName(st.labelOf(at.dir), at.name)
-	if path.Base(at.dir) == defaultPrefix {
-		return id
-	}
-	if beside, err := st.Log(ctx, st.format.placeOf(path.Join(at.dir, defaultPrefix), at.name)); err == nil && beside.There() > 0 {
-		return sessionName(flatLabel(st.labelOf(at.dir)), at.name)
-	}
-	return id
-}
-
 // Headers implements store.Store: in the order of the instants at which the rows
 // were created, then of their ids. A parent comes after its child where their
 // times say so. What traces tell of a turn stands before the row that it ended
 // in, and has visits.
 func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
-	return func(yield func(model.Header, error) bool) {
-		at, err := s.find(ctx, session)
+	return s.of(session).Headers(ctx, session)
+}
+
+// State implements store.Store: the bytes of the row's state as they are in the
+// file, "null" for a row without one. The state of a step of a trace is put
+// together, see traces.Traces.State.
+func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
+	return s.of(ref.Session).State(ctx, ref)
+}
+
+// Faults implements store.Store. For a session it reads every row whole; for the
+// store itself it tells of the files that are not listed, and why.
+func (s *Store) Faults(ctx context.Context, session string) (list []model.Fault, err error) {
+	parts := []*part{s.of(session)}
+	if session == "" {
+		if err := s.rebase(); err != nil {
+			return nil, fmt.Errorf("genkit: check %q: %w", s.dir, files.Cause(err))
+		}
+		parts = s.parts()
+	}
+	for _, p := range parts {
+		part, err := p.Faults(ctx, session)
 		if err != nil {
-			yield(model.Header{}, fmt.Errorf("genkit: list snapshots of session %q: %w", session, err))
-			return
+			return nil, err
 		}
-		for i := range at.log.Rows {
-			at.log.Rows[i].SessionID = session
-		}
-		list := withSteps(at.log.Rows, s.turns(ctx, at.one().sid))
-		if err := ctx.Err(); err != nil {
-			yield(model.Header{}, fmt.Errorf("genkit: list snapshots of session %q: %w", session, err))
-			return
-		}
-		for _, h := range list {
-			if !yield(h, nil) {
-				return
+		for _, f := range part {
+			if f.File != "" {
+				f.File = p.shown(f.File)
 			}
+			list = append(list, f)
 		}
 	}
+	if session == "" {
+		list = append(list, s.traceFaults(ctx)...)
+	}
+	return list, ctx.Err()
 }

@@ -1,7 +1,6 @@
 package genkit
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,50 +13,22 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 )
 
-// Faults implements store.Store. For a session it reads every row whole; for the
-// store itself it tells of the files that are not listed, and why.
-func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {
-	if session == "" {
-		list, err := s.storeFaults(ctx)
-		if err = cmp.Or(err, ctx.Err()); err != nil { // which may have ended amid the traces
-			return nil, fmt.Errorf("genkit: check %q: %w", s.dir, files.Cause(err))
-		}
-		return list, nil
-	}
-	at, err := s.find(ctx, session)
-	if err != nil {
-		return nil, fmt.Errorf("genkit: check session %q: %w", session, err)
-	}
-	one, st := at.one(), at.storage
+// faults returns what is wrong with a session; it reads every row whole.
+func (p *part) faults(ctx context.Context, in engine.In, log *engine.Log) ([]model.Fault, error) {
+	one := sessionOf(log)
+	one.now = in.Now
 	faults := one.faults()
-	if err := one.stateFaults(ctx, st.In(), faults); err != nil {
-		return nil, fmt.Errorf("genkit: check session %q: %w", session, err)
+	if err := one.stateFaults(ctx, in, faults); err != nil {
+		return nil, err
 	}
-	st.faults(ctx, faults)
-	said, err := store.ConversationFaults(ctx, s, session)
-	if err != nil {
-		return nil, fmt.Errorf("genkit: check session %q: %w", session, err)
-	}
-	unread, err := st.Unread(ctx, s, session, at.log)
-	if err != nil {
-		return nil, fmt.Errorf("genkit: check session %q: %w", session, err)
-	}
-	return append(st.shownFaults(append(faults.All(), unread...)), said...), ctx.Err()
-}
-
-// shownFaults returns faults with their files named from the store.
-func (st *storage) shownFaults(list []model.Fault) []model.Fault {
-	for i := range list {
-		if list[i].File != "" {
-			list[i].File = st.shown(list[i].File)
-		}
-	}
-	return list
+	p.journalFault(ctx, faults, p.files.Storage.Broken())
+	return faults.All(), nil
 }
 
 // file returns the name of a row's file in the storage.
@@ -328,95 +299,68 @@ func isBigInteger(number []byte) bool {
 // unreadableFolder is what the SDKs do about a folder that cannot be read.
 const unreadableFolder = "Genkit: a search for a session in it is an error, and so is each row in it that is asked for by its id"
 
-// storeFaults tells of what is in the store and not listed.
-func (s *Store) storeFaults(ctx context.Context) ([]model.Fault, error) {
-	if err := s.rebase(); err != nil {
-		return nil, err
-	}
+// check returns what is in the storage and not listed.
+func (p *part) check(ctx context.Context, in engine.In) ([]model.Fault, error) {
 	var faults store.FaultList
-	for _, st := range s.storages() {
-		add := func(f model.Fault) {
-			f.File = st.shown(f.File)
-			faults.Add(f)
+	err := search(ctx, in, p.inside(p.dir), func(at place) bool {
+		p.placeFaults(ctx, in, at, faults.Add)
+		return true
+	}, func(dir string, err error) {
+		f := model.Fault{Code: FaultUnreadable, File: dir, Meaning: "the folder cannot be read: " + err.Error(), Severity: model.Stops, Verdict: unreadableFolder}
+		if errors.Is(err, errFarOff) {
+			f.Severity, f.Meaning, f.Verdict = model.Odd, err.Error(), "Genkit: goes where it is told; Hindcast alone ends its search here"
 		}
-		in := st.In()
-		err := search(ctx, in, st.inside(st.dir), func(p place) bool {
-			s.placeFaults(ctx, st, in, p, add)
-			return true
-		}, func(dir string, err error) {
-			f := model.Fault{Code: FaultUnreadable, File: dir, Meaning: "the folder cannot be read: " + err.Error(), Severity: model.Stops, Verdict: unreadableFolder}
-			if errors.Is(err, errFarOff) {
-				f.Severity, f.Meaning, f.Verdict = model.Odd, err.Error(), "Genkit: goes where it is told; Hindcast alone ends its search here"
-			}
-			add(f)
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	s.traceFaults(ctx, &faults)
-	for _, st := range s.storages() {
-		var list store.FaultList
-		st.faults(ctx, &list)
-		if err := st.Check(ctx); err != nil && ctx.Err() == nil {
-			list.Add(journalFault(err))
-		}
-		for _, f := range st.shownFaults(list.All()) {
-			faults.Add(f)
-		}
-	}
-	return faults.All(), nil
+		faults.Add(f)
+	})
+	p.journalFault(ctx, &faults, nil) // the medium tells of a write that was broken off
+	return faults.All(), err
 }
 
-// faults tells of a write of Hindcast's own that could not be finished, and of a
-// journal that cannot be read.
-func (st *storage) faults(ctx context.Context, faults *store.FaultList) {
-	err := st.Broken()
-	if err == nil {
-		_, err = st.Entries(ctx)
+// journalFault tells of a write of Hindcast's own that could not be finished, or of a journal that cannot be
+// read.
+func (p *part) journalFault(ctx context.Context, faults *store.FaultList, broken error) {
+	if broken == nil && p.files.Storage.Broken() == nil {
+		_, broken = p.files.Storage.Entries(ctx)
 	}
-	if err != nil && ctx.Err() == nil {
-		faults.Add(journalFault(err))
+	if broken != nil && ctx.Err() == nil {
+		f := p.files.Damage
+		f.File, f.Meaning = folder.JournalFile, broken.Error()
+		faults.Add(f)
 	}
-}
-
-func journalFault(err error) model.Fault {
-	return model.Fault{Code: FaultJournal, File: folder.JournalFile,
-		Meaning: err.Error(),
-		Verdict: "Genkit: does not look at it; the files are as they are"}
 }
 
 // traceFaults tells of traces that could not be joined.
-func (s *Store) traceFaults(ctx context.Context, faults *store.FaultList) {
+func (s *Store) traceFaults(ctx context.Context) []model.Fault {
 	j := s.joined()
 	if j == nil {
-		return
+		return nil
 	}
 	f := model.Fault{Code: FaultTraces, File: path.Join(".genkit", "traces"), Verdict: "Genkit: sessions do not need them; the Dev UI does not show them"}
 	if _, err := j.All(ctx); err != nil {
 		f.Meaning = "the folder cannot be read: " + files.Cause(err).Error()
-		faults.Add(f)
-		return
+		return []model.Fault{f}
 	}
-	if passed := j.Skipped(); passed.Torn+passed.Unread > 0 {
-		f.File, f.Path = path.Join(".genkit", passed.Name), files.ErrorPath(passed.Err)
-		f.Meaning = fmt.Sprintf("%d traces are not whole and %d cannot be read; the last is: %v", passed.Torn, passed.Unread, passed.Err)
-		faults.Add(f)
+	passed := j.Skipped()
+	if passed.Torn+passed.Unread == 0 {
+		return nil
 	}
+	f.File, f.Path = path.Join(".genkit", passed.Name), files.ErrorPath(passed.Err)
+	f.Meaning = fmt.Sprintf("%d traces are not whole and %d cannot be read; the last is: %v", passed.Torn, passed.Unread, passed.Err)
+	return []model.Fault{f}
 }
 
-func (s *Store) placeFaults(ctx context.Context, st *storage, in folder.In, p place, tell func(model.Fault)) {
-	g, err := st.format.group(ctx, in, p)
+func (p *part) placeFaults(ctx context.Context, in engine.In, at place, tell func(model.Fault)) {
+	g, err := p.group(ctx, in, at)
 	switch {
 	case ctx.Err() != nil:
 		return // the search says so
 	case err != nil:
-		tell(model.Fault{Code: FaultUnreadable, File: p.dir, Meaning: "the folder cannot be read: " + files.Cause(err).Error(), Severity: model.Stops, Verdict: unreadableFolder})
+		tell(model.Fault{Code: FaultUnreadable, File: at.dir, Meaning: "the folder cannot be read: " + files.Cause(err).Error(), Severity: model.Stops, Verdict: unreadableFolder})
 		return
 	}
 	l := g.layout()
-	add := func(code, name, at, meaning string) {
-		f := g.judged(l, model.Fault{Code: code, File: path.Join(p.dir, name), Path: at, Meaning: meaning})
+	add := func(code, name, pointer, meaning string) {
+		f := g.judged(l, model.Fault{Code: code, File: path.Join(at.dir, name), Path: pointer, Meaning: meaning})
 		if code != FaultNameMismatch { // which is a whole row
 			f = files.Stray(f)
 		}
@@ -437,19 +381,19 @@ func (s *Store) placeFaults(ctx context.Context, st *storage, in folder.In, p pl
 			add(FaultStray, one.name, "", "the file is no row: it has no snapshotId")
 		}
 	}
-	for _, name := range p.links {
+	for _, name := range at.links {
 		add(FaultSymlink, name, "", "it is a symbolic link")
 	}
-	for _, name := range p.leftovers {
-		if at, err := in.Stamp(path.Join(p.dir, name)); err == nil && at.Abandoned() {
+	for _, name := range at.leftovers {
+		if left, err := in.Stamp(path.Join(at.dir, name)); err == nil && left.Abandoned() {
 			add(FaultLeftover, name, "", "a writer was stopped before it was done")
 		}
 	}
-	s.pointerFaults(in, g, add)
+	pointerFaults(in, g, add)
 }
 
 // pointerFaults tells of pointers of sessions that there are none of.
-func (s *Store) pointerFaults(t tree.Tree, g *grouping, add func(code, name, at, meaning string)) {
+func pointerFaults(t tree.Tree, g *grouping, add func(code, name, at, meaning string)) {
 	p := g.place
 	if !p.pointers {
 		return

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"hindcast/model"
+	"hindcast/store/engine"
 	"hindcast/store/kinds/genkit/traces"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
@@ -170,41 +171,45 @@ func visitOf(id string, taken map[int64]bool) int64 {
 	return visit
 }
 
+// steps returns the rows of a log with the steps of their turns.
+func (p *part) steps(ctx context.Context, _ engine.In, log *engine.Log) []model.Header {
+	return withSteps(log.Rows, p.opened.turns(ctx, log.Own.(*session).sid))
+}
+
 // stepState returns the state of a step.
-func (s *Store) stepState(ctx context.Context, ref model.Ref) ([]byte, error) {
-	_, _, err := s.step(ctx, ref)
-	if err != nil {
+func (p *part) stepState(ctx context.Context, row *engine.Row) ([]byte, error) {
+	if _, _, _, err := p.step(ctx, row); err != nil {
 		return nil, err
 	}
-	state, err := s.joined().State(ctx, ref.ID)
+	state, err := p.opened.joined().State(ctx, row.ID)
 	if errors.Is(err, traces.ErrUnknown) {
 		return nil, model.ErrNoSnapshot
 	}
 	return state, err
 }
 
-// step finds the step that ref names: its turn, and its number in that.
-func (s *Store) step(ctx context.Context, ref model.Ref) (*traces.Turn, int, error) {
-	at, err := s.find(ctx, ref.Session)
-	if err == nil && ref.Visit != 0 && ref.Visit != visitOf(ref.ID, map[int64]bool{}) {
-		err = model.ErrNoSnapshot
+// step finds a step: its session, its turn, and its number in that.
+func (p *part) step(ctx context.Context, of *engine.Row) (*session, *traces.Turn, int, error) {
+	log, _, err := of.In()
+	if log == nil {
+		return nil, nil, 0, err
 	}
-	if err != nil {
-		return nil, 0, err
+	if of.Visit != 0 && of.Visit != visitOf(of.ID, map[int64]bool{}) {
+		return nil, nil, 0, model.ErrNoSnapshot
 	}
-	one := at.one()
-	turns := s.turns(ctx, one.sid)
+	one := sessionOf(log)
+	turns := p.opened.turns(ctx, one.sid)
 	for i := range turns {
 		for k := range turns[i].Steps {
-			if turns[i].StepID(k) != ref.ID {
+			if turns[i].StepID(k) != of.ID {
 				continue
 			}
-			if slices.ContainsFunc(one.rows, func(r *row) bool { h := r.header(s.now()); return turns[i].EndedIn(&h) }) {
-				return &turns[i], k, nil
+			if slices.ContainsFunc(log.Rows, func(h model.Header) bool { return turns[i].EndedIn(&h) }) {
+				return one, &turns[i], k, nil
 			}
 		}
 	}
-	return nil, 0, model.ErrNoSnapshot
+	return nil, nil, 0, model.ErrNoSnapshot
 }
 
 // isStep reports whether an id is that of a step. No row has one of that form,

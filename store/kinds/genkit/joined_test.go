@@ -111,7 +111,7 @@ func TestState_ofAStep(t *testing.T) {
 		if err := json.Unmarshal([]byte(storeState(t, s, h.Ref())), &state); err != nil || len(state.Messages) < 2 || state.SessionID != "sess-main" {
 			t.Errorf("the state of %s has %d messages of %q: %v", h.Title, len(state.Messages), state.SessionID, err)
 		}
-		facts, err := s.Facts(t.Context(), h.Ref())
+		facts, err := s.Features().Facts(t.Context(), h.Ref())
 		if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "tool" }) {
 			t.Errorf("the facts of %s are %+v, %v", h.Title, facts, err)
 		}
@@ -119,7 +119,7 @@ func TestState_ofAStep(t *testing.T) {
 		if _, err := s.State(t.Context(), other); !errors.Is(err, model.ErrNoSnapshot) {
 			t.Errorf("in another session the state is %v", err)
 		}
-		if _, err := s.Facts(t.Context(), other); !errors.Is(err, model.ErrNoSnapshot) {
+		if _, err := s.Features().Facts(t.Context(), other); !errors.Is(err, model.ErrNoSnapshot) {
 			t.Errorf("in another session the facts are %v", err)
 		}
 		if _, err := s.State(t.Context(), model.Ref{Session: "nobody", ID: h.ID}); !errors.Is(err, model.ErrNoSession) {

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -50,60 +48,26 @@ type base struct {
 	dir string
 	// label is what the names of the sessions in it begin with, "" for nothing.
 	label string
-	// storage is the storage's folder, and up the way from it down to dir, "" for none.
-	storage, up string
+	// up is the way from the storage down to it, where that lies above the opened folder; "" for none.
+	up string
 }
 
-// storageOf returns the base with its storage, which may lie above the opened folder, on the
-// disk. whole is the whole name of that, with slashes.
-func (b base) storageOf(opened, whole string) base {
-	if b.dir != "." {
-		b.storage = filepath.Join(opened, filepath.FromSlash(b.dir))
-		return b
-	}
-	b.storage = opened
-	up, n := upOf(whole)
-	if n == 0 {
-		return b
-	}
-	at := filepath.FromSlash(whole)
-	for range n {
-		at = filepath.Dir(at)
-	}
-	return b.above(at, up)
-}
-
-// upOf returns how many folders above one of a whole name its storage is, and the way from
-// that down to it, "" for none.
-func upOf(whole string) (way string, n int) {
+// upOf returns how many folders above one of a whole name its storage is.
+func upOf(whole string) (n int) {
 	for at := whole; n <= mostDepth; n++ {
 		if isStorage(at) {
-			return way, n
+			return n
 		}
 		next := path.Dir(at)
 		if next == at {
 			break
 		}
-		way, at = path.Join(path.Base(at), way), next
+		at = next
 	}
 	if path.Base(whole) == defaultPrefix {
-		return defaultPrefix, 1
+		return 1
 	}
-	return "", 0
-}
-
-// above returns the base with a storage above the opened folder, if that leads there: it
-// may be a link, or not be readable.
-func (b base) above(storage, up string) base {
-	root, err := os.OpenRoot(storage)
-	if err != nil {
-		return b
-	}
-	defer root.Close() // it was only looked at
-	if up == "" || files.IsFolder(root, up) {
-		b.storage, b.up = storage, up
-	}
-	return b
+	return 0
 }
 
 // isStorage reports whether a folder is one of those that projects keep rows in.

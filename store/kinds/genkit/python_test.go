@@ -60,14 +60,14 @@ func TestResume_agreesWithThePythonSDK(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			sid, _, _ := strings.Cut(id, "-")
-			at, err := s.find(t.Context(), sid)
+			log, err := s.of(sid).Log(t.Context(), sid)
 			if err != nil {
 				if refused := strings.Contains(want.ID, "Error: "); !refused {
 					t.Fatalf("the SDK reads it (%+v): %v", want, err)
 				}
 				return
 			}
-			one := at.one()
+			one := sessionOf(log)
 			if one.layout != layoutPython {
 				t.Fatalf("it is taken for one of %s", one.layout)
 			}

@@ -73,8 +73,8 @@ func TestReads_onlyWhatChanged(t *testing.T) {
 
 // fetched returns how many files of rows the store has read.
 func fetched(s *Store) (n int64) {
-	for _, st := range s.storages() {
-		n += st.Memo.Fetched()
+	for _, p := range s.parts() {
+		n += p.files.Storage.Memo.Fetched()
 	}
 	return n
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/tree"
 )
 
@@ -105,7 +105,7 @@ var notMended = map[string]string{
 // repair plans a repair. The error is a model.NothingToError where the SDK starts the
 // session, and a *model.UnsupportedError with the reason where it does not and Hindcast
 // cannot help.
-func (s *session) repair(in folder.In) (*folder.Move, error) {
+func (s *session) repair(in engine.In) (*engine.Move, error) {
 	if why := s.refusesSession(); why != "" {
 		return nil, &model.UnsupportedError{Op: model.OpRepair, Reason: why}
 	}
@@ -118,7 +118,7 @@ func (s *session) repair(in folder.In) (*folder.Move, error) {
 	case stop.to == nil && len(stop.aside) == 0:
 		return nil, &model.UnsupportedError{Op: model.OpRepair, Reason: stop.why + "; there is no row to go on from instead"}
 	}
-	m, why := &folder.Move{Own: &goal{op: model.OpRepair}}, ": its work has left no state"
+	m, why := &engine.Move{Own: &goal{op: model.OpRepair}}, ": its work has left no state"
 	m.Hazards = []string{stop.why, "no row of the session has a state to go on from: Genkit then begins it anew, under the same id"}
 	var t *target
 	if stop.to != nil {

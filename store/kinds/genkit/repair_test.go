@@ -249,7 +249,7 @@ func TestRepair_nothingToGoOnFrom(t *testing.T) {
 		if _, err := s.State(t.Context(), h.Ref()); err != nil {
 			t.Error(err)
 		}
-		if facts, err := s.Facts(t.Context(), h.Ref()); err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "set aside" }) {
+		if facts, err := s.Features().Facts(t.Context(), h.Ref()); err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "set aside" }) {
 			t.Errorf("the facts are %v, %v", facts, err)
 		}
 		if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: h.Ref()}); !strings.Contains(fmt.Sprint(err), "undo the repair") {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"hindcast/model"
+	"hindcast/store/engine"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/tree"
 )
@@ -47,14 +48,16 @@ import (
 // circle, as it does above rows that detached work ended in (1.42): a store with
 // maxPersistedChainLength would follow it for ever.
 
-// Move implements folder.Mover.
-func (format) Move(_ context.Context, in folder.In, before *folder.Log, c model.Change) (*folder.Move, error) {
-	if len(before.Rows) == 0 {
-		return nil, model.ErrNoSession
-	}
-	one := before.Own.(*session)
+// move plans a change of a session.
+func (p *part) move(_ context.Context, in engine.In, before *engine.Log, c model.Change) (*engine.Move, error) {
+	one := sessionOf(before)
 	if c.Op == model.OpRepair {
 		return one.repair(in)
+	}
+	if c.Op == model.OpEdit {
+		if err := checkState(c.State); err != nil {
+			return nil, err
+		}
 	}
 	t, err := one.target(in, c.Ref.ID, c.Op)
 	if err != nil {
@@ -64,7 +67,7 @@ func (format) Move(_ context.Context, in folder.In, before *folder.Log, c model.
 	case model.OpRestore:
 		return t.restore()
 	case model.OpFork, model.OpEdit:
-		return t.fork(c)
+		return t.fork(c, p.labelOf(one.place.dir))
 	case model.OpRun:
 		return t.run()
 	}
@@ -73,7 +76,7 @@ func (format) Move(_ context.Context, in folder.In, before *folder.Log, c model.
 
 // restore plans to make the target the head. The error is a *model.UnsupportedError for a
 // row that no session can go on from.
-func (t *target) restore() (*folder.Move, error) {
+func (t *target) restore() (*engine.Move, error) {
 	if why := t.one.refusesSession(); why != "" {
 		return nil, &model.UnsupportedError{Op: model.OpRestore, Reason: why}
 	}
@@ -103,7 +106,7 @@ const (
 )
 
 // lead adds to a move what makes the target the row that its session resumes.
-func (t *target) lead(m *folder.Move, op model.Op, how way) (*folder.Move, error) {
+func (t *target) lead(m *engine.Move, op model.Op, how way) (*engine.Move, error) {
 	one, goal := t.one, &goal{op: op, target: t, want: t.row.id}
 	m.Own = goal
 	switch how {
@@ -143,22 +146,17 @@ type target struct {
 	// sum is the SHA-256 of the row's file as it was read, in hex.
 	sum string
 	now time.Time
-	// open says that the state ends with tool calls that have no answer, and hazards what comes of
-	// its messages.
-	open    bool
-	hazards []string
+	// open says that the state ends with tool calls that have no answer.
+	open bool
 }
 
 // target finds the row of an id. The error is a *model.UnsupportedError where nothing can
 // go on from it.
-func (s *session) target(in folder.In, id string, op model.Op) (*target, error) {
+func (s *session) target(in engine.In, id string, op model.Op) (*target, error) {
 	r := s.byID[id]
 	if r == nil {
 		a := s.log.Aside[id]
-		switch {
-		case a == nil:
-			return nil, model.ErrNoSnapshot
-		case a.How == folder.Undone:
+		if a.How == folder.Undone {
 			parent := s.log.Rows[s.log.At(id)].ParentID
 			return nil, &model.UnsupportedError{Op: op, Reason: fmt.Sprintf("the row is gone, because the write that made it was undone; its parent %s has the same state", model.ShortID(parent, 8))}
 		}
@@ -252,8 +250,8 @@ func (s *session) isGood(r *row, now time.Time) bool {
 }
 
 // move begins a move that goes on from the target.
-func (t *target) move() *folder.Move {
-	m := &folder.Move{Target: t.one.point(t.row), Uses: map[string]string{t.one.file(t.row.id): t.sum}}
+func (t *target) move() *engine.Move {
+	m := &engine.Move{Target: t.one.point(t.row), Uses: map[string]string{t.one.file(t.row.id): t.sum}}
 	if s := t.row.status; s != statusCompleted && s != "" {
 		text := fmt.Sprintf("its turn is %s: the row that is written says that it is completed, with the state that it left", s)
 		if t.one.layout == layoutGo {
@@ -265,7 +263,6 @@ func (t *target) move() *folder.Move {
 	if t.open {
 		m.Hazards = append(m.Hazards, "its state ends with tool calls that wait for an answer: resume with their answers, because a new message is refused by most models")
 	}
-	m.Hazards = append(m.Hazards, t.hazards...)
 	if !t.row.hasState {
 		m.Hazards = append(m.Hazards, "it has no state: the session goes on with an empty one")
 	}

@@ -118,11 +118,11 @@ func undo(t testing.TB, s *Store) {
 
 func session1(t testing.TB, s *Store, id string) *session {
 	t.Helper()
-	at, err := s.find(t.Context(), id)
+	log, err := s.of(id).Log(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return at.one()
+	return sessionOf(log)
 }
 
 func headOf(t testing.TB, s *Store, session string) model.Header {
@@ -524,7 +524,7 @@ func TestRestore_plan(t *testing.T) {
 			}
 		}
 	}
-	facts, err := s.Facts(t.Context(), model.Ref{Session: session, ID: receipt.Head.ID})
+	facts, err := s.Features().Facts(t.Context(), model.Ref{Session: session, ID: receipt.Head.ID})
 	if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool {
 		return f.Label == "written by" && strings.Contains(f.Value, "Hindcast, by a restore to #1 e2351bbc at 2026-11-21T20:00:00Z, entry 1")
 	}) {
@@ -673,12 +673,7 @@ func TestRestore_rewrittenWhilePlanned(t *testing.T) {
 	for after := range 3 { // a look, the read that decodes it, and the one that takes its state
 		dir := copyOfStore(t, "go-1.13.1")
 		s := open(t, dir)
-		st := s.storages()[0]
-		// find reads the row, too, and does not mind.
-		at, err := s.find(t.Context(), sessMain)
-		if err != nil {
-			t.Fatal(err)
-		}
+		st := s.parts()[0].files.Storage
 		changed := false
 		st.ReadThrough(func(on tree.Tree) tree.Tree {
 			return &changing{on, "barista/global/" + second + rowSuffix, after, func() {
@@ -687,7 +682,7 @@ func TestRestore_rewrittenWhilePlanned(t *testing.T) {
 			}}
 		})
 		st.Memo.Notes = &files.Memory{} // or it would not be read to be decoded
-		_, err = st.Plan(t.Context(), at.log.Place, model.Change{Op: model.OpRestore, Ref: model.Ref{Session: sessMain, ID: second}})
+		_, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: sessMain, ID: second}})
 		if !changed || !errors.As(err, new(*journal.ConflictError)) {
 			t.Errorf("after %d reads: changed %v, %v", after, changed, err)
 		}

@@ -63,7 +63,7 @@ func made(l layout, pointer *pointer, rows ...*row) *session {
 func headersOf(t testing.TB, s *session) []model.Header {
 	t.Helper()
 	var nothing folder.Writes
-	log, err := nothing.Tell(t.Context(), folder.In{}, s.read(format{}.placeOf(".", "s"), folder.In{Now: evening}))
+	log, err := nothing.Tell(t.Context(), folder.In{}, s.read(placeOf(".", "s", ""), folder.In{Now: evening}))
 	if err != nil {
 		t.Fatal(err)
 	}

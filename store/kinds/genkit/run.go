@@ -8,23 +8,22 @@ import (
 	"strings"
 
 	"hindcast/model"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/runtimes"
 	"hindcast/store/media/tree"
 )
 
 // turn is what a plan to run carries.
 type turn struct {
-	at *runtimes.Runtime
 	runtimes.Turn
-	storage *storage
-	place   folder.Place
+	at     *runtimes.Runtime
+	target *target
 }
 
 // run plans what a process of the project would write that goes on from the target: what
 // leaves the path is what a restore would take off it. The error is a
 // *model.UnsupportedError where Genkit does not resume the row.
-func (t *target) run() (*folder.Move, error) {
+func (t *target) run() (*engine.Move, error) {
 	one := t.one
 	if why := one.resumable(t.row, t.now).refused; why != "" {
 		return nil, &model.UnsupportedError{Op: model.OpRun, Reason: why + one.insteadOf(t.row, t.now)}
@@ -34,7 +33,7 @@ func (t *target) run() (*folder.Move, error) {
 		return nil, err
 	}
 	m := t.move()
-	m.Own = &goal{op: model.OpRun, target: t, runs: true}
+	m.Own, m.Carry = &goal{op: model.OpRun, target: t, runs: true}, &turn{target: t}
 	m.Steps = tree.Steps{{Name: one.file(child.id), Data: child.encode(one.layout)}}
 	if one.layout != layoutPython {
 		m.Steps = append(m.Steps, one.pointTo(child.id, child.created, t.now))
@@ -43,25 +42,18 @@ func (t *target) run() (*folder.Move, error) {
 	return m, nil
 }
 
-// planRun plans that a process of the project, one that is running just now, goes on from
-// the row. The error is a *model.UnsupportedError where there is none, where none has the
-// agent, or where Genkit does not resume the row.
-func (s *Store) planRun(ctx context.Context, st *storage, at folder.Place, c model.Change) (model.Plan, error) {
-	plan, m, err := st.Preview(ctx, at, c)
-	if err != nil {
-		return model.Plan{}, err
-	}
-	plan.Session = c.Ref.Session
-	t := m.Own.(*goal).target
-	run := turn{storage: st, place: at, Turn: runtimes.Turn{Snapshot: t.row.id, Text: c.Input}}
-	if run.at, run.Agent, err = s.runtime(ctx, st.shown(t.one.place.dir)); err != nil {
-		return model.Plan{}, err
+// planRun completes a plan that a process of the project, one that is running just now, goes on from
+// a row. The error is a *model.UnsupportedError where there is none, or where none has the agent.
+func (p *part) planRun(ctx context.Context, plan *model.Plan, run *turn, input string) (err error) {
+	r, one := run.target.row, run.target.one
+	run.Turn = runtimes.Turn{Snapshot: r.id, Text: input}
+	if run.at, run.Agent, err = p.opened.runtime(ctx, p.shown(one.place.dir)); err != nil {
+		return err
 	}
 	plan.Asks = append([]string{"models and tools run: that may cost money, and what tools do cannot be undone"}, plan.Asks...)
 	plan.Hazards = append(plan.Hazards, fmt.Sprintf("the process at %s runs agent %q; Hindcast writes nothing, and keeps no journal of it", run.at.Address(), run.Agent))
-	plan.Loads = fmt.Sprintf("agent %q loads #%d (%s), and is sent %s", run.Agent, plan.Target.Index, messagesOf(t.row), t.one.layout.quote(clip(c.Input)))
-	plan.Carry = &run
-	return plan, nil
+	plan.Loads = fmt.Sprintf("agent %q loads #%d (%s), and is sent %s", run.Agent, plan.Target.Index, messagesOf(r), one.layout.quote(clip(input)))
+	return nil
 }
 
 // runtime finds a process that is running and has the agent of a place. The rows do
@@ -127,10 +119,10 @@ func agentOf(dir string, agents []string) string {
 }
 
 // run carries out a plan of planRun.
-func (s *Store) run(ctx context.Context, plan model.Plan, t *turn) (model.Receipt, error) {
+func (p *part) run(ctx context.Context, plan model.Plan, t *turn) (model.Receipt, error) {
 	out, err := t.at.Take(ctx, t.Turn)
 	receipt := model.Receipt{Op: plan.Op, Session: plan.Session, Head: model.Point{ID: out.Snapshot}}
-	if log, wrong := t.storage.Log(ctx, t.place); wrong == nil && log.At(out.Snapshot) >= 0 {
+	if log, wrong := p.Log(ctx, plan.Session); wrong == nil && log.At(out.Snapshot) >= 0 {
 		receipt.Head = log.Rows[log.At(out.Snapshot)].Point()
 	}
 	// JavaScript names the row that the failed turn began at.

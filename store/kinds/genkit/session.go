@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/tree"
 	"hindcast/store/sdk"
 )
@@ -27,7 +27,7 @@ type session struct {
 	made map[*row]bool
 	// log is the session with the rows that Hindcast's journal alone has: no SDK sees
 	// them.
-	log *folder.Log
+	log *engine.Log
 }
 
 // layout is the SDK whose rules hold for a session.
@@ -98,10 +98,10 @@ type grouping struct {
 }
 
 // group reads a place.
-func (f format) group(ctx context.Context, in folder.In, p place) (*grouping, error) {
-	g := &grouping{place: p, running: f.running, sessions: map[string]*session{}}
+func (p *part) group(ctx context.Context, in engine.In, at place) (*grouping, error) {
+	g := &grouping{place: at, running: &p.opened.running, sessions: map[string]*session{}}
 	var err error
-	if g.noted, err = tree.Notes(ctx, in.Tree, in.Memo, p.dir, p.rows, rowCodec); err != nil {
+	if g.noted, err = tree.Notes(ctx, in.Tree, in.Memo, at.dir, at.rows, rowCodec); err != nil {
 		return nil, err
 	}
 	for i := range g.noted {
@@ -155,7 +155,7 @@ func (g *grouping) add(name, sid string, r *row) {
 }
 
 // empty returns a session without rows.
-func (g *grouping) empty(in folder.In, name string) *session {
+func (g *grouping) empty(in engine.In, name string) *session {
 	one := &session{sid: name, grouping: g}
 	if strings.HasPrefix(name, unnamed) {
 		one.sid = ""
@@ -210,7 +210,7 @@ func leastOf(byID map[string]*row, start string) string {
 }
 
 // settle puts the rows in order and finds the pointer.
-func (s *session) settle(in folder.In) {
+func (s *session) settle(in engine.In) {
 	slices.SortFunc(s.rows, compareRows)
 	s.byID = make(map[string]*row, len(s.rows))
 	for _, r := range s.rows {

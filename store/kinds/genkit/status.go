@@ -52,3 +52,11 @@ func (r *row) isWorking() bool { return r.status == statusPending || r.status ==
 func (r *row) isStale(now time.Time) bool {
 	return !r.heartbeat.at.IsZero() && now.Sub(r.heartbeat.at) > heartbeatTimeout
 }
+
+// dies returns when work that goes on has expired if no other sign of life comes, the zero time for never.
+func (r *row) dies() time.Time {
+	if !r.isWorking() || r.heartbeat.at.IsZero() {
+		return time.Time{}
+	}
+	return r.heartbeat.at.Add(heartbeatTimeout + 1)
+}

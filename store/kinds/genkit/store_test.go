@@ -153,7 +153,7 @@ func TestState_errors(t *testing.T) {
 		if _, err := s.State(t.Context(), c.ref); !errors.Is(err, c.want) {
 			t.Errorf("State(%+.80v) is %v, want %v", c.ref, err, c.want)
 		}
-		if _, err := s.Facts(t.Context(), c.ref); !errors.Is(err, c.want) {
+		if _, err := s.Features().Facts(t.Context(), c.ref); !errors.Is(err, c.want) {
 			t.Errorf("Facts(%+.80v) is %v, want %v", c.ref, err, c.want)
 		}
 	}

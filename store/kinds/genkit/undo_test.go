@@ -134,13 +134,13 @@ func TestStorage_where(t *testing.T) {
 		"project/.genkit/snapshots/a/global": {"project/.genkit/snapshots"},
 	} {
 		s := open(t, filepath.Join(dir, opened))
-		list := s.storages()
+		list := s.parts()
 		if len(list) != len(want) {
 			t.Errorf("%s has %d journals", opened, len(list))
 			continue
 		}
 		for i, v := range list {
-			if at, err := filepath.Rel(dir, v.Folder()); err != nil || filepath.ToSlash(at) != want[i] {
+			if at, err := filepath.Rel(dir, v.files.Storage.Folder()); err != nil || filepath.ToSlash(at) != want[i] {
 				t.Errorf("%s: the journal is in %s, not in %s (%v)", opened, at, want[i], err)
 			}
 			for _, name := range []string{"global/x.json", "a/b.json"} {
@@ -481,7 +481,7 @@ func TestUndo_agentGoesOnFromWhatIsGone(t *testing.T) {
 	if state, err := s.State(t.Context(), between.Ref()); err != nil || string(state) != string(want) {
 		t.Errorf("its state is %s, %v", state, err)
 	}
-	facts, err := s.Facts(t.Context(), between.Ref())
+	facts, err := s.Features().Facts(t.Context(), between.Ref())
 	if !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "taken away" }) {
 		t.Errorf("the facts are %v, %v", facts, err)
 	}

@@ -2,7 +2,6 @@ package genkit
 
 import (
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/sdk"
 )
 
@@ -29,15 +28,6 @@ var sdkNames = [...]string{layoutGo: sdk.GenkitGo, layoutJS: sdk.GenkitJavaScrip
 
 // opens says since when the SDKs have agents that keep snapshots.
 var opens = sdk.Opens{sdk.GenkitGo: sdk.Since(1, 10), sdk.GenkitJavaScript: sdk.Since(1, 39), sdk.GenkitPython: sdk.Since(0, 9)}
-
-// SDKs implements store.Versioned.
-func (s *Store) SDKs() []string { return opens.Names() }
-
-// Assume implements store.Versioned; a version holds for the sessions of its layout.
-func (s *Store) Assume(r store.Release) error { return s.running.Assume(kind, opens, r) }
-
-// Assumed implements store.Versioned.
-func (s *Store) Assumed() store.Releases { return s.running.Assumed() }
 
 // versions returns those that are in question for the sessions of a layout.
 func (g *grouping) versions(l layout) sdk.Span { return opens.Span(sdkNames[l], g.running) }

@@ -33,7 +33,7 @@ func TestAssume_takesTheVersionsWithAgents(t *testing.T) {
 	assume(t, s, "genkit-go", "1.10")
 	assume(t, s, "genkit-js", "1.39.0")
 	assume(t, s, "genkit-python", "0.9.0")
-	if got := s.Assumed().String(); got != "genkit-go 1.10, genkit-js 1.39, genkit-python 0.9" {
+	if got := s.Features().Assumed().String(); got != "genkit-go 1.10, genkit-js 1.39, genkit-python 0.9" {
 		t.Errorf("assumed is %q", got)
 	}
 }
@@ -112,7 +112,7 @@ func TestVersions_narrowThePlanOfAFailedTurn(t *testing.T) {
 			assume(t, s, "genkit-go", version)
 		}
 		ref := model.Ref{Session: "s", ID: "b"}
-		facts, err := s.Facts(t.Context(), ref)
+		facts, err := s.Features().Facts(t.Context(), ref)
 		if err != nil {
 			t.Fatal(err)
 		}
