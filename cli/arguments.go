@@ -282,7 +282,7 @@ var errNoStore = errors.New("STORE is not given, and no store is in the usual pl
 // because there is such a path.
 func (a *App) isStore(word string) bool {
 	if kind, rest, ok := strings.Cut(word, ":"); ok {
-		if _, known := a.Kinds.Named(kind); known || strings.HasPrefix(rest, "//") {
+		if _, known := a.Kinds.FindKind(kind); known || strings.HasPrefix(rest, "//") {
 			return true
 		}
 	}

@@ -94,7 +94,7 @@ func (o *subject) checkpoint(ctx context.Context) (*checkpointJSON, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind, _ := o.app.Kinds.Named(o.store.Kind())
+	kind, _ := o.app.Kinds.FindKind(o.store.Kind())
 	return joined(&h, state, kind.Framework)
 }
 

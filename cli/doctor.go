@@ -114,10 +114,10 @@ func (a *App) examine(ctx context.Context, id *store.Identity, session, address 
 	for i := range e.list {
 		remedies(ctx, s, &e.list[i], word(address), a.server(id))
 	}
-	own, _ := a.Kinds.Named(s.Kind())
+	own, _ := a.Kinds.FindKind(s.Kind())
 	e.framework = cmp.Or(id.Framework, own.Framework)
 	e.release = store.AssumedBy(s).String()
-	e.asked, e.remote = store.Asked(s)
+	e.asked, e.remote = store.CountRequests(s)
 	e.kind = s.Kind()
 	return e, nil
 }

@@ -132,7 +132,7 @@ func (a *App) below(ctx context.Context, dir string, tell func([]store.Found)) (
 				likes.add(why, 1, f.Path)
 			}
 		case f.Behind == "":
-			kind, _ := a.Kinds.Named(f.Kind)
+			kind, _ := a.Kinds.FindKind(f.Kind)
 			stores = append(stores, store.Found{Identity: store.Identity{Kind: kind, At: f.Path, Why: f.Why}, Sessions: -1})
 			tell(stores)
 		}

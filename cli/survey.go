@@ -45,7 +45,7 @@ func (a *App) survey(ctx context.Context, p *printer, dir string) error {
 			all.Stores = append(all.Stores, storeJSON{f.Path, f.Kind, f.Why + "; " + f.Behind + " is asked first, and opens it: " + f.Kind + ":" + f.Path + " opens this"})
 		default:
 			all.Stores = append(all.Stores, storeJSON{f.Path, f.Kind, f.Why})
-			only.Kind, _ = a.Kinds.Named(f.Kind)
+			only.Kind, _ = a.Kinds.FindKind(f.Kind)
 			only.At = f.Path
 		}
 	}

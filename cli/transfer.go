@@ -360,7 +360,7 @@ func (a *App) takeLabels(ctx context.Context, path string, rows []store.Row) (in
 	if err != nil {
 		return 0, err
 	}
-	set, err := a.Labels.Take(ctx, s, rows)
+	set, err := a.Labels.ImportLabels(ctx, s, rows)
 	if err = errors.Join(err, s.Close()); err != nil {
 		return set, fmt.Errorf("import: the snapshots are in, but not all of their labels: %w", err)
 	}

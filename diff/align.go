@@ -137,8 +137,8 @@ func (l *aligner) gap(match []int32, a, b []uint64, fromA, endA, fromB, endB int
 	if fromA == endA || fromB == endB {
 		return
 	}
-	keptA := shared(a[fromA:endA], b[fromB:endB], fromA)
-	keptB := shared(b[fromB:endB], a[fromA:endA], fromB)
+	keptA := sharedPositions(a[fromA:endA], b[fromB:endB], fromA)
+	keptB := sharedPositions(b[fromB:endB], a[fromA:endA], fromB)
 	if len(keptA) == 0 || len(keptB) == 0 {
 		return
 	}
@@ -153,9 +153,9 @@ func (l *aligner) gap(match []int32, a, b []uint64, fromA, endA, fromB, endB int
 	}
 }
 
-// shared returns the positions in a, counted from offset, of the classes that b
+// sharedPositions returns the positions in a, counted from offset, of the classes that b
 // has as well.
-func shared(a, b []uint64, offset int) []int32 {
+func sharedPositions(a, b []uint64, offset int) []int32 {
 	has := make(map[uint64]bool, len(b))
 	for _, class := range b {
 		has[class] = true

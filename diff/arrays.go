@@ -80,8 +80,8 @@ func (a *arrangement) gaps() iter.Seq[gap] {
 	}
 }
 
-// alone returns the elements of a gap that are neither matched nor moved.
-func (a *arrangement) alone(g gap) (removed, added []int) {
+// unmatched returns the elements of a gap that are neither matched nor moved.
+func (a *arrangement) unmatched(g gap) (removed, added []int) {
 	for i := g.i; i < g.endI; i++ {
 		if !a.away[i] {
 			removed = append(removed, i)
@@ -95,9 +95,9 @@ func (a *arrangement) alone(g gap) (removed, added []int) {
 	return removed, added
 }
 
-// arranged adds the entries of two arrays and returns how many elements are
+// addArrays adds the entries of two arrays and returns how many elements are
 // unchanged. The first ones stand at place head.
-func (c *comparer) arranged(p elements, a *arrangement, entry, head int32) (unchanged int32, err error) {
+func (c *comparer) addArrays(p elements, a *arrangement, entry, head int32) (unchanged int32, err error) {
 	for g := range a.gaps() {
 		if err := c.between(p, a, g, entry, head); err != nil {
 			return 0, err
@@ -118,7 +118,7 @@ func (c *comparer) arranged(p elements, a *arrangement, entry, head int32) (unch
 
 // between adds the entries of a gap.
 func (c *comparer) between(p elements, arr *arrangement, g gap, entry, head int32) error {
-	removed, added := arr.alone(g)
+	removed, added := arr.unmatched(g)
 	pairs, err := c.pairUp(p, removed, added)
 	if err != nil {
 		return err

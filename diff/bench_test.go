@@ -45,9 +45,9 @@ func BenchmarkCompare(b *testing.B) {
 		old.Hash(0)
 		new.Hash(0)
 		b.Run(p.Name+"/cold", func(b *testing.B) { benchCompare(b, Bytes(p.Old), Bytes(p.New)) })
-		b.Run(p.Name+"/oldSeen", func(b *testing.B) { benchCompare(b, Parsed(old), Bytes(p.New)) })
-		b.Run(p.Name+"/newSeen", func(b *testing.B) { benchCompare(b, Bytes(p.Old), Parsed(new)) })
-		b.Run(p.Name+"/bothSeen", func(b *testing.B) { benchCompare(b, Parsed(old), Parsed(new)) })
+		b.Run(p.Name+"/oldSeen", func(b *testing.B) { benchCompare(b, FromTape(old), Bytes(p.New)) })
+		b.Run(p.Name+"/newSeen", func(b *testing.B) { benchCompare(b, Bytes(p.Old), FromTape(new)) })
+		b.Run(p.Name+"/bothSeen", func(b *testing.B) { benchCompare(b, FromTape(old), FromTape(new)) })
 	}
 }
 

@@ -19,9 +19,9 @@ type State struct {
 // [jsontape.ParseTolerant] reads it, and must not be written to any more.
 func Bytes(data []byte) State { return State{data: data} }
 
-// Parsed is a state as a tape, which must be whole (none of
+// FromTape is a state as a tape, which must be whole (none of
 // [jsontape.Prefix]).
-func Parsed(t *jsontape.Tape) State { return State{data: t.Data(), tape: t} }
+func FromTape(t *jsontape.Tape) State { return State{data: t.Data(), tape: t} }
 
 // Compare tells what changed from the old state to the new one. A tape saves
 // most of the work, a tape on both sides nearly all; the result is the same.
@@ -57,11 +57,11 @@ func compareTapes(ctx context.Context, old, new State) (*Result, error) {
 	if bytes.Equal(old.data, new.data) {
 		return r, nil
 	}
-	a, err := old.parsed("old")
+	a, err := old.parseSide("old")
 	if err != nil {
 		return nil, err
 	}
-	b, err := new.parsed("new")
+	b, err := new.parseSide("new")
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (c *comparer) result(r *Result) *Result {
 	return r
 }
 
-func (s State) parsed(side string) (*jsontape.Tape, error) {
+func (s State) parseSide(side string) (*jsontape.Tape, error) {
 	if s.tape != nil {
 		return s.tape, nil
 	}

@@ -107,10 +107,10 @@ var pictures = []struct {
 func ways(t failer, old, new []byte) map[string][2]State {
 	a, b := parse(t, old), parse(t, new)
 	return map[string][2]State{
-		"both tapes": {Parsed(a), Parsed(b)},
+		"both tapes": {FromTape(a), FromTape(b)},
 		"bytes only": {Bytes(old), Bytes(new)},
-		"old tape":   {Parsed(a), Bytes(new)},
-		"new tape":   {Bytes(old), Parsed(b)},
+		"old tape":   {FromTape(a), Bytes(new)},
+		"new tape":   {Bytes(old), FromTape(b)},
 	}
 }
 

@@ -122,7 +122,7 @@ func (l *lockstep) run(o, n Span, at place) error {
 		limit := i + commonPrefix(l.old[i:], l.new[i+l.shift:])
 		end, err := l.advance(i, limit)
 		if err == nil && len(l.frames) > 0 {
-			end, err = l.parted(limit, at)
+			end, err = l.resync(limit, at)
 		}
 		if err != nil {
 			return err
@@ -163,9 +163,9 @@ func (l *lockstep) tape() *jsontape.Tape {
 	return l.newTape
 }
 
-// parted goes on where the states part, at p in the old one, up to where they
+// resync goes on where the states part, at p in the old one, up to where they
 // are in step again, which it returns; or to the end of the outermost container.
-func (l *lockstep) parted(p int, at place) (int, error) {
+func (l *lockstep) resync(p int, at place) (int, error) {
 	if isBreak(l.old, p) != isBreak(l.new, p+l.shift) {
 		return 0, errOutOfStep // one of them is formatted in another way
 	}
@@ -194,7 +194,7 @@ func (l *lockstep) parted(p int, at place) (int, error) {
 			return o, nil
 		}
 	}
-	return l.behind(o, n)
+	return l.leaveMember(o, n)
 }
 
 // isBreak reports whether the byte at i is white space that no string can hold.

@@ -16,13 +16,13 @@ func (l *lockstep) restOfArray(f *frame) (o, n int, err error) {
 	if f.done > 0 {
 		head++
 		a.at, b.at = f.done, f.done+l.shift
-		a.behind()
-		b.behind()
+		a.skipComma()
+		b.skipComma()
 	} else {
 		a.begin()
 		b.begin()
 	}
-	for !(a.closed && b.closed) && !l.rejoined(&a, &b) {
+	for !(a.closed && b.closed) && !l.endsSame(&a, &b) {
 		if b.closed || !a.closed && len(l.old)-a.at > len(l.new)-b.at {
 			a.next(&b)
 		} else {
@@ -62,8 +62,8 @@ func extend(a, b *cutter) {
 	}
 }
 
-// rejoined reports whether all that follows in both states is the same.
-func (l *lockstep) rejoined(a, b *cutter) bool {
+// endsSame reports whether all that follows in both states is the same.
+func (l *lockstep) endsSame(a, b *cutter) bool {
 	left := len(l.old) - a.at
 	if a.closed || b.closed || left != len(l.new)-b.at {
 		return false
@@ -122,9 +122,9 @@ func (c *cutter) begin() {
 // next cuts the next element off and keeps it. If its bytes are those of an element
 // that was cut off the other array, they are neither read for its end nor hashed.
 func (c *cutter) next(other *cutter) {
-	if k, s := c.copied(other); k >= 0 {
+	if k, s := c.findCopy(other); k >= 0 {
 		c.at = int(s.End)
-		if c.behind(); !c.failed {
+		if c.skipComma(); !c.failed {
 			c.keep(s, other.classes[k])
 			c.like, other.like = k+1, len(c.elements)
 		}
@@ -141,10 +141,10 @@ func (c *cutter) keep(s Span, class uint64) {
 	c.elements, c.classes = append(c.elements, s), append(c.classes, class)
 }
 
-// copied returns the next element and which of the other array it has the bytes of,
+// findCopy returns the next element and which of the other array it has the bytes of,
 // -1 if that is not known. It tries the element that is due, some behind it, and the
 // last one: there the arrays go on after elements that only one of them has.
-func (c *cutter) copied(other *cutter) (k int, s Span) {
+func (c *cutter) findCopy(other *cutter) (k int, s Span) {
 	const few = 4
 	start := skipSpace(c.data, c.at)
 	rest, last := c.data[start:], len(other.elements)-1
@@ -170,12 +170,12 @@ func (c *cutter) element() Span {
 		return Span{}
 	}
 	c.at = end
-	c.behind()
+	c.skipComma()
 	return Span{uint32(start), uint32(end)}
 }
 
-// behind goes from behind an element to the next one, or out of the array.
-func (c *cutter) behind() {
+// skipComma goes from behind an element to the next one, or out of the array.
+func (c *cutter) skipComma() {
 	i := skipSpace(c.data, c.at)
 	if i >= len(c.data) || c.data[i] != ',' && c.data[i] != ']' {
 		c.closed, c.failed = true, true
@@ -193,7 +193,7 @@ func (l *lockstep) cutApart(a, b *cutter, entry, head int32) (int32, error) {
 	if err := p.check(&arr); err != nil {
 		return 0, err
 	}
-	return l.arranged(&p, &arr, entry, head)
+	return l.addArrays(&p, &arr, entry, head)
 }
 
 // spanPair is two arrays whose bytes alone are known; elements are parsed
@@ -214,7 +214,7 @@ func (p *spanPair) check(arr *arrangement) error {
 	gone := make(map[uint64]bool)
 	var come []uint64
 	for g := range arr.gaps() {
-		removed, added := arr.alone(g)
+		removed, added := arr.unmatched(g)
 		if len(removed) == 1 && len(added) == 1 && p.l.inStep(p.olds[removed[0]], p.news[added[0]]) {
 			continue
 		}
@@ -250,10 +250,10 @@ func size(s Span) int { return int(s.End - s.Start) }
 func (p *spanPair) oldSpan(i int) Span { return p.olds[i] }
 func (p *spanPair) newSpan(j int) Span { return p.news[j] }
 
-func (p *spanPair) old(i int) (value, error) { return parsed(p.oldValues, i, p.l.old, p.olds[i]) }
-func (p *spanPair) new(j int) (value, error) { return parsed(p.newValues, j, p.l.new, p.news[j]) }
+func (p *spanPair) old(i int) (value, error) { return parseOnce(p.oldValues, i, p.l.old, p.olds[i]) }
+func (p *spanPair) new(j int) (value, error) { return parseOnce(p.newValues, j, p.l.new, p.news[j]) }
 
-func parsed(values map[int]value, i int, data []byte, s Span) (value, error) {
+func parseOnce(values map[int]value, i int, data []byte, s Span) (value, error) {
 	if v, found := values[i]; found {
 		return v, nil
 	}

@@ -128,9 +128,9 @@ func (l *lockstep) restOfObject(f *frame, i, j int) (o, n int, err error) {
 	return o, n, nil
 }
 
-// behind goes on behind a member of the last frame, an object, that ended at o
+// leaveMember goes on behind a member of the last frame, an object, that ended at o
 // and n: to the next one, or out of objects that end in both states.
-func (l *lockstep) behind(o, n int) (int, error) {
+func (l *lockstep) leaveMember(o, n int) (int, error) {
 	for {
 		f := l.top()
 		o, n = skipSpace(l.old, o), skipSpace(l.new, n)
@@ -226,7 +226,7 @@ func (l *lockstep) headKeys(f *frame, n int32) [][]byte {
 func distinct(keys [][]byte) bool {
 	seen := make(map[string]bool, len(keys))
 	for _, k := range keys {
-		if seen[string(k)] || !utf8.Valid(k) || respelled(k) {
+		if seen[string(k)] || !utf8.Valid(k) || maybeRespelled(k) {
 			return false
 		}
 		seen[string(k)] = true
@@ -234,7 +234,7 @@ func distinct(keys [][]byte) bool {
 	return true
 }
 
-// respelled reports whether a key may be equal to one with other bytes.
-func respelled(key []byte) bool {
+// maybeRespelled reports whether a key may be equal to one with other bytes.
+func maybeRespelled(key []byte) bool {
 	return bytes.IndexByte(key, '\\') >= 0 && (bytes.Contains(key, []byte(`\u`)) || bytes.Contains(key, []byte(`\/`)))
 }

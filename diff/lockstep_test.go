@@ -21,7 +21,7 @@ import (
 // that tapes give.
 func inStep(t failer, old, new []byte) (stayed int) {
 	t.Helper()
-	want := compare(t, Parsed(parse(t, old)), Parsed(parse(t, new)))
+	want := compare(t, FromTape(parse(t, old)), FromTape(parse(t, new)))
 	for way, s := range ways(t, old, new) {
 		if way == "both tapes" {
 			continue
@@ -73,7 +73,7 @@ func TestCompareInStep_isTheSameOnLongArrays(t *testing.T) {
 			}
 		}
 		old, new := []byte(list(v...)), []byte(list(w...))
-		r := compare(t, Parsed(parse(t, old)), Parsed(parse(t, new)))
+		r := compare(t, FromTape(parse(t, old)), FromTape(parse(t, new)))
 		checkPatch(t, r, old, new)
 		inStep(t, old, new)
 	})
@@ -121,7 +121,7 @@ func FuzzCompare(f *testing.F) {
 				return // what is wrong may be in bytes that both share
 			}
 		}
-		want := compare(t, Parsed(parse(t, old)), Parsed(parse(t, new)))
+		want := compare(t, FromTape(parse(t, old)), FromTape(parse(t, new)))
 		for way, s := range ways(t, old, new) {
 			r, err := compareInStep(context.Background(), s[0], s[1], 1)
 			if err == nil && (r.Equal() != want.Equal() || r.Duplicates != want.Duplicates) {
@@ -186,7 +186,7 @@ func TestCutter_readsEqualElementsOnce(t *testing.T) {
 		if a.closed || !b.closed && len(a.data)-a.at <= len(b.data)-b.at {
 			c, other = &b, &a
 		}
-		if k, s := c.copied(other); k >= 0 {
+		if k, s := c.findCopy(other); k >= 0 {
 			copied++
 			if !bytes.Equal(cut(c.data, s), cut(other.data, other.elements[k])) {
 				t.Fatalf("element %q is taken for %q", cut(c.data, s), cut(other.data, other.elements[k]))

@@ -52,14 +52,14 @@ func (p *patcher) entry(e *Entry, i int32, path []byte) error {
 	case Replaced, Respelled:
 		return p.write("replace", path, p.r.New(e))
 	}
-	if p.whole(e) {
+	if p.mustReplace(e) {
 		return p.write("replace", path, p.r.New(e))
 	}
 	return p.inside(e, i, path)
 }
 
-// whole reports whether a container that changed inside has to be replaced.
-func (p *patcher) whole(e *Entry) bool {
+// mustReplace reports whether a container that changed inside has to be replaced.
+func (p *patcher) mustReplace(e *Entry) bool {
 	key, inObject := p.r.Key(e)
 	return e.unnamed || inObject && key == ""
 }
@@ -129,7 +129,7 @@ func (p *patcher) array(e *Entry, i int32, path []byte) error {
 // respell writes what is left to do on an element that was moved.
 func (p *patcher) respell(e *Entry, i int32, path []byte) error {
 	if e.End > i+1 {
-		if p.whole(e) {
+		if p.mustReplace(e) {
 			return p.write("replace", path, p.r.New(e))
 		}
 		return p.inside(e, i, path)

@@ -55,7 +55,7 @@ func checkPatch(t failer, r *Result, old, new []byte) {
 	if !jsontape.Equal(a, 0, b, 0) {
 		t.Fatalf("old   %s\nnew   %s\npatch %s\ngives %s", old, new, patch, got)
 	}
-	if left := compare(t, Parsed(a), Parsed(b)); len(left.Entries) > 0 {
+	if left := compare(t, FromTape(a), FromTape(b)); len(left.Entries) > 0 {
 		t.Fatalf("old   %s\nnew   %s\npatch %s\nleaves %d respelled numbers", old, new, patch, left.Respelled)
 	}
 	if r.Equal() != jsontape.Equal(parse(t, old), 0, b, 0) {
@@ -74,7 +74,7 @@ func TestResult_patchLeadsToTheSecondState(t *testing.T) {
 		}
 		loose := looseSpelling{t}
 		old, new := text(v, loose), text(w, loose)
-		checkPatch(t, compare(t, Parsed(parse(t, old)), Parsed(parse(t, new))), old, new)
+		checkPatch(t, compare(t, FromTape(parse(t, old)), FromTape(parse(t, new))), old, new)
 		checkPatch(t, compare(t, Bytes(old), Bytes(new)), old, new)
 	})
 }
@@ -95,7 +95,7 @@ func TestComparer_collisionsHideNothing(t *testing.T) {
 		p.news, _ = rest(b, b.tape.First(0))
 		collide := rapid.SliceOfN(rapid.Uint64Range(0, 2), 100, 100).Draw(t, "classes")
 		arr := c.arrange(collide[:len(p.olds)], collide[50:50+len(p.news)])
-		if _, err := c.arranged(p, &arr, root, 0); err != nil {
+		if _, err := c.addArrays(p, &arr, root, 0); err != nil {
 			t.Fatalf("%v", err)
 		}
 		c.close(root)
@@ -157,7 +157,7 @@ func TestResult_patchRefusesWhatIsNotJSON(t *testing.T) {
 func TestResult_patchOfUnrelatedStates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old, new := text(container(t), looseSpelling{t}), text(container(t), plainSpelling{})
-		checkPatch(t, compare(t, Parsed(parse(t, old)), Parsed(parse(t, new))), old, new)
+		checkPatch(t, compare(t, FromTape(parse(t, old)), FromTape(parse(t, new))), old, new)
 		checkPatch(t, compare(t, Bytes(old), Bytes(new)), old, new)
 	})
 }

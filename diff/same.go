@@ -81,7 +81,7 @@ func (w *walk) text(i, j int) (int, int) {
 
 func (w *walk) array(i, j, depth int) (int, int) {
 	i, j = skipSpace(w.old, i+1), skipSpace(w.new, j+1)
-	if w.both(i, j, ']') {
+	if w.bothAre(i, j, ']') {
 		return i + 1, j + 1
 	}
 	for w.tick() {
@@ -89,10 +89,10 @@ func (w *walk) array(i, j, depth int) (int, int) {
 			break
 		}
 		i, j = skipSpace(w.old, i), skipSpace(w.new, j)
-		if w.both(i, j, ']') {
+		if w.bothAre(i, j, ']') {
 			return i + 1, j + 1
 		}
-		if !w.both(i, j, ',') {
+		if !w.bothAre(i, j, ',') {
 			break
 		}
 		i, j = skipSpace(w.old, i+1), skipSpace(w.new, j+1)
@@ -106,7 +106,7 @@ func (w *walk) object(i, j, depth int) (int, int) {
 	bottom := len(w.early)
 	defer func() { w.early = w.early[:bottom] }()
 	i, j = skipSpace(w.old, i+1), skipSpace(w.new, j+1)
-	if w.both(i, j, '}') {
+	if w.bothAre(i, j, '}') {
 		return i + 1, j + 1
 	}
 	for w.tick() && i < len(w.old) && w.old[i] == '"' {
@@ -119,7 +119,7 @@ func (w *walk) object(i, j, depth int) (int, int) {
 			break
 		}
 		i = skipSpace(w.old, i+1)
-		if at := w.passed(bottom, key); at >= 0 {
+		if at := w.takePassed(bottom, key); at >= 0 {
 			if i, _ = w.value(i, at, depth+1); i < 0 {
 				break
 			}
@@ -134,7 +134,7 @@ func (w *walk) object(i, j, depth int) (int, int) {
 				break
 			}
 		}
-		if i = skipSpace(w.old, i); w.both(i, j, '}') && len(w.early) == bottom {
+		if i = skipSpace(w.old, i); w.bothAre(i, j, '}') && len(w.early) == bottom {
 			return i + 1, j + 1
 		}
 		if i >= len(w.old) || w.old[i] != ',' {
@@ -145,9 +145,9 @@ func (w *walk) object(i, j, depth int) (int, int) {
 	return parts, parts
 }
 
-// passed returns where the value starts of the first member with a key that was passed
+// takePassed returns where the value starts of the first member with a key that was passed
 // over, and takes it off; parts if there is none.
-func (w *walk) passed(bottom int, key []byte) int {
+func (w *walk) takePassed(bottom int, key []byte) int {
 	for k, m := range w.early[bottom:] {
 		if bytes.Equal(cut(w.new, m.key), key) {
 			w.early = slices.Delete(w.early, bottom+k, bottom+k+1)
@@ -171,7 +171,7 @@ func (w *walk) find(bottom, j int, key []byte) int {
 			return int(m.value.Start)
 		}
 		end, err := jsontape.Skip(w.new, int(m.value.Start))
-		if w.budget -= end - j; err != nil || w.budget < 0 || len(w.early)-bottom == most || respelled(found) || respelled(key) {
+		if w.budget -= end - j; err != nil || w.budget < 0 || len(w.early)-bottom == most || maybeRespelled(found) || maybeRespelled(key) {
 			return parts
 		}
 		w.early = append(w.early, m)
@@ -196,8 +196,8 @@ func (w *walk) toNext(j int) int {
 	return j
 }
 
-// both reports whether the byte at i and that at j are c.
-func (w *walk) both(i, j int, c byte) bool {
+// bothAre reports whether the byte at i and that at j are c.
+func (w *walk) bothAre(i, j int, c byte) bool {
 	return i < len(w.old) && j < len(w.new) && w.old[i] == c && w.new[j] == c
 }
 

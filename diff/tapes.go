@@ -183,7 +183,7 @@ func (c *comparer) elements(old, new value, entry int32) error {
 		p.olds, classes[0] = rest(old, a)
 		p.news, classes[1] = rest(new, b)
 		arr := c.arrange(classes[0], classes[1])
-		same, err := c.arranged(p, &arr, entry, head)
+		same, err := c.addArrays(p, &arr, entry, head)
 		if err != nil {
 			return err
 		}

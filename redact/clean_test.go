@@ -26,7 +26,7 @@ func redactedAll(t *testing.T, states []string, anew bool) (all []string, r *Red
 		}
 	}
 	each(r.Learn)
-	if err := r.Learned(); err != nil {
+	if err := r.FinishLearning(); err != nil {
 		t.Fatal(err)
 	}
 	each(func(state []byte) error {

@@ -431,7 +431,7 @@ func TestCorpus_secrets(t *testing.T) {
 		for _, pattern := range secretPatterns {
 			whole := drawn(random, pattern)
 			secret := strings.ReplaceAll(strings.ReplaceAll(whole, "«", ""), "»", "")
-			whole, secret = secret, between(whole, secret)
+			whole, secret = secret, markedPart(whole, secret)
 			out, _ := hidden(t, redact.Options{}, place.write(whole))
 			all, _ := url.QueryUnescape(flat(out[0]))
 			if raw, _ := url.PathUnescape(flat(out[0])); strings.Contains(flat(out[0]), secret) || strings.Contains(all, secret) || strings.Contains(raw, secret) {
@@ -445,8 +445,8 @@ func TestCorpus_secrets(t *testing.T) {
 	}
 }
 
-// between returns what is between « and », or all.
-func between(text, all string) string {
+// markedPart returns what is between « and », or all.
+func markedPart(text, all string) string {
 	if _, rest, found := strings.Cut(text, "«"); found {
 		inner, _, _ := strings.Cut(rest, "»")
 		return inner

@@ -578,9 +578,9 @@ func hasShortPieces(word string) bool {
 	return drawn < most
 }
 
-// phrases appends the phrases of words from which a wallet is made again: twelve or more words
+// appendPhrases appends the phrases of words from which a wallet is made again: twelve or more words
 // of three to eight letters in a row, most of them once, without the commonest ones.
-func phrases(spans []span, text string) []span {
+func appendPhrases(spans []span, text string) []span {
 	words, common, from := 0, 0, 0
 	end := func(to int) {
 		if words >= 12 && words <= 48 && common <= 1 && 2*distinct(text[from:to]) > words {

@@ -95,9 +95,9 @@ func beginsWord(key string, i int) bool {
 	return !unicode.IsLetter(before) || unicode.IsUpper(first) && unicode.IsLower(before)
 }
 
-// named appends the values of a text that stand behind the name of a secret and =, :, =>, |,
+// appendNamed appends the values of a text that stand behind the name of a secret and =, :, =>, |,
 // or between the tags of an element, in quotes or not, escaped or not.
-func named(spans []span, text string) []span {
+func appendNamed(spans []span, text string) []span {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
 		case '=', ':', '|', '>', '(', ',':
@@ -319,10 +319,10 @@ type piece struct {
 	at      []int
 }
 
-// escaped yields the parts of a text that have percent escapes, decoded, and a text with escapes
+// decodeEscapes yields the parts of a text that have percent escapes, decoded, and a text with escapes
 // of JSON for < and >. A + in a URL is a space for some writers, so a part with one is yielded
 // both ways.
-func escaped(text string) iter.Seq[piece] {
+func decodeEscapes(text string) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		if strings.Contains(text, `\u00`) && !yield(decodeJSON(text)) {
 			return

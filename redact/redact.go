@@ -180,8 +180,8 @@ func (r *Redactor) Learn(state []byte) error {
 	return err
 }
 
-// Learned ends the learning. The errors are an [UnmetError] and [ErrTooMany].
-func (r *Redactor) Learned() error {
+// FinishLearning ends the learning. The errors are an [UnmetError] and [ErrTooMany].
+func (r *Redactor) FinishLearning() error {
 	for i, met := range r.met {
 		switch {
 		case met:
@@ -573,7 +573,7 @@ func (r *Redactor) key(key string) (string, error) {
 		return out, nil
 	}
 	if r.learning {
-		r.look(key)
+		r.noteMet(key)
 	}
 	out, err := r.rounds(key, func(part string) (string, error) { return r.part(part, r.inKeys, r.inKey) })
 	if err == nil && len(key) <= mostID && len(r.keys) < mostSpread {
@@ -584,7 +584,7 @@ func (r *Redactor) key(key string) (string, error) {
 
 // inKey returns the secrets in a key: known shapes, and random words.
 func (r *Redactor) inKey(key string) []span {
-	spans := shaped(nil, key)
+	spans := appendShaped(nil, key)
 	for i := range r.rules {
 		rule := &r.rules[i]
 		if rule.kind != "regex" && rule.kind != "jwt" && rule.kind != "aws-key" {
@@ -597,7 +597,7 @@ func (r *Redactor) inKey(key string) []span {
 			spans = append(spans, span{m[0], m[1], rule.kind, true})
 		}
 	}
-	return apart(r.drawnWords(spans, key, publicBlocks().FindAllStringIndex(key, -1)))
+	return joinOverlaps(r.drawnWords(spans, key, publicBlocks().FindAllStringIndex(key, -1)))
 }
 
 // valueText returns what a value is known by: the text of a string or a number. A container is
@@ -691,12 +691,12 @@ func (r *Redactor) text(text string, nested int, calm bool) (string, error) {
 		return out, nil
 	}
 	if r.learning {
-		r.look(text)
+		r.noteMet(text)
 		if calm && len(text) >= leastDrawn && len(text) <= mostID && len(r.ids) < mostSpread && isRandom(text) {
 			r.ids[text] = true
 		}
 	}
-	out, err := r.within(text, nested)
+	out, err := r.redactJSON(text, nested)
 	if err != nil {
 		return "", err
 	}
@@ -717,9 +717,9 @@ func (r *Redactor) text(text string, nested int, calm bool) (string, error) {
 // mostID bounds the length of an id that is known again in texts.
 const mostID = 128
 
-// look notes which patterns of the user a text meets, and the numbers of the words in it,
+// noteMet notes which patterns of the user a text meets, and the numbers of the words in it,
 // which an earlier redaction put there.
-func (r *Redactor) look(text string) {
+func (r *Redactor) noteMet(text string) {
 	for i := range r.options.Patterns {
 		if met := &r.met[len(r.paths)+i]; !*met {
 			*met = r.rules[i].re().MatchString(text)
@@ -788,8 +788,8 @@ func (r *Redactor) noteAt(t *jsontape.Tape, n jsontape.Node, nested int, before,
 	return nil
 }
 
-// within hides the secrets of JSON that is a text.
-func (r *Redactor) within(text string, nested int) (string, error) {
+// redactJSON hides the secrets of JSON that is a text.
+func (r *Redactor) redactJSON(text string, nested int) (string, error) {
 	if trimmed := strings.TrimLeft(text, " \t\r\n"); trimmed == "" || !strings.Contains(`{["`, trimmed[:1]) || isWord(trimmed) {
 		return text, nil
 	}
@@ -804,7 +804,7 @@ func (r *Redactor) within(text string, nested int) (string, error) {
 // rounds hides secrets between the words that stand for others, until nothing changes any more.
 func (r *Redactor) rounds(text string, hide func(part string) (string, error)) (string, error) {
 	for range mostRounds + 1 {
-		next, err := between(text, hide)
+		next, err := redactBetween(text, hide)
 		if err != nil || next == text {
 			return next, err
 		}
@@ -813,8 +813,8 @@ func (r *Redactor) rounds(text string, hide func(part string) (string, error)) (
 	return "", ErrRemains
 }
 
-// between calls hide with the parts of a text between the words that stand for secrets.
-func between(text string, hide func(part string) (string, error)) (string, error) {
+// redactBetween calls hide with the parts of a text between the words that stand for secrets.
+func redactBetween(text string, hide func(part string) (string, error)) (string, error) {
 	if !hasWord(text) {
 		return hide(text)
 	}

@@ -27,7 +27,7 @@ func hidden(t failing, o redact.Options, states ...string) (out []string, found 
 			t.Fatalf("%v of %.200s", err, state)
 		}
 	}
-	if err := r.Learned(); err != nil {
+	if err := r.FinishLearning(); err != nil {
 		t.Fatal(err)
 	}
 	for _, state := range states {
@@ -248,7 +248,7 @@ func TestRedactor_failsClosed(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err = r.Learn([]byte(c.state)); err == nil {
-			err = r.Learned()
+			err = r.FinishLearning()
 		}
 		if err == nil || !errors.As(err, c.want) {
 			t.Errorf("%s: %v", name, err)
@@ -262,7 +262,7 @@ func TestRedactor_failsClosed(t *testing.T) {
 	for i := range 60_000 {
 		list = append(list, fmt.Sprintf(`"secret-%d"`, i))
 	}
-	if err := errors.Join(many.Learn([]byte("["+strings.Join(list, ",")+"]")), many.Learned()); !errors.Is(err, redact.ErrTooMany) {
+	if err := errors.Join(many.Learn([]byte("["+strings.Join(list, ",")+"]")), many.FinishLearning()); !errors.Is(err, redact.ErrTooMany) {
 		t.Errorf("60,000 secrets: %v", err)
 	}
 	nested := `"x"`
@@ -307,7 +307,7 @@ func TestState_property(t *testing.T) {
 				t.Fatal(err)
 			}
 			if rapid.Bool().Draw(t, "escaped") {
-				data = escaped(data)
+				data = escapeLetters(data)
 			}
 			states = append(states, string(data))
 		}
@@ -350,8 +350,8 @@ func flat(text string) string {
 	return b.String()
 }
 
-// escaped writes each letter of a text as an escape.
-func escaped(data []byte) []byte {
+// escapeLetters writes each letter of a text as an escape.
+func escapeLetters(data []byte) []byte {
 	var out []byte
 	in := false
 	for i := 0; i < len(data); i++ {
@@ -406,7 +406,7 @@ func FuzzState(f *testing.F) {
 			if err := r.Learn(state); err != nil {
 				return nil, nil, err
 			}
-			if err := r.Learned(); err != nil {
+			if err := r.FinishLearning(); err != nil {
 				t.Fatal(err)
 			}
 			out, err := r.State(state)

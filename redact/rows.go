@@ -45,7 +45,7 @@ func (r *Redactor) Rows(ctx context.Context, s store.Store, rows func() iter.Seq
 			}
 		}
 	}
-	if err := r.Learned(); err != nil {
+	if err := r.FinishLearning(); err != nil {
 		return nil, err
 	}
 	ids := &renamed{ctx: ctx, from: s, redactor: r, ids: map[model.Ref]string{}, titles: map[model.Ref]string{}, salt: rand.Text()}

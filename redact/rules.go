@@ -155,12 +155,12 @@ func (r *Redactor) find(text string, calm bool) []span {
 		return nil
 	}
 	spans := r.search(text, calm)
-	for piece := range escaped(text) {
+	for piece := range decodeEscapes(text) {
 		for _, s := range r.search(piece.decoded, calm) {
 			spans = append(spans, span{piece.at[s.from], piece.at[s.to], s.kind, s.spread})
 		}
 	}
-	return apart(spans)
+	return joinOverlaps(spans)
 }
 
 // search returns the secrets in a text as it is, in no order.
@@ -192,9 +192,9 @@ func (r *Redactor) search(text string, calm bool) (spans []span) {
 		}
 	}
 	spans = keysInLines(spans, text)
-	spans = shaped(spans, text)
-	spans = named(spans, text)
-	spans = phrases(spans, text)
+	spans = appendShaped(spans, text)
+	spans = appendNamed(spans, text)
+	spans = appendPhrases(spans, text)
 	if calm && len(spans) == 0 {
 		return nil
 	}
@@ -202,12 +202,12 @@ func (r *Redactor) search(text string, calm bool) (spans []span) {
 	if !calm {
 		spans = r.drawnWords(spans, text, public)
 	}
-	return outside(spans, public)
+	return spansOutside(spans, public)
 }
 
-// outside returns the secrets that do not lie in one of some parts of a text, unless their own shape tells
+// spansOutside returns the secrets that do not lie in one of some parts of a text, unless their own shape tells
 // that they are secrets.
-func outside(spans []span, parts [][]int) []span {
+func spansOutside(spans []span, parts [][]int) []span {
 	return slices.DeleteFunc(spans, func(s span) bool {
 		return (s.kind == "assignment" || s.kind == "entropy") && slices.ContainsFunc(parts, func(part []int) bool { return part[0] <= s.from && s.to <= part[1] })
 	})
@@ -230,8 +230,8 @@ var sessionNames = []string{"sid", "sess", "token", "auth", "jwt", "csrf", "xsrf
 // leastFound is the least length of a text that has a secret.
 const leastFound = 6
 
-// apart joins spans that overlap, under the kind of the one that was found first.
-func apart(spans []span) []span {
+// joinOverlaps joins spans that overlap, under the kind of the one that was found first.
+func joinOverlaps(spans []span) []span {
 	if len(spans) < 2 {
 		return spans
 	}

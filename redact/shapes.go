@@ -57,8 +57,8 @@ var shapesBy = sync.OnceValue(func() *[128][]shape {
 	return by
 })
 
-// shaped appends the secrets of a text that their prefix tells.
-func shaped(spans []span, text string) []span {
+// appendShaped appends the secrets of a text that their prefix tells.
+func appendShaped(spans []span, text string) []span {
 	by := shapesBy()
 	for i := 0; i < len(text); i++ {
 		c := text[i]

@@ -68,7 +68,7 @@ func TestCorpus_vendors(t *testing.T) {
 		for _, pattern := range list {
 			marked := strings.ReplaceAll(drawn(random, pattern), `\n`, "\n")
 			whole := strings.NewReplacer("«", "", "»", "").Replace(marked)
-			secret := between(marked, whole)
+			secret := markedPart(marked, whole)
 			switch place.name {
 			case "base64 header":
 				whole = secret

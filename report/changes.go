@@ -27,11 +27,11 @@ const (
 func (p *page) changes(ctx context.Context, before, now *state, added map[int]bool) {
 	old, gaps, since := diff.Bytes([]byte("{}")), now.gaps, "The first state"
 	if before != nil {
-		old, gaps = diff.Parsed(before.view.tape), before.gaps.With(now.gaps)
+		old, gaps = diff.FromTape(before.view.tape), before.gaps.With(now.gaps)
 		since = "Since " + p.Timeline.Name(before.node)
 	}
 	b := now.view
-	result, err := diff.Compare(ctx, old, diff.Parsed(b.tape))
+	result, err := diff.Compare(ctx, old, diff.FromTape(b.tape))
 	if err != nil {
 		p.element("p", "error", err.Error())
 		return

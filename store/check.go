@@ -146,14 +146,14 @@ func Header(s *model.Snapshot[json.RawMessage]) (model.Header, error) {
 		Index: s.Index, TurnIndex: s.TurnIndex, Event: s.Event, Orphaned: s.Orphaned, Size: int64(len(s.State)),
 	}
 	var failed bool
-	if h.Title, failed = conversation.Title(s.State, added(s.Event)); failed {
+	if h.Title, failed = conversation.Title(s.State, addedSpan(s.Event)); failed {
 		h.Marks |= model.MarkError
 	}
 	return h, nil
 }
 
-// added says how much of a conversation a snapshot adds that was taken at an event.
-func added(event model.SnapshotEvent) conversation.Span {
+// addedSpan says how much of a conversation a snapshot adds that was taken at an event.
+func addedSpan(event model.SnapshotEvent) conversation.Span {
 	if event == model.SnapshotEventTurnEnd {
 		return conversation.LastStep
 	}

@@ -45,7 +45,7 @@ type Features struct {
 	DerivedIDs func() string
 	Facts      func(ctx context.Context, ref model.Ref) ([]model.Fact, error)
 	Gaps       func(ctx context.Context, ref model.Ref) (model.Gaps, error)
-	// Resume is that of [Resumer], Across that of the function [Across], Record the Get of [Recorder].
+	// Resume is that of [Resumer], Across that of the function [MeetingPoint], Record the Get of [Recorder].
 	Resume func(ctx context.Context, ref model.Ref) ([]model.Resume, error)
 	Across func(ctx context.Context, ref model.Ref) (model.Ref, error)
 	Record func(ctx context.Context, session string) (*model.Data[json.RawMessage], error)
@@ -64,7 +64,7 @@ type Features struct {
 	SDKs    func() []string
 	Assume  func(Release) error
 	Assumed func() Releases
-	// Requests is that of [Asked].
+	// Requests is that of [CountRequests].
 	Requests func() (Requests, bool)
 
 	// Lacks returns why an operation cannot be done, "" if it can. A store that is only read may have it.

@@ -67,8 +67,8 @@ type Surroundings struct {
 	Env func(variable string) string
 }
 
-// Named returns the folder that a variable of the environment names, "" for none.
-func (s Surroundings) Named(variable string) string {
+// FolderOf returns the folder that a variable of the environment names, "" for none.
+func (s Surroundings) FolderOf(variable string) string {
 	if s.Env == nil {
 		return ""
 	}
@@ -195,8 +195,8 @@ func (m *misses) list() (all []string) {
 	return all
 }
 
-// Named returns the kind of a name; false for none.
-func (ks Kinds) Named(name string) (Kind, bool) {
+// FindKind returns the kind of a name; false for none.
+func (ks Kinds) FindKind(name string) (Kind, bool) {
 	for _, k := range ks {
 		if k.Name == name {
 			return k, true

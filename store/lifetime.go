@@ -13,7 +13,7 @@ type Lifetime struct {
 	over   bool
 }
 
-func (l *Lifetime) ended() chan struct{} {
+func (l *Lifetime) endChannel() chan struct{} {
 	if l.closed == nil {
 		l.closed = make(chan struct{})
 	}
@@ -29,7 +29,7 @@ func (l *Lifetime) End() bool {
 		return false
 	}
 	l.over = true
-	close(l.ended())
+	close(l.endChannel())
 	return true
 }
 
@@ -43,7 +43,7 @@ func (l *Lifetime) Over() bool {
 // Within returns a context that ends with another one, or with the lifetime.
 func (l *Lifetime) Within(ctx context.Context) context.Context {
 	l.mu.Lock()
-	ended := l.ended()
+	ended := l.endChannel()
 	l.mu.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
 	select {

@@ -33,7 +33,7 @@ func (ks Kinds) Look(ctx context.Context, around Surroundings) []Found {
 
 // LookAloud returns what Look returns. It calls tell with the stores known by then each time it finds one.
 func (ks Kinds) LookAloud(ctx context.Context, around Surroundings, tell func([]Found)) []Found {
-	named := around.Named
+	named := around.FolderOf
 	around = Surroundings{
 		Home: literal(around.Home), Temp: literal(around.Temp), Work: literal(around.Work),
 		Env: func(variable string) string { return literal(named(variable)) },
@@ -56,7 +56,7 @@ func (ks Kinds) LookAloud(ctx context.Context, around Surroundings, tell func([]
 				}
 				seen = append(seen, info)
 				if id, ok := ks.recognise(ctx, at); ok {
-					found = append(found, Found{Identity: *id, Changed: touched(at, info), Sessions: -1})
+					found = append(found, Found{Identity: *id, Changed: lastChange(at, info), Sessions: -1})
 					tell(wholes(found))
 				}
 			}
@@ -95,9 +95,9 @@ func literal(path string) string {
 // mostTouched bounds the entries whose times touched looks at.
 const mostTouched = 256
 
-// touched returns the newest time of a path and, if it is a folder, of what is
+// lastChange returns the newest time of a path and, if it is a folder, of what is
 // directly in it.
-func touched(at string, info fs.FileInfo) time.Time {
+func lastChange(at string, info fs.FileInfo) time.Time {
 	newest := info.ModTime()
 	if !info.IsDir() {
 		return newest
@@ -148,7 +148,7 @@ func Describe(ctx context.Context, stores []Found) []Found {
 	}
 	for i := range stores {
 		if info, err := os.Stat(stores[i].At); err == nil && stores[i].Changed.IsZero() {
-			stores[i].Changed = touched(stores[i].At, info)
+			stores[i].Changed = lastChange(stores[i].At, info)
 		}
 	}
 	for range stores {

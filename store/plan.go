@@ -133,12 +133,12 @@ func (v *Visits) PlanUndo(e Entry) model.Plan {
 			plan.Final = true
 			plan.Hazards = append(plan.Hazards, "redo cannot bring it back, because it does not know the other store; hindcast convert can")
 		}
-		return v.journaled(plan)
+		return v.withJournalEntry(plan)
 	}
 	plan := v.move(model.OpUndo, v.At(e.Head), v.positions(e.Reactivated), v.positions(e.Orphaned))
 	plan.Entry = e.ID
 	plan.Writes = append(plan.Writes, fmt.Sprintf("record of session %q: as it was before", v.Session))
-	return v.journaled(plan)
+	return v.withJournalEntry(plan)
 }
 
 // Imported is what an import did to one session.
@@ -180,7 +180,7 @@ func PlanUndoImport(entry int64, sessions []Imported) model.Plan {
 		plan.Writes = append(plan.Writes, fmt.Sprintf("session %q: head and record as before the import, %s removed", s.Session, model.Count(added, "visit")))
 	}
 	plan.Hazards = append(plan.Hazards, "what the import brought goes, and redo cannot bring it back; hindcast import can")
-	return first.journaled(plan)
+	return first.withJournalEntry(plan)
 }
 
 // removal says that a session goes.
@@ -221,10 +221,10 @@ func (v *Visits) PlanRedo(e Entry) (plan model.Plan, err error) {
 	}
 	plan.Op, plan.Entry = model.OpRedo, e.ID
 	plan.Writes = plan.Writes[:len(plan.Writes)-1]
-	return v.journaled(plan), nil
+	return v.withJournalEntry(plan), nil
 }
 
-func (v *Visits) journaled(plan model.Plan) model.Plan {
+func (v *Visits) withJournalEntry(plan model.Plan) model.Plan {
 	plan.Writes = append(plan.Writes, fmt.Sprintf("journal: entry %d", plan.Entry))
 	return plan
 }

@@ -219,11 +219,11 @@ func NamesForks(s Store) bool {
 	return f.NamesForks != nil && f.NamesForks()
 }
 
-// Across returns where the session of a sub-agent meets the one that started it. From the
+// MeetingPoint returns where the session of a sub-agent meets the one that started it. From the
 // snapshot that started a sub-agent it is that session, with no snapshot; from any of the
 // sub-agent's session it is the snapshot that started it. It is the zero value where nothing
 // meets. The errors are those of State.
-func Across(ctx context.Context, s Store, ref model.Ref) (model.Ref, error) {
+func MeetingPoint(ctx context.Context, s Store, ref model.Ref) (model.Ref, error) {
 	if f := FeaturesOf(s); f.Across != nil {
 		return f.Across(ctx, ref)
 	}
@@ -291,9 +291,9 @@ type Requests struct{ List, Get, Head, Put, Delete, Again int64 }
 // All returns how many there were.
 func (r Requests) All() int64 { return r.List + r.Get + r.Head + r.Put + r.Delete }
 
-// Asked returns how many requests a store made of a server since it was opened; false where it
+// CountRequests returns how many requests a store made of a server since it was opened; false where it
 // is on none.
-func Asked(s Store) (Requests, bool) {
+func CountRequests(s Store) (Requests, bool) {
 	if f := FeaturesOf(s); f.Requests != nil {
 		return f.Requests()
 	}

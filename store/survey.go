@@ -131,8 +131,8 @@ func (s *survey) at(name string) string { return filepath.Join(s.dir, filepath.F
 
 func (s *survey) passOver(path, why string) bool { return s.tell(Finding{Path: path, Why: why}) }
 
-// unseen tells of a place that cannot be looked at.
-func (s *survey) unseen(path string, err error) bool {
+// tellUnseen tells of a place that cannot be looked at.
+func (s *survey) tellUnseen(path string, err error) bool {
 	err = cause(err)
 	return s.tell(Finding{Path: path, Why: "it cannot be looked at: " + err.Error(), Err: err})
 }
@@ -157,14 +157,14 @@ func (s *survey) visit(ctx context.Context, f folder) bool {
 	}
 	entries, more, err := s.list(f.name, most)
 	for _, e := range entries {
-		if !s.met(ctx, f, e) {
+		if !s.decideEntry(ctx, f, e) {
 			return false
 		}
 	}
 	switch {
 	case f.owners != nil: // what is missed in a store is the store's
 	case err != nil && said != unreadable: // else the kinds have met it, too
-		return s.unseen(s.at(f.name), err)
+		return s.tellUnseen(s.at(f.name), err)
 	case more:
 		return s.passOver(s.at(f.name), fmt.Sprintf("it has more than %d names: the others are not looked at", most))
 	}
@@ -230,7 +230,7 @@ func (s *survey) ask(ctx context.Context, kinds Kinds, in folder, name string) (
 	case in.owners != nil || in.quiet:
 		return unknown, nil, true
 	case unseen != nil:
-		return unreadable, nil, s.unseen(at, unseen)
+		return unreadable, nil, s.tellUnseen(at, unseen)
 	case missing.whys == nil:
 		return unknown, nil, s.passOver(at, "no kind knows it")
 	}
@@ -261,8 +261,8 @@ func (s *survey) list(name string, most int) (entries []fs.DirEntry, more bool, 
 	return entries, more, err
 }
 
-// met decides what becomes of an entry of a folder.
-func (s *survey) met(ctx context.Context, in folder, e fs.DirEntry) bool {
+// decideEntry decides what becomes of an entry of a folder.
+func (s *survey) decideEntry(ctx context.Context, in folder, e fs.DirEntry) bool {
 	name := path.Join(in.name, e.Name())
 	kinds := s.kinds.ofFile(e.Name())
 	why := ""
@@ -270,7 +270,7 @@ func (s *survey) met(ctx context.Context, in folder, e fs.DirEntry) bool {
 	case mode&fs.ModeSymlink != 0:
 		why = "a symbolic link, which is not followed"
 	case mode.IsDir():
-		why = spared(e.Name())
+		why = whySpared(e.Name())
 		if why == "" && in.depth == s.most.depth {
 			why = fmt.Sprintf("more than %d folders deep", s.most.depth)
 		}
@@ -319,8 +319,8 @@ var elsewhere = []struct{ why, names string }{
 	{"what Hindcast keeps", ".hindcast .hindcast-*"},
 }
 
-// spared says why a folder of a name is not entered, "" if it is.
-func spared(name string) string {
+// whySpared says why a folder of a name is not entered, "" if it is.
+func whySpared(name string) string {
 	for _, row := range elsewhere {
 		for pattern := range strings.FieldsSeq(row.names) {
 			if ok, err := path.Match(pattern, name); ok && err == nil {

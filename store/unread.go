@@ -103,7 +103,7 @@ func UnreadFaults(ctx context.Context, s Store, session string, damaged func(id 
 	if err != nil || len(u.left) == 0 {
 		return nil, err
 	}
-	if err := u.look(); err != nil || len(u.lost) == 0 {
+	if err := u.compareStates(); err != nil || len(u.lost) == 0 {
 		return nil, err
 	}
 	if err := u.lookAgain(each); err != nil {
@@ -155,8 +155,8 @@ func (u *unread) sum(text string) uint64 { return maphash.String(u.seed, text) }
 // mostLost bounds the texts that are in no view and are looked for one by one.
 const mostLost = 256
 
-// look reads states until each text was seen, or is lost.
-func (u *unread) look() error {
+// compareStates reads states until each text was seen, or is lost.
+func (u *unread) compareStates() error {
 	u.lost = map[uint64][]string{}
 	var ids []string
 	head, below, there := "", map[string][]string{}, map[string]bool{}
@@ -177,7 +177,7 @@ func (u *unread) look() error {
 			return nil
 		}
 		read[id] = true
-		return u.see(id, func(text string) { delete(u.left, u.sum(text)) })
+		return u.eachText(id, func(text string) { delete(u.left, u.sum(text)) })
 	}
 	if err := see(head); err != nil {
 		return err
@@ -237,7 +237,7 @@ func (u *unread) lookAgain(each func(yield func(*Carried)) error) error {
 func (u *unread) linesOf(id string) (string, error) {
 	var all strings.Builder
 	add := func(text string) { all.WriteString(conversation.OneLine(text) + "\n") }
-	if err := u.see(id, add); err != nil {
+	if err := u.eachText(id, add); err != nil {
 		return "", err
 	}
 	if d, ok := u.store.(Deriver); ok {
@@ -252,8 +252,8 @@ func (u *unread) linesOf(id string) (string, error) {
 	return all.String(), nil
 }
 
-// see runs yield on each text of the state of a snapshot. One that is damaged shows nothing.
-func (u *unread) see(id string, yield func(string)) error {
+// eachText runs yield on each text of the state of a snapshot. One that is damaged shows nothing.
+func (u *unread) eachText(id string, yield func(string)) error {
 	state, err := u.store.State(u.ctx, model.Ref{Session: u.session, ID: id})
 	if err := u.failure(id, err); err != nil {
 		return err

@@ -67,7 +67,7 @@ var ErrUnknownSDK = errors.New("no version of an SDK that opens this store")
 // Assuming returns the kinds with stores that are opened for one version of an SDK.
 // A store that is not [Versioned] is then not opened.
 func (ks Kinds) Assuming(r Release) Kinds {
-	return ks.opened(func(kind, address string, s Store) error {
+	return ks.onOpen(func(kind, address string, s Store) error {
 		f := FeaturesOf(s)
 		if f.Assume == nil {
 			return fmt.Errorf("open %q: %q: %w: no version is known to read a store of kind %s otherwise than the others", address, r.SDK, ErrUnknownSDK, kind)
@@ -79,7 +79,7 @@ func (ks Kinds) Assuming(r Release) Kinds {
 // Finding returns the kinds with stores that are opened for the versions that find finds
 // around an address. One that no rule is known of, such as 0.3, narrows nothing.
 func (ks Kinds) Finding(find func(address, sdk string) (Release, bool)) Kinds {
-	return ks.opened(func(_, address string, s Store) error {
+	return ks.onOpen(func(_, address string, s Store) error {
 		f := FeaturesOf(s)
 		if f.SDKs == nil {
 			return nil
@@ -95,9 +95,9 @@ func (ks Kinds) Finding(find func(address, sdk string) (Release, bool)) Kinds {
 	})
 }
 
-// opened returns the kinds with something done to each store that is opened; an error
+// onOpen returns the kinds with something done to each store that is opened; an error
 // closes it again.
-func (ks Kinds) opened(do func(kind, address string, s Store) error) Kinds {
+func (ks Kinds) onOpen(do func(kind, address string, s Store) error) Kinds {
 	ks = slices.Clone(ks)
 	for i := range ks {
 		name, open := ks[i].Name, ks[i].Open

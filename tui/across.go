@@ -14,7 +14,7 @@ import (
 func (m *Model) cross() tea.Cmd {
 	s, ref := m.o.Store, m.subject().ref
 	return m.start(crossing, "looking for a sub-agent", func(ctx context.Context, _ *progress) fact {
-		to, err := store.Across(ctx, s, ref)
+		to, err := store.MeetingPoint(ctx, s, ref)
 		return func() tea.Cmd { return m.crossed(to, err) }
 	})
 }

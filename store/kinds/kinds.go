@@ -41,7 +41,7 @@ import (
 // theirs. They keep notes of what they read in the cache, if it is not nil, and of what they write where
 // there is no place beside it in the user's folder for data; with "" nothing is written there.
 func All(cache *files.Cache, data string) store.Kinds {
-	graphs, sessions, items := langgraph.Served(data), adk.Served(data), openaiagents.Served(data)
+	graphs, sessions, items := langgraph.ServedKind(data), adk.ServedKind(data), openaiagents.ServedKind(data)
 	return store.Kinds{
 		jsonl.Kind(),
 		messages.Kind(cache),

@@ -82,16 +82,16 @@ func (l Labels) places(ctx context.Context, s store.Store, session string) (list
 			list = append(list, place{dir, file, name})
 		}
 	}
-	if p, ok := l.own(s, folder); ok {
+	if p, ok := l.ownPlace(s, folder); ok {
 		p.session = session
 		list = append(list, p)
 	}
 	return list
 }
 
-// own returns the file about a store in a folder of the user's folder for data; ok is false
+// ownPlace returns the file about a store in a folder of the user's folder for data; ok is false
 // where there is none.
-func (l Labels) own(s store.Store, folder string) (p place, ok bool) {
+func (l Labels) ownPlace(s store.Store, folder string) (p place, ok bool) {
 	if l.data == "" || s.Address() == "-" {
 		return place{}, false
 	}
@@ -191,9 +191,9 @@ func (l Labels) Watch(ctx context.Context, s store.Store, session string) <-chan
 	return watch.Any(sources...)
 }
 
-// Take sets the labels of rows that were imported into a store, at the snapshots that the
+// ImportLabels sets the labels of rows that were imported into a store, at the snapshots that the
 // rows became, and returns how many it set. The labels that a session has stay as they are.
-func (l Labels) Take(ctx context.Context, s store.Store, rows []store.Row) (set int, err error) {
+func (l Labels) ImportLabels(ctx context.Context, s store.Store, rows []store.Row) (set int, err error) {
 	for len(rows) > 0 {
 		session, n := rows[0].Header.SessionID, 1
 		for n < len(rows) && rows[n].Header.SessionID == session {
@@ -211,7 +211,7 @@ func (l Labels) Take(ctx context.Context, s store.Store, rows []store.Row) (set 
 			return set, err
 		}
 		for _, row := range rows[:n] {
-			h := became(here, &row.Header)
+			h := findCopy(here, &row.Header)
 			for _, label := range row.Labels {
 				if h == nil || slices.ContainsFunc(taken, func(l model.Label) bool { return l.Name == label.Name }) {
 					continue
@@ -229,9 +229,9 @@ func (l Labels) Take(ctx context.Context, s store.Store, rows []store.Row) (set 
 	return set, nil
 }
 
-// became returns the header of the visit that a row became: of those of its id the one that
+// findCopy returns the header of the visit that a row became: of those of its id the one that
 // tells of the same event, because an import may number visits anew.
-func became(here []model.Header, row *model.Header) (found *model.Header) {
+func findCopy(here []model.Header, row *model.Header) (found *model.Header) {
 	for i := range here {
 		switch h := &here[i]; {
 		case h.ID != row.ID:

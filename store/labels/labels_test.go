@@ -414,7 +414,7 @@ func TestLabels_areExportedAndImported(t *testing.T) {
 			carried = append(carried, row)
 		}
 	}
-	n, err := l.Take(t.Context(), to, carried)
+	n, err := l.ImportLabels(t.Context(), to, carried)
 	if err != nil || n != 1 {
 		t.Errorf("%d were set, %v", n, err)
 	}

@@ -30,7 +30,7 @@ const (
 // Watches returns the expressions that a person watches in a store, as SetWatches had them;
 // none where none were kept. They are untrusted.
 func (l Labels) Watches(_ context.Context, s store.Store) ([]string, error) {
-	p, ok := l.own(s, watchesFolder)
+	p, ok := l.ownPlace(s, watchesFolder)
 	if !ok {
 		return nil, nil
 	}
@@ -55,7 +55,7 @@ func (l Labels) Watches(_ context.Context, s store.Store) ([]string, error) {
 // before. Nothing is kept where the user has no folder for data. The errors are ErrTooLarge,
 // that there are too many or too long ones, and those of the file system.
 func (l Labels) SetWatches(_ context.Context, s store.Store, expressions []string) error {
-	p, ok := l.own(s, watchesFolder)
+	p, ok := l.ownPlace(s, watchesFolder)
 	if !ok {
 		return nil
 	}

@@ -70,13 +70,13 @@ func (s *Store) planFork(ctx context.Context, t *tx, ref model.Ref, as string) (
 	if err != nil {
 		return model.Plan{}, err
 	}
-	if err := absent(ctx, t, as); err != nil {
+	if err := requireNoSession(ctx, t, as); err != nil {
 		return model.Plan{}, err
 	}
 	return visits.PlanFork(ref, as, circumstances)
 }
 
-func absent(ctx context.Context, t *tx, id string) error {
+func requireNoSession(ctx context.Context, t *tx, id string) error {
 	_, err := find(ctx, t, id)
 	if err == nil {
 		return store.ErrSessionExists
@@ -96,9 +96,9 @@ type seen struct {
 	era int64
 }
 
-// see returns a session with its visits: those that were seen before, if the session's
+// readSeen returns a session with its visits: those that were seen before, if the session's
 // counters say that nothing was written to it since. The error is model.ErrNoSession.
-func (s *Store) see(ctx context.Context, t *tx, id string, before *seen) (*seen, error) {
+func (s *Store) readSeen(ctx context.Context, t *tx, id string, before *seen) (*seen, error) {
 	now := &seen{era: s.carrier.Era()}
 	var err error
 	if now.session, err = find(ctx, t, id); err != nil {
@@ -115,7 +115,7 @@ func (s *Store) see(ctx context.Context, t *tx, id string, before *seen) (*seen,
 // survey reads the session of a plan, and what a person should know of it.
 func (s *Store) survey(ctx context.Context, t *tx, ref model.Ref, before *seen) (*seen, store.Circumstances, error) {
 	var c store.Circumstances
-	now, err := s.see(ctx, t, ref.Session, before)
+	now, err := s.readSeen(ctx, t, ref.Session, before)
 	if err != nil {
 		return nil, c, err
 	}
@@ -253,12 +253,12 @@ func (s *Store) planKnownEntry(ctx context.Context, t *tx, op model.Op, e entry,
 	redoneFork := e.Op.MakesSession() && op == model.OpRedo
 	from := e.Session
 	if redoneFork {
-		if err := absent(ctx, t, e.Session); err != nil {
+		if err := requireNoSession(ctx, t, e.Session); err != nil {
 			return model.Plan{}, err
 		}
 		from = e.Target.Session
 	}
-	now, err := s.see(ctx, t, from, before)
+	now, err := s.readSeen(ctx, t, from, before)
 	if err != nil {
 		return model.Plan{}, err
 	}
@@ -332,7 +332,7 @@ func (s *Store) apply(ctx context.Context, t *tx, plan model.Plan) (model.Receip
 		}
 		return s.verify(ctx, t, plan, e)
 	}
-	now, e, err := s.again(ctx, t, plan)
+	now, e, err := s.replan(ctx, t, plan)
 	if err != nil {
 		return model.Receipt{}, err
 	}
@@ -357,9 +357,9 @@ func (s *Store) apply(ctx context.Context, t *tx, plan model.Plan) (model.Receip
 	return s.verify(ctx, t, plan, e)
 }
 
-// again computes a plan anew, and returns the entry that an undo or a redo is
+// replan computes a plan anew, and returns the entry that an undo or a redo is
 // about.
-func (s *Store) again(ctx context.Context, t *tx, plan model.Plan) (now model.Plan, e entry, err error) {
+func (s *Store) replan(ctx context.Context, t *tx, plan model.Plan) (now model.Plan, e entry, err error) {
 	before, _ := plan.Carry.(*seen)
 	switch plan.Op {
 	case model.OpRestore:
@@ -486,7 +486,7 @@ var errForeignPlan = errors.New("the plan was not made by this store")
 // copyPath makes the session of a fork with the way from the root to the
 // target.
 func (s *Store) copyPath(ctx context.Context, t *tx, e entry) error {
-	source, visits, path, err := s.way(ctx, t, e)
+	source, visits, path, err := s.pathTo(ctx, t, e)
 	if err != nil {
 		return err
 	}
@@ -497,9 +497,9 @@ func (s *Store) copyPath(ctx context.Context, t *tx, e entry) error {
 	return settle(ctx, t, ss, e, int64(len(path)))
 }
 
-// way returns the session that holds an entry's target, and the way from the root to
+// pathTo returns the session that holds an entry's target, and the way from the root to
 // the target.
-func (s *Store) way(ctx context.Context, t *tx, e entry) (source session, visits *store.Visits, path []int, err error) {
+func (s *Store) pathTo(ctx context.Context, t *tx, e entry) (source session, visits *store.Visits, path []int, err error) {
 	if source, err = find(ctx, t, e.Target.Session); err != nil {
 		return source, nil, nil, err
 	}

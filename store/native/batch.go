@@ -183,7 +183,7 @@ func (k *taking) knownIDs(ctx context.Context, rows []batched) (map[string]sized
 			ask.values = append(ask.values, rows[i].ID)
 		}
 	}
-	return known, ask.each(ctx, k.tx, func(scan func(...any) error) error {
+	return known, ask.eachRow(ctx, k.tx, func(scan func(...any) error) error {
 		var id string
 		var state sized
 		err := scan(&id, &state.key, &state.size)
@@ -204,7 +204,7 @@ func (k *taking) knownStates(ctx context.Context, rows []batched, known map[stri
 			ask.values = append(ask.values, c.sum[:])
 		}
 	}
-	return have, ask.each(ctx, k.tx, func(scan func(...any) error) error {
+	return have, ask.eachRow(ctx, k.tx, func(scan func(...any) error) error {
 		var sum sql.RawBytes
 		var key int64
 		err := scan(&sum, &key)
@@ -257,13 +257,13 @@ func (k *taking) state(ctx context.Context, c *content, parent int64, have map[[
 		return 0, err
 	}
 	if known {
-		return k.again(ctx, c, base, next)
+		return k.putExisting(ctx, c, base, next)
 	}
 	if err := k.follow(ctx, base); err != nil {
 		return 0, err
 	}
 	k.text, k.own = c.text, nil
-	where, list, _, err := k.keep(ctx)
+	where, list, _, err := k.keepPieces(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -275,9 +275,9 @@ func (k *taking) state(ctx context.Context, c *content, parent int64, have map[[
 	return key, err
 }
 
-// again puts a state in that the store has. It may be a draft, or damaged; what that
+// putExisting puts a state in that the store has. It may be a draft, or damaged; what that
 // takes is written at once, and the streams end elsewhere then.
-func (k *taking) again(ctx context.Context, c *content, base int64, next *int64) (int64, error) {
+func (k *taking) putExisting(ctx context.Context, c *content, base int64, next *int64) (int64, error) {
 	if err := k.flush(ctx); err != nil {
 		return 0, err
 	}
@@ -349,13 +349,13 @@ type lookups struct {
 	values []any
 }
 
-func (l *lookups) each(ctx context.Context, t *tx, row func(scan func(...any) error) error) error {
+func (l *lookups) eachRow(ctx context.Context, t *tx, row func(scan func(...any) error) error) error {
 	query := l.query + "(" + strings.Repeat("?, ", rowsAtOnce-1) + "?)"
 	for ; len(l.values) > 0; l.values = l.values[min(rowsAtOnce, len(l.values)):] {
 		args := append(make([]any, 0, rowsAtOnce+1), l.before...)
 		args = append(args, l.values[:min(rowsAtOnce, len(l.values))]...)
 		args = append(args, make([]any, cap(args)-len(args))...) // null equals nothing
-		if err := t.each(ctx, row, query, args[:len(l.before)+rowsAtOnce]...); err != nil {
+		if err := t.eachRow(ctx, row, query, args[:len(l.before)+rowsAtOnce]...); err != nil {
 			return err
 		}
 	}

@@ -61,8 +61,8 @@ func (o owner) stream(kind parts.Stream) parts.Stream {
 	return parts.Stream(o.session)*streamsEach + kind
 }
 
-// may reports whether a state of the owner can use what is at a place.
-func (o owner) may(p parts.Place) bool {
+// canUse reports whether a state of the owner can use what is at a place.
+func (o owner) canUse(p parts.Place) bool {
 	return !isDraft(p) || o.draft && int64(p.Stream())/streamsEach == o.session
 }
 
@@ -234,7 +234,7 @@ func (d *decoding) serve(open []want, row parts.Extent, encoding int64, data []b
 	}
 	if d.rows++; d.rows <= inTurn {
 		d.scratch = slices.Grow(d.scratch[:0], segmentSize)
-		return still, d.codec.hand(now, row, encoding, data, d.scratch)
+		return still, d.codec.decodeInto(now, row, encoding, data, d.scratch)
 	}
 	if d.free == nil {
 		d.free, d.errs = make(chan struct{}, runtime.GOMAXPROCS(0)), make(chan error, 1)
@@ -243,7 +243,7 @@ func (d *decoding) serve(open []want, row parts.Extent, encoding int64, data []b
 	d.free <- struct{}{}
 	d.running.Go(func() {
 		defer func() { <-d.free }()
-		if err := d.codec.hand(now, row, encoding, data, nil); err != nil {
+		if err := d.codec.decodeInto(now, row, encoding, data, nil); err != nil {
 			select {
 			case d.errs <- err:
 			default: // one is enough
@@ -264,9 +264,9 @@ func (d *decoding) wait() error {
 	}
 }
 
-// hand decodes a row and copies to each what it wants of it. scratch has room for a row,
+// decodeInto decodes a row and copies to each what it wants of it. scratch has room for a row,
 // or is nil.
-func (c codec) hand(wants []want, row parts.Extent, encoding int64, data, scratch []byte) error {
+func (c codec) decodeInto(wants []want, row parts.Extent, encoding int64, data, scratch []byte) error {
 	text := wants[0].to
 	if wants[0].Len < row.Len {
 		text = slices.Grow(scratch[:0], int(row.Len))[:row.Len]

@@ -26,7 +26,7 @@ func (s *Store) planEdit(ctx context.Context, t *tx, ref model.Ref, as string, s
 	if err != nil {
 		return model.Plan{}, err
 	}
-	if err := absent(ctx, t, as); err != nil {
+	if err := requireNoSession(ctx, t, as); err != nil {
 		return model.Plan{}, err
 	}
 	circumstances.Conversation = store.ConversationHazards(s.kind, "", state)
@@ -52,7 +52,7 @@ func (s *Store) edit(ctx context.Context, t *tx, plan model.Plan, state edited) 
 // copyEdited makes the session of an edit with the way from the root to the
 // target, which has another state there, and returns the key of that state.
 func (s *Store) copyEdited(ctx context.Context, t *tx, e entry, state edited) (int64, error) {
-	source, visits, path, err := s.way(ctx, t, e)
+	source, visits, path, err := s.pathTo(ctx, t, e)
 	if err != nil {
 		return 0, err
 	}
@@ -77,7 +77,7 @@ func (s *Store) copyEdited(ctx context.Context, t *tx, e entry, state edited) (i
 // PlanConvert implements store.Converter: rows are taken over as they are. The
 // error is store.ErrSessionExists where the store has a session of the new name.
 func (s *Store) PlanConvert(ctx context.Context, from store.Store, session, as string) (model.Plan, error) {
-	err := s.read(ctx, func(t *tx) error { return absent(ctx, t, as) })
+	err := s.read(ctx, func(t *tx) error { return requireNoSession(ctx, t, as) })
 	var plan model.Plan
 	if err == nil {
 		plan, err = store.PlanTakeover(ctx, from, session, as)
@@ -90,7 +90,7 @@ func (s *Store) PlanConvert(ctx context.Context, from store.Store, session, as s
 
 // takeOver makes the session of a conversion.
 func (s *Store) takeOver(ctx context.Context, t *tx, plan model.Plan, carry *store.Takeover) (e entry, err error) {
-	if err := absent(ctx, t, plan.NewSession); err != nil {
+	if err := requireNoSession(ctx, t, plan.NewSession); err != nil {
 		return e, err
 	}
 	p := importing{store: s, tx: t}

@@ -61,7 +61,7 @@ func (s *Store) commit(ctx context.Context, t *tx, data *model.Data[json.RawMess
 func conflict(ctx context.Context, t *tx, ss session, data *model.Data[json.RawMessage]) error {
 	var head *model.Header
 	if ss.head.Valid {
-		h, err := (&listing{tx: t, session: ss}).one(ctx, ss.head.V)
+		h, err := (&listing{tx: t, session: ss}).readOne(ctx, ss.head.V)
 		if err != nil {
 			return err
 		}

@@ -228,7 +228,7 @@ func (s *states) recordFaults(ctx context.Context, t *tx) (faults []model.Fault,
 		{"SELECT record_state, id FROM sessions WHERE record_state IS NOT NULL", "record of session %q", model.Stops, "the session cannot be loaded"},
 		{"SELECT before_state, session FROM journal WHERE before_state IS NOT NULL", "what the journal keeps of session %q", model.Loses, "the restore cannot be taken back"},
 	} {
-		held, err := s.held(ctx, t, holder.query)
+		held, err := s.unvisitedStates(ctx, t, holder.query)
 		if err != nil {
 			return nil, err
 		}
@@ -250,8 +250,8 @@ type held struct {
 	session string
 }
 
-// held returns the states of a query that no visit has.
-func (s *states) held(ctx context.Context, t *tx, query string) (all []held, err error) {
+// unvisitedStates returns the states of a query that no visit has.
+func (s *states) unvisitedStates(ctx context.Context, t *tx, query string) (all []held, err error) {
 	rows, err := t.Rows(ctx, query+" EXCEPT SELECT v.state, s.id FROM visits v JOIN sessions s USING (session)")
 	if err != nil {
 		return nil, err

@@ -141,7 +141,7 @@ func (d *drafts) collect(ctx context.Context) error {
 
 // read reads what is in use.
 func (d *drafts) read(ctx context.Context) error {
-	if err := present(ctx, d.tx, d.inUse); err != nil {
+	if err := checkPresent(ctx, d.tx, d.inUse); err != nil {
 		return err
 	}
 	bytes := make([]byte, parts.Size(d.inUse))

@@ -9,7 +9,7 @@ import (
 
 // Cursor implements store.Grower.
 func (s *Store) Cursor(ctx context.Context, sessionID string) (cursor store.Cursor, err error) {
-	err = s.grown(ctx, sessionID, func(_ *tx, _ session, now store.Cursor) error {
+	err = s.readGrowth(ctx, sessionID, func(_ *tx, _ session, now store.Cursor) error {
 		cursor = now
 		return nil
 	})
@@ -21,7 +21,7 @@ func (s *Store) Cursor(ctx context.Context, sessionID string) (cursor store.Curs
 
 // Growth implements store.Grower.
 func (s *Store) Growth(ctx context.Context, sessionID string, since store.Cursor) (growth store.Growth, err error) {
-	err = s.grown(ctx, sessionID, func(t *tx, ss session, now store.Cursor) error {
+	err = s.readGrowth(ctx, sessionID, func(t *tx, ss session, now store.Cursor) error {
 		growth = store.Growth{Cursor: now}
 		if !since.Grows(now) {
 			growth.Rewritten = true
@@ -30,7 +30,7 @@ func (s *Store) Growth(ctx context.Context, sessionID string, since store.Cursor
 		if since.Visit == now.Visit {
 			return nil
 		}
-		growth.Headers, err = (&listing{tx: t, session: ss}).some(ctx, "visits WHERE session = ? AND visit > ? ORDER BY visit", ss.key, since.Visit)
+		growth.Headers, err = (&listing{tx: t, session: ss}).readFew(ctx, "visits WHERE session = ? AND visit > ? ORDER BY visit", ss.key, since.Visit)
 		return err
 	})
 	if err != nil {
@@ -39,8 +39,8 @@ func (s *Store) Growth(ctx context.Context, sessionID string, since store.Cursor
 	return growth, nil
 }
 
-// grown runs what on a session, with the cursor of the same moment.
-func (s *Store) grown(ctx context.Context, sessionID string, what func(t *tx, ss session, now store.Cursor) error) error {
+// readGrowth runs what on a session, with the cursor of the same moment.
+func (s *Store) readGrowth(ctx context.Context, sessionID string, what func(t *tx, ss session, now store.Cursor) error) error {
 	for {
 		era := s.carrier.Era()
 		err := s.read(ctx, func(t *tx) error {

@@ -22,7 +22,7 @@ import (
 // The rows are read while the store is locked against other writers. They may
 // come from this very store: a reader sees it as it was before.
 func (s *Store) Import(ctx context.Context, rows iter.Seq2[store.Row, error]) (n int, err error) {
-	err = s.told(s.carrier.WriteOnce(ctx, s.with(func(t *tx) error {
+	err = s.notifyWritten(s.carrier.WriteOnce(ctx, s.inWriteTx(func(t *tx) error {
 		usual, err := t.Prepare(ctx)
 		if err != nil {
 			return err
@@ -32,7 +32,7 @@ func (s *Store) Import(ctx context.Context, rows iter.Seq2[store.Row, error]) (n
 			return err
 		}
 		p := importing{store: s, tx: t}
-		if p.entered, err = begun(ctx, t); err != nil {
+		if p.entered, err = hasContent(ctx, t); err != nil {
 			return err
 		}
 		var some bool

@@ -30,9 +30,9 @@ const beginsEntry = "(op <> '" + string(model.OpImport) + "' OR source = session
 // goesOn reports whether the row is one of the later rows of an import.
 func (e *entry) goesOn() bool { return e.Op == model.OpImport && e.Target.Session != e.Session }
 
-// begun reports whether the store holds anything. What an empty store begins with is no
+// hasContent reports whether the store holds anything. What an empty store begins with is no
 // entry of the journal.
-func begun(ctx context.Context, t *tx) (yes bool, err error) {
+func hasContent(ctx context.Context, t *tx) (yes bool, err error) {
 	err = t.Row(ctx, "SELECT EXISTS (SELECT 1 FROM journal) OR EXISTS (SELECT 1 FROM sessions)").Scan(&yes)
 	return yes, err
 }
@@ -68,11 +68,11 @@ func (p *importing) enter(ctx context.Context, in *incoming) error {
 	return e.insert(ctx, p.tx)
 }
 
-// made reports whether an import made the session of a row.
-func (e *entry) made() bool { return e.before.revision == 0 }
+// createdSession reports whether an import made the session of a row.
+func (e *entry) createdSession() bool { return e.before.revision == 0 }
 
-func (e *entry) imported(visits *store.Visits) store.Imported {
-	return store.Imported{Visits: visits, Made: e.made(), Last: e.Target.Visit, Before: e.before.head.V}
+func (e *entry) importOf(visits *store.Visits) store.Imported {
+	return store.Imported{Visits: visits, Made: e.createdSession(), Last: e.Target.Visit, Before: e.before.head.V}
 }
 
 func planUndoImport(ctx context.Context, t *tx, e entry) (model.Plan, error) {
@@ -90,7 +90,7 @@ func planUndoImport(ctx context.Context, t *tx, e entry) (model.Plan, error) {
 		if err != nil {
 			return model.Plan{}, fmt.Errorf("entry %d on session %q: %w", e.ID, r.Session, err)
 		}
-		list[i] = r.imported(visits)
+		list[i] = r.importOf(visits)
 	}
 	return store.PlanUndoImport(e.ID, list), nil
 }
@@ -101,7 +101,7 @@ func (s *Store) undoImport(ctx context.Context, t *tx, e entry) error {
 		if err != nil {
 			return err
 		}
-		if r.made() {
+		if r.createdSession() {
 			err = s.dropSession(ctx, t, ss, r.ID)
 		} else {
 			err = s.dropping(ctx, t, ss, r.Target.Visit, func() error { return r.takeOut(ctx, t, ss) })
@@ -138,7 +138,7 @@ func (e *entry) takeOut(ctx context.Context, t *tx, ss session) error {
 // checkImport reads back what the undo of an import left.
 func checkImport(ctx context.Context, t *tx, e entry) error {
 	for _, r := range e.rows {
-		said := r.imported(&store.Visits{Session: r.Session})
+		said := r.importOf(&store.Visits{Session: r.Session})
 		ss, err := find(ctx, t, r.Session)
 		var now *store.Visits
 		if err == nil {

@@ -116,7 +116,7 @@ func (l *listing) tail(ctx context.Context, n int) (headers []model.Header, befo
 		before = store.Uncounted
 	}
 	rows = rows[:min(n, len(rows))]
-	if err := l.meet(ctx, rows); err != nil {
+	if err := l.lookUpReferences(ctx, rows); err != nil {
 		return nil, 0, err
 	}
 	headers = make([]model.Header, len(rows))
@@ -130,9 +130,9 @@ func (l *listing) tail(ctx context.Context, n int) (headers []model.Header, befo
 	return headers, before, nil
 }
 
-// meet looks up together what rows refer to and is not among them, as far as few rows do: to
+// lookUpReferences looks up together what rows refer to and is not among them, as far as few rows do: to
 // a server each question is a way there and back.
-func (l *listing) meet(ctx context.Context, rows []visitRow) error {
+func (l *listing) lookUpReferences(ctx context.Context, rows []visitRow) error {
 	reasons := lookups{query: "SELECT " + reasonColumns + " FROM reasons WHERE session = ? AND reason IN ", before: []any{l.session.key}}
 	parents := lookups{query: "SELECT visit, id FROM visits WHERE session = ? AND visit IN ", before: []any{l.session.key}}
 	here := make(map[int64]bool, len(rows))
@@ -148,11 +148,11 @@ func (l *listing) meet(ctx context.Context, rows []visitRow) error {
 			parents.values = append(parents.values, r.ParentVisit)
 		}
 	}
-	if err := reasons.each(ctx, l.tx, l.addReason); err != nil {
+	if err := reasons.eachRow(ctx, l.tx, l.addReason); err != nil {
 		return err
 	}
 	l.far = map[int64]string{}
-	return parents.each(ctx, l.tx, func(scan func(...any) error) error {
+	return parents.eachRow(ctx, l.tx, func(scan func(...any) error) error {
 		var visit int64
 		var id string
 		err := scan(&visit, &id)
@@ -161,8 +161,8 @@ func (l *listing) meet(ctx context.Context, rows []visitRow) error {
 	})
 }
 
-// one returns the header of one visit; the error is model.ErrNoSnapshot.
-func (l *listing) one(ctx context.Context, visit int64) (model.Header, error) {
+// readOne returns the header of one visit; the error is model.ErrNoSnapshot.
+func (l *listing) readOne(ctx context.Context, visit int64) (model.Header, error) {
 	rows, err := l.gather(ctx, "visits WHERE session = ? AND visit = ?", l.session.key, visit)
 	if err != nil {
 		return model.Header{}, err
@@ -173,9 +173,9 @@ func (l *listing) one(ctx context.Context, visit int64) (model.Header, error) {
 	return l.complete(ctx, rows[0])
 }
 
-// some returns the headers of a few visits, which from asks for by ascending
+// readFew returns the headers of a few visits, which from asks for by ascending
 // number.
-func (l *listing) some(ctx context.Context, from string, args ...any) ([]model.Header, error) {
+func (l *listing) readFew(ctx context.Context, from string, args ...any) ([]model.Header, error) {
 	return l.append(ctx, nil, from, args...)
 }
 
@@ -278,7 +278,7 @@ func (l *listing) loadReason(ctx context.Context, reason int64) error {
 }
 
 func (l *listing) reasonsWhere(ctx context.Context, where string, args ...any) error {
-	return l.tx.each(ctx, l.addReason, "SELECT "+reasonColumns+" FROM reasons WHERE "+where, args...)
+	return l.tx.eachRow(ctx, l.addReason, "SELECT "+reasonColumns+" FROM reasons WHERE "+where, args...)
 }
 
 // reasonColumns are the columns that addReason reads.

@@ -161,7 +161,7 @@ func (s *Store) headers(ctx context.Context, sessionID string, yield func(model.
 }
 
 func (s *Store) headersOnce(ctx context.Context, sessionID string, yield func(model.Header, error) bool) error {
-	return s.carrier.ReadOnce(ctx, s.within(func(t *tx) error {
+	return s.carrier.ReadOnce(ctx, s.inReadTx(func(t *tx) error {
 		ss, err := find(ctx, t, sessionID)
 		if err != nil {
 			return err
@@ -280,7 +280,7 @@ func (s *Store) data(ctx context.Context, t *tx, ss session) (*model.Data[json.R
 	if !ss.head.Valid {
 		return data, nil
 	}
-	h, err := (&listing{tx: t, session: ss}).one(ctx, ss.head.V)
+	h, err := (&listing{tx: t, session: ss}).readOne(ctx, ss.head.V)
 	if err != nil {
 		return nil, err
 	}
@@ -356,7 +356,7 @@ func (s *Store) row(ctx context.Context, t *tx, sessionID, snapshotID string) (*
 	if err != nil || !first.Valid {
 		return nil, err
 	}
-	h, err := (&listing{tx: t, session: ss}).one(ctx, first.V)
+	h, err := (&listing{tx: t, session: ss}).readOne(ctx, first.V)
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func (s *Store) Fill(ctx context.Context, runs []store.Run, dst []byte) error {
 		list[i] = parts.Extent{At: parts.Place(run.At), Len: run.Len}
 	}
 	err := s.read(ctx, func(t *tx) error {
-		if err := present(ctx, t, list); err != nil {
+		if err := checkPresent(ctx, t, list); err != nil {
 			return err
 		}
 		return s.states.codec.read(ctx, t, list, dst)
@@ -112,7 +112,7 @@ func (l *lists) load(ctx context.Context, t *tx) error {
 		}
 		order = order[n:]
 	}
-	for wanted := l.wanted(); len(wanted) > 0; wanted = l.wanted() {
+	for wanted := l.wantedNodes(); len(wanted) > 0; wanted = l.wantedNodes() {
 		if err := l.readNodes(ctx, t, wanted); err != nil {
 			return err
 		}
@@ -192,8 +192,8 @@ func (l *lists) decode(i int, missing func(parts.Extent)) ([]parts.Extent, error
 	return list, err
 }
 
-// wanted returns the nodes that are to be read next, each once.
-func (l *lists) wanted() (wanted []parts.Extent) {
+// wantedNodes returns the nodes that are to be read next, each once.
+func (l *lists) wantedNodes() (wanted []parts.Extent) {
 	met := map[parts.Extent]bool{}
 	for i := range l.rows {
 		if l.errs[i] != nil || !parts.HasNodes(l.rows[i].list) {

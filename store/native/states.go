@@ -225,7 +225,7 @@ func (s *states) join(ctx context.Context, t *tx, r row, list []parts.Extent) ([
 // inflate returns the bytes of a list, which stands for so many.
 func (s *states) inflate(ctx context.Context, t *tx, list []parts.Extent, size int64) ([]byte, error) {
 	if size > trustedSize {
-		if err := present(ctx, t, list); err != nil {
+		if err := checkPresent(ctx, t, list); err != nil {
 			return nil, err
 		}
 	}
@@ -241,9 +241,9 @@ func (r *row) check(state []byte) error {
 	return nil
 }
 
-// present reports an error if there are fewer bytes than a large list needs.
+// checkPresent reports an error if there are fewer bytes than a large list needs.
 // The bytes of one place may stand in a state many times.
-func present(ctx context.Context, t *tx, list []parts.Extent) error {
+func checkPresent(ctx context.Context, t *tx, list []parts.Extent) error {
 	for _, e := range list {
 		if e.Len <= segmentSize {
 			continue
@@ -319,7 +319,7 @@ func (s *states) put(ctx context.Context, t *tx, o owner, state content, bases .
 	if len(state.bytes) > maxState {
 		return 0, ErrTooLarge
 	}
-	have, err := s.look(ctx, t, o, state)
+	have, err := s.lookUp(ctx, t, o, state)
 	if err != nil || have.serves {
 		return have.key, err
 	}
@@ -334,7 +334,7 @@ func (s *states) put(ctx context.Context, t *tx, o owner, state content, bases .
 	if err := p.useBases(ctx, bases); err != nil {
 		return 0, err
 	}
-	_, list, drafted, err := p.keep(ctx)
+	_, list, drafted, err := p.keepPieces(ctx)
 	if err == nil {
 		err = p.flush(ctx)
 	}
@@ -368,9 +368,9 @@ type found struct {
 	serves bool
 }
 
-// look looks for a state, and locks it: for an owner who is going to refer to it, or to
+// lookUp looks for a state, and locks it: for an owner who is going to refer to it, or to
 // write it anew.
-func (s *states) look(ctx context.Context, t *tx, o owner, state content) (have found, err error) {
+func (s *states) lookUp(ctx context.Context, t *tx, o owner, state content) (have found, err error) {
 	first := t.Use
 	if o.draft {
 		first = t.Keep // the drafts of another session may be swept
@@ -385,7 +385,7 @@ func (s *states) look(ctx context.Context, t *tx, o owner, state content) (have 
 		}
 		have.there = true
 		if o.draft || !have.draft.Valid {
-			if have.serves, err = s.intact(ctx, t, have.key, state); err != nil || have.serves {
+			if have.serves, err = s.isIntact(ctx, t, have.key, state); err != nil || have.serves {
 				return have, err
 			}
 		}
@@ -396,9 +396,9 @@ func (s *states) look(ctx context.Context, t *tx, o owner, state content) (have 
 	return have, nil
 }
 
-// intact reports whether a state that is kept can be read. One that this Store had
+// isIntact reports whether a state that is kept can be read. One that this Store had
 // in its hands a moment ago is taken to be.
-func (s *states) intact(ctx context.Context, t *tx, key int64, state content) (bool, error) {
+func (s *states) isIntact(ctx context.Context, t *tx, key int64, state content) (bool, error) {
 	if state.text != nil {
 		return true, nil
 	}
@@ -428,8 +428,8 @@ func (s *states) remember(sum [sha256.Size]byte, text *parts.Text) {
 	}
 }
 
-// remembered returns a state that is in memory, nil for another.
-func (s *states) remembered(sum [sha256.Size]byte) *parts.Text {
+// recall returns a state that is in memory, nil for another.
+func (s *states) recall(sum [sha256.Size]byte) *parts.Text {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, recent := range s.recent {
@@ -513,7 +513,7 @@ func (p *putting) base(ctx context.Context, key int64) (b parts.Base, err error)
 	if b.List, err = p.list(ctx, p.tx, r, r.size, p.nodes); err != nil {
 		return b, err
 	}
-	if b.Text = p.remembered(r.sum); b.Text != nil {
+	if b.Text = p.recall(r.sum); b.Text != nil {
 		return b, nil
 	}
 	state, err := p.join(ctx, p.tx, r, b.List)
@@ -525,10 +525,10 @@ func (p *putting) base(ctx context.Context, key int64) (b parts.Base, err error)
 	return b, nil
 }
 
-// keep keeps the parts that are new. It returns where all of them are, the state's list
+// keepPieces keeps the parts that are new. It returns where all of them are, the state's list
 // of that, and whether some of them are drafts.
-func (p *putting) keep(ctx context.Context) (where []parts.Extent, list []byte, drafted bool, err error) {
-	pieces := parts.Match(p.text, p.bases, p.owner.may)
+func (p *putting) keepPieces(ctx context.Context) (where []parts.Extent, list []byte, drafted bool, err error) {
+	pieces := parts.Match(p.text, p.bases, p.owner.canUse)
 	hashes := p.largeOf(nil, p.text, pieces)
 	if err := p.lookFor(ctx, hashes); err != nil {
 		return nil, nil, false, err
@@ -561,7 +561,7 @@ func (p *putting) keep(ctx context.Context) (where []parts.Extent, list []byte, 
 func (p *putting) encode(ctx context.Context, list []parts.Extent) ([]byte, error) {
 	return parts.Encode(list, func(node []byte) (at parts.Place, err error) {
 		at, ok := p.nodes[string(node)]
-		if !ok || !p.owner.may(at) {
+		if !ok || !p.owner.canUse(at) {
 			at, err = p.write(ctx, streamLists, node)
 		}
 		if p.own == nil {
@@ -599,7 +599,7 @@ func (p *putting) lookFor(ctx context.Context, hashes []int64) error {
 			ask.values = append(ask.values, hash)
 		}
 	}
-	return ask.each(ctx, p.tx, func(scan func(...any) error) error {
+	return ask.eachRow(ctx, p.tx, func(scan func(...any) error) error {
 		var hash int64
 		var at parts.Extent
 		err := scan(&hash, &at.At, &at.Len)

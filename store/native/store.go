@@ -201,8 +201,8 @@ func (t *tx) time(at time.Time) any {
 	return t.Time(at)
 }
 
-// each calls row for each row of a query, which it scans.
-func (t *tx) each(ctx context.Context, row func(scan func(into ...any) error) error, query string, args ...any) error {
+// eachRow calls row for each row of a query, which it scans.
+func (t *tx) eachRow(ctx context.Context, row func(scan func(into ...any) error) error, query string, args ...any) error {
 	rows, err := t.Rows(ctx, query, args...)
 	if err != nil {
 		return err
@@ -216,30 +216,30 @@ func (t *tx) each(ctx context.Context, row func(scan func(into ...any) error) er
 	return rows.Err()
 }
 
-// with has what run on a transaction of the carrier that writes.
-func (s *Store) with(what func(*tx) error) func(Tx) error {
+// inWriteTx has what run on a transaction of the carrier that writes.
+func (s *Store) inWriteTx(what func(*tx) error) func(Tx) error {
 	return func(t Tx) error { return what(&tx{t, s.dialect}) }
 }
 
-// within has what run on a transaction of the carrier that reads.
-func (s *Store) within(what func(*tx) error) func(Tx) error {
+// inReadTx has what run on a transaction of the carrier that reads.
+func (s *Store) inReadTx(what func(*tx) error) func(Tx) error {
 	return func(t Tx) error { return what(&tx{t, s.dialect.reading()}) }
 }
 
 // read runs what in one transaction, so that it sees one state of the store. It runs
 // it again when the store moved meanwhile.
 func (s *Store) read(ctx context.Context, what func(t *tx) error) error {
-	return s.carrier.Read(ctx, s.within(what))
+	return s.carrier.Read(ctx, s.inReadTx(what))
 }
 
 // change runs what in a transaction that writes, all of it or nothing, and tells
 // watchers of it. It may run it again.
 func (s *Store) change(ctx context.Context, what func(t *tx) error) error {
-	return s.told(s.carrier.Write(ctx, s.with(what)))
+	return s.notifyWritten(s.carrier.Write(ctx, s.inWriteTx(what)))
 }
 
-// told tells watchers of a write that did not fail.
-func (s *Store) told(err error) error {
+// notifyWritten tells watchers of a write that did not fail.
+func (s *Store) notifyWritten(err error) error {
 	if err == nil {
 		s.notifier.Notify()
 	}

@@ -269,7 +269,7 @@ func (s *Store) visit(ctx context.Context, t *tx, ss session, snapshot *model.Sn
 
 // visitsOf returns the visits of an id with an index in a session.
 func visitsOf(ctx context.Context, t *tx, ss session, id string, index int) ([]model.Header, error) {
-	return (&listing{tx: t, session: ss}).some(ctx, t.ByID+" WHERE id = ? AND session = ? AND idx = ? ORDER BY visit", id, ss.key, index)
+	return (&listing{tx: t, session: ss}).readFew(ctx, t.ByID+" WHERE id = ? AND session = ? AND idx = ? ORDER BY visit", id, ss.key, index)
 }
 
 // parentOf returns the visit that a new one with that parent follows, by the

@@ -59,11 +59,11 @@ func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor)
 // Rule is something that an SDK does since a version.
 type Rule struct{ since Version }
 
-// Since returns a rule that holds from a version on.
-func Since(major, minor int) Rule { return Rule{Version{major, minor}} }
+// RuleSince returns a rule that holds from a version on.
+func RuleSince(major, minor int) Rule { return Rule{Version{major, minor}} }
 
-// Since returns the first version with the rule.
-func (r Rule) Since() Version { return r.since }
+// FirstVersion returns the first version with the rule.
+func (r Rule) FirstVersion() Version { return r.since }
 
 // Before says in words up to where the rule does not hold.
 func (r Rule) Before() string { return "before " + r.since.String() }
@@ -120,20 +120,20 @@ func (s Span) Has(v Version) bool {
 	return v.Compare(s.from) >= 0
 }
 
-// Always reports whether all versions in question follow a rule.
-func (s Span) Always(r Rule) bool { return s.from.Compare(r.since) >= 0 }
+// AllFollow reports whether all versions in question follow a rule.
+func (s Span) AllFollow(r Rule) bool { return s.from.Compare(r.since) >= 0 }
 
-// Shown reports whether the newest version in question follows a rule.
-func (s Span) Shown(r Rule) bool { return !s.only || s.Always(r) }
+// NewestFollows reports whether the newest version in question follows a rule.
+func (s Span) NewestFollows(r Rule) bool { return !s.only || s.AllFollow(r) }
 
 // Differ reports whether some versions in question follow a rule and others do not.
-func (s Span) Differ(r Rule) bool { return !s.only && !s.Always(r) }
+func (s Span) Differ(r Rule) bool { return !s.only && !s.AllFollow(r) }
 
 // Words returns what is said of something that depends on a rule: what the newest
 // version in question does, and in brackets what those do before the rule.
 func (s Span) Words(r Rule, now, before string) string {
 	switch {
-	case s.Always(r):
+	case s.AllFollow(r):
 		return now
 	case s.only:
 		return before
@@ -173,8 +173,8 @@ func (r *Running) Assume(kind string, opens Opens, said store.Release) error {
 	}
 }
 
-// Assumed returns what was assumed.
-func (r *Running) Assumed() (list store.Releases) {
+// ListAssumed returns what was assumed.
+func (r *Running) ListAssumed() (list store.Releases) {
 	if versions := r.versions.Load(); versions != nil {
 		for _, name := range slices.Sorted(maps.Keys(*versions)) {
 			v := (*versions)[name]

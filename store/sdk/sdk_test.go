@@ -24,9 +24,9 @@ func TestParse(t *testing.T) {
 // What is shown is what the newest version in question does, and what the others do
 // stands behind it.
 func TestSpan_saysWhatItsVersionsDo(t *testing.T) {
-	rule := sdk.Since(1, 15)
+	rule := sdk.RuleSince(1, 15)
 	now, before := "repaired in memory, the files stay as they are: put in", "nothing is put in"
-	both := sdk.Repairs("put in").Since(rule, sdk.Loses("nothing is put in"))
+	both := sdk.Repairs("put in").WithRule(rule, sdk.Loses("nothing is put in"))
 	for name, c := range map[string]struct {
 		span                  sdk.Span
 		always, shown, differ bool
@@ -39,8 +39,8 @@ func TestSpan_saysWhatItsVersionsDo(t *testing.T) {
 		"the one before": {sdk.LastBefore(rule), false, false, false, model.Loses, before},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if c.span.Always(rule) != c.always || c.span.Shown(rule) != c.shown || c.span.Differ(rule) != c.differ {
-				t.Errorf("always %t, shown %t, differ %t", c.span.Always(rule), c.span.Shown(rule), c.span.Differ(rule))
+			if c.span.AllFollow(rule) != c.always || c.span.NewestFollows(rule) != c.shown || c.span.Differ(rule) != c.differ {
+				t.Errorf("always %t, shown %t, differ %t", c.span.AllFollow(rule), c.span.NewestFollows(rule), c.span.Differ(rule))
 			}
 			if got := c.span.Words(rule, now, before); got != c.verdict {
 				t.Errorf("the words are %q, want %q", got, c.verdict)
@@ -54,12 +54,12 @@ func TestSpan_saysWhatItsVersionsDo(t *testing.T) {
 
 func TestRunning_takesOneVersionOfEachSDK(t *testing.T) {
 	var r sdk.Running
-	opens := sdk.Opens{"a": sdk.Since(1, 0), "b": sdk.Since(0, 9)}
+	opens := sdk.Opens{"a": sdk.RuleSince(1, 0), "b": sdk.RuleSince(0, 9)}
 	if got := opens.Span("b", &r); !got.Has(sdk.Version{Major: 0, Minor: 9}) || got.Has(sdk.Version{Major: 0, Minor: 8}) {
 		t.Errorf("any version is %+v", got)
 	}
-	if r.Assumed() != nil || r.Of("a") != nil {
-		t.Errorf("nothing was said, and it runs %v", r.Assumed())
+	if r.ListAssumed() != nil || r.Of("a") != nil {
+		t.Errorf("nothing was said, and it runs %v", r.ListAssumed())
 	}
 	for _, wrong := range [][2]string{{"c", "1.2"}, {"a", "0.9"}, {"a", "new"}, {"b", "0.8"}} {
 		if err := r.Assume("kind", opens, store.Release{SDK: wrong[0], Version: wrong[1]}); !errors.Is(err, store.ErrUnknownSDK) {
@@ -71,7 +71,7 @@ func TestRunning_takesOneVersionOfEachSDK(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	got := r.Assumed()
+	got := r.ListAssumed()
 	if got.String() != "a 1.30 (from a.lock), b 1.3" || got.Short() != "a 1.30, b 1.3" || *r.Of("b") != (sdk.Version{Major: 1, Minor: 3}) {
 		t.Errorf("it runs %q", got)
 	}

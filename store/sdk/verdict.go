@@ -52,9 +52,9 @@ func Says(severity model.Severity, text string) Verdict {
 	return Verdict{severity: severity, text: text}
 }
 
-// Since returns the verdict of the versions that follow a rule, with that of those
+// WithRule returns the verdict of the versions that follow a rule, with that of those
 // before it.
-func (v Verdict) Since(r Rule, before Verdict) Verdict {
+func (v Verdict) WithRule(r Rule, before Verdict) Verdict {
 	v.rule, v.before = r, &before
 	return v
 }
@@ -74,7 +74,7 @@ func (s Span) Judge(v Verdict) (model.Severity, string) {
 
 func (s Span) judge(v Verdict) (severity model.Severity, lead, text string) {
 	switch {
-	case v.before == nil || s.Always(v.rule):
+	case v.before == nil || s.AllFollow(v.rule):
 		return v.severity, v.lead, v.text
 	case s.only:
 		return s.judge(*v.before)
@@ -90,8 +90,8 @@ func (s Span) judge(v Verdict) (severity model.Severity, lead, text string) {
 	return max(severity, v.severity), v.lead, v.text + v.rule.earlier(text)
 }
 
-// Judged returns a fault with a verdict on it.
-func (s Span) Judged(f model.Fault, v Verdict) model.Fault {
+// WithVerdict returns a fault with a verdict on it.
+func (s Span) WithVerdict(f model.Fault, v Verdict) model.Fault {
 	f.Severity, f.Verdict = s.Judge(v)
 	return f
 }

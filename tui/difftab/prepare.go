@@ -75,7 +75,7 @@ func Prepare(ctx context.Context, sides Sides) (*Content, error) {
 	c := &Content{first: sides.Old.Conversation == nil, gaps: sides.Gaps}
 	c.new = sideOf(&sides.New, nil)
 	c.old = sideOf(&sides.Old, c.new.tape)
-	result, err := diff.Compare(ctx, diff.Parsed(c.old.tape), diff.Parsed(c.new.tape))
+	result, err := diff.Compare(ctx, diff.FromTape(c.old.tape), diff.FromTape(c.new.tape))
 	if err != nil {
 		return nil, fmt.Errorf("compare %s with %s: %w", c.old.name, c.new.name, err)
 	}

@@ -102,7 +102,7 @@ func Prepare(ctx context.Context, s State) (*Content, error) {
 	if s.Base == nil || s.Err != nil {
 		return c, ctx.Err()
 	}
-	result, err := diff.Compare(ctx, diff.Parsed(s.Base), diff.Parsed(c.tape))
+	result, err := diff.Compare(ctx, diff.FromTape(s.Base), diff.FromTape(c.tape))
 	if err != nil {
 		return nil, err // of ctx: both are JSON
 	}

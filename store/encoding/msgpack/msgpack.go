@@ -185,11 +185,11 @@ func (w *Writer) Value() error {
 		return ErrShort
 	}
 	w.at++
-	return w.coded(c)
+	return w.scalar(c)
 }
 
-// coded writes the value behind a code that is no string, array or map.
-func (w *Writer) coded(c byte) error {
+// scalar writes the value behind a code that is no string, array or map.
+func (w *Writer) scalar(c byte) error {
 	switch c {
 	case 0xc0:
 		w.Literal("null")

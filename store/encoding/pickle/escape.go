@@ -23,9 +23,9 @@ var (
 	}
 )
 
-// unescaped returns a text without escapes. What is none stays as it is. The other characters
+// unescape returns a text without escapes. What is none stays as it is. The other characters
 // of the text of protocol 0 are Latin-1.
-func unescaped(text []byte, known map[byte]escape) []byte {
+func unescape(text []byte, known map[byte]escape) []byte {
 	_, isText := known['u']
 	out := make([]byte, 0, len(text))
 	var high rune // the first half of a character that is written as two

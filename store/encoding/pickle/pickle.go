@@ -186,8 +186,8 @@ func (m *machine) number(size uint64) (uint64, error) {
 	return binary.LittleEndian.Uint64(whole[:]), err
 }
 
-// counted returns the bytes whose number stands before them in so many bytes.
-func (m *machine) counted(size uint64) ([]byte, error) {
+// countedBytes returns the bytes whose number stands before them in so many bytes.
+func (m *machine) countedBytes(size uint64) ([]byte, error) {
 	n, err := m.number(size)
 	if err != nil {
 		return nil, err
@@ -221,15 +221,15 @@ func (m *machine) floor() int {
 }
 
 func (m *machine) pop() (*value, error) {
-	list, err := m.popped(1)
+	list, err := m.popN(1)
 	if err != nil {
 		return nil, err
 	}
 	return list[0], nil
 }
 
-// popped takes the n values on top of the stack.
-func (m *machine) popped(n int) ([]*value, error) {
+// popN takes the n values on top of the stack.
+func (m *machine) popN(n int) ([]*value, error) {
 	if len(m.stack)-m.floor() < n {
 		return nil, ErrStack
 	}
@@ -238,12 +238,12 @@ func (m *machine) popped(n int) ([]*value, error) {
 	return list, nil
 }
 
-// marked takes the values above the last mark, and the mark.
-func (m *machine) marked() ([]*value, error) {
+// popMark takes the values above the last mark, and the mark.
+func (m *machine) popMark() ([]*value, error) {
 	if len(m.marks) == 0 {
 		return nil, ErrStack
 	}
-	list, err := m.popped(len(m.stack) - m.floor())
+	list, err := m.popN(len(m.stack) - m.floor())
 	m.marks = m.marks[:len(m.marks)-1]
 	return list, err
 }
@@ -270,7 +270,7 @@ var tuples = map[byte]int{')': 0, 0x85: 1, 0x86: 2, 0x87: 3}
 // step does what an opcode says.
 func (m *machine) step(code byte) error {
 	if n, ok := tuples[code]; ok {
-		list, err := m.popped(n)
+		list, err := m.popN(n)
 		if err != nil {
 			return err
 		}
@@ -299,7 +299,7 @@ func (m *machine) step(code byte) error {
 		_, err := m.pop()
 		return err
 	case '1': // POP_MARK
-		_, err := m.marked()
+		_, err := m.popMark()
 		return err
 	case '2': // DUP
 		v, err := m.top()
@@ -385,7 +385,7 @@ func (m *machine) numeric(code byte) (value, error) {
 		}
 		return value{kind: isFloat, float: math.Float64frombits(binary.BigEndian.Uint64(data))}, nil
 	case 0x8a, 0x8b:
-		data, err := m.counted(sizes[code])
+		data, err := m.countedBytes(sizes[code])
 		if err != nil {
 			return value{}, err
 		}
@@ -442,17 +442,17 @@ func (m *machine) textual(code byte) (value, error) {
 			return value{}, err
 		}
 		if code == 'V' {
-			return value{kind: isText, data: unescaped(line, unicodeEscapes)}, nil
+			return value{kind: isText, data: unescape(line, unicodeEscapes)}, nil
 		}
 		if len(line) < 2 || line[0] != line[len(line)-1] || line[0] != '\'' && line[0] != '"' {
 			return value{}, ErrText
 		}
-		return old(unescaped(line[1:len(line)-1], stringEscapes)), nil
+		return protocol0Text(unescape(line[1:len(line)-1], stringEscapes)), nil
 	}
-	data, err := m.counted(sizes[code])
+	data, err := m.countedBytes(sizes[code])
 	switch code {
 	case 'T', 'U':
-		return old(data), err
+		return protocol0Text(data), err
 	case 'X', 0x8c, 0x8d:
 		return value{kind: isText, data: data}, err
 	}
@@ -473,11 +473,11 @@ func (m *machine) collect(code byte) error {
 	var err error
 	switch code {
 	case 'a':
-		list, err = m.popped(1)
+		list, err = m.popN(1)
 	case 's':
-		list, err = m.popped(2)
+		list, err = m.popN(2)
 	default:
-		list, err = m.marked()
+		list, err = m.popMark()
 	}
 	if err == nil && (code == 'd' || code == 's' || code == 'u') && len(list)%2 == 1 {
 		err = ErrStack
@@ -534,14 +534,14 @@ func (m *machine) name(code byte) error {
 		if code == 'c' {
 			return m.push(of)
 		}
-		list, err := m.marked()
+		list, err := m.popMark()
 		if err != nil {
 			return err
 		}
 		m.values += 2
 		return m.push(value{kind: isObject, of: &of, with: &value{kind: isTuple, items: list}})
 	case 0x93: // STACK_GLOBAL
-		list, err := m.popped(2)
+		list, err := m.popN(2)
 		if err != nil {
 			return err
 		}
@@ -556,7 +556,7 @@ func (m *machine) name(code byte) error {
 		}
 		return m.push(m.global([]byte("copyreg"), fmt.Appendf(nil, "extension %d", n)))
 	case 'o': // OBJ
-		list, err := m.marked()
+		list, err := m.popMark()
 		if err != nil {
 			return err
 		}
@@ -570,7 +570,7 @@ func (m *machine) name(code byte) error {
 		if code == 0x92 {
 			n = 3
 		}
-		list, err := m.popped(n)
+		list, err := m.popN(n)
 		if err != nil {
 			return err
 		}
@@ -580,7 +580,7 @@ func (m *machine) name(code byte) error {
 		}
 		return m.push(made)
 	case 'b': // BUILD
-		list, err := m.popped(1)
+		list, err := m.popN(1)
 		if err != nil {
 			return err
 		}
@@ -601,7 +601,7 @@ func (m *machine) name(code byte) error {
 		m.values++
 		return m.push(value{kind: isPersistent, of: &value{kind: isText, data: line}})
 	case 'Q':
-		list, err := m.popped(1)
+		list, err := m.popN(1)
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ type writer struct {
 
 func (w *writer) literal(json string) { w.dst = append(w.dst, json...) }
 
-func (w *writer) quoted(text []byte) { w.dst = jsontape.AppendQuoted(w.dst, string(text)) }
+func (w *writer) quote(text []byte) { w.dst = jsontape.AppendQuoted(w.dst, string(text)) }
 
 func (w *writer) value(v *value) error {
 	if len(w.dst) > w.most {
@@ -35,14 +35,14 @@ func (w *writer) value(v *value) error {
 	case isFloat:
 		w.float(v.float)
 	case isText:
-		w.quoted(v.data)
+		w.quote(v.data)
 	case isBytes:
 		w.literal(`{"$bytes":"`)
 		w.dst = base64.StdEncoding.AppendEncode(w.dst, v.data)
 		w.literal(`"}`)
 	case isGlobal:
 		w.literal(`{"$global":`)
-		w.quoted(v.data)
+		w.quote(v.data)
 		w.literal("}")
 	default:
 		return w.within(v)
@@ -138,7 +138,7 @@ func (w *writer) members(items []*value, more bool) error {
 
 // object writes what would be made by calling a class, or a function.
 func (w *writer) object(v *value) error {
-	if data := v.packed(); data != nil {
+	if data := v.packedBytes(); data != nil {
 		return w.value(data)
 	}
 	of, with := v.of, v.arguments()
@@ -151,13 +151,13 @@ func (w *writer) object(v *value) error {
 	}
 	w.literal(`{"$py":`)
 	if of.kind == isGlobal {
-		w.quoted(of.data)
+		w.quote(of.data)
 	} else if err := w.value(of); err != nil {
 		return err
 	}
 	made := len(with) > 0 || v.named != nil || len(v.items) > 0
 	if made {
-		if err := w.made(of, with, v); err != nil {
+		if err := w.madeOf(of, with, v); err != nil {
 			return err
 		}
 	}
@@ -177,9 +177,9 @@ func (v *value) arguments() []*value {
 // is reports whether a value is a class or a function of a name.
 func (v *value) is(name string) bool { return v.kind == isGlobal && string(v.data) == name }
 
-// packed returns the bytes that a value is, nil for none. Protocols 0 to 2 write them as a
+// packedBytes returns the bytes that a value is, nil for none. Protocols 0 to 2 write them as a
 // text to be encoded.
-func (v *value) packed() *value {
+func (v *value) packedBytes() *value {
 	switch {
 	case v.kind == isBytes:
 		return v
@@ -197,14 +197,14 @@ func (v *value) packed() *value {
 	return nil
 }
 
-// made writes what an object is made of: the one value, or the list of several; and its
+// madeOf writes what an object is made of: the one value, or the list of several; and its
 // elements, which are the value where there is no other.
-func (w *writer) made(of *value, with []*value, v *value) error {
+func (w *writer) madeOf(of *value, with []*value, v *value) error {
 	key := `,"value":`
 	if len(with) > 0 {
 		w.literal(key)
 		key = `,"items":`
-		if err := w.handed(of, with); err != nil {
+		if err := w.classArguments(of, with); err != nil {
 			return err
 		}
 	}
@@ -227,10 +227,10 @@ func (w *writer) made(of *value, with []*value, v *value) error {
 	return nil
 }
 
-// handed writes what a class would be handed. The bytes in which a datetime or a date is
+// classArguments writes what a class would be handed. The bytes in which a datetime or a date is
 // packed are written as the time that they are.
-func (w *writer) handed(of *value, with []*value) error {
-	if data := with[0].packed(); of.kind == isGlobal && data != nil {
+func (w *writer) classArguments(of *value, with []*value) error {
+	if data := with[0].packedBytes(); of.kind == isGlobal && data != nil {
 		if text := timeOf(string(of.data), data.data); text != "" {
 			with = slices.Clone(with)
 			if len(with) == 2 && with[1].zone() != "" {
@@ -290,7 +290,7 @@ func (w *writer) state(state *value, made bool) error {
 		parts = state.items
 	}
 	for _, p := range parts {
-		if p.kind != isDict && (p.kind != isNone || len(parts) == 1) || p.open > 0 || p.taken(made) {
+		if p.kind != isDict && (p.kind != isNone || len(parts) == 1) || p.open > 0 || p.isTaken(made) {
 			w.literal(`,"state":`)
 			return w.value(state)
 		}
@@ -303,8 +303,8 @@ func (w *writer) state(state *value, made bool) error {
 	return nil
 }
 
-// taken reports whether a dict has a key that means something beside "$py".
-func (v *value) taken(made bool) bool {
+// isTaken reports whether a dict has a key that means something beside "$py".
+func (v *value) isTaken(made bool) bool {
 	for i := 0; i+1 < len(v.items); i += 2 {
 		switch k := v.items[i]; {
 		case k.kind != isText:
@@ -316,8 +316,8 @@ func (v *value) taken(made bool) bool {
 	return false
 }
 
-// old returns a string of Python 2: text where it is UTF-8, else bytes.
-func old(data []byte) value {
+// protocol0Text returns a string of Python 2: text where it is UTF-8, else bytes.
+func protocol0Text(data []byte) value {
 	if utf8.Valid(data) {
 		return value{kind: isText, data: data}
 	}

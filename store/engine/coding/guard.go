@@ -29,7 +29,7 @@ import (
 type Carrier interface {
 	// Carried returns the records with texts, but for those of types that say nothing of the
 	// conversation. It is asked when faults are looked for.
-	Carried(ctx context.Context, in folder.In, s *Session) ([]Carried, error)
+	ReadCarried(ctx context.Context, in folder.In, s *Session) ([]Carried, error)
 }
 
 // Carried is a record with texts.
@@ -79,7 +79,7 @@ func (e engine) unread(ctx context.Context, in folder.In, s *Session) (*model.Fa
 	if !ok {
 		return nil, nil
 	}
-	list, err := carrier.Carried(ctx, in, s)
+	list, err := carrier.ReadCarried(ctx, in, s)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}

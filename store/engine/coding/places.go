@@ -51,7 +51,7 @@ const (
 // Places returns the folder where an agent keeps sessions: the one that a variable of the
 // environment names, or one below the home folder, with slashes.
 func Places(around store.Surroundings, variable, below string) []string {
-	if dir := around.Named(variable); dir != "" {
+	if dir := around.FolderOf(variable); dir != "" {
 		return []string{dir}
 	}
 	if around.Home == "" {
@@ -285,7 +285,7 @@ const idNote = "\x00id"
 type Several interface {
 	// Opened returns the sessions of a file that a person opened, whatever it is called; none of
 	// one that is not the agent's.
-	Opened(ctx context.Context, in folder.In, file string) ([]Spot, error)
+	ReadOpened(ctx context.Context, in folder.In, file string) ([]Spot, error)
 }
 
 // meant returns the sessions in the folder or of the file that was opened, with those of
@@ -319,7 +319,7 @@ func (s *Store) means(at *Spot) bool {
 // alone returns the sessions of a file, by what it begins with; none of one that is not the agent's.
 func (s *Store) alone(ctx context.Context, in folder.In, file string) (list []Spot, err error) {
 	if several, ok := s.format.(Several); ok {
-		return several.Opened(ctx, in, file)
+		return several.ReadOpened(ctx, in, file)
 	}
 	at := s.format.Spot(file)
 	if !s.identify(in, &at) && !s.signs(in, at) {

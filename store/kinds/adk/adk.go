@@ -1,21 +1,20 @@
-// Package adk reads the sessions that Google's ADK keeps in SQLite: of SqliteSessionService,
-// of DatabaseSessionService with its schemas 1 and 0, and of that of ADK for JavaScript.
+// Package adk reads the sessions that Google's ADK keeps in SQLite. They come from SqliteSessionService,
+// from DatabaseSessionService with its schemas 1 and 0, and from ADK for JavaScript.
 //
 //	ADK                                     Hindcast
 //	app_name, user_id, id                   session "APP/USER/ID"
 //	an event                                snapshot
 //	the last event that is kept             head
-//	what the model is sent of the events    "messages" of the state, see [session.sent]
+//	the events as the model is sent them     "messages" of the state, see [session.sent]
 //	events with something that ADK never    "events" of the state
 //	sends, such as an output, an error
-//	their state_delta, one after another    "state": a key that none of them names has the value of the session's row
-//	app_states, user_states                 "app" and "user", which are kept once, as of now
+//	their state_delta, one after another    "state": other keys have the value of the session's row
+//	app_states, user_states                 "app" and "user", stored once, as of now
 //	long_running_tool_ids, not answered     a question that waits for the user
 //
-// ADK goes back by one more event, which names an invocation: all from its first event on is
-// passed over, and the rewind with it. The tables of schema 0 have the actions of an event
-// as a pickle, which is read and never run. Where one cannot be read, states are those of the
-// session's row, as of now.
+// ADK goes back by another event, a rewind, which names an invocation. It drops all events from the
+// invocation's first on, and itself. The tables of schema 0 hold the actions of an event as a pickle, which
+// is read and never run. If a pickle cannot be read, states show the state of the session's row, as of now.
 package adk
 
 import (
@@ -78,12 +77,12 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 	if err != nil || s.skip > 0 && s.events[0].rewinds != "" {
 		return log, err // what follows a rewind is known by all before it
 	}
-	s.look()
+	s.ensureDetails()
 	if from != "" && (len(s.answers) > 0 || s.compacted) {
 		return log, nil // what is answered, or compacted, may stand before
 	}
 	var said rows.Said
-	evicted := s.evicted()
+	evicted := s.evictedEvents()
 	log.Opaque, log.Head.Pointed = s.opaque, true
 	for i := range s.events {
 		e := &s.events[i]
@@ -95,7 +94,7 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 				h.TurnIndex = 1
 			}
 		}
-		if len(s.asks(i)) > 0 {
+		if len(s.pendingCalls(i)) > 0 {
 			h.Marks |= model.MarkInterrupted
 		}
 		if evicted[i] {
@@ -128,8 +127,8 @@ func (s *session) move(i int) model.Move {
 	return m
 }
 
-// whole reads all of a session, unless it was read and the file is as it was.
-func whole(ctx context.Context, t rows.Tx, at rows.Place) (*session, error) {
+// loadWhole reads all of a session, unless it was read and the file is as it was.
+func loadWhole(ctx context.Context, t rows.Tx, at rows.Place) (*session, error) {
 	return rows.Keep(t, at.ID, func() (*session, error) { return load(ctx, t, at, "") })
 }
 
@@ -138,7 +137,7 @@ func find(ctx context.Context, t rows.Tx, at rows.Place, id string) (*session, i
 	return rows.Find(t, at, id, func() (*session, error) { return load(ctx, t, at, "") })
 }
 
-// Find returns the place of an id, -1 for none.
+// Find returns the index of an id, or -1.
 func (s *session) Find(id string) int {
 	for i := range s.events { // a copy of an event would have its details, which look may be writing
 		if s.events[i].id == id {
@@ -171,8 +170,8 @@ func besideOf(ctx context.Context, t rows.Tx, at rows.Place) (b beside, err erro
 	return b, nil
 }
 
-// shared are the members of a state that are kept once.
-func (b *beside) shared(s *session) (names []string, values [][]byte) {
+// sharedMembers are the members of a state that are kept once.
+func (b *beside) sharedMembers(s *session) (names []string, values [][]byte) {
 	for _, one := range []struct {
 		name  string
 		value []byte
@@ -204,7 +203,7 @@ func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([
 	}
 	state = append(state, ']')
 	var others [][]byte
-	for k := range s.unsent(i) {
+	for k := range s.unsentEvents(i) {
 		if !shown[k] {
 			others = append(others, s.events[k].data)
 		}
@@ -215,7 +214,7 @@ func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([
 	if s.opaque == "" {
 		state = append(append(state, `,"state":`...), s.fold(i, b.state)...)
 	}
-	names, values := b.shared(s)
+	names, values := b.sharedMembers(s)
 	for i, name := range names {
 		state = append(append(state, `,"`+name+`":`...), values[i]...)
 	}
@@ -227,7 +226,7 @@ func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (a
 	if err != nil {
 		return about, err
 	}
-	s.look()
+	s.ensureDetails()
 	b, err := besideOf(ctx, t, at)
 	e := &s.events[i]
 	about.Facts.Add("author", e.Author)
@@ -235,19 +234,19 @@ func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (a
 	about.Facts.Add("invocation", e.invocation)
 	about.Facts.Add("rewinds", e.rewinds)
 	about.Facts.Add("sets", conversation.List(keys(e.delta), conversation.OneLine))
-	about.Facts.Add("saves", e.saved())
-	about.Facts.Add("asks", conversation.List(s.asks(i), func(c call) string { return c.name }))
+	about.Facts.Add("saves", e.savedArtifacts())
+	about.Facts.Add("asks", conversation.List(s.pendingCalls(i), func(c call) string { return c.name }))
 	about.Facts.Add("finish reason", e.Finish)
 	about.Facts.Add("failed", cmp.Or(e.ErrorMessage, e.ErrorCode))
 	about.Facts.AddFact(model.TokensFact("tokens", "tokens", tokens(e.data)))
 	about.Resume = s.resume(at, i, b.state)
-	if names, _ := b.shared(s); len(names) > 0 {
+	if names, _ := b.sharedMembers(s); len(names) > 0 {
 		about.Gaps = model.Gaps{Keys: names, Why: model.GapKeptOnce}
 	}
 	return about, err
 }
 
-// tokens returns what an event cost.
+// tokens returns the token counts of an event.
 func tokens(data []byte) []model.Number {
 	tape, err := jsontape.Parse(data)
 	if err != nil {
@@ -266,11 +265,11 @@ func tokens(data []byte) []model.Number {
 func (s *session) resume(at rows.Place, i int, row []byte) (calls []model.Resume) {
 	if s.javaScript {
 		if i == s.head {
-			calls = append(calls, model.Resume{Call: fmt.Sprintf(`runner.runAsync({ userId: %s, sessionId: %s, newMessage: { role: "user", parts: [{ text: "…" }] } })`, quoted(at.Key[1].(string)), quoted(at.Key[2].(string))), Then: "takes your input as the next turn"})
+			calls = append(calls, model.Resume{Call: fmt.Sprintf(`runner.runAsync({ userId: %s, sessionId: %s, newMessage: { role: "user", parts: [{ text: "…" }] } })`, quote(at.Key[1].(string)), quote(at.Key[2].(string))), Then: "takes your input as the next turn"})
 		}
 		return calls
 	}
-	names := fmt.Sprintf("user_id=%s, session_id=%s", quoted(at.Key[1].(string)), quoted(at.Key[2].(string)))
+	names := fmt.Sprintf("user_id=%s, session_id=%s", quote(at.Key[1].(string)), quote(at.Key[2].(string)))
 	say := func(part, then string) {
 		calls = append(calls, model.Resume{Call: "runner.run_async(" + names + `, new_message=Content(role="user", parts=[` + part + "]))", Then: then})
 	}
@@ -279,13 +278,13 @@ func (s *session) resume(at rows.Place, i int, row []byte) (calls []model.Resume
 		if lost := s.initial(row); len(lost) > 0 {
 			then += "; sets to null what the session began with: " + conversation.List(lost, func(m jsontape.Member) string { return conversation.OneLine(jsontape.Unquote(m.Key)) })
 		}
-		return []model.Resume{{Call: fmt.Sprintf("await runner.rewind_async(%s, rewind_before_invocation_id=%s)", names, quoted(s.events[next].invocation)), Then: then}}
+		return []model.Resume{{Call: fmt.Sprintf("await runner.rewind_async(%s, rewind_before_invocation_id=%s)", names, quote(s.events[next].invocation)), Then: then}}
 	}
 	if i != s.head {
 		return nil
 	}
-	for _, asked := range s.asks(i) {
-		say(fmt.Sprintf("Part(function_response=FunctionResponse(id=%s, name=%s, response={…}))", quoted(asked.id), quoted(asked.name)), "answers "+asked.name+", and the model goes on")
+	for _, asked := range s.pendingCalls(i) {
+		say(fmt.Sprintf("Part(function_response=FunctionResponse(id=%s, name=%s, response={…}))", quote(asked.id), quote(asked.name)), "answers "+asked.name+", and the model goes on")
 	}
 	say(`Part(text="…")`, "takes your input as the next turn")
 	return calls
@@ -293,7 +292,7 @@ func (s *session) resume(at rows.Place, i int, row []byte) (calls []model.Resume
 
 // Faults implements rows.Doctor.
 func (format) Faults(ctx context.Context, t rows.Tx, at rows.Place) (faults []model.Fault, err error) {
-	s, err := whole(ctx, t, at)
+	s, err := loadWhole(ctx, t, at)
 	if err != nil {
 		return nil, err
 	}
@@ -331,4 +330,4 @@ const (
 	FaultNulled = "nulled-key"
 )
 
-func quoted(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
+func quote(text string) string { return string(jsontape.AppendQuoted(nil, text)) }

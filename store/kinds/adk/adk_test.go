@@ -28,7 +28,7 @@ func open(t testing.TB, path string) store.Store { return storetest.OpenStore(t,
 
 // member returns a member of a state.
 func member(state, key string) string {
-	return string(jsontape.FindMember([]byte(state), quoted(key)))
+	return string(jsontape.FindMember([]byte(state), quote(key)))
 }
 
 // The state at an event is what its session was told up to it. A rewind of ADK's nulled
@@ -341,13 +341,13 @@ func FuzzEvent(f *testing.F) {
 			e.read()
 			s.add(e)
 		}
-		s.look()
+		s.ensureDetails()
 		if !jsontape.Valid(row) {
 			row = nil
 		}
 		var said rows.Said
 		for i := range s.events {
-			s.asks(i)
+			s.pendingCalls(i)
 			var h model.Header
 			s.events[i].describe(&h, &said)
 			if state := s.fold(i, row); !jsontape.Valid(state) {

@@ -33,7 +33,7 @@ type event struct {
 	details
 }
 
-// details are what takes longer to read of an event than states need.
+// details are the parts of an event that are slower to read and that states do not need.
 type details struct {
 	at      time.Time
 	damaged bool
@@ -128,9 +128,9 @@ func (c *call) UnmarshalJSON(data []byte) error {
 type session struct {
 	events      []event
 	first, skip int // as in rows.Span
-	// heads are the heads before each event. parents are the events before: of a rewind it
-	// is the last one that it drops. bases are those that a state goes on from: of a rewind
-	// it is the head that it leads to. All are -1 for none.
+	// heads has the head before each event. parents has each event's parent; a rewind's parent is the last
+	// event that it drops. bases has the event from which each state continues; a rewind's is the head that it
+	// returns to. A missing event is -1.
 	heads, parents, bases []int
 	byInvocation          map[string]int // the first of each
 	head                  int
@@ -140,7 +140,8 @@ type session struct {
 	opaque                string
 	// compacted says that a compaction is on the way to the head.
 	compacted bool
-	// live are the events that lead to the head. An answer that a rewind passed over is none to them.
+	// live marks the events on the path to the head. For these events, an answer that a rewind dropped does
+	// not count.
 	live   []bool
 	looked sync.Once
 }
@@ -217,8 +218,8 @@ func isEmpty(value []byte) bool {
 	return slices.Contains([]string{"null", `""`, "{}", "[]"}, string(value))
 }
 
-// look reads the rest of all events, once.
-func (s *session) look() { s.looked.Do(s.readDetails) }
+// ensureDetails reads the rest of all events, once.
+func (s *session) ensureDetails() { s.looked.Do(s.readDetails) }
 
 func (s *session) readDetails() {
 	s.answers, s.live = map[string][]int{}, make([]bool, len(s.events))
@@ -238,8 +239,8 @@ func (s *session) readDetails() {
 	}
 }
 
-// inMilliseconds is where times are those of ADK for JavaScript, which counts milliseconds: as seconds they
-// are of the year 5138.
+// inMilliseconds is the smallest time that is in milliseconds, as ADK for JavaScript writes it. In seconds it
+// would be a date in the year 5138.
 const inMilliseconds = 1e11
 
 // time returns when an event happened; the zero time says that it is not known.
@@ -279,7 +280,8 @@ func (s *session) noteAnswers(i int) {
 	}
 }
 
-// columns are those of schema 0 that are members of an event. Later releases have more of them than earlier ones.
+// columns are the columns of schema 0 that hold members of an event. Later releases have more columns than
+// earlier ones.
 var columns = []struct {
 	name, member string
 	json         bool
@@ -305,9 +307,9 @@ func ofColumns(r map[string]any) (e event, sealed bool) {
 			shown, err := actions([]byte(value))
 			sealed, value = err != nil, string(shown)
 		case !column.json || !rows.PythonReads([]byte(value)):
-			value = quoted(value)
+			value = quote(value)
 		}
-		members = append(members, quoted(column.member)+":"+value)
+		members = append(members, quote(column.member)+":"+value)
 	}
 	e.data = []byte("{" + strings.Join(members, ",") + "}")
 	e.read()
@@ -324,12 +326,12 @@ func (format) Decode(column string, row map[string]any) []byte {
 	return shown
 }
 
-// actions returns what an object of ADK's holds that is pickled. No pickle is ever run: one
-// that cannot be read is the bytes that it is, with why.
+// actions decodes the pickled actions of an event. It never runs a pickle. If the pickle cannot be read,
+// actions returns its bytes and the error.
 func actions(pickled []byte) (shown []byte, err error) {
 	shown, err = pickle.AppendJSON(nil, pickled)
 	if err != nil {
-		return []byte(`{"$type":"pickle","$bytes":"` + base64.StdEncoding.EncodeToString(pickled) + `","$error":` + quoted("the pickle cannot be read: "+err.Error()) + "}"), err
+		return []byte(`{"$type":"pickle","$bytes":"` + base64.StdEncoding.EncodeToString(pickled) + `","$error":` + quote("the pickle cannot be read: "+err.Error()) + "}"), err
 	}
 	if members := jsontape.FindMember(shown, `"__dict__"`); len(members) > 0 && members[0] == '{' {
 		return members, nil
@@ -337,9 +339,9 @@ func actions(pickled []byte) (shown []byte, err error) {
 	return shown, nil
 }
 
-// add adds the next event. A rewind leads to what was the head before the first event of
-// an invocation, whatever was passed over since; one that leads nowhere is passed over.
-// One that leaves nothing is where the session begins anew.
+// add adds the next event. A rewind goes back to the head before the first event of its invocation, even if
+// other events were dropped since. A rewind to an unknown invocation has no effect. A rewind that leaves no
+// event begins the session anew.
 func (s *session) add(e event) {
 	i := len(s.events)
 	s.events, s.heads = append(s.events, e), append(s.heads, s.head)
@@ -359,7 +361,7 @@ func (s *session) add(e event) {
 	}
 }
 
-// target returns the first event that a rewind drops, -1 for none.
+// target returns the first event that a rewind drops, or -1.
 func (s *session) target(i int) int {
 	if to, ok := s.byInvocation[s.events[i].rewinds]; ok && s.events[i].rewinds != "" && to < i {
 		return to
@@ -376,7 +378,7 @@ func (s *session) path(i int) (path []int) {
 	return path
 }
 
-// next returns the event that follows one on the way to the head, -1 for none.
+// next returns the event that follows i on the path to the head, or -1.
 func (s *session) next(i int) int {
 	next := -1
 	for k := s.head; k > i; k = s.bases[k] {
@@ -391,8 +393,8 @@ func (s *session) next(i int) int {
 // asking are the calls by which ADK itself asks. Older releases do not list them as such.
 var asking = []string{"adk_request_input", "adk_request_credential"}
 
-// asks returns the calls of an event that wait for an answer.
-func (s *session) asks(i int) (calls []call) {
+// pendingCalls returns the calls of an event that wait for an answer.
+func (s *session) pendingCalls(i int) (calls []call) {
 	for _, p := range s.events[i].Content.Parts {
 		if p.Call == nil || !slices.Contains(s.events[i].LongRunning, p.Call.id) && !slices.Contains(asking, p.Call.name) {
 			continue
@@ -404,8 +406,8 @@ func (s *session) asks(i int) (calls []call) {
 	return calls
 }
 
-// elsewhere reports whether a key of a delta is not the session's own.
-func elsewhere(key string) bool {
+// isShared reports whether a key of a delta is not the session's own.
+func isShared(key string) bool {
 	return strings.HasPrefix(key, "app:") || strings.HasPrefix(key, "user:") || strings.HasPrefix(key, "temp:")
 }
 
@@ -419,15 +421,14 @@ func keys(object []byte) (list []string) {
 	return list
 }
 
-// initial returns the members of the session's row that no event names: they are what the
-// session began with.
+// initial returns the members of the session's row that no event names. The session began with them.
 func (s *session) initial(row []byte) []jsontape.Member {
-	untouched, _ := s.parted(row)
+	untouched, _ := s.splitMembers(row)
 	return untouched
 }
 
-// parted returns the members of the session's row that no event names, and those that one does.
-func (s *session) parted(row []byte) (untouched, touched []jsontape.Member) {
+// splitMembers returns the members of the session's row that no event names, and those that one does.
+func (s *session) splitMembers(row []byte) (untouched, touched []jsontape.Member) {
 	named := map[string]bool{}
 	for i := range s.events {
 		for _, key := range keys(s.events[i].delta) {
@@ -458,7 +459,7 @@ func (s *session) fold(i int, row []byte) []byte {
 				m.Value = nil
 			}
 			switch place, known := at[key]; {
-			case m.Key == nil || elsewhere(key):
+			case m.Key == nil || isShared(key):
 			case known:
 				members[place].Value = m.Value
 			default:
@@ -479,8 +480,9 @@ func (s *session) fold(i int, row []byte) []byte {
 	return append(state, '}')
 }
 
-// saved names the artifacts that the event saved, with their versions, "" for none: what is in them the artifact service has.
-func (e *event) saved() string {
+// savedArtifacts lists the artifacts that the event saved, with their versions; "" without artifacts. Their
+// content is in the artifact service.
+func (e *event) savedArtifacts() string {
 	var list []string
 	for m := range jsontape.Members(e.artifacts) {
 		if m.Key != nil {
@@ -511,7 +513,7 @@ func (e *event) describe(h *model.Header, said *rows.Said) {
 	case len(e.Output) > 0 && !isEmpty(e.Output):
 		h.EventName, h.Title = "output", conversation.Cut(conversation.OneLine(string(e.Output)), conversation.MaxTitle)
 	default:
-		h.Title = cmp.Or(conversation.List(keys(e.delta), conversation.OneLine), e.saved())
+		h.Title = cmp.Or(conversation.List(keys(e.delta), conversation.OneLine), e.savedArtifacts())
 	}
 	if failure := cmp.Or(e.ErrorMessage, e.ErrorCode); failure != "" {
 		h.Marks |= model.MarkError

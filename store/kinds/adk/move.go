@@ -21,14 +21,14 @@ import (
 	"hindcast/store/engine/rows"
 )
 
-// What is written, and by which rule ADK reads it:
+// The rows that each operation writes, and the rule by which ADK reads them:
 //
-//	restore   one event, a rewind as ADK's own. ADK goes back to the head that there was before
-//	          the first event of the invocation that it names. So a snapshot can be restored
-//	          that such an event followed, also one that another rewind passed over. The
-//	          session's row gets the state, and the event its delta. Unlike ADK's, the delta
-//	          leaves alone the keys that no event names: they are what the session began with.
-//	          ADK for JavaScript passes over no event, so nothing is restored in its sessions.
+//	restore   one event, a rewind like ADK's own. ADK goes back to the head before the first
+//	          event of the invocation that it names. So a snapshot can be restored if such an
+//	          event followed it, also one that another rewind dropped. The session's row gets
+//	          the state, and the event its delta. Unlike ADK's, the delta leaves alone the keys
+//	          that no event names, because the session began with them. ADK for JavaScript drops
+//	          no event, so nothing is restored in its sessions.
 //	fork      a row of the session, and copies of the events that lead to the snapshot. The
 //	          key of an event has the session in it, so their ids stay.
 //
@@ -46,7 +46,7 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 	if s.schema0 {
 		return nil, &model.UnsupportedError{Op: change.Op, Reason: "the store has ADK's schema 0, which keeps actions as pickles: have ADK migrate it, then open that store"}
 	}
-	s.look()
+	s.ensureDetails()
 	list, err := rows.Rows(ctx, t, "sessions", " WHERE app_name = ? AND user_id = ? AND id = ?", before.Key...)
 	if err != nil {
 		return nil, err
@@ -80,13 +80,13 @@ type writing struct {
 	m      *rows.Move
 }
 
-func (w *writing) refused(why string) error {
+func (w *writing) refuse(why string) error {
 	return &model.UnsupportedError{Op: w.op, Reason: why}
 }
 
-// begins returns an event that begins an invocation when the one with that place was the
-// head, -1 for none. One on the path comes first, which is what ADK's own rewind would name.
-func (s *session) begins(to int) int {
+// invocationAfter returns an event that begins an invocation at the head to, or -1. It prefers an event on the
+// path, which ADK's own rewind would name.
+func (s *session) invocationAfter(to int) int {
 	follows := func(i int) bool {
 		e := &s.events[i]
 		return i > to && s.heads[i] == to && e.invocation != "" && s.byInvocation[e.invocation] == i
@@ -107,28 +107,28 @@ func (w *writing) restore(ctx context.Context, t rows.Tx) error {
 		return nil
 	}
 	if w.javaScript {
-		return w.refused("ADK for JavaScript knows no rewind and would load all events: fork this one")
+		return w.refuse("ADK for JavaScript knows no rewind and would load all events: fork this one")
 	}
-	next := w.begins(w.to)
+	next := w.invocationAfter(w.to)
 	if next < 0 {
-		return w.refused("ADK goes back to where an invocation begins, and none begins behind this event: restore the last event of an invocation, or fork this one")
+		return w.refuse("ADK goes back to where an invocation begins, and none begins behind this event: restore the last event of an invocation, or fork this one")
 	}
 	newest, err := rows.Rows(ctx, t, "events", ofSession+" AND id = ?", append(slices.Clone(w.before.Key), w.events[len(w.events)-1].id)...)
 	if err != nil || len(newest) == 0 {
 		return err
 	}
-	at, ok := after(newest[0]["timestamp"], w.row["update_time"], w.before.Now)
+	at, ok := stampAfter(newest[0]["timestamp"], w.row["update_time"], w.before.Now)
 	if !ok {
-		return w.refused("the times of the session are neither numbers nor texts as ADK writes them, so none is sure to be the last")
+		return w.refuse("the times of the session are neither numbers nor texts as ADK writes them, so none is sure to be the last")
 	}
-	state, delta, err := w.back()
+	state, delta, err := w.rewindState()
 	if err != nil {
-		return w.refused("the state of the session cannot be read: " + err.Error())
+		return w.refuse("the state of the session cannot be read: " + err.Error())
 	}
 	id, invocation := uuid.NewString(), "e-"+uuid.NewString()
-	data := `{"invocation_id":` + quoted(invocation) + `,"author":"user","actions":{"state_delta":` + string(delta) +
-		`,"artifact_delta":{},"requested_auth_configs":{},"requested_tool_confirmations":{},"rewind_before_invocation_id":` + quoted(w.events[next].invocation) +
-		`},"id":` + quoted(id) + `,"timestamp":` + at.json() + `}`
+	data := `{"invocation_id":` + quote(invocation) + `,"author":"user","actions":{"state_delta":` + string(delta) +
+		`,"artifact_delta":{},"requested_auth_configs":{},"requested_tool_confirmations":{},"rewind_before_invocation_id":` + quote(w.events[next].invocation) +
+		`},"id":` + quote(id) + `,"timestamp":` + at.json() + `}`
 	event := newest[0].With("id", id).With("invocation_id", invocation).With("timestamp", at.as(newest[0]["timestamp"])).With("event_data", newest[0].As("event_data", []byte(data)))
 	w.m.Steps = []rows.Step{
 		{Table: "events", After: event},
@@ -138,7 +138,7 @@ func (w *writing) restore(ctx context.Context, t rows.Tx) error {
 	return nil
 }
 
-// warn says what a rewind does not put back.
+// warn adds a hazard for each thing that a rewind does not restore.
 func (w *writing) warn() {
 	say := func(text string, args ...any) { w.m.Hazards = append(w.m.Hazards, fmt.Sprintf(text, args...)) }
 	if lost := keysOf(w.initial(w.row.Bytes("state"))); len(lost) > 0 {
@@ -158,7 +158,7 @@ func (w *writing) warn() {
 				shared[key] = true
 			}
 		}
-		artifacts = artifacts || w.events[i].saved() != ""
+		artifacts = artifacts || w.events[i].savedArtifacts() != ""
 	}
 	if len(shared) > 0 {
 		names := make([]string, 0, len(shared))
@@ -183,11 +183,10 @@ func keysOf(members []jsontape.Member) (list []string) {
 
 var errNoObject = errors.New("it is no object")
 
-// back returns the state of the session's row at the event, and what changes in it: what
-// the event has otherwise, and null for what came since. A key that no event names stays.
-// ADK keeps in the row a null that its rewind sets, so that state.get(key, default) returns
-// None; here the key goes, as there was none.
-func (w *writing) back() (state, delta []byte, err error) {
+// rewindState returns the state of the session's row at the event, and the delta that leads to it: the values
+// that differ, and null for later keys. A key that no event names stays. ADK keeps a rewind's null in the row,
+// so state.get(key, default) returns None; rewindState removes the key, which did not exist then.
+func (w *writing) rewindState() (state, delta []byte, err error) {
 	tape, _, err := jsontape.ParseTolerant(w.row.Bytes("state"))
 	if err != nil {
 		return nil, nil, err
@@ -201,7 +200,7 @@ func (w *writing) back() (state, delta []byte, err error) {
 		if len(delta) > 1 {
 			delta = append(delta, ',')
 		}
-		delta = append(append(append(delta, quoted(key)...), ':'), value...)
+		delta = append(append(append(delta, quote(key)...), ':'), value...)
 	}
 	for m := range jsontape.Members(w.fold(w.to, w.row.Bytes("state"))) {
 		key := jsontape.Unquote(m.Key)
@@ -215,7 +214,7 @@ func (w *writing) back() (state, delta []byte, err error) {
 			change(key, m.Value)
 		}
 	}
-	_, touched := w.parted(w.row.Bytes("state"))
+	_, touched := w.splitMembers(w.row.Bytes("state"))
 	came := map[string]bool{}
 	for _, m := range touched {
 		if key := jsontape.Unquote(m.Key); !want[key] {
@@ -234,9 +233,9 @@ type stamp int64
 // ofDatabase is how DatabaseSessionService writes a time, which is of UTC.
 const ofDatabase = "2006-01-02 15:04:05.000000"
 
-// after returns the time of an event behind two others: now, or right behind them. It
+// stampAfter returns the time of an event behind two others: now, or right behind them. It
 // reports false where these are no times.
-func after(event, session any, now time.Time) (stamp, bool) {
+func stampAfter(event, session any, now time.Time) (stamp, bool) {
 	last := stamp(0)
 	for _, v := range []any{event, session} {
 		at := stamp(-1)
@@ -275,7 +274,7 @@ func (w *writing) fork(ctx context.Context, t rows.Tx, as string) error {
 	app, user := w.before.Key[0].(string), w.before.Key[1].(string)
 	as = strings.TrimPrefix(as, app+"/"+user+"/")
 	if as == "" || as != strings.TrimSpace(as) || strings.ContainsRune(as, 0) {
-		return w.refused("ADK needs an id of the session, without spaces around it: name the new one")
+		return w.refuse("ADK needs an id of the session, without spaces around it: name the new one")
 	}
 	w.m.New = &rows.Place{ID: app + "/" + user + "/" + as, Key: []any{app, user, as}}
 	taken, err := rows.Rows(ctx, t, "sessions", " WHERE app_name = ? AND user_id = ? AND id = ?", w.m.New.Key...)
@@ -319,7 +318,7 @@ func (format) Next(ctx context.Context, t rows.Tx, after *rows.Session, _ *rows.
 	if err != nil {
 		return next, err
 	}
-	s.look()
+	s.ensureDetails()
 	if s.head < 0 {
 		next.Loads = "no event: the session is empty"
 		return next, nil

@@ -11,7 +11,8 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// What an agent is sent of what other agents did: flows/llm_flows/context/_fencing.py of 2.13.0.
+// The rules by which an agent is sent the events of other agents follow flows/llm_flows/context/_fencing.py of
+// 2.13.0.
 
 // agent is the agent that is asked, and the branch on which it runs.
 type agent struct{ name, branch string }
@@ -51,8 +52,8 @@ func (s *session) askedAgent(path []int) agent {
 	return now
 }
 
-// sees reports whether an event is on the agent's branch, or on one around it.
-func (a agent) sees(e *event) bool {
+// canSee reports whether an event is on the agent's branch, or on one around it.
+func (a agent) canSee(e *event) bool {
 	return a.branch == "" || e.Branch == "" || a.branch == e.Branch || strings.HasPrefix(a.branch, e.Branch+".")
 }
 
@@ -106,7 +107,7 @@ func elideMarks(text string) string {
 // quotation returns the content by which an event of another agent is told, nil where none of its parts is.
 func (s *session) quotation(e *sentEvent) []byte {
 	of := &s.events[e.event]
-	text := func(words string) []byte { return []byte(`{"text":` + quoted(words) + `}`) }
+	text := func(words string) []byte { return []byte(`{"text":` + quote(words) + `}`) }
 	fenced := func(words, what string) []byte {
 		return text(words + ":\n" + quoteBegin + "\n" + elideMarks(what) + "\n" + quoteEnd)
 	}
@@ -148,7 +149,7 @@ func (s *session) quotation(e *sentEvent) []byte {
 // isPythonSpace reports what Python's str.strip takes away.
 func isPythonSpace(r rune) bool { return unicode.IsSpace(r) || '\x1c' <= r && r <= '\x1f' }
 
-// pythonRepr returns what Python's str makes of a JSON value. The keys of an object are sorted where it is said.
+// pythonRepr returns Python's str of a JSON value, with the keys of objects sorted if sorted is true.
 func pythonRepr(value []byte, sorted bool) string {
 	return string(appendRepr(nil, value, sorted))
 }

@@ -17,9 +17,9 @@ var (
 	_ rows.Doctor = served{}
 )
 
-// Served describes the sessions of DatabaseSessionService in a database on a server. data is the user's
+// ServedKind describes the sessions of DatabaseSessionService in a database on a server. data is the user's
 // folder for data.
-func Served(data string) *rows.Served {
+func ServedKind(data string) *rows.Served {
 	k := kind
 	k.Order = []string{"timestamp", "id"}
 	k.Format = served{}

@@ -29,7 +29,7 @@ import (
 // sentEvent is an event as the model is sent it.
 type sentEvent struct {
 	event int
-	// parts are those that it has, nil for all of the event's own in their order.
+	// parts are the event's parts that are sent; nil means all of them in order.
 	parts []partRef
 	// summary says that the event is a compaction, whose summary is sent.
 	summary bool
@@ -80,9 +80,9 @@ func (s *session) responsesOf(e *sentEvent) (list []*call) {
 	return list
 }
 
-// sent returns what the model is sent at an event.
+// sent returns the events that the model is sent at event i.
 func (s *session) sent(i int) []sentEvent {
-	s.look()
+	s.ensureDetails()
 	var list []sentEvent
 	path, compacted := s.path(i), false
 	callIDs, asked := s.callIDs(path), s.askedAgent(path)
@@ -91,10 +91,10 @@ func (s *session) sent(i int) []sentEvent {
 		switch {
 		case e.rewinds != "":
 		case e.Actions.Compaction != nil:
-			if c := e.Actions.Compaction; asked.sees(e) && c.Start != nil && c.End != nil && says(c.Content) {
+			if c := e.Actions.Compaction; asked.canSee(e) && c.Start != nil && c.End != nil && hasContent(c.Content) {
 				list, compacted = append(list, sentEvent{event: k, summary: true}), true
 			}
-		case e.says && e.isVisible() && asked.sees(e) && !e.isInside(asked, callIDs):
+		case e.says && e.isVisible() && asked.canSee(e) && !e.isInside(asked, callIDs):
 			list = append(list, sentEvent{event: k})
 		}
 	}
@@ -103,7 +103,7 @@ func (s *session) sent(i int) []sentEvent {
 	list = slices.DeleteFunc(slices.Clone(list[:waits]), func(e sentEvent) bool { return s.events[e.event].asksItself() })
 	if compacted {
 		whole := append(slices.Clone(list), tail...)
-		list = s.recovered(s.compact(whole), whole)
+		list = s.recoverCalls(s.compact(whole), whole)
 		tail = nil
 		if waits = s.waitingFrom(list); waits < len(list) {
 			list, tail = list[:waits:waits], list[waits:]
@@ -134,7 +134,7 @@ func (s *session) waitingFrom(list []sentEvent) int {
 	return from
 }
 
-// isVisible reports whether ADK takes an event for one that says something.
+// isVisible reports whether ADK counts an event as content.
 func (e *event) isVisible() bool {
 	return e.Scope == "" && slices.ContainsFunc(e.Content.Parts, func(p part) bool { return p.visible })
 }
@@ -167,8 +167,8 @@ func (e *event) asksItself() bool {
 	})
 }
 
-// says reports whether a value that may be missing says something.
-func says(value []byte) bool { return len(value) > 0 && !isEmpty(value) }
+// hasContent reports whether a value that may be missing says something.
+func hasContent(value []byte) bool { return len(value) > 0 && !isEmpty(value) }
 
 // seconds returns when an event happened, as compactions count.
 func (e *event) seconds() float64 {
@@ -178,7 +178,8 @@ func (e *event) seconds() float64 {
 	return e.Timestamp
 }
 
-// compact puts summaries in place of what they cover. One whose time is within that of another goes.
+// compact replaces events with the summaries that cover them. It drops a summary whose span lies inside
+// another's.
 func (s *session) compact(list []sentEvent) []sentEvent {
 	span := func(i int) *compaction { return s.events[list[i].event].Actions.Compaction }
 	var order []int
@@ -221,9 +222,9 @@ func (s *session) compact(list []sentEvent) []sentEvent {
 	return made
 }
 
-// recovered brings calls back that a summary took the place of, where a result of theirs is still there:
+// recoverCalls brings calls back that a summary took the place of, where a result of theirs is still there:
 // before the first of them, with the newest results of the other calls of the event.
-func (s *session) recovered(list, source []sentEvent) (made []sentEvent) {
+func (s *session) recoverCalls(list, source []sentEvent) (made []sentEvent) {
 	type answer struct {
 		call int
 		id   string
@@ -284,7 +285,7 @@ func (s *session) withoutOrphanResponses(list []sentEvent) (made []sentEvent) {
 				return r != nil && !(r.id != "" && ids[r.id] || r.id == "" && r.name != "" && names[r.name])
 			})
 			if len(kept) > 0 {
-				made = append(made, s.with(e, kept))
+				made = append(made, s.withParts(e, kept))
 			}
 		} else {
 			made = append(made, e)
@@ -300,15 +301,15 @@ func (s *session) withoutOrphanResponses(list []sentEvent) (made []sentEvent) {
 	return made
 }
 
-// with returns an event with some parts alone.
-func (s *session) with(e sentEvent, parts []partRef) sentEvent {
+// withParts returns an event with some parts alone.
+func (s *session) withParts(e sentEvent, parts []partRef) sentEvent {
 	if !slices.Equal(parts, s.partsOf(&e)) {
 		e.parts = parts
 	}
 	return e
 }
 
-// owner returns the last event of a list whose call a result answers, -1 for none.
+// owner returns the last event in list with the call that r answers, or -1.
 func (s *session) owner(list []sentEvent, r *call) int {
 	for i := len(list) - 1; i >= 0; i-- {
 		if slices.ContainsFunc(s.callsOf(&list[i]), func(c *call) bool {
@@ -342,7 +343,7 @@ func (s *session) answeredLast(list []sentEvent) []sentEvent {
 	if byCall[last] = append(byCall[last], others...); last == n-2 && len(byCall) == 1 {
 		return list
 	}
-	// results returns those of a call, the newest of each.
+	// results returns the results of a call's event, the newest for each call.
 	results := func(to int) sentEvent {
 		var all []sentEvent
 		for i := to + 1; i < n-1; i++ {
@@ -357,10 +358,10 @@ func (s *session) answeredLast(list []sentEvent) []sentEvent {
 				return calls
 			})
 			if slices.ContainsFunc(refs, func(at partRef) bool { return s.part(at).Response != nil }) {
-				all = append(all, s.with(list[i], refs))
+				all = append(all, s.withParts(list[i], refs))
 			}
 		}
-		return s.merged(append(all, s.with(list[n-1], byCall[to])))
+		return s.mergeResults(append(all, s.withParts(list[n-1], byCall[to])))
 	}
 	var made []sentEvent
 	for i := 0; i <= last; i++ {
@@ -377,7 +378,7 @@ func (s *session) answeredLast(list []sentEvent) []sentEvent {
 			if !slices.ContainsFunc(refs, func(at partRef) bool { return s.part(at).Response != nil || s.part(at).Call != nil }) {
 				continue
 			}
-			e = s.with(e, refs)
+			e = s.withParts(e, refs)
 		}
 		made = append(made, e)
 		if _, answered := byCall[i]; answered {
@@ -387,8 +388,8 @@ func (s *session) answeredLast(list []sentEvent) []sentEvent {
 	return made
 }
 
-// merged returns the first of some events with the results of the others, the last of each call.
-func (s *session) merged(list []sentEvent) sentEvent {
+// mergeResults returns the first of some events with the results of the others, the last of each call.
+func (s *session) mergeResults(list []sentEvent) sentEvent {
 	if len(list) == 1 {
 		return list[0]
 	}
@@ -410,7 +411,7 @@ func (s *session) merged(list []sentEvent) sentEvent {
 			}
 		}
 	}
-	return s.with(list[0], parts)
+	return s.withParts(list[0], parts)
 }
 
 // answeredInPlace puts the newest result of each call right behind it. Answers of the model between two
@@ -466,7 +467,7 @@ func (s *session) answeredInPlace(list []sentEvent) []sentEvent {
 			results = append(results, list[a])
 		}
 		if len(results) > 0 {
-			made = append(made, s.merged(results))
+			made = append(made, s.mergeResults(results))
 		}
 	}
 	return made
@@ -475,7 +476,7 @@ func (s *session) answeredInPlace(list []sentEvent) []sentEvent {
 // markStale marks what the model said between two results of one call.
 func (s *session) markStale(list []sentEvent, from, to int, stale map[int]bool) {
 	a, b := &s.events[list[from].event], &s.events[list[to].event]
-	if a.invocation != b.invocation || a.Author != b.Author || says(a.Actions.Confirmations) || says(a.Actions.Credentials) {
+	if a.invocation != b.invocation || a.Author != b.Author || hasContent(a.Actions.Confirmations) || hasContent(a.Actions.Credentials) {
 		return
 	}
 	for i := from + 1; i < to; i++ {
@@ -514,17 +515,17 @@ func (s *session) withoutOrphanCalls(list []sentEvent, waits int) (made []sentEv
 			if len(kept) == 0 {
 				continue
 			}
-			e = s.with(e, kept)
+			e = s.withParts(e, kept)
 		}
 		made = append(made, e)
 	}
 	return made
 }
 
-// unsent yields the events that lead to one and have something that ADK sends to no model: an output, an
+// unsentEvents yields the events that lead to one and have something that ADK sends to no model: an output, an
 // error, a thought alone, a question of ADK's own, what a tool said on a branch of its own, a result without
 // its call.
-func (s *session) unsent(i int) iter.Seq[int] {
+func (s *session) unsentEvents(i int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		path := s.path(i)
 		callIDs, agent, asked := s.callIDs(path), s.askedAgent(path), map[string]bool{}
@@ -536,7 +537,7 @@ func (s *session) unsent(i int) iter.Seq[int] {
 				}
 				orphan = orphan || p.Response != nil && !asked[p.Response.id] && !asked[p.Response.name]
 			}
-			if e.says && (orphan || !e.isVisible() || !agent.sees(e) || e.isInside(agent, callIDs) || e.asksItself()) || !e.says && e.holds {
+			if e.says && (orphan || !e.isVisible() || !agent.canSee(e) || e.isInside(agent, callIDs) || e.asksItself()) || !e.says && e.holds {
 				if !yield(k) {
 					return
 				}
@@ -558,9 +559,9 @@ func (s *session) callIDs(path []int) map[string]bool {
 	return ids
 }
 
-// evicted returns the events on the way to the head that were sent once and are not any more: behind a
-// compaction. A call that came back is none of them.
-func (s *session) evicted() map[int]bool {
+// evictedEvents returns the events on the path to the head that a compaction removed from later requests. A
+// recovered call does not count.
+func (s *session) evictedEvents() map[int]bool {
 	if !s.compacted {
 		return nil
 	}
@@ -568,7 +569,7 @@ func (s *session) evicted() map[int]bool {
 	asked := s.askedAgent(path)
 	for _, k := range path {
 		e := &s.events[k]
-		list[k] = e.says && e.isVisible() && asked.sees(e) && !e.asksItself()
+		list[k] = e.says && e.isVisible() && asked.canSee(e) && !e.asksItself()
 	}
 	for _, e := range s.sent(s.head) {
 		list[e.event] = false
@@ -628,10 +629,10 @@ func (s *session) rawPart(at partRef) []byte {
 	return []byte("null")
 }
 
-// troubles tells where the events that lead to one are not what every model takes, before ADK puts them
-// right: as faults, each in its event. What waits for a person or for a tool that runs long is none.
+// troubles returns faults for events on the path that some models reject, before ADK corrects them. Calls that
+// wait for a person or for a long-running tool are no faults.
 func (s *session) troubles(i int) (faults []model.Fault) {
-	s.look()
+	s.ensureDetails()
 	state, path := []byte(`{"messages":[`), []int{}
 	waits := map[string]bool{}
 	for _, k := range s.path(i) {

@@ -1,16 +1,16 @@
-// Package agentframework reads what Microsoft's Agent Framework for Python keeps in files, and
-// puts its workflows back.
+// Package agentframework reads the files of Microsoft's Agent Framework for Python, and restores
+// its workflows.
 //
 //	DIR/<uuid>.json     a checkpoint of a workflow (FileCheckpointStorage)
 //	DIR/<id>.jsonl      the messages of a session, one a line (FileHistoryProvider)
-//	DIR/<id>.json       what else a session keeps (FileSessionStore)
+//	DIR/<id>.json       the other data of a session (FileSessionStore)
 //	DIR/<id>.msgpack    one of these two in MessagePack
 //
 //	Agent Framework                             Hindcast
 //	workflow_name                               session
 //	checkpoint_id, previous_checkpoint_id       id and parent of a snapshot
 //	a checkpoint without a previous one         the root of a run: runs have no name of their own
-//	the greatest timestamp of those that load   head: get_latest returns it
+//	the greatest timestamp of a loadable one    head: get_latest returns it
 //	messages, state, pending requests, count    state
 //	messages of "internal:X"                    input for X, or the answer to a request
 //	pending_request_info_events                 a question that waits: the run stands there
@@ -21,8 +21,8 @@
 // A value that is no JSON is a pickle in base64 in the file. Here it is data, see package
 // pickle: nothing that it names is imported or called.
 //
-// A workflow is put back by a copy of a checkpoint under a new id, with the time of now and the
-// same previous checkpoint. So it becomes the latest, and a sibling of what it is a copy of.
+// A restore copies a checkpoint under a new id, with the present time and the same previous
+// checkpoint. So the copy becomes the latest checkpoint, and a sibling of its original.
 package agentframework
 
 import (
@@ -56,7 +56,7 @@ var kind = checkpoints.Kind{
 	Format:    format{},
 }
 
-// isTemporary reports whether a name is one that a checkpoint has before it is renamed.
+// isTemporary reports whether a checkpoint has this name only until it is renamed.
 func isTemporary(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".tmp")
 }
@@ -72,7 +72,7 @@ func (format) Is(name string) bool {
 // Signs implements checkpoints.Format. The SDK writes what tells a checkpoint, a session and a
 // message before what they hold.
 func (format) Signs(name string, head []byte) bool {
-	extension, text, err := plain(name, head)
+	extension, text, err := unpackFile(name, head)
 	if err != nil { // a session that goes on behind the beginning
 		return bytes.Contains(head, []byte("session_id"))
 	}
@@ -86,7 +86,7 @@ func (format) Signs(name string, head []byte) bool {
 
 // Decode implements checkpoints.Format.
 func (format) Decode(name string, data []byte) checkpoints.Decoded {
-	switch extension, text, err := plain(name, data); {
+	switch extension, text, err := unpackFile(name, data); {
 	case err != nil:
 		return checkpoints.Decoded{Flaw: err.Error()}
 	case extension == ".jsonl":
@@ -104,22 +104,22 @@ func (format) Arrange(items []checkpoints.Item) (head int) {
 	}
 	checkpoints.ByTime(items)
 	for head = len(items) - 1; head >= 0; head-- {
-		if loads(&items[head]) {
+		if isLoadable(&items[head]) {
 			return head
 		}
 	}
 	return len(items) - 1
 }
 
-// loads reports whether the SDK loads a checkpoint.
-func loads(of *checkpoints.Item) bool {
+// isLoadable reports whether the SDK loads a checkpoint.
+func isLoadable(of *checkpoints.Item) bool {
 	o := ownOf(of)
 	return len(o.Unknown) == 0 && len(o.Leaves) == 0
 }
 
 // State implements checkpoints.Format.
 func (format) State(data []byte, of *checkpoints.Item) ([]byte, error) {
-	_, data, err := plain(of.File, data)
+	_, data, err := unpackFile(of.File, data)
 	if err != nil {
 		return nil, err
 	}

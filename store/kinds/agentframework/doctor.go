@@ -49,7 +49,7 @@ func (format) Faults(items []checkpoints.Item, head int) []model.Fault {
 			add(it, FaultName, model.Loses, "the file is not called as the checkpoint in it", "lists the checkpoint, and does not find it when it is named")
 		}
 		if len(o.Unknown) > 0 {
-			add(it, FaultMembers, model.Loses, "it has the members "+named(o.Unknown)+", which version 1.23.0 does not know", "passes the checkpoint over, with a line in its log")
+			add(it, FaultMembers, model.Loses, "it has the members "+nameList(o.Unknown)+", which version 1.23.0 does not know", "passes the checkpoint over, with a line in its log")
 		}
 		for _, leaf := range o.Leaves {
 			list.Add(model.Fault{Code: FaultPickle, Severity: model.Loses, File: it.File, Path: leaf, Meaning: "a pickle cannot be read", Verdict: "passes the checkpoint over, with a line in its log"})
@@ -65,7 +65,7 @@ func (format) Faults(items []checkpoints.Item, head int) []model.Fault {
 	return list.All()
 }
 
-func named(list []string) string {
+func nameList(list []string) string {
 	quoted := make([]string, 0, len(list))
 	for _, name := range list[:min(len(list), 5)] {
 		quoted = append(quoted, fmt.Sprintf("%.60q", name))

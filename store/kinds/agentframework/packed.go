@@ -14,11 +14,11 @@ const packed = ".msgpack"
 // mostRecord bounds a message of a history in MessagePack, in bytes, as the SDK does.
 const mostRecord = 64 << 20
 
-// plain returns a file in MessagePack as the file that the SDK writes in JSON, with the extension of such a one,
-// and any other file as it is. A session is one map. In a history there is the length of each message
-// before it, in four bytes: the first of them is 4 at most, and that of a map is not. A message that cannot be
-// read stands there as a line that is no JSON, and is the last. The errors are those of package msgpack.
-func plain(name string, data []byte) (extension string, text []byte, err error) {
+// unpackFile converts a file in MessagePack to the JSON that the SDK would write, and returns the extension of
+// such a file. It returns any other file unchanged. A session is one map. In a history, the length of each
+// message stands before it in four bytes; their first byte is at most 4, which no map begins with. An
+// unreadable message becomes a last line that is no JSON. Errors come from package msgpack.
+func unpackFile(name string, data []byte) (extension string, text []byte, err error) {
 	if path.Ext(name) != packed {
 		return path.Ext(name), data, nil
 	}

@@ -17,7 +17,7 @@ import (
 	"hindcast/store/engine/checkpoints"
 )
 
-// own is what is noted of a checkpoint, or of a message: its line.
+// own is the cached data of a checkpoint, or of a message: its line.
 type own struct {
 	Line int `json:"line,omitempty"`
 	// Open are the ids of the tool calls of a history that have no result yet.
@@ -26,7 +26,7 @@ type own struct {
 	Graph    string   `json:"graph,omitempty"`
 	Stamp    string   `json:"stamp,omitempty"`
 	Requests []string `json:"requests,omitempty"`
-	// Types are those that a program has to allow before the SDK loads the checkpoint.
+	// Types are the types that a program must allow before the SDK loads the checkpoint.
 	Types []string `json:"types,omitempty"`
 	// Unknown are members that the SDK does not take, Leaves pickles that cannot be read.
 	Unknown  []string `json:"unknown,omitempty"`
@@ -39,7 +39,7 @@ func ownOf(of *checkpoints.Item) (o own) {
 	return o
 }
 
-// note returns what is noted.
+// note encodes the data for the cache.
 func (o *own) note() []byte {
 	text, err := json.Marshal(o)
 	if err != nil {
@@ -52,7 +52,7 @@ func isWorkflow(of *checkpoints.Item) bool { return ownOf(of).Graph != "" }
 
 func lineOf(of *checkpoints.Item) int { return ownOf(of).Line }
 
-// members are those of a checkpoint. true are those that are its state.
+// members are the members of a checkpoint. The members that are true make up its state.
 var members = map[string]bool{
 	"workflow_name": false, "graph_signature_hash": false, "checkpoint_id": false, "previous_checkpoint_id": false,
 	"timestamp": false, "version": false,
@@ -153,7 +153,7 @@ func timeOf(stamp string) (at time.Time, zoned bool) {
 	return at, false
 }
 
-// describe says what a checkpoint stands at, and returns the ids of the requests that wait.
+// describe sets the event, the title and the marks of a checkpoint, and returns the ids of its open requests.
 func describe(item *checkpoints.Item, t *jsontape.Tape, state []byte) (requests []string) {
 	var ran []string
 	said, input, answer := "", "", false
@@ -244,7 +244,7 @@ func words(t *jsontape.Tape, n jsontape.Node) string {
 	return conversation.Cut(string(jsontape.AppendCompact(nil, t.Raw(n))), mostTitle)
 }
 
-// lastWords returns what was said last in the conversation that a state has, if it has one.
+// lastWords returns the last words in a state's conversation, or "".
 func lastWords(t *jsontape.Tape) string {
 	talk := conversation.Decode(t)
 	if talk.Len() == 0 {
@@ -343,7 +343,7 @@ func (w *writer) leaf(n jsontape.Node) bool {
 		w.damaged = append(w.damaged, w.t.Pointer(n))
 		return false
 	}
-	w.out = w.shown(w.out, inside, 0)
+	w.out = w.showPickle(w.out, inside, 0)
 	if w.types != nil {
 		for _, class := range pickle.Names(data) {
 			w.note(class)
@@ -352,9 +352,9 @@ func (w *writer) leaf(n jsontape.Node) bool {
 	return true
 }
 
-// shown writes a value of a pickle. Members of the framework's own objects that are null are
+// showPickle writes a value of a pickle. Members of the framework's own objects that are null are
 // left out, as the framework does when it writes a message: it has 50 of them.
-func (w *writer) shown(out []byte, t *jsontape.Tape, n jsontape.Node) []byte {
+func (w *writer) showPickle(out []byte, t *jsontape.Tape, n jsontape.Node) []byte {
 	open, end := byte('['), byte(']')
 	var class string
 	switch t.Kind(n) {
@@ -376,7 +376,7 @@ func (w *writer) shown(out []byte, t *jsontape.Tape, n jsontape.Node) []byte {
 		if open == '{' {
 			out = append(append(out, t.RawKey(m)...), ':')
 		}
-		out = w.shown(out, t, m)
+		out = w.showPickle(out, t, m)
 	}
 	return append(out, end)
 }

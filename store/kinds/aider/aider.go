@@ -61,7 +61,7 @@ var agent = &coding.Agent{
 	Format: newFormat,
 	Levels: []watch.Level{{Name: fileName}},
 	Places: func(around store.Surroundings) []string {
-		if file := around.Named("AIDER_CHAT_HISTORY_FILE"); file != "" {
+		if file := around.FolderOf("AIDER_CHAT_HISTORY_FILE"); file != "" {
 			return []string{file}
 		}
 		return coding.Upward(around, fileName) // aider keeps it where the repository begins
@@ -86,7 +86,7 @@ type scanned struct {
 }
 
 func newFormat(dir string) coding.Format {
-	return &format{dir: dir, lines: coding.Lines[begin]{Decode: decode, Only: begins}, known: map[string]*scanned{}}
+	return &format{dir: dir, lines: coding.Lines[begin]{Decode: decode, Only: beginsChat}, known: map[string]*scanned{}}
 }
 
 // begin is the line that begins a chat.
@@ -107,9 +107,9 @@ const started = "# aider chat started at "
 // startedAt finds the time in such a line.
 var startedAt = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)`) })
 
-// begins reports whether a line, without white space behind it, begins a chat. A file is read
+// beginsChat reports whether a line, without white space behind it, begins a chat. A file is read
 // in pieces, and of a large one no more is kept than these lines.
-func begins(line []byte) bool { return bytes.HasPrefix(line, []byte(started)) }
+func beginsChat(line []byte) bool { return bytes.HasPrefix(line, []byte(started)) }
 
 func decode(l *coding.Line) (b begin, err error) {
 	if m := startedAt().FindSubmatch(l.Raw[len(started):]); m != nil {
@@ -119,8 +119,8 @@ func decode(l *coding.Line) (b begin, err error) {
 	return b, nil
 }
 
-// scan finds the chats of a file, which is read once for them: no index has them. They are noted. The
-// errors are those of coding.Lines.
+// scan returns the chats of a file. No index lists them, so scan reads the whole file once and caches the
+// result. The errors are those of coding.Lines.
 func (f *format) scan(ctx context.Context, in folder.In, name string) (*scanned, error) {
 	look, err := in.Stamp(name)
 	if err != nil {
@@ -164,7 +164,7 @@ func noteOf(chats []chat) (text []byte) {
 	return text
 }
 
-// chatsIn returns the chats of a note, nil for one that is damaged.
+// chatsIn decodes cached chats. It returns nil if the cache is damaged.
 func chatsIn(text []byte) (list []chat) {
 	r := files.ReadNote(text)
 	for r.Len() > 0 && !r.Damaged() {
@@ -239,10 +239,10 @@ func (f *format) spotsIn(ctx context.Context, in folder.In, name string) (list [
 	return list, nil
 }
 
-// Opened implements coding.Several: a line near the beginning begins a chat.
-func (f *format) Opened(ctx context.Context, in folder.In, name string) ([]coding.Spot, error) {
+// ReadOpened implements coding.Several: a line near the beginning begins a chat.
+func (f *format) ReadOpened(ctx context.Context, in folder.In, name string) ([]coding.Spot, error) {
 	lines, err := coding.HeadLines(in.Tree, name)
-	if err != nil || !slices.ContainsFunc(lines, begins) {
+	if err != nil || !slices.ContainsFunc(lines, beginsChat) {
 		return nil, ctx.Err() // one that is gone has none
 	}
 	return f.spotsIn(ctx, in, name)
@@ -320,7 +320,7 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	return []model.Resume{{Call: s.Command("", words...), Then: "goes on behind all chats of the file"}}
 }
 
-// voice is whose words a line has.
+// voice identifies the author of a line.
 type voice uint8
 
 const (
@@ -332,10 +332,10 @@ const (
 
 var roles = map[voice]coding.Role{answer: coding.Assistant, user: coding.User, console: coding.Tool}
 
-// voiceOf returns whose words a line has, and the words.
+// voiceOf returns the author of a line, and its words.
 func voiceOf(line []byte) (voice, []byte) {
 	switch {
-	case begins(bytes.TrimRight(line, " \t\r\n")):
+	case beginsChat(bytes.TrimRight(line, " \t\r\n")):
 		return none, nil
 	case bytes.HasPrefix(line, []byte("> ")):
 		return console, line[2:]
@@ -351,8 +351,7 @@ type run struct {
 	from, to, line int
 }
 
-// words returns what the lines of a run say, without the marks of the voice. They are those of
-// at most so many bytes.
+// words returns the lines of a run without the marks of their author. It reads at most most bytes.
 func (r *run) words(text []byte, most int) (words []byte) {
 	text = text[r.from:min(r.to, r.from+most)]
 	words = make([]byte, 0, len(text)+1)
@@ -411,7 +410,7 @@ func sessionOf(at coding.Spot, c chat, text []byte) *coding.Session {
 			e.Event = "console"
 			words, _, _ = bytes.Cut(words, []byte("\n"))
 		}
-		said := coding.Message{Role: roles[r.voice], Blocks: []coding.Block{coding.TextBlock(quoted(words))}}
+		said := coding.Message{Role: roles[r.voice], Blocks: []coding.Block{coding.TextBlock(quoteText(words))}}
 		e.Said = said.Said()
 		s.Entries = append(s.Entries, e)
 	}
@@ -421,23 +420,23 @@ func sessionOf(at coding.Spot, c chat, text []byte) *coding.Session {
 
 // messageOf returns the message of an entry's text.
 func messageOf(text []byte) (m coding.Message) {
-	m.Raw = [][]byte{quoted(text)}
+	m.Raw = [][]byte{quoteText(text)}
 	m.Role = coding.Tool
 	for _, r := range runsOf(text) {
 		words := bytes.TrimSpace(r.words(text, len(text)))
 		if r.voice == console {
-			m.Blocks = append(m.Blocks, coding.Block{Kind: conversation.Unknown, Body: quoted(words)})
+			m.Blocks = append(m.Blocks, coding.Block{Kind: conversation.Unknown, Body: quoteText(words)})
 			m.Usage = usageOf(m.Usage, words)
 			continue
 		}
 		m.Role = roles[r.voice]
-		m.Blocks = append(m.Blocks, coding.TextBlock(quoted(words)))
+		m.Blocks = append(m.Blocks, coding.TextBlock(quoteText(words)))
 	}
 	return m
 }
 
-// quoted returns a text as a JSON string.
-func quoted(text []byte) []byte {
+// quoteText returns a text as a JSON string.
+func quoteText(text []byte) []byte {
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	}
@@ -467,7 +466,7 @@ func usageOf(u conversation.Usage, text []byte) conversation.Usage {
 	return u
 }
 
-// count returns a number such as 516 or 2.7k; 0 for none.
+// count parses a number such as 516 or 2.7k. It returns 0 if text is no number.
 func count(text []byte) float64 {
 	digits, thousands := strings.CutSuffix(string(text), "k")
 	n, _ := strconv.ParseFloat(digits, 64)

@@ -293,7 +293,7 @@ func lost(t interface{ Fatal(...any) }, text []byte) string {
 	for line := range bytes.Lines(text) {
 		is, words := voiceOf(line)
 		words = bytes.TrimSpace(words)
-		if body := quoted(words); is != none && len(words) > 0 && !bytes.Contains(said.Bytes(), body[1:len(body)-1]) {
+		if body := quoteText(words); is != none && len(words) > 0 && !bytes.Contains(said.Bytes(), body[1:len(body)-1]) {
 			return string(line)
 		}
 	}

@@ -35,7 +35,7 @@ const hookSuccess = "hook_success"
 
 var spokenHooks = map[string]bool{"SessionStart": true, "UserPromptSubmit": true, "UserPromptExpansion": true}
 
-// queued is what the user typed while the model worked: a message.
+// queued is the type of a message that the user typed while the model worked.
 const queued = "queued_command"
 
 // texts has where the text of a type stands in its attachment. That of a type that is not here
@@ -52,7 +52,7 @@ var abouts = []string{"displayPath", "filename", "path", "filePath", "planFilePa
 // picture or a document is made of.
 var unspoken = map[string]bool{"type": true, "base64": true}
 
-// attachment is what is kept of one.
+// attachment names an attachment: its type, and its subject.
 type attachment struct{ is, about string }
 
 // attach keeps what a record gives the model.
@@ -81,7 +81,7 @@ func isSent(record coding.Value, is string) bool {
 	return is != "" && !unsent[is]
 }
 
-// aboutOf returns what an attachment is about, "" for nothing in particular.
+// aboutOf returns the subject of an attachment, such as a path; "" if it names none.
 func aboutOf(a coding.Value) (about string) {
 	for _, key := range abouts {
 		about = cmp.Or(about, a.Get(key).Words())
@@ -89,10 +89,10 @@ func aboutOf(a coding.Value) (about string) {
 	return about
 }
 
-// title returns what an attachment is, on one line.
+// title returns the type and the subject of an attachment, on one line.
 func (a *attachment) title() string { return strings.TrimRight(a.is+" "+a.about, " ") }
 
-// contextOf returns what an attachment gives the model.
+// contextOf returns the text that an attachment adds to the model's input.
 func contextOf(record coding.Value) coding.Block {
 	a := record.Get(typeAttachment)
 	is := a.Get("type").Text()

@@ -65,7 +65,7 @@ var agent = &coding.Agent{
 	Format: func(dir string) coding.Format { return newFormat(dir) },
 	Levels: []watch.Level{{}},
 	Places: func(around store.Surroundings) []string {
-		if dir := around.Named("CLAUDE_CONFIG_DIR"); dir != "" {
+		if dir := around.FolderOf("CLAUDE_CONFIG_DIR"); dir != "" {
 			return []string{filepath.Join(dir, projects)}
 		}
 		return coding.Places(around, "", ".claude/"+projects)
@@ -82,9 +82,8 @@ func inner(dir string, _ tree.Tree) int {
 	return 0
 }
 
-// signOf returns what a file is whose beginning is head: one of Claude Code has records of a known
-// type that say whose they are, and messages with a content. A first line that is longer than the
-// beginning counts as far as it goes.
+// signOf identifies a file by its beginning. A file of Claude Code has records of known types that name their
+// owner, and messages with content. A first line longer than head counts as far as it goes.
 func signOf(head []byte) coding.Sign {
 	renamed := false
 	s := coding.SignOf(head, "message.content", func(v coding.Value) (fits bool, body coding.Body) {
@@ -105,7 +104,7 @@ func signOf(head []byte) coding.Sign {
 	return s
 }
 
-// owners are the members by which a record says whose it is.
+// owners are the members by which a record names its session or its message.
 var owners = []string{"sessionId", "leafUuid", "messageId", "parentUuid"}
 
 // foreignID begins the name of a session of iFlow: its records name the prompt as the parent of all
@@ -235,8 +234,8 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 	return g, err
 }
 
-// opening returns what the lines at the beginning of a file tell as far as the first prompt: who
-// speaks, the titles, and the folder.
+// opening reads the first lines of a file as far as the first prompt. It returns the first messages, the
+// titles and the folder.
 func opening(at coding.Spot, head [][]byte) (said coding.Opening, named titles, dir string) {
 	named = titles{}
 	for i := 0; i < len(head) && (!said.Asked() || dir == ""); i++ {
@@ -250,7 +249,7 @@ func opening(at coding.Spot, head [][]byte) (said coding.Opening, named titles, 
 	return said, named, dir
 }
 
-// glance returns what the lines at both ends of a file tell of a session.
+// glance reads a session's title and folder from the lines at both ends of its file.
 func glance(in folder.In, at coding.Spot, head, tail [][]byte) (g coding.Glance) {
 	said, named, dir := opening(at, head)
 	g.Project = dir
@@ -264,7 +263,7 @@ func glance(in folder.In, at coding.Spot, head, tail [][]byte) (g coding.Glance)
 	has := func(id string) bool { // in what is read
 		return slices.ContainsFunc(slices.Concat(head, tail), func(line []byte) bool { return bytes.Contains(line, []byte(`"uuid":"`+id+`"`)) })
 	}
-	g.Title = cmp.Or(named.best(has), metaOf(in, at.File).title(), said.Title())
+	g.Title = cmp.Or(named.bestTitle(has), metaOf(in, at.File).title(), said.Title())
 	if !isAgent(at.File) {
 		g.Within = append(innerIn(head), innerIn(tail)...)
 	}

@@ -53,7 +53,7 @@ func (b *build) faults() {
 	if n := len(b.missing); n > 0 {
 		add(FaultKept, model.Loses, fmt.Sprintf("a compaction keeps %s that the file does not have: %.60q", model.Count(n, "record"), b.missing[0]), "Claude Code then keeps none at all")
 	}
-	if n := b.returns(); n > 0 {
+	if n := b.countReturns(); n > 0 {
 		add(FaultWriters, model.Odd, "two programs wrote at once: the records go back to a branch that was left, "+model.Count(n, "time"), "Claude Code goes on from one branch, and does not read the other")
 	}
 	n, kept := 0, -1
@@ -82,9 +82,9 @@ func (b *build) countLeft(kind model.ReasonKind) (n int) {
 	return n
 }
 
-// returns counts how often the records leave a branch for one that was left before: one
-// program never does that.
-func (b *build) returns() (n int) {
+// countReturns counts how often the records go back to a branch that they had left. A single program never
+// does that.
+func (b *build) countReturns() (n int) {
 	steps := 16 * len(b.nodes) // a file may turn around at each record
 	last := -1
 	for _, i := range b.order {
@@ -120,7 +120,7 @@ func (f *format) Check(ctx context.Context, in folder.In) (list []model.Fault, e
 	if err != nil {
 		return nil, err
 	}
-	days, n, oldest := f.kept(), 0, ""
+	days, n, oldest := f.daysKept(), 0, ""
 	limit := in.Now.Add(-time.Duration((days - soonDays) * 24 * float64(time.Hour)))
 	at := limit
 	for _, spot := range spots {
@@ -141,9 +141,9 @@ func (f *format) Check(ctx context.Context, in folder.In) (list []model.Fault, e
 	return list, nil
 }
 
-// kept returns for how many days Claude Code keeps a session, as the settings beside the
+// daysKept returns for how many days Claude Code keeps a session, as the settings beside the
 // projects say.
-func (f *format) kept() float64 {
+func (f *format) daysKept() float64 {
 	if filepath.Base(f.dir) != projects {
 		return keptDays
 	}
@@ -160,9 +160,9 @@ func (f *format) kept() float64 {
 	return keptDays
 }
 
-// Carried implements coding.Carrier. Records of other types that are known are bookkeeping, or what
+// ReadCarried implements coding.Carrier. Records of other types that are known are bookkeeping, or what
 // Claude Code says to the person.
-func (f *format) Carried(ctx context.Context, in folder.In, s *coding.Session) ([]coding.Carried, error) {
+func (f *format) ReadCarried(ctx context.Context, in folder.In, s *coding.Session) ([]coding.Carried, error) {
 	if s.Spot.Part != "" { // the file is looked through for the session around it
 		return nil, nil
 	}

@@ -23,7 +23,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	if path.Dir(c.Session.Spot.ID) != "." || records.Records[records.At(c.To.Records[0].At)].Is.side {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "Claude Code resumes no conversation of a sub-agent: fork from what started it"}
 	}
-	made, err := f.copied(c, c.Session.Path(c.To), way(c), nil)
+	made, err := f.copySession(c, c.Session.Path(c.To), recordsOnPath(c), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -51,27 +51,27 @@ func (f *format) Join(c coding.Cut, entries []*coding.Entry) (*coding.Fork, erro
 			at := t.file.At(span.At)
 			on[at], has[t.file.Records[at].Is.id] = true, true
 		}
-		top := t.between(first, on)
+		top := t.addBetween(first, on)
 		for _, span := range e.Records[1:] {
-			t.between(t.file.At(span.At), on)
+			t.addBetween(t.file.At(span.At), on)
 		}
 		if n := len(kept); n > 0 && e.Parent != kept[n-1].ID {
 			last := kept[n-1].Records[len(kept[n-1].Records)-1]
-			links[t.file.Records[top].Span] = t.linked(top, t.file.At(last.At))
+			links[t.file.Records[top].Span] = t.linkTo(top, t.file.At(last.At))
 		}
 		kept = append(kept, e)
 	}
 	for i := range on {
 		if span := t.file.Records[i].Span; t.strays[i] && links[span][1] == "" {
-			links[span] = t.linked(i, t.up[i])
+			links[span] = t.linkTo(i, t.up[i])
 		}
 	}
-	return f.copied(c, kept, t.spans(on, c.To), links)
+	return f.copySession(c, kept, t.spans(on, c.To), links)
 }
 
-// between adds the records that stand between one and the message before it, and returns the first
-// of them, itself where there are none.
-func (t *lineage) between(i int, on map[int]bool) int {
+// addBetween adds the records between i and the message before it. It returns the first record that it added,
+// or i itself.
+func (t *lineage) addBetween(i int, on map[int]bool) int {
 	for up := t.up[i]; up >= 0 && !on[up] && !t.file.Records[up].Is.speaks && t.file.Records[up].Is.given == nil; up = t.up[i] {
 		on[up] = true
 		i = up
@@ -79,8 +79,8 @@ func (t *lineage) between(i int, on map[int]bool) int {
 	return i
 }
 
-// linked returns the link by which a record follows another one.
-func (t *lineage) linked(i, before int) link {
+// linkTo returns the link by which a record follows another one.
+func (t *lineage) linkTo(i, before int) link {
 	member := "parentUuid"
 	if is := &t.file.Records[i].Is; is.bounds != nil && is.parent == "" {
 		member = "logicalParentUuid"
@@ -88,9 +88,9 @@ func (t *lineage) linked(i, before int) link {
 	return link{member, t.file.Records[before].Is.id}
 }
 
-// copied returns a new session of records, under the new id. Those with a link name another one as
+// copySession returns a new session of records, under the new id. Those with a link name another one as
 // the one before them.
-func (f *format) copied(c coding.Cut, entries []*coding.Entry, keep []coding.Span, links map[coding.Span]link) (*coding.Fork, error) {
+func (f *format) copySession(c coding.Cut, entries []*coding.Entry, keep []coding.Span, links map[coding.Span]link) (*coding.Fork, error) {
 	raw, err := coding.Raw(c.In.Tree, c.Session.Spot.File, keep)
 	if err != nil {
 		return nil, err
@@ -167,9 +167,9 @@ func (f *format) copyAgents(c coding.Cut, entries []*coding.Entry, made *coding.
 	return nil
 }
 
-// way returns the records on the way to an entry: its own and those of the entries before
+// recordsOnPath returns the records on the way to an entry: its own and those of the entries before
 // it, and the others that stand between them in the tree.
-func way(c coding.Cut) (list []coding.Span) {
+func recordsOnPath(c coding.Cut) (list []coding.Span) {
 	t, on := c.Session.Own.(*own).lineage, map[int]bool{}
 	for _, e := range c.Session.Path(c.To) {
 		for _, span := range e.Records {

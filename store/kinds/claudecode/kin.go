@@ -37,9 +37,9 @@ func (f *format) Tell(ctx context.Context, in folder.In, s *coding.Session, _ *c
 		if !is || id == source || other == s.Spot.File || isAgent(other) {
 			continue
 		}
-		_, mine := s.Own.(*own).at[f.first(in, other)]
+		_, mine := s.Own.(*own).at[f.firstID(in, other)]
 		switch {
-		case f.first(in, other) == first.id:
+		case f.firstID(in, other) == first.id:
 			facts.Add("begins as", id)
 		case mine:
 			facts.Add("goes on in", id)
@@ -58,9 +58,9 @@ func (f *format) Tell(ctx context.Context, in folder.In, s *coding.Session, _ *c
 	return facts, err
 }
 
-// first returns the id of the first record in the tree of a file, "" where its beginning has
-// none.
-func (f *format) first(in folder.In, file string) string {
+// firstID returns the id of the first record in the tree of a file, "" if the head of the file has no such
+// record.
+func (f *format) firstID(in folder.In, file string) string {
 	if id, known := f.firsts.Load(file); known {
 		return id.(string)
 	}

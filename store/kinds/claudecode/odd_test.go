@@ -126,10 +126,10 @@ func TestCheck_closesWhatItOpens(t *testing.T) {
 	}
 	dir, _ := written(t, user("a", "", "A"))
 	f := &format{dir: dir}
-	f.kept()
+	f.daysKept()
 	before, _ := os.ReadDir(open)
 	for range 20 {
-		if days := f.kept(); days != keptDays {
+		if days := f.daysKept(); days != keptDays {
 			t.Fatal(days)
 		}
 	}
@@ -168,7 +168,7 @@ func TestFork_ofAFileThatChanged(t *testing.T) {
 	} {
 		s := &coding.Session{Spot: coding.Spot{File: name}, Entries: []coding.Entry{{ID: "a", Meta: &coding.Meta{}}}, Own: &own{}}
 		cut := coding.Cut{In: folder.In{Tree: disk}, Session: s, To: &s.Entries[0], ID: "new"}
-		if made, err := (&format{}).copied(cut, nil, []coding.Span{span}, nil); err == nil {
+		if made, err := (&format{}).copySession(cut, nil, []coding.Span{span}, nil); err == nil {
 			t.Errorf("%s: %+v", name, made)
 		}
 	}

@@ -159,7 +159,7 @@ func TestErrors(t *testing.T) {
 		"a message":                     func() error { _, err := f.Messages(broken(at.File), s, &s.Entries[0]); return err }(),
 		"a fork":                        func() error { _, err := f.Fork(cut(broken(at.File))); return err }(),
 		"a fork with sub-agents":        func() error { _, err := f.Fork(cut(broken("-home-demo/" + agentFile))); return err }(),
-		"what it carries":               func() error { _, err := f.Carried(t.Context(), broken(at.File), s); return err }(),
+		"what it carries":               func() error { _, err := f.ReadCarried(t.Context(), broken(at.File), s); return err }(),
 		"what it has to do with others": func() error { _, err := f.Tell(t.Context(), broken("-home-demo"), s, nil); return err }(),
 	} {
 		if !errors.Is(err, errBroken) {
@@ -317,7 +317,7 @@ func TestKept_settings(t *testing.T) {
 	} {
 		dir, _ := written(t, user("a", "", "A"))
 		place(t, dir, map[string]string{"settings.json": text})
-		if got := newFormat(dir).kept(); got != want {
+		if got := newFormat(dir).daysKept(); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"hindcast/store/engine/coding"
 )
 
-// record is what is kept of a line.
+// record holds the parts of a line that are kept.
 type record struct {
 	kind string
 	// id names the record, and parent the one before it; both are "" of a record that says
@@ -26,17 +26,16 @@ type record struct {
 	// words that the message has some; side that a sub-agent wrote it.
 	tree, speaks, words, side bool
 	said                      coding.Said
-	// event is what a message of the user is that the user did not write.
+	// event names the kind of a user message that the user did not write.
 	event  string
 	answer string // the id of the model's answer that it is a part of
 	failed bool   // an answer that Claude Code made of an error
 	// asks are the calls that start a sub-agent, and prompt what a message of one asks.
 	asks   []ask
 	prompt print
-	// within is the sub-agent that the message in a progress record is of, and call what started it.
+	// within is the sub-agent whose message a progress record holds. call is the tool call that started it.
 	within, call string
-	// onwards says of a summary that it is of what followed a message that stays: "Summarize from
-	// here" of /rewind.
+	// onwards marks a summary of the messages that follow a kept one: "Summarize from here" of /rewind.
 	onwards bool
 	meta    coding.Meta
 	// text is a title, or an error; leaf is the record that a last-prompt goes on from, or the
@@ -45,8 +44,8 @@ type record struct {
 	agent      string // the sub-agent that a result names
 	bounds     *boundary
 	given      *attachment // what the record gives the model beside the conversation, nil for nothing
-	// facts are those of a compaction, of a request or of times, or what the model reads in
-	// place of the results of calls, by their ids.
+	// facts belong to a compaction, a request or a duration, or give the model's replacements of results by
+	// the ids of their calls.
 	facts model.Facts
 	total *model.Counted // what Claude Code counted for the session until then
 	sum   uint32         // the checksum of the line, 0 of a damaged one
@@ -59,9 +58,9 @@ type boundary struct {
 	head, tail string // of what is kept, where keeps is empty
 }
 
-// follows returns the ids of the records that one may follow, the best one first. A boundary has
+// parentIDs returns the ids of the records that one may follow, the best one first. A boundary has
 // a parent where /branch wrote its session anew in the order of the conversation.
-func (r *record) follows() [2]string {
+func (r *record) parentIDs() [2]string {
 	if r.parent == "" {
 		return [2]string{r.logical}
 	}
@@ -88,8 +87,8 @@ const (
 	eventNotified   = "notified"
 )
 
-// types has what is kept of a record of each type that is known. Those of [light] are not
-// parsed as a whole. Versions differ in which types they write: this is all that they do.
+// types has a parser for each record type that Claude Code writes. Records of the types in [light] are not
+// parsed as a whole. Versions of Claude Code differ only in the types that they write.
 var types = map[string]func(*record, coding.Value){
 	typeUser:       (*record).user,
 	typeAssistant:  (*record).assistant,
@@ -106,20 +105,20 @@ var types = map[string]func(*record, coding.Value){
 			r.facts.Add(each.Get("toolUseId").Text(), each.Get("replacement").Words())
 		}
 	},
-	typeProgress: (*record).progress, "queue-operation": passed, "mode": passed, "file-history-snapshot": passed, "file-history-delta": passed,
-	"api-request-shape": passed, "api-request-blob": passed, "api-request-resumed": passed,
-	"atis-latch": passed, "tools-used": passed, "attribution-snapshot": passed,
-	"continued-in": passed, "resume-head-vouch": passed, "derived-from": passed, "fork-context-ref": passed,
-	"data-flow-records": passed, "data-flow-incomplete": passed, "frame-link": passed, "ended-by-model": passed,
-	"tag": passed, "relocated": passed, "agent-name": passed, "agent-color": passed, "agent-setting": passed,
-	"pr-link": passed, "artifact-comment-monitor": passed, "artifact-autoreact-ledger": passed, "bridge-session": passed,
-	"history-suppression": passed, "isolation-latch": passed, "session-owner": passed, "dev-mods": passed,
-	"memory-mode": passed, "worktree-state": passed, "observer-ref": passed, "host-row": passed, "repl-mode": passed,
-	"hybrid-organization": passed, "marble-origami-commit": passed, "marble-origami-snapshot": passed, "speculation-accept": passed,
+	typeProgress: (*record).progress, "queue-operation": ignore, "mode": ignore, "file-history-snapshot": ignore, "file-history-delta": ignore,
+	"api-request-shape": ignore, "api-request-blob": ignore, "api-request-resumed": ignore,
+	"atis-latch": ignore, "tools-used": ignore, "attribution-snapshot": ignore,
+	"continued-in": ignore, "resume-head-vouch": ignore, "derived-from": ignore, "fork-context-ref": ignore,
+	"data-flow-records": ignore, "data-flow-incomplete": ignore, "frame-link": ignore, "ended-by-model": ignore,
+	"tag": ignore, "relocated": ignore, "agent-name": ignore, "agent-color": ignore, "agent-setting": ignore,
+	"pr-link": ignore, "artifact-comment-monitor": ignore, "artifact-autoreact-ledger": ignore, "bridge-session": ignore,
+	"history-suppression": ignore, "isolation-latch": ignore, "session-owner": ignore, "dev-mods": ignore,
+	"memory-mode": ignore, "worktree-state": ignore, "observer-ref": ignore, "host-row": ignore, "repl-mode": ignore,
+	"hybrid-organization": ignore, "marble-origami-commit": ignore, "marble-origami-snapshot": ignore, "speculation-accept": ignore,
 }
 
-// passed keeps nothing: a record of such a type only has a place in the tree, or not even that.
-func passed(*record, coding.Value) {}
+// ignore keeps nothing: a record of such a type only has a place in the tree, or not even that.
+func ignore(*record, coding.Value) {}
 
 // light are the types whose records may be large and hold no message: what is kept of them
 // are members, which are found without a look at the values between.
@@ -169,8 +168,8 @@ func typeOf(line []byte) (kind string, err error) {
 	return "", nil
 }
 
-// sourceOf returns the session that a record was copied from, "" for none: since 2.1.3xx an
-// answer tells which session asked for it, before every record of a branch told.
+// sourceOf returns the session that a record was copied from, "" if it is no copy. Since 2.1.3xx only an
+// answer names that session; before, each record of a branch did.
 func sourceOf(v coding.Value) string {
 	source := cmp.Or(v.Get("requestSessionId").Text(), v.Get("forkedFrom", "sessionId").Text())
 	if source == v.Get("sessionId").Text() {
@@ -287,7 +286,7 @@ func (r *record) request(v coding.Value) {
 // called are the types of titles: the user's own counts first.
 var called = []string{typeCustom, typeAI, typeSum}
 
-// titles are what a session may be called, by the types of the records that say so.
+// titles holds the records that give the session a title, by record type.
 type titles map[string][]*record
 
 func (t titles) add(r *record) {
@@ -296,9 +295,9 @@ func (t titles) add(r *record) {
 	}
 }
 
-// best returns the title that counts: a later one takes the place of an earlier one, and that
-// of another session is none. has reports whether the session has a record.
-func (t titles) best(has func(id string) bool) (title string) {
+// bestTitle returns the session's title. A later title replaces an earlier one, and a title of another session
+// does not count. has reports whether the session contains a record.
+func (t titles) bestTitle(has func(id string) bool) (title string) {
 	for _, kind := range called {
 		for _, r := range slices.Backward(t[kind]) {
 			if r.leaf == "" || has(r.leaf) {

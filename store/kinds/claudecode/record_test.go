@@ -65,11 +65,11 @@ func TestKept(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := (&format{dir: filepath.Join(top, name)}).kept(); got != want {
+		if got := (&format{dir: filepath.Join(top, name)}).daysKept(); got != want {
 			t.Errorf("%s: %v days", name, got)
 		}
 	}
-	if got := (&format{dir: filepath.Join(t.TempDir(), "none", projects)}).kept(); got != keptDays {
+	if got := (&format{dir: filepath.Join(t.TempDir(), "none", projects)}).daysKept(); got != keptDays {
 		t.Errorf("%v days", got)
 	}
 }

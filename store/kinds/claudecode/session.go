@@ -26,7 +26,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 		return nil, err
 	}
 	b := newBuild(file, at)
-	b.pass()
+	b.markPassed()
 	for _, i := range b.order {
 		b.add(i)
 	}
@@ -36,13 +36,13 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 		return b.s, nil
 	}
 	f.children(in, b)
-	b.s.Title = cmp.Or(b.titles.best(b.has), metaOf(in, at.File).title())
+	b.s.Title = cmp.Or(b.titles.bestTitle(b.hasID), metaOf(in, at.File).title())
 	b.s.Faults = append(file.Faults(agent.Passes), coding.UnknownFaults(at.File, b.unknown)...)
 	b.faults()
 	return b.s, nil
 }
 
-// own is what a session keeps.
+// own is the format's own data of a session.
 type own struct {
 	*lineage
 	// agents are the files of sub-agents, by the entry that started each; those that another
@@ -53,8 +53,8 @@ type own struct {
 // lineage is which record follows which.
 type lineage struct {
 	file *coding.File[record]
-	// up has the record that each follows, -1 for none: the last of that id that was written
-	// before it, or where there is none the last behind it, see forward.
+	// up has the index of each record's parent, -1 if it has no parent. Of several records with the parent's
+	// id it is the last one written before, else the last one written after; see placeForward.
 	up []int
 	// order has all records, each behind the one that it follows, else as they were written.
 	order []int
@@ -64,7 +64,7 @@ type lineage struct {
 	first map[string]int
 	// copies are the records that are written a second time as they were, see isCopy.
 	copies map[int]bool
-	// strays are the records that follow another one than they name, see adopt.
+	// strays are the records that follow another one than they name, see adoptOrphans.
 	strays map[int]bool
 }
 
@@ -72,7 +72,7 @@ func lineageOf(file *coding.File[record]) *lineage {
 	t := &lineage{file: file, up: make([]int, len(file.Records)), at: make(map[string]int, len(file.Records)), first: map[string]int{}, copies: map[int]bool{}, strays: map[int]bool{}}
 	for i := range file.Records {
 		is := &file.Records[i].Is
-		t.up[i] = t.named(i)
+		t.up[i] = t.findParent(i)
 		at, there := t.at[is.id]
 		if !is.tree || is.id == "" || there && !file.Finds(at, i) {
 			continue
@@ -86,8 +86,8 @@ func lineageOf(file *coding.File[record]) *lineage {
 		}
 		t.at[is.id] = i
 	}
-	t.adopt()
-	t.forward()
+	t.adoptOrphans()
+	t.placeForward()
 	t.sort()
 	return t
 }
@@ -99,10 +99,9 @@ func (t *lineage) isCopy(i, other int) bool {
 	return is.sum == was.sum && is.sum != 0 && t.file.Records[i].Len == t.file.Records[other].Len && t.up[i] == t.up[other]
 }
 
-// named returns the record that one names as the one before it, of those that have a place by
-// now; -1 for none.
-func (t *lineage) named(i int) int {
-	for _, id := range t.file.Records[i].Is.follows() {
+// findParent returns the index of the record that i names as its parent, among the records placed so far; or -1.
+func (t *lineage) findParent(i int) int {
+	for _, id := range t.file.Records[i].Is.parentIDs() {
 		if at, there := t.at[id]; id != "" && there && t.file.Finds(i, at) {
 			return at
 		}
@@ -110,15 +109,15 @@ func (t *lineage) named(i int) int {
 	return -1
 }
 
-// forward has a record follow the one that it names where that was written behind it: Claude Code
+// placeForward has a record follow the one that it names where that was written behind it: Claude Code
 // writes from a buffer, and looks ids up in the whole file. It does not where the way would be a
 // circle: a fork of Claude Code's own begins with a boundary, and has the record that this names
 // behind the summary.
-func (t *lineage) forward() {
+func (t *lineage) placeForward() {
 	farthest, steps := -1, 0 // the last record that one before it follows
 	for i := range t.file.Records {
 		r := &t.file.Records[i]
-		to := t.named(i)
+		to := t.findParent(i)
 		if t.up[i] >= 0 || !r.Is.tree || to < i {
 			continue
 		}
@@ -156,15 +155,15 @@ const (
 	mostAdopting = 5_000_000
 )
 
-// adopt has records whose parent is not in the file follow the newest one of the seconds before,
-// as 2.1.330 does to make the conversation; where there is none, they are the first, as they
-// always were to 2.1.80.
-func (t *lineage) adopt() {
+// adoptOrphans gives each record whose parent is not in the file the newest record of the seconds before as
+// its parent. Claude Code 2.1.330 does so to build the conversation. A record without a candidate becomes a
+// root, as all orphans did up to 2.1.80.
+func (t *lineage) adoptOrphans() {
 	var older map[bool][]int // of a sub-agent in the file and of the session, by times
 	steps := 0
 	for i := range t.file.Records {
 		r := &t.file.Records[i]
-		if !r.Is.adoptable() || r.Salvaged || t.named(i) >= 0 {
+		if !r.Is.adoptable() || r.Salvaged || t.findParent(i) >= 0 {
 			continue
 		}
 		if older == nil {
@@ -202,8 +201,8 @@ func (t *lineage) byTime() map[bool][]int {
 	return list
 }
 
-// has reports whether there is a record of an id.
-func (t *lineage) has(id string) bool {
+// hasID reports whether there is a record of an id.
+func (t *lineage) hasID(id string) bool {
 	_, there := t.at[id]
 	return there
 }
@@ -228,8 +227,8 @@ type build struct {
 	// is given beside it: then that is an entry of its own.
 	passed []bool
 	sides  sidechains
-	// last is the last record of the tree that no sub-agent wrote, -1 for none; pointer the
-	// newest last-prompt with a leaf.
+	// last is the last record of the tree that no sub-agent wrote, or -1. pointer is the newest
+	// last-prompt with a leaf.
 	last    int
 	pointer *record
 	titles  titles
@@ -239,7 +238,7 @@ type build struct {
 	total   *model.Counted  // the newest that Claude Code counted for the session
 	// request is that of the answer to come.
 	request model.Facts
-	// replaced has what the model reads in place of results, by the ids of their calls.
+	// replaced has the texts that the model reads in place of results, by call id.
 	replaced map[string]string
 	missing  []string // records that a compaction keeps and the file does not have
 	kept     int      // records from one to another that compactions keep, see coding.MostKept
@@ -252,17 +251,17 @@ type answered struct {
 	call  string
 }
 
-// node is what is known of the way to a record.
+// node describes the path from the root to a record.
 type node struct {
-	// entry is the last one on the way, -1 for none.
+	// entry is the last entry on the path, or -1.
 	entry int
-	// bounds is the record of a boundary with no entry behind it, -1 for none.
+	// bounds is the record of a boundary that no entry follows, or -1.
 	bounds int
 	// lost is the parent of a record on the way, which is not in the file or follows it.
 	lost string
 }
 
-// row is what is known of an entry besides.
+// row holds more data of an entry.
 type row struct {
 	// record is the first that it is made of.
 	record int
@@ -325,18 +324,18 @@ func (b *build) add(i int) {
 	if !is.tree || b.copies[i] {
 		return
 	}
-	b.nodes[i] = b.place(i)
+	b.nodes[i] = b.placeRecord(i)
 	if b.isMain(is.side) && !salvaged {
 		b.last = max(b.last, i)
 	}
 }
 
-// place returns what is known of the way to a record, and adds it to the entries.
-func (b *build) place(i int) node {
+// placeRecord returns the node of a record, and adds the record to the entries.
+func (b *build) placeRecord(i int) node {
 	is, n := &b.file.Records[i].Is, node{-1, -1, ""}
 	if p := b.up[i]; p >= 0 {
 		n = b.nodes[p]
-	} else if is.bounds != nil && (is.follows()[0] != "" || len(b.s.Entries) == 0) {
+	} else if is.bounds != nil && (is.parentIDs()[0] != "" || len(b.s.Entries) == 0) {
 		b.headed = true
 	}
 	if is.bounds == nil && (b.up[i] < 0 || b.strays[i]) {
@@ -351,20 +350,20 @@ func (b *build) place(i int) node {
 	case is.speaks:
 		return node{b.message(i, n), -1, ""}
 	case is.given != nil:
-		return node{b.give(i, n), -1, ""}
+		return node{b.addAttachment(i, n), -1, ""}
 	}
 	return n
 }
 
-// give adds what the model is given beside the message that a node leads to, and returns the last
+// addAttachment adds what the model is given beside the message that a node leads to, and returns the last
 // entry on the way. What stands behind an answer, or before all messages, is an entry.
-func (b *build) give(i int, n node) int {
+func (b *build) addAttachment(i int, n node) int {
 	r := &b.file.Records[i]
-	if n.entry >= 0 && b.keeps(i, n.entry) {
+	if n.entry >= 0 && b.isRewritten(i, n.entry) {
 		return n.entry
 	}
-	if n.entry < 0 || n.bounds >= 0 || r.Salvaged || !b.takes(n.entry) {
-		at := b.entry(i, b.end(n.entry), n)
+	if n.entry < 0 || n.bounds >= 0 || r.Salvaged || !b.takesAttachments(n.entry) {
+		at := b.entry(i, b.tailOf(n.entry), n)
 		e := &b.s.Entries[at]
 		e.Event, e.Title = eventContext, r.Is.given.title()
 		return at
@@ -374,14 +373,14 @@ func (b *build) give(i int, n node) int {
 	return n.entry
 }
 
-// takes reports whether what is given behind an entry is a part of it: of any that is no answer
+// takesAttachments reports whether what is given behind an entry is a part of it: of any that is no answer
 // of the model, and that no message follows without what is given.
-func (b *build) takes(entry int) bool {
+func (b *build) takesAttachments(entry int) bool {
 	return b.s.Entries[entry].Said.Role != coding.Assistant && !b.passed[b.rows[entry].record]
 }
 
-// pass notes the messages that another one follows without what the model is given between.
-func (b *build) pass() {
+// markPassed notes the messages that another one follows without what the model is given between.
+func (b *build) markPassed() {
 	near := make([]int, len(b.nodes)) // the last message on the way to each record, or what is given, itself; -1 for none
 	for _, i := range b.order {
 		near[i] = -1
@@ -407,25 +406,25 @@ func (b *build) message(i int, n node) int {
 		return b.entry(i, -1, n)
 	}
 	asked := b.rows[n.entry].asked
-	switch answer := b.answer(asked); {
+	switch answer := b.answerID(asked); {
 	case r.Salvaged:
-	case b.keeps(i, n.entry):
+	case b.isRewritten(i, n.entry):
 		return n.entry
 	case answer != "" && answer == r.Is.answer:
-		b.join(asked, r)
+		b.joinAnswer(asked, r)
 		return n.entry
-	case answer != "" && b.answers(asked, &r.Is):
+	case answer != "" && b.takeResults(asked, &r.Is):
 		at := b.entry(i, b.rows[asked].last, n)
 		b.rows[at].asked, b.rows[asked].last = asked, at
 		return at
 	}
-	return b.entry(i, b.end(n.entry), n)
+	return b.entry(i, b.tailOf(n.entry), n)
 }
 
-// keeps reports whether a record behind the summary of a compaction is one from before it,
+// isRewritten reports whether a record behind the summary of a compaction is one from before it,
 // written again: /branch writes a conversation in the order in which the model reads it. The
 // state at the summary then has the entry of that one.
-func (b *build) keeps(i, summary int) bool {
+func (b *build) isRewritten(i, summary int) bool {
 	e := &b.s.Entries[summary]
 	first, twice := b.first[b.file.Records[i].Is.id]
 	if !twice || first == i || e.Context == nil {
@@ -446,12 +445,12 @@ func (b *build) keeps(i, summary int) bool {
 	return true
 }
 
-// answer returns the id of the model's answer that an entry is, "" for none.
-func (b *build) answer(entry int) string { return b.file.Records[b.rows[entry].record].Is.answer }
+// answerID returns the id of the model's answer in an entry, "" if the entry is no answer.
+func (b *build) answerID(entry int) string { return b.file.Records[b.rows[entry].record].Is.answer }
 
-// answers reports whether a message has the first results of calls of an answer,
+// takeResults reports whether a message has the first results of calls of an answer,
 // and notes them.
-func (b *build) answers(asked int, is *record) bool {
+func (b *build) takeResults(asked int, is *record) bool {
 	for _, r := range is.said.Results {
 		if b.done[answered{asked, r.ID}] {
 			return false
@@ -463,9 +462,9 @@ func (b *build) answers(asked int, is *record) bool {
 	return len(is.said.Results) > 0
 }
 
-// end returns the entry that what follows an entry is behind: of a result the last one of
+// tailOf returns the entry that what follows an entry is behind: of a result the last one of
 // the same answer.
-func (b *build) end(entry int) int {
+func (b *build) tailOf(entry int) int {
 	if entry < 0 {
 		return entry
 	}
@@ -475,8 +474,8 @@ func (b *build) end(entry int) int {
 	return entry
 }
 
-// join adds a record to the entry of the answer that it is a part of.
-func (b *build) join(to int, r *coding.Record[record]) {
+// joinAnswer adds a record to the entry of the answer that it is a part of.
+func (b *build) joinAnswer(to int, r *coding.Record[record]) {
 	e, row := &b.s.Entries[to], &b.rows[to]
 	e.Records = append(e.Records, r.Span)
 	e.Said.Calls = append(e.Said.Calls, r.Is.said.Calls...)
@@ -516,9 +515,9 @@ func (b *build) entry(i, before int, n node) int {
 // again says of an answer that its tokens are counted at another entry.
 type again bool
 
-// compact says what the model reads from a summary behind the boundary r on: it, and the
-// messages that are kept, which stay where they are and are not written again. A fork has
-// them behind the summary.
+// compact sets the messages that the model reads after a compaction: the summary behind the boundary r, and
+// the kept messages. Kept messages stay at their place in the file and are not written again. A fork has them
+// behind the summary.
 func (b *build) compact(e *coding.Entry, at, r int) {
 	is := b.file.Records[r].Is.bounds
 	keeps, missing := b.keptAt(r)
@@ -553,7 +552,7 @@ func (b *build) keptAt(r int) (keeps, missing []string) {
 	if keeps = is.keeps; len(keeps) == 0 {
 		keeps = b.segment(is.head, is.tail)
 	}
-	missing = slices.DeleteFunc(slices.Clone(keeps), func(id string) bool { return b.has(id) && b.file.Finds(r, b.at[id]) })
+	missing = slices.DeleteFunc(slices.Clone(keeps), func(id string) bool { return b.hasID(id) && b.file.Finds(r, b.at[id]) })
 	if len(missing) > 0 {
 		keeps = nil
 	}
@@ -591,7 +590,7 @@ func (b *build) head() {
 		b.s.Pointed = false
 		return
 	}
-	b.s.Head = b.end(b.nodes[at].entry)
+	b.s.Head = b.tailOf(b.nodes[at].entry)
 	if b.total != nil {
 		b.s.Entries[b.s.Head].Facts.Count(*b.total)
 	}
@@ -624,7 +623,7 @@ func (b *build) finish() {
 		on, there := next[b.s.Before(i)]
 		return there && on == i
 	}
-	leaf, compacts, broken := make([]bool, len(b.rows)), make([]bool, len(b.rows)), b.broken()
+	leaf, compacts, broken := make([]bool, len(b.rows)), make([]bool, len(b.rows)), b.isBroken()
 	for i := range b.rows {
 		if leaf[i] = true; b.s.Before(i) >= 0 {
 			leaf[b.s.Before(i)] = false
@@ -674,9 +673,9 @@ func (b *build) finish() {
 	}
 }
 
-// broken reports whether the conversation is in pieces: a message that is no first one follows
+// isBroken reports whether the conversation is in pieces: a message that is no first one follows
 // none. Claude Code goes on from one piece, and does not read the others.
-func (b *build) broken() bool {
+func (b *build) isBroken() bool {
 	for i := range b.rows {
 		e, is := &b.s.Entries[i], &b.file.Records[b.rows[i].record]
 		if b.s.Before(i) < 0 && !is.Salvaged && b.isMain(is.Is.side) && (e.Parent != "" || i > 0 && e.Said.Role >= coding.Assistant) && e.Context == nil {
@@ -729,7 +728,7 @@ func (f *format) children(in folder.In, b *build) {
 	}
 	session, _, _ := strings.Cut(b.s.Spot.ID, "/")
 	own := tree.Join(dir, session)
-	b.started(in, callers, tree.Join(own, subagents), dir)
+	b.noteAgents(in, callers, tree.Join(own, subagents), dir)
 	defer in.Hold(tree.Join(own, subagents))()
 	for _, file := range agentsIn(in, own) {
 		name := strings.TrimSuffix(path.Base(file), suffix)
@@ -747,10 +746,10 @@ func (f *format) children(in folder.In, b *build) {
 	}
 }
 
-// agentMeta is what stands beside the file of a sub-agent.
+// agentMeta is the content of the .meta.json file of a sub-agent.
 type agentMeta struct{ call, kind, description string }
 
-// title returns what the sub-agent is for, "" where that is not known.
+// title returns the task of the sub-agent, "" if it is unknown.
 func (m agentMeta) title() string {
 	if m.description == "" {
 		return ""
@@ -758,10 +757,10 @@ func (m agentMeta) title() string {
 	return strings.TrimPrefix(m.kind+": "+m.description, ": ")
 }
 
-// metaFile returns the name of what stands beside the file of a sub-agent.
+// metaFile returns the name of the .meta.json file of a sub-agent.
 func metaFile(file string) string { return strings.TrimSuffix(file, suffix) + ".meta.json" }
 
-// metaOf returns what stands beside a file, nothing where it is no sub-agent's.
+// metaOf reads the .meta.json file of a sub-agent. It returns the zero value for any other file.
 func metaOf(in folder.In, file string) (m agentMeta) {
 	if !isAgent(file) {
 		return m
@@ -781,7 +780,7 @@ func (f *format) Messages(in folder.In, _ *coding.Session, e *coding.Entry) ([]c
 	for _, r := range records[1:] { // what is given stands behind the message
 		m := messageOf(r)
 		all.Blocks, all.Raw = append(all.Blocks, m.Blocks...), append(all.Raw, m.Raw...)
-		all.Usage = most(all.Usage, m.Usage)
+		all.Usage = mergeUsage(all.Usage, m.Usage)
 	}
 	if counted, _ := e.Own.(again); bool(counted) {
 		all.Usage = conversation.Usage{}
@@ -789,9 +788,9 @@ func (f *format) Messages(in folder.In, _ *coding.Session, e *coding.Entry) ([]c
 	return []coding.Message{all}, nil
 }
 
-// most returns what two records count of one answer: each repeats all that is known when it is
-// written, or has none.
-func most(a, b conversation.Usage) conversation.Usage {
+// mergeUsage merges the usage that two records count for one answer. Each record repeats all counts that are
+// known at the time, or has no counts.
+func mergeUsage(a, b conversation.Usage) conversation.Usage {
 	return conversation.Usage{
 		Counted: a.Counted || b.Counted, Input: max(a.Input, b.Input), Output: max(a.Output, b.Output),
 		CacheRead: max(a.CacheRead, b.CacheRead), CacheWrite: max(a.CacheWrite, b.CacheWrite),

@@ -14,14 +14,14 @@ import (
 	"hindcast/store/media/tree"
 )
 
-// The conversation of a sub-agent may be in the file of the session that started it. It is a session
-// of its own, as one with a file is, and hangs on the call that started it.
+// The file of a session may contain the conversations of its sub-agents. Each is a session of its own, like a
+// sub-agent with a file, and hangs on the call that started it.
 //
 //	before 2.0       records with isSidechain, behind one that no record of the session precedes
 //	2.1.3x           progress records with a message each, also beside a file of its own
 //
-// No name tells of them: the list has those that begin near one end of the file, and all of a session
-// that was read.
+// No file name shows them. A list has the conversations that begin near either end of the file, and all
+// conversations of a session that was read.
 
 // print tells a text from others: its checksum and its length.
 type print struct {
@@ -71,7 +71,8 @@ func (r *record) progress(v coding.Value) {
 
 // sidechains are the conversations of sub-agents in the file of a session.
 type sidechains struct {
-	// group has for each record of a sidechain the first one of it, else -1; nil where there is none.
+	// group has the index of the first record of each sidechain record's sidechain, -1 for other records. It
+	// is nil if the file has no sidechain.
 	group []int
 	// calls have the call that started each sidechain, by its first record. One that no call
 	// started stays a part of the session.
@@ -146,8 +147,8 @@ func (b *build) skips(i int) bool {
 	}
 }
 
-// started notes the sessions in the file, with the entries by the calls that started them.
-func (b *build) started(in folder.In, callers map[string]int, dirs ...string) {
+// noteAgents notes the sessions in the file, with the entries by the calls that started them.
+func (b *build) noteAgents(in folder.In, callers map[string]int, dirs ...string) {
 	for _, first := range slices.Sorted(maps.Keys(b.sides.calls)) {
 		if i, there := callers[b.sides.calls[first]]; there {
 			b.noteInner(i, first, b.nameOf(first))
@@ -224,7 +225,8 @@ func (f *format) Within(session coding.Spot, name string) (coding.Spot, bool) {
 // partMark stands between the file of a session and the name of a sub-agent in it.
 const partMark = "#"
 
-// cutPart cuts the name of a sub-agent off that of a file, "" for none.
+// cutPart splits the name of a sub-agent's file into the session's file and the agent's part. part is "" if
+// the name has no such part.
 func cutPart(name string) (file, part string) {
 	if at := strings.LastIndex(name, suffix+partMark+agentPrefix); at >= 0 {
 		return name[:at+len(suffix)], name[at+len(suffix+partMark):]

@@ -11,7 +11,7 @@ import (
 	"hindcast/store/engine/folder"
 )
 
-// faults returns what is wrong in the records of a rollout.
+// faults returns the faults in the records of a rollout.
 func (p *part) faults() (list []model.Fault) {
 	if len(p.file.Records) == 0 {
 		return nil
@@ -54,7 +54,7 @@ func (p *part) faults() (list []model.Fault) {
 
 // Check implements coding.Checker: it reads the index of threads and the names of rollouts.
 func (f *format) Check(ctx context.Context, in folder.In) (list []model.Fault, err error) {
-	n, err := f.now(ctx, in)
+	n, err := f.currentNames(ctx, in)
 	if err != nil {
 		return nil, err
 	}

@@ -6,16 +6,15 @@
 //	        /archived_sessions/rollout-TIME-THREAD.jsonl
 //	        /state_5.sqlite                                           the index of threads, unless it is elsewhere
 //
-// A thread is a session. A file of one, a rollout, is only appended to. It may hold no more
-// than what came after a fork or a revert; its history_base says where the rest is:
+// A thread is a session. Its file, a rollout, is only appended to. After a fork or a revert it may hold only
+// the new records; its history_base names the place of the rest:
 //
 //	rollout A        │turn 1│turn 2│turn 3│
 //	                               ▲ first 43901 bytes
 //	rollout B, of a fork           └│turn 3'│
 //
-// What the model reads is folded from the records response_item and compacted. The formats
-// were checked against 0.20, 0.77, 0.118, 0.169 and 0.171; the rules of a history_base are those of
-// codex-rs/thread-store.
+// What the model reads is folded from the records response_item and compacted. The formats were checked
+// against 0.20, 0.77, 0.118, 0.169 and 0.171; the rules of a history_base follow codex-rs/thread-store.
 //
 //	names.go    which rollouts there are, by their names
 //	threads.go  the index of threads
@@ -90,8 +89,8 @@ func inner(dir string, _ tree.Tree) int {
 	return 0
 }
 
-// isRollout reports whether a text begins as a rollout: with a header, which version 0.20 wrote
-// without an envelope, or with what goes on in a thread.
+// isRollout reports whether a file begins as a rollout: with a header or with records of a thread. Version
+// 0.20 wrote the header without an envelope.
 func isRollout(head []byte) bool {
 	for v := range coding.FirstRecords(head) {
 		is, body := open(v)
@@ -124,8 +123,7 @@ func headerIn(head []byte) coding.Value {
 	return coding.Value{}
 }
 
-// signOf returns what a file is whose beginning is head: a rollout with records of types that Codex
-// writes.
+// signOf identifies a file by its beginning: a rollout has records of types that Codex writes.
 func signOf(head []byte) coding.Sign {
 	if !isRollout(head) {
 		return coding.Sign{}
@@ -169,9 +167,9 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 	row := index.rows[thread(at)]
 	if at.Part != "" {
 		row = f.rowOf(in, at, index)
-		return coding.Glance{Title: row.called(), Project: row.dir}, nil
+		return coding.Glance{Title: row.threadTitle(), Project: row.dir}, nil
 	}
-	g.Title = row.called()
+	g.Title = row.threadTitle()
 	t := f.in(in, at.File).Tree
 	var said coding.Opening
 	learn := func(lines [][]byte) {
@@ -181,7 +179,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 			case typeHeader:
 				g.Project = cmp.Or(g.Project, body.Get("cwd").Text())
 			case typeItem:
-				if m := itemOf(v); !injected(body) {
+				if m := itemOf(v); !isInjected(body) {
 					said.Say(m.Said())
 				}
 			}
@@ -212,7 +210,7 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	return nil
 }
 
-// calls are those that resume a thread.
+// calls returns the commands that resume a thread.
 func calls(s *coding.Session, thread, then string) []model.Resume {
 	return []model.Resume{{Call: s.Command("", "codex", "resume", thread), Then: then}}
 }
@@ -220,10 +218,10 @@ func calls(s *coding.Session, thread, then string) []model.Resume {
 // thread returns the id by which Codex calls a session.
 func thread(at coding.Spot) string { return path.Base(at.ID) }
 
-// Carried implements coding.Carrier: items, what events repeat of them, and records of types that
+// ReadCarried implements coding.Carrier: items, what events repeat of them, and records of types that
 // are not known. The header and the contexts of turns have instructions, which are no messages;
 // other events say how the work went on.
-func (f *format) Carried(ctx context.Context, in folder.In, s *coding.Session) (list []coding.Carried, err error) {
+func (f *format) ReadCarried(ctx context.Context, in folder.In, s *coding.Session) (list []coding.Carried, err error) {
 	if s.Spot.Part != "" { // its file is gone
 		return nil, nil
 	}

@@ -32,9 +32,8 @@ const (
 	eventFailed, eventItem         = "event_msg:error", "event_msg:item_completed"
 )
 
-// types are those of records and events that are known: what is kept of one, which has a body in
-// its line, and what it does to a session. Versions differ in which they write. The other events
-// repeat for people what an item says.
+// types has, for each known type of record and event, how to parse it and how it changes a session. Versions
+// of Codex differ in the types that they write. The other events only repeat the text of an item for display.
 var types = map[string]struct {
 	keep func(r *record, line, body coding.Value)
 	fold func(b *fold, p *part, r *coding.Record[record], now *state)
@@ -45,7 +44,7 @@ var types = map[string]struct {
 	typeCompacted: {(*record).compaction, (*fold).compact},
 	typeContext:   {keep: func(r *record, _, v coding.Value) { r.meta = metaOf(v) }},
 	typeUsage: {(*record).count, func(b *fold, p *part, r *coding.Record[record], now *state) {
-		b.use(p, r, now, &now.recorded)
+		b.addCount(p, r, now, &now.recorded)
 		now.counted = true
 	}},
 	typeGhost: {keep: func(r *record, _, v coding.Value) { r.meta.Commit = v.Get("ghost_commit", "id").Text() }},
@@ -55,29 +54,29 @@ var types = map[string]struct {
 		if now.counted {
 			now.used = r.Is.total
 		}
-		b.use(p, r, now, &now.used)
+		b.addCount(p, r, now, &now.used)
 	}},
 	eventStarted: {fold: (*fold).begin}, eventTurnStarted: {fold: (*fold).begin},
-	eventUser: {(*record).tell, (*fold).addAlone}, eventAgent: {(*record).tell, (*fold).addAlone},
-	eventEnded: {(*record).fail, (*fold).end}, eventTurnEnded: {(*record).fail, (*fold).end},
+	eventUser: {(*record).keepText, (*fold).addAlone}, eventAgent: {(*record).keepText, (*fold).addAlone},
+	eventEnded: {(*record).keepFailure, (*fold).end}, eventTurnEnded: {(*record).keepFailure, (*fold).end},
 	eventAborted: {func(r *record, _, v coding.Value) { r.text = v.Get("reason").Words() }, func(b *fold, p *part, r *coding.Record[record], now *state) {
 		b.note(now, "turn", "aborted: "+cmp.Or(r.Is.text, "interrupted"))
 		b.close(r, now)
 	}},
-	eventFailed:                         {(*record).fail, (*fold).failure},
+	eventFailed:                         {(*record).keepFailure, (*fold).failure},
 	eventRolledBack:                     {func(r *record, _, v coding.Value) { r.turns = int(min(v.Get("num_turns").Number(), 1e9)) }, (*fold).rollBack},
 	"event_msg:thread_settings_applied": {keep: func(r *record, _, v coding.Value) { r.meta = metaOf(v.Get("thread_settings")) }},
-	"event_msg:exec_command_end":        {func(r *record, _, v coding.Value) { r.ended(v.Get("call_id"), v) }, (*fold).toolEnded},
+	"event_msg:exec_command_end":        {func(r *record, _, v coding.Value) { r.keepEnd(v.Get("call_id"), v) }, (*fold).toolEnded},
 	eventItem: {func(r *record, line, v coding.Value) {
-		r.ended(v.Get("item", "id"), v.Get("item"))
-		r.tell(line, v)
+		r.keepEnd(v.Get("item", "id"), v.Get("item"))
+		r.keepText(line, v)
 	}, func(b *fold, p *part, r *coding.Record[record], now *state) {
 		b.toolEnded(p, r, now)
 		b.addAlone(p, r, now)
 	}},
 }
 
-// record is what is kept of a line.
+// record holds the parts of a line that are kept.
 type record struct {
 	is      string
 	at      time.Time
@@ -90,8 +89,8 @@ type record struct {
 	thought bool
 	meta    coding.Meta
 	header  *header // of a header alone
-	// total is what the thread used so far, by a record of usage, and inAll says that it does not
-	// tell what the last answer did.
+	// total is the thread's token count so far, from a record of usage. inAll marks a record without a count
+	// of the last answer.
 	total total
 	inAll bool
 	// call is the tool call that an event is about, and failed says that the tool failed.
@@ -109,7 +108,7 @@ type record struct {
 	tells bool
 }
 
-// header is what the first record of a rollout says.
+// header is the first record of a rollout.
 type header struct {
 	thread, session, mode, provider string
 	base                            *position
@@ -164,21 +163,21 @@ func decode(l *coding.Line) (r record, err error) {
 	return r, nil
 }
 
-// tell keeps what a message says that an event repeats.
-func (r *record) tell(line, _ coding.Value) {
+// keepText keeps what a message says that an event repeats.
+func (r *record) keepText(line, _ coding.Value) {
 	m := itemOf(line)
 	r.said, r.tells = m.Said(), len(m.Blocks) > 0
 }
 
-// fail keeps what an event says that went wrong.
-func (r *record) fail(line, v coding.Value) {
+// keepFailure keeps what an event says that went wrong.
+func (r *record) keepFailure(line, v coding.Value) {
 	m := toldBy(v, line)
 	r.said = m.Said()
 	r.text = r.said.Words
 }
 
-// wrong returns what an event says that went wrong, or none: that of a turn has it in an object.
-func wrong(event coding.Value) coding.Value {
+// failureOf returns the error message of an event. An event of a turn has it inside an object.
+func failureOf(event coding.Value) coding.Value {
 	if in := event.Get("error", "message"); in.There() {
 		return in
 	}
@@ -215,7 +214,7 @@ func toldBy(event, raw coding.Value) (m coding.Message) {
 			}
 		}
 	case eventEnded, eventTurnEnded, eventFailed:
-		add(coding.System, wrong(event))
+		add(coding.System, failureOf(event))
 	}
 	return m
 }
@@ -234,9 +233,9 @@ func (r *record) head(_, v coding.Value) {
 // item keeps what a message says.
 func (r *record) item(line, v coding.Value) {
 	m := itemOf(line)
-	r.said, r.id, r.injected = m.Said(), v.Get("id").Text(), injected(v)
+	r.said, r.id, r.injected = m.Said(), v.Get("id").Text(), isInjected(v)
 	r.thought = v.Get("type").Text() == typeThought
-	r.child = started(v.Get("output"))
+	r.child = startedThread(v.Get("output"))
 }
 
 // compaction keeps how what the model reads on begins.
@@ -245,18 +244,18 @@ func (r *record) compaction(_, v coding.Value) {
 	r.said = coding.Said{Role: coding.User, Words: v.Get("message").Words()}
 }
 
-// ended keeps how a tool call ended.
-func (r *record) ended(call, how coding.Value) {
+// keepEnd keeps how a tool call ended.
+func (r *record) keepEnd(call, how coding.Value) {
 	r.call, r.failed = call.Text(), how.Get("exit_code").Number() != 0 || how.Get("status").Text() == "failed"
 }
 
-// metaOf returns what a turn runs with.
+// metaOf returns the model, the folder and the approval mode of a turn.
 func metaOf(v coding.Value) coding.Meta {
 	return coding.Meta{Model: v.Get("model").Text(), Dir: v.Get("cwd").Text(), Mode: v.Get("approval_policy").Text()}
 }
 
-// counts returns what a record of usage says that the last answer used, and what the thread did.
-func counts(body coding.Value) (last, thread coding.Value) {
+// usageCounts returns the two counts of a record of usage: the last answer's and the thread's.
+func usageCounts(body coding.Value) (last, thread coding.Value) {
 	if info := body.Get("info"); info.There() {
 		return info.Get("last_token_usage"), info.Get("total_token_usage")
 	}
@@ -265,7 +264,7 @@ func counts(body coding.Value) (last, thread coding.Value) {
 
 // count keeps what the thread used.
 func (r *record) count(_, v coding.Value) {
-	last, thread := counts(v)
+	last, thread := usageCounts(v)
 	r.total, r.inAll = totalOf(thread), last.Kind() != jsontape.Object
 }
 
@@ -274,23 +273,23 @@ func totalOf(v coding.Value) total {
 	return total{number("input_tokens"), number("output_tokens"), number("cached_input_tokens"), number("cache_write_input_tokens")}
 }
 
-// since returns what was used since a count: all of it where that was of more, for the thread
-// counts anew then.
-func (t total) since(before total) total {
+// tokensSince returns the tokens used since an earlier count. If the earlier count is larger, the thread began
+// to count anew, and all of t is new.
+func (t total) tokensSince(before total) total {
 	if t.input < before.input || t.output < before.output {
 		return t
 	}
 	return total{t.input - before.input, t.output - before.output, max(t.cached-before.cached, 0), max(t.written-before.written, 0)}
 }
 
-// addUsage adds what a record of usage says that one answer used: where it does not say, it is
-// what the thread used since the count before.
+// addUsage adds the tokens of one answer from a record of usage. If the record does not count the answer, it
+// adds the thread's tokens since the previous count.
 func addUsage(u *conversation.Usage, v coding.Value, before total) {
 	_, body := open(v)
-	last, thread := counts(body)
+	last, thread := usageCounts(body)
 	n := totalOf(last)
 	if last.Kind() != jsontape.Object {
-		n = totalOf(thread).since(before)
+		n = totalOf(thread).tokensSince(before)
 	}
 	u.Counted = true
 	u.Input += n.input
@@ -299,8 +298,9 @@ func addUsage(u *conversation.Usage, v coding.Value, before total) {
 	u.CacheWrite += n.written
 }
 
-// started returns the thread that the answer to a tool call says was started, "" for none.
-func started(output coding.Value) string {
+// startedThread returns the id of the thread that a tool call started, from the call's output; "" if it
+// started none.
+func startedThread(output coding.Value) string {
 	if id := jsontape.Unquote(jsontape.FindMember([]byte(output.Text()), `"agent_id"`)); isUUID(id) {
 		return id
 	}
@@ -314,9 +314,9 @@ var marks = []string{
 	"<turn_aborted>", "<subagent_notification>", "<permissions instructions>", "<collaboration_mode>",
 }
 
-// injected reports whether an item of the user's is not by the user. Since 0.169 the item
-// says what each part is: "user.text".
-func injected(item coding.Value) bool {
+// isInjected reports whether a user item was not written by the user. Since 0.169 the item gives the kind of
+// each part, such as "user.text".
+func isInjected(item coding.Value) bool {
 	if kinds := item.Get("internal_chat_message_metadata_passthrough", "content_item_kinds"); kinds.Kind() == jsontape.Array {
 		for kind := range kinds.Each() {
 			if text := kind.Text(); strings.HasPrefix(text, "user.") || text == "unknown" {
@@ -350,7 +350,7 @@ func itemOf(line coding.Value) coding.Message {
 	return m
 }
 
-// compactedOf returns what the model reads after a compaction.
+// compactedOf returns the messages that the model reads after a compaction.
 func compactedOf(line coding.Value) (list []coding.Message) {
 	_, body := open(line)
 	items := body.Get("replacement_history")
@@ -415,8 +415,8 @@ func messageOf(v, raw coding.Value) coding.Message {
 	return m
 }
 
-// inputOf returns the input of a tool call. The arguments of a function are JSON in a string;
-// they are the string where they are none.
+// inputOf returns the input of a tool call. A function's arguments are JSON in a string; if they are not JSON,
+// inputOf returns the string.
 func inputOf(v coding.Value, is string) []byte {
 	if text := []byte(v.Text()); is == "function_call" && jsontape.Valid(text) {
 		return text
@@ -424,8 +424,8 @@ func inputOf(v coding.Value, is string) []byte {
 	return v.Raw()
 }
 
-// resultOf returns what a tool gave: a text, a list of parts, or, up to about 0.118, an object
-// that says how it went.
+// resultOf returns the output of a tool: a text, a list of parts, or, up to about 0.118, an object with
+// metadata.
 func resultOf(call string, output coding.Value) coding.Block {
 	b := coding.Block{Kind: conversation.ToolResult, ID: call, Body: output.Raw(), Failed: output.Get("success").Kind() == jsontape.False}
 	if content := output.Get("content"); content.There() {
@@ -438,12 +438,12 @@ func resultOf(call string, output coding.Value) coding.Block {
 	return b
 }
 
-// exitCode finds how a command ended in what stands before its output.
+// exitCode finds the exit code of a command in the lines before its output.
 var exitCode = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:[^\\]|\\[^n]|\\n)*?(?:"|\\n)(?:Exit code: |Process exited with code )(-?\d+)\\n(?:[^"\\]*\\n){0,3}?(?:Total output lines|Output)`)
 })
 
-// isEntry reports whether a record is one that the model reads.
+// isEntry reports whether the model reads a record.
 func (r *record) isEntry() bool {
 	return r.is == typeItem || r.is == typeBetween || r.is == typeCompacted
 }

@@ -24,7 +24,7 @@ type fold struct {
 	unknown map[string]int
 	kept    int // entries that compactions are looked for in, see coding.MostKept
 	lone    int // messages that events alone have
-	// said is what was said in the rollouts of the session's own.
+	// said collects the messages in the session's own rollouts.
 	said coding.Opening
 }
 
@@ -44,11 +44,11 @@ type mark struct {
 type state struct {
 	tip  int // the entry that the session stands at; -1 for none
 	meta *coding.Meta
-	// used is what events last said that the thread used, and recorded what a record of usage
-	// did, which counts from where they began to be written.
+	// used is the thread's count in the newest event. recorded is its count in records of usage, which starts
+	// with the first such record.
 	used, recorded total
-	// answer is the entry that the next count of tokens is about, -1 for none. counted says
-	// that it has a record of usage: an event behind that says the same.
+	// answer is the entry that the next token count belongs to, or -1. counted marks an answer
+	// with a record of usage; a following event only repeats that count.
 	answer  int
 	counted bool
 	// spent is a count of tokens that is about no answer, but the compaction to come.
@@ -65,9 +65,9 @@ var start = state{tip: -1, answer: -1, meta: &coding.Meta{}, turning: turning{la
 func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*coding.Session, error) {
 	if at.Part != "" {
 		r := f.rowOf(in, at, f.index(ctx, in))
-		return &coding.Session{Spot: at, Head: -1, Title: r.called(), Project: r.dir, Faults: []model.Fault{goneFault(at, r)}}, nil
+		return &coding.Session{Spot: at, Head: -1, Title: r.threadTitle(), Project: r.dir, Faults: []model.Fault{goneFault(at, r)}}, nil
 	}
-	n, err := f.now(ctx, in)
+	n, err := f.currentNames(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	}
 	s.Faults = append(append(s.Faults, l.faults...), coding.UnknownFaults(at.File, b.unknown)...)
 	row := f.index(ctx, in).rows[thread(at)]
-	s.Title = cmp.Or(row.called(), b.said.Title())
+	s.Title = cmp.Or(row.threadTitle(), b.said.Title())
 	head := segments[len(segments)-1] // unless the index names another one
 	if i := slices.IndexFunc(segments, func(p *part) bool { return base(p.name) == base(row.rollout) }); i >= 0 {
 		head, s.Pointed = segments[i], true
@@ -110,11 +110,11 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	last := head.last()
 	if s.Head = last.tip; s.Head >= 0 {
 		if last.task && last.phase > told {
-			b.unended(last.tip, noEnd, model.MarkInterrupted)
+			b.noteUnended(last.tip, noEnd, model.MarkInterrupted)
 		}
 		s.Entries[s.Head].Facts.Count(last.spentInAll(row))
 	}
-	b.reverts(segments)
+	b.markReverted(segments)
 	return s, nil
 }
 
@@ -153,8 +153,8 @@ func (b *fold) part(p *part) {
 // last returns where the fold stands behind a part.
 func (p *part) last() state { return p.marks[len(p.marks)-1].state }
 
-// spentInAll returns what Codex counted for the thread: by its last event, for a record counts
-// from where these began to be written; where it counted nothing, by the index.
+// spentInAll returns the tokens that Codex counted for the thread. It takes the last event, since records
+// count only from the first record on, and falls back to the index.
 func (s *state) spentInAll(row row) model.Counted {
 	all := s.used
 	if all == (total{}) {
@@ -192,9 +192,9 @@ func (b *fold) toolEnded(_ *part, r *coding.Record[record], _ *state) {
 	b.failed[r.Is.call] = b.failed[r.Is.call] || r.Is.failed
 }
 
-// use adds a count of tokens to the answer that it is about, unless it says again what was
+// addCount adds a count of tokens to the answer that it is about, unless it says again what was
 // said before.
-func (b *fold) use(p *part, r *coding.Record[record], now *state, said *total) {
+func (b *fold) addCount(p *part, r *coding.Record[record], now *state, said *total) {
 	if r.Is.total == *said || r.Is.total == (total{}) {
 		return
 	}
@@ -223,13 +223,13 @@ func (b *fold) entry(p *part, r *coding.Record[record], now *state) *coding.Entr
 	now.tip = b.session.Add(e, before)
 	made := &b.session.Entries[now.tip]
 	if before >= 0 && b.session.Entries[before].Event == eventError && b.kept < coding.MostKept { // Codex does not send it
-		made.Context = append(b.reads(b.session.Before(before)), now.tip)
+		made.Context = append(b.contextAt(b.session.Before(before)), now.tip)
 	}
 	return made
 }
 
-// reads returns the entries whose messages the model reads at one, while the session is read.
-func (b *fold) reads(at int) (list []int) {
+// contextAt returns the entries whose messages the model reads at one, while the session is read.
+func (b *fold) contextAt(at int) (list []int) {
 	for at >= 0 && b.session.Entries[at].Context == nil {
 		list = append(list, at)
 		at = b.session.Before(at)
@@ -299,8 +299,8 @@ func (b *fold) item(p *part, r *coding.Record[record], now *state) {
 	}
 }
 
-// human reports whether an entry is by the user.
-func (b *fold) human(i int) bool {
+// isHuman reports whether an entry is by the user.
+func (b *fold) isHuman(i int) bool {
 	e := &b.session.Entries[i]
 	return e.Event == "" && e.Said.Role == coding.User
 }
@@ -320,7 +320,7 @@ func (b *fold) compact(p *part, r *coding.Record[record], now *state) {
 	var words []int
 	for i := now.tip; i >= 0 && !r.Is.whole && b.kept < coding.MostKept; i = b.session.Before(i) {
 		b.kept++
-		if b.human(i) {
+		if b.isHuman(i) {
 			words = append(words, i)
 		}
 	}
@@ -339,7 +339,7 @@ func (b *fold) compact(p *part, r *coding.Record[record], now *state) {
 func (b *fold) rollBack(_ *part, r *coding.Record[record], now *state) {
 	first, left := -1, r.Is.turns
 	for i := now.tip; i >= 0 && left > 0; i = b.session.Before(i) {
-		if b.human(i) {
+		if b.isHuman(i) {
 			first, left = i, left-1
 		}
 	}
@@ -354,14 +354,14 @@ func (b *fold) rollBack(_ *part, r *coding.Record[record], now *state) {
 	if above >= 0 { // what was told before the very first turn stays
 		to = above
 	}
-	b.leave(now.tip, to, r.Is.at)
+	b.markLeft(now.tip, to, r.Is.at)
 	now.tip, now.answer = to, -1
 	b.turnBack(now)
 }
 
-// leave says why the entries on the way to one are off the path, as far as another one, from
+// markLeft says why the entries on the way to one are off the path, as far as another one, from
 // which the session went on.
-func (b *fold) leave(from, to int, at time.Time) {
+func (b *fold) markLeft(from, to int, at time.Time) {
 	why := &model.Reason{Kind: model.ReasonRewind, At: at}
 	if to >= 0 {
 		why.TargetID, why.TargetIndex = b.session.Entries[to].ID, to
@@ -371,9 +371,9 @@ func (b *fold) leave(from, to int, at time.Time) {
 	}
 }
 
-// reverts says why what a revert left is off the path: a newer segment goes on from before
+// markReverted says why what a revert left is off the path: a newer segment goes on from before
 // it. What is on the path to the head has no reason.
-func (b *fold) reverts(segments []*part) {
+func (b *fold) markReverted(segments []*part) {
 	for k, p := range segments[1:] {
 		on := map[int]bool{-1: true}
 		for i := p.last().tip; i >= 0; i = b.session.Before(i) {
@@ -384,7 +384,7 @@ func (b *fold) reverts(segments []*part) {
 		for !on[to] {
 			to = b.session.Before(to)
 		}
-		b.leave(from, to, p.began.at)
+		b.markLeft(from, to, p.began.at)
 	}
 	for i := b.session.Head; i >= 0; i = b.session.Before(i) {
 		b.session.Entries[i].Reason = nil

@@ -55,7 +55,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		written++
 		rename(p, t, c.ID, ids)
 		if i == 0 {
-			stand(p, t)
+			detach(p, t)
 		}
 		data = append(append(data, p.Bytes()...), '\n')
 		if l.alone {
@@ -70,14 +70,14 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		}
 	}
 	now := c.In.Now.Local()
-	name := tree.Join(day(c.Session.Spot.File, now.Format("2006/01/02")), "rollout-"+now.Format("2006-01-02T15-04-05")+"-"+c.ID+".jsonl")
+	name := tree.Join(dayFolder(c.Session.Spot.File, now.Format("2006/01/02")), "rollout-"+now.Format("2006-01-02T15-04-05")+"-"+c.ID+".jsonl")
 	made := &coding.Fork{
 		Spot:   coding.Spot{File: name, ID: c.ID},
 		Steps:  tree.Steps{{Name: name, Data: data}},
 		Writes: []string{fmt.Sprintf("%s: %s of the session, under the new id", name, model.Count(len(lines), "record"))},
 		Calls:  calls(c.Session, c.ID, "goes on from there in the new session"),
 	}
-	made.Hazards = lacking(c)
+	made.Hazards = lineageHazards(c)
 	if len(made.Hazards) == 0 && c.To.Own.(*part).base != nil {
 		made.Writes = append(made.Writes, "it stands by itself: it has what this session has in other rollouts")
 	}
@@ -111,8 +111,9 @@ func itemFor(event coding.Value) []byte {
 	return append(item, "]}"...)
 }
 
-// lacking says what a fork lacks because of a broken lineage: it has no more than Hindcast found.
-func lacking(c coding.Cut) (hazards []string) {
+// lineageHazards warns that a fork lacks history because of a broken lineage: it has only the history that
+// Hindcast found.
+func lineageHazards(c coding.Cut) (hazards []string) {
 	way, first := c.Session.Path(c.To), c.To
 	for p := c.To.Own.(*part); p != nil; p = p.base {
 		if i := slices.IndexFunc(way, func(e *coding.Entry) bool { return e.Own == p }); i >= 0 {
@@ -137,16 +138,16 @@ type line struct {
 	alone bool
 }
 
-// flatten returns the records on the way to the entry, and those behind it that end its turn;
-// none where the rollout has no header. The first is the header of the newest part, and the
-// other parts' are left out. ids are those of the threads that the new one stands for.
+// flatten returns the records on the path to the entry and the records behind it that end its turn. It returns
+// nil if the rollout has no header. The first record is the header of the newest part; the headers of other
+// parts are left out. ids are the threads that the new thread replaces.
 func flatten(c coding.Cut) (lines []line, ids map[string]bool) {
 	type piece struct {
 		*part
 		end int64
 	}
 	last := c.To.Own.(*part)
-	pieces := []piece{{last, closing(last, c.To)}}
+	pieces := []piece{{last, endOfEntry(last, c.To)}}
 	for p := last; p.base != nil; p = p.base {
 		pieces = append(pieces, piece{p.base, p.from})
 	}
@@ -202,8 +203,8 @@ func rolledBack(lines []line, left func(line) bool) []line {
 	return lines[:k]
 }
 
-// wrap puts the envelope of later versions around a record of 0.20. The header of those names
-// a folder, which 0.20 did not: it is not known.
+// wrap puts a record of 0.20 into the envelope of later versions. Later headers name a folder, which 0.20 did
+// not record.
 func wrap(t *jsontape.Tape, is record, at time.Time) []byte {
 	p := jsontape.NewPatch(t)
 	for _, member := range [][2]string{{"cwd", "/"}, {"originator", "codex_cli_rs"}, {"cli_version", "0.20.0"}} {
@@ -217,8 +218,8 @@ func wrap(t *jsontape.Tape, is record, at time.Time) []byte {
 // closes are the records behind an item that belong to it, or end its turn.
 var closes = map[string]bool{typeUsage: true, eventTokens: true, eventEnded: true, eventTurnEnded: true, eventAborted: true}
 
-// closing returns where in a part the records end that an entry needs.
-func closing(p *part, e *coding.Entry) int64 {
+// endOfEntry returns where in a part the records end that an entry needs.
+func endOfEntry(p *part, e *coding.Entry) int64 {
 	end := e.Records[0].At + 1
 	for i := range p.file.Records {
 		switch r := &p.file.Records[i]; {
@@ -272,8 +273,8 @@ var (
 	ofSubAgent = []string{"parent_thread_id", "thread_source", "agent_nickname", "agent_role", "agent_path"}
 )
 
-// stand takes out of a header what makes the session depend on others.
-func stand(p *jsontape.Patch, t *jsontape.Tape) {
+// detach takes out of a header what makes the session depend on others.
+func detach(p *jsontape.Patch, t *jsontape.Tape) {
 	body := t.Find(0, "payload")
 	keys := depends
 	if source := t.Find(body, "source"); t.Kind(source) == jsontape.Object {
@@ -289,9 +290,9 @@ func stand(p *jsontape.Patch, t *jsontape.Tape) {
 
 var ofDay = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(|.*/)\d{4}/\d\d/\d\d$`) })
 
-// day returns the folder of a new rollout: that of the day, below the one that has those of
-// other days; else that of the rollout.
-func day(file, today string) string {
+// dayFolder returns the folder of a new rollout: today's, if the rollout lies in a folder of a day, else the
+// rollout's own.
+func dayFolder(file, today string) string {
 	dir := path.Dir(file)
 	if m := ofDay().FindStringSubmatch(dir); m != nil {
 		return path.Join(m[1], today)

@@ -150,7 +150,7 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("the message of %s is %s", text, data)
 			}
 		}
-		injected(body)
+		isInjected(body)
 		addUsage(new(conversation.Usage), v, total{})
 	})
 }

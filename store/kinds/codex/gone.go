@@ -33,9 +33,9 @@ type sessionList struct {
 	rows map[string]row
 }
 
-// listed returns the threads that the list of sessions of a storage has, to be read only. It is read again
+// listedSessions returns the threads that the list of sessions of a storage has, to be read only. It is read again
 // where its file is another.
-func (f *format) listed(in folder.In) map[string]row {
+func (f *format) listedSessions(in folder.In) map[string]row {
 	now := &sessionList{rows: map[string]row{}}
 	now.at, _ = in.Stamp(sessionIndex) // there may be none
 	f.mu.Lock()
@@ -58,8 +58,8 @@ func (f *format) listed(in folder.In) map[string]row {
 	return now.rows
 }
 
-// withoutFiles returns the sessions of an index that is in a file of the storage, of whose threads there
-// is no rollout.
+// withoutFiles returns the sessions of an index whose threads have no rollout. file is the index inside the
+// storage.
 func (n *names) withoutFiles(file string, rows map[string]row) (list []coding.Spot) {
 	for _, id := range slices.Sorted(maps.Keys(rows)) {
 		if _, there := n.threads[id]; !there && isUUID(id) {
@@ -69,10 +69,10 @@ func (n *names) withoutFiles(file string, rows map[string]row) (list []coding.Sp
 	return list
 }
 
-// rowOf returns what an index says of a session whose file is gone.
+// rowOf returns the index row of a session whose file is gone.
 func (f *format) rowOf(in folder.In, at coding.Spot, index *threads) row {
 	if at.File == sessionIndex {
-		return f.listed(in)[at.Part]
+		return f.listedSessions(in)[at.Part]
 	}
 	return index.rows[at.Part]
 }
@@ -85,7 +85,7 @@ func goneFault(at coding.Spot, r row) model.Fault {
 	}
 	return model.Fault{
 		Code: FaultIndex, Severity: model.Loses, File: at.File, Path: fmt.Sprintf("%.40q", at.Part),
-		Meaning: fmt.Sprintf("%s: the index has the session %.60q, and no rollout is of it", what, cmp.Or(conversation.OneLine(r.called()), at.Part)),
+		Meaning: fmt.Sprintf("%s: the index has the session %.60q, and no rollout is of it", what, cmp.Or(conversation.OneLine(r.threadTitle()), at.Part)),
 		Verdict: "Codex lists it and cannot resume it: the file may be in a backup",
 	}
 }

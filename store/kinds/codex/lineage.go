@@ -19,8 +19,7 @@ type part struct {
 	name string
 	file *coding.File[record]
 	head *header // nil where it has none
-	// base is the part that the history comes from, which has the records before from; nil for
-	// none.
+	// base is the part that holds the history before from, nil if the rollout holds all of its history.
 	base *part
 	from int64
 	// broken is why Codex refuses the history that the part goes on from, in its words; "" where
@@ -32,8 +31,7 @@ type part struct {
 	marks []mark
 	// alone are the events, by their places, with a message that no item has.
 	alone map[int64]bool
-	// counted is what the thread had used before a count of tokens that says no more than what it
-	// used in all, by the place of that.
+	// counted is the thread's previous token count, by the offset of a count that gives only totals.
 	counted map[int64]total
 	// began is when the part began.
 	began record
@@ -56,7 +54,7 @@ type lineage struct {
 	faults []model.Fault
 }
 
-// Codes of faults. The words of a broken lineage are those of Codex's own error.
+// Codes of faults. Codex's own errors describe a broken lineage in the same words.
 const (
 	// FaultLineage: the history of a rollout cannot be resolved.
 	FaultLineage = "broken-lineage"
@@ -78,8 +76,8 @@ const (
 	FaultIndexRead = "unreadable-index"
 )
 
-// part returns the part of a rollout, whose base is resolved. It is nil where the file is
-// not there, and for one that is being resolved.
+// part returns the part of a rollout with its base resolved. It returns nil if the file does not exist, or
+// while the part is being resolved.
 func (l *lineage) part(name string) (*part, error) {
 	if p, known := l.known[name]; known {
 		return p, nil
@@ -129,7 +127,7 @@ func (l *lineage) resolve(p *part, at *position) error {
 		return err
 	}
 	if name == "" {
-		l.broken(p, "missing source rollout")
+		l.noteBroken(p, "missing source rollout")
 		return nil
 	}
 	best, err := l.part(name)
@@ -137,31 +135,31 @@ func (l *lineage) resolve(p *part, at *position) error {
 		return err
 	}
 	if best == nil {
-		l.broken(p, "cycle detected")
+		l.noteBroken(p, "cycle detected")
 		return nil
 	}
 	p.base, p.from = best, at.end
 	best.limit = max(best.limit, at.end)
 	if best.head != nil && best.head.mode != p.head.mode {
-		l.broken(p, "source rollout mixes history modes")
+		l.noteBroken(p, "source rollout mixes history modes")
 	}
 	if best.head == nil || best.head.thread != l.names.threadOf(best.name) {
-		l.broken(p, "source rollout filename or metadata belongs to another thread")
+		l.noteBroken(p, "source rollout filename or metadata belongs to another thread")
 	}
 	switch end, err := l.behindLine(best, at.end); {
 	case err != nil:
 		return err
 	case at.end > best.file.Size:
-		l.broken(p, "cutoff byte offset is past the source rollout")
+		l.noteBroken(p, "cutoff byte offset is past the source rollout")
 	case !end:
-		l.broken(p, "cutoff byte offset is not at a complete JSONL record")
+		l.noteBroken(p, "cutoff byte offset is not at a complete JSONL record")
 	}
 	return nil
 }
 
-// source returns the rollout that a position is in: the one of that id or, where a thread is
-// meant, the segment that has the ordinal there. It is "" where there is none: the first segment
-// of a thread may be gone, and the others have another part of the history each.
+// source returns the rollout that contains a position. This is the rollout with the position's id or, if the
+// id is a thread's, the segment that has the ordinal at that offset. It returns "" if no rollout fits. The
+// first segment of a thread may be gone, and the other segments hold other parts of the history.
 func (l *lineage) source(but string, at *position) (best string, err error) {
 	list := slices.Clone(l.names.rollouts[at.rollout])
 	named := len(list)
@@ -195,8 +193,8 @@ func (at *position) isIn(file *coding.File[record]) bool {
 	return before < 0 || before == at.ordinal-1
 }
 
-// toldAlone returns which records are events with a message that no item has. Codex writes both
-// next to each other, in either order; behind another item it is one that says the same.
+// toldAlone returns the records of events whose message is in no item. Codex writes an event and its item next
+// to each other, in either order. An item farther away counts only if its words are the same.
 func (p *part) toldAlone() (alone map[int64]bool) {
 	taken := map[int]bool{} // items that an event repeats
 	list := p.file.Records
@@ -242,7 +240,7 @@ func (l *lineage) behindLine(p *part, at int64) (bool, error) {
 	return err == nil && raw[0][0] == '\n', err
 }
 
-func (l *lineage) broken(p *part, why string) {
+func (l *lineage) noteBroken(p *part, why string) {
 	if p.broken != "" {
 		p.broken += ", "
 	}

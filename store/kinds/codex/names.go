@@ -83,11 +83,11 @@ func (f *format) Spot(file string) coding.Spot {
 	return coding.Spot{File: file, ID: cmp.Or(thread, name)}
 }
 
-// noThread stands for the thread of a rollout that tells none.
+// noThread is the thread of a rollout whose header names no thread.
 const noThread = "-"
 
-// thread returns the thread that the header of a file tells, noThread of a rollout that tells none,
-// and "" of what is no rollout; and what started it, "" for none.
+// thread returns the thread and the parent thread in the header of a file. thread is noThread if the header
+// names none, and "" if the file is no rollout. parent is "" if no thread started it.
 func (f *format) thread(in folder.In, file string) (thread, parent string) {
 	thread, parent, _ = strings.Cut(coding.AskHead(in, file, "thread", func(head []byte) string {
 		if head = unpackedHead(head); !isRollout(head) {
@@ -99,8 +99,7 @@ func (f *format) thread(in folder.In, file string) (thread, parent string) {
 	return thread, parent
 }
 
-// idIn returns the thread that a header tells, "" for none. There are headers that name it as
-// the session alone.
+// idIn returns the thread id in a header, or "". Some headers have it only as the session's id.
 func idIn(header coding.Value) string {
 	for _, key := range []string{"id", "session_id"} {
 		if id := header.Get(key).Text(); coding.IsPlainID(id) {
@@ -120,14 +119,14 @@ func (f *format) Spots(ctx context.Context, in folder.In) ([]coding.Spot, error)
 	if n.index.dir == f.dir { // one that is elsewhere is no part of the storage
 		spots = append(spots, n.withoutFiles(n.index.file, n.index.rows)...)
 	}
-	rows := maps.Clone(f.listed(in))
+	rows := maps.Clone(f.listedSessions(in))
 	maps.DeleteFunc(rows, func(id string, _ row) bool { _, known := n.index.rows[id]; return known })
 	return append(spots, n.withoutFiles(sessionIndex, rows)...), nil
 }
 
-// now returns the rollouts as they are: those that were listed, where no folder changed in
+// currentNames returns the rollouts as they are: those that were listed, where no folder changed in
 // which Codex would make one.
-func (f *format) now(ctx context.Context, in folder.In) (*names, error) {
+func (f *format) currentNames(ctx context.Context, in folder.In) (*names, error) {
 	f.mu.Lock()
 	n := f.names
 	f.mu.Unlock()
@@ -186,9 +185,9 @@ func (f *format) list(ctx context.Context, in folder.In) (*names, error) {
 	return n, nil
 }
 
-// add adds a file, in the order of names: to the session of its thread, unless that has a
-// file of the same name from another folder. A packed one whose plain one is there is none:
-// Codex is at work on it.
+// add adds a file, in the order of names, to the session of its thread. It skips a file whose name that
+// session has from another folder. It skips a packed file next to an unpacked one, because Codex is still
+// writing it.
 func (n *names) add(at coding.Spot) {
 	_, id := threadOf(at.File)
 	if thread, is := n.strays[at.File]; is { // a copy that a person named is a session by itself
@@ -259,8 +258,8 @@ func (f *format) agent(in folder.In, n *names, by coding.Spot, thread string) st
 	return by.ID + "/" + thread
 }
 
-// parentOf returns the thread that started that of a rollout, by the index or, where that
-// does not tell, by its header; "" for none.
+// parentOf returns the thread that started the thread of a rollout, "" if no thread did. It asks the index
+// first, then the rollout's header.
 func (f *format) parentOf(in folder.In, n *names, file string) string {
 	if parent, known := n.index.parent(n.threadOf(file)); known {
 		return parent
@@ -274,8 +273,8 @@ func (f *format) parentOf(in folder.In, n *names, file string) string {
 	return parentIn(headerIn(head).Get("source"))
 }
 
-// parentIn returns the thread that started a sub-agent, by where its header says that it
-// comes from; "" for none that is an id.
+// parentIn returns the id of the thread that started a sub-agent, from the source in its header; "" if it has
+// no such id.
 func parentIn(source coding.Value) string {
 	if id := source.Get("subagent", "thread_spawn", "parent_thread_id").Text(); isUUID(id) {
 		return id

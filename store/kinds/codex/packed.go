@@ -17,9 +17,9 @@ import (
 	"hindcast/store/media/tree"
 )
 
-// Codex packs rollouts that are some days old, where its local_thread_store_compression is on:
-// "rollout-….jsonl" becomes "rollout-….jsonl.zst". A place in a history is one in what is
-// unpacked.
+// Codex compresses rollouts that are some days old if its option local_thread_store_compression is on:
+// "rollout-….jsonl" becomes "rollout-….jsonl.zst". Positions in a history are offsets in the uncompressed
+// text.
 
 // packed is how the name of a packed rollout ends, and magic how the file begins.
 const packed, magic = ".zst", "\x28\xb5\x2f\xfd"
@@ -96,7 +96,7 @@ func (u *unpacker) allow(name string, size, to int64) int64 {
 	return was + more
 }
 
-// damage returns why not all of a rollout could be unpacked when it was read, nil for none.
+// damage returns the error that stopped the decompression of a rollout when it was last read, or nil.
 func (u *unpacker) damage(file string) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -122,14 +122,14 @@ func (u *unpacker) raw(in folder.In, file string, spans ...coding.Span) ([][]byt
 	return coding.Raw(u.in(in, file).Tree, file, spans)
 }
 
-// unpacked is a tree in which a packed rollout has what was packed.
+// unpacked is a tree in which packed rollouts appear decompressed.
 type unpacked struct {
 	tree.Tree
 	*unpacker
 }
 
-// OpenFile implements tree.Tree: of a damaged rollout it is what can be unpacked. It waits until
-// others are closed where there are many: each holds a window and a part.
+// OpenFile implements tree.Tree. A damaged rollout yields the bytes before the damage. OpenFile waits while
+// too many files are open, because each holds a window and a block in memory.
 func (t unpacked) OpenFile(name string) (tree.Opened, error) {
 	at, err := t.Stamp(name)
 	if err != nil {

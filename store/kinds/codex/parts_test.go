@@ -60,7 +60,7 @@ func TestInjected(t *testing.T) {
 		`{"content":[{"text":"words"},{"text":"<turn_aborted>"}]}`: false,
 		`{"content":[]}`: false,
 	} {
-		if got := injected(value(t, text)); got != want {
+		if got := isInjected(value(t, text)); got != want {
 			t.Errorf("%s: %t", text, got)
 		}
 	}
@@ -73,7 +73,7 @@ func TestStarted(t *testing.T) {
 		`"{\"agent_id\":\"worker\"}"`:       "",
 		`"ok"`:                              "",
 	} {
-		if got := started(value(t, text)); got != want {
+		if got := startedThread(value(t, text)); got != want {
 			t.Errorf("%s: %q", text, got)
 		}
 	}
@@ -203,7 +203,7 @@ func TestIndex_isReadOnce(t *testing.T) {
 		t.Error("what was broken off is kept")
 	}
 	first := f.index(t.Context(), in)
-	if first.err != nil || first.rows[whole].called() != "a title" || f.index(t.Context(), in) != first {
+	if first.err != nil || first.rows[whole].threadTitle() != "a title" || f.index(t.Context(), in) != first {
 		t.Errorf("%+v", first)
 	}
 	for _, of := range []*format{f, newFormat("")} {
@@ -217,7 +217,7 @@ func TestIndex_isReadOnce(t *testing.T) {
 	if err != nil || was == "" {
 		t.Errorf("%q, %v", was, err)
 	}
-	if second := f.index(t.Context(), in); second == first || second.rows[whole].called() != "another" {
+	if second := f.index(t.Context(), in); second == first || second.rows[whole].threadTitle() != "another" {
 		t.Errorf("%+v", second)
 	}
 }

@@ -227,7 +227,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: no message is in it", name)
 		}
 		if c.session == whole || c.fails == file {
-			if _, err := f.Carried(t.Context(), bad, s); !errors.Is(err, errBroken) {
+			if _, err := f.ReadCarried(t.Context(), bad, s); !errors.Is(err, errBroken) {
 				t.Errorf("%s: carried: %v", name, err)
 			}
 		}
@@ -663,7 +663,7 @@ func TestDay(t *testing.T) {
 		"sessions/2026/01/02/a.jsonl": "sessions/2026/02/03", "2026/01/02/a.jsonl": "2026/02/03", "archived_sessions/a.jsonl": "sessions/2026/02/03",
 		"a.jsonl": ".", "x/a.jsonl": "x", "sessions/a.jsonl": "sessions",
 	} {
-		if got := day(file, "2026/02/03"); got != want {
+		if got := dayFolder(file, "2026/02/03"); got != want {
 			t.Errorf("%s: %s", file, got)
 		}
 	}
@@ -686,7 +686,7 @@ func TestStand(t *testing.T) {
 		}
 		p := jsontape.NewPatch(tape)
 		rename(p, tape, "NEW", map[string]bool{"ID": true})
-		stand(p, tape)
+		detach(p, tape)
 		if got := string(p.Bytes()); got != `{"payload":`+want+`}` {
 			t.Errorf("%s: %s", header, got)
 		}

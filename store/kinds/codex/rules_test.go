@@ -317,7 +317,7 @@ func TestSubAgents(t *testing.T) {
 	}
 	for n, want := range map[int]int{2: 1, 3: 3, 4: 3} {
 		ref := storetest.Headers(t, s, madeID(1)+"/"+madeID(n))[0].Ref()
-		if got, err := store.Across(t.Context(), s, ref); err != nil || got != storetest.Headers(t, s, madeID(1))[want].Ref() {
+		if got, err := store.MeetingPoint(t.Context(), s, ref); err != nil || got != storetest.Headers(t, s, madeID(1))[want].Ref() {
 			t.Errorf("what started the sub-agent %d is %+v, %v", n, got, err)
 		}
 	}

@@ -26,8 +26,8 @@ import (
 
 // threads is the index that Codex keeps of its threads, since about 0.118. It is not changed.
 type threads struct {
-	// dir is the folder of the database, file its name, "" for none, and at and log are how it and
-	// its log looked.
+	// dir is the folder of the database, and file its name, "" if there is no database. at and log are the
+	// stamps of the file and of its log.
 	dir, file string
 	at, log   tree.Stamp
 	// rows are by the id of the thread, and edges tell by it which thread started it.
@@ -36,12 +36,12 @@ type threads struct {
 	err   error // why it could not be read
 }
 
-// row is what the index says of a thread. The texts are untrusted.
+// row is the row of a thread in the index. The texts are untrusted.
 type row struct {
 	// rollout is the file that Codex goes on from, as a path of the machine that wrote it.
 	rollout          string
 	title, name, dir string
-	// sourced says that the row tells where the thread comes from, and parent is what started it.
+	// sourced marks a row that tells where the thread comes from. parent is the thread that started it.
 	sourced bool
 	parent  string
 	// tokens are how many the thread used.
@@ -50,9 +50,9 @@ type row struct {
 	updated time.Time
 }
 
-// called returns the title of a thread, "" for none: its name, or what Codex took for the first
-// prompt, which may be what an editor wrote around it.
-func (r row) called() string {
+// threadTitle returns the title of a thread, or "". The title is the thread's name, else the first
+// prompt in the index, without the text that an editor put around it.
+func (r row) threadTitle() string {
 	words, by := conversation.WordsTyped(r.title)
 	if by != conversation.Prompt {
 		words = ""
@@ -90,9 +90,9 @@ func fromHome(path string) string {
 // mostSettings bounds the file of the settings.
 const mostSettings = 1 << 20
 
-// indexed returns the folder of the index: that of the settings, else of the environment, else
+// indexDir returns the folder of the index: that of the settings, else of the environment, else
 // the storage, as 0.118 and 0.169 resolve it.
-func (f *format) indexed(in folder.In) string {
+func (f *format) indexDir(in folder.In) string {
 	var settings struct {
 		Home *string `toml:"sqlite_home"`
 	}
@@ -125,12 +125,12 @@ func (f *format) Mark(ctx context.Context, _ coding.Spot) (string, error) {
 	return fmt.Sprint(now.dir, now.file, now.at, now.log), nil
 }
 
-// index returns the index as it is, one without rows where there is none that can be read.
+// index returns the current index. It has no rows if the database does not exist or cannot be read.
 func (f *format) index(ctx context.Context, in folder.In) *threads {
 	if f.dir == "" { // SQLite reads it where it is on a disk
 		return &threads{}
 	}
-	now, newest := &threads{dir: f.indexed(in)}, -1
+	now, newest := &threads{dir: f.indexDir(in)}, -1
 	if now.dir != f.dir {
 		disk, err := tree.OpenDisk(now.dir)
 		if err != nil {
@@ -169,8 +169,8 @@ func (f *format) index(ctx context.Context, in folder.In) *threads {
 	return now
 }
 
-// columns are those of the table of threads that are read, "" of one that an older generation
-// lacks.
+// columns are the columns that are read of the table of threads. readRows reads "" for a column that an older
+// version lacks.
 var columns = []string{"id", "rollout_path", "title", "name", "cwd", "source", "tokens_used", "updated_at"}
 
 // read reads the database.
@@ -234,7 +234,7 @@ func readEdges(ctx context.Context, tx *sqlitefile.Tx, edges map[string]string) 
 	}, "SELECT coalesce(parent_thread_id, ''), coalesce(child_thread_id, '') FROM thread_spawn_edges")
 }
 
-// parent returns the thread that started one, "" for none; known says that the index tells.
+// parent returns the thread that started a thread, "" if none did. known reports whether the index says so.
 func (t *threads) parent(thread string) (parent string, known bool) {
 	row := t.rows[thread]
 	parent = cmp.Or(row.parent, t.edges[thread])

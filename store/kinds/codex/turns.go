@@ -26,7 +26,7 @@ type turning struct {
 	phase  phase
 	// task says that a task goes on.
 	task bool
-	// last is the answer that its turn ends with if nothing more comes, -1 for none.
+	// last is the answer that ends the turn if nothing follows, or -1.
 	last int
 }
 
@@ -51,7 +51,7 @@ func (t *turning) leaveTask() {
 // begin begins a task.
 func (b *fold) begin(_ *part, _ *coding.Record[record], now *state) {
 	if now.task && now.phase > told {
-		b.unended(now.tip, killed, model.MarkError)
+		b.noteUnended(now.tip, killed, model.MarkError)
 		b.session.Entries[now.tip].Note = killed
 	}
 	now.answer, now.spent, now.failed = -1, coding.Span{}, ""
@@ -59,20 +59,20 @@ func (b *fold) begin(_ *part, _ *coding.Record[record], now *state) {
 	now.task = true
 }
 
-// What is said of a turn without an end: of one that another follows, and of the last one.
+// The texts for a turn without a recorded end: one that another turn follows, and the last one.
 const (
 	killed = "killed: no end is recorded"
 	noEnd  = "no end is recorded: it goes on, or was killed"
 )
 
-// unended tells of a turn that has no end at its last entry.
-func (b *fold) unended(at int, why string, mark model.Marks) {
+// noteUnended tells of a turn that has no end at its last entry.
+func (b *fold) noteUnended(at int, why string, mark model.Marks) {
 	e := &b.session.Entries[at]
 	e.Facts.Add("turn", why)
 	e.Marks |= mark
 }
 
-// end ends a task, with its last answer or with what went wrong.
+// end ends a turn, with its last answer or with its error.
 func (b *fold) end(p *part, r *coding.Record[record], now *state) {
 	b.failure(p, r, now)
 	b.close(r, now)

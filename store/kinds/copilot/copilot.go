@@ -4,10 +4,9 @@
 //	~/.copilot/session-state/SESSION/workspace.yaml    the id, the folder, the name
 //	~/.copilot/session-state/SESSION/inuse.PID.lock    while a process has it open
 //
-// An event names the one before it. Copilot CLI does not look at that: it goes on from all
-// events of the file, in their order, and so they are drawn. Those of a sub-agent stand among them, with its id, and
-// are a session of their own here. The events are those of session-events.schema.json in
-// 1.0.102.
+// An event names its parent. Copilot CLI ignores the parent: it goes on from all events of the file, in
+// their order, and the timeline draws them so. The events of a sub-agent stand among them, with its id; here they
+// are a session of their own. The events are defined by session-events.schema.json in 1.0.102.
 //
 //	copilot.go  where sessions are, and what the list shows of one
 //	event.go    one event
@@ -55,7 +54,7 @@ var agent = &coding.Agent{
 	},
 	Levels: []watch.Level{{}},
 	Places: func(around store.Surroundings) []string {
-		if home := around.Named("COPILOT_HOME"); home != "" {
+		if home := around.FolderOf("COPILOT_HOME"); home != "" {
 			return []string{filepath.Join(home, "session-state")}
 		}
 		return coding.Places(around, "", ".copilot/session-state")
@@ -64,8 +63,8 @@ var agent = &coding.Agent{
 	Passes: "Copilot CLI passes the line over since 1.0.57; before, it refuses the session",
 }
 
-// signOf returns what a file is whose beginning is head: one with the start of a session, and with
-// events that Copilot CLI writes.
+// signOf identifies a file by its beginning: it has the start of a session, and events that Copilot CLI
+// writes.
 func signOf(head []byte) coding.Sign {
 	if !isEvents(head) {
 		return coding.Sign{}
@@ -106,9 +105,9 @@ func isEvents(head []byte) bool {
 	return false
 }
 
-// begins returns the session of a file that Copilot CLI did not name, by its first events: noSession
-// where they do not say, and "" of what has none.
-func begins(in folder.In, file string) string {
+// sessionOf returns the session id in the first events of a file that Copilot CLI did not name. It returns
+// noSession if the events give no id, and "" if the file has no events.
+func sessionOf(in folder.In, file string) string {
 	return coding.AskHead(in, file, "session", func(head []byte) string {
 		if !isEvents(head) {
 			return ""
@@ -122,10 +121,10 @@ func begins(in folder.In, file string) string {
 	})
 }
 
-// noSession stands for the id of a session that its events do not tell. It is none that can be shown.
+// noSession is the id of a session whose events give no id. It contains a byte that no id has.
 const noSession = "\x00"
 
-// sessionID is what the folders of sessions are called.
+// sessionID matches the names of session folders.
 var sessionID = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 })
@@ -142,16 +141,16 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, e
 		case sessionID().MatchString(name):
 			return f.Spot(file), true
 		case strings.Contains(name, ".jsonl"):
-			return f.Spot(name), begins(in, name) != ""
+			return f.Spot(name), sessionOf(in, name) != ""
 		}
-		return f.Spot(file), begins(in, file) != ""
+		return f.Spot(file), sessionOf(in, file) != ""
 	})
 }
 
 // ID implements coding.Identifier: the event that starts the session tells.
 func (f *format) ID(in folder.In, at coding.Spot) string {
 	_, agent, child := strings.Cut(at.ID, "/")
-	id := begins(in, at.File)
+	id := sessionOf(in, at.File)
 	if !coding.IsPlainID(id) {
 		return ""
 	}
@@ -220,7 +219,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 	return g, err
 }
 
-// glance returns what the lines at both ends of a file tell of a session.
+// glance reads a session's title and folder from the lines at both ends of its file.
 func glance(head, tail [][]byte) (g coding.Glance) {
 	var said coding.Opening
 	var agents crew
@@ -247,7 +246,7 @@ var nameLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^name:[ \t]*(?:[|>][-+0-9]*[ \t]*\r?\n)?(.*(?:\n[ \t]+.*)*)`)
 })
 
-// name returns what the description of a session calls it, "" for nothing. It is untrusted.
+// name returns the session's name in workspace.yaml, or "". The name is untrusted.
 func (f *format) name(in folder.In, at coding.Spot) string {
 	if len(at.More) == 0 {
 		return ""
@@ -277,9 +276,9 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	return nil
 }
 
-// Carried implements coding.Carrier. Other events that are known say how the work went on, or are
+// ReadCarried implements coding.Carrier. Other events that are known say how the work went on, or are
 // parts of a message that is written whole behind them.
-func (f *format) Carried(ctx context.Context, in folder.In, s *coding.Session) ([]coding.Carried, error) {
+func (f *format) ReadCarried(ctx context.Context, in folder.In, s *coding.Session) ([]coding.Carried, error) {
 	return coding.CarriedIn(ctx, in, s.Spot.File, false, func(v coding.Value) (string, []coding.Value) {
 		kind := v.Get("type").Text()
 		if _, is := messageOf(v); (is || !isKnown(kind)) && agentOf(v) == s.Spot.Part {

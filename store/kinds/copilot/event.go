@@ -37,19 +37,19 @@ func isKnown(kind string) bool {
 	return slices.ContainsFunc(rooms, func(room string) bool { return strings.HasPrefix(kind, room) })
 }
 
-// record is what is kept of an event.
+// record holds the parts of an event that are kept.
 type record struct {
 	kind, id, parent string
 	at               time.Time
-	// agent is the sub-agent that it is of, "" of none; of one that starts call is the tool
-	// call that starts it, and name its name.
+	// agent is the sub-agent that wrote the event, "" for the session itself. If the event starts a sub-agent,
+	// call is the tool call that starts it, and name its name.
 	agent, call, name string
 	said              coding.Said
 	// message joins the parts of one message, and answer names the answer of the model that it
 	// is, or that a record of usage is about.
 	message, answer string
 	meta            coding.Meta
-	// total is what Copilot CLI counted for the session until it was shut down.
+	// total is the usage that Copilot CLI counted for the session when it was shut down.
 	total *model.Counted
 }
 
@@ -103,8 +103,8 @@ func recordOf(v coding.Value) (r record) {
 	return r
 }
 
-// agentOf returns the sub-agent that an event is of, "" for none. Older versions named it after
-// the tool call that started it.
+// agentOf returns the sub-agent that wrote an event, "" for the session itself. Older versions named a
+// sub-agent after the tool call that started it.
 func agentOf(v coding.Value) string {
 	data := v.Get("data")
 	id := cmp.Or(v.Get("agentId").Text(), data.Get("parentToolCallId").Text())
@@ -119,7 +119,7 @@ func nameOf(v coding.Value) string {
 	return cmp.Or(v.Get("data", "agentDisplayName").Words(), v.Get("data", "agentName").Words())
 }
 
-// messageOf returns the message of an event; false for one that is none.
+// messageOf returns the message in an event; ok is false if the event has no message.
 func messageOf(v coding.Value) (m coding.Message, ok bool) {
 	m.Raw = [][]byte{v.Raw()}
 	data := v.Get("data")
@@ -178,7 +178,7 @@ func messageOf(v coding.Value) (m coding.Message, ok bool) {
 	return m, true
 }
 
-// exitCode finds how a command ended at the end of what it printed.
+// exitCode finds the exit code of a command at the end of its output.
 var exitCode = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`<(?:shellId: \S+ completed|exited) with exit code (-?\d+)>(?:\\n)*"$`)
 })

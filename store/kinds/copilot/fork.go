@@ -32,7 +32,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	if s.Spot.Part != "" {
 		return refuse("Copilot CLI does not go on with the conversation of a sub-agent: fork the session that started it")
 	}
-	keep, start := way(s, c.To)
+	keep, start := eventsTo(s, c.To)
 	if start < 0 {
 		return refuse("no event before it starts the session: Copilot CLI would not resume the new one")
 	}
@@ -43,13 +43,13 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	var data []byte
 	for i, line := range raw {
 		if i == start {
-			if line, err = renamed(line, c.ID); err != nil {
+			if line, err = withSessionID(line, c.ID); err != nil {
 				return nil, err
 			}
 		}
 		data = append(append(data, line...), '\n')
 	}
-	about, err := described(c.In, s, c.ID)
+	about, err := descriptionFor(c.In, s, c.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -58,15 +58,15 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		Spot:    f.Spot(name),
 		Steps:   tree.Steps{{Name: name, Data: data}, {Name: tree.Join(c.ID, workspaceFile), Data: about}},
 		Writes:  []string{fmt.Sprintf("%s: %s of the path, as they are but for the id of the session", name, model.Count(len(keep), "event"))},
-		Hazards: holders(c.In, s.Spot),
+		Hazards: lockHolders(c.In, s.Spot),
 		Calls:   []model.Resume{{Call: s.Command("", "copilot", "--resume="+c.ID), Then: "goes on from there in the new session"}},
 	}, nil
 }
 
-// way returns the events up to an entry in the order of the file, with the end of its turn, and
-// which of them starts the session; -1 for none. Of those that Copilot CLI passes over it has the
-// ones that lead to the entry.
-func way(s *coding.Session, to *coding.Entry) (list []coding.Span, start int) {
+// eventsTo returns the events up to an entry and to the end of its turn, in the order of the file. start is
+// the index of the event that starts the session, or -1. Of the events that Copilot CLI skips,
+// only the ancestors of the entry are included.
+func eventsTo(s *coding.Session, to *coding.Entry) (list []coding.Span, start int) {
 	leads := map[coding.Span]bool{}
 	for _, e := range s.Path(to) {
 		for _, span := range e.Records {
@@ -110,8 +110,8 @@ func goesOn(kind string) bool {
 	return isMessage(kind)
 }
 
-// renamed returns the event that starts a session, of another one.
-func renamed(line []byte, id string) ([]byte, error) {
+// withSessionID returns the event that starts a session, of another one.
+func withSessionID(line []byte, id string) ([]byte, error) {
 	t, err := jsontape.Parse(line)
 	if err != nil {
 		return nil, err
@@ -123,9 +123,8 @@ func renamed(line []byte, id string) ([]byte, error) {
 
 var idLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^id:.*$`) })
 
-// described returns the description of a session for another id, a new one where there is
-// none.
-func described(in folder.In, s *coding.Session, id string) ([]byte, error) {
+// descriptionFor returns the session's workspace.yaml under another id, or a new one if it is missing.
+func descriptionFor(in folder.In, s *coding.Session, id string) ([]byte, error) {
 	text, err := []byte(nil), fs.ErrNotExist
 	if len(s.Spot.More) > 0 {
 		text, err = tree.Head(in.Tree, s.Spot.More[0], mostDescribed)
@@ -141,22 +140,22 @@ func described(in folder.In, s *coding.Session, id string) ([]byte, error) {
 
 var lockName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^inuse\.(\d{1,9})\.lock$`) })
 
-// holders says which processes have a session open, by the locks that they hold.
-func holders(in folder.In, at coding.Spot) (list []string) {
+// lockHolders says which processes have a session open, by the locks that they hold.
+func lockHolders(in folder.In, at coding.Spot) (list []string) {
 	names, err := in.List(path.Dir(at.File))
 	if err != nil {
 		return nil
 	}
 	for _, name := range names {
-		if found := lockName().FindStringSubmatch(name); found != nil && runs(found[1]) {
+		if found := lockName().FindStringSubmatch(name); found != nil && isRunning(found[1]) {
 			list = append(list, "process "+found[1]+" has the session open; the fork is another one")
 		}
 	}
 	return list
 }
 
-// runs reports whether there is a process of a number.
-func runs(number string) bool {
+// isRunning reports whether there is a process of a number.
+func isRunning(number string) bool {
 	pid, err := strconv.Atoi(number)
 	if err != nil {
 		return false

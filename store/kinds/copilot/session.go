@@ -46,14 +46,13 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	return s, nil
 }
 
-// build makes a session of events in turn: of those of its own, and of those of others that
-// stand among them.
+// build makes a session of its own events, in order, and of the events of sub-agents between them.
 type build struct {
 	session *coding.Session
 	started bool
 	crew    crew
-	// last is the newest entry that Copilot CLI reads, -1 for none, and node what it was at
-	// each event.
+	// last is the newest entry that Copilot CLI reads, or -1. node is the value of last at each
+	// event.
 	last int
 	node map[string]int
 	// aside has the entries of events that Copilot CLI passes over.
@@ -65,8 +64,8 @@ type build struct {
 	// usage is one.
 	waits   []coding.Span
 	counted bool
-	// bare is the answer of the turn that has no record of usage as yet, -1 for none, and named says
-	// that it has a name.
+	// bare is the answer of the current turn that has no record of usage yet, or -1. named
+	// reports whether that answer has an id.
 	bare    int
 	named   bool
 	total   *model.Counted
@@ -146,8 +145,8 @@ func (b *build) add(r *coding.Record[record]) {
 	}
 }
 
-// isPassedOver reports whether Copilot CLI reads nothing of an event, which is in a damaged line.
-// One that starts the session says what the others do not.
+// isPassedOver reports whether Copilot CLI skips an event because its line is damaged. The start of the
+// session is never skipped: no other event repeats its data.
 func isPassedOver(r *coding.Record[record]) bool { return r.Salvaged && r.Is.kind != typeStart }
 
 func isMessage(kind string) bool {

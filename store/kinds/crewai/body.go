@@ -15,7 +15,7 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// body is what is read of a checkpoint's document.
+// body holds the parts of a checkpoint's document that are read.
 type body struct {
 	Version  string    `json:"crewai_version"`
 	Parent   string    `json:"parent_id"`
@@ -32,7 +32,7 @@ type body struct {
 type event struct {
 	Type string    `json:"type"`
 	Time time.Time `json:"timestamp"`
-	// Usage is what a model used, of an event of a model.
+	// Usage is the usage of a model, in an event of a model.
 	Usage json.RawMessage `json:"usage"`
 }
 
@@ -92,7 +92,7 @@ func bodyOf(data []byte) (b body, err error) {
 	return b, nil
 }
 
-// subject returns what the checkpoint is of: the first that executes no agent.
+// subject returns the first entity that executes no agent: the checkpoint is about it.
 func (b *body) subject() *entity {
 	for i := range *b.Entities {
 		if e := &(*b.Entities)[i]; e.Executor == "" {
@@ -109,8 +109,8 @@ func (b *body) session() string {
 	return conversation.OneLine(cmp.Or(e.Name, e.Role, e.Type, "crew")) + "-" + model.ShortID(id, 8)
 }
 
-// prints returns a number for each event, in order, and when the last one happened.
-func (b *body) prints() (list []uint64, last time.Time) {
+// eventPrints returns a number for each event, in order, and when the last one happened.
+func (b *body) eventPrints() (list []uint64, last time.Time) {
 	for id, n := range b.Record.Nodes {
 		hash := fnv.New64a()
 		hash.Write([]byte(id))
@@ -122,8 +122,8 @@ func (b *body) prints() (list []uint64, last time.Time) {
 	return list, last.UTC()
 }
 
-// done returns how many tasks, or methods, are done, and the last of them with what came of it.
-func (b *body) done() (n, of int, last, came string, failed bool) {
+// countDone returns how many tasks or methods are done, and the last of them with its result.
+func (b *body) countDone() (n, of int, last, came string, failed bool) {
 	e := b.subject()
 	for i := range e.Tasks {
 		t := &e.Tasks[i]
@@ -146,9 +146,9 @@ func (b *body) done() (n, of int, last, came string, failed bool) {
 // mostTitle bounds titles, in bytes.
 const mostTitle = 200
 
-// describe fills in what a header says of a checkpoint.
+// describe sets the title, the event and the marks of a checkpoint's header.
 func (b *body) describe(h *model.Header) {
-	n, of, last, came, failed := b.done()
+	n, of, last, came, failed := b.countDone()
 	h.Event, h.EventName = model.SnapshotEventNamed, cmp.Or(strings.ReplaceAll(b.Trigger, "_", " "), "checkpoint")
 	h.TurnIndex = model.TurnUnknown
 	if of > 0 && n == of {
@@ -162,23 +162,23 @@ func (b *body) describe(h *model.Header) {
 	}
 }
 
-// elsewhere returns the parent and the branch that the document names, where the name of its file, or its
+// mismatchedPlace returns the parent and the branch that the document names, where the name of its file, or its
 // row, names others; else nil.
-func (b *body) elsewhere(parent, branch string) []string {
+func (b *body) mismatchedPlace(parent, branch string) []string {
 	if b.Parent == parent && b.Branch == branch {
 		return nil
 	}
 	return []string{b.Parent, b.Branch}
 }
 
-// calls returns those that go on from the checkpoint at a location.
+// calls returns the calls that go on from the checkpoint at a location.
 func (b *body) calls(location string) []model.Resume {
 	var h model.Header
 	b.describe(&h)
 	return calls(b.subject().Type, h.Event, location)
 }
 
-// opening says what a run is about: its first task.
+// opening returns the first task of a run.
 func (b *body) opening() string {
 	e := b.subject()
 	if len(e.Tasks) > 0 {
@@ -197,10 +197,10 @@ func secondOf(id string) time.Time {
 	return at
 }
 
-// facts returns what else a checkpoint tells.
+// facts returns the other facts of a checkpoint.
 func (b *body) facts() (facts model.Facts) {
 	e := b.subject()
-	n, of, _, _, _ := b.done()
+	n, of, _, _, _ := b.countDone()
 	facts.Add("branch", b.Branch)
 	facts.Add("of", cmp.Or(e.Type, "unknown"))
 	if of > 0 {
@@ -214,12 +214,12 @@ func (b *body) facts() (facts model.Facts) {
 	facts.Add("events", fmt.Sprint(len(b.Record.Nodes)))
 	facts.Add("writes to", e.Checkpoint.Location)
 	facts.Add("crewAI", b.Version)
-	facts.Count(b.used())
+	facts.Count(b.usedTokens())
 	return facts
 }
 
-// used returns the tokens of all events: a checkpoint has those of the run up to it.
-func (b *body) used() (c model.Counted) {
+// usedTokens returns the tokens of all events. A checkpoint contains the events of the run up to it.
+func (b *body) usedTokens() (c model.Counted) {
 	for _, n := range b.Record.Nodes {
 		t, err := jsontape.Parse(slices.Concat([]byte(`{"usage":`), n.Event.Usage, []byte("}")))
 		if err != nil {

@@ -24,8 +24,8 @@ type again struct {
 // layout is that of the second in an id.
 const layout = "20060102T150405"
 
-// behind returns a second behind those of others: now, where that is.
-func behind(now time.Time, others []time.Time) time.Time {
+// secondAfter returns a second behind those of others: now, where that is.
+func secondAfter(now time.Time, others []time.Time) time.Time {
 	at := now.UTC().Truncate(time.Second)
 	for _, other := range others {
 		if !other.Before(at) {

@@ -37,11 +37,11 @@ func (format) Signs(name string, head []byte) bool {
 	return branch < 0 || t.Kind(branch) != jsontape.String || string(t.AppendText(nil, branch, mostTitle)) == path.Dir(name)
 }
 
-// own is what is noted of a file.
+// own is the cached data of a file.
 type own struct {
 	Recorded string `json:"recorded,omitempty"`
 	Events   []byte `json:"events,omitempty"`
-	// Inside is what elsewhere returns.
+	// Inside is the result of mismatchedPlace.
 	Inside []string `json:"inside,omitempty"`
 	Type   string   `json:"type,omitempty"`
 	// After is the method of a flow that a checkpoint was written after.
@@ -50,11 +50,11 @@ type own struct {
 	Location string   `json:"location,omitempty"`
 }
 
-// own returns what is noted of a document whatever it is kept in.
-func (b *body) own() own {
+// noteOwn returns the cached data of a document, for any kind of storage.
+func (b *body) noteOwn() own {
 	e := b.subject()
 	o := own{Type: e.Type, Models: b.ownModels(), Location: e.Checkpoint.Location}
-	if _, _, method, _, _ := b.done(); e.Type == "flow" && b.Trigger == "method_execution_finished" {
+	if _, _, method, _, _ := b.countDone(); e.Type == "flow" && b.Trigger == "method_execution_finished" {
 		o.After = method
 	}
 	return o
@@ -65,7 +65,7 @@ func ownOf(of *checkpoints.Item) (o own) {
 	return o
 }
 
-func (o *own) prints() []uint64 {
+func (o *own) decodePrints() []uint64 {
 	list := make([]uint64, len(o.Events)/8)
 	for i := range list {
 		list[i] = binary.LittleEndian.Uint64(o.Events[8*i:])
@@ -87,13 +87,13 @@ func (format) Decode(name string, data []byte) (d checkpoints.Decoded) {
 		return d
 	}
 	id, parent := parts[1], strings.TrimSuffix(parts[2], none)
-	prints, last := b.prints()
-	o := b.own()
+	prints, last := b.eventPrints()
+	o := b.noteOwn()
 	o.Recorded = parent
 	for _, n := range prints {
 		o.Events = binary.LittleEndian.AppendUint64(o.Events, n)
 	}
-	o.Inside = b.elsewhere(parent, path.Dir(name))
+	o.Inside = b.mismatchedPlace(parent, path.Dir(name))
 	item := checkpoints.Item{Session: b.session(), Opening: b.opening()}
 	item.Header = model.Header{ID: id, ParentID: parent, CreatedAt: secondOf(id), Size: int64(len(data))}
 	if last.After(item.CreatedAt) {
@@ -114,7 +114,7 @@ func (format) Arrange(items []checkpoints.Item) (head int) {
 	rows := make([]row, len(items))
 	for i := range items {
 		o := ownOf(&items[i])
-		rows[i] = row{items[i].ID, o.Recorded, o.prints()}
+		rows[i] = row{items[i].ID, o.Recorded, o.decodePrints()}
 	}
 	for i, parent := range parents(rows) {
 		items[i].ParentID = parent
@@ -158,8 +158,8 @@ func (format) Faults(items []checkpoints.Item, _ int) []model.Fault {
 	return list.All()
 }
 
-// lineageFaults adds what is wrong with the lineage of a checkpoint. parent is the one that the events in it tell,
-// recorded the one that crewAI wrote down, and inside is what elsewhere returns.
+// lineageFaults adds the faults in the lineage of a checkpoint. parent follows from its events, recorded is
+// the parent that crewAI wrote, and inside is the result of mismatchedPlace.
 func lineageFaults(list *store.FaultList, file, parent, recorded string, inside []string) {
 	if recorded != parent {
 		list.Add(model.Fault{Code: FaultRaced, Severity: model.Odd, File: file, Meaning: fmt.Sprintf("its events come after those of %s, and crewAI wrote down %s as its parent: its threads raced", parent, cmp.Or(recorded, none)), Verdict: "goes on from any checkpoint that is named; its own trees show the wrong parent"})
@@ -189,7 +189,7 @@ func (format) Restore(p *checkpoints.Putting) (n checkpoints.New, err error) {
 		times[i] = p.Items[i].CreatedAt
 	}
 	o := ownOf(it)
-	c, err := copyOf(p.Data, &o, it.ID, p.Dir, behind(p.Now, times))
+	c, err := copyOf(p.Data, &o, it.ID, p.Dir, secondAfter(p.Now, times))
 	if err != nil {
 		return n, err
 	}
@@ -216,7 +216,7 @@ func (format) Resume(dir string, of *checkpoints.Item) []model.Resume {
 // way is how a program goes on from a checkpoint of something, and what happens then.
 type way struct{ class, verb, then string }
 
-// ways are by the type of what is in a checkpoint.
+// ways has how to go on, by the type of a checkpoint's subject.
 var ways = map[string]way{
 	"crew":  {"Crew", "kickoff()", "runs the tasks that are not done"},
 	"flow":  {"Flow", "kickoff()", "runs the methods that are not done; the program's own class stands for Flow"},
@@ -226,7 +226,8 @@ var ways = map[string]way{
 // over is the way from a checkpoint of a crew whose tasks are all done.
 var over = way{"Crew", "kickoff()", "runs no task, since all are done, and returns what they returned"}
 
-// calls returns those that go on from a checkpoint of a type at a location, written at an event, the best one first.
+// calls returns the calls that go on from a checkpoint, the best one first. of is the type of its subject, and
+// at the event at which it was written.
 func calls(of string, at model.SnapshotEvent, location string) []model.Resume {
 	w := cmp.Or(ways[of], ways["crew"])
 	if at == model.SnapshotEventTurnEnd {

@@ -8,15 +8,15 @@ import (
 // row is a checkpoint as far as its place among the others is concerned.
 type row struct {
 	id string
-	// recorded is the parent that crewAI wrote down, "" for none.
+	// recorded is the parent that crewAI wrote, or "".
 	recorded string
 	// events are numbers of the events in it, in order.
 	events []uint64
 }
 
-// parents returns the parent of each row, "" for none. It is the one that was recorded, as
-// long as the events of no other stand between: of the rows whose events are all in a row, and
-// fewer, the one that has the most. A copy of a checkpoint has the same events as that.
+// parents returns the parent of each row, or "". This is the recorded parent, unless the events of another row
+// stand between. Of the rows whose events are a proper subset of the row's, the one with the most events is
+// then the parent. A copy of a checkpoint has the same events as its original.
 func parents(rows []row) []string {
 	at := make(map[string]*row, len(rows))
 	bySize := make([]*row, len(rows))
@@ -29,7 +29,7 @@ func parents(rows []row) []string {
 		r := &rows[i]
 		found[i] = r.recorded
 		recorded := at[r.recorded]
-		if recorded == r || recorded != nil && !within(recorded.events, r.events) {
+		if recorded == r || recorded != nil && !isSubset(recorded.events, r.events) {
 			recorded = nil
 		}
 		for _, q := range bySize {
@@ -39,7 +39,7 @@ func parents(rows []row) []string {
 			if recorded != nil && len(q.events) <= len(recorded.events) {
 				break // nothing stands between
 			}
-			if within(q.events, r.events) {
+			if isSubset(q.events, r.events) {
 				found[i] = q.id
 				break
 			}
@@ -48,8 +48,8 @@ func parents(rows []row) []string {
 	return found
 }
 
-// within reports whether all of some numbers, which are in order, are among others.
-func within(some, all []uint64) bool {
+// isSubset reports whether all of some numbers, which are in order, are among others.
+func isSubset(some, all []uint64) bool {
 	if len(some) > len(all) {
 		return false
 	}

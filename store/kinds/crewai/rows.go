@@ -14,7 +14,7 @@ import (
 	"hindcast/store/engine/rows"
 )
 
-// subject leads to what a checkpoint is of: the first of its entities that executes no agent.
+// subject is a query for the path of a checkpoint's subject: the first of its entities that executes no agent.
 const subject = `(SELECT CASE coalesce(json_extract(data, '$.entities[0].executor_type'), '') WHEN '' THEN '$.entities[0]'
 	ELSE (SELECT fullkey FROM json_each(data, '$.entities') WHERE coalesce(json_extract(value, '$.executor_type'), '') = '' LIMIT 1) END AS at)`
 
@@ -60,8 +60,8 @@ type logged struct {
 	inside []string
 }
 
-// all returns the checkpoints of a run: which follows which is known from all of them alone.
-func all(ctx context.Context, t rows.Tx, at rows.Place) (list []logged, err error) {
+// readAll returns the checkpoints of a run: which follows which is known from all of them alone.
+func readAll(ctx context.Context, t rows.Tx, at rows.Place) (list []logged, err error) {
 	err = t.Each(ctx, func(scan func(...any) error) error {
 		var one logged
 		var branch string
@@ -75,12 +75,12 @@ func all(ctx context.Context, t rows.Tx, at rows.Place) (list []logged, err erro
 		if err != nil {
 			h.Event, h.EventName, h.Marks = model.SnapshotEventNamed, "checkpoint", model.MarkDamaged
 		} else {
-			prints, last := b.prints()
+			prints, last := b.eventPrints()
 			if one.events = prints; last.After(h.CreatedAt) {
 				h.CreatedAt = last
 			}
 			b.describe(h)
-			one.opening, one.inside = b.opening(), b.elsewhere(one.recorded, branch)
+			one.opening, one.inside = b.opening(), b.mismatchedPlace(one.recorded, branch)
 		}
 		h.TurnIndex, h.Index = 0, len(list) // a kickoff is one turn
 		list = append(list, one)
@@ -98,7 +98,7 @@ func all(ctx context.Context, t rows.Tx, at rows.Place) (list []logged, err erro
 
 // Log implements rows.Format.
 func (table) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
-	list, err := all(ctx, t, at)
+	list, err := readAll(ctx, t, at)
 	if err != nil {
 		return log, err
 	}
@@ -120,7 +120,7 @@ func (table) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (lo
 
 // Faults implements rows.Doctor.
 func (table) Faults(ctx context.Context, t rows.Tx, at rows.Place) ([]model.Fault, error) {
-	list, err := all(ctx, t, at)
+	list, err := readAll(ctx, t, at)
 	var faults store.FaultList
 	for i := range list {
 		one := &list[i]
@@ -129,7 +129,7 @@ func (table) Faults(ctx context.Context, t rows.Tx, at rows.Place) ([]model.Faul
 	return faults.All(), err
 }
 
-// read returns a row's document. The error is model.ErrNoSnapshot where there is none.
+// read returns a row's document. The error is model.ErrNoSnapshot if the row does not exist.
 func read(ctx context.Context, t rows.Tx, at rows.Place, id string) (data []byte, parent string, err error) {
 	found, err := t.First(ctx, []any{&data, &parent}, "SELECT "+document+", ifnull(parent_id, '') FROM checkpoints WHERE "+run+" = ? AND id = ?", append(append([]any(nil), at.Key...), id)...)
 	if err != nil || !found {
@@ -191,8 +191,8 @@ func (f table) Move(ctx context.Context, t rows.Tx, before *rows.Session, change
 	}, "SELECT id FROM checkpoints"); err != nil {
 		return nil, err
 	}
-	o := b.own()
-	c, err := copyOf(data, &o, change.Ref.ID, f.path, behind(before.Now, times))
+	o := b.noteOwn()
+	c, err := copyOf(data, &o, change.Ref.ID, f.path, secondAfter(before.Now, times))
 	if err != nil {
 		return nil, err
 	}

@@ -5,11 +5,10 @@
 // crush takes the closest such folder from the folder of work on up. Its option data_directory
 // names another, which is opened by its name.
 //
-// The messages of a session follow each other by the second at which they were created, and
-// then by row. A session that another names as its parent is that of a sub-agent. After a
-// compaction the model reads the summary and what follows it. There is no other branch, and no
-// way back: crush neither imports nor forks. The tables are those of 20250424200609 to
-// 20250627000000 and later; columns that are missing are not asked for.
+// The messages of a session follow each other by the second at which they were created, and then by row. A
+// session with a parent is a sub-agent's. After a compaction the model reads the summary and the messages
+// behind it. There is no other branch, and no way back: crush neither imports nor forks. The tables have the
+// columns of the migrations 20250424200609 to 20250627000000 and later; queries leave out missing columns.
 package crush
 
 import (
@@ -148,7 +147,7 @@ func timeOf(n int64) time.Time {
 	return time.UnixMilli(n).UTC()
 }
 
-// titleOf returns the title of a session, "" for one that stands for none.
+// titleOf returns the title of a session, "" for a placeholder.
 func titleOf(r map[string]any) string {
 	return coding.StoredTitle(text(r["title"]), "New Session", "Untitled Session", "New Agent Session")
 }
@@ -239,7 +238,7 @@ func (b *build) child(ctx context.Context, t *sqlitefile.Tx, id string) error {
 func (b *build) add(r map[string]any) {
 	s := b.session
 	m, parts := messageOf(r)
-	e := coding.Entry{ID: text(r["id"]), At: timeOf(cmp.Or(number(r["finished_at"]), number(r["created_at"]))), Said: m.Said(), Version: coding.Sum(m.Raw), Meta: b.learn(m.Model), Own: number(r["is_summary_message"]) != 0}
+	e := coding.Entry{ID: text(r["id"]), At: timeOf(cmp.Or(number(r["finished_at"]), number(r["created_at"]))), Said: m.Said(), Version: coding.Sum(m.Raw), Meta: b.metaFor(m.Model), Own: number(r["is_summary_message"]) != 0}
 	if n := len(s.Entries); n > 0 {
 		e.Parent = s.Entries[n-1].ID
 	}
@@ -276,8 +275,8 @@ func (b *build) add(r map[string]any) {
 	s.Entries = append(s.Entries, e)
 }
 
-// learn returns what the session runs with from a message on.
-func (b *build) learn(name string) *coding.Meta {
+// metaFor returns the model and the folder that apply from a message on.
+func (b *build) metaFor(name string) *coding.Meta {
 	if b.meta == nil || name != "" && name != b.meta.Model {
 		b.meta = &coding.Meta{Model: name, Dir: b.session.Project}
 	}
@@ -348,7 +347,7 @@ func record(row map[string]any) []byte {
 	return data.Bytes()
 }
 
-// blockOf returns the block of a part; false for one that says nothing to the model.
+// blockOf returns the block of a part, and false for a part without content for the model.
 func blockOf(p coding.Value) (coding.Block, bool) {
 	data := p.Get("data")
 	switch p.Get("type").Text() {
@@ -370,9 +369,9 @@ func blockOf(p coding.Value) (coding.Block, bool) {
 	return coding.Block{Kind: conversation.Unknown, Body: p.Raw()}, true
 }
 
-// totals notes at the head what crush counted for the session, and at each message the files
-// that were written until the next. The dollars add up; the tokens are those of the last request,
-// by which crush tells how full the context is.
+// totals adds crush's counts for the session to the head, and to each message the files written before the
+// next one. Dollars add up. Tokens count the last request only, from which crush computes how full the context
+// is.
 func (b *build) totals(ctx context.Context, t *sqlitefile.Tx, id string) error {
 	s := b.session
 	if s.Head < 0 {
@@ -431,12 +430,12 @@ func (f *format) Messages(_ folder.In, s *coding.Session, e *coding.Entry) (list
 	return list, err
 }
 
-// columns are those of a message that crush writes: a text in another one is shown nowhere.
+// columns are the columns that crush writes of a message. Hindcast shows the text of no other column.
 var columns = strings.Fields("id session_id role parts model provider created_at updated_at finished_at is_summary_message")
 
-// Carried implements coding.Carrier: the parts of each message, but for how it ended, and what stands in
+// ReadCarried implements coding.Carrier: the parts of each message, but for how it ended, and what stands in
 // columns that crush has not.
-func (f *format) Carried(ctx context.Context, _ folder.In, s *coding.Session) (list []coding.Carried, err error) {
+func (f *format) ReadCarried(ctx context.Context, _ folder.In, s *coding.Session) (list []coding.Carried, err error) {
 	err = f.Query(ctx, s.Spot.File, func(t *sqlitefile.Tx) error {
 		list = nil
 		return eachMessage(ctx, t, path.Base(s.Spot.Part), func(r map[string]any) {

@@ -34,8 +34,7 @@ type node struct {
 	parent   int // -1 for none
 	children []int
 	at       time.Time
-	// is has its records; none tells all that another does. The last one is what the
-	// message is now.
+	// is has the message's records; none of them repeats all of another. The last record is the current state.
 	is []*message
 	// gone says how it left the list.
 	gone *model.Reason
@@ -49,7 +48,7 @@ type held struct {
 	node int
 }
 
-// tree is what became of a log.
+// sessionTree is the result of replaying a log.
 type sessionTree struct {
 	nodes []node
 	tops  []int // those without a parent
@@ -58,7 +57,7 @@ type sessionTree struct {
 	place map[string]int
 	ids   coding.IDs // of the entries
 	meta  meta
-	// now is the latest time that was told: a rewind has none of its own.
+	// now is the latest time in the log so far, because a rewind records no time.
 	now time.Time
 	// had says that something worth resuming was in the list at some time.
 	had     bool
@@ -66,11 +65,11 @@ type sessionTree struct {
 	looks   int // at entries that may say the same as a message
 	// again counts the results of tools that stand with their call, and as words of the user.
 	again int
-	// astray are the lines that go back to what is not there.
+	// astray are the rewinds whose target is not in the list.
 	astray []string
 }
 
-// fold returns what became of a log.
+// fold replays a log into a tree.
 func fold(file *coding.File[record]) *sessionTree {
 	t := &sessionTree{place: map[string]int{}, unknown: map[string]int{}}
 	aside := -1 // the last entry, which may be of a damaged line
@@ -126,7 +125,7 @@ func (t *sessionTree) passedOver(r *record, at int) int {
 	return at
 }
 
-// head returns the last of the list, -1 for none.
+// head returns the node of the list's last message, or -1.
 func (t *sessionTree) head() int {
 	if len(t.list) == 0 {
 		return -1
@@ -151,14 +150,14 @@ func (t *sessionTree) put(m *message) {
 		return
 	}
 	head := t.head()
-	n := t.first(t.below(head), func(n int) bool { // one that comes back
+	n := t.firstOf(t.childrenOf(head), func(n int) bool { // one that comes back
 		was := t.nodes[n].is
 		return was[len(was)-1].id == m.id && was[len(was)-1].like == m.like
 	})
 	if n < 0 {
 		n = t.add(head, m)
 	}
-	t.hold(m, n)
+	t.appendHeld(m, n)
 }
 
 // mostLooks bounds how many entries are compared with messages, of one log: a log may go back
@@ -166,8 +165,8 @@ func (t *sessionTree) put(m *message) {
 // another branch.
 const mostLooks = 5_000_000
 
-// first returns the first entry of a list that is looked for, -1 for none.
-func (t *sessionTree) first(list []int, is func(n int) bool) int {
+// firstOf returns the first node of a list for which is holds, or -1.
+func (t *sessionTree) firstOf(list []int, is func(n int) bool) int {
 	for _, n := range list {
 		if t.looks++; t.looks > mostLooks {
 			break
@@ -195,14 +194,14 @@ func (t *sessionTree) set(messages []message) {
 			continue
 		}
 		n := t.find(at, m, held)
-		if n < 0 && at >= 0 && t.answers(at, m) {
+		if n < 0 && at >= 0 && t.isAnswer(at, m) {
 			n = at
 			t.again += len(m.said.Results)
 		}
 		if n < 0 {
 			n = t.add(at, m)
 		}
-		t.hold(m, n)
+		t.appendHeld(m, n)
 		at = n
 	}
 	if at < 0 {
@@ -236,8 +235,8 @@ func (t *sessionTree) leave(removed []held) {
 	}
 }
 
-// hold appends a message to the list as an entry.
-func (t *sessionTree) hold(m *message, n int) {
+// appendHeld appends a message to the list as an entry.
+func (t *sessionTree) appendHeld(m *message, n int) {
 	t.merge(n, m)
 	t.nodes[n].gone = nil
 	t.had = t.had || m.resumable
@@ -257,23 +256,23 @@ func (t *sessionTree) add(parent int, m *message) int {
 	return n
 }
 
-// below returns the entries behind one, the first ones of all for -1.
-func (t *sessionTree) below(n int) []int {
+// childrenOf returns the entries behind one, the first ones of all for -1.
+func (t *sessionTree) childrenOf(n int) []int {
 	if n < 0 {
 		return t.tops
 	}
 	return t.nodes[n].children
 }
 
-// find returns the entry behind one that says the same as a message, -1 for none. What is not
-// sent may stand in between, in either list. Of several it is the one with the id of the message,
-// else one that was held: a session goes on with its list, and never with what a rewind left.
+// find returns the node behind after that says the same as a message, or -1. Messages that are not sent may
+// stand in between, in either list. Among several nodes it prefers the node with the message's id, else one
+// that was in the list: a session goes on with its list, and never with messages that a rewind removed.
 func (t *sessionTree) find(after int, m *message, held map[int]bool) int {
 	const says, holds, same = 1, 2, 3
 	best, rank := -1, 0
 	look := func(n int) bool {
 		is := t.nodes[n].is
-		if !slices.ContainsFunc(is, func(was *message) bool { return was.says(m) }) {
+		if !slices.ContainsFunc(is, func(was *message) bool { return was.saysSame(m) }) {
 			return false
 		}
 		fits := says
@@ -287,20 +286,20 @@ func (t *sessionTree) find(after int, m *message, held map[int]bool) int {
 		}
 		return rank == same
 	}
-	t.among(t.below(after), look)
-	for ; rank < same && after >= 0 && t.silent(after) && t.looks < mostLooks; after = t.nodes[after].parent {
-		t.among(t.below(t.nodes[after].parent), look)
+	t.search(t.childrenOf(after), look)
+	for ; rank < same && after >= 0 && t.isSilent(after) && t.looks < mostLooks; after = t.nodes[after].parent {
+		t.search(t.childrenOf(t.nodes[after].parent), look)
 	}
 	return best
 }
 
-// among looks at the entries of a list, and at those behind what is not sent, until one is
-// what is looked for.
-func (t *sessionTree) among(list []int, is func(n int) bool) {
+// search calls is on the nodes of a list, and on the nodes behind messages that are not sent, until it returns
+// true.
+func (t *sessionTree) search(list []int, is func(n int) bool) {
 	for len(list) > 0 {
 		var behind []int // what is not sent
-		if t.first(list, func(n int) bool {
-			if t.silent(n) {
+		if t.firstOf(list, func(n int) bool {
+			if t.isSilent(n) {
 				behind = append(behind, t.nodes[n].children...)
 			}
 			return is(n)
@@ -311,11 +310,11 @@ func (t *sessionTree) among(list []int, is func(n int) bool) {
 	}
 }
 
-func (t *sessionTree) silent(n int) bool { return t.nodes[n].is[0].silent }
+func (t *sessionTree) isSilent(n int) bool { return t.nodes[n].is[0].silent }
 
-// answers reports whether a message only has results that an entry has, too.
-func (t *sessionTree) answers(n int, m *message) bool {
-	return m.empty && len(m.said.Results) > 0 && slices.ContainsFunc(t.nodes[n].is, func(was *message) bool { return was.has(m.said.Results) })
+// isAnswer reports whether a message only has results that an entry has, too.
+func (t *sessionTree) isAnswer(n int, m *message) bool {
+	return m.empty && len(m.said.Results) > 0 && slices.ContainsFunc(t.nodes[n].is, func(was *message) bool { return was.hasResults(m.said.Results) })
 }
 
 // mostTold bounds the records of an entry: a message may be written again and again. The
@@ -325,27 +324,27 @@ const mostTold = 500
 // merge keeps a record of an entry if it tells more than those that are kept.
 func (t *sessionTree) merge(n int, m *message) {
 	one := &t.nodes[n]
-	if slices.ContainsFunc(one.is, func(was *message) bool { return was.covers(m) }) {
+	if slices.ContainsFunc(one.is, func(was *message) bool { return was.coversMessage(m) }) {
 		return
 	}
-	one.is = append(slices.DeleteFunc(one.is, m.covers), m)
+	one.is = append(slices.DeleteFunc(one.is, m.coversMessage), m)
 	one.is = one.is[max(0, len(one.is)-mostTold):]
 }
 
-// says reports whether two messages say the same.
-func (m *message) says(other *message) bool {
+// saysSame reports whether two messages say the same.
+func (m *message) saysSame(other *message) bool {
 	if m.kind != other.kind {
 		return false
 	}
 	return m.like == other.like || m.id == other.id && (m.text == other.text || m.empty || other.empty)
 }
 
-// covers reports whether a message tells all that another tells.
-func (m *message) covers(other *message) bool {
+// coversMessage reports whether a message tells all that another tells.
+func (m *message) coversMessage(other *message) bool {
 	if m == other {
 		return false
 	}
-	if m.text != other.text && (!other.empty || m.kind != other.kind && !m.has(other.said.Results)) {
+	if m.text != other.text && (!other.empty || m.kind != other.kind && !m.hasResults(other.said.Results)) {
 		return false
 	}
 	for _, c := range other.said.Calls {
@@ -353,11 +352,11 @@ func (m *message) covers(other *message) bool {
 			return false
 		}
 	}
-	return m.has(other.said.Results) && m.has(other.carried) && (m.counted || !other.counted) && m.thoughts >= other.thoughts
+	return m.hasResults(other.said.Results) && m.hasResults(other.carried) && (m.counted || !other.counted) && m.thoughts >= other.thoughts
 }
 
-// has reports whether a message has results, itself or with its calls.
-func (m *message) has(results []coding.Result) bool {
+// hasResults reports whether a message has results, itself or with its calls.
+func (m *message) hasResults(results []coding.Result) bool {
 	for _, r := range results {
 		same := func(s coding.Result) bool { return s.ID == r.ID }
 		if !slices.ContainsFunc(m.said.Results, same) && !slices.ContainsFunc(m.carried, same) {
@@ -393,7 +392,7 @@ func (t *sessionTree) entries(at coding.Spot, dir string) []coding.Entry {
 		}
 		if len(m.carried) > 0 {
 			n.carries = !slices.ContainsFunc(n.children, func(c int) bool {
-				return slices.ContainsFunc(t.nodes[c].is, func(is *message) bool { return len(is.said.Results) > 0 && is.has(m.carried) })
+				return slices.ContainsFunc(t.nodes[c].is, func(is *message) bool { return len(is.said.Results) > 0 && is.hasResults(m.carried) })
 			})
 			e.Version = fmt.Sprint(n.carries)
 		}

@@ -51,7 +51,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := headed(raw[0], c.ID, now.Format("2006-01-02T15:04:05.000Z"))
+	data, err := withHeader(raw[0], c.ID, now.Format("2006-01-02T15:04:05.000Z"))
 	if err != nil {
 		return nil, err
 	}
@@ -75,15 +75,15 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 // header returns where a line has the ids of the session and of its project.
 func (f *format) header(s *coding.Session) (coding.Span, bool) {
 	for _, r := range s.Own.(*coding.File[record]).Records {
-		if r.Is.meta.whole() {
+		if r.Is.meta.isListed() {
 			return r.Span, true
 		}
 	}
 	return coding.Span{}, false
 }
 
-// headed returns the line of a session with another id, that starts now.
-func headed(line []byte, id, now string) ([]byte, error) {
+// withHeader returns the line of a session with another id, that starts now.
+func withHeader(line []byte, id, now string) ([]byte, error) {
 	t, err := jsontape.Parse(line)
 	if err != nil {
 		return nil, err

@@ -4,9 +4,8 @@
 //	~/.gemini/tmp/PROJECT/chats/SESSION/AGENT.jsonl            a sub-agent
 //	~/.gemini/tmp/PROJECT/.project_root                        the folder that the project is
 //
-// A file is a log of what was done to a list of messages, see fold.go. Before that the file
-// was one document, ….json, which is read as well. The rules are those of chatRecordingService
-// and sessionCleanup in 0.61.0.
+// A file is a log of changes to a list of messages, see fold.go. Older versions wrote one document, ….json,
+// which is read as well. The rules follow chatRecordingService and sessionCleanup in 0.61.0.
 package gemini
 
 import (
@@ -49,7 +48,7 @@ var agent = &coding.Agent{
 	},
 	Levels: []watch.Level{{}, {Name: chats}, {}},
 	Places: func(around store.Surroundings) []string {
-		if home := around.Named("GEMINI_CLI_HOME"); home != "" {
+		if home := around.FolderOf("GEMINI_CLI_HOME"); home != "" {
 			return []string{filepath.Join(home, ".gemini", "tmp")}
 		}
 		return coding.Places(around, "", ".gemini/tmp")
@@ -58,8 +57,7 @@ var agent = &coding.Agent{
 	Passes: "Gemini CLI passes the line over",
 }
 
-// signOf returns what a file is whose beginning is head: a log, or a document from before the logs,
-// with messages that have a content.
+// signOf identifies a file by its beginning: a log, or an older document, with messages that have content.
 func signOf(file string, head []byte) coding.Sign {
 	if !isLog(file, head) {
 		return coding.Sign{}
@@ -99,22 +97,22 @@ const (
 // shortID finds the part of a name by which Gemini CLI deletes files.
 var shortID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-([a-zA-Z0-9]{8})\.jsonl?$`) })
 
-// isLog reports whether a file begins as a session: with what it is about, or with a message of
-// the model's.
+// isLog reports whether a file begins as a session: with the session's metadata, or with a message of the
+// model.
 func isLog(file string, head []byte) bool {
 	if isDocument(file, head) {
-		return tells(coding.ParseHead(head))
+		return namesSession(coding.ParseHead(head))
 	}
 	for v := range coding.FirstRecords(head) {
-		if tells(v) || tells(v.Get("$set")) || v.Get("type").Text() == "gemini" && v.Get("id").There() && v.Get("content").There() {
+		if namesSession(v) || namesSession(v.Get("$set")) || v.Get("type").Text() == "gemini" && v.Get("id").There() && v.Get("content").There() {
 			return true
 		}
 	}
 	return false
 }
 
-// tells reports whether a record names its session, as those of Gemini CLI do.
-func tells(v coding.Value) bool {
+// namesSession reports whether a record names its session, as those of Gemini CLI do.
+func namesSession(v coding.Value) bool {
 	return v.Get("sessionId").There() && v.Get("type").Text() == "" && (v.Get("projectHash").There() || v.Get("startTime").There() && v.Get("lastUpdated").There())
 }
 
@@ -155,8 +153,8 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, e
 	return list, nil
 }
 
-// chats returns the sessions of one folder, each with those that end in the same short id. A file
-// that Gemini CLI did not name is looked into.
+// chats returns the sessions of one folder, each with the sessions that have the same short id. It reads the
+// beginning of a file that Gemini CLI did not name.
 func (f *format) chats(in folder.In, dir string, names []string) (list []coding.Spot) {
 	same, agents := map[string][]string{}, []coding.Spot(nil)
 	for _, name := range names {
@@ -188,8 +186,8 @@ func (f *format) chats(in folder.In, dir string, names []string) (list []coding.
 	return append(list, agents...)
 }
 
-// beginning is what the beginning of a file tells: whether it is that of a session, whether the file is
-// one document, and the session that its first line names.
+// beginning is read from the beginning of a file: whether the file is a session, whether it is one document,
+// and the session id in its first line.
 type beginning struct {
 	begins, document bool
 	id               string
@@ -287,7 +285,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 	}
 	g.Title = said.Title()
 	if said.Asked() { // there is something to lose
-		g.Faults, err = f.shared(context.Background(), in, at, mostShared)
+		g.Faults, err = f.sharedNameFaults(context.Background(), in, at, mostShared)
 	}
 	return g, err
 }
@@ -303,7 +301,7 @@ func isDocument(file string, head []byte) bool {
 	if strings.HasSuffix(file, ".json") {
 		return !whole || len(bytes.TrimSpace(rest)) == 0
 	}
-	return more && !whole && !strings.HasSuffix(file, ".jsonl") && tells(coding.ParseHead(head))
+	return more && !whole && !strings.HasSuffix(file, ".jsonl") && namesSession(coding.ParseHead(head))
 }
 
 // load reads a file.
@@ -344,7 +342,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	for _, place := range t.astray {
 		s.Fault(FaultRewind, model.Loses, place, "the line goes back to a message that is not there", "Gemini CLI goes on without any message from before")
 	}
-	if sub := strings.Contains(at.ID, "/"); file.Size > 0 && !t.meta.whole() {
+	if sub := strings.Contains(at.ID, "/"); file.Size > 0 && !t.meta.isListed() {
 		s.Fault(FaultHeader, model.Loses, "", "no line has the ids of a session and of its project", deletes)
 	} else if file.Size > 0 && !sub && !t.resumable() {
 		if !t.had {
@@ -356,7 +354,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	if !t.had {
 		return s, nil // there is nothing to lose
 	}
-	shared, err := f.shared(ctx, in, at, math.MaxInt64)
+	shared, err := f.sharedNameFaults(ctx, in, at, math.MaxInt64)
 	s.Faults = append(s.Faults, shared...)
 	return s, err
 }
@@ -364,10 +362,10 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 // mostShared is up to which size, in bytes, a file is read for the list of another one.
 const mostShared = 16 << 10
 
-// shared returns the faults of a session whose name ends as those of other files do: Gemini CLI
+// sharedNameFaults returns the faults of a session whose name ends as those of other files do: Gemini CLI
 // deletes all of these when it deletes one. Files larger than most are not looked into. The error is
 // that of a context that has ended.
-func (f *format) shared(ctx context.Context, in folder.In, at coding.Spot, most int64) (list []model.Fault, err error) {
+func (f *format) sharedNameFaults(ctx context.Context, in folder.In, at coding.Spot, most int64) (list []model.Fault, err error) {
 	for _, name := range at.More {
 		if look, err := in.Stamp(name); err != nil || look.Size > most {
 			continue
@@ -380,7 +378,7 @@ func (f *format) shared(ctx context.Context, in folder.In, at coding.Spot, most 
 			continue // it went, or is a fault of its own
 		}
 		fault := model.Fault{Code: FaultShared, Severity: model.Odd, File: at.File, Meaning: "the name of " + name + " ends in the same 8 characters", Verdict: "where one of the files is deleted for its age, the other goes, too"}
-		if other := fold(file); !other.resumable() || !other.meta.whole() {
+		if other := fold(file); !other.resumable() || !other.meta.isListed() {
 			fault.Severity, fault.Copy = model.Loses, "head"
 			fault.Meaning += ", and nothing in that file is worth resuming"
 			fault.Verdict = "the next start deletes this session; a fork at its head is a copy that stays (the key r, or hindcast fork)"
@@ -390,7 +388,7 @@ func (f *format) shared(ctx context.Context, in folder.In, at coding.Spot, most 
 	return list, nil
 }
 
-// deletes is what Gemini CLI does about a file without anything to resume.
+// deletes tells how Gemini CLI treats a file with nothing to resume.
 const deletes = "does not list the session, and deletes the file at the next start"
 
 // Messages implements coding.Format.
@@ -432,9 +430,9 @@ func resume(s *coding.Session, id, then string) []model.Resume {
 	return []model.Resume{{Call: s.Command(s.Project, "gemini", "--resume", id), Then: then}}
 }
 
-// Carried implements coding.Carrier: the messages of each list, the last one of each id, which takes
-// the place of those before it. Other lines say something of the session.
-func (f *format) Carried(ctx context.Context, in folder.In, s *coding.Session) ([]coding.Carried, error) {
+// ReadCarried implements coding.Carrier. It returns the messages of each list; of messages with one id, the
+// last one counts. Other lines hold the session's metadata.
+func (f *format) ReadCarried(ctx context.Context, in folder.In, s *coding.Session) ([]coding.Carried, error) {
 	list, err := coding.CarriedIn(ctx, in, s.Spot.File, beginningOf(in, s.Spot.File).document, func(v coding.Value) (string, []coding.Value) {
 		for _, list := range []coding.Value{v.Get("messages"), v.Get("$set", "messages")} {
 			if list.There() {

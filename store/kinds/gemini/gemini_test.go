@@ -378,7 +378,7 @@ func TestSubagent_several(t *testing.T) {
 		if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "sub-agent" && f.Value == child }) {
 			t.Errorf("%s is not among %v, %v", child, facts, err)
 		}
-		if got, err := store.Across(t.Context(), s, model.Ref{Session: child, ID: first}); err != nil || got.ID != "g1" {
+		if got, err := store.MeetingPoint(t.Context(), s, model.Ref{Session: child, ID: first}); err != nil || got.ID != "g1" {
 			t.Errorf("what started %s is %+v, %v", child, got, err)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"hindcast/store/engine/coding"
 )
 
-// op is what a line does to the list of messages.
+// op is the effect of a line on the list of messages.
 type op uint8
 
 const (
@@ -27,7 +27,7 @@ const (
 	opRewind
 )
 
-// record is what is kept of a line.
+// record holds the parts of a line that are kept.
 type record struct {
 	op       op
 	messages []message
@@ -36,17 +36,17 @@ type record struct {
 	at       time.Time
 }
 
-// meta is what lines say of the session.
+// meta is the session's metadata in a line.
 type meta struct {
 	session, summary string
 	// hashed says that a line names the project.
 	hashed bool
 }
 
-// whole reports whether Gemini CLI lists a session of that.
-func (m *meta) whole() bool { return m.session != "" && m.hashed }
+// isListed reports whether Gemini CLI lists a session of that.
+func (m *meta) isListed() bool { return m.session != "" && m.hashed }
 
-// message is what is kept of a message.
+// message holds the parts of a message that are kept.
 type message struct {
 	coding.Span
 	id, kind string
@@ -59,8 +59,7 @@ type message struct {
 	event string
 	// children are the sub-agents that its calls started.
 	children []string
-	// like is equal for messages that say the same, text for those of one text; empty says
-	// that there is none.
+	// like is a hash of the content, and text a hash of the text. empty marks a message without text.
 	like, text uint64
 	empty      bool
 	// silent says that a resumed session is without it, resumable that it is worth resuming.
@@ -118,7 +117,7 @@ func messagesOf(list coding.Value, at int64) []message {
 	return messages
 }
 
-// glanceAt returns what is kept of a message.
+// glanceAt returns the kept parts of a message.
 func glanceAt(v coding.Value, at int64) message {
 	m, results := messageOf(v)
 	span := v.Span()
@@ -177,8 +176,8 @@ var (
 // What a message is that its role does not tell: its type, of the others.
 const eventContext, eventCommand = "context", coding.EventCommand
 
-// judge says what a message is that begins with such words, whether a resumed session has it,
-// and whether the session is kept for it.
+// judge classifies a message by its first words: whether a resumed session contains it, and whether the
+// session is kept for it.
 func (m *message) judge(first string) {
 	switch m.kind {
 	case "user":

@@ -99,9 +99,9 @@ const (
 func (g *grouping) judged(l layout, f model.Fault) model.Fault {
 	v := sdk.Says(severities[f.Code][l], known[f.Code][l])
 	if old, differs := earlier[f.Code][l]; differs {
-		v = v.Since(old.rule, old.verdict)
+		v = v.WithRule(old.rule, old.verdict)
 	}
-	f = g.versions(l).Judged(f, v)
+	f = g.versions(l).WithVerdict(f, v)
 	f.Verdict = "Genkit " + l.String() + ": " + f.Verdict
 	return f
 }

@@ -79,7 +79,7 @@ func (in *inspector) row(r *row, code, at, meaning string) { in.add(code, in.fil
 // status looks at how the work of a row ended, if it did.
 func (in *inspector) status(r *row) {
 	if r.status == statusAborting {
-		in.row(r, FaultAborting, "/status", fmt.Sprintf("the row is aborting, a status that there is since Go %s", waitsAborting.Since()))
+		in.row(r, FaultAborting, "/status", fmt.Sprintf("the row is aborting, a status that there is since Go %s", waitsAborting.FirstVersion()))
 	}
 	switch {
 	case r.isWorking() && r.isStale(in.now):

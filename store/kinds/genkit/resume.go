@@ -162,7 +162,7 @@ func (r *row) goPassesOver() bool {
 // pythonRefuses reports whether Python's model does not take the row.
 func (s *session) pythonRefuses(r *row) bool {
 	return r.broken || r.misshapen || r.unknownKeys || !knownStatus[r.status] ||
-		r.status == statusAborting && !s.versions(layoutPython).Shown(knowsAborting) ||
+		r.status == statusAborting && !s.versions(layoutPython).NewestFollows(knowsAborting) ||
 		r.finishReason != "" && !knownFinish[r.finishReason] ||
 		slices.ContainsFunc(r.flaws, func(f flaw) bool {
 			return f.code == FaultNotUTF8 || f.code == FaultNoTime && r.created.text == ""
@@ -237,7 +237,7 @@ func (s *session) resumableByGo(r *row, now time.Time) resumption {
 	switch {
 	case r.goRefuses():
 		return resumption{refused: "the file cannot be parsed"}
-	case r.status == statusAborting && !versions.Shown(waitsAborting):
+	case r.status == statusAborting && !versions.NewestFollows(waitsAborting):
 		return resumption{only: "as an empty session: it is aborting, a status that is not known " + waitsAborting.Before()}
 	case r.isWorking() && r.isStale(now):
 		return resumption{refused: refused + "its worker gave no sign of life and is taken for dead; " + parent}
@@ -248,9 +248,9 @@ func (s *session) resumableByGo(r *row, now time.Time) resumption {
 	case r.status == statusAborted && !r.hasState:
 		return resumption{refused: refused + "it was aborted before it recorded a state; " + parent}
 	case s.refusesFailed(r):
-		return resumption{refused: fmt.Sprintf(refused+"a turn that failed or was aborted is resumed since %s", resumesFailed.Since())}
+		return resumption{refused: fmt.Sprintf(refused+"a turn that failed or was aborted is resumed since %s", resumesFailed.FirstVersion())}
 	case (r.status == statusAborted || r.status == statusFailed) && versions.Differ(resumesFailed):
-		return resumption{only: fmt.Sprintf("since %s; before it is refused (FAILED_PRECONDITION)", resumesFailed.Since())}
+		return resumption{only: fmt.Sprintf("since %s; before it is refused (FAILED_PRECONDITION)", resumesFailed.FirstVersion())}
 	}
 	return resumption{}
 }
@@ -258,5 +258,5 @@ func (s *session) resumableByGo(r *row, now time.Time) resumption {
 // refusesFailed reports whether Go, in the newest version in question, refuses a row for
 // how its turn ended.
 func (s *session) refusesFailed(r *row) bool {
-	return s.layout == layoutGo && (r.status == statusFailed || r.status == statusAborted) && !s.versions(layoutGo).Shown(resumesFailed)
+	return s.layout == layoutGo && (r.status == statusFailed || r.status == statusAborted) && !s.versions(layoutGo).NewestFollows(resumesFailed)
 }

@@ -13,21 +13,21 @@ import (
 var (
 	// waitsAborting: there is the status "aborting", and a call waits until that is over.
 	// Before, it is not known.
-	waitsAborting = sdk.Since(1, 13)
+	waitsAborting = sdk.RuleSince(1, 13)
 	// resumesFailed: a row that failed or was aborted with a state is resumed.
-	resumesFailed = sdk.Since(1, 13)
+	resumesFailed = sdk.RuleSince(1, 13)
 	// namesParent: where a row is refused, the error says which one to resume instead.
-	namesParent = sdk.Since(1, 13)
+	namesParent = sdk.RuleSince(1, 13)
 )
 
 // knowsAborting, of Python: the model takes the status "aborting".
-var knowsAborting = sdk.Since(0, 11)
+var knowsAborting = sdk.RuleSince(0, 11)
 
 // sdkNames are the names of the SDKs.
 var sdkNames = [...]string{layoutGo: sdk.GenkitGo, layoutJS: sdk.GenkitJavaScript, layoutPython: sdk.GenkitPython}
 
 // opens says since when the SDKs have agents that keep snapshots.
-var opens = sdk.Opens{sdk.GenkitGo: sdk.Since(1, 10), sdk.GenkitJavaScript: sdk.Since(1, 39), sdk.GenkitPython: sdk.Since(0, 9)}
+var opens = sdk.Opens{sdk.GenkitGo: sdk.RuleSince(1, 10), sdk.GenkitJavaScript: sdk.RuleSince(1, 39), sdk.GenkitPython: sdk.RuleSince(0, 9)}
 
 // versions returns those that are in question for the sessions of a layout.
 func (g *grouping) versions(l layout) sdk.Span { return opens.Span(sdkNames[l], g.running) }

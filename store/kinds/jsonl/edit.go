@@ -94,9 +94,9 @@ func apply(base []byte, edits []edit) ([]byte, error) {
 	return state, nil
 }
 
-// through returns the edits that make a state of the base of its base: list are those of the
+// composeEdits returns the edits that make a state of the base of its base: list are those of the
 // state, and below those of its base. The error is ErrBase where they do not fit.
-func through(list, below []edit) ([]edit, error) {
+func composeEdits(list, below []edit) ([]edit, error) {
 	starts := make([]int64, len(below)+1)
 	for i := range below {
 		starts[i+1] = starts[i] + size(below[i:i+1])

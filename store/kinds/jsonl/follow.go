@@ -59,7 +59,7 @@ func edgesOf(r io.ReaderAt, end int64) (e edges, err error) {
 // read reads on to the end of the file, and the caller holds the lock.
 func (s *Store) read(ctx context.Context) error {
 	x := s.index
-	if err := x.read(ctx, s.address, s.from(x.end)); err != nil {
+	if err := x.read(ctx, s.address, s.readerFrom(x.end)); err != nil {
 		return err
 	}
 	var err error
@@ -69,9 +69,9 @@ func (s *Store) read(ctx context.Context) error {
 	return err
 }
 
-// from returns the rest of the file. What is no regular file is read once, from
+// readerFrom returns the rest of the file. What is no regular file is read once, from
 // where it stands.
-func (s *Store) from(start int64) io.Reader {
+func (s *Store) readerFrom(start int64) io.Reader {
 	if s.still {
 		return s.file
 	}

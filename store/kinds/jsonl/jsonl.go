@@ -335,12 +335,12 @@ func (s *Store) stateIn(ss *session, ref model.Ref) ([]byte, error) {
 	if ref.Visit != 0 && !slices.ContainsFunc(ss.headers, func(h model.Header) bool { return h.Visit == ref.Visit && h.ID == ref.ID }) {
 		return nil, model.ErrNoSnapshot
 	}
-	return s.at(ss, at)
+	return s.stateAt(ss, at)
 }
 
-// at returns the state that stands somewhere in the file. Edits are followed to a state that is
+// stateAt returns the state that stands somewhere in the file. Edits are followed to a state that is
 // written whole, or to the one that was read last.
-func (s *Store) at(ss *session, at span) ([]byte, error) {
+func (s *Store) stateAt(ss *session, at span) ([]byte, error) {
 	s.last.Lock()
 	last, base := s.last.at, s.last.state
 	s.last.Unlock()
@@ -361,7 +361,7 @@ func (s *Store) at(ss *session, at span) ([]byte, error) {
 		}
 		below, err := parseEdits(raw)
 		if err == nil && list != nil {
-			below, err = through(list, below)
+			below, err = composeEdits(list, below)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("byte %d: %w", now.start, err)
@@ -428,7 +428,7 @@ func (s *Store) get(ctx context.Context, sessionID string) (*model.Data[json.Raw
 	if ss.record == nil {
 		return nil, nil
 	}
-	state, err := s.at(ss, ss.record.state)
+	state, err := s.stateAt(ss, ss.record.state)
 	if err != nil {
 		return nil, err
 	}
@@ -453,7 +453,7 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 		if err != nil {
 			return nil, err
 		}
-		unread, err := store.UnreadFaults(ctx, s, session, store.DamagedIn(faults, session), func(yield func(*store.Carried)) error { return s.strange(ctx, session, yield) })
+		unread, err := store.UnreadFaults(ctx, s, session, store.DamagedIn(faults, session), func(yield func(*store.Carried)) error { return s.eachCarried(ctx, session, yield) })
 		return append(faults, unread...), err
 	}
 	if err := s.catchUp(ctx); err != nil {
@@ -472,8 +472,8 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 	return faults, nil
 }
 
-// strange runs yield on the lines of a session that have members which are of no snapshot.
-func (s *Store) strange(ctx context.Context, session string, yield func(*store.Carried)) error {
+// eachCarried runs yield on the lines of a session that have members which are of no snapshot.
+func (s *Store) eachCarried(ctx context.Context, session string, yield func(*store.Carried)) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	in := newLines(io.NewSectionReader(s.file, 0, math.MaxInt64))

@@ -25,8 +25,8 @@ import (
 //	all others   the last counts
 //	Overwrite    begins anew
 
-// deltas returns the values of the channels that a checkpoint keeps as changes alone. lost are
-// those whose changes are not all there, because an ancestor was pruned.
+// deltas returns the values of the channels that a checkpoint stores only as changes. lost are the channels
+// with missing changes, because an ancestor was pruned.
 func (f format) deltas(ctx context.Context, t rows.Tx, at rows.Place, id string, c *checkpoint) (put map[string][]byte, lost []string, err error) {
 	values := jsontape.FindMember(c.document, `"channel_values"`)
 	if values == nil {
@@ -40,7 +40,7 @@ func (f format) deltas(ctx context.Context, t rows.Tx, at rows.Place, id string,
 	versions := jsontape.FindMember(c.document, `"channel_versions"`)
 	for channel := range c.about.Deltas {
 		// One without a version was never written.
-		if jsontape.FindMember(values, quoted(channel)) == nil && jsontape.FindMember(versions, quoted(channel)) != nil {
+		if jsontape.FindMember(values, quote(channel)) == nil && jsontape.FindMember(versions, quote(channel)) != nil {
 			open[channel] = &history{}
 		}
 	}
@@ -54,7 +54,7 @@ func (f format) deltas(ctx context.Context, t rows.Tx, at rows.Place, id string,
 		var writes [][]byte
 		var value reduced
 		for _, id := range slices.Backward(h.line) {
-			err := f.layout.written(ctx, t, at, id, channel, func(_, encoding string, written []byte) {
+			err := f.layout.eachWrite(ctx, t, at, id, channel, func(_, encoding string, written []byte) {
 				if shown, err := decode(encoding, written); err == nil { // one that is damaged is as none
 					writes, value.javaScript = append(writes, shown), encoding == "json"
 				}
@@ -106,12 +106,11 @@ func (f format) deltas(ctx context.Context, t rows.Tx, at rows.Place, id string,
 	return put, nil, nil
 }
 
-// kept returns the value that a checkpoint has of a channel, nil for none. Of the rest of it
-// nothing is decoded.
-func kept(encoding string, whole []byte, channel string) []byte {
+// keptValue returns a checkpoint's value of a channel, or nil. It decodes no other value.
+func keptValue(encoding string, whole []byte, channel string) []byte {
 	if encoding != "msgpack" {
 		document, _ := decode(encoding, whole) // one that is damaged has none
-		return plain(jsontape.FindMember(jsontape.FindMember(document, `"channel_values"`), quoted(channel)))
+		return plain(jsontape.FindMember(jsontape.FindMember(document, `"channel_values"`), quote(channel)))
 	}
 	for _, key := range []string{"channel_values", channel} {
 		begin, end, ok, err := msgpack.Member(whole, key)
@@ -186,7 +185,7 @@ type reduced struct {
 	other  []byte         // a value that is no list
 }
 
-// set begins anew with a value, nil for none.
+// set starts the reduction with a value, which may be nil.
 func (r *reduced) set(value []byte) {
 	*r = reduced{messages: r.messages, javaScript: r.javaScript, ids: map[string]int{}}
 	if r.isList = bytes.HasPrefix(value, []byte("[")); !r.isList {
@@ -207,7 +206,7 @@ func (r *reduced) add(write []byte) {
 	}
 	isList := bytes.HasPrefix(write, []byte("["))
 	if !isList {
-		write = r.whole(write)
+		write = r.writtenItem(write)
 	}
 	switch {
 	case string(over) == "null" && r.isList: // as it is before the first write
@@ -217,7 +216,7 @@ func (r *reduced) add(write []byte) {
 	case over != nil:
 		r.set(over)
 	case !r.isList && r.other != nil && bytes.HasPrefix(r.other, []byte("{")) && bytes.HasPrefix(write, []byte("{")) && class(r.other)+class(write) == "":
-		r.other = merged(r.other, write)
+		r.other = mergeObjects(r.other, write)
 	case !r.isList && (r.other != nil || !isList && !isMessage(write)):
 		r.set(write)
 	case isList:
@@ -234,8 +233,8 @@ func (r *reduced) add(write []byte) {
 // removeAll is the id of a RemoveMessage that takes away all messages before it.
 const removeAll = "__remove_all__"
 
-// whole returns an item as what is kept of it.
-func (r *reduced) whole(item []byte) []byte {
+// writtenItem returns an item as what is kept of it.
+func (r *reduced) writtenItem(item []byte) []byte {
 	if r.messages {
 		if message := writtenOut(item, r.javaScript); message != nil {
 			return message
@@ -246,7 +245,7 @@ func (r *reduced) whole(item []byte) []byte {
 
 // append adds an item of a list. A message takes the place of that with its id.
 func (r *reduced) append(item []byte) {
-	item = r.whole(item)
+	item = r.writtenItem(item)
 	if !isMessage(item) {
 		r.items = append(r.items, item)
 		return
@@ -278,7 +277,7 @@ func (r *reduced) append(item []byte) {
 	}
 }
 
-// value returns what comes of it, nil for none.
+// value returns the reduced value, or nil.
 func (r *reduced) value() []byte {
 	if !r.isList {
 		return r.other
@@ -287,8 +286,8 @@ func (r *reduced) value() []byte {
 	return slices.Concat([]byte("["), bytes.Join(items, []byte(",")), []byte("]"))
 }
 
-// merged returns an object with the members of another.
-func merged(object, with []byte) []byte {
+// mergeObjects returns an object with the members of another.
+func mergeObjects(object, with []byte) []byte {
 	tape, err := jsontape.Parse(object)
 	if err != nil {
 		return with

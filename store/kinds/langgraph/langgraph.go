@@ -57,8 +57,8 @@ func Kind() store.Kind {
 	return k.Kind()
 }
 
-// Served describes the langgraph store in a database on a server. data is the user's folder for data.
-func Served(data string) *rows.Served {
+// ServedKind describes the langgraph store in a database on a server. data is the user's folder for data.
+func ServedKind(data string) *rows.Served {
 	k := kind
 	k.Tables = map[string]string{
 		"checkpoints":       "thread_id checkpoint_ns checkpoint_id parent_checkpoint_id checkpoint metadata",
@@ -77,26 +77,26 @@ type layout interface {
 	// list adds the steps that started from the parent of a checkpoint and from those behind it, and then
 	// runs row on each of these.
 	list(ctx context.Context, t rows.Tx, at rows.Place, from string, steps steps, row func(listed)) error
-	// read reads a checkpoint, and the step that started from it, and the one that it started from where
-	// that is wanted. The error is model.ErrNoSnapshot where there is none.
+	// read reads a checkpoint and the step that started from it. The error is model.ErrNoSnapshot if the checkpoint does not exist.
 	read(ctx context.Context, t rows.Tx, at rows.Place, id string) (checkpoint, step, error)
-	// on returns the step that started from a checkpoint.
-	on(ctx context.Context, t rows.Tx, at rows.Place, id string) (step, error)
-	// written runs add on each value that tasks wrote to a channel from a checkpoint, in their order.
-	written(ctx context.Context, t rows.Tx, at rows.Place, id, channel string, add func(task, encoding string, value []byte)) error
+	// readStep returns the step that started from a checkpoint.
+	readStep(ctx context.Context, t rows.Tx, at rows.Place, id string) (step, error)
+	// eachWrite runs add on each value that tasks wrote to a channel from a checkpoint, in their order.
+	eachWrite(ctx context.Context, t rows.Tx, at rows.Place, id, channel string, add func(task, encoding string, value []byte)) error
 	// ancestor returns the parent of a checkpoint, and the values that it has of some channels, as JSON.
 	ancestor(ctx context.Context, t rows.Tx, at rows.Place, id string, channels []string) (parent string, values map[string][]byte, found bool, err error)
-	// renamed returns a row of a checkpoint with another id, or why it can have none.
-	renamed(row rows.Row, id string) (other rows.Row, refused string)
-	// withValue returns a row of a checkpoint with another value of a channel, which edit returns of the one
-	// that it has, and the steps for what is beside it; or why it can have none.
+	// withCheckpointID returns a row of a checkpoint with another id, or why it can have none.
+	withCheckpointID(row rows.Row, id string) (other rows.Row, refused string)
+	// withValue returns a checkpoint's row with another value of a channel, which edit computes from the
+	// present one. It also returns the steps for related rows, or the reason why the value cannot be set.
 	withValue(ctx context.Context, t rows.Tx, row rows.Row, channel string, edit func(encoding string, value []byte) ([]byte, error)) (other rows.Row, more []rows.Step, refused string, err error)
-	// of returns the program that keeps the threads, nil where it is one of the user's own.
-	of(ctx context.Context, t rows.Tx) (*program, error)
-	// writes returns the table of what tasks wrote, and the end of a query for the order in which they did.
+	// findProgram returns the program that keeps the threads, nil where it is one of the user's own.
+	findProgram(ctx context.Context, t rows.Tx) (*program, error)
+	// writes returns the table of the tasks' writes, and the ORDER BY clause for the order in which they were
+	// made.
 	writes() (table, inOrder string)
-	// behind returns the steps that copy what the checkpoints of a thread refer to into another one.
-	behind(ctx context.Context, t rows.Tx, thread any, as string, copied []string) ([]rows.Step, error)
+	// copyBlobs returns the steps that copy what the checkpoints of a thread refer to into another one.
+	copyBlobs(ctx context.Context, t rows.Tx, thread any, as string, copied []string) ([]rows.Step, error)
 	// mentions is the condition that a checkpoint is named beside one, as the third argument.
 	mentions() string
 }
@@ -162,10 +162,10 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 		if !whole {
 			h.Marks |= model.MarkDamaged
 		}
-		log.Opaque = cmp.Or(log.Opaque, opaque(c.encoding))
+		log.Opaque = cmp.Or(log.Opaque, opaqueEncoding(c.encoding))
 		h.CreatedAt, h.Index = model.TimeOfUUID(h.ID), max(about.Step+1, 0)
 		numbers[h.ID] = about.Step
-		own := steps.of(h.ID)
+		own := steps.findStep(h.ID)
 		switch ran, kept := steps[h.ParentID]; {
 		case about.Source == "input":
 			h.TurnIndex, h.EventName = 1, "user input"
@@ -174,7 +174,7 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 		case about.Source != "loop" && about.Source != "":
 			h.EventName = about.Source
 			if about.Source == "fork" { // it is a copy of what the step before led to, or of an input
-				by := steps.of(h.ParentID)
+				by := steps.findStep(h.ParentID)
 				if len(by.channels) == 0 {
 					by = own
 				}
@@ -193,7 +193,7 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 			// A node that waits for the end of a run goes on with it.
 			if end, known := ends[h.ParentID]; known && about.Source == "loop" && about.Step == numbers[h.ParentID]+1 {
 				before := &log.Headers[end]
-				before.Event, before.EventName = model.SnapshotEventNamed, steps.of(before.ParentID).eventName()
+				before.Event, before.EventName = model.SnapshotEventNamed, steps.findStep(before.ParentID).eventName()
 			}
 			// Where steps between were not kept, a whole run was, and its writes hang on the end of the one before.
 			if before, known := numbers[h.ParentID]; known && about.Step > before+1 && len(ran.questions) == 0 {
@@ -204,7 +204,7 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 			}
 		}
 		ran, begun := steps[h.ParentID], steps[h.ID] != nil
-		if len(own.asked()) > 0 || about.Source != "input" && ran != nil && !begun && ran.calls(about.Source) {
+		if len(own.openQuestions()) > 0 || about.Source != "input" && ran != nil && !begun && ran.calls(about.Source) {
 			h.Marks |= model.MarkInterrupted
 		}
 		if own.failed != nil {
@@ -239,16 +239,16 @@ func isPlumbing(channel string) bool { return plumbing().MatchString(channel) }
 // ofNode reports whether a channel is that of a node which has run: before version 3 of the
 // checkpoint LangGraph writes there the name of the node, which is that of the channel. Later such
 // a value is one of the program's.
-func ofNode(channel string, value []byte) bool { return string(value) == quoted(channel) }
+func ofNode(channel string, value []byte) bool { return string(value) == quote(channel) }
 
-// version returns the version of a checkpoint's format, 0 where it tells none.
+// version returns the version of a checkpoint's format, 0 if it is not recorded.
 func (c *checkpoint) version() float64 {
 	v, _ := strconv.ParseFloat(string(jsontape.FindMember(c.document, `"v"`)), 64)
 	return v
 }
 
-// Channels of LangGraph's own. The node that takes the input has the name of the first; in the last
-// a node that failed is named for what handles its error.
+// LangGraph's own channels. The node that takes the input has the name of the first. In the last, a failed
+// node names its error handler.
 const inputChannel, sendsChannel, failedNode = "__start__", "__pregel_tasks", "__error_source_node__"
 
 // Channels of a function: what it returned, and what it saved for its next call.
@@ -257,10 +257,10 @@ const endChannel, previousChannel = "__end__", "__previous__"
 // messages is the channel of MessagesState, whose reducer makes messages of short forms.
 const messages = "messages"
 
-// step is what the tasks wrote that started from one checkpoint.
+// step holds the writes of the tasks that started from one checkpoint.
 type step struct {
 	nodes, channels []string
-	// tasks are those that wrote, and input the channels that an input wrote.
+	// tasks are the tasks that wrote. input are the channels that an input wrote.
 	tasks     []task
 	input     []string
 	questions []question
@@ -273,12 +273,12 @@ type step struct {
 	goesOn bool
 }
 
-// question is what a task asked last. It waits until the task writes what it did.
+// question is the last question of a task. It waits until the task writes its result.
 type question struct{ task, json string }
 
-// asked returns the questions that wait, as JSON, each once: a function asks what a task asks that
+// openQuestions returns the questions that wait, as JSON, each once: a function asks what a task asks that
 // it calls, and LangGraph takes the answer by the function's own. Tasks that were sent come first, as in LangGraph's list of tasks.
-func (s *step) asked() []string {
+func (s *step) openQuestions() []string {
 	isSent := func(q question) bool {
 		return slices.ContainsFunc(s.tasks, func(t task) bool { return t.id == q.task && t.sent >= 0 })
 	}
@@ -318,17 +318,17 @@ func (s *step) calls(source string) bool {
 // steps are the steps that started from checkpoints, by the ids of these.
 type steps map[string]*step
 
-// of returns the step that started from a checkpoint, one without writes where none did.
-func (s steps) of(id string) *step {
+// findStep returns the step that started from a checkpoint, one without writes where none did.
+func (s steps) findStep(id string) *step {
 	if own := s[id]; own != nil {
 		return own
 	}
 	return &step{}
 }
 
-// from returns the step that started from a checkpoint, to add writes to.
-func (s steps) from(id string) *step {
-	own := s.of(id)
+// ensureStep returns the step that started from a checkpoint, to add writes to.
+func (s steps) ensureStep(id string) *step {
+	own := s.findStep(id)
 	s[id] = own
 	return own
 }
@@ -425,18 +425,18 @@ type checkpoint struct {
 	document         []byte
 }
 
-// State returns the channels that are not plumbing, and what is asked; all of a row
-// that is no checkpoint, such as one that is encrypted. At the head it is what get_state has of the thread.
+// State returns the channels of the user, and the open questions. For a row that is no readable checkpoint,
+// such as an encrypted one, it returns the whole row. At the head it returns the same values as get_state.
 func (f format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
 	c, own, err := f.layout.read(ctx, t, at, id)
 	if err != nil || jsontape.FindMember(c.document, `"channel_values"`) == nil {
 		return c.document, err
 	}
-	s, err := f.shown(ctx, t, at, id, &c, &own)
+	s, err := f.readShown(ctx, t, at, id, &c, &own)
 	if err != nil {
 		return nil, err
 	}
-	// The values of a function are what it returned.
+	// A function's values are its return value.
 	if returned := s.values[endChannel]; bytes.HasPrefix(returned, []byte("{")) {
 		previous := s.values[previousChannel]
 		whole := bytes.TrimSpace(returned[1 : len(returned)-1])
@@ -444,12 +444,12 @@ func (f format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 		if previous != nil && !bytes.Equal(previous, returned) {
 			s.put(previousChannel, previous)
 		}
-		return s.object(own.asked(), whole), nil
+		return s.object(own.openQuestions(), whole), nil
 	}
-	return s.object(own.asked(), nil), nil
+	return s.object(own.openQuestions(), nil), nil
 }
 
-// shown is what a checkpoint shows.
+// shown is the content of a checkpoint as Hindcast shows it.
 type shown struct {
 	channelValues
 	// together are the channels whose values were put together of changes, lost those whose changes are not all there,
@@ -460,14 +460,14 @@ type shown struct {
 	head bool
 }
 
-// object returns the values as an object, behind the members of another one, with what is asked.
+// object returns the values as an object, behind the members of another one, with the open questions.
 func (s *shown) object(asked []string, members []byte) []byte {
 	var list []string
 	if len(members) > 0 {
 		list = append(list, string(members))
 	}
 	for _, channel := range s.names {
-		list = append(list, quoted(channel)+":"+string(s.values[channel]))
+		list = append(list, quote(channel)+":"+string(s.values[channel]))
 	}
 	if len(asked) > 0 {
 		list = append(list, `"__interrupt__":[`+strings.Join(asked, ",")+"]")
@@ -475,8 +475,8 @@ func (s *shown) object(asked []string, members []byte) []byte {
 	return []byte("{" + strings.Join(list, ",") + "}")
 }
 
-// shown returns what a checkpoint shows, and what it does not know.
-func (f format) shown(ctx context.Context, t rows.Tx, at rows.Place, id string, c *checkpoint, own *step) (s shown, err error) {
+// readShown reads the values of a checkpoint, and the channels whose values are not certain.
+func (f format) readShown(ctx context.Context, t rows.Tx, at rows.Place, id string, c *checkpoint, own *step) (s shown, err error) {
 	s.values = map[string][]byte{}
 	pairs := map[string]pair{}
 	older := c.version() < 3
@@ -508,7 +508,7 @@ func (f format) shown(ctx context.Context, t rows.Tx, at rows.Place, id string, 
 	for _, channel := range s.together {
 		s.put(channel, put[channel])
 	}
-	finished, called := own.finished()
+	finished, called := own.countFinished()
 	if finished > 0 || len(own.input) > 0 {
 		if s.head, err = isHead(ctx, t, at, id); err != nil {
 			return s, err
@@ -537,16 +537,16 @@ func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 	}
 	var ran step
 	if c.about.Source == "loop" {
-		ran, err = f.layout.on(ctx, t, at, c.parent)
+		ran, err = f.layout.readStep(ctx, t, at, c.parent)
 	}
 	if err != nil {
 		return about, err
 	}
-	s, err := f.shown(ctx, t, at, id, &c, &own)
+	s, err := f.readShown(ctx, t, at, id, &c, &own)
 	if err != nil {
 		return about, err
 	}
-	next, err := f.onward(ctx, t, at, id, &c, &own)
+	next, err := f.readOnward(ctx, t, at, id, &c, &own)
 	if err != nil {
 		return about, err
 	}
@@ -581,17 +581,17 @@ func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 		about.Gaps.Keys, about.Gaps.Why = s.lost, model.GapDelta
 	}
 	about.Resume = next.resume(at, id)
-	keeper, err := f.layout.of(ctx, t)
+	keeper, err := f.layout.findProgram(ctx, t)
 	if keeper != nil {
 		about.Resume = keeper.calls(at.Key[0].(string), next.resume(at, "")[0].Then, next.head)
 	}
 	return about, err
 }
 
-// onward is what runs on from a checkpoint.
+// onward holds the tasks that can run on from a checkpoint.
 type onward struct {
-	// nodes are those of all tasks of the step, and left those of tasks that have not finished, which are
-	// the ones that run where no checkpoint_id is named. At a checkpoint that is not the head left has all.
+	// nodes are the nodes of all tasks of the step. left are the nodes of unfinished tasks, which run if no
+	// checkpoint_id is named. At a checkpoint before the head, left has all nodes.
 	nodes, left []string
 	// finished counts the tasks that have finished, and called those of them that a function called.
 	finished, called int
@@ -626,20 +626,20 @@ func (a asked) String() string {
 	return a.id + ": " + a.text
 }
 
-func (f format) onward(ctx context.Context, t rows.Tx, at rows.Place, id string, c *checkpoint, own *step) (o onward, err error) {
+func (f format) readOnward(ctx context.Context, t rows.Tx, at rows.Place, id string, c *checkpoint, own *step) (o onward, err error) {
 	if o.head, err = isHead(ctx, t, at, id); err != nil {
 		return o, err
 	}
 	pulled, sent, javaScript := c.next(own.nodes)
 	o.nodes = slices.Sorted(slices.Values(slices.Concat(pulled, sent)))
 	o.javaScript = javaScript
-	for _, one := range own.asked() {
+	for _, one := range own.openQuestions() {
 		if q := askedOf(one); !slices.Contains(o.asks, q) {
 			o.asks = append(o.asks, q)
 		}
 	}
 	o.left = o.nodes
-	o.finished, o.called = own.finished()
+	o.finished, o.called = own.countFinished()
 	if !o.head || o.finished == 0 {
 		return o, nil
 	}
@@ -671,9 +671,9 @@ func (o *onward) finishedTasks() string {
 	return text
 }
 
-// next returns the nodes that run next, those of channels whose value they have not
-// seen, and those to which something is sent, in the order of that, and whether JavaScript wrote the checkpoint.
-// ran are those that ran from it since.
+// next returns the nodes that run next: nodes with channels whose value they have not seen, and the nodes that
+// were sent something, in order. javaScript reports whether JavaScript wrote the checkpoint. ran are the nodes
+// that ran from the checkpoint since.
 func (c *checkpoint) next(ran []string) (nodes, sent []string, javaScript bool) {
 	var document struct {
 		Values   map[string]json.RawMessage            `json:"channel_values"`
@@ -695,7 +695,7 @@ func (c *checkpoint) next(ran []string) (nodes, sent []string, javaScript bool) 
 		case at == nil:
 			continue
 		case parts != nil:
-			of, waits := deferred(value)
+			of, waits := deferredValue(value)
 			if node = parts[2]; waits || parts[1] != "" && len(elements(of)) <= strings.Count(parts[1], "+") {
 				continue
 			}
@@ -727,9 +727,9 @@ func (c *checkpoint) next(ran []string) (nodes, sent []string, javaScript bool) 
 	return nodes, sent, javaScript
 }
 
-// deferred returns what the channel of a node holds, and whether the node waits for the end of the
-// run: a node that is deferred has [VALUE, whether the end has come].
-func deferred(value []byte) (of []byte, waits bool) {
+// deferredValue returns the value in a node's channel, and whether the node waits for the end of the run. The
+// channel of a deferred node holds [VALUE, whether the run has ended].
+func deferredValue(value []byte) (of []byte, waits bool) {
 	if pair := elements(value); len(pair) == 2 && (string(pair[1]) == "true" || string(pair[1]) == "false") {
 		return pair[0], string(pair[1]) == "false"
 	}
@@ -748,7 +748,7 @@ func sentTo(sends []json.RawMessage) (nodes []string) {
 	return nodes
 }
 
-// elements returns those of a list, or of the list in a value of Python's.
+// elements returns the elements of a list, or of the list inside a Python value.
 func elements(list []byte) (of []json.RawMessage) {
 	if inner := jsontape.FindMember(list, `"value"`); inner != nil {
 		list = inner
@@ -764,12 +764,12 @@ func (o *onward) resume(at rows.Place, id string) []model.Resume {
 	if o.javaScript {
 		graph, none, command = "await graph.invoke", "null", "new Command({resume: %s})"
 	}
-	names := `"thread_id": ` + quoted(at.Key[0].(string))
+	names := `"thread_id": ` + quote(at.Key[0].(string))
 	if id != "" {
-		names += `, "checkpoint_id": ` + quoted(id)
+		names += `, "checkpoint_id": ` + quote(id)
 	}
 	if namespace := at.Key[1].(string); namespace != "" {
-		names += `, "checkpoint_ns": ` + quoted(namespace)
+		names += `, "checkpoint_ns": ` + quote(namespace)
 	}
 	call := func(input, then string) model.Resume {
 		return model.Resume{Call: fmt.Sprintf(`%s(%s, {"configurable": {%s}})`, graph, input, names), Then: then}
@@ -778,7 +778,7 @@ func (o *onward) resume(at rows.Place, id string) []model.Resume {
 		return []model.Resume{call("{…}", "takes your input as the next turn")}
 	}
 	// A checkpoint that is named by its id runs whole: what has finished runs again, unless an answer is given at the head.
-	again := o.runs(id != "")
+	again := o.describeRun(id != "")
 	if len(o.asks) == 0 {
 		return []model.Resume{call(none, again)}
 	}
@@ -786,16 +786,16 @@ func (o *onward) resume(at rows.Place, id string) []model.Resume {
 	if len(o.asks) > 1 && !slices.ContainsFunc(o.asks, func(q asked) bool { return q.id == "" }) {
 		var each, told []string
 		for _, q := range o.asks {
-			each, told = append(each, quoted(q.id)+": …"), append(told, q.String())
+			each, told = append(each, quote(q.id)+": …"), append(told, q.String())
 		}
 		answer = fmt.Sprintf(mapped, strings.Join(each, ", "))
 		then = "answers " + strings.Join(told, "; ") + "; and "
 	}
-	return []model.Resume{call(fmt.Sprintf(command, answer), then+o.runs(id != "" && !o.head)), call(none, again+", which asks again")}
+	return []model.Resume{call(fmt.Sprintf(command, answer), then+o.describeRun(id != "" && !o.head)), call(none, again+", which asks again")}
 }
 
-// runs says what a call runs: the whole step, or what is left of it.
-func (o *onward) runs(whole bool) string {
+// describeRun names the nodes that a call runs: the whole step, or its unfinished part.
+func (o *onward) describeRun(whole bool) string {
 	nodes := o.left
 	if whole {
 		nodes = o.nodes

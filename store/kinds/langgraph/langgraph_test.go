@@ -205,7 +205,7 @@ func TestState_delta(t *testing.T) {
 			t.Fatal(err)
 		}
 		data := state(t, s, h)
-		if got := gaps.Of(func(key string) bool { return strings.Contains(data, quoted(key)+":") }, 9); got != want {
+		if got := gaps.Of(func(key string) bool { return strings.Contains(data, quote(key)+":") }, 9); got != want {
 			t.Errorf("#%d: %q, want %q", index, got, want)
 		}
 	}

@@ -21,9 +21,9 @@ import (
 //
 // So two states can be read from one row. At the head Hindcast shows what get_state(thread) has.
 // A task has finished if it wrote anything but a question, an answer or an error
-// (langgraph/pregel/_task_status.py). How a write changes a value is known to the program alone: see combined.
+// (langgraph/pregel/_task_status.py). How a write changes a value is known to the program alone: see combineWrites.
 
-// nullTask is the task of what an input writes.
+// nullTask is the task id of the writes of an input.
 const nullTask = "00000000-0000-0000-0000-000000000000"
 
 // task is a task of a step, as far as its writes tell.
@@ -31,7 +31,7 @@ type task struct {
 	id string
 	// node is its node, "" where the path does not tell.
 	node string
-	// sent is its place among what was sent, -1 for one that was not.
+	// sent is the task's index among the Send tasks, or -1.
 	sent int
 	// called says that a function called it.
 	called, finished bool
@@ -56,8 +56,8 @@ func taskOf(id, path string) task {
 	return t
 }
 
-// finished returns how many tasks of a step have finished, and how many of these a function called.
-func (s *step) finished() (all, called int) {
+// countFinished returns how many tasks of a step have finished, and how many of these a function called.
+func (s *step) countFinished() (all, called int) {
 	for _, t := range s.tasks {
 		if t.finished {
 			all++
@@ -120,7 +120,7 @@ func (f format) addWrites(ctx context.Context, t rows.Tx, at rows.Place, id stri
 			values.put(channel, putTogether(channel, before, writes))
 			continue
 		}
-		value, sure, err := f.combined(ctx, t, at, c.parent, channel, before, writes)
+		value, sure, err := f.combineWrites(ctx, t, at, c.parent, channel, before, writes)
 		if err != nil {
 			return nil, err
 		}
@@ -132,9 +132,10 @@ func (f format) addWrites(ctx context.Context, t rows.Tx, at rows.Place, id stri
 	return unsure, nil
 }
 
-// writesOf returns what tasks wrote to a channel from a checkpoint, or what one of them did, as JSON.
+// writesOf returns the tasks' writes to a channel from a checkpoint, as JSON. With only, it returns the writes
+// of that task.
 func (f format) writesOf(ctx context.Context, t rows.Tx, at rows.Place, id, channel, only string) (writes [][]byte, err error) {
-	err = f.layout.written(ctx, t, at, id, channel, func(task, encoding string, value []byte) {
+	err = f.layout.eachWrite(ctx, t, at, id, channel, func(task, encoding string, value []byte) {
 		if shown, err := decode(encoding, value); err == nil && (only == "" || task == only) { // one that is damaged is as none
 			writes = append(writes, shown)
 		}
@@ -148,14 +149,14 @@ const mostAncestors = 16
 // way is one way in which a channel takes what is written to it.
 type way func(channel string, value []byte, writes [][]byte) []byte
 
-// ways are those of channels that LangGraph's own functions make: LastValue, add_messages and operator.add of
+// ways are the reducers that LangGraph's own functions make: LastValue, add_messages and operator.add of
 // lists, a Topic of both kinds, operator.add of numbers, and operator.add of texts.
-var ways = []way{lastOf, putTogether, accumulated, topicOf, sumOf, joined}
+var ways = []way{lastOf, putTogether, appendTopic, topicOf, sumOf, joinTexts}
 
-// combined returns the value of a channel after some writes. Where ways differ, the steps before tell which one the
+// combineWrites returns the value of a channel after some writes. Where ways differ, the steps before tell which one the
 // channel has: the value before, what was written and the value after are all there. sure is false where
 // they do not tell.
-func (f format) combined(ctx context.Context, t rows.Tx, at rows.Place, from, channel string, value []byte, writes [][]byte) (after []byte, sure bool, err error) {
+func (f format) combineWrites(ctx context.Context, t rows.Tx, at rows.Place, from, channel string, value []byte, writes [][]byte) (after []byte, sure bool, err error) {
 	likely := putTogether(channel, value, writes)
 	if len(writes) == 1 && !bytes.HasPrefix(value, []byte("[")) {
 		likely = writes[0]
@@ -209,8 +210,8 @@ func putTogether(channel string, value []byte, writes [][]byte) []byte {
 	return r.value()
 }
 
-// accumulated is the way of a Topic that accumulates.
-func accumulated(channel string, value []byte, writes [][]byte) []byte {
+// appendTopic is the way of a Topic that accumulates.
+func appendTopic(channel string, value []byte, writes [][]byte) []byte {
 	if value == nil {
 		value = []byte("[]")
 	}
@@ -234,8 +235,8 @@ func sumOf(_ string, value []byte, writes [][]byte) []byte {
 	return strconv.AppendInt(nil, sum, 10)
 }
 
-// joined is the way of operator.add for texts.
-func joined(_ string, value []byte, writes [][]byte) []byte {
+// joinTexts is the way of operator.add for texts.
+func joinTexts(_ string, value []byte, writes [][]byte) []byte {
 	text := jsontape.Unquote(value)
 	for _, write := range writes {
 		if !bytes.HasPrefix(write, []byte(`"`)) {
@@ -243,10 +244,10 @@ func joined(_ string, value []byte, writes [][]byte) []byte {
 		}
 		text += jsontape.Unquote(write)
 	}
-	return []byte(quoted(text))
+	return []byte(quote(text))
 }
 
-// held says what get_state has of a value that a channel may hold back.
+// held says how get_state shows a value that a channel may hold back.
 type held uint8
 
 const (
@@ -259,9 +260,9 @@ const (
 	heldBarrier
 )
 
-// heldBack tells whether a channel is of those that hold back their value until a run is over. They store
-// [VALUE, whether it is over], which a list of the program's can look like. The checkpoint does not have the
-// type. What was written last tells: the value alone. A barrier has a set, which no list of JSON has.
+// heldBack reports whether a channel holds back its value until a run is over. Such a channel stores [VALUE,
+// whether the run is over], and a list of the program can look the same. The checkpoint does not record the
+// type, but the last write does: it is VALUE alone. A barrier holds a set, which no JSON list can contain.
 func (f format) heldBack(ctx context.Context, t rows.Tx, at rows.Place, c *checkpoint, channel string, pair []byte) (held, error) {
 	of := items(pair)
 	if len(of) != 2 || string(of[1]) != "true" && string(of[1]) != "false" {
@@ -297,7 +298,7 @@ func (f format) heldBack(ctx context.Context, t rows.Tx, at rows.Place, c *check
 	return unknown, nil
 }
 
-// shownOf returns what get_state has of a channel that holds back its value, nil for nothing.
+// shownOf returns the value that get_state shows for a channel that holds back its value, or nil.
 func (is held) shownOf(pair []byte) []byte {
 	switch of := items(pair); {
 	case is == heldNot, is == heldMaybe:
@@ -310,7 +311,7 @@ func (is held) shownOf(pair []byte) []byte {
 	return []byte("null") // a barrier that is open
 }
 
-// pair is what a channel stores that holds back its value.
+// pair is the stored value of a channel that holds back its value.
 type pair struct {
 	is    held
 	value []byte
@@ -328,7 +329,7 @@ func (f format) endStep(ctx context.Context, t rows.Tx, at rows.Place, c *checkp
 		if _, holds := pairs[channel]; holds || slices.Contains(s.together, channel) || stored[channel] == nil {
 			continue
 		}
-		gone, sure, err := f.expires(ctx, t, at, c, channel, stored[channel])
+		gone, sure, err := f.isCleared(ctx, t, at, c, channel, stored[channel])
 		if err != nil {
 			return err
 		}
@@ -341,10 +342,10 @@ func (f format) endStep(ctx context.Context, t rows.Tx, at rows.Place, c *checkp
 	return nil
 }
 
-// expires reports whether a step that does not write to a channel clears its value, as that of an EphemeralValue or
+// isCleared reports whether a step that does not write to a channel clears its value, as that of an EphemeralValue or
 // of a Topic that does not accumulate. The steps before tell: there was a value, no task wrote one, and it is gone or
 // still there. sure is false where they do not tell.
-func (f format) expires(ctx context.Context, t rows.Tx, at rows.Place, c *checkpoint, channel string, value []byte) (gone, sure bool, err error) {
+func (f format) isCleared(ctx context.Context, t rows.Tx, at rows.Place, c *checkpoint, channel string, value []byte) (gone, sure bool, err error) {
 	isEmpty := func(value []byte) bool { return value == nil || string(value) == "[]" }
 	from, stepped := c.parent, c.about.Source == "loop" // a copy of its parent has its values
 	for range mostAncestors {
@@ -364,7 +365,7 @@ func (f format) expires(ctx context.Context, t rows.Tx, at rows.Place, c *checkp
 	return false, false, nil
 }
 
-// items returns those of a list; nil of another value.
+// items returns the elements of a list, nil for any other value.
 func items(list []byte) (of [][]byte) {
 	if !bytes.HasPrefix(list, []byte("[")) {
 		return nil

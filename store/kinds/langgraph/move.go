@@ -17,17 +17,17 @@ import (
 	"hindcast/store/engine/rows"
 )
 
-// What is written, and by which rule LangGraph reads it:
+// The rows that each operation writes, and the rule by which LangGraph reads them:
 //
 //	restore   one row, a copy of the checkpoint with an id greater than all. It has the
 //	          parent of the original: as its child, a channel that keeps changes
 //	          would read them twice. Writes hang on the checkpoint that a task started from,
-//	          so they are of the original's future, and are not copied.
-//	repair    the same of the head, with the results in its messages that calls lack, see repair.
-//	fork      the rows of the ancestors and of the subgraphs that ran from them, their
-//	          thread_id replaced, with their writes. At the head these are the present.
-//	          Of an older checkpoint the writes are the future too, but for what a task of
-//	          it asked: a call that names the checkpoint runs its whole step.
+//	          so they belong to the original's future, and are not copied.
+//	repair    a restore of the head with the missing results added to its messages, see repair.
+//	fork      the rows of the ancestors and of the subgraphs that ran from them, with their
+//	          writes and another thread_id. The head's writes are the present. An older
+//	          checkpoint's writes are the future, except the questions of its tasks: a call
+//	          that names the checkpoint runs its whole step.
 
 const (
 	// waits is the channel of a question.
@@ -61,7 +61,7 @@ func (f format) restore(ctx context.Context, t rows.Tx, before *rows.Session, ch
 		return err
 	}
 	m.Steps = []rows.Step{{Table: "checkpoints", After: row}}
-	if own := keepers(before); len(own) > 0 {
+	if own := statefulSubgraphs(before); len(own) > 0 {
 		m.Hazards = append(m.Hazards, fmt.Sprintf("%s is not put back: a subgraph with checkpointer=True keeps its own state, whatever the thread does", conversation.List(own, conversation.OneLine)))
 	}
 	return nil
@@ -88,15 +88,15 @@ func (f format) copyOf(ctx context.Context, t rows.Tx, before *rows.Session, of 
 	if err != nil {
 		return nil, refused("what stands beside the checkpoint cannot be read: " + err.Error())
 	}
-	row, why := f.layout.renamed(row.With("checkpoint_id", id).With("metadata", row.As("metadata", about)), id)
+	row, why := f.layout.withCheckpointID(row.With("checkpoint_id", id).With("metadata", row.As("metadata", about)), id)
 	if why != "" {
 		return nil, refused(why)
 	}
 	return row, nil
 }
 
-// keepers returns the subgraphs of a thread that keep their state from call to call.
-func keepers(of *rows.Session) (names []string) {
+// statefulSubgraphs returns the subgraphs of a thread that keep their state from call to call.
+func statefulSubgraphs(of *rows.Session) (names []string) {
 	for _, at := range of.Others {
 		// One of each call has the id of its task in its name.
 		namespace := at.Key[1].(string)
@@ -107,9 +107,8 @@ func keepers(of *rows.Session) (names []string) {
 	return names
 }
 
-// newID returns a UUID of version 6 as LangGraph makes them, greater than the newest: of
-// now, or right behind that one, with the step of an old one, which is in it. It reports
-// false where the newest is none.
+// newID returns a UUID of version 6 as LangGraph makes them: now, or right after newest if that is later. Its
+// clock sequence is the step number of old. ok is false if old or newest is no such UUID.
 func newID(old, newest string, now time.Time) (id string, ok bool) {
 	if model.TimeOfUUID(old).IsZero() || model.TimeOfUUID(newest).IsZero() || newest[14] != '6' || old[14] != '6' {
 		return "", false
@@ -125,7 +124,7 @@ func newID(old, newest string, now time.Time) (id string, ok bool) {
 // withID returns a checkpoint with another id in it, and all other bytes as they were.
 func withID(encoding string, blob []byte, id string) ([]byte, error) {
 	if encoding != "msgpack" {
-		return withMember(blob, "id", quoted(id))
+		return withMember(blob, "id", quote(id))
 	}
 	begin, end, ok, err := msgpack.Member(blob, "id")
 	switch {
@@ -234,7 +233,7 @@ func (f format) fork(ctx context.Context, t rows.Tx, before *rows.Session, chang
 		}
 		m.Steps = append(m.Steps, rows.Step{Table: table, After: row.With("thread_id", change.As)})
 	}
-	more, err := f.layout.behind(ctx, t, thread, change.As, ids)
+	more, err := f.layout.copyBlobs(ctx, t, thread, change.As, ids)
 	m.Steps = append(m.Steps, more...)
 	return err
 }
@@ -250,7 +249,7 @@ func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *row
 	if err != nil {
 		return next, err
 	}
-	to, err := f.onward(ctx, t, after.Place, head.ID, &c, &own)
+	to, err := f.readOnward(ctx, t, after.Place, head.ID, &c, &own)
 	if err != nil {
 		return next, err
 	}
@@ -258,11 +257,11 @@ func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *row
 	if m != nil {
 		at = m.Target.Index
 	}
-	if next.Loads = fmt.Sprintf("the state of #%d", at); opaque(c.encoding) == "" {
+	if next.Loads = fmt.Sprintf("the state of #%d", at); opaqueEncoding(c.encoding) == "" {
 		next.Loads += "; " + orNothing(conversation.List(to.left, conversation.OneLine)) + " runs next"
 	}
 	next.Calls = to.resume(after.Place, "")
-	keeper, err := f.layout.of(ctx, t)
+	keeper, err := f.layout.findProgram(ctx, t)
 	if err != nil {
 		return next, err
 	}
@@ -277,7 +276,7 @@ func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *row
 	if err != nil {
 		return next, err
 	}
-	of, err := f.onward(ctx, t, after.Place, m.Target.ID, &was, &then)
+	of, err := f.readOnward(ctx, t, after.Place, m.Target.ID, &was, &then)
 	if err != nil {
 		return next, err
 	}

@@ -26,7 +26,8 @@ import (
 type inPostgres struct{}
 
 const (
-	// mostTitled is how many of the newest checkpoints, and of the newest sessions, are titled by what was said.
+	// mostTitled is the number of newest checkpoints, and of newest sessions, that get a title from their
+	// messages.
 	mostTitled = "1000"
 	small      = "octet_length(blob) <= 65536"
 )
@@ -43,8 +44,8 @@ func writes(blob, where string) string {
 		" THEN blob END AS blob FROM checkpoint_writes" + where + ") w ORDER BY checkpoint_id, task_path, task_id, idx"
 }
 
-// adding returns what adds writes to steps.
-func adding(steps steps) func(scan func(...any) error) error {
+// scanSteps returns a function that scans writes into steps.
+func scanSteps(steps steps) func(scan func(...any) error) error {
 	return func(scan func(...any) error) error {
 		var id, task, path, channel string
 		var encoding *string
@@ -55,13 +56,14 @@ func adding(steps steps) func(scan func(...any) error) error {
 		if encoding != nil && (value != nil || *encoding == "null") {
 			written, _ = decode(*encoding, value) // a value that is damaged is as none
 		}
-		steps.from(id).add(task, path, index, channel, written)
+		steps.ensureStep(id).add(task, path, index, channel, written)
 		return err
 	}
 }
 
-// inOrder has the server take rows from an index, in whose order they are wanted. It would read the whole table for
-// a session that has most of it, and sort that on its disk. It ends with the transaction.
+// inOrder makes the server read rows from an index in the order that a query asks for. For a session with most
+// of the table's rows, it would otherwise read the whole table and sort it on disk. The setting ends with the
+// transaction.
 const inOrder = "SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true), set_config('jit', 'off', true)"
 
 func (inPostgres) list(ctx context.Context, t rows.Tx, at rows.Place, from string, steps steps, row func(listed)) error {
@@ -72,7 +74,7 @@ func (inPostgres) list(ctx context.Context, t rows.Tx, at rows.Place, from strin
 	key := append(slices.Clone(at.Key), from)
 	return t.Ask(ctx,
 		rows.Query{SQL: inOrder},
-		rows.Query{Args: key, Row: adding(steps), SQL: writes(small+" AND (checkpoint_id >= coalesce("+newest+", '') OR checkpoint_id = "+first+")",
+		rows.Query{Args: key, Row: scanSteps(steps), SQL: writes(small+" AND (checkpoint_id >= coalesce("+newest+", '') OR checkpoint_id = "+first+")",
 			" WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND (checkpoint_id >= ?3 OR checkpoint_id = "+parent+")")},
 		rows.Query{Args: key, SQL: "SELECT checkpoint_id, coalesce(parent_checkpoint_id, ''), metadata, checkpoint->'updated_channels' FROM checkpoints" + ofSession +
 			" AND checkpoint_id >= ? ORDER BY checkpoint_id", Row: func(scan func(...any) error) error {
@@ -102,7 +104,7 @@ func (inPostgres) read(ctx context.Context, t rows.Tx, at rows.Place, id string)
 				blobs[channel] = b
 				return err
 			}},
-		rows.Query{SQL: writes("("+small+" OR idx = -3)", ofCheckpoint), Args: key, Row: adding(steps)}) // a question is part of the state
+		rows.Query{SQL: writes("("+small+" OR idx = -3)", ofCheckpoint), Args: key, Row: scanSteps(steps)}) // a question is part of the state
 	switch {
 	case err != nil:
 		return c, own, err
@@ -127,7 +129,7 @@ func (inPostgres) read(ctx context.Context, t rows.Tx, at rows.Place, id string)
 			if failed != nil {
 				return c, own, failed
 			}
-			c.encoding = cmp.Or(c.encoding, opaque(b.encoding))
+			c.encoding = cmp.Or(c.encoding, opaqueEncoding(b.encoding))
 			take(name, string(value))
 		} else if value, ok := inline[name]; ok {
 			take(name, value)
@@ -139,18 +141,18 @@ func (inPostgres) read(ctx context.Context, t rows.Tx, at rows.Place, id string)
 		}
 	}
 	c.document, err = withMember(whole, "channel_values", "{"+strings.Join(members, ",")+"}")
-	return c, *steps.of(id), err
+	return c, *steps.findStep(id), err
 }
 
-func (inPostgres) on(ctx context.Context, t rows.Tx, at rows.Place, id string) (step, error) {
+func (inPostgres) readStep(ctx context.Context, t rows.Tx, at rows.Place, id string) (step, error) {
 	steps := steps{}
-	err := t.Each(ctx, adding(steps), writes(small, ofCheckpoint), append(slices.Clone(at.Key), id)...)
-	return *steps.of(id), err
+	err := t.Each(ctx, scanSteps(steps), writes(small, ofCheckpoint), append(slices.Clone(at.Key), id)...)
+	return *steps.findStep(id), err
 }
 
 // renamed: the id is in plain JSON, also where values are encrypted.
-func (inPostgres) renamed(row rows.Row, id string) (other rows.Row, refused string) {
-	whole, err := withMember(row.Bytes("checkpoint"), "id", quoted(id))
+func (inPostgres) withCheckpointID(row rows.Row, id string) (other rows.Row, refused string) {
+	whole, err := withMember(row.Bytes("checkpoint"), "id", quote(id))
 	if err != nil {
 		return nil, "its id cannot be found in the checkpoint: " + err.Error()
 	}
@@ -161,7 +163,7 @@ func (inPostgres) renamed(row rows.Row, id string) (other rows.Row, refused stri
 func (inPostgres) withValue(ctx context.Context, t rows.Tx, row rows.Row, channel string, edit func(encoding string, value []byte) ([]byte, error)) (other rows.Row, more []rows.Step, refused string, err error) {
 	whole := row.Bytes("checkpoint")
 	versions := jsontape.FindMember(whole, `"channel_versions"`)
-	version := jsontape.Unquote(jsontape.FindMember(versions, quoted(channel)))
+	version := jsontape.Unquote(jsontape.FindMember(versions, quote(channel)))
 	list, err := rows.Rows(ctx, t, "checkpoint_blobs", " WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND channel = ?3 AND version = ?4", row["thread_id"], row["checkpoint_ns"], channel, version)
 	if err != nil {
 		return nil, nil, "", err
@@ -172,7 +174,7 @@ func (inPostgres) withValue(ctx context.Context, t rows.Tx, row rows.Row, channe
 	}
 	value, err := edit(list[0].Text("type"), list[0].Bytes("blob"))
 	if err == nil {
-		versions, err = withMember(versions, channel, quoted(newest))
+		versions, err = withMember(versions, channel, quote(newest))
 	}
 	if err == nil {
 		whole, err = withMember(whole, "channel_versions", string(versions))
@@ -199,7 +201,7 @@ func nextVersion(versions []byte) (version string, ok bool) {
 	return fmt.Sprintf("%032d.%016.13f", newest+1, rand.Float64()), newest > 0
 }
 
-func (inPostgres) written(ctx context.Context, t rows.Tx, at rows.Place, id, channel string, add func(task, encoding string, value []byte)) error {
+func (inPostgres) eachWrite(ctx context.Context, t rows.Tx, at rows.Place, id, channel string, add func(task, encoding string, value []byte)) error {
 	return t.Each(ctx, func(scan func(...any) error) error {
 		var task string
 		var encoding *string
@@ -221,7 +223,7 @@ func (inPostgres) ancestor(ctx context.Context, t rows.Tx, at rows.Place, id str
 			var inline []byte
 			err := scan(&parent, &inline)
 			for _, channel := range channels {
-				if value := jsontape.FindMember(inline, quoted(channel)); value != nil {
+				if value := jsontape.FindMember(inline, quote(channel)); value != nil {
 					values[channel] = value
 				}
 			}
@@ -244,7 +246,7 @@ func (inPostgres) ancestor(ctx context.Context, t rows.Tx, at rows.Place, id str
 
 func (inPostgres) writes() (table, inOrder string) { return "checkpoint_writes", "" }
 
-func (inPostgres) behind(ctx context.Context, t rows.Tx, thread any, as string, copied []string) (steps []rows.Step, err error) {
+func (inPostgres) copyBlobs(ctx context.Context, t rows.Tx, thread any, as string, copied []string) (steps []rows.Step, err error) {
 	list, err := rows.Rows(ctx, t, "checkpoint_blobs", ` WHERE thread_id = ?1 AND (checkpoint_ns, channel, version) IN (SELECT c.checkpoint_ns, v.key, v.value
 		FROM checkpoints c, jsonb_each_text(c.checkpoint->'channel_versions') v WHERE c.thread_id = ?1 AND c.checkpoint_id = ANY (string_to_array(?2, ' ')))`, thread, strings.Join(copied, " "))
 	for _, row := range list {
@@ -263,7 +265,7 @@ func (lister) Faults(ctx context.Context, t rows.Tx, at rows.Place) (faults []mo
 	err = t.Each(ctx, func(scan func(...any) error) error {
 		var encoding string
 		err := scan(&encoding)
-		if sealed := opaque(encoding); sealed != "" {
+		if sealed := opaqueEncoding(encoding); sealed != "" {
 			faults = append(faults, rows.Opaque(at.ID, sealed, kind.Framework))
 		}
 		return err

@@ -27,7 +27,8 @@ type program struct {
 	resume []string
 }
 
-// programs are those that are known. Of Deep Agents Code see deepagents_code/sessions.py and state_migration.py 0.1.57.
+// programs are the known programs. For Deep Agents Code see deepagents_code/sessions.py and state_migration.py
+// 0.1.57.
 var programs = []program{{
 	places: []string{".deepagents/.state/sessions.db", ".deepagents/sessions.db"},
 	is: `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'dcode_thread_names' OR name LIKE 'idx~_dcode~_threads~_list%' ESCAPE '~')
@@ -51,8 +52,8 @@ func places(around store.Surroundings) (list []string) {
 	return list
 }
 
-// of returns the program that keeps a database, nil for another one.
-func (inSQLite) of(ctx context.Context, t rows.Tx) (*program, error) {
+// findProgram returns the program that keeps a database, nil for another one.
+func (inSQLite) findProgram(ctx context.Context, t rows.Tx) (*program, error) {
 	for i := range programs {
 		var is bool
 		if err := t.Row(ctx, programs[i].is).Scan(&is); err != nil || is {
@@ -62,8 +63,8 @@ func (inSQLite) of(ctx context.Context, t rows.Tx) (*program, error) {
 	return nil, nil
 }
 
-// of implements layout: no program that is known keeps its threads on a server.
-func (inPostgres) of(context.Context, rows.Tx) (*program, error) { return nil, nil }
+// findProgram implements layout: no program that is known keeps its threads on a server.
+func (inPostgres) findProgram(context.Context, rows.Tx) (*program, error) { return nil, nil }
 
 // calls returns how a program goes on with a thread. It goes on from the head: from another checkpoint only once
 // that is restored.
@@ -88,7 +89,7 @@ type inFile struct{ format }
 // List implements rows.Lister for the threads of a program, which may have gigabytes of states. It reads indexes,
 // and what a thread began with where that is small. It returns nil for another database, whose logs tell more.
 func (f inFile) List(ctx context.Context, t rows.Tx) (list []rows.Listed, err error) {
-	p, err := f.layout.of(ctx, t)
+	p, err := f.layout.findProgram(ctx, t)
 	if err != nil || p == nil {
 		return nil, err
 	}
@@ -162,8 +163,8 @@ func (p *program) titles(ctx context.Context, t rows.Tx) (titles map[string]stri
 	}, "SELECT CAST(thread_id AS TEXT), CAST(ifnull(name, '') AS TEXT) FROM "+p.names)
 }
 
-// stepOf returns the step of a checkpoint, which LangGraph writes into its id; -1 where there is none. It is that
-// before for a checkpoint of update_state.
+// stepOf returns the step number in a checkpoint's id, which LangGraph writes there, or -1. A checkpoint of
+// update_state has the number of the step before.
 func stepOf(id string) int {
 	if len(id) != 36 {
 		return -1

@@ -17,26 +17,26 @@ import (
 	"hindcast/store/engine/rows"
 )
 
-// A call without a result, behind which the conversation went on, is what create_react_agent refuses for ever. A repair
-// adds a checkpoint as a restore of the head does, in whose list of messages the result stands right behind
-// the call. All other bytes of the list are as they were.
+// create_react_agent refuses for ever a conversation that went on behind a call without a result. A repair
+// adds a checkpoint, as a restore of the head does, with the result right behind the call in the list of
+// messages. All other bytes of the list stay.
 
 // deltaSnapshot and pydantic are the extensions of a value of a DeltaChannel and of a message, see extension.
 const deltaSnapshot, pydantic = 7, 5
 
-// result is the result of a call that has none.
+// result is a result that a repair adds for a call.
 type result struct {
 	// at is the position in the list before which it goes, and call the message of its call.
 	at, call int
 	id, name string
 }
 
-// noAnswer is what a result says that a repair adds.
+// noAnswer is the text of a result that a repair adds.
 const noAnswer = "There is no result: the run ended before the tool gave one."
 
-// unanswered returns the results that a list of messages lacks. Calls at its end may still get theirs.
-func unanswered(channel string, list []byte) (lacks []result) {
-	tape, err := jsontape.Parse(slices.Concat([]byte("{"+quoted(channel)+":"), list, []byte("}")))
+// missingResults returns the results that a list of messages lacks. Calls at its end may still get theirs.
+func missingResults(channel string, list []byte) (lacks []result) {
+	tape, err := jsontape.Parse(slices.Concat([]byte("{"+quote(channel)+":"), list, []byte("}")))
 	if err != nil {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (f format) repair(ctx context.Context, t rows.Tx, before *rows.Session, m *
 		return err
 	}
 	refused := func(why string) error { return &model.UnsupportedError{Op: model.OpRepair, Reason: why} }
-	if opaque(c.encoding) != "" {
+	if opaqueEncoding(c.encoding) != "" {
 		return refused("states are stored as " + c.encoding + ", so no message is known")
 	}
 	values := map[string][]byte{}
@@ -90,7 +90,7 @@ func (f format) repair(ctx context.Context, t rows.Tx, before *rows.Session, m *
 		return err
 	}
 	for channel, list := range put {
-		if len(unanswered(channel, list)) > 0 {
+		if len(missingResults(channel, list)) > 0 {
 			return refused("the checkpoint has only changes of " + channel + ", a DeltaChannel: graph.update_state adds the result")
 		}
 	}
@@ -100,7 +100,7 @@ func (f format) repair(ctx context.Context, t rows.Tx, before *rows.Session, m *
 	}
 	var told []string
 	for channel, list := range values {
-		lacks := unanswered(channel, list)
+		lacks := missingResults(channel, list)
 		if len(lacks) == 0 {
 			continue
 		}
@@ -200,11 +200,11 @@ func withJSONResults(list []byte, lacks []result) ([]byte, error) {
 				continue
 			}
 			path := jsontape.FindMember(all[r.call], `"id"`)
-			members := fmt.Sprintf(`"content":%s,"tool_call_id":%s`, quoted(noAnswer), quoted(r.id))
+			members := fmt.Sprintf(`"content":%s,"tool_call_id":%s`, quote(noAnswer), quote(r.id))
 			switch {
 			case jsontape.FindMember(all[r.call], `"lc"`) != nil && bytes.HasPrefix(path, []byte("[")):
 				message := fmt.Sprintf(`{"lc":1,"type":"constructor","id":["langchain_core","messages","ToolMessage"],"kwargs":{%s,"name":%s,"id":%s,"status":"error","additional_kwargs":{},"response_metadata":{}}}`,
-					members, quoted(r.name), quoted(uuid.NewString()))
+					members, quote(r.name), quote(uuid.NewString()))
 				whole = append(whole, []byte(message))
 			case jsontape.FindMember(all[r.call], `"tool_calls"`) != nil:
 				whole = append(whole, []byte(`{"role":"tool",`+members+`}`))

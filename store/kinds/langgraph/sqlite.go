@@ -11,7 +11,7 @@ import (
 	"hindcast/store/engine/rows"
 )
 
-// inSQLite is the layout of SqliteSaver: a checkpoint is one value, and so is what a task wrote.
+// inSQLite is the layout of SqliteSaver: a checkpoint is one value, and so is a task's write.
 type inSQLite struct{}
 
 func (inSQLite) list(ctx context.Context, t rows.Tx, at rows.Place, from string, steps steps, row func(listed)) error {
@@ -48,7 +48,7 @@ func addSteps(ctx context.Context, t rows.Tx, steps steps, left, where string, a
 		var value []byte
 		err := scan(&id, &task, &path, &index, &channel, &encoding, &value)
 		written, _ := decode(encoding, value) // a value that is damaged is as none
-		steps.from(id).add(task, path, index, channel, written)
+		steps.ensureStep(id).add(task, path, index, channel, written)
 		return err
 	}, "SELECT checkpoint_id, task_id, "+path+", CAST(idx AS INTEGER), channel, iif("+left+", 'null', ifnull(type, '')), iif("+left+", NULL, value) FROM writes"+
 		where+" ORDER BY checkpoint_id, "+path+", task_id, idx", args...)
@@ -69,18 +69,18 @@ func (inSQLite) read(ctx context.Context, t rows.Tx, at rows.Place, id string) (
 	// A question is part of the state, however large it is.
 	steps := steps{}
 	err = addSteps(ctx, t, steps, tooLarge+" AND idx <> -3", ofCheckpoint, key...)
-	return c, *steps.of(id), err
+	return c, *steps.findStep(id), err
 }
 
-func (inSQLite) on(ctx context.Context, t rows.Tx, at rows.Place, id string) (step, error) {
+func (inSQLite) readStep(ctx context.Context, t rows.Tx, at rows.Place, id string) (step, error) {
 	steps := steps{}
 	err := addSteps(ctx, t, steps, tooLarge, ofCheckpoint, append(slices.Clone(at.Key), id)...)
-	return *steps.of(id), err
+	return *steps.findStep(id), err
 }
 
-func (inSQLite) renamed(row rows.Row, id string) (other rows.Row, refused string) {
+func (inSQLite) withCheckpointID(row rows.Row, id string) (other rows.Row, refused string) {
 	encoding := row.Text("type")
-	if opaque(encoding) != "" {
+	if opaqueEncoding(encoding) != "" {
 		return nil, "the checkpoint is stored as " + encoding + ", and its id, which must be another, is inside"
 	}
 	blob, err := withID(encoding, row.Bytes("checkpoint"), id)
@@ -94,7 +94,7 @@ func (inSQLite) withValue(_ context.Context, _ rows.Tx, row rows.Row, channel st
 	encoding, blob := row.Text("type"), row.Bytes("checkpoint")
 	if encoding != "msgpack" {
 		values := jsontape.FindMember(blob, `"channel_values"`)
-		value, err := edit(encoding, jsontape.FindMember(values, quoted(channel)))
+		value, err := edit(encoding, jsontape.FindMember(values, quote(channel)))
 		if err == nil {
 			values, err = withMember(values, channel, string(value))
 		}
@@ -124,13 +124,13 @@ func (inSQLite) withValue(_ context.Context, _ rows.Tx, row rows.Row, channel st
 func (inSQLite) writes() (table, inOrder string) { return "writes", " ORDER BY rowid" }
 
 // behind: a checkpoint refers to nothing.
-func (inSQLite) behind(context.Context, rows.Tx, any, string, []string) ([]rows.Step, error) {
+func (inSQLite) copyBlobs(context.Context, rows.Tx, any, string, []string) ([]rows.Step, error) {
 	return nil, nil
 }
 
 func (inSQLite) mentions() string { return "instr(metadata, ?3) > 0" }
 
-func (inSQLite) written(ctx context.Context, t rows.Tx, at rows.Place, id, channel string, add func(task, encoding string, value []byte)) error {
+func (inSQLite) eachWrite(ctx context.Context, t rows.Tx, at rows.Place, id, channel string, add func(task, encoding string, value []byte)) error {
 	has, err := t.Columns(ctx, "writes")
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (inSQLite) ancestor(ctx context.Context, t rows.Tx, at rows.Place, id strin
 	found, err = t.First(ctx, []any{&parent, &encoding, &whole}, "SELECT ifnull(parent_checkpoint_id, ''), ifnull(type, ''), checkpoint FROM checkpoints"+ofCheckpoint, append(slices.Clone(at.Key), id)...)
 	values = map[string][]byte{}
 	for _, channel := range channels {
-		if value := kept(encoding, whole, channel); found && value != nil {
+		if value := keptValue(encoding, whole, channel); found && value != nil {
 			values[channel] = value
 		}
 	}

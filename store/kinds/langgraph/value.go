@@ -23,11 +23,11 @@ func decode(encoding string, value []byte) ([]byte, error) {
 	case encoding == "pickle":
 		shown, err := pickle.AppendJSON(nil, value)
 		if err != nil {
-			return sealed(encoding, value, `,"$error":`+quoted("the pickle cannot be read: "+err.Error())), nil
+			return sealValue(encoding, value, `,"$error":`+quote("the pickle cannot be read: "+err.Error())), nil
 		}
 		return shown, nil
-	case opaque(encoding) != "":
-		return sealed(encoding, value, ""), nil
+	case opaqueEncoding(encoding) != "":
+		return sealValue(encoding, value, ""), nil
 	case encoding == "bytes", encoding == "bytearray":
 		return []byte(`{"$bytes":"` + base64.StdEncoding.EncodeToString(value) + `"}`), nil
 	}
@@ -38,14 +38,14 @@ func decode(encoding string, value []byte) ([]byte, error) {
 	return shown, nil
 }
 
-// sealed returns a value as the bytes that it is, and more members.
-func sealed(encoding string, value []byte, more string) []byte {
-	return []byte(`{"$type":` + quoted(encoding) + `,"$bytes":"` + base64.StdEncoding.EncodeToString(value) + `"` + more + "}")
+// sealValue returns a value as the bytes that it is, and more members.
+func sealValue(encoding string, value []byte, more string) []byte {
+	return []byte(`{"$type":` + quote(encoding) + `,"$bytes":"` + base64.StdEncoding.EncodeToString(value) + `"` + more + "}")
 }
 
-// opaque returns an encoding whose values are not read, "" for another: what is encrypted, as
+// opaqueEncoding returns an encoding whose values are not read, "" for another: what is encrypted, as
 // "msgpack+aes".
-func opaque(encoding string) string {
+func opaqueEncoding(encoding string) string {
 	switch encoding {
 	case "msgpack", "json", "pickle", "null", "bytes", "bytearray":
 		return ""
@@ -53,10 +53,10 @@ func opaque(encoding string) string {
 	return encoding
 }
 
-func quoted(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
+func quote(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
 
-// extension writes a value of LangGraph's extensions. Each names what Python would call,
-// and with what:
+// extension writes a value of LangGraph's extensions. Each names a Python function and its
+// arguments:
 //
 //	0 … 5   [module, name, argument, …]      {"$py":"module.name","value":argument}, or with the members of an argument that is a map
 //	6       [dtype, shape, order, buffer]    {"$numpy":dtype,"value":[shape,order,buffer]}
@@ -71,10 +71,10 @@ func extension(w *msgpack.Writer, id int8) (ok bool, err error) {
 		return false, nil
 	}
 	if id == 6 {
-		return true, w.Between(`{"$numpy":`+quoted(module)+`,"value":[`, "]}", func() error { return w.Values(n - 1) })
+		return true, w.Between(`{"$numpy":`+quote(module)+`,"value":[`, "]}", func() error { return w.Values(n - 1) })
 	}
 	class, _ := w.Text()
-	err = w.Between(`{"$py":`+quoted(module+"."+class), "}", func() error {
+	err = w.Between(`{"$py":`+quote(module+"."+class), "}", func() error {
 		if members, ok := w.Map(); ok {
 			if members > 0 {
 				w.Literal(",")
@@ -93,7 +93,7 @@ func (format) Decode(column string, row map[string]any) []byte {
 	switch column {
 	case "checkpoint", "value", "blob":
 		if encoding, is := row["type"].(string); is {
-			shown, _ := decode(encoding, stored(value)) // damage is told elsewhere
+			shown, _ := decode(encoding, columnBytes(value)) // damage is told elsewhere
 			return shown
 		}
 	case "task_path", "metadata":
@@ -102,8 +102,8 @@ func (format) Decode(column string, row map[string]any) []byte {
 	return []byte(value)
 }
 
-// stored returns the bytes of a column, which PostgreSQL writes as digits.
-func stored(value string) []byte {
+// columnBytes returns the bytes of a column, which PostgreSQL writes as digits.
+func columnBytes(value string) []byte {
 	if digits, is := strings.CutPrefix(value, `\x`); is {
 		if data, err := hex.DecodeString(digits); err == nil {
 			return data

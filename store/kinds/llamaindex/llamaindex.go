@@ -66,7 +66,8 @@ func isInternal(event []byte) bool {
 	return bytes.Contains(jsontape.FindMember(event, `"types"`), []byte(`"InternalDispatchEvent"`))
 }
 
-// events returns what the steps of a run streamed, nil for nothing: a member of the state.
+// events returns the events that the steps of a run streamed, as a member of the state; nil for a run without
+// events.
 func events(ctx context.Context, t rows.Tx, at rows.Place) (member []byte, err error) {
 	has, err := t.Columns(ctx, "events")
 	if err != nil || !has["event_json"] {
@@ -138,7 +139,7 @@ func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (list []ti
 func (one *tick) read(stamp string) {
 	one.size = int64(len(one.data))
 	one.at, _ = time.Parse(time.DateTime, stamp) // the zero time says that there is none
-	one.data = decoded(one.data, "serialized_tick")
+	one.data = decodeMember(one.data, "serialized_tick")
 	if !rows.PythonReads(one.data) {
 		one.data = nil
 	}
@@ -148,9 +149,9 @@ func (one *tick) read(stamp string) {
 	}
 }
 
-// decoded returns the JSON in a string that is a member of an object, or the object where
-// there is none.
-func decoded(object []byte, key string) []byte {
+// decodeMember returns the JSON inside a string member of an object. Without such a member it returns the
+// object itself.
+func decodeMember(object []byte, key string) []byte {
 	if text := jsontape.FindMember(object, `"`+key+`"`); bytes.HasPrefix(text, []byte(`"`)) {
 		if inner := []byte(jsontape.Unquote(text)); rows.PythonReads(inner) {
 			return inner
@@ -171,8 +172,8 @@ func handlerOf(ctx context.Context, t rows.Tx, at rows.Place) (h handler, err er
 	return h, err
 }
 
-// waits reports whether the run waits for an event from outside.
-func (h handler) waits() bool { return h.status == "running" && h.idle != "" }
+// isWaiting reports whether the run waits for an event from outside.
+func (h handler) isWaiting() bool { return h.status == "running" && h.idle != "" }
 
 func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
 	list, span, err := load(ctx, t, at, from)
@@ -192,7 +193,7 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 		if i > 0 {
 			h.ParentID = list[i-1].id
 		}
-		if i == len(list)-1 && run.waits() {
+		if i == len(list)-1 && run.isWaiting() {
 			h.Marks |= model.MarkInterrupted
 		}
 		if i == len(list)-1 && run.failure != "" {
@@ -209,8 +210,8 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 	return log, err
 }
 
-// prompt returns what a person typed to an agent, of the event that starts it: a text, or a message with
-// blocks of text; "" for another event.
+// prompt returns the words of a person in the event that starts an agent: a text, or a message with blocks of
+// text. It returns "" for another event.
 func (one *tick) prompt() string {
 	said := jsontape.FindMember(one.Value.Event.Value, `"user_msg"`)
 	if bytes.HasPrefix(said, []byte(`"`)) {
@@ -274,7 +275,7 @@ func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([
 			ticks = append(ticks, one.data)
 		}
 	}
-	now, err := now(ctx, t, at)
+	now, err := currentState(ctx, t, at)
 	if err != nil {
 		return nil, err
 	}
@@ -285,7 +286,7 @@ func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([
 // tickList are the ticks of a run in their order.
 type tickList []tick
 
-// Find returns the place of an id, -1 for none.
+// Find returns the index of an id, or -1.
 func (l tickList) Find(id string) int {
 	return slices.IndexFunc(l, func(one tick) bool { return one.id == id })
 }
@@ -299,8 +300,8 @@ func find(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]tick, err
 	return list[:i+1], err
 }
 
-// now returns the state of a run as of now, by its namespaces.
-func now(ctx context.Context, t rows.Tx, at rows.Place) ([]byte, error) {
+// currentState returns the state of a run as of now, by its namespaces.
+func currentState(ctx context.Context, t rows.Tx, at rows.Place) ([]byte, error) {
 	has, err := t.Columns(ctx, "workflow_state")
 	if err != nil {
 		return nil, err
@@ -359,7 +360,7 @@ func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (a
 	about.Facts.Add("failed", run.failure)
 	about.Facts.Add("event", list[len(list)-1].Value.Event.Class)
 	about.Gaps = model.Gaps{Keys: []string{"state", "events"}, Why: model.GapKeptOnce}
-	if err != nil || !run.waits() {
+	if err != nil || !run.isWaiting() {
 		return about, err
 	}
 	var newest string

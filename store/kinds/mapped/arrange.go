@@ -44,7 +44,7 @@ func (s *session) arrange(m Map) []*row {
 	return list
 }
 
-func (s *session) given() []*row {
+func (s *session) inGivenOrder() []*row {
 	list := make([]*row, len(s.rows))
 	for i := range s.rows {
 		list[i] = &s.rows[i]
@@ -55,7 +55,7 @@ func (s *session) given() []*row {
 // byTime returns the rows as they were found, or turned around if their times only
 // ever go back.
 func (s *session) byTime() []*row {
-	list := s.given()
+	list := s.inGivenOrder()
 	back := false
 	for i, r := range list {
 		at := r.header.CreatedAt
@@ -74,7 +74,7 @@ func (s *session) byTime() []*row {
 // come after their children, and then each parent that comes too late brought
 // before its first child.
 func (s *session) byParent() []*row {
-	list := s.given()
+	list := s.inGivenOrder()
 	earlier, later := 0, 0
 	seen := map[string]bool{}
 	for _, r := range list {

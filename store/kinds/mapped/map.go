@@ -39,8 +39,8 @@ func (c *condition) String() string {
 	return c.query.text + "==" + c.text
 }
 
-// takes reports whether a row is one that is wanted.
-func (c *condition) takes(t *jsontape.Tape, row jsontape.Node) (bool, error) {
+// matchesRow reports whether a row is one that is wanted.
+func (c *condition) matchesRow(t *jsontape.Tape, row jsontape.Node) (bool, error) {
 	v, err := c.query.find(t, 0, row)
 	if err != nil {
 		return false, err
@@ -153,7 +153,7 @@ func (e *MapError) Error() string {
 func ParseMap(text string) (Map, error) {
 	m := Map{columns: map[string]column{}}
 	s := scanner{text: text}
-	if s.blanks(); !s.more() {
+	if s.blanks(); !s.hasMore() {
 		return m, nil
 	}
 	for {
@@ -161,7 +161,7 @@ func ParseMap(text string) (Map, error) {
 		start := s.at
 		key, wrong := m.part(&s)
 		s.blanks()
-		if wrong == nil && s.more() && s.peek() != ',' {
+		if wrong == nil && s.hasMore() && s.peek() != ',' {
 			wrong = &problem{s.at, "a comma or the end was expected; a name with other characters than letters, digits and _ is written ['so']"}
 		}
 		if wrong != nil {
@@ -196,7 +196,7 @@ func (m *Map) part(s *scanner) (key string, wrong *problem) {
 		if c.literal = true; !literals[key] {
 			return key, &problem{s.at, "a text in quotes can be the session, the event and the title; here a path was expected"}
 		}
-		if c.text, wrong = s.quoted(); wrong == nil && c.text == "" {
+		if c.text, wrong = s.quotedText(); wrong == nil && c.text == "" {
 			wrong = &problem{at, "the text is empty"}
 		}
 	default:

@@ -61,7 +61,7 @@ func (p *query) find(t *jsontape.Tape, document, row jsontape.Node) (value, erro
 func (v value) follow(steps []step) (value, error) {
 	for i := 0; i < len(steps) && v.node != jsontape.None; i++ {
 		if steps[i].kind != stepText {
-			v.node = steps[i].from(v.tape, v.node)
+			v.node = steps[i].followFrom(v.tape, v.node)
 			continue
 		}
 		switch k := v.kind(); k {
@@ -90,8 +90,8 @@ func split(steps []step) (outside, inside []step) {
 	return steps, nil
 }
 
-// from returns the value that one step leads to, or None.
-func (s *step) from(t *jsontape.Tape, n jsontape.Node) jsontape.Node {
+// followFrom returns the value that one step leads to, or None.
+func (s *step) followFrom(t *jsontape.Tape, n jsontape.Node) jsontape.Node {
 	switch {
 	case s.kind == stepMember, s.kind == stepToken && t.Kind(n) == jsontape.Object:
 		return t.Find(n, s.name)
@@ -111,10 +111,10 @@ func (s *step) from(t *jsontape.Tape, n jsontape.Node) jsontape.Node {
 	return t.At(n, i)
 }
 
-// all returns the values that a query leads to from the root, in the order of the
+// findAll returns the values that a query leads to from the root, in the order of the
 // text. ok is false where it leads to nothing before its first stepAll, or that
 // is not asked of an array or an object.
-func (p *query) all(t *jsontape.Tape) (nodes []jsontape.Node, ok bool) {
+func (p *query) findAll(t *jsontape.Tape) (nodes []jsontape.Node, ok bool) {
 	nodes = []jsontape.Node{0}
 	spread := false
 	for i := range p.steps {
@@ -128,7 +128,7 @@ func (p *query) all(t *jsontape.Tape) (nodes []jsontape.Node, ok bool) {
 				for c := t.First(n); c != jsontape.None; c = t.Next(c) {
 					next = append(next, c)
 				}
-			} else if c := s.from(t, n); c != jsontape.None {
+			} else if c := s.followFrom(t, n); c != jsontape.None {
 				next = append(next, c)
 			} else if !spread {
 				return nil, false

@@ -52,7 +52,7 @@ func Read(ctx context.Context, sources []Source, m Map, skipped func(rows int)) 
 
 func read(ctx context.Context, list []file, m Map, skipped func(rows int), yield func(store.Row, error) bool) error {
 	f := finder{m: m, sessions: map[string]*session{}}
-	if err := f.all(ctx, list); err != nil {
+	if err := f.readFiles(ctx, list); err != nil {
 		return err
 	}
 	if skipped != nil {
@@ -86,8 +86,8 @@ type finder struct {
 	skipped int
 }
 
-// all finds the rows of all files. It is an error if where takes none of them.
-func (f *finder) all(ctx context.Context, list []file) error {
+// readFiles finds the rows of all files. It is an error if where takes none of them.
+func (f *finder) readFiles(ctx context.Context, list []file) error {
 	for i := range list {
 		if err := f.file(ctx, &list[i]); err != nil {
 			return err
@@ -142,13 +142,13 @@ func (f *finder) document(in *file, d document) error {
 	}
 	if spread != nil {
 		var ok bool
-		if rows, ok = spread.all(tape); !ok {
+		if rows, ok = spread.findAll(tape); !ok {
 			return fail("", columnRows, errors.New(spread.text+" leads to no array and to no object; the document "+members(tape, 0)))
 		}
 	}
 	for _, at := range rows {
 		if f.m.where != nil {
-			taken, err := f.m.where.takes(tape, at)
+			taken, err := f.m.where.matchesRow(tape, at)
 			if err != nil {
 				return fail(tape.Pointer(at), columnWhere, err)
 			}
@@ -207,7 +207,7 @@ func (f *finder) add(found row, many bool) *columnError {
 	if !again {
 		s.states[h.ID] = len(s.rows)
 	} else if first := &s.rows[i]; first.sum != found.sum {
-		return &columnError{columnID, fmt.Errorf("%q was there with another state in %s; without id in the map it is the SHA-256 of the state", h.ID, where(first.file.name, first.line))}
+		return &columnError{columnID, fmt.Errorf("%q was there with another state in %s; without id in the map it is the SHA-256 of the state", h.ID, documentName(first.file.name, first.line))}
 	}
 	s.rows = append(s.rows, found)
 	return nil
@@ -235,7 +235,7 @@ func (r *stateReader) read(found *row) ([]byte, error) {
 		return nil, fail(err)
 	}
 	if err == nil && found.inside != nil {
-		if state, err = within(state, found.inside); err != nil {
+		if state, err = findIn(state, found.inside); err != nil {
 			return nil, fail(errChanged)
 		}
 	}
@@ -258,8 +258,8 @@ func (r *stateReader) open(f *file) error {
 	return err
 }
 
-// within returns what steps lead to from a text.
-func within(text []byte, steps []step) ([]byte, error) {
+// findIn returns what steps lead to from a text.
+func findIn(text []byte, steps []step) ([]byte, error) {
 	tape, err := files.Parse(text)
 	if err != nil {
 		return nil, err

@@ -61,7 +61,7 @@ type RowError struct {
 }
 
 func (e *RowError) Error() string {
-	text := "mapped: " + where(e.File, e.Line)
+	text := "mapped: " + documentName(e.File, e.Line)
 	if e.Place != "" {
 		text += ": " + e.Place
 	}
@@ -71,8 +71,8 @@ func (e *RowError) Error() string {
 	return text + ": " + e.Err.Error()
 }
 
-// where names a document.
-func where(file string, line int) string {
+// documentName names a document.
+func documentName(file string, line int) string {
 	if line == 0 {
 		return file
 	}
@@ -138,7 +138,7 @@ func (r *reader) state(found *row) error {
 			return err
 		}
 		if v.node == jsontape.None {
-			found.stateless = r.nothing()
+			found.stateless = r.noValue()
 			return nil
 		}
 	}
@@ -189,7 +189,7 @@ func (r *reader) id(found *row) (err error) {
 	} else if h.ID, err = r.name(); err != nil {
 		return err
 	} else if h.ID == "" {
-		return r.nothing()
+		return r.noValue()
 	}
 	r.column = columnSession
 	switch c, ok := r.m.columns[columnSession]; {
@@ -198,7 +198,7 @@ func (r *reader) id(found *row) (err error) {
 		h.SessionID = c.text
 	default:
 		if h.SessionID, err = r.name(); err == nil && h.SessionID == "" {
-			err = r.nothing()
+			err = r.noValue()
 		}
 	}
 	return err
@@ -249,11 +249,11 @@ func (r *reader) flags(found *row) (err error) {
 		h.Title = firstLine(title)
 	}
 	r.column = columnOrphaned
-	if h.Orphaned, err = r.truth(); err != nil {
+	if h.Orphaned, err = r.boolean(); err != nil {
 		return err
 	}
 	r.column = columnHead
-	found.headed, err = r.truth()
+	found.headed, err = r.boolean()
 	return err
 }
 
@@ -294,7 +294,7 @@ func (r *reader) number() (n int, found bool, err error) {
 	return int(f), true, nil
 }
 
-func (r *reader) truth() (bool, error) {
+func (r *reader) boolean() (bool, error) {
 	v, err := r.find()
 	if err != nil {
 		return false, err
@@ -316,8 +316,8 @@ func article(k jsontape.Kind) string {
 	return "a " + k.String()
 }
 
-// nothing says that a column that every row must have leads nowhere.
-func (r *reader) nothing() error {
+// noValue says that a column that every row must have leads nowhere.
+func (r *reader) noValue() error {
 	c := r.m.columns[r.column]
 	text := c.query.text + " leads to nothing"
 	base, what := r.at, "row"

@@ -21,25 +21,25 @@ type problem struct {
 	what string
 }
 
-func (s *scanner) more() bool { return s.at < len(s.text) }
+func (s *scanner) hasMore() bool { return s.at < len(s.text) }
 
 // peek returns the next byte, 0 at the end.
 func (s *scanner) peek() byte {
-	if !s.more() {
+	if !s.hasMore() {
 		return 0
 	}
 	return s.text[s.at]
 }
 
 func (s *scanner) blanks() {
-	for s.more() && strings.IndexByte(" \t\r\n", s.text[s.at]) >= 0 {
+	for s.hasMore() && strings.IndexByte(" \t\r\n", s.text[s.at]) >= 0 {
 		s.at++
 	}
 }
 
 // take goes over a byte if it is the next.
 func (s *scanner) take(c byte) bool {
-	if s.peek() != c || !s.more() {
+	if s.peek() != c || !s.hasMore() {
 		return false
 	}
 	s.at++
@@ -153,10 +153,10 @@ func (s *scanner) condition() (c condition, wrong *problem) {
 	at = s.at
 	if first := s.peek(); first == '\'' || first == '"' {
 		c.quoted = true
-		c.text, wrong = s.quoted()
+		c.text, wrong = s.quotedText()
 		return c, wrong
 	}
-	for s.more() && s.peek() != ',' {
+	for s.hasMore() && s.peek() != ',' {
 		s.at++
 	}
 	if c.text = strings.TrimSpace(s.text[at:s.at]); c.text == "" {
@@ -168,7 +168,7 @@ func (s *scanner) condition() (c condition, wrong *problem) {
 // name reads a name without quotes: letters, digits and _, no digit first.
 func (s *scanner) name(p *query) *problem {
 	start := s.at
-	for s.more() {
+	for s.hasMore() {
 		r, size := utf8.DecodeRuneInString(s.text[s.at:])
 		plain := r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r >= utf8.RuneSelf && (r != utf8.RuneError || size > 1)
 		if !plain && (s.at == start || r < '0' || '9' < r) {
@@ -191,7 +191,7 @@ func (s *scanner) bracket(p *query) *problem {
 		s.at++
 		p.steps = append(p.steps, step{kind: stepAll})
 	case c == '\'' || c == '"':
-		name, wrong := s.quoted()
+		name, wrong := s.quotedText()
 		if wrong != nil {
 			return wrong
 		}
@@ -228,13 +228,13 @@ func (s *scanner) number() (int, *problem) {
 	return n, nil
 }
 
-// quoted reads a text in single or double quotes, with the escapes of RFC 9535.
-func (s *scanner) quoted() (string, *problem) {
+// quotedText reads a text in single or double quotes, with the escapes of RFC 9535.
+func (s *scanner) quotedText() (string, *problem) {
 	start, quote := s.at, s.text[s.at]
 	s.at++
 	// The text is turned into a JSON string, which then is decoded.
 	text := []byte{'"'}
-	for s.more() && s.text[s.at] != quote {
+	for s.hasMore() && s.text[s.at] != quote {
 		c := s.text[s.at]
 		switch {
 		case c == '\\' && s.at+1 < len(s.text) && s.text[s.at+1] == quote:

@@ -110,7 +110,7 @@ func (s Source) gather() (list []file, done func() error, err error) {
 	home := filepath.Dir(whole)
 	return []file{{
 		name: s.Path, place: whole, home: home,
-		whole: bare(filepath.Base(whole)), folder: filepath.Base(home),
+		whole: trimExtension(filepath.Base(whole)), folder: filepath.Base(home),
 		open: func() (content, error) { return os.Open(s.Path) },
 	}}, nil, nil
 }
@@ -134,7 +134,7 @@ func spool(name string, in io.Reader) (file, func() error, error) {
 	if _, err := io.Copy(f, in); err != nil {
 		return file{}, done, fmt.Errorf("mapped: read %s: %w", name, files.Cause(err))
 	}
-	session := bare(filepath.Base(name))
+	session := trimExtension(filepath.Base(name))
 	return file{
 		name: name, place: name, home: name, whole: session, folder: session,
 		open: func() (content, error) { return kept{f}, nil },
@@ -146,8 +146,8 @@ type kept struct{ io.ReaderAt }
 
 func (kept) Close() error { return nil }
 
-// bare returns the name of a file without its extension.
-func bare(name string) string {
+// trimExtension returns the name of a file without its extension.
+func trimExtension(name string) string {
 	if ext := filepath.Ext(name); len(ext) < len(name) {
 		return strings.TrimSuffix(name, ext)
 	}
@@ -192,12 +192,12 @@ func folder(dir string) (list []file, done func() error, err error) {
 	if len(names) == 0 {
 		return nil, root.Close, fmt.Errorf("mapped: no file in the folder %s is called *.json, *.jsonl or *.ndjson", dir)
 	}
-	slices.SortFunc(names, natural)
+	slices.SortFunc(names, compareNatural)
 	base := filepath.Base(place)
 	for _, name := range names {
 		list = append(list, file{
 			name: filepath.Join(dir, name), place: filepath.Join(place, name), home: filepath.Join(place, path.Dir(name)),
-			whole: bare(name), folder: path.Join(base, path.Dir(name)),
+			whole: trimExtension(name), folder: path.Join(base, path.Dir(name)),
 			open: func() (content, error) { return openIn(root, name) },
 		})
 	}
@@ -234,9 +234,9 @@ func openIn(root *os.Root, name string) (content, error) {
 	return f, nil
 }
 
-// natural orders paths as people do, by folder, and by number where there are
+// compareNatural orders paths as people do, by folder, and by number where there are
 // numbers in names: state-2 comes before state-10.
-func natural(a, b string) int {
+func compareNatural(a, b string) int {
 	if c := strings.Compare(path.Dir(a), path.Dir(b)); c != 0 {
 		return c
 	}

@@ -97,7 +97,7 @@ func (s *Store) reread(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.now != nil && next.same(s.now) {
+	if s.now != nil && next.isSame(s.now) {
 		return next.done()
 	}
 	if err := next.find(ctx, s.m); err != nil {
@@ -131,8 +131,8 @@ func (s *Store) gather() (*reading, error) {
 	return r, nil
 }
 
-// same reports whether the files are those of another reading, and did not change since.
-func (r *reading) same(before *reading) bool {
+// isSame reports whether the files are those of another reading, and did not change since.
+func (r *reading) isSame(before *reading) bool {
 	return slices.EqualFunc(r.stamps, before.stamps, func(a, b fs.FileInfo) bool {
 		return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 	})
@@ -141,7 +141,7 @@ func (r *reading) same(before *reading) bool {
 // find finds the sessions, and puts the rows of each in order.
 func (r *reading) find(ctx context.Context, m Map) error {
 	f := finder{m: m, sessions: map[string]*session{}}
-	if err := f.all(ctx, r.list); err != nil {
+	if err := f.readFiles(ctx, r.list); err != nil {
 		return err
 	}
 	r.sessions = f.sessions
@@ -263,13 +263,13 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 	if err != nil {
 		return nil, err
 	}
-	unread, err := store.UnreadFaults(ctx, s, session, store.DamagedIn(faults, session), func(yield func(*store.Carried)) error { return s.carried(ctx, session, yield) })
+	unread, err := store.UnreadFaults(ctx, s, session, store.DamagedIn(faults, session), func(yield func(*store.Carried)) error { return s.eachCarried(ctx, session, yield) })
 	return append(faults, unread...), err
 }
 
-// carried runs yield on each row of a session, as it stands in its file. What cannot be read is told
+// eachCarried runs yield on each row of a session, as it stands in its file. What cannot be read is told
 // with the state.
-func (s *Store) carried(ctx context.Context, session string, yield func(*store.Carried)) error {
+func (s *Store) eachCarried(ctx context.Context, session string, yield func(*store.Carried)) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	of := s.now.sessions[session]

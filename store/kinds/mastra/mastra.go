@@ -3,8 +3,8 @@
 //	Mastra                                 Hindcast
 //	a thread of mastra_messages            session "THREAD"
 //	a message                              snapshot: its state has the messages up to it
-//	the row of mastra_threads              "thread", which is kept once, as of now, with what is
-//	                                       remembered of its resource
+//	the row of mastra_threads              "thread", stored once, as of now, with the memory of its
+//	                                       resource
 //	metadata.clone of a thread             the thread that it was cloned from
 //	a row of mastra_workflow_snapshot      session "WORKFLOW/RUN" with one snapshot
 //
@@ -97,7 +97,7 @@ func load(ctx context.Context, t rows.Tx, at rows.Place, from string) (list []ro
 			}
 		}
 		if role != "" && one.data != nil {
-			head := fmt.Appendf(nil, `{"id":%s,"role":%s,"type":%s,"createdAt":%s,"content":`, quoted(one.id), quoted(role), quoted(is), quoted(stamp))
+			head := fmt.Appendf(nil, `{"id":%s,"role":%s,"type":%s,"createdAt":%s,"content":`, quote(one.id), quote(role), quote(is), quote(stamp))
 			one.data = slices.Concat(head, one.data, []byte("}"))
 		}
 		list = append(list, one)
@@ -157,7 +157,7 @@ type run struct {
 	Error     json.RawMessage            `json:"error"`
 }
 
-// marks are those of the states that a run may be in.
+// marks has the marks for the states of a run.
 var marks = map[string]model.Marks{"suspended": model.MarkInterrupted, "waiting": model.MarkInterrupted, "failed": model.MarkError}
 
 // runOf reads a run. What is of another shape is not known.
@@ -178,7 +178,7 @@ func (r *run) step(id string) string {
 // rowList are the rows of a session in their order.
 type rowList []row
 
-// Find returns the place of an id, -1 for none.
+// Find returns the index of an id, or -1.
 func (l rowList) Find(id string) int {
 	return slices.IndexFunc(l, func(one row) bool { return one.id == id })
 }
@@ -213,13 +213,13 @@ func thread(ctx context.Context, t rows.Tx, at rows.Place) (members []byte, clon
 	if clone = of.Clone.Source; clone != "" && of.Clone.Last != "" {
 		clone += ", up to " + of.Clone.Last
 	}
-	beside, err := remembered(ctx, t, at, resource)
-	return fmt.Appendf(nil, `{"title":%s,"resourceId":%s,"metadata":%s%s}`, quoted(title), quoted(resource), metadata, beside), clone, err
+	beside, err := readMemory(ctx, t, at, resource)
+	return fmt.Appendf(nil, `{"title":%s,"resourceId":%s,"metadata":%s%s}`, quote(title), quote(resource), metadata, beside), clone, err
 }
 
-// remembered returns the members of a thread that say what Mastra remembers of its resource, and the
+// readMemory returns the members of a thread that say what Mastra remembers of its resource, and the
 // states of the thread by their types. Older stores have none.
-func remembered(ctx context.Context, t rows.Tx, at rows.Place, resource string) (members []byte, err error) {
+func readMemory(ctx context.Context, t rows.Tx, at rows.Place, resource string) (members []byte, err error) {
 	for _, c := range []struct{ table, column, query, key string }{
 		{"mastra_resources", "workingMemory", "SELECT 'workingMemory', ifnull(workingMemory, '') FROM mastra_resources WHERE id = ?", resource},
 		{"mastra_resources", "metadata", "SELECT 'resource', ifnull(" + asText("metadata") + ", '') FROM mastra_resources WHERE id = ?", resource},
@@ -241,7 +241,7 @@ func remembered(ctx context.Context, t rows.Tx, at rows.Place, resource string) 
 			if !jsontape.Valid(value) {
 				value = jsontape.AppendQuoted(nil, string(value))
 			}
-			members = append(append(append(append(members, ','), quoted(name)...), ':'), value...)
+			members = append(append(append(append(members, ','), quote(name)...), ':'), value...)
 			return nil
 		}, c.query, c.key); err != nil {
 			return nil, err
@@ -294,11 +294,11 @@ func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (a
 	about.Facts.Add("failed", string(r.Error))
 	for _, step := range waits {
 		about.Resume = append(about.Resume, model.Resume{
-			Call: fmt.Sprintf("await (await mastra.getWorkflow(%s).createRun({ runId: %s })).resume({ step: %s, resumeData: {…} })", quoted(at.Key[0].(string)), quoted(at.Key[1].(string)), quoted(step)),
+			Call: fmt.Sprintf("await (await mastra.getWorkflow(%s).createRun({ runId: %s })).resume({ step: %s, resumeData: {…} })", quote(at.Key[0].(string)), quote(at.Key[1].(string)), quote(step)),
 			Then: "answers what " + step + " asks, and the run goes on",
 		})
 	}
 	return about, nil
 }
 
-func quoted(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
+func quote(text string) string { return string(jsontape.AppendQuoted(nil, text)) }

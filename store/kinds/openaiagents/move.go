@@ -15,16 +15,16 @@ import (
 	"hindcast/store/engine/rows"
 )
 
-// What is written, and by which rule the SDK reads it:
+// The rows that each operation writes, and the rule by which the SDK reads them:
 //
 //	fork               a row of the session, and copies of the items that lead to the snapshot,
 //	                   with the next numbers of the table: the SDK reads items by their number,
 //	                   SQLAlchemySession by their time and number.
-//	… in PostgreSQL    The next numbers are those of a sequence, which does not go back: an undo would
-//	                   leave a gap in it. The copies have numbers below all that it gives.
+//	… in PostgreSQL    A sequence gives the next numbers and does not go back: an undo would leave
+//	                   a gap in it. The copies have numbers below all numbers of the sequence.
 //	… of branches      AdvancedSQLiteSession reads the items of a branch by message_structure,
-//	                   so the copies stand there as those of "main".
-//	repair             such a fork of the head, without what the API refuses: see repair.go.
+//	                   so the copies stand there as the items of "main".
+//	repair             such a fork of the head, without items that the API refuses: see repair.go.
 //	fork as a branch   rows of message_structure alone, behind the greatest sequence number of
 //	                   the session: branches share items. The name is reserved, as the SDK does.
 //
@@ -41,7 +41,7 @@ const (
 // Move implements rows.Mover.
 func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change) (*rows.Move, error) {
 	if change.Op == model.OpRepair {
-		s, err := f.whole(ctx, t, before.Place)
+		s, err := f.loadWhole(ctx, t, before.Place)
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +52,7 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 		return nil, err
 	}
 	w := writing{session: s, before: before, to: i, numbers: map[string]int64{}, m: &rows.Move{Target: before.Headers[i].Point()}}
-	refused := func(why string) error { return cannot(change.Op, why) }
+	refused := func(why string) error { return unsupported(change.Op, why) }
 	if change.As == "" || strings.ContainsRune(change.As, 0) {
 		return nil, refused("a session needs an id: name the new one")
 	}
@@ -74,7 +74,7 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 	if change.Op == model.OpRepair {
 		return w.m, w.repair(ctx, t)
 	}
-	w.cuts(whole)
+	w.addCuts(whole)
 	if branch, is := strings.CutPrefix(change.As, before.ID+"/"); is && s.branches != nil {
 		err = w.branch(ctx, t, branch)
 	} else {
@@ -83,7 +83,7 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 	return w.m, err
 }
 
-func cannot(op model.Op, why string) error { return &model.UnsupportedError{Op: op, Reason: why} }
+func unsupported(op model.Op, why string) error { return &model.UnsupportedError{Op: op, Reason: why} }
 
 // writing is a fork in the making.
 type writing struct {
@@ -185,7 +185,7 @@ func (w *writing) fork(ctx context.Context, t rows.Tx, as string) error {
 	if w.branches == nil {
 		return nil
 	}
-	if err := w.structured(ctx, t, as, mainBranch, 0, copies); err != nil {
+	if err := w.addStructure(ctx, t, as, mainBranch, 0, copies); err != nil {
 		return err
 	}
 	return w.keep(ctx, t, generations, rows.Row{"session_id": as, "generation": int64(0)})
@@ -209,13 +209,13 @@ func (w *writing) branch(ctx context.Context, t rows.Tx, name string) error {
 		used = used || n > 0
 	}
 	if used || name == "" {
-		return cannot(model.OpFork, fmt.Sprintf("the branch needs a name that the session never had, and %q was one: the SDK keeps the names of branches that were deleted", name))
+		return unsupported(model.OpFork, fmt.Sprintf("the branch needs a name that the session never had, and %q was one: the SDK keeps the names of branches that were deleted", name))
 	}
 	var last int64
 	if err := t.Row(ctx, "SELECT ifnull(max(sequence_number), 0) FROM "+structure+ofSession, w.before.Key...).Scan(&last); err != nil {
 		return err
 	}
-	if err := w.structured(ctx, t, w.before.ID, name, last, nil); err != nil {
+	if err := w.addStructure(ctx, t, w.before.ID, name, last, nil); err != nil {
 		return err
 	}
 	w.m.Branch = name
@@ -223,9 +223,9 @@ func (w *writing) branch(ctx context.Context, t rows.Tx, name string) error {
 	return nil
 }
 
-// structured adds the rows by which a branch has the items, behind a sequence number. The
-// items are those of the session, or their copies.
-func (w *writing) structured(ctx context.Context, t rows.Tx, session, branch string, behind int64, copies map[string]int64) error {
+// addStructure adds the rows that give a branch its items, from a sequence number on. copies maps the items to
+// their copies; nil means the items themselves.
+func (w *writing) addStructure(ctx context.Context, t rows.Tx, session, branch string, behind int64, copies map[string]int64) error {
 	err := w.keep(ctx, t, reservations, rows.Row{"session_id": session, "branch_id": branch})
 	if err != nil {
 		return err
@@ -297,7 +297,7 @@ func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *row
 	path := s.path(at)
 	next.Loads = "its items: " + strconv.Itoa(len(path))
 	for _, c := range s.resume(after.Place, at) {
-		switches := strings.Contains(c.Call, "switch_to_branch("+quoted(branch)+")")
+		switches := strings.Contains(c.Call, "switch_to_branch("+quote(branch)+")")
 		if branch == "" && !strings.Contains(c.Call, "switch_to_branch") || switches {
 			next.Calls = append(next.Calls, c)
 		}
@@ -310,7 +310,7 @@ func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *row
 	for i, k := range path {
 		if one := calls.of[k]; one.function != "" && !calls.answeredBy(one.id, path) {
 			open = append(open, one.function)
-			thought = thought || i > 0 && unquoted(s.items[path[i-1]].data, "type") == "reasoning"
+			thought = thought || i > 0 && textMember(s.items[path[i-1]].data, "type") == "reasoning"
 		}
 	}
 	if m != nil && len(open) > 0 {

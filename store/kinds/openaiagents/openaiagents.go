@@ -79,7 +79,7 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 	var said rows.Said
 	for i := range s.items {
 		one := &s.items[i]
-		h := model.Header{ID: one.id, CreatedAt: one.at(), Index: s.first + i, Event: model.SnapshotEventNamed, EventName: "message", Head: s.branches != nil && i == s.head}
+		h := model.Header{ID: one.id, CreatedAt: one.createdAt(), Index: s.first + i, Event: model.SnapshotEventNamed, EventName: "message", Head: s.branches != nil && i == s.head}
 		switch {
 		case one.data == nil:
 			h.Marks |= model.MarkDamaged
@@ -110,8 +110,8 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 	return log, nil
 }
 
-// whole reads all of a session, unless it was read and the file is as it was.
-func (f format) whole(ctx context.Context, t rows.Tx, at rows.Place) (*session, error) {
+// loadWhole reads all of a session, unless it was read and the file is as it was.
+func (f format) loadWhole(ctx context.Context, t rows.Tx, at rows.Place) (*session, error) {
 	return rows.Keep(t, at.ID, func() (*session, error) { return f.load(ctx, t, at, "") })
 }
 
@@ -120,7 +120,7 @@ func (f format) find(ctx context.Context, t rows.Tx, at rows.Place, id string) (
 	return rows.Find(t, at, id, func() (*session, error) { return f.load(ctx, t, at, "") })
 }
 
-// Find returns the place of an id, -1 for none.
+// Find returns the index of an id, or -1.
 func (s *session) Find(id string) int {
 	return slices.IndexFunc(s.items, func(one item) bool { return one.id == id })
 }
@@ -160,7 +160,7 @@ func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 		}
 		about.Facts.Count(model.Counted{Read: used[0].Value, Written: used[1].Value, FromCache: used[3].Value})
 	}
-	gaps, err := deleted(ctx, t, at, id)
+	gaps, err := findDeleted(ctx, t, at, id)
 	if err != nil {
 		return about, err
 	}
@@ -205,9 +205,9 @@ func (g gap) text() string {
 	return fmt.Sprintf("items %d to %d", g.from, g.to)
 }
 
-// deleted returns where items were deleted before those of a session, or before one. The sessions of a table share
+// findDeleted returns where items were deleted before those of a session, or before one. The sessions of a table share
 // its numbers.
-func deleted(ctx context.Context, t rows.Tx, at rows.Place, id string) (gaps []gap, err error) {
+func findDeleted(ctx context.Context, t rows.Tx, at rows.Place, id string) (gaps []gap, err error) {
 	err = t.Each(ctx, func(scan func(...any) error) error {
 		var g gap
 		err := scan(&g.id, &g.from, &g.to)
@@ -239,11 +239,11 @@ func (s *session) deletedBehind(ctx context.Context, t rows.Tx, at rows.Place, i
 
 // Faults implements rows.Doctor.
 func (f format) Faults(ctx context.Context, t rows.Tx, at rows.Place) (faults []model.Fault, err error) {
-	s, err := f.whole(ctx, t, at)
+	s, err := f.loadWhole(ctx, t, at)
 	if err != nil {
 		return nil, err
 	}
-	gaps, err := deleted(ctx, t, at, "") // what was popped at the end is no fault, but a fact
+	gaps, err := findDeleted(ctx, t, at, "") // what was popped at the end is no fault, but a fact
 	for _, g := range gaps {
 		faults = append(faults, model.Fault{Code: FaultDeleted, Severity: model.Odd, File: g.id, Meaning: g.text() + " before it were deleted: by pop_item, by clear_session of another session, or by an undo of a fork", Verdict: "goes on without them"})
 	}
@@ -258,10 +258,10 @@ func (f format) Faults(ctx context.Context, t rows.Tx, at rows.Place) (faults []
 // resume returns the calls that go on from an item: from the end of a branch, or before a
 // message of the user in one.
 func (s *session) resume(at rows.Place, i int) (calls []model.Resume) {
-	id := quoted(at.Key[0].(string))
+	id := quote(at.Key[0].(string))
 	tables := "" // where they have other names than the SDK gives them
 	if at.Name(sessions) != sessions || at.Name(messages) != messages {
-		tables = fmt.Sprintf(", sessions_table=%s, messages_table=%s", quoted(at.Name(sessions)), quoted(at.Name(messages)))
+		tables = fmt.Sprintf(", sessions_table=%s, messages_table=%s", quote(at.Name(sessions)), quote(at.Name(messages)))
 	}
 	object, create := fmt.Sprintf(s.create, id, tables), ""
 	if s.branches != nil {
@@ -292,7 +292,7 @@ func (s *session) resume(at rows.Place, i int) (calls []model.Resume) {
 		k := slices.IndexFunc(path, func(p place) bool { return p.item == i })
 		before := create
 		if b != mainBranch {
-			before += "await session.switch_to_branch(" + quoted(b) + "); "
+			before += "await session.switch_to_branch(" + quote(b) + "); "
 		}
 		if k == len(path)-1 {
 			end(before)
@@ -303,10 +303,10 @@ func (s *session) resume(at rows.Place, i int) (calls []model.Resume) {
 	return calls
 }
 
-func quoted(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
+func quote(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
 
-// unquoted returns the text of a member of an object, "" for anything else.
-func unquoted(data []byte, key string) string {
+// textMember returns the text of a member of an object, "" for anything else.
+func textMember(data []byte, key string) string {
 	if value := jsontape.FindMember(data, `"`+key+`"`); bytes.HasPrefix(value, []byte(`"`)) {
 		return jsontape.Unquote(value)
 	}

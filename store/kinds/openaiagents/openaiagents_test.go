@@ -299,7 +299,7 @@ func FuzzItem(f *testing.F) {
 		}
 		s.items = append(s.items, one, one)
 		s.readCalls().pending(0)
-		one.at()
+		one.createdAt()
 		var said rows.Said
 		var h model.Header
 		if one.data != nil {

@@ -16,9 +16,9 @@ var (
 	_ rows.Doctor = served{}
 )
 
-// Served describes the sessions of SQLAlchemySession in a database on a server, in tables of the names that they
+// ServedKind describes the sessions of SQLAlchemySession in a database on a server, in tables of the names that they
 // have by default. data is the user's folder for data.
-func Served(data string) *rows.Served {
+func ServedKind(data string) *rows.Served {
 	k := kind
 	// What transactions add at the same time has numbers in another order than times, and the SDK reads by time.
 	k.Order = []string{"created_at", "id"}

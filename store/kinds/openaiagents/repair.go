@@ -24,7 +24,7 @@ import (
 // outputs are the types of items that answer a call whose output is a text.
 var outputs = map[string]string{"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
 
-// noOutput is what an output says that a repair adds.
+// noOutput is the text of an output that a repair adds.
 const noOutput = "There is no output: the run ended before the tool gave one."
 
 // mostRounds bounds how often what was mended is looked at again: without its call a reasoning item is alone.
@@ -40,15 +40,15 @@ func (w *writing) repair(ctx context.Context, t rows.Tx) error {
 		if len(found) == 0 {
 			break
 		}
-		w.mend(found)
+		w.mendPath(found)
 	}
 	if left, err := w.troubles(); err != nil || len(left) > 0 {
-		return cannot(model.OpRepair, "there is still something wrong with its items: see hindcast doctor")
+		return unsupported(model.OpRepair, "there is still something wrong with its items: see hindcast doctor")
 	}
 	if len(w.m.Hazards) == 0 {
 		return &model.NothingToError{Op: model.OpRepair}
 	}
-	return w.fork(ctx, t, w.unused())
+	return w.fork(ctx, t, w.unusedID())
 }
 
 // wrong is a trouble, and the item of it in the path.
@@ -87,20 +87,20 @@ func (w *writing) troubles() (list []wrong, err error) {
 	return list, nil
 }
 
-// mend takes items out of the path, or adds outputs behind them.
-func (w *writing) mend(list []wrong) {
+// mendPath takes items out of the path, or adds outputs behind them.
+func (w *writing) mendPath(list []wrong) {
 	say := func(format string, args ...any) { w.m.Hazards = append(w.m.Hazards, fmt.Sprintf(format, args...)) }
 	goes := map[int]bool{}
 	for _, one := range list {
 		item := w.path[one.at].item
 		index, data := w.first+item, w.items[item].data
-		answer := outputs[unquoted(data, "type")]
+		answer := outputs[textMember(data, "type")]
 		switch {
 		case one.code == conversation.UnansweredCall && answer != "":
 			if w.added == nil {
 				w.added = map[int][]byte{}
 			}
-			w.added[item] = fmt.Appendf(nil, `{"type": "%s", "call_id": %s, "output": %s}`, answer, jsontape.FindMember(data, `"call_id"`), quoted(noOutput))
+			w.added[item] = fmt.Appendf(nil, `{"type": "%s", "call_id": %s, "output": %s}`, answer, jsontape.FindMember(data, `"call_id"`), quote(noOutput))
 			say("the call #%d of %s gets an output, an error: what the tool did is not known", index, conversation.OneLine(one.name))
 		case one.code == conversation.UnansweredCall:
 			goes[one.at] = true
@@ -125,8 +125,8 @@ func (w *writing) mend(list []wrong) {
 	}
 }
 
-// unused returns an id for the session that a repair makes.
-func (w *writing) unused() string {
+// unusedID returns an id for the session that a repair makes.
+func (w *writing) unusedID() string {
 	taken := func(id string) bool {
 		return slices.ContainsFunc(w.before.Others, func(at rows.Place) bool { return at.ID == id || at.Key[0] == id })
 	}
@@ -137,9 +137,9 @@ func (w *writing) unused() string {
 	return as
 }
 
-// cuts adds to a fork that ends between a call and its output, or behind reasoning, the nearest ends that do not.
+// addCuts adds to a fork that ends between a call and its output, or behind reasoning, the nearest ends that do not.
 // whole is the path to the end of the branch.
-func (w *writing) cuts(whole []place) {
+func (w *writing) addCuts(whole []place) {
 	calls, outputs := w.calls(), map[string]int{}
 	for k, p := range whole {
 		if one := calls.of[p.item]; one.id != "" && one.function == "" && outputs[one.id] == 0 {
@@ -151,7 +151,7 @@ func (w *writing) cuts(whole []place) {
 		if one := calls.of[p.item]; one.function != "" {
 			last = max(last, outputs[one.id])
 		}
-		parts[k] = last > k || unquoted(w.items[p.item].data, "type") == "reasoning"
+		parts[k] = last > k || textMember(w.items[p.item].data, "type") == "reasoning"
 	}
 	end := len(w.path) - 1
 	if !parts[end] {

@@ -22,9 +22,9 @@ type item struct {
 	data  []byte // JSON; nil where it is none
 	stamp string // the time in its row
 	size  int64
-	// parent is the item before it in its first branch, -1 for none.
+	// parent is the previous item in the first branch, or -1.
 	parent int
-	// branches are those that have it, turn is its turn of the user in the first of them.
+	// branches are the branches that contain the item. turn is the item's user turn in the first of them.
 	branches []string
 	turn     int64
 	stray    bool
@@ -70,17 +70,17 @@ type session struct {
 	items       []item
 	first, skip int // as in rows.Span
 	head        int
-	// branches are those of AdvancedSQLiteSession, nil for none.
+	// branches are the branches of AdvancedSQLiteSession, or nil.
 	branches map[string][]place
 	// calls reads what the items call and answer when that is asked for first.
 	calls func() *calls
 }
 
-// call is what an item says of calls.
+// call holds the call data of an item.
 type call struct {
 	encrypted bool
-	// function is the name of the function that the item calls, "" for none. id joins a call
-	// with its output; it is "" for anything else.
+	// function is the name of the function that the item calls, or "". id joins a call with its output; it is
+	// "" for any other item.
 	function, id string
 }
 
@@ -133,8 +133,8 @@ func (s *session) readCalls() *calls {
 	return c
 }
 
-// at returns the time of an item, which is of whole seconds; the zero time for none.
-func (one *item) at() time.Time {
+// createdAt returns the time of an item in whole seconds, or the zero time.
+func (one *item) createdAt() time.Time {
 	at, _ := time.Parse(time.DateTime, one.stamp[:min(len(one.stamp), len(time.DateTime))])
 	return at
 }
@@ -143,11 +143,11 @@ func (one *item) at() time.Time {
 func (c *calls) read(i int, data []byte) {
 	one := &c.of[i]
 	one.encrypted = jsontape.FindMember(data, `"__enc__"`) != nil
-	is, id := unquoted(data, "type"), unquoted(data, "call_id")
+	is, id := textMember(data, "type"), textMember(data, "call_id")
 	switch {
 	case strings.HasSuffix(is, "_call"):
 		if one.id = id; id != "" {
-			one.function = cmp.Or(unquoted(data, "name"), is)
+			one.function = cmp.Or(textMember(data, "name"), is)
 		}
 	case strings.HasSuffix(is, "_call_output"):
 		one.id, c.answered[id] = id, true
@@ -202,8 +202,8 @@ func (s *session) readBranches(ctx context.Context, t rows.Tx, at rows.Place) er
 	return nil
 }
 
-// path returns the items that lead to one, with it. An item may be the parent of one that
-// has a smaller number, so it takes each once.
+// path returns the items on the path to i, including i. It visits each item once, because an item may be the
+// parent of an item with a smaller number.
 func (s *session) path(i int) (path []int) {
 	for seen := map[int]bool{}; i >= 0 && !seen[i]; i = s.items[i].parent {
 		seen[i] = true

@@ -35,9 +35,9 @@ type found struct {
 	origin origin
 	// name tells versions of one message apart.
 	name string
-	// after is the message that it follows, of one that has no row.
+	// after is the previous message, for a message without a row.
 	after string
-	// gone is why it is off the path, nil for one that is on it; why says it in words.
+	// gone is the reason why the message is off the path, or nil. why is the reason in words.
 	gone *model.Reason
 	why  string
 }
@@ -47,7 +47,7 @@ type build struct {
 	session *coding.Session
 	info    info
 	list    []found // by time and id
-	// revert is what a revert that is pending names: a message, and maybe a part.
+	// revert and revertPart are the message and the part that a pending revert names; the part may be "".
 	revert, revertPart string
 	// logged are the messages whose rows the log of events has, too, by their ids.
 	logged map[string]bool
@@ -59,9 +59,9 @@ type build struct {
 // finish makes the entries.
 func (b *build) finish() {
 	s := b.session
-	s.Title, s.Project = b.info.titled(), b.info.Get("directory").Text()
+	s.Title, s.Project = b.info.typedTitle(), b.info.Get("directory").Text()
 	s.Own = b.info
-	b.cut()
+	b.cutReverted()
 	metas := map[coding.Meta]*coding.Meta{}
 	b.unsent = map[string]int{}
 	before := "" // the message on the path
@@ -89,7 +89,7 @@ func (b *build) finish() {
 		s.Entries = append(s.Entries, e)
 		b.compact(i, m)
 	}
-	b.skip()
+	b.skipUnsent()
 	b.totals()
 	if deleted > 0 {
 		b.session.Fault(FaultDeleted, model.Note, "", fmt.Sprintf("%s without a row: the log of events keeps what opencode deleted", model.Count(deleted, "message")), "opencode no longer shows them")
@@ -110,8 +110,8 @@ func (b *build) totals() {
 	})
 }
 
-// cut takes what a pending revert names off the path.
-func (b *build) cut() {
+// cutReverted takes what a pending revert names off the path.
+func (b *build) cutReverted() {
 	if b.revert == "" {
 		return
 	}
@@ -169,7 +169,7 @@ func (b *build) entry(m *found, metas map[coding.Meta]*coding.Meta) coding.Entry
 	info, err := coding.Parse(m.info)
 	list := m.messages()
 	own := m.origin // without the texts of the message, which the session does not keep
-	e := coding.Entry{ID: m.entryID(), Said: said(list), Reason: m.gone, Records: m.origin.spans, Version: m.version(), Own: &own}
+	e := coding.Entry{ID: m.entryID(), Said: wholeSaid(list), Reason: m.gone, Records: m.origin.spans, Version: m.version(), Own: &own}
 	e.At = info.Get("time", "completed").Milliseconds()
 	if e.At.IsZero() && m.created > 0 {
 		e.At = time.UnixMilli(m.created).UTC()
@@ -209,8 +209,8 @@ func (b *build) entry(m *found, metas map[coding.Meta]*coding.Meta) coding.Entry
 	return e
 }
 
-// parts notes what the parts of a message tell besides. Its first words are those that opencode
-// did not put before the user's.
+// parts reads more facts of a message from its parts. Its first words skip the text that opencode put before
+// the user's.
 func (b *build) parts(m *found, e *coding.Entry) {
 	var typed []coding.Block
 	open := map[string]bool{}
@@ -249,13 +249,13 @@ func (b *build) parts(m *found, e *coding.Entry) {
 		e.Said.Words, e.Said.By = first.Words, first.By
 	}
 	if len(open) > 0 {
-		unfinished(e, open)
+		hideUnfinished(e, open)
 	}
 }
 
-// unfinished has the timeline show an entry without what opencode tells the model of tools that
+// hideUnfinished has the timeline show an entry without what opencode tells the model of tools that
 // have not ended: they may run still.
-func unfinished(e *coding.Entry, open map[string]bool) {
+func hideUnfinished(e *coding.Entry, open map[string]bool) {
 	ended := e.Said
 	ended.Results = slices.DeleteFunc(slices.Clone(ended.Results), func(r coding.Result) bool { return open[r.ID] })
 	e.Title, _ = ended.Title(nil)
@@ -280,9 +280,9 @@ func isSummary(info coding.Value) bool {
 	return info.Get("role").Text() == "assistant" && info.Get("summary").True() && info.Get("finish").There() && failure(info) == ""
 }
 
-// compact says what the model reads after a compaction: the message that asked for it, the
-// summary, and then the messages before from the one that it names. In the files of 0.x none may
-// have asked: what has a database reads all then.
+// compact sets the messages that the model reads after a compaction: the request for it, the summary, and the
+// messages before from tail_start_id on. The files of 0.x may lack the request; a version with a database then
+// reads all messages.
 func (b *build) compact(at int, m *found) {
 	s := b.session
 	info, _ := coding.Parse(m.info)
@@ -313,24 +313,24 @@ func (b *build) compact(at int, m *found) {
 	} else if s.Spot.Part != "" {
 		return
 	}
-	s.Entries[at].Context = b.sent(context)
+	s.Entries[at].Context = b.sentEntries(context)
 }
 
-// skip has what follows a message that opencode does not send be read without it: its text is
-// in its own state alone.
-func (b *build) skip() {
+// skipUnsent removes a message that opencode does not send from the context of the messages behind it. Its
+// text shows only in its own state.
+func (b *build) skipUnsent() {
 	s, kept := b.session, 0
 	for i := range s.Entries {
 		e := &s.Entries[i]
 		if before, is := b.unsent[e.Parent]; is && e.Context == nil && kept < coding.MostKept {
-			e.Context = append(b.sent(s.Reads(before)), i)
+			e.Context = append(b.sentEntries(s.Reads(before)), i)
 			kept += len(e.Context)
 		}
 	}
 }
 
-// sent returns those of entries that opencode sends to the model.
-func (b *build) sent(entries []int) (list []int) {
+// sentEntries returns the entries that opencode sends to the model.
+func (b *build) sentEntries(entries []int) (list []int) {
 	for _, i := range entries {
 		if _, is := b.unsent[b.session.Entries[i].ID]; !is {
 			list = append(list, i)
@@ -339,8 +339,8 @@ func (b *build) sent(entries []int) (list []int) {
 	return list
 }
 
-// compaction reports whether a message asks for a compaction, and from which message on the
-// ones before it are kept; "" for none.
+// compaction reports whether a message asks for a compaction. tail is the first message that is kept, "" if
+// the message keeps no others.
 func (m *found) compaction() (tail string, is bool) {
 	for i := range m.parts {
 		if v, err := coding.Parse(m.parts[i].data); err == nil && v.Get("type").Text() == typeCompaction {
@@ -470,7 +470,7 @@ func (b *build) database(ctx context.Context, t *sqlitefile.Tx) error {
 	if err != nil {
 		return err
 	}
-	more, err := b.deleted(ctx, t, id)
+	more, err := b.addDeleted(ctx, t, id)
 	if err != nil {
 		return err
 	}
@@ -483,7 +483,7 @@ func (b *build) database(ctx context.Context, t *sqlitefile.Tx) error {
 			continue
 		}
 		var n int
-		if err := passing(t.Row(ctx, "SELECT count(*) FROM "+table+" WHERE session_id = ?", id).Scan(&n)); err != nil {
+		if err := ignoreUnreadable(t.Row(ctx, "SELECT count(*) FROM "+table+" WHERE session_id = ?", id).Scan(&n)); err != nil {
 			return err
 		}
 		if n > 0 {

@@ -22,20 +22,20 @@ const (
 	eventSession, eventSessionCreated = "session.updated", "session.created"
 )
 
-// history is what the log of events tells of a message.
+// history is the state of a message in the log of events.
 type history struct {
 	id      string
 	created int64
-	// info is the last event of the message, -1 for none: the first has the number 0. parts are
-	// those of its parts.
+	// info is the sequence number of the message's last event, or -1; the first event has the number 0. parts
+	// are the last events of its parts.
 	info  int64
 	parts map[string]told
-	// removed is the event that deleted it, 0 for none, and at the time of that.
+	// removed is the event that deleted the message, or 0. at is its time.
 	removed int64
 	at      time.Time
 	// after is the message that was the last when it came.
 	after string
-	// cuts are what it was before parts of it were deleted or written over.
+	// cuts are the versions of the message before events deleted or overwrote its parts.
 	cuts []*cut
 	// cutting says that the last event of it did that.
 	cutting bool
@@ -82,12 +82,12 @@ func (f *fold) add(seq int64, kind string, data []byte) {
 	case eventMessage:
 		m := stored{info: jsontape.FindMember(data, `"info"`)}
 		m.learn()
-		if h := f.of(m.id); h != nil {
+		if h := f.historyOf(m.id); h != nil {
 			h.info, h.created, h.cutting = seq, m.created, false
 		}
 	case eventPart:
 		p := find(jsontape.FindMember(data, `"part"`), `"messageID"`, `"id"`, `"text"`, `"state"`)
-		if h := f.of(jsontape.Unquote(p[0])); h != nil {
+		if h := f.historyOf(jsontape.Unquote(p[0])); h != nil {
 			id, is := jsontape.Unquote(p[1]), textOf(p[2], p[3])
 			if was, over := h.parts[id]; over && !was.goesOn(is) {
 				f.cut(h, model.ReasonOverwritten, seq, was.seq)
@@ -123,8 +123,8 @@ func (f *fold) add(seq int64, kind string, data []byte) {
 	}
 }
 
-// cut keeps a message as it was before an event that does away with what the event was tells of
-// a part, unless the cut before has that.
+// cut keeps the version of a message before an event that discards content of a part. was is the event that
+// wrote the content. It keeps nothing if the previous cut has that content.
 func (f *fold) cut(h *history, kind model.ReasonKind, seq, was int64) {
 	if h.cutting && len(h.cuts) > 0 && slices.Contains(h.cuts[len(h.cuts)-1].seqs, was) {
 		return
@@ -140,8 +140,8 @@ func (f *fold) cut(h *history, kind model.ReasonKind, seq, was int64) {
 // seed is that of the sums of texts.
 var seed = maphash.MakeSeed()
 
-// textOf returns what a part says that has a text or a state: the text, or the call of a tool that
-// has ended and its result. While it is written it has no more than a beginning.
+// textOf returns the text of a part, or the call and the result of a finished tool. A part that is still being
+// written has only the beginning of its text.
 func textOf(text, state []byte) []byte {
 	if text != nil {
 		return bytes.TrimSuffix(text, []byte(`"`)) // a text that goes on begins with it
@@ -175,8 +175,9 @@ func (t *told) goesOn(text []byte) bool {
 	return len(text) >= t.size && maphash.Bytes(seed, text[:t.size]) == t.sum
 }
 
-// of returns the history of a message, which begins with the first event of it; nil for none.
-func (f *fold) of(id string) *history {
+// historyOf returns the history of a message, and begins it at the message's first event. It returns nil for
+// the id "".
+func (f *fold) historyOf(id string) *history {
 	if id == "" {
 		return nil
 	}
@@ -204,9 +205,9 @@ func (h *history) seqs() []int64 {
 	return list
 }
 
-// deleted adds the messages that the log of events has and the rows have not. lost counts the
+// addDeleted adds the messages that the log of events has and the rows have not. lost counts the
 // events on damaged pages.
-func (b *build) deleted(ctx context.Context, t *sqlitefile.Tx, session string) (lost int, err error) {
+func (b *build) addDeleted(ctx context.Context, t *sqlitefile.Tx, session string) (lost int, err error) {
 	if logged, err := hasEvents(ctx, t); err != nil || !logged {
 		return 0, err
 	}
@@ -246,13 +247,13 @@ func (b *build) deleted(ctx context.Context, t *sqlitefile.Tx, session string) (
 			}
 		}
 		for _, c := range h.cuts {
-			if err := b.gone(ctx, t, &f, session, h, fmt.Sprintf("%s@%d", h.id, c.seq), *c); err != nil {
+			if err := b.addFromEvents(ctx, t, &f, session, h, fmt.Sprintf("%s@%d", h.id, c.seq), *c); err != nil {
 				return lost, err
 			}
 		}
 		name, last := "", cut{model.ReasonRewind, h.removed, h.at, h.seqs()}
 		if m := rows[h.id]; m != nil {
-			has, says := m.has(h.parts)
+			has, says := m.matchesParts(h.parts)
 			if says {
 				continue
 			}
@@ -260,16 +261,16 @@ func (b *build) deleted(ctx context.Context, t *sqlitefile.Tx, session string) (
 				last.kind = model.ReasonOverwritten
 			}
 		}
-		if err := b.gone(ctx, t, &f, session, h, name, last); err != nil {
+		if err := b.addFromEvents(ctx, t, &f, session, h, name, last); err != nil {
 			return lost, err
 		}
 	}
 	return lost, nil
 }
 
-// has reports whether a message has the parts that events tell of, and whether these say what
+// matchesParts reports whether a message has the parts that events tell of, and whether these say what
 // the events have.
-func (m *stored) has(parts map[string]told) (has, says bool) {
+func (m *stored) matchesParts(parts map[string]told) (has, says bool) {
 	says = true
 	for id, was := range parts {
 		at, there := slices.BinarySearchFunc(m.parts, id, func(p part, id string) int { return strings.Compare(p.id, id) })
@@ -282,8 +283,8 @@ func (m *stored) has(parts map[string]told) (has, says bool) {
 	return true, says
 }
 
-// gone adds a message from events.
-func (b *build) gone(ctx context.Context, t *sqlitefile.Tx, f *fold, session string, h *history, name string, c cut) error {
+// addFromEvents adds a message from events.
+func (b *build) addFromEvents(ctx context.Context, t *sqlitefile.Tx, f *fold, session string, h *history, name string, c cut) error {
 	m := found{origin: origin{id: h.id, seqs: c.seqs}, name: name, after: h.after}
 	var err error
 	if m.stored, err = m.origin.read(ctx, t, session); err != nil {

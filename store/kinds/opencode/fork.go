@@ -25,7 +25,7 @@ var errNotID = errors.New("its ids are ses_, 12 digits of hex, and 14 letters or
 // NewID implements coding.Forker: opencode counts the time down in the ids of sessions.
 func (f *format) NewID(as string) (string, error) {
 	if as == "" {
-		return "ses_" + stamped(^(uint64(time.Now().UnixMilli()) << 12)) + chance(14), nil
+		return "ses_" + hexStamp(^(uint64(time.Now().UnixMilli()) << 12)) + randomText(14), nil
 	}
 	if !newSessionID().MatchString(as) {
 		return "", errNotID
@@ -33,13 +33,13 @@ func (f *format) NewID(as string) (string, error) {
 	return as, nil
 }
 
-// stamped returns the low 48 bits of a number in hex.
-func stamped(n uint64) string { return fmt.Sprintf("%x", binary.BigEndian.AppendUint64(nil, n)[2:]) }
+// hexStamp returns the low 48 bits of a number in hex.
+func hexStamp(n uint64) string { return fmt.Sprintf("%x", binary.BigEndian.AppendUint64(nil, n)[2:]) }
 
 const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// chance returns random letters and digits.
-func chance(n int) string {
+// randomText returns random letters and digits.
+func randomText(n int) string {
 	text := make([]byte, n)
 	_, _ = rand.Read(text) // it never fails
 	for i, b := range text {
@@ -58,7 +58,7 @@ type ids struct {
 // the time in milliseconds and a count; of one time the number of the id tells which is greater.
 func (i *ids) next(prefix string, created int64) string {
 	i.n++
-	return prefix + stamped(uint64(created)<<12|1) + string(letters[i.n/3844%62]) + string(letters[i.n/62%62]) + string(letters[i.n%62]) + i.tail
+	return prefix + hexStamp(uint64(created)<<12|1) + string(letters[i.n/3844%62]) + string(letters[i.n/62%62]) + string(letters[i.n%62]) + i.tail
 }
 
 // Fork implements coding.Forker: a new file of Hindcast's own, in which the messages on the way
@@ -71,7 +71,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	}
 	way := s.Path(c.To)
 	list := make([]stored, len(way))
-	made, names, last := ids{tail: chance(11)}, map[string]string{}, int64(0)
+	made, names, last := ids{tail: randomText(11)}, map[string]string{}, int64(0)
 	for i, e := range way {
 		one, err := f.load(c.In, s, e)
 		if err != nil {
@@ -139,7 +139,7 @@ func newInfo(s *coding.Session, c coding.Cut) []byte {
 	return append(text, '}')
 }
 
-// renamed returns a record with other ids, and with those of messages that it refers to.
+// renamed returns a record with its own id and the ids of related messages replaced.
 func renamed(data []byte, names map[string]string, members ...string) []byte {
 	t, err := jsontape.Parse(data)
 	if err != nil {

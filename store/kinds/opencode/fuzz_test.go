@@ -32,7 +32,7 @@ func FuzzDecodeMessage(f *testing.F) {
 				t.Fatalf("a record is lost: %s", text)
 			}
 		}
-		said(list)
+		wholeSaid(list)
 		b := build{session: &coding.Session{}, unknown: map[string]int{}, list: []found{{stored: m, origin: origin{id: "msg_1"}}}}
 		b.finish()
 		if len(b.session.Entries) != 1 {

@@ -39,7 +39,7 @@ import (
 func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
 
 const (
-	// exports is the folder of Hindcast's own, for what opencode is to import.
+	// exports is Hindcast's own folder, for files that opencode imports.
 	exports = "hindcast"
 	// storage is that of 0.x.
 	storage = "storage"
@@ -65,10 +65,10 @@ var agent = &coding.Agent{
 	Moved:  coding.Moved{Variable: "OPENCODE_DB"}, Database: database,
 	Places: func(around store.Surroundings) []string {
 		list := coding.Places(around, "", ".local/share/opencode")
-		if data := around.Named("XDG_DATA_HOME"); data != "" {
+		if data := around.FolderOf("XDG_DATA_HOME"); data != "" {
 			list = []string{filepath.Join(data, "opencode")}
 		}
-		if db := around.Named("OPENCODE_DB"); filepath.IsAbs(db) {
+		if db := around.FolderOf("OPENCODE_DB"); filepath.IsAbs(db) {
 			list = append(list, db)
 		} else if db != "" && len(list) > 0 { // ":memory:" is no file
 			list = append(list, filepath.Join(list[0], db))
@@ -90,7 +90,7 @@ type format struct {
 	source source
 }
 
-// listed is what the rows of all sessions tell of one.
+// listed is a session's summary from one query over the rows of all sessions.
 type listed struct {
 	at    time.Time
 	title string
@@ -170,7 +170,7 @@ func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string, titles map[stri
 		var id, parent, dir, title string
 		var updated int64
 		err := scan(&id, &parent, &dir, &updated, &title)
-		if titles[file+"#"+id] = titled(title); titles[file+"#"+id] == "" {
+		if titles[file+"#"+id] = typedTitleOf(title); titles[file+"#"+id] == "" {
 			untitled = append(untitled, id)
 		}
 		one := add(id)
@@ -204,7 +204,7 @@ func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string, titles map[stri
 			}
 			return err
 		}, query)
-		if whole = whole && err == nil; passing(err) != nil {
+		if whole = whole && err == nil; ignoreUnreadable(err) != nil {
 			return nil, err
 		}
 	}
@@ -221,7 +221,7 @@ func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string, titles map[stri
 	return list, nil
 }
 
-// openings calls yield with what the person said first in each of some sessions, in one query.
+// openings calls yield with the first words of the person in each of some sessions. It makes one query.
 func openings(ctx context.Context, t *sqlitefile.Tx, sessions []string, yield func(id, title string)) error {
 	ids, err := json.Marshal(sessions)
 	if err != nil {
@@ -250,7 +250,7 @@ func openings(ctx context.Context, t *sqlitefile.Tx, sessions []string, yield fu
 	for id, o := range said {
 		yield(id, o.Title())
 	}
-	return passing(err)
+	return ignoreUnreadable(err)
 }
 
 // hasEvents reports whether a database has the log of events.
@@ -327,7 +327,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 			return err
 		})
 	}
-	g.Title, g.Project = one.titled(), one.Get("directory").Text()
+	g.Title, g.Project = one.typedTitle(), one.Get("directory").Text()
 	return g, err
 }
 
@@ -403,9 +403,9 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	return []model.Resume{{Call: call, Then: then}, {Call: call + " --fork", Then: "goes on from here in a copy"}}
 }
 
-// Carried implements coding.Carrier: the parts of messages that the model reads, and what the record of
+// ReadCarried implements coding.Carrier: the parts of messages that the model reads, and what the record of
 // a message says besides.
-func (f *format) Carried(ctx context.Context, in folder.In, s *coding.Session) (list []coding.Carried, err error) {
+func (f *format) ReadCarried(ctx context.Context, in folder.In, s *coding.Session) (list []coding.Carried, err error) {
 	var messages []stored
 	add := func(id, kind string, v coding.Value) {
 		if c, says := coding.CarriedOf(s.Spot.File, id, kind, v); says {
@@ -422,7 +422,7 @@ func (f *format) Carried(ctx context.Context, in folder.In, s *coding.Session) (
 			if err != nil || !newer {
 				return err
 			}
-			return passing(t.Each(ctx, func(scan func(...any) error) error {
+			return ignoreUnreadable(t.Each(ctx, func(scan func(...any) error) error {
 				var id, kind string
 				var data []byte
 				err := scan(&id, &kind, &data)
@@ -469,11 +469,11 @@ func (i info) id() string {
 	return ""
 }
 
-// titled returns the title, "" for one that stands for none.
-func (i info) titled() string { return titled(i.Get("title").Text()) }
+// typedTitle returns the title, "" for a placeholder.
+func (i info) typedTitle() string { return typedTitleOf(i.Get("title").Text()) }
 
-// titled returns a title as the person typed it, "" for opencode's own with the time.
-func titled(title string) string {
+// typedTitleOf returns a title as the person typed it, "" for opencode's own with the time.
+func typedTitleOf(title string) string {
 	return coding.StoredTitle(title, "New session - [0-9][0-9][0-9][0-9]-*", "Child session - [0-9][0-9][0-9][0-9]-*")
 }
 
@@ -488,7 +488,7 @@ func infoOf(v coding.Value) info {
 	return info{v}
 }
 
-// parseInfo returns the record of a session in a text, none for one that is damaged.
+// parseInfo parses the record of a session. It returns the zero value for a damaged record.
 func parseInfo(raw []byte) info {
 	v, _ := coding.Parse(raw) // of a damaged one there is no object
 	return infoOf(v)

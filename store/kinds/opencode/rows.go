@@ -58,9 +58,8 @@ func (m *stored) learnEvent(data []byte) {
 	}
 }
 
-// rowsOf returns the messages of a session that have rows, and those that have only parts,
-// in order: that of an id, or all of them for none. A row may have any value in any column;
-// lost counts those on damaged pages.
+// rowsOf returns the messages of a session in order, including messages that have only parts. With an id it
+// returns that message only. A row may have any value in any column; lost counts rows on damaged pages.
 func rowsOf(ctx context.Context, t *sqlitefile.Tx, session string, id ...string) (list []stored, lost int, err error) {
 	ofMessage, ofPart, args := "session_id = ?", "session_id = ?", []any{session}
 	if len(id) > 0 { // the plus keeps SQLite from going over all parts of the session
@@ -108,9 +107,9 @@ func rowsOf(ctx context.Context, t *sqlitefile.Tx, session string, id ...string)
 	return list, lost + more, err
 }
 
-// passing returns the error of a query, nil for that of one that came to a row that cannot be read: what
-// it did not come to is read.
-func passing(err error) error {
+// ignoreUnreadable returns the error of a query, or nil if the query met an unreadable row. Other queries read
+// the rows that it did not reach.
+func ignoreUnreadable(err error) error {
 	if sqlitefile.Damaged(err) || sqlitefile.TooLarge(err) {
 		return nil
 	}
@@ -122,7 +121,7 @@ func passing(err error) error {
 func rowOf(ctx context.Context, t *sqlitefile.Tx, session string) (is info, listed bool, err error) {
 	var row map[string]any
 	err = t.Records(ctx, func(r map[string]any) error { row = r; return nil }, "SELECT * FROM session WHERE id = ?", session)
-	if passing(err) != nil {
+	if ignoreUnreadable(err) != nil {
 		return is, false, err
 	}
 	if row == nil {
@@ -131,7 +130,7 @@ func rowOf(ctx context.Context, t *sqlitefile.Tx, session string) (is info, list
 		if err == nil && logged {
 			_, err = t.First(ctx, []any{&data}, "SELECT data FROM event WHERE aggregate_id = ? AND type LIKE 'session.%' ORDER BY seq DESC LIMIT 1", session)
 		}
-		return parseInfo(jsontape.FindMember(data, `"info"`)), false, passing(err)
+		return parseInfo(jsontape.FindMember(data, `"info"`)), false, ignoreUnreadable(err)
 	}
 	one := map[string]any{"time": map[string]any{}, "tokens": map[string]any{}}
 	for column, value := range row {
@@ -154,8 +153,8 @@ func rowOf(ctx context.Context, t *sqlitefile.Tx, session string) (is info, list
 	return parseInfo(text), true, err
 }
 
-// names are what opencode calls columns of a session in an export; the others keep their names,
-// or what is behind "time_" and "tokens_". objects are those that hold JSON.
+// names maps columns of a session to their names in an export. Other columns keep their name without "time_"
+// or "tokens_". objects are the columns that hold JSON.
 var (
 	names   = map[string]string{"project_id": "projectID", "parent_id": "parentID", "workspace_id": "workspaceID"}
 	objects = map[string]bool{"model": true, "permission": true, "metadata": true, "revert": true}
@@ -178,7 +177,7 @@ func (f *format) Mark(ctx context.Context, at coding.Spot) (mark string, err err
 		}
 		for _, query := range queries {
 			var text string
-			if err := passing(t.Row(ctx, query, id).Scan(&text)); err != nil {
+			if err := ignoreUnreadable(t.Row(ctx, query, id).Scan(&text)); err != nil {
 				return err
 			}
 			mark += "\n" + text
@@ -231,7 +230,7 @@ func ancestors(ctx context.Context, t *sqlitefile.Tx, parents map[string]string,
 		var parent string
 		there, err := t.First(ctx, []any{&parent}, "SELECT ifnull(parent_id, '') FROM session WHERE id = ?", at)
 		if !there || err != nil {
-			return passing(err)
+			return ignoreUnreadable(err)
 		}
 		parents[at], at = parent, parent
 	}
@@ -259,7 +258,7 @@ func (f *format) Tell(ctx context.Context, _ folder.In, s *coding.Session, e *co
 		err = f.Query(ctx, s.Spot.File, func(t *sqlitefile.Tx) (err error) {
 			b := build{session: &coding.Session{}, unknown: map[string]int{}}
 			if _, err = b.rows(ctx, t, id); err == nil {
-				_, err = b.deleted(ctx, t, id)
+				_, err = b.addDeleted(ctx, t, id)
 			}
 			if err == nil {
 				b.sort()
@@ -308,7 +307,7 @@ func (b *build) copies(ctx context.Context, t *sqlitefile.Tx, session string) (m
 	}, "SELECT ifnull(o.id, ''), "+deletes+` AS deletes FROM session o, session s WHERE s.id = ? AND (o.time_created, o.rowid) < (s.time_created, s.rowid)
 		AND (EXISTS (SELECT 1 FROM message m WHERE m.session_id = o.id AND m.time_created = ?) OR deletes AND `+had+`)
 		ORDER BY o.time_created, o.rowid LIMIT `+fmt.Sprint(mostOlder), args...)
-	if passing(err) != nil {
+	if ignoreUnreadable(err) != nil {
 		return nil, err
 	}
 	mine, copied := map[string][]string{}, map[string]string{}
@@ -320,7 +319,7 @@ func (b *build) copies(ctx context.Context, t *sqlitefile.Tx, session string) (m
 	for _, id := range older {
 		other := build{session: &coding.Session{}, unknown: map[string]int{}}
 		if _, err = other.rows(ctx, t, id); err == nil && cut[id] {
-			_, err = other.deleted(ctx, t, id)
+			_, err = other.addDeleted(ctx, t, id)
 		}
 		if err != nil {
 			return nil, err
@@ -344,7 +343,7 @@ func (b *build) copies(ctx context.Context, t *sqlitefile.Tx, session string) (m
 // mostOlder bounds the sessions that one is compared with.
 const mostOlder = 16
 
-// mark is what a copy of a message keeps: its role, its time and its text.
+// mark identifies a message across copies: its time, its role and its text.
 func (m *stored) mark() string {
 	mark := fmt.Sprintf("%d\x00%s", m.created, jsontape.FindMember(m.info, `"role"`))
 	for i := range m.parts {

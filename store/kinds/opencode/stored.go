@@ -65,15 +65,15 @@ func orString(data []byte) []byte {
 	return jsontape.AppendQuoted(nil, string(data))
 }
 
-// What opencode sends to the model in place of an old result that it cleared, and of one that is
-// not there when it goes on.
+// The texts that opencode sends in place of an old result that it cleared, and of a result that is missing
+// when it resumes.
 var (
 	cleared     = []byte(`"[Old tool result content cleared]"`)
 	interrupted = []byte(`"[Tool execution was interrupted]"`)
 )
 
-// messages returns what opencode sends of the message: an answer that called tools is followed by their
-// results, and by what the model said then.
+// messages returns the messages that opencode sends for a stored one. An answer with tool calls is followed by
+// the results, and by the model's words after them.
 func (m *stored) messages() (list []coding.Message) {
 	info, _ := coding.Parse(m.info) // of a damaged one the parts are left
 	first := coding.Message{Role: coding.Assistant}
@@ -156,8 +156,7 @@ func (m *stored) isSent() bool {
 	return false
 }
 
-// usageOf returns what an answer cost. Tokens of reasoning are among those of the output, or
-// beside them: the total tells.
+// usageOf returns the usage of an answer. The output includes reasoning tokens or not; the total tells which.
 func usageOf(info coding.Value) conversation.Usage {
 	u, tokens := info.Usage(), info.Get("tokens")
 	if r := tokens.Get("reasoning").Number(); r > 0 && u.Input+u.Output+r == tokens.Get("total").Number() {
@@ -226,8 +225,8 @@ func isOpen(state coding.Value) bool {
 // isCleared reports whether the model no longer reads a result.
 func isCleared(state coding.Value) bool { return state.Get("time", "compacted").There() }
 
-// said returns what the timeline shows of a message: the answers between its results are one.
-func said(list []coding.Message) coding.Said {
+// wholeSaid joins the messages of an answer into one for the timeline, across the results between them.
+func wholeSaid(list []coding.Message) coding.Said {
 	whole := coding.Message{Role: list[0].Role}
 	for i := range list {
 		whole.Blocks = append(whole.Blocks, list[i].Blocks...)
@@ -235,7 +234,7 @@ func said(list []coding.Message) coding.Said {
 	return whole.Said()
 }
 
-// failure returns on one line why an answer failed, "" for one that did not.
+// failure returns, on one line, the error of an answer; "" if it succeeded.
 func failure(info coding.Value) string {
 	e := info.Get("error")
 	if !e.There() || e.Kind() == jsontape.Null {

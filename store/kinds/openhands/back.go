@@ -40,7 +40,7 @@ func (f *format) Restore(c coding.Cut) (*coding.Restored, error) {
 	t := c.Session.Own.(*sessionTree)
 	o := c.To.Own.(*own)
 	last := &t.nodes[o.nodes[len(o.nodes)-1]]
-	if !t.branches() {
+	if !t.hasBranches() {
 		return nil, &model.UnsupportedError{Op: model.OpRestore, Reason: "the OpenHands that wrote the conversation keeps no pointer to the head, and goes on from the last event: fork instead"}
 	}
 	if !lands[last.Kind] && (last.Kind != kindMessage || last.Said.Role != coding.Assistant) {
@@ -128,7 +128,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	set("id", fmt.Sprintf("%s-%s-%s-%s-%s", c.ID[:8], c.ID[8:12], c.ID[12:16], c.ID[16:20], c.ID[20:]))
 	set("persistence_dir", filepath.Join(f.dir, c.ID))
 	set("execution_status", "idle")
-	if t.branches() {
+	if t.hasBranches() {
 		set("leaf_event_id", t.nodes[way[len(way)-1]].id)
 		p.Put(0, "head_is_empty", []byte("false"))
 	}
@@ -154,8 +154,8 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	}, nil
 }
 
-// branches reports whether the OpenHands that wrote the conversation knows branches.
-func (t *sessionTree) branches() bool {
+// hasBranches reports whether the OpenHands that wrote the conversation knows branches.
+func (t *sessionTree) hasBranches() bool {
 	return t.state.Get("leaf_event_id").There() || t.state.Get("head_is_empty").There() ||
 		slices.ContainsFunc(t.nodes, func(n node) bool { return n.Parent != "" })
 }
@@ -172,7 +172,7 @@ func (f *format) calls(s *coding.Session, at coding.Spot) []model.Resume {
 	switch {
 	case strings.Contains(at.ID, "/"):
 		return []model.Resume{sdk}
-	case s.Own.(*sessionTree).branches():
+	case s.Own.(*sessionTree).hasBranches():
 		cli.Then = "goes on from there with a CLI that knows branches, which that of 1.16 does not"
 		return []model.Resume{sdk, cli}
 	}
@@ -211,7 +211,7 @@ func (k *kin) tell(in folder.In, t *sessionTree) {
 	roots := 0
 	for i := 0; i < len(t.nodes) && roots < mostRoots; i++ {
 		if n := &t.nodes[i]; i == 0 || n.Parent == explicitRoot {
-			others = append(others, k.of(in, n)...)
+			others = append(others, k.conversationsOf(in, n)...)
 			roots++
 		}
 	}
@@ -221,7 +221,7 @@ func (k *kin) tell(in folder.In, t *sessionTree) {
 		if err != nil || other == t.at.ID {
 			continue
 		}
-		for _, e := range named(names) {
+		for _, e := range eventFiles(names) {
 			if i, known := t.byID[e.id]; known && t.entry[i] >= 0 {
 				entry := &t.session.Entries[t.entry[i]]
 				if entry.ID == e.id {
@@ -232,9 +232,9 @@ func (k *kin) tell(in folder.In, t *sessionTree) {
 	}
 }
 
-// of returns the conversations that have a root: as their first event, or anywhere one that names
+// conversationsOf returns the conversations that have a root: as their first event, or anywhere one that names
 // itself a root, with which a fork of its branch begins.
-func (k *kin) of(in folder.In, root *node) (list []string) {
+func (k *kin) conversationsOf(in folder.In, root *node) (list []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.now.Equal(in.Now) {
@@ -243,7 +243,7 @@ func (k *kin) of(in folder.In, root *node) (list []string) {
 			names = nil
 		}
 		if names = slices.Sorted(slices.Values(names)); !slices.Equal(k.names, names) {
-			k.names, k.firsts, k.known = names, firsts(in, names), map[string][]string{}
+			k.names, k.firsts, k.known = names, byFirstEvent(in, names), map[string][]string{}
 		}
 		k.now = in.Now
 	}
@@ -255,7 +255,7 @@ func (k *kin) of(in folder.In, root *node) (list []string) {
 	}
 	for _, name := range k.names {
 		events, _ := in.List(tree.Join(name, eventsName)) // most names are those of conversations
-		if slices.ContainsFunc(named(events), func(e eventFile) bool { return e.id == root.id }) {
+		if slices.ContainsFunc(eventFiles(events), func(e eventFile) bool { return e.id == root.id }) {
 			list = append(list, name)
 		}
 	}
@@ -263,8 +263,8 @@ func (k *kin) of(in folder.In, root *node) (list []string) {
 	return list
 }
 
-// firsts returns the conversations by the files of their first events.
-func firsts(in folder.In, names []string) map[string][]string {
+// byFirstEvent returns the conversations by the files of their first events.
+func byFirstEvent(in folder.In, names []string) map[string][]string {
 	list := map[string][]string{}
 	for _, name := range names {
 		events, _ := in.List(tree.Join(name, eventsName)) // most names are those of conversations
@@ -292,9 +292,9 @@ func (f *format) Check(ctx context.Context, in folder.In) (faults []model.Fault,
 			continue
 		}
 		events, _ := in.List(tree.Join(name, eventsName)) // most have none
-		if len(named(events)) > 0 {
+		if len(eventFiles(events)) > 0 {
 			faults = append(faults, model.Fault{
-				Code: FaultState, Severity: model.Loses, File: name, Meaning: fmt.Sprintf("a conversation of %s without its %s: Hindcast does not show it", model.Count(len(named(events)), "event"), stateName),
+				Code: FaultState, Severity: model.Loses, File: name, Meaning: fmt.Sprintf("a conversation of %s without its %s: Hindcast does not show it", model.Count(len(eventFiles(events)), "event"), stateName),
 				Verdict: verdictAnew,
 			})
 		}

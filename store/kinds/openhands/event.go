@@ -45,7 +45,7 @@ var silent = map[string]bool{
 // aside are the kinds of events that are not part of the tree: nothing goes on from them.
 var aside = map[string]bool{kindState: true, kindFailure: true}
 
-// record is what is kept of an event. It is remembered as JSON.
+// record holds the parts of an event that are kept. It is cached as JSON.
 type record struct {
 	Kind, Parent string
 	// Response is the id of the model's answer.
@@ -115,11 +115,11 @@ func timeOf(text string) time.Time {
 }
 
 // codec remembers events: their files are not changed.
-var codec = tree.Codec[record]{Decode: decode, Note: note, Recall: recall}
+var codec = tree.Codec[record]{Decode: decode, Note: encodeNote, Recall: decodeNote}
 
-// note returns the note of an event, nil for none: of one that is damaged, which may be on its
-// way.
-func note(r record) []byte {
+// encodeNote encodes a record for the cache. It returns nil for a damaged event, whose file may still be
+// incomplete.
+func encodeNote(r record) []byte {
 	text, err := json.Marshal(r)
 	if r.Damage != "" || err != nil {
 		return nil
@@ -127,7 +127,7 @@ func note(r record) []byte {
 	return text
 }
 
-func recall(f tree.File) (r record, err error) { return r, json.Unmarshal(f.Data, &r) }
+func decodeNote(f tree.File) (r record, err error) { return r, json.Unmarshal(f.Data, &r) }
 
 // messageOf returns the message of an event.
 func messageOf(v coding.Value) (m coding.Message) {

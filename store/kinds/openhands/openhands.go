@@ -1,13 +1,12 @@
-// Package openhands reads the conversations of OpenHands: of its software-agent-sdk, and of
-// the CLI and the server that use it.
+// Package openhands reads the conversations of OpenHands: its software-agent-sdk, and the CLI and the server
+// that use it.
 //
 //	~/.openhands/conversations/CONVERSATION/base_state.json
 //	                                       /events/event-00000-EVENT.json, …
 //	                                       /subagents/CONVERSATION/…
 //
-// Each event is a file, which is not changed, and names its parent. base_state.json names the
-// event where the conversation goes on, and is what a way back changes. It was checked against
-// the SDK 1.58.
+// Each event is an immutable file that names its parent. base_state.json names the event where the
+// conversation goes on; going back changes only this file. The format was checked against the SDK 1.58.
 //
 //	openhands.go  where conversations are, and what the list shows of one
 //	event.go      one event
@@ -62,7 +61,7 @@ var agent = &coding.Agent{
 // places returns where conversations are: the CLI has a variable for the folder, and one for
 // the folder above it.
 func places(around store.Surroundings) []string {
-	if above := around.Named("OPENHANDS_PERSISTENCE_DIR"); above != "" && around.Named("OPENHANDS_CONVERSATIONS_DIR") == "" {
+	if above := around.FolderOf("OPENHANDS_PERSISTENCE_DIR"); above != "" && around.FolderOf("OPENHANDS_CONVERSATIONS_DIR") == "" {
 		return []string{filepath.Join(above, "conversations")}
 	}
 	return coding.Places(around, "OPENHANDS_CONVERSATIONS_DIR", ".openhands/conversations")
@@ -101,12 +100,12 @@ var hex = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-
 
 // Spots implements coding.Format. A folder of another name is looked into.
 func (f *format) Spots(ctx context.Context, in folder.In) ([]coding.Spot, error) {
-	return f.below(ctx, in, ".")
+	return f.conversationsIn(ctx, in, ".")
 }
 
-// below returns the conversations in a folder, each with those of its sub-agents, which are in
-// a folder in its own.
-func (f *format) below(ctx context.Context, in folder.In, dir string) (list []coding.Spot, err error) {
+// conversationsIn returns the conversations in a folder. Each has its sub-agents' conversations, which are in
+// a subfolder of its folder.
+func (f *format) conversationsIn(ctx context.Context, in folder.In, dir string) (list []coding.Spot, err error) {
 	names, err := in.List(dir)
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		if ctx.Err() != nil {
@@ -120,7 +119,7 @@ func (f *format) below(ctx context.Context, in folder.In, dir string) (list []co
 		}
 		list = append(list, at)
 		if dir == "." {
-			agents, _ := f.below(ctx, in, tree.Join(name, agentsName)) // most have none
+			agents, _ := f.conversationsIn(ctx, in, tree.Join(name, agentsName)) // most have none
 			list = append(list, agents...)
 		}
 	}
@@ -157,7 +156,7 @@ func (f *format) Rest(in folder.In, at coding.Spot) (bytes int64) {
 	dir := eventsOf(at)
 	defer in.Hold(dir)()
 	names, _ := in.List(dir) // of a conversation that has not begun there is none
-	for _, e := range named(names) {
+	for _, e := range eventFiles(names) {
 		if look, err := in.Stamp(tree.Join(dir, e.file)); err == nil {
 			bytes += look.Size
 		}
@@ -175,7 +174,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 	var said coding.Opening
 	dir := eventsOf(at)
 	names, _ := in.List(dir) // of a conversation that has not begun there is none
-	for _, e := range named(names)[:min(len(names), 8)] {
+	for _, e := range eventFiles(names)[:min(len(names), 8)] {
 		data, err := tree.Head(in.Tree, tree.Join(dir, e.file), headSize)
 		if err != nil {
 			continue
@@ -192,13 +191,14 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 	return g, nil
 }
 
-// Carried implements coding.Carrier: the events, but for those of kinds that the model does not read.
-func (f *format) Carried(ctx context.Context, in folder.In, s *coding.Session) (list []coding.Carried, err error) {
+// ReadCarried implements coding.Carrier. It returns the events, except events of kinds that the model does not
+// read.
+func (f *format) ReadCarried(ctx context.Context, in folder.In, s *coding.Session) (list []coding.Carried, err error) {
 	dir := eventsOf(s.Spot)
 	defer in.Hold(dir)()
 	names, _ := in.List(dir) // of a conversation that has not begun there is none
 	var buf []byte
-	for _, e := range named(names) {
+	for _, e := range eventFiles(names) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -216,7 +216,7 @@ func (f *format) Carried(ctx context.Context, in folder.In, s *coding.Session) (
 	return list, nil
 }
 
-// eventFile is what the name of an event's file tells.
+// eventFile is the parsed name of an event's file.
 type eventFile struct {
 	file, id string
 	index    int
@@ -224,8 +224,8 @@ type eventFile struct {
 
 var eventName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^event-(\d{5,9})-([0-9a-fA-F-]{8,})\.json$`) })
 
-// named returns the files of events, in order.
-func named(names []string) []eventFile {
+// eventFiles returns the files of events, in order.
+func eventFiles(names []string) []eventFile {
 	list := make([]eventFile, 0, len(names))
 	for _, name := range names {
 		if m := eventName().FindStringSubmatch(name); m != nil {

@@ -35,7 +35,7 @@ const (
 	FaultOld = "old-format"
 )
 
-// verdictAnew is what OpenHands does where base_state.json is not there, or is empty.
+// verdictAnew tells how OpenHands treats a missing or empty base_state.json.
 const verdictAnew = "OpenHands makes another, and goes on behind the last event"
 
 // node is an event in the tree.
@@ -44,8 +44,8 @@ type node struct {
 	eventFile
 }
 
-// says reports whether the event is a message.
-func (n *node) says() bool { _, is := says[n.Kind]; return is }
+// isMessage reports whether the event is a message.
+func (n *node) isMessage() bool { _, is := says[n.Kind]; return is }
 
 // tree are the events of a conversation.
 type sessionTree struct {
@@ -58,7 +58,7 @@ type sessionTree struct {
 	state coding.Value
 	torn  bool // base_state.json is no JSON object
 	usage map[string]conversation.Usage
-	// counted is what the SDK counted for the conversation.
+	// counted is the usage that the SDK counted for the conversation.
 	counted model.Counted
 	// seen is how many events are before the first gap: OpenHands sees no others.
 	seen int
@@ -69,7 +69,7 @@ type sessionTree struct {
 	kept int
 }
 
-// own is what an entry keeps: its events. To go on from the entry, the last one is named.
+// own holds the events of an entry. base_state.json names the last one to go on from the entry.
 type own struct {
 	nodes []int
 	usage conversation.Usage
@@ -86,7 +86,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	events := named(names)
+	events := eventFiles(names)
 	list := make([]string, len(events))
 	for i := range events {
 		list[i] = events[i].file
@@ -105,7 +105,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 		t.nodes = append(t.nodes, n)
 	}
 	t.begin(data)
-	t.grow()
+	t.addEntries()
 	f.kin.tell(in, t)
 	if err := f.agents(ctx, in, t); err != nil {
 		return nil, err
@@ -113,10 +113,10 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	return t.session, nil
 }
 
-// agents notes which conversations of sub-agents the tool calls started. No event says so: it is
-// the first one that begins with what the call asks for.
+// agents notes the sub-agents' conversations that tool calls started. No event names them: agents takes the
+// first conversation that begins with the call's prompt.
 func (f *format) agents(ctx context.Context, in folder.In, t *sessionTree) error {
-	list, err := f.below(ctx, in, tree.Join(path.Dir(t.at.File), agentsName))
+	list, err := f.conversationsIn(ctx, in, tree.Join(path.Dir(t.at.File), agentsName))
 	if err != nil || len(list) == 0 {
 		return ctx.Err() // most have none
 	}
@@ -186,8 +186,8 @@ func (t *sessionTree) fault(severity model.Severity, code, file, path, meaning, 
 // file returns the name of an event's file in the storage.
 func (t *sessionTree) file(i int) string { return tree.Join(eventsOf(t.at), t.nodes[i].file) }
 
-// grow makes entries of events.
-func (t *sessionTree) grow() {
+// addEntries makes entries of events.
+func (t *sessionTree) addEntries() {
 	kinds := map[string]int{}
 	t.seen = len(t.nodes)
 	for i := range t.nodes {
@@ -205,7 +205,7 @@ func (t *sessionTree) grow() {
 		switch {
 		case n.Damage != "":
 			t.fault(model.Stops, FaultEvent, t.file(i), "", "the event cannot be read: "+n.Damage, "OpenHands does not open the conversation where the event is on the way to the head")
-		case !n.says() && !silent[n.Kind]:
+		case !n.isMessage() && !silent[n.Kind]:
 			kinds[n.Kind]++
 		}
 	}
@@ -213,7 +213,7 @@ func (t *sessionTree) grow() {
 	for i := range t.nodes {
 		t.up = append(t.up, t.parentOf(i))
 	}
-	t.line = coding.NewLineage(t.up, func(i int) bool { return t.nodes[i].says() })
+	t.line = coding.NewLineage(t.up, func(i int) bool { return t.nodes[i].isMessage() })
 	t.entries()
 	t.head()
 	t.line.Left(t.session, t.entry, func(i int) (time.Time, bool) {
@@ -229,8 +229,8 @@ func (t *sessionTree) index(i int) int {
 	return t.nodes[i].index
 }
 
-// parentOf returns the parent of an event: the one that it names; of one that names none, which
-// older versions wrote, the event before it.
+// parentOf returns the parent of an event. Older versions wrote events that name no parent; their parent is
+// the event before.
 func (t *sessionTree) parentOf(i int) int {
 	named := t.nodes[i].Parent
 	switch at, known := t.byID[named]; {
@@ -244,9 +244,9 @@ func (t *sessionTree) parentOf(i int) int {
 	return i - 1
 }
 
-// before returns the message before an event, -1 for none; then missing is what the way there
-// names that is not there.
-func (t *sessionTree) before(i int) (message int, missing string) {
+// messageBefore returns the message before an event, or -1. missing is then the first id on the path that the
+// conversation does not contain.
+func (t *sessionTree) messageBefore(i int) (message int, missing string) {
 	message, end := t.line.Before(i)
 	if message < 0 && t.up[end] == coding.Missing {
 		missing = t.nodes[end].Parent
@@ -254,7 +254,7 @@ func (t *sessionTree) before(i int) (message int, missing string) {
 	return message, missing
 }
 
-// leaf returns the event where the conversation goes on, -1 for none.
+// leaf returns the event where the conversation goes on, or -1.
 func (t *sessionTree) leaf() (at int, pointed bool) {
 	if id := t.state.Get("leaf_event_id").Text(); id != "" {
 		if at, known := t.byID[id]; known {
@@ -307,7 +307,7 @@ func (t *sessionTree) entries() {
 	t.entry = make([]int, len(t.nodes))
 	follow := make([]int, len(t.nodes))
 	for i := range t.nodes {
-		if p, _ := t.before(i); p >= 0 && t.nodes[i].says() {
+		if p, _ := t.messageBefore(i); p >= 0 && t.nodes[i].isMessage() {
 			follow[p]++
 		}
 	}
@@ -320,13 +320,13 @@ func (t *sessionTree) entries() {
 	for i := range t.nodes {
 		n := &t.nodes[i]
 		t.entry[i] = -1
-		p, missing := t.before(i)
+		p, missing := t.messageBefore(i)
 		if n.Kind == kindFailure && p >= 0 && t.entry[p] >= 0 {
 			e := &s.Entries[t.entry[p]]
 			e.Facts.Add("error", n.Text)
 			e.Marks |= model.MarkError
 		}
-		if !n.says() {
+		if !n.isMessage() {
 			continue
 		}
 		if p >= 0 && p < i && follow[p] == 1 && n.Kind == kindAction && t.nodes[p].Kind == kindAction && n.Response != "" && n.Response == t.nodes[p].Response {
@@ -362,8 +362,8 @@ func (t *sessionTree) entries() {
 // version tells the contents of an entry apart that has got more events, or a usage.
 func version(o *own) string { return fmt.Sprint(len(o.nodes), o.usage) }
 
-// condense says what the model reads after a condensation: the messages that it does not
-// forget, and its summary among them. Without one, it adds no message, wherever it stands.
+// condense sets the messages that the model reads after a condensation: the messages that it does not forget,
+// and its summary between them. A condensation without a summary adds no message.
 func (t *sessionTree) condense(i, before int) {
 	s, c := t.session, &t.nodes[i]
 	self := &s.Entries[t.entry[i]]

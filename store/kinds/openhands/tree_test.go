@@ -828,8 +828,8 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		text := note(r)
-		if again, err := recall(tree.File{Data: text}); text != nil && (err != nil || fmt.Sprintf("%+v", again) != fmt.Sprintf("%+v", r)) {
+		text := encodeNote(r)
+		if again, err := decodeNote(tree.File{Data: text}); text != nil && (err != nil || fmt.Sprintf("%+v", again) != fmt.Sprintf("%+v", r)) {
 			t.Errorf("the note is %+v, of %+v: %v", again, r, err)
 		}
 		v, err := coding.Parse(data)

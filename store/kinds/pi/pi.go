@@ -49,7 +49,7 @@ var agent = &coding.Agent{
 	Format: func(string) coding.Format { return newFormat() },
 	Levels: []watch.Level{{}},
 	Places: func(around store.Surroundings) []string {
-		if settings := around.Named("PI_CODING_AGENT_DIR"); settings != "" && around.Named("PI_CODING_AGENT_SESSION_DIR") == "" {
+		if settings := around.FolderOf("PI_CODING_AGENT_DIR"); settings != "" && around.FolderOf("PI_CODING_AGENT_SESSION_DIR") == "" {
 			return []string{filepath.Join(settings, "sessions")}
 		}
 		return coding.Places(around, "PI_CODING_AGENT_SESSION_DIR", ".pi/agent/sessions")
@@ -65,8 +65,8 @@ func inner(dir string, _ tree.Tree) int {
 	return 0
 }
 
-// signOf returns what a file is whose beginning is head: one of the first lines is the header of a
-// session, and entries with texts are of types that pi writes.
+// signOf identifies a file by its beginning: one of the first lines is the header of a session, and entries
+// with text have types that pi writes.
 func signOf(head []byte) coding.Sign {
 	if !headerOf(head).Get("cwd").There() {
 		return coding.Sign{}
@@ -136,7 +136,7 @@ func (f *format) Spot(file string) coding.Spot {
 	return coding.Spot{File: file, ID: name, Project: project}
 }
 
-// record is what is kept of a line.
+// record holds the parts of a line that are kept.
 type record struct {
 	kind       string
 	id, parent string
@@ -194,8 +194,8 @@ func decode(l *coding.Line) (r record, err error) {
 	return r, nil
 }
 
-// roles are those of pi's messages. Commands that the user ran, and what extensions and
-// summaries say, are sent to the model as words of the user.
+// roles maps the roles of pi's messages. Other messages go to the model as the user's words: commands that the
+// user ran, and the texts of extensions and summaries.
 var roles = map[string]coding.Role{"assistant": coding.Assistant, "toolResult": coding.Tool, "system": coding.System}
 
 // messageOf returns the message of a line.
@@ -329,9 +329,9 @@ type sessionTree struct {
 	up   []int
 	line *coding.Lineage
 	byID map[string]int
-	// header is the line of the header, -1 for none.
+	// header is the line of the header, or -1.
 	header int
-	// labels are those that are on messages.
+	// labels are the labels on messages.
 	labels []model.Label
 }
 
@@ -390,7 +390,7 @@ type build struct {
 	// entry has the entry of each line that is one, and ids those of all.
 	entry []int
 	ids   coding.IDs
-	// meta is what the session runs with from a line on, shared that of the header.
+	// meta holds the model and settings that apply from each line on. shared is the header's.
 	meta    []*coding.Meta
 	shared  *coding.Meta
 	unknown map[string]int
@@ -436,17 +436,17 @@ func (b *build) read() {
 			s.Title = is.text
 		}
 	}
-	b.join()
+	b.joinLines()
 	if last >= 0 && b.tree.line.Message(last) >= 0 {
 		s.Head = b.entry[b.tree.line.Message(last)]
 	}
 }
 
-// join fills in what follows from the lines together: parents, what a compaction keeps,
+// joinLines sets the facts that depend on several lines: parents, the messages that a compaction keeps,
 // labels, and when and how a branch was left.
-func (b *build) join() {
+func (b *build) joinLines() {
 	s, t := b.session, b.tree
-	b.label()
+	b.noteLabels()
 	for i := range t.up {
 		r := &t.file.Records[i].Is
 		if !r.isEntry() {
@@ -471,12 +471,12 @@ func (b *build) join() {
 		r := &t.file.Records[i]
 		return r.Is.at, r.Is.inTree() && !r.Salvaged
 	})
-	b.summarise()
+	b.noteSummaries()
 }
 
-// summarise tells the messages of a branch what pi wrote about it as it was left: a summary stands
+// noteSummaries tells the messages of a branch what pi wrote about it as it was left: a summary stands
 // behind the last of them in the file.
-func (b *build) summarise() {
+func (b *build) noteSummaries() {
 	s, t := b.session, b.tree
 	wrote, last := map[*model.Reason]string{}, -1
 	for i := range t.file.Records {
@@ -498,9 +498,9 @@ func (b *build) summarise() {
 	}
 }
 
-// label notes the labels at the messages that they are on, or behind. pi lets the last label of a
+// noteLabels notes the labels at the messages that they are on, or behind. pi lets the last label of a
 // line count, and takes it away where that is empty.
-func (b *build) label() {
+func (b *build) noteLabels() {
 	t, last := b.tree, map[int]int{}
 	for i := range t.file.Records {
 		r := &t.file.Records[i]
@@ -546,9 +546,9 @@ func (b *build) entryOf(i int) coding.Entry {
 	return e
 }
 
-// compact says what the model reads after a compaction: its summary, then the messages from
-// the first line that it keeps, which need not be a message. Those before are still in the
-// file; summaries of older compactions are not read again.
+// compact sets the messages that the model reads after a compaction: its summary, then the messages from the
+// first kept line on, which need not be a message. Earlier messages stay in the file; the model does not read
+// summaries of older compactions again.
 func (b *build) compact(i int) {
 	t, r, kept := b.tree, &b.tree.file.Records[i].Is, []int(nil)
 	context := []int{b.entry[i]}
@@ -594,7 +594,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		return nil, err
 	}
 	at := now.Format("2006-01-02T15:04:05.000Z")
-	raw[0], err = coding.WithTexts(raw[0], [2]string{"id", c.ID}, [2]string{"timestamp", at}, [2]string{"parentSession", whole(c.Dir, s.Spot.File)})
+	raw[0], err = coding.WithTexts(raw[0], [2]string{"id", c.ID}, [2]string{"timestamp", at}, [2]string{"parentSession", absolutePath(c.Dir, s.Spot.File)})
 	if err != nil {
 		return nil, err
 	}
@@ -609,8 +609,8 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	}, nil
 }
 
-// whole returns the path of a file of a storage as pi writes it: absolute, but in a bucket.
-func whole(dir, file string) string {
+// absolutePath returns the path of a file of a storage as pi writes it: absolute, but in a bucket.
+func absolutePath(dir, file string) string {
 	name := filepath.Join(dir, filepath.FromSlash(file))
 	if at, err := filepath.Abs(name); err == nil && !strings.Contains(dir, "://") {
 		return at
@@ -642,9 +642,9 @@ func (f *format) Sources(_ folder.In, at coding.Spot) []string { return []string
 // Adds implements coding.Plain.
 func (f *format) Adds(e *coding.Entry) int { return len(e.Records) }
 
-// Carried implements coding.Carrier. The other types that are known are bookkeeping: the model, a
+// ReadCarried implements coding.Carrier. The other types that are known are bookkeeping: the model, a
 // label, the state of an extension.
-func (f *format) Carried(ctx context.Context, in folder.In, s *coding.Session) ([]coding.Carried, error) {
+func (f *format) ReadCarried(ctx context.Context, in folder.In, s *coding.Session) ([]coding.Carried, error) {
 	return coding.CarriedIn(ctx, in, s.Spot.File, false, func(v coding.Value) (string, []coding.Value) {
 		kind := v.Get("type").Text()
 		switch kind {

@@ -109,9 +109,9 @@ func (s *Store) run(ctx context.Context, a *agent, action string, in wire.Input,
 	})
 }
 
-// lists returns what reads lists, each element as it comes, as long as there is
+// listReader returns what reads lists, each element as it comes, as long as there is
 // room for all of them together.
-func (s *Store) lists() func(*json.Decoder, func(*json.Decoder) error) error {
+func (s *Store) listReader() func(*json.Decoder, func(*json.Decoder) error) error {
 	room := 1 + s.limit/leastListed
 	return func(dec *json.Decoder, element func(*json.Decoder) error) error {
 		return wire.ReadList(dec, func(dec *json.Decoder) error {
@@ -153,7 +153,7 @@ func (s *Store) do(ctx context.Context, method, path string, body []byte, read f
 	if answer.StatusCode != http.StatusOK {
 		return refusal(answer, in)
 	}
-	return described(ctx, answer, read(answer, in))
+	return describeAnswer(ctx, answer, read(answer, in))
 }
 
 // unreachable words why there is no answer. The address is in what the caller
@@ -187,8 +187,8 @@ func refusal(answer *http.Response, body io.Reader) error {
 	return fmt.Errorf("the server answers %s: %.200s", status, printable.String(strings.TrimSpace(string(text))))
 }
 
-// described words an error met in the JSON of an answer.
-func described(ctx context.Context, answer *http.Response, err error) error {
+// describeAnswer words an error met in the JSON of an answer.
+func describeAnswer(ctx context.Context, answer *http.Response, err error) error {
 	var syntax *json.SyntaxError
 	var network net.Error
 	var date *time.ParseError

@@ -33,10 +33,10 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 // before the one that failed.
 func (s *Store) sessions(ctx context.Context) (infos []model.SessionInfo, err error) {
 	var mute []string
-	list := s.lists()
+	list := s.listReader()
 	for _, name := range s.names() {
 		a := s.agents[name]
-		if !a.has(wire.ListSessions) {
+		if !a.hasAction(wire.ListSessions) {
 			mute = append(mute, name)
 			continue
 		}
@@ -58,7 +58,7 @@ func (s *Store) sessions(ctx context.Context) (infos []model.SessionInfo, err er
 		}
 	}
 	if len(mute) > 0 {
-		err = errors.Join(err, fmt.Errorf("agents %s: %w", named(mute), ErrNoList))
+		err = errors.Join(err, fmt.Errorf("agents %s: %w", nameAgents(mute), ErrNoList))
 	}
 	slices.SortStableFunc(infos, store.NewestFirst)
 	return infos, err
@@ -91,11 +91,11 @@ func (s *Store) headers(ctx context.Context, session string) ([]model.Header, er
 	if err != nil {
 		return nil, err
 	}
-	visits := a.takes(wire.ListSnapshots, "metadataOnly")
+	visits := a.acceptsInput(wire.ListSnapshots, "metadataOnly")
 	in := wire.Input{SessionID: &inside, IncludeOrphaned: true, MetadataOnly: visits}
 	var headers []model.Header
 	err = s.run(ctx, a, wire.ListSnapshots, in, func(dec *json.Decoder) error {
-		return s.lists()(dec, func(dec *json.Decoder) error {
+		return s.listReader()(dec, func(dec *json.Decoder) error {
 			h, err := readHeader(dec, visits)
 			headers = append(headers, h)
 			return err
@@ -198,7 +198,7 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 		return nil, err
 	}
 	in := wire.Input{SnapshotID: &ref.ID, SessionID: &inside}
-	if a.takes(wire.GetSnapshot, "visit") {
+	if a.acceptsInput(wire.GetSnapshot, "visit") {
 		in.Visit = ref.Visit
 	}
 	var id string
@@ -256,7 +256,7 @@ func (s *Store) data(ctx context.Context, sessionID string) (*model.Data[json.Ra
 // record returns the record of a session, nil where it has none, or where the
 // agent keeps none.
 func (s *Store) record(ctx context.Context, a *agent, session string) (*wire.Record, error) {
-	if !a.has(wire.GetSession) {
+	if !a.hasAction(wire.GetSession) {
 		return nil, nil
 	}
 	var record *wire.Record

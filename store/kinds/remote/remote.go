@@ -76,13 +76,13 @@ type agent struct {
 	runs bool
 }
 
-func (a *agent) has(action string) bool {
+func (a *agent) hasAction(action string) bool {
 	_, ok := a.actions[action]
 	return ok
 }
 
-// takes reports whether the agent's action is known to take an input.
-func (a *agent) takes(action, input string) bool { return a.actions[action][input] }
+// acceptsInput reports whether the agent's action is known to take an input.
+func (a *agent) acceptsInput(action, input string) bool { return a.actions[action][input] }
 
 // Open asks a process which agents it has. The address is a URL: http for this
 // machine, https for any. The error is a *NoStoreError where there is a server
@@ -134,7 +134,7 @@ func (e *NoStoreError) Error() string {
 	if len(e.Agents) == 0 {
 		text += fmt.Sprintf(" with %d actions and no agents", e.Actions)
 	} else {
-		text += " with the agents " + named(e.Agents)
+		text += " with the agents " + nameAgents(e.Agents)
 	}
 	return text + "; it has no session-store actions and cannot list snapshots: its snapshot files are what to open, which its agents write to a directory such as .genkit/snapshots or .snapshots"
 }
@@ -142,8 +142,8 @@ func (e *NoStoreError) Error() string {
 // mostNamed bounds the agents that an error names.
 const mostNamed = 10
 
-// named names agents in an error: the server chose the names, and how many.
-func named(agents []string) string {
+// nameAgents names agents in an error: the server chose the names, and how many.
+func nameAgents(agents []string) string {
 	var text strings.Builder
 	for i, name := range agents {
 		if i == mostNamed {
@@ -245,5 +245,5 @@ func (s *Store) locate(id string) (*agent, string, error) {
 	if a := s.agents[id[i+1:]]; i >= 0 && a != nil {
 		return a, id[:i], nil
 	}
-	return nil, "", fmt.Errorf("the process has the agents %s, and a session is named SESSION/AGENT: %w", named(s.names()), model.ErrNoSession)
+	return nil, "", fmt.Errorf("the process has the agents %s, and a session is named SESSION/AGENT: %w", nameAgents(s.names()), model.ErrNoSession)
 }

@@ -23,7 +23,7 @@ const pollInterval = 500 * time.Millisecond
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	ctx = s.life.Within(ctx)
 	for _, name := range s.names() {
-		if !s.agents[name].has(wire.ListSessions) {
+		if !s.agents[name].hasAction(wire.ListSessions) {
 			return nil, fmt.Errorf("reflection: watch: agent %.80q: %w", name, ErrNoList)
 		}
 	}
@@ -90,7 +90,7 @@ func (s *Store) Cursor(ctx context.Context, session string) (store.Cursor, error
 func (s *Store) Growth(ctx context.Context, session string, since store.Cursor) (store.Growth, error) {
 	var sent wire.Growth
 	err := s.follow(ctx, wire.GetGrowth, session, since, func(dec *json.Decoder) (err error) {
-		sent, err = wire.ReadGrowth(dec, s.lists())
+		sent, err = wire.ReadGrowth(dec, s.listReader())
 		return err
 	})
 	if err == nil {
@@ -112,7 +112,7 @@ func (s *Store) follow(ctx context.Context, action, session string, since store.
 	if err != nil {
 		return err
 	}
-	if !a.has(action) {
+	if !a.hasAction(action) {
 		return ErrNoGrowth
 	}
 	in := wire.Input{SessionID: &inside, Visit: since.Visit, Rewrites: since.Rewrites}

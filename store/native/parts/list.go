@@ -90,7 +90,7 @@ func (f *follow) end(s Stream) int64 {
 	return 0
 }
 
-func (f *follow) met(e Extent) {
+func (f *follow) noteExtent(e Extent) {
 	for i, have := range *f {
 		if have.At.Stream() == e.At.Stream() {
 			(*f)[i] = e
@@ -115,7 +115,7 @@ func appendNode(dst []byte, level byte, entries []entry) []byte {
 			dst = binary.AppendUvarint(dst, uint64(e.covers))
 		}
 		last = stream
-		seen.met(e.Extent)
+		seen.noteExtent(e.Extent)
 	}
 	return dst
 }
@@ -126,11 +126,11 @@ func appendNode(dst []byte, level byte, entries []entry) []byte {
 // more than there is room for in a state of that size.
 func Decode(root []byte, size, limit int64, read func(nodes []Extent) ([][]byte, error)) ([]Extent, error) {
 	if len(root) == 0 {
-		return nil, damaged("an empty list")
+		return nil, damagedError("an empty list")
 	}
 	level := root[0]
 	if level > maxLevel {
-		return nil, damaged("a list of level %d", level)
+		return nil, damagedError("a list of level %d", level)
 	}
 	entries, err := decodeNode(nil, root, level, size, size)
 	if err != nil {
@@ -143,7 +143,7 @@ func Decode(root []byte, size, limit int64, read func(nodes []Extent) ([][]byte,
 			nodes[i] = e.Extent
 		}
 		if Size(nodes) > 2*size+maxEntries*maxNode {
-			return nil, damaged("nodes that are larger than what they list")
+			return nil, damagedError("nodes that are larger than what they list")
 		}
 		texts, err := read(nodes)
 		if err != nil {
@@ -185,7 +185,7 @@ const maxNode = 1 + maxEntries*4*binary.MaxVarintLen64
 // bytes of a state of size.
 func decodeNode(entries []entry, node []byte, level byte, covers, size int64) ([]entry, error) {
 	if len(node) == 0 || node[0] != level {
-		return nil, damaged("a node that is not of level %d", level)
+		return nil, damagedError("a node that is not of level %d", level)
 	}
 	r := reader{rest: node[1:]}
 	var last Stream
@@ -201,26 +201,26 @@ func decodeNode(entries []entry, node []byte, level byte, covers, size int64) ([
 		}
 		switch {
 		case r.bad || stream < 0 || stream > MaxStream:
-			return nil, damaged("a list that cannot be read")
+			return nil, damagedError("a list that cannot be read")
 		case level > 0 && e.Len > maxNode:
-			return nil, damaged("a node of %d bytes", e.Len)
+			return nil, damagedError("a node of %d bytes", e.Len)
 		case e.Len == 0 || e.covers == 0 || e.covers > covers:
-			return nil, damaged("a list that is not as long as its state")
+			return nil, damagedError("a list that is not as long as its state")
 		case int64(len(entries)) > size/bytesPerExtent+maxEntries:
-			return nil, damaged("a list of too many parts")
+			return nil, damagedError("a list of too many parts")
 		}
 		offset += seen.end(stream)
 		if offset < 0 || offset > MaxOffset-e.Len {
-			return nil, damaged("a list that leaves its stream")
+			return nil, damagedError("a list that leaves its stream")
 		}
 		e.At = stream.At(offset)
 		covers -= e.covers
 		last = stream
-		seen.met(e.Extent)
+		seen.noteExtent(e.Extent)
 		entries = append(entries, e)
 	}
 	if covers != 0 {
-		return nil, damaged("a list that is not as long as its state")
+		return nil, damagedError("a list that is not as long as its state")
 	}
 	return entries, nil
 }

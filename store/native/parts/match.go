@@ -95,7 +95,7 @@ func (c *cursor) find(part []byte) []Extent {
 			kept, from = kept[1:], from+1
 		}
 		if bytes.Equal(kept, part) {
-			at := c.extents(int64(from), int64(c.base.Parts[i].End))
+			at := c.extentsOf(int64(from), int64(c.base.Parts[i].End))
 			if at != nil {
 				c.next = i + 1
 			}
@@ -105,8 +105,8 @@ func (c *cursor) find(part []byte) []Extent {
 	return nil
 }
 
-// extents returns where a run of the base lies, nil if that may not be used.
-func (c *cursor) extents(from, to int64) []Extent {
+// extentsOf returns where a run of the base lies, nil if that may not be used.
+func (c *cursor) extentsOf(from, to int64) []Extent {
 	if c.ends == nil {
 		c.ends = make([]int64, len(c.base.List))
 		end := int64(0)

@@ -343,7 +343,7 @@ func TestDecode_asksForNoMoreThanAStateCanNeed(t *testing.T) {
 		named := slices.Repeat([]entry{{Extent{Stream(9).At(0), maxNode}, size / 4096}}, 4096)
 		_, err := Decode(appendNode(nil, level, named), size, size, func(wanted []Extent) ([][]byte, error) {
 			most = max(most, Size(wanted))
-			return nil, damaged("it is not there")
+			return nil, damagedError("it is not there")
 		})
 		if !errors.Is(err, ErrDamaged) {
 			t.Errorf("level %d: %v", level, err)

@@ -8,7 +8,7 @@ import (
 // ErrDamaged: bytes that should describe parts do not.
 var ErrDamaged = errors.New("the parts of the state are damaged")
 
-func damaged(format string, args ...any) error {
+func damagedError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
 }
 

@@ -168,7 +168,7 @@ func migrate(ctx context.Context, url string) (made bool, err error) {
 		have, err := schemaVersion(ctx, t)
 		if errors.Is(err, ErrNone) {
 			made = true
-			err = each(ctx, t, "CREATE SCHEMA IF NOT EXISTS hindcast;\nCREATE TABLE hindcast.migrations (version bigint PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())")
+			err = execScript(ctx, t, "CREATE SCHEMA IF NOT EXISTS hindcast;\nCREATE TABLE hindcast.migrations (version bigint PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())")
 		}
 		if err != nil {
 			return err
@@ -179,7 +179,7 @@ func migrate(ctx context.Context, url string) (made bool, err error) {
 		for next := have + 1; next <= version; next++ {
 			script, err := migrations.ReadFile("migrations/" + strconv.FormatInt(next, 10) + ".sql")
 			if err == nil {
-				err = each(ctx, t, string(script))
+				err = execScript(ctx, t, string(script))
 			}
 			if err == nil {
 				_, err = t.Exec(ctx, "INSERT INTO hindcast.migrations (version) VALUES (?)", next)
@@ -192,8 +192,8 @@ func migrate(ctx context.Context, url string) (made bool, err error) {
 	})
 }
 
-// each runs the statements of a script.
-func each(ctx context.Context, t *pg.Tx, script string) error {
+// execScript runs the statements of a script.
+func execScript(ctx context.Context, t *pg.Tx, script string) error {
 	for statement := range strings.SplitSeq(strings.TrimSuffix(strings.TrimSpace(script), ";"), ";\n") {
 		if _, err := t.Exec(ctx, statement); err != nil {
 			return fmt.Errorf("%.60q: %w", statement, err)

@@ -31,7 +31,7 @@ func check(ctx context.Context, t *sqlitefile.Tx) error {
 		return err
 	}
 	if id != applicationID {
-		return foreign(id)
+		return foreignError(id)
 	}
 	var version int64
 	if err := t.Row(ctx, "PRAGMA user_version").Scan(&version); err != nil {
@@ -43,7 +43,7 @@ func check(ctx context.Context, t *sqlitefile.Tx) error {
 	return checkSchema(ctx, t)
 }
 
-func foreign(id int64) error { return fmt.Errorf("%w: its application id is %#x", ErrForeign, id) }
+func foreignError(id int64) error { return fmt.Errorf("%w: its application id is %#x", ErrForeign, id) }
 
 // checkSchema compares what is declared in the file with schema.sql, word for
 // word: a file may not add a trigger or a view.

@@ -35,12 +35,12 @@ func Kind() store.Kind {
 		Files:     []string{"*.db", "*.db3", "*.sqlite", "*.sqlite3"},
 		Recognise: recognise,
 		Open:      func(ctx context.Context, path string) (store.Store, error) { return openSettled(ctx, path) },
-		Places:    func(around store.Surroundings) []string { return below(around.Work, "*.db") },
+		Places:    func(around store.Surroundings) []string { return patternIn(around.Work, "*.db") },
 	}
 }
 
-// below returns a pattern below a folder that is known.
-func below(dir, pattern string) []string {
+// patternIn returns a pattern below a folder that is known.
+func patternIn(dir, pattern string) []string {
 	if dir == "" {
 		return nil
 	}
@@ -101,7 +101,7 @@ func Open(ctx context.Context, path string, options ...Option) (*Store, error) {
 	if errors.Is(err, sqlitefile.ErrUnsettled) {
 		// What another program left is for that program to settle.
 		if id, unread := sqlitefile.ApplicationID(ctx, path); unread == nil && id != applicationID {
-			err = foreign(id)
+			err = foreignError(id)
 		}
 	}
 	if err != nil {

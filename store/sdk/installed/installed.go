@@ -99,14 +99,14 @@ func Find(at, name string, stops ...string) (store.Release, bool) {
 	}
 	for range maxLevels {
 		up := filepath.Dir(dir)
-		if up == dir || slices.ContainsFunc(stops, func(stop string) bool { return same(dir, stop) }) {
+		if up == dir || slices.ContainsFunc(stops, func(stop string) bool { return isSameDir(dir, stop) }) {
 			break
 		}
 		root, err := os.OpenRoot(dir)
 		if err != nil {
 			break
 		}
-		version, from := in(root, pkg.registry, pkg.name)
+		version, from := versionIn(root, pkg.registry, pkg.name)
 		_, err = root.Lstat(".git")
 		_ = root.Close() // nothing was written
 		if from != "" || err == nil {
@@ -117,8 +117,8 @@ func Find(at, name string, stops ...string) (store.Release, bool) {
 	return store.Release{}, false
 }
 
-// same reports whether a folder is another one, "" for none.
-func same(dir, other string) bool {
+// isSameDir reports whether a folder is another one, "" for none.
+func isSameDir(dir, other string) bool {
 	if other == "" {
 		return false
 	}
@@ -127,19 +127,19 @@ func same(dir, other string) bool {
 	return errors.Join(err, err2) == nil && os.SameFile(a, b)
 }
 
-// in looks into one folder. It returns a version and what says so, "" for none. Files
+// versionIn looks into one folder. It returns a version and what says so, "" for none. Files
 // of one pattern that differ say nothing, and what is installed says more than a lock.
-func in(root *os.Root, from registry, pkg string) (version, source string) {
+func versionIn(root *os.Root, from registry, pkg string) (version, source string) {
 	name := pkg
 	if from == pypi {
-		name = strings.ReplaceAll(normal(pkg), "-", "_") // of a folder of installed packages
+		name = strings.ReplaceAll(normalizeName(pkg), "-", "_") // of a folder of installed packages
 	}
 	for _, s := range sources {
 		if s.registry != from {
 			continue
 		}
 		var found []string
-		for _, file := range matching(root, strings.ReplaceAll(s.pattern, "%s", name)) {
+		for _, file := range globIn(root, strings.ReplaceAll(s.pattern, "%s", name)) {
 			text := ""
 			if s.version == nil {
 				text = strings.TrimSuffix(path.Base(file)[len(name)+1:], ".dist-info")
@@ -152,15 +152,15 @@ func in(root *os.Root, from registry, pkg string) (version, source string) {
 			}
 		}
 		if len(found) > 0 {
-			return one(found), source
+			return soleValue(found), source
 		}
 	}
 	return "", ""
 }
 
-// matching returns the names below root that fit a pattern, each part of it
+// globIn returns the names below root that fit a pattern, each part of it
 // one of path.Match, in order.
-func matching(root *os.Root, pattern string) []string {
+func globIn(root *os.Root, pattern string) []string {
 	found := []string{"."}
 	for part := range strings.SplitSeq(pattern, "/") {
 		var next []string

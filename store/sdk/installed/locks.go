@@ -12,8 +12,8 @@ import (
 // fixed shape; a version that such a line does not tell is not known. Where a file tells
 // two versions of a package, for different surroundings, none is.
 
-// one returns the only value of a list, "" if there is none or if they differ.
-func one(values []string) string {
+// soleValue returns the only value of a list, "" if there is none or if they differ.
+func soleValue(values []string) string {
 	found := ""
 	for _, value := range values {
 		if found != "" && found != value {
@@ -26,13 +26,13 @@ func one(values []string) string {
 
 var separators = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[-_.]+`) })
 
-// normal returns the name of a package as PyPI compares it.
-func normal(name string) string {
+// normalizeName returns the name of a package as PyPI compares it.
+func normalizeName(name string) string {
 	return strings.ToLower(separators().ReplaceAllString(name, "-"))
 }
 
-// quoted returns the string of a line `key = "string"`, "" for another line.
-func quoted(line, key string) string {
+// stringAt returns the string of a line `key = "string"`, "" for another line.
+func stringAt(line, key string) string {
 	rest, ok := strings.CutPrefix(line, key+" = \"")
 	text, _, closed := strings.Cut(rest, `"`)
 	if !ok || !closed {
@@ -47,7 +47,7 @@ func tomlLock(data []byte, pkg string) string {
 	var found []string
 	name, version, inside := "", "", false
 	end := func() {
-		if inside && normal(name) == normal(pkg) && version != "" {
+		if inside && normalizeName(name) == normalizeName(pkg) && version != "" {
 			found = append(found, version)
 		}
 		name, version = "", ""
@@ -58,14 +58,14 @@ func tomlLock(data []byte, pkg string) string {
 		case strings.HasPrefix(line, "["):
 			end()
 			inside = line == "[[package]]"
-		case name == "" && quoted(line, "name") != "":
-			name = quoted(line, "name")
-		case version == "" && quoted(line, "version") != "":
-			version = quoted(line, "version")
+		case name == "" && stringAt(line, "name") != "":
+			name = stringAt(line, "name")
+		case version == "" && stringAt(line, "version") != "":
+			version = stringAt(line, "version")
 		}
 	}
 	end()
-	return one(found)
+	return soleValue(found)
 }
 
 // pipfileLock reads Pipfile.lock.
@@ -81,12 +81,12 @@ func pipfileLock(data []byte, pkg string) string {
 			continue
 		}
 		for name, p := range packages {
-			if version, exact := strings.CutPrefix(p.Version, "=="); exact && normal(name) == normal(pkg) {
+			if version, exact := strings.CutPrefix(p.Version, "=="); exact && normalizeName(name) == normalizeName(pkg) {
 				found = append(found, version)
 			}
 		}
 	}
-	return one(found)
+	return soleValue(found)
 }
 
 // pinned is a line that asks for exactly one version, with what may follow it: extras
@@ -99,11 +99,11 @@ var pinned = sync.OnceValue(func() *regexp.Regexp {
 func requirements(data []byte, pkg string) string {
 	var found []string
 	for line := range strings.Lines(string(data)) {
-		if m := pinned().FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil && normal(m[1]) == normal(pkg) {
+		if m := pinned().FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil && normalizeName(m[1]) == normalizeName(pkg) {
 			found = append(found, m[2])
 		}
 	}
-	return one(found)
+	return soleValue(found)
 }
 
 // packageJSON reads the package.json of an installed package.
@@ -148,7 +148,7 @@ func pnpmLock(data []byte, pkg string) string {
 			found = append(found, version)
 		}
 	}
-	return one(found)
+	return soleValue(found)
 }
 
 // yarnLock reads yarn.lock: a line with the ranges that are asked for, and below it the
@@ -168,7 +168,7 @@ func yarnLock(data []byte, pkg string) string {
 			}
 		}
 	}
-	return one(found)
+	return soleValue(found)
 }
 
 // goMod reads go.mod, which requires each module on a line of its own; of a module that is
@@ -188,5 +188,5 @@ func goMod(data []byte, pkg string) string {
 			found = append(found, strings.TrimPrefix(words[1], "v"))
 		}
 	}
-	return one(found)
+	return soleValue(found)
 }

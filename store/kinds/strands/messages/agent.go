@@ -75,7 +75,7 @@ func writerOf(t *jsontape.Tape) sdk.Version {
 		{keepsInterrupts, []string{"_internal_state"}},
 	} {
 		if t.Lookup(sign.path...) >= 0 {
-			return sign.rule.Since()
+			return sign.rule.FirstVersion()
 		}
 	}
 	return sdk.First
@@ -125,7 +125,7 @@ func (r *agentReader) take(d files.Document) {
 		undecoded = stateBytes(d.Tape)
 	}
 	for _, f := range slices.Concat(undecoded, oddBytes(&d)) {
-		f.verdict = f.verdict.Since(decodesAgent, sdk.Loads("the file is not decoded"))
+		f.verdict = f.verdict.WithRule(decodesAgent, sdk.Loads("the file is not decoded"))
 		r.flaw(f)
 	}
 	for _, f := range oddities(&d, sdk.Loses("but the SDK cannot write agent.json again, which it does at the next message: UnicodeEncodeError")) {
@@ -222,7 +222,7 @@ func (r *agentReader) checkpoint(n jsontape.Node) {
 			meaning = err.Error()
 		}
 		r.fault(FaultCheckpoint, r.tape.Pointer(n), meaning, sdk.Loads("resuming from it rejects the checkpoint's schema version: CheckpointException").
-			Since(raisesCheckpoint, sdk.Loads("resuming from it is a ValueError")))
+			WithRule(raisesCheckpoint, sdk.Loads("resuming from it is a ValueError")))
 	case err != nil:
 		r.fault(FaultCheckpoint, r.tape.Pointer(n), err.Error(), sdk.Loads("resuming from it is a TypeError"))
 	}
@@ -351,7 +351,7 @@ var unlooked = sdk.Loads("it is not looked at")
 
 // sinceInterrupts returns the verdict on an interrupt state that cannot be taken.
 func sinceInterrupts(exception string) sdk.Verdict {
-	return sdk.Refuses(exception).Since(keepsInterrupts, unlooked)
+	return sdk.Refuses(exception).WithRule(keepsInterrupts, unlooked)
 }
 
 const interruptPath = "/_internal_state/interrupt_state"
@@ -379,7 +379,7 @@ func (r *agentReader) interrupt(n jsontape.Node) {
 		if t.Kind(context) == jsontape.Array {
 			exception = "TypeError"
 		}
-		r.fault(FaultAgentFile, interruptPath+"/context", "the context is no object", sdk.Refuses(exception).Since(readsPending, unlooked))
+		r.fault(FaultAgentFile, interruptPath+"/context", "the context is no object", sdk.Refuses(exception).WithRule(readsPending, unlooked))
 	}
 	if active := t.Find(n, "activated"); active >= 0 {
 		r.interrupted = truthy(t, active)
@@ -389,7 +389,7 @@ func (r *agentReader) interrupt(n jsontape.Node) {
 	}
 	if r.interrupted && t.Kind(interrupts) == jsontape.Object && t.Count(interrupts) == 0 {
 		r.fault(FaultInterrupt, interruptPath+"/interrupts", "an answer is waited for, and there is no interrupt",
-			sdk.Loses("anything but an answer is a TypeError, and an answer to an interrupt that is not there a KeyError").Since(keepsInterrupts, unlooked))
+			sdk.Loses("anything but an answer is a TypeError, and an answer to an interrupt that is not there a KeyError").WithRule(keepsInterrupts, unlooked))
 	}
 	held := t.Find(pending, "assistant_message")
 	if pending >= 0 && t.Kind(pending) != jsontape.Null {
@@ -408,7 +408,7 @@ func (r *agentReader) interrupt(n jsontape.Node) {
 func (r *agentReader) pending(n jsontape.Node) {
 	t := r.tape
 	const path = interruptPath + "/pending_tool_execution"
-	refused := sdk.Refuses("SessionException: Failed to restore pending tool execution state").Since(readsPending, unlooked)
+	refused := sdk.Refuses("SessionException: Failed to restore pending tool execution state").WithRule(readsPending, unlooked)
 	if t.Kind(n) != jsontape.Object {
 		r.fault(FaultAgentFile, path, "the pending tool execution is no object", refused)
 		return

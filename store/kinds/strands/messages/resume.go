@@ -41,17 +41,17 @@ func (e *ending) resume(next *folder.Next) {
 	// textless is a call without a text, which older versions take for a message.
 	textless := func(call, then string) {
 		switch {
-		case versions.Always(takesNoText):
+		case versions.AllFollow(takesNoText):
 			add(call, then)
 		case versions.Differ(takesNoText):
-			add(call, then+"; "+takesNoText.Before()+" it damages the session: it stores a message without content, over which no agent starts from "+answersCalls.Since().String()+" on")
+			add(call, then+"; "+takesNoText.Before()+" it damages the session: it stores a message without content, over which no agent starts from "+answersCalls.FirstVersion().String()+" on")
 		}
 	}
 	again := func(then string) { textless("agent(None)", then+"; so does agent([])") }
 	// ways are offered with the text last where that is the lesser way, but first where
 	// the others may do harm.
 	ways := func(textless func(), withText string) {
-		if versions.Always(takesNoText) {
+		if versions.AllFollow(takesNoText) {
 			textless()
 			text(withText)
 		} else {
@@ -74,7 +74,7 @@ func (e *ending) resume(next *folder.Next) {
 			textless("agent(None)", versions.Words(runsCalls, "runs "+tools+" without asking the model first; then the model answers the results", bare))
 			textless("agent([])", versions.Words(answersCalls, writes+"and the model answers that", versions.Words(runsCalls, "runs "+tools, bare)))
 		}, versions.Words(answersCalls, writes+"then your text; "+twoInARow, bare+", then your text"))
-		if versions.Shown(runsCalls) {
+		if versions.NewestFollows(runsCalls) {
 			next.Asks = append(next.Asks, "the tool calls at the end run again: "+tools+"; what they do outside of the session is done twice")
 		}
 	case m.role == "assistant":

@@ -15,35 +15,35 @@ var (
 	// takesNoText: a call without a text stores no message. Before, agent(None) and
 	// agent([]) store one of the user whose content is null or [], and from 1.15 on no
 	// agent starts over the former.
-	takesNoText = sdk.Since(1, 6)
+	takesNoText = sdk.RuleSince(1, 6)
 	// keepsInterrupts: agent.json has _internal_state, with interrupts.
-	keepsInterrupts = sdk.Since(1, 13)
+	keepsInterrupts = sdk.RuleSince(1, 13)
 	// runsCalls: agent(None) runs the tool calls of the last message. Before, the model
 	// is sent the calls as they are.
-	runsCalls = sdk.Since(1, 14)
+	runsCalls = sdk.RuleSince(1, 14)
 	// answersCalls: agent([]) and agent("…") write an error for each tool call of the
 	// last message, and a start puts one in for each call amid the log that has no result.
-	answersCalls = sdk.Since(1, 15)
+	answersCalls = sdk.RuleSince(1, 15)
 	// dropsLeading: a start drops a first message that has tool results.
-	dropsLeading = sdk.Since(1, 20)
+	dropsLeading = sdk.RuleSince(1, 20)
 	// keepsModelState: agent.json has model_state.
-	keepsModelState = sdk.Since(1, 34)
+	keepsModelState = sdk.RuleSince(1, 34)
 	// raisesCheckpoint: a checkpoint of another schema is a CheckpointException.
-	raisesCheckpoint = sdk.Since(1, 43)
+	raisesCheckpoint = sdk.RuleSince(1, 43)
 	// decodesAgent: what stands for bytes in agent.json is decoded.
-	decodesAgent = sdk.Since(1, 47)
+	decodesAgent = sdk.RuleSince(1, 47)
 	// refusesLinks: a file that is a symbolic link is not read.
-	refusesLinks = sdk.Since(1, 48)
+	refusesLinks = sdk.RuleSince(1, 48)
 	// ordersResults: where results are not for exactly the calls before them, all are put
 	// anew, in the order of the calls. Before, what is missing comes behind the rest, and
 	// what is too much stays.
-	ordersResults = sdk.Since(1, 47)
+	ordersResults = sdk.RuleSince(1, 47)
 	// dropsOrphans: a start drops each tool result that follows no tool call, and of a
 	// first message the results alone; it looks at the role of every message.
-	dropsOrphans = sdk.Since(1, 55)
+	dropsOrphans = sdk.RuleSince(1, 55)
 	// readsPending: the context of the interrupts is read at the start, and what waits in
 	// pending_tool_execution.
-	readsPending = sdk.Since(1, 55)
+	readsPending = sdk.RuleSince(1, 55)
 )
 
 // looks is when the SDK looks at a part of a message. What it does not look at, it
@@ -82,27 +82,27 @@ func (f flaw) judged(at stand) sdk.Verdict {
 	case f.looks == atFile:
 		return f.verdict
 	case f.looks == atLink:
-		return f.verdict.Since(refusesLinks, sdk.Loads("it is followed"))
+		return f.verdict.WithRule(refusesLinks, sdk.Loads("it is followed"))
 	case f.looks == atResult && !at.asked && user:
-		return sdk.Repairs("the result is dropped").Since(dropsOrphans, sent)
+		return sdk.Repairs("the result is dropped").WithRule(dropsOrphans, sent)
 	case f.looks == atResult && !at.asked, f.looks == atCall && at.last:
 		return sent
 	case f.looks == atRole && !at.first:
-		return f.verdict.Since(dropsOrphans, sent)
+		return f.verdict.WithRule(dropsOrphans, sent)
 	case f.looks == atRole:
-		return f.verdict.Since(dropsLeading, sent)
+		return f.verdict.WithRule(dropsLeading, sent)
 	case !at.last || at.asked:
-		return f.verdict.Since(answersCalls, sent)
+		return f.verdict.WithRule(answersCalls, sent)
 	case f.looks == atContent && !user:
 		return sent
 	case at.first:
-		return f.verdict.Since(dropsLeading, sent)
+		return f.verdict.WithRule(dropsLeading, sent)
 	}
-	return f.verdict.Since(dropsOrphans, sent)
+	return f.verdict.WithRule(dropsOrphans, sent)
 }
 
 // opens is the SDK that opens a log.
-var opens = sdk.Opens{sdk.StrandsPython: sdk.Since(1, 0)}
+var opens = sdk.Opens{sdk.StrandsPython: sdk.RuleSince(1, 0)}
 
 // SDKs implements store.Versioned.
 func (s *Store) SDKs() []string { return opens.Names() }
@@ -111,4 +111,4 @@ func (s *Store) SDKs() []string { return opens.Names() }
 func (s *Store) Assume(r store.Release) error { return s.running.Assume(kind, opens, r) }
 
 // Assumed implements store.Versioned.
-func (s *Store) Assumed() store.Releases { return s.running.Assumed() }
+func (s *Store) Assumed() store.Releases { return s.running.ListAssumed() }

@@ -83,7 +83,7 @@ func (w *window) add(m *message) (fixes []fix) {
 		fixes = append(fixes, f)
 		switch {
 		case f.kept:
-		case m.others == 0 || !w.sdk.Shown(dropsOrphans):
+		case m.others == 0 || !w.sdk.NewestFollows(dropsOrphans):
 			w.sure = false
 			return fixes
 		default:
@@ -96,10 +96,10 @@ func (w *window) add(m *message) (fixes []fix) {
 		fixes = append(fixes, f)
 		switch {
 		case f.kept:
-		case len(results) == 0 && (m.others > 0 || !w.sdk.Shown(ordersResults)):
+		case len(results) == 0 && (m.others > 0 || !w.sdk.NewestFollows(ordersResults)):
 			put := appendErrors([]byte(`{"role":"user","content":[`), w.calls)
 			w.write(put, len(put))
-		case !w.sdk.Shown(ordersResults):
+		case !w.sdk.NewestFollows(ordersResults):
 			body = withContent(w.body(m), behind(missing))
 			size = len(body)
 		default:
@@ -259,13 +259,13 @@ func (w *window) orphan(m *message) fix {
 		now = sdk.Repairs("the result is dropped, its message stays")
 	}
 	if first {
-		before = dropped.Since(dropsLeading, before)
-		f.kept = !w.sdk.Shown(dropsLeading)
+		before = dropped.WithRule(dropsLeading, before)
+		f.kept = !w.sdk.NewestFollows(dropsLeading)
 	} else {
-		f.kept = !w.sdk.Shown(dropsOrphans)
+		f.kept = !w.sdk.NewestFollows(dropsOrphans)
 	}
 	if f.verdict = before; !first || m.others > 0 {
-		f.verdict = now.Since(dropsOrphans, before)
+		f.verdict = now.WithRule(dropsOrphans, before)
 	}
 	if first {
 		f.code = FaultLeadingResult
@@ -280,11 +280,11 @@ func (w *window) mismatched(m *message, missing []call, stale []result) fix {
 	if len(missing) == 0 {
 		return fix{file: m.name, flaw: flaw{code: FaultStaleResult, path: m.path(stale[0].block) + "/toolResult",
 			meaning: fmt.Sprintf("the result of %.60q has no call in the message before", stale[0].id),
-			verdict: sdk.Repairs("the result is dropped").Since(ordersResults, sdk.Loses("the result is kept, and most providers refuse it"))},
-			kept: !w.sdk.Shown(ordersResults)}
+			verdict: sdk.Repairs("the result is dropped").WithRule(ordersResults, sdk.Loses("the result is kept, and most providers refuse it"))},
+			kept: !w.sdk.NewestFollows(ordersResults)}
 	}
 	f := fix{file: w.file, flaw: flaw{code: FaultMissingResult, path: fmt.Sprintf("%s/content/%d/toolUse", w.location, missing[0].block),
-		meaning: fmt.Sprintf("the tool call %.60q has no result in the next message", missing[0].id)}, kept: !w.sdk.Shown(answersCalls)}
+		meaning: fmt.Sprintf("the tool call %.60q has no result in the next message", missing[0].id)}, kept: !w.sdk.NewestFollows(answersCalls)}
 	if more := len(missing) - 1; more > 0 {
 		f.meaning += fmt.Sprintf(", nor have %d others", more)
 	}
@@ -301,9 +301,9 @@ func (w *window) mismatched(m *message, missing []call, stale []result) fix {
 		now = sdk.Repairs(now.Text() + ", in the empty message that follows")
 		before = between
 	}
-	f.verdict = before.Since(answersCalls, sdk.Loses("nothing is put in, and most providers refuse the call"))
+	f.verdict = before.WithRule(answersCalls, sdk.Loses("nothing is put in, and most providers refuse the call"))
 	if now.Text() != before.Text() {
-		f.verdict = now.Since(ordersResults, f.verdict)
+		f.verdict = now.WithRule(ordersResults, f.verdict)
 	}
 	if len(m.results) > len(stale) {
 		f.code = FaultPartialResult

@@ -53,5 +53,5 @@ func (r *Run) fault(code string, n jsontape.Node, meaning string, v sdk.Verdict)
 	if r.placed[code]++; n >= 0 && r.placed[code] <= mostPlaced {
 		path += r.tape.Pointer(n)
 	}
-	r.faults = append(r.faults, sdk.From(sdk.First).Judged(model.Fault{Code: code, File: r.place.File, Path: path, Meaning: meaning}, v))
+	r.faults = append(r.faults, sdk.From(sdk.First).WithVerdict(model.Fault{Code: code, File: r.place.File, Path: path, Meaning: meaning}, v))
 }

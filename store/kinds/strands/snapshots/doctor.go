@@ -146,13 +146,13 @@ type prompt struct{ text, file string }
 func (c *checkup) add(f model.Fault) { c.list.Add(f) }
 
 // plain returns a fault with a verdict for all versions.
-func plain(f model.Fault, v sdk.Verdict) model.Fault { return sdk.From(sdk.First).Judged(f, v) }
+func plain(f model.Fault, v sdk.Verdict) model.Fault { return sdk.From(sdk.First).WithVerdict(f, v) }
 
 // judged returns a fault of a file with what the SDK that wrote it does when it starts
 // or, with one of the older snapshots, when it restores it.
 func (c *checkup) judged(f model.Fault, it *item, v verdict, in sdk.Span) model.Fault {
 	word := func(v sdk.Verdict) model.Fault {
-		f := in.Judged(f, v)
+		f := in.WithVerdict(f, v)
 		if f.Severity == model.Stops && !it.isLatest() {
 			return plain(f, unstored(v.Text()))
 		}

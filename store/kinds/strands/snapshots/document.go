@@ -102,7 +102,7 @@ func (m *move) versions(d *document) sdk.Span {
 func (d *document) resumable(in sdk.Span) (data []byte, said string) {
 	t := d.Tape
 	at := d.stand(in)
-	if d.Dialect != typeScript || at.stance != atCalls || !in.Always(keepsInterrupts) {
+	if d.Dialect != typeScript || at.stance != atCalls || !in.AllFollow(keepsInterrupts) {
 		return d.Data, ""
 	}
 	messages, p := t.Find(d.data, "messages"), jsontape.NewPatch(t)

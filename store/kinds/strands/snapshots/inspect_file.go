@@ -167,7 +167,7 @@ func (in *inspector) envelope() {
 		switch in.t.Kind(data) {
 		case jsontape.Array:
 			anew := sdk.Loses("nothing is taken from a list: it starts anew")
-			v = verdict{sdk.Refuses("AttributeError: 'list' object has no attribute 'get'").Since(readsStash, anew), anew}
+			v = verdict{sdk.Refuses("AttributeError: 'list' object has no attribute 'get'").WithRule(readsStash, anew), anew}
 		case jsontape.String:
 			v.python = sdk.Refuses("AttributeError: 'str' object has no attribute 'get'")
 		}
@@ -312,7 +312,7 @@ var interruptKeys = map[string]bool{"id": true, "name": true, "reason": true, "r
 // checkInterrupts looks at the interrupt state.
 func (in *inspector) checkInterrupts(n jsontape.Node) {
 	t := in.t
-	if in.item.Dialect == typeScript && !in.sdk.Shown(keepsInterrupts) {
+	if in.item.Dialect == typeScript && !in.sdk.NewestFollows(keepsInterrupts) {
 		waits := t.Find(n, "pendingToolExecution") >= 0 || t.Kind(t.Find(n, "activated")) == jsontape.True
 		if waits && in.item.isLatest() {
 			in.fault(FaultInterrupt, n, "tool calls wait for an answer, or to run", both(sdk.Loads("without them: "+keepsInterrupts.Before()+" there are no interrupts")))

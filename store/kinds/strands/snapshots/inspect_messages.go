@@ -179,7 +179,7 @@ func (in *inspector) checkBlock(b jsontape.Node) {
 	}
 	blocks := pythonBlocks
 	if in.item.Dialect == typeScript {
-		if blocks = typeScriptBlocks; !in.sdk.Shown(takesAudio) {
+		if blocks = typeScriptBlocks; !in.sdk.NewestFollows(takesAudio) {
 			blocks = slices.DeleteFunc(slices.Clone(blocks), func(key string) bool { return key == "audio" })
 		}
 	}

@@ -82,7 +82,7 @@ func (f orchestrators) decode(r *record, p *place) *runs.Run {
 	t := r.doc.Tape
 	data := t.Find(0, "data")
 	in := p.versions(&f.s.running, r.Dialect, t)
-	at := runs.Place{Session: p.id, Orchestrator: p.agent, File: p.file(r.name), Updated: r.created(), Unanswered: r.Dialect == typeScript && !in.Shown(answersNodes)}
+	at := runs.Place{Session: p.id, Orchestrator: p.agent, File: p.file(r.name), Updated: r.created(), Unanswered: r.Dialect == typeScript && !in.NewestFollows(answersNodes)}
 	if id := orchestratorID(t, data); t.Kind(id) == jsontape.String {
 		at.Orchestrator = string(t.AppendText(nil, id, maxText))
 	}

@@ -49,7 +49,7 @@ type standing struct {
 
 // standing reads where a snapshot of a place stands for some versions of the SDK.
 func (p *place) standing(d *document, in sdk.Span) standing {
-	if d.Dialect == typeScript && p.unified && !in.Shown(storesUnified) {
+	if d.Dialect == typeScript && p.unified && !in.NewestFollows(storesUnified) {
 		return standing{dialect: d.Dialect, sdk: in, hidden: true}
 	}
 	return d.stand(in)
@@ -65,7 +65,7 @@ func (d *document) stand(in sdk.Span) standing {
 	state := d.interrupts()
 	pending := d.pending()
 	activated := t.Kind(t.Find(state, "activated")) == jsontape.True
-	if d.Dialect == typeScript && !in.Shown(keepsInterrupts) {
+	if d.Dialect == typeScript && !in.NewestFollows(keepsInterrupts) {
 		s.lost = activated || pending >= 0
 		return s
 	}
@@ -249,7 +249,7 @@ func (s *standing) asks() []string {
 	case s.stance == atCalls && s.dialect == typeScript:
 		ask := "the last message asks for tools and there are no results: Strands for TypeScript sends it as it is, which most providers refuse"
 		if s.sdk.Differ(keepsInterrupts) {
-			ask += "; from " + keepsInterrupts.Since().String() + " on they can be made to run: say the version, as --sdk " + sdkNames[typeScript] + "@" + keepsInterrupts.Since().String()
+			ask += "; from " + keepsInterrupts.FirstVersion().String() + " on they can be made to run: say the version, as --sdk " + sdkNames[typeScript] + "@" + keepsInterrupts.FirstVersion().String()
 		}
 		return []string{ask}
 	case s.stance == atCalls, s.stance == atPending:

@@ -17,40 +17,40 @@ import (
 // Of the SDK for Python.
 var (
 	// savesSnapshots: there is a SnapshotSessionManager.
-	savesSnapshots = sdk.Since(1, 51)
+	savesSnapshots = sdk.RuleSince(1, 51)
 	// runsUnread: where an interrupt is activated without a message that called the tools,
 	// those of the last message run. Before, that is a KeyError.
-	runsUnread = sdk.Since(1, 52)
+	runsUnread = sdk.RuleSince(1, 52)
 	// readsPending: what waits in pending_tool_execution is written and read.
-	readsPending = sdk.Since(1, 55)
+	readsPending = sdk.RuleSince(1, 55)
 	// readsStash: the data are searched for a stash. Before, data that are a list are
 	// loaded, as nothing.
-	readsStash = sdk.Since(1, 56)
+	readsStash = sdk.RuleSince(1, 56)
 	// listsIDs: a snapshot whose name is no id is not listed.
-	listsIDs = sdk.Since(1, 56)
+	listsIDs = sdk.RuleSince(1, 56)
 )
 
 // Of the SDK for TypeScript.
 var (
 	// keepsInterrupts: the data have interrupts, and tools that are still to run. Before,
 	// they are neither saved nor loaded.
-	keepsInterrupts = sdk.Since(1, 1)
+	keepsInterrupts = sdk.RuleSince(1, 1)
 	// answersNodes: an orchestrator takes an answer to the interrupt of a node. Before, the
 	// answer is an Error or starts a Swarm anew.
-	answersNodes = sdk.Since(1, 3)
+	answersNodes = sdk.RuleSince(1, 3)
 	// tracksMessages: each message has a trackingId.
-	tracksMessages = sdk.Since(1, 9)
+	tracksMessages = sdk.RuleSince(1, 9)
 	// storesUnified: there is unified storage, below a folder "session".
-	storesUnified = sdk.Since(1, 10)
+	storesUnified = sdk.RuleSince(1, 10)
 	// takesAudio: a message may have a block of audio.
-	takesAudio = sdk.Since(1, 14)
+	takesAudio = sdk.RuleSince(1, 14)
 )
 
 // sdkNames are the names of the SDKs.
 var sdkNames = map[dialect]string{python: sdk.StrandsPython, typeScript: sdk.StrandsTypeScript}
 
 // opens are the SDKs that open snapshots.
-var opens = sdk.Opens{sdk.StrandsPython: savesSnapshots, sdk.StrandsTypeScript: sdk.Since(1, 0)}
+var opens = sdk.Opens{sdk.StrandsPython: savesSnapshots, sdk.StrandsTypeScript: sdk.RuleSince(1, 0)}
 
 // SDKs implements store.Versioned.
 func (s *Store) SDKs() []string { return opens.Names() }
@@ -59,7 +59,7 @@ func (s *Store) SDKs() []string { return opens.Names() }
 func (s *Store) Assume(r store.Release) error { return s.running.Assume(kind, opens, r) }
 
 // Assumed implements store.Versioned.
-func (s *Store) Assumed() store.Releases { return s.running.Assumed() }
+func (s *Store) Assumed() store.Releases { return s.running.ListAssumed() }
 
 // signs are what shows in a file that it was written by no version before a rule.
 var signs = []struct {
@@ -81,11 +81,11 @@ func (p *place) versions(running *sdk.Running, d dialect, t *jsontape.Tape) sdk.
 	}
 	from := sdk.First
 	if d == typeScript && p.unified {
-		from = storesUnified.Since()
+		from = storesUnified.FirstVersion()
 	}
 	for _, sign := range signs {
 		there := len(sign.path) == 0 || t != nil && t.Lookup(sign.path...) >= 0
-		if since := sign.rule.Since(); sign.of == d && there && from.Compare(since) < 0 {
+		if since := sign.rule.FirstVersion(); sign.of == d && there && from.Compare(since) < 0 {
 			from = since
 		}
 	}

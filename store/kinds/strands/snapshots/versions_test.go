@@ -353,7 +353,7 @@ func TestVersions_areToldByTheFile(t *testing.T) {
 		}
 		d := parsed(data)
 		in := p.versions(&s.running, d.Dialect, d.Tape)
-		if (below != "") != in.Always(storesUnified) || interrupts != in.Always(keepsInterrupts) {
+		if (below != "") != in.AllFollow(storesUnified) || interrupts != in.AllFollow(keepsInterrupts) {
 			t.Errorf("%s saves %q in %q; in question are %+v", a.SDK, a.Writes, a.Layouts, in)
 		}
 	}
