@@ -241,8 +241,8 @@ func walkBack(x, y []uint64, trace [][]int32, d int) []pair {
 	return pairs
 }
 
-// occurrences pairs the k-th occurrence of each class in x with the k-th in y
-// and returns the longest run of those that does not cross.
+// occurrences pairs the k-th occurrence of each class in x with the k-th in y, and returns the longest
+// increasing run of pairs.
 func occurrences(x, y []uint64) []pair {
 	at := make(map[uint64][]int32)
 	for j, class := range y {

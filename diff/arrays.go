@@ -7,8 +7,7 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// elements is a pair of arrays, or of what is left of them after their heads,
-// that are compared. Its errors are passed on.
+// elements is a pair of arrays to compare, or the rest of them behind their heads. Its errors are passed on.
 type elements interface {
 	// oldSpan and newSpan say where an element is.
 	oldSpan(i int) Span
@@ -20,8 +19,8 @@ type elements interface {
 	compare(i, j int, at place) error
 }
 
-// arrangement says what becomes of the elements of two arrays: those that stay,
-// in match; those that are moved; and the gaps in which the rest is.
+// arrangement pairs the elements of two arrays: unmoved pairs in match, the moved elements, and the gaps with
+// all others.
 type arrangement struct {
 	match []int32 // by position in the old array: its partner in the new one, or none
 	away  []bool  // by position in the old array: it is moved
@@ -57,8 +56,8 @@ func (l *aligner) arrange(old, new []uint64) arrangement {
 	return a
 }
 
-// gap is what lies before a matched pair or at the end: elements i to endI of
-// the old array and j to endJ of the new one have no partners.
+// gap is the range before a matched pair or at the end: elements i to endI of the old array and j to endJ of
+// the new one have no partners.
 type gap struct{ i, endI, j, endJ int }
 
 // gaps returns all gaps in order, empty ones too. The matched pair behind a gap is
@@ -80,8 +79,8 @@ func (a *arrangement) gaps() iter.Seq[gap] {
 	}
 }
 
-// unmatched returns the elements of a gap that are neither matched nor moved.
-func (a *arrangement) unmatched(g gap) (removed, added []int) {
+// unpairedIn returns the elements of a gap that are neither matched nor moved.
+func (a *arrangement) unpairedIn(g gap) (removed, added []int) {
 	for i := g.i; i < g.endI; i++ {
 		if !a.away[i] {
 			removed = append(removed, i)
@@ -118,7 +117,7 @@ func (c *comparer) addArrays(p elements, a *arrangement, entry, head int32) (unc
 
 // between adds the entries of a gap.
 func (c *comparer) between(p elements, arr *arrangement, g gap, entry, head int32) error {
-	removed, added := arr.unmatched(g)
+	removed, added := arr.unpairedIn(g)
 	pairs, err := c.pairUp(p, removed, added)
 	if err != nil {
 		return err
@@ -161,9 +160,8 @@ func (c *comparer) between(p elements, arr *arrangement, g gap, entry, head int3
 	return nil
 }
 
-// move adds the entry of an element that is at another place, with what is
-// respelled in it below. Two elements whose class is the same by chance only
-// are no move.
+// move adds the entry of a moved element, and below it the entries for respelled values inside. Two elements
+// with equal classes by chance are no move.
 func (c *comparer) move(p elements, i, j int, at place) error {
 	old, err := p.old(i)
 	if err != nil {

@@ -23,12 +23,12 @@ func Bytes(data []byte) State { return State{data: data} }
 // [jsontape.Prefix]).
 func FromTape(t *jsontape.Tape) State { return State{data: t.Data(), tape: t} }
 
-// Compare tells what changed from the old state to the new one. A tape saves
+// Compare finds the changes from the old state to the new one. A tape saves
 // most of the work, a tape on both sides nearly all; the result is the same.
 //
 // The error is ctx's, or names the state that is not JSON and wraps the
-// *[jsontape.SyntaxError]. Without tapes, bytes that both states share are not
-// looked at closely, so what is wrong with those need not be found.
+// *[jsontape.SyntaxError]. Without tapes, Compare may miss a syntax error in
+// bytes that both states share, because it does not parse them.
 func Compare(ctx context.Context, old, new State) (*Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

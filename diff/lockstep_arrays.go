@@ -119,8 +119,8 @@ func (c *cutter) begin() {
 	}
 }
 
-// next cuts the next element off and keeps it. If its bytes are those of an element
-// that was cut off the other array, they are neither read for its end nor hashed.
+// next cuts off the next element and keeps it. If an element of the other array has the same bytes, next
+// neither scans nor hashes the element.
 func (c *cutter) next(other *cutter) {
 	if k, s := c.findCopy(other); k >= 0 {
 		c.at = int(s.End)
@@ -214,7 +214,7 @@ func (p *spanPair) check(arr *arrangement) error {
 	gone := make(map[uint64]bool)
 	var come []uint64
 	for g := range arr.gaps() {
-		removed, added := arr.unmatched(g)
+		removed, added := arr.unpairedIn(g)
 		if len(removed) == 1 && len(added) == 1 && p.l.inStep(p.olds[removed[0]], p.news[added[0]]) {
 			continue
 		}

@@ -26,7 +26,7 @@ func (l *lockstep) member(f *frame) (o, n int, closed bool, err error) {
 // a member of an object, as spans of a state.
 type member struct{ key, value Span }
 
-// readMember reads the member that starts at i. It is not ok if there is none.
+// readMember reads the member that starts at i. ok is false if no member starts there.
 func readMember(data []byte, i int) (m member, ok bool) {
 	m, ok = readKey(data, i)
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// Op says what happened to a value.
+// Op is the kind of change of a value.
 type Op uint8
 
 const (
@@ -67,8 +67,8 @@ type Entry struct {
 	unnamed bool
 }
 
-// Result is what Compare found. It keeps hold of the two states' bytes, never
-// changes, and is safe for concurrent use.
+// Result is the result of Compare. It keeps references to the two states' bytes, never changes, and is safe
+// for concurrent use.
 type Result struct {
 	// Entries are the changes and the containers they are in. The members of
 	// an object come in the old state's order, added ones behind them; elements
@@ -184,8 +184,8 @@ func (r *Result) Key(e *Entry) (key string, ok bool) {
 	return jsontape.Unquote(quoted), quoted != nil
 }
 
-// Path returns the JSON Pointer (RFC 6901) of the entry in the new state; of one
-// that was Removed, in the old state. Keys in it are untrusted text.
+// Path returns the JSON Pointer (RFC 6901) of the entry in the new state, or in the old state if it was
+// Removed. Keys in it are untrusted text.
 func (r *Result) Path(e *Entry) string {
 	if e.Op == Removed {
 		return r.OldPath(e)
@@ -193,8 +193,8 @@ func (r *Result) Path(e *Entry) string {
 	return r.NewPath(e)
 }
 
-// OldPath returns the JSON Pointer of the entry in the old state; "" for the
-// root and for one that was Added.
+// OldPath returns the JSON Pointer of the entry in the old state. It is "" for the root and for an Added
+// entry.
 func (r *Result) OldPath(e *Entry) string {
 	if e.Op == Added {
 		return ""
@@ -202,8 +202,8 @@ func (r *Result) OldPath(e *Entry) string {
 	return r.path(e, func(e *Entry) int32 { return e.OldIndex })
 }
 
-// NewPath returns the JSON Pointer of the entry in the new state; "" for the
-// root and for one that was Removed.
+// NewPath returns the JSON Pointer of the entry in the new state. It is "" for the root and for a Removed
+// entry.
 func (r *Result) NewPath(e *Entry) string {
 	if e.Op == Removed {
 		return ""

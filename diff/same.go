@@ -145,8 +145,8 @@ func (w *walk) object(i, j, depth int) (int, int) {
 	return parts, parts
 }
 
-// takePassed returns where the value starts of the first member with a key that was passed
-// over, and takes it off; parts if there is none.
+// takePassed removes the first skipped member with a key, and returns the start of its value. It returns parts
+// if no such member was skipped.
 func (w *walk) takePassed(bottom int, key []byte) int {
 	for k, m := range w.early[bottom:] {
 		if bytes.Equal(cut(w.new, m.key), key) {

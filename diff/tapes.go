@@ -63,8 +63,7 @@ func (c *comparer) add(op Op, old, new Span, at place) int32 {
 	return i
 }
 
-// close ends the entry of a container; that of one that is just [Within] stays
-// only if there are entries inside.
+// close ends the entry of a container. A [Within] entry stays only if it has entries inside.
 func (c *comparer) close(i int32) {
 	if int(i) == len(c.entries)-1 && c.entries[i].Op == Within {
 		c.entries = c.entries[:i]

@@ -102,9 +102,8 @@ func (d *textDiffer) diff(old, new string, c cutting) []TextSpan {
 	return appendSpan(spans, Same, old[len(old)-tail:])
 }
 
-// middle compares two texts that start and end with different pieces. Each
-// different piece becomes a character, and go-diff compares the strings of
-// those.
+// middle compares two texts that start and end with different pieces. Each distinct piece becomes a character,
+// and go-diff compares the strings of these characters.
 func (d *textDiffer) middle(old, new string, c cutting) []TextSpan {
 	whole := []TextSpan{{Deleted, old}, {Inserted, new}}
 	if old == "" || new == "" {
@@ -141,8 +140,8 @@ var textOps = map[diffmatchpatch.Operation]TextOp{
 	diffmatchpatch.DiffInsert: Inserted,
 }
 
-// appendSpan adds a span and keeps what a [TextDiff] promises of their order,
-// since go-diff now and then has what was inserted first.
+// appendSpan adds a span, and keeps the order that [TextDiff] promises, since go-diff sometimes puts an
+// insertion first.
 func appendSpan(spans []TextSpan, op TextOp, text string) []TextSpan {
 	last := len(spans) - 1
 	switch {
@@ -194,8 +193,8 @@ const (
 	surrogateEnd = 0xE000
 )
 
-// nthRune skips what is no character on its own and, since it stands for what
-// is not valid, U+FFFD.
+// nthRune skips code points that are no character on their own. It also skips U+FFFD, which stands for invalid
+// bytes.
 func nthRune(n int) rune {
 	r := rune(n) + firstRune
 	if r >= surrogates {

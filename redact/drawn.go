@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// judge reports whether a value behind a name is a secret, and whether it is one by itself, so
-// that it is hidden wherever it stands. Placeholders, words, paths and code are none.
+// judge reports whether to hide the value behind a name, and whether to hide it wherever it stands (spread).
+// It does not hide placeholders, words, paths and code.
 func judge(value string, s strength) (hide, spread bool) {
 	value = strings.TrimSpace(value)
 	if value == "" || isPlaceholder(value) || hasWord(value) {
@@ -209,7 +209,7 @@ func isName(word string) bool {
 	return turns <= len(word)/5 && (len(word) < 6 || vowels*6 >= len(word) && most <= 5) && (upper-turns <= 1 || upper == len(word) || upper-turns <= 3 && len(word) > 6)
 }
 
-// aboutSecrets are words that speak of a secret, and are in none.
+// aboutSecrets are words that describe a secret and never occur in one.
 var aboutSecrets = strings.Fields(`password passwd secret token required optional string field reset`)
 
 // isCaption reports whether a text labels a field for a secret in a form: two words or more, one of them about
@@ -473,8 +473,8 @@ func judgeWord(text string, from, to int) (hide, spread bool) {
 // inEnvironment matches a key that names the environment of a service.
 var inEnvironment = expression(`(?:^|[_-])(?:live|test|prod|sandbox|sbox|sdbx|dev)[_-][A-Za-z0-9_-]{14,}$`)
 
-// hashLengths are those of SHA-1, SHA-256, SHA-384 and SHA-512 in hexadecimal digits. One of 32
-// may be an MD5 as well as a key, and is taken for a key.
+// hashLengths are the lengths of SHA-1, SHA-256, SHA-384 and SHA-512 in hexadecimal digits. 32 digits may be
+// an MD5 or a key, and count as a key.
 var hashLengths = []int{40, 64, 96, 128}
 
 func isAllHex(text string) bool {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// strength says what the name beside a value makes of it.
+// strength tells how strongly a name marks the value beside it as a secret.
 type strength uint8
 
 const (
@@ -29,7 +29,7 @@ const (
 	certain
 )
 
-// name is what the name of a secret ends with, in lower case and without _, -, . and spaces.
+// name describes the end of a secret's name, in lower case and without _, -, . and spaces.
 type name struct {
 	suffix string
 	strength
@@ -55,7 +55,7 @@ var names = []name{
 var publicNames = []string{"public", "primary", "foreign", "partition", "cache", "sortkey", "idempotency", "pagetoken", "nexttoken",
 	"continuationtoken", "synctoken", "sitekey", "tokenizer", "eostoken", "bostoken", "padtoken", "stoptoken", "unktoken", "specialtoken", "hotkey", "publishable", "applicationserver", "ġ", "▁"}
 
-// nameStrength returns what a name makes of the value beside it.
+// nameStrength returns how strongly a name marks the value beside it as a secret.
 func nameStrength(key string) strength {
 	if len(key) > 200 {
 		return unnamed

@@ -21,7 +21,7 @@ var (
 	betweenLines = expression(`^(?:\\+[nrt]|[\s"'` + "`" + `|>,;+]|-(?:[^-]|$)|[0-9]{1,6}(?:[\s→:|]|\\+t))+`)
 )
 
-// leastLine is the length of a line of base64 that is none of the last.
+// leastLine is the least length of a base64 line that is not the last.
 const leastLine = 16
 
 // keysInLines appends the private keys of a text.

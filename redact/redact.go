@@ -40,16 +40,16 @@ const (
 	// leastSpread is the length from which a secret is hidden wherever it stands: shorter
 	// ones are parts of other words.
 	leastSpread = 6
-	// mostSecrets bounds the secrets of one redaction, in bytes; mostSpread is how many are
-	// looked for wherever they may stand, and mostSpelled the length of one that is looked
-	// for in other spellings, too.
+	// mostSecrets bounds the secrets of one redaction, in bytes. mostSpread bounds the secrets that are hidden
+	// wherever they stand. mostSpelled bounds the length of a secret that is looked for in other spellings
+	// too.
 	mostSecrets = 64 << 20
 	mostSpread  = 50_000
 	mostSpelled = 1 << 10
 	// mostPlaces bounds the places that are listed.
 	mostPlaces = 10_000
-	// memoBytes bounds what is remembered of texts, which stand in state after state, and
-	// memoCost is what one of them costs besides its bytes.
+	// memoBytes bounds the memory for known texts, since the same texts stand in state after state. memoCost
+	// is the overhead of one text.
 	memoBytes = 32 << 20
 	memoCost  = 64
 	// mostNested is how deep JSON may stand in texts of JSON.
@@ -76,7 +76,7 @@ func (e *UnmetError) Error() string {
 	return fmt.Sprintf("%s %.200q fits nothing in what is shared", e.What, e.Text)
 }
 
-// Options are what the user says besides.
+// Options are the user's own rules.
 type Options struct {
 	// Paths are JSON Pointers of values that are hidden whole. The token * stands for
 	// each member and each element.
@@ -114,8 +114,8 @@ type Redactor struct {
 	places map[place]map[int]bool
 }
 
-// secret is one that was found: the kind by which it was found first, its number from 0, and
-// whether it is hidden wherever it stands.
+// secret describes one secret: the kind by which it was found first, its number from 0, and whether it is
+// hidden wherever it stands.
 type secret struct {
 	kind   string
 	number int
@@ -173,8 +173,8 @@ func New(o Options) (*Redactor, error) {
 	return r, nil
 }
 
-// Learn gathers the secrets of a state. All states are learned before one is hidden. The
-// errors are those of State.
+// Learn collects the secrets of a state. All states must be learned before the first is hidden. It returns the
+// errors of State.
 func (r *Redactor) Learn(state []byte) error {
 	_, err := r.state(state, 0)
 	return err
@@ -242,9 +242,8 @@ func spellings(text string) (list []string) {
 	return slices.DeleteFunc(slices.Compact(list), func(spelled string) bool { return spelled == text })
 }
 
-// State returns a state without its secrets; the same slice where it has none. The error is a
-// *jsontape.SyntaxError where the state is no JSON, [ErrTooMany], [ErrRemains] or
-// [ErrNested].
+// State returns a state without its secrets; the same slice if it has no secrets. The error is a
+// *jsontape.SyntaxError if the state is not JSON, [ErrTooMany], [ErrRemains] or [ErrNested].
 func (r *Redactor) State(state []byte) ([]byte, error) { return r.state(state, 0) }
 
 // Text returns a text from beside a state, such as a title, without its secrets. What was
@@ -257,7 +256,7 @@ func (r *Redactor) Text(name, text string) (string, error) {
 	return out, err
 }
 
-// Findings returns what was hidden, by place and kind.
+// Findings returns the hidden secrets, counted by place and kind.
 func (r *Redactor) Findings() []Finding {
 	var list []Finding
 	for at, numbers := range r.places {
@@ -294,7 +293,7 @@ func (r *Redactor) state(data []byte, nested int) ([]byte, error) {
 		out = jsontape.AppendQuoted(out, text)
 		done = to
 	}
-	// An element that had no secret in the state before has none in this one.
+	// An element without secrets in the state before has no secrets in this one.
 	var sum [sha256.Size]byte
 	end, putsBefore := jsontape.None, 0
 	for n := jsontape.Node(0); int(n) < t.Len(); n++ {
@@ -600,8 +599,8 @@ func (r *Redactor) inKey(key string) []span {
 	return joinOverlaps(r.drawnWords(spans, key, publicBlocks().FindAllStringIndex(key, -1)))
 }
 
-// valueText returns what a value is known by: the text of a string or a number. A container is
-// known by a hash of it, because it may be large and what is in it is hidden by itself.
+// valueText returns the key under which a value is remembered: the text of a string or a number. A container's
+// key is its hash, because it may be large, and its content is hidden by itself.
 func valueText(t *jsontape.Tape, n jsontape.Node) string {
 	switch t.Kind(n) {
 	case jsontape.String:
@@ -652,7 +651,7 @@ func (r *Redactor) resolve(t *jsontape.Tape, n jsontape.Node, path []string, fou
 	return met
 }
 
-// word is what stands in the place of a secret.
+// word returns the text that replaces a secret.
 func (r *Redactor) word(s secret) string {
 	return "[redacted " + s.kind + " " + strconv.Itoa(r.first+s.number+1) + "]"
 }

@@ -19,17 +19,17 @@ func (e *NameError) Error() string {
 	return "the " + e.What + " has what looks like a secret, and is not hidden: share what lies beside it with --only, or a fork"
 }
 
-// Rows reads rows of a store once, to learn their secrets, and returns them without. rows is
-// called for each of the two readings; a snapshot that comes in between is redacted as far as
-// its own secrets go, and by those of the others.
+// Rows reads rows of a store once to learn their secrets, and returns the rows without the
+// secrets. It calls rows for each of the two readings. From a snapshot that was added in
+// between, it hides the snapshot's own secrets and the secrets of the others.
 //
-// The id of a snapshot is the hash of its state. Where the state changed, the id is derived
-// again from what it became, and so wherever it stands: as a parent, and in a reason. An id
-// that is no hash stays, because it tells nothing of the state. The parent of a row may be
-// left out of the rows; then its id is derived from its state in the store.
+// The id of a snapshot is the hash of its state. If the state changed, Rows derives a new id
+// wherever the id stands: as a parent, and in a reason. An id that is no hash stays, because
+// it reveals nothing of the state. If the parent of a row is not among the rows, its id is
+// derived from its state in the store.
 //
-// The error ends the reading: of a snapshot whose state cannot be read or is no JSON, an
-// [UnmetError], a [NameError], and those of State.
+// An error ends the reading: from a snapshot whose state is unreadable or no JSON, an
+// [UnmetError], a [NameError], and the errors of State.
 func (r *Redactor) Rows(ctx context.Context, s store.Store, rows func() iter.Seq2[store.Row, error]) (iter.Seq2[store.Row, error], error) {
 	for row, err := range rows() {
 		if err != nil {
@@ -80,9 +80,9 @@ type renamed struct {
 	ctx      context.Context
 	from     store.Store
 	redactor *Redactor
-	// ids are those of snapshots that were asked for, by their old ones.
+	// ids has the new ids of requested snapshots, by their old ones.
 	ids map[model.Ref]string
-	// titles are those of the states that changed.
+	// titles has the titles of the states that changed.
 	titles map[model.Ref]string
 	salt   string
 }
@@ -194,8 +194,8 @@ func (n *renamed) take(at model.Ref, h *model.Header, old, state []byte) {
 	}
 }
 
-// id returns what the id of a snapshot became. Where that is not known yet, the state is read
-// from the store; what the store has no more is named by its own id.
+// id returns the new id of a snapshot. If it is not known yet, id reads the state from the store. A snapshot
+// that the store no longer has keeps its id.
 func (n *renamed) id(at model.Ref) (string, error) {
 	if id, known := n.ids[at]; known {
 		return id, nil

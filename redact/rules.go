@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// rule finds one kind of secret in a text by a regular expression. The secret is the first
-// group of the expression, or all of what it matches where it has none.
+// rule finds one kind of secret in a text by a regular expression. The secret is the first group of the
+// expression, or the whole match if it has no group.
 type rule struct {
 	kind string
 	// hints are texts in lower case. Each text with such a secret has one of them.
@@ -31,12 +31,12 @@ func pattern(kind, re string, hints ...string) rule {
 	return rule{kind, hints, expression(re), certain}
 }
 
-// argument returns a rule for what is given to a program or a server as a secret.
+// argument returns a rule for a secret that is an argument of a program or a server.
 func argument(kind, re string, hints ...string) rule {
 	return rule{kind, hints, expression(re), anything}
 }
 
-// assignment returns a rule for a value beside a name, by whose strength it is judged.
+// assignment returns a rule for a value beside a name, which is judged by the name's strength.
 func assignment(name strength, re string, hints ...string) rule {
 	return rule{"assignment", hints, expression(re), name}
 }

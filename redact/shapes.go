@@ -8,7 +8,7 @@ import (
 // shape is a kind of secret that a prefix tells: what follows it are letters, digits, _ and -.
 type shape struct {
 	kind, prefix string
-	// least is the least length of what follows.
+	// least is the least length of the secret behind the prefix.
 	least int
 	// more are other characters that may follow.
 	more string

@@ -37,12 +37,10 @@ func CheckState(state []byte) error {
 	return nil
 }
 
-// CheckID refuses a snapshot whose id is not the hash of its state (rule 1), as
-// it is written or without the spaces. The state is one that [CheckState] takes,
-// sum its SHA-256, and have the state that the session holds under the id, nil
-// for none: a row that was imported with an id of its own may be saved again with
-// the same state. Rows of other stores come in by [Importer], which takes them as
-// they are. The error is ErrIDMismatch.
+// CheckID refuses a snapshot whose id is not the hash of its state (rule 1), as written or without the spaces.
+// [CheckState] must accept the state; sum is its SHA-256. have is the session's state under the id, or nil: a
+// row imported with an id of its own may be saved again with the same state. Rows of other stores come through
+// [Importer], which accepts any id. The error is ErrIDMismatch.
 func CheckID(id string, state []byte, sum [sha256.Size]byte, have []byte) error {
 	want := hex.EncodeToString(sum[:])
 	if id == want || have != nil && bytes.Equal(state, have) {
@@ -89,10 +87,9 @@ func SharesState(data *model.Data[json.RawMessage]) bool {
 	return data.LastSnapshot != nil && bytes.Equal(data.State, data.LastSnapshot.State)
 }
 
-// Conflict returns the error of a commit of data that came too late. head is
-// where the session stands now, nil for none; visits are the visits that the
-// session has of the id of the last snapshot. Where that snapshot is one of
-// them, its writer had been there; else it went on from the snapshot's parent.
+// Conflict returns the error for a commit of data that came too late. head is the present head of the session,
+// or nil. visits are the session's visits with the id of data's last snapshot. If that snapshot is one of
+// them, its writer had been there; else the writer went on from the snapshot's parent.
 func Conflict(data *model.Data[json.RawMessage], head *model.Header, visits []model.Header) error {
 	e := &model.ConflictError{Session: data.ID}
 	if head != nil {

@@ -11,9 +11,9 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// ConversationFaults tells where the messages at the head of a session are not what its framework
-// or its provider takes, each once, at the snapshot that brought the message. It reads the state of
-// the head, and some before it for each fault that it finds. A state that cannot be read has none.
+// ConversationFaults returns the faults of the messages at the head of a session that its framework or its
+// provider rejects. Each fault is reported once, at the snapshot that brought the message. It reads the head's
+// state, and a few earlier states for each fault. An unreadable state has no faults.
 func ConversationFaults(ctx context.Context, s Store, session string) ([]model.Fault, error) {
 	var headers []model.Header
 	for h, err := range s.Headers(ctx, session) {
@@ -74,7 +74,7 @@ func ConversationFaults(ctx context.Context, s Store, session string) ([]model.F
 // reducer makes messages of LangChain of all that it is given; the others are the program's own.
 var conversing = map[string]string{"agent-framework": "", "genkit": "", "openai-agents": "", "langgraph": "/messages"}
 
-// foreignFault returns the fault of a state whose messages are of no shape that is read, nil for none.
+// foreignFault returns the fault of a state whose messages have an unknown shape, or nil.
 func foreignFault(kind, id string, c *conversation.Conversation) *model.Fault {
 	list, t := c.Foreign(), c.Tape()
 	at, is := conversing[kind]
@@ -118,9 +118,9 @@ func pathToHead(headers []model.Header) (path []*model.Header) {
 // mostHazards bounds the troubles of one plan that are said one by one.
 const mostHazards = 3
 
-// ConversationHazards says what a framework and its provider make of the messages of a state from
-// which a session of a kind goes on, one line for each trouble. framework is the name of the
-// framework, "" where no one is known. Nil says that they are taken.
+// ConversationHazards describes the problems of a framework and its provider with the messages of a state, one
+// line for each. A session is to go on from the state. framework is the name of the framework, or "". It
+// returns nil if both accept the messages.
 func ConversationHazards(kind, framework string, state []byte) (list []string) {
 	tape, _, err := jsontape.ParseTolerant(state)
 	if err != nil {

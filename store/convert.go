@@ -10,18 +10,17 @@ import (
 	"hindcast/model"
 )
 
-// A Takeover is a session of one store on its way into another that keeps rows as
-// they are. It is what the plan of such a conversion carries, and reads the
-// session only when it is carried out. Make one with [PlanTakeover].
+// A Takeover is a session on its way from one store into another that keeps rows unchanged. It is the payload
+// of such a conversion's plan, and reads the session only when the plan is applied. Make one with
+// [PlanTakeover].
 type Takeover struct {
 	from        Store
 	session, as string
 }
 
-// PlanTakeover computes the plan of making the session as in a store of rows out
-// of one of another store: its visits and steps, orphaned ones with their reasons,
-// and its record. The plan carries a [*Takeover]. Whether the new name is free is
-// for the store to say. The errors are those of the other store.
+// PlanTakeover plans to make the session as in a store of rows from a session of another store: its visits and
+// steps, orphaned ones with their reasons, and its record. The plan carries a [*Takeover]. The target store
+// checks whether the new name is free. Errors come from the other store.
 func PlanTakeover(ctx context.Context, from Store, session, as string) (model.Plan, error) {
 	if as == "" {
 		return model.Plan{}, errors.New("the new session needs a name")
@@ -57,8 +56,8 @@ func PlanTakeover(ctx context.Context, from Store, session, as string) (model.Pl
 	return plan, nil
 }
 
-// HoldsRecordings reports whether stores of a kind hold what programs record with package agent. They may
-// also hold copies of what other tools wrote.
+// HoldsRecordings reports whether stores of a kind hold recordings of programs with package agent. They may
+// also hold copies of other tools' sessions.
 func HoldsRecordings(kind string) bool { return slices.Contains(recordings, kind) }
 
 var recordings = []string{"sqlite", "postgres", "jsonl"}

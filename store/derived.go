@@ -27,12 +27,11 @@ type Deriver interface {
 	// DerivedIDs says in a few words what the ids are, such as "the SHA-256
 	// of the message and its place".
 	DerivedIDs() string
-	// Facts returns what is known of a snapshot besides its header, in the order in
-	// which people want to know it. The errors are those of State.
+	// Facts returns the facts of a snapshot beyond its header, the most useful first. It returns the errors of
+	// State.
 	Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error)
-	// Gaps returns the keys that the store does not know at a snapshot, none where
-	// it knows the whole state. State returns the same bytes all the same. The
-	// errors are those of State.
+	// Gaps returns the keys that the store does not know at a snapshot; nil if it knows the whole state. State
+	// returns the same bytes in either case. It returns the errors of State.
 	Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error)
 }
 

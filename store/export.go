@@ -11,22 +11,20 @@ import (
 	"hindcast/model"
 )
 
-// Rows returns the named sessions of a store whole, all of them in the order of
-// their ids if none is named: each session's snapshots in the order of
-// Headers, then its record where the store keeps one. It is what export writes
-// and what [Importer] takes. A damaged step of a trace has the state null, because
-// the session is whole without it; any other error ends the sequence. Beside a writer
-// the rows are those that there were at the beginning; in the place of one that was taken
-// away meanwhile, and behind it, stand those that there are then. A session that went
-// meanwhile is left out, unless it is named.
+// Rows returns the rows of the named sessions, or of all sessions in the order of their ids: each session's
+// snapshots in the order of Headers, then its record if the store keeps one. Export writes these rows, and
+// [Importer] takes them. A damaged step of a trace has the state null, because the session is whole without
+// it; any other error ends the sequence. If another program writes meanwhile, Rows returns the rows of the
+// beginning. From the place of a row that was removed meanwhile, it returns the present rows. It leaves out a
+// session that was removed meanwhile, unless it is named.
 func Rows(ctx context.Context, s Store, sessions ...string) iter.Seq2[Row, error] {
 	return RowsBy(ctx, s, func(headers []model.Header) StateReader {
 		return func(ctx context.Context, i int) ([]byte, error) { return s.State(ctx, headers[i].Ref()) }
 	}, sessions...)
 }
 
-// StateReader returns the state of the header of a number. Calls come in the order of the
-// headers; some may be left out. The errors are those of State.
+// StateReader returns the state of the i-th header. Calls come in the order of the headers, and may skip some.
+// It returns the errors of State.
 type StateReader func(ctx context.Context, i int) ([]byte, error)
 
 // RowsBy is Rows with the states as a reader gives them, which is made for the headers of a

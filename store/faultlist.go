@@ -17,7 +17,7 @@ type FaultList struct {
 	count map[sort]int
 }
 
-// sort is what faults are counted by: those that are worse are not hidden by others.
+// sort is the key by which faults are counted, so that many mild faults do not hide a severe one.
 type sort struct {
 	code     string
 	severity model.Severity

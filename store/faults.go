@@ -16,9 +16,9 @@ const (
 	FaultState        = "unreadable-state"
 )
 
-// SessionFaults tells what is wrong with one session of a store whose ids are
-// hashes: its lineage, every state that cannot be read or is not what its
-// id says, and the messages at its head. It reads all states, one at a time.
+// SessionFaults returns the faults of one session of a store whose ids are hashes: its lineage, each state
+// that is unreadable or does not match its id, and the messages at its head. It reads all states, one at a
+// time.
 func SessionFaults(ctx context.Context, s Store, session string) ([]model.Fault, error) {
 	var headers []model.Header
 	for h, err := range s.Headers(ctx, session) {

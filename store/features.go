@@ -9,8 +9,8 @@ import (
 	"hindcast/model"
 )
 
-// Features is what one store can do besides the methods of [Store]. A nil function is something
-// that it cannot do. All functions are safe for concurrent use.
+// Features are the optional operations of a store, besides the methods of [Store]. A nil function means that
+// the store lacks the operation. All functions are safe for concurrent use.
 type Features struct {
 	// Find is that of the function [Find], for a store that need not read a session to tell.
 	Find func(ctx context.Context, session string) error
@@ -23,7 +23,7 @@ type Features struct {
 	Tally      func(ctx context.Context) (sessions int, changed time.Time, err error)
 	NamesForks func() bool
 
-	// Peek, States and Compare are those of [Parted], Apart that of [TakeApart].
+	// Peek, States and Compare are the methods of [Parted]. Apart is called by [TakeApart].
 	Peek    func(ctx context.Context, ref model.Ref) ([]byte, error)
 	States  func(ctx context.Context, a, b model.Ref) (x, y []byte, err error)
 	Compare func(ctx context.Context, a, b model.Ref) ([]Span, error)
@@ -41,7 +41,7 @@ type Features struct {
 	Sieve    func(ctx context.Context, session string, text []byte, has func([]byte) bool) (*Sieved, error)
 	Mentions func(ctx context.Context, session string, text []byte, has func([]byte) bool) (bool, error)
 
-	// DerivedIDs, Facts and Gaps are those of [Deriver]; all are nil where ids are hashes of states.
+	// DerivedIDs, Facts and Gaps are the methods of [Deriver]. All are nil if ids are hashes of states.
 	DerivedIDs func() string
 	Facts      func(ctx context.Context, ref model.Ref) ([]model.Fact, error)
 	Gaps       func(ctx context.Context, ref model.Ref) (model.Gaps, error)
@@ -49,18 +49,18 @@ type Features struct {
 	Resume func(ctx context.Context, ref model.Ref) ([]model.Resume, error)
 	Across func(ctx context.Context, ref model.Ref) (model.Ref, error)
 	Record func(ctx context.Context, session string) (*model.Data[json.RawMessage], error)
-	// LabelFile returns the file of Hindcast's own that belongs to a session: the folder that it is in or below,
-	// its name from there, and the name that the session has in it. dir is "" where there is none.
-	// Labels returns labels that the store was given with its snapshots, as a portable file is, or that
-	// another program keeps in it.
+	// LabelFile returns the file of Hindcast's own that belongs to a session: the folder that it is in or
+	// below, its path from there, and the session's name in it. dir is "" if there is no such file. Labels
+	// returns labels that the store received with its snapshots, as a portable file does, or that another
+	// program keeps in it.
 	LabelFile func(ctx context.Context, session string) (dir, file, name string)
 	Labels    func(ctx context.Context, session string) ([]model.Label, error)
 
-	// Watch is that of [Watcher]; Cursor and Growth are those of [Grower].
+	// Watch is the method of [Watcher]; Cursor and Growth are the methods of [Grower].
 	Watch  func(ctx context.Context) (<-chan struct{}, error)
 	Cursor func(ctx context.Context, session string) (Cursor, error)
 	Growth func(ctx context.Context, session string, since Cursor) (Growth, error)
-	// SDKs, Assume and Assumed are those of [Versioned].
+	// SDKs, Assume and Assumed are the methods of [Versioned].
 	SDKs    func() []string
 	Assume  func(Release) error
 	Assumed func() Releases
@@ -69,8 +69,8 @@ type Features struct {
 
 	// Lacks returns why an operation cannot be done, "" if it can. A store that is only read may have it.
 	Lacks func(op model.Op) string
-	// Plan, Apply and Journal are those of [Writer], PlanConvert that of [Converter], Import that of
-	// [Importer].
+	// Plan, Apply and Journal are the methods of [Writer], PlanConvert is the method of [Converter], and
+	// Import is the method of [Importer].
 	Plan        func(ctx context.Context, change model.Change) (model.Plan, error)
 	Apply       func(ctx context.Context, plan model.Plan) (model.Receipt, error)
 	Journal     func(ctx context.Context) ([]model.JournalEntry, error)
@@ -78,8 +78,8 @@ type Features struct {
 	Import      func(ctx context.Context, rows iter.Seq2[Row, error]) (int, error)
 }
 
-// FeaturesOf returns what a store can do. A store that does not say so by a method Features is asked
-// by type: this is the one place where that is done.
+// FeaturesOf returns the features of a store. It asks the store's method Features, and derives them from its
+// type otherwise. No other function asks a store by its type.
 func FeaturesOf(s Store) (f Features) {
 	if says, ok := s.(interface{ Features() Features }); ok {
 		return says.Features()

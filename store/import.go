@@ -18,7 +18,7 @@ type Placer struct {
 	last    int64
 }
 
-// visitKey is what SameVisit compares.
+// visitKey has the fields that SameVisit compares.
 type visitKey struct {
 	id, parent, name   string
 	index, turn, event int
@@ -42,10 +42,9 @@ func NewPlacer(existing []model.Header) *Placer {
 	return p
 }
 
-// Place reports whether a row is new; it then sets the header's Visit and
-// ParentVisit to what they are in the session, its times to what a store
-// keeps, and drops a reason to be orphaned from a visit that is not. The error
-// is ErrTime.
+// Place reports whether a row is new. For a new row it sets the header's Visit and ParentVisit to their
+// numbers in the session. It converts the header's times with [Time]. It also removes the reason of a visit
+// that is not orphaned. The error is ErrTime.
 func (p *Placer) Place(h *model.Header) (isNew bool, err error) {
 	if h.CreatedAt, err = Time(h.CreatedAt); err != nil {
 		return false, fmt.Errorf("createdAt: %w", err)
@@ -66,8 +65,7 @@ func (p *Placer) Place(h *model.Header) (isNew bool, err error) {
 		p.rename(asked, same[0])
 		return false, nil
 	}
-	// The number of a step may be any, see model.MarkTraced, and leaves no room for
-	// what comes after it.
+	// A step of a trace may have any number, see model.MarkTraced, which leaves no room for later visits.
 	if h.Visit <= p.last || h.Marks.Has(model.MarkTraced) {
 		h.Visit = p.last + 1
 	}

@@ -21,19 +21,17 @@ type VacantError struct {
 
 func (e *VacantError) Error() string { return e.Err.Error() }
 
-// Unwrap returns what is missing.
+// Unwrap returns Err, the reason why no store was found.
 func (e *VacantError) Unwrap() error { return e.Err }
 
 // Kind is one format of store: how it is recognised and how it is opened.
 type Kind struct {
 	// Name is the word before the colon in "kind:address".
 	Name string
-	// Schemes are those of the URLs that are addresses of this kind, such as
-	// "http"; nil for none.
+	// Schemes are the URL schemes of addresses of this kind, such as "http", or nil.
 	Schemes []string
-	// Framework is whose verdicts the faults of such a store give, such as
-	// "Strands"; "" where the framework is not known by a name. A verdict may
-	// begin with it itself, to name one of several SDKs.
+	// Framework names the framework whose verdicts the faults of such a store give, such as "Strands"; "" if
+	// it has no name. A verdict may begin with the framework's name itself, to name one of several SDKs.
 	Framework string
 	// Files gives the names, as patterns of path.Match, of files that may be
 	// stores of this kind: a survey looks into no others, but for databases of any name. Nil where a store is a
@@ -52,9 +50,8 @@ type Kind struct {
 	// At returns the kind with its stores on the server of a URL; nil for a kind whose stores
 	// are not on one, or are addressed by it.
 	At func(endpoint string) Kind
-	// Places gives the paths, as patterns of filepath.Glob, where the framework
-	// puts stores unless it is told otherwise, and where its documentation does;
-	// nil for none.
+	// Places returns the paths, as patterns of filepath.Glob, where the framework puts stores by default and
+	// in its documentation; it may be nil.
 	Places func(Surroundings) []string
 }
 
@@ -62,12 +59,11 @@ type Kind struct {
 // not known; nothing is below it then.
 type Surroundings struct {
 	Home, Temp, Work string
-	// Env returns the folder that a variable of the environment names, "" for none. Nil
-	// knows no variables.
+	// Env returns the folder in a variable of the environment, or "". A nil Env knows no variables.
 	Env func(variable string) string
 }
 
-// FolderOf returns the folder that a variable of the environment names, "" for none.
+// FolderOf returns the folder in a variable of the environment, or "".
 func (s Surroundings) FolderOf(variable string) string {
 	if s.Env == nil {
 		return ""
@@ -90,8 +86,7 @@ func (ks Kinds) At(endpoint string) Kinds {
 	return ks
 }
 
-// Identity is what an address turned out to be: a store of a kind, and why it is
-// taken for one.
+// Identity is the result of identifying an address: the kind of store, and why it was recognised.
 type Identity struct {
 	Kind
 	// At is the address without the kind's name before it.
@@ -103,8 +98,7 @@ type Identity struct {
 // Open opens the store that was identified. It writes nothing.
 func (id *Identity) Open(ctx context.Context) (Store, error) { return id.Kind.Open(ctx, id.At) }
 
-// Open opens what Identify finds at an address. The errors are those of Identify
-// and those of the kind.
+// Open opens the store that Identify finds at an address. It returns the errors of Identify and of the kind.
 func (ks Kinds) Open(ctx context.Context, address string) (Store, error) {
 	id, err := ks.Identify(ctx, address)
 	if err != nil {
@@ -130,11 +124,9 @@ func (ks Kinds) ofScheme(address string) (Kind, bool) {
 	return Kind{}, false
 }
 
-// Identify finds the kind of a store by a URL whose scheme belongs to it, by
-// "kind:address", or by a path that it recognises by shape. Of several kinds that
-// recognise a path it is the first. The error is ErrUnrecognised, with what each
-// kind misses, when no kind knows it; when the path could not be looked at, it is
-// what the first kind said.
+// Identify finds the kind of a store by a URL with the kind's scheme, by "kind:address", or by the shape of a
+// path. If several kinds recognise a path, the first one counts. If no kind knows it, the error is
+// ErrUnrecognised, with the reason of each kind. If the path could not be read, the error is the first kind's.
 func (ks Kinds) Identify(ctx context.Context, address string) (*Identity, error) {
 	if k, is := ks.ofScheme(address); is {
 		scheme, _, _ := strings.Cut(address, ":")
@@ -170,8 +162,8 @@ func (ks Kinds) Identify(ctx context.Context, address string) (*Identity, error)
 	return nil, fmt.Errorf("open %q: %w (tried %s)%s", address, ErrUnrecognised, strings.Join(tried, ", "), strings.Join(append([]string{""}, missing.list()...), "\n"))
 }
 
-// misses gathers what kinds miss in a place. Kinds that say the same are named together.
-// The zero value has none.
+// misses collects the reasons why kinds do not recognise a place. Kinds with the same reason are named
+// together. The zero value is empty.
 type misses struct {
 	whys  []string
 	kinds map[string][]string // by what they say
@@ -195,7 +187,7 @@ func (m *misses) list() (all []string) {
 	return all
 }
 
-// FindKind returns the kind of a name; false for none.
+// FindKind returns the kind with a name, and false if no kind has it.
 func (ks Kinds) FindKind(name string) (Kind, bool) {
 	for _, k := range ks {
 		if k.Name == name {

@@ -6,21 +6,20 @@ import (
 	"hindcast/model"
 )
 
-// This file is what a reader of a session that is still being written needs of its store.
+// This file declares the operations for reading a session while it is being written.
 
 // Watcher is a Store that can tell that something in it changed.
 type Watcher interface {
-	// Watch returns a value soon after the store may have changed: several
-	// changes in a row may give one, and a value may tell of none. It writes
-	// nothing. The channel is closed when ctx ends, and when the store can be
-	// watched no longer.
+	// Watch sends a value soon after the store may have changed. Several changes in a row may send one value,
+	// and a value may come without a change. Watch writes nothing. The channel is closed when ctx ends, and
+	// when the store can no longer be watched.
 	Watch(ctx context.Context) (<-chan struct{}, error)
 }
 
 // Cursor is how far a session has been read. It is of use to the opened store
 // that gave it alone.
 type Cursor struct {
-	// Visit is the last visit, 0 for none.
+	// Visit is the number of the last visit, or 0.
 	Visit int64
 	// Rewrites tells the moments apart between which more than growth happened
 	// to the session.
@@ -33,7 +32,7 @@ func (c Cursor) Grows(now Cursor) bool {
 	return c.Rewrites == now.Rewrites && c.Visit <= now.Visit
 }
 
-// Growth is what a session became since it was read.
+// Growth describes how a session grew since it was read.
 type Growth struct {
 	// Headers are the visits that are new, in the order of Headers. The last of
 	// them that says Head is the head; where none does, the head has stayed.
@@ -52,7 +51,6 @@ type Grower interface {
 	// session after that may meet visits beyond the cursor, and meets them
 	// again in Growth. The error is model.ErrNoSession.
 	Cursor(ctx context.Context, session string) (Cursor, error)
-	// Growth returns what the session became since a cursor. The error is
-	// model.ErrNoSession.
+	// Growth returns the growth of a session since a cursor. The error is model.ErrNoSession.
 	Growth(ctx context.Context, session string, since Cursor) (Growth, error)
 }

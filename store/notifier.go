@@ -36,8 +36,7 @@ func (n *Notifier) Listen(ctx context.Context) <-chan struct{} {
 	return c
 }
 
-// Notify gives every listener a value, but for one that has not taken its last.
-// It never waits.
+// Notify sends a value to every listener, except a listener that has not taken its last value. It never waits.
 func (n *Notifier) Notify() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -49,7 +48,7 @@ func (n *Notifier) Notify() {
 	}
 }
 
-// Close closes the channels of all listeners, and of those to come.
+// Close closes the channels of all present and future listeners.
 func (n *Notifier) Close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -31,7 +31,8 @@ func (ks Kinds) Look(ctx context.Context, around Surroundings) []Found {
 	return ks.LookAloud(ctx, around, func([]Found) {})
 }
 
-// LookAloud returns what Look returns. It calls tell with the stores known by then each time it finds one.
+// LookAloud returns the result of Look. Each time it finds a store, it calls tell with all stores found so
+// far.
 func (ks Kinds) LookAloud(ctx context.Context, around Surroundings, tell func([]Found)) []Found {
 	named := around.FolderOf
 	around = Surroundings{
@@ -92,11 +93,10 @@ func literal(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// mostTouched bounds the entries whose times touched looks at.
+// mostTouched bounds the entries whose times lastChange reads.
 const mostTouched = 256
 
-// lastChange returns the newest time of a path and, if it is a folder, of what is
-// directly in it.
+// lastChange returns the newest modification time of a path and, if it is a folder, of its direct entries.
 func lastChange(at string, info fs.FileInfo) time.Time {
 	newest := info.ModTime()
 	if !info.IsDir() {

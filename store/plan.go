@@ -24,8 +24,8 @@ func NotPlanned(kind string, c model.Change, err error) error {
 	return fmt.Errorf("%s: plan %s: %w", kind, c, err)
 }
 
-// Circumstances are what a kind knows around a plan and what a person should
-// hear of before saying yes.
+// Circumstances are facts around a plan that a kind knows, and warnings that a person should read before
+// agreeing.
 type Circumstances struct {
 	// SharedWith are the other sessions that hold the target's id.
 	SharedWith []string
@@ -34,8 +34,7 @@ type Circumstances struct {
 	WorkingState bool
 	// Mismatch says that the target's id is not the hash of its state.
 	Mismatch bool
-	// Conversation says what comes of the messages from which the session goes on, see
-	// [ConversationHazards].
+	// Conversation has the problems of the messages from which the session goes on, see [ConversationHazards].
 	Conversation []string
 }
 
@@ -109,14 +108,13 @@ func (v *Visits) branch(op model.Op, ref model.Ref, as, edited string, c Circums
 	return plan, nil
 }
 
-// Entry is what a journal knows of one write, so that it can be taken back and
-// done again.
+// Entry is a journal's data about one write, for its undo and redo.
 type Entry struct {
 	model.JournalEntry
 	// Target is the visit that became the head: for a fork, in the session
 	// that was read; for an edit, the one there whose state was edited.
 	Target model.Ref
-	// Head is the number of the visit that was the head before, 0 for none.
+	// Head is the number of the previous head's visit, or 0.
 	Head int64
 	// Orphaned and Reactivated are the numbers of the visits that moved.
 	Orphaned, Reactivated []int64
@@ -141,13 +139,13 @@ func (v *Visits) PlanUndo(e Entry) model.Plan {
 	return v.withJournalEntry(plan)
 }
 
-// Imported is what an import did to one session.
+// Imported is the effect of an import on one session.
 type Imported struct {
 	*Visits
 	// Made says that the session was not there before.
 	Made bool
-	// Last is the number of the last visit that was there before, Before that of the
-	// head then; 0 for none.
+	// Last is the number of the last visit before the import, and Before the number of the head then; each may
+	// be 0.
 	Last, Before int64
 }
 
@@ -188,8 +186,7 @@ func removal(v *Visits) string {
 	return fmt.Sprintf("session %q: removed with its record and %s", v.Session, model.Count(len(v.Headers), "visit"))
 }
 
-// Check compares the session, nil for none, with what the plan of an undo of the
-// import says.
+// Check compares the session, which may be nil, with the expectations of the plan to undo the import.
 func (i *Imported) Check(now *Visits) error {
 	switch {
 	case (now == nil) != i.Made:
@@ -253,8 +250,7 @@ func (v *Visits) move(op model.Op, target int, orphans, reactivates []int) model
 	return plan
 }
 
-// plan fills in what every plan says. A target of -1 is a session without a
-// head.
+// plan sets the fields that every plan has. A target of -1 is a session without a head.
 func (v *Visits) plan(op model.Op, target int) model.Plan {
 	p := model.Plan{Op: op, Session: v.Session}
 	if target >= 0 {
@@ -299,9 +295,8 @@ func (l lineage) hazards(target int, c Circumstances) []string {
 	return append(out, c.Conversation...)
 }
 
-// Verify compares the session with what a plan that was applied to it says: the
-// head, which is the plan's target or, after an edit, has the edited state's id,
-// and where each visit that moved now stands.
+// Verify compares the session with a plan that was applied to it. The head must be the plan's target or, after
+// an edit, have the edited state's id. Each moved visit must stand where the plan put it.
 func (v *Visits) Verify(plan model.Plan, edited string) error {
 	var head string
 	if v.Head >= 0 {

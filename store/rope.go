@@ -13,19 +13,18 @@ type Run struct{ At, Len int64 }
 
 // Rope is one state as the runs that it is made of.
 type Rope struct {
-	// Runs are the state's bytes from the first to the last. None of them is empty. There
-	// are none where the store does not know: the state is then read as any other.
+	// Runs are the state's bytes from the first to the last; no run is empty. Runs is nil if the store does
+	// not know them: the state is then read by State.
 	Runs []Run
 	// Gaps are the keys that the store does not know at the snapshot.
 	Gaps model.Gaps
-	// Err says why this state alone cannot be read; nil where it can. The errors are
-	// those of State.
+	// Err is the error of this state alone, or nil. It is an error of State.
 	Err error
 }
 
 // Sieved are the states of a session as ropes, with the messages alone that matter to a search.
 type Sieved struct {
-	// Ropes and Fill are those of [Features].
+	// Ropes and Fill are the functions of [Features].
 	Ropes func(ctx context.Context, refs []model.Ref) iter.Seq2[Rope, error]
 	Fill  func(ctx context.Context, runs []Run, dst []byte) error
 }

@@ -1,8 +1,7 @@
-// Package store is the port between Hindcast and the places where sessions
-// live. It declares what every kind of store can do, the features that only
-// some have, and how an address finds its kind. It also
-// holds what the kinds that record visits would otherwise each have: the
-// visits that a restore moves, the plan in words, the checks of what is saved.
+// Package store is the port between Hindcast and the places where sessions live. It declares the operations of
+// every kind of store, the optional features, and how an address finds its kind. It also holds the code that
+// the kinds which record visits share: the visits that a restore moves, the plan in words, and the checks of
+// saved data.
 package store
 
 import (
@@ -35,8 +34,7 @@ type Store interface {
 	// them. The caller may not write to them; they stay valid until Close.
 	// The errors are model.ErrNoSession and model.ErrNoSnapshot.
 	State(ctx context.Context, ref model.Ref) ([]byte, error)
-	// Faults returns what is wrong with a session, or with the store itself
-	// when session is "".
+	// Faults returns the faults of a session, or of the store itself when session is "".
 	Faults(ctx context.Context, session string) ([]model.Fault, error)
 	// Close lets go of the store.
 	Close() error
@@ -52,9 +50,9 @@ type Tailer interface {
 	Tail(ctx context.Context, session string, n int) (headers []model.Header, before int, err error)
 }
 
-// Find returns nil for a session that a store of any kind has. The errors are those of
-// Headers. A store that need not read a session to tell has a method of this name, whose error
-// is model.ErrNoSession for none.
+// Find returns nil if the store has the session. It returns the errors of Headers. A store that need not read
+// the session for this has a method of this name. Its error is model.ErrNoSession if the session does not
+// exist.
 func Find(ctx context.Context, s Store, session string) error {
 	if f := FeaturesOf(s); f.Find != nil {
 		return f.Find(ctx, session)
@@ -81,7 +79,7 @@ type Parted interface {
 	Compare(ctx context.Context, a, b model.Ref) ([]Span, error)
 }
 
-// States returns two states of a store of any kind. The errors are those of State.
+// States returns two states of any store. It returns the errors of State.
 func States(ctx context.Context, s Store, a, b model.Ref) (x, y []byte, err error) {
 	if f := FeaturesOf(s); f.States != nil {
 		return f.States(ctx, a, b)
@@ -101,8 +99,8 @@ type Apart struct {
 	Common int
 }
 
-// TakeApart returns two states of a store of any kind, without what both begin with where
-// the store knows that: it need not read that. The errors are those of State.
+// TakeApart returns two states of any store, without their common beginning if the store knows it. Then it
+// need not read that beginning. It returns the errors of State.
 func TakeApart(ctx context.Context, s Store, a, b model.Ref) (two Apart, err error) {
 	if f := FeaturesOf(s); f.Apart != nil {
 		return f.Apart(ctx, a, b)
@@ -121,23 +119,24 @@ type Writer interface {
 	Store
 	// Lacks returns in a few words why the store cannot do op, "" if it can.
 	Lacks(op model.Op) string
-	// Plan computes what a change would do; it writes nothing. Where nothing has to
-	// change the plan is idle, see model.Plan.Idle: to apply it writes nothing, and its
-	// receipt has no entry. A store that numbers its revisions writes all the same, so
-	// that an agent that runs notices. To apply a plan of model.OpRun runs models and
+	// Plan computes the effects of a change; it writes nothing. If nothing has to
+	// change, the plan is idle, see model.Plan.Idle: applying it writes nothing, and
+	// its receipt has no entry. A store that numbers its revisions still writes, so
+	// that a running agent notices. Applying a plan of model.OpRun runs models and
 	// tools.
 	//
-	// The errors are those of State; a model.UnsupportedError for what the store lacks
-	// or what nothing can go on from; a model.NothingToError where there is nothing to
-	// undo, redo, repair or purge; ErrSessionExists for a new session of a name that is
-	// taken; and model.ErrHeadMoved where another program wrote since what is to be undone.
+	// It returns the errors of State; a model.UnsupportedError for an operation that the
+	// store lacks or a snapshot from which nothing can go on; a model.NothingToError if
+	// there is nothing to undo, redo, repair or purge; ErrSessionExists if the new
+	// session's name is taken; and model.ErrHeadMoved if another program wrote after the
+	// write to undo.
 	Plan(ctx context.Context, change model.Change) (model.Plan, error)
 	// Apply carries out a plan: everything in it or nothing. It refuses with
 	// model.ErrHeadMoved when the store is not as the plan expects it, journals what it
 	// does, and verifies by reading back.
 	Apply(ctx context.Context, plan model.Plan) (model.Receipt, error)
-	// Journal returns Hindcast's own writes, newest first. Of a journal that is damaged
-	// it returns those that can be read, and the error; else an error comes with nil.
+	// Journal returns Hindcast's own writes, newest first. From a damaged journal it returns the readable
+	// entries and the error; with any other error it returns nil.
 	Journal(ctx context.Context) ([]model.JournalEntry, error)
 }
 
@@ -151,15 +150,14 @@ type Converter interface {
 
 // Recorder is a Store that keeps session records.
 type Recorder interface {
-	// Get returns the record of a session, nil and no error where it has none.
+	// Get returns the record of a session; nil and no error if the session has no record.
 	Get(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], error)
 }
 
 // Resumer is a Store whose framework goes on from any snapshot that a call names, with
 // nothing written before.
 type Resumer interface {
-	// Resume returns the calls that go on from a snapshot, the best one first. The
-	// errors are those of State.
+	// Resume returns the calls that go on from a snapshot, the best one first. It returns the errors of State.
 	Resume(ctx context.Context, ref model.Ref) ([]model.Resume, error)
 }
 
@@ -181,11 +179,9 @@ type Row struct {
 // Importer is a Store into which rows can be put as they are, visits, orphaned
 // ones and reasons included.
 type Importer interface {
-	// Import adds the rows, all in one transaction, and returns how many visits
-	// were new, those of model.MarkTraced not counted: those that the store has
-	// already are left as they are. An error in the sequence takes everything
-	// back. It is an entry of the journal, unless it changes nothing, or is what an
-	// empty store begins with.
+	// Import adds the rows in one transaction, and returns the number of new visits, without steps of
+	// model.MarkTraced. Visits that the store already has stay unchanged. An error in the sequence undoes
+	// everything. The import is an entry of the journal, unless it changes nothing or fills an empty store.
 	Import(ctx context.Context, rows iter.Seq2[Row, error]) (int, error)
 }
 
@@ -219,10 +215,10 @@ func NamesForks(s Store) bool {
 	return f.NamesForks != nil && f.NamesForks()
 }
 
-// MeetingPoint returns where the session of a sub-agent meets the one that started it. From the
-// snapshot that started a sub-agent it is that session, with no snapshot; from any of the
-// sub-agent's session it is the snapshot that started it. It is the zero value where nothing
-// meets. The errors are those of State.
+// MeetingPoint returns where the session of a sub-agent meets the session that started it. For the snapshot
+// that started a sub-agent, it returns the sub-agent's session, without a snapshot. For a snapshot of the
+// sub-agent's session, it returns the snapshot that started it. Otherwise it returns the zero value. It
+// returns the errors of State.
 func MeetingPoint(ctx context.Context, s Store, ref model.Ref) (model.Ref, error) {
 	if f := FeaturesOf(s); f.Across != nil {
 		return f.Across(ctx, ref)
@@ -230,10 +226,10 @@ func MeetingPoint(ctx context.Context, s Store, ref model.Ref) (model.Ref, error
 	return model.Ref{}, nil
 }
 
-// Mentions reports whether states of a session may have a text in them, in any of their
-// strings, keys and numbers. has reports whether it is in some bytes; it may take ASCII letters
-// of either case for the same. False is sure: a search need not read the session. A store that
-// cannot tell without reading states says true. The errors are those of Headers.
+// Mentions reports whether states of a session may contain a text, in any of their strings, keys and numbers.
+// has reports whether given bytes contain it; it may ignore the case of ASCII letters. False is certain, so
+// that a search need not read the session. A store that cannot tell without reading states returns true. It
+// returns the errors of Headers.
 func Mentions(ctx context.Context, s Store, session string, text []byte, has func([]byte) bool) (bool, error) {
 	if f := FeaturesOf(s); f.Mentions != nil {
 		return f.Mentions(ctx, session, text, has)
@@ -284,8 +280,8 @@ func article(kind string) string {
 	return "a " + kind
 }
 
-// Requests are how many requests were made of a server, by what they do. Again are those that
-// were made once more, because no answer came or the server was busy.
+// Requests counts the requests to a server by method. Again counts repeated requests, because no answer came
+// or the server was busy.
 type Requests struct{ List, Get, Head, Put, Delete, Again int64 }
 
 // All returns how many there were.

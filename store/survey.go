@@ -32,7 +32,7 @@ type Finding struct {
 	// Path begins with the folder that is surveyed. It is as the file system
 	// gives it, control characters and all.
 	Path string
-	// Kind is the name of the kind that recognises a store there, "" for none.
+	// Kind is the name of the kind that recognises a store there, or "".
 	Kind string
 	// Why says in a few words what it was recognised by, or else why it was
 	// passed over.
@@ -46,16 +46,15 @@ type Finding struct {
 	Err error
 }
 
-// Survey looks for stores in a folder and below it, and tells of every place
-// that it comes to why it is one or not. Nearer places come first, and those of
-// one folder by their names. The error ends it: that of the folder itself, or of
-// ctx.
+// Survey looks for stores in a folder and below it, and reports for every place
+// that it visits why it is a store or not. Nearer places come first, and places
+// in one folder by their names. An error of the folder itself, or of ctx, ends it.
 //
-// It reads no more than the kinds need to recognise a store, and nothing of a
-// file whose name is none of a store, but for the head of one that may be a database. A store is not entered: what is in it is
-// its own, but for what other kinds alone claim directly in it, or in a hidden folder
-// in it. Symbolic links are not followed, and it goes so
-// far and no further; where it stops is told. It writes nothing.
+// It reads only what the kinds need to recognise a store. Of a file whose name
+// belongs to no store, it reads only the head, and only if the file may be a
+// database. It does not enter a store, except for places that only other kinds
+// claim, directly in the store or in a hidden folder in it. It does not follow
+// symbolic links. At its bounds it stops, and reports where. It writes nothing.
 func (ks Kinds) Survey(ctx context.Context, dir string) iter.Seq2[Finding, error] {
 	return ks.survey(ctx, dir, usual)
 }
@@ -116,11 +115,11 @@ type survey struct {
 	tell  func(Finding) bool
 }
 
-// folder is one that the walk goes into.
+// folder is a folder that the walk enters.
 type folder struct {
 	name  string // slash-separated
 	depth int
-	// owners are the kinds that claim a folder that it is in, nil for none.
+	// owners are the kinds that claim an enclosing folder, or nil.
 	owners []string
 	// quiet says that what no kind knows is not told.
 	quiet bool
@@ -137,8 +136,7 @@ func (s *survey) tellUnseen(path string, err error) bool {
 	return s.tell(Finding{Path: path, Why: "it cannot be looked at: " + err.Error(), Err: err})
 }
 
-// visit asks whether a folder is a store, and looks into it if it is none. It
-// reports whether to go on.
+// visit asks whether a folder is a store, and looks into it otherwise. It reports whether to go on.
 func (s *survey) visit(ctx context.Context, f folder) bool {
 	if s.isOwned(ctx, f, f.name) {
 		return true
@@ -183,7 +181,7 @@ func (s *survey) isOwned(ctx context.Context, in folder, name string) bool {
 	})
 }
 
-// said is what the kinds say about a place.
+// said is the kinds' answer about a place.
 type said uint8
 
 const (
@@ -192,10 +190,10 @@ const (
 	unreadable             // it cannot be looked at
 )
 
-// ask asks kinds whether a place is a store of theirs; in is the folder that it
-// is in, or itself. Those that claim it are all told, and given; where none does,
-// that is told once, with what each misses. In a store the store's own kinds are
-// not asked, and what is no store is not told.
+// ask asks kinds whether a place is a store of theirs; in is the enclosing folder, or the place itself. It
+// reports all kinds that claim the place, and returns them. If no kind claims it, ask reports that once, with
+// each kind's reason. Inside a store it does not ask the store's own kinds, and does not report places that
+// are no store.
 func (s *survey) ask(ctx context.Context, kinds Kinds, in folder, name string) (_ said, owners []string, goOn bool) {
 	at := s.at(name)
 	var missing, likes misses
@@ -300,8 +298,8 @@ func isPages(e fs.DirEntry) bool {
 	return err == nil && info.Mode().IsRegular() && WholePages(e.Name(), info.Size())
 }
 
-// WholePages reports whether a file may be a database of SQLite by its size, and is none of those
-// that SQLite keeps beside one.
+// WholePages reports whether a file may be a SQLite database by its size, and is not a file that SQLite keeps
+// beside a database.
 func WholePages(name string, size int64) bool {
 	const page = 512
 	return size > 0 && size%page == 0 && !slices.ContainsFunc([]string{"-wal", "-shm", "-journal"}, func(end string) bool { return strings.HasSuffix(name, end) })
@@ -343,8 +341,7 @@ func (ks Kinds) ofFile(name string) Kinds {
 	return fit
 }
 
-// isTemporary reports whether a file is one that its writer renames when it is
-// whole.
+// isTemporary reports whether a file will be renamed by its writer when it is complete.
 func isTemporary(name string) bool {
 	return strings.HasSuffix(name, ".tmp") || strings.Contains(name, "_tmp_")
 }

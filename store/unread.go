@@ -15,37 +15,37 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// How it is known that every text is in view.
+// How Hindcast checks that every text is in view.
 //
-// A kind gives its records as they are stored, and what its framework keeps for itself left out. A
-// text of one is in view where a state has it, or what is told beside the state:
+// A kind yields its records as they are stored, without its framework's bookkeeping. A text of a
+// record is in view if a state contains it, or a fact beside the state:
 //
 //	record     {"role":"user","content":"list the files"}     {"kind":"note","body":"by another program"}
 //	state      {"messages":[{"role":"user","content":"list the files"}]}
 //	                                                          1 record has a text that no message shows
 //
-// The state of the head has most. What it lacks is looked for in the state of the record's own
-// snapshot, and of those that come of it.
+// The state of the head has most texts. The others are looked for in the state of the record's
+// own snapshot, and of its descendants.
 
 // FaultUnread: records have a text that no message shows.
 const FaultUnread = "unread-text"
 
 // Carried is a record of a session as it is stored.
 type Carried struct {
-	// File and Place are where it is, as in a [model.Fault], and Kind its type, "" for none.
+	// File and Place locate the record, as in a [model.Fault]. Kind is its type, or "".
 	File, Place, Kind string
-	// Snapshot is the id of the snapshot that it is. Where Beside says that it is none, it is the one
-	// that it belongs to, "" where it is of the whole session: any may show it.
+	// Snapshot is the id of the record's snapshot. If Beside is true, the record only belongs to that
+	// snapshot; "" then means the whole session, and any snapshot may show it.
 	Snapshot string
 	Beside   bool
-	// Data is what it carries: JSON, or else a text. Told is what of it is told beside the state, such
-	// as a title.
+	// Data is the record's content: JSON, or else a text. Told is the part of it that is shown beside the
+	// state, such as a title.
 	Data []byte
 	Told string
 }
 
-// UnreadFault returns the fault of n records with texts that no message shows. first is one of them,
-// and text is what it says.
+// UnreadFault returns the fault of n records with texts that no message shows. first is the first such record,
+// and text its text.
 func UnreadFault(n int, first *Carried, text string) model.Fault {
 	have := "1 record has a text"
 	if n != 1 {
@@ -86,10 +86,10 @@ func IsQuickToCheck(t *model.Timeline) bool {
 	return t.Len() > 0 && t.Len() <= quickSnapshots && size <= quickBytes
 }
 
-// UnreadFaults returns the fault of the records of a session whose texts are not in view, none where
-// all are. damaged reports whether another fault tells that the state of a snapshot cannot be read.
-// each runs yield on each record, and is called again where some are not. The errors are those of
-// each, of Headers, and of State where that is not damaged.
+// UnreadFaults returns the fault of a session's records whose texts are not in view, or nil. damaged reports
+// whether another fault covers the unreadable state of a snapshot. each calls yield for each record;
+// UnreadFaults calls each again if some texts are not in view. It returns the errors of each, of Headers, and
+// of State for undamaged states.
 func UnreadFaults(ctx context.Context, s Store, session string, damaged func(id string) bool, each func(yield func(*Carried)) error) ([]model.Fault, error) {
 	u := unread{ctx: ctx, store: s, session: session, seed: maphash.MakeSeed(), left: map[uint64]bool{}, damaged: damaged}
 	err := each(func(c *Carried) {
@@ -139,7 +139,7 @@ type unread struct {
 	left    map[uint64]bool
 	order   []carriedText
 	damaged func(id string) bool
-	// lost are those that no state has by itself, with the snapshots that should show them.
+	// lost are the texts that no state has on its own, with the snapshots that should show them.
 	lost map[uint64][]string
 }
 
@@ -329,7 +329,7 @@ func walk(data []byte, key string, deeper int, yield func(key, text string) bool
 	return true
 }
 
-// isSaid reports whether a string is what someone says: it has words, or is the text of a message.
+// isSaid reports whether a string is part of a conversation: it has words, or is the text of a message.
 func isSaid(key, text string) bool {
 	if key == "text" || key == "content" {
 		return strings.ContainsFunc(text, unicode.IsLetter)

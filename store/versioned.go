@@ -8,17 +8,15 @@ import (
 	"strings"
 )
 
-// Versioned is a store that is read by an SDK whose versions do not all do the same
-// with it. By default what is shown is what the newest does, and verdicts and calls
-// say from which version they hold.
+// Versioned is a store that an SDK reads whose versions differ. By default, texts show the newest version's
+// behaviour, and verdicts and calls name the version from which they hold.
 type Versioned interface {
 	// SDKs returns the names of the SDKs that open the store.
 	SDKs() []string
-	// Assume narrows that to one version of one of them. The error is [ErrUnknownSDK].
-	// It is called before the store is read; later it holds for what is read from then
-	// on.
+	// Assume restricts the SDKs to one version of one of them. The error is [ErrUnknownSDK]. It should be
+	// called before the store is read; a later call affects later reads only.
 	Assume(Release) error
-	// Assumed returns what was assumed, at most one version of each SDK.
+	// Assumed returns the assumed versions, at most one for each SDK.
 	Assumed() Releases
 }
 

@@ -16,7 +16,7 @@ type Visits struct {
 	Session string
 	// Headers are all visits by ascending Visit.
 	Headers []model.Header
-	// Head is the position of the head in Headers, -1 for none.
+	// Head is the position of the head in Headers, or -1.
 	Head int
 }
 
@@ -147,8 +147,8 @@ func (v *Visits) LastActive() int {
 	return last
 }
 
-// After returns the positions of the active visits with a greater index, and the
-// id of the last active visit at the index itself, "" for none.
+// After returns the positions of the active visits with a greater index, and the id of the last active visit
+// at the index itself, or "".
 func (v *Visits) After(index int) (positions []int, target string) {
 	for i, h := range v.Headers {
 		switch {
@@ -162,10 +162,9 @@ func (v *Visits) After(index int) (positions []int, target string) {
 	return positions, target
 }
 
-// ParentOf returns the number of the visit that a new one with that parent
-// follows: the head, if it is a visit of the id, else the last active one of
-// candidates, else the last. 0 means that there is none. candidates are the
-// positions of the visits of the parent's id.
+// ParentOf returns the number of the visit that a new visit with that parent follows, or 0. It takes the head
+// if it has the id, else the last active candidate, else the last candidate. candidates are the positions of
+// the visits with the parent's id.
 func (v *Visits) ParentOf(parentID string, candidates []int) int64 {
 	if parentID == "" || len(candidates) == 0 {
 		return 0

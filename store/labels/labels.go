@@ -1,10 +1,10 @@
 // Package labels keeps the labels of snapshots: names and notes that a person gives them.
-// They lie beside the store, in what is Hindcast's own, and never in a framework's files:
+// They lie beside the store, in Hindcast's own files, and never in a framework's:
 //
 //	STORE/.hindcast/labels      of a store made of files, beside the journal
 //	trips.db-labels             of Hindcast's own store
-//	DATA/labels/<hash>          of any other store, and of one that cannot be written to, in
-//	                            the user's folder for data; the hash is of kind and address
+//	DATA/labels/<hash>          of any other store, and of a store without write access, in
+//	                            the user's data folder; the hash is of kind and address
 //
 // A file of labels is JSON lines, one for each time that a label was set or removed. The
 // last line about a name counts:
@@ -12,10 +12,10 @@
 //	{"session":"trip","id":"18d2…","visit":14,"name":"emptied","note":"here it went wrong","at":"…"}
 //	{"session":"trip","name":"emptied","removed":true,"at":"…"}
 //
-// A line is appended in one write, so that several programs may set labels at once, and one
-// that is killed leaves at most a part of its own line, which is passed over. The file is
-// its owner's alone. Another program may write it, too, so nothing in
-// them is trusted: lines that are no label are passed over, and the size is bounded.
+// A line is appended in one write, so that several programs may set labels at once. A killed
+// program leaves at most a part of its own line, which readers skip. The file has mode 0600.
+// Other programs may write it, so its content is untrusted: readers skip lines that are no
+// label, and bound the size.
 //
 // A label names an id and a visit, so it stays when a session grows, and through a restore,
 // an undo and a redo. While its snapshot is away, it waits.
@@ -89,8 +89,8 @@ func (l Labels) places(ctx context.Context, s store.Store, session string) (list
 	return list
 }
 
-// ownPlace returns the file about a store in a folder of the user's folder for data; ok is false
-// where there is none.
+// ownPlace returns the label file of a store in the user's data folder; ok is false if the user has no data
+// folder, or the store is standard input.
 func (l Labels) ownPlace(s store.Store, folder string) (p place, ok bool) {
 	if l.data == "" || s.Address() == "-" {
 		return place{}, false
@@ -115,8 +115,7 @@ type event struct {
 	Removed bool `json:"removed,omitempty"`
 }
 
-// Of returns the labels of a session, by name. Where the session has none, or the store no
-// such session, it returns none.
+// Of returns the labels of a session, by name. It returns no labels for a session that does not exist.
 func (l Labels) Of(ctx context.Context, s store.Store, session string) ([]model.Label, error) {
 	byName := map[string]model.Label{}
 	if f := store.FeaturesOf(s); f.Labels != nil {
@@ -229,8 +228,8 @@ func (l Labels) ImportLabels(ctx context.Context, s store.Store, rows []store.Ro
 	return set, nil
 }
 
-// findCopy returns the header of the visit that a row became: of those of its id the one that
-// tells of the same event, because an import may number visits anew.
+// findCopy returns the header of the visit that an imported row became. An import may number visits anew, so
+// among the visits with the row's id it prefers the one with the same event.
 func findCopy(here []model.Header, row *model.Header) (found *model.Header) {
 	for i := range here {
 		switch h := &here[i]; {

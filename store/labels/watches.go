@@ -51,9 +51,8 @@ func (l Labels) Watches(_ context.Context, s store.Store) ([]string, error) {
 	return last.Watch, nil
 }
 
-// SetWatches keeps the expressions that a person watches in a store, in place of those
-// before. Nothing is kept where the user has no folder for data. The errors are ErrTooLarge,
-// that there are too many or too long ones, and those of the file system.
+// SetWatches replaces the expressions that a person watches in a store. It stores nothing if the user has no
+// data folder. The error is ErrTooLarge, for too many or too long expressions, or comes from the file system.
 func (l Labels) SetWatches(_ context.Context, s store.Store, expressions []string) error {
 	p, ok := l.ownPlace(s, watchesFolder)
 	if !ok {

@@ -154,12 +154,12 @@ func workingState(ctx context.Context, t *tx, ss session) (bool, error) {
 // entry is a row of the journal.
 type entry struct {
 	store.Entry
-	// reason is what the orphaned visits were given.
+	// before is the session's row before the entry, and revision its revision after it.
 	reason int64
 	// before is the session's row before the entry, revision that after it.
 	before   session
 	revision int64
-	// rows are those of an import, this one the first of them; see imported.go.
+	// rows are the rows of an import, this one first; see imported.go.
 	rows []entry
 }
 

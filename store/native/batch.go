@@ -13,16 +13,15 @@ import (
 	"hindcast/store/native/parts"
 )
 
-// How rows are taken in many at a time
+// How an import writes rows in batches
 //
 // A visit that an agent saves takes a dozen statements: whether its session has the
-// snapshot, whether the store has the state, where the state before lies and where the
-// streams end, then a row each. Most of what they ask an import knows, because it wrote
-// it a moment ago. So an import collects the rows of a session to a batch, asks once
-// which of their ids and states are there, finds the parts of a state in one that it has
-// in memory, keeps the streams open from one state to the next, and inserts
-// rowsAtOnce rows with a statement. A batch is written before the next one begins: what
-// is older than that is read from the file.
+// snapshot, whether the store has the state, where the previous state lies, where the
+// streams end, and an insert each. An import knows most answers, because it wrote them a
+// moment ago. So it collects the rows of a session in a batch, and asks once which of their
+// ids and states exist. It finds the parts of a state in a state in memory, keeps the
+// streams open from one state to the next, and inserts rowsAtOnce rows with a statement. A
+// batch is written before the next one begins; older rows are read from the file.
 
 const (
 	// batchRows and batchBytes bound the rows of a batch, and the bytes of their states.
@@ -94,7 +93,7 @@ type taking struct {
 	visits recently[int64, late]
 	// last is the state that was put in last.
 	last int64
-	// ids are those of the session, and sums the hashes of the states of the store.
+	// ids are the ids of the session, and sums the hashes of the store's states.
 	ids, sums fingerprints
 }
 
@@ -242,8 +241,8 @@ func (k *taking) lookAhead(ctx context.Context, rows []batched, known map[string
 	return k.lookFor(ctx, hashes)
 }
 
-// state puts a state in, unless the store has it, and returns its key. have are those
-// that it has, and next the key of the next one that is new.
+// state stores a state, unless the store has it, and returns its key. have maps the stored states to their
+// keys, and next is the next free key.
 func (k *taking) state(ctx context.Context, c *content, parent int64, have map[[sha256.Size]byte]int64, next *int64) (key int64, err error) {
 	if len(c.bytes) > maxState {
 		return 0, ErrTooLarge
@@ -290,7 +289,7 @@ func (k *taking) putExisting(ctx context.Context, c *content, base int64, next *
 	return key, err
 }
 
-// before returns the state before that of a visit whose parent is known, 0 for none.
+// before returns the state of a known parent visit, or 0.
 func (k *taking) before(ctx context.Context, parent int64) (int64, error) {
 	if v, ok := k.visits.get(parent); ok {
 		return v.state, nil

@@ -16,15 +16,14 @@ import (
 	"hindcast/store/native/parts"
 )
 
-// How the bytes of parts are kept
+// How the bytes of parts are stored
 //
-// A stream is cut into segments of segmentSize bytes. A segment that is full is
-// one row of blocks, compressed as a whole: what a message has in common with
-// those before it costs nothing then. Behind the last full one lie the bytes of
-// the last few states, a row for each time that some were added. When they fill
-// a segment they are put together to one row. So every state is on the disk when
-// its transaction ends, no byte is written more than twice, and a state of
-// 500 kB is ten rows.
+// A stream is cut into segments of segmentSize bytes. A full segment is one row of
+// blocks, compressed as a whole, so that text which messages share costs nothing.
+// Behind the last full segment lie the bytes of the last few states, a row for each
+// addition. When they fill a segment, they are joined to one row. So every state is
+// on the disk when its transaction ends, no byte is written more than twice, and a
+// state of 500 kB is ten rows.
 
 const (
 	encodingRaw  = 0
@@ -34,8 +33,8 @@ const (
 	segmentSize = 1 << 16
 )
 
-// The streams of a session, by what they hold. Those of drafts are for the
-// states that no snapshot has; see drafts.go.
+// The streams of a session, by content. The streams of drafts hold the states that no snapshot has; see
+// drafts.go.
 const (
 	streamAround = iota // what lies around arrays
 	streamArrays        // what lies within arrays
@@ -200,7 +199,7 @@ type decoding struct {
 	// scratch is for rows that are wanted in part.
 	scratch []byte
 	rows    int
-	// free has room for as many rows as are decoded at a time; errs are what failed.
+	// free limits how many rows are decoded at a time. errs has their errors.
 	free    chan struct{}
 	errs    chan error
 	running sync.WaitGroup
@@ -210,7 +209,7 @@ type decoding struct {
 // more than that.
 const inTurn = 8
 
-// serve puts what is in a row to those that want it, and returns who still wants more.
+// serve copies a row's bytes to the wants that need them, and returns the wants that need more rows.
 func (d *decoding) serve(open []want, row parts.Extent, encoding int64, data []byte) (still []want, err error) {
 	var now []want // what of each lies in the row
 	still = open[:0]

@@ -13,11 +13,11 @@ import (
 // New sessions other than forks: one with an edited state, and one that is taken
 // over from another store.
 
-// edited is what the plan of an edit carries: the new state.
+// edited is the payload of an edit's plan: the new state.
 type edited []byte
 
-// planEdit plans an edited fork. Any state that is JSON can be kept. The errors are those
-// of planFork, store.ErrNotJSON and store.ErrNotEdited.
+// planEdit plans an edited fork. It accepts any state that is JSON. It returns the errors of planFork,
+// store.ErrNotJSON and store.ErrNotEdited.
 func (s *Store) planEdit(ctx context.Context, t *tx, ref model.Ref, as string, state edited) (model.Plan, error) {
 	if err := store.CheckState(state); err != nil {
 		return model.Plan{}, err

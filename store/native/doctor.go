@@ -173,8 +173,8 @@ func (s *states) hashedParts(ctx context.Context, t *tx) (all []hashedPart, err 
 	return all, rows.Err()
 }
 
-// damagedParts returns those that are not what their hash says. They are read
-// together, and one at a time only if that fails.
+// damagedParts returns the parts whose bytes do not match their hash. It reads them together, and one at a
+// time only if that fails.
 func (s *states) damagedParts(ctx context.Context, t *tx, group []hashedPart) (bad []hashedPart, err error) {
 	list := make([]parts.Extent, len(group))
 	for i, p := range group {

@@ -75,7 +75,7 @@ func lockDrafts(ctx context.Context, t *tx, session int64) (mine bool, err error
 	return mine, err
 }
 
-// drafts are those of one session.
+// drafts are the drafts of one session.
 type drafts struct {
 	*states
 	tx    *tx

@@ -68,8 +68,7 @@ func (p *importing) run(ctx context.Context, rows iter.Seq2[store.Row, error]) (
 	return p.finish(ctx)
 }
 
-// arrived is a row that came in. invalid is what is wrong with its state, and missing why
-// there is no row.
+// arrived is an incoming row. invalid is the error in its state, and missing the reason why there is no row.
 type arrived struct {
 	store.Row
 	sum              [sha256.Size]byte
@@ -140,17 +139,17 @@ type importing struct {
 	first    *incoming
 	sessions map[string]*incoming
 	order    []*incoming
-	// batch are rows of the session batching that are not written yet, with so many
-	// bytes of states; taking is what writes them.
+	// batch are the rows of the session batching that are not written yet, and bytes the size of their states.
+	// taking writes them.
 	batch    []batched
 	bytes    int
 	batching *incoming
 	taking   *taking
-	// sums are those of the states of the store, nil if it had some before.
+	// sums are the hashes of the store's states, nil if it had states before the import.
 	sums fingerprints
 }
 
-// incoming is what an import has brought to one session.
+// incoming is the part of an import that belongs to one session.
 type incoming struct {
 	session
 	fresh   bool

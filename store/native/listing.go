@@ -27,14 +27,13 @@ import (
 const (
 	// batchSize is how many headers are read before any is handed on.
 	batchSize = 2048
-	// nearVisits is how many visits a listing remembers for those that follow them; the
-	// parents of nearly all are among them. farVisits is how many it remembers of those
-	// that it had to look for.
+	// nearVisits is the number of recent visits that a listing remembers, since most parents are among them.
+	// farVisits is the number of visits that it remembers after it had to look them up.
 	nearVisits = 1 << 13
 	farVisits  = 1 << 10
 )
 
-// extra is what not every row says; it is kept as JSON.
+// extra holds the optional fields of a row, as JSON.
 type extra struct {
 	EventName string      `json:"eventName,omitempty"`
 	Position  string      `json:"position,omitempty"`
@@ -228,7 +227,7 @@ func (l *listing) complete(ctx context.Context, row visitRow) (model.Header, err
 	return h, nil
 }
 
-// lookFor returns the id of any visit, "" where there is none.
+// lookFor returns the id of any visit, or "".
 func (l *listing) lookFor(ctx context.Context, visit int64) (id string, err error) {
 	if id, known := l.far[visit]; known {
 		return id, nil

@@ -25,9 +25,9 @@ type session struct {
 	turn     int
 	updated  any
 	revision int64
-	// writes counts the changes, as a typed.Revision; rewrites grows with those
-	// that were more than growth. A session that goes by an undo of its fork
-	// leaves their next value behind in the journal, where findOrMake finds it.
+	// writes counts the changes, as a typed.Revision. rewrites counts the changes that did more than append.
+	// If an undo of its fork removes a session, the journal keeps the next value of both, where findOrMake
+	// finds it.
 	writes, rewrites int64
 	// rewrote says that the head went to a visit that was there before.
 	rewrote bool
@@ -113,8 +113,8 @@ func list(ctx context.Context, t *tx) (all []listed, err error) {
 	return all, rows.Err()
 }
 
-// opening returns what the user said first in a session, "" where its first state
-// cannot be read: the list is there without it. Each state is read once.
+// opening returns the user's first words in a session. It returns "" if the first state cannot be read, since
+// a list does not need them. It reads each state once.
 func (s *Store) opening(ctx context.Context, t *tx, one *listed) (string, error) {
 	if !one.first.Valid {
 		return "", nil
@@ -206,7 +206,7 @@ func (s *Store) Peek(ctx context.Context, ref model.Ref) ([]byte, error) {
 	return s.stateBy(ctx, ref, s.states.peek)
 }
 
-// stateBy returns what read makes of the key of a snapshot's state.
+// stateBy calls read with the key of a snapshot's state, and returns its result.
 func (s *Store) stateBy(ctx context.Context, ref model.Ref, read func(context.Context, *tx, int64) ([]byte, error)) (state []byte, err error) {
 	err = s.read(ctx, func(t *tx) error {
 		ss, err := find(ctx, t, ref.Session)
@@ -368,7 +368,7 @@ func (s *Store) row(ctx context.Context, t *tx, sessionID, snapshotID string) (*
 	return store.Snapshot(h, state), nil
 }
 
-// ListSnapshots implements model.Store. An unknown session has none.
+// ListSnapshots implements model.Store. An unknown session has no snapshots.
 func (s *Store) ListSnapshots(ctx context.Context, sessionID string, includeOrphaned bool) (list []*model.Snapshot[json.RawMessage], err error) {
 	err = s.read(ctx, func(t *tx) error {
 		list = nil

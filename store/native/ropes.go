@@ -71,7 +71,7 @@ func (s *Store) Fill(ctx context.Context, runs []store.Run, dst []byte) error {
 type lists struct {
 	*states
 	refs []model.Ref
-	// rows are the states of refs, and errs why one has none.
+	// rows are the states of refs. errs has the errors of the states that cannot be read.
 	rows []row
 	errs []error
 	// nodes are the nodes of lists by where they are, and broken those that cannot be

@@ -172,7 +172,7 @@ func (s *states) list(ctx context.Context, t *tx, r row, limit int64, nodes map[
 	return list, err
 }
 
-// get returns the bytes of a state, which are those of its hash.
+// get returns the bytes of a state, checked against its hash.
 func (s *states) get(ctx context.Context, t *tx, key int64) ([]byte, error) {
 	r, err := lookup(ctx, t, key)
 	if err != nil {
@@ -303,7 +303,7 @@ func (s *states) putRecord(ctx context.Context, t *tx, ss session, before sql.Nu
 	return s.put(ctx, t, owner{session: ss.key, draft: true}, state, base, before)
 }
 
-// stateAt returns the state of a visit, null if there is none.
+// stateAt returns the state of a visit, null if the visit does not exist.
 func stateAt(ctx context.Context, t *tx, ss session, visit int64) (state sql.Null[int64], err error) {
 	err = t.Row(ctx, "SELECT state FROM visits WHERE session = ? AND visit = ?", ss.key, visit).Scan(&state)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -359,7 +359,7 @@ func (s *states) put(ctx context.Context, t *tx, o owner, state content, bases .
 	return key, err
 }
 
-// found is what the store has of a state that is to be kept.
+// found describes how the store already holds a state that is to be stored.
 type found struct {
 	there bool
 	key   int64
@@ -472,7 +472,7 @@ type putting struct {
 	owner   owner
 	writers [streamsKept]*writer
 
-	// large are the places of large parts that were looked for, by what they are found by.
+	// large are the places of large parts, by the hash of a part.
 	large map[int64][]parts.Extent
 
 	// text is the state at hand; its parts are looked for in bases.
@@ -486,8 +486,7 @@ func newPutting(s *states, t *tx, o owner) putting {
 	return putting{states: s, tx: t, owner: o}
 }
 
-// useBases looks up the states in which parts may be found. One that is damaged
-// is none.
+// useBases loads the states in which parts may be found. It skips a damaged state.
 func (p *putting) useBases(ctx context.Context, keys []sql.Null[int64]) error {
 	for i, key := range keys {
 		if !key.Valid || slices.Contains(keys[:i], key) {
@@ -669,8 +668,8 @@ func (p *putting) newLarge(ctx context.Context, piece parts.Piece, hash int64) (
 	return at, err
 }
 
-// partHash returns what a large part is found by. Bytes are compared before they
-// are taken to be the same.
+// partHash returns the hash by which a large part is looked up. Parts count as equal only if their bytes are
+// equal.
 func partHash(part []byte) int64 {
 	sum := sha256.Sum256(part)
 	return int64(binary.BigEndian.Uint64(sum[:]))

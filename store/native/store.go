@@ -42,7 +42,7 @@ type Rows interface {
 	Close() error
 }
 
-// Row is the first row of a query. The error of Scan is sql.ErrNoRows where there is none.
+// Row is the first row of a query. Scan returns sql.ErrNoRows if the query has no rows.
 type Row interface{ Scan(into ...any) error }
 
 // Tx is a transaction of a carrier. A placeholder of a statement is ? for the next argument
@@ -57,7 +57,7 @@ type Tx interface {
 	Row(ctx context.Context, query string, args ...any) Row
 	Rows(ctx context.Context, query string, args ...any) (Rows, error)
 	// Values calls give with the values of each row of a query: int64, float64, string or
-	// []byte. They are overwritten by those of the next row. give makes no other query.
+	// []byte. The next row overwrites them. give makes no other query.
 	Values(ctx context.Context, query string, args []any, give func([]driver.Value) error) error
 	// Fresh returns an error where the rows that were read may be wrong.
 	Fresh() error
@@ -77,8 +77,8 @@ type Tx interface {
 
 // Carrier is a database that holds the tables.
 type Carrier interface {
-	// Read runs what in one transaction, which sees one state of the database. It may
-	// run it again. ReadOnce does not, and Retry is what Read runs it in.
+	// Read runs what in one transaction, which sees one state of the database. It may run what again. ReadOnce
+	// does not; Retry does so for Read.
 	Read(ctx context.Context, what func(Tx) error) error
 	ReadOnce(ctx context.Context, what func(Tx) error) error
 	Retry(ctx context.Context, once func() error) error
@@ -93,24 +93,24 @@ type Carrier interface {
 	// Era counts the databases that have been at the address: a cursor is worth nothing
 	// in another one, whose sessions may have the same names and numbers.
 	Era() int64
-	// Hazards are what a person should know before the head of a session is moved.
+	// Hazards are the warnings for a person before the head of a session moves.
 	Hazards() []string
 	// Close lets go of the database. A sequence that is still running ends first.
 	Close() error
 }
 
-// Dialect is what statements are called in one database and otherwise in another.
+// Dialect holds the parts of statements that differ between databases.
 type Dialect struct {
 	// ByID is the table visits, for the queries that ask for an id in a session.
 	ByID string
-	// Counted is the condition that a row of visits is in the counts of its session,
-	// sessions.visits and sessions.orphaned: they are of snapshots, and what an import
-	// brought with model.MarkTraced is none. What the row says besides may be damaged.
+	// Counted is the condition for rows of visits that sessions.visits and sessions.orphaned count. They count
+	// snapshots, and not the steps that an import brought with model.MarkTraced. Other columns of the row may
+	// be damaged.
 	Counted string
-	// What follows a query for rows that the transaction is going to lock: Change for
-	// rows that it changes, Use for those that it refers to, Keep for those that have to
-	// stay as they are until it ends. Free is Change for the rows that no other transaction
-	// has locked, without the others. They are empty where one transaction writes at a time.
+	// These clauses follow a query for rows to lock. Change locks rows that the transaction changes, Use rows
+	// that it refers to. Keep locks rows that must not change until it ends. Free is Change for the rows that
+	// no other transaction has locked, without the others. They are empty where one transaction writes at a
+	// time.
 	Change, Use, Keep, Free string
 	// Time returns a time other than zero as a column holds it: as nanoseconds since 1970
 	// or in RFC 3339.
@@ -127,7 +127,7 @@ type Store struct {
 
 	now    func() time.Time
 	states states
-	// openings has what the user said first in a state, by the hash of the state.
+	// openings has the user's first words in a state, by the hash of the state.
 	openings sync.Map
 
 	notifier store.Notifier
@@ -216,12 +216,12 @@ func (t *tx) eachRow(ctx context.Context, row func(scan func(into ...any) error)
 	return rows.Err()
 }
 
-// inWriteTx has what run on a transaction of the carrier that writes.
+// inWriteTx adapts what to a transaction of the carrier that writes.
 func (s *Store) inWriteTx(what func(*tx) error) func(Tx) error {
 	return func(t Tx) error { return what(&tx{t, s.dialect}) }
 }
 
-// inReadTx has what run on a transaction of the carrier that reads.
+// inReadTx adapts what to a transaction of the carrier that reads.
 func (s *Store) inReadTx(what func(*tx) error) func(Tx) error {
 	return func(t Tx) error { return what(&tx{t, s.dialect.reading()}) }
 }

@@ -154,8 +154,8 @@ func visitAt(v *store.Visits, i int) sql.Null[int64] {
 	return sql.Null[int64]{V: v.Headers[i].Visit, Valid: true}
 }
 
-// findOrMake returns the row of a session, which it makes where there is none.
-// The counters of one that was removed are gone on from (see session.writes).
+// findOrMake returns the row of a session, and makes it if it does not exist. A session that was removed
+// before continues its counters (see session.writes).
 func findOrMake(ctx context.Context, t *tx, id string) (session, error) {
 	ss, err := find(ctx, t, id)
 	if !errors.Is(err, model.ErrNoSession) {
@@ -286,10 +286,9 @@ func parentOf(ctx context.Context, t *tx, ss session, parentID string) (visit in
 	return visit, err
 }
 
-// add records a visit under the next number, or under its own if it has one,
-// with the number of the reason for which it is off the active path. state is
-// what the snapshot holds; it is not looked at when the session has the id, so
-// that the key may be that of other bytes.
+// add records a visit under the next number, or under its own if it has one. reason is why the visit is off
+// the active path. state is the snapshot's state. add does not read state if the session already has the id,
+// so the key may belong to other bytes.
 func (s *Store) add(ctx context.Context, t *tx, ss session, h model.Header, state content, reason sql.Null[int64]) (v visited, err error) {
 	if h.Visit == 0 {
 		if err := t.Row(ctx, "SELECT coalesce(max(visit), 0) + 1 FROM visits WHERE session = ?", ss.key).Scan(&h.Visit); err != nil {
@@ -331,8 +330,8 @@ func insertVisit(ctx context.Context, t *tx, ss session, h *model.Header, parent
 	return err
 }
 
-// parentIDOf returns what the column parent_id holds: the id of the parent,
-// null where it is the id of the parent visit.
+// parentIDOf returns the value of the column parent_id: the id of the parent, or null if it is the id of the
+// parent visit.
 func parentIDOf(ctx context.Context, t *tx, ss session, h *model.Header) (any, error) {
 	if h.ParentVisit == 0 {
 		if h.ParentID == "" {
@@ -353,8 +352,8 @@ func parentIDOf(ctx context.Context, t *tx, ss session, h *model.Header) (any, e
 	return nil, nil
 }
 
-// unknownReason returns the reason of a visit that nothing tells why it is
-// off the active path; null for one that is on it.
+// unknownReason returns the reason for a visit that is off the active path for no recorded reason; null for a
+// visit on the path.
 func unknownReason(ctx context.Context, t *tx, ss session, orphaned bool) (sql.Null[int64], error) {
 	if !orphaned {
 		return sql.Null[int64]{}, nil

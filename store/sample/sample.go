@@ -1,6 +1,6 @@
-// Package sample is the store that Hindcast shows to a person who has none yet:
-// two sessions of an agent that plans a trip, told so that a minute of
-// stepping through them shows what Hindcast is for.
+// Package sample is the store that Hindcast shows to a person without a store:
+// two sessions of an agent that plans a trip. A minute of stepping through
+// them shows the use of Hindcast.
 //
 // In "trip-planner" the agent books a train and a hotel (one booking fails and
 // is tried again), overspends on an opera box, is put back, finds something
@@ -47,8 +47,7 @@ func Rows() iter.Seq2[store.Row, error] {
 	}
 }
 
-// state is what the agent keeps: its working values, and the conversation in
-// the shape in which Strands writes it.
+// state is the agent's state: its working values, and the conversation in the shape that Strands writes.
 type state struct {
 	Trip     trip      `json:"trip"`
 	Cart     cart      `json:"cart"`

@@ -95,8 +95,8 @@ func (o Opens) asks() string {
 // earlier says in brackets what was before the rule.
 func (r Rule) earlier(text string) string { return " (" + r.Before() + ": " + text + ")" }
 
-// Span is the versions in question: one that is said to run, or all from one on. What
-// is shown is what the newest of them does.
+// Span is the range of versions in question: one assumed version, or all from one on. Texts show what its
+// newest version does.
 type Span struct {
 	from Version
 	// only says that from is the one.
@@ -129,8 +129,8 @@ func (s Span) NewestFollows(r Rule) bool { return !s.only || s.AllFollow(r) }
 // Differ reports whether some versions in question follow a rule and others do not.
 func (s Span) Differ(r Rule) bool { return !s.only && !s.AllFollow(r) }
 
-// Words returns what is said of something that depends on a rule: what the newest
-// version in question does, and in brackets what those do before the rule.
+// Words returns the text about something that depends on a rule: now for the newest version, and in brackets
+// before for the versions without the rule.
 func (s Span) Words(r Rule, now, before string) string {
 	switch {
 	case s.AllFollow(r):
@@ -141,8 +141,8 @@ func (s Span) Words(r Rule, now, before string) string {
 	return now + r.earlier(before)
 }
 
-// Running is the versions that are said to run, at most one of each SDK. The zero value
-// has none. It is safe for concurrent use.
+// Running holds the SDK versions that the user assumes, at most one for each SDK. It is safe for concurrent
+// use.
 type Running struct {
 	versions atomic.Pointer[map[string]running]
 }
@@ -173,7 +173,7 @@ func (r *Running) Assume(kind string, opens Opens, said store.Release) error {
 	}
 }
 
-// ListAssumed returns what was assumed.
+// ListAssumed returns the assumed versions.
 func (r *Running) ListAssumed() (list store.Releases) {
 	if versions := r.versions.Load(); versions != nil {
 		for _, name := range slices.Sorted(maps.Keys(*versions)) {
@@ -184,7 +184,7 @@ func (r *Running) ListAssumed() (list store.Releases) {
 	return list
 }
 
-// Of returns the version of an SDK that is said to run, nil for none; a nil r has none.
+// Of returns the assumed version of an SDK, or nil. A nil r has no versions.
 func (r *Running) Of(name string) *Version {
 	if r == nil {
 		return nil

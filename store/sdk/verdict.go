@@ -2,8 +2,8 @@ package sdk
 
 import "hindcast/model"
 
-// Verdict is what an SDK does with something that is wrong: how bad that is, and in
-// words. It may depend on a rule: then it has what was before that, too.
+// Verdict tells how an SDK treats a fault: the severity, and in words. If it depends on a rule, it also has
+// the verdict of the versions before the rule.
 type Verdict struct {
 	severity model.Severity
 	// lead is how the words begin, text how they go on.
@@ -52,8 +52,7 @@ func Says(severity model.Severity, text string) Verdict {
 	return Verdict{severity: severity, text: text}
 }
 
-// WithRule returns the verdict of the versions that follow a rule, with that of those
-// before it.
+// WithRule returns the verdict for versions that follow a rule; before is the verdict for earlier versions.
 func (v Verdict) WithRule(r Rule, before Verdict) Verdict {
 	v.rule, v.before = r, &before
 	return v
@@ -62,7 +61,7 @@ func (v Verdict) WithRule(r Rule, before Verdict) Verdict {
 // Severity returns how bad it is in the newest version.
 func (v Verdict) Severity() model.Severity { return v.severity }
 
-// Text returns what is said of the newest version, without its beginning.
+// Text returns the text about the newest version, without its lead.
 func (v Verdict) Text() string { return v.text }
 
 // Judge returns the worst that one of the versions in question does, and in words what

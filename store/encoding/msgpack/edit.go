@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Items returns where the items of an array begin, which is all of data, and behind them where the last ends. ok
-// is false where the data is no array. The errors are those of AppendJSON.
+// Items returns the offsets of the items of an array, and behind them the end of the last item. The array must
+// be all of data; ok is false if data is no array. It returns the errors of AppendJSON.
 func Items(data []byte) (at []int, ok bool, err error) {
 	unknown := func(*Writer, int8) (bool, error) { return false, nil }
 	w := &Writer{in: data, most: maxGrowth * (len(data) + 16), ext: unknown}

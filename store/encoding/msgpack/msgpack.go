@@ -1,12 +1,12 @@
-// Package msgpack writes MessagePack as JSON. Keys keep their order, nothing that the
-// data names is looked up or run, and no more memory is taken than the data calls for.
+// Package msgpack writes MessagePack as JSON. Keys keep their order. Nothing that the data
+// names is looked up or run, and memory is bounded by the size of the data.
 //
 //	nil, bool, integers     as in JSON, integers of 64 bits in full
-//	floats                  with a point or an exponent; {"$float":"NaN"} where JSON has none
+//	floats                  with a point or an exponent; {"$float":"NaN"} for a value outside JSON
 //	str                     a string; bytes that are no UTF-8 become U+FFFD
 //	bin                     {"$bytes":"BASE64"}
 //	map                     an object; a key that is no string is the string of its JSON
-//	ext                     as the caller writes it, or {"$ext":ID,"$bytes":"BASE64"}; so is one that is damaged
+//	ext                     as the caller writes it; {"$ext":ID,"$bytes":"BASE64"} if unknown or damaged
 package msgpack
 
 import (
@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// maxDepth bounds how deep values nest, in those of extensions too. Python's ormsgpack stops
-	// at 1024; the JSON of a level has at most two, and JSON is read as far as 10,000.
+	// maxDepth bounds how deep values nest, including values inside extensions. Python's ormsgpack stops at
+	// 1024. A level has at most two levels of JSON, and JSON is read to a depth of 10,000.
 	maxDepth = 2000
 	// maxGrowth bounds the JSON by the length of the data: a byte grows to four in
 	// base64, and to six where it is escaped.
@@ -43,8 +43,8 @@ var (
 	ErrLarge = fmt.Errorf("the JSON is more than %d times as long as the data", maxGrowth)
 )
 
-// Ext writes an extension, whose data is MessagePack again and all that w reads. It
-// reports false for one that it does not know, whatever it did to w.
+// Ext writes an extension. Its data is MessagePack again, and w reads only that data. It reports false for an
+// unknown extension; what it did to w is then undone.
 type Ext func(w *Writer, id int8) (ok bool, err error)
 
 // Writer reads MessagePack and writes JSON. Its zero value is not ready; an Ext is
@@ -60,8 +60,8 @@ type Writer struct {
 	damaged int
 }
 
-// AppendJSON appends the JSON of one value, which is all of data, to dst. The errors
-// are those of the package, with the byte at which they were found, and those of ext.
+// AppendJSON appends the JSON of one value, which is all of data, to dst. It returns errors of this package,
+// with the byte at which each was found, and errors of ext.
 func AppendJSON(dst, data []byte, ext Ext) ([]byte, error) {
 	w := &Writer{dst: dst, most: len(dst) + maxGrowth*(len(data)+16), in: data, ext: ext}
 	err := w.Value()
@@ -85,19 +85,17 @@ func (w *Writer) Between(begin, end string, what func() error) error {
 	return err
 }
 
-// Array reads the header of an array, and reports false and stays where it is if there
-// is none.
+// Array reads the header of an array. If the next value is no array, it reports false and reads nothing.
 func (w *Writer) Array() (n int, ok bool) {
 	return w.header(0x90, 0x0f, [...]byte{0, 0xdc, 0xdd})
 }
 
-// Map reads the header of a map, and reports false and stays where it is if there is
-// none.
+// Map reads the header of a map. If the next value is no map, it reports false and reads nothing.
 func (w *Writer) Map() (n int, ok bool) {
 	return w.header(0x80, 0x0f, [...]byte{0, 0xde, 0xdf})
 }
 
-// Text reads a string, and reports false and stays where it is if there is none.
+// Text reads a string. If the next value is no string, it reports false and reads nothing.
 func (w *Writer) Text() (text string, ok bool) {
 	at := w.at
 	n, ok := w.header(0xa0, 0x1f, [...]byte{0xd9, 0xda, 0xdb})
@@ -340,8 +338,8 @@ func (w *Writer) inside(id int8, data []byte) (ok bool, err error) {
 	return ok, err
 }
 
-// Member returns where the value of a member of a map begins and ends, which is all of
-// data; ok is false where there is none. The errors are those of AppendJSON.
+// Member returns the offsets at which the value of a member begins and ends. The map must be all of data; ok
+// is false if it has no such member. It returns the errors of AppendJSON.
 func Member(data []byte, key string) (begin, end int, ok bool, err error) {
 	unknown := func(*Writer, int8) (bool, error) { return false, nil }
 	w := &Writer{in: data, most: maxGrowth * (len(data) + 16), ext: unknown}

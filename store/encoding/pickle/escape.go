@@ -13,8 +13,7 @@ type escape struct {
 	is           byte
 }
 
-// unicodeEscapes are those of the text of protocol 0, stringEscapes those of a string of
-// Python 2.
+// unicodeEscapes are the escapes of a text in protocol 0, and stringEscapes those of a Python 2 string.
 var (
 	unicodeEscapes = map[byte]escape{'u': {digits: 4, base: 16}, 'U': {digits: 8, base: 16}}
 	stringEscapes  = map[byte]escape{
@@ -23,8 +22,8 @@ var (
 	}
 )
 
-// unescape returns a text without escapes. What is none stays as it is. The other characters
-// of the text of protocol 0 are Latin-1.
+// unescape decodes the escapes of a text. An invalid escape stays as it is. Other characters of a text in
+// protocol 0 are Latin-1.
 func unescape(text []byte, known map[byte]escape) []byte {
 	_, isText := known['u']
 	out := make([]byte, 0, len(text))

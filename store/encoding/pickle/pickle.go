@@ -1,27 +1,27 @@
-// Package pickle writes pickles of Python as JSON. A pickle is a program that calls what it
-// names; this reader imports, calls and opens nothing. It keeps what would be called as data.
+// Package pickle writes pickles of Python as JSON. A pickle is a program that calls functions by
+// name. This reader imports, calls and opens nothing: it keeps each call as data.
 //
-//	None, bool, int, float  as in JSON, integers in full; {"$float":"NaN"} where JSON has none
-//	str                     a string; what is no UTF-8 becomes U+FFFD
+//	None, bool, int, float  as in JSON, integers in full; {"$float":"NaN"} for a value outside JSON
+//	str                     a string; bytes that are no UTF-8 become U+FFFD
 //	bytes, bytearray        {"$bytes":"BASE64"}
 //	list, tuple             an array
 //	dict                    an object; a key that is no string is the string of its JSON
 //	set, frozenset          {"$py":"builtins.set","value":[…]}
-//	an object               {"$py":"module.Class"}, "value" with what it is made of, and the members of its state
+//	an object               {"$py":"module.Class"}, "value" with its arguments, and the members of its state
 //	a class, a function     {"$global":"module.name"}
 //	a persistent id         {"$persistent":id}
-//	a value in itself       {"$cycle":LEVELS}, which is so many levels further out
+//	a value in itself       {"$cycle":LEVELS}: the container so many levels further out
 //
 // Objects have the shape that store/kinds/langgraph writes of MessagePack's extensions.
 //
 // The package github.com/nlpodyssey/gopickle reads pickles too. In its version 0.3.0 it
-// makes a buffer of whatever length the data names before it reads (pickle.go, read and
-// loadFrame), bounds neither values nor memo, and leaves what a shared value unfolds to, and
-// what contains itself, to the caller. What is added to make it safe would be longer than
-// this reader.
+// makes a buffer of any length that the data names before it reads (pickle.go, read and
+// loadFrame), and bounds neither values nor memo. It leaves shared values, which unfold, and
+// values that contain themselves to the caller. Making it safe would take more code than this
+// reader.
 //
-// Bounds: no more is allocated than the data calls for, at most maxValues values, maxDepth
-// levels, and JSON that is maxGrowth times as long as the data.
+// Bounds: memory in proportion to the data, at most maxValues values, maxDepth levels, and JSON
+// that is maxGrowth times as long as the data.
 package pickle
 
 import (
@@ -75,8 +75,8 @@ var (
 	ErrBuffer = errors.New("a value is in a buffer outside of the pickle")
 )
 
-// AppendJSON appends the JSON of what a pickle, which is all of data, holds to dst. The errors
-// are those of the package, with the byte at which they were found.
+// AppendJSON appends the JSON of a pickle, which is all of data, to dst. It returns errors of this package,
+// with the byte at which each was found.
 func AppendJSON(dst, data []byte) ([]byte, error) {
 	m := &machine{in: data, memo: map[uint64]*value{}}
 	top, err := m.run()
@@ -93,16 +93,15 @@ func AppendJSON(dst, data []byte) ([]byte, error) {
 	return w.dst, nil
 }
 
-// Names returns the classes and functions that a pickle names, each once and as "module:name", in
-// the order in which it does. A class in another has dots in its name. Of a pickle that cannot be
-// read they are those that come before.
+// Names returns the classes and functions that a pickle names, as "module:name", each once, in order. A nested
+// class has dots in its name. For an unreadable pickle it returns the names before the damage.
 func Names(data []byte) []string {
 	m := &machine{in: data, memo: map[uint64]*value{}}
 	_, _ = m.run() // AppendJSON tells of damage
 	return m.names
 }
 
-// kind is what a value is.
+// kind is the type of a value.
 type kind uint8
 
 const (
@@ -122,9 +121,8 @@ const (
 	isPersistent
 )
 
-// value is one value. Of an object, of is what would be called; with is what that would be
-// handed, named by keyword what more, and state what the object would be given then. items
-// are its elements, or keys and values in turn.
+// value is one value. For an object, of is the callable, with holds its arguments, and named its keyword
+// arguments; state would be set afterwards. items are its elements, or keys and values in turn.
 type value struct {
 	kind  kind
 	pairs bool // of an object: items are keys and values
@@ -149,7 +147,7 @@ type machine struct {
 	names  []string // of classes and functions
 }
 
-// run returns what the pickle leaves.
+// run runs the pickle's program and returns its result.
 func (m *machine) run() (*value, error) {
 	for {
 		code, err := m.take(1)
@@ -256,7 +254,7 @@ func (m *machine) top() (*value, error) {
 	return m.stack[len(m.stack)-1], nil
 }
 
-// sizes are those of the arguments of opcodes that begin with a number or a length.
+// sizes has the argument sizes of opcodes that begin with a number or a length.
 var sizes = map[byte]uint64{
 	'J': 4, 'K': 1, 'M': 2, 0x8a: 1, 0x8b: 4, // integers
 	'T': 4, 'U': 1, 'X': 4, 0x8c: 1, 0x8d: 8, 'B': 4, 'C': 1, 0x8e: 8, 0x96: 8, // strings and bytes
@@ -502,7 +500,7 @@ func (m *machine) collect(code byte) error {
 	return to.add(code, list)
 }
 
-// add adds values to one that takes them.
+// add adds values to a container.
 func (v *value) add(code byte, list []*value) error {
 	pairs := code == 's' || code == 'u'
 	switch {

@@ -166,7 +166,7 @@ func (w *writer) object(v *value) error {
 	return err
 }
 
-// arguments returns what would be handed to the class of an object.
+// arguments returns the arguments for the class of an object.
 func (v *value) arguments() []*value {
 	if v.with.kind == isTuple {
 		return v.with.items
@@ -177,8 +177,8 @@ func (v *value) arguments() []*value {
 // is reports whether a value is a class or a function of a name.
 func (v *value) is(name string) bool { return v.kind == isGlobal && string(v.data) == name }
 
-// packedBytes returns the bytes that a value is, nil for none. Protocols 0 to 2 write them as a
-// text to be encoded.
+// packedBytes returns the bytes value that v represents, or nil. Protocols 0 to 2 write bytes as a text to be
+// encoded.
 func (v *value) packedBytes() *value {
 	switch {
 	case v.kind == isBytes:
@@ -246,7 +246,7 @@ func (w *writer) classArguments(of *value, with []*value) error {
 	return w.list(with)
 }
 
-// zone returns how far a fixed time zone is from UTC, "" for what is none, or has a name.
+// zone returns the UTC offset of a fixed time zone, or "" for any other value or a zone with a name.
 func (v *value) zone() string {
 	if v.kind != isObject || !v.of.is("datetime.timezone") || len(v.arguments()) != 1 {
 		return ""
@@ -267,7 +267,7 @@ func (v *value) zone() string {
 	return fmt.Sprintf("%c%02d:%02d", sign, minutes/60, minutes%60)
 }
 
-// timeOf reads the bytes of a datetime or a date, "" for what is none.
+// timeOf decodes the bytes of a datetime or a date, or returns "".
 func timeOf(class string, b []byte) string {
 	switch {
 	case class == "datetime.datetime" && len(b) == 10:

@@ -120,7 +120,7 @@ func decode(l *coding.Line) (b begin, err error) {
 }
 
 // scan returns the chats of a file. No index lists them, so scan reads the whole file once and caches the
-// result. The errors are those of coding.Lines.
+// result. It returns the errors of coding.Lines.
 func (f *format) scan(ctx context.Context, in folder.In, name string) (*scanned, error) {
 	look, err := in.Stamp(name)
 	if err != nil {

@@ -58,8 +58,8 @@ func (f *format) Tell(ctx context.Context, in folder.In, s *coding.Session, _ *c
 	return facts, err
 }
 
-// firstID returns the id of the first record in the tree of a file, "" if the head of the file has no such
-// record.
+// firstID returns the id of the first record in the tree of a file. It returns "" if the head of the file has
+// no such record.
 func (f *format) firstID(in folder.In, file string) string {
 	if id, known := f.firsts.Load(file); known {
 		return id.(string)

@@ -11,11 +11,10 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// A state that shares most of its bytes with the one before it is written as edits of that one:
-// the line has "stateEdits", a list of ranges of bytes of it, [from, to], and of texts between
-// them, in order. Their bytes one after another are the state. They are of the state of the
-// parent, or of the snapshot that "stateFrom" names. So a session takes the room of what its
-// snapshots add.
+// A state that shares most of its bytes with the previous one is written as edits of it. The line has
+// "stateEdits", a list of byte ranges [from, to] of the previous state and of texts between them. Joined in
+// order, they are the state. The edits apply to the state of the parent, or of the snapshot that "stateFrom"
+// names. So a session needs space only for the bytes that its snapshots add.
 
 // ErrBase: a line has edits of a state that does not stand before it.
 var ErrBase = errors.New("it has edits of a state that is not before it")
@@ -94,8 +93,8 @@ func apply(base []byte, edits []edit) ([]byte, error) {
 	return state, nil
 }
 
-// composeEdits returns the edits that make a state of the base of its base: list are those of the
-// state, and below those of its base. The error is ErrBase where they do not fit.
+// composeEdits returns the edits that make a state from the base of its base. list are the edits of the state,
+// and below the edits of its base. The error is ErrBase if they do not fit.
 func composeEdits(list, below []edit) ([]edit, error) {
 	starts := make([]int64, len(below)+1)
 	for i := range below {

@@ -110,8 +110,8 @@ func (s *Store) isKnown() bool {
 	return os.SameFile(info, s.info) && info.Size() == s.index.size && info.ModTime().Equal(s.info.ModTime())
 }
 
-// hasGrown reports whether the file is what it was and more. A last line that
-// was taken without its end is not what it was once it goes on.
+// hasGrown reports whether the file has only grown since it was read. If the last line was read without its
+// end, more bytes change that line, so the file has not only grown.
 func (s *Store) hasGrown() bool {
 	info, err := os.Stat(s.address)
 	if err != nil || !os.SameFile(info, s.info) || info.Size() <= s.index.size || s.index.last.taken {
@@ -155,8 +155,8 @@ func (s *Store) session(ctx context.Context, id string) (ss *session, unlock fun
 	return ss, s.mu.RUnlock, nil
 }
 
-// rest is how long a file has to be left alone until a last line without an
-// end is taken for what a writer left that was stopped.
+// rest is how long a file must be unchanged until a last line without an end counts as the remains of a killed
+// writer.
 const rest = 5 * time.Second
 
 // beingWritten reports whether the last line may still be written.

@@ -94,7 +94,7 @@ func recognise(_ context.Context, path string) (string, bool, error) {
 // is safe for concurrent use.
 type Store struct {
 	address string
-	// temporary is the name of a copy that Close removes, "" for none.
+	// temporary is the name of a copy that Close removes, or "".
 	temporary string
 	// still says that the file does not change: it is a copy, or none that
 	// could be followed by its name.
@@ -103,9 +103,9 @@ type Store struct {
 	mu    sync.RWMutex
 	file  *os.File
 	index *index
-	// info is what was known of the file when it had been read.
+	// info is the file's information when it was read.
 	info fs.FileInfo
-	// edges is what stood in the file when it had been read.
+	// edges are the first and last bytes of the file when it was read.
 	edges edges
 	// last is the state that was read last. It has a lock of its own.
 	last struct {
@@ -384,7 +384,7 @@ func (s *Store) stateAt(ss *session, at span) ([]byte, error) {
 	return state, nil
 }
 
-// bytes returns what stands somewhere in the file.
+// bytes returns a span of the file.
 func (s *Store) bytes(at span) ([]byte, error) {
 	raw := make([]byte, at.end-at.start)
 	if _, err := s.file.ReadAt(raw, at.start); err != nil {

@@ -13,15 +13,15 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// line is what one line of the file says. A snapshot has a header; the record
-// of a session has a session instead.
+// line is one parsed line of the file. A snapshot has a header; the record of a session has a session instead.
 type line struct {
 	header model.Header
 	// session is not nil on a record.
 	session *string
-	// state says where the state, or its edits, is in the line; its zero value is none.
+	// state is the span of the state, or of its edits, in the line. The zero value means the line has no
+	// state.
 	state span
-	// labels are those of the snapshot.
+	// labels are the labels of the snapshot.
 	labels []model.Label
 }
 
@@ -215,7 +215,7 @@ func scanMember(text []byte, i int) (member, error) {
 	return m, nil
 }
 
-// decodeKey returns what encoding/json makes of a key.
+// decodeKey decodes a key as encoding/json does.
 func decodeKey(quoted []byte) (string, error) {
 	if plain := quoted[1 : len(quoted)-1]; bytes.IndexFunc(plain, func(r rune) bool { return r < ' ' || r == '\\' || r >= utf8.RuneSelf }) < 0 {
 		return string(plain), nil

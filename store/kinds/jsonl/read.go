@@ -186,7 +186,7 @@ type index struct {
 	// order holds the sessions as they first appear.
 	order    []string
 	sessions map[string]*session
-	// faults are those of the first lines that are damaged, of so many.
+	// faults are the faults of the first damaged lines, up to a bound.
 	faults  []model.Fault
 	damaged int
 	// first is the error of the first damaged line that has an end.
@@ -215,7 +215,7 @@ type session struct {
 	named   bool
 	head    int
 	settled int // headers among which the head was looked for
-	// title is what the user said first, size how many bytes its lines have.
+	// title is the first thing that the user said. size is the length of the session's lines in bytes.
 	title string
 	size  int64
 }

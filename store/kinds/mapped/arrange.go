@@ -14,7 +14,7 @@ type session struct {
 	rows []row
 	// states gives for each id the position of its first row.
 	states map[string]int
-	// headers are those of the rows in their order, of a session that is looked at.
+	// headers are the headers of the rows, in order, for a session that is being read.
 	headers []model.Header
 }
 
@@ -127,9 +127,8 @@ func parentsFirst(list []*row) []*row {
 	return ordered
 }
 
-// headOf returns the last row that says it is the head, else the last one that is
-// not orphaned and that no other such row names as its parent, else the last
-// that is not orphaned; nil where there is none.
+// headOf returns the last row that calls itself the head. Without one, it takes the last row that is not
+// orphaned and no parent of such a row. Else it takes the last row that is not orphaned, else nil.
 func headOf(list []*row) *row {
 	parents := map[string]bool{}
 	for _, r := range slices.Backward(list) {

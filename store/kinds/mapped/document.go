@@ -27,10 +27,9 @@ var (
 
 const blanks = " \t\r\n"
 
-// documents returns what is in a file: its lines if it is called so, or if its
-// first line is JSON and not the last; otherwise the whole. A document stays
-// valid until the next. Lines may be none, a document not. The error is that of
-// reading, or files.ErrTooLarge.
+// documents returns the documents in a file. These are its lines if the caller says so, or if the first line
+// is JSON and not the last; otherwise the whole file. A document stays valid until the next one. A file of
+// lines may be empty, another file not. Errors come from reading, or are files.ErrTooLarge.
 func documents(r io.Reader, asLines bool) iter.Seq2[document, error] {
 	return func(yield func(document, error) bool) {
 		in := &lineReader{in: bufio.NewReaderSize(r, 1<<18)}

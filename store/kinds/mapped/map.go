@@ -23,7 +23,7 @@ type Map struct {
 	whole bool
 }
 
-// condition compares a value of a row with one that the map names.
+// condition compares a value of a row with a constant in the map.
 type condition struct {
 	query query
 	not   bool
@@ -39,7 +39,7 @@ func (c *condition) String() string {
 	return c.query.text + "==" + c.text
 }
 
-// matchesRow reports whether a row is one that is wanted.
+// matchesRow reports whether a row meets the condition.
 func (c *condition) matchesRow(t *jsontape.Tape, row jsontape.Node) (bool, error) {
 	v, err := c.query.find(t, 0, row)
 	if err != nil {
@@ -104,11 +104,11 @@ var literals = map[string]bool{columnSession: true, columnEvent: true, columnTit
 
 // MapError says which part of the text of a map is wrong.
 type MapError struct {
-	// Column counts the characters of the text, from 1, up to what is wrong.
+	// Column is the position of the error in the text, in characters from 1.
 	Column int
 	// Part is the part of the map that it is in, such as "parent=a..b".
 	Part string
-	// Problem says what is wrong there, Example what would be right.
+	// Problem describes the error, and Example is a correct text.
 	Problem, Example string
 }
 
@@ -126,10 +126,10 @@ func (e *MapError) Error() string {
 //	a.b|fromjson.c     a path into the JSON that a text holds; not in a JSON Pointer
 //	'text'             no path, but this very text: session, event and title
 //
-// A path leads to one value, but for that of rows, which leads to all rows of a
+// A path leads to one value, except the path of rows, which leads to all rows of a
 // document: a JSONPath with [*] or .* in it, or a JSON Pointer to an array.
 //
-// The keys are, with what holds where one is left out:
+// The keys, each with its default:
 //
 //	state     the state, any value: the row
 //	id        a text or a number: the SHA-256 of the state without the spaces
@@ -173,8 +173,7 @@ func ParseMap(text string) (Map, error) {
 	}
 }
 
-// part reads one KEY=PATH into the map and returns its key, "" for one that does
-// not exist.
+// part reads one KEY=PATH into the map and returns its key, or "" for an unknown key.
 func (m *Map) part(s *scanner) (key string, wrong *problem) {
 	start := s.at
 	key = s.word()

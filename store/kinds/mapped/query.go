@@ -47,8 +47,8 @@ type value struct {
 
 func (v value) kind() jsontape.Kind { return v.tape.Kind(v.node) }
 
-// find returns the value that a query without stepAll leads to, its node None where
-// there is none. The error is about a text that is to be entered.
+// find returns the value that a query without stepAll leads to; its node is None if nothing is there. The
+// error is about a text that the query enters.
 func (p *query) find(t *jsontape.Tape, document, row jsontape.Node) (value, error) {
 	v := value{t, row}
 	if p.document {

@@ -258,7 +258,7 @@ func (r *stateReader) open(f *file) error {
 	return err
 }
 
-// findIn returns what steps lead to from a text.
+// findIn returns the value that steps lead to inside a text.
 func findIn(text []byte, steps []step) ([]byte, error) {
 	tape, err := files.Parse(text)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"hindcast/store"
 )
 
-// imported is the event of a row that has none.
+// imported is the event of a row that has no event.
 const imported = "imported"
 
 // row is one snapshot that was found, without its state.
@@ -25,7 +25,7 @@ type row struct {
 	header model.Header
 	// hasIndex says that the row itself says its index.
 	hasIndex bool
-	// headed says what the row says about being the head.
+	// headed tells whether the row calls itself the head.
 	headed bool
 	// stateless says why there is no state: the row is good only if its id came
 	// before with one. It is nil for a row with a state.
@@ -55,7 +55,7 @@ type RowError struct {
 	// document. Place is the JSON Pointer of the row in the document.
 	File, Place string
 	Line        int
-	// Column is the key of the map whose value is wrong; "" for none.
+	// Column is the key of the map whose value is wrong, or "".
 	Column string
 	Err    error
 }
@@ -90,7 +90,7 @@ type reader struct {
 	column string
 }
 
-// row reads the row at r.at. Its session is "" where the map has none.
+// row reads the row at r.at. The session is "" if the map has no path for it.
 func (r *reader) row() (found row, err error) {
 	h := &found.header
 	for _, read := range []func(*row) error{r.state, r.id, r.lineage, r.position, r.flags} {
@@ -109,8 +109,7 @@ func (r *reader) row() (found row, err error) {
 	return found, nil
 }
 
-// find returns the value of the column, its node None where there is none or it is
-// null.
+// find returns the value of the column. Its node is None if the value is missing or null.
 func (r *reader) find() (value, error) {
 	none := value{r.tape, jsontape.None}
 	c, ok := r.m.columns[r.column]
@@ -262,8 +261,7 @@ func firstLine(text string) string {
 	return strings.TrimSpace(line[:min(len(line), 4*conversation.MaxTitle)])
 }
 
-// name returns the text of the column, or its number as it is written; "" where
-// there is none.
+// name returns the text of the column, or its number as written, or "".
 func (r *reader) name() (string, error) {
 	v, err := r.find()
 	if err != nil {
@@ -334,7 +332,7 @@ func (r *reader) noValue() error {
 // mostNames bounds the members that an error names.
 const mostNames = 12
 
-// members tells what a value is made of.
+// members describes a value by its members.
 func members(t *jsontape.Tape, n jsontape.Node) string {
 	if t.Kind(n) != jsontape.Object {
 		return "is " + article(t.Kind(n))

@@ -15,7 +15,7 @@ type scanner struct {
 	at   int
 }
 
-// problem is what is wrong at a byte of the text.
+// problem is a mistake at a byte of the text.
 type problem struct {
 	at   int
 	what string

@@ -19,8 +19,8 @@ import (
 
 const kind = "mapped"
 
-// Kind describes a store of any JSON that a map reads. It recognises every path: the map
-// says what is there.
+// Kind describes a store of any JSON that a map reads. It recognises every path, because the map defines the
+// format.
 func Kind(m Map) store.Kind {
 	return store.Kind{
 		Name: kind,
@@ -46,7 +46,7 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// reading is what a reading of the files found.
+// reading is the result of reading the files.
 type reading struct {
 	list     []file
 	stamps   []fs.FileInfo // nil where the files cannot be read again
@@ -55,8 +55,8 @@ type reading struct {
 	infos    []model.SessionInfo
 }
 
-// Open reads the headers of what a map finds in a file or a folder, as [Read] does. The
-// errors are those of Read.
+// Open reads the headers that a map finds in a file or a folder, as [Read] does. It returns the same errors as
+// Read.
 func Open(ctx context.Context, path string, m Map) (*Store, error) {
 	s := &Store{path: path, m: m}
 	if err := s.reread(ctx); err != nil {
@@ -131,7 +131,7 @@ func (s *Store) gather() (*reading, error) {
 	return r, nil
 }
 
-// isSame reports whether the files are those of another reading, and did not change since.
+// isSame reports whether the files are the same as in another reading, and unchanged.
 func (r *reading) isSame(before *reading) bool {
 	return slices.EqualFunc(r.stamps, before.stamps, func(a, b fs.FileInfo) bool {
 		return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())

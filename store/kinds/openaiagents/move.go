@@ -52,7 +52,7 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 		return nil, err
 	}
 	w := writing{session: s, before: before, to: i, numbers: map[string]int64{}, m: &rows.Move{Target: before.Headers[i].Point()}}
-	refused := func(why string) error { return unsupported(change.Op, why) }
+	refused := func(why string) error { return unsupportedError(change.Op, why) }
 	if change.As == "" || strings.ContainsRune(change.As, 0) {
 		return nil, refused("a session needs an id: name the new one")
 	}
@@ -83,7 +83,9 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 	return w.m, err
 }
 
-func unsupported(op model.Op, why string) error { return &model.UnsupportedError{Op: op, Reason: why} }
+func unsupportedError(op model.Op, why string) error {
+	return &model.UnsupportedError{Op: op, Reason: why}
+}
 
 // writing is a fork in the making.
 type writing struct {
@@ -209,7 +211,7 @@ func (w *writing) branch(ctx context.Context, t rows.Tx, name string) error {
 		used = used || n > 0
 	}
 	if used || name == "" {
-		return unsupported(model.OpFork, fmt.Sprintf("the branch needs a name that the session never had, and %q was one: the SDK keeps the names of branches that were deleted", name))
+		return unsupportedError(model.OpFork, fmt.Sprintf("the branch needs a name that the session never had, and %q was one: the SDK keeps the names of branches that were deleted", name))
 	}
 	var last int64
 	if err := t.Row(ctx, "SELECT ifnull(max(sequence_number), 0) FROM "+structure+ofSession, w.before.Key...).Scan(&last); err != nil {

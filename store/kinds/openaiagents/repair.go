@@ -43,7 +43,7 @@ func (w *writing) repair(ctx context.Context, t rows.Tx) error {
 		w.mendPath(found)
 	}
 	if left, err := w.troubles(); err != nil || len(left) > 0 {
-		return unsupported(model.OpRepair, "there is still something wrong with its items: see hindcast doctor")
+		return unsupportedError(model.OpRepair, "there is still something wrong with its items: see hindcast doctor")
 	}
 	if len(w.m.Hazards) == 0 {
 		return &model.NothingToError{Op: model.OpRepair}

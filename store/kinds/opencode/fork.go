@@ -91,7 +91,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		if i > 0 {
 			text = append(text, ',')
 		}
-		text = append(append(text, "\n"+`{"info":`...), renamed(m.info, names, "id", names[m.id], "sessionID", c.ID)...)
+		text = append(append(text, "\n"+`{"info":`...), withNewIDs(m.info, names, "id", names[m.id], "sessionID", c.ID)...)
 		text = append(text, `,"parts":[`...)
 		n := 0
 		for _, p := range m.parts {
@@ -101,7 +101,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 			if n++; n > 1 {
 				text = append(text, ',')
 			}
-			text = append(text, renamed(p.data, names, "id", made.next("prt_", m.created), "sessionID", c.ID, "messageID", names[m.id])...)
+			text = append(text, withNewIDs(p.data, names, "id", made.next("prt_", m.created), "sessionID", c.ID, "messageID", names[m.id])...)
 		}
 		text = append(text, "]}"...)
 	}
@@ -139,8 +139,8 @@ func newInfo(s *coding.Session, c coding.Cut) []byte {
 	return append(text, '}')
 }
 
-// renamed returns a record with its own id and the ids of related messages replaced.
-func renamed(data []byte, names map[string]string, members ...string) []byte {
+// withNewIDs returns a record with its own id and the ids of related messages replaced.
+func withNewIDs(data []byte, names map[string]string, members ...string) []byte {
 	t, err := jsontape.Parse(data)
 	if err != nil {
 		return data

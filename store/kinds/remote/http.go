@@ -29,8 +29,8 @@ const (
 	mostShown  = 4 << 10
 )
 
-// leastListed is what a thing in a list counts for at least, in bytes of an
-// answer: about what it takes in memory, however short it was said.
+// leastListed is the least size that counts for one element of a list, in bytes of an answer. It is about the
+// memory that an element needs, however short its JSON is.
 const leastListed = 256
 
 // How long a server may take to be reached, to begin its answer, and to come to
@@ -109,8 +109,8 @@ func (s *Store) run(ctx context.Context, a *agent, action string, in wire.Input,
 	})
 }
 
-// listReader returns what reads lists, each element as it comes, as long as there is
-// room for all of them together.
+// listReader returns a function that reads lists element by element, until all lists together exceed the
+// limit.
 func (s *Store) listReader() func(*json.Decoder, func(*json.Decoder) error) error {
 	room := 1 + s.limit/leastListed
 	return func(dec *json.Decoder, element func(*json.Decoder) error) error {
@@ -156,8 +156,7 @@ func (s *Store) do(ctx context.Context, method, path string, body []byte, read f
 	return describeAnswer(ctx, answer, read(answer, in))
 }
 
-// unreachable words why there is no answer. The address is in what the caller
-// says.
+// unreachable describes why there is no answer. The caller adds the address.
 func unreachable(ctx context.Context, err error) error {
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		err = u.Err

@@ -253,8 +253,7 @@ func (s *Store) data(ctx context.Context, sessionID string) (*model.Data[json.Ra
 	return data, nil
 }
 
-// record returns the record of a session, nil where it has none, or where the
-// agent keeps none.
+// record returns the record of a session, or nil if the session, or the whole agent, has no record.
 func (s *Store) record(ctx context.Context, a *agent, session string) (*wire.Record, error) {
 	if !a.hasAction(wire.GetSession) {
 		return nil, nil

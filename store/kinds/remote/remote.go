@@ -44,8 +44,8 @@ var (
 // Store is the session stores of a process. It writes nothing itself, and is safe
 // for concurrent use. Use Open.
 //
-// With one agent the ids of sessions are those of the process; with several
-// they are SESSION/AGENT.
+// With one agent, sessions have the ids of the process; with several agents
+// their ids are SESSION/AGENT.
 type Store struct {
 	address string
 	client  *http.Client
@@ -67,8 +67,8 @@ func (s *Store) Features() store.Features {
 	}
 }
 
-// agent is the actions of one agent, with what they take; nil where the process
-// does not say what that is.
+// agent describes one agent: its actions, each with the inputs that it accepts. The inputs are nil if the
+// process does not list them.
 type agent struct {
 	name    string
 	actions map[string]map[string]bool

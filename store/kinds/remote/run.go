@@ -12,7 +12,7 @@ import (
 // errNoPlan: a plan is not one that this store made.
 var errNoPlan = fmt.Errorf("the plan was not made by this store")
 
-// turn is what a plan carries.
+// turn is the payload of a plan.
 type turn struct {
 	at *runtimes.Runtime
 	runtimes.Turn
@@ -31,9 +31,9 @@ func (s *Store) lacksRun() string {
 	return "the process shows the sessions of its agents, and has no action that runs one"
 }
 
-// Plan implements store.Writer for runs alone. The process is only asked for what a plan
-// shows; nothing runs before Apply. The error is a *model.UnsupportedError where the
-// process is on another machine or has no action that runs the agent.
+// Plan implements store.Writer for runs only. It asks the process for the data that a plan shows; nothing runs
+// before Apply. The error is a *model.UnsupportedError if the process is on another machine or has no action
+// that runs the agent.
 func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
 	plan, err := s.planRun(ctx, c)
 	if err != nil {

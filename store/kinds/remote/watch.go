@@ -15,11 +15,10 @@ import (
 // pollInterval is how often Watch asks for the sessions.
 const pollInterval = 500 * time.Millisecond
 
-// Watch implements store.Watcher: it asks for the list of sessions twice a
-// second and tells when the list is another than when Watch was called. A
-// process that stops answering is a change too, and so is one that answers
-// again; the channel is closed only when ctx ends, or the store is closed. The error is ErrNoList where
-// an agent has no such list.
+// Watch implements store.Watcher. It asks for the list of sessions twice a second, and notifies when the list
+// differs from the list at the call of Watch. A process that stops or resumes answering is a change too. The
+// channel is closed only when ctx ends or the store is closed. The error is ErrNoList if an agent has no such
+// list.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	ctx = s.life.Within(ctx)
 	for _, name := range s.names() {

@@ -150,7 +150,7 @@ func (c *comparison) choose() (chosen []run) {
 	return chosen
 }
 
-// spans returns what lies between the chosen runs.
+// spans returns the spans between the chosen runs.
 func (c *comparison) spans(chosen []run) (spans []store.Span) {
 	a, b := c.front, c.front
 	for _, r := range append(chosen, run{a: c.sizeA - c.back, b: c.sizeB - c.back}) {

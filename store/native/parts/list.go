@@ -225,7 +225,7 @@ func decodeNode(entries []entry, node []byte, level byte, covers, size int64) ([
 	return entries, nil
 }
 
-// reader reads numbers until there is something that is none.
+// reader reads numbers until it meets an invalid one.
 type reader struct {
 	rest []byte
 	bad  bool

@@ -9,25 +9,24 @@ import (
 
 // How a text is cut
 //
-// The cuts have to fall where they fell in the text before, whatever was
-// changed elsewhere, so that only what changed is new. One pass over the text,
-// with a stack of the containers that are open, finds them:
+// The cuts must fall at the same places as in the previous text, whatever
+// changed elsewhere, so that only changed parts are new. One pass over the text,
+// with a stack of the open containers, finds them:
 //
 //   - A container of at most smallContainer bytes is one value and stays whole;
 //     a larger one is opened, and its elements and members are cut apart, each
 //     with the comma and the key before it. Whether a container is small is
 //     known when it closes: the cuts inside are then taken back, so that no
 //     byte is looked at twice, however deep the text is.
-//   - Members and elements that are small share a part. Where such a group
-//     ends depends on what is in it and not on where it began, so that one
-//     more at the front does not move all that follow.
-//   - What is longer than maxPart and has no structure, a long string, is cut
-//     by a rolling hash of its bytes, for the same reason.
+//   - Small members and elements share a part. The end of such a group depends
+//     on its content and not on its start, so that an insertion at the front
+//     does not move the following groups.
+//   - A long string, longer than maxPart, is cut by a rolling hash of its bytes,
+//     for the same reason.
 //
-// A part knows whether it lies in an array. Arrays are what grows by an element
-// at a time; what is around them changes in place. Kept apart, the elements
-// that follow each other in the text also follow each other where they are
-// kept, and become one extent.
+// A part knows whether it lies in an array. Arrays grow by an element at a time;
+// the text around them changes in place. Stored in a stream of their own,
+// successive elements lie next to each other, and become one extent.
 const (
 	// smallContainer is the size up to which a container stays whole.
 	smallContainer = 4 << 10

@@ -58,12 +58,12 @@ func (c *carrier) Watch(ctx context.Context, own <-chan struct{}) (<-chan struct
 // Era is always the same: a database keeps its name.
 func (c *carrier) Era() int64 { return 1 }
 
-// Hazards are none: a program that records is told that its session moved.
+// Hazards returns nil, because a program that records learns that its session moved.
 func (c *carrier) Hazards() []string { return nil }
 
 func (c *carrier) Close() error { return c.own.Close() }
 
-// on has what run on a transaction of the database.
+// on adapts what to a transaction of the database.
 func on(what func(native.Tx) error) func(*pg.Tx) error {
 	return func(t *pg.Tx) error { return what(serverTx{t}) }
 }
@@ -187,5 +187,5 @@ func (t serverTx) LockDropped(ctx context.Context, state int64) (free bool, err 
 // Prepare has nothing to do.
 func (t serverTx) Prepare(context.Context) (usual func(), err error) { return func() {}, nil }
 
-// Faults returns none: the server checks its pages and references itself.
+// Faults returns nil, because the server checks its pages and references itself.
 func (t serverTx) Faults(context.Context) ([]model.Fault, error) { return nil, nil }

@@ -13,7 +13,7 @@ type Format struct{}
 // Name returns the name of the kind.
 func (Format) Name() string { return kind }
 
-// Sign says what tells the store: the table of its versions, which [Migrate] makes first.
+// Sign recognises the store by the table of its versions, which [Migrate] makes first.
 func (Format) Sign(has map[string]map[string]bool) (why string, ok bool) {
 	if !has["hindcast.migrations"]["version"] {
 		return "it has no table hindcast.migrations", false

@@ -1,14 +1,14 @@
-// Package postgres is Hindcast's own store in a database of PostgreSQL's, so that many agents
-// on many machines record into one. Its tables are those of package sqlite, in the
-// schema hindcast, and package native writes to both.
+// Package postgres is Hindcast's own store in a PostgreSQL database, so that many agents on
+// many machines record into one store. It has the tables of package sqlite, in the schema
+// hindcast, and package native writes to both.
 //
-// Sessions are written at the same time: a transaction locks the row of its session, and
-// meets others only at a state that both have. What was committed is there exactly once,
-// also where the server restarts or the connection is lost in the midst of it; see [pg.Own].
+// Several sessions can be written at once: a transaction locks the row of its session, and
+// waits for others only at a state that both have. A commit takes effect exactly once, even
+// if the server restarts or the connection is lost during it; see [pg.Own].
 //
-// A role that only looks needs USAGE on the schema and SELECT on its tables. One that
-// records needs INSERT, UPDATE and DELETE on them too, and USAGE on the sequences. [Grants]
-// are the statements. Only [Migrate], [Create] and [OpenOrCreate] of a database without a
+// A role that only reads needs USAGE on the schema and SELECT on its tables. A role that
+// records also needs INSERT, UPDATE and DELETE on them, and USAGE on the sequences. [Grants]
+// returns the statements. Only [Migrate], [Create] and [OpenOrCreate] of a database without a
 // store need CREATE on the database; no role needs to be a superuser.
 //
 // A URL says how the connection is protected, in pgx's words and libpq's:
@@ -53,7 +53,7 @@ type Store struct {
 	*native.Store
 }
 
-// settings are what options change.
+// settings are the values that options change.
 type settings struct {
 	now      func() time.Time
 	patience time.Duration
@@ -69,7 +69,7 @@ func WithClock(now func() time.Time) Option { return func(s *settings) { s.now =
 // program that holds what it changes, instead of 30 seconds.
 func WithPatience(patience time.Duration) Option { return func(s *settings) { s.patience = patience } }
 
-// terms are what the tables need in each transaction.
+// terms are the settings that the tables need in each transaction.
 var terms = pg.Terms{
 	// What other schemas hold is not looked at. All rows are found by an index, in its order: without
 	// statistics, which a table has a minute after it was filled, the server would sort the session for
@@ -96,8 +96,8 @@ func Open(ctx context.Context, url string, options ...Option) (*Store, error) {
 	return On(ctx, server, options...)
 }
 
-// On opens the store in the database of a server, which is closed with it, or where that
-// fails. The errors are those of Open.
+// On opens the store in the database of a server. The server is closed with the store, or if On fails. It
+// returns the errors of Open.
 func On(ctx context.Context, server *pg.Server, options ...Option) (*Store, error) {
 	set := settings{now: time.Now}
 	for _, o := range options {
@@ -125,8 +125,8 @@ func Create(ctx context.Context, url string, options ...Option) (*Store, error) 
 	return Open(ctx, url, options...)
 }
 
-// OpenOrCreate opens the store in a database for a program that is going to write to it,
-// and makes it where there is none. The errors are otherwise those of Open.
+// OpenOrCreate opens the store in a database for a program that will write to it, and creates the store if it
+// is missing. Otherwise it returns the errors of Open.
 func OpenOrCreate(ctx context.Context, url string, options ...Option) (*Store, error) {
 	s, err := Open(ctx, url, options...)
 	if !errors.Is(err, ErrNone) {
@@ -138,9 +138,8 @@ func OpenOrCreate(ctx context.Context, url string, options ...Option) (*Store, e
 	return Open(ctx, url, options...)
 }
 
-// Migrate brings the tables of the store in a database to the version of this program, and
-// makes them where there are none. The role has to own the schema, or may CREATE in the
-// database.
+// Migrate brings the tables of the store in a database to the version of this program, or creates them. The
+// role must own the schema, or have CREATE on the database.
 func Migrate(ctx context.Context, url string) error {
 	if _, err := migrate(ctx, url); err != nil {
 		return fmt.Errorf("postgres: migrate: %w", err)
@@ -202,7 +201,7 @@ func execScript(ctx context.Context, t *pg.Tx, script string) error {
 	return nil
 }
 
-// Is reports whether a database holds a store of Hindcast's, of whatever version. A view tells of none.
+// Is reports whether a database holds a store of Hindcast, of any version. A view of that name does not count.
 func Is(ctx context.Context, t *pg.Tx) (yes bool, err error) {
 	err = t.Row(ctx, "SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('hindcast.migrations') AND relkind IN ('r', 'p'))").Scan(&yes)
 	return yes, err
@@ -225,7 +224,7 @@ func lastVersion(ctx context.Context, t *pg.Tx) (have int64, err error) {
 	return have, err
 }
 
-// check refuses a database without a store of this version. It asks once where there is none.
+// check refuses a database without a store of this version. It makes one query if the database has no store.
 func check(ctx context.Context, t *pg.Tx) error {
 	have, err := schemaVersion(ctx, t)
 	switch {

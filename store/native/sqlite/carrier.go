@@ -98,7 +98,7 @@ func (c *carrier) Hazards() []string {
 
 func (c *carrier) Close() error { return c.file.Close() }
 
-// on has what run on a transaction of the file.
+// on adapts what to a transaction of the file.
 func on(what func(native.Tx) error) func(*sqlitefile.Tx) error {
 	return func(t *sqlitefile.Tx) error { return what(fileTx{t}) }
 }
@@ -180,9 +180,9 @@ func (t fileTx) LockJournal(context.Context) error { return nil }
 // LockDropped returns true, as no other transaction writes.
 func (t fileTx) LockDropped(context.Context, int64) (free bool, err error) { return true, nil }
 
-// importCache is how much of the file an import may keep in memory, in bytes. The indexes
-// by ids and hashes are written to in no order, and pages that are let go of are read
-// again: 100,000 rows take a quarter less time than with what SQLite keeps usually.
+// importCache is how much of the file an import may keep in memory, in bytes. Writes to the indexes by ids and
+// hashes are in random order, and evicted pages are read again. With this cache, 100,000 rows take a quarter
+// less time than with SQLite's usual one.
 const importCache = 128 << 20
 
 // Prepare has the connection keep more of the file in memory, until usual is called.
@@ -214,7 +214,7 @@ func (t fileTx) Faults(ctx context.Context) (faults []model.Fault, err error) {
 	return faults, nil
 }
 
-// pragmaFaults returns what a check of SQLite's says, in its words.
+// pragmaFaults returns the messages of a check by SQLite as faults.
 func (t fileTx) pragmaFaults(ctx context.Context, pragma string) (faults []model.Fault, err error) {
 	rows, err := t.file.Rows(ctx, pragma)
 	if err != nil {

@@ -69,7 +69,7 @@ func recognise(ctx context.Context, path string) (string, bool, error) {
 	case errors.Is(err, ErrForeign):
 		return ErrForeign.Error(), false, nil
 	case errors.Is(err, ErrVersion), errors.Is(err, sqlitefile.ErrUnsettled), errors.Is(err, sqlitefile.ErrDamaged):
-		// SQLite's at least; Open says what is in the way.
+		// It is SQLite's format at least; Open tells the error.
 		return err.Error(), true, nil
 	}
 	return "", false, err
@@ -83,7 +83,7 @@ type Store struct {
 	file *sqlitefile.Own
 }
 
-// settings are what options change.
+// settings are the values that options change.
 type settings struct{ now func() time.Time }
 
 // An Option changes how Open and Create make a Store.
@@ -119,10 +119,9 @@ func Create(ctx context.Context, path string, options ...Option) (*Store, error)
 	return Open(ctx, path, options...)
 }
 
-// OpenOrCreate opens the store in a file for a program that is going to write to
-// it, and makes it where there is none. Unlike Open, it settles the write that a
-// program left unfinished when it was killed, which changes the file. The errors
-// are otherwise those of Open.
+// OpenOrCreate opens the store in a file for a program that will write to it, and creates the store if it is
+// missing. Unlike Open, it finishes a write that a killed program left unfinished, which changes the file.
+// Otherwise it returns the errors of Open.
 func OpenOrCreate(ctx context.Context, path string, options ...Option) (*Store, error) {
 	s, err := Create(ctx, path, options...)
 	if !errors.Is(err, fs.ErrExist) {

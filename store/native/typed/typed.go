@@ -1,6 +1,6 @@
-// Package typed is what a program in Go has of a store that it writes to itself: states
-// of its own type instead of JSON, and sessions that move on in one step. The port of
-// [hindcast/store] is for those who look at sessions.
+// Package typed is the interface for a Go program that writes to a store itself: states of its own type
+// instead of JSON, and sessions that change in one step. The port in [hindcast/store] is for readers of
+// sessions.
 package typed
 
 import (
@@ -15,15 +15,14 @@ import (
 // session, which settles an id that several sessions hold (rule 2).
 type Scoped[S any] interface {
 	model.Store[S]
-	// GetSnapshotIn returns a snapshot of one session, or nil and no error where
-	// that session has none of this id.
+	// GetSnapshotIn returns a snapshot of one session. It returns nil and no error if the session has no
+	// snapshot with the id.
 	GetSnapshotIn(ctx context.Context, sessionID, snapshotID string) (*model.Snapshot[S], error)
 }
 
-// Of returns a store of states of type S on top of one that keeps raw JSON. A
-// state is written as encoding/json marshals it, which is compact, so that
-// its id is the hash of exactly these bytes. The result is as safe for
-// concurrent use as raw is. It is [Layered].
+// Of returns a store of states of type S on top of a store of raw JSON. It writes a state as compact JSON, as
+// encoding/json marshals it, so the id is the hash of exactly these bytes. The result is as safe for
+// concurrent use as raw. It implements [Layered].
 func Of[S any](raw Scoped[json.RawMessage]) Scoped[S] { return states[S]{raw} }
 
 // Revision tells one moment in the life of a session from every other: each
@@ -35,17 +34,14 @@ type Revision int64
 // Committer is a store of raw JSON in which a session moves on in one step, and only
 // from where the writer last saw it.
 type Committer interface {
-	// Load returns the record of a session and the revision it is at, both of the
-	// same moment. The record is nil where there is none, as in a session of
-	// snapshots alone; the revision is 0 where there is no session.
+	// Load returns the record of a session and its revision at the same moment. The record is nil if the
+	// session has only snapshots; the revision is 0 if the session does not exist.
 	Load(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], Revision, error)
-	// Commit saves the record of the session data.ID as Save does, in one
-	// transaction: its LastSnapshot becomes the head, and a visit if it is not
-	// one yet. It does so only while the session is at that revision, 0 for one
-	// that is yet to be; otherwise the error is a [model.ConflictError] and
-	// nothing is written. It returns the new revision. The other errors are those
-	// of Save, and store.ErrNoRecord for data that is nil. After an error of the
-	// context the commit was not made.
+	// Commit saves the record of the session data.ID as Save does, in one transaction. Its LastSnapshot
+	// becomes the head, and a visit if it is not one yet. Commit writes only while the session is at revision
+	// at, which is 0 for a new session; otherwise it writes nothing and returns a [model.ConflictError]. It
+	// returns the new revision. Other errors come from Save, or are store.ErrNoRecord for nil data. If it
+	// returns the context's error, nothing was committed.
 	Commit(ctx context.Context, data *model.Data[json.RawMessage], at Revision) (Revision, error)
 }
 

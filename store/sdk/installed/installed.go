@@ -44,7 +44,7 @@ const (
 	modules                 // for Go
 )
 
-// packages are those of the SDKs.
+// packages has the package of each SDK.
 var packages = map[string]struct {
 	registry
 	name string
@@ -61,10 +61,9 @@ type source struct {
 	registry registry
 	// pattern is that of path.Match for its name, below the folder; %s is the package.
 	pattern string
-	// from is what it is called; "" is the name of the file itself.
+	// from names the source of the version; "" means the name of the file itself.
 	from string
-	// version returns the version that a file tells, "" for none; nil where the name of
-	// the file tells it.
+	// version returns the version in a file's data, or "". A nil version means that the file's name has it.
 	version func(data []byte, pkg string) string
 }
 
@@ -85,9 +84,8 @@ var sources = []source{
 	{modules, "go.mod", "", goMod},
 }
 
-// Find returns the version of an SDK that the project around a store uses; false for
-// none that is known. at is the store's folder or file. What is not below one of the
-// folders that stop it, such as the user's home, is no project.
+// Find returns the version of an SDK that the project around a store uses; false if no version is known. at is
+// the store's folder or file. Find does not look into a stop, such as the user's home, nor above it.
 func Find(at, name string, stops ...string) (store.Release, bool) {
 	pkg, known := packages[name]
 	dir, err := filepath.Abs(at)
@@ -117,7 +115,7 @@ func Find(at, name string, stops ...string) (store.Release, bool) {
 	return store.Release{}, false
 }
 
-// isSameDir reports whether a folder is another one, "" for none.
+// isSameDir reports whether two paths name the same folder; other may be "".
 func isSameDir(dir, other string) bool {
 	if other == "" {
 		return false
@@ -127,8 +125,8 @@ func isSameDir(dir, other string) bool {
 	return errors.Join(err, err2) == nil && os.SameFile(a, b)
 }
 
-// versionIn looks into one folder. It returns a version and what says so, "" for none. Files
-// of one pattern that differ say nothing, and what is installed says more than a lock.
+// versionIn looks for a version in one folder, and returns it with its source, or "". Several files of one
+// pattern that differ give no version. An installed package has precedence over a lock file.
 func versionIn(root *os.Root, from registry, pkg string) (version, source string) {
 	name := pkg
 	if from == pypi {

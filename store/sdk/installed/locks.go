@@ -12,7 +12,7 @@ import (
 // fixed shape; a version that such a line does not tell is not known. Where a file tells
 // two versions of a package, for different surroundings, none is.
 
-// soleValue returns the only value of a list, "" if there is none or if they differ.
+// soleValue returns the only distinct value of a list, or "".
 func soleValue(values []string) string {
 	found := ""
 	for _, value := range values {
@@ -89,8 +89,8 @@ func pipfileLock(data []byte, pkg string) string {
 	return soleValue(found)
 }
 
-// pinned is a line that asks for exactly one version, with what may follow it: extras
-// before, and behind it a marker, hashes or a comment.
+// pinned matches a line that asks for exactly one version. It allows extras before the version, and a marker,
+// hashes or a comment behind it.
 var pinned = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*==\s*([^\s;,\\#*]+)\s*(?:[;\\#].*|--hash.*)?$`)
 })
