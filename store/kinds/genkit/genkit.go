@@ -155,7 +155,7 @@ func (s *Store) part(b base, whole string) (p *part, err error) {
 		Deep:   true,
 		Damage: model.Fault{Code: FaultJournal, Verdict: "Genkit: does not look at it; the files are as they are"},
 		Mark: func(context.Context, engine.Place) (string, error) {
-			return s.running.Assumed().String(), nil
+			return s.running.ListAssumed().String(), nil
 		},
 	}
 	if p.files.Storage, err = folder.Open(filepath.Join(s.dir, filepath.FromSlash(b.dir)), o); err != nil {
@@ -249,7 +249,7 @@ func (s *Store) Features() store.Features {
 			return s.of(session).Features().LabelFile(ctx, session)
 		},
 		DerivedIDs: s.parts()[0].DerivedIDs, Requests: s.parts()[0].files.Storage.Requests,
-		SDKs: opens.Names, Assume: s.Assume, Assumed: s.running.Assumed,
+		SDKs: opens.Names, Assume: s.Assume, Assumed: s.running.ListAssumed,
 		Watch: s.Watch, Lacks: s.Lacks, Plan: s.Plan, Apply: s.Apply, Journal: s.Journal,
 	}
 }
