@@ -39,5 +39,5 @@
 // ever rewritten: a session is put back by a row of its own, see restore.go.
 //
 // A session is read by one function of a tree of files, see format.go, and changed by
-// steps over that tree. Package folder does the rest: plans, undo, what was set aside.
+// steps over that tree. Package engine does the rest: lists, plans, undo, what was set aside.
 package genkit
