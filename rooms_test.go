@@ -140,6 +140,8 @@ var directions = []struct {
 		"what a pickle holds is read without knowing who wrote it"},
 	{"hindcast/store/storetest/rowstest", []string{"hindcast/store", "hindcast/store/media/sqlitefile", "hindcast/store/storetest", "hindcast/model"},
 		"how such kinds are tested does not depend on one"},
+	{"hindcast/store/storetest/weavetest", []string{"hindcast/store", "hindcast/store/engine/rows", "hindcast/store/storetest/...", "hindcast/model"},
+		"what all states of a session cost is counted in the transactions of the engine"},
 	{"hindcast/store/media/sqlitefile", []string{"hindcast/store/media/watch", "modernc.org/sqlite/..."},
 		"how a file is opened does not depend on what is in it"},
 	{"hindcast/store/media/pg/pgtest", []string{"hindcast/store/storetest/skip", "github.com/jackc/pgx/v5/pgconn"},

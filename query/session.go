@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"iter"
 	"sync"
 
@@ -86,13 +87,20 @@ func Open(s store.Store, t *model.Timeline) *Session {
 	features := store.FeaturesOf(s)
 	q := &Session{store: s, features: features, reading: make(chan struct{}, 1)}
 	q.places.forget()
-	if features.Ropes != nil {
-		q.source = &roped{store: features, whole: newCutter(s)}
-	} else {
-		q.source = newCutter(s)
-	}
+	q.source = newSource(s, features)
 	q.Follow(t)
 	return q
+}
+
+// newSource returns what reads the states of a session of a store.
+func newSource(s store.Store, of store.Features) source {
+	switch {
+	case of.Weave != nil:
+		return &loomed{weave: of.Weave, whole: newCutter(s), seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, known: map[[2]uint64]piece{}}
+	case of.Ropes != nil:
+		return &roped{store: of, whole: newCutter(s)}
+	}
+	return newCutter(s)
 }
 
 // Follow takes in a timeline of the same session that is newer: it grew, or was read again

@@ -14,7 +14,7 @@ import (
 )
 
 // maxText bounds the distinct text of one session that is held in memory.
-const maxText = 1 << 30
+const maxText = 1 << maxTextBits
 
 // TooLargeError says that a session has more distinct text than questions hold in memory.
 type TooLargeError struct {

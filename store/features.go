@@ -33,6 +33,9 @@ type Features struct {
 	// after the other, into dst, which is as long as they are together. A store has both or none.
 	Ropes func(ctx context.Context, refs []model.Ref) iter.Seq2[Rope, error]
 	Fill  func(ctx context.Context, runs []Run, dst []byte) error
+	// Weave hands the states of snapshots of one session to a loom, in any order, and reads them in one
+	// transaction: for a store that has each state as a row. An error is one of all that were not handed over.
+	Weave func(ctx context.Context, refs []model.Ref, to Loom) error
 	// Surveys says that Ropes has to look at a whole session to know any of its states.
 	Surveys bool
 	// Sieve returns the states of a session with {} for each message that does not have a text and is not
@@ -123,6 +126,11 @@ func FeaturesOf(s Store) (f Features) {
 		Fill(ctx context.Context, runs []Run, dst []byte) error
 	}); ok {
 		f.Ropes, f.Fill = s.Ropes, s.Fill
+	}
+	if s, ok := s.(interface {
+		Weave(ctx context.Context, refs []model.Ref, to Loom) error
+	}); ok {
+		f.Weave = s.Weave
 	}
 	_, f.Surveys = s.(interface{ Surveys() })
 	if s, ok := s.(interface {

@@ -16,6 +16,8 @@ type Rope struct {
 	// Runs are the state's bytes from the first to the last; no run is empty. Runs is nil if the store does
 	// not know them: the state is then read by State.
 	Runs []Run
+	// State is the state itself, of one that a [Loom] takes in without runs.
+	State []byte
 	// Gaps are the keys that the store does not know at the snapshot.
 	Gaps model.Gaps
 	// Err is the error of this state alone, or nil. It is an error of State.
@@ -27,4 +29,24 @@ type Sieved struct {
 	// Ropes and Fill are the functions of [Features].
 	Ropes func(ctx context.Context, refs []model.Ref) iter.Seq2[Rope, error]
 	Fill  func(ctx context.Context, runs []Run, dst []byte) error
+}
+
+// Text is bytes that states share. Two texts are the same where Before, Raw and Kind are.
+type Text struct {
+	// Before is what it begins with. Behind it is what Make makes of Raw, or Raw where Make is nil.
+	Before string
+	Raw    []byte
+	Make   func(raw []byte) []byte
+	// Kind tells the functions Make of a store apart.
+	Kind byte
+	// Listed says that others like it follow, also in later states: such texts lie one behind the other.
+	Listed bool
+}
+
+// Loom takes in states that are made of texts. It is used by one goroutine.
+type Loom struct {
+	// Put takes in a text, unless it was, and returns where it is: an empty run where Make made nothing.
+	Put func(Text) Run
+	// Take takes in the state of the snapshot with that number among those that were asked for.
+	Take func(number int, state Rope)
 }

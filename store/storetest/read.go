@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -430,8 +431,11 @@ func readsParts(t *testing.T, r *reader) {
 // and the same place is the same bytes in each.
 func readsRopes(t *testing.T, r *reader) {
 	skip.Sequential(t)
-	s := r.knows
-	if store.FeaturesOf(s).Ropes == nil {
+	s, check := r.knows, Ropes
+	switch can := store.FeaturesOf(s); {
+	case can.Weave != nil:
+		check = Woven
+	case can.Ropes == nil:
 		t.Skip("the kind keeps states whole")
 	}
 	for _, info := range Sessions(t, s) {
@@ -439,12 +443,14 @@ func readsRopes(t *testing.T, r *reader) {
 		for _, h := range Headers(t, s, info.ID) {
 			refs = append(refs, h.Ref())
 		}
-		Ropes(t, r.open(t), refs...) // which has read nothing yet
+		check(t, r.open(t), refs...) // which has read nothing yet
 		for i := range slices.Backward(refs) {
-			Ropes(t, s, refs[i])
+			check(t, s, refs[i])
 		}
 		slices.Reverse(refs)
-		Ropes(t, s, append(refs, refs...)...)
+		if check(t, s, refs...); store.FeaturesOf(s).Weave == nil {
+			check(t, s, append(refs, refs...)...)
+		}
 	}
 }
 
@@ -502,11 +508,91 @@ func readsMentions(t *testing.T, r *reader) {
 	}
 }
 
-// Ropes checks the ropes of some snapshots of a session against their states.
-func Ropes(t interface {
+// reporter is a test, or one of package rapid.
+type reporter interface {
 	Errorf(string, ...any)
 	Helper()
-}, s store.Store, refs ...model.Ref) {
+}
+
+// Woven checks what a store says that the states of some snapshots are made of, each once, against the states.
+func Woven(t reporter, s store.Store, refs ...model.Ref) {
+	t.Helper()
+	if len(refs) == 0 {
+		return
+	}
+	ctx, l := context.Background(), NewCloth(len(refs))
+	if err := store.FeaturesOf(s).Weave(ctx, refs, l.Loom()); err != nil || l.Taken != len(refs) {
+		t.Errorf("%d states taken of %d, %v", l.Taken, len(refs), err)
+		return
+	}
+	for i, ref := range refs {
+		rope, got := l.States[i], l.State(i)
+		want, err := s.State(ctx, ref)
+		gaps, gapsErr := store.Gaps(ctx, s, ref)
+		switch {
+		case (rope.Err == nil) != (err == nil && gapsErr == nil):
+			t.Errorf("%+v: woven %v, its state %v", ref, rope.Err, cmp.Or(err, gapsErr))
+		case rope.Err == nil && (got != string(want) || !reflect.DeepEqual(rope.Gaps, gaps)):
+			t.Errorf("%+v is made of %.2000q, %+v; want %.2000q, %+v", ref, got, rope.Gaps, want, gaps)
+		}
+	}
+}
+
+// Cloth is what a loom took in, and counts of that.
+type Cloth struct {
+	States []store.Rope
+	// Taken are the states that were taken, and Whole those of them that came without runs. Made are the bytes of all
+	// texts, and Asked how often one was put.
+	Taken, Whole int
+	Made, Asked  int64
+	keys         map[string]store.Run
+	text         []byte
+}
+
+// NewCloth returns one for so many states.
+func NewCloth(states int) *Cloth {
+	return &Cloth{States: make([]store.Rope, states), keys: map[string]store.Run{}}
+}
+
+// Loom returns the loom that it is made on.
+func (l *Cloth) Loom() store.Loom { return store.Loom{Put: l.put, Take: l.take} }
+
+func (l *Cloth) put(t store.Text) store.Run {
+	key := fmt.Sprintf("%d %q %q", t.Kind, t.Before, t.Raw)
+	run, known := l.keys[key]
+	if l.Asked++; !known {
+		made := t.Raw
+		if t.Make != nil {
+			if made = t.Make(t.Raw); made == nil {
+				return store.Run{}
+			}
+		}
+		run = store.Run{At: int64(len(l.text)), Len: int64(len(t.Before) + len(made))}
+		l.text, l.keys[key] = append(append(l.text, t.Before...), made...), run
+		l.Made += run.Len
+	}
+	return run
+}
+
+// State returns a state that was taken.
+func (l *Cloth) State(number int) string {
+	state := slices.Clone(l.States[number].State)
+	for _, run := range l.States[number].Runs {
+		state = append(state, l.text[run.At:run.At+run.Len]...)
+	}
+	return string(state)
+}
+
+func (l *Cloth) take(number int, state store.Rope) {
+	if l.Taken++; state.Err == nil && len(state.Runs) == 0 {
+		l.Whole++
+	}
+	state.Runs = slices.Clone(state.Runs)
+	l.States[number] = state
+}
+
+// Ropes checks the ropes of some snapshots of a session against their states.
+func Ropes(t reporter, s store.Store, refs ...model.Ref) {
 	t.Helper()
 	ctx, features := context.Background(), store.FeaturesOf(s)
 	places, given := places{}, 0

@@ -8,12 +8,34 @@ import (
 // Items returns the offsets of the items of an array, and behind them the end of the last item. The array must
 // be all of data; ok is false if data is no array. It returns the errors of AppendJSON.
 func Items(data []byte) (at []int, ok bool, err error) {
-	unknown := func(*Writer, int8) (bool, error) { return false, nil }
-	w := &Writer{in: data, most: maxGrowth * (len(data) + 16), ext: unknown}
+	w := &Writer{in: data}
 	n, ok := w.Array()
 	if !ok {
 		return nil, false, nil
 	}
+	return w.starts(n)
+}
+
+// Members is Items of a map: its keys and values come by turns.
+func Members(data []byte) (at []int, ok bool, err error) {
+	w := &Writer{in: data}
+	n, ok := w.Map()
+	if !ok || n > len(data) {
+		return nil, false, nil
+	}
+	return w.starts(2 * n)
+}
+
+// Text returns the string that data is; ok is false for another value.
+func Text(data []byte) (text string, ok bool) {
+	w := &Writer{in: data}
+	text, ok = w.Text()
+	return text, ok && w.at == len(data)
+}
+
+// starts returns where the next n values begin, and where the last ends.
+func (w *Writer) starts(n int) (at []int, ok bool, err error) {
+	at = make([]int, 0, min(n, len(w.in))+1)
 	for range n {
 		at = append(at, w.at)
 		if err := w.Skip(1); err != nil {

@@ -64,7 +64,33 @@ type Writer struct {
 // with the byte at which each was found, and errors of ext.
 func AppendJSON(dst, data []byte, ext Ext) ([]byte, error) {
 	w := &Writer{dst: dst, most: len(dst) + maxGrowth*(len(data)+16), in: data, ext: ext}
-	err := w.Value()
+	return w.all(dst, w.Value)
+}
+
+// AppendPart is AppendJSON of values that follow each other in a container, so many levels deep in another value:
+// with commas between them, and each behind its key if they are members.
+func AppendPart(dst, data []byte, ext Ext, depth int, members bool) ([]byte, error) {
+	w := &Writer{dst: dst, most: len(dst) + maxGrowth*(len(data)+16), in: data, ext: ext, depth: depth}
+	item := w.Value
+	if members {
+		item = w.member
+	}
+	return w.all(dst, func() error {
+		for w.at < len(w.in) {
+			if w.at > 0 {
+				w.Literal(",")
+			}
+			if err := item(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// all writes what is all of the data, and returns dst where that fails.
+func (w *Writer) all(dst []byte, what func() error) ([]byte, error) {
+	err := what()
 	if err == nil && w.at < len(w.in) {
 		err = ErrRest
 	}
@@ -245,11 +271,59 @@ func (w *Writer) Values(n int) error { return w.list(n, w.Value) }
 // Members writes the next n keys and their values with commas between them.
 func (w *Writer) Members(n int) error { return w.list(n, w.member) }
 
-// Skip passes over the next n values.
+// Skip passes over the next n values. It looks at no extension.
 func (w *Writer) Skip(n int) error {
-	from := len(w.dst)
-	err := w.Values(n)
-	w.dst = w.dst[:from]
+	for range n {
+		if err := w.skip(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sizes are those of what follows the codes from 0xc0 on, an extension without its length.
+var sizes = [...]int8{0, -1, 0, 0, -1, -1, -1, -1, -1, -1, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 2, 3, 5, 9, 17}
+
+func (w *Writer) skip() error {
+	if w.depth == maxDepth {
+		return ErrDepth
+	}
+	w.depth++
+	defer func() { w.depth-- }()
+	if n, ok := w.header(0xa0, 0x1f, [...]byte{0xd9, 0xda, 0xdb}); ok {
+		_, err := w.take(n)
+		return err
+	}
+	if n, ok := w.Array(); ok {
+		return w.Skip(n)
+	}
+	if n, ok := w.Map(); ok {
+		return w.Skip(2 * n)
+	}
+	if w.at == len(w.in) {
+		return ErrShort
+	}
+	c := w.in[w.at]
+	w.at++
+	switch {
+	case c < 0x80, c >= 0xe0:
+		return nil
+	case c < 0xc0, c > 0xd8: // a string, array or map that is cut off
+		return ErrShort
+	case c == 0xc1:
+		return ErrCode
+	}
+	size := int(sizes[c-0xc0])
+	if size < 0 { // a length comes first
+		n, err := w.number(1 << ((c - 0xc4) % 3))
+		if err != nil {
+			return err
+		}
+		if size = int(n); c >= 0xc7 {
+			size++
+		}
+	}
+	_, err := w.take(size)
 	return err
 }
 
@@ -341,8 +415,7 @@ func (w *Writer) inside(id int8, data []byte) (ok bool, err error) {
 // Member returns the offsets at which the value of a member begins and ends. The map must be all of data; ok
 // is false if it has no such member. It returns the errors of AppendJSON.
 func Member(data []byte, key string) (begin, end int, ok bool, err error) {
-	unknown := func(*Writer, int8) (bool, error) { return false, nil }
-	w := &Writer{in: data, most: maxGrowth * (len(data) + 16), ext: unknown}
+	w := &Writer{in: data}
 	n, _ := w.Map()
 	for range n {
 		name, named := w.Text()

@@ -184,6 +184,14 @@ func (b *beside) sharedMembers(s *session) (names []string, values [][]byte) {
 	return names, values
 }
 
+// gaps are those of each state.
+func (b *beside) gaps(s *session) (gaps model.Gaps) {
+	if names, _ := b.sharedMembers(s); len(names) > 0 {
+		gaps = model.Gaps{Keys: names, Why: model.GapKeptOnce}
+	}
+	return gaps
+}
+
 func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
 	s, i, err := find(ctx, t, at, id)
 	if err != nil {
@@ -193,6 +201,11 @@ func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([
 	if err != nil {
 		return nil, err
 	}
+	return s.state(i, &b), nil
+}
+
+// state returns the state at an event.
+func (s *session) state(i int, b *beside) []byte {
 	sent, shown := s.sent(i), map[int]bool{}
 	state := []byte(`{"messages":[`)
 	for k := range sent {
@@ -203,7 +216,8 @@ func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([
 	}
 	state = append(state, ']')
 	var others [][]byte
-	for k := range s.unsentEvents(i) {
+	path := s.path(i)
+	for k := range s.unsentEvents(path, s.askedAgent(path)) {
 		if !shown[k] {
 			others = append(others, s.events[k].data)
 		}
@@ -218,7 +232,7 @@ func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([
 	for i, name := range names {
 		state = append(append(state, `,"`+name+`":`...), values[i]...)
 	}
-	return append(state, '}'), nil
+	return append(state, '}')
 }
 
 func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (about rows.About, err error) {
@@ -240,9 +254,7 @@ func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (a
 	about.Facts.Add("failed", cmp.Or(e.ErrorMessage, e.ErrorCode))
 	about.Facts.AddFact(model.TokensFact("tokens", "tokens", tokens(e.data)))
 	about.Resume = s.resume(at, i, b.state)
-	if names, _ := b.sharedMembers(s); len(names) > 0 {
-		about.Gaps = model.Gaps{Keys: names, Why: model.GapKeptOnce}
-	}
+	about.Gaps = b.gaps(s)
 	return about, err
 }
 

@@ -17,39 +17,52 @@ import (
 // agent is the agent that is asked, and the branch on which it runs.
 type agent struct{ name, branch string }
 
-// askedAgent returns the agent that the events of a path are sent to: the author of the last one, or the agent
-// that it transfers to. A user's input goes where the turn before it went first, or was transferred to;
-// an answer goes to the agent whose call it answers.
+// askedAgent returns the agent that the events of a path are sent to, see recipient.
 func (s *session) askedAgent(path []int) agent {
-	var now, turn agent
-	begins, callers := true, map[string]agent{}
+	var a recipient
 	for _, k := range path {
-		e := &s.events[k]
-		if e.Author == "user" || e.Author == "" {
-			if e.says {
-				now, begins = turn, true
-			}
-			for _, p := range e.Content.Parts {
-				if p.Response != nil && callers[p.Response.id] != (agent{}) {
-					now = callers[p.Response.id]
-				}
-			}
-			continue
+		a.add(&s.events[k])
+	}
+	return a.now
+}
+
+// recipient finds out which agent events are sent to: the author of the last one, or the agent that it transfers
+// to. A user's input goes where the turn before it went first, or was transferred to; an answer goes to the
+// agent whose call it answers. The zero value has no events.
+type recipient struct {
+	now, turn agent
+	// within says that the turn has an agent.
+	within  bool
+	callers map[string]agent
+}
+
+func (a *recipient) add(e *event) {
+	if e.Author == "user" || e.Author == "" {
+		if e.says {
+			a.now, a.within = a.turn, false
 		}
-		now = agent{e.Author, e.Branch}
 		for _, p := range e.Content.Parts {
-			if p.Call != nil && p.Call.id != "" {
-				callers[p.Call.id] = now
+			if p.Response != nil && a.callers[p.Response.id] != (agent{}) {
+				a.now = a.callers[p.Response.id]
 			}
 		}
-		if begins {
-			turn, begins = agent{e.Author, ""}, false
-		}
-		if to := e.Actions.Transfer; to != "" {
-			now.name, turn.name = to, to
+		return
+	}
+	a.now = agent{e.Author, e.Branch}
+	for _, p := range e.Content.Parts {
+		if p.Call != nil && p.Call.id != "" {
+			if a.callers == nil {
+				a.callers = map[string]agent{}
+			}
+			a.callers[p.Call.id] = a.now
 		}
 	}
-	return now
+	if !a.within {
+		a.turn, a.within = agent{e.Author, ""}, true
+	}
+	if to := e.Actions.Transfer; to != "" {
+		a.now.name, a.turn.name = to, to
+	}
 }
 
 // canSee reports whether an event is on the agent's branch, or on one around it.

@@ -83,9 +83,14 @@ func (s *session) responsesOf(e *sentEvent) (list []*call) {
 // sent returns the events that the model is sent at event i.
 func (s *session) sent(i int) []sentEvent {
 	s.ensureDetails()
+	path := s.path(i)
+	return s.sentOf(path, s.askedAgent(path), true)
+}
+
+// sentOf returns what an agent is sent of some events. last says that none is sent behind them.
+func (s *session) sentOf(path []int, asked agent, last bool) []sentEvent {
 	var list []sentEvent
-	path, compacted := s.path(i), false
-	callIDs, asked := s.callIDs(path), s.askedAgent(path)
+	callIDs, compacted := s.callIDs(path), false
 	for _, k := range path {
 		e := &s.events[k]
 		switch {
@@ -98,7 +103,10 @@ func (s *session) sent(i int) []sentEvent {
 			list = append(list, sentEvent{event: k})
 		}
 	}
-	waits := s.waitingFrom(list)
+	waits := len(list)
+	if last {
+		waits = s.waitingFrom(list)
+	}
 	tail := list[waits:]
 	list = slices.DeleteFunc(slices.Clone(list[:waits]), func(e sentEvent) bool { return s.events[e.event].asksItself() })
 	if compacted {
@@ -111,8 +119,11 @@ func (s *session) sent(i int) []sentEvent {
 	}
 	list = s.quoteOthers(append(list, tail...), asked.name)
 	list = s.withoutOrphanResponses(list)
-	list = s.answeredLast(list)
-	list = s.answeredInPlace(list)
+	if !last {
+		list = s.answeredInPlace(list)
+		return s.withoutOrphanCalls(list, len(list))
+	}
+	list = s.answeredInPlace(s.answeredLast(list))
 	return s.withoutOrphanCalls(list, s.waitingFrom(list))
 }
 
@@ -522,13 +533,12 @@ func (s *session) withoutOrphanCalls(list []sentEvent, waits int) (made []sentEv
 	return made
 }
 
-// unsentEvents yields the events that lead to one and have something that ADK sends to no model: an output, an
+// unsentEvents yields those of some events that have something that ADK sends to no model: an output, an
 // error, a thought alone, a question of ADK's own, what a tool said on a branch of its own, a result without
 // its call.
-func (s *session) unsentEvents(i int) iter.Seq[int] {
+func (s *session) unsentEvents(path []int, agent agent) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		path := s.path(i)
-		callIDs, agent, asked := s.callIDs(path), s.askedAgent(path), map[string]bool{}
+		callIDs, asked := s.callIDs(path), map[string]bool{}
 		for _, k := range path {
 			e, orphan := &s.events[k], false
 			for _, p := range e.Content.Parts {

@@ -29,6 +29,10 @@ func rowsKind(path string) store.Kind {
 	if whole, err := filepath.Abs(path); err == nil {
 		path = whole
 	}
+	return kindOfRows(path).Kind()
+}
+
+func kindOfRows(path string) rows.Kind {
 	return rows.Kind{
 		Name: name, Framework: "crewAI",
 		IDs:       folderKind.IDs,
@@ -41,7 +45,7 @@ func rowsKind(path string) store.Kind {
 		ID:        "id",
 		Reads:     "id, " + document + " AS data",
 		Format:    table{path},
-	}.Kind()
+	}
 }
 
 // table implements rows.Format. The path is that of the file.
@@ -145,6 +149,31 @@ func (table) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]
 		data = []byte("null")
 	}
 	return data, err
+}
+
+// Weave implements rows.Weaver: states share no rows, and all are read by one query.
+func (table) Weave(ctx context.Context, t rows.Tx, at rows.Place, ids []string, to store.Loom) error {
+	if len(ids) == 1 {
+		return nil
+	}
+	wanted := make(map[string]int, len(ids))
+	for i, id := range ids {
+		wanted[id] = i
+	}
+	return t.Each(ctx, func(scan func(...any) error) error {
+		var id string
+		var data []byte
+		if err := scan(&id, &data); err != nil {
+			return err
+		}
+		if i, ok := wanted[id]; ok {
+			if data == nil {
+				data = []byte("null")
+			}
+			to.Take(i, store.Rope{State: data})
+		}
+		return nil
+	}, "SELECT id, "+document+" FROM checkpoints WHERE "+run+" = ? ORDER BY rowid", at.Key...)
 }
 
 // About implements rows.Format.

@@ -79,6 +79,9 @@ type layout interface {
 	list(ctx context.Context, t rows.Tx, at rows.Place, from string, steps steps, row func(listed)) error
 	// read reads a checkpoint and the step that started from it. The error is model.ErrNoSnapshot if the checkpoint does not exist.
 	read(ctx context.Context, t rows.Tx, at rows.Place, id string) (checkpoint, step, error)
+	// stored runs row on the checkpoints with some ids, and maybe on others, without reading what was written on
+	// them. Values that several of them have may be woven already.
+	stored(ctx context.Context, t rows.Tx, at rows.Place, ids []string, to store.Loom, row func(*storedCheckpoint)) error
 	// readStep returns the step that started from a checkpoint.
 	readStep(ctx context.Context, t rows.Tx, at rows.Place, id string) (step, error)
 	// eachWrite runs add on each value that tasks wrote to a channel from a checkpoint, in their order.
@@ -428,25 +431,44 @@ type checkpoint struct {
 // State returns the channels of the user, and the open questions. For a row that is no readable checkpoint,
 // such as an encrypted one, it returns the whole row. At the head it returns the same values as get_state.
 func (f format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
+	r, err := f.whole(ctx, t, at, id)
+	return r.State, err
+}
+
+// whole returns a state as it is made of a checkpoint and of what was written on it, with its gaps.
+func (f format) whole(ctx context.Context, t rows.Tx, at rows.Place, id string) (r store.Rope, err error) {
 	c, own, err := f.layout.read(ctx, t, at, id)
 	if err != nil || jsontape.FindMember(c.document, `"channel_values"`) == nil {
-		return c.document, err
+		return store.Rope{State: c.document}, err
 	}
 	s, err := f.readShown(ctx, t, at, id, &c, &own)
-	if err != nil {
-		return nil, err
+	if r.Gaps = s.gaps(); err == nil {
+		r.State = s.state(&own)
 	}
-	// A function's values are its return value.
+	return r, err
+}
+
+// state returns a state of what a checkpoint shows, and of what is asked on it.
+func (s *shown) state(own *step) []byte {
+	// The values of a function are what it returned.
 	if returned := s.values[endChannel]; bytes.HasPrefix(returned, []byte("{")) {
 		previous := s.values[previousChannel]
 		whole := bytes.TrimSpace(returned[1 : len(returned)-1])
-		s = shown{channelValues: channelValues{values: map[string][]byte{}}}
+		s := shown{channelValues: channelValues{values: map[string][]byte{}}}
 		if previous != nil && !bytes.Equal(previous, returned) {
 			s.put(previousChannel, previous)
 		}
-		return s.object(own.openQuestions(), whole), nil
+		return s.object(own.openQuestions(), whole)
 	}
-	return s.object(own.openQuestions(), nil), nil
+	return s.object(own.openQuestions(), nil)
+}
+
+// gaps are the channels whose changes are not all there.
+func (s *shown) gaps() (gaps model.Gaps) {
+	if len(s.lost) > 0 {
+		gaps.Keys, gaps.Why = s.lost, model.GapDelta
+	}
+	return gaps
 }
 
 // shown is the content of a checkpoint as Hindcast shows it.
@@ -577,9 +599,7 @@ func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 	if held := conversation.List(s.held, conversation.OneLine); held != "" {
 		about.Facts.Add("not sure", held+": a channel that holds back its value until the end has [VALUE, whether that has come]; nothing tells whether this is one")
 	}
-	if len(s.lost) > 0 {
-		about.Gaps.Keys, about.Gaps.Why = s.lost, model.GapDelta
-	}
+	about.Gaps = s.gaps()
 	about.Resume = next.resume(at, id)
 	keeper, err := f.layout.findProgram(ctx, t)
 	if keeper != nil {

@@ -23,6 +23,7 @@ import (
 	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/rowstest"
+	"hindcast/store/storetest/weavetest"
 )
 
 // recorded returns the path of a store that LangGraph wrote.
@@ -545,4 +546,11 @@ func TestNext(t *testing.T) {
 // A torn page costs the checkpoints on it.
 func TestDamage_pages(t *testing.T) {
 	rowstest.Torn(t, Kind(), recorded("agent.db"))
+}
+
+// What all states take follows what is new in them, and the newest alone is read with what was written on it.
+func TestWeave(t *testing.T) {
+	k := kind
+	k.Format = inFile{format{inSQLite{}}}
+	weavetest.Weaves(t, k, "long", 1, long)
 }

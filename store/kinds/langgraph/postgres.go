@@ -12,6 +12,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/store"
 	"hindcast/store/engine/rows"
 )
 
@@ -112,36 +113,105 @@ func (inPostgres) read(ctx context.Context, t rows.Tx, at rows.Place, id string)
 		return c, own, model.ErrNoSnapshot
 	}
 	_ = json.Unmarshal(beside, &c.about) // the log tells of damage
-	// The channels come in the order of their versions: PostgreSQL keeps no other.
 	var members []string
-	inline := map[string]string{}
-	for m := range jsontape.Members(jsontape.FindMember(whole, `"channel_values"`)) {
-		inline[string(m.Key)] = string(m.Value)
-	}
-	take := func(name, value string) {
-		members = append(members, name+":"+value)
-		delete(inline, name)
-	}
-	for m := range jsontape.Members(jsontape.FindMember(whole, `"channel_versions"`)) {
-		name := string(m.Key)
-		if b, ok := blobs[jsontape.Unquote(m.Key)]; ok {
+	eachChannel(whole, func(channel, _ string) bool { _, ok := blobs[channel]; return ok }, func(name []byte, _ string, inline []byte) {
+		if b := blobs[jsontape.Unquote(name)]; inline == nil {
 			value, failed := decode(b.encoding, b.value)
-			if failed != nil {
-				return c, own, failed
-			}
+			err = cmp.Or(err, failed)
 			c.encoding = cmp.Or(c.encoding, opaqueEncoding(b.encoding))
-			take(name, string(value))
-		} else if value, ok := inline[name]; ok {
-			take(name, value)
+			inline = value
 		}
-	}
-	for m := range jsontape.Members(jsontape.FindMember(whole, `"channel_values"`)) {
-		if value, ok := inline[string(m.Key)]; ok {
-			take(string(m.Key), value)
-		}
+		members = append(members, string(name)+":"+string(inline))
+	})
+	if err != nil {
+		return c, own, err
 	}
 	c.document, err = withMember(whole, "channel_values", "{"+strings.Join(members, ",")+"}")
 	return c, *steps.findStep(id), err
+}
+
+// eachChannel runs each on the channels of a checkpoint in the order of their versions: PostgreSQL keeps no other. Of a
+// value that is beside it inline is nil.
+func eachChannel(whole []byte, beside func(channel, version string) bool, each func(name []byte, version string, inline []byte)) {
+	values := jsontape.FindMember(whole, `"channel_values"`)
+	inline := map[string][]byte{}
+	for m := range jsontape.Members(values) {
+		inline[string(m.Key)] = m.Value
+	}
+	for m := range jsontape.Members(jsontape.FindMember(whole, `"channel_versions"`)) {
+		version := string(m.Value)
+		if m.Value[0] == '"' {
+			version = jsontape.Unquote(m.Value)
+		}
+		value := inline[string(m.Key)]
+		if beside(jsontape.Unquote(m.Key), version) {
+			each(m.Key, version, nil)
+		} else if value != nil {
+			each(m.Key, version, value)
+		}
+		delete(inline, string(m.Key))
+	}
+	for m := range jsontape.Members(values) {
+		if inline[string(m.Key)] != nil {
+			each(m.Key, "", m.Value)
+		}
+	}
+}
+
+// stored reads each value once, however many checkpoints share it.
+func (inPostgres) stored(ctx context.Context, t rows.Tx, at rows.Place, ids []string, to store.Loom, row func(*storedCheckpoint)) error {
+	const thread = " WHERE thread_id = ?1 AND checkpoint_ns = ?2"
+	where, key := thread+" AND checkpoint_id BETWEEN ?3 AND ?4", append(slices.Clone(at.Key), slices.Min(ids), slices.Max(ids))
+	if len(ids) <= eachAsked {
+		where, key = thread+" AND checkpoint_id = ANY (?3)", append(slices.Clone(at.Key), ids)
+	}
+	more, values := map[string]bool{}, map[[2]string]*woven{}
+	note := func(scan func(...any) error) error {
+		var id *string
+		if err := scan(&id); err != nil || id == nil {
+			return err
+		}
+		more[*id] = true
+		return nil
+	}
+	value := func(scan func(...any) error) error {
+		var of [2]string
+		var encoding string
+		var blob []byte
+		err := scan(&of[0], &of[1], &encoding, &blob)
+		if encoding == "json" {
+			blob, _ = decode(encoding, blob) // of one that is damaged nothing is woven
+		}
+		is := woven{}
+		if !isPlumbing(of[0]) {
+			is = weave(to, encoding, blob)
+		}
+		values[of] = &is
+		return err
+	}
+	checkpoint := func(scan func(...any) error) error {
+		var s storedCheckpoint
+		var whole []byte
+		err := scan(&s.id, &s.beside, &whole)
+		s.more = more[s.id] || jsontape.FindMember(whole, `"channel_values"`) == nil
+		s.version, _ = strconv.ParseFloat(string(jsontape.FindMember(whole, `"v"`)), 64)
+		eachChannel(whole, func(channel, version string) bool { return values[[2]string{channel, version}] != nil }, func(name []byte, version string, inline []byte) {
+			v := storedValue{channel: jsontape.Unquote(name), encoding: "json", raw: inline}
+			if inline == nil {
+				v.woven = values[[2]string{v.channel, version}]
+			}
+			s.values = append(s.values, v)
+		})
+		row(&s)
+		return err
+	}
+	return t.Ask(ctx,
+		rows.Query{SQL: inOrder},
+		rows.Query{Row: note, SQL: "SELECT DISTINCT checkpoint_id FROM checkpoint_writes" + where + " AND " + counts, Args: key},
+		rows.Query{Row: note, SQL: "SELECT max(checkpoint_id) FROM checkpoints" + thread, Args: at.Key},
+		rows.Query{Row: value, SQL: "SELECT channel, version, type, blob FROM checkpoint_blobs" + thread + " AND type <> 'empty' AND (channel, version) IN " +
+			"(SELECT v.key, v.value FROM (SELECT checkpoint FROM checkpoints" + where + ") c, jsonb_each_text(c.checkpoint->'channel_versions') v) ORDER BY channel, version", Args: key},
+		rows.Query{Row: checkpoint, SQL: "SELECT checkpoint_id, metadata, checkpoint FROM checkpoints" + where + " ORDER BY checkpoint_id", Args: key})
 }
 
 func (inPostgres) readStep(ctx context.Context, t rows.Tx, at rows.Place, id string) (step, error) {

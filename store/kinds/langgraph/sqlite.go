@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/store"
 	"hindcast/store/encoding/msgpack"
 	"hindcast/store/engine/rows"
 )
@@ -70,6 +72,99 @@ func (inSQLite) read(ctx context.Context, t rows.Tx, at rows.Place, id string) (
 	steps := steps{}
 	err = addSteps(ctx, t, steps, tooLarge+" AND idx <> -3", ofCheckpoint, key...)
 	return c, *steps.findStep(id), err
+}
+
+// eachAsked is up to how many checkpoints are asked for one by one, and not for all between them.
+const eachAsked = 8
+
+// counts is a condition of writes on a checkpoint that are part of its state: those of an input, and questions.
+const counts = "(task_id = '" + nullTask + "' OR idx = -3)"
+
+func (inSQLite) stored(ctx context.Context, t rows.Tx, at rows.Place, ids []string, _ store.Loom, row func(*storedCheckpoint)) error {
+	more := map[string]bool{}
+	between := append(slices.Clone(at.Key), slices.Min(ids), slices.Max(ids))
+	err := t.Each(ctx, func(scan func(...any) error) error {
+		var id string
+		err := scan(&id)
+		more[id] = true
+		return err
+	}, "SELECT checkpoint_id FROM writes"+ofSession+" AND checkpoint_id BETWEEN ? AND ? AND "+counts+" UNION SELECT max(checkpoint_id) FROM checkpoints"+ofSession, append(between, at.Key...)...)
+	if err != nil {
+		return err
+	}
+	read := func(scan func(...any) error) error {
+		var s storedCheckpoint
+		var encoding string
+		var whole []byte
+		err := scan(&s.id, &encoding, &s.beside, &whole)
+		s.more = more[s.id]
+		s.unpack(encoding, whole)
+		row(&s)
+		return err
+	}
+	const query = "SELECT checkpoint_id, ifnull(type, ''), metadata, checkpoint FROM checkpoints" + ofSession
+	if len(ids) > eachAsked {
+		return t.Each(ctx, read, query+" AND checkpoint_id BETWEEN ? AND ? ORDER BY checkpoint_id", between...)
+	}
+	for _, id := range ids {
+		if err := t.Each(ctx, read, query+" AND checkpoint_id = ?", append(slices.Clone(at.Key), id)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unpack reads what a state needs of a checkpoint that is one value.
+func (s *storedCheckpoint) unpack(encoding string, whole []byte) {
+	each, known := members, false
+	switch encoding {
+	case "msgpack":
+		each = packedMembers
+	case "json":
+		whole, _ = decode(encoding, whole) // one that is damaged has no members
+	default:
+		s.more = true
+		return
+	}
+	is := each(whole, func(key string, value []byte) {
+		switch key {
+		case "v":
+			shown, _ := decode(encoding, value)
+			s.version, _ = strconv.ParseFloat(string(shown), 64)
+		case "channel_values":
+			s.more, known = s.more || known || !each(value, func(channel string, value []byte) {
+				s.values = append(s.values, storedValue{channel: channel, encoding: encoding, raw: value})
+			}), true
+		}
+	})
+	s.more = s.more || !is || !known
+}
+
+// packedMembers runs each on the members of a packed map, and reports whether it is one whose keys are texts.
+func packedMembers(data []byte, each func(key string, value []byte)) bool {
+	at, is, err := msgpack.Members(data)
+	if err != nil || !is || at[len(at)-1] != len(data) {
+		return false
+	}
+	for i := 0; i+2 < len(at); i += 2 {
+		key, text := msgpack.Text(data[at[i]:at[i+1]])
+		if !text {
+			return false
+		}
+		each(key, data[at[i+1]:at[i+2]])
+	}
+	return true
+}
+
+// members is packedMembers of JSON.
+func members(data []byte, each func(key string, value []byte)) bool {
+	for m, err := range jsontape.Members(data) {
+		if err != nil || m.Key == nil {
+			return false
+		}
+		each(jsontape.Unquote(m.Key), m.Value)
+	}
+	return true
 }
 
 func (inSQLite) readStep(ctx context.Context, t rows.Tx, at rows.Place, id string) (step, error) {

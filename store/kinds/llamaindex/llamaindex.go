@@ -275,13 +275,41 @@ func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([
 			ticks = append(ticks, one.data)
 		}
 	}
+	end, err := end(ctx, t, at)
+	return slices.Concat([]byte(begin), bytes.Join(ticks, []byte(",")), end), err
+}
+
+const begin = `{"ticks":[`
+
+// end returns what is behind the ticks in each state of a run.
+func end(ctx context.Context, t rows.Tx, at rows.Place) ([]byte, error) {
 	now, err := currentState(ctx, t, at)
 	if err != nil {
 		return nil, err
 	}
 	events, err := events(ctx, t, at)
-	return slices.Concat([]byte(`{"ticks":[`), bytes.Join(ticks, []byte(",")), []byte(`],"state":`), now, events, []byte("}")), err
+	return slices.Concat([]byte(`],"state":`), now, events, []byte("}")), err
 }
+
+// Weave implements rows.Weaver.
+func (format) Weave(ctx context.Context, t rows.Tx, at rows.Place, ids []string, to store.Loom) error {
+	list, err := rows.Keep(t, at.ID, func() (tickList, error) { return readAll(ctx, t, at) })
+	if err != nil {
+		return err
+	}
+	end, err := end(ctx, t, at)
+	of := rows.Lists{Begin: begin, End: string(end), Gaps: gaps, Before: func(i int) int { return i - 1 }, Item: func(i int) []byte { return list[i].data }}
+	for i := range list {
+		of.IDs = append(of.IDs, list[i].id)
+	}
+	if err == nil {
+		of.Weave(ids, to)
+	}
+	return err
+}
+
+// gaps are those of each state.
+var gaps = model.Gaps{Keys: []string{"state", "events"}, Why: model.GapKeptOnce}
 
 // tickList are the ticks of a run in their order.
 type tickList []tick
@@ -293,11 +321,13 @@ func (l tickList) Find(id string) int {
 
 // find returns the ticks of a run up to one.
 func find(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]tick, error) {
-	list, i, err := rows.Find(t, at, id, func() (tickList, error) {
-		list, _, err := load(ctx, t, at, "")
-		return list, err
-	})
+	list, i, err := rows.Find(t, at, id, func() (tickList, error) { return readAll(ctx, t, at) })
 	return list[:i+1], err
+}
+
+func readAll(ctx context.Context, t rows.Tx, at rows.Place) (tickList, error) {
+	list, _, err := load(ctx, t, at, "")
+	return list, err
 }
 
 // currentState returns the state of a run as of now, by its namespaces.
@@ -359,7 +389,7 @@ func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (a
 	about.Facts.Add("idle since", run.idle)
 	about.Facts.Add("failed", run.failure)
 	about.Facts.Add("event", list[len(list)-1].Value.Event.Class)
-	about.Gaps = model.Gaps{Keys: []string{"state", "events"}, Why: model.GapKeptOnce}
+	about.Gaps = gaps
 	if err != nil || !run.isWaiting() {
 		return about, err
 	}

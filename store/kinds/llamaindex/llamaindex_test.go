@@ -13,6 +13,7 @@ import (
 	"hindcast/store/engine/rows"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/rowstest"
+	"hindcast/store/storetest/weavetest"
 )
 
 var recorded = filepath.Join("..", "..", "..", "testdata", "llamaindex", "server.db")
@@ -132,4 +133,12 @@ func FuzzTick(f *testing.F) {
 // A torn page costs the ticks on it.
 func TestDamage_pages(t *testing.T) {
 	rowstest.Torn(t, Kind(), recorded)
+}
+
+// What all states take follows their ticks.
+func TestWeave(t *testing.T) {
+	k := kind
+	k.Format = format{}
+	weavetest.Weaves(t, k, "long", 0, weavetest.Grown(recorded, `INSERT INTO ticks SELECT NULL, 'long', i, datetime(i, 'unixepoch'),
+		json_object('value', json_object('type', 'add_event', 'stamped_at', i, 'event', json_object('value', json_object('step', i), 'qualified_name', 'a.Step'))) FROM n`))
 }

@@ -185,11 +185,18 @@ func (l rowList) Find(id string) int {
 
 // find returns the rows of a session up to one.
 func find(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]row, error) {
-	list, i, err := rows.Find(t, at, id, func() (rowList, error) {
-		list, _, err := load(ctx, t, at, "")
-		return list, err
-	})
+	list, i, err := rows.Find(t, at, id, func() (rowList, error) { return readAll(ctx, t, at) })
 	return list[:i+1], err
+}
+
+// whole reads all of a session, unless it was read and the file is as it was.
+func whole(ctx context.Context, t rows.Tx, at rows.Place) (rowList, error) {
+	return rows.Keep(t, at.ID, func() (rowList, error) { return readAll(ctx, t, at) })
+}
+
+func readAll(ctx context.Context, t rows.Tx, at rows.Place) (rowList, error) {
+	list, _, err := load(ctx, t, at, "")
+	return list, err
 }
 
 // thread returns the row of a thread, and from where it was cloned.
@@ -275,6 +282,33 @@ func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([
 	return append(state, '}'), err
 }
 
+// Weave implements rows.Weaver: of a thread, but not of a run.
+func (format) Weave(ctx context.Context, t rows.Tx, at rows.Place, ids []string, to store.Loom) error {
+	if isRun(at) {
+		return nil
+	}
+	list, err := whole(ctx, t, at)
+	if err != nil {
+		return err
+	}
+	members, _, err := thread(ctx, t, at)
+	if err != nil {
+		return err
+	}
+	of := rows.Lists{Begin: `{"messages":[`, End: "]}", Before: func(i int) int { return i - 1 }, Item: func(i int) []byte { return list[i].data }}
+	if members != nil {
+		of.End, of.Gaps = `],"thread":`+string(members)+"}", gaps
+	}
+	for i := range list {
+		of.IDs = append(of.IDs, list[i].id)
+	}
+	of.Weave(ids, to)
+	return nil
+}
+
+// gaps are those of the states of a thread.
+var gaps = model.Gaps{Keys: []string{"thread"}, Why: model.GapKeptOnce}
+
 func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (about rows.About, err error) {
 	list, err := find(ctx, t, at, id)
 	if err != nil {
@@ -283,7 +317,7 @@ func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (a
 	if !isRun(at) {
 		members, clone, err := thread(ctx, t, at)
 		if about.Facts.Add("cloned from", clone); members != nil {
-			about.Gaps = model.Gaps{Keys: []string{"thread"}, Why: model.GapKeptOnce}
+			about.Gaps = gaps
 		}
 		return about, err
 	}

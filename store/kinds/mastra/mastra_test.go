@@ -12,6 +12,7 @@ import (
 	"hindcast/store/engine/rows"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/rowstest"
+	"hindcast/store/storetest/weavetest"
 )
 
 var recorded = filepath.Join("..", "..", "..", "testdata", "mastra", "store.db")
@@ -151,4 +152,12 @@ func FuzzRun(f *testing.F) {
 // A torn page costs the messages on it.
 func TestDamage_pages(t *testing.T) {
 	rowstest.Torn(t, Kind(), recorded)
+}
+
+// What all states take follows their messages.
+func TestWeave(t *testing.T) {
+	k := kind
+	k.Format = format{}
+	weavetest.Weaves(t, k, "long", 0, weavetest.Grown(recorded, `INSERT INTO mastra_messages
+		SELECT 'l' || i, 'long', json_object('format', 2, 'parts', json_array(json_object('type', 'text', 'text', 'step ' || i))), 'user', 'v2', datetime(i, 'unixepoch'), 'u1' FROM n`))
 }

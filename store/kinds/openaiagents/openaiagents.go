@@ -139,6 +139,20 @@ func (f format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 	return slices.Concat([]byte(`{"messages":[`), bytes.Join(list, []byte(",")), []byte("]}")), nil
 }
 
+// Weave implements rows.Weaver.
+func (f format) Weave(ctx context.Context, t rows.Tx, at rows.Place, ids []string, to store.Loom) error {
+	s, err := f.loadWhole(ctx, t, at)
+	if err != nil {
+		return err
+	}
+	list := rows.Lists{Begin: `{"messages":[`, End: "]}", Before: func(i int) int { return s.items[i].parent }, Item: func(i int) []byte { return s.items[i].data }}
+	for i := range s.items {
+		list.IDs = append(list.IDs, s.items[i].id)
+	}
+	list.Weave(ids, to)
+	return nil
+}
+
 func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (about rows.About, err error) {
 	s, i, err := f.find(ctx, t, at, id)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/rowstest"
+	"hindcast/store/storetest/weavetest"
 )
 
 // recorded returns the path of a store that the SDK wrote.
@@ -311,4 +312,12 @@ func FuzzItem(f *testing.F) {
 // A torn page costs the items on it.
 func TestDamage_pages(t *testing.T) {
 	rowstest.Torn(t, Kind(), recorded("advanced.db"))
+}
+
+// What all states take follows their items.
+func TestWeave(t *testing.T) {
+	k := kind
+	k.Format = format{inFile}
+	weavetest.Weaves(t, k, "long", 0, weavetest.Grown(recorded("sqlite_session.db"), `INSERT INTO agent_messages
+		SELECT NULL, 'long', json_object('role', iif(i % 2, 'user', 'assistant'), 'content', 'step ' || i), datetime(i, 'unixepoch') FROM n`))
 }

@@ -1,0 +1,153 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+// loomed is the source of a store that says which texts its states are made of. The text of one reading is
+// put together of two: listed texts lie one behind the other, so that a list of them is one piece.
+//
+//	states   {"messages":[a],"n":1}   {"messages":[a,b],"n":2}
+//	text     {"messages":[ ],"n":1} ],"n":2}   a,b
+//	                    others                 listed
+type loomed struct {
+	weave func(ctx context.Context, refs []model.Ref, to store.Loom) error
+	// whole cuts states that come whole.
+	whole *cutter
+	// known are the texts that are in the session's, by two hashes.
+	seeds [2]maphash.Seed
+	known map[[2]uint64]piece
+}
+
+// firstWoven is how many states are read in the first go: the session's rows are gone over in each.
+const firstWoven = 1 << 7
+
+// goes implements source.
+func (l *loomed) goes() (first, most int) { return firstWoven, mostAtOnce }
+
+// read implements source.
+func (l *loomed) read(ctx context.Context, refs []model.Ref, text []byte) ([]byte, []rope, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	w := &weaving{loomed: l, cancel: cancel, text: text, ropes: make([]rope, len(refs))}
+	for i := range w.ropes {
+		w.ropes[i].err = errUntaken
+	}
+	err := l.weave(ctx, refs, store.Loom{Put: w.put, Take: w.take})
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err == nil && w.taken < len(refs) {
+		err = fmt.Errorf("the store gave %d of %d states", w.taken, len(refs))
+	}
+	w.settle()
+	return w.text, w.ropes, err
+}
+
+var errUntaken = fmt.Errorf("the state was not read")
+
+// weaving is one reading, as the loom of the store. The places of what is new in it are those in its two
+// texts, behind a mark: maxText leaves two bits.
+type weaving struct {
+	*loomed
+	cancel context.CancelCauseFunc
+	text   []byte
+	new    [2][]byte // others, and listed
+	fresh  [][2]uint64
+	ropes  []rope
+	taken  int
+}
+
+const maxTextBits = 30
+
+// put is the Put of store.Loom.
+func (w *weaving) put(t store.Text) store.Run {
+	var sum [2]uint64
+	var h maphash.Hash
+	for i, seed := range w.seeds {
+		h.SetSeed(seed)
+		h.WriteByte(t.Kind)
+		h.WriteByte(byte(len(t.Before)))
+		h.WriteString(t.Before)
+		h.Write(t.Raw)
+		sum[i] = h.Sum64()
+	}
+	p, known := w.known[sum]
+	if !known {
+		made := t.Raw
+		if t.Make != nil {
+			if made = t.Make(t.Raw); made == nil {
+				return store.Run{}
+			}
+		}
+		of, n := &w.new[0], len(t.Before)+len(made)
+		if t.Listed {
+			of = &w.new[1]
+		}
+		if !w.fits(n) {
+			return store.Run{}
+		}
+		p = piece{uint32(len(*of)) | 1<<maxTextBits, uint32(n)}
+		if t.Listed {
+			p.off += 1 << maxTextBits
+		}
+		*of = append(append(*of, t.Before...), made...)
+		w.known[sum], w.fresh = p, append(w.fresh, sum)
+	}
+	return store.Run{At: int64(p.off), Len: int64(p.n)}
+}
+
+// fits reports whether there is room for more bytes, and ends the reading where there is none.
+func (w *weaving) fits(n int) bool {
+	size := int64(len(w.text)) + int64(len(w.new[0])) + int64(len(w.new[1])) + int64(n)
+	if size > maxText {
+		w.cancel(&TooLargeError{size})
+	}
+	return size <= maxText
+}
+
+// take is the Take of store.Loom.
+func (w *weaving) take(number int, state store.Rope) {
+	r := rope{gaps: state.Gaps, err: state.Err}
+	switch {
+	case r.err != nil:
+	case len(state.Runs) > 0:
+		r.pieces = make([]piece, 0, len(state.Runs))
+		for _, run := range state.Runs {
+			r.pieces = appendPiece(r.pieces, piece{uint32(run.At), uint32(run.Len)})
+		}
+	case w.fits(len(state.State)):
+		w.text, r.pieces = w.whole.cut(state.State, w.text)
+	default:
+		return
+	}
+	if w.ropes[number].err == errUntaken {
+		w.taken++
+	}
+	w.ropes[number] = r
+}
+
+// settle puts what is new behind the text.
+func (w *weaving) settle() {
+	base := [2]uint32{uint32(len(w.text)), uint32(len(w.text) + len(w.new[0]))}
+	w.text = append(append(w.text, w.new[0]...), w.new[1]...)
+	settled := func(p piece) piece {
+		if mark := p.off >> maxTextBits; mark > 0 {
+			p.off = p.off&(1<<maxTextBits-1) + base[mark-1]
+		}
+		return p
+	}
+	for _, sum := range w.fresh {
+		w.known[sum] = settled(w.known[sum])
+	}
+	for i := range w.ropes {
+		for k, p := range w.ropes[i].pieces {
+			w.ropes[i].pieces[k] = settled(p)
+		}
+	}
+}

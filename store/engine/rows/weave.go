@@ -1,0 +1,155 @@
+package rows
+
+import (
+	"context"
+	"slices"
+
+	"hindcast/model"
+	"hindcast/store"
+)
+
+// Weaver is a format that says what its states are made of.
+type Weaver interface {
+	// Weave hands the states of snapshots to a loom. Those that it leaves out are read one by one, as all are
+	// that are left behind an error.
+	Weave(ctx context.Context, t Tx, of Place, ids []string, to store.Loom) error
+}
+
+// Weave is that of store.Features.
+func (s *Store) Weave(ctx context.Context, refs []model.Ref, to store.Loom) error {
+	ids := make([]string, len(refs))
+	for i, ref := range refs {
+		ids[i] = ref.ID
+	}
+	w := &taking{to: to, s: s, refs: refs, taken: make([]bool, len(refs))}
+	for i, ref := range refs {
+		if ref.Visit != 0 {
+			w.take(i, store.Rope{Err: model.ErrNoSnapshot})
+		}
+	}
+	weaver, weaves := s.kind.Format.(Weaver)
+	err := s.in(ctx, refs[0].Session, func(t tables, at Place) error {
+		if !weaves {
+			return w.each(ctx, t, at)
+		}
+		if err := weaver.Weave(ctx, t, at, ids, store.Loom{Put: to.Put, Take: w.take}); err != nil {
+			return err
+		}
+		return w.each(ctx, t, at)
+	})
+	if err != nil && ctx.Err() == nil && slices.Contains(w.taken, false) { // it may be that of one row
+		err = s.in(ctx, refs[0].Session, func(t tables, at Place) error { return w.each(ctx, t, at) })
+	}
+	return s.wrap(err, "read the states of session %q", refs[0].Session)
+}
+
+// taking is a loom that knows which states were taken.
+type taking struct {
+	to    store.Loom
+	s     *Store
+	refs  []model.Ref
+	taken []bool
+}
+
+// take is the Take of store.Loom. The errors are those of Store.State.
+func (w *taking) take(number int, state store.Rope) {
+	if w.taken[number] {
+		return
+	}
+	w.taken[number] = true
+	ref := w.refs[number]
+	state.Err = w.s.wrap(state.Err, "read state %q of session %q", ref.ID, ref.Session)
+	w.to.Take(number, state)
+}
+
+// each takes the states that were not taken, whole.
+func (w *taking) each(ctx context.Context, t tables, at Place) error {
+	for i, ref := range w.refs {
+		if w.taken[i] {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var r store.Rope
+		about, err := w.s.kind.Format.About(ctx, t, at, ref.ID)
+		if r.Gaps, r.Err = about.Gaps, err; err == nil {
+			r.State, r.Err = w.s.kind.Format.State(ctx, t, at, ref.ID)
+		}
+		w.take(i, r)
+	}
+	return nil
+}
+
+// Lists says what states are made of that are a list each, of items that states share:
+//
+//	{"messages":[a,b],"thread":…}
+//	Begin       items End
+type Lists struct {
+	Begin, End string
+	Gaps       model.Gaps
+	// IDs are those of the snapshots, one an item. Before returns the item before one, -1 for none: an item that is
+	// met again ends a list. Item returns an item, nil for one that no list shows.
+	IDs    []string
+	Before func(i int) int
+	Item   func(i int) []byte
+}
+
+// Weave hands the states of snapshots to a loom.
+func (l *Lists) Weave(ids []string, to store.Loom) {
+	at := make(map[string]int, len(l.IDs))
+	for i, id := range slices.Backward(l.IDs) {
+		at[id] = i
+	}
+	begin, end := to.Put(store.Text{Raw: []byte(l.Begin)}), to.Put(store.Text{Raw: []byte(l.End)})
+	known := map[int][]store.Run{}
+	for number, id := range ids {
+		i, ok := at[id]
+		if !ok {
+			to.Take(number, store.Rope{Err: model.ErrNoSnapshot})
+			continue
+		}
+		runs := append([]store.Run{begin}, l.runs(i, known, to)...)
+		to.Take(number, store.Rope{Runs: append(runs, end), Gaps: l.Gaps})
+	}
+}
+
+// runs returns those of the list that ends with an item.
+func (l *Lists) runs(i int, known map[int][]store.Run, to store.Loom) (runs []store.Run) {
+	var path []int
+	met := map[int]bool{}
+	for ; i >= 0 && !met[i]; i = l.Before(i) {
+		if of, is := known[i]; is {
+			runs = of
+			break
+		}
+		met[i], path = true, append(path, i)
+	}
+	for _, k := range slices.Backward(path) {
+		if item := l.Item(k); item != nil {
+			one := store.Text{Raw: item, Listed: true}
+			if len(runs) > 0 {
+				one.Before = ","
+			}
+			runs = Extend(runs, to.Put(one))
+		}
+		if i < 0 || !met[i] { // else the list depends on where it ends
+			known[k] = runs
+		}
+	}
+	return runs
+}
+
+// Extend returns runs with another behind them, which may go on where the last one ends. The runs that it is given
+// stay as they are.
+func Extend(runs []store.Run, more ...store.Run) []store.Run {
+	runs = slices.Clone(runs)
+	for _, run := range more {
+		if n := len(runs); n > 0 && runs[n-1].At+runs[n-1].Len == run.At {
+			runs[n-1].Len += run.Len
+		} else {
+			runs = append(runs, run)
+		}
+	}
+	return runs
+}
