@@ -38,8 +38,8 @@ func TestInfo_ofRealStoresHasNothingRed(t *testing.T) {
 					t.Fatal(err)
 				}
 				facts := infotab.Facts{Header: h, Kind: r.kind, Tape: tape, Now: h.CreatedAt, Zone: time.UTC}
-				if d, ok := o.store.(store.Deriver); ok {
-					facts.IDs = d.DerivedIDs()
+				if ids := store.FeaturesOf(o.store).DerivedIDs; ids != nil {
+					facts.IDs = ids()
 				}
 				content, err := infotab.Prepare(t.Context(), facts)
 				if err != nil {

@@ -658,7 +658,7 @@ func (f *follower) open(t *testing.T, dir string) {
 // read brings the headers up to date.
 func (f *follower) read(t *testing.T) {
 	t.Helper()
-	grower, grows := f.store.(store.Grower)
+	can := store.FeaturesOf(f.store)
 	listed := sessionsOf(t, f.store)
 	for id := range f.headers {
 		if !slices.ContainsFunc(listed, func(info model.SessionInfo) bool { return info.ID == id }) {
@@ -668,7 +668,7 @@ func (f *follower) read(t *testing.T) {
 	}
 	for _, info := range listed {
 		if cursor, known := f.cursors[info.ID]; known {
-			growth, err := grower.Growth(t.Context(), info.ID, cursor)
+			growth, err := can.Growth(t.Context(), info.ID, cursor)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -678,8 +678,8 @@ func (f *follower) read(t *testing.T) {
 				continue
 			}
 		}
-		if grows {
-			cursor, err := grower.Cursor(t.Context(), info.ID)
+		if can.Cursor != nil {
+			cursor, err := can.Cursor(t.Context(), info.ID)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -293,8 +293,8 @@ func lostTexts(t *testing.T, kind, at string, s store.Store, used map[string]boo
 				t.Fatal(err)
 			}
 			told.WriteString(conversation.OneLine(h.Title) + "\n")
-			if d, ok := s.(store.Deriver); ok {
-				facts, err := d.Facts(t.Context(), h.Ref())
+			if of := store.FeaturesOf(s).Facts; of != nil {
+				facts, err := of(t.Context(), h.Ref())
 				if err != nil {
 					t.Fatal(err)
 				}
