@@ -161,7 +161,7 @@ func start[State, In, Out any](ctx context.Context, a *Agent[State, In, Out], se
 
 func (r *invocation[State, In, Out]) endTurn() error {
 	r.turned.Store(int64(r.inputs.number()))
-	return r.recorder.happened(r.ctx, moment{event: model.SnapshotEventTurnEnd, inTurn: true, over: true})
+	return r.recorder.handleEvent(r.ctx, moment{event: model.SnapshotEventTurnEnd, inTurn: true, over: true})
 }
 
 // run runs the agent function to its end, however it comes to that, and lets go
@@ -213,7 +213,7 @@ func (r *invocation[State, In, Out]) finish(result Result[Out], err error, retur
 // returned and the callback says so.
 func (r *invocation[State, In, Out]) saveLast(last moment, returned bool) error {
 	if returned {
-		r.recorder.happened(r.ctx, last) // the summary has its error
+		r.recorder.handleEvent(r.ctx, last) // the summary has its error
 		return nil
 	}
 	_, err := r.sess.write(r.ctx, nil)

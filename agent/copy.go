@@ -144,7 +144,7 @@ func (c *copier) detach(v reflect.Value) {
 		}
 	case reflect.Interface:
 		if !v.IsNil() && !shapeOf(v.Elem().Type()).leaf {
-			v.Set(c.detached(v.Elem()))
+			v.Set(c.detachedCopy(v.Elem()))
 		}
 	case reflect.Slice:
 		if !v.IsNil() {
@@ -167,8 +167,8 @@ func (c *copier) detach(v reflect.Value) {
 	c.depth--
 }
 
-// detached returns a copy of a value that cannot be set.
-func (c *copier) detached(v reflect.Value) reflect.Value {
+// detachedCopy returns a copy of a value that cannot be set.
+func (c *copier) detachedCopy(v reflect.Value) reflect.Value {
 	own := reflect.New(v.Type()).Elem()
 	own.Set(v)
 	c.detach(own)

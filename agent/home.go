@@ -69,12 +69,12 @@ func (h *home[S]) loadLast(ctx context.Context, id string) (record[S], error) {
 		return record[S]{}, err
 	}
 	last := takeCapture(list[len(list)-1])
-	return record[S]{state: last.state, last: last, turn: last.TurnIndex}.resumed(), nil
+	return record[S]{state: last.state, last: last, turn: last.TurnIndex}.resumeTurn(), nil
 }
 
-// resumed returns the record in the turn that comes next. A record that was put
+// resumeTurn returns the record in the turn that comes next. A record that was put
 // back to a snapshot says the turn of that, which may be over.
-func (r record[S]) resumed() record[S] {
+func (r record[S]) resumeTurn() record[S] {
 	if last := r.last; last != nil && last.Event.EndsTurn() && r.turn <= last.TurnIndex {
 		r.turn = last.TurnIndex + 1
 	}
@@ -94,7 +94,7 @@ func readRecord[S any](data *model.Data[json.RawMessage]) (r record[S], err erro
 			}
 		}
 	}
-	return r.resumed(), nil
+	return r.resumeTurn(), nil
 }
 
 func takeRecord[S any](data *model.Data[S]) record[S] {
@@ -102,7 +102,7 @@ func takeRecord[S any](data *model.Data[S]) record[S] {
 	if data.LastSnapshot != nil {
 		r.last = takeCapture(data.LastSnapshot)
 	}
-	return r.resumed()
+	return r.resumeTurn()
 }
 
 func takeCapture[S any](s *model.Snapshot[S]) *capture[S] {
@@ -231,7 +231,7 @@ func (h *home[S]) restoreByHand(ctx context.Context, target *model.Snapshot[S]) 
 }
 
 // branchPoint returns the index of the nearest active snapshot on the way up from
-// target, -1 for none, and the orphaned ones below it down to target.
+// target, or -1, and the orphaned ones below it down to target.
 func branchPoint[S any](list []*model.Snapshot[S], target *model.Snapshot[S]) (index int, way []*model.Snapshot[S]) {
 	byID := make(map[string]*model.Snapshot[S], len(list))
 	for _, s := range list {

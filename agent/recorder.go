@@ -43,7 +43,7 @@ func (r *recorder[S]) trigger(ctx context.Context, event model.SnapshotEvent) er
 	if event.EndsTurn() {
 		return fmt.Errorf("agent %q: trigger %s: %w", r.agent, event, ErrReservedEvent)
 	}
-	return r.happened(ctx, moment{event: event, inTurn: true})
+	return r.handleEvent(ctx, moment{event: event, inTurn: true})
 }
 
 // moment is when an event comes.
@@ -55,10 +55,10 @@ type moment struct {
 	inTurn, over bool
 }
 
-// happened works on an event: it asks the callback, captures the state if told
+// handleEvent works on an event: it asks the callback, captures the state if told
 // to, and in any case brings the store up to date. The error is an *EventError
 // or ErrEnded.
-func (r *recorder[S]) happened(ctx context.Context, m moment) error {
+func (r *recorder[S]) handleEvent(ctx context.Context, m moment) error {
 	err := r.enter(ctx)
 	if err == nil {
 		defer func() { <-r.event }()
@@ -133,7 +133,7 @@ func (r *recorder[S]) record(ctx context.Context, now record[S], h model.Header,
 	}
 	kept, writeErr := r.sess.write(ctx, c)
 	if kept && c != nil {
-		r.captured(ctx, h)
+		r.noteCapture(ctx, h)
 	}
 	return errors.Join(err, writeErr)
 }
@@ -171,8 +171,8 @@ func (r *recorder[S]) ask(ctx context.Context, now record[S], h model.Header) (w
 	return r.callback(context.WithValue(ctx, triggerKey{}, nil), snap), nil
 }
 
-// captured notes a snapshot that is in the store and marks the spans.
-func (r *recorder[S]) captured(ctx context.Context, h model.Header) {
+// noteCapture notes a snapshot that is in the store and marks the spans.
+func (r *recorder[S]) noteCapture(ctx context.Context, h model.Header) {
 	r.mu.Lock()
 	r.ids = append(r.ids, h.ID)
 	r.mu.Unlock()

@@ -31,7 +31,7 @@ func newValue[S any](state S) *value[S] {
 	if err != nil {
 		return &value[S]{state: state, err: fmt.Errorf("copy state, which leads back to itself or is nested too deeply: %w", err)}
 	}
-	return written(own, text)
+	return valueWithText(own, text)
 }
 
 // readValue takes in a state that a store kept.
@@ -44,10 +44,10 @@ func readValue[S any](text []byte) (*value[S], error) {
 	if err := json.Unmarshal(text, &state); err != nil {
 		return nil, fmt.Errorf("decode state: %w", err)
 	}
-	return written(state, compact.Bytes()), nil
+	return valueWithText(state, compact.Bytes()), nil
 }
 
-func written[S any](state S, text []byte) *value[S] {
+func valueWithText[S any](state S, text []byte) *value[S] {
 	return &value[S]{state: state, text: text, id: sync.OnceValue(func() string { return model.SnapshotID(text) })}
 }
 

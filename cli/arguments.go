@@ -31,7 +31,7 @@ import (
 // storeVariable names the store that is meant where none is named.
 const storeVariable = "HINDCAST_STORE"
 
-// words says what may stand behind a command: STORE always, and SESSION, and
+// words are the arguments of a command: STORE always, and SESSION, and
 // between least and most snapshots.
 type words struct {
 	session     bool
@@ -60,7 +60,7 @@ func (w words) all() int {
 	return 1
 }
 
-// subject is what the words of a command name: a store, which is open, a session of it, and snapshots.
+// subject is the meaning of the arguments of a command: a store, which is open, a session of it, and snapshots.
 type subject struct {
 	app              *App
 	store            store.Store
@@ -100,14 +100,14 @@ func (o *subject) resolve(ctx context.Context, spec string) (t *model.Timeline, 
 // reads makes a command of c, whose answer about what its words name may be long.
 func (a *App) reads(w words, c *cobra.Command, run about) *cobra.Command {
 	a.takes(w, c)
-	c.RunE = a.reading(a.placed(w, run))
+	c.RunE = a.reading(a.findSubject(w, run))
 	return c
 }
 
 // answers makes a command of c, whose answer is short.
 func (a *App) answers(w words, c *cobra.Command, run about) *cobra.Command {
 	a.takes(w, c)
-	c.RunE = a.answer(a.placed(w, run))
+	c.RunE = a.answer(a.findSubject(w, run))
 	return c
 }
 
@@ -122,8 +122,8 @@ func (a *App) takes(w words, c *cobra.Command) {
 	}
 }
 
-// placed makes a command get what its words name.
-func (a *App) placed(w words, run about) runner {
+// findSubject makes a command get what its words name.
+func (a *App) findSubject(w words, run about) runner {
 	return func(ctx context.Context, p *printer, args []string) error {
 		of, err := a.place(ctx, w, args)
 		if err != nil {
@@ -136,9 +136,9 @@ func (a *App) placed(w words, run about) runner {
 	}
 }
 
-// shown returns how a message names a store: as the user does, but a URL without its
+// shownAddress returns how a message names a store: as the user does, but a URL without its
 // password, as the store itself has it. s is nil where none was opened.
-func shown(address string, s store.Store) string {
+func shownAddress(address string, s store.Store) string {
 	if s != nil && strings.Contains(address, "://") {
 		return s.Address()
 	}
@@ -151,7 +151,7 @@ func noSessionIn(ctx context.Context, s store.Store, address, session string, er
 	if !errors.Is(err, model.ErrNoSession) {
 		return err
 	}
-	err = &wrongError{fmt.Sprintf("no session %.80q in %s", session, shown(address, s)), err}
+	err = &wrongError{fmt.Sprintf("no session %.80q in %s", session, shownAddress(address, s)), err}
 	if near := nearest(session, sessionNames(ctx, s)); near != "" {
 		return &wrongError{fmt.Sprintf("%v; did you mean %q?", err, near), err}
 	}
@@ -254,7 +254,7 @@ func (a *App) place(ctx context.Context, w words, args []string) (*subject, erro
 		of.session, of.snapshots, err = splitSession(ctx, s, rest, w)
 	}
 	if err == nil && len(of.snapshots) < w.least {
-		err = usagef("SNAPSHOT is missing: %q is a session of %s", of.session, shown(address, s))
+		err = usagef("SNAPSHOT is missing: %q is a session of %s", of.session, shownAddress(address, s))
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -268,7 +268,7 @@ func (a *App) storeOf(ctx context.Context, args []string, whole bool) (address s
 	if len(args) > 0 && (whole || a.isStore(args[0])) {
 		return args[0], args[1:], nil
 	}
-	address, err = a.unnamed(ctx, args)
+	address, err = a.defaultStore(ctx, args)
 	if errors.Is(err, errNoStore) && len(args) > 0 {
 		return args[0], args[1:], nil // which says why it is no store
 	}
@@ -290,12 +290,12 @@ func (a *App) isStore(word string) bool {
 	return err == nil || word == "-" || filepath.IsAbs(word) || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../")
 }
 
-// unnamed returns the address of the store that is meant where the words name none.
-func (a *App) unnamed(ctx context.Context, args []string) (string, error) {
+// defaultStore returns the address of the store that is meant where the words name none.
+func (a *App) defaultStore(ctx context.Context, args []string) (string, error) {
 	if address := a.Getenv(storeVariable); address != "" {
 		return address, nil
 	}
-	found, _, err := a.around(ctx, func([]store.Found) {})
+	found, _, err := a.findAround(ctx, func([]store.Found) {})
 	switch {
 	case err != nil:
 		return "", err
@@ -317,14 +317,14 @@ func (a *App) unnamed(ctx context.Context, args []string) (string, error) {
 	}
 }
 
-// around returns the stores in the usual places, or if those hold none the stores
+// findAround returns the stores in the usual places, or if those hold none the stores
 // below the current directory, and where that was. It calls tell with those known by then
 // each time it finds one.
-func (a *App) around(ctx context.Context, tell func([]store.Found)) (found []store.Found, where string, err error) {
+func (a *App) findAround(ctx context.Context, tell func([]store.Found)) (found []store.Found, where string, err error) {
 	if found = a.Kinds.LookAloud(ctx, a.Around, tell); len(found) > 0 || a.Around.Work == "" {
 		return found, "the usual places", nil
 	}
-	found, _, _, err = a.below(ctx, a.Around.Work, tell)
+	found, _, _, err = a.findBelow(ctx, a.Around.Work, tell)
 	return found, "this directory", err
 }
 

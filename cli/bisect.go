@@ -68,7 +68,7 @@ that was tested contradicts. hindcast find --all lists all of them.`,
 					return &usageError{fmt.Errorf("bisect: %w", err)}
 				}
 			}
-			return a.answer(a.placed(oneSession, func(ctx context.Context, p *printer, of *subject) error {
+			return a.answer(a.findSubject(oneSession, func(ctx context.Context, p *printer, of *subject) error {
 				t, err := of.timeline(ctx)
 				if err != nil {
 					return err
@@ -100,7 +100,7 @@ that was tested contradicts. hindcast find --all lists all of them.`,
 	return cmd
 }
 
-// bisection is what a bisection is about, and how it tests.
+// bisection is a search between two snapshots, with its test.
 type bisection struct {
 	*subject
 	timeline  *model.Timeline
@@ -166,7 +166,7 @@ func (b *bisection) running(command []string) query.Test {
 	}
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the last bytes that are written to it.
 type tail []byte
 
 func (t *tail) Write(data []byte) (int, error) {
@@ -240,7 +240,7 @@ func (p *printer) bisect(ctx context.Context, b *bisection) error {
 			document.Steps = append(document.Steps, testedJSON{headerOf(b.timeline, step.Visit), step.Verdict.String(), step.Why})
 			continue
 		}
-		lines.tested(step)
+		lines.writeTest(step)
 		if err := p.Flush(); err != nil { // a test may take long
 			return err
 		}
@@ -272,8 +272,8 @@ func (p *printer) bisect(ctx context.Context, b *bisection) error {
 	return p.document(document)
 }
 
-// tested writes the line of a step.
-func (v *visits) tested(step query.Tested) {
+// writeTest writes the line of a step.
+func (v *visits) writeTest(step query.Tested) {
 	v.begin(step.Visit)
 	colour := map[query.Verdict]string{query.Good: green, query.Bad: red, query.Skipped: faint}[step.Verdict]
 	what := step.Verdict.String()

@@ -48,7 +48,7 @@ not have the value recorded.`,
 					text, args = args[last], args[:last]
 				}
 			}
-			return a.placed(oneOrHead, func(ctx context.Context, p *printer, of *subject) error {
+			return a.findSubject(oneOrHead, func(ctx context.Context, p *printer, of *subject) error {
 				t, n, err := of.resolve(ctx, of.snapshot())
 				if err != nil {
 					return err
@@ -98,9 +98,9 @@ func (p *printer) blame(ctx context.Context, s store.Store, t *model.Timeline, n
 		return err
 	}
 	if p.json {
-		return array(p, mapped(each(list), func(b query.Blamed) blameJSON { return blamedOf(t, b, tape.Data()) }))
+		return array(p, mapElements(elements(list), func(b query.Blamed) blameJSON { return blamedOf(t, b, tape.Data()) }))
 	}
-	p.blamed(t, list, tape.Data())
+	p.writeBlame(t, list, tape.Data())
 	return nil
 }
 
@@ -116,9 +116,9 @@ func blamedOf(t *model.Timeline, b query.Blamed, state []byte) blameJSON {
 	return out
 }
 
-// blamed writes a line for each value that holds no others, and for those that hold others
+// writeBlame writes a line for each value that holds no others, and for those that hold others
 // where something was removed from them since.
-func (p *printer) blamed(t *model.Timeline, list []query.Blamed, state []byte) {
+func (p *printer) writeBlame(t *model.Timeline, list []query.Blamed, state []byte) {
 	lines := p.visits(t)
 	for i, b := range list {
 		if b.Holds && !removedFrom(list[i:]) {

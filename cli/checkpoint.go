@@ -34,7 +34,7 @@ The last line is the payload that makes the agent go on from there.`,
 				c, err := a.checkpointInFile(args[0])
 				return p.answer(c, err)
 			}
-			err := a.placed(oneOf, func(ctx context.Context, p *printer, of *subject) error {
+			err := a.findSubject(oneOf, func(ctx context.Context, p *printer, of *subject) error {
 				c, err := of.checkpoint(ctx)
 				return p.answer(c, err)
 			})(ctx, p, args)
@@ -58,7 +58,7 @@ func (p *printer) answer(c *checkpointJSON, err error) error {
 	return nil
 }
 
-// checkpointJSON is what `checkpoint --json` answers. Session, ID, Index and
+// checkpointJSON is the document of `checkpoint --json`. Session, ID, Index and
 // Tools are there for a snapshot.
 type checkpointJSON struct {
 	Session       string     `json:"session,omitempty"`
@@ -95,14 +95,14 @@ func (o *subject) checkpoint(ctx context.Context) (*checkpointJSON, error) {
 		return nil, err
 	}
 	kind, _ := o.app.Kinds.FindKind(o.store.Kind())
-	return joined(&h, state, kind.Framework)
+	return joinCheckpoint(&h, state, kind.Framework)
 }
 
-// joined returns the checkpoint that the state of a snapshot holds, or else the
+// joinCheckpoint returns the checkpoint that the state of a snapshot holds, or else the
 // one that Strands would emit there, with the tools of its cycle. framework is the
 // one whose sessions the store has, "" for any: no other emits a checkpoint, though
 // its messages may read as those of Strands.
-func joined(h *model.Header, state []byte, framework string) (*checkpointJSON, error) {
+func joinCheckpoint(h *model.Header, state []byte, framework string) (*checkpointJSON, error) {
 	tape, err := jsontape.Parse(state)
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: read the state of %q: %w", h.ID, err)
@@ -122,7 +122,7 @@ func joined(h *model.Header, state []byte, framework string) (*checkpointJSON, e
 	case c.Err != nil:
 		return nil, fmt.Errorf("checkpoint: read the one at #%d: %w", h.Index, c.Err)
 	}
-	out := described(c)
+	out := describeCheckpoint(c)
 	out.Session, out.ID, out.Index = h.SessionID, h.ID, &h.Index
 	for _, number := range conv.Calls() {
 		b := conv.Block(number)
@@ -138,8 +138,8 @@ func joined(h *model.Header, state []byte, framework string) (*checkpointJSON, e
 	return out, nil
 }
 
-// described returns what a checkpoint tells by itself.
-func described(c conversation.Checkpoint) *checkpointJSON {
+// describeCheckpoint returns the document of a checkpoint without its session.
+func describeCheckpoint(c conversation.Checkpoint) *checkpointJSON {
 	next, warning := c.Executes()
 	out := &checkpointJSON{
 		Position: c.Position, CycleIndex: c.CycleIndex, SchemaVersion: c.SchemaVersion,
@@ -173,16 +173,16 @@ func (a *App) checkpointInFile(path string) (*checkpointJSON, error) {
 	if len(data) > maxCheckpoint {
 		return nil, fmt.Errorf("checkpoint: read %q: larger than %d bytes, so not a checkpoint", path, maxCheckpoint)
 	}
-	c, warnings, err := model.CheckpointFromDict(unwrapped(data))
+	c, warnings, err := model.CheckpointFromDict(unwrapCheckpoint(data))
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: read %q: %w", path, err)
 	}
-	return described(conversation.Checkpoint{Checkpoint: c, Node: jsontape.None, Warnings: warnings}), nil
+	return describeCheckpoint(conversation.Checkpoint{Checkpoint: c, Node: jsontape.None, Warnings: warnings}), nil
 }
 
-// unwrapped returns the checkpoint inside the answer of an agent, or inside the
+// unwrapCheckpoint returns the checkpoint inside the answer of an agent, or inside the
 // payload that resumes one; data as it is when it is neither.
-func unwrapped(data []byte) []byte {
+func unwrapCheckpoint(data []byte) []byte {
 	tape, err := jsontape.Parse(data)
 	if err != nil {
 		return data

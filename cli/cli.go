@@ -25,7 +25,7 @@ type Encoder func(w io.Writer, rows iter.Seq2[store.Row, error]) (int, error)
 
 // App is the world that the commands run in. main fills in every field.
 type App struct {
-	// Version is what --version prints.
+	// Version is the version that --version prints.
 	Version string
 	// Kinds are the kinds of store that can be opened.
 	Kinds store.Kinds
@@ -68,8 +68,7 @@ type App struct {
 	// Columns returns how wide the terminal on Out is, in cells; 0 if that is not
 	// known. Lines are cut to it on a terminal; elsewhere nothing is cut.
 	Columns func() int
-	// Pager is the command that long output goes through on a terminal, "" for
-	// none. See the function [Pager].
+	// Pager is the command that long output goes through on a terminal, or "". See the function [Pager].
 	Pager string
 	// Getenv reads the environment.
 	Getenv func(string) string
@@ -312,7 +311,7 @@ type printer struct {
 	json   bool
 	paint  paint
 	glyphs look.Glyphs
-	// width is that to which lines are cut, 0 for none.
+	// width is the number of cells to which lines are cut, or 0.
 	width int
 }
 
@@ -334,7 +333,7 @@ func (a *App) reading(run runner) func(*cobra.Command, []string) error {
 // runner is a command: it writes its answer to p.
 type runner = func(ctx context.Context, p *printer, args []string) error
 
-// width returns the width to which lines are cut, 0 for none.
+// width returns the width to which lines are cut, or 0.
 func (a *App) width() int {
 	if !a.OutTerminal || a.Columns == nil {
 		return 0

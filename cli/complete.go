@@ -34,16 +34,16 @@ func completeStore(_ *cobra.Command, args []string, _ string) ([]string, cobra.S
 
 // completeSessions completes a store and any number of its sessions.
 func (a *App) completeSessions(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	address, _, ok := a.named(args)
+	address, _, ok := a.splitStore(args)
 	if !ok {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	return a.sessionWords(cmd.Context(), address, word), cobra.ShellCompDirectiveNoFileComp
 }
 
-// named returns the store that words name, or else HINDCAST_STORE, and what follows
+// splitStore returns the store that words name, or else HINDCAST_STORE, and what follows
 // it. Completion looks for no other store: a shell waits for it.
-func (a *App) named(args []string) (address string, rest []string, ok bool) {
+func (a *App) splitStore(args []string) (address string, rest []string, ok bool) {
 	if len(args) > 0 && a.isStore(args[0]) {
 		return args[0], args[1:], true
 	}
@@ -56,7 +56,7 @@ func (a *App) named(args []string) (address string, rest []string, ok bool) {
 // changed last.
 func (a *App) completeSnapshot(snapshots int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-		address, rest, ok := a.named(args)
+		address, rest, ok := a.splitStore(args)
 		switch {
 		case !ok && len(args) == 0:
 			return nil, cobra.ShellCompDirectiveDefault
@@ -81,7 +81,7 @@ func (a *App) completeSnapshot(snapshots int) cobra.CompletionFunc {
 func (a *App) completePath(snapshots int) cobra.CompletionFunc {
 	before := a.completeSnapshot(snapshots)
 	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-		address, rest, ok := a.named(args)
+		address, rest, ok := a.splitStore(args)
 		begun := word != "" && (word[0] == '/' || word[0] == '.')
 		if !ok || len(rest) > 1+snapshots || !begun && len(rest) < 1+snapshots {
 			return before(cmd, args, word)
@@ -133,7 +133,7 @@ func (a *App) pathWords(ctx context.Context, address string, rest []string, word
 // else of the one that changed last.
 func (a *App) completeFlagSnapshot(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	directive := cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-	address, rest, ok := a.named(args)
+	address, rest, ok := a.splitStore(args)
 	if !ok {
 		return nil, directive
 	}

@@ -54,7 +54,7 @@ func (a *App) takeOver(ctx context.Context, p *printer, to, from store.Store, se
 	if err != nil {
 		return err
 	}
-	return a.carryOut(ctx, p, to, agreed, &planned{Plan: todo, back: shown(address, to)})
+	return a.carryOut(ctx, p, to, agreed, &planned{Plan: todo, back: shownAddress(address, to)})
 }
 
 // arising is a store that is not there yet. An empty one answers for it, until a plan is carried out: then it is made.

@@ -34,7 +34,7 @@ type Live struct {
 	Tell func(turn int, what, words string)
 }
 
-// Lived is what came of it.
+// Lived is the outcome of the live demo.
 type Lived struct {
 	Session string
 	// Captured is how many snapshots were taken; Head is where the session

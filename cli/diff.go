@@ -223,15 +223,15 @@ func (p *printer) changes(title string, r *diff.Result) {
 		}
 		switch e.Op {
 		case diff.Added:
-			p.valued(green, "+ "+path+"  ", r.New(e), len(path)+4)
+			p.writeValue(green, "+ "+path+"  ", r.New(e), len(path)+4)
 		case diff.Removed:
-			p.valued(red, "- "+path+"  ", r.Old(e), len(path)+4)
+			p.writeValue(red, "- "+path+"  ", r.Old(e), len(path)+4)
 		case diff.Moved:
-			p.valued("", "> "+path+"  from "+printable.String(r.OldPath(e))+"  ", r.New(e), len(path)+4)
+			p.writeValue("", "> "+path+"  from "+printable.String(r.OldPath(e))+"  ", r.New(e), len(path)+4)
 		case diff.Respelled:
-			fmt.Fprintln(p, p.fitted("  "+path+"  "+p.brief(r.Old(e), len(path)+4)+", spelled "+p.brief(r.New(e), len(path)+4), 0))
+			fmt.Fprintln(p, p.fitLine("  "+path+"  "+p.brief(r.Old(e), len(path)+4)+", spelled "+p.brief(r.New(e), len(path)+4), 0))
 		default:
-			fmt.Fprintln(p, p.paint.in(yellow, p.fitted("~ "+path+"  "+p.replaced(r.Old(e), r.New(e), len(path)+4), 0)))
+			fmt.Fprintln(p, p.paint.in(yellow, p.fitLine("~ "+path+"  "+p.replacement(r.Old(e), r.New(e), len(path)+4), 0)))
 		}
 	}
 	if r.Duplicates {
@@ -239,10 +239,10 @@ func (p *printer) changes(title string, r *diff.Result) {
 	}
 }
 
-// valued writes a line of a head and a JSON value, see brief. A value that is not cut is written in pieces.
-func (p *printer) valued(sgr, head string, value []byte, behind int) {
+// writeValue writes a line of a head and a JSON value, see brief. A value that is not cut is written in pieces.
+func (p *printer) writeValue(sgr, head string, value []byte, behind int) {
 	if p.width > 0 || bool(p.paint) {
-		fmt.Fprintln(p, p.paint.in(sgr, p.fitted(head+p.brief(value, behind), 0)))
+		fmt.Fprintln(p, p.paint.in(sgr, p.fitLine(head+p.brief(value, behind), 0)))
 		return
 	}
 	p.WriteString(head)
@@ -293,9 +293,9 @@ func (p *printer) cut(text []byte, behind int) string {
 	return line
 }
 
-// replaced shows how one value became another: in long texts, the words that
+// replacement shows how one value became another: in long texts, the words that
 // changed, and on a terminal only a little around them.
-func (p *printer) replaced(old, new []byte, behind int) string {
+func (p *printer) replacement(old, new []byte, behind int) string {
 	pair := func() string {
 		half := (p.width - behind) / 2
 		return p.brief(old, p.width-half) + " " + p.glyphs.Arrow + " " + p.brief(new, p.width-half)
@@ -316,15 +316,15 @@ func (p *printer) replaced(old, new []byte, behind int) string {
 		case diff.Inserted:
 			line.WriteString("{+" + p.cut([]byte(span.Text), behind) + "+}")
 		default:
-			line.WriteString(p.around(span.Text, i, len(d.Spans)))
+			line.WriteString(p.unchangedText(span.Text, i, len(d.Spans)))
 		}
 	}
 	return line.String()
 }
 
-// around returns of a text that stayed, the i-th of n spans, what stands beside
+// unchangedText returns of a text that stayed, the i-th of n spans, what stands beside
 // the spans before and after it; all of it where nothing is cut.
-func (p *printer) around(text string, i, n int) string {
+func (p *printer) unchangedText(text string, i, n int) string {
 	runes := []rune(printable.String(text))
 	if p.width == 0 || len(runes) <= 2*aroundRunes {
 		return string(runes)

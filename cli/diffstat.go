@@ -14,7 +14,7 @@ type statJSON struct {
 	tallied
 }
 
-// keyStat is what changed below one top-level key; Key is "" where the state is no
+// keyStat counts the changes below one top-level key; Key is "" where the state is no
 // object.
 type keyStat struct {
 	Key string `json:"key"`

@@ -55,7 +55,7 @@ message that both have, from the first message on.`,
 				if len(words) > 2 {
 					session = words[0]
 				}
-				return inOneStore(noSessionIn(ctx, s, address, session, err), shown(address, s))
+				return inOneStore(noSessionIn(ctx, s, address, session, err), shownAddress(address, s))
 			}
 			return p.diverge(ctx, s, x, y)
 		}),
@@ -174,7 +174,7 @@ func lineOf(t tip, line query.Line) lineJSON {
 
 // diverge writes where two lines parted.
 func (p *printer) diverge(ctx context.Context, s store.Store, x, y tip) error {
-	parting, err := parted(ctx, s, x, y)
+	parting, err := findParting(ctx, s, x, y)
 	if err != nil {
 		return fmt.Errorf("diverge: %w", err)
 	}
@@ -197,8 +197,8 @@ func (p *printer) diverge(ctx context.Context, s store.Store, x, y tip) error {
 	return nil
 }
 
-// parted returns where the lines to two visits parted.
-func parted(ctx context.Context, s store.Store, x, y tip) (query.Parting, error) {
+// findParting returns where the lines to two visits parted.
+func findParting(ctx context.Context, s store.Store, x, y tip) (query.Parting, error) {
 	q := query.Open(s, x.Timeline)
 	if x.session == y.session {
 		return q.Diverge(x.node, y.node), nil
@@ -223,25 +223,25 @@ func (p *printer) parting(parting query.Parting, x, y tip) {
 	fmt.Fprintln(p, p.paint.in(bold, title))
 	left, right := p.turnsOf(x, parting.A), p.turnsOf(y, parting.B)
 	if p.width >= besideWidth {
-		p.beside(left, right, []string{p.since(x, &y, parting.A), p.since(y, &x, parting.B)})
+		p.writeColumns(left, right, []string{p.countSince(x, &y, parting.A), p.countSince(y, &x, parting.B)})
 		return
 	}
 	for _, side := range []struct {
 		head  string
 		turns []turnRows
-	}{{p.since(x, &y, parting.A), left}, {p.since(y, &x, parting.B), right}} {
-		fmt.Fprintf(p, "\n%s\n", p.paint.in(bold, p.fitted(side.head, 0)))
+	}{{p.countSince(x, &y, parting.A), left}, {p.countSince(y, &x, parting.B), right}} {
+		fmt.Fprintf(p, "\n%s\n", p.paint.in(bold, p.fitLine(side.head, 0)))
 		for _, turn := range side.turns {
 			for _, row := range turn.rows {
-				fmt.Fprintln(p, p.fitted(row, 0))
+				fmt.Fprintln(p, p.fitLine(row, 0))
 			}
 		}
 	}
 	p.WriteByte('\n')
 }
 
-// since says how many snapshots a line has since it parted.
-func (p *printer) since(t tip, other *tip, line query.Line) string {
+// countSince says how many snapshots a line has since it parted.
+func (p *printer) countSince(t tip, other *tip, line query.Line) string {
 	n := 0
 	for _, node := range line.Since {
 		if !t.Traced(node) {
@@ -257,7 +257,7 @@ type turnRows struct {
 	rows []string
 }
 
-// turnsOf returns what a line did since it parted.
+// turnsOf returns the turns of a line since it parted.
 func (p *printer) turnsOf(t tip, line query.Line) (turns []turnRows) {
 	from := 0
 	if line.Fork != model.NoNode {
@@ -275,16 +275,16 @@ func (p *printer) turnsOf(t tip, line query.Line) (turns []turnRows) {
 		}
 		shape, _ := p.shape(t.Timeline, n)
 		row := &turns[len(turns)-1]
-		row.rows = append(row.rows, strings.TrimRight(shape+" "+padded(t.Name(n), cells)+"  turn "+p.turn(&h)+"  "+p.title(&h), " "))
+		row.rows = append(row.rows, strings.TrimRight(shape+" "+padRight(t.Name(n), cells)+"  turn "+p.turn(&h)+"  "+p.title(&h), " "))
 	}
 	return turns
 }
 
-// beside writes two lines beside each other, the turns of both at the same height.
-func (p *printer) beside(left, right []turnRows, heads []string) {
+// writeColumns writes two lines beside each other, the turns of both at the same height.
+func (p *printer) writeColumns(left, right []turnRows, heads []string) {
 	half := (p.width - 3) / 2
 	row := func(l, r string) {
-		line := padded(p.cell(l, half), half) + " | " + p.cell(r, half)
+		line := padRight(p.cell(l, half), half) + " | " + p.cell(r, half)
 		p.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	p.WriteByte('\n')
@@ -315,4 +315,4 @@ func at(rows []string, i int) string {
 }
 
 // cell cuts a text to so many cells.
-func (p *printer) cell(text string, cells int) string { return p.fitted(text, p.width-cells) }
+func (p *printer) cell(text string, cells int) string { return p.fitLine(text, p.width-cells) }

@@ -70,10 +70,10 @@ func (a *App) doctorOf(ctx context.Context, p *printer, address, session string)
 	}
 	faults := faultsOf(seen.list, seen.release)
 	if p.json {
-		err = array(p, each(faults))
+		err = array(p, elements(faults))
 	} else {
 		p.identity(found)
-		p.assumed(seen.release)
+		p.writeRelease(seen.release)
 		if err = a.others(ctx, p, found); err == nil {
 			p.checkups(seen.list, seen.framework)
 			p.requests(seen)
@@ -85,7 +85,7 @@ func (a *App) doctorOf(ctx context.Context, p *printer, address, session string)
 	return err
 }
 
-// examined is what a look at a store found.
+// examined is the result of an examination of a store.
 type examined struct {
 	list []checkup
 	// framework is the one whose store it is, "" where that is not known: a server has stores
@@ -184,7 +184,7 @@ func remedies(ctx context.Context, s store.Store, c *checkup, named, server stri
 	}
 }
 
-// checkup is what was found in one session, or in the store itself.
+// checkup has the faults of one session, or of the store itself.
 type checkup struct {
 	of     string // "" for the store
 	faults []model.Fault
@@ -300,8 +300,8 @@ func (p *printer) identity(o *opened) {
 	p.sentence("", fmt.Sprintf("recognised as %s: %s", o.Name, o.Why))
 }
 
-// assumed says for which version of an SDK a store was opened, if for one.
-func (p *printer) assumed(release string) {
+// writeRelease says for which version of an SDK a store was opened, if for one.
+func (p *printer) writeRelease(release string) {
 	if release != "" {
 		p.sentence("", fmt.Sprintf("opened for %s; --sdk any shows all versions", printable.String(release)))
 	}
@@ -339,7 +339,7 @@ func (p *printer) checkups(list []checkup, framework string) {
 			if harmful > 0 {
 				ill++
 			}
-			name = p.named(printable.String(c.of), max(p.width/3, leastFit))
+			name = p.fitName(printable.String(c.of), max(p.width/3, leastFit))
 		}
 		var counts []string
 		if harmful > 0 {
@@ -395,12 +395,12 @@ func (p *printer) fault(f *model.Fault, framework string) {
 	}
 	p.sentence("    ", f.Meaning)
 	if f.Verdict != "" {
-		p.sentence("    ", labelled(f.Verdict, framework))
+		p.sentence("    ", labelVerdict(f.Verdict, framework))
 	}
 }
 
-// labelled says whose verdict it is, once.
-func labelled(verdict, framework string) string {
+// labelVerdict puts the name of the framework before its verdict, once.
+func labelVerdict(verdict, framework string) string {
 	if framework != "" && strings.HasPrefix(verdict, framework) {
 		return verdict
 	}

@@ -152,10 +152,10 @@ func planOf(p *planned) planJSON {
 	}
 }
 
-// notNil returns a list that JSON writes as [] where there is none.
+// notNil returns a list that JSON writes as [], and never as null.
 func notNil[T any](of []T) []T { return append([]T{}, of...) }
 
-// receiptJSON is what was done.
+// receiptJSON is the document of a receipt.
 type receiptJSON struct {
 	Entry       int64    `json:"entry"`
 	Op          model.Op `json:"op"`
@@ -176,10 +176,10 @@ type factJSON struct {
 	Value string `json:"value"`
 }
 
-// measured returns the numbers of facts as members of a document; a key with a dot
+// sumFacts returns the numbers of facts as members of a document; a key with a dot
 // is a member of a group. Numbers of one key, such as those of several model calls
 // of a turn, are added up.
-func measured(facts []model.Fact) map[string]any {
+func sumFacts(facts []model.Fact) map[string]any {
 	members := map[string]any{}
 	for _, fact := range facts {
 		for _, n := range fact.Numbers {

@@ -59,7 +59,7 @@ standard input). If anything fails, your edit is kept in a file that is named.`,
 	return cmd
 }
 
-// editing is what the command line says about an edit.
+// editing holds the flags of an edit.
 type editing struct {
 	as, at, set, file string
 	given             bool // set is
@@ -85,7 +85,7 @@ func (a *App) editAndFork(ctx context.Context, p *printer, of *subject, how *edi
 	if err != nil {
 		return fmt.Errorf("edit %s of %q: %w", cmp.Or(how.at, "the state"), ref.ID, err)
 	}
-	changed, draft, err := a.changed(ctx, state, value, how)
+	changed, draft, err := a.readEdit(ctx, state, value, how)
 	defer func() { err = draft.end(a.Err, err, agreed.dryRun) }()
 	if err != nil {
 		return err
@@ -94,12 +94,12 @@ func (a *App) editAndFork(ctx context.Context, p *printer, of *subject, how *edi
 	if err != nil {
 		return err
 	}
-	return a.carryOut(ctx, p, s, agreed, &planned{Plan: todo, timeline: seen, difference: compared(ctx, store.Apart{A: state, B: changed}, model.Gaps{}, "the state before the edit")})
+	return a.carryOut(ctx, p, s, agreed, &planned{Plan: todo, timeline: seen, difference: compareStates(ctx, store.Apart{A: state, B: changed}, model.Gaps{}, "the state before the edit")})
 }
 
-// changed returns the state with what was edited in it, and the draft that was
+// readEdit returns the state with what was edited in it, and the draft that was
 // edited, nil without an editor.
-func (a *App) changed(ctx context.Context, state, value []byte, how *editing) ([]byte, *draft, error) {
+func (a *App) readEdit(ctx context.Context, state, value []byte, how *editing) ([]byte, *draft, error) {
 	text, err := []byte(how.set), error(nil)
 	switch {
 	case how.given:
@@ -120,7 +120,7 @@ func (a *App) changed(ctx context.Context, state, value []byte, how *editing) ([
 	return changed, nil, err
 }
 
-// draft is the file in which a person edits. A nil one is none.
+// draft is the temporary file that the editor opens; nil means no file.
 type draft struct {
 	path string
 	in   *scratch.Folder
@@ -194,7 +194,7 @@ func (a *App) inEditor(ctx context.Context, state, value []byte, at string) ([]b
 		}
 		if wrong := (*splice.ValueError)(nil); errors.As(err, &wrong) {
 			err = fmt.Errorf("edit: what you saved is not JSON: %w", err)
-			if a.again(ctx, err) {
+			if a.askAgain(ctx, err) {
 				continue
 			}
 		}
@@ -202,9 +202,9 @@ func (a *App) inEditor(ctx context.Context, state, value []byte, at string) ([]b
 	}
 }
 
-// again tells what is wrong with an edit and asks whether to go back to it, to
+// askAgain tells what is wrong with an edit and asks whether to go back to it, to
 // which Yes is the default: only so is nothing lost.
-func (a *App) again(ctx context.Context, wrong error) bool {
+func (a *App) askAgain(ctx context.Context, wrong error) bool {
 	if !a.InTerminal {
 		return false
 	}

@@ -25,7 +25,7 @@ func (e *usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
-// wrongError says what is wrong in words of its own, and is the error that it stands
+// wrongError describes an error in words of its own, and is the error that it stands
 // for.
 type wrongError struct {
 	text string
@@ -196,7 +196,7 @@ func lacking(s store.Store, op model.Op, reason string, words ...string) error {
 		given[i] = word(text)
 	}
 	if len(words) > 0 {
-		given[0] = word(shown(words[0], s)) // without a password
+		given[0] = word(shownAddress(words[0], s)) // without a password
 	}
 	todo := ""
 	switch op {

@@ -69,7 +69,7 @@ that takes longer on one state than --within says, or more than 256 MB, is ended
 				if err != nil {
 					return &usageError{fmt.Errorf("find: %w", err)}
 				}
-				return a.placed(oneSession, func(ctx context.Context, p *printer, of *subject) error {
+				return a.findSubject(oneSession, func(ctx context.Context, p *printer, of *subject) error {
 					return raiseLimit("find", a.seek(ctx, p, of, x.Within(what.within), what))
 				})(ctx, p, args[:last])
 			})(cmd, args)
@@ -124,11 +124,11 @@ func (a *App) seek(ctx context.Context, p *printer, of *subject, x *query.Expr, 
 		seeking.shown = &progress{out: a.Err}
 	}
 	if p.json {
-		err = array(p, mapped(seeking.among(all), func(f query.Found) foundJSON {
+		err = array(p, mapElements(seeking.among(all), func(f query.Found) foundJSON {
 			return foundJSON{headerOf(t, f.Visit), turnWords[f.Turn], f.OrBefore, f.Why}
 		}))
 	} else {
-		err = p.found(t, seeking.among(all))
+		err = p.writeFound(t, seeking.among(all))
 	}
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func (a *App) seek(ctx context.Context, p *printer, of *subject, x *query.Expr, 
 	return nil
 }
 
-// seeking is what find knows on its way.
+// seeking is the progress of find.
 type seeking struct {
 	sought
 	timeline *model.Timeline
@@ -162,7 +162,7 @@ type seeking struct {
 	first  query.Found
 }
 
-// among returns those of what was found that are looked for.
+// among returns the results that are looked for.
 func (s *seeking) among(all iter.Seq2[query.Found, error]) iter.Seq2[query.Found, error] {
 	return func(yield func(query.Found, error) bool) {
 		if s.shown != nil {
@@ -175,7 +175,7 @@ func (s *seeking) among(all iter.Seq2[query.Found, error]) iter.Seq2[query.Found
 				return
 			case f.Turn == query.Passed:
 				if s.shown != nil {
-					s.shown.write(s.passed(f.Visit))
+					s.shown.write(s.progressText(f.Visit))
 				}
 				continue
 			case f.Turn == query.Fails || f.Turn == query.Unknown:
@@ -195,8 +195,8 @@ func (s *seeking) among(all iter.Seq2[query.Found, error]) iter.Seq2[query.Found
 	}
 }
 
-// passed says how far the search is.
-func (s *seeking) passed(n model.Node) string {
+// progressText says how far the search is.
+func (s *seeking) progressText(n model.Node) string {
 	if s.last {
 		return "back to " + s.timeline.Name(n)
 	}
@@ -224,8 +224,8 @@ type foundJSON struct {
 	Why      string `json:"why,omitempty"`
 }
 
-// found writes a line for each snapshot at which an expression turned.
-func (p *printer) found(t *model.Timeline, found iter.Seq2[query.Found, error]) error {
+// writeFound writes a line for each snapshot at which an expression turned.
+func (p *printer) writeFound(t *model.Timeline, found iter.Seq2[query.Found, error]) error {
 	lines := p.visits(t)
 	for f, err := range found {
 		if err != nil {

@@ -86,7 +86,7 @@ snapshot where it comes back: the snapshot before it does not have it. The exit 
 				if err := store.Find(ctx, s, rest[0]); err != nil {
 					return cmp.Or(orderOf(args), noSessionIn(ctx, s, address, rest[0], err))
 				}
-				sessions = each([]model.SessionInfo{{ID: rest[0]}})
+				sessions = elements([]model.SessionInfo{{ID: rest[0]}})
 			}
 			found := &searched{app: a, store: s, Search: search}
 			if a.ErrTerminal {
@@ -234,7 +234,7 @@ func (p *printer) grep(hits iter.Seq2[foundIn, error]) error {
 				p.WriteByte('\n')
 			}
 			session, first = hit.session, false
-			fmt.Fprintln(p, p.paint.in(bold, p.named(printable.String(session), max(p.width, leastFit))))
+			fmt.Fprintln(p, p.paint.in(bold, p.fitName(printable.String(session), max(p.width, leastFit))))
 		}
 		p.hit(hit)
 	}
@@ -245,7 +245,7 @@ func (p *printer) grep(hits iter.Seq2[foundIn, error]) error {
 func (p *printer) hit(hit foundIn) {
 	shape, sgr := p.shape(hit.Timeline, hit.Visit)
 	h := hit.Header(hit.Visit)
-	line := shape + " " + padded(hit.Name(hit.Visit), 5) + "  turn " + p.turn(&h)
+	line := shape + " " + padRight(hit.Name(hit.Visit), 5) + "  turn " + p.turn(&h)
 	if hit.Active == model.NoNode && !hit.OnPath(hit.Visit) {
 		line += "  nowhere on the path"
 	} else if hit.Active != hit.Visit {

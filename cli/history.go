@@ -44,7 +44,7 @@ recorded. The exit code is 1 where no snapshot has the value.`,
 			if err != nil {
 				return &usageError{fmt.Errorf("history: %w; PATH is a JSON Pointer or a jq path, such as /cart/total or .cart.total", err)}
 			}
-			return a.placed(oneSession, func(ctx context.Context, p *printer, of *subject) error {
+			return a.findSubject(oneSession, func(ctx context.Context, p *printer, of *subject) error {
 				return p.history(ctx, of, path, args[last])
 			})(ctx, p, args[:last])
 		}),
@@ -77,11 +77,11 @@ func (p *printer) history(ctx context.Context, of *subject, path query.Path, poi
 		}
 	}
 	if p.json {
-		err = array(p, mapped(changes, func(c query.Change) historyJSON {
+		err = array(p, mapElements(changes, func(c query.Change) historyJSON {
 			return historyJSON{headerOf(t, c.Visit), c.Old, c.New, c.OrBefore, c.Unknown}
 		}))
 	} else {
-		err = p.changed(t, changes)
+		err = p.writeChanges(t, changes)
 	}
 	if err == nil && !found {
 		err = &advisedError{
@@ -92,8 +92,8 @@ func (p *printer) history(ctx context.Context, of *subject, path query.Path, poi
 	return err
 }
 
-// changed writes a line for each change of a value.
-func (p *printer) changed(t *model.Timeline, changes iter.Seq2[query.Change, error]) error {
+// writeChanges writes a line for each change of a value.
+func (p *printer) writeChanges(t *model.Timeline, changes iter.Seq2[query.Change, error]) error {
 	lines := p.visits(t)
 	for c, err := range changes {
 		if err != nil {
@@ -113,7 +113,7 @@ func (p *printer) changed(t *model.Timeline, changes iter.Seq2[query.Change, err
 		case c.New == nil:
 			what, colour = "- "+where+p.brief(c.Old, room), red
 		default:
-			what = "~ " + where + p.replaced(c.Old, c.New, room)
+			what = "~ " + where + p.replacement(c.Old, c.New, room)
 		}
 		lines.end(colour, what)
 	}
@@ -161,6 +161,6 @@ func (v *visits) begin(n model.Node) (behind int) {
 
 // end ends the line with a text that is safe to print.
 func (v *visits) end(colour, text string) {
-	text = v.fitted(text, displaywidth.Bytes(v.line)+2)
+	text = v.fitLine(text, displaywidth.Bytes(v.line)+2)
 	fmt.Fprintf(v, "%s  %s\n", v.paint.in(v.sgr, string(v.line)), v.paint.in(colour, text))
 }

@@ -37,7 +37,7 @@ are in the folder .hindcast beside the sessions. --json names each file.`,
 		}
 		switch {
 		case p.json:
-			err = array(p, each(entries))
+			err = array(p, elements(entries))
 		case len(entries) > 0 || damaged == nil:
 			p.journal(entries)
 		}

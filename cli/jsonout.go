@@ -50,8 +50,8 @@ func array[T any](p *printer, seq iter.Seq2[T, error]) error {
 	return nil
 }
 
-// each turns a slice into a sequence that cannot fail.
-func each[T any](list []T) iter.Seq2[T, error] {
+// elements turns a slice into a sequence that cannot fail.
+func elements[T any](list []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, v := range list {
 			if !yield(v, nil) {
@@ -61,8 +61,8 @@ func each[T any](list []T) iter.Seq2[T, error] {
 	}
 }
 
-// mapped returns a sequence of what as makes of each element.
-func mapped[T, U any](seq iter.Seq2[T, error], as func(T) U) iter.Seq2[U, error] {
+// mapElements returns a sequence that applies as to each element.
+func mapElements[T, U any](seq iter.Seq2[T, error], as func(T) U) iter.Seq2[U, error] {
 	return func(yield func(U, error) bool) {
 		for v, err := range seq {
 			if err != nil {
@@ -86,7 +86,7 @@ func encode(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, fmt.Errorf("encode %T: %w", v, err)
 	}
-	return appendEscaped(nil, bytes.TrimSuffix(b.Bytes(), []byte("\n")), obeyed), nil
+	return appendEscaped(nil, bytes.TrimSuffix(b.Bytes(), []byte("\n")), isControl), nil
 }
 
 // value is a value of a state in a document of ours: as it stands there, but that NaN and
@@ -123,9 +123,9 @@ func withMember(object []byte, name string, value []byte) []byte {
 	return append(out, '}')
 }
 
-// obeyed reports whether a terminal could obey a character, or is told by it how to
+// isControl reports whether a terminal could obey a character, or is told by it how to
 // order the others.
-func obeyed(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
+func isControl(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
 
 // appendEscaped appends JSON text with some characters as \u escapes: those that
 // are to be hidden and are no white space. In valid JSON they stand within strings
@@ -152,7 +152,7 @@ func appendEscaped(dst, text []byte, hide func(rune) bool) []byte {
 	return dst
 }
 
-// asciiControls is what JSON goes through on its way to a terminal: states are
+// asciiControls escapes JSON on its way to a terminal: states are
 // untrusted, and even a state's own bytes must not steer the screen. What a reader
 // cannot see is escaped, too, and so are the marks that would paint over the rows
 // around.

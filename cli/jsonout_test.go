@@ -81,7 +81,7 @@ func TestJSON_hidesNothingOnATerminal(t *testing.T) {
 	value := "né 한 日本 กำ 🙂" + unseen + storm
 	for name, run := range map[string]func(*App, *printer) error{
 		"a document": func(a *App, p *printer) error { return p.document(map[string]string{"a": value}) },
-		"a list":     func(a *App, p *printer) error { return array(p, each([]string{value})) },
+		"a list":     func(a *App, p *printer) error { return array(p, elements([]string{value})) },
 		"a state": func(a *App, p *printer) error {
 			_, err := a.harmless(p).Write([]byte(`{"a":"` + value + `"}`))
 			return err

@@ -83,7 +83,7 @@ that another snapshot of the session has, without --force.`,
 
 // completeLabels completes the labels of a session, where it is named.
 func (a *App) completeLabels(cmd *cobra.Command, args []string, word string) (words []string, _ cobra.ShellCompDirective) {
-	address, rest, ok := a.named(args)
+	address, rest, ok := a.splitStore(args)
 	if !ok || len(rest) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -130,7 +130,7 @@ func (a *App) unlabel(ctx context.Context, p *printer, s store.Store, t *model.T
 	return nil
 }
 
-// labelJSON is what `label --json` prints, and an element of `labels --json`.
+// labelJSON is the document of `label --json`, and an element of `labels --json`.
 type labelJSON struct {
 	Label     string     `json:"label"`
 	Note      string     `json:"note,omitempty"`
@@ -145,7 +145,7 @@ func labelOf(label model.Label, name string) labelJSON {
 	return labelJSON{label.Name, label.Note, writable(label.At), label.Session, label.ID, label.Visit, name}
 }
 
-// label says what was done with the label of a snapshot.
+// label writes the outcome of a change of a label.
 func (p *printer) label(done, snapshot string, label model.Label) error {
 	if p.json {
 		return p.document(labelOf(label, snapshot))
@@ -154,7 +154,7 @@ func (p *printer) label(done, snapshot string, label model.Label) error {
 	return nil
 }
 
-// nameAt returns the name of a visit, "" for none.
+// nameAt returns the name of a visit, or "".
 func nameAt(t *model.Timeline, n model.Node) string {
 	if n == model.NoNode {
 		return ""
@@ -162,7 +162,7 @@ func nameAt(t *model.Timeline, n model.Node) string {
 	return t.Name(n)
 }
 
-// labelNames returns labels as a row shows them, "" for none.
+// labelNames returns labels as a row shows them, or "".
 func labelNames(list []model.Label) string {
 	if len(list) == 0 {
 		return ""

@@ -146,13 +146,13 @@ func isStep(h *model.Header) bool { return h.Marks.Has(model.MarkTraced) }
 // maxLanes bounds how much of a line the drawing takes.
 const maxLanes = 16
 
-// log draws a timeline from a row on, below the session's name and a mark, "" for none.
+// log draws a timeline from a row on, below the session's name and a mark, or "".
 func (p *printer) log(session, mark string, t *model.Timeline, from int) {
 	head := "no head"
 	if h := t.Head(); h != model.NoNode {
 		head = "head " + t.Name(h)
 	}
-	fmt.Fprintf(p, "%s  %s, %d off the path, %s\n", p.paint.in(bold, p.named(printable.String(session), max(p.width/3, leastFit))), model.Count(t.Snapshots(), "snapshot"), t.Orphans(), head)
+	fmt.Fprintf(p, "%s  %s, %d off the path, %s\n", p.paint.in(bold, p.fitName(printable.String(session), max(p.width/3, leastFit))), model.Count(t.Snapshots(), "snapshot"), t.Orphans(), head)
 	if mark != "" {
 		p.Write(append(appendIn(nil, p.paint, red, []byte(mark)), '\n'))
 	}
@@ -210,7 +210,7 @@ func (p *printer) appendRow(dst, body []byte, t *model.Timeline, n model.Node) [
 	}
 	title := p.clip(p.glyphs.Sentence(h.Title), maxTitle)
 	if p.width > 0 {
-		title = p.fitted(title, displaywidth.Bytes(body)+2+displaywidth.String(remarks)+1)
+		title = p.fitLine(title, displaywidth.Bytes(body)+2+displaywidth.String(remarks)+1)
 	}
 	if title != "" {
 		dst = appendIn(append(dst, ' '), p.paint, sgr, title)
@@ -286,7 +286,7 @@ func (p *printer) title(h *model.Header) string {
 	return strings.TrimLeft(remarks(h)+" "+p.clip(p.glyphs.Sentence(h.Title), maxTitle), " ")
 }
 
-// remarks returns the marks of a snapshot, each in brackets; "" for none. That a
+// remarks returns the marks of a snapshot, each in brackets, or "". That a
 // snapshot is a step its shape says.
 func remarks(h *model.Header) string {
 	var words []string

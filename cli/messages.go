@@ -98,7 +98,7 @@ func (p *printer) transcript(talk *transcriptJSON) {
 func (p *printer) part(part *transcript.Part) {
 	switch {
 	case part.Called():
-		p.indented("  ", strings.TrimRight(part.Verb()+" "+part.Tool+" "+string(jsontape.AppendCompact(nil, part.Input)), " "))
+		p.writeIndented("  ", strings.TrimRight(part.Verb()+" "+part.Tool+" "+string(jsontape.AppendCompact(nil, part.Input)), " "))
 		sgr := yellow
 		switch part.Status {
 		case "ok":
@@ -108,25 +108,25 @@ func (p *printer) part(part *transcript.Part) {
 		}
 		fmt.Fprintf(p, "    %s %s\n", p.glyphs.Arrow, p.paint.in(sgr, part.Ended()))
 		for _, output := range part.Output {
-			p.indented("      ", transcript.Plain(output))
+			p.writeIndented("      ", transcript.Plain(output))
 		}
 	case part.Heading() != "" && part.Text != "":
-		p.indented("  ", part.Heading())
-		p.indented("    ", part.Text)
+		p.writeIndented("  ", part.Heading())
+		p.writeIndented("    ", part.Text)
 	case part.Text != "":
-		p.indented("  ", part.Text)
+		p.writeIndented("  ", part.Text)
 	case part.Shown() != nil:
-		p.indented("  ", transcript.Plain(part.Shown()))
+		p.writeIndented("  ", transcript.Plain(part.Shown()))
 	default:
-		p.indented("  ", cmp.Or(part.Label, part.Kind))
+		p.writeIndented("  ", cmp.Or(part.Label, part.Kind))
 	}
 }
 
 // printedAtOnce is how much of a line is made printable at a time, in bytes.
 const printedAtOnce = 64 << 10
 
-// indented writes untrusted text with its lines behind an indent.
-func (p *printer) indented(indent, text string) {
+// writeIndented writes untrusted text with its lines behind an indent.
+func (p *printer) writeIndented(indent, text string) {
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
 		p.WriteString(indent)
 		for line = strings.TrimSuffix(line, "\n"); line != ""; {
@@ -161,7 +161,7 @@ func (p *printer) markdownPart(part *transcript.Part) {
 	case part.Called():
 		fmt.Fprintf(p, "%s %s\n\n", part.Verb(), inline(part.Tool))
 		if part.Input != nil {
-			p.fenced("json", string(splice.Pretty(part.Input)))
+			p.writeFence("json", string(splice.Pretty(part.Input)))
 			p.WriteByte('\n')
 		}
 		fmt.Fprintf(p, "%s\n", part.Ended())
@@ -173,7 +173,7 @@ func (p *printer) markdownPart(part *transcript.Part) {
 		if above := part.Heading(); above != "" {
 			fmt.Fprintf(p, "%s\n\n", inline(above))
 		}
-		p.quoted(part.Text)
+		p.writeQuote(part.Text)
 	case part.Shown() != nil:
 		p.fencedValue(part.Shown())
 	default:
@@ -181,11 +181,11 @@ func (p *printer) markdownPart(part *transcript.Part) {
 	}
 }
 
-// quoted writes untrusted text line by line behind >. A text that a viewer would load
+// writeQuote writes untrusted text line by line behind >. A text that a viewer would load
 // something for, or make a link of, is fenced instead.
-func (p *printer) quoted(text string) {
+func (p *printer) writeQuote(text string) {
 	if live().MatchString(text) {
-		p.fenced("text", text)
+		p.writeFence("text", text)
 		return
 	}
 	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
@@ -204,15 +204,15 @@ var live = sync.OnceValue(func() *regexp.Regexp {
 // fencedValue writes a text decoded, and any other value as JSON.
 func (p *printer) fencedValue(value []byte) {
 	if len(value) > 0 && value[0] == '"' {
-		p.fenced("text", jsontape.Unquote(value))
+		p.writeFence("text", jsontape.Unquote(value))
 	} else {
-		p.fenced("json", string(splice.Pretty(value)))
+		p.writeFence("json", string(splice.Pretty(value)))
 	}
 }
 
-// fenced writes untrusted text between fences that are longer than any run of
+// writeFence writes untrusted text between fences that are longer than any run of
 // backticks in it.
-func (p *printer) fenced(language, text string) {
+func (p *printer) writeFence(language, text string) {
 	text = string(printable.AppendText(nil, strings.TrimRight(text, "\n")))
 	longest, run := 0, 0
 	for _, r := range text {

@@ -60,7 +60,7 @@ func (a *App) find(ctx context.Context, address string, tell func([]store.Found)
 	if !errors.Is(err, store.ErrUnrecognised) || !isDirectory(address) {
 		return nil, err
 	}
-	stores, passed, likes, unseen := a.below(ctx, address, tell)
+	stores, passed, likes, unseen := a.findBelow(ctx, address, tell)
 	switch {
 	case unseen != nil:
 		return nil, fmt.Errorf("open %q: %w", address, unseen)
@@ -118,10 +118,10 @@ func isDirectory(address string) bool {
 // their files.
 const askTime = 250 * time.Millisecond
 
-// below returns the stores below a directory, newest first where there are several,
+// findBelow returns the stores below a directory, newest first where there are several,
 // what was passed over, and what looks like a store of a kind. It calls tell with the
 // stores known by then each time it finds one.
-func (a *App) below(ctx context.Context, dir string, tell func([]store.Found)) (stores []store.Found, passed, likes reasons, err error) {
+func (a *App) findBelow(ctx context.Context, dir string, tell func([]store.Found)) (stores []store.Found, passed, likes reasons, err error) {
 	for f, err := range a.Kinds.Survey(ctx, dir) {
 		switch {
 		case err != nil:
@@ -143,7 +143,7 @@ func (a *App) below(ctx context.Context, dir string, tell func([]store.Found)) (
 	return stores, passed, likes, nil
 }
 
-// newest returns stores newest first, with what they tell in time.
+// newest returns stores newest first, with the facts that they tell in time.
 func newest(ctx context.Context, stores []store.Found) []store.Found {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -161,7 +161,7 @@ func lines(stores []store.Found) string {
 	}
 	var b strings.Builder
 	for _, s := range stores[:min(len(stores), mostListed)] {
-		fmt.Fprintf(&b, "\n%s  %s", padded(s.Name, width), printable.String(s.At))
+		fmt.Fprintf(&b, "\n%s  %s", padRight(s.Name, width), printable.String(s.At))
 		if !s.Changed.IsZero() {
 			fmt.Fprintf(&b, "  %s", moment(s.Changed))
 		}
@@ -267,7 +267,7 @@ func (a *App) isPlain(word string) bool {
 // chooseSession shows the session that a plain word names, in the store that is meant where none is named.
 func (a *App) chooseSession(cmd *cobra.Command, word string, kept *kept) (Shown, error) {
 	ctx := cmd.Context()
-	address, err := a.unnamed(ctx, []string{word})
+	address, err := a.defaultStore(ctx, []string{word})
 	if err != nil {
 		if errors.Is(err, errNoStore) || nearest(word, commandNames(cmd)) != "" {
 			err = unknownWord(cmd, word)
@@ -284,7 +284,7 @@ func (a *App) chooseSession(cmd *cobra.Command, word string, kept *kept) (Shown,
 	return Shown{Store: s, Session: word}, err
 }
 
-// choose returns what the screen opens with. What it opens it keeps.
+// choose returns the Shown that the screen opens with. What it opens it keeps.
 func (a *App) choose(cmd *cobra.Command, args []string, kept *kept) (Shown, error) {
 	ctx := cmd.Context()
 	if len(args) == 1 && a.isPlain(args[0]) {
@@ -306,11 +306,11 @@ func (a *App) choose(cmd *cobra.Command, args []string, kept *kept) (Shown, erro
 	return a.chooseNamed(ctx, cmd, args, kept, func([]store.Found) {})
 }
 
-// chooseNamed returns what the screen opens with where STORE is named.
+// chooseNamed returns the Shown of the screen where STORE is named.
 func (a *App) chooseNamed(ctx context.Context, cmd *cobra.Command, args []string, kept *kept, tell func([]store.Found)) (Shown, error) {
 	found, err := a.find(ctx, args[0], tell)
 	if several := (*severalError)(nil); errors.As(err, &several) && len(args) == 1 && a.OutTerminal {
-		return offered(several.stores, kept, several.dir), nil
+		return offerStores(several.stores, kept, several.dir), nil
 	}
 	if errors.Is(err, fs.ErrNotExist) && a.isPlain(args[0]) {
 		err = unknownWord(cmd, args[0])
@@ -326,9 +326,9 @@ func (a *App) chooseNamed(ctx context.Context, cmd *cobra.Command, args []string
 	return what, err
 }
 
-// chooseAround returns what the screen opens with where no STORE is named.
+// chooseAround returns the Shown of the screen where no STORE is named.
 func (a *App) chooseAround(ctx context.Context, kept *kept, tell func([]store.Found)) (Shown, error) {
-	found, where, err := a.around(ctx, tell)
+	found, where, err := a.findAround(ctx, tell)
 	if err != nil {
 		return Shown{}, err
 	}
@@ -341,11 +341,11 @@ func (a *App) chooseAround(ctx context.Context, kept *kept, tell func([]store.Fo
 		s, err := kept.keep(found[0].Open(ctx))
 		return Shown{Store: s}, err
 	}
-	return offered(newest(ctx, found), kept, where), nil
+	return offerStores(newest(ctx, found), kept, where), nil
 }
 
-// offered shows stores to choose from, and where they were found.
-func offered(stores []store.Found, kept *kept, where string) Shown {
+// offerStores shows stores to choose from, and where they were found.
+func offerStores(stores []store.Found, kept *kept, where string) Shown {
 	return Shown{Stores: stores, Open: kept.open, Note: fmt.Sprintf("found %d stores in %s", len(stores), where)}
 }
 

@@ -15,7 +15,7 @@ import (
 const defaultPager = "less -FRX"
 
 // Pager returns the command that long output goes through on a terminal, from
-// HINDCAST_PAGER, else PAGER, else less; "" for none. lookup reads the environment:
+// HINDCAST_PAGER, else PAGER, else less, or "". lookup reads the environment:
 // an empty value, or cat, means none.
 func Pager(lookup func(string) (string, bool)) string {
 	for _, name := range []string{"HINDCAST_PAGER", "PAGER"} {

@@ -10,13 +10,13 @@ import (
 	"hindcast/store"
 )
 
-// preview is what an import would bring to one session. Its JSON is an element
+// preview is the effect of an import on one session. Its JSON is an element
 // of what import --dry-run answers.
 type preview struct {
 	Session   string `json:"session"`
 	Snapshots int    `json:"snapshots"`
 	Orphaned  int    `json:"orphaned"`
-	// Head is the id of the head, "" for none; Faults counts what is wrong with
+	// Head is the id of the head, or ""; Faults counts what is wrong with
 	// the lineage.
 	Head   string `json:"head"`
 	Faults int    `json:"faults"`

@@ -73,7 +73,7 @@ are text in it, whatever they hold. Without SESSION it is the one that changed l
 // What is shared is put into a portable file first, which is a store as any other.
 func (a *App) writeReport(ctx context.Context, w io.Writer, s store.Store, session string, how *sharing, done *tally) (err error) {
 	var notes []string
-	if how.asked() {
+	if how.isAsked() {
 		what, err := a.share(ctx, s, []string{session}, how)
 		if err != nil {
 			return err
@@ -92,7 +92,7 @@ func (a *App) writeReport(ctx context.Context, w io.Writer, s store.Store, sessi
 		}
 		defer s.Close()
 		done.Hidden = what.findings()
-		notes = told(how, done)
+		notes = shareNotes(how, done)
 	}
 	t, err := a.timeline(ctx, s, session)
 	if err != nil {
@@ -137,8 +137,8 @@ func (a *App) shareNew(ctx context.Context, s store.Store, session, only, path s
 	return len(done.Hidden), list.String(), nil
 }
 
-// told says on the page that it is not all of the session.
-func told(how *sharing, done *tally) (notes []string) {
+// shareNotes says on the page that it is not all of the session.
+func shareNotes(how *sharing, done *tally) (notes []string) {
 	if how.only != "" {
 		notes = append(notes, fmt.Sprintf("a part of the session: %s", how.only))
 	}
@@ -150,7 +150,7 @@ func told(how *sharing, done *tally) (notes []string) {
 
 // writeFile writes a file that is not there yet, which its owner alone can read.
 func writeFile(path string, write func(io.Writer) error) error {
-	return beside(path, func(draft string) error {
+	return fillBeside(path, func(draft string) error {
 		f, err := os.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return err

@@ -67,7 +67,7 @@ func schemaOf(document string) (text []byte, says schemaText, err error) {
 	return text, says, err
 }
 
-// schemaText is what a list of documents shows of a schema.
+// schemaText is the part of a schema that a list of documents shows.
 type schemaText struct {
 	Title       string
 	Description string
@@ -99,7 +99,7 @@ func (p *printer) schema(name string) error {
 		return err
 	}
 	defs := map[string]json.RawMessage{}
-	if err := referred(text, defs); err != nil {
+	if err := collectSchemas(text, defs); err != nil {
 		return err
 	}
 	if len(defs) > 0 {
@@ -117,8 +117,8 @@ func (p *printer) schema(name string) error {
 	return nil
 }
 
-// referred puts the schemas that one refers to into defs, and those that they refer to.
-func referred(text []byte, defs map[string]json.RawMessage) error {
+// collectSchemas puts the schemas that one refers to into defs, and those that they refer to.
+func collectSchemas(text []byte, defs map[string]json.RawMessage) error {
 	for _, name := range documents() {
 		file := name + ".json"
 		if defs[name] != nil || !bytes.Contains(text, []byte(`"$ref": "`+file+`"`)) {
@@ -129,7 +129,7 @@ func referred(text []byte, defs map[string]json.RawMessage) error {
 			return err
 		}
 		defs[name] = fmt.Appendf(nil, `{"$id":%q,%s`, file, bytes.TrimPrefix(of, []byte("{")))
-		if err := referred(of, defs); err != nil {
+		if err := collectSchemas(of, defs); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,7 @@ func (a *App) sessions() *cobra.Command {
 		Short: "list the sessions of a store, the last changed first",
 	}, func(ctx context.Context, p *printer, of *subject) error {
 		if p.json {
-			return array(p, mapped(of.store.Sessions(ctx), sessionOf))
+			return array(p, mapElements(of.store.Sessions(ctx), sessionOf))
 		}
 		return p.sessions(of.store.Sessions(ctx))
 	})

@@ -16,7 +16,7 @@ import (
 	"hindcast/store"
 )
 
-// sharing is what a person says of sessions that others will read.
+// sharing holds the flags about sessions that others will read.
 type sharing struct {
 	only            string
 	hides           bool
@@ -30,8 +30,8 @@ func (how *sharing) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&how.patterns, "redact-regex", nil, "hide what a regular `EXPRESSION` matches too")
 }
 
-// asked reports whether anything is to be left out or hidden.
-func (how *sharing) asked() bool {
+// isAsked reports whether anything is to be left out or hidden.
+func (how *sharing) isAsked() bool {
 	return how.only != "" || how.hides || how.paths != nil || how.patterns != nil
 }
 
@@ -52,7 +52,7 @@ shape that stands in a sentence is found only by --redact-path or --redact-regex
 It fails closed: a state that is no JSON, and a --redact-path or --redact-regex that
 fits nothing, end it, and nothing is written.`
 
-// shared is what is to be shared, and what was hidden of it, nil where nothing is asked to be.
+// shared has the rows to share, and the redactor that hid secrets in them, nil where nothing is asked to be.
 type shared struct {
 	rows     iter.Seq2[store.Row, error]
 	redactor *redact.Redactor
@@ -101,7 +101,7 @@ type visitAt struct {
 
 func visitOf(h *model.Header) visitAt { return visitAt{h.Ref(), h.Index} }
 
-// part returns what A..B or B means in a session.
+// part returns the visits of A..B, or of the path to B.
 func (a *App) part(ctx context.Context, s store.Store, session, spec string) (part, error) {
 	t, err := a.timeline(ctx, s, session)
 	if err != nil {
@@ -184,6 +184,6 @@ func listHidden(w io.Writer, list []redact.Finding) {
 		if path == "" {
 			path = "(the whole state)"
 		}
-		fmt.Fprintf(w, "  %s  %s  %s\n", padded(f.Kind, width), printable.String(path), model.Count(f.Secrets, "secret"))
+		fmt.Fprintf(w, "  %s  %s  %s\n", padRight(f.Kind, width), printable.String(path), model.Count(f.Secrets, "secret"))
 	}
 }

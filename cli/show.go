@@ -124,7 +124,7 @@ func showJSON(w io.Writer, d *portrait) error {
 	if err != nil {
 		return err
 	}
-	more := measured(d.facts)
+	more := sumFacts(d.facts)
 	if len(d.facts) > 0 {
 		more["facts"] = factsJSON(d.facts)
 	}
@@ -160,7 +160,7 @@ func (p *printer) show(d *portrait) {
 	for _, f := range d.facts {
 		width = max(width, displaywidth.String(printable.String(f.Label)))
 	}
-	field := func(name, value string) { fmt.Fprintf(p, "%s %s\n", padded(name, width), value) }
+	field := func(name, value string) { fmt.Fprintf(p, "%s %s\n", padRight(name, width), value) }
 	field("id", printable.String(h.ID))
 	if h.ParentID != "" {
 		field("parent", printable.String(h.ParentID))
@@ -203,7 +203,7 @@ func (p *printer) show(d *portrait) {
 		field("", printable.String(r.Then))
 	}
 	if line := d.gaps.Of(hasKey(state), len(d.gaps.Keys)); line != "" {
-		fmt.Fprintln(p, p.paint.in(faint, padded("keys", width)+" "+printable.String(line)))
+		fmt.Fprintln(p, p.paint.in(faint, padRight("keys", width)+" "+printable.String(line)))
 	}
 	if jsontape.Valid(state) {
 		p.WriteByte('\n')

@@ -62,7 +62,7 @@ sums, for the answers are counted in both.`,
 		if err != nil {
 			return err
 		}
-		about, err := added(ctx, of.store, of.session, list, modelName)
+		about, err := addUp(ctx, of.store, of.session, list, modelName)
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ sums, for the answers are counted in both.`,
 	return cmd
 }
 
-// sums is what stats found in a session.
+// sums is the result of stats for a session.
 type sums struct {
 	session string
 	query   *query.Session
@@ -100,8 +100,8 @@ type sums struct {
 	freed *query.Freed
 }
 
-// added adds up a session. Answers that name no model are of the one that is given.
-func added(ctx context.Context, s store.Store, session string, list *prices.List, modelName string) (*sums, error) {
+// addUp adds up a session. Answers that name no model are of the one that is given.
+func addUp(ctx context.Context, s store.Store, session string, list *prices.List, modelName string) (*sums, error) {
 	t, err := timeline(ctx, s, session)
 	if err != nil {
 		return nil, err
@@ -202,7 +202,7 @@ type givenJSON struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// snapshotJSON is what one snapshot adds; a step is none in its sum.
+// snapshotJSON is the share of one snapshot; a step counts as no snapshot.
 type snapshotJSON struct {
 	Name     string   `json:"name"`
 	ID       string   `json:"id"`
@@ -243,7 +243,7 @@ func (s *sums) document(snapshots bool) statsJSON {
 	for _, g := range s.totals.Given {
 		out.Given = append(out.Given, givenJSON{g.Is, g.Times, g.Bytes})
 	}
-	out.Counted = measured(s.counted)["counted"]
+	out.Counted = sumFacts(s.counted)["counted"]
 	if snapshots {
 		for i := range s.stats {
 			out.Snapshots = append(out.Snapshots, s.snapshot(&s.stats[i]))
@@ -270,7 +270,7 @@ func (s *sums) snapshot(stat *query.Stat) snapshotJSON {
 	return out
 }
 
-// sum returns what one snapshot adds.
+// sum returns the share of one snapshot.
 func (s *sums) sum(stat *query.Stat) (sum query.Sum) {
 	if !s.Traced(stat.Visit) {
 		sum.Snapshots = 1
@@ -305,7 +305,7 @@ func (s *sums) answers(sum *query.Sum) []string {
 // stats writes the sums for people: a table for the parts of the session, one for the turns
 // of the path, and one for the keys of the state.
 func (p *printer) stats(s *sums, snapshots bool) {
-	fmt.Fprintf(p, "%s  %s, %d off the path\n\n", p.paint.in(bold, p.named(printable.String(s.session), max(p.width/3, leastFit))), model.Count(s.Timeline.Snapshots(), "snapshot"), s.Orphans())
+	fmt.Fprintf(p, "%s  %s, %d off the path\n\n", p.paint.in(bold, p.fitName(printable.String(s.session), max(p.width/3, leastFit))), model.Count(s.Timeline.Snapshots(), "snapshot"), s.Orphans())
 	t := table{numbers: true}
 	row := func(name string, count int, sum *query.Sum) {
 		t.row(slices.Concat([]string{name, strconv.Itoa(count)}, s.answers(sum), []string{strconv.Itoa(sum.Calls), strconv.Itoa(sum.Errors)})...)
@@ -360,7 +360,7 @@ func (p *printer) stats(s *sums, snapshots bool) {
 // mostGiven bounds the kinds of context blocks in the table; the rest is one row.
 const mostGiven = 20
 
-// givenTable returns what an agent gave the model beside the messages, by its kinds.
+// givenTable returns the context that an agent gave the model beside the messages, by kind.
 func givenTable(given []query.GivenSum, p *printer) *table {
 	t := table{numbers: true}
 	row := func(name string, g *query.GivenSum) {
@@ -380,7 +380,7 @@ func givenTable(given []query.GivenSum, p *printer) *table {
 	return &t
 }
 
-// countedTable returns what the store itself counts for a session.
+// countedTable returns the counts that the store itself keeps for a session.
 func countedTable(facts []model.Fact) *table {
 	t := table{numbers: true}
 	t.row("", "counted by the agent")
@@ -412,7 +412,7 @@ func keysTable(keys []query.KeySize, p *printer) *table {
 	return &t
 }
 
-// remarksOn says what the sums leave out, and what a prune would free.
+// remarksOn tells the omissions of the sums, and the bytes that a prune would free.
 func (p *printer) remarksOn(s *sums) {
 	var lines []string
 	unread := 0

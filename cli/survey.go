@@ -75,7 +75,7 @@ func (a *App) survey(ctx context.Context, p *printer, dir string) error {
 			p.sentence("", "Any other JSON is read by a map: --map KEY=PATH,... (hindcast help import).")
 		}
 		if all.Faults != nil {
-			p.assumed(release)
+			p.writeRelease(release)
 			p.checkups(list, only.Framework)
 		}
 	}

@@ -66,18 +66,18 @@ func (p *printer) clip(text string, most int) string {
 	return clip(text, most, p.glyphs.Ellipsis)
 }
 
-// fitted returns a line that is safe to print, cut to what is left of the terminal's
-// width behind some cells. There is always room for leastFit.
-func (p *printer) fitted(line string, behind int) string {
+// fitLine cuts a line that is safe to print to the rest of the terminal's width behind some
+// cells. There is always room for leastFit.
+func (p *printer) fitLine(line string, behind int) string {
 	if p.width == 0 {
 		return line
 	}
 	return displaywidth.TruncateString(line, max(p.width-behind, leastFit), p.glyphs.Ellipsis)
 }
 
-// named returns a name that is safe to print. On a terminal it has a number of cells
+// fitName returns a name that is safe to print. On a terminal it has a number of cells
 // at most: a longer one loses its middle, as names may begin alike.
-func (p *printer) named(name string, most int) string {
+func (p *printer) fitName(name string, most int) string {
 	if p.width == 0 || displaywidth.String(name) <= most {
 		return name
 	}
@@ -94,8 +94,8 @@ func (p *printer) named(name string, most int) string {
 // leastFit is how many cells a line has in any case behind what precedes it.
 const leastFit = 16
 
-// padded fills a text that is safe to print up to a number of cells.
-func padded(text string, cells int) string {
+// padRight fills a text that is safe to print up to a number of cells.
+func padRight(text string, cells int) string {
 	return string(appendPadded(nil, text, cells))
 }
 
@@ -161,11 +161,11 @@ func (t *table) write(p *printer) {
 		behind := 0
 		for i, cell := range row {
 			if i == len(row)-1 {
-				cell = p.fitted(cell, behind)
+				cell = p.fitLine(cell, behind)
 			} else {
-				cell = p.named(cell, widths[i])
+				cell = p.fitName(cell, widths[i])
 			}
-			if cell = padded(cell, widths[i]); t.numbers && i > 0 {
+			if cell = padRight(cell, widths[i]); t.numbers && i > 0 {
 				text := strings.TrimRight(cell, " ")
 				cell = cell[len(text):] + text
 			}

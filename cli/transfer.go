@@ -235,7 +235,7 @@ func (a *App) fill(ctx context.Context, address *string, rows iter.Seq2[store.Ro
 	return added, errors.Join(err, s.Close())
 }
 
-// free returns the path at an address, and the kind that it names, "" for none; and whether
+// free returns the path at an address, and the kind that it names, or ""; and whether
 // nothing is there, so that a store can be made. err is that of opening the address.
 func (a *App) free(ctx context.Context, address string, err error) (path, kind string, free bool) {
 	path = address
@@ -249,7 +249,7 @@ func (a *App) free(ctx context.Context, address string, err error) (path, kind s
 // make makes a native store out of rows, beside its path. kind is the one that was asked for,
 // "" for any.
 func (a *App) make(ctx context.Context, path, kind string, rows iter.Seq2[store.Row, error]) (added int, err error) {
-	err = beside(path, func(draft string) error {
+	err = fillBeside(path, func(draft string) error {
 		s, err := a.Create(ctx, draft)
 		if err != nil {
 			return err
@@ -266,9 +266,9 @@ func (a *App) make(ctx context.Context, path, kind string, rows iter.Seq2[store.
 	return added, nil
 }
 
-// beside has a file filled in a folder of its own beside its path; then it takes its
+// fillBeside has a file filled in a folder of its own beside its path; then it takes its
 // name. So there is never half a file at the path, and never one that replaces another.
-func beside(path string, fill func(draft string) error) (err error) {
+func fillBeside(path string, fill func(draft string) error) (err error) {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return cmp.Or(err, error(&fs.PathError{Op: "write", Path: path, Err: syscall.EEXIST}))
 	}
@@ -367,7 +367,7 @@ func (a *App) takeLabels(ctx context.Context, path string, rows []store.Row) (in
 	return set, nil
 }
 
-// tally counts what goes by. Its JSON is what import and export -o answer.
+// tally counts the rows that pass. Its JSON is the document of import and of export -o.
 type tally struct {
 	Store     string `json:"store"`
 	Sessions  int    `json:"sessions"`
@@ -421,7 +421,7 @@ func (p *printer) tally(done string, t *tally) error {
 	return nil
 }
 
-// leftOut says how many rows were skipped, "" for none.
+// leftOut says how many rows were skipped, or "".
 func (t *tally) leftOut() string {
 	if t.Skipped == 0 {
 		return ""

@@ -37,7 +37,7 @@ func TestColumns_standBelowEachOtherOnATerminal(t *testing.T) {
 		{"sessions", []string{"sessions", "mem:"}, " #"},
 		{"log", []string{"log", "mem:", "all"}, "  1970-"},
 	} {
-		s := start(t, each(named()))
+		s := start(t, elements(named()))
 		code, out, err := s.run(t, c.args...)
 		if code != 0 {
 			t.Fatal(err)

@@ -15,13 +15,13 @@ const textWidth = 60
 // sentence writes a text of the program's own, in lines behind an indent. What is
 // data in it is made safe to print.
 func (p *printer) sentence(indent, text string) {
-	p.WriteString(wrapped(indent, p.glyphs.Sentence(printable.String(text))))
+	p.WriteString(wrapText(indent, p.glyphs.Sentence(printable.String(text))))
 }
 
-// wrapped breaks a text that is safe to print into lines of textWidth cells,
+// wrapText breaks a text that is safe to print into lines of textWidth cells,
 // each behind an indent. Lines are broken at spaces; a word that is longer than
 // a line has one to itself, whole, so that paths can be copied.
-func wrapped(indent, text string) string {
+func wrapText(indent, text string) string {
 	return hanging(indent, strings.Join(strings.Fields(text), " "))
 }
 

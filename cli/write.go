@@ -21,7 +21,7 @@ import (
 // errDeclined says that the person answered no.
 var errDeclined = errors.New("nothing was written")
 
-// consent is what the command line says about the questions.
+// consent holds the flags that answer the questions.
 type consent struct{ dryRun, yes, anyway bool }
 
 func (c *consent) flags(cmd *cobra.Command) {
@@ -48,7 +48,7 @@ func (a *App) writes(w func() words, c *cobra.Command, run func(ctx context.Cont
 		if err := agreed.check(); err != nil {
 			return err
 		}
-		return a.answer(a.placed(w(), func(ctx context.Context, p *printer, of *subject) error {
+		return a.answer(a.findSubject(w(), func(ctx context.Context, p *printer, of *subject) error {
 			return run(ctx, p, of, agreed)
 		}))(cmd, args)
 	}
@@ -226,7 +226,7 @@ func (o *subject) can(op model.Op) error {
 	return nil
 }
 
-// planned is a plan with what a person is told around it.
+// planned is a plan with the facts that are shown beside it.
 type planned struct {
 	model.Plan
 	// timeline is that of the session, nil if it is still to be read.
@@ -290,7 +290,7 @@ func (a *App) carryOut(ctx context.Context, p *printer, s store.Store, agreed co
 	return nil
 }
 
-// wayBack returns the command that takes back what was done, "" for none.
+// wayBack returns the command that takes back what was done, or "".
 func wayBack(plan *model.Plan, done *model.Receipt) string {
 	switch {
 	case done.Entry == 0 || done.Op == model.OpPurge || plan.Final:
@@ -356,7 +356,7 @@ func (a *asked) yes(ctx context.Context, question string) error {
 	return err
 }
 
-// line returns what is answered, in lower case.
+// line returns the answer in lower case.
 func (a *asked) line(ctx context.Context, question string) (string, error) {
 	fmt.Fprint(a.Err, question)
 	line := make(chan string, 1)
@@ -390,16 +390,16 @@ func difference(ctx context.Context, s store.Store, plan *model.Plan) string {
 	if err != nil {
 		return "not compared: " + err.Error()
 	}
-	text := compared(ctx, two, gaps, "the head")
+	text := compareStates(ctx, two, gaps, "the head")
 	if left := gaps.Compared(len(gaps.Keys)); left != "" {
 		text += "; " + left
 	}
 	return text
 }
 
-// compared says how the second of two states differs from the first, which is called what,
+// compareStates says how the second of two states differs from the first, which is called what,
 // but for the gaps.
-func compared(ctx context.Context, two store.Apart, gaps model.Gaps, what string) string {
+func compareStates(ctx context.Context, two store.Apart, gaps model.Gaps, what string) string {
 	result, err := compareApart(ctx, two)
 	if err != nil {
 		return "not compared: " + err.Error()
@@ -419,7 +419,7 @@ func (p *printer) plan(plan *planned) {
 	indent := strings.Repeat(" ", 2+labelWidth+2)
 	calls := plan.Resume
 	for _, line := range lines {
-		label := padded(line.Label(), labelWidth)
+		label := padRight(line.Label(), labelWidth)
 		if line.Kind == model.PlanWarning || line.Kind == model.PlanAsks {
 			label = p.paint.in(yellow, label)
 		}

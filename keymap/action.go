@@ -268,7 +268,7 @@ func (a Action) Help() string { return actionTable[a].help }
 
 func (a Action) group() group { return actionTable[a].group }
 
-// Context is what decides just now which actions make sense.
+// Context decides which actions make sense just now.
 type Context struct {
 	// Lacks says why the store cannot do what an action asks for, of those that it
 	// cannot do.

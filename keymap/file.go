@@ -18,7 +18,7 @@ import (
 // maxFile bounds the user's file; key bindings are far from a mebibyte.
 const maxFile = 1 << 20
 
-// FileError says what is wrong with the user's key bindings, and where.
+// FileError describes a mistake in the user's key bindings, and its place.
 type FileError struct {
 	File string
 	// Line counts from 1.

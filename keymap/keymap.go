@@ -89,7 +89,7 @@ func (s Scope) line() []Scope {
 	return out
 }
 
-// Map is what keys mean. It is read-only once made, and so safe for concurrent
+// Map holds the meaning of keys. It is read-only once made, and so safe for concurrent
 // use.
 type Map struct {
 	keys    [scopes]map[Action][]string

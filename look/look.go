@@ -11,7 +11,7 @@ import (
 // Variable is the environment variable that chooses the theme; see [Read].
 const Variable = "HINDCAST_THEME"
 
-// Asked is what the drawing should look like.
+// Asked is the requested look of the drawing.
 type Asked struct {
 	// Palette is dark, light, 16 or none; "" where none was asked for by name.
 	Palette string

@@ -15,7 +15,7 @@ type Fact struct {
 	Label string
 	// Value says it in words. It is data of the store, and untrusted.
 	Value string
-	// Numbers are the numbers that Value says in words; nil for none.
+	// Numbers are the numbers that Value says in words, or nil.
 	Numbers []Number
 }
 

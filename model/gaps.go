@@ -62,7 +62,7 @@ func (g Gaps) With(other Gaps) Gaps {
 }
 
 // Compared returns the line that a comparison says of the keys that it left out,
-// with the first most keys by name; "" for none. The keys in it are untrusted.
+// with the first most keys by name, or "". The keys in it are untrusted.
 func (g Gaps) Compared(most int) string { return g.line(most, gapTexts[g.Why].compared) }
 
 // Of returns the line for one state, which reports with has whether it has a key:

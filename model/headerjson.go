@@ -114,7 +114,7 @@ func (r *HeaderReader) Knows(key string) bool {
 	return bit >= 0
 }
 
-// field returns a number of a member, -1 for none, and where its value goes; that of the
+// field returns a number of a member, or -1, and where its value goes; that of the
 // event goes to two fields.
 func (r *HeaderReader) field(key string) (bit int, field any) {
 	switch key {
@@ -159,7 +159,7 @@ func (r *HeaderReader) field(key string) (bit int, field any) {
 func readValue(value []byte, field any) error {
 	switch field := field.(type) {
 	case *string:
-		if text, ok := unescaped(value); ok {
+		if text, ok := unescape(value); ok {
 			*field = text
 			return nil
 		}
@@ -179,8 +179,8 @@ func readValue(value []byte, field any) error {
 	return json.Unmarshal(value, field)
 }
 
-// unescaped returns the text of a JSON string that says it as it is.
-func unescaped(value []byte) (text string, ok bool) {
+// unescape returns the text of a JSON string that says it as it is.
+func unescape(value []byte) (text string, ok bool) {
 	if len(value) < 2 || value[0] != '"' || bytes.IndexByte(value, '\\') >= 0 || !utf8.Valid(value) {
 		return "", false
 	}

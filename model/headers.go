@@ -308,7 +308,7 @@ func (g *Headers) At(i int) Header {
 	return h
 }
 
-// Slice returns copies of all headers, nil for none.
+// Slice returns copies of all headers, or nil.
 func (g *Headers) Slice() []Header {
 	if g.n == 0 {
 		return nil

@@ -112,11 +112,11 @@ func (t *Timeline) SetLabels(labels []Label) {
 	}
 }
 
-// Labels returns the labels of a node, by name; nil for none. The caller may not write to
+// Labels returns the labels of a node, by name, or nil. The caller may not write to
 // them.
 func (t *Timeline) Labels(n Node) []Label { return t.labels[n] }
 
-// Labelled returns the visit that has a label, NoNode for none.
+// Labelled returns the visit that has a label, or NoNode.
 func (t *Timeline) Labelled(name string) Node {
 	for n, list := range t.labels {
 		for i := range list {

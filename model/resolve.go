@@ -48,7 +48,7 @@ func (t *Timeline) Resolve(spec string) (Node, error) {
 	digits, sharp := strings.CutPrefix(spec, "#")
 	name, isName := parseName(digits)
 	if isName {
-		if found := t.named(name); len(found.nodes) > 0 {
+		if found := t.findNamed(name); len(found.nodes) > 0 {
 			return t.only(spec, found)
 		}
 		if sharp {
@@ -126,7 +126,7 @@ func (t *Timeline) instead(name visitName) string {
 	if t.Len() == 0 {
 		return "the session is empty"
 	}
-	if others := t.named(visitName{index: name.index}); len(others.nodes) > 0 {
+	if others := t.findNamed(visitName{index: name.index}); len(others.nodes) > 0 {
 		first, last := t.Name(others.nodes[0]), t.Name(others.nodes[len(others.nodes)-1])
 		if first == last {
 			return "there is only " + first
@@ -177,9 +177,9 @@ func parseNumber(text string) (int, bool) {
 	return int(n), err == nil && n > 0
 }
 
-// named returns the visits that a name fits. An index alone means snapshots, and not
+// findNamed returns the visits that a name fits. An index alone means snapshots, and not
 // the steps of their turns.
-func (t *Timeline) named(name visitName) (found candidates) {
+func (t *Timeline) findNamed(name visitName) (found candidates) {
 	for i := range t.Len() {
 		n := Node(i)
 		if t.headers.index(i) == name.index && t.stepOf(n) == name.step && (name.turn == 0 || t.turnOf(n) == name.turn) {

@@ -137,7 +137,7 @@ type ConflictError struct {
 	// Session is the session's id.
 	Session string
 	// Head is the snapshot at which the session stands now, and Expected the one from
-	// which the writer went on, each by its id and index; the zero value for none. They
+	// which the writer went on, each by its id and index, or the zero value. They
 	// are one where only the record was changed.
 	Head, Expected Point
 }

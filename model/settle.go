@@ -21,7 +21,7 @@ type HeadFacts struct {
 }
 
 // Move is one write that put the head of a session elsewhere. From and To are the
-// ids of the heads before and after it, "" for none.
+// ids of the heads before and after it, or "".
 type Move struct {
 	From, To string
 	Why      *Reason
@@ -109,7 +109,7 @@ func (t *Timeline) leftBy(moves []Move) []*Reason {
 	return left
 }
 
-// latest returns the latest node of an id, NoNode for none.
+// latest returns the latest node of an id, or NoNode.
 func (t *Timeline) latest(id string) Node {
 	if id == "" {
 		return NoNode

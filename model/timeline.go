@@ -178,7 +178,7 @@ func (t *Timeline) graft(n Node) Node {
 		return t.moveHead(n)
 	}
 	at := t.parent[n]
-	if at != NoNode && !t.pointed && t.flags[n]&flagOrphan == 0 && !t.Traced(n) && t.above(at) == t.head {
+	if at != NoNode && !t.pointed && t.flags[n]&flagOrphan == 0 && !t.Traced(n) && t.snapshotOf(at) == t.head {
 		// n comes before its parent in order, and that is no leaf any more.
 		return t.moveHead(t.findHead())
 	}
@@ -262,8 +262,8 @@ func (t *Timeline) count(n Node, by int) {
 // Traced reports whether n is a step and no snapshot.
 func (t *Timeline) Traced(n Node) bool { return t.flags[n]&flagTraced != 0 }
 
-// above returns n, or if it is a step the snapshot before it; NoNode for none.
-func (t *Timeline) above(n Node) Node {
+// snapshotOf returns n, or if it is a step the snapshot before it, or NoNode.
+func (t *Timeline) snapshotOf(n Node) Node {
 	for n != NoNode && t.Traced(n) {
 		n = t.parent[n]
 	}
@@ -319,7 +319,7 @@ func (t *Timeline) Base(n Node) Node {
 	if t.Traced(n) {
 		return t.parent[n]
 	}
-	return t.above(t.parent[n])
+	return t.snapshotOf(t.parent[n])
 }
 
 // EndOf returns n, or if it is a step the snapshot that its turn ended in: the

@@ -37,7 +37,7 @@ func (s Marks) Each() iter.Seq[Marks] {
 	}
 }
 
-// Word returns the word of a single mark, "" for none.
+// Word returns the word of a single mark, or "".
 func (s Marks) Word() string {
 	for _, known := range markWords {
 		if s == known.mark {
@@ -47,8 +47,7 @@ func (s Marks) Word() string {
 	return ""
 }
 
-// Words returns the words of the marks that are set, the gravest first; nil for
-// none.
+// Words returns the words of the marks that are set, the gravest first, or nil.
 func (s Marks) Words() []string {
 	var words []string
 	for mark := range s.Each() {

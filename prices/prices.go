@@ -32,7 +32,7 @@ type price struct {
 	CacheWrite *float64 `toml:"cache_write"`
 }
 
-// FileError says what is wrong with the user's prices.
+// FileError describes a mistake in the user's prices.
 type FileError struct {
 	File string
 	// Reason says what is wrong, and where.

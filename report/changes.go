@@ -76,7 +76,7 @@ func (p *page) changes(ctx context.Context, before, now *state, added map[int]bo
 	}
 }
 
-// change writes a row about one change; message is the one that it added, -1 for none that is
+// change writes a row about one change; message is the one that it added, or -1 that is
 // told below.
 func (p *page) change(r *diff.Result, e *diff.Entry, b *view, message int) {
 	class, sign := "replace", "~"
@@ -112,12 +112,12 @@ func (p *page) change(r *diff.Result, e *diff.Entry, b *view, message int) {
 		p.text("from " + r.OldPath(e) + " ")
 		p.value("span", r.New(e))
 	default:
-		p.replaced(r.Old(e), r.New(e))
+		p.writeReplacement(r.Old(e), r.New(e))
 	}
 	p.put("</td></tr>")
 }
 
-// messageAt returns the message that a path leads to, -1 for none.
+// messageAt returns the message that a path leads to, or -1.
 func (v *view) messageAt(path string) int {
 	list := v.talk.List()
 	if list == jsontape.None || !strings.HasPrefix(path, v.tape.Pointer(list)+"/") {
@@ -141,8 +141,8 @@ func (p *page) value(name string, value []byte) {
 	}
 }
 
-// replaced writes two values, or of two long texts the words that changed.
-func (p *page) replaced(old, now []byte) {
+// writeReplacement writes two values, or of two long texts the words that changed.
+func (p *page) writeReplacement(old, now []byte) {
 	var a, b string
 	if len(old)+len(now) >= leastText && len(old)+len(now) <= 64*mostValue && bytes.HasPrefix(old, []byte(`"`)) && bytes.HasPrefix(now, []byte(`"`)) &&
 		json.Unmarshal(old, &a) == nil && json.Unmarshal(now, &b) == nil {
@@ -170,13 +170,13 @@ func (p *page) words(d diff.TextDiff) {
 			}
 			p.put("</" + name + ">")
 		default:
-			p.around(s.Text, i > 0, i < len(d.Spans)-1)
+			p.writeUnchanged(s.Text, i > 0, i < len(d.Spans)-1)
 		}
 	}
 }
 
-// around writes of a text that stayed what stands behind a change and before the next.
-func (p *page) around(text string, behind, before bool) {
+// writeUnchanged writes of a text that stayed what stands behind a change and before the next.
+func (p *page) writeUnchanged(text string, behind, before bool) {
 	if len(text) <= 2*aroundText {
 		p.lines(text)
 		return

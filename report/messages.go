@@ -13,8 +13,8 @@ import (
 // mostText bounds a text of a message, in bytes.
 const mostText = 32 << 10
 
-// added returns the messages that the state before did not have; before is nil for none.
-func (v *view) added(before *view) map[int]bool {
+// addedMessages returns the messages that the state before did not have; before is nil for none.
+func (v *view) addedMessages(before *view) map[int]bool {
 	had := map[string]int{}
 	if before != nil {
 		for m := range before.talk.Len() {

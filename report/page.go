@@ -82,7 +82,7 @@ func (p *page) tree() {
 		p.put("</a>")
 		if above := t.Parent(n); class == "off" && (above == model.NoNode || t.OnPath(above) || t.Reason(above) != t.Reason(n)) {
 			p.put(`<div class="line"><span class="gutter">`)
-			p.text(strings.Map(beside, string(gutter)))
+			p.text(strings.Map(lineBelow, string(gutter)))
 			p.put(`</span> <span class="why">`)
 			p.text(t.Reason(n).Text(moment))
 			p.put("</span></div>")
@@ -93,8 +93,8 @@ func (p *page) tree() {
 	p.element("p", "legend", "○ on the active path · ◉ the head · ◌ off the active path · j k to the next and the previous row · g G to the first and the last · @ to the head")
 }
 
-// beside returns what is drawn beside a character of the drawing when a line is put below it.
-func beside(r rune) rune {
+// lineBelow returns what is drawn beside a character of the drawing when a line is put below it.
+func lineBelow(r rune) rune {
 	if strings.ContainsRune("│┃", r) {
 		return r
 	}
@@ -193,7 +193,7 @@ func (p *page) content(ctx context.Context, now *state, base model.Node) {
 	if before != nil {
 		old = before.view
 	}
-	added := now.view.added(old)
+	added := now.view.addedMessages(old)
 	p.changes(ctx, before, now, added)
 	p.messages(now.view, added)
 }

@@ -43,7 +43,7 @@ var (
 	keys string
 )
 
-// policy is what the browser holds the page to.
+// policy is the content security policy of the page.
 var policy = fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", hash(style), hash(keys))
 
 func hash(text string) string {
@@ -51,7 +51,7 @@ func hash(text string) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// Session is what a report is about.
+// Session is the subject of a report.
 type Session struct {
 	// Store has the states, and Timeline the headers and labels of the session ID.
 	Store    store.Store

@@ -15,12 +15,12 @@ func (m *Model) cross() tea.Cmd {
 	s, ref := m.o.Store, m.subject().ref
 	return m.start(crossing, "looking for a sub-agent", func(ctx context.Context, _ *progress) fact {
 		to, err := store.MeetingPoint(ctx, s, ref)
-		return func() tea.Cmd { return m.crossed(to, err) }
+		return func() tea.Cmd { return m.showCrossing(to, err) }
 	})
 }
 
-// crossed shows the place where the session of a sub-agent meets another, once it was found.
-func (m *Model) crossed(to model.Ref, err error) tea.Cmd {
+// showCrossing shows the place where the session of a sub-agent meets another, once it was found.
+func (m *Model) showCrossing(to model.Ref, err error) tea.Cmd {
 	switch {
 	case err != nil:
 		m.fail(err)

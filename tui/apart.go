@@ -29,7 +29,7 @@ func (m *Model) showParting() tea.Cmd {
 		plan := model.Plan{Session: t.Header(head).SessionID, Head: t.Header(head).Point(), Target: t.Header(tip).Point()}
 		content.Words = stateChange(ctx, states, &plan).Brief
 		return func() tea.Cmd {
-			m.parted(content)
+			m.showLines(content)
 			return nil
 		}
 	})
@@ -43,8 +43,8 @@ func tipOf(t *model.Timeline, n model.Node) model.Node {
 	return n
 }
 
-// parted shows two lines that parted.
-func (m *Model) parted(content *parting.Content) {
+// showLines shows two lines that parted.
+func (m *Model) showLines(content *parting.Content) {
 	if content.Timeline != m.timeline.Timeline() {
 		return
 	}

@@ -117,7 +117,7 @@ func (m *Model) putQuestion() tea.Cmd {
 	if m.asked.again {
 		what = "" // no person waits for it
 	}
-	return stream(m, asking, what, q.ask, func(got part[answers.Answer]) tea.Cmd { return m.answered(of, got) })
+	return stream(m, asking, what, q.ask, func(got part[answers.Answer]) tea.Cmd { return m.showAnswers(of, got) })
 }
 
 // part is some of the answers to a question: no more come if last is set, and err is why they
@@ -154,7 +154,7 @@ func stream[T any](
 			}
 		}
 		return func() tea.Cmd {
-			m.returned(lent)
+			m.takeBack(lent)
 			if !m.awaits(kind, gen) {
 				return nil
 			}
@@ -224,8 +224,8 @@ func (r *reply[T]) read() (p part[T]) {
 	return p
 }
 
-// answered shows the answers that came. Their nodes are those of a timeline.
-func (m *Model) answered(of *model.Timeline, got part[answers.Answer]) tea.Cmd {
+// showAnswers shows the answers that came. Their nodes are those of a timeline.
+func (m *Model) showAnswers(of *model.Timeline, got part[answers.Answer]) tea.Cmd {
 	m.dirty = true
 	if m.asked.again {
 		m.asked.got = append(m.asked.got, got.got...)

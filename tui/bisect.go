@@ -50,7 +50,7 @@ func (m *Model) bisect(text string) tea.Cmd {
 				}
 			}
 		},
-		found:  func() tea.Cmd { return m.bisected(end) },
+		found:  func() tea.Cmd { return m.showFirstBad(end) },
 		failed: func(err error) error { return bisectRefused(err, t, good, bad) },
 	})
 }
@@ -70,8 +70,8 @@ func testAnswer(step *query.Tested) answers.Answer {
 	return a
 }
 
-// bisected goes to the first bad snapshot.
-func (m *Model) bisected(end query.Tested) tea.Cmd {
+// showFirstBad goes to the first bad snapshot.
+func (m *Model) showFirstBad(end query.Tested) tea.Cmd {
 	t := m.timeline.Timeline()
 	if m.asked.of != t {
 		return nil

@@ -51,16 +51,16 @@ func (m *Model) setMargin() {
 		if !known {
 			return "", false
 		}
-		return blamed(t, set, shown.header, name, turn), true
+		return blameText(t, set, shown.header, name, turn), true
 	})
 }
 
 // mostBlamed is how many cells the name of a snapshot takes in the margin at most.
 const mostBlamed = 10
 
-// blamed says which snapshot set a value, in which turn, and how long before the one that
+// blameText says which snapshot set a value, in which turn, and how long before the one that
 // shows, in columns for the name and the turn.
-func blamed(t *model.Timeline, set query.Blamed, shown model.Header, name, turn int) string {
+func blameText(t *model.Timeline, set query.Blamed, shown model.Header, name, turn int) string {
 	if set.Visit == model.NoNode {
 		return "?"
 	}

@@ -56,7 +56,7 @@ func (m *Model) askYank() {
 	items = append(items, dialog.Item{Action: keymap.YankResume, Text: "what goes on from the checkpoint here", Do: func() tea.Cmd {
 		return m.copyResume("the resume payload", func(c *resumetab.Content) string { return string(c.Payload()) })
 	}})
-	if c := m.selected(); c != nil {
+	if c := m.selection(); c != nil {
 		value, path := c.Value(), c.Path()
 		items[1] = dialog.Item{Action: keymap.YankValue, Text: sizeOf(value), Do: func() tea.Cmd { return m.copyText("the value", string(value)) }}
 		items[2] = dialog.Item{Action: keymap.YankPath, Text: path, Do: copied("the path", path)}
@@ -75,8 +75,8 @@ func (m *Model) askYank() {
 	m.open(dialog.NewMenu(m.styles, m.keys, keymap.Menu, "Copy", "copy", items))
 }
 
-// selected returns the tab in which a value is selected, or nil.
-func (m *Model) selected() copier {
+// selection returns the tab in which a value is selected, or nil.
+func (m *Model) selection() copier {
 	t := m.tabs[m.current]
 	if c, is := t.pane.(copier); is && t.content != nil && c.Value() != nil {
 		return c
@@ -90,7 +90,7 @@ func sizeOf(data []byte) string { return string(conversation.AppendSize(nil, int
 // copyText sends a text to the clipboard.
 func (m *Model) copyText(what, text string) tea.Cmd {
 	ctx, o := m.ctx, m.o
-	return run(func() fact { return m.copied(what, text, o.copyOut(ctx, text)) })
+	return run(func() fact { return m.tellCopy(what, text, o.copyOut(ctx, text)) })
 }
 
 // knownCalls returns the calls that go on from the snapshot under the cursor, the
@@ -122,9 +122,9 @@ func (m *Model) copyResume(what string, of func(*resumetab.Content) string) tea.
 			err = errors.New("there is none at this snapshot")
 		}
 		if err != nil {
-			return m.copied(what, "", copyResult{err: err})
+			return m.tellCopy(what, "", copyResult{err: err})
 		}
-		return m.copied(what, text, o.copyOut(ctx, text))
+		return m.tellCopy(what, text, o.copyOut(ctx, text))
 	})
 }
 
@@ -196,9 +196,9 @@ func (o *Options) toTerminal(text string) error {
 	return err
 }
 
-// copied says where a text is now, as far as that can be known. The text can be shown
+// tellCopy says where a text is now, as far as that can be known. The text can be shown
 // to select it by hand, and is shown at once where it could not be sent.
-func (m *Model) copied(what, text string, r copyResult) fact {
+func (m *Model) tellCopy(what, text string, r copyResult) fact {
 	return func() tea.Cmd {
 		switch {
 		case r.err != nil:
@@ -208,9 +208,9 @@ func (m *Model) copied(what, text string, r copyResult) fact {
 			}
 			m.open(dialog.NewText(m.styles, m.keys, "Select "+what+" by hand", text))
 		case r.tmux:
-			m.confirmed(what + " is in tmux's newest buffer")
+			m.confirm(what + " is in tmux's newest buffer")
 		default:
-			m.confirmed(what + " was sent to the terminal's clipboard")
+			m.confirm(what + " was sent to the terminal's clipboard")
 		}
 		m.message.about, m.message.whole = what, text
 		return nil

@@ -466,11 +466,11 @@ func (m *Model) follow() tea.Cmd {
 		}
 		if t.preview != nil {
 			if content, err := t.preview(ctx, s); content != nil || err != nil {
-				return func() tea.Cmd { return m.prepared(tab, s, content, err == nil, err) }
+				return func() tea.Cmd { return m.showContent(tab, s, content, err == nil, err) }
 			}
 		}
 		content, err := t.prepare(ctx, s)
-		return func() tea.Cmd { return m.prepared(tab, s, content, false, err) }
+		return func() tea.Cmd { return m.showContent(tab, s, content, false, err) }
 	})
 	m.tasks[preparing].slow = slow // keys that follow each other do not begin patience anew
 	return tea.Batch(find, work)
@@ -482,16 +482,16 @@ func (m *Model) prepareRest(tab int, s subject, dragged bool) tea.Cmd {
 	t := m.tabs[tab]
 	cmd := m.start(preparing, "reading "+s.name, func(ctx context.Context, _ *progress) fact {
 		content, err := t.prepare(ctx, s)
-		return func() tea.Cmd { return m.prepared(tab, s, content, false, err) }
+		return func() tea.Cmd { return m.showContent(tab, s, content, false, err) }
 	})
 	if dragged {
-		m.unhurried()
+		m.hideProgress()
 	}
 	return cmd
 }
 
-// prepared shows in a tab what was worked out of a subject, or a part of it that can be shown at once.
-func (m *Model) prepared(tab int, s subject, content any, part bool, err error) tea.Cmd {
+// showContent shows in a tab what was worked out of a subject, or a part of it that can be shown at once.
+func (m *Model) showContent(tab int, s subject, content any, part bool, err error) tea.Cmd {
 	dragged := m.tasks[preparing].gen == m.news.dragged
 	if dragged && m.news.rest > firstRest && err == nil {
 		m.news.late = true // it is that of a head which will have moved on by the next update, which draws it

@@ -54,7 +54,7 @@ type draft struct {
 func (m *Model) chooseEdit() tea.Cmd {
 	s, states := m.subject(), m.states
 	at, selected := "", false
-	if c := m.selected(); c != nil && m.tabs[m.current].shows == s.subjectKey {
+	if c := m.selection(); c != nil && m.tabs[m.current].shows == s.subjectKey {
 		at, selected = c.Path(), true
 	}
 	return m.start(planning, "reading "+s.name, func(ctx context.Context, _ *progress) fact {
@@ -103,7 +103,7 @@ func choices(conv *conversation.Conversation, at string, selected bool) []choice
 	return []choice{state, message, result, value}
 }
 
-// messageAt returns the message that a value is in, else the last one; -1 for none.
+// messageAt returns the message that a value is in, else the last one, or -1.
 func messageAt(conv *conversation.Conversation, n jsontape.Node) int {
 	if n > 0 {
 		if i := conv.Find(n); i >= 0 {
@@ -163,7 +163,7 @@ func resultIn(conv *conversation.Conversation, message int, n jsontape.Node) cho
 }
 
 // resultOf returns the block that is the tool result of a block, itself or what its
-// call led to; -1 for none.
+// call led to, or -1.
 func resultOf(conv *conversation.Conversation, block int) int {
 	b := conv.Block(block)
 	if b.Kind == conversation.ToolCall && b.Pair >= 0 {
@@ -179,7 +179,7 @@ func resultOf(conv *conversation.Conversation, block int) int {
 // cannotEdit says why nothing can be edited.
 func (m *Model) cannotEdit(err error) fact {
 	return func() tea.Cmd {
-		m.failed("cannot edit", err)
+		m.tellFailure("cannot edit", err)
 		return nil
 	}
 }

@@ -19,7 +19,7 @@ import (
 // askHistory lists the changes of the value under the cursor, or where there is none of one
 // whose path is typed.
 func (m *Model) askHistory() tea.Cmd {
-	if c := m.selected(); c != nil {
+	if c := m.selection(); c != nil {
 		if path, err := query.ParsePath(c.Path()); err == nil && path.Indexed() {
 			return m.askTrace(path, c.Path())
 		}
@@ -135,7 +135,7 @@ func isBranch(value []byte) bool { return len(value) > 0 && (value[0] == '[' || 
 // stepToChange goes to the snapshot before or after this one on its line at which the value
 // under the cursor changed.
 func (m *Model) stepToChange(to keymap.Action) tea.Cmd {
-	c := m.selected()
+	c := m.selection()
 	if c == nil {
 		m.say("no value is selected: " + keymap.Label(m.keys.Keys(keymap.Session, keymap.ShowState)) + " shows the state")
 		return nil

@@ -150,7 +150,7 @@ func TestModel_staleGrowthKeepsTheTurnGoing(t *testing.T) {
 	late := errors.New("too late")
 	for name, f := range map[string]fact{
 		"the session":  func() tea.Cmd { return m.grew(growth{err: late}) },
-		"the sessions": func() tea.Cmd { return m.relisted(0, nil, 0, late) },
+		"the sessions": func() tea.Cmd { return m.showList(0, nil, 0, late) },
 	} {
 		if _, cmd := m.Update(f); cmd == nil {
 			t.Errorf("%s ends the turn", name)
@@ -160,7 +160,7 @@ func TestModel_staleGrowthKeepsTheTurnGoing(t *testing.T) {
 		}
 	}
 	m.start(reading, "reading", func(context.Context, *progress) fact { return nil })
-	if _, cmd := m.Update(fact(m.changed)); cmd != nil || m.news.held == nil {
+	if _, cmd := m.Update(fact(m.catchUp)); cmd != nil || m.news.held == nil {
 		t.Error("a turn goes on beside the reading")
 	}
 	m.stop(reading)
@@ -238,7 +238,7 @@ func TestModel_usageRests(t *testing.T) {
 	m.o.Now = func() time.Time { return began.Add(100 * time.Millisecond) }
 	tl := m.timeline.Timeline()
 	m.stop(addingUp)
-	cmd := m.summed(tl, sumUp(tl, nil, noPrices{}), nil)
+	cmd := m.showSums(tl, sumUp(tl, nil, noPrices{}), nil)
 	m.usage.begun = extent{} // the session grew
 	if m.addUp() != nil {
 		t.Error("it is added up again at once")

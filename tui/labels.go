@@ -162,7 +162,7 @@ func (m *Model) askLabel() {
 			return nil
 		}
 		t := m.timeline.Timeline()
-		if at := m.timeline.Labels().Named(label.Name); at != model.NoNode && t.Header(at).Ref() != s.ref && refused != label.Name {
+		if at := m.timeline.Labels().Find(label.Name); at != model.NoNode && t.Header(at).Ref() != s.ref && refused != label.Name {
 			refused = label.Name
 			prompt.Refuse(t.Name(at) + " has this label; the same again moves it here")
 			return nil
@@ -185,13 +185,13 @@ func (m *Model) setLabel(prompt *dialog.Prompt, snapshot string, label model.Lab
 		if err == nil && was != "" && was != label.Name {
 			err = to.Remove(ctx, s, label.Session, was)
 		}
-		return func() tea.Cmd { return m.labelled(prompt, done, err) }
+		return func() tea.Cmd { return m.tellLabel(prompt, done, err) }
 	})
 }
 
-// labelled says what was done, and closes the prompt; one that is open still tells why
+// tellLabel says what was done, and closes the prompt; one that is open still tells why
 // nothing was.
-func (m *Model) labelled(prompt *dialog.Prompt, done string, err error) tea.Cmd {
+func (m *Model) tellLabel(prompt *dialog.Prompt, done string, err error) tea.Cmd {
 	asking := m.dialog == prompt
 	switch {
 	case err != nil && asking && !errors.Is(err, context.Canceled):
@@ -201,7 +201,7 @@ func (m *Model) labelled(prompt *dialog.Prompt, done string, err error) tea.Cmd 
 	case err != nil:
 		m.fail(err)
 	default:
-		m.confirmed(done)
+		m.confirm(done)
 		if asking {
 			m.open(nil)
 		}
@@ -226,7 +226,7 @@ func (m *Model) listLabels() {
 
 // goToLabel goes to the snapshot with a label.
 func (m *Model) goToLabel(name string) tea.Cmd {
-	n := m.timeline.Labels().Named(name)
+	n := m.timeline.Labels().Find(name)
 	if n == model.NoNode {
 		m.say(fmt.Sprintf("the label %s is gone", name))
 		return nil

@@ -126,9 +126,9 @@ func within(size, all, least int) int {
 	return max(least, min(size, all-least))
 }
 
-// moved returns the shares after the border was put to a cell of the screen: its
+// moveBorder returns the shares after the border was put to a cell of the screen: its
 // column where the boxes stand side by side, else its row in the body.
-func (l *layout) moved(s shares, x, y int) shares {
+func (l *layout) moveBorder(s shares, x, y int) shares {
 	// Rounded up, so that arrange comes to the same cell.
 	share := func(size, all int) int { return max((size*thousand+all-1)/all, 1) }
 	if l.wide() {

@@ -72,7 +72,7 @@ func TestLayout_movesTheBorder(t *testing.T) {
 	for _, size := range [][2]int{{60, 18}, {99, 40}, {100, 30}, {120, 36}, {200, 50}, {233, 61}} {
 		l := arrange(size[0], size[1], onTimeline, shares{})
 		for at := range 250 {
-			s := l.moved(shares{}, at, at)
+			s := l.moveBorder(shares{}, at, at)
 			got := arrange(size[0], size[1], onTimeline, s)
 			is, want := got.tab.x, within(at, l.w, leastBoxWidth)
 			if !l.wide() {
@@ -87,7 +87,7 @@ func TestLayout_movesTheBorder(t *testing.T) {
 		}
 	}
 	l := arrange(100, 30, onTimeline, shares{})
-	s := l.moved(shares{}, 30, 0)
+	s := l.moveBorder(shares{}, 30, 0)
 	if got := arrange(200, 50, onTimeline, s).tab.x; got != 60 {
 		t.Errorf("on a screen twice as wide the border is at %d", got)
 	}

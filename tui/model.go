@@ -239,8 +239,8 @@ func (m *Model) say(text string) {
 	m.dirty = true
 }
 
-// confirmed says that something was done.
-func (m *Model) confirmed(text string) {
+// confirm says that something was done.
+func (m *Model) confirm(text string) {
 	m.message = message{text: m.styles.Glyphs.Good + " " + text, style: m.styles.Good}
 	m.dirty = true
 }
@@ -283,8 +283,8 @@ func (m *Model) context() keymap.Context {
 	return c
 }
 
-// resized takes the size of the screen, or its new layout after the focus moved.
-func (m *Model) resized(w, h int) {
+// resize takes the size of the screen, or its new layout after the focus moved.
+func (m *Model) resize(w, h int) {
 	m.layout = arrange(w, h, m.focus, m.shares)
 	l := &m.layout
 	if m.scrubs || m.tasks[playing].running {
@@ -323,7 +323,7 @@ func (m *Model) focusOn(at focus) {
 			}
 		}
 	}
-	m.resized(m.layout.w, m.layout.h)
+	m.resize(m.layout.w, m.layout.h)
 }
 
 // settle is how long the cursor stands still before what it is on is read.

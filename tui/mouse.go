@@ -18,8 +18,8 @@ const (
 	onScrubber      // and so through the session
 )
 
-// pointed takes what the mouse did.
-func (m *Model) pointed(msg tea.MouseMsg) tea.Cmd {
+// takeMouse takes what the mouse did.
+func (m *Model) takeMouse(msg tea.MouseMsg) tea.Cmd {
 	m.stopPlaying()
 	held := m.held
 	m.held = free
@@ -56,7 +56,7 @@ func (m *Model) wheel(x, y, n int) tea.Cmd {
 		m.timeline.Wheel(n)
 		return m.follow()
 	case m.layout.tab.holds(x, y):
-		m.tabs[m.current].shown().Wheel(n)
+		m.tabs[m.current].paneInView().Wheel(n)
 	}
 	return nil
 }

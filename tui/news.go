@@ -101,7 +101,7 @@ func (m *Model) watching(changes <-chan struct{}, err error) tea.Cmd {
 		return nil
 	}
 	m.news.changes, m.dirty = changes, true
-	return m.changed()
+	return m.catchUp()
 }
 
 // await waits for a change. In calm times nothing in the program moves until
@@ -113,7 +113,7 @@ func (m *Model) await() tea.Cmd {
 		if !open {
 			return m.ofWatch(n, m.watchBroke)
 		}
-		return m.ofWatch(n, m.changed)
+		return m.ofWatch(n, m.catchUp)
 	}
 	return run(func() fact {
 		var quiet <-chan time.Time
@@ -132,7 +132,7 @@ func (m *Model) await() tea.Cmd {
 		case _, open := <-changes:
 			return changed(open)
 		case <-quiet:
-			return m.ofWatch(n, m.calmed)
+			return m.ofWatch(n, m.endChanges)
 		case <-ctx.Done():
 			return nil
 		}
@@ -143,8 +143,8 @@ func (m *Model) await() tea.Cmd {
 // change and for nothing that the program does. It is safe for concurrent use.
 func (m *Model) Waiting() int { return int(m.waiting.Load()) }
 
-// calmed ends a time of changes.
-func (m *Model) calmed() tea.Cmd {
+// endChanges ends a time of changes.
+func (m *Model) endChanges() tea.Cmd {
 	m.news.rest = 0
 	m.dirty = m.dirty || m.news.late
 	m.news.late = false
@@ -170,22 +170,22 @@ func (m *Model) lend() uint64 {
 	return m.news.watch + 1
 }
 
-// returned says that a command reads the timeline no longer. One that was lent nothing,
+// takeBack says that a command reads the timeline no longer. One that was lent nothing,
 // or the timeline of another store, changes nothing.
-func (m *Model) returned(lent uint64) {
+func (m *Model) takeBack(lent uint64) {
 	if lent == m.news.watch+1 {
 		m.news.lent--
 	}
 }
 
-// occupied reports whether something goes on that turns wait for.
-func (m *Model) occupied() bool {
+// isOccupied reports whether something goes on that turns wait for.
+func (m *Model) isOccupied() bool {
 	return m.tasks[listing].running || m.tasks[reading].running || m.tasks[applying].running || m.news.lent > 0
 }
 
 // resume goes on with a turn that was held, once it can.
 func (m *Model) resume() tea.Cmd {
-	if m.news.held == nil || m.occupied() {
+	if m.news.held == nil || m.isOccupied() {
 		return nil
 	}
 	held := m.news.held
@@ -193,10 +193,10 @@ func (m *Model) resume() tea.Cmd {
 	return held()
 }
 
-// changed catches up with the store.
-func (m *Model) changed() tea.Cmd {
-	if m.occupied() {
-		m.news.held = m.changed
+// catchUp catches up with the store.
+func (m *Model) catchUp() tea.Cmd {
+	if m.isOccupied() {
+		m.news.held = m.catchUp
 		return nil
 	}
 	switch m.place {
@@ -300,7 +300,7 @@ func growthOf(ctx context.Context, s store.Store, session string, content *timel
 
 // grew shows what is new in the session.
 func (m *Model) grew(g growth) tea.Cmd {
-	if m.occupied() {
+	if m.isOccupied() {
 		m.news.held = func() tea.Cmd { return m.grew(g) }
 		return nil
 	}
@@ -308,10 +308,10 @@ func (m *Model) grew(g growth) tea.Cmd {
 		return m.rest(g.took)
 	}
 	if g.err != nil {
-		m.lost(g.err)
+		m.tellLoss(g.err)
 		return m.rest(g.took)
 	}
-	m.recovered()
+	m.clearLoss()
 	m.news.cursor = g.cursor
 	if m.only != g.only {
 		m.only, m.dirty = g.only, true
@@ -345,14 +345,14 @@ func (m *Model) grew(g growth) tea.Cmd {
 func (m *Model) drag() tea.Cmd {
 	cmd := m.follow()
 	if cmd != nil && m.tasks[preparing].running {
-		m.unhurried()
+		m.hideProgress()
 	}
 	return cmd
 }
 
-// unhurried notes that the person does not wait for what a tab prepares now, so that no
+// hideProgress notes that the person does not wait for what a tab prepares now, so that no
 // progress is shown.
-func (m *Model) unhurried() {
+func (m *Model) hideProgress() {
 	t := &m.tasks[preparing]
 	t.what = ""
 	m.news.dragged = t.gen
@@ -414,22 +414,22 @@ func (m *Model) relist() tea.Cmd {
 		began := now()
 		sessions, err := sessionsOf(ctx, s, done)
 		took := now().Sub(began)
-		return m.ofWatch(n, func() tea.Cmd { return m.relisted(gen, sessions, took, err) })
+		return m.ofWatch(n, func() tea.Cmd { return m.showList(gen, sessions, took, err) })
 	})
 }
 
-// relisted shows the list of sessions as it is now.
-func (m *Model) relisted(gen uint64, sessions []model.SessionInfo, took time.Duration, err error) tea.Cmd {
-	if m.occupied() {
-		m.news.held = func() tea.Cmd { return m.relisted(gen, sessions, took, err) }
+// showList shows the list of sessions as it is now.
+func (m *Model) showList(gen uint64, sessions []model.SessionInfo, took time.Duration, err error) tea.Cmd {
+	if m.isOccupied() {
+		m.news.held = func() tea.Cmd { return m.showList(gen, sessions, took, err) }
 		return nil
 	}
 	switch {
 	case !m.finish(growing, gen):
 	case err != nil:
-		m.lost(err)
+		m.tellLoss(err)
 	default:
-		m.recovered()
+		m.clearLoss()
 		m.busier()
 		m.sessions.Set(sessions)
 		m.dirty = true
@@ -437,9 +437,9 @@ func (m *Model) relisted(gen uint64, sessions []model.SessionInfo, took time.Dur
 	return m.rest(took)
 }
 
-// lost says, once, why the screen could not keep up. What it shows stays, and the
+// tellLoss says, once, why the screen could not keep up. What it shows stays, and the
 // next change is an occasion to read all of it again.
-func (m *Model) lost(err error) {
+func (m *Model) tellLoss(err error) {
 	m.news.cursor = nil
 	if m.place == inSession && errors.Is(err, model.ErrNoSession) {
 		err = fmt.Errorf("the session is no longer in the store; what shows was read before: %w", err)
@@ -450,8 +450,8 @@ func (m *Model) lost(err error) {
 	}
 }
 
-// recovered takes back what lost said.
-func (m *Model) recovered() {
+// clearLoss takes back what lost said.
+func (m *Model) clearLoss() {
 	if m.news.trouble != "" && m.message.whole == m.news.trouble {
 		m.message, m.dirty = message{}, true
 	}

@@ -59,7 +59,7 @@ func (m *Model) planWrite(w write) tea.Cmd {
 	return m.startLent(planning, "planning the "+string(w.Op), lent, func(ctx context.Context, _ *progress) fact {
 		p, err := writer.Plan(ctx, w.Change)
 		if err != nil {
-			return func() tea.Cmd { return m.planned(proposal{write: w}, err) }
+			return func() tea.Cmd { return m.showPlan(proposal{write: w}, err) }
 		}
 		if p.Session == session {
 			tree.NamePlan(&p)
@@ -70,12 +70,12 @@ func (m *Model) planWrite(w write) tea.Cmd {
 		} else {
 			changed = stateChange(ctx, states, &p)
 		}
-		return func() tea.Cmd { return m.planned(proposal{write: w, made: p, changed: changed}, nil) }
+		return func() tea.Cmd { return m.showPlan(proposal{write: w, made: p, changed: changed}, nil) }
 	})
 }
 
-// planned shows the plan and asks.
-func (m *Model) planned(p proposal, err error) tea.Cmd {
+// showPlan shows the plan and asks.
+func (m *Model) showPlan(p proposal, err error) tea.Cmd {
 	asking := m.dialog == p.prompt // it is open still, and says what is wrong with the text
 	var nothing *model.NothingToError
 	switch {
@@ -92,7 +92,7 @@ func (m *Model) planned(p proposal, err error) tea.Cmd {
 		p.prompt.Refuse(err.Error())
 		return nil
 	case err != nil:
-		m.failed("cannot "+string(p.Op), err)
+		m.tellFailure("cannot "+string(p.Op), err)
 		return nil
 	case p.made.Idle():
 		m.say(fmt.Sprintf("nothing to write: %s is at %s already", p.made.Session, p.made.Target))
@@ -129,9 +129,9 @@ func (m *Model) question(q *dialog.Question) tea.Cmd {
 	return m.awaitQuiet()
 }
 
-// failed says what went wrong with something that the person asked for, whole
+// tellFailure says what went wrong with something that the person asked for, whole
 // and at once.
-func (m *Model) failed(what string, err error) {
+func (m *Model) tellFailure(what string, err error) {
 	m.fail(err)
 	m.open(dialog.NewText(m.styles, m.keys, what, printable.Addresses(err.Error())))
 }
@@ -160,12 +160,12 @@ func (m *Model) apply(p proposal) tea.Cmd {
 	}
 	return m.start(applying, "writing: "+p.made.Headline(), func(ctx context.Context, _ *progress) fact {
 		receipt, err := writer.Apply(ctx, p.made)
-		return func() tea.Cmd { return m.applied(p, &receipt, err) }
+		return func() tea.Cmd { return m.tellReceipt(p, &receipt, err) }
 	})
 }
 
-// applied says what was done, and reads the session again.
-func (m *Model) applied(p proposal, receipt *model.Receipt, err error) tea.Cmd {
+// tellReceipt says what was done, and reads the session again.
+func (m *Model) tellReceipt(p proposal, receipt *model.Receipt, err error) tea.Cmd {
 	plan := &p.made
 	var drop tea.Cmd
 	if err == nil {
@@ -181,7 +181,7 @@ func (m *Model) applied(p proposal, receipt *model.Receipt, err error) tea.Cmd {
 		m.message.whole = movedOn + "\n\n" + err.Error()
 		return tea.Batch(m.reread(), m.planWrite(p.write))
 	case err != nil:
-		m.failed("cannot "+string(plan.Op), err)
+		m.tellFailure("cannot "+string(plan.Op), err)
 		m.keepDraft(p.draft)
 		return m.reread()
 	}
@@ -202,7 +202,7 @@ func (m *Model) applied(p proposal, receipt *model.Receipt, err error) tea.Cmd {
 		m.endTour()
 	}
 	text, brief := m.receipt(plan, receipt)
-	m.confirmed(text)
+	m.confirm(text)
 	for _, less := range brief {
 		m.message.brief = append(m.message.brief, m.styles.Glyphs.Good+" "+less)
 	}
@@ -224,7 +224,7 @@ func (m *Model) reread() tea.Cmd {
 // copy it and take the write back. brief says less and less, for a narrow screen: the keys
 // stay longest.
 func (m *Model) receipt(plan *model.Plan, r *model.Receipt) (text string, brief []string) {
-	done := m.done(plan, r)
+	done := m.doneTexts(plan, r)
 	if plan.Op == model.OpPurge {
 		return done[0], done[1:]
 	}
@@ -261,8 +261,8 @@ func (m *Model) receipt(plan *model.Plan, r *model.Receipt) (text string, brief 
 	return joined(append(long, keys...)...), brief
 }
 
-// done says what a write did, at length and then with fewer and fewer words.
-func (m *Model) done(plan *model.Plan, r *model.Receipt) []string {
+// doneTexts says what a write did, at length and then with fewer and fewer words.
+func (m *Model) doneTexts(plan *model.Plan, r *model.Receipt) []string {
 	if plan.Op == model.OpPurge {
 		return []string{"forgot what was set aside of " + r.Session}
 	}
@@ -357,7 +357,7 @@ func (m *Model) readJournal() tea.Cmd {
 // journalRead shows the journal.
 func (m *Model) journalRead(entries []model.JournalEntry, err error) {
 	if err != nil {
-		m.failed("cannot read the journal", err)
+		m.tellFailure("cannot read the journal", err)
 		return
 	}
 	m.open(dialog.NewJournal(m.styles, m.keys, entries, func(t time.Time) string {

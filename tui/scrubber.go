@@ -64,7 +64,7 @@ func (m *Model) play() tea.Cmd {
 	}
 	m.sayPlaying()
 	cmd := m.nextBeat()
-	m.resized(m.layout.w, m.layout.h)
+	m.resize(m.layout.w, m.layout.h)
 	return cmd
 }
 
@@ -86,12 +86,12 @@ func (m *Model) nextBeat() tea.Cmd {
 		case <-after(wait):
 		case <-ctx.Done():
 		}
-		return m.played
+		return m.playStep
 	})
 }
 
-// played takes the next step; the last one is that to the end of the line.
-func (m *Model) played() tea.Cmd {
+// playStep takes the next step; the last one is that to the end of the line.
+func (m *Model) playStep() tea.Cmd {
 	if m.place != inSession {
 		return nil
 	}
@@ -99,7 +99,7 @@ func (m *Model) played() tea.Cmd {
 	m.timeline.Do(keymap.StepForward)
 	if m.timeline.Ended() {
 		m.message = message{}
-		m.resized(m.layout.w, m.layout.h)
+		m.resize(m.layout.w, m.layout.h)
 		return m.follow()
 	}
 	return tea.Batch(m.follow(), m.nextBeat())
@@ -112,7 +112,7 @@ func (m *Model) stopPlaying() bool {
 	}
 	m.stop(playing)
 	m.message = message{}
-	m.resized(m.layout.w, m.layout.h)
+	m.resize(m.layout.w, m.layout.h)
 	return true
 }
 
@@ -138,7 +138,7 @@ func (m *Model) setPace(a keymap.Action) tea.Cmd {
 // showScrubber shows the scrubber, or no longer.
 func (m *Model) showScrubber() {
 	m.scrubs = !m.scrubs
-	m.resized(m.layout.w, m.layout.h)
+	m.resize(m.layout.w, m.layout.h)
 }
 
 // The cells beside the line of the scrubber: what is done, and the time of the cursor.

@@ -107,7 +107,7 @@ func (m *Model) find(text string) tea.Cmd {
 	}
 	return m.startLent(finding, "searching", lent, func(ctx context.Context, _ *progress) fact {
 		matches, err := look(ctx)
-		return func() tea.Cmd { return m.found(at, matches, err) }
+		return func() tea.Cmd { return m.showMatches(at, matches, err) }
 	})
 }
 
@@ -130,8 +130,8 @@ func (m *Model) searching() searched {
 	return searched{onTab, m.current, m.tabs[m.current].shows}
 }
 
-// found goes to the first match.
-func (m *Model) found(at searched, matches any, err error) tea.Cmd {
+// showMatches goes to the first match.
+func (m *Model) showMatches(at searched, matches any, err error) tea.Cmd {
 	if at != m.searching() {
 		return nil
 	}

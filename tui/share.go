@@ -159,14 +159,14 @@ func (m *Model) share(prompt *dialog.Prompt, only, path string) tea.Cmd {
 			places, hidden, err = write(ctx, s, session, only, path)
 		}
 		return func() tea.Cmd {
-			m.shared(prompt, path, places, hidden, err)
+			m.tellShare(prompt, path, places, hidden, err)
 			return nil
 		}
 	})
 }
 
-// shared says in which file the session is now, and at how many places a secret was hidden; list has the secrets.
-func (m *Model) shared(prompt *dialog.Prompt, path string, places int, list string, err error) {
+// tellShare says in which file the session is now, and at how many places a secret was hidden; list has the secrets.
+func (m *Model) tellShare(prompt *dialog.Prompt, path string, places int, list string, err error) {
 	m.dirty = true
 	switch asking := m.dialog == prompt; {
 	case errors.Is(err, fs.ErrExist) && asking:
@@ -185,7 +185,7 @@ func (m *Model) shared(prompt *dialog.Prompt, path string, places int, list stri
 	if places > 0 {
 		hidden = "secrets hidden at " + model.Count(places, "place")
 	}
-	m.confirmed(fmt.Sprintf("shared in %s: %s", path, hidden))
+	m.confirm(fmt.Sprintf("shared in %s: %s", path, hidden))
 	m.message.brief = []string{m.styles.Glyphs.Good + " shared in " + filepath.Base(path)}
 	m.message.about, m.message.whole = "What was shared", path+"\n\n"+list
 }

@@ -158,7 +158,7 @@ func (m *Model) adopt(s store.Store) {
 	}
 	m.watches, m.blame = watches{}, blame{}
 	m.showColumns()
-	m.resized(m.layout.w, m.layout.h)
+	m.resize(m.layout.w, m.layout.h)
 	m.lacks = map[keymap.Action]string{}
 	if m.o.Labels == nil {
 		m.lacks[keymap.SetLabel], m.lacks[keymap.GoLabel] = noLabels, noLabels
@@ -252,7 +252,7 @@ func (m *Model) storesBox() box {
 	if i := m.selectedStore(); i >= 0 {
 		foot += " " + m.styles.Glyphs.Dot + " " + m.styles.Glyphs.Sentence(m.o.Stores[i].Why)
 	}
-	b := box{rect: m.layout.list, edge: m.styles.Focus, pane: m.stores, title: m.named("Stores"), foot: foot}
+	b := box{rect: m.layout.list, edge: m.styles.Focus, pane: m.stores, title: m.titleOf("Stores"), foot: foot}
 	if m.stores.Len() == 0 {
 		b.pane, b.foot = waiting{nil, m.styles, b.inside().w, m.patiently(&m.tasks[looking])}, ""
 	}

@@ -135,8 +135,8 @@ func searchable[C, M any](t *tab, p interface {
 	return t
 }
 
-// noted lets a tab say something below its content.
-func noted[C any](t *tab, note func(C, int) string) *tab {
+// addNote lets a tab say something below its content.
+func addNote[C any](t *tab, note func(C, int) string) *tab {
 	t.note = func(content any, most int) string { return note(content.(C), most) }
 	return t
 }
@@ -146,7 +146,7 @@ func (m *Model) resizeTab(t *tab) {
 	in := m.layout.tab.inside()
 	t.below, t.belowH = nil, 0
 	if t.note != nil && t.content != nil && t.note(t.content, 1) != "" {
-		t.below, t.belowH = fitted(m.styles, in.w, min(in.h/8, mostBelow), func(most int) string { return t.note(t.content, most) })
+		t.below, t.belowH = fitNames(m.styles, in.w, min(in.h/8, mostBelow), func(most int) string { return t.note(t.content, most) })
 	}
 	t.pane.Resize(in.w, in.h-t.belowH)
 	if t.trouble != nil {
@@ -157,9 +157,9 @@ func (m *Model) resizeTab(t *tab) {
 // mostBelow is the most rows that a note takes.
 const mostBelow = 3
 
-// fitted returns the text with the most names in it that fits into some rows, and
+// fitNames returns the text with the most names in it that fits into some rows, and
 // how many it takes. At least it is the text with one name, cut to a row.
-func fitted(styles *theme.Styles, w, rows int, text func(most int) string) (s *sheet.Sheet, h int) {
+func fitNames(styles *theme.Styles, w, rows int, text func(most int) string) (s *sheet.Sheet, h int) {
 	rows = max(rows, 1)
 	lay := func(text string) *sheet.Sheet {
 		s := sheet.NewPage(styles)
@@ -180,8 +180,8 @@ func fitted(styles *theme.Styles, w, rows int, text func(most int) string) (s *s
 	return s, min(s.Len(), rows)
 }
 
-// shown returns the pane that draws the tab: its own, or that of its trouble.
-func (t *tab) shown() pane {
+// paneInView returns the pane that draws the tab: its own, or that of its trouble.
+func (t *tab) paneInView() pane {
 	if t.trouble != nil {
 		return t.trouble
 	}

@@ -41,7 +41,7 @@ func newTabs(styles *theme.Styles, from *source) []*tab {
 
 func (f *source) diffTab(styles *theme.Styles) *tab {
 	p := difftab.New(styles)
-	return noted(searchable(newTab(keymap.Diff, p, f.prepareDiff), p, difftab.Find), (*difftab.Content).LeftOut)
+	return addNote(searchable(newTab(keymap.Diff, p, f.prepareDiff), p, difftab.Find), (*difftab.Content).LeftOut)
 }
 
 func (f *source) prepareDiff(ctx context.Context, s subject) (*difftab.Content, error) {
@@ -82,7 +82,7 @@ func (f *source) stateTab(styles *theme.Styles) *tab {
 	p := statetab.New(styles)
 	t := newTab(keymap.State, p, f.prepareState)
 	t.preview = f.previewState
-	return noted(searchable(t, p, statetab.Find), (*statetab.Content).Unknown)
+	return addNote(searchable(t, p, statetab.Find), (*statetab.Content).Unknown)
 }
 
 // previewState returns the beginning of a large state, from a store that can read

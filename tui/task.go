@@ -59,7 +59,7 @@ type fact func() tea.Cmd
 
 // start begins work of a kind and cancels what runs of it. what says in the progress line what goes on; it is "" for
 // work that the person does not wait for. The command runs work, which gets a context and a counter to tell how far it
-// is. The fact that it returns, nil for none, is dropped where other work of the kind began or the work was stopped.
+// is. The fact that it returns, or nil, is dropped where other work of the kind began or the work was stopped.
 func (m *Model) start(kind taskKind, what string, work func(ctx context.Context, done *progress) fact) tea.Cmd {
 	return m.startLent(kind, what, 0, work)
 }
@@ -69,7 +69,7 @@ func (m *Model) startLent(kind taskKind, what string, lent uint64, work func(ctx
 	return m.begin(kind, what, func(ctx context.Context, gen uint64, done *progress) fact {
 		then := work(ctx, done)
 		return func() tea.Cmd {
-			m.returned(lent)
+			m.takeBack(lent)
 			if !m.finish(kind, gen) || then == nil {
 				return nil
 			}

@@ -43,5 +43,5 @@ func (m *Model) beginTour(content *timeline.Content) {
 // endTour hides the tour.
 func (m *Model) endTour() {
 	m.tour = nil
-	m.resized(m.layout.w, m.layout.h)
+	m.resize(m.layout.w, m.layout.h)
 }

@@ -26,6 +26,6 @@ func (m *Model) split(by int) {
 
 // splitAt puts the border to a cell.
 func (m *Model) splitAt(x, y int) {
-	m.shares = m.layout.moved(m.shares, x, y)
-	m.resized(m.layout.w, m.layout.h)
+	m.shares = m.layout.moveBorder(m.shares, x, y)
+	m.resize(m.layout.w, m.layout.h)
 }

@@ -10,7 +10,7 @@ import (
 // whole text.
 func (m *Model) unusable(what string, err error) {
 	m.place, m.trouble = nowhere, m.troubleSheet(what, err)
-	m.resized(m.layout.w, m.layout.h)
+	m.resize(m.layout.w, m.layout.h)
 }
 
 // troubleSheet returns a pane that says what went wrong.

@@ -42,11 +42,11 @@ func (m *Model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.KeyMsg:
-		return m.pressed(msg)
+		return m.takeKeys(msg)
 	case tea.MouseMsg:
-		return m.pointed(msg)
+		return m.takeMouse(msg)
 	case tea.WindowSizeMsg:
-		m.resized(msg.Width, msg.Height)
+		m.resize(msg.Width, msg.Height)
 	case panickedMsg:
 		m.crash = msg.err
 		return tea.Quit
@@ -56,11 +56,11 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// pressed takes what one read of the terminal gave: several characters may come
+// takeKeys takes what one read of the terminal gave: several characters may come
 // at once, and each is a key. Pasted text is text, never keys.
-func (m *Model) pressed(k tea.KeyMsg) tea.Cmd {
+func (m *Model) takeKeys(k tea.KeyMsg) tea.Cmd {
 	if k.Paste {
-		return m.typed(k)
+		return m.takeText(k)
 	}
 	if k.Type != tea.KeyRunes || len(k.Runes) < 2 {
 		return m.key(k)
@@ -88,7 +88,7 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 	case !stopped:
 		m.sayElsewhere(k.String())
 	}
-	return tea.Batch(wait, m.typed(k))
+	return tea.Batch(wait, m.takeText(k))
 }
 
 // action returns what a key means now. One that means nothing in the timeline means what
@@ -120,8 +120,8 @@ func (m *Model) sayElsewhere(key string) {
 	}
 }
 
-// typed takes text for the field that is open; without one it means nothing.
-func (m *Model) typed(k tea.KeyMsg) tea.Cmd {
+// takeText takes text for the field that is open; without one it means nothing.
+func (m *Model) takeText(k tea.KeyMsg) tea.Cmd {
 	switch {
 	case m.dialog != nil:
 		m.dialog.Type(k)
@@ -270,7 +270,7 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 		m.compare(theHead)
 	case keymap.Zoom:
 		m.shares.zoomed = !m.shares.zoomed
-		m.resized(m.layout.w, m.layout.h)
+		m.resize(m.layout.w, m.layout.h)
 	case keymap.SplitLess:
 		m.split(-1)
 	case keymap.SplitMore:
@@ -343,11 +343,11 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 func (m *Model) doInPane(a keymap.Action) tea.Cmd {
 	switch {
 	case m.focus == onTab:
-		m.tabs[m.current].shown().Do(a)
+		m.tabs[m.current].paneInView().Do(a)
 	case a == keymap.Open:
 		m.focusOn(onTab)
 	case !m.timeline.Do(a):
-		m.tabs[m.current].shown().Do(a) // a key of the tab in view
+		m.tabs[m.current].paneInView().Do(a) // a key of the tab in view
 	}
 	return nil
 }
@@ -360,7 +360,7 @@ func (m *Model) back() tea.Cmd {
 		return nil
 	case m.shares.zoomed:
 		m.shares.zoomed = false
-		m.resized(m.layout.w, m.layout.h)
+		m.resize(m.layout.w, m.layout.h)
 		return nil
 	case m.focus == onTab:
 		m.focusOn(onTimeline)

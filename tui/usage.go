@@ -151,12 +151,12 @@ func (m *Model) statsRead(of *model.Timeline, got part[query.Stat]) tea.Cmd {
 		b := sumUp(of, stats, prices)
 		keys, err := past.to(of).Keys(ctx, model.NoNode)
 		b.keys = keys
-		return func() tea.Cmd { return m.summed(of, b, err) }
+		return func() tea.Cmd { return m.showSums(of, b, err) }
 	})
 }
 
-// summed shows the sums.
-func (m *Model) summed(of *model.Timeline, b *bill, err error) tea.Cmd {
+// showSums shows the sums.
+func (m *Model) showSums(of *model.Timeline, b *bill, err error) tea.Cmd {
 	if of != m.timeline.Timeline() {
 		return nil
 	}

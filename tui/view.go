@@ -81,7 +81,7 @@ func (m *Model) body() []box {
 	case atSessions:
 		return []box{m.sessionsBox()}
 	case nowhere:
-		return []box{{rect: m.layout.list, edge: m.styles.Focus, pane: m.trouble, title: m.named("Store")}}
+		return []box{{rect: m.layout.list, edge: m.styles.Focus, pane: m.trouble, title: m.titleOf("Store")}}
 	}
 	return []box{m.timelineBox(), m.tabBox()}
 }
@@ -296,8 +296,8 @@ func (m *Model) edgeOf(at focus) theme.Style {
 	return m.styles.Border
 }
 
-// named returns a title that says a name.
-func (m *Model) named(name string) func(*cell.Row) {
+// titleOf returns a title that says a name.
+func (m *Model) titleOf(name string) func(*cell.Row) {
 	return func(r *cell.Row) {
 		r.Fill(m.styles.Text, 1)
 		r.Put(m.styles.Title, name)
@@ -306,7 +306,7 @@ func (m *Model) named(name string) func(*cell.Row) {
 }
 
 func (m *Model) sessionsBox() box {
-	b := box{rect: m.layout.list, edge: m.styles.Focus, pane: m.sessions, title: m.named("Sessions"), foot: m.sessions.Status()}
+	b := box{rect: m.layout.list, edge: m.styles.Focus, pane: m.sessions, title: m.titleOf("Sessions"), foot: m.sessions.Status()}
 	if m.sessions.Len() == 0 {
 		b.pane, b.foot = blank{m, "This store has no sessions yet."}, ""
 		if listing := &m.tasks[listing]; listing.running {
@@ -317,10 +317,10 @@ func (m *Model) sessionsBox() box {
 }
 
 func (m *Model) timelineBox() box {
-	b := box{rect: m.layout.timeline, edge: m.edgeOf(onTimeline), keys: m.hasKeys(onTimeline), pane: m.timeline, title: m.named(m.timeline.Title()), foot: m.timeline.Position()}
+	b := box{rect: m.layout.timeline, edge: m.edgeOf(onTimeline), keys: m.hasKeys(onTimeline), pane: m.timeline, title: m.titleOf(m.timeline.Title()), foot: m.timeline.Position()}
 	b.from, b.to = m.timeline.Thumb()
 	if m.timeline.Selected() == model.NoNode {
-		if text, waits := m.awaited(nil); waits {
+		if text, waits := m.awaitedText(nil); waits {
 			b.pane, b.foot = waiting{nil, m.styles, b.inside().w, text}, ""
 		}
 	}
@@ -329,7 +329,7 @@ func (m *Model) timelineBox() box {
 
 func (m *Model) tabBox() box {
 	t := m.tabs[m.current]
-	b := box{rect: m.layout.tab, edge: m.edgeOf(onTab), keys: m.hasKeys(onTab), pane: t.shown(), title: m.tabTitles}
+	b := box{rect: m.layout.tab, edge: m.edgeOf(onTab), keys: m.hasKeys(onTab), pane: t.paneInView(), title: m.tabTitles}
 	if t.trouble == nil {
 		b.foot = t.pane.Status()
 		if s, ok := t.pane.(scroller); ok {
@@ -342,7 +342,7 @@ func (m *Model) tabBox() box {
 	if m.current >= namedTabs {
 		return b
 	}
-	if text, waits := m.awaited(t); waits {
+	if text, waits := m.awaitedText(t); waits {
 		was := b.pane
 		if t.about == (about{}) {
 			was, b.foot, b.from, b.to = nil, "", 0, 0
@@ -373,7 +373,7 @@ func (p stacked) AppendRow(dst []byte, y int) []byte {
 func (m *Model) tabTitles(r *cell.Row) {
 	edge := m.edgeOf(onTab)
 	if m.current >= namedTabs {
-		m.named(m.tabs[m.current].pane.Title())(r)
+		m.titleOf(m.tabs[m.current].pane.Title())(r)
 		return
 	}
 	for i, t := range m.tabs[:namedTabs] {

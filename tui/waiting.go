@@ -12,9 +12,9 @@ import (
 // run out it shows what it showed before, or nothing; then it says what is read, and
 // what it shows of another snapshot steps back.
 
-// awaited returns the text of what a tab waits for, "" within patience, and whether it
+// awaitedText returns the text of what a tab waits for, "" within patience, and whether it
 // waits at all. Where the reading was cancelled, the text says so.
-func (m *Model) awaited(t *tab) (text string, waits bool) {
+func (m *Model) awaitedText(t *tab) (text string, waits bool) {
 	of := &m.tasks[preparing]
 	switch {
 	case m.timeline.Selected() == model.NoNode:

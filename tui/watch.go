@@ -46,7 +46,7 @@ const (
 // last one where no text is given.
 func (m *Model) askWatch() {
 	text := ""
-	if c := m.selected(); c != nil && m.focus == onTab {
+	if c := m.selection(); c != nil && m.focus == onTab {
 		text = c.Path()
 	}
 	label := "watch (jq or path): "

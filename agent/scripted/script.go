@@ -39,8 +39,8 @@ var sittings = [][]turn{
 	{lookAgain, writeShort, checkLinks, publishCandidate},
 }
 
-// told returns the turn that begins with the user's words.
-func told(words string) (turn, bool) {
+// turnOf returns the turn that begins with the user's words.
+func turnOf(words string) (turn, bool) {
 	for _, sitting := range sittings {
 		for _, t := range sitting {
 			if t.user == words {
@@ -161,19 +161,19 @@ var checkLinks = turn{
 var publish = turn{
 	user:   "Tag the release and announce it.",
 	rounds: []round{{"I tag it, then I announce it.", []call{tag("v1.4.0")}}, {"Now the announcement.", []call{announce}}},
-	answer: announced,
+	answer: announcement,
 }
 
 var publishWithThanks = turn{
 	user:   "Tag it and announce it, with everything that is in the changelog.",
 	rounds: []round{{"I tag it, then I announce it.", []call{tag("v1.4.0")}}, {"Now the announcement.", []call{announce}}},
-	answer: announced,
+	answer: announcement,
 }
 
 var publishCandidate = turn{
 	user:   "Tag a release candidate, and announce that.",
 	rounds: []round{{"I tag it, then I announce it.", []call{tag("v1.4.0-rc.1")}}, {"Now the announcement.", []call{announce}}},
-	answer: announced,
+	answer: announcement,
 }
 
 func (s *State) test(suite, result string) {
@@ -207,4 +207,4 @@ var announce = call{"announce", `{"to":"users"}`, 3, func(s *State) (string, err
 	return "sent to 4,021 subscribers", nil
 }}
 
-func announced(s *State) string { return "Sent: " + s.Announcement }
+func announcement(s *State) string { return "Sent: " + s.Announcement }

@@ -137,13 +137,13 @@ func resume(ctx context.Context, s store.Store, sessions model.Store[State]) (wo
 		return sitting(0, 0), nil
 	}
 	turn := data.State.turns()
-	_, _, over := data.State.asked()
+	_, _, over := data.State.lastPrompt()
 	// An answer comes after its tools, so that this is not its snapshot.
 	cut := over && data.LastSnapshot != nil && data.LastSnapshot.Event == model.SnapshotEventToolIterationEnd
 	if turn >= len(sittings[0]) && !cut {
 		return nil, ErrOver
 	}
-	n, err := tried(ctx, s)
+	n, err := countTries(ctx, s)
 	switch {
 	case err != nil:
 		return nil, err
@@ -155,9 +155,9 @@ func resume(ctx context.Context, s store.Store, sessions model.Store[State]) (wo
 	return append(words, sitting(min(n, len(sittings)-1), turn)...), nil
 }
 
-// tried returns how many ways were taken from where the session stands and left
+// countTries returns how many ways were taken from where the session stands and left
 // again; at least 1 if it was ever put back.
-func tried(ctx context.Context, s store.Store) (int, error) {
+func countTries(ctx context.Context, s store.Store) (int, error) {
 	left := map[string]int{} // orphaned snapshots by their parent
 	head, orphaned := "", 0
 	for h, err := range s.Headers(ctx, Session) {
@@ -227,8 +227,8 @@ func (p *player) turn(ctx context.Context, sess *agent.Session[State], words str
 	}
 	for {
 		state := sess.State()
-		words, rounds, _ := state.asked()
-		t, ok := told(words)
+		words, rounds, _ := state.lastPrompt()
+		t, ok := turnOf(words)
 		if !ok {
 			return fmt.Errorf("%w: %.80q", ErrStranger, words)
 		}
@@ -248,7 +248,7 @@ func (p *player) turn(ctx context.Context, sess *agent.Session[State], words str
 // time to. over says that it was the end of the turn.
 func (p *player) catchUp(ctx context.Context, sess *agent.Session[State], resp *agent.Responder[string]) (over bool, err error) {
 	state, turn := sess.State(), sess.TurnIndex()
-	if _, _, over = state.asked(); over {
+	if _, _, over = state.lastPrompt(); over {
 		return true, p.captures(sess, turn, resp.EndTurn)
 	}
 	// A state without new messages is that of tools which were not done.

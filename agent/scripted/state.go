@@ -46,10 +46,10 @@ func (s *State) say(role string, content ...Block) {
 	s.Messages = append(s.Messages, Message{role, content})
 }
 
-// asked returns the last words of the user, and how many rounds of tools came
+// lastPrompt returns the last words of the user, and how many rounds of tools came
 // after them. over says that the model has answered them, or that there are
 // none.
-func (s *State) asked() (words string, rounds int, over bool) {
+func (s *State) lastPrompt() (words string, rounds int, over bool) {
 	for i := len(s.Messages) - 1; i >= 0; i-- {
 		m := s.Messages[i]
 		switch {

@@ -101,7 +101,7 @@ func getSnapshot(ctx context.Context, s Store, in wire.Input) (result, error) {
 	if in.MetadataOnly {
 		sent.State = nil
 	}
-	return whole(sent.Append(nil))
+	return wholeResult(sent.Append(nil))
 }
 
 // find returns the snapshot that is asked for. The errors are model.ErrNoSession,
@@ -209,7 +209,7 @@ func getSession(ctx context.Context, s Store, in wire.Input) (result, error) {
 	if err := store.CheckState(data.State); err != nil {
 		return nil, fmt.Errorf("record of session %q: %w", data.ID, err)
 	}
-	return whole(sent.Append(nil))
+	return wholeResult(sent.Append(nil))
 }
 
 func listSessions(ctx context.Context, s Store, _ wire.Input) (result, error) {
@@ -220,7 +220,7 @@ func listSessions(ctx context.Context, s Store, _ wire.Input) (result, error) {
 		}
 		sessions = append(sessions, wire.Session(info))
 	}
-	return whole(json.Marshal(sessions))
+	return wholeResult(json.Marshal(sessions))
 }
 
 // follower tells what is new in a store. The epoch in its cursors makes one
@@ -241,7 +241,7 @@ func (f follower) cursor(ctx context.Context, _ Store, in wire.Input) (result, e
 	if err != nil {
 		return nil, err
 	}
-	return whole(json.Marshal(f.sent(at)))
+	return wholeResult(json.Marshal(f.sent(at)))
 }
 
 func (f follower) growth(ctx context.Context, _ Store, in wire.Input) (result, error) {
@@ -249,11 +249,11 @@ func (f follower) growth(ctx context.Context, _ Store, in wire.Input) (result, e
 	if err != nil {
 		return nil, err
 	}
-	return whole(json.Marshal(wire.Growth{Headers: growth.Headers, Rewritten: growth.Rewritten, Cursor: f.sent(growth.Cursor)}))
+	return wholeResult(json.Marshal(wire.Growth{Headers: growth.Headers, Rewritten: growth.Rewritten, Cursor: f.sent(growth.Cursor)}))
 }
 
-// whole returns a result that is in memory.
-func whole(text []byte, err error) (result, error) { return bytesOf(text), err }
+// wholeResult returns a result that is in memory.
+func wholeResult(text []byte, err error) (result, error) { return bytesOf(text), err }
 
 func bytesOf(text []byte) result {
 	return func(out io.Writer) error {

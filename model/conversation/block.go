@@ -147,7 +147,7 @@ func blocksOf(t *jsontape.Tape, n Node) iter.Seq2[Block, traits] {
 			yield(value(t, n), 0)
 			return
 		}
-		if b, ok := typed(t, n); ok {
+		if b, ok := decodeTyped(t, n); ok {
 			yield(b, 0)
 			return
 		}
@@ -176,9 +176,9 @@ func blocksOf(t *jsontape.Tape, n Node) iter.Seq2[Block, traits] {
 	}
 }
 
-// typed reads the blocks that say in "type" what they are and whose keys alone
+// decodeTyped reads the blocks that say in "type" what they are and whose keys alone
 // do not tell: those of Anthropic's messages, and of Microsoft's Agent Framework.
-func typed(t *jsontape.Tape, n Node) (b Block, ok bool) {
+func decodeTyped(t *jsontape.Tape, n Node) (b Block, ok bool) {
 	kind := t.Find(n, "type")
 	b = newBlock(n)
 	switch {

@@ -56,7 +56,7 @@ func readFields(t *jsontape.Tape, n Node) fields {
 		case "message":
 			f.wrapped = c
 		case "kwargs":
-			if enveloped(t, n) >= 0 {
+			if openEnvelope(t, n) >= 0 {
 				f.wrapped, f.traits = c, f.traits|traitLangChain
 			}
 		case "tracking_id":
@@ -96,7 +96,7 @@ func (c *Conversation) message(n Node) {
 		c.parts(f.parts)
 	case t.Kind(f.content) == jsontape.Array:
 		for n := t.First(f.content); n >= 0; n = t.Next(n) {
-			if b, ok := typed(t, n); ok && b.Kind == ToolCall && f.traits&traitLangChain != 0 {
+			if b, ok := decodeTyped(t, n); ok && b.Kind == ToolCall && f.traits&traitLangChain != 0 {
 				continue // which LangChain has in tool_calls too
 			}
 			c.content(n)

@@ -37,13 +37,13 @@ func (c *Conversation) Label(b *Block) string {
 			label = append(append(label, ' '), key[:min(len(key), maxName)]...)
 		}
 	case Document:
-		if text := c.pictured(b); text != "" {
+		if text := c.pictureLabel(b); text != "" {
 			return text
 		}
 		word(b.Name)
 		word(c.tape.Find(c.tape.Find(b.Node, "document"), "name"))
 	case Image, Video, Audio, Media, ToolCall, ToolResult:
-		if text := c.pictured(b); text != "" {
+		if text := c.pictureLabel(b); text != "" {
 			return text
 		}
 		word(b.Name)
@@ -113,9 +113,9 @@ func (c *Conversation) base64(b *Block) []byte {
 // LangChain, OpenAI and the AI SDK.
 var inBase64 = map[string]bool{"data": true, "base64": true, "blob": true, "file_data": true, "image": true}
 
-// pictured returns the label of a file that the state holds and whose type is known, such as
+// pictureLabel returns the label of a file that the state holds and whose type is known, such as
 // "image/png 1×1, 68 B"; "" of another.
-func (c *Conversation) pictured(b *Block) string {
+func (c *Conversation) pictureLabel(b *Block) string {
 	raw, is := c.base64(b), ""
 	if raw == nil { // an address tells where it is
 		return ""

@@ -131,7 +131,7 @@ func isMessageList(t *jsontape.Tape, n Node, named bool) bool {
 // isMessage reports whether n is an object that says who speaks and has
 // something to say.
 func isMessage(t *jsontape.Tape, n Node) bool {
-	if enveloped(t, n) >= 0 || isLangChain(t, n, t.Find(n, "type")) || isItem(t, n) || partsOf(t, t.Find(n, "content")) >= 0 {
+	if openEnvelope(t, n) >= 0 || isLangChain(t, n, t.Find(n, "type")) || isItem(t, n) || partsOf(t, t.Find(n, "content")) >= 0 {
 		return true
 	}
 	if t.Kind(t.Find(n, "role")) != jsontape.String {
@@ -149,9 +149,9 @@ func isLangChain(t *jsontape.Tape, n, kind Node) bool {
 		slices.ContainsFunc(langChainKinds, func(known string) bool { return isText(t, kind, known) })
 }
 
-// enveloped returns the message in LangChain's envelope {"lc": 1, "id": […,
+// openEnvelope returns the message in LangChain's envelope {"lc": 1, "id": […,
 // "AIMessage"], "kwargs": {…}}, or None.
-func enveloped(t *jsontape.Tape, n Node) Node {
+func openEnvelope(t *jsontape.Tape, n Node) Node {
 	if inner := t.Find(n, "kwargs"); t.Find(n, "lc") >= 0 && t.Find(inner, "content") >= 0 {
 		return inner
 	}
@@ -176,7 +176,7 @@ func unwrap(t *jsontape.Tape, n Node) Node {
 	if redacted := t.Find(n, "redact_message"); t.Kind(redacted) == jsontape.Object {
 		return redacted
 	}
-	if inner := enveloped(t, n); inner >= 0 {
+	if inner := openEnvelope(t, n); inner >= 0 {
 		return inner
 	}
 	if inner := t.Find(n, "message"); t.Kind(inner) == jsontape.Object && t.Find(n, "role") < 0 {

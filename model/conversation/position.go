@@ -46,7 +46,7 @@ func (c *Conversation) Position() Position {
 	case last < 0:
 		return Empty
 	case c.messages[last].Role == Assistant:
-		if c.has(last, ToolCall) && !c.answered(last) {
+		if c.has(last, ToolCall) && !c.isAnswered(last) {
 			return AfterModel
 		}
 		return TurnEnd
@@ -70,9 +70,9 @@ func (c *Conversation) Cycle() int {
 	return cycle
 }
 
-// answered reports whether the results of all calls of message m are in it too, as Mastra
+// isAnswered reports whether the results of all calls of message m are in it too, as Mastra
 // writes them.
-func (c *Conversation) answered(m int) bool {
+func (c *Conversation) isAnswered(m int) bool {
 	v := &c.messages[m]
 	for i := v.first; i < v.end; i++ {
 		if b := &c.blocks[i]; b.Kind == ToolCall && (b.Pair < v.first || b.Pair >= v.end) {

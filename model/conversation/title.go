@@ -130,7 +130,7 @@ func (t *Tail) Title(adds Span) (title string, failed bool) {
 	}
 	title, failed = c.title(m)
 	if adds == LastTurn || adds == LastStep && !tools {
-		if asked := t.asked(adds); asked != "" {
+		if asked := t.lastPrompt(adds); asked != "" {
 			return asked, failed
 		}
 	}
@@ -171,8 +171,8 @@ func (t *Tail) decode(n int) *Conversation {
 	return c
 }
 
-// asked returns the last words of the user, "" if there are none in the span.
-func (t *Tail) asked(adds Span) string {
+// lastPrompt returns the last words of the user, "" if there are none in the span.
+func (t *Tail) lastPrompt(adds Span) string {
 	for before := range t.len() {
 		words, answers := userWords(t.at(before))
 		if words != "" || answers && adds == LastStep {
@@ -260,7 +260,7 @@ func (o *Openings) AddMessage(c *Conversation, m int) {
 	switch role := c.messages[m].Role; {
 	case c.has(m, ToolResult):
 	case role == User:
-		_, by, _ := c.typed(m)
+		_, by, _ := c.typedText(m)
 		o.Add(c.words(m, MaxTitle), by)
 	case role == Assistant:
 		o.Answer(c.words(m, MaxTitle))
@@ -305,7 +305,7 @@ func itself(text string) string { return text }
 // on one line of up to limit bytes.
 func (c *Conversation) words(m, limit int) string {
 	if c.messages[m].Role == User {
-		if said, by, around := c.typed(m); around && by != Wrapped {
+		if said, by, around := c.typedText(m); around && by != Wrapped {
 			return Cut(said, limit)
 		}
 	}
@@ -332,9 +332,9 @@ func (c *Conversation) words(m, limit int) string {
 	return "[blank text]"
 }
 
-// typed returns what a person typed of the user's message m, on one line. around reports whether the program
+// typedText returns what a person typed of the user's message m, on one line. around reports whether the program
 // wrote something around it.
-func (c *Conversation) typed(m int) (words string, by Typed, around bool) {
+func (c *Conversation) typedText(m int) (words string, by Typed, around bool) {
 	first := -1
 	words, by = FirstTyped(func(yield func(string) bool) {
 		blocks := c.Blocks(m)
@@ -430,8 +430,7 @@ func List[T any](items []T, text func(T) string) string {
 // OneLine puts single spaces where there is white space.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// valueOf returns the text from where the value of a key begins in the object that data holds, nil for
-// none. The text may be cut off behind the key.
+// valueOf returns the text from where the value of a key begins in the object that data holds, or nil. The text may be cut off behind the key.
 func valueOf(data []byte, key string) []byte {
 	c, err := jsontape.CursorAt(data, 0)
 	for err == nil {

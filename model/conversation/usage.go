@@ -90,7 +90,7 @@ func UsageOf(t *jsontape.Tape, n Node) (u Usage) {
 }
 
 // Within returns u with the tokens of the cache counted among those of the input. total is
-// the sum that the framework tells, 0 for none: Strands writes the same keys whether a model
+// the sum that the framework tells, or 0: Strands writes the same keys whether a model
 // counts them among those of the input or beside them, and only the sum tells.
 func (u Usage) Within(total float64) Usage {
 	if total != u.Input+u.Output {

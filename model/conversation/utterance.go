@@ -22,7 +22,7 @@ func (c *Conversation) utterance(m int) Utterance {
 	}
 }
 
-// Disorder returns the code of the trouble that a message has by its place behind another; "" for none.
+// Disorder returns the code of the trouble that a message has by its place behind another, or "".
 // Messages of the system stand between none, so before is never one. Of a result its call tells.
 func (u Utterance) Disorder(before Utterance) (code string) {
 	switch {

@@ -317,7 +317,7 @@ func Judge(kind, code string, of Role) (severity model.Severity, verdict string,
 	return p.severity, p.does, true
 }
 
-// practiceOf returns the practice of a kind with a trouble, nil for none.
+// practiceOf returns the practice of a kind with a trouble, or nil.
 func practiceOf(kind, code string, of Role) *practice {
 	list := practices[kind]
 	i := slices.IndexFunc(list, func(p practice) bool { return p.code == code && (p.of == UnknownRole || p.of == of) })

@@ -122,8 +122,8 @@ func WrittenOut(short []byte) (message []byte, kind, class string) {
 	return patch.Bytes(), as.kind, as.class
 }
 
-// each yields the messages, each as a list of one.
-func (w *Written) each(yield func(list []byte) bool) {
+// eachMessage yields the messages, each as a list of one.
+func (w *Written) eachMessage(yield func(list []byte) bool) {
 	if w == nil || len(w.list) == 0 {
 		return
 	}
@@ -138,7 +138,7 @@ func (w *Written) each(yield func(list []byte) bool) {
 // The line is untrusted.
 func (w *Written) Title() (title string, failed bool) {
 	var titles []string
-	for list := range w.each {
+	for list := range w.eachMessage {
 		said, bad := Title(list, LastMessage)
 		failed = failed || bad
 		if said != "" {
@@ -148,9 +148,9 @@ func (w *Written) Title() (title string, failed bool) {
 	return List(titles, strings.Clone), failed
 }
 
-// Opening returns the first words of the user among the messages, "" for none.
+// Opening returns the first words of the user among the messages, or "".
 func (w *Written) Opening() string {
-	for list := range w.each {
+	for list := range w.eachMessage {
 		if words := Opening(list); words != "" {
 			return words
 		}
@@ -172,7 +172,7 @@ func (w *Written) Calls() bool {
 // Tokens returns what the messages cost together, for [model.TokensFact]: by the
 // usage_metadata of LangChain's. It is nil where none of them says.
 func (w *Written) Tokens() (counts []model.Number) {
-	for list := range w.each {
+	for list := range w.eachMessage {
 		message := list[1 : len(list)-1]
 		if inner := jsontape.FindMember(message, `"kwargs"`); inner != nil {
 			message = inner

@@ -90,7 +90,7 @@ func CursorAt(data []byte, off int) (c Cursor, err error) {
 		return c, endOfText(data)
 	}
 	if data[i] != '{' && data[i] != '[' {
-		return c, unexpected(data, i, "an object or an array")
+		return c, unexpectedError(data, i, "an object or an array")
 	}
 	c.closing = data[i] + 2 // in ASCII each bracket is two before its partner
 	c.At = skipSpace(data, i+1)
@@ -110,7 +110,7 @@ func (c *Cursor) Head(data []byte) (m Member, more bool, err error) {
 			return m, false, endOfText(data)
 		}
 		if data[i] != '"' {
-			return m, false, unexpected(data, i, "a key")
+			return m, false, unexpectedError(data, i, "a key")
 		}
 		end := StringEnd(data, i)
 		if end < 0 {
@@ -122,7 +122,7 @@ func (c *Cursor) Head(data []byte) (m Member, more bool, err error) {
 			return m, false, endOfText(data)
 		}
 		if data[i] != ':' {
-			return m, false, unexpected(data, i, "a colon")
+			return m, false, unexpectedError(data, i, "a colon")
 		}
 		i++
 	}
@@ -141,7 +141,7 @@ func (c *Cursor) Pass(data []byte, end int) error {
 	case data[i] == c.closing:
 		c.At, c.Index, c.ended = i, c.Index+1, true
 	default:
-		return unexpected(data, i, "a comma or the end")
+		return unexpectedError(data, i, "a comma or the end")
 	}
 	return nil
 }

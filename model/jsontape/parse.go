@@ -165,7 +165,7 @@ func (p *parser) run(i int) error {
 			i = skipSpace(data, i)
 			if p.open < 0 {
 				if i < len(data) {
-					return unexpected(data, i, "the end of the text")
+					return unexpectedError(data, i, "the end of the text")
 				}
 				return nil
 			}
@@ -186,9 +186,9 @@ func (p *parser) run(i int) error {
 			}
 			if o.kind == Object && c != '}' || o.kind == Array && c != ']' {
 				if o.kind == Object {
-					return unexpected(data, i, "a comma or '}'")
+					return unexpectedError(data, i, "a comma or '}'")
 				}
-				return unexpected(data, i, "a comma or ']'")
+				return unexpectedError(data, i, "a comma or ']'")
 			}
 			i++
 			o.end, o.next = uint32(i), Node(len(p.nodes))
@@ -245,7 +245,7 @@ func (p *parser) key(i int) (after int, start uint32, flags flag, err error) {
 		return 0, 0, 0, endOfText(data)
 	}
 	if data[i] != '"' {
-		return 0, 0, 0, unexpected(data, i, "a key")
+		return 0, 0, 0, unexpectedError(data, i, "a key")
 	}
 	start = uint32(i)
 	end, found, err := stringEnd(data, i+1)
@@ -263,7 +263,7 @@ func (p *parser) key(i int) (after int, start uint32, flags flag, err error) {
 		return 0, 0, 0, endOfText(data)
 	}
 	if data[i] != ':' {
-		return 0, 0, 0, unexpected(data, i, "a colon")
+		return 0, 0, 0, unexpectedError(data, i, "a colon")
 	}
 	return i + 1, start, flags, nil
 }
@@ -293,7 +293,7 @@ func stringEnd(data []byte, i int) (end int, found escapes, err error) {
 			return i + 1, found, nil
 		}
 		if data[i] != '\\' {
-			return 0, found, unexpected(data, i, "no control character in a string")
+			return 0, found, unexpectedError(data, i, "no control character in a string")
 		}
 		found |= escaped
 		i++
@@ -301,7 +301,7 @@ func stringEnd(data []byte, i int) (end int, found escapes, err error) {
 			return 0, found, endOfText(data)
 		}
 		if data[i] != 'u' {
-			return 0, found, unexpected(data, i, "an escape")
+			return 0, found, unexpectedError(data, i, "an escape")
 		}
 		found |= respelled
 		i++
@@ -310,7 +310,7 @@ func stringEnd(data []byte, i int) (end int, found escapes, err error) {
 				return 0, found, endOfText(data)
 			}
 			if _, ok := hexDigit(data[i]); !ok {
-				return 0, found, unexpected(data, i, "a hex digit")
+				return 0, found, unexpectedError(data, i, "a hex digit")
 			}
 		}
 	}
@@ -336,11 +336,11 @@ func (p *parser) scalar(v *node, i int) (end int, err error) {
 		v.kind = Number
 		end, ok := numberEnd(p.data, i)
 		if !ok || end == len(p.data) && p.open >= 0 {
-			return 0, unexpected(p.data, end, "a digit")
+			return 0, unexpectedError(p.data, end, "a digit")
 		}
 		return end, nil
 	default:
-		return 0, unexpected(p.data, i, "a value")
+		return 0, unexpectedError(p.data, i, "a value")
 	}
 	if v.kind == Number {
 		v.flags |= named
@@ -350,7 +350,7 @@ func (p *parser) scalar(v *node, i int) (end int, err error) {
 			return 0, endOfText(p.data)
 		}
 		if p.data[i+j] != word[j] {
-			return 0, unexpected(p.data, i+j, word)
+			return 0, unexpectedError(p.data, i+j, word)
 		}
 	}
 	return i + len(word), nil
@@ -360,7 +360,7 @@ func endOfText(data []byte) error {
 	return &SyntaxError{Offset: int64(len(data)), Msg: "unexpected end of text"}
 }
 
-func unexpected(data []byte, i int, want string) error {
+func unexpectedError(data []byte, i int, want string) error {
 	if i >= len(data) {
 		return endOfText(data)
 	}

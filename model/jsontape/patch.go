@@ -151,7 +151,7 @@ func (p *Patch) cuts() (list []cut) {
 	}
 	for object, members := range p.added {
 		if p.keeps(object) {
-			list = append(list, p.behind(object, members))
+			list = append(list, p.addMembers(object, members))
 		}
 	}
 	slices.SortFunc(list, func(a, b cut) int { return cmp.Or(a.start-b.start, b.end-a.end) })
@@ -175,7 +175,7 @@ func (p *Patch) thin(list []cut, container Node) []cut {
 	t := p.tape
 	from, to := t.Span(container)
 	if !p.keeps(container) {
-		return append(list, cut{from + 1, to - 1, joined(p.added[container])})
+		return append(list, cut{from + 1, to - 1, joinMembers(p.added[container])})
 	}
 	some, before := false, from+1
 	for n := t.First(container); n >= 0; n = t.Next(n) {
@@ -193,15 +193,15 @@ func (p *Patch) thin(list []cut, container Node) []cut {
 	return list
 }
 
-// behind adds members to an object that is empty, or keeps a member.
-func (p *Patch) behind(object Node, members []newMember) cut {
+// addMembers adds members to an object that is empty, or keeps a member.
+func (p *Patch) addMembers(object Node, members []newMember) cut {
 	last := None
 	for c := p.tape.First(object); c >= 0; c = p.tape.Next(c) {
 		last = c
 	}
 	if last < 0 {
 		_, end := p.tape.Span(object)
-		return cut{end - 1, end - 1, joined(members)}
+		return cut{end - 1, end - 1, joinMembers(members)}
 	}
 	key, _ := p.tape.KeySpan(last)
 	from := key
@@ -226,7 +226,7 @@ func (p *Patch) start(n Node) int {
 	return start
 }
 
-func joined(members []newMember) (text []byte) {
+func joinMembers(members []newMember) (text []byte) {
 	for i, m := range members {
 		if i > 0 {
 			text = append(text, ", "...)

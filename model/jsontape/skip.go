@@ -46,7 +46,7 @@ func Skip(data []byte, off int) (end int, err error) {
 			return i, nil
 		}
 	}
-	return 0, unexpected(data, i, "a value")
+	return 0, unexpectedError(data, i, "a value")
 }
 
 // StringEnd returns the byte after the closing quote of the string whose opening

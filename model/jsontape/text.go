@@ -15,12 +15,12 @@ func (t *Tape) Text(n Node) string {
 	if t.nodes[n].kind != String {
 		return ""
 	}
-	return decoded(t.stringBody(n))
+	return decodeString(t.stringBody(n))
 }
 
-// decoded returns what stands between the quotes of a string that was checked. A large one is
+// decodeString returns what stands between the quotes of a string that was checked. A large one is
 // copied once: append would copy it several times.
-func decoded(body []byte) string {
+func decodeString(body []byte) string {
 	if bytes.IndexByte(body, '\\') < 0 && utf8.Valid(body) {
 		return string(body)
 	}
@@ -50,7 +50,7 @@ func (t *Tape) Float(n Node) (float64, bool) {
 // Key returns n's key decoded in the manner of [Tape.Text]; "" if n is not in an
 // object.
 func (t *Tape) Key(n Node) string {
-	return decoded(t.keyBody(n))
+	return decodeString(t.keyBody(n))
 }
 
 // Unquote decodes a string with its quotes, as [Tape.Raw] and [Tape.RawKey] return
@@ -59,7 +59,7 @@ func Unquote(quoted []byte) string {
 	if len(quoted) < 2 {
 		return ""
 	}
-	return decoded(quoted[1 : len(quoted)-1])
+	return decodeString(quoted[1 : len(quoted)-1])
 }
 
 // AppendUnquoted appends to dst what [Unquote] returns.

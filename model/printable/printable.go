@@ -107,7 +107,7 @@ func appendMarked[T ~string | ~[]byte](dst []byte, s T, newline, tab string) []b
 		}
 		if i > start {
 			dst = append(dst, s[start:i]...)
-			base, marks, next = rune(s[i-1]), 0, begun(rune(s[i-1]))
+			base, marks, next = rune(s[i-1]), 0, continuations(rune(s[i-1]))
 			continue
 		}
 		r, size := decode(s, i)
@@ -115,11 +115,11 @@ func appendMarked[T ~string | ~[]byte](dst []byte, s T, newline, tab string) []b
 		i += size
 		switch {
 		case r == textSelector && (next == bare || next == keycap):
-			next = next.dressed()
+			next = next.dressings()
 			continue // the character says the same without
 		case r == emojiSelector && marks < maxMarks && (next == bare || next == keycap && enclosedAt(s, i)),
 			isTone(r) && marks < maxMarks && (next == bare || next == dressed):
-			dst, next = append(dst, is...), next.dressed()
+			dst, next = append(dst, is...), next.dressings()
 			marks++
 			continue
 		case r == joiner && joined < maxJoined && (next == bare || next == dressed) && emojiAt(s, i):
@@ -155,7 +155,7 @@ func appendMarked[T ~string | ~[]byte](dst []byte, s T, newline, tab string) []b
 		case sitsOnBase(r):
 			dst = appendCode(dst, r)
 		default:
-			dst, base, marks, joined, next = append(dst, is...), r, 0, 0, begun(r)
+			dst, base, marks, joined, next = append(dst, is...), r, 0, 0, continuations(r)
 		}
 	}
 	return dst
@@ -216,8 +216,8 @@ const (
 	emojiSelector = 0xfe0f
 )
 
-// begun returns what a character that begins with r may go on with.
-func begun(r rune) part {
+// continuations returns what a character that begins with r may go on with.
+func continuations(r rune) part {
 	switch {
 	case r == '#' || r == '*' || r >= '0' && r <= '9':
 		return keycap
@@ -227,8 +227,8 @@ func begun(r rune) part {
 	return nothing
 }
 
-// dressed returns what a character may go on with behind a selector or a skin tone.
-func (p part) dressed() part {
+// dressings returns what a character may go on with behind a selector or a skin tone.
+func (p part) dressings() part {
 	if p == keycap {
 		return nothing
 	}

@@ -114,7 +114,7 @@ func (m *merger) pair(p pair) {
 		tail++
 	}
 	gone, come := before[head:len(before)-tail], after[head:len(after)-tail]
-	if m.paired(gone, come) {
+	if m.isPaired(gone, come) {
 		for i := len(gone) - 1; i >= 0; i-- {
 			m.todo = append(m.todo, pair{gone[i], come[i]})
 		}
@@ -157,8 +157,8 @@ func (m *merger) replace(container jsontape.Node, all []jsontape.Node, i, j int,
 	m.put(start, text, end)
 }
 
-// paired reports whether children stand for each other, one by one.
-func (m *merger) paired(gone, come []jsontape.Node) bool {
+// isPaired reports whether children stand for each other, one by one.
+func (m *merger) isPaired(gone, come []jsontape.Node) bool {
 	if len(gone) != len(come) {
 		return false
 	}

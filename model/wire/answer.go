@@ -113,7 +113,7 @@ func ReadAnswer(r io.Reader, result func(*json.Decoder) error) error {
 	case !answered:
 		return ErrNoAnswer
 	}
-	return ended(dec)
+	return expectEnd(dec)
 }
 
 // ReadError reads the error that Genkit answers a request with which it does
@@ -156,5 +156,5 @@ func ReadActions(r io.Reader) (map[string]Descriptor, error) {
 	if err := dec.Decode(&list); err != nil {
 		return nil, cut(err)
 	}
-	return list, ended(dec)
+	return list, expectEnd(dec)
 }

@@ -20,7 +20,7 @@ type Call struct {
 // telemetryLabels, …) is passed over.
 func ReadCall(body []byte) (Call, error) {
 	var c Call
-	err := whole(body, map[string]any{"key": &c.Key, "input": &c.Input}, passOver)
+	err := readObject(body, map[string]any{"key": &c.Key, "input": &c.Input}, passOver)
 	if err == nil && c.Key == "" {
 		err = errors.New("key is required")
 	}
@@ -64,7 +64,7 @@ func ReadInput(name string, data json.RawMessage) (Input, error) {
 	for _, name := range a.takes {
 		taken[name] = all[name]
 	}
-	err := whole(data, taken, func(key string) error { return fmt.Errorf("additional property %.80q is not allowed", key) })
+	err := readObject(data, taken, func(key string) error { return fmt.Errorf("additional property %.80q is not allowed", key) })
 	if err != nil {
 		return Input{}, err
 	}
@@ -79,13 +79,13 @@ func ReadInput(name string, data json.RawMessage) (Input, error) {
 // passOver takes any member that is not known.
 func passOver(string) error { return nil }
 
-// whole reads data, which must be one JSON object and nothing else.
-func whole(data []byte, fields map[string]any, other func(key string) error) error {
+// readObject reads data, which must be one JSON object and nothing else.
+func readObject(data []byte, fields map[string]any, other func(key string) error) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if err := object(dec, fields, other); err != nil {
 		return err
 	}
-	return ended(dec)
+	return expectEnd(dec)
 }
 
 // errNull: null stands where an object should.
@@ -138,8 +138,8 @@ func object(dec *json.Decoder, fields map[string]any, other func(key string) err
 	return cut(err)
 }
 
-// ended makes sure that nothing follows.
-func ended(dec *json.Decoder) error {
+// expectEnd makes sure that nothing follows.
+func expectEnd(dec *json.Decoder) error {
 	_, err := dec.Token()
 	switch {
 	case errors.Is(err, io.EOF):

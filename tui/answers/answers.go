@@ -79,7 +79,7 @@ func (p *Pane) Begin(title, noun string, t *model.Timeline) {
 // Add appends answers whose nodes are those of a timeline of the session. Those that have
 // gone from the one that shows are left out. The cursor stays where it is.
 func (p *Pane) Add(rows []Answer, of *model.Timeline) {
-	p.rows = append(p.rows, p.translated(rows, of)...)
+	p.rows = append(p.rows, p.translate(rows, of)...)
 	for i := range rows {
 		p.names = min(max(p.names, cell.Width(p.name(&rows[i]))), mostName)
 		p.spark = p.spark || rows[i].Numeric
@@ -94,8 +94,8 @@ func (p *Pane) Replace(rows []Answer, of *model.Timeline) {
 	p.Add(rows, of)
 }
 
-// translated returns answers with the nodes of the timeline that shows.
-func (p *Pane) translated(rows []Answer, of *model.Timeline) []Answer {
+// translate returns answers with the nodes of the timeline that shows.
+func (p *Pane) translate(rows []Answer, of *model.Timeline) []Answer {
 	if of == p.t {
 		return rows
 	}
@@ -136,7 +136,7 @@ func (p *Pane) End() { p.asking = false }
 func (p *Pane) Follow(t *model.Timeline) {
 	of := p.t
 	p.t = t
-	p.rows = p.translated(p.rows, of)
+	p.rows = p.translate(p.rows, of)
 	p.window.SetLen(len(p.rows))
 }
 
@@ -148,7 +148,7 @@ func (p *Pane) Selected() (Answer, bool) {
 	return p.rows[p.window.Cursor], true
 }
 
-// Node returns the snapshot of the answer under the cursor, NoNode for none, and for one of
+// Node returns the snapshot of the answer under the cursor, or NoNode, and for one of
 // another session.
 func (p *Pane) Node() model.Node {
 	if a, ok := p.Selected(); ok {

@@ -48,9 +48,9 @@ func (r *Row) end(st theme.Style) {
 // Room returns the number of cells that are still free.
 func (r *Row) Room() int { return r.room }
 
-// More says that something follows what is put until [Row.Last] is called: where no room
+// Reserve says that something follows what is put until [Row.Last] is called: where no room
 // is left for that, an ellipsis shows so.
-func (r *Row) More() { r.more = true }
+func (r *Row) Reserve() { r.more = true }
 
 // Last says that what is put is all.
 func (r *Row) Last() { r.more = false }
@@ -77,10 +77,10 @@ func (r *Row) ColumnRight(st theme.Style, text string, w int) {
 	put(r, st, text, min(w, cells))
 }
 
-// Drawn takes over cells that append has drawn: exactly w of them, and nothing
+// Append takes over cells that append has drawn: exactly w of them, and nothing
 // but text of the program's own in the style. Where they do not fit, nothing is
 // called and the rest of the row stays free.
-func (r *Row) Drawn(st theme.Style, w int, draw func(dst []byte) []byte) {
+func (r *Row) Append(st theme.Style, w int, draw func(dst []byte) []byte) {
 	if w > r.room {
 		return
 	}
@@ -164,7 +164,7 @@ func put[T ~string | ~[]byte](r *Row, st theme.Style, text T, w int) int {
 	}
 	r.dst = r.dst[:start+end]
 	if spare > 0 {
-		r.dst = spaced(r.dst, start)
+		r.dst = addSpaces(r.dst, start)
 	}
 	if cut {
 		r.dst = append(r.dst, r.glyphs.Ellipsis...)

@@ -68,8 +68,8 @@ func TestRow_columns(t *testing.T) {
 func TestRow_drawnOnlyWhereItFits(t *testing.T) {
 	draw := func(dst []byte) []byte { return append(dst, "○ │"...) }
 	r := Begin(nil, &theme.Unicode, 5)
-	r.Drawn(red, 3, draw)
-	r.Drawn(red, 3, draw)
+	r.Append(red, 3, draw)
+	r.Append(red, 3, draw)
 	if got, want := string(r.End(theme.Style{})), "\x1b[31m○ │\x1b[0m  "; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -259,7 +259,7 @@ func TestRow_looksNoFurtherThanItMust(t *testing.T) {
 			ellipsis = theme.Unicode.Ellipsis
 			cells++
 		}
-		want := red.Start + string(spaced(whole[:end:end], 0)) + ellipsis + red.Reset
+		want := red.Start + string(addSpaces(whole[:end:end], 0)) + ellipsis + red.Reset
 		if got := string(row.dst); got != want || used != cells {
 			t.Errorf("%q in %d cells is %q, %d cells, and not %q, %d cells", text, w, got, used, want, cells)
 		}

@@ -79,8 +79,8 @@ func character[T string | []byte](text T, i int) (n, cells, drawn int) {
 // vowel or a final consonant of Hangul, which is drawn in the cells of the first.
 func isJamoVowel(r rune) bool { return r >= 0x1160 && r <= 0x11ff || r >= 0xd7b0 && r <= 0xd7ff }
 
-// spaced adds the spaces that the characters of dst[start:] lack.
-func spaced(dst []byte, start int) []byte {
+// addSpaces adds the spaces that the characters of dst[start:] lack.
+func addSpaces(dst []byte, start int) []byte {
 	end := len(dst)
 	for i := start; i < end; {
 		n, cells, drawn := character(dst[:end], i)

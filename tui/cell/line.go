@@ -76,8 +76,7 @@ func Cut(dst []byte, line string, from, to int) []byte {
 	return dst
 }
 
-// sequence returns the length of the control sequence that a line begins with, 0
-// for none.
+// sequence returns the length of the control sequence that a line begins with, or 0.
 func sequence[T ~string | ~[]byte](line T) int {
 	const opener = "\x1b["
 	if len(line) < len(opener) || line[0] != opener[0] || line[1] != opener[1] {

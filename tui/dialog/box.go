@@ -169,7 +169,7 @@ func (b *box) inside(r *cell.Row, draw func(dst []byte, w int) []byte) {
 	r.Put(b.styles.Focus, b.styles.Glyphs.Vertical)
 	r.Fill(b.styles.Text, 1)
 	if w := b.w - sides; w >= 0 {
-		r.Drawn(theme.Style{}, w, func(dst []byte) []byte { return draw(dst, w) })
+		r.Append(theme.Style{}, w, func(dst []byte) []byte { return draw(dst, w) })
 	}
 	r.Fill(b.styles.Text, 1)
 	r.Put(b.styles.Focus, b.styles.Glyphs.Vertical)

@@ -109,14 +109,14 @@ func signs(styles *theme.Styles) []entry {
 			if mark.Grave() {
 				e = &grave
 			}
-			e.label, e.text = joined(e.label, " ", sign), joined(e.text, ", ", mark.Word())
+			e.label, e.text = joinWords(e.label, " ", sign), joinWords(e.text, ", ", mark.Word())
 		}
 	}
 	return append(lines, grave, other)
 }
 
-// joined returns a list with one more word in it.
-func joined(list, separator, word string) string {
+// joinWords returns a list with one more word in it.
+func joinWords(list, separator, word string) string {
 	if list == "" {
 		return word
 	}
@@ -131,8 +131,8 @@ func (d *Help) Scope() keymap.Scope {
 	return keymap.Manual
 }
 
-// shown returns the lines that hold what was typed, below their headings.
-func (d *Help) shown() []entry {
+// matchingLines returns the lines that hold what was typed, below their headings.
+func (d *Help) matchingLines() []entry {
 	var out []entry
 	query, heading := strings.ToLower(d.query), entry{}
 	for _, e := range d.lines {
@@ -177,7 +177,7 @@ func (d *Help) Resize(maxW, maxH int) {
 // fill puts the lines into n columns with empty rows before headings, and returns what
 // is in the columns and how many rows the longest takes.
 func (d *Help) fill(n, empty int) (parts [][]sheet.Paragraph, rows int) {
-	parts = d.share(d.shown(), n, empty)
+	parts = d.share(d.matchingLines(), n, empty)
 	d.columns = d.columns[:0]
 	for _, part := range parts {
 		column := sheet.New(d.styles)
@@ -269,7 +269,7 @@ func (d *Help) AppendRow(dst []byte, y int) []byte {
 			return in.End(d.styles.Text)
 		}
 		for _, column := range d.columns {
-			in.Drawn(theme.Style{}, d.width, func(dst []byte) []byte { return column.AppendRow(dst, y-1) })
+			in.Append(theme.Style{}, d.width, func(dst []byte) []byte { return column.AppendRow(dst, y-1) })
 			in.Fill(d.styles.Text, between)
 		}
 		return in.End(d.styles.Text)

@@ -74,7 +74,7 @@ func (d *Journal) row(e *model.JournalEntry, clock func(time.Time) string) sheet
 
 // tell says what the entry under the cursor did to files.
 func (d *Journal) tell() {
-	e, ok := d.selected()
+	e, ok := d.selection()
 	if !ok || d.kept == nil {
 		return
 	}
@@ -92,8 +92,8 @@ func (d *Journal) tell() {
 	d.kept.Set(paragraphs)
 }
 
-// selected returns the entry under the cursor; false where there is none.
-func (d *Journal) selected() (model.JournalEntry, bool) {
+// selection returns the entry under the cursor; false where there is none.
+func (d *Journal) selection() (model.JournalEntry, bool) {
 	if i := d.text.Cursor(); i < len(d.entries) {
 		return d.entries[i], true
 	}
@@ -105,7 +105,7 @@ func (d *Journal) Scope() keymap.Scope { return keymap.Written }
 
 // Do carries out an action.
 func (d *Journal) Do(a keymap.Action) (then func() tea.Cmd, closes bool) {
-	switch e, ok := d.selected(); {
+	switch e, ok := d.selection(); {
 	case a == keymap.Undo || a == keymap.Redo:
 		return func() tea.Cmd { return d.answers.Return(a) }, true
 	case a == keymap.Purge && ok:

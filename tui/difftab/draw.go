@@ -29,7 +29,7 @@ func (p *Pane) AppendRow(dst []byte, y int) []byte {
 	case y == 0 && p.head() > 0:
 		p.heading(&r)
 	case i == 0 && len(rows) == 0:
-		p.unchanged(&r)
+		p.tellUnchanged(&r)
 	case i >= 0 && i < min(len(rows), p.window.Height()):
 		_, at, _ := p.window.Cursor()
 		tokens, cursor := &p.styles.Tokens, " "
@@ -111,8 +111,8 @@ func sizes(old, new int, arrow string) string {
 	return "state " + was + " " + arrow + " " + is
 }
 
-// unchanged says that there are no changes.
-func (p *Pane) unchanged(r *cell.Row) {
+// tellUnchanged says that there are no changes.
+func (p *Pane) tellUnchanged(r *cell.Row) {
 	text := "  the states are equal"
 	if p.c.first {
 		text = "  its state is empty"
@@ -159,7 +159,7 @@ func (p *Pane) drawEntry(r *cell.Row, tokens *theme.Tokens, entry int32) {
 	sign, style, word := p.sign(tokens, e)
 	group := p.group(entry)
 	switch {
-	case group && p.folded(entry):
+	case group && p.isFolded(entry):
 		r.Put(tokens.Punct, g.Closed)
 	case group:
 		r.Put(tokens.Punct, g.Open)
@@ -169,7 +169,7 @@ func (p *Pane) drawEntry(r *cell.Row, tokens *theme.Tokens, entry int32) {
 	r.Fill(tokens.Text, 1+p.indent(entry))
 	switch {
 	case group:
-	case p.opened(entry) && p.openable(entry):
+	case p.isOpen(entry) && p.openable(entry):
 		r.Put(tokens.Punct, g.Open+" ")
 	case p.openable(entry):
 		r.Put(tokens.Punct, g.Closed+" ")
@@ -215,7 +215,7 @@ func (p *Pane) path(r *cell.Row, tokens *theme.Tokens, entry int32) {
 	}
 	var steps []int32
 	for at := entry; at > 0 && len(steps) < longestPath; at = p.c.result.Entries[at].Parent {
-		if at != entry && !p.c.hidden(at) {
+		if at != entry && !p.c.isHidden(at) {
 			break
 		}
 		steps = append(steps, at)
@@ -268,7 +268,7 @@ func (p *Pane) fromTo(r *cell.Row, tokens *theme.Tokens, entry int32) {
 		return
 	}
 	from, to := p.c.old.tape, p.c.new.tape
-	value.Most(r, g, tokens, from, nodeAt(from, e.Old), max(1, (r.Room()-3)/2))
+	value.PutMost(r, g, tokens, from, nodeAt(from, e.Old), max(1, (r.Room()-3)/2))
 	r.Put(tokens.Punct, " "+g.Arrow+" ")
 	value.Put(r, tokens, to, nodeAt(to, e.New))
 }
@@ -307,7 +307,7 @@ func upTo(text string, w int, ellipsis string) string {
 // textRows lays a text diff out for a width: lines are wrapped, and unchanged
 // lines far from a change are counted.
 func (p *Pane) textRows(d *textDiff, w int) []textRow {
-	arrange := unified
+	arrange := appendUnified
 	if p.split && p.w >= splitFrom {
 		arrange = sideBySide
 	}
@@ -343,10 +343,10 @@ func skippedRow(n int) textRow {
 	return textRow{op: diff.Same, note: model.Count(n, "unchanged line")}
 }
 
-// unified adds a run of lines one below the other.
-func unified(rows []textRow, run []textLine, w int) []textRow {
+// appendUnified adds a run of lines one below the other.
+func appendUnified(rows []textRow, run []textLine, w int) []textRow {
 	for _, line := range run {
-		rows = wrapped(rows, line, w)
+		rows = appendWrapped(rows, line, w)
 	}
 	return rows
 }
@@ -365,10 +365,10 @@ func sideBySide(rows []textRow, run []textLine, w int) []textRow {
 	var left, right []textRow
 	for _, line := range run {
 		if line.op != diff.Inserted {
-			left = wrapped(left, line, half)
+			left = appendWrapped(left, line, half)
 		}
 		if line.op != diff.Deleted {
-			right = wrapped(right, line, half)
+			right = appendWrapped(right, line, half)
 		}
 	}
 	for i := range max(len(left), len(right)) {
@@ -385,9 +385,9 @@ func sideBySide(rows []textRow, run []textLine, w int) []textRow {
 	return rows
 }
 
-// wrapped adds the rows of a line. Its pieces are made safe to print here,
+// appendWrapped adds the rows of a line. Its pieces are made safe to print here,
 // because they are cut by cells.
-func wrapped(rows []textRow, line textLine, w int) []textRow {
+func appendWrapped(rows []textRow, line textLine, w int) []textRow {
 	at := textRow{op: line.op}
 	room := w
 	for _, bit := range line.bits {
@@ -456,7 +456,7 @@ func (p *Pane) drawText(r *cell.Row, tokens *theme.Tokens, line *textRow) {
 		p.drawBits(r, tokens, line)
 	default:
 		w := line.half + 2
-		r.Drawn(theme.Style{}, w, func(dst []byte) []byte {
+		r.Append(theme.Style{}, w, func(dst []byte) []byte {
 			left := cell.Begin(dst, &p.styles.Glyphs, w)
 			p.drawBits(&left, tokens, line)
 			return left.End(tokens.Text)

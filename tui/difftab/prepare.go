@@ -44,7 +44,7 @@ type Content struct {
 	result   *diff.Result
 	// changes are the entries that are changes, in order.
 	changes []int32
-	// outer is the group that each entry is drawn in, -1 for none; depth counts
+	// outer is the group that each entry is drawn in, or -1; depth counts
 	// the groups around it. An entry without a row is in no count; see hidden.
 	outer, depth []int32
 	texts        map[int32]*textDiff
@@ -52,7 +52,7 @@ type Content struct {
 }
 
 // LeftOut returns a line with the keys that are not compared, the first most by
-// name; "" for none. It is untrusted.
+// name, or "". It is untrusted.
 func (c *Content) LeftOut(most int) string { return c.gaps.Compared(most) }
 
 // sideOf returns one of the states; for none, an empty one of the kind of other.
@@ -97,7 +97,7 @@ func (c *Content) nest() {
 		switch at := entries[i].Parent; {
 		case at < 0:
 			c.outer[i] = -1
-		case c.hidden(at):
+		case c.isHidden(at):
 			c.outer[i], c.depth[i] = c.outer[at], c.depth[at]
 		default:
 			c.outer[i], c.depth[i] = at, c.depth[at]+1
@@ -105,10 +105,10 @@ func (c *Content) nest() {
 	}
 }
 
-// hidden reports whether a group has no row of its own: the root, and a group
+// isHidden reports whether a group has no row of its own: the root, and a group
 // with one entry, whose path begins with that of the group. The list of messages
 // keeps its row.
-func (c *Content) hidden(entry int32) bool {
+func (c *Content) isHidden(entry int32) bool {
 	entries := c.result.Entries
 	e := &entries[entry]
 	switch {
@@ -124,13 +124,13 @@ func (c *Content) hidden(entry int32) bool {
 // row returns the entry whose row an entry is on: itself, or the next one that
 // is not hidden.
 func (c *Content) row(entry int32) int32 {
-	for c.hidden(entry) {
+	for c.isHidden(entry) {
 		entry++
 	}
 	return entry
 }
 
-// number returns which change an entry is, from 1; 0 for none.
+// number returns which change an entry is, from 1, or 0.
 func (c *Content) number(entry int32) int {
 	i, found := slices.BinarySearch(c.changes, entry)
 	if !found {

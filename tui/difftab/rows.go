@@ -17,7 +17,7 @@ func (p *Pane) Next(r row) (row, bool) {
 		return row{r.entry, r.line + 1}, true
 	}
 	next := r.entry + 1
-	if p.folded(r.entry) {
+	if p.isFolded(r.entry) {
 		next = p.c.result.Entries[r.entry].End
 	}
 	if int(next) == len(p.c.result.Entries) {
@@ -35,7 +35,7 @@ func (p *Pane) Prev(r row) (row, bool) {
 		return r, false
 	}
 	entry := r.entry - 1
-	for p.c.hidden(entry) {
+	for p.c.isHidden(entry) {
 		entry--
 	}
 	entry = p.visible(entry)
@@ -68,26 +68,26 @@ func (p *Pane) group(entry int32) bool { return p.c.result.Entries[entry].End > 
 // depth returns how far in an entry stands.
 func (p *Pane) depth(entry int32) int { return int(p.c.depth[entry]) }
 
-// folded reports whether a fold hides what is inside an entry.
-func (p *Pane) folded(entry int32) bool {
-	if !p.group(entry) || p.c.hidden(entry) {
+// isFolded reports whether a fold hides what is inside an entry.
+func (p *Pane) isFolded(entry int32) bool {
+	if !p.group(entry) || p.c.isHidden(entry) {
 		return false
 	}
 	_, turned := p.turned[entry]
 	return p.folds == top != turned
 }
 
-// opened reports whether a value shows all of itself.
-func (p *Pane) opened(entry int32) bool {
+// isOpen reports whether a value shows all of itself.
+func (p *Pane) isOpen(entry int32) bool {
 	_, turned := p.turned[entry]
-	open := p.folds == everything || p.folds == groups && (p.c.first || p.c.short() && p.said(entry))
+	open := p.folds == everything || p.folds == groups && (p.c.first || p.c.short() && p.isMessage(entry))
 	return !p.group(entry) && open != turned
 }
 
 // visible returns the outermost fold that hides an entry, or the entry itself.
 func (p *Pane) visible(entry int32) int32 {
 	for at := p.c.outer[entry]; at >= 0; at = p.c.outer[at] {
-		if p.folded(at) {
+		if p.isFolded(at) {
 			entry = at
 		}
 	}
@@ -140,7 +140,7 @@ func newTree(op diff.TextOp, s *side, root jsontape.Node) tree {
 
 // lines returns the rows that an entry shows below its own.
 func (p *Pane) lines(entry int32) int {
-	if !p.opened(entry) || !p.openable(entry) {
+	if !p.isOpen(entry) || !p.openable(entry) {
 		return 0
 	}
 	d := p.detail(entry)
@@ -172,7 +172,7 @@ func (p *Pane) layOut(entry int32) *detail {
 	if d := p.c.texts[entry]; d != nil {
 		return &detail{text: p.textRows(d, p.width(entry))}
 	}
-	if p.said(entry) {
+	if p.isMessage(entry) {
 		return &detail{text: p.saidRows(entry)}
 	}
 	d := &detail{}
@@ -216,8 +216,8 @@ const mostShort = 8
 
 func (c *Content) short() bool { return len(c.changes) <= mostShort }
 
-// said reports whether an entry is a message that came or went.
-func (p *Pane) said(entry int32) bool {
+// isMessage reports whether an entry is a message that came or went.
+func (p *Pane) isMessage(entry int32) bool {
 	e := &p.c.result.Entries[entry]
 	if e.Op != diff.Added && e.Op != diff.Removed {
 		return false
@@ -253,7 +253,7 @@ func (p *Pane) saidRows(entry int32) []textRow {
 				raw = jsontape.AppendCompact(nil, raw)
 			}
 			text := beginning(lead + string(raw[:min(len(raw), longestBit)]))
-			rows = wrapped(rows, textLine{op: diff.Same, bits: []diff.TextSpan{{Op: diff.Same, Text: text}}}, p.width(entry))
+			rows = appendWrapped(rows, textLine{op: diff.Same, bits: []diff.TextSpan{{Op: diff.Same, Text: text}}}, p.width(entry))
 			return
 		}
 		text, first := prose.Of(t, n), true
@@ -301,7 +301,7 @@ func (p *Pane) openable(entry int32) bool {
 		return false
 	case p.c.texts[entry] != nil:
 		return true
-	case p.said(entry):
+	case p.isMessage(entry):
 		return !p.fits(entry)
 	}
 	return large(p.c.old.tape, e.Old) || large(p.c.new.tape, e.New)
@@ -339,7 +339,7 @@ func (p *Pane) fold() {
 	if !ok {
 		return
 	}
-	if p.lines(at.entry) > 0 || p.group(at.entry) && !p.folded(at.entry) {
+	if p.lines(at.entry) > 0 || p.group(at.entry) && !p.isFolded(at.entry) {
 		p.toggle()
 		return
 	}
@@ -352,7 +352,7 @@ func (p *Pane) fold() {
 // unfold opens what is under the cursor.
 func (p *Pane) unfold() {
 	at, _, ok := p.window.Cursor()
-	if ok && (p.folded(at.entry) || !p.group(at.entry) && !p.opened(at.entry)) {
+	if ok && (p.isFolded(at.entry) || !p.group(at.entry) && !p.isOpen(at.entry)) {
 		p.toggle()
 	}
 }
@@ -391,7 +391,7 @@ func (p *Pane) refresh() {
 func (p *Pane) Select(entry int32) {
 	entry = p.c.row(entry)
 	for at := p.c.outer[entry]; at >= 0; at = p.c.outer[at] {
-		if !p.folded(at) {
+		if !p.isFolded(at) {
 			continue
 		}
 		if _, turned := p.turned[at]; turned {

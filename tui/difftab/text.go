@@ -81,12 +81,12 @@ func bothTexts(c *Content, e *diff.Entry) (old, new string, ok bool) {
 	}
 	old, new = c.old.tape.Text(o), c.new.tape.Text(n)
 	if old == new {
-		return spelled(c.old.tape, o), spelled(c.new.tape, n), true
+		return spelling(c.old.tape, o), spelling(c.new.tape, n), true
 	}
 	return old, new, true
 }
 
-func spelled(t *jsontape.Tape, n jsontape.Node) string {
+func spelling(t *jsontape.Tape, n jsontape.Node) string {
 	raw := t.Raw(n)
 	return string(raw[1 : len(raw)-1])
 }
@@ -101,9 +101,9 @@ func textLines(d diff.TextDiff) *textDiff {
 		case diff.Same:
 			b.same(span.Text, i == 0, i == len(d.Spans)-1)
 		case diff.Deleted:
-			b.old = changed(b.old, &b.gone, span)
+			b.old = addChange(b.old, &b.gone, span)
 		default:
-			b.new = changed(b.new, &b.came, span)
+			b.new = addChange(b.new, &b.came, span)
 		}
 	}
 	b.flush()
@@ -150,8 +150,8 @@ type textBuilder struct {
 	gone, came []textLine
 }
 
-// changed adds a span that only one side has to the side's current line.
-func changed(line []diff.TextSpan, done *[]textLine, span diff.TextSpan) []diff.TextSpan {
+// addChange adds a span that only one side has to the side's current line.
+func addChange(line []diff.TextSpan, done *[]textLine, span diff.TextSpan) []diff.TextSpan {
 	text := span.Text
 	for {
 		head, rest, more := strings.Cut(text, "\n")
@@ -170,7 +170,7 @@ func changed(line []diff.TextSpan, done *[]textLine, span diff.TextSpan) []diff.
 func (b *textBuilder) same(text string, first, last bool) {
 	if len(b.old)+len(b.new) > 0 {
 		head, rest, more := strings.Cut(text, "\n")
-		b.both(head, !more && !last)
+		b.addBoth(head, !more && !last)
 		if !more {
 			return
 		}
@@ -179,15 +179,15 @@ func (b *textBuilder) same(text string, first, last bool) {
 	}
 	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
 		b.flush()
-		b.unchanged(text[:i], first, last)
+		b.addUnchanged(text[:i], first, last)
 		text = text[i+1:]
 	}
-	b.both(text, !last)
+	b.addBoth(text, !last)
 }
 
-// both adds a piece of the current line to both sides; follows says that a
+// addBoth adds a piece of the current line to both sides; follows says that a
 // changed piece comes behind it.
-func (b *textBuilder) both(text string, follows bool) {
+func (b *textBuilder) addBoth(text string, follows bool) {
 	if text == "" {
 		return
 	}
@@ -230,9 +230,9 @@ func (b *textBuilder) add(lines []textLine) {
 	b.out.lines = append(b.out.lines, lines...)
 }
 
-// unchanged adds whole lines that both sides have, at least one: those near a
+// addUnchanged adds whole lines that both sides have, at least one: those near a
 // change, and how many are between.
-func (b *textBuilder) unchanged(text string, first, last bool) {
+func (b *textBuilder) addUnchanged(text string, first, last bool) {
 	var after, before []textLine
 	left := true // there are lines in text
 	for !first && left && len(after) < maxContext {

@@ -83,7 +83,7 @@ func Prepare(ctx context.Context, f Facts) (*Content, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	c.verified(f)
+	c.verdict(f)
 	if h.ParentID == "" {
 		c.fact("parent", "none: the first of its session")
 	} else {
@@ -110,7 +110,7 @@ func Prepare(ctx context.Context, f Facts) (*Content, error) {
 		c.fact("step", "put together from a trace: the store has no such snapshot")
 	}
 	c.times(h.CreatedAt, f.Now, f.Zone)
-	c.known(f)
+	c.tellFacts(f)
 
 	c.usage(f.Usage)
 
@@ -147,9 +147,9 @@ func (c *Content) labels(list []model.Label) {
 	}
 }
 
-// verified says whether the id is the hash of the state, and in which
+// verdict says whether the id is the hash of the state, and in which
 // serialisation.
-func (c *Content) verified(f Facts) {
+func (c *Content) verdict(f Facts) {
 	switch {
 	case f.Err != nil:
 		c.add("hash", "not checked: the state could not be read", sheet.Warn)
@@ -191,8 +191,8 @@ func (c *Content) times(t, now time.Time, zone *time.Location) {
 	c.add("created", t.In(zone).Format("2006-01-02 15:04:05.000 -07:00")+"  "+when.Ago(now, t), pick)
 }
 
-// known tells what the store knows besides.
-func (c *Content) known(f Facts) {
+// tellFacts tells what the store knows besides.
+func (c *Content) tellFacts(f Facts) {
 	if len(f.Known) == 0 && f.KnownErr == nil {
 		return
 	}

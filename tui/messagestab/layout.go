@@ -133,7 +133,7 @@ func (p *Pane) call(u *unit, block int, open bool) {
 	u.row(func(r *cell.Row, tokens *theme.Tokens) {
 		p.sign(r, tokens, open)
 		r.Put(tokens.Muted, "call ")
-		r.Put(p.found(tokens, tokens.Tool, name), name)
+		r.Put(p.matchStyle(tokens, tokens.Tool, name), name)
 		if !open && b.Body >= 0 {
 			r.Fill(tokens.Text, 2)
 			value.Put(r, tokens, p.c.conv.Tape(), b.Body)
@@ -201,7 +201,7 @@ func (p *Pane) result(u *unit, b *conversation.Block, open bool) {
 			u.words(inner, sheet.Muted, "and more: see the State tab")
 			break
 		}
-		if tape := written(p.c.conv.Tape(), &part); tape != nil {
+		if tape := writtenText(p.c.conv.Tape(), &part); tape != nil {
 			u.pieces = append(u.pieces, piece{kind: treeRows, tape: tape, in: inner})
 		} else {
 			p.part(u, &part, inner, true)
@@ -213,8 +213,8 @@ func (p *Pane) result(u *unit, b *conversation.Block, open bool) {
 // longestWritten bounds the bytes of a text that is looked into for a value.
 const longestWritten = 64 << 10
 
-// written returns the value that a tool wrote as a text of one line, or nil.
-func written(t *jsontape.Tape, part *conversation.Block) *jsontape.Tape {
+// writtenText returns the value that a tool wrote as a text of one line, or nil.
+func writtenText(t *jsontape.Tape, part *conversation.Block) *jsontape.Tape {
 	if part.Kind != conversation.Text || part.Body < 0 || len(t.Raw(part.Body)) > longestWritten {
 		return nil
 	}
@@ -277,7 +277,7 @@ func (p *Pane) given(u *unit, b *conversation.Block, open bool) {
 	label := p.c.conv.Label(b)
 	u.row(func(r *cell.Row, tokens *theme.Tokens) {
 		p.sign(r, tokens, open)
-		r.Put(p.found(tokens, tokens.Muted, label), label)
+		r.Put(p.matchStyle(tokens, tokens.Muted, label), label)
 	})
 	if open {
 		u.text(prose.Of(p.c.conv.Tape(), b.Body), inner, sheet.Muted)
@@ -347,8 +347,8 @@ func (p *Pane) value(u *unit, label string, n jsontape.Node, in int, open bool) 
 	p.tree(u, n, in)
 }
 
-// found returns the style of a text: its own, or that of a match.
-func (p *Pane) found(tokens *theme.Tokens, own theme.Style, text string) theme.Style {
+// matchStyle returns the style of a text: its own, or that of a match.
+func (p *Pane) matchStyle(tokens *theme.Tokens, own theme.Style, text string) theme.Style {
 	if p.matches.query.InString(text) {
 		return tokens.Match
 	}

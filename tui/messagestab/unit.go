@@ -232,7 +232,7 @@ func (p *Pane) AppendRow(dst []byte, y int) []byte {
 	rows := p.window.Rows()
 	switch {
 	case p.c == nil || p.c.conv.Len() == 0:
-		lines := p.nothing()
+		lines := p.emptyLines()
 		if y >= 0 && y < len(lines) {
 			r.Fill(p.styles.Text, 2)
 			r.Put(p.styles.Muted, lines[y])
@@ -250,8 +250,8 @@ func (p *Pane) AppendRow(dst []byte, y int) []byte {
 	return r.End(p.styles.Text)
 }
 
-// nothing returns the lines that say that there are no messages, and why.
-func (p *Pane) nothing() []string {
+// emptyLines returns the lines that say that there are no messages, and why.
+func (p *Pane) emptyLines() []string {
 	const none = "no messages in this state"
 	if p.c == nil || p.c.why == "" {
 		return []string{none}

@@ -31,7 +31,7 @@ type Painter struct {
 	// painted is the frame that stands on the terminal, "" where that is not known, shown its lines.
 	painted string
 	shown   []string
-	// last is when a frame was painted, due the timer that paints the next one, nil for none.
+	// last is when a frame was painted, due the timer that paints the next one, or nil.
 	last time.Time
 	due  *time.Timer
 }

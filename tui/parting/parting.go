@@ -51,7 +51,7 @@ func Prepare(t *model.Timeline, left, right model.Node) *Content {
 	for c.Fork = left; c.Fork != model.NoNode && !on[c.Fork]; {
 		c.Fork = t.Parent(c.Fork)
 	}
-	a, b := since(t, c.Fork, left), since(t, c.Fork, right)
+	a, b := lineSince(t, c.Fork, left), lineSince(t, c.Fork, right)
 	for len(a)+len(b) > 0 {
 		turn := t.Header(slices.Concat(head(a), head(b))[0]).TurnIndex
 		for _, n := range slices.Concat(head(a), head(b)) {
@@ -74,8 +74,8 @@ func Prepare(t *model.Timeline, left, right model.Node) *Content {
 	return c
 }
 
-// since returns the visits of the line that leads to one, behind another.
-func since(t *model.Timeline, fork, tip model.Node) (line []model.Node) {
+// lineSince returns the visits of the line that leads to one, behind another.
+func lineSince(t *model.Timeline, fork, tip model.Node) (line []model.Node) {
 	for n := tip; n != fork && n != model.NoNode; n = t.Parent(n) {
 		line = append(line, n)
 	}
@@ -178,12 +178,12 @@ const header = 1
 // Resize gives the pane its size in cells.
 func (p *Pane) Resize(w, h int) {
 	p.w, p.h = max(w, 0), max(h, 0)
-	p.window.Resize(max(p.h-header-p.below(), 0))
+	p.window.Resize(max(p.h-header-p.differenceRows(), 0))
 	p.window.SetLen(p.rows())
 }
 
-// below returns the rows that say what sets the states apart.
-func (p *Pane) below() int {
+// differenceRows returns the rows that say what sets the states apart.
+func (p *Pane) differenceRows() int {
 	if p.c == nil || len(p.c.Words) == 0 || p.h < 8 {
 		return 0
 	}

@@ -320,7 +320,7 @@ func (p *Pane[T]) AppendRow(dst []byte, y int) []byte {
 	r.Fill(tokens.Text, 1)
 	name, said, strong, text := p.look.title, p.look.words, tokens.Muted, tokens.Muted
 	if of != nil {
-		name, said, strong, text = p.fitted(p.look.name(of), l.name), "", tokens.Strong, tokens.Text
+		name, said, strong, text = p.fitName(p.look.name(of), l.name), "", tokens.Strong, tokens.Text
 		if l.said > 0 {
 			said = p.look.said(of)
 		}
@@ -390,7 +390,7 @@ func (p *Pane[T]) layout() layout {
 	return l
 }
 
-func (p *Pane[T]) fitted(name string, cells int) string {
+func (p *Pane[T]) fitName(name string, cells int) string {
 	if p.look.fitted == nil {
 		return name
 	}

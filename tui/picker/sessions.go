@@ -33,14 +33,14 @@ func NewSessions(styles *theme.Styles, now func() time.Time) *Sessions {
 
 var sessionColumns = []column[model.SessionInfo]{
 	{name: "project", rank: 3, width: 24, text: func(_ *Sessions, info *model.SessionInfo) string { return base(info.Project) }},
-	{name: "snapshots", rank: 4, width: 9, text: func(_ *Sessions, info *model.SessionInfo) string { return some(info.Snapshots) }},
-	{name: "off path", rank: 5, width: 8, text: func(_ *Sessions, info *model.SessionInfo) string { return some(info.Orphaned) }},
+	{name: "snapshots", rank: 4, width: 9, text: func(_ *Sessions, info *model.SessionInfo) string { return countText(info.Snapshots) }},
+	{name: "off path", rank: 5, width: 8, text: func(_ *Sessions, info *model.SessionInfo) string { return countText(info.Orphaned) }},
 	{name: "faults", rank: 1, width: 6, style: func(t *theme.Tokens) theme.Style { return t.Error },
 		text: func(_ *Sessions, info *model.SessionInfo) string {
 			if info.Faults <= 0 {
 				return ""
 			}
-			return "! " + some(info.Faults)
+			return "! " + countText(info.Faults)
 		}},
 	{name: "size", rank: 6, width: 8, text: func(_ *Sessions, info *model.SessionInfo) string {
 		if info.Size == 0 {
@@ -100,8 +100,8 @@ func base(project string) string {
 	return project[strings.LastIndexAny(project, `/\`)+1:]
 }
 
-// some returns a number, "" for none.
-func some(n int) string {
+// countText returns a number, or "".
+func countText(n int) string {
 	if n <= 0 {
 		return ""
 	}

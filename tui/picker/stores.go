@@ -40,7 +40,7 @@ func NewStores(styles *theme.Styles, now func() time.Time) *Stores {
 
 var storeColumns = []column[Store]{
 	{name: "kind", rank: 1, width: 17, text: func(_ *Stores, s *Store) string { return s.Kind }},
-	{name: "sessions", rank: 3, width: 8, text: func(_ *Stores, s *Store) string { return known(s.Sessions) }},
+	{name: "sessions", rank: 3, width: 8, text: func(_ *Stores, s *Store) string { return knownText(s.Sessions) }},
 	{name: "age", rank: 2, width: 9,
 		known: func(s *Store) bool { return !s.Changed.IsZero() },
 		text: func(p *Stores, s *Store) string {
@@ -55,7 +55,7 @@ var storeOrders = []order[Store]{
 	{words: "most sessions first", less: func(a, b *Store) int { return cmp.Compare(b.Sessions, a.Sessions) }},
 }
 
-func known(n int) string {
+func knownText(n int) string {
 	if n < 0 {
 		return ""
 	}

@@ -64,7 +64,7 @@ type State struct {
 	Err      error
 	// Conversation is that of Tape; nil where there is no tape.
 	Conversation *conversation.Conversation
-	// Base is the state to mark changes against; nil for none.
+	// Base is the state to mark changes against, or nil.
 	Base *jsontape.Tape
 	// Gaps are the keys that are not known at the snapshot, BaseGaps those that are
 	// not at the base. Of neither a change is marked.
@@ -106,7 +106,7 @@ func Prepare(ctx context.Context, s State) (*Content, error) {
 	if err != nil {
 		return nil, err // of ctx: both are JSON
 	}
-	c.compared(s.Base, result.Without(s.Gaps.With(s.BaseGaps).Has))
+	c.takeChanges(s.Base, result.Without(s.Gaps.With(s.BaseGaps).Has))
 	return c, ctx.Err()
 }
 
@@ -120,8 +120,8 @@ func (c *Content) note(warnings []jsontape.Warning) {
 	}
 }
 
-// compared takes over what changed from the base.
-func (c *Content) compared(base *jsontape.Tape, result *diff.Result) {
+// takeChanges takes over what changed from the base.
+func (c *Content) takeChanges(base *jsontape.Tape, result *diff.Result) {
 	c.base = base
 	c.changes = make(map[jsontape.Node]change, len(result.Entries))
 	c.removed = make(map[jsontape.Node][]jsontape.Node)
@@ -233,9 +233,9 @@ func (c *Content) place(n jsontape.Node) jsontape.Node {
 	return r.at + n - r.first
 }
 
-// drawn returns the value that is drawn at a place, from 0: place the other way
+// valueAt returns the value that is drawn at a place, from 0: place the other way
 // round.
-func (c *Content) drawn(at jsontape.Node) jsontape.Node {
+func (c *Content) valueAt(at jsontape.Node) jsontape.Node {
 	if at == 0 {
 		return 0
 	}
@@ -266,7 +266,7 @@ func (c *Content) Whole() bool { return c.whole }
 func (c *Content) Err() error { return c.err }
 
 // Unknown returns a line that names the keys whose value at the snapshot is
-// not known, the first most of them; "" for none. It is untrusted.
+// not known, the first most of them, or "". It is untrusted.
 func (c *Content) Unknown(most int) string {
 	return c.gaps.Of(func(key string) bool { return c.tape.Find(0, key) != jsontape.None }, most)
 }

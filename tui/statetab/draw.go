@@ -85,7 +85,7 @@ func (p *Pane) sign(tokens *theme.Tokens, n jsontape.Node) (string, theme.Style)
 	g := &p.styles.Glyphs
 	at, changed := p.c.changes[n]
 	switch {
-	case !changed || at.op == diff.Within && !p.folded(n):
+	case !changed || at.op == diff.Within && !p.isFolded(n):
 		return " ", tokens.Text
 	case at.op == diff.Added:
 		return g.Added, tokens.Added
@@ -103,7 +103,7 @@ func (p *Pane) drawValue(r *cell.Row, tokens *theme.Tokens, n jsontape.Node) {
 	r.Put(style, sign)
 	r.Fill(tokens.Text, p.indent(n)-2)
 	container := t.First(n) != jsontape.None
-	folded := p.folded(n)
+	folded := p.isFolded(n)
 	switch {
 	case folded:
 		r.Put(tokens.Punct, g.Closed)
@@ -119,7 +119,7 @@ func (p *Pane) drawValue(r *cell.Row, tokens *theme.Tokens, n jsontape.Node) {
 			key = tokens.Match
 		}
 		if p.matches.query.InValue(t, n) {
-			body = matched(tokens)
+			body = matchedTokens(tokens)
 		}
 	}
 	if t.Parent(n) != jsontape.None {
@@ -156,13 +156,13 @@ func (p *Pane) drawChanged(r *cell.Row, tokens, body *theme.Tokens, n jsontape.N
 	const was = "  was "
 	g, at := &p.styles.Glyphs, p.c.changes[n]
 	old := r.Room()/2 - len(was)
-	value.Most(r, g, body, p.c.tape, n, r.Room()-value.Width(g, p.c.base, at.old, old)-len(was))
+	value.PutMost(r, g, body, p.c.tape, n, r.Room()-value.Width(g, p.c.base, at.old, old)-len(was))
 	r.Put(tokens.Muted, was)
 	if at.op == diff.Moved {
 		value.Key(r, tokens.Muted, p.c.base, at.old)
 		return
 	}
-	value.Put(r, muted(tokens), p.c.base, at.old)
+	value.Put(r, mutedTokens(tokens), p.c.base, at.old)
 }
 
 // drawRemoved draws what is not in n any more: the i-th, or how many more there
@@ -177,7 +177,7 @@ func (p *Pane) drawRemoved(r *cell.Row, tokens *theme.Tokens, n jsontape.Node, i
 	}
 	value.Key(r, tokens.Muted, p.c.base, all[i])
 	r.Put(tokens.Muted, "  was ")
-	value.Put(r, muted(tokens), p.c.base, all[i])
+	value.Put(r, mutedTokens(tokens), p.c.base, all[i])
 }
 
 // drawLine draws a line of a string that is opened.
@@ -186,15 +186,15 @@ func (p *Pane) drawLine(r *cell.Row, tokens *theme.Tokens, n jsontape.Node, line
 	value.Text(r, tokens.String, tokens.Match, line, p.matches.query)
 }
 
-// muted returns tokens in which a value steps back.
-func muted(tokens *theme.Tokens) *theme.Tokens {
+// mutedTokens returns tokens in which a value steps back.
+func mutedTokens(tokens *theme.Tokens) *theme.Tokens {
 	dim := *tokens
 	dim.Name, dim.String, dim.Number, dim.Literal, dim.Punct = tokens.Muted, tokens.Muted, tokens.Muted, tokens.Muted, tokens.Muted
 	return &dim
 }
 
-// matched returns tokens in which a value stands out as found.
-func matched(tokens *theme.Tokens) *theme.Tokens {
+// matchedTokens returns tokens in which a value stands out as found.
+func matchedTokens(tokens *theme.Tokens) *theme.Tokens {
 	found := *tokens
 	found.String, found.Number, found.Literal = tokens.Match, tokens.Match, tokens.Match
 	return &found

@@ -34,7 +34,7 @@ func Find(ctx context.Context, c *Content, query string) (Matches, error) {
 		if at%often == 0 && ctx.Err() != nil {
 			return Matches{}, ctx.Err()
 		}
-		n := c.drawn(at)
+		n := c.valueAt(at)
 		if !m.query.InKey(c.tape, n) && !m.query.InValue(c.tape, n) {
 			continue
 		}

@@ -7,11 +7,11 @@ import (
 
 // Next returns the row after r: the next value that no fold hides.
 func (p *Pane) Next(r row) (row, bool) {
-	if int(r.line) < p.below(r.node) {
+	if int(r.line) < p.rowsBelow(r.node) {
 		return row{r.node, r.line + 1}, true
 	}
 	n := r.node + 1
-	if p.folded(r.node) {
+	if p.isFolded(r.node) {
 		n = p.c.tape.End(r.node)
 	}
 	n, ok := p.c.after(n)
@@ -42,13 +42,13 @@ func (p *Pane) Last() (row, bool) {
 }
 
 // lastOf returns the last row of a value, without what is in it.
-func (p *Pane) lastOf(n jsontape.Node) row { return row{n, int32(p.below(n))} }
+func (p *Pane) lastOf(n jsontape.Node) row { return row{n, int32(p.rowsBelow(n))} }
 
-// below returns how many rows stand below a value's own and before what is in
+// rowsBelow returns how many rows stand below a value's own and before what is in
 // it: the lines of a string that is opened, or what was removed from a container
 // that is unfolded.
-func (p *Pane) below(n jsontape.Node) int {
-	if p.folded(n) {
+func (p *Pane) rowsBelow(n jsontape.Node) int {
+	if p.isFolded(n) {
 		return 0
 	}
 	return len(p.opened[n]) + min(len(p.c.removed[n]), mostRemoved)
@@ -58,9 +58,9 @@ func (p *Pane) below(n jsontape.Node) int {
 // one then tells how many there are.
 const mostRemoved = 50
 
-// folded reports whether a fold hides what is in n. The messages are folded at
+// isFolded reports whether a fold hides what is in n. The messages are folded at
 // first, where they are not all that there is: they have a tab of their own.
-func (p *Pane) folded(n jsontape.Node) bool {
+func (p *Pane) isFolded(n jsontape.Node) bool {
 	t := p.c.tape
 	if t.End(n) == n+1 && len(p.c.removed[n]) == 0 {
 		return false
@@ -76,7 +76,7 @@ func (p *Pane) visible(n jsontape.Node) jsontape.Node {
 		if len(p.turned) == 0 && p.c.tape.Depth(at) < p.level && p.level != firstLevel {
 			break
 		}
-		if p.folded(at) {
+		if p.isFolded(at) {
 			n = at
 		}
 	}
@@ -102,7 +102,7 @@ func (p *Pane) toggle() {
 	n := p.at()
 	switch {
 	case n == jsontape.None:
-	case p.folded(n) || !p.holds(n) && p.opened[n] == nil:
+	case p.isFolded(n) || !p.holds(n) && p.opened[n] == nil:
 		p.unfold()
 	default:
 		p.fold()
@@ -120,7 +120,7 @@ func (p *Pane) fold() {
 		p.Select(n)
 		return
 	}
-	if !p.holds(n) || p.folded(n) {
+	if !p.holds(n) || p.isFolded(n) {
 		if n = p.c.tape.Parent(n); n <= 0 {
 			p.Select(0)
 			return
@@ -137,7 +137,7 @@ func (p *Pane) unfold() {
 	switch {
 	case n == jsontape.None:
 		return
-	case p.folded(n):
+	case p.isFolded(n):
 		p.turn(n)
 	case p.c.tape.Kind(n) == jsontape.String:
 		p.open(n)
@@ -200,7 +200,7 @@ func (p *Pane) refresh() {
 	if n := p.visible(at.node); n != at.node {
 		at = row{node: n}
 	}
-	at.line = min(at.line, int32(p.below(at.node)))
+	at.line = min(at.line, int32(p.rowsBelow(at.node)))
 	p.window.Place(p, at, y)
 }
 
@@ -210,7 +210,7 @@ func (p *Pane) Select(n jsontape.Node) {
 		return
 	}
 	for at := p.c.tape.Parent(n); at != jsontape.None; at = p.c.tape.Parent(at) {
-		if p.folded(at) {
+		if p.isFolded(at) {
 			p.turn(at)
 		}
 	}

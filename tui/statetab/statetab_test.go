@@ -125,7 +125,7 @@ func TestPane_givesWhatWasRemoved(t *testing.T) {
 		t.Errorf("%q is %q, selected %d", p.Path(), p.Value(), p.Selected())
 	}
 	screentest.Do(t, p, keymap.Fold)
-	if p.Path() != "/cart" || !p.folded(p.Selected()) {
+	if p.Path() != "/cart" || !p.isFolded(p.Selected()) {
 		t.Errorf("folding a removed value leads to %q", p.Path())
 	}
 }
@@ -231,7 +231,7 @@ func visible(p *Pane) []row {
 	var walk func(n jsontape.Node)
 	walk = func(n jsontape.Node) {
 		out = append(out, row{node: n})
-		if p.folded(n) {
+		if p.isFolded(n) {
 			return
 		}
 		for line := range len(p.opened[n]) + min(len(p.c.removed[n]), mostRemoved) {
@@ -325,7 +325,7 @@ func TestPane_keepsItsPlaceInTheNextState(t *testing.T) {
 	if p.Path() != "/cart/items/1/p" {
 		t.Errorf("the cursor is at %q", p.Path())
 	}
-	if !p.folded(p.c.tape.LookupPointer("/a")) {
+	if !p.isFolded(p.c.tape.LookupPointer("/a")) {
 		t.Error("/a is not folded any more")
 	}
 	p.Set(prepare([]byte(`{"cart":{"items":[]}}`)))
@@ -337,8 +337,8 @@ func TestPane_keepsItsPlaceInTheNextState(t *testing.T) {
 func TestPane_clickOnTheSignFolds(t *testing.T) {
 	p := show(prepare([]byte(`{"a":{"x":1},"b":2}`)), 60, 20)
 	p.Click(4, 1)
-	if p.Path() != "/a" || !p.folded(p.Selected()) {
-		t.Errorf("%q folded %v", p.Path(), p.folded(p.Selected()))
+	if p.Path() != "/a" || !p.isFolded(p.Selected()) {
+		t.Errorf("%q folded %v", p.Path(), p.isFolded(p.Selected()))
 	}
 	p.Click(20, 2)
 	if p.Path() != "/b" {

@@ -242,7 +242,7 @@ func appendTurn(dst []byte, h *model.Header, unknown string) []byte {
 // gutter draws the lanes of a row.
 func (p *Pane) gutter(r *cell.Row, st theme.Style, i int) {
 	lanes := p.columns.lanes
-	r.Drawn(st, 2*lanes, func(dst []byte) []byte {
+	r.Append(st, 2*lanes, func(dst []byte) []byte {
 		return p.t.AppendGutter(dst, i, lanes, p.styles.Glyphs.Gutter)
 	})
 }
@@ -296,10 +296,10 @@ func (p *Pane) remarks(r *cell.Row, tokens *theme.Tokens, n model.Node) {
 		r.Fill(tokens.Text, max(p.columns.marks-drawn, 0)+1)
 	}
 	if steps := p.folds.Steps(n); steps > 0 {
-		p.closed(r, tokens, strconv.Itoa(steps))
+		p.drawFold(r, tokens, strconv.Itoa(steps))
 	}
 	if hidden := p.folds.Hidden(n); hidden > 0 {
-		p.closed(r, tokens, strconv.Itoa(hidden)+" hidden")
+		p.drawFold(r, tokens, strconv.Itoa(hidden)+" hidden")
 	}
 }
 
@@ -330,8 +330,8 @@ func (p *Pane) marksOf(n model.Node) model.Marks {
 	return has
 }
 
-// closed draws what a fold hides.
-func (p *Pane) closed(r *cell.Row, tokens *theme.Tokens, text string) {
+// drawFold draws what a fold hides.
+func (p *Pane) drawFold(r *cell.Row, tokens *theme.Tokens, text string) {
 	r.Put(tokens.Badge, p.styles.Glyphs.Closed+text)
 	r.Fill(tokens.Text, 1)
 }

@@ -35,16 +35,16 @@ const often = 4096
 // and names and notes of labels that hold the query in any case. The time is linear in the
 // number of snapshots, so it belongs in a command. The error is the context's.
 func Find(ctx context.Context, c *Content, labels Labels, query string) (Matches, error) {
-	if fits := labels.labelled(query); fits != nil {
+	if fits := labels.labelTest(query); fits != nil {
 		return Matches{fits: fits}.In(ctx, c)
 	}
-	if fits := named(query); fits != nil {
+	if fits := nameTest(query); fits != nil {
 		m, err := Matches{fits: fits}.In(ctx, c)
 		if err != nil || m.Len() > 0 || query[0] == '#' {
 			return m, err
 		}
 	}
-	return Matches{fits: told(labels, query)}.In(ctx, c)
+	return Matches{fits: textTest(labels, query)}.In(ctx, c)
 }
 
 // In makes the same search in another content; no search finds nothing. The
@@ -81,9 +81,9 @@ func (m *Matches) extend(t *model.Timeline, from model.Node) {
 	}
 }
 
-// named returns the test whether a node has an index or a name; nil for a query that
+// nameTest returns the test whether a node has an index or a name; nil for a query that
 // is neither.
-func named(query string) func(*model.Timeline, model.Node) bool {
+func nameTest(query string) func(*model.Timeline, model.Node) bool {
 	digits, sharp := strings.CutPrefix(query, "#")
 	if index, err := strconv.Atoi(digits); err == nil {
 		return func(t *model.Timeline, n model.Node) bool { return t.Header(n).Index == index && !t.Traced(n) }
@@ -97,13 +97,13 @@ func named(query string) func(*model.Timeline, model.Node) bool {
 	}
 }
 
-// told returns the test whether what is told of a node holds a text.
-func told(labels Labels, query string) func(*model.Timeline, model.Node) bool {
+// textTest returns the test whether what is told of a node holds a text.
+func textTest(labels Labels, query string) func(*model.Timeline, model.Node) bool {
 	q := match.New(query)
 	return func(t *model.Timeline, n model.Node) bool {
 		h := t.Header(n)
 		return q.InString(h.Title) || q.InString(h.ID) || q.InString(h.EventText()) || q.InString(h.EventWord()) || q.InString(h.Position) ||
-			labels.told(h.Ref(), q) || h.Marks != 0 && slices.ContainsFunc(h.Marks.Words(), q.InString)
+			labels.holdsText(h.Ref(), q) || h.Marks != 0 && slices.ContainsFunc(h.Marks.Words(), q.InString)
 	}
 }
 

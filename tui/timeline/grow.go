@@ -34,7 +34,7 @@ func Spare(n int) int { return n/8 + most }
 // before it, the first one the head, and becomes the head.
 func (c *Content) Takes(headers []model.Header) bool {
 	t := c.Timeline
-	if len(headers) > min(most, t.Room()) || t.Head() == model.NoNode || !c.near(headers) {
+	if len(headers) > min(most, t.Room()) || t.Head() == model.NoNode || !c.findsHead(headers) {
 		return false
 	}
 	head := t.Header(t.Head())
@@ -48,10 +48,10 @@ func (c *Content) Takes(headers []model.Header) bool {
 	return !head.Head || len(headers) == 0 || headers[len(headers)-1].Head
 }
 
-// near reports whether the timeline finds the head, as the parent of the first
+// findsHead reports whether the timeline finds the head, as the parent of the first
 // header, without looking for it: it is the node before, or visits are numbered
 // one by one.
-func (c *Content) near(headers []model.Header) bool {
+func (c *Content) findsHead(headers []model.Header) bool {
 	t := c.Timeline
 	if int(t.Head()) == t.Len()-1 || len(headers) == 0 {
 		return true

@@ -50,14 +50,14 @@ func (l *Labels) sort(t *model.Timeline) {
 	slices.SortFunc(l.nodes, func(a, b model.Node) int { return cmp.Compare(t.RowOf(a), t.RowOf(b)) })
 }
 
-// Of returns the labels of a node, by name; nil for none.
+// Of returns the labels of a node, by name, or nil.
 func (l Labels) Of(n model.Node) []model.Label { return l.at[n] }
 
 // Nodes returns the nodes that have labels, in the order of their rows.
 func (l Labels) Nodes() []model.Node { return l.nodes }
 
-// Named returns the node with a label, NoNode for none.
-func (l Labels) Named(name string) model.Node {
+// Find returns the node with a label, or NoNode.
+func (l Labels) Find(name string) model.Node {
 	for n, list := range l.at {
 		if slices.ContainsFunc(list, func(label model.Label) bool { return label.Name == name }) {
 			return n
@@ -94,9 +94,9 @@ func (l Labels) in(was, is *model.Timeline) Labels {
 // labelQuery begins a query for labels alone.
 const labelQuery = "label:"
 
-// labelled returns the test whether a node has a label with a text in its name; nil for a
+// labelTest returns the test whether a node has a label with a text in its name; nil for a
 // query that is none for labels.
-func (l Labels) labelled(query string) func(*model.Timeline, model.Node) bool {
+func (l Labels) labelTest(query string) func(*model.Timeline, model.Node) bool {
 	text, ok := strings.CutPrefix(query, labelQuery)
 	if !ok {
 		return nil
@@ -107,8 +107,8 @@ func (l Labels) labelled(query string) func(*model.Timeline, model.Node) bool {
 	}
 }
 
-// told reports whether the name or the note of a label of a snapshot holds a text.
-func (l Labels) told(ref model.Ref, q match.Query) bool {
+// holdsText reports whether the name or the note of a label of a snapshot holds a text.
+func (l Labels) holdsText(ref model.Ref, q match.Query) bool {
 	return len(l.refs) > 0 && slices.ContainsFunc(l.refs[ref], func(label model.Label) bool { return q.InString(label.Name) || q.InString(label.Note) })
 }
 

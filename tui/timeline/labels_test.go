@@ -56,11 +56,11 @@ func TestLabels_stayInAnotherTimeline(t *testing.T) {
 		t.Errorf("in a part: %+v", p.Labels())
 	}
 	p.Set(Prepare(model.NewTimeline(headers)))
-	if got := p.Labels(); got.Named("n12") != 12 || got.Named("n17") != 17 || got.Named("n3") != model.NoNode || !got.Lacking() {
+	if got := p.Labels(); got.Find("n12") != 12 || got.Find("n17") != 17 || got.Find("n3") != model.NoNode || !got.Lacking() {
 		t.Errorf("in the whole: %+v", got)
 	}
 	p.SetLabels(PlaceLabels(p.t, labelsOf(headers, 3)))
-	if got := p.Labels(); got.Named("n3") != 3 || got.Lacking() {
+	if got := p.Labels(); got.Find("n3") != 3 || got.Lacking() {
 		t.Errorf("placed anew: %+v", got)
 	}
 	other := trip(t)[:5]

@@ -42,8 +42,8 @@ func spanOf(x, w, rows int) span {
 	return span{first(x), min(first(x+1), rows)}
 }
 
-// near returns the row that stands in cell x of w, or nearest to it.
-func near(x, w, rows int) int {
+// nearestRow returns the row that stands in cell x of w, or nearest to it.
+func nearestRow(x, w, rows int) int {
 	if w < 2 {
 		return 0
 	}
@@ -158,7 +158,7 @@ func (p *Pane) ScrubTo(x, w int) {
 	}
 	x = max(0, min(x, w-1))
 	_, n := p.tick(spanOf(x, w, p.t.Rows()))
-	for row := near(x, w, p.t.Rows()); n == model.NoNode; row++ {
+	for row := nearestRow(x, w, p.t.Rows()); n == model.NoNode; row++ {
 		n = p.t.Row(row).Node // a row that only draws has that of a snapshot below it
 	}
 	p.Select(n)

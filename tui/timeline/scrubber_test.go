@@ -41,7 +41,7 @@ func TestScrubber_eachRowStandsInOneCell(t *testing.T) {
 					}
 					next = s.to
 				}
-				if at := near(x, w, rows); at < 0 || at >= rows || s.from < s.to && (at < s.from || at >= s.to) || w > 1 && (x == 0 && at != 0 || x == w-1 && at != rows-1) {
+				if at := nearestRow(x, w, rows); at < 0 || at >= rows || s.from < s.to && (at < s.from || at >= s.to) || w > 1 && (x == 0 && at != 0 || x == w-1 && at != rows-1) {
 					t.Fatalf("%d rows in %d cells: cell %d leads to row %d of %+v", rows, w, x, at, s)
 				}
 			}
@@ -91,7 +91,7 @@ func TestScrubber_leadsToWhatItShows(t *testing.T) {
 			p.Select(0)
 			_, want := p.tick(spanOf(x, w, p.t.Rows()))
 			p.ScrubTo(x, w)
-			at, row := p.Selected(), near(x, w, p.t.Rows())
+			at, row := p.Selected(), nearestRow(x, w, p.t.Rows())
 			if want == model.NoNode {
 				want = p.t.Row(row).Node
 			}

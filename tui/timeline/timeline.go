@@ -190,7 +190,7 @@ func (p *Pane) Set(c *Content) {
 	if p.t != nil && p.t != c.Timeline {
 		p.labels = p.labels.in(p.t, c.Timeline)
 	}
-	folds := p.refolded(c.Timeline)
+	folds := p.translateFolds(c.Timeline)
 	p.c, p.t, p.folds, p.marked, p.matches, p.scrub = c, c.Timeline, folds, marked, Matches{}, nil
 	p.columns = p.fit()
 	p.rows.SetLen(p.folds.Rows())
@@ -204,9 +204,9 @@ func (p *Pane) Set(c *Content) {
 	}
 }
 
-// refolded returns the folds of this timeline for another one: the same where that
+// translateFolds returns the folds of this timeline for another one: the same where that
 // has the same snapshots and maybe more after them, else none.
-func (p *Pane) refolded(in *model.Timeline) *model.Folds {
+func (p *Pane) translateFolds(in *model.Timeline) *model.Folds {
 	switch {
 	case p.t == nil || p.t.Len() == 0 || in.Len() < p.t.Len():
 	case in.Snapshots() < in.Len():
@@ -287,18 +287,18 @@ func (p *Pane) Select(n model.Node) {
 		return
 	}
 	p.cursor = n
-	if p.t.Traced(n) && p.hidden(n) {
+	if p.t.Traced(n) && p.isHidden(n) {
 		p.folds.ShowSteps(n)
 	}
-	for at := p.t.Parent(n); p.hidden(n) && at != model.NoNode; at = p.t.Parent(at) {
+	for at := p.t.Parent(n); p.isHidden(n) && at != model.NoNode; at = p.t.Parent(at) {
 		p.folds.Unfold(at)
 	}
 	p.rows.SetLen(p.folds.Rows())
 	p.reveal()
 }
 
-// hidden reports whether a fold hides n.
-func (p *Pane) hidden(n model.Node) bool {
+// isHidden reports whether a fold hides n.
+func (p *Pane) isHidden(n model.Node) bool {
 	row := p.t.RowOf(n)
 	return p.folds.Row(p.folds.Visible(row)) != row
 }
@@ -358,9 +358,9 @@ func (p *Pane) Do(a keymap.Action) bool {
 	case keymap.Child:
 		p.Select(p.showing(p.firstChild()))
 	case keymap.PrevBranch:
-		p.Select(p.beside(p.c.stops, -1))
+		p.Select(p.nearestOf(p.c.stops, -1))
 	case keymap.NextBranch:
-		p.Select(p.beside(p.c.stops, 1))
+		p.Select(p.nearestOf(p.c.stops, 1))
 	case keymap.GoHead:
 		p.Select(p.t.Head())
 	case keymap.Fold:
@@ -394,15 +394,15 @@ func (p *Pane) before(n model.Node) model.Node {
 // showing returns n, or if it is a step that is hidden the snapshot that its turn
 // ended in.
 func (p *Pane) showing(n model.Node) model.Node {
-	if n != model.NoNode && p.t.Traced(n) && p.hidden(n) {
+	if n != model.NoNode && p.t.Traced(n) && p.isHidden(n) {
 		return p.t.EndOf(n)
 	}
 	return n
 }
 
-// beside returns the node of a list in row order that is nearest to the cursor
+// nearestOf returns the node of a list in row order that is nearest to the cursor
 // above it, or for a positive step below it; NoNode where there is none.
-func (p *Pane) beside(list []model.Node, step int) model.Node {
+func (p *Pane) nearestOf(list []model.Node, step int) model.Node {
 	i, on := p.place(list)
 	switch {
 	case step < 0:

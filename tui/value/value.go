@@ -29,7 +29,7 @@ const large = 1000
 func Put(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node) {
 	end := t.End(n)
 	if k := t.Kind(n); k == jsontape.Object || k == jsontape.Array {
-		r.More() // the bracket at the end
+		r.Reserve() // the bracket at the end
 	}
 	defer r.Last()
 	for c := n; c < end && r.Room() > 0; c++ {
@@ -64,10 +64,10 @@ func Width(g *theme.Glyphs, t *jsontape.Tape, n jsontape.Node, w int) int {
 	return w - measure.Room()
 }
 
-// Most is Put in at most w cells; it takes only as many as the value needs.
-func Most(r *cell.Row, g *theme.Glyphs, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node, w int) {
+// PutMost is Put in at most w cells; it takes only as many as the value needs.
+func PutMost(r *cell.Row, g *theme.Glyphs, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node, w int) {
 	w = Width(g, t, n, min(w, r.Room()))
-	r.Drawn(theme.Style{}, w, func(dst []byte) []byte {
+	r.Append(theme.Style{}, w, func(dst []byte) []byte {
 		exact := cell.Begin(dst, g, w)
 		Put(&exact, tokens, t, n)
 		return exact.End(tokens.Text)
@@ -116,7 +116,7 @@ func closeOne(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, c jsontape.No
 func Scalar(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node) {
 	switch t.Kind(n) {
 	case jsontape.String:
-		quoted(r, tokens, t, n)
+		putQuoted(r, tokens, t, n)
 	case jsontape.Number:
 		style := tokens.Number
 		if !t.Standard(n) {
@@ -130,9 +130,9 @@ func Scalar(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node
 	}
 }
 
-// quoted draws a string in quotes. Where a large one is cut, its size takes the
+// putQuoted draws a string in quotes. Where a large one is cut, its size takes the
 // last cells.
-func quoted(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node) {
+func putQuoted(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node) {
 	var buf [512]byte
 	out := beginning(append(buf[:0], '"'), t, n, r.Room())
 	if len(out) <= r.Room()*perCell && !t.Unfinished(n) {

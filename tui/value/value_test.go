@@ -113,7 +113,7 @@ func TestMost_takesWhatItNeeds(t *testing.T) {
 		{"/0", 20, `"120.5"|  `}, {"/0", 4, `"12…|     `}, {"/1", 8, `{a: [1,…| `}, {"/1", 100, `{a: [1, 2…`}, {"/0", 0, `|         `},
 	} {
 		r := cell.Begin(nil, &plain.Glyphs, 10)
-		Most(&r, &plain.Glyphs, &plain.Tokens, state, state.LookupPointer(tc.pointer), tc.w)
+		PutMost(&r, &plain.Glyphs, &plain.Tokens, state, state.LookupPointer(tc.pointer), tc.w)
 		r.Put(plain.Text, "|")
 		if got := string(r.End(plain.Text)); got != tc.want {
 			t.Errorf("%s in %d cells: %q, want %q", tc.pointer, tc.w, got, tc.want)
