@@ -7,18 +7,6 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// elements is a pair of arrays to compare, or the rest of them behind their heads. Its errors are passed on.
-type elements interface {
-	// oldSpan and newSpan say where an element is.
-	oldSpan(i int) Span
-	newSpan(j int) Span
-	// old and new are nodes of an element on a tape.
-	old(i int) (value, error)
-	new(j int) (value, error)
-	// compare adds the entries of two elements that belong together.
-	compare(i, j int, at place) error
-}
-
 // arrangement pairs the elements of two arrays: unmoved pairs in match, the moved elements, and the gaps with
 // all others.
 type arrangement struct {
@@ -96,7 +84,7 @@ func (a *arrangement) unpairedIn(g gap) (removed, added []int) {
 
 // addArrays adds the entries of two arrays and returns how many elements are
 // unchanged. The first ones stand at place head.
-func (c *comparer) addArrays(p elements, a *arrangement, entry, head int32) (unchanged int32, err error) {
+func (c *comparer) addArrays(p arrays, a *arrangement, entry, head int32) (unchanged int32, err error) {
 	for g := range a.gaps() {
 		if err := c.between(p, a, g, entry, head); err != nil {
 			return 0, err
@@ -105,7 +93,7 @@ func (c *comparer) addArrays(p elements, a *arrangement, entry, head int32) (unc
 			break
 		}
 		before := len(c.entries)
-		if err := p.compare(g.endI, g.endJ, place{parent: entry, old: head + int32(g.endI), new: head + int32(g.endJ)}); err != nil {
+		if err := c.values(p.olds[g.endI], p.news[g.endJ], place{parent: entry, old: head + int32(g.endI), new: head + int32(g.endJ)}); err != nil {
 			return 0, err
 		}
 		if len(c.entries) == before {
@@ -116,7 +104,7 @@ func (c *comparer) addArrays(p elements, a *arrangement, entry, head int32) (unc
 }
 
 // between adds the entries of a gap.
-func (c *comparer) between(p elements, arr *arrangement, g gap, entry, head int32) error {
+func (c *comparer) between(p arrays, arr *arrangement, g gap, entry, head int32) error {
 	removed, added := arr.unpairedIn(g)
 	pairs, err := c.pairUp(p, removed, added)
 	if err != nil {
@@ -126,7 +114,7 @@ func (c *comparer) between(p elements, arr *arrangement, g gap, entry, head int3
 	// What was removed comes before what was added in its place.
 	remove := func(until int) {
 		for ; r < until; r++ {
-			c.add(Removed, p.oldSpan(removed[r]), Span{}, place{parent: entry, old: head + int32(removed[r]), new: none})
+			c.add(Removed, p.olds[removed[r]].span(), Span{}, place{parent: entry, old: head + int32(removed[r]), new: none})
 		}
 	}
 	for j := g.j; j < g.endJ; j++ {
@@ -146,13 +134,13 @@ func (c *comparer) between(p elements, arr *arrangement, g gap, entry, head int3
 			continue
 		case paired:
 			at.old = head + int32(removed[r])
-			if err := p.compare(removed[r], j, at); err != nil {
+			if err := c.values(p.olds[removed[r]], p.news[j], at); err != nil {
 				return err
 			}
 			pairs = pairs[1:]
 			r++
 		default:
-			c.add(Added, Span{}, p.newSpan(j), at)
+			c.add(Added, Span{}, p.news[j].span(), at)
 		}
 		a++
 	}
@@ -162,15 +150,8 @@ func (c *comparer) between(p elements, arr *arrangement, g gap, entry, head int3
 
 // move adds the entry of a moved element, and below it the entries for respelled values inside. Two elements
 // with equal classes by chance are no move.
-func (c *comparer) move(p elements, i, j int, at place) error {
-	old, err := p.old(i)
-	if err != nil {
-		return err
-	}
-	new, err := p.new(j)
-	if err != nil {
-		return err
-	}
+func (c *comparer) move(p arrays, i, j int, at place) error {
+	old, new := p.olds[i], p.news[j]
 	if bytes.Equal(old.raw(), new.raw()) {
 		c.add(Moved, old.span(), new.span(), at)
 		return nil

@@ -2,9 +2,10 @@ package diff
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"sync"
 
 	"hindcast/model/jsontape"
 )
@@ -27,42 +28,31 @@ func FromTape(t *jsontape.Tape) State { return State{data: t.Data(), tape: t} }
 // most of the work, a tape on both sides nearly all; the result is the same.
 //
 // The error is ctx's, or names the state that is not JSON and wraps the
-// *[jsontape.SyntaxError]. Without tapes, Compare may miss a syntax error in
-// bytes that both states share, because it does not parse them.
+// *[jsontape.SyntaxError].
 func Compare(ctx context.Context, old, new State) (*Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if old.tape == nil || new.tape == nil {
-		if writtenAnew(old.data, new.data) {
-			same, err := sameValue(ctx, old.data, new.data)
-			if err != nil {
-				return nil, err
-			}
-			if same {
-				return &Result{old: old.data, new: new.data}, nil
-			}
-		}
-		r, err := compareInStep(ctx, old, new, bigValue)
-		if !errors.Is(err, errOutOfStep) {
-			return r, err
-		}
-	}
-	return compareTapes(ctx, old, new)
-}
-
-// compareTapes compares with tapes, which it makes where they are missing.
-func compareTapes(ctx context.Context, old, new State) (*Result, error) {
 	r := &Result{old: old.data, new: new.data}
 	if bytes.Equal(old.data, new.data) {
 		return r, nil
 	}
-	a, err := old.parseSide("old")
-	if err != nil {
-		return nil, err
+	if (old.tape == nil || new.tape == nil) && writtenAnew(old.data, new.data) {
+		same, err := sameValue(ctx, old.data, new.data)
+		switch {
+		case err != nil:
+			return nil, err
+		case same:
+			return r, nil
+		}
 	}
+	var a *jsontape.Tape
+	var failed error
+	var both sync.WaitGroup
+	both.Go(func() { a, failed = old.parseSide("old") })
 	b, err := new.parseSide("new")
-	if err != nil {
+	both.Wait()
+	if err = cmp.Or(failed, err); err != nil {
 		return nil, err
 	}
 	c := comparer{ctx: ctx}
@@ -86,5 +76,6 @@ func (s State) parseSide(side string) (*jsontape.Tape, error) {
 	if err != nil {
 		return nil, fmt.Errorf("diff: read the %s state: %w", side, err)
 	}
+	t.Hash(0) // beside the other state
 	return t, nil
 }

@@ -9,10 +9,7 @@
 // content. [Result.Patch] returns the changes as an RFC 6902 document, and
 // [Text] compares two strings by lines and words.
 //
-// Two algorithms give the same result. With a tape for both states, subtrees with
-// equal hashes are skipped (tapes.go). Otherwise both texts are walked in step:
-// where their bytes are equal, only one of them is read, and only the differences
-// are parsed (lockstep*.go). A tape for one of the two saves most of this, too.
-// Texts that differ only in white space and in the order of members are neither
-// parsed nor hashed (same.go).
+// States without a tape are parsed, both at once; subtrees with equal hashes are
+// skipped (tapes.go). Texts that differ only in white space and in the order of
+// members are neither parsed nor hashed (same.go).
 package diff

@@ -89,8 +89,7 @@ func TestComparer_collisionsHideNothing(t *testing.T) {
 		a, b := value{tape: parse(t, old)}, value{tape: parse(t, new)}
 		c := comparer{ctx: context.Background()}
 		root := c.add(Within, a.span(), b.span(), place{parent: none, old: none, new: none})
-		var p parsedPair
-		p.c = &c
+		var p arrays
 		p.olds, _ = rest(a, a.tape.First(0))
 		p.news, _ = rest(b, b.tape.First(0))
 		collide := rapid.SliceOfN(rapid.Uint64Range(0, 2), 100, 100).Draw(t, "classes")

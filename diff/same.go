@@ -208,3 +208,38 @@ func (w *walk) tick() bool {
 	}
 	return w.err == nil
 }
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
+
+func skipSpace(data []byte, i int) int {
+	for i < len(data) && isSpace(data[i]) {
+		i++
+	}
+	return i
+}
+
+// a member of an object, as spans of a state.
+type member struct{ key, value Span }
+
+// readKey reads the key of the member that starts at i, up to where the value starts.
+func readKey(data []byte, i int) (m member, ok bool) {
+	key := skipSpace(data, i)
+	if key >= len(data) || data[key] != '"' {
+		return member{}, false
+	}
+	end := jsontape.StringEnd(data, key)
+	if end < 0 {
+		return member{}, false
+	}
+	colon := skipSpace(data, end)
+	if colon >= len(data) || data[colon] != ':' {
+		return member{}, false
+	}
+	start := skipSpace(data, colon+1)
+	return member{Span{uint32(key), uint32(end)}, Span{Start: uint32(start)}}, true
+}
+
+// maybeRespelled reports whether a key may be equal to one with other bytes.
+func maybeRespelled(key []byte) bool {
+	return bytes.IndexByte(key, '\\') >= 0 && (bytes.Contains(key, []byte(`\u`)) || bytes.Contains(key, []byte(`\/`)))
+}

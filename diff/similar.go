@@ -20,21 +20,14 @@ const (
 
 // pairUp returns the pairs of removed and added elements that are one element
 // changed, as positions in removed and added, ascending.
-func (c *comparer) pairUp(p elements, removed, added []int) ([]pair, error) {
+func (c *comparer) pairUp(p arrays, removed, added []int) ([]pair, error) {
 	if len(removed) == 0 || len(added) == 0 {
 		return nil, nil
 	}
 	if len(removed) == 1 && len(added) == 1 {
 		return []pair{{0, 0}}, nil
 	}
-	olds, err := valuesAt(p.old, removed)
-	if err != nil {
-		return nil, err
-	}
-	news, err := valuesAt(p.new, added)
-	if err != nil {
-		return nil, err
-	}
+	olds, news := valuesAt(p.olds, removed), valuesAt(p.news, added)
 	if len(removed)*len(added) <= maxTable {
 		return c.bestPairs(olds, news)
 	}
@@ -51,15 +44,12 @@ func (c *comparer) pairUp(p elements, removed, added []int) ([]pair, error) {
 	return pairs, nil
 }
 
-func valuesAt(get func(int) (value, error), at []int) ([]value, error) {
+func valuesAt(all []value, at []int) []value {
 	values := make([]value, len(at))
 	for k, i := range at {
-		var err error
-		if values[k], err = get(i); err != nil {
-			return nil, err
-		}
+		values[k] = all[i]
 	}
-	return values, nil
+	return values
 }
 
 // bestPairs returns the similar pairs that do not cross and have most in common.

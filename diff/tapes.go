@@ -177,7 +177,7 @@ func (c *comparer) elements(old, new value, entry int32) error {
 		a, b = old.tape.Next(a), new.tape.Next(b)
 	}
 	if a >= 0 || b >= 0 {
-		p := parsedPair{c: c}
+		var p arrays
 		var classes [2][]uint64
 		p.olds, classes[0] = rest(old, a)
 		p.news, classes[1] = rest(new, b)
@@ -251,17 +251,5 @@ func rest(array value, n jsontape.Node) (elements []value, classes []uint64) {
 	return elements, classes
 }
 
-// parsedPair is two arrays that are on tapes.
-type parsedPair struct {
-	c          *comparer
-	olds, news []value
-}
-
-func (p parsedPair) oldSpan(i int) Span       { return p.olds[i].span() }
-func (p parsedPair) newSpan(j int) Span       { return p.news[j].span() }
-func (p parsedPair) old(i int) (value, error) { return p.olds[i], nil }
-func (p parsedPair) new(j int) (value, error) { return p.news[j], nil }
-
-func (p parsedPair) compare(i, j int, at place) error {
-	return p.c.values(p.olds[i], p.news[j], at)
-}
+// arrays are the elements of two arrays, without those of their heads.
+type arrays struct{ olds, news []value }

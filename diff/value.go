@@ -2,23 +2,21 @@ package diff
 
 import "hindcast/model/jsontape"
 
-// value is one value on a tape. The tape may be of a part of the state only;
-// base is where that part starts.
+// value is one value on a tape.
 type value struct {
 	tape *jsontape.Tape
 	node jsontape.Node
-	base uint32
 }
 
 func (v value) kind() jsontape.Kind { return v.tape.Kind(v.node) }
 func (v value) hash() uint64        { return v.tape.Hash(v.node) }
 func (v value) raw() []byte         { return v.tape.Raw(v.node) }
 
-func (v value) at(n jsontape.Node) value { return value{v.tape, n, v.base} }
+func (v value) at(n jsontape.Node) value { return value{v.tape, n} }
 
 func (v value) span() Span {
 	start, end := v.tape.Span(v.node)
-	return Span{v.base + uint32(start), v.base + uint32(end)}
+	return Span{uint32(start), uint32(end)}
 }
 
 func (v value) keySpan() Span {
@@ -26,7 +24,7 @@ func (v value) keySpan() Span {
 	if end == 0 {
 		return Span{}
 	}
-	return Span{v.base + uint32(start), v.base + uint32(end)}
+	return Span{uint32(start), uint32(end)}
 }
 
 func isContainer(k jsontape.Kind) bool { return k == jsontape.Array || k == jsontape.Object }

@@ -178,26 +178,27 @@ func (t *trace) moved(n, base model.Node) (bool, error) {
 
 // compared compares the states of a visit and its base, and says what became of the value.
 func (t *trace) compared(ctx context.Context, n, base model.Node) ([]Traced, error) {
-	old, now := join(t.bytes(), t.rope(base).pieces), join(t.bytes(), t.rope(n).pieces)
 	change := Traced{Change{Visit: n, New: t.json(t.now)}, t.pointer()}
-	r, err := diff.Compare(ctx, diff.Bytes(old), diff.Bytes(now))
+	keys, there, err := t.keys, true, error(nil)
+	if slices.ContainsFunc(keys, func(key string) bool { return indexOf(key) >= 0 }) { // else no array is on the way
+		keys, there, err = t.matched(ctx, n, base)
+	}
+	var before value
+	if there && err == nil {
+		before, err = t.at(base, Path{keys})
+	}
 	if wrong := (*jsontape.SyntaxError)(nil); errors.As(err, &wrong) {
 		t.ended, change.OrBefore = true, true
 		return []Traced{change}, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, t.failed(base, err)
 	}
-	keys, there := placeBefore(r, t.keys)
 	if !there {
 		t.ended = true
 		return []Traced{change}, nil
 	}
 	t.keys = keys
-	before, err := t.at(base, Path{keys})
-	if err != nil {
-		return nil, t.failed(base, err)
-	}
 	same, err := t.same(before, t.now)
 	if err != nil {
 		return nil, t.failed(n, err)
@@ -210,6 +211,17 @@ func (t *trace) compared(ctx context.Context, n, base model.Node) ([]Traced, err
 		return nil, nil
 	}
 	return []Traced{change}, nil
+}
+
+// matched compares the states of a visit and its base, and returns the keys of the value in the base.
+func (t *trace) matched(ctx context.Context, n, base model.Node) (keys []string, there bool, err error) {
+	old, now := join(t.bytes(), t.rope(base).pieces), join(t.bytes(), t.rope(n).pieces)
+	r, err := diff.Compare(ctx, diff.Bytes(old), diff.Bytes(now))
+	if err != nil {
+		return nil, false, err
+	}
+	keys, there = placeBefore(r, t.keys)
+	return keys, there, nil
 }
 
 // placeBefore returns the keys that lead in the old state to the value that keys lead to in the
