@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"sync"
@@ -144,7 +145,10 @@ func (s *Store) load(ctx context.Context, in In, at Place) (*session, error) {
 		}
 		fallthrough
 	default:
-		if raw, mark, err = s.whole(ctx, look, at); err != nil {
+		if raw, mark, err = s.whole(ctx, look, at); mark == nil && !errors.Is(err, model.ErrNoSession) {
+			raw, err = s.format.Read(ctx, in, at, "") // a look passes over what changed under it
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
