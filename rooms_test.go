@@ -130,7 +130,7 @@ var directions = []struct {
 		"what a write leads to is compared without knowing what is written"},
 	{"hindcast/store/engine/databases", []string{"hindcast/store", "hindcast/store/media/pg"},
 		"what a database holds is told by its tables, whatever kinds there are"},
-	{"hindcast/store/engine/rows", []string{"hindcast/store", "hindcast/store/media/disk", "hindcast/store/media/journal", "hindcast/store/media/pg", "hindcast/store/engine/planning", "hindcast/store/media/sqlitefile", "hindcast/model/...", "github.com/klauspost/compress/..."},
+	{"hindcast/store/engine/rows", []string{"hindcast/store", "hindcast/store/media/disk", "hindcast/store/media/files", "hindcast/store/media/journal", "hindcast/store/media/pg", "hindcast/store/engine", "hindcast/store/engine/planning", "hindcast/store/media/sqlitefile", "hindcast/model/...", "github.com/klauspost/compress/..."},
 		"what kinds made of rows share is written without knowing any of them"},
 	{"hindcast/store/engine", []string{"hindcast/store", "hindcast/store/engine/folder", "hindcast/store/engine/planning", "hindcast/store/media/files", "hindcast/store/media/journal", "hindcast/model/...", "hindcast/store/media/tree"},
 		"the one store of kinds knows no kind"},

@@ -279,7 +279,7 @@ func (s *Store) Growth(ctx context.Context, session string, since store.Cursor) 
 // model.ErrNoSession.
 func (s *Store) Tail(ctx context.Context, session string, n int) (rows []model.Header, before int, err error) {
 	n = max(n, 0)
-	err = s.in(ctx, session, func(in In, at Place) error {
+	err = s.In(ctx, session, func(in In, at Place) error {
 		if s.format.Tail != nil && s.cache.get(at) == nil {
 			var ok bool
 			if rows, before, ok, err = s.format.Tail(ctx, in, at, n); ok || err != nil {

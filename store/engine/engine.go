@@ -87,6 +87,8 @@ type Format struct {
 	Steps func(context.Context, In, *Log) []model.Header
 	// Faults returns what is wrong with a session, besides what the medium finds. It may be nil.
 	Faults func(context.Context, In, *Log) ([]model.Fault, error)
+	// Weave is that of [store.Features]. It may be nil.
+	Weave func(ctx context.Context, s *Store, refs []model.Ref, to store.Loom) error
 	// Info completes what the list shows of a session.
 	Info func(*Log, *model.SessionInfo)
 	// Check returns what is wrong with the store itself. It may be nil.

@@ -39,7 +39,7 @@ func OnFiles(f Format, m *Files, address string) *Store {
 	s.features.Requests = m.Storage.Requests
 	s.features.LabelFile = func(ctx context.Context, session string) (dir, file, name string) {
 		at := Place{Session: session}
-		_ = s.in(ctx, session, func(_ In, found Place) error { // of a place that is not found the name suffices
+		_ = s.In(ctx, session, func(_ In, found Place) error { // of a place that is not found the name suffices
 			at = found
 			return nil
 		})

@@ -37,6 +37,9 @@ func New(f Format, m Medium, address string) *Store {
 		DerivedIDs: s.DerivedIDs, Facts: s.Facts, Gaps: s.Gaps, Resume: s.Resume,
 		Lacks: s.Lacks, Plan: s.Plan, Apply: s.Apply, Journal: s.Journal,
 	}
+	if f.Weave != nil {
+		s.features.Weave = func(ctx context.Context, refs []model.Ref, to store.Loom) error { return f.Weave(ctx, s, refs, to) }
+	}
 	return s
 }
 
@@ -77,8 +80,8 @@ func (s *Store) Read(ctx context.Context, what func(In) error) error {
 	return s.medium.Read(ctx, what)
 }
 
-// in runs what on the place of a session. The error is model.ErrNoSession where there is none.
-func (s *Store) in(ctx context.Context, session string, what func(In, Place) error) error {
+// In runs what on the place of a session. The error is model.ErrNoSession where there is none.
+func (s *Store) In(ctx context.Context, session string, what func(In, Place) error) error {
 	return s.Read(ctx, func(in In) error { return s.place(ctx, in, session, what) })
 }
 
@@ -120,7 +123,7 @@ func (s *Store) Log(ctx context.Context, session string) (*Log, error) {
 
 // current returns a session as it is. The error is model.ErrNoSession where there is none.
 func (s *Store) current(ctx context.Context, name string) (now *session, err error) {
-	err = s.in(ctx, name, func(in In, at Place) error {
+	err = s.In(ctx, name, func(in In, at Place) error {
 		now, err = s.load(ctx, in, at)
 		return err
 	})
@@ -163,9 +166,16 @@ func (s *Store) each(ctx context.Context, yield func(model.SessionInfo) bool) er
 
 func (s *Store) infos(ctx context.Context, in In) (infos []model.SessionInfo, err error) {
 	list, err := s.format.Sessions(ctx, in)
+	places := s.format.Place == nil
+	if places {
+		s.known.Clear()
+	}
 	tell := s.medium.Teller(ctx)
 	for i := 0; i < len(list) && err == nil; i++ {
 		l, info := &list[i], model.SessionInfo{}
+		if places {
+			s.known.Store(l.Place.Called(), l.Place)
+		}
 		if l.Info != nil {
 			info = *l.Info
 		} else if l.Log != nil {
@@ -225,7 +235,7 @@ func (s *Store) at(ctx context.Context, ref model.Ref, what func(In, *Row) error
 	if err := ref.Once(); err != nil && s.format.Steps == nil {
 		return err
 	}
-	return s.in(ctx, ref.Session, func(in In, at Place) error {
+	return s.In(ctx, ref.Session, func(in In, at Place) error {
 		return what(in, &Row{at, ref.ID, ref.Visit, func() (*Log, int, error) {
 			now, err := s.load(ctx, in, at)
 			if err != nil {
@@ -294,7 +304,7 @@ func (s *Store) Faults(ctx context.Context, name string) ([]model.Fault, error) 
 	}
 	var now *session
 	var own, below []model.Fault
-	err := s.in(ctx, name, func(in In, at Place) (err error) {
+	err := s.In(ctx, name, func(in In, at Place) (err error) {
 		if now, err = s.load(ctx, in, at); err == nil && s.format.Faults != nil {
 			own, err = s.format.Faults(ctx, in, now.Log)
 		}

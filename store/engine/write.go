@@ -280,5 +280,8 @@ func differs(want, now *Log) error {
 // Journal returns Hindcast's own writes, see [store.Writer].
 func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	list, err := s.medium.Journal(ctx)
-	return list, s.Wrap(err, "read the journal of %q", s.address)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", s.format.Name, err)
+	}
+	return list, err
 }

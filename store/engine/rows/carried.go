@@ -17,20 +17,20 @@ type Decoder interface {
 }
 
 // carried runs yield on each row of a session, as it is stored, with what it says.
-func (s *Store) carried(ctx context.Context, t tables, at Place, yield func(*store.Carried)) error {
-	decoder, _ := s.kind.Format.(Decoder)
+func (m *medium) carried(ctx context.Context, t tables, at Place, yield func(*store.Carried)) error {
+	decoder, _ := m.kind.Format.(Decoder)
 	type part struct{ table, where string }
-	list := []part{{s.kind.Snapshots, s.kind.where()}}
-	for _, table := range slices.Sorted(maps.Keys(s.kind.Tables)) {
+	list := []part{{m.kind.Snapshots, m.kind.where()}}
+	for _, table := range slices.Sorted(maps.Keys(m.kind.Tables)) {
 		has, err := t.Columns(ctx, at.Name(table))
 		if err != nil {
 			return err
 		}
-		if table != s.kind.Snapshots && !slices.ContainsFunc(s.kind.Key, func(column string) bool { return !has[column] }) {
-			list = append(list, part{table, s.kind.where()})
+		if table != m.kind.Snapshots && !slices.ContainsFunc(m.kind.Key, func(column string) bool { return !has[column] }) {
+			list = append(list, part{table, m.kind.where()})
 		}
 	}
-	for _, b := range s.kind.Sides {
+	for _, b := range m.kind.Sides {
 		has, err := t.Columns(ctx, b.Table)
 		if err != nil {
 			return err
@@ -41,12 +41,12 @@ func (s *Store) carried(ctx context.Context, t tables, at Place, yield func(*sto
 	}
 	for i, from := range list {
 		reads := "*"
-		if i == 0 && s.kind.Reads != "" {
-			reads = s.kind.Reads
+		if i == 0 && m.kind.Reads != "" {
+			reads = m.kind.Reads
 		}
 		err := t.Records(ctx, func(row map[string]any) error {
 			c := store.Carried{File: at.Name(from.table), Beside: i > 0, Data: []byte{'{'}}
-			if id := row[s.kind.ID]; id != nil {
+			if id := row[m.kind.ID]; id != nil {
 				c.Snapshot = fmt.Sprint(id)
 			}
 			for _, column := range slices.Sorted(maps.Keys(row)) {

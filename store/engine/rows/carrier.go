@@ -52,6 +52,15 @@ func Keep[T any](t Tx, key string, read func() (T, error)) (T, error) {
 	return read()
 }
 
+// mark is how far a table has been read: how many rows of a session it has, and in SQLite the
+// greatest row id.
+type mark struct {
+	rows, last int64
+	// earlier and wrote are of PostgreSQL alone, where last is the sum of the transactions that wrote the rows:
+	// how many come before the newest snapshot, and the sum of those.
+	earlier, wrote int64
+}
+
 // carrier is where the tables are, and what differs between a file and a server.
 type carrier interface {
 	// Read runs what in one transaction that reads.
@@ -82,7 +91,7 @@ type tables interface {
 	mostCounted() int
 	// marks returns how far the tables have a session, and whether all that changed since it was
 	// read comes behind its newest snapshot. was is nil for one that was not read yet.
-	marks(ctx context.Context, k Kind, at Place, was *kept) (now []mark, grows bool, err error)
+	marks(ctx context.Context, k Kind, at Place, was []mark, newest string) (now []mark, grows bool, err error)
 	// upTo returns the marks of a session that was just read, whose newest snapshot that is.
 	upTo(ctx context.Context, k Kind, at Place, newest string, now []mark) ([]mark, error)
 	// extent returns how far the tables themselves have a session, whatever is laid over them.

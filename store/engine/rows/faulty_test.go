@@ -91,11 +91,11 @@ func (t faultyTx) keys(ctx context.Context, k Kind, in Place) ([][]string, error
 	return t.tables.keys(ctx, k, in)
 }
 
-func (t faultyTx) marks(ctx context.Context, k Kind, at Place, was *kept) ([]mark, bool, error) {
+func (t faultyTx) marks(ctx context.Context, k Kind, at Place, was []mark, newest string) ([]mark, bool, error) {
 	if err := t.f.ask(); err != nil {
 		return nil, false, err
 	}
-	return t.tables.marks(ctx, k, at, was)
+	return t.tables.marks(ctx, k, at, was, newest)
 }
 
 func (t faultyTx) upTo(ctx context.Context, k Kind, at Place, newest string, now []mark) ([]mark, error) {

@@ -15,7 +15,10 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/planning"
+	"hindcast/store/media/pg"
 	"hindcast/store/media/pg/pgtest"
 	"hindcast/store/media/sqlitefile"
 )
@@ -101,12 +104,56 @@ func newDatabase(t testing.TB, path string, statements ...string) string {
 // openDemo opens a store until the test ends.
 func openDemo(t testing.TB, k Kind, path string) *Store {
 	t.Helper()
-	s, err := k.open(t.Context(), path)
+	m, err := k.open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := newStore(m)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
+}
+
+// Store is an open store, and the tables that it stands on.
+type Store struct {
+	*engine.Store
+	below
+}
+
+type below struct{ *medium }
+
+func newStore(m *medium) *Store { return &Store{m.store(), below{m}} }
+
+// in runs what on a session, in one transaction.
+func (s *Store) in(ctx context.Context, session string, what func(tables, Place) error) error {
+	return s.carrier.Read(ctx, func(t tables) error {
+		places, err := s.places(ctx, &moment{tables: t})
+		for _, at := range places {
+			if at.ID == session {
+				return what(t, at)
+			}
+		}
+		return cmp.Or(err, model.ErrNoSession)
+	})
+}
+
+// demoStores is the kind of the demo, which opens a [Store].
+func demoStores() store.Kind {
+	k := demoKind.Kind()
+	k.Open = func(ctx context.Context, path string) (store.Store, error) {
+		m, err := demoKind.open(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		return newStore(m), nil
+	}
+	return k
+}
+
+// servedStores opens a [Store] on a server.
+type servedStores struct{ *Served }
+
+func (s servedStores) Open(ctx context.Context, on *pg.Server) (store.Store, error) {
+	return newStore(s.open(ctx, on)), nil
 }
 
 // entry1 is an entry as a format reads it.
@@ -139,7 +186,7 @@ func (f demo) Log(ctx context.Context, t Tx, of Place, from string) (log Log, er
 	if err != nil {
 		return log, err
 	}
-	log.Head = model.HeadFacts{Newest: !found, Pointed: found}
+	log.Facts = model.HeadFacts{Newest: !found, Pointed: found}
 	var words Said
 	for i, e := range list {
 		h := model.Header{ID: e.id, ParentID: e.parent, Index: span.First + i, CreatedAt: time.Unix(e.at, 0).UTC(), Head: found && e.id == head}
@@ -160,7 +207,7 @@ func (f demo) Log(ctx context.Context, t Tx, of Place, from string) (log Log, er
 		if h.EventName == EventUser {
 			log.Title = cmp.Or(log.Title, h.Title)
 		}
-		if log.Headers, log.Size = append(log.Headers, h), log.Size+int64(len(e.body)); len(log.Headers) == 1 {
+		if log.Rows, log.Size = append(log.Rows, h), log.Size+int64(len(e.body)); len(log.Rows) == 1 {
 			log.First = log.Size
 		}
 	}
@@ -222,13 +269,13 @@ func (f demo) About(ctx context.Context, t Tx, of Place, id string) (about About
 // Move implements Mover.
 func (f demo) Move(ctx context.Context, t Tx, before *Session, c model.Change) (*Move, error) {
 	if c.Op == model.OpRepair {
-		c.Ref.ID = before.Headers[slices.IndexFunc(before.Headers, func(h model.Header) bool { return h.Head })].ID
+		c.Ref.ID = before.Rows[slices.IndexFunc(before.Rows, func(h model.Header) bool { return h.Head })].ID
 	}
 	s, i, err := f.find(ctx, t, before.Place, c.Ref.ID)
 	if err != nil {
 		return nil, err
 	}
-	m := &Move{Target: before.Headers[i].Point(), Hazards: []string{"a hazard of " + c.Ref.ID}, Asks: []string{"really " + c.Ref.ID + "?"}}
+	m := &Move{Target: before.Rows[i].Point(), Hazards: []string{"a hazard of " + c.Ref.ID}, Asks: []string{"really " + c.Ref.ID + "?"}}
 	of := func(table, where string, args ...any) (list []Row, err error) {
 		return Rows(ctx, t, before.Name(table), where, args...)
 	}

@@ -362,19 +362,3 @@ func TestNewEntry(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
-
-// TestMemory forgets all where more headers are kept than fit, and counts those of a session once.
-func TestMemory(t *testing.T) {
-	m := &memory{}
-	of := func(n int) *kept { return &kept{Log: Log{Headers: make([]model.Header, n)}} }
-	m.put("a", of(mostKept/2))
-	m.put("a", of(mostKept/2))
-	m.put("b", of(mostKept/2))
-	if m.get("a") == nil || m.get("b") == nil || m.headers != mostKept {
-		t.Error("what fits is forgotten")
-	}
-	m.put("c", of(1))
-	if m.get("a") != nil || m.get("b") != nil || m.get("c") == nil || m.headers != 1 {
-		t.Error("it is not forgotten")
-	}
-}

@@ -48,16 +48,19 @@ func (s *Served) Sign(has map[string]map[string]bool) (why string, ok bool) {
 
 // Open opens the store in a database, which is closed with it.
 func (s *Served) Open(ctx context.Context, on *pg.Server) (store.Store, error) {
-	base := &database{Server: on, kind: s.kind}
-	opened := &Store{kind: s.kind, address: on.String(), now: time.Now, carrier: base}
+	return s.open(ctx, on).store(), nil
+}
+
+func (s *Served) open(ctx context.Context, on *pg.Server) *medium {
+	m := &medium{kind: s.kind, address: on.String(), now: time.Now, carrier: &database{Server: on, kind: s.kind}}
 	if s.data != "" {
 		host, port, name := on.Place()
 		sum := sha256.Sum256([]byte(strings.Join([]string{s.kind.Name, host, port, name}, "\x00")))
 		readable := strings.Trim(unreadable().ReplaceAllString(host+"-"+port+"-"+name, "-"), "-.")
-		opened.book.path = filepath.Join(s.data, "postgres", fmt.Sprintf("%s-%.60s-%x", s.kind.Name, readable, sum[:4]))
+		m.book.path = filepath.Join(s.data, "postgres", fmt.Sprintf("%s-%.60s-%x", s.kind.Name, readable, sum[:4]))
 	}
-	opened.settle(ctx)
-	return opened, nil
+	m.settle(ctx)
+	return m
 }
 
 // unreadable fits what is no part of a file's name.
@@ -208,15 +211,15 @@ func (t pgTx) tallies(ctx context.Context, k Kind, at Place, list []string, id s
 func (pgTx) mostCounted() int { return 10_000 }
 
 // marks implements tables. PostgreSQL has no row ids; each row has the transaction that wrote it.
-func (t pgTx) marks(ctx context.Context, k Kind, at Place, was *kept) (now []mark, grows bool, err error) {
+func (t pgTx) marks(ctx context.Context, k Kind, at Place, was []mark, newest string) (now []mark, grows bool, err error) {
 	if was == nil {
 		return nil, false, nil
 	}
-	if now, err = t.tallies(ctx, k, at, k.watched(), was.head().ID); err != nil {
+	if now, err = t.tallies(ctx, k, at, k.watched(), newest); err != nil {
 		return nil, false, err
 	}
 	for i, m := range now {
-		if m.earlier != was.marks[i].earlier || m.wrote != was.marks[i].wrote {
+		if m.earlier != was[i].earlier || m.wrote != was[i].wrote {
 			return now, false, nil
 		}
 	}

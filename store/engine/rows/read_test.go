@@ -30,13 +30,13 @@ func served(t testing.TB) (string, *pgtest.Cluster) {
 }
 
 // onServer is the kind of the demo's databases on a server.
-func onServer(data string) store.Kind { return databases.Kind(demoKind.Served(data)) }
+func onServer(data string) store.Kind { return databases.Kind(servedStores{demoKind.Served(data)}) }
 
 // both runs a test on the demo in a file and on the demo on a server. change runs statements.
 func both(t *testing.T, test func(t *testing.T, s store.Store, change func(...string))) {
 	t.Run("SQLite", func(t *testing.T) {
 		path := demoFile(t)
-		test(t, storetest.OpenStore(t, demoKind.Kind(), path), func(all ...string) { rowstest.Execute(t, path, all...) })
+		test(t, storetest.OpenStore(t, demoStores(), path), func(all ...string) { rowstest.Execute(t, path, all...) })
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		address, c := served(t)
@@ -456,12 +456,12 @@ func (renamed) Log(ctx context.Context, t Tx, of Place, from string) (log Log, e
 	if err != nil {
 		return log, err
 	}
-	log.Head.Newest = true
+	log.Facts.Newest = true
 	err = Each(ctx, span, t.Each, func(scan func(...any) error) error {
 		h, body := model.Header{CreatedAt: time.Unix(start, 0)}, ""
 		err := scan(&h.ID, &body)
 		new(Said).Add(&h, []byte(body))
-		log.Title, log.Headers = h.Title, append(log.Headers, h)
+		log.Title, log.Rows = h.Title, append(log.Rows, h)
 		return err
 	}, "SELECT id, body FROM "+of.Table("entries"))
 	return log, err

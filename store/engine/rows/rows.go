@@ -1,7 +1,6 @@
-// Package rows makes a store out of the tables of a SQLite file that another program
-// writes. A kind says how its tables are read, see [Format]. How the file is opened
-// and watched, who is off the path and why, what is wrong with a session, and how
-// errors are worded, is here for all of them.
+// Package rows is the medium of kinds whose sessions are rows of tables that another program
+// writes: in a SQLite file, or in a database on a PostgreSQL server. A kind says how its tables
+// are read, see [Format]. The store on them is that of package engine.
 //
 // A kind that is a [Mover] says which rows change to put a session back or to fork it.
 // The plan reads the log of the tables, and with the same Format the log of the tables
@@ -24,17 +23,13 @@ package rows
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine"
 )
 
 // Format is all that a kind writes in Go. Each method runs within one transaction, and
@@ -85,21 +80,10 @@ func (p Place) Named(id string, key ...any) *Place {
 	return &Place{ID: id, Key: key, tables: p.tables}
 }
 
-// Log is the snapshots of a session.
-type Log struct {
-	// Headers come in the order in which they were recorded. Their TurnIndex says how
-	// many turns begin with the snapshot, which are then counted along the parents.
-	// SessionID is left out of them, and who is off the path, and why.
-	Headers []model.Header
-	Head    model.HeadFacts
-	// Opaque is how states are stored that are shown as the bytes that they are, because
-	// they are encrypted or would have to be run; "" for none.
-	Opaque string
-	// Title and Size are those of the session's info. First is the part of Size that the
-	// first of the headers has.
-	Title       string
-	Size, First int64
-}
+// Log is that of the engine. Rows come in the order in which they were recorded. Their TurnIndex says how
+// many turns begin with the snapshot, which are then counted along the parents. SessionID is left out of them,
+// and who is off the path, and why: Facts say where the head is. Place and Head are left out.
+type Log = engine.Log
 
 // Codes of the faults that are found here. A row with model.MarkDamaged is one.
 const (
@@ -115,13 +99,8 @@ func Opaque(session, encoding, framework string) model.Fault {
 		Verdict: framework + " loads what it has the key or the classes for"}
 }
 
-// About is what is known about a snapshot besides its state.
-type About struct {
-	Facts model.Facts
-	// Resume are the calls that name the snapshot, the best one first.
-	Resume []model.Resume
-	Gaps   model.Gaps
-}
+// About is that of the engine.
+type About = engine.About
 
 // Kind describes a kind.
 type Kind struct {
@@ -173,6 +152,9 @@ type Kind struct {
 // one of Of, a list or a query of SQL that takes the key.
 type Side struct{ Table, Column, Of string }
 
+// where is the condition that the rows of a session fit.
+func (k Kind) where() string { return " WHERE " + strings.Join(k.Key, " = ? AND ") + " = ?" }
+
 // order returns the columns by which a later snapshot is greater.
 func (k Kind) order() []string {
 	if k.Order == nil {
@@ -202,7 +184,13 @@ func (k Kind) Kind() store.Kind {
 		Files:     []string{"*.db", "*.db3", "*.sqlite", "*.sqlite3"},
 		Recognise: k.recognise,
 		Places:    k.Places,
-		Open:      func(ctx context.Context, path string) (store.Store, error) { return k.open(ctx, path) },
+		Open: func(ctx context.Context, path string) (store.Store, error) {
+			m, err := k.open(ctx, path)
+			if err != nil {
+				return nil, err
+			}
+			return m.store(), nil
+		},
 	}
 }
 
@@ -288,75 +276,6 @@ type foreign string
 
 func (f foreign) Error() string { return string(f) }
 
-// Store is an open file. It is safe for concurrent use.
-type Store struct {
-	kind     Kind
-	address  string
-	carrier  carrier
-	notifier store.Notifier
-	// known has the places of sessions that were read, by their ids.
-	known  sync.Map
-	memory memory
-	book   book
-	now    func() time.Time
-}
-
-var (
-	_ store.Deriver = (*Store)(nil)
-	_ store.Resumer = (*Store)(nil)
-	_ store.Watcher = (*Store)(nil)
-	_ store.Tailer  = (*Store)(nil)
-	_ store.Grower  = (*Store)(nil)
-)
-
-// Kind returns the kind's name.
-func (s *Store) Kind() string { return s.kind.Name }
-
-// Address returns the path that was opened.
-func (s *Store) Address() string { return s.address }
-
-// DerivedIDs implements store.Deriver.
-func (s *Store) DerivedIDs() string { return s.kind.IDs }
-
-// Close lets go of the file, and ends what Watch returned.
-func (s *Store) Close() error {
-	s.notifier.Close()
-	return s.wrap(s.carrier.Close(), "close %q", s.address)
-}
-
-// wrap puts in front of an error what failed.
-func (s *Store) wrap(err error, what string, args ...any) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %s: %w", s.kind.Name, fmt.Sprintf(what, args...), err)
-}
-
-// log reads all snapshots of a session, and settles who is off the path.
-func (s *Store) log(ctx context.Context, t tables, at Place) (Log, error) {
-	log, err := s.kind.Format.Log(ctx, t, at, "")
-	if err == nil && len(log.Headers) == 0 {
-		err = model.ErrNoSession
-	}
-	turns := make(map[string]int, len(log.Headers))
-	for i := range log.Headers {
-		h := &log.Headers[i]
-		h.SessionID = at.ID
-		if turn, ok := turns[h.ParentID]; ok {
-			h.TurnIndex += turn
-		} else {
-			h.TurnIndex = max(h.TurnIndex-1, 0)
-		}
-		turns[h.ID] = h.TurnIndex
-	}
-	facts := log.Head
-	if h, unread := s.book.history(); unread == nil {
-		facts.Moves = append(slices.Clip(facts.Moves), h.moves(at.ID)...)
-	}
-	model.Settle(log.Headers, facts)
-	return log, err
-}
-
 // Find reads a session, unless it was read and the file is as it was, and returns the place of
 // a snapshot in it. The error is model.ErrNoSnapshot where it has none of that id.
 func Find[S interface{ Find(id string) int }](t Tx, of Place, id string, read func() (S, error)) (session S, place int, err error) {
@@ -368,29 +287,6 @@ func Find[S interface{ Find(id string) int }](t Tx, of Place, id string, read fu
 		err = model.ErrNoSnapshot
 	}
 	return session, place, err
-}
-
-// At returns the position of a snapshot, -1 for none.
-func (l *Log) At(id string) int {
-	return slices.IndexFunc(l.Headers, func(h model.Header) bool { return h.ID == id })
-}
-
-// places returns the sessions, each with an id of its own.
-func (s *Store) places(ctx context.Context, t tables) (places []Place, err error) {
-	sets, err := t.sets(ctx, s.kind)
-	taken := map[string]bool{}
-	for i := 0; err == nil && i < len(sets); i++ {
-		in := Place{tables: sets[i]}
-		var keys [][]string
-		keys, err = t.keys(ctx, s.kind, in)
-		for _, key := range keys {
-			places = append(places, in.named(key, taken))
-		}
-	}
-	if err == nil && len(places) == 0 {
-		err = lost(t)
-	}
-	return places, err
 }
 
 // unnamed is the id of a session whose name is empty: "" is the store itself.
@@ -413,242 +309,4 @@ func (p Place) named(key []string, taken map[string]bool) Place {
 	}
 	taken[p.ID] = true
 	return p
-}
-
-// in runs what on a session, in one transaction. The error is model.ErrNoSession where
-// there is none of that id.
-func (s *Store) in(ctx context.Context, session string, what func(tables, Place) error) error {
-	return s.carrier.Read(ctx, func(t tables) error {
-		if at, ok := s.known.Load(session); ok {
-			// To list the sessions takes longer than to read one snapshot.
-			if err := what(t, at.(Place)); !errors.Is(err, model.ErrNoSession) && !errors.Is(err, model.ErrNoSnapshot) {
-				return err
-			}
-		}
-		places, err := s.places(ctx, t)
-		if err != nil {
-			return err
-		}
-		s.remember(places)
-		if at, ok := s.known.Load(session); ok {
-			return what(t, at.(Place))
-		}
-		return model.ErrNoSession
-	})
-}
-
-// remember keeps the places of the sessions that there are.
-func (s *Store) remember(places []Place) {
-	s.known.Clear()
-	for _, at := range places {
-		s.known.Store(at.ID, at)
-	}
-}
-
-// Sessions implements store.Store.
-func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
-	return func(yield func(model.SessionInfo, error) bool) {
-		infos, err := s.infos(ctx)
-		for _, info := range infos {
-			if ctx.Err() != nil {
-				err = ctx.Err()
-				break
-			}
-			if !yield(info, nil) {
-				return
-			}
-		}
-		if err != nil {
-			yield(model.SessionInfo{}, s.wrap(err, "list sessions"))
-		}
-	}
-}
-
-func (s *Store) infos(ctx context.Context) (infos []model.SessionInfo, err error) {
-	err = s.carrier.Read(ctx, func(t tables) error {
-		infos = nil
-		if lists, ok := s.kind.Format.(Lister); ok {
-			list, err := lists.List(ctx, t)
-			if err != nil || list != nil {
-				infos = s.listed(list)
-				return err
-			}
-		}
-		places, err := s.places(ctx, t)
-		for _, at := range places {
-			log, err := s.look(ctx, t, at)
-			if errors.Is(err, model.ErrNoSession) {
-				continue // what names it is no text
-			}
-			if err != nil {
-				return err
-			}
-			info := model.SessionInfo{
-				ID: at.ID, Kind: s.kind.Name, Title: log.Title, Size: log.Size, Faults: model.FaultsNotCounted,
-				UpdatedAt: log.Headers[len(log.Headers)-1].CreatedAt,
-			}
-			info.Count(log.Headers)
-			infos = append(infos, info)
-		}
-		return err
-	})
-	// A session changes with those that are named below it, and comes before them.
-	at := make(map[string]int, len(infos))
-	for i := range infos {
-		at[infos[i].ID] = i
-	}
-	for _, below := range infos {
-		for end := range below.ID {
-			if i, ok := at[below.ID[:end]]; ok && below.ID[end] == '/' && below.UpdatedAt.After(infos[i].UpdatedAt) {
-				infos[i].UpdatedAt = below.UpdatedAt
-			}
-		}
-	}
-	slices.SortStableFunc(infos, store.NewestFirst)
-	return infos, err
-}
-
-// listed completes what a format lists.
-func (s *Store) listed(list []Listed) (infos []model.SessionInfo) {
-	var places []Place
-	taken := map[string]bool{}
-	for _, l := range list {
-		at, info := Place{}.named(l.Key, taken), l.Info
-		info.ID, info.Kind, info.Faults = at.ID, s.kind.Name, model.FaultsNotCounted
-		places, infos = append(places, at), append(infos, info)
-	}
-	s.remember(places)
-	return infos
-}
-
-// Headers implements store.Store.
-func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
-	return func(yield func(model.Header, error) bool) {
-		now, err := s.current(ctx, session)
-		for i := 0; err == nil && i < len(now.Headers); i++ {
-			if err = ctx.Err(); err == nil && !yield(now.Headers[i], nil) {
-				return
-			}
-		}
-		if err != nil {
-			yield(model.Header{}, s.wrap(err, "list snapshots of session %q", session))
-		}
-	}
-}
-
-// State implements store.Store.
-func (s *Store) State(ctx context.Context, ref model.Ref) (state []byte, err error) {
-	err = s.at(ctx, ref, func(t tables, at Place) (err error) {
-		state, err = s.kind.Format.State(ctx, t, at, ref.ID)
-		return err
-	})
-	return state, s.wrap(err, "read state %q of session %q", ref.ID, ref.Session)
-}
-
-// at runs what on the session of a snapshot. Rows record no visits, so the snapshot has
-// none but the latest.
-func (s *Store) at(ctx context.Context, ref model.Ref, what func(tables, Place) error) error {
-	return s.in(ctx, ref.Session, func(t tables, at Place) error {
-		if ref.Visit != 0 {
-			return model.ErrNoSnapshot
-		}
-		return what(t, at)
-	})
-}
-
-func (s *Store) about(ctx context.Context, ref model.Ref) (about About, err error) {
-	err = s.at(ctx, ref, func(t tables, at Place) (err error) {
-		about, err = s.kind.Format.About(ctx, t, at, ref.ID)
-		return err
-	})
-	return about, s.wrap(err, "describe %q of session %q", ref.ID, ref.Session)
-}
-
-// Facts implements store.Deriver.
-func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
-	about, err := s.about(ctx, ref)
-	return about.Facts, err
-}
-
-// Resume implements store.Resumer.
-func (s *Store) Resume(ctx context.Context, ref model.Ref) ([]model.Resume, error) {
-	about, err := s.about(ctx, ref)
-	if err != nil || len(about.Resume) == 0 {
-		return about.Resume, err
-	}
-	state, err := s.State(ctx, ref)
-	if err != nil { // that is told of the state
-		return about.Resume, ctx.Err()
-	}
-	return store.WarnOf(about.Resume, store.ConversationHazards(s.kind.Name, s.kind.Framework, state)), nil
-}
-
-// Gaps implements store.Deriver.
-func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
-	about, err := s.about(ctx, ref)
-	return about.Gaps, err
-}
-
-// Faults implements store.Store. For the store itself it runs SQLite's check of the
-// whole file.
-func (s *Store) Faults(ctx context.Context, session string) (faults []model.Fault, err error) {
-	if session == "" {
-		err = s.carrier.Read(ctx, func(t tables) (err error) {
-			faults, err = t.check(ctx, s.kind)
-			return err
-		})
-		return faults, s.wrap(err, "check %q", s.address)
-	}
-	log, err := s.current(ctx, session)
-	if err != nil {
-		return nil, s.wrap(err, "check session %q", session)
-	}
-	faults, err = store.SessionFaults(ctx, s, session)
-	faults = slices.DeleteFunc(faults, func(f model.Fault) bool {
-		// A session may begin anew: by a rewind to its start, a branch from its first turn, a copy of its first checkpoint.
-		return f.Code == model.FaultSeveralRoots || s.kind.Seconds && f.Code == model.FaultEqualTime
-	})
-	var own store.FaultList
-	if err == nil {
-		err = s.in(ctx, session, func(t tables, at Place) (err error) {
-			var more []model.Fault
-			if doctor, ok := s.kind.Format.(Doctor); ok {
-				more, err = doctor.Faults(ctx, t, at)
-			} else {
-				_, err = s.log(ctx, t, at) // it comes to the damaged pages
-			}
-			own = store.FaultList{}
-			for _, f := range slices.Concat(more, passedOver(t)) {
-				own.Add(f)
-			}
-			return err
-		})
-	}
-	for _, h := range log.Headers {
-		if h.Marks.Has(model.MarkDamaged) {
-			f := s.kind.Damage
-			if f.Verdict == "" {
-				f = model.Fault{Severity: model.Stops, Meaning: "what stands beside the state cannot be read", Verdict: s.kind.Framework + " fails when it lists the session"}
-			}
-			f.Code, f.File = FaultRow, h.ID
-			own.Add(f)
-		}
-	}
-	if log.Opaque != "" {
-		own.Add(Opaque(session, log.Opaque, s.kind.Framework))
-	}
-	if err == nil {
-		var lost []model.Fault
-		lost, err = store.UnreadFaults(ctx, s, session, store.DamagedIn(faults, session), func(yield func(*store.Carried)) error {
-			return s.in(ctx, session, func(t tables, at Place) error { return s.carried(ctx, t, at, yield) })
-		})
-		faults = append(faults, lost...)
-	}
-	return append(faults, own.All()...), s.wrap(err, "check session %q", session)
-}
-
-// Watch implements store.Watcher.
-func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
-	changes, err := s.carrier.Watch(ctx, s.notifier.Listen(ctx))
-	return changes, s.wrap(err, "watch %q", s.address)
 }

@@ -13,6 +13,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/media/files"
 	"hindcast/store/media/sqlitefile"
 )
 
@@ -125,13 +126,13 @@ func (sqliteFile) Busy(err error) bool { return errors.Is(err, sqlitefile.ErrBus
 
 // Denied implements carrier.
 func (f sqliteFile) Denied(err error) error {
-	return &model.UnwritableError{Err: f.File.Denied(cause(err)), Became: "nothing was changed"}
+	return &model.UnwritableError{Err: f.File.Denied(files.Cause(err)), Became: "nothing was changed"}
 }
 
 // Where implements carrier.
 func (sqliteFile) Where() string { return "beside the file" }
 
-func (k Kind) open(ctx context.Context, path string) (*Store, error) {
+func (k Kind) open(ctx context.Context, path string) (*medium, error) {
 	file := sqlitefile.New(path, func(ctx context.Context, t *sqlitefile.Tx) error {
 		why, ok, err := k.sign(ctx, inFile(t))
 		if err == nil && !ok {
@@ -139,13 +140,13 @@ func (k Kind) open(ctx context.Context, path string) (*Store, error) {
 		}
 		return err
 	})
-	s := &Store{kind: k, address: path, now: time.Now, carrier: sqliteFile{file, k, new(atomic.Bool)}}
-	s.book.path = file.Path() + Beside
-	s.settle(ctx)
-	if err := s.carrier.Read(ctx, func(tables) error { return nil }); err != nil {
-		return nil, fmt.Errorf("%s: open %q: %w", k.Name, path, errors.Join(err, s.Close()))
+	m := &medium{kind: k, address: path, now: time.Now, carrier: sqliteFile{file, k, new(atomic.Bool)}}
+	m.book.path = file.Path() + Beside
+	m.settle(ctx)
+	if err := m.carrier.Read(ctx, func(tables) error { return nil }); err != nil {
+		return nil, fmt.Errorf("%s: open %q: %w", k.Name, path, errors.Join(err, m.Close()))
 	}
-	return s, nil
+	return m, nil
 }
 
 // recognise asks SQLite: a descriptor of our own on the file would, when closed, drop
@@ -163,9 +164,9 @@ func (k Kind) recognise(ctx context.Context, path string) (why string, ok bool, 
 	err = errors.Join(err, f.Close())
 	if errors.Is(err, sqlitefile.ErrUnsettled) {
 		// Where a write of Hindcast's own was broken off, to open the store settles it.
-		s, failed := k.open(ctx, path)
+		m, failed := k.open(ctx, path)
 		if failed == nil {
-			return "a SQLite database in which Hindcast wrote to " + k.Framework + "'s tables", true, s.Close()
+			return "a SQLite database in which Hindcast wrote to " + k.Framework + "'s tables", true, m.Close()
 		}
 	}
 	for _, unknown := range []error{sqlitefile.ErrNotSQLite, sqlitefile.ErrUnsettled, sqlitefile.ErrDamaged} {
@@ -205,17 +206,14 @@ func (t sqliteTx) keys(ctx context.Context, k Kind, in Place) ([][]string, error
 func (sqliteTx) mostCounted() int { return -1 }
 
 // marks implements tables.
-func (t sqliteTx) marks(ctx context.Context, k Kind, at Place, was *kept) (now []mark, grows bool, err error) {
-	newest := ""
-	if grows = was != nil; grows {
-		newest = was.head().ID
-	}
+func (t sqliteTx) marks(ctx context.Context, k Kind, at Place, was []mark, newest string) (now []mark, grows bool, err error) {
+	grows = was != nil
 	order, where := strings.Join(k.order(), ", "), k.where()
 	earlier := "(" + order + ") < (SELECT " + order + " FROM " + at.Table(k.Snapshots) + where + " AND " + k.ID + " = ?)"
 	for i, table := range k.watched() {
 		var then mark
 		if was != nil {
-			then = was.marks[i]
+			then = was[i]
 		}
 		var m mark
 		var left, before int64

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"hindcast/store/media/journal"
 )
 
 // Row is a row of a table exactly as it is stored, by its columns: nil, int64, float64,
@@ -146,11 +148,11 @@ func expect(ctx context.Context, t tables, steps []Step) error {
 		case now.equal(s.Before):
 			continue
 		case now == nil:
-			return &ConflictError{s.String(), "went"}
+			return &journal.ConflictError{Path: s.String(), Found: "went"}
 		case s.Before == nil:
-			return &ConflictError{s.String(), "came"}
+			return &journal.ConflictError{Path: s.String(), Found: "came"}
 		}
-		return &ConflictError{s.String(), "was changed"}
+		return &journal.ConflictError{Path: s.String(), Found: "was changed"}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine"
 )
 
 // Weaver is a format that says what its states are made of.
@@ -15,20 +16,20 @@ type Weaver interface {
 	Weave(ctx context.Context, t Tx, of Place, ids []string, to store.Loom) error
 }
 
-// Weave is that of store.Features.
-func (s *Store) Weave(ctx context.Context, refs []model.Ref, to store.Loom) error {
+func (m *medium) weave(ctx context.Context, s *engine.Store, refs []model.Ref, to store.Loom) error {
 	ids := make([]string, len(refs))
 	for i, ref := range refs {
 		ids[i] = ref.ID
 	}
-	w := &taking{to: to, s: s, refs: refs, taken: make([]bool, len(refs))}
+	w := &taking{to: to, m: m, s: s, refs: refs, taken: make([]bool, len(refs))}
 	for i, ref := range refs {
 		if ref.Visit != 0 {
 			w.take(i, store.Rope{Err: model.ErrNoSnapshot})
 		}
 	}
-	weaver, weaves := s.kind.Format.(Weaver)
-	err := s.in(ctx, refs[0].Session, func(t tables, at Place) error {
+	weaver, weaves := m.kind.Format.(Weaver)
+	err := s.In(ctx, refs[0].Session, func(in engine.In, place engine.Place) error {
+		t, at := in.Tx.(*moment).tables, place.Own.(Place)
 		if !weaves {
 			return w.each(ctx, t, at)
 		}
@@ -38,15 +39,18 @@ func (s *Store) Weave(ctx context.Context, refs []model.Ref, to store.Loom) erro
 		return w.each(ctx, t, at)
 	})
 	if err != nil && ctx.Err() == nil && slices.Contains(w.taken, false) { // it may be that of one row
-		err = s.in(ctx, refs[0].Session, func(t tables, at Place) error { return w.each(ctx, t, at) })
+		err = s.In(ctx, refs[0].Session, func(in engine.In, at engine.Place) error {
+			return w.each(ctx, in.Tx.(*moment).tables, at.Own.(Place))
+		})
 	}
-	return s.wrap(err, "read the states of session %q", refs[0].Session)
+	return s.Wrap(err, "read the states of session %q", refs[0].Session)
 }
 
 // taking is a loom that knows which states were taken.
 type taking struct {
 	to    store.Loom
-	s     *Store
+	m     *medium
+	s     *engine.Store
 	refs  []model.Ref
 	taken []bool
 }
@@ -58,7 +62,7 @@ func (w *taking) take(number int, state store.Rope) {
 	}
 	w.taken[number] = true
 	ref := w.refs[number]
-	state.Err = w.s.wrap(state.Err, "read state %q of session %q", ref.ID, ref.Session)
+	state.Err = w.s.Wrap(state.Err, "read state %q of session %q", ref.ID, ref.Session)
 	w.to.Take(number, state)
 }
 
@@ -72,9 +76,9 @@ func (w *taking) each(ctx context.Context, t tables, at Place) error {
 			return err
 		}
 		var r store.Rope
-		about, err := w.s.kind.Format.About(ctx, t, at, ref.ID)
+		about, err := w.m.kind.Format.About(ctx, t, at, ref.ID)
 		if r.Gaps, r.Err = about.Gaps, err; err == nil {
-			r.State, r.Err = w.s.kind.Format.State(ctx, t, at, ref.ID)
+			r.State, r.Err = w.m.kind.Format.State(ctx, t, at, ref.ID)
 		}
 		w.take(i, r)
 	}

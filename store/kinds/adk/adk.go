@@ -83,7 +83,7 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 	}
 	var said rows.Said
 	evicted := s.evictedEvents()
-	log.Opaque, log.Head.Pointed = s.opaque, true
+	log.Opaque, log.Facts.Pointed = s.opaque, true
 	for i := range s.events {
 		e := &s.events[i]
 		h := model.Header{ID: e.id, CreatedAt: e.at, Index: s.first + i}
@@ -102,12 +102,12 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 		}
 		if to := s.target(i); to >= 0 {
 			h.Title = "to before: " + s.events[to].title
-			log.Head.Moves = append(log.Head.Moves, s.move(i))
+			log.Facts.Moves = append(log.Facts.Moves, s.move(i))
 		}
 		if e.title, h.Head = h.Title, i == s.head; i < s.skip {
 			continue
 		}
-		if log.Headers, log.Size = append(log.Headers, h), log.Size+e.size; len(log.Headers) == 1 {
+		if log.Rows, log.Size = append(log.Rows, h), log.Size+e.size; len(log.Rows) == 1 {
 			log.First = e.size
 		}
 	}

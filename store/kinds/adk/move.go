@@ -57,11 +57,11 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 	if s.events[i].rewinds != "" {
 		why := "a rewind left nothing here: have the program start a session instead"
 		if to := s.bases[i]; to >= 0 {
-			why = fmt.Sprintf("a rewind is no state of its own: %s #%d, where it led to", change.Op, before.Headers[to].Index)
+			why = fmt.Sprintf("a rewind is no state of its own: %s #%d, where it led to", change.Op, before.Rows[to].Index)
 		}
 		return nil, &model.UnsupportedError{Op: change.Op, Reason: why}
 	}
-	w := writing{session: s, before: before, row: list[0], to: i, op: change.Op, m: &rows.Move{Target: before.Headers[i].Point()}}
+	w := writing{session: s, before: before, row: list[0], to: i, op: change.Op, m: &rows.Move{Target: before.Rows[i].Point()}}
 	if change.Op == model.OpFork {
 		err = w.fork(ctx, t, change.As)
 	} else {
@@ -310,7 +310,7 @@ func (w *writing) fork(ctx context.Context, t rows.Tx, as string) error {
 
 // Next implements rows.Mover.
 func (format) Next(ctx context.Context, t rows.Tx, after *rows.Session, _ *rows.Move) (next planning.Next, err error) {
-	if len(after.Headers) == 0 {
+	if len(after.Rows) == 0 {
 		next.Loads = "nothing: the session is gone"
 		return next, nil
 	}
@@ -327,7 +327,7 @@ func (format) Next(ctx context.Context, t rows.Tx, after *rows.Session, _ *rows.
 		next.Hazards = append(next.Hazards, f.Meaning+"; ADK: "+f.Verdict)
 	}
 	b, err := besideOf(ctx, t, after.Place)
-	next.Loads = fmt.Sprintf("the state of #%d, and its messages: %d", after.Headers[s.head].Index, len(s.sent(s.head)))
+	next.Loads = fmt.Sprintf("the state of #%d, and its messages: %d", after.Rows[s.head].Index, len(s.sent(s.head)))
 	next.Calls = s.resume(after.Place, s.head, b.state)
 	return next, err
 }

@@ -106,7 +106,7 @@ func (table) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (lo
 	if err != nil {
 		return log, err
 	}
-	log.Head.Newest = true
+	log.Facts.Newest = true
 	for i := range list {
 		log.Title = cmp.Or(log.Title, list[i].opening)
 	}
@@ -114,7 +114,7 @@ func (table) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (lo
 		list = list[at:]
 	}
 	for i := range list {
-		log.Headers = append(log.Headers, list[i].header)
+		log.Rows = append(log.Rows, list[i].header)
 		if log.Size += list[i].size; i == 0 {
 			log.First = list[i].size
 		}
@@ -195,8 +195,8 @@ func (f table) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (
 // Move implements rows.Mover: a copy under a new id, on a branch of its own, and the newest row.
 func (f table) Move(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change) (*rows.Move, error) {
 	at := before.At(change.Ref.ID)
-	m := &rows.Move{Target: before.Headers[at].Point()}
-	if before.Headers[at].Head {
+	m := &rows.Move{Target: before.Rows[at].Point()}
+	if before.Rows[at].Head {
 		return m, nil
 	}
 	data, _, err := read(ctx, t, before.Place, change.Ref.ID)
@@ -242,7 +242,7 @@ func (f table) Move(ctx context.Context, t rows.Tx, before *rows.Session, change
 
 // Next implements rows.Mover.
 func (f table) Next(ctx context.Context, t rows.Tx, after *rows.Session, _ *rows.Move) (next planning.Next, err error) {
-	newest := after.Headers[len(after.Headers)-1].ID
+	newest := after.Rows[len(after.Rows)-1].ID
 	data, _, err := read(ctx, t, after.Place, newest)
 	if err != nil {
 		return next, err

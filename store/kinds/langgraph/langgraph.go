@@ -158,7 +158,7 @@ func unmarshal(beside []byte, about *metadata) error {
 func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
 	steps, numbers := steps{}, map[string]int{}
 	ends := map[string]int{} // of turns, in the list
-	log.Head.Newest = true
+	log.Facts.Newest = true
 	err = f.layout.list(ctx, t, at, from, steps, func(c listed) {
 		h := model.Header{ID: c.id, ParentID: c.parent, Event: model.SnapshotEventNamed}
 		about, whole := originOf(c.beside)
@@ -195,7 +195,7 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 			ran.describe(&h)
 			// A node that waits for the end of a run goes on with it.
 			if end, known := ends[h.ParentID]; known && about.Source == "loop" && about.Step == numbers[h.ParentID]+1 {
-				before := &log.Headers[end]
+				before := &log.Rows[end]
 				before.Event, before.EventName = model.SnapshotEventNamed, steps.findStep(before.ParentID).eventName()
 			}
 			// Where steps between were not kept, a whole run was, and its writes hang on the end of the one before.
@@ -214,10 +214,10 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 			h.Marks |= model.MarkError
 		}
 		if h.Event == model.SnapshotEventTurnEnd {
-			ends[h.ID] = len(log.Headers)
+			ends[h.ID] = len(log.Rows)
 		}
 		log.Title = cmp.Or(log.Title, own.said.Opening())
-		if log.Headers, log.Size = append(log.Headers, h), log.Size+c.size; len(log.Headers) == 1 {
+		if log.Rows, log.Size = append(log.Rows, h), log.Size+c.size; len(log.Rows) == 1 {
 			log.First = c.size
 		}
 	})

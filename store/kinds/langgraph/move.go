@@ -45,7 +45,7 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 		m := &rows.Move{}
 		return m, f.repair(ctx, t, before, m)
 	}
-	m := &rows.Move{Target: before.Headers[before.At(change.Ref.ID)].Point()}
+	m := &rows.Move{Target: before.Rows[before.At(change.Ref.ID)].Point()}
 	if change.Op == model.OpFork {
 		return m, f.fork(ctx, t, before, change, m)
 	}
@@ -53,7 +53,7 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 }
 
 func (f format) restore(ctx context.Context, t rows.Tx, before *rows.Session, change model.Change, m *rows.Move) error {
-	if before.At(change.Ref.ID) == len(before.Headers)-1 {
+	if before.At(change.Ref.ID) == len(before.Rows)-1 {
 		return nil
 	}
 	row, err := f.copyOf(ctx, t, before, change.Ref.ID, change.Op)
@@ -80,7 +80,7 @@ func (f format) copyOf(ctx context.Context, t rows.Tx, before *rows.Session, of 
 	refused := func(why string) error {
 		return &model.UnsupportedError{Op: op, Reason: why + ": the call on the Resume tab goes on from it with nothing written, and a fork keeps it as it is"}
 	}
-	id, ok := newID(of, before.Headers[len(before.Headers)-1].ID, before.Now)
+	id, ok := newID(of, before.Rows[len(before.Rows)-1].ID, before.Now)
 	if !ok {
 		return nil, refused("the ids of the thread are not those that LangGraph makes, so none is sure to be the newest")
 	}
@@ -174,7 +174,7 @@ func (f format) fork(ctx context.Context, t rows.Tx, before *rows.Session, chang
 			delete(line, at) // it was pruned
 			break
 		}
-		at = before.Headers[i].ParentID
+		at = before.Rows[i].ParentID
 	}
 	all, err := rows.Rows(ctx, t, "checkpoints", " WHERE thread_id = ? ORDER BY checkpoint_ns, checkpoint_id", thread)
 	if err != nil {
@@ -209,7 +209,7 @@ func (f format) fork(ctx context.Context, t rows.Tx, before *rows.Session, chang
 	// What a subgraph did behind its last question is the future, and all of it where
 	// neither it nor another task waits.
 	stopped := waiting[key{"", change.Ref.ID}]
-	isHead := change.Ref.ID == before.Headers[len(before.Headers)-1].ID
+	isHead := change.Ref.ID == before.Rows[len(before.Rows)-1].ID
 	future := func(at key) bool {
 		last, asks := asked[at.namespace]
 		return !isHead && at.namespace != "" && hooks[at] == change.Ref.ID && (asks && at.id > last || !stopped)
@@ -240,11 +240,11 @@ func (f format) fork(ctx context.Context, t rows.Tx, before *rows.Session, chang
 
 // Next implements rows.Mover.
 func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *rows.Move) (next planning.Next, err error) {
-	if len(after.Headers) == 0 {
+	if len(after.Rows) == 0 {
 		next.Loads = "nothing: the thread is gone"
 		return next, nil
 	}
-	head := &after.Headers[len(after.Headers)-1]
+	head := &after.Rows[len(after.Rows)-1]
 	c, own, err := f.layout.read(ctx, t, after.Place, head.ID)
 	if err != nil {
 		return next, err

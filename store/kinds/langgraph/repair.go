@@ -72,7 +72,7 @@ func missingResults(channel string, list []byte) (lacks []result) {
 func pointerEscaped(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
 
 func (f format) repair(ctx context.Context, t rows.Tx, before *rows.Session, m *rows.Move) error {
-	head := &before.Headers[len(before.Headers)-1]
+	head := &before.Rows[len(before.Rows)-1]
 	c, _, err := f.layout.read(ctx, t, before.Place, head.ID)
 	if err != nil {
 		return err

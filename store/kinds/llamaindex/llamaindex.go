@@ -181,7 +181,7 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 		return log, err
 	}
 	run, err := handlerOf(ctx, t, at)
-	log.Head.Newest = true
+	log.Facts.Newest = true
 	for i := range list {
 		one := &list[i]
 		log.Title = cmp.Or(log.Title, one.prompt())
@@ -202,7 +202,7 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 		if i < span.Skip {
 			continue
 		}
-		if log.Headers, log.Size = append(log.Headers, h), log.Size+one.size; len(log.Headers) == 1 {
+		if log.Rows, log.Size = append(log.Rows, h), log.Size+one.size; len(log.Rows) == 1 {
 			log.First = one.size
 		}
 	}

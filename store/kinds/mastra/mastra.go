@@ -117,7 +117,7 @@ func textOf(content []byte) (text []byte, damaged bool) {
 
 func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
 	list, span, err := load(ctx, t, at, from)
-	log.Head.Newest = true
+	log.Facts.Newest = true
 	var said rows.Said
 	for i := range list {
 		one := &list[i]
@@ -140,7 +140,7 @@ func (format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (l
 		if i < span.Skip {
 			continue
 		}
-		if log.Headers, log.Size = append(log.Headers, h), log.Size+one.size; len(log.Headers) == 1 {
+		if log.Rows, log.Size = append(log.Rows, h), log.Size+one.size; len(log.Rows) == 1 {
 			log.First = one.size
 		}
 	}

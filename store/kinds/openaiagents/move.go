@@ -51,7 +51,7 @@ func (f format) Move(ctx context.Context, t rows.Tx, before *rows.Session, chang
 	if err != nil {
 		return nil, err
 	}
-	w := writing{session: s, before: before, to: i, numbers: map[string]int64{}, m: &rows.Move{Target: before.Headers[i].Point()}}
+	w := writing{session: s, before: before, to: i, numbers: map[string]int64{}, m: &rows.Move{Target: before.Rows[i].Point()}}
 	refused := func(why string) error { return unsupportedError(change.Op, why) }
 	if change.As == "" || strings.ContainsRune(change.As, 0) {
 		return nil, refused("a session needs an id: name the new one")
@@ -283,7 +283,7 @@ func numberOf(column any) string { return fmt.Sprint(column) }
 
 // Next implements rows.Mover.
 func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *rows.Move) (next planning.Next, err error) {
-	if len(after.Headers) == 0 {
+	if len(after.Rows) == 0 {
 		next.Loads = "nothing: the session is gone"
 		return next, nil
 	}

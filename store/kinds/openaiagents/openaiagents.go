@@ -75,7 +75,7 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 		return log, err // branches are read whole
 	}
 	calls := s.calls()
-	log.Head = model.HeadFacts{Newest: s.branches == nil, Pointed: s.branches != nil}
+	log.Facts = model.HeadFacts{Newest: s.branches == nil, Pointed: s.branches != nil}
 	var said rows.Said
 	for i := range s.items {
 		one := &s.items[i]
@@ -102,7 +102,7 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 		if i < s.skip {
 			continue
 		}
-		if log.Headers, log.Size = append(log.Headers, h), log.Size+one.size; len(log.Headers) == 1 {
+		if log.Rows, log.Size = append(log.Rows, h), log.Size+one.size; len(log.Rows) == 1 {
 			log.First = one.size
 		}
 	}

@@ -1,0 +1,23 @@
+package engine
+
+import (
+	"testing"
+
+	"hindcast/model"
+)
+
+// TestCache forgets all where more rows are cached than fit, and counts those of a session once.
+func TestCache(t *testing.T) {
+	c := &cache{}
+	of := func(n int) *session { return &session{Log: &Log{Rows: make([]model.Header, n)}} }
+	c.put("a", of(mostCached/2))
+	c.put("a", of(mostCached/2))
+	c.put("b", of(mostCached/2))
+	if c.get(Place{Session: "a"}) == nil || c.get(Place{Session: "b"}) == nil || c.size != mostCached {
+		t.Error("what fits is forgotten")
+	}
+	c.put("c", of(1))
+	if c.get(Place{Session: "a"}) != nil || c.get(Place{Session: "b"}) != nil || c.get(Place{Session: "c"}) == nil || c.size != 1 {
+		t.Error("it is not forgotten")
+	}
+}

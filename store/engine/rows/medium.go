@@ -1,0 +1,491 @@
+package rows
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/engine"
+	"hindcast/store/engine/planning"
+	"hindcast/store/media/journal"
+)
+
+// medium is the tables of a kind, in a file or on a server. It is safe for concurrent use.
+type medium struct {
+	kind     Kind
+	address  string
+	carrier  carrier
+	notifier store.Notifier
+	book     book
+	now      func() time.Time
+}
+
+// moment is one transaction, and the sessions that it found.
+type moment struct {
+	tables
+	places []Place
+}
+
+// store returns the store of the kind on the tables.
+func (m *medium) store() *engine.Store {
+	return engine.New(engine.Format{
+		Name: m.kind.Name, Framework: m.kind.Framework, IDs: m.kind.IDs,
+		Sessions: m.sessions, Places: m.where, Read: m.read, Tail: m.tail, State: m.state, About: m.about, Info: info,
+		Weave: m.weave, Lacks: m.lacks, Move: m.move, Next: m.next,
+	}, m, m.address)
+}
+
+func enginePlace(at Place) engine.Place { return engine.Place{Session: at.ID, Own: at} }
+
+// places returns the sessions, each with an id of its own.
+func (m *medium) places(ctx context.Context, t *moment) ([]Place, error) {
+	if t.places != nil {
+		return t.places, nil
+	}
+	var places []Place
+	sets, err := t.sets(ctx, m.kind)
+	taken := map[string]bool{}
+	for i := 0; err == nil && i < len(sets); i++ {
+		in := Place{tables: sets[i]}
+		var keys [][]string
+		keys, err = t.keys(ctx, m.kind, in)
+		for _, key := range keys {
+			places = append(places, in.named(key, taken))
+		}
+	}
+	if err == nil && len(places) == 0 {
+		err = lost(t.tables)
+	}
+	if err == nil {
+		t.places = places
+	}
+	return places, err
+}
+
+func (m *medium) where(ctx context.Context, in engine.In) (list []engine.Place, err error) {
+	places, err := m.places(ctx, in.Tx.(*moment))
+	for _, at := range places {
+		list = append(list, enginePlace(at))
+	}
+	return list, err
+}
+
+func (m *medium) sessions(ctx context.Context, in engine.In) (list []engine.Listed, err error) {
+	if lists, ok := m.kind.Format.(Lister); ok {
+		found, err := lists.List(ctx, in.Tx.(*moment).tables)
+		if err != nil {
+			return nil, err
+		}
+		taken := map[string]bool{}
+		for i := range found {
+			found[i].Info.Faults = model.FaultsNotCounted
+			list = append(list, engine.Listed{Place: enginePlace(Place{}.named(found[i].Key, taken)), Info: &found[i].Info})
+		}
+		if found != nil {
+			return list, nil
+		}
+	}
+	places, err := m.where(ctx, in)
+	for _, at := range places {
+		list = append(list, engine.Listed{Place: at})
+	}
+	return list, err
+}
+
+func info(log *engine.Log, info *model.SessionInfo) {
+	info.Title, info.Size, info.Faults = log.Title, log.Size, model.FaultsNotCounted
+	info.UpdatedAt = log.Rows[len(log.Rows)-1].CreatedAt
+}
+
+// read returns a session, all of it settled, or as the format reads it from a snapshot on.
+func (m *medium) read(ctx context.Context, in engine.In, at engine.Place, from string) (*engine.Log, error) {
+	log, err := m.kind.Format.Log(ctx, in.Tx.(*moment).tables, at.Own.(Place), from)
+	if from == "" {
+		if err == nil && len(log.Rows) == 0 {
+			err = model.ErrNoSession
+		}
+		m.settleLog(&log, at.Session)
+	}
+	log.Place, log.Head = at, slices.IndexFunc(log.Rows, func(h model.Header) bool { return h.Head })
+	return &log, err
+}
+
+// settleLog counts the turns of a session, and settles who is off the path.
+func (m *medium) settleLog(log *Log, session string) {
+	turns := make(map[string]int, len(log.Rows))
+	for i := range log.Rows {
+		h := &log.Rows[i]
+		h.SessionID = session
+		if turn, ok := turns[h.ParentID]; ok {
+			h.TurnIndex += turn
+		} else {
+			h.TurnIndex = max(h.TurnIndex-1, 0)
+		}
+		turns[h.ID] = h.TurnIndex
+	}
+	facts := log.Facts
+	if h, unread := m.book.history(); unread == nil {
+		facts.Moves = append(slices.Clip(facts.Moves), h.moves(session)...)
+	}
+	model.Settle(log.Rows, facts)
+}
+
+// tail reads the last snapshots alone, as long as each follows the one before.
+func (m *medium) tail(ctx context.Context, in engine.In, place engine.Place, n int) ([]model.Header, int, bool, error) {
+	t, at := in.Tx.(*moment), place.Own.(Place)
+	var all int
+	var from *string
+	table, backwards := at.Table(m.kind.Snapshots)+m.kind.where(), strings.Join(m.kind.order(), " DESC, ")+" DESC"
+	most := t.mostCounted()
+	args := append(append(append(slices.Clone(at.Key), most), at.Key...), max(n-1, 0))
+	err := t.Row(ctx, "SELECT (SELECT count(*) FROM (SELECT 1 FROM "+table+" LIMIT ?) counted), (SELECT "+m.kind.ID+" FROM "+table+" ORDER BY "+backwards+" LIMIT 1 OFFSET ?)", args...).Scan(&all, &from)
+	if err != nil || n <= 0 || n >= all || from == nil {
+		return nil, 0, false, err
+	}
+	log, err := m.read(ctx, in, place, *from)
+	if err != nil || !log.IsLine() || len(log.Rows) != n || log.Rows[0].ParentID == "" { // ids of one second may be in no order
+		return nil, 0, false, err
+	}
+	for i := range log.Rows {
+		h := &log.Rows[i]
+		h.SessionID, h.TurnIndex, h.Head = at.ID, model.TurnUnknown, i == n-1
+	}
+	if all == most {
+		return log.Rows, store.Uncounted, true, nil
+	}
+	return log.Rows, all - n, true, nil
+}
+
+func (m *medium) state(ctx context.Context, in engine.In, row *engine.Row) ([]byte, error) {
+	return m.kind.Format.State(ctx, in.Tx.(*moment).tables, row.Place.Own.(Place), row.ID)
+}
+
+func (m *medium) about(ctx context.Context, in engine.In, row *engine.Row) (About, error) {
+	return m.kind.Format.About(ctx, in.Tx.(*moment).tables, row.Place.Own.(Place), row.ID)
+}
+
+// Faults implements engine.Medium. A session may begin anew: by a rewind to its start, a branch from its first
+// turn, a copy of its first checkpoint.
+func (m *medium) Faults(ctx context.Context, of store.Store, session string, log *engine.Log) ([]model.Fault, error) {
+	faults, err := store.SessionFaults(ctx, of, session)
+	faults = slices.DeleteFunc(faults, func(f model.Fault) bool {
+		return f.Code == model.FaultSeveralRoots || m.kind.Seconds && f.Code == model.FaultEqualTime
+	})
+	if err != nil {
+		return nil, err
+	}
+	at := log.Place.Own.(Place)
+	var own store.FaultList
+	err = m.carrier.Read(ctx, func(t tables) error {
+		var more []model.Fault
+		if doctor, ok := m.kind.Format.(Doctor); ok {
+			more, err = doctor.Faults(ctx, t, at)
+		} else {
+			_, err = m.kind.Format.Log(ctx, t, at, "") // it comes to the damaged pages
+		}
+		own = store.FaultList{}
+		for _, f := range append(more, passedOver(t)...) {
+			own.Add(f)
+		}
+		return err
+	})
+	for _, h := range log.Rows {
+		if h.Marks.Has(model.MarkDamaged) {
+			f := m.kind.Damage
+			if f.Verdict == "" {
+				f = model.Fault{Severity: model.Stops, Meaning: "what stands beside the state cannot be read", Verdict: m.kind.Framework + " fails when it lists the session"}
+			}
+			f.Code, f.File = FaultRow, h.ID
+			own.Add(f)
+		}
+	}
+	if log.Opaque != "" {
+		own.Add(Opaque(session, log.Opaque, m.kind.Framework))
+	}
+	if err == nil {
+		var unread []model.Fault
+		unread, err = store.UnreadFaults(ctx, of, session, store.DamagedIn(faults, session), func(yield func(*store.Carried)) error {
+			return m.carrier.Read(ctx, func(t tables) error { return m.carried(ctx, t, at, yield) })
+		})
+		faults = append(faults, unread...)
+	}
+	return append(faults, own.All()...), err
+}
+
+// lacks returns why an operation is none of the kind.
+func (m *medium) lacks(op model.Op) string {
+	if _, writes := m.kind.Format.(Mover); !writes {
+		return m.kind.Lacks
+	}
+	if slices.Contains(m.kind.Does, op) || op == model.OpUndo || op == model.OpRedo {
+		if m.book.path == "" {
+			return errNoFolder
+		}
+		return ""
+	}
+	return cmp.Or(m.kind.Refuses[op], store.Cannot(m.kind.Name, op))
+}
+
+// session returns a log as a [Mover] takes it.
+func (m *medium) session(ctx context.Context, in engine.In, log *engine.Log) (*Session, error) {
+	s := &Session{Place: log.Place.Own.(Place), Log: *log, Now: in.Now}
+	places, err := m.places(ctx, in.Tx.(*moment))
+	s.Others = slices.DeleteFunc(slices.Clone(places), func(p Place) bool { return p.ID == s.ID })
+	return s, err
+}
+
+func (m *medium) move(ctx context.Context, in engine.In, log *engine.Log, c model.Change) (*engine.Move, error) {
+	before, err := m.session(ctx, in, log)
+	if err != nil {
+		return nil, err
+	}
+	own, err := m.kind.Format.(Mover).Move(ctx, in.Tx.(*moment).tables, before, c)
+	if err != nil {
+		return nil, err
+	}
+	move := &engine.Move{Target: own.Target, Branch: own.Branch, Hazards: own.Hazards, Asks: own.Asks, Own: own}
+	if len(own.Steps) > 0 {
+		move.Rows = own.Steps
+	}
+	if own.New != nil {
+		at := enginePlace(*own.New)
+		move.New = &at
+		if at.Session == before.ID || slices.ContainsFunc(before.Others, func(p Place) bool { return p.ID == at.Session }) {
+			return nil, store.ErrSessionExists
+		}
+	}
+	return move, nil
+}
+
+func (m *medium) next(ctx context.Context, in engine.In, _, log *engine.Log, move *engine.Move) (engine.Next, error) {
+	after, err := m.session(ctx, in, log)
+	if err != nil {
+		return engine.Next{}, err
+	}
+	var own *Move
+	if move != nil {
+		own = move.Own.(*Move)
+	}
+	return m.kind.Format.(Mover).Next(ctx, in.Tx.(*moment).tables, after, own)
+}
+
+func (m *medium) in(t tables) engine.In { return engine.In{Tx: &moment{tables: t}, Now: m.now()} }
+
+// Read implements engine.Medium.
+func (m *medium) Read(ctx context.Context, what func(engine.In) error) error {
+	return m.carrier.Read(ctx, func(t tables) error { return what(m.in(t)) })
+}
+
+// Look implements engine.Medium. A program that only adds puts its rows behind those that there were, and
+// gives them greater row ids:
+//
+//	rows since                                  what is read
+//	none, and the newest is as it was           the newest
+//	more, each following the one before         those
+//	fewer, of an older snapshot, or elsewhere   all
+//
+// A row that another takes the place of gets a new row id, but for the last of a table:
+// so the newest snapshot is read each time.
+func (m *medium) Look(ctx context.Context, in engine.In, place engine.Place, was any, newest string) (engine.Look, error) {
+	t, at := in.Tx.(*moment), place.Own.(Place)
+	then, _ := was.([]mark)
+	now, grows, err := t.marks(ctx, m.kind, at, then, newest)
+	look := engine.Look{In: in, Mark: func(newest string) (any, error) { return t.upTo(ctx, m.kind, at, newest, now) }}
+	if grows {
+		look.Since = engine.Grew
+	}
+	return look, err
+}
+
+// Teller implements engine.Medium: what the journal tells is in a log as it is read.
+func (*medium) Teller(context.Context) engine.Teller {
+	return func(_ context.Context, _ engine.In, _ engine.Place, log *engine.Log) (*engine.Log, error) {
+		return log, nil
+	}
+}
+
+// Silent implements engine.Medium.
+func (*medium) Silent() bool { return true }
+
+// Check implements engine.Medium.
+func (m *medium) Check(ctx context.Context, in engine.In) ([]model.Fault, error) {
+	return in.Tx.(*moment).check(ctx, m.kind)
+}
+
+// Watch implements engine.Medium.
+func (m *medium) Watch(ctx context.Context) (<-chan struct{}, error) {
+	return m.carrier.Watch(ctx, m.notifier.Listen(ctx))
+}
+
+// Close implements engine.Medium.
+func (m *medium) Close() error {
+	m.notifier.Close()
+	return m.carrier.Close()
+}
+
+// Lacks implements engine.Medium: the format says it.
+func (*medium) Lacks() string { return "" }
+
+// Suppose implements engine.Medium.
+func (m *medium) Suppose(ctx context.Context, what func(engine.Stage) error) error {
+	m.settle(ctx)
+	return m.carrier.Suppose(ctx, func(t tables) error { return what(&stage{medium: m, in: m.in(t)}) })
+}
+
+// stage is a transaction with steps laid over the tables.
+type stage struct {
+	*medium
+	in engine.In
+	c  carry
+}
+
+func (g *stage) In() engine.In { return g.in }
+
+func (g *stage) Busy(ctx context.Context, before *engine.Log) (string, error) {
+	of, err := g.session(ctx, g.in, before)
+	if err != nil {
+		return "", err
+	}
+	return g.busy(ctx, g.in.Tx.(*moment).tables, of)
+}
+
+func (g *stage) Lay(ctx context.Context, at engine.Place, move *engine.Move) (engine.In, error) {
+	t := g.in.Tx.(*moment)
+	g.c.at = at.Own.(Place)
+	g.c.steps, _ = move.Rows.([]Step)
+	err := expect(ctx, t, g.c.steps)
+	if err == nil {
+		g.c.marks, err = t.extent(ctx, g.kind, g.c.at)
+	}
+	if err == nil {
+		err = t.lay(ctx, g.c.steps)
+	}
+	return g.in, err
+}
+
+func (g *stage) Reversal(_ context.Context, op model.Op) (*engine.Reversal, error) {
+	h, err := g.book.history()
+	if err == nil && h.other {
+		err = errFormat
+	}
+	if err != nil {
+		return nil, err
+	}
+	e := h.pending(op)
+	if e == nil {
+		return nil, nil
+	}
+	steps, err := e.steps()
+	if err != nil {
+		return nil, err
+	}
+	if op == model.OpUndo {
+		steps = back(steps)
+	}
+	g.c.of = e.ID
+	r := &engine.Reversal{
+		Plan: model.Plan{Op: op, Session: e.Session, Entry: e.ID, Removes: op == model.OpUndo && e.makes()},
+		At:   enginePlace(e.place()), Move: &engine.Move{Rows: steps},
+		Entry: planning.Entry{ID: e.ID, Op: e.Op, Session: e.Session, Head: e.Head, Within: !e.makes()},
+		Hangs: func(ctx context.Context, in engine.In) error { return g.hangs(ctx, in.Tx.(*moment).tables, steps) },
+	}
+	if e.makes() { // a repair that makes a session is taken back as a fork is
+		r.Entry.Op = model.OpFork
+	} else if op == model.OpRedo { // the row itself is still to come
+		r.Plan.Target = model.Point{ID: e.To, Index: e.ToIndex}
+	}
+	if !r.Entry.Op.MakesSession() { // while a branch is made the agent may write to another one
+		r.Entry.From = e.From
+	}
+	return r, nil
+}
+
+func (g *stage) Draft(_ context.Context, plan *model.Plan, w *engine.Write) error {
+	c := g.c
+	if c.after = w.After.Compared(); len(c.steps) > 0 {
+		plan.Writes = append(append(plan.Writes, words(c.steps)...), "journal: one entry, in "+g.book.name()+" "+g.carrier.Where())
+	}
+	plan.Carry = &c
+	return nil
+}
+
+// Commit implements engine.Medium. The rows change in one transaction. Within it everything that the plan saw is
+// compared, the intent is written to the journal and synced, and the session is read back.
+func (m *medium) Commit(ctx context.Context, plan model.Plan, _, is func(context.Context, engine.In) error) (model.Receipt, error) {
+	entry, err := m.commit(ctx, plan, is)
+	switch {
+	case err == nil:
+	case model.Unwritable(err):
+		err = m.carrier.Denied(err)
+	case errors.Is(err, syscall.ENOSPC):
+		err = fmt.Errorf("%w: nothing was changed: free some space and try again", err)
+	case m.carrier.Busy(err):
+		err = fmt.Errorf("%w: nothing was changed: try again when it is done", err)
+	}
+	return model.Receipt{Entry: entry}, err
+}
+
+func (m *medium) commit(ctx context.Context, plan model.Plan, is func(context.Context, engine.In) error) (entry int64, err error) {
+	c, ok := plan.Carry.(*carry)
+	if !ok {
+		return 0, journal.ErrNoCarry
+	}
+	if plan.Idle() {
+		return 0, nil
+	}
+	intended, verified := int64(0), false
+	err = m.carrier.Amend(ctx, func(t tables) error {
+		if err := m.settleIn(ctx, t); err != nil {
+			return err
+		}
+		if err := m.stillSo(ctx, t, &plan, c); err != nil {
+			return err
+		}
+		id, err := m.intend(&plan, c)
+		if err != nil {
+			return err
+		}
+		intended = id
+		if err := t.carryOut(ctx, c.steps); err != nil {
+			return err
+		}
+		verified = true
+		return is(ctx, m.in(t))
+	})
+	if intended == 0 {
+		return 0, err
+	}
+	end := record{Done: intended}
+	if err != nil {
+		end = record{Off: intended, Why: err.Error()}
+	}
+	if err != nil && verified { // a commit that failed may have happened
+		m.settle(context.WithoutCancel(ctx))
+		return 0, err
+	}
+	if told := m.book.append(end); err != nil {
+		return 0, errors.Join(err, told)
+	}
+	m.notifier.Notify()
+	return cmp.Or(c.of, intended), nil // an end that is not told is found by the rows
+}
+
+// Journal implements engine.Medium.
+func (m *medium) Journal(ctx context.Context) ([]model.JournalEntry, error) {
+	m.settle(ctx)
+	h, err := m.book.history()
+	if err = cmp.Or(err, ctx.Err()); err != nil {
+		return nil, fmt.Errorf("read the journal: %w", err)
+	}
+	if err := h.err(); err != nil {
+		return h.list(), fmt.Errorf("read the journal %q: %w", m.book.path, err)
+	}
+	return h.list(), nil
+}
