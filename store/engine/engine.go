@@ -62,6 +62,8 @@ type Format struct {
 	// Name is that of the kind. Framework is whose verdicts its faults give. IDs says in a few words what
 	// ids are.
 	Name, Framework, IDs string
+	// Nested reports that session "a/b" belongs to session "a", which changes with it.
+	Nested bool
 
 	// Sessions returns the sessions, in any order.
 	Sessions func(context.Context, In) ([]Listed, error)

@@ -194,13 +194,15 @@ func (s *Store) infos(ctx context.Context, in In) (infos []model.SessionInfo, er
 		info.ID, info.Kind = l.Place.Called(), s.format.Name
 		infos = append(infos, info)
 	}
-	sortInfos(infos)
+	if s.format.Nested {
+		dateByNested(infos)
+	}
+	slices.SortStableFunc(infos, store.NewestFirst)
 	return infos, err
 }
 
-// sortInfos puts the newest first. A session changes with those that are named below it, and comes before
-// them.
-func sortInfos(infos []model.SessionInfo) {
+// dateByNested gives a session the time of the newest session below it, so that it comes before them.
+func dateByNested(infos []model.SessionInfo) {
 	at := make(map[string]int, len(infos))
 	for i := range infos {
 		at[infos[i].ID] = i
@@ -212,7 +214,6 @@ func sortInfos(infos []model.SessionInfo) {
 			}
 		}
 	}
-	slices.SortStableFunc(infos, store.NewestFirst)
 }
 
 // Headers returns the headers of a session. The error is model.ErrNoSession.

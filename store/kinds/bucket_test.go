@@ -327,7 +327,7 @@ func TestBucket_saysWhatIsNotOpened(t *testing.T) {
 // The README names the kinds that are opened from a bucket, and no others.
 func TestBucket_theREADMENamesTheKinds(t *testing.T) {
 	skip.Sequential(t)
-	text, err := os.ReadFile(filepath.Join("..", "README.md"))
+	text, err := os.ReadFile(filepath.Join("..", "media", "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

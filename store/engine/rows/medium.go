@@ -36,7 +36,7 @@ type moment struct {
 // store returns the store of the kind on the tables.
 func (m *medium) store() *engine.Store {
 	return engine.New(engine.Format{
-		Name: m.kind.Name, Framework: m.kind.Framework, IDs: m.kind.IDs,
+		Name: m.kind.Name, Framework: m.kind.Framework, IDs: m.kind.IDs, Nested: true,
 		Sessions: m.sessions, Places: m.where, Read: m.read, Tail: m.tail, State: m.state, About: m.about, Info: info,
 		Weave: m.weave, Lacks: m.lacks, Move: m.move, Next: m.next,
 	}, m, m.address)
