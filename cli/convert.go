@@ -18,15 +18,12 @@ func (a *App) convert() *cobra.Command {
 	var to, as string
 	cmd := a.writes(oneSession.itself, &cobra.Command{
 		Use:   "convert [STORE] [SESSION] --to KIND:PATH --as ID",
-		Short: "make a session of another kind of store out of one; the original is untouched",
-		Long: `Convert writes a session into a store of another kind, under a name that is free
-there: a message log of Strands into its snapshots, for instance, or any session
-into a native store, which is made if there is none: a file, or in the database of
-a URL. Orphaned branches go along
-where the other kind can keep them; the plan says what does not. hindcast undo on
-the other store takes the new session away again.`,
-		Example: `  hindcast convert ~/.strands/sessions chat --to strands-snapshots:snapshots --as chat
-  hindcast convert ~/.strands/sessions chat --to sqlite:trips.db --as chat --dry-run
+		Short: "copy a session into a native store; the original is untouched",
+		Long: `Convert copies a session of any kind into a native store, under a name that is free
+there. The store is made if there is none: a file, or in the database of a URL.
+Orphaned branches go along. hindcast undo on the other store takes the new session
+away again.`,
+		Example: `  hindcast convert ~/.strands/sessions chat --to sqlite:trips.db --as chat --dry-run
   hindcast convert trips.db trip-planner --to postgres://me@host/trips --as trip-planner`,
 		PreRunE: func(*cobra.Command, []string) error {
 			if to == "" || as == "" {
@@ -115,7 +112,7 @@ func (a *App) into(ctx context.Context, address string, agreed consent, do func(
 	if !free {
 		return err
 	}
-	err = &advisedError{err, "A folder that takes a session over has to be there: mkdir " + word(path) + ". A native store is made: --to sqlite:FILE.db."}
+	err = &advisedError{err, "--to makes a native store: sqlite:FILE.db, or the URL of a database."}
 	beside := filepath.Dir(path)
 	if agreed.dryRun {
 		beside = ""

@@ -221,7 +221,7 @@ func lacking(s store.Store, op model.Op, reason string, words ...string) error {
 	case model.OpRun:
 		todo = "STORE must be a process that runs, by its URL, such as http://127.0.0.1:3100, or a Genkit project in which one runs."
 	case model.OpConvert:
-		todo = "--to takes a native store (sqlite:FILE.db), or a folder of a kind that can take sessions over."
+		todo = "--to takes a native store: sqlite:FILE.db, or the URL of a database."
 	}
 	return &advisedError{&model.UnsupportedError{Op: op, Reason: reason}, todo}
 }

@@ -25,9 +25,6 @@ type kit struct {
 	store     string // what the driver calls it
 	scenarios []string
 	rules     func(scenario string) rules
-	// converted says that the sessions were written as message logs and taken over by
-	// Hindcast.
-	converted bool
 	// cuts says that there are no snapshots within turns, but that a state can be cut.
 	cuts bool
 	// live are the scenarios in which every message that was sent to the model when
@@ -105,7 +102,6 @@ var (
 var kits = []kit{
 	{title: "message log", driver: "python", store: "log", scenarios: slices.Concat(conversations, summaries, together), rules: always(strandsAgent{}), live: unchanged},
 	{title: "snapshots", driver: "python", store: "snapshots", cuts: true, scenarios: slices.Concat(conversations, summaries, together), rules: always(strandsAgent{}), live: unchanged},
-	{title: "snapshots out of a message log", driver: "python", store: "snapshots", converted: true, scenarios: slices.Concat(conversations, summaries), rules: always(strandsAgent{})},
 	{title: "Graph and Swarm, message log", driver: "python", store: "log", scenarios: orchestras, rules: runs(false)},
 	{title: "Graph and Swarm, snapshots", driver: "python", store: "snapshots", scenarios: orchestras, rules: runs(false)},
 	{title: "snapshots", driver: "typescript", store: "unified", cuts: true, scenarios: slices.Concat(conversations, together), rules: always(strandsAgent{typeScript: true}), live: unchanged},
@@ -156,7 +152,7 @@ func TestInterop(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s/%s", name, strings.ReplaceAll(k.title, " ", "_"), scenario), func(t *testing.T) {
 					t.Parallel()
 					r := rehearsal{
-						driver: d, version: k.says(), store: k.store, scenario: scenario, converted: k.converted, cuts: k.cuts, rules: k.rules(scenario), hindcast: hindcast, home: t.TempDir(),
+						driver: d, version: k.says(), store: k.store, scenario: scenario, cuts: k.cuts, rules: k.rules(scenario), hindcast: hindcast, home: t.TempDir(),
 						note:  func(p *position, operation, outcome string) { came.note(title, p.stands, operation, outcome) },
 						visit: func(p *position) { came.visit(title, p.stands) },
 					}
@@ -187,7 +183,7 @@ type rehearsal struct {
 	*driver
 	version         string // Hindcast is told, with the name of the SDK; "" for none
 	store, scenario string
-	converted, cuts bool
+	cuts            bool
 	rules           rules
 	hindcast, home  string
 	note            func(p *position, operation, outcome string)
@@ -218,12 +214,7 @@ type plan struct {
 
 func (r *rehearsal) rehearse(t *testing.T, live []string) {
 	r.whole = filepath.Join(t.TempDir(), "store")
-	var wrote answer
-	if r.converted {
-		wrote = r.takenOver(t)
-	} else {
-		wrote = r.do(t, map[string]any{"do": "write", "dir": r.whole, "store": r.store, "scenario": r.scenario})
-	}
+	wrote := r.do(t, map[string]any{"do": "write", "dir": r.whole, "store": r.store, "scenario": r.scenario})
 	age(t, r.whole)
 	r.original = treeOf(t, r.whole)
 	var sessions []struct {
@@ -250,29 +241,6 @@ func (r *rehearsal) rehearse(t *testing.T, live []string) {
 	if other := r.original.difference(treeOf(t, r.whole)); other != nil {
 		t.Errorf("reading and planning wrote: %s", other)
 	}
-}
-
-// takenOver has the session written as a message log, and Hindcast make snapshots
-// of it. An undo leaves nothing of them, and the log stays as it is.
-func (r *rehearsal) takenOver(t *testing.T) answer {
-	log := filepath.Join(t.TempDir(), "log")
-	wrote := r.do(t, map[string]any{"do": "write", "dir": log, "store": "log", "scenario": r.scenario})
-	before := treeOf(t, log)
-	if err := os.Mkdir(r.whole, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	empty := treeOf(t, r.whole)
-	to := "strands-snapshots:" + r.whole
-	r.write(t, "convert", log, r.scenario, "--to", to, "--as", r.scenario)
-	r.write(t, "undo", to)
-	if other := empty.difference(treeOf(t, r.whole)); other != nil {
-		t.Errorf("undo leaves something of what was taken over: %s", other)
-	}
-	r.write(t, "redo", to)
-	if other := before.difference(treeOf(t, log)); other != nil {
-		t.Errorf("to be taken over changed the log: %s", other)
-	}
-	return wrote
 }
 
 // told returns the words of a command with the version of the SDK, where there is one.

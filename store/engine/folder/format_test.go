@@ -815,25 +815,6 @@ func TestTold_undoneParent(t *testing.T) {
 	}
 }
 
-// TestPlanNew carries a session out that is made of what is not in the storage.
-func TestPlanNew(t *testing.T) {
-	b := newBook(t)
-	at := b.place("new")
-	m := &Move{New: &at, Steps: tree.Steps{{Name: "new/rows/a", Data: []byte("- came.")}, {Name: "new/head", Data: []byte("a")}}, Closed: []string{"new/rows"}}
-	p, err := b.PlanNew(t.Context(), model.Plan{Op: model.OpConvert, Session: "elsewhere", NewSession: "new"}, m)
-	if err != nil || p.NewSession != "new" || p.Loads != "the pages of new" || len(p.Files) < 2 {
-		t.Fatalf("%+v, %v", p, err)
-	}
-	r, err := b.Port.Apply(t.Context(), p)
-	if err != nil || r.Session != "new" || r.Head.ID != "a" || b.drawn("new") != "a< t0*" {
-		t.Errorf("%+v, %v, %s", r, err, b.drawn("new"))
-	}
-	m.Steps[0].Data = []byte("- broken.")
-	if _, err := b.PlanNew(t.Context(), model.Plan{Op: model.OpConvert, NewSession: "new"}, m); err == nil {
-		t.Error("what cannot be gone on from is planned")
-	}
-}
-
 // TestStorage_plan_locksNothing: a plan asks for no lock, which another program's write may need.
 func TestStorage_plan_locksNothing(t *testing.T) {
 	b := newBook(t)

@@ -129,11 +129,6 @@ func TestStorage_named(t *testing.T) {
 			t.Errorf("%s: %q", id, name)
 		}
 	}
-	at := b.place("g")
-	m := &Move{New: &at, Steps: tree.Steps{{Name: "g/rows/a", Data: []byte("- came.")}}}
-	if p, err := b.PlanNew(t.Context(), model.Plan{Op: model.OpConvert, NewSession: "id of g"}, m); err != nil || p.NewSession != "id of g" {
-		t.Errorf("%+v, %v", p, err)
-	}
 	if b.Way != "." {
 		t.Errorf("the way is %q", b.Way)
 	}
@@ -279,14 +274,11 @@ func TestStorage_cannotOpen(t *testing.T) {
 	if err := os.RemoveAll(b.dir); err != nil {
 		t.Fatal(err)
 	}
-	at := b.place("g")
-	m := &Move{New: &at, Steps: tree.Steps{{Name: "g/rows/a", Data: []byte("- came.")}}}
 	for what, err := range map[string]error{
 		"ready": b.Ready(),
 		"kept":  func() error { _, err := b.Kept(journal.Version{}); return err }(),
 		"lock":  func() error { _, err := b.Lock("x"); return err }(),
 		"write": b.WriteThrough(func(on disk.Disk) disk.Disk { return on }),
-		"new":   func() error { _, err := b.PlanNew(t.Context(), model.Plan{}, m); return err }(),
 		"apply": func() error { _, err := b.Port.Apply(t.Context(), model.Plan{}); return err }(),
 	} {
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -322,12 +314,6 @@ func TestStorage_told(t *testing.T) {
 	b.format.moves = func(*Move) { told = append(told, "then") }
 	if b.planned(forkAs("s", "b", "f")); fmt.Sprint(told) != "[s s then f f]" {
 		t.Errorf("%q", told)
-	}
-	told = nil
-	at := b.place("f")
-	m := &Move{New: &at, Steps: tree.Steps{{Name: "f/rows/a", Data: []byte("- came.")}, {Name: "f/head", Data: []byte("a")}}}
-	if _, err := b.PlanNew(t.Context(), model.Plan{Op: model.OpConvert, NewSession: "f"}, m); err != nil || fmt.Sprint(told) != "[f f f]" {
-		t.Errorf("%q, %v", told, err)
 	}
 }
 

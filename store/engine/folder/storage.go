@@ -269,24 +269,6 @@ func (s *Storage) Plan(ctx context.Context, at Place, change model.Change) (mode
 	return plan, err
 }
 
-// PlanNew completes a plan of a session that is made of what is not in the storage. It is
-// at m.New.
-func (s *Storage) PlanNew(ctx context.Context, plan model.Plan, m *Move) (model.Plan, error) {
-	in, _ := s.planning()
-	writes, at := s.Writes(ctx), *m.New
-	in.Told = writes.Told(at.Session)
-	p := &planned{plan: plan, move: m, told: in.Told}
-	var err error
-	if p.before, err = at.Format.Read(ctx, in, at); err != nil {
-		return model.Plan{}, err
-	}
-	in.Tree = tree.Overlay(in.Tree, m.Steps, s.Kept)
-	if p.after, err = lead(ctx, at.Format, &p.plan, m, p.before, func(ctx context.Context) (*Log, error) { return writes.Log(ctx, in, at) }); err != nil {
-		return model.Plan{}, err
-	}
-	return s.carried(ctx, p)
-}
-
 // carried completes a plan with what it takes to carry it out.
 func (s *Storage) carried(ctx context.Context, w *planned) (model.Plan, error) {
 	j, err := s.Journal()

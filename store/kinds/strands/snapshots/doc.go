@@ -54,10 +54,9 @@
 // session back is to give that file the bytes of another snapshot, after what it
 // holds was saved beside the immutable ones; see restore.go. Of an orchestrator
 // the record is put back; see orchestrator.go. A fork shares its files with the original
-// by copies (fork.go), an edit changes the data alone and on their bytes
-// (edit.go), a message log becomes snapshots as the SDK for Python would have
-// saved them (convert.go), and what an SDK does not start from is mended or gives
-// way to the newest that it does start from (repair.go). What the journal keeps is
+// by copies (fork.go), an edit changes the data alone and on their bytes (edit.go), and
+// what an SDK does not start from is mended or gives way to the newest that it does start
+// from (repair.go). What the journal keeps is
 // forgotten on request (purge.go). By which call a program
 // then goes on is worked out from where the messages end (resume.go).
 //

@@ -80,7 +80,7 @@ func (a *scripted) save(t *rapid.T, messages []json.RawMessage, words []string, 
 		t.Fatal(err)
 	}
 	*a.clock = a.clock.Add(time.Millisecond)
-	file := fmt.Sprintf(`{"scope": "agent", "schema_version": "1.0", "created_at": %q, "data": {"messages": %s, "state": {}}, "app_data": {}}`, isoformat(*a.clock), list)
+	file := fmt.Sprintf(`{"scope": "agent", "schema_version": "1.0", "created_at": %q, "data": {"messages": %s, "state": {}}, "app_data": {}}`, a.clock.UTC().Format("2006-01-02T15:04:05.000000Z"), list)
 	if a.dialect == typeScript {
 		file = strings.NewReplacer("schema_version", "schemaVersion", "created_at", "createdAt", "app_data", "appData").Replace(file)
 	}

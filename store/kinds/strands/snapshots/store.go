@@ -69,7 +69,6 @@ var (
 	_ store.Store     = (*Store)(nil)
 	_ store.Deriver   = (*Store)(nil)
 	_ store.Watcher   = (*Store)(nil)
-	_ store.Converter = (*Store)(nil)
 	_ store.Versioned = (*Store)(nil)
 )
 

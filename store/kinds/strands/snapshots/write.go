@@ -34,7 +34,7 @@ func (s *Store) journalFaults(ctx context.Context, faults *store.FaultList) {
 // Lacks implements store.Writer.
 func (s *Store) Lacks(op model.Op) string {
 	switch op {
-	case model.OpRestore, model.OpFork, model.OpEdit, model.OpConvert, model.OpRepair, model.OpPurge, model.OpUndo, model.OpRedo:
+	case model.OpRestore, model.OpFork, model.OpEdit, model.OpRepair, model.OpPurge, model.OpUndo, model.OpRedo:
 		return s.storage.Lacks()
 	case model.OpRun:
 		return "Strands has no process that can be asked to go on"

@@ -507,7 +507,7 @@ func TestJournal_besideTheSessions(t *testing.T) {
 
 func TestLacks(t *testing.T) {
 	s := openAt(t, copied(t, "python-snapshot"))
-	for _, op := range []model.Op{model.OpRestore, model.OpFork, model.OpUndo, model.OpRedo, model.OpEdit, model.OpConvert, model.OpRepair, model.OpPurge} {
+	for _, op := range []model.Op{model.OpRestore, model.OpFork, model.OpUndo, model.OpRedo, model.OpEdit, model.OpRepair, model.OpPurge} {
 		if why := store.Reason(s, op); why != "" {
 			t.Errorf("%s: %s", op, why)
 		}
