@@ -199,7 +199,7 @@ lists them.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.PersistentFlags().Bool("json", false, "print one JSON document")
 	root.PersistentFlags().Bool("no-pager", false, "print long output as it is, also on a terminal")
-	root.PersistentFlags().String("sdk", "", "the SDK and version that opens the store, as strands-python@1.30, or any; by default as the project around the store has it")
+	root.PersistentFlags().String("sdk", "", "the SDK and version that opens the store, as strands-python@1.54, or any; by default as the project around the store has it")
 	root.PersistentFlags().StringVar(&a.theme, "theme", "", "how things are drawn: a list of `WORDS`, with commas, of "+
 		strings.Join(look.Words(), ", ")+"; by default as "+look.Variable+" has it")
 	completeTheme := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -235,7 +235,7 @@ lists them.`,
 		case sdk == anySDK:
 			a.Kinds = kinds
 		case sdk != "":
-			return usagef("--sdk %.40q: give an SDK and its version, as strands-python@1.30, or any", sdk)
+			return usagef("--sdk %.40q: give an SDK and its version, as strands-python@1.54, or any", sdk)
 		case a.Installed != nil:
 			a.Kinds = kinds.Finding(a.Installed)
 		default:

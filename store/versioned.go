@@ -30,7 +30,7 @@ type Release struct {
 // Releases are versions of different SDKs.
 type Releases []Release
 
-// String returns all that is known of them: "strands-python 1.30 (from uv.lock)".
+// String returns all that is known of them: "strands-python 1.54 (from uv.lock)".
 func (rs Releases) String() string {
 	return rs.words(func(r Release) string {
 		if r.From == "" {
@@ -40,7 +40,7 @@ func (rs Releases) String() string {
 	})
 }
 
-// Short returns the same without where it is from: "strands-python 1.30".
+// Short returns the same without where it is from: "strands-python 1.54".
 func (rs Releases) Short() string { return rs.words(func(Release) string { return "" }) }
 
 func (rs Releases) words(from func(Release) string) string {

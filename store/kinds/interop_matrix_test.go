@@ -61,21 +61,6 @@ func (m *matrix) note(title, stands, operation, outcome string) {
 	row.cells[operation][outcome]++
 }
 
-// leaveOut returns a matrix that was drawn without the rows of some titles.
-func leaveOut(drawn string, titles []string) string {
-	var kept strings.Builder
-	left := false
-	for line := range strings.Lines(drawn) {
-		if line[0] != ' ' {
-			left = slices.Contains(titles, strings.TrimSpace(line))
-		}
-		if !left {
-			kept.WriteString(line)
-		}
-	}
-	return kept.String()
-}
-
 // draw returns the matrix as a table, its rows in the order of the titles and the
 // stances, with the reasons of refusals below it.
 func (m *matrix) draw(titles []string) string {

@@ -85,9 +85,8 @@ func (a *answer) first() ([]any, error) {
 // strandsAgent has the rules of one agent of Strands.
 type strandsAgent struct {
 	typeScript bool
-	// bareWithout and bareWithText say that the model is sent tool calls at the end as
-	// they are where the call has no text, and where it has one.
-	bareWithout, bareWithText bool
+	// bare says that the model is sent tool calls at the end as they are.
+	bare bool
 }
 
 // stances of a conversation.
@@ -211,7 +210,7 @@ func (s strandsAgent) check(p *position, how resume, a *answer) error {
 		return fmt.Errorf("%s", a.Error)
 	}
 	loaded := p.messages
-	if s.typeScript && !s.bareWithout && len(p.tools) > 0 {
+	if s.typeScript && !s.bare && len(p.tools) > 0 {
 		loaded = loaded[:len(loaded)-1]
 	}
 	if err := same("what is loaded", a.Loaded, loaded); err != nil {
@@ -233,7 +232,7 @@ func (s strandsAgent) check(p *position, how resume, a *answer) error {
 	before := sent(p.messages)
 	says := how.prompt()
 	user := map[string]any{"role": "user", "content": []any{map[string]any{"text": says}}}
-	if s.typeScript && !s.bareWithText && says != "" && len(p.tools) > 0 { // the message that is held back comes behind the text
+	if s.typeScript && !s.bare && says != "" && len(p.tools) > 0 { // the message that is held back comes behind the text
 		before = slices.Insert(before, len(before)-1, any(user))
 		says = ""
 	}
@@ -246,9 +245,9 @@ func (s strandsAgent) check(p *position, how resume, a *answer) error {
 	after := seen[len(before):]
 	runs := p.tools
 	switch {
-	case len(p.tools) > 0 && !p.held && (says == "" && s.bareWithout || says != "" && s.bareWithText):
+	case len(p.tools) > 0 && !p.held && s.bare:
 		runs = nil
-	case len(p.tools) > 0 && (says != "" || how.Call == "agent([])" && !p.held && !s.bareWithText): // the SDK says that they were interrupted
+	case len(p.tools) > 0 && (says != "" || how.Call == "agent([])" && !p.held): // the SDK says that they were interrupted
 		runs = nil
 		if err := checkResults(p, after, "error"); err != nil {
 			return err

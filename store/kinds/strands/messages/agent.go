@@ -45,8 +45,6 @@ type agentFile struct {
 	interrupts []string
 	updated    time.Time
 	written    int64 // bytes of the file
-	// since is the first version that can have written the file.
-	since sdk.Version
 }
 
 // agentMember is a key of a state, and where agent.json has it.
@@ -62,23 +60,6 @@ var agentMembers = []agentMember{
 	{"conversation_manager_state", []string{"conversation_manager_state"}},
 	{"interrupt_state", []string{"_internal_state", "interrupt_state"}},
 	{"model_state", []string{"_internal_state", "model_state"}},
-}
-
-// writerOf returns the first version that can have written an agent.json, from the
-// keys that it has.
-func writerOf(t *jsontape.Tape) sdk.Version {
-	for _, sign := range []struct {
-		rule sdk.Rule
-		path []string
-	}{
-		{keepsModelState, []string{"_internal_state", "model_state"}},
-		{keepsInterrupts, []string{"_internal_state"}},
-	} {
-		if t.Lookup(sign.path...) >= 0 {
-			return sign.rule.FirstVersion()
-		}
-	}
-	return sdk.First
 }
 
 // agentReader reads one agent.json and gathers what is wrong with it.
@@ -116,7 +97,6 @@ func (r *agentReader) take(d files.Document) {
 		r.flaw(fileFlaw(FaultAgentFile, &d))
 		return
 	}
-	r.since = writerOf(d.Tape)
 	for _, f := range encodingFlaws(&d) {
 		r.flaw(f)
 	}
@@ -143,15 +123,7 @@ func (r *agentReader) fault(code, path, meaning string, v sdk.Verdict) {
 	r.flaw(flaw{code: code, path: path, meaning: meaning, verdict: v})
 }
 
-func (r *agentReader) flaw(f flaw) { r.faults.Add(f.fault(r.file, r.versions(r.running), stand{})) }
-
-// versions returns those in question.
-func (a *agentFile) versions(running *sdk.Version) sdk.Span {
-	if running != nil {
-		return sdk.Only(*running)
-	}
-	return sdk.From(a.since)
-}
+func (r *agentReader) flaw(f flaw) { r.faults.Add(f.fault(r.file, versions(r.running), stand{})) }
 
 func (r *agentReader) read() {
 	t := r.tape
@@ -176,7 +148,7 @@ func (r *agentReader) read() {
 	}
 	switch internal := t.Find(0, "_internal_state"); t.Kind(internal) {
 	case jsontape.Null, jsontape.True, jsontape.False, jsontape.Number:
-		r.fault(FaultAgentFile, "/_internal_state", "the internal state is no object", sinceInterrupts("TypeError: it is not iterable"))
+		r.fault(FaultAgentFile, "/_internal_state", "the internal state is no object", sdk.Refuses("TypeError: it is not iterable"))
 	}
 	if interrupts := t.Lookup("_internal_state", "interrupt_state"); interrupts >= 0 {
 		r.interrupt(interrupts)
@@ -286,7 +258,7 @@ func (r *agentReader) count(n jsontape.Node, path string) int {
 	}
 	if t.Kind(n) == jsontape.Number {
 		if value, ok := parseNumber(string(t.Raw(n))); ok {
-			return value.clamp()
+			return clamp(value)
 		}
 	}
 	r.fault(FaultRemovedCount, path, "the count is no integer", sdk.Refuses("TypeError: slice indices must be integers"))
@@ -299,18 +271,6 @@ func (a *agentFile) removedText() string {
 		return "more messages than anybody has"
 	}
 	return model.Count(a.removed, "message")
-}
-
-// clamp returns the number as an int that is no larger than any number of files.
-func (n number) clamp() int {
-	value, ok := n.int64()
-	switch {
-	case ok && value > math.MinInt32 && value < math.MaxInt32:
-		return int(value)
-	case n.negative:
-		return math.MinInt32
-	}
-	return math.MaxInt32
 }
 
 // summarized takes the summary, if it is one that Python calls true.
@@ -349,11 +309,6 @@ func truthy(t *jsontape.Tape, n jsontape.Node) bool {
 // unlooked is the verdict on what older versions do not know.
 var unlooked = sdk.Loads("it is not looked at")
 
-// sinceInterrupts returns the verdict on an interrupt state that cannot be taken.
-func sinceInterrupts(exception string) sdk.Verdict {
-	return sdk.Refuses(exception).WithRule(keepsInterrupts, unlooked)
-}
-
 const interruptPath = "/_internal_state/interrupt_state"
 
 // interruptKeys are the fields of Interrupt (interrupt.py of the SDK), which
@@ -365,12 +320,12 @@ var interruptKeys = map[string]bool{"id": true, "name": true, "reason": true, "r
 func (r *agentReader) interrupt(n jsontape.Node) {
 	t := r.tape
 	if t.Kind(n) != jsontape.Object {
-		r.fault(FaultAgentFile, interruptPath, "the interrupt state is no object", sinceInterrupts("TypeError"))
+		r.fault(FaultAgentFile, interruptPath, "the interrupt state is no object", sdk.Refuses("TypeError"))
 		return
 	}
 	for _, key := range []string{"activated", "context", "interrupts"} {
 		if t.Find(n, key) < 0 {
-			r.fault(FaultAgentFile, interruptPath, fmt.Sprintf("the interrupt state has no %q", key), sinceInterrupts(fmt.Sprintf("KeyError: '%s'", key)))
+			r.fault(FaultAgentFile, interruptPath, fmt.Sprintf("the interrupt state has no %q", key), sdk.Refuses(fmt.Sprintf("KeyError: '%s'", key)))
 		}
 	}
 	context, interrupts, pending := t.Find(n, "context"), t.Find(n, "interrupts"), t.Find(n, "pending_tool_execution")
@@ -389,7 +344,7 @@ func (r *agentReader) interrupt(n jsontape.Node) {
 	}
 	if r.interrupted && t.Kind(interrupts) == jsontape.Object && t.Count(interrupts) == 0 {
 		r.fault(FaultInterrupt, interruptPath+"/interrupts", "an answer is waited for, and there is no interrupt",
-			sdk.Loses("anything but an answer is a TypeError, and an answer to an interrupt that is not there a KeyError").WithRule(keepsInterrupts, unlooked))
+			sdk.Loses("anything but an answer is a TypeError, and an answer to an interrupt that is not there a KeyError"))
 	}
 	held := t.Find(pending, "assistant_message")
 	if pending >= 0 && t.Kind(pending) != jsontape.Null {
@@ -430,23 +385,23 @@ func (r *agentReader) pending(n jsontape.Node) {
 func (r *agentReader) checkInterrupts(n jsontape.Node) {
 	t := r.tape
 	if t.Kind(n) != jsontape.Object {
-		r.fault(FaultAgentFile, interruptPath+"/interrupts", "the interrupts are no object", sinceInterrupts("AttributeError: it has no attribute 'items'"))
+		r.fault(FaultAgentFile, interruptPath+"/interrupts", "the interrupts are no object", sdk.Refuses("AttributeError: it has no attribute 'items'"))
 		return
 	}
 	for i := t.First(n); i >= 0; i = t.Next(i) {
 		if t.Kind(i) != jsontape.Object {
-			r.fault(FaultAgentFile, t.Pointer(i), "an interrupt is no object", sinceInterrupts("TypeError: it must be a mapping"))
+			r.fault(FaultAgentFile, t.Pointer(i), "an interrupt is no object", sdk.Refuses("TypeError: it must be a mapping"))
 			continue
 		}
 		r.waits(i)
 		for k := t.First(i); k >= 0; k = t.Next(k) {
 			if key := t.Key(k); !interruptKeys[key] {
-				r.fault(FaultAgentFile, t.Pointer(k), fmt.Sprintf("an interrupt has the key %.40q", key), sinceInterrupts("TypeError: unexpected keyword argument"))
+				r.fault(FaultAgentFile, t.Pointer(k), fmt.Sprintf("an interrupt has the key %.40q", key), sdk.Refuses("TypeError: unexpected keyword argument"))
 			}
 		}
 		for _, key := range []string{"id", "name"} {
 			if t.Find(i, key) < 0 {
-				r.fault(FaultAgentFile, t.Pointer(i), fmt.Sprintf("an interrupt has no %s", key), sinceInterrupts(fmt.Sprintf("TypeError: missing argument '%s'", key)))
+				r.fault(FaultAgentFile, t.Pointer(i), fmt.Sprintf("an interrupt has no %s", key), sdk.Refuses(fmt.Sprintf("TypeError: missing argument '%s'", key)))
 			}
 		}
 	}

@@ -65,10 +65,8 @@ type branches struct {
 	agents map[string]journal.Version
 	// named has the messages of one name, lying the id of the one that lies there.
 	named map[string][]int
-	// dir is the folder of the messages, with a slash, and files are those that the journal
-	// names.
+	// dir is the folder of the messages, with a slash.
 	dir   string
-	files []messageFile
 	lying map[string][sha256.Size]byte
 }
 
@@ -79,43 +77,38 @@ func (s *Store) branches(ctx context.Context, l *messageLog, entries []*journal.
 		return &branches{}, ctx.Err()
 	}
 	b := &branches{leaving: map[string][]int{}, children: map[int][]int{}, named: map[string][]int{}, dir: l.dir, lying: map[string][sha256.Size]byte{}}
-	var all outcome
-	var before []int32
-	var contents []content
-	s.histories.with(entries, l.path("messages"), func(p *history) {
-		all, before, b.agents = p.outcome(entries), p.predecessors(l.files), p.agents(entries)
-		contents, b.files = p.contents, p.files
-	})
-	list := all.list
-	if err := s.lying(ctx, l, b, contents, list); err != nil {
+	h := s.histories.in(l.path("messages"), entries)
+	b.agents = h.agents(entries)
+	list, before := h.outcome(entries), h.predecessors(l.files)
+	if err := s.lying(ctx, l, b, h.contents, list); err != nil {
 		return nil, err
 	}
 	var aside []int32
-	for v := range list {
-		if list[v].known {
-			aside = append(aside, int32(v))
+	for n := range list {
+		if list[n].known {
+			aside = append(aside, int32(n))
 		}
 	}
 	slices.SortFunc(aside, func(a, b int32) int { return list[a].order - list[b].order })
-	below := map[int32][]int32{} // by the one before it
-	for _, v := range aside {
-		at := before[v]
-		for at >= 0 && all.forgotten[at] {
-			at = before[at]
+	below := map[element][]int32{} // by the one before it
+	for _, n := range aside {
+		at := before[n]
+		for at.file.name != "" && at.content != none && list[at.content].forgotten {
+			at = before[at.content]
 		}
-		for at >= 0 && !list[at].known {
-			if file := contents[at].file; l.position(b.files[file].name) >= 0 {
-				at = lies(file)
+		for at.file.name != "" && at.content != none && !list[at.content].known {
+			if l.position(at.file.name) >= 0 {
+				at.content = none
 			} else {
-				at = before[at] // it was taken away, and is not kept
+				at = before[at.content] // it was taken away, and is not kept
 			}
 		}
-		below[at] = append(below[at], v)
+		below[at] = append(below[at], n)
 	}
-	b.lay(below, func(v int32, parent int, after string) {
-		f := b.files[contents[v].file]
-		b.named[f.name] = append(b.named[f.name], len(b.list))
-		b.list = append(b.list, kept{file: f, version: contents[list[v].content].version, reason: list[v].reason, parent: parent, after: after})
+	b.lay(below, h.contents, func(n int32, parent int, after string) {
+		c := &h.contents[n]
+		b.named[c.file.name] = append(b.named[c.file.name], len(b.list))
+		b.list = append(b.list, kept{file: c.file, version: c.version, reason: list[n].reason, parent: parent, after: after})
 	})
 	return b, nil
 }
@@ -124,10 +117,10 @@ func (s *Store) branches(ctx context.Context, l *messageLog, entries []*journal.
 // kept; and it notes the ids of the messages that have the names of others. What was
 // redacted in its place is no branch: the SDK was to forget it, and a purge does.
 func (s *Store) lying(ctx context.Context, l *messageLog, b *branches, contents []content, list []told) error {
-	versions := map[string][]int32{}
-	for v := range list {
-		if name := b.files[contents[v].file].name; list[v].known {
-			versions[name] = append(versions[name], int32(v))
+	versions := map[string][]int{}
+	for n := range list {
+		if name := contents[n].file.name; list[n].known {
+			versions[name] = append(versions[name], n)
 		}
 	}
 	var there []messageFile
@@ -139,9 +132,8 @@ func (s *Store) lying(ctx context.Context, l *messageLog, b *branches, contents 
 	err := l.read(ctx, there, l.known, func(_ int, m *message) error {
 		sum := hex.EncodeToString(m.sum[:])
 		unread := m.sum == [sha256.Size]byte{}
-		for _, v := range versions[m.name] {
-			t := &list[v]
-			version := contents[t.content].version
+		for _, n := range versions[m.name] {
+			t, version := &list[n], contents[n].version
 			if version.SHA256 == sum || t.reason == nil && (unread || m.redacted && s.createdAt(version, m.created)) {
 				t.known = false
 				continue
@@ -156,18 +148,15 @@ func (s *Store) lying(ctx context.Context, l *messageLog, b *branches, contents 
 	if err != nil {
 		return err
 	}
-	for v := range list {
-		t := &list[v]
-		if !t.known {
-			continue
-		}
-		if t.reason == nil {
+	for n := range list {
+		t := &list[n]
+		if t.known && t.reason == nil {
 			t.reason = &model.Reason{}
 		}
-		if t.sure {
+		if !t.known || t.sure {
 			continue
 		}
-		if _, err := s.kept(contents[t.content].version); errors.Is(err, fs.ErrNotExist) {
+		if _, err := s.kept(contents[n].version); errors.Is(err, fs.ErrNotExist) {
 			t.known = false
 		}
 	}
@@ -185,40 +174,37 @@ func (s *Store) createdAt(v journal.Version, at time.Time) bool {
 }
 
 // lay puts what is aside in order: each behind the one that it follows.
-func (b *branches) lay(below map[int32][]int32, add func(v int32, parent int, after string)) {
+func (b *branches) lay(below map[element][]int32, contents []content, add func(n int32, parent int, after string)) {
 	type next struct {
-		v      int32
+		n      int32
 		parent int
 		after  string
 	}
 	var stack []next
 	push := func(list []int32, parent int, after string) {
-		for _, v := range slices.Backward(list) {
-			stack = append(stack, next{v, parent, after})
+		for _, n := range slices.Backward(list) {
+			stack = append(stack, next{n, parent, after})
 		}
 	}
-	roots := map[string]int32{} // by the file that they follow
-	for at := range below {
-		switch {
-		case at == none:
-			roots[""] = at
-		case at < 0:
-			roots[b.files[lies(at)].name] = at
+	roots := map[string][]int32{} // by the file that they follow
+	for at, list := range below {
+		if at.file.name == "" || at.content == none {
+			roots[at.file.name] = list
 		}
 	}
 	for _, after := range slices.Sorted(maps.Keys(roots)) {
-		push(below[roots[after]], -1, after)
+		push(roots[after], -1, after)
 		for len(stack) > 0 {
-			n := stack[len(stack)-1]
+			at := stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
 			i := len(b.list)
-			add(n.v, n.parent, n.after)
-			if n.parent < 0 {
-				b.leaving[n.after] = append(b.leaving[n.after], i)
+			add(at.n, at.parent, at.after)
+			if at.parent < 0 {
+				b.leaving[at.after] = append(b.leaving[at.after], i)
 			} else {
-				b.children[n.parent] = append(b.children[n.parent], i)
+				b.children[at.parent] = append(b.children[at.parent], i)
 			}
-			push(below[n.v], i, "")
+			push(below[element{contents[at.n].file, at.n}], i, "")
 		}
 	}
 }
@@ -398,7 +384,7 @@ func (s *Store) seenThrough(b *branches, at *messageLog, k int) {
 		a := parseAgent(at.path("agent.json"), data, at.running, new(store.FaultList))
 		if a.pinned+a.removed < len(at.files) && (a.removed > 0 || a.summary == nil) {
 			at.behind = data
-			at.agent = agentFile{removed: a.removed, pinned: a.pinned, summary: a.summary, manager: a.manager, since: a.since}
+			at.agent = agentFile{removed: a.removed, pinned: a.pinned, summary: a.summary, manager: a.manager}
 		}
 		return
 	}

@@ -123,5 +123,9 @@ type flaw struct {
 // fault returns what is told of a flaw in a file, which stands somewhere in what is
 // loaded if it is that of a message.
 func (f flaw) fault(file string, versions sdk.Span, at stand) model.Fault {
-	return versions.WithVerdict(model.Fault{Code: f.code, File: file, Path: f.path, Meaning: f.meaning}, f.judged(at))
+	v := f.judged(at)
+	if !versions.NewestFollows(known) {
+		v = sdk.Says(v.Severity(), older)
+	}
+	return versions.WithVerdict(model.Fault{Code: f.code, File: file, Path: f.path, Meaning: f.meaning}, v)
 }

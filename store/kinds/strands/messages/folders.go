@@ -38,8 +38,7 @@ func (s *Store) folders(p place) folders {
 
 // flaw notes what is wrong with a file that is no message.
 func (f *folders) flaw(file string, w flaw) {
-	since := agentFile{since: sdk.First}
-	f.faults.Add(w.fault(file, since.versions(f.running), stand{}))
+	f.faults.Add(w.fault(file, versions(f.running), stand{}))
 }
 
 // checkSession reads session.json: the SDK makes a session only from a file

@@ -6,7 +6,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/media/journal"
 )
 
 // Gaps implements store.Deriver: the keys that agent.json has, or the record of an
@@ -36,8 +35,7 @@ func (a agentLog) gapsBeside(ctx context.Context, now *agentFile) func(id string
 	}
 	// The tip of a branch that was left has the agent.json of then.
 	entries := a.told(ctx, a.place)
-	var agents map[string]journal.Version
-	a.histories.with(entries, a.path("messages"), func(p *history) { agents = p.agents(entries) })
+	agents := a.histories.in(a.path("messages"), entries).agents(entries)
 	return func(id string) model.Gaps {
 		if v, ok := agents[id]; ok {
 			if data, err := a.kept(v); err == nil {

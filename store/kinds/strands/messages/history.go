@@ -1,10 +1,7 @@
 package messages
 
 import (
-	"cmp"
-	"encoding/binary"
-	"io/fs"
-	"math"
+	"maps"
 	"path"
 	"slices"
 	"sync"
@@ -14,11 +11,8 @@ import (
 	"hindcast/store/media/journal"
 )
 
-// A journal has room for some 450 entries that each change 10,000 messages, and a listing
-// goes through all of them. So an entry is read once, and what it says of messages is kept
-// in numbers of contents.
-
-// histories are what the journal tells of each log, by the folder of its messages.
+// histories are what the journal tells of each log, by the folder of its messages. The
+// entries of a log are read once.
 type histories struct {
 	mu sync.Mutex
 	of map[string]*history
@@ -30,60 +24,31 @@ type entryKey struct {
 	at time.Time
 }
 
-// history is what the journal tells of the messages in one folder.
+// history is what the entries of a session tell of the messages in one folder.
 type history struct {
 	read     []entryKey
-	files    []messageFile
-	fileOf   map[string]int32
+	entries  []entryChanges
 	contents []content
-	number   map[contentKey]int32
-	entries  []historyEntry
-	// parts are those of the journal that were read, and lists what entries say that have
-	// the same of them.
-	parts map[*journal.Part]*partSaid
-	lists map[string][]mention
-	names map[string]*names
-
-	// now is what the entries tell up to now, and before the predecessors of the contents
-	// where the log has the files of log. Both are kept until they change.
-	now    outcome
-	before []int32
-	log    []int32
-	newest int // the last entry that counted
+	number   map[contentKey]int32 // of the contents
 }
 
-// content is one content of a message file, in one mode.
+// content is one content of a message file, in the mode in which it was named last.
 type content struct {
-	file    int32
+	file    messageFile
 	version journal.Version
-	// as is the first one of the same bytes, by whose number it is known.
-	as int32
 }
 
-type contentKey struct {
-	name, sum string
-	mode      fs.FileMode
-}
+type contentKey struct{ name, sum string }
 
-// historyEntry is what one entry says of the folder.
-type historyEntry struct {
-	// entry is its place among those of the session.
-	entry int
+// entryChanges is what one entry says of the folder.
+type entryChanges struct {
 	// changes are those of messages, in the order of the log.
 	changes []mention
-	// forgets are the contents that it forgot.
-	forgets []int32
+	// forgets are the SHA-256 of contents that it forgot.
+	forgets map[string]bool
 	// agents are the changes of agent.json, was the names that the log had before.
 	agents []journal.Change
 	was    *names
-}
-
-// partSaid is what a part of entries says of the folder.
-type partSaid struct {
-	number  uint32 // among those of the history
-	changes []mention
-	agents  []journal.Change
-	forgot  []string // the SHA-256 of contents
 }
 
 // mention is what an entry says of a message: its contents before and after, none for
@@ -93,180 +58,87 @@ type mention struct {
 	copied        bool
 }
 
-// none is no content. Other negative numbers are of what lies in the folder, see lies.
-const none = math.MinInt32
+// none is no content.
+const none = -1
 
-// lies returns the number of what lies in the folder as a file.
-func lies(file int32) int32 { return ^file }
-
-// with calls with what the entries of a session tell of its folder of messages.
-func (p *histories) with(entries []*journal.Entry, folder string, call func(*history)) {
+// in returns what the entries of a session tell of its folder of messages.
+func (p *histories) in(folder string, entries []*journal.Entry) *history {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	one := p.of[folder]
-	if one == nil || !one.isOf(entries) {
-		one = &history{fileOf: map[string]int32{}, number: map[contentKey]int32{}, parts: map[*journal.Part]*partSaid{}, lists: map[string][]mention{}, names: map[string]*names{}}
-		if p.of == nil {
-			p.of = map[string]*history{}
-		}
-		p.of[folder] = one
+	h := p.of[folder]
+	if h != nil && slices.EqualFunc(h.read, entries, func(k entryKey, e *journal.Entry) bool { return k.id == e.ID && k.at.Equal(e.At) }) {
+		return h
 	}
-	for i := len(one.read); i < len(entries); i++ {
-		one.take(i, entries[i], folder)
-		one.read = append(one.read, entryKey{entries[i].ID, entries[i].At})
+	h = &history{number: map[contentKey]int32{}}
+	parts := map[*journal.Part]*entryChanges{}
+	for _, e := range entries {
+		h.read, h.entries = append(h.read, entryKey{e.ID, e.At}), append(h.entries, h.readEntry(e, folder, parts))
 	}
-	call(one)
+	if p.of == nil {
+		p.of = map[string]*history{}
+	}
+	p.of[folder] = h
+	return h
 }
 
-// isOf reports whether the entries that were read are the first of some.
-func (p *history) isOf(entries []*journal.Entry) bool {
-	for i, k := range p.read {
-		if i == len(entries) || k.id != entries[i].ID || !k.at.Equal(entries[i].At) {
-			return false
-		}
-	}
-	return true
-}
-
-// take reads an entry. What entries have in common is read once.
-func (p *history) take(i int, e *journal.Entry, folder string) {
-	var parts []*partSaid
-	var key []byte
-	forgot := map[string]bool{}
+// readEntry reads an entry. Parts that entries share are read once.
+func (h *history) readEntry(e *journal.Entry, folder string, parts map[*journal.Part]*entryChanges) entryChanges {
+	one := entryChanges{forgets: map[string]bool{}, was: namesFrom(e.Was)}
 	for _, part := range e.Parts() {
-		one := p.parts[part]
-		if one == nil {
-			one = p.readPart(part, folder)
-			one.number = uint32(len(p.parts))
-			p.parts[part] = one
+		if parts[part] == nil {
+			parts[part] = h.readPart(part, folder)
 		}
-		for _, sum := range one.forgot {
-			forgot[sum] = true
-		}
-		if len(one.agents) > 0 {
-			last := p.last(i, e)
-			last.agents = append(last.agents, one.agents...)
-		}
-		if len(one.changes) > 0 {
-			parts, key = append(parts, one), binary.BigEndian.AppendUint32(key, one.number)
-		}
+		maps.Copy(one.forgets, parts[part].forgets)
+		one.agents = append(one.agents, parts[part].agents...)
+		one.changes = append(one.changes, parts[part].changes...)
 	}
-	if len(parts) > 0 {
-		p.last(i, e).changes = p.list(string(key), parts)
+	if n := len(one.changes); n > 1 && h.file(one.changes[0]).compare(h.file(one.changes[n-1])) > 0 {
+		slices.Reverse(one.changes) // as a restore takes messages away
 	}
-	if len(forgot) == 0 {
-		return
-	}
-	for v, c := range p.contents {
-		if int(c.as) == v && forgot[c.version.SHA256] {
-			last := p.last(i, e)
-			last.forgets = append(last.forgets, c.as)
-		}
-	}
+	slices.SortStableFunc(one.changes, func(a, b mention) int { return h.file(a).compare(h.file(b)) })
+	return one
 }
 
-// readPart reads a part.
-func (p *history) readPart(part *journal.Part, folder string) *partSaid {
-	one := &partSaid{}
+// readPart reads a part of an entry.
+func (h *history) readPart(part *journal.Part, folder string) *entryChanges {
+	one := &entryChanges{forgets: map[string]bool{}}
 	agent := path.Join(path.Dir(folder), "agent.json")
 	for _, c := range part.Changes() {
 		dir, name := path.Split(c.Path)
 		switch f, ok := fileOf(name); {
 		case c.Does == model.FileForgotten:
-			one.forgot = append(one.forgot, c.Before.SHA256)
+			one.forgets[c.Before.SHA256] = true
 		case c.Path == agent:
 			one.agents = append(one.agents, c)
-		case ok && len(dir) == len(folder)+1 && dir[:len(folder)] == folder && !c.Before.Folder && !c.After.Folder:
-			one.changes = append(one.changes, mention{before: p.numberOf(f, c.Before), after: p.numberOf(f, c.After), copied: c.Does == model.FileCopied})
+		case ok && dir == folder+"/" && !c.Before.Folder && !c.After.Folder:
+			one.changes = append(one.changes, mention{before: h.numberOf(f, c.Before), after: h.numberOf(f, c.After), copied: c.Does == model.FileCopied})
 		}
 	}
 	return one
 }
 
-// list returns what some parts say of messages, in the order of the log.
-func (p *history) list(key string, parts []*partSaid) []mention {
-	changes, known := p.lists[key]
-	if !known {
-		n := 0
-		for _, one := range parts {
-			n += len(one.changes)
-		}
-		changes = make([]mention, 0, n)
-		for _, one := range parts {
-			changes = append(changes, one.changes...)
-		}
-		p.sort(changes)
-		p.lists[key] = changes
-	}
-	return changes
-}
-
-// last returns what the newest entry says, which is that one.
-func (p *history) last(i int, e *journal.Entry) *historyEntry {
-	if n := len(p.entries); n == 0 || p.entries[n-1].entry != i {
-		was, known := p.names[e.Was]
-		if !known {
-			was = namesFrom(e.Was)
-			p.names[e.Was] = was
-		}
-		p.entries = append(p.entries, historyEntry{entry: i, was: was})
-	}
-	return &p.entries[len(p.entries)-1]
-}
-
 // numberOf returns the number of a content, none for none.
-func (p *history) numberOf(f messageFile, v journal.Version) int32 {
+func (h *history) numberOf(f messageFile, v journal.Version) int32 {
 	if v.None() {
 		return none
 	}
-	key := contentKey{f.name, v.SHA256, v.Mode}
-	n, known := p.number[key]
-	if known {
-		return n
-	}
-	file := p.intern(f)
-	n = int32(len(p.contents))
-	as, known := p.number[contentKey{f.name, v.SHA256, anyMode}]
+	key := contentKey{f.name, v.SHA256}
+	n, known := h.number[key]
 	if !known {
-		as = n
-		p.number[contentKey{f.name, v.SHA256, anyMode}] = n
+		n = int32(len(h.contents))
+		h.contents, h.number[key] = append(h.contents, content{file: f}), n
 	}
-	p.contents, p.number[key] = append(p.contents, content{file, v, as}), n
+	h.contents[n].version = v
 	return n
 }
-
-// intern returns the number of a file.
-func (p *history) intern(f messageFile) int32 {
-	n, known := p.fileOf[f.name]
-	if !known {
-		n = int32(len(p.files))
-		p.files, p.fileOf[f.name] = append(p.files, f), n
-	}
-	return n
-}
-
-// anyMode stands for the first mode in which a content was named.
-const anyMode fs.FileMode = fs.ModeIrregular
 
 // file returns the file that a mention is about.
-func (p *history) file(m mention) int32 { return p.contents[max(m.before, m.after)].file }
-
-// sort puts changes in the order of the log.
-func (p *history) sort(changes []mention) {
-	order := func(a, b mention) int { return p.files[p.file(a)].compare(p.files[p.file(b)]) }
-	if slices.IsSortedFunc(changes, func(a, b mention) int { return -order(a, b) }) {
-		slices.Reverse(changes) // as a restore takes messages away
-	}
-	if !slices.IsSortedFunc(changes, order) {
-		slices.SortStableFunc(changes, order)
-	}
-}
+func (h *history) file(m mention) messageFile { return h.contents[max(m.before, m.after)].file }
 
 // told is what the journal tells of a content of a message.
 type told struct {
-	known bool
-	// content is its number in the mode in which it was named last.
-	content int32
+	// known says that it was kept, and forgotten that a purge took it.
+	known, forgotten bool
 	// reason is why it left; nil if it came, or came back.
 	reason *model.Reason
 	// order counts the times that one came or left.
@@ -275,118 +147,56 @@ type told struct {
 	sure bool
 }
 
-// outcome is what entries tell together.
-type outcome struct {
-	// list has the contents by their numbers, those that the entries forgot not known, and
-	// forgotten says which they forgot.
-	list      []told
-	forgotten []bool
-	order     int
-	// ends are how the entries ended that were gone through.
-	ends []end
-}
-
-// end is how an entry ended, which an undo or a redo changes.
-type end struct{ undone, broken, takenBack bool }
-
-func endOf(e *journal.Entry) end { return end{e.Undone, e.Broken != "", e.TakenBack} }
-
-// outcome returns what the entries tell together.
-func (p *history) outcome(entries []*journal.Entry) outcome {
-	for k, was := range p.now.ends {
-		if was != endOf(entries[p.entries[k].entry]) {
-			p.now = outcome{}
-			break
+// outcome returns what the entries tell together of each content.
+func (h *history) outcome(entries []*journal.Entry) []told {
+	list, order := make([]told, len(h.contents)), 0
+	for k, e := range entries {
+		if e.Undone && e.NewSession != "" {
+			continue // it took everything along that was in it
 		}
-	}
-	s := &p.now
-	s.list = append(s.list, make([]told, len(p.contents)-len(s.list))...)
-	s.forgotten = append(s.forgotten, make([]bool, len(p.contents)-len(s.forgotten))...)
-	again := p.toldAgain(entries, len(s.ends))
-	for k := len(s.ends); k < len(p.entries); k++ {
-		e := entries[p.entries[k].entry]
-		s.ends = append(s.ends, endOf(e))
-		if !again[k] {
-			s.add(p, &p.entries[k], e)
-		}
-	}
-	return outcome{list: slices.Clone(s.list), forgotten: slices.Clone(s.forgotten)}
-}
-
-// toldAgain returns the entries, from one on, that tell nothing: a later one tells the same of
-// the same contents, and what each between them tells does not depend on what was told
-// before.
-func (p *history) toldAgain(entries []*journal.Entry, from int) map[int]bool {
-	again, later := map[int]bool{}, map[*mention]bool{}
-	for k := len(p.entries) - 1; k >= from; k-- {
-		one := &p.entries[k]
-		if endOf(entries[one.entry]) != (end{}) || len(one.forgets) > 0 {
-			clear(later)
-		} else if list := one.list(); list != nil {
-			again[k] = later[list]
-			later[list] = true
-		}
-	}
-	return again
-}
-
-// list returns the first change, nil for none: entries that say the same have one list.
-func (e *historyEntry) list() *mention {
-	if len(e.changes) == 0 {
-		return nil
-	}
-	return &e.changes[0]
-}
-
-// add takes in what one entry tells.
-func (s *outcome) add(p *history, one *historyEntry, e *journal.Entry) {
-	if e.Undone && e.NewSession != "" {
-		return // it took everything along that was in it
-	}
-	for _, v := range one.forgets {
-		if s.list[v].known {
-			s.list[v], s.forgotten[v] = told{}, true
-		}
-	}
-	left, came, undone := reasonOf(e), (*model.Reason)(nil), &model.Reason{Kind: model.ReasonUndo}
-	for _, m := range one.changes {
-		stays := m.before == m.after // and is kept before the journal names it
-		tell := func(n int32, reason *model.Reason) {
-			if n == none {
-				return
+		if len(h.entries[k].forgets) > 0 {
+			for n := range list {
+				if list[n].known && h.entries[k].forgets[h.contents[n].version.SHA256] {
+					list[n] = told{forgotten: true}
+				}
 			}
-			v := p.contents[n].as
-			before := &s.list[v]
-			if before.known && reason == nil && e.Broken != "" && !stays {
-				return // it may not have come
-			}
-			s.list[v] = told{true, n, reason, s.order, before.sure || stays || e.Broken == "" && !e.TakenBack && !m.copied}
-			s.forgotten[v] = false
-			s.order++
 		}
-		switch {
-		case stays:
-			tell(m.before, came)
-		case e.Undone:
-			if m.after != none && !s.list[p.contents[m.after].as].known && !e.TakenBack { // else it is as it was before
-				tell(m.after, undone)
+		left, undone := reasonOf(e), &model.Reason{Kind: model.ReasonUndo}
+		for _, m := range h.entries[k].changes {
+			stays := m.before == m.after // and is kept before the journal names it
+			tell := func(n int32, reason *model.Reason) {
+				if n == none || list[n].known && reason == nil && e.Broken != "" && !stays { // it may not have come
+					return
+				}
+				sure := list[n].sure || stays || e.Broken == "" && !e.TakenBack && !m.copied
+				list[n] = told{known: true, reason: reason, order: order, sure: sure}
+				order++
 			}
-			tell(m.before, came)
-		default:
-			tell(m.before, left)
-			tell(m.after, came)
+			switch {
+			case stays:
+				tell(m.before, nil)
+			case e.Undone:
+				if m.after != none && !list[m.after].known && !e.TakenBack { // else it is as it was before
+					tell(m.after, undone)
+				}
+				tell(m.before, nil)
+			default:
+				tell(m.before, left)
+				tell(m.after, nil)
+			}
 		}
 	}
+	return list
 }
 
 // agents finds what agent.json was when a snapshot was the head: as a write found
 // it that then led elsewhere, unless Hindcast itself had left it there.
-func (p *history) agents(entries []*journal.Entry) map[string]journal.Version {
+func (h *history) agents(entries []*journal.Entry) map[string]journal.Version {
 	agents, own := map[string]journal.Version{}, map[string]bool{}
-	for k := range p.entries {
-		for _, c := range p.entries[k].agents {
-			if from := entries[p.entries[k].entry].From; from != "" && !c.Before.None() && !own[c.Before.SHA256] {
-				agents[from] = c.Before
+	for k, e := range entries {
+		for _, c := range h.entries[k].agents {
+			if e.From != "" && !c.Before.None() && !own[c.Before.SHA256] {
+				agents[e.From] = c.Before
 			}
 			if c.Does != model.FilePutBack {
 				own[c.After.SHA256] = true
@@ -396,169 +206,61 @@ func (p *history) agents(entries []*journal.Entry) map[string]journal.Version {
 	return agents
 }
 
-// element is a message of a log as it once was: its place in the order of all files, and
-// its content.
-type element struct{ rank, content int32 }
-
-// ranks returns the places of the files in the order of all, and the files in that order.
-func (p *history) ranks() (rank []int32, files []messageFile) {
-	order := make([]int32, len(p.files))
-	for n := range order {
-		order[n] = int32(n)
-	}
-	slices.SortFunc(order, func(a, b int32) int { return p.files[a].compare(p.files[b]) })
-	rank, files = make([]int32, len(order)), make([]messageFile, len(order))
-	for at, n := range order {
-		rank[n], files[at] = int32(at), p.files[n]
-	}
-	return rank, files
+// element is a message of a log as it once was: a content that the journal names, or for
+// none what lies in the folder now. The zero value of the file is no message.
+type element struct {
+	file    messageFile
+	content int32
 }
 
 // predecessors returns for each content that an entry wrote, replaced, set aside or kept where it
 // was the one before it in the log of that time: of the first entry that names it. now are
 // the files of the log as it is; those that the last entry changed, and those that came
 // since, do not count.
-func (p *history) predecessors(now []messageFile) []int32 {
-	newest := len(p.entries) - 1
-	for newest >= 0 && len(p.entries[newest].changes) == 0 {
-		newest--
-	}
-	if newest < 0 {
-		return slices.Repeat([]int32{none}, len(p.contents))
-	}
-	changed := make([]bool, len(p.files))
-	for _, m := range p.entries[newest].changes {
-		changed[p.file(m)] = true
-	}
-	var log []int32
+func (h *history) predecessors(now []messageFile) []element {
+	before := make([]element, len(h.contents))
+	var log, stays []element
 	for _, f := range now {
-		if !p.entries[newest].was.has(f) {
-			continue
-		}
-		if n := p.intern(f); int(n) >= len(changed) || !changed[n] {
-			log = append(log, n)
-		}
+		log = append(log, element{f, none})
 	}
-	if len(p.before) != len(p.contents) || !slices.Equal(log, p.log) || newest != p.newest {
-		p.before, p.log, p.newest = p.workOut(log), log, newest
-	}
-	return p.before
-}
-
-// follows says that a content had one before it.
-type follows struct{ content, before int32 }
-
-// turn is an entry that is taken back from a log.
-type turn struct {
-	log     int // its number
-	changes *mention
-	was     *names
-}
-
-// turned is the log that comes of that, and what it says of predecessors.
-type turned struct {
-	number int
-	log    []element
-	links  []follows
-}
-
-// workOut works out the predecessors for the files of a log. A log that was put back and
-// forth was the same at many entries: what comes of one of them is worked out once.
-func (p *history) workOut(now []int32) (before []int32) {
-	before = slices.Repeat([]int32{none}, len(p.contents))
-	rank, files := p.ranks()
-	b := &backwards{history: p, rank: rank, files: files, changed: make([]int, len(files))}
-	var log []element
-	for _, n := range now {
-		log = append(log, element{rank[n], lies(n)})
-	}
-	often := map[turn]int{}
-	for k := range p.entries {
-		often[turn{changes: p.entries[k].list(), was: p.entries[k].was}]++
-	}
-	known, number := map[turn]*turned{}, 0
-	var logs []*turned // that were kept
-	for k := len(p.entries) - 1; k >= 0; k-- {
-		one := &p.entries[k]
+	for _, one := range slices.Backward(h.entries) {
 		if len(one.changes) == 0 {
 			continue
 		}
-		at := turn{number, one.list(), one.was}
-		to := known[at]
-		if to == nil {
-			to = &turned{number: -k - 1} // as no other
-			to.log, to.links = b.take(log, one, k)
-			if often[turn{changes: at.changes, was: at.was}] > 1 {
-				same := func(t *turned) bool { return slices.Equal(t.log, to.log) }
-				if n := slices.IndexFunc(logs, same); n >= 0 {
-					to.number, to.log = n+1, logs[n].log
-				} else {
-					logs = append(logs, to)
-					to.number = len(logs)
-				}
-				known[at] = to
+		stays = stays[:0]
+		left := one.changes
+		for _, e := range log {
+			for len(left) > 0 && h.file(left[0]).compare(e.file) < 0 {
+				left = left[1:]
+			}
+			if (len(left) == 0 || h.file(left[0]).name != e.file.name) && one.was.has(e.file) {
+				stays = append(stays, e)
 			}
 		}
-		for _, l := range to.links {
-			before[l.content] = l.before
-		}
-		log, number = to.log, to.number
+		log = h.merge(log, stays, one.changes, before, func(m mention) int32 { return m.after })
+		log = h.merge(log, stays, one.changes, before, func(m mention) int32 { return m.before })
 	}
 	return before
 }
 
-// backwards takes entries back from logs.
-type backwards struct {
-	*history
-	rank    []int32
-	files   []messageFile
-	changed []int // by the entry behind which a file was
-	stays   []element
-}
-
-// take returns the log before entry k, and what it says of the predecessors of contents, the
-// last of one content counts.
-func (b *backwards) take(log []element, one *historyEntry, k int) (tail []element, links []follows) {
-	for _, m := range one.changes {
-		b.changed[b.rank[b.file(m)]] = k + 1
-	}
-	// What is in front of the first change stays where it is.
-	first, _ := slices.BinarySearchFunc(log, b.rank[b.file(one.changes[0])], func(e element, rank int32) int { return cmp.Compare(e.rank, rank) })
-	if !one.was.hasAll(log[:first], b.files) {
-		first = 0
-	}
-	b.stays = b.stays[:0]
-	for _, e := range log[first:] {
-		if b.changed[e.rank] != k+1 && one.was.has(b.files[e.rank]) {
-			b.stays = append(b.stays, e)
+// merge puts one side of changes between what stays of a log, in the memory of another, and
+// notes the message before each.
+func (h *history) merge(log, stays []element, changes []mention, before []element, side func(mention) int32) []element {
+	log = log[:0]
+	for _, m := range changes {
+		n := side(m)
+		if n == none {
+			continue
 		}
-	}
-	links = make([]follows, 0, 2*len(one.changes))
-	// with is the log with one side of the changes.
-	with := func(side func(m mention) int32) {
-		last, rest := int32(none), b.stays
-		if first > 0 {
-			last = log[first-1].content
+		for f := h.contents[n].file; len(stays) > 0 && stays[0].file.compare(f) < 0; stays = stays[1:] {
+			log = append(log, stays[0])
 		}
-		tail = append(make([]element, 0, first+len(rest)+len(one.changes)), log[:first]...)
-		for _, m := range one.changes {
-			n := side(m)
-			if n == none {
-				continue
-			}
-			e := element{b.rank[b.file(m)], b.contents[n].as}
-			for len(rest) > 0 && rest[0].rank < e.rank {
-				tail = append(tail, rest[0])
-				last, rest = rest[0].content, rest[1:]
-			}
-			links, last = append(links, follows{e.content, last}), e.content
-			tail = append(tail, e)
+		if before[n] = (element{}); len(log) > 0 {
+			before[n] = log[len(log)-1]
 		}
-		tail = append(tail, rest...)
+		log = append(log, element{h.contents[n].file, n})
 	}
-	with(func(m mention) int32 { return m.after })
-	with(func(m mention) int32 { return m.before })
-	return tail, links
+	return append(log, stays...)
 }
 
 // reasonOf words why what an entry set aside left the path.

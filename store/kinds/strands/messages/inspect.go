@@ -192,7 +192,7 @@ func (in *inspector) loaded(s *step) {
 	if l := in.log; s.i == len(l.files)-1 && l.agent.interrupted && len(l.agent.held) > 0 {
 		if missing, _ := mismatch(l.agent.held, resultsOf(m.calls)); len(missing) > 0 {
 			f := flaw{code: FaultInterrupt, path: interruptPath, meaning: fmt.Sprintf("an interrupt waits for the tool call %.60q, which is not in the last message", missing[0].id),
-				verdict: sdk.Loses("anything but an answer is a TypeError, and an answer writes a result without its call").WithRule(keepsInterrupts, unlooked)}
+				verdict: sdk.Loses("anything but an answer is a TypeError, and an answer writes a result without its call")}
 			in.list.Add(f.fault(l.path("agent.json"), l.sdk(), s.stand))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/big"
 	"path"
 	"runtime"
 	"slices"
@@ -48,7 +49,7 @@ func (f messageFile) text() string {
 }
 
 // number returns the number in the name, of any size.
-func (f messageFile) number() number {
+func (f messageFile) number() *big.Int {
 	n, _ := parseNumber(f.text())
 	return n
 }
@@ -58,7 +59,8 @@ func (f messageFile) int64() (int64, bool) {
 	if f.small {
 		return f.value, true
 	}
-	return f.number().int64()
+	n := f.number()
+	return n.Int64(), n.IsInt64()
 }
 
 // compare orders files as they are read: by number, and of one number by name.
@@ -71,7 +73,7 @@ func (f messageFile) compareNumber(g messageFile) int {
 	if f.small && g.small {
 		return cmp.Compare(f.value, g.value)
 	}
-	return f.number().compare(g.number())
+	return f.number().Cmp(g.number())
 }
 
 // messageLog is the log of one agent as it lies on disk: its files in the order
@@ -103,7 +105,7 @@ type messageLog struct {
 }
 
 // sdk returns the versions in question.
-func (l *messageLog) sdk() sdk.Span { return l.agent.versions(l.running) }
+func (l *messageLog) sdk() sdk.Span { return versions(l.running) }
 
 // openLog lists the log of an agent as it lies, and holds its folder; close lets go of it.
 func (s *Store) openLog(p place) *messageLog {

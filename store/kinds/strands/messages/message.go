@@ -193,7 +193,7 @@ func (m *message) wrapper(t *jsontape.Tape) {
 		m.misshapen(atFile, "", "there is no message_id", "TypeError: missing argument 'message_id'")
 	case t.Kind(id) == jsontape.Number:
 		if n, ok := parseNumber(string(t.Raw(id))); ok {
-			m.messageID, m.hasID = n.int64()
+			m.messageID, m.hasID = n.Int64(), n.IsInt64()
 		}
 	}
 }

@@ -42,27 +42,17 @@ func (l *messageLog) redactedFrom(name string, data []byte) bool {
 	return doc.Err == nil && isRedacted(doc.Tape) && isOriginal(&doc, data)
 }
 
-// keptCopy is a content that is kept of a message from before it was redacted.
-type keptCopy struct {
-	file    messageFile
-	version journal.Version
-}
-
 // keptRedacted finds what is kept of messages that the SDK redacted since.
-func (s *Store) keptRedacted(ctx context.Context, l *messageLog) ([]keptCopy, error) {
-	var list []keptCopy
+func (s *Store) keptRedacted(ctx context.Context, l *messageLog) ([]content, error) {
+	var list []content
 	entries := s.told(ctx, l.place)
 	if len(entries) == 0 || l.place.agent == "" {
 		return nil, ctx.Err()
 	}
-	copies := map[string][]keptCopy{} // by name
-	s.histories.with(entries, l.path("messages"), func(p *history) {
-		for v, c := range p.contents {
-			if f := p.files[c.file]; int(c.as) == v {
-				copies[f.name] = append(copies[f.name], keptCopy{f, c.version})
-			}
-		}
-	})
+	copies := map[string][]content{} // by name
+	for _, c := range s.histories.in(l.path("messages"), entries).contents {
+		copies[c.file.name] = append(copies[c.file.name], c)
+	}
 	for i, f := range l.files {
 		if len(copies[f.name]) == 0 {
 			continue

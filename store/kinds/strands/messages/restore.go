@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/big"
 	"path"
 	"slices"
 	"unicode"
@@ -261,8 +262,8 @@ func (e *ending) continues(op model.Op) (hazard string, err error) {
 	if !e.last.hasID {
 		return refuse("the message_id of %s is no integer, and the SDK counts on from it", last.name)
 	}
-	next, _ := parseNumber(fmt.Sprint(e.last.messageID + 1))
-	if next.compare(last.number()) <= 0 {
+	next := big.NewInt(e.last.messageID + 1)
+	if next.Cmp(last.number()) <= 0 {
 		return refuse("%s has the message_id %d: the next message would become message_%s.json, among those that are there", last.name, e.last.messageID, next)
 	}
 	if n, ok := last.int64(); !ok || e.last.messageID != n {

@@ -25,8 +25,8 @@ import (
 // each of them, and the model answers that. While an interrupt waits, nothing but an
 // answer to it is taken.
 //
-// Older versions do otherwise, see versions.go. A call that does harm in a version in
-// question is never the first that is offered, and one that only does harm is not.
+// What a version before the rules does is not known, see versions.go: agent("…") alone is
+// offered then, which every version takes.
 
 // twoInARow warns of what the SDK itself writes, too, and not every provider takes.
 const twoInARow = "two messages of the user follow each other, which not every provider takes"
@@ -36,47 +36,22 @@ func (e *ending) resume(next *folder.Next) {
 	l, m := e.reading, &e.last
 	next.Loads = e.loads()
 	add := func(call, then string) { next.Calls = append(next.Calls, model.Resume{Call: call, Then: then}) }
-	versions := l.sdk()
 	text := func(then string) { add(`agent("…")`, then) }
-	// textless is a call without a text, which older versions take for a message.
-	textless := func(call, then string) {
-		switch {
-		case versions.AllFollow(takesNoText):
-			add(call, then)
-		case versions.Differ(takesNoText):
-			add(call, then+"; "+takesNoText.Before()+" it damages the session: it stores a message without content, over which no agent starts from "+answersCalls.FirstVersion().String()+" on")
-		}
-	}
-	again := func(then string) { textless("agent(None)", then+"; so does agent([])") }
-	// ways are offered with the text last where that is the lesser way, but first where
-	// the others may do harm.
-	ways := func(textless func(), withText string) {
-		if versions.AllFollow(takesNoText) {
-			textless()
-			text(withText)
-		} else {
-			text(withText)
-			textless()
-		}
-	}
+	again := func(then string) { add("agent(None)", then+"; so does agent([])") }
 	tools := conversation.List(m.calls, func(c call) string { return nameOf(c.name, c.id) })
 	switch {
+	case !l.sdk().NewestFollows(known):
+		text("the SDK is " + older)
 	case l.agent.interrupted:
 		for _, id := range l.agent.interrupts {
 			add(`agent([{"interruptResponse": {"interruptId": `+pyText(id)+`, "response": "…"}}])`, "answers the interrupt, and the tool calls that waited go on; anything else is a TypeError")
 		}
 	case m.role == "assistant" && len(m.calls) > 0:
-		const (
-			writes = "runs nothing: writes the error \"" + wasInterrupted + "\" for each of the calls, "
-			bare   = "runs nothing: the model is sent the calls without results, which most providers refuse"
-		)
-		ways(func() {
-			textless("agent(None)", versions.Words(runsCalls, "runs "+tools+" without asking the model first; then the model answers the results", bare))
-			textless("agent([])", versions.Words(answersCalls, writes+"and the model answers that", versions.Words(runsCalls, "runs "+tools, bare)))
-		}, versions.Words(answersCalls, writes+"then your text; "+twoInARow, bare+", then your text"))
-		if versions.NewestFollows(runsCalls) {
-			next.Asks = append(next.Asks, "the tool calls at the end run again: "+tools+"; what they do outside of the session is done twice")
-		}
+		const writes = "runs nothing: writes the error \"" + wasInterrupted + "\" for each of the calls, "
+		add("agent(None)", "runs "+tools+" without asking the model first; then the model answers the results")
+		add("agent([])", writes+"and the model answers that")
+		text(writes + "then your text; " + twoInARow)
+		next.Asks = append(next.Asks, "the tool calls at the end run again: "+tools+"; what they do outside of the session is done twice")
 	case m.role == "assistant":
 		text("the model answers your text")
 		again("asks the model to go on with the answer that is there (a prefill), which many providers refuse")
@@ -84,9 +59,11 @@ func (e *ending) resume(next *folder.Next) {
 			next.Asks = append(next.Asks, "the answer is in the middle of a turn, and the model said more: to go on there without a text of the user is a prefill, which many providers refuse")
 		}
 	case len(m.results) > 0:
-		ways(func() { again("the model answers the tool results") }, "the model answers the tool results and your text; "+twoInARow)
+		again("the model answers the tool results")
+		text("the model answers the tool results and your text; " + twoInARow)
 	case m.role == "user":
-		ways(func() { again("the model answers the last message once more") }, "the model answers it and your text; "+twoInARow)
+		again("the model answers the last message once more")
+		text("the model answers it and your text; " + twoInARow)
 	default:
 		text(fmt.Sprintf("the model answers your text, behind a message of the role %q", m.role))
 	}
@@ -139,7 +116,7 @@ func (l *messageLog) startHolds(ctx context.Context) (string, error) {
 		*walker
 	}
 	starts := []start{{"", l.walker()}}
-	for _, r := range []sdk.Rule{dropsOrphans, ordersResults, dropsLeading, answersCalls} {
+	for _, r := range []sdk.Rule{dropsOrphans, ordersResults} {
 		if versions.Differ(r) {
 			older := l.walker()
 			older.live.sdk = sdk.LastBefore(r)

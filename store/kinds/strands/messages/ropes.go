@@ -194,18 +194,8 @@ func (a agentLog) asideRuns(ctx context.Context, l *messageLog, text *reel) (map
 		then[id] = parseAgent(a.path("agent.json"), data, l.running, new(store.FaultList))
 	}
 	for _, agent := range then {
-		if agent.removed != 0 || agent.summary != nil || agent.versions(l.running) != l.sdk() {
+		if agent.removed != 0 || agent.summary != nil {
 			return nil, ctx.Err()
-		}
-	}
-	// Of a branch without an agent.json of then, the versions are not known from that.
-	var unknown agentFile
-	told := make([]bool, len(b.list))
-	for k := len(b.list) - 1; k >= 0; k-- {
-		_, known := then[idText(b.id(a.Store, k))]
-		told[k] = told[k] || known || unknown.versions(l.running) == l.sdk()
-		if parent := b.list[k].parent; parent >= 0 && told[k] {
-			told[parent] = true
 		}
 	}
 	if len(b.list) == 0 {
@@ -229,7 +219,7 @@ func (a agentLog) asideRuns(ctx context.Context, l *messageLog, text *reel) (map
 			} else if end := ends[one.after]; end.Len > 0 {
 				before = []store.Run{end}
 			}
-			if told[k] && (one.parent < 0 || before != nil) {
+			if one.parent < 0 || before != nil {
 				for i, json := range wrote {
 					if json == nil {
 						wrote[i] = b.body(a.Store, k)

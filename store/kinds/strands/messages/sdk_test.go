@@ -18,7 +18,7 @@ import (
 
 // The SDKs that were asked. What the newest loads is what the states say; where another
 // that may have written agent.json does otherwise, a fault has to say so.
-var askedSDKs = []string{"1.0.0", "1.5.0", "1.14.0", "1.19.0", "1.30.0", "1.40.0", "1.54.0", newestSDK}
+var askedSDKs = []string{"1.40.0", "1.54.0", newestSDK}
 
 const (
 	newestSDK = "1.62.0"

@@ -735,7 +735,7 @@ func (s *Store) unlisted() ([]model.Fault, error) {
 		default:
 			f.meaning, f.verdict = "it is named as a session is, and is no folder", sdk.Loads("the SDK looks at it only for a session of that name, which it cannot start")
 		}
-		faults.Add(f.fault(name, sdk.From(sdk.First), stand{}))
+		faults.Add(f.fault(name, versions(nil), stand{}))
 	}
 	return faults.All(), nil
 }

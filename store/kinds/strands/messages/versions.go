@@ -7,27 +7,15 @@ import (
 
 // The SDK for Python does not do the same in all its versions. What differs is a
 // rule that holds since one of them, and nothing else in this package knows versions:
-// the table below was made by starting the SDK of 25 versions on the sessions of
-// testdata/strands, and by calling it at every kind of last message. Its tests hold it
-// to eight of them.
+// the table below was made by starting the SDK on the sessions of testdata/strands, and
+// by calling it at every kind of last message. Its tests hold it to three versions.
+
+// older tells of a version before the rules.
+const older = "older than 1.34: its rules are not known"
 
 var (
-	// takesNoText: a call without a text stores no message. Before, agent(None) and
-	// agent([]) store one of the user whose content is null or [], and from 1.15 on no
-	// agent starts over the former.
-	takesNoText = sdk.RuleSince(1, 6)
-	// keepsInterrupts: agent.json has _internal_state, with interrupts.
-	keepsInterrupts = sdk.RuleSince(1, 13)
-	// runsCalls: agent(None) runs the tool calls of the last message. Before, the model
-	// is sent the calls as they are.
-	runsCalls = sdk.RuleSince(1, 14)
-	// answersCalls: agent([]) and agent("…") write an error for each tool call of the
-	// last message, and a start puts one in for each call amid the log that has no result.
-	answersCalls = sdk.RuleSince(1, 15)
-	// dropsLeading: a start drops a first message that has tool results.
-	dropsLeading = sdk.RuleSince(1, 20)
-	// keepsModelState: agent.json has model_state.
-	keepsModelState = sdk.RuleSince(1, 34)
+	// known is the first version whose rules are known.
+	known = sdk.RuleSince(1, 34)
 	// raisesCheckpoint: a checkpoint of another schema is a CheckpointException.
 	raisesCheckpoint = sdk.RuleSince(1, 43)
 	// decodesAgent: what stands for bytes in agent.json is decoded.
@@ -72,10 +60,10 @@ type stand struct {
 	asked bool
 }
 
-// judged returns the verdict on a flaw of a message that is loaded. Since answersCalls
-// a start looks for tool calls in the content of all messages but the last, and for
-// results in what follows one; since dropsLeading at the role of the first, since
-// dropsOrphans at that of each, and for results in those of the user.
+// judged returns the verdict on a flaw of a message that is loaded. A start looks for
+// tool calls in the content of all messages but the last, for results in what follows
+// one, and at the role of the first; since dropsOrphans it looks at the role of each
+// message, and for results in those of the user.
 func (f flaw) judged(at stand) sdk.Verdict {
 	user := at.role == "user"
 	switch {
@@ -89,14 +77,12 @@ func (f flaw) judged(at stand) sdk.Verdict {
 		return sent
 	case f.looks == atRole && !at.first:
 		return f.verdict.WithRule(dropsOrphans, sent)
-	case f.looks == atRole:
-		return f.verdict.WithRule(dropsLeading, sent)
-	case !at.last || at.asked:
-		return f.verdict.WithRule(answersCalls, sent)
+	case f.looks == atRole, !at.last || at.asked:
+		return f.verdict
 	case f.looks == atContent && !user:
 		return sent
 	case at.first:
-		return f.verdict.WithRule(dropsLeading, sent)
+		return f.verdict
 	}
 	return f.verdict.WithRule(dropsOrphans, sent)
 }
@@ -111,4 +97,20 @@ func (s *Store) SDKs() []string { return opens.Names() }
 func (s *Store) Assume(r store.Release) error { return s.running.Assume(kind, opens, r) }
 
 // Assumed implements store.Versioned.
-func (s *Store) Assumed() store.Releases { return s.running.ListAssumed() }
+func (s *Store) Assumed() store.Releases {
+	list := s.running.ListAssumed()
+	for i := range list {
+		if !versions(s.running.Of(list[i].SDK)).NewestFollows(known) {
+			list[i].Version += ", " + older
+		}
+	}
+	return list
+}
+
+// versions returns those in question: the one that is said to run, or all that are known.
+func versions(running *sdk.Version) sdk.Span {
+	if running != nil {
+		return sdk.Only(*running)
+	}
+	return sdk.From(known.FirstVersion())
+}

@@ -17,15 +17,14 @@ import (
 //
 //  1. Tool results in a user message are taken out when the message before it,
 //     as it was stored, asks for no tool. A message that has nothing else goes.
-//     (Before dropsOrphans a first message with results goes whole, and others stay;
-//     before dropsLeading all stay.)
+//     (Before dropsOrphans a first message with results goes whole, and others stay.)
 //  2. Of what is left, let a message that asks for tools be followed by another.
 //     If the results in that are not for exactly these calls, they are replaced
 //     by one for each call, in the calls' order: the result that is there (the
 //     last, if there are several), or an error. Where it has no results at all
 //     but something else, a message with the errors is put in before it.
 //     (Before ordersResults an error is put behind the rest, or without any results in
-//     a message before; what is too much stays. Before answersCalls nothing is done.)
+//     a message before; what is too much stays.)
 //
 // The last message is left alone: what happens to its calls is decided when the
 // agent is called.
@@ -259,8 +258,7 @@ func (w *window) orphan(m *message) fix {
 		now = sdk.Repairs("the result is dropped, its message stays")
 	}
 	if first {
-		before = dropped.WithRule(dropsLeading, before)
-		f.kept = !w.sdk.NewestFollows(dropsLeading)
+		before = dropped
 	} else {
 		f.kept = !w.sdk.NewestFollows(dropsOrphans)
 	}
@@ -284,7 +282,7 @@ func (w *window) mismatched(m *message, missing []call, stale []result) fix {
 			kept: !w.sdk.NewestFollows(ordersResults)}
 	}
 	f := fix{file: w.file, flaw: flaw{code: FaultMissingResult, path: fmt.Sprintf("%s/content/%d/toolUse", w.location, missing[0].block),
-		meaning: fmt.Sprintf("the tool call %.60q has no result in the next message", missing[0].id)}, kept: !w.sdk.NewestFollows(answersCalls)}
+		meaning: fmt.Sprintf("the tool call %.60q has no result in the next message", missing[0].id)}}
 	if more := len(missing) - 1; more > 0 {
 		f.meaning += fmt.Sprintf(", nor have %d others", more)
 	}
@@ -301,9 +299,9 @@ func (w *window) mismatched(m *message, missing []call, stale []result) fix {
 		now = sdk.Repairs(now.Text() + ", in the empty message that follows")
 		before = between
 	}
-	f.verdict = before.WithRule(answersCalls, sdk.Loses("nothing is put in, and most providers refuse the call"))
+	f.verdict = before
 	if now.Text() != before.Text() {
-		f.verdict = now.WithRule(ordersResults, f.verdict)
+		f.verdict = now.WithRule(ordersResults, before)
 	}
 	if len(m.results) > len(stale) {
 		f.code = FaultPartialResult

@@ -50,7 +50,7 @@ func startSDK(dir string) (s started, err error) {
 		if !ok {
 			return s, fmt.Errorf("ValueError: invalid literal for int(): %q", name)
 		}
-		if numbers[name], ok = number.int64(); !ok {
+		if numbers[name] = number.Int64(); !number.IsInt64() {
 			numbers[name] = math.MaxInt64
 		}
 		s.all = append(s.all, name)

@@ -24,7 +24,8 @@ type names struct {
 
 // plain returns the number of a file if it is small and written as Go writes it.
 func (f messageFile) plain() (int64, bool) {
-	return f.value, f.small && f.text() == strconv.FormatInt(f.value, 10)
+	text := f.text()
+	return f.value, f.small && (text[0] != '0' || len(text) == 1)
 }
 
 // namesOf returns what the journal has of the names of files, which are in order.
@@ -74,18 +75,6 @@ func namesFrom(text string) *names {
 	return n
 }
 
-// run returns the run that a number is in; false for none.
-func (n *names) run(number int64) (run, bool) {
-	i, found := slices.BinarySearchFunc(n.runs, number, func(r run, number int64) int { return cmp.Compare(r.first, number) })
-	if !found {
-		i--
-	}
-	if i < 0 || n.runs[i].last < number {
-		return run{}, false
-	}
-	return n.runs[i], true
-}
-
 // has reports whether the log had a file; nothing known is everything.
 func (n *names) has(f messageFile) bool {
 	if n == nil {
@@ -95,19 +84,6 @@ func (n *names) has(f messageFile) bool {
 	if !plain {
 		return n.odd[f.text()]
 	}
-	_, ok := n.run(number)
-	return ok
-}
-
-// hasAll reports whether it is known at one look that the log had all of some files,
-// which are in order.
-func (n *names) hasAll(log []element, files []messageFile) bool {
-	if n == nil || len(log) == 0 {
-		return true
-	}
-	first, plain := files[log[0].rank].plain()
-	last, also := files[log[len(log)-1].rank].plain()
-	r, ok := n.run(first)
-	// As many files as numbers leave no room for another name.
-	return plain && also && ok && last <= r.last && last-first == int64(len(log)-1)
+	i, found := slices.BinarySearchFunc(n.runs, number, func(r run, number int64) int { return cmp.Compare(r.first, number) })
+	return found || i > 0 && number <= n.runs[i-1].last
 }
