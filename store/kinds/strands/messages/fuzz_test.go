@@ -125,13 +125,12 @@ func FuzzRepair(f *testing.F) {
 		}
 		in.Tree = on
 		again := s.readLog(p, in)
-		r := round{mender: &mender{s: s, in: in, place: p, now: again, agent: m.agent, files: slices.Clone(again.files), made: make(map[string][]byte)}, log: again}
-		left, err := r.look(t.Context())
-		if err != nil {
+		look := newInspector(again)
+		if err := again.walk(t.Context(), func(s *step) error { look.see(s); return nil }); err != nil {
 			t.Fatal(err)
 		}
-		if len(left) > 0 || len(r.jobs) > 0 {
-			t.Errorf("what is left: %v, and %d to mend", left, len(r.jobs))
+		if left := fatalOnes(look.faults()); len(left) > 0 {
+			t.Errorf("what is left: %v", left)
 		}
 	})
 }

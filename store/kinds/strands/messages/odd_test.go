@@ -1,7 +1,6 @@
 package messages
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,23 +12,6 @@ import (
 	"hindcast/store/sdk"
 	"hindcast/store/storetest"
 )
-
-// A message that was cut off has the number of its file after a repair, and has it once.
-func TestRepair_keepsTheNumberOfAMessage(t *testing.T) {
-	const call = `{"message":{"role":"assistant","content":[{"text":"I look it up"},{"toolUse":{"toolUseId":"a1","name":"alpha","input":{"deep":[1]}}}]},"message_id":1,"redact_message":null}`
-	for _, end := range []string{`look`, `it up"}`, `"toolUse"`, `"deep":[1`, `}}}]}`, `"message_id":1`, `"redact_message"`} {
-		cut := strings.Index(call, end) + len(end)
-		s, dir := broken(t, map[string]string{"messages/message_1.json": call[:cut]})
-		_, after := mended(t, s, dir, "h")
-		text := after["message_1.json"]
-		var m struct {
-			ID *int `json:"message_id"`
-		}
-		if err := json.Unmarshal([]byte(text), &m); err != nil || m.ID == nil || *m.ID != 1 || strings.Count(text, `"message_id"`) != 1 {
-			t.Errorf("cut behind %s it becomes %s, %v", end, text, err)
-		}
-	}
-}
 
 // All that is named as a session and is none is told, also behind one that is.
 func TestFaults_ofAllThatIsNoSession(t *testing.T) {

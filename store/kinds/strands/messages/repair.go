@@ -21,15 +21,12 @@ import (
 //
 // A session is mended in memory first: agent.json, the message files and
 // session.json as they would be, over those that lie there. That is inspected with
-// the very eyes that find the faults, what is still fatal is mended, and so on until
-// nothing is: only then there is a plan. One that would leave something is none.
+// the very eyes that find the faults: only where nothing fatal is left there is a plan.
 //
-// What an SDK, a kill or a loss of power leaves is mended: a file that breaks off keeps
-// what stands before the break, a file that is gone is made anew, and results become
-// those of the calls before them; one that stands elsewhere is put behind its call. Any
-// other damage takes its message, or its part of agent.json, away. The order of the
-// messages stays, and so do their numbers: gaps do no harm. Everything that was there
-// before is kept by the journal.
+// session.json and agent.json are made anew, the latter with the parts that are whole.
+// Results go behind their calls. Any other damage sets its message aside. The order of
+// the messages stays, and so do their numbers: gaps do no harm. Everything that was
+// there before is kept by the journal.
 
 // fatal is how bad a fault is that a repair mends: it keeps the SDK from starting, makes
 // it write over a message or fail at writing the next one, leaves a question without
@@ -38,56 +35,9 @@ const fatal = model.Loses
 
 func isFatal(f model.Fault) bool { return f.Severity >= fatal }
 
-// repairs says for each code of a fault what a repair does about it, or why there is
-// none.
-var repairs = map[string]string{
-	FaultSessionFile:     "session.json is made anew",
-	FaultAgentMissing:    "agent.json is made anew, so that the messages are loaded",
-	FaultAgentFile:       "the part of agent.json begins anew; of a file that breaks off the whole parts stay",
-	FaultRemovedCount:    "the state of the conversation manager begins anew, and all messages are loaded",
-	FaultManager:         "the state of the conversation manager begins anew, as one of the SDK's",
-	FaultBidi:            "not fatal: it is how a BidiAgent writes it",
-	FaultSummary:         "the state of the conversation manager begins anew, and all messages are loaded",
-	FaultPinnedHead:      "not fatal: the two sorts of SDK load other messages, and neither loses one",
-	FaultState:           "not fatal: only a program that uses the state stumbles over it",
-	FaultCheckpoint:      "not fatal: only a program that resumes from it stumbles over it",
-	FaultStatefulModel:   "not fatal: it is how such a model works",
-	FaultInterrupt:       "the interrupt goes, as no answer reaches it",
-	FaultRunFile:         "the record is set aside, and the run begins anew",
-	FaultDirectory:       "the folder of messages is made; one that cannot be read is for its owner to open",
-	FaultJournal:         "none: it is Hindcast's own journal, and the fault says what to do",
-	FaultName:            "the file is set aside",
-	FaultDuplicateNumber: "not fatal: both are loaded, one after the other",
-	FaultGap:             "not fatal: the SDK does not notice",
-	FaultMessageID:       "the last message gets the number of its file",
-	FaultMessageFile:     "what stands before the break stays; else the file is set aside",
-	FaultMessageShape:    "the file is set aside",
-	FaultEncoding:        "the file is set aside",
-	FaultInteger:         "the file is set aside, or the part of agent.json begins anew",
-	FaultBytes:           "the file is set aside, or the part of agent.json begins anew",
-	FaultDuplicateKey:    "not fatal: the last one counts",
-	FaultNumber:          "not fatal: Python reads and writes it",
-	FaultSurrogate:       "the part of agent.json begins anew; in a message it is not fatal",
-	FaultDepth:           "the file is set aside; agent.json is made anew",
-	FaultSymlink:         "none: what a link leads to may be anybody's; put the file itself in the place of the link",
-	FaultLeftover:        "not fatal: the file is ignored",
-	FaultStray:           "not fatal: the file is ignored; of a session that is a file, none: move it away",
-	FaultRole:            "not fatal: the message is sent to the model as it is",
-	FaultBlock:           "not fatal: the block is sent to the model as it is",
-	FaultRedacted:        "not fatal: see purge",
-	FaultOverwritten:     "not fatal: what was there before is a branch",
-	FaultPinned:          "not fatal: the message is not loaded",
-
-	FaultMissingResult:   "not fatal: every SDK mends it in memory",
-	FaultPartialResult:   "not fatal but for old SDKs: results of other calls go, and errors take the place of those that are missing",
-	FaultStaleResult:     "the result goes",
-	FaultDuplicateResult: "the results become those of the calls, the last of each",
-	FaultLeadingResult:   "not fatal: every SDK drops it in memory",
-	FaultOrphanResult:    "the result moves behind its call; without a call it goes, and its message where that has nothing else",
-}
-
-// mostRounds bounds how often what was mended is looked at again.
-const mostRounds = 64
+// mostRounds bounds how often what was mended is looked at again: agent.json decides which
+// messages are loaded, and a message that goes can move its window.
+const mostRounds = 4
 
 // repair plans a repair. The errors are a model.NothingToError, and a
 // model.UnsupportedError that names what cannot be repaired, and why.
@@ -241,12 +191,6 @@ func (m *mender) setAside(name, reason string) {
 	m.did(m.now.path("messages", name), "set aside: %s", reason)
 }
 
-// write gives a message file another content.
-func (m *mender) write(name string, data []byte, format string, args ...any) {
-	m.made[name] = data
-	m.did(m.now.path("messages", name), format, args...)
-}
-
 // log returns the log as it will be.
 func (m *mender) log() *messageLog {
 	return m.s.readLog(m.now.place, folder.In{Tree: tree.Overlay(m.in.Tree, m.steps(), m.s.kept), Memo: m.in.Memo})
@@ -279,28 +223,26 @@ func (m *mender) steps() (steps tree.Steps) {
 
 // mend mends until nothing is fatal.
 func (m *mender) mend(ctx context.Context) error {
-	for range mostRounds {
-		if len(m.stays) > 0 {
-			return nil
-		}
-		l := m.log()
-		r := round{mender: m, log: l}
-		faults, err := r.look(ctx)
-		if err != nil {
+	for round := 0; len(m.stays) == 0; round++ {
+		l, before := m.log(), len(m.words)
+		in := newInspector(l)
+		if err := l.walk(ctx, func(s *step) error { in.see(s); return nil }); err != nil {
 			return err
 		}
-		if r.reunite() {
-			continue // what is wrong with the rest is seen then
-		}
-		if len(faults) == 0 && len(r.jobs) == 0 {
+		faults := slices.DeleteFunc(in.faults(), func(f model.Fault) bool { return !isFatal(f) })
+		if len(faults) == 0 {
 			return nil
 		}
-		before := len(m.words)
-		for _, job := range r.jobs {
-			job()
+		agent := slices.DeleteFunc(slices.Clone(faults), func(f model.Fault) bool { return f.File != l.path("agent.json") })
+		if round == mostRounds {
+			agent, l = nil, nil
 		}
-		if i := slices.IndexFunc(faults, func(f model.Fault) bool { return f.File == l.path("agent.json") }); i >= 0 {
-			m.mendAgent(l, faults[i])
+		if len(agent) > 0 {
+			m.mendAgent(l, agent)
+		} else if l != nil {
+			if err := m.mendMessages(ctx, l); err != nil {
+				return err
+			}
 		}
 		if len(m.words) == before && len(m.stays) == 0 {
 			for _, f := range faults {

@@ -1,7 +1,9 @@
 package messages
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hindcast/model"
@@ -11,13 +13,15 @@ import (
 
 const calmInterrupts = `{"interrupts": {}, "context": {}, "activated": false}`
 
-// agentParts are the parts of an agent.json: what takes the place of one on which the
-// SDK does not start, and what the agent then does not know any more.
-var agentParts = []struct {
+// agentPart is a part of an agent.json: what takes the place of one on which the SDK does
+// not start, and what the agent then does not know any more.
+type agentPart struct {
 	key  string
 	anew func(t *jsontape.Tape) string
 	goes string
-}{
+}
+
+var agentParts = []agentPart{
 	{"state", func(*jsontape.Tape) string { return `{}` }, "the agent's own state begins empty"},
 	{"conversation_manager_state", plainManager, "all messages are loaded, without a summary"},
 	{"_internal_state", calmInternals, "any interrupt that waits for an answer is forgotten"},
@@ -43,34 +47,45 @@ func calmInternals(t *jsontape.Tape) string {
 	return `{"interrupt_state": ` + calmInterrupts + `, "model_state": ` + model + `}`
 }
 
-// mendAgent mends one thing in agent.json: a part of it, or else the whole of it.
-func (m *mender) mendAgent(l *messageLog, f model.Fault) {
+// mendAgent mends agent.json: the parts that are at fault, or the whole of it.
+func (m *mender) mendAgent(l *messageLog, faults []model.Fault) {
 	name := l.path("agent.json")
 	m.wrote = true
 	t, _ := files.Parse([]byte(`{}`)) // it is JSON
 	if m.agent == nil {
-		m.agent = m.newAgent(t, 0)
+		m.agent = m.newAgent(t, nil)
 		m.did(name, "made anew, so that the messages are loaded")
 		m.ask("agent.json is gone: the agent's own state begins empty, and all messages are loaded with a SlidingWindowConversationManager; a program that has another one has to say so in __name__")
 		return
 	}
-	d := files.ReadDocument(func(string, []byte) ([]byte, error) { return m.agent, nil }, name, nil)
-	if d.Err == nil && d.Tape.Kind(0) == jsontape.Object {
+	broken := map[string]model.Fault{} // by the part
+	var whole *model.Fault
+	for i, f := range faults {
 		key, _, _ := strings.Cut(strings.TrimPrefix(f.Path, "/"), "/")
-		for _, part := range agentParts {
-			if part.key == key {
-				m.mendPart(l, d.Tape, key, part.anew(d.Tape), part.goes, f)
-				return
-			}
+		if broken[key] = f; !slices.ContainsFunc(agentParts, func(p agentPart) bool { return p.key == key }) {
+			whole = &faults[i]
 		}
 	}
-	// The parts that are whole stay.
-	whole, cut, _ := readable(m.agent)
-	if read, err := files.Parse(whole); err == nil && f.Code != FaultDepth {
+	if read, err := files.Parse(plainText(m.agent)); err == nil && (whole == nil || whole.Code != FaultDepth) {
 		t = read
 	}
-	m.did(name, "made anew: %s", f.Meaning)
-	m.agent = m.newAgent(t, cut)
+	if whole != nil {
+		m.did(name, "made anew: %s", whole.Meaning)
+		m.agent = m.newAgent(t, broken)
+		return
+	}
+	for _, part := range agentParts {
+		if f, is := broken[part.key]; is {
+			t, _ := files.Parse(m.agent) // it has parts
+			m.mendPart(l, t, part.key, part.anew(t), part.goes, f)
+		}
+	}
+}
+
+// plainText returns a text without a byte order mark, and with U+FFFD for what is not
+// UTF-8.
+func plainText(data []byte) []byte {
+	return bytes.ToValidUTF8(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), []byte("\ufffd"))
 }
 
 // mendPart gives agent.json a new part.
@@ -88,16 +103,15 @@ func (m *mender) mendPart(l *messageLog, t *jsontape.Tape, key, anew, goes strin
 	m.ask("agent.json: %s", goes)
 }
 
-// newAgent returns an agent.json with the parts of another that are objects and end
-// before cut.
-func (m *mender) newAgent(t *jsontape.Tape, cut int) []byte {
+// newAgent returns an agent.json with the parts of another that are objects and not broken.
+func (m *mender) newAgent(t *jsontape.Tape, broken map[string]model.Fault) []byte {
 	now := pythonTime(m.in.Now)
-	id := strings.TrimPrefix(m.now.agentFolder(), agentPrefix)
+	id := strings.TrimPrefix(m.now.place.agent, agentPrefix)
 	out := fmt.Appendf(nil, `{"agent_id": %s`, jsontape.AppendQuoted(nil, id))
 	for _, part := range agentParts {
 		value := part.anew(t)
 		n := t.Find(0, part.key)
-		if _, end := t.Span(max(0, n)); t.Kind(n) == jsontape.Object && end <= cut {
+		if _, is := broken[part.key]; !is && t.Kind(n) == jsontape.Object {
 			value = string(t.Raw(n))
 		} else if m.agent != nil {
 			m.ask("agent.json: %s", part.goes)
@@ -106,7 +120,3 @@ func (m *mender) newAgent(t *jsontape.Tape, cut int) []byte {
 	}
 	return fmt.Appendf(out, `, "created_at": %q, "updated_at": %[1]q}`, now)
 }
-
-// agentFolder returns the name of the agent's folder. (The agent of a log is what its
-// agent.json says.)
-func (l *messageLog) agentFolder() string { return l.place.agent }

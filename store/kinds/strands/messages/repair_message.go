@@ -6,134 +6,235 @@ import (
 	"fmt"
 	"slices"
 
-	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 )
 
-// round is one look at the log as it will be, and what to do about it.
-type round struct {
-	*mender
-	log  *messageLog
-	jobs []func()
-	// seen are the messages that are loaded, as far as their neighbours need them.
-	seen []seenMessage
+// A result that stands elsewhere than behind its call is true all the same. Where what
+// follows the call in the log is the user's, it belongs there. Where it is the
+// assistant's, the whole message with the results moves there, and those between go on
+// by one file: there is no number between two of them.
+
+// loaded is a message that the SDK loads.
+type loaded struct {
+	file    messageFile
+	role    string
+	calls   []call
+	results []result
+	others  int
+	// broken says that its results are to become those of the calls before it, gains the
+	// results among those that stand elsewhere, and gave those that go elsewhere.
+	broken bool
+	gains  map[string][]byte
+	gave   map[string]bool
+	// counts says that the SDK counts on from its message_id as it has to.
+	counts bool
 }
 
-// seenMessage is what a mender needs of the neighbours of a message.
-type seenMessage struct {
-	name, role string
-	calls      []call
-	results    []result
+func (m *loaded) calling(id string) bool {
+	return slices.ContainsFunc(m.calls, func(c call) bool { return c.id == id })
 }
 
-// look goes through the log, returns the fatal faults, and collects what mends those of
-// the messages.
-func (r *round) look(ctx context.Context) (list []model.Fault, err error) {
-	l := r.log
-	in := newInspector(l)
-	var before, asked []call // of the message before, and of it if it stays
-	err = l.walk(ctx, func(s *step) error {
-		in.see(s)
+func (m *loaded) answering(id string) bool {
+	return slices.ContainsFunc(m.results, func(r result) bool { return r.id == id })
+}
+
+// mendMessages sets aside what cannot be loaded, puts results behind their calls, takes
+// away those without one, and has the SDK count on from the last message.
+func (m *mender) mendMessages(ctx context.Context, l *messageLog) error {
+	isFatal := func(f flaw, at stand) bool {
+		severity, _ := l.sdk().Judge(f.judged(at))
+		return severity >= fatal
+	}
+	type gone struct {
+		name, reason string
+		asked        []call
+	}
+	var goes []gone
+	var list []*loaded
+	before := -1 // the last of the list
+	err := l.walk(ctx, func(s *step) error {
+		msg := s.msg
 		if l.evicted(s.i) {
 			return nil
 		}
-		m := s.msg
-		calls, name := before, m.name
-		before = slices.Clone(m.calls)
-		r.seen = append(r.seen, seenMessage{name, m.role, before, slices.Clone(m.results)})
-		if i := slices.IndexFunc(m.flaws, func(f flaw) bool { return r.fatal(f, s.stand) }); i >= 0 {
-			f := m.flaws[i]
-			r.jobs = append(r.jobs, func() { r.flaw(name, f, calls) })
-			asked = nil
+		if i := slices.IndexFunc(msg.flaws, func(f flaw) bool { return isFatal(f, s.stand) }); i >= 0 {
+			one := gone{name: msg.name, reason: msg.flaws[i].meaning}
+			if before == s.i-1 && len(list) > 0 {
+				one.asked = list[len(list)-1].calls
+			}
+			goes = append(goes, one)
 			return nil
 		}
-		if !r.pair(m, s.fixes, asked) {
-			r.number(s)
-		}
-		asked = before
+		before = s.i
+		_, twice := msg.duplicate()
+		n, small := l.files[s.i].int64()
+		list = append(list, &loaded{
+			file: l.files[s.i], role: msg.role, calls: slices.Clone(msg.calls), results: slices.Clone(msg.results), others: msg.others,
+			broken: slices.ContainsFunc(s.fixes, func(f fix) bool { return isFatal(f.flaw, stand{}) }) || len(s.fixes) == 0 && twice,
+			counts: !small || msg.hasID && msg.messageID >= n,
+		})
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for _, f := range in.faults() {
-		if f.Severity >= fatal {
-			list = append(list, f)
+	for _, one := range goes {
+		m.takeAway(l, one.name, one.reason, one.asked, list)
+	}
+	order := m.reunite(l, list)
+	for at, one := range order {
+		var asked []call
+		if at > 0 {
+			asked = order[at-1].calls
 		}
+		m.rewrite(l, one, list[at].file, asked, at == len(order)-1)
 	}
-	return list, nil
+	return nil
 }
 
-// fatal reports whether a flaw of a message is one that is mended.
-func (r *round) fatal(f flaw, at stand) bool {
-	severity, _ := r.log.sdk().Judge(f.judged(at))
-	return severity >= fatal
-}
-
-// pair mends the tool results of a message, and reports whether it has to.
-func (r *round) pair(m *message, fixes []fix, asked []call) bool {
-	name := m.name
-	for _, f := range fixes {
-		if !r.fatal(f.flaw, stand{}) {
-			continue
-		}
-		meaning := f.meaning
-		switch {
-		case (f.code == FaultOrphanResult || f.code == FaultLeadingResult) && m.others == 0:
-			r.jobs = append(r.jobs, func() {
-				r.setAside(name, meaning+", and the message has nothing else")
-				r.ask("%s: a tool result goes that the agent was told; the newest SDKs leave it out in memory", name)
-			})
-		case f.code == FaultOrphanResult || f.code == FaultLeadingResult:
-			r.jobs = append(r.jobs, func() { r.content(name, meaning+": it goes", keepOthers) })
-		default:
-			r.jobs = append(r.jobs, func() { r.content(name, meaning+": the results become those of the calls", rebuild(asked)) })
-		}
-		return true
-	}
-	if len(fixes) > 0 {
-		return false // it is mended in memory, by every SDK
-	}
-	if twice, ok := m.duplicate(); ok {
-		words := fmt.Sprintf("there are two results of %.60q: the results become those of the calls", twice.id)
-		r.jobs = append(r.jobs, func() { r.content(name, words, rebuild(asked)) })
-		return true
-	}
-	return false
-}
-
-// number mends the number by which the SDK counts on.
-func (r *round) number(s *step) {
-	l, m := r.log, s.msg
-	n, ok := l.files[s.i].int64()
-	if s.i != len(l.files)-1 || l.agent.missing || !ok || m.hasID && m.messageID >= n {
+// takeAway sets a message aside that cannot be loaded. Where it stood for the results of
+// calls that are nowhere else, errors take its place, as the SDK puts them in memory.
+func (m *mender) takeAway(l *messageLog, name, reason string, asked []call, list []*loaded) {
+	if d := m.document(l, name); d.Err != nil && !errors.As(d.Err, new(*jsontape.SyntaxError)) {
+		m.unreadable(l.path("messages", name), d.Err)
 		return
 	}
-	name := m.name
-	was := "no integer"
-	if m.hasID {
-		was = fmt.Sprint(m.messageID)
+	m.ask("%s: the message goes", name)
+	elsewhere := func(c call) bool {
+		return slices.ContainsFunc(list, func(one *loaded) bool { return one.answering(c.id) })
 	}
-	r.jobs = append(r.jobs, func() {
-		d := r.document(name)
-		if d.Err != nil {
-			return
-		}
-		p := jsontape.NewPatch(d.Tape)
-		p.Put(0, "message_id", fmt.Append(nil, n))
-		r.write(name, p.Bytes(), "the message_id becomes %d, and was %s: the SDK counts on from it", n, was)
-	})
+	to, numbered := fileOf(name)
+	if len(asked) == 0 || !numbered || slices.ContainsFunc(asked, elsewhere) {
+		m.setAside(name, reason)
+		return
+	}
+	m.made[name] = fmt.Appendf(nil, `{"message": %s, "message_id": %s}`, appendErrors([]byte(`{"role":"user","content":[`), asked), to.number())
+	m.did(l.path("messages", name), "errors take its place for the tool calls before it: %s", reason)
 }
 
-// document reads a message file as it will be.
-func (r *round) document(name string) files.Document {
-	reads := tree.From(r.log.tree)
-	if data, ok := r.made[name]; ok { // since the round began, too
-		reads = func(string, []byte) ([]byte, error) { return slices.Clone(data), nil }
+func (m *mender) document(l *messageLog, name string) files.Document {
+	return files.ReadDocument(tree.From(l.tree), l.dir+name, nil)
+}
+
+// reunite gives results that stand elsewhere to the message behind their call, and returns
+// the messages in the order in which they are to be.
+func (m *mender) reunite(l *messageLog, list []*loaded) (order []*loaded) {
+	stray := map[string]*loaded{} // by the call, the last one
+	for k, one := range list {
+		for _, r := range one.results {
+			if k == 0 || !list[k-1].calling(r.id) {
+				stray[r.id] = one
+			}
+		}
 	}
-	return files.ReadDocument(reads, r.log.dir+name, nil)
+	order = slices.Clone(list)
+	for j, one := range list {
+		var next *loaded
+		if j+1 < len(list) {
+			next = list[j+1]
+		}
+		for _, c := range one.calls {
+			from := stray[c.id]
+			switch {
+			case from == nil || next != nil && next.answering(c.id):
+				continue
+			case next != nil && next.role == "user":
+				if block := m.resultOf(l, from, c.id); block != nil {
+					next.gain(c.id, block, from)
+					m.did(l.path("messages", next.file.name), "gets the result of %.60q, which stood in %s: its call is in the message before", c.id, from.file.name)
+					delete(stray, c.id)
+				}
+			case from.role == "user" && from.others == 0 && !slices.ContainsFunc(from.results, func(r result) bool { return !one.calling(r.id) }):
+				order = slices.DeleteFunc(order, func(o *loaded) bool { return o == from })
+				order = slices.Insert(order, slices.Index(order, one)+1, from)
+				for _, r := range from.results {
+					delete(stray, r.id)
+				}
+			}
+		}
+	}
+	return order
+}
+
+// gain notes that the message gets a result from another.
+func (m *loaded) gain(id string, block []byte, from *loaded) {
+	if m.gains == nil {
+		m.gains = map[string][]byte{}
+	}
+	if from.gave == nil {
+		from.gave = map[string]bool{}
+	}
+	m.gains[id], from.gave[id] = block, true
+}
+
+// resultOf returns the last result of a call in a message, nil for none.
+func (m *mender) resultOf(l *messageLog, of *loaded, id string) (block []byte) {
+	d := m.document(l, of.file.name)
+	if d.Err == nil {
+		withContent(d.Tape.Raw(effectiveNode(d.Tape)), func(results map[string][]byte, _, _ [][]byte) []byte {
+			block = slices.Clone(results[id])
+			return nil
+		})
+	}
+	return block
+}
+
+// rewrite writes a message into a file, with the results of the calls before it if it has
+// others.
+func (m *mender) rewrite(l *messageLog, one *loaded, to messageFile, asked []call, last bool) {
+	name, moved := one.file.name, to.name != one.file.name
+	rebuilt := one.broken && !moved || len(one.gains)+len(one.gave) > 0
+	if !rebuilt && !moved && (one.counts || !last) {
+		return
+	}
+	d := m.document(l, name)
+	if d.Err != nil {
+		m.cannot(l.path("messages", name), "it changes while it is read")
+		return
+	}
+	p := jsontape.NewPatch(d.Tape)
+	if rebuilt {
+		at := effectiveNode(d.Tape)
+		blocks := 0
+		body := withContent(d.Tape.Raw(at), func(results map[string][]byte, others, _ [][]byte) []byte {
+			answered := slices.DeleteFunc(slices.Clone(asked), func(c call) bool { return results[c.id] == nil && one.gains[c.id] == nil })
+			for id, block := range one.gains {
+				results[id] = block
+			}
+			if len(answered) > 0 {
+				answered = asked
+			}
+			blocks = len(answered) + len(others)
+			return rebuild(answered)(results, others, nil)
+		})
+		stay := slices.DeleteFunc(slices.Clone(asked), func(c call) bool { return !one.answering(c.id) })
+		if len(one.results) > len(stay)+len(one.gave) {
+			m.ask("%s: a tool result goes that the agent was told", name)
+		}
+		if blocks == 0 && !moved {
+			m.setAside(name, "it has nothing but results of calls that are not before it")
+			return
+		}
+		t, err := files.Parse(body)
+		if err != nil {
+			m.cannot(l.path("messages", name), "it cannot be written again: %v", err)
+			return
+		}
+		p.Set(d.Tape.Find(at, "content"), t.Raw(t.Find(0, "content")))
+		m.did(l.path("messages", name), "the results become those of the calls before")
+	}
+	if moved || last && !one.counts {
+		p.Put(0, "message_id", []byte(to.number().String()))
+	}
+	switch {
+	case moved:
+		m.did(l.path("messages", to.name), "gets the message of %s, for a result to stand behind its call", name)
+	case last && !one.counts:
+		m.did(l.path("messages", name), "the message_id becomes %s: the SDK counts on from it", to.number())
+	}
+	m.made[to.name] = p.Bytes()
 }
 
 // effectiveNode returns the message in a file that counts.
@@ -142,101 +243,4 @@ func effectiveNode(t *jsontape.Tape) jsontape.Node {
 		return n
 	}
 	return t.Find(0, "message")
-}
-
-// content gives a message other blocks.
-func (r *round) content(name, words string, makes func(results map[string][]byte, others, all [][]byte) []byte) {
-	d := r.document(name)
-	if d.Err != nil {
-		return
-	}
-	m := effectiveNode(d.Tape)
-	body := withContent(d.Tape.Raw(m), makes)
-	t, err := files.Parse(body)
-	if err != nil {
-		return
-	}
-	p := jsontape.NewPatch(d.Tape)
-	p.Set(d.Tape.Find(m, "content"), t.Raw(t.Find(0, "content")))
-	r.write(name, p.Bytes(), "%s", words)
-	r.ask("%s: a tool result goes that the agent was told", name)
-}
-
-// flaw mends a message file that cannot be loaded, behind a message with those calls. A
-// writer that is killed, or a machine that loses its power, leaves a file that breaks
-// off: what stands before the break stays. Any other damage takes the message away.
-func (r *round) flaw(name string, f flaw, calls []call) {
-	d := r.document(name)
-	syntax := (*jsontape.SyntaxError)(nil)
-	switch {
-	case d.Err == nil:
-		r.gone(name, f.meaning, calls)
-	case !errors.As(d.Err, &syntax):
-		r.unreadable(r.log.path("messages", name), d.Err)
-	case !r.salvage(name, d.Data, d.Err):
-		r.gone(name, fmt.Sprintf("no message can be read of it: %v", d.Err), calls)
-	}
-}
-
-// gone takes a message away. Where it stood for the results of calls that are nowhere
-// else, errors take its place, as the SDK puts them in memory.
-func (r *round) gone(name, reason string, calls []call) {
-	r.ask("%s: the message goes", name)
-	elsewhere := func(c call) bool {
-		k := r.stray(c.id)
-		return k >= 0 && r.seen[k].name != name
-	}
-	number, ok := fileOf(name)
-	if len(calls) == 0 || !ok || slices.ContainsFunc(calls, elsewhere) {
-		r.setAside(name, reason)
-		return
-	}
-	errs := appendErrors([]byte(`{"role":"user","content":[`), calls)
-	r.write(name, fmt.Appendf(nil, `{"message": %s, "message_id": %s}`, errs, number.number()), "errors take its place for the tool calls before it: %s", reason)
-}
-
-// salvage writes what can be read of a message file that does not parse, without a tool
-// call that has no end, as its arguments are not known. It reports whether anything can
-// be.
-func (r *round) salvage(name string, data []byte, cause error) bool {
-	whole, cut, ok := readable(data)
-	number, numbered := fileOf(name)
-	if !ok || !numbered {
-		return false
-	}
-	t, err := files.Parse(whole)
-	if err != nil || t.Kind(0) != jsontape.Object {
-		return false
-	}
-	m := effectiveNode(t)
-	content := t.Find(m, "content")
-	if t.Find(m, "role") < 0 || t.Kind(content) != jsontape.Array {
-		return false
-	}
-	half := func(b jsontape.Node) bool {
-		_, end := t.Span(b)
-		return end > cut && t.Find(b, "text") < 0 && t.Find(b, "toolResult") < 0
-	}
-	left := 0
-	for b := t.First(content); b >= 0; b = t.Next(b) {
-		if !half(b) {
-			left++
-		}
-	}
-	if left == 0 {
-		return false
-	}
-	p := jsontape.NewPatch(t)
-	p.Remove(content, half)
-	if t.Find(0, "message_id") < 0 {
-		p.Put(0, "message_id", []byte(number.number().String()))
-	}
-	words := "what stands before the break stays"
-	if _, end := t.Span(m); end <= cut {
-		words = "the message stays, and what follows it goes"
-	} else {
-		r.ask("%s: the end of the message is missing, and what stands before that stays", name)
-	}
-	r.write(name, p.Bytes(), "%s (%v)", words, cause)
-	return true
 }
