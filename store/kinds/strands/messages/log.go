@@ -100,8 +100,6 @@ type messageLog struct {
 	there bool
 	close func()
 	memo  *tree.Memo
-	// bodies are those that were read for headers.
-	bodies *bodies
 }
 
 // sdk returns the versions in question.
@@ -118,7 +116,7 @@ func (s *Store) openLog(p place) *messageLog {
 // readLog lists the log of an agent in a tree: that of its place, or one that is over it,
 // whose log is open.
 func (s *Store) readLog(p place, in folder.In) *messageLog {
-	l := &messageLog{folders: s.folders(p), memo: in.Memo, bodies: &s.bodies}
+	l := &messageLog{folders: s.folders(p), memo: in.Memo}
 	l.tree = in.Tree
 	defer tree.Ahead(l.tree, slices.Values([]string{path.Join(p.session, "session.json"), p.path("agent.json")}), needed)()
 	l.checkSession()
@@ -257,43 +255,29 @@ func (l *messageLog) whole(d *decoder, f messageFile, m *message) {
 // known recalls what was noted of a file that is as it was then, or reads it and
 // notes that. The message has no body if it was recalled.
 func (l *messageLog) known(d *decoder, f messageFile, m *message) {
-	if _, ok := l.recalled(f, m); ok {
+	if l.recalled(f, m) {
 		return
 	}
 	if name := l.dir + f.name; d.take(d.reader(l.tree, l.dir), f, m) {
 		d.note = m.appendNote(d.note[:0])
 		l.memo.Note(l.noted(name, d.stamp), d.stamp, bytes.Clone(d.note))
-		if l.tree == l.place.tree {
-			l.bodies.keep(l.noted(name, d.stamp), d.stamp, m.body)
-		}
 	}
 	m.written = d.stamp.Size
 }
 
-// remembered recalls a file with its body, or reads it.
-func (l *messageLog) remembered(d *decoder, f messageFile, m *message) {
-	if l.bodies.has(l.inside(l.dir + f.name)) {
-		if at, ok := l.recalled(f, m); ok {
-			if m.body = l.bodies.take(l.noted(l.dir+f.name, at), at); m.body != nil {
-				return
-			}
-		}
-	}
-	l.whole(d, f, m)
-}
-
-// recalled recalls what was noted of a file that is as it was then, and returns its stamp.
-func (l *messageLog) recalled(f messageFile, m *message) (at tree.Stamp, ok bool) {
+// recalled recalls what was noted of a file that is as it was then.
+func (l *messageLog) recalled(f messageFile, m *message) bool {
 	name := l.dir + f.name
-	if at, ok = l.stamp(name); !ok {
-		return at, false
+	at, ok := l.stamp(name)
+	if !ok {
+		return false
 	}
 	note, ok := l.memo.Recall(l.noted(name, at), at)
 	if !ok || !m.recall(f.name, note) {
-		return at, false
+		return false
 	}
 	m.written = at.Size
-	return at, true
+	return true
 }
 
 // stamp looks at a file of the log that may be known.

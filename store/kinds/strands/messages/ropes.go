@@ -331,8 +331,7 @@ func (r *reel) begins(other *reel) bool {
 	return slices.Equal(r.ids[:n], other.ids[:n]) && slices.Equal(r.ends[:n], other.ends[:n])
 }
 
-// Fill is that of store.Features. Of each text the messages in which runs are are read, once, but for
-// those whose bodies are still held from the reading of headers.
+// Fill is that of store.Features. Of each text the messages in which runs are are read, once.
 func (s *Store) Fill(ctx context.Context, runs []store.Run, dst []byte) error {
 	wanted := map[int64][]filling{} // by the base
 	for _, run := range runs {
@@ -437,7 +436,7 @@ func (a agentLog) fillFrom(ctx context.Context, r *reel, all []filling) error {
 	}
 	in := func(d *decoder, f messageFile, m *message) {
 		if read[f.name] {
-			l.remembered(d, f, m)
+			l.whole(d, f, m)
 		} else {
 			l.known(d, f, m)
 		}

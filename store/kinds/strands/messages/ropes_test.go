@@ -10,7 +10,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/media/tree"
 	"hindcast/store/sdk"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
@@ -139,9 +138,8 @@ func TestRopes_ofABranch(t *testing.T) {
 	}
 }
 
-// The ropes of all states take no look at a message behind headers. Their bytes are those that were
-// read for headers, after one look; where they were given out, each message is read once, without one:
-// a state costs nothing besides.
+// The ropes of all states take no look at a message behind headers. For their bytes each
+// message is read once, without one: a state costs nothing besides.
 func TestRopes_readAMessageOnce(t *testing.T) {
 	const n = 300
 	dir := t.TempDir()
@@ -164,24 +162,19 @@ func TestRopes_readAMessageOnce(t *testing.T) {
 		}
 	}
 	text := make([]byte, last[0].Len+last[1].Len+last[2].Len)
-	for given := range 2 {
-		if err := s.Fill(t.Context(), last, text); err != nil {
-			t.Fatal(err)
-		}
-		if s.bodies.size != 0 || len(s.bodies.of) != 0 {
-			t.Errorf("%d bytes are held that were given out", s.bodies.size)
-		}
-		for i := range n {
-			name := fmt.Sprintf("message_%d.json", i)
-			if got, looks := read.read[name], read.stated[name]; got != given || looks != 1-given {
-				t.Errorf("message %d is read %d times and looked at %d times for its bytes, want %d and %d", i, got, looks, given, 1-given)
-			}
-		}
-		if state, err := s.State(t.Context(), refs[n-1]); err != nil || !bytes.Equal(state, text) {
-			t.Errorf("time %d, the runs are not the state, %v", given, err)
-		}
-		read.reset()
+	if err := s.Fill(t.Context(), last, text); err != nil {
+		t.Fatal(err)
 	}
+	for i := range n {
+		name := fmt.Sprintf("message_%d.json", i)
+		if got, looks := read.read[name], read.stated[name]; got != 1 || looks != 0 {
+			t.Errorf("message %d is read %d times and looked at %d times for its bytes", i, got, looks)
+		}
+	}
+	if state, err := s.State(t.Context(), refs[n-1]); err != nil || !bytes.Equal(state, text) {
+		t.Errorf("the runs are not the state, %v", err)
+	}
+	read.reset()
 	at := last[1].At + last[1].Len - 10
 	if err := s.Fill(t.Context(), []store.Run{{At: at, Len: 10}}, text[:10]); err != nil {
 		t.Fatal(err)
@@ -191,7 +184,7 @@ func TestRopes_readAMessageOnce(t *testing.T) {
 	}
 }
 
-// Of a log that is rewritten between headers and runs, no body of before is given out.
+// Of a log that is rewritten between headers and runs, nothing of before is given out.
 func TestRopes_ofMessagesThatAreRewritten(t *testing.T) {
 	const n = 40
 	dir := t.TempDir()
@@ -203,22 +196,4 @@ func TestRopes_ofMessagesThatAreRewritten(t *testing.T) {
 	f["messages/message_7.json"] = []byte(`{"message":{"role":"user","content":[{"text":"another one"}]},"message_id":7}`)
 	mustWrite(t, filepath.Join(messagesOf(dir), "message_7.json"), string(f["messages/message_7.json"]))
 	storetest.Ropes(t, s, refsOf(t, s)...)
-}
-
-// What is held of messages that nothing was asked of is bounded.
-func TestBodies_areBounded(t *testing.T) {
-	var b bodies
-	large := make([]byte, mostBodies/4)
-	for i := range 9 {
-		b.keep(fmt.Sprint(i%6), tree.Stamp{Tag: fmt.Sprint(i)}, large)
-		if b.size > mostBodies {
-			t.Fatalf("%d bytes are held", b.size)
-		}
-	}
-	if b.take("0", tree.Stamp{Tag: "0"}) != nil {
-		t.Error("a body is given out of a file that is another one")
-	}
-	if len(b.take("1", tree.Stamp{Tag: "7"})) != len(large) || b.take("1", tree.Stamp{Tag: "7"}) != nil {
-		t.Error("a body is not given out once")
-	}
 }

@@ -272,8 +272,6 @@ type Store struct {
 	linked map[string]*tree.Disk
 	// shared are the bytes that states share.
 	shared numbering
-	// bodies are messages that were read and not asked for yet.
-	bodies bodies
 }
 
 var (
