@@ -118,7 +118,7 @@ func (m *mender) document(l *messageLog, name string) files.Document {
 	return files.ReadDocument(tree.From(l.tree), l.dir+name, nil)
 }
 
-// reunite gives results that stand elsewhere to the message behind their call, and returns
+// reunite puts results that stand elsewhere behind their call, and returns
 // the messages in the order in which they are to be.
 func (m *mender) reunite(l *messageLog, list []*loaded) (order []*loaded) {
 	stray := map[string]*loaded{} // by the call, the last one
