@@ -21,40 +21,6 @@ import (
 	"hindcast/store/media/tree"
 )
 
-// broken is a tree in which one name cannot be looked at, read or listed.
-type broken struct {
-	tree.Tree
-	name string
-}
-
-func (b broken) List(dir string) ([]string, error) {
-	if dir == b.name {
-		return nil, errBroken
-	}
-	return b.Tree.List(dir)
-}
-
-func (b broken) Read(name string, buf []byte) ([]byte, tree.Stamp, error) {
-	if name == b.name {
-		return buf[:0], tree.Stamp{}, errBroken
-	}
-	return b.Tree.Read(name, buf)
-}
-
-func (b broken) Stamp(name string) (tree.Stamp, error) {
-	if name == b.name {
-		return tree.Stamp{}, errBroken
-	}
-	return b.Tree.Stamp(name)
-}
-
-func (b broken) OpenFile(name string) (tree.Opened, error) {
-	if name == b.name {
-		return nil, errBroken
-	}
-	return b.Tree.OpenFile(name)
-}
-
 // TestStorage_named: plans, receipts and the journal call a session as the kind does; labels lie under its
 // name in the storage. What comes of the messages of a state is told where a session goes on from it.
 func TestStorage_named(t *testing.T) {
