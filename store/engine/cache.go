@@ -145,7 +145,7 @@ func (s *Store) load(ctx context.Context, in In, at Place) (*session, error) {
 		}
 		fallthrough
 	default:
-		if raw, mark, err = s.whole(ctx, look, at); mark == nil && !errors.Is(err, model.ErrNoSession) {
+		if raw, mark, err = s.whole(ctx, look, at); mark == nil && in.Tree != nil && !errors.Is(err, model.ErrNoSession) {
 			raw, err = s.format.Read(ctx, in, at, "") // a look passes over what changed under it
 		}
 		if err != nil {
