@@ -36,6 +36,7 @@ type Files struct {
 func OnFiles(f Format, m *Files, address string) *Store {
 	s := New(f, m, address)
 	m.format = &s.format
+	s.listing = fmt.Sprintf("list sessions of %q", address) // errors of files leave out the path
 	s.features.Requests = m.Storage.Requests
 	s.features.LabelFile = func(ctx context.Context, session string) (dir, file, name string) {
 		at := Place{Session: session}

@@ -25,13 +25,14 @@ type Store struct {
 	// known has the places of the sessions that were found last, by their names, where the format has no Place.
 	known    sync.Map
 	features store.Features
+	listing  string // what fails where the sessions cannot be listed
 }
 
 var errClosed = fs.ErrClosed
 
 // New returns the store of a format on a medium. The address is what was opened.
 func New(f Format, m Medium, address string) *Store {
-	s := &Store{format: f, medium: m, address: address}
+	s := &Store{format: f, medium: m, address: address, listing: "list sessions"}
 	s.features = store.Features{
 		Tail: s.Tail, Watch: s.Watch, Cursor: s.Cursor, Growth: s.Growth,
 		DerivedIDs: s.DerivedIDs, Facts: s.Facts, Gaps: s.Gaps, Resume: s.Resume,
@@ -135,7 +136,7 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 	return func(yield func(model.SessionInfo, error) bool) {
 		err := s.each(ctx, func(info model.SessionInfo) bool { return yield(info, nil) })
 		if err != nil {
-			yield(model.SessionInfo{}, s.Wrap(err, "list sessions of %q", s.address))
+			yield(model.SessionInfo{}, s.Wrap(err, "%s", s.listing))
 		}
 	}
 }
