@@ -41,7 +41,8 @@ func (s *session) at(id string) (int, error) {
 	return -1, model.ErrNoSnapshot
 }
 
-// markAt returns what a look is compared with, nil where the session reads otherwise by now.
+// markAt returns the mark to compare with the next look, nil if there is no session or its log has
+// expired.
 func (s *session) markAt(now time.Time) any {
 	if s == nil || !s.raw.Until.IsZero() && !now.Before(s.raw.Until) {
 		return nil
@@ -49,7 +50,7 @@ func (s *session) markAt(now time.Time) any {
 	return s.mark
 }
 
-// newest returns the last row, "" for none.
+// newest returns the ID of the last row, "" if there are no rows.
 func (s *session) newest() string {
 	if s == nil || len(s.Rows) == 0 {
 		return ""
@@ -121,8 +122,8 @@ func (c *cache) put(name string, s *session) {
 	c.sessions[name] = s
 }
 
-// load returns a session as it is, and reads it where it changed since it was read. The error is
-// model.ErrNoSession where there is none.
+// load returns the current session, and reads it only if it changed since the last reading. The error is
+// model.ErrNoSession if the session does not exist.
 func (s *Store) load(ctx context.Context, in In, at Place) (*session, error) {
 	was := s.cache.get(at)
 	mark := was.markAt(in.Now)
@@ -178,7 +179,7 @@ func (s *Store) load(ctx context.Context, in In, at Place) (*session, error) {
 	return now, nil
 }
 
-// whole reads all of a session, and returns the mark of what was read.
+// whole reads a session from its first row, and returns the log and its mark.
 func (s *Store) whole(ctx context.Context, look Look, at Place) (log *Log, mark any, err error) {
 	if log, err = s.format.Read(ctx, look.In, at, ""); err != nil {
 		return nil, nil, err
@@ -191,7 +192,7 @@ func (s *Store) whole(ctx context.Context, look Look, at Place) (log *Log, mark 
 	return log, mark, err
 }
 
-// complete returns a log with what the journal tells. raw stays as it is unless it is given away.
+// complete returns a log completed from the journal. It copies the rows of raw unless given is true.
 func (s *Store) complete(ctx context.Context, in In, at Place, raw *Log, given bool) (*Log, error) {
 	log := *raw
 	if !given { // a Teller changes rows in place
@@ -262,7 +263,7 @@ func (s *Store) Cursor(ctx context.Context, session string) (store.Cursor, error
 	return now.cursor(), nil
 }
 
-// Growth returns what became of a session since a cursor. The error is model.ErrNoSession.
+// Growth returns the headers that a session got since a cursor. The error is model.ErrNoSession.
 func (s *Store) Growth(ctx context.Context, session string, since store.Cursor) (store.Growth, error) {
 	now, err := s.current(ctx, session)
 	if err != nil {

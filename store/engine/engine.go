@@ -20,7 +20,7 @@ import (
 	"hindcast/store/engine/planning"
 )
 
-// In, Place, Log, Move and Next are those of all kinds.
+// In, Place, Log, Move and Next are shared by all kinds.
 type (
 	In    = folder.In
 	Place = folder.Place
@@ -32,8 +32,8 @@ type (
 // Listed is a session of a list.
 type Listed struct {
 	Place Place
-	// Log is the session as the list read it. Info is what the list shows of one that was not read. Where
-	// both are nil the engine reads the session.
+	// Log is the session as the list read it. Info is the list's entry for a session that the list did not
+	// read. If both are nil, the engine reads the session.
 	Log  *Log
 	Info *model.SessionInfo
 }
@@ -59,8 +59,8 @@ func (r *Row) In() (*Log, int, error) { return r.find() }
 
 // Format describes a kind. Its functions are pure: the same In gives the same answer.
 type Format struct {
-	// Name is that of the kind. Framework is whose verdicts its faults give. IDs says in a few words what
-	// ids are.
+	// Name is the name of the kind. Framework names the framework that the faults are about. IDs describes the
+	// row IDs in a few words.
 	Name, Framework, IDs string
 	// Nested reports that session "a/b" belongs to session "a", which changes with it.
 	Nested bool
@@ -73,38 +73,38 @@ type Format struct {
 	// Place returns where the session of a name is. Where it is nil, Places returns where all sessions are.
 	Place  func(ctx context.Context, in In, session string) (Place, error)
 	Places func(context.Context, In) ([]Place, error)
-	// Read returns the log of a session, all of it where from is "". Where [Look.Since] may be Grew, from is
-	// the row that the log begins with, and the engine joins it to the log that was read before. The error is
-	// model.ErrNoSession where there is none; a log without rows that is not Empty means the same.
+	// Read returns the log of a session from the row from, or the whole log if from is "". The engine passes a
+	// from only if [Look.Since] is Grew, and appends the rows to the log it has. The error is
+	// model.ErrNoSession if there is no session; a log without rows that is not Empty means the same.
 	Read func(ctx context.Context, in In, at Place, from string) (*Log, error)
 	// Tail returns the newest n rows, and how many there are before them, without those; false where all have
 	// to be read. It may be nil.
 	Tail func(ctx context.Context, in In, at Place, n int) (rows []model.Header, before int, ok bool, err error)
-	// State returns the state of a row. The errors are those of [Row.In].
+	// State returns the state of a row. It returns the errors of [Row.In].
 	State func(context.Context, In, *Row) ([]byte, error)
-	// About returns what else is known of a row. The errors are those of State.
+	// About describes a row besides its state. It returns the errors of State.
 	About func(context.Context, In, *Row) (About, error)
 	// Steps returns the rows of a log with the steps that lie between them, which have visits and are in no
 	// log. It may be nil.
 	Steps func(context.Context, In, *Log) []model.Header
-	// Faults returns what is wrong with a session, besides what the medium finds. It may be nil.
+	// Faults returns the faults of a session that the medium does not find. It may be nil.
 	Faults func(context.Context, In, *Log) ([]model.Fault, error)
 	// Weave is that of [store.Features]. It may be nil.
 	Weave func(ctx context.Context, s *Store, refs []model.Ref, to store.Loom) error
 	// Info completes what the list shows of a session.
 	Info func(*Log, *model.SessionInfo)
-	// Check returns what is wrong with the store itself. It may be nil.
+	// Check returns the faults of the store itself. It may be nil.
 	Check func(context.Context, In) ([]model.Fault, error)
 
-	// Lacks returns why an operation is none of the kind, "" if it is one.
+	// Lacks returns why the kind does not support an operation, "" if it does.
 	Lacks func(op model.Op) string
 	// Move plans a change.
 	Move func(context.Context, In, *Log, model.Change) (*Move, error)
-	// Next returns what the framework does with a log after a plan; the move is nil of an undo and a redo.
+	// Next predicts how the framework goes on after a plan. For an undo or a redo the move is nil.
 	Next func(ctx context.Context, in In, before, after *Log, m *Move) (Next, error)
 }
 
-// Since tells what became of a session since it was read.
+// Since says how a session changed since it was read.
 type Since uint8
 
 const (
@@ -121,27 +121,27 @@ type Look struct {
 	// In holds what is to be read.
 	In    In
 	Since Since
-	// Mark returns what a later look is compared with, nil where what was read changed meanwhile. newest is
-	// the last row that was read.
+	// Mark returns the mark that a later look compares with; nil means that the session changed during the
+	// reading. newest is the last row that was read.
 	Mark func(newest string) (any, error)
 }
 
-// Teller completes a log with what the journal tells of its session, in place, and returns it.
+// Teller completes a log from the journal of its session, in place, and returns it.
 type Teller func(ctx context.Context, in In, at Place, log *Log) (*Log, error)
 
 // Medium is where sessions lie. Its methods are safe for concurrent use.
 type Medium interface {
 	// Read runs what on all that there is at one moment.
 	Read(ctx context.Context, what func(In) error) error
-	// Look begins a look at a session. was is the mark of an earlier one, nil for none, and newest the last row
-	// that was read then.
+	// Look begins a look at a session. was is the mark of the previous look, nil if there is no such look;
+	// newest is the last row read then.
 	Look(ctx context.Context, in In, at Place, was any, newest string) (Look, error)
-	// Teller returns a function that completes logs with what the journal tells now. It goes through the
-	// journal once, however many logs there are.
+	// Teller returns a function that completes logs from the current journal. It scans the journal once for any
+	// number of logs.
 	Teller(ctx context.Context) Teller
 	// Silent reports whether nothing was ever written here, so that logs are as they are read.
 	Silent() bool
-	// Check returns what the medium finds wrong with itself.
+	// Check returns the faults of the medium itself.
 	Check(ctx context.Context, in In) ([]model.Fault, error)
 	// Faults returns the faults of a session's states and messages, and of records whose texts no state has,
 	// see [store.UnreadFaults].
@@ -162,13 +162,13 @@ type Medium interface {
 
 // Stage holds what one plan is made on, and the steps laid over it.
 type Stage interface {
-	// In returns what there is without steps.
+	// In returns the input without the steps.
 	In() In
 	// Busy returns why an agent may be at work on a session, "" for no sign of it.
 	Busy(ctx context.Context, before *Log) (string, error)
-	// Lay lays the steps of a move over what there is, and returns what they lead to.
+	// Lay lays the steps of a move over the input, and returns the result.
 	Lay(ctx context.Context, at Place, m *Move) (In, error)
-	// Reversal returns what an undo or a redo would write, nil for nothing.
+	// Reversal returns the write of an undo or a redo, nil if there is nothing to reverse.
 	Reversal(ctx context.Context, op model.Op) (*Reversal, error)
 	// Draft puts into a plan what Commit needs to carry it out.
 	Draft(ctx context.Context, plan *model.Plan, w *Write) error

@@ -18,9 +18,9 @@ type Files struct {
 	Storage *folder.Storage
 	// Watching watches a folder of this machine.
 	Watching func(ctx context.Context) (<-chan struct{}, error)
-	// Closing lets go of what the format opened besides, nil for nothing.
+	// Closing closes the other resources of the format. It may be nil.
 	Closing func() error
-	// Mark returns a text that changes with what no tree tells of a session, nil for nothing.
+	// Mark returns a text that changes when the session changes outside the tree. It may be nil.
 	Mark func(ctx context.Context, at Place) (string, error)
 	// Unread returns the faults of records whose texts no state has; nil where they are looked for in the
 	// files of the rows.
@@ -77,7 +77,7 @@ func (m *Files) Read(ctx context.Context, what func(In) error) error {
 	return what(in)
 }
 
-// seen is what was seen of a session.
+// seen is the mark of a session in files.
 type seen struct {
 	tree.Seen
 	beside string // what no tree tells

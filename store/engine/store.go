@@ -30,7 +30,7 @@ type Store struct {
 
 var errClosed = fs.ErrClosed
 
-// New returns the store of a format on a medium. The address is what was opened.
+// New returns the store of a format on a medium. The address names the opened store.
 func New(f Format, m Medium, address string) *Store {
 	s := &Store{format: f, medium: m, address: address, listing: "list sessions"}
 	s.features = store.Features{
@@ -44,13 +44,13 @@ func New(f Format, m Medium, address string) *Store {
 	return s
 }
 
-// Features returns what the store can do.
+// Features returns the optional operations of the store.
 func (s *Store) Features() store.Features { return s.features }
 
 // Kind returns the kind's name.
 func (s *Store) Kind() string { return s.format.Name }
 
-// Address returns what was opened.
+// Address returns the address that the store was opened with.
 func (s *Store) Address() string { return s.address }
 
 // DerivedIDs says in a few words what ids are.
@@ -72,8 +72,8 @@ func (s *Store) Wrap(err error, what string, args ...any) error {
 	return fmt.Errorf("%s: %s: %w", s.format.Name, fmt.Sprintf(what, args...), files.Cause(err))
 }
 
-// Read runs what on all that there is at one moment. The error is that of what, or says that the store is
-// closed.
+// Read calls the function what with a consistent view of the store. It returns the error of the function, or
+// errClosed if the store is closed.
 func (s *Store) Read(ctx context.Context, what func(In) error) error {
 	if s.life.Over() {
 		return errClosed
@@ -81,7 +81,8 @@ func (s *Store) Read(ctx context.Context, what func(In) error) error {
 	return s.medium.Read(ctx, what)
 }
 
-// In runs what on the place of a session. The error is model.ErrNoSession where there is none.
+// In calls the function what with the place of a session. The error is model.ErrNoSession if the session does
+// not exist.
 func (s *Store) In(ctx context.Context, session string, what func(In, Place) error) error {
 	return s.Read(ctx, func(in In) error { return s.place(ctx, in, session, what) })
 }
@@ -122,7 +123,7 @@ func (s *Store) Log(ctx context.Context, session string) (*Log, error) {
 	return now.Log, nil
 }
 
-// current returns a session as it is. The error is model.ErrNoSession where there is none.
+// current returns the session in its current state. The error is model.ErrNoSession if it does not exist.
 func (s *Store) current(ctx context.Context, name string) (now *session, err error) {
 	err = s.In(ctx, name, func(in In, at Place) error {
 		now, err = s.load(ctx, in, at)
@@ -232,7 +233,7 @@ func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Hea
 	}
 }
 
-// at runs what on a row. A visit but the latest is none.
+// at calls the function what with a row. An earlier visit of a row is refused.
 func (s *Store) at(ctx context.Context, ref model.Ref, what func(In, *Row) error) error {
 	if err := ref.Once(); err != nil && s.format.Steps == nil {
 		return err
@@ -266,20 +267,20 @@ func (s *Store) about(ctx context.Context, ref model.Ref) (about About, err erro
 	return about, s.Wrap(err, "describe %q of session %q", ref.ID, ref.Session)
 }
 
-// Facts returns what is known of a snapshot besides its header. The errors are those of State.
+// Facts returns the facts of a snapshot that its header lacks. It returns the errors of State.
 func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
 	about, err := s.about(ctx, ref)
 	return about.Facts, err
 }
 
-// Gaps returns the keys that the store does not know at a snapshot. The errors are those of State.
+// Gaps returns the keys that the store does not know at a snapshot. It returns the errors of State.
 func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 	about, err := s.about(ctx, ref)
 	return about.Gaps, err
 }
 
-// Resume returns the calls that go on from a snapshot, and what comes of its messages then. The errors are
-// those of State.
+// Resume returns the calls that go on from a snapshot, with warnings about its messages. It returns the errors
+// of State.
 func (s *Store) Resume(ctx context.Context, ref model.Ref) ([]model.Resume, error) {
 	about, err := s.about(ctx, ref)
 	if err != nil || len(about.Resume) == 0 {
@@ -292,12 +293,12 @@ func (s *Store) Resume(ctx context.Context, ref model.Ref) ([]model.Resume, erro
 	return store.WarnOf(about.Resume, s.hazards(state)), nil
 }
 
-// hazards returns what comes of the messages of a state where a session goes on from it.
+// hazards warns of the messages that the framework would mishandle when a session goes on from a state.
 func (s *Store) hazards(state []byte) []string {
 	return store.ConversationHazards(s.format.Name, s.format.Framework, state)
 }
 
-// Faults returns what is wrong with a session, or with the store itself where name is "". The error is
+// Faults returns the faults of a session, or of the store itself if name is "". The error is
 // model.ErrNoSession.
 func (s *Store) Faults(ctx context.Context, name string) ([]model.Fault, error) {
 	if name == "" {

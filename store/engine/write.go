@@ -48,8 +48,8 @@ func (s *Store) Plan(ctx context.Context, c model.Change) (plan model.Plan, err 
 	return plan, nil
 }
 
-// bare returns the log of a session without what the journal tells of it, and its mark; of none a log
-// without rows. was is the session as it was read before, nil for none.
+// bare returns the log of a session as the format reads it, without the journal, and its mark. For a
+// missing session the log has no rows. was is the cached session; it may be nil.
 func (s *Store) bare(ctx context.Context, in In, at Place, was *session) (log *Log, mark any, err error) {
 	look := Look{In: in, Mark: func(string) (any, error) { return nil, nil }}
 	if in.Tree != nil { // a tree tells which steps are laid over it, and tables do not
@@ -68,7 +68,7 @@ func (s *Store) bare(ctx context.Context, in In, at Place, was *session) (log *L
 	return log, mark, err
 }
 
-// log is bare with what the journal tells. It is read for a plan, and cached with it alone.
+// log is like bare, and completes the log from the journal. Only the plan caches it.
 func (s *Store) log(ctx context.Context, in In, at Place) (*session, error) {
 	raw, mark, err := s.bare(ctx, in, at, s.cache.get(at))
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *Store) move(ctx context.Context, on Stage, c model.Change) (plan model.
 	return s.lead(ctx, on, plan, at, before.Log, &Write{Move: m})
 }
 
-// lead completes a plan with what comes of its steps.
+// lead completes a plan with the effects of its steps.
 func (s *Store) lead(ctx context.Context, on Stage, plan model.Plan, at Place, before *Log, w *Write) (model.Plan, error) {
 	over, err := on.Lay(ctx, at, w.Move)
 	if err != nil {
@@ -210,7 +210,7 @@ func (s *Store) reverse(ctx context.Context, on Stage, c model.Change) (plan mod
 	return plan, nil
 }
 
-// instead says what to do where a write cannot be taken back.
+// instead adds to an error the way out when a write cannot be undone.
 func instead(err error) error {
 	if errors.Is(err, model.ErrHeadMoved) {
 		return fmt.Errorf("the agent went on from it: restore the row that is wanted instead: %w", err)

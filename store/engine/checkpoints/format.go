@@ -18,27 +18,27 @@ import (
 type Item struct {
 	// Session is the name of the session.
 	Session string
-	// Header is what a file tells by itself. TurnIndex may be model.TurnUnknown, and
-	// Index is left out.
+	// Header holds the facts of the file alone. TurnIndex may be model.TurnUnknown, and Index is
+	// not set.
 	model.Header
 	// Opening is the title of a session that begins with the snapshot.
 	Opening string
-	// Own is what the kind notes besides.
+	// Own holds further notes of the kind.
 	Own []byte
 	// File is the file, named from the folder that was opened.
 	File string
 }
 
-// Decoded is what a file holds.
+// Decoded is the content of a file.
 type Decoded struct {
 	Items []Item
-	// Flaw is what is wrong with the file, "" for nothing. A file without items and without
-	// a flaw is none of the kind's.
+	// Flaw describes the damage of the file, "" if it is intact. A file without items and without
+	// a flaw does not belong to the kind.
 	Flaw string
 }
 
-// Format is what a kind writes in Go. Its methods are pure: the same files are the same
-// snapshots.
+// Format is the part of a kind that is written in Go. Its methods are pure: the same files are the
+// same snapshots.
 type Format interface {
 	// Is reports whether a file can be one of the kind's by its name, which is from the
 	// folder that was opened.
@@ -46,27 +46,27 @@ type Format interface {
 	// Signs reports whether a file is one of the kind's, from its beginning: its name counts, too,
 	// for a folder around the one that is meant has the same files, further down.
 	Signs(name string, head []byte) bool
-	// Decode returns what a file holds.
+	// Decode returns the content of a file.
 	Decode(name string, data []byte) Decoded
 	// Arrange puts the items of a session in the order in which they were recorded, names
 	// the parents that the files do not name, and returns the position of the head.
 	Arrange(items []Item) (head int)
 	// State returns the state of an item of a file.
 	State(data []byte, of *Item) ([]byte, error)
-	// Facts returns what else a file tells of an item.
+	// Facts returns the facts of an item that its header lacks.
 	Facts(data []byte, of *Item) model.Facts
-	// Faults returns what is wrong with a session that was arranged.
+	// Faults returns the faults of an arranged session.
 	Faults(items []Item, head int) []model.Fault
 	// Resume returns the calls that go on from an item, the best one first. dir is the
 	// folder that was opened, as programs may name it; "" for the one they run in.
 	Resume(dir string, of *Item) []model.Resume
-	// Lacks says why an operation is none for a session, "" if it is one. The item is the
-	// first of the session.
+	// Lacks returns why a session does not support an operation, "" if it does. The item is the
+	// first item of the session.
 	Lacks(op model.Op, of *Item) string
 	// Restore returns the file that makes an item the head of its session. The error is a
 	// *model.UnsupportedError where none does.
 	Restore(p *Putting) (New, error)
-	// Loads says what the framework loads of a session after a plan.
+	// Loads describes the state that the framework loads of a session after a plan.
 	Loads(items []Item, head int) string
 }
 

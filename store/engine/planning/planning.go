@@ -27,7 +27,7 @@ type Log struct {
 	Aside func(id string) bool
 }
 
-// Point returns the head, the zero value where there is none.
+// Point returns the head, the zero value if there is no head.
 func (l Log) Point() model.Point {
 	if l.Head < 0 {
 		return model.Point{}
@@ -51,7 +51,7 @@ func (l Log) place(i int) string {
 	return l.Places[i]
 }
 
-// finder returns a function that finds a row of another log in a log, -1 for none.
+// finder returns a function that finds a row of another log in this log, -1 if it is missing.
 func (l Log) finder() func(other Log, i int) int {
 	at := make(map[string]int, len(l.Rows))
 	for i := range l.Rows {
@@ -65,10 +65,10 @@ func (l Log) finder() func(other Log, i int) int {
 	}
 }
 
-// Next is what a framework does with a session.
+// Next describes how a framework goes on with a session.
 type Next struct {
-	// Loads says what it loads, and Calls are the calls by which it goes on, the best
-	// one first.
+	// Loads describes the state that the framework loads. Calls resume the session, the best
+	// call first.
 	Loads         string
 	Calls         []model.Resume
 	Hazards, Asks []string
@@ -87,7 +87,7 @@ func Lead(plan *model.Plan, before, after Log) {
 	}
 }
 
-// Tell completes a plan with what the framework does then.
+// Tell adds the framework's next steps to a plan.
 func (n Next) Tell(plan *model.Plan) {
 	plan.Loads = n.Loads
 	plan.Resume = append(plan.Resume, n.Calls...)
