@@ -83,7 +83,7 @@ func (k *Kind) codec(dir string) tree.Codec[Decoded] {
 	}
 }
 
-// notes are what is remembered of a file.
+// notes are the cached items of a file.
 type notes struct {
 	Items []note `json:"items,omitempty"`
 	Flaw  string `json:"flaw,omitempty"`
@@ -204,7 +204,7 @@ func (r reader) log(in folder.In, at folder.Place, items []Item) *folder.Log {
 	return log
 }
 
-// itemsOf returns the items of a log, with those that the journal alone has.
+// itemsOf returns the items of a log, including the items that only the journal has.
 func itemsOf(log *folder.Log) []Item {
 	if whole, ok := log.Whole.([]Item); ok {
 		return whole

@@ -86,7 +86,7 @@ func (k Kind) open(ctx context.Context, dir, whole string, o folder.Options) (*e
 	return engine.OnFiles(r.format(), m, dir), nil
 }
 
-// format returns what the engine reads a folder of the kind with.
+// format returns the engine's format for a folder of the kind.
 func (r reader) format() engine.Format {
 	return engine.Format{
 		Name: r.Kind.Name, Framework: r.Framework, IDs: r.IDs,
@@ -122,7 +122,7 @@ func (r reader) info(log *engine.Log, info *model.SessionInfo) {
 	info.Faults = len(model.Harmful(faults))
 }
 
-// data returns what the file of a row holds, or held.
+// data returns the content of a row's file, from the journal if the file is set aside.
 func (r reader) data(in engine.In, log *engine.Log, i int) (data []byte, err error) {
 	if aside := log.Aside[log.Rows[i].ID]; aside != nil {
 		return in.Writes.Told(log.Place.Session).Read(aside)
@@ -160,8 +160,8 @@ func (r reader) about(_ context.Context, in engine.In, row *engine.Row) (about e
 	return about, nil
 }
 
-// faults returns those of a session. What Hindcast set aside no framework meets. Several
-// roots are several runs.
+// faults returns the faults of a session. It ignores the rows that Hindcast set aside, because
+// no framework meets them. Several roots are several runs.
 func (r reader) faults(_ context.Context, _ engine.In, log *engine.Log) ([]model.Fault, error) {
 	items, _ := log.Own.([]Item)
 	if len(items) == 0 {

@@ -18,8 +18,8 @@ import (
 type Format interface {
 	// Name returns the kind's name.
 	Name() string
-	// Sign says what tells a database of the kind, or, with false, what it lacks. has are the tables that a name
-	// finds, with their columns, and those of the schema hindcast as "hindcast.TABLE".
+	// Sign describes by what a database of the kind is recognised, or, with false, what it lacks. has maps each
+	// table that a name finds to its columns; tables of the schema hindcast are named "hindcast.TABLE".
 	Sign(has map[string]map[string]bool) (why string, ok bool)
 	// Open opens the store. The server is closed with it, or where that fails.
 	Open(ctx context.Context, on *pg.Server) (store.Store, error)
@@ -97,7 +97,8 @@ func own(f Format) bool { return f.Name() == pg.Schemes[0] }
 // ErrSeveral: a database has several stores.
 var ErrSeveral = errors.New("the database has several stores")
 
-// tables returns the tables that a name finds, with their columns. A view is none: its rows are an endless query's.
+// tables returns the tables that a name finds, with their columns. It skips views, because the query of a view
+// may be endless.
 func tables(ctx context.Context, server *pg.Server) (has map[string]map[string]bool, err error) {
 	err = server.Read(ctx, func(t *pg.Tx) error {
 		has = map[string]map[string]bool{}

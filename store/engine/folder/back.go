@@ -12,7 +12,7 @@ import (
 	"hindcast/store/media/tree"
 )
 
-// Reversal is what a journal would take back, or do again.
+// Reversal is the write that an undo or a redo of the journal would make.
 type Reversal struct {
 	Entry   *journal.Entry
 	storage *Storage
@@ -21,8 +21,8 @@ type Reversal struct {
 	refused error
 }
 
-// Reversal returns what the journal of a storage would take back or do again, nil for
-// nothing.
+// Reversal returns the next undo or redo of the storage's journal, nil if the journal is
+// empty.
 func (s *Storage) Reversal(ctx context.Context, op model.Op) (*Reversal, error) {
 	entries, err := s.Entries(ctx)
 	if err != nil || len(entries) == 0 {

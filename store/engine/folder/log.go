@@ -14,19 +14,18 @@ import (
 type Format interface {
 	// Name returns the name of the framework, for people.
 	Name() string
-	// Read returns the log of a session, one without rows where there are none.
+	// Read returns the log of a session; the log of a missing session has no rows.
 	Read(ctx context.Context, in In, at Place) (*Log, error)
 }
 
-// In is what a format reads: a tree, what is remembered of its files, what the journal
-// tells of the session, and the time, by which work that is pending expires. A database is a
-// transaction instead.
+// In is the input of a format: a tree of files, their memo, the session's journal entries, and the
+// time, by which pending work expires. A database is a transaction instead.
 type In struct {
 	tree.Tree
 	// Tx is the transaction on the tables of a database, nil in files.
 	Tx   any
 	Memo *tree.Memo
-	// Writes are what the journal tells of all sessions, and Told is what it tells of one.
+	// Writes are the journal's entries of all sessions, and Told are the entries of this session.
 	Writes Writes
 	Told   *Told
 	Now    time.Time
@@ -40,17 +39,17 @@ type Place struct {
 	// Session is the session's name in the storage, which is the same whatever folder of
 	// it was opened.
 	Session string
-	// ID is what the port calls it, "" where that is its name.
+	// ID is the session's name in the port; "" means that it equals Session.
 	ID string
 	// Format reads it. A storage may have sessions of several formats.
 	Format Mover
-	// Folders are those in which the journal's entries record the names that came.
+	// Folders are the folders in which the journal's entries record the names that came.
 	Folders []string
-	// Own is what the format needs besides.
+	// Own holds the format's own data.
 	Own any
 }
 
-// Called returns what the port calls the session.
+// Called returns the session's name in the port.
 func (p *Place) Called() string { return cmp.Or(p.ID, p.Session) }
 
 // Log is a session as a format reads it from a tree. The slices have one item for each
@@ -67,29 +66,30 @@ type Log struct {
 	// another content is another row, and one of the same content the same. Nil where ids
 	// suffice, "" for a row whose id suffices.
 	Contents []string
-	// Written are the files by whose times an agent at work shows.
+	// Written are the files whose modification times show an agent at work.
 	Written []Written
 	// Head is the row that the framework goes on from, or where the session stands if it
 	// goes on from none; -1 where there are no rows.
 	Head int
 	// Pointed says that the framework names its head itself.
 	Pointed bool
-	// Settled says that the format filled in what follows from the rows together, too. A row
+	// Settled says that the format also filled in the facts that follow from all rows together. A row
 	// off the path has its reason then.
 	Settled bool
 	// Empty says of a log without rows that the session is there.
 	Empty bool
-	// Own is what the format decoded.
+	// Own holds the format's decoded data.
 	Own any
 	// Until is when the same files read otherwise, the zero time for never.
 	Until time.Time
 	// Facts say where the head is, of a log that was read from a row on.
 	Facts model.HeadFacts
-	// Title and Size are those of the session's info. First is the part of Size that the first of the
-	// rows has.
+	// Title and Size belong to the session's info. First is the part of Size that the first row
+	// takes.
 	Title       string
 	Size, First int64
-	// Opaque is how states are stored that are shown as the bytes that they are; "" for none.
+	// Opaque names the encoding of states that are shown as raw bytes; "" if there are no such
+	// states.
 	Opaque string
 	// Busy is why an agent may be at work on the session, "" for no sign of it: the engine
 	// fills it in before a [Move].
@@ -99,12 +99,12 @@ type Log struct {
 	// itself, by [In].Told, makes the map. For any other the engine brings their files
 	// back.
 	Aside map[string]*Aside
-	// Whole is what the format decoded with the rows that the engine brought back; nil where
-	// there are none.
+	// Whole holds the format's decoded data including the rows that the engine brought back; nil if
+	// it brought back no rows.
 	Whole any
 }
 
-// At returns the position of a row, -1 for none.
+// At returns the position of a row, -1 if it is missing.
 func (l *Log) At(id string) int {
 	for i := range l.Rows {
 		if l.Rows[i].ID == id {
@@ -125,7 +125,7 @@ func (l *Log) IsLine() bool {
 	return n > 0 && (l.Facts.Newest || l.Rows[n-1].Head) && len(l.Facts.Moves) == 0
 }
 
-// HeadPoint returns the head, the zero value where there is none.
+// HeadPoint returns the head, the zero value if there is no head.
 func (l *Log) HeadPoint() model.Point {
 	if l.Head < 0 {
 		return model.Point{}
@@ -141,8 +141,8 @@ func (l *Log) Compared() planning.Log {
 	return planning.Log{Rows: l.Rows, Head: l.Head, Places: l.Files, Contents: l.Contents, Aside: func(id string) bool { return l.Aside[id] != nil }}
 }
 
-// settle fills in what follows from the rows together, and from the writes that put the
-// head elsewhere.
+// settle fills in the facts that follow from all rows together, and from the writes that moved the
+// head.
 func (l *Log) settle(t *Told) {
 	for i := range l.Rows {
 		l.Rows[i].Index, l.Rows[i].Head = i, i == l.Head

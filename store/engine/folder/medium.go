@@ -12,7 +12,7 @@ import (
 	"hindcast/store/media/tree"
 )
 
-// Staged is what a plan is made on.
+// Staged is the input of a plan.
 type Staged struct {
 	In      In
 	storage *Storage
@@ -69,14 +69,14 @@ func (on *Staged) Lay(at Place, steps tree.Steps) (In, error) {
 // Busy asks whether an agent is at work on a session.
 func (s *Storage) Busy(log *Log) string { return s.busy(log) }
 
-// Drafted is what Commit needs.
+// Drafted is the data that Commit needs.
 type Drafted struct {
 	journal       any
 	session, made string
 	steps         tree.Steps
 }
 
-// Draft completes a plan with what it takes to carry it out.
+// Draft adds to a plan the data that Commit needs.
 func (on *Staged) Draft(ctx context.Context, plan *model.Plan, m *Move, before, after *Log) error {
 	w := &planned{plan: *plan, move: m, before: before, after: after, told: on.In.Writes.Told(before.Place.Session)}
 	drafted, err := on.storage.carried(ctx, w)

@@ -13,11 +13,11 @@ import (
 // Mover is a format whose sessions Hindcast changes.
 type Mover interface {
 	Format
-	// Move plans a change of the session of a log: what is to be written. The errors are
-	// those of store.Writer. before is read from the tree of in.
+	// Move plans a change of the session of a log. The errors are documented at store.Writer.
+	// before is read from the tree of in.
 	Move(ctx context.Context, in In, before *Log, change model.Change) (*Move, error)
-	// Next says what the framework does with a log after a plan. The move is nil of an
-	// undo and a redo. The error refuses the plan.
+	// Next predicts how the framework goes on with a log after a plan. For an undo or a redo the
+	// move is nil. The error refuses the plan.
 	Next(ctx context.Context, before, after *Log, m *Move) (Next, error)
 }
 
@@ -25,40 +25,40 @@ type Mover interface {
 type Move struct {
 	// Steps are the files that change, in the order in which the store is sound.
 	Steps tree.Steps
-	// Rows are the rows that change in a database, nil for none.
+	// Rows are the rows of a database that change; nil if no rows change.
 	Rows any
 	// Target is the row that the session is put to, or that it goes on from: it may not
 	// be the row that becomes the head.
 	Target model.Point
-	// New is where the session is that the change makes, nil of one that makes none.
+	// New is the place of the session that the change makes; nil if it makes no session.
 	New *Place
 	// Branch is the branch that the change makes, where that is no session of its own.
 	Branch string
-	// Uses are files whose content is in the steps, or that they replace, with the SHA-256
-	// in hex of what was read; "" of one that is not there.
+	// Uses maps the files that the steps copy from or replace to the SHA-256 of their content, in
+	// hex. "" stands for a missing file.
 	Uses map[string]string
-	// Closed are folders that may get and lose no names but those of the steps. One that
-	// is not there yet is none.
+	// Closed are folders in which only the steps may add or remove names. A missing folder counts
+	// as empty.
 	Closed []string
 	// Keeps are files that stay as they are, and whose content is kept: an agent that runs
 	// may write over them.
 	Keeps []string
-	// Was is what the format puts down in the entry of the session as it was before.
+	// Was describes the session before the write, for the format's use in the journal entry.
 	Was string
 	// Forget, of a purge alone, reports whether a content that a file had is forgotten.
 	Forget func(name string, data []byte) bool
-	// Writes, Hazards and Asks are what only the format knows to say in the plan.
+	// Writes, Hazards and Asks are the format's own words for the plan.
 	Writes, Hazards, Asks []string
-	// Own is what Next needs.
+	// Own holds the data that Next needs.
 	Own any
-	// Carry is what the kind itself carries the plan out with, nil where files or rows are written.
+	// Carry is set if the kind carries the plan out itself; nil if files or rows are written.
 	Carry any
 }
 
 // Idle reports whether the move changes nothing.
 func (m *Move) Idle() bool { return len(m.Steps) == 0 && m.Rows == nil }
 
-// Next is what a framework does with a session.
+// Next describes how a framework goes on with a session.
 type Next = planning.Next
 
 // Reader reads a log: of files as they are, or as they are after some steps. A store made

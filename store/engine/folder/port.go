@@ -18,7 +18,7 @@ type Port struct {
 	kind    Kind
 }
 
-// Kind is what the port knows of a kind.
+// Kind describes a kind to the port.
 type Kind struct {
 	// Name begins the errors, and Framework what comes of the messages.
 	Name, Framework string
@@ -27,12 +27,12 @@ type Kind struct {
 	// Find returns where the session is that the port calls id. The error refuses the
 	// operation.
 	Find func(op model.Op, id string) (Place, error)
-	// State is that of store.Store, for what comes of its messages where a session goes on from it; nil
-	// where the kind tells that itself.
+	// State is the method of store.Store. The port warns by it of the messages of a state that a
+	// session goes on from. It is nil if the kind warns itself.
 	State func(ctx context.Context, ref model.Ref) ([]byte, error)
 }
 
-// Port returns what a kind writes with.
+// Port returns the writer of a kind.
 func (s *Storage) Port(k Kind) Port { return Port{s, k} }
 
 // LabelFile returns where the labels of a session are, see package labels: beside the journal,
@@ -54,11 +54,11 @@ func (s *Storage) LabelFile(at Place) (dir, file, name string) {
 	return s.dir, journal.Folder + "/labels", at.Session
 }
 
-// Requests is what store.Asked returns.
+// Requests returns the counts for store.Asked.
 func (p Port) Requests() (store.Requests, bool) { return p.storage.Requests() }
 
-// Plan implements store.Writer. The errors are those of [Storage.Plan] and
-// [Reversal.Plan], that of Find, and a model.UnsupportedError.
+// Plan implements store.Writer. It returns the errors of [Storage.Plan], [Reversal.Plan] and Find, and
+// a model.UnsupportedError.
 func (p Port) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
 	plan, err := p.plan(ctx, c)
 	if err != nil {
@@ -116,7 +116,7 @@ func (p Port) plan(ctx context.Context, c model.Change) (model.Plan, error) {
 	return p.storage.Plan(ctx, at, c)
 }
 
-// Apply implements store.Writer. The errors are those of [Apply].
+// Apply implements store.Writer. It returns the errors of [Apply].
 func (p Port) Apply(ctx context.Context, plan model.Plan) (receipt model.Receipt, err error) {
 	if err = p.storage.Ready(); err == nil {
 		receipt, err = Apply(ctx, plan)

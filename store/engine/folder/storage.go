@@ -28,28 +28,28 @@ type Storage struct {
 	place func(session string) Place
 	id    func(at Place) string
 	tree  tree.Tree
-	// Memo is what is remembered of the files.
+	// Memo caches the decoded files.
 	Memo *tree.Memo
 	// Way leads from the storage down to the folder that was opened.
 	Way  string
 	disk *tree.Disk
 	// refused is why nothing is written.
 	refused error
-	// from is what was opened if it lies where no disk is, and framework what reads it on a
-	// disk alone.
+	// from is the opened source if it lies on no disk, and framework names the framework that
+	// reads it on a disk only.
 	from      tree.Source
 	framework string
 }
 
-// Options are what a kind says about its storage.
+// Options are the settings of a kind for its storage.
 type Options struct {
 	// Place returns where the session of a name is, see [Place].Session.
 	Place func(session string) Place
-	// ID returns what plans call the session at a place; nil for its name.
+	// ID returns the session's name in plans; nil means the name of the place.
 	ID func(at Place) string
 	// Ignore is that of journal.Options.
 	Ignore func(name string) bool
-	// Cache has notes of this kind of what was read; nil remembers them as long as the
+	// Cache stores the notes of this kind across runs; nil keeps them in memory while the
 	// storage is open.
 	Cache *files.Cache
 	Notes string
@@ -58,8 +58,9 @@ type Options struct {
 	// Private says that what is written is readable by its owner alone, whatever stands
 	// beside it.
 	Private bool
-	// On is what was opened, if that is no folder of this machine. Framework names the
-	// framework whose calls then go on from a copy on a disk, "" for one that reads it there.
+	// On is the opened source if it is not a folder of this machine. Framework names the
+	// framework whose calls then go on from a copy on a disk, "" if it reads the source in
+	// place.
 	On        tree.Source
 	Framework string
 	// Up is how many folders above the one that is opened the storage lies.
@@ -169,7 +170,7 @@ func (s *Storage) Calls(list []model.Resume) []model.Resume {
 	return append([]model.Resume{first}, list...)
 }
 
-// Requests is what store.Asked returns.
+// Requests returns the counts for store.Asked.
 func (s *Storage) Requests() (store.Requests, bool) {
 	if s.writer.on == nil {
 		return store.Requests{}, false
@@ -216,10 +217,10 @@ func (s *Storage) Close() error {
 // that changes meanwhile.
 func (s *Storage) ReadThrough(other func(tree.Tree) tree.Tree) { s.tree = other(s.tree) }
 
-// In returns what the format reads now, from the disk.
+// In returns the current input of the format, from the disk.
 func (s *Storage) In() In { return In{Tree: s.tree, Memo: s.Memo, Now: s.Now()} }
 
-// planning returns what the format reads in the course of one plan.
+// planning returns the format's input for one plan.
 func (s *Storage) planning() (In, *tree.View) {
 	tree.Fresh(s.tree)
 	v := tree.NewView(s.tree)
@@ -245,20 +246,20 @@ func (s *Storage) Log(ctx context.Context, at Place) (*Log, error) {
 	return w.Log(ctx, in, at)
 }
 
-// carry is what a plan needs to be carried out.
+// carry is the data that carries out a plan.
 type carry struct {
 	storage *Storage
 	journal any // what the journal's own plan carries
 	session string
 	steps   tree.Steps
-	// before is the session as it was, the one that the plan changes or makes, and after
-	// as it has to be. told is what the journal told of it then.
+	// before is the session that the plan changes or makes, as it was; after is the session as
+	// it has to be. told are the journal's entries of it at that time.
 	before, after *Log
 	told          *Told
 }
 
-// Plan plans a change of the session at a place. Names of files in the plan are those of
-// the storage. The errors are those of store.Writer.
+// Plan plans a change of the session at a place. Names of files in the plan are relative to
+// the storage. The errors are documented at store.Writer.
 func (s *Storage) Plan(ctx context.Context, at Place, change model.Change) (model.Plan, error) {
 	w, err := s.plan(ctx, at, change)
 	if err != nil {
@@ -269,7 +270,7 @@ func (s *Storage) Plan(ctx context.Context, at Place, change model.Change) (mode
 	return plan, err
 }
 
-// carried completes a plan with what it takes to carry it out.
+// carried adds to a plan the data that carries it out.
 func (s *Storage) carried(ctx context.Context, w *planned) (model.Plan, error) {
 	j, err := s.Journal()
 	if err != nil {
@@ -419,8 +420,8 @@ func (s *Storage) busy(log *Log) string {
 	return planning.Busy(ago)
 }
 
-// strictly returns a reader of what is kept, and a function that returns its first error:
-// a tree that lacks a content is not the one that was meant.
+// strictly returns a reader of kept contents, and a function that returns its first error. A
+// tree without one of its contents is not the intended tree.
 func (s *Storage) strictly() (kept tree.Kept, failed func() error) {
 	var mu sync.Mutex
 	var first error

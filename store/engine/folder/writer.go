@@ -115,10 +115,9 @@ func (w *writer) Begun() bool {
 	return err == nil
 }
 
-// Recover finishes a write of Hindcast's own that was broken off: the one thing that is
-// written without a plan, because that write was shown and confirmed. That a program
-// writes just now is no error. Any other is what Broken returns from then on; reading
-// still works.
+// Recover finishes an interrupted write of Hindcast's own. It is the only write without a
+// plan, because that write was shown and confirmed. A program that is writing just now causes
+// no error. Broken returns any other error from then on; reading still works.
 func (w *writer) Recover(ctx context.Context) {
 	if !w.Begun() {
 		return
@@ -146,8 +145,8 @@ func (w *writer) Broken() error {
 	return w.broken
 }
 
-// Check tells of what is kept and is not what its name says, with the errors of
-// journal.Journal.Check. It reads all that is kept.
+// Check reads all kept contents, and reports each whose hash differs from its name. It
+// returns the errors of journal.Journal.Check.
 func (w *writer) Check(ctx context.Context) error {
 	if !w.Begun() {
 		return ctx.Err()
@@ -159,8 +158,8 @@ func (w *writer) Check(ctx context.Context) error {
 	return j.Check(ctx)
 }
 
-// Entries returns what was written, the oldest first; nothing where that is nothing. What
-// can be read of a damaged journal comes with a journal.DamagedError.
+// Entries returns the journal's entries, the oldest first; no entries if there is no journal.
+// For a damaged journal it returns the readable entries and a journal.DamagedError.
 func (w *writer) Entries(ctx context.Context) ([]journal.Entry, error) {
 	if !w.Begun() {
 		return nil, ctx.Err()
@@ -226,8 +225,8 @@ func (w *writer) lively(list []Written) (ago time.Duration, lively bool) {
 	return 0, false
 }
 
-// planBack plans an undo or a redo as far as the journal knows it, and returns the entry
-// that it is of. The errors are those of journal.Journal.PlanUndo.
+// planBack plans an undo or a redo as far as the journal knows it, and returns the reversed
+// entry. It returns the errors of journal.Journal.PlanUndo.
 func (w *writer) planBack(ctx context.Context, op model.Op) (model.Plan, *journal.Entry, error) {
 	j, err := w.Journal()
 	if err != nil {

@@ -64,7 +64,7 @@ type Aside struct {
 	How     How
 	Name    string
 	Version journal.Version
-	// Saved is the file to which the same write gave the content, "" for none.
+	// Saved is the file to which the same write copied the content, "" if it copied it nowhere.
 	Saved string
 	// Head is the head that had the content, as the plan named it.
 	Head string
@@ -82,11 +82,11 @@ func (a *Aside) Reason() *model.Reason {
 	return reason
 }
 
-// Writes are what the journal of a storage tells of its sessions, which is read once it is asked
-// for. The zero value tells nothing. They are safe for concurrent use.
+// Writes are the journal's entries of all sessions of a storage. The journal is read at the
+// first use. The zero value is empty. They are safe for concurrent use.
 type Writes struct{ told func() map[string]*Told }
 
-// Told is what the journal tells of one session. Of nil it tells nothing.
+// Told are the journal's entries of one session. A nil *Told is empty.
 type Told struct {
 	entries []*journal.Entry
 	kept    tree.Kept
@@ -94,11 +94,12 @@ type Told struct {
 	all func() *tale
 }
 
-// tale is what the entries of a session tell together.
+// tale is the combined result of a session's entries.
 type tale struct {
 	// made are the files that Hindcast wrote.
 	made map[string]*Mark
-	// aside has a nil for one that was told of again later, at has where each is.
+	// aside has a nil for an entry that a later entry replaced; at has the position of each
+	// content.
 	aside []*Aside
 	at    map[content]int
 	// moves are the writes that put the head elsewhere and still hold, the oldest first.
@@ -117,8 +118,8 @@ type move struct {
 // movesHead reports whether an operation puts the head of its session elsewhere.
 func movesHead(op model.Op) bool { return op == model.OpRestore || op == model.OpRepair }
 
-// Writes returns what the journal tells. A journal that cannot be read tells nothing; why,
-// [Storage.Entries] says.
+// Writes returns the journal's entries. For an unreadable journal it returns no entries;
+// [Storage.Entries] returns the error.
 func (s *Storage) Writes(ctx context.Context) Writes {
 	return Writes{sync.OnceValue(func() map[string]*Told { return s.told(ctx) })}
 }
@@ -139,7 +140,7 @@ func (s *Storage) told(ctx context.Context) map[string]*Told {
 	return told
 }
 
-// Told returns what the journal tells of a session.
+// Told returns the journal's entries of a session.
 func (w *Writes) Told(session string) *Told {
 	if w.told == nil {
 		return nil
@@ -155,7 +156,7 @@ func (t *Told) Entries() []*journal.Entry {
 	return t.entries
 }
 
-// tell returns what entries tell together.
+// tell combines entries.
 func tell(entries []*journal.Entry) *tale {
 	t := &tale{made: map[string]*Mark{}, at: map[content]int{}}
 	for _, e := range entries {
@@ -204,8 +205,7 @@ func (t *tale) add(e *journal.Entry) {
 	}
 }
 
-// savedIn returns the files to which changes give contents that no file had there, by the
-// SHA-256 of those.
+// savedIn maps the SHA-256 of each content that changes write to a new file to that file.
 func savedIn(changes []journal.Change) map[string]string {
 	saved := map[string]string{}
 	for _, c := range slices.Backward(changes) { // of several the first
@@ -216,7 +216,7 @@ func savedIn(changes []journal.Change) map[string]string {
 	return saved
 }
 
-// of returns what is told of a content, nil for nothing.
+// of returns the record of a content that was set aside, nil if there is no record.
 func (t *tale) of(name string, v journal.Version) *Aside {
 	if at, known := t.at[content{name, v.SHA256}]; known && !v.None() {
 		return t.aside[at]
@@ -249,7 +249,7 @@ func (t *Told) Aside() []*Aside {
 // Read reads a content that is aside. The error is fs.ErrNotExist where it was purged.
 func (t *Told) Read(a *Aside) ([]byte, error) { return t.kept(a.Version) }
 
-// Made returns the write of Hindcast's that made a file, nil for none.
+// Made returns Hindcast's write that made a file, nil if Hindcast did not make it.
 func (t *Told) Made(file string) *Mark {
 	if t == nil {
 		return nil
@@ -257,7 +257,7 @@ func (t *Told) Made(file string) *Mark {
 	return t.all().made[file]
 }
 
-// Last returns the write that put the head elsewhere last, nil for none.
+// Last returns the last write that moved the head, nil if no write did.
 func (t *Told) Last() *Mark {
 	if t == nil || len(t.all().moves) == 0 {
 		return nil
@@ -290,7 +290,7 @@ func (t *Told) gone() map[string]*Aside {
 	return gone
 }
 
-// Facts returns what the journal tells of the file of a row.
+// Facts returns the journal's facts about the file of a row.
 func (t *Told) Facts(file string) (facts model.Facts) {
 	if m := t.Made(file); m != nil {
 		facts.Add("written by", m.String())
@@ -305,7 +305,7 @@ func (t *Told) Facts(file string) (facts model.Facts) {
 	return facts
 }
 
-// Log reads a session from a tree, with what the journal tells of it.
+// Log reads a session from a tree, and completes it from the journal.
 func (w *Writes) Log(ctx context.Context, in In, at Place) (*Log, error) {
 	in.Told = w.Told(at.Session)
 	log, err := at.Format.Read(ctx, in, at)
@@ -332,8 +332,8 @@ func (w *Writes) Tell(ctx context.Context, in In, log *Log) (*Log, error) {
 	return log, nil
 }
 
-// bringBack merges the rows of files that are not in the tree with those of the log: the
-// format reads them from a tree in which they are.
+// bringBack merges the rows of files that the tree lacks into the log. The format reads them
+// from a tree that has these files.
 func (in In) bringBack(ctx context.Context, log *Log) error {
 	var steps tree.Steps
 	gone := in.Told.gone()
@@ -375,7 +375,8 @@ func (in In) bringBack(ctx context.Context, log *Log) error {
 	return nil
 }
 
-// take makes the rows of a log those of one that has more: those are aside.
+// take replaces the rows of a log by the rows of a larger log, and marks the additional rows as
+// aside.
 func (l *Log) take(all *Log, aside map[string]*Aside) {
 	there, head := make(map[string]bool, len(l.Rows)), l.HeadPoint().ID
 	for i := range l.Rows {
