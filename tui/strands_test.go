@@ -61,19 +61,23 @@ func TestStrands_saysForWhichVersion(t *testing.T) {
 		if any := start(t, o, w, h); w >= 100 {
 			shows(t, any, "newest SDK")
 		}
-		o = strandsStore(t)
-		v := o.Store.(store.Versioned)
-		if err := v.Assume(store.Release{SDK: "strands-python", Version: "1.14.0", From: "uv.lock"}); err != nil {
-			t.Fatal(err)
-		}
-		p := start(t, o, w, h)
-		if w >= 100 {
-			shows(t, p, "strands-python 1.14 (from uv.lock)")
-		}
-		openBasic(p)
-		shows(t, p, "basic")
-		if w >= 100 { // the session's id comes first
-			shows(t, p, "strands-python 1.14")
+		for _, of := range []struct {
+			version, shown string
+			beside         int // the width from which a session's id leaves room for it
+		}{{"1.14.0", "1.14, older than 1.34: its rules are not known", 200}, {"1.40.0", "1.40", 100}} {
+			o = strandsStore(t)
+			if err := o.Store.(store.Versioned).Assume(store.Release{SDK: "strands-python", Version: of.version, From: "uv.lock"}); err != nil {
+				t.Fatal(err)
+			}
+			p := start(t, o, w, h)
+			if w >= 100 {
+				shows(t, p, "strands-python "+of.shown+" (from uv.lock)")
+			}
+			openBasic(p)
+			shows(t, p, "basic")
+			if w >= of.beside {
+				shows(t, p, "strands-python "+of.shown)
+			}
 		}
 	})
 }
