@@ -15,9 +15,9 @@ type Change struct {
 	// Join has a fork take all pieces of a session whose chain is broken, in the order in which they
 	// were recorded. The snapshot of Ref is then "".
 	Join bool
-	// State is what an edit gives the new session. The bytes stay the caller's.
+	// State is the state that an edit writes into the new session. The bytes stay the caller's.
 	State []byte
-	// Input is what a run sends to the agent.
+	// Input is the text that a run sends to the agent.
 	Input string
 	// Scope says how much a purge forgets.
 	Scope PurgeScope

@@ -47,7 +47,7 @@ type CheckpointError struct{ Err error }
 
 func (e *CheckpointError) Error() string { return "strands checkpoint: " + e.Err.Error() }
 
-// Unwrap returns what is behind the error.
+// Unwrap returns the wrapped error.
 func (e *CheckpointError) Unwrap() error { return e.Err }
 
 // Checkpoint is the pause-point marker of Strands
@@ -55,9 +55,8 @@ func (e *CheckpointError) Unwrap() error { return e.Err }
 // cycle that the agent stopped at. It holds no conversation, and is to be treated as
 // opaque: resuming passes it back as it is.
 //
-// Its fields are those of the class. Strands 1.37 to 1.45 writes all five;
-// since 1.46 Snapshot and AppData are gone; the TypeScript SDK writes the same
-// three in camel case. All are read and written.
+// It has the same fields as the class. Strands 1.37 to 1.45 writes all five; since 1.46 Snapshot and
+// AppData are gone; the TypeScript SDK writes the same three in camel case. All are read and written.
 type Checkpoint struct {
 	// Position is the boundary as it was written. The SDK does not check it,
 	// so it may be anything; see [Checkpoint.Boundary].
@@ -84,8 +83,8 @@ func (d CheckpointDialect) keys() checkpointKeys {
 	return checkpointKeys{"position", "cycle_index", "snapshot", "app_data", "schema_version"}
 }
 
-// Boundary returns the position as PositionAfterModel or PositionAfterTools,
-// whatever its dialect, or "" for one that is not known.
+// Boundary returns the position as PositionAfterModel or PositionAfterTools, whatever its dialect, or "" if
+// the position is unknown.
 func (c Checkpoint) Boundary() string {
 	switch c.Position {
 	case PositionAfterModel, "afterModel":

@@ -2,8 +2,7 @@ package model
 
 import "strconv"
 
-// Count says how many things there are: "1 fault", "2 faults". The noun is one that
-// takes an s.
+// Count says how many things there are: "1 fault", "2 faults". The noun must form its plural with an s.
 func Count(n int, noun string) string {
 	if n != 1 {
 		noun += "s"

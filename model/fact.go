@@ -22,7 +22,7 @@ type Fact struct {
 // counted is the group of the numbers that a store counts for a whole session.
 const counted = "counted."
 
-// Counted reports whether the fact is one of those of [Facts.Count].
+// Counted reports whether the fact comes from [Facts.Count].
 func (f Fact) Counted() bool {
 	return len(f.Numbers) > 0 && strings.HasPrefix(f.Numbers[0].Key, counted)
 }
@@ -43,11 +43,12 @@ func (f *Facts) AddFact(fact Fact) {
 	}
 }
 
-// Counted is what an agent, or its framework, counted for a whole session. 0 is nothing that it counted.
+// Counted holds the totals that an agent, or its framework, counted for a whole session. 0 means not
+// counted.
 type Counted struct {
-	// Tokens are those read and written together. Read, FromCache and Written are tokens, too.
+	// Tokens is the sum of tokens read and written. Read, FromCache and Written are tokens, too.
 	Tokens, Read, FromCache, Written float64
-	// Context are the tokens of what the model read and wrote last: how full its context is.
+	// Context is the number of tokens in the last input and output of the model: how full its context is.
 	Context float64
 	Dollars float64
 	// Premium are the requests that count against a contract.

@@ -51,8 +51,8 @@ func (s *Severity) UnmarshalText(text []byte) error {
 // not read, and shown as the bytes that they are.
 const FaultOpaque = "opaque-state"
 
-// Fault is something wrong in a store that does not stop the rest from
-// opening. The JSON names are those of `hindcast doctor --json`.
+// Fault is something wrong in a store that does not stop the rest from opening. `hindcast doctor --json`
+// uses these JSON names.
 type Fault struct {
 	// Code is a short stable name of the kind of fault: "missing-tool-result".
 	Code string `json:"fault"`
@@ -64,7 +64,7 @@ type Fault struct {
 	Path string `json:"path,omitempty"`
 	// Meaning says in a sentence what is wrong.
 	Meaning string `json:"meaning"`
-	// Verdict says what the framework itself does about it.
+	// Verdict describes how the framework itself handles the fault.
 	Verdict string `json:"verdict,omitempty"`
 	// Records is how many records the fault is of, 0 where they are not counted.
 	Records int `json:"records,omitempty"`

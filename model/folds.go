@@ -56,8 +56,8 @@ func NewFolds(t *Timeline) *Folds {
 // headers, and maybe more after them. A fold with nothing left to hide opens.
 func (f *Folds) Rebase(t *Timeline) { f.RebaseBy(t, func(n Node) Node { return n }) }
 
-// RebaseBy is Rebase for headers that have moved: to gives the new place of a
-// node, NoNode for one that has gone.
+// RebaseBy is Rebase for headers that have moved: to gives the new place of a node, or NoNode if the node
+// has gone.
 func (f *Folds) RebaseBy(t *Timeline, to func(Node) Node) {
 	kept := f.folds[:0]
 	for _, have := range f.folds {

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Gaps are the keys at the top of a state whose value at that very snapshot the
-// store does not know. The state either lacks such a key, which is not absence,
-// or has the value of another time. So these keys take no part in a comparison,
-// and nothing says which snapshot set them. The zero value has none.
+// Gaps are the keys at the top of a state whose value at that very snapshot the store does not know. The
+// state either lacks such a key, which is not absence, or has the value of another time. So these keys take
+// no part in a comparison, and nothing says which snapshot set them. The zero value has no keys.
 type Gaps struct {
 	// Keys are decoded, untrusted, each there once, in the store's own order.
 	Keys []string
@@ -32,8 +31,8 @@ const (
 	GapDelta
 )
 
-// gapTexts has what is said of the keys: in a comparison, where the state lacks
-// them, and where it has them.
+// gapTexts holds the words that describe the keys: in a comparison, if the state lacks them, and if it has
+// them.
 var gapTexts = [...]struct{ compared, lacking, there string }{
 	GapKeptOnce: {"kept once, known only as of now", "not recorded here (kept once, as of now)", "kept once, as of now"},
 	GapUntraced: {"not recorded in a step of a trace", "not recorded here (no trace has it)", "not recorded in a trace"},

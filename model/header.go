@@ -2,15 +2,15 @@ package model
 
 import "time"
 
-// Header is what a store can tell about one snapshot without touching its
-// state: cheap enough to hold for every snapshot of a session at once.
+// Header describes one snapshot without its state: cheap enough to hold for every snapshot of a session at
+// once.
 //
 // A header describes one visit. A session that comes back to a state it was
 // in before (A, B, A) has one row for A and two visits of it, and the
 // timeline draws the visits.
 type Header struct {
-	// ID, ParentID, SessionID, CreatedAt, Index, TurnIndex and Event are those
-	// of [Snapshot]. CreatedAt is the zero time where the store has none.
+	// ID, ParentID, SessionID, CreatedAt, Index, TurnIndex and Event are as in [Snapshot]. CreatedAt is
+	// zero if the store has no time.
 	ID, ParentID, SessionID string
 	CreatedAt               time.Time
 	Index, TurnIndex        int
@@ -18,8 +18,8 @@ type Header struct {
 	// EventName is set when the event has a name of its own that the seed's
 	// integers do not cover; Event is then SnapshotEventNamed.
 	EventName string
-	// Position is the boundary at which a Strands checkpoint would stand here
-	// ("after_model", "after_tools"), or "" where there is none.
+	// Position is the boundary at which a Strands checkpoint would stand here ("after_model",
+	// "after_tools"), or "" if no checkpoint would.
 	Position string
 	// Title is one short line on what happened, from the data itself and so
 	// untrusted; "" where the store would have to read the state to know.
@@ -133,8 +133,8 @@ const (
 	ReasonSidechain
 	// ReasonDamaged: it is in a damaged record of the file, which the agent passes over.
 	ReasonDamaged
-	// ReasonCompaction: a summary that follows nothing takes the place of all before it, or one
-	// of what followed the target takes its place.
+	// ReasonCompaction: a summary that follows nothing takes the place of all before it, or a summary of
+	// the messages after the target takes the target's place.
 	ReasonCompaction
 	// ReasonChainBroken: a parent between it and the head was never written.
 	ReasonChainBroken
@@ -147,8 +147,8 @@ type Reason struct {
 	Kind ReasonKind
 	// At is when they were left; zero if that is not recorded.
 	At time.Time
-	// TargetID and TargetIndex name the snapshot to which the restore or the
-	// rewind went back; TargetID is "" if there was none.
+	// TargetID and TargetIndex name the snapshot to which the restore or the rewind went back; TargetID is
+	// "" if there was no target.
 	TargetID    string
 	TargetIndex int
 	// TargetName is the name of that visit in its timeline. [Timeline.Reason] fills it

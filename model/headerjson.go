@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// The JSON of headers in stores: the seed's names and integers for what the seed
-// has, and more for the rest. Portable files hold it, so the names stay as they
-// are. The documents of the command line have an encoding of their own.
+// The JSON of headers in stores: fields of the seed keep its names and integers, and the other fields have
+// names of their own. Portable files hold it, so the names stay as they are. The documents of the command
+// line have an encoding of their own.
 
 // headerJSON has the members of a header in the order in which they are written.
 type headerJSON struct {
@@ -78,7 +78,7 @@ type HeaderReader struct {
 	seen  uint32
 }
 
-// Header returns what was read.
+// Header returns the header that was read.
 func (r *HeaderReader) Header() Header {
 	h := r.h
 	h.Marks = parseMarks(r.marks)

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Headers is the headers of a session in the order in which they were recorded, packed:
-// a million take a third of the memory of as many of [Header], and the garbage collector
-// follows a few thousand pointers in them instead of millions. The zero value has none.
-// Reading is safe for concurrent use while nothing is added.
+// Headers is the headers of a session in the order in which they were recorded, packed: a million take a
+// third of the memory of as many of [Header], and the garbage collector follows a few thousand pointers in
+// them instead of millions. The zero value is empty. Reading is safe for concurrent use while nothing is
+// added.
 //
 //	chunks   a row of 64 bytes for each header, without a pointer
-//	pages    texts, one behind the other: the id, that of the parent unless the header
+//	pages    texts, one behind the other: the id, the parent's id unless the header
 //	         before has it, and the title
-//	kinds    what many headers have in common, once: session, event, position and zone
+//	kinds    values that many headers share, once: session, event, position and zone
 //	reasons  each once, as headers that left the path together share one
 //	odd      headers that have a number or a text too large for a row, whole
 type Headers struct {
@@ -42,7 +42,7 @@ const (
 	fewKinds = 12
 )
 
-// packedHeader is one row. The lengths are those of the texts, from its text on.
+// packedHeader is one row. The lengths measure the texts, which start at its field text.
 type packedHeader struct {
 	seconds                  int64 // since 1970
 	size                     uint32
@@ -55,7 +55,7 @@ type packedHeader struct {
 	flags                    packedFlags
 }
 
-// packedFlags is what one byte holds of a row.
+// packedFlags holds the flags of a row in one byte.
 type packedFlags uint8
 
 const (
@@ -65,7 +65,7 @@ const (
 	packedOdd     // the header is kept whole
 )
 
-// headerKind is what many headers have in common.
+// headerKind holds the values that many headers share.
 type headerKind struct {
 	session, eventName, position string
 	event                        SnapshotEvent
@@ -139,7 +139,7 @@ func (g *Headers) pack(h *Header) (row packedHeader, fits bool) {
 	return row, true
 }
 
-// closePage makes the open page one of those that texts are cut from without a copy.
+// closePage closes the open page, so that texts can be sliced from it without a copy.
 func (g *Headers) closePage() {
 	if len(g.page) > 0 {
 		g.pages, g.page = append(g.pages, string(g.page)), g.page[:0]
@@ -240,7 +240,7 @@ func (g *Headers) parentID(i int) string {
 	}
 }
 
-// facts returns what of header i the tree is made of, besides ids.
+// facts returns the fields of header i from which the tree is built, besides ids.
 func (g *Headers) facts(i int) (parentVisit int64, orphaned, traced bool) {
 	row := g.row(i)
 	if row.flags&packedOdd != 0 {

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Label is a name that a person gave to a snapshot, maybe with a note. Within a session a
-// name stands for one snapshot. A store has none: package labels keeps them.
+// Label is a name that a person gave to a snapshot, maybe with a note. Within a session a name stands for
+// one snapshot. A store holds no labels: package labels keeps them.
 //
 // Its JSON leaves out the snapshot, because a label stands with that.
 type Label struct {
@@ -18,7 +18,7 @@ type Label struct {
 	Session string `json:"-"`
 	ID      string `json:"-"`
 	Visit   int64  `json:"-"`
-	// Name is one that Check takes, Note any text; both are untrusted.
+	// Name is a name that Check accepts, and Note is any text; both are untrusted.
 	Name string `json:"name"`
 	Note string `json:"note,omitempty"`
 	// At is when the label was set; zero if that is not known.
@@ -96,10 +96,9 @@ func (t *Timeline) Places(labels []Label) []Node {
 	return found
 }
 
-// SetLabels tells the timeline the labels of its session, in place of those that it knew. A
-// label stays with its visit while headers are appended; one whose snapshot is not there is
-// left out, and found by the next call. It is no reading: as for Append, nothing else may
-// use the timeline meanwhile.
+// SetLabels tells the timeline the labels of its session, and replaces the previous labels. A label stays
+// with its visit while headers are appended; a label whose snapshot is missing is left out, and found by
+// the next call. It is no reading: as for Append, nothing else may use the timeline meanwhile.
 func (t *Timeline) SetLabels(labels []Label) {
 	t.labels = map[Node][]Label{}
 	for i, n := range t.Places(labels) {

@@ -36,7 +36,7 @@ import "math"
 // pass: no recursion, no stack, and when parents are recorded before their
 // children both passes run through memory in order.
 
-// RowKind is what a row of the drawing shows.
+// RowKind is the kind of a row in the drawing.
 type RowKind uint8
 
 const (

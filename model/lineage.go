@@ -2,7 +2,7 @@ package model
 
 import "hash/maphash"
 
-// edge is what came of the parent that a header names.
+// edge tells how the parent that a header names was resolved.
 type edge uint8
 
 const (

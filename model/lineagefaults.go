@@ -25,10 +25,9 @@ const (
 	FaultDuplicateVisit = "duplicate-visit"
 )
 
-// seedVerdicts are what a program after the Genkit Go design does about each
-// fault. It loads a snapshot by its id and keeps the parent for information
-// (sections 2 and 7), lists by index and orphans by index (section 2), and goes
-// on from the turn and index of the snapshot (section 7). It knows no visits.
+// seedVerdicts describe how a program after the Genkit Go design handles each fault. It loads a snapshot by
+// its id and keeps the parent for information (sections 2 and 7), lists by index and orphans by index
+// (section 2), and goes on from the turn and index of the snapshot (section 7). It knows no visits.
 var seedVerdicts = map[string]string{
 	FaultMissingParent:  "loads the snapshot by its id, and does not follow parents",
 	FaultForeignParent:  "loads the snapshot by its id, and does not follow parents",
@@ -52,11 +51,11 @@ var seedVerdicts = map[string]string{
 // more then says how many are not. The timeline draws them all the same: a
 // lineage is never refused. The time is linear in the number of visits.
 //
-// The verdicts are those of a program after the Genkit Go design; a store of
-// another framework puts its own in their place.
+// The verdicts describe a program after the Genkit Go design; a store of another framework puts its own in
+// their place.
 //
-// Indexes, turns and times are judged only where the session has them: a
-// session in which all of them are zero has none.
+// Indexes, turns and times are judged only where the session has them: if all of them are zero, the session
+// does not record them.
 //
 // Steps are not judged, and a snapshot is compared with the snapshot before it.
 // What is wrong with the edge of a step is told of the snapshot that its turn
@@ -150,7 +149,7 @@ func (l *faultList) add(code string, n Node, path string, meaning func() string)
 	kind.listed = append(kind.listed, Fault{Code: code, File: h.SessionID + "/" + h.ID, Path: path, Meaning: meaning(), Verdict: seedVerdicts[code]})
 }
 
-// list returns all faults, each kind with the count of those not listed.
+// list returns all faults, each kind with the count of faults left out.
 func (l *faultList) list() []Fault {
 	var faults []Fault
 	for _, kind := range l.kinds {
@@ -168,7 +167,7 @@ func (l *faultList) name(n Node) string {
 	return fmt.Sprintf("#%d %.12q", l.headers.index(int(n)), l.headers.id(int(n)))
 }
 
-// judgeEdge tells what came of the parent that a visit names.
+// judgeEdge reports a fault if the parent that a visit names was not resolved.
 func (l *faultList) judgeEdge(n Node) {
 	h := l.Header(n)
 	named := func() string {

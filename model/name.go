@@ -16,7 +16,7 @@ import "strconv"
 // when the turn goes on. Only a second turn of an index changes the name of the
 // first: it was #6 and becomes #6.1.
 
-// names are what the names of a timeline's visits hold besides the index.
+// names holds the parts of visit names in a timeline besides the index.
 //
 // Most sessions are one line, in which each index is greater than the one before:
 // of such a session nothing is kept.

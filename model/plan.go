@@ -55,8 +55,7 @@ type Plan struct {
 	// Branch is the branch of the session that a fork makes instead, in kinds that name
 	// branches.
 	Branch string
-	// Removes says that the session goes with all that is in it: an undo of what
-	// made it.
+	// Removes says that the session goes with everything in it: an undo of its creation.
 	Removes bool
 	// Final says that an undo cannot be done again: what it takes away came from
 	// elsewhere.
@@ -76,7 +75,7 @@ type Plan struct {
 	// Files are the files that change, in the order in which they do; none where
 	// the store is not one of files.
 	Files []PlanFile
-	// Loads says what the framework will load next and the call that resumes.
+	// Loads describes the state that the framework will load next and the call that resumes.
 	Loads string
 	// Resume are the calls by which the framework goes on from there, the best
 	// one first.
@@ -88,12 +87,12 @@ type Plan struct {
 	Asks []string
 	// Entry is the journal entry that an undo or a redo is about, else 0.
 	Entry int64
-	// Carry is what the store that made the plan needs to carry it out, and
-	// nothing else looks at. A plan without it is only for reading.
+	// Carry holds the data that the store needs to carry out its plan. Nothing else reads it. A plan
+	// without it is only for reading.
 	Carry any
 }
 
-// FileChange says what happens to a file.
+// FileChange is the change that a plan makes to a file.
 type FileChange string
 
 // The changes of files.
@@ -130,9 +129,9 @@ type PlanFile struct {
 
 // Resume is a call that goes on from where a plan leads.
 type Resume struct {
-	// Call is what a program says, such as `agent(None)`.
+	// Call is the expression that a program calls, such as `agent(None)`.
 	Call string `json:"call"`
-	// Then says what happens: "the model answers the tool results".
+	// Then describes the effect: "the model answers the tool results".
 	Then string `json:"then"`
 }
 
@@ -152,13 +151,13 @@ type Point struct {
 // Point returns the visit that the header is of.
 func (h Header) Point() Point { return Point{ID: h.ID, Index: h.Index, Visit: h.Visit} }
 
-// String returns the visit's name, or its index where it has none.
+// String returns the visit's name, or its index if it has no name.
 func (p Point) String() string { return nameOr(p.Name, p.Index) }
 
 // Ref returns the reference to a point of the plan's session.
 func (p *Plan) Ref(at Point) Ref { return Ref{Session: p.Session, ID: at.ID, Visit: at.Visit} }
 
-// Receipt is what was done.
+// Receipt describes a completed write.
 type Receipt struct {
 	// Entry is the number of the journal entry, 0 where nothing had to be written
 	// or the store keeps no journal.
@@ -186,11 +185,10 @@ type JournalEntry struct {
 	ToIndex   int    `json:"toIndex"`
 	// Undone says that the entry is taken back just now.
 	Undone bool `json:"undone"`
-	// Broken says why the write was broken off and everything of it taken back; ""
-	// for one that was finished.
+	// Broken says why the write was broken off and everything of it taken back; "" if it was finished.
 	Broken string `json:"broken,omitempty"`
-	// Files are those that the write changed, in the order in which it did; nil
-	// where the store is not one of files, or does not tell.
+	// Files lists the files that the write changed, in the order of writing; nil if the store has no files,
+	// or does not tell.
 	Files []PlanFile `json:"files,omitempty"`
 }
 
@@ -207,7 +205,7 @@ func (e *UnsupportedError) Error() string { return fmt.Sprintf("cannot %s: %s", 
 type UnwritableError struct {
 	// Err is the system's: syscall.EROFS or fs.ErrPermission.
 	Err error
-	// Became says what became of the write.
+	// Became describes the outcome of the write.
 	Became string
 }
 
@@ -231,7 +229,7 @@ type NothingToError struct{ Op Op }
 
 func (e *NothingToError) Error() string { return fmt.Sprintf("nothing to %s", e.Op) }
 
-// PlanKind is what a line of a plan is about.
+// PlanKind is the topic of a line of a plan.
 type PlanKind uint8
 
 // The kinds of lines, in the order in which people decide by them: what is at stake,
@@ -268,8 +266,7 @@ const (
 	PlanFiles
 )
 
-// planLabels are the words of the kinds. A line of files is labelled by what
-// happens to them.
+// planLabels are the words of the kinds. A line of files is labelled by its change.
 var planLabels = [...]string{
 	PlanAsks:      "asks",
 	PlanWarning:   "warning",
@@ -289,7 +286,7 @@ var planLabels = [...]string{
 // PlanLine is one line of a plan as people read it.
 type PlanLine struct {
 	Kind PlanKind
-	// Does is what happens to the files of a line of files, else "".
+	// Does is the change to the files of a line of files, else "".
 	Does FileChange
 	// Text may hold names out of the data; it is not escaped.
 	Text string
@@ -471,7 +468,7 @@ func (p Point) withID() string {
 	return p.String() + " " + ShortID(p.ID, 8)
 }
 
-// nameOr returns a name, or the index where there is none.
+// nameOr returns a name, or the index if the name is empty.
 func nameOr(name string, index int) string {
 	if name == "" {
 		return fmt.Sprintf("#%d", index)

@@ -32,8 +32,7 @@ func (k ReasonKind) String() string {
 	return reasonNames[ReasonUnknown]
 }
 
-// ParseReasonKind returns the kind of a JSON name, ReasonUnknown for one that it
-// does not know.
+// ParseReasonKind returns the kind of a JSON name, ReasonUnknown if the name is unknown.
 func ParseReasonKind(name string) ReasonKind {
 	for k, known := range reasonNames {
 		if name == known {

@@ -10,8 +10,8 @@ import (
 	"hindcast/model/printable"
 )
 
-// Data is the record of a session: its working state and where its snapshots
-// stand. The JSON names are those of the Genkit Go design, section 11.
+// Data is the record of a session: its working state and where its snapshots stand. The Genkit Go design,
+// section 11, gives the JSON names.
 type Data[S any] struct {
 	// ID is the session's id.
 	ID string `json:"id"`
@@ -28,13 +28,12 @@ type Data[S any] struct {
 // design, section 2), word for word in its signatures. An implementation is
 // safe for concurrent use.
 type Store[S any] interface {
-	// Get returns the record of a session, or nil and no error where there is none.
+	// Get returns the record of a session, or nil and no error if there is no such session.
 	Get(ctx context.Context, sessionID string) (*Data[S], error)
 	// Save writes the record of a session.
 	Save(ctx context.Context, sessionID string, data *Data[S]) error
-	// GetSnapshot returns a snapshot by its id, or nil and no error where there
-	// is none. Where several sessions hold the id, the error is an
-	// [AmbiguousError].
+	// GetSnapshot returns a snapshot by its id, or nil and no error if there is no such snapshot. Where
+	// several sessions hold the id, the error is an [AmbiguousError].
 	GetSnapshot(ctx context.Context, snapshotID string) (*Snapshot[S], error)
 	// SaveSnapshot keeps a snapshot. Where the session has the id already, the
 	// row stays as it is and a visit is recorded.
@@ -46,7 +45,7 @@ type Store[S any] interface {
 	InvalidateSnapshotsAfter(ctx context.Context, sessionID string, afterIndex int) error
 }
 
-// SessionInfo is what a list of sessions shows of one.
+// SessionInfo describes one session in a list.
 type SessionInfo struct {
 	// ID is how every other call names the session. A session of several
 	// agents is listed once for each, as "SESSION/AGENT".
@@ -64,9 +63,9 @@ type SessionInfo struct {
 	// Faults counts what is wrong with the session; FaultsNotCounted where a list
 	// of sessions would have to read all of them to know.
 	Faults int
-	// Title is what the user said first, or the task of an orchestrator, on one
-	// line and cut: by it people tell sessions apart whose ids say nothing. It is
-	// untrusted; "" where the store would have to read too much to know.
+	// Title is the user's first prompt, or the task of an orchestrator, on one line and cut: by it people
+	// tell sessions apart whose ids say nothing. It is untrusted; "" where the store would have to read too
+	// much to know.
 	Title string
 	// Project is the folder that the session is about, which several sessions share; ""
 	// where the store does not say. It is untrusted.
@@ -91,7 +90,7 @@ var (
 
 // AmbiguousError lists what a name of a snapshot fits. It is ErrAmbiguous.
 type AmbiguousError struct {
-	// ID is what was asked for.
+	// ID is the id that the caller asked for.
 	ID string
 	// Candidates are the sessions that hold the id, or the names of the visits that
 	// it fits, see [Timeline.Name].

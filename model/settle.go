@@ -2,12 +2,12 @@ package model
 
 import "slices"
 
-// Why a snapshot is off the path is decided here and in [Timeline.Reason] alone. A
-// kind states facts. Its headers name the parent and the head. Orphaned is set where
-// no framework sees a row, whatever leads to it. Reason is what the kind alone knows
-// of a row, should it be off the path. HeadFacts say what came of the head.
+// Why a snapshot is off the path is decided here and in [Timeline.Reason] alone. A kind states facts. Its
+// headers name the parent and the head. Orphaned is set where no framework sees a row, whatever leads to
+// it. Reason is the reason that only the kind knows, if the row is off the path. HeadFacts describe the
+// moves of the head.
 
-// HeadFacts is what a kind knows about the head of a session.
+// HeadFacts are the facts that a kind knows about the head of a session.
 type HeadFacts struct {
 	// Moves are the writes that put the head elsewhere, the oldest first.
 	Moves []Move
@@ -27,11 +27,10 @@ type Move struct {
 	Why      *Reason
 }
 
-// Settle fills in Orphaned and Reason of the headers of one session, which come in
-// the order in which they were recorded, and returns their timeline as it is without
-// that. Off the path is what does not lead to the head, and what says so itself.
-// The last of the moves that left a row tells why, else the row's own Reason, else
-// the tree.
+// Settle fills in Orphaned and Reason of the headers of one session, which come in the order in which they
+// were recorded, and returns their timeline as it is without that. A row is off the path if it does not
+// lead to the head, or if it says so itself. The last of the moves that left a row tells why, else the
+// row's own Reason, else the tree.
 func Settle(headers []Header, facts HeadFacts) *Timeline {
 	if n := len(headers); facts.Newest && n > 0 {
 		headers[n-1].Head = true
@@ -80,7 +79,7 @@ func movesOf(headers []Header) (moves []Move) {
 	return moves
 }
 
-// toldBy returns moves with the reasons of those that are told of the same rows.
+// toldBy returns moves with the reasons of the told moves to the same rows.
 func toldBy(told, moves []Move) []Move {
 	for _, m := range told {
 		if i := slices.IndexFunc(moves, func(of Move) bool { return of.To == m.To }); i >= 0 {

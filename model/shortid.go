@@ -48,8 +48,7 @@ func differing(id string) (part string, fromEnd bool) {
 	return "", false
 }
 
-// isDiffering reports whether spec is what ShortID might return of an id that begins
-// with the time.
+// isDiffering reports whether spec is a text that ShortID might return for an id that begins with the time.
 func isDiffering(id, spec string) bool {
 	part, fromEnd := differing(id)
 	if len(part) < len(spec) {
@@ -102,7 +101,7 @@ func isWord(r rune) bool {
 	return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// isPrefixed reports whether an id says what it is of in front of a long word.
+// isPrefixed reports whether an id begins with a word for its type, before a long random word.
 func isPrefixed(id string) bool {
 	of, word, found := strings.Cut(id, "_")
 	letter := func(r rune) bool { return 'a' <= r && r <= 'z' }

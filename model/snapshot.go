@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Snapshot is an immutable capture of a session's state. Its fields and their
-// JSON names are those of the Genkit Go snapshot design, section 1.1.
+// Snapshot is an immutable capture of a session's state. The Genkit Go snapshot design, section 1.1,
+// defines its fields and their JSON names.
 type Snapshot[S any] struct {
 	// ID is the lowercase hexadecimal SHA-256 of the state's compact JSON,
 	// exactly as the writer serialised it.
@@ -59,7 +59,7 @@ const SnapshotEventNamed SnapshotEvent = -1
 
 var eventNames = [...]string{"turnEnd", "toolIterationEnd", "invocationEnd"}
 
-// Name returns the event's JSON name, or "" for an event that has none.
+// Name returns the event's JSON name, or "" for an event without a name.
 func (e SnapshotEvent) Name() string {
 	if e >= 0 && int(e) < len(eventNames) {
 		return eventNames[e]
@@ -98,9 +98,8 @@ func (e *SnapshotEvent) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// ParseEvent reads an event from its JSON: an integer, or a name. name is
-// empty unless the event is one that only has a name. null and an empty
-// value are the zero event, as they are for encoding/json.
+// ParseEvent reads an event from its JSON: an integer, or a name. name is empty unless the event has a name
+// and no integer. null and an empty value are the zero event, as they are for encoding/json.
 func ParseEvent(data []byte) (event SnapshotEvent, name string, err error) {
 	if len(data) == 0 || string(data) == "null" {
 		return SnapshotEventTurnEnd, "", nil

@@ -51,8 +51,8 @@ type Timeline struct {
 	pointed bool // a header said that it is the head
 	onPath  int  // snapshots on the path
 
-	// stored counts the snapshots, which are all visits but the steps; ends are
-	// those that have a step as their parent, in recorded order.
+	// stored counts the snapshots, which are all visits but the steps; ends are the snapshots whose parent
+	// is a step, in recorded order.
 	stored int
 	ends   []Node
 
@@ -62,8 +62,7 @@ type Timeline struct {
 	drawing
 }
 
-// flags is what one byte holds of each node: four facts, and the state of
-// the edge to its parent.
+// flags packs into one byte for each node: four facts, and the state of the edge to its parent.
 type flags uint8
 
 const (
@@ -297,8 +296,8 @@ func (t *Timeline) Snapshots() int { return t.stored }
 // Header returns the header of a node.
 func (t *Timeline) Header(n Node) Header { return t.headers.At(int(n)) }
 
-// Described returns a copy of the header of a node that says what the timeline
-// knows: Head on the head alone, and the Reason where it is off the path.
+// Described returns a copy of the header of a node completed from the timeline: Head on the head alone, and
+// the Reason where it is off the path.
 func (t *Timeline) Described(n Node) Header {
 	h := t.Header(n)
 	h.Head, h.Reason = n == t.head, nil
@@ -312,9 +311,8 @@ func (t *Timeline) Described(n Node) Header {
 // Parent returns the node before n in its lineage, or NoNode for a root.
 func (t *Timeline) Parent(n Node) Node { return t.parent[n] }
 
-// Base returns what n is compared with unless something else is asked for: its
-// parent, but for a snapshot the snapshot before it, whatever steps there are in
-// between. It is NoNode where there is none.
+// Base returns the node with which n is compared by default: its parent, but for a snapshot the snapshot
+// before it, whatever steps there are in between. It is NoNode if there is no such node.
 func (t *Timeline) Base(n Node) Node {
 	if t.Traced(n) {
 		return t.parent[n]
@@ -322,8 +320,8 @@ func (t *Timeline) Base(n Node) Node {
 	return t.snapshotOf(t.parent[n])
 }
 
-// EndOf returns n, or if it is a step the snapshot that its turn ended in: the
-// first in the direction of Next. It is NoNode where there is none.
+// EndOf returns n, or if it is a step the snapshot that its turn ended in: the first in the direction of
+// Next. It is NoNode if there is no such snapshot.
 func (t *Timeline) EndOf(n Node) Node {
 	for n != NoNode && t.Traced(n) {
 		n = t.keep[n]
@@ -342,8 +340,7 @@ func (t *Timeline) Children(n Node) iter.Seq[Node] {
 	}
 }
 
-// Head returns the node from which the framework would resume, or NoNode when
-// there is none.
+// Head returns the node from which the framework would resume, or NoNode if there is no such node.
 func (t *Timeline) Head() Node { return t.head }
 
 // OnPath reports whether n is on the active path.

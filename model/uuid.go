@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// TimeOfUUID returns the time in a UUID of version 6 or 7, the zero time where there is
-// none.
+// TimeOfUUID returns the time in a UUID of version 6 or 7, or the zero time for any other id.
 func TimeOfUUID(id string) time.Time {
 	if len(id) != 36 {
 		return time.Time{}

@@ -60,11 +60,11 @@ const maxReserialised = 32 << 20
 // to verify; many frameworks use random ids.
 var ErrNotHash = errors.New("the id is not a SHA-256")
 
-// Verification is what came of verifying an id.
+// Verification is the result of verifying an id.
 type Verification struct {
 	// Matched is the serialisation that gives the id.
 	Matched Serialisation
-	// Tried are those that were tried, in order, up to the one that matched.
+	// Tried lists the serialisations tried, in order, up to the match.
 	Tried []Serialisation
 	// Err is why the others could not be tried; nil if all were, or one
 	// matched. It is ErrNotHash when the id cannot be verified at all.

@@ -16,16 +16,15 @@ type Block struct {
 	Interrupted bool
 	// Node is the whole block as it stands in the message.
 	Node Node
-	// Body is what the block is about: the string of a text, a tool's input
-	// or its results, the source of a picture; -1 where there is nothing.
+	// Body is the content of the block: the string of a text, a tool's input or its results, the source of
+	// a picture; or -1.
 	Body Node
-	// Name names the tool, the document or, for a picture and its like, the
-	// format; -1 where there is none.
+	// Name names the tool, the document or, for a picture and its like, the format; or -1.
 	Name Node
-	// ID joins a tool call and its result; -1 where there is none.
+	// ID joins a tool call and its result; or -1.
 	ID Node
-	// Pair is the number of the result of a tool call, or of the call of a
-	// result, for [Conversation.Block]; -1 where there is none.
+	// Pair is the number of the result of a tool call, or of the call of a result, for
+	// [Conversation.Block]; or -1.
 	Pair int32
 	// Repeated says of a result without a pair that its call has an earlier result.
 	Repeated bool
@@ -39,7 +38,7 @@ func (b *Block) Answers() string {
 	return "a call that is not here"
 }
 
-// BlockKind is what a block is.
+// BlockKind is the kind of a block.
 type BlockKind uint8
 
 // The kinds of block.
@@ -49,8 +48,8 @@ const (
 	Text
 	ToolCall
 	ToolResult
-	// Reasoning is what the model thought; its Body is the text, or the
-	// encrypted bytes where the provider hides it.
+	// Reasoning is the model's chain of thought; its Body is the text, or the encrypted bytes where the
+	// provider hides it.
 	Reasoning
 	Image
 	Document

@@ -43,10 +43,10 @@ type Trouble struct {
 	Open bool
 }
 
-// Troubles returns the places at which a provider may refuse the messages, in their order.
-// It takes time linear in the number of blocks. A call at the end is open, for it may wait
-// for its tool or for a person. In the record of an orchestrator there are none: its
-// messages are of many conversations. In those of a task that has ended there are none either.
+// Troubles returns the places at which a provider may refuse the messages, in their order. It takes time
+// linear in the number of blocks. A call at the end is open, for it may wait for its tool or for a person.
+// The record of an orchestrator has no troubles: its messages belong to many conversations. Neither has a
+// task that has ended.
 func (c *Conversation) Troubles() (list []Trouble) {
 	if c.run.is || c.ended {
 		return nil
@@ -77,7 +77,7 @@ func (c *Conversation) Troubles() (list []Trouble) {
 	return list
 }
 
-// blockTrouble returns what is wrong with one block.
+// blockTrouble returns the trouble of one block, if it has any.
 func (c *Conversation) blockTrouble(m, i int, ends []int) (t Trouble, is bool) {
 	b := &c.blocks[i]
 	t = Trouble{Message: m, Block: i}
@@ -98,8 +98,8 @@ func (c *Conversation) blockTrouble(m, i int, ends []int) (t Trouble, is bool) {
 	return t, t.Code != ""
 }
 
-// batchEnds returns for each message the first one behind it that is neither a result nor of the
-// same answer of the model, [Conversation.Len] where there is none.
+// batchEnds returns for each message the first one behind it that is neither a result nor of the same
+// answer of the model, or [Conversation.Len] if there is no such message.
 func (c *Conversation) batchEnds() []int {
 	ends := make([]int, len(c.messages))
 	// results and answers are the ends behind a result and behind a piece of an answer.
@@ -138,7 +138,7 @@ func (c *Conversation) reasoningTrouble(m int) (t Trouble, is bool) {
 	return t, t.Open || c.messages[next].Role != Assistant && c.messages[next].Role != UnknownRole
 }
 
-// isReasoning reports whether a message is an item of OpenAI's with what the model thought.
+// isReasoning reports whether a message is a reasoning item of OpenAI's.
 func (c *Conversation) isReasoning(m int) bool {
 	n := c.messages[m].Node
 	return isItem(c.tape, n) && isText(c.tape, c.tape.Find(n, "type"), "reasoning")

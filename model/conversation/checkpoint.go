@@ -12,13 +12,13 @@ import (
 // nowhere; applications put it where they like.
 type Checkpoint struct {
 	model.Checkpoint
-	// Node is where the state holds the checkpoint; -1 for one that it does
-	// not hold, but that the SDK would emit where the conversation stands.
+	// Node is where the state holds the checkpoint; -1 if the state lacks it, but the SDK would emit it at
+	// this position.
 	Node Node
 	// Err is why the SDK refuses the stored one ([model.CheckpointError]); the
 	// embedded Checkpoint is then empty. It is nil for an implied one.
 	Err error
-	// Note says what the person may like to know; "" for nothing.
+	// Note is a remark for the person, or "".
 	Note string
 	// Warnings say what the person should know: keys that are ignored, and
 	// where the checkpoint and the conversation disagree.
@@ -45,10 +45,9 @@ func (c Checkpoint) Call() string {
 	return "agent(payload), with checkpointing=True"
 }
 
-// Executes says what resuming from the checkpoint does, and warning what is
-// dangerous about it, "" for nothing. Seen by running both SDKs: in TypeScript
-// the assistant's message is stored only after its tools ran, so that resuming
-// after the model asks the model again.
+// Executes describes the effect of resuming from the checkpoint; warning describes its danger, or is "".
+// Seen by running both SDKs: in TypeScript the assistant's message is stored only after its tools ran, so
+// that resuming after the model asks the model again.
 func (c Checkpoint) Executes() (effect, warning string) {
 	switch boundary := c.Boundary(); {
 	case c.Err != nil:
@@ -100,8 +99,8 @@ func (c *Conversation) disagreements(cp model.Checkpoint) []string {
 	return nil
 }
 
-// impliedCheckpoint returns what Strands would emit at this position. An
-// interrupt goes before a checkpoint: it is then not emitted.
+// impliedCheckpoint returns the checkpoint that Strands would emit at this position. An interrupt goes
+// before a checkpoint: it is then not emitted.
 func (c *Conversation) impliedCheckpoint() (Checkpoint, bool) {
 	position := c.Position().Name()
 	if position == "" || c.Interrupted() {

@@ -2,12 +2,12 @@
 // tools were called and what they answered, where the conversation stands, and
 // what a framework does when it goes on from there.
 //
-// The messages are found and read by their shape, never by a declared type,
-// because a state is whatever an agent kept. Eight shapes are known: Strands for
-// Python and for TypeScript, Genkit, the {role, content, tool_calls} and the items of
-// OpenAI, LangChain's {type, content, tool_calls}, the {role, contents} of Microsoft's Agent
-// Framework, and Gemini's {role, parts}. What fits none of them is kept and called what it is. In the record of
-// an orchestrator of Strands, the messages are what its nodes said.
+// The messages are found and read by their shape, never by a declared type, because a state is whatever an
+// agent kept. Eight shapes are known: Strands for Python and for TypeScript, Genkit, the {role, content,
+// tool_calls} and the items of OpenAI, LangChain's {type, content, tool_calls}, the {role, contents} of
+// Microsoft's Agent Framework, and Gemini's {role, parts}. A message of another shape is kept, and is
+// labelled by its own type. In the record of an orchestrator of Strands, the messages are the words of its
+// nodes.
 //
 // A Conversation refers to nodes of the state's tape and copies nothing, so
 // that reading 100 MB of messages costs a walk over them and no second copy.
@@ -29,7 +29,7 @@ type Node = jsontape.Node
 type Conversation struct {
 	tape *jsontape.Tape
 	list Node
-	// ended says that the messages are not sent again, for what they were sent for has ended.
+	// ended says that the messages are not sent again, because their task has ended.
 	ended    bool
 	messages []Message
 	blocks   []Block
@@ -38,10 +38,10 @@ type Conversation struct {
 	run      run
 }
 
-// Message is one message. Its blocks are those of [Conversation.Blocks].
+// Message is one message. [Conversation.Blocks] returns its blocks.
 type Message struct {
-	// Node is the element of the list of messages; for one that the framework
-	// keeps outside the list, the message there.
+	// Node is the element of the list of messages; if the framework keeps the message outside the list, its
+	// node there.
 	Node Node
 	Role Role
 	// Held says that the message is not in the list but in the interrupt
@@ -51,8 +51,8 @@ type Message struct {
 	Redacted bool
 
 	first, end int32
-	// speaker is the node of an orchestrator that the message is of: the string
-	// that names it, or the member whose key does. 0 for none; the root is none.
+	// speaker names the orchestrator's node that sent the message: a string, or the member whose key is the
+	// name. 0 means no speaker, for the root is never one.
 	speaker Node
 }
 
@@ -97,7 +97,7 @@ func Decode(t *jsontape.Tape) *Conversation {
 // Tape returns the tape that the conversation was read from.
 func (c *Conversation) Tape() *jsontape.Tape { return c.tape }
 
-// List returns the array of the messages, or -1 when the state has none.
+// List returns the array of the messages, or -1 if the state has no messages.
 func (c *Conversation) List() Node { return c.list }
 
 // Len returns the number of messages, held ones included.
@@ -144,9 +144,9 @@ func (c *Conversation) Find(n Node) int {
 	return listed - 1
 }
 
-// RoleText returns the role of message m in the framework's own word, untrusted
-// and at most 40 bytes long; "" where there is none. In the record of an
-// orchestrator it returns the name of the node that speaks, at most 80 bytes.
+// RoleText returns the role of message m in the framework's own word, untrusted and at most 40 bytes long;
+// "" if it has no role. In the record of an orchestrator it returns the name of the node that speaks, at
+// most 80 bytes.
 func (c *Conversation) RoleText(m int) string {
 	if c.messages[m].speaker != 0 {
 		return c.speakerText(&c.messages[m])

@@ -2,9 +2,8 @@ package conversation
 
 import "hindcast/model/jsontape"
 
-// fields are the members of a message that say something; None for those that
-// it has not. They are found in one walk, because a state may have a hundred
-// thousand messages.
+// fields are the members of a message that matter, or None for a missing member. They are found in one
+// walk, because a state may have a hundred thousand messages.
 type fields struct {
 	role, content, calls, callID, name, status Node
 	redacted, wrapped                          Node
@@ -169,9 +168,8 @@ func (c *Conversation) functionCall(n Node) {
 	c.add(b)
 }
 
-// pair joins tool calls with their results: by id, and where there is none (a
-// ref is optional in Genkit) by name with the oldest call that waits for one.
-// The first result of a call counts; a second one has no pair.
+// pair joins tool calls with their results: by id, or without an id (a ref is optional in Genkit) by name
+// with the oldest waiting call. The first result of a call counts; a second one has no pair.
 func (c *Conversation) pair() {
 	byID, byName := make(map[string]int32), make(map[string][]int32) // by name those that wait, without an id
 	for i := range c.blocks {

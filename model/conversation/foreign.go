@@ -13,9 +13,9 @@ var (
 	speakers     = []string{"user", "human", "assistant", "ai", "model", "agent", "bot", "tool", "system"}
 )
 
-// Foreign returns a list of the state that holds messages by its name, or by who speaks in the first
-// of them, and that is of no shape that is read. It is -1 for none, and where messages were read. What
-// a program keeps for itself in a session of Genkit is not looked into.
+// Foreign returns a list of messages in the state whose shape is not supported. It knows the list by its
+// name, or by the role of the first message. It is -1 without such a list, or if messages were read. The
+// data that a program keeps for itself in a session of Genkit is not searched.
 func (c *Conversation) Foreign() Node {
 	found := jsontape.None
 	if len(c.messages) > 0 {

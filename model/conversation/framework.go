@@ -1,6 +1,6 @@
 package conversation
 
-// Framework is whose shape the messages have, as far as they tell.
+// Framework is the framework whose shape the messages have, as far as they tell.
 type Framework uint8
 
 // The frameworks.
@@ -27,7 +27,7 @@ var frameworkNames = [...]string{"unknown", "Strands", "Strands for Python", "St
 // String returns the framework's name for people.
 func (f Framework) String() string { return frameworkNames[f] }
 
-// traits is what was seen that only some frameworks write.
+// traits are the features in the state that only some frameworks write.
 type traits uint8
 
 const (
@@ -64,9 +64,8 @@ func (c *Conversation) Framework() Framework {
 	return NoFramework
 }
 
-// noteState looks for what the frameworks write beside the messages: the
-// snapshots of both Strands SDKs (snake_case and camelCase), agent.json, and
-// Genkit's session state.
+// noteState looks for the keys that frameworks write beside the messages: the snapshots of both Strands
+// SDKs (snake_case and camelCase), agent.json, and Genkit's session state.
 func (c *Conversation) noteState() {
 	t := c.tape
 	for _, n := range []Node{0, t.Lookup("data"), t.Lookup("state")} {
@@ -90,8 +89,8 @@ var stateKeys = map[string]traits{
 	"artifacts":                  traitGenkit,
 }
 
-// ownKeys are what the frameworks keep beside what the application does: the
-// conversation, and what they need to go on with it.
+// ownKeys are the keys of the frameworks, not of the application: the conversation, and the data to go on
+// with it.
 var ownKeys = map[string]bool{
 	"messages": true, "system_prompt": true, "systemPrompt": true,
 	"conversation_manager_state": true, "conversationManagerState": true,

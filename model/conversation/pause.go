@@ -2,20 +2,18 @@ package conversation
 
 import "hindcast/model/jsontape"
 
-// pause is what a framework keeps when it stopped in the middle of a cycle to
-// ask a person.
+// pause is the data that a framework keeps when it stops within a cycle to ask a person.
 type pause struct {
 	active     bool
 	interrupts []Node
 	held       bool // it keeps an assistant message that the list lacks
 }
 
-// pauseKeys are the two spellings of what Strands keeps. Python (interrupt.py)
-// has interrupt_state {interrupts, context {tool_use_message, tool_results},
-// activated}, newer ones pending_tool_execution {assistant_message,
-// completed_tool_results}. TypeScript has interrupts {interrupts, activated,
-// pendingToolExecution {assistantMessageData, completedToolResults}}, and the
-// assistant message is nowhere else until the tools have run.
+// pauseKeys are the two spellings of the keys that Strands keeps. Python (interrupt.py) has interrupt_state
+// {interrupts, context {tool_use_message, tool_results}, activated}, newer ones pending_tool_execution
+// {assistant_message, completed_tool_results}. TypeScript has interrupts {interrupts, activated,
+// pendingToolExecution {assistantMessageData, completedToolResults}}, and the assistant message is nowhere
+// else until the tools have run.
 var pauseKeys = []struct {
 	outer             string
 	inner             []string

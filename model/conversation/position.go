@@ -110,8 +110,8 @@ func (c *Conversation) Calls() []int {
 	return nil
 }
 
-// Pending returns those of [Conversation.Calls] that have no result: at
-// AfterModel they have not run, at any later position their results are missing.
+// Pending returns the calls of [Conversation.Calls] that have no result: at AfterModel they have not run,
+// at any later position their results are missing.
 func (c *Conversation) Pending() []int {
 	var pending []int
 	for _, call := range c.Calls() {

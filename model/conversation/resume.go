@@ -4,12 +4,12 @@ package conversation
 // what the framework then does, and what is dangerous about it.
 type Resume struct {
 	Framework Framework
-	// Call is the call in the framework's own language, with "…" for what the
-	// person has to say: `agent(None)`. It is "" where no call goes on.
+	// Call is the call in the framework's own language, with "…" for the person's text: `agent(None)`. It
+	// is "" where no call goes on.
 	Call string
 	// Effect says in one sentence what the framework does.
 	Effect string
-	// Warning says what can go wrong; "" when nothing can.
+	// Warning describes the risk, or is "".
 	Warning string
 }
 
@@ -19,9 +19,9 @@ const reruns = "Side effects happen again: a tool that had begun before the stop
 // twoUsers is the warning where two user messages follow each other.
 const twoUsers = "The model then gets two user messages in a row, which some providers reject."
 
-// resumes says what the real SDKs do at each position, the best way first:
-// seen by running strands-agents 1.52 and @strands-agents/sdk 1.19.0 on stored
-// sessions, and read in genkit/go 1.13.1 (ai/exp).
+// resumes lists how the real SDKs go on at each position, the best way first: seen by running
+// strands-agents 1.52 and @strands-agents/sdk 1.19.0 on stored sessions, and read in genkit/go 1.13.1
+// (ai/exp).
 var resumes = map[Framework]map[Position][]Resume{
 	StrandsPython: {
 		Empty: {
@@ -107,9 +107,9 @@ var heldResumes = map[Framework][]Resume{
 	StrandsTypeScript: {{Call: `agent.invoke(undefined)`, Effect: "executes the tool calls that are held back and listed as not run; finished ones keep their results.", Warning: reruns}},
 }
 
-// Resume returns the ways to go on from here, the best one first. For messages
-// that fit both Strands SDKs it returns those of both; where the framework is not
-// known it returns what holds for any, and nothing where there is no list of messages.
+// Resume returns the ways to go on from here, the best one first. For messages that fit both Strands SDKs
+// it returns the ways of both. For an unknown framework it returns the ways common to all, and nil without
+// a list of messages.
 func (c *Conversation) Resume() []Resume {
 	if c.run.is {
 		return c.runResume()

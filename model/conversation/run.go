@@ -6,9 +6,9 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// run is what the record of an orchestrator, a Graph or a Swarm, says about how
-// to go on. A record holds no conversation, but the last message of each of its
-// nodes, and the whole of it where a node waits for an answer.
+// run describes how an orchestrator, a Graph or a Swarm, goes on, by its record. A record holds no
+// conversation, but the last message of each of its nodes, and the whole of it where a node waits for an
+// answer.
 type run struct {
 	is bool
 	// call is the orchestrator in the framework's language: "graph".
@@ -165,8 +165,7 @@ func (c *Conversation) typeScriptResult(n Node) {
 	}
 }
 
-// readPythonRun reads what is next, and returns what is kept of the nodes that
-// wait for an answer.
+// readPythonRun reads the next nodes, and returns the stored data of the nodes that wait for an answer.
 func (c *Conversation) readPythonRun() (waiting []Node) {
 	t, r := c.tape, &c.run
 	r.call = "graph"
@@ -258,9 +257,8 @@ func (c *Conversation) runPosition() Position {
 	return TurnEnd
 }
 
-// runResume returns the way to go on with a run, seen by running strands-agents
-// 1.62.0 and @strands-agents/sdk 1.19.0; none from an earlier moment, at which
-// nothing says what was next.
+// runResume returns the way to go on with a run, seen by running strands-agents 1.62.0 and
+// @strands-agents/sdk 1.19.0; nil for an earlier moment, because its next nodes are unknown.
 func (c *Conversation) runResume() []Resume {
 	r := c.run
 	if !r.newest {

@@ -83,7 +83,7 @@ func (c *Conversation) ToolName(b *Block) string {
 	return "tool"
 }
 
-// String returns the status in a word: "ok", "error", or "" for none.
+// String returns the status in a word: "ok", "error", or "".
 func (s Status) String() string {
 	switch s {
 	case OK:

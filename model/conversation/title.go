@@ -11,8 +11,8 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// A title says in one line what a snapshot adds to the one before it. The column of
-// the event says who did it, so that a title begins with what was done:
+// A title says in one line what a snapshot adds to the one before it. The column of the event says who did
+// it, so that a title begins with the action:
 //
 //	the user spoke         Weather in Paris?
 //	the model answered     Paris is 18C with light rain.
@@ -42,8 +42,8 @@ type Span uint8
 const (
 	// LastMessage: one message, as in a log of messages.
 	LastMessage Span = iota
-	// LastStep: what follows the last tool results, as with snapshots at the end of each
-	// tool iteration. Of an answer without tools it is what the user asked.
+	// LastStep: what follows the last tool results, as with snapshots at the end of each tool iteration.
+	// For an answer without tools it is the user's prompt.
 	LastStep
 	// LastTurn: what follows the last words of the user.
 	LastTurn
@@ -66,7 +66,7 @@ func Title(state []byte, adds Span) (title string, failed bool) {
 	return "", false
 }
 
-// lists returns what may be the messages of a state, each from its bracket on.
+// lists returns the candidates for the message list of a state, each from its bracket on.
 func lists(state []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for _, place := range usualPlaces {
@@ -81,8 +81,8 @@ func lists(state []byte) iter.Seq[[]byte] {
 	}
 }
 
-// Tail keeps the last messages of a list, for a title, while the list is walked
-// over. It holds on to their bytes. The zero value has none.
+// Tail keeps the last messages of a list, for a title, while the list is walked over. It holds on to their
+// bytes. The zero value is empty.
 type Tail struct {
 	last [turnMessages][]byte
 	n    int
@@ -137,7 +137,7 @@ func (t *Tail) Title(adds Span) (title string, failed bool) {
 	return title, failed
 }
 
-// Last returns the last message as it stands in the text, nil if there is none.
+// Last returns the last message as it stands in the text, or nil.
 func (t *Tail) Last() []byte {
 	if t.n == 0 {
 		return nil
@@ -145,7 +145,7 @@ func (t *Tail) Last() []byte {
 	return t.at(0)
 }
 
-// Decode returns the last message alone, nil if there is none that can be read.
+// Decode returns the last message alone, or nil if it cannot be read.
 func (t *Tail) Decode() *Conversation { return t.decode(1) }
 
 // decode returns up to n of the last messages, as many as are not too large.
@@ -171,7 +171,7 @@ func (t *Tail) decode(n int) *Conversation {
 	return c
 }
 
-// lastPrompt returns the last words of the user, "" if there are none in the span.
+// lastPrompt returns the last words of the user, "" if the span has no such words.
 func (t *Tail) lastPrompt(adds Span) string {
 	for before := range t.len() {
 		words, answers := userWords(t.at(before))
@@ -182,8 +182,8 @@ func (t *Tail) lastPrompt(adds Span) string {
 	return ""
 }
 
-// userWords returns the beginning of what the user says in a message, "" for the
-// message of another, and reports whether it has results of tools.
+// userWords returns the beginning of the user's words in a message, or "" if another role speaks, and
+// reports whether it has tool results.
 func userWords(message []byte) (words string, answers bool) {
 	switch role := jsontape.FindMember(message, `"role"`); {
 	case string(role) == `"tool"`:
@@ -198,7 +198,7 @@ func userWords(message []byte) (words string, answers bool) {
 	return c.words(0, MaxTitle), c.has(0, ToolResult)
 }
 
-// one returns the conversation of one message, nil for one that cannot be read.
+// one returns the conversation of one message, or nil if it cannot be read.
 func one(message []byte) *Conversation {
 	t := Tail{n: 1}
 	t.last[0] = message
@@ -273,11 +273,11 @@ func (o *Openings) Answer(words string) { o.answer = cmp.Or(o.answer, words) }
 // Asked reports whether a prompt was added: what follows does not count.
 func (o *Openings) Asked() bool { return o.asked != "" }
 
-// Title returns what the session is called: the first prompt, else the first command to the program,
-// else the first answer, else what the program wrote for the user; "" for nothing.
+// Title returns the title of the session: the first prompt, else the first command to the program, else the
+// first answer, else the text that the program wrote for the user, or "".
 func (o *Openings) Title() string { return cmp.Or(o.asked, o.set, o.answer, o.wrapped) }
 
-// title returns what message m says by itself.
+// title returns the title of message m alone.
 func (c *Conversation) title(m int) (title string, failed bool) {
 	var calls, results []string
 	blocks := c.Blocks(m)
@@ -301,8 +301,8 @@ func (c *Conversation) title(m int) (title string, failed bool) {
 
 func itself(text string) string { return text }
 
-// words returns the beginning of what message m says besides tool calls and results,
-// on one line of up to limit bytes.
+// words returns the beginning of the text of message m, without tool calls and results, on one line of up
+// to limit bytes.
 func (c *Conversation) words(m, limit int) string {
 	if c.messages[m].Role == User {
 		if said, by, around := c.typedText(m); around && by != Wrapped {
@@ -332,8 +332,8 @@ func (c *Conversation) words(m, limit int) string {
 	return "[blank text]"
 }
 
-// typedText returns what a person typed of the user's message m, on one line. around reports whether the program
-// wrote something around it.
+// typedText returns the part of the user's message m that a person typed, on one line. around reports
+// whether the program wrote something around it.
 func (c *Conversation) typedText(m int) (words string, by Typed, around bool) {
 	first := -1
 	words, by = FirstTyped(func(yield func(string) bool) {
@@ -353,8 +353,7 @@ func (c *Conversation) typedText(m int) (words string, by Typed, around bool) {
 	return Cut(OneLine(Cut(words, 4*MaxTitle)), MaxTitle), by, first >= 0 && len(words) != first
 }
 
-// failure returns the beginning of the first text of a tool that failed, "" for one
-// that did not.
+// failure returns the beginning of the first text of a tool that failed, "" if it did not fail.
 func (c *Conversation) failure(b *Block) string {
 	if b.Status != Failed {
 		return ""

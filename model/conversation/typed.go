@@ -29,16 +29,16 @@ const (
 	Setting              // a person, to the program: "/model opus"
 )
 
-// mostTyped bounds how much of a text is looked at for what a person typed, in bytes: what stands
-// before the prompt may be a file.
+// mostTyped bounds how many bytes of a text are searched for typed words: a file may stand before the
+// prompt.
 const mostTyped = 256 << 10
 
 // mostBlocks bounds the blocks that are passed before the words of a person.
 const mostBlocks = 64
 
-// blocks has the tags that programs write around a prompt, with what stands in each. Sources:
-// Claude Code 2.1.332, its extensions for VS Code and JetBrains; codex-rs/core/src/context;
-// Gemini CLI 0.61; VS Code Copilot Chat 0.34; Cursor, Cline and Roo by their public transcripts.
+// blocks has the tags that programs write around a prompt, with the kind of content in each. Sources:
+// Claude Code 2.1.332, its extensions for VS Code and JetBrains; codex-rs/core/src/context; Gemini CLI
+// 0.61; VS Code Copilot Chat 0.34; Cursor, Cline and Roo by their public transcripts.
 var blocks = map[string]part{
 	"reminder": aside, "reminderInstructions": aside, "ide_opened_file": aside, "ide_selection": aside,
 	"command-contents": aside, "INSTRUCTIONS": aside, "permissions instructions": aside,
@@ -55,7 +55,7 @@ var blocks = map[string]part{
 	"command-name": command, "command-message": command, "command-args": command, "bash-input": shell,
 }
 
-// part classifies a block by what it has of the prompt.
+// part classifies a block by the part of the prompt in it.
 type part uint8
 
 const (
@@ -71,7 +71,8 @@ var asideEnds = []string{
 	"reminder", "instructions", "context", "hook", "notification", "stdout", "stderr", "caveat", "diagnostics",
 }
 
-// kindOf returns what the block of a tag is, 0 for what a person may have typed, such as <div>.
+// kindOf returns the kind of the block of a tag, or 0 for a tag that a person may have typed, such as
+// <div>.
 func kindOf(name string) part {
 	if is := blocks[name]; is != 0 {
 		return is
@@ -112,8 +113,8 @@ var settings = map[string]bool{
 	"/sandbox": true, "/extra-usage": true, "/migrate-installer": true, "/install-github-app": true, "/skills": true, "/keybindings": true,
 }
 
-// WordsTyped returns what a person typed of the text of a user's message, "" where the program
-// wrote all of it. The words are untrusted, and may have several lines.
+// WordsTyped returns the part of a user's message that a person typed, or "" if the program wrote all of
+// it. The words are untrusted, and may have several lines.
 func WordsTyped(text string) (words string, by Typed) {
 	if len(text) > mostTyped {
 		text = strings.ToValidUTF8(text[:mostTyped], "")
@@ -182,8 +183,8 @@ func WordsTyped(text string) (words string, by Typed) {
 	return text, Prompt
 }
 
-// endOfWords returns the offset of the first line that a program added behind the words of the
-// person, len(text) for none.
+// endOfWords returns the offset of the first line that a program added behind the words of the person, or
+// len(text).
 func endOfWords(text string) int {
 	at := 0
 	for line := range strings.Lines(text) {
@@ -218,8 +219,8 @@ func FirstTyped(texts iter.Seq[string]) (words string, by Typed) {
 	return words, by
 }
 
-// block returns the block that a text begins with: the name of its tag, what is inside, and what
-// follows; "" for a text that begins with none. closed reports whether the end is in the text.
+// block returns the block that a text begins with: the name of its tag, what is inside, and what follows;
+// "" if the text does not begin with a block. closed reports whether the end is in the text.
 func block(text string) (name, inside, rest string, closed bool) {
 	if !strings.HasPrefix(text, "<") {
 		return "", "", "", false
@@ -247,8 +248,8 @@ func block(text string) (name, inside, rest string, closed bool) {
 	return name, inside, rest, closed
 }
 
-// behindHeading returns what stands behind the heading of the prompt in a text that an editor
-// began; false for another text, and for one without the heading.
+// behindHeading returns the text after the heading of the prompt, if an editor began the text. It returns
+// false for another text, or without the heading.
 func behindHeading(text string) (rest string, ok bool) {
 	for _, h := range headings {
 		if !strings.HasPrefix(text, h.opens) {
@@ -265,7 +266,7 @@ func behindHeading(text string) (rest string, ok bool) {
 	return "", false
 }
 
-// behindPlace returns what stands behind the place of an attachment, such as "[Image #1]".
+// behindPlace returns the text after the placeholder of an attachment, such as "[Image #1]".
 func behindPlace(text string) (rest string, ok bool) {
 	for _, place := range []string{"[Image", "[image", "[Pasted text", "[Attachment", "[File #"} {
 		if !strings.HasPrefix(text, place) {

@@ -4,8 +4,7 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// Usage is what an answer of a model cost, as the message says it. The zero value says
-// nothing.
+// Usage is the cost of a model's answer, as the message states it. The zero value says nothing.
 type Usage struct {
 	// Counted says that tokens are counted.
 	Counted bool
@@ -54,7 +53,7 @@ var (
 	costPlaces    = [][]string{{"usage", "cost", "total"}, {"costUSD"}, {"cost"}}
 )
 
-// UsageOf returns what a message says that it cost. n is an element of a list of messages.
+// UsageOf returns the cost that a message states. n is an element of a list of messages.
 func UsageOf(t *jsontape.Tape, n Node) (u Usage) {
 	n = unwrap(t, n)
 	if name := lookUp(t, n, modelPlaces); t.Kind(name) == jsontape.String {

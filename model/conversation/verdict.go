@@ -99,7 +99,7 @@ var refusals = map[string][]refusal{
 // practice describes what one framework does with a trouble when it goes on with a session.
 type practice struct {
 	code string
-	// of is whose message the trouble is in; UnknownRole stands for anyone's.
+	// of is the role whose message has the trouble; UnknownRole stands for anyone's.
 	of Role
 	// does says it in words that follow the framework's name.
 	does string
@@ -116,7 +116,7 @@ type practice struct {
 	source string
 }
 
-// inOrder says what a framework does that leaves the order of messages as it is.
+// inOrder describes a framework that keeps the order of messages.
 const inOrder = "sends the messages in the order that they have"
 
 // asItIs returns the practices of a framework that sends the messages as they are.
@@ -158,8 +158,8 @@ func ofAProgram() []practice {
 	return list
 }
 
-// practices are those of the frameworks, by the names of their kinds of store. A trouble without
-// one is not told there: a blank message that a framework leaves out, for one, loses nothing.
+// practices maps the name of a kind of store to the practices of its framework. A trouble without one is
+// not told there: a blank message that a framework leaves out, for one, loses nothing.
 var practices = map[string][]practice{
 	"langgraph": but(asItIs("langgraph.prebuilt.chat_agent_executor._validate_chat_history 1.2.24", everyone...),
 		practice{code: UnansweredCall, severity: model.Loses, to: everyone, source: "langgraph.prebuilt.chat_agent_executor._validate_chat_history 1.2.24",
@@ -300,8 +300,8 @@ var meanings = map[string]string{
 	UserAfterResult: "the user speaks behind a result to which the model has not answered",
 }
 
-// Judge returns what the framework of a kind does with a trouble in a message of a role: how bad that is,
-// and what it and the providers do. It returns false where all of them take it.
+// Judge returns how the framework of a kind handles a trouble in a message of a role: the severity, and a
+// verdict on it and the providers. It returns false if all of them take it.
 func Judge(kind, code string, of Role) (severity model.Severity, verdict string, is bool) {
 	p := practiceOf(kind, code, of)
 	if p == nil {
@@ -327,8 +327,8 @@ func practiceOf(kind, code string, of Role) *practice {
 	return &list[i]
 }
 
-// Fault returns what is told of a trouble in a store of a kind, without the file; false where the
-// kind's framework and every provider that it asks take it, or where a run may still go on with it.
+// Fault returns the fault for a trouble in a store of a kind, without the file. It returns false if the
+// kind's framework and every provider that it asks take it, or if a run may still go on with it.
 func (c *Conversation) Fault(kind string, t Trouble) (f model.Fault, is bool) {
 	role := c.messages[t.Message].Role
 	severity, verdict, is := Judge(kind, t.Code, role)
@@ -346,10 +346,10 @@ func (c *Conversation) Fault(kind string, t Trouble) (f model.Fault, is bool) {
 	return f, true
 }
 
-// Meaning returns what is wrong in a sentence, for a code of a trouble that concerns no call.
+// Meaning describes the trouble of a code in a sentence, if it concerns no call.
 func Meaning(code string) string { return meanings[code] }
 
-// meaning says what is wrong in a sentence.
+// meaning describes the trouble in a sentence.
 func (c *Conversation) meaning(t Trouble) string {
 	text := meanings[t.Code]
 	if !strings.Contains(text, "%s") {

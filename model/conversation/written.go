@@ -11,8 +11,8 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// Written gathers the messages among the values that a step wrote. The zero value has
-// none. A nil one can be read.
+// Written gathers the messages among the values that a step wrote. The zero value is empty. A nil one can
+// be read.
 type Written struct{ list []byte }
 
 // Add adds a JSON value if it is a message, or a list of messages. Of the short forms a tuple in
@@ -68,8 +68,8 @@ var written = map[string]struct{ kind, class, rest string }{
 
 const ofModel = `,"tool_calls":[],"invalid_tool_calls":[],"usage_metadata":null`
 
-// WrittenOut returns the message that LangChain makes of a short form, and its type and class. It is nil for
-// another value. LangChain adds a random id; here the message has none.
+// WrittenOut returns the message that LangChain makes from a short form, and its type and class. It is nil
+// for another value. LangChain adds a random id; here the message has none.
 //
 //	"TEXT"                                      of the user
 //	["ROLE", CONTENT]                           a tuple in Python
@@ -134,8 +134,8 @@ func (w *Written) eachMessage(yield func(list []byte) bool) {
 	}
 }
 
-// Title returns what the messages say, on one line, and reports whether a tool failed.
-// The line is untrusted.
+// Title returns the title of the messages, on one line, and reports whether a tool failed. The line is
+// untrusted.
 func (w *Written) Title() (title string, failed bool) {
 	var titles []string
 	for list := range w.eachMessage {
@@ -169,8 +169,8 @@ func (w *Written) Calls() bool {
 	return c != nil && len(c.Pending()) > 0
 }
 
-// Tokens returns what the messages cost together, for [model.TokensFact]: by the
-// usage_metadata of LangChain's. It is nil where none of them says.
+// Tokens returns the total tokens of the messages, for [model.TokensFact]: by the usage_metadata of
+// LangChain's. It is nil if no message states them.
 func (w *Written) Tokens() (counts []model.Number) {
 	for list := range w.eachMessage {
 		message := list[1 : len(list)-1]

@@ -68,8 +68,7 @@ func EqualScalar(t *Tape, n Node, u *Tape, m Node) bool {
 	return true
 }
 
-// Pair is a member of one object and the one with the same key in another; -1
-// where there is none.
+// Pair is a member of one object and the member of another with the same key, or -1.
 type Pair struct{ Old, New Node }
 
 // MatchMembers pairs the members of two objects by key, shadowed members left

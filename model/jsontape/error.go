@@ -10,7 +10,7 @@ type SyntaxError struct {
 	// Offset is the byte, from 0, at which it went wrong; the length of the
 	// text if it ended too early.
 	Offset int64
-	// Msg says what was wrong there, with foreign bytes quoted.
+	// Msg describes the error there, with foreign bytes quoted.
 	Msg string
 	// Deep says that it is nested deeper than [MaxDepth].
 	Deep bool
@@ -30,7 +30,7 @@ func Position(data []byte, offset int64) (line, column int) {
 // Warning is something that [ParseTolerant] accepted though it should not be
 // in a JSON text, or that readers are known to disagree on.
 type Warning struct {
-	// Kind says what it is.
+	// Kind is the kind of the warning.
 	Kind WarningKind
 	// Offset is the byte at which it starts.
 	Offset int64

@@ -13,13 +13,11 @@ type Member struct {
 	Offset int
 }
 
-// Members returns what the object or array that data holds is made of, in the
-// order of the text, without looking inside a value more than [Skip] does: at
-// the speed of skipping. A member is given when its value has been passed over:
-// a caller that needs only where a large value begins is faster with [Skip]. A text
-// that is neither, or that ends too early, ends the sequence with a *[SyntaxError]
-// whose offset counts from the start of data. What is behind the closing bracket
-// is not looked at.
+// Members returns the members of the object or array in data, in the order of the text, without looking
+// inside a value more than [Skip] does: at the speed of skipping. A member is given when its value has been
+// passed over: a caller that needs only where a large value begins is faster with [Skip]. A text that is
+// neither, or that ends too early, ends the sequence with a *[SyntaxError] whose offset counts from the
+// start of data. What is behind the closing bracket is not looked at.
 func Members(data []byte) iter.Seq2[Member, error] {
 	return func(yield func(Member, error) bool) {
 		if err := members(data, yield); err != nil {
@@ -28,10 +26,9 @@ func Members(data []byte) iter.Seq2[Member, error] {
 	}
 }
 
-// FindMember returns the value of a member of the object that data holds, as it stands
-// in the text; nil where there is none, and where data is no object or not a
-// whole one. key is in quotes and as it stands in the text, too. Of several it is
-// the last.
+// FindMember returns the value of a member of the object that data holds, as it stands in the text; or nil
+// if there is no such member, or if data is not a whole object. key is in quotes and as it stands in the
+// text, too. Of several it is the last.
 func FindMember(data []byte, key string) (value []byte) {
 	for m, err := range Members(data) {
 		if err != nil {

@@ -31,11 +31,10 @@ func ParseTolerant(data []byte) (*Tape, []Warning, error) {
 	return t, t.warnings(), nil
 }
 
-// Prefix tells what can be known from the first limit bytes of a text, so that
-// the first screen need not wait for the rest. It never fails: where the text
-// was cut, or where it is wrong, the tape ends and the open containers and
-// the value that was cut are marked as unfinished. It takes what
-// [ParseTolerant] takes. A node keeps its number in the tape of the whole text.
+// Prefix parses the first limit bytes of a text, so that the first screen need not wait for the rest. It
+// never fails: where the text was cut, or where it is wrong, the tape ends and the open containers and the
+// value that was cut are marked as unfinished. It takes what [ParseTolerant] takes. A node keeps its number
+// in the tape of the whole text.
 func Prefix(data []byte, limit int) *Tape {
 	cut := data[:min(max(limit, 0), len(data))]
 	p := parser{data: cut, tolerant: true}
@@ -277,7 +276,7 @@ const (
 	respelled
 )
 
-// simple are the characters that alone make an escape, with what they tell.
+// simple maps a character that alone makes an escape to its flags.
 var simple = [256]escapes{'"': escaped, '\\': escaped, 'b': escaped, 'f': escaped, 'n': escaped, 'r': escaped, 't': escaped, '/': escaped | respelled}
 
 // stringEnd checks the string whose first byte after the opening quote is i and

@@ -15,8 +15,8 @@ import (
 // that goes or is replaced as a whole: it goes with that.
 type Patch struct {
 	tape *Tape
-	// values and keys have what stands in the place of those of a node, gone has the
-	// nodes that are taken out, and added the new members of objects.
+	// values and keys hold the replacement of a node's value or key. gone holds the removed nodes, and
+	// added the new members of objects.
 	values, keys map[Node][]byte
 	gone         map[Node]bool
 	added        map[Node][]newMember
@@ -30,7 +30,7 @@ type newMember struct {
 	text []byte // with its key
 }
 
-// cut is a run of the text in whose place another one comes.
+// cut is a span of the text, and its replacement.
 type cut struct {
 	start, end int
 	text       []byte

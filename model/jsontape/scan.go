@@ -63,10 +63,9 @@ words:
 	return i, found
 }
 
-// closingQuote returns the position of the quote that ends the string whose first
-// byte after the opening quote is i; len(data) if there is none. It looks at
-// quotes only: one ends the string unless an odd number of backslashes stands
-// before it. No byte is looked at more than twice.
+// closingQuote returns the position of the quote that ends the string whose first byte after the opening
+// quote is i; or len(data). It looks at quotes only: one ends the string unless an odd number of
+// backslashes stands before it. No byte is looked at more than twice.
 func closingQuote(data []byte, i int) int {
 	start := i
 	for i+8 <= len(data) {

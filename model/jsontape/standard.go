@@ -1,7 +1,6 @@
 package jsontape
 
-// notNumbers are the numbers that Python writes into JSON, which has none of them, and how states
-// show them.
+// notNumbers are the numbers that Python writes although JSON lacks them, and how states show them.
 var notNumbers = map[string][]byte{"NaN": []byte(`{"$float":"NaN"}`), "Infinity": []byte(`{"$float":"+Inf"}`), "-Infinity": []byte(`{"$float":"-Inf"}`)}
 
 // Standard returns a text that [ParseTolerant] reads as one that [Parse] reads: without a byte order

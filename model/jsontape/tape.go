@@ -24,8 +24,7 @@ const MaxDepth = 10_000
 // Kind is the kind of a JSON value.
 type Kind uint8
 
-// The kinds. Invalid is what a [Prefix] gives for a value that it has not seen
-// the first byte of.
+// The kinds. Invalid is the kind of a value whose first byte lies behind a [Prefix].
 const (
 	Invalid Kind = iota
 	Null
@@ -124,7 +123,7 @@ func (t *Tape) Span(n Node) (start, end int) {
 // Parent returns the container that n is in, or -1 for the root.
 func (t *Tape) Parent(n Node) Node { return t.nodes[n].parent }
 
-// First returns the first child of n, or -1 where there is none.
+// First returns the first child of n, or -1 if n has no children.
 func (t *Tape) First(n Node) Node {
 	if t.nodes[n].count == 0 {
 		return None
@@ -141,8 +140,7 @@ func (t *Tape) Next(n Node) Node {
 	return v.next
 }
 
-// End returns the node after the last one of n's subtree; [Tape.Len] where there
-// is none.
+// End returns the node after the last one of n's subtree; or [Tape.Len] at the end.
 func (t *Tape) End(n Node) Node { return t.nodes[n].next }
 
 // Count returns how many children n has, those with duplicate keys included; 0
@@ -208,8 +206,7 @@ func (t *Tape) LastBefore(off int) Node {
 	return Node(sort.Search(len(t.nodes), func(i int) bool { return int(t.nodes[i].start) >= off })) - 1
 }
 
-// keyBody returns what stands between the quotes of n's key; nil if n is not in an
-// object, and only then.
+// keyBody returns the bytes between the quotes of n's key; nil if n is not in an object, and only then.
 func (t *Tape) keyBody(n Node) []byte {
 	v := &t.nodes[n]
 	if v.parent < 0 || t.nodes[v.parent].kind != Object {
@@ -218,14 +215,13 @@ func (t *Tape) keyBody(n Node) []byte {
 	return keyBody(t.data, v)
 }
 
-// keyBody returns what stands between the quotes of a member's key.
+// keyBody returns the bytes between the quotes of a member's key.
 func keyBody(data []byte, member *node) []byte {
 	end := closingQuote(data, int(member.key)+1)
 	return data[member.key+1 : end : end]
 }
 
-// stringBody returns what stands between the quotes of the string n; an
-// unfinished one has no closing quote.
+// stringBody returns the bytes between the quotes of the string n; an unfinished one has no closing quote.
 func (t *Tape) stringBody(n Node) []byte {
 	v := &t.nodes[n]
 	if v.flags&unfinished != 0 {

@@ -18,8 +18,8 @@ func (t *Tape) Text(n Node) string {
 	return decodeString(t.stringBody(n))
 }
 
-// decodeString returns what stands between the quotes of a string that was checked. A large one is
-// copied once: append would copy it several times.
+// decodeString decodes the body of a valid string: the bytes between its quotes. A large one is copied
+// once: append would copy it several times.
 func decodeString(body []byte) string {
 	if bytes.IndexByte(body, '\\') < 0 && utf8.Valid(body) {
 		return string(body)
@@ -27,9 +27,8 @@ func decodeString(body []byte) string {
 	return string(appendText(make([]byte, 0, len(body)), body, math.MaxInt))
 }
 
-// AppendText appends at most limit bytes of what [Tape.Text] returns to dst,
-// never a part of a character, and does no more work than that takes. It
-// appends nothing if n is no string.
+// AppendText appends to dst at most limit bytes of the result of [Tape.Text], never a part of a character,
+// and does no more work than that takes. It appends nothing if n is no string.
 func (t *Tape) AppendText(dst []byte, n Node, limit int) []byte {
 	if t.nodes[n].kind != String {
 		return dst
@@ -86,8 +85,8 @@ type part struct {
 	r     rune
 }
 
-// cutPart takes the first part off body, which is what stands between the
-// quotes of a string that was checked. Escapes that were cut off are dropped.
+// cutPart takes the first part off body, the bytes between the quotes of a valid string. Escapes that were
+// cut off are dropped.
 func cutPart(body []byte) (p part, rest []byte) {
 	i := bytes.IndexByte(body, '\\')
 	if i < 0 {

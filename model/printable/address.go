@@ -2,7 +2,7 @@ package printable
 
 import "strings"
 
-// hidden stands in a shown address for what it keeps back.
+// hidden replaces the secret part of a shown address.
 const hidden = "***"
 
 // secretParameters are parts of the names of parameters whose values are credentials.

@@ -2,9 +2,9 @@ package printable
 
 import "unicode"
 
-// emoji are the runes that Unicode's emoji-data.txt calls Extended_Pictographic: a
-// zero-width joiner makes two of them one character, and U+FE0F a picture of one. A
-// test of package cell holds them to what is joined when text is cut into characters.
+// emoji are the runes that Unicode's emoji-data.txt calls Extended_Pictographic: a zero-width joiner makes
+// two of them one character, and U+FE0F a picture of one. A test of package cell compares them to the runes
+// joined when text is cut into characters.
 var emoji = &unicode.RangeTable{
 	LatinOffset: 2,
 	R16: []unicode.Range16{

@@ -82,7 +82,7 @@ func Plain[T ~string | ~[]byte](s T) bool {
 	return true
 }
 
-// part says what the character that is being read may go on with.
+// part is the set of runes that may continue the current character.
 type part uint8
 
 const (
@@ -216,7 +216,7 @@ const (
 	emojiSelector = 0xfe0f
 )
 
-// continuations returns what a character that begins with r may go on with.
+// continuations returns the runes that may continue a character that begins with r.
 func continuations(r rune) part {
 	switch {
 	case r == '#' || r == '*' || r >= '0' && r <= '9':
@@ -227,7 +227,7 @@ func continuations(r rune) part {
 	return nothing
 }
 
-// dressings returns what a character may go on with behind a selector or a skin tone.
+// dressings returns the runes that may continue a character after a selector or a skin tone.
 func (p part) dressings() part {
 	if p == keycap {
 		return nothing
@@ -238,8 +238,8 @@ func (p part) dressings() part {
 // isTone reports whether a rune is a skin tone.
 func isTone(r rune) bool { return r >= 0x1f3fb && r <= 0x1f3ff }
 
-// emojiAt reports whether there is an emoji at s[i:]. Unicode reserves some that it
-// has not assigned yet; they are none.
+// emojiAt reports whether there is an emoji at s[i:]. Runes that Unicode reserves but has not assigned do
+// not count.
 func emojiAt[T ~string | ~[]byte](s T, i int) bool {
 	r, _ := decode(s, i)
 	return unicode.Is(emoji, r) && visible(r)

@@ -7,23 +7,19 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// A merge writes the edited value down with the bytes of the old one. It walks
-// both from the top. Two values of the same tokens are the old bytes. Of two
-// containers of the same kind, the children that are the same at the beginning
-// and at the end stay as they are, with what is between them. What is left in the
-// middle of both is paired, child by child, and gone into where there are as many
-// of them, with the same keys; else the middle of the old one gives way to that of
-// the edited one, without white space. So a message that was put into a log of
-// thousands is the only thing that is written.
+// A merge writes the edited value down with the bytes of the old one. It walks both from the top. Two
+// values of the same tokens are the old bytes. Of two containers of the same kind, the children that are
+// the same at the beginning and at the end stay as they are, with the bytes between them. If the middles
+// that remain have the same number of children and the same keys, the merge descends into each pair.
+// Otherwise the edited middle replaces the old one, without white space. So a message that was put into a log of thousands is the only
+// thing that is written.
 //
-// Whether two values have the same tokens is asked of every child on the way. To
-// answer it from the tokens each time would be quadratic in the depth, so each
-// value has a hash of its tokens, and only equal hashes are looked into; what was
-// found to be the same is not gone into.
+// Whether two values have the same tokens is asked of every child on the way. Comparing the tokens each
+// time would be quadratic in the depth. So each value has a hash of its tokens, and only values of equal
+// hash are compared. Equal values are not descended into.
 
-// Merge returns the value n of a tape as a value of an edited one is: of what is in
-// it, each part that is equal in both keeps its bytes, and the others are without white
-// space. Both tapes must be whole.
+// Merge returns the value n of a tape as a value of an edited one is. Each part that is equal in both keeps
+// its bytes, and the others are without white space. Both tapes must be whole.
 func Merge(old *jsontape.Tape, n jsontape.Node, edited *jsontape.Tape, value jsontape.Node) []byte {
 	seed := maphash.MakeSeed()
 	m := merger{
@@ -79,8 +75,8 @@ func (s *side) children(n jsontape.Node) []jsontape.Node {
 // pair is a value and the one that takes its place.
 type pair struct{ old, new jsontape.Node }
 
-// merger writes the merged value from left to right: the old text is copied up to
-// done, and todo is a stack of what comes behind it, the next on top.
+// merger writes the merged value from left to right: the old text is copied up to done, and todo is a stack
+// of the pairs that follow, the next on top.
 type merger struct {
 	old, new side
 	out      []byte
@@ -123,7 +119,7 @@ func (m *merger) pair(p pair) {
 	m.replace(p.old, before, head, head+len(gone), come)
 }
 
-// replace puts other children in the place of those from i to j of a container.
+// replace replaces the children of a container from i to j.
 func (m *merger) replace(container jsontape.Node, all []jsontape.Node, i, j int, come []jsontape.Node) {
 	var text []byte
 	for k, c := range come {

@@ -14,7 +14,7 @@ const mostIndent = 64
 // prettyPart is how many bytes PrettyTo gathers before it writes them.
 const prettyPart = 32 << 10
 
-// Pretty returns what PrettyTo writes.
+// Pretty returns the output of PrettyTo.
 func Pretty(value []byte) []byte {
 	var out bytes.Buffer
 	out.Grow(len(value) + len(value)/2)

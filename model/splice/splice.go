@@ -37,7 +37,7 @@ type ValueError struct {
 	// Line and Column are the place in the text as it was given, both from 1. The
 	// column counts bytes.
 	Line, Column int
-	// Msg says what is wrong there.
+	// Msg describes the error there.
 	Msg string
 }
 
@@ -45,9 +45,9 @@ func (e *ValueError) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Msg)
 }
 
-// At returns the value that a JSON Pointer names, as it stands in the text; "" is
-// the whole. The bytes are those of the text. The errors are a [*PointerError],
-// and a [*jsontape.SyntaxError] where the text is not JSON.
+// At returns the value that a JSON Pointer names, as it stands in the text; "" is the whole. The result is
+// a slice of text. The errors are a [*PointerError], and a [*jsontape.SyntaxError] where the text is not
+// JSON.
 func At(text []byte, pointer string) ([]byte, error) {
 	tape, n, err := find(text, pointer)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package transcript lists a conversation as data: who said what, each call with its result.
-// It is what a document has of the messages of a state, and what a page is written from.
+// Package transcript lists a conversation as data: who said what, each call with its result. Documents show
+// the messages of a state in this form, and pages are written from it.
 package transcript
 
 import (
@@ -123,7 +123,7 @@ func partOf(c *conversation.Conversation, b *conversation.Block) Part {
 	return out
 }
 
-// Shown returns what is shown of the part as a value, nil for nothing: of a file only its label is.
+// Shown returns the JSON value to show for the part, or nil: a file shows only its label.
 func (part *Part) Shown() json.RawMessage {
 	if part.Kind != partKinds[conversation.Unknown] && part.Kind != conversation.JSON.String() {
 		return nil
@@ -149,7 +149,7 @@ func outputOf(c *conversation.Conversation, b *conversation.Block) json.RawMessa
 	return jsontape.AppendQuoted(nil, c.Label(b))
 }
 
-// Remarks returns what is special about a message, each in a few words; none for nothing.
+// Remarks returns the special properties of a message, each in a few words.
 func (m *Message) Remarks() (words []string) {
 	if m.Redacted {
 		words = append(words, model.MarkRedacted.Word())
@@ -160,7 +160,7 @@ func (m *Message) Remarks() (words []string) {
 	return words
 }
 
-// Verb returns what stands before the name of the tool: "call", or why a result stands alone.
+// Verb returns the word to show before the name of the tool: "call", or why a result stands alone.
 func (part *Part) Verb() string {
 	if part.Label == "" {
 		return "call"
@@ -171,11 +171,11 @@ func (part *Part) Verb() string {
 // Called reports whether the part is a call of a tool, or a result.
 func (part *Part) Called() bool { return part.Tool != "" || part.Status != "" }
 
-// Thought reports whether the part is a text of what the model thought.
+// Thought reports whether the part is reasoning of the model.
 func (part *Part) Thought() bool { return part.Kind == conversation.Reasoning.String() }
 
-// Heading returns what stands above the text of the part: what it is, where it is neither said
-// nor answered. It is untrusted, and "" for any other.
+// Heading returns the heading above the text of the part, which names its kind if it is neither prompt nor
+// answer. It is untrusted, and "" for other parts.
 func (part *Part) Heading() string {
 	switch {
 	case part.Thought():

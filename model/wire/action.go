@@ -13,8 +13,8 @@ const (
 	HealthPath  = "/api/__health"
 )
 
-// IsLoopback reports whether a host, without a port, is one that means this
-// machine to everybody who reads it: "localhost", or a loopback address.
+// IsLoopback reports whether a host, without a port, means this machine to every reader: "localhost", or a
+// loopback address.
 func IsLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback()
@@ -53,7 +53,7 @@ func ParseKey(key string) (agent, action string, ok bool) {
 	return agent, action, true
 }
 
-// Descriptor is what the list of actions says of one.
+// Descriptor describes one action in the list of actions.
 type Descriptor struct {
 	Type        string `json:"type"`
 	Key         string `json:"key"`
@@ -81,8 +81,8 @@ func (d *Descriptor) Takes() map[string]bool {
 	return names
 }
 
-// action is what an action takes and gives. The schemas are written from it,
-// and inputs are held to it.
+// action defines the input and output of an action. The schemas are written from it, and inputs are held to
+// it.
 type action struct {
 	name, description string
 	takes             []string
@@ -111,8 +111,7 @@ var inputSchemas = map[string]string{
 	"includeOrphaned": `{"type":"boolean"}`, "metadataOnly": `{"type":"boolean"}`,
 }
 
-// The schemas of what actions give. They leave room for members that later
-// versions add.
+// The schemas of action results. They leave room for members that later versions add.
 const (
 	snapshotSchema = `{"type":"object","required":["id","sessionId","index","turnIndex","event"],"properties":{` +
 		`"id":{"type":"string"},"parentId":{"type":"string"},"sessionId":{"type":"string"},` +
@@ -142,8 +141,8 @@ func Names() []string {
 	return names
 }
 
-// Describe returns the descriptor of an action on the session store of an agent,
-// which has to be one of those above.
+// Describe returns the descriptor of an action on the session store of an agent, which has to be listed
+// above.
 func Describe(agent, name string) Descriptor {
 	a := find(name)
 	return Descriptor{

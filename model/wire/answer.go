@@ -48,8 +48,7 @@ type Error struct {
 	Details Details `json:"details"`
 }
 
-// Details is what an error says besides. Genkit also sends a stack here, which
-// concerns no client.
+// Details are the further members of an error. Genkit also sends a stack here, which concerns no client.
 type Details struct {
 	TraceID string `json:"traceId"`
 	Reason  Reason `json:"reason,omitempty"`
@@ -68,7 +67,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (code %d)", printable.String(text), e.Code)
 }
 
-// Is tells what the reason stands for.
+// Is reports whether target is the error that the reason stands for.
 func (e *Error) Is(target error) bool {
 	switch e.Details.Reason {
 	case NoSession:

@@ -12,7 +12,7 @@ import (
 type Call struct {
 	// Key is the key of the action.
 	Key string `json:"key"`
-	// Input is what the action is given; nil for nothing.
+	// Input is the input of the action, or nil.
 	Input json.RawMessage `json:"input,omitempty"`
 }
 
@@ -30,7 +30,7 @@ func ReadCall(body []byte) (Call, error) {
 	return c, nil
 }
 
-// Input is what the actions take; each takes some of it.
+// Input holds the members that actions accept; each action accepts some.
 type Input struct {
 	// SnapshotID and SessionID are nil where they are not given: "" is an id.
 	SnapshotID *string `json:"snapshotId,omitempty"`
@@ -39,14 +39,14 @@ type Input struct {
 	// With Rewrites it is a cursor.
 	Visit    int64 `json:"visit,omitempty"`
 	Rewrites int64 `json:"rewrites,omitempty"`
-	// IncludeOrphaned asks for what is off the active path, too.
+	// IncludeOrphaned asks for snapshots off the active path, too.
 	IncludeOrphaned bool `json:"includeOrphaned,omitempty"`
 	// MetadataOnly asks for headers without states.
 	MetadataOnly bool `json:"metadataOnly,omitempty"`
 }
 
-// ReadInput reads the input of the action of that name, which has to take all
-// that is given. The error is nil or says what the schema does not allow.
+// ReadInput reads the input of the action of that name, which has to take all that is given. The error is
+// nil, or names the input that the schema forbids.
 func ReadInput(name string, data json.RawMessage) (Input, error) {
 	a := find(name)
 	if a == nil {

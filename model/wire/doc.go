@@ -1,6 +1,5 @@
-// Package wire is what goes over the wire when a process shows the
-// session stores of its agents: the keys of the actions, what is asked, what
-// is answered, and errors. It is the reflection API of Genkit with the actions
+// Package wire defines the messages exchanged when a process shows the session stores of its agents: the
+// keys of the actions, requests, answers, and errors. It is the reflection API of Genkit with the actions
 // of the Genkit Go design, section 10:
 //
 //	GET  /api/actions                  the actions that there are, by key

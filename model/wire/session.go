@@ -10,8 +10,8 @@ import (
 	"hindcast/model"
 )
 
-// Session is what listSessions tells of a session: a model.SessionInfo, to
-// which it converts, with the names of `hindcast sessions --json`.
+// Session is an entry of listSessions: a model.SessionInfo, to which it converts, with the names of
+// `hindcast sessions --json`.
 type Session model.SessionInfo
 
 // session is the JSON of a Session. Faults are there only where they were counted.
@@ -59,7 +59,7 @@ type Cursor struct {
 	Rewrites int64 `json:"rewrites"`
 }
 
-// Growth is what a session became since a cursor, as store.Growth tells it.
+// Growth is the change of a session since a cursor, as store.Growth tells it.
 type Growth struct {
 	Headers   []model.Header `json:"headers,omitempty"`
 	Rewritten bool           `json:"rewritten,omitempty"`
@@ -87,7 +87,7 @@ func ReadGrowth(dec *json.Decoder, list func(*json.Decoder, func(*json.Decoder) 
 	return g, err
 }
 
-// Record is what getSession gives: the record of a session.
+// Record is the result of getSession: the record of a session.
 type Record struct {
 	ID           string
 	State        json.RawMessage

@@ -42,7 +42,7 @@ func (s *Snapshot) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// blanks are what may stand around a JSON value without being a part of it.
+// blanks are the white space that may surround a JSON value.
 const blanks = " \t\r\n"
 
 // appendState appends the members that hold a state. Where there are blanks

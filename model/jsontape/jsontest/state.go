@@ -138,7 +138,7 @@ func (s *State) Reordered() []byte {
 
 // Pair is a state and a later one.
 type Pair struct {
-	// Name says what happened in between.
+	// Name names the change from Old to New.
 	Name     string
 	Old, New []byte
 }

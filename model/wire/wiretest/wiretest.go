@@ -10,8 +10,8 @@ import (
 //go:embed genkit.txtar
 var recorded string
 
-// Genkit returns what was recorded, by name: "NAME/request", "NAME/header" and
-// "NAME/answer", and "actions.json" for the list of actions.
+// Genkit returns the recorded texts, by name: "NAME/request", "NAME/header" and "NAME/answer", and
+// "actions.json" for the list of actions.
 func Genkit() map[string]string {
 	files := map[string]string{}
 	name := ""

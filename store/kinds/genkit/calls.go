@@ -9,9 +9,9 @@ import (
 	"hindcast/store/engine"
 )
 
-// next says what Genkit does with a session after a plan. The calls are those of
-// aix "github.com/firebase/genkit/go/ai/exp" (1.12 and 1.13.1), of defineAgent in
-// "genkit/beta" for JavaScript (1.42), and of the package genkit for Python.
+// next describes how Genkit goes on with a session after a plan. The calls come from aix
+// "github.com/firebase/genkit/go/ai/exp" (1.12 and 1.13.1), from defineAgent in "genkit/beta" for JavaScript
+// (1.42), and from the package genkit for Python.
 func (p *part) next(_ context.Context, _ engine.In, before, after *engine.Log, m *engine.Move) (engine.Next, error) {
 	was, one := sessionOf(before), sessionOf(after)
 	head := one.head()
@@ -58,7 +58,7 @@ func (p *part) next(_ context.Context, _ engine.In, before, after *engine.Log, m
 	return next, nil
 }
 
-// goal is what a write is to bring about.
+// goal is the intended result of a write.
 type goal struct {
 	op     model.Op
 	target *target // nil for nothing to go on from
@@ -68,8 +68,7 @@ type goal struct {
 	edits, runs bool
 }
 
-// next says what the SDK resumes at a head that has the state of a target, and by which
-// calls.
+// next describes how the SDK resumes a head that has the state of a target, and by which calls.
 func (s *session) next(head *row, t *target, at model.Point) (next engine.Next) {
 	what := "row " + model.ShortID(head.id, 8)
 	if head.id != t.row.id {

@@ -23,8 +23,8 @@ func (e *PlaceError) Error() string {
 	return fmt.Sprintf("%.200s %s", e.Pointer, e.Problem)
 }
 
-// stateMembers are those of SessionState; roles and parts those of a message. Go
-// would drop any other without a word, and Python takes no state that has one.
+// stateMembers are the members of SessionState; roles and partMembers belong to a message. Go would drop any
+// other without a word, and Python takes no state that has one.
 var (
 	stateMembers = map[string]bool{"artifacts": true, "custom": true, "messages": true, "sessionId": true}
 	roles        = map[string]bool{"system": true, "user": true, "model": true, "tool": true}

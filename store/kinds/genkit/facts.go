@@ -13,7 +13,7 @@ import (
 	"hindcast/store/media/tree"
 )
 
-// about returns what is known of a row besides its state, or of a step.
+// about returns the facts about a row besides its state, or about a step.
 func (p *part) about(ctx context.Context, in engine.In, of *engine.Row) (about engine.About, err error) {
 	if isStep(of.ID) {
 		one, turn, i, err := p.step(ctx, of)
@@ -78,7 +78,7 @@ func (s *session) facts(r *row, artifacts []string, file string) (facts model.Fa
 	return facts
 }
 
-// pointerFact says what the session's pointer has to do with a row.
+// pointerFact describes how the session's pointer relates to a row.
 func (s *session) pointerFact(r *row) string {
 	switch {
 	case s.layout == layoutPython || s.sid == "":

@@ -25,8 +25,8 @@ const (
 	FaultUnknownFinish = "unknown-finish-reason"
 	// FaultBigInteger: an integer in the state that is beyond 2^53.
 	FaultBigInteger = "big-integer"
-	// FaultTime: what should be a time is none of RFC 3339. FaultNoTime: the time
-	// of the row is missing or zero.
+	// FaultTime: a time is not in the form of RFC 3339. FaultNoTime: the time of the row is missing or
+	// zero.
 	FaultTime   = "row-time"
 	FaultNoTime = "no-time"
 	// FaultTimeOrder: as texts the times are in another order than as times.
@@ -63,7 +63,7 @@ const (
 	FaultPointerDisagrees = "pointer-disagrees"
 	FaultPointerUnknown   = "pointer-unknown-session"
 
-	// FaultStray: a JSON file among the rows that is none.
+	// FaultStray: a JSON file among the rows that is not a row.
 	FaultStray = "stray-file"
 	// FaultUnreadable: a file or folder that cannot be read.
 	FaultUnreadable = "unreadable"
@@ -78,10 +78,9 @@ const (
 	FaultTraces = "unreadable-traces"
 )
 
-// verdicts are what the SDKs do about a fault, in the order of the layouts. They
-// are those of Go 1.13.1 (localstore/file.go, agent.go), of JavaScript 1.42.0
-// (session-stores.ts, agent.ts), and of Python 0.12.0 (_file_store.py,
-// _snapshot.py); what earlier ones do stands in versions.go.
+// verdicts describe how the SDKs handle a fault, in the order of the layouts. The SDKs are Go 1.13.1
+// (localstore/file.go, agent.go), JavaScript 1.42.0 (session-stores.ts, agent.ts), and Python 0.12.0
+// (_file_store.py, _snapshot.py); versions.go describes earlier versions.
 type verdicts [3]string
 
 // alike is one verdict for all.
@@ -95,7 +94,7 @@ const (
 	pyUnread = "asked for by its id, it is a ValidationError; a search for a session passes it over"
 )
 
-// judged returns a fault with what the SDKs of a layout do about it.
+// judged returns a fault with the verdict of the SDKs of a layout.
 func (g *grouping) judged(l layout, f model.Fault) model.Fault {
 	v := sdk.Says(severities[f.Code][l], known[f.Code][l])
 	if old, differs := earlier[f.Code][l]; differs {

@@ -14,7 +14,7 @@ import (
 	"hindcast/store/media/tree"
 )
 
-// format returns what the engine reads the storage with, and writes it.
+// format returns the functions by which the engine reads and writes the storage.
 func (p *part) format() engine.Format {
 	return engine.Format{
 		Name: kind, Framework: framework, IDs: "Genkit named the row",
@@ -183,7 +183,7 @@ func sessionOf(log *engine.Log) *session {
 	return &one
 }
 
-// changed returns when the row was written last, by what it says.
+// changed returns when the row was written last, by its own times.
 func (r *row) changed() time.Time {
 	if r.updated.at.After(r.created.at) {
 		return r.updated.at

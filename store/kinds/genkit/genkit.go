@@ -28,7 +28,7 @@ const kind = "genkit"
 // concurrent use. Use Open.
 type Store struct {
 	dir string
-	// tree is what is in it: disk, or that of on.
+	// tree holds the files: disk, or the tree of on.
 	tree  tree.Tree
 	disk  *tree.Disk
 	on    tree.Source
@@ -47,8 +47,8 @@ type Store struct {
 	life    store.Lifetime
 }
 
-// part is one storage of the opened folder, and where rows are looked for in it. Its functions are those of
-// an engine.Format.
+// part is one storage of the opened folder, and the place to look for rows in it. Its methods are the
+// functions of an engine.Format.
 type part struct {
 	*engine.Store
 	base
@@ -56,7 +56,7 @@ type part struct {
 	opened *Store
 }
 
-// Options are what a store can be opened with.
+// Options are the options to open a store.
 type Options struct {
 	// Now tells the time; nil is time.Now.
 	Now func() time.Time
@@ -65,11 +65,10 @@ type Options struct {
 	Cache *files.Cache
 }
 
-// Open opens a folder in which, or below which, rows are: the folder that a
-// file store was given, one above it, one below it, a project, or its .genkit. An
-// empty folder is a store without sessions. A write of Hindcast's own that was
-// broken off is finished; nothing else is written. The errors are those of the
-// file system: fs.ErrNotExist, fs.ErrPermission.
+// Open opens a folder in which, or below which, rows are: the folder that a file store was given, one above
+// it, one below it, a project, or its .genkit. An empty folder is a store without sessions. A write of
+// Hindcast's own that was broken off is finished; nothing else is written. The errors come from the file
+// system: fs.ErrNotExist, fs.ErrPermission.
 func Open(ctx context.Context, dir string) (*Store, error) { return Options{}.Open(ctx, dir) }
 
 // Open opens a folder as the function of that name does.
@@ -177,7 +176,7 @@ func (s *Store) whole() (string, error) {
 	return filepath.ToSlash(whole), err
 }
 
-// parts returns what rebase found last.
+// parts returns the parts that rebase found last.
 func (s *Store) parts() []*part {
 	s.basing.Lock()
 	defer s.basing.Unlock()
@@ -227,7 +226,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Features returns what the store can do.
+// Features returns the optional features of the store.
 func (s *Store) Features() store.Features {
 	return store.Features{
 		Tail: func(ctx context.Context, session string, n int) ([]model.Header, int, error) {
@@ -257,9 +256,8 @@ func (s *Store) Features() store.Features {
 // Assume takes a version of an SDK to run, see store.Versioned; it holds for the sessions of its layout.
 func (s *Store) Assume(r store.Release) error { return s.running.Assume(kind, opens, r) }
 
-// Sessions implements store.Store: the newest change comes first. Each row that
-// is new or has changed is read. The faults are those that the rows tell without
-// their states; Faults looks at these, too.
+// Sessions implements store.Store: the newest change comes first. Each row that is new or has changed is
+// read. The faults are found without reading states; Faults reads the states, too.
 func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
 		var infos []model.SessionInfo

@@ -27,7 +27,7 @@ func (s *session) position(r *row) int {
 // point returns the visit of a row.
 func (s *session) point(r *row) model.Point { return model.Point{ID: r.id, Index: s.position(r)} }
 
-// header returns what a row tells by itself.
+// header returns the header of a row by itself.
 func (r *row) header(now time.Time) model.Header {
 	h := model.Header{ID: r.id, ParentID: r.parentID, CreatedAt: r.created.at, Title: r.headline(), Size: r.size, Marks: r.marks()}
 	if status := r.statusAt(now); status != statusCompleted {
@@ -36,7 +36,7 @@ func (r *row) header(now time.Time) model.Header {
 	return h
 }
 
-// headline says what the turn was about: what the user asked, and why it failed.
+// headline describes the turn: the user's prompt, and why the turn failed.
 func (r *row) headline() string {
 	if r.errored && r.errMessage != "" {
 		return conversation.FailedTurn(r.title, conversation.OneLine(r.errMessage))

@@ -19,7 +19,7 @@ import (
 	"hindcast/store/media/tree"
 )
 
-// faults returns what is wrong with a session; it reads every row whole.
+// faults returns the faults of a session; it reads every row whole.
 func (p *part) faults(ctx context.Context, in engine.In, log *engine.Log) ([]model.Fault, error) {
 	one := sessionOf(log)
 	one.now = in.Now
@@ -39,8 +39,7 @@ func (s *session) pointerFile() string {
 	return path.Join(s.place.dir, pointersFolder, s.sid+rowSuffix)
 }
 
-// faults returns what is wrong with a session as far as its rows tell without
-// their states.
+// faults returns the faults of a session that its rows show without their states.
 func (s *session) faults() *store.FaultList {
 	in := inspector{session: s, parents: make(map[string]bool, len(s.rows))}
 	for _, r := range s.rows {
@@ -220,7 +219,7 @@ func (in *inspector) searched(code, at, meaning string) {
 	in.list.Add(f)
 }
 
-// whyNotPointed says why a row is none that a pointer of use names.
+// whyNotPointed explains why the SDKs cannot use the row that a pointer names.
 func (in *inspector) whyNotPointed(id string) string {
 	switch r := in.get(id); {
 	case r == nil && in.has(id):
@@ -259,7 +258,7 @@ func (s *session) stateFaults(ctx context.Context, t tree.Tree, faults *store.Fa
 	return nil
 }
 
-// documentFlaws returns what is wrong inside a row that its outline does not show.
+// documentFlaws returns the flaws inside a row that its outline does not show.
 func documentFlaws(data []byte) (flaws []flaw) {
 	tape, err := jsontape.Parse(data)
 	if err != nil {
@@ -296,10 +295,10 @@ func isBigInteger(number []byte) bool {
 	return len(digits) > len(maxExact) || digits > maxExact
 }
 
-// unreadableFolder is what the SDKs do about a folder that cannot be read.
+// unreadableFolder describes how the SDKs handle a folder that cannot be read.
 const unreadableFolder = "Genkit: a search for a session in it is an error, and so is each row in it that is asked for by its id"
 
-// check returns what is in the storage and not listed.
+// check returns the faults of files and folders in the storage that no session lists.
 func (p *part) check(ctx context.Context, in engine.In) ([]model.Fault, error) {
 	var faults store.FaultList
 	err := search(ctx, in, p.inside(p.dir), func(at place) bool {
@@ -392,7 +391,7 @@ func (p *part) placeFaults(ctx context.Context, in engine.In, at place, tell fun
 	pointerFaults(in, g, add)
 }
 
-// pointerFaults tells of pointers of sessions that there are none of.
+// pointerFaults reports pointers whose sessions do not exist.
 func pointerFaults(t tree.Tree, g *grouping, add func(code, name, at, meaning string)) {
 	p := g.place
 	if !p.pointers {

@@ -31,7 +31,7 @@ import (
 type joined struct {
 	disk *tree.Disk // the folder .genkit, nil where it is on no disk
 	dir  string     // its path
-	// memory is what is remembered of the traces.
+	// memory holds the notes on the traces.
 	memory *files.Memory
 	*traces.Traces
 }
@@ -40,7 +40,7 @@ type joined struct {
 // rows of tenants are that deep in a project.
 const tracesAbove = 6
 
-// joined returns the traces that belong to the store, nil where there are none yet.
+// joined returns the traces that belong to the store, or nil if there are no traces yet.
 func (s *Store) joined() *joined {
 	s.joining.Lock()
 	defer s.joining.Unlock()
@@ -84,8 +84,7 @@ func findTraces(dir string) *joined {
 	return nil
 }
 
-// tracesOn looks for traces in what was opened where no disk is: what lies above is not listed
-// there.
+// tracesOn looks for traces in a source without a disk: there the folders above are not listed.
 func (s *Store) tracesOn() *joined {
 	for _, genkit := range []string{".genkit", "."} {
 		at, ok := s.on.At(genkit)
@@ -96,8 +95,8 @@ func (s *Store) tracesOn() *joined {
 	return nil
 }
 
-// turns returns what the traces know of a session. What cannot be read of them is
-// left out: the rows are there without it.
+// turns returns the turns of a session in the traces. Unreadable traces are left out: the rows do not need
+// them.
 func (s *Store) turns(ctx context.Context, sid string) []traces.Turn {
 	j := s.joined()
 	if j == nil || sid == "" {

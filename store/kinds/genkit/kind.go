@@ -63,11 +63,10 @@ const (
 	prefixDepth = 3
 )
 
-// recognise looks for a row: a JSON file that says that it is the snapshot after
-// which it is named, and when that was created. It is in the folder itself; or in
-// each of the folders in it that is not empty, so that a folder in which a store
-// is among other things is none; or in one of the places that a project has for
-// rows.
+// recognise looks for a row: a JSON file that says that it is the snapshot after which it is named, and
+// when that was created. It is in the folder itself; or in each of the folders in it that is not empty, so
+// that a folder with a store among other things does not count; or in one of the places that a project has
+// for rows.
 func recognise(ctx context.Context, dir string) (why string, ok bool, err error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -119,9 +118,8 @@ type probe struct {
 	pointers       string // a folder that has pointers, and maybe no row
 }
 
-// isStore reports whether there are rows in a folder, or in each of those in it
-// that is not empty. Where there is more than it may look at, the rest is taken
-// for what was seen.
+// isStore reports whether there are rows in a folder, or in each subfolder that is not empty. Above the
+// limits of the probe, the rest is assumed to be like the part that was read.
 func (p *probe) isStore(ctx context.Context, dir string, depth int) bool {
 	at, subfolders, err := list(p.tree, dir)
 	if p.folders++; err != nil || ctx.Err() != nil {
@@ -176,8 +174,7 @@ func (p *probe) hasRow(ctx context.Context, at place) bool {
 	return false
 }
 
-// whyRow says what was seen, such as "Go layout: barista/global/….json with
-// .pointers".
+// whyRow describes the evidence for a store, such as "Go layout: barista/global/….json with .pointers".
 func whyRow(at place, r *row) string {
 	s := session{grouping: &grouping{place: at}, rows: []*row{r}}
 	text := s.layoutOf().String() + " layout: " + path.Join(at.dir, "….json")
@@ -187,7 +184,7 @@ func whyRow(at place, r *row) string {
 	return text
 }
 
-// whyNot says what was missing where something of Genkit's is there.
+// whyNot names the missing part if something of Genkit's is there.
 func (p *probe) whyNot(whole string) string {
 	switch {
 	case p.pointers != "":

@@ -19,7 +19,7 @@ type newRow struct {
 	parent  string // "" for none
 	created string
 	finish  string // "" for none
-	// state is the state as JSON, indented as it is in a row; nil for none.
+	// state is the state as JSON, indented as it is in a row, or nil.
 	state []byte
 }
 
@@ -85,7 +85,7 @@ func (l layout) quote(text string) []byte {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
-// newPointer writes the pointer to a row. Python has none.
+// newPointer writes the pointer to a row. Python has no pointers.
 func (l layout) newPointer(id, created string, now time.Time) []byte {
 	if l == layoutGo {
 		return fmt.Appendf(nil, "{\n  \"currentSnapshotId\": %s,\n  \"currentCreatedAt\": %s,\n  \"updatedAt\": %s\n}",
@@ -163,7 +163,7 @@ func (s *session) newest(now time.Time) (text string, ahead *row, after bool) {
 
 // rowParts are the bytes of a row that a new one takes over.
 type rowParts struct {
-	// session is the id of the session, as JSON; state is nil where there is none.
+	// session is the id of the session, as JSON; state may be nil.
 	session, state []byte
 }
 
@@ -206,7 +206,7 @@ type span struct {
 	start, end int
 }
 
-// members returns the members of an object, nothing for what is none.
+// members returns the members of an object, or nil for another value.
 func members(data []byte) (list []span) {
 	if len(data) == 0 || data[0] != '{' {
 		return nil

@@ -10,8 +10,8 @@ import (
 // What is kept of a row until its file changes: the row, written so that it is
 // quick to read back. A store of 100,000 rows is opened again by reading these.
 
-// noteKind names the notes for a files.Cache, where they outlive the program.
-// Its number grows with every change of what is noted or of how a row is judged.
+// noteKind names the notes for a files.Cache, where they outlive the program. Its number grows with every
+// change of the notes, or of the rules that judge a row.
 const noteKind = kind + " 3"
 
 const (

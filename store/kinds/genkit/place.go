@@ -37,18 +37,17 @@ const (
 //	DIR/.hindcast                  of any other folder DIR that is opened; where
 //	                               that is a "global", of the folder it lies in
 //
-// A project may have several of these. No SDK looks at the name: Go and JavaScript take
-// the *.json of the very folder of a tenant, and Python those of the one folder that it
-// has.
+// A project may have several of these. No SDK looks at the name: Go and JavaScript take the *.json of the
+// very folder of a tenant, and Python reads its single folder.
 //
-// Names below are those of the storage; shown and inside translate between these and the
-// names below the opened folder, by which a store tells of its files.
+// Names below are relative to the storage; shown and inside translate between these and the names below the
+// opened folder, by which a store tells of its files.
 type base struct {
 	// dir is the folder, below the opened one, with slashes.
 	dir string
-	// label is what the names of the sessions in it begin with, "" for nothing.
+	// label is the prefix of the names of its sessions, or "".
 	label string
-	// up is the way from the storage down to it, where that lies above the opened folder; "" for none.
+	// up is the path from the storage down to it, if the storage lies above the opened folder, or "".
 	up string
 }
 
@@ -70,7 +69,7 @@ func upOf(whole string) (n int) {
 	return 0
 }
 
-// isStorage reports whether a folder is one of those that projects keep rows in.
+// isStorage reports whether a folder has a name under which projects keep rows.
 func isStorage(dir string) bool {
 	name := path.Base(dir)
 	return strings.HasPrefix(name, ".snapshots") || name == "snapshots" && path.Base(path.Dir(dir)) == ".genkit"
@@ -165,7 +164,7 @@ func isPassedOver(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "node_modules"
 }
 
-// list reads the names in a folder. subfolders are those to go into.
+// list reads the names in a folder. subfolders are the folders to search next.
 func list(t tree.Tree, dir string) (p place, subfolders []string, err error) {
 	p = place{dir: dir}
 	names, err := t.List(dir)
@@ -292,9 +291,8 @@ func isLocal(label string) bool {
 	return len(segments) <= mostDepth && !slices.ContainsFunc(segments, func(s string) bool { return s == "" || isPassedOver(s) || strings.ContainsRune(s, 0) })
 }
 
-// isTemporary reports whether a name is one that the SDKs write to before they
-// rename: "<id>.json.<digits>.tmp" in Go, "<id>.json.<pid>.<uuid>.tmp" in
-// JavaScript, "<id>.json.tmp" in Python.
+// isTemporary reports whether a name is a temporary name, which the SDKs write before they rename:
+// "<id>.json.<digits>.tmp" in Go, "<id>.json.<pid>.<uuid>.tmp" in JavaScript, "<id>.json.tmp" in Python.
 func isTemporary(name string) bool { return strings.HasSuffix(name, ".tmp") }
 
 // isGone reports whether an error says that a file went while it was looked at.

@@ -6,8 +6,8 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// pointer is what the SDKs keep to find the newest row of a session without
-// reading them all: <prefix>/.pointers/<session>.json.
+// pointer is the file by which the SDKs find the newest row of a session without reading all rows:
+// <prefix>/.pointers/<session>.json.
 type pointer struct {
 	current   string // id of the row that it names
 	createdAt moment // of that row; Go alone writes it
@@ -19,13 +19,12 @@ type pointer struct {
 // isGo reports whether the pointer was written by Go.
 func (p *pointer) isGo() bool { return p.createdAt.text != "" }
 
-// pointerError says what is wrong with a pointer.
+// pointerError describes the fault of a pointer.
 type pointerError string
 
 func (e pointerError) Error() string { return string(e) }
 
-// decodePointer reads a pointer. The SDKs take one that they cannot read for
-// none at all.
+// decodePointer reads a pointer. The SDKs treat an unreadable pointer as missing.
 func decodePointer(data []byte) (p pointer) {
 	tape, err := jsontape.Parse(data)
 	if err != nil {

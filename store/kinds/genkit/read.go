@@ -37,12 +37,11 @@ func (r *row) isRow() bool { return r.snapshotID != "" && r.snapshotID == r.id }
 // stray is a file among the rows that is not listed as one.
 type stray struct {
 	name string
-	// err is why it could not be read; nil for one that says something else
-	// than a row does.
+	// err is why it could not be read; nil for a readable file that is not a row.
 	err error
 	// claims is the snapshot that it says it is, if it says so.
 	claims string
-	// flaws are what is wrong with one that says nothing.
+	// flaws are the flaws of a file without such a claim.
 	flaws []flaw
 }
 
@@ -65,7 +64,7 @@ func strayOf(n *tree.Noted[*row]) *stray {
 	return nil
 }
 
-// readPointer returns the pointer of a session, nil for none.
+// readPointer returns the pointer of a session, or nil.
 func readPointer(t tree.Tree, p place, session string) *pointer {
 	if !p.pointers || !validName(session) {
 		return nil

@@ -13,22 +13,19 @@ import (
 
 // How a session is mended whose SDK does not start it where it should.
 //
-// There are few ways. A row of Hindcast's own, which is a leaf, newest and
-// completed, mends whatever a row does that stands in the way; it holds the newest
-// state that can be gone on from. A pointer to what a search finds mends a pointer
-// that leads nowhere, and lets JavaScript do without a search that fails. Rows that
-// cannot be parsed are set aside where they make every search fail, and rows that
-// hold nothing where there is no other row at all: they are kept in the journal and
-// stay in the timeline.
+// There are few ways. A row of Hindcast's own, which is a leaf, newest and completed, mends any row that
+// stands in the way; it holds the newest state that can be gone on from. A pointer to the result of a
+// search mends a pointer that leads nowhere, and lets JavaScript do without a search that fails. Rows that
+// cannot be parsed are set aside where they make every search fail, and rows that hold nothing where there
+// is no other row at all: they are kept in the journal and stay in the timeline.
 //
-// What remedies tells of a fault is what a repair does where the fault stands in
-// the way of the session; most faults do not, because they are of a row that is
-// not resumed.
+// remedies describes the repair of a fault that stands in the way of the session. Most faults do not,
+// because they concern a row that is not resumed.
 
-// remedy is what can be done about a fault, in each layout.
+// remedy is the cure of a fault in each layout.
 type remedy [3]cure
 
-// cure is what a repair does about a fault.
+// cure is the way in which a repair mends a fault.
 type cure uint8
 
 const (
@@ -144,11 +141,11 @@ func (s *session) repair(in engine.In) (*engine.Move, error) {
 	return m, nil
 }
 
-// obstacle is what keeps an SDK from starting a session where it should.
+// obstacle is the reason that keeps an SDK from starting a session where it should.
 type obstacle struct {
 	// why says it in words, "" if nothing does.
 	why string
-	// to is the row to go on from, nil for none, and how it becomes the head.
+	// to is the row to go on from, or nil; how tells in which way it becomes the head.
 	to  *row
 	how way
 	// aside are rows to set aside.
@@ -199,7 +196,7 @@ func (s *session) obstacle(now time.Time) (a obstacle) {
 	return a
 }
 
-// newestGood returns the newest completed row that can be gone on from, nil for none.
+// newestGood returns the newest completed row that can be gone on from, or nil.
 func (s *session) newestGood(now time.Time) *row {
 	for _, r := range slices.Backward(s.rows) {
 		if s.isGood(r, now) {
@@ -229,7 +226,7 @@ func (s *session) blocked(r *row, now time.Time) obstacle {
 	if a.to != nil {
 		return a
 	}
-	// Each row that Go would come to next goes, until there is one that it resumes.
+	// Each row that Go would come to next goes, until Go comes to a row that it resumes.
 	rest := *s
 	rest.pointer = nil
 	for at := r; at != nil && s.blocks(at) && (!at.isWorking() || at.isStale(now)); {

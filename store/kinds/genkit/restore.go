@@ -232,7 +232,7 @@ func (s *session) insteadOf(r *row, now time.Time) string {
 	return "; there is no row above it that will do"
 }
 
-// goodAbove returns the nearest completed row above one, nil for none.
+// goodAbove returns the nearest completed row above r, or nil.
 func (s *session) goodAbove(r *row, now time.Time) *row {
 	passed := map[string]bool{r.id: true}
 	for p := s.byID[r.parentID]; p != nil && !passed[p.id]; p = s.byID[p.parentID] {

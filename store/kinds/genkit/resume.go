@@ -62,11 +62,10 @@ func (s *session) resumed() (now, scanned choice) {
 	return scanned, scanned
 }
 
-// notJSON is what JavaScript fails with where the pointer names a row that it
-// cannot parse.
+// notJSON is the error of JavaScript if the pointer names a row that it cannot parse.
 const notJSON = "SyntaxError: the row that the pointer names is not JSON"
 
-// pointed returns the row that a pointer of use names, nil for none.
+// pointed returns the row that a valid pointer names, or nil.
 func (s *session) pointed() *row {
 	if s.pointer == nil || s.pointer.err != nil || s.layout == layoutPython {
 		return nil
@@ -78,7 +77,7 @@ func (s *session) pointed() *row {
 	return r
 }
 
-// scan is what the SDK finds by going through the rows.
+// scan returns the choice of an SDK that goes through the rows.
 func (s *session) scan() choice {
 	switch s.layout {
 	case layoutGo:
@@ -185,7 +184,7 @@ func (s *session) head() *row {
 	return s.rows[len(s.rows)-1]
 }
 
-// resumption is what comes of asking an SDK for a row by its id.
+// resumption is the answer of an SDK that is asked for a row by its id.
 type resumption struct {
 	// refused is why no version resumes it, "" if one does.
 	refused string
@@ -207,7 +206,7 @@ func (r resumption) String() string {
 	return "yes"
 }
 
-// resumable returns what comes of asking for a row by its id.
+// resumable returns the answer of the SDK that is asked for a row by its id.
 func (s *session) resumable(r *row, now time.Time) resumption {
 	switch s.layout {
 	case layoutGo:

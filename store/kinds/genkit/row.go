@@ -12,11 +12,11 @@ import (
 	"hindcast/store/media/files"
 )
 
-// row is what the file of one snapshot says besides its state. The fields of
-// the file are those of SessionSnapshot in ai/exp/gen.go of Genkit Go 1.13.
+// row is the content of one snapshot's file besides its state. The file has the fields of SessionSnapshot
+// in ai/exp/gen.go of Genkit Go 1.13.
 type row struct {
-	// id is the name of the file without ".json", by which every SDK reads it;
-	// snapshotID is what the file itself says.
+	// id is the name of the file without ".json", by which every SDK reads it; snapshotID is the id in the
+	// file itself.
 	id, snapshotID string
 	parentID       string
 	// sessionID is that of the row, stateSession the one inside its state.
@@ -27,8 +27,7 @@ type row struct {
 	// errored says that there is an error; its status may be empty.
 	errored               bool
 	errStatus, errMessage string
-	// title is that of the turn; opening is what the user said first, known of a
-	// row that has no parent.
+	// title is the title of the turn; opening is the user's first prompt, known if the row has no parent.
 	title, opening        string
 	toolFailed, toolWaits bool
 	hasState              bool
@@ -36,8 +35,8 @@ type row struct {
 	written               int64 // bytes of the file
 	messages              int64
 	style                 style
-	// broken rows no SDK can parse; misshapen ones have a member of the wrong
-	// type, and badTime a time that is none.
+	// broken: no SDK can parse the row. misshapen: a member has the wrong type. badTime: a time cannot be
+	// parsed.
 	broken, misshapen, badTime bool
 	unknownKeys                bool
 	flaws                      []flaw
@@ -50,7 +49,7 @@ type moment struct {
 	at   time.Time
 }
 
-// style is what the order of the keys tells of the writer.
+// style is the writer that the order of the keys suggests.
 type style uint8
 
 const (

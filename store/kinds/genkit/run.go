@@ -13,16 +13,15 @@ import (
 	"hindcast/store/media/tree"
 )
 
-// turn is what a plan to run carries.
+// turn is the data that a plan to run carries.
 type turn struct {
 	runtimes.Turn
 	at     *runtimes.Runtime
 	target *target
 }
 
-// run plans what a process of the project would write that goes on from the target: what
-// leaves the path is what a restore would take off it. The error is a
-// *model.UnsupportedError where Genkit does not resume the row.
+// run plans the row that a process of the project would write from the target: the same rows leave the path
+// as in a restore. The error is a *model.UnsupportedError where Genkit does not resume the row.
 func (t *target) run() (*engine.Move, error) {
 	one := t.one
 	if why := one.resumable(t.row, t.now).refused; why != "" {
@@ -42,8 +41,8 @@ func (t *target) run() (*engine.Move, error) {
 	return m, nil
 }
 
-// planRun completes a plan that a process of the project, one that is running just now, goes on from
-// a row. The error is a *model.UnsupportedError where there is none, or where none has the agent.
+// planRun completes a plan that a process of the project, one that is running just now, goes on from a row.
+// The error is a *model.UnsupportedError if no process runs, or none has the agent.
 func (p *part) planRun(ctx context.Context, plan *model.Plan, run *turn, input string) (err error) {
 	r, one := run.target.row, run.target.one
 	run.Turn = runtimes.Turn{Snapshot: r.id, Text: input}

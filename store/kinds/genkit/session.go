@@ -44,9 +44,9 @@ var layoutNames = [...]string{"Go", "JavaScript", "Python"}
 
 func (l layout) String() string { return layoutNames[l] }
 
-// layoutOf tells whose rules hold. A pointer says it: Go alone writes down when
-// its row was created. Without one it is told by the rows: Go sorts the keys of
-// each; Python alone puts rows beside nothing else.
+// layoutOf returns the layout of the SDK whose rules hold. A pointer shows it: Go alone writes down when
+// its row was created. Without one it is told by the rows: Go sorts the keys of each; Python alone puts
+// rows beside nothing else.
 func (s *session) layoutOf() layout {
 	switch {
 	case s.pointer != nil && s.pointer.err == nil && s.pointer.isGo():
@@ -66,8 +66,8 @@ func compareRows(a, b *row) int {
 	return cmp.Or(a.created.at.Compare(b.created.at), strings.Compare(a.id, b.id))
 }
 
-// sessionName returns what the port calls a session. Slashes part it, so that none
-// may be in the id itself; the SDKs refuse such an id.
+// sessionName returns the name of a session in the port. Slashes separate its parts, so a slash in the id is
+// escaped; the SDKs refuse such an id.
 func sessionName(label, sid string) string {
 	if label == "" {
 		return escapeSlashes.Replace(sid)
@@ -129,7 +129,7 @@ func (p *part) group(ctx context.Context, in engine.In, at place) (*grouping, er
 	return g, nil
 }
 
-// row returns any row of the place, nil for none. Parents may be in another session.
+// row returns any row of the place, or nil. Parents may be in another session.
 func (g *grouping) row(id string) *row {
 	at, there := slices.BinarySearchFunc(g.noted, id+rowSuffix, func(n tree.Noted[*row], name string) int { return strings.Compare(n.Name, name) })
 	if there && strayOf(&g.noted[at]) == nil {
@@ -220,7 +220,7 @@ func (s *session) settle(in engine.In) {
 	s.layout = s.layoutOf()
 }
 
-// get returns a row of the session, or any other of the place; nil for none.
+// get returns a row of the session, or any other of the place; or nil.
 func (s *session) get(id string) *row {
 	if r := s.byID[id]; r != nil {
 		return r

@@ -2,15 +2,12 @@ package genkit
 
 import "hindcast/model/jsontape"
 
-// walk visits the members of the object, or the elements of the array, that
-// starts at off, and returns the end of it. visit gets the key with its quotes
-// (nil in an array) and where the value starts, and returns where it ends, by
-// [jsontape.Skip] or by walking it in turn: so every byte is looked at once,
-// however deep the members lie that are wanted. That is what it has over
-// [jsontape.Members].
+// walk visits the members of the object, or the elements of the array, that starts at off, and returns the
+// end of it. visit gets the key with its quotes (nil in an array) and where the value starts, and returns
+// where it ends, by [jsontape.Skip] or by walking it in turn: so every byte is looked at once, however deep
+// the members lie that are wanted. That is its advantage over [jsontape.Members].
 //
-// The error is a *[jsontape.SyntaxError], or that of visit. What came before it
-// was visited.
+// The error is a *[jsontape.SyntaxError], or the error of visit. The members before the error were visited.
 func walk(data []byte, off int, visit func(key []byte, at int) (end int, err error)) (end int, err error) {
 	at := space(data, off)
 	if at >= len(data) || data[at] != '{' && data[at] != '[' {

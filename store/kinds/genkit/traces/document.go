@@ -34,15 +34,15 @@ type document struct {
 	spans []span
 	// below are the children of each span, by the time at which they start.
 	below [][]int
-	// parent is the place of each span's parent, -1 for none in the trace.
+	// parent is the index of each span's parent, or -1 if the trace lacks it.
 	parent []int
 
-	// seen tells what the walk of a number has passed.
+	// seen holds for each span the number of the last walk that passed it.
 	seen  []int
 	walks int
 }
 
-// span is one span. Its strings are those of the trace, whatever their length.
+// span is one span. Its strings are as long as in the trace.
 type span struct {
 	id, name, subtype string
 	start, end        time.Time
@@ -100,8 +100,7 @@ func (d *document) text(n jsontape.Node, key string) string {
 // attr returns the attribute of a span.
 func (d *document) attr(i int, key string) string { return d.text(d.spans[i].attrs, key) }
 
-// time returns a member that is a time in milliseconds since 1970, the zero time
-// for anything that is none.
+// time returns a member that is a time in milliseconds since 1970, or the zero time for another value.
 func (d *document) time(n jsontape.Node, key string) time.Time {
 	v := d.tape.Find(n, key)
 	if d.tape.Kind(v) != jsontape.Number {

@@ -58,8 +58,7 @@ func (r *Run) outcome() string {
 	return "ok"
 }
 
-// Facts returns what the trace knows about the turn, for the snapshot that it
-// ended in.
+// Facts returns the facts in the trace about the turn, for the snapshot that it ended in.
 func (t *Turn) Facts() []model.Fact {
 	var f facts
 	f.place(t, t.Span)
@@ -74,7 +73,7 @@ func (t *Turn) Facts() []model.Fact {
 	return f.Facts
 }
 
-// StepFacts returns what the trace knows about step i.
+// StepFacts returns the facts in the trace about step i.
 func (t *Turn) StepFacts(i int) []model.Fact {
 	s := &t.Steps[i]
 	var f facts

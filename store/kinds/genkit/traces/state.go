@@ -14,21 +14,20 @@ import (
 
 // State returns the state of a step by its id, or of a turn's end.
 //
-// That of a turn's end is what the turn span has as its output, byte for byte.
+// The state of a turn's end is the output of the turn span, byte for byte.
 //
-// That of a step is put together, in the shape of a session's state: "messages"
-// as they went to the model, its answer, and the answers of the tools;
-// "sessionId"; and "trace" with what the trace tells besides. Each message is as
-// the trace holds it, byte for byte. Those that the agent's prompt put in, which
-// no state of a session holds, are in "trace" under "prompt", so that the
-// difference between two steps is what the second one added. The custom state
-// and the artifacts are left out: in the middle of a turn no trace knows them.
+// The state of a step is put together, in the shape of a session's state: "messages" as they went to the
+// model, its answer, and the answers of the tools; "sessionId"; and "trace" with further data of the trace.
+// Each message is as the trace holds it, byte for byte. Messages from the agent's prompt, which no state of
+// a session holds, are in "trace" under "prompt", so that the difference between two steps is the addition
+// of the second. The custom state and the artifacts are left out: in the middle of a turn no trace knows
+// them.
 //
-// The answers of the tools are those that the next model call was given. Where
-// there is none, because the turn failed or was interrupted, they are made from
-// the tools' own outputs, and a tool that gave none has none.
+// The answers of the tools are taken from the input of the next model call. Without such a call, because
+// the turn failed or was interrupted, they are made from the tools' own outputs, and a tool without an
+// output has no answer.
 //
-// The errors are ErrUnknown, ErrNoState, and those of a file that cannot be read.
+// The errors are ErrUnknown, ErrNoState, and errors of reading a file.
 func (t *Traces) State(ctx context.Context, id string) ([]byte, error) {
 	spanID, name, ok := split(id)
 	if !ok {
@@ -229,9 +228,8 @@ func (d *document) answer(model int) ([]byte, error) {
 // has the calls of all between.
 const maxLater = 16
 
-// continued returns what the next call of the same conversation was given beyond
-// the messages of this one: the answer and what the tools told. It is nil where
-// no later call goes on from here.
+// continued returns the messages that the next call of the conversation was given after the messages of
+// this one: its answer and the tools' results. It is nil where no later call goes on from here.
 func (d *document) continued(later []round, given [][]byte, answer []byte) [][]byte {
 	n := len(given)
 	for _, r := range later[:min(len(later), maxLater)] {

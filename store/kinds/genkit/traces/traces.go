@@ -67,8 +67,8 @@ func New(on tree.Tree, dir string) *Traces {
 	return &Traces{tree: on, dir: dir, read: tree.From(on), memory: &files.Memory{}}
 }
 
-// NoteKind names the notes of traces for a [files.Cache]. Its number grows with
-// every change of what they hold.
+// NoteKind names the notes of traces for a [files.Cache]. Its number grows with every change of their
+// content.
 const NoteKind = "genkit traces 2"
 
 // Remember makes the traces keep their notes in a memory that outlives them. It is
@@ -103,7 +103,7 @@ func (t *Traces) turns(ctx context.Context, session string) ([]Turn, error) {
 	return turns, nil
 }
 
-// Skipped tells what the last look at the folder passed over.
+// Skipped counts the files that the last look at the folder skipped.
 func (t *Traces) Skipped() Skipped {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -248,15 +248,14 @@ func (s *Skipped) add(name string, text []byte) {
 	default:
 		s.Unread++
 	}
-	// A file that is no trace is the least of what can be wrong.
+	// A file that is not a trace is the least serious fault.
 	if s.Name == "" || !bytes.HasPrefix(text, faultForeign) {
 		why := cmp.Or(string(text[min(1, len(text)):]), "its name is not that of a trace")
 		s.Name, s.Err = name, errors.New(why)
 	}
 }
 
-// makeNote reads one file and returns what is to be remembered of it. buf may be
-// used again.
+// makeNote reads one file and returns the note on it. buf may be used again.
 func (t *Traces) makeNote(u unread, buf []byte) (text, used []byte) {
 	if u.at.Size > maxSize {
 		return fault(faultLarge, errTooLarge), buf
@@ -345,7 +344,7 @@ func split(id string) (span, trace string, ok bool) {
 	return id[:at], id[at+1:], true
 }
 
-// Owns reports whether an id has the form of those that Turn.StepID returns.
+// Owns reports whether an id has the form of an id from Turn.StepID.
 func Owns(id string) bool {
 	_, _, ok := split(id)
 	return ok

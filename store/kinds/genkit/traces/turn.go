@@ -37,8 +37,8 @@ type Step struct {
 	Call
 	// Tools are the runs, in the order of time; at least one.
 	Tools []Run
-	// Size is the length of the step's state in bytes; 0 for one that cannot be
-	// put together, because the trace holds no whole input or output of the model.
+	// Size is the length of the step's state in bytes; 0 if it cannot be put together, because the trace
+	// holds no whole input or output of the model.
 	Size int64
 }
 
@@ -47,7 +47,7 @@ type Call struct {
 	// Span is the id of the call's span, Model the model's name.
 	Span, Model string
 	Start, End  time.Time
-	// Latency is what the model's plugin measured, 0 where it did not.
+	// Latency is the time that the model's plugin measured, 0 if it did not.
 	Latency time.Duration
 	// In and Out are the tokens that the provider counted, 0 where it did not.
 	In, Out int64

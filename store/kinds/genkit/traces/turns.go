@@ -71,7 +71,7 @@ func (d *document) turnsOf(agent int) []int {
 	return places
 }
 
-// turn takes one turn apart; t has what its agent's span tells.
+// turn takes one turn apart; t holds the data of its agent's span.
 func (d *document) turn(i int, t Turn) Turn {
 	s := &d.spans[i]
 	t.Span, t.Start, t.End, t.Error = bounded(s.id, maxID), s.start, s.end, d.failure(i)
@@ -164,8 +164,7 @@ func (d *document) answered(agent int) string {
 
 func validID(id string) bool { return id != "" && len(id) <= maxID && utf8.ValidString(id) }
 
-// A note is what is remembered of a trace: its turns as JSON, nothing where no
-// agent ran.
+// A note is the cached result of a trace: its turns as JSON, or nothing if no agent ran.
 
 func note(turns []Turn) []byte {
 	if len(turns) == 0 {
