@@ -11,8 +11,8 @@ import (
 // values of the same tokens are the old bytes. Of two containers of the same kind, the children that are
 // the same at the beginning and at the end stay as they are, with the bytes between them. If the middles
 // that remain have the same number of children and the same keys, the merge descends into each pair.
-// Otherwise the edited middle replaces the old one, without white space. So a message that was put into a log of thousands is the only
-// thing that is written.
+// Otherwise the edited middle replaces the old one, without white space. So a message that was put
+// into a log of thousands is the only thing that is written.
 //
 // Whether two values have the same tokens is asked of every child on the way. Comparing the tokens each
 // time would be quadratic in the depth. So each value has a hash of its tokens, and only values of equal
