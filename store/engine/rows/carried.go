@@ -12,11 +12,11 @@ import (
 
 // Decoder is a format whose rows hold more than JSON and texts, or what its framework keeps for itself.
 type Decoder interface {
-	// Decode returns what a column of a row says, as JSON or as a text; nil for nothing.
+	// Decode returns the content of a column of a row, as JSON or as text; nil if the column is empty.
 	Decode(column string, row map[string]any) []byte
 }
 
-// carried runs yield on each row of a session, as it is stored, with what it says.
+// carried calls yield with the content of each stored row of a session.
 func (m *medium) carried(ctx context.Context, t tables, at Place, yield func(*store.Carried)) error {
 	decoder, _ := m.kind.Format.(Decoder)
 	type part struct{ table, where string }

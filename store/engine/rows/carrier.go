@@ -17,7 +17,7 @@ type Query = pg.Query
 type Tx interface {
 	// Row returns the first row of a query.
 	Row(ctx context.Context, query string, args ...any) interface{ Scan(into ...any) error }
-	// First scans the first row of a query, and reports false if there is none.
+	// First scans the first row of a query. found is false if the query has no rows.
 	First(ctx context.Context, into []any, query string, args ...any) (found bool, err error)
 	// Each runs row on each row of a query, which it scans. It may ask for nothing itself.
 	Each(ctx context.Context, row func(scan func(into ...any) error) error, query string, args ...any) error
@@ -43,8 +43,8 @@ type Listed struct {
 	Info model.SessionInfo
 }
 
-// Keep returns what read makes of the tables for a key, and keeps it for the transactions that
-// follow where the carrier knows that nothing changed. The value may not be changed.
+// Keep memoises the result of read by a key. Later transactions get the same value as long as the carrier knows
+// that nothing changed. The value may not be changed.
 func Keep[T any](t Tx, key string, read func() (T, error)) (T, error) {
 	if file, ok := t.(sqliteTx); ok {
 		return sqlitefile.Keep(file.Tx, key, read)
@@ -56,8 +56,8 @@ func Keep[T any](t Tx, key string, read func() (T, error)) (T, error) {
 // greatest row id.
 type mark struct {
 	rows, last int64
-	// earlier and wrote are of PostgreSQL alone, where last is the sum of the transactions that wrote the rows:
-	// how many come before the newest snapshot, and the sum of those.
+	// earlier and wrote are set by PostgreSQL only, where last is the sum of the IDs of the transactions that
+	// wrote the rows. earlier counts the rows before the newest snapshot, and wrote sums their transactions.
 	earlier, wrote int64
 }
 
@@ -65,7 +65,7 @@ type mark struct {
 type carrier interface {
 	// Read runs what in one transaction that reads.
 	Read(ctx context.Context, what func(tables) error) error
-	// Suppose is Read of what may lay steps over the tables.
+	// Suppose is like Read, for a function that may lay steps over the tables.
 	Suppose(ctx context.Context, what func(tables) error) error
 	// Amend runs what in one transaction that writes. No other program changes the kind's tables
 	// meanwhile.
@@ -80,7 +80,7 @@ type carrier interface {
 	Close() error
 }
 
-// tables is a transaction of a carrier, with what the engine asks of it.
+// tables is a transaction of a carrier, with the operations of the engine.
 type tables interface {
 	Tx
 	// sets returns the sets of the kind's tables, see Kind.find.
@@ -89,17 +89,16 @@ type tables interface {
 	keys(ctx context.Context, k Kind, in Place) ([][]string, error)
 	// mostCounted returns how many rows are counted for the first screen, -1 for all.
 	mostCounted() int
-	// marks returns how far the tables have a session, and whether all that changed since it was
-	// read comes behind its newest snapshot. was is nil for one that was not read yet.
+	// marks returns how far a session reaches in the tables. grows reports whether all changes since the last
+	// reading come behind its newest snapshot. was is nil for a session that was not read yet.
 	marks(ctx context.Context, k Kind, at Place, was []mark, newest string) (now []mark, grows bool, err error)
 	// upTo returns the marks of a session that was just read, whose newest snapshot that is.
 	upTo(ctx context.Context, k Kind, at Place, newest string, now []mark) ([]mark, error)
 	// extent returns how far the tables themselves have a session, whatever is laid over them.
 	extent(ctx context.Context, k Kind, at Place) ([]mark, error)
-	// each runs row on rows as they are stored, with the row id of each, 0 where there is none.
+	// each calls row with each stored row and its row id, 0 if it has no row id.
 	each(ctx context.Context, table, where string, row func(at int64, r Row), args ...any) error
-	// current returns the rows of steps as they are, nil for one that is not there, and notes where
-	// they are.
+	// current returns the stored rows of steps, nil for a missing row, and notes their row ids.
 	current(ctx context.Context, steps []Step) ([]Row, error)
 	// lay lays steps over the tables, as long as the transaction lasts, and makes the rows after
 	// them what the database keeps of them: of a document PostgreSQL keeps the members in an order
@@ -107,7 +106,7 @@ type tables interface {
 	lay(ctx context.Context, steps []Step) error
 	// carryOut changes the rows of steps, and no other: a trigger that does more is an error.
 	carryOut(ctx context.Context, steps []Step) error
-	// check returns what the database itself finds wrong with it, and values that are too large.
+	// check returns the database's own faults, and the values that are too large.
 	check(ctx context.Context, k Kind) ([]model.Fault, error)
 }
 

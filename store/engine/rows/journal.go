@@ -20,8 +20,8 @@ import (
 	"hindcast/store/media/sqlitefile"
 )
 
-// Beside is what the name of a file of the framework gets for Hindcast's journal of what
-// it wrote there: agent.db-hindcast. The file is its owner's alone.
+// Beside is the suffix of Hindcast's journal for a file of the framework: agent.db-hindcast. Only its owner can
+// read the journal.
 const Beside = sqlitefile.Beside
 
 // record is one line of the journal, sealed as those of package journal are: an intent,
@@ -117,12 +117,12 @@ func (e *entry) steps() (steps []Step, err error) {
 	return steps, nil
 }
 
-// history is what a journal tells.
+// history is the content of a journal.
 type history struct {
-	// entries are what was written, the oldest first, those included that were broken off.
+	// entries are all writes, the oldest first, including interrupted writes.
 	entries []entry
-	// open is the intent whose end is not told, nil for none; of is the entry that it takes
-	// back or does again, 0 for none.
+	// open is the intent without a recorded end; nil if all writes ended. of is the entry that it undoes or
+	// redoes, 0 if it is neither.
 	open *entry
 	of   int64
 	last int64
@@ -191,7 +191,7 @@ func (h *history) find(id int64) int {
 	return slices.IndexFunc(h.entries, func(e entry) bool { return e.ID == id })
 }
 
-// pending returns the entry that is undone or done again next, nil for none.
+// pending returns the entry that the next undo or redo reverses, nil if there is no such entry.
 func (h *history) pending(op model.Op) *entry {
 	if op == model.OpRedo {
 		for i := range h.entries {
@@ -239,7 +239,8 @@ func (h *history) err() error {
 	return nil
 }
 
-// book is the journal of a file or of a database; its path is "" where there is none. Who appends to it has the file's lock for writing.
+// book is the journal of a file or of a database; its path is "" if there is no journal. To append, lock the
+// file for writing.
 type book struct {
 	path string
 
@@ -259,7 +260,7 @@ func (b *book) on(what func(disk.Disk) error) error {
 	return errors.Join(what(opened), opened.Close())
 }
 
-// history returns what the journal tells. It is not written to.
+// history returns the content of the journal. The result is read-only.
 func (b *book) history() (h *history, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -219,7 +219,7 @@ func (m *medium) Faults(ctx context.Context, of store.Store, session string, log
 	return append(faults, own.All()...), err
 }
 
-// lacks returns why an operation is none of the kind.
+// lacks returns why the kind does not support an operation.
 func (m *medium) lacks(op model.Op) string {
 	if _, writes := m.kind.Format.(Mover); !writes {
 		return m.kind.Lacks

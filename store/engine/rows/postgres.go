@@ -35,7 +35,8 @@ func (k Kind) Served(data string) *Served { return &Served{k, data} }
 // Name returns the kind's name.
 func (s *Served) Name() string { return s.kind.Name }
 
-// Sign says what tells a database of the kind, or, with false, what it lacks. has are the columns of its tables.
+// Sign describes by what a database of the kind is recognised, or, with false, what it lacks. has are the
+// columns of its tables.
 func (s *Served) Sign(has map[string]map[string]bool) (why string, ok bool) {
 	tables := slices.Sorted(maps.Keys(s.kind.Tables))
 	for _, table := range tables {
@@ -81,7 +82,7 @@ type pgTx struct {
 	on *database
 }
 
-// tableShape is what is known of a table.
+// tableShape describes a table.
 type tableShape struct {
 	schema       string
 	columns, key []string
@@ -105,8 +106,8 @@ func (d *database) Suppose(ctx context.Context, what func(tables) error) error {
 	return d.Server.Suppose(ctx, d.on(what))
 }
 
-// Amend implements carrier. The lock keeps others from writing, not from reading, and is the first
-// statement, so that what is read after it is what they wrote.
+// Amend implements carrier. The lock blocks other writers, but no readers. It is the first statement, so that
+// the transaction sees all that they wrote.
 func (d *database) Amend(ctx context.Context, what func(tables) error) error {
 	return d.Server.Write(ctx, func(t *pg.Tx) error {
 		var names []string
@@ -123,7 +124,7 @@ func (d *database) Amend(ctx context.Context, what func(tables) error) error {
 // Busy implements carrier.
 func (*database) Busy(err error) bool { return errors.Is(err, pg.ErrBusy) }
 
-// Denied implements carrier: the error says what is needed.
+// Denied implements carrier: the cause already names the missing permission.
 func (*database) Denied(cause error) error { return fmt.Errorf("%w: nothing was changed", cause) }
 
 // Where implements carrier.
@@ -159,8 +160,8 @@ func (t pgTx) Columns(ctx context.Context, table string) (map[string]bool, error
 // check implements tables: a server looks after its databases itself.
 func (pgTx) check(context.Context, Kind) ([]model.Fault, error) { return nil, nil }
 
-// keys implements tables: the columns are those that an index of the table begins with, so that it is
-// gone over from session to session, and not from row to row.
+// keys implements tables. An index of the table begins with these columns, so that the query skips from session
+// to session instead of reading each row.
 func (t pgTx) keys(ctx context.Context, k Kind, in Place) ([][]string, error) {
 	columns := strings.Join(k.Key, ", ")
 	after := "(" + columns + ") > ("
@@ -303,7 +304,7 @@ func (s *tableShape) list() string {
 	return strings.Join(list, ", ")
 }
 
-// row scans a row of what list selects.
+// row scans a row of the list query.
 func (s *tableShape) row(scan func(...any) error) (Row, error) {
 	texts, blobs, into := make([]*string, len(s.columns)), make([][]byte, len(s.columns)), make([]any, len(s.columns))
 	for i, c := range s.columns {
@@ -337,7 +338,7 @@ func (s *tableShape) values(columns []string) string {
 	return strings.Join(list, ", ")
 }
 
-// of returns what a row has in columns.
+// of returns the values of a row in columns.
 func (r Row) of(columns []string) (args []any) {
 	for _, c := range columns {
 		args = append(args, r[c])

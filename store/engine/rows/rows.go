@@ -41,13 +41,13 @@ type Format interface {
 	// State returns the state of the snapshot with that id. The error is
 	// model.ErrNoSnapshot for an id that the session does not have.
 	State(ctx context.Context, t Tx, of Place, id string) ([]byte, error)
-	// About returns what else is known about a snapshot. The errors are those of State.
+	// About describes a snapshot besides its state. It returns the errors of State.
 	About(ctx context.Context, t Tx, of Place, id string) (About, error)
 }
 
 // Doctor is a format that finds more wrong with a session than its rows tell.
 type Doctor interface {
-	// Faults returns what is wrong with a session.
+	// Faults returns the faults of a session.
 	Faults(ctx context.Context, t Tx, of Place) ([]model.Fault, error)
 }
 
@@ -104,52 +104,50 @@ type About = engine.About
 
 // Kind describes a kind.
 type Kind struct {
-	// Name, Framework and IDs are what store.Kind and store.Deriver say.
+	// Name, Framework and IDs are documented at store.Kind and store.Deriver.
 	Name, Framework, IDs string
 	// Does are the operations that a Format which is a [Mover] plans, besides undo and redo.
 	Does []model.Op
-	// Refuses says why the others are none that it plans, and what to do instead; an
-	// operation that it does not have is one that no store of the kind can do.
+	// Refuses says why the format does not plan the other operations, and what to do instead. An operation in
+	// neither list is possible in no store of the kind.
 	Refuses map[model.Op]string
 	// Lacks says why nothing can be written where the Format is no Mover, and what to do
 	// instead.
 	Lacks string
-	// Damage is what the framework does at a row that cannot be read: the severity and the
-	// verdict. Without one it fails.
+	// Damage is the severity and the verdict on a row that the framework cannot read. If it is empty, the
+	// framework fails.
 	Damage model.Fault
 	// Seconds says that times are whole seconds, so that equal ones are no fault.
 	Seconds bool
-	// Places is that of store.Kind; nil for none.
+	// Places is documented at store.Kind; it may be nil.
 	Places func(store.Surroundings) []string
-	// Tables are those that tell a database of the kind, with their columns. Those that
-	// have the columns of Key and Order are looked at to see what a session became.
+	// Tables are the tables by which a database of the kind is recognised, with their columns. The tables that
+	// have the columns of Key and Order show how a session changed.
 	Tables map[string]string
 	// Sides are tables that a database may have besides, whose texts are looked for in the states.
 	Sides []Side
-	// Large are those of the columns that may hold more than a name: states, and what else people
-	// and models write. A row whose other columns hold a megabyte is not read.
+	// Large are the columns that may hold more than a name: states, and other texts of people and models. A row
+	// with a megabyte in another column is not read.
 	Large []string
 	// Renamed says that a program may call the tables as it likes, and have several such
 	// sets in one database. They are found by their columns: that of the snapshots refers
 	// to the others.
 	Renamed bool
-	// Snapshots is the table that has a row for each snapshot, or a subquery with a column
-	// rowid. Key are the columns of it that name the session, all text: the id is what is
-	// in them, with slashes between, without those at the end that are empty. ID is the
-	// column of the snapshot's id.
+	// Snapshots is the table with a row for each snapshot, or a subquery with a column rowid. Key are its text
+	// columns that name the session. The session's ID joins their values with slashes, and drops empty values
+	// at the end. ID is the column of the snapshot's id.
 	Snapshots string
 	Key       []string
 	ID        string
 	// Reads are the columns of it that are read to know what it carries, all where it is "".
 	Reads string
-	// Order are the columns by which a later snapshot is greater than all before it; ID
-	// alone where there are none.
+	// Order are the columns that sort the snapshots by age; if it is empty, ID sorts them.
 	Order  []string
 	Format Format
 }
 
-// Side is a table without the columns of [Kind.Key]: the rows of a session are those whose Column is
-// one of Of, a list or a query of SQL that takes the key.
+// Side is a table without the columns of [Kind.Key]. A row belongs to a session if Of contains its Column. Of
+// is an SQL list or query that takes the key.
 type Side struct{ Table, Column, Of string }
 
 // where is the condition that the rows of a session fit.
@@ -194,7 +192,7 @@ func (k Kind) Kind() store.Kind {
 	}
 }
 
-// sign says what tells a database of the kind, or, with false, what it lacks.
+// sign describes by what a database of the kind is recognised, or, with false, what it lacks.
 func (k Kind) sign(ctx context.Context, t sqliteTx) (why string, ok bool, err error) {
 	tables := slices.Sorted(maps.Keys(k.Tables))
 	sets, err := k.find(ctx, t)
@@ -276,8 +274,8 @@ type foreign string
 
 func (f foreign) Error() string { return string(f) }
 
-// Find reads a session, unless it was read and the file is as it was, and returns the place of
-// a snapshot in it. The error is model.ErrNoSnapshot where it has none of that id.
+// Find returns a session and the place of a snapshot in it. It reads the session again only if the file
+// changed. The error is model.ErrNoSnapshot if the session has no such snapshot.
 func Find[S interface{ Find(id string) int }](t Tx, of Place, id string, read func() (S, error)) (session S, place int, err error) {
 	session, err = Keep(t, of.ID, read)
 	if err != nil {
@@ -292,7 +290,7 @@ func Find[S interface{ Find(id string) int }](t Tx, of Place, id string, read fu
 // unnamed is the id of a session whose name is empty: "" is the store itself.
 const unnamed = "(no name)"
 
-// named returns the place of the session with a key, in the tables of a place. taken are the ids of those before.
+// named returns the place of the session with a key, in the tables of a place. taken are the ids in use.
 func (p Place) named(key []string, taken map[string]bool) Place {
 	p.Key = make([]any, len(key))
 	for i, name := range key {

@@ -10,14 +10,14 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// Said words the headers of snapshots that each add one message to those before it. The
-// zero value has none.
+// Said words the headers of snapshots that each add one message to the messages before. The zero value has no
+// messages.
 type Said struct {
 	tail     conversation.Tail
 	openings conversation.Openings
 }
 
-// Title returns what a session is called that begins with the messages that were added.
+// Title returns the title of a session that begins with the added messages.
 func (s *Said) Title() string { return s.openings.Title() }
 
 // Context is how many messages before it the words of a message may depend on: a result of

@@ -11,8 +11,8 @@ import (
 	"hindcast/store/media/sqlitefile"
 )
 
-// A damaged page of a file costs the rows on it. SQLite gives up a query that comes to one, so what
-// reads runs once more on views of the tables' names, as those of a plan, see sqliteTx.lay:
+// A damaged page of a file costs the rows on it. SQLite aborts a query that comes to such a page. So the
+// function runs once more on views under the tables' names, like the views of a plan, see sqliteTx.lay:
 //
 //	a table that is whole      SELECT … FROM main.T NOT INDEXED: pages of its indexes are not needed
 //	a table that is damaged    SELECT … FROM its readable row ids CROSS JOIN main.T ON rowid = id
@@ -35,7 +35,7 @@ const (
 	mostSmall = 1 << 20
 )
 
-// sound is what can be read of a table.
+// sound is the readable part of a table.
 type sound struct {
 	table   string
 	columns []string
@@ -80,8 +80,8 @@ func (t sqliteTx) check(ctx context.Context, k Kind) (faults []model.Fault, err 
 	return faults, err
 }
 
-// sound returns what can be read of the tables that have row ids, those alone with values that are too
-// large unless probe says that pages are damaged.
+// sound returns the readable parts of the tables that have row ids. Without probe it returns only the
+// tables with values that are too large; with probe it looks for damaged pages.
 func (t sqliteTx) sound(ctx context.Context, k Kind, probe bool) (list []sound, err error) {
 	all, err := t.Tables(ctx)
 	if err != nil {
@@ -240,7 +240,7 @@ func (t sqliteTx) passOver(ctx context.Context, list []sound) error {
 // mostLargeTold bounds how many values of a table are told that are too large.
 const mostLargeTold = 20
 
-// passedOver returns what a transaction passes over, as faults.
+// passedOver returns the rows that a transaction skips, as faults.
 func passedOver(t tables) []model.Fault {
 	file, ok := t.(sqliteTx)
 	if !ok {

@@ -39,8 +39,8 @@ func inFile(t *sqlitefile.Tx) sqliteTx {
 	return sqliteTx{Tx: t, shapes: map[string]*tableShape{}, passed: &store.FaultList{}}
 }
 
-// onSQLite hands a transaction of a file to what takes that of any carrier. Values of more than
-// most bytes are not read.
+// onSQLite adapts a function on the tables of any carrier to a transaction of a file. It refuses
+// values of more than most bytes.
 func onSQLite(most int, what func(tables) error) func(*sqlitefile.Tx) error {
 	return func(t *sqlitefile.Tx) error {
 		if err := t.Limit(most); err != nil {
@@ -98,8 +98,8 @@ func (f sqliteFile) within(ctx context.Context, run func(context.Context, func(*
 	return run(ctx, onSQLite(mostCell, what))
 }
 
-// left returns the tables that are not read whole: those with values that are too large, or, where
-// probe says that pages are damaged, all with what can be read of each.
+// left returns the tables that are not read whole: the tables with values that are too large. With
+// probe it returns the readable part of all tables, because pages are damaged.
 func (f sqliteFile) left(ctx context.Context, probe bool) (left []sound, err error) {
 	err = f.File.Read(ctx, func(t *sqlitefile.Tx) (err error) {
 		if err := t.Limit(mostCell); err != nil {

@@ -26,10 +26,10 @@ func (r Row) With(column string, value any) Row {
 	return other
 }
 
-// Text returns what a column has, as text; "" of one that is NULL.
+// Text returns the value of a column as text; "" for NULL.
 func (r Row) Text(column string) string { return string(r.Bytes(column)) }
 
-// Bytes returns what a column has, if that is text or bytes.
+// Bytes returns the value of a text or blob column, nil for any other.
 func (r Row) Bytes(column string) []byte {
 	switch v := r[column].(type) {
 	case string:
@@ -59,8 +59,8 @@ func (r Row) equal(other Row) bool {
 	})
 }
 
-// Step is one row of one table that changes: the row before, nil of one that comes, and
-// after, nil of one that goes. Its primary key stays.
+// Step is the change of one row of a table. Before is nil for a new row, and After for a
+// deleted row. Its primary key stays.
 type Step struct {
 	Table         string `json:"table"`
 	Before, After Row
@@ -97,7 +97,7 @@ func (s *Step) is(key []string) (where string, args []any) {
 	return where, args
 }
 
-// Names of what an overlay is made of. No program has tables called so.
+// These are the prefixes of an overlay's tables. No program has tables called so.
 const over, gone, within = "hindcast over ", "hindcast without ", "hindcast within "
 
 // tablesOf returns the tables of steps, in order.
@@ -136,7 +136,7 @@ func back(steps []Step) []Step {
 	return list
 }
 
-// expect compares the rows of steps with those before them, and notes where they are.
+// expect compares the stored rows of steps with Before, and notes their row ids.
 func expect(ctx context.Context, t tables, steps []Step) error {
 	list, err := t.current(ctx, steps)
 	if err != nil {

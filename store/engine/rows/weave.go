@@ -9,10 +9,10 @@ import (
 	"hindcast/store/engine"
 )
 
-// Weaver is a format that says what its states are made of.
+// Weaver is a format that composes its states from shared pieces.
 type Weaver interface {
-	// Weave hands the states of snapshots to a loom. Those that it leaves out are read one by one, as all are
-	// that are left behind an error.
+	// Weave hands the states of snapshots to a loom. The medium reads the states that it leaves out one by one, and all
+	// that are left after an error.
 	Weave(ctx context.Context, t Tx, of Place, ids []string, to store.Loom) error
 }
 
@@ -55,7 +55,7 @@ type taking struct {
 	taken []bool
 }
 
-// take is the Take of store.Loom. The errors are those of Store.State.
+// take implements Take of store.Loom. It returns the errors of Store.State.
 func (w *taking) take(number int, state store.Rope) {
 	if w.taken[number] {
 		return
@@ -85,15 +85,15 @@ func (w *taking) each(ctx context.Context, t tables, at Place) error {
 	return nil
 }
 
-// Lists says what states are made of that are a list each, of items that states share:
+// Lists describes states that are a list each. The lists share their items:
 //
 //	{"messages":[a,b],"thread":…}
 //	Begin       items End
 type Lists struct {
 	Begin, End string
 	Gaps       model.Gaps
-	// IDs are those of the snapshots, one an item. Before returns the item before one, -1 for none: an item that is
-	// met again ends a list. Item returns an item, nil for one that no list shows.
+	// IDs are the IDs of the snapshots, in parallel with the items. Before returns the item before an item, or
+	// -1; an item that comes again ends a list. Item returns an item, nil if no list shows it.
 	IDs    []string
 	Before func(i int) int
 	Item   func(i int) []byte
@@ -118,7 +118,7 @@ func (l *Lists) Weave(ids []string, to store.Loom) {
 	}
 }
 
-// runs returns those of the list that ends with an item.
+// runs returns the runs of the list that ends with an item.
 func (l *Lists) runs(i int, known map[int][]store.Run, to store.Loom) (runs []store.Run) {
 	var path []int
 	met := map[int]bool{}

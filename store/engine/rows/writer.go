@@ -17,11 +17,12 @@ import (
 // laid over them.
 type Mover interface {
 	Format
-	// Move plans a change of a session: which rows come, go and change. before has the
-	// snapshot that the change names; a repair names none. The errors are those of store.Writer.
+	// Move plans a change of a session: the rows to add, delete and change. before has the
+	// snapshot that the change names; a repair names no snapshot. The errors are documented at
+	// store.Writer.
 	Move(ctx context.Context, t Tx, before *Session, change model.Change) (*Move, error)
-	// Next says what the framework does with a session after a plan. The move is nil of an
-	// undo and a redo.
+	// Next predicts how the framework goes on with a session after a plan. For an undo or a redo
+	// the move is nil.
 	Next(ctx context.Context, t Tx, after *Session, m *Move) (planning.Next, error)
 	// Hangs returns, in a few words, what another program wrote that would hang on nothing
 	// without rows that went by some steps; "" for nothing.
@@ -46,20 +47,20 @@ type Move struct {
 	// Target is the snapshot that the session is put to, or that it goes on from: it may not
 	// be the one that becomes the head.
 	Target model.Point
-	// Repairs says that the target is what is mended: nothing should go on from it.
+	// Repairs says that the target is the mended row: nothing should go on from it.
 	Repairs bool
-	// New is where the session is that the change makes, nil of one that makes none.
+	// New is the place of the session that the change makes; nil if it makes no session.
 	New *Place
 	// Branch is the branch that the change makes, where that is no session of its own.
 	Branch string
-	// Hazards and Asks are what only the format knows to say in the plan.
+	// Hazards and Asks are the format's own words for the plan.
 	Hazards, Asks []string
 }
 
 // errNoFolder: Hindcast writes nothing that it does not note.
 const errNoFolder = "there is no folder for the journal of what is written: set XDG_DATA_HOME"
 
-// carry is what a plan needs to be carried out.
+// carry is the data that carries out a plan.
 type carry struct {
 	at    Place
 	steps []Step
@@ -107,7 +108,7 @@ func (m *medium) hangs(ctx context.Context, t tables, steps []Step) error {
 	return err
 }
 
-// stillSo reports whether the rows are those that a plan saw.
+// stillSo returns an error if the rows changed since the plan.
 func (m *medium) stillSo(ctx context.Context, t tables, plan *model.Plan, c *carry) error {
 	if c.of != 0 {
 		h, err := m.book.history()
