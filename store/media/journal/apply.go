@@ -328,7 +328,7 @@ func (w *write) undisturbed() error {
 	return w.guarded()
 }
 
-// forgetAll is what a purge does. As nothing can be taken back, it is verified
+// forgetAll carries out a purge. As nothing can be taken back, it is verified
 // first: the store itself does not change.
 func (w *write) forgetAll(ctx context.Context, verify func(context.Context) error) error {
 	if err := w.verified(ctx, verify); err != nil {

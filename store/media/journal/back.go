@@ -10,7 +10,7 @@ import (
 	"hindcast/model"
 )
 
-// back is what a plan of an undo or a redo carries: the write as it will be done.
+// back is the Carry of a plan of an undo or a redo: the write as it will be done.
 type back struct {
 	Entry
 	of      int64

@@ -42,7 +42,7 @@ const (
 // mostNames bounds the names that packed names stand for: a few bytes may be a long run.
 const mostNames = 4 << 20
 
-// common is what the names of a group have in common.
+// common is the prefix and the suffix that all names of a group share.
 type common struct {
 	is            byte
 	before, after string

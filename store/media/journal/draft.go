@@ -24,13 +24,13 @@ type Draft struct {
 	// the files that have them.
 	contents map[string][]byte
 	sources  map[string]string
-	// paths are those that change, folders those that are there or will be.
+	// paths has the paths that change, folders the folders that exist or will.
 	paths   map[string]bool
 	folders map[string]bool
 	// unread are the changes whose Before is not looked up yet: it is done for many
 	// at once.
 	unread []int
-	// modes are those for new files by folder, made those of new folders.
+	// modes has the mode for new files by folder, made the mode of each new folder.
 	modes, made map[string]fs.FileMode
 	was, head   string
 	rows        []string // folders whose names the entry records
@@ -57,7 +57,7 @@ func (d *Draft) Err() error {
 	return d.err
 }
 
-// Changes returns what is collected. The caller may not write to it.
+// Changes returns the collected changes. The caller may not write to them.
 func (d *Draft) Changes() []Change {
 	d.settle()
 	return d.changes
@@ -163,7 +163,7 @@ func (d *Draft) Was(text string) { d.was = text }
 // Leads puts down the row that is the head after the write.
 func (d *Draft) Leads(head string) { d.head = head }
 
-// content returns a new content; a nil draft has none.
+// content returns a new content; a nil draft has no contents.
 func (d *Draft) content(v Version) (data []byte, ok bool) {
 	if d == nil || !v.file() {
 		return nil, false
@@ -172,7 +172,7 @@ func (d *Draft) content(v Version) (data []byte, ok bool) {
 	return data, ok
 }
 
-// source returns a file of the store that has a content; a nil draft has none.
+// source returns a file of the store that has a content; a nil draft has no sources.
 func (d *Draft) source(v Version) (name string, ok bool) {
 	if d == nil {
 		return "", false
@@ -181,14 +181,14 @@ func (d *Draft) source(v Version) (name string, ok bool) {
 	return name, ok
 }
 
-// fail puts down an error; nil is none.
+// fail records the first error; it ignores nil.
 func (d *Draft) fail(err error) {
 	if d.err == nil {
 		d.err = err
 	}
 }
 
-// before is what a path holds, the changes so far not counted.
+// before returns the version at a path, not counting the changes so far.
 func (d *Draft) before(name string) Version {
 	v, err := d.j.Version(name)
 	d.fail(err)
@@ -225,7 +225,7 @@ func cause(does, name string, err error) error {
 	return err
 }
 
-// file returns what a path holds, which is to be a file.
+// file returns the version at a path, which has to be a file.
 func (j *Journal) file(name string, buf *[]byte) (Version, error) {
 	found, err := j.look(name, buf)
 	switch {

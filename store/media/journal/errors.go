@@ -21,7 +21,7 @@ type ConflictError struct {
 	Path string
 	// Found says in a few words what became of it.
 	Found string
-	// Do says what to do instead; "" where there is nothing better than to look again.
+	// Do advises another action; "" where there is nothing better than to look again.
 	Do string
 }
 
@@ -93,10 +93,10 @@ func (e *LeftError) Unwrap() error { return e.Err }
 // errCopy: a write that copies files was broken off. They are not kept until then.
 var errCopy = errors.New("it was broken off before all files were copied")
 
-// unread is what became of a write when the journal could not be read.
+// unread describes the outcome of a write when the journal could not be read.
 const unread = "what was written is not known"
 
-// explain says of an error what became of the write, and what to do about it.
+// explain adds to an error the outcome of the write, and a remedy.
 func explain(err error, became string) error {
 	if model.Unwritable(err) {
 		return fmt.Errorf("journal: %w", &model.UnwritableError{Err: err, Became: became})
@@ -107,7 +107,7 @@ func explain(err error, became string) error {
 	return fmt.Errorf("journal: %w (%s)", err, became)
 }
 
-// remedy says what to do about an error of the system, or "".
+// remedy returns advice on an error of the system, or "".
 func remedy(err error) string {
 	switch {
 	case errors.Is(err, disk.ErrLocked):

@@ -49,11 +49,11 @@ type Entry struct {
 	// TakenBack says that it was not carried out to its end: it counts as undone, and
 	// cannot be done again. An agent may have read the store in the middle of it.
 	TakenBack bool `json:"-"`
-	// parts are what it says of files.
+	// parts hold the changes to files.
 	parts []*Part
 }
 
-// Parts returns what the entry says of files, see [Entry.Named]. Entries that say the same
+// Parts returns the changes to files, packed, see [Entry.Named]. Entries that say the same
 // of some files have one Part of them, as long as the journal is in memory.
 func (e *Entry) Parts() []*Part { return e.parts }
 
@@ -69,7 +69,7 @@ func (e *Entry) Changes() []Change { return unpackAll(e.parts, func(p *Part) boo
 // named the files.
 func (e *Entry) Stays() []Change { return unpackAll(e.parts, func(p *Part) bool { return p.stays }) }
 
-// Options are what a kind says about its journal.
+// Options are the settings that a kind gives its journal.
 type Options struct {
 	// Ignore reports whether a name in a folder is not the kind's, such as that of
 	// a file that is being written. Nil ignores none.
@@ -125,7 +125,7 @@ func (j *Journal) Entries(ctx context.Context) ([]Entry, error) {
 }
 
 // Unfinished returns the write that was broken off and is not finished yet, with
-// what it was to change; nil for none. It may be one that another program is at just now.
+// its changes; nil if every write ended. Another program may be making it just now.
 func (j *Journal) Unfinished(ctx context.Context) (*Entry, error) {
 	h, err := j.history()
 	if err != nil {

@@ -49,7 +49,7 @@ const (
 	maxChanges = 1 << 20
 )
 
-// sum names a part: the first half of the SHA-256 of what it is packed into.
+// sum names a part: the first half of the SHA-256 of its packed bytes.
 type sum [sha256.Size / 2]byte
 
 func sumOf(packed []byte) sum {
@@ -120,7 +120,7 @@ func newPart(changes []Change) (*Part, bool) {
 	return p, p.n > 0
 }
 
-// packedPart returns the part that some bytes are, and false for what is none.
+// packedPart unpacks a part, and reports false if the bytes are not a valid part.
 func packedPart(data []byte) (*Part, bool) {
 	changes, err := unpack(data)
 	if err != nil || len(changes) > maxPart {
@@ -280,10 +280,10 @@ func unpack(data []byte) ([]Change, error) {
 	return changes, nil
 }
 
-// packed is what is still to be unpacked.
+// packed holds the bytes still to be unpacked.
 type packed struct {
 	data []byte
-	// bad says that it ended too early, or that a number is none.
+	// bad reports that the bytes ended too early, or that a number is malformed.
 	bad bool
 }
 

@@ -45,8 +45,8 @@ type record struct {
 	Torn bool `json:"torn,omitempty"`
 }
 
-// format is the format of journals. One of another, or of none, is neither carried out nor
-// written to: it stays as it is.
+// format is the format of journals. A journal with another format, or without any, is neither
+// carried out nor written to: it stays as it is.
 const format = 2
 
 // FormatError says that a journal is of another version of Hindcast.
@@ -96,7 +96,7 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("journal: %s: line %s cannot be read: what it tells of is not known, all else is", fileName, listed(lines))
 }
 
-// listed joins the first few of what may be thousands.
+// listed joins the first few strings: there may be thousands.
 func listed(list []string) string {
 	if len(list) > 5 {
 		list = append(slices.Clone(list[:5]), "…")
@@ -215,8 +215,8 @@ func (r *record) addPart(parts, known map[sum]*Part) (ok bool) {
 	return true
 }
 
-// sound reports whether a record is one that a journal could have written: a store
-// may come from anywhere, and what it says is carried out.
+// sound reports whether a journal could have written a record: a store may come from
+// anywhere, and its records are carried out.
 func (r *record) sound() bool {
 	for _, id := range []int64{r.Of, r.Done, r.Back, r.Off, r.Taking} {
 		if id < 0 || id > maxID {
@@ -256,7 +256,7 @@ func (r *record) sound() bool {
 // maxID bounds the numbers of entries.
 const maxID = 1<<53 - 1
 
-// ours reports whether a path is one that may be written. Some file systems take no
+// ours reports whether the journal may write a path. Some file systems take no
 // notice of case.
 func ours(name string) bool {
 	top, _, _ := strings.Cut(name, "/")
@@ -291,15 +291,15 @@ func parse(data []byte, known map[sum]*Part) (records []record, parts map[sum]*P
 	return records, parts, len(bad) > 0, damaged
 }
 
-// history is what the records tell.
+// history is the state that the records of a journal add up to.
 type history struct {
 	// entries are what was done, left broken off or taken back, the oldest first.
 	entries []Entry
 	// superseded are the entries that were undone when something else was written.
 	superseded map[int64]bool
-	// open is the intent that was neither finished nor taken back, nil for none.
+	// open is the intent that was neither finished nor taken back, nil if there is no such intent.
 	open *intent
-	// last is the highest number of an intent.
+	// last is the highest number that an intent has.
 	last int64
 	// other says that the journal is of another format, nil if it is not.
 	other *FormatError

@@ -26,7 +26,7 @@ const (
 	outName  = Folder + "/out"
 )
 
-// Version is what a path holds.
+// Version identifies the file or folder at a path, if there is one.
 type Version struct {
 	// SHA256 is that of the content in lowercase hex, "" where there is no file.
 	SHA256 string `json:"sha256,omitempty"`
@@ -72,8 +72,8 @@ func versionOf(data []byte, mode fs.FileMode) Version {
 	return Version{SHA256: hex.EncodeToString(sum[:]), Size: int64(len(data)), Mode: mode.Perm()}
 }
 
-// Version returns what a path holds. The error is disk.ErrSymlink or
-// disk.ErrNotRegular of what is neither a file nor a folder.
+// Version returns the version at a path. The error is disk.ErrSymlink or
+// disk.ErrNotRegular if the path is neither a file nor a folder.
 func (j *Journal) Version(name string) (Version, error) {
 	look, err := j.look(name, nil)
 	return look.Version, err

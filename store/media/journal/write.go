@@ -28,7 +28,7 @@ type write struct {
 	have map[Version]bool
 	// fresh counts the files that were made in out/.
 	fresh int
-	// staged are the copies in out/ of what the changes bring, see stage; "" for none.
+	// staged are the copies in out/ of the contents that the changes bring, see stage; "" without a copy.
 	staged []string
 }
 
@@ -360,7 +360,7 @@ func (w *write) purged(name string, v Version) error {
 	return gone
 }
 
-// forgotBy returns the entry that forgot a content, 0 for none.
+// forgotBy returns the entry that forgot a content, 0 if no entry did.
 func (h *history) forgotBy(v Version) int64 {
 	for _, e := range slices.Backward(h.entries) {
 		forgets := func(c Change) bool { return c.Before.SHA256 == v.SHA256 }

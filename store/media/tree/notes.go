@@ -12,7 +12,7 @@ import (
 	"hindcast/store/media/files"
 )
 
-// Memo is what is remembered of files. It is safe for concurrent use.
+// Memo caches values decoded from files. It is safe for concurrent use.
 type Memo struct {
 	// Notes outlive the plan, and maybe the program.
 	Notes *files.Memory
@@ -74,7 +74,7 @@ func (m *Memo) Note(name string, at Stamp, text []byte) {
 // Fetched returns how many files were read, in plans too.
 func (m *Memo) Fetched() int64 { return m.fetched.Load() }
 
-// decoded is what was made of a file in the course of one plan.
+// decoded is the value decoded from a file in the course of one plan.
 type decoded struct {
 	at Stamp
 	is any
@@ -86,7 +86,7 @@ func (m *Memo) Planning() *Memo {
 	return &Memo{Notes: m.Notes, fetched: m.fetched, large: m.large, tagged: m.tagged, decoded: map[string]decoded{}}
 }
 
-// File is what a note is made of.
+// File is the input to a note.
 type File struct {
 	Name string // in its folder
 	Size int64
@@ -98,7 +98,7 @@ type Codec[T any] struct {
 	// Decode decodes a file. Where it is not whole, which may be because its writer is
 	// at work, it is read again until it no longer changes.
 	Decode func(File) (is T, whole bool)
-	// Note returns the note of what was made of a file, nil to remember nothing.
+	// Note encodes a decoded value as a note; nil means that nothing is remembered.
 	Note func(T) []byte
 	// Recall decodes a note, in Data. After an error the file is decoded.
 	Recall func(File) (T, error)
@@ -106,11 +106,11 @@ type Codec[T any] struct {
 	// before it, the zero value for the first. It is called in turn, and before a note is
 	// made. It reports whether it could: else the file is decoded, and joined once more.
 	Join func(before T, is *T) bool
-	// First is what was made of the file before the first, for Join.
+	// First is the value decoded from the file before the first, for Join.
 	First T
 }
 
-// Noted is what was made of a file.
+// Noted is the value decoded from a file.
 type Noted[T any] struct {
 	Name string
 	Is   T
@@ -279,7 +279,7 @@ func remember[T any](m *Memo, name string, l look, is T, c Codec[T]) {
 	}
 }
 
-// Decoded returns what is made of one file, and what it holds. Nothing is remembered.
+// Decoded decodes one file, and returns its bytes as well. Nothing is remembered.
 func Decoded[T any](on Tree, memo *Memo, dir, name string, c Codec[T]) (is T, data []byte, err error) {
 	is, data, _, err = decode(noting{on, memo}, dir, name, c, nil)
 	return is, data, err
@@ -310,7 +310,7 @@ func (in noting) fetch(name string, buf []byte) ([]byte, Stamp, error) {
 	return in.Read(name, buf)
 }
 
-// recall returns what was made of a file in the course of the plan, nil for nothing.
+// recall returns the value decoded from a file in the course of the plan, nil if there is no such value.
 func (m *Memo) recall(name string, at Stamp) any {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,12 +14,12 @@ import (
 // Step is one name that a plan changes.
 type Step struct {
 	Name string
-	// Data is what a file of that name holds then; it counts where Version is none.
+	// Data is the content of the file after the step; it counts where Version is zero.
 	Data []byte
 	// Version is a content that the journal keeps and that the file gets back, or a
 	// folder.
 	Version journal.Version
-	// From is a file of the tree that the new one is a copy of, "" for none.
+	// From is the file of the tree that the step copies, "" if it copies no file.
 	From string
 	// Aside says that the file, or the empty folder, is taken away.
 	Aside bool
@@ -57,13 +57,13 @@ type overlay struct {
 	dirs map[string]map[string]bool
 }
 
-// laid is a step with the stamp of what it leaves at its name.
+// laid is a step with the stamp that its name has after it.
 type laid struct {
 	Step
 	at Stamp
 }
 
-// stamp returns that of what the step leaves: its content is known, its time is not.
+// stamp returns the stamp of the name after the step: the content is known, the time is not.
 func (s *Step) stamp() (at Stamp) {
 	switch {
 	case s.Aside:

@@ -50,21 +50,21 @@ type Tree interface {
 	// into, also if another takes its name, until that is listed. What is not there is not
 	// held: to look into it is an error.
 	Hold(dir string) (release func())
-	// Remote returns the tree on another machine that it is, or is laid over; nil for none.
+	// Remote returns the tree on another machine that it is, or is laid over; nil if it is local.
 	Remote() Remote
 }
 
-// Stamp is that of a name in a tree.
+// Stamp is the stamp of a name in a tree.
 type Stamp struct {
 	files.Stamp
 	// Tag names a content, "" where the tree has no name for it. Two files of one tag
 	// have the same bytes.
 	Tag string
-	// From is the file that it is to be a copy of, which has this stamp; "" for none.
+	// From is the file with this stamp that the name will be a copy of; "" if it is not a copy.
 	From string
 }
 
-// Is reports whether two stamps are of one look, or of one content by its tag.
+// Is reports whether two stamps identify the same content.
 func (s Stamp) Is(other Stamp) bool {
 	if s.Tag != "" || other.Tag != "" {
 		return s.Tag == other.Tag && s.Size == other.Size
@@ -142,7 +142,7 @@ func (d *Disk) use(dir string) (*openFolder, error) {
 	return d.open(dir)
 }
 
-// heldOpen returns a folder that is held and open, nil for none. It is to be released.
+// heldOpen returns a held, open folder, nil if it is not held. The caller releases it.
 func (d *Disk) heldOpen(dir string) *openFolder {
 	f := d.base
 	if dir != "." {
@@ -322,7 +322,7 @@ type beginnings struct {
 	heads map[string]*beginning
 }
 
-// beginning is what is known of a file that ends where others go on.
+// beginning caches the first bytes of a file, which may end where other files go on.
 type beginning struct {
 	mu   sync.Mutex
 	head []byte
@@ -431,7 +431,7 @@ func Join(dir, base string) string {
 	return dir + "/" + base
 }
 
-// IsFolder reports whether a name is a folder, or a link to one that is in the tree.
+// IsFolder reports whether a name is a folder, or a link to a folder within the tree.
 func IsFolder(t Tree, name string) bool {
 	at, err := t.Stamp(name)
 	if err == nil && at.Kind == files.Link {
@@ -460,7 +460,7 @@ type View struct {
 	stamps map[string]Stamp
 	// failed are the names that could not be read, with why.
 	failed map[string]error
-	// changed is the first file that changed between two looks, nil for none.
+	// changed is the first file that changed between two looks, nil if no file did.
 	changed *ChangedError
 }
 
@@ -548,7 +548,7 @@ func (v *View) OpenFile(name string) (Opened, error) {
 	return v.on.OpenFile(name)
 }
 
-// Moved returns a name that is no longer as the view found it, "" for none. It looks at
+// Moved returns a name that is no longer as the view found it, "" if there is no such name. It looks at
 // each once more.
 func (v *View) Moved() string {
 	seen := v.Seen()
@@ -563,7 +563,7 @@ type Seen struct {
 	failed map[string]error
 }
 
-// Seen returns what was seen in the view until now.
+// Seen returns a copy of the listings, stamps and errors that the view has seen so far.
 func (v *View) Seen() Seen {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -595,8 +595,8 @@ func (v Seen) Moved(on Tree) string {
 	return ""
 }
 
-// Changed returns the first file that changed between two looks of the view, nil for
-// none: what was made of the view is then not of one moment.
+// Changed returns the first file that changed between two looks of the view, nil if no
+// file did. After a change, results from the view mix two moments.
 func (v *View) Changed() *ChangedError {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -43,8 +43,8 @@ func (l Level) in(dir string, most int, ignore func(name string) bool) (names ma
 	return names, false, nil
 }
 
-// stat returns what is at a path, nil for nothing that is followed: a link to a
-// folder has to stay within the root.
+// stat returns the file info of a path, nil if the watcher does not follow it: a link
+// to a folder has to stay within the root.
 func (w *watcher) stat(path string) fs.FileInfo {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -62,7 +62,7 @@ func (w *watcher) stat(path string) fs.FileInfo {
 	return info
 }
 
-// isAround reports whether a folder is one that a path is in: a search in it would
+// isAround reports whether a folder is an ancestor of a path: a search in it would
 // not end.
 func (w *watcher) isAround(dir fs.FileInfo, path string) bool {
 	for path != w.base && path != filepath.Dir(path) {

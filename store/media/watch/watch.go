@@ -57,7 +57,7 @@ func flat(levels []Level) (list []Level) {
 	return list
 }
 
-// bounds are what watching may cost.
+// bounds limit the cost of watching.
 type bounds struct {
 	watches int           // folders that the system watches
 	places  int           // places in all; what is beyond is not followed
@@ -128,8 +128,8 @@ func follow(root string, levels []Level, ignore func(string) bool, b bounds) *wa
 	return w
 }
 
-// existing returns the folder on the way to a path that is there, and the names of those below
-// that are not, the last one first.
+// existing returns the nearest existing ancestor of a path, and the names below it that are
+// missing, the last one first.
 func existing(path string) (dir string, missing []string) {
 	dir = filepath.Clean(path)
 	for {
@@ -147,7 +147,7 @@ type place struct {
 	level int // levels[level] says what is followed in it
 	// inside are the places in it by name.
 	inside map[string]*place
-	// info is what a stat said last, nil for nothing there.
+	// info is the result of the last stat, nil if the path did not exist.
 	info fs.FileInfo
 	// changed is when it changed last, as far as is known.
 	changed time.Time
@@ -213,7 +213,7 @@ func (w *watcher) run(ctx context.Context, out chan<- struct{}) {
 	}
 }
 
-// nextRound returns what tells when the next round is due, nil where the system tells of all.
+// nextRound returns a timer channel for the next round, nil where the system reports all changes.
 func (w *watcher) nextRound() <-chan time.Time {
 	for _, p := range w.places {
 		if !w.isTold(p) {
@@ -411,7 +411,7 @@ func (w *watcher) unwatch(p *place) {
 	}
 }
 
-// watchNewest has those folders watched that changed last, and always the root.
+// watchNewest has the system watch the root and the folders that changed last.
 func (w *watcher) watchNewest() {
 	folders := slices.DeleteFunc(slices.Collect(maps.Values(w.places)), func(p *place) bool {
 		return p.path == w.base || !p.isFolder()
