@@ -9,7 +9,7 @@ import (
 	"hindcast/model"
 )
 
-// Verdict is what a test says of a snapshot.
+// Verdict is the result of a test on a snapshot.
 type Verdict uint8
 
 // The verdicts. Skipped says that the snapshot cannot be tested.
@@ -24,7 +24,7 @@ func (v Verdict) String() string { return [...]string{"untested", "good", "bad",
 
 // Tested is one step of a bisection.
 type Tested struct {
-	// Visit was tested, Verdict is what the test said, and Why what it said besides.
+	// Visit was tested, with the result Verdict, and Why is the test's own explanation.
 	Visit   model.Node
 	Verdict Verdict
 	Why     string
@@ -56,11 +56,11 @@ type Test func(ctx context.Context, n model.Node) (verdict Verdict, why string, 
 
 // NotBehindError is an ErrNotBehind that knows where the two parted.
 type NotBehindError struct {
-	// Branch is the last snapshot that both come of; model.NoNode for none.
+	// Branch is the nearest common ancestor of both; model.NoNode if they have no common ancestor.
 	Branch model.Node
 }
 
-// Error returns what is wrong, without the snapshots' names.
+// Error returns the message of ErrNotBehind, without the snapshots' names.
 func (e *NotBehindError) Error() string { return ErrNotBehind.Error() }
 
 // Is reports whether target is ErrNotBehind.
@@ -129,7 +129,7 @@ func (v *view) between(from, to model.Node) ([]model.Node, error) {
 	return line, nil
 }
 
-// branch returns the last visit that two come of, model.NoNode for none.
+// branch returns the nearest common ancestor of two visits, model.NoNode if there is no such visit.
 func (v *view) branch(a, b model.Node) model.Node {
 	behind := map[model.Node]bool{}
 	for n := a; n != model.NoNode; n = v.visits[n].parent {
@@ -142,7 +142,7 @@ func (v *view) branch(a, b model.Node) model.Node {
 }
 
 // TestOf returns the test whether an expression is true, as jq -e does: then a state is good.
-// One at which it has an error, or asks for what is not known, is skipped.
+// A snapshot is skipped if the expression fails there, or reads a value that is not known.
 func (q *Session) TestOf(x *Expr) Test {
 	return func(ctx context.Context, n model.Node) (Verdict, string, error) {
 		for v, err := range q.Values(ctx, []model.Node{n}, x) {
@@ -159,7 +159,7 @@ func (q *Session) TestOf(x *Expr) Test {
 	}
 }
 
-// bisection is what Bisect knows on its way: line[good] is good, line[bad] is bad.
+// bisection is the state of a running Bisect: line[good] is good, line[bad] is bad.
 type bisection struct {
 	*view
 	line      []model.Node
@@ -175,7 +175,7 @@ func (b *bisection) verdict(i int) Verdict {
 	return b.verdicts[b.visits[b.line[i]].ref.ID]
 }
 
-// narrow moves the ends to what is known.
+// narrow moves the ends together as far as known verdicts allow.
 func (b *bisection) narrow() {
 	for i := b.bad - 1; i > b.good; i-- {
 		if b.verdict(i) == Good {

@@ -93,7 +93,7 @@ func (q *Session) Blame(ctx context.Context, n model.Node, path Path) iter.Seq2[
 	}
 }
 
-// blame is what Blame knows on its way.
+// blame is the state of a running Blame.
 type blame struct {
 	*view
 	ctx  context.Context
@@ -119,8 +119,8 @@ type blame struct {
 // fewFields is how many members are looked through for a key.
 const fewFields = 16
 
-// byKey returns what gives the member of a key, the last one if there are several, and nil
-// for none.
+// byKey returns a function that looks up a member by its key: the last one if there are several,
+// nil if the key is missing.
 func byKey(members []field) func(key string) *part {
 	if len(members) > fewFields {
 		all := make(map[string]*part, len(members))
@@ -277,8 +277,8 @@ func (b *blame) back(at model.Node) error {
 	return nil
 }
 
-// field compares a value at the top with what it is in a base, nil for none, and appends it
-// if some of it is still to be blamed.
+// field compares a value at the top with its counterpart in a base, nil if the base lacks it,
+// and appends the value if some of it is still to be blamed.
 func (b *blame) field(list []pending, f pending, at model.Node, before *part) []pending {
 	gap := b.visits[f.visit].base != at // it is not known in between
 	if before == nil {
@@ -367,8 +367,8 @@ func (b *blame) touch(n jsontape.Node, visit model.Node, orBefore bool) {
 	}
 }
 
-// step compares a value with what it is in a base. What is still to be blamed in it, and
-// came at the visit, is put on todo.
+// step compares a value with its counterpart in a base. It puts the parts of the value that came at
+// the visit, and are still to be blamed, on todo.
 func (b *blame) step(n jsontape.Node, now, before part, visit model.Node, orBefore bool) error {
 	if b.open[n] == 0 || now.isSame(before) {
 		return nil
@@ -505,7 +505,7 @@ type arrays struct {
 	changed []bool
 }
 
-// fewAhead is how many elements are looked through for one that is the same.
+// fewAhead is how many elements a search for an equal element looks through.
 const fewAhead = 64
 
 // matchSame pairs the elements that are the same bytes, in order.

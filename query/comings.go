@@ -35,8 +35,8 @@ type comings struct {
 	// seams the number of each of the walk's seams; -1 for none.
 	spots [2][]wordSpot
 	seams []int32
-	// has are the texts of the visits that others are still compared with: uses counts how
-	// many.
+	// has holds the texts of the visits that other visits are still compared with: uses counts the
+	// comparisons left.
 	has  map[model.Node][]int32
 	uses []int32
 	// met is the visit, and one, at which a text was met last.
@@ -55,7 +55,7 @@ type wordSpot struct {
 	number   int32
 }
 
-// comings returns where the texts come that a pattern matches. The tokens are those of all visits.
+// comings returns where the texts come that a pattern matches. t has the tokens of all visits.
 func (v *view) comings(ctx context.Context, t *tokens, p *Pattern) (*comings, error) {
 	c := &comings{view: v, pattern: p, walk: *t, lexed: model.NoNode, numbers: map[string]int32{}, has: map[model.Node][]int32{}}
 	c.walk.joined, c.walk.seams.apart, c.walk.seams.beside = maps.Clone(t.joined), slices.Clip(t.seams.apart), slices.Clip(t.seams.beside)

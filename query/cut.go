@@ -36,14 +36,14 @@ type cutter struct {
 	hashed int64
 }
 
-// cutPart is what is kept once, and the place that it has in a state.
+// cutPart is a part that the text holds once, and its place in a state.
 type cutPart struct {
 	piece
 	// turn is the last state that has it, and at its number among the parts of that.
 	turn, at int32
 }
 
-// taken is a part of a state, with what is between it and the one before.
+// taken is a part of a state, with the text between it and the part before.
 type taken struct {
 	piece
 	// part is its number, and in that of the container whose members it is; 0 for none.
@@ -51,7 +51,7 @@ type taken struct {
 }
 
 const (
-	// leastPart is the size from which some members are a part.
+	// leastPart is the least size of members that are made a part.
 	leastPart = 64
 	// leastCut is the size from which the value of a member is cut, and leastElement
 	// that from which an element of an array is: a message stays whole.
@@ -198,7 +198,7 @@ func (c *cutting) afterComma(i int) int {
 	return i
 }
 
-// behindKey returns where the value of the member begins whose key is at a place; -1 for none.
+// behindKey returns the offset of the value of the member whose key is at an offset; -1 if there is no key.
 func (c *cutting) behindKey(i int) int {
 	if c.state[i] != '"' {
 		return -1

@@ -19,7 +19,7 @@ type decoded struct {
 	list    *folded
 }
 
-// leastShared is the size from which a value is looked into for what it shares.
+// leastShared is the least size of a value that is searched for shared members and elements.
 const leastShared = 4 << 10
 
 // decode decodes a value; near is another that may be much like it, nil for none. The error

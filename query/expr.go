@@ -48,13 +48,13 @@ func (x *Expr) String() string { return x.text }
 
 // ExprError says that a text is no expression.
 type ExprError struct {
-	// Text is what was given, and Why says what is wrong with it.
+	// Text is the text of the expression, and Why describes the mistake in it.
 	Text, Why string
 	// Offset is the byte of Text at which it goes wrong.
 	Offset int
 }
 
-// Error returns what is wrong.
+// Error returns a message with the text and the mistake.
 func (e *ExprError) Error() string {
 	return fmt.Sprintf("%.80q is no expression of jq: %s", e.Text, e.Why)
 }
@@ -127,8 +127,8 @@ func misread(text string, err error) error {
 	return &ExprError{text, "something is missing at the end", len(text)}
 }
 
-// unclosed returns where the last bracket stands that is not closed, or the quote of a string
-// that has no end; -1 for none.
+// unclosed returns the offset of the last unclosed bracket, or of the quote of an unclosed string;
+// -1 if everything is closed.
 func unclosed(text string) (at int, quote bool) {
 	var open []int
 	for i := 0; i < len(text); i++ {
@@ -173,7 +173,7 @@ func wordIn(text, name string) int {
 	return 0
 }
 
-// walk calls each with what a tree of gojq is made of, children first.
+// walk calls each for every node of a gojq tree, children first.
 func walk(tree any, each func(node any)) {
 	var down func(v reflect.Value)
 	down = func(v reflect.Value) {
@@ -406,7 +406,7 @@ func (e *evaluator) do(size int, job func() error) error {
 	return cmp.Or(ended, err)
 }
 
-// await returns what comes from a channel when work on states of some bytes together is done, as do.
+// await receives the result of work on states of size bytes in all, with the bounds of do.
 // The bounds hold from one state to the next, which progress counts.
 func await[T any](e *evaluator, size int, done <-chan T, progress func() int32) (result T, err error) {
 	var begun time.Time

@@ -138,7 +138,7 @@ func (q *Session) FindBack(ctx context.Context, x *Expr, from model.Node) iter.S
 	}
 }
 
-// search is what Find knows on its way.
+// search is the state of a running Find.
 type search struct {
 	*view
 	expr *Expr
@@ -148,7 +148,7 @@ type search struct {
 	uses    []int32
 }
 
-// reached is what is known of an expression at a visit.
+// reached is the result of an expression at a visit.
 type reached struct {
 	// truth is that of before where unsure is set: as turn and why say.
 	truth, unsure bool
@@ -161,12 +161,12 @@ type reached struct {
 	folds   []*folded
 	answers []any
 	odd     bool
-	// read and whole are what was decoded to evaluate the expression.
+	// read and whole are the values decoded to evaluate the expression.
 	read  []*decoded
 	whole *decoded
 }
 
-// search returns a search, and what ends it.
+// search returns a search, and the function that ends it.
 func (q *Session) search(ctx context.Context, x *Expr) (*search, context.CancelFunc) {
 	v := q.view()
 	eval, end := newEvaluator(ctx, x.time)
@@ -212,7 +212,7 @@ func (s *search) reach(ctx context.Context, n model.Node) error {
 	return nil
 }
 
-// before returns what a visit is compared with.
+// before returns the result that a visit is compared with: that of its base.
 func (s *search) before(n model.Node) *reached {
 	if base := s.visits[n].base; base != model.NoNode {
 		return s.reached[base]
@@ -313,7 +313,7 @@ func failed(err error) *reached { return &reached{unsure: true, turn: Fails, why
 
 var errNotJSON = errors.New("the state is not JSON")
 
-// damaged returns what is known where an error kept the state from being looked into.
+// damaged returns the result for a state that could not be searched because of an error.
 func (s *search) damaged(err error) (*reached, error) {
 	if wrong := (*jsontape.SyntaxError)(nil); errors.As(err, &wrong) {
 		return failed(errNotJSON), nil

@@ -38,7 +38,7 @@ type element struct {
 
 const noPlace = math.MaxUint32
 
-// says is what is remembered of an element.
+// says is a set of facts memoised for an element.
 type says uint8
 
 const (
@@ -49,7 +49,7 @@ const (
 	follows                   // what is between the element before and this one lies in their piece
 )
 
-// sum is what elements say together.
+// sum counts the outputs and answers of elements.
 type sum struct{ outputs, yes, no, failed int }
 
 // count adds what elements say, or takes it away.
@@ -63,8 +63,8 @@ func (s *sum) count(list []element, by int) {
 	}
 }
 
-// fold returns the array that a value is, with each element asked; near is the list of another
-// state, nil for none.
+// fold asks each element of an array, and returns the list; near is the list of another
+// state, or nil.
 func (s *search) fold(v value, near *folded, ask func(*folded, *element) error) (*folded, error) {
 	if near == nil {
 		near = new(folded)
@@ -264,7 +264,7 @@ func (s *search) answer(f *fold, l *folded) (any, error) {
 	return false, nil
 }
 
-// answerDirectly returns what a fold says of a value that is no array, null for none.
+// answerDirectly evaluates a fold on a value that is not an array, or on null if there is no value.
 func (s *search) answerDirectly(f *fold, v value) (answer any, err error) {
 	text := []byte("null")
 	if !v.none() {

@@ -8,7 +8,7 @@ import (
 	"hindcast/model"
 )
 
-// Freed is what it would free to take the visits off the active path away.
+// Freed counts what removing the visits off the active path would free.
 type Freed struct {
 	// Snapshots counts the visits that would go, steps left out.
 	Snapshots int

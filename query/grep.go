@@ -95,7 +95,7 @@ func (q *Session) Grep(ctx context.Context, s Search) iter.Seq2[Hit, error] {
 	}
 }
 
-// matches returns what was found, and where all comings are asked for the texts that come to
+// matches returns the matches found, or, if all comings are asked for, the texts that come to
 // visits, in the order of the visits and of places in their states.
 func (g *grep) matches(ctx context.Context, all *tokens, found []match) iter.Seq2[match, error] {
 	return func(yield func(match, error) bool) {
@@ -144,7 +144,7 @@ func (k *kept) listed() bool {
 	return k.tokens != nil
 }
 
-// tokens returns the tokens of some visits, of those that were kept as far as they go.
+// tokens returns the tokens of some visits, reusing the cached tokens as far as they go.
 func (v *view) tokens(ctx context.Context, k *kept, nodes []model.Node) (*tokens, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -182,7 +182,7 @@ func (t *tokens) search(ctx context.Context, text []byte, p *Pattern) ([]match, 
 	return found, err
 }
 
-// search returns those of the list in which the pattern is found.
+// search returns the tokens of the list that the pattern matches.
 func (l *listed) search(ctx context.Context, text []byte, p *Pattern) (found []match, err error) {
 	for _, phase := range l.plain {
 		list, err := among(ctx, text, phase, p)
@@ -198,7 +198,7 @@ func (l *listed) search(ctx context.Context, text []byte, p *Pattern) (found []m
 // mostSearched is how much text is searched between two looks at the context.
 const mostSearched = 1 << 20
 
-// among returns those tokens of a text, in order and apart, in which the pattern is found.
+// among returns the tokens of a text, in order and apart, that the pattern matches.
 func among(ctx context.Context, text []byte, list []token, p *Pattern) (found []match, err error) {
 	if len(p.needle) == 0 || len(list) <= mostPlaced {
 		return amongAll(ctx, text, list, p)
@@ -278,7 +278,7 @@ func firsts(found []match) map[string]model.Node {
 	return first
 }
 
-// grep is what Grep knows on its way.
+// grep is the state of a running Grep.
 type grep struct {
 	*view
 	Search
@@ -288,7 +288,7 @@ type grep struct {
 	way          way
 }
 
-// hit returns what is to be told of a match, unless its text was told or is kept out.
+// hit returns the Hit for a match, unless its text was reported before or is filtered out.
 func (g *grep) hit(m match) (hit Hit, ok bool) {
 	if last, told := g.told[string(m.word)]; told && !(m.again && last != m.visit) {
 		return hit, false

@@ -60,7 +60,7 @@ func (q *Session) History(ctx context.Context, path Path) iter.Seq2[Change, erro
 	}
 }
 
-// history is what History knows on its way.
+// history is the state of a running History.
 type history struct {
 	*view
 	path   Path
@@ -69,7 +69,7 @@ type history struct {
 	uses []int32
 }
 
-// known is what is known of the value at a visit.
+// known is the value at a visit, as far as it is known.
 type known struct {
 	// value is none where there is no value. Where unsure is set it is the last that is
 	// known from before.
@@ -136,8 +136,8 @@ func (h *history) valueAt(n model.Node, before known) (known, error) {
 	return known{value: found, same: same}, err
 }
 
-// compare returns the change that a visit made, nil for none. Values that no other visit
-// is compared with go.
+// compare returns the change that a visit made, nil if it made no change. It releases values
+// that no other visit is compared with.
 func (h *history) compare(n model.Node) *Change {
 	old, now := h.before(n), h.values[n]
 	base := h.visits[n].base
