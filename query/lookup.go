@@ -27,7 +27,7 @@ import (
 //
 // What is no JSON on the way is left to [Path.in], which tells what is wrong with it.
 
-// value is a value in a state as pieces of the text; the zero value is none.
+// value is a value in a state as pieces of the text; the zero value means that there is no value.
 type value struct{ pieces []piece }
 
 func (v value) none() bool { return len(v.pieces) == 0 }
@@ -71,7 +71,7 @@ func cut(pieces []piece, from, n int) (part []piece) {
 	return part
 }
 
-// json returns a value as it stands in its state, nil for none.
+// json returns the bytes of a value, unchanged from its state; nil if there is no value.
 func (v *view) json(of value) []byte {
 	if of.none() {
 		return nil
@@ -268,7 +268,7 @@ func isASCII(text []byte) bool {
 	return true
 }
 
-// element goes to the element at an index of the array at the cursor; -1 has none.
+// element moves to the element at an index of the array at the cursor; it finds nothing at -1.
 func (c *cursor) element(index int) (there, ok bool) {
 	if index < 0 {
 		index = math.MaxInt // the array is read, but there is no such element

@@ -15,13 +15,13 @@ type Path struct{ keys []string }
 
 // PathError says that a text is no path.
 type PathError struct {
-	// Text is what was given, and Why says what is wrong with it.
+	// Text is the text of the path, and Why describes the mistake in it.
 	Text, Why string
 	// Offset is the byte of Text at which it goes wrong.
 	Offset int
 }
 
-// Error returns the text and what is wrong with it.
+// Error returns a message with the text and the mistake.
 func (e *PathError) Error() string { return fmt.Sprintf("%.80q is no path: %s", e.Text, e.Why) }
 
 // Mistake returns the text, and the byte at which it goes wrong.
@@ -213,10 +213,10 @@ func (p Path) JQ() string {
 	return string(text)
 }
 
-// byteOrderMark is what some editors write before a text.
+// byteOrderMark is the mark that some editors write before a text.
 var byteOrderMark = []byte("\ufeff")
 
-// in returns the value at the path as it stands in a state, nil where there is none. Of
+// in returns the bytes of the value at the path in a state, nil if there is no such value. Of
 // duplicate keys the last counts. What lies beside the path is skipped unread. The error
 // is a *jsontape.SyntaxError.
 func (p Path) in(state []byte) ([]byte, error) {
@@ -231,7 +231,7 @@ func (p Path) in(state []byte) ([]byte, error) {
 }
 
 // member returns the member of an object or the element of an array that a key names; nil
-// for none, and in a value that holds nothing.
+// if it does not exist, or the value is neither an object nor an array.
 func member(of []byte, key string) (found []byte, err error) {
 	if len(of) > 0 && of[0] != '{' && of[0] != '[' {
 		_, _, err := jsontape.ParseTolerant(of)
@@ -253,7 +253,7 @@ func member(of []byte, key string) (found []byte, err error) {
 	return found, nil
 }
 
-// indexOf returns the position that a key is in an array, -1 for none.
+// indexOf returns the array index that a key spells, -1 if the key is no index.
 func indexOf(key string) int {
 	index, err := strconv.Atoi(key)
 	if err != nil || strconv.Itoa(index) != key {

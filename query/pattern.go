@@ -11,29 +11,29 @@ import (
 	"unicode/utf8"
 )
 
-// Pattern is what a text is searched for. It never changes, and is safe for concurrent use.
+// Pattern is a pattern to search texts for. It never changes, and is safe for concurrent use.
 type Pattern struct {
 	// expr is nil where the needle is all.
 	expr *regexp.Regexp
-	// needle is what each match has in it, nil for nothing that is known. Where fold is set
-	// it is in lower case, and its letters match those of either case.
+	// needle is a text that each match contains, nil if no such text is known. Where fold is set,
+	// it is in lower case, and its letters match letters of either case.
 	needle []byte
 	fold   bool
 }
 
 // PatternError says that a text is no regular expression.
 type PatternError struct {
-	// Text is what was given.
+	// Text is the text of the expression.
 	Text string
 	Err  error
 }
 
-// Error returns the text and what is wrong with it.
+// Error returns a message with the text and the mistake.
 func (e *PatternError) Error() string {
 	return fmt.Sprintf("%.80q is no regular expression: %v", e.Text, e.Err)
 }
 
-// Unwrap returns what is wrong with the text.
+// Unwrap returns the underlying error.
 func (e *PatternError) Unwrap() error { return e.Err }
 
 // Case says which letters are the same.
@@ -89,8 +89,8 @@ func Regexp(text string, c Case) (*Pattern, error) {
 // unescaped are the escapes of regular expressions, \S or \pL: their capitals mean no letters.
 var unescaped = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\[pP]\{\^?\w+\}|\\[pP]\w|\\x\{\w+\}|\\[\s\S]`) })
 
-// required returns a text that each match of an expression has in it, the longest that is
-// found; nil for none.
+// required returns the longest text it can find that each match of an expression contains;
+// nil if it finds no such text.
 func required(tree *syntax.Regexp) (needle []byte, fold bool) {
 	switch tree.Op {
 	case syntax.OpLiteral:
@@ -142,7 +142,7 @@ func (p *Pattern) find(text []byte) (from, to int, ok bool) {
 	return at, at + len(p.needle), at >= 0
 }
 
-// next returns the next place in a text at which the needle is, -1 for none.
+// next returns the offset of the next needle in a text, -1 if no more follows.
 func (p *Pattern) next(text []byte, from int) int {
 	if !p.fold {
 		at := bytes.Index(text[from:], p.needle)

@@ -7,7 +7,7 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// places is what is known of places of the text, whatever state they stand in.
+// places memoises facts about places of the text, which hold in whatever state they stand.
 type places struct {
 	mu sync.Mutex
 	// ends are where values end that begin at a place. Of a value that is not known to end

@@ -7,7 +7,7 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// plan is what an expression needs of a state, told from its text alone.
+// plan lists the parts of a state that an expression needs, told from its text alone.
 //
 //	.plan.status == "done"                    reads /plan/status
 //	.cart.total > 9 and (.log | length) > 2   reads /cart/total, folds /log: how many
@@ -40,7 +40,7 @@ func (r route) path() Path {
 	return Path{keys}
 }
 
-// holds reports whether a route leads to what the other does, or around it.
+// holds reports whether a route leads to the same value as the other, or to one around it.
 func (r route) holds(other route) bool {
 	return len(r) <= len(other) && slices.Equal(r, other[:len(r)])
 }
@@ -162,7 +162,7 @@ type offer struct {
 	replace func(answer *gojq.Query)
 }
 
-// flow is what a part of an expression is given or gives.
+// flow describes the input or the output of a part of an expression.
 type flow struct {
 	kind flowKind
 	// at is where the value is, or the list of a stream.
@@ -180,7 +180,7 @@ const (
 	aList                   // the same in an array
 )
 
-// text returns what makes the flow of the value at its place.
+// text returns the expression that computes the flow from the value at its place.
 func (f flow) text() string {
 	switch f.kind {
 	case aStream:
@@ -222,7 +222,7 @@ func (a *analysis) asked(of flow, q *gojq.Query) flow {
 	return of
 }
 
-// query returns what a query gives.
+// query returns the output of a query.
 func (a *analysis) query(q *gojq.Query, in flow) flow {
 	switch {
 	case q == nil:
@@ -277,7 +277,7 @@ func lone(q *gojq.Query) bool {
 	return free
 }
 
-// term returns what a term gives.
+// term returns the output of a term.
 func (a *analysis) term(t *gojq.Term, in flow) flow {
 	out := a.base(t, in)
 	for i, s := range t.SuffixList {
@@ -298,7 +298,7 @@ func (a *analysis) term(t *gojq.Term, in flow) flow {
 	return out
 }
 
-// base returns what a term without its suffixes gives.
+// base returns the output of a term without its suffixes.
 func (a *analysis) base(t *gojq.Term, in flow) flow {
 	each := func(queries ...*gojq.Query) {
 		for _, q := range queries {
@@ -389,14 +389,14 @@ func (a *analysis) list(t *gojq.Term, stream flow) flow {
 	return stream
 }
 
-// replaceTerm returns what puts an answer in the place of a term, before its suffixes.
+// replaceTerm returns a function that puts an answer in the place of a term, before its suffixes.
 func replaceTerm(t *gojq.Term) func(answer *gojq.Query) {
 	return func(answer *gojq.Query) {
 		*t = gojq.Term{Type: gojq.TermTypeQuery, Query: answer, SuffixList: t.SuffixList}
 	}
 }
 
-// index returns what a part of a value gives; in is what the queries in the index are given.
+// index returns the output of indexing a value; in is the input of the queries in the index.
 func (a *analysis) index(of flow, i *gojq.Index, in flow) flow {
 	key, ok := constant(i)
 	if !ok {

@@ -50,7 +50,7 @@ type numbered struct {
 // list is the messages in the state of a visit.
 type list struct {
 	elements []int32
-	// path is where the list is; -1 for none.
+	// path is the path of the list; -1 if there is no list.
 	path int
 	// pieces are those of the text up to end, where the last element ends; none where more of it
 	// may come behind.
@@ -62,10 +62,10 @@ type list struct {
 	shared bool
 }
 
-// mostPieces bounds the pieces of lists that are compared with those before.
+// mostPieces bounds the pieces of lists that are compared with earlier lists.
 const mostPieces = 16
 
-// goesOn reports whether the text of a list stands in front of that of another.
+// goesOn reports whether the text of a list is a prefix of another list's text.
 func (l *list) goesOn(pieces []piece) bool {
 	k := l.end.piece
 	return len(l.pieces) > 0 && len(pieces) > k && slices.Equal(pieces[:k], l.pieces[:k]) &&
@@ -79,10 +79,10 @@ func (l *list) ends(c *cursor) {
 	}
 }
 
-// message is what one message says.
+// message has the facts taken from one message.
 type message struct {
 	conversation.Usage
-	// id is what the framework knows it by, "" for none.
+	// id is the framework's id of the message, "" if it has no id.
 	id            string
 	calls, errors int
 	given         []Given
@@ -313,7 +313,7 @@ func read(tape *jsontape.Tape) (m message) {
 // maxContextWord bounds a context word in bytes.
 const maxContextWord = 80
 
-// contextWord returns the agent's word for a context block, "" for none.
+// contextWord returns the agent's word for a context block, "" if it has no word.
 func contextWord(tape *jsontape.Tape, name conversation.Node) string {
 	if tape.Kind(name) != jsontape.String {
 		return ""
@@ -321,7 +321,7 @@ func contextWord(tape *jsontape.Tape, name conversation.Node) string {
 	return conversation.OneLine(string(tape.AppendText(nil, name, maxContextWord)))
 }
 
-// more returns what one list has more than another. Elements may leave at the front while
+// more returns the elements that one list has more than another. Elements may leave at the front while
 // others come at the end. Otherwise each element counts as often as it is there.
 func (s *said) more(old, new []int32) []int32 {
 	for most := 256; most > 0; { // many at a time
@@ -345,7 +345,7 @@ func (s *said) more(old, new []int32) []int32 {
 	return s.unlike(new, old)
 }
 
-// likeness is what tells a message that was written anew.
+// likeness is the key by which a message that was written anew is recognised.
 type likeness struct {
 	id string
 	conversation.Usage
@@ -358,8 +358,8 @@ func (m *message) likeness() likeness {
 	return likeness{Usage: m.Usage}
 }
 
-// unlike returns those elements of a list that are none of another: neither the same nor the
-// same message written anew.
+// unlike returns the elements of a list that another lacks: it has neither the same element nor
+// the same message written anew.
 func (s *said) unlike(list, gone []int32) []int32 {
 	same := map[int32]int{}
 	for _, e := range gone {

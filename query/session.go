@@ -46,7 +46,7 @@ type states struct {
 	ropes []rope
 }
 
-// visit is what questions need to know of a visit.
+// visit is a visit of the timeline, reduced to the facts that questions need.
 type visit struct {
 	ref model.Ref
 	// slot is where its rope is. Visits of one ref share it.
@@ -92,7 +92,7 @@ func Open(s store.Store, t *model.Timeline) *Session {
 	return q
 }
 
-// newSource returns what reads the states of a session of a store.
+// newSource returns the source that reads the states of a session of a store.
 func newSource(s store.Store, of store.Features) source {
 	switch {
 	case of.Weave != nil:

@@ -11,10 +11,10 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// Stat is what one visit adds to its path.
+// Stat counts the messages, calls and tokens that one visit adds to its path.
 type Stat struct {
 	Visit model.Node
-	// Answers are what the answers of models cost that the visit adds. A message counts
+	// Answers are the usage of each answer of a model that the visit adds. A message counts
 	// where it comes to its path, and not again where it is only written anew.
 	Answers []conversation.Usage
 	// Calls counts the tool calls that it adds, Errors the tools that failed.
@@ -70,7 +70,7 @@ func (q *Session) Stats(ctx context.Context) iter.Seq2[Stat, error] {
 	}
 }
 
-// stats is what Stats knows on its way.
+// stats is the state of a running Stats.
 type stats struct {
 	*said
 	// ids counts the visits of each id.
@@ -87,7 +87,7 @@ func (v *view) line(n model.Node, done []bool) (line []model.Node) {
 	return line
 }
 
-// stat returns what a visit adds, whose state is loaded.
+// stat returns the Stat of a visit whose state is loaded.
 func (s *stats) stat(ctx context.Context, n model.Node) (Stat, error) {
 	of := Stat{Visit: n, Size: int64(length(s.rope(n).pieces))}
 	added, has, err := s.adds(n)

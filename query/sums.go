@@ -25,9 +25,9 @@ type Sum struct {
 	Calls, Errors int
 }
 
-// Prices tells what models cost.
+// Prices is a price list of models.
 type Prices interface {
-	// Cost returns what an answer cost; false where a price that it takes is not known.
+	// Cost returns the cost of an answer; false if a price that it needs is not known.
 	Cost(u conversation.Usage) (float64, bool)
 }
 
@@ -75,7 +75,7 @@ type Totals struct {
 // GivenSum is the sum of what an agent gave the model under one word.
 type GivenSum struct {
 	Given
-	// Times is how often it did.
+	// Times counts how often it did.
 	Times int
 }
 

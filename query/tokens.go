@@ -106,8 +106,8 @@ type lexed struct {
 	openPiece int
 }
 
-// extended returns the tokens of some visits: those that are there already with those of the
-// visits behind them, or all anew where other visits came before.
+// extended returns the tokens of some visits. It extends known with the tokens of later visits, or
+// starts anew if known begins with other visits.
 func (v *view) extended(ctx context.Context, known *tokens, nodes []model.Node) (*tokens, error) {
 	t := &tokens{states: v.states, joined: map[string]int32{}, listing: new(listing)}
 	if known != nil && known.states == v.states && len(known.refs) <= len(nodes) && v.leads(known.refs, nodes) {
@@ -165,7 +165,7 @@ func inOrder(list []token, blocks []int) []token {
 	return sorted
 }
 
-// leads reports whether visits begin with those that were read.
+// leads reports whether refs, which were read, are a prefix of the visits.
 func (v *view) leads(refs []model.Ref, nodes []model.Node) bool {
 	for i, ref := range refs {
 		if v.visits[nodes[i]].ref != ref {
@@ -248,7 +248,7 @@ func isNumeric(b byte) bool {
 	return '0' <= b && b <= '9' || b == '-' || b == '+' || b == '.' || b == 'e' || b == 'E'
 }
 
-// piece reads one piece of a state, and returns what is known behind it.
+// piece reads one piece of a state, and returns the lexical state behind it.
 func (t *tokens) piece(text []byte, n model.Node, pieces []piece, i int, l lexed) (after lexed) {
 	p := pieces[i]
 	if l.byQuotes(text, p) {

@@ -73,7 +73,7 @@ func (q *Session) Trace(ctx context.Context, n model.Node, path Path) iter.Seq2[
 	}
 }
 
-// trace is what Trace knows on its way: the keys that lead to the value in the last state, and
+// trace is the state of a running Trace: the keys that lead to the value in the last state, and
 // the value.
 type trace struct {
 	*view
@@ -176,7 +176,7 @@ func (t *trace) moved(n, base model.Node) (bool, error) {
 	return false, nil
 }
 
-// compared compares the states of a visit and its base, and says what became of the value.
+// compared compares the states of a visit and its base, and returns the changes of the value.
 func (t *trace) compared(ctx context.Context, n, base model.Node) ([]Traced, error) {
 	change := Traced{Change{Visit: n, New: t.json(t.now)}, t.pointer()}
 	keys, there, err := t.keys, true, error(nil)

@@ -12,7 +12,7 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// Value is what an expression is at a visit.
+// Value is the result of an expression at a visit.
 type Value struct {
 	Visit model.Node
 	// JSON is its outputs, with a space between two. Cut says that it is the beginning.
@@ -30,7 +30,7 @@ type Value struct {
 // mostShown bounds the JSON of a Value.
 const mostShown = 256
 
-// Values returns what an expression is at some visits, in their order. It reads no more than
+// Values evaluates an expression at some visits, in their order. It reads no more than
 // their states. The error ends the sequence; that of an expression, or of one state, is of
 // its visit.
 func (q *Session) Values(ctx context.Context, nodes []model.Node, x *Expr) iter.Seq2[Value, error] {
@@ -62,7 +62,7 @@ func (q *Session) Values(ctx context.Context, nodes []model.Node, x *Expr) iter.
 	}
 }
 
-// value returns the value at a visit; near is what is known of another, and last the value
+// value returns the value at a visit; near is the result at another visit, and last the value
 // there.
 func (s *search) value(n model.Node, near *reached, last Value) (*reached, Value, error) {
 	r, same, err := s.prepare(n, near)

@@ -56,7 +56,7 @@ type container struct {
 	before [beforeMessage]extent
 }
 
-// extent is a part of a state; the zero value is none.
+// extent is a part of a state; the zero value means that there is no part.
 type extent struct{ from, to int }
 
 // listPointers is where the frameworks keep their messages.
@@ -223,7 +223,7 @@ func (c *container) pass(text []byte, end int) error {
 	return c.Pass(text, end)
 }
 
-// message fills in what message a place is in, the next one of a list.
+// message fills in the message that a place is in, the next message of a list.
 func (w *way) message(hit *Hit, c *container, at int) {
 	is := extent{c.At, c.end}
 	if w.at != is {

@@ -32,7 +32,7 @@ type claim struct {
 	err error
 }
 
-// claimed is what a claim says, for people.
+// claimed is the content of a claim, for people.
 type claimed struct {
 	Program string    `json:"program"`
 	Host    string    `json:"host"`

@@ -57,7 +57,7 @@ type client struct {
 	made counts
 }
 
-// counts are how many requests were made.
+// counts counts the requests made.
 type counts struct{ list, get, head, put, remove, again atomic.Int64 }
 
 func (c *counts) read() store.Requests {
@@ -311,14 +311,14 @@ func escaped(path string) string {
 	return b.String()
 }
 
-// object is what a listing tells of one, or the head of an answer.
+// object describes an object, as a listing or the head of an answer does.
 type object struct {
 	tag      string // the ETag as it is sent
 	size     int64
 	modified time.Time
 }
 
-// headOf returns what the head of an answer tells of an object.
+// headOf returns the tag, size and time of an object from the head of an answer.
 func headOf(h http.Header) object {
 	o := object{tag: h.Get("Etag")}
 	o.size, _ = strconv.ParseInt(h.Get("Content-Length"), 10, 64)

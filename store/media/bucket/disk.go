@@ -18,7 +18,7 @@ import (
 	"hindcast/store/media/disk"
 )
 
-// mode is that of all files: a bucket has none.
+// mode is the mode of all files: a bucket keeps no modes.
 const mode fs.FileMode = 0o600
 
 // bucketDisk is a prefix of a bucket as a disk.Turner. What it is asked it asks the server: a
@@ -31,9 +31,9 @@ type bucketDisk struct {
 	lease time.Duration
 
 	mu sync.Mutex
-	// held is the claim under which is written, nil for none.
+	// held is the claim that covers writes, nil if the disk holds no claim.
 	held *claim
-	// tail is what was appended to last, as it is now.
+	// tail is the file that was appended to last, as it is now.
 	tail *tail
 	// conditional says that the server was seen to hold to conditions.
 	conditional bool

@@ -29,7 +29,7 @@ func (e *DiskOnlyError) Error() string {
 	return fmt.Sprintf("%s is %s: that is read from a disk alone, so copy it first, as with aws s3 cp", printable.String(e.Address), e.What)
 }
 
-// Error is what a server answered instead of what was asked for.
+// Error is an error that a server answered a request with.
 type Error struct {
 	// Op is the request in a word, such as "GET", and Address what it was about, as
 	// s3://bucket/key.
@@ -37,7 +37,7 @@ type Error struct {
 	// Status is the status of HTTP, and Code the one of S3, such as "AccessDenied"; "" for none.
 	Status int
 	Code   string
-	// Message is what the server says of it.
+	// Message is the server's text.
 	Message string
 	// Region is where the bucket is, "" where the server does not say.
 	Region string

@@ -30,7 +30,7 @@ const mostNames = 2_000_000
 // ErrTooMany: there are more names below the prefix than are listed.
 var ErrTooMany = fmt.Errorf("more than %d objects: name a longer prefix", mostNames)
 
-// listed is what a server tells of names below a prefix.
+// listed is a page of a server's listing of the names below a prefix.
 type listed struct {
 	IsTruncated           bool
 	NextContinuationToken string
@@ -146,7 +146,7 @@ func (f *found) size() int {
 	return len(f.objects) + len(f.folders)
 }
 
-// common returns what the names of a page in a folder begin with.
+// common returns the prefix that the names of a page in a folder share, without digits at its end.
 func common(l *listed, dir string) string {
 	begin, some := "", false
 	for i := range l.Contents {

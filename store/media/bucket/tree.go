@@ -248,7 +248,7 @@ func (t *keys) Read(name string, buf []byte) ([]byte, tree.Stamp, error) {
 	return append(buf[:0], data...), o.stamp(), nil
 }
 
-// object returns what is listed of a file.
+// object returns the listed object of a file.
 func (t *keys) object(name string) (object, error) {
 	l, err := t.covering(name)
 	if err != nil {

@@ -125,7 +125,7 @@ func openat(dir int, base string, how int) (int, error) {
 	return -1, err
 }
 
-// info is what a look at a file tells.
+// info is the result of a stat of a file.
 type info struct {
 	name string
 	unix.Stat_t
@@ -368,8 +368,8 @@ func (d *OS) Exchange(a, b string) error {
 	return err
 }
 
-// unsupported reports whether a kind of rename is one that the system or the file
-// system does not know. Linux says EINVAL for the latter.
+// unsupported reports whether the system or the file system does not know a kind of
+// rename. Linux says EINVAL for the latter.
 func unsupported(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, unix.EINVAL)
 }

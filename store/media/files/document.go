@@ -80,7 +80,7 @@ func (r *Documents) parse(data []byte) (*jsontape.Tape, error) {
 type Encoding struct {
 	// BOM says that the text begins with a byte order mark.
 	BOM bool
-	// Invalid is the first byte that is not UTF-8, -1 for none.
+	// Invalid is the offset of the first byte that is not UTF-8, -1 if all bytes are.
 	Invalid int
 	// Depth is how deep values are nested.
 	Depth int

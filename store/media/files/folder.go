@@ -68,7 +68,7 @@ func (f *Folder) Names() ([]string, error) {
 	return names, Cause(err)
 }
 
-// Folders lists those names in the folder that are folders or links. It looks at no entry where
+// Folders lists the names in the folder that are folders or links. It looks at no entry where
 // the listing tells what each is.
 func (f *Folder) Folders() ([]string, error) {
 	f.listing.Lock()
@@ -106,8 +106,8 @@ func (f *Folder) Read(name string, buf []byte) ([]byte, error) {
 	return f.read(name, buf)
 }
 
-// OpenFile opens a regular file in the folder for one reader of a part. The errors
-// are those of Read.
+// OpenFile opens a regular file in the folder for one reader of a part. It returns the
+// same errors as Read.
 func (f *Folder) OpenFile(name string) (Opened, error) {
 	if !isEntry(name) {
 		return nil, fs.ErrInvalid

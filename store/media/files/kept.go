@@ -20,7 +20,7 @@ import (
 
 const keptFormat = "hindcast notes 1\n"
 
-// leastNote is what a note takes at least: its ten numbers and lengths.
+// leastNote is the least size of a note: its ten numbers and lengths.
 const leastNote = 10
 
 // keptSum is fast wherever there is an instruction for it. It tells damage, and

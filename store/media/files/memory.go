@@ -27,7 +27,7 @@ type Memory struct {
 	pruned bool
 }
 
-// note is what was made of a file.
+// note is the note of one file.
 type note struct {
 	stamp Stamp
 	text  []byte

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Kind is what a name stands for.
+// Kind is the kind of file that a name stands for.
 type Kind uint8
 
 // The kinds. A link is not followed, wherever it leads.

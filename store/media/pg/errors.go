@@ -27,15 +27,15 @@ var (
 	ErrOutcome = errors.New("the connection was lost during COMMIT: look whether it was written")
 )
 
-// Error is what the server answered instead of doing what it was asked.
+// Error is an error that the server answered a statement with.
 type Error struct {
-	// Code is the SQLSTATE, Message what the server says.
+	// Code is the SQLSTATE, Message the server's text.
 	Code, Message string
 	is            error
 	remedy        string
 }
 
-// answers says what codes mean, and what to do. The first whose code begins so counts.
+// answers maps prefixes of codes to errors and remedies. The first prefix that matches counts.
 var answers = []struct {
 	code   string
 	is     error

@@ -83,7 +83,7 @@ func (o *Own) Write(ctx context.Context, what func(*Tx) error) error {
 	return o.writeTimes(ctx, ownAttempts, what)
 }
 
-// WriteOnce is Write of what cannot be run again once it has begun.
+// WriteOnce is Write for a function that cannot run again once it has begun.
 func (o *Own) WriteOnce(ctx context.Context, what func(*Tx) error) error {
 	return o.writeTimes(ctx, 1, what)
 }

@@ -35,7 +35,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Schemes are those of the URLs that name a database.
+// Schemes are the schemes of URLs that name a database.
 var Schemes = []string{"postgres", "postgresql"}
 
 // IsURL reports whether an address is the URL of a database.
@@ -211,7 +211,7 @@ func (s *Server) acquire(ctx context.Context, fresh bool) (*conn, error) {
 	}
 }
 
-// take returns an idle connection, nil where there is none; fresh lets go of all that there are.
+// take returns an idle connection, nil if no connection is idle; fresh closes all idle connections.
 func (s *Server) take(fresh bool) *conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()

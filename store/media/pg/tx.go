@@ -15,7 +15,7 @@ import (
 // Tx is a transaction. One statement is under way at a time: rows are closed before the next one.
 type Tx struct {
 	c *conn
-	// begin is what begins the transaction, and goes out before the first statement.
+	// begin has the statements that begin the transaction, and goes out before the first statement.
 	begin []string
 	// later are statements that go out before the next one.
 	later []encoded
@@ -47,7 +47,7 @@ func (t *Tx) Later(query string, args ...any) error {
 // binary has all columns come as bytes, and not as text, which would take twice as long for blobs.
 var binary = []int16{pgx.BinaryFormatCode}
 
-// Query is a statement of Ask, its arguments, and what each of its rows is given to; nil for none.
+// Query is a statement of Ask, its arguments, and the function called for each row; nil ignores rows.
 type Query struct {
 	SQL  string
 	Args []any
@@ -153,7 +153,7 @@ type Rows struct {
 	err     error
 }
 
-// Err returns what kept the rows from being read to their end.
+// Err returns the error that kept the rows from being read to their end.
 func (r *Rows) Err() error { return cmp.Or(explain(r.Rows.Err()), r.err) }
 
 // Close lets go of the rows.
@@ -219,7 +219,7 @@ func (t *Tx) Row(ctx context.Context, query string, args ...any) interface{ Scan
 	return row{rows, err}
 }
 
-// First scans the first row of a query, and reports false if there is none.
+// First scans the first row of a query, and reports false if there are no rows.
 func (t *Tx) First(ctx context.Context, into []any, query string, args ...any) (found bool, err error) {
 	err = t.Row(ctx, query, args...).Scan(into...)
 	if errors.Is(err, pgx.ErrNoRows) {

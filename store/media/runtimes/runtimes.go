@@ -132,12 +132,12 @@ func (r *Runtime) isThere(ctx context.Context) error {
 	return err
 }
 
-// Turn is what an agent is to do: go on from a snapshot with a text of the user's.
+// Turn is a task for an agent: go on from a snapshot with a text of the user's.
 type Turn struct {
 	Agent, Snapshot, Text string
 }
 
-// Output is what came of a turn.
+// Output is the result of a turn.
 type Output struct {
 	// Snapshot is the one in which it ended, "" where the agent kept none.
 	Snapshot string `json:"snapshotId"`

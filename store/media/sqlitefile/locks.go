@@ -26,7 +26,7 @@ type locked struct {
 	waiting []*os.File
 }
 
-// of returns the entry of a file, nil for none. The caller holds the mutex.
+// of returns the entry of a file, nil if it has no entry. The caller holds the mutex.
 func (l *lockList) of(info fs.FileInfo) *locked {
 	for _, one := range l.list {
 		if os.SameFile(one.info, info) {

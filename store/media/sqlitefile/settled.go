@@ -88,7 +88,7 @@ func openSettled(path string) (s *settledFile, err error) {
 	return s, err
 }
 
-// openBeside opens a file, nil where there is none.
+// openBeside opens a file; it returns nil if the file does not exist.
 func openBeside(path string) (*os.File, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -107,7 +107,7 @@ func hot(journal *os.File) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// superJournal returns the name of the super-journal that a journal ends with, "" for none.
+// superJournal returns the name of the super-journal that a journal ends with, "" if it has no such end.
 func superJournal(journal *os.File) string {
 	info, err := journal.Stat()
 	if err != nil || info.Size() < 16 {
@@ -282,7 +282,7 @@ func (s *settledFile) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// settledName is what the database is called in its settledFile.
+// settledName is the name of the database in its settledFile.
 const settledName = "database"
 
 // Open implements fs.FS for SQLite, which asks for a journal and a log, too.

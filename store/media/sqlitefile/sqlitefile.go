@@ -216,7 +216,7 @@ type handle struct {
 	retired bool
 	// kept is of an immutable handle.
 	kept kept
-	// after lets go of what the connections need. It runs behind the last one.
+	// after releases resources that the connections need. It runs after the last connection closes.
 	after func() error
 }
 

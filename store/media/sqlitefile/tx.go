@@ -74,7 +74,7 @@ func Values(dst []driver.NamedValue, args []any) ([]driver.NamedValue, error) {
 	return dst, nil
 }
 
-// Conn returns the connection, for what goes past database/sql.
+// Conn returns the connection, for calls that go past database/sql.
 func (t *Tx) Conn() *sql.Conn { return t.conn }
 
 // Rows returns the rows of a query. The caller closes them.
@@ -102,7 +102,7 @@ func (t *Tx) Each(ctx context.Context, row func(scan func(into ...any) error) er
 	return rows.Err()
 }
 
-// First scans the first row of a query, and reports false if there is none.
+// First scans the first row of a query, and reports false if there are no rows.
 func (t *Tx) First(ctx context.Context, into []any, query string, args ...any) (found bool, err error) {
 	err = t.Row(ctx, query, args...).Scan(into...)
 	if errors.Is(err, sql.ErrNoRows) {

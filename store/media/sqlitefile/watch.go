@@ -83,7 +83,7 @@ func (f *File) Watch(ctx context.Context, own <-chan struct{}) (<-chan struct{},
 	return changes, nil
 }
 
-// lookout is what has been seen of a file from outside.
+// lookout tracks how a file has looked from outside.
 type lookout struct {
 	file string
 	seen sight
@@ -93,7 +93,7 @@ type lookout struct {
 	wait time.Duration
 }
 
-// sight is how a file and its log look, nil for one that is not there.
+// sight is the file info of a file and of its log, nil for a missing file.
 type sight struct{ file, log fs.FileInfo }
 
 func (a sight) same(b sight) bool { return same(a.file, b.file) && same(a.log, b.log) }
@@ -112,7 +112,7 @@ func (a sight) since(t time.Time) bool {
 
 func see(file string) sight { return sight{stat(file), stat(file + logSuffix)} }
 
-// logSuffix is what the name of a log has more than that of its file.
+// logSuffix is the suffix that the name of a log adds to the name of its file.
 const logSuffix = "-wal"
 
 // stat returns how a file looks, nil where there is none. One that cannot be looked at is as
@@ -133,7 +133,7 @@ func newLookout(file string, now time.Time) *lookout {
 
 func (l *lookout) echoFrom(now time.Time) { l.wait, l.echo = firstEcho, now.Add(firstEcho) }
 
-// nextEcho returns what tells when the next echo is due, nil where there is none.
+// nextEcho returns a timer channel for the next echo, nil if no echo is due.
 func (l *lookout) nextEcho() <-chan time.Time {
 	if l.wait == 0 {
 		return nil

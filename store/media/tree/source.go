@@ -12,7 +12,7 @@ import (
 type Source interface {
 	// Name returns its address, for people.
 	Name() string
-	// Tree is what is read, and Disk what is written through.
+	// Tree returns the tree to read, and Disk the disk to write through.
 	Tree() Remote
 	Disk() disk.Disk
 	// Watch returns a value soon after something in it changed, as store.Watcher does.

@@ -32,7 +32,7 @@ type Server struct {
 
 	// Mu is held while a request is carried out.
 	Mu sync.Mutex
-	// Objects are those that are there, by their keys.
+	// Objects are the objects in the bucket, by their keys.
 	Objects map[string]Object
 	// sorted are the keys in order, as long as there are as many.
 	sorted []string

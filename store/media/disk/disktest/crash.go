@@ -137,7 +137,7 @@ func survive(n *node, rng *rand.Rand, found map[*name]int, copies map[*node]*nod
 	return next
 }
 
-// tear returns what may be found of bytes that were to take the place of others.
+// tear returns bytes that a crash may leave of new bytes that were replacing old bytes.
 func tear(old, new []byte, rng *rand.Rand) []byte {
 	unit := 512
 	if rng.IntN(2) == 0 {

@@ -52,7 +52,7 @@ type name struct {
 	pending []*event
 }
 
-// event is one change of what a name stands for.
+// event is one change of the node that a name stands for.
 type event struct {
 	to *node
 	// of is the name, with the events before it; with those that are durable when
@@ -98,7 +98,7 @@ func (m *Memory) step() {
 	}
 }
 
-// find returns what a name stands for.
+// find returns the node that a name stands for.
 func (m *Memory) find(full string) (*node, error) {
 	if !fs.ValidPath(full) {
 		return nil, fs.ErrInvalid
@@ -153,7 +153,7 @@ func fail(op, name string, err error) error {
 	return &fs.PathError{Op: op, Path: name, Err: err}
 }
 
-// look is what Lstat tells.
+// look is the result of Lstat.
 type look struct {
 	*node
 	name string
