@@ -38,7 +38,7 @@ type Blamed struct {
 	// Start and End are the bytes of the state that the value is.
 	Start, End int
 	// Holds says that the value holds others: Visit is then where it last changed, by a
-	// value in it or by one that was removed.
+	// value in it or by the removal of a value.
 	Holds bool
 	// Visit is the visit at which the value came to be as it is; model.NoNode where the
 	// store does not know it at the state.
@@ -149,8 +149,8 @@ type pending struct {
 	visit model.Node
 }
 
-// run says that n elements of an array, from the element at on, are those from base on in
-// another one.
+// run says that n elements of an array, from the element at on, equal the elements from base
+// on in another array.
 type run struct{ at, base, n int }
 
 // begin reads the state that is blamed.
@@ -496,8 +496,8 @@ func (b *blame) elements(n jsontape.Node, now, before part, visit model.Node, or
 	return nil
 }
 
-// arrays are two arrays without what they begin with, and which elements stand for each
-// other: to for each of the new ones, from for each of the old ones, -1 for none.
+// arrays are two arrays without their common beginning, and which elements pair up: to for
+// each new element, from for each old element, -1 for an element without a partner.
 type arrays struct {
 	news, olds []part
 	to, from   []int
@@ -545,8 +545,8 @@ func (a *arrays) none() {
 // mostLooks bounds how many elements are compared to know whether some are equal.
 const mostLooks = 1 << 20
 
-// doubtful reports whether an element without a partner is equal to one that has one: which
-// of them the partner belongs to is then for package diff to say.
+// doubtful reports whether an element without a partner equals an element that has a partner:
+// then package diff decides which of them the partner belongs to.
 func (a *arrays) doubtful(b *blame) bool {
 	alone := func(list []part, partner []int, yield func(part) bool) bool {
 		for i, one := range list {

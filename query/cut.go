@@ -26,7 +26,7 @@ import (
 type cutter struct {
 	store store.Store
 	seed  maphash.Seed
-	// parts are those that are in the text, and kept are their numbers by their hash.
+	// parts are the parts in the text, and kept are their numbers by their hash.
 	parts []cutPart
 	kept  map[uint64]int32
 	// last are the parts of the state before, which was the turn-th.
@@ -46,7 +46,7 @@ type cutPart struct {
 // taken is a part of a state, with the text between it and the part before.
 type taken struct {
 	piece
-	// part is its number, and in that of the container whose members it is; 0 for none.
+	// part is its number, and in is the number of the container whose members it is; 0 for no part.
 	part, in int32
 }
 
@@ -112,7 +112,7 @@ func (c *cutter) read(ctx context.Context, refs []model.Ref, text []byte) ([]byt
 	return text, ropes, ctx.Err()
 }
 
-// cut returns the text with what is new in a state behind it, and the pieces of the state.
+// cut returns the text with the new parts of a state appended, and the pieces of the state.
 func (c *cutter) cut(state, text []byte) ([]byte, []piece) {
 	c.turn++
 	cut := cutting{cutter: c, state: state, text: text, list: c.spare[:0]}

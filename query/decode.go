@@ -14,7 +14,7 @@ import (
 type decoded struct {
 	value
 	data any
-	// members has those of a large object, list and data the elements of a large array.
+	// members has the members of a large object, list and data the elements of a large array.
 	members map[string]*decoded
 	list    *folded
 }
@@ -22,7 +22,7 @@ type decoded struct {
 // leastShared is the least size of a value that is searched for shared members and elements.
 const leastShared = 4 << 10
 
-// decode decodes a value; near is another that may be much like it, nil for none. The error
+// decode decodes a value; near is a similar value, decoded before, or nil. The error
 // is a *jsontape.SyntaxError.
 func (s *search) decode(v value, near *decoded) (d *decoded, err error) {
 	if near == nil {

@@ -277,7 +277,7 @@ const (
 	mostBits    = 1 << 20
 )
 
-// tooLarge is what both is called for on values that are too large together.
+// errTooLarge is the error of both for values that are too large together.
 var errTooLarge = errors.New("it makes a value that is too large")
 
 // both returns its arguments as an array, or an error where to add or multiply them would
@@ -435,8 +435,8 @@ func await[T any](e *evaluator, size int, done <-chan T, progress func() int32) 
 	}
 }
 
-// heap is what the memory of the program holds: what was alive at the last collection, and all
-// that was allocated and is not collected yet.
+// heap measures the memory of the program: the bytes alive at the last collection, and all
+// bytes allocated and not collected yet.
 type heap struct{ live, all uint64 }
 
 func readHeap() heap {

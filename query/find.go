@@ -12,7 +12,7 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// Turn is what becomes of an expression at a visit.
+// Turn is the change of an expression at a visit.
 type Turn uint8
 
 const (
@@ -24,7 +24,7 @@ const (
 	// Fails: the expression has an error, which is neither true nor false, and had not
 	// that error at the visit before.
 	Fails
-	// Unknown: it asks for what the store does not know at the visit, and could be
+	// Unknown: it asks for a value that the store does not know at the visit, and could be
 	// answered at the visit before.
 	Unknown
 )
@@ -84,7 +84,7 @@ func (q *Session) Find(ctx context.Context, x *Expr) iter.Seq2[Found, error] {
 	}
 }
 
-// FindBack returns what Find does of the visits on the line from a root to a visit, the newest
+// FindBack is Find for the visits on the line from a root to a visit, the newest
 // first.
 func (q *Session) FindBack(ctx context.Context, x *Expr, from model.Node) iter.Seq2[Found, error] {
 	return func(yield func(Found, error) bool) {
@@ -250,8 +250,8 @@ func (s *search) release(n model.Node) {
 	}
 }
 
-// reachFrom finds out about a visit that is loaded. near is what is known of another, which
-// is better the more the two have in common; nil for none. The error is that of the question.
+// reachFrom finds out about a visit that is loaded. near is the result at another visit,
+// or nil; it helps the more, the more the two states share. The error is that of the question.
 func (s *search) reachFrom(n model.Node, near *reached) (*reached, error) {
 	var r *reached // which a job that is left may still write
 	err := s.eval.do(s.size(n), func() (err error) {
@@ -289,7 +289,7 @@ func (s *search) look(n model.Node, near *reached) (*reached, error) {
 }
 
 // prepare finds in a state what the expression asks for, or why that is not known. same says
-// that it is what near has.
+// that near has the same.
 func (s *search) prepare(n model.Node, near *reached) (r *reached, same bool, err error) {
 	rope := s.rope(n)
 	if rope.err != nil {
@@ -321,7 +321,7 @@ func (s *search) damaged(err error) (*reached, error) {
 	return nil, err
 }
 
-// gather finds in a state what the plan needs. same says that it is what near has, so that
+// gather finds in a state what the plan needs. same says that near has the same, so that
 // the expression says the same.
 func (s *search) gather(n model.Node, r, near *reached) (same bool, err error) {
 	plan := &s.expr.plan

@@ -32,7 +32,7 @@ type element struct {
 	at, n, to uint32
 	outputs   uint32
 	says      says
-	// data is the element decoded, where that is what is asked of it.
+	// data is the element decoded, if the fold asks for it.
 	data any
 }
 
@@ -185,7 +185,7 @@ func (s *search) split(l, near *folded) (fresh []int, err error) {
 }
 
 // find returns the number of an element at a place of the text, from one on and then before
-// that, but for the first kept; -1 for none.
+// that, but for the first kept; -1 if it is not found.
 func (l *folded) find(at uint32, kept, from int) int {
 	for i := from; i < len(l.elements); i++ {
 		if l.elements[i].at == at {
@@ -229,7 +229,7 @@ func (s *search) ask(f *fold, l *folded, e *element) error {
 	return err
 }
 
-// answer returns what a fold says of a list. Where it comes upon an element that has an error,
+// answer returns the answer of a fold for a list. Where it comes upon an element that has an error,
 // the answer is that error.
 func (s *search) answer(f *fold, l *folded) (any, error) {
 	if l.failed > 0 {

@@ -39,7 +39,7 @@ type Hit struct {
 type Search struct {
 	*Pattern
 	// Role and Tool keep the texts of messages of one role, and of the calls and results of
-	// one tool; "" keeps all. Orphaned keeps those that no visit on the active path has.
+	// one tool; "" keeps all. Orphaned keeps the texts that no visit on the active path has.
 	Role, Tool string
 	Orphaned   bool
 	// All finds a text again at each visit to which it comes: the visit has it, and its parent

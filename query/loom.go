@@ -102,7 +102,7 @@ func (w *weaving) put(t store.Text) store.Run {
 	return store.Run{At: int64(p.off), Len: int64(p.n)}
 }
 
-// fits reports whether there is room for more bytes, and ends the reading where there is none.
+// fits reports whether there is room for more bytes, and ends the reading if there is no room.
 func (w *weaving) fits(n int) bool {
 	size := int64(len(w.text)) + int64(len(w.new[0])) + int64(len(w.new[1])) + int64(n)
 	if size > maxText {

@@ -23,7 +23,7 @@ func (p *places) cursor(text []byte, of part) *cursor {
 	return &cursor{places: p, text: text, pieces: of.pieces, spot: of.from}
 }
 
-// top returns a state as a part. It reports false for one that holds nothing, or does not end.
+// top returns a state as a part. It reports false if the state holds nothing, or does not end.
 func (p *places) top(text []byte, pieces []piece) (whole part, ok bool) {
 	if len(pieces) == 0 {
 		return part{}, false

@@ -45,7 +45,7 @@ const (
 )
 
 // read returns the state of header i. Calls come in the order of the headers, some may be left
-// out. The errors are those of State.
+// out. It returns the errors of State.
 func (r *stateReader) read(ctx context.Context, i int) ([]byte, error) {
 	if r.features.Ropes != nil || r.features.Weave != nil {
 		if i >= r.from+len(r.ropes) {

@@ -21,7 +21,7 @@ import (
 type Session struct {
 	store  store.Store
 	source source
-	// features are those of the store. Where it derives its snapshots, the state of a
+	// features are the features of the store. Where it derives its snapshots, the state of a
 	// snapshot may be another one when its session grew.
 	features store.Features
 	// reading is held by the one call that adds to the text and the ropes.
@@ -52,7 +52,7 @@ type visit struct {
 	// slot is where its rope is. Visits of one ref share it.
 	slot  int32
 	index int
-	// parent and base are those of the timeline.
+	// parent and base are the parent and the base in the timeline.
 	parent, base model.Node
 	onPath       bool
 	traced       bool
@@ -201,7 +201,7 @@ func (v *view) load(ctx context.Context, nodes ...model.Node) error {
 	return v.read(ctx, v.unread(nodes)) // another call may have read some meanwhile
 }
 
-// unread returns those of the visits whose states are not read, one a state.
+// unread returns the visits whose states are not read, one visit for each state.
 func (v *view) unread(nodes []model.Node) (unread []model.Node) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()

@@ -99,7 +99,7 @@ func (s *search) workers(nodes []model.Node, most int) int {
 	return max(1, min(most, int(mostDecodedText/largest)))
 }
 
-// work evaluates blocks until there is none.
+// work evaluates blocks until there are no more.
 func (s *search) work(jobs <-chan *block) {
 	var near *reached
 	for b := range jobs {
@@ -123,7 +123,7 @@ func (s *search) work(jobs <-chan *block) {
 	}
 }
 
-// take takes in what was found at the visits of a block. It ends when ctx does, whatever the worker
+// take takes in the results at the visits of a block. It ends when ctx does, whatever the worker
 // is at.
 func (s *search) take(ctx context.Context, b *block, yield func(model.Node, error) bool) bool {
 	size := 0

@@ -19,16 +19,16 @@ type Stat struct {
 	Answers []conversation.Usage
 	// Calls counts the tool calls that it adds, Errors the tools that failed.
 	Calls, Errors int
-	// Given is what the agent gave the model beside the messages that the visit adds.
+	// Given lists the texts that the agent gave the model beside the messages that the visit adds.
 	Given []Given
 	// Size is the length of the state in bytes; 0 where it is not known.
 	Size int64
-	// Unread says why the state could not be read, nil where it could. Size is then all
+	// Unread is the error that kept the state from being read, or nil. Size is then all
 	// that is known.
 	Unread error
 }
 
-// Given is what an agent gave the model beside a message: a file, a list of skills, a reminder.
+// Given is a text that an agent gave the model beside a message: a file, a list of skills, a reminder.
 type Given struct {
 	// Is is the agent's word for it, which is untrusted.
 	Is string
@@ -36,7 +36,7 @@ type Given struct {
 	Bytes int64
 }
 
-// Stats returns what each visit adds to its path, in the order in which the visits were
+// Stats returns a Stat for each visit, in the order in which the visits were
 // recorded. Where the state of a visit tells of no tokens, those count that the store itself
 // knows of it. The error ends the sequence.
 func (q *Session) Stats(ctx context.Context) iter.Seq2[Stat, error] {
@@ -77,8 +77,8 @@ type stats struct {
 	ids map[string]int
 }
 
-// line returns a visit and those that it stands on, the first of them first, but for those
-// that are done: a parent may be recorded after its child.
+// line returns a visit and its ancestors, the oldest first, up to the first ancestor that is
+// done: a parent may be recorded after its child.
 func (v *view) line(n model.Node, done []bool) (line []model.Node) {
 	for ; n != model.NoNode && !done[n]; n = v.visits[n].parent {
 		line = append(line, n)
@@ -132,7 +132,7 @@ func (s *stats) again(n model.Node) bool {
 	return false
 }
 
-// factUsage returns what a store tells that a model cost, in the words of [model.TokensFact].
+// factUsage returns the usage that a store's facts tell, in the words of [model.TokensFact].
 func factUsage(facts []model.Fact) (u conversation.Usage) {
 	var total float64
 	for _, fact := range facts {

@@ -16,9 +16,9 @@ type Sum struct {
 	Answers int
 	// Input, Output, CacheRead and CacheWrite count tokens, as [conversation.Usage] does.
 	Input, Output, CacheRead, CacheWrite float64
-	// Milliseconds is how long the models took, of those answers that tell it.
+	// Milliseconds is how long the models took, summed over the answers that tell it.
 	Milliseconds float64
-	// Cost is what the answers cost whose price is known; Unpriced counts the others.
+	// Cost is the cost of the answers whose price is known; Unpriced counts the others.
 	Cost     float64
 	Unpriced int
 	// Calls counts tool calls, and Errors the tools that failed.

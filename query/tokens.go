@@ -54,7 +54,7 @@ type tokens struct {
 	quotes []uint32
 	read   int // the length of text that is in quotes
 	seen   [2]spans
-	// joined are the seams that are known by their parts; -1 for what is no token.
+	// joined are the seams that are known by their parts; -1 means that a seam is no token.
 	joined map[string]int32
 	// births are the parts of the text that are new at a visit, by which of the quotes open
 	// strings there, and seams the tokens that lie over pieces.
@@ -332,7 +332,7 @@ func (t *tokens) byBytes(text []byte, n model.Node, pieces []piece, i int, l lex
 }
 
 // within adds the tokens of a birth to a list that lie in a part of the text, or over its ends. A
-// token that begins before the birth's piece or ends behind it is none of them.
+// token that begins before the birth's piece or ends behind it is left out.
 func (t *tokens) within(text []byte, b *birth, part piece, phase int, to *listed) {
 	p := b.of
 	give := func(from, end uint32) { to.add(text, phase, token{from, end, b.visit, b.at + from - p.off}) }
@@ -369,8 +369,8 @@ func (t *tokens) within(text []byte, b *birth, part piece, phase int, to *listed
 	}
 }
 
-// numbersIn gives the numbers between two places of a piece. One at either end of the piece may
-// go on, and is none of them.
+// numbersIn gives the numbers between two places of a piece. A number at either end of the piece may
+// go on, and is left out.
 func numbersIn(text []byte, p piece, from, to uint32, give func(from, to uint32)) {
 	for at := from; at < to; at++ {
 		if !isNumeric(text[at]) {

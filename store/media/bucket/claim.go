@@ -73,7 +73,7 @@ func (d *bucketDisk) Lock(name string) (unlock func() error, err error) {
 
 func (c *claim) head() http.Header { return http.Header{"Content-Type": {"application/json"}} }
 
-// take puts the claim, also in place of one that was left.
+// take puts the claim, also in place of an abandoned claim.
 func (c *claim) take() (err error) {
 	d, key := c.d, c.d.key(c.name)
 	c.tag, err = d.c.put(d.ctx(), key, "", c.body, c.head())

@@ -104,7 +104,7 @@ func domain(region string) string {
 }
 
 // serviceEndpoint returns the endpoint that the environment or a profile names for S3, or for
-// all services; "" for none.
+// all services; "" if they name no endpoint.
 func serviceEndpoint(ctx context.Context, found aws.Config) string {
 	for _, source := range found.ConfigSources {
 		if named, ok := source.(interface {
@@ -141,7 +141,7 @@ func backOff(ctx context.Context, n int) error {
 	}
 }
 
-// request is one that is made of a bucket.
+// request is a request to a bucket.
 type request struct {
 	op    string
 	key   string
@@ -153,7 +153,7 @@ type request struct {
 	most int64
 }
 
-// answer is what came of it.
+// answer is the answer to a request.
 type answer struct {
 	head http.Header
 	body []byte

@@ -198,7 +198,7 @@ func (d *bucketDisk) Create(name string, data []byte, _ fs.FileMode) error {
 	return d.make("create", name, data, http.Header{"Content-Type": {contentType(data)}})
 }
 
-// contentType returns the type of a new content: that of what Strands' SDK puts, for JSON.
+// contentType returns the type of a new content: the type that Strands' SDK puts, for JSON.
 func contentType(data []byte) string {
 	if json.Valid(data) {
 		return "application/json"
@@ -245,7 +245,7 @@ func (d *bucketDisk) Append(name string, data []byte) error {
 	return nil
 }
 
-// headers are what an object has besides its bytes that a copy of it keeps; those that begin
+// headers are the headers of an object that a copy of it keeps; it keeps headers that begin
 // with mine, too.
 var headers = []string{"Content-Type", "Content-Encoding", "Content-Language", "Content-Disposition", "Cache-Control", "Expires", "X-Amz-Storage-Class", "X-Amz-Website-Redirect-Location"}
 

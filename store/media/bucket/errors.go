@@ -21,7 +21,7 @@ var (
 
 // DiskOnlyError says that what is in a bucket is read from a disk alone.
 type DiskOnlyError struct {
-	// Address is that of the object, and What says what it is, for people.
+	// Address is the object's, and What describes it, for people.
 	Address, What string
 }
 
@@ -34,7 +34,7 @@ type Error struct {
 	// Op is the request in a word, such as "GET", and Address what it was about, as
 	// s3://bucket/key.
 	Op, Address string
-	// Status is the status of HTTP, and Code the one of S3, such as "AccessDenied"; "" for none.
+	// Status is the status of HTTP, and Code the code of S3, such as "AccessDenied"; "" if there is no code.
 	Status int
 	Code   string
 	// Message is the server's text.

@@ -26,8 +26,8 @@ const scheme = "s3"
 
 // Options say how a bucket is reached.
 type Options struct {
-	// Endpoint is the URL of the server, "" for what the environment and the profile name, or
-	// that of AWS.
+	// Endpoint is the URL of the server, "" for the server that the environment and the profile name,
+	// or else AWS.
 	Endpoint string
 	// Lease is how long the claim of a program holds that does not renew it; 0 is a minute.
 	Lease time.Duration
@@ -119,7 +119,7 @@ func open(ctx context.Context, o Options, formats []tree.Opener, address string)
 // errEmpty: nothing is listed.
 var errEmpty = errors.New("nothing is below that prefix: look at its name, and at --endpoint")
 
-// find looks for what has the address: objects below it, or one of that very name.
+// find looks for objects below the address, or an object of that very name.
 func (s *Source) find(ctx context.Context) error {
 	l, err := s.tree.current()
 	if err != nil || len(l.objects) > 0 {
@@ -136,7 +136,7 @@ func (s *Source) find(ctx context.Context) error {
 	return err
 }
 
-// mostAlien bounds the objects that are looked into for what is not opened here.
+// mostAlien bounds the objects that are searched for formats not opened here.
 const mostAlien = 8
 
 // alien returns what a prefix is that no format opens, and what to do; nil where that is not
@@ -181,7 +181,7 @@ type Source struct {
 
 var _ tree.Source = (*Source)(nil)
 
-// connect makes ready to ask for what is below a prefix.
+// connect prepares requests for the objects below a prefix.
 func connect(ctx context.Context, o Options, bucket, prefix string) (*Source, error) {
 	life, end := context.WithCancelCause(context.Background())
 	c, err := dial(ctx, life, bucket, o.Endpoint)

@@ -47,7 +47,7 @@ type listedObject struct {
 
 type listedPrefix struct{ Prefix string }
 
-// found takes in what is listed. It may be called by several at once.
+// found collects listed objects and folders. It may be called by several at once.
 type found struct {
 	mu      sync.Mutex
 	objects map[string]object // by key
@@ -57,7 +57,7 @@ type found struct {
 
 func newFound() *found { return &found{objects: map[string]object{}, folders: map[string]bool{}} }
 
-// span is a part of what a prefix has: the keys behind after, up to and with upTo; "" for all.
+// span is a range of the keys of a prefix: the keys behind after, up to and with upTo; "" for all.
 type span struct{ prefix, after, upTo string }
 
 // list lists a prefix. Where a page is full of the names of one folder, as it is in a long
@@ -323,7 +323,7 @@ func (f *listedFolder) stamp() tree.Stamp {
 	return tree.Stamp{Stamp: at}
 }
 
-// treeOf makes a tree of what is below a prefix. A key that is no path is passed over: no
+// treeOf makes a tree of the keys below a prefix. A key that is no path is passed over: no
 // format has such names.
 func treeOf(f *found) *listing {
 	l := &listing{objects: make(map[string]object, len(f.objects)), folders: map[string]*listedFolder{".": {}}}

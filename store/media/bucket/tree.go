@@ -92,7 +92,7 @@ func (t Tree) Ahead(names []string) (stop func()) {
 	return t.keys.Ahead(list)
 }
 
-// keys is what is below some prefixes of a bucket as a tree of files whose root is the bucket.
+// keys presents the objects below some prefixes of a bucket as a tree of files. Its root is the bucket.
 // It is safe for concurrent use.
 type keys struct {
 	c *client

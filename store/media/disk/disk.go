@@ -68,7 +68,7 @@ type Disk interface {
 	Copy(old, new string, mode fs.FileMode) error
 	// Flush makes the bytes of many files durable, as Sync does for each of them.
 	Flush(names []string) error
-	// Rename renames a file, in place of what has the new name.
+	// Rename renames a file, replacing any file at the new name.
 	Rename(old, new string) error
 	// Place renames a file or a folder; fs.ErrExist if that is taken.
 	// Where the system cannot do so at once, it looks first.

@@ -10,7 +10,7 @@ import (
 func Open(dir string) (*OS, error) { return open(dir) }
 
 // Hold opens a file, which is made if it is missing, and locks it until it is closed by
-// all that have it, or they end. The errors are those of [Disk].Lock.
+// all that have it, or they end. It returns the errors of [Disk].Lock.
 func Hold(name string) (*os.File, error) {
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR|asItself, 0o600)
 	if err != nil {

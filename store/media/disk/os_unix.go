@@ -112,7 +112,7 @@ func openat(dir int, base string, how int) (int, error) {
 	if err == nil || err == unix.ENOENT {
 		return file, err
 	}
-	// Systems differ in what they say of links and of what is no file.
+	// Systems differ in their errors for links and for irregular files.
 	var info unix.Stat_t
 	if Uninterrupted(func() error { return unix.Fstatat(dir, base, &info, unix.AT_SYMLINK_NOFOLLOW) }) == nil {
 		switch kind := info.Mode & unix.S_IFMT; {

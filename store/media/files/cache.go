@@ -57,7 +57,7 @@ func (c *Cache) Memory(kind, address string) *Memory {
 	return c.MemoryOf(kind, path)
 }
 
-// MemoryOf returns what is remembered of the store of a kind at an address that is no path.
+// MemoryOf returns the notes on the store of a kind at an address that is no path.
 func (c *Cache) MemoryOf(kind, address string) *Memory {
 	if c == nil {
 		return &Memory{}

@@ -76,7 +76,7 @@ func (r *Documents) parse(data []byte) (*jsontape.Tape, error) {
 	return r.scratch.ParseTolerant(data)
 }
 
-// Encoding is what keeps a program from reading a text that parses here.
+// Encoding has properties that may keep a program from reading a text that parses here.
 type Encoding struct {
 	// BOM says that the text begins with a byte order mark.
 	BOM bool

@@ -37,8 +37,8 @@ type entries interface {
 }
 
 // OpenFolder opens the folder of a name below root. Links are followed as far as
-// they stay below root, as the frameworks follow links to folders. The errors are
-// those of the file system, without a path.
+// they stay below root, as the frameworks follow links to folders. It returns
+// the errors of the file system, without a path.
 func OpenFolder(root *os.Root, dir string) (*Folder, error) {
 	f, err := openFolder(root, dir)
 	return f, Cause(err)

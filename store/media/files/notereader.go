@@ -34,7 +34,7 @@ func (r *NoteReader) Len() int { return len(r.rest) }
 // Damaged reports whether something was not there as it should be.
 func (r *NoteReader) Damaged() bool { return r.damaged }
 
-// Break declares the note damaged, because of what it says.
+// Break declares the note damaged, because of its content.
 func (r *NoteReader) Break() { r.damaged, r.rest = true, nil }
 
 // Bytes returns the next n bytes, which stay in the note.
@@ -62,7 +62,7 @@ func (r *NoteReader) Varint() int64 {
 	return v
 }
 
-// number passes over a number of some bytes; not positive if it was none.
+// number skips a number of size bytes; a size that is not positive means a malformed number.
 func (r *NoteReader) number(size int) {
 	if size <= 0 {
 		r.Break()

@@ -52,7 +52,7 @@ func Cause(err error) error {
 
 // Entries lists a folder below root in no particular order. In an [os.Root] it
 // looks at every entry, which takes longer than reading the names. The errors are
-// without a path, as are those of Names.
+// without a path, like the errors of Names.
 func Entries(root *os.Root, dir string) (entries []fs.DirEntry, err error) {
 	f, err := OpenFolder(root, dir)
 	if err != nil {
@@ -74,7 +74,7 @@ func Names(root *os.Root, dir string) (names []string, err error) {
 }
 
 // IsFolder reports whether there is a folder of that name below root, or a link to
-// one that is below root as well.
+// a folder below root.
 func IsFolder(root *os.Root, name string) bool {
 	info, err := root.Stat(name)
 	return err == nil && info.IsDir()

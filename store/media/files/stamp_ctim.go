@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identify completes the stamp with what only some systems say.
+// identify completes the stamp with facts that only some systems report.
 func (s *Stamp) identify(sys any) {
 	switch sys := sys.(type) {
 	case *syscall.Stat_t:

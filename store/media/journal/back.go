@@ -18,7 +18,7 @@ type back struct {
 }
 
 // PlanUndo plans to take back the newest entry that is not undone. Purges are
-// passed over, and so is what was left broken off. Everything that the entry wrote
+// passed over, and so are writes left broken off. Everything that the entry wrote
 // must be as it left it: the error is a ConflictError where another program wrote since, a
 // PurgedError where a content is no longer kept, and a model.NothingToError. What
 // the session loads then is for the kind to say.

@@ -182,8 +182,8 @@ func parseUUID(text string) (id uuid.UUID, ok bool) {
 }
 
 // Rows has the entry record the names that came into some folders since the entry before,
-// as it does of each folder that [Draft.Expect] names. A folder that is not there has
-// none.
+// as it does of each folder that [Draft.Expect] names. A missing folder has
+// no names.
 func (d *Draft) Rows(folders ...string) { d.rows = append(d.rows, folders...) }
 
 // came returns the names that came into the folders of a draft since the last entry.

@@ -43,7 +43,7 @@ type Entry struct {
 	// NewSession is set of a write that made one.
 	NewSession string  `json:"newSession,omitempty"`
 	Guards     []Guard `json:"guards,omitempty"`
-	// Was is what the kind put down of its store as it was before the write, see
+	// Was is the kind's own record of its store as it was before the write, see
 	// [Draft.Was].
 	Was string `json:"was,omitempty"`
 	// TakenBack says that it was not carried out to its end: it counts as undone, and
@@ -90,7 +90,7 @@ type Journal struct {
 	o      Options
 
 	mu sync.Mutex
-	// known is what the journal told when its file was as knownAs.
+	// known is the history parsed from the journal when its file was as knownAs.
 	known   *history
 	knownAs fs.FileInfo
 	parts   map[sum]*Part // of known

@@ -97,8 +97,8 @@ func unpackAll(parts []*Part, which func(*Part) bool) (list []Change) {
 	return list
 }
 
-// newPart returns the part of some changes, which are not packed; false for one that no
-// journal could have written. A store may come from anywhere, and what it says is carried
+// newPart returns the part of some changes, which are not packed. It reports false if no
+// journal could have written the part. A store may come from anywhere, and what it says is carried
 // out.
 func newPart(changes []Change) (*Part, bool) {
 	p := &Part{few: changes, n: len(changes)}

@@ -33,7 +33,7 @@ type record struct {
 	// Of is the entry that an undo or a redo is about.
 	Of int64 `json:"of,omitempty"`
 	// Done, Back and Off are the intent that was finished, taken back, or left as it
-	// was found; Taking is one that is being taken back.
+	// was found; Taking is the intent being taken back.
 	Done   int64 `json:"done,omitempty"`
 	Back   int64 `json:"back,omitempty"`
 	Off    int64 `json:"off,omitempty"`
@@ -78,8 +78,8 @@ var ErrTooMuch = errors.New("too many files for one write")
 // another.
 var ErrFull = errors.New("the journal is full")
 
-// ending is what an intent leaves free in the journal, in bytes, so that its end can
-// always be told.
+// ending is the space that an intent leaves free in the journal, in bytes, so that its end
+// can always be recorded.
 const ending = 1 << 20
 
 // DamagedError says that records of a journal cannot be read. What they tell of is
@@ -177,7 +177,7 @@ func Unseal(line []byte) (text []byte, ok bool) {
 	return line[9:], err == nil && uint32(want) == crc32.Checksum(line[9:], castagnoli)
 }
 
-// decode reads a line. parts are those of the lines before; the one of this line is added.
+// decode reads a line. parts holds the parts of earlier lines; decode adds the part of this line.
 func decode(line []byte, parts, known map[sum]*Part) (r record, ok bool) {
 	text, ok := Unseal(line)
 	if !ok || bytes.Count(text, []byte("{")) > maxObjects || json.Unmarshal(text, &r) != nil {
@@ -293,7 +293,7 @@ func parse(data []byte, known map[sum]*Part) (records []record, parts map[sum]*P
 
 // history is the state that the records of a journal add up to.
 type history struct {
-	// entries are what was done, left broken off or taken back, the oldest first.
+	// entries are the writes done, left broken off or taken back, the oldest first.
 	entries []Entry
 	// superseded are the entries that were undone when something else was written.
 	superseded map[int64]bool
@@ -435,7 +435,7 @@ func (h *history) find(id int64) int {
 
 // pending returns the entry that an undo or a redo is about: the last that is not
 // undone, or the first that is, was not followed by another write and not taken back
-// before it ended. Nil for none.
+// before it ended. It is nil if there is no such entry.
 func (h *history) pending(op model.Op) *Entry {
 	if op == model.OpRedo {
 		for i := range h.entries {

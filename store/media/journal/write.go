@@ -414,7 +414,7 @@ func (w *write) change(i int, c Change, seen look) error {
 	return w.replace(i, c, seen)
 }
 
-// turn makes a change of a disk that makes it at once. What goes is kept before the intent is
+// turn makes a change on a [disk.Turner]. The old content is kept before the intent is
 // told, but for what a fork copied.
 func (w *write) turn(i int, c Change, seen look) error {
 	if c.Before.file() {
@@ -743,7 +743,7 @@ func (w *write) takeBack(n int, why error) error {
 	return why
 }
 
-// toTakeBack returns what takes the first n changes back, and which of that brings a
+// toTakeBack returns the changes that take the first n changes back, and which of them bring a
 // content again.
 func (w *write) toTakeBack(n int) (back []Change, which []int) {
 	back = make([]Change, n)

@@ -104,7 +104,7 @@ func explain(err error) error {
 	return err
 }
 
-// interrupted returns the context's error for one that only says that the context ended.
+// interrupted returns the context's error if err only reports that the context ended.
 func interrupted(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil && Code(err) == "57014" {
 		return ended

@@ -27,7 +27,7 @@ type Own struct {
 	terms Terms
 }
 
-// Terms are the statements of an [Own] that depend on its tables, "" for none. Without marks
+// Terms are the statements of an [Own] that depend on its tables; "" means no statement. Without marks
 // a COMMIT whose answer is lost is ErrOutcome.
 type Terms struct {
 	// Setup is run at the beginning of each transaction.

@@ -49,7 +49,7 @@ const (
 	mostConnections = 4
 	// connectTime bounds how long a connection may take to be made, unless the URL or PGCONNECT_TIMEOUT say.
 	connectTime = 10 * time.Second
-	// commitTime bounds how long is waited for what became of a COMMIT.
+	// commitTime bounds the wait for the outcome of a COMMIT.
 	commitTime = 30 * time.Second
 	// attempts is how often a transaction is tried that others cross.
 	attempts = 6
@@ -99,7 +99,7 @@ func New(address string) (*Server, error) {
 }
 
 // Shown returns the URL of a database without its password, for titles, errors and notes. The error is
-// ErrAddress, and shows nothing of what may be a part of the password.
+// ErrAddress, and shows no part of the address that may belong to the password.
 func Shown(address string) (string, error) {
 	u, err := url.Parse(address)
 	_, behind, _ := strings.Cut(strings.TrimPrefix(address, "postgresql://"), "/")
@@ -141,7 +141,7 @@ type conn struct {
 	// lingers ends the last transaction, unless another one begins before: then that is its first statement.
 	lingers *time.Timer
 	used    bool
-	// name and marks are what an Own knows its transactions by.
+	// name and marks identify the transactions of an Own.
 	name  string
 	marks int64
 	// known are the statements of the transactions of an Own.
@@ -294,7 +294,7 @@ func (s *Server) Read(ctx context.Context, what func(*Tx) error) error {
 	return s.rolledBack(ctx, what, beginRead)
 }
 
-// Suppose is Read of what may make temporary tables and views: all is rolled back. It takes
+// Suppose is Read for a function that may make temporary tables and views: all is rolled back. It takes
 // the right TEMPORARY of the database.
 func (s *Server) Suppose(ctx context.Context, what func(*Tx) error) error {
 	return s.rolledBack(ctx, what, beginSuppose, patience)

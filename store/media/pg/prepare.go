@@ -18,7 +18,7 @@ type known struct {
 	last         int
 }
 
-// statement is a text as the server takes it, and the name under which the server keeps it, "" for none.
+// statement is a text as the server takes it, and the name under which the server keeps it, "" if it does not.
 type statement struct{ text, name string }
 
 const (

@@ -82,7 +82,7 @@ func (t *Tx) Ask(ctx context.Context, queries ...Query) (err error) {
 	return nil
 }
 
-// send sends statements, and takes the answers to those that go before them.
+// send sends statements after the statements in later, and takes the answers to the latter.
 func (t *Tx) send(ctx context.Context, queries []Query) (*pgconn.MultiResultReader, error) {
 	all := t.later
 	for _, q := range queries {
@@ -201,7 +201,7 @@ type row struct {
 	err  error
 }
 
-// Scan scans the row. The error is pgx.ErrNoRows, which is sql.ErrNoRows, where there is none.
+// Scan scans the row. The error is pgx.ErrNoRows, which is sql.ErrNoRows, if there is no row.
 func (r row) Scan(into ...any) error {
 	if r.err != nil {
 		return r.err
@@ -233,7 +233,7 @@ func (t *Tx) Each(ctx context.Context, row func(scan func(into ...any) error) er
 	return t.Ask(ctx, Query{query, args, row})
 }
 
-// Columns returns the columns of a table, none where there is no such table. A view is none, unless Suppose laid it over one.
+// Columns returns the columns of a table, none if it is missing. A view counts as missing, unless Suppose laid it over a table.
 func (t *Tx) Columns(ctx context.Context, table string) (map[string]bool, error) {
 	has := map[string]bool{}
 	err := t.Each(ctx, func(scan func(...any) error) error {

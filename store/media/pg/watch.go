@@ -11,7 +11,7 @@ import (
 
 // Watching says how changes of a database are noticed.
 type Watching struct {
-	// Channel is one that its writers NOTIFY; "" for none.
+	// Channel is the channel that its writers NOTIFY; "" if they notify no channel.
 	Channel string
 	// Query returns other rows after each change. It is asked for again and again where there is no Channel.
 	Query string

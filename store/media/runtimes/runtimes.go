@@ -282,7 +282,7 @@ const upward = 8
 
 // Find returns the processes of the project that a folder is in, which they wrote
 // down in .genkit/runtimes, whether they still live or not. A file that names
-// another machine is passed over. A project without any has none.
+// another machine is passed over. A project may have no processes.
 func Find(dir string) []*Runtime {
 	at, err := filepath.Abs(dir)
 	if err != nil {

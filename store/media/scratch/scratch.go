@@ -132,7 +132,7 @@ func sweep(dir string) {
 // the lock at once.
 const leastAge = time.Minute
 
-// isLeft reports whether a folder without a lock is one that was made long ago by this user.
+// isLeft reports whether this user made a folder without a lock long ago.
 func isLeft(e os.DirEntry) bool {
 	info, err := e.Info()
 	return err == nil && time.Since(info.ModTime()) > leastAge && isOwn(info)

@@ -29,8 +29,8 @@ func (o *Own) Open() bool {
 	return o.handle.keeps()
 }
 
-// Write runs what in a transaction that writes: all of it or nothing. The errors are
-// those of Read.
+// Write runs what in a transaction that writes: all of it or nothing. It returns
+// the errors of Read.
 func (o *Own) Write(ctx context.Context, what func(*Tx) error) error {
 	return o.untilWritable(ctx, func() error { return o.write(ctx, what) })
 }

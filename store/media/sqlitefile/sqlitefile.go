@@ -130,7 +130,7 @@ func (f *File) ReadOnce(ctx context.Context, what func(*Tx) error) error {
 	return errors.Join(err, f.release(h))
 }
 
-// Suppose is Read of what may make temporary tables and views, which are gone after it: the
+// Suppose is Read for a function that may make temporary tables and views, which are gone after it: the
 // database itself cannot be written to in it.
 func (f *File) Suppose(ctx context.Context, what func(*Tx) error) error {
 	err := f.Read(ctx, func(t *Tx) error {
@@ -149,13 +149,13 @@ func (f *File) Suppose(ctx context.Context, what func(*Tx) error) error {
 // errSupposed has a transaction taken back.
 var errSupposed = errors.New("it was only supposed")
 
-// Beside is what the name of a file of another program gets for Hindcast's journal of what it
-// wrote there.
+// Beside is the suffix that names Hindcast's journal of its writes to another program's
+// file.
 const Beside = "-hindcast"
 
 // Amend runs what in a transaction that writes: all of it or nothing. It waits for another
 // program that writes, for some seconds, and ErrBusy is the error then. Neither the schema
-// nor the way in which the database keeps its log changes. The errors are those of Read.
+// nor the way in which the database keeps its log changes. It returns the errors of Read.
 func (f *File) Amend(ctx context.Context, what func(*Tx) error) error {
 	if err := writable(f.path); err != nil {
 		return err
@@ -190,8 +190,8 @@ func (f *File) alone(ctx context.Context, how access, what func(*handle) error) 
 	})
 }
 
-// Denied returns what the system has against a write to the file, cause where it has
-// nothing: SQLite's codes are the same for a file system that is read-only.
+// Denied returns the system's error against a write to the file, or cause if it has no
+// such error: SQLite's codes are the same for a file system that is read-only.
 func (f *File) Denied(cause error) error {
 	return cmp.Or(denied(f.path, toWrite), denied(filepath.Dir(f.path), toWrite), cause)
 }
@@ -296,7 +296,7 @@ func look(path string) (access, sight, error) {
 	return settled, seen, nil
 }
 
-// lookLeft returns what tells that the files are as they were whose writer was killed: the
+// lookLeft returns the sight by which files of a killed writer are seen to be unchanged: the
 // journal stands for the log where there is one.
 func lookLeft(path string) sight {
 	seen := see(path)
@@ -306,9 +306,9 @@ func lookLeft(path string) sight {
 	return seen
 }
 
-// ApplicationID returns the number by which a program marks its databases, 0 for none. It
+// ApplicationID returns the number by which a program marks its databases, 0 if unmarked. It
 // is read from the file as it is, whatever write was broken off in it: none changes it.
-// The errors are those of Read, but for ErrUnsettled.
+// It returns the errors of Read, but for ErrUnsettled.
 func ApplicationID(ctx context.Context, path string) (id int64, err error) {
 	h, err := newHandle(path, immutable, sight{})
 	if err != nil {
@@ -324,7 +324,7 @@ func ApplicationID(ctx context.Context, path string) (id int64, err error) {
 // logHeader is the size of the header of a log, in bytes.
 const logHeader = 32
 
-// size returns the size of a file, 0 where there is none.
+// size returns the size of a file, 0 if it does not exist.
 func size(info fs.FileInfo) int64 {
 	if info == nil {
 		return 0

@@ -23,7 +23,7 @@ type Tx struct {
 	changing map[string]driver.Stmt
 	args     []driver.NamedValue
 	stale    func() bool
-	// kept is what Keep keeps, nil where the file may change under it.
+	// kept is the value that Keep keeps, nil if the file may change under it.
 	kept *kept
 }
 
@@ -198,8 +198,8 @@ func (t *Tx) Records(ctx context.Context, row func(map[string]any) error, query 
 	return cmp.Or(err, rows.Err())
 }
 
-// Columns returns the columns of a table, none where there is no such. A view and a virtual
-// table are none: what they return may never end.
+// Columns returns the columns of a table, no columns if there is no such table. A view and a
+// virtual table have no columns here: their rows may never end.
 func (t *Tx) Columns(ctx context.Context, table string) (map[string]bool, error) {
 	has := map[string]bool{}
 	err := t.Each(ctx, func(scan func(...any) error) error {
@@ -240,7 +240,7 @@ func (t *Tx) Tables(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// Check runs SQLite's check of the whole file, and returns what it finds, in its words.
+// Check runs SQLite's check of the whole file, and returns its complaints, in its words.
 func (t *Tx) Check(ctx context.Context) (complaints []string, err error) {
 	err = t.Each(ctx, func(scan func(...any) error) error {
 		var text string

@@ -115,7 +115,7 @@ func see(file string) sight { return sight{stat(file), stat(file + logSuffix)} }
 // logSuffix is the suffix that the name of a log adds to the name of its file.
 const logSuffix = "-wal"
 
-// stat returns how a file looks, nil where there is none. One that cannot be looked at is as
+// stat returns the info of a file, nil if it does not exist. A file that cannot be looked at is as
 // good as gone until it can be.
 func stat(path string) fs.FileInfo {
 	info, _ := os.Stat(path)

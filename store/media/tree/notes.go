@@ -138,7 +138,7 @@ type noting struct {
 
 // Notes returns what is made of files of one folder, in the order of their names: what is
 // known of those that have not changed, and of the others what they hold, several at
-// once. The error is that of a context that has ended.
+// once. The error is the context's.
 func Notes[T any](ctx context.Context, on Tree, memo *Memo, dir string, names []string, c Codec[T]) ([]Noted[T], error) {
 	in := noting{on, memo}
 	defer in.Hold(dir)()
@@ -233,7 +233,7 @@ func each[T any](ctx context.Context, in noting, dir string, names []string, lis
 	return ctx.Err()
 }
 
-// note returns what is made of one file, reading into buf.
+// note returns the value noted for or decoded from one file, reading into buf.
 func note[T any](in noting, dir, name string, c Codec[T], buf []byte) (is T, l look, _ []byte, err error) {
 	key := Join(dir, name)
 	at, err := in.Stamp(key)

@@ -184,7 +184,7 @@ func Proven(on Tree, steps Steps) Tree {
 	return p
 }
 
-// provenTree is a tree some of whose contents are known.
+// provenTree is a tree with known stamps for some names.
 type provenTree struct {
 	Tree
 	at map[string]Stamp

@@ -32,16 +32,16 @@ import (
 type Tree interface {
 	// List returns the names in a folder, in no particular order: to sort 100,000 takes as
 	// long as to list them. The caller may not write to the list. The error is
-	// fs.ErrNotExist where there is none.
+	// fs.ErrNotExist if there is no such folder.
 	List(dir string) ([]string, error)
-	// Folders returns those names of List that are folders or links. Of a disk the listing
+	// Folders returns the names of List that are folders or links. Of a disk the listing
 	// tells which, so that no other name is looked at.
 	Folders(dir string) ([]string, error)
 	// Read reads a file into buf as far as that is large enough, and returns the stamp of
-	// the very bytes that it read. The errors are those of package files.
+	// the very bytes that it read. It returns the errors of package files.
 	Read(name string, buf []byte) ([]byte, Stamp, error)
-	// OpenFile opens a file for a reader of a part: the rest of it is not read. The errors are
-	// those of Read, whose bytes it reads.
+	// OpenFile opens a file for a reader of a part: the rest of it is not read. It reads the
+	// same bytes as Read, and returns the same errors.
 	OpenFile(name string) (Opened, error)
 	// Stamp returns the stamp of a name; its zero value where the name is free.
 	Stamp(name string) (Stamp, error)
@@ -573,7 +573,7 @@ func (v *View) Seen() Seen {
 // Len returns how many files and folders were seen.
 func (v Seen) Len() int { return len(v.lists) + len(v.stamps) + len(v.failed) }
 
-// Moved returns a name that a tree has otherwise than it was seen, "" for none. What could
+// Moved returns a name that has changed in a tree since it was seen, "" if no name has. What could
 // not be read counts as another, but for what was not there and is not.
 func (v Seen) Moved(on Tree) string {
 	for name, why := range v.failed {

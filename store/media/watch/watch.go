@@ -17,7 +17,7 @@ import (
 //
 // What is followed is a tree of places: folders, and at most one file in each
 // that is followed for its own sake. Of a folder on the last level no entry is
-// a place: a log of 10,000 messages is one place, that of their folder.
+// a place: a log of 10,000 messages is one place, its folder.
 //
 // The folders that changed last are watched by the system, as many as bounds
 // allow, and tell at once. A folder that is found changed takes the watch of the

@@ -23,7 +23,7 @@ type Memory struct {
 	// Lies makes it one of the drives that say that all is durable and do nothing.
 	Lies bool
 	// Step is called before every change of what is on the disk, and within Create
-	// and Append when the bytes are written and not yet durable. Nil is none.
+	// and Append when the bytes are written and not yet durable. Nil calls nothing.
 	Step func()
 
 	mu    sync.Mutex
