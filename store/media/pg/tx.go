@@ -82,7 +82,7 @@ func (t *Tx) Ask(ctx context.Context, queries ...Query) (err error) {
 	return nil
 }
 
-// send sends statements after the statements in later, and takes the answers to the latter.
+// send sends begin, later and then the queries, and takes the answers to all but the queries.
 func (t *Tx) send(ctx context.Context, queries []Query) (*pgconn.MultiResultReader, error) {
 	all := t.later
 	for _, q := range queries {

@@ -184,7 +184,7 @@ func Proven(on Tree, steps Steps) Tree {
 	return p
 }
 
-// provenTree is a tree with known stamps for some names.
+// provenTree is a tree that adds a tag to the stamps of files whose content is known.
 type provenTree struct {
 	Tree
 	at map[string]Stamp
