@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// How says what an edge rests on.
+// How says by what evidence a parent was found.
 type How uint8
 
 const (
@@ -23,9 +23,9 @@ const (
 	Beginning
 )
 
-// Link is what was worked out of one snapshot.
+// Link is the edge from a snapshot to its parent.
 type Link struct {
-	// Parent is the position of the parent, from 0; -1 for none.
+	// Parent is the position of the parent, from 0; -1 means that there is no parent.
 	Parent int
 	How    How
 	// Shared counts the messages up to the one that the parent ends with: those
@@ -54,7 +54,7 @@ type node struct {
 	before int32 // -1 for none
 }
 
-// window is what a snapshot holds; several may hold the same.
+// window holds the messages of a snapshot; several snapshots may share it.
 type window struct {
 	end  int32 // node of the last message, -1 for none
 	body int   // messages on the chain, counted from the end
@@ -79,8 +79,8 @@ type Tree struct {
 	ends  map[Print][]int32
 	// counted are the snapshots that a guess may take.
 	counted []counted
-	// The list before: its messages, and for each the hash up to there and the
-	// window that it is the end of, -1 for none.
+	// The previous list: its messages, and for each message the hash of the prefix that
+	// it ends, and the window that ends there, or -1.
 	last  []Print
 	hash  []uint64
 	found []int32
@@ -109,8 +109,8 @@ func (t *Tree) Clone() *Tree {
 type match struct {
 	window int32
 	shared int // messages of the list up to the window's end
-	// chained are those of them that are on the window's chain, and unexplained
-	// those at the front that are not a run of the window's last messages.
+	// chained counts the shared messages on the window's chain. unexplained counts the
+	// messages at the front that are not among the window's last messages.
 	chained, unexplained int
 	how                  How
 }
@@ -180,9 +180,9 @@ func (t *Tree) lookUp(hash uint64) int32 {
 	return -1
 }
 
-// overlap returns the window whose end is behind the first beyond messages of the
-// list, as far as there is one; of several the one that leaves the fewest
-// messages unexplained, and of those the last that was saved.
+// overlap returns the window whose last message comes latest in the list, behind its
+// first beyond messages. Of several windows it prefers the fewest unexplained messages,
+// then the last that was saved.
 func (t *Tree) overlap(messages []Print, beyond int) (best match, ok bool) {
 	for at := len(messages) - 1; at >= beyond && t.steps > 0; at-- {
 		for _, w := range t.ends[messages[at]] {
@@ -265,8 +265,8 @@ func (b *backwards) next() (print Print, more bool) {
 	return 0, false
 }
 
-// guess returns the last snapshot that ended before the messages began that are
-// left of this one, -1 for none.
+// guess returns the last snapshot that ended before the remaining messages of this
+// snapshot began, or -1.
 func (t *Tree) guess(removed int) int {
 	if removed <= 0 {
 		return -1

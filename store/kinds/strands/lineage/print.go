@@ -15,7 +15,7 @@ const byID Print = 1
 // OfID returns the print of a message that has an id.
 func OfID(id string) Print { return OfContent([]byte(id)) | byID }
 
-// OfContent returns the print of a message that has none, from what it says.
+// OfContent returns the print of a message without an id, from its content.
 func OfContent(content []byte) Print {
 	sum := sha256.Sum256(content)
 	return Print(binary.LittleEndian.Uint64(sum[:])) &^ byID

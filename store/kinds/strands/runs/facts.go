@@ -10,9 +10,8 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// Facts returns what is known about snapshot i besides its header and its state,
-// in the order in which people want to know it; the head's tell of the run as a
-// whole too.
+// Facts returns the facts about snapshot i that are not in its header or state, the most
+// useful first. The facts of the head also describe the whole run.
 func (r *Run) Facts(i int) []model.Fact {
 	f := facts{r: r}
 	s := &r.steps[i]
@@ -61,7 +60,7 @@ func (f *facts) node(i int, s *step) {
 	f.handOffs(i)
 }
 
-// result tells what is in a NodeResult of either SDK.
+// result adds the facts in a NodeResult of either SDK.
 func (f *facts) result(n jsontape.Node) {
 	r, t := f.r, f.r.tape
 	inner := t.Find(n, "result")
@@ -96,7 +95,7 @@ func (r *Run) nestedNodes(result jsontape.Node) string {
 	return conversation.List(names, func(name string) string { return name })
 }
 
-// shared tells what a node of a Swarm has put into the shared context by now.
+// shared adds the current values of a Swarm's node in the shared context.
 func (f *facts) shared(node string) {
 	t := f.r.tape
 	own := t.Find(t.Find(t.Find(f.r.root, "context"), "shared_context"), node)
@@ -112,7 +111,8 @@ func (f *facts) shared(node string) {
 	}))
 }
 
-// handOffs tells who handed over to a node of a Swarm, and to whom it did.
+// handOffs adds the nodes of a Swarm before and after a node: who handed over to it, and
+// to whom it did.
 func (f *facts) handOffs(i int) {
 	r := f.r
 	if r.summary.Kind != Swarm {
@@ -154,7 +154,7 @@ func Millis(label, key string, t *jsontape.Tape, n jsontape.Node) []model.Fact {
 	return nil
 }
 
-// usageKeys are what the SDKs call the counts of tokens.
+// usageKeys maps the SDKs' names of the token counts to ours.
 var usageKeys = [...]struct{ sdk, key string }{
 	{"inputTokens", "input"}, {"outputTokens", "output"}, {"totalTokens", "total"},
 	{"cacheReadInputTokens", "cacheRead"}, {"cacheWriteInputTokens", "cacheWrite"},

@@ -15,11 +15,12 @@ import (
 // Format reads and changes the records of orchestrators. It implements folder.Mover.
 type Format struct{ Files }
 
-// Files is what a kind knows of the files that hold records.
+// Records reads the versions of a place's record from a tree.
 type Files interface {
 	// Records reads the versions of the record of a place that lie in a tree.
 	Records(ctx context.Context, in folder.In, at folder.Place) (*Records, error)
-	// Decode reads the record in a content that the file had, nil for none.
+	// Decode reads the record in an earlier content of the file, nil if there is no record
+	// in it.
 	Decode(rs *Records, data []byte) *Run
 	// Put plans that the SDK loads the record of a move.
 	Put(m *Move) error
@@ -27,8 +28,8 @@ type Files interface {
 	New(m *Move, as string) error
 	// Mend plans that an SDK starts on the record again.
 	Mend(m *Move) error
-	// Back says what an undo or a redo does. next says what a start does with the record
-	// as it is then.
+	// Back describes the effect of an undo or a redo. next describes how a start goes on
+	// with the resulting record.
 	Back(before, after *Records, next folder.Next) folder.Next
 }
 
@@ -36,12 +37,12 @@ type Files interface {
 type Move struct {
 	*folder.Move
 	Records *Records
-	// In is what was read.
+	// In is the input of the format.
 	In folder.In
 	// From is the version that is put back, up to execution At.
 	From *Version
 	At   int
-	// Made is what comes of it.
+	// Made is the resulting record.
 	Made Rewound
 	// Busy says that a run may go on.
 	Busy bool
@@ -149,7 +150,7 @@ func (m *Move) Step() tree.Step {
 	return tree.Step{Name: m.Records.File, Data: m.Made.Document}
 }
 
-// Mended says what comes of a repair, after which the record is that of a run.
+// Mended describes the effect of a repair: the mended record is that of run.
 func (m *Move) Mended(run *Run) {
 	list := run.Headers()
 	m.Target = list[len(list)-1].Point()

@@ -105,7 +105,7 @@ func (r *Run) title(s *step) string {
 	return shorten(line, conversation.MaxTitle)
 }
 
-// afterwards says what runs next, at the end of the head's title.
+// afterwards names the next nodes, for the end of the head's title.
 func (r *Run) afterwards() string {
 	if r.workOut {
 		return "; next: for the graph to work out"
@@ -126,9 +126,8 @@ func (r *Run) position(s *step) string {
 	return cp.Boundary()
 }
 
-// checkpoint returns the checkpoint in a NodeResult of Python, None if there is
-// none, and what the SDK makes of it. It holds none where the member is null or
-// empty.
+// checkpoint returns the checkpoint in a NodeResult of Python, and the SDK's reading of
+// it. The node is None if the member is missing, null or empty.
 func (r *Run) checkpoint(result jsontape.Node) (jsontape.Node, model.Checkpoint, error) {
 	n := r.tape.Find(r.tape.Find(result, "result"), "checkpoint")
 	if k := r.tape.Kind(n); k == jsontape.Invalid || k == jsontape.Null || k == jsontape.Object && r.tape.Count(n) == 0 {

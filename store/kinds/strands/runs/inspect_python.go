@@ -125,8 +125,8 @@ func (p *pythonRecord) inspectAnswer() {
 	}
 }
 
-// inspectInterrupts looks at what is given to Interrupt(**…), in a list or an
-// object. verdict makes one of what the SDK raises.
+// inspectInterrupts checks the arguments of Interrupt(**…), in a list or an object.
+// verdict makes a verdict of the SDK's exception.
 func (p *pythonRecord) inspectInterrupts(list jsontape.Node, verdict func(refusal string) sdk.Verdict) {
 	t := p.tape
 	if k := t.Kind(list); k != jsontape.Object && k != jsontape.Array {

@@ -11,9 +11,9 @@ import (
 // typeScriptBlocks are the keys by which contentBlockFromData knows a block.
 var typeScriptBlocks = []string{"text", "toolUse", "toolResult", "reasoning", "cachePoint", "guardContent", "audio", "image", "video", "document", "citations"}
 
-// inspect finds what is odd in a record of the TypeScript SDK. What it says
-// follows the loading of MultiAgentState in multiagent/state.js, and the
-// choice of what runs next in graph.js and swarm.js.
+// inspect finds the oddities in a record of the TypeScript SDK. It follows the loading of
+// MultiAgentState in multiagent/state.js, and the choice of the next nodes in graph.js
+// and swarm.js.
 func (ts *typeScriptRecord) inspect() {
 	t := ts.tape
 	results, nodes := t.Find(ts.root, "results"), t.Find(ts.root, "nodes")

@@ -8,10 +8,10 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// Mend returns the document with an interrupt state on which the Python SDK does not
-// start, or that waits for an answer which leads nowhere, made empty, and says what that
-// was; no words where nothing is in the way. The error is a *model.UnsupportedError that
-// names any other fault that is.
+// Mend empties an interrupt state on which the Python SDK does not start, or whose answer
+// leads nowhere. It returns the document and a description of the removed state; no words
+// if nothing is in the way. The error is a *model.UnsupportedError that names any other
+// fault in the way.
 func (r *Run) Mend() (document []byte, words []string, err error) {
 	document = r.source()
 	f, stops := r.firstFatal()

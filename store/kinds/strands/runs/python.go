@@ -157,10 +157,10 @@ func (p *pythonRecord) readOrder() {
 	}
 }
 
-// isBehind reports whether a result is of a run that the order does not have.
-// A Graph writes down in its order what ended, well or cancelled, but not what
-// was thrown out by an exception; a Swarm what ended well. Neither does with
-// what stopped to ask.
+// isBehind reports whether a result belongs to a run that the order lacks. A Graph's
+// order lists the runs that completed or were cancelled, but not those that raised an
+// exception. A Swarm's order lists the completed runs. Neither lists a run that stopped
+// to ask.
 func (p *pythonRecord) isBehind(name string) bool {
 	n := p.results[name]
 	switch p.outcome(p.tape.Find(n, "status")) {
@@ -184,10 +184,9 @@ func (p *pythonRecord) know(name string, from int) {
 	p.outline.known = append(p.outline.known, knownResult{p.results[name], from})
 }
 
-// readBehind makes the snapshots of what is not in the order: first what has a
-// result, in the order of the record, then what is said to have failed, then
-// what waits for an answer. Those two are sets in the SDK, so that the names
-// decide.
+// readBehind adds the snapshots of nodes that the order lacks: first the nodes with a
+// result, in the order of the record, then the failed nodes, then the nodes that wait for
+// an answer. The SDK stores the latter two as sets, so they are sorted by name.
 func (p *pythonRecord) readBehind() {
 	var behind []step
 	ordered := 0
@@ -299,7 +298,7 @@ func (p *pythonRecord) readWaiting() {
 	}
 }
 
-// sayNext says what the next start does.
+// sayNext describes the next start.
 func (p *pythonRecord) sayNext() {
 	next := conversation.List(p.summary.Next, func(name string) string { return shorten(name, maxName) })
 	switch {

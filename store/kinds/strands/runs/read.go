@@ -49,8 +49,8 @@ func (r *Run) texts(list jsontape.Node) []string {
 	return texts
 }
 
-// brief returns the beginning of a value in one line: a string without its
-// quotes, anything else as it is written, "" for what is not there or null.
+// brief returns the beginning of a value in one line: a string without its quotes, any
+// other value as it is written, "" if it is missing or null.
 func (r *Run) brief(n jsontape.Node, limit int) string {
 	switch r.tape.Kind(n) {
 	case jsontape.Invalid, jsontape.Null:

@@ -14,33 +14,33 @@ type Records struct {
 	Versions []Version
 	// File is the name in the storage of the file that the SDK loads.
 	File string
-	// Written are the files by whose times a run that goes on shows.
+	// Written are the files whose modification times show that a run goes on.
 	Written []folder.Written
-	// Own is what the kind needs besides.
+	// Own holds the kind's own data.
 	Own any
 }
 
 // Version is one version of a record.
 type Version struct {
-	// Run is nil where the record cannot be read; Err then says why, and Row is shown in
-	// its place, nil for none.
+	// Run is nil if the record cannot be read; Err then says why. Row is shown in its
+	// place, and may be nil.
 	Run *Run
 	Err error
 	Row *model.Header
-	// Data is what the file holds, whose name in the storage is File.
+	// Data is the content of the file. File is its name in the storage.
 	Data []byte
 	File string
 	// Loaded says that the SDK loads it.
 	Loaded bool
-	// Aside is how the journal has it, nil for one that lies in the tree.
+	// Aside is the journal's record of the version, nil if the version lies in the tree.
 	Aside *folder.Aside
 	// Left is why it is not what the SDK loads.
 	Left *model.Reason
-	// Own is what the kind needs besides.
+	// Own holds the kind's own data.
 	Own any
 }
 
-// Loaded returns the version that the SDK loads, nil for none.
+// Loaded returns the version that the SDK loads, nil if it loads no version.
 func (rs *Records) Loaded() *Version {
 	if n := len(rs.Versions); n > 0 && rs.Versions[n-1].Loaded {
 		return &rs.Versions[n-1]
@@ -175,7 +175,7 @@ func (rs *Records) Row(id string) (*Version, int, error) {
 	return nil, 0, cmp.Or(err, model.ErrNoSnapshot)
 }
 
-// State returns the state of a row. The errors are those of Row.
+// State returns the state of a row. It returns the errors of Row.
 func (rs *Records) State(id string) ([]byte, error) {
 	v, n, err := rs.Row(id)
 	if err != nil {
@@ -184,7 +184,7 @@ func (rs *Records) State(id string) ([]byte, error) {
 	return v.Run.State(n), nil
 }
 
-// Facts returns what is known about a row besides. The errors are those of Row.
+// Facts returns the facts about a row. It returns the errors of Row.
 func (rs *Records) Facts(id string) (model.Facts, error) {
 	v, n, err := rs.Row(id)
 	if err != nil {
@@ -193,7 +193,8 @@ func (rs *Records) Facts(id string) (model.Facts, error) {
 	return v.Run.Facts(n), nil
 }
 
-// Gaps returns what the record of a row has once. The errors are those of Row.
+// Gaps returns the keys that a row's record has only in its newest state. It returns the
+// errors of Row.
 func (rs *Records) Gaps(id string) (model.Gaps, error) {
 	v, _, err := rs.Row(id)
 	if err != nil {

@@ -58,10 +58,10 @@ type Rewound struct {
 	Hazards, Asks []string
 }
 
-// rewind puts the run back to snapshot i, so that it goes on with what came after
-// it. older are versions of the same record from before, in any order, which may
-// tell what the record has forgotten; nil for none. The error is a
-// *model.UnsupportedError that says why it cannot be. Nothing is changed.
+// rewind puts the run back to snapshot i, so that it goes on with the node that came
+// next. older are earlier versions of the same record, in any order; they may know facts
+// that the record has lost. The error is a *model.UnsupportedError with the reason. The
+// receiver is not changed.
 func (r *Run) rewind(i int, older []*Run) (Rewound, error) {
 	if err := r.refuse(i); err != nil {
 		return Rewound{}, err
@@ -114,8 +114,8 @@ func (r *Run) ended() string {
 // to.
 func (r *Run) source() []byte { return r.tape.Data() }
 
-// asItIs says what a start does with the record as it is: a Rewound that changes
-// nothing.
+// asItIs returns a Rewound that changes nothing, and describes how a start goes on with
+// the record.
 func (r *Run) asItIs() Rewound {
 	w := Rewound{Document: r.source(), Next: r.summary.Next, Loads: "the record is loaded, and what runs next is " + r.next}
 	call := r.summary.Kind.String()
@@ -139,7 +139,8 @@ func (r *Run) asItIs() Rewound {
 	return w
 }
 
-// unanswered says what an SDK does that takes no answers, as the oldest for TypeScript.
+// unanswered describes the start of an SDK that takes no answers, such as the oldest for
+// TypeScript.
 func (w *Rewound) unanswered(r *Run) {
 	then := "runs " + list(r.summary.Waiting) + ", without an answer"
 	if r.summary.Kind == Swarm {
@@ -251,8 +252,9 @@ func list(nodes []string) string {
 	return conversation.List(nodes, func(name string) string { return shorten(name, maxName) })
 }
 
-// version returns the older version that ended with the very snapshot and that a
-// start goes on with, nil for none: it knows better than anybody what was next.
+// version returns the older version that ended with the same snapshot and that a start
+// goes on with; nil if there is no such version. It records the nodes that were next at
+// that time.
 func (w *rewinder) version(older []*Run) *Run {
 	id := w.steps[w.to].id
 	for _, v := range older {
@@ -269,7 +271,7 @@ func (w *rewinder) version(older []*Run) *Run {
 	return nil
 }
 
-// check reads what came of it as an SDK would, and says what the next start does.
+// check reads the new record as an SDK would, and describes the next start.
 func (w *rewinder) check() (Rewound, error) {
 	tape, _, err := jsontape.ParseTolerant(w.Document)
 	if err != nil {
@@ -294,7 +296,7 @@ func (w *rewinder) check() (Rewound, error) {
 	return w.Rewound, nil
 }
 
-// sayStart says what the next start does, and what people should know about it.
+// sayStart describes the next start, and warns of its consequences.
 func (w *rewinder) sayStart() {
 	var again []string
 	seen := make(map[string]bool)

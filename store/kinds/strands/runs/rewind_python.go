@@ -57,7 +57,7 @@ func (w *rewinder) rewindPython() error {
 	return nil
 }
 
-// refusePython says what of a run cannot be known.
+// refusePython refuses a run whose record lacks facts that the rewind needs.
 func (w *rewinder) refusePython() error {
 	if w.outline.order < 0 {
 		return unable("the record has no order of what ran")

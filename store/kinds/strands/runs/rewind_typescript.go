@@ -6,10 +6,9 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// rewindTypeScript takes out of a record of the TypeScript SDK what ran after the
-// position. A node that is pending and all of whose edges come from completed nodes
-// runs at the next start of a Graph; a Swarm goes on with whom its last result
-// names.
+// rewindTypeScript removes the runs after the position from a record of the TypeScript
+// SDK. At the next start, a Graph runs each pending node whose incoming edges all come
+// from completed nodes. A Swarm goes on with the node that its last result names.
 func (w *rewinder) rewindTypeScript() error {
 	t, p := w.tape, w.patch
 	if err := w.refuseTypeScript(); err != nil {

@@ -11,14 +11,14 @@ import (
 // DerivedIDs says for a store.Deriver what the ids of the snapshots are.
 const DerivedIDs = "the SHA-256 of the orchestrator, the number of the execution, its node and its result"
 
-// Place is what a store knows about a record that is not in it.
+// Place holds a store's knowledge about a record that the record itself lacks.
 type Place struct {
 	// Session is the id of the session, for the headers.
 	Session string
 	// Orchestrator is the orchestrator's id where it stands outside the record:
 	// the folder's name, or data.orchestratorId. "" where it is not known.
 	Orchestrator string
-	// File is what the faults call the file: relative to the store.
+	// File is the file's name in faults: relative to the store.
 	File string
 	// Pointer is put before the JSON Pointers of the faults, which lead from the
 	// root of the tape: "" unless the tape is of a part of the file.
@@ -26,11 +26,11 @@ type Place struct {
 	// Updated is when the record was written, zero where that is not known. Only
 	// the newest snapshot can have this time.
 	Updated time.Time
-	// Unanswered says that the SDK takes no answers to what a node asks.
+	// Unanswered says that the SDK takes no answers to a node's questions.
 	Unanswered bool
 }
 
-// Kind is what sort of orchestrator a record is of.
+// Kind is the sort of an orchestrator.
 type Kind uint8
 
 // The kinds. TypeScript does not store which it is; there it is worked out from
@@ -52,7 +52,7 @@ func (k Kind) String() string {
 	return "orchestrator"
 }
 
-// Summary is what a record says of the run as a whole. Its texts are untrusted.
+// Summary describes the run as a whole. Its texts are untrusted.
 type Summary struct {
 	Kind Kind
 	// ID is the orchestrator's id.
@@ -100,10 +100,10 @@ func (r *Run) wait(interrupts []jsontape.Node) {
 	}
 }
 
-// Decode reads a record: the object n of the tape, which may be jsontape.None
-// for a snapshot that has none. It takes the tape of jsontape.Parse or
-// jsontape.ParseTolerant, and time linear in the size of the record. It never
-// fails: what is odd becomes a fault, and what cannot be read a snapshot with
+// Decode reads a record: the object n of the tape, which may be jsontape.None for a
+// snapshot without a record. The tape comes from jsontape.Parse or
+// jsontape.ParseTolerant. Decode takes time linear in the size of the record. It never
+// fails: an oddity becomes a fault, and an unreadable part a snapshot with
 // model.MarkDamaged.
 func Decode(t *jsontape.Tape, n jsontape.Node, place Place) *Run {
 	r := &Run{tape: t, root: n, place: place, placed: make(map[string]int), outline: outline{order: jsontape.None, results: jsontape.None}}
@@ -123,7 +123,7 @@ func Decode(t *jsontape.Tape, n jsontape.Node, place Place) *Run {
 	return r
 }
 
-// readDamaged is for what is no record at all.
+// readDamaged reads a value that is not a record.
 func (r *Run) readDamaged() {
 	r.steps = []step{{result: jsontape.None, damaged: true}}
 	if r.root < 0 {
@@ -149,7 +149,7 @@ func (r *Run) Find(id string) int {
 // Summary tells of the run as a whole. The caller may not write to its lists.
 func (r *Run) Summary() Summary { return r.summary }
 
-// Faults returns what is wrong with the record, in no particular order but the
-// same each time. Their number is bounded by the size of the record only, see
-// store.FaultList; of each code the first 20 say where in the record they are.
+// Faults returns the faults of the record in a stable order. Only the size of the record
+// bounds their number, see store.FaultList. The first 20 of each code have their place in
+// the record.
 func (r *Run) Faults() []model.Fault { return r.faults }

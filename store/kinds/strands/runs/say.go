@@ -9,8 +9,8 @@ import (
 // longer one nothing is told.
 const maxSaid = 1 << 20
 
-// sayPython returns one line on a NodeResult of Python: the answer, or why there
-// is none.
+// sayPython returns one line on a NodeResult of Python: the answer, or the reason why it
+// is missing.
 func (r *Run) sayPython(result jsontape.Node) string {
 	said := ""
 	r.walkPython(result, func(n jsontape.Node, _ string) {

@@ -7,15 +7,14 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// outline is what an earlier state is made of: members of the record that are
-// there in every state as they are, the beginning of one list,
-// and some members of one object.
+// outline lists the parts of an earlier state: the members that every state has
+// unchanged, the beginning of one list, and some members of one object.
 type outline struct {
 	// members are all of these in the order of the record.
 	members []jsontape.Node
-	// order is the list, None for none.
+	// order is the list, or None.
 	order jsontape.Node
-	// results is the object, None for none; known are its members, in its order.
+	// results is the object, or None; known are its members, in its order.
 	results jsontape.Node
 	known   []knownResult
 }
@@ -23,8 +22,8 @@ type outline struct {
 // knownResult is a result in the object of results.
 type knownResult struct {
 	member jsontape.Node
-	// from is the first snapshot that holds it; past the last for none but the
-	// newest.
+	// from is the first snapshot that holds it, or a number past the last if only the
+	// newest does.
 	from int
 }
 
@@ -122,7 +121,7 @@ func (r *Run) measure() {
 			base += compact(m)
 		}
 	}
-	// gains[i] is what the results add that snapshot i is the first to hold.
+	// gains[i] is the size of the results that snapshot i is the first to hold.
 	gains, count := make([]int64, last+1), make([]int, last+1)
 	for _, known := range r.outline.known {
 		if known.from < last {

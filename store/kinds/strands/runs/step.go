@@ -12,13 +12,13 @@ import (
 // step is one snapshot: a node execution, a node that ran or stopped without a
 // place in the order, or the beginning.
 type step struct {
-	// node is the node's id; "" at the beginning and where there is none.
+	// node is the node's id; "" at the beginning, and if the node is unknown.
 	node string
 	// start says that this is the beginning: nothing ran yet.
 	start bool
 	// upto is how many elements of the order the state holds.
 	upto int
-	// result is the node's result, None where the record has none.
+	// result is the node's result, None if the record lacks it.
 	result jsontape.Node
 	// outcome is how the node ended, as far as it is known.
 	outcome outcome
@@ -57,14 +57,14 @@ const (
 	outcomeInterrupted
 )
 
-// outcomes are the words of both SDKs; TypeScript writes them in capitals.
-// dispatched is what newer Python SDKs call a node that is about to execute.
+// outcomes maps the words of both SDKs; TypeScript writes them in capitals. Newer Python
+// SDKs call a node dispatched that is about to execute.
 var outcomes = map[string]outcome{
 	"pending": outcomePending, "dispatched": outcomeExecuting, "executing": outcomeExecuting, "completed": outcomeCompleted,
 	"failed": outcomeFailed, "cancelled": outcomeCancelled, "interrupted": outcomeInterrupted,
 }
 
-// String returns the outcome in a word; "" for one that is not known.
+// String returns the outcome in a word; "" if it is unknown.
 func (o outcome) String() string {
 	switch o {
 	case outcomePending:

@@ -158,8 +158,8 @@ func (ts *typeScriptRecord) readNodes() {
 	}
 }
 
-// lastResult returns the last result in the state of a node, None for none. It
-// goes through all of them.
+// lastResult returns the last result in the state of a node, or None. It takes time
+// linear in their number.
 func (ts *typeScriptRecord) lastResult(node jsontape.Node) jsontape.Node {
 	results := ts.tape.Find(node, "results")
 	if ts.tape.Kind(results) != jsontape.Array {
@@ -168,10 +168,10 @@ func (ts *typeScriptRecord) lastResult(node jsontape.Node) jsontape.Node {
 	return ts.tape.At(results, ts.tape.Count(results)-1)
 }
 
-// ended returns when a run of a node ended whose result is the last in the node's
-// state, the zero time for any other. The SDK takes the duration of
-// a result from the node's startTime at that very moment; but for what a hook
-// cancelled, whose duration is 0 and whose node was never started.
+// ended returns the end of a run whose result is the last in its node's state, the zero
+// time for any other run. At that moment the SDK computes the result's duration from the
+// node's startTime. A run that a hook cancelled is an exception: its duration is 0 and
+// its node was never started.
 func (ts *typeScriptRecord) ended(node, last jsontape.Node, s *step) time.Time {
 	t := ts.tape
 	if s.result < 0 || last < 0 || !jsontape.Equal(t, last, t, s.result) {
@@ -189,8 +189,8 @@ func (ts *typeScriptRecord) ended(node, last jsontape.Node, s *step) time.Time {
 // written.
 const lastMillisecond = 253402300799999
 
-// milliseconds returns the time of JavaScript's Date.now, zero for one that
-// cannot be.
+// milliseconds returns the time of JavaScript's Date.now, the zero time if it is out of
+// range.
 func milliseconds(ms int64) time.Time {
 	if ms <= 0 || ms > lastMillisecond {
 		return time.Time{}
@@ -253,8 +253,8 @@ func (ts *typeScriptRecord) standing() outcome {
 	return outcomePending
 }
 
-// kind tells a Swarm by what every node of it has to answer with: whom to hand
-// over to, and a message.
+// kind recognises a Swarm by the structured output of its nodes: the next node, and a
+// message.
 func (ts *typeScriptRecord) kind() Kind {
 	kind := AnyKind
 	for i := range ts.steps {
@@ -285,14 +285,14 @@ func (ts *typeScriptRecord) isHandOff(n jsontape.Node) bool {
 	return true
 }
 
-// handOff returns whom a node of a Swarm handed over to, and what it said to it.
+// handOff returns the node that a node of a Swarm handed over to, and its message.
 func (r *Run) handOff(result jsontape.Node) (to, message string) {
 	output := r.tape.Find(result, "structuredOutput")
 	return r.text(r.tape.Find(output, "agentId")), r.brief(r.tape.Find(output, "message"), maxText)
 }
 
-// sayNext says what the next start does. The edges of a Graph, by which it
-// picks among the nodes that did not run, are not stored.
+// sayNext describes the next start. The pending nodes that a Graph picks are unknown,
+// because its edges are not stored.
 func (ts *typeScriptRecord) sayNext() {
 	name := func(name string) string { return shorten(name, maxName) }
 	next := conversation.List(ts.summary.Next, name)
