@@ -263,15 +263,14 @@ var actionTable = [actions]struct {
 // String returns the action's name as the user's file has it.
 func (a Action) String() string { return actionTable[a].name }
 
-// Help says what the action does in at most three words.
+// Help describes the action in at most three words.
 func (a Action) Help() string { return actionTable[a].help }
 
 func (a Action) group() group { return actionTable[a].group }
 
 // Context decides which actions make sense just now.
 type Context struct {
-	// Lacks says why the store cannot do what an action asks for, of those that it
-	// cannot do.
+	// Lacks maps each action that the store does not support to the reason.
 	Lacks map[Action]string
 	// Snapshot says that a snapshot is selected, Mark that one is marked.
 	Snapshot, Mark bool

@@ -45,9 +45,9 @@ func Path(getenv func(string) string) string {
 	return filepath.Join(dir, "hindcast", "keys.toml")
 }
 
-// Load returns the default bindings with those of a file on top. A file that does
-// not exist, or the path "", returns the defaults. What is wrong in a file is a
-// FileError.
+// Load returns the default bindings, overridden by the bindings in a file. If the
+// file does not exist, or path is "", Load returns the defaults. A mistake in the
+// file is reported as a FileError.
 //
 // A file has a table for each scope, in it a key or a list of keys for each
 // action; an empty list unbinds:
@@ -240,8 +240,8 @@ func (p *parser) line(k toml.Key) int {
 
 func unquote(name string) string { return strings.Trim(strings.TrimSpace(name), `"'`) }
 
-// formerNames leads from the names of scopes and actions in older files to those
-// of today.
+// formerNames maps the names of scopes and actions in older files to the present
+// names.
 var formerNames = map[string]string{"checkpoint": "resume", "show-checkpoint": "show-resume"}
 
 // today returns the present name of a scope or an action.

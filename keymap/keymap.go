@@ -1,5 +1,5 @@
-// Package keymap says what keys mean: every action of the screen, the keys that
-// bind it in each scope, what the help calls it, and why it is disabled just
+// Package keymap defines the key bindings: every action of the screen, the keys
+// that are bound to it in each scope, its help text, and why it is disabled just
 // now. The user may bind any key anew; the key table of the README is generated
 // from here.
 package keymap
@@ -163,8 +163,8 @@ func (m *Map) Keys(s Scope, a Action) []string {
 	return nil
 }
 
-// Label returns keys as people read them, joined by spaces: "^d pgdown". It is ""
-// for none.
+// Label returns keys as people read them, joined by spaces: "^d pgdown". It returns
+// "" if there are no keys.
 func Label(keys []string) string {
 	labels := make([]string, len(keys))
 	for i, k := range keys {
@@ -186,7 +186,7 @@ type Section struct {
 
 // Line is one line of a help screen: an action, or several that belong together.
 type Line struct {
-	// Actions are what the line is about, the first one being there always.
+	// Actions are the actions that the line describes; there is at least one.
 	Actions []Action
 	// Keys are the keys as people read them: the first one of each action, and then
 	// the others.

@@ -18,7 +18,7 @@ type Glyphs struct {
 	TopLeft, TopRight, BottomLeft, BottomRight string
 	// Cursor marks the row of the cursor, Mark the one set aside.
 	Cursor, Mark string
-	// Open and Closed are a fold; Ellipsis stands for what was cut.
+	// Open and Closed mark a fold; Ellipsis replaces text that was cut.
 	Open, Closed, Ellipsis string
 	// Error, Damaged, Interrupted, Repaired, Evicted, Redacted and Inferred stand
 	// for the marks of a snapshot; see [Glyphs.Sign].
@@ -33,7 +33,7 @@ type Glyphs struct {
 	Good, Bad string
 	// User, Assistant, Tool and System say who speaks.
 	User, Assistant, Tool, System string
-	// Spinner are the frames of what turns while work goes on.
+	// Spinner holds the frames of the animation that runs while work goes on.
 	Spinner []string
 	// Spark are the heights of a sparkline, the lowest first.
 	Spark []string
@@ -45,7 +45,7 @@ type Glyphs struct {
 	Bar Bar
 }
 
-// Bar is what a bar of progress is made of. Its ends may be nothing.
+// Bar holds the glyphs of a progress bar. Left and Right may be empty.
 type Bar struct{ Left, Full, Half, Empty, Right string }
 
 // Unicode are the shapes for terminals that take UTF-8.
@@ -104,8 +104,8 @@ func (g *Glyphs) Sentence(text string) string {
 	return plainer.Replace(text)
 }
 
-// Sign returns the shape of a single mark of a snapshot; "" for one that the
-// timeline's lanes show.
+// Sign returns the shape of a single mark of a snapshot. It returns "" for a mark
+// that the timeline's lanes show.
 func (g *Glyphs) Sign(mark model.Marks) string {
 	switch mark {
 	case model.MarkError:

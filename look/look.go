@@ -1,6 +1,6 @@
-// Package look is what a person and their environment ask of the drawing: the
+// Package look reads how the user and the environment want output drawn: the
 // shapes, and the palette that was chosen by name. The screen and the command
-// line read it here, so that both draw alike on one terminal.
+// line both read it here, so that they draw alike on one terminal.
 package look
 
 import (
@@ -22,11 +22,11 @@ type Asked struct {
 // Words returns the words that [Read] knows, each once.
 func Words() []string { return []string{"auto", "dark", "light", "16", "none", "unicode", "ascii"} }
 
-// Read works out what is asked for. names is what the person asked for on the
-// command line, "" to look at HINDCAST_THEME: a comma-separated list of auto,
-// dark, light, 16, none, unicode and ascii; the last one counts, and an
-// unknown word is an error. Shapes that are not asked for follow from TERM and
-// the locale.
+// Read returns the shapes and the palette to draw with. names is the theme from the
+// command line; if it is "", Read uses HINDCAST_THEME. A theme is a comma-separated
+// list of auto, dark, light, 16, none, unicode and ascii. An unknown word is an
+// error. Of several words for the palette, or for the shapes, the last counts. If no word
+// names the shapes, TERM and the locale choose them.
 func Read(names string, getenv func(string) string) (Asked, error) {
 	asked := Asked{Glyphs: Unicode}
 	if Dumb(getenv) || !utf8Locale(getenv) {

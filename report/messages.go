@@ -13,7 +13,7 @@ import (
 // mostText bounds a text of a message, in bytes.
 const mostText = 32 << 10
 
-// addedMessages returns the messages that the state before did not have; before is nil for none.
+// addedMessages returns the messages that the state before did not have. A nil before has no messages.
 func (v *view) addedMessages(before *view) map[int]bool {
 	had := map[string]int{}
 	if before != nil {

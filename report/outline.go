@@ -118,8 +118,8 @@ func (p *page) readBoth(before, now *state) {
 	p.readWhole(now)
 }
 
-// readApart reads two states without the messages that both have. It returns false where the second
-// one begins with none of the first, or where a message reads otherwise without those.
+// readApart reads two states but skips messages that both have. It returns false if now begins with no
+// message of before, or if a message would read differently without the skipped messages.
 func (p *page) readApart(before, now *state) bool {
 	o := before.outline
 	if o == nil {
@@ -177,8 +177,8 @@ func (o *outline) common(before, now []byte, open int) int {
 	return common(before[o.open:], now[open:], 0, o.elements)
 }
 
-// common returns how many elements stand in the text before, one of whose offsets is from, and at the
-// beginning of another text.
+// common returns how many elements of before, starting at the offset from, are also at the beginning
+// of now.
 func common(before, now []byte, from int, elements []element) (n int) {
 	for first := from; n < len(elements); n++ {
 		end := elements[n].end
@@ -239,7 +239,7 @@ func lastSpeaker(list []element) int {
 	return 0
 }
 
-// open returns the offset behind the bracket of the messages, 0 where there are none.
+// open returns the offset just after the opening bracket of the messages, or 0 if they are not an array.
 func (v *view) open() int { return openOf(v.tape, v.talk.List()) }
 
 // openOf returns the offset behind the bracket of an array, 0 for anything else.

@@ -93,7 +93,8 @@ func (p *page) tree() {
 	p.element("p", "legend", "○ on the active path · ◉ the head · ◌ off the active path · j k to the next and the previous row · g G to the first and the last · @ to the head")
 }
 
-// lineBelow returns what is drawn beside a character of the drawing when a line is put below it.
+// lineBelow returns the character that continues r in a line inserted below it: r itself if it is
+// vertical, else a space.
 func lineBelow(r rune) rune {
 	if strings.ContainsRune("│┃", r) {
 		return r

@@ -4,13 +4,13 @@
 //
 // The page stands alone. It asks for nothing: its policy forbids every request and every
 // script and style but its own two, by their hashes. All that comes from a session is text;
-// what cannot be seen is shown as the terminal shows it. Without scripts the page is whole: a
+// invisible characters are shown as the terminal shows them. Without scripts the page is whole: a
 // row of the tree is a link, and the snapshot that it leads to is the one that shows.
 //
 //	page.go      the page around, the tree, the header of a snapshot
-//	outline.go   what a state has in common with the one before it
-//	changes.go   what changed
-//	messages.go  what was said
+//	outline.go   the messages that a state shares with the state before it
+//	changes.go   the changes between two states
+//	messages.go  the messages
 //	style.css    light and dark, wide and narrow, on paper
 //	keys.js      j and k
 //
