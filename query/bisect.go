@@ -32,13 +32,13 @@ type Tested struct {
 	// are between them that are not skipped. At 0 it is done.
 	Good, Bad model.Node
 	Left      int
-	// Skipped are those between the ends that cannot be tested. Where it is done and
-	// there are none, Bad is the first bad snapshot behind Good; else it is one of
+	// Skipped are the snapshots between the ends that cannot be tested. Where it is done and
+	// no snapshot was skipped, Bad is the first bad snapshot behind Good; else it is one of
 	// them, or Bad.
 	Skipped []model.Node
-	// Other is a snapshot that says that there are several borders: a good one behind
+	// Other is a snapshot that shows that there are several borders: a good one behind
 	// Bad, or a bad one before Good. It has a state that was tested elsewhere on the
-	// line. It is model.NoNode where there is none, and set where it is done.
+	// line. It is model.NoNode if there is no such snapshot, and set where it is done.
 	Other model.Node
 }
 
@@ -50,7 +50,7 @@ var (
 	ErrNotBad = errors.New("the test says that the bad snapshot is good")
 )
 
-// Test tests the state of a visit. why is what there is to say besides, untrusted. The error
+// Test tests the state of a visit. why is the test's own explanation, untrusted. The error
 // ends the bisection.
 type Test func(ctx context.Context, n model.Node) (verdict Verdict, why string, err error)
 

@@ -143,8 +143,8 @@ func byKey(members []field) func(key string) *part {
 type pending struct {
 	node jsontape.Node
 	key  string
-	// part is the value in the state of a visit, the last one that has it in common with
-	// what is blamed.
+	// part is the value in the state of a visit, the last visit that has it in common with
+	// the blamed state.
 	part
 	visit model.Node
 }

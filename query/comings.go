@@ -25,14 +25,14 @@ import (
 type comings struct {
 	*view
 	pattern *Pattern
-	// walk goes over the pieces of a visit, those of lexed.
+	// walk goes over the pieces of the visit lexed.
 	walk  tokens
 	lexed model.Node
 	// words are the texts that match, and numbers what they are by.
 	words   []matching
 	numbers map[string]int32
 	// spots are their places in the text, in order, by which of its quotes open them, and
-	// seams the number of each of the walk's seams; -1 for none.
+	// seams the number of each of the walk's seams; -1 if a seam has no number.
 	spots [2][]wordSpot
 	seams []int32
 	// has holds the texts of the visits that other visits are still compared with: uses counts the
@@ -226,7 +226,7 @@ func (c *comings) know(ctx context.Context, n model.Node) error {
 	return nil
 }
 
-// of returns the texts that a visit has, whose parent has those before. What is the same is one list.
+// of returns the texts of a visit; before has its parent's texts. Equal lists share one slice.
 func (c *comings) of(n model.Node, before []int32) (has []int32) {
 	add := func(number int32) {
 		if c.met[number] != n+1 {

@@ -17,8 +17,8 @@ type Freed struct {
 	Bytes, Of int64
 }
 
-// Freed returns what it would free to take away what is off the active path. A state that
-// cannot be read counts as one without text. An error is one of reading all of them.
+// Freed counts what removing the visits off the active path would free. A state that
+// cannot be read counts as one without text. An error concerns reading all of them.
 func (q *Session) Freed(ctx context.Context) (f Freed, err error) {
 	v := q.view()
 	var seen cover

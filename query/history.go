@@ -71,12 +71,12 @@ type history struct {
 
 // known is the value at a visit, as far as it is known.
 type known struct {
-	// value is none where there is no value. Where unsure is set it is the last that is
-	// known from before.
+	// value is zero where there is no value. Where unsure is set, it is the last value known
+	// from before.
 	value
 	read   bool
 	unsure bool
-	// same says that it is equal to the one that it is compared with.
+	// same says that it is equal to the value that it is compared with.
 	same bool
 	// why says why the value is not known; damage, that the state is not JSON.
 	why    string

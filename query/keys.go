@@ -20,9 +20,9 @@ type KeySize struct {
 }
 
 // Keys returns how many bytes are below the keys at the top of all snapshots, and of the
-// state of one visit, or of none for model.NoNode. The key with the most distinct text is
+// state of one visit, or of no visit for model.NoNode. The key with the most distinct text is
 // the first. A state that is no object, or cannot be read, has no keys, and a step of a turn
-// is no snapshot. The error is one of reading all states.
+// is no snapshot. The error concerns reading all states.
 func (q *Session) Keys(ctx context.Context, here model.Node) ([]KeySize, error) {
 	v := q.view()
 	k := keys{view: v, at: map[string]int{}}

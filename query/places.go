@@ -27,7 +27,7 @@ type ending struct {
 // chain are ends of elements of an array that follow each other: between two of them is a
 // comma and an element. It grows at both sides, since a session may be asked backwards.
 type chain struct {
-	// before are those in front of the first one that was found, the last one first.
+	// before are the ends in front of the first end that was found, the last one first.
 	before, behind []uint32
 	// next is the chain that goes on with the next element.
 	next *chain

@@ -444,7 +444,7 @@ func constant(i *gojq.Index) (step, bool) {
 	return step{key: text.Str}, true
 }
 
-// call returns what a call of a function gives. An argument is a query about the input of
+// call returns the output of a call of a function. An argument is a query about the input of
 // the call, or about what comes of it: where the input is looked into whole, none of
 // them adds to that.
 func (a *analysis) call(t *gojq.Term, in flow) flow {

@@ -27,7 +27,7 @@ type Session struct {
 	// reading is held by the one call that adds to the text and the ropes.
 	reading chan struct{}
 
-	// all are the tokens of all visits, and active those of the visits on the active path.
+	// all are the tokens of all visits, and active the tokens of the visits on the active path.
 	all, active kept
 
 	// mu guards what follows. Visits are never written to, but replaced; of the text what
@@ -76,8 +76,8 @@ type rope struct {
 type source interface {
 	// goes returns how many states are best read in the first go, and at most in another.
 	goes() (first, most int)
-	// read returns the text with what is new in the states of refs behind it, and their
-	// ropes. An error is one of all states; that of one is in its rope.
+	// read returns the text with the new parts of the states of refs appended, and their
+	// ropes. An error concerns all states; the error of a single state is in its rope.
 	read(ctx context.Context, refs []model.Ref, text []byte) ([]byte, []rope, error)
 }
 
@@ -104,7 +104,7 @@ func newSource(s store.Store, of store.Features) source {
 }
 
 // Follow takes in a timeline of the same session that is newer: it grew, or was read again
-// after a restore. From then on the nodes of questions are those of t. What was read stays;
+// after a restore. From then on the nodes of questions are nodes of t. What was read stays;
 // a question that runs goes on with the timeline that it began with.
 func (q *Session) Follow(t *model.Timeline) {
 	q.mu.Lock()

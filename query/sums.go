@@ -67,12 +67,12 @@ type Totals struct {
 	// recorded order.
 	Turns    []TurnSum
 	Branches []BranchSum
-	// Given are the sums of what the agent gave the model beside the messages of the active path,
+	// Given are the sums of the texts that the agent gave the model beside the active path's messages,
 	// the largest first.
 	Given []GivenSum
 }
 
-// GivenSum is the sum of what an agent gave the model under one word.
+// GivenSum is the sum of the texts that an agent gave the model under one word.
 type GivenSum struct {
 	Given
 	// Times counts how often it did.

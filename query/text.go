@@ -146,7 +146,7 @@ func sound(runs []store.Run) bool {
 	return true
 }
 
-// take fills the text with what is new in some states, all at once, and appends their ropes.
+// take fills the text with the new parts of some states, all at once, and appends their ropes.
 // Where that fails, it is tried with half of them: so a damaged run keeps only those states
 // from being read that have it.
 func (r *roped) take(ctx context.Context, states []store.Rope, text []byte, ropes []rope) ([]byte, []rope, error) {

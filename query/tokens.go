@@ -44,8 +44,8 @@ type token struct {
 	at uint32
 }
 
-// tokens are those of some visits. Those that were given out do not change, but for what is listed
-// of them.
+// tokens holds the tokens of some visits. A tokens that was given out does not change, but for its
+// listing.
 type tokens struct {
 	states *states
 	// refs are the visits that are in it, in their order.
@@ -65,7 +65,7 @@ type tokens struct {
 	*listing
 
 	// Of the visit that was read last: its pieces, what is known where each begins, and the
-	// seams in what was new of it.
+	// seams in its new parts.
 	pieces  []piece
 	begin   []lexed
 	crossed []crossing
@@ -89,7 +89,7 @@ type crossing struct {
 // listed are tokens.
 type listed struct {
 	// plain are the tokens that stand in the text as they read, in order, by which of its
-	// quotes open them; apart are those in beside.
+	// quotes open them; apart are the tokens in beside.
 	plain  [2][]token
 	apart  []token
 	beside []byte

@@ -18,7 +18,7 @@ import (
 // snapshot, and the history of the place says nothing about the value. So the value is
 // followed from the state that it is in: the element that holds it is looked for in the base
 // where it was, and beside that, by its bytes alone. Where it is not found it changed, and
-// package diff says what it was: by content, else by id, else by position.
+// package diff finds its old counterpart: by content, else by id, else by position.
 //
 //	#40  [m0 m1 m2 m3 m4 m5 m6 m7]       m7 at [7] appears
 //	#41     [m1 m2 m3 m4 m5 m6 m7]       at [6]

@@ -21,8 +21,8 @@ type Value struct {
 	// Holds says that the last output is true, as for Find.
 	Holds bool
 	// Turn is Passed where the outputs are all that there is, Fails where an error
-	// follows them, and Unknown where there are none because the store does not know
-	// what is asked for. Why says it in words, and is untrusted.
+	// follows them, and Unknown where there are no outputs because the store does not know
+	// a value that it needs. Why says it in words, and is untrusted.
 	Turn Turn
 	Why  string
 }

@@ -57,7 +57,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// remedy says what to do about it, "" where nothing helps.
+// remedy returns advice on the error, "" where nothing helps.
 func (e *Error) remedy() string {
 	switch {
 	case e.Region != "" && e.Is(ErrRegion):

@@ -139,8 +139,8 @@ func (s *Source) find(ctx context.Context) error {
 // mostAlien bounds the objects that are searched for formats not opened here.
 const mostAlien = 8
 
-// alien returns what a prefix is that no format opens, and what to do; nil where that is not
-// known.
+// alien returns an error that names the content of a prefix that no format opens, and a remedy;
+// nil if that is not known.
 func (s *Source) alien(ctx context.Context) error {
 	l, err := s.tree.current()
 	if err != nil {

@@ -84,7 +84,7 @@ type Disk interface {
 	// Sync makes a file's bytes or a folder's names durable.
 	Sync(name string) error
 	// Lock takes the lock of a file, which is made if it is missing, and returns
-	// what lets go of it. The system lets go of it when the process ends. The
+	// the function that releases it. The system lets go of it when the process ends. The
 	// error is ErrLocked if another process has it, and errors.ErrUnsupported where
 	// there are no locks.
 	Lock(name string) (unlock func() error, err error)

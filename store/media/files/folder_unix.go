@@ -75,8 +75,8 @@ func (f descriptor) open(name string, how int) (file int, err error) {
 	return file, err
 }
 
-// why says what is wrong with an entry that cannot be opened. Systems differ in
-// what they say of links and of what is no file.
+// why returns the error for an entry that cannot be opened. Systems differ in
+// their errors for links and for irregular files.
 func (f descriptor) why(name string, err error) error {
 	info, failed := f.look(name)
 	switch {

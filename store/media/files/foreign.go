@@ -25,8 +25,8 @@ func Stray(f model.Fault) model.Fault {
 	return f
 }
 
-// Foreign says what a file of a name is that other programs leave in any folder, ""
-// if its name is none of these.
+// Foreign describes a file that other programs leave in any folder, by its name; ""
+// if the name is not known as such.
 func Foreign(name string) string {
 	for _, row := range foreign {
 		for pattern := range strings.FieldsSeq(row.names) {

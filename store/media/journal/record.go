@@ -312,7 +312,7 @@ type history struct {
 // intent is a write that was begun.
 type intent struct {
 	Entry
-	// Changes and Stays are those of the entry; of an undo or a redo, what that changes.
+	// Changes and Stays are the entry's own; for an undo or a redo, the changes that it makes.
 	Changes, Stays []Change
 	of             int64
 	// taking says that it was being taken back, and why.

@@ -79,7 +79,7 @@ func (j *Journal) Version(name string) (Version, error) {
 	return look.Version, err
 }
 
-// look is a look at a path: what it holds, and by what one sees that it still holds
+// look is a look at a path: its version, and the file info that shows whether it still holds
 // the same.
 type look struct {
 	Version

@@ -389,7 +389,7 @@ func (w *write) put(name string, v Version) error {
 	return w.j.disk.Place(name, v.kept())
 }
 
-// change makes the i-th change, or one that takes it back. seen is what was at its
+// change makes the i-th change, or one that takes it back. seen is the look at its
 // path before.
 func (w *write) change(i int, c Change, seen look) error {
 	switch {

@@ -233,7 +233,7 @@ func (t *Tx) Each(ctx context.Context, row func(scan func(into ...any) error) er
 	return t.Ask(ctx, Query{query, args, row})
 }
 
-// Columns returns the columns of a table, none if it is missing. A view counts as missing, unless Suppose laid it over a table.
+// Columns returns the columns of a table, empty if it is missing, or a view that Suppose did not lay over a table.
 func (t *Tx) Columns(ctx context.Context, table string) (map[string]bool, error) {
 	has := map[string]bool{}
 	err := t.Each(ctx, func(scan func(...any) error) error {

@@ -121,7 +121,7 @@ func Retry(ctx context.Context, once func() error) error {
 	})
 }
 
-// enough is the patience with an error that another try does not change, and with none.
+// enough is the patience with an error that another try does not change, and with success.
 const enough = -1
 
 // until tries something again while it takes no longer, in all, than the patience with its

@@ -7,7 +7,7 @@ import (
 	"hindcast/store/media/disk"
 )
 
-// Source is what was opened that is no folder of this machine, such as a prefix of a bucket, or
+// Source is an opened store that is no folder of this machine, such as a prefix of a bucket, or
 // a file in it: the root of its tree is then a file.
 type Source interface {
 	// Name returns its address, for people.

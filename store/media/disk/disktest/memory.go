@@ -47,7 +47,7 @@ type node struct {
 // name is a name in a folder, or one that was there.
 type name struct {
 	now *node // nil where it stands for nothing
-	// safe is what it durably stands for, pending what became of it since.
+	// safe is the node that it durably stands for, pending the events since.
 	safe    *node
 	pending []*event
 }
