@@ -9,28 +9,28 @@ import (
 )
 
 // Func is an agent function. It reads inputs until the channel is closed (the
-// caller has no more, or ctx has ended), keeps what it knows in the session,
-// says what it has to say through resp, and calls EndTurn whenever it is the
+// caller has no more, or ctx has ended), keeps its state in the session,
+// sends its output through resp, and calls EndTurn whenever it is the
 // caller's turn again. It may start goroutines, but they have to be done when
 // it returns.
 type Func[State, In, Out any] func(ctx context.Context, sess *Session[State], in <-chan In, resp *Responder[Out]) (Result[Out], error)
 
-// Result is what an agent function gives in the end.
+// Result is the final result of an agent function.
 type Result[Out any] struct {
 	Output Out
-	// Artifacts are added to those of Responder.SendArtifact.
+	// Artifacts are appended to the artifacts sent by Responder.SendArtifact.
 	Artifacts []Artifact
 }
 
 // Artifact is a named thing that an agent made, such as a file.
 type Artifact struct {
 	Name string `json:"name"`
-	// Parts are its parts in order; each is what encoding/json can write.
+	// Parts are its parts in order; encoding/json must be able to marshal each.
 	Parts []any `json:"parts"`
 }
 
-// Output is what an invocation gives: the agent's own result, and where its
-// session stands.
+// Output is the result of an invocation: the agent's own result, and the state of
+// its session.
 type Output[State, Out any] struct {
 	SessionID string     `json:"sessionId"`
 	Output    Out        `json:"output"`

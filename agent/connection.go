@@ -220,7 +220,7 @@ func (r *invocation[State, In, Out]) saveLast(last moment, returned bool) error 
 	return err
 }
 
-// conclude makes the output. err is what went wrong besides the events.
+// conclude makes the output. err is any error other than the errors of events.
 func (r *invocation[State, In, Out]) conclude(result Result[Out], err error) {
 	if err != nil {
 		err = fmt.Errorf("agent %q: session %.80q: %w", r.agent.name, r.sess.id, err)

@@ -47,13 +47,13 @@ type copier struct {
 	tooDeep bool // the copy is none
 }
 
-// shape is what has to be done for the values of a type.
+// shape says how the values of a type are copied.
 type shape struct {
 	// leaf: assigning copies it whole.
 	leaf bool
 	// codec: its own JSON copies it.
 	codec bool
-	// fields are those of a struct that are not leaves.
+	// fields are the indexes of a struct's fields that are not leaves.
 	fields []int
 }
 

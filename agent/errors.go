@@ -32,15 +32,15 @@ var (
 	ErrEnded = errors.New("the agent function has returned")
 )
 
-// EventError says what went wrong at one snapshot event: the callback, the
+// EventError is the failure of one snapshot event: in the callback, the
 // state, or the store. The agent went on all the same.
 type EventError struct {
 	// Agent and Session are the names of both.
 	Agent, Session string
-	// Event, Index and TurnIndex are those that the snapshot would have had.
+	// Event, Index and TurnIndex are the values that the snapshot would have had.
 	Event            model.SnapshotEvent
 	Index, TurnIndex int
-	// Err is the reason: a *PanicError of the callback, or what the store said.
+	// Err is the reason: a *PanicError of the callback, or another error.
 	Err error
 }
 
@@ -53,7 +53,7 @@ func (e *EventError) Unwrap() error { return e.Err }
 
 // PanicError is a panic of the agent function or of a snapshot callback.
 type PanicError struct {
-	// Value is what was given to panic.
+	// Value is the argument of the call to panic.
 	Value any
 	// Stack is the stack of the goroutine at that moment.
 	Stack []byte

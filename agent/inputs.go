@@ -2,8 +2,8 @@ package agent
 
 import "context"
 
-// inputs hands what a client sends on to the agent function, one at a time,
-// and counts what the function has taken: that is what begins a turn.
+// inputs passes the inputs of a client to the agent function, one at a time. It
+// counts the inputs that the function has taken, since taking one begins a turn.
 type inputs[In any] struct {
 	sent    chan input[In]
 	closing chan struct{}
@@ -17,7 +17,7 @@ type inputs[In any] struct {
 	taken int
 	// took is called whenever the function has taken one.
 	took func()
-	// cut is the error of the context, if that was what ended handing on.
+	// cut is the error of the context, if the context ended the handing on.
 	cut error
 }
 

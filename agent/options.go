@@ -9,7 +9,7 @@ import (
 // An Option changes how Define makes an agent. Of two of a kind the last holds.
 type Option[S any] func(*config[S])
 
-// config is what the options of an agent say.
+// config holds the options of an agent.
 type config[S any] struct {
 	store       model.Store[S]
 	callback    SnapshotCallback[S]
@@ -41,7 +41,7 @@ func WithClock[S any](now func() time.Time) Option[S] {
 // last holds.
 type BidiOption[S any] func(*opening[S])
 
-// opening is what the options of a connection say.
+// opening holds the options of a connection.
 type opening[S any] struct {
 	snapshot, session *string
 	init              *S

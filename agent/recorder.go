@@ -27,7 +27,7 @@ type recorder[S any] struct {
 	mu sync.Mutex
 	// working says that the present turn has a tool iteration behind it.
 	working bool
-	// ids are those of the captures.
+	// ids are the snapshot ids of the captures.
 	ids []string
 	// errs are the first errors of events; more counts the others, since a
 	// store that has gone away fails at every event.

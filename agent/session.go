@@ -56,8 +56,8 @@ func (s *Session[S]) ID() string { return s.id }
 // State returns the state.
 func (s *Session[S]) State() S { return s.view().state.copy() }
 
-// LastSnapshot returns the last snapshot on the active path, nil if there is
-// none.
+// LastSnapshot returns the last snapshot on the active path, or nil if the path has
+// no snapshot.
 func (s *Session[S]) LastSnapshot() *model.Snapshot[S] {
 	last := s.view().last
 	if last == nil {

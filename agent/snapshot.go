@@ -8,7 +8,7 @@ import (
 	"hindcast/model"
 )
 
-// SnapshotContext is what a snapshot callback decides by. State and PrevState
+// SnapshotContext is the argument of a snapshot callback. State and PrevState
 // are the callback's own copies.
 type SnapshotContext[S any] struct {
 	// Event is why the callback is asked.
@@ -16,7 +16,7 @@ type SnapshotContext[S any] struct {
 	// State is the state that is captured if the callback says so.
 	State S
 	// PrevState is the state of the last snapshot on the active path, nil if
-	// there is none.
+	// the path has no snapshot.
 	PrevState *S
 	// Index is the number that the snapshot would have. It stays as it is when
 	// the callback says no, so that it does not count events.
@@ -82,7 +82,7 @@ func (snap *SnapshotContext[S]) isChange() bool {
 	return err != nil || model.SnapshotID(now) != model.SnapshotID(before)
 }
 
-// trigger is what stands in the context of an agent function: the recorder of
+// trigger is the value in the context of an agent function: the recorder of
 // its session, without the type of the state.
 type trigger interface {
 	trigger(ctx context.Context, event model.SnapshotEvent) error

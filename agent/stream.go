@@ -2,7 +2,7 @@ package agent
 
 import "sync"
 
-// stream is what an agent says, until a client receives it. It has no bound, so
+// stream queues the output of an agent until a client receives it. It has no bound, so
 // that an agent never waits for a client that does not listen.
 type stream[Out any] struct {
 	mu    sync.Mutex
@@ -42,8 +42,8 @@ func (s *stream[Out]) end() {
 	s.more.Broadcast()
 }
 
-// next takes the first item, waiting for it; false means that there is none
-// and none will come.
+// next takes the first item, waiting for it. It returns false if the stream is empty
+// and has ended.
 func (s *stream[Out]) next() (i item[Out], ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

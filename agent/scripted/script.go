@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// turn is what happens once the user has said something: rounds of tools, and
+// turn is the agent's reaction to a prompt of the user: rounds of tools, and
 // then an answer.
 type turn struct {
 	user   string

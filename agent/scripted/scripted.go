@@ -30,7 +30,7 @@ type Options struct {
 	Tell func(turn int, what, words string)
 }
 
-// Report is what came of a run.
+// Report is the result of a run.
 type Report struct {
 	Session string
 	// Captured is how many snapshots the run took. Head is where the session stands
@@ -115,7 +115,7 @@ func run(ctx context.Context, s store.Store, o Options) (Report, error) {
 	return report, err
 }
 
-// sitting returns what the user says from a turn on.
+// sitting returns the user's prompts in sitting n, from a turn on.
 func sitting(n, turn int) (words []string) {
 	for _, t := range sittings[n][turn:] {
 		words = append(words, t.user)
@@ -198,8 +198,8 @@ func (p *player) pause(beats int) error {
 	}
 }
 
-// play is the agent function. An input is what the user says; "" goes on with
-// what was said last, or ends the turn if that was answered.
+// play is the agent function. An input is a prompt of the user; "" goes on with
+// the last prompt, or ends the turn if that prompt was answered.
 func (p *player) play(ctx context.Context, sess *agent.Session[State], in <-chan string, resp *agent.Responder[string]) (agent.Result[string], error) {
 	for words := range in {
 		err := p.turn(ctx, sess, words, resp)

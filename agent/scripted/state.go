@@ -2,7 +2,7 @@ package scripted
 
 import "encoding/json"
 
-// State is what the agent keeps: the release that it prepares, and the
+// State is the state of the agent: the release that it prepares, and the
 // conversation in the shape in which Strands writes it.
 type State struct {
 	Release      string            `json:"release"`
@@ -35,7 +35,7 @@ type ToolUse struct {
 	Input json.RawMessage `json:"input"`
 }
 
-// ToolResult is what a tool answered.
+// ToolResult is the answer of a tool.
 type ToolResult struct {
 	ID      string  `json:"toolUseId"`
 	Status  string  `json:"status"`

@@ -43,7 +43,7 @@ func (h *Handler) call(ctx context.Context, body []byte) (result, error) {
 // requires.
 type action func(ctx context.Context, s Store, in wire.Input) (result, error)
 
-// action returns the action of that name, or nil where the store has none.
+// action returns the action of that name, or nil if the store does not support it.
 func (h *Handler) action(s Store, name string) action {
 	switch name {
 	case wire.GetSnapshot:

@@ -19,7 +19,7 @@ import (
 	"hindcast/store/native/typed"
 )
 
-// Store is what can be served: the port, and the seed's interface of raw
+// Store is a store that a Handler can serve: the port, and the seed's interface of raw
 // states on the same sessions.
 type Store interface {
 	store.Store
