@@ -28,7 +28,7 @@ type Hit struct {
 	// value, which Key says. It is "" in a state that is not JSON. It is untrusted.
 	Path string
 	Key  bool
-	// Message is the number of the message that the text is in, -1 for none. Role says in
+	// Message is the number of the message that the text is in, -1 if it is in no message. Role says in
 	// the framework's word who speaks, and Tool the tool of the call or result that it is
 	// in; "" for none. Both are untrusted.
 	Message    int

@@ -52,7 +52,7 @@ type list struct {
 	elements []int32
 	// path is the path of the list; -1 if there is no list.
 	path int
-	// pieces are those of the text up to end, where the last element ends; none where more of it
+	// pieces are those of the text up to end, where the last element ends; empty if more of it
 	// may come behind.
 	pieces []piece
 	end    spot

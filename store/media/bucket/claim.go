@@ -20,8 +20,8 @@ const leaseTime = time.Minute
 // errLost: another program took the claim over, because this one did not renew it in time.
 var errLost = errors.New("the claim to write here was not renewed in time, and another Hindcast has it")
 
-// claim is the right to write below a prefix: an object that a program puts where there is
-// none, and deletes when it is done. Its age is told by the clock of the server.
+// claim is the right to write below a prefix: an object that a program puts if it does not
+// exist, and deletes when it is done. Its age is told by the clock of the server.
 type claim struct {
 	d    *bucketDisk
 	name string

@@ -203,7 +203,7 @@ func (c *client) explain(r *request, err error) error {
 	if answer := (*Error)(nil); errors.As(err, &answer) {
 		return err
 	}
-	// It may name the address, too, in whose query nothing is of use.
+	// It may name the address, too, whose query is of no use.
 	if at := (*url.Error)(nil); errors.As(err, &at) {
 		err = at.Err
 	}

@@ -52,7 +52,7 @@ func Kind(o Options, formats ...tree.Opener) store.Kind {
 	}
 }
 
-// errCredentials tells of an address with credentials, and nothing of what stands in it.
+// errCredentials reports an address with credentials, without repeating any of it.
 var errCredentials = errors.New("an address of a bucket has no credentials in it: set AWS_PROFILE, or AWS_ACCESS_KEY_ID " +
 	"and AWS_SECRET_ACCESS_KEY, and write s3://bucket/prefix")
 

@@ -96,8 +96,8 @@ type Disk interface {
 // something is in it.
 type Turner interface {
 	Disk
-	// Keep copies a file that is still as it was to another name, in place of what that has.
-	// The error is ErrChanged where it is not.
+	// Keep copies a file that is still as it was to another name, replacing any file there.
+	// The error is ErrChanged if it has changed.
 	Keep(name string, was fs.FileInfo, as string) error
 	// Turn puts what another file holds at a name, and removes the file where from is "". was is a look at
 	// the file that has the name, nil where it is free. The error is ErrChanged where that is

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// Rooted is a Disk of any operating system, by what package os has. Use OpenRooted.
+// Rooted is a Disk for any operating system, built on package os. Use OpenRooted.
 //
 // It looks at each folder on the way before it goes through: os.Root follows the
 // links that stay below it.

@@ -108,8 +108,8 @@ const (
 	writingSuffix = ".tmp"
 )
 
-// isOurs reports whether a name is one of a cache: with suffix, of a
-// file of notes or of one that is being written.
+// isOurs reports whether a name belongs to a cache: with suffix, to a
+// file of notes or to a file that is being written.
 func isOurs(name, suffix string) bool {
 	hash, found := strings.CutSuffix(name, suffix)
 	if suffix == writingSuffix && found {

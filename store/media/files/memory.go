@@ -69,7 +69,7 @@ func (m *Memory) Recall(name string, at Stamp) (text []byte, ok bool) {
 }
 
 // Knows reports whether there is a note of a file, whatever became of the file
-// since: where there is none, the file need not be looked at before it is read.
+// since: without a note, the file need not be looked at before it is read.
 func (m *Memory) Knows(name string) bool {
 	m.load.Do(m.takeFromCache)
 	m.mu.Lock()
@@ -79,7 +79,7 @@ func (m *Memory) Knows(name string) bool {
 
 // Note keeps what was made of a file that was looked at and then read. The
 // caller may not write to text any more. What cannot be trusted later is not
-// kept, and neither is what there is no room for: the file is read again then.
+// kept, nor are notes that do not fit: the file is read again then.
 func (m *Memory) Note(name string, at Stamp, text []byte) {
 	m.load.Do(m.takeFromCache)
 	m.mu.Lock()

@@ -28,8 +28,8 @@ var (
 type Reader func(name string, buf []byte) ([]byte, error)
 
 // From reads files below root: what a name leads to is read as [Folder.Read]
-// reads it. For many files of one folder, a [Folder] is faster. The errors are
-// those of this package and of the file system, without a path.
+// reads it. For many files of one folder, a [Folder] is faster. It
+// returns errors of this package and of the file system, without a path.
 func From(root *os.Root) Reader {
 	return func(name string, buf []byte) (data []byte, err error) {
 		dir, file := path.Split(name)

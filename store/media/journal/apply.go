@@ -22,7 +22,7 @@ import (
 // After an error nothing is changed, or all of it was taken back, but for an
 // UnfinishedError and a LeftError. The errors are ErrNoCarry, a ConflictError, a
 // PurgedError, a KeptError,
-// disk.ErrLocked, that of verify, and those of the file system. A ctx that ends
+// disk.ErrLocked, the error of verify, and errors of the file system. A ctx that ends
 // stops it until the first file changes, and not after.
 func (j *Journal) Apply(ctx context.Context, plan model.Plan, verify func(context.Context) error) (model.Receipt, error) {
 	e := &intent{}

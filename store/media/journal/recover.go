@@ -8,8 +8,8 @@ import (
 	"hindcast/model"
 )
 
-// Recover finishes a write that was broken off. Nothing is written where there is
-// none, or while another program writes: then the error is disk.ErrLocked.
+// Recover finishes a write that was broken off. Nothing is written if there
+// is no such write, or while another program writes: then the error is disk.ErrLocked.
 //
 // Where a file is neither as it was nor as it is to be, nothing is touched, and the
 // entry says from then on why it is broken off. Where only a guard does not hold, it

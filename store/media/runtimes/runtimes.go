@@ -59,7 +59,7 @@ const (
 type Runtime struct {
 	at     *url.URL
 	client *http.Client
-	// id is what the process that is meant calls itself, "" where that is not known.
+	// id is the name by which the meant process calls itself, "" if that is not known.
 	id string
 }
 

@@ -9,7 +9,7 @@ type kept struct {
 	value any
 }
 
-// Keep returns what read made of the file for a key, and keeps it for the transactions that
+// Keep returns the value that read makes of the file for a key, and keeps it for the transactions that
 // follow, as long as the file stays as it is and no other key is asked for. A file that is
 // being written is read each time. The value may not be changed.
 func Keep[T any](t *Tx, key string, read func() (T, error)) (T, error) {

@@ -221,7 +221,7 @@ func (t *Tx) Limit(most int) error {
 // isTable is the condition that a row of sqlite_schema, s, is a table with pages of its own.
 const isTable = "s.type = 'table' AND s.rootpage > 0"
 
-// Instead returns what a database has by the name of a table that is none: "a view" or "a
+// Instead names the object that a database has in place of a table: "a view" or "a
 // virtual table"; "" for a table and for nothing.
 func (t *Tx) Instead(ctx context.Context, name string) (what string, err error) {
 	_, err = t.First(ctx, []any{&what}, "SELECT iif(s.type = 'view', 'a view', 'a virtual table') FROM main.sqlite_schema s "+

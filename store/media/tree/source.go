@@ -20,7 +20,7 @@ type Source interface {
 	// Requests returns how many requests were made of its server.
 	Requests() store.Requests
 	// At returns a folder of it, or one that is some folders above, to which ".." leads. All
-	// are closed with one. It reports false for what the server does not have.
+	// are closed with one. It reports false if the server does not have it.
 	At(way string) (Source, bool)
 	// Server returns how programs name it: the bucket, the prefix in it, and the URL of its
 	// server where that was given, "" else.

@@ -223,8 +223,8 @@ func (w *watcher) nextRound() <-chan time.Time {
 	return nil
 }
 
-// isTold reports whether the system tells of whatever happens to a place. Of a file that has other
-// names it does not, nor of one that is elsewhere.
+// isTold reports whether the system tells of every change of a place. It misses changes of a file
+// that has other names, or that lies elsewhere.
 func (w *watcher) isTold(p *place) bool {
 	if p.isFolder() {
 		return p.telling

@@ -90,7 +90,7 @@ func Shared(t testing.TB) *Cluster {
 	return here(t, shared.cluster, shared.err)
 }
 
-// New returns a cluster of the test's own, for one that stops it, or wants other settings, such as "fsync=on".
+// New returns a cluster of the test's own, for a test that stops it or wants other settings, such as "fsync=on".
 func New(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
 	c, err := start(append([]string{"fsync=off"}, settings...)...)
