@@ -27,8 +27,8 @@ const (
 	typeScript     dialect = "TypeScript"
 )
 
-// capture is what a timeline needs of one file. It is kept, see note.go: what
-// is changed here changes noteVersion.
+// capture holds the data of one file that a timeline needs. It is cached, see note.go: a
+// change here changes noteVersion.
 type capture struct {
 	Dialect dialect   `json:"dialect,omitempty"`
 	Scope   string    `json:"scope,omitempty"`
@@ -45,13 +45,13 @@ type capture struct {
 	// lineage.UnknownRemoved. Manager is its class.
 	Removed int    `json:"removed"`
 	Manager string `json:"manager,omitempty"`
-	// Event, Position and Title are those of the header; TurnEnd says that the
-	// event is the end of a turn.
+	// Event, Position and Title belong to the header; TurnEnd says that the event ends a
+	// turn.
 	Event       string `json:"event,omitempty"`
 	Position    string `json:"position,omitempty"`
 	Title       string `json:"title,omitempty"`
 	Interrupted bool   `json:"interrupted,omitempty"`
-	// Opening is what the user said first.
+	// Opening is the user's first text.
 	Opening string `json:"opening,omitempty"`
 	// AppData and Stash are shown as facts.
 	AppData string `json:"appData,omitempty"`
@@ -68,7 +68,7 @@ type messages struct {
 	end  int
 }
 
-// shape says what a message is in the course of a turn.
+// shape is the role of a message in a turn.
 type shape uint8
 
 const (
@@ -130,7 +130,7 @@ func (c *capture) tidy() {
 	}
 }
 
-// unread is what is known of a file that cannot be read.
+// unread returns the capture of a file that cannot be read.
 func unread(err error) capture {
 	r := reader{capture: capture{Removed: lineage.UnknownRemoved, Problem: err.Error()}}
 	r.finish()
@@ -285,8 +285,8 @@ func (r *reader) message(message []byte) {
 	r.list.prints = append(r.list.prints, lineage.OfContent(said))
 }
 
-// compact returns JSON without white space, or what is none as it is. What was
-// only skipped over may be anything.
+// compact returns JSON without white space, and invalid JSON as it is. A value that was
+// only skipped over may be invalid.
 func compact(value []byte) []byte {
 	if _, _, err := jsontape.ParseTolerant(value); err != nil {
 		return value
@@ -294,7 +294,7 @@ func compact(value []byte) []byte {
 	return jsontape.AppendCompact(nil, value)
 }
 
-// shapeOf tells what the blocks of a message are.
+// shapeOf returns the shape of a message from its blocks.
 func shapeOf(content []byte) (s shape) {
 	if len(content) == 0 || content[0] != '[' {
 		return 0

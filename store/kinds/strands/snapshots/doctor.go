@@ -50,8 +50,8 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 // A larger one is looked at more closely by Faults alone.
 const quickBytes = 32 << 20
 
-// check looks for what is wrong in a place, in as many bytes of files as most
-// says: the newest files first, and at least the first of them.
+// check looks for the faults of a place. It reads at most most bytes of files: the newest
+// files first, and at least the first of them.
 func (s *Store) check(ctx context.Context, p *place, most int64) ([]model.Fault, error) {
 	c := checkup{place: p, tree: s.tree, running: &s.running, said: make(map[string]bool)}
 	if err := s.storage.Broken(); err != nil {
@@ -148,8 +148,8 @@ func (c *checkup) add(f model.Fault) { c.list.Add(f) }
 // plain returns a fault with a verdict for all versions.
 func plain(f model.Fault, v sdk.Verdict) model.Fault { return sdk.From(sdk.First).WithVerdict(f, v) }
 
-// judged returns a fault of a file with what the SDK that wrote it does when it starts
-// or, with one of the older snapshots, when it restores it.
+// judged returns a fault of a file with the verdict of the SDK that wrote it: on a start
+// or, for an older snapshot, on a restore.
 func (c *checkup) judged(f model.Fault, it *item, v verdict, in sdk.Span) model.Fault {
 	word := func(v sdk.Verdict) model.Fault {
 		f := in.WithVerdict(f, v)
@@ -208,7 +208,7 @@ func (s *Store) unlisted(ctx context.Context) ([]model.Fault, error) {
 	return faults.All(), nil
 }
 
-// strayScopes finds what is in the folder of the scopes and is none.
+// strayScopes finds the entries in the folder of scopes that are not scopes.
 func (s *Store) strayScopes(d sessionDir, faults *store.FaultList) {
 	dir := path.Join(d.dir, scopesDir)
 	names, err := s.tree.List(dir)

@@ -32,7 +32,7 @@ func parsed(file []byte) (d document) {
 type RefusedError struct {
 	// File is the snapshot's, relative to the store.
 	File string
-	// Faults are those for which the SDK refuses it. There is one at least.
+	// Faults are the faults for which the SDK refuses it. There is at least one.
 	Faults []model.Fault
 }
 
@@ -84,8 +84,8 @@ func (m *move) sound(it *item) (document, error) {
 	return d, nil
 }
 
-// versions returns those that are in question for the snapshot that is aimed at; for a
-// document where there is none.
+// versions returns the SDK versions that may read the target snapshot; without a target,
+// the versions that may read a document.
 func (m *move) versions(d *document) sdk.Span {
 	if m.doc.Tape != nil {
 		d = &m.doc
@@ -93,12 +93,11 @@ func (m *move) versions(d *document) sdk.Span {
 	return m.place.versions(&m.s.running, d.Dialect, d.Tape)
 }
 
-// resumable returns the bytes of a document as the SDK can go on from them. They are
-// those of the document but where the SDK for TypeScript would send tool calls
-// without their results: that SDK keeps the message that asks for them out of the
-// list until the tools have run, and holds it with the state of the interrupts.
-// So does this, and says so in words; but not where a version in question would drop
-// the message with that state.
+// resumable returns the bytes of a document as the SDK can go on from them. They differ
+// from the document only where the SDK for TypeScript would send tool calls without their
+// results. That SDK keeps the message with the calls out of the list until the tools have
+// run, and stores it in the interrupt state. resumable does the same, and says so in
+// words, unless a version in question would drop the message with that state.
 func (d *document) resumable(in sdk.Span) (data []byte, said string) {
 	t := d.Tape
 	at := d.stand(in)

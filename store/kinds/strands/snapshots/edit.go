@@ -14,7 +14,7 @@ import (
 type PlaceError struct {
 	// Place is a JSON Pointer into the state.
 	Place string
-	// Why says what is wrong there, and what to do.
+	// Why describes the error there, and what to do.
 	Why string
 }
 
@@ -70,8 +70,8 @@ func (m *move) edited(state []byte) (document, error) {
 	return d, m.check(&d)
 }
 
-// check refuses an edited document for what the SDK would not load, or would
-// stumble over with the next input, and warns of what else the edit broke.
+// check refuses an edited document that the SDK would not load, or that would break it at
+// the next input. It warns of the other faults that the edit caused.
 func (m *move) check(d *document) error {
 	fatal, others := m.judged(d)
 	_, before := m.judged(&m.doc)
@@ -142,7 +142,7 @@ func (d *document) endsAs(other *document) bool {
 	return n == k && (n == 0 || jsontape.Equal(d.Tape, a, other.Tape, b))
 }
 
-// lastMessage returns the last message, -1 for none, and how many there are.
+// lastMessage returns the last message, or -1, and the number of messages.
 func (d *document) lastMessage() (last jsontape.Node, n int) {
 	messages := d.Tape.Find(d.data, "messages")
 	last = jsontape.None

@@ -38,7 +38,7 @@ func (h *history) facts(id string) (model.Facts, error) {
 	return append(h.around(i), h.items[i].facts(&h.place)...), nil
 }
 
-// around tells what the other snapshots say of one.
+// around adds the facts about a snapshot that follow from the other snapshots.
 func (h *history) around(i int) (l model.Facts) {
 	it := &h.items[i]
 	switch it.How {
@@ -59,7 +59,7 @@ func (h *history) around(i int) (l model.Facts) {
 	return l
 }
 
-// facts tells what the file of a snapshot says besides its data.
+// facts returns the facts in the file of a snapshot besides its data.
 func (i *item) facts(p *place) (l model.Facts) {
 	l.Add("file", p.file(i.name))
 	if i.aside != nil {

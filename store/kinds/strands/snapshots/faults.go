@@ -5,9 +5,9 @@ import (
 	"hindcast/store/sdk"
 )
 
-// Codes of the faults, besides those of package runs for what is in the
-// record of an orchestrator. Each verdict is that of the SDK that wrote the file,
-// of Python 1.62.0 and TypeScript 1.19.0 as they were seen to behave.
+// Codes of the faults; package runs has the codes for an orchestrator's record. Each
+// verdict describes the SDK that wrote the file, as Python 1.62.0 and TypeScript 1.19.0
+// were seen to behave.
 const (
 	// FaultFile: a file cannot be read, or is not one JSON value.
 	FaultFile = "snapshot-file"
@@ -95,7 +95,7 @@ func unstored(exception string) sdk.Verdict {
 	return sdk.Says(model.Loses, "starts; refuses to restore it: "+exception)
 }
 
-// verdict says what each SDK does about something.
+// verdict holds the reaction of each SDK to a fault.
 type verdict struct {
 	python, typeScript sdk.Verdict
 }

@@ -36,9 +36,9 @@ func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 // or of Hindcast's own folder.
 func isForeign(name string) bool { return name == journal.Folder || isTemporary(name) }
 
-// isTemporary reports whether a name is one that an SDK writes to first:
-// ".__strands_tmp_…" of Python, "….__strands_tmp_…" of TypeScript, "….tmp" of its
-// legacy storage.
+// isTemporary reports whether an SDK writes a file of this name first and renames it:
+// ".__strands_tmp_…" of Python, "….__strands_tmp_…" of TypeScript, "….tmp" of its legacy
+// storage.
 func isTemporary(name string) bool {
 	return strings.HasSuffix(name, ".tmp") || strings.Contains(name, ".__strands_tmp_")
 }

@@ -18,9 +18,9 @@ import (
 //	context/SESSION/scopes/agent/AGENT/…
 const stashDir = "context"
 
-// fork plans a fork. The new session has one agent, that of the session that is read:
-// its immutable snapshots up to the target, on the way that leads there, and the target
-// as the latest. The errors are those of a restore, and store.ErrSessionExists.
+// fork plans a fork. The new session has one agent, copied from the session that is read:
+// its immutable snapshots on the path to the target, and the target as the latest. The
+// errors are the errors of a restore, and store.ErrSessionExists.
 func (m *move) fork(as string) error {
 	to, err := m.found(as)
 	if err != nil {

@@ -42,8 +42,8 @@ func (m *move) headDocument() *document {
 	return &d
 }
 
-// member returns a member of the data by the name that the dialect has for it,
-// without white space; nil for none.
+// member returns a member of the data by its name in the dialect, without white space;
+// nil if it is missing.
 func (d *document) member(python, typeScriptName string) []byte {
 	key := python
 	if d.Dialect == typeScript {

@@ -43,15 +43,14 @@ func timeOfID(id string) (at time.Time, ok bool) {
 	return time.UnixMilli(ms).UTC(), err == nil
 }
 
-// item is one snapshot file of a place, with what was worked out about it.
+// item is one snapshot file of a place, with the facts derived about it.
 type item struct {
 	id   string
 	name string // in its folder
 	capture
 	// err is why the file cannot be read at all.
 	err error
-	// aside is the content by which the journal has a snapshot that lies nowhere; nil for
-	// one that does.
+	// aside is the journal's record of a snapshot without a file; nil if the file exists.
 	aside *folder.Aside
 
 	lineage.Link
@@ -139,11 +138,11 @@ type history struct {
 	listing
 	in    folder.In
 	items []item
-	// at is the position of snapshot_latest.json, -1 for none. It comes behind all others
-	// but those that were set aside, which are no part of the list.
+	// at is the position of snapshot_latest.json, or -1. It comes last in the list; only
+	// the snapshots that were set aside, which are no part of the list, follow it.
 	at int
-	// same is the position of the immutable snapshot whose data are those of
-	// snapshot_latest.json, -1 for none.
+	// same is the position of the immutable snapshot with the same data as
+	// snapshot_latest.json, or -1.
 	same int
 	// gone is why there is no folder; nil where there is one.
 	gone error
@@ -183,7 +182,7 @@ func (p place) read(ctx context.Context, in folder.In, walks *walks) (*history, 
 type line struct {
 	history *history
 	tree    *lineage.Tree
-	// known are the positions of those whose messages are known, which are all
+	// known are the positions of the snapshots whose messages are known: all snapshots
 	// that the tree has.
 	known []int
 }
@@ -209,8 +208,8 @@ func (l *line) addNoted(list []tree.Noted[*scanned]) {
 	}
 }
 
-// add adds the next snapshot. One of whose messages nothing can be read hangs on
-// the one that is listed before it: nothing says otherwise.
+// add adds the next snapshot. If none of its messages can be read, its parent is the
+// snapshot listed before it, for lack of better evidence.
 func (l *line) add(i item, m *messages) {
 	h := l.history
 	if i.messages = len(m.prints); i.Problem != "" && i.messages == 0 {
@@ -248,9 +247,8 @@ func (h *history) compare() {
 	}
 }
 
-// shown returns the position of the immutable snapshot by which people know what is
-// loaded, -1 for none: that with the same data and of the same time, else with the
-// same data; of several the last.
+// shown returns the position of the immutable snapshot that is shown for the loaded one,
+// or -1. It prefers the same data and time, then the same data, then the last.
 func (h *history) shown(latest *capture) int {
 	found := -1
 	for i := range h.items {
@@ -265,8 +263,8 @@ func (h *history) shown(latest *capture) int {
 	return found
 }
 
-// index returns the number by which people know an item: the latest has none of its
-// own where an immutable snapshot holds the same.
+// index returns the number of an item as people see it. The latest has no number of its
+// own if an immutable snapshot has the same data.
 func (h *history) index(i int) int {
 	if h.same >= 0 && i > h.at {
 		return i - 1
@@ -274,8 +272,7 @@ func (h *history) index(i int) int {
 	return i
 }
 
-// head returns the position of the snapshot that an SDK loads on start, -1 for
-// none.
+// head returns the position of the snapshot that an SDK loads on start, or -1.
 func (h *history) head() int {
 	if h.same >= 0 {
 		return h.same
@@ -283,7 +280,7 @@ func (h *history) head() int {
 	return h.at
 }
 
-// find returns the position of the row of an id, -1 for none.
+// find returns the position of the row of an id, or -1.
 func (h *history) find(id string) int {
 	for i := range h.items {
 		if h.items[i].id == id && (i != h.at || h.same < 0) {

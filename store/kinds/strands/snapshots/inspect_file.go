@@ -84,7 +84,7 @@ func (in *inspector) unreadable() {
 	in.add(in.judged(f, in.item, v, in.sdk))
 }
 
-// encoding looks for what keeps an SDK from reading a text that parses here.
+// encoding looks for encodings that parse here, but that an SDK cannot read.
 func (in *inspector) encoding() {
 	e := in.doc.Encoding()
 	if e.BOM {
@@ -119,7 +119,7 @@ func (in *inspector) numbers() {
 	}
 }
 
-// notAnObject is what the SDKs say of a file that holds something else.
+// notAnObject returns the SDKs' verdict on a file whose value is not an object.
 func (in *inspector) notAnObject() verdict {
 	v := verdict{sdk.Refuses("SnapshotException: Snapshot is not an object"), sdk.Refuses("Error: Expected snapshot scope '" + in.scope + "', got 'undefined'")}
 	if in.t.Kind(0) == jsontape.Null {
@@ -265,8 +265,8 @@ func (in *inspector) hasAny(n jsontape.Node, keys []string) bool {
 	return false
 }
 
-// checkManager looks at the state of the conversation manager, as
-// restore_from_session of Python does. A BidiAgent has none.
+// checkManager checks the state of the conversation manager, as restore_from_session of
+// Python does. A BidiAgent has no such state.
 func (in *inspector) checkManager(n jsontape.Node) {
 	switch in.t.Kind(n) {
 	case jsontape.Invalid:

@@ -18,7 +18,7 @@ type call struct {
 
 func (c call) text() string { return c.id }
 
-// talk is what a message and its calls and results have to fit to.
+// talk is the context that the next message and its calls and results have to fit.
 type talk struct {
 	calls []call
 	node  jsontape.Node
@@ -105,7 +105,7 @@ func (in *inspector) checkMessage(n jsontape.Node, before talk) talk {
 	return now
 }
 
-// roles are those that the SDKs know.
+// roles are the roles that the SDKs know.
 var roles = map[string]conversation.Role{"user": conversation.User, "assistant": conversation.Assistant}
 
 // trouble notes a trouble in a message of a role, if an SDK or a provider minds it.
@@ -133,7 +133,7 @@ func (in *inspector) checkRole(role, message jsontape.Node) {
 	}
 }
 
-// known returns what a message is known by, "" for one without an id.
+// known returns the id of a message, "" if it has no id.
 func (in *inspector) known(message jsontape.Node) string {
 	if id := in.key(message, "tracking_id", "trackingId"); in.t.Kind(id) == jsontape.String {
 		return string(in.t.AppendText(nil, id, maxText))

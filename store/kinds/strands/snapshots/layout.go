@@ -43,8 +43,8 @@ type sessionDir struct {
 // place is where the snapshots of one agent or orchestrator are. Its names were
 // read from folders.
 type place struct {
-	// id is what the port calls it: SESSION, or SESSION/AGENT where a session
-	// has several agents. Where two would have one name, the later has a ~ more.
+	// id is the port's name of the place: SESSION, or SESSION/AGENT if a session has several
+	// agents. A ~ is appended to a name that is already taken.
 	id string
 	sessionDir
 	scope string // the name of the folder below "scopes"
@@ -167,8 +167,8 @@ func (s *Store) places() ([]place, error) {
 	return s.placesOf(dirs), nil
 }
 
-// placesOf returns the places of some sessions. A session whose folders cannot be
-// listed has those that could be.
+// placesOf returns the places of some sessions. If not all folders of a session can be listed,
+// it returns the places that were found.
 func (s *Store) placesOf(dirs []sessionDir) (list []place) {
 	taken := make(map[string]bool)
 	for _, d := range dirs {
@@ -218,7 +218,8 @@ func (s *Store) named(id string) (dirs []sessionDir, err error) {
 	return dirs, nil
 }
 
-// single returns the session whose folder dir is, by its whole name with slashes, nil for none.
+// single returns the session in folder dir, given by its whole name with slashes; nil if dir is
+// not a session's folder.
 func single(dir string, t tree.Tree) *sessionDir {
 	if !isSingle(t) {
 		return nil

@@ -9,8 +9,9 @@ import (
 	"hindcast/store/kinds/strands/lineage"
 )
 
-// noteKind names the notes for a files.Cache. Its number grows with every change
-// to what is noted, and of what is a fault: their number is noted, see tally.go.
+// noteKind names the notes for a files.Cache. Its number grows with every change of the
+// notes or of the rules for faults, because notes hold the number of faults, see
+// tally.go.
 const noteKind = kind + " 5"
 
 // A note is what is kept of a file: one line of JSON, the prints of messages,
@@ -76,7 +77,7 @@ func run(before *messages, from int, m *messages) (n int) {
 	return n
 }
 
-// appendNote returns the note of what was read and joined.
+// appendNote returns the note of a file that was read and joined.
 func (s *scanned) appendNote() []byte {
 	line, err := json.Marshal(s.note)
 	if err != nil {

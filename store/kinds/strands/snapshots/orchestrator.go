@@ -97,7 +97,7 @@ func orchestratorID(t *jsontape.Tape, data jsontape.Node) jsontape.Node {
 	return t.Find(data, "orchestratorId")
 }
 
-// row returns what is shown of a file that cannot be read.
+// row returns the header that is shown for an unreadable file.
 func (r *record) row(p *place) *model.Header {
 	return &model.Header{
 		ID: r.id, SessionID: p.id, CreatedAt: r.created(), Event: model.SnapshotEventNamed, EventName: r.Event,

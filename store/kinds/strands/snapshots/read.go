@@ -5,7 +5,7 @@ import (
 	"hindcast/store/media/tree"
 )
 
-// scanned is what was made of one snapshot file.
+// scanned is the decoded content of one snapshot file, or of its note.
 type scanned struct {
 	note
 	messages
@@ -34,8 +34,8 @@ var codec = tree.Codec[*scanned]{
 	Join: func(before *scanned, is **scanned) bool { return (*is).join(before) },
 }
 
-// join completes what was read by the snapshot that is listed before, nil for none: by the
-// messages that both share.
+// join completes a note with the messages that it shares with the snapshot listed before
+// it; before is nil if there is no such snapshot.
 func (s *scanned) join(before *scanned) bool {
 	if before == nil {
 		before = &scanned{}

@@ -98,8 +98,8 @@ func (l *looker) sessions(dir, name string) {
 	}
 }
 
-// session looks into the folder of one session. The names in why are those of
-// the SDKs: what is data in them is left out.
+// session looks into the folder of one session. why has only names of the SDKs, and no
+// names from the data.
 func (l *looker) session(dir, name string) {
 	if !tree.IsFolder(l.tree, path.Join(dir, scopesDir)) {
 		return

@@ -9,10 +9,10 @@ import (
 	"hindcast/store/media/tree"
 )
 
-// A repair makes that an SDK starts again. The newest snapshot that it starts from takes
-// the place of one that it does not start from; where there is none, the place is
-// emptied, so that the SDK begins anew. What the SDK lists and cannot restore is set
-// aside. The journal keeps what was there, and the timeline shows it.
+// A repair makes an SDK start again. The newest loadable snapshot replaces the one that
+// the SDK does not start from. If there is no loadable snapshot, the place is emptied, so
+// that the SDK begins anew. Snapshots that the SDK lists and cannot restore are set
+// aside. The journal keeps the old files, and the timeline shows them.
 
 // repair plans a repair. The error is a model.NothingToError where nothing keeps the
 // SDK from starting, and a *model.UnsupportedError where something does that no file can

@@ -138,8 +138,8 @@ func (m *move) put(content []byte) error {
 	return nil
 }
 
-// latest reads snapshot_latest.json, nil where there is none. The plan fails where it is
-// another one when it is made, or carried out: an agent has saved meanwhile.
+// latest reads snapshot_latest.json, nil if it is missing. The plan fails if the file
+// differs when it is made or carried out: an agent has saved meanwhile.
 func (m *move) latest() ([]byte, error) {
 	name := m.place.kept(latestFile)
 	if m.Uses[name] = ""; m.h.at < 0 {
@@ -167,7 +167,7 @@ func (m *move) listed(d *document) bool {
 	return other.Err == nil && bytes.Equal(appDataOf(d), appDataOf(&other))
 }
 
-// appDataOf returns what an application put beside the data, without white space.
+// appDataOf returns the application's own data in a snapshot, without white space.
 func appDataOf(d *document) []byte {
 	for _, key := range []string{"app_data", "appData"} {
 		if n := d.Tape.Find(0, key); n >= 0 {
@@ -189,7 +189,7 @@ func (m *move) mint() (string, error) {
 // guard lets the plan fail if a snapshot comes or goes before it is carried out.
 func (m *move) guard() { m.Closed = []string{m.place.name(historyDir)} }
 
-// hazards adds warnings; an empty one is none.
+// hazards adds warnings, and skips empty ones.
 func (m *move) hazards(list ...string) {
 	for _, text := range list {
 		if text != "" {
@@ -241,7 +241,7 @@ func (s *Store) next(h *history, loaded []byte, m *move) (next folder.Next) {
 	return next
 }
 
-// loaded returns what snapshot_latest.json holds, nil where there is none.
+// loaded returns the content of snapshot_latest.json, nil if it is missing.
 func (h *history) loaded() []byte {
 	if h.at < 0 {
 		return nil
@@ -253,7 +253,8 @@ func (h *history) loaded() []byte {
 	return data
 }
 
-// back says what an undo or a redo does to what an SDK loads, which goes on as next says.
+// back describes how an undo or a redo changes the snapshot that an SDK loads. next
+// describes how the SDK goes on from it.
 func (h *history) back(now *history, next func() folder.Next) (n folder.Next) {
 	was, then := h.loaded(), now.loaded()
 	switch {

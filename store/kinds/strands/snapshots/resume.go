@@ -31,7 +31,7 @@ const (
 	atInterrupt
 )
 
-// standing is what a plan says about where a snapshot stands. It is read from the
+// standing describes in a plan how a session goes on from a snapshot. It is read from the
 // data of a snapshot that the SDK loads.
 type standing struct {
 	stance
@@ -103,7 +103,7 @@ func (s *standing) byTail(t *jsontape.Tape, last jsontape.Node) {
 	}
 }
 
-// interrupts returns the node of the state of the interrupts, -1 for none.
+// interrupts returns the node of the interrupt state, or -1.
 func (d *document) interrupts() jsontape.Node {
 	if d.Dialect == typeScript {
 		return d.Tape.Find(d.data, "interrupts")
@@ -111,8 +111,8 @@ func (d *document) interrupts() jsontape.Node {
 	return d.Tape.Find(d.data, "interrupt_state")
 }
 
-// pending returns the message whose tools are still to run as the state of the
-// interrupts has it; -1 for none. Older SDKs for Python have it in the context.
+// pending returns the message in the interrupt state whose tools are still to run, or -1.
+// Older SDKs for Python store it in the context.
 func (d *document) pending() jsontape.Node {
 	t, state := d.Tape, d.interrupts()
 	if d.Dialect == typeScript {
@@ -229,8 +229,8 @@ func (s *standing) answers() []model.Resume {
 	return []model.Resume{{Call: call, Then: s.pendingThen(then) + "; any other input is a TypeError"}}
 }
 
-// pendingThen says what comes of what waits: it is done, unless it is stored where
-// older SDKs for Python do not look.
+// pendingThen describes the effect on the waiting tools: done, unless they are stored
+// where older SDKs for Python do not look.
 func (s *standing) pendingThen(done string) string {
 	if !s.newer {
 		return done

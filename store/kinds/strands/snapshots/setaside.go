@@ -72,9 +72,8 @@ func (h *history) holds(k *kept, latest *scanned) bool {
 	return latest != nil && latest.Sum == k.Sum || slices.ContainsFunc(h.items, func(i item) bool { return i.aside == nil && i.Sum == k.Sum })
 }
 
-// addOverwritten adds the snapshots that an undo brought back and that an agent wrote
-// over. They come before the latest, which may go on from one of them. latest is nil for
-// none.
+// addOverwritten adds the snapshots that an undo brought back and that an agent overwrote.
+// They come before the latest, which may go on from one of them. latest may be nil.
 func (l *line) addOverwritten(aside []kept, latest *scanned) {
 	for i := range aside {
 		if k := &aside[i]; k.aside.How == folder.BroughtBack && !l.history.holds(k, latest) {
@@ -101,7 +100,7 @@ func (l *line) addSetAside(aside []kept) {
 	}
 }
 
-// restored reports whether what is loaded is what Hindcast last put there.
+// restored reports whether the head is the snapshot that Hindcast last restored.
 func (h *history) restored() bool {
 	last := h.in.Told.Last()
 	return last != nil && h.head() >= 0 && last.To == h.items[h.head()].id

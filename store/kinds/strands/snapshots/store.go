@@ -44,7 +44,7 @@ func Kind(cache *files.Cache) store.Kind {
 // concurrent use. Use Open.
 type Store struct {
 	dir string
-	// tree is what is in it, and disk the same where it is on one.
+	// tree holds the files, and disk is the same tree if it is on a disk.
 	tree tree.Tree
 	disk *tree.Disk
 	// single is the session if dir is the folder of one.
@@ -72,9 +72,9 @@ var (
 	_ store.Versioned = (*Store)(nil)
 )
 
-// Open opens the folder around session/, a folder of sessions, or the folder of
-// one session. An empty folder is a store without sessions. The errors are those
-// of the file system: fs.ErrNotExist, fs.ErrPermission.
+// Open opens the folder around session/, a folder of sessions, or the folder of one session. An
+// empty folder is a store without sessions. It returns the errors of the file system:
+// fs.ErrNotExist, fs.ErrPermission.
 func Open(ctx context.Context, dir string) (*Store, error) { return openWith(ctx, nil, dir) }
 
 func openWith(ctx context.Context, cache *files.Cache, dir string) (*Store, error) {
@@ -200,9 +200,8 @@ func (s *Store) newest(ctx context.Context) ([]dated, error) {
 	return list, nil
 }
 
-// info reads the snapshots of a place for what the list of sessions shows. Of a
-// place that is there and cannot be read that is its faults. The error is that
-// of a context that has ended, or fs.ErrNotExist.
+// info reads the entry of a place in the list of sessions. For an unreadable place, the entry only
+// counts its faults. The error is the error of an ended context, or fs.ErrNotExist.
 func (s *Store) info(ctx context.Context, p place, updated time.Time) (model.SessionInfo, error) {
 	info := model.SessionInfo{ID: p.id, Kind: kind, UpdatedAt: updated}
 	log, err := s.storage.Log(ctx, s.in(p))
@@ -233,17 +232,16 @@ func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Hea
 	}
 }
 
-// session is what a log of a place was read from: the snapshots of an agent, or those of
-// an orchestrator.
+// session is the decoded content of a place: the snapshots of an agent, or of an orchestrator.
 type session interface {
 	// sum puts the title and the size into info. The error is fs.ErrNotExist where the
 	// folder is gone.
 	sum(info *model.SessionInfo) error
-	// facts returns what the files tell of the row of an id besides its state.
+	// facts returns the files' facts about the row of an id besides its state.
 	facts(id string) (model.Facts, error)
 }
 
-// sessionIn returns what a log was read from.
+// sessionIn returns the session that a log was read from.
 func sessionIn(log *folder.Log) session {
 	if rs, ok := log.Own.(*runs.Records); ok {
 		return rs.Own.(*records)

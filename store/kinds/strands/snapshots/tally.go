@@ -27,8 +27,8 @@ type tally struct {
 	sum []byte
 }
 
-// countFaults counts the faults that the list of sessions tells of a place.
-// Faults says what they are, and why it could not look further.
+// countFaults counts the faults of a place for the list of sessions. Faults describes
+// them, and says why the search ended.
 func (s *Store) countFaults(ctx context.Context, p *place) int {
 	key := p.path() + "/" + s.Assumed().Short() // no file is called so
 	now, ok := s.tally(p)
@@ -47,9 +47,8 @@ func (s *Store) countFaults(ctx context.Context, p *place) int {
 	return n
 }
 
-// tally looks at the files of a place. It is of no use later where one was just
-// written, where the age of one is what counts, or where something cannot be
-// looked at.
+// tally looks at the files of a place. Its result cannot be cached if a file was just
+// written, if the age of a file counts, or if a file cannot be read.
 func (s *Store) tally(p *place) (now tally, ok bool) {
 	t := s.storage.In().Tree
 	l, err := p.list(t)

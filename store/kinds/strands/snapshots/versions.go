@@ -6,13 +6,13 @@ import (
 	"hindcast/store/sdk"
 )
 
-// The SDKs do not do the same in all their versions. What differs is a rule that holds
-// since one of them, and nothing else in this package knows versions. The tables were
-// made by starting seven versions of the SDK for Python from 1.51 on and eighteen of
-// that for TypeScript from 1.0 on, all that there are, on the sessions of
-// snapshot-hazards.txtar and at every place where a snapshot can stand; on the records
-// of multiagent-hazards.json, and on those that Hindcast puts back, which all of them
-// go on with alike. The tests hold them to some of those versions.
+// The SDKs differ between their versions. Each difference is a rule that holds since a
+// version, and nothing else in this package knows versions. The tables were made by
+// starting all versions there are: seven of the SDK for Python from 1.51 on, and eighteen
+// of the SDK for TypeScript from 1.0 on. They ran on the sessions of snapshot-hazards.txtar
+// and at every place where a snapshot can stand. They also ran on the records of
+// multiagent-hazards.json and on the records that Hindcast puts back. All versions go on
+// alike with the latter. The tests check some of these versions.
 
 // Of the SDK for Python.
 var (
@@ -61,7 +61,7 @@ func (s *Store) Assume(r store.Release) error { return s.running.Assume(kind, op
 // Assumed implements store.Versioned.
 func (s *Store) Assumed() store.Releases { return s.running.ListAssumed() }
 
-// signs are what shows in a file that it was written by no version before a rule.
+// signs are members of a file that no version before a rule writes.
 var signs = []struct {
 	of   dialect
 	rule sdk.Rule
@@ -73,8 +73,8 @@ var signs = []struct {
 	{typeScript, tracksMessages, []string{"data", "messages", "0", "trackingId"}},
 }
 
-// versions returns those that are in question for a snapshot of a place: the one that
-// is said to run, or all since the first that writes such a file; nil is any file.
+// versions returns the SDK versions that may read a snapshot of a place: the running
+// version if it is known, or all since the first that writes such a file; nil is any file.
 func (p *place) versions(running *sdk.Running, d dialect, t *jsontape.Tape) sdk.Span {
 	if v := running.Of(sdkNames[d]); v != nil {
 		return sdk.Only(*v)

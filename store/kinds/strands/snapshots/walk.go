@@ -64,7 +64,7 @@ func (ws *walks) walk(ctx context.Context, h *history) (*line, error) {
 	return l, nil
 }
 
-// find returns the longest walk that is the beginning of a folder as it is, nil for none.
+// find returns the longest walk that is a prefix of the folder's current content, or nil.
 func (ws *walks) find(dir string, names []string, stamps []tree.Stamp) (found *walk) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

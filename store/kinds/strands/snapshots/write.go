@@ -21,7 +21,7 @@ func journalFault(meaning string) model.Fault {
 	return model.Fault{Code: FaultJournal, File: folder.JournalFile, Meaning: meaning, Verdict: "loads; no SDK looks at the journal"}
 }
 
-// journalFaults tells of all that is wrong with the journal and with what is kept.
+// journalFaults adds the faults of the journal and of the kept contents.
 func (s *Store) journalFaults(ctx context.Context, faults *store.FaultList) {
 	_, unread := s.storage.Entries(ctx)
 	for _, err := range []error{s.storage.Broken(), unread, s.storage.Check(ctx)} {
@@ -48,7 +48,7 @@ func (s *Store) find(_ model.Op, id string) (folder.Place, error) {
 	return s.in(p), err
 }
 
-// portID returns what the port calls the session at a place.
+// portID returns the port's name for the session at a place.
 func portID(at folder.Place) string { return at.Own.(place).id }
 
 // identity checks the name of a new session: that the SDK of a dialect takes it,
