@@ -98,10 +98,10 @@ func (r *recorder[S]) enter(ctx context.Context) error {
 	}
 }
 
-// header returns what a snapshot of this moment would say, but for its id and
-// time. Its turn follows rule 7 of the design: that of the session, and at the
-// end of the invocation the last that has ended, unless the function returns
-// in the middle of one.
+// header returns the header that a snapshot of this moment would have, but for its
+// id and time. Its turn follows rule 7 of the design: the turn of the session. At
+// the end of the invocation it is the last turn that has ended, unless the function
+// returns in the middle of a turn.
 func (r *recorder[S]) header(now record[S], m moment) model.Header {
 	r.mu.Lock()
 	defer r.mu.Unlock()

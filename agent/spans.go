@@ -58,8 +58,8 @@ func (s *spans) inTurn(ctx context.Context, m moment) context.Context {
 	return trace.ContextWithSpan(ctx, s.turn)
 }
 
-// mark puts a snapshot on the current span, and on that of the turn if it is another. The attributes
-// are those of the last snapshot on the span; an event for each snapshot keeps the others.
+// mark puts a snapshot on the current span, and on the span of the turn if it is another. The attributes
+// describe the last snapshot on the span; an event for each snapshot keeps the others.
 func (s *spans) mark(ctx context.Context, id string, event model.SnapshotEvent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

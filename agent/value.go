@@ -15,7 +15,7 @@ type value[S any] struct {
 	state S
 	// text is the compact JSON of the state, as it was written.
 	text []byte
-	// err is why the state has none. Then state is the caller's, not a copy.
+	// err is the reason why the state has no JSON. Then state is the caller's, not a copy.
 	err error
 	// id gives the state's id; it takes a while the first time.
 	id func() string

@@ -318,8 +318,8 @@ func (a *App) defaultStore(ctx context.Context, args []string) (string, error) {
 }
 
 // findAround returns the stores in the usual places, or if those hold none the stores
-// below the current directory, and where that was. It calls tell with those known by then
-// each time it finds one.
+// below the current directory, and where that was. Each time it finds a store, it
+// calls tell with all stores found so far.
 func (a *App) findAround(ctx context.Context, tell func([]store.Found)) (found []store.Found, where string, err error) {
 	if found = a.Kinds.LookAloud(ctx, a.Around, tell); len(found) > 0 || a.Around.Work == "" {
 		return found, "the usual places", nil

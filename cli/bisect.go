@@ -109,8 +109,8 @@ type bisection struct {
 	test      query.Test
 }
 
-// mostSaid bounds what is kept of the errors that a test prints, and longestWait is how long
-// it is waited for what else has its output open when it has ended.
+// mostSaid bounds the error output that is kept of a test. longestWait bounds the wait, after
+// the test has ended, for other processes that hold its output open.
 const (
 	mostSaid    = 4 << 10
 	longestWait = time.Second

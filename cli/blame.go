@@ -116,8 +116,8 @@ func blamedOf(t *model.Timeline, b query.Blamed, state []byte) blameJSON {
 	return out
 }
 
-// writeBlame writes a line for each value that holds no others, and for those that hold others
-// where something was removed from them since.
+// writeBlame writes a line for each value that holds no others. A value that holds others gets
+// a line only if something was removed from it since.
 func (p *printer) writeBlame(t *model.Timeline, list []query.Blamed, state []byte) {
 	lines := p.visits(t)
 	for i, b := range list {

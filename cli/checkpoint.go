@@ -69,7 +69,7 @@ type checkpointJSON struct {
 	SchemaVersion string     `json:"schemaVersion"`
 	Tools         []toolJSON `json:"tools,omitempty"`
 	Warnings      []string   `json:"warnings,omitempty"`
-	// Next says what resuming does first, Call what Resume is passed to.
+	// Next is the first step of resuming; Call is the call that takes Resume.
 	Next   string          `json:"next"`
 	Call   string          `json:"call"`
 	Resume json.RawMessage `json:"resume"`

@@ -81,8 +81,8 @@ type App struct {
 // Shown tells the screen what to open: a store, several to choose from, or a function that finds them.
 type Shown struct {
 	Store store.Store
-	// Find returns what to open with where that takes time; nil where it is known. It calls tell
-	// with the stores known by then each time it finds one. The screen ends with its error.
+	// Find finds the store to open with if that takes time; nil if the store is known. Each time
+	// it finds a store, it calls tell with all stores found so far. The screen ends with its error.
 	Find func(ctx context.Context, tell func([]store.Found)) (Shown, error)
 	// Wait is how long Find has before the screen takes the terminal: where it fails within, the
 	// person sees the error alone. 0 where it does not fail.

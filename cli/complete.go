@@ -52,8 +52,8 @@ func (a *App) splitStore(args []string) (address string, rest []string, ok bool)
 }
 
 // completeSnapshot completes a store, one of its sessions and as many of the
-// session's snapshots. Where no session is named they are those of the session that
-// changed last.
+// session's snapshots. Where no session is named, it completes snapshots of the
+// session that changed last.
 func (a *App) completeSnapshot(snapshots int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		address, rest, ok := a.splitStore(args)

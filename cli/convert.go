@@ -64,7 +64,7 @@ type arising struct {
 // Address returns where the store will be.
 func (s *arising) Address() string { return s.shown }
 
-// Features returns those of the empty store, but that it makes the store to apply a plan.
+// Features returns the features of the empty store, except that Apply first makes the store.
 func (s *arising) Features() store.Features {
 	f := store.FeaturesOf(s.Store)
 	f.Apply = s.apply

@@ -180,8 +180,8 @@ func summary(r *diff.Result) string {
 	return text
 }
 
-// changeJSON is one element of `diff --json`. Old is absent for what was added
-// and New for what was removed; From is there for what was moved.
+// changeJSON is one element of `diff --json`. Old is absent if the value was
+// added, New if it was removed; From is present if it was moved.
 type changeJSON struct {
 	Op   string `json:"op"`
 	Path string `json:"path"`

@@ -197,8 +197,8 @@ type checkup struct {
 // goesOn is why a fault may stay that costs nothing.
 const goesOn = "goes on all the same"
 
-// whyStays returns why a fault stays, "" for one that a repair may mend or a fork does not
-// have, and for a note.
+// whyStays returns why a fault stays. It returns "" for a note, and for a fault that a repair
+// may mend or a fork does not have.
 func (c *checkup) whyStays(f *model.Fault) string {
 	switch {
 	case c.stays == "" || f.Copy != "" || f.Joins || f.Severity == model.Note:

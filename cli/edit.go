@@ -202,8 +202,8 @@ func (a *App) inEditor(ctx context.Context, state, value []byte, at string) ([]b
 	}
 }
 
-// askAgain tells what is wrong with an edit and asks whether to go back to it, to
-// which Yes is the default: only so is nothing lost.
+// askAgain prints the error of an edit and asks whether to edit again. Yes is the
+// default, so that no edit is lost by accident.
 func (a *App) askAgain(ctx context.Context, wrong error) bool {
 	if !a.InTerminal {
 		return false

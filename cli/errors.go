@@ -139,7 +139,7 @@ func (a *App) pointOut(text string, offset int) {
 	fmt.Fprintf(a.Err, "    %s%s\n    %s^\n", before, printable.String(behind), spaces(displaywidth.String(before)))
 }
 
-// advice says what to do about an error of a command, or "".
+// advice returns advice about an error of a command, or "".
 func advice(command string, err error) string {
 	var wrong *usageError
 	var nothing *model.NothingToError
@@ -188,8 +188,8 @@ var nothingAdvice = map[model.Op]string{
 	model.OpPurge:  "hindcast journal STORE lists what is kept; --all forgets all that was set aside of a session.",
 }
 
-// lacking says that a store cannot do an operation, and what can be done instead. words are those
-// of the command: STORE, SESSION and SNAPSHOT, as far as they are known.
+// lacking says that a store cannot do an operation, and what can be done instead. words are the
+// arguments of the command: STORE, SESSION and SNAPSHOT, as far as they are known.
 func lacking(s store.Store, op model.Op, reason string, words ...string) error {
 	given := make([]string, len(words))
 	for i, text := range words {

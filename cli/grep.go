@@ -120,8 +120,8 @@ type searched struct {
 	query.Search
 	// progress is nil where it is not shown.
 	progress *progress
-	// n counts what was found, in so many sessions, and failed are those that could not be
-	// searched.
+	// n counts the hits, and sessions the sessions with hits. failed joins the errors of sessions
+	// that could not be searched.
 	n, sessions int
 	failed      error
 }

@@ -104,7 +104,7 @@ With --json it is one array of headers in the same order.`,
 }
 
 // unreadRecords returns how many records of a session have texts that no message shows, 0 where the
-// session is too large to look unasked. The error is that of the context: doctor says what else fails.
+// session is too large to look unasked. The only error is the context's, since doctor reports the others.
 func unreadRecords(ctx context.Context, s store.Store, session string, t *model.Timeline) (int, error) {
 	if !store.IsQuickToCheck(t) {
 		return 0, nil

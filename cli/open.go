@@ -45,7 +45,7 @@ func (a *App) open(ctx context.Context, address string) (store.Store, error) {
 }
 
 // find finds the store at an address. A directory that is no store itself stands
-// for the only one below it: find calls tell with those known by then each time it finds one.
+// for the only one below it: each time find finds a store, it calls tell with all found so far.
 func (a *App) find(ctx context.Context, address string, tell func([]store.Found)) (*opened, error) {
 	id, err := a.Kinds.Identify(ctx, address)
 	if err == nil {

@@ -11,12 +11,12 @@ import (
 )
 
 // preview is the effect of an import on one session. Its JSON is an element
-// of what import --dry-run answers.
+// of the output of import --dry-run.
 type preview struct {
 	Session   string `json:"session"`
 	Snapshots int    `json:"snapshots"`
 	Orphaned  int    `json:"orphaned"`
-	// Head is the id of the head, or ""; Faults counts what is wrong with
+	// Head is the id of the head, or ""; Faults counts the faults of
 	// the lineage.
 	Head   string `json:"head"`
 	Faults int    `json:"faults"`

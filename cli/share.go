@@ -160,7 +160,7 @@ func (v part) of(ctx context.Context, s store.Store, rows iter.Seq2[store.Row, e
 	}
 }
 
-// findings returns what was hidden, nil where nothing was asked to be.
+// findings returns the hidden secrets, or nil if no redaction was requested.
 func (s *shared) findings() []redact.Finding {
 	if s.redactor == nil {
 		return nil

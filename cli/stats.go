@@ -94,7 +94,7 @@ type sums struct {
 	totals query.Totals
 	keys   []query.KeySize
 	prices *prices.List
-	// counted is what the store itself counts for the session, which is in no sum.
+	// counted holds the store's own counts for the session; no sum includes them.
 	counted []model.Fact
 	// freed is nil where it was not asked for.
 	freed *query.Freed

@@ -15,7 +15,7 @@ import (
 type surveyJSON struct {
 	Stores     []storeJSON  `json:"stores"`
 	PassedOver []passedJSON `json:"passedOver"`
-	// Faults are those of the only store; nil where it is not the only one.
+	// Faults are the faults of the only store; nil if there are several stores.
 	Faults []remedied `json:"faults,omitzero"`
 }
 

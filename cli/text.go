@@ -12,7 +12,7 @@ import (
 	"hindcast/model/printable"
 )
 
-// moment returns a time for people, in their own zone; "unknown" for none.
+// moment formats a time for people, in their own zone; the zero time is "unknown".
 func moment(t time.Time) string { return string(appendMoment(nil, t)) }
 
 // appendMoment appends what moment returns to dst.

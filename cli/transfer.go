@@ -378,7 +378,7 @@ type tally struct {
 	Skipped int `json:"skipped,omitempty"`
 	// Labels is how many labels of snapshots came along.
 	Labels int `json:"labels,omitempty"`
-	// Hidden is what a redaction hid, nil where there was none.
+	// Hidden lists the findings of a redaction, nil if there was no redaction.
 	Hidden []redact.Finding `json:"hidden,omitzero"`
 	// labelled are the rows that have labels, without their states.
 	labelled []store.Row

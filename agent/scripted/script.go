@@ -31,7 +31,7 @@ type call struct {
 // Session is the id of the session.
 const Session = "release-1.4"
 
-// sittings are what the user says in each turn: at first, and when the session
+// sittings are the turns of each sitting: the first one, and those after the session
 // was put back and has to take another way.
 var sittings = [][]turn{
 	{look, write, tidy, publish},
