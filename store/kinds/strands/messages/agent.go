@@ -17,13 +17,13 @@ import (
 	"hindcast/store/sdk"
 )
 
-// agentFile is what agent.json says, as SessionAgent.from_dict of the SDK and
+// agentFile is the content of agent.json, as SessionAgent.from_dict of the SDK and
 // restore_from_session of its conversation managers read it.
 type agentFile struct {
-	// members are what of it goes into the state of the newest snapshot, as
+	// members are the members of agent.json in the state of the newest snapshot, as
 	// compact JSON with the comma before it.
 	members []byte
-	// keys are those of members.
+	// keys are the keys of members.
 	keys []string
 	// missing says that there is no agent.json.
 	missing bool
@@ -32,8 +32,8 @@ type agentFile struct {
 	// removed is how many messages the conversation manager took out, and
 	// pinned how many at the head stay although others behind them went.
 	removed, pinned int
-	// summary is the message that stands in place of those that were removed,
-	// as compact JSON; nil for none.
+	// summary is the message that replaces the removed messages, as compact JSON; nil if
+	// there is no summary.
 	summary []byte
 	// interrupted says that an interrupt waits for an answer; held are the
 	// tool calls that run when it has one.
@@ -53,8 +53,8 @@ type agentMember struct {
 	path []string
 }
 
-// agentMembers are the keys of a state and where agent.json has them. The names
-// are those of the SDK's own Snapshot (types/_snapshot.py).
+// agentMembers are the keys of a state and their places in agent.json. The names come
+// from the SDK's own Snapshot (types/_snapshot.py).
 var agentMembers = []agentMember{
 	{"state", []string{"state"}},
 	{"conversation_manager_state", []string{"conversation_manager_state"}},
@@ -68,7 +68,7 @@ type agentReader struct {
 	file   string
 	tape   *jsontape.Tape
 	faults *store.FaultList
-	// running is the version that is said to run, nil for none.
+	// running is the SDK version that is known to run, or nil.
 	running *sdk.Version
 }
 
@@ -273,7 +273,7 @@ func (a *agentFile) removedText() string {
 	return model.Count(a.removed, "message")
 }
 
-// summarized takes the summary, if it is one that Python calls true.
+// summarized takes the summary, if Python calls it true.
 func (r *agentReader) summarized(n jsontape.Node) {
 	t := r.tape
 	switch kind := t.Kind(n); {

@@ -10,10 +10,11 @@ import (
 	"hindcast/store/media/files"
 )
 
-// agentMove is what the agent.json of one log becomes for another that ends elsewhere.
+// agentMove describes the change of an agent.json from one log to another that ends
+// elsewhere.
 type agentMove struct {
-	// n is how many messages the other log has; the first common of them are those
-	// of the log that the agent.json is of.
+	// n is the number of messages of the other log; it shares its first common messages
+	// with the log of the agent.json.
 	n, common int
 	// same says that the other log ends where this one does, pending that it ends
 	// where the interrupt waits.
@@ -22,7 +23,7 @@ type agentMove struct {
 	updated time.Time
 }
 
-// movedAgent is what came of it.
+// movedAgent is the resulting agent.json.
 type movedAgent struct {
 	data []byte
 	// lowered says that the window begins earlier than it did.
@@ -124,8 +125,8 @@ func (out *movedAgent) interrupt(p *jsontape.Patch, c agentMove, a *agentFile) {
 	}
 }
 
-// model takes back what a model's provider is to go on from. It is known by its
-// response ids, which point to what was said later.
+// model removes the state from which a model's provider would go on. Its response ids
+// point to messages that came later.
 func (out *movedAgent) model(p *jsontape.Patch, c agentMove) {
 	t := p.Tape()
 	n := t.Lookup("_internal_state", "model_state")

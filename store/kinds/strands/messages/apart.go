@@ -59,7 +59,7 @@ func (a agentLog) apart(ctx context.Context, first, second string) (two store.Ap
 	return two, err
 }
 
-// beginning is what two states begin with.
+// beginning is the common beginning of two states.
 type beginning struct {
 	// messages are the files, elements what they are in the states.
 	messages, elements int
@@ -82,7 +82,7 @@ type seen struct {
 	summary   []byte
 }
 
-// seen returns what the state of snapshot i is put together from.
+// seen returns the parts of the state of snapshot i.
 func (l *messageLog) seen(i int) seen {
 	s := seen{positions: l.held(i), behind: -1}
 	if l.agent.summary != nil && l.through(i) {
@@ -109,8 +109,8 @@ func (s seen) common(other seen) (n int) {
 	return n
 }
 
-// common returns what the states of two snapshots of a log, or of branches of it, begin
-// with; nil where that is nothing, or not known from the log alone.
+// common returns the common beginning of the states of two snapshots of a log, or of its branches;
+// nil if it is empty, or unknown from the log alone.
 func (a agentLog) common(ctx context.Context, l *messageLog, x, y snapshot) (*beginning, error) {
 	if x.log.sdk() != l.sdk() || y.log.sdk() != l.sdk() {
 		return nil, nil

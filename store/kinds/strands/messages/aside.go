@@ -55,10 +55,10 @@ type kept struct {
 // branches are the messages of a log that are aside, parents before children.
 type branches struct {
 	list []kept
-	// leaving has those that leave the log at a file, in the order in which they
-	// were set aside; those that follow nothing are at "".
+	// leaving maps a file to the messages that leave the log there, in the order in which they
+	// were set aside. Messages without a predecessor are at "".
 	leaving map[string][]int
-	// children has those that follow another one that is aside.
+	// children maps a message that is aside to the messages that follow it.
 	children map[int][]int
 	// agents has the agent.json that there was when a snapshot was the head, by the
 	// id of that, as far as it is kept.
@@ -209,8 +209,8 @@ func (b *branches) lay(below map[element][]int32, contents []content, add func(n
 	}
 }
 
-// read takes in message k of those that are aside. It is remembered by its content,
-// which does not change.
+// read decodes message k of the messages aside. Its note is cached by its content, which does not
+// change.
 func (b *branches) read(s *Store, d *decoder, k int, m *message) {
 	a := &b.list[k]
 	name, at := b.dir+a.file.name, tree.Stamp{Tag: a.version.SHA256}
@@ -223,8 +223,8 @@ func (b *branches) read(s *Store, d *decoder, k int, m *message) {
 	}
 }
 
-// warm makes notes of all messages that leave at one place, several at once: each is kept
-// in a file of its own. roots are those that leave; what follows them is behind them.
+// warm makes notes of all messages that leave the log at one place. It reads several at once,
+// because each is a file of its own. roots are the first messages of the branches.
 func (b *branches) warm(ctx context.Context, s *Store, roots []int) {
 	first, last := roots[0], roots[len(roots)-1]
 	for next := b.children[last]; len(next) > 0; next = b.children[last] {
@@ -280,7 +280,7 @@ func (b *branches) reader(s *Store, d *decoder, k int) files.Reader {
 	return d.reader(tree.Overlay(s.tree(), tree.Steps{{Name: b.dir + a.file.name, Version: a.version}}, s.kept), b.dir)
 }
 
-// body returns message k of those that are aside.
+// body returns message k of the messages aside.
 func (b *branches) body(s *Store, k int) []byte {
 	var d decoder
 	var m message
@@ -311,9 +311,9 @@ func (b *branches) chain(k int) (list []int) {
 	return list
 }
 
-// branchLog returns the log that ends with message k of those that are aside, how many of
-// its messages lie in the folder, and the contents of the others. Its agent is the one of
-// that time if that is kept, else one that nothing is known of.
+// branchLog returns the log that ends with message k of the messages aside, the number of its
+// messages that lie in the folder, and the contents of the others. Its agent is the agent.json of
+// that time if that is kept, else an unknown agent.
 func (s *Store) branchLog(l *messageLog, b *branches, k int, id string) (at *messageLog, common int, back map[string]journal.Version) {
 	chain := b.chain(k)
 	common = l.position(b.list[chain[0]].after) + 1
@@ -424,7 +424,7 @@ func (s *Store) find(ctx context.Context, l *messageLog, text string) (snapshot,
 	return s.onBranch(l, b, k, text), nil
 }
 
-// onBranch returns where message k of those that are aside is, which is the one of an id.
+// onBranch returns the place of message k of the messages aside, whose id is text.
 func (s *Store) onBranch(l *messageLog, b *branches, k int, text string) snapshot {
 	at, common, back := s.branchLog(l, b, k, text)
 	var d decoder
@@ -439,8 +439,8 @@ func (s *Store) told(ctx context.Context, p place) []*journal.Entry {
 	return w.Told(p.name()).Entries()
 }
 
-// asides returns what is aside of a log; nothing if the journal cannot be read, which
-// Faults tells.
+// asides returns the branches of a log, or no branches if the journal cannot be read; Faults
+// reports that.
 func (s *Store) asides(ctx context.Context, l *messageLog) *branches {
 	b, err := s.branches(ctx, l, s.told(ctx, l.place))
 	if err != nil {

@@ -26,7 +26,8 @@ const (
 	maxPythonDigits = 4300
 )
 
-// encodingFlaws returns what keeps Python from reading a file that parses here.
+// encodingFlaws returns the encoding errors because of which Python cannot read a file
+// that parses here.
 func encodingFlaws(d *files.Document) (flaws []flaw) {
 	e := d.Encoding()
 	if e.BOM {
@@ -62,7 +63,7 @@ func longIntegers(t *jsontape.Tape) []flaw {
 	return nil
 }
 
-// bytesMark is the key of what stands for bytes; see encode_bytes_values in
+// bytesMark is the key of an object that encodes bytes; see encode_bytes_values in
 // types/session.py of the SDK.
 const bytesMark = "__bytes_encoded__"
 
@@ -155,8 +156,8 @@ func decodedDigits(digits []byte) []byte {
 	return data
 }
 
-// oddities returns what Python reads without a word and others would not, or not in
-// the same way: of each sort the first. halved is the verdict on half of a surrogate
+// oddities returns the first of each sort of oddity that Python reads silently and other
+// readers would not, or not in the same way. halved is the verdict on half of a surrogate
 // pair, which Python cannot write again.
 func oddities(d *files.Document, halved sdk.Verdict) (notes []flaw) {
 	t := d.Tape

@@ -75,7 +75,7 @@ type editing struct {
 
 // part is where a message of a state comes from.
 type part struct {
-	// file is its position in the log, -1 for none.
+	// file is its position in the log, or -1.
 	file int
 	// summary says that it is the summary.
 	summary bool
@@ -330,7 +330,7 @@ func (e *editing) check(ctx context.Context) error {
 	return err
 }
 
-// mended returns what the SDK mends in memory when it loads the log.
+// mended returns the repairs that the SDK makes in memory when it loads the log.
 func (m *move) mended(ctx context.Context) (map[string]model.Fault, error) {
 	l := m.becomes()
 	in := newInspector(l)

@@ -66,7 +66,7 @@ func (l *messageLog) document(i int) files.Document {
 // factList gathers what there is to say about a message.
 type factList struct{ model.Facts }
 
-// file tells what a message file says besides the message.
+// file adds the facts in a message file besides the message.
 func (f *factList) file(d files.Document) {
 	if d.Err != nil {
 		f.Add("damaged", d.Err.Error())
@@ -99,7 +99,7 @@ func (f *factList) file(d files.Document) {
 	f.metadata(t, t.Find(message, "metadata"))
 }
 
-// metadata tells of what the SDK notes of a model's answer; see MessageMetadata in
+// metadata adds the SDK's notes about a model's answer; see MessageMetadata in
 // types/content.py.
 func (f *factList) metadata(t *jsontape.Tape, n jsontape.Node) {
 	metrics := t.Find(n, "metrics")
@@ -117,7 +117,7 @@ func (f *factList) metadata(t *jsontape.Tape, n jsontape.Node) {
 	}
 }
 
-// context tells what the conversation manager did to message i.
+// context adds the effect of the conversation manager on message i.
 func (f *factList) context(l *messageLog, i int) {
 	a := &l.agent
 	switch {
@@ -136,7 +136,7 @@ func (f *factList) context(l *messageLog, i int) {
 	}
 }
 
-// agent tells what agent.json says of the agent as a whole.
+// agent adds the facts about the whole agent in agent.json.
 func (f *factList) agent(a *agentFile) {
 	if a.manager != "" {
 		text := a.managerName()
@@ -166,8 +166,8 @@ func (f *factList) agent(a *agentFile) {
 // mostAsked bounds the interrupts that are told one by one.
 const mostAsked = 20
 
-// brief returns a value in one line: a string decoded, anything else as it is
-// written; "" for none and for null.
+// brief returns a value in one line: a string decoded, any other value as it is written;
+// "" if it is missing or null.
 func brief(t *jsontape.Tape, n jsontape.Node) string {
 	switch t.Kind(n) {
 	case jsontape.Invalid, jsontape.Null:

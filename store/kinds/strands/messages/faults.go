@@ -120,8 +120,8 @@ type flaw struct {
 	looks looks
 }
 
-// fault returns what is told of a flaw in a file, which stands somewhere in what is
-// loaded if it is that of a message.
+// fault returns the fault for a flaw in a file. For a message, at says where it stands
+// among the loaded messages.
 func (f flaw) fault(file string, versions sdk.Span, at stand) model.Fault {
 	v := f.judged(at)
 	if !versions.NewestFollows(known) {

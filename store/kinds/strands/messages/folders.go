@@ -15,23 +15,23 @@ import (
 	"hindcast/store/sdk"
 )
 
-// folders are those of a session that one place is in, and what is wrong with
-// what lies in them.
+// folders are the folders of a session around one place, and the faults of the files in
+// them.
 type folders struct {
 	place
-	// tree is what they are read from: that of the place, or one that is over it.
+	// tree is the tree that they are read from: the tree of the place, or a tree over it.
 	tree tree.Tree
 	// on is where they lie if that is on no disk.
 	on tree.Source
-	// running is the version that is said to run, nil for none.
+	// running is the SDK version that is known to run, or nil.
 	running *sdk.Version
 	// written counts the bytes of the files besides those of messages.
 	written int64
-	// faults are what the names, agent.json and session.json tell.
+	// faults are the faults of the names, agent.json and session.json.
 	faults store.FaultList
 }
 
-// folders returns those of a place.
+// folders returns the folders of a place.
 func (s *Store) folders(p place) folders {
 	return folders{place: p, tree: p.tree, on: s.storage.On(), running: s.running.Of(sdk.StrandsPython)}
 }

@@ -34,6 +34,6 @@ func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	return watch.Any(sessions, journals), nil
 }
 
-// isTemporary reports whether a name is one that the SDK writes to first:
+// isTemporary reports whether the SDK writes a file of this name first and renames it:
 // "message_0.json.tmp" until 1.47, ".strands_….tmp" since.
 func isTemporary(name string) bool { return strings.HasSuffix(name, ".tmp") }

@@ -48,16 +48,16 @@ func (s *Store) rows(ctx context.Context, b *branches, w *walker, from int, visi
 	})
 }
 
-// reading is what a log was read to.
+// reading is the result of reading a log.
 type reading struct {
 	*messageLog
 	branches *branches
 	// at has for each row the position of its message: in the log, or if that is aside, -1
 	// minus the one among those.
 	at []int
-	// last is the last message of the log, and faults are what is wrong with what a start
-	// loads. loaded is the size of the state; mended says that a start drops messages or puts
-	// some in.
+	// last is the last message of the log, and faults are the faults of the loaded messages.
+	// loaded is the size of the state; mended says that a start drops messages or inserts
+	// some.
 	last   message
 	faults []model.Fault
 	loaded int64

@@ -27,7 +27,8 @@ func (a agentLog) gaps(ctx context.Context, id string) (model.Gaps, error) {
 	return a.gapsBeside(ctx, &now)(id), ctx.Err()
 }
 
-// gapsBeside returns what gives the gaps of a snapshot of a log with an agent.json.
+// gapsBeside returns a function that returns the gaps of a snapshot, for a log with an
+// agent.json.
 func (a agentLog) gapsBeside(ctx context.Context, now *agentFile) func(id string) model.Gaps {
 	gaps := now.gaps()
 	if len(gaps.Keys) == len(agentMembers) {

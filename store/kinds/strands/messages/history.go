@@ -11,8 +11,8 @@ import (
 	"hindcast/store/media/journal"
 )
 
-// histories are what the journal tells of each log, by the folder of its messages. The
-// entries of a log are read once.
+// histories are the journal's records of each log, by the folder of its messages. The entries of
+// a log are read once.
 type histories struct {
 	mu sync.Mutex
 	of map[string]*history
@@ -24,7 +24,7 @@ type entryKey struct {
 	at time.Time
 }
 
-// history is what the entries of a session tell of the messages in one folder.
+// history is the record of the messages in one folder, from the entries of its session.
 type history struct {
 	read     []entryKey
 	entries  []entryChanges
@@ -40,9 +40,9 @@ type content struct {
 
 type contentKey struct{ name, sum string }
 
-// entryChanges is what one entry says of the folder.
+// entryChanges are the changes of one entry in the folder.
 type entryChanges struct {
-	// changes are those of messages, in the order of the log.
+	// changes are the changes of messages, in the order of the log.
 	changes []mention
 	// forgets are the SHA-256 of contents that it forgot.
 	forgets map[string]bool
@@ -51,8 +51,8 @@ type entryChanges struct {
 	was    *names
 }
 
-// mention is what an entry says of a message: its contents before and after, none for
-// none. Both are one where the write left the message, and kept it.
+// mention is the change of a message in an entry: its contents before and after, or none. They
+// are equal if the write left the message, and kept it.
 type mention struct {
 	before, after int32
 	copied        bool
@@ -61,7 +61,7 @@ type mention struct {
 // none is no content.
 const none = -1
 
-// in returns what the entries of a session tell of its folder of messages.
+// in returns the history of a session's folder of messages, from the session's entries.
 func (p *histories) in(folder string, entries []*journal.Entry) *history {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,7 +117,7 @@ func (h *history) readPart(part *journal.Part, folder string) *entryChanges {
 	return one
 }
 
-// numberOf returns the number of a content, none for none.
+// numberOf returns the number of a content, none if there is no file.
 func (h *history) numberOf(f messageFile, v journal.Version) int32 {
 	if v.None() {
 		return none
@@ -135,7 +135,7 @@ func (h *history) numberOf(f messageFile, v journal.Version) int32 {
 // file returns the file that a mention is about.
 func (h *history) file(m mention) messageFile { return h.contents[max(m.before, m.after)].file }
 
-// told is what the journal tells of a content of a message.
+// told is the journal's record of a content of a message.
 type told struct {
 	// known says that it was kept, and forgotten that a purge took it.
 	known, forgotten bool
@@ -147,7 +147,7 @@ type told struct {
 	sure bool
 }
 
-// outcome returns what the entries tell together of each content.
+// outcome combines the entries for each content.
 func (h *history) outcome(entries []*journal.Entry) []told {
 	list, order := make([]told, len(h.contents)), 0
 	for k, e := range entries {

@@ -74,7 +74,7 @@ func isAre(n int64) string {
 	return "are"
 }
 
-// moved says what a file too many does to the window behind it.
+// moved describes the effect of a superfluous file on the window behind it.
 func (l *messageLog) moved(i int) string {
 	if i < l.start {
 		return "; the window is counted in files, and so begins one message earlier"
@@ -82,7 +82,7 @@ func (l *messageLog) moved(i int) string {
 	return ""
 }
 
-// checkWindow looks for what makes the SDK begin a log anew that is there.
+// checkWindow looks for reasons why the SDK would begin an existing log anew.
 func (l *messageLog) checkWindow() {
 	n := len(l.files)
 	switch {
@@ -143,7 +143,7 @@ func newInspector(l *messageLog) *inspector {
 	return in
 }
 
-// faults returns what was found.
+// faults returns the found faults.
 func (in *inspector) faults() []model.Fault { return in.list.All() }
 
 func (in *inspector) add(file string, f flaw, at stand) {
@@ -235,7 +235,7 @@ func appendTrouble(list []flaw, code string, of conversation.Role, path string) 
 	return list
 }
 
-// redacted looks for what was meant to be gone.
+// redacted looks for remains of redacted texts.
 func (in *inspector) redacted(s *step) {
 	m := s.msg
 	if !m.redacted {

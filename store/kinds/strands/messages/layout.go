@@ -29,9 +29,9 @@ const (
 // place is where the log of one agent is, or the record of one orchestrator. Its
 // names were read from folders, or compared with such.
 type place struct {
-	// id is what the port calls it: SESSION, or SESSION/AGENT where a session
-	// has several agents. An orchestrator is SESSION/ORCHESTRATOR, and SESSION
-	// where the session has nothing else.
+	// id is the port's name of the place: SESSION, or SESSION/AGENT if a session has several
+	// agents. An orchestrator is SESSION/ORCHESTRATOR, and SESSION if the session has nothing
+	// else.
 	id string
 	// session is the session's folder in the storage: "session_basic", or "." when the
 	// session's folder is a link.
@@ -40,12 +40,13 @@ type place struct {
 	tree tree.Tree
 	// way leads from the storage down to the folder that was opened.
 	way string
-	// link is the session's folder if that is a link; nil for none.
+	// link is the session's folder if it is a link; otherwise nil.
 	link *link
 	// agent is the agent's folder: "agent_default". It is "" for an orchestrator,
 	// and for a session that has neither.
 	agent string
-	// orchestrator is the orchestrator's folder: "multi_agent_g1"; "" for none.
+	// orchestrator is the orchestrator's folder: "multi_agent_g1"; "" if the place is not an
+	// orchestrator's.
 	orchestrator string
 	// updated is the time of the last change, as far as it is known.
 	updated time.Time
@@ -77,7 +78,7 @@ func (p place) hold(t tree.Tree) (release func()) {
 	}
 }
 
-// name returns what the storage calls the place, which is the name of its folder.
+// name returns the storage's name of the place, which is the name of its folder.
 func (p place) name() string {
 	switch {
 	case p.agent != "":
@@ -88,7 +89,8 @@ func (p place) name() string {
 	return p.session
 }
 
-// inside returns the name of a file below the storage, also of one that a link leads to.
+// inside returns the name of a file below the storage. For a linked session it prepends the
+// link's name.
 func (p place) inside(name string) string {
 	if p.link == nil {
 		return name
@@ -256,8 +258,8 @@ func (s *Store) places(dir string) []place {
 	return list
 }
 
-// named returns the folders in a folder whose names begin with prefix, in order. A
-// folder that is not there has none.
+// named returns the folders in a folder whose names begin with prefix, in order. A missing
+// folder has no folders.
 func named(t tree.Tree, dir, prefix string) (names []string, err error) {
 	defer t.Hold(dir)()
 	list, err := t.List(dir)
@@ -294,7 +296,7 @@ func (s *Store) locate(id string) (place, error) {
 	return place{}, model.ErrNoSession
 }
 
-// forked returns what the port calls a fork of the place of an agent.
+// forked returns the port's name for a fork of an agent's place.
 func (p place) forked(as string) string {
 	if _, rest, several := strings.Cut(p.id, "/"); several {
 		return as + "/" + rest

@@ -295,7 +295,7 @@ func (l *messageLog) noted(name string, at tree.Stamp) string {
 	return l.inside(cmp.Or(at.From, name))
 }
 
-// body returns the message in a file, for one that was recalled.
+// body returns the message in a file, for a message that was recalled from its note.
 func (l *messageLog) body(name string) []byte {
 	var d decoder
 	var m message

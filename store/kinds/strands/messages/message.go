@@ -15,8 +15,8 @@ import (
 	"hindcast/store/sdk"
 )
 
-// message is what one message file says. Its slices are used again for the
-// next message of the same slot, see messageLog.read.
+// message is the content of one message file. Its slices are reused for the next message of the same
+// slot, see messageLog.read.
 type message struct {
 	name string
 	// id is that of the snapshot after the message, see appendIdentity.
@@ -28,9 +28,9 @@ type message struct {
 	size int
 	// whole says that body is a message that the SDK could hold.
 	whole bool
-	// flaws are what is wrong with the file, wrong enough for the mark.
+	// flaws are the faults of the file that deserve the mark.
 	flaws []flaw
-	// notes are what is odd about it but loaded.
+	// notes are oddities of the file that the SDK loads.
 	notes []flaw
 
 	messageID int64 // message_id
@@ -64,7 +64,7 @@ type call struct {
 // result is a tool result of a message.
 type result struct {
 	id, status string
-	// failure is the beginning of what it says where the status is "error".
+	// failure is the beginning of its text if the status is "error".
 	failure string
 	block   int
 }
@@ -378,8 +378,8 @@ func hasIdentity(t *jsontape.Tape, id jsontape.Node) bool {
 	return id >= 0 && t.Kind(id) != jsontape.Array && t.Kind(id) != jsontape.Object
 }
 
-// idless says what is wrong with the id of a call or a result that has none to compare,
-// and returns the exception of looking for it.
+// idless describes a call or a result without a comparable id, and returns the exception of looking for
+// it.
 func idless(t *jsontape.Tape, n, id jsontape.Node) (meaning, exception string) {
 	switch {
 	case id >= 0:
@@ -502,7 +502,7 @@ func unquoted(raw string) string {
 	return jsontape.Unquote([]byte(raw))
 }
 
-// shortText returns at most limit bytes of a string; "" if n is none.
+// shortText returns at most limit bytes of a string; "" for any other value.
 func shortText(t *jsontape.Tape, n jsontape.Node, limit int) string {
 	if t.Kind(n) != jsontape.String {
 		return ""

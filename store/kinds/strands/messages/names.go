@@ -15,7 +15,7 @@ import (
 // run is numbers without a gap.
 type run struct{ first, last int64 }
 
-// names are those of the messages of a log.
+// names are the names of a log's messages.
 type names struct {
 	runs []run // in order
 	// odd are numbers that are written in another way than Go writes them.
@@ -28,7 +28,7 @@ func (f messageFile) plain() (int64, bool) {
 	return f.value, f.small && (text[0] != '0' || len(text) == 1)
 }
 
-// namesOf returns what the journal has of the names of files, which are in order.
+// namesOf returns the journal's notation of the names of files, which are in order.
 func namesOf(files []messageFile) string {
 	var text []byte
 	for i := 0; i < len(files); {

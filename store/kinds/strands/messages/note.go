@@ -19,8 +19,8 @@ import (
 // Notes may have been kept by another process, and so are read with care; what is
 // damaged is as if it was not there.
 
-// noteKind names the notes for a files.Cache. Its number grows with every change
-// of what is noted or of how a file is judged.
+// noteKind names the notes for a files.Cache. Its number grows with every change of the notes or
+// of the rules for faults.
 const noteKind = kind + " 5"
 
 // Bits of a note.
@@ -35,7 +35,7 @@ const (
 	noteNameless
 )
 
-// roles are those that a note has a number for; 0 is another one.
+// roles are the roles with a number in notes; 0 is any other role.
 var roles = [...]string{"", "user", "assistant"}
 
 // appendNote appends what is remembered of a message.

@@ -19,8 +19,8 @@ import (
 	"hindcast/store/sdk"
 )
 
-// recordFiles are the files that the SDK puts the records of orchestrators in: one for
-// each, which is written over and over. The journal has those that Hindcast replaced.
+// recordFiles are the SDK's files for the records of orchestrators: one for each,
+// overwritten again and again. The journal has the contents that Hindcast replaced.
 type recordFiles struct{ s *Store }
 
 // recordPath returns the name in the storage of the file of an orchestrator.

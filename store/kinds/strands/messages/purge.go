@@ -28,7 +28,7 @@ func (m *move) purge(what model.PurgeScope) {
 	}
 }
 
-// redactedFrom reports whether a content is what was in a file before the SDK redacted it.
+// redactedFrom reports whether a content is the original of a file that the SDK redacted.
 func (l *messageLog) redactedFrom(name string, data []byte) bool {
 	base, isMessage := strings.CutPrefix(name, l.dir)
 	i := -1
@@ -78,7 +78,7 @@ func isRedacted(t *jsontape.Tape) bool {
 	return redacted >= 0 && t.Kind(redacted) != jsontape.Null
 }
 
-// isOriginal reports whether a content is what was there before a file was redacted.
+// isOriginal reports whether a content is the original of a redacted file.
 func isOriginal(redacted *files.Document, data []byte) bool {
 	if redacted.Err != nil {
 		return false
@@ -92,8 +92,8 @@ func isOriginal(redacted *files.Document, data []byte) bool {
 	return same && !sameJSON(now.effective, was.effective)
 }
 
-// origin is what the SDK leaves as it was when it redacts a message, and what it does
-// not.
+// origin holds the parts of a message that the SDK keeps when it redacts it, and its
+// effective text.
 type origin struct {
 	created   time.Time
 	tracking  string
@@ -140,7 +140,7 @@ func (s *Store) keptFaults(ctx context.Context, l *messageLog, b *branches, in *
 	return err
 }
 
-// journalFault words what is wrong with the journal: there is none where a link was opened.
+// journalFault words the journal's fault. A store that was opened by a link has no journal.
 func (s *Store) journalFault(err error) model.Fault {
 	if errors.Is(err, folder.ErrLink) {
 		return model.Fault{Code: FaultSymlink, File: ".", Severity: model.Note, Meaning: err.Error(), Verdict: "the SDK follows links to folders"}

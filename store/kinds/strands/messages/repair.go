@@ -77,13 +77,14 @@ type mender struct {
 	in    folder.In
 	place place
 	now   *messageLog // as it lies there, nil of an orchestrator
-	// agent is agent.json as it will be, nil for none; wrote says that it is another.
+	// agent is the new agent.json, nil if there will be no file; wrote says that it
+	// differs from the old one.
 	agent []byte
 	wrote bool
 	// sessionFile is session.json as it will be, nil where it stays.
 	sessionFile []byte
-	// files are those of the log as it will be, made the contents that are new, aside
-	// the files that go.
+	// files are the files of the repaired log. made maps new files to their contents, and
+	// aside are the removed files.
 	files []messageFile
 	made  map[string][]byte
 	aside []string
@@ -106,7 +107,7 @@ func (m *mender) err() error {
 	return nil
 }
 
-// did says what was mended.
+// did records a repair in words.
 func (m *mender) did(file, format string, args ...any) {
 	m.words = append(m.words, m.place.shown(file)+": "+fmt.Sprintf(format, args...))
 }
@@ -116,7 +117,7 @@ func (m *mender) ask(format string, args ...any) {
 	m.asks = append(m.asks, fmt.Sprintf(format, args...))
 }
 
-// cannot says what stays, and why.
+// cannot records a fault that stays, and the reason.
 func (m *mender) cannot(file, format string, args ...any) {
 	text := m.place.shown(file) + ": " + fmt.Sprintf(format, args...)
 	if !slices.Contains(m.stays, text) {
@@ -152,7 +153,7 @@ func (m *mender) session(f *folders) {
 	m.did(name, "made anew: %s", faults[i].Meaning)
 }
 
-// begin takes in what can be read of the agent's folder.
+// begin reads the readable part of the agent's folder.
 func (m *mender) begin() error {
 	l := m.now
 	if !l.there {
@@ -196,7 +197,7 @@ func (m *mender) log() *messageLog {
 	return m.s.readLog(m.now.place, folder.In{Tree: tree.Overlay(m.in.Tree, m.steps(), m.s.kept), Memo: m.in.Memo})
 }
 
-// steps returns what changes.
+// steps returns the steps of the repair.
 func (m *mender) steps() (steps tree.Steps) {
 	l := m.now
 	if m.folder {

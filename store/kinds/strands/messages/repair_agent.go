@@ -82,8 +82,7 @@ func (m *mender) mendAgent(l *messageLog, faults []model.Fault) {
 	}
 }
 
-// plainText returns a text without a byte order mark, and with U+FFFD for what is not
-// UTF-8.
+// plainText returns a text without a byte order mark, and with U+FFFD for invalid UTF-8.
 func plainText(data []byte) []byte {
 	return bytes.ToValidUTF8(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), []byte("\ufffd"))
 }

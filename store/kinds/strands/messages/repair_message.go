@@ -169,7 +169,7 @@ func (m *loaded) gain(id string, block []byte, from *loaded) {
 	m.gains[id], from.gave[id] = block, true
 }
 
-// resultOf returns the last result of a call in a message, nil for none.
+// resultOf returns the last result of a call in a message, or nil.
 func (m *mender) resultOf(l *messageLog, of *loaded, id string) (block []byte) {
 	d := m.document(l, of.file.name)
 	if d.Err == nil {

@@ -50,8 +50,8 @@ type move struct {
 	// is set.
 	agent   []byte
 	version journal.Version
-	// lowered says that its window begins earlier than now, unchanged that its
-	// bytes are those that lie there.
+	// lowered says that its window begins earlier than now, unchanged that its bytes equal
+	// the current file.
 	lowered, unchanged bool
 	// made are the messages that an edit gives another content.
 	made map[string][]byte
@@ -197,7 +197,7 @@ func (a *agentFile) waitsFor(m *message) bool {
 	return len(missing)+len(stale) == 0
 }
 
-// ending is where a log ends, with what a start makes of it.
+// ending is the end of a log, with the effect of a start on it.
 type ending struct {
 	*reading
 	// midway says that the model had said more before the turn was over.

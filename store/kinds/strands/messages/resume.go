@@ -28,7 +28,7 @@ import (
 // What a version before the rules does is not known, see versions.go: agent("…") alone is
 // offered then, which every version takes.
 
-// twoInARow warns of what the SDK itself writes, too, and not every provider takes.
+// twoInARow warns of a sequence that the SDK itself writes, but that some providers refuse.
 const twoInARow = "two messages of the user follow each other, which not every provider takes"
 
 // resume says how the SDK goes on.

@@ -49,13 +49,13 @@ type reelKey struct {
 	summary               string
 }
 
-// literal is what stands around the messages.
+// literal is the text around the messages.
 type literal struct {
 	base int64
 	text string
 }
 
-// numbering tells what numbers bytes of the store have. A number is never used again.
+// numbering assigns numbers to the bytes of the store. A number is never used again.
 type numbering struct {
 	next     int64
 	reels    []*reel   // the last used first
@@ -78,7 +78,7 @@ const (
 	reelRoom = int64(1) << 42
 	// mostReels and mostLiterals bound what is numbered at a time: a log has two texts.
 	mostReels, mostLiterals = 8, 1024
-	// mostAdded bounds the bytes that are held of what is aside.
+	// mostAdded bounds the bytes of messages aside in memory.
 	mostAdded = 64 << 20
 )
 
@@ -273,7 +273,8 @@ func (s *Store) add(before []store.Run, content string, text []byte) []store.Run
 	return runs
 }
 
-// reelKey returns what today's window depends on: nothing where it takes nothing out.
+// reelKey returns the key of a log's text: with the settings of today's window if it removes
+// messages.
 func (l *messageLog) reelKey() reelKey {
 	key := reelKey{session: l.id, sdk: l.sdk()}
 	if l.start > l.agent.pinned || l.agent.summary != nil {

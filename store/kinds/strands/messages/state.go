@@ -9,8 +9,8 @@ import (
 	"hindcast/model"
 )
 
-// State implements store.Store. The bytes are put together anew from the
-// files: see the package comment for what is in them.
+// State implements store.Store. It composes the bytes from the files each time; the package
+// comment describes the state.
 func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
 	at, err := s.sessionOf(ctx, ref)
 	var state []byte

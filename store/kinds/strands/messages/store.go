@@ -203,7 +203,7 @@ func Elsewhere(cache *files.Cache) tree.Opener {
 	}
 }
 
-// recogniseOn looks for what recognise looks for.
+// recogniseOn is like recognise, for any source.
 func recogniseOn(ctx context.Context, on tree.Source) (why string, ok bool, err error) {
 	t := on.Tree()
 	if why, ok := isSingle(t, path.Base(on.Name())); ok {
@@ -260,7 +260,7 @@ type Store struct {
 	// the same one whether the storage or the folder of one session was opened.
 	storage *folder.Storage
 	folder.Port
-	// histories are what the journal tells of messages.
+	// histories cache the journal's records of messages.
 	histories histories
 	// running is the version of the SDK that is said to run.
 	running sdk.Running
@@ -338,7 +338,7 @@ func (s *Store) begin(ctx context.Context) {
 	s.storage.Recover(ctx)
 }
 
-// tree is what is read.
+// tree returns the tree that the store reads.
 func (s *Store) tree() tree.Tree { return s.storage.In().Tree }
 
 // Kind returns "strands".
@@ -422,7 +422,7 @@ func (s *Store) AnyOrder(ctx context.Context) iter.Seq2[model.SessionInfo, error
 	}
 }
 
-// Only is what store.Only returns.
+// Only implements store.Only.
 func (s *Store) Only(ctx context.Context) (only string) {
 	dirs, err := s.sessionDirs()
 	for _, dir := range dirs {
@@ -480,7 +480,7 @@ func (s *Store) newestDirs() ([]string, error) {
 	return names, err
 }
 
-// listed returns what the list shows of the session of a name, nothing if there is none.
+// listed returns the list's entries for the session of a name, no entries if it does not exist.
 func (s *Store) listed(ctx context.Context, dir string) ([]model.SessionInfo, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -503,20 +503,20 @@ func (s *Store) listed(ctx context.Context, dir string) ([]model.SessionInfo, er
 	return infos, nil
 }
 
-// session is what a place tells: the log of an agent, or the record of an orchestrator.
+// session is the content of a place: the log of an agent, or the record of an orchestrator.
 type session interface {
-	// info returns what the list of sessions shows.
+	// info returns the session's entry in the list of sessions.
 	info(ctx context.Context) (model.SessionInfo, error)
 	headers(ctx context.Context, visit func(*model.Header) error) error
 	tail(ctx context.Context, n int) (list []model.Header, before int, err error)
 	faults(ctx context.Context) ([]model.Fault, error)
-	// state, facts and gaps are those of the row of an id.
+	// state, facts and gaps describe the row of an id.
 	state(ctx context.Context, id string) ([]byte, error)
 	facts(ctx context.Context, id string) (model.Facts, error)
 	gaps(ctx context.Context, id string) (model.Gaps, error)
 }
 
-// session returns what the port calls id.
+// session returns the session with the port's name id.
 func (s *Store) session(ctx context.Context, id string) (session, error) {
 	p, err := s.locate(id)
 	if err != nil {
@@ -533,7 +533,7 @@ func (s *Store) sessionOf(ctx context.Context, ref model.Ref) (session, error) {
 	return s.session(ctx, ref.Session)
 }
 
-// at returns what a place tells.
+// at returns the session of a place.
 func (s *Store) at(ctx context.Context, p place) (session, error) {
 	if p.orchestrator != "" {
 		return s.records(ctx, p)
@@ -758,7 +758,7 @@ func (s *Store) recent() []*index {
 	return slices.Clone(s.indexes)
 }
 
-// indexOf returns the index of a whole log as it is now, by the names of its files; nil for none.
+// indexOf returns the index of a whole log as it is now, by the names of its files, or nil.
 func (s *Store) indexOf(l *messageLog) *index {
 	list := s.recent()
 	if i := slices.IndexFunc(list, func(x *index) bool { return x.isOf(l) }); i >= 0 {

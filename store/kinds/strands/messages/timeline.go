@@ -50,14 +50,14 @@ const (
 	stateClose = "]"
 )
 
-// step is one message of a log with what was worked out about it.
+// step is one message of a log with the facts derived about it.
 type step struct {
 	i      int
 	msg    *message // lent, see messageLog.read
 	header model.Header
-	// fixes are what the SDK repairs when it comes to this message.
+	// fixes are the SDK's repairs at this message.
 	fixes []fix
-	// stand is where the message stands in what is loaded.
+	// stand is the position of the message among the loaded messages.
 	stand stand
 	// elements is how many messages the state has, 0 where that is not known or what
 	// follows depends on more than the last of them.
@@ -181,8 +181,7 @@ func (w *walker) load(i int, m *message) (fixes []fix) {
 	return fixes
 }
 
-// addSummary adds the message that the conversation manager keeps in place of
-// those that it took out.
+// addSummary adds the conversation manager's summary of the removed messages.
 func (w *window) addSummary(a *agentFile) {
 	if a.summary == nil {
 		return
@@ -196,8 +195,8 @@ func (w *window) addSummary(a *agentFile) {
 	w.add(&m)
 }
 
-// event says what the message is in the course of a turn. A turn is over when
-// the model has answered without asking for tools.
+// event derives the event of a message in a turn. A turn is over when the model has answered
+// without asking for tools.
 func (w *walker) event(h *model.Header, m *message) {
 	h.Event = model.SnapshotEventNamed
 	switch {
@@ -217,7 +216,7 @@ func (w *walker) event(h *model.Header, m *message) {
 	}
 }
 
-// marks are what a log says of message i.
+// marks returns the marks of message i that follow from its log.
 func (l *messageLog) marks(i int) (marks model.Marks) {
 	if l.evicted(i) {
 		marks |= model.MarkEvicted
@@ -228,7 +227,7 @@ func (l *messageLog) marks(i int) (marks model.Marks) {
 	return marks
 }
 
-// marks are what a message says of itself.
+// marks returns the marks that follow from the message alone.
 func (m *message) marks() (marks model.Marks) {
 	if m.redacted {
 		marks |= model.MarkRedacted
@@ -322,8 +321,8 @@ func idText(id [sha256.Size]byte) string {
 	return string(text[:])
 }
 
-// parseID reads an id as a header has it, in lower case. One that is none becomes
-// zeros, which no snapshot has.
+// parseID reads an id as a header has it, in lower case. For an invalid id it returns zeros,
+// which no snapshot has.
 func parseID(text string) (id [sha256.Size]byte) {
 	read, err := hex.DecodeString(text)
 	if err != nil || len(read) != len(id) || strings.ToLower(text) != text {

@@ -52,7 +52,7 @@ const (
 	atResult
 )
 
-// stand is where a message stands in what is loaded.
+// stand is the position of a message among the loaded messages.
 type stand struct {
 	first, last bool
 	role        string
@@ -107,7 +107,8 @@ func (s *Store) Assumed() store.Releases {
 	return list
 }
 
-// versions returns those in question: the one that is said to run, or all that are known.
+// versions returns the SDK versions that may run: the running version if it is known,
+// else all known versions.
 func versions(running *sdk.Version) sdk.Span {
 	if running != nil {
 		return sdk.Only(*running)

@@ -56,14 +56,14 @@ type window struct {
 
 // fix is one repair.
 type fix struct {
-	// flaw is what is repaired, file where it is.
+	// flaw is the repaired flaw, and file is its file.
 	flaw
 	file string
 	// kept says that the version in question repairs nothing.
 	kept bool
 }
 
-// wasInterrupted is what the SDK puts in the place of a result that is missing.
+// wasInterrupted is the SDK's text in place of a missing result.
 const wasInterrupted = "Tool was interrupted."
 
 // add appends a message and returns the repairs that it took.
@@ -228,7 +228,7 @@ func withContent(body []byte, makes func(results map[string][]byte, others, all 
 	return append(out, body[end:]...)
 }
 
-// appendError appends the result that stands for one that is missing.
+// appendError appends the error that replaces a missing result.
 func appendError(dst []byte, c call) []byte {
 	dst = append(dst, `{"toolResult":{"toolUseId":`...)
 	dst = append(dst, c.rawID...)

@@ -10,7 +10,7 @@ import (
 	"hindcast/store/media/journal"
 )
 
-// broken returns what is wrong with the journal, nil for nothing.
+// broken returns the fault of the journal, or nil.
 func (s *Store) broken() error { return cmp.Or(s.storage.Ready(), s.storage.Broken()) }
 
 // kept reads a content that the journal keeps.
@@ -37,5 +37,5 @@ func (s *Store) findPlace(op model.Op, id string) (folder.Place, error) {
 	return s.in(p), err
 }
 
-// portID returns what the port calls the session at a place.
+// portID returns the port's name for the session at a place.
 func portID(at folder.Place) string { return at.Own.(place).id }
