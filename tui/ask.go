@@ -47,7 +47,7 @@ func (p *past) to(t *model.Timeline) *query.Session {
 	return p.session
 }
 
-// question is what is asked of a session.
+// question is a question about a session.
 type question struct {
 	// title is the question as its answers are called, noun what one answer is.
 	title, noun string
@@ -163,7 +163,7 @@ func stream[T any](
 	})
 }
 
-// reply is what answers come through.
+// reply carries the answers to a question.
 type reply[T any] struct {
 	found chan item[T]
 	after func(time.Duration) <-chan time.Time

@@ -55,7 +55,7 @@ func (m *Model) bisect(text string) tea.Cmd {
 	})
 }
 
-// testAnswer says what a test said.
+// testAnswer describes the result of a test.
 func testAnswer(step *query.Tested) answers.Answer {
 	a := answers.Answer{Node: step.Visit, Text: step.Verdict.String()}
 	switch step.Verdict {

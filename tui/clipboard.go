@@ -24,7 +24,7 @@ const longestCopy = 74_994
 
 // copier is a tab with a cursor on a value that can be copied.
 type copier interface {
-	// Value returns the value, nil where there is none.
+	// Value returns the value, or nil.
 	Value() []byte
 	// Path returns its JSON Pointer.
 	Path() string
@@ -128,7 +128,7 @@ func (m *Model) copyResume(what string, of func(*resumetab.Content) string) tea.
 	})
 }
 
-// first returns the first text, or "" for none.
+// first returns the first text, or "" if there are no texts.
 func first(texts []string) string {
 	if len(texts) == 0 {
 		return ""

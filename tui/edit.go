@@ -40,7 +40,7 @@ type choice struct {
 	disabled string
 }
 
-// draft is what is being edited.
+// draft is the edit in progress.
 type draft struct {
 	ref     model.Ref
 	name    string // of the snapshot

@@ -66,7 +66,7 @@ func (m *Model) putMessage(r *cell.Row) {
 	}
 }
 
-// hint is what the footer says of one or two keys.
+// hint is the footer's text about one or two keys.
 type hint struct {
 	actions []keymap.Action
 	text    string // "" for the first action's own help

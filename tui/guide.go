@@ -12,7 +12,7 @@ import (
 // cursor. Enter stays there, in the tab that showed before; Esc goes back.
 type guide interface {
 	tabPane
-	// Node is the snapshot under the cursor, model.NoNode for none.
+	// Node is the snapshot under the cursor, or model.NoNode.
 	Node() model.Node
 }
 

@@ -20,7 +20,7 @@ import (
 	"hindcast/tui/timeline"
 )
 
-// place is what the screen shows.
+// place is the part of the program that the screen shows.
 type place uint8
 
 const (
@@ -38,7 +38,7 @@ const (
 	onTab
 )
 
-// opposite is what the snapshot under the cursor is compared with.
+// opposite is the other side of a comparison with the snapshot under the cursor.
 type opposite uint8
 
 const (
@@ -57,7 +57,7 @@ type Model struct {
 	past   *past                    // of the session that is open
 	source *source                  // what the tabs show things of
 	lacks  map[keymap.Action]string // what the store cannot do, and why
-	// features are those of the open store, none while there is no store.
+	// features are the features of the open store, empty while there is no store.
 	features store.Features
 	// namesForks says that the store names forks itself, and forks that a fork is its one
 	// way back: the key of a restore plans that.
@@ -124,7 +124,7 @@ type Model struct {
 	cuts  []cut // by line
 }
 
-// sessionFacts is what is known of the session that is open.
+// sessionFacts holds the known facts about the open session.
 type sessionFacts struct {
 	reading int  // how often a session was read
 	checked bool // its faults were looked for, or are
@@ -141,13 +141,13 @@ func (f *sessionFacts) count() int {
 	return f.listed
 }
 
-// wanted is what the tab that shows should show.
+// wanted is the content that the visible tab should show.
 type wanted struct {
 	tab int
 	subjectKey
 }
 
-// message is what the last line says.
+// message is the text of the last line.
 type message struct {
 	text  string
 	brief []string // say less and less where text has no room
@@ -187,7 +187,7 @@ type input struct {
 	reach int
 }
 
-// New makes the root model. The error says what is wrong with the options.
+// New makes the root model. It returns an error if the options are wrong.
 func New(ctx context.Context, o Options) (*Model, error) {
 	o, err := o.fill()
 	if err != nil {

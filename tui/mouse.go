@@ -9,7 +9,7 @@ import (
 // notch is how many rows one turn of the wheel scrolls.
 const notch = 3
 
-// grip is what the mouse moves while its button is held.
+// grip is the thing that the mouse drags.
 type grip uint8
 
 const (

@@ -219,7 +219,7 @@ func (m *Model) watchBroke() tea.Cmd {
 	return nil
 }
 
-// growth is what became of a session since it was read.
+// growth is the change of a session since it was read.
 type growth struct {
 	gen uint64 // of the task that read it
 	// matches are those of the timeline, looked for in the content that replaces it, after search, which is the

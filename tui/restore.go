@@ -261,7 +261,7 @@ func (m *Model) receipt(plan *model.Plan, r *model.Receipt) (text string, brief 
 	return joined(append(long, keys...)...), brief
 }
 
-// doneTexts says what a write did, at length and then with fewer and fewer words.
+// doneTexts describes a finished write, at length and then in fewer and fewer words.
 func (m *Model) doneTexts(plan *model.Plan, r *model.Receipt) []string {
 	if plan.Op == model.OpPurge {
 		return []string{"forgot what was set aside of " + r.Session}

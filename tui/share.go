@@ -19,7 +19,7 @@ import (
 // mostOfName bounds the name of a file that is proposed, in characters.
 const mostOfName = 60
 
-// excerpt is what is shared of a session.
+// excerpt is the part of a session that is shared.
 type excerpt struct {
 	// only names the snapshots as the command line does: A..B from A to B, B all that led
 	// to it, "" all of the session.

@@ -18,7 +18,7 @@ import (
 // Where several stores were found, the screen begins with a list of them. Once
 // one is chosen and open, all is as if it had been named.
 
-// chooser is what the lists share: to pick a row, and to filter.
+// chooser is the common part of the lists: picking a row, and filtering.
 type chooser interface {
 	pane
 	Click(x, y int) bool

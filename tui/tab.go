@@ -11,14 +11,14 @@ import (
 	"hindcast/tui/theme"
 )
 
-// pane is what the root needs of everything that draws itself into a box.
+// pane is the interface of everything that draws itself into a box, as the root needs it.
 type pane interface {
 	drawn
 	// Do carries out an action and reports whether it is one of the pane's.
 	Do(keymap.Action) bool
 }
 
-// drawn is what draws itself into a number of cells.
+// drawn is anything that draws itself into a number of cells.
 type drawn interface {
 	// Resize says how many cells there are.
 	Resize(w, h int)
@@ -45,7 +45,7 @@ type focuser interface {
 // scroller is a pane that knows where the thumb of its scrollbar is.
 type scroller interface{ Thumb() (from, to int) }
 
-// subject is what a tab shows: a snapshot, and one to compare it with.
+// subject is the subject of a tab: a snapshot, and another to compare it with.
 type subject struct {
 	subjectKey
 	header model.Header

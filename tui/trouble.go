@@ -13,7 +13,7 @@ func (m *Model) unusable(what string, err error) {
 	m.resize(m.layout.w, m.layout.h)
 }
 
-// troubleSheet returns a pane that says what went wrong.
+// troubleSheet returns a pane that shows an error.
 func (m *Model) troubleSheet(what string, err error) *sheet.Sheet {
 	s := sheet.New(m.styles)
 	s.Set([]sheet.Paragraph{

@@ -38,7 +38,7 @@ import (
 	"hindcast/tui/theme"
 )
 
-// Options are what the screen is built from. Only Store is needed, or Stores and
+// Options configure the screen. Only Store is needed, or Stores and
 // Open, or Find and Open.
 type Options struct {
 	// Store is shown; it is not closed.
@@ -100,7 +100,7 @@ type Watches interface {
 	SetWatches(ctx context.Context, s store.Store, expressions []string) error
 }
 
-// Tour is what a person is told who looks at the built-in demo.
+// Tour is the text shown to a person who looks at the built-in demo.
 type Tour struct {
 	// Session is where the tour begins, At the snapshot there that the cursor is on at
 	// first.

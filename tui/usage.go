@@ -26,7 +26,7 @@ import (
 //	asked ─▶ stats, some at a time ─▶ summed ─▶ column, Info
 //	  ▲ the session changed, after a rest │
 
-// usage is what is known of the cost of the session.
+// usage holds the known cost of the session.
 type usage struct {
 	column bool // shows
 	asked  bool // it did, in this session
@@ -47,7 +47,7 @@ type extent struct {
 	len int
 }
 
-// bill is what was added up. It is read-only.
+// bill is the result of adding up. It is read-only.
 type bill struct {
 	tokens   []float64 // of each visit
 	added    map[model.Node]query.Stat
@@ -67,7 +67,7 @@ func (noPrices) Cost(conversation.Usage) (float64, bool) { return 0, false }
 // tokensWidth is how wide the column of tokens is.
 const tokensWidth = 6
 
-// tokensColumn is what each snapshot adds to the tokens of its path.
+// tokensColumn shows the tokens that each snapshot adds to its path.
 func (m *Model) tokensColumn() timeline.Column {
 	return timeline.Column{Title: "tokens", Width: tokensWidth, Right: true, Text: func(n model.Node) (string, bool) {
 		u := &m.usage

@@ -183,7 +183,7 @@ func (w *watch) title() string {
 // mostValues bounds the values of a watch that are kept.
 const mostValues = 1 << 16
 
-// watchedValue is what a watch says of a snapshot.
+// watchedValue is the value of a watch at a snapshot.
 type watchedValue struct {
 	of   *watch
 	node model.Node

@@ -25,7 +25,7 @@ type Answer struct {
 	Ref           model.Ref
 	// Kind is what became of what was asked for, which has a sign and a colour.
 	Kind Kind
-	// Text is what is to be said, in one line. It is untrusted.
+	// Text is the text of the answer, in one line. It is untrusted.
 	Text string
 	// Number is the value itself where Numeric says that it is one: what a sparkline draws.
 	Number  float64
@@ -226,7 +226,7 @@ func (p *Pane) Thumb() (from, to int) { return p.window.Thumb() }
 // mostName is the most cells that the name of a snapshot takes.
 const mostName = 24
 
-// name returns what a snapshot is called.
+// name returns the name of a snapshot.
 func (p *Pane) name(a *Answer) string {
 	switch {
 	case a.Session != "":
@@ -301,7 +301,7 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 	return r.End(tokens.Text)
 }
 
-// Said returns what answer i says, with its sign.
+// Said returns the text of answer i, with its sign.
 func (p *Pane) Said(i int) string {
 	sign, _ := p.sign(p.rows[i].Kind)
 	return sign + p.rows[i].Text

@@ -22,7 +22,7 @@ type Journal struct {
 	answers JournalAnswers
 }
 
-// JournalAnswers are what is done from a journal.
+// JournalAnswers are the actions of a journal.
 type JournalAnswers struct {
 	// Return takes back or repeats the last write: the action says which.
 	Return func(keymap.Action) tea.Cmd

@@ -20,7 +20,7 @@ type Item struct {
 	Text string
 	// Disabled says why it cannot be chosen; "" if it can.
 	Disabled string
-	// Do is what choosing it does.
+	// Do is the action of choosing it.
 	Do func() tea.Cmd
 }
 

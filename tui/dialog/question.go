@@ -12,7 +12,7 @@ import (
 	"hindcast/tui/theme"
 )
 
-// Answers are what the answers to a question do.
+// Answers are the actions of the answers to a question.
 type Answers struct {
 	Yes, No func() tea.Cmd
 	// Anew is what agreeing does once the session has moved on since the plan was made:

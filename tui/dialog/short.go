@@ -11,12 +11,12 @@ import (
 // shortRows is how many rows a plan in short takes at most, with its frame.
 const shortRows = 15
 
-// Change is what a plan changes in the state.
+// Change is the change that a plan makes to the state.
 type Change struct {
 	// Brief says it in words, the change of one key of the state in each; none where
 	// it is not known.
 	Brief []string
-	// Lines are what the details say.
+	// Lines are the lines of the details.
 	Lines []string
 }
 

@@ -38,7 +38,7 @@ func (f *Field) Type(k tea.KeyMsg) { f.input, _ = f.input.Update(k) }
 // SetText replaces what was typed; the cursor is at its end.
 func (f *Field) SetText(text string) { f.input.SetValue(text) }
 
-// Text returns what was typed.
+// Text returns the typed text.
 func (f *Field) Text() string { return f.input.Value() }
 
 // Draw puts the text with its cursor into what is left of a row. Where it does

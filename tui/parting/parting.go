@@ -158,7 +158,7 @@ func (p *Pane) Status() string {
 	return strconv.Itoa(counts[0]) + " and " + model.Count(counts[1], "snapshot")
 }
 
-// Node returns the visit under the cursor, model.NoNode for none.
+// Node returns the visit under the cursor, or model.NoNode.
 func (p *Pane) Node() model.Node {
 	if p.window.Cursor >= p.rows() {
 		return model.NoNode

@@ -32,7 +32,7 @@ type Here struct {
 	Refused error
 }
 
-// Content is what the tab shows of one snapshot.
+// Content is the tab's content for one snapshot.
 type Content struct {
 	paragraphs []sheet.Paragraph
 	calls      []string

@@ -17,12 +17,12 @@ import (
 
 // This file is for the tests of one pane, which need no program around it.
 
-// Rows is what draws itself row by row, each of exactly its width.
+// Rows is anything that draws itself row by row, each of exactly its width.
 type Rows interface {
 	AppendRow(dst []byte, y int) []byte
 }
 
-// fatal is what a check needs of a test, rapid's among them.
+// fatal is the part of a test that a check needs, rapid's among them.
 type fatal interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -148,7 +148,7 @@ func (s *Size) change(t *rapid.T) {
 	s.W, s.H = rapid.IntRange(0, s.widest).Draw(t, "width"), rapid.IntRange(1, 20).Draw(t, "height")
 }
 
-// moves are what every tab with a tree in it can do.
+// moves are the actions of every tab with a tree in it.
 var moves = []keymap.Action{keymap.MoveDown, keymap.MoveUp, keymap.HalfDown, keymap.HalfUp, keymap.PageDown, keymap.PageUp,
 	keymap.Top, keymap.Bottom, keymap.Open, keymap.Fold, keymap.Unfold, keymap.FoldAll, keymap.UnfoldAll}
 

@@ -162,11 +162,11 @@ func (p *Program) until(what string, reached func() bool) {
 	}
 }
 
-// Screen returns what the terminal shows, line by line, without the spaces at the
+// Screen returns the terminal's text, line by line, without the spaces at the
 // ends of lines.
 func (p *Program) Screen() string { return p.screen.text() }
 
-// At returns what stands in a cell: "" in the right half of a wide character.
+// At returns the text of a cell: "" in the right half of a wide character.
 func (p *Program) At(x, y int) string {
 	if c := p.screen.CellAt(x, y); c != nil {
 		return c.Content

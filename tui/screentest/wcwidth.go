@@ -178,10 +178,10 @@ func (c *Counting) down() {
 	c.erase(c.h-1, 0, c.w)
 }
 
-// At returns what stands in a cell: "" in the right half of a wide character.
+// At returns the text of a cell: "" in the right half of a wide character.
 func (c *Counting) At(x, y int) string { return c.cells[y][x] }
 
-// String returns what the terminal shows, line by line.
+// String returns the terminal's text, line by line.
 func (c *Counting) String() string {
 	var b strings.Builder
 	for _, row := range c.cells {

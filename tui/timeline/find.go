@@ -10,7 +10,7 @@ import (
 	"hindcast/tui/match"
 )
 
-// Matches is what a search found: the nodes, in the order of their rows. The
+// Matches is the result of a search: the nodes, in the order of their rows. The
 // zero Matches is no search.
 type Matches struct {
 	nodes []model.Node // by row

@@ -15,7 +15,7 @@ import (
 // Row names a row of a list.
 type Row comparable
 
-// List is what a [Window] walks in. All of its methods take rows that show.
+// List is the list that a [Window] walks in. All of its methods take rows that show.
 type List[R Row] interface {
 	// Next returns the row after r; false at the end.
 	Next(r R) (R, bool)

@@ -29,7 +29,7 @@ type Cell struct {
 	Look
 }
 
-// Screen is what a terminal shows, row by row.
+// Screen is the content of a terminal, row by row.
 type Screen [][]Cell
 
 // Frame is a screen in both themes, of the same size, and how long it stays. Only
