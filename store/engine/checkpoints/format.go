@@ -74,29 +74,29 @@ type Format interface {
 type Putting struct {
 	// Dir is the folder that was opened, by its whole name; "" where it is on no disk.
 	Dir string
-	// Items are those of the session, At is the position of the one that is meant, and Head
-	// that of the head.
+	// Items are the items of the session. At is the position of the restored item, and Head
+	// the position of the head.
 	Items    []Item
 	At, Head int
 	Data     []byte // of its file
 	Now      time.Time
 }
 
-// Item returns the item that is meant.
+// Item returns the restored item.
 func (p *Putting) Item() *Item { return &p.Items[p.At] }
 
 // New is a file that is written.
 type New struct {
 	Name string
 	Data []byte
-	// Writes says what it is. Hazards and Asks are what has to be known of it.
+	// Writes describes the file. Hazards and Asks warn of its consequences.
 	Writes        string
 	Hazards, Asks []string
 }
 
 // Kind describes a kind.
 type Kind struct {
-	// Name, Framework and IDs are what store.Kind and store.Deriver say.
+	// Name, Framework and IDs are documented at store.Kind and store.Deriver.
 	Name, Framework, IDs string
 	// Depth is how many levels of folders below the one that is opened have files.
 	Depth int
@@ -104,7 +104,7 @@ type Kind struct {
 	Unlisted string
 	// Severity is how bad such a file is.
 	Severity model.Severity
-	// Notes names the notes of the kind; it changes with what is noted.
+	// Notes names the notes of the kind; it changes with their content.
 	Notes string
 	// Temporary reports whether a file of that name is one that the framework writes first
 	// and renames then.
@@ -113,7 +113,7 @@ type Kind struct {
 	Running string
 	// Signed says what a folder of the kind was recognised by, from one file of it.
 	Signed string
-	// Places are those of store.Kind.
+	// Places is documented at store.Kind.
 	Places func(store.Surroundings) []string
 	Format Format
 }
