@@ -40,7 +40,8 @@ type EventError struct {
 	// Event, Index and TurnIndex are the values that the snapshot would have had.
 	Event            model.SnapshotEvent
 	Index, TurnIndex int
-	// Err is the reason: a *PanicError of the callback, or another error.
+	// Err is the reason: a *PanicError of the callback, or an error of it, the state, the store or
+	// the context.
 	Err error
 }
 

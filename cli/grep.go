@@ -120,7 +120,7 @@ type searched struct {
 	query.Search
 	// progress is nil where it is not shown.
 	progress *progress
-	// n counts the hits, and sessions the sessions with hits. failed joins the errors of sessions
+	// n counts the hits, and sessions the sessions searched. failed joins the errors of sessions
 	// that could not be searched.
 	n, sessions int
 	failed      error

@@ -15,7 +15,7 @@ import (
 type surveyJSON struct {
 	Stores     []storeJSON  `json:"stores"`
 	PassedOver []passedJSON `json:"passedOver"`
-	// Faults are the faults of the only store; nil if there are several stores.
+	// Faults are the faults of the only store; nil unless there is exactly one.
 	Faults []remedied `json:"faults,omitzero"`
 }
 

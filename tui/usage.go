@@ -67,7 +67,7 @@ func (noPrices) Cost(conversation.Usage) (float64, bool) { return 0, false }
 // tokensWidth is how wide the column of tokens is.
 const tokensWidth = 6
 
-// tokensColumn shows the tokens that each snapshot adds to its path.
+// tokensColumn returns the column with the tokens that each snapshot adds to its path.
 func (m *Model) tokensColumn() timeline.Column {
 	return timeline.Column{Title: "tokens", Width: tokensWidth, Right: true, Text: func(n model.Node) (string, bool) {
 		u := &m.usage

@@ -99,7 +99,7 @@ func (m *Model) appendTooSmall(dst []byte, y int) []byte {
 	return r.End(m.styles.Text)
 }
 
-// appendHeader appends the names of the open store and session.
+// appendHeader appends the line that shows the open store or session, with its head and faults.
 func (m *Model) appendHeader(dst []byte) []byte {
 	s, g := m.styles, &m.styles.Glyphs
 	r := cell.Begin(dst, g, m.layout.w)

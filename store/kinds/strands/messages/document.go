@@ -26,7 +26,7 @@ const (
 	maxPythonDigits = 4300
 )
 
-// encodingFlaws returns the encoding errors because of which Python cannot read a file
+// encodingFlaws returns the encoding errors that keep Python from reading a file
 // that parses here.
 func encodingFlaws(d *files.Document) (flaws []flaw) {
 	e := d.Encoding()
