@@ -23,7 +23,11 @@ type Features struct {
 	Tally      func(ctx context.Context) (sessions int, changed time.Time, err error)
 	NamesForks func() bool
 
-	// Peek, States and Compare are the methods of [Parted]. Apart is called by [TakeApart].
+	// Peek, States and Compare are for a store that keeps states in parts, and need not read large ones whole.
+	// Peek returns as much of the beginning of a state as is quick to read, all of it if the state is small.
+	// States returns two states as State does, and reads what both have once. Compare returns the spans in
+	// which two states differ, in order, apart from each other: the bytes between them are equal, and those
+	// of a span may be equal too. No spans mean equal states. Apart is called by [TakeApart].
 	Peek    func(ctx context.Context, ref model.Ref) ([]byte, error)
 	States  func(ctx context.Context, a, b model.Ref) (x, y []byte, err error)
 	Compare func(ctx context.Context, a, b model.Ref) ([]Span, error)
@@ -72,8 +76,8 @@ type Features struct {
 
 	// Lacks returns why an operation cannot be done, "" if it can. A store that is only read may have it.
 	Lacks func(op model.Op) string
-	// Plan, Apply and Journal are the methods of [Writer], PlanConvert is the method of [Converter], and
-	// Import is the method of [Importer].
+	// Plan, Apply and Journal are the methods of [Writer]. PlanConvert computes the plan that makes the session
+	// as out of a session of another store. Import is the method of [Importer].
 	Plan        func(ctx context.Context, change model.Change) (model.Plan, error)
 	Apply       func(ctx context.Context, plan model.Plan) (model.Receipt, error)
 	Journal     func(ctx context.Context) ([]model.JournalEntry, error)
@@ -113,9 +117,6 @@ func FeaturesOf(s Store) (f Features) {
 	if s, ok := s.(interface{ NamesForks() bool }); ok {
 		f.NamesForks = s.NamesForks
 	}
-	if s, ok := s.(Parted); ok {
-		f.Peek, f.States, f.Compare = s.Peek, s.States, s.Compare
-	}
 	if s, ok := s.(interface {
 		Apart(ctx context.Context, a, b model.Ref) (Apart, error)
 	}); ok {
@@ -126,11 +127,6 @@ func FeaturesOf(s Store) (f Features) {
 		Fill(ctx context.Context, runs []Run, dst []byte) error
 	}); ok {
 		f.Ropes, f.Fill = s.Ropes, s.Fill
-	}
-	if s, ok := s.(interface {
-		Weave(ctx context.Context, refs []model.Ref, to Loom) error
-	}); ok {
-		f.Weave = s.Weave
 	}
 	_, f.Surveys = s.(interface{ Surveys() })
 	if s, ok := s.(interface {
@@ -184,9 +180,6 @@ func FeaturesOf(s Store) (f Features) {
 	}
 	if s, ok := s.(Writer); ok {
 		f.Plan, f.Apply, f.Journal = s.Plan, s.Apply, s.Journal
-	}
-	if s, ok := s.(Converter); ok {
-		f.PlanConvert = s.PlanConvert
 	}
 	if s, ok := s.(Importer); ok {
 		f.Import = s.Import

@@ -66,19 +66,6 @@ func Find(ctx context.Context, s Store, session string) error {
 // Uncounted is a number that is not known and more than none.
 const Uncounted = -1
 
-// Parted is a Store that keeps states in parts: it need not read large ones whole.
-type Parted interface {
-	// Peek returns as much of the beginning of a state as is quick to read, all of
-	// it if it is small. The bytes are as those of State.
-	Peek(ctx context.Context, ref model.Ref) ([]byte, error)
-	// States returns two states as State does, and reads what both have once.
-	States(ctx context.Context, a, b model.Ref) (x, y []byte, err error)
-	// Compare returns the spans in which two states differ, in order, apart from
-	// each other; what lies between them is equal byte for byte. No spans mean
-	// equal states. A span may hold equal bytes too: it is made of whole parts.
-	Compare(ctx context.Context, a, b model.Ref) ([]Span, error)
-}
-
 // States returns two states of any store. It returns the errors of State.
 func States(ctx context.Context, s Store, a, b model.Ref) (x, y []byte, err error) {
 	if f := FeaturesOf(s); f.States != nil {
@@ -138,14 +125,6 @@ type Writer interface {
 	// Journal returns Hindcast's own writes, newest first. From a damaged journal it returns the readable
 	// entries and the error; with any other error it returns nil.
 	Journal(ctx context.Context) ([]model.JournalEntry, error)
-}
-
-// Converter is a Writer that can take over a session of another kind.
-type Converter interface {
-	Writer
-	// PlanConvert computes what making the session as out of one of another store
-	// would write.
-	PlanConvert(ctx context.Context, from Store, session, as string) (model.Plan, error)
 }
 
 // Recorder is a Store that keeps session records.

@@ -74,7 +74,7 @@ func (s *Store) copyEdited(ctx context.Context, t *tx, e entry, state edited) (i
 	return stateKey(ctx, t, ss, h.Ref())
 }
 
-// PlanConvert implements store.Converter: rows are taken over as they are. The
+// PlanConvert is that of store.Features: rows are taken over as they are. The
 // error is store.ErrSessionExists where the store has a session of the new name.
 func (s *Store) PlanConvert(ctx context.Context, from store.Store, session, as string) (model.Plan, error) {
 	err := s.read(ctx, func(t *tx) error { return requireNoSession(ctx, t, as) })

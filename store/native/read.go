@@ -201,7 +201,7 @@ func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
 	return s.stateBy(ctx, ref, s.states.get)
 }
 
-// Peek implements store.Parted.
+// Peek is that of store.Features.
 func (s *Store) Peek(ctx context.Context, ref model.Ref) ([]byte, error) {
 	return s.stateBy(ctx, ref, s.states.peek)
 }

@@ -698,7 +698,7 @@ func (p *putting) find(ctx context.Context, hash int64, part []byte) ([]parts.Ex
 	return nil, nil
 }
 
-// States implements store.Parted. The error is that of State, for the first of the
+// States is that of store.Features. The error is that of State, for the first of the
 // two that has one.
 func (s *Store) States(ctx context.Context, a, b model.Ref) (x, y []byte, err error) {
 	err = s.read(ctx, func(t *tx) error {
@@ -734,7 +734,7 @@ func twoKeys(ctx context.Context, t *tx, a, b model.Ref) (first, second int64, e
 	return keys[0], keys[1], nil
 }
 
-// Compare implements store.Parted. It reads where the parts of the states are,
+// Compare is that of store.Features. It reads where the parts of the states are,
 // not the parts.
 func (s *Store) Compare(ctx context.Context, a, b model.Ref) (spans []store.Span, err error) {
 	err = s.read(ctx, func(t *tx) error {

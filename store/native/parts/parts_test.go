@@ -419,7 +419,7 @@ func TestCompare_tellsTheTruth(t *testing.T) {
 	})
 }
 
-// spansHold checks the contract of store.Parted against the bytes.
+// spansHold checks the contract of Compare against the bytes.
 func spansHold(t rapid.TB, a, b []byte, spans []store.Span) {
 	t.Helper()
 	var atA, atB int64

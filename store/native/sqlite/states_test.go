@@ -235,7 +235,7 @@ func TestSaveSnapshot_aWindowTakesTheRoomOfItsMessages(t *testing.T) {
 	}
 }
 
-// holds checks the contract of store.Parted, and returns how many bytes the
+// holds checks the contract of States and Compare, and returns how many bytes the
 // spans have.
 func holds(t testing.TB, a, b []byte, spans []store.Span) (size int64) {
 	t.Helper()
