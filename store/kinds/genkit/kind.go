@@ -128,7 +128,7 @@ func (p *probe) isStore(ctx context.Context, dir string, depth int) bool {
 	if at.pointers && p.pointers == "" {
 		p.pointers = dir
 	}
-	if p.hasRow(ctx, at) {
+	if p.hasRow(at) {
 		return true
 	}
 	if depth == prefixDepth {
@@ -155,7 +155,7 @@ func (p *probe) isEmpty(dir string) bool {
 }
 
 // hasRow reports whether one of the first files of a place is a row.
-func (p *probe) hasRow(ctx context.Context, at place) bool {
+func (p *probe) hasRow(at place) bool {
 	if len(at.rows) == 0 || p.tried >= mostTried {
 		return false
 	}

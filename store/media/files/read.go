@@ -73,13 +73,6 @@ func Names(root *os.Root, dir string) (names []string, err error) {
 	return f.Names()
 }
 
-// IsFolder reports whether there is a folder of that name below root, or a link to
-// a folder below root.
-func IsFolder(root *os.Root, name string) bool {
-	info, err := root.Stat(name)
-	return err == nil && info.IsDir()
-}
-
 // rest is how long a temporary file has to be left alone until its writer is
 // taken for stopped. The SDKs take milliseconds.
 const rest = 5 * time.Second

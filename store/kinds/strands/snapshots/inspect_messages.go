@@ -97,7 +97,7 @@ func (in *inspector) checkMessage(n jsontape.Node, before talk) talk {
 		now.Ends = t.Find(b, "toolResult") >= 0
 	}
 	now.Calls, now.Answers = len(now.calls) > 0, len(results) > 0
-	in.pair(before, now, results)
+	in.pair(before, results)
 	if blank {
 		in.trouble(conversation.EmptyContent, content, now.Role)
 	}
@@ -202,7 +202,7 @@ func (in *inspector) checkBlock(b jsontape.Node) {
 
 // pair compares the results of a message with the calls of the one before.
 // Neither SDK mends what lies before the last message.
-func (in *inspector) pair(before, now talk, results []call) {
+func (in *inspector) pair(before talk, results []call) {
 	switch {
 	case len(results) > 0 && before.node < 0:
 		in.sayOnce(FaultLeadingResult, results[0].node, results[0].id,
