@@ -146,7 +146,7 @@ func (s *Store) load(ctx context.Context, in In, at Place) (*session, error) {
 		}
 		fallthrough
 	default:
-		if raw, mark, err = s.whole(ctx, look, at); mark == nil && in.Tree != nil && !errors.Is(err, model.ErrNoSession) {
+		if raw, mark, err = s.readWhole(ctx, look, at); mark == nil && in.Tree != nil && !errors.Is(err, model.ErrNoSession) {
 			raw, err = s.format.Read(ctx, in, at, "") // a look passes over what changed under it
 		}
 		if err != nil {
@@ -179,8 +179,8 @@ func (s *Store) load(ctx context.Context, in In, at Place) (*session, error) {
 	return now, nil
 }
 
-// whole reads a session from its first row, and returns the log and its mark.
-func (s *Store) whole(ctx context.Context, look Look, at Place) (log *Log, mark any, err error) {
+// readWhole reads a session from its first row, and returns the log and its mark.
+func (s *Store) readWhole(ctx context.Context, look Look, at Place) (log *Log, mark any, err error) {
 	if log, err = s.format.Read(ctx, look.In, at, ""); err != nil {
 		return nil, nil, err
 	}

@@ -135,14 +135,14 @@ func (s *Store) current(ctx context.Context, name string) (now *session, err err
 // Sessions returns the sessions, the newest first.
 func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
-		err := s.each(ctx, func(info model.SessionInfo) bool { return yield(info, nil) })
+		err := s.yieldSessions(ctx, func(info model.SessionInfo) bool { return yield(info, nil) })
 		if err != nil {
 			yield(model.SessionInfo{}, s.Wrap(err, "%s", s.listing))
 		}
 	}
 }
 
-func (s *Store) each(ctx context.Context, yield func(model.SessionInfo) bool) error {
+func (s *Store) yieldSessions(ctx context.Context, yield func(model.SessionInfo) bool) error {
 	if s.format.List != nil {
 		return s.Read(ctx, func(in In) error {
 			for info, err := range s.format.List(ctx, in) {

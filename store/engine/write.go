@@ -60,7 +60,7 @@ func (s *Store) bare(ctx context.Context, in In, at Place, was *session) (log *L
 		return was.raw, mark, ctx.Err()
 	}
 	if err == nil {
-		log, mark, err = s.whole(ctx, look, at)
+		log, mark, err = s.readWhole(ctx, look, at)
 	}
 	if errors.Is(err, model.ErrNoSession) {
 		return &Log{Place: at, Head: -1}, nil, nil

@@ -121,10 +121,10 @@ func movesHead(op model.Op) bool { return op == model.OpRestore || op == model.O
 // Writes returns the journal's entries. For an unreadable journal it returns no entries;
 // [Storage.Entries] returns the error.
 func (s *Storage) Writes(ctx context.Context) Writes {
-	return Writes{sync.OnceValue(func() map[string]*Told { return s.told(ctx) })}
+	return Writes{sync.OnceValue(func() map[string]*Told { return s.readTold(ctx) })}
 }
 
-func (s *Storage) told(ctx context.Context) map[string]*Told {
+func (s *Storage) readTold(ctx context.Context) map[string]*Told {
 	entries, _ := s.Entries(ctx) // of a damaged one, those that can be read
 	told := map[string]*Told{}
 	for i := range entries {

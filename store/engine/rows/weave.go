@@ -30,17 +30,16 @@ func (m *medium) weave(ctx context.Context, s *engine.Store, refs []model.Ref, t
 	weaver, weaves := m.kind.Format.(Weaver)
 	err := s.In(ctx, refs[0].Session, func(in engine.In, place engine.Place) error {
 		t, at := in.Tx.(*moment).tables, place.Own.(Place)
-		if !weaves {
-			return w.each(ctx, t, at)
+		if weaves {
+			if err := weaver.Weave(ctx, t, at, ids, store.Loom{Put: to.Put, Take: w.take}); err != nil {
+				return err
+			}
 		}
-		if err := weaver.Weave(ctx, t, at, ids, store.Loom{Put: to.Put, Take: w.take}); err != nil {
-			return err
-		}
-		return w.each(ctx, t, at)
+		return w.takeRest(ctx, t, at)
 	})
 	if err != nil && ctx.Err() == nil && slices.Contains(w.taken, false) { // it may be that of one row
 		err = s.In(ctx, refs[0].Session, func(in engine.In, at engine.Place) error {
-			return w.each(ctx, in.Tx.(*moment).tables, at.Own.(Place))
+			return w.takeRest(ctx, in.Tx.(*moment).tables, at.Own.(Place))
 		})
 	}
 	return s.Wrap(err, "read the states of session %q", refs[0].Session)
@@ -66,8 +65,8 @@ func (w *taking) take(number int, state store.Rope) {
 	w.to.Take(number, state)
 }
 
-// each takes the states that were not taken, whole.
-func (w *taking) each(ctx context.Context, t tables, at Place) error {
+// takeRest takes the states that were not taken, whole.
+func (w *taking) takeRest(ctx context.Context, t tables, at Place) error {
 	for i, ref := range w.refs {
 		if w.taken[i] {
 			continue
@@ -149,11 +148,16 @@ func (l *Lists) runs(i int, known map[int][]store.Run, to store.Loom) (runs []st
 func Extend(runs []store.Run, more ...store.Run) []store.Run {
 	runs = slices.Clone(runs)
 	for _, run := range more {
-		if n := len(runs); n > 0 && runs[n-1].At+runs[n-1].Len == run.At {
-			runs[n-1].Len += run.Len
-		} else {
-			runs = append(runs, run)
-		}
+		runs = AppendRun(runs, run)
 	}
 	return runs
+}
+
+// AppendRun is Extend by one run, in place: the runs that it is given belong to the caller alone.
+func AppendRun(runs []store.Run, run store.Run) []store.Run {
+	if n := len(runs); n > 0 && runs[n-1].At+runs[n-1].Len == run.At {
+		runs[n-1].Len += run.Len
+		return runs
+	}
+	return append(runs, run)
 }

@@ -195,11 +195,11 @@ func (w *weaving) tell(t *told, path []int, asked agent, last bool) {
 		if e.parts != nil || e.summary || e.quoted {
 			text = w.appendSent(nil, e)
 		}
-		t.sent = rows.Extend(t.sent, w.item(text, len(t.sent) == 0))
+		t.sent = rows.AppendRun(t.sent, w.item(text, len(t.sent) == 0))
 	}
 	for k := range w.unsentEvents(path, asked) {
 		if !shown[k] {
-			t.unsent = rows.Extend(t.unsent, w.item(w.events[k].data, len(t.unsent) == 0))
+			t.unsent = rows.AppendRun(t.unsent, w.item(w.events[k].data, len(t.unsent) == 0))
 		}
 	}
 }
@@ -226,12 +226,12 @@ func (w *weaving) state() (runs []store.Run) {
 		for ; before.turns < len(w.turns); before.turns++ {
 			w.tell(before, w.turns[before.turns], asked, false)
 		}
-		all = *before
+		all.sent, all.unsent = slices.Clone(before.sent), slices.Clone(before.unsent)
 		w.tell(&all, w.turn, asked, true)
 	} else {
 		w.tell(&all, slices.Concat(append(slices.Clip(w.turns), w.turn)...), asked, true)
 	}
-	put := func(t store.Text) { runs = rows.Extend(runs, w.to.Put(t)) }
+	put := func(t store.Text) { runs = rows.AppendRun(runs, w.to.Put(t)) }
 	put(store.Text{Raw: []byte(`{"messages":[`)})
 	runs = rows.Extend(runs, all.sent...)
 	if put(store.Text{Raw: []byte("]")}); all.unsent != nil {

@@ -2,11 +2,11 @@ package adk
 
 import (
 	"fmt"
-	"hindcast/store/storetest/weavetest"
 	"strings"
 	"testing"
 
 	"hindcast/store/storetest"
+	"hindcast/store/storetest/weavetest"
 
 	"pgregory.net/rapid"
 )

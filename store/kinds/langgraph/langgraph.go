@@ -431,12 +431,12 @@ type checkpoint struct {
 // State returns the channels of the user, and the open questions. For a row that is no readable checkpoint,
 // such as an encrypted one, it returns the whole row. At the head it returns the same values as get_state.
 func (f format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]byte, error) {
-	r, err := f.whole(ctx, t, at, id)
+	r, err := f.readRope(ctx, t, at, id)
 	return r.State, err
 }
 
-// whole returns a state as it is made of a checkpoint and of what was written on it, with its gaps.
-func (f format) whole(ctx context.Context, t rows.Tx, at rows.Place, id string) (r store.Rope, err error) {
+// readRope returns a state as it is made of a checkpoint and of what was written on it, with its gaps.
+func (f format) readRope(ctx context.Context, t rows.Tx, at rows.Place, id string) (r store.Rope, err error) {
 	c, own, err := f.layout.read(ctx, t, at, id)
 	if err != nil || jsontape.FindMember(c.document, `"channel_values"`) == nil {
 		return store.Rope{State: c.document}, err

@@ -61,7 +61,7 @@ func (f format) Weave(ctx context.Context, t rows.Tx, at rows.Place, ids []strin
 			return err
 		}
 		if id != "" {
-			r, err := f.whole(ctx, t, at, id)
+			r, err := f.readRope(ctx, t, at, id)
 			r.Err = err
 			to.Take(i, r)
 		}
@@ -115,12 +115,7 @@ type woven struct {
 
 func (w *woven) put(t store.Text) {
 	run := w.to.Put(t)
-	w.ok = w.ok && run.Len > 0
-	if n := len(w.runs); n > 0 && w.runs[n-1].At+w.runs[n-1].Len == run.At {
-		w.runs[n-1].Len += run.Len
-	} else {
-		w.runs = append(w.runs, run)
-	}
+	w.ok, w.runs = w.ok && run.Len > 0, rows.AppendRun(w.runs, run)
 }
 
 // weave returns what a value is made of.

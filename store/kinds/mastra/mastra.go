@@ -189,8 +189,8 @@ func find(ctx context.Context, t rows.Tx, at rows.Place, id string) ([]row, erro
 	return list[:i+1], err
 }
 
-// whole reads all of a session, unless it was read and the file is as it was.
-func whole(ctx context.Context, t rows.Tx, at rows.Place) (rowList, error) {
+// readRows reads all of a session, unless it was read and the file is as it was.
+func readRows(ctx context.Context, t rows.Tx, at rows.Place) (rowList, error) {
 	return rows.Keep(t, at.ID, func() (rowList, error) { return readAll(ctx, t, at) })
 }
 
@@ -287,7 +287,7 @@ func (format) Weave(ctx context.Context, t rows.Tx, at rows.Place, ids []string,
 	if isRun(at) {
 		return nil
 	}
-	list, err := whole(ctx, t, at)
+	list, err := readRows(ctx, t, at)
 	if err != nil {
 		return err
 	}
