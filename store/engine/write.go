@@ -48,30 +48,51 @@ func (s *Store) Plan(ctx context.Context, c model.Change) (plan model.Plan, err 
 	return plan, nil
 }
 
-// bare returns the log of a session as the format reads it, without the journal, and its mark. For a
-// missing session the log has no rows. was is the cached session; it may be nil.
-func (s *Store) bare(ctx context.Context, in In, at Place, was *session) (log *Log, mark any, err error) {
-	look := Look{In: in, Mark: func(string) (any, error) { return nil, nil }}
-	if in.Tree != nil { // a tree tells which steps are laid over it, and tables do not
-		mark = was.markAt(in.Now)
-		look, err = s.medium.Look(ctx, in, at, mark, "")
+// look looks at a session beside the cached one, which may be nil. Tables are never the same: they do not tell
+// which steps are laid over them, as a tree does.
+func (s *Store) look(ctx context.Context, in In, at Place, was *session) (Look, error) {
+	if in.Tree == nil {
+		return Look{In: in, Mark: func(string) (any, error) { return nil, nil }}, nil
 	}
+	return s.medium.Look(ctx, in, at, was.markAt(in.Now), "")
+}
+
+// bare returns the log of a session as the format reads it, without the journal. For a missing session the log
+// has no rows. was is the cached session; it may be nil.
+func (s *Store) bare(ctx context.Context, in In, at Place, was *session) (log *Log, err error) {
+	look, err := s.look(ctx, in, at, was)
 	if err == nil && look.Since == Same {
-		return was.raw, mark, ctx.Err()
+		return was.raw, ctx.Err()
 	}
 	if err == nil {
-		log, mark, err = s.readWhole(ctx, look, at)
+		log, err = s.format.Read(ctx, in, at, "") // to note what is looked at costs half as much again
 	}
+	return orEmpty(log, at, err)
+}
+
+// orEmpty returns a log without rows in place of model.ErrNoSession.
+func orEmpty(log *Log, at Place, err error) (*Log, error) {
 	if errors.Is(err, model.ErrNoSession) {
-		return &Log{Place: at, Head: -1}, nil, nil
+		return &Log{Place: at, Head: -1}, nil
 	}
-	return log, mark, err
+	return log, err
 }
 
 // log is like bare, and completes the log from the journal. Only the plan caches it.
 func (s *Store) log(ctx context.Context, in In, at Place) (*session, error) {
-	raw, mark, err := s.bare(ctx, in, at, s.cache.get(at))
+	was := s.cache.get(at)
+	look, err := s.look(ctx, in, at, was)
 	if err != nil {
+		return nil, err
+	}
+	var raw *Log
+	var mark any
+	if look.Since == Same {
+		raw, mark, err = was.raw, was.mark, ctx.Err()
+	} else {
+		raw, mark, err = s.readWhole(ctx, look, at)
+	}
+	if raw, err = orEmpty(raw, at, err); err != nil {
 		return nil, err
 	}
 	log, err := s.complete(ctx, in, at, raw, false)
@@ -237,14 +258,14 @@ func (s *Store) apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 		return receipt, nil
 	}
 	was := func(ctx context.Context, in In) error {
-		now, _, err := s.bare(ctx, in, c.at, s.cache.get(c.at))
+		now, err := s.bare(ctx, in, c.at, s.cache.get(c.at))
 		if err != nil {
 			return err
 		}
 		return differs(c.w.Before, now)
 	}
 	is := func(ctx context.Context, in In) error {
-		now, _, err := s.bare(ctx, in, c.at, c.after)
+		now, err := s.bare(ctx, in, c.at, c.after)
 		if err != nil {
 			return err
 		}
