@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// shapes has what shape the names of functions and the comments of each wing have, in percent. A number may fall;
-// a change that raises one says why.
+// shapes is the file of the percentages of each wing: bare participles and single words among the names of
+// functions, pronouns in comments. A number may fall; a change that raises one says why.
 const shapes = "testdata/names.txt"
 
 // shape counts names and comments of a wing.

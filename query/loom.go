@@ -51,8 +51,8 @@ func (l *loomed) read(ctx context.Context, refs []model.Ref, text []byte) ([]byt
 
 var errUntaken = fmt.Errorf("the state was not read")
 
-// weaving is one reading, as the loom of the store. The places of what is new in it are those in its two
-// texts, behind a mark: maxText leaves two bits.
+// weaving is the loom of one reading. A piece that is new in it has its offset in one of two new texts; the two
+// bits above maxTextBits say in which.
 type weaving struct {
 	*loomed
 	cancel context.CancelCauseFunc

@@ -369,8 +369,8 @@ func (t *tokens) within(text []byte, b *birth, part piece, phase int, to *listed
 	}
 }
 
-// numbersIn gives the numbers between two places of a piece. A number at either end of the piece may
-// go on, and is left out.
+// numbersIn calls give with the bounds of each number between two offsets of a piece. It leaves out a number at
+// either end of the piece, which may go on in the next one.
 func numbersIn(text []byte, p piece, from, to uint32, give func(from, to uint32)) {
 	for at := from; at < to; at++ {
 		if !isNumeric(text[at]) {

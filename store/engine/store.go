@@ -203,7 +203,7 @@ func (s *Store) infos(ctx context.Context, in In) (infos []model.SessionInfo, er
 	return infos, err
 }
 
-// dateByNested gives a session the time of the newest session below it, so that it comes before them.
+// dateByNested sets the time of a session to that of the newest session below it, so that it is listed first.
 func dateByNested(infos []model.SessionInfo) {
 	at := make(map[string]int, len(infos))
 	for i := range infos {

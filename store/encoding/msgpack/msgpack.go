@@ -281,7 +281,7 @@ func (w *Writer) Skip(n int) error {
 	return nil
 }
 
-// sizes are those of what follows the codes from 0xc0 on, an extension without its length.
+// sizes has the number of bytes behind each code from 0xc0 on; of an extension its length is not counted.
 var sizes = [...]int8{0, -1, 0, 0, -1, -1, -1, -1, -1, -1, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 2, 3, 5, 9, 17}
 
 func (w *Writer) skip() error {

@@ -12,14 +12,14 @@ import (
 	"hindcast/store/engine/rows"
 )
 
-// What is sent of the events before a user's input does not depend on those from there on, where these answer no
-// call of before, name no branch and are no compaction. So a state is what was sent of the turns before, and of its
-// turn what is sent:
+// A user's input begins a turn. Later events change nothing in what is sent of earlier turns, unless they answer a
+// call of an earlier turn, name a branch or are a compaction. So a state joins the messages of the turns before with
+// those of its own turn:
 //
 //	#6   user call result said | user call        before  turn
 //	#7   user call result said | user call result before  turn
 //
-// Where a turn does depend on one before, it is made one with all of them: what is sent of them is told anew.
+// A turn that depends on an earlier turn is merged with all turns before it, and their messages are worked out again.
 
 // Weave implements rows.Weaver.
 func (format) Weave(ctx context.Context, t rows.Tx, at rows.Place, ids []string, to store.Loom) error {
@@ -71,7 +71,7 @@ func (s *session) weave(ctx context.Context, b *beside, ids []string, to store.L
 	return nil
 }
 
-// weaving is what is known behind one of the events, which is at; -1 for none.
+// weaving has the turns and the state as they are behind the event at; -1 stands for no event.
 type weaving struct {
 	*session
 	to     store.Loom
@@ -81,7 +81,7 @@ type weaving struct {
 	// turns are those before, and turn has the events of the last one.
 	turns [][]int
 	turn  []int
-	// called are the ids of the calls of the turns before, and told is what agents are sent of these.
+	// called has the ids of the calls of the turns before, told the messages of these turns by agent.
 	called map[string]bool
 	told   map[string]*told
 	// members are those of the state, and places where they are.
@@ -89,7 +89,7 @@ type weaving struct {
 	places  map[string]int
 }
 
-// told is what an agent is sent of so many turns, and what is not sent.
+// told has the messages that an agent is sent of the first turns, and the events that it is not sent.
 type told struct {
 	turns        int
 	sent, unsent []store.Run

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever events follow each other, a state is made of what it is by itself.
+// A woven state has the bytes of the state that is read alone, for any order of events.
 func TestWeave_isTheState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, ids := drawSession(t)
