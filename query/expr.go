@@ -1,7 +1,6 @@
 package query
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -402,26 +401,19 @@ func (e *evaluator) do(size int, job func() error) error {
 	case <-e.ctx.Done():
 		return e.ctx.Err()
 	}
-	err, ended := await(e, size, done, func() int32 { return 0 })
-	return cmp.Or(ended, err)
-}
-
-// await receives the result of work on states of size bytes in all, with the bounds of do.
-// The bounds hold from one state to the next, which progress counts.
-func await[T any](e *evaluator, size int, done <-chan T, progress func() int32) (result T, err error) {
 	var begun time.Time
 	var before heap
-	at := int32(0)
 	for {
 		select {
-		case result = <-done:
-			return result, nil
+		case err := <-done:
+			return err
 		case <-e.ctx.Done():
-			return result, e.ctx.Err()
+			return e.ctx.Err()
 		case now := <-e.watch.C:
+			var err error
 			switch {
-			case begun.IsZero() || progress() != at: // most work is done before
-				begun, before, at = now, readHeap(), progress()
+			case begun.IsZero(): // most work is done before
+				begun, before = now, readHeap()
 			case now.Sub(begun) > e.time:
 				err = &LimitError{e.time}
 			case readHeap().grown(before, size):
@@ -429,7 +421,7 @@ func await[T any](e *evaluator, size int, done <-chan T, progress func() int32) 
 			}
 			if err != nil {
 				e.cancel()
-				return result, err
+				return err
 			}
 		}
 	}

@@ -63,11 +63,10 @@ func (q *Session) Find(ctx context.Context, x *Expr) iter.Seq2[Found, error] {
 				s.uses[base]++
 			}
 		}
-		reached := s.inTurn(ctx)
-		if x.plan.whole {
-			reached = s.spread(ctx)
-		}
-		for n, err := range reached {
+		for n, err := range s.walk(ctx, s.nodes()) {
+			if err == nil {
+				err = s.reach(ctx, n)
+			}
 			if err != nil {
 				yield(Found{Visit: n}, err)
 				return
@@ -146,6 +145,9 @@ type search struct {
 	// reached has the visits that others are still compared with: uses counts how many.
 	reached map[model.Node]*reached
 	uses    []int32
+	// last is the result at the visit reached last, for an expression of the whole state; else nil. No other
+	// whole state stays decoded.
+	last *reached
 }
 
 // reached is the result of an expression at a visit.
@@ -170,21 +172,7 @@ type reached struct {
 func (q *Session) search(ctx context.Context, x *Expr) (*search, context.CancelFunc) {
 	v := q.view()
 	eval, end := newEvaluator(ctx, x.time)
-	return &search{v, x, eval, map[model.Node]*reached{}, make([]int32, len(v.visits))}, end
-}
-
-// inTurn returns each visit when it is reached.
-func (s *search) inTurn(ctx context.Context) iter.Seq2[model.Node, error] {
-	return func(yield func(model.Node, error) bool) {
-		for n, err := range s.walk(ctx, s.nodes()) {
-			if err == nil {
-				err = s.reach(ctx, n)
-			}
-			if !yield(n, err) || err != nil {
-				return
-			}
-		}
-	}
+	return &search{view: v, expr: x, eval: eval, reached: map[model.Node]*reached{}, uses: make([]int32, len(v.visits))}, end
 }
 
 // reach finds out about a visit, and before it about those that it is compared with: a
@@ -198,15 +186,18 @@ func (s *search) reach(ctx context.Context, n model.Node) error {
 		return err
 	}
 	for _, n := range slices.Backward(line) {
-		var near *reached
-		if base := s.visits[n].base; base != model.NoNode {
+		near := s.last
+		if base := s.visits[n].base; base != model.NoNode && !s.expr.plan.whole {
 			near = s.reached[base]
 		}
 		r, err := s.reachFrom(n, near)
 		if err != nil {
 			return err
 		}
-		s.reached[n] = r
+		if s.reached[n] = r; s.expr.plan.whole {
+			s.reached[n] = &reached{truth: r.truth, unsure: r.unsure, turn: r.turn, why: r.why}
+			s.last = r
+		}
 		s.settle(n)
 	}
 	return nil

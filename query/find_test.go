@@ -314,9 +314,9 @@ func TestFind_isThatOfDecodedStates(t *testing.T) {
 	}
 }
 
-// What workers find is told in the order of the visits, however many there are; a visit is compared
-// with its parent also where that was recorded after it.
-func TestFind_takesInOrderWhatWorkersFind(t *testing.T) {
+// An expression of the whole state is told in the order of the visits; a visit is compared with its parent also
+// where that was recorded after it.
+func TestFind_ofWholeStatesInOrder(t *testing.T) {
 	var lines, want []string
 	for i := range 900 {
 		parent := fmt.Sprint("v", i-1)
@@ -339,34 +339,29 @@ func TestFind_takesInOrderWhatWorkersFind(t *testing.T) {
 		}
 	}
 	x := mustParse(t, `[.. | numbers] | add % 7 < 3`)
-	for _, processors := range []int{1, 2, 5, 64} {
-		func() {
-			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
-			q := query.Open(p, tl)
-			if got := turns(t, q.Find(t.Context(), x), tl); !slices.Equal(got, want) {
-				t.Errorf("%d processors: %q, not %q", processors, got, want)
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			last := model.Node(-1)
-			for found, err := range q.Find(ctx, x) {
-				if errors.Is(err, context.Canceled) {
-					return
-				}
-				if err != nil || found.Visit <= last {
-					t.Fatal(found, last, err)
-				}
-				if last = found.Visit; last > 300 {
-					cancel()
-				}
-			}
-			t.Errorf("%d processors: the search went on to #%d", processors, last)
-		}()
+	q := query.Open(p, tl)
+	if got := turns(t, q.Find(t.Context(), x), tl); !slices.Equal(got, want) {
+		t.Errorf("%q, not %q", got, want)
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	last := model.Node(-1)
+	for found, err := range q.Find(ctx, x) {
+		if errors.Is(err, context.Canceled) {
+			return
+		}
+		if err != nil || found.Visit <= last {
+			t.Fatal(found, last, err)
+		}
+		if last = found.Visit; last > 300 {
+			cancel()
+		}
+	}
+	t.Errorf("the search went on to #%d", last)
 }
 
-// A search is left while workers are at states that take for ever.
-func TestFind_isLeftWhileWorkersWork(t *testing.T) {
+// A search is left while the expression is at states that take for ever.
+func TestFind_isLeftWhileItEvaluates(t *testing.T) {
 	p := grown()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -43,7 +43,7 @@ func evaluated(text string) string {
 	}
 	p := pastOf(`a - {"x":1,"text":"abc"}`)
 	q, limit := query.Open(p, model.NewTimeline(p.headers)), (*query.LimitError)(nil)
-	for _, err := range q.Find(context.Background(), x.Within(2*time.Second)) { // by workers
+	for _, err := range q.Find(context.Background(), x.Within(2*time.Second)) {
 		if errors.As(err, &limit) {
 			return "limit"
 		}
