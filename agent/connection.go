@@ -50,11 +50,10 @@ func (c *Connection[State, In, Out]) Close() error {
 	return nil
 }
 
-// Receive returns what the agent says up to the end of its turn, waiting for it;
-// called again, what it says in the next turn. After a break it goes on
-// later. An error ends it: at the end of a turn the *EventError of that, and
-// when the agent function has returned and everything was received, that of
-// Output. What is not received is kept until the connection is let go.
+// Receive returns the outputs of the agent up to the end of its turn, and waits for them. Called again, it
+// returns the outputs of the next turn; after a break it goes on where it stopped. It ends with the turn's
+// *EventError, if there is one. Once the agent function has returned and everything was received, it ends
+// with the error of Output. Outputs that nobody receives are kept until the connection is let go.
 func (c *Connection[State, In, Out]) Receive() iter.Seq2[Out, error] {
 	return func(yield func(Out, error) bool) {
 		var none Out
@@ -82,12 +81,10 @@ func (c *Connection[State, In, Out]) Receive() iter.Seq2[Out, error] {
 // does not wait any more.
 func (c *Connection[State, In, Out]) Done() <-chan struct{} { return c.done }
 
-// Output waits until the agent function has returned, which most do after
-// Close, and returns what came of it. The session's id and state, and the
-// artifacts and snapshots made until then, are there whatever the error is. It
-// joins that of the agent function (a *PanicError if it panicked), that of the
-// context if it cut the inputs short, and an *EventError for each event that
-// failed.
+// Output waits until the agent function has returned, which most do after Close, and returns its output. Even
+// with an error it has the session's id and state, and the artifacts and snapshots made until then. The error
+// joins the error of the agent function (a *PanicError if it panicked) and an *EventError for each event that
+// failed. It includes the context's error if that cut the inputs short.
 func (c *Connection[State, In, Out]) Output() (Output[State, Out], error) {
 	<-c.done
 	o := c.output

@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	// ErrNoStore: an option needs a session store, and the agent has none.
+	// ErrNoStore: an option needs a session store, and the agent lacks one.
 	ErrNoStore = errors.New("the agent has no session store (WithSessionStore)")
 	// ErrNoEvents: the snapshot callback is nil. SnapshotOn and
 	// SnapshotOnChange give none when they are asked for no event, which would

@@ -1,11 +1,10 @@
-// Package report writes a session as one page of HTML that any browser opens: the tree with
-// its abandoned branches, and for each snapshot its header, what changed since the one
-// before, and the messages that came.
+// Package report writes a session as one page of HTML that any browser opens: the tree with its abandoned
+// branches, and for each snapshot its header, the changes since the one before, and the new messages.
 //
-// The page stands alone. It asks for nothing: its policy forbids every request and every
-// script and style but its own two, by their hashes. All that comes from a session is text;
-// invisible characters are shown as the terminal shows them. Without scripts the page is whole: a
-// row of the tree is a link, and the snapshot that it leads to is the one that shows.
+// The page stands alone. It asks for nothing: its policy forbids every request and every script and style but
+// its own two, by their hashes. All that comes from a session is text; invisible characters are shown as the
+// terminal shows them. Without scripts the page is whole: a row of the tree is a link to its snapshot, and
+// only the linked snapshot shows.
 //
 //	page.go      the page around, the tree, the header of a snapshot
 //	outline.go   the messages that a state shares with the state before it
@@ -14,8 +13,8 @@
 //	style.css    light and dark, wide and narrow, on paper
 //	keys.js      j and k
 //
-// A state is on the page in what it changes and says, never whole, but the first of a root.
-// Each value is cut where it is long, so that a page of 1,000 snapshots has a few megabytes.
+// The page holds the changes and messages of a state, and the whole state only for the first of a root. Each
+// value is cut where it is long, so that a page of 1,000 snapshots has a few megabytes.
 package report
 
 import (

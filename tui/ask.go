@@ -22,8 +22,8 @@ import (
 //
 // They stand in the place of the tabs until the person goes to one of them, or back.
 
-// past answers questions about one session. Its commands share what was read for those
-// before them. It is safe for concurrent use.
+// past answers questions about one session. Its commands share the states that earlier ones read. It is safe
+// for concurrent use.
 type past struct {
 	store store.Store
 
@@ -74,12 +74,12 @@ type asked struct {
 	len int
 	// from is the snapshot under the cursor then, of the timeline of.
 	from model.Node
-	// said is what was said last about the answer that the screen is at.
+	// said is the latest message about the answer on the screen.
 	said string
 	// went says that the screen went there.
 	went bool
-	// again says that the answers are to take the place of those that show, got what they
-	// are by now.
+	// again says that the new answers replace the answers on the screen. got collects the new answers
+	// meanwhile.
 	again bool
 	got   []answers.Answer
 }
@@ -224,7 +224,7 @@ func (r *reply[T]) read() (p part[T]) {
 	return p
 }
 
-// showAnswers shows the answers that came. Their nodes are those of a timeline.
+// showAnswers shows the answers that arrived; their nodes belong to the timeline of.
 func (m *Model) showAnswers(of *model.Timeline, got part[answers.Answer]) tea.Cmd {
 	m.dirty = true
 	if m.asked.again {

@@ -132,8 +132,8 @@ func keysBelow(r *diff.Result, parent int32, say func(int32) string) []string {
 	return words
 }
 
-// changedKey says what became of the value of a key: of a list how many elements it
-// has more or fewer, of an object only that it changed.
+// changedKey describes the change of a key's value: the difference in length of a list, the mere fact for an
+// object.
 func changedKey(r *diff.Result, i int32) string {
 	e := &r.Entries[i]
 	key, ok := r.Key(e)

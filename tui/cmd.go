@@ -54,8 +54,8 @@ type lister struct {
 	done  *progress
 	next  func() (model.SessionInfo, error, bool)
 	stop  func()
-	// sessions are those that were read, most is how many have to be before they show, and
-	// part how often that was so.
+	// sessions are the sessions read so far. They show once there are most of them; part counts the parts
+	// shown.
 	sessions   []model.SessionInfo
 	most, part int
 }
@@ -331,8 +331,8 @@ func (m *Model) showing(content *timeline.Content) {
 	}
 }
 
-// findFaultsUnasked has the store look for what is wrong with a session that was
-// read, unless that takes long: a broken session should not look like any other.
+// findFaultsUnasked has the store check a session that was read, unless the check takes long. A broken
+// session should not look like any other.
 func (m *Model) findFaultsUnasked() tea.Cmd {
 	if !store.IsQuickToCheck(m.content.Timeline) {
 		return nil
@@ -340,8 +340,7 @@ func (m *Model) findFaultsUnasked() tea.Cmd {
 	return m.findFaults("")
 }
 
-// findFaults has the store look for what is wrong with the session, once for each
-// reading. what is for the progress line.
+// findFaults has the store check the session, once for each reading. The progress line shows the text what.
 func (m *Model) findFaults(what string) tea.Cmd {
 	if m.info.checked {
 		return nil
@@ -399,8 +398,8 @@ func (m *Model) outdate(show keymap.Action) {
 	}
 }
 
-// subject returns what the tabs are about: the snapshot under the cursor, and its
-// parent or the mark. It is the zero subject where nothing is selected.
+// subject returns the subject of the tabs: the snapshot under the cursor, with its parent or the mark. It
+// returns the zero subject when no snapshot is selected.
 func (m *Model) subject() subject {
 	t, n := m.timeline.Timeline(), m.timeline.Selected()
 	if n == model.NoNode {
@@ -476,8 +475,8 @@ func (m *Model) follow() tea.Cmd {
 	return tea.Batch(find, work)
 }
 
-// prepareRest has a tab prepare the whole of what it shows a part of. dragged says that the cursor went along with the
-// head.
+// prepareRest has a tab prepare the whole of a content that shows in part. dragged says that the cursor moved
+// along with the head.
 func (m *Model) prepareRest(tab int, s subject, dragged bool) tea.Cmd {
 	t := m.tabs[tab]
 	cmd := m.start(preparing, "reading "+s.name, func(ctx context.Context, _ *progress) fact {

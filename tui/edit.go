@@ -74,9 +74,8 @@ func (m *Model) chooseEdit() tea.Cmd {
 	})
 }
 
-// choices returns what can be edited in a state. at is the place of the value that is
-// selected, if one is: the message and the tool result are those that it is in,
-// else those at the end.
+// choices returns the values that a person can edit in a state. at is the path of the selected value. The
+// message and the tool result are the ones that hold it. Without a selection they are the last ones.
 func choices(conv *conversation.Conversation, at string, selected bool) []choice {
 	tape, n := conv.Tape(), jsontape.None
 	if selected {
@@ -272,7 +271,7 @@ func (m *Model) readDraft(d *draft, ended error) tea.Cmd {
 	})
 }
 
-// read returns the state with what the editor left in it.
+// read returns the state with the text that the editor left in the file.
 func (d *draft) read(ended error) ([]byte, error) {
 	text, err := os.ReadFile(d.file)
 	switch {

@@ -49,8 +49,8 @@ func (m *Model) findWhere(text string) tea.Cmd {
 	})
 }
 
-// foundAnswer says what became of an expression; tells is false for what a person did not
-// ask for.
+// foundAnswer describes what an expression turned to at a visit. tells is false for a turn that the question
+// does not ask for.
 func foundAnswer(f *query.Found) (a answers.Answer, tells bool) {
 	a.Node = f.Visit
 	switch f.Turn {
@@ -69,7 +69,7 @@ func foundAnswer(f *query.Found) (a answers.Answer, tells bool) {
 	return a, true
 }
 
-// mistaken says what is wrong with an expression or a path, and where.
+// mistaken shows the error in an expression or a path, and marks its place.
 func (m *Model) mistaken(err error) {
 	m.fail(err)
 	if wrong := (interface{ Mistake() (string, int) })(nil); errors.As(err, &wrong) {

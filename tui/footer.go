@@ -5,8 +5,8 @@ import (
 	"hindcast/tui/cell"
 )
 
-// appendFooter draws the last line: the text that is typed, else the work that
-// goes on, else the keys that matter here, with what there is to say at the right.
+// appendFooter draws the last line: the typed text, else the progress of work, else the useful keys. The
+// message stands at the right.
 func (m *Model) appendFooter(dst []byte) []byte {
 	s, g := m.styles, &m.styles.Glyphs
 	r := cell.Begin(dst, g, m.layout.w)
@@ -95,8 +95,8 @@ var (
 		{[]keymap.Action{keymap.Undo}, ""}, {[]keymap.Action{keymap.Yank}, ""}, {[]keymap.Action{keymap.Journal}, ""},
 	}
 	stepHint = hint{[]keymap.Action{keymap.StepBack, keymap.StepForward}, "step"}
-	// tabHints are those of the tabs with a cursor, textHints those of the tabs
-	// that are only read; diffHints come first in the diff.
+	// tabHints are the hints of tabs with a cursor, textHints the hints of tabs for reading only. diffHints
+	// come first in the diff.
 	tabHints = []hint{
 		stepHint, {[]keymap.Action{keymap.Fold, keymap.Unfold}, "fold"}, {[]keymap.Action{keymap.Search}, ""},
 		{[]keymap.Action{keymap.Help}, ""}, {[]keymap.Action{keymap.NextTab}, ""},
@@ -116,8 +116,8 @@ var (
 	saveHint   = hint{[]keymap.Action{keymap.Restore}, "save a copy"}
 )
 
-// hints returns what the footer says of the keys that matter here and can do
-// something now, and where the way out leads.
+// hints returns the footer's hints for the keys that can do something now, and the name of the place that
+// Back leads to.
 func (m *Model) hints() (hints []hint, out string) {
 	hints, out = timelineHints, "back"
 	faults := 0
@@ -165,7 +165,7 @@ func (m *Model) hints() (hints []hint, out string) {
 	return m.usable, out
 }
 
-// width returns how many cells a hint takes, with those that set it apart.
+// width returns the number of cells that a hint takes, with the gap after it.
 func (m *Model) width(h hint) int {
 	label, text := m.label(m.scope(), h)
 	return cell.Width(label) + 1 + cell.Width(text) + apart

@@ -15,8 +15,8 @@ import (
 	"hindcast/tui/answers"
 )
 
-// A search looks where the keys are at first. A key widens it: to all snapshots of the session
-// that is open, and to those of all sessions of the store.
+// A search looks first at the place where the keys are. A key widens it to all snapshots of the open session,
+// and then to all sessions of the store.
 
 // reach is how far a search looks.
 type reach struct {

@@ -40,8 +40,8 @@ func (m *Model) guide(tab int) {
 	m.focusOn(onTab)
 }
 
-// doInGuide carries out an action while a guide has the keys; ok is false for one that does
-// what it does everywhere.
+// doInGuide carries out an action while a guide has the keys. ok is false for an action that a guide does not
+// change.
 func (m *Model) doInGuide(a keymap.Action) (cmd tea.Cmd, ok bool) {
 	g := m.tabs[m.current].pane.(guide)
 	switch a {

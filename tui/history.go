@@ -16,8 +16,7 @@ import (
 	"hindcast/tui/field"
 )
 
-// askHistory lists the changes of the value under the cursor, or where there is none of one
-// whose path is typed.
+// askHistory lists the changes of the value under the cursor. Without such a value it asks for a path.
 func (m *Model) askHistory() tea.Cmd {
 	if c := m.selection(); c != nil {
 		if path, err := query.ParsePath(c.Path()); err == nil && path.Indexed() {
@@ -81,11 +80,11 @@ func (m *Model) askTrace(path query.Path, pointer string) tea.Cmd {
 // mostAnswered is how many bytes of values an answer shows: as many as a wide row has room for.
 const mostAnswered = 160
 
-// mostCompared is how many bytes two lists or objects may have for an answer to say what
-// changed in them: to compare them is then a fraction of what it takes to find them.
+// mostCompared bounds the bytes of two lists or objects whose changes an answer names. Within it, comparing
+// them takes a fraction of the time that finding them takes.
 const mostCompared = 64 << 10
 
-// changeAnswer says what became of a value.
+// changeAnswer describes a change of a value.
 func changeAnswer(ctx context.Context, c *query.Change) answers.Answer {
 	a := answers.Answer{Node: c.Visit}
 	before := ""

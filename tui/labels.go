@@ -135,8 +135,8 @@ func (m *Model) labelsChanged(watch uint64) tea.Cmd {
 	}))
 }
 
-// askLabel asks for the name of the snapshot under the cursor and a note. The text of one
-// that it has can be changed, and cleared to take it away.
+// askLabel asks for a name and a note for the snapshot under the cursor. It starts from the text of an
+// existing label; clearing the text removes the label.
 func (m *Model) askLabel() {
 	s := m.subject()
 	heading, value, was := "Label "+s.name, "", ""
@@ -189,8 +189,7 @@ func (m *Model) setLabel(prompt *dialog.Prompt, snapshot string, label model.Lab
 	})
 }
 
-// tellLabel says what was done, and closes the prompt; one that is open still tells why
-// nothing was.
+// tellLabel reports the change and closes the prompt. After an error an open prompt stays and shows it.
 func (m *Model) tellLabel(prompt *dialog.Prompt, done string, err error) tea.Cmd {
 	asking := m.dialog == prompt
 	switch {

@@ -16,8 +16,8 @@ const (
 	leastHeight = 18
 	wideWidth   = 100
 	halfWidth   = 140
-	// leastTimeline is what a timeline takes whose titles have 28 cells, unless the
-	// person wants it narrower. It leaves the tabs room for all of their names.
+	// leastTimeline is the width of a timeline whose titles have 28 cells, unless the person narrows it. It
+	// leaves the tabs room for all of their names.
 	leastTimeline = 56
 )
 
@@ -46,8 +46,8 @@ func (l *layout) wide() bool { return l.w >= wideWidth }
 // shares is how a person shared the screen out between the two boxes of a session.
 // It is kept while the program runs, whatever size the screen gets.
 type shares struct {
-	// side and stacked are what the timeline gets of the width and of the height, in
-	// thousandths; 0 before the border was moved.
+	// side and stacked are the timeline's shares of the width and of the height, in thousandths. 0 means that
+	// nobody moved the border yet.
 	side, stacked int
 	// zoomed says that the box with the keys takes all.
 	zoomed bool
@@ -88,7 +88,7 @@ func arrange(w, h int, at focus, s shares) layout {
 	return l
 }
 
-// strip takes rows from the bottom of the boxes, for what stands above the footer.
+// strip takes rows from the bottom of the boxes, for a line above the footer.
 func (l *layout) strip(rows int) {
 	for _, r := range []*rect{&l.timeline, &l.tab, &l.list} {
 		if r.y+r.h == l.h-1 {

@@ -157,14 +157,13 @@ type message struct {
 	whole, about string
 }
 
-// dialogPane is what the root needs of what opens over the screen. A dialog carries what
-// its answers do.
+// dialogPane is the interface of a dialog to the root model. A dialog carries the actions of its answers.
 type dialogPane interface {
 	drawn
 	Size() (w, h int)
 	Scope() keymap.Scope
-	// Do carries out an action. It returns what the action leads to, nil for nothing, and
-	// whether the dialog closes first.
+	// Do carries out an action. It returns the next step, nil for nothing, and whether the dialog closes
+	// first.
 	Do(keymap.Action) (then func() tea.Cmd, closes bool)
 	// Type takes a key that is not bound to an action.
 	Type(tea.KeyMsg)
@@ -245,7 +244,7 @@ func (m *Model) confirm(text string) {
 	m.dirty = true
 }
 
-// fail says what went wrong; the whole text can be opened.
+// fail shows an error in one line; a key opens its whole text.
 func (m *Model) fail(err error) {
 	text := printable.Addresses(err.Error())
 	m.message = message{text: m.styles.Glyphs.Bad + " " + text, style: m.styles.Error, whole: text}
@@ -267,7 +266,7 @@ func (m *Model) scope() keymap.Scope {
 	return keymap.Timeline
 }
 
-// context says what makes sense now, for keymap to disable the rest.
+// context returns the facts by which keymap disables actions that make no sense now.
 func (m *Model) context() keymap.Context {
 	c := keymap.Context{Lacks: m.lacks}
 	c.Snapshot = m.place == inSession && m.timeline.Selected() != model.NoNode || m.listedHead().ID != ""

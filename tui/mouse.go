@@ -61,8 +61,8 @@ func (m *Model) wheel(x, y, n int) tea.Cmd {
 	return nil
 }
 
-// click returns the keys to what is under the mouse, and selects there. While a
-// dialog or a field is open it does nothing: it is answered by keys.
+// click moves the keys to the pane under the mouse, and selects there. It does nothing while a dialog or a
+// field is open: keys answer those.
 func (m *Model) click(x, y int) tea.Cmd {
 	l := &m.layout
 	m.dirty = true

@@ -163,8 +163,8 @@ func (m *Model) busier() {
 	m.news.rest = max(firstRest, min(2*m.news.rest, longestRest))
 }
 
-// lend says that a command reads the timeline from now on. It returns what returned
-// takes: a number of the watch, never 0.
+// lend notes that a command reads the timeline from now on. It returns the argument for takeBack, a number of
+// the watch that is never 0.
 func (m *Model) lend() uint64 {
 	m.news.lent++
 	return m.news.watch + 1
@@ -222,16 +222,16 @@ func (m *Model) watchBroke() tea.Cmd {
 // growth is the change of a session since it was read.
 type growth struct {
 	gen uint64 // of the task that read it
-	// matches are those of the timeline, looked for in the content that replaces it, after search, which is the
-	// generation of the latest search then.
+	// matches are the timeline's matches, searched for again in its new content. search is the generation of
+	// the latest search at that time.
 	matches timeline.Matches
 	search  uint64
 	// only says that the store has no other session.
 	only bool
 	took time.Duration
 	err  error
-	// headers are what the timeline can take in on the spot; content is the
-	// timeline anew, where it cannot.
+	// headers are the headers that the timeline can take in on the spot. content is the new timeline where it
+	// cannot.
 	headers []model.Header
 	content *timeline.Content
 	// whole says that more than growth happened: the session has to be read again.
@@ -350,8 +350,7 @@ func (m *Model) drag() tea.Cmd {
 	return cmd
 }
 
-// hideProgress notes that the person does not wait for what a tab prepares now, so that no
-// progress is shown.
+// hideProgress notes that the person does not wait for the tab's new content, so no progress shows.
 func (m *Model) hideProgress() {
 	t := &m.tasks[preparing]
 	t.what = ""
@@ -458,9 +457,8 @@ func (m *Model) clearLoss() {
 	m.news.trouble = ""
 }
 
-// standing says how the cursor stands to what is new: that it goes along with the
-// head, or how much there is that the person has not gone to. It is "" where
-// that is not known.
+// standing returns "following" while the cursor moves along with the head, else the number of unseen
+// snapshots. It returns "" when that is unknown.
 func (m *Model) standing() string {
 	switch unseen := m.timeline.Timeline().Len() - m.news.seen; {
 	case m.news.changes == nil:

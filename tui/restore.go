@@ -32,8 +32,8 @@ const movedOn = "the session has moved on since: nothing was changed, and this i
 // write is a change of the store that a person asked for.
 type write struct {
 	model.Change
-	// difference returns what it changes in the state; nil to compare the states at the
-	// head and at the target.
+	// difference returns the change of the state; nil means to compare the states at the head and at the
+	// target.
 	difference func(context.Context) dialog.Change
 	prompt     *dialog.Prompt // that asked for it; nil for none
 	draft      *draft         // the edit that it starts from; nil for none
@@ -129,8 +129,7 @@ func (m *Model) question(q *dialog.Question) tea.Cmd {
 	return m.awaitQuiet()
 }
 
-// tellFailure says what went wrong with something that the person asked for, whole
-// and at once.
+// tellFailure shows at once the whole error of an action that the person asked for.
 func (m *Model) tellFailure(what string, err error) {
 	m.fail(err)
 	m.open(dialog.NewText(m.styles, m.keys, what, printable.Addresses(err.Error())))
@@ -164,7 +163,7 @@ func (m *Model) apply(p proposal) tea.Cmd {
 	})
 }
 
-// tellReceipt says what was done, and reads the session again.
+// tellReceipt reports the write that was made, and reads the session again.
 func (m *Model) tellReceipt(p proposal, receipt *model.Receipt, err error) tea.Cmd {
 	plan := &p.made
 	var drop tea.Cmd
@@ -332,8 +331,8 @@ func (m *Model) fork() tea.Cmd {
 // takeName takes a text for the name of the new session.
 func takeName(c *model.Change, text string) { c.As = text }
 
-// askRun asks for what to say next to the process that is running, and plans to
-// let it go on from the snapshot under the cursor.
+// askRun asks for the next input of the running process, and plans to continue it from the snapshot under the
+// cursor.
 func (m *Model) askRun() {
 	s := m.subject()
 	m.ask("Run from "+s.name+": models and tools will run", "input", "", write{Change: model.Change{Op: model.OpRun, Ref: s.ref}}, func(c *model.Change, text string) { c.Input = text })

@@ -68,7 +68,7 @@ func (m *Model) play() tea.Cmd {
 	return cmd
 }
 
-// sayPlaying says what keys do while a session is played.
+// sayPlaying names the keys that work while a session plays.
 func (m *Model) sayPlaying() {
 	const brief = "playing; any key stops"
 	m.say(brief)
@@ -172,7 +172,7 @@ func (m *Model) appendScrubber(dst []byte) []byte {
 	return r.End(s.Text)
 }
 
-// scrubTo moves the cursor to what stands in a column of the screen in the scrubber.
+// scrubTo moves the cursor to the snapshot in a column of the scrubber on the screen.
 func (m *Model) scrubTo(column int) tea.Cmd {
 	x, w := m.scrubLine()
 	m.timeline.ScrubTo(column-x, w)

@@ -11,7 +11,7 @@ import (
 	"hindcast/tui/timeline"
 )
 
-// filter asks for what to list, and lists that while it is typed.
+// filter asks for a text and filters the list while the person types.
 func (m *Model) filter() {
 	list := m.list()
 	apply := func(text string) tea.Cmd {
@@ -148,8 +148,7 @@ func (m *Model) showMatches(at searched, matches any, err error) tea.Cmd {
 	return tea.Batch(m.step(0), m.follow())
 }
 
-// searchOn goes on by n matches; where the matches are not of what shows, it
-// looks again.
+// searchOn goes on by n matches. It searches again when the matches belong to another pane or content.
 func (m *Model) searchOn(n int) tea.Cmd {
 	if m.searched == inAnswers {
 		return m.nextAnswer(n)

@@ -24,12 +24,11 @@ type excerpt struct {
 	// only names the snapshots as the command line does: A..B from A to B, B all that led
 	// to it, "" all of the session.
 	only string
-	// text says in words what it is, file is what it adds to the name of a file.
+	// text describes the part in words; file is its addition to a file name.
 	text, file string
 }
 
-// askWhatToShare asks for what is shared: the session, or the part of it that the cursor and
-// the mark name.
+// askWhatToShare offers the parts to share: the session, or a part between the cursor and the mark.
 func (m *Model) askWhatToShare() {
 	t := m.timeline.Timeline()
 	at, mark := m.timeline.Selected(), m.timeline.Marked()
@@ -86,8 +85,8 @@ func branchAt(t *model.Timeline, n model.Node) (p excerpt, off string) {
 	return rangeOf(t, root, tip), ""
 }
 
-// between returns the part between two visits of one line, whichever comes first. off says
-// why there is none.
+// between returns the part between two visits of one line, in either order. off is the reason why there is no
+// such part.
 func between(t *model.Timeline, mark, at model.Node) (p excerpt, off string) {
 	switch {
 	case mark == model.NoNode:

@@ -77,8 +77,8 @@ type about struct {
 	name      string
 }
 
-// tab is one of the tabs, with the types of its content hidden: what prepare and
-// preview give is what set and find take.
+// tab is one of the tabs, with the type of its content hidden. set and find take contents of prepare and
+// preview.
 type tab struct {
 	scope keymap.Scope
 	pane  tabPane
@@ -96,8 +96,8 @@ type tab struct {
 	show func(matches any)
 	step func(n int) (at, of int)
 
-	// note, where it is not nil, returns what to say below a content, with so many
-	// names in it; "" for nothing.
+	// note, where it is not nil, returns the line below a content, with at most as many names as most; "" for
+	// no line.
 	note func(content any, most int) string
 
 	shows   subjectKey // of the content, the zero key for none
@@ -108,7 +108,7 @@ type tab struct {
 	belowH  int          // the rows that it takes
 }
 
-// newTab makes a tab of a pane and of what prepares its content.
+// newTab makes a tab of a pane and the function that prepares its content.
 func newTab[C any](scope keymap.Scope, p interface {
 	tabPane
 	Set(C)
@@ -141,7 +141,7 @@ func addNote[C any](t *tab, note func(C, int) string) *tab {
 	return t
 }
 
-// resizeTab sizes a tab: its own pane has what the note below it leaves.
+// resizeTab sizes a tab: its own pane gets the rows that the note below leaves.
 func (m *Model) resizeTab(t *tab) {
 	in := m.layout.tab.inside()
 	t.below, t.belowH = nil, 0

@@ -18,8 +18,8 @@ import (
 	"hindcast/tui/theme"
 )
 
-// source is what the tabs show things of: a store and its states. What prepares
-// the tabs runs in commands and uses nothing else, for the model changes meanwhile.
+// source is a store and its states, from which the tabs are prepared. Commands that prepare tabs use nothing
+// else, for the model changes meanwhile.
 type source struct {
 	store    store.Store
 	features store.Features
@@ -148,7 +148,7 @@ func (f *source) resumeTab(styles *theme.Styles) *tab {
 	return t
 }
 
-// previewResume tells what the state alone says, before a restore is planned.
+// previewResume tells how to resume from the state alone, before a restore is planned.
 func (f *source) previewResume(ctx context.Context, s subject) (any, error) {
 	if f.features.Resume != nil {
 		return f.prepareResume(ctx, s) // without a plan

@@ -54,7 +54,7 @@ const (
 	turn = 100 * time.Millisecond
 )
 
-// fact is what a command brings back: what the update that takes it does.
+// fact is the result of a command: a function for the update to run.
 type fact func() tea.Cmd
 
 // start begins work of a kind and cancels what runs of it. what says in the progress line what goes on; it is "" for
@@ -64,7 +64,7 @@ func (m *Model) start(kind taskKind, what string, work func(ctx context.Context,
 	return m.startLent(kind, what, 0, work)
 }
 
-// startLent is start of work that reads the timeline. lent is what lend returned, 0 where nothing is lent.
+// startLent starts work that reads the timeline, as start does. lent is the result of lend, 0 for no loan.
 func (m *Model) startLent(kind taskKind, what string, lent uint64, work func(ctx context.Context, done *progress) fact) tea.Cmd {
 	return m.begin(kind, what, func(ctx context.Context, gen uint64, done *progress) fact {
 		then := work(ctx, done)

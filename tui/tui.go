@@ -61,11 +61,12 @@ type Options struct {
 	Labels Labels
 	// Tour says that the store is the built-in demo; nil for any other.
 	Tour *Tour
-	// Keys is what keys mean; nil for the default.
+	// Keys maps keys to actions; nil for the default.
 	Keys *keymap.Map
 	// Theme is how everything looks; nil to go by ThemeNames.
 	Theme *theme.Styles
-	// ThemeNames is what the person asked for, in the words of look.Read; "" to go by the environment.
+	// ThemeNames is the theme that the person asked for, in the words of look.Read; "" to go by the
+	// environment.
 	ThemeNames string
 	// Now gives the time; nil for time.Now.
 	Now func() time.Time
@@ -76,7 +77,7 @@ type Options struct {
 	// A..B or B for all that led to it; "" for all. It returns at how many places a secret was
 	// hidden, and the list of them. It is called from commands. Nil where nothing is shared.
 	Share func(ctx context.Context, s store.Store, session, only, path string) (places int, hidden string, err error)
-	// Prices are what models cost, in Currency; nil where no price is known.
+	// Prices are the prices of models, in Currency; nil when no price is known.
 	Prices   query.Prices
 	Currency string
 	// Watches keeps what is watched in a store; nil to keep it nowhere.
@@ -225,7 +226,7 @@ func (p *painted) Init() tea.Cmd {
 // waitedMsg: the search for stores had its head start.
 type waitedMsg struct{}
 
-// size returns the message that tells the size of the terminal, nil where it has none.
+// size returns the message with the size of the terminal, nil when that is unknown.
 func (p *painted) size() tea.Msg {
 	if w, h, known := p.painter.Size(); known {
 		return tea.WindowSizeMsg{Width: w, Height: h}

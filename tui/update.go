@@ -91,8 +91,8 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 	return tea.Batch(wait, m.takeText(k))
 }
 
-// action returns what a key means now. One that means nothing in the timeline means what
-// it does in the tab in view, and so does one that sets a pace that is not in sight.
+// action returns the action of a key now. A key without an action in the timeline has the action of the tab
+// in view. So does a key that sets a pace while nothing plays and no scrubber shows.
 func (m *Model) action(key string) (keymap.Action, bool) {
 	a, ok := m.keys.Action(m.scope(), key)
 	if m.scope() != keymap.Timeline || ok && (!paces(a) || m.tasks[playing].running || m.scrubs) {
@@ -104,7 +104,7 @@ func (m *Model) action(key string) (keymap.Action, bool) {
 	return a, ok
 }
 
-// sayElsewhere says in which tab a key does something, of one that means nothing here.
+// sayElsewhere names the tab in which a key does something that means nothing here.
 func (m *Model) sayElsewhere(key string) {
 	if m.dialog != nil || m.input != nil || m.place != inSession {
 		return
@@ -424,7 +424,7 @@ func (m *Model) compare(with opposite) {
 	m.showTab(diff)
 }
 
-// compareNoMark stops comparing with the mark once there is none.
+// compareNoMark compares with the parent again once the mark is gone.
 func (m *Model) compareNoMark() {
 	if m.against == theMark && m.timeline.Marked() == model.NoNode {
 		m.against = theParent

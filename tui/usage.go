@@ -30,8 +30,8 @@ import (
 type usage struct {
 	column bool // shows
 	asked  bool // it did, in this session
-	// begun is what was added up last, or is: it is not begun again for a question that was
-	// given up, or that failed.
+	// begun is the extent that was added up last, or is being added up. A question that was given up or
+	// failed does not begin it again.
 	begun extent
 	// of is the timeline that the bill is of.
 	of *model.Timeline
@@ -129,7 +129,7 @@ func (m *Model) addUp() tea.Cmd {
 	}, func(got part[query.Stat]) tea.Cmd { return m.statsRead(t, got) })
 }
 
-// statsRead takes in what visits add. Once all are known, they are summed up.
+// statsRead takes in the costs of visits. Once all are known, they are summed up.
 func (m *Model) statsRead(of *model.Timeline, got part[query.Stat]) tea.Cmd {
 	u := &m.usage
 	u.coming = append(u.coming, got.got...)
@@ -215,7 +215,7 @@ func sumUp(t *model.Timeline, stats []query.Stat, prices query.Prices) *bill {
 	return b
 }
 
-// usageOf returns what Info tells of the cost of a snapshot.
+// usageOf returns the cost of a snapshot for the Info tab.
 func (m *Model) usageOf(n model.Node) *infotab.Usage {
 	u, t := &m.usage, m.timeline.Timeline()
 	switch {
@@ -267,8 +267,7 @@ func (m *Model) usageOf(n model.Node) *infotab.Usage {
 // mostModels is how many models of a session are named.
 const mostModels = 6
 
-// lastUpTo returns the last of n places in order of their rows that is no further than a row;
-// -1 where there is none.
+// lastUpTo returns the last of n places, ordered by row, at or before a row; -1 when all lie behind it.
 func lastUpTo(n int, rowOf func(int) int, row int) int {
 	return sort.Search(n, func(i int) bool { return rowOf(i) > row }) - 1
 }

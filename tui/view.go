@@ -186,9 +186,9 @@ func (m *Model) putStore(r *cell.Row) {
 	r.Put(m.styles.Muted, m.storeName())
 }
 
-// putVersions names the versions of SDKs that the store was opened for, and the file that
-// says so, as far as there is room: that many cells stay for what follows. Where none was
-// named, what is shown is what the newest does.
+// putVersions names the SDK versions that the store was opened for, and the file that states them, as far as
+// there is room. rest is the number of cells to keep for later text. Without a version the store follows the
+// newest SDK, and putVersions says so.
 func (m *Model) putVersions(r *cell.Row, rest int) {
 	var versions store.Releases
 	if m.features.Assumed != nil {
@@ -207,9 +207,9 @@ func (m *Model) putVersions(r *cell.Row, rest int) {
 	}
 }
 
-// storeName names the store: the last part of its path, or its kind; "" while there is none.
-// Before a session is open there is room for where it is in the person's folder: the stores of
-// coding agents all end in "sessions" or "projects".
+// storeName returns the last part of the store's path, or the store's kind; "" without a store. Before a
+// session is open there is room for the path from the home folder. The stores of coding agents all end in
+// "sessions" or "projects".
 func (m *Model) storeName() string {
 	if m.o.Store == nil {
 		return ""

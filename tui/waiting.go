@@ -8,12 +8,11 @@ import (
 	"hindcast/tui/theme"
 )
 
-// A tab never says that there is nothing while something is read. Until patience has
-// run out it shows what it showed before, or nothing; then it says what is read, and
-// what it shows of another snapshot steps back.
+// A tab never says "nothing" while something is read. Within patience it keeps its old content. Then it names
+// the work, and dims the content of another snapshot.
 
-// awaitedText returns the text of what a tab waits for, "" within patience, and whether it
-// waits at all. Where the reading was cancelled, the text says so.
+// awaitedText returns the text for a tab that waits, "" within patience, and whether the tab waits at all.
+// The text tells when the reading was cancelled.
 func (m *Model) awaitedText(t *tab) (text string, waits bool) {
 	of := &m.tasks[preparing]
 	switch {
@@ -29,7 +28,7 @@ func (m *Model) awaitedText(t *tab) (text string, waits bool) {
 	return m.patiently(of), true
 }
 
-// patiently returns what work goes on, "" within patience.
+// patiently returns the name of running work, "" within patience.
 func (m *Model) patiently(t *task) string {
 	if !t.slow {
 		return ""
@@ -37,12 +36,12 @@ func (m *Model) patiently(t *task) string {
 	return t.what + " " + m.styles.Glyphs.Ellipsis
 }
 
-// waiting is a pane in which something is read, with what showed there before.
+// waiting is a pane whose content is being read; it goes on showing the old content.
 type waiting struct {
 	pane   // nil where nothing showed
 	styles *theme.Styles
 	w      int
-	// text says what is read, "" while that need not be shown.
+	// text names the work, "" while it need not show.
 	text string
 }
 

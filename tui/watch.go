@@ -120,7 +120,7 @@ func (m *Model) keepWatches() tea.Cmd {
 	})
 }
 
-// readWatches has those of the store that is open read.
+// readWatches has the watches of the open store read.
 func (m *Model) readWatches() tea.Cmd {
 	if m.o.Watches == nil {
 		return nil

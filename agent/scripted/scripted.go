@@ -17,9 +17,8 @@ import (
 
 // Options say how the agent works.
 type Options struct {
-	// Resume goes on with the session as the store has it, instead of beginning
-	// one. Where the store has none, as after a run that was killed before its
-	// first step, it begins.
+	// Resume goes on with the session as the store has it, instead of beginning a new one. It begins when the
+	// store lacks the session, as after a run that was killed before its first step.
 	Resume bool
 	// Beat is the unit of all that takes time; with 0 nothing does. The whole
 	// story takes about 60.
@@ -123,11 +122,10 @@ func sitting(n, turn int) (words []string) {
 	return words
 }
 
-// resume returns what the user says next in a session, all of the story if it is
-// not there. If it was never put back, that is the rest of the story, and ""
-// first where a turn is not over. If it was, it is something else than what was
-// said from here before. In either, "" is first where an answer was given and
-// the end of its turn not recorded.
+// resume returns the user's next inputs in a session, the whole story if the session does not exist. A
+// session that was never put back goes on with the rest of the story. Otherwise resume picks other inputs
+// than earlier tries from here. "" comes first where a turn is not over, or where its answer was given but
+// its end not recorded.
 func resume(ctx context.Context, s store.Store, sessions model.Store[State]) (words []string, err error) {
 	data, err := sessions.Get(ctx, Session)
 	if err != nil {

@@ -46,9 +46,8 @@ func (s *State) say(role string, content ...Block) {
 	s.Messages = append(s.Messages, Message{role, content})
 }
 
-// lastPrompt returns the last words of the user, and how many rounds of tools came
-// after them. over says that the model has answered them, or that there are
-// none.
+// lastPrompt returns the user's last input, and the number of tool rounds after it. over says that the model
+// has answered it, or that the user said nothing.
 func (s *State) lastPrompt() (words string, rounds int, over bool) {
 	for i := len(s.Messages) - 1; i >= 0; i-- {
 		m := s.Messages[i]

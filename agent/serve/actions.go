@@ -223,9 +223,8 @@ func listSessions(ctx context.Context, s Store, _ wire.Input) (result, error) {
 	return wholeResult(json.Marshal(sessions))
 }
 
-// follower tells what is new in a store. The epoch in its cursors makes one
-// that another process gave out, before this one took its place, a cursor of
-// before a rewrite: then the session is read again. Sums may wrap.
+// follower answers with the growth of a store. Its epoch shifts the cursors that it sends. So a cursor of an
+// earlier process counts as one from before a rewrite, and the session is read again. Sums may wrap.
 type follower struct {
 	store.Features
 	epoch int64

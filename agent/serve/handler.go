@@ -169,9 +169,8 @@ const maxRequest = 1 << 20
 // run runs an action. Errors of actions have the status 200, as Genkit's do;
 // what is no call at all has another.
 func (h *Handler) run(w http.ResponseWriter, r *http.Request) {
-	// Genkit takes text/plain too, which is what a page of any origin may send
-	// without asking (a "simple request"). For application/json a browser asks
-	// first, and is never told that it may.
+	// Genkit takes text/plain too, but a page of any origin may send that without asking (a "simple
+	// request"). For application/json a browser asks first, and never gets permission.
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		http.Error(w, "the body has to be application/json", http.StatusUnsupportedMediaType)
 		return

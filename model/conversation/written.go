@@ -69,7 +69,7 @@ var written = map[string]struct{ kind, class, rest string }{
 const ofModel = `,"tool_calls":[],"invalid_tool_calls":[],"usage_metadata":null`
 
 // WrittenOut returns the message that LangChain makes from a short form, and its type and class. It is nil
-// for another value. LangChain adds a random id; here the message has none.
+// for another value. LangChain adds a random id; here the message lacks it.
 //
 //	"TEXT"                                      of the user
 //	["ROLE", CONTENT]                           a tuple in Python

@@ -23,7 +23,7 @@ type Answer struct {
 	// Session, Name and Ref call a snapshot of any session of the store; they are zero else.
 	Session, Name string
 	Ref           model.Ref
-	// Kind is what became of what was asked for, which has a sign and a colour.
+	// Kind has a sign and a colour.
 	Kind Kind
 	// Text is the text of the answer, in one line. It is untrusted.
 	Text string
@@ -32,7 +32,7 @@ type Answer struct {
 	Numeric bool
 }
 
-// Kind is what an answer tells of its snapshot.
+// Kind is the kind of fact that an answer states about its snapshot.
 type Kind uint8
 
 // The kinds.
@@ -76,8 +76,8 @@ func (p *Pane) Begin(title, noun string, t *model.Timeline) {
 	p.Resize(p.w, p.h)
 }
 
-// Add appends answers whose nodes are those of a timeline of the session. Those that have
-// gone from the one that shows are left out. The cursor stays where it is.
+// Add appends answers whose nodes belong to a timeline of the session. It drops answers whose snapshots the
+// shown timeline lacks. The cursor stays where it is.
 func (p *Pane) Add(rows []Answer, of *model.Timeline) {
 	p.rows = append(p.rows, p.translate(rows, of)...)
 	for i := range rows {
@@ -140,7 +140,7 @@ func (p *Pane) Follow(t *model.Timeline) {
 	p.window.SetLen(len(p.rows))
 }
 
-// Selected returns the answer under the cursor; false where there is none.
+// Selected returns the answer under the cursor; false when the list is empty.
 func (p *Pane) Selected() (Answer, bool) {
 	if p.window.Cursor >= len(p.rows) {
 		return Answer{}, false

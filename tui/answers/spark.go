@@ -8,9 +8,8 @@ import (
 	"hindcast/tui/cell"
 )
 
-// A sparkline draws the numbers of a value on the active path, the oldest on the left, each
-// as high between the least and the greatest as it is. Where there are more of them than
-// cells, a cell draws the last number of those that share it: what the value was then.
+// A sparkline draws the numbers of a value on the active path, the oldest on the left, between the least and
+// the greatest. Where several numbers share a cell, it draws the last of them: the value at that time.
 
 // drawSpark draws the sparkline with the least and the greatest number before and behind it.
 func (p *Pane) drawSpark(r *cell.Row) {
@@ -40,8 +39,8 @@ func (p *Pane) drawSpark(r *cell.Row) {
 	r.Put(p.styles.Muted, " "+to)
 }
 
-// numbers returns the numbers of the answers on the active path, or where there is none of
-// all answers.
+// numbers returns the numbers of the answers on the active path; without any there, the numbers of all
+// answers.
 func (p *Pane) numbers() []float64 {
 	var all, path []float64
 	for i := range p.rows {

@@ -19,7 +19,7 @@ type Row struct {
 	dst    []byte
 	room   int
 	glyphs *theme.Glyphs
-	// last is the style of what was put last: the same one goes on without being set anew.
+	// last is the style of the latest text; text of the same style follows without a new escape sequence.
 	last theme.Style
 	// more says that text that fills the row is not all of it.
 	more bool

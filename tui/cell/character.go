@@ -35,8 +35,8 @@ const (
 	cellBytes = clusterBytes / 2
 )
 
-// fit returns how many bytes of escaped text take up at most w cells, how many
-// cells they take, and how many of those are spaces that are still to be added.
+// fit returns the number of bytes of escaped text that fit into w cells, and the number of their cells. spare
+// counts the cells among them that spaces must still fill.
 func fit[T string | []byte](text T, w int) (end, used, spare int) {
 	for end < len(text) {
 		n, cells, drawn := character(text, end)

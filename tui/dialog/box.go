@@ -29,9 +29,8 @@ type span struct {
 	text string
 }
 
-// box is what every dialog is drawn in: a border with a title, a sheet of text,
-// and a foot that says which keys answer. Some have text that stays in sight below
-// the sheet however long that is, under a line with a word in it.
+// box is the frame of every dialog: a border with a title, a sheet of text, and a foot that names the keys.
+// Some dialogs have text that always stays in sight below the sheet, under a line with a heading.
 type box struct {
 	styles    *theme.Styles
 	title     string
@@ -67,8 +66,8 @@ func (b *box) Resize(maxW, maxH int) {
 	b.h = min(text+kept+frame, maxH)
 }
 
-// fitKept returns what stays in sight up to half of the room, and the number of rows
-// that it takes with the line above it.
+// fitKept sizes the text that stays in sight, up to half of the room. It returns the number of its rows, with
+// the line above.
 func (b *box) fitKept(room int) int {
 	b.keptRows = 0
 	if b.kept == nil {

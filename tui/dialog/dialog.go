@@ -1,10 +1,10 @@
-// Package dialog holds the panes that open over the screen: the plan of a write
-// with its question and the one that follows, the journal, the help, menus, a name
-// to type, an edit that cannot be used, and a text to read.
+// Package dialog holds the panes that open over the screen: the plan of a write with its question and the one
+// that follows, the journal, the help, menus, a name to type, an edit that cannot be used, and a text to
+// read.
 //
-// A dialog is a plain struct that draws itself and carries what its answers do. Its
-// method Do returns what an action leads to, nil for nothing, and whether the dialog
-// closes first. What it leads to runs in the root model's Update.
+// A dialog is a plain struct that draws itself and carries the actions of its answers. Its method Do returns
+// the next step, nil for nothing, and whether the dialog closes first. The root model's Update runs that
+// step.
 package dialog
 
 import (

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// leastColumn is how many cells a column of the help takes at least, between are
-	// those between two columns.
+	// leastColumn is the least number of cells in a column of the help. between is the gap between two
+	// columns.
 	leastColumn = 29
 	between     = 2
 	// mostKeys is how many cells of a column are for keys.
@@ -174,8 +174,8 @@ func (d *Help) Resize(maxW, maxH int) {
 	d.h = min(min(rows, room)+frame, maxH)
 }
 
-// fill puts the lines into n columns with empty rows before headings, and returns what
-// is in the columns and how many rows the longest takes.
+// fill puts the lines into n columns with empty rows before headings. It returns the paragraphs of the
+// columns and the rows of the longest.
 func (d *Help) fill(n, empty int) (parts [][]sheet.Paragraph, rows int) {
 	parts = d.share(d.matchingLines(), n, empty)
 	d.columns = d.columns[:0]

@@ -72,7 +72,7 @@ func (d *Journal) row(e *model.JournalEntry, clock func(time.Time) string) sheet
 	return p
 }
 
-// tell says what the entry under the cursor did to files.
+// tell lists what the write under the cursor did to files.
 func (d *Journal) tell() {
 	e, ok := d.selection()
 	if !ok || d.kept == nil {
@@ -92,7 +92,7 @@ func (d *Journal) tell() {
 	d.kept.Set(paragraphs)
 }
 
-// selection returns the entry under the cursor; false where there is none.
+// selection returns the entry under the cursor; false when the journal is empty.
 func (d *Journal) selection() (model.JournalEntry, bool) {
 	if i := d.text.Cursor(); i < len(d.entries) {
 		return d.entries[i], true

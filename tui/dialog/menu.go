@@ -15,8 +15,8 @@ type Item struct {
 	Action keymap.Action
 	// Label stands for the key of an item that no key chooses.
 	Label string
-	// Text says what the choice stands for, besides the action's own help. The reason for
-	// which it cannot be chosen takes its place.
+	// Text describes the choice, besides the action's own help. The reason why it is disabled takes its
+	// place.
 	Text string
 	// Disabled says why it cannot be chosen; "" if it can.
 	Disabled string
@@ -31,8 +31,7 @@ type Menu struct {
 	items []Item
 }
 
-// NewMenu makes a menu whose keys are those of a scope. verb says what choosing
-// does.
+// NewMenu makes a menu whose keys belong to a scope. verb names the effect of choosing.
 func NewMenu(styles *theme.Styles, keys *keymap.Map, scope keymap.Scope, heading, verb string, items []Item) *Menu {
 	d := &Menu{box: box{styles: styles, title: heading, text: sheet.NewList(styles)}, scope: scope, items: items}
 	var paragraphs []sheet.Paragraph

@@ -16,13 +16,13 @@ type Prompt struct {
 	keys  *keymap.Map
 	label string
 	field *field.Field
-	// accept takes the text; the prompt stays open. left is what leaving it does.
+	// accept takes the text; the prompt stays open. left runs when the person leaves the prompt.
 	accept func(text string) tea.Cmd
 	left   func() tea.Cmd
 }
 
-// NewPrompt makes a prompt with a text to begin with. accept takes the text each time it
-// is accepted, and the prompt stays open; left is what leaving the prompt does.
+// NewPrompt makes a prompt that begins with a text. accept takes each text that the person enters, and the
+// prompt stays open. left runs when the person leaves the prompt.
 func NewPrompt(styles *theme.Styles, keys *keymap.Map, heading, label, value string, accept func(text string) tea.Cmd, left func() tea.Cmd) *Prompt {
 	d := &Prompt{box: box{styles: styles, title: heading, text: sheet.New(styles)}, keys: keys, label: label, field: field.New(styles, value), accept: accept, left: left}
 	d.Refuse("")

@@ -15,8 +15,7 @@ import (
 // Answers are the actions of the answers to a question.
 type Answers struct {
 	Yes, No func() tea.Cmd
-	// Anew is what agreeing does once the session has moved on since the plan was made:
-	// it asks for a new plan.
+	// Anew is the action of yes once the session has moved on since the plan: it asks for a new plan.
 	Anew func() tea.Cmd
 }
 
@@ -41,7 +40,7 @@ type Question struct {
 	answers Answers
 }
 
-// NewQuestion makes the question for a plan, with what it changes in the state.
+// NewQuestion makes the question for a plan and its change of the state.
 func NewQuestion(styles *theme.Styles, keys *keymap.Map, plan *model.Plan, change Change, answers Answers) *Question {
 	d := &Question{
 		box:  box{styles: styles, title: plan.Headline(), brief: briefHeadline(styles, plan), text: sheet.New(styles)},
@@ -85,8 +84,8 @@ func wholePlan(plan *model.Plan, change Change) []sheet.Paragraph {
 	return paragraphs
 }
 
-// planParagraph returns a line of a plan as it is drawn. The label says what it is,
-// and colour says it again.
+// planParagraph returns a line of a plan as it is drawn. The label names the kind of the line, and so does
+// the colour.
 func planParagraph(line model.PlanLine) sheet.Paragraph {
 	p := sheet.Paragraph{Label: line.Label(), LabelPick: sheet.Muted, Text: line.Text}
 	switch line.Kind {
@@ -121,8 +120,8 @@ func NewSecondQuestion(styles *theme.Styles, keys *keymap.Map, plan *model.Plan,
 // Scope returns the scope of the dialog's keys.
 func (d *Question) Scope() keymap.Scope { return keymap.Confirm }
 
-// Resize says how much room there is. The short form takes at most shortRows, and
-// says less of what matters less until it fits.
+// Resize fits the question into the room. The short form takes at most shortRows, and drops the less
+// important lines until it fits.
 func (d *Question) Resize(maxW, maxH int) {
 	if d.details == nil || d.whole {
 		d.box.Resize(maxW, maxH)

@@ -72,7 +72,7 @@ func shortPlan(p *model.Plan, change Change, undo string) []line {
 	return lines
 }
 
-// shortUndo says what an undo leads back to, and what there is to warn of.
+// shortUndo describes the target of an undo, and its warnings.
 func shortUndo(p *model.Plan) []line {
 	back := []string{fmt.Sprintf("%s back to %s", p.Session, p.Target)}
 	switch {
@@ -90,7 +90,7 @@ func shortUndo(p *model.Plan) []line {
 	return append(warnings(p), line{text: strings.Join(back, " · ")})
 }
 
-// warnings returns what a plan asks and warns of, a line each.
+// warnings returns the questions and warnings of a plan, one in each line.
 func warnings(p *model.Plan) []line {
 	var lines []line
 	for _, list := range [][]string{p.Asks, p.Hazards} {
@@ -101,7 +101,7 @@ func warnings(p *model.Plan) []line {
 	return lines
 }
 
-// becomes says what a plan makes of its session where the headline does not.
+// becomes describes the session after a plan, where the headline does not.
 func becomes(p *model.Plan) string {
 	switch {
 	case p.Op == model.OpPurge || p.Op == model.OpRepair:
@@ -148,8 +148,7 @@ func writes(p *model.Plan, undo string) string {
 	return text + ", all undone by " + undo
 }
 
-// files counts the files of a plan by what is done to them, in the order in which
-// that begins.
+// files counts the files of a plan by their kind of change, in the order of first use.
 func files(list []model.PlanFile) string {
 	counts := map[model.FileChange]int{}
 	var order []model.FileChange

@@ -1,10 +1,8 @@
-// Package difftab is the tab with what changed between two states: a tree of
-// the changes by path, messages told in a line each, and long texts opened to
-// the words that differ.
+// Package difftab is the tab with the changes between two states: a tree by path, a line for each message,
+// and long texts opened to the words that differ.
 //
-// What needs the whole of the states is worked out by [Prepare]. The tab then walks
-// the entries of the diff as they are, and looks at the rows on the screen and nothing
-// else.
+// [Prepare] does all work on whole states. The tab then walks the entries of the diff as they are, and looks
+// at the rows on the screen and nothing else.
 package difftab
 
 import (
@@ -17,8 +15,7 @@ import (
 	"hindcast/tui/walk"
 )
 
-// row names a row: an entry of the diff and, below one that is opened, a line
-// of what it shows, from 1.
+// row names a row: an entry of the diff and, below an opened one, a line of its detail, from 1.
 type row struct{ entry, line int32 }
 
 // Pane draws a diff and keeps its cursor and folds. Make it with New. It is not
@@ -42,7 +39,7 @@ type Pane struct {
 	matches Matches
 }
 
-// folds says what shows when nothing was turned.
+// folds is the folding of the rows that nobody opened or closed.
 type folds uint8
 
 const (
@@ -205,8 +202,8 @@ func (p *Pane) entry() *diff.Entry {
 	return nil
 }
 
-// Path returns the JSON Pointer of what is under the cursor: in the new state, or
-// in the old one if it was removed. It is untrusted.
+// Path returns the JSON Pointer of the value under the cursor, in the old state if it was removed. It is
+// untrusted.
 func (p *Pane) Path() string {
 	if e := p.entry(); e != nil {
 		return p.c.result.Path(e)

@@ -47,7 +47,7 @@ func (p *Pane) AppendRow(dst []byte, y int) []byte {
 	return r.End(p.styles.Text)
 }
 
-// heading says what is compared, how much changed, and how large the states are.
+// heading names the two states, counts the changes, and tells the sizes.
 func (p *Pane) heading(r *cell.Row) {
 	g, tokens := &p.styles.Glyphs, &p.styles.Tokens
 	names := p.c.old.name + " " + g.Arrow + " " + p.c.new.name
@@ -98,8 +98,7 @@ func (p *Pane) heading(r *cell.Row) {
 	}
 }
 
-// sizes says how large a state was and is: "state 1.2 → 2.7 kB"; old is 0 where
-// there was none.
+// sizes tells the old and the new size of a state: "state 1.2 → 2.7 kB"; old is 0 without an old state.
 func sizes(old, new int, arrow string) string {
 	is, was := string(conversation.AppendSize(nil, int64(new))), string(conversation.AppendSize(nil, int64(old)))
 	if old == 0 || is == was {
@@ -134,8 +133,7 @@ func (p *Pane) indent(entry int32) int { return min(2*p.depth(entry), p.w/3) }
 // width returns the cells that lines below an entry have.
 func (p *Pane) width(entry int32) int { return max(1, p.w-p.indent(entry)-8) }
 
-// sign returns the sign of what happened to an entry, its style and, where the
-// sign does not say it all, the word.
+// sign returns the sign and the style of an entry's change, and the word where the sign does not say enough.
 func (p *Pane) sign(tokens *theme.Tokens, e *diff.Entry) (sign string, st theme.Style, word string) {
 	g := &p.styles.Glyphs
 	switch e.Op {
@@ -256,8 +254,8 @@ func (p *Pane) stepWidth(entry int32) int {
 	return p.w - step.Room() + 1
 }
 
-// fromTo draws the old and the new value of an entry. Of texts it draws what is
-// around the first difference, with what went and what came inside of it.
+// fromTo draws the old and the new value of an entry. For texts it draws the surroundings of the first
+// difference, with the words removed and added in it.
 func (p *Pane) fromTo(r *cell.Row, tokens *theme.Tokens, entry int32) {
 	e, g := &p.c.result.Entries[entry], &p.styles.Glyphs
 	if d := p.c.texts[entry]; d != nil {
@@ -351,8 +349,8 @@ func appendUnified(rows []textRow, run []textLine, w int) []textRow {
 	return rows
 }
 
-// splitFrom is the width from which two texts have room beside each other, and
-// between is what stands between them: a space, a line, and the signs.
+// splitFrom is the least width for two texts beside each other. between is the width of the space, the line
+// and the signs between them.
 const (
 	splitFrom = 80
 	between   = 5
@@ -429,8 +427,7 @@ func (p *Pane) drawLine(r *cell.Row, tokens *theme.Tokens, at row) {
 	}
 }
 
-// side draws the sign of the side that a line is on and returns the styles of
-// what is the same and of what differs.
+// side draws the sign of the side that a line is on. It returns the styles of unchanged and of changed words.
 func (p *Pane) side(r *cell.Row, tokens *theme.Tokens, op diff.TextOp) (line, word theme.Style) {
 	g := &p.styles.Glyphs
 	line, word = tokens.Muted, tokens.Muted

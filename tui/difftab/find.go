@@ -9,8 +9,7 @@ import (
 	"hindcast/tui/match"
 )
 
-// Matches is what a search found: entries, in their order. The zero Matches is
-// no search.
+// Matches holds the entries that a search found, in their order. The zero Matches is no search.
 type Matches struct {
 	query   match.Query
 	entries []int32
@@ -20,9 +19,8 @@ type Matches struct {
 // most bounds how many matches are kept.
 const most = 10_000
 
-// Find searches the changes for a text, whatever its case: their keys, and
-// their old and new values with all that is in them. It stops at 10,000
-// matches. The time is linear in the size of what changed, so it belongs in a
+// Find searches the changes for a text, whatever its case: their keys, and their old and new values with all
+// members. It stops at 10,000 matches. The time is linear in the size of the changes, so it belongs in a
 // command. The error is the context's.
 func Find(ctx context.Context, c *Content, query string) (Matches, error) {
 	m := Matches{query: match.New(query)}
@@ -94,8 +92,8 @@ func (p *Pane) SetMatches(m Matches) bool {
 	return true
 }
 
-// Match moves the cursor by n matches, going round at the ends, and returns the
-// number of the match from 1 and how many there are; both are 0 for none.
+// Match moves the cursor by n matches, going round at the ends. It returns the number of the match from 1 and
+// the number of matches, 0 and 0 without matches.
 func (p *Pane) Match(n int) (at, of int) {
 	of = len(p.matches.entries)
 	cursor, _, ok := p.window.Cursor()

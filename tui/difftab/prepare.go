@@ -55,7 +55,7 @@ type Content struct {
 // name, or "". It is untrusted.
 func (c *Content) LeftOut(most int) string { return c.gaps.Compared(most) }
 
-// sideOf returns one of the states; for none, an empty one of the kind of other.
+// sideOf returns one of the states; for a missing state it returns an empty one of the kind of other.
 func sideOf(s *Side, other *jsontape.Tape) side {
 	conv := s.Conversation
 	if conv == nil {

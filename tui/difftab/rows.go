@@ -94,7 +94,7 @@ func (p *Pane) visible(entry int32) int32 {
 	return entry
 }
 
-// detail is what an opened entry shows below its row.
+// detail holds the rows below an opened entry.
 type detail struct {
 	text []textRow
 	// Without a text: the values of one or two trees.

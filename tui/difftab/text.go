@@ -22,8 +22,7 @@ const (
 // A text that is shorter than that shows whole in one row.
 const shortText = 24
 
-// A line of a diff is cut to what says enough: of what is the same, the ends;
-// of what differs, the beginning.
+// A line of a diff is cut: unchanged text keeps its ends, changed text its beginning.
 const (
 	sameEnds   = 60
 	longestBit = 2000
@@ -33,7 +32,7 @@ const (
 // textDiff is how one text became another, in lines.
 type textDiff struct {
 	lines []textLine
-	// inline is what is around the first difference, old and new in one line.
+	// inline holds the text around the first difference, old and new in one line.
 	inline []diff.TextSpan
 	// coarse: there are better ways to tell what changed.
 	coarse bool
@@ -72,8 +71,8 @@ func compareTexts(ctx context.Context, c *Content) map[int32]*textDiff {
 	return texts
 }
 
-// bothTexts returns the strings on both sides of an entry, if they are strings.
-// Where they differ only in what cannot be decoded, it returns their spelling.
+// bothTexts returns the old and the new string of an entry, and whether both are strings. Where only parts
+// that cannot be decoded differ, it returns their spelling.
 func bothTexts(c *Content, e *diff.Entry) (old, new string, ok bool) {
 	o, n := nodeAt(c.old.tape, e.Old), nodeAt(c.new.tape, e.New)
 	if !isString(c.old.tape, o) || !isString(c.new.tape, n) {
@@ -113,8 +112,8 @@ func textLines(d diff.TextDiff) *textDiff {
 // longestInline bounds the bytes of each piece of a difference in one line.
 const longestInline = 200
 
-// inline returns the spans around the first difference: the end of what is the
-// same before it, and what follows up to the end of a line that is the same.
+// inline returns the spans around the first difference: the end of the unchanged text before it, then all
+// spans up to the next unchanged end of a line.
 func inline(spans []diff.TextSpan) (out []diff.TextSpan) {
 	for i, span := range spans {
 		text := span.Text

@@ -22,21 +22,20 @@ import (
 	"hindcast/tui/when"
 )
 
-// Facts are what the tab is about.
+// Facts are the facts for the tab.
 type Facts struct {
 	// Header is the snapshot's, with its Reason filled in where it is off the
 	// path.
 	Header model.Header
-	// Usage is what the session cost; nil to say nothing of it.
+	// Usage is the cost of the session; nil to leave it out.
 	Usage *Usage
-	// Labels are those of the snapshot.
+	// Labels are the labels of the snapshot.
 	Labels []model.Label
 	// Kind and Address are the store's.
 	Kind, Address string
 	// Release is the version of the SDK that what is shown holds for, "" for any.
 	Release string
-	// IDs says what an id of the store is if it is not the hash of the state; ""
-	// if it always has to be that hash.
+	// IDs explains ids of the store that are not the hash of the state; "" when an id must be that hash.
 	IDs string
 	// Tape is the state; nil where it could not be read, and then Err says why.
 	Tape *jsontape.Tape
@@ -45,12 +44,10 @@ type Facts struct {
 	// the store cannot tell, and NewErr says why where it should have.
 	New    *int64
 	NewErr error
-	// Known is what else the store knows about the snapshot, and KnownErr why it
-	// could not tell.
+	// Known are further facts of the store about the snapshot. KnownErr says why it could not read them.
 	Known    []model.Fact
 	KnownErr error
-	// Faults are those of the session, and Repair says how they can be mended;
-	// "" where the store cannot mend any.
+	// Faults are the faults of the session. Repair says how to mend them; "" when the store cannot mend any.
 	Faults []model.Fault
 	Repair string
 	// Now is the time against which ages are told, Zone that in which times are
@@ -59,10 +56,10 @@ type Facts struct {
 	Zone *time.Location
 }
 
-// Content is what the tab shows of one snapshot.
+// Content is the tab's content for one snapshot.
 type Content struct{ paragraphs []sheet.Paragraph }
 
-// most bounds the lists of the tab, mostKnown that of what the store knows.
+// most bounds the lists of the tab, mostKnown the list of facts of the store.
 const (
 	most      = 24
 	mostKnown = 200
@@ -140,7 +137,7 @@ func (c *Content) heading(text string) {
 	c.paragraphs = append(c.paragraphs, sheet.Paragraph{Text: text, Pick: sheet.Title, Wide: true})
 }
 
-// labels tells what the person calls the snapshot.
+// labels lists the person's labels of the snapshot.
 func (c *Content) labels(list []model.Label) {
 	for _, label := range list {
 		c.add("label", strings.TrimSpace(label.Name+"  "+label.Note), sheet.Strong)
@@ -191,7 +188,7 @@ func (c *Content) times(t, now time.Time, zone *time.Location) {
 	c.add("created", t.In(zone).Format("2006-01-02 15:04:05.000 -07:00")+"  "+when.Ago(now, t), pick)
 }
 
-// tellFacts tells what the store knows besides.
+// tellFacts lists the further facts of the store.
 func (c *Content) tellFacts(f Facts) {
 	if len(f.Known) == 0 && f.KnownErr == nil {
 		return
@@ -263,8 +260,7 @@ func (c *Content) sizes(f Facts) {
 	}
 }
 
-// faults tells what is wrong, what the framework does about that, and what
-// Hindcast can do.
+// faults lists the faults, how the framework acts on them, and the repair that Hindcast offers.
 func (c *Content) faults(faults []model.Fault, repair string) {
 	if len(faults) == 0 {
 		return

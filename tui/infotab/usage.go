@@ -14,13 +14,13 @@ import (
 	"hindcast/tui/sheet"
 )
 
-// Usage is what a session cost up to now, and how it grew. It is read-only.
+// Usage is the cost of a session up to now, and its growth. It is read-only.
 type Usage struct {
 	// Unknown says why there are no sums; "" where there are.
 	Unknown string
-	// Sums are those of the snapshot and of what it is a part of, the smallest first.
+	// Sums are the sums of the snapshot, its turn, its branch and its session, the smallest first.
 	Sums []NamedSum
-	// Currency is what costs are in; "" where that is not known.
+	// Currency is the currency of costs; "" when it is unknown.
 	Currency string
 	// Unread counts the states that could not be read; they are not counted.
 	Unread int
@@ -36,12 +36,12 @@ type Usage struct {
 type NamedSum struct {
 	Name string
 	query.Sum
-	// Models are those that answered, by their names; they are untrusted.
+	// Models are the names of the models that answered; they are untrusted.
 	Models []string
 }
 
-// Path is what is charted over the active path: for each of its parts, all equally long, the
-// size of the state at the end, and the tokens in it.
+// Path holds the charts over equal parts of the active path: the size of the state at the end of each part,
+// and its tokens.
 type Path struct{ Sizes, Tokens []float64 }
 
 // Count writes a count of tokens in at most five cells: "999", "12.3k", "1.2M".
@@ -65,7 +65,7 @@ func Count(n float64) string {
 	return ""
 }
 
-// usage tells what the snapshot, its turn, its branch and the session cost.
+// usage lists the costs of the snapshot, its turn, its branch and the session.
 func (c *Content) usage(u *Usage) {
 	if u == nil {
 		return
@@ -173,8 +173,8 @@ func (c *Content) chart(label, text string, values []float64, join func([]float6
 	}})
 }
 
-// cells returns what at most w cells show: each joins as many of the values. Where there are
-// fewer values, each takes several cells.
+// cells returns the values for at most w cells: each cell joins equally many of the values. With fewer values
+// than cells, each value takes several cells.
 func cells(values []float64, w int, join func([]float64) float64) []float64 {
 	n := max(min(len(values), w), 1)
 	wide := max(w/n, 1)

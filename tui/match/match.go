@@ -10,15 +10,14 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// Query is what to search for. The zero Query matches nothing. It is read-only
-// and safe for concurrent use.
+// Query is a text to search for. The zero Query matches nothing. It is read-only and safe for concurrent use.
 type Query struct {
 	lower []byte
 	upper byte // the other case of lower's first byte; the same where it has none
 	ascii bool
 }
 
-// New makes a query of what a person typed.
+// New makes a query from typed text.
 func New(text string) Query {
 	if text == "" {
 		return Query{}

@@ -11,7 +11,7 @@ import (
 // use.
 type Content struct {
 	conv *conversation.Conversation
-	// marks are those of the snapshot: they are about its last message.
+	// marks are the marks of the snapshot about its last message.
 	marks model.Marks
 	// why says why there are no messages; "" for no reason.
 	why string

@@ -10,8 +10,8 @@ import (
 	"hindcast/tui/prose"
 )
 
-// Matches is what a search found: places in the conversation, in their order.
-// The zero Matches is no search.
+// Matches holds the places that a search found in the conversation, in their order. The zero Matches is no
+// search.
 type Matches struct {
 	query  match.Query
 	places []place
@@ -103,8 +103,8 @@ func (p *Pane) SetMatches(m Matches) bool {
 	return true
 }
 
-// Match moves the cursor by n matches, going round at the ends, and returns the
-// number of the match from 1 and how many there are; both are 0 for none.
+// Match moves the cursor by n matches, going round at the ends. It returns the number of the match from 1 and
+// the number of matches, 0 and 0 without matches.
 func (p *Pane) Match(n int) (at, of int) {
 	of = len(p.matches.places)
 	if p.c == nil || of == 0 {

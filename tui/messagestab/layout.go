@@ -163,8 +163,7 @@ func (p *Pane) body(u *unit, n jsontape.Node) {
 	p.tree(u, n, inner)
 }
 
-// result lays out what a tool answered: how it ended and, folded, the beginning
-// of what it said.
+// result lays out the result of a tool: its status and, folded, the beginning of its output.
 func (p *Pane) result(u *unit, b *conversation.Block, open bool) {
 	u.foldable = true
 	status, pick := "done", sheet.Muted
@@ -229,7 +228,7 @@ func writtenText(t *jsontape.Tape, part *conversation.Block) *jsontape.Tape {
 	return value
 }
 
-// preview draws the beginning of what a tool said.
+// preview draws the beginning of a tool's output.
 func (p *Pane) preview(r *cell.Row, tokens *theme.Tokens, b *conversation.Block) {
 	t, separator := p.c.conv.Tape(), "  "
 	for part := range p.c.conv.Parts(b) {

@@ -185,7 +185,7 @@ func (p *Pane) Selected() jsontape.Node {
 	return p.c.conv.Message(m).Node
 }
 
-// Path returns the JSON Pointer of what is under the cursor. It is untrusted.
+// Path returns the JSON Pointer of the block or message under the cursor. It is untrusted.
 func (p *Pane) Path() string {
 	if n := p.Selected(); n != jsontape.None {
 		return p.c.conv.Tape().Pointer(n)
@@ -193,9 +193,8 @@ func (p *Pane) Path() string {
 	return ""
 }
 
-// Value returns what is under the cursor: the text of a block that is one, else
-// the JSON of the block or the message. It is untrusted; nil when nothing
-// shows.
+// Value returns the text of the block under the cursor, or the JSON of another block or a message. It is
+// untrusted; nil when nothing shows.
 func (p *Pane) Value() []byte {
 	n := p.Selected()
 	if n == jsontape.None {

@@ -25,8 +25,8 @@ func raw(in, _ term.File) ([]saved, error) {
 	return []saved{{in, state}}, nil
 }
 
-// Follow calls resized with the size of the terminal each time that it changes. It returns at once,
-// with what ends that, and waits for the last call to end.
+// Follow calls resized after each change of the terminal's size. It returns at once; end stops the calls and
+// waits for the last one to return.
 func (p *Painter) Follow(resized func(width, height int)) (end func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGWINCH)

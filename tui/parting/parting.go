@@ -1,5 +1,5 @@
-// Package parting is the pane that shows what two lines of a session did since they parted:
-// side by side, aligned by turn, with what in the end sets their states apart.
+// Package parting is the pane that shows two lines of a session since they parted: side by side, aligned by
+// turn, with the difference of their last states.
 //
 //	 ◌ #12.1 since #10               ◉ #13 since #10
 //	 turn 6
@@ -25,8 +25,8 @@ import (
 type Content struct {
 	// Timeline is the one that the nodes are of.
 	Timeline *model.Timeline
-	// Left and Right are the last visits of the two lines, Fork the last that both have;
-	// model.NoNode for none.
+	// Left and Right are the last visits of the two lines, Fork their nearest common ancestor; model.NoNode
+	// if they share none.
 	Left, Right, Fork model.Node
 	// Words say what sets their states apart, a key of the state each.
 	Words []string
@@ -34,7 +34,7 @@ type Content struct {
 	rows []row
 }
 
-// row is a visit of each line, model.NoNode for none, or where both are that the turn.
+// row holds a visit of each line, model.NoNode for a gap. A row with two gaps is the heading of a turn.
 type row struct {
 	sides [2]model.Node
 	turn  int
@@ -126,7 +126,7 @@ func (p *Pane) rows() int {
 	return len(p.c.rows)
 }
 
-// Title says what parted.
+// Title names both lines and the snapshot at which they parted.
 func (p *Pane) Title() string {
 	if p.c == nil {
 		return "Parted"

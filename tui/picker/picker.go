@@ -37,9 +37,9 @@ type Pane[T any] struct {
 	w      int
 }
 
-// look is what tells the lists apart.
+// look is the difference between the lists.
 type look[T any] struct {
-	// noun is what one row is.
+	// noun names one row.
 	noun string
 	// title is above the names.
 	title string
@@ -82,8 +82,7 @@ type column[T any] struct {
 type order[T any] struct {
 	words string
 	less  func(a, b *T) int
-	// among, if it is not nil, returns less for some rows: an order by what they have in
-	// common.
+	// among, if it is not nil, returns less for some rows: an order by a property that the rows share.
 	among func(rows []T) (less func(a, b *T) int)
 }
 
@@ -196,8 +195,7 @@ func (p *Pane[T]) matches(i int) bool {
 	return true
 }
 
-// Named returns the row of a name, whether the filter shows it or not; false if there
-// is none.
+// Named returns the row with a name, whether the filter shows it or not; false if no row has it.
 func (p *Pane[T]) Named(name string) (T, bool) {
 	for i := range p.all {
 		if p.look.name(&p.all[i]) == name {
@@ -208,7 +206,7 @@ func (p *Pane[T]) Named(name string) (T, bool) {
 	return none, false
 }
 
-// Selected returns the row under the cursor; false if there is none.
+// Selected returns the row under the cursor; false if no row shows.
 func (p *Pane[T]) Selected() (T, bool) {
 	if p.window.Cursor >= len(p.shown) {
 		var none T
@@ -217,7 +215,7 @@ func (p *Pane[T]) Selected() (T, bool) {
 	return p.all[p.shown[p.window.Cursor]], true
 }
 
-// Name returns the name of the row under the cursor, "" if there is none.
+// Name returns the name of the row under the cursor, "" if no row shows.
 func (p *Pane[T]) Name() string {
 	row, ok := p.Selected()
 	if !ok {
@@ -281,8 +279,8 @@ func (p *Pane[T]) Click(_, y int) bool {
 func (p *Pane[T]) Wheel(n int) { p.window.Scroll(n) }
 
 const (
-	// nameWidth is what a name has at the least beside titles, aloneWidth without,
-	// and saidWidth what a title has.
+	// nameWidth is the least width of a name beside titles, aloneWidth without titles. saidWidth is the least
+	// width of a title.
 	nameWidth, aloneWidth, saidWidth = 14, 24, 20
 	// wideWidth is from where a title has two fifths of the pane, beside names that have
 	// no more than briefWidth.

@@ -17,7 +17,7 @@ import (
 	"hindcast/tui/theme"
 )
 
-// Here is what is known at a snapshot of how to go on from it.
+// Here holds the known ways to go on from a snapshot.
 type Here struct {
 	// Conversation is that of the state; nil where it could not be read.
 	Conversation *conversation.Conversation
@@ -42,8 +42,7 @@ type Content struct {
 // Calls returns the calls that go on from here, the best one first.
 func (c *Content) Calls() []string { return c.calls }
 
-// Payload returns the input that resumes from the checkpoint, byte for byte, or
-// nil where there is none.
+// Payload returns the input that resumes from the checkpoint, byte for byte, or nil without such an input.
 func (c *Content) Payload() []byte { return c.payload }
 
 const (
@@ -176,7 +175,7 @@ func (c *Content) extra(name string, raw []byte) {
 	}
 }
 
-// tools lists the calls of the current cycle with what became of them.
+// tools lists the calls of the current cycle with their results.
 func (c *Content) tools(conv *conversation.Conversation) {
 	calls := conv.Calls()
 	if len(calls) == 0 {

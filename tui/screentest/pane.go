@@ -167,8 +167,8 @@ type Tab[M any] interface {
 	Match(n int) (at, of int)
 }
 
-// Empty checks that a tab of 3 rows without content draws and says what is
-// wanted, does nothing, and has nothing selected.
+// Empty checks that a tab of 3 rows without content draws the wanted text, does nothing, and has no
+// selection.
 func Empty[M any](tb fatal, p Tab[M], wanted string) {
 	tb.Helper()
 	if got := DrawWithStatus(p, 3); got != wanted {

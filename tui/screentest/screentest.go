@@ -1,15 +1,12 @@
-// Package screentest drives a program on an emulated terminal: keys go in by
-// the name of what they do, and assertions are on the screen that a person
-// would see, never on the bytes that drew it.
+// Package screentest drives a program on an emulated terminal: a test names keys by their actions, and
+// assertions are on the screen that a person would see, never on the bytes that drew it.
 //
-// A test waits for the program to be idle, not for time to pass or a phrase to
-// come by: the model under test is wrapped so that every command in flight is
-// counted, except for those that the model says wait for the world outside, and
-// the screen is compared with the model's last View, so that nothing drawn is
-// missed.
+// A test waits for the program to be idle, not for time to pass or a phrase to come by: a wrapper of the
+// model counts every command in flight, except commands that wait for the world outside. The screen is
+// compared with the model's last View, so nothing drawn is missed.
 //
-// A pane on its own needs no program: it is drawn and checked as it is, down to
-// the bytes of its colours. The package is for tests only.
+// A pane on its own needs no program: it is drawn and checked as it is, down to the bytes of its colours. The
+// package is for tests only.
 package screentest
 
 import (
@@ -60,8 +57,8 @@ type Program struct {
 	whole        bool
 }
 
-// Start runs a model on a terminal of w×h cells. keys is what Press looks keys
-// up in. The program ends with the test.
+// Start runs a model on a terminal of w×h cells. Press looks its keys up in keys. The program ends with the
+// test.
 func Start(tb testing.TB, model tea.Model, keys *keymap.Map, w, h int) *Program {
 	tb.Helper()
 	watch := &watcher{count: &count{}, inner: model}
@@ -137,9 +134,8 @@ func (p *Program) WaitFor(what string, wanted func(screen string) bool) {
 	p.until(what, func() bool { return p.painted() && wanted(p.Screen()) })
 }
 
-// painted reports whether the terminal shows the model's last View whole.
-// Emulating a view is what costs most here, so it is done once for each, and
-// the screen is only compared when something has changed.
+// painted reports whether the terminal shows the model's last View whole. Emulating a view costs most here,
+// so each view is emulated once. The screen is compared only after a change.
 func (p *Program) painted() bool {
 	p.drain()
 	if latest := p.watch.lastView(); latest != p.view || p.target == "" {
@@ -393,8 +389,8 @@ func (c *count) add(n int) {
 	c.n += n
 }
 
-// waiter is a model some of whose commands wait for what happens outside of the
-// program. It gives how many of them there are now.
+// waiter is a model with commands that wait for events outside of the program. Waiting returns their present
+// number.
 type waiter interface{ Waiting() int }
 
 // busy returns the number of commands in flight, without those that wait for the

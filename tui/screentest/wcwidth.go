@@ -153,7 +153,7 @@ func (c *Counting) print(r rune) {
 	c.x += w
 }
 
-// erase empties cells, with the other halves of what they cut through.
+// erase empties cells, with the other halves of wide characters at both ends.
 func (c *Counting) erase(y, from, to int) {
 	row := c.cells[y]
 	for from > 0 && row[from] == "" {

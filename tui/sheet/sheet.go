@@ -220,8 +220,7 @@ func (s *Sheet) Do(a keymap.Action) bool {
 	return true
 }
 
-// AppendRow appends row y of what shows: exactly as many cells as the sheet is
-// wide.
+// AppendRow appends row y of the shown rows: exactly as many cells as the sheet is wide.
 func (s *Sheet) AppendRow(dst []byte, y int) []byte {
 	r := cell.Begin(dst, &s.styles.Glyphs, s.w)
 	i := s.window.Top + y

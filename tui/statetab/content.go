@@ -26,12 +26,12 @@ type Content struct {
 	size int
 	// runs are the values below the root in the order in which they are drawn.
 	runs []run
-	// changes are what the step changed, by value of the state; removed what it
-	// took out of a container, by container, as values of base.
+	// changes holds the changes of the step by value of the state. removed holds the removed values of base
+	// by their container.
 	changes map[jsontape.Node]change
 	removed map[jsontape.Node][]jsontape.Node
 	base    *jsontape.Tape
-	// warnings are what jsontape says about nodes.
+	// warnings holds the warnings of jsontape by node.
 	warnings map[jsontape.Node]jsontape.WarningKind
 	warned   int
 	// err says where the text stops being JSON; what is before it shows.
@@ -39,8 +39,7 @@ type Content struct {
 	gaps model.Gaps
 }
 
-// change is what became of a value: what happened, and the value of the base
-// that it was; None for an added one.
+// change is the change of a value and its old value in the base; None for an added value.
 type change struct {
 	op  diff.Op
 	old jsontape.Node
@@ -55,10 +54,10 @@ type run struct {
 	from       int
 }
 
-// State is what a whole state is shown from.
+// State holds a whole state to show.
 type State struct {
 	Data []byte
-	// Tape, Warnings and Err are what jsontape.ParseTolerant returns for Data.
+	// Tape, Warnings and Err are the results of jsontape.ParseTolerant for Data.
 	Tape     *jsontape.Tape
 	Warnings []jsontape.Warning
 	Err      error

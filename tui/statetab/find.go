@@ -8,8 +8,7 @@ import (
 	"hindcast/tui/match"
 )
 
-// Matches is what a search found: values, in the order in which they are drawn.
-// The zero Matches is no search.
+// Matches holds the values that a search found, in the order of drawing. The zero Matches is no search.
 type Matches struct {
 	query match.Query
 	nodes []jsontape.Node
@@ -71,8 +70,8 @@ func (p *Pane) SetMatches(m Matches) bool {
 	return true
 }
 
-// Match moves the cursor by n matches, going round at the ends, and returns the
-// number of the match from 1 and how many there are; both are 0 for none.
+// Match moves the cursor by n matches, going round at the ends. It returns the number of the match from 1 and
+// the number of matches, 0 and 0 without matches.
 func (p *Pane) Match(n int) (at, of int) {
 	of = len(p.matches.nodes)
 	if p.c == nil || of == 0 {

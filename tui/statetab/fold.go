@@ -54,8 +54,7 @@ func (p *Pane) rowsBelow(n jsontape.Node) int {
 	return len(p.opened[n]) + min(len(p.c.removed[n]), mostRemoved)
 }
 
-// mostRemoved bounds the rows of what was removed from one container; the last
-// one then tells how many there are.
+// mostRemoved bounds the rows for values removed from one container; the last row then tells their number.
 const mostRemoved = 50
 
 // isFolded reports whether a fold hides what is in n. The messages are folded at

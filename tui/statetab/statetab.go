@@ -1,12 +1,11 @@
 // Package statetab is the tab with a state as a foldable JSON tree.
 //
-// The tree is the tape of the state: a fold jumps over a subtree, whatever its
-// size, and only the rows on the screen are ever looked at. A large state shows
-// first what [Preview] finds in its beginning; [Prepare] then reads all of it and
-// compares it with the state before, and the tab goes on at the same place.
+// The tree is the tape of the state: a fold jumps over a subtree, whatever its size, and only the rows on the
+// screen are ever looked at. A large state shows first its beginning, which [Preview] reads. [Prepare] then
+// reads all of it and compares it with the state before, and the cursor stays.
 //
-// What the application keeps is drawn before the messages and what a framework
-// keeps beside them; paths and searches are those of the text.
+// Values of the application are drawn before the messages and values of the framework. Paths and searches
+// follow the order of the text.
 package statetab
 
 import (
@@ -21,8 +20,8 @@ import (
 	"hindcast/tui/walk"
 )
 
-// row is a value of the tree or, below it, a line from 1: of a string that is
-// opened, or of what was removed from a container.
+// row is a value of the tree or, below it, a line from 1: of an opened string, or of the values removed from
+// a container.
 type row struct {
 	node jsontape.Node
 	line int32
@@ -45,7 +44,7 @@ type Pane struct {
 
 	matches Matches
 
-	// margin is the width of what origin says of a value, 0 for no margin.
+	// margin is the width of the texts of origin beside the values, 0 for no margin.
 	margin int
 	origin func(path string) (text string, known bool)
 	// origins are the texts of the values that were drawn: a path and its text are made once.
@@ -175,10 +174,9 @@ func child(t *jsontape.Tape, n jsontape.Node, other *jsontape.Tape, m jsontape.N
 	return jsontape.None
 }
 
-// SetMargin shows, before each value, what origin says of the one at a JSON Pointer, in so
-// many cells: where it comes from. The text is untrusted. known is false while it is worked
-// out, and a text that is known stays. No cells take the margin away. Where the tab is too
-// narrow for it, it has none.
+// SetMargin shows before each value its origin, in a margin of so many cells. origin returns the untrusted
+// text for a JSON Pointer. known is false while the text is computed; a known text stays. 0 cells remove the
+// margin, and a tab too narrow for the margin shows none.
 func (p *Pane) SetMargin(cells int, origin func(path string) (text string, known bool)) {
 	if (cells > 0) != (p.margin > 0) {
 		clear(p.opened) // their lines get another width
@@ -269,8 +267,8 @@ func (p *Pane) at() jsontape.Node {
 	return jsontape.None
 }
 
-// under returns the value under the cursor and its tape: that of the base for
-// one that was removed. The value is -1 when nothing shows.
+// under returns the value under the cursor and its tape; for a removed value, the tape of the base. The value
+// is -1 when nothing shows.
 func (p *Pane) under() (*jsontape.Tape, jsontape.Node) {
 	at, _, ok := p.window.Cursor()
 	switch {
@@ -291,8 +289,8 @@ func (p *Pane) Selected() jsontape.Node {
 	return jsontape.None
 }
 
-// Path returns the JSON Pointer of the value under the cursor, in the base for
-// one that was removed. It is untrusted.
+// Path returns the JSON Pointer of the value under the cursor, in the base for a removed value. It is
+// untrusted.
 func (p *Pane) Path() string {
 	if t, n := p.under(); n != jsontape.None {
 		return t.Pointer(n)

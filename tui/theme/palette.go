@@ -74,8 +74,7 @@ func onGround(s lipgloss.Style, ground string) lipgloss.Style {
 	return s.Background(lipgloss.Color(ground))
 }
 
-// tokens renders every token from the renderer's empty style; over is what the
-// row that they stand on adds.
+// tokens renders every token from the renderer's empty style; over adds the style of the row.
 func (c *colours) tokens(empty lipgloss.Style, over func(lipgloss.Style) lipgloss.Style) Tokens {
 	in := func(colour string) lipgloss.Style {
 		if colour == "" {

@@ -38,7 +38,7 @@ const (
 	None
 )
 
-// Choice is what [New] builds styles from.
+// Choice is the input of [New].
 type Choice struct {
 	Palette Palette
 	// Profile is how many colours the terminal has. With termenv.Ascii not even
@@ -48,10 +48,9 @@ type Choice struct {
 	Glyphs Glyphs
 }
 
-// Choose works out the theme from the environment. names is what the user
-// asked for on the command line, "" to look at HINDCAST_THEME; the words and
-// the error are those of [look.Read]. Colours that are not asked for follow
-// from NO_COLOR, TERM, COLORTERM and COLORFGBG.
+// Choose works out the theme from the environment. names is the theme of the command line, "" to look at
+// HINDCAST_THEME. [look.Read] defines the words and the error. Without a choice the colours follow from
+// NO_COLOR, TERM, COLORTERM and COLORFGBG.
 func Choose(names string, getenv func(string) string) (Choice, error) {
 	asked, err := look.Read(names, getenv)
 	c := Choice{Profile: profile(getenv), Glyphs: asked.Glyphs}
@@ -118,8 +117,8 @@ func (s Style) Append(dst []byte, text string) []byte {
 // for concurrent use.
 type Styles struct {
 	Tokens
-	// Selected are the tokens on the row under the cursor of the pane that has
-	// the keys; Unfocused are those on the cursor's row of another pane.
+	// Selected are the tokens on the row under the cursor of the pane that has the keys. Unfocused are the
+	// tokens on the cursor's row of another pane.
 	Selected, Unfocused *Tokens
 	// Glyphs are the shapes.
 	Glyphs Glyphs

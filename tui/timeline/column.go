@@ -15,8 +15,8 @@ type Column struct {
 	Width int
 	// Right says that its texts stand at the right.
 	Right bool
-	// Text returns what a row says, which is untrusted; known is false while it is worked
-	// out. It is called for the rows in sight with each frame.
+	// Text returns the text of a row, which is untrusted; known is false while it is computed. Each frame
+	// calls Text for the rows in sight.
 	Text func(n model.Node) (text string, known bool)
 }
 
@@ -55,7 +55,7 @@ func (p *Pane) header() int {
 	return 0
 }
 
-// extras returns the cells that the columns take, with those that set them apart.
+// extras returns the number of cells that the columns take, with the gaps between them.
 func (c *columns) extras() (cells int) {
 	for _, w := range c.extra {
 		if w > 0 {
@@ -81,7 +81,7 @@ func (p *Pane) titles(r *cell.Row) {
 	}
 }
 
-// drawExtras draws the columns of a row; unknown is the style of what is not known yet.
+// drawExtras draws the columns of a row; unknown is the style of a text that is not known yet.
 func (p *Pane) drawExtras(r *cell.Row, text, unknown theme.Style, n model.Node) {
 	for i, w := range p.columns.extra {
 		if w == 0 {

@@ -11,8 +11,7 @@ import (
 	"hindcast/tui/when"
 )
 
-// columns is how wide each column is; 0 for one that is left out. The title takes
-// what they leave.
+// columns holds the width of each column; 0 means that it is left out. The title takes the rest.
 type columns struct {
 	lanes, index, suffix, event, marks, turn, id, clock, delta int
 	edge                                                       int // between the last column and the border
@@ -83,8 +82,8 @@ func (p *Pane) fit() columns {
 	return c
 }
 
-// slim is what a title keeps before the columns that were asked for, and few are the
-// lanes that come before the time between two rows.
+// slim is the number of cells that a title keeps beside the columns that the person asked for. few is the
+// number of lanes that come before the time between two rows.
 const (
 	slim = 12
 	few  = 3
@@ -396,7 +395,8 @@ func (p *Pane) explain(r *cell.Row) {
 	}
 }
 
-// endOf returns the snapshot that a step leads to, n itself where there is none.
+// endOf returns the snapshot that ended the turn of a step. It returns n itself if n is no step, or if no
+// snapshot ended the turn.
 func (p *Pane) endOf(n model.Node) model.Node {
 	if end := p.t.EndOf(n); end != model.NoNode {
 		return end

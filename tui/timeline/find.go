@@ -107,7 +107,7 @@ func textTest(labels Labels, query string) func(*model.Timeline, model.Node) boo
 	}
 }
 
-// Matches returns what SetMatches was given, and what has come to match since.
+// Matches returns the matches that SetMatches was given, and the later matches of appended rows.
 func (p *Pane) Matches() Matches { return p.matches }
 
 // SetMatches shows what a search in the content found, and moves the cursor to
@@ -122,15 +122,14 @@ func (p *Pane) SetMatches(m Matches) bool {
 	return true
 }
 
-// nextMatch returns the number of the first match at or after the cursor, 0 where
-// there is none.
+// nextMatch returns the number of the first match at or after the cursor, 0 when all lie before it.
 func (p *Pane) nextMatch() int {
 	i, _ := p.place(p.matches.nodes)
 	return i % len(p.matches.nodes)
 }
 
-// Match moves the cursor by n matches, going round at the ends, and returns the
-// number of the match from 1 and how many there are; both are 0 for none.
+// Match moves the cursor by n matches, going round at the ends. It returns the number of the match from 1 and
+// the number of matches, 0 and 0 without matches.
 func (p *Pane) Match(n int) (at, of int) {
 	of = p.matches.Len()
 	if of == 0 {

@@ -143,10 +143,9 @@ func (p *Pane) Append(headers []model.Header) {
 	}
 }
 
-// Renew shows another content of the same session, which changed by more than
-// growth. Cursor, mark, folds and matches stay where they are as far as they
-// can, and a cursor on the head goes along with it. matches are those that the
-// pane had, looked for again.
+// Renew shows another content of the same session, which changed by more than growth. Cursor, mark, folds and
+// matches stay where possible, and a cursor on the head stays on the head. matches are the pane's matches,
+// searched for again.
 func (p *Pane) Renew(c *Content, matches Matches) {
 	following := p.Following()
 	p.Set(c)

@@ -11,8 +11,8 @@ import (
 	"hindcast/tui/theme"
 )
 
-// Labels are the labels of a session at the nodes of its timeline. The zero Labels are none.
-// They are read-only.
+// Labels are the labels of a session at the nodes of its timeline. The zero Labels are empty. They are
+// read-only.
 type Labels struct {
 	at      map[model.Node][]model.Label
 	nodes   []model.Node // in the order of their rows
@@ -94,8 +94,8 @@ func (l Labels) in(was, is *model.Timeline) Labels {
 // labelQuery begins a query for labels alone.
 const labelQuery = "label:"
 
-// labelTest returns the test whether a node has a label with a text in its name; nil for a
-// query that is none for labels.
+// labelTest returns a test whether the name of a node's label holds a text. It returns nil for a query that
+// does not search labels.
 func (l Labels) labelTest(query string) func(*model.Timeline, model.Node) bool {
 	text, ok := strings.CutPrefix(query, labelQuery)
 	if !ok {

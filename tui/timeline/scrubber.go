@@ -50,8 +50,7 @@ func nearestRow(x, w, rows int) int {
 	return (2*x*(rows-1) + w - 1) / (2 * (w - 1))
 }
 
-// in returns the first node of a list in row order that stands in the rows of s; NoNode
-// where there is none.
+// in returns the first node of a list, ordered by row, in the rows of s; NoNode when no node stands there.
 func (p *Pane) in(s span, list []model.Node) model.Node {
 	i, _ := slices.BinarySearchFunc(list, s.from, func(n model.Node, row int) int { return p.t.RowOf(n) - row })
 	if i == len(list) || p.t.RowOf(list[i]) >= s.to {
@@ -65,7 +64,7 @@ func (p *Pane) holds(s span, n model.Node) bool {
 	return n != model.NoNode && p.t.RowOf(n) >= s.from && p.t.RowOf(n) < s.to
 }
 
-// tick is what a cell of the scrubber shows besides the line.
+// tick is the sign in a cell of the scrubber, besides the line.
 type tick uint8
 
 const (
@@ -77,7 +76,7 @@ const (
 	endsTick
 )
 
-// tick returns what the rows of s show, and the node that it is about: NoNode for none.
+// tick returns the sign for the rows of s, and its node; NoNode for no sign.
 func (p *Pane) tick(s span) (tick, model.Node) {
 	if p.holds(s, p.t.Head()) {
 		return headTick, p.t.Head()
@@ -150,8 +149,8 @@ func (p *Pane) Scrub(r *cell.Row, w int) {
 	line(w)
 }
 
-// ScrubTo moves the cursor to what cell x of w of the scrubber shows: the head, a label, an
-// error, a branch point or the end of a line, else the snapshot in the row nearest to it.
+// ScrubTo moves the cursor to the sign in cell x of w of the scrubber: the head, a label, an error, a branch
+// point or the end of a line. Without a sign it moves to the snapshot in the nearest row.
 func (p *Pane) ScrubTo(x, w int) {
 	if p.cursor == model.NoNode || w <= 0 {
 		return

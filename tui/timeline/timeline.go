@@ -18,9 +18,8 @@ import (
 	"hindcast/tui/theme"
 )
 
-// Content is a session's timeline with what drawing it needs to know of all
-// rows. It is read-only but for [Pane.Append], which nothing else may read it
-// beside.
+// Content is a session's timeline with the facts about all rows that drawing needs. It is read-only but for
+// [Pane.Append], during which nothing else may read it.
 type Content struct {
 	// Timeline is the tree.
 	Timeline *model.Timeline
@@ -40,8 +39,8 @@ type Content struct {
 	stops, failed []model.Node
 }
 
-// The cells of the column for events: as many as Hindcast's own words need, and up to
-// widest for those of other frameworks where titles leave room.
+// The width of the column for events: events holds Hindcast's own words. The column grows up to widest for
+// words of other frameworks where titles leave room.
 const (
 	events = 6
 	widest = 13
@@ -220,7 +219,7 @@ func (p *Pane) translateFolds(in *model.Timeline) *model.Folds {
 	return model.NewFolds(in)
 }
 
-// finder returns what finds nodes of this timeline in another one by their ids.
+// finder returns a function that finds nodes of this timeline in another one by their ids.
 func (p *Pane) finder(in *model.Timeline) func(model.Node) model.Node {
 	type key struct{ session, id string }
 	at := make(map[key]model.Node, in.Len())
@@ -268,7 +267,7 @@ func (p *Pane) find(in *model.Timeline, n model.Node) model.Node {
 	return found
 }
 
-// Timeline returns what is shown.
+// Timeline returns the timeline that shows.
 func (p *Pane) Timeline() *model.Timeline { return p.t }
 
 // Selected returns the node under the cursor, or NoNode in an empty timeline.
@@ -400,8 +399,8 @@ func (p *Pane) showing(n model.Node) model.Node {
 	return n
 }
 
-// nearestOf returns the node of a list in row order that is nearest to the cursor
-// above it, or for a positive step below it; NoNode where there is none.
+// nearestOf returns the nearest node above the cursor in a list ordered by row. For a positive step it
+// returns the nearest one below. It returns NoNode at the end of the list.
 func (p *Pane) nearestOf(list []model.Node, step int) model.Node {
 	i, on := p.place(list)
 	switch {
@@ -425,9 +424,8 @@ func (p *Pane) place(list []model.Node) (int, bool) {
 // Failed returns how many snapshots have an error.
 func (p *Pane) Failed() int { return len(p.c.failed) }
 
-// NextFailed moves the cursor to the next snapshot with an error, after the last
-// one to the first. It returns the number of that error from 1; 0 where there is
-// none.
+// NextFailed moves the cursor to the next snapshot with an error, after the last one to the first. It returns
+// the number of that error from 1, or 0 when no snapshot has an error.
 func (p *Pane) NextFailed() int {
 	if len(p.c.failed) == 0 {
 		return 0

@@ -23,9 +23,8 @@ const perCell = 20
 // size beside it.
 const large = 1000
 
-// Put draws value n in what is left of the row, in the colours of its parts. A
-// container is spelled out on one line, a string is decoded; what does not fit
-// is cut. The work is bounded by the room, not by the value.
+// Put draws value n in the rest of the row, in the colours of its parts. It spells a container out on one
+// line, decodes a string, and cuts a long value. The work is bounded by the room, not by the value.
 func Put(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node) {
 	end := t.End(n)
 	if k := t.Kind(n); k == jsontape.Object || k == jsontape.Array {
@@ -180,8 +179,7 @@ func Text(r *cell.Row, style, found theme.Style, line string, q match.Query) {
 // maxKey bounds the cells of a key, so that a value stays in sight beside it.
 const maxKey = 40
 
-// Key draws the key of n, or its number in an array, in a style and at most 40
-// cells. The root has none.
+// Key draws the key of n, or its number in an array, in a style and at most 40 cells. The root has no key.
 func Key(r *cell.Row, style theme.Style, t *jsontape.Tape, n jsontape.Node) {
 	if i := t.Index(n); i >= 0 {
 		var buf [24]byte
@@ -221,8 +219,8 @@ func CountOf(t *jsontape.Tape, n jsontape.Node, noun string) string {
 	return text
 }
 
-// Message draws a message in one row: who speaks, and the beginning of what the
-// message says. arrow leads from a tool to how it ended.
+// Message draws a message in one row: its role and the beginning of its text. arrow leads from a tool to its
+// result.
 func Message(r *cell.Row, tokens *theme.Tokens, conv *conversation.Conversation, m int, arrow string) {
 	role := conv.RoleText(m)
 	if role == "" {

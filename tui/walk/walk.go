@@ -1,6 +1,5 @@
-// Package walk is a cursor in a list of rows that is too long to count: the
-// rows are reached one from another, and only those on the screen are known.
-// That is what lets a state of any size fold and scroll in the same time.
+// Package walk is a cursor in a list of rows that is too long to count: the rows are reached one from
+// another, and only those on the screen are known. So a state of any size folds and scrolls in the same time.
 //
 // For lists whose length is known there is cell.Window.
 package walk
@@ -41,8 +40,7 @@ type Window[R Row] struct {
 // height only when the list ends.
 func (w *Window[R]) Rows() []R { return w.rows }
 
-// Cursor returns the row under the cursor and its place on the screen; false when
-// there is none.
+// Cursor returns the row under the cursor and its place on the screen; false when there are no rows.
 func (w *Window[R]) Cursor() (row R, y int, ok bool) {
 	if len(w.rows) == 0 {
 		return row, 0, false

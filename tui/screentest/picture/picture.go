@@ -1,12 +1,11 @@
 // Package picture draws screens of an emulated terminal as SVG.
 //
-// A picture is self-contained and says what was on the screen, cell by cell. Text
-// is text, in runs that are pinned to their columns, so that any font will do. Borders
-// and blocks are shapes, so that they join in every font. Each cell has the colours of
-// two themes; the one that shows is what the reader's page asks for. Several screens
-// make a scene that loops by CSS alone, and stands still where motion is not wanted.
+// A picture is self-contained and shows the screen cell by cell. Text is text, in runs that are pinned to
+// their columns, so that any font will do. Borders and blocks are shapes, so that they join in every font.
+// Each cell has the colours of two themes; the reader's page chooses one. Several screens make a scene that
+// loops by CSS alone, and stands still where motion is not wanted.
 //
-// The package is for tests only: a picture is what a test has seen.
+// The package is for tests only: a test draws the screen that it saw.
 package picture
 
 import (
@@ -148,8 +147,7 @@ func (d *drawing) class(inDark, inLight string) int {
 	return n
 }
 
-// colours returns what a look's text and ground are drawn in; ground is "" where it
-// is the window's.
+// colours returns the colours of a look's text and ground; ground is "" for the colour of the window.
 func (t theme) colours(l Look) (text, ground string) {
 	text, ground = l.Text, l.Ground
 	if l.Rev {
