@@ -53,7 +53,7 @@ func (c *Connection[State, In, Out]) Close() error {
 // Receive returns the outputs of the agent up to the end of its turn, and waits for them. Called again, it
 // returns the outputs of the next turn; after a break it goes on where it stopped. It ends with the turn's
 // *EventError, if there is one. Once the agent function has returned and everything was received, it ends
-// with the error of Output. Outputs that nobody receives are kept until the connection is let go.
+// with the error of Output. Outputs that are not received are kept until the connection is let go.
 func (c *Connection[State, In, Out]) Receive() iter.Seq2[Out, error] {
 	return func(yield func(Out, error) bool) {
 		var none Out

@@ -47,7 +47,7 @@ func (l *layout) wide() bool { return l.w >= wideWidth }
 // It is kept while the program runs, whatever size the screen gets.
 type shares struct {
 	// side and stacked are the timeline's shares of the width and of the height, in thousandths. 0 means that
-	// nobody moved the border yet.
+	// the border was never moved.
 	side, stacked int
 	// zoomed says that the box with the keys takes all.
 	zoomed bool

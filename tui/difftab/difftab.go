@@ -39,7 +39,7 @@ type Pane struct {
 	matches Matches
 }
 
-// folds is the folding of the rows that nobody opened or closed.
+// folds is the folding of the rows that the person left as they were.
 type folds uint8
 
 const (
