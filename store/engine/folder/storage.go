@@ -361,6 +361,7 @@ func (s *Storage) planIn(ctx context.Context, in In, at Place, change model.Chan
 		return nil, trouble
 	}
 	writes := s.Writes(ctx)
+	in.Writes = writes
 	before, err := writes.Log(ctx, in, at)
 	if err != nil {
 		return nil, err

@@ -148,6 +148,16 @@ func (w *Writes) Told(session string) *Told {
 	return w.told()[session]
 }
 
+// All returns the entries of all sessions, in any order of the sessions.
+func (w *Writes) All() (list []*journal.Entry) {
+	if w.told != nil {
+		for _, t := range w.told() {
+			list = append(list, t.entries...)
+		}
+	}
+	return list
+}
+
 // Entries returns the entries of the session, the oldest first.
 func (t *Told) Entries() []*journal.Entry {
 	if t == nil {
@@ -249,6 +259,14 @@ func (t *Told) Aside() []*Aside {
 // Read reads a content that is aside. The error is fs.ErrNotExist where it was purged.
 func (t *Told) Read(a *Aside) ([]byte, error) { return t.kept(a.Version) }
 
+// Kept reads a content that the journal keeps. The error is fs.ErrNotExist where it was purged.
+func (t *Told) Kept(v journal.Version) ([]byte, error) {
+	if t == nil {
+		return nil, fs.ErrNotExist
+	}
+	return t.kept(v)
+}
+
 // Made returns Hindcast's write that made a file, nil if Hindcast did not make it.
 func (t *Told) Made(file string) *Mark {
 	if t == nil {
@@ -307,7 +325,7 @@ func (t *Told) Facts(file string) (facts model.Facts) {
 
 // Log reads a session from a tree, and completes it from the journal.
 func (w *Writes) Log(ctx context.Context, in In, at Place) (*Log, error) {
-	in.Told = w.Told(at.Session)
+	in.Writes, in.Told = *w, w.Told(at.Session)
 	log, err := at.Format.Read(ctx, in, at)
 	if err != nil {
 		return nil, err

@@ -23,6 +23,7 @@ type Memo struct {
 
 	// tagged are the notes of contents that have a name of their own, which no file has.
 	tagged *tagged
+	kept   *kept
 
 	mu      sync.Mutex
 	decoded map[string]decoded // nil but in the course of a plan
@@ -30,7 +31,7 @@ type Memo struct {
 
 // NewMemo returns a memo with notes.
 func NewMemo(notes *files.Memory) *Memo {
-	return &Memo{Notes: notes, fetched: &atomic.Int64{}, large: &sync.Mutex{}, tagged: &tagged{}}
+	return &Memo{Notes: notes, fetched: &atomic.Int64{}, large: &sync.Mutex{}, tagged: &tagged{}, kept: &kept{}}
 }
 
 // content is one content of the file of a name.
@@ -83,7 +84,7 @@ type decoded struct {
 // Planning returns the memo for the course of one plan: a file is decoded once in it, in
 // whatever trees it is.
 func (m *Memo) Planning() *Memo {
-	return &Memo{Notes: m.Notes, fetched: m.fetched, large: m.large, tagged: m.tagged, decoded: map[string]decoded{}}
+	return &Memo{Notes: m.Notes, fetched: m.fetched, large: m.large, tagged: m.tagged, kept: m.kept, decoded: map[string]decoded{}}
 }
 
 // File is the input to a note.

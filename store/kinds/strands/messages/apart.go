@@ -35,27 +35,27 @@ func (s *Store) Apart(ctx context.Context, a, b model.Ref) (store.Apart, error) 
 
 // apart returns the states of two snapshots without what they have in common.
 func (a agentLog) apart(ctx context.Context, first, second string) (two store.Apart, err error) {
-	l := a.openLog(a.place)
+	l := openLog(a.place, a.in)
 	defer l.close()
-	x, err := a.find(ctx, l, first)
+	x, err := l.find(ctx, first)
 	if err != nil {
 		return two, err
 	}
-	y, err := a.find(ctx, l, second)
+	y, err := l.find(ctx, second)
 	if err != nil {
 		return two, err
 	}
-	without, err := a.common(ctx, l, x, y)
+	without, err := l.common(ctx, x, y)
 	if err != nil {
 		return two, err
 	}
-	if two.A, err = x.log.state(ctx, x.i, x.message, without, a.room(x.log, without.behind(x.log.held(x.i)))); err != nil {
+	if two.A, err = x.log.state(ctx, x.i, x.message, without, x.log.room(without.behind(x.log.held(x.i)))); err != nil {
 		return two, err
 	}
 	if without != nil {
 		two.Key, two.Common = "messages", without.elements
 	}
-	two.B, err = y.log.state(ctx, y.i, y.message, without, a.room(y.log, without.behind(y.log.held(y.i))))
+	two.B, err = y.log.state(ctx, y.i, y.message, without, y.log.room(without.behind(y.log.held(y.i))))
 	return two, err
 }
 
@@ -111,7 +111,7 @@ func (s seen) common(other seen) (n int) {
 
 // common returns the common beginning of the states of two snapshots of a log, or of its branches;
 // nil if it is empty, or unknown from the log alone.
-func (a agentLog) common(ctx context.Context, l *messageLog, x, y snapshot) (*beginning, error) {
+func (l *messageLog) common(ctx context.Context, x, y snapshot) (*beginning, error) {
 	if x.log.sdk() != l.sdk() || y.log.sdk() != l.sdk() {
 		return nil, nil
 	}
@@ -127,7 +127,7 @@ func (a agentLog) common(ctx context.Context, l *messageLog, x, y snapshot) (*be
 	if there := l.seen(last); len(there.positions) != n || there.common(first) != n {
 		return nil, nil
 	}
-	elements, err := a.elements(ctx, l, last)
+	elements, err := l.elements(ctx, last)
 	if elements == 0 || err != nil {
 		return nil, err
 	}
@@ -136,14 +136,14 @@ func (a agentLog) common(ctx context.Context, l *messageLog, x, y snapshot) (*be
 
 // elements returns how many elements the messages of a state up to the one at a position
 // are, 0 where that is not known.
-func (a agentLog) elements(ctx context.Context, l *messageLog, position int) (int, error) {
+func (l *messageLog) elements(ctx context.Context, position int) (int, error) {
 	if position == len(l.files)-1 && l.agent.summary != nil && l.agent.pinned > position {
 		return 0, nil // the summary follows it
 	}
-	x := a.indexOf(l)
+	x := l.wholeIndex()
 	if x == nil {
 		var err error
-		if x, err = a.reindex(ctx, l); err != nil {
+		if x, err = l.reindex(ctx); err != nil {
 			return 0, err
 		}
 	}

@@ -12,7 +12,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
 	"hindcast/store/media/tree"
@@ -54,6 +53,7 @@ type kept struct {
 
 // branches are the messages of a log that are aside, parents before children.
 type branches struct {
+	log  *messageLog
 	list []kept
 	// leaving maps a file to the messages that leave the log there, in the order in which they
 	// were set aside. Messages without a predecessor are at "".
@@ -65,22 +65,20 @@ type branches struct {
 	agents map[string]journal.Version
 	// named has the messages of one name, lying the id of the one that lies there.
 	named map[string][]int
-	// dir is the folder of the messages, with a slash.
-	dir   string
 	lying map[string][sha256.Size]byte
 }
 
-// branches works out what is aside of a log, from the entries of its session. Where nothing
-// was ever written it costs one look.
-func (s *Store) branches(ctx context.Context, l *messageLog, entries []*journal.Entry) (*branches, error) {
+// branches works out what is aside of a log, from the entries of its session.
+func (l *messageLog) branches(ctx context.Context) (*branches, error) {
+	entries := l.told.Entries()
 	if len(entries) == 0 {
-		return &branches{}, ctx.Err()
+		return &branches{log: l}, ctx.Err()
 	}
-	b := &branches{leaving: map[string][]int{}, children: map[int][]int{}, named: map[string][]int{}, dir: l.dir, lying: map[string][sha256.Size]byte{}}
-	h := s.histories.in(l.path("messages"), entries)
+	b := &branches{log: l, leaving: map[string][]int{}, children: map[int][]int{}, named: map[string][]int{}, lying: map[string][sha256.Size]byte{}}
+	h := l.history()
 	b.agents = h.agents(entries)
 	list, before := h.outcome(entries), h.predecessors(l.files)
-	if err := s.lying(ctx, l, b, h.contents, list); err != nil {
+	if err := b.dropLying(ctx, h.contents, list); err != nil {
 		return nil, err
 	}
 	var aside []int32
@@ -113,10 +111,11 @@ func (s *Store) branches(ctx context.Context, l *messageLog, entries []*journal.
 	return b, nil
 }
 
-// lying takes out of what the journal tells of what lies in the folder, and what is not
+// dropLying takes out of what the journal tells of what lies in the folder, and what is not
 // kept; and it notes the ids of the messages that have the names of others. What was
 // redacted in its place is no branch: the SDK was to forget it, and a purge does.
-func (s *Store) lying(ctx context.Context, l *messageLog, b *branches, contents []content, list []told) error {
+func (b *branches) dropLying(ctx context.Context, contents []content, list []told) error {
+	l := b.log
 	versions := map[string][]int{}
 	for n := range list {
 		if name := contents[n].file.name; list[n].known {
@@ -134,7 +133,7 @@ func (s *Store) lying(ctx context.Context, l *messageLog, b *branches, contents 
 		unread := m.sum == [sha256.Size]byte{}
 		for _, n := range versions[m.name] {
 			t, version := &list[n], contents[n].version
-			if version.SHA256 == sum || t.reason == nil && (unread || m.redacted && s.createdAt(version, m.created)) {
+			if version.SHA256 == sum || t.reason == nil && (unread || m.redacted && l.createdAt(version, m.created)) {
 				t.known = false
 				continue
 			}
@@ -156,7 +155,7 @@ func (s *Store) lying(ctx context.Context, l *messageLog, b *branches, contents 
 		if !t.known || t.sure {
 			continue
 		}
-		if _, err := s.kept(contents[n].version); errors.Is(err, fs.ErrNotExist) {
+		if _, err := l.kept(contents[n].version); errors.Is(err, fs.ErrNotExist) {
 			t.known = false
 		}
 	}
@@ -164,8 +163,8 @@ func (s *Store) lying(ctx context.Context, l *messageLog, b *branches, contents 
 }
 
 // createdAt reports whether a message that is kept was created at a time.
-func (s *Store) createdAt(v journal.Version, at time.Time) bool {
-	data, err := s.kept(v)
+func (l *messageLog) createdAt(v journal.Version, at time.Time) bool {
+	data, err := l.kept(v)
 	if err != nil || at.IsZero() {
 		return false
 	}
@@ -211,28 +210,28 @@ func (b *branches) lay(below map[element][]int32, contents []content, add func(n
 
 // read decodes message k of the messages aside. Its note is cached by its content, which does not
 // change.
-func (b *branches) read(s *Store, d *decoder, k int, m *message) {
+func (b *branches) read(d *decoder, k int, m *message) {
 	a := &b.list[k]
-	name, at := b.dir+a.file.name, tree.Stamp{Tag: a.version.SHA256}
-	if note, ok := s.storage.Memo.Recall(name, at); ok && m.recall(a.file.name, note) {
+	name, at := b.log.dir+a.file.name, tree.Stamp{Tag: a.version.SHA256}
+	if note, ok := b.log.memo.Recall(name, at); ok && m.recall(a.file.name, note) {
 		return
 	}
 	d.arena = d.arena[:0]
-	if d.take(b.reader(s, d, k), a.file, m) {
-		s.storage.Memo.Note(name, at, m.appendNote(nil))
+	if d.take(b.reader(d, k), a.file, m) {
+		b.log.memo.Note(name, at, m.appendNote(nil))
 	}
 }
 
 // warm makes notes of all messages that leave the log at one place. It reads several at once,
 // because each is a file of its own. roots are the first messages of the branches.
-func (b *branches) warm(ctx context.Context, s *Store, roots []int) {
+func (b *branches) warm(ctx context.Context, roots []int) {
 	first, last := roots[0], roots[len(roots)-1]
 	for next := b.children[last]; len(next) > 0; next = b.children[last] {
 		last = next[len(next)-1]
 	}
 	known := func(k int) bool {
 		a := &b.list[k]
-		_, ok := s.storage.Memo.Recall(b.dir+a.file.name, tree.Stamp{Tag: a.version.SHA256})
+		_, ok := b.log.memo.Recall(b.log.dir+a.file.name, tree.Stamp{Tag: a.version.SHA256})
 		return ok
 	}
 	if last-first < batch || known(first) && known(last) {
@@ -242,14 +241,14 @@ func (b *branches) warm(ctx context.Context, s *Store, roots []int) {
 		var d decoder
 		var m message
 		for k := first + part*batch; k <= min(last, first+(part+1)*batch-1) && ctx.Err() == nil; k++ {
-			b.read(s, &d, k, &m)
+			b.read(&d, k, &m)
 		}
 	})
 }
 
 // identify gives the messages of a name their ids. Where two have one id, as a message
 // has that a repair did not change, the second has the SHA-256 of its file instead.
-func (b *branches) identify(s *Store, name string) {
+func (b *branches) identify(name string) {
 	taken := map[[sha256.Size]byte]bool{}
 	if id, lies := b.lying[name]; lies {
 		taken[id] = true
@@ -257,7 +256,7 @@ func (b *branches) identify(s *Store, name string) {
 	var d decoder
 	var m message
 	for _, k := range b.named[name] {
-		b.read(s, &d, k, &m)
+		b.read(&d, k, &m)
 		if taken[m.id] {
 			_, _ = hex.Decode(m.id[:], []byte(b.list[k].version.SHA256)) // a record that is sound has one
 		}
@@ -267,34 +266,35 @@ func (b *branches) identify(s *Store, name string) {
 }
 
 // id returns the id of the snapshot after message k.
-func (b *branches) id(s *Store, k int) [sha256.Size]byte {
+func (b *branches) id(k int) [sha256.Size]byte {
 	if b.list[k].id == ([sha256.Size]byte{}) {
-		b.identify(s, b.list[k].file.name)
+		b.identify(b.list[k].file.name)
 	}
 	return b.list[k].id
 }
 
 // reader reads message k, whatever the name.
-func (b *branches) reader(s *Store, d *decoder, k int) files.Reader {
+func (b *branches) reader(d *decoder, k int) files.Reader {
 	a := &b.list[k]
-	return d.reader(tree.Overlay(s.tree(), tree.Steps{{Name: b.dir + a.file.name, Version: a.version}}, s.kept), b.dir)
+	over := b.log.layOver(tree.Steps{{Name: b.log.dir + a.file.name, Version: a.version}})
+	return d.reader(over.Tree, b.log.dir)
 }
 
 // body returns message k of the messages aside.
-func (b *branches) body(s *Store, k int) []byte {
+func (b *branches) body(k int) []byte {
 	var d decoder
 	var m message
-	d.take(b.reader(s, &d, k), b.list[k].file, &m)
+	d.take(b.reader(&d, k), b.list[k].file, &m)
 	return m.body
 }
 
 // find returns the message of an id, or -1.
-func (b *branches) find(ctx context.Context, s *Store, id [sha256.Size]byte) (int, error) {
+func (b *branches) find(ctx context.Context, id [sha256.Size]byte) (int, error) {
 	for k := range b.list {
 		if err := ctx.Err(); err != nil {
 			return -1, err
 		}
-		if b.id(s, k) == id {
+		if b.id(k) == id {
 			return k, nil
 		}
 	}
@@ -314,7 +314,8 @@ func (b *branches) chain(k int) (list []int) {
 // branchLog returns the log that ends with message k of the messages aside, the number of its
 // messages that lie in the folder, and the contents of the others. Its agent is the agent.json of
 // that time if that is kept, else an unknown agent.
-func (s *Store) branchLog(l *messageLog, b *branches, k int, id string) (at *messageLog, common int, back map[string]journal.Version) {
+func (b *branches) branchLog(k int, id string) (at *messageLog, common int, back map[string]journal.Version) {
+	l := b.log
 	chain := b.chain(k)
 	common = l.position(b.list[chain[0]].after) + 1
 	back = make(map[string]journal.Version, len(chain))
@@ -326,10 +327,10 @@ func (s *Store) branchLog(l *messageLog, b *branches, k int, id string) (at *mes
 	if known {
 		steps = append(steps, tree.Step{Name: l.path("agent.json"), Version: agent})
 	}
-	at = s.readLog(l.place, folder.In{Tree: tree.Overlay(l.tree, steps, s.kept), Memo: l.memo})
+	at = readLog(l.place, l.layOver(steps))
 	if !known {
 		at.agent = agentFile{}
-		s.seenThrough(b, at, k)
+		b.seenThrough(at, k)
 	}
 	at.window()
 	return at, common, back
@@ -364,7 +365,7 @@ func (l *messageLog) leads(common int, back map[string]journal.Version) (steps t
 // seenThrough sets the window of a log of a branch to that of the nearest snapshot
 // behind it whose agent.json is kept: both were in one log when that was the head. Of a
 // log that ends before what the window then left out, the whole was seen.
-func (s *Store) seenThrough(b *branches, at *messageLog, k int) {
+func (b *branches) seenThrough(at *messageLog, k int) {
 	if len(b.agents) == 0 {
 		return
 	}
@@ -372,12 +373,12 @@ func (s *Store) seenThrough(b *branches, at *messageLog, k int) {
 	var m message
 	for next := slices.Clone(b.children[k]); len(next) > 0; {
 		k, next = next[0], append(next[1:], b.children[next[0]]...)
-		b.read(s, &d, k, &m)
+		b.read(&d, k, &m)
 		v, ok := b.agents[idText(m.id)]
 		if !ok {
 			continue
 		}
-		data, err := s.kept(v)
+		data, err := b.log.kept(v)
 		if err != nil {
 			return // it was purged, and the whole log is shown
 		}
@@ -407,51 +408,45 @@ type snapshot struct {
 }
 
 // find finds a snapshot of a log, also one that is aside.
-func (s *Store) find(ctx context.Context, l *messageLog, text string) (snapshot, error) {
+func (l *messageLog) find(ctx context.Context, text string) (snapshot, error) {
 	id := parseID(text)
-	i, err := s.position(ctx, l, id)
+	i, err := l.positionOf(ctx, id)
 	if err == nil || !errors.Is(err, model.ErrNoSnapshot) {
 		return snapshot{log: l, i: i, message: id, aside: -1, common: i + 1}, err
 	}
-	b, err := s.branches(ctx, l, s.told(ctx, l.place))
+	b, err := l.branches(ctx)
 	if err != nil {
 		return snapshot{}, err
 	}
-	k, err := b.find(ctx, s, id)
+	k, err := b.find(ctx, id)
 	if err != nil {
 		return snapshot{}, err
 	}
-	return s.onBranch(l, b, k, text), nil
+	return b.snapshotOf(k, text), nil
 }
 
-// onBranch returns the place of message k of the messages aside, whose id is text.
-func (s *Store) onBranch(l *messageLog, b *branches, k int, text string) snapshot {
-	at, common, back := s.branchLog(l, b, k, text)
+// snapshotOf returns the place of message k of the messages aside, whose id is text.
+func (b *branches) snapshotOf(k int, text string) snapshot {
+	at, common, back := b.branchLog(k, text)
 	var d decoder
 	var m message
-	b.read(s, &d, k, &m)
+	b.read(&d, k, &m)
 	return snapshot{log: at, i: len(at.files) - 1, message: m.id, aside: k, common: common, back: back, branches: b}
-}
-
-// told returns the entries of the journal that are of a place.
-func (s *Store) told(ctx context.Context, p place) []*journal.Entry {
-	w := s.storage.Writes(ctx)
-	return w.Told(p.name()).Entries()
 }
 
 // asides returns the branches of a log, or no branches if the journal cannot be read; Faults
 // reports that.
-func (s *Store) asides(ctx context.Context, l *messageLog) *branches {
-	b, err := s.branches(ctx, l, s.told(ctx, l.place))
+func (l *messageLog) asides(ctx context.Context) *branches {
+	b, err := l.branches(ctx)
 	if err != nil {
-		return &branches{}
+		return &branches{log: l}
 	}
 	return b
 }
 
 // leave hands on the headers of the branches that leave the log at message i, where
 // the walker is; at -1 those that follow nothing.
-func (s *Store) leave(ctx context.Context, b *branches, w *walker, i int, visit func(*row) error) error {
+func (b *branches) leave(ctx context.Context, w *walker, i int, visit func(*row) error) error {
 	name := ""
 	if i >= 0 {
 		name = w.log.files[i].name
@@ -475,7 +470,7 @@ func (s *Store) leave(ctx context.Context, b *branches, w *walker, i int, visit 
 		}
 	}
 	push(roots, i+1, w.branch())
-	b.warm(ctx, s, roots)
+	b.warm(ctx, roots)
 	var d decoder
 	var m message
 	for len(stack) > 0 {
@@ -484,9 +479,9 @@ func (s *Store) leave(ctx context.Context, b *branches, w *walker, i int, visit 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		b.read(s, &d, n.k, &m)
-		m.id = b.id(s, n.k)
-		n.w.full.again = func(string) []byte { return b.body(s, n.k) }
+		b.read(&d, n.k, &m)
+		m.id = b.id(n.k)
+		n.w.full.again = func(string) []byte { return b.body(n.k) }
 		h := n.w.aside(n.i, &m)
 		h.Reason = b.list[n.k].reason
 		if len(b.agents) > 0 {

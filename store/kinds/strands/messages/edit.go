@@ -12,10 +12,8 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/model/splice"
 	"hindcast/store"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
-	"hindcast/store/media/tree"
 )
 
 // An edited fork is a fork in which some files are other ones. A state is made of
@@ -60,7 +58,7 @@ func (m *move) edit(ctx context.Context, state []byte) error {
 
 // becomes returns the log as it would be if it was the one that is changed.
 func (m *move) becomes() *messageLog {
-	return m.s.readLog(m.now.place, folder.In{Tree: tree.Overlay(m.in.Tree, m.steps(), m.s.kept), Memo: m.in.Memo})
+	return readLog(m.now.place, m.now.layOver(m.steps()))
 }
 
 // editing is a fork whose state was changed.

@@ -35,9 +35,9 @@ func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) 
 }
 
 func (a agentLog) facts(ctx context.Context, id string) (model.Facts, error) {
-	l := a.openLog(a.place)
+	l := openLog(a.place, a.in)
 	defer l.close()
-	at, err := a.find(ctx, l, id)
+	at, err := l.find(ctx, id)
 	if err != nil {
 		return nil, err
 	}

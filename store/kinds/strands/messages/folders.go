@@ -21,8 +21,6 @@ type folders struct {
 	place
 	// tree is the tree that they are read from: the tree of the place, or a tree over it.
 	tree tree.Tree
-	// on is where they lie if that is on no disk.
-	on tree.Source
 	// running is the SDK version that is known to run, or nil.
 	running *sdk.Version
 	// written counts the bytes of the files besides those of messages.
@@ -31,9 +29,9 @@ type folders struct {
 	faults store.FaultList
 }
 
-// folders returns the folders of a place.
-func (s *Store) folders(p place) folders {
-	return folders{place: p, tree: p.tree, on: s.storage.On(), running: s.running.Of(sdk.StrandsPython)}
+// foldersOf returns the folders of a place in a tree.
+func foldersOf(p place, t tree.Tree) folders {
+	return folders{place: p, tree: t, running: p.root.running.Of(sdk.StrandsPython)}
 }
 
 // flaw notes what is wrong with a file that is no message.

@@ -27,8 +27,8 @@ import (
 func (m *move) copy(as string) error {
 	l := m.now
 	session, _, _ := strings.Cut(l.id, "/")
-	p := place{id: l.place.forked(as), session: sessionPrefix + as, tree: l.place.tree, way: l.way, agent: l.place.agent}
-	to := m.s.in(p)
+	p := place{id: l.place.forked(as), session: sessionPrefix + as, tree: l.place.tree, root: l.root, agent: l.place.agent}
+	to := p.at()
 	m.New = &to
 	add := func(name string, step tree.Step) {
 		step.Name = path.Join(p.session, within(l.session, name))
@@ -45,7 +45,7 @@ func (m *move) copy(as string) error {
 		agent = tree.Step{}
 	}
 	add(l.path("agent.json"), agent)
-	others, err := m.s.others(m.in.Tree, l.place)
+	others, err := l.place.others(m.in.Tree)
 	if err != nil {
 		return err
 	}
@@ -91,8 +91,8 @@ type beside struct {
 }
 
 // others finds what else is in the session of a place.
-func (s *Store) others(t tree.Tree, p place) (list []beside, err error) {
-	for _, o := range s.places(p.session) {
+func (p place) others(t tree.Tree) (list []beside, err error) {
+	for _, o := range p.places(t, p.session) {
 		switch {
 		case o.err != nil:
 			return nil, fmt.Errorf("%s: %w", p.shown(o.unlisted), o.err)

@@ -14,7 +14,7 @@ import (
 )
 
 // logs reads and changes the logs of agents.
-type logs struct{ s *Store }
+type logs struct{}
 
 // Name implements folder.Format.
 func (logs) Name() string { return "Strands" }
@@ -30,13 +30,13 @@ type row struct {
 
 // rows calls visit with the rows of a log from one message on: each message, and behind it
 // the branches that leave there.
-func (s *Store) rows(ctx context.Context, b *branches, w *walker, from int, visit func(*row) error) error {
+func (b *branches) rows(ctx context.Context, w *walker, from int, visit func(*row) error) error {
 	l := w.log
 	w.wide = len(b.list) > 0
 	if err := w.begin(ctx, from); err != nil {
 		return err
 	}
-	if err := s.leave(ctx, b, w, from-1, visit); err != nil {
+	if err := b.leave(ctx, w, from-1, visit); err != nil {
 		return err
 	}
 	return l.read(ctx, l.files[from:], l.known, func(i int, m *message) error {
@@ -44,7 +44,7 @@ func (s *Store) rows(ctx context.Context, b *branches, w *walker, from int, visi
 		if err := visit(&row{header: &now.header, msg: m, step: now, aside: -1}); err != nil {
 			return err
 		}
-		return s.leave(ctx, b, w, from+i, visit)
+		return b.leave(ctx, w, from+i, visit)
 	})
 }
 
@@ -65,11 +65,11 @@ type reading struct {
 }
 
 // Read implements folder.Format. A log that cannot be listed has no rows.
-func (f logs) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.Log, error) {
+func (logs) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.Log, error) {
 	p := at.Own.(place)
 	defer p.hold(in.Tree)()
-	l := f.s.readLog(p, in)
-	r := &reading{messageLog: l, branches: &branches{}}
+	l := readLog(p, in)
+	r := &reading{messageLog: l, branches: &branches{log: l}}
 	log := &folder.Log{Place: at, Head: -1, Settled: true, Aside: map[string]*folder.Aside{}, Own: r, Written: l.stamps()}
 	inspect := newInspector(l)
 	if l.err != nil || p.agent == "" {
@@ -78,14 +78,14 @@ func (f logs) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.
 	}
 	var err error
 	if !in.There {
-		r.branches, err = f.s.branches(ctx, l, in.Told.Entries())
+		r.branches, err = l.branches(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
 	n := len(l.files) + len(r.branches.list)
 	log.Rows, log.Files, log.Contents, r.at = make([]model.Header, 0, n), make([]string, 0, n), make([]string, 0, n), make([]int, 0, n)
-	err = f.s.rows(ctx, r.branches, l.walker(), 0, func(row *row) error {
+	err = r.branches.rows(ctx, l.walker(), 0, func(row *row) error {
 		log.Rows, log.Files = append(log.Rows, *row.header), append(log.Files, l.dir+row.msg.name)
 		log.Contents = append(log.Contents, row.msg.content())
 		if row.step == nil {
@@ -149,7 +149,7 @@ func (l *messageLog) stamps() (list []folder.Written) {
 }
 
 // target finds the snapshot of an id among the rows.
-func (f logs) target(before *folder.Log, id string) (snapshot, error) {
+func (logs) target(before *folder.Log, id string) (snapshot, error) {
 	r := before.Own.(*reading)
 	n := before.At(id)
 	if n < 0 {
@@ -158,14 +158,14 @@ func (f logs) target(before *folder.Log, id string) (snapshot, error) {
 	if i := r.at[n]; i >= 0 {
 		return snapshot{log: r.messageLog, i: i, message: parseID(id), aside: -1, common: i + 1, back: map[string]journal.Version{}, branches: r.branches}, nil
 	}
-	return f.s.onBranch(r.messageLog, r.branches, -1-r.at[n], id), nil
+	return r.branches.snapshotOf(-1-r.at[n], id), nil
 }
 
 // Move implements folder.Mover. The errors are model.ErrNoSnapshot, store.ErrSessionExists,
 // a model.NothingToError, and a model.UnsupportedError where the SDK would not start from
 // there, or would lose a message.
 func (f logs) Move(ctx context.Context, in folder.In, before *folder.Log, c model.Change) (*folder.Move, error) {
-	m := &move{Move: &folder.Move{Uses: map[string]string{}}, s: f.s, in: in, op: c.Op, now: before.Own.(*reading), busy: before.Busy != ""}
+	m := &move{Move: &folder.Move{Uses: map[string]string{}}, in: in, op: c.Op, now: before.Own.(*reading), busy: before.Busy != ""}
 	m.Own = m
 	if c.Op == model.OpRepair {
 		return m.Move, m.repair(ctx)
@@ -192,7 +192,8 @@ func (f logs) Move(ctx context.Context, in folder.In, before *folder.Log, c mode
 	}
 	switch c.Op {
 	case model.OpRestore:
-		return m.Move, m.restore(ctx)
+		m.restore()
+		return m.Move, nil
 	case model.OpEdit:
 		if err := m.edit(ctx, c.State); err != nil {
 			return nil, err
@@ -217,7 +218,7 @@ func thereWords(id string) string {
 }
 
 // Next implements folder.Mover.
-func (f logs) Next(ctx context.Context, before, after *folder.Log, mv *folder.Move) (next folder.Next, err error) {
+func (logs) Next(ctx context.Context, before, after *folder.Log, mv *folder.Move) (next folder.Next, err error) {
 	was, now := before.Own.(*reading), after.Own.(*reading)
 	e := ending{reading: now}
 	switch {

@@ -77,7 +77,7 @@ func FuzzRepair(f *testing.F) {
 	dir := f.TempDir()
 	healthy.write(f, path.Join(dir, "session_h"))
 	s := open(f, dir)
-	p, err := s.locate("h")
+	p, err := s.locate(s.tree(), "h")
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -95,12 +95,12 @@ func FuzzRepair(f *testing.F) {
 		on := maps.Clone(base)
 		on[p.path("messages", "message_3.json")], on[p.path("agent.json")] = message, agent
 		in := folder.In{Tree: on, Memo: s.storage.Memo}
-		before, err := logs{s}.Read(t.Context(), in, s.in(p))
+		before, err := logs{}.Read(t.Context(), in, p.at())
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := s.readLog(p, in)
-		m := &mender{s: s, in: in, place: p, now: l, agent: agent, files: slices.Clone(l.files), made: make(map[string][]byte)}
+		l := readLog(p, in)
+		m := &mender{in: in, place: p, now: l, agent: agent, files: slices.Clone(l.files), made: make(map[string][]byte)}
 		if err := m.mend(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -111,9 +111,9 @@ func FuzzRepair(f *testing.F) {
 			t.Errorf("it mends in silence: %q, %q, %t", m.made, m.aside, m.wrote)
 		}
 		in.Tree = tree.Overlay(on, m.steps(), nil)
-		after, err := logs{s}.Read(t.Context(), in, s.in(p))
+		after, err := logs{}.Read(t.Context(), in, p.at())
 		if err == nil {
-			_, err = logs{s}.Next(t.Context(), before, after, &folder.Move{Own: &move{op: model.OpRepair}})
+			_, err = logs{}.Next(t.Context(), before, after, &folder.Move{Own: &move{op: model.OpRepair}})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -124,7 +124,7 @@ func FuzzRepair(f *testing.F) {
 			}
 		}
 		in.Tree = on
-		again := s.readLog(p, in)
+		again := readLog(p, in)
 		look := newInspector(again)
 		if err := again.walk(t.Context(), func(s *step) error { look.see(s); return nil }); err != nil {
 			t.Fatal(err)

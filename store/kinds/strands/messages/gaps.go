@@ -24,22 +24,22 @@ func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 
 func (a agentLog) gaps(ctx context.Context, id string) (model.Gaps, error) {
 	now := readAgent(a.place.tree, a.path("agent.json"), nil, new(store.FaultList))
-	return a.gapsBeside(ctx, &now)(id), ctx.Err()
+	return a.gapsBeside(&now)(id), ctx.Err()
 }
 
 // gapsBeside returns a function that returns the gaps of a snapshot, for a log with an
 // agent.json.
-func (a agentLog) gapsBeside(ctx context.Context, now *agentFile) func(id string) model.Gaps {
+func (a agentLog) gapsBeside(now *agentFile) func(id string) model.Gaps {
 	gaps := now.gaps()
 	if len(gaps.Keys) == len(agentMembers) {
 		return func(string) model.Gaps { return gaps }
 	}
 	// The tip of a branch that was left has the agent.json of then.
-	entries := a.told(ctx, a.place)
-	agents := a.histories.in(a.path("messages"), entries).agents(entries)
+	l := &messageLog{folders: folders{place: a.place}, memo: a.in.Memo, told: a.in.Writes.Told(a.name())}
+	agents := l.history().agents(l.told.Entries())
 	return func(id string) model.Gaps {
 		if v, ok := agents[id]; ok {
-			if data, err := a.kept(v); err == nil {
+			if data, err := l.kept(v); err == nil {
 				then := parseAgent(a.path("agent.json"), data, nil, new(store.FaultList))
 				return gaps.With(then.gaps())
 			}

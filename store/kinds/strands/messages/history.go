@@ -4,19 +4,11 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"sync"
 	"time"
 
 	"hindcast/model"
 	"hindcast/store/media/journal"
 )
-
-// histories are the journal's records of each log, by the folder of its messages. The entries of
-// a log are read once.
-type histories struct {
-	mu sync.Mutex
-	of map[string]*history
-}
 
 // entryKey tells an entry from that of another journal.
 type entryKey struct {
@@ -61,12 +53,11 @@ type mention struct {
 // none is no content.
 const none = -1
 
-// in returns the history of a session's folder of messages, from the session's entries.
-func (p *histories) in(folder string, entries []*journal.Entry) *history {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	h := p.of[folder]
-	if h != nil && slices.EqualFunc(h.read, entries, func(k entryKey, e *journal.Entry) bool { return k.id == e.ID && k.at.Equal(e.At) }) {
+// history returns the journal's record of the messages of a log. The entries are read once.
+func (l *messageLog) history() *history {
+	folder, entries := l.path("messages"), l.told.Entries()
+	h, known := l.memo.Kept(folder).(*history)
+	if known && slices.EqualFunc(h.read, entries, func(k entryKey, e *journal.Entry) bool { return k.id == e.ID && k.at.Equal(e.At) }) {
 		return h
 	}
 	h = &history{number: map[contentKey]int32{}}
@@ -74,10 +65,7 @@ func (p *histories) in(folder string, entries []*journal.Entry) *history {
 	for _, e := range entries {
 		h.read, h.entries = append(h.read, entryKey{e.ID, e.At}), append(h.entries, h.readEntry(e, folder, parts))
 	}
-	if p.of == nil {
-		p.of = map[string]*history{}
-	}
-	p.of[folder] = h
+	l.memo.Keep(folder, h)
 	return h
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"hindcast/model"
@@ -16,6 +17,7 @@ import (
 	"hindcast/store/kinds/strands/runs"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
+	"hindcast/store/sdk"
 )
 
 const (
@@ -38,8 +40,7 @@ type place struct {
 	session string
 	// tree has its names: the storage, or the folder that link leads to.
 	tree tree.Tree
-	// way leads from the storage down to the folder that was opened.
-	way string
+	*root
 	// link is the session's folder if it is a link; otherwise nil.
 	link *link
 	// agent is the agent's folder: "agent_default". It is "" for an orchestrator,
@@ -120,13 +121,29 @@ func isSession(t tree.Tree, dir string) bool {
 	return false
 }
 
+// root is what was opened: a folder of sessions, or that of one session.
+type root struct {
+	// single is the id of the session if the folder is that of one.
+	single *string
+	// way leads from the storage down to the folder that was opened, folder is the name of the storage's. It
+	// lies on if that is no disk.
+	way, folder string
+	on          tree.Source
+	// running is the version of the SDK that is said to run.
+	running sdk.Running
+
+	mu sync.Mutex
+	// linked are the folders of sessions that links lead to, by their paths.
+	linked map[string]*tree.Disk
+}
+
 // sessionDirs returns the names that those of folders of sessions look like. Nothing is
 // looked at.
-func (s *Store) sessionDirs() ([]string, error) {
-	if s.single != nil {
-		return []string{s.storage.Way}, nil
+func (o *root) sessionDirs(t tree.Tree) ([]string, error) {
+	if o.single != nil {
+		return []string{o.way}, nil
 	}
-	names, err := s.tree().List(".")
+	names, err := t.List(".")
 	if err != nil {
 		return nil, err
 	}
@@ -140,14 +157,14 @@ func (s *Store) sessionDirs() ([]string, error) {
 }
 
 // isSession reports whether a name in the store is the folder of a session, or a link to one.
-func (s *Store) isSession(name string) bool {
-	switch at, err := s.tree().Stamp(name); {
+func (o *root) isSession(t tree.Tree, name string) bool {
+	switch at, err := t.Stamp(name); {
 	case err != nil:
 		return false
 	case at.Kind == files.Link:
-		return s.link(name) != nil
+		return o.link(t, name) != nil
 	default:
-		return at.Kind == files.Directory && isSession(s.tree(), name)
+		return at.Kind == files.Directory && isSession(t, name)
 	}
 }
 
@@ -161,27 +178,27 @@ type link struct {
 
 // link opens the session that a link in the storage leads to; nil for anything else, and
 // for the folder that was opened. Close lets go of it.
-func (s *Store) link(name string) *link {
-	if at, err := s.tree().Stamp(name); err != nil || at.Kind != files.Link || name == s.storage.Way {
+func (o *root) link(t tree.Tree, name string) *link {
+	if at, err := t.Stamp(name); err != nil || at.Kind != files.Link || name == o.way {
 		return nil
 	}
-	to, err := linkedSession(s.storage.Folder(), name)
+	to, err := linkedSession(o.folder, name)
 	if err != nil {
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t := s.linked[to]
-	if t == nil {
-		if t, err = tree.OpenDisk(to); err != nil {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	on := o.linked[to]
+	if on == nil {
+		if on, err = tree.OpenDisk(to); err != nil {
 			return nil
 		}
-		if s.linked == nil {
-			s.linked = map[string]*tree.Disk{}
+		if o.linked == nil {
+			o.linked = map[string]*tree.Disk{}
 		}
-		s.linked[to] = t
+		o.linked[to] = on
 	}
-	return &link{name, to, t}
+	return &link{name, to, on}
 }
 
 // linkedSession returns the folder of the session that a link in a folder leads to.
@@ -202,9 +219,9 @@ func linkedSession(dir, name string) (string, error) {
 }
 
 // sessionID returns the id of the session in a folder.
-func (s *Store) sessionID(dir string) string {
-	if s.single != nil && dir == s.storage.Way {
-		return *s.single
+func (o *root) sessionID(dir string) string {
+	if o.single != nil && dir == o.way {
+		return *o.single
 	}
 	return strings.TrimPrefix(dir, sessionPrefix)
 }
@@ -212,9 +229,8 @@ func (s *Store) sessionID(dir string) string {
 // places returns the agents and the orchestrators of a session. A session without
 // any has one place that is neither, and one in which they cannot be listed has
 // such a place, too.
-func (s *Store) places(dir string) []place {
-	id := s.sessionID(dir)
-	t, l := s.tree(), s.link(dir)
+func (o *root) places(t tree.Tree, dir string) []place {
+	id, l := o.sessionID(dir), o.link(t, dir)
 	if l != nil {
 		t, dir = l.tree, "."
 	}
@@ -253,7 +269,7 @@ func (s *Store) places(dir string) []place {
 		list = []place{{id: id, session: dir}}
 	}
 	for i := range list {
-		list[i].tree, list[i].link, list[i].way = t, l, s.storage.Way
+		list[i].tree, list[i].link, list[i].root = t, l, o
 	}
 	return list
 }
@@ -279,16 +295,16 @@ func named(t tree.Tree, dir, prefix string) (names []string, err error) {
 // that the first one ends the session's. The id is data: it names a folder only
 // as what follows the prefix in a single name, and an agent is looked up among
 // the names that are there.
-func (s *Store) locate(id string) (place, error) {
+func (o *root) locate(t tree.Tree, id string) (place, error) {
 	session, _, _ := strings.Cut(id, "/")
 	dir := sessionPrefix + session
-	if s.single != nil {
-		dir = s.storage.Way
+	if o.single != nil {
+		dir = o.way
 	}
-	if s.sessionID(dir) != session || !filepath.IsLocal(dir) || filepath.Base(dir) != dir || !isSession(s.tree(), dir) && s.link(dir) == nil {
+	if o.sessionID(dir) != session || !filepath.IsLocal(dir) || filepath.Base(dir) != dir || !isSession(t, dir) && o.link(t, dir) == nil {
 		return place{}, model.ErrNoSession
 	}
-	for _, p := range s.places(dir) {
+	for _, p := range o.places(t, dir) {
 		if p.id == id {
 			return p, nil
 		}
@@ -304,11 +320,11 @@ func (p place) forked(as string) string {
 	return as
 }
 
-// in returns a place for the engine.
-func (s *Store) in(p place) folder.Place {
-	at := folder.Place{Session: p.name(), Format: logs{s}, Own: p}
+// at returns a place for the engine.
+func (p place) at() folder.Place {
+	at := folder.Place{Session: p.name(), ID: p.id, Format: logs{}, Own: p}
 	if p.orchestrator != "" {
-		at.Format = runs.Format{Files: recordFiles{s}}
+		at.Format = runs.Format{Files: recordFiles{}}
 	}
 	return at
 }
@@ -316,12 +332,12 @@ func (s *Store) in(p place) folder.Place {
 // placeNamed returns the place of a name in the storage, which need not be there.
 func (s *Store) placeNamed(name string) folder.Place {
 	dir, below, _ := strings.Cut(name, "/")
-	for _, p := range s.places(dir) {
+	for _, p := range s.places(s.tree(), dir) {
 		if p.name() == name {
-			return s.in(p)
+			return p.at()
 		}
 	}
-	p := place{id: s.sessionID(dir), session: dir, tree: s.tree(), way: s.storage.Way}
+	p := place{id: s.sessionID(dir), session: dir, tree: s.tree(), root: &s.root}
 	switch in, base := path.Split(below); in {
 	case "agents/":
 		p.agent = base
@@ -331,7 +347,7 @@ func (s *Store) placeNamed(name string) folder.Place {
 	if s.madeWithOthers(p) {
 		p.id += "/" + strings.TrimPrefix(p.agent, agentPrefix)
 	}
-	return s.in(p)
+	return p.at()
 }
 
 // madeWithOthers reports whether Hindcast made a session with other agents or orchestrators

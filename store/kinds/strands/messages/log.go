@@ -16,6 +16,7 @@ import (
 
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
+	"hindcast/store/media/journal"
 	"hindcast/store/media/tree"
 	"hindcast/store/sdk"
 )
@@ -100,24 +101,38 @@ type messageLog struct {
 	there bool
 	close func()
 	memo  *tree.Memo
+	// told are the journal's entries of the place.
+	told   *folder.Told
+	writes folder.Writes
 }
 
 // sdk returns the versions in question.
 func (l *messageLog) sdk() sdk.Span { return versions(l.running) }
 
 // openLog lists the log of an agent as it lies, and holds its folder; close lets go of it.
-func (s *Store) openLog(p place) *messageLog {
-	release := p.hold(p.tree)
-	l := s.readLog(p, folder.In{Tree: p.tree, Memo: s.storage.Memo})
+func openLog(p place, in folder.In) *messageLog {
+	in.Tree = p.tree
+	release := p.hold(in.Tree)
+	l := readLog(p, in)
 	l.close = release
 	return l
 }
 
+// layOver returns the log's input with steps laid over it.
+func (l *messageLog) layOver(steps tree.Steps) folder.In {
+	return folder.In{Tree: tree.Overlay(l.tree, steps, l.kept), Memo: l.memo, Writes: l.writes}
+}
+
+// kept reads a content that the journal keeps of the place.
+func (l *messageLog) kept(v journal.Version) ([]byte, error) {
+	data, err := l.told.Kept(v)
+	return data, files.Cause(err)
+}
+
 // readLog lists the log of an agent in a tree: that of its place, or one that is over it,
 // whose log is open.
-func (s *Store) readLog(p place, in folder.In) *messageLog {
-	l := &messageLog{folders: s.folders(p), memo: in.Memo}
-	l.tree = in.Tree
+func readLog(p place, in folder.In) *messageLog {
+	l := &messageLog{folders: foldersOf(p, in.Tree), memo: in.Memo, told: in.Writes.Told(p.name()), writes: in.Writes}
 	defer tree.Ahead(l.tree, slices.Values([]string{path.Join(p.session, "session.json"), p.path("agent.json")}), needed)()
 	l.checkSession()
 	if l.err = p.err; l.err != nil {

@@ -21,7 +21,7 @@ import (
 
 // recordFiles are the SDK's files for the records of orchestrators: one for each,
 // overwritten again and again. The journal has the contents that Hindcast replaced.
-type recordFiles struct{ s *Store }
+type recordFiles struct{}
 
 // recordPath returns the name in the storage of the file of an orchestrator.
 func (p place) recordPath() string {
@@ -42,9 +42,9 @@ type records struct {
 
 // records reads the record of an orchestrator as it lies.
 func (s *Store) records(ctx context.Context, p place) (session, error) {
-	in, w := s.storage.In(), s.storage.Writes(ctx)
+	in := s.in(ctx)
 	in.Tree = p.tree
-	log, err := w.Log(ctx, in, s.in(p))
+	log, err := in.Writes.Log(ctx, in, p.at())
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +89,7 @@ func (r records) gaps(_ context.Context, id string) (model.Gaps, error) { return
 func (f recordFiles) Records(ctx context.Context, in folder.In, at folder.Place) (*runs.Records, error) {
 	p := at.Own.(place)
 	name := p.recordPath()
-	o := &recordFile{folders: f.s.folders(p)}
-	o.tree = in.Tree
+	o := &recordFile{folders: foldersOf(p, in.Tree)}
 	o.checkSession()
 	o.leftovers(path.Dir(name))
 	o.doc = files.ReadDocument(tree.From(in.Tree), name, nil)
@@ -176,20 +175,20 @@ func (f recordFiles) New(m *runs.Move, as string) error {
 	if err != nil {
 		return err
 	}
-	p := place{id: as, session: sessionPrefix + as, tree: o.place.tree, way: o.way, orchestrator: o.orchestrator}
-	to := f.s.in(p)
+	p := place{id: as, session: sessionPrefix + as, tree: o.place.tree, root: o.root, orchestrator: o.orchestrator}
+	to := p.at()
 	m.New = &to
 	// Until there is a session.json, the SDK does not take the folder for a session.
 	m.Steps = tree.Steps{{Name: p.recordPath(), Data: m.Made.Document}, {Name: path.Join(p.session, "session.json"), Data: session}}
 	m.Writes = []string{fmt.Sprintf("session %q: session.json, and the record of %s", as, strings.Replace(asItWas(m), ":", "", 1))}
-	m.Made.Loads = fmt.Sprintf("with %s: %s", manager(f.s.storage.On(), as), m.Made.Loads)
+	m.Made.Loads = fmt.Sprintf("with %s: %s", manager(o.on, as), m.Made.Loads)
 	return nil
 }
 
 // Mend implements runs.Files.
 func (f recordFiles) Mend(m *runs.Move) error {
 	o, loaded := m.Records.Own.(*recordFile), m.Records.Loaded()
-	r := &mender{s: f.s, in: m.In, place: o.place}
+	r := &mender{in: m.In, place: o.place}
 	r.session(&o.folders)
 	data, goes := r.record(m.Records)
 	if err := r.err(); err != nil {
@@ -261,7 +260,7 @@ func (f recordFiles) Back(before, after *runs.Records, next folder.Next) folder.
 	was, now := before.Own.(*recordFile), after.Own.(*recordFile)
 	switch {
 	case after.Loaded() == nil:
-		return folder.Next{Loads: goneWords(f.s.storage.On(), was.id)}
+		return folder.Next{Loads: goneWords(was.on, was.id)}
 	case before.Loaded() == nil:
 		return folder.Next{Loads: thereWords(now.id)}
 	case now.broken() && !was.broken():

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,14 +44,13 @@ func (l *messageLog) redactedFrom(name string, data []byte) bool {
 }
 
 // keptRedacted finds what is kept of messages that the SDK redacted since.
-func (s *Store) keptRedacted(ctx context.Context, l *messageLog) ([]content, error) {
+func (l *messageLog) keptRedacted(ctx context.Context) ([]content, error) {
 	var list []content
-	entries := s.told(ctx, l.place)
-	if len(entries) == 0 || l.place.agent == "" {
+	if len(l.told.Entries()) == 0 || l.place.agent == "" {
 		return nil, ctx.Err()
 	}
 	copies := map[string][]content{} // by name
-	for _, c := range s.histories.in(l.path("messages"), entries).contents {
+	for _, c := range l.history().contents {
 		copies[c.file.name] = append(copies[c.file.name], c)
 	}
 	for i, f := range l.files {
@@ -64,7 +64,7 @@ func (s *Store) keptRedacted(ctx context.Context, l *messageLog) ([]content, err
 		}
 		doc := l.document(i)
 		for _, c := range copies[f.name] {
-			if data, err := s.kept(c.version); err == nil && isOriginal(&doc, data) {
+			if data, err := l.kept(c.version); err == nil && isOriginal(&doc, data) {
 				list = append(list, c)
 			}
 		}
@@ -115,13 +115,13 @@ func originOf(t *jsontape.Tape) (o origin) {
 
 // keptFaults tells what of a log is missing, what of it is kept that is to be gone, what an
 // agent wrote over after it had come back, and why there is no journal.
-func (s *Store) keptFaults(ctx context.Context, l *messageLog, b *branches, in *inspector) error {
+func (s *Store) keptFaults(ctx context.Context, b *branches, in *inspector) error {
 	in.gaps(b)
 	broken := s.broken()
 	if broken != nil {
 		in.list.Add(s.journalFault(broken))
 	}
-	list, err := s.keptRedacted(ctx, l)
+	list, err := b.log.keptRedacted(ctx)
 	if _, unread := s.storage.Entries(ctx); unread != nil && ctx.Err() == nil {
 		if broken == nil {
 			in.list.Add(s.journalFault(unread))
@@ -150,22 +150,21 @@ func (s *Store) journalFault(err error) model.Fault {
 
 // redactedSince tells which of the messages that a restore brings back were redacted
 // since in a session that was forked with them.
-func (m *move) redactedSince(ctx context.Context) (hazards []string, err error) {
+func (m *move) redactedSince() (hazards []string) {
 	back := map[string]string{}
 	for name, v := range m.back {
 		back[v.SHA256] = name
 	}
-	entries, err := m.s.storage.Entries(ctx)
-	if err != nil || len(back) == 0 {
-		return nil, err
+	if len(back) == 0 {
+		return nil
 	}
-	for i := range entries {
-		for _, change := range entries[i].Changes() {
+	for _, entry := range m.in.Writes.All() {
+		for _, change := range entry.Changes() {
 			name, ok := back[change.After.SHA256]
 			if !ok || change.Path == m.now.dir+name {
 				continue
 			}
-			was, err := m.s.kept(m.back[name])
+			was, err := m.now.kept(m.back[name])
 			if err != nil {
 				continue
 			}
@@ -174,5 +173,6 @@ func (m *move) redactedSince(ctx context.Context) (hazards []string, err error) 
 			}
 		}
 	}
-	return hazards, nil
+	slices.Sort(hazards)
+	return hazards
 }

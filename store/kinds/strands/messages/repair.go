@@ -43,7 +43,7 @@ const mostRounds = 4
 // model.UnsupportedError that names what cannot be repaired, and why.
 func (m *move) repair(ctx context.Context) error {
 	l := m.now
-	r := &mender{s: m.s, in: m.in, place: l.place, now: l.messageLog, files: slices.Clone(l.files), made: make(map[string][]byte)}
+	r := &mender{in: m.in, place: l.place, now: l.messageLog, files: slices.Clone(l.files), made: make(map[string][]byte)}
 	r.session(&l.folders)
 	if l.place.agent != "" {
 		if err := r.begin(); err != nil {
@@ -73,7 +73,6 @@ func (m *move) repair(ctx context.Context) error {
 
 // mender mends one session.
 type mender struct {
-	s     *Store
 	in    folder.In
 	place place
 	now   *messageLog // as it lies there, nil of an orchestrator
@@ -149,7 +148,7 @@ func (m *mender) session(f *folders) {
 		return
 	}
 	m.sessionFile = fmt.Appendf(nil, `{"session_id": %s, "session_type": "AGENT", "created_at": %[2]q, "updated_at": %[2]q}`,
-		jsontape.AppendQuoted(nil, m.s.sessionID(f.session)), pythonTime(m.in.Now))
+		jsontape.AppendQuoted(nil, f.sessionID(f.session)), pythonTime(m.in.Now))
 	m.did(name, "made anew: %s", faults[i].Meaning)
 }
 
@@ -194,7 +193,7 @@ func (m *mender) setAside(name, reason string) {
 
 // log returns the log as it will be.
 func (m *mender) log() *messageLog {
-	return m.s.readLog(m.now.place, folder.In{Tree: tree.Overlay(m.in.Tree, m.steps(), m.s.kept), Memo: m.in.Memo})
+	return readLog(m.now.place, m.now.layOver(m.steps()))
 }
 
 // steps returns the steps of the repair.

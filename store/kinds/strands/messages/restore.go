@@ -36,7 +36,6 @@ import (
 // move is a plan in the making for a log.
 type move struct {
 	*folder.Move
-	s  *Store
 	in folder.In
 	op model.Op
 	// now is the log as it is, and snapshot what is aimed at. busy says that an agent may be
@@ -74,17 +73,13 @@ func (m *move) aim(ctx context.Context) (err error) {
 }
 
 // restore plans that the log ends with the target.
-func (m *move) restore(ctx context.Context) error {
+func (m *move) restore() {
 	l := m.now
 	m.Steps, m.Was, m.Closed = m.steps(), namesOf(l.files), []string{l.path("messages")}
 	if m.stays() {
 		m.hazard("the snapshot is the head already: only agent.json is written anew")
 	}
-	redacted, err := m.redactedSince(ctx)
-	if err != nil {
-		return err
-	}
-	m.Hazards = append(m.Hazards, redacted...)
+	m.Hazards = append(m.Hazards, m.redactedSince()...)
 	if m.aside < 0 {
 		m.Uses[l.dir+l.files[m.i].name] = fmt.Sprintf("%x", m.head.sum)
 	}
@@ -94,7 +89,6 @@ func (m *move) restore(ctx context.Context) error {
 	if m.busy || m.leftOut() {
 		m.keepStays()
 	}
-	return nil
 }
 
 // stays reports whether the log ends with the target already.
@@ -120,7 +114,7 @@ func (m *move) goesOn(ctx context.Context) (bool, error) {
 		for _, k := range m.branches.children[m.aside] {
 			var d decoder
 			var next message
-			m.branches.read(m.s, &d, k, &next)
+			m.branches.read(&d, k, &next)
 			role = next.role
 		}
 	} else if m.i+1 < len(m.now.files) {
@@ -139,7 +133,7 @@ func (m *move) decideAgent() error {
 	l, name := m.now, m.now.path("agent.json")
 	d := files.ReadDocument(tree.From(l.tree), name, nil)
 	if v, ok := m.branches.agents[m.Target.ID]; ok && !m.stays() {
-		if data, err := m.s.kept(v); err == nil {
+		if data, err := l.kept(v); err == nil {
 			m.agent, m.version = data, v
 			a := parseAgent(name, data, l.running, new(store.FaultList))
 			m.lowered = a.start(m.i+1) < l.start

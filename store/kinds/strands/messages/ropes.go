@@ -121,16 +121,16 @@ func (s *Store) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rop
 // ropes returns what gives the ropes of snapshots. Where the messages end is in the index of the
 // log; the log is read for one that has all of the snapshots that are in it.
 func (a agentLog) ropes(ctx context.Context, refs []model.Ref) (func(model.Ref) store.Rope, error) {
-	l := a.openLog(a.place)
+	l := openLog(a.place, a.in)
 	defer l.close()
 	if l.err != nil {
 		return nil, l.err
 	}
-	x := a.indexOf(l)
+	x := l.wholeIndex()
 	at := x.positions()
 	if x == nil || slices.ContainsFunc(refs, func(ref model.Ref) bool { _, there := at[parseID(ref.ID)]; return !there }) {
 		var err error
-		if x, err = a.reindex(ctx, l); err != nil {
+		if x, err = l.reindex(ctx); err != nil {
 			return nil, err
 		}
 		at = x.positions()
@@ -146,7 +146,7 @@ func (a agentLog) ropes(ctx context.Context, refs []model.Ref) (func(model.Ref) 
 	if len(full.ids) > 0 {
 		full = s.reel(a.place, full)
 	}
-	gaps := a.gapsBeside(ctx, &l.agent)
+	gaps := a.gapsBeside(&l.agent)
 	var aside map[string][]store.Run
 	var err error
 	if !key.live {
@@ -184,10 +184,10 @@ func (a agentLog) ropes(ctx context.Context, refs []model.Ref) (func(model.Ref) 
 // ids; none where a window took something out of one, or another version would mend them.
 // Nothing was taken out of the log, whose text is given.
 func (a agentLog) asideRuns(ctx context.Context, l *messageLog, text *reel) (map[string][]store.Run, error) {
-	b := a.asides(ctx, l)
+	b := l.asides(ctx)
 	then := map[string]agentFile{}
 	for id, v := range b.agents {
-		data, err := a.kept(v)
+		data, err := l.kept(v)
 		if err != nil {
 			return nil, ctx.Err()
 		}
@@ -210,7 +210,7 @@ func (a agentLog) asideRuns(ctx context.Context, l *messageLog, text *reel) (map
 	w := l.walker()
 	var wrote [][]byte // by the message at hand; nil for its body
 	w.full.emit = func(json []byte) { wrote = append(wrote, bytes.Clone(json)) }
-	err := a.rows(ctx, b, w, 0, func(r *row) error {
+	err := b.rows(ctx, w, 0, func(r *row) error {
 		if k := r.aside; k >= 0 {
 			one := &b.list[k]
 			var before []store.Run
@@ -222,7 +222,7 @@ func (a agentLog) asideRuns(ctx context.Context, l *messageLog, text *reel) (map
 			if one.parent < 0 || before != nil {
 				for i, json := range wrote {
 					if json == nil {
-						wrote[i] = b.body(a.Store, k)
+						wrote[i] = b.body(k)
 					}
 				}
 				runs[k] = a.add(before, r.header.ParentID+r.header.ID+one.version.SHA256, bytes.Join(wrote, nil))
@@ -240,8 +240,8 @@ func (a agentLog) asideRuns(ctx context.Context, l *messageLog, text *reel) (map
 
 // add returns the runs of a text to which a message added something; nil for too much.
 func (s *Store) add(before []store.Run, content string, text []byte) []store.Run {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.sharing.Lock()
+	defer s.sharing.Unlock()
 	n := &s.shared
 	if n.additions == nil {
 		n.additions, n.addedAt = map[addition]store.Run{}, n.next
@@ -288,8 +288,8 @@ func (l *messageLog) reelKey() reelKey {
 
 // literal returns the run of a text that stands around messages.
 func (s *Store) literal(text string) store.Run {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.sharing.Lock()
+	defer s.sharing.Unlock()
 	n := &s.shared
 	i := slices.IndexFunc(n.literals, func(have literal) bool { return have.text == text })
 	one := literal{n.next, text}
@@ -307,8 +307,8 @@ func (s *Store) literal(text string) store.Run {
 // reel returns a text of a log as it is numbered: as the one that is known, if one of the
 // two goes on with what the other has.
 func (s *Store) reel(p place, r *reel) *reel {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.sharing.Lock()
+	defer s.sharing.Unlock()
 	n := &s.shared
 	r.place = p
 	i := slices.IndexFunc(n.reels, func(have *reel) bool { return have.reelKey == r.reelKey && have.begins(r) })
@@ -356,7 +356,7 @@ type filling struct {
 }
 
 func (s *Store) fill(ctx context.Context, base int64, all []filling) error {
-	s.mu.Lock()
+	s.sharing.Lock()
 	var text []byte
 	var r *reel
 	if s.shared.additions != nil && base == s.shared.addedAt {
@@ -372,7 +372,7 @@ func (s *Store) fill(ctx context.Context, base int64, all []filling) error {
 			r = one
 		}
 	}
-	s.mu.Unlock()
+	s.sharing.Unlock()
 	for _, f := range all {
 		end := f.from + int64(len(f.to))
 		switch {
@@ -385,12 +385,12 @@ func (s *Store) fill(ctx context.Context, base int64, all []filling) error {
 	if r == nil {
 		return nil
 	}
-	return agentLog{s, r.place}.fillFrom(ctx, r, all)
+	return agentLog{s, r.place, s.in(ctx)}.fillFrom(ctx, r, all)
 }
 
 // fillFrom reads parts of a text from the log.
 func (a agentLog) fillFrom(ctx context.Context, r *reel, all []filling) error {
-	l := a.openLog(r.place)
+	l := openLog(r.place, a.in)
 	defer l.close()
 	key := l.reelKey()
 	slices.SortFunc(all, func(x, y filling) int { return cmp.Compare(x.from, y.from) })

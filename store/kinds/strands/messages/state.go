@@ -24,27 +24,29 @@ func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
 }
 
 func (a agentLog) state(ctx context.Context, id string) ([]byte, error) {
-	l := a.openLog(a.place)
+	l := openLog(a.place, a.in)
 	defer l.close()
-	at, err := a.find(ctx, l, id)
+	at, err := l.find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return at.log.state(ctx, at.i, at.message, nil, a.room(at.log, at.log.held(at.i)))
+	return at.log.state(ctx, at.i, at.message, nil, at.log.room(at.log.held(at.i)))
 }
 
-// position returns the position of a snapshot in a log, from an index if one has
+// positionOf returns the position of a snapshot in a log, from an index if one has
 // it, else by reading the log.
-func (s *Store) position(ctx context.Context, l *messageLog, id [sha256.Size]byte) (int, error) {
+func (l *messageLog) positionOf(ctx context.Context, id [sha256.Size]byte) (int, error) {
 	if l.err != nil {
 		return 0, l.err
 	}
-	if name, ok := s.indexed(l.id, id); ok {
-		if i := l.position(name); i >= 0 && l.identity(ctx, i) == id {
-			return i, nil
+	for _, x := range l.indexes() {
+		if name, ok := x.find(id); ok {
+			if i := l.position(name); i >= 0 && l.identity(ctx, i) == id {
+				return i, nil
+			}
 		}
 	}
-	x, err := s.reindex(ctx, l)
+	x, err := l.reindex(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -56,7 +58,7 @@ func (s *Store) position(ctx context.Context, l *messageLog, id [sha256.Size]byt
 }
 
 // reindex reads the whole log for its index, and keeps that.
-func (s *Store) reindex(ctx context.Context, l *messageLog) (*index, error) {
+func (l *messageLog) reindex(ctx context.Context) (*index, error) {
 	x := newIndex(l, len(l.files))
 	err := l.walk(ctx, func(s *step) error {
 		x.add(s)
@@ -65,7 +67,7 @@ func (s *Store) reindex(ctx context.Context, l *messageLog) (*index, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.keep(x)
+	l.keep(x, 0)
 	return x, nil
 }
 
@@ -93,13 +95,40 @@ func (l *messageLog) identity(ctx context.Context, i int) (id [sha256.Size]byte)
 
 // room returns how many bytes the messages at some positions are likely to take, as an index
 // has it, so that a state of 200 MB is not copied as it grows; 0 if none has.
-func (s *Store) room(l *messageLog, positions []int) (most int) {
-	for _, x := range s.recent() {
-		if x.session == l.id {
-			most = max(most, x.room(l.files, positions))
-		}
+func (l *messageLog) room(positions []int) (most int) {
+	for _, x := range l.indexes() {
+		most = max(most, x.room(l.files, positions))
 	}
 	return most
+}
+
+// indexes returns the indexes of the log, as it is or was: of the whole log, and of its end.
+func (l *messageLog) indexes() (list []*index) {
+	for _, key := range []string{"log ", "tail "} {
+		if x, known := l.memo.Kept(key + l.id).(*index); known {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// wholeIndex returns the index of the whole log as it is now, by the names of its files, or nil.
+func (l *messageLog) wholeIndex() *index {
+	for _, x := range l.indexes() {
+		if x.isOf(l) {
+			return x
+		}
+	}
+	return nil
+}
+
+// keep keeps an index that begins with a message. An index does not change.
+func (l *messageLog) keep(x *index, from int) {
+	key := "log "
+	if from > 0 {
+		key = "tail "
+	}
+	l.memo.Keep(key+l.id, x)
 }
 
 // state puts the state of snapshot i together, whose id is known, without a beginning. room

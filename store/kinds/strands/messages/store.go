@@ -58,7 +58,6 @@ package messages
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -253,23 +252,15 @@ func isSingle(t tree.Tree, base string) (why string, ok bool) {
 // Store is an opened folder of sessions, or of one session. It is safe for
 // concurrent use. Use Open.
 type Store struct {
+	root
 	dir string
-	// single is the id of the session if dir is the folder of one.
-	single *string
 	// storage is the storage that the folder is, or is in. The journal lies in it: so it is
 	// the same one whether the storage or the folder of one session was opened.
 	storage *folder.Storage
 	folder.Port
-	// histories cache the journal's records of messages.
-	histories histories
-	// running is the version of the SDK that is said to run.
-	running sdk.Running
-	life    store.Lifetime
+	life store.Lifetime
 
-	mu      sync.Mutex
-	indexes []*index // the last used first
-	// linked are the folders of sessions that links lead to, by their paths.
-	linked map[string]*tree.Disk
+	sharing sync.Mutex
 	// shared are the bytes that states share.
 	shared numbering
 }
@@ -334,12 +325,20 @@ func (s *Store) options(cache *files.Cache) folder.Options {
 
 // begin makes what writes, and finishes what was broken off.
 func (s *Store) begin(ctx context.Context) {
+	s.way, s.folder, s.on = s.storage.Way, s.storage.Folder(), s.storage.On()
 	s.Port = s.storage.Port(folder.Kind{Name: kind, Lacks: s.Lacks, Find: s.findPlace})
 	s.storage.Recover(ctx)
 }
 
 // tree returns the tree that the store reads.
 func (s *Store) tree() tree.Tree { return s.storage.In().Tree }
+
+// in returns what is read: the tree, and the journal's entries.
+func (s *Store) in(ctx context.Context) folder.In {
+	in := s.storage.In()
+	in.Writes = s.storage.Writes(ctx)
+	return in
+}
 
 // Kind returns "strands".
 func (s *Store) Kind() string { return kind }
@@ -424,12 +423,12 @@ func (s *Store) AnyOrder(ctx context.Context) iter.Seq2[model.SessionInfo, error
 
 // Only implements store.Only.
 func (s *Store) Only(ctx context.Context) (only string) {
-	dirs, err := s.sessionDirs()
+	dirs, err := s.sessionDirs(s.tree())
 	for _, dir := range dirs {
-		if s.single == nil && !s.isSession(dir) {
+		if s.single == nil && !s.isSession(s.tree(), dir) {
 			continue
 		}
-		places := s.places(dir)
+		places := s.places(s.tree(), dir)
 		if only != "" || len(places) > 1 || ctx.Err() != nil {
 			return ""
 		}
@@ -461,7 +460,7 @@ func several(n int, work func(i int)) {
 
 // newestDirs returns sessionDirs, the folder that changed last first.
 func (s *Store) newestDirs() ([]string, error) {
-	names, err := s.sessionDirs()
+	names, err := s.sessionDirs(s.tree())
 	type dir struct {
 		name    string
 		changed time.Time
@@ -486,10 +485,10 @@ func (s *Store) listed(ctx context.Context, dir string) ([]model.SessionInfo, er
 		return nil, err
 	}
 	defer s.tree().Hold(dir)()
-	if s.single == nil && !s.isSession(dir) {
+	if s.single == nil && !s.isSession(s.tree(), dir) {
 		return nil, nil
 	}
-	places := s.places(dir)
+	places := s.places(s.tree(), dir)
 	infos := make([]model.SessionInfo, len(places))
 	for i := range places {
 		at, err := s.at(ctx, places[i])
@@ -518,7 +517,7 @@ type session interface {
 
 // session returns the session with the port's name id.
 func (s *Store) session(ctx context.Context, id string) (session, error) {
-	p, err := s.locate(id)
+	p, err := s.locate(s.tree(), id)
 	if err != nil {
 		return nil, err
 	}
@@ -538,17 +537,18 @@ func (s *Store) at(ctx context.Context, p place) (session, error) {
 	if p.orchestrator != "" {
 		return s.records(ctx, p)
 	}
-	return agentLog{s, p}, nil
+	return agentLog{s, p, s.in(ctx)}, nil
 }
 
 // agentLog is the log of one agent.
 type agentLog struct {
 	*Store
 	place
+	in folder.In
 }
 
 func (a agentLog) info(ctx context.Context) (model.SessionInfo, error) {
-	l := a.openLog(a.place)
+	l := openLog(a.place, a.in)
 	defer l.close()
 	info := model.SessionInfo{ID: a.id, Kind: kind, UpdatedAt: l.updated, Size: l.written}
 	change := func(at time.Time) {
@@ -557,7 +557,7 @@ func (a agentLog) info(ctx context.Context) (model.SessionInfo, error) {
 		}
 	}
 	change(l.agent.updated)
-	in := newInspector(l)
+	inspect := newInspector(l)
 	var openings conversation.Openings
 	err := l.walk(ctx, func(s *step) error {
 		info.Head = s.header.Point()
@@ -571,15 +571,15 @@ func (a agentLog) info(ctx context.Context) (model.SessionInfo, error) {
 		case s.msg.whole && s.msg.role == "assistant":
 			openings.Answer(s.msg.said)
 		}
-		in.see(s)
+		inspect.see(s)
 		return nil
 	})
 	info.Title = cmp.Or(info.Title, openings.Title())
-	b := a.asides(ctx, l)
-	err = cmp.Or(err, a.keptFaults(ctx, l, b, in))
+	b := l.asides(ctx)
+	err = cmp.Or(err, a.keptFaults(ctx, b, inspect))
 	info.Orphaned = len(b.list)
 	info.Snapshots = len(l.files) + info.Orphaned
-	info.Faults = len(model.Harmful(in.faults()))
+	info.Faults = len(model.Harmful(inspect.faults()))
 	return info, err
 }
 
@@ -605,20 +605,20 @@ func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Hea
 var errStopped = errors.New("stopped")
 
 func (a agentLog) headers(ctx context.Context, visit func(*model.Header) error) error {
-	l := a.openLog(a.place)
+	l := openLog(a.place, a.in)
 	defer l.close()
 	if l.err != nil {
 		return l.err
 	}
 	x := newIndex(l, len(l.files))
-	err := a.rows(ctx, a.asides(ctx, l), l.walker(), 0, func(r *row) error {
+	err := l.asides(ctx).rows(ctx, l.walker(), 0, func(r *row) error {
 		if r.step != nil {
 			x.add(r.step)
 		}
 		return visit(r.header)
 	})
 	if err == nil {
-		a.keep(x)
+		l.keep(x, 0)
 	}
 	return err
 }
@@ -662,11 +662,11 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 // unread returns the fault of the files whose texts are not in view, but for those of messages that
 // the SDK drops or removes, or that were redacted, which another fault tells.
 func (s *Store) unread(ctx context.Context, session string, told []model.Fault) ([]model.Fault, error) {
-	p, err := s.locate(session)
+	p, err := s.locate(s.tree(), session)
 	if err != nil {
 		return nil, err
 	}
-	log, err := s.storage.Log(ctx, s.in(p))
+	log, err := s.storage.Log(ctx, p.at())
 	if err != nil {
 		return nil, err
 	}
@@ -690,15 +690,15 @@ func (s *Store) unread(ctx context.Context, session string, told []model.Fault) 
 }
 
 func (a agentLog) faults(ctx context.Context) ([]model.Fault, error) {
-	l := a.openLog(a.place)
+	l := openLog(a.place, a.in)
 	defer l.close()
-	in := newInspector(l)
+	inspect := newInspector(l)
 	err := l.walk(ctx, func(s *step) error {
-		in.see(s)
+		inspect.see(s)
 		return nil
 	})
-	err = cmp.Or(err, a.keptFaults(ctx, l, a.asides(ctx, l), in))
-	return a.shownIn(in.faults()), err
+	err = cmp.Or(err, a.keptFaults(ctx, l.asides(ctx), inspect))
+	return a.shownIn(inspect.faults()), err
 }
 
 // unlisted finds what looks like a session by its name and is not listed.
@@ -722,7 +722,7 @@ func (s *Store) unlisted() ([]model.Fault, error) {
 		}
 		f := flaw{code: FaultStray}
 		switch {
-		case at.Kind == files.Directory && isSession(t, name), s.link(name) != nil:
+		case at.Kind == files.Directory && isSession(t, name), s.link(t, name) != nil:
 			continue
 		case at.Kind == files.Directory:
 			f.code, f.meaning, f.verdict = FaultSessionFile, "the folder has neither session.json nor agents", sdk.Refuses("SessionException: the session already exists")
@@ -736,43 +736,4 @@ func (s *Store) unlisted() ([]model.Fault, error) {
 		faults.Add(f.fault(name, versions(nil), stand{}))
 	}
 	return faults.All(), nil
-}
-
-// mostIndexes bounds the logs that have an index.
-const mostIndexes = 4
-
-// indexed returns the file of a snapshot, if an index has it.
-func (s *Store) indexed(session string, id [sha256.Size]byte) (name string, ok bool) {
-	for _, x := range s.recent() {
-		if x.session == session && !ok {
-			name, ok = x.find(id)
-		}
-	}
-	return name, ok
-}
-
-// recent returns the indexes, the last used first.
-func (s *Store) recent() []*index {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.indexes)
-}
-
-// indexOf returns the index of a whole log as it is now, by the names of its files, or nil.
-func (s *Store) indexOf(l *messageLog) *index {
-	list := s.recent()
-	if i := slices.IndexFunc(list, func(x *index) bool { return x.isOf(l) }); i >= 0 {
-		return list[i]
-	}
-	return nil
-}
-
-// keep keeps an index instead of an older one that reached no further. An index
-// does not change.
-func (s *Store) keep(x *index) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.indexes = slices.DeleteFunc(s.indexes, func(old *index) bool { return old.session == x.session && len(old.ids) <= len(x.ids) })
-	s.indexes = slices.Insert(s.indexes, 0, x)
-	s.indexes = s.indexes[:min(len(s.indexes), mostIndexes)]
 }

@@ -23,17 +23,17 @@ func (s *Store) Tail(ctx context.Context, session string, n int) (list []model.H
 }
 
 func (a agentLog) tail(ctx context.Context, n int) (list []model.Header, before int, err error) {
-	l := a.openLog(a.place)
+	l := openLog(a.place, a.in)
 	defer l.close()
 	if l.err != nil {
 		return nil, 0, l.err
 	}
-	b := a.asides(ctx, l)
+	b := l.asides(ctx)
 	from := b.from(l, max(n, 0))
 	defer l.ahead(l.files[max(0, from-2):], l.unknown)() // with what begin reads
 	x := newIndex(l, len(l.files)-from)
 	list = make([]model.Header, 0, len(l.files)-from)
-	err = a.rows(ctx, b, l.walker(), from, func(r *row) error {
+	err = b.rows(ctx, l.walker(), from, func(r *row) error {
 		if r.step != nil {
 			x.add(r.step)
 		}
@@ -43,7 +43,7 @@ func (a agentLog) tail(ctx context.Context, n int) (list []model.Header, before 
 	if err != nil {
 		return nil, 0, err
 	}
-	a.keep(x)
+	l.keep(x, from)
 	list = list[len(list)-min(max(n, 0), len(list)):]
 	return list, len(l.files) + len(b.list) - len(list), nil
 }

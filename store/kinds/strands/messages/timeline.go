@@ -245,7 +245,6 @@ func (m *message) marks() (marks model.Marks) {
 // common: for each snapshot its id and the name of its file. It may begin in the middle of
 // the log.
 type index struct {
-	session  string // the id of the place
 	ids      [][sha256.Size]byte
 	names    []string
 	sizes    []int32 // of the messages, for what a state takes
@@ -260,7 +259,7 @@ type index struct {
 
 func newIndex(l *messageLog, n int) *index {
 	return &index{
-		session: l.id, ids: make([][sha256.Size]byte, 0, n), names: make([]string, 0, n), sizes: make([]int32, 0, n), elements: make([]int32, 0, n),
+		ids: make([][sha256.Size]byte, 0, n), names: make([]string, 0, n), sizes: make([]int32, 0, n), elements: make([]int32, 0, n),
 		live: make([]int64, 0, n), full: make([]int64, 0, n),
 		sdk: l.sdk(), pinned: l.agent.pinned, start: l.start, summary: l.agent.summary,
 	}
@@ -276,7 +275,7 @@ func (x *index) add(s *step) {
 
 // isOf reports whether the index is of a whole log as it is now, by the names of its files.
 func (x *index) isOf(l *messageLog) bool {
-	return x.session == l.id && x.sdk == l.sdk() && x.pinned == l.agent.pinned && x.start == l.start && bytes.Equal(x.summary, l.agent.summary) &&
+	return x.sdk == l.sdk() && x.pinned == l.agent.pinned && x.start == l.start && bytes.Equal(x.summary, l.agent.summary) &&
 		slices.EqualFunc(x.names, l.files, func(name string, f messageFile) bool { return name == f.name })
 }
 
