@@ -35,11 +35,10 @@ var (
 	ErrTooLarge = fmt.Errorf("larger than %d MiB", MaxSize>>20)
 )
 
-// Disk is a folder and what is below it. Names are slash-separated, relative and
-// clean, as [fs.ValidPath] has them; any other is fs.ErrInvalid. Errors are those
-// of this package and of the file system, as a *fs.PathError or *os.LinkError with
-// the names below the folder; after Close they are fs.ErrClosed. It is safe for
-// concurrent use.
+// Disk is a folder with everything below it. Names are slash-separated, relative and
+// clean, see [fs.ValidPath]; any other name is fs.ErrInvalid. An error is one of this
+// package, or a *fs.PathError or *os.LinkError of the file system with the names below
+// the folder; after Close it is fs.ErrClosed. A Disk is safe for concurrent use.
 type Disk interface {
 	// Lstat looks at what a name stands for; a link is looked at itself.
 	Lstat(name string) (fs.FileInfo, error)
@@ -90,10 +89,9 @@ type Disk interface {
 	Lock(name string) (unlock func() error, err error)
 }
 
-// Turner is a Disk each of whose names changes at once, and only where it is as it was seen:
-// a bucket, which refuses a request whose condition does not hold. There is nothing that has
-// to be put back because it turned out to be another program's. A folder is there as long as
-// something is in it.
+// Turner is a Disk that changes a name atomically, and only if the name is as it was seen: a
+// bucket, which refuses a request whose condition does not hold. So a write never has to put
+// another program's file back. A folder exists as long as it has entries.
 type Turner interface {
 	Disk
 	// Keep copies a file that is still as it was to another name, replacing any file there.

@@ -437,8 +437,8 @@ func (d *OS) Flush(names []string) error {
 // many is how many files are cheaper synced with all else that is on the file system.
 const many = 32
 
-// Lock implements Disk. The file is looked at again when the lock is taken: of one
-// that was removed meanwhile, the next would make another and lock that.
+// Lock implements Disk. It stats the file again once it has the lock: if the file was
+// removed meanwhile, another program would create and lock a new one.
 func (d *OS) Lock(name string) (unlock func() error, err error) {
 	file := -1
 	err = d.in(name, func(dir int, base string) error {

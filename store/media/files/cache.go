@@ -46,9 +46,9 @@ func NewCache(dir string) *Cache {
 	return &Cache{dir}
 }
 
-// Memory returns what is remembered of the store of a kind at a path. The kind's
-// name has the version of what it notes in it, like "genkit 2": notes of another
-// version are those of another kind. Nothing is read before it is needed.
+// Memory returns the notes on the store of a kind at a path. The kind's name ends
+// with the version of its notes, as in "genkit 2": each version has its own notes.
+// The notes are read when the first one is asked for.
 func (c *Cache) Memory(kind, address string) *Memory {
 	path, err := filepath.Abs(address)
 	if err != nil {

@@ -68,8 +68,8 @@ func (f *Folder) Names() ([]string, error) {
 	return names, Cause(err)
 }
 
-// Folders lists the names in the folder that are folders or links. It looks at no entry where
-// the listing tells what each is.
+// Folders lists the names in the folder that are folders or links. It calls stat only where
+// the listing does not give the types of the entries.
 func (f *Folder) Folders() ([]string, error) {
 	f.listing.Lock()
 	defer f.listing.Unlock()

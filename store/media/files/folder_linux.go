@@ -11,9 +11,9 @@ import (
 	"hindcast/store/media/disk"
 )
 
-// below opens a folder below f in one call of the system, where os.Root takes one for each
-// part of the name. It is nil where that cannot be. The error is fs.ErrNotExist where there is
-// no such folder; any other one says nothing of what os.Root would find.
+// below opens a folder below f in one system call; os.Root makes one for each part of the
+// name. It returns nil where the system has no such call. The error is fs.ErrNotExist if the
+// folder does not exist; after any other error, os.Root may still open the folder.
 func (f *Folder) below(dir string) (*Folder, error) {
 	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS}
 	var fd int

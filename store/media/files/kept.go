@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// How notes are kept.
+// The format of a file of notes.
 //
-// A line that names the format; the kind and the address that they are of; how
-// many there are; each note; and a sum of all that. Strings have their length
-// before them. Numbers are those of encoding/binary: uvarints, and varints where
-// they may be negative.
+// A line names the format. Then come the store's kind and address, the number of
+// notes, each note, and a checksum of everything before it. A string has its length
+// in front. A number is a uvarint of encoding/binary, or a varint if it may be
+// negative.
 //
-// A note is the name of the file; its size; the second and the nanosecond of both
-// of its times; inode and device; how many processes did not ask for the note;
+// A note has the file's name; its size; the second and the nanosecond of both of its
+// times; inode and device; the number of processes that did not ask for the note;
 // and the text.
 
 const keptFormat = "hindcast notes 1\n"

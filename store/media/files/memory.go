@@ -39,9 +39,9 @@ const (
 	// maxNotes bounds the notes of a store, in bytes: those of some 200,000
 	// messages.
 	maxNotes = 64 << 20
-	// maxUnused is how many processes may keep a note in a row without asking
-	// for it. The files of a session that is not opened for a while stay known,
-	// and those of one that was removed go at some time.
+	// maxUnused is how many processes in a row may keep a note without asking for
+	// it. So a session that is not opened for a while keeps its notes, and the notes
+	// of a removed session are dropped at last.
 	maxUnused = 8
 )
 

@@ -32,9 +32,9 @@ func kindOf(mode fs.FileMode) Kind {
 	return Other
 }
 
-// Stamp says what a name stands for, and tells one content of a file from another
-// without reading it. It is that of one look at the name; its zero value is that of
-// nothing. A stamp is not compared with ==, see [Stamp.Same].
+// Stamp identifies the content of a file without reading it, as one stat of its name
+// showed it. The zero value stands for a missing file. [Stamp.Same] compares stamps;
+// == does not.
 type Stamp struct {
 	Kind     Kind
 	Size     int64 // bytes

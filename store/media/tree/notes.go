@@ -137,9 +137,9 @@ type noting struct {
 	memo *Memo
 }
 
-// Notes returns what is made of files of one folder, in the order of their names: what is
-// known of those that have not changed, and of the others what they hold, several at
-// once. The error is the context's.
+// Notes returns the notes on files of one folder, in the order of names. A file that has
+// not changed keeps its note; the others are read and decoded, several at once. The error
+// is the context's.
 func Notes[T any](ctx context.Context, on Tree, memo *Memo, dir string, names []string, c Codec[T]) ([]Noted[T], error) {
 	in := noting{on, memo}
 	defer in.Hold(dir)()

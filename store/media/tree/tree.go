@@ -573,8 +573,8 @@ func (v *View) Seen() Seen {
 // Len returns how many files and folders were seen.
 func (v Seen) Len() int { return len(v.lists) + len(v.stamps) + len(v.failed) }
 
-// Moved returns a name that has changed in a tree since it was seen, "" if no name has. What could
-// not be read counts as another, but for what was not there and is not.
+// Moved returns a name that has changed in a tree since it was seen, "" if no name has. A name
+// that could not be read counts as changed, unless it was missing and still is.
 func (v Seen) Moved(on Tree) string {
 	for name, why := range v.failed {
 		if now, err := on.Stamp(name); err != nil || now.Kind != files.Nothing || !isFree(why) {

@@ -15,34 +15,32 @@ import (
 
 // How it works.
 //
-// What is followed is a tree of places: folders, and at most one file in each
-// that is followed for its own sake. Of a folder on the last level no entry is
-// a place: a log of 10,000 messages is one place, its folder.
+// A watcher follows a tree of places: folders, and at most one file in each folder.
+// A folder on the last level is one place with all its entries: a log of 10,000
+// messages is one place.
 //
-// The folders that changed last are watched by the system, as many as bounds
-// allow, and tell at once. A folder that is found changed takes the watch of the
-// one that has been quiet for longest. Where all places are told of so, nothing
-// runs until one is.
+// The system watches the folders that changed last, as many as bounds allow, and
+// reports a change at once. A folder that is found changed takes the watch of the
+// folder that has been quiet for longest. If the system watches all places, the
+// watcher sleeps until it reports a change.
 //
-// As long as some are not, the places are looked at from time to time: one stat,
-// whose time and size tell whether something came, went or was replaced in a
-// folder. That alone is enough everywhere, network file systems included, but for
-// being slow in a large tree: a round looks at a bounded number of places. It is
-// what is left where the system's own limits are reached, where it cannot tell or
-// a watch would cost a descriptor for each file in the folder.
+// Otherwise the watcher polls the places: one stat each, whose time and size show
+// that an entry was added, removed or replaced. Polling works everywhere, network
+// file systems included, but is slow in a large tree, because a round polls a
+// bounded number of places. Only polling is left where the system's limits are
+// reached, where it cannot watch, or where a watch costs a descriptor for each file.
 //
-// Times of files are coarse: what happens twice within a few milliseconds may
-// leave the same time twice. So a place that a round found changed counts as
-// changed in the next round, too.
+// File times are coarse: two changes within a few milliseconds may leave the same
+// time. So a place that one round found changed counts as changed in the next round,
+// too.
 
-// Level says which entries of a folder are followed: the one called Name, which
-// need not be there yet, or if Name is "" the folders whose names begin with
-// Prefix.
+// Level says which entries of a folder are followed: the entry called Name, which may
+// be missing at first, or, if Name is "", the folders whose names begin with Prefix.
 //
-// Depth stands for so many levels, one below the other, which is for stores
-// whose folders nest freely: every folder down to there is followed,
-// but for those whose names are ignored, and what is in them. A level of no Depth
-// is one, and follows folders whose names are ignored, too.
+// Depth repeats the level that many times, one below the other, for stores whose
+// folders nest freely. Every folder down to that depth is followed, except folders
+// with ignored names and their entries. A level with Depth 0 stands for itself, and
+// follows folders with ignored names, too.
 type Level struct {
 	Name, Prefix string
 	Depth        int
@@ -90,15 +88,14 @@ func file(ctx context.Context, path string, b bounds, suffixes ...string) <-chan
 	}, b)
 }
 
-// Tree tells as File does that something changed in a tree of folders: in root,
-// in the entries of root that levels[0] names, in those of theirs that levels[1]
-// names, and so on; also in those that appear later. What happens to an entry
-// whose name is ignored is not told where the system says which entry it was.
-// A file that is written in place is only noticed in folders that the system
-// watches, which are those that changed last.
+// Tree tells, as File does, that something changed in a tree of folders: in root, in
+// the entries of root that levels[0] names, in their entries that levels[1] names, and
+// so on; also in entries that appear later. A change of an entry with an ignored name
+// is not told where the system names the entry. A file that is written in place is
+// only noticed in folders that the system watches: the folders that changed last.
 //
-// Links to folders outside of root are not followed, nor those to a folder that
-// they are in. To return takes as long as listing the folders.
+// Tree does not follow links out of root, nor links to a folder that contains them.
+// It returns after it has listed the folders.
 func Tree(ctx context.Context, root string, levels []Level, ignore func(name string) bool) <-chan struct{} {
 	return start(ctx, root, levels, ignore, usual())
 }
@@ -255,11 +252,10 @@ func (w *watcher) look() bool {
 	return len(w.found) > 0
 }
 
-// hear adds the places that the system spoke of to those found changed,
-// and forgets what was known of those that went away, even where something has their
-// name again: the system watches a folder and not a name. That comes before anything
-// is renewed, because a folder that was moved is watched under one number, and to end
-// the watch of its old name later would end that of its new one.
+// hear marks the places that the system reported as changed. It forgets the places that
+// went away, even if something else has their name now: the system watches a folder, not
+// a name. It does so before it renews a place: a moved folder has one watch for both its
+// names, and ending the watch of the old name later would end the watch of the new one.
 func (w *watcher) hear() {
 	heard, lost := w.heard.take()
 	if lost {

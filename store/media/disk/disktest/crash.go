@@ -5,21 +5,19 @@ import (
 	"slices"
 )
 
-// Crash returns a disk as it could be found after a power failure just now. This one
-// stays as it is. What can be found is the work of a file system that journals its
-// names, as ext4, XFS, Btrfs and APFS do, at its worst:
+// Crash returns a disk as a power failure at this moment could leave it. The receiver
+// stays as it is. The disk is as bad as a file system may be that journals its names, as
+// ext4, XFS, Btrfs and APFS do:
 //
-//   - Of the bytes of a file that were not synced, each block of 512 or of 4096
-//     bytes may be there or not, in whatever order; what was there before, or
-//     zeros, is found instead. The length is the old one, the new one, none, or
-//     that of some blocks in between.
-//   - Of the names of a folder that was not synced, each stands for what it stood
-//     for at the last sync or after any later change of it, whatever became of the
-//     others. A folder whose own name is lost is lost with all that is in it.
-//   - A file that was renamed is found under the new name, the old one or both,
-//     never under neither; after an exchange, both names are as before or both are
-//     exchanged; a folder is under one name.
-//   - What a name stands for is found with its mode.
+//   - Each block of 512 or 4096 bytes that was not synced may be lost, in any order:
+//     the old bytes, or zeros, are there instead. The length is the old one, the new
+//     one, zero, or a length of some blocks in between.
+//   - Each name in a folder that was not synced has the file that it had at the last
+//     sync or after any later change, independently of the other names. A folder whose
+//     own name is lost is lost with all its entries.
+//   - A renamed file has the new name, the old one or both, but never neither. After an
+//     exchange, both names are as before or both are exchanged. A folder has one name.
+//   - A file that is there has its mode.
 func (m *Memory) Crash(rng *rand.Rand) *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package disktest has disks for tests of code that writes: one that fails, or is killed,
-// at the n-th call, and one in memory that tells what may be left of it after a
-// power failure.
+// Package disktest has disks for tests of code that writes: a disk that fails, or is
+// killed, at the n-th call, and a disk in memory that shows what a power failure may
+// leave of it.
 package disktest

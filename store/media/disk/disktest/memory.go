@@ -15,15 +15,16 @@ import (
 	"hindcast/store/media/disk"
 )
 
-// Memory is a Disk in memory that knows what of it is durable, see [Memory.Crash].
-// Use NewMemory. It is safe for concurrent use, but for its fields and Crash.
+// Memory is a Disk in memory that knows which of its bytes are durable, see
+// [Memory.Crash]. Use NewMemory. Its methods but Crash are safe for concurrent use; its
+// fields are not.
 type Memory struct {
-	// NoExchange makes it one of the file systems that cannot exchange files.
+	// NoExchange makes it a file system that cannot exchange files.
 	NoExchange bool
-	// Lies makes it one of the drives that say that all is durable and do nothing.
+	// Lies makes it a drive that reports a sync as done and does nothing.
 	Lies bool
-	// Step is called before every change of what is on the disk, and within Create
-	// and Append when the bytes are written and not yet durable. Nil calls nothing.
+	// Step is called before every change of the disk, and within Create and Append
+	// when the bytes are written but not yet durable. It may be nil.
 	Step func()
 
 	mu    sync.Mutex
@@ -55,8 +56,8 @@ type name struct {
 // event is one change of the node that a name stands for.
 type event struct {
 	to *node
-	// of is the name, with the events before it; with those that are durable when
-	// this one is.
+	// of is the name, with its earlier events. with are the events that become durable
+	// together with this one.
 	of   *name
 	with []*event
 }
