@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 // shows it. One is put back, goes on from there, and the one that knows nothing of it is
 // told.
 func TestPostgres_isRecordedIntoAsAFileIs(t *testing.T) {
-	t.Setenv("DATABASE_URL", pgtest.Shared(t).Database(t))
+	t.Setenv("DATABASE_URL", pgtest.SharedCluster(t).Database(t))
 	ctx := t.Context()
 	must := func(db *postgres.Store, err error) *postgres.Store {
 		t.Helper()

@@ -92,13 +92,13 @@ func (m *Files) Look(ctx context.Context, in In, at Place, was any, _ string) (L
 			return Look{}, err
 		}
 	}
-	if then, ok := was.(seen); ok && then.beside == beside && then.Moved(in.Tree) == "" {
+	if then, ok := was.(seen); ok && then.beside == beside && then.FindMoved(in.Tree) == "" {
 		return Look{In: in, Since: Same}, nil
 	}
 	view := tree.NewView(in.Tree)
 	in.Tree = view
 	return Look{In: in, Mark: func(string) (any, error) {
-		if view.Changed() != nil {
+		if view.FindChange() != nil {
 			return nil, nil
 		}
 		return seen{view.Seen(), beside}, nil

@@ -25,7 +25,7 @@ type committer interface {
 // of has none. So in a file, and so on a server.
 func TestGuard_native(t *testing.T) {
 	skip.Sequential(t)
-	url := pgtest.Shared(t).Database(t)
+	url := pgtest.SharedCluster(t).Database(t)
 	for name, open := range map[string]func() (committer, error){
 		"sqlite":   func() (committer, error) { return sqlite.Create(t.Context(), filepath.Join(t.TempDir(), "a.db")) },
 		"postgres": func() (committer, error) { return postgres.Create(t.Context(), url) },
@@ -57,14 +57,14 @@ func TestGuard_native(t *testing.T) {
 // What frameworks wrote to a server is in view, and a row of another program is counted.
 func TestGuard_postgres(t *testing.T) {
 	skip.Sequential(t)
-	c := pgtest.Shared(t)
+	c := pgtest.SharedCluster(t)
 	for framework, statement := range map[string]string{
 		"langgraph":    `INSERT INTO checkpoint_writes (thread_id, checkpoint_id, task_id, idx, channel, type, blob) VALUES ('tour', 'none', 't', 0, 'messages', 'json', '["a note of another program"]')`,
 		"adk":          `UPDATE events SET event_data = '{"note":"a note of another program"}' WHERE ctid = (SELECT max(ctid) FROM events)`,
 		"openaiagents": "UPDATE agent_messages SET message_data = 'a note of another program' WHERE id = (SELECT max(id) FROM agent_messages)",
 	} {
 		t.Run(framework, func(t *testing.T) {
-			address := c.Recorded(t, filepath.Join(testdata, framework, "postgres.sql"))
+			address := c.Restore(t, filepath.Join(testdata, framework, "postgres.sql"))
 			if list := unreadIn(t, allKinds, address); len(list) > 0 {
 				t.Errorf("as it was recorded it has %+v", list)
 			}

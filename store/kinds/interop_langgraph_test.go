@@ -323,7 +323,7 @@ func TestInteropLangGraph_repair(t *testing.T) {
 		g.repairs(t, db, func() string { return storetest.Tables(t, db) })
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
-		c := pgtest.Shared(t)
+		c := pgtest.SharedCluster(t)
 		address := c.Database(t)
 		g.repairs(t, address, func() string { return c.Rows(t, address) })
 	})

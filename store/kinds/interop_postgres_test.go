@@ -69,7 +69,7 @@ func (a asked) thinks(t *testing.T, session, thread, id string) (told thinks) {
 // inPostgres has LangGraph write a database, and compares what it thinks of each checkpoint with what
 // Hindcast shows, and with what it thinks of the thread once Hindcast put it back there, or forked it.
 func (g graphs) inPostgres(t *testing.T) {
-	c := pgtest.Shared(t)
+	c := pgtest.SharedCluster(t)
 	address := c.Database(t)
 	g.says(t, "write", address, nil, nil)
 	places := placesIn(t, address)

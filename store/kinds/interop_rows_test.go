@@ -216,7 +216,7 @@ func (a *toldByADK) hold(t *testing.T, puts []askedOfADK, of []*rewritten) {
 func TestInteropADK_postgres(t *testing.T) {
 	skip.Sequential(t)
 	t.Parallel()
-	program, cluster := interopProgram(t, "adk", "sessions.py"), pgtest.Shared(t)
+	program, cluster := interopProgram(t, "adk", "sessions.py"), pgtest.SharedCluster(t)
 	wrote := cluster.Database(t)
 	program.says(t, "write", wrote, nil, nil)
 	served := kinds.All(nil, t.TempDir())
@@ -347,7 +347,7 @@ func TestInteropOpenAIAgents(t *testing.T) {
 func TestInteropOpenAIAgents_postgres(t *testing.T) {
 	skip.Sequential(t)
 	t.Parallel()
-	program, cluster := interopProgram(t, "openai-agents", "sessions.py"), pgtest.Shared(t)
+	program, cluster := interopProgram(t, "openai-agents", "sessions.py"), pgtest.SharedCluster(t)
 	wrote := cluster.Database(t)
 	program.says(t, "write", wrote, nil, nil)
 	served := kinds.All(nil, t.TempDir())

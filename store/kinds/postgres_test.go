@@ -17,7 +17,7 @@ func TestImport_intoADatabase(t *testing.T) {
 	hindcastRuns(t, "", "demo", dir)
 	file := filepath.Join(dir, "hindcast-demo.db")
 	rows := hindcastRuns(t, "", "export", file)
-	url := pgtest.Shared(t).Database(t)
+	url := pgtest.SharedCluster(t).Database(t)
 	for _, new := range []string{" 21 new", " 0 new"} {
 		if said := hindcastRuns(t, rows, "import", "-", url); !strings.Contains(said, new) || strings.Contains(said, pgtest.Password) {
 			t.Errorf("instead of%s: %s", new, said)
@@ -45,7 +45,7 @@ func TestImport_intoADatabase(t *testing.T) {
 		}
 	}
 
-	graphs := pgtest.Shared(t).Recorded(t, filepath.Join(testdata, "langgraph", "postgres.sql"))
+	graphs := pgtest.SharedCluster(t).Restore(t, filepath.Join(testdata, "langgraph", "postgres.sql"))
 	for at, want := range map[string]string{
 		graphs:                       "langgraph",
 		"http://127.0.0.1:1/nothing": "",
@@ -62,7 +62,7 @@ func TestConvert_intoADatabase(t *testing.T) {
 	dir := t.TempDir()
 	hindcastRuns(t, "", "demo", dir)
 	file, back := filepath.Join(dir, "hindcast-demo.db"), "sqlite:"+filepath.Join(dir, "back.db")
-	url := pgtest.Shared(t).Database(t)
+	url := pgtest.SharedCluster(t).Database(t)
 	convert := func(from, to string, more ...string) (int, string) {
 		t.Helper()
 		code, out, errs := inProcessWith(t, allKinds, "", append([]string{"convert", from, "trip-planner", "--to", to, "--as", "trip-planner"}, more...)...)

@@ -99,10 +99,10 @@ var served = map[string]string{
 // A partitioned table is one.
 func TestServers_viewsAreNoTables(t *testing.T) {
 	t.Parallel()
-	c := pgtest.Shared(t)
+	c := pgtest.SharedCluster(t)
 	endless := "WITH RECURSIVE q(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM q)"
 	for kind, file := range served {
-		address := c.Recorded(t, filepath.Join(testdata, file))
+		address := c.Restore(t, filepath.Join(testdata, file))
 		for table, columns := range tablesOn(t, address) {
 			var selected, typed []string
 			for _, column := range columns {
@@ -172,9 +172,9 @@ func tablesOn(t *testing.T, address string) map[string][]string {
 // A role that may log in and read no table is told what the server refused, and what reading needs.
 func TestServers_roleWithoutRights(t *testing.T) {
 	t.Parallel()
-	c := pgtest.Shared(t)
+	c := pgtest.SharedCluster(t)
 	for kind, file := range served {
-		address := c.Role(t, c.Recorded(t, filepath.Join(testdata, file)))
+		address := c.Role(t, c.Restore(t, filepath.Join(testdata, file)))
 		code, out, errs := inProcess(t, "sessions", address)
 		want := "(SQLSTATE 42501): reading needs SELECT on the tables, to plan a write needs TEMPORARY on the database, and to write needs INSERT, UPDATE and DELETE"
 		if code != 1 || out != "" || !strings.HasPrefix(errs, "hindcast: "+kind+": list sessions: ") || !strings.Contains(errs, "the PostgreSQL server does not allow it: permission denied for table ") ||

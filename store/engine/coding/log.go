@@ -67,7 +67,7 @@ func (e engine) session(ctx context.Context, in folder.In, at Spot) (*Session, e
 			return nil, err
 		}
 	}
-	if known && was.Spot.ID == at.ID && was.mark == mark && was.seen.Moved(in.Tree) == "" {
+	if known && was.Spot.ID == at.ID && was.mark == mark && was.seen.FindMoved(in.Tree) == "" {
 		return was.Session, ctx.Err()
 	}
 	view := tree.NewView(in.Tree)
@@ -81,7 +81,7 @@ func (e engine) session(ctx context.Context, in folder.In, at Spot) (*Session, e
 	}
 	s.agent, s.dir = e.agent, e.dir
 	s.finish()
-	if view.Changed() == nil {
+	if view.FindChange() == nil {
 		e.memo.remember(at.Name(), remembered{s, view.Seen(), mark})
 	}
 	return s, nil

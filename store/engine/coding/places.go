@@ -802,7 +802,7 @@ func (t *told) note(text []byte) []byte {
 func recall(text []byte) (t told, ok bool) {
 	r := files.ReadNote(text)
 	t.read(&r)
-	return t, len(text) > 0 && !r.Damaged() && r.Len() == 0
+	return t, len(text) > 0 && !r.IsDamaged() && r.Len() == 0
 }
 
 // read reads a note.
@@ -814,7 +814,7 @@ func (t *told) read(r *files.NoteReader) {
 		*n = int(r.Varint())
 	}
 	t.rest = r.Varint()
-	for n := r.Varint(); n > 0 && !r.Damaged(); n-- {
+	for n := r.Varint(); n > 0 && !r.IsDamaged(); n-- {
 		var child told
 		child.read(r)
 		t.within = append(t.within, child)

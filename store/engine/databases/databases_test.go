@@ -31,7 +31,7 @@ func (t table) Open(_ context.Context, on *pg.Server) (store.Store, error) {
 
 // A database is opened by what its tables tell. Of several stores one has to be named, but for Hindcast's own.
 func TestKind(t *testing.T) {
-	c := pgtest.Shared(t)
+	c := pgtest.SharedCluster(t)
 	address := c.Database(t)
 	graphs, sessions, own := table("graphs"), table("sessions"), table("hindcast.postgres")
 	all := store.Kinds{Also(store.Kind{Name: "graphs", Open: func(context.Context, string) (store.Store, error) { return nil, errors.New("a file") }}, graphs), Kind(graphs, sessions, own)}

@@ -65,7 +65,7 @@ func (r *Reversal) Plan(ctx context.Context) (model.Plan, error) {
 		return writes.Log(ctx, over, at)
 	})
 	plan.Resume = s.Calls(plan.Resume)
-	if changed := view.Changed(); changed != nil {
+	if changed := view.FindChange(); changed != nil {
 		err = &journal.ConflictError{Path: changed.Name, Found: "was changed"}
 	}
 	if err = cmp.Or(failed(), err); err != nil {

@@ -35,7 +35,7 @@ func (s *Storage) Suppose(ctx context.Context, what func(*Staged) error) error {
 	in.Writes = s.Writes(ctx)
 	on := &Staged{In: in, storage: s, view: view}
 	err := what(on)
-	if changed := view.Changed(); changed != nil {
+	if changed := view.FindChange(); changed != nil {
 		return &journal.ConflictError{Path: changed.Name, Found: "was changed"}
 	}
 	for _, failed := range on.failed {
@@ -47,7 +47,7 @@ func (s *Storage) Suppose(ctx context.Context, what func(*Staged) error) error {
 	if err == nil || ctx.Err() != nil || errors.Is(err, model.ErrHeadMoved) || errors.Is(err, model.ErrNoSession) || errors.Is(err, store.ErrSessionExists) {
 		return err
 	}
-	if moved := view.Moved(); moved != "" {
+	if moved := view.FindMoved(); moved != "" {
 		return &journal.ConflictError{Path: moved, Found: "was changed"}
 	}
 	return err

@@ -487,7 +487,7 @@ func TestStorage_keeps(t *testing.T) {
 		if got := b.drawn("s"); got != allRows {
 			t.Error(got)
 		}
-		if n := b.Memo.Fetched(); n != want {
+		if n := b.Memo.CountReads(); n != want {
 			t.Errorf("%d: %d files are read", i, n)
 		}
 		if err := b.Storage.Close(); err != nil {
@@ -616,9 +616,9 @@ func TestLog_readsOnce(t *testing.T) {
 		put(t, b.dir, "u/rows/"+name, map[string]string{"a": "- one.", "b": "a two.", "c": "b three."}[name])
 	}
 	b.do(to(model.OpRestore, "u", "b"))
-	before := b.Memo.Fetched()
+	before := b.Memo.CountReads()
 	log, err := b.Log(t.Context(), b.place("u"))
-	if n := b.Memo.Fetched() - before; err != nil || len(log.Rows) != 3 || n != 3 {
+	if n := b.Memo.CountReads() - before; err != nil || len(log.Rows) != 3 || n != 3 {
 		t.Errorf("%d rows of %d readings, %v", len(log.Rows), n, err)
 	}
 }

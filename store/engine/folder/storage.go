@@ -183,7 +183,7 @@ func (s *Storage) Opened() int64 {
 	if s.disk == nil {
 		return 0
 	}
-	return s.disk.Opened()
+	return s.disk.CountOpened()
 }
 
 // Ready returns why nothing can be written, nil if it can.
@@ -340,14 +340,14 @@ func (s *Storage) plan(ctx context.Context, at Place, change model.Change) (*pla
 	}
 	in, view := s.planning()
 	p, err := s.planIn(ctx, in, at, change)
-	if changed := view.Changed(); changed != nil {
+	if changed := view.FindChange(); changed != nil {
 		return nil, &journal.ConflictError{Path: changed.Name, Found: "was changed"}
 	}
 	// What is found while a program writes can be anything, and is not told as if it were so.
 	if err == nil || ctx.Err() != nil || errors.Is(err, model.ErrHeadMoved) || errors.Is(err, model.ErrNoSession) || errors.Is(err, store.ErrSessionExists) {
 		return p, err
 	}
-	if moved := view.Moved(); moved != "" {
+	if moved := view.FindMoved(); moved != "" {
 		return nil, &journal.ConflictError{Path: moved, Found: "was changed"}
 	}
 	return nil, err

@@ -102,7 +102,7 @@ func (w *writer) Held(name string) bool {
 	if w.on != nil {
 		return false
 	}
-	return disk.Held(filepath.Join(w.dir, filepath.FromSlash(name)))
+	return disk.IsHeld(filepath.Join(w.dir, filepath.FromSlash(name)))
 }
 
 // Begun reports whether anything was ever written here.

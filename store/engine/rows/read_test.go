@@ -23,7 +23,7 @@ import (
 // served makes a database on a server of the demo's rows, and returns its URL.
 func served(t testing.TB) (string, *pgtest.Cluster) {
 	t.Helper()
-	c := pgtest.Shared(t)
+	c := pgtest.SharedCluster(t)
 	address := c.Database(t)
 	c.Exec(t, address, slices.Concat(demoTables, demoRows)...)
 	return address, c

@@ -110,7 +110,7 @@ func (t sqliteTx) sound(ctx context.Context, k Kind, probe bool) (list []sound, 
 			continue
 		}
 		err = t.Records(ctx, func(map[string]any) error { return nil }, "SELECT rowid, * FROM main."+Quoted(table)+" NOT INDEXED")
-		switch one.damaged = sqlitefile.Damaged(err); {
+		switch one.damaged = sqlitefile.IsDamage(err); {
 		case one.damaged:
 			if err := t.probe(ctx, &one); err != nil {
 				return nil, err
@@ -183,7 +183,7 @@ func (t sqliteTx) probe(ctx context.Context, one *sound) error {
 			known[last[i]] = true
 			return err
 		}, "SELECT rowid FROM "+main+which)
-		if err != nil && !sqlitefile.Damaged(err) {
+		if err != nil && !sqlitefile.IsDamage(err) {
 			return err
 		}
 	}
@@ -196,7 +196,7 @@ func (t sqliteTx) probe(ctx context.Context, one *sound) error {
 			one.ids = append(one.ids, id)
 			return nil
 		}, "SELECT * FROM "+main+" WHERE rowid = ?", id)
-		if err != nil && !sqlitefile.Damaged(err) {
+		if err != nil && !sqlitefile.IsDamage(err) {
 			return err
 		}
 	}

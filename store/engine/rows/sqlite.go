@@ -56,11 +56,11 @@ func onSQLite(most int, what func(tables) error) func(*sqlitefile.Tx) error {
 // reads the rest.
 func (f sqliteFile) Read(ctx context.Context, what func(tables) error) error {
 	err := f.within(ctx, f.File.Read, what)
-	if damaged := sqlitefile.Damaged(err); !damaged && !sqlitefile.TooLarge(err) {
+	if damaged := sqlitefile.IsDamage(err); !damaged && !sqlitefile.TooLarge(err) {
 		return err
 	}
 	for _, probe := range []bool{false, true} {
-		if !probe && sqlitefile.Damaged(err) || probe && !sqlitefile.Damaged(err) {
+		if !probe && sqlitefile.IsDamage(err) || probe && !sqlitefile.IsDamage(err) {
 			continue
 		}
 		left, unread := f.left(ctx, probe)
@@ -126,7 +126,7 @@ func (sqliteFile) Busy(err error) bool { return errors.Is(err, sqlitefile.ErrBus
 
 // Denied implements carrier.
 func (f sqliteFile) Denied(err error) error {
-	return &model.UnwritableError{Err: f.File.Denied(files.Cause(err)), Became: "nothing was changed"}
+	return &model.UnwritableError{Err: f.File.WhyDenied(files.Cause(err)), Became: "nothing was changed"}
 }
 
 // Where implements carrier.

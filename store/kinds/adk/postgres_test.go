@@ -18,8 +18,8 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 // recordedOn returns the URL, for a role that may only read, of a database with what DatabaseSessionService wrote.
 func recordedOn(t *testing.T) (string, *pgtest.Cluster) {
 	t.Helper()
-	c := pgtest.Shared(t)
-	return c.Role(t, c.Recorded(t, recorded("postgres.sql")), "SELECT ON ALL TABLES IN SCHEMA public"), c
+	c := pgtest.SharedCluster(t)
+	return c.Role(t, c.Restore(t, recorded("postgres.sql")), "SELECT ON ALL TABLES IN SCHEMA public"), c
 }
 
 // What DatabaseSessionService keeps in PostgreSQL is shown as what it keeps in SQLite, where it did the same.
@@ -82,16 +82,16 @@ func TestPostgres_rows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it runs without -short")
 	}
-	c := pgtest.Shared(t)
-	address := c.Recorded(t, recorded("postgres.sql"))
+	c := pgtest.SharedCluster(t)
+	address := c.Restore(t, recorded("postgres.sql"))
 	s := storetest.OpenStore(t, databases.Kind(ServedKind(t.TempDir())), address)
 	storetest.RowsOn(t, s.(store.Writer), func() string { return c.Rows(t, address) }, "sessions")
 }
 
 // An id that the column cannot hold is refused, and not cut to what it can.
 func TestPostgres_idThatIsTooLong(t *testing.T) {
-	c := pgtest.Shared(t)
-	address := c.Recorded(t, recorded("postgres.sql"))
+	c := pgtest.SharedCluster(t)
+	address := c.Restore(t, recorded("postgres.sql"))
 	s := storetest.OpenStore(t, databases.Kind(ServedKind(t.TempDir())), address).(store.Writer)
 	was, at := c.Rows(t, address), storetest.Headers(t, s, tour)[2].Ref()
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: at, As: strings.Repeat("long", 50)})

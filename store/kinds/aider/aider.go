@@ -167,7 +167,7 @@ func noteOf(chats []chat) (text []byte) {
 // chatsIn decodes cached chats. It returns nil if the cache is damaged.
 func chatsIn(text []byte) (list []chat) {
 	r := files.ReadNote(text)
-	for r.Len() > 0 && !r.Damaged() {
+	for r.Len() > 0 && !r.IsDamaged() {
 		c := chat{begin: begin{part: string(r.Text())}}
 		if at := r.Varint(); at != (time.Time{}).Unix() {
 			c.started = time.Unix(at, 0)
@@ -175,7 +175,7 @@ func chatsIn(text []byte) (list []chat) {
 		c.At, c.Len, c.line = r.Varint(), r.Varint(), int(r.Varint())
 		list = append(list, c)
 	}
-	if r.Damaged() {
+	if r.IsDamaged() {
 		return nil
 	}
 	return list

@@ -158,7 +158,7 @@ func (f *format) index(ctx context.Context, in folder.In) *threads {
 	f.mu.Lock()
 	was := f.threads
 	f.mu.Unlock()
-	if was != nil && was.dir == now.dir && was.file == now.file && was.at.Unchanged(now.at.Stamp) && was.log.Unchanged(now.log.Stamp) {
+	if was != nil && was.dir == now.dir && was.file == now.file && was.at.LooksSame(now.at.Stamp) && was.log.LooksSame(now.log.Stamp) {
 		return was
 	}
 	if now.err = now.read(ctx, filepath.Join(now.dir, now.file)); ctx.Err() == nil {

@@ -274,7 +274,7 @@ func (p *part) row(in engine.In, of *engine.Row) (*row, []byte, error) {
 
 // rowIn reads the row of an id in a folder.
 func rowIn(in engine.In, dir, id string) (*row, []byte, error) {
-	is, data, err := tree.Decoded(in.Tree, in.Memo, dir, id+rowSuffix, rowCodec)
+	is, data, err := tree.DecodeFile(in.Tree, in.Memo, dir, id+rowSuffix, rowCodec)
 	if err != nil {
 		return nil, nil, err
 	}

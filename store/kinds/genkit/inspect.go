@@ -384,7 +384,7 @@ func (p *part) placeFaults(ctx context.Context, in engine.In, at place, tell fun
 		add(FaultSymlink, name, "", "it is a symbolic link")
 	}
 	for _, name := range at.leftovers {
-		if left, err := in.Stamp(path.Join(at.dir, name)); err == nil && left.Abandoned() {
+		if left, err := in.Stamp(path.Join(at.dir, name)); err == nil && left.IsAbandoned() {
 			add(FaultLeftover, name, "", "a writer was stopped before it was done")
 		}
 	}
@@ -409,7 +409,7 @@ func pointerFaults(t tree.Tree, g *grouping, add func(code, name, at, meaning st
 		at := path.Join(pointersFolder, name)
 		switch {
 		case isTemporary(name):
-			if left, err := t.Stamp(path.Join(p.dir, at)); err == nil && left.Abandoned() {
+			if left, err := t.Stamp(path.Join(p.dir, at)); err == nil && left.IsAbandoned() {
 				add(FaultLeftover, at, "", "a writer was stopped before it was done")
 			}
 		case !isPointer:

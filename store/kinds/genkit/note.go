@@ -79,7 +79,7 @@ func parseNote(id string, note []byte) (row, error) {
 	for n.Len() > 0 {
 		r.flaws = append(r.flaws, flaw{string(n.Text()), string(n.Text()), string(n.Text())})
 	}
-	if n.Damaged() || r.snapshotID == "" {
+	if n.IsDamaged() || r.snapshotID == "" {
 		return row{}, errNote
 	}
 	return r, nil

@@ -74,7 +74,7 @@ func TestReads_onlyWhatChanged(t *testing.T) {
 // fetched returns how many files of rows the store has read.
 func fetched(s *Store) (n int64) {
 	for _, p := range s.parts() {
-		n += p.files.Storage.Memo.Fetched()
+		n += p.files.Storage.Memo.CountReads()
 	}
 	return n
 }

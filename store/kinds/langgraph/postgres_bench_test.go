@@ -16,7 +16,7 @@ import (
 func longServed(t testing.TB, n int) string {
 	t.Helper()
 	address := served(t)
-	pgtest.Shared(t).Exec(t, address, fmt.Sprintf(`INSERT INTO checkpoints SELECT 'long', '', numbered(i), CASE WHEN i > 0 THEN numbered(i - 1) END, NULL,
+	pgtest.SharedCluster(t).Exec(t, address, fmt.Sprintf(`INSERT INTO checkpoints SELECT 'long', '', numbered(i), CASE WHEN i > 0 THEN numbered(i - 1) END, NULL,
 			jsonb_build_object('v', 4, 'id', numbered(i), 'channel_values', jsonb_build_object('n', i), 'channel_versions', jsonb_build_object('messages', i::text, 'n', i::text),
 				'versions_seen', '{}'::jsonb, 'updated_channels', '["messages", "n"]'::jsonb, 'pad', repeat(md5(i::text), 12)),
 			jsonb_build_object('source', 'loop', 'step', i - 1, 'parents', '{}'::jsonb) FROM generate_series(0, %d) i`, n-1),

@@ -24,8 +24,8 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 // served returns the URL of a database with what PostgresSaver wrote.
 func served(t testing.TB) string {
 	t.Helper()
-	c := pgtest.Shared(t)
-	address := c.Recorded(t, recorded("postgres.sql"))
+	c := pgtest.SharedCluster(t)
+	address := c.Restore(t, recorded("postgres.sql"))
 	c.Exec(t, address, numberedBy)
 	return address
 }
@@ -100,7 +100,7 @@ func TestPostgres(t *testing.T) {
 // A list reads no value of a channel: it needs no right to. Each right that is missing is named, and no
 // error, plan or note shows the password.
 func TestPostgres_rights(t *testing.T) {
-	c, address := pgtest.Shared(t), served(t)
+	c, address := pgtest.SharedCluster(t), served(t)
 	tables := "checkpoints, checkpoint_writes"
 	shown := func(text string) string {
 		if strings.Contains(text, pgtest.Password) {
@@ -168,7 +168,7 @@ func TestPostgres_rights(t *testing.T) {
 // Once the agent goes on, what was planned before is not done, and what it went on from is not taken away.
 // What it writes is noticed, and only that is read.
 func TestPostgres_agentRuns(t *testing.T) {
-	c, address := pgtest.Shared(t), served(t)
+	c, address := pgtest.SharedCluster(t), served(t)
 	s := connect(t, address).(store.Writer)
 	at, err := s.(store.Grower).Cursor(t.Context(), "tour")
 	if err != nil {
@@ -228,7 +228,7 @@ func TestPostgres_agentRuns(t *testing.T) {
 // An undo refuses where the agent went on beside what was written: a sibling of the restored checkpoint, and
 // rows of a thread that was forked, whose parents the fork did not make.
 func TestPostgres_undoAgentWentOn(t *testing.T) {
-	c, address := pgtest.Shared(t), served(t)
+	c, address := pgtest.SharedCluster(t), served(t)
 	const another = "INSERT INTO checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata) SELECT thread_id, '%s', '2' || substr(checkpoint_id, 2), %s, type, checkpoint, metadata FROM checkpoints WHERE thread_id = '%s' AND checkpoint_id = '%s'"
 	for _, by := range []struct {
 		op                        model.Op
@@ -258,7 +258,7 @@ func TestPostgres_rows(t *testing.T) {
 		t.Skip("it runs without -short")
 	}
 	address := served(t)
-	storetest.RowsOn(t, connect(t, address).(store.Writer), func() string { return pgtest.Shared(t).Rows(t, address) })
+	storetest.RowsOn(t, connect(t, address).(store.Writer), func() string { return pgtest.SharedCluster(t).Rows(t, address) })
 }
 
 // A database holds all that every store holds that is read.
@@ -268,7 +268,7 @@ func TestPostgres_read(t *testing.T) {
 
 // Encrypted values are shown as the bytes that they are. A restore does not touch them: the id is beside them.
 func TestPostgres_encrypted(t *testing.T) {
-	c, address := pgtest.Shared(t), served(t)
+	c, address := pgtest.SharedCluster(t), served(t)
 	c.Exec(t, address, "UPDATE checkpoint_blobs SET type = 'msgpack+aes' WHERE thread_id = 'tour' AND type = 'msgpack'", "UPDATE checkpoint_writes SET type = 'msgpack+aes' WHERE thread_id = 'tour' AND type = 'msgpack'")
 	s := connect(t, address).(store.Writer)
 	faults := storetest.Faults(t, s, "tour")
@@ -289,7 +289,7 @@ func TestPostgres_encrypted(t *testing.T) {
 
 // A write whose end is not noted is told by the rows.
 func TestPostgres_brokenOff(t *testing.T) {
-	c, address, data := pgtest.Shared(t), served(t), t.TempDir()
+	c, address, data := pgtest.SharedCluster(t), served(t), t.TempDir()
 	open := func() store.Writer {
 		return storetest.OpenStore(t, databases.Kind(ServedKind(data)), address).(store.Writer)
 	}

@@ -21,8 +21,8 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 // recordedOn returns the URL of a database with what SQLAlchemySession wrote.
 func recordedOn(t *testing.T) (string, *pgtest.Cluster) {
 	t.Helper()
-	c := pgtest.Shared(t)
-	return c.Recorded(t, recorded("postgres.sql")), c
+	c := pgtest.SharedCluster(t)
+	return c.Restore(t, recorded("postgres.sql")), c
 }
 
 // Sessions in PostgreSQL are listed and read as those of a file, in the order of their times, and an item that

@@ -110,7 +110,7 @@ func rowsOf(ctx context.Context, t *sqlitefile.Tx, session string, id ...string)
 // ignoreUnreadable returns the error of a query, or nil if the query met an unreadable row. Other queries read
 // the rows that it did not reach.
 func ignoreUnreadable(err error) error {
-	if sqlitefile.Damaged(err) || sqlitefile.TooLarge(err) {
+	if sqlitefile.IsDamage(err) || sqlitefile.TooLarge(err) {
 		return nil
 	}
 	return err

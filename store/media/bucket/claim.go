@@ -81,7 +81,7 @@ func (c *claim) take() (err error) {
 		return err
 	}
 	old, head, err := d.c.look(d.ctx(), key)
-	if refused(err, http.StatusNotFound) { // it was let go of just now
+	if hasStatus(err, http.StatusNotFound) { // it was let go of just now
 		c.tag, err = d.c.put(d.ctx(), key, "", c.body, c.head())
 	} else if err == nil {
 		now, failed := http.ParseTime(head.Get("Date"))
@@ -132,7 +132,7 @@ func (d *bucketDisk) conditions(c *claim) error {
 		if errors.Is(err, disk.ErrChanged) {
 			continue
 		}
-		if err == nil || refused(err, http.StatusNotImplemented) || refused(err, http.StatusBadRequest) || refused(err, http.StatusNotFound) {
+		if err == nil || hasStatus(err, http.StatusNotImplemented) || hasStatus(err, http.StatusBadRequest) || hasStatus(err, http.StatusNotFound) {
 			err = ErrUnconditional
 		}
 		if now, _, failed := d.c.look(d.ctx(), key); failed == nil {
@@ -161,15 +161,15 @@ func (c *claim) renew(ctx context.Context) {
 		switch {
 		case err == nil:
 			c.tag = tag
-		case errors.Is(err, disk.ErrChanged), refused(err, http.StatusNotFound):
+		case errors.Is(err, disk.ErrChanged), hasStatus(err, http.StatusNotFound):
 			c.err = errLost
 		}
 		c.mu.Unlock()
 	}
 }
 
-// lost returns why nothing may be written under the claim any more, nil if it holds.
-func (c *claim) lost() error {
+// whyLost returns why nothing may be written under the claim any more, nil if it holds.
+func (c *claim) whyLost() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err

@@ -171,16 +171,16 @@ func (c *client) do(ctx context.Context, r request) (answer, error) {
 	case c.slots <- struct{}{}:
 		defer func() { <-c.slots }()
 	case <-ctx.Done():
-		return answer{}, c.explain(&r, c.ended(ctx))
+		return answer{}, c.explain(&r, c.whyEnded(ctx))
 	}
 	for n := 0; ; n++ {
 		r.count.Add(1)
-		a, err := c.once(ctx, &r)
+		a, err := c.send(ctx, &r)
 		a.again = n > 0
 		if err == nil {
 			return a, nil
 		}
-		if ended := c.ended(ctx); ended != nil {
+		if ended := c.whyEnded(ctx); ended != nil {
 			return a, c.explain(&r, ended)
 		}
 		if n+1 == tries || !passes(err) || c.pause(ctx, n) != nil {
@@ -190,8 +190,8 @@ func (c *client) do(ctx context.Context, r request) (answer, error) {
 	}
 }
 
-// ended returns why no request is made any more: that of the caller, or that of the bucket.
-func (c *client) ended(ctx context.Context) error {
+// whyEnded returns why no request is made any more: that of the caller, or that of the bucket.
+func (c *client) whyEnded(ctx context.Context) error {
 	if c.life.Err() != nil {
 		return context.Cause(c.life)
 	}
@@ -221,8 +221,8 @@ func passes(err error) bool {
 	return !errors.Is(err, ErrCredentials) && !errors.Is(err, disk.ErrTooLarge)
 }
 
-// once makes a request.
-func (c *client) once(ctx context.Context, r *request) (a answer, err error) {
+// send makes a request.
+func (c *client) send(ctx context.Context, r *request) (a answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, timeLimit)
 	defer cancel()
 	keys, err := c.keys.Retrieve(ctx)
@@ -230,7 +230,7 @@ func (c *client) once(ctx context.Context, r *request) (a answer, err error) {
 		return a, fmt.Errorf("%w: %w: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", ErrCredentials, err)
 	}
 	at := c.base
-	at.RawPath = escaped(at.Path) + "/" + escaped(r.key)
+	at.RawPath = escapePath(at.Path) + "/" + escapePath(r.key)
 	at.Path += "/" + r.key
 	at.RawQuery = strings.ReplaceAll(r.query.Encode(), "+", "%20")
 	asked, err := http.NewRequestWithContext(ctx, method(r.op), at.String(), bytes.NewReader(r.body))
@@ -297,8 +297,8 @@ func (c *client) refusal(r *request, got *http.Response, body []byte) error {
 	}
 }
 
-// escaped returns a path with all escaped but what S3 leaves as it is.
-func escaped(path string) string {
+// escapePath returns a path with all escaped but what S3 leaves as it is.
+func escapePath(path string) string {
 	var b strings.Builder
 	for i := range len(path) {
 		switch ch := path[i]; {
@@ -364,7 +364,7 @@ func (c *client) put(ctx context.Context, key, tag string, body []byte, head htt
 	}
 	condition(r.head, tag)
 	a, err := c.do(ctx, r)
-	if a.again && errors.Is(err, disk.ErrChanged) || a.again && tag != "" && refused(err, http.StatusNotFound) {
+	if a.again && errors.Is(err, disk.ErrChanged) || a.again && tag != "" && hasStatus(err, http.StatusNotFound) {
 		if now, h, failed := c.get(ctx, key, ""); failed == nil && bytes.Equal(now, body) {
 			return h.Get("Etag"), nil
 		}
@@ -387,8 +387,8 @@ func (c *client) remove(ctx context.Context, key, tag string) error {
 	r := request{op: "DELETE", key: key, head: http.Header{}, count: &c.made.remove}
 	condition(r.head, tag)
 	a, err := c.do(ctx, r)
-	if a.again && (refused(err, http.StatusNotFound) || errors.Is(err, disk.ErrChanged)) {
-		if _, _, gone := c.look(ctx, key); refused(gone, http.StatusNotFound) {
+	if a.again && (hasStatus(err, http.StatusNotFound) || errors.Is(err, disk.ErrChanged)) {
+		if _, _, gone := c.look(ctx, key); hasStatus(gone, http.StatusNotFound) {
 			return nil
 		}
 	}

@@ -87,7 +87,7 @@ func fail(op, name string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case refused(err, http.StatusNotFound):
+	case hasStatus(err, http.StatusNotFound):
 		err = fs.ErrNotExist
 	}
 	return &fs.PathError{Op: op, Path: name, Err: err}
@@ -102,7 +102,7 @@ func (d *bucketDisk) Lstat(name string) (fs.FileInfo, error) {
 		return &info{name: name, folder: true}, nil
 	}
 	o, _, err := d.c.look(d.ctx(), d.key(name))
-	if refused(err, http.StatusNotFound) {
+	if hasStatus(err, http.StatusNotFound) {
 		return d.folder(name)
 	}
 	if err != nil {
@@ -167,7 +167,7 @@ func (d *bucketDisk) Load(name string, buf []byte) ([]byte, fs.FileInfo, error) 
 		return buf[:0], nil, fail("load", name, disk.ErrNotRegular)
 	}
 	data, head, err := d.c.get(d.ctx(), d.key(name), "")
-	if refused(err, http.StatusNotFound) {
+	if hasStatus(err, http.StatusNotFound) {
 		if _, failed := d.folder(name); failed == nil {
 			err = disk.ErrNotRegular
 		} else if !errors.Is(failed, fs.ErrNotExist) {
@@ -188,7 +188,7 @@ func (d *bucketDisk) writing() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.held != nil {
-		return d.held.lost()
+		return d.held.whyLost()
 	}
 	return nil
 }
@@ -308,7 +308,7 @@ func (d *bucketDisk) Remove(name string) error {
 		return fail("remove", name, err)
 	}
 	o, _, err := d.c.look(d.ctx(), d.key(name))
-	if refused(err, http.StatusNotFound) {
+	if hasStatus(err, http.StatusNotFound) {
 		_, err := d.folder(name)
 		return err
 	}
@@ -328,7 +328,7 @@ func (d *bucketDisk) Keep(name string, was fs.FileInfo, as string) error {
 		return fail("keep", name, fs.ErrInvalid)
 	}
 	r := request{op: "PUT", key: d.key(as), head: http.Header{}, count: &d.c.made.put}
-	r.head.Set("X-Amz-Copy-Source", "/"+d.c.bucket+"/"+escaped(d.key(name)))
+	r.head.Set("X-Amz-Copy-Source", "/"+d.c.bucket+"/"+escapePath(d.key(name)))
 	r.head.Set("X-Amz-Copy-Source-If-Match", seen.tag)
 	a, err := d.c.do(d.ctx(), r)
 	if err == nil && !bytes.Contains(a.body, []byte("<ETag>")) { // it may have failed after it said 200
@@ -348,7 +348,7 @@ func (d *bucketDisk) Turn(name string, was fs.FileInfo, from string) error {
 			return fail("turn", name, fs.ErrInvalid)
 		}
 		err := d.c.remove(d.ctx(), d.key(name), seen.tag)
-		return d.turned(name, err)
+		return d.turnError(name, err)
 	}
 	data, head, err := d.c.get(d.ctx(), d.key(from), "")
 	if err != nil {
@@ -359,17 +359,17 @@ func (d *bucketDisk) Turn(name string, was fs.FileInfo, from string) error {
 		tag = seen.tag
 		_, now, err := d.c.look(d.ctx(), d.key(name))
 		if err != nil {
-			return d.turned(name, err)
+			return d.turnError(name, err)
 		}
 		as = keptHead(now)
 	}
 	_, err = d.c.put(d.ctx(), d.key(name), tag, data, as)
-	return d.turned(name, err)
+	return d.turnError(name, err)
 }
 
-// turned returns the error of a change that was refused.
-func (d *bucketDisk) turned(name string, err error) error {
-	if refused(err, http.StatusNotFound) {
+// turnError returns the error of a change that was refused.
+func (d *bucketDisk) turnError(name string, err error) error {
+	if hasStatus(err, http.StatusNotFound) {
 		err = disk.ErrChanged
 	}
 	return fail("turn", name, err)

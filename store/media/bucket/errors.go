@@ -93,8 +93,8 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// refused reports whether an error is an answer of a status.
-func refused(err error, status int) bool {
+// hasStatus reports whether an error is an answer of a status.
+func hasStatus(err error, status int) bool {
 	answer := (*Error)(nil)
 	return errors.As(err, &answer) && answer.Status == status
 }

@@ -129,7 +129,7 @@ func (s *Source) find(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", store.ErrUnrecognised, errEmpty)
 	}
 	_, _, err = s.tree.c.look(ctx, s.tree.at)
-	if refused(err, http.StatusNotFound) {
+	if hasStatus(err, http.StatusNotFound) {
 		return fmt.Errorf("%w: %w", store.ErrUnrecognised, errEmpty)
 	}
 	s.tree.instead(s.tree.at)
@@ -230,15 +230,15 @@ func (s *Source) Server() (bucket, prefix, endpoint string) {
 
 // Copying implements tree.Source, with the command of AWS.
 func (s *Source) Copying() string {
-	text := "aws s3 sync " + quoted(s.Name()) + " ."
+	text := "aws s3 sync " + quoteWord(s.Name()) + " ."
 	if s.o.Endpoint != "" {
-		text += " --endpoint-url " + quoted(s.o.Endpoint)
+		text += " --endpoint-url " + quoteWord(s.o.Endpoint)
 	}
 	return text
 }
 
-// quoted returns a word for a shell.
-func quoted(word string) string {
+// quoteWord returns a word for a shell.
+func quoteWord(word string) string {
 	if strings.IndexFunc(word, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/:._-", r)
 	}) < 0 {

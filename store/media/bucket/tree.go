@@ -272,7 +272,7 @@ func (t *keys) body(name string, o object) ([]byte, object, error) {
 	if data, ok := t.bodies.recall(name, o.tag); ok {
 		return data, o, nil
 	}
-	return t.bodies.once(name, o, func() ([]byte, object, error) { return t.fetch(name, o) })
+	return t.bodies.share(name, o, func() ([]byte, object, error) { return t.fetch(name, o) })
 }
 
 // fetch reads a file: a large one in parts at once.
@@ -284,7 +284,7 @@ func (t *keys) fetch(name string, o object) ([]byte, object, error) {
 	}
 	data, head, err := t.c.get(t.c.life, name, "")
 	if err != nil {
-		if refused(err, http.StatusNotFound) {
+		if hasStatus(err, http.StatusNotFound) {
 			t.Fresh()
 			err = fs.ErrNotExist
 		}
@@ -443,8 +443,8 @@ func (b *bodies) recall(name, tag string) ([]byte, bool) {
 	return e.Value.(*body).data, true
 }
 
-// once reads a file, or waits where it is being read.
-func (b *bodies) once(name string, o object, read func() ([]byte, object, error)) ([]byte, object, error) {
+// share reads a file, or waits where it is being read.
+func (b *bodies) share(name string, o object, read func() ([]byte, object, error)) ([]byte, object, error) {
 	b.mu.Lock()
 	c := b.coming[name]
 	if c != nil {

@@ -13,7 +13,7 @@ import (
 // told of the file before. The errors are ErrNotRegular, ErrTooLarge and those of
 // the system. The descriptor stays open.
 func ReadDescriptor(file int, buf []byte, found *unix.Stat_t) ([]byte, error) {
-	if err := Uninterrupted(func() error { return unix.Fstat(file, found) }); err != nil {
+	if err := Retry(func() error { return unix.Fstat(file, found) }); err != nil {
 		return buf[:0], err
 	}
 	switch {
@@ -28,7 +28,7 @@ func ReadDescriptor(file int, buf []byte, found *unix.Stat_t) ([]byte, error) {
 			data = slices.Grow(data, max(len(data), 8<<10))
 		}
 		var n int
-		err := Uninterrupted(func() (err error) {
+		err := Retry(func() (err error) {
 			n, err = unix.Read(file, data[len(data):cap(data)])
 			return err
 		})
@@ -45,8 +45,8 @@ func ReadDescriptor(file int, buf []byte, found *unix.Stat_t) ([]byte, error) {
 	}
 }
 
-// Uninterrupted calls the system until no signal interrupts it.
-func Uninterrupted(call func() error) error {
+// Retry calls the system until no signal interrupts it.
+func Retry(call func() error) error {
 	for {
 		if err := call(); err != unix.EINTR {
 			return err

@@ -19,7 +19,7 @@ func openFile(root int, name string) (int, error) {
 // cannot, it is done the other way.
 func atOnce(root int, name string, flags uint64, otherwise func(root int, name string) (int, error)) (file int, err error) {
 	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS}
-	err = Uninterrupted(func() error {
+	err = Retry(func() error {
 		file, err = unix.Openat2(root, name, &how)
 		return err
 	})
@@ -42,10 +42,10 @@ func exchange(from int, old string, to int, new string) error {
 	return unix.Renameat2(from, old, to, new, unix.RENAME_EXCHANGE)
 }
 
-func syncFile(file int) error { return Uninterrupted(func() error { return unix.Fsync(file) }) }
+func syncFile(file int) error { return Retry(func() error { return unix.Fsync(file) }) }
 
 // syncAll makes all durable that is on the file system of a folder.
-func syncAll(folder int) error { return Uninterrupted(func() error { return unix.Syncfs(folder) }) }
+func syncAll(folder int) error { return Retry(func() error { return unix.Syncfs(folder) }) }
 
 // reflink has a file share the blocks of another until one of them is written to.
 func reflink(from, to int) error { return unix.IoctlFileClone(to, from) }

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Held reports whether a process has the lock of a file, see [Disk].Lock, without taking it. It
+// IsHeld reports whether a process has the lock of a file, see [Disk].Lock, without taking it. It
 // is false where the system does not tell.
-func Held(path string) bool {
+func IsHeld(path string) bool {
 	var file unix.Stat_t
 	locks, err := os.ReadFile("/proc/locks")
 	if err != nil || unix.Lstat(path, &file) != nil {

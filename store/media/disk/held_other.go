@@ -2,6 +2,6 @@
 
 package disk
 
-// Held reports whether a process has the lock of a file, see [Disk].Lock, without taking it: no
+// IsHeld reports whether a process has the lock of a file, see [Disk].Lock, without taking it: no
 // system but Linux tells.
-func Held(string) bool { return false }
+func IsHeld(string) bool { return false }

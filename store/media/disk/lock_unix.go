@@ -15,7 +15,7 @@ const asItself = unix.O_NOFOLLOW | unix.O_NONBLOCK
 func lock(f *os.File) error { return flock(int(f.Fd())) }
 
 func flock(file int) error {
-	err := Uninterrupted(func() error { return unix.Flock(file, unix.LOCK_EX|unix.LOCK_NB) })
+	err := Retry(func() error { return unix.Flock(file, unix.LOCK_EX|unix.LOCK_NB) })
 	if err == unix.EWOULDBLOCK {
 		err = ErrLocked
 	}

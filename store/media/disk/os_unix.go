@@ -54,10 +54,10 @@ func (d *OS) root(name string, call func(root int) error) error {
 // in calls with the folder of a name and the name's last part. The folder can be
 // used for names in it, and is closed afterwards.
 func (d *OS) in(name string, call func(dir int, base string) error) error {
-	return d.root(name, func(root int) error { return below(root, name, call) })
+	return d.root(name, func(root int) error { return inFolder(root, name, call) })
 }
 
-func below(root int, name string, call func(dir int, base string) error) error {
+func inFolder(root int, name string, call func(dir int, base string) error) error {
 	parent, base := path.Split(name)
 	if parent == "" {
 		return call(root, base)
@@ -72,7 +72,7 @@ func below(root int, name string, call func(dir int, base string) error) error {
 
 // stepwise opens a file to be read, after the folder that it is in.
 func stepwise(root int, name string) (file int, err error) {
-	err = below(root, name, func(dir int, base string) error {
+	err = inFolder(root, name, func(dir int, base string) error {
 		file, err = openat(dir, base, unix.O_RDONLY)
 		return err
 	})
@@ -105,7 +105,7 @@ func walk(root int, name string) (int, error) {
 // would block until a program is at its other end.
 func openat(dir int, base string, how int) (int, error) {
 	var file int
-	err := Uninterrupted(func() (err error) {
+	err := Retry(func() (err error) {
 		file, err = unix.Openat(dir, base, how|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 		return err
 	})
@@ -114,7 +114,7 @@ func openat(dir int, base string, how int) (int, error) {
 	}
 	// Systems differ in their errors for links and for irregular files.
 	var info unix.Stat_t
-	if Uninterrupted(func() error { return unix.Fstatat(dir, base, &info, unix.AT_SYMLINK_NOFOLLOW) }) == nil {
+	if Retry(func() error { return unix.Fstatat(dir, base, &info, unix.AT_SYMLINK_NOFOLLOW) }) == nil {
 		switch kind := info.Mode & unix.S_IFMT; {
 		case kind == unix.S_IFLNK:
 			return -1, ErrSymlink
@@ -161,7 +161,7 @@ func (i *info) Mode() fs.FileMode {
 func (d *OS) Lstat(name string) (fs.FileInfo, error) {
 	found := &info{name: path.Base(name)}
 	err := d.in(name, func(dir int, base string) error {
-		return Uninterrupted(func() error { return unix.Fstatat(dir, base, &found.Stat_t, unix.AT_SYMLINK_NOFOLLOW) })
+		return Retry(func() error { return unix.Fstatat(dir, base, &found.Stat_t, unix.AT_SYMLINK_NOFOLLOW) })
 	})
 	if err != nil {
 		return nil, pathError("lstat", name, err)
@@ -235,7 +235,7 @@ func (d *OS) Copy(old, new string, mode fs.FileMode) error {
 		}
 		defer unix.Close(from) // it was only read
 		var found unix.Stat_t
-		if err := Uninterrupted(func() error { return unix.Fstat(from, &found) }); err != nil {
+		if err := Retry(func() error { return unix.Fstat(from, &found) }); err != nil {
 			return err
 		}
 		return d.make(new, mode, func(dir int, base string, file int) error {
@@ -249,7 +249,7 @@ func (d *OS) Copy(old, new string, mode fs.FileMode) error {
 				}
 			}
 			times := []unix.Timespec{found.Mtim, found.Mtim}
-			return Uninterrupted(func() error { return unix.UtimesNanoAt(dir, base, times, unix.AT_SYMLINK_NOFOLLOW) })
+			return Retry(func() error { return unix.UtimesNanoAt(dir, base, times, unix.AT_SYMLINK_NOFOLLOW) })
 		})
 	}))
 }
@@ -258,7 +258,7 @@ func (d *OS) Copy(old, new string, mode fs.FileMode) error {
 func (d *OS) make(name string, mode fs.FileMode, fill func(dir int, base string, file int) error) error {
 	return d.in(name, func(dir int, base string) error {
 		var file int
-		err := Uninterrupted(func() (err error) {
+		err := Retry(func() (err error) {
 			how := unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 			file, err = unix.Openat(dir, base, how, uint32(mode.Perm()))
 			return err
@@ -266,7 +266,7 @@ func (d *OS) make(name string, mode fs.FileMode, fill func(dir int, base string,
 		if err != nil {
 			return err
 		}
-		if err = Uninterrupted(func() error { return unix.Fchmod(file, uint32(mode.Perm())) }); err == nil {
+		if err = Retry(func() error { return unix.Fchmod(file, uint32(mode.Perm())) }); err == nil {
 			err = fill(dir, base, file)
 		}
 		if failed := unix.Close(file); err == nil {
@@ -282,7 +282,7 @@ func (d *OS) make(name string, mode fs.FileMode, fill func(dir int, base string,
 func write(file int, data []byte) error {
 	for len(data) > 0 {
 		var n int
-		err := Uninterrupted(func() (err error) {
+		err := Retry(func() (err error) {
 			n, err = unix.Write(file, data)
 			return err
 		})
@@ -305,13 +305,13 @@ func (d *OS) Append(name string, data []byte) error {
 			return err
 		}
 		var found unix.Stat_t
-		err = Uninterrupted(func() error { return unix.Fstat(file, &found) })
+		err = Retry(func() error { return unix.Fstat(file, &found) })
 		if err == nil && found.Mode&unix.S_IFMT != unix.S_IFREG {
 			err = ErrNotRegular
 		}
 		if err == nil {
 			var n int
-			err = Uninterrupted(func() (err error) {
+			err = Retry(func() (err error) {
 				n, err = unix.Write(file, data)
 				return err
 			})
@@ -333,10 +333,10 @@ func (d *OS) Append(name string, data []byte) error {
 func (d *OS) two(op, old, new string, call func(from int, old string, to int, new string) error) error {
 	return linkError(op, old, new, d.in(old, func(from int, oldBase string) error {
 		if path.Dir(old) == path.Dir(new) && fs.ValidPath(new) {
-			return Uninterrupted(func() error { return call(from, oldBase, from, path.Base(new)) })
+			return Retry(func() error { return call(from, oldBase, from, path.Base(new)) })
 		}
 		return d.in(new, func(to int, newBase string) error {
-			return Uninterrupted(func() error { return call(from, oldBase, to, newBase) })
+			return Retry(func() error { return call(from, oldBase, to, newBase) })
 		})
 	}))
 }
@@ -347,7 +347,7 @@ func (d *OS) Rename(old, new string) error { return d.two("rename", old, new, un
 // Place implements Disk.
 func (d *OS) Place(old, new string) error {
 	err := d.two("place", old, new, renameNew)
-	if !unsupported(err) {
+	if !isUnsupported(err) {
 		return err
 	}
 	if _, err := d.Lstat(new); !errors.Is(err, fs.ErrNotExist) {
@@ -362,27 +362,27 @@ func (d *OS) Place(old, new string) error {
 // Exchange implements Disk.
 func (d *OS) Exchange(a, b string) error {
 	err := d.two("exchange", a, b, exchange)
-	if unsupported(err) {
+	if isUnsupported(err) {
 		err = linkError("exchange", a, b, errors.ErrUnsupported)
 	}
 	return err
 }
 
-// unsupported reports whether the system or the file system does not know a kind of
+// isUnsupported reports whether the system or the file system does not know a kind of
 // rename. Linux says EINVAL for the latter.
-func unsupported(err error) bool {
+func isUnsupported(err error) bool {
 	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, unix.EINVAL)
 }
 
 // Mkdir implements Disk.
 func (d *OS) Mkdir(name string, mode fs.FileMode) error {
 	return pathError("mkdir", name, d.in(name, func(dir int, base string) error {
-		if err := Uninterrupted(func() error { return unix.Mkdirat(dir, base, uint32(mode.Perm())) }); err != nil {
+		if err := Retry(func() error { return unix.Mkdirat(dir, base, uint32(mode.Perm())) }); err != nil {
 			return err
 		}
 		made, err := openat(dir, base, unix.O_RDONLY|unix.O_DIRECTORY)
 		if err == nil {
-			err = Uninterrupted(func() error { return unix.Fchmod(made, uint32(mode.Perm())) })
+			err = Retry(func() error { return unix.Fchmod(made, uint32(mode.Perm())) })
 			unix.Close(made)
 		}
 		if err != nil {
@@ -395,9 +395,9 @@ func (d *OS) Mkdir(name string, mode fs.FileMode) error {
 // Remove implements Disk.
 func (d *OS) Remove(name string) error {
 	return pathError("remove", name, d.in(name, func(dir int, base string) error {
-		err := Uninterrupted(func() error { return unix.Unlinkat(dir, base, 0) })
+		err := Retry(func() error { return unix.Unlinkat(dir, base, 0) })
 		if err == unix.EISDIR || err == unix.EPERM { // EPERM is what POSIX has for folders
-			if failed := Uninterrupted(func() error { return unix.Unlinkat(dir, base, unix.AT_REMOVEDIR) }); failed != unix.ENOTDIR {
+			if failed := Retry(func() error { return unix.Unlinkat(dir, base, unix.AT_REMOVEDIR) }); failed != unix.ENOTDIR {
 				err = failed
 			}
 		}
@@ -422,7 +422,7 @@ func (d *OS) Sync(name string) error {
 // Flush implements Disk.
 func (d *OS) Flush(names []string) error {
 	if len(names) > many {
-		if err := d.root(names[0], syncAll); !unsupported(err) {
+		if err := d.root(names[0], syncAll); !isUnsupported(err) {
 			return pathError("sync", ".", err)
 		}
 	}
@@ -443,7 +443,7 @@ func (d *OS) Lock(name string) (unlock func() error, err error) {
 	file := -1
 	err = d.in(name, func(dir int, base string) error {
 		for {
-			err := Uninterrupted(func() (err error) {
+			err := Retry(func() (err error) {
 				how := unix.O_CREAT | unix.O_RDWR | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
 				file, err = unix.Openat(dir, base, how, 0o600)
 				return err

@@ -212,7 +212,7 @@ func (d *Rooted) Append(name string, data []byte) (err error) {
 	return err
 }
 
-func (d *Rooted) both(old, new string) error {
+func (d *Rooted) checkNames(old, new string) error {
 	if err := d.check(old); err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (d *Rooted) both(old, new string) error {
 
 // Rename implements Disk.
 func (d *Rooted) Rename(old, new string) error {
-	err := d.both(old, new)
+	err := d.checkNames(old, new)
 	if err == nil {
 		err = d.root.Rename(old, new)
 	}
@@ -241,7 +241,7 @@ func (d *Rooted) Place(old, new string) error {
 
 // Exchange implements Disk.
 func (d *Rooted) Exchange(a, b string) error {
-	err := d.both(a, b)
+	err := d.checkNames(a, b)
 	if err == nil {
 		err = errors.ErrUnsupported
 	}

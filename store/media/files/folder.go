@@ -47,7 +47,7 @@ func OpenFolder(root *os.Root, dir string) (*Folder, error) {
 // OpenFolder opens what the function does, where f is the folder of the root itself, for
 // less of the system.
 func (f *Folder) OpenFolder(root *os.Root, dir string) (*Folder, error) {
-	switch opened, err := f.below(dir); {
+	switch opened, err := f.openBelow(dir); {
 	case opened != nil:
 		return opened, nil
 	case errors.Is(err, fs.ErrNotExist):

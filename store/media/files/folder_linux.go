@@ -11,15 +11,15 @@ import (
 	"hindcast/store/media/disk"
 )
 
-// below opens a folder below f in one system call; os.Root makes one for each part of the
+// openBelow opens a folder below f in one system call; os.Root makes one for each part of the
 // name. It returns nil where the system has no such call. The error is fs.ErrNotExist if the
 // folder does not exist; after any other error, os.Root may still open the folder.
-func (f *Folder) below(dir string) (*Folder, error) {
+func (f *Folder) openBelow(dir string) (*Folder, error) {
 	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS}
 	var fd int
 	var err error
 	failed := descriptor{f.dir}.hold(func(at int) {
-		err = disk.Uninterrupted(func() (err error) {
+		err = disk.Retry(func() (err error) {
 			fd, err = unix.Openat2(at, dir, &how)
 			return err
 		})
@@ -39,7 +39,7 @@ func (f *Folder) listFolders() (names []string, err error) {
 	for {
 		n := 0
 		failed := descriptor{f.dir}.hold(func(at int) {
-			err = disk.Uninterrupted(func() (err error) {
+			err = disk.Retry(func() (err error) {
 				n, err = unix.Getdents(at, buf)
 				return err
 			})

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// below opens a folder below f in one call of the system; nil where that cannot be.
-func (f *Folder) below(string) (*Folder, error) { return nil, errors.ErrUnsupported }
+// openBelow opens a folder below f in one call of the system; nil where that cannot be.
+func (f *Folder) openBelow(string) (*Folder, error) { return nil, errors.ErrUnsupported }
 
 // listFolders lists the names from where the listing stands that are folders or links.
 func (f *Folder) listFolders() ([]string, error) {

@@ -64,7 +64,7 @@ func (f descriptor) load(name string, buf []byte, info *unix.Stat_t) ([]byte, er
 // open.
 func (f descriptor) open(name string, how int) (file int, err error) {
 	failed := f.hold(func(dir int) {
-		err = disk.Uninterrupted(func() (err error) {
+		err = disk.Retry(func() (err error) {
 			file, err = unix.Openat(dir, name, how, 0)
 			return err
 		})
@@ -118,17 +118,17 @@ func (f descriptor) leads(dir string, to *os.File) bool {
 	var there, open unix.Stat_t
 	var err, none error
 	failed := f.hold(func(at int) {
-		err = disk.Uninterrupted(func() error { return unix.Fstatat(at, dir, &there, 0) })
+		err = disk.Retry(func() error { return unix.Fstatat(at, dir, &there, 0) })
 	})
 	closed := descriptor{to}.hold(func(at int) {
-		none = disk.Uninterrupted(func() error { return unix.Fstat(at, &open) })
+		none = disk.Retry(func() error { return unix.Fstat(at, &open) })
 	})
 	return cmp.Or(failed, err, closed, none) == nil && there.Dev == open.Dev && there.Ino == open.Ino
 }
 
 func (f descriptor) look(name string) (info unix.Stat_t, err error) {
 	failed := f.hold(func(dir int) {
-		err = disk.Uninterrupted(func() error { return unix.Fstatat(dir, name, &info, unix.AT_SYMLINK_NOFOLLOW) })
+		err = disk.Retry(func() error { return unix.Fstatat(dir, name, &info, unix.AT_SYMLINK_NOFOLLOW) })
 	})
 	if failed != nil {
 		return info, failed
@@ -156,7 +156,7 @@ type opened struct{ fd int }
 func (o *opened) ReadAt(buf []byte, at int64) (n int, err error) {
 	for n < len(buf) {
 		var more int
-		if err := disk.Uninterrupted(func() (err error) {
+		if err := disk.Retry(func() (err error) {
 			more, err = unix.Pread(o.fd, buf[n:], at+int64(n))
 			return err
 		}); err != nil {
@@ -185,7 +185,7 @@ func (f descriptor) openFile(name string) (Opened, error) {
 		return nil, f.why(name, err)
 	}
 	file, info := &opened{fd}, unix.Stat_t{}
-	err = disk.Uninterrupted(func() error { return unix.Fstat(fd, &info) })
+	err = disk.Retry(func() error { return unix.Fstat(fd, &info) })
 	if err == nil && info.Mode&unix.S_IFMT != unix.S_IFREG {
 		err = ErrNotRegular
 	}

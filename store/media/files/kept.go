@@ -79,7 +79,7 @@ func (m *Memory) decodeNotes(text []byte) error {
 		return errDamaged
 	}
 	k := ReadNote(text[len(keptFormat):])
-	if kind, store := k.Text(), k.Text(); k.Damaged() || string(kind) != m.kind || string(store) != m.store {
+	if kind, store := k.Text(), k.Text(); k.IsDamaged() || string(kind) != m.kind || string(store) != m.store {
 		return errDamaged
 	}
 	count := k.Uvarint()
@@ -94,7 +94,7 @@ func (m *Memory) decodeNotes(text []byte) error {
 		n.stamp = Stamp{Kind: Regular, Size: k.Varint(), Modified: k.Time(), changed: k.Time(), inode: k.Uvarint(), device: k.Uvarint(), settled: true}
 		n.unused = int(min(k.Uvarint(), maxUnused)) + 1
 		n.text = k.Text()
-		if k.Damaged() {
+		if k.IsDamaged() {
 			return errDamaged
 		}
 		m.drop(name)

@@ -31,8 +31,8 @@ func ReadNote(text []byte) NoteReader { return NoteReader{rest: text} }
 // Len returns how many bytes are left to read.
 func (r *NoteReader) Len() int { return len(r.rest) }
 
-// Damaged reports whether something was not there as it should be.
-func (r *NoteReader) Damaged() bool { return r.damaged }
+// IsDamaged reports whether something was not there as it should be.
+func (r *NoteReader) IsDamaged() bool { return r.damaged }
 
 // Break declares the note damaged, because of its content.
 func (r *NoteReader) Break() { r.damaged, r.rest = true, nil }

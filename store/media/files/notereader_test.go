@@ -29,8 +29,8 @@ func TestNoteReader_givesBackWhatWasAppended(t *testing.T) {
 	if u, v := r.Count(), r.Varint(); u != 7 || v != -7 {
 		t.Errorf("numbers %d and %d", u, v)
 	}
-	if items := r.Items(); items != 2 || string(r.Bytes(items)) != "xy" || r.Len() != 0 || r.Damaged() {
-		t.Errorf("%d items, %d bytes left, damaged %v", items, r.Len(), r.Damaged())
+	if items := r.Items(); items != 2 || string(r.Bytes(items)) != "xy" || r.Len() != 0 || r.IsDamaged() {
+		t.Errorf("%d items, %d bytes left, damaged %v", items, r.Len(), r.IsDamaged())
 	}
 }
 
@@ -43,7 +43,7 @@ func TestNoteReader_isDamagedWhereverItIsCut(t *testing.T) {
 		r.Count()
 		r.Varint()
 		r.Bytes(r.Items())
-		if !r.Damaged() || r.Len() != 0 || r.Uvarint() != 0 || r.Text() != nil || !r.Time().IsZero() && r.Time().Unix() != 0 {
+		if !r.IsDamaged() || r.Len() != 0 || r.Uvarint() != 0 || r.Text() != nil || !r.Time().IsZero() && r.Time().Unix() != 0 {
 			t.Errorf("cut after %d bytes, it is read as a whole note", size)
 		}
 	}
@@ -58,7 +58,7 @@ func TestNoteReader_believesNoLength(t *testing.T) {
 		"time":  func(r *files.NoteReader) { r.Time() },
 	} {
 		r := files.ReadNote(append(huge, huge...))
-		if read(&r); !r.Damaged() {
+		if read(&r); !r.IsDamaged() {
 			t.Errorf("%s: a length beyond the note is taken", name)
 		}
 	}

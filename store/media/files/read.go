@@ -77,6 +77,6 @@ func Names(root *os.Root, dir string) (names []string, err error) {
 // taken for stopped. The SDKs take milliseconds.
 const rest = 5 * time.Second
 
-// Abandoned reports whether the stamp is that of a temporary file to which no program
+// IsAbandoned reports whether the stamp is that of a temporary file to which no program
 // writes any more.
-func (s Stamp) Abandoned() bool { return s.Kind != Nothing && time.Since(s.Modified).Abs() >= rest }
+func (s Stamp) IsAbandoned() bool { return s.Kind != Nothing && time.Since(s.Modified).Abs() >= rest }

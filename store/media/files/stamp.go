@@ -74,9 +74,9 @@ func (s Stamp) lookedAt(now time.Time) Stamp {
 	return s
 }
 
-// Unchanged reports whether nothing that the system says of a name differs between two
+// LooksSame reports whether nothing that the system says of a name differs between two
 // looks. Whether the content is surely the same, Same says.
-func (s Stamp) Unchanged(other Stamp) bool {
+func (s Stamp) LooksSame(other Stamp) bool {
 	return s.Size == other.Size && s.inode == other.inode && s.device == other.device &&
 		s.Modified.Equal(other.Modified) && s.changed.Equal(other.changed)
 }
@@ -85,7 +85,7 @@ func (s Stamp) Unchanged(other Stamp) bool {
 // look, as far as times of files can tell: nothing that the system says of it
 // differs, and neither look was too soon after it was written.
 func (s Stamp) Same(other Stamp) bool {
-	return s.settled && other.settled && s.Unchanged(other)
+	return s.settled && other.settled && s.LooksSame(other)
 }
 
 // IsFile reports whether two looks were at one file, whatever it held, as far as the system

@@ -77,8 +77,8 @@ func Code(err error) string {
 	return ""
 }
 
-// crossed reports whether an error says that transactions crossed each other.
-func crossed(err error) bool { return Code(err) == "40001" || Code(err) == "40P01" }
+// isConflict reports whether an error says that transactions crossed each other.
+func isConflict(err error) bool { return Code(err) == "40001" || Code(err) == "40P01" }
 
 // explain puts the driver's errors into those of the package. None shows a password, or the URL.
 func explain(err error) error {
@@ -104,8 +104,8 @@ func explain(err error) error {
 	return err
 }
 
-// interrupted returns the context's error if err only reports that the context ended.
-func interrupted(ctx context.Context, err error) error {
+// preferContext returns the context's error if err only reports that the context ended.
+func preferContext(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil && Code(err) == "57014" {
 		return ended
 	}

@@ -103,7 +103,7 @@ func (o *Own) writeTimes(ctx context.Context, attempts int, what func(*Tx) error
 		case begun && attempts == 1:
 			return err
 		case fresh && time.Since(began) < o.terms.Patience:
-		case crossed(err) || o.terms.Raced != nil && errors.Is(err, o.terms.Raced):
+		case isConflict(err) || o.terms.Raced != nil && errors.Is(err, o.terms.Raced):
 			if crossings++; crossings == attempts {
 				return err
 			}
@@ -136,9 +136,9 @@ func (o *Own) writeOwn(ctx context.Context, fresh bool, what func(*Tx) error) er
 		return err
 	}
 	defer o.release(c)
-	t := c.begun(o.begin()...)
+	t := c.begin(o.begin()...)
 	t.keeps = true
-	if err = interrupted(ctx, explain(what(t))); err == nil {
+	if err = preferContext(ctx, explain(what(t))); err == nil {
 		err = ctx.Err()
 	}
 	switch {
@@ -162,7 +162,7 @@ func (o *Own) writeOwn(ctx context.Context, fresh bool, what func(*Tx) error) er
 	}
 	happened, unknown := false, error(nil)
 	if o.terms.Marked != "" {
-		happened, unknown = o.happened(ctx, c)
+		happened, unknown = o.isCommitted(ctx, c)
 	}
 	switch {
 	case unknown != nil || o.terms.Marked == "":
@@ -202,12 +202,12 @@ func (o *Own) commit(ctx context.Context, t *Tx) error {
 	return nil
 }
 
-// happened reports whether the last transaction of a connection, which was lost, was committed.
-func (o *Own) happened(ctx context.Context, lost *conn) (yes bool, err error) {
+// isCommitted reports whether the last transaction of a connection, which was lost, was committed.
+func (o *Own) isCommitted(ctx context.Context, lost *conn) (yes bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(commitTime, o.terms.Patience))
 	defer cancel()
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, longestWait) {
-		if yes, err = o.marked(ctx, lost); err == nil {
+		if yes, err = o.findMark(ctx, lost); err == nil {
 			return yes, nil
 		}
 		if !sleep(ctx, pause) {
@@ -216,14 +216,14 @@ func (o *Own) happened(ctx context.Context, lost *conn) (yes bool, err error) {
 	}
 }
 
-// marked looks once.
-func (o *Own) marked(ctx context.Context, lost *conn) (bool, error) {
+// findMark looks once.
+func (o *Own) findMark(ctx context.Context, lost *conn) (bool, error) {
 	c, err := o.acquire(ctx, true)
 	if err != nil {
 		return false, err
 	}
 	defer o.release(c)
-	t := c.begun(o.begin()...)
+	t := c.begin(o.begin()...)
 	last := int64(math.MinInt64)
 	_, err = t.First(ctx, []any{&last}, o.terms.Marked, lost.name)
 	return last == lost.marks, err

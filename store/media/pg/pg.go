@@ -70,7 +70,7 @@ type Server struct {
 // New returns the database that a URL names, as libpq and pgx read it: PGHOST and its like, ~/.pgpass,
 // and a service file say what the URL leaves out. It connects to nothing. The error is ErrAddress.
 func New(address string) (*Server, error) {
-	shown, err := Shown(address)
+	shown, err := HidePassword(address)
 	if err != nil {
 		return nil, err
 	}
@@ -98,9 +98,9 @@ func New(address string) (*Server, error) {
 	return s, nil
 }
 
-// Shown returns the URL of a database without its password, for titles, errors and notes. The error is
+// HidePassword returns the URL of a database without its password, for titles, errors and notes. The error is
 // ErrAddress, and shows no part of the address that may belong to the password.
-func Shown(address string) (string, error) {
+func HidePassword(address string) (string, error) {
 	u, err := url.Parse(address)
 	_, behind, _ := strings.Cut(strings.TrimPrefix(address, "postgresql://"), "/")
 	switch {
@@ -153,10 +153,10 @@ func (s *Server) dial(ctx context.Context, config *pgconn.Config) (*conn, error)
 	if err != nil {
 		return nil, explain(err)
 	}
-	return &conn{pg: pg, types: pgtype.NewMap(), settled: closed(), known: known{statements: map[string]*statement{}}}, nil
+	return &conn{pg: pg, types: pgtype.NewMap(), settled: closedChannel(), known: known{statements: map[string]*statement{}}}, nil
 }
 
-func closed() chan struct{} {
+func closedChannel() chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
@@ -165,8 +165,8 @@ func closed() chan struct{} {
 // lingerTime is how long a transaction that only read stays open behind its last statement.
 const lingerTime = 30 * time.Millisecond
 
-// begun returns a transaction, which is begun by its first statement, and ended before where one still is.
-func (c *conn) begun(begin ...string) *Tx {
+// begin returns a transaction, which is begun by its first statement, and ended before where one still is.
+func (c *conn) begin(begin ...string) *Tx {
 	if c.pg.TxStatus() != 'I' {
 		begin = append([]string{"ROLLBACK"}, begin...)
 	}
@@ -196,7 +196,7 @@ func (s *Server) acquire(ctx context.Context, fresh bool) (*conn, error) {
 			return c, err
 		}
 		if c.lingers != nil && c.lingers.Stop() {
-			c.lingers, c.settled = nil, closed()
+			c.lingers, c.settled = nil, closedChannel()
 			return c, nil
 		}
 		select {
@@ -306,7 +306,7 @@ func (s *Server) rolledBack(ctx context.Context, what func(*Tx) error, begin ...
 		if err != nil {
 			return err
 		}
-		err = interrupted(ctx, explain(what(c.begun(begin...))))
+		err = preferContext(ctx, explain(what(c.begin(begin...))))
 		lost, kept := c.pg.IsClosed(), c.used
 		s.releaseAfter(c, lingerTime)
 		switch {
@@ -344,15 +344,15 @@ func (s *Server) write(ctx context.Context, what func(*Tx) error, fresh bool) (a
 		return false, err
 	}
 	defer s.release(c)
-	t := c.begun(beginWrite, patience)
-	if err = interrupted(ctx, explain(what(t))); err == nil {
+	t := c.begin(beginWrite, patience)
+	if err = preferContext(ctx, explain(what(t))); err == nil {
 		err = ctx.Err()
 	}
 	switch {
 	case err != nil && c.pg.IsClosed() && ctx.Err() == nil:
 		return c.used, unreachable(err)
 	case err != nil:
-		return crossed(err), err
+		return isConflict(err), err
 	case len(t.begin) > 0: // it asked for nothing
 		return false, nil
 	}
@@ -367,7 +367,7 @@ func (s *Server) write(ctx context.Context, what func(*Tx) error, fresh bool) (a
 	case Code(err) == "" || c.pg.IsClosed():
 		return false, fmt.Errorf("%w (%w)", ErrOutcome, err)
 	}
-	return crossed(err), err
+	return isConflict(err), err
 }
 
 // errRolledBack: what a transaction ran ignored an error.

@@ -63,7 +63,7 @@ func TestNumbered(t *testing.T) {
 		"a = '?":                                "a = '?",
 		"a = $1 AND b = $2":                     "a = $1 AND b = $2",
 	} {
-		if got := numbered(query); got != want {
+		if got := numberPlaceholders(query); got != want {
 			t.Errorf("%s is %s, want %s", query, got, want)
 		}
 	}
@@ -84,7 +84,7 @@ func TestShown(t *testing.T) {
 		"host=localhost password=secret":                          "",
 		"postgres://u:%73ecret@host/db?application_name=hindcast": "postgres://u@host/db?application_name=hindcast",
 	} {
-		got, err := Shown(address)
+		got, err := HidePassword(address)
 		if got != want || (err == nil) != (want != "") || err != nil && (!errors.Is(err, ErrAddress) || strings.Contains(err.Error(), "cret")) {
 			t.Errorf("%s is shown as %s, %v", address, got, err)
 		}
@@ -96,7 +96,7 @@ func TestShown(t *testing.T) {
 
 // Values come back as they were written; a transaction that reads sees one state, and cannot write.
 func TestRead(t *testing.T) {
-	s, _ := server(t, pgtest.Shared(t))
+	s, _ := server(t, pgtest.SharedCluster(t))
 	ctx := t.Context()
 	err := s.Write(ctx, func(tx *Tx) error {
 		if err := tx.Define(ctx, "CREATE TABLE things (id text PRIMARY KEY, n bigint, raw bytea, j jsonb)"); err != nil {
@@ -155,7 +155,7 @@ func TestRead(t *testing.T) {
 
 // Several statements go out at once. One that fails ends it, and the transaction with it.
 func TestAsk(t *testing.T) {
-	s, _ := server(t, pgtest.Shared(t))
+	s, _ := server(t, pgtest.SharedCluster(t))
 	ctx := t.Context()
 	var got []int
 	add := func(scan func(...any) error) error {
@@ -189,7 +189,7 @@ func TestAsk(t *testing.T) {
 
 // What is supposed is seen by its own transaction alone, and is gone after it.
 func TestSuppose(t *testing.T) {
-	c := pgtest.Shared(t)
+	c := pgtest.SharedCluster(t)
 	s, address := server(t, c)
 	c.Exec(t, address, "CREATE TABLE things (id text)", "INSERT INTO things VALUES ('a')")
 	ctx := t.Context()
@@ -226,7 +226,7 @@ func database(t testing.TB, address string) string {
 
 // Writers that cross each other are tried again: nothing is lost. What fails writes nothing.
 func TestWrite(t *testing.T) {
-	s, _ := server(t, pgtest.Shared(t))
+	s, _ := server(t, pgtest.SharedCluster(t))
 	ctx := t.Context()
 	if err := s.Write(ctx, func(tx *Tx) error {
 		return errors.Join(tx.Define(ctx, "CREATE TABLE counter (n int)"), tx.Define(ctx, "INSERT INTO counter VALUES (0)"))
@@ -275,7 +275,7 @@ func TestWrite(t *testing.T) {
 
 // What the server has against it is told, with what to do, and without the password.
 func TestErrors(t *testing.T) {
-	c := pgtest.Shared(t)
+	c := pgtest.SharedCluster(t)
 	s, address := server(t, c)
 	c.Exec(t, address, "CREATE TABLE things (id text)")
 	for name, test := range map[string]struct {

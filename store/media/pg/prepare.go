@@ -36,7 +36,7 @@ var kept = map[string]bool{"SELECT": true, "INSERT": true, "UPDATE": true, "DELE
 func (k *known) statement(batch *pgconn.Batch, making map[*statement]string, query string) *statement {
 	s, again := k.statements[query]
 	if !again {
-		s = &statement{text: numbered(query)}
+		s = &statement{text: numberPlaceholders(query)}
 		if len(k.statements) < mostKept {
 			k.statements[query] = s
 		}

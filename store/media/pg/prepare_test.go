@@ -44,7 +44,7 @@ func counts(t *testing.T, o *Own) (kept int) {
 
 // The server keeps the statements that come again, those that failed too.
 func TestOwn_keepsStatements(t *testing.T) {
-	c := pgtest.Shared(t)
+	c := pgtest.SharedCluster(t)
 	s, address := server(t, c)
 	c.Exec(t, address, "CREATE TABLE things (i bigint, n bigint, word text)")
 	o := s.Own(Terms{})
@@ -80,7 +80,7 @@ func TestOwn_keepsNothingBehindAPooler(t *testing.T) {
 	if err != nil {
 		skip.Missing(t, "there is no pgbouncer")
 	}
-	c := pgtest.Shared(t)
+	c := pgtest.SharedCluster(t)
 	address := c.Database(t)
 	c.Exec(t, address, "CREATE TABLE things (i bigint, n bigint, word text)")
 	u, err := url.Parse(address)

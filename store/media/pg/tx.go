@@ -132,7 +132,7 @@ func (t *Tx) add(batch *pgconn.Batch, all []encoded) (making map[*statement]stri
 		if t.keeps {
 			list[i] = t.c.known.statement(batch, making, e.query)
 		} else {
-			list[i] = &statement{text: numbered(e.query)}
+			list[i] = &statement{text: numberPlaceholders(e.query)}
 		}
 	}
 	for i, s := range list {
@@ -263,9 +263,9 @@ func (t *Tx) Define(ctx context.Context, query string) error {
 	return err
 }
 
-// numbered returns a statement with PostgreSQL's placeholders instead of SQLite's: $1 for ?1, and for ?
+// numberPlaceholders returns a statement with PostgreSQL's placeholders instead of SQLite's: $1 for ?1, and for ?
 // the one behind the greatest so far. What stands in quotes and comments stays.
-func numbered(query string) string {
+func numberPlaceholders(query string) string {
 	var text strings.Builder
 	last := 0
 	for i := 0; i < len(query); {
@@ -283,15 +283,15 @@ func numbered(query string) string {
 			i = end
 			continue
 		}
-		end := i + quoted(query[i:], i > 0 && (query[i-1] == 'E' || query[i-1] == 'e'))
+		end := i + quotationLength(query[i:], i > 0 && (query[i-1] == 'E' || query[i-1] == 'e'))
 		text.WriteString(query[i:end])
 		i = end
 	}
 	return text.String()
 }
 
-// quoted returns how long the quotation or the comment is that a text begins with, 1 for another beginning.
-func quoted(text string, escapes bool) int {
+// quotationLength returns how long the quotation or the comment is that a text begins with, 1 for another beginning.
+func quotationLength(text string, escapes bool) int {
 	to := func(end string, from int) int {
 		if i := strings.Index(text[from:], end); i >= 0 {
 			return from + i + len(end)

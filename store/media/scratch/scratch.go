@@ -121,7 +121,7 @@ func sweep(dir string) {
 		if err != nil {
 			continue // it is in use, or another user's
 		}
-		if unchanged(path, lock) {
+		if holdsContent(path, lock) {
 			_ = os.RemoveAll(path) // as said above
 		}
 		_ = lock.Close() // nothing was written
@@ -138,9 +138,9 @@ func isLeft(e os.DirEntry) bool {
 	return err == nil && time.Since(info.ModTime()) > leastAge && isOwn(info)
 }
 
-// unchanged reports whether the one file of a folder whose lock names a content has
+// holdsContent reports whether the one file of a folder whose lock names a content has
 // that content. A lock that names none is of a folder in which no person writes.
-func unchanged(path string, lock *os.File) bool {
+func holdsContent(path string, lock *os.File) bool {
 	want, err := io.ReadAll(io.LimitReader(lock, 2*sha256.Size+1))
 	if err != nil {
 		return false

@@ -53,10 +53,10 @@ func isCode(err error, code int) bool {
 	return ok && coded.Code()&0xff == code
 }
 
-// interrupted returns the context's error for one of SQLite that only says that
+// preferContext returns the context's error for one of SQLite that only says that
 // the context ended. A statement that is interrupted while it is prepared has a general
 // code: "expected 0 columns".
-func interrupted(ctx context.Context, err error) error {
+func preferContext(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil && (isCode(err, lib.SQLITE_INTERRUPT) || isCode(err, lib.SQLITE_ERROR)) {
 		return ended
 	}

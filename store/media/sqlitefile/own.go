@@ -82,14 +82,14 @@ func (o *Own) Settle(ctx context.Context) error {
 	if err := writable(o.path); err != nil {
 		return err
 	}
-	return o.alone(ctx, "mode=rw&_pragma=busy_timeout(5000)", func(h *handle) error {
-		return o.transaction(ctx, h, beginRead, func(t *Tx) error { return o.checked(ctx, t) })
+	return o.onHandle(ctx, "mode=rw&_pragma=busy_timeout(5000)", func(h *handle) error {
+		return o.transaction(ctx, h, beginRead, func(t *Tx) error { return o.checkPages(ctx, t) })
 	})
 }
 
 // Fill runs what in the file, which is there and empty, and puts it into WAL mode.
 func (o *Own) Fill(ctx context.Context, what func(*Tx) error) error {
-	return o.alone(ctx, "mode=rwc&_pragma=busy_timeout(5000)&_pragma=synchronous(FULL)", func(h *handle) error {
+	return o.onHandle(ctx, "mode=rwc&_pragma=busy_timeout(5000)&_pragma=synchronous(FULL)", func(h *handle) error {
 		if err := o.transaction(ctx, h, beginWrite, what); err != nil {
 			return err
 		}

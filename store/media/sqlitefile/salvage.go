@@ -8,9 +8,9 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// Damaged reports whether an error says that a query came to a damaged page of the file. The
+// IsDamage reports whether an error says that a query came to a damaged page of the file. The
 // queries that do not come to it return what they always do.
-func Damaged(err error) bool {
+func IsDamage(err error) bool {
 	return errors.Is(err, ErrDamaged) || isCode(err, lib.SQLITE_CORRUPT)
 }
 
@@ -20,7 +20,7 @@ func TooLarge(err error) bool {
 }
 
 // unreadable reports whether a query came to a row that cannot be read.
-func unreadable(err error) bool { return Damaged(err) || TooLarge(err) }
+func unreadable(err error) bool { return IsDamage(err) || TooLarge(err) }
 
 // Salvage is Each for columns of the rows of one table, "part WHERE session_id = ?", that
 // passes over the rows on damaged pages and those with values that are too large. It returns how many it passed over, as far as an index

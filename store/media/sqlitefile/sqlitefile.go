@@ -160,9 +160,9 @@ func (f *File) Amend(ctx context.Context, what func(*Tx) error) error {
 	if err := writable(f.path); err != nil {
 		return err
 	}
-	return f.alone(ctx, amending, func(h *handle) error {
+	return f.onHandle(ctx, amending, func(h *handle) error {
 		return f.transaction(ctx, h, beginWrite, func(t *Tx) error {
-			if err := f.checked(ctx, t); err != nil {
+			if err := f.checkPages(ctx, t); err != nil {
 				return err
 			}
 			return what(t)
@@ -178,8 +178,8 @@ func writable(path string) error {
 	return withoutSuper(path)
 }
 
-// alone runs what on a handle that is closed behind it.
-func (f *File) alone(ctx context.Context, how access, what func(*handle) error) error {
+// onHandle runs what on a handle that is closed behind it.
+func (f *File) onHandle(ctx context.Context, how access, what func(*handle) error) error {
 	return f.untilWritable(ctx, func() (err error) {
 		h, err := newHandle(f.path, how, sight{})
 		if err != nil {
@@ -190,10 +190,10 @@ func (f *File) alone(ctx context.Context, how access, what func(*handle) error) 
 	})
 }
 
-// Denied returns the system's error against a write to the file, or cause if it has no
+// WhyDenied returns the system's error against a write to the file, or cause if it has no
 // such error: SQLite's codes are the same for a file system that is read-only.
-func (f *File) Denied(cause error) error {
-	return cmp.Or(denied(f.path, toWrite), denied(filepath.Dir(f.path), toWrite), cause)
+func (f *File) WhyDenied(cause error) error {
+	return cmp.Or(whyDenied(f.path, toWrite), whyDenied(filepath.Dir(f.path), toWrite), cause)
 }
 
 // Close closes the file. A reading that still runs ends first.
@@ -360,7 +360,7 @@ func (f *File) acquire(ctx context.Context) (*handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h := f.handle; h != nil && (h.access == how || h.access == settled && how == beside) && (h.access == beside || !h.moved(seen)) {
+	if h := f.handle; h != nil && (h.access == how || h.access == settled && how == beside) && (h.access == beside || !h.isStale(seen)) {
 		h.users++
 		return h, nil
 	}
@@ -382,9 +382,9 @@ func (h *handle) keeps() bool {
 	return h != nil && !slices.Contains([]access{immutable, beside, settled}, h.access)
 }
 
-// moved reports whether the files are others than those that a handle was made of. What is
+// isStale reports whether the files are others than those that a handle was made of. What is
 // in the log of an immutable one is not read.
-func (h *handle) moved(now sight) bool {
+func (h *handle) isStale(now sight) bool {
 	return !same(h.stamp.file, now.file) || h.access != immutable && !same(h.stamp.log, now.log)
 }
 
@@ -395,7 +395,7 @@ func (f *File) swap(ctx context.Context, how access, stamp sight) error {
 	if err != nil {
 		return err
 	}
-	if err := f.transaction(ctx, h, h.begin(), func(t *Tx) error { return f.checked(ctx, t) }); err != nil {
+	if err := f.transaction(ctx, h, h.begin(), func(t *Tx) error { return f.checkPages(ctx, t) }); err != nil {
 		return errors.Join(err, h.close())
 	}
 	before := f.handle
@@ -403,7 +403,7 @@ func (f *File) swap(ctx context.Context, how access, stamp sight) error {
 	return f.retireLocked(before)
 }
 
-func (f *File) checked(ctx context.Context, t *Tx) error {
+func (f *File) checkPages(ctx context.Context, t *Tx) error {
 	if f.check == nil {
 		return nil
 	}
@@ -449,9 +449,9 @@ func (f *File) retireLocked(h *handle) error {
 func (f *File) stale(h *handle) bool {
 	switch h.access {
 	case immutable:
-		return h.moved(sight{file: stat(f.path)})
+		return h.isStale(sight{file: stat(f.path)})
 	case settled:
-		return h.moved(lookLeft(f.path))
+		return h.isStale(lookLeft(f.path))
 	}
 	return false
 }
@@ -479,7 +479,7 @@ func (f *File) blame(h *handle, err error) error {
 // of. The files are only asked about: to open and close one would end SQLite's locks on it.
 func (f *File) readable() bool {
 	for _, part := range []string{"", "-wal", "-shm"} {
-		if errors.Is(denied(f.path+part, toRead), fs.ErrPermission) {
+		if errors.Is(whyDenied(f.path+part, toRead), fs.ErrPermission) {
 			return false
 		}
 	}

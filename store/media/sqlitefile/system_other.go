@@ -2,5 +2,5 @@
 
 package sqlitefile
 
-// denied returns nil: what SQLite says is all that is known.
-func denied(string, uint32) error { return nil }
+// whyDenied returns nil: what SQLite says is all that is known.
+func whyDenied(string, uint32) error { return nil }

@@ -250,7 +250,7 @@ func (t *Tx) Check(ctx context.Context) (complaints []string, err error) {
 		}
 		return err
 	}, "PRAGMA integrity_check(20)")
-	if Damaged(err) { // the check itself gave up there
+	if IsDamage(err) { // the check itself gave up there
 		return append(complaints, err.Error()), nil
 	}
 	return complaints, err
@@ -295,7 +295,7 @@ func (f *File) transaction(ctx context.Context, h *handle, begin func(context.Co
 	}
 	defer func() {
 		release()
-		err = interrupted(ctx, errors.Join(err, t.close()))
+		err = preferContext(ctx, errors.Join(err, t.close()))
 	}()
 	if err := begin(ctx, c); err != nil {
 		return explain(err)

@@ -97,7 +97,7 @@ func untilFree(ctx context.Context, patience time.Duration, try func() error) er
 // connections: as long as another store only reads there, none can write.
 func (f *File) untilWritable(ctx context.Context, try func() error) error {
 	return until(ctx, try, func(err error) time.Duration {
-		if isCode(err, lib.SQLITE_READONLY) && f.Denied(nil) == nil {
+		if isCode(err, lib.SQLITE_READONLY) && f.WhyDenied(nil) == nil {
 			return mostPatience
 		}
 		return enough

@@ -66,11 +66,11 @@ func (f *File) Watch(ctx context.Context, own <-chan struct{}) (<-chan struct{},
 					return
 				}
 			case <-signs:
-				if !l.changed(time.Now()) {
+				if !l.hasNews(time.Now()) {
 					continue
 				}
 			case <-l.nextEcho():
-				if !l.changed(time.Now()) {
+				if !l.hasNews(time.Now()) {
 					continue
 				}
 			}
@@ -105,8 +105,8 @@ func same(a, b fs.FileInfo) bool {
 	return sameFile(a, b)
 }
 
-// since reports whether one of the files was written to after a time.
-func (a sight) since(t time.Time) bool {
+// isWrittenSince reports whether one of the files was written to after a time.
+func (a sight) isWrittenSince(t time.Time) bool {
 	return a.file != nil && a.file.ModTime().After(t) || a.log != nil && a.log.ModTime().After(t)
 }
 
@@ -125,7 +125,7 @@ func stat(path string) fs.FileInfo {
 // newLookout begins to watch; a write that may be under way has its echoes.
 func newLookout(file string, now time.Time) *lookout {
 	l := &lookout{file: file, seen: see(file)}
-	if l.seen.since(now.Add(-2 * lastEcho)) {
+	if l.seen.isWrittenSince(now.Add(-2 * lastEcho)) {
 		l.echoFrom(now)
 	}
 	return l
@@ -141,8 +141,8 @@ func (l *lookout) nextEcho() <-chan time.Time {
 	return time.After(time.Until(l.echo))
 }
 
-// changed looks at the files, and reports whether they are worth reading.
-func (l *lookout) changed(now time.Time) bool {
+// hasNews looks at the files, and reports whether they are worth reading.
+func (l *lookout) hasNews(now time.Time) bool {
 	if seen := see(l.file); !l.seen.same(seen) {
 		l.seen = seen
 		l.echoFrom(now)

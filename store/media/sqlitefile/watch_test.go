@@ -32,7 +32,7 @@ func TestLookout_seesWhatHappensToTheFiles(t *testing.T) {
 	quiet := func(d time.Duration) (told int) {
 		for end := now.Add(d); now.Before(end); {
 			now = now.Add(firstEcho)
-			if l.changed(now) {
+			if l.hasNews(now) {
 				told++
 			}
 		}
@@ -60,10 +60,10 @@ func TestLookout_seesWhatHappensToTheFiles(t *testing.T) {
 		{"a file comes", func() { write(path, "database") }},
 	} {
 		step.do()
-		if !l.changed(now) {
+		if !l.hasNews(now) {
 			t.Errorf("%s: it is not told", step.name)
 		}
-		if l.changed(now) {
+		if l.hasNews(now) {
 			t.Errorf("%s: it is told twice", step.name)
 		}
 		if first := quiet(firstEcho); first != 1 {
@@ -79,7 +79,7 @@ func TestLookout_seesWhatHappensToTheFiles(t *testing.T) {
 	// Who begins to watch while a write may be under way hears echoes of it.
 	do(os.Chtimes(path, now.Add(-time.Second), now.Add(-time.Second)))
 	l = newLookout(path, now)
-	if l.changed(now) {
+	if l.hasNews(now) {
 		t.Error("a change before the watch is told as one")
 	}
 	if told := quiet(time.Minute); told != 8 {
@@ -93,7 +93,7 @@ func BenchmarkWatch(b *testing.B) {
 	b.Run("Files", func(b *testing.B) {
 		l := newLookout(f.Path(), time.Now())
 		for b.Loop() {
-			l.changed(time.Time{})
+			l.hasNews(time.Time{})
 		}
 	})
 	b.Run("DataVersion", func(b *testing.B) {

@@ -72,8 +72,8 @@ func (m *Memo) Note(name string, at Stamp, text []byte) {
 	m.tagged.notes[content{name, at.Tag}] = text
 }
 
-// Fetched returns how many files were read, in plans too.
-func (m *Memo) Fetched() int64 { return m.fetched.Load() }
+// CountReads returns how many files were read, in plans too.
+func (m *Memo) CountReads() int64 { return m.fetched.Load() }
 
 // decoded is the value decoded from a file in the course of one plan.
 type decoded struct {
@@ -153,7 +153,7 @@ func Notes[T any](ctx context.Context, on Tree, memo *Memo, dir string, names []
 	for at := 0; at < len(names); at += most {
 		part := list[at:min(at+most, len(names))]
 		looks := make([]look, len(part))
-		if err := each(ctx, in, dir, names[at:], part, looks, c); err != nil {
+		if err := decodeEach(ctx, in, dir, names[at:], part, looks, c); err != nil {
 			return nil, err
 		}
 		for i := range part {
@@ -206,8 +206,8 @@ type look struct {
 	fresh bool
 }
 
-// each makes something of files, several at once.
-func each[T any](ctx context.Context, in noting, dir string, names []string, list []Noted[T], looks []look, c Codec[T]) error {
+// decodeEach makes something of files, several at once.
+func decodeEach[T any](ctx context.Context, in noting, dir string, names []string, list []Noted[T], looks []look, c Codec[T]) error {
 	var next atomic.Int64
 	work := func() {
 		var buf []byte
@@ -280,8 +280,8 @@ func remember[T any](m *Memo, name string, l look, is T, c Codec[T]) {
 	}
 }
 
-// Decoded decodes one file, and returns its bytes as well. Nothing is remembered.
-func Decoded[T any](on Tree, memo *Memo, dir, name string, c Codec[T]) (is T, data []byte, err error) {
+// DecodeFile decodes one file, and returns its bytes as well. Nothing is remembered.
+func DecodeFile[T any](on Tree, memo *Memo, dir, name string, c Codec[T]) (is T, data []byte, err error) {
 	is, data, _, err = decode(noting{on, memo}, dir, name, c, nil)
 	return is, data, err
 }

@@ -67,7 +67,7 @@ func TestNotes_leanOnTheFileBefore(t *testing.T) {
 	on, memo := openTree(t, dir), NewMemo((*files.Cache)(nil).Memory("k", dir))
 	read := func(want int64) {
 		t.Helper()
-		before := memo.Fetched()
+		before := memo.CountReads()
 		list, err := Notes(t.Context(), on, memo, ".", names, behind)
 		if err != nil {
 			t.Fatal(err)
@@ -78,7 +78,7 @@ func TestNotes_leanOnTheFileBefore(t *testing.T) {
 				t.Fatalf("%s: %q, %v, %v", n.Name, n.Is.all, n.Err, err)
 			}
 		}
-		if got := memo.Fetched() - before; got != want {
+		if got := memo.CountReads() - before; got != want {
 			t.Errorf("%d files were read, not %d", got, want)
 		}
 	}

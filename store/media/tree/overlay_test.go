@@ -184,8 +184,8 @@ func TestView_seesAFileThatChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("another")
-	if _, _, err := v.Read("a", nil); !errors.As(err, new(*ChangedError)) || v.Changed() == nil {
-		t.Errorf("%v, %v", err, v.Changed())
+	if _, _, err := v.Read("a", nil); !errors.As(err, new(*ChangedError)) || v.FindChange() == nil {
+		t.Errorf("%v, %v", err, v.FindChange())
 	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
@@ -249,11 +249,11 @@ func TestNotes_decodesOnce(t *testing.T) {
 			}
 		}
 	}
-	if n := plan.Fetched(); n != 41 {
+	if n := plan.CountReads(); n != 41 {
 		t.Errorf("%d files were read", n)
 	}
-	if read(v, memo.Planning()); memo.Fetched() != 41 {
-		t.Errorf("%d files were read again", memo.Fetched()-41)
+	if read(v, memo.Planning()); memo.CountReads() != 41 {
+		t.Errorf("%d files were read again", memo.CountReads()-41)
 	}
 }
 
@@ -327,7 +327,7 @@ func TestNotes_againWhatIsTorn(t *testing.T) {
 		reads++
 		return []byte([]string{"a is torn", "a is whole"}[min(reads-1, 1)])
 	}}
-	got, data, err := Decoded(tree, NewMemo(&files.Memory{}), ".", "a", text)
+	got, data, err := DecodeFile(tree, NewMemo(&files.Memory{}), ".", "a", text)
 	if got != "a is whole" || string(data) != got || err != nil {
 		t.Errorf("%q of %q, %v", got, data, err)
 	}
@@ -507,7 +507,7 @@ func TestNotes_ofACopy(t *testing.T) {
 	}
 	read(Overlay(tree, Steps{{Name: "copy", From: "file"}}, nil), "copy")
 	read(tree, "file")
-	if n := memo.Fetched(); n != 1 {
+	if n := memo.CountReads(); n != 1 {
 		t.Errorf("%d files were read instead of one", n)
 	}
 }

@@ -187,10 +187,10 @@ func TestView_movedHow(t *testing.T) {
 		v := NewView(openTree(t, dir))
 		c.look(v)
 		c.does(dir)
-		if got := v.Moved(); got != c.moved {
+		if got := v.FindMoved(); got != c.moved {
 			t.Errorf("%s: %q", name, got)
 		}
-		seen := v.Seen().Moved(openTree(t, dir))
+		seen := v.Seen().FindMoved(openTree(t, dir))
 		if seen != c.moved {
 			t.Errorf("%s: seen %q", name, seen)
 		}
@@ -206,10 +206,10 @@ func TestView_movedHow(t *testing.T) {
 		if err := look(v); !errors.Is(err, errBroken) {
 			t.Errorf("%s: %v", fails, err)
 		}
-		if v.Moved() != "" { // that is told as it is
-			t.Errorf("%s: %q", fails, v.Moved())
+		if v.FindMoved() != "" { // that is told as it is
+			t.Errorf("%s: %q", fails, v.FindMoved())
 		}
-		if got := v.Seen().Moved(on); got != fails {
+		if got := v.Seen().FindMoved(on); got != fails {
 			t.Errorf("%s: seen %q", fails, got)
 		}
 	}
@@ -217,8 +217,8 @@ func TestView_movedHow(t *testing.T) {
 	if _, err := v.OpenFile("a"); !errors.Is(err, errBroken) {
 		t.Error(err)
 	}
-	if _, _, err := v.Read("a", nil); !errors.Is(err, errBroken) || v.Seen().Moved(on) != "a" {
-		t.Error(err, v.Seen().Moved(on))
+	if _, _, err := v.Read("a", nil); !errors.Is(err, errBroken) || v.Seen().FindMoved(on) != "a" {
+		t.Error(err, v.Seen().FindMoved(on))
 	}
 }
 
@@ -402,33 +402,33 @@ func TestNotes_kept(t *testing.T) {
 	}
 	on := openTree(t, dir)
 	for round := range 3 {
-		if got := read(on, memo, "a", "b"); fmt.Sprint(got) != "[a says b says]" || made != 2 || memo.Fetched() != 2 || recalled != 2*round {
-			t.Errorf("round %d: %q, %d notes, %d read, %d recalled", round, got, made, memo.Fetched(), recalled)
+		if got := read(on, memo, "a", "b"); fmt.Sprint(got) != "[a says b says]" || made != 2 || memo.CountReads() != 2 || recalled != 2*round {
+			t.Errorf("round %d: %q, %d notes, %d read, %d recalled", round, got, made, memo.CountReads(), recalled)
 		}
 	}
 	over := Overlay(on, Steps{{Name: "c", From: "a"}}, nil)
-	if got := read(over, memo, "c"); got[0] != "a says" || memo.Fetched() != 2 || made != 2 {
-		t.Errorf("%q, %d read, %d notes", got, memo.Fetched(), made)
+	if got := read(over, memo, "c"); got[0] != "a says" || memo.CountReads() != 2 || made != 2 {
+		t.Errorf("%q, %d read, %d notes", got, memo.CountReads(), made)
 	}
 	plan := NewMemo(&files.Memory{}).Planning()
-	if read(over, plan, "c"); plan.Fetched() != 1 {
-		t.Error(plan.Fetched())
+	if read(over, plan, "c"); plan.CountReads() != 1 {
+		t.Error(plan.CountReads())
 	}
-	if got := read(over, plan, "a", "c"); fmt.Sprint(got) != "[a says a says]" || plan.Fetched() != 1 {
-		t.Errorf("%q, %d read", got, plan.Fetched())
+	if got := read(over, plan, "a", "c"); fmt.Sprint(got) != "[a says a says]" || plan.CountReads() != 1 {
+		t.Errorf("%q, %d read", got, plan.CountReads())
 	}
 	fails = true
-	if got := read(on, memo, "a"); got[0] != "a says" || memo.Fetched() != 3 {
-		t.Errorf("%q, %d read", got, memo.Fetched())
+	if got := read(on, memo, "a"); got[0] != "a says" || memo.CountReads() != 3 {
+		t.Errorf("%q, %d read", got, memo.CountReads())
 	}
 	fails, none = false, true
 	empty := NewMemo(&files.Memory{})
 	was := recalled
 	read(on, empty, "a")
-	if read(on, empty, "a"); recalled != was || empty.Fetched() != 2 {
-		t.Errorf("%d recalled, %d read", recalled-was, empty.Fetched())
+	if read(on, empty, "a"); recalled != was || empty.CountReads() != 2 {
+		t.Errorf("%d recalled, %d read", recalled-was, empty.CountReads())
 	}
-	if _, _, err := Decoded(broken{on, "a"}, memo, ".", "a", codec); !errors.Is(err, errBroken) {
+	if _, _, err := DecodeFile(broken{on, "a"}, memo, ".", "a", codec); !errors.Is(err, errBroken) {
 		t.Error(err)
 	}
 }
@@ -451,7 +451,7 @@ func TestDecode_halfWritten(t *testing.T) {
 		reads := 0
 		tree := texts{openTree(t, dir), c.texts, &reads}
 		codec := Codec[string]{Decode: func(f File) (string, bool) { return string(f.Data), strings.HasSuffix(string(f.Data), ".") }}
-		is, data, err := Decoded(tree, NewMemo(&files.Memory{}), ".", "a", codec)
+		is, data, err := DecodeFile(tree, NewMemo(&files.Memory{}), ".", "a", codec)
 		if is != c.want || string(data) != c.want || err != nil || reads != c.reads {
 			t.Errorf("%s: %q, %q, %v after %d", name, is, data, err, reads)
 		}

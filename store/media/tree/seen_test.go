@@ -23,8 +23,8 @@ func TestView_moved(t *testing.T) {
 		if _, err := v.Stamp("a"); err != nil {
 			t.Fatal(err)
 		}
-		if then(); v.Moved() != want {
-			t.Errorf("%q moved, and not %q", v.Moved(), want)
+		if then(); v.FindMoved() != want {
+			t.Errorf("%q moved, and not %q", v.FindMoved(), want)
 		}
 	}
 }
@@ -62,7 +62,7 @@ func TestSeen_moved(t *testing.T) {
 		if err := c.do(dir); err != nil {
 			t.Fatal(err)
 		}
-		if got := seen.Moved(tree); got != c.want {
+		if got := seen.FindMoved(tree); got != c.want {
 			t.Errorf("%s: %q moved, want %q", name, got, c.want)
 		}
 	}

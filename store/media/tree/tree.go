@@ -69,7 +69,7 @@ func (s Stamp) Is(other Stamp) bool {
 	if s.Tag != "" || other.Tag != "" {
 		return s.Tag == other.Tag && s.Size == other.Size
 	}
-	return s.Kind == other.Kind && s.Stamp.Unchanged(other.Stamp)
+	return s.Kind == other.Kind && s.Stamp.LooksSame(other.Stamp)
 }
 
 // Disk is the tree of a storage folder. Links to folders are followed as far as they
@@ -441,8 +441,8 @@ func IsFolder(t Tree, name string) bool {
 	return at.Kind == files.Directory
 }
 
-// Opened returns how many folders were opened.
-func (d *Disk) Opened() int64 { return d.opened.Load() }
+// CountOpened returns how many folders were opened.
+func (d *Disk) CountOpened() int64 { return d.opened.Load() }
 
 // Close lets go of the folder.
 func (d *Disk) Close() error { return errors.Join(d.base.Close(), d.root.Close()) }
@@ -548,12 +548,12 @@ func (v *View) OpenFile(name string) (Opened, error) {
 	return v.on.OpenFile(name)
 }
 
-// Moved returns a name that is no longer as the view found it, "" if there is no such name. It looks at
+// FindMoved returns a name that is no longer as the view found it, "" if there is no such name. It looks at
 // each once more.
-func (v *View) Moved() string {
+func (v *View) FindMoved() string {
 	seen := v.Seen()
 	seen.failed = nil // that is told as it is
-	return seen.Moved(v.on)
+	return seen.FindMoved(v.on)
 }
 
 // Seen is all that was seen in a view.
@@ -573,9 +573,9 @@ func (v *View) Seen() Seen {
 // Len returns how many files and folders were seen.
 func (v Seen) Len() int { return len(v.lists) + len(v.stamps) + len(v.failed) }
 
-// Moved returns a name that has changed in a tree since it was seen, "" if no name has. A name
+// FindMoved returns a name that has changed in a tree since it was seen, "" if no name has. A name
 // that could not be read counts as changed, unless it was missing and still is.
-func (v Seen) Moved(on Tree) string {
+func (v Seen) FindMoved(on Tree) string {
 	for name, why := range v.failed {
 		if now, err := on.Stamp(name); err != nil || now.Kind != files.Nothing || !isFree(why) {
 			return name
@@ -595,9 +595,9 @@ func (v Seen) Moved(on Tree) string {
 	return ""
 }
 
-// Changed returns the first file that changed between two looks of the view, nil if no
+// FindChange returns the first file that changed between two looks of the view, nil if no
 // file did. After a change, results from the view mix two moments.
-func (v *View) Changed() *ChangedError {
+func (v *View) FindChange() *ChangedError {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.changed

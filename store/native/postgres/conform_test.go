@@ -37,7 +37,7 @@ func (d *emptied) take(t *testing.T) (url string) {
 }
 
 func TestStore_conforms(t *testing.T) {
-	some := emptied{cluster: pgtest.Shared(t)}
+	some := emptied{cluster: pgtest.SharedCluster(t)}
 	storetest.Record(t, "postgres", func(t *testing.T, now func() time.Time) storetest.Opened {
 		url := some.take(t)
 		s, err := postgres.Open(t.Context(), url, postgres.WithClock(now))

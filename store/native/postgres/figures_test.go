@@ -11,7 +11,7 @@ import (
 // TestTurns_takeTheRoomOfTheirMessages: a conversation takes a tenth of its states at most, with its indexes and
 // what the server has not cleared away yet. BenchmarkTurns has the figures.
 func TestTurns_takeTheRoomOfTheirMessages(t *testing.T) {
-	url := pgtest.Shared(t).Database(t)
+	url := pgtest.SharedCluster(t).Database(t)
 	states := recordTurns(t, open(t, url), "s", 1, 200)
 	if size := sizeNow(t, url, "hindcast"); size*10 > int64(states) {
 		t.Errorf("%d bytes of states take %d", states, size)
@@ -22,7 +22,7 @@ func TestTurns_takeTheRoomOfTheirMessages(t *testing.T) {
 // screen 11: the version, the list, the two for what the first session began with, the session, its rows, their reasons
 // and far parents, and three to end what was read.
 func TestFirstScreen_takesFewWays(t *testing.T) {
-	url := pgtest.Shared(t).Database(t)
+	url := pgtest.SharedCluster(t).Database(t)
 	if _, err := open(t, url).Import(t.Context(), storetest.Grow("s", 1000, 100)); err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func sameTurns(t *testing.T, s *postgres.Store, session string, acknowledged []s
 // TestCommit_whoseAnswerIsLost: the connection breaks at COMMIT, before the server hears
 // it and before the program hears the answer. Both times the turn is there once.
 func TestCommit_whoseAnswerIsLost(t *testing.T) {
-	wire := pgtest.Between(t, pgtest.Shared(t).Database(t), 0)
+	wire := pgtest.Between(t, pgtest.SharedCluster(t).Database(t), 0)
 	r := &recorder{Store: open(t, wire.Address), session: "s"}
 	var acknowledged []string
 	for _, delivered := range []bool{false, true, true, false} {
@@ -106,7 +106,7 @@ func TestCommit_whoseAnswerIsLost(t *testing.T) {
 // that nothing was written.
 func TestImport_whoseConnectionIsLost(t *testing.T) {
 	skip.Sequential(t)
-	wire := pgtest.Between(t, pgtest.Shared(t).Database(t), 0)
+	wire := pgtest.Between(t, pgtest.SharedCluster(t).Database(t), 0)
 	s := open(t, wire.Address)
 	for _, delivered := range []bool{false, true} {
 		wire.BreakNext(pgtest.Break{At: func(sent []byte) bool { return bytes.Contains(sent, []byte("\x00COMMIT\x00")) }, Delivered: delivered})
@@ -212,7 +212,7 @@ func TestWithPatience(t *testing.T) {
 
 // TestWithPatience_aLock: so it does for another program that holds the session.
 func TestWithPatience_aLock(t *testing.T) {
-	url := pgtest.Shared(t).Database(t)
+	url := pgtest.SharedCluster(t).Database(t)
 	r := &recorder{Store: open(t, url, postgres.WithPatience(50*time.Millisecond)), session: "s"}
 	if _, err := r.turn(t.Context()); err != nil {
 		t.Fatal(err)
@@ -273,7 +273,7 @@ func TestWatch_goesOnAfterARestart(t *testing.T) {
 // TestGrants: a role with the documented rights reads, another one records, and neither
 // makes or changes a table.
 func TestGrants(t *testing.T) {
-	cluster := pgtest.Shared(t)
+	cluster := pgtest.SharedCluster(t)
 	url := cluster.Database(t)
 	if _, err := (&recorder{Store: open(t, url), session: "s"}).turn(t.Context()); err != nil {
 		t.Fatal(err)
@@ -331,7 +331,7 @@ func TestGrants(t *testing.T) {
 // TestCommit_oneMakesASession: of two programs that begin one session, one does, and the other
 // is told that it came too late, whatever that one has asked the server by then.
 func TestCommit_oneMakesASession(t *testing.T) {
-	url := pgtest.Shared(t).Database(t)
+	url := pgtest.SharedCluster(t).Database(t)
 	wire := pgtest.Between(t, url, 20*time.Millisecond)
 	near, far := open(t, url), open(t, wire.Address)
 	storetest.Sessions(t, far) // it is connected

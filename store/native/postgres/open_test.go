@@ -17,7 +17,7 @@ import (
 )
 
 func TestOpen_saysWhatIsWrong(t *testing.T) {
-	cluster := pgtest.Shared(t)
+	cluster := pgtest.SharedCluster(t)
 	empty, there, newer, older := cluster.Database(t), cluster.Database(t), cluster.Database(t), cluster.Database(t)
 	for _, url := range []string{there, newer, older} {
 		if err := postgres.Migrate(t.Context(), url); err != nil {
@@ -68,7 +68,7 @@ func TestOpen_saysWhatIsWrong(t *testing.T) {
 // TestFormat_isFoundByItsTables: a URL leads to the store of a database that holds one, beside what else it
 // holds.
 func TestFormat_isFoundByItsTables(t *testing.T) {
-	url := pgtest.Shared(t).Database(t)
+	url := pgtest.SharedCluster(t).Database(t)
 	k := databases.Kind(postgres.Format{})
 	if _, err := k.Open(t.Context(), url); !errors.Is(err, store.ErrUnrecognised) {
 		t.Errorf("an empty database: %v", err)
@@ -90,7 +90,7 @@ func TestFormat_isFoundByItsTables(t *testing.T) {
 
 // TestOpenOrCreate_atOnce: programs that start at the same time make one store.
 func TestOpenOrCreate_atOnce(t *testing.T) {
-	url := pgtest.Shared(t).Database(t)
+	url := pgtest.SharedCluster(t).Database(t)
 	var starting sync.WaitGroup
 	for range 6 {
 		starting.Go(func() {

@@ -23,7 +23,7 @@ import (
 // snapshots from a handful of states. A state that one session drops, sweeps or makes a snapshot of is one that
 // another refers to at that moment. None waits for one that waits for it, and no state is left that no session has.
 func TestSessions_meetAtTheirStates(t *testing.T) {
-	url := pgtest.Shared(t).Database(t)
+	url := pgtest.SharedCluster(t).Database(t)
 	states := make([][]byte, 7)
 	for i := range states {
 		states[i] = jsontest.New(250_000, uint64(i+1)).JSON()

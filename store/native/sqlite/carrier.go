@@ -62,7 +62,7 @@ func (c *carrier) Retry(ctx context.Context, once func() error) error {
 func (c *carrier) Write(ctx context.Context, what func(native.Tx) error) error {
 	err := c.file.Write(ctx, on(what))
 	if errors.Is(err, fs.ErrPermission) {
-		return &model.UnwritableError{Err: c.file.Denied(err), Became: "nothing was changed"}
+		return &model.UnwritableError{Err: c.file.WhyDenied(err), Became: "nothing was changed"}
 	}
 	return err
 }

@@ -100,7 +100,7 @@ func (f *folders) leftovers(dir string) {
 
 // leftover notes a temporary file, unless its writer may still be at work.
 func (f *folders) leftover(name string) {
-	if at, err := f.tree.Stamp(name); err == nil && at.Abandoned() {
+	if at, err := f.tree.Stamp(name); err == nil && at.IsAbandoned() {
 		f.flaw(name, flaw{code: FaultLeftover, meaning: "a writer was stopped before it was done", verdict: sdk.Loads("the file is ignored")})
 	}
 }

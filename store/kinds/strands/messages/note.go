@@ -133,5 +133,5 @@ func (m *message) recall(name string, text []byte) bool {
 			*list = append(*list, f)
 		}
 	}
-	return !n.Damaged() && n.Len() == 0
+	return !n.IsDamaged() && n.Len() == 0
 }

@@ -56,8 +56,8 @@ func (n *node) clone(copies map[*node]*node) *node {
 	return next
 }
 
-// sorted returns the names of a folder in order, so that a seed always returns the same.
-func (n *node) sorted() []string {
+// sortedNames returns the names of a folder in order, so that a seed always returns the same.
+func (n *node) sortedNames() []string {
 	var list []string
 	for base := range n.names {
 		list = append(list, base)
@@ -73,7 +73,7 @@ func choose(root *node, rng *rand.Rand, found map[*name]int) {
 	var picked []*name
 	for todo := []*node{root}; len(todo) > 0; todo = todo[1:] {
 		at := todo[0]
-		for _, base := range at.sorted() {
+		for _, base := range at.sortedNames() {
 			s := at.names[base]
 			picked = append(picked, s)
 			if len(s.pending) > 0 {
@@ -121,7 +121,7 @@ func survive(n *node, rng *rand.Rand, found map[*name]int, copies map[*node]*nod
 		return next
 	}
 	next.names = map[string]*name{}
-	for _, base := range n.sorted() {
+	for _, base := range n.sortedNames() {
 		s := n.names[base]
 		to := s.safe
 		if k := found[s]; k > 0 {

@@ -78,9 +78,9 @@ func Stop() {
 	}
 }
 
-// Shared returns the cluster that all tests of the process share. It does not bring to the disk what it writes.
+// SharedCluster returns the cluster that all tests of the process share. It does not bring to the disk what it writes.
 // Without PostgreSQL the test is skipped, as skip.Missing does.
-func Shared(t testing.TB) *Cluster {
+func SharedCluster(t testing.TB) *Cluster {
 	t.Helper()
 	shared.Lock()
 	defer shared.Unlock()
@@ -350,8 +350,8 @@ func (c *Cluster) Copy(t testing.TB, address string) string {
 	return c.address("postgres", name)
 }
 
-// Recorded makes a database of a script that pg_dump wrote, and returns its URL for the superuser.
-func (c *Cluster) Recorded(t testing.TB, file string) string {
+// Restore makes a database of a script that pg_dump wrote, and returns its URL for the superuser.
+func (c *Cluster) Restore(t testing.TB, file string) string {
 	t.Helper()
 	script, err := os.ReadFile(file)
 	if err != nil {
