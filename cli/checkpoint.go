@@ -115,7 +115,7 @@ func joinCheckpoint(h *model.Header, state []byte, framework string) (*checkpoin
 			fmt.Errorf("checkpoint: none stands at #%d: Strands alone emits them, and the session is one of %s", h.Index, framework),
 			"hindcast show says how to go on from the snapshot, where the framework can.",
 		}
-	case !ok && conv.Interrupted():
+	case !ok && conv.IsInterrupted():
 		return nil, fmt.Errorf("checkpoint: none stands at #%d: an interrupt waits there, which goes before a checkpoint", h.Index)
 	case !ok:
 		return nil, fmt.Errorf("checkpoint: none stands at #%d: it is at %s, and only cycles that use tools have checkpoints", h.Index, conv.Position())

@@ -198,8 +198,8 @@ func (a *App) snapshotWords(ctx context.Context, address, session, word string) 
 		words = append(words, "head\tfrom where the framework resumes")
 	}
 	for _, label := range labels {
-		if strings.HasPrefix(label.Name, word) && t.Labelled(label.Name) != model.NoNode && plain(label.Name) {
-			words = append(words, label.Name+"\t"+t.Name(t.Labelled(label.Name))+"  "+clip(label.Note, maxTitle, asked.Glyphs.Ellipsis))
+		if strings.HasPrefix(label.Name, word) && t.FindLabel(label.Name) != model.NoNode && plain(label.Name) {
+			words = append(words, label.Name+"\t"+t.Name(t.FindLabel(label.Name))+"  "+clip(label.Note, maxTitle, asked.Glyphs.Ellipsis))
 		}
 	}
 	for n := model.Node(t.Len() - 1); n >= 0 && len(words) < completionsMost; n-- {

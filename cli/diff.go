@@ -256,7 +256,7 @@ func (p *printer) writeValue(sgr, head string, value []byte, behind int) {
 
 // leftOut says which keys a comparison left out.
 func (p *printer) leftOut(gaps model.Gaps) {
-	if line := gaps.Compared(len(gaps.Keys)); line != "" {
+	if line := gaps.ComparisonLine(len(gaps.Keys)); line != "" {
 		fmt.Fprintln(p, p.paint.in(faint, printable.String(line)))
 	}
 }

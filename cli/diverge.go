@@ -244,7 +244,7 @@ func (p *printer) parting(parting query.Parting, x, y tip) {
 func (p *printer) countSince(t tip, other *tip, line query.Line) string {
 	n := 0
 	for _, node := range line.Since {
-		if !t.Traced(node) {
+		if !t.IsStep(node) {
 			n++
 		}
 	}

@@ -38,7 +38,7 @@ type headerJSON struct {
 
 // headerOf returns the snapshot at a node as a document tells it.
 func headerOf(t *model.Timeline, n model.Node) headerJSON {
-	h := t.Described(n)
+	h := t.FullHeader(n)
 	out := headerJSON{
 		Name: t.Name(n), ID: h.ID, ParentID: h.ParentID, SessionID: h.SessionID, CreatedAt: writable(h.CreatedAt),
 		Index: h.Index, Event: h.EventID(), Orphaned: h.Reason != nil, Reason: h.Reason, Head: h.Head,

@@ -127,7 +127,7 @@ func (p *printer) shape(t *model.Timeline, n model.Node) (shape, sgr string) {
 		return p.glyphs.Head, boldGreen
 	case !t.OnPath(n):
 		return p.glyphs.Orphaned, faint
-	case t.Traced(n):
+	case t.IsStep(n):
 		return p.glyphs.Dot, ""
 	}
 	return p.glyphs.Active, ""

@@ -60,7 +60,7 @@ that another snapshot of the session has, without --force.`,
 		}
 		h := t.Header(n)
 		label := model.Label{Session: of.session, ID: h.ID, Visit: h.Visit, Name: specs[1], Note: note}
-		if at := t.Labelled(label.Name); at != model.NoNode && at != n && !force {
+		if at := t.FindLabel(label.Name); at != model.NoNode && at != n && !force {
 			return &advisedError{
 				fmt.Errorf("label %q: %s has it already", label.Name, t.Name(at)),
 				"--force moves it to " + t.Name(n) + ".",
@@ -124,7 +124,7 @@ func (a *App) unlabel(ctx context.Context, p *printer, s store.Store, t *model.T
 	}
 	for _, label := range list {
 		if label.Name == name {
-			return p.label("removed from", nameAt(t, t.Labelled(name)), label)
+			return p.label("removed from", nameAt(t, t.FindLabel(name)), label)
 		}
 	}
 	return nil
@@ -235,7 +235,7 @@ func (a *App) labelsOf(ctx context.Context, s store.Store, sessions []string) it
 				t.SetLabels(list)
 			}
 			for _, label := range list {
-				if !yield(labelOf(label, nameAt(t, t.Labelled(label.Name))), nil) {
+				if !yield(labelOf(label, nameAt(t, t.FindLabel(label.Name))), nil) {
 					return
 				}
 			}

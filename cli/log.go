@@ -137,7 +137,7 @@ func firstRow(t *model.Timeline, n int) int {
 // isSnapshot reports whether a row shows a snapshot, and not a step or a line.
 func isSnapshot(t *model.Timeline, row int) bool {
 	n := t.Row(row).Node
-	return n != model.NoNode && !t.Traced(n)
+	return n != model.NoNode && !t.IsStep(n)
 }
 
 // isStep reports whether a header is that of a step of a turn.
@@ -290,7 +290,7 @@ func (p *printer) title(h *model.Header) string {
 // snapshot is a step its shape says.
 func remarks(h *model.Header) string {
 	var words []string
-	for mark := range (h.Marks &^ model.MarkTraced).Each() {
+	for mark := range (h.Marks &^ model.MarkTraced).All() {
 		words = append(words, "["+mark.Word()+"]")
 	}
 	return strings.Join(words, " ")

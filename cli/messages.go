@@ -97,7 +97,7 @@ func (p *printer) transcript(talk *transcriptJSON) {
 // part writes a part of a message.
 func (p *printer) part(part *transcript.Part) {
 	switch {
-	case part.Called():
+	case part.IsToolPart():
 		p.writeIndented("  ", strings.TrimRight(part.Verb()+" "+part.Tool+" "+string(jsontape.AppendCompact(nil, part.Input)), " "))
 		sgr := yellow
 		switch part.Status {
@@ -106,7 +106,7 @@ func (p *printer) part(part *transcript.Part) {
 		case "error":
 			sgr = red
 		}
-		fmt.Fprintf(p, "    %s %s\n", p.glyphs.Arrow, p.paint.in(sgr, part.Ended()))
+		fmt.Fprintf(p, "    %s %s\n", p.glyphs.Arrow, p.paint.in(sgr, part.StatusText()))
 		for _, output := range part.Output {
 			p.writeIndented("      ", transcript.Plain(output))
 		}
@@ -115,8 +115,8 @@ func (p *printer) part(part *transcript.Part) {
 		p.writeIndented("    ", part.Text)
 	case part.Text != "":
 		p.writeIndented("  ", part.Text)
-	case part.Shown() != nil:
-		p.writeIndented("  ", transcript.Plain(part.Shown()))
+	case part.ShownJSON() != nil:
+		p.writeIndented("  ", transcript.Plain(part.ShownJSON()))
 	default:
 		p.writeIndented("  ", cmp.Or(part.Label, part.Kind))
 	}
@@ -158,13 +158,13 @@ func (p *printer) markdown(talk *transcriptJSON) {
 
 func (p *printer) markdownPart(part *transcript.Part) {
 	switch {
-	case part.Called():
+	case part.IsToolPart():
 		fmt.Fprintf(p, "%s %s\n\n", part.Verb(), inline(part.Tool))
 		if part.Input != nil {
 			p.writeFence("json", string(splice.Pretty(part.Input)))
 			p.WriteByte('\n')
 		}
-		fmt.Fprintf(p, "%s\n", part.Ended())
+		fmt.Fprintf(p, "%s\n", part.StatusText())
 		for _, output := range part.Output {
 			p.WriteByte('\n')
 			p.fencedValue(output)
@@ -174,8 +174,8 @@ func (p *printer) markdownPart(part *transcript.Part) {
 			fmt.Fprintf(p, "%s\n\n", inline(above))
 		}
 		p.writeQuote(part.Text)
-	case part.Shown() != nil:
-		p.fencedValue(part.Shown())
+	case part.ShownJSON() != nil:
+		p.fencedValue(part.ShownJSON())
 	default:
 		fmt.Fprintf(p, "%s\n", inline(cmp.Or(part.Label, part.Kind)))
 	}

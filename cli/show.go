@@ -41,7 +41,7 @@ as its last member, spliced in byte for byte as its writer serialised it.
 		if err != nil {
 			return err
 		}
-		h := t.Described(n)
+		h := t.FullHeader(n)
 		state, err := of.store.State(ctx, h.Ref())
 		if err != nil {
 			return err

@@ -125,7 +125,7 @@ func addUp(ctx context.Context, s store.Store, session string, list *prices.List
 		if err != nil {
 			return nil, fmt.Errorf("stats: %w", err)
 		}
-		all.counted = slices.DeleteFunc(facts, func(f model.Fact) bool { return !f.Counted() })
+		all.counted = slices.DeleteFunc(facts, func(f model.Fact) bool { return !f.IsCounted() })
 	}
 	return all, nil
 }
@@ -272,7 +272,7 @@ func (s *sums) snapshot(stat *query.Stat) snapshotJSON {
 
 // sum returns the share of one snapshot.
 func (s *sums) sum(stat *query.Stat) (sum query.Sum) {
-	if !s.Traced(stat.Visit) {
+	if !s.IsStep(stat.Visit) {
 		sum.Snapshots = 1
 	}
 	sum.Add(*stat, s.prices)

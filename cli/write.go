@@ -391,7 +391,7 @@ func difference(ctx context.Context, s store.Store, plan *model.Plan) string {
 		return "not compared: " + err.Error()
 	}
 	text := compareStates(ctx, two, gaps, "the head")
-	if left := gaps.Compared(len(gaps.Keys)); left != "" {
+	if left := gaps.ComparisonLine(len(gaps.Keys)); left != "" {
 		text += "; " + left
 	}
 	return text

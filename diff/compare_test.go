@@ -234,7 +234,7 @@ func (d *deadline) Err() error {
 
 func TestCompare_stopsInTheMiddle(t *testing.T) {
 	s := jsontest.New(300_000, 1)
-	for _, way := range ways(t, s.JSON(), s.Indented()) {
+	for _, way := range ways(t, s.JSON(), s.IndentedJSON()) {
 		ctx := &deadline{t.Context(), 3}
 		if r, err := Compare(ctx, way[0], way[1]); !errors.Is(err, context.DeadlineExceeded) || r != nil {
 			t.Errorf("%v", err)

@@ -150,7 +150,7 @@ func (c *comparer) members(old, new value, entry int32) error {
 func (c *comparer) note(object value, entry int32) {
 	t := object.tape
 	for n := t.First(object.node); n >= 0; n = t.Next(n) {
-		if t.Shadowed(n) {
+		if t.IsShadowed(n) {
 			c.duplicates = true
 			c.entries[entry].unnamed = true
 		}

@@ -290,9 +290,9 @@ type Context struct {
 	Tour bool
 }
 
-// Disabled returns the reason for which an action can do nothing just now, in a
+// WhyDisabled returns the reason for which an action can do nothing just now, in a
 // few words, or "" if it can.
-func (a Action) Disabled(c Context) string {
+func (a Action) WhyDisabled(c Context) string {
 	if why := c.Lacks[a]; why != "" {
 		return why
 	}

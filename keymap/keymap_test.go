@@ -127,7 +127,7 @@ func TestMap_helpListsEveryKeyOfTheScope(t *testing.T) {
 func TestAction_disabledWithReason(t *testing.T) {
 	able := Context{Snapshot: true, Mark: true, Branches: true, Errors: true, Search: true, Answers: true, Labels: true, Message: true, Tour: true}
 	for a := None + 1; a < actions; a++ {
-		if why := a.Disabled(able); why != "" {
+		if why := a.WhyDisabled(able); why != "" {
 			t.Errorf("%s is disabled: %s", a, why)
 		}
 	}
@@ -154,7 +154,7 @@ func TestAction_disabledWithReason(t *testing.T) {
 		{ClearMark, Context{}, "no snapshot is marked"},
 		{MoveDown, Context{}, ""},
 	} {
-		if got := tc.action.Disabled(tc.c); got != tc.want {
+		if got := tc.action.WhyDisabled(tc.c); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.action, got, tc.want)
 		}
 	}

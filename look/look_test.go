@@ -99,7 +99,7 @@ func TestGlyphs_sentence(t *testing.T) {
 func TestGlyphs_signs(t *testing.T) {
 	for _, g := range []*Glyphs{&Unicode, &ASCII} {
 		of := map[string]string{}
-		for mark := range (^model.Marks(0)).Each() {
+		for mark := range (^model.Marks(0)).All() {
 			sign := g.Sign(mark)
 			if before, taken := of[sign]; taken || (sign == "") != (mark == model.MarkTraced) {
 				t.Errorf("%s has the sign %q, as %q has", mark.Word(), sign, before)

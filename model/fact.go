@@ -22,8 +22,8 @@ type Fact struct {
 // counted is the group of the numbers that a store counts for a whole session.
 const counted = "counted."
 
-// Counted reports whether the fact comes from [Facts.Count].
-func (f Fact) Counted() bool {
+// IsCounted reports whether the fact comes from [Facts.Count].
+func (f Fact) IsCounted() bool {
 	return len(f.Numbers) > 0 && strings.HasPrefix(f.Numbers[0].Key, counted)
 }
 

@@ -81,7 +81,7 @@ func (f *Folds) span(n Node) (fold, bool) {
 	t := f.t
 	made := fold{node: n, start: t.RowOf(n) + 1}
 	switch {
-	case t.Traced(n):
+	case t.IsStep(n):
 		return made, false // it may be hidden itself, by what it would hide
 	case !t.OnPath(n):
 		made.end = made.start - 1 + int(t.span[n])
@@ -133,7 +133,7 @@ func (f *Folds) steps(n Node) (fold, bool) {
 	t := f.t
 	made := fold{node: n, end: t.RowOf(n)}
 	made.start = made.end
-	for at := t.parent[n]; at != NoNode && t.Traced(at) && t.RowOf(at) == made.start-1; at = t.parent[at] {
+	for at := t.parent[n]; at != NoNode && t.IsStep(at) && t.RowOf(at) == made.start-1; at = t.parent[at] {
 		made.start--
 	}
 	made.snapshots = made.end - made.start
@@ -215,15 +215,15 @@ func (f *Folds) UnfoldAll() {
 	f.refresh()
 }
 
-// Folded reports whether there is a fold at n.
-func (f *Folds) Folded(n Node) bool {
+// HasFold reports whether there is a fold at n.
+func (f *Folds) HasFold(n Node) bool {
 	f.settle()
 	_, folded := f.find(n)
 	return folded
 }
 
-// Hidden returns the number of visits that the fold at n hides, 0 without one.
-func (f *Folds) Hidden(n Node) int {
+// CountHidden returns the number of visits that the fold at n hides, 0 without one.
+func (f *Folds) CountHidden(n Node) int {
 	f.settle()
 	if at, folded := f.find(n); folded {
 		return f.folds[at].snapshots

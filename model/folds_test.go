@@ -18,8 +18,8 @@ func visible(f *Folds) string {
 			continue
 		}
 		id := f.t.Header(row.Node).ID
-		if f.Folded(row.Node) {
-			id += "+" + string(rune('0'+f.Hidden(row.Node)))
+		if f.HasFold(row.Node) {
+			id += "+" + string(rune('0'+f.CountHidden(row.Node)))
 		}
 		ids = append(ids, id)
 	}
@@ -215,7 +215,7 @@ func TestFolds_mapRowsAsPlainCountingDoes(t *testing.T) {
 				}
 			}
 			// A fold with nothing to hide is none.
-			maps.DeleteFunc(folded, func(n Node, _ bool) bool { return len(hangsOn(tl, n)) == 0 || tl.Traced(n) })
+			maps.DeleteFunc(folded, func(n Node, _ bool) bool { return len(hangsOn(tl, n)) == 0 || tl.IsStep(n) })
 			checkFolds(t, tl, f, folded, open)
 			if t.Failed() {
 				t.Fatalf("seed %d: %+v", seed, headers[:cut])
@@ -239,12 +239,12 @@ func hangsOn(tl *Timeline, n Node) (hidden []Node) {
 
 // stepsOf lists the rows of the steps before the snapshot n, from the last.
 func stepsOf(tl *Timeline, n Node) (rows []int) {
-	if tl.Traced(n) {
+	if tl.IsStep(n) {
 		return nil
 	}
 	for row := tl.RowOf(n) - 1; row >= 0; row-- {
 		at := tl.Row(row).Node
-		if at == NoNode || !tl.Traced(at) || tl.Parent(tl.Row(row+1).Node) != at {
+		if at == NoNode || !tl.IsStep(at) || tl.Parent(tl.Row(row+1).Node) != at {
 			break
 		}
 		rows = append(rows, row)
@@ -262,8 +262,8 @@ func checkFolds(t *testing.T, tl *Timeline, f *Folds, folded, open map[Node]bool
 			continue
 		}
 		hangs := hangsOn(tl, n)
-		if !f.Folded(n) || f.Hidden(n) != len(hangs) {
-			t.Errorf("fold at %d: %v, hides %d, not %d", n, f.Folded(n), f.Hidden(n), len(hangs))
+		if !f.HasFold(n) || f.CountHidden(n) != len(hangs) {
+			t.Errorf("fold at %d: %v, hides %d, not %d", n, f.HasFold(n), f.CountHidden(n), len(hangs))
 			return
 		}
 		last := row
@@ -279,7 +279,7 @@ func checkFolds(t *testing.T, tl *Timeline, f *Folds, folded, open map[Node]bool
 		if open[n] {
 			steps = nil
 		}
-		if !tl.Traced(n) && f.Steps(n) != len(steps) {
+		if !tl.IsStep(n) && f.Steps(n) != len(steps) {
 			t.Errorf("%d steps of %d are hidden, not %d", f.Steps(n), n, len(steps))
 			return
 		}

@@ -39,8 +39,8 @@ var gapTexts = [...]struct{ compared, lacking, there string }{
 	GapDelta:    {"kept as changes only", "not recorded here (kept as changes only)", "kept as changes only"},
 }
 
-// None reports whether there are no gaps.
-func (g Gaps) None() bool { return len(g.Keys) == 0 }
+// IsEmpty reports whether there are no gaps.
+func (g Gaps) IsEmpty() bool { return len(g.Keys) == 0 }
 
 // Has reports whether a key is one of the gaps.
 func (g Gaps) Has(key string) bool { return slices.Contains(g.Keys, key) }
@@ -48,7 +48,7 @@ func (g Gaps) Has(key string) bool { return slices.Contains(g.Keys, key) }
 // With returns the keys that are gaps of either of two states: those that a
 // comparison of the two leaves out.
 func (g Gaps) With(other Gaps) Gaps {
-	if g.None() {
+	if g.IsEmpty() {
 		return other
 	}
 	both := Gaps{slices.Clone(g.Keys), g.Why}
@@ -60,9 +60,9 @@ func (g Gaps) With(other Gaps) Gaps {
 	return both
 }
 
-// Compared returns the line that a comparison says of the keys that it left out,
+// ComparisonLine returns the line that a comparison says of the keys that it left out,
 // with the first most keys by name, or "". The keys in it are untrusted.
-func (g Gaps) Compared(most int) string { return g.line(most, gapTexts[g.Why].compared) }
+func (g Gaps) ComparisonLine(most int) string { return g.line(most, gapTexts[g.Why].compared) }
 
 // Of returns the line for one state, which reports with has whether it has a key:
 // first the keys that it lacks, then those that it has.
@@ -91,7 +91,7 @@ func (g Gaps) split(has func(key string) bool) (lacking, there Gaps) {
 }
 
 func (g Gaps) line(most int, text string) string {
-	if g.None() {
+	if g.IsEmpty() {
 		return ""
 	}
 	names := strings.Join(g.Keys[:min(most, len(g.Keys))], ", ")

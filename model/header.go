@@ -61,9 +61,9 @@ type Ref struct {
 	Visit       int64
 }
 
-// Once returns ErrNoSnapshot where the ref names a visit. A kind that counts no visits has
+// CheckNoVisit returns ErrNoSnapshot where the ref names a visit. A kind that counts no visits has
 // each snapshot once, and none of a visit.
-func (r Ref) Once() error {
+func (r Ref) CheckNoVisit() error {
 	if r.Visit != 0 {
 		return ErrNoSnapshot
 	}

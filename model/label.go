@@ -115,8 +115,8 @@ func (t *Timeline) SetLabels(labels []Label) {
 // them.
 func (t *Timeline) Labels(n Node) []Label { return t.labels[n] }
 
-// Labelled returns the visit that has a label, or NoNode.
-func (t *Timeline) Labelled(name string) Node {
+// FindLabel returns the visit that has a label, or NoNode.
+func (t *Timeline) FindLabel(name string) Node {
 	for n, list := range t.labels {
 		for i := range list {
 			if list[i].Name == name {

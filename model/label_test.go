@@ -46,7 +46,7 @@ func TestTimeline_labels(t *testing.T) {
 	}
 	// What is appended leaves them where they are, and makes a name of theirs mean two.
 	tl.Append(headers[3])
-	if tl.Labelled("back") != 2 || tl.Labelled("later") != NoNode {
+	if tl.FindLabel("back") != 2 || tl.FindLabel("later") != NoNode {
 		t.Error("an append moved a label")
 	}
 	ambiguous := (*AmbiguousError)(nil)
@@ -57,7 +57,7 @@ func TestTimeline_labels(t *testing.T) {
 	tl = NewTimeline([]Header{{ID: "b", ParentID: "a", Index: 1}})
 	tl.SetLabels([]Label{{ID: "b", Name: "kept"}})
 	tl.Append(Header{ID: "a"})
-	if tl.Labelled("kept") != 0 {
+	if tl.FindLabel("kept") != 0 {
 		t.Error("a label went with an edge that was mended")
 	}
 }

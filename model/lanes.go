@@ -440,7 +440,7 @@ func (t *Timeline) AppendGutter(dst []byte, row, lanes int, set GlyphSet) []byte
 		switch {
 		case at == t.head:
 			last = g.head
-		case t.Traced(at):
+		case t.IsStep(at):
 			last = g.step
 		case t.OnPath(at):
 			last = g.active

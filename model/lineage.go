@@ -164,7 +164,7 @@ func (t *Timeline) linkAll() {
 // link adds n to the children of its parent, or to the roots.
 func (t *Timeline) link(n Node) {
 	p := t.parent[n]
-	if !t.Traced(n) {
+	if !t.IsStep(n) {
 		t.stored++
 	}
 	if p == NoNode {
@@ -177,10 +177,10 @@ func (t *Timeline) link(n Node) {
 		t.next[t.last[p]] = n
 	}
 	t.last[p] = n
-	if t.Traced(n) {
+	if t.IsStep(n) {
 		return
 	}
-	if t.Traced(p) {
+	if t.IsStep(p) {
 		t.ends = append(t.ends, n)
 	}
 	if t.flags[n]&flagOrphan != 0 {
@@ -188,7 +188,7 @@ func (t *Timeline) link(n Node) {
 	}
 	for t.flags[p]&flagLive == 0 {
 		t.flags[p] |= flagLive
-		if !t.Traced(p) || t.parent[p] == NoNode {
+		if !t.IsStep(p) || t.parent[p] == NoNode {
 			break
 		}
 		p = t.parent[p]

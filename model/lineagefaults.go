@@ -66,7 +66,7 @@ func (t *Timeline) Faults() []Fault {
 	for i := range t.Len() {
 		n := Node(i)
 		l.judgeEdge(n)
-		if p := t.parent[n]; p != NoNode && !t.Traced(n) {
+		if p := t.parent[n]; p != NoNode && !t.IsStep(n) {
 			l.judgeStep(n, l.before(p))
 		}
 	}
@@ -89,21 +89,21 @@ type faultList struct {
 // before returns n, or if it is a step the snapshot before it. Each step is passed
 // once, however many turns begin with the same ones.
 func (l *faultList) before(n Node) Node {
-	if !l.Traced(n) {
+	if !l.IsStep(n) {
 		return n
 	}
 	if l.behind == nil {
 		l.behind = make(map[Node]Node)
 	}
 	at := n
-	for at != NoNode && l.Traced(at) {
+	for at != NoNode && l.IsStep(at) {
 		if known, ok := l.behind[at]; ok {
 			at = known
 			break
 		}
 		at = l.parent[at]
 	}
-	for ; n != NoNode && l.Traced(n); n = l.parent[n] {
+	for ; n != NoNode && l.IsStep(n); n = l.parent[n] {
 		if _, ok := l.behind[n]; ok {
 			break
 		}
@@ -198,7 +198,7 @@ func (l *faultList) judgeEdge(n Node) {
 // nothing but steps is before it.
 func (l *faultList) judgeStep(n, p Node) {
 	h := l.Header(n)
-	if l.Traced(l.parent[n]) && h.ParentID == h.ID && h.ID != "" {
+	if l.IsStep(l.parent[n]) && h.ParentID == h.ID && h.ID != "" {
 		l.add(FaultSelfParent, n, "/parentId", func() string { return "it is its own parent" })
 		return
 	}
@@ -279,7 +279,7 @@ func (l *faultList) judgeHeads() {
 				return fmt.Sprintf("it is said to be the head, but so is %s", l.name(l.head))
 			})
 		}
-		if l.OnPath(n) && l.flags[n]&flagOrphan != 0 && !l.Traced(n) {
+		if l.OnPath(n) && l.flags[n]&flagOrphan != 0 && !l.IsStep(n) {
 			l.add(FaultOrphanedPath, n, "/orphaned", func() string {
 				return fmt.Sprintf("it is orphaned, but on the path to the head %s", l.name(l.head))
 			})

@@ -36,7 +36,7 @@ type names struct {
 // rises reports whether n needs no more of a name than its index, as all before it.
 func (t *Timeline) rises(n Node) bool {
 	index := t.headers.index(int(n))
-	if t.turns != nil || t.any && index <= t.top || t.Traced(n) {
+	if t.turns != nil || t.any && index <= t.top || t.IsStep(n) {
 		return false
 	}
 	t.top, t.any = index, true
@@ -64,7 +64,7 @@ func (t *Timeline) giveName(n Node) {
 		t.turn = append(t.turn, t.turns.add(t.headers.index(int(n))))
 	}
 	switch {
-	case !t.Traced(n):
+	case !t.IsStep(n):
 		step = 0
 	case t.step == nil:
 		t.step = make([]int32, n, t.capacity())
@@ -76,7 +76,7 @@ func (t *Timeline) giveName(n Node) {
 
 // continues reports whether n goes on with the turn of p.
 func (t *Timeline) continues(p, n Node) bool {
-	return p != NoNode && p < n && t.Traced(p) && t.step[p] > 0 && t.headers.index(int(p)) == t.headers.index(int(n))
+	return p != NoNode && p < n && t.IsStep(p) && t.step[p] > 0 && t.headers.index(int(p)) == t.headers.index(int(n))
 }
 
 // Name returns the name of a visit, such as "#7", "#6.2" or "#6:1". No other visit
@@ -93,7 +93,7 @@ func (t *Timeline) AppendName(dst []byte, n Node) []byte {
 	if t.turns.of(index) > 1 {
 		dst = strconv.AppendInt(append(dst, '.'), int64(t.turn[n]), 10)
 	}
-	if t.Traced(n) {
+	if t.IsStep(n) {
 		dst = strconv.AppendInt(append(dst, ':'), int64(t.stepOf(n)), 10)
 	}
 	return dst

@@ -496,7 +496,7 @@ func (t *Timeline) NamePlan(p *Plan) {
 		if code.kind() != RowNode {
 			continue
 		}
-		if !t.Traced(n) {
+		if !t.IsStep(n) {
 			drawn++
 		}
 		h := t.Header(n)

@@ -56,7 +56,7 @@ func (t *Timeline) Resolve(spec string) (Node, error) {
 		}
 	}
 	found := t.withID(spec)
-	if n := t.Labelled(spec); n != NoNode && !slices.Contains(found.nodes, n) {
+	if n := t.FindLabel(spec); n != NoNode && !slices.Contains(found.nodes, n) {
 		found.nodes = slices.Insert(found.nodes, 0, n)
 	}
 	switch short := tooShort(spec) && len(found.nodes) == 0; {

@@ -177,7 +177,7 @@ func (t *Timeline) graft(n Node) Node {
 		return t.moveHead(n)
 	}
 	at := t.parent[n]
-	if at != NoNode && !t.pointed && t.flags[n]&flagOrphan == 0 && !t.Traced(n) && t.snapshotOf(at) == t.head {
+	if at != NoNode && !t.pointed && t.flags[n]&flagOrphan == 0 && !t.IsStep(n) && t.snapshotOf(at) == t.head {
 		// n comes before its parent in order, and that is no leaf any more.
 		return t.moveHead(t.findHead())
 	}
@@ -193,7 +193,7 @@ func (t *Timeline) takesHead(n Node) bool {
 	switch {
 	case h.Head:
 		return true
-	case t.pointed || h.Orphaned || t.Traced(n):
+	case t.pointed || h.Orphaned || t.IsStep(n):
 		return false
 	}
 	return t.head == NoNode || t.compare(n, t.head) > 0
@@ -223,7 +223,7 @@ func (t *Timeline) findHead() Node {
 		return head
 	}
 	for i, f := range t.flags {
-		if f&(flagOrphan|flagLive) == 0 && !t.Traced(Node(i)) && (head == NoNode || t.compare(Node(i), head) > 0) {
+		if f&(flagOrphan|flagLive) == 0 && !t.IsStep(Node(i)) && (head == NoNode || t.compare(Node(i), head) > 0) {
 			head = Node(i)
 		}
 	}
@@ -253,17 +253,17 @@ func (t *Timeline) moveHead(n Node) Node {
 
 // count notes that n came to the path, or left it.
 func (t *Timeline) count(n Node, by int) {
-	if !t.Traced(n) {
+	if !t.IsStep(n) {
 		t.onPath += by
 	}
 }
 
-// Traced reports whether n is a step and no snapshot.
-func (t *Timeline) Traced(n Node) bool { return t.flags[n]&flagTraced != 0 }
+// IsStep reports whether n is a step and no snapshot.
+func (t *Timeline) IsStep(n Node) bool { return t.flags[n]&flagTraced != 0 }
 
 // snapshotOf returns n, or if it is a step the snapshot before it, or NoNode.
 func (t *Timeline) snapshotOf(n Node) Node {
-	for n != NoNode && t.Traced(n) {
+	for n != NoNode && t.IsStep(n) {
 		n = t.parent[n]
 	}
 	return n
@@ -296,9 +296,9 @@ func (t *Timeline) Snapshots() int { return t.stored }
 // Header returns the header of a node.
 func (t *Timeline) Header(n Node) Header { return t.headers.At(int(n)) }
 
-// Described returns a copy of the header of a node completed from the timeline: Head on the head alone, and
+// FullHeader returns a copy of the header of a node completed from the timeline: Head on the head alone, and
 // the Reason where it is off the path.
-func (t *Timeline) Described(n Node) Header {
+func (t *Timeline) FullHeader(n Node) Header {
 	h := t.Header(n)
 	h.Head, h.Reason = n == t.head, nil
 	if !t.OnPath(n) {
@@ -314,7 +314,7 @@ func (t *Timeline) Parent(n Node) Node { return t.parent[n] }
 // Base returns the node with which n is compared by default: its parent, but for a snapshot the snapshot
 // before it, whatever steps there are in between. It is NoNode if there is no such node.
 func (t *Timeline) Base(n Node) Node {
-	if t.Traced(n) {
+	if t.IsStep(n) {
 		return t.parent[n]
 	}
 	return t.snapshotOf(t.parent[n])
@@ -323,7 +323,7 @@ func (t *Timeline) Base(n Node) Node {
 // EndOf returns n, or if it is a step the snapshot that its turn ended in: the first in the direction of
 // Next. It is NoNode if there is no such snapshot.
 func (t *Timeline) EndOf(n Node) Node {
-	for n != NoNode && t.Traced(n) {
+	for n != NoNode && t.IsStep(n) {
 		n = t.keep[n]
 	}
 	return n

@@ -494,10 +494,10 @@ func TestTimeline_DescribedTellsWhatTheTreeKnows(t *testing.T) {
 		{ID: "b", ParentID: "a", Index: 1, Orphaned: true},
 		{ID: "c", ParentID: "a", Index: 1},
 	})
-	if h := tl.Described(2); !h.Head || h.Reason != nil || tl.Header(2).Head {
+	if h := tl.FullHeader(2); !h.Head || h.Reason != nil || tl.Header(2).Head {
 		t.Errorf("the head is described as %+v", h)
 	}
-	h := tl.Described(1)
+	h := tl.FullHeader(1)
 	if want := (Reason{Kind: ReasonRestore, TargetID: "a", TargetName: "#0"}); h.Head || h.Reason == nil || *h.Reason != want {
 		t.Errorf("the orphan is described as %+v", h)
 	}

@@ -26,8 +26,8 @@ var markWords = [...]struct {
 // formerStep is how older portable files call MarkTraced.
 const formerStep = "traced"
 
-// Each yields the marks that are set, one at a time, the gravest first.
-func (s Marks) Each() iter.Seq[Marks] {
+// All yields the marks that are set, one at a time, the gravest first.
+func (s Marks) All() iter.Seq[Marks] {
 	return func(yield func(Marks) bool) {
 		for _, known := range markWords {
 			if s.Has(known.mark) && !yield(known.mark) {
@@ -50,7 +50,7 @@ func (s Marks) Word() string {
 // Words returns the words of the marks that are set, the gravest first, or nil.
 func (s Marks) Words() []string {
 	var words []string
-	for mark := range s.Each() {
+	for mark := range s.All() {
 		words = append(words, mark.Word())
 	}
 	return words

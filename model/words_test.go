@@ -13,7 +13,7 @@ func TestMarks_haveAWordForEachBit(t *testing.T) {
 	if got := all.Words(); !slices.Equal(got, want) || parseMarks(got) != all {
 		t.Errorf("%q come back as %b", got, parseMarks(got))
 	}
-	for mark := range all.Each() {
+	for mark := range all.All() {
 		if parseMarks([]string{mark.Word()}) != mark {
 			t.Errorf("%b is called %q", mark, mark.Word())
 		}

@@ -191,7 +191,7 @@ func (b *blame) begin(n model.Node, path Path) error {
 		b.keys = append(b.keys, m.key)
 	}
 	for c := tape.First(0); c >= 0; c = tape.Next(c) {
-		if tape.Shadowed(c) || b.open[c] == 0 {
+		if tape.IsShadowed(c) || b.open[c] == 0 {
 			continue
 		}
 		key := tape.Key(c)
@@ -211,7 +211,7 @@ func (b *blame) count(n, root jsontape.Node, within bool) (sum int32) {
 		sum = 1
 	}
 	for c := b.tape.First(n); c >= 0; c = b.tape.Next(c) {
-		if !b.tape.Shadowed(c) {
+		if !b.tape.IsShadowed(c) {
 			sum += b.count(c, root, within)
 		}
 	}
@@ -402,7 +402,7 @@ func (b *blame) members(n jsontape.Node, now, before part, visit model.Node, orB
 	}
 	inNew, inOld := byKey(news), byKey(olds)
 	for c := b.tape.First(n); c >= 0; c = b.tape.Next(c) {
-		if b.tape.Shadowed(c) || b.open[c] == 0 {
+		if b.tape.IsShadowed(c) || b.open[c] == 0 {
 			continue
 		}
 		key := b.tape.Key(c)

@@ -235,12 +235,12 @@ func (c *comings) of(n model.Node, before []int32) (has []int32) {
 	}
 	r := c.rope(n)
 	if parent := c.visits[n].parent; parent != model.NoNode && r.err == nil {
-		if p := c.rope(parent); p.gaps.None() && slices.Equal(r.pieces, p.pieces) {
+		if p := c.rope(parent); p.gaps.IsEmpty() && slices.Equal(r.pieces, p.pieces) {
 			return before
 		}
 	}
 	c.each(n, func(number int32, _ uint32) { add(number) })
-	if r.err != nil || !r.gaps.None() {
+	if r.err != nil || !r.gaps.IsEmpty() {
 		for _, number := range before {
 			add(number)
 		}

@@ -437,7 +437,7 @@ func (s *search) judge(n model.Node, r, near *reached, each func(output any)) (w
 	if err != nil {
 		return nil, err
 	}
-	if gaps := s.rope(n).gaps; !gaps.None() {
+	if gaps := s.rope(n).gaps; !gaps.IsEmpty() {
 		if object, ok := state.(map[string]any); ok {
 			object = maps.Clone(object)
 			for _, key := range gaps.Keys {

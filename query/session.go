@@ -115,7 +115,7 @@ func (q *Session) Follow(t *model.Timeline) {
 	visits := make([]visit, t.Len())
 	for n := range model.Node(t.Len()) {
 		h := t.Header(n)
-		v := visit{ref: h.Ref(), index: h.Index, parent: t.Parent(n), base: t.Base(n), onPath: t.OnPath(n), traced: t.Traced(n)}
+		v := visit{ref: h.Ref(), index: h.Index, parent: t.Parent(n), base: t.Base(n), onPath: t.OnPath(n), traced: t.IsStep(n)}
 		v.ended = !v.traced || t.EndOf(n) != model.NoNode
 		v.severed = v.parent == model.NoNode && (h.ParentID != "" || h.ParentVisit != 0)
 		v.slot = q.states.slot(v.ref)

@@ -109,7 +109,7 @@ func TotalsOf(t *model.Timeline, stats []Stat, prices Prices) (all Totals) {
 	for _, stat := range stats {
 		n := stat.Visit
 		snapshot := 1
-		if t.Traced(n) {
+		if t.IsStep(n) {
 			snapshot = 0
 		}
 		add := func(s *Sum) {

@@ -71,7 +71,7 @@ func (p *page) changes(ctx context.Context, before, now *state, added map[int]bo
 			p.element("p", "quiet", "and "+model.Count(left, "more change"))
 		}
 	}
-	if line := gaps.Compared(len(gaps.Keys)); line != "" {
+	if line := gaps.ComparisonLine(len(gaps.Keys)); line != "" {
 		p.element("p", "quiet", line)
 	}
 }

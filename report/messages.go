@@ -83,7 +83,7 @@ func (p *page) message(m *transcript.Message) {
 
 func (p *page) part(part *transcript.Part) {
 	switch {
-	case part.Called():
+	case part.IsToolPart():
 		p.put(`<pre class="call">`)
 		p.cut(part.Verb()+" "+part.Tool+" "+string(jsontape.AppendCompact(nil, part.Input)), mostText)
 		p.put("</pre>")
@@ -92,7 +92,7 @@ func (p *page) part(part *transcript.Part) {
 			class = "ended error"
 		}
 		p.put(`<pre class="` + class + `">  → `)
-		p.text(part.Ended())
+		p.text(part.StatusText())
 		for _, output := range part.Output {
 			p.put("\n")
 			p.cut(transcript.Plain(output), mostText)
@@ -107,9 +107,9 @@ func (p *page) part(part *transcript.Part) {
 		p.put(`<div class="` + class + `" dir="auto">`)
 		p.cut(part.Text, mostText)
 		p.put("</div>")
-	case part.Shown() != nil:
+	case part.ShownJSON() != nil:
 		p.put("<pre>")
-		p.cut(transcript.Plain(part.Shown()), mostText)
+		p.cut(transcript.Plain(part.ShownJSON()), mostText)
 		p.put("</pre>")
 	default:
 		p.element("p", "quiet", cmp.Or(part.Label, part.Kind))

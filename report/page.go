@@ -104,7 +104,7 @@ func lineBelow(r rune) rune {
 
 // marks writes what is special about a snapshot. Its shape says that it is a step.
 func (p *page) marks(h *model.Header) {
-	for mark := range (h.Marks &^ model.MarkTraced).Each() {
+	for mark := range (h.Marks &^ model.MarkTraced).All() {
 		p.element("span", "mark", "["+mark.Word()+"]")
 	}
 }

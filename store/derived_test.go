@@ -96,7 +96,7 @@ func checkGaps(t *testing.T, s store.Store, session string, want []string) {
 			t.Fatal(err)
 		}
 		for _, e := range r.Without(both.Has).Changes() {
-			if e.Depth == 1 && (e.Op == diff.Added || e.Op == diff.Removed) && r.Path(e) != "/trace" && !both.None() {
+			if e.Depth == 1 && (e.Op == diff.Added || e.Op == diff.Removed) && r.Path(e) != "/trace" && !both.IsEmpty() {
 				t.Errorf("%s #%d: %s %s at the top", session, h.Index, e.Op, r.Path(e))
 			}
 		}

@@ -43,7 +43,7 @@ func stateChange(ctx context.Context, states *states, plan *model.Plan) dialog.C
 		sides[i], gaps = s.data, gaps.With(s.gaps)
 	}
 	change := changeOf(ctx, "the head", sides[0], sides[1], gaps)
-	if left := gaps.Compared(mostKeys); left != "" {
+	if left := gaps.ComparisonLine(mostKeys); left != "" {
 		change.Lines = append(change.Lines, left)
 	}
 	return change

@@ -405,7 +405,7 @@ func (m *Model) subject() subject {
 	if n == model.NoNode {
 		return subject{}
 	}
-	s := subject{header: t.Described(n), name: t.Name(n), faults: m.info.faults, labels: m.timeline.Labels().Of(n)}
+	s := subject{header: t.FullHeader(n), name: t.Name(n), faults: m.info.faults, labels: m.timeline.Labels().Of(n)}
 	base := t.Base(n)
 	switch {
 	case m.against == theMark:
@@ -415,7 +415,7 @@ func (m *Model) subject() subject {
 	}
 	s.subjectKey = subjectKey{ref: s.header.Ref(), reading: m.info.reading, head: s.header.Head}
 	if base != model.NoNode {
-		s.base, s.baseName = t.Described(base), t.Name(base)
+		s.base, s.baseName = t.FullHeader(base), t.Name(base)
 		s.with = s.base.Ref()
 	}
 	return s

@@ -158,7 +158,7 @@ func (m *Model) hints() (hints []hint, out string) {
 	m.usable = m.usable[:0]
 	for _, h := range hints {
 		forks := m.forks && h.actions[0] == keymap.Restore && h.text == "" // the key of the fork says so
-		if label, _ := m.label(scope, h); label != "" && !forks && h.actions[0].Disabled(now) == "" {
+		if label, _ := m.label(scope, h); label != "" && !forks && h.actions[0].WhyDisabled(now) == "" {
 			m.usable = append(m.usable, h)
 		}
 	}

@@ -245,7 +245,7 @@ func (m *Model) receipt(plan *model.Plan, r *model.Receipt) (text string, brief 
 	if plan.Op == model.OpUndo {
 		back = keymap.Redo
 	}
-	if key := keymap.Label(m.keys.Keys(keymap.Session, back)); key != "" && back.Disabled(m.context()) == "" && plan.Op != model.OpRun && !plan.Final {
+	if key := keymap.Label(m.keys.Keys(keymap.Session, back)); key != "" && back.WhyDisabled(m.context()) == "" && plan.Op != model.OpRun && !plan.Final {
 		keys = append(keys, key+" "+back.Help())
 	}
 	leave, open := m.keys.Keys(keymap.Session, keymap.Back), m.keys.Keys(keymap.Picker, keymap.Open)

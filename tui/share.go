@@ -53,7 +53,7 @@ func (m *Model) askWhatToShare() {
 func rangeOf(t *model.Timeline, from, to model.Node) excerpt {
 	count := 0
 	for n := to; n != model.NoNode; n = t.Parent(n) {
-		if !t.Traced(n) {
+		if !t.IsStep(n) {
 			count++
 		}
 		if n == from {

@@ -142,7 +142,7 @@ func (m *Model) takeText(k tea.KeyMsg) tea.Cmd {
 // do carries out an action.
 func (m *Model) do(a keymap.Action) tea.Cmd {
 	m.dirty = true
-	if why := a.Disabled(m.context()); why != "" {
+	if why := a.WhyDisabled(m.context()); why != "" {
 		m.say(a.Help() + ": " + why)
 		return nil
 	}

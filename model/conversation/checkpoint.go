@@ -25,8 +25,8 @@ type Checkpoint struct {
 	Warnings []string
 }
 
-// Stored reports whether the state itself holds the checkpoint.
-func (c Checkpoint) Stored() bool { return c.Node >= 0 }
+// IsStored reports whether the state itself holds the checkpoint.
+func (c Checkpoint) IsStored() bool { return c.Node >= 0 }
 
 // Payload returns the exact input that resumes from the checkpoint; nil when the
 // SDK would refuse it.
@@ -103,7 +103,7 @@ func (c *Conversation) disagreements(cp model.Checkpoint) []string {
 // before a checkpoint: it is then not emitted.
 func (c *Conversation) impliedCheckpoint() (Checkpoint, bool) {
 	position := c.Position().Name()
-	if position == "" || c.Interrupted() {
+	if position == "" || c.IsInterrupted() {
 		return Checkpoint{Node: jsontape.None}, false
 	}
 	cp := model.Checkpoint{Position: position, CycleIndex: int64(max(0, c.Cycle())), SchemaVersion: model.CheckpointSchemaVersion}

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the golden files")
 func dump(c *Conversation) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "framework %s, position %s, cycle %d, interrupted %v\n",
-		c.Framework(), c.Position(), c.Cycle(), c.Interrupted())
+		c.Framework(), c.Position(), c.Cycle(), c.IsInterrupted())
 	for m := range c.Len() {
 		v := c.Message(m)
 		fmt.Fprintf(&out, "\n[%d] %s (%s)", m, v.Role, c.RoleText(m))
@@ -71,7 +71,7 @@ func dump(c *Conversation) string {
 	}
 	if cp, ok := c.Checkpoint(); ok {
 		effect, warning := cp.Executes()
-		fmt.Fprintf(&out, "\ncheckpoint stored %v, error %v: %s %s %s %s", cp.Stored(), cp.Err, cp.Payload(), cp.Call(), effect, warning)
+		fmt.Fprintf(&out, "\ncheckpoint stored %v, error %v: %s %s %s %s", cp.IsStored(), cp.Err, cp.Payload(), cp.Call(), effect, warning)
 		for _, w := range cp.Warnings {
 			fmt.Fprintf(&out, "\n    %s", w)
 		}
@@ -292,8 +292,8 @@ func TestCheckpoint_disagreesWithTheMessages(t *testing.T) {
 
 func TestCheckpoint_givesTheSDKsRefusal(t *testing.T) {
 	cp, ok := Decode(parse(t, `{"ckpt":{"position":"after_model","cycle_index":0,"schema_version":"2.0"}}`)).Checkpoint()
-	if !ok || !cp.Stored() || cp.Payload() != nil || cp.Warnings != nil {
-		t.Fatalf("ok %v, stored %v, payload %s", ok, cp.Stored(), cp.Payload())
+	if !ok || !cp.IsStored() || cp.Payload() != nil || cp.Warnings != nil {
+		t.Fatalf("ok %v, stored %v, payload %s", ok, cp.IsStored(), cp.Payload())
 	}
 	if want := "Checkpoints with schema version '2.0' are not compatible with current version 1.0."; !strings.Contains(cp.Err.Error()+".", want) {
 		t.Errorf("error %v, want the SDK's words: %s", cp.Err, want)
@@ -304,7 +304,7 @@ func TestCheckpoint_givesTheSDKsRefusal(t *testing.T) {
 func TestCheckpoint_implied(t *testing.T) {
 	for id, want := range map[string]string{"trackingId": "afterModel", "tracking_id": "after_model", "id": "after_model"} {
 		cp, ok := Decode(parse(t, `{"messages":[`+strUser+`,{"role":"assistant","`+id+`":"1","content":[{"toolUse":{"toolUseId":"a","name":"f","input":{}}}]}]}`)).Checkpoint()
-		if !ok || cp.Stored() || cp.Position != want || cp.CycleIndex != 0 || !strings.Contains(string(cp.Payload()), want) || strings.Contains(cp.Call(), "invoke") != (id == "trackingId") || (cp.Note != "") != (id == "id") {
+		if !ok || cp.IsStored() || cp.Position != want || cp.CycleIndex != 0 || !strings.Contains(string(cp.Payload()), want) || strings.Contains(cp.Call(), "invoke") != (id == "trackingId") || (cp.Note != "") != (id == "id") {
 			t.Errorf("%s: %t, %+v, %s", id, ok, cp, cp.Payload())
 		}
 	}

@@ -74,8 +74,8 @@ func (c *Conversation) Bytes(b *Block) int64 {
 	return int64(digits) * 3 / 4
 }
 
-// Hidden reports whether a block is reasoning that the provider encrypted.
-func (c *Conversation) Hidden(b *Block) bool {
+// IsEncrypted reports whether a block is reasoning that the provider encrypted.
+func (c *Conversation) IsEncrypted(b *Block) bool {
 	return b.Kind == Reasoning && b.Body >= 0 && (c.tape.Key(b.Body) == "redactedContent" || c.tape.Key(b.Body) == "encrypted_content")
 }
 
@@ -103,7 +103,7 @@ func (c *Conversation) base64(b *Block) []byte {
 	if data := dataOf(raw); data != nil {
 		return data
 	}
-	if n != b.Body || c.Hidden(b) || inBase64[t.Key(n)] && !bytes.Contains(raw[:min(len(raw), maxURLHead)], []byte("://")) {
+	if n != b.Body || c.IsEncrypted(b) || inBase64[t.Key(n)] && !bytes.Contains(raw[:min(len(raw), maxURLHead)], []byte("://")) {
 		return raw
 	}
 	return nil

@@ -111,9 +111,9 @@ func (c *Conversation) endsWith(m Node) bool {
 	return id != "" && id == first(c.Blocks(len(c.messages)-1))
 }
 
-// Interrupted reports whether the framework waits for an answer to an
+// IsInterrupted reports whether the framework waits for an answer to an
 // interrupt, or else holds back tool calls that it will run on the next start.
-func (c *Conversation) Interrupted() bool {
+func (c *Conversation) IsInterrupted() bool {
 	if c.run.is {
 		return c.run.asks
 	}

@@ -128,7 +128,7 @@ func (c *Conversation) Resume() []Resume {
 
 func (c *Conversation) resumeIn(f Framework) []Resume {
 	ways := resumes[f][c.Position()]
-	if c.Interrupted() {
+	if c.IsInterrupted() {
 		paused := pausedResumes[f]
 		if len(c.pause.interrupts) == 0 && heldResumes[f] != nil {
 			paused = heldResumes[f]

@@ -99,7 +99,7 @@ func (c *Conversation) readPythonResults(results, order Node, waiting []Node) {
 	for n := t.First(results); n >= 0; n = t.Next(n) {
 		at, ran := last[t.Key(n)]
 		switch {
-		case t.Shadowed(n), asks[t.Key(n)] && isText(t, t.Find(n, "status"), "interrupted"):
+		case t.IsShadowed(n), asks[t.Key(n)] && isText(t, t.Find(n, "status"), "interrupted"):
 		case ran && !isText(t, t.Find(t.Find(n, "result"), "type"), "exception"):
 			byNode[at] = n
 		default:

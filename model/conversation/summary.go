@@ -53,7 +53,7 @@ func (c *Conversation) appendBrief(dst []byte, b *Block, limit int, arrow string
 		}
 		return dst
 	case Text, Guard, Reasoning:
-		if c.tape.Kind(b.Body) == jsontape.String && !c.Hidden(b) {
+		if c.tape.Kind(b.Body) == jsontape.String && !c.IsEncrypted(b) {
 			return c.tape.AppendText(dst, b.Body, limit)
 		}
 	case Citations:

@@ -217,7 +217,7 @@ func Opening(state []byte) string {
 	for list := range lists(state) {
 		seen := 0
 		for m, err := range jsontape.Members(list) {
-			if err != nil || seen == openingMessages || o.Asked() {
+			if err != nil || seen == openingMessages || o.HasPrompt() {
 				break
 			}
 			seen++
@@ -270,8 +270,8 @@ func (o *Openings) AddMessage(c *Conversation, m int) {
 // Answer adds what the model says, on one line.
 func (o *Openings) Answer(words string) { o.answer = cmp.Or(o.answer, words) }
 
-// Asked reports whether a prompt was added: what follows does not count.
-func (o *Openings) Asked() bool { return o.asked != "" }
+// HasPrompt reports whether a prompt was added: what follows does not count.
+func (o *Openings) HasPrompt() bool { return o.asked != "" }
 
 // Title returns the title of the session: the first prompt, else the first command to the program, else the
 // first answer, else the text that the program wrote for the user, or "".

@@ -182,7 +182,7 @@ func TestOpenings(t *testing.T) {
 		for m := range c.Len() {
 			o.AddMessage(c, m)
 		}
-		if o.Title() != want || o.Asked() != (want == "list") {
+		if o.Title() != want || o.HasPrompt() != (want == "list") {
 			t.Errorf("%s: %q, want %q", list, o.Title(), want)
 		}
 	}

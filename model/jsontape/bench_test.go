@@ -24,7 +24,7 @@ func BenchmarkSkip(b *testing.B) {
 func BenchmarkParse(b *testing.B) {
 	for name, data := range map[string][]byte{
 		"compact":  jsontest.New(10*mb, 1).JSON(),
-		"indented": jsontest.New(10*mb, 1).Indented(),
+		"indented": jsontest.New(10*mb, 1).IndentedJSON(),
 		"program":  []byte(`{"output":"` + strings.Repeat(`\tif err := step(ctx, \"part 7\"); err != nil {\n\t\treturn fmt.Errorf(\"step 7: %w\", err)\n\t}\n`, mb/100) + `"}`),
 	} {
 		b.Run(name, func(b *testing.B) {

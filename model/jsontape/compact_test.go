@@ -61,7 +61,7 @@ func FuzzAppendCompact(f *testing.F) {
 			f.Add(text)
 		}
 	}
-	f.Add(jsontest.New(2000, 1).Indented())
+	f.Add(jsontest.New(2000, 1).IndentedJSON())
 	f.Fuzz(func(t *testing.T, text []byte) {
 		before := slices.Clone(text)
 		got := AppendCompact(nil, text)
@@ -86,7 +86,7 @@ func BenchmarkAppendCompact(b *testing.B) {
 	for name, texts := range map[string][][]byte{
 		"message of 1.8 kB": {long},
 		"messages":          log,
-		"indented":          {jsontest.New(10*mb, 1).Indented()},
+		"indented":          {jsontest.New(10*mb, 1).IndentedJSON()},
 		"compact":           {jsontest.New(10*mb, 1).JSON()},
 	} {
 		b.Run(name, func(b *testing.B) {

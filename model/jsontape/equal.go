@@ -77,7 +77,7 @@ func MatchMembers(t *Tape, n Node, u *Tape, m Node) iter.Seq[Pair] {
 	return func(yield func(Pair) bool) {
 		a, b := t.First(n), u.First(m)
 		// Most objects come with their keys in the same order.
-		for a >= 0 && b >= 0 && !t.Shadowed(a) && !u.Shadowed(b) && sameKey(t, a, u, b) {
+		for a >= 0 && b >= 0 && !t.IsShadowed(a) && !u.IsShadowed(b) && sameKey(t, a, u, b) {
 			if !yield(Pair{a, b}) {
 				return
 			}
@@ -99,12 +99,12 @@ const fewMembers = 24
 // matchFew pairs the members from a and b on without a table of keys.
 func matchFew(t *Tape, a Node, u *Tape, b Node, yield func(Pair) bool) {
 	for c := a; c >= 0; c = t.Next(c) {
-		if !t.Shadowed(c) && !yield(Pair{c, sameMember(t, c, u, b)}) {
+		if !t.IsShadowed(c) && !yield(Pair{c, sameMember(t, c, u, b)}) {
 			return
 		}
 	}
 	for c := b; c >= 0; c = u.Next(c) {
-		if !u.Shadowed(c) && sameMember(u, c, t, a) < 0 && !yield(Pair{None, c}) {
+		if !u.IsShadowed(c) && sameMember(u, c, t, a) < 0 && !yield(Pair{None, c}) {
 			return
 		}
 	}
@@ -113,7 +113,7 @@ func matchFew(t *Tape, a Node, u *Tape, b Node, yield func(Pair) bool) {
 // sameMember returns the member from m on that has n's key and counts, or -1.
 func sameMember(t *Tape, n Node, u *Tape, m Node) Node {
 	for ; m >= 0; m = u.Next(m) {
-		if sameKey(t, n, u, m) && !u.Shadowed(m) {
+		if sameKey(t, n, u, m) && !u.IsShadowed(m) {
 			return m
 		}
 	}
@@ -124,12 +124,12 @@ func sameMember(t *Tape, n Node, u *Tape, m Node) Node {
 func matchRest(t *Tape, a Node, u *Tape, b Node, yield func(Pair) bool) {
 	rest := make(map[string]Node)
 	for c := b; c >= 0; c = u.Next(c) {
-		if !u.Shadowed(c) {
+		if !u.IsShadowed(c) {
 			rest[u.spelledKey(c)] = c
 		}
 	}
 	for c := a; c >= 0; c = t.Next(c) {
-		if t.Shadowed(c) {
+		if t.IsShadowed(c) {
 			continue
 		}
 		key := t.spelledKey(c)
@@ -143,7 +143,7 @@ func matchRest(t *Tape, a Node, u *Tape, b Node, yield func(Pair) bool) {
 		}
 	}
 	for c := b; c >= 0; c = u.Next(c) {
-		if _, alone := rest[u.spelledKey(c)]; alone && !u.Shadowed(c) && !yield(Pair{None, c}) {
+		if _, alone := rest[u.spelledKey(c)]; alone && !u.IsShadowed(c) && !yield(Pair{None, c}) {
 			return
 		}
 	}

@@ -70,7 +70,7 @@ func (h *hasher) hash(t *Tape, n Node) uint64 {
 	case Object:
 		var sum uint64
 		for c := n + 1; c < v.next; c = t.nodes[c].next {
-			if !t.Shadowed(c) {
+			if !t.IsShadowed(c) {
 				sum += mix(h.key(t, c)^bits.RotateLeft64(t.hashes[c], 31), saltMember)
 			}
 		}

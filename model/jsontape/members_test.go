@@ -131,7 +131,7 @@ func FuzzMembers(f *testing.F) {
 func BenchmarkMembers(b *testing.B) {
 	for name, state := range map[string][]byte{
 		"compact":  jsontest.New(10*mb, 1).JSON(),
-		"indented": jsontest.New(10*mb, 1).Indented(),
+		"indented": jsontest.New(10*mb, 1).IndentedJSON(),
 		"text":     []byte(`"` + strings.Repeat("What was said, \\\"at length\\\", to an agent. ", 10*mb/42) + `"`),
 	} {
 		text := append(append([]byte(`{"id":"a","state":`), state...), `,"parent":"b"}`...)

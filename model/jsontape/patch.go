@@ -97,8 +97,8 @@ func (p *Patch) Remove(container Node, goes func(n Node) bool) {
 	}
 }
 
-// Changed reports whether anything is another than it was.
-func (p *Patch) Changed() bool {
+// HasChanges reports whether anything is another than it was.
+func (p *Patch) HasChanges() bool {
 	return len(p.values)+len(p.keys)+len(p.gone)+len(p.added) > 0
 }
 
@@ -115,7 +115,7 @@ func (p *Patch) Raw(n Node) []byte {
 
 func (p *Patch) between(start, end int) []byte {
 	data := p.tape.Data()
-	if !p.Changed() {
+	if !p.HasChanges() {
 		return data[start:end:end]
 	}
 	out := make([]byte, 0, end-start)

@@ -61,8 +61,8 @@ func TestPatch_changesNothingElse(t *testing.T) {
 		if got := string(p.Bytes()); got != want {
 			t.Errorf("%s: got\n%s\nand not\n%s", c.name, got, want)
 		}
-		if p.Changed() != (c.is[0] != c.is[1]) {
-			t.Errorf("%s: changed is %v", c.name, p.Changed())
+		if p.HasChanges() != (c.is[0] != c.is[1]) {
+			t.Errorf("%s: changed is %v", c.name, p.HasChanges())
 		}
 	}
 }
@@ -165,7 +165,7 @@ func FuzzPatch(f *testing.F) {
 		if want := wanted(p, nil, 0); string(AppendCompact(nil, got)) != string(want) {
 			t.Fatalf("%q becomes %q, and not %q", text, got, want)
 		}
-		if !p.Changed() && !bytes.Equal(got, text) || !bytes.Equal(text, before) {
+		if !p.HasChanges() && !bytes.Equal(got, text) || !bytes.Equal(text, before) {
 			t.Fatalf("%q is changed to %q", text, got)
 		}
 		for n := range Node(tape.Len()) {

@@ -36,7 +36,7 @@ func sameTape(t *testing.T, text string, got *Tape, err error, want *Tape, wrong
 		t.Fatalf("%.40q: another tape", text)
 	}
 	for n := range Node(want.Len()) {
-		if got.nodes[n] != want.nodes[n] || got.Shadowed(n) != want.Shadowed(n) || got.Hash(n) != want.Hash(n) {
+		if got.nodes[n] != want.nodes[n] || got.IsShadowed(n) != want.IsShadowed(n) || got.Hash(n) != want.Hash(n) {
 			t.Fatalf("%.40q: node %d is %+v, want %+v", text, n, got.nodes[n], want.nodes[n])
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Shadowed reports whether n is a member of an object in which a later member
+// IsShadowed reports whether n is a member of an object in which a later member
 // has the same key, so that encoding/json would not see it.
-func (t *Tape) Shadowed(n Node) bool {
+func (t *Tape) IsShadowed(n Node) bool {
 	if len(t.shadowed) == 0 {
 		return false
 	}

@@ -162,9 +162,9 @@ func (t *Tape) Index(n Node) int {
 // Position returns n's position among its siblings, from 0, in an object too.
 func (t *Tape) Position(n Node) int { return int(t.nodes[n].index) }
 
-// Unfinished reports whether the text was cut inside n, so that more of it may
+// IsUnfinished reports whether the text was cut inside n, so that more of it may
 // follow. Only a tape of [Prefix] has such nodes.
-func (t *Tape) Unfinished(n Node) bool { return t.nodes[n].flags&unfinished != 0 }
+func (t *Tape) IsUnfinished(n Node) bool { return t.nodes[n].flags&unfinished != 0 }
 
 // Standard reports whether n alone is spelled as JSON allows; NaN, Infinity and
 // -Infinity, which [ParseTolerant] takes, are not.

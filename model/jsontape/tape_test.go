@@ -43,7 +43,7 @@ func picture(t *Tape) string {
 		default:
 			fmt.Fprintf(&b, "%s %s", t.Kind(n), t.Raw(n))
 		}
-		if t.Unfinished(n) {
+		if t.IsUnfinished(n) {
 			b.WriteString(" …")
 		}
 		b.WriteByte('\n')
@@ -275,7 +275,7 @@ func TestPrefix_drawsWhatIsKnown(t *testing.T) {
 func checkPrefix(t *testing.T, whole *Tape, limit int) {
 	t.Helper()
 	part := Prefix(whole.Data(), limit)
-	if limit >= len(whole.Data()) && (part.Unfinished(0) || part.Len() != whole.Len()) {
+	if limit >= len(whole.Data()) && (part.IsUnfinished(0) || part.Len() != whole.Len()) {
 		t.Fatalf("all %d bytes: unfinished or %d nodes of %d", limit, part.Len(), whole.Len())
 	}
 	for n := range Node(part.Len()) {
@@ -288,7 +288,7 @@ func checkPrefix(t *testing.T, whole *Tape, limit int) {
 		if part.Kind(n) != whole.Kind(n) || part.Depth(n) != whole.Depth(n) || part.Parent(n) != whole.Parent(n) || part.Index(n) != whole.Index(n) || part.Key(n) != whole.Key(n) {
 			t.Fatalf("%d bytes: node %d is another one in the whole text", limit, n)
 		}
-		if !part.Unfinished(n) {
+		if !part.IsUnfinished(n) {
 			if part.End(n) != whole.End(n) || part.Count(n) != whole.Count(n) || !bytes.Equal(part.Raw(n), whole.Raw(n)) {
 				t.Fatalf("%d bytes: node %d has changed", limit, n)
 			}
@@ -297,7 +297,7 @@ func checkPrefix(t *testing.T, whole *Tape, limit int) {
 		if !bytes.HasPrefix(whole.Raw(n), part.Raw(n)) || part.Count(n) > whole.Count(n) || int(part.End(n)) != part.Len() {
 			t.Fatalf("%d bytes: unfinished node %d is no part of the whole", limit, n)
 		}
-		if p := part.Parent(n); p >= 0 && !part.Unfinished(p) {
+		if p := part.Parent(n); p >= 0 && !part.IsUnfinished(p) {
 			t.Fatalf("%d bytes: node %d is unfinished in a finished one", limit, n)
 		}
 	}
@@ -422,8 +422,8 @@ func TestTape_cleanKeysAreThoseThatKeyGivesBack(t *testing.T) {
 func TestTape_findGivesTheLastOfDuplicateKeys(t *testing.T) {
 	tape := mustParse(t, `{"a":1,"b":2,"\u0061":3}`)
 	n := tape.Find(0, "a")
-	if string(tape.Raw(n)) != "3" || tape.Shadowed(n) || !tape.Shadowed(tape.First(0)) || !tape.HasShadowed() {
-		t.Errorf("found %s, shadowed %v, first shadowed %v", tape.Raw(n), tape.Shadowed(n), tape.Shadowed(tape.First(0)))
+	if string(tape.Raw(n)) != "3" || tape.IsShadowed(n) || !tape.IsShadowed(tape.First(0)) || !tape.HasShadowed() {
+		t.Errorf("found %s, shadowed %v, first shadowed %v", tape.Raw(n), tape.IsShadowed(n), tape.IsShadowed(tape.First(0)))
 	}
 	if mustParse(t, `{"a":{"a":1},"b":{"a":1}}`).HasShadowed() {
 		t.Error("keys of different objects shadow each other")
@@ -439,7 +439,7 @@ func TestTape_shadowedInLargeObjects(t *testing.T) {
 	b.WriteString(`"k500":"again"}`)
 	tape := mustParse(t, b.String())
 	for c := tape.First(0); c >= 0; c = tape.Next(c) {
-		if got, want := tape.Shadowed(c), string(tape.Raw(c)) == "500"; got != want {
+		if got, want := tape.IsShadowed(c), string(tape.Raw(c)) == "500"; got != want {
 			t.Errorf("%s: shadowed %v", tape.Raw(c), got)
 		}
 	}
@@ -450,7 +450,7 @@ func TestTape_isSafeForConcurrentUse(t *testing.T) {
 	var wg sync.WaitGroup
 	hashes := make([]uint64, 8)
 	for i := range hashes {
-		wg.Go(func() { hashes[i] = tape.Hash(0); tape.Shadowed(1); tape.Find(0, "cart") })
+		wg.Go(func() { hashes[i] = tape.Hash(0); tape.IsShadowed(1); tape.Find(0, "cart") })
 	}
 	wg.Wait()
 	if len(slices.Compact(hashes)) != 1 {

@@ -97,7 +97,7 @@ func partOf(c *conversation.Conversation, b *conversation.Block) Part {
 	case conversation.Context:
 		out.Text, out.Label = t.Text(b.Body), c.Label(b)
 	case conversation.Text, conversation.Guard, conversation.Reasoning:
-		if b.Body < 0 || c.Hidden(b) {
+		if b.Body < 0 || c.IsEncrypted(b) {
 			out.Label = c.Label(b)
 			break
 		}
@@ -123,8 +123,8 @@ func partOf(c *conversation.Conversation, b *conversation.Block) Part {
 	return out
 }
 
-// Shown returns the JSON value to show for the part, or nil: a file shows only its label.
-func (part *Part) Shown() json.RawMessage {
+// ShownJSON returns the JSON value to show for the part, or nil: a file shows only its label.
+func (part *Part) ShownJSON() json.RawMessage {
 	if part.Kind != partKinds[conversation.Unknown] && part.Kind != conversation.JSON.String() {
 		return nil
 	}
@@ -168,8 +168,8 @@ func (part *Part) Verb() string {
 	return part.Label + ":"
 }
 
-// Called reports whether the part is a call of a tool, or a result.
-func (part *Part) Called() bool { return part.Tool != "" || part.Status != "" }
+// IsToolPart reports whether the part is a call of a tool, or a result.
+func (part *Part) IsToolPart() bool { return part.Tool != "" || part.Status != "" }
 
 // Thought reports whether the part is reasoning of the model.
 func (part *Part) Thought() bool { return part.Kind == conversation.Reasoning.String() }
@@ -186,8 +186,8 @@ func (part *Part) Heading() string {
 	return ""
 }
 
-// Ended says in a word or two how a call ended.
-func (part *Part) Ended() string {
+// StatusText says in a word or two how a call ended.
+func (part *Part) StatusText() string {
 	switch part.Status {
 	case "pending":
 		return "no result"

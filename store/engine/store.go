@@ -235,7 +235,7 @@ func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Hea
 
 // at calls the function what with a row. An earlier visit of a row is refused.
 func (s *Store) at(ctx context.Context, ref model.Ref, what func(In, *Row) error) error {
-	if err := ref.Once(); err != nil && s.format.Steps == nil {
+	if err := ref.CheckNoVisit(); err != nil && s.format.Steps == nil {
 		return err
 	}
 	return s.In(ctx, ref.Session, func(in In, at Place) error {
@@ -245,7 +245,7 @@ func (s *Store) at(ctx context.Context, ref model.Ref, what func(In, *Row) error
 				return nil, -1, err
 			}
 			i, err := now.at(ref.ID)
-			return now.Log, i, cmp.Or(err, ref.Once())
+			return now.Log, i, cmp.Or(err, ref.CheckNoVisit())
 		}})
 	})
 }

@@ -28,7 +28,7 @@ type carry struct {
 // Plan computes what a change would do, see [store.Writer]. It takes no lock, and nothing of it is written
 // anywhere.
 func (s *Store) Plan(ctx context.Context, c model.Change) (plan model.Plan, err error) {
-	err = c.Ref.Once()
+	err = c.Ref.CheckNoVisit()
 	if why := s.Lacks(c.Op); err == nil && (why != "" || c.Op == model.OpConvert) {
 		err = &model.UnsupportedError{Op: c.Op, Reason: why}
 	}

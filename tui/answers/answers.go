@@ -274,7 +274,7 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 		case !p.t.OnPath(a.Node):
 			shape, st = g.Orphaned, tokens.Orphaned
 			name, side = st, st
-		case p.t.Traced(a.Node):
+		case p.t.IsStep(a.Node):
 			shape = g.Dot
 		}
 		r.Put(st, shape)

@@ -58,7 +58,7 @@ func NewHelp(styles *theme.Styles, keys *keymap.Map, scope keymap.Scope, now key
 		d.lines = append(d.lines, entry{text: section.Group, heading: true})
 		for _, line := range section.Lines {
 			e := entry{label: line.Keys, labelPick: sheet.Key, text: line.Help}
-			if reason := line.Actions[0].Disabled(now); reason != "" {
+			if reason := line.Actions[0].WhyDisabled(now); reason != "" {
 				if slices.Contains(passing, line.Actions[0]) {
 					continue
 				}
@@ -103,7 +103,7 @@ func signs(styles *theme.Styles) []entry {
 	}
 	badge := func(t *theme.Tokens) theme.Style { return t.Badge }
 	grave, other := entry{labelPick: sheet.Error}, entry{labelPick: badge}
-	for mark := range (^model.Marks(0)).Each() {
+	for mark := range (^model.Marks(0)).All() {
 		if sign := g.Sign(mark); sign != "" {
 			e := &other
 			if mark.Grave() {

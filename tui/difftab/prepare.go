@@ -53,7 +53,7 @@ type Content struct {
 
 // LeftOut returns a line with the keys that are not compared, the first most by
 // name, or "". It is untrusted.
-func (c *Content) LeftOut(most int) string { return c.gaps.Compared(most) }
+func (c *Content) LeftOut(most int) string { return c.gaps.ComparisonLine(most) }
 
 // sideOf returns one of the states; for a missing state it returns an empty one of the kind of other.
 func sideOf(s *Side, other *jsontape.Tape) side {

@@ -279,11 +279,11 @@ func (p *Pane) saidRows(entry int32) []textRow {
 		case b.Kind == conversation.ToolResult:
 			parts := 0
 			for part := range conv.Parts(&b) {
-				if parts++; parts <= mostSaid && part.Body >= 0 && !conv.Hidden(&part) {
+				if parts++; parts <= mostSaid && part.Body >= 0 && !conv.IsEncrypted(&part) {
 					add(arrow+" ", part.Body)
 				}
 			}
-		case b.Body >= 0 && !conv.Hidden(&b) && (b.Kind == conversation.Text || b.Kind == conversation.Guard || b.Kind == conversation.JSON):
+		case b.Body >= 0 && !conv.IsEncrypted(&b) && (b.Kind == conversation.Text || b.Kind == conversation.Guard || b.Kind == conversation.JSON):
 			add("", b.Body)
 		default:
 			rows = append(rows, textRow{op: diff.Same, note: printable.String(conv.Label(&b))})

@@ -57,7 +57,7 @@ func (c *Content) search(q match.Query, block int) func(yield func(place) bool) 
 		switch {
 		case b.Kind == conversation.ToolResult && b.Pair >= 0:
 			return // found with its call
-		case isProse(b) && b.Body >= 0 && !c.conv.Hidden(b):
+		case isProse(b) && b.Body >= 0 && !c.conv.IsEncrypted(b):
 			text := prose.Of(t, b.Body)
 			for page := range text.Pages() {
 				if text.Holds(page, q) && !yield(place{unit, int32(page)}) {

@@ -251,7 +251,7 @@ func (p *Pane) preview(r *cell.Row, tokens *theme.Tokens, b *conversation.Block)
 
 // reasoning folds what the model thought to its first line.
 func (p *Pane) reasoning(u *unit, b *conversation.Block, open bool) {
-	if b.Body < 0 || p.c.conv.Hidden(b) {
+	if b.Body < 0 || p.c.conv.IsEncrypted(b) {
 		u.words(indent, sheet.Muted, p.c.conv.Label(b)+", encrypted by the provider")
 		return
 	}

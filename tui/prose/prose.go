@@ -40,7 +40,7 @@ func Of(t *jsontape.Tape, n jsontape.Node) Text {
 		return Text{raw}
 	}
 	raw = raw[1:]
-	if !t.Unfinished(n) {
+	if !t.IsUnfinished(n) {
 		raw = raw[:len(raw)-1]
 	}
 	return Text{raw}

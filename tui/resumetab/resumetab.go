@@ -135,7 +135,7 @@ func (c *Content) heading(text string) {
 
 // checkpoint shows the checkpoint itself, and how to resume with it.
 func (c *Content) checkpoint(cp conversation.Checkpoint) {
-	if cp.Stored() {
+	if cp.IsStored() {
 		c.heading("Checkpoint, stored in the state")
 	} else {
 		c.heading("Checkpoint (worked out)")

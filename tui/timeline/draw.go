@@ -297,14 +297,14 @@ func (p *Pane) remarks(r *cell.Row, tokens *theme.Tokens, n model.Node) {
 	if steps := p.folds.Steps(n); steps > 0 {
 		p.drawFold(r, tokens, strconv.Itoa(steps))
 	}
-	if hidden := p.folds.Hidden(n); hidden > 0 {
+	if hidden := p.folds.CountHidden(n); hidden > 0 {
 		p.drawFold(r, tokens, strconv.Itoa(hidden)+" hidden")
 	}
 }
 
 // signs draws the signs of marks and returns how many cells they take.
 func (p *Pane) signs(r *cell.Row, tokens *theme.Tokens, has model.Marks) (drawn int) {
-	for mark := range has.Each() {
+	for mark := range has.All() {
 		if sign := p.styles.Glyphs.Sign(mark); sign != "" {
 			st := tokens.Badge
 			if mark.Grave() {
@@ -355,7 +355,7 @@ func (p *Pane) explain(r *cell.Row) {
 		}
 	}
 	switch {
-	case p.t.Traced(n):
+	case p.t.IsStep(n):
 		dot()
 		r.Put(p.styles.Reason, "a step of "+p.t.Name(p.endOf(n))+", from its trace")
 	case !p.t.OnPath(n):
@@ -373,7 +373,7 @@ func (p *Pane) explain(r *cell.Row) {
 			}
 		}
 	}
-	for mark := range p.marksOf(n).Each() {
+	for mark := range p.marksOf(n).All() {
 		if sign := g.Sign(mark); sign != "" {
 			dot()
 			r.Put(p.styles.Badge, sign+" "+mark.Word())

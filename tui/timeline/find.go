@@ -86,7 +86,7 @@ func (m *Matches) extend(t *model.Timeline, from model.Node) {
 func nameTest(query string) func(*model.Timeline, model.Node) bool {
 	digits, sharp := strings.CutPrefix(query, "#")
 	if index, err := strconv.Atoi(digits); err == nil {
-		return func(t *model.Timeline, n model.Node) bool { return t.Header(n).Index == index && !t.Traced(n) }
+		return func(t *model.Timeline, n model.Node) bool { return t.Header(n).Index == index && !t.IsStep(n) }
 	}
 	if !sharp || len(digits) == 0 {
 		return nil

@@ -162,8 +162,8 @@ func TestPane_growsUnderTheCursor(t *testing.T) {
 	p.SetMatches(m)
 	top, line := p.rows.Top, p.rows.Cursor
 	p.Append(after(p, 2))
-	if p.Selected() != 4 || p.Marked() != 9 || p.rows.Top != top || p.rows.Cursor != line || p.folds.Hidden(5) != 2 {
-		t.Errorf("cursor %d, mark %d, rows %+v, hidden %d", p.Selected(), p.Marked(), p.rows, p.folds.Hidden(5))
+	if p.Selected() != 4 || p.Marked() != 9 || p.rows.Top != top || p.rows.Cursor != line || p.folds.CountHidden(5) != 2 {
+		t.Errorf("cursor %d, mark %d, rows %+v, hidden %d", p.Selected(), p.Marked(), p.rows, p.folds.CountHidden(5))
 	}
 	if at, of := p.Match(1); at != 1 || of != 1 || p.Selected() != 18 {
 		t.Errorf("match %d of %d at %d", at, of, p.Selected())

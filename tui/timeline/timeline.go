@@ -286,7 +286,7 @@ func (p *Pane) Select(n model.Node) {
 		return
 	}
 	p.cursor = n
-	if p.t.Traced(n) && p.isHidden(n) {
+	if p.t.IsStep(n) && p.isHidden(n) {
 		p.folds.ShowSteps(n)
 	}
 	for at := p.t.Parent(n); p.isHidden(n) && at != model.NoNode; at = p.t.Parent(at) {
@@ -393,7 +393,7 @@ func (p *Pane) before(n model.Node) model.Node {
 // showing returns n, or if it is a step that is hidden the snapshot that its turn
 // ended in.
 func (p *Pane) showing(n model.Node) model.Node {
-	if n != model.NoNode && p.t.Traced(n) && p.isHidden(n) {
+	if n != model.NoNode && p.t.IsStep(n) && p.isHidden(n) {
 		return p.t.EndOf(n)
 	}
 	return n
@@ -466,7 +466,7 @@ func (p *Pane) firstChild() model.Node {
 // the cursor, or, where nothing hangs on it, at the place where the branch that
 // it is on leaves.
 func (p *Pane) fold() {
-	if !p.folds.HideSteps(p.cursor) && !p.folds.Fold(p.cursor) && !p.folds.Folded(p.cursor) && !p.t.OnPath(p.cursor) {
+	if !p.folds.HideSteps(p.cursor) && !p.folds.Fold(p.cursor) && !p.folds.HasFold(p.cursor) && !p.t.OnPath(p.cursor) {
 		for at := p.t.Parent(p.cursor); at != model.NoNode; at = p.t.Parent(at) {
 			if p.t.BranchPoint(at) {
 				p.folds.Fold(at)

@@ -229,7 +229,7 @@ func TestPane_cursorStaysOnItsSnapshot(t *testing.T) {
 	p.Do(keymap.FoldAll)
 	more := append(trip(t), model.Header{ID: "new", SessionID: sample.Trip, ParentID: headers[17].ID, ParentVisit: headers[17].Visit, Visit: 99, Index: 14})
 	p.Set(Prepare(model.NewTimeline(more)))
-	if p.folds.Hidden(5) != 2 {
+	if p.folds.CountHidden(5) != 2 {
 		t.Error("the folds are gone")
 	}
 	other := trip(t)[:3]

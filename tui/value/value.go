@@ -102,7 +102,7 @@ func endings(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n, c jsontape.
 
 func closeOne(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, c jsontape.Node) {
 	switch {
-	case t.Unfinished(c):
+	case t.IsUnfinished(c):
 		r.Put(tokens.Muted, " (unfinished)")
 	case t.Kind(c) == jsontape.Object:
 		r.Put(tokens.Punct, "}")
@@ -134,7 +134,7 @@ func Scalar(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node
 func putQuoted(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node) {
 	var buf [512]byte
 	out := beginning(append(buf[:0], '"'), t, n, r.Room())
-	if len(out) <= r.Room()*perCell && !t.Unfinished(n) {
+	if len(out) <= r.Room()*perCell && !t.IsUnfinished(n) {
 		out = append(out, '"')
 	}
 	raw := len(t.Raw(n))
@@ -213,7 +213,7 @@ func Count(t *jsontape.Tape, n jsontape.Node) string {
 // CountOf is Count with a word for the children of its own: "3 messages".
 func CountOf(t *jsontape.Tape, n jsontape.Node, noun string) string {
 	text := model.Count(t.Count(n), noun)
-	if t.Unfinished(n) {
+	if t.IsUnfinished(n) {
 		text += " so far"
 	}
 	return text

@@ -112,8 +112,8 @@ func (s *State) Mix(n int) *State {
 	return s
 }
 
-// Indented returns the state with line breaks and indentation.
-func (s *State) Indented() []byte {
+// IndentedJSON returns the state with line breaks and indentation.
+func (s *State) IndentedJSON() []byte {
 	var b bytes.Buffer
 	if err := json.Indent(&b, s.JSON(), "", "  "); err != nil {
 		panic("jsontest: a state is not JSON: " + err.Error())
@@ -121,8 +121,8 @@ func (s *State) Indented() []byte {
 	return b.Bytes()
 }
 
-// Reordered returns the state with the keys of all objects in another order.
-func (s *State) Reordered() []byte {
+// ReorderedJSON returns the state with the keys of all objects in another order.
+func (s *State) ReorderedJSON() []byte {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(s.JSON()))
 	d.UseNumber()
@@ -153,8 +153,8 @@ func Pairs(size int) []Pair {
 		{"10edits", old, s.Clone().Edit(10).JSON()},
 		{"mixed", old, s.Clone().Mix(len(s.Messages) / 100).JSON()},
 		{"slid", old, s.Clone().DropFirst().Append().JSON()},
-		{"reformatted", old, s.Indented()},
-		{"reordered", old, s.Reordered()},
+		{"reformatted", old, s.IndentedJSON()},
+		{"reordered", old, s.ReorderedJSON()},
 		{"unrelated", old, New(size, 2).JSON()},
 	}
 }

@@ -192,7 +192,7 @@ func (v *sieved) ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Ro
 				return
 			}
 			var rope store.Rope
-			if i := v.of.At(ref.ID); i < 0 || ref.Once() != nil {
+			if i := v.of.At(ref.ID); i < 0 || ref.CheckNoVisit() != nil {
 				rope.Err = model.ErrNoSnapshot
 			} else {
 				rope.Runs = before.next(v.of, i, v.runs, v.begin, v.metas[v.of.Entries[i].Meta])

@@ -370,7 +370,7 @@ func (s *Store) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rop
 				return
 			}
 			var rope store.Rope
-			if i := one.At(ref.ID); i < 0 || ref.Once() != nil {
+			if i := one.At(ref.ID); i < 0 || ref.CheckNoVisit() != nil {
 				rope.Err = model.ErrNoSnapshot
 			} else {
 				rope.Runs, rope.Err = s.rope(ctx, in, one, i, &before)

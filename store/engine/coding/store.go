@@ -258,7 +258,7 @@ func (s *Store) read(ctx context.Context, at Spot) (*Session, error) {
 
 // entry returns the entry of a snapshot.
 func (s *Store) entry(ctx context.Context, ref model.Ref) (*Session, int, error) {
-	if err := ref.Once(); err != nil {
+	if err := ref.CheckNoVisit(); err != nil {
 		return nil, 0, err
 	}
 	one, err := s.session(ctx, ref.Session)

@@ -90,7 +90,7 @@ func (p Port) hazards(ctx context.Context, ref model.Ref) []string {
 }
 
 func (p Port) plan(ctx context.Context, c model.Change) (model.Plan, error) {
-	if err := c.Ref.Once(); err != nil {
+	if err := c.Ref.CheckNoVisit(); err != nil {
 		return model.Plan{}, err
 	}
 	if why := p.kind.Lacks(c.Op); why != "" || c.Op == model.OpConvert {

@@ -279,7 +279,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (coding.Glance, error) {
 	g := coding.Glance{Project: f.dir}
 	var said coding.Opening
 	for _, e := range sessionOf(at, c, text).Entries {
-		if said.Asked() {
+		if said.HasPrompt() {
 			break
 		}
 		if e.Event == "" {

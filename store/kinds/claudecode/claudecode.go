@@ -229,7 +229,7 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
 	err = coding.EndLines(in.Tree, at.File, func(head [][]byte) bool {
 		said, _, _ := opening(at, head)
-		return said.Asked()
+		return said.HasPrompt()
 	}, func(head, tail [][]byte) { g = glance(in, at, head, tail) })
 	return g, err
 }
@@ -238,7 +238,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 // titles and the folder.
 func opening(at coding.Spot, head [][]byte) (said coding.Opening, named titles, dir string) {
 	named = titles{}
-	for i := 0; i < len(head) && (!said.Asked() || dir == ""); i++ {
+	for i := 0; i < len(head) && (!said.HasPrompt() || dir == ""); i++ {
 		r := recordOf(coding.ParseHead(head[i]))
 		named.add(&r)
 		dir = cmp.Or(dir, r.meta.Dir)

@@ -173,7 +173,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 	t := f.in(in, at.File).Tree
 	var said coding.Opening
 	learn := func(lines [][]byte) {
-		for i := 0; i < len(lines) && (g.Title == "" && !said.Asked() || g.Project == ""); i++ {
+		for i := 0; i < len(lines) && (g.Title == "" && !said.HasPrompt() || g.Project == ""); i++ {
 			v := coding.ParseHead(lines[i])
 			switch is, body := open(v); is {
 			case typeHeader:
@@ -187,7 +187,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 	}
 	head, err := tree.Head(t, at.File, headSize)
 	learn(bytes.Split(head, []byte("\n")))
-	if err == nil && g.Title == "" && !said.Asked() && len(head) == headSize && !strings.HasSuffix(at.File, packed) {
+	if err == nil && g.Title == "" && !said.HasPrompt() && len(head) == headSize && !strings.HasSuffix(at.File, packed) {
 		var tail []byte
 		tail, err = coding.End(t, at.File, tailSize)
 		learn(bytes.Split(tail, []byte("\n"))[1:])

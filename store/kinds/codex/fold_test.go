@@ -301,7 +301,7 @@ func TestCounted(t *testing.T) {
 			}
 			var got []string
 			for _, f := range facts {
-				if f.Counted() {
+				if f.IsCounted() {
 					got = append(got, f.Label+" "+f.Value)
 				}
 			}

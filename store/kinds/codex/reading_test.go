@@ -648,7 +648,7 @@ func TestCounted_byRecords(t *testing.T) {
 	s, _ := r.store(t)
 	list := storetest.Headers(t, s, made)
 	facts, err := s.(store.Deriver).Facts(t.Context(), list[1].Ref())
-	if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Counted() && f.Value == "57" }) {
+	if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.IsCounted() && f.Value == "57" }) {
 		t.Errorf("%v, %v", facts, err)
 	}
 	if got := fmt.Sprint(costs(t, s, list[1])); got != "[{5 1 0}]" {

@@ -233,7 +233,7 @@ func glance(head, tail [][]byte) (g coding.Glance) {
 		switch {
 		case is.kind == typeStart:
 			g.Project = cmp.Or(g.Project, is.meta.Dir)
-		case is.agent == "" && (is.kind == typeUser || is.kind == typeAssistant) && !said.Asked():
+		case is.agent == "" && (is.kind == typeUser || is.kind == typeAssistant) && !said.HasPrompt():
 			said.Say(is.said)
 		}
 	}

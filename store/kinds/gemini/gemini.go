@@ -276,7 +276,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 		lines = [][]byte{head}
 	}
 	var said coding.Opening
-	for i := 0; i < len(lines) && !said.Asked(); i++ {
+	for i := 0; i < len(lines) && !said.HasPrompt(); i++ {
 		for _, m := range recordOf(coding.ParseHead(lines[i]), 0).messages {
 			if m.event == "" || m.event == eventCommand {
 				said.Say(m.said)
@@ -284,7 +284,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 		}
 	}
 	g.Title = said.Title()
-	if said.Asked() { // there is something to lose
+	if said.HasPrompt() { // there is something to lose
 		g.Faults, err = f.sharedNameFaults(context.Background(), in, at, mostShared)
 	}
 	return g, err

@@ -46,7 +46,7 @@ func checkState(state []byte) error {
 	var list []error
 	for m := range c.in(0) {
 		switch key := tape.Key(m); {
-		case tape.Shadowed(m):
+		case tape.IsShadowed(m):
 			list = append(list, c.wrong(m, "is there twice"))
 		case !stateMembers[key]:
 			list = append(list, c.wrong(m, "is no member of a state: there are custom, messages and artifacts"))

@@ -56,7 +56,7 @@ func picture(list []model.Header) string {
 		r := tl.Row(i)
 		line := string(tl.AppendGutter(nil, i, tl.Lanes(), model.GlyphsUnicode))
 		if r.Node != model.NoNode {
-			h := tl.Described(r.Node)
+			h := tl.FullHeader(r.Node)
 			line += fmt.Sprintf(" #%d turn %d %-14s %.8s", h.Index, h.TurnIndex, h.EventText(), h.ID)
 			for _, mark := range h.Marks.Words() {
 				line += " " + mark

@@ -270,7 +270,7 @@ func documentFlaws(data []byte) (flaws []flaw) {
 	}
 	for n := state; n < tape.End(state); n++ {
 		switch {
-		case tape.Shadowed(n) && n != state:
+		case tape.IsShadowed(n) && n != state:
 			flaws = append(flaws, flaw{FaultDuplicateKey, clip(tape.Pointer(n)), "the key is there twice; the last one counts"})
 		case tape.Kind(n) == jsontape.Number && isBigInteger(tape.Raw(n)):
 			flaws = append(flaws, flaw{FaultBigInteger, clip(tape.Pointer(n)), fmt.Sprintf("the integer %.40s is beyond 2^53", tape.Raw(n))})

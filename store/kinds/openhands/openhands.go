@@ -183,7 +183,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 			m := messageOf(v)
 			said.Say(m.Said())
 		}
-		if said.Asked() {
+		if said.HasPrompt() {
 			break
 		}
 	}

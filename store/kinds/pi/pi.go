@@ -263,7 +263,7 @@ func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (lis
 func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
 	var said coding.Opening
 	lines, err := coding.HeadLines(in.Tree, at.File)
-	for i := 0; i < len(lines) && g.Title == "" && !said.Asked(); i++ {
+	for i := 0; i < len(lines) && g.Title == "" && !said.HasPrompt(); i++ {
 		v := coding.ParseHead(lines[i])
 		switch v.Get("type").Text() {
 		case typeHeader:

@@ -51,7 +51,7 @@ func odd() map[string]string {
 		"large and tiny":    "[" + strings.Repeat(`{"a":"`+strings.Repeat("y", 41)+`"},7,`, 5000) + "0]",
 		"large members":     "{" + strings.Repeat(`"a":"`+strings.Repeat("y", 300)+`","b":1,`, 900) + `"c":[]}`,
 		"arrays of arrays":  "[" + strings.Repeat("["+strings.Repeat("12345,", 900)+"1],", 9) + "1]",
-		"an indented state": string(jsontest.New(200_000, 4).Indented()),
+		"an indented state": string(jsontest.New(200_000, 4).IndentedJSON()),
 	}
 }
 

@@ -111,7 +111,7 @@ func TestState_anyJSONComesBackByteForByte(t *testing.T) {
 		[]byte(strings.Repeat(`{"k":[`, 4000) + strings.Repeat(" ", 20_000) + strings.Repeat("]}", 4000)),
 		[]byte("[" + strings.Repeat("0,", 100_000) + "0]"),
 		[]byte("{" + strings.Repeat(`"k":"v",`, 20_000) + `"k":0}`),
-		random.JSON(), random.Indented(), random.Reordered(), random.Edit(3).JSON(), random.Mix(9).JSON(), random.DropFirst().JSON(),
+		random.JSON(), random.IndentedJSON(), random.ReorderedJSON(), random.Edit(3).JSON(), random.Mix(9).JSON(), random.DropFirst().JSON(),
 		[]byte(chunkState(300_000)), []byte(chunkState(300_001)),
 		jsontest.New(storetest.Sized(4, 20)*mebibyte, 2).JSON(),
 	}

@@ -115,7 +115,7 @@ func About(t testing.TB, s store.Store, h model.Header) string {
 	for _, f := range facts {
 		fmt.Fprintf(&text, "%s: %s\n", f.Label, f.Value)
 	}
-	if !gaps.None() {
+	if !gaps.IsEmpty() {
 		fmt.Fprintf(&text, "gaps: %s\n", strings.Join(gaps.Keys, ", "))
 	}
 	for _, c := range calls {

@@ -105,7 +105,7 @@ func (s *Store) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rop
 		}
 		for _, ref := range refs {
 			var one store.Rope
-			if rope != nil && ref.Once() == nil {
+			if rope != nil && ref.CheckNoVisit() == nil {
 				one = rope(ref)
 			}
 			if len(one.Runs) == 0 {

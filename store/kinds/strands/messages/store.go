@@ -526,7 +526,7 @@ func (s *Store) session(ctx context.Context, id string) (session, error) {
 
 // sessionOf returns the session of a row.
 func (s *Store) sessionOf(ctx context.Context, ref model.Ref) (session, error) {
-	if err := ref.Once(); err != nil {
+	if err := ref.CheckNoVisit(); err != nil {
 		return nil, err
 	}
 	return s.session(ctx, ref.Session)

@@ -108,7 +108,7 @@ func (p *pythonRecord) readResults() {
 		return
 	}
 	for n := range p.children(results) {
-		if name := t.Key(n); !t.Shadowed(n) {
+		if name := t.Key(n); !t.IsShadowed(n) {
 			p.results[name] = n
 			p.names = append(p.names, name)
 		}
@@ -125,7 +125,7 @@ func (p *pythonRecord) readOutline() {
 	p.outline.order = p.order
 	for n := range p.children(p.root) {
 		switch key := t.Key(n); {
-		case t.Shadowed(n):
+		case t.IsShadowed(n):
 		case n == p.order, n == p.outline.results, key == "type", key == "id", key == "current_task":
 			p.outline.members = append(p.outline.members, n)
 		}

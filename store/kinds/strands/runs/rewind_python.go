@@ -180,7 +180,7 @@ func (w *rewinder) subtract(goes func(name string) bool) {
 		}
 	}
 	for n := range w.children(w.outline.results) {
-		if t.Shadowed(n) || !goes(t.Key(n)) {
+		if t.IsShadowed(n) || !goes(t.Key(n)) {
 			continue
 		}
 		less(t.Find(w.root, "execution_time"), t.Find(n, "execution_time"))

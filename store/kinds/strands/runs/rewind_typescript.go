@@ -30,7 +30,7 @@ func (w *rewinder) rewindTypeScript() error {
 	}
 	for n := range w.children(t.Find(w.root, "nodes")) {
 		name := t.Key(n)
-		if t.Shadowed(n) || !w.dropped[name] || t.Kind(n) != jsontape.Object {
+		if t.IsShadowed(n) || !w.dropped[name] || t.Kind(n) != jsontape.Object {
 			continue
 		}
 		w.reset(n, kept[name])

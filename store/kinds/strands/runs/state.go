@@ -61,7 +61,7 @@ func (r *Run) State(i int) []byte {
 func (r *Run) Gaps() model.Gaps {
 	var keys []string
 	for n := r.tape.First(r.root); n >= 0; n = r.tape.Next(n) {
-		if r.tape.Kind(r.root) == jsontape.Object && !r.tape.Shadowed(n) && !slices.Contains(r.outline.members, n) {
+		if r.tape.Kind(r.root) == jsontape.Object && !r.tape.IsShadowed(n) && !slices.Contains(r.outline.members, n) {
 			keys = append(keys, r.tape.Key(n))
 		}
 	}

@@ -33,7 +33,7 @@ func (r *Run) readTypeScript() {
 	ts := typeScriptRecord{Run: r, nodes: make(map[string]jsontape.Node), last: make(map[string]int), runs: make(map[string]int)}
 	t := r.tape
 	for n := range r.children(t.Find(r.root, "nodes")) {
-		if t.Kind(t.Find(r.root, "nodes")) == jsontape.Object && !t.Shadowed(n) {
+		if t.Kind(t.Find(r.root, "nodes")) == jsontape.Object && !t.IsShadowed(n) {
 			ts.nodes[t.Key(n)] = n
 			ts.names = append(ts.names, t.Key(n))
 		}
@@ -59,7 +59,7 @@ func (ts *typeScriptRecord) readOutline() {
 	t := ts.tape
 	for n := range ts.children(ts.root) {
 		switch key := t.Key(n); {
-		case t.Shadowed(n):
+		case t.IsShadowed(n):
 		case key == "results" && t.Kind(n) == jsontape.Array:
 			ts.outline.order = n
 			ts.outline.members = append(ts.outline.members, n)

@@ -20,7 +20,7 @@ func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) 
 }
 
 func (s *Store) facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
-	if err := ref.Once(); err != nil {
+	if err := ref.CheckNoVisit(); err != nil {
 		return nil, err
 	}
 	log, err := s.log(ctx, ref.Session)

@@ -67,7 +67,7 @@ func picture(list []model.Header) string {
 		row := timeline.Row(i)
 		line := string(timeline.AppendGutter(nil, i, max(2, timeline.Lanes()), model.GlyphsUnicode))
 		if row.Kind == model.RowNode {
-			h := timeline.Described(row.Node)
+			h := timeline.FullHeader(row.Node)
 			line += fmt.Sprintf("%2d  %-6s turn %d  %-15s %-12s %-18s %q", h.Index, h.ID[max(0, len(h.ID)-6):], h.TurnIndex, h.EventText(), h.Position, strings.Join(h.Marks.Words(), " "), h.Title)
 			if h.Reason != nil {
 				line += "  " + h.Reason.Text(nil)

@@ -21,7 +21,7 @@ func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
 }
 
 func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
-	if err := ref.Once(); err != nil {
+	if err := ref.CheckNoVisit(); err != nil {
 		return nil, err
 	}
 	p, err := s.locate(ref.Session)

@@ -104,7 +104,7 @@ func TestHeaders_lives(t *testing.T) {
 			row := timeline.Row(i)
 			line := string(timeline.AppendGutter(nil, i, max(2, timeline.Lanes()), model.GlyphsUnicode))
 			if row.Kind == model.RowNode {
-				h := timeline.Described(row.Node)
+				h := timeline.FullHeader(row.Node)
 				line += fmt.Sprintf("%2d  turn %d  %s %s", h.Index, h.TurnIndex, h.EventText(), strings.Join(h.Marks.Words(), " "))
 				line = strings.TrimRight(line, " ")
 				if h.Reason != nil {
