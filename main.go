@@ -41,7 +41,7 @@ import (
 )
 
 func main() {
-	quiet.Done()
+	quiet.Restore()
 	if os.Getenv("GOMEMLIMIT") == "" {
 		collectOften([]metrics.Sample{{Name: "/gc/scan/heap:bytes"}, {Name: "/gc/heap/live:bytes"}})
 	}

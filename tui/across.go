@@ -9,9 +9,9 @@ import (
 	"hindcast/store"
 )
 
-// cross goes to the session of the sub-agent that the snapshot under the cursor started, or
+// crossSessions goes to the session of the sub-agent that the snapshot under the cursor started, or
 // from such a session back to that snapshot.
-func (m *Model) cross() tea.Cmd {
+func (m *Model) crossSessions() tea.Cmd {
 	s, ref := m.o.Store, m.subject().ref
 	return m.start(crossing, "looking for a sub-agent", func(ctx context.Context, _ *progress) fact {
 		to, err := store.MeetingPoint(ctx, s, ref)

@@ -10,20 +10,20 @@ import (
 	"hindcast/tui/parting"
 )
 
-// parts reports whether a comparison with the head shows two lines: the snapshot under the
+// showsTwoLines reports whether a comparison with the head shows two lines: the snapshot under the
 // cursor is on a branch, and neither these show already nor the diff with the head.
-func (m *Model) parts() bool {
+func (m *Model) showsTwoLines() bool {
 	t := m.timeline.Timeline()
 	shows := m.current == partingTab || m.against == theHead && m.current == tabOf(keymap.ShowDiff)
-	return !shows && t.Head() != model.NoNode && !t.OnPath(m.timeline.Selected())
+	return !shows && t.Head() != model.NoNode && !t.OnPath(m.timeline.SelectedNode())
 }
 
 // showParting shows what the branch of the snapshot under the cursor did since it left the
 // active path, beside what the path did.
 func (m *Model) showParting() tea.Cmd {
 	t := m.timeline.Timeline()
-	tip := tipOf(t, m.timeline.Selected())
-	head, states, lent := t.Head(), m.states, m.lend()
+	tip := tipOf(t, m.timeline.SelectedNode())
+	head, states, lent := t.Head(), m.states, m.lendTimeline()
 	return m.startLent(comparing, "comparing two lines", lent, func(ctx context.Context, _ *progress) fact {
 		content := parting.Prepare(t, tip, head)
 		plan := model.Plan{Session: t.Header(head).SessionID, Head: t.Header(head).Point(), Target: t.Header(tip).Point()}
@@ -48,7 +48,7 @@ func (m *Model) showLines(content *parting.Content) {
 	if content.Timeline != m.timeline.Timeline() {
 		return
 	}
-	m.parting.Set(content, m.timeline.Selected())
-	m.guide(partingTab)
+	m.parting.Set(content, m.timeline.SelectedNode())
+	m.showGuide(partingTab)
 	m.timeline.Select(m.parting.Node())
 }

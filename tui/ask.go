@@ -33,8 +33,8 @@ type past struct {
 	len     int
 }
 
-// to returns the session as a timeline tells it, which must not grow meanwhile.
-func (p *past) to(t *model.Timeline) *query.Session {
+// sessionOf returns the session as a timeline tells it, which must not grow meanwhile.
+func (p *past) sessionOf(t *model.Timeline) *query.Session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -84,9 +84,9 @@ type asked struct {
 	got   []answers.Answer
 }
 
-// inquire asks a question and shows its answers as they come.
-func (m *Model) inquire(q question) tea.Cmd {
-	from := m.timeline.Selected()
+// askQuestion asks a question and shows its answers as they come.
+func (m *Model) askQuestion(q question) tea.Cmd {
+	from := m.timeline.SelectedNode()
 	if m.current >= namedTabs && m.from.of == m.timeline.Timeline() {
 		from = m.from.node
 	}
@@ -94,7 +94,7 @@ func (m *Model) inquire(q question) tea.Cmd {
 	m.searched = inAnswers
 	m.answers.Begin(q.title, q.noun, m.timeline.Timeline())
 	if !q.unseen {
-		m.guide(answerTab)
+		m.showGuide(answerTab)
 	}
 	return m.putQuestion()
 }
@@ -117,7 +117,7 @@ func (m *Model) putQuestion() tea.Cmd {
 	if m.asked.again {
 		what = "" // no person waits for it
 	}
-	return stream(m, asking, what, q.ask, func(got part[answers.Answer]) tea.Cmd { return m.showAnswers(of, got) })
+	return streamAnswers(m, asking, what, q.ask, func(got part[answers.Answer]) tea.Cmd { return m.showAnswers(of, got) })
 }
 
 // part is some of the answers to a question: no more come if last is set, and err is why they
@@ -128,20 +128,20 @@ type part[T any] struct {
 	err  error
 }
 
-// stream has a question asked of the session that is open, as work of a kind. took takes each part of the answers, the
+// streamAnswers has a question asked of the session that is open, as work of a kind. took takes each part of the answers, the
 // last one once the work has ended.
-func stream[T any](
+func streamAnswers[T any](
 	m *Model, kind taskKind, what string,
 	ask func(context.Context, *query.Session, *progress) iter.Seq2[T, error],
 	took func(got part[T]) tea.Cmd,
 ) tea.Cmd {
-	of, past, after, lent := m.timeline.Timeline(), m.past, m.o.After, m.lend()
+	of, past, after, lent := m.timeline.Timeline(), m.past, m.o.After, m.lendTimeline()
 	return m.begin(kind, what, func(ctx context.Context, gen uint64, done *progress) fact {
 		r := &reply[T]{make(chan item[T], 256), after}
-		go r.gather(ctx, ask(ctx, past.to(of), done))
+		go r.gatherAnswers(ctx, ask(ctx, past.sessionOf(of), done))
 		var read func() fact
 		read = func() fact {
-			got := r.read()
+			got := r.readAnswers()
 			return func() tea.Cmd {
 				switch {
 				case !m.awaits(kind, gen):
@@ -150,7 +150,7 @@ func stream[T any](
 					m.finish(kind, gen)
 					return took(got)
 				}
-				return tea.Batch(took(got), run(read))
+				return tea.Batch(took(got), makeCommand(read))
 			}
 		}
 		return func() tea.Cmd {
@@ -158,7 +158,7 @@ func stream[T any](
 			if !m.awaits(kind, gen) {
 				return nil
 			}
-			return run(read)
+			return makeCommand(read)
 		}
 	})
 }
@@ -175,8 +175,8 @@ type item[T any] struct {
 	err    error
 }
 
-// gather hands on answers until there are no more, or the question is cancelled.
-func (r *reply[T]) gather(ctx context.Context, all iter.Seq2[T, error]) {
+// gatherAnswers hands on answers until there are no more, or the question is cancelled.
+func (r *reply[T]) gatherAnswers(ctx context.Context, all iter.Seq2[T, error]) {
 	defer close(r.found)
 	send := func(i item[T]) bool {
 		select {
@@ -204,8 +204,8 @@ const (
 	mostTogether = 4096
 )
 
-// read waits for an answer, and takes what else there is soon after.
-func (r *reply[T]) read() (p part[T]) {
+// readAnswers waits for an answer, and takes what else there is soon after.
+func (r *reply[T]) readAnswers() (p part[T]) {
 	var late <-chan time.Time
 	for len(p.got) < mostTogether {
 		select {
@@ -300,7 +300,7 @@ func (m *Model) nextAnswer(n int) tea.Cmd {
 
 // goToAnswer goes to the snapshot of the answer under the cursor.
 func (m *Model) goToAnswer() tea.Cmd {
-	a, _ := m.answers.Selected()
+	a, _ := m.answers.SelectedAnswer()
 	m.timeline.Select(a.Node)
 	var open tea.Cmd
 	if a.Session != "" {

@@ -19,26 +19,26 @@ import (
 // askBisect asks what is true of good states, to find the first bad snapshot behind the one
 // that is marked, which is good, up to the one under the cursor, which is bad.
 func (m *Model) askBisect() {
-	if m.timeline.Marked() == m.timeline.Selected() {
+	if m.timeline.MarkedNode() == m.timeline.SelectedNode() {
 		m.say("the marked snapshot is the good one: go to a bad one behind it")
 		return
 	}
-	m.input = &input{Field: field.New(m.styles, ""), label: "bisect: good where (jq): ", done: m.bisect}
+	m.input = &input{Field: field.New(m.styles, ""), label: "bisect: good where (jq): ", done: m.findFirstBad}
 }
 
-// bisect finds the first bad snapshot and goes there. Each test is an answer.
-func (m *Model) bisect(text string) tea.Cmd {
+// findFirstBad finds the first bad snapshot and goes there. Each test is an answer.
+func (m *Model) findFirstBad(text string) tea.Cmd {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
 	x, err := query.ParseExpr(text)
 	if err != nil {
-		m.mistaken(err)
+		m.showMistake(err)
 		return nil
 	}
-	t, good, bad := m.timeline.Timeline(), m.timeline.Marked(), m.timeline.Selected()
+	t, good, bad := m.timeline.Timeline(), m.timeline.MarkedNode(), m.timeline.SelectedNode()
 	var end query.Tested // written before the last answer is there, read when it is
-	return m.inquire(question{
+	return m.askQuestion(question{
 		title: "Bisect " + t.Name(good) + ".." + t.Name(bad) + " by " + text, noun: "test",
 		ask: func(ctx context.Context, s *query.Session, _ *progress) iter.Seq2[answers.Answer, error] {
 			return func(yield func(answers.Answer, error) bool) {
@@ -88,7 +88,7 @@ func (m *Model) showFirstBad(end query.Tested) tea.Cmd {
 		said += "; not the only border: see " + t.Name(end.Other)
 	}
 	m.say(said)
-	return m.follow()
+	return m.followCursor()
 }
 
 // bisectRefused says in names why a bisection between two snapshots cannot be.

@@ -83,13 +83,13 @@ func (m *Model) askBlame() tea.Cmd {
 	if !m.blame.on || m.place != inSession || m.current != state || m.tabs[state].shows == (subjectKey{}) {
 		return nil
 	}
-	s, t, n := m.subject(), m.timeline.Timeline(), m.timeline.Selected()
+	s, t, n := m.subject(), m.timeline.Timeline(), m.timeline.SelectedNode()
 	if m.tabs[state].shows != s.subjectKey || m.blame.shows == s.subjectKey && m.blame.of == t {
 		return nil
 	}
 	m.blame.shows, m.blame.of, m.blame.at = s.subjectKey, t, map[string]query.Blamed{}
 	m.setMargin()
-	return stream(m, blaming, "blame of "+s.name, func(ctx context.Context, q *query.Session, _ *progress) iter.Seq2[query.Blamed, error] {
+	return streamAnswers(m, blaming, "blame of "+s.name, func(ctx context.Context, q *query.Session, _ *progress) iter.Seq2[query.Blamed, error] {
 		return q.Blame(ctx, n, query.Path{})
 	}, m.valuesBlamed)
 }

@@ -87,13 +87,13 @@ func changeLine(r *diff.Result, e *diff.Entry) string {
 	path := r.Path(e)
 	switch e.Op {
 	case diff.Added:
-		return fmt.Sprintf("+ %s  %s", path, brief(r.New(e)))
+		return fmt.Sprintf("+ %s  %s", path, briefValue(r.New(e)))
 	case diff.Removed:
-		return fmt.Sprintf("- %s  %s", path, brief(r.Old(e)))
+		return fmt.Sprintf("- %s  %s", path, briefValue(r.Old(e)))
 	case diff.Moved:
 		return fmt.Sprintf("~ %s  moved", path)
 	}
-	return fmt.Sprintf("~ %s  %s → %s", path, brief(r.Old(e)), brief(r.New(e)))
+	return fmt.Sprintf("~ %s  %s → %s", path, briefValue(r.Old(e)), briefValue(r.New(e)))
 }
 
 // changedKeys says in words what changed below each of the state's own keys: "total
@@ -148,7 +148,7 @@ func changedKey(r *diff.Result, i int32) string {
 	case diff.Moved:
 		return key + " moved"
 	case diff.Replaced:
-		return fmt.Sprintf("%s %s → %s", key, brief(r.Old(e)), brief(r.New(e)))
+		return fmt.Sprintf("%s %s → %s", key, briefValue(r.Old(e)), briefValue(r.New(e)))
 	}
 	if len(r.New(e)) == 0 || r.New(e)[0] != '[' {
 		return key + " changed"
@@ -173,11 +173,11 @@ func changedKey(r *diff.Result, i int32) string {
 	return key + " changed"
 }
 
-// brief returns the beginning of a value, in one line.
-func brief(value []byte) string { return beginning(value, briefText) }
+// briefValue returns the beginning of a value, in one line.
+func briefValue(value []byte) string { return startOfValue(value, briefText) }
 
-// beginning returns as many bytes of the beginning of a value, in one line.
-func beginning(value []byte, most int) string {
+// startOfValue returns as many bytes of the beginning of a value, in one line.
+func startOfValue(value []byte, most int) string {
 	text := value
 	if len(text) > 4*most {
 		text = text[:4*most] // the rest of it is not looked at

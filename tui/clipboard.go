@@ -50,13 +50,13 @@ func (m *Model) askYank() {
 			text += ", after a restore"
 		}
 		items = append(items, dialog.Item{Action: keymap.YankCall, Text: text, Do: func() tea.Cmd {
-			return m.copyResume("the resume call", func(c *resumetab.Content) string { return first(c.Calls()) })
+			return m.copyResume("the resume call", func(c *resumetab.Content) string { return firstText(c.Calls()) })
 		}})
 	}
 	items = append(items, dialog.Item{Action: keymap.YankResume, Text: "what goes on from the checkpoint here", Do: func() tea.Cmd {
 		return m.copyResume("the resume payload", func(c *resumetab.Content) string { return string(c.Payload()) })
 	}})
-	if c := m.selection(); c != nil {
+	if c := m.selectedTab(); c != nil {
 		value, path := c.Value(), c.Path()
 		items[1] = dialog.Item{Action: keymap.YankValue, Text: sizeOf(value), Do: func() tea.Cmd { return m.copyText("the value", string(value)) }}
 		items[2] = dialog.Item{Action: keymap.YankPath, Text: path, Do: copied("the path", path)}
@@ -72,11 +72,11 @@ func (m *Model) askYank() {
 		share.Disabled = "nothing is shared from here"
 	}
 	items = append(items, share)
-	m.open(dialog.NewMenu(m.styles, m.keys, keymap.Menu, "Copy", "copy", items))
+	m.openDialog(dialog.NewMenu(m.styles, m.keys, keymap.Menu, "Copy", "copy", items))
 }
 
-// selection returns the tab in which a value is selected, or nil.
-func (m *Model) selection() copier {
+// selectedTab returns the tab in which a value is selected, or nil.
+func (m *Model) selectedTab() copier {
 	t := m.tabs[m.current]
 	if c, is := t.pane.(copier); is && t.content != nil && c.Value() != nil {
 		return c
@@ -90,7 +90,7 @@ func sizeOf(data []byte) string { return string(conversation.AppendSize(nil, int
 // copyText sends a text to the clipboard.
 func (m *Model) copyText(what, text string) tea.Cmd {
 	ctx, o := m.ctx, m.o
-	return run(func() fact { return m.tellCopy(what, text, o.copyOut(ctx, text)) })
+	return makeCommand(func() fact { return m.tellCopy(what, text, o.copyOut(ctx, text)) })
 }
 
 // knownCalls returns the calls that go on from the snapshot under the cursor, the
@@ -112,7 +112,7 @@ func (m *Model) knownCalls() []string {
 // sends what of it is wanted to the clipboard.
 func (m *Model) copyResume(what string, of func(*resumetab.Content) string) tea.Cmd {
 	s, from, ctx, o := m.subject(), m.source, m.ctx, m.o
-	return run(func() fact {
+	return makeCommand(func() fact {
 		content, err := from.prepareResume(ctx, s)
 		text := ""
 		if err == nil {
@@ -128,8 +128,8 @@ func (m *Model) copyResume(what string, of func(*resumetab.Content) string) tea.
 	})
 }
 
-// first returns the first text, or "" if there are no texts.
-func first(texts []string) string {
+// firstText returns the first text, or "" if there are no texts.
+func firstText(texts []string) string {
 	if len(texts) == 0 {
 		return ""
 	}
@@ -206,7 +206,7 @@ func (m *Model) tellCopy(what, text string, r copyResult) fact {
 			if text == "" {
 				return nil
 			}
-			m.open(dialog.NewText(m.styles, m.keys, "Select "+what+" by hand", text))
+			m.openDialog(dialog.NewText(m.styles, m.keys, "Select "+what+" by hand", text))
 		case r.tmux:
 			m.confirm(what + " is in tmux's newest buffer")
 		default:

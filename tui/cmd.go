@@ -39,7 +39,7 @@ func (m *Model) listSessions() tea.Cmd {
 		}
 		l := &lister{shown: m.sessionsListed, gen: gen, done: done, most: most}
 		l.next, l.stop = iter.Pull2(store.AnyOrder(ctx, s))
-		return l.read()
+		return l.readPart()
 	})
 }
 
@@ -60,8 +60,8 @@ type lister struct {
 	most, part int
 }
 
-// read reads the next part.
-func (l *lister) read() fact {
+// readPart reads the next part.
+func (l *lister) readPart() fact {
 	for len(l.sessions) < l.most {
 		info, err, more := l.next()
 		if err != nil || !more {
@@ -75,8 +75,8 @@ func (l *lister) read() fact {
 	return func() tea.Cmd { return l.shown(l, false, nil) }
 }
 
-// drop ends a listing whose answer came too late.
-func (l *lister) drop() fact {
+// dropListing ends a listing whose answer came too late.
+func (l *lister) dropListing() fact {
 	l.stop()
 	return nil
 }
@@ -100,7 +100,7 @@ func (m *Model) sessionsListed(l *lister, ended bool, err error) tea.Cmd {
 	case ended && !m.finish(listing, l.gen):
 		return nil
 	case !ended && !m.awaits(listing, l.gen):
-		return run(l.drop)
+		return makeCommand(l.dropListing)
 	}
 	m.place, m.dirty = atSessions, true
 	switch {
@@ -112,9 +112,9 @@ func (m *Model) sessionsListed(l *lister, ended bool, err error) tea.Cmd {
 	}
 	switch {
 	case !ended:
-		return run(l.read)
+		return makeCommand(l.readPart)
 	case err != nil && len(l.sessions) == 0:
-		m.unusable("This store cannot be shown.", err)
+		m.showUnusable("This store cannot be shown.", err)
 	case err != nil:
 		m.fail(err)
 	case len(l.sessions) == 1 && m.session == "":
@@ -131,10 +131,10 @@ func (m *Model) sessionsListed(l *lister, ended bool, err error) tea.Cmd {
 	return nil
 }
 
-// count has the only session listed, once it was read, if it was not before: the list tells
+// countFaults has the only session listed, once it was read, if it was not before: the list tells
 // how many faults there are where they are not looked for.
-func (m *Model) count() tea.Cmd {
-	if _, listed := m.sessions.Named(m.session); listed || !m.only || m.info.checked {
+func (m *Model) countFaults() tea.Cmd {
+	if _, listed := m.sessions.FindName(m.session); listed || !m.only || m.info.checked {
 		return nil
 	}
 	s := m.o.Store
@@ -145,7 +145,7 @@ func (m *Model) count() tea.Cmd {
 		}
 		return func() tea.Cmd {
 			m.sessions.Set(sessions)
-			if info, ok := m.sessions.Named(m.session); ok {
+			if info, ok := m.sessions.FindName(m.session); ok {
 				m.info.listed, m.dirty = info.Faults, true
 			}
 			return nil
@@ -167,10 +167,10 @@ func (m *Model) openSession(id string) tea.Cmd {
 	if m.landing = (model.Ref{}); !m.asked.everywhere {
 		m.asked = asked{}
 	}
-	m.show(timeline.Prepare(model.NewTimeline(nil)))
+	m.showTimeline(timeline.Prepare(model.NewTimeline(nil)))
 	m.focusOn(onTimeline)
 	read := m.readSession()
-	if info, ok := m.sessions.Named(id); ok {
+	if info, ok := m.sessions.FindName(id); ok {
 		m.info.listed = info.Faults
 	}
 	return tea.Batch(read, m.watchLabels())
@@ -195,7 +195,7 @@ func (m *Model) readSession() tea.Cmd {
 		cursor := cursorOf(ctx, s, session)
 		headers, before, err := tail(ctx, session, tailSize)
 		if err != nil {
-			return func() tea.Cmd { return m.unreadable(err) }
+			return func() tea.Cmd { return m.showUnreadable(err) }
 		}
 		content := timeline.Prepare(model.NewTimeline(slices.Grow(headers, timeline.Spare(len(headers)))))
 		content.More = before != 0
@@ -225,11 +225,11 @@ func cursorOf(ctx context.Context, s store.Store, session string) *store.Cursor 
 // cursor is how far the session reached before, nil where the store cannot tell.
 func (m *Model) tailRead(content *timeline.Content, total int, cursor *store.Cursor) tea.Cmd {
 	m.news.cursor = cursor
-	m.show(content)
+	m.showTimeline(content)
 	if !content.More {
-		return tea.Batch(m.follow(), m.findFaultsUnasked(), m.count(), m.readLabels())
+		return tea.Batch(m.followCursor(), m.findFaultsUnasked(), m.countFaults(), m.readLabels())
 	}
-	return tea.Batch(m.follow(), m.readHeaders(total), m.readLabels())
+	return tea.Batch(m.followCursor(), m.readHeaders(total), m.readLabels())
 }
 
 // readHeaders reads all headers of the open session, about as many as total; 0 where
@@ -240,7 +240,7 @@ func (m *Model) readHeaders(total int) tea.Cmd {
 		done.of.Store(int64(total))
 		content, cursor, err := readAll(ctx, s, session, done)
 		if err != nil {
-			return func() tea.Cmd { return m.unreadable(err) }
+			return func() tea.Cmd { return m.showUnreadable(err) }
 		}
 		return func() tea.Cmd { return m.headersRead(content, cursor) }
 	})
@@ -268,18 +268,18 @@ const headerSize = 256
 // headersRead shows the whole session.
 func (m *Model) headersRead(content *timeline.Content, cursor *store.Cursor) tea.Cmd {
 	m.news.cursor = cursor
-	m.show(content)
+	m.showTimeline(content)
 	m.written = false
 	if m.toHead {
 		m.toHead = false
 		m.timeline.Do(keymap.GoHead)
 	}
-	return tea.Batch(m.follow(), m.findFaultsUnasked(), m.count(), m.readLabels())
+	return tea.Batch(m.followCursor(), m.findFaultsUnasked(), m.countFaults(), m.readLabels())
 }
 
-// unreadable says that the session could not be read: in the list of sessions
+// showUnreadable says that the session could not be read: in the list of sessions
 // if there is nothing of it to show.
-func (m *Model) unreadable(err error) tea.Cmd {
+func (m *Model) showUnreadable(err error) tea.Cmd {
 	if m.written && errors.Is(err, model.ErrNoSession) {
 		m.place, m.only = atSessions, false // a fork that was undone
 		return m.listSessions()
@@ -291,24 +291,24 @@ func (m *Model) unreadable(err error) tea.Cmd {
 		m.place = atSessions
 		return m.listSessions() // it was opened before all were listed
 	default:
-		m.unusable("This session cannot be shown.", err)
+		m.showUnusable("This session cannot be shown.", err)
 	}
 	return nil
 }
 
-// show puts a timeline on the screen.
-func (m *Model) show(content *timeline.Content) {
+// showTimeline puts a timeline on the screen.
+func (m *Model) showTimeline(content *timeline.Content) {
 	first := m.content == nil || m.content.Timeline.Len() == 0
 	m.timeline.Set(content)
-	m.showing(content)
-	m.land()
+	m.followContent(content)
+	m.landAtTarget()
 	if first {
 		m.beginTour(content)
 	}
 }
 
-// showing has everything else go by the content that the timeline shows now.
-func (m *Model) showing(content *timeline.Content) {
+// followContent has everything else go by the content that the timeline shows now.
+func (m *Model) followContent(content *timeline.Content) {
 	switch n := content.Timeline.Len(); {
 	case n == 0 || m.content == nil || m.content.Timeline.Len() == 0:
 		m.news.seen = n
@@ -377,20 +377,20 @@ func (m *Model) faultsFound(faults []model.Fault, ids map[string]struct{}, err e
 	if len(faults)+before == 0 {
 		return nil
 	}
-	if slices.ContainsFunc(faults, opaque) {
-		m.outdate(keymap.ShowMessages) // it says why it shows none
+	if slices.ContainsFunc(faults, hidesStates) {
+		m.outdateTab(keymap.ShowMessages) // it says why it shows none
 	}
-	return m.retell()
+	return m.refreshInfo()
 }
 
-// retell has the Info tab worked out anew: what it tells besides the snapshot has changed.
-func (m *Model) retell() tea.Cmd {
-	m.outdate(keymap.ShowInfo)
-	return m.follow()
+// refreshInfo has the Info tab worked out anew: what it tells besides the snapshot has changed.
+func (m *Model) refreshInfo() tea.Cmd {
+	m.outdateTab(keymap.ShowInfo)
+	return m.followCursor()
 }
 
-// outdate has a tab worked out anew once it shows.
-func (m *Model) outdate(show keymap.Action) {
+// outdateTab has a tab worked out anew once it shows.
+func (m *Model) outdateTab(show keymap.Action) {
 	tab := tabOf(show)
 	m.tabs[tab].shows = subjectKey{}
 	if m.current == tab {
@@ -401,7 +401,7 @@ func (m *Model) outdate(show keymap.Action) {
 // subject returns the subject of the tabs: the snapshot under the cursor, with its parent or the mark. It
 // returns the zero subject when no snapshot is selected.
 func (m *Model) subject() subject {
-	t, n := m.timeline.Timeline(), m.timeline.Selected()
+	t, n := m.timeline.Timeline(), m.timeline.SelectedNode()
 	if n == model.NoNode {
 		return subject{}
 	}
@@ -409,7 +409,7 @@ func (m *Model) subject() subject {
 	base := t.Base(n)
 	switch {
 	case m.against == theMark:
-		base = m.timeline.Marked()
+		base = m.timeline.MarkedNode()
 	case m.against == theHead && n != t.Head():
 		base = t.Head()
 	}
@@ -421,10 +421,10 @@ func (m *Model) subject() subject {
 	return s
 }
 
-// follow has the tab that shows follow the cursor: what it shows no longer is
+// followCursor has the tab that shows follow the cursor: what it shows no longer is
 // cancelled, and what it should show is worked out once the cursor stands still.
-func (m *Model) follow() tea.Cmd {
-	if m.place != inSession || m.timeline.Selected() == model.NoNode {
+func (m *Model) followCursor() tea.Cmd {
+	if m.place != inSession || m.timeline.SelectedNode() == model.NoNode {
 		return nil
 	}
 	s := m.subject()
@@ -446,7 +446,7 @@ func (m *Model) follow() tea.Cmd {
 	var find tea.Cmd
 	if m.tabs[m.current].scope == keymap.Info {
 		find = m.findFaults("looking for faults in " + m.session)
-		s.usage = m.usageOf(m.timeline.Selected())
+		s.usage = m.usageOf(m.timeline.SelectedNode())
 	}
 	t, tab := m.tabs[m.current], m.current
 	m.stop(fetching)
@@ -517,7 +517,7 @@ func (m *Model) showContent(tab int, s subject, content any, part bool, err erro
 // fetchNeighbours reads the states one step back and one step forward, so that
 // the next key finds them read.
 func (m *Model) fetchNeighbours() tea.Cmd {
-	t, n := m.timeline.Timeline(), m.timeline.Selected()
+	t, n := m.timeline.Timeline(), m.timeline.SelectedNode()
 	if n == model.NoNode {
 		return nil
 	}

@@ -54,7 +54,7 @@ type draft struct {
 func (m *Model) chooseEdit() tea.Cmd {
 	s, states := m.subject(), m.states
 	at, selected := "", false
-	if c := m.selection(); c != nil && m.tabs[m.current].shows == s.subjectKey {
+	if c := m.selectedTab(); c != nil && m.tabs[m.current].shows == s.subjectKey {
 		at, selected = c.Path(), true
 	}
 	return m.start(planning, "reading "+s.name, func(ctx context.Context, _ *progress) fact {
@@ -66,7 +66,7 @@ func (m *Model) chooseEdit() tea.Cmd {
 		if err != nil {
 			return m.cannotEdit(err)
 		}
-		list := choices(conv, at, selected)
+		list := editChoices(conv, at, selected)
 		return func() tea.Cmd {
 			m.askEdit(draft{ref: s.ref, name: s.name, whole: st.data}, list)
 			return nil
@@ -74,9 +74,9 @@ func (m *Model) chooseEdit() tea.Cmd {
 	})
 }
 
-// choices returns the values that a person can edit in a state. at is the path of the selected value. The
+// editChoices returns the values that a person can edit in a state. at is the path of the selected value. The
 // message and the tool result are the ones that hold it. Without a selection they are the last ones.
-func choices(conv *conversation.Conversation, at string, selected bool) []choice {
+func editChoices(conv *conversation.Conversation, at string, selected bool) []choice {
 	tape, n := conv.Tape(), jsontape.None
 	if selected {
 		n = tape.LookupPointer(at)
@@ -189,7 +189,7 @@ func (m *Model) askEdit(d draft, list []choice) {
 	for _, c := range list {
 		items = append(items, dialog.Item{Action: c.action, Text: c.text, Disabled: c.disabled, Do: func() tea.Cmd { return m.beginEdit(d, c) }})
 	}
-	m.open(dialog.NewMenu(m.styles, m.keys, keymap.EditMenu, "Edit "+d.name+" and fork from that", "edit", items))
+	m.openDialog(dialog.NewMenu(m.styles, m.keys, keymap.EditMenu, "Edit "+d.name+" and fork from that", "edit", items))
 }
 
 // beginEdit puts what was chosen into a file for the editor, and starts that.
@@ -197,15 +197,15 @@ func (m *Model) beginEdit(d draft, c choice) tea.Cmd {
 	d.pointer = c.pointer
 	temp := m.o.Temp
 	return m.start(planning, "writing a file for the editor", func(context.Context, *progress) fact {
-		if err := d.write(temp, c.action.String()); err != nil {
+		if err := d.writeFile(temp, c.action.String()); err != nil {
 			return m.cannotEdit(err)
 		}
 		return func() tea.Cmd { return m.runEditor(&d) }
 	})
 }
 
-// write makes the file in a folder below temp; no other user may read it.
-func (d *draft) write(temp, name string) error {
+// writeFile makes the file in a folder below temp; no other user may read it.
+func (d *draft) writeFile(temp, name string) error {
 	value, err := splice.At(d.whole, d.pointer)
 	if err != nil {
 		return err
@@ -266,13 +266,13 @@ var errRemoved = errors.New("the editor removed the file with the edit")
 func (m *Model) readDraft(d *draft, ended error) tea.Cmd {
 	m.dirty = true
 	return m.start(planning, "reading the edit", func(context.Context, *progress) fact {
-		state, err := d.read(ended)
+		state, err := d.readState(ended)
 		return func() tea.Cmd { return m.draftRead(d, state, err) }
 	})
 }
 
-// read returns the state with the text that the editor left in the file.
-func (d *draft) read(ended error) ([]byte, error) {
+// readState returns the state with the text that the editor left in the file.
+func (d *draft) readState(ended error) ([]byte, error) {
 	text, err := os.ReadFile(d.file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -291,32 +291,32 @@ func (m *Model) draftRead(d *draft, state []byte, err error) tea.Cmd {
 	switch {
 	case errors.Is(err, splice.ErrUnchanged):
 		m.say("nothing was changed: the edit says the same")
-		return d.drop()
+		return d.removeFile()
 	case errors.Is(err, errRemoved):
 		m.say("nothing was changed: " + err.Error())
-		return d.drop()
+		return d.removeFile()
 	case errors.As(err, &value):
-		m.spurn(d, fmt.Errorf("this is not JSON: %w", value))
+		m.rejectEdit(d, fmt.Errorf("this is not JSON: %w", value))
 		return nil
 	case err != nil:
-		m.spurn(d, err)
+		m.rejectEdit(d, err)
 		return nil
 	}
 	w := write{Change: model.Change{Op: model.OpEdit, Ref: d.ref, State: state}, draft: d, difference: func(ctx context.Context) dialog.Change {
 		return changeOf(ctx, d.name, d.whole, state, model.Gaps{})
 	}}
-	m.ask("Fork from an edited "+d.name, "new session", m.newName("-edit"), w, takeName)
+	m.askText("Fork from an edited "+d.name, "new session", m.newName("-edit"), w, takeName)
 	return nil
 }
 
-// spurn says why the edit will not do, and asks whether to edit it again.
-func (m *Model) spurn(d *draft, err error) {
+// rejectEdit says why the edit will not do, and asks whether to edit it again.
+func (m *Model) rejectEdit(d *draft, err error) {
 	m.fail(err)
-	m.open(dialog.NewBroken(m.styles, m.keys, err.Error(), d.file, []dialog.Item{
+	m.openDialog(dialog.NewBroken(m.styles, m.keys, err.Error(), d.file, []dialog.Item{
 		{Action: keymap.EditAgain, Text: "edit again", Do: func() tea.Cmd { return m.runEditor(d) }},
 		{Action: keymap.Discard, Text: "discard", Do: func() tea.Cmd {
 			m.say("the edit was discarded")
-			return d.drop()
+			return d.removeFile()
 		}},
 		{Action: keymap.Back, Text: "leave it", Do: func() tea.Cmd {
 			m.keepDraft(d)
@@ -332,12 +332,12 @@ func (m *Model) keepDraft(d *draft) {
 	}
 }
 
-// drop removes the file of the edit, if there is one.
-func (d *draft) drop() tea.Cmd {
+// removeFile removes the file of the edit, if there is one.
+func (d *draft) removeFile() tea.Cmd {
 	if d == nil {
 		return nil
 	}
-	return run(func() fact {
+	return makeCommand(func() fact {
 		_ = d.dir.Remove() // what stays is in a folder that no other user can read
 		return nil
 	})

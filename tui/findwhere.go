@@ -28,11 +28,11 @@ func (m *Model) findWhere(text string) tea.Cmd {
 	m.expr = text
 	x, err := query.ParseExpr(text)
 	if err != nil {
-		m.mistaken(err)
+		m.showMistake(err)
 		return nil
 	}
 	total := int64(m.timeline.Timeline().Len())
-	return m.inquire(question{
+	return m.askQuestion(question{
 		title: "Where " + text, noun: "snapshot", unseen: true, near: true,
 		ask: func(ctx context.Context, s *query.Session, done *progress) iter.Seq2[answers.Answer, error] {
 			done.of.Store(total)
@@ -69,8 +69,8 @@ func foundAnswer(f *query.Found) (a answers.Answer, tells bool) {
 	return a, true
 }
 
-// mistaken shows the error in an expression or a path, and marks its place.
-func (m *Model) mistaken(err error) {
+// showMistake shows the error in an expression or a path, and marks its place.
+func (m *Model) showMistake(err error) {
 	m.fail(err)
 	if wrong := (interface{ Mistake() (string, int) })(nil); errors.As(err, &wrong) {
 		text, offset := wrong.Mistake()
@@ -98,5 +98,5 @@ func (m *Model) goNear(all bool) tea.Cmd {
 	}
 	m.asked.went = true
 	m.answers.Select(i)
-	return tea.Batch(m.goToAnswer(), m.follow())
+	return tea.Batch(m.goToAnswer(), m.followCursor())
 }

@@ -11,7 +11,7 @@ func (m *Model) appendFooter(dst []byte) []byte {
 	s, g := m.styles, &m.styles.Glyphs
 	r := cell.Begin(dst, g, m.layout.w)
 	r.Fill(s.Text, 1)
-	switch t := m.slowest(); {
+	switch t := m.slowestTask(); {
 	case m.input != nil:
 		r.Put(s.Key, m.input.label)
 		m.input.Draw(&r)
@@ -21,8 +21,8 @@ func (m *Model) appendFooter(dst []byte) []byte {
 		m.putMessage(&r)
 	case m.dialog != nil: // it says itself what answers it
 	default:
-		hints, out := m.hints()
-		m.putHints(&r, hints, m.width(hint{[]keymap.Action{keymap.Back}, out}))
+		hints, out := m.footerHints()
+		m.putHints(&r, hints, m.hintWidth(hint{[]keymap.Action{keymap.Back}, out}))
 		m.putWayOut(&r, out)
 	}
 	return r.End(s.Text)
@@ -35,7 +35,7 @@ const apart = 3
 // right. A message that does not fit beside the most useful key is cut, and all of it
 // is behind a key.
 func (m *Model) putMessage(r *cell.Row) {
-	hints, _ := m.hints()
+	hints, _ := m.footerHints()
 	if m.dialog != nil {
 		hints = nil // it says itself what answers it
 	}
@@ -44,7 +44,7 @@ func (m *Model) putMessage(r *cell.Row) {
 		all.text = "shows it"
 	}
 	if len(hints) > 0 {
-		room -= m.width(hints[0])
+		room -= m.hintWidth(hints[0])
 	}
 	text := m.message.text
 	for _, less := range m.message.brief {
@@ -54,7 +54,7 @@ func (m *Model) putMessage(r *cell.Row) {
 	}
 	more := 0
 	if m.message.whole != "" || cell.Width(text) > room {
-		more = m.width(all)
+		more = m.hintWidth(all)
 	}
 	width := min(cell.Width(text), room-more)
 	m.putHints(r, hints, width+more+1)
@@ -116,9 +116,9 @@ var (
 	saveHint   = hint{[]keymap.Action{keymap.Restore}, "save a copy"}
 )
 
-// hints returns the footer's hints for the keys that can do something now, and the name of the place that
+// footerHints returns the footer's hints for the keys that can do something now, and the name of the place that
 // Back leads to.
-func (m *Model) hints() (hints []hint, out string) {
+func (m *Model) footerHints() (hints []hint, out string) {
 	hints, out = timelineHints, "back"
 	faults := 0
 	switch {
@@ -128,7 +128,7 @@ func (m *Model) hints() (hints []hint, out string) {
 		hints, out = storesHints, "quit"
 	case m.place == atSessions:
 		hints, out = sessionsHints, m.wayOut()
-		if info, ok := m.sessions.Selected(); ok {
+		if info, ok := m.sessions.SelectedRow(); ok {
 			faults = info.Faults
 		}
 	case m.focus == onTab && m.current >= namedTabs:
@@ -143,39 +143,39 @@ func (m *Model) hints() (hints []hint, out string) {
 	case m.only:
 		out = m.wayOut()
 	}
-	if (m.place == atStores || m.place == atSessions) && m.list().Filtered() {
+	if (m.place == atStores || m.place == atSessions) && m.shownList().IsFiltered() {
 		out = "clear filter"
 	}
 	if m.place == inSession && m.current < namedTabs {
-		faults = m.info.count()
+		faults = m.info.countFaults()
 	}
 	if faults > 0 && m.forks {
 		hints = append([]hint{saveHint}, hints...)
 	} else if faults > 0 {
 		hints = append([]hint{repairHint}, hints...)
 	}
-	now, scope := m.context(), m.scope()
+	now, scope := m.keyContext(), m.keyScope()
 	m.usable = m.usable[:0]
 	for _, h := range hints {
 		forks := m.forks && h.actions[0] == keymap.Restore && h.text == "" // the key of the fork says so
-		if label, _ := m.label(scope, h); label != "" && !forks && h.actions[0].WhyDisabled(now) == "" {
+		if label, _ := m.hintLabel(scope, h); label != "" && !forks && h.actions[0].WhyDisabled(now) == "" {
 			m.usable = append(m.usable, h)
 		}
 	}
 	return m.usable, out
 }
 
-// width returns the number of cells that a hint takes, with the gap after it.
-func (m *Model) width(h hint) int {
-	label, text := m.label(m.scope(), h)
+// hintWidth returns the number of cells that a hint takes, with the gap after it.
+func (m *Model) hintWidth(h hint) int {
+	label, text := m.hintLabel(m.keyScope(), h)
 	return cell.Width(label) + 1 + cell.Width(text) + apart
 }
 
 // putHints draws hints from the left, and leaves a number of cells free.
 func (m *Model) putHints(r *cell.Row, hints []hint, free int) {
-	scope := m.scope()
+	scope := m.keyScope()
 	for _, h := range hints {
-		label, text := m.label(scope, h)
+		label, text := m.hintLabel(scope, h)
 		width := cell.Width(label) + 1 + cell.Width(text) + apart
 		if r.Room() < width+free {
 			return
@@ -189,7 +189,7 @@ func (m *Model) putHints(r *cell.Row, hints []hint, free int) {
 
 // putWayOut draws the key that leads out, at the right.
 func (m *Model) putWayOut(r *cell.Row, out string) {
-	leave := keymap.Label(m.keys.Keys(m.scope(), keymap.Back)[:1])
+	leave := keymap.Label(m.keys.Keys(m.keyScope(), keymap.Back)[:1])
 	r.Fill(m.styles.Text, r.Room()-cell.Width(leave)-1-len(out)-1)
 	r.Put(m.styles.Key, leave)
 	r.Fill(m.styles.Text, 1)
@@ -204,9 +204,9 @@ func (m *Model) wayOut() string {
 	return "quit"
 }
 
-// label returns the first key of each action of a hint, and what they do; "" where
+// hintLabel returns the first key of each action of a hint, and what they do; "" where
 // one has no key.
-func (m *Model) label(scope keymap.Scope, h hint) (label, text string) {
+func (m *Model) hintLabel(scope keymap.Scope, h hint) (label, text string) {
 	for _, a := range h.actions {
 		keys := m.keys.Keys(scope, a)
 		if len(keys) == 0 {

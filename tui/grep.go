@@ -27,14 +27,14 @@ type reach struct {
 
 var reaches = []reach{
 	{},
-	{"search all snapshots: ", func(m *Model, text string) tea.Cmd { return m.grep(text, query.Literal(text, query.SmartCase)) }},
-	{"search all snapshots (regexp): ", func(m *Model, text string) tea.Cmd { return m.grepRegexp(text, m.grep) }},
+	{"search all snapshots: ", func(m *Model, text string) tea.Cmd { return m.grepOpen(text, query.Literal(text, query.SmartCase)) }},
+	{"search all snapshots (regexp): ", func(m *Model, text string) tea.Cmd { return m.grepRegexp(text, m.grepOpen) }},
 	{"search all sessions: ", func(m *Model, text string) tea.Cmd { return m.grepStore(text, query.Literal(text, query.SmartCase)) }},
 	{"search all sessions (regexp): ", func(m *Model, text string) tea.Cmd { return m.grepRegexp(text, m.grepStore) }},
 }
 
-// widen has the search that is typed look further, or after the widest where the keys are.
-func (m *Model) widen() {
+// widenSearch has the search that is typed look further, or after the widest where the keys are.
+func (m *Model) widenSearch() {
 	in := m.input
 	in.reach = (in.reach + 1) % len(reaches)
 	to := reaches[in.reach]
@@ -63,9 +63,9 @@ func (m *Model) grepRegexp(text string, search func(string, *query.Pattern) tea.
 	return search(text, pattern)
 }
 
-// grep lists where in the session a pattern is found.
-func (m *Model) grep(text string, pattern *query.Pattern) tea.Cmd {
-	return m.inquire(question{
+// grepOpen lists where in the session a pattern is found.
+func (m *Model) grepOpen(text string, pattern *query.Pattern) tea.Cmd {
+	return m.askQuestion(question{
 		title: "Search " + text, noun: "text",
 		ask: func(ctx context.Context, s *query.Session, _ *progress) iter.Seq2[answers.Answer, error] {
 			return func(yield func(answers.Answer, error) bool) {
@@ -82,7 +82,7 @@ func (m *Model) grep(text string, pattern *query.Pattern) tea.Cmd {
 // grepStore lists where in all sessions of the store a pattern is found.
 func (m *Model) grepStore(text string, pattern *query.Pattern) tea.Cmd {
 	s := m.o.Store
-	return m.inquire(question{
+	return m.askQuestion(question{
 		title: "Search all sessions " + text, noun: "text", everywhere: true,
 		ask: func(ctx context.Context, _ *query.Session, done *progress) iter.Seq2[answers.Answer, error] {
 			return func(yield func(answers.Answer, error) bool) {
@@ -163,13 +163,13 @@ func (m *Model) goTo(session string, ref model.Ref) tea.Cmd {
 		open = m.openSession(session)
 	}
 	m.landing = ref
-	m.land()
+	m.landAtTarget()
 	return open
 }
 
-// land goes to the snapshot that the person wanted to go to, once the session that has it is
+// landAtTarget goes to the snapshot that the person wanted to go to, once the session that has it is
 // read so far.
-func (m *Model) land() {
+func (m *Model) landAtTarget() {
 	if m.landing == (model.Ref{}) {
 		return
 	}

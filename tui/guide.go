@@ -31,10 +31,10 @@ type spot struct {
 	of    *model.Timeline
 }
 
-// guide shows a guide, and remembers where the person was.
-func (m *Model) guide(tab int) {
+// showGuide shows a guide, and remembers where the person was.
+func (m *Model) showGuide(tab int) {
 	if m.current < namedTabs {
-		m.from = spot{m.current, m.focus, m.timeline.Selected(), m.timeline.Timeline()}
+		m.from = spot{m.current, m.focus, m.timeline.SelectedNode(), m.timeline.Timeline()}
 	}
 	m.showTab(tab)
 	m.focusOn(onTab)

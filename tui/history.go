@@ -18,7 +18,7 @@ import (
 
 // askHistory lists the changes of the value under the cursor. Without such a value it asks for a path.
 func (m *Model) askHistory() tea.Cmd {
-	if c := m.selection(); c != nil {
+	if c := m.selectedTab(); c != nil {
 		if path, err := query.ParsePath(c.Path()); err == nil && path.Indexed() {
 			return m.askTrace(path, c.Path())
 		}
@@ -41,7 +41,7 @@ func (m *Model) askHistoryOf(text string, unseen bool, found func() tea.Cmd) tea
 	if text == "" {
 		title = "History of the state"
 	}
-	return m.inquire(question{
+	return m.askQuestion(question{
 		title: title, noun: "change", path: &text, unseen: unseen, found: found,
 		ask: func(ctx context.Context, s *query.Session, _ *progress) iter.Seq2[answers.Answer, error] {
 			return func(yield func(answers.Answer, error) bool) {
@@ -58,8 +58,8 @@ func (m *Model) askHistoryOf(text string, unseen bool, found func() tea.Cmd) tea
 // askTrace lists the changes of the value under the cursor, which is in a list, wherever in
 // that it was on the line of the snapshot.
 func (m *Model) askTrace(path query.Path, pointer string) tea.Cmd {
-	n := m.timeline.Selected()
-	return m.inquire(question{
+	n := m.timeline.SelectedNode()
+	return m.askQuestion(question{
 		title: "History of " + pointer + ", followed", noun: "change",
 		ask: func(ctx context.Context, s *query.Session, _ *progress) iter.Seq2[answers.Answer, error] {
 			return func(yield func(answers.Answer, error) bool) {
@@ -95,11 +95,11 @@ func changeAnswer(ctx context.Context, c *query.Change) answers.Answer {
 	case c.Unknown != "":
 		a.Kind, a.Text = answers.Unknown, c.Unknown
 	case c.Old == nil:
-		a.Kind, a.Text = answers.Added, before+beginning(c.New, mostAnswered)
+		a.Kind, a.Text = answers.Added, before+startOfValue(c.New, mostAnswered)
 	case c.New == nil:
-		a.Kind, a.Text = answers.Removed, before+beginning(c.Old, mostAnswered)
+		a.Kind, a.Text = answers.Removed, before+startOfValue(c.Old, mostAnswered)
 	default:
-		a.Kind, a.Text = answers.Changed, before+became(ctx, c.Old, c.New)
+		a.Kind, a.Text = answers.Changed, before+describeChange(ctx, c.Old, c.New)
 	}
 	if number, err := strconv.ParseFloat(string(c.New), 64); err == nil {
 		a.Number, a.Numeric = number, true
@@ -107,9 +107,9 @@ func changeAnswer(ctx context.Context, c *query.Change) answers.Answer {
 	return a
 }
 
-// became says how a value became another: of two lists or objects what changed in them, since
+// describeChange says how a value became another: of two lists or objects what changed in them, since
 // they mostly begin alike.
-func became(ctx context.Context, old, new []byte) string {
+func describeChange(ctx context.Context, old, new []byte) string {
 	if isBranch(old) && isBranch(new) && old[0] == new[0] && len(old)+len(new) <= mostCompared {
 		if r, err := diff.Compare(ctx, diff.Bytes(old), diff.Bytes(new)); err == nil {
 			var words []string
@@ -125,7 +125,7 @@ func became(ctx context.Context, old, new []byte) string {
 			return strings.Join(words, ", ")
 		}
 	}
-	return beginning(old, mostAnswered/2) + " → " + beginning(new, mostAnswered/2)
+	return startOfValue(old, mostAnswered/2) + " → " + startOfValue(new, mostAnswered/2)
 }
 
 // isBranch reports whether a value is a list or an object.
@@ -134,7 +134,7 @@ func isBranch(value []byte) bool { return len(value) > 0 && (value[0] == '[' || 
 // stepToChange goes to the snapshot before or after this one on its line at which the value
 // under the cursor changed.
 func (m *Model) stepToChange(to keymap.Action) tea.Cmd {
-	c := m.selection()
+	c := m.selectedTab()
 	if c == nil {
 		m.say("no value is selected: " + keymap.Label(m.keys.Keys(keymap.Session, keymap.ShowState)) + " shows the state")
 		return nil
@@ -155,7 +155,7 @@ func (m *Model) knowsHistory(path string) bool {
 
 // takeStep goes to the nearest answer on the line of the snapshot under the cursor.
 func (m *Model) takeStep(to keymap.Action, path string) tea.Cmd {
-	t, at := m.timeline.Timeline(), m.timeline.Selected()
+	t, at := m.timeline.Timeline(), m.timeline.SelectedNode()
 	step, where := t.Parent, "before"
 	if to == keymap.NextSet {
 		step, where = t.Next, "after"
@@ -168,8 +168,8 @@ func (m *Model) takeStep(to keymap.Action, path string) tea.Cmd {
 		if i, ok := changed[n]; ok {
 			m.answers.Select(i)
 			m.timeline.Select(n)
-			m.say(path + " " + m.answers.Said(i))
-			return m.follow()
+			m.say(path + " " + m.answers.SignedText(i))
+			return m.followCursor()
 		}
 	}
 	m.say(path + ": no change " + where + " this snapshot")

@@ -78,11 +78,11 @@ func TestModel_dropsStaleFacts(t *testing.T) {
 	m.o.Labels = noneLabelled{}
 	labels := read()
 	m.stop(labelling)
-	answers := stream(m, asking, "", func(context.Context, *query.Session, *progress) iter.Seq2[answers.Answer, error] {
+	answers := streamAnswers(m, asking, "", func(context.Context, *query.Session, *progress) iter.Seq2[answers.Answer, error] {
 		return func(yield func(answers.Answer, error) bool) { yield(answers.Answer{}, errors.New("too late")) }
 	}, func(part[answers.Answer]) tea.Cmd { return late() })
 	m.stop(asking)
-	facts = append(facts, labels(), answers(), fact(func() tea.Cmd { return m.labelsChanged(99) }), fact(m.spun))
+	facts = append(facts, labels(), answers(), fact(func() tea.Cmd { return m.labelsChanged(99) }), fact(m.turnSpinner))
 	for _, f := range facts {
 		if _, cmd := m.Update(f); cmd != nil {
 			t.Errorf("%T leads on", f)
@@ -109,17 +109,17 @@ func TestModel_quietArmsItsOwnQuestion(t *testing.T) {
 	agreed := 0
 	ask := func() tea.Cmd {
 		yes := func() tea.Cmd { agreed++; return nil }
-		return m.question(dialog.NewQuestion(m.styles, m.keys, &model.Plan{Op: model.OpRestore}, dialog.Change{}, dialog.Answers{Yes: yes}))
+		return m.openQuestion(dialog.NewQuestion(m.styles, m.keys, &model.Plan{Op: model.OpRestore}, dialog.Change{}, dialog.Answers{Yes: yes}))
 	}
 	first := ask()
-	m.open(nil)
+	m.openDialog(nil)
 	second := ask()
 	m.Update(first())
-	if m.answer(keymap.Yes); agreed != 0 {
+	if m.answerDialog(keymap.Yes); agreed != 0 {
 		t.Fatal("the quiet before the first question armed the second")
 	}
 	m.Update(second())
-	if m.answer(keymap.Yes); agreed != 1 || m.dialog != nil {
+	if m.answerDialog(keymap.Yes); agreed != 1 || m.dialog != nil {
 		t.Errorf("agreed %d times, or the question stays open", agreed)
 	}
 }
@@ -149,7 +149,7 @@ func TestModel_staleGrowthKeepsTheTurnGoing(t *testing.T) {
 	m.dirty = false
 	late := errors.New("too late")
 	for name, f := range map[string]fact{
-		"the session":  func() tea.Cmd { return m.grew(growth{err: late}) },
+		"the session":  func() tea.Cmd { return m.showGrowth(growth{err: late}) },
 		"the sessions": func() tea.Cmd { return m.showList(0, nil, 0, late) },
 	} {
 		if _, cmd := m.Update(f); cmd == nil {
@@ -178,7 +178,7 @@ func TestModel_searchWhileTheSessionIsReadAnew(t *testing.T) {
 	readAs(m, long(100))
 	m.start(growing, "", func(context.Context, *progress) fact { return nil })
 	news := growth{gen: m.tasks[growing].gen, search: m.tasks[finding].gen, whole: true, content: long(120)}
-	search := m.find("#7")
+	search := m.findText("#7")
 	if _, cmd := grow(m, news); cmd != nil || m.news.held == nil {
 		t.Fatal("the timeline grows under a search")
 	}
@@ -188,7 +188,7 @@ func TestModel_searchWhileTheSessionIsReadAnew(t *testing.T) {
 	if m.timeline.Timeline().Len() != 120 {
 		t.Fatal("the turn stays held")
 	}
-	if matches := m.timeline.Matches(); matches.Len() != 0 || m.searched == m.searching() {
+	if matches := m.timeline.Matches(); matches.Len() != 0 || m.searched == m.searchPlace() {
 		t.Errorf("%d matches of the old timeline", matches.Len())
 	}
 }
@@ -207,11 +207,11 @@ func TestModel_heldGrowthIsSeen(t *testing.T) {
 	grow(m, news)
 	m.stop(reading)
 	m.Update(struct{}{})
-	if got := m.standing(); m.timeline.Timeline().Len() != 120 || got != "following" {
+	if got := m.cursorStanding(); m.timeline.Timeline().Len() != 120 || got != "following" {
 		t.Fatalf("with the head: %q", got)
 	}
 	m.Update(tea.KeyMsg{Type: tea.KeyUp})
-	if got := m.standing(); got != "" {
+	if got := m.cursorStanding(); got != "" {
 		t.Errorf("elsewhere: %q", got)
 	}
 }
@@ -303,7 +303,7 @@ func TestStates_keepsWithinItsBudget(t *testing.T) {
 	if c.used > 600 || len(c.byRef) != 3 || c.order.Len() != 3 {
 		t.Errorf("%d bytes used by %d states", c.used, len(c.byRef))
 	}
-	c.forget()
+	c.forgetAll()
 	if c.used != 0 || c.order.Len() != 0 {
 		t.Errorf("%d bytes used after forgetting", c.used)
 	}
@@ -532,7 +532,7 @@ func readAs(m *Model, content *timeline.Content) {
 
 // grow has a model take in what is new.
 func grow(m *Model, news growth) (tea.Model, tea.Cmd) {
-	return m.Update(fact(func() tea.Cmd { return m.grew(news) }))
+	return m.Update(fact(func() tea.Cmd { return m.showGrowth(news) }))
 }
 
 // grown returns that k snapshots have come below the head, for a model that waits for it.

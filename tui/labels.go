@@ -49,7 +49,7 @@ func (m *Model) readLabels() tea.Cmd {
 	if m.o.Labels == nil {
 		return nil
 	}
-	from, s, session, t, lent := m.o.Labels, m.o.Store, m.session, m.timeline.Timeline(), m.lend()
+	from, s, session, t, lent := m.o.Labels, m.o.Store, m.session, m.timeline.Timeline(), m.lendTimeline()
 	return m.startLent(labelling, "", lent, func(ctx context.Context, _ *progress) fact {
 		list, err := from.Of(ctx, s, session)
 		labels := timeline.PlaceLabels(t, list)
@@ -73,7 +73,7 @@ func (m *Model) labelsRead(of *model.Timeline, labels timeline.Labels, err error
 		return nil
 	}
 	m.dirty = true
-	return m.retell()
+	return m.refreshInfo()
 }
 
 // watchLabels has the labels of the session watched, and those of the one before no longer.
@@ -85,7 +85,7 @@ func (m *Model) watchLabels() tea.Cmd {
 	w := &m.labels
 	w.ctx, w.end = context.WithCancel(m.ctx)
 	from, s, session, watch := m.o.Labels, m.o.Store, m.session, *w
-	return run(func() fact {
+	return makeCommand(func() fact {
 		watch.changes = from.Watch(watch.ctx, s, session)
 		return func() tea.Cmd {
 			if watch.number != m.labels.number {
@@ -108,7 +108,7 @@ func (m *Model) forgetLabels() {
 // awaitLabels waits until the labels change.
 func (m *Model) awaitLabels() tea.Cmd {
 	w, waiting := m.labels, &m.waiting
-	return run(func() fact {
+	return makeCommand(func() fact {
 		waiting.Add(1)
 		defer waiting.Add(-1)
 		select {
@@ -127,7 +127,7 @@ func (m *Model) labelsChanged(watch uint64) tea.Cmd {
 	if watch != m.labels.number || m.place != inSession {
 		return nil
 	}
-	return tea.Batch(m.readLabels(), m.later(firstRest, func() tea.Cmd {
+	return tea.Batch(m.readLabels(), m.runLater(firstRest, func() tea.Cmd {
 		if watch != m.labels.number {
 			return nil
 		}
@@ -152,7 +152,7 @@ func (m *Model) askLabel() {
 		label.Note = strings.TrimSpace(label.Note)
 		if label.Name == "" {
 			if was == "" {
-				m.open(nil)
+				m.openDialog(nil)
 				return nil
 			}
 			return m.setLabel(prompt, s.name, label, was)
@@ -169,7 +169,7 @@ func (m *Model) askLabel() {
 		}
 		return m.setLabel(prompt, s.name, label, was)
 	}, nil)
-	m.open(prompt)
+	m.openDialog(prompt)
 }
 
 // setLabel sets a label in place of the one that the snapshot had, or takes that away where
@@ -202,7 +202,7 @@ func (m *Model) tellLabel(prompt *dialog.Prompt, done string, err error) tea.Cmd
 	default:
 		m.confirm(done)
 		if asking {
-			m.open(nil)
+			m.openDialog(nil)
 		}
 	}
 	return m.readLabels()
@@ -220,7 +220,7 @@ func (m *Model) listLabels() {
 			})
 		}
 	}
-	m.open(dialog.NewMenu(m.styles, m.keys, keymap.Menu, "Labels", "go there", items))
+	m.openDialog(dialog.NewMenu(m.styles, m.keys, keymap.Menu, "Labels", "go there", items))
 }
 
 // goToLabel goes to the snapshot with a label.
@@ -232,5 +232,5 @@ func (m *Model) goToLabel(name string) tea.Cmd {
 	}
 	m.timeline.Select(n)
 	m.say(m.timeline.Timeline().Name(n) + " is called " + name)
-	return m.follow()
+	return m.followCursor()
 }

@@ -3,11 +3,11 @@ package tui
 // rect is a part of the screen, in cells.
 type rect struct{ x, y, w, h int }
 
-// holds reports whether a cell is in the part.
-func (r rect) holds(x, y int) bool { return x >= r.x && x < r.x+r.w && y >= r.y && y < r.y+r.h }
+// holdsCell reports whether a cell is in the part.
+func (r rect) holdsCell(x, y int) bool { return x >= r.x && x < r.x+r.w && y >= r.y && y < r.y+r.h }
 
-// inside returns the part within a border of one cell.
-func (r rect) inside() rect { return rect{r.x + 1, r.y + 1, max(r.w-2, 0), max(r.h-2, 0)} }
+// insideBorder returns the part within a border of one cell.
+func (r rect) insideBorder() rect { return rect{r.x + 1, r.y + 1, max(r.w-2, 0), max(r.h-2, 0)} }
 
 // The least that the screen is drawn on, the width from which its two boxes stand
 // side by side, and that from which the timeline gets half of it.
@@ -37,11 +37,11 @@ type layout struct {
 	scrubber rect // above the boxes of a session, empty where it does not show
 }
 
-// small reports whether there is too little room to draw on.
-func (l *layout) small() bool { return l.w < leastWidth || l.h < leastHeight }
+// isTooSmall reports whether there is too little room to draw on.
+func (l *layout) isTooSmall() bool { return l.w < leastWidth || l.h < leastHeight }
 
-// wide reports whether the boxes stand side by side.
-func (l *layout) wide() bool { return l.w >= wideWidth }
+// isSideBySide reports whether the boxes stand side by side.
+func (l *layout) isSideBySide() bool { return l.w >= wideWidth }
 
 // shares is how a person shared the screen out between the two boxes of a session.
 // It is kept while the program runs, whatever size the screen gets.
@@ -56,15 +56,15 @@ type shares struct {
 // thousand is the whole of a share.
 const thousand = 1000
 
-// arrange shares the screen out. Stacked, the box that has the keys gets the larger
+// arrangeScreen shares the screen out. Stacked, the box that has the keys gets the larger
 // part unless the border was moved, for there is never enough for both. A box that
 // does not show lies below the screen, as large as it is without the zoom.
-func arrange(w, h int, at focus, s shares) layout {
+func arrangeScreen(w, h int, at focus, s shares) layout {
 	l := layout{w: w, h: h}
 	body := rect{0, 1, w, max(h-2, 0)}
 	l.list, l.timeline, l.tab = body, body, body
-	if l.wide() {
-		l.timeline.w = l.border(s.side)
+	if l.isSideBySide() {
+		l.timeline.w = l.timelineWidth(s.side)
 		l.tab.x, l.tab.w = l.timeline.w, w-l.timeline.w
 	} else {
 		share := s.stacked
@@ -75,7 +75,7 @@ func arrange(w, h int, at focus, s shares) layout {
 		default:
 			share = 550
 		}
-		l.timeline.h = within(body.h*share/thousand, body.h, leastBoxHeight)
+		l.timeline.h = clampSize(body.h*share/thousand, body.h, leastBoxHeight)
 		l.tab.y, l.tab.h = body.y+l.timeline.h, body.h-l.timeline.h
 	}
 	if s.zoomed {
@@ -88,8 +88,8 @@ func arrange(w, h int, at focus, s shares) layout {
 	return l
 }
 
-// strip takes rows from the bottom of the boxes, for a line above the footer.
-func (l *layout) strip(rows int) {
+// stripRows takes rows from the bottom of the boxes, for a line above the footer.
+func (l *layout) stripRows(rows int) {
 	for _, r := range []*rect{&l.timeline, &l.tab, &l.list} {
 		if r.y+r.h == l.h-1 {
 			r.h = max(r.h-rows, 0)
@@ -97,8 +97,8 @@ func (l *layout) strip(rows int) {
 	}
 }
 
-// scrub takes the first row of the boxes of a session for the scrubber.
-func (l *layout) scrub() {
+// takeScrubberRow takes the first row of the boxes of a session for the scrubber.
+func (l *layout) takeScrubberRow() {
 	l.scrubber = rect{0, l.list.y, l.w, 1}
 	for _, r := range []*rect{&l.timeline, &l.tab} {
 		if r.y == l.scrubber.y {
@@ -107,21 +107,21 @@ func (l *layout) scrub() {
 	}
 }
 
-// border returns the width of the timeline beside the tabs for a share of the screen,
+// timelineWidth returns the width of the timeline beside the tabs for a share of the screen,
 // or for 0 the one that it has by itself.
-func (l *layout) border(share int) int {
+func (l *layout) timelineWidth(share int) int {
 	switch {
 	case share > 0:
-		return within(l.w*share/thousand, l.w, leastBoxWidth)
+		return clampSize(l.w*share/thousand, l.w, leastBoxWidth)
 	case l.w >= halfWidth:
 		return l.w / 2
 	}
 	return max(l.w*45/100, leastTimeline)
 }
 
-// within keeps the size of the first of two boxes so that each has the least size;
+// clampSize keeps the size of the first of two boxes so that each has the least size;
 // where both cannot have it, they get half each.
-func within(size, all, least int) int {
+func clampSize(size, all, least int) int {
 	least = min(least, all/2)
 	return max(least, min(size, all-least))
 }
@@ -131,11 +131,11 @@ func within(size, all, least int) int {
 func (l *layout) moveBorder(s shares, x, y int) shares {
 	// Rounded up, so that arrange comes to the same cell.
 	share := func(size, all int) int { return max((size*thousand+all-1)/all, 1) }
-	if l.wide() {
-		s.side = share(within(x, l.w, leastBoxWidth), l.w)
+	if l.isSideBySide() {
+		s.side = share(clampSize(x, l.w, leastBoxWidth), l.w)
 	} else {
 		body := max(l.h-2, 1) // whatever stands above the footer now
-		s.stacked = share(within(y-1, body, leastBoxHeight), body)
+		s.stacked = share(clampSize(y-1, body, leastBoxHeight), body)
 	}
 	return s
 }
@@ -145,8 +145,8 @@ func (l *layout) onBorder(x, y int) bool {
 	if l.timeline.y >= l.h || l.tab.y >= l.h {
 		return false // one of them takes all
 	}
-	if l.wide() {
-		return l.list.holds(x, y) && (x == l.tab.x || x == l.tab.x-1)
+	if l.isSideBySide() {
+		return l.list.holdsCell(x, y) && (x == l.tab.x || x == l.tab.x-1)
 	}
 	return y == l.tab.y-1 // the row below has the names of the tabs
 }

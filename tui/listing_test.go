@@ -138,11 +138,11 @@ func TestSessions_theOnlyOneOpensFirst(t *testing.T) {
 	if m.Update(m.listSessions()().(tea.BatchMsg)[0]()); m.place != inSession || m.session != sample.Trip || !m.only || s.read > 0 {
 		t.Errorf("session %q is open, only: %t, listed %d times", m.session, m.only, s.read)
 	}
-	count := m.count()
-	if m.Update(count()); m.info.count() != 3 || s.read != 1 || m.tasks[listing].running {
-		t.Errorf("%d faults, listed %d times", m.info.count(), s.read)
+	count := m.countFaults()
+	if m.Update(count()); m.info.countFaults() != 3 || s.read != 1 || m.tasks[listing].running {
+		t.Errorf("%d faults, listed %d times", m.info.countFaults(), s.read)
 	}
-	if m.count() != nil {
+	if m.countFaults() != nil {
 		t.Error("it is listed again")
 	}
 }

@@ -133,8 +133,8 @@ type sessionFacts struct {
 	listed  int  // how many there are, as far as is known before
 }
 
-// count returns how many faults the session has, as far as is known.
-func (f *sessionFacts) count() int {
+// countFaults returns how many faults the session has, as far as is known.
+func (f *sessionFacts) countFaults() int {
 	if f.known {
 		return len(f.faults)
 	}
@@ -170,7 +170,7 @@ type dialogPane interface {
 	// Arm lets keys answer a dialog that awaitQuiet was called for.
 	Arm()
 	// Moved says where the head of a session is now.
-	Moved(session string, head model.Ref)
+	NoteHead(session string, head model.Ref)
 }
 
 // input is the text that is typed in the last line, and what becomes of it.
@@ -188,7 +188,7 @@ type input struct {
 
 // New makes the root model. It returns an error if the options are wrong.
 func New(ctx context.Context, o Options) (*Model, error) {
-	o, err := o.fill()
+	o, err := o.fillDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func New(ctx context.Context, o Options) (*Model, error) {
 		hand:     func(run func() error) error { return run() },
 	}
 	if o.Store != nil {
-		m.adopt(o.Store)
+		m.adoptStore(o.Store)
 	} else {
 		m.offerStores()
 	}
@@ -221,15 +221,15 @@ func (m *Model) Init() tea.Cmd {
 	if m.place == atStores {
 		return nil
 	}
-	return m.enter()
+	return m.enterStore()
 }
 
-// enter reads what the screen shows of its store first.
-func (m *Model) enter() tea.Cmd {
+// enterStore reads what the screen shows of its store first.
+func (m *Model) enterStore() tea.Cmd {
 	if m.o.Session != "" {
-		return tea.Batch(m.watch(), m.readWatches(), m.openSession(m.o.Session))
+		return tea.Batch(m.watchStore(), m.readWatches(), m.openSession(m.o.Session))
 	}
-	return tea.Batch(m.watch(), m.readWatches(), m.listSessions())
+	return tea.Batch(m.watchStore(), m.readWatches(), m.listSessions())
 }
 
 // say puts a message into the last line.
@@ -251,8 +251,8 @@ func (m *Model) fail(err error) {
 	m.dirty = true
 }
 
-// scope returns the scope in which keys have their meaning now.
-func (m *Model) scope() keymap.Scope {
+// keyScope returns the scope in which keys have their meaning now.
+func (m *Model) keyScope() keymap.Scope {
 	switch {
 	case m.dialog != nil:
 		return m.dialog.Scope()
@@ -266,13 +266,13 @@ func (m *Model) scope() keymap.Scope {
 	return keymap.Timeline
 }
 
-// context returns the facts by which keymap disables actions that make no sense now.
-func (m *Model) context() keymap.Context {
+// keyContext returns the facts by which keymap disables actions that make no sense now.
+func (m *Model) keyContext() keymap.Context {
 	c := keymap.Context{Lacks: m.lacks}
-	c.Snapshot = m.place == inSession && m.timeline.Selected() != model.NoNode || m.listedHead().ID != ""
-	c.Mark = m.timeline.Marked() != model.NoNode
+	c.Snapshot = m.place == inSession && m.timeline.SelectedNode() != model.NoNode || m.listedHead().ID != ""
+	c.Mark = m.timeline.MarkedNode() != model.NoNode
 	c.Branches = m.timeline.Timeline().Orphans() > 0 || m.timeline.Timeline().Rows() > m.timeline.Timeline().Len()
-	c.Errors = m.timeline.Failed() > 0
+	c.Errors = m.timeline.CountFailed() > 0
 	c.Head = c.Snapshot && m.timeline.Following()
 	c.Search = m.query != "" || m.searched == inAnswers
 	c.Answers = m.asked.ask != nil
@@ -284,20 +284,20 @@ func (m *Model) context() keymap.Context {
 
 // resize takes the size of the screen, or its new layout after the focus moved.
 func (m *Model) resize(w, h int) {
-	m.layout = arrange(w, h, m.focus, m.shares)
+	m.layout = arrangeScreen(w, h, m.focus, m.shares)
 	l := &m.layout
 	if m.scrubs || m.tasks[playing].running {
-		l.scrub()
+		l.takeScrubberRow()
 	}
 	if m.tour != nil {
-		l.strip(tourRows)
+		l.stripRows(tourRows)
 	}
 	if m.trouble != nil {
-		m.trouble.Resize(l.list.inside().w, l.list.inside().h)
+		m.trouble.Resize(l.list.insideBorder().w, l.list.insideBorder().h)
 	}
-	m.stores.Resize(l.list.inside().w, l.list.inside().h)
-	m.sessions.Resize(l.list.inside().w, l.list.inside().h)
-	m.timeline.Resize(l.timeline.inside().w, l.timeline.inside().h)
+	m.stores.Resize(l.list.insideBorder().w, l.list.insideBorder().h)
+	m.sessions.Resize(l.list.insideBorder().w, l.list.insideBorder().h)
+	m.timeline.Resize(l.timeline.insideBorder().w, l.timeline.insideBorder().h)
 	for _, t := range m.tabs {
 		m.resizeTab(t)
 	}

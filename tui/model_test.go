@@ -556,9 +556,9 @@ func TestModel_quits(t *testing.T) {
 	p.WaitEnd()
 }
 
-// run runs the whole program on a terminal of 100×30 cells that answers no
+// makeCommand runs the whole program on a terminal of 100×30 cells that answers no
 // question, and returns what it wrote and its error.
-func run(t *testing.T, o tui.Options, typing func(keyboard io.Writer, screen *syncBuffer)) (string, error) {
+func makeCommand(t *testing.T, o tui.Options, typing func(keyboard io.Writer, screen *syncBuffer)) (string, error) {
 	t.Helper()
 	outside, inside, err := pty.Open()
 	if err == nil {
@@ -637,7 +637,7 @@ func wraps(t *testing.T, written string) {
 
 func TestRun_restoresTheTerminal(t *testing.T) {
 	t.Parallel()
-	written, err := run(t, options(demoStore(t)), func(keyboard io.Writer, screen *syncBuffer) {
+	written, err := makeCommand(t, options(demoStore(t)), func(keyboard io.Writer, screen *syncBuffer) {
 		screen.waitFor(t, "packing-list")
 		io.WriteString(keyboard, "jkq")
 	})
@@ -678,7 +678,7 @@ func TestRun_panicsRestoreTheTerminal(t *testing.T) {
 			if typing == nil {
 				typing = func(io.Writer, *syncBuffer) {}
 			}
-			written, err := run(t, o, typing)
+			written, err := makeCommand(t, o, typing)
 			var panicked *tui.PanicError
 			if !errors.As(err, &panicked) || fmt.Sprint(panicked.Value) != evil || !strings.Contains(panicked.Stack, "model_test.go") {
 				t.Errorf("error %v", err)

@@ -32,67 +32,67 @@ func (m *Model) takeMouse(msg tea.MouseMsg) tea.Cmd {
 		return nil
 	}
 	switch {
-	case m.layout.small():
+	case m.layout.isTooSmall():
 	case msg.Button == tea.MouseButtonWheelUp:
-		return m.wheel(msg.X, msg.Y, -notch)
+		return m.scrollAt(msg.X, msg.Y, -notch)
 	case msg.Button == tea.MouseButtonWheelDown:
-		return m.wheel(msg.X, msg.Y, notch)
+		return m.scrollAt(msg.X, msg.Y, notch)
 	case msg.Button == tea.MouseButtonLeft && msg.Action == tea.MouseActionPress:
-		return m.click(msg.X, msg.Y)
+		return m.clickAt(msg.X, msg.Y)
 	}
 	return nil
 }
 
-// wheel scrolls what is under the mouse.
-func (m *Model) wheel(x, y, n int) tea.Cmd {
+// scrollAt scrolls what is under the mouse.
+func (m *Model) scrollAt(x, y, n int) tea.Cmd {
 	m.dirty = true
 	switch {
 	case m.dialog != nil:
 		m.dialog.Wheel(n)
 	case m.place == atStores || m.place == atSessions:
-		m.list().Wheel(n)
+		m.shownList().Wheel(n)
 	case m.place == nowhere:
-	case m.layout.timeline.holds(x, y):
+	case m.layout.timeline.holdsCell(x, y):
 		m.timeline.Wheel(n)
-		return m.follow()
-	case m.layout.tab.holds(x, y):
+		return m.followCursor()
+	case m.layout.tab.holdsCell(x, y):
 		m.tabs[m.current].paneInView().Wheel(n)
 	}
 	return nil
 }
 
-// click moves the keys to the pane under the mouse, and selects there. It does nothing while a dialog or a
+// clickAt moves the keys to the pane under the mouse, and selects there. It does nothing while a dialog or a
 // field is open: keys answer those.
-func (m *Model) click(x, y int) tea.Cmd {
+func (m *Model) clickAt(x, y int) tea.Cmd {
 	l := &m.layout
 	m.dirty = true
 	switch {
 	case m.dialog != nil || m.input != nil || m.place == nowhere:
 	case m.place == atStores || m.place == atSessions:
-		in, list := l.list.inside(), m.list()
+		in, list := l.list.insideBorder(), m.shownList()
 		before := list.Name()
 		if list.Click(x-in.x, y-in.y) && list.Name() == before {
 			return m.do(keymap.Open) // the second click on the same row
 		}
-	case l.scrubber.holds(x, y):
+	case l.scrubber.holdsCell(x, y):
 		m.held = onScrubber
 		return m.scrubTo(x)
 	case l.onBorder(x, y):
 		m.held = onBorder
-	case l.timeline.holds(x, y):
-		in := l.timeline.inside()
+	case l.timeline.holdsCell(x, y):
+		in := l.timeline.insideBorder()
 		m.focusOn(onTimeline)
 		m.timeline.Click(x-in.x, y-in.y)
-		return m.follow()
-	case l.tab.holds(x, y) && y == l.tab.y:
+		return m.followCursor()
+	case l.tab.holdsCell(x, y) && y == l.tab.y:
 		if i := m.tabAt(x - l.tab.x); i >= 0 {
 			m.showTab(i)
 		}
-		return m.follow()
-	case l.tab.holds(x, y):
+		return m.followCursor()
+	case l.tab.holdsCell(x, y):
 		m.focusOn(onTab)
-		in := l.tab.inside() // the focus may have moved the box
-		if t := m.tabs[m.current]; t.trouble == nil && in.holds(x, y) {
+		in := l.tab.insideBorder() // the focus may have moved the box
+		if t := m.tabs[m.current]; t.trouble == nil && in.holdsCell(x, y) {
 			t.pane.Click(x-in.x, y-in.y)
 		}
 	}

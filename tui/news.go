@@ -58,9 +58,9 @@ type news struct {
 	trouble string             // why the last turn brought nothing, "" if it did
 }
 
-// watch has the store watched, if it can be and is not yet. The watch lasts as
+// watchStore has the store watched, if it can be and is not yet. The watch lasts as
 // long as the store is open.
-func (m *Model) watch() tea.Cmd {
+func (m *Model) watchStore() tea.Cmd {
 	watch := m.features.Watch
 	if watch == nil || m.news.watched {
 		return nil
@@ -69,9 +69,9 @@ func (m *Model) watch() tea.Cmd {
 	m.news.watched, m.news.end = true, end
 	m.news.ctx = ctx
 	n := m.news.watch
-	return run(func() fact {
+	return makeCommand(func() fact {
 		changes, err := watch(ctx)
-		return m.ofWatch(n, func() tea.Cmd { return m.watching(changes, err) })
+		return m.ofWatch(n, func() tea.Cmd { return m.beginTurns(changes, err) })
 	})
 }
 
@@ -93,8 +93,8 @@ func (m *Model) forgetWatch() {
 	m.news = news{watch: m.news.watch + 1}
 }
 
-// watching begins the first turn: what changed before the watch began is unknown.
-func (m *Model) watching(changes <-chan struct{}, err error) tea.Cmd {
+// beginTurns begins the first turn: what changed before the watch began is unknown.
+func (m *Model) beginTurns(changes <-chan struct{}, err error) tea.Cmd {
 	if err != nil {
 		m.news.watched = false
 		m.fail(err)
@@ -104,9 +104,9 @@ func (m *Model) watching(changes <-chan struct{}, err error) tea.Cmd {
 	return m.catchUp()
 }
 
-// await waits for a change. In calm times nothing in the program moves until
+// awaitChange waits for a change. In calm times nothing in the program moves until
 // there is one.
-func (m *Model) await() tea.Cmd {
+func (m *Model) awaitChange() tea.Cmd {
 	ctx, changes, after, waiting := m.news.ctx, m.news.changes, m.o.After, &m.waiting
 	busy, n := m.news.rest > 0, m.news.watch
 	changed := func(open bool) fact {
@@ -115,7 +115,7 @@ func (m *Model) await() tea.Cmd {
 		}
 		return m.ofWatch(n, m.catchUp)
 	}
-	return run(func() fact {
+	return makeCommand(func() fact {
 		var quiet <-chan time.Time
 		if busy {
 			select {
@@ -148,24 +148,24 @@ func (m *Model) endChanges() tea.Cmd {
 	m.news.rest = 0
 	m.dirty = m.dirty || m.news.late
 	m.news.late = false
-	return m.await()
+	return m.awaitChange()
 }
 
-// rest has the turn rest, at least as long as it took so far.
-func (m *Model) rest(took time.Duration) tea.Cmd {
+// restTurn has the turn rest, at least as long as it took so far.
+func (m *Model) restTurn(took time.Duration) tea.Cmd {
 	m.news.rest = max(m.news.rest, firstRest)
-	return m.later(max(m.news.rest, took), m.ofWatch(m.news.watch, m.await))
+	return m.runLater(max(m.news.rest, took), m.ofWatch(m.news.watch, m.awaitChange))
 }
 
-// busier notes that there was something new, so that the rest gets longer if
+// lengthenRest notes that there was something new, so that the rest gets longer if
 // there was some before.
-func (m *Model) busier() {
+func (m *Model) lengthenRest() {
 	m.news.rest = max(firstRest, min(2*m.news.rest, longestRest))
 }
 
-// lend notes that a command reads the timeline from now on. It returns the argument for takeBack, a number of
+// lendTimeline notes that a command reads the timeline from now on. It returns the argument for takeBack, a number of
 // the watch that is never 0.
-func (m *Model) lend() uint64 {
+func (m *Model) lendTimeline() uint64 {
 	m.news.lent++
 	return m.news.watch + 1
 }
@@ -183,8 +183,8 @@ func (m *Model) isOccupied() bool {
 	return m.tasks[listing].running || m.tasks[reading].running || m.tasks[applying].running || m.news.lent > 0
 }
 
-// resume goes on with a turn that was held, once it can.
-func (m *Model) resume() tea.Cmd {
+// resumeTurn goes on with a turn that was held, once it can.
+func (m *Model) resumeTurn() tea.Cmd {
 	if m.news.held == nil || m.isOccupied() {
 		return nil
 	}
@@ -201,11 +201,11 @@ func (m *Model) catchUp() tea.Cmd {
 	}
 	switch m.place {
 	case inSession:
-		return m.grow()
+		return m.readGrowth()
 	case atSessions:
-		return m.relist()
+		return m.relistSessions()
 	}
-	return m.rest(0) // what cannot be read is read again when the person says so
+	return m.restTurn(0) // what cannot be read is read again when the person says so
 }
 
 // watchBroke says that the store is watched no longer, unless the last line says
@@ -239,9 +239,9 @@ type growth struct {
 	cursor *store.Cursor
 }
 
-// grow reads what is new in the open session: that alone, where the store can
+// readGrowth reads what is new in the open session: that alone, where the store can
 // tell it from the rest.
-func (m *Model) grow() tea.Cmd {
+func (m *Model) readGrowth() tea.Cmd {
 	s, session, content, since, now, only := m.o.Store, m.session, m.content, m.news.cursor, m.o.Now, m.only
 	matches, search, n := m.timeline.Matches(), m.tasks[finding].gen, m.news.watch
 	return m.begin(growing, "", func(ctx context.Context, gen uint64, done *progress) fact {
@@ -257,15 +257,15 @@ func (m *Model) grow() tea.Cmd {
 			matches, err = matches.In(ctx, g.content)
 		}
 		if err == nil && g.content == nil && len(g.headers) == 0 && only {
-			only, err = one(ctx, s)
+			only, err = hasOneSession(ctx, s)
 		}
 		g.gen, g.matches, g.search, g.only, g.took, g.err = gen, matches, search, only, now().Sub(began), err
-		return m.ofWatch(n, func() tea.Cmd { return m.grew(g) })
+		return m.ofWatch(n, func() tea.Cmd { return m.showGrowth(g) })
 	})
 }
 
-// one reports whether a store has no more than one session.
-func one(ctx context.Context, s store.Store) (bool, error) {
+// hasOneSession reports whether a store has no more than one session.
+func hasOneSession(ctx context.Context, s store.Store) (bool, error) {
 	n := 0
 	for _, err := range store.AnyOrder(ctx, s) {
 		if n++; err != nil || n > 1 {
@@ -298,18 +298,18 @@ func growthOf(ctx context.Context, s store.Store, session string, content *timel
 	return growth{content: content.With(fresh), cursor: &g.Cursor}, nil
 }
 
-// grew shows what is new in the session.
-func (m *Model) grew(g growth) tea.Cmd {
+// showGrowth shows what is new in the session.
+func (m *Model) showGrowth(g growth) tea.Cmd {
 	if m.isOccupied() {
-		m.news.held = func() tea.Cmd { return m.grew(g) }
+		m.news.held = func() tea.Cmd { return m.showGrowth(g) }
 		return nil
 	}
 	if !m.finish(growing, g.gen) {
-		return m.rest(g.took)
+		return m.restTurn(g.took)
 	}
 	if g.err != nil {
 		m.tellLoss(g.err)
-		return m.rest(g.took)
+		return m.restTurn(g.took)
 	}
 	m.clearLoss()
 	m.news.cursor = g.cursor
@@ -319,7 +319,7 @@ func (m *Model) grew(g growth) tea.Cmd {
 	var label tea.Cmd
 	switch {
 	case g.content != nil:
-		m.renew(g)
+		m.showRenewed(g)
 		label = m.readLabels()
 	case len(g.headers) > 0:
 		m.timeline.Append(g.headers)
@@ -331,19 +331,19 @@ func (m *Model) grew(g growth) tea.Cmd {
 		}
 	default:
 		m.news.rest = firstRest
-		return m.rest(g.took)
+		return m.restTurn(g.took)
 	}
-	m.busier()
+	m.lengthenRest()
 	m.dirty, m.news.late = true, false
 	if t := m.timeline.Timeline(); m.dialog != nil && t.Head() != model.NoNode {
-		m.dialog.Moved(m.session, t.Header(t.Head()).Ref())
+		m.dialog.NoteHead(m.session, t.Header(t.Head()).Ref())
 	}
-	return tea.Batch(m.rest(g.took), m.drag(), m.askAgain(), label)
+	return tea.Batch(m.restTurn(g.took), m.dragTab(), m.askAgain(), label)
 }
 
-// drag has the tab follow a cursor that went along with the head.
-func (m *Model) drag() tea.Cmd {
-	cmd := m.follow()
+// dragTab has the tab follow a cursor that went along with the head.
+func (m *Model) dragTab() tea.Cmd {
+	cmd := m.followCursor()
 	if cmd != nil && m.tasks[preparing].running {
 		m.hideProgress()
 	}
@@ -357,14 +357,14 @@ func (m *Model) hideProgress() {
 	m.news.dragged = t.gen
 }
 
-// renew shows the session made anew. What the tabs show stays, unless the
+// showRenewed shows the session made anew. What the tabs show stays, unless the
 // snapshots that it is about have changed.
-func (m *Model) renew(g growth) {
+func (m *Model) showRenewed(g growth) {
 	old, before := m.timeline.Timeline(), m.subject()
 	if g.whole {
-		m.states.forget()
+		m.states.forgetAll()
 	}
-	m.info = sessionFacts{reading: m.info.reading + 1, faults: m.info.faults, listed: m.info.count()}
+	m.info = sessionFacts{reading: m.info.reading + 1, faults: m.info.faults, listed: m.info.countFaults()}
 	switch {
 	case g.search != m.tasks[finding].gen:
 		g.matches = timeline.Matches{} // those of another search; the next step looks again
@@ -372,17 +372,17 @@ func (m *Model) renew(g growth) {
 		m.searched.subject.reading++
 	}
 	m.timeline.Renew(g.content, g.matches)
-	m.showing(g.content)
+	m.followContent(g.content)
 	if after := m.subject(); reflect.DeepEqual(before.header, after.header) && reflect.DeepEqual(before.base, after.base) {
-		m.rename(before.subjectKey, after.subjectKey)
+		m.renameSubject(before.subjectKey, after.subjectKey)
 	}
 	if t := m.timeline.Timeline(); movedBack(old, t) {
 		m.say("head moved to " + t.Name(t.Head()) + ": restored elsewhere")
 	}
 }
 
-// rename gives what is shown of a subject its new key.
-func (m *Model) rename(before, after subjectKey) {
+// renameSubject gives what is shown of a subject its new key.
+func (m *Model) renameSubject(before, after subjectKey) {
 	keys := []*subjectKey{&m.wanted.subjectKey, &m.searched.subject}
 	for _, t := range m.tabs {
 		keys = append(keys, &t.shows)
@@ -406,8 +406,8 @@ func movedBack(old, t *model.Timeline) bool {
 	return t.Header(was).Ref() == ref && t.Header(is).Ref() != ref && (!t.OnPath(was) || int(is) < old.Len())
 }
 
-// relist reads the list of sessions again.
-func (m *Model) relist() tea.Cmd {
+// relistSessions reads the list of sessions again.
+func (m *Model) relistSessions() tea.Cmd {
 	s, now, n := m.o.Store, m.o.Now, m.news.watch
 	return m.begin(growing, "", func(ctx context.Context, gen uint64, done *progress) fact {
 		began := now()
@@ -429,11 +429,11 @@ func (m *Model) showList(gen uint64, sessions []model.SessionInfo, took time.Dur
 		m.tellLoss(err)
 	default:
 		m.clearLoss()
-		m.busier()
+		m.lengthenRest()
 		m.sessions.Set(sessions)
 		m.dirty = true
 	}
-	return m.rest(took)
+	return m.restTurn(took)
 }
 
 // tellLoss says, once, why the screen could not keep up. What it shows stays, and the
@@ -457,9 +457,9 @@ func (m *Model) clearLoss() {
 	m.news.trouble = ""
 }
 
-// standing returns "following" while the cursor moves along with the head, else the number of unseen
+// cursorStanding returns "following" while the cursor moves along with the head, else the number of unseen
 // snapshots. It returns "" when that is unknown.
-func (m *Model) standing() string {
+func (m *Model) cursorStanding() string {
 	switch unseen := m.timeline.Timeline().Len() - m.news.seen; {
 	case m.news.changes == nil:
 	case m.timeline.Following():

@@ -620,7 +620,7 @@ func TestRun_burst(t *testing.T) {
 	o := options(s)
 	o.Session, o.After = sample.Trip, time.After
 	var frames int
-	written, err := run(t, o, func(keyboard io.Writer, screen *syncBuffer) {
+	written, err := makeCommand(t, o, func(keyboard io.Writer, screen *syncBuffer) {
 		screen.waitFor(t, "following")
 		before := strings.Count(screen.String(), frame)
 		began := time.Now()

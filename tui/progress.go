@@ -34,12 +34,12 @@ func (m *Model) putProgress(r *cell.Row, t *task) {
 	done, of := t.done.Load(), t.done.of.Load()
 	count := ""
 	if done > 0 {
-		count = thousands(done)
+		count = formatThousands(done)
 	}
 	known := of > 0 && done <= of
 	if known {
-		whole := thousands(of)
-		count = fmt.Sprintf("%*s of %s", len(whole), thousands(done), whole) // so that nothing moves
+		whole := formatThousands(of)
+		count = fmt.Sprintf("%*s of %s", len(whole), formatThousands(done), whole) // so that nothing moves
 	}
 	leave := ""
 	if keys := m.keys.Keys(keymap.Session, keymap.Back); t != &m.tasks[applying] && len(keys) > 0 {
@@ -53,16 +53,16 @@ func (m *Model) putProgress(r *cell.Row, t *task) {
 		tail += 1 + cell.Width(g.Dot) + 1 + cell.Width(leave)
 	}
 	room := max(m.layout.w/3, leastProgress)
-	if m.layout.wide() {
+	if m.layout.isSideBySide() {
 		room = max(room, wideProgress)
 	}
-	hints, _ := m.hints()
+	hints, _ := m.footerHints()
 	if m.dialog != nil {
 		hints = nil // it says itself what answers it
 	}
 	most := r.Room() - 1
 	if len(hints) > 0 {
-		most -= m.width(hints[0])
+		most -= m.hintWidth(hints[0])
 	}
 	if !known { // a name that is no more than that is cut last
 		room = max(room, cell.Width(t.what)+cell.Width(g.Spinner[0])+1+tail)
@@ -117,8 +117,8 @@ func (m *Model) putBar(r *cell.Row, w int, done, of int64) {
 	r.Put(s.Muted, b.Right)
 }
 
-// thousands writes a number with a comma before every three digits.
-func thousands(n int64) string {
+// formatThousands writes a number with a comma before every three digits.
+func formatThousands(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]

@@ -46,8 +46,8 @@ type proposal struct {
 	changed dialog.Change
 }
 
-// plan has a change planned.
-func (m *Model) plan(c model.Change) tea.Cmd { return m.planWrite(write{Change: c}) }
+// planChange has a change planned.
+func (m *Model) planChange(c model.Change) tea.Cmd { return m.planWrite(write{Change: c}) }
 
 // planWrite has a plan worked out, each time against the store as it is then.
 func (m *Model) planWrite(w write) tea.Cmd {
@@ -55,7 +55,7 @@ func (m *Model) planWrite(w write) tea.Cmd {
 	if writer.Plan == nil {
 		return nil // the action is disabled
 	}
-	states, tree, session, lent := m.states, m.timeline.Timeline(), m.session, m.lend()
+	states, tree, session, lent := m.states, m.timeline.Timeline(), m.session, m.lendTimeline()
 	return m.startLent(planning, "planning the "+string(w.Op), lent, func(ctx context.Context, _ *progress) fact {
 		p, err := writer.Plan(ctx, w.Change)
 		if err != nil {
@@ -86,7 +86,7 @@ func (m *Model) showPlan(p proposal, err error) tea.Cmd {
 		p.prompt.Refuse(store.ErrSessionExists.Error())
 		return nil
 	case p.draft != nil && err != nil:
-		m.spurn(p.draft, err)
+		m.rejectEdit(p.draft, err)
 		return nil
 	case asking && err != nil:
 		p.prompt.Refuse(err.Error())
@@ -98,14 +98,14 @@ func (m *Model) showPlan(p proposal, err error) tea.Cmd {
 		m.say(fmt.Sprintf("nothing to write: %s is at %s already", p.made.Session, p.made.Target))
 		return nil
 	}
-	return m.propose(p)
+	return m.proposePlan(p)
 }
 
-// propose asks about a plan. Where the plan has reasons to ask once more, a yes leads to
+// proposePlan asks about a plan. Where the plan has reasons to ask once more, a yes leads to
 // a second question.
-func (m *Model) propose(p proposal) tea.Cmd {
+func (m *Model) proposePlan(p proposal) tea.Cmd {
 	answers := dialog.Answers{
-		Yes: func() tea.Cmd { return m.apply(p) },
+		Yes: func() tea.Cmd { return m.applyPlan(p) },
 		No: func() tea.Cmd {
 			m.say("nothing was changed")
 			m.keepDraft(p.draft)
@@ -118,21 +118,21 @@ func (m *Model) propose(p proposal) tea.Cmd {
 	}
 	first := answers
 	if len(p.made.Asks) > 0 {
-		first.Yes = func() tea.Cmd { return m.question(dialog.NewSecondQuestion(m.styles, m.keys, &p.made, answers)) }
+		first.Yes = func() tea.Cmd { return m.openQuestion(dialog.NewSecondQuestion(m.styles, m.keys, &p.made, answers)) }
 	}
-	return m.question(dialog.NewQuestion(m.styles, m.keys, &p.made, p.changed, first))
+	return m.openQuestion(dialog.NewQuestion(m.styles, m.keys, &p.made, p.changed, first))
 }
 
-// question opens a question, which takes an answer as soon as no keys come any more.
-func (m *Model) question(q *dialog.Question) tea.Cmd {
-	m.open(q)
+// openQuestion opens a question, which takes an answer as soon as no keys come any more.
+func (m *Model) openQuestion(q *dialog.Question) tea.Cmd {
+	m.openDialog(q)
 	return m.awaitQuiet()
 }
 
 // tellFailure shows at once the whole error of an action that the person asked for.
 func (m *Model) tellFailure(what string, err error) {
 	m.fail(err)
-	m.open(dialog.NewText(m.styles, m.keys, what, printable.Addresses(err.Error())))
+	m.openDialog(dialog.NewText(m.styles, m.keys, what, printable.Addresses(err.Error())))
 }
 
 // awaitQuiet waits anew for keys to stop coming.
@@ -151,8 +151,8 @@ func (m *Model) awaitQuiet() tea.Cmd {
 	})
 }
 
-// apply carries a plan out.
-func (m *Model) apply(p proposal) tea.Cmd {
+// applyPlan carries a plan out.
+func (m *Model) applyPlan(p proposal) tea.Cmd {
 	writer := m.features
 	if writer.Plan == nil {
 		return nil // what plans applies
@@ -168,21 +168,21 @@ func (m *Model) tellReceipt(p proposal, receipt *model.Receipt, err error) tea.C
 	plan := &p.made
 	var drop tea.Cmd
 	if err == nil {
-		drop = p.draft.drop()
+		drop = p.draft.removeFile()
 	}
 	if m.leaving {
 		return tea.Sequence(drop, tea.Quit)
 	}
-	m.states.forget()
+	m.states.forgetAll()
 	switch {
 	case errors.Is(err, model.ErrHeadMoved):
 		m.say(movedOn)
 		m.message.whole = movedOn + "\n\n" + err.Error()
-		return tea.Batch(m.reread(), m.planWrite(p.write))
+		return tea.Batch(m.rereadShown(), m.planWrite(p.write))
 	case err != nil:
 		m.tellFailure("cannot "+string(plan.Op), err)
 		m.keepDraft(p.draft)
-		return m.reread()
+		return m.rereadShown()
 	}
 	m.onward = resumeCall{}
 	if len(plan.Resume) > 0 {
@@ -200,29 +200,29 @@ func (m *Model) tellReceipt(p proposal, receipt *model.Receipt, err error) tea.C
 	if plan.Op == model.OpRestore && m.tour != nil {
 		m.endTour()
 	}
-	text, brief := m.receipt(plan, receipt)
+	text, brief := m.receiptLine(plan, receipt)
 	m.confirm(text)
 	for _, less := range brief {
 		m.message.brief = append(m.message.brief, m.styles.Glyphs.Good+" "+less)
 	}
-	return tea.Batch(drop, m.reread())
+	return tea.Batch(drop, m.rereadShown())
 }
 
 // resumeCall is how a framework goes on after the last write.
 type resumeCall struct{ call, then string }
 
-// reread reads again what shows: the session, or the list of them.
-func (m *Model) reread() tea.Cmd {
+// rereadShown reads again what shows: the session, or the list of them.
+func (m *Model) rereadShown() tea.Cmd {
 	if m.place == inSession {
 		return m.readSession()
 	}
 	return m.listSessions()
 }
 
-// receipt says in one line what was done, the call to go on with and the keys that
+// receiptLine says in one line what was done, the call to go on with and the keys that
 // copy it and take the write back. brief says less and less, for a narrow screen: the keys
 // stay longest.
-func (m *Model) receipt(plan *model.Plan, r *model.Receipt) (text string, brief []string) {
+func (m *Model) receiptLine(plan *model.Plan, r *model.Receipt) (text string, brief []string) {
 	done := m.doneTexts(plan, r)
 	if plan.Op == model.OpPurge {
 		return done[0], done[1:]
@@ -245,7 +245,7 @@ func (m *Model) receipt(plan *model.Plan, r *model.Receipt) (text string, brief 
 	if plan.Op == model.OpUndo {
 		back = keymap.Redo
 	}
-	if key := keymap.Label(m.keys.Keys(keymap.Session, back)); key != "" && back.WhyDisabled(m.context()) == "" && plan.Op != model.OpRun && !plan.Final {
+	if key := keymap.Label(m.keys.Keys(keymap.Session, back)); key != "" && back.WhyDisabled(m.keyContext()) == "" && plan.Op != model.OpRun && !plan.Final {
 		keys = append(keys, key+" "+back.Help())
 	}
 	leave, open := m.keys.Keys(keymap.Session, keymap.Back), m.keys.Keys(keymap.Picker, keymap.Open)
@@ -298,8 +298,8 @@ func (m *Model) doneTexts(plan *model.Plan, r *model.Receipt) []string {
 	return []string{place(r.Session), place(short)}
 }
 
-// ask opens a prompt for the text that a write needs, which take puts into the change.
-func (m *Model) ask(heading, label, value string, w write, take func(c *model.Change, text string)) {
+// askText opens a prompt for the text that a write needs, which take puts into the change.
+func (m *Model) askText(heading, label, value string, w write, take func(c *model.Change, text string)) {
 	w.prompt = dialog.NewPrompt(m.styles, m.keys, heading, label, value, func(text string) tea.Cmd {
 		take(&w.Change, text)
 		return m.planWrite(w)
@@ -308,7 +308,7 @@ func (m *Model) ask(heading, label, value string, w write, take func(c *model.Ch
 		m.keepDraft(w.draft)
 		return nil
 	})
-	m.open(w.prompt)
+	m.openDialog(w.prompt)
 }
 
 // newName returns a name to offer for a session that is started from the open one.
@@ -317,14 +317,14 @@ func (m *Model) newName(suffix string) string {
 	return session + suffix
 }
 
-// fork plans a session that starts from the snapshot under the cursor, and asks for its name
+// planFork plans a session that starts from the snapshot under the cursor, and asks for its name
 // unless the store has one.
-func (m *Model) fork() tea.Cmd {
+func (m *Model) planFork() tea.Cmd {
 	s := m.subject()
 	if m.namesForks {
-		return m.plan(model.Change{Op: model.OpFork, Ref: s.ref})
+		return m.planChange(model.Change{Op: model.OpFork, Ref: s.ref})
 	}
-	m.ask("Fork from "+s.name, "new session", m.newName("-fork"), write{Change: model.Change{Op: model.OpFork, Ref: s.ref}}, takeName)
+	m.askText("Fork from "+s.name, "new session", m.newName("-fork"), write{Change: model.Change{Op: model.OpFork, Ref: s.ref}}, takeName)
 	return nil
 }
 
@@ -335,7 +335,7 @@ func takeName(c *model.Change, text string) { c.As = text }
 // cursor.
 func (m *Model) askRun() {
 	s := m.subject()
-	m.ask("Run from "+s.name+": models and tools will run", "input", "", write{Change: model.Change{Op: model.OpRun, Ref: s.ref}}, func(c *model.Change, text string) { c.Input = text })
+	m.askText("Run from "+s.name+": models and tools will run", "input", "", write{Change: model.Change{Op: model.OpRun, Ref: s.ref}}, func(c *model.Change, text string) { c.Input = text })
 }
 
 // readJournal reads what Hindcast wrote to the store.
@@ -359,7 +359,7 @@ func (m *Model) journalRead(entries []model.JournalEntry, err error) {
 		m.tellFailure("cannot read the journal", err)
 		return
 	}
-	m.open(dialog.NewJournal(m.styles, m.keys, entries, func(t time.Time) string {
+	m.openDialog(dialog.NewJournal(m.styles, m.keys, entries, func(t time.Time) string {
 		return t.In(m.o.Zone).Format(time.DateTime)
 	}, dialog.JournalAnswers{Return: m.do, Purge: m.askPurge}))
 }
@@ -368,10 +368,10 @@ func (m *Model) journalRead(entries []model.JournalEntry, err error) {
 func (m *Model) askPurge(e model.JournalEntry) tea.Cmd {
 	purge := func(what model.PurgeScope) func() tea.Cmd {
 		return func() tea.Cmd {
-			return m.plan(model.Change{Op: model.OpPurge, Ref: model.Ref{Session: e.Session}, Scope: what})
+			return m.planChange(model.Change{Op: model.OpPurge, Ref: model.Ref{Session: e.Session}, Scope: what})
 		}
 	}
-	m.open(dialog.NewMenu(m.styles, m.keys, keymap.PurgeMenu, "Forget for good what was set aside of "+e.Session, "plan it", []dialog.Item{
+	m.openDialog(dialog.NewMenu(m.styles, m.keys, keymap.PurgeMenu, "Forget for good what was set aside of "+e.Session, "plan it", []dialog.Item{
 		{Action: keymap.PurgeRedacted, Text: "what the framework has redacted since", Do: purge(model.PurgeRedacted)},
 		{Action: keymap.PurgeAll, Text: "branches that were left, too", Do: purge(model.PurgeAll)},
 	}))

@@ -28,8 +28,8 @@ const (
 	fastest pace = 3
 )
 
-// beat returns how long each step shows.
-func (p pace) beat() time.Duration {
+// stepTime returns how long each step shows.
+func (p pace) stepTime() time.Duration {
 	if p < 0 {
 		return beat << -p
 	}
@@ -48,17 +48,17 @@ func (p pace) String() string {
 	return strconv.FormatFloat(times, 'g', -1, 64) + "×"
 }
 
-// paces reports whether an action changes the pace, and so does not stop what is played.
-func paces(a keymap.Action) bool { return a == keymap.Faster || a == keymap.Slower }
+// setsPace reports whether an action changes the pace, and so does not stop what is played.
+func setsPace(a keymap.Action) bool { return a == keymap.Faster || a == keymap.Slower }
 
-// play goes through the session step by step, from the cursor on; from the end of a
+// playSession goes through the session step by step, from the cursor on; from the end of a
 // line, from the first snapshot on. Any click stops it, and any key that does not change the
 // pace.
-func (m *Model) play() tea.Cmd {
-	if m.timeline.Ended() {
+func (m *Model) playSession() tea.Cmd {
+	if m.timeline.IsAtEnd() {
 		m.timeline.Do(keymap.Top)
 	}
-	if m.timeline.Ended() {
+	if m.timeline.IsAtEnd() {
 		m.say("there is one snapshot, and nothing to play")
 		return nil
 	}
@@ -80,7 +80,7 @@ func (m *Model) sayPlaying() {
 
 // nextBeat waits for the next step.
 func (m *Model) nextBeat() tea.Cmd {
-	after, wait := m.o.After, m.pace.beat()
+	after, wait := m.o.After, m.pace.stepTime()
 	return m.start(playing, "", func(ctx context.Context, _ *progress) fact {
 		select {
 		case <-after(wait):
@@ -97,12 +97,12 @@ func (m *Model) playStep() tea.Cmd {
 	}
 	m.dirty = true
 	m.timeline.Do(keymap.StepForward)
-	if m.timeline.Ended() {
+	if m.timeline.IsAtEnd() {
 		m.message = message{}
 		m.resize(m.layout.w, m.layout.h)
-		return m.follow()
+		return m.followCursor()
 	}
-	return tea.Batch(m.follow(), m.nextBeat())
+	return tea.Batch(m.followCursor(), m.nextBeat())
 }
 
 // stopPlaying reports whether a session was played, which it stops.
@@ -163,7 +163,7 @@ func (m *Model) appendScrubber(dst []byte) []byte {
 	}
 	r.Column(style, state+m.pace.String(), x)
 	m.timeline.Scrub(&r, w)
-	if n := m.timeline.Selected(); n != model.NoNode {
+	if n := m.timeline.SelectedNode(); n != model.NoNode {
 		if at := m.timeline.Timeline().Header(n).CreatedAt; !at.IsZero() {
 			r.Fill(s.Text, 1)
 			r.Put(s.Time, at.In(m.o.Zone).Format(time.TimeOnly))
@@ -177,5 +177,5 @@ func (m *Model) scrubTo(column int) tea.Cmd {
 	x, w := m.scrubLine()
 	m.timeline.ScrubTo(column-x, w)
 	m.dirty = true
-	return m.follow()
+	return m.followCursor()
 }

@@ -11,9 +11,9 @@ import (
 	"hindcast/tui/timeline"
 )
 
-// filter asks for a text and filters the list while the person types.
-func (m *Model) filter() {
-	list := m.list()
+// filterList asks for a text and filters the list while the person types.
+func (m *Model) filterList() {
+	list := m.shownList()
 	apply := func(text string) tea.Cmd {
 		list.Filter(text)
 		return nil
@@ -29,8 +29,8 @@ func (m *Model) filter() {
 
 // clearFilter shows all rows of the list again; it reports whether some were filtered out.
 func (m *Model) clearFilter() bool {
-	list := m.list()
-	if !list.Filtered() {
+	list := m.shownList()
+	if !list.IsFiltered() {
 		return false
 	}
 	list.Filter("")
@@ -40,26 +40,26 @@ func (m *Model) clearFilter() bool {
 // askSearch asks for a text to look for where the keys are: in the timeline, or
 // in the tab.
 func (m *Model) askSearch() {
-	m.input = &input{Field: field.New(m.styles, ""), label: "search the timeline: ", done: m.find, widen: m.widen}
+	m.input = &input{Field: field.New(m.styles, ""), label: "search the timeline: ", done: m.findText, widen: m.widenSearch}
 	if m.focus != onTab {
 		return
 	}
 	t := m.tabs[m.current]
 	if t.find == nil {
-		m.widen() // there is nothing to search here
+		m.widenSearch() // there is nothing to search here
 		return
 	}
 	m.input.label = "search " + t.pane.Title() + ": "
 }
 
-// edit carries out an action in the field of the last line.
-func (m *Model) edit(a keymap.Action) tea.Cmd {
+// editField carries out an action in the field of the last line.
+func (m *Model) editField(a keymap.Action) tea.Cmd {
 	in := m.input
 	then := in.gone
 	switch a {
 	case keymap.MoveDown, keymap.MoveUp:
 		if m.place != inSession {
-			m.list().Do(a)
+			m.shownList().Do(a)
 		}
 		return nil
 	case keymap.Widen:
@@ -80,8 +80,8 @@ func (m *Model) edit(a keymap.Action) tea.Cmd {
 	return then(in.Text())
 }
 
-// find looks for a text where the keys are. An empty text is the last one again.
-func (m *Model) find(text string) tea.Cmd {
+// findText looks for a text where the keys are. An empty text is the last one again.
+func (m *Model) findText(text string) tea.Cmd {
 	if text == "" {
 		text = m.query
 	}
@@ -100,10 +100,10 @@ func (m *Model) find(text string) tea.Cmd {
 		}
 		look = func(ctx context.Context) (any, error) { return t.find(ctx, content, text) }
 	}
-	at := m.searching()
+	at := m.searchPlace()
 	var lent uint64
 	if at.focus == onTimeline {
-		lent = m.lend()
+		lent = m.lendTimeline()
 	}
 	return m.startLent(finding, "searching", lent, func(ctx context.Context, _ *progress) fact {
 		matches, err := look(ctx)
@@ -122,8 +122,8 @@ type searched struct {
 // inAnswers is where n and N look once a question was asked, until a text is searched for.
 var inAnswers = searched{focus: onTab, tab: answerTab}
 
-// searching returns where a search that starts now looks.
-func (m *Model) searching() searched {
+// searchPlace returns where a search that starts now looks.
+func (m *Model) searchPlace() searched {
 	if m.focus == onTimeline {
 		return searched{focus: onTimeline, subject: subjectKey{reading: m.info.reading}}
 	}
@@ -132,7 +132,7 @@ func (m *Model) searching() searched {
 
 // showMatches goes to the first match.
 func (m *Model) showMatches(at searched, matches any, err error) tea.Cmd {
-	if at != m.searching() {
+	if at != m.searchPlace() {
 		return nil
 	}
 	if err != nil {
@@ -145,7 +145,7 @@ func (m *Model) showMatches(at searched, matches any, err error) tea.Cmd {
 	} else {
 		m.tabs[at.tab].show(matches)
 	}
-	return tea.Batch(m.step(0), m.follow())
+	return tea.Batch(m.stepMatches(0), m.followCursor())
 }
 
 // searchOn goes on by n matches. It searches again when the matches belong to another pane or content.
@@ -153,14 +153,14 @@ func (m *Model) searchOn(n int) tea.Cmd {
 	if m.searched == inAnswers {
 		return m.nextAnswer(n)
 	}
-	if m.searched != m.searching() {
-		return m.find(m.query)
+	if m.searched != m.searchPlace() {
+		return m.findText(m.query)
 	}
-	return m.step(n)
+	return m.stepMatches(n)
 }
 
-// step moves by n matches and says where that is.
-func (m *Model) step(n int) tea.Cmd {
+// stepMatches moves by n matches and says where that is.
+func (m *Model) stepMatches(n int) tea.Cmd {
 	step := m.timeline.Match
 	if m.focus == onTab {
 		step = m.tabs[m.current].step

@@ -31,7 +31,7 @@ type excerpt struct {
 // askWhatToShare offers the parts to share: the session, or a part between the cursor and the mark.
 func (m *Model) askWhatToShare() {
 	t := m.timeline.Timeline()
-	at, mark := m.timeline.Selected(), m.timeline.Marked()
+	at, mark := m.timeline.SelectedNode(), m.timeline.MarkedNode()
 	item := func(a keymap.Action, p excerpt, off string) dialog.Item {
 		return dialog.Item{Action: a, Text: p.text, Disabled: off, Do: func() tea.Cmd {
 			m.askShare(p)
@@ -39,8 +39,8 @@ func (m *Model) askWhatToShare() {
 		}}
 	}
 	branch, off := branchAt(t, at)
-	marked, unmarked := between(t, mark, at)
-	m.open(dialog.NewMenu(m.styles, m.keys, keymap.ShareMenu, "Share "+m.session+" without secrets", "choose", []dialog.Item{
+	marked, unmarked := partBetween(t, mark, at)
+	m.openDialog(dialog.NewMenu(m.styles, m.keys, keymap.ShareMenu, "Share "+m.session+" without secrets", "choose", []dialog.Item{
 		item(keymap.ShareSession, excerpt{text: "all " + model.Count(t.Snapshots(), "snapshot")}, ""),
 		item(keymap.SharePath, rangeOf(t, model.NoNode, at), ""),
 		item(keymap.ShareBranch, branch, off),
@@ -85,22 +85,22 @@ func branchAt(t *model.Timeline, n model.Node) (p excerpt, off string) {
 	return rangeOf(t, root, tip), ""
 }
 
-// between returns the part between two visits of one line, in either order. off is the reason why there is no
+// partBetween returns the part between two visits of one line, in either order. off is the reason why there is no
 // such part.
-func between(t *model.Timeline, mark, at model.Node) (p excerpt, off string) {
+func partBetween(t *model.Timeline, mark, at model.Node) (p excerpt, off string) {
 	switch {
 	case mark == model.NoNode:
 		return excerpt{}, "no snapshot is marked"
-	case leads(t, mark, at):
+	case leadsTo(t, mark, at):
 		return rangeOf(t, mark, at), ""
-	case leads(t, at, mark):
+	case leadsTo(t, at, mark):
 		return rangeOf(t, at, mark), ""
 	}
 	return excerpt{}, "the marked " + t.Name(mark) + " is on another line"
 }
 
-// leads reports whether a visit is another one, or led to it.
-func leads(t *model.Timeline, from, to model.Node) bool {
+// leadsTo reports whether a visit is another one, or led to it.
+func leadsTo(t *model.Timeline, from, to model.Node) bool {
 	for to != model.NoNode && to != from {
 		to = t.Parent(to)
 	}
@@ -121,7 +121,7 @@ func (m *Model) askShare(p excerpt) {
 		}
 		switch filepath.Ext(path) {
 		case ".html", ".htm", ".jsonl":
-			return m.share(prompt, p.only, path)
+			return m.writeShare(prompt, p.only, path)
 		}
 		prompt.Refuse("end its name in .html or .jsonl")
 		return nil
@@ -129,7 +129,7 @@ func (m *Model) askShare(p excerpt) {
 		m.stop(sharing)
 		return nil
 	})
-	m.open(prompt)
+	m.openDialog(prompt)
 }
 
 // fileName returns a name for a file that is about a session: of the session's name the
@@ -148,8 +148,8 @@ func fileName(session string) string {
 	return plain[:min(len(plain), mostOfName)]
 }
 
-// share writes what only names of the session to a new file.
-func (m *Model) share(prompt *dialog.Prompt, only, path string) tea.Cmd {
+// writeShare writes what only names of the session to a new file.
+func (m *Model) writeShare(prompt *dialog.Prompt, only, path string) tea.Cmd {
 	write, s, session := m.o.Share, m.o.Store, m.session
 	return m.start(sharing, "sharing "+session, func(ctx context.Context, _ *progress) fact {
 		places, hidden := 0, ""
@@ -178,7 +178,7 @@ func (m *Model) tellShare(prompt *dialog.Prompt, path string, places int, list s
 		m.fail(err)
 		return
 	case asking:
-		m.open(nil)
+		m.openDialog(nil)
 	}
 	hidden := "no secret was found"
 	if places > 0 {

@@ -97,9 +97,9 @@ func newStates(s store.Store, budget int64) *states {
 func (c *states) get(ctx context.Context, ref model.Ref) (*state, error) {
 	ref.Visit = 0 // all visits of an id share its state
 	for {
-		entry, mine := c.entry(ref)
+		entry, mine := c.entryOf(ref)
 		if mine {
-			c.fill(ctx, entry)
+			c.fillEntry(ctx, entry)
 			return entry.state, entry.err
 		}
 		select {
@@ -114,8 +114,8 @@ func (c *states) get(ctx context.Context, ref model.Ref) (*state, error) {
 	}
 }
 
-// entry returns the entry of a state, and whether the caller has to fill it.
-func (c *states) entry(ref model.Ref) (entry *stateEntry, mine bool) {
+// entryOf returns the entry of a state, and whether the caller has to fill it.
+func (c *states) entryOf(ref model.Ref) (entry *stateEntry, mine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.byRef[ref]; ok {
@@ -127,9 +127,9 @@ func (c *states) entry(ref model.Ref) (entry *stateEntry, mine bool) {
 	return entry, true
 }
 
-// fill reads a state into its entry, and makes room for it. An error is not
+// fillEntry reads a state into its entry, and makes room for it. An error is not
 // kept: the next one who asks tries again.
-func (c *states) fill(ctx context.Context, entry *stateEntry) {
+func (c *states) fillEntry(ctx context.Context, entry *stateEntry) {
 	data, err := c.store.State(ctx, entry.ref)
 	var gaps model.Gaps
 	if err == nil {
@@ -148,7 +148,7 @@ func (c *states) fill(ctx context.Context, entry *stateEntry) {
 		return // forgotten meanwhile
 	}
 	if err != nil {
-		c.drop(entry)
+		c.dropEntry(entry)
 		return
 	}
 	entry.cost = entry.state.cost()
@@ -157,20 +157,20 @@ func (c *states) fill(ctx context.Context, entry *stateEntry) {
 		old := e.Value.(*stateEntry)
 		e = e.Prev()
 		if old != entry && old.cost > 0 {
-			c.drop(old)
+			c.dropEntry(old)
 		}
 	}
 }
 
-// drop forgets an entry that the cache holds.
-func (c *states) drop(entry *stateEntry) {
+// dropEntry forgets an entry that the cache holds.
+func (c *states) dropEntry(entry *stateEntry) {
 	c.used -= entry.cost
 	c.order.Remove(c.byRef[entry.ref])
 	delete(c.byRef, entry.ref)
 }
 
-// forget drops every state that is there: the store may have changed.
-func (c *states) forget() {
+// forgetAll drops every state that is there: the store may have changed.
+func (c *states) forgetAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.byRef, c.used = map[model.Ref]*list.Element{}, 0

@@ -23,12 +23,12 @@ type chooser interface {
 	pane
 	Click(x, y int) bool
 	Filter(text string)
-	Filtered() bool
+	IsFiltered() bool
 	Name() string
 }
 
-// list returns the list that shows.
-func (m *Model) list() chooser {
+// shownList returns the list that shows.
+func (m *Model) shownList() chooser {
 	if m.place == atStores {
 		return m.stores
 	}
@@ -75,7 +75,7 @@ func (m *Model) lookForStores() tea.Cmd {
 				return nil
 			}
 		}
-		work := run(func() fact {
+		work := makeCommand(func() fact {
 			o, err := find(ctx, func(known []store.Found) {
 				known = slices.Clone(known)
 				tell(fact(func() tea.Cmd {
@@ -127,8 +127,8 @@ func (m *Model) storesFound(o Options, err error) tea.Cmd {
 	}
 	m.o.Session, m.o.Watches, m.o.Tour, m.tour = o.Session, o.Watches, o.Tour, o.Tour
 	m.place, m.input = atSessions, nil
-	m.adopt(o.Store)
-	return m.enter()
+	m.adoptStore(o.Store)
+	return m.enterStore()
 }
 
 // changes are the operations behind the actions that change a store.
@@ -145,8 +145,8 @@ func (m *Model) lackAll() {
 	}
 }
 
-// adopt makes a store the one that is shown.
-func (m *Model) adopt(s store.Store) {
+// adoptStore makes a store the one that is shown.
+func (m *Model) adoptStore(s store.Store) {
 	m.o.Store, m.features = s, store.FeaturesOf(s)
 	m.states = newStates(s, stateBudget)
 	m.source = &source{s, m.features, m.states, m.o.Now, m.o.Zone}
@@ -188,7 +188,7 @@ func (m *Model) doInStores(a keymap.Action) tea.Cmd {
 	case keymap.Reload:
 		m.say("stores are looked for when the program starts")
 	case keymap.Search:
-		m.filter()
+		m.filterList()
 	default:
 		m.stores.Do(a)
 	}
@@ -197,7 +197,7 @@ func (m *Model) doInStores(a keymap.Action) tea.Cmd {
 
 // selectedStore returns the place of the selected store in Options.Stores, or -1.
 func (m *Model) selectedStore() int {
-	row, ok := m.stores.Selected()
+	row, ok := m.stores.SelectedRow()
 	return slices.IndexFunc(m.o.Stores, func(s store.Found) bool { return ok && s.At == row.Path && s.Name == row.Kind })
 }
 
@@ -216,9 +216,9 @@ func (m *Model) openStore() tea.Cmd {
 				m.fail(err)
 				return nil
 			}
-			m.adopt(opened)
+			m.adoptStore(opened)
 			m.place, m.input, m.chosen = atSessions, nil, true
-			return m.enter()
+			return m.enterStore()
 		}
 	})
 }
@@ -237,7 +237,7 @@ func (m *Model) leaveStore() tea.Cmd {
 	}
 	m.forgetWatch()
 	m.forgetLabels()
-	m.show(timeline.Prepare(model.NewTimeline(nil)))
+	m.showTimeline(timeline.Prepare(model.NewTimeline(nil)))
 	m.sessions.Set(nil)
 	m.o.Store, m.session, m.only, m.trouble = nil, "", false, nil
 	m.info, m.onward, m.usage = sessionFacts{}, resumeCall{}, usage{column: m.usage.column}
@@ -254,7 +254,7 @@ func (m *Model) storesBox() box {
 	}
 	b := box{rect: m.layout.list, edge: m.styles.Focus, pane: m.stores, title: m.titleOf("Stores"), foot: foot}
 	if m.stores.Len() == 0 {
-		b.pane, b.foot = waiting{nil, m.styles, b.inside().w, m.patiently(&m.tasks[looking])}, ""
+		b.pane, b.foot = waiting{nil, m.styles, b.insideBorder().w, m.workName(&m.tasks[looking])}, ""
 	}
 	return b
 }

@@ -124,8 +124,8 @@ func newTab[C any](scope keymap.Scope, p interface {
 	}
 }
 
-// searchable lets a tab be searched.
-func searchable[C, M any](t *tab, p interface {
+// makeSearchable lets a tab be searched.
+func makeSearchable[C, M any](t *tab, p interface {
 	SetMatches(M) bool
 	Match(n int) (at, of int)
 }, find func(context.Context, C, string) (M, error)) *tab {
@@ -143,7 +143,7 @@ func addNote[C any](t *tab, note func(C, int) string) *tab {
 
 // resizeTab sizes a tab: its own pane gets the rows that the note below leaves.
 func (m *Model) resizeTab(t *tab) {
-	in := m.layout.tab.inside()
+	in := m.layout.tab.insideBorder()
 	t.below, t.belowH = nil, 0
 	if t.note != nil && t.content != nil && t.note(t.content, 1) != "" {
 		t.below, t.belowH = fitNames(m.styles, in.w, min(in.h/8, mostBelow), func(most int) string { return t.note(t.content, most) })

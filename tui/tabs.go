@@ -41,7 +41,7 @@ func newTabs(styles *theme.Styles, from *source) []*tab {
 
 func (f *source) diffTab(styles *theme.Styles) *tab {
 	p := difftab.New(styles)
-	return addNote(searchable(newTab(keymap.Diff, p, f.prepareDiff), p, difftab.Find), (*difftab.Content).LeftOut)
+	return addNote(makeSearchable(newTab(keymap.Diff, p, f.prepareDiff), p, difftab.Find), (*difftab.Content).LeftOut)
 }
 
 func (f *source) prepareDiff(ctx context.Context, s subject) (*difftab.Content, error) {
@@ -65,8 +65,8 @@ func (f *source) prepareDiff(ctx context.Context, s subject) (*difftab.Content, 
 	return difftab.Prepare(ctx, sides)
 }
 
-// conversation returns the messages of a state.
-func (f *source) conversation(ctx context.Context, ref model.Ref) (*conversation.Conversation, error) {
+// conversationOf returns the messages of a state.
+func (f *source) conversationOf(ctx context.Context, ref model.Ref) (*conversation.Conversation, error) {
 	st, err := f.states.get(ctx, ref)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (f *source) stateTab(styles *theme.Styles) *tab {
 	p := statetab.New(styles)
 	t := newTab(keymap.State, p, f.prepareState)
 	t.preview = f.previewState
-	return addNote(searchable(t, p, statetab.Find), (*statetab.Content).Unknown)
+	return addNote(makeSearchable(t, p, statetab.Find), (*statetab.Content).Unknown)
 }
 
 // previewState returns the beginning of a large state, from a store that can read
@@ -124,23 +124,23 @@ func (f *source) prepareState(ctx context.Context, s subject) (*statetab.Content
 
 func (f *source) messagesTab(styles *theme.Styles) *tab {
 	p := messagestab.New(styles)
-	return searchable(newTab(keymap.Messages, p, f.prepareMessages), p, messagestab.Find)
+	return makeSearchable(newTab(keymap.Messages, p, f.prepareMessages), p, messagestab.Find)
 }
 
 func (f *source) prepareMessages(ctx context.Context, s subject) (*messagestab.Content, error) {
-	conv, err := f.conversation(ctx, s.ref)
+	conv, err := f.conversationOf(ctx, s.ref)
 	if err != nil {
 		return nil, err
 	}
 	why := ""
-	if i := slices.IndexFunc(s.faults, opaque); i >= 0 {
+	if i := slices.IndexFunc(s.faults, hidesStates); i >= 0 {
 		why = s.faults[i].Meaning
 	}
 	return messagestab.Prepare(conv, s.header.Marks, why), nil
 }
 
-// opaque reports whether a fault says that the states of a session are not read.
-func opaque(f model.Fault) bool { return f.Code == model.FaultOpaque }
+// hidesStates reports whether a fault says that the states of a session are not read.
+func hidesStates(f model.Fault) bool { return f.Code == model.FaultOpaque }
 
 func (f *source) resumeTab(styles *theme.Styles) *tab {
 	t := newTab(keymap.Resume, resumetab.New(styles), f.prepareResume)
@@ -153,7 +153,7 @@ func (f *source) previewResume(ctx context.Context, s subject) (any, error) {
 	if f.features.Resume != nil {
 		return f.prepareResume(ctx, s) // without a plan
 	}
-	conv, err := f.conversation(ctx, s.ref)
+	conv, err := f.conversationOf(ctx, s.ref)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (f *source) previewResume(ctx context.Context, s subject) (any, error) {
 // prepareResume has the store plan a restore to the snapshot: the plan holds the
 // calls that are right after it.
 func (f *source) prepareResume(ctx context.Context, s subject) (*resumetab.Content, error) {
-	conv, err := f.conversation(ctx, s.ref)
+	conv, err := f.conversationOf(ctx, s.ref)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +202,7 @@ func (f *source) prepareInfo(ctx context.Context, s subject) (*infotab.Content, 
 		facts.Known, facts.KnownErr = f.features.Facts(ctx, s.ref)
 	}
 	if f.features.Compare != nil && s.header.ParentID != "" {
-		facts.New, facts.NewErr = fresh(ctx, f.features, &s.header)
+		facts.New, facts.NewErr = countNewBytes(ctx, f.features, &s.header)
 	}
 	st, err := f.states.get(ctx, s.ref)
 	switch {
@@ -216,9 +216,9 @@ func (f *source) prepareInfo(ctx context.Context, s subject) (*infotab.Content, 
 	return infotab.Prepare(ctx, facts)
 }
 
-// fresh returns how many bytes of a snapshot's state its parent does not have. The
+// countNewBytes returns how many bytes of a snapshot's state its parent does not have. The
 // visit that it follows may be that of a step.
-func fresh(ctx context.Context, f store.Features, h *model.Header) (*int64, error) {
+func countNewBytes(ctx context.Context, f store.Features, h *model.Header) (*int64, error) {
 	spans, err := f.Compare(ctx, model.Ref{Session: h.SessionID, ID: h.ParentID}, h.Ref())
 	if err != nil {
 		return nil, err

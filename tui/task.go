@@ -86,11 +86,11 @@ func (m *Model) begin(kind taskKind, what string, work func(ctx context.Context,
 	t.gen++
 	t.cancel, t.running, t.what, t.done = cancel, true, what, new(progress)
 	gen, done := t.gen, t.done
-	cmd := run(func() fact { return work(ctx, gen, done) })
+	cmd := makeCommand(func() fact { return work(ctx, gen, done) })
 	if what == "" {
 		return cmd
 	}
-	return tea.Batch(cmd, m.later(patience, func() tea.Cmd { return m.ranLong(kind, gen) }))
+	return tea.Batch(cmd, m.runLater(patience, func() tea.Cmd { return m.ranLong(kind, gen) }))
 }
 
 // stop cancels what runs of a kind; its fact will be dropped.
@@ -122,8 +122,8 @@ func (m *Model) finish(kind taskKind, gen uint64) bool {
 	return true
 }
 
-// slowest returns the work that the progress line shows, or nil.
-func (m *Model) slowest() *task {
+// slowestTask returns the work that the progress line shows, or nil.
+func (m *Model) slowestTask() *task {
 	for i := range m.tasks {
 		if t := &m.tasks[i]; t.running && t.slow {
 			return t
@@ -150,8 +150,8 @@ func (m *Model) cancelSlow() bool {
 // panickedMsg: a command panicked. It ends the screen.
 type panickedMsg struct{ err *PanicError }
 
-// run makes a command of work, which returns nil for no fact.
-func run(work func() fact) tea.Cmd {
+// makeCommand makes a command of work, which returns nil for no fact.
+func makeCommand(work func() fact) tea.Cmd {
 	return func() (msg tea.Msg) {
 		defer func() {
 			if value := recover(); value != nil {
@@ -165,8 +165,8 @@ func run(work func() fact) tea.Cmd {
 	}
 }
 
-// later returns a command that brings a fact after a while.
-func (m *Model) later(d time.Duration, f fact) tea.Cmd {
+// runLater returns a command that brings a fact after a while.
+func (m *Model) runLater(d time.Duration, f fact) tea.Cmd {
 	ctx, after := m.ctx, m.o.After
 	return func() tea.Msg {
 		select {

@@ -8,14 +8,14 @@ import (
 
 // nextError goes to the next snapshot with an error and says which one it is.
 func (m *Model) nextError() {
-	m.say(fmt.Sprintf("error %d of %d", m.timeline.NextFailed(), m.timeline.Failed()))
+	m.say(fmt.Sprintf("error %d of %d", m.timeline.NextFailed(), m.timeline.CountFailed()))
 }
 
 // notches is in how many steps the keys move the border over the whole screen.
 const notches = 20
 
-// split moves the border between the timeline and the tabs by a number of steps.
-func (m *Model) split(by int) {
+// moveSplit moves the border between the timeline and the tabs by a number of steps.
+func (m *Model) moveSplit(by int) {
 	l := &m.layout
 	if m.shares.zoomed {
 		m.say("one pane takes all; " + keymap.Label(m.keys.Keys(keymap.Session, keymap.Zoom)) + " shows both")

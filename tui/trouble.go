@@ -6,9 +6,9 @@ import (
 	"hindcast/tui/theme"
 )
 
-// unusable shows why there is nothing to show: a screen of its own, with the
+// showUnusable shows why there is nothing to show: a screen of its own, with the
 // whole text.
-func (m *Model) unusable(what string, err error) {
+func (m *Model) showUnusable(what string, err error) {
 	m.place, m.trouble = nowhere, m.troubleSheet(what, err)
 	m.resize(m.layout.w, m.layout.h)
 }

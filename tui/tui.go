@@ -110,8 +110,8 @@ type Tour struct {
 	Text string
 }
 
-// fill returns o with nothing left nil, but for Input.
-func (o Options) fill() (Options, error) {
+// fillDefaults returns o with nothing left nil, but for Input.
+func (o Options) fillDefaults() (Options, error) {
 	if o.Store == nil && (len(o.Stores) == 0 && o.Find == nil || o.Open == nil) {
 		return o, errors.New("tui: there is no store to show")
 	}
@@ -156,7 +156,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	in, shut, err := m.keyboard()
+	in, shut, err := m.openKeyboard()
 	if err != nil {
 		return fmt.Errorf("tui: read keys: %w", err)
 	}
@@ -271,9 +271,9 @@ func beforeSuspend(p *painter.Painter) func(tea.Model, tea.Msg) tea.Msg {
 	}
 }
 
-// keyboard returns the terminal's input, and what shuts it if it was opened for this: where the
+// openKeyboard returns the terminal's input, and what shuts it if it was opened for this: where the
 // standard input is something else, keys come from the terminal all the same.
-func (m *Model) keyboard() (in io.Reader, shut func(), err error) {
+func (m *Model) openKeyboard() (in io.Reader, shut func(), err error) {
 	in, shut = m.o.Input, func() {}
 	if in == nil && term.IsTerminal(os.Stdin.Fd()) {
 		in = os.Stdin

@@ -21,7 +21,7 @@ func (m *Model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 		}
 	}()
 	cmd = m.handle(msg)
-	if turn := m.resume(); turn != nil {
+	if turn := m.resumeTurn(); turn != nil {
 		cmd = tea.Batch(cmd, turn)
 	}
 	for _, more := range []tea.Cmd{m.lookUp(), m.askBlame()} {
@@ -63,23 +63,23 @@ func (m *Model) takeKeys(k tea.KeyMsg) tea.Cmd {
 		return m.takeText(k)
 	}
 	if k.Type != tea.KeyRunes || len(k.Runes) < 2 {
-		return m.key(k)
+		return m.handleKey(k)
 	}
 	var cmds []tea.Cmd
 	for _, r := range k.Runes {
-		cmds = append(cmds, m.key(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}, Alt: k.Alt}))
+		cmds = append(cmds, m.handleKey(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}, Alt: k.Alt}))
 	}
 	return tea.Batch(cmds...)
 }
 
-// key takes one key.
-func (m *Model) key(k tea.KeyMsg) tea.Cmd {
+// handleKey takes one key.
+func (m *Model) handleKey(k tea.KeyMsg) tea.Cmd {
 	var wait tea.Cmd
 	if m.tasks[arming].running {
 		wait = m.awaitQuiet()
 	}
-	a, ok := m.action(k.String())
-	stopped := (!ok || !paces(a)) && m.stopPlaying()
+	a, ok := m.actionOf(k.String())
+	stopped := (!ok || !setsPace(a)) && m.stopPlaying()
 	switch {
 	case stopped && a == keymap.Play:
 		return wait // the key that began it
@@ -91,11 +91,11 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 	return tea.Batch(wait, m.takeText(k))
 }
 
-// action returns the action of a key now. A key without an action in the timeline has the action of the tab
+// actionOf returns the action of a key now. A key without an action in the timeline has the action of the tab
 // in view. So does a key that sets a pace while nothing plays and no scrubber shows.
-func (m *Model) action(key string) (keymap.Action, bool) {
-	a, ok := m.keys.Action(m.scope(), key)
-	if m.scope() != keymap.Timeline || ok && (!paces(a) || m.tasks[playing].running || m.scrubs) {
+func (m *Model) actionOf(key string) (keymap.Action, bool) {
+	a, ok := m.keys.Action(m.keyScope(), key)
+	if m.keyScope() != keymap.Timeline || ok && (!setsPace(a) || m.tasks[playing].running || m.scrubs) {
 		return a, ok
 	}
 	if of, known := m.keys.Action(m.tabs[m.current].scope, key); known {
@@ -142,7 +142,7 @@ func (m *Model) takeText(k tea.KeyMsg) tea.Cmd {
 // do carries out an action.
 func (m *Model) do(a keymap.Action) tea.Cmd {
 	m.dirty = true
-	if why := a.WhyDisabled(m.context()); why != "" {
+	if why := a.WhyDisabled(m.keyContext()); why != "" {
 		m.say(a.Help() + ": " + why)
 		return nil
 	}
@@ -156,24 +156,24 @@ func (m *Model) do(a keymap.Action) tea.Cmd {
 	}
 	switch {
 	case m.dialog != nil:
-		return m.answer(a)
+		return m.answerDialog(a)
 	case m.input != nil:
-		return m.edit(a)
+		return m.editField(a)
 	}
 	if a != keymap.Details {
 		m.message = message{}
 	}
 	switch a {
 	case keymap.Help:
-		m.open(dialog.NewHelp(m.styles, m.keys, m.scope(), m.context()))
+		m.openDialog(dialog.NewHelp(m.styles, m.keys, m.keyScope(), m.keyContext()))
 		return nil
 	case keymap.Details:
-		m.open(dialog.NewText(m.styles, m.keys, cmp.Or(m.message.about, "Message"), m.message.all()))
+		m.openDialog(dialog.NewText(m.styles, m.keys, cmp.Or(m.message.about, "Message"), m.message.wholeText()))
 		return nil
 	case keymap.Undo:
-		return m.plan(model.Change{Op: model.OpUndo})
+		return m.planChange(model.Change{Op: model.OpUndo})
 	case keymap.Redo:
-		return m.plan(model.Change{Op: model.OpRedo})
+		return m.planChange(model.Change{Op: model.OpRedo})
 	case keymap.Journal:
 		return m.readJournal()
 	}
@@ -183,7 +183,7 @@ func (m *Model) do(a keymap.Action) tea.Cmd {
 	case atSessions, nowhere:
 		return m.doInSessions(a)
 	}
-	return tea.Batch(m.doInSession(a), m.follow())
+	return tea.Batch(m.doInSession(a), m.followCursor())
 }
 
 // doInSessions carries out an action in the list of sessions.
@@ -195,17 +195,17 @@ func (m *Model) doInSessions(a keymap.Action) tea.Cmd {
 		}
 		return m.outOfStore()
 	case keymap.Open:
-		if info, ok := m.sessions.Selected(); ok {
+		if info, ok := m.sessions.SelectedRow(); ok {
 			return m.openSession(info.ID)
 		}
 	case keymap.Reload:
-		return tea.Batch(m.watch(), m.listSessions())
+		return tea.Batch(m.watchStore(), m.listSessions())
 	case keymap.Search:
-		m.filter()
+		m.filterList()
 	case keymap.Repair:
 		return m.repairSelected()
 	case keymap.Restore:
-		return m.plan(model.Change{Op: model.OpFork, Ref: m.listedHead()})
+		return m.planChange(model.Change{Op: model.OpFork, Ref: m.listedHead()})
 	default:
 		if m.place == nowhere {
 			m.trouble.Do(a)
@@ -219,7 +219,7 @@ func (m *Model) doInSessions(a keymap.Action) tea.Cmd {
 // listedHead returns the head of the session under the cursor of the list, where a fork is
 // the one way back to it: the zero value elsewhere.
 func (m *Model) listedHead() (head model.Ref) {
-	if info, ok := m.sessions.Selected(); ok && m.place == atSessions && m.forks {
+	if info, ok := m.sessions.SelectedRow(); ok && m.place == atSessions && m.forks {
 		head = model.Ref{Session: info.ID, ID: info.Head.ID}
 	}
 	return head
@@ -227,12 +227,12 @@ func (m *Model) listedHead() (head model.Ref) {
 
 // repairSelected plans to mend the session under the cursor.
 func (m *Model) repairSelected() tea.Cmd {
-	info, ok := m.sessions.Selected()
+	info, ok := m.sessions.SelectedRow()
 	if !ok || m.place != atSessions {
 		m.say("no session is selected")
 		return nil
 	}
-	return m.plan(model.Change{Op: model.OpRepair, Ref: model.Ref{Session: info.ID}})
+	return m.planChange(model.Change{Op: model.OpRepair, Ref: model.Ref{Session: info.ID}})
 }
 
 // doInSession carries out an action in a session: the root's own, those that
@@ -246,10 +246,10 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 	}
 	switch a {
 	case keymap.Back:
-		return m.back()
+		return m.goBack()
 	case keymap.Reload:
-		m.states.forget() // the store may have changed
-		return tea.Batch(m.watch(), m.readSession())
+		m.states.forgetAll() // the store may have changed
+		return tea.Batch(m.watchStore(), m.readSession())
 	case keymap.NextTab:
 		m.showTab((m.current + 1) % namedTabs)
 	case keymap.PrevTab:
@@ -257,24 +257,24 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 	case keymap.ShowDiff, keymap.ShowState, keymap.ShowMessages, keymap.ShowResume, keymap.ShowInfo:
 		m.showTab(tabOf(a))
 	case keymap.Mark:
-		m.mark()
+		m.toggleMark()
 	case keymap.ClearMark:
 		m.timeline.Mark(model.NoNode)
 		m.compareNoMark()
 	case keymap.Compare:
-		m.compare(theMark)
+		m.toggleCompare(theMark)
 	case keymap.CompareHead:
-		if m.parts() {
+		if m.showsTwoLines() {
 			return m.showParting()
 		}
-		m.compare(theHead)
+		m.toggleCompare(theHead)
 	case keymap.Zoom:
 		m.shares.zoomed = !m.shares.zoomed
 		m.resize(m.layout.w, m.layout.h)
 	case keymap.SplitLess:
-		m.split(-1)
+		m.moveSplit(-1)
 	case keymap.SplitMore:
-		m.split(1)
+		m.moveSplit(1)
 	case keymap.NextError:
 		m.nextError()
 	case keymap.History:
@@ -292,9 +292,9 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 	case keymap.Watch:
 		m.askWatch()
 	case keymap.Answers:
-		m.guide(answerTab)
+		m.showGuide(answerTab)
 	case keymap.Play:
-		return m.play()
+		return m.playSession()
 	case keymap.Faster, keymap.Slower:
 		return m.setPace(a)
 	case keymap.Scrubber:
@@ -302,7 +302,7 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 	case keymap.Tokens:
 		return m.showTokens()
 	case keymap.Across:
-		return m.cross()
+		return m.crossSessions()
 	case keymap.SetLabel:
 		m.askLabel()
 	case keymap.GoLabel:
@@ -315,17 +315,17 @@ func (m *Model) doInSession(a keymap.Action) tea.Cmd {
 		return m.searchOn(-1)
 	case keymap.Restore:
 		if m.forks {
-			return m.fork()
+			return m.planFork()
 		}
-		return m.plan(model.Change{Op: model.OpRestore, Ref: m.subject().ref})
+		return m.planChange(model.Change{Op: model.OpRestore, Ref: m.subject().ref})
 	case keymap.Fork:
-		return m.fork()
+		return m.planFork()
 	case keymap.Edit:
 		return m.chooseEdit()
 	case keymap.Run:
 		m.askRun()
 	case keymap.Repair:
-		return m.plan(model.Change{Op: model.OpRepair, Ref: model.Ref{Session: m.session}})
+		return m.planChange(model.Change{Op: model.OpRepair, Ref: model.Ref{Session: m.session}})
 	case keymap.Yank:
 		m.askYank()
 	case keymap.HideTour:
@@ -352,9 +352,9 @@ func (m *Model) doInPane(a keymap.Action) tea.Cmd {
 	return nil
 }
 
-// back leaves one level: work that goes on, the tab, the session, the store that
+// goBack leaves one level: work that goes on, the tab, the session, the store that
 // was chosen, the program.
-func (m *Model) back() tea.Cmd {
+func (m *Model) goBack() tea.Cmd {
 	switch {
 	case m.cancelSlow():
 		return nil
@@ -403,21 +403,21 @@ func tabOf(show keymap.Action) int { return int(show - keymap.ShowDiff) }
 // showTab shows a tab.
 func (m *Model) showTab(i int) { m.current = i }
 
-// mark sets the snapshot under the cursor aside, or takes the mark away from it.
-func (m *Model) mark() {
-	n := m.timeline.Selected()
-	if n == m.timeline.Marked() {
+// toggleMark sets the snapshot under the cursor aside, or takes the mark away from it.
+func (m *Model) toggleMark() {
+	n := m.timeline.SelectedNode()
+	if n == m.timeline.MarkedNode() {
 		n = model.NoNode
 	}
 	m.timeline.Mark(n)
 	m.compareNoMark()
 }
 
-// compare shows the diff with the mark, or with the head; where that shows already,
+// toggleCompare shows the diff with the mark, or with the head; where that shows already,
 // and where there is no mark, the diff with the parent.
-func (m *Model) compare(with opposite) {
+func (m *Model) toggleCompare(with opposite) {
 	diff := tabOf(keymap.ShowDiff)
-	if with == theMark && m.timeline.Marked() == model.NoNode || with == m.against && m.current == diff {
+	if with == theMark && m.timeline.MarkedNode() == model.NoNode || with == m.against && m.current == diff {
 		with = theParent
 	}
 	m.against = with
@@ -426,13 +426,13 @@ func (m *Model) compare(with opposite) {
 
 // compareNoMark compares with the parent again once the mark is gone.
 func (m *Model) compareNoMark() {
-	if m.against == theMark && m.timeline.Marked() == model.NoNode {
+	if m.against == theMark && m.timeline.MarkedNode() == model.NoNode {
 		m.against = theParent
 	}
 }
 
-// open opens a dialog over the screen, in place of the one that is open; nil closes that.
-func (m *Model) open(d dialogPane) {
+// openDialog opens a dialog over the screen, in place of the one that is open; nil closes that.
+func (m *Model) openDialog(d dialogPane) {
 	m.stop(arming)
 	m.dialog = d
 	m.fitDialog()
@@ -445,11 +445,11 @@ func (m *Model) fitDialog() {
 	}
 }
 
-// answer carries out an action in the dialog.
-func (m *Model) answer(a keymap.Action) tea.Cmd {
+// answerDialog carries out an action in the dialog.
+func (m *Model) answerDialog(a keymap.Action) tea.Cmd {
 	then, closes := m.dialog.Do(a)
 	if closes {
-		m.open(nil)
+		m.openDialog(nil)
 	}
 	if then == nil {
 		return nil
@@ -457,8 +457,8 @@ func (m *Model) answer(a keymap.Action) tea.Cmd {
 	return then()
 }
 
-// all returns the whole text of a message.
-func (s *message) all() string {
+// wholeText returns the whole text of a message.
+func (s *message) wholeText() string {
 	if s.whole != "" {
 		return s.whole
 	}
@@ -471,20 +471,20 @@ func (m *Model) ranLong(kind taskKind, gen uint64) tea.Cmd {
 	if !t.running || t.gen != gen || t.what == "" {
 		return nil
 	}
-	first := m.slowest() == nil
+	first := m.slowestTask() == nil
 	t.slow, m.dirty = true, true
 	if first {
-		return m.later(turn, m.spun)
+		return m.runLater(turn, m.turnSpinner)
 	}
 	return nil
 }
 
-// spun turns the spinner for as long as there is something to wait for.
-func (m *Model) spun() tea.Cmd {
-	if m.slowest() == nil {
+// turnSpinner turns the spinner for as long as there is something to wait for.
+func (m *Model) turnSpinner() tea.Cmd {
+	if m.slowestTask() == nil {
 		return nil
 	}
 	m.spin++
 	m.dirty = true
-	return m.later(turn, m.spun)
+	return m.runLater(turn, m.turnSpinner)
 }

@@ -93,10 +93,10 @@ func (m *Model) showTokens() tea.Cmd {
 	if u.bill == nil {
 		u.begun = extent{} // what was given up begins anew
 	}
-	if m.timeline.Fitted() == 0 {
+	if m.timeline.CountFitting() == 0 {
 		m.say("the tokens have no room: make the timeline larger")
 	}
-	return m.retell()
+	return m.refreshInfo()
 }
 
 // addUp adds up what the session cost, where that was asked for and is not known yet.
@@ -116,7 +116,7 @@ func (m *Model) addUp() tea.Cmd {
 	}
 	u.begun, u.coming, u.began = extent{t, t.Len()}, nil, m.o.Now()
 	begun := u.begun
-	return stream(m, addingUp, what, func(ctx context.Context, s *query.Session, done *progress) iter.Seq2[query.Stat, error] {
+	return streamAnswers(m, addingUp, what, func(ctx context.Context, s *query.Session, done *progress) iter.Seq2[query.Stat, error] {
 		done.of.Store(int64(begun.len))
 		return func(yield func(query.Stat, error) bool) {
 			for stat, err := range s.Stats(ctx) {
@@ -146,10 +146,10 @@ func (m *Model) statsRead(of *model.Timeline, got part[query.Stat]) tea.Cmd {
 	if of != m.timeline.Timeline() {
 		return nil // of a session that was read anew
 	}
-	prices, past, lent := m.o.Prices, m.past, m.lend()
+	prices, past, lent := m.o.Prices, m.past, m.lendTimeline()
 	return m.startLent(addingUp, "", lent, func(ctx context.Context, _ *progress) fact {
 		b := sumUp(of, stats, prices)
-		keys, err := past.to(of).Keys(ctx, model.NoNode)
+		keys, err := past.sessionOf(of).Keys(ctx, model.NoNode)
 		b.keys = keys
 		return func() tea.Cmd { return m.showSums(of, b, err) }
 	})
@@ -169,7 +169,7 @@ func (m *Model) showSums(of *model.Timeline, b *bill, err error) tea.Cmd {
 	u.of, u.bill, u.rests = of, b, true
 	m.dirty = true
 	took := m.o.Now().Sub(u.began)
-	return tea.Batch(m.retell(), m.later(4*took, func() tea.Cmd {
+	return tea.Batch(m.refreshInfo(), m.runLater(4*took, func() tea.Cmd {
 		m.usage.rests = false
 		return nil
 	}))

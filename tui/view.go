@@ -40,21 +40,21 @@ func (m *Model) appendFrame(dst []byte) []byte {
 	if l.w == 0 || l.h == 0 {
 		return dst
 	}
-	body := m.body()
+	body := m.bodyBoxes()
 	for y := range l.h {
 		if y > 0 {
 			dst = append(dst, '\n')
 		}
 		start := len(dst)
 		switch {
-		case l.small():
+		case l.isTooSmall():
 			dst = m.appendTooSmall(dst, y)
 			continue
 		case y == 0:
 			dst = m.appendHeader(dst)
 		case y == l.h-1:
 			dst = m.appendFooter(dst)
-		case m.place == inSession && l.scrubber.holds(0, y):
+		case m.place == inSession && l.scrubber.holdsCell(0, y):
 			dst = m.appendScrubber(dst)
 		case m.tour != nil && y >= l.h-1-tourRows:
 			dst = m.appendTour(dst, y-(l.h-1-tourRows))
@@ -73,8 +73,8 @@ func (m *Model) appendFrame(dst []byte) []byte {
 	return dst
 }
 
-// body returns the boxes between the header and the footer, from left to right.
-func (m *Model) body() []box {
+// bodyBoxes returns the boxes between the header and the footer, from left to right.
+func (m *Model) bodyBoxes() []box {
 	switch m.place {
 	case atStores:
 		return []box{m.storesBox()}
@@ -110,16 +110,16 @@ func (m *Model) appendHeader(dst []byte) []byte {
 		m.putVersions(&r, 0)
 		return r.End(s.Text)
 	}
-	head, standing, faults := "", m.standing(), ""
+	head, standing, faults := "", m.cursorStanding(), ""
 	if n := m.timeline.Timeline().Head(); n != model.NoNode {
 		head = "head " + m.timeline.Timeline().Name(n)
 	}
-	if n := m.info.count(); n > 0 {
+	if n := m.info.countFaults(); n > 0 {
 		faults = g.Damaged + " " + model.Count(n, "fault")
 	}
 	if n := store.UnreadRecords(m.info.faults); n > 0 { // a fault by itself
 		faults = g.Damaged + " " + model.Count(n, "record") + " unread"
-		if more := m.info.count() - 1; more > 0 {
+		if more := m.info.countFaults() - 1; more > 0 {
 			faults += ", " + model.Count(more, "fault") + " more"
 		}
 	}
@@ -310,7 +310,7 @@ func (m *Model) sessionsBox() box {
 	if m.sessions.Len() == 0 {
 		b.pane, b.foot = blank{m, "This store has no sessions yet."}, ""
 		if listing := &m.tasks[listing]; listing.running {
-			b.pane = waiting{nil, m.styles, b.inside().w, m.patiently(listing)}
+			b.pane = waiting{nil, m.styles, b.insideBorder().w, m.workName(listing)}
 		}
 	}
 	return b
@@ -319,9 +319,9 @@ func (m *Model) sessionsBox() box {
 func (m *Model) timelineBox() box {
 	b := box{rect: m.layout.timeline, edge: m.edgeOf(onTimeline), keys: m.hasKeys(onTimeline), pane: m.timeline, title: m.titleOf(m.timeline.Title()), foot: m.timeline.Position()}
 	b.from, b.to = m.timeline.Thumb()
-	if m.timeline.Selected() == model.NoNode {
+	if m.timeline.SelectedNode() == model.NoNode {
 		if text, waits := m.awaitedText(nil); waits {
-			b.pane, b.foot = waiting{nil, m.styles, b.inside().w, text}, ""
+			b.pane, b.foot = waiting{nil, m.styles, b.insideBorder().w, text}, ""
 		}
 	}
 	return b
@@ -336,7 +336,7 @@ func (m *Model) tabBox() box {
 			b.from, b.to = s.Thumb()
 		}
 		if t.below != nil {
-			b.pane = stacked{t.pane, t.below, b.inside().h - t.belowH}
+			b.pane = stacked{t.pane, t.below, b.insideBorder().h - t.belowH}
 		}
 	}
 	if m.current >= namedTabs {
@@ -349,7 +349,7 @@ func (m *Model) tabBox() box {
 		} else if text != "" {
 			b.foot = "of " + t.about.name
 		}
-		b.pane = waiting{was, m.styles, b.inside().w, text}
+		b.pane = waiting{was, m.styles, b.insideBorder().w, text}
 	}
 	return b
 }
@@ -415,7 +415,7 @@ func (b blank) Do(_ keymap.Action) bool { return false }
 func (b blank) Wheel(_ int)             {}
 
 func (b blank) AppendRow(dst []byte, y int) []byte {
-	r := cell.Begin(dst, &b.m.styles.Glyphs, b.m.layout.list.inside().w)
+	r := cell.Begin(dst, &b.m.styles.Glyphs, b.m.layout.list.insideBorder().w)
 	if y == 1 {
 		r.Fill(b.m.styles.Text, 2)
 		r.Put(b.m.styles.Text, b.text)

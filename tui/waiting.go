@@ -16,7 +16,7 @@ import (
 func (m *Model) awaitedText(t *tab) (text string, waits bool) {
 	of := &m.tasks[preparing]
 	switch {
-	case m.timeline.Selected() == model.NoNode:
+	case m.timeline.SelectedNode() == model.NoNode:
 		if of = &m.tasks[reading]; !of.running {
 			return "", false
 		}
@@ -25,11 +25,11 @@ func (m *Model) awaitedText(t *tab) (text string, waits bool) {
 	case !of.running:
 		return "not read", true
 	}
-	return m.patiently(of), true
+	return m.workName(of), true
 }
 
-// patiently returns the name of running work, "" within patience.
-func (m *Model) patiently(t *task) string {
+// workName returns the name of running work, "" within patience.
+func (m *Model) workName(t *task) string {
 	if !t.slow {
 		return ""
 	}

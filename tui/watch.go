@@ -46,7 +46,7 @@ const (
 // last one where no text is given.
 func (m *Model) askWatch() {
 	text := ""
-	if c := m.selection(); c != nil && m.focus == onTab {
+	if c := m.selectedTab(); c != nil && m.focus == onTab {
 		text = c.Path()
 	}
 	label := "watch (jq or path): "
@@ -73,9 +73,9 @@ func (m *Model) setWatch(text string) tea.Cmd {
 		m.say("no more than 8 are watched at once")
 		return nil
 	default:
-		x, err := watchable(text)
+		x, err := parseWatch(text)
 		if err != nil {
-			m.mistaken(err)
+			m.showMistake(err)
 			return nil
 		}
 		w.list = append(w.list, &watch{text: text, expr: x})
@@ -87,8 +87,8 @@ func (m *Model) setWatch(text string) tea.Cmd {
 	return m.keepWatches()
 }
 
-// watchable reads an expression of jq, or a path.
-func watchable(text string) (*query.Expr, error) {
+// parseWatch reads an expression of jq, or a path.
+func parseWatch(text string) (*query.Expr, error) {
 	if strings.HasPrefix(text, "/") {
 		path, err := query.ParsePath(text)
 		if err != nil {
@@ -109,7 +109,7 @@ func (m *Model) keepWatches() tea.Cmd {
 	for _, w := range m.watches.list {
 		texts = append(texts, w.text)
 	}
-	return run(func() fact {
+	return makeCommand(func() fact {
 		if err := keeper.SetWatches(ctx, s, texts); err != nil {
 			return func() tea.Cmd {
 				m.fail(err)
@@ -126,7 +126,7 @@ func (m *Model) readWatches() tea.Cmd {
 		return nil
 	}
 	s, keeper, ctx := m.o.Store, m.o.Watches, m.ctx
-	return run(func() fact {
+	return makeCommand(func() fact {
 		texts, err := keeper.Watches(ctx, s)
 		return func() tea.Cmd {
 			if s == m.o.Store {
@@ -147,7 +147,7 @@ func (m *Model) watchesRead(texts []string, err error) {
 		return
 	}
 	for _, text := range texts[:min(len(texts), mostWatches)] {
-		if x, err := watchable(text); err == nil {
+		if x, err := parseWatch(text); err == nil {
 			m.watches.list = append(m.watches.list, &watch{text: text, expr: x})
 		}
 	}
@@ -168,7 +168,7 @@ func (m *Model) showColumns() (hidden int) {
 		})
 	}
 	m.timeline.SetColumns(columns)
-	return len(columns) - m.timeline.Fitted()
+	return len(columns) - m.timeline.CountFitting()
 }
 
 // title is the last key of a path, or the expression.
@@ -211,7 +211,7 @@ func (m *Model) lookUp() tea.Cmd {
 		return nil
 	}
 	bad := m.styles.Glyphs.Bad
-	return stream(m, watching, "", func(ctx context.Context, s *query.Session, _ *progress) iter.Seq2[watchedValue, error] {
+	return streamAnswers(m, watching, "", func(ctx context.Context, s *query.Session, _ *progress) iter.Seq2[watchedValue, error] {
 		return func(yield func(watchedValue, error) bool) {
 			for w, nodes := range wanted {
 				for v, err := range s.Values(ctx, nodes, w.expr) {

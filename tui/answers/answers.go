@@ -79,9 +79,9 @@ func (p *Pane) Begin(title, noun string, t *model.Timeline) {
 // Add appends answers whose nodes belong to a timeline of the session. It drops answers whose snapshots the
 // shown timeline lacks. The cursor stays where it is.
 func (p *Pane) Add(rows []Answer, of *model.Timeline) {
-	p.rows = append(p.rows, p.translate(rows, of)...)
+	p.rows = append(p.rows, p.translateNodes(rows, of)...)
 	for i := range rows {
-		p.names = min(max(p.names, cell.Width(p.name(&rows[i]))), mostName)
+		p.names = min(max(p.names, cell.Width(p.nameOf(&rows[i]))), mostName)
 		p.spark = p.spark || rows[i].Numeric
 	}
 	p.Resize(p.w, p.h)
@@ -94,8 +94,8 @@ func (p *Pane) Replace(rows []Answer, of *model.Timeline) {
 	p.Add(rows, of)
 }
 
-// translate returns answers with the nodes of the timeline that shows.
-func (p *Pane) translate(rows []Answer, of *model.Timeline) []Answer {
+// translateNodes returns answers with the nodes of the timeline that shows.
+func (p *Pane) translateNodes(rows []Answer, of *model.Timeline) []Answer {
 	if of == p.t {
 		return rows
 	}
@@ -136,12 +136,12 @@ func (p *Pane) End() { p.asking = false }
 func (p *Pane) Follow(t *model.Timeline) {
 	of := p.t
 	p.t = t
-	p.rows = p.translate(p.rows, of)
+	p.rows = p.translateNodes(p.rows, of)
 	p.window.SetLen(len(p.rows))
 }
 
-// Selected returns the answer under the cursor; false when the list is empty.
-func (p *Pane) Selected() (Answer, bool) {
+// SelectedAnswer returns the answer under the cursor; false when the list is empty.
+func (p *Pane) SelectedAnswer() (Answer, bool) {
 	if p.window.Cursor >= len(p.rows) {
 		return Answer{}, false
 	}
@@ -151,7 +151,7 @@ func (p *Pane) Selected() (Answer, bool) {
 // Node returns the snapshot of the answer under the cursor, or NoNode, and for one of
 // another session.
 func (p *Pane) Node() model.Node {
-	if a, ok := p.Selected(); ok {
+	if a, ok := p.SelectedAnswer(); ok {
 		return a.Node
 	}
 	return model.NoNode
@@ -226,8 +226,8 @@ func (p *Pane) Thumb() (from, to int) { return p.window.Thumb() }
 // mostName is the most cells that the name of a snapshot takes.
 const mostName = 24
 
-// name returns the name of a snapshot.
-func (p *Pane) name(a *Answer) string {
+// nameOf returns the name of a snapshot.
+func (p *Pane) nameOf(a *Answer) string {
 	switch {
 	case a.Session != "":
 		return a.Session + " " + a.Name
@@ -280,7 +280,7 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 		r.Put(st, shape)
 		r.Fill(tokens.Text, 1)
 	}
-	r.Column(name, p.name(a), min(p.names, max(p.w/3, 4)))
+	r.Column(name, p.nameOf(a), min(p.names, max(p.w/3, 4)))
 	r.Fill(tokens.Text, 1)
 	if a.Node != model.NoNode && p.w >= roomy {
 		h := p.t.Header(a.Node)
@@ -295,15 +295,15 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 			r.Fill(tokens.Text, 1)
 		}
 	}
-	sign, pick := p.sign(a.Kind)
+	sign, pick := p.signOf(a.Kind)
 	r.Put(pick(tokens), sign)
 	r.Put(pick(tokens), a.Text)
 	return r.End(tokens.Text)
 }
 
-// Said returns the text of answer i, with its sign.
-func (p *Pane) Said(i int) string {
-	sign, _ := p.sign(p.rows[i].Kind)
+// SignedText returns the text of answer i, with its sign.
+func (p *Pane) SignedText(i int) string {
+	sign, _ := p.signOf(p.rows[i].Kind)
 	return sign + p.rows[i].Text
 }
 
@@ -314,8 +314,8 @@ const (
 	turnWidth = len("turn 123")
 )
 
-// sign returns the sign of a kind, set off from what follows, and what picks its colour.
-func (p *Pane) sign(k Kind) (string, sheet.Pick) {
+// signOf returns the sign of a kind, set off from what follows, and what picks its colour.
+func (p *Pane) signOf(k Kind) (string, sheet.Pick) {
 	g := &p.styles.Glyphs
 	switch k {
 	case Added:

@@ -13,7 +13,7 @@ import (
 
 // drawSpark draws the sparkline with the least and the greatest number before and behind it.
 func (p *Pane) drawSpark(r *cell.Row) {
-	numbers := p.numbers()
+	numbers := p.pathNumbers()
 	r.Fill(p.styles.Text, 1)
 	if len(numbers) == 0 {
 		return
@@ -22,7 +22,7 @@ func (p *Pane) drawSpark(r *cell.Row) {
 	for _, n := range numbers {
 		least, most = min(least, n), max(most, n)
 	}
-	from, to := number(least), number(most)
+	from, to := formatNumber(least), formatNumber(most)
 	r.Put(p.styles.Muted, from+" ")
 	bars := p.styles.Glyphs.Spark
 	room := r.Room() - cell.Width(to) - 2
@@ -39,9 +39,9 @@ func (p *Pane) drawSpark(r *cell.Row) {
 	r.Put(p.styles.Muted, " "+to)
 }
 
-// numbers returns the numbers of the answers on the active path; without any there, the numbers of all
+// pathNumbers returns the numbers of the answers on the active path; without any there, the numbers of all
 // answers.
-func (p *Pane) numbers() []float64 {
+func (p *Pane) pathNumbers() []float64 {
 	var all, path []float64
 	for i := range p.rows {
 		a := &p.rows[i]
@@ -59,5 +59,5 @@ func (p *Pane) numbers() []float64 {
 	return all
 }
 
-// number writes a number as short as it can be read.
-func number(n float64) string { return strconv.FormatFloat(n, 'g', 6, 64) }
+// formatNumber writes a number as short as it can be read.
+func formatNumber(n float64) string { return strconv.FormatFloat(n, 'g', 6, 64) }

@@ -148,7 +148,7 @@ func put[T ~string | ~[]byte](r *Row, st theme.Style, text T, w int) int {
 	most := (w + 1) * cellBytes
 	for n := min((w+1)*utf8.UTFMax+behind, most); ; n = most {
 		var head T
-		head, whole = beginning(text, n)
+		head, whole = cutBytes(text, n)
 		r.dst = printable.Append(r.dst[:start], head)
 		if r.glyphs.Plain() {
 			r.dst = append(r.dst[:start], r.glyphs.Sentence(string(r.dst[start:]))...)
@@ -188,7 +188,7 @@ func evenBeginning[T ~string | ~[]byte](text T, w int, plain bool) (end, cells i
 			if c >= utf8.RuneSelf && !plain {
 				r, n = decode(text[end:])
 			}
-			if !even(r) {
+			if !isEven(r) {
 				return 0, 0, false, false
 			}
 			size = n
@@ -220,9 +220,9 @@ func plainPrefix[T ~string | ~[]byte](text T, n int) int {
 	return n
 }
 
-// beginning cuts text to at most n bytes, not within a rune, and reports
+// cutBytes cuts text to at most n bytes, not within a rune, and reports
 // whether that is all of it.
-func beginning[T ~string | ~[]byte](text T, n int) (T, bool) {
+func cutBytes[T ~string | ~[]byte](text T, n int) (T, bool) {
 	if len(text) <= n {
 		return text, true
 	}

@@ -203,7 +203,7 @@ func TestSteady_allGlyphs(t *testing.T) {
 // Every terminal counts what is steady alike.
 func TestSteady_isCountedAlike(t *testing.T) {
 	for r := rune(0xa0); r <= unicode.MaxRune; r++ {
-		if !steady(r) || !unicode.IsGraphic(r) || unicode.Is(unicode.Zs, r) {
+		if !isSteady(r) || !unicode.IsGraphic(r) || unicode.Is(unicode.Zs, r) {
 			continue
 		}
 		if unicode.Is(unicode.M, r) || isJamoVowel(r) {
@@ -233,7 +233,7 @@ func TestPrintable_joinsWhatUnicodeJoins(t *testing.T) {
 // What is drawn as it stands is what printable leaves alone, one cell wide.
 func TestEven_isPrintedAsItIs(t *testing.T) {
 	for r := rune(0x80); r <= unicode.MaxRune; r++ {
-		if even(r) && (printable.String(string(r)) != string(r) || ansi.StringWidth(string(r)) != 1) {
+		if isEven(r) && (printable.String(string(r)) != string(r) || ansi.StringWidth(string(r)) != 1) {
 			t.Errorf("%U is printed as %q in %d cells", r, printable.String(string(r)), ansi.StringWidth(string(r)))
 		}
 	}

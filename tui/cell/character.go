@@ -59,7 +59,7 @@ func character[T string | []byte](text T, i int) (n, cells, drawn int) {
 	c, drawn := ansi.FirstGraphemeCluster(text[i:], ansi.GraphemeWidth)
 	if len(c) > clusterBytes {
 		// A part of it that does not depend on where the row is cut behind it.
-		part, _ := beginning(c, clusterBytes)
+		part, _ := cutBytes(c, clusterBytes)
 		c, drawn = ansi.FirstGraphemeCluster(part, ansi.GraphemeWidth)
 	}
 	if len(c) <= utf8.UTFMax && utf8.RuneCountInString(string(c)) == 1 {

@@ -24,13 +24,13 @@ func Anchor(dst []byte, start int) []byte {
 	end := len(dst)
 	col := 0
 	for i := start; i < end; {
-		if n := sequence(dst[i:end]); n > 0 {
+		if n := sequenceLength(dst[i:end]); n > 0 {
 			dst = append(dst, dst[i:i+n]...)
 			i += n
 			continue
 		}
 		n, cells, drawn := character(dst[:end], i)
-		if r, size := utf8.DecodeRune(dst[i:end]); size == n && steady(r) {
+		if r, size := utf8.DecodeRune(dst[i:end]); size == n && isSteady(r) {
 			dst = append(dst, dst[i:i+n]...)
 			i, col = i+n, col+cells
 			continue
@@ -60,7 +60,7 @@ func Anchor(dst []byte, start int) []byte {
 func Cut(dst []byte, line string, from, to int) []byte {
 	col := 0
 	for i := 0; i < len(line); {
-		if n := sequence(line[i:]); n > 0 {
+		if n := sequenceLength(line[i:]); n > 0 {
 			dst = append(dst, line[i:i+n]...)
 			i += n
 			continue
@@ -76,8 +76,8 @@ func Cut(dst []byte, line string, from, to int) []byte {
 	return dst
 }
 
-// sequence returns the length of the control sequence that a line begins with, or 0.
-func sequence[T ~string | ~[]byte](line T) int {
+// sequenceLength returns the length of the control sequence that a line begins with, or 0.
+func sequenceLength[T ~string | ~[]byte](line T) int {
 	const opener = "\x1b["
 	if len(line) < len(opener) || line[0] != opener[0] || line[1] != opener[1] {
 		return 0
@@ -108,7 +108,7 @@ func steadyLine(line []byte) bool {
 			continue
 		}
 		r, size := utf8.DecodeRune(line[i:])
-		if !steady(r) {
+		if !isSteady(r) {
 			return false
 		}
 		i += size
@@ -116,21 +116,21 @@ func steadyLine(line []byte) bool {
 	return true
 }
 
-// even reports whether a rune that is not ASCII is printed as it is and takes one
+// isEven reports whether a rune that is not ASCII is printed as it is and takes one
 // cell on every terminal, unless a doubtful one follows.
-func even(r rune) bool {
+func isEven(r rune) bool {
 	switch r {
 	case 0x378, 0x379, 0x380, 0x381, 0x382, 0x383, 0x38b, 0x38d, 0x3a2: // no letters yet
 		return false
 	}
-	return r > 0x7f && r < 0x2600 && steady(r)
+	return r > 0x7f && r < 0x2600 && isSteady(r)
 }
 
-// steady reports whether every terminal draws a rune in as many cells as UAX #29
+// isSteady reports whether every terminal draws a rune in as many cells as UAX #29
 // says, unless a doubtful one follows: the shapes that Hindcast draws with and the
 // scripts that terminals have agreed on for decades. Emoji, marks and scripts whose
 // letters form clusters are not among them.
-func steady(r rune) bool {
+func isSteady(r rune) bool {
 	switch {
 	case r < 0x300: // Latin
 		return r < 0x7f || r >= 0xa1 && r != 0xad

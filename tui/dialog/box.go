@@ -102,27 +102,27 @@ func (b *box) AppendRow(dst []byte, y int) []byte {
 		if b.brief != "" && cell.Width(title) > b.w-besideTitle {
 			title = b.brief
 		}
-		b.edge(&r, g.TopLeft, title, g.TopRight)
+		b.drawEdge(&r, g.TopLeft, title, g.TopRight)
 	case b.h - 1:
-		b.edge(&r, g.BottomLeft, b.text.Status(), g.BottomRight)
+		b.drawEdge(&r, g.BottomLeft, b.text.Status(), g.BottomRight)
 	case b.h - 2:
-		b.line(&r, b.foot)
+		b.drawLine(&r, b.foot)
 	case b.h - 3:
-		b.line(&r, b.notice)
+		b.drawLine(&r, b.notice)
 	default:
-		b.body(&r, y-1)
+		b.drawBody(&r, y-1)
 	}
 	return r.End(b.styles.Text)
 }
 
-// body draws row y between the title and the foot.
-func (b *box) body(r *cell.Row, y int) {
+// drawBody draws row y between the title and the foot.
+func (b *box) drawBody(r *cell.Row, y int) {
 	rule := b.h - frame - b.keptRows // of the rows from 1
 	switch {
 	case b.keptRows == 0 || y < rule-1:
-		b.inside(r, func(dst []byte, _ int) []byte { return b.text.AppendRow(dst, y) })
+		b.drawInside(r, func(dst []byte, _ int) []byte { return b.text.AppendRow(dst, y) })
 	case y == rule-1:
-		b.inside(r, func(dst []byte, w int) []byte {
+		b.drawInside(r, func(dst []byte, w int) []byte {
 			in := cell.Begin(dst, &b.styles.Glyphs, w)
 			in.Put(b.styles.Muted, b.keptTitle+" ")
 			more := b.kept.Status()
@@ -131,13 +131,13 @@ func (b *box) body(r *cell.Row, y int) {
 			return in.End(b.styles.Text)
 		})
 	default:
-		b.inside(r, func(dst []byte, _ int) []byte { return b.kept.AppendRow(dst, y-rule) })
+		b.drawInside(r, func(dst []byte, _ int) []byte { return b.kept.AppendRow(dst, y-rule) })
 	}
 }
 
-// line draws spans between the borders.
-func (b *box) line(r *cell.Row, spans []span) {
-	b.inside(r, func(dst []byte, w int) []byte {
+// drawLine draws spans between the borders.
+func (b *box) drawLine(r *cell.Row, spans []span) {
+	b.drawInside(r, func(dst []byte, w int) []byte {
 		in := cell.Begin(dst, &b.styles.Glyphs, w)
 		for i, s := range spans {
 			if i == len(spans)-1 {
@@ -149,8 +149,8 @@ func (b *box) line(r *cell.Row, spans []span) {
 	})
 }
 
-// edge draws a border with a title in it.
-func (b *box) edge(r *cell.Row, left, title, right string) {
+// drawEdge draws a border with a title in it.
+func (b *box) drawEdge(r *cell.Row, left, title, right string) {
 	r.Put(b.styles.Focus, left)
 	r.Repeat(b.styles.Focus, b.styles.Glyphs.Horizontal, min(1, r.Room()-1))
 	if title != "" && r.Room() > 4 {
@@ -162,9 +162,9 @@ func (b *box) edge(r *cell.Row, left, title, right string) {
 	r.Put(b.styles.Focus, right)
 }
 
-// inside draws the borders at both ends and what stands between them, which
+// drawInside draws the borders at both ends and what stands between them, which
 // draw appends in exactly w cells.
-func (b *box) inside(r *cell.Row, draw func(dst []byte, w int) []byte) {
+func (b *box) drawInside(r *cell.Row, draw func(dst []byte, w int) []byte) {
 	r.Put(b.styles.Focus, b.styles.Glyphs.Vertical)
 	r.Fill(b.styles.Text, 1)
 	if w := b.w - sides; w >= 0 {
@@ -181,5 +181,5 @@ func (b *box) Type(tea.KeyMsg) {}
 // Arm lets keys answer: nothing, but for dialogs that open unarmed.
 func (b *box) Arm() {}
 
-// Moved says where the head of a session is now: nothing, but for dialogs that rest on it.
-func (b *box) Moved(string, model.Ref) {}
+// NoteHead says where the head of a session is now: nothing, but for dialogs that rest on it.
+func (b *box) NoteHead(string, model.Ref) {}

@@ -41,10 +41,10 @@ func (d *Text) Scope() keymap.Scope { return keymap.Overlay }
 // Do carries out an action.
 func (d *Text) Do(a keymap.Action) (then func() tea.Cmd, closes bool) {
 	d.text.Do(a)
-	return nil, leaves(a)
+	return nil, closesText(a)
 }
 
-// leaves reports whether an action closes a dialog that is only read.
-func leaves(a keymap.Action) bool {
+// closesText reports whether an action closes a dialog that is only read.
+func closesText(a keymap.Action) bool {
 	return a == keymap.Back || a == keymap.Help || a == keymap.Accept
 }

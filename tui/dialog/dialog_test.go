@@ -26,7 +26,7 @@ type pane interface {
 	Scope() keymap.Scope
 	Type(tea.KeyMsg)
 	Arm()
-	Moved(session string, head model.Ref)
+	NoteHead(session string, head model.Ref)
 }
 
 var (
@@ -264,7 +264,7 @@ func TestQuestion_movedOn(t *testing.T) {
 				p.Head = model.Point{ID: c.expected.ID, Visit: c.expected.Visit}
 				q, got := questioned(p)
 				q.Arm()
-				q.Moved(c.session, c.head)
+				q.NoteHead(c.session, c.head)
 				if press(q, key); !slices.Equal(*got, []string{want}) {
 					t.Errorf("%v did %q and not %q", key, *got, want)
 				}

@@ -64,7 +64,7 @@ func NewHelp(styles *theme.Styles, keys *keymap.Map, scope keymap.Scope, now key
 				}
 				e.labelPick, e.pick = sheet.KeyOff, sheet.KeyOff
 				e.text += " " + styles.Glyphs.Bad
-				off = tell(off, line.Keys, reason)
+				off = addReason(off, line.Keys, reason)
 			}
 			d.lines = append(d.lines, e)
 		}
@@ -72,13 +72,13 @@ func NewHelp(styles *theme.Styles, keys *keymap.Map, scope keymap.Scope, now key
 	if len(off) > 0 {
 		d.lines = append(append(d.lines, entry{text: styles.Glyphs.Bad + " off just now", heading: true}), off...)
 	}
-	d.lines = append(d.lines, signs(styles)...)
+	d.lines = append(d.lines, signLines(styles)...)
 	d.drawFoot()
 	return d
 }
 
-// tell adds why keys are off to the reasons, beside those with the same one.
-func tell(off []entry, keys, reason string) []entry {
+// addReason adds why keys are off to the reasons, beside those with the same one.
+func addReason(off []entry, keys, reason string) []entry {
 	for i := range off {
 		if off[i].text == reason {
 			off[i].label += " " + keys
@@ -88,8 +88,8 @@ func tell(off []entry, keys, reason string) []entry {
 	return append(off, entry{label: keys, labelPick: sheet.KeyOff, text: reason})
 }
 
-// signs are the lines that say what the signs mean.
-func signs(styles *theme.Styles) []entry {
+// signLines are the lines that say what the signs mean.
+func signLines(styles *theme.Styles) []entry {
 	g := &styles.Glyphs
 	lines := []entry{
 		{text: "Signs", heading: true},
@@ -159,9 +159,9 @@ func (d *Help) Resize(maxW, maxH int) {
 	inside, room := max(d.w-sides, 0), max(maxH-frame, 0)
 	n := max((inside+between)/(leastColumn+between), 1)
 	d.width = max((inside+between)/n-between, 0)
-	parts, rows := d.fill(n, 1)
+	parts, rows := d.fillColumns(n, 1)
 	if rows > room {
-		parts, rows = d.fill(n, 0)
+		parts, rows = d.fillColumns(n, 0)
 	}
 	for i, column := range d.columns { // of one length, so that all scroll alike
 		for column.Len() < rows {
@@ -174,10 +174,10 @@ func (d *Help) Resize(maxW, maxH int) {
 	d.h = min(min(rows, room)+frame, maxH)
 }
 
-// fill puts the lines into n columns with empty rows before headings. It returns the paragraphs of the
+// fillColumns puts the lines into n columns with empty rows before headings. It returns the paragraphs of the
 // columns and the rows of the longest.
-func (d *Help) fill(n, empty int) (parts [][]sheet.Paragraph, rows int) {
-	parts = d.share(d.matchingLines(), n, empty)
+func (d *Help) fillColumns(n, empty int) (parts [][]sheet.Paragraph, rows int) {
+	parts = d.shareLines(d.matchingLines(), n, empty)
 	d.columns = d.columns[:0]
 	for _, part := range parts {
 		column := sheet.New(d.styles)
@@ -189,29 +189,29 @@ func (d *Help) fill(n, empty int) (parts [][]sheet.Paragraph, rows int) {
 	return parts, rows
 }
 
-// share distributes lines to n columns of about one height, in their order.
-func (d *Help) share(lines []entry, n, empty int) [][]sheet.Paragraph {
+// shareLines distributes lines to n columns of about one height, in their order.
+func (d *Help) shareLines(lines []entry, n, empty int) [][]sheet.Paragraph {
 	total := 0
 	for _, e := range lines {
-		total += d.height(e)
+		total += d.countRows(e)
 		if e.heading {
 			total += empty
 		}
 	}
 	for high := total/n + 1; ; high++ {
-		if parts := d.pack(lines, high, empty); len(parts) <= n {
+		if parts := d.packColumns(lines, high, empty); len(parts) <= n {
 			return parts
 		}
 	}
 }
 
-// pack fills columns of a height, one after the other. A heading is never the last of
+// packColumns fills columns of a height, one after the other. A heading is never the last of
 // a column.
-func (d *Help) pack(lines []entry, high, empty int) [][]sheet.Paragraph {
+func (d *Help) packColumns(lines []entry, high, empty int) [][]sheet.Paragraph {
 	parts := [][]sheet.Paragraph{nil}
 	rows := 0
 	for _, e := range lines {
-		last, need := len(parts)-1, d.height(e)
+		last, need := len(parts)-1, d.countRows(e)
 		if e.heading {
 			need += empty + 1 // the empty rows before it, and a line below it
 		}
@@ -234,8 +234,8 @@ func (d *Help) pack(lines []entry, high, empty int) [][]sheet.Paragraph {
 	return parts
 }
 
-// height returns how many rows a line takes in a column.
-func (d *Help) height(e entry) int {
+// countRows returns how many rows a line takes in a column.
+func (d *Help) countRows(e entry) int {
 	if e.heading {
 		return 1
 	}
@@ -261,7 +261,7 @@ func (d *Help) AppendRow(dst []byte, y int) []byte {
 		return d.box.AppendRow(dst, y)
 	}
 	r := cell.Begin(dst, &d.styles.Glyphs, d.w)
-	d.inside(&r, func(dst []byte, w int) []byte {
+	d.drawInside(&r, func(dst []byte, w int) []byte {
 		in := cell.Begin(dst, &d.styles.Glyphs, w)
 		if typing {
 			in.Put(d.styles.Key, "/")
@@ -293,11 +293,11 @@ func (d *Help) Type(k tea.KeyMsg) {
 		return
 	}
 	d.field.Type(k)
-	d.look(d.field.Text())
+	d.filterLines(d.field.Text())
 }
 
-// look leaves the lines that hold a text.
-func (d *Help) look(text string) {
+// filterLines leaves the lines that hold a text.
+func (d *Help) filterLines(text string) {
 	d.query = text
 	d.drawFoot()
 	d.Resize(d.maxW, d.maxH)
@@ -319,12 +319,12 @@ func (d *Help) Do(a keymap.Action) (then func() tea.Cmd, closes bool) {
 		d.field = nil
 	case a == keymap.Back && (d.field != nil || d.query != ""):
 		d.field = nil
-		d.look("")
+		d.filterLines("")
 	default:
 		for _, column := range d.columns {
 			column.Do(a)
 		}
-		return nil, leaves(a)
+		return nil, closesText(a)
 	}
 	return nil, false
 }

@@ -38,7 +38,7 @@ func NewJournal(styles *theme.Styles, keys *keymap.Map, entries []model.JournalE
 	d := &Journal{box: box{styles: styles, title: "Journal: what Hindcast wrote", text: sheet.NewList(styles)}, entries: entries, answers: answers}
 	var paragraphs []sheet.Paragraph
 	for i := range entries {
-		paragraphs = append(paragraphs, d.row(&entries[i], clock))
+		paragraphs = append(paragraphs, d.entryRow(&entries[i], clock))
 	}
 	if slices.ContainsFunc(entries, func(e model.JournalEntry) bool { return len(e.Files) > 0 || e.Broken != "" }) {
 		d.kept, d.keptFixed = sheet.New(styles), fileRows
@@ -53,15 +53,15 @@ func NewJournal(styles *theme.Styles, keys *keymap.Map, entries []model.JournalE
 	}
 	d.foot = append(d.foot, keyHelp(keys, keymap.Written, keymap.Back, "close")...)
 	d.text.Set(paragraphs)
-	d.tell()
+	d.tellFiles()
 	return d
 }
 
-// row returns an entry as a row of the list.
-func (d *Journal) row(e *model.JournalEntry, clock func(time.Time) string) sheet.Paragraph {
+// entryRow returns an entry as a row of the list.
+func (d *Journal) entryRow(e *model.JournalEntry, clock func(time.Time) string) sheet.Paragraph {
 	p := sheet.Paragraph{
 		Label: strconv.FormatInt(e.ID, 10), LabelPick: sheet.Muted,
-		Text: fmt.Sprintf("%s  %-7s  %s  %s %s %s", clock(e.At), e.Op, model.AndOthers(e.Session, e.Others), place(e.From, e.FromIndex), d.styles.Glyphs.Arrow, place(e.To, e.ToIndex)),
+		Text: fmt.Sprintf("%s  %-7s  %s  %s %s %s", clock(e.At), e.Op, model.AndOthers(e.Session, e.Others), headName(e.From, e.FromIndex), d.styles.Glyphs.Arrow, headName(e.To, e.ToIndex)),
 	}
 	switch {
 	case e.Broken != "":
@@ -72,9 +72,9 @@ func (d *Journal) row(e *model.JournalEntry, clock func(time.Time) string) sheet
 	return p
 }
 
-// tell lists what the write under the cursor did to files.
-func (d *Journal) tell() {
-	e, ok := d.selection()
+// tellFiles lists what the write under the cursor did to files.
+func (d *Journal) tellFiles() {
+	e, ok := d.selectedEntry()
 	if !ok || d.kept == nil {
 		return
 	}
@@ -92,8 +92,8 @@ func (d *Journal) tell() {
 	d.kept.Set(paragraphs)
 }
 
-// selection returns the entry under the cursor; false when the journal is empty.
-func (d *Journal) selection() (model.JournalEntry, bool) {
+// selectedEntry returns the entry under the cursor; false when the journal is empty.
+func (d *Journal) selectedEntry() (model.JournalEntry, bool) {
 	if i := d.text.Cursor(); i < len(d.entries) {
 		return d.entries[i], true
 	}
@@ -105,25 +105,25 @@ func (d *Journal) Scope() keymap.Scope { return keymap.Written }
 
 // Do carries out an action.
 func (d *Journal) Do(a keymap.Action) (then func() tea.Cmd, closes bool) {
-	switch e, ok := d.selection(); {
+	switch e, ok := d.selectedEntry(); {
 	case a == keymap.Undo || a == keymap.Redo:
 		return func() tea.Cmd { return d.answers.Return(a) }, true
 	case a == keymap.Purge && ok:
 		return func() tea.Cmd { return d.answers.Purge(e) }, true
 	}
 	d.text.Do(a)
-	d.tell()
-	return nil, leaves(a)
+	d.tellFiles()
+	return nil, closesText(a)
 }
 
 // Wheel scrolls by n rows.
 func (d *Journal) Wheel(n int) {
 	d.box.Wheel(n)
-	d.tell()
+	d.tellFiles()
 }
 
-// place names a head by its index.
-func place(id string, index int) string {
+// headName names a head by its index.
+func headName(id string, index int) string {
 	if id == "" {
 		return "none"
 	}

@@ -66,7 +66,7 @@ func (d *Prompt) AppendRow(dst []byte, y int) []byte {
 		return d.box.AppendRow(dst, y)
 	}
 	r := cell.Begin(dst, &d.styles.Glyphs, d.w)
-	d.inside(&r, func(dst []byte, w int) []byte {
+	d.drawInside(&r, func(dst []byte, w int) []byte {
 		in := cell.Begin(dst, &d.styles.Glyphs, w)
 		in.Put(d.styles.Muted, d.label)
 		in.Fill(d.styles.Text, 2)

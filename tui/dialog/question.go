@@ -143,9 +143,9 @@ func (d *Question) Arm() {
 	d.drawFoot()
 }
 
-// Moved says where the head of a session is now. If that outdates the plan, the dialog
+// NoteHead says where the head of a session is now. If that outdates the plan, the dialog
 // says so, and to agree is then to ask for a new one.
-func (d *Question) Moved(session string, head model.Ref) {
+func (d *Question) NoteHead(session string, head model.Ref) {
 	if session != d.plan.Session || d.plan.Head.ID == "" || sameVisit(head, d.plan.Ref(d.plan.Head)) {
 		return
 	}
@@ -176,7 +176,7 @@ func (d *Question) Do(a keymap.Action) (then func() tea.Cmd, closes bool) {
 	case a == keymap.Back, a == keymap.No, enter:
 		return d.answers.No, true
 	case a == keymap.PlanDetails:
-		d.turn()
+		d.toggleDetails()
 	case d.armed && a == keymap.Other:
 		d.yes = !d.yes
 	default:
@@ -186,8 +186,8 @@ func (d *Question) Do(a keymap.Action) (then func() tea.Cmd, closes bool) {
 	return nil, false
 }
 
-// turn shows the details instead of the short form, or the other way round.
-func (d *Question) turn() {
+// toggleDetails shows the details instead of the short form, or the other way round.
+func (d *Question) toggleDetails() {
 	if d.details == nil {
 		return
 	}

@@ -55,12 +55,12 @@ func shortPlan(p *model.Plan, change Change, undo string) []line {
 			lines = append(lines, line{label: label, text: text, pick: pick})
 		}
 	}
-	add("session", becomes(p), nil)
+	add("session", describeResult(p), nil)
 	if n := len(p.Orphans); n > 0 {
-		add("leaves", fmt.Sprintf("%s, kept as a branch: %s", model.Count(n, "snapshot"), reach(p.Orphans)), sheet.Orphaned)
+		add("leaves", fmt.Sprintf("%s, kept as a branch: %s", model.Count(n, "snapshot"), nameSnapshots(p.Orphans)), sheet.Orphaned)
 	}
 	if n := len(p.Reactivates); n > 0 {
-		add("returns", fmt.Sprintf("%s: %s", model.Count(n, "snapshot"), reach(p.Reactivates)), sheet.Active)
+		add("returns", fmt.Sprintf("%s: %s", model.Count(n, "snapshot"), nameSnapshots(p.Reactivates)), sheet.Active)
 	}
 	add("state", strings.Join(change.Brief, " · "), nil)
 	then := p.Loads
@@ -68,7 +68,7 @@ func shortPlan(p *model.Plan, change Change, undo string) []line {
 		then = p.Resume[0].Call + "  " + p.Resume[0].Then
 	}
 	add("then", then, sheet.Strong)
-	add("writes", writes(p, undo), nil)
+	add("writes", describeWrites(p, undo), nil)
 	return lines
 }
 
@@ -101,8 +101,8 @@ func warnings(p *model.Plan) []line {
 	return lines
 }
 
-// becomes describes the session after a plan, where the headline does not.
-func becomes(p *model.Plan) string {
+// describeResult describes the session after a plan, where the headline does not.
+func describeResult(p *model.Plan) string {
 	switch {
 	case p.Op == model.OpPurge || p.Op == model.OpRepair:
 		return ""
@@ -128,12 +128,12 @@ var done = map[model.FileChange]string{
 	model.FileSetAside: "set aside", model.FilePutBack: "put back", model.FileForgotten: "deleted",
 }
 
-// writes says how much a plan writes, and whether that can be taken back.
-func writes(p *model.Plan, undo string) string {
+// describeWrites says how much a plan writes, and whether that can be taken back.
+func describeWrites(p *model.Plan, undo string) string {
 	var text string
 	switch {
 	case len(p.Files) > 0:
-		text = files(p.Files)
+		text = countFiles(p.Files)
 	case len(p.Writes) > 0:
 		text = "rows of the store"
 	default:
@@ -148,8 +148,8 @@ func writes(p *model.Plan, undo string) string {
 	return text + ", all undone by " + undo
 }
 
-// files counts the files of a plan by their kind of change, in the order of first use.
-func files(list []model.PlanFile) string {
+// countFiles counts the files of a plan by their kind of change, in the order of first use.
+func countFiles(list []model.PlanFile) string {
 	counts := map[model.FileChange]int{}
 	var order []model.FileChange
 	for _, f := range list {
@@ -168,8 +168,8 @@ func files(list []model.PlanFile) string {
 // mostRuns bounds the runs of snapshots that a plan in short names.
 const mostRuns = 3
 
-// reach names the snapshots of a plan, a run by its first and its last.
-func reach(items []model.Point) string {
+// nameSnapshots names the snapshots of a plan, a run by its first and its last.
+func nameSnapshots(items []model.Point) string {
 	var names []string
 	for _, run := range model.PlanRanges(items) {
 		if len(names) == mostRuns {

@@ -84,8 +84,8 @@ func (p *Pane) Set(c *Content) {
 	p.window.Top(p)
 }
 
-// head returns the rows above the changes.
-func (p *Pane) head() int {
+// headRows returns the rows above the changes.
+func (p *Pane) headRows() int {
 	switch {
 	case p.h < 2:
 		return 0
@@ -103,7 +103,7 @@ func (p *Pane) Resize(w, h int) {
 	}
 	p.h = max(h, 0)
 	p.refresh()
-	p.window.Resize(p, p.h-p.head())
+	p.window.Resize(p, p.h-p.headRows())
 }
 
 // Do carries out an action and reports whether it is one of the tab's.
@@ -117,9 +117,9 @@ func (p *Pane) Do(a keymap.Action) bool {
 	}
 	switch a {
 	case keymap.NextChange:
-		p.step(1)
+		p.stepChange(1)
 	case keymap.PrevChange:
-		p.step(-1)
+		p.stepChange(-1)
 	case keymap.MoreContext:
 		p.setContext(min(p.context+1, maxContext))
 	case keymap.LessContext:
@@ -143,8 +143,8 @@ func (p *Pane) Do(a keymap.Action) bool {
 	return true
 }
 
-// step goes to the next change, or to the one before, going round at the ends.
-func (p *Pane) step(n int32) {
+// stepChange goes to the next change, or to the one before, going round at the ends.
+func (p *Pane) stepChange(n int32) {
 	at, _, ok := p.window.Cursor()
 	if !ok {
 		return
@@ -166,7 +166,7 @@ func (p *Pane) step(n int32) {
 
 // Click moves the cursor to row y; on the sign of a fold it folds.
 func (p *Pane) Click(x, y int) {
-	if !p.window.Click(y - p.head()) {
+	if !p.window.Click(y - p.headRows()) {
 		return
 	}
 	at, _, _ := p.window.Cursor()
@@ -191,11 +191,11 @@ func (p *Pane) Thumb() (from, to int) {
 	if to == 0 {
 		return 0, 0
 	}
-	return from + p.head(), to + p.head()
+	return from + p.headRows(), to + p.headRows()
 }
 
-// entry returns the entry under the cursor, or nil.
-func (p *Pane) entry() *diff.Entry {
+// cursorEntry returns the entry under the cursor, or nil.
+func (p *Pane) cursorEntry() *diff.Entry {
 	if at, _, ok := p.window.Cursor(); ok {
 		return &p.c.result.Entries[at.entry]
 	}
@@ -205,7 +205,7 @@ func (p *Pane) entry() *diff.Entry {
 // Path returns the JSON Pointer of the value under the cursor, in the old state if it was removed. It is
 // untrusted.
 func (p *Pane) Path() string {
-	if e := p.entry(); e != nil {
+	if e := p.cursorEntry(); e != nil {
 		return p.c.result.Path(e)
 	}
 	return ""
@@ -215,11 +215,11 @@ func (p *Pane) Path() string {
 // string as it reads, anything else as it is spelled. It is untrusted; nil when
 // nothing shows.
 func (p *Pane) Value() []byte {
-	e := p.entry()
+	e := p.cursorEntry()
 	if e == nil {
 		return nil
 	}
-	s, n := p.c.value(e)
+	s, n := p.c.valueOf(e)
 	if isString(s.tape, n) {
 		return []byte(s.tape.Text(n))
 	}
@@ -233,7 +233,7 @@ func (p *Pane) Status() string {
 		return ""
 	}
 	text := model.Count(len(p.c.changes), "change")
-	if number := p.c.number(at.entry); number > 0 {
+	if number := p.c.changeNumber(at.entry); number > 0 {
 		text = "change " + strconv.Itoa(number) + " of " + strconv.Itoa(len(p.c.changes))
 	}
 	if p.asked && p.split && p.w < splitFrom {

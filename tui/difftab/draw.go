@@ -20,14 +20,14 @@ import (
 // wide.
 func (p *Pane) AppendRow(dst []byte, y int) []byte {
 	r := cell.Begin(dst, &p.styles.Glyphs, p.w)
-	rows, i := p.window.Rows(), y-p.head()
+	rows, i := p.window.Rows(), y-p.headRows()
 	switch {
 	case p.c == nil:
 		if y == 0 {
 			r.Put(p.styles.Muted, "  nothing to compare")
 		}
-	case y == 0 && p.head() > 0:
-		p.heading(&r)
+	case y == 0 && p.headRows() > 0:
+		p.drawHeading(&r)
 	case i == 0 && len(rows) == 0:
 		p.tellUnchanged(&r)
 	case i >= 0 && i < min(len(rows), p.window.Height()):
@@ -47,14 +47,14 @@ func (p *Pane) AppendRow(dst []byte, y int) []byte {
 	return r.End(p.styles.Text)
 }
 
-// heading names the two states, counts the changes, and tells the sizes.
-func (p *Pane) heading(r *cell.Row) {
+// drawHeading names the two states, counts the changes, and tells the sizes.
+func (p *Pane) drawHeading(r *cell.Row) {
 	g, tokens := &p.styles.Glyphs, &p.styles.Tokens
 	names := p.c.old.name + " " + g.Arrow + " " + p.c.new.name
-	size := sizes(len(p.c.old.tape.Data()), len(p.c.new.tape.Data()), g.Arrow)
+	size := sizeText(len(p.c.old.tape.Data()), len(p.c.new.tape.Data()), g.Arrow)
 	if p.c.first {
 		names = p.c.new.name + "  the first snapshot: all of it is new"
-		size = sizes(0, len(p.c.new.tape.Data()), g.Arrow)
+		size = sizeText(0, len(p.c.new.tape.Data()), g.Arrow)
 	}
 	result := p.c.result
 	counts := []struct {
@@ -98,8 +98,8 @@ func (p *Pane) heading(r *cell.Row) {
 	}
 }
 
-// sizes tells the old and the new size of a state: "state 1.2 → 2.7 kB"; old is 0 without an old state.
-func sizes(old, new int, arrow string) string {
+// sizeText tells the old and the new size of a state: "state 1.2 → 2.7 kB"; old is 0 without an old state.
+func sizeText(old, new int, arrow string) string {
 	is, was := string(conversation.AppendSize(nil, int64(new))), string(conversation.AppendSize(nil, int64(old)))
 	if old == 0 || is == was {
 		return "state " + is
@@ -121,20 +121,20 @@ func (p *Pane) tellUnchanged(r *cell.Row) {
 
 // signAt returns the column of an entry's sign of folding.
 func (p *Pane) signAt(entry int32) int {
-	if p.group(entry) {
+	if p.isGroup(entry) {
 		return 1
 	}
-	return 3 + p.indent(entry)
+	return 3 + p.entryIndent(entry)
 }
 
-// indent returns how far in an entry stands, in cells.
-func (p *Pane) indent(entry int32) int { return min(2*p.depth(entry), p.w/3) }
+// entryIndent returns how far in an entry stands, in cells.
+func (p *Pane) entryIndent(entry int32) int { return min(2*p.depthOf(entry), p.w/3) }
 
-// width returns the cells that lines below an entry have.
-func (p *Pane) width(entry int32) int { return max(1, p.w-p.indent(entry)-8) }
+// textWidth returns the cells that lines below an entry have.
+func (p *Pane) textWidth(entry int32) int { return max(1, p.w-p.entryIndent(entry)-8) }
 
-// sign returns the sign and the style of an entry's change, and the word where the sign does not say enough.
-func (p *Pane) sign(tokens *theme.Tokens, e *diff.Entry) (sign string, st theme.Style, word string) {
+// signOf returns the sign and the style of an entry's change, and the word where the sign does not say enough.
+func (p *Pane) signOf(tokens *theme.Tokens, e *diff.Entry) (sign string, st theme.Style, word string) {
 	g := &p.styles.Glyphs
 	switch e.Op {
 	case diff.Added:
@@ -154,8 +154,8 @@ func (p *Pane) sign(tokens *theme.Tokens, e *diff.Entry) (sign string, st theme.
 // drawEntry draws the row of an entry.
 func (p *Pane) drawEntry(r *cell.Row, tokens *theme.Tokens, entry int32) {
 	e, g := &p.c.result.Entries[entry], &p.styles.Glyphs
-	sign, style, word := p.sign(tokens, e)
-	group := p.group(entry)
+	sign, style, word := p.signOf(tokens, e)
+	group := p.isGroup(entry)
 	switch {
 	case group && p.isFolded(entry):
 		r.Put(tokens.Punct, g.Closed)
@@ -164,22 +164,22 @@ func (p *Pane) drawEntry(r *cell.Row, tokens *theme.Tokens, entry int32) {
 	default:
 		r.Put(style, sign)
 	}
-	r.Fill(tokens.Text, 1+p.indent(entry))
+	r.Fill(tokens.Text, 1+p.entryIndent(entry))
 	switch {
 	case group:
-	case p.isOpen(entry) && p.openable(entry):
+	case p.isOpen(entry) && p.isOpenable(entry):
 		r.Put(tokens.Punct, g.Open+" ")
-	case p.openable(entry):
+	case p.isOpenable(entry):
 		r.Put(tokens.Punct, g.Closed+" ")
 	default:
 		r.Fill(tokens.Text, 2)
 	}
-	p.path(r, tokens, entry)
+	p.drawPath(r, tokens, entry)
 	if word != "" {
 		r.Fill(tokens.Text, 2)
 		r.Put(style, word)
 	}
-	if conv, m := p.c.message(e); m >= 0 {
+	if conv, m := p.c.messageOf(e); m >= 0 {
 		r.Fill(tokens.Text, 1)
 		value.Message(r, tokens, conv, m, g.Arrow)
 		return
@@ -195,7 +195,7 @@ func (p *Pane) drawEntry(r *cell.Row, tokens *theme.Tokens, entry int32) {
 		p.fromTo(r, tokens, entry)
 	default:
 		r.Fill(tokens.Text, 2)
-		s, n := p.c.value(e)
+		s, n := p.c.valueOf(e)
 		if n == s.conv.List() {
 			r.Put(tokens.Muted, value.CountOf(s.tape, n, "message"))
 			return
@@ -204,9 +204,9 @@ func (p *Pane) drawEntry(r *cell.Row, tokens *theme.Tokens, entry int32) {
 	}
 }
 
-// path draws the key or the number of an entry, behind those of the groups that
+// drawPath draws the key or the number of an entry, behind those of the groups that
 // have no rows of their own: "artifacts[0].text". Of a long one the end shows.
-func (p *Pane) path(r *cell.Row, tokens *theme.Tokens, entry int32) {
+func (p *Pane) drawPath(r *cell.Row, tokens *theme.Tokens, entry int32) {
 	style := tokens.Name
 	if p.matches.has(entry) {
 		style = tokens.Match
@@ -235,7 +235,7 @@ func (p *Pane) path(r *cell.Row, tokens *theme.Tokens, entry int32) {
 		}
 	}
 	for i, at := range slices.Backward(steps) {
-		s, n := p.c.value(&p.c.result.Entries[at])
+		s, n := p.c.valueOf(&p.c.result.Entries[at])
 		if i < len(steps)-1 && s.tape.Index(n) < 0 {
 			r.Put(style, ".")
 		}
@@ -248,7 +248,7 @@ const longestPath = 16
 
 // stepWidth returns how many cells a step of a path takes.
 func (p *Pane) stepWidth(entry int32) int {
-	s, n := p.c.value(&p.c.result.Entries[entry])
+	s, n := p.c.valueOf(&p.c.result.Entries[entry])
 	step := cell.Begin(nil, &p.styles.Glyphs, p.w)
 	value.Key(&step, theme.Style{}, s.tape, n)
 	return p.w - step.Room() + 1
@@ -262,7 +262,7 @@ func (p *Pane) fromTo(r *cell.Row, tokens *theme.Tokens, entry int32) {
 		if d.coarse {
 			r.Put(tokens.Warn, "coarse ")
 		}
-		p.inline(r, tokens, d.inline)
+		p.drawInline(r, tokens, d.inline)
 		return
 	}
 	from, to := p.c.old.tape, p.c.new.tape
@@ -271,9 +271,9 @@ func (p *Pane) fromTo(r *cell.Row, tokens *theme.Tokens, entry int32) {
 	value.Put(r, tokens, to, nodeAt(to, e.New))
 }
 
-// inline draws a difference in one line: `train [-10-]{+09+}:40`. What is the
+// drawInline draws a difference in one line: `train [-10-]{+09+}:40`. What is the
 // same before a change is cut on its left, so that the change shows.
-func (p *Pane) inline(r *cell.Row, tokens *theme.Tokens, spans []diff.TextSpan) {
+func (p *Pane) drawInline(r *cell.Row, tokens *theme.Tokens, spans []diff.TextSpan) {
 	some, most := max(4, r.Room()/4), max(4, r.Room()/3)
 	ellipsis := p.styles.Glyphs.Ellipsis
 	r.Put(tokens.String, `"`)
@@ -411,7 +411,7 @@ func appendWrapped(rows []textRow, line textLine, w int) []textRow {
 // drawLine draws a line below an opened entry.
 func (p *Pane) drawLine(r *cell.Row, tokens *theme.Tokens, at row) {
 	d, i := p.detail(at.entry), int(at.line)-1
-	r.Fill(tokens.Text, p.indent(at.entry)+4)
+	r.Fill(tokens.Text, p.entryIndent(at.entry)+4)
 	if i < len(d.text) {
 		p.drawText(r, tokens, &d.text[i])
 		return
@@ -427,8 +427,8 @@ func (p *Pane) drawLine(r *cell.Row, tokens *theme.Tokens, at row) {
 	}
 }
 
-// side draws the sign of the side that a line is on. It returns the styles of unchanged and of changed words.
-func (p *Pane) side(r *cell.Row, tokens *theme.Tokens, op diff.TextOp) (line, word theme.Style) {
+// drawSide draws the sign of the side that a line is on. It returns the styles of unchanged and of changed words.
+func (p *Pane) drawSide(r *cell.Row, tokens *theme.Tokens, op diff.TextOp) (line, word theme.Style) {
 	g := &p.styles.Glyphs
 	line, word = tokens.Muted, tokens.Muted
 	sign := " "
@@ -464,7 +464,7 @@ func (p *Pane) drawText(r *cell.Row, tokens *theme.Tokens, line *textRow) {
 }
 
 func (p *Pane) drawBits(r *cell.Row, tokens *theme.Tokens, line *textRow) {
-	same, word := p.side(r, tokens, line.op)
+	same, word := p.drawSide(r, tokens, line.op)
 	for _, bit := range line.bits {
 		style := same
 		if bit.Op != diff.Same {
@@ -476,7 +476,7 @@ func (p *Pane) drawBits(r *cell.Row, tokens *theme.Tokens, line *textRow) {
 
 // drawNode draws one value of a tree.
 func (p *Pane) drawNode(r *cell.Row, tokens *theme.Tokens, t *tree, n jsontape.Node) {
-	p.side(r, tokens, t.op)
+	p.drawSide(r, tokens, t.op)
 	if t.messages != nil {
 		m := int(n - t.first)
 		r.Put(tokens.Name, "["+strconv.Itoa(m)+"]")

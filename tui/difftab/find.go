@@ -31,33 +31,33 @@ func Find(ctx context.Context, c *Content, query string) (Matches, error) {
 		if err := ctx.Err(); err != nil {
 			return Matches{}, err
 		}
-		if !c.holds(m.query, &c.result.Entries[i]) {
+		if !c.entryHolds(m.query, &c.result.Entries[i]) {
 			continue
 		}
 		if len(m.entries) == most {
 			m.more = true
 			break
 		}
-		if at := c.row(int32(i)); !slices.Contains(m.entries[max(0, len(m.entries)-1):], at) {
+		if at := c.rowEntry(int32(i)); !slices.Contains(m.entries[max(0, len(m.entries)-1):], at) {
 			m.entries = append(m.entries, at)
 		}
 	}
 	return m, nil
 }
 
-// holds reports whether an entry's key or what it changed holds the query.
-func (c *Content) holds(q match.Query, e *diff.Entry) bool {
+// entryHolds reports whether an entry's key or what it changed holds the query.
+func (c *Content) entryHolds(q match.Query, e *diff.Entry) bool {
 	if key, ok := c.result.Key(e); ok && q.InString(key) {
 		return true
 	}
 	if e.Op == diff.Within {
 		return false
 	}
-	return within(q, c.old.tape, e.Old) || within(q, c.new.tape, e.New)
+	return valueHolds(q, c.old.tape, e.Old) || valueHolds(q, c.new.tape, e.New)
 }
 
-// within reports whether a value, or anything in it, holds the query.
-func within(q match.Query, t *jsontape.Tape, s diff.Span) bool {
+// valueHolds reports whether a value, or anything in it, holds the query.
+func valueHolds(q match.Query, t *jsontape.Tape, s diff.Span) bool {
 	if s.Start == s.End {
 		return false
 	}
@@ -88,7 +88,7 @@ func (p *Pane) SetMatches(m Matches) bool {
 		return false
 	}
 	i, _ := slices.BinarySearch(m.entries, at.entry)
-	p.show(m.entries[i%len(m.entries)])
+	p.showEntry(m.entries[i%len(m.entries)])
 	return true
 }
 
@@ -105,12 +105,12 @@ func (p *Pane) Match(n int) (at, of int) {
 		n--
 	}
 	i = ((i+n)%of + of) % of
-	p.show(p.matches.entries[i])
+	p.showEntry(p.matches.entries[i])
 	return i + 1, of
 }
 
-// show moves the cursor to an entry and opens it.
-func (p *Pane) show(entry int32) {
+// showEntry moves the cursor to an entry and opens it.
+func (p *Pane) showEntry(entry int32) {
 	p.Select(entry)
 	p.unfold()
 }

@@ -84,13 +84,13 @@ func Prepare(ctx context.Context, sides Sides) (*Content, error) {
 	for i := range result.Changes() {
 		c.changes = append(c.changes, int32(i))
 	}
-	c.nest()
+	c.nestEntries()
 	c.texts = compareTexts(ctx, c)
 	return c, ctx.Err()
 }
 
-// nest works out in which group each entry is drawn.
-func (c *Content) nest() {
+// nestEntries works out in which group each entry is drawn.
+func (c *Content) nestEntries() {
 	entries := c.result.Entries
 	c.outer, c.depth = make([]int32, len(entries)), make([]int32, len(entries))
 	for i := range entries {
@@ -117,21 +117,21 @@ func (c *Content) isHidden(entry int32) bool {
 	case e.Parent < 0:
 		return true
 	}
-	_, n := c.value(e)
+	_, n := c.valueOf(e)
 	return entries[entry+1].End == e.End && n != c.new.conv.List()
 }
 
-// row returns the entry whose row an entry is on: itself, or the next one that
+// rowEntry returns the entry whose row an entry is on: itself, or the next one that
 // is not hidden.
-func (c *Content) row(entry int32) int32 {
+func (c *Content) rowEntry(entry int32) int32 {
 	for c.isHidden(entry) {
 		entry++
 	}
 	return entry
 }
 
-// number returns which change an entry is, from 1, or 0.
-func (c *Content) number(entry int32) int {
+// changeNumber returns which change an entry is, from 1, or 0.
+func (c *Content) changeNumber(entry int32) int {
 	i, found := slices.BinarySearch(c.changes, entry)
 	if !found {
 		return 0
@@ -146,18 +146,18 @@ func isString(t *jsontape.Tape, n jsontape.Node) bool {
 	return n >= 0 && t.Kind(n) == jsontape.String
 }
 
-// value returns where an entry's value is, and its place there: in the new state
+// valueOf returns where an entry's value is, and its place there: in the new state
 // unless it was removed.
-func (c *Content) value(e *diff.Entry) (*side, jsontape.Node) {
+func (c *Content) valueOf(e *diff.Entry) (*side, jsontape.Node) {
 	if e.Op == diff.Removed {
 		return &c.old, nodeAt(c.old.tape, e.Old)
 	}
 	return &c.new, nodeAt(c.new.tape, e.New)
 }
 
-// message returns the message that an entry is, or -1.
-func (c *Content) message(e *diff.Entry) (*conversation.Conversation, int) {
-	s, n := c.value(e)
+// messageOf returns the message that an entry is, or -1.
+func (c *Content) messageOf(e *diff.Entry) (*conversation.Conversation, int) {
+	s, n := c.valueOf(e)
 	if n <= 0 || s.tape.Parent(n) != s.conv.List() {
 		return nil, -1
 	}

@@ -13,7 +13,7 @@ import (
 
 // Next returns the row after r.
 func (p *Pane) Next(r row) (row, bool) {
-	if int(r.line) < p.lines(r.entry) {
+	if int(r.line) < p.linesOf(r.entry) {
 		return row{r.entry, r.line + 1}, true
 	}
 	next := r.entry + 1
@@ -23,7 +23,7 @@ func (p *Pane) Next(r row) (row, bool) {
 	if int(next) == len(p.c.result.Entries) {
 		return row{entry: next}, false
 	}
-	return row{entry: p.c.row(next)}, true
+	return row{entry: p.c.rowEntry(next)}, true
 }
 
 // Prev returns the row before r.
@@ -38,12 +38,12 @@ func (p *Pane) Prev(r row) (row, bool) {
 	for p.c.isHidden(entry) {
 		entry--
 	}
-	entry = p.visible(entry)
-	return row{entry, int32(p.lines(entry))}, true
+	entry = p.visibleEntry(entry)
+	return row{entry, int32(p.linesOf(entry))}, true
 }
 
 // firstEntry is the first one that has a row.
-func (p *Pane) firstEntry() int32 { return p.c.row(0) }
+func (p *Pane) firstEntry() int32 { return p.c.rowEntry(0) }
 
 // First returns the first row.
 func (p *Pane) First() (row, bool) {
@@ -58,19 +58,19 @@ func (p *Pane) Last() (row, bool) {
 	if p.c == nil || len(p.c.result.Entries) == 0 {
 		return row{}, false
 	}
-	entry := p.visible(int32(len(p.c.result.Entries)) - 1)
-	return row{entry, int32(p.lines(entry))}, true
+	entry := p.visibleEntry(int32(len(p.c.result.Entries)) - 1)
+	return row{entry, int32(p.linesOf(entry))}, true
 }
 
-// group reports whether an entry has others inside.
-func (p *Pane) group(entry int32) bool { return p.c.result.Entries[entry].End > entry+1 }
+// isGroup reports whether an entry has others inside.
+func (p *Pane) isGroup(entry int32) bool { return p.c.result.Entries[entry].End > entry+1 }
 
-// depth returns how far in an entry stands.
-func (p *Pane) depth(entry int32) int { return int(p.c.depth[entry]) }
+// depthOf returns how far in an entry stands.
+func (p *Pane) depthOf(entry int32) int { return int(p.c.depth[entry]) }
 
 // isFolded reports whether a fold hides what is inside an entry.
 func (p *Pane) isFolded(entry int32) bool {
-	if !p.group(entry) || p.c.isHidden(entry) {
+	if !p.isGroup(entry) || p.c.isHidden(entry) {
 		return false
 	}
 	_, turned := p.turned[entry]
@@ -80,12 +80,12 @@ func (p *Pane) isFolded(entry int32) bool {
 // isOpen reports whether a value shows all of itself.
 func (p *Pane) isOpen(entry int32) bool {
 	_, turned := p.turned[entry]
-	open := p.folds == everything || p.folds == groups && (p.c.first || p.c.short() && p.isMessage(entry))
-	return !p.group(entry) && open != turned
+	open := p.folds == everything || p.folds == groups && (p.c.first || p.c.isShort() && p.isMessage(entry))
+	return !p.isGroup(entry) && open != turned
 }
 
-// visible returns the outermost fold that hides an entry, or the entry itself.
-func (p *Pane) visible(entry int32) int32 {
+// visibleEntry returns the outermost fold that hides an entry, or the entry itself.
+func (p *Pane) visibleEntry(entry int32) int32 {
 	for at := p.c.outer[entry]; at >= 0; at = p.c.outer[at] {
 		if p.isFolded(at) {
 			entry = at
@@ -138,9 +138,9 @@ func newTree(op diff.TextOp, s *side, root jsontape.Node) tree {
 	return v
 }
 
-// lines returns the rows that an entry shows below its own.
-func (p *Pane) lines(entry int32) int {
-	if !p.isOpen(entry) || !p.openable(entry) {
+// linesOf returns the rows that an entry shows below its own.
+func (p *Pane) linesOf(entry int32) int {
+	if !p.isOpen(entry) || !p.isOpenable(entry) {
 		return 0
 	}
 	d := p.detail(entry)
@@ -170,7 +170,7 @@ func (p *Pane) detail(entry int32) *detail {
 func (p *Pane) layOut(entry int32) *detail {
 	e := &p.c.result.Entries[entry]
 	if d := p.c.texts[entry]; d != nil {
-		return &detail{text: p.textRows(d, p.width(entry))}
+		return &detail{text: p.textRows(d, p.textWidth(entry))}
 	}
 	if p.isMessage(entry) {
 		return &detail{text: p.saidRows(entry)}
@@ -201,7 +201,7 @@ func (p *Pane) addValue(d *detail, entry int32, op diff.TextOp, s *side, at diff
 	}
 	text := prose.Of(s.tape, n)
 	for page := range min(text.Pages(), longValue) {
-		for _, line := range text.Lines(page, p.width(entry)) {
+		for _, line := range text.Lines(page, p.textWidth(entry)) {
 			d.text = append(d.text, textRow{op: op, bits: []diff.TextSpan{{Op: diff.Same, Text: line}}})
 		}
 	}
@@ -214,7 +214,7 @@ func (p *Pane) addValue(d *detail, entry int32, op diff.TextOp, s *side, at diff
 // their texts, for there is room.
 const mostShort = 8
 
-func (c *Content) short() bool { return len(c.changes) <= mostShort }
+func (c *Content) isShort() bool { return len(c.changes) <= mostShort }
 
 // isMessage reports whether an entry is a message that came or went.
 func (p *Pane) isMessage(entry int32) bool {
@@ -222,17 +222,17 @@ func (p *Pane) isMessage(entry int32) bool {
 	if e.Op != diff.Added && e.Op != diff.Removed {
 		return false
 	}
-	_, m := p.c.message(e)
+	_, m := p.c.messageOf(e)
 	return m >= 0
 }
 
-// fits reports whether the row of a message shows all that it says: one short
+// fitsRow reports whether the row of a message shows all that it says: one short
 // text.
-func (p *Pane) fits(entry int32) bool {
-	conv, m := p.c.message(&p.c.result.Entries[entry])
+func (p *Pane) fitsRow(entry int32) bool {
+	conv, m := p.c.messageOf(&p.c.result.Entries[entry])
 	blocks := conv.Blocks(m)
 	return len(blocks) == 1 && blocks[0].Kind == conversation.Text && blocks[0].Body >= 0 &&
-		len(conv.Tape().Raw(blocks[0].Body)) < p.width(entry)-16
+		len(conv.Tape().Raw(blocks[0].Body)) < p.textWidth(entry)-16
 }
 
 // mostSaid bounds the blocks and the parts of a message that are shown.
@@ -243,7 +243,7 @@ const longestCompact = 64 << 10
 
 // saidRows lays out what a message says, for reading.
 func (p *Pane) saidRows(entry int32) []textRow {
-	conv, m := p.c.message(&p.c.result.Entries[entry])
+	conv, m := p.c.messageOf(&p.c.result.Entries[entry])
 	t, arrow := conv.Tape(), p.styles.Glyphs.Arrow
 	var rows []textRow
 	add := func(lead string, n jsontape.Node) {
@@ -252,13 +252,13 @@ func (p *Pane) saidRows(entry int32) []textRow {
 			if len(raw) <= longestCompact {
 				raw = jsontape.AppendCompact(nil, raw)
 			}
-			text := beginning(lead + string(raw[:min(len(raw), longestBit)]))
-			rows = appendWrapped(rows, textLine{op: diff.Same, bits: []diff.TextSpan{{Op: diff.Same, Text: text}}}, p.width(entry))
+			text := cutText(lead + string(raw[:min(len(raw), longestBit)]))
+			rows = appendWrapped(rows, textLine{op: diff.Same, bits: []diff.TextSpan{{Op: diff.Same, Text: text}}}, p.textWidth(entry))
 			return
 		}
 		text, first := prose.Of(t, n), true
 		for page := range min(text.Pages(), longValue) {
-			for _, line := range text.Lines(page, max(1, p.width(entry)-cell.Width(lead))) {
+			for _, line := range text.Lines(page, max(1, p.textWidth(entry)-cell.Width(lead))) {
 				if !first {
 					lead = strings.Repeat(" ", cell.Width(lead))
 				}
@@ -292,23 +292,23 @@ func (p *Pane) saidRows(entry int32) []textRow {
 	return rows
 }
 
-// openable reports whether an entry is a value that has more to show than its
+// isOpenable reports whether an entry is a value that has more to show than its
 // row.
-func (p *Pane) openable(entry int32) bool {
+func (p *Pane) isOpenable(entry int32) bool {
 	e := &p.c.result.Entries[entry]
 	switch {
-	case p.group(entry) || e.Op == diff.Respelled:
+	case p.isGroup(entry) || e.Op == diff.Respelled:
 		return false
 	case p.c.texts[entry] != nil:
 		return true
 	case p.isMessage(entry):
-		return !p.fits(entry)
+		return !p.fitsRow(entry)
 	}
-	return large(p.c.old.tape, e.Old) || large(p.c.new.tape, e.New)
+	return isLarge(p.c.old.tape, e.Old) || isLarge(p.c.new.tape, e.New)
 }
 
-// large reports whether a value takes more than a row.
-func large(t *jsontape.Tape, s diff.Span) bool {
+// isLarge reports whether a value takes more than a row.
+func isLarge(t *jsontape.Tape, s diff.Span) bool {
 	if s.Start == s.End {
 		return false
 	}
@@ -319,7 +319,7 @@ func large(t *jsontape.Tape, s diff.Span) bool {
 // toggle opens or closes what is under the cursor.
 func (p *Pane) toggle() {
 	at, y, ok := p.window.Cursor()
-	if !ok || !p.group(at.entry) && !p.openable(at.entry) {
+	if !ok || !p.isGroup(at.entry) && !p.isOpenable(at.entry) {
 		return
 	}
 	if _, turned := p.turned[at.entry]; turned {
@@ -339,7 +339,7 @@ func (p *Pane) fold() {
 	if !ok {
 		return
 	}
-	if p.lines(at.entry) > 0 || p.group(at.entry) && !p.isFolded(at.entry) {
+	if p.linesOf(at.entry) > 0 || p.isGroup(at.entry) && !p.isFolded(at.entry) {
 		p.toggle()
 		return
 	}
@@ -352,7 +352,7 @@ func (p *Pane) fold() {
 // unfold opens what is under the cursor.
 func (p *Pane) unfold() {
 	at, _, ok := p.window.Cursor()
-	if ok && (p.isFolded(at.entry) || !p.group(at.entry) && !p.isOpen(at.entry)) {
+	if ok && (p.isFolded(at.entry) || !p.isGroup(at.entry) && !p.isOpen(at.entry)) {
 		p.toggle()
 	}
 }
@@ -384,12 +384,12 @@ func (p *Pane) refresh() {
 	if !ok {
 		return
 	}
-	p.window.Place(p, row{entry: p.visible(at.entry)}, y)
+	p.window.Place(p, row{entry: p.visibleEntry(at.entry)}, y)
 }
 
 // Select moves the cursor to an entry and unfolds what hides it.
 func (p *Pane) Select(entry int32) {
-	entry = p.c.row(entry)
+	entry = p.c.rowEntry(entry)
 	for at := p.c.outer[entry]; at >= 0; at = p.c.outer[at] {
 		if !p.isFolded(at) {
 			continue

@@ -94,27 +94,27 @@ func spelling(t *jsontape.Tape, n jsontape.Node) string {
 // first, then what came. Of a run of unchanged lines only those near a change
 // are kept.
 func textLines(d diff.TextDiff) *textDiff {
-	b := textBuilder{out: &textDiff{coarse: d.Coarse, inline: inline(d.Spans)}}
+	b := textBuilder{out: &textDiff{coarse: d.Coarse, inline: inlineSpans(d.Spans)}}
 	for i, span := range d.Spans {
 		switch span.Op {
 		case diff.Same:
-			b.same(span.Text, i == 0, i == len(d.Spans)-1)
+			b.addSame(span.Text, i == 0, i == len(d.Spans)-1)
 		case diff.Deleted:
 			b.old = addChange(b.old, &b.gone, span)
 		default:
 			b.new = addChange(b.new, &b.came, span)
 		}
 	}
-	b.flush()
+	b.flushLines()
 	return b.out
 }
 
 // longestInline bounds the bytes of each piece of a difference in one line.
 const longestInline = 200
 
-// inline returns the spans around the first difference: the end of the unchanged text before it, then all
+// inlineSpans returns the spans around the first difference: the end of the unchanged text before it, then all
 // spans up to the next unchanged end of a line.
-func inline(spans []diff.TextSpan) (out []diff.TextSpan) {
+func inlineSpans(spans []diff.TextSpan) (out []diff.TextSpan) {
 	for i, span := range spans {
 		text := span.Text
 		switch {
@@ -127,7 +127,7 @@ func inline(spans []diff.TextSpan) (out []diff.TextSpan) {
 				text = text[from:]
 			}
 		case len(text) > longestInline:
-			text = runes(text[:longestInline])
+			text = dropPartRune(text[:longestInline])
 		}
 		end := strings.IndexByte(text, '\n')
 		if end >= 0 && span.Op == diff.Same && i > 0 {
@@ -155,7 +155,7 @@ func addChange(line []diff.TextSpan, done *[]textLine, span diff.TextSpan) []dif
 	for {
 		head, rest, more := strings.Cut(text, "\n")
 		if head != "" {
-			line = append(line, diff.TextSpan{Op: span.Op, Text: beginning(head)})
+			line = append(line, diff.TextSpan{Op: span.Op, Text: cutText(head)})
 		}
 		if !more {
 			return line
@@ -165,19 +165,19 @@ func addChange(line []diff.TextSpan, done *[]textLine, span diff.TextSpan) []dif
 	}
 }
 
-// same adds a span that both sides have.
-func (b *textBuilder) same(text string, first, last bool) {
+// addSame adds a span that both sides have.
+func (b *textBuilder) addSame(text string, first, last bool) {
 	if len(b.old)+len(b.new) > 0 {
 		head, rest, more := strings.Cut(text, "\n")
 		b.addBoth(head, !more && !last)
 		if !more {
 			return
 		}
-		b.end()
+		b.endLine()
 		text = rest
 	}
 	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
-		b.flush()
+		b.flushLines()
 		b.addUnchanged(text[:i], first, last)
 		text = text[i+1:]
 	}
@@ -190,20 +190,20 @@ func (b *textBuilder) addBoth(text string, follows bool) {
 	if text == "" {
 		return
 	}
-	bit := diff.TextSpan{Op: diff.Same, Text: ends(text, len(b.old)+len(b.new) > 0, follows)}
+	bit := diff.TextSpan{Op: diff.Same, Text: cutToEnds(text, len(b.old)+len(b.new) > 0, follows)}
 	b.old, b.new = append(b.old, bit), append(b.new, bit)
 }
 
-// end ends the current line of both sides, also where it is empty on one.
-func (b *textBuilder) end() {
+// endLine ends the current line of both sides, also where it is empty on one.
+func (b *textBuilder) endLine() {
 	b.gone = append(b.gone, textLine{op: diff.Deleted, bits: b.old})
 	b.came = append(b.came, textLine{op: diff.Inserted, bits: b.new})
 	b.old, b.new = nil, nil
-	b.flush()
+	b.flushLines()
 }
 
-// flush ends the run of changed lines, which comes out old lines first.
-func (b *textBuilder) flush() {
+// flushLines ends the run of changed lines, which comes out old lines first.
+func (b *textBuilder) flushLines() {
 	if len(b.old) > 0 {
 		b.gone = append(b.gone, textLine{op: diff.Deleted, bits: b.old})
 	}
@@ -211,16 +211,16 @@ func (b *textBuilder) flush() {
 		b.came = append(b.came, textLine{op: diff.Inserted, bits: b.new})
 	}
 	for len(b.gone) > 0 && len(b.came) > 0 && slices.Equal(b.gone[0].bits, b.came[0].bits) {
-		b.add([]textLine{{op: diff.Same, bits: b.gone[0].bits, far: 1}})
+		b.addLines([]textLine{{op: diff.Same, bits: b.gone[0].bits, far: 1}})
 		b.gone, b.came = b.gone[1:], b.came[1:]
 	}
-	b.add(b.gone)
-	b.add(b.came)
+	b.addLines(b.gone)
+	b.addLines(b.came)
 	b.old, b.new, b.gone, b.came = nil, nil, nil, nil
 }
 
-// add takes finished lines over, as far as there is room for them.
-func (b *textBuilder) add(lines []textLine) {
+// addLines takes finished lines over, as far as there is room for them.
+func (b *textBuilder) addLines(lines []textLine) {
 	room := mostLines - len(b.out.lines)
 	if len(lines) > room {
 		b.out.coarse = true
@@ -244,37 +244,37 @@ func (b *textBuilder) addUnchanged(text string, first, last bool) {
 		before = append(before, sameLine(text[i+1:], len(before)+1))
 		text, left = text[:max(i, 0)], i >= 0
 	}
-	b.add(after)
+	b.addLines(after)
 	if left {
-		b.add([]textLine{{op: diff.Same, skip: strings.Count(text, "\n") + 1}})
+		b.addLines([]textLine{{op: diff.Same, skip: strings.Count(text, "\n") + 1}})
 	}
 	slices.Reverse(before)
-	b.add(before)
+	b.addLines(before)
 }
 
 func sameLine(text string, far int) textLine {
-	return textLine{op: diff.Same, bits: []diff.TextSpan{{Op: diff.Same, Text: beginning(text)}}, far: far}
+	return textLine{op: diff.Same, bits: []diff.TextSpan{{Op: diff.Same, Text: cutText(text)}}, far: far}
 }
 
-// beginning cuts a text that is too long to say more.
-func beginning(text string) string {
+// cutText cuts a text that is too long to say more.
+func cutText(text string) string {
 	if len(text) <= longestBit {
 		return text
 	}
-	return runes(text[:longestBit]) + " …"
+	return dropPartRune(text[:longestBit]) + " …"
 }
 
-// ends cuts a text that is the same to the ends that stand beside a change.
-func ends(text string, head, tail bool) string {
+// cutToEnds cuts a text that is the same to the ends that stand beside a change.
+func cutToEnds(text string, head, tail bool) string {
 	if !head && !tail {
-		return beginning(text)
+		return cutText(text)
 	}
 	if len(text) <= 2*sameEnds {
 		return text
 	}
 	cut := "…"
 	if head {
-		cut = runes(text[:sameEnds]) + cut
+		cut = dropPartRune(text[:sameEnds]) + cut
 	}
 	if tail {
 		end := text[len(text)-sameEnds:]
@@ -286,8 +286,8 @@ func ends(text string, head, tail bool) string {
 	return cut
 }
 
-// runes drops the part of a character that a cut left at the end.
-func runes(text string) string {
+// dropPartRune drops the part of a character that a cut left at the end.
+func dropPartRune(text string) string {
 	for len(text) > 0 {
 		if r, size := utf8.DecodeLastRuneInString(text); r != utf8.RuneError || size > 1 {
 			break

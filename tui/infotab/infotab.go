@@ -73,54 +73,54 @@ func Prepare(ctx context.Context, f Facts) (*Content, error) {
 	}
 	c := &Content{}
 	h := &f.Header
-	c.faults(f.Faults, f.Repair)
-	c.heading("Snapshot")
-	c.labels(f.Labels)
-	c.fact("id", h.ID)
+	c.addFaults(f.Faults, f.Repair)
+	c.addHeading("Snapshot")
+	c.addLabels(f.Labels)
+	c.addFact("id", h.ID)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	c.verdict(f)
+	c.addVerdict(f)
 	if h.ParentID == "" {
-		c.fact("parent", "none: the first of its session")
+		c.addFact("parent", "none: the first of its session")
 	} else {
-		c.fact("parent", h.ParentID)
+		c.addFact("parent", h.ParentID)
 	}
-	c.fact("index", strconv.Itoa(h.Index))
+	c.addFact("index", strconv.Itoa(h.Index))
 	if h.TurnIndex == model.TurnUnknown {
-		c.fact("turn", "not counted yet")
+		c.addFact("turn", "not counted yet")
 	} else {
-		c.fact("turn", strconv.Itoa(h.TurnIndex))
+		c.addFact("turn", strconv.Itoa(h.TurnIndex))
 	}
-	c.fact("event", h.EventText())
+	c.addFact("event", h.EventText())
 	if h.Position != "" {
-		c.fact("position", h.Position)
+		c.addFact("position", h.Position)
 	}
 	if h.Visit != 0 && !h.Marks.Has(model.MarkTraced) {
-		c.fact("visit", strconv.FormatInt(h.Visit, 10))
+		c.addFact("visit", strconv.FormatInt(h.Visit, 10))
 	}
-	c.standing(h, f.Zone)
+	c.addStanding(h, f.Zone)
 	if names := h.Marks.Words(); len(names) > 0 {
 		c.add("marks", strings.Join(names, ", "), sheet.Warn)
 	}
 	if h.Marks.Has(model.MarkTraced) {
-		c.fact("step", "put together from a trace: the store has no such snapshot")
+		c.addFact("step", "put together from a trace: the store has no such snapshot")
 	}
-	c.times(h.CreatedAt, f.Now, f.Zone)
+	c.addTimes(h.CreatedAt, f.Now, f.Zone)
 	c.tellFacts(f)
 
-	c.usage(f.Usage)
+	c.addUsage(f.Usage)
 
-	c.heading("Session")
-	c.fact("session", h.SessionID)
-	c.fact("store", f.Kind+"  "+f.Address)
+	c.addHeading("Session")
+	c.addFact("session", h.SessionID)
+	c.addFact("store", f.Kind+"  "+f.Address)
 	if f.Release != "" {
-		c.fact("sdk", f.Release)
+		c.addFact("sdk", f.Release)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	c.sizes(f)
+	c.addSizes(f)
 	return c, nil
 }
 
@@ -128,30 +128,30 @@ func (c *Content) add(label, text string, pick sheet.Pick) {
 	c.paragraphs = append(c.paragraphs, sheet.Paragraph{Label: label, LabelPick: sheet.Muted, Text: text, Pick: pick})
 }
 
-func (c *Content) fact(label, text string) { c.add(label, text, nil) }
+func (c *Content) addFact(label, text string) { c.add(label, text, nil) }
 
-func (c *Content) heading(text string) {
+func (c *Content) addHeading(text string) {
 	if len(c.paragraphs) > 0 {
 		c.paragraphs = append(c.paragraphs, sheet.Paragraph{})
 	}
 	c.paragraphs = append(c.paragraphs, sheet.Paragraph{Text: text, Pick: sheet.Title, Wide: true})
 }
 
-// labels lists the person's labels of the snapshot.
-func (c *Content) labels(list []model.Label) {
+// addLabels lists the person's labels of the snapshot.
+func (c *Content) addLabels(list []model.Label) {
 	for _, label := range list {
 		c.add("label", strings.TrimSpace(label.Name+"  "+label.Note), sheet.Strong)
 	}
 }
 
-// verdict says whether the id is the hash of the state, and in which
+// addVerdict says whether the id is the hash of the state, and in which
 // serialisation.
-func (c *Content) verdict(f Facts) {
+func (c *Content) addVerdict(f Facts) {
 	switch {
 	case f.Err != nil:
 		c.add("hash", "not checked: the state could not be read", sheet.Warn)
 	case f.Tape != nil && f.IDs != "":
-		c.fact("hash", "not of the state: "+f.IDs)
+		c.addFact("hash", "not of the state: "+f.IDs)
 	case f.Tape != nil:
 		v, style := model.Verify(f.Header.ID, f.Tape.Data()), sheet.Good
 		if !v.OK() {
@@ -161,8 +161,8 @@ func (c *Content) verdict(f Facts) {
 	}
 }
 
-// standing says where the snapshot stands in its timeline.
-func (c *Content) standing(h *model.Header, zone *time.Location) {
+// addStanding says where the snapshot stands in its timeline.
+func (c *Content) addStanding(h *model.Header, zone *time.Location) {
 	switch {
 	case h.Head:
 		c.add("path", "the head: the framework would resume here", sheet.Head)
@@ -171,14 +171,14 @@ func (c *Content) standing(h *model.Header, zone *time.Location) {
 	case h.Orphaned:
 		c.add("path", "off the path", sheet.Orphaned)
 	default:
-		c.fact("path", "on the active path")
+		c.addFact("path", "on the active path")
 	}
 }
 
-// times tells when the snapshot was made, and how long ago that is.
-func (c *Content) times(t, now time.Time, zone *time.Location) {
+// addTimes tells when the snapshot was made, and how long ago that is.
+func (c *Content) addTimes(t, now time.Time, zone *time.Location) {
 	if t.IsZero() {
-		c.fact("created", "not recorded")
+		c.addFact("created", "not recorded")
 		return
 	}
 	pick := sheet.Pick(nil)
@@ -193,13 +193,13 @@ func (c *Content) tellFacts(f Facts) {
 	if len(f.Known) == 0 && f.KnownErr == nil {
 		return
 	}
-	c.heading("From the store")
+	c.addHeading("From the store")
 	for i, fact := range f.Known {
 		if i == mostKnown {
 			c.add("", fmt.Sprintf("and %d more", len(f.Known)-mostKnown), sheet.Muted)
 			break
 		}
-		c.fact(fact.Label, fact.Value)
+		c.addFact(fact.Label, fact.Value)
 	}
 	if f.KnownErr != nil {
 		c.add("error", f.KnownErr.Error(), sheet.Error)
@@ -214,27 +214,27 @@ type member struct {
 	n    int
 }
 
-// sizes says where the bytes of the state go.
-func (c *Content) sizes(f Facts) {
-	c.heading("State")
+// addSizes says where the bytes of the state go.
+func (c *Content) addSizes(f Facts) {
+	c.addHeading("State")
 	if f.Err != nil {
 		c.add("error", f.Err.Error(), sheet.Error)
 		return
 	}
 	if f.Tape == nil || f.Tape.Len() == 0 {
-		c.fact("size", "nothing to show")
+		c.addFact("size", "nothing to show")
 		return
 	}
 	t := f.Tape
 	total := int64(len(t.Data()))
-	c.fact("size", bytes(total))
+	c.addFact("size", formatBytes(total))
 	switch {
 	case f.NewErr != nil:
 		c.add("new in it", "not known: "+f.NewErr.Error(), sheet.Warn)
 	case f.New != nil:
-		c.fact("new in it", bytes(*f.New)+" of "+bytes(total))
+		c.addFact("new in it", formatBytes(*f.New)+" of "+formatBytes(total))
 	}
-	c.fact("values", strconv.Itoa(t.Len()))
+	c.addFact("values", strconv.Itoa(t.Len()))
 	var members []member
 	for n := t.First(0); n >= 0; n = t.Next(n) {
 		start, end := t.Span(n)
@@ -252,16 +252,16 @@ func (c *Content) sizes(f Facts) {
 			c.add("", fmt.Sprintf("and %d smaller ones", len(members)-most), sheet.Muted)
 			break
 		}
-		text := bytes(m.size) + "  " + m.name
+		text := formatBytes(m.size) + "  " + m.name
 		if m.kind == jsontape.Array || m.kind == jsontape.Object {
 			text += fmt.Sprintf("  %d in it", m.n)
 		}
-		c.fact(fmt.Sprintf("%d %%", (m.size*100+total/2)/total), text)
+		c.addFact(fmt.Sprintf("%d %%", (m.size*100+total/2)/total), text)
 	}
 }
 
-// faults lists the faults, how the framework acts on them, and the repair that Hindcast offers.
-func (c *Content) faults(faults []model.Fault, repair string) {
+// addFaults lists the faults, how the framework acts on them, and the repair that Hindcast offers.
+func (c *Content) addFaults(faults []model.Fault, repair string) {
 	if len(faults) == 0 {
 		return
 	}
@@ -269,7 +269,7 @@ func (c *Content) faults(faults []model.Fault, repair string) {
 	if len(faults) > 1 {
 		title = fmt.Sprintf("%d faults of the session", len(faults))
 	}
-	c.heading(title)
+	c.addHeading(title)
 	for i, f := range faults {
 		if i == most {
 			c.add("", fmt.Sprintf("and %d more", len(faults)-most), sheet.Muted)
@@ -288,7 +288,7 @@ func (c *Content) faults(faults []model.Fault, repair string) {
 	}
 }
 
-func bytes(n int64) string { return string(conversation.AppendSize(nil, n)) }
+func formatBytes(n int64) string { return string(conversation.AppendSize(nil, n)) }
 
 // Pane is the tab: a sheet to read. Make it with New.
 type Pane struct{ *sheet.Sheet }

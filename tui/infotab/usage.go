@@ -65,19 +65,19 @@ func Count(n float64) string {
 	return ""
 }
 
-// usage lists the costs of the snapshot, its turn, its branch and the session.
-func (c *Content) usage(u *Usage) {
+// addUsage lists the costs of the snapshot, its turn, its branch and the session.
+func (c *Content) addUsage(u *Usage) {
 	if u == nil {
 		return
 	}
-	c.heading("Usage")
+	c.addHeading("Usage")
 	if u.Unknown != "" {
 		c.add("tokens", u.Unknown, sheet.Muted)
 		return
 	}
 	all := &u.Sums[len(u.Sums)-1].Sum
 	for i := range u.Sums {
-		c.fact(u.Sums[i].Name, u.text(&u.Sums[i]))
+		c.addFact(u.Sums[i].Name, u.sumText(&u.Sums[i]))
 	}
 	switch {
 	case all.Answers == 0:
@@ -88,29 +88,29 @@ func (c *Content) usage(u *Usage) {
 	if u.Unread > 0 {
 		c.add("not counted", model.Count(u.Unread, "state")+" that could not be read", sheet.Warn)
 	}
-	c.path(u, all.Answers > 0)
-	c.keys(u.Keys)
+	c.addPath(u, all.Answers > 0)
+	c.addKeys(u.Keys)
 }
 
 // mostKeys is how many keys of all states show.
 const mostKeys = 5
 
-// keys tells how much of all states is below their keys.
-func (c *Content) keys(keys []query.KeySize) {
+// addKeys tells how much of all states is below their keys.
+func (c *Content) addKeys(keys []query.KeySize) {
 	if len(keys) == 0 {
 		return
 	}
-	c.heading("Keys in all snapshots")
+	c.addHeading("Keys in all snapshots")
 	for i := range keys[:min(len(keys), mostKeys)] {
-		c.fact(bytes(keys[i].All), fmt.Sprintf("%s  %s distinct", keys[i].Key, bytes(keys[i].Distinct)))
+		c.addFact(formatBytes(keys[i].All), fmt.Sprintf("%s  %s distinct", keys[i].Key, formatBytes(keys[i].Distinct)))
 	}
 	if more := len(keys) - mostKeys; more > 0 {
 		c.add("", fmt.Sprintf("and %d more", more), sheet.Muted)
 	}
 }
 
-// path charts the active path, with its tokens where answers tell of any.
-func (c *Content) path(u *Usage, tokens bool) {
+// addPath charts the active path, with its tokens where answers tell of any.
+func (c *Content) addPath(u *Usage, tokens bool) {
 	if u.Path == nil || len(u.Path.Sizes) < 2 {
 		return
 	}
@@ -118,14 +118,14 @@ func (c *Content) path(u *Usage, tokens bool) {
 	for _, size := range u.Path.Sizes {
 		least, most = min(least, size), max(most, size)
 	}
-	c.chart("size", "of the state on the path: "+bytes(int64(least))+" to "+bytes(int64(most)), u.Path.Sizes, last, u.At)
+	c.drawChart("size", "of the state on the path: "+formatBytes(int64(least))+" to "+formatBytes(int64(most)), u.Path.Sizes, last, u.At)
 	if tokens {
-		c.chart("tokens", "on the path, where they were used", u.Path.Tokens, sum, u.At)
+		c.drawChart("tokens", "on the path, where they were used", u.Path.Tokens, sum, u.At)
 	}
 }
 
-// text says a sum in words; what is nothing is left out.
-func (u *Usage) text(s *NamedSum) string {
+// sumText says a sum in words; what is nothing is left out.
+func (u *Usage) sumText(s *NamedSum) string {
 	var words []string
 	say := func(n float64, what string) {
 		if n > 0 {
@@ -155,27 +155,27 @@ func (u *Usage) text(s *NamedSum) string {
 // chartRows is how many rows a chart is high.
 const chartRows = 3
 
-// chart draws values from left to right in as many cells as there are, above what they are;
+// drawChart draws values from left to right in as many cells as there are, above what they are;
 // in the row below the cursor's sign stands where the snapshot is.
-func (c *Content) chart(label, text string, values []float64, join func([]float64) float64, at float64) {
-	c.fact(label, text)
+func (c *Content) drawChart(label, text string, values []float64, join func([]float64) float64, at float64) {
+	c.addFact(label, text)
 	for row := range chartRows {
 		c.paragraphs = append(c.paragraphs, sheet.Paragraph{Pick: sheet.Number, Fit: func(g *look.Glyphs, w int) string {
-			return bars(g, cells(values, w, join), row)
+			return drawBars(g, joinCells(values, w, join), row)
 		}})
 	}
 	if at < 0 {
 		return
 	}
 	c.paragraphs = append(c.paragraphs, sheet.Paragraph{Pick: sheet.Key, Fit: func(g *look.Glyphs, w int) string {
-		n := len(cells(values, w, join))
+		n := len(joinCells(values, w, join))
 		return strings.Repeat(" ", min(int(at*float64(n)), n-1)) + g.Cursor
 	}})
 }
 
-// cells returns the values for at most w cells: each cell joins equally many of the values. With fewer values
+// joinCells returns the values for at most w cells: each cell joins equally many of the values. With fewer values
 // than cells, each value takes several cells.
-func cells(values []float64, w int, join func([]float64) float64) []float64 {
+func joinCells(values []float64, w int, join func([]float64) float64) []float64 {
 	n := max(min(len(values), w), 1)
 	wide := max(w/n, 1)
 	out := make([]float64, 0, n*wide)
@@ -198,9 +198,9 @@ func sum(values []float64) (all float64) {
 	return all
 }
 
-// bars draws one row of a chart, the upper one being 0: each value as high as it is beside
+// drawBars draws one row of a chart, the upper one being 0: each value as high as it is beside
 // the greatest. One that is not 0 shows.
-func bars(g *look.Glyphs, values []float64, row int) string {
+func drawBars(g *look.Glyphs, values []float64, row int) string {
 	most := 0.0
 	for _, v := range values {
 		if v > most { // and is a number

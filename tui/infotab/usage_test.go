@@ -32,14 +32,14 @@ func TestCells(t *testing.T) {
 			for i := range values {
 				values[i] = float64(i + 1)
 			}
-			got := cells(values, w, sum)
+			got := joinCells(values, w, sum)
 			if len(got) > w || len(got) <= w/2 && n >= 1 && len(got) < w-n {
 				t.Fatalf("%d values in %d cells take %d", n, w, len(got))
 			}
 			if all := sum(got) / float64(max(w/min(n, w), 1)); all != sum(values) {
 				t.Fatalf("%d values in %d cells are %v in all, not %v", n, w, all, sum(values))
 			}
-			if at := cells(values, w, last); at[len(at)-1] != float64(n) {
+			if at := joinCells(values, w, last); at[len(at)-1] != float64(n) {
 				t.Fatalf("the last of %d values in %d cells is %v", n, w, at[len(at)-1])
 			}
 		}
@@ -54,7 +54,7 @@ func TestBars(t *testing.T) {
 	} {
 		var rows []string
 		for row := range chartRows {
-			rows = append(rows, bars(g, values, row))
+			rows = append(rows, drawBars(g, values, row))
 		}
 		if got := strings.Join(rows, "|"); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -64,7 +64,7 @@ func TestBars(t *testing.T) {
 		values []float64
 		want   string
 	}{{[]float64{0, 0}, "  "}, {[]float64{-1, 1}, " █"}, {[]float64{math.Inf(1), 1}, "█▁"}, {[]float64{math.NaN(), 1}, " █"}} {
-		if got := bars(&look.Unicode, c.values, chartRows-1); got != c.want {
+		if got := drawBars(&look.Unicode, c.values, chartRows-1); got != c.want {
 			t.Errorf("%v are drawn as %q, want %q", c.values, got, c.want)
 		}
 	}

@@ -42,7 +42,7 @@ func (q Query) In(text []byte) bool {
 	if !q.ascii {
 		return !q.Empty() && bytes.Contains(bytes.ToLower(text), q.lower)
 	}
-	return q.find(text) >= 0
+	return q.indexASCII(text) >= 0
 }
 
 // InString reports whether the query is in a text.
@@ -55,7 +55,7 @@ func (q Query) Index(text string) (start, end int) {
 	start = -1
 	switch {
 	case q.ascii:
-		start = q.find([]byte(text))
+		start = q.indexASCII([]byte(text))
 	case !q.Empty():
 		if lower := strings.ToLower(text); len(lower) == len(text) {
 			start = strings.Index(lower, string(q.lower))
@@ -64,9 +64,9 @@ func (q Query) Index(text string) (start, end int) {
 	return start, start + len(q.lower)
 }
 
-// find returns where an ASCII query is in text, or -1.
-func (q Query) find(text []byte) int {
-	lower, upper := index(text, 0, q.lower[0]), index(text, 0, q.upper)
+// indexASCII returns where an ASCII query is in text, or -1.
+func (q Query) indexASCII(text []byte) int {
+	lower, upper := indexByte(text, 0, q.lower[0]), indexByte(text, 0, q.upper)
 	for {
 		i := min(lower, upper)
 		switch {
@@ -75,16 +75,16 @@ func (q Query) find(text []byte) int {
 		case sameFold(text[i:i+len(q.lower)], q.lower):
 			return i
 		case i == lower:
-			lower = index(text, i+1, q.lower[0])
+			lower = indexByte(text, i+1, q.lower[0])
 		}
 		if i == upper {
-			upper = index(text, i+1, q.upper)
+			upper = indexByte(text, i+1, q.upper)
 		}
 	}
 }
 
-// index returns where c is in text, from a place on, or the length of text.
-func index(text []byte, from int, c byte) int {
+// indexByte returns where c is in text, from a place on, or the length of text.
+func indexByte(text []byte, from int, c byte) int {
 	if i := bytes.IndexByte(text[from:], c); i >= 0 {
 		return from + i
 	}

@@ -38,7 +38,7 @@ func Prepare(conv *conversation.Conversation, marks model.Marks, why string) *Co
 	}
 	unit := int32(0)
 	for m := range conv.Len() {
-		if c.answers(m) {
+		if c.isResultsOnly(m) {
 			continue
 		}
 		c.shown, c.starts = append(c.shown, int32(m)), append(c.starts, unit)
@@ -48,19 +48,19 @@ func Prepare(conv *conversation.Conversation, marks model.Marks, why string) *Co
 	return c
 }
 
-// answers reports whether message m holds nothing but tool results that are
+// isResultsOnly reports whether message m holds nothing but tool results that are
 // shown with their calls.
-func (c *Content) answers(m int) bool {
+func (c *Content) isResultsOnly(m int) bool {
 	msg, blocks := c.conv.Message(m), c.conv.Blocks(m)
 	return len(blocks) > 0 && !msg.Held && !msg.Redacted && !slices.ContainsFunc(blocks, func(b conversation.Block) bool {
 		return b.Kind != conversation.ToolResult || b.Pair < 0
 	})
 }
 
-// newest returns the units of the calls whose results are the last message; none
+// newestUnits returns the units of the calls whose results are the last message; none
 // where that is another one.
-func (c *Content) newest() (units []int32) {
-	if last := c.conv.Len() - 1; last >= 0 && c.answers(last) {
+func (c *Content) newestUnits() (units []int32) {
+	if last := c.conv.Len() - 1; last >= 0 && c.isResultsOnly(last) {
 		for _, b := range c.conv.Blocks(last) {
 			if unit := int32(c.unitOf(int(b.Pair))); !slices.Contains(units, unit) && len(units) < maxParts {
 				units = append(units, unit)
@@ -76,15 +76,15 @@ func (c *Content) newest() (units []int32) {
 
 func (c *Content) units() int { return int(c.starts[len(c.starts)-1]) }
 
-// at returns the message of a unit, and the unit's place in it: 0 for the
+// messageAt returns the message of a unit, and the unit's place in it: 0 for the
 // heading, then the blocks, then the empty row.
-func (c *Content) at(unit int) (m, place int) {
-	i := c.nth(unit)
+func (c *Content) messageAt(unit int) (m, place int) {
+	i := c.messageNumber(unit)
 	return int(c.shown[i]), unit - int(c.starts[i])
 }
 
-// nth returns which of the messages that show a unit is in, from 0.
-func (c *Content) nth(unit int) int {
+// messageNumber returns which of the messages that show a unit is in, from 0.
+func (c *Content) messageNumber(unit int) int {
 	i, found := slices.BinarySearch(c.starts[:len(c.shown)], int32(unit))
 	if !found {
 		i--
@@ -101,7 +101,7 @@ func (c *Content) unitOf(block int) int {
 
 // blockOf returns the block of a unit; false for a heading and an empty row.
 func (c *Content) blockOf(unit int) (int, bool) {
-	m, place := c.at(unit)
+	m, place := c.messageAt(unit)
 	if place == 0 || place > len(c.conv.Blocks(m)) {
 		return 0, false
 	}

@@ -38,7 +38,7 @@ func Find(ctx context.Context, c *Content, query string) (Matches, error) {
 		if err := ctx.Err(); err != nil {
 			return Matches{}, err
 		}
-		for at := range c.search(m.query, b) {
+		for at := range c.searchBlock(m.query, b) {
 			if len(m.places) == most {
 				m.more = true
 				return m, nil
@@ -49,8 +49,8 @@ func Find(ctx context.Context, c *Content, query string) (Matches, error) {
 	return m, nil
 }
 
-// search returns the places in a block that hold the query.
-func (c *Content) search(q match.Query, block int) func(yield func(place) bool) {
+// searchBlock returns the places in a block that hold the query.
+func (c *Content) searchBlock(q match.Query, block int) func(yield func(place) bool) {
 	return func(yield func(place) bool) {
 		b, unit := c.conv.Block(block), int32(c.unitOf(block))
 		t := c.conv.Tape()
@@ -66,9 +66,9 @@ func (c *Content) search(q match.Query, block int) func(yield func(place) bool) 
 			}
 			return
 		}
-		found := c.holds(q, b.Node) || q.InString(c.conv.ToolName(b))
+		found := c.subtreeHolds(q, b.Node) || q.InString(c.conv.ToolName(b))
 		if !found && b.Pair >= 0 {
-			found = c.holds(q, c.conv.Block(int(b.Pair)).Node)
+			found = c.subtreeHolds(q, c.conv.Block(int(b.Pair)).Node)
 		}
 		if found {
 			yield(place{unit: unit})
@@ -76,8 +76,8 @@ func (c *Content) search(q match.Query, block int) func(yield func(place) bool) 
 	}
 }
 
-// holds reports whether a key or a value in n's subtree holds the query.
-func (c *Content) holds(q match.Query, n jsontape.Node) bool {
+// subtreeHolds reports whether a key or a value in n's subtree holds the query.
+func (c *Content) subtreeHolds(q match.Query, n jsontape.Node) bool {
 	t := c.conv.Tape()
 	for at := n; at < t.End(n); at++ {
 		if q.InValue(t, at) || at != n && q.InKey(t, at) {
@@ -98,8 +98,8 @@ func (p *Pane) SetMatches(m Matches) bool {
 	if p.c == nil || len(m.places) == 0 {
 		return false
 	}
-	i, _ := p.nearest()
-	p.show(m.places[i%len(m.places)])
+	i, _ := p.nearestMatch()
+	p.showPlace(m.places[i%len(m.places)])
 	return true
 }
 
@@ -110,21 +110,21 @@ func (p *Pane) Match(n int) (at, of int) {
 	if p.c == nil || of == 0 {
 		return 0, 0
 	}
-	i, on := p.nearest()
+	i, on := p.nearestMatch()
 	if !on && n > 0 {
 		n--
 	}
 	i = ((i+n)%of + of) % of
-	p.show(p.matches.places[i])
+	p.showPlace(p.matches.places[i])
 	return i + 1, of
 }
 
-// nearest returns the first match at or after the cursor, and whether the cursor
+// nearestMatch returns the first match at or after the cursor, and whether the cursor
 // is on it.
-func (p *Pane) nearest() (i int, on bool) {
+func (p *Pane) nearestMatch() (i int, on bool) {
 	at, _, _ := p.window.Cursor()
 	return slices.BinarySearchFunc(p.matches.places, at, func(m place, at row) int {
-		if m.unit != at.unit || p.unit(at.unit).pieces[at.piece].kind != textRows {
+		if m.unit != at.unit || p.unitAt(at.unit).pieces[at.piece].kind != textRows {
 			return int(m.unit - at.unit)
 		}
 		return int(m.page - at.page)
@@ -134,16 +134,16 @@ func (p *Pane) nearest() (i int, on bool) {
 // longestLook bounds the rows that are looked at for the one with the match.
 const longestLook = 2000
 
-// show moves the cursor to the first row of a place that holds the query, and
+// showPlace moves the cursor to the first row of a place that holds the query, and
 // opens the unit for that.
-func (p *Pane) show(at place) {
-	if u := p.unit(at.unit); u.foldable && !p.isOpen(at.unit) {
+func (p *Pane) showPlace(at place) {
+	if u := p.unitAt(at.unit); u.foldable && !p.isOpen(at.unit) {
 		p.turn(at.unit)
 	}
 	first := p.firstRow(at)
 	r, ok := first, true
 	for range longestLook {
-		if !ok || r.unit != at.unit || r.page > at.page && p.unit(r.unit).pieces[r.piece].kind == textRows {
+		if !ok || r.unit != at.unit || r.page > at.page && p.unitAt(r.unit).pieces[r.piece].kind == textRows {
 			break
 		}
 		if p.rowHolds(r) {
@@ -160,17 +160,17 @@ func (p *Pane) firstRow(at place) row {
 	if at.page == 0 {
 		return row{unit: at.unit}
 	}
-	pieces := p.unit(at.unit).pieces
+	pieces := p.unitAt(at.unit).pieces
 	i := slices.IndexFunc(pieces, func(v piece) bool { return v.kind == textRows })
 	return row{unit: at.unit, piece: int32(max(i, 0)), page: at.page}
 }
 
 // rowHolds reports whether what a row shows holds the query.
 func (p *Pane) rowHolds(r row) bool {
-	u := p.unit(r.unit)
+	u := p.unitAt(r.unit)
 	switch v := &u.pieces[r.piece]; v.kind {
 	case textRows:
-		return p.matches.query.InString(p.lines(u, r.piece, r.page)[r.line])
+		return p.matches.query.InString(p.pageOf(u, r.piece, r.page)[r.line])
 	case treeRows:
 		n := v.firstNode() + r.page
 		return p.matches.query.InValue(v.tape, n) || n != v.tree && p.matches.query.InKey(v.tape, n)

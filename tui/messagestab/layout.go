@@ -18,53 +18,53 @@ import (
 // layOut makes the pieces of a unit.
 func (p *Pane) layOut(n int32) *unit {
 	u := &unit{}
-	m, place := p.c.at(int(n))
+	m, place := p.c.messageAt(int(n))
 	if place == 0 {
 		p.heading(u, m)
 		return u
 	}
 	block, ok := p.c.blockOf(int(n))
 	if !ok {
-		u.row(func(*cell.Row, *theme.Tokens) {})
+		u.addRow(func(*cell.Row, *theme.Tokens) {})
 		return u
 	}
 	b := p.c.conv.Block(block)
 	switch b.Kind {
 	case conversation.ToolCall:
-		p.call(u, block, p.isOpen(n))
+		p.layOutCall(u, block, p.isOpen(n))
 	case conversation.ToolResult:
 		if b.Pair >= 0 {
-			u.words(indent, sheet.Muted, "result of "+p.c.conv.ToolName(b)+", shown with its call")
+			u.addWords(indent, sheet.Muted, "result of "+p.c.conv.ToolName(b)+", shown with its call")
 			break
 		}
-		p.result(u, b, p.isOpen(n))
+		p.layOutResult(u, b, p.isOpen(n))
 	case conversation.Reasoning:
-		p.reasoning(u, b, p.isOpen(n))
+		p.foldReasoning(u, b, p.isOpen(n))
 	case conversation.Context:
-		p.given(u, b, p.isOpen(n))
+		p.foldGiven(u, b, p.isOpen(n))
 	default:
-		p.part(u, b, indent, p.isOpen(n))
+		p.layOutPart(u, b, indent, p.isOpen(n))
 	}
 	return u
 }
 
-func (u *unit) row(draw func(*cell.Row, *theme.Tokens)) {
+func (u *unit) addRow(draw func(*cell.Row, *theme.Tokens)) {
 	u.pieces = append(u.pieces, piece{kind: oneRow, draw: draw})
 }
 
-// words adds a row of text of the program's own.
-func (u *unit) words(in int, pick sheet.Pick, text string) {
-	u.row(func(r *cell.Row, tokens *theme.Tokens) {
+// addWords adds a row of text of the program's own.
+func (u *unit) addWords(in int, pick sheet.Pick, text string) {
+	u.addRow(func(r *cell.Row, tokens *theme.Tokens) {
 		r.Fill(tokens.Text, in-1)
 		r.Put(pick(tokens), text)
 	})
 }
 
-func (u *unit) text(text prose.Text, in int, pick sheet.Pick) {
+func (u *unit) addText(text prose.Text, in int, pick sheet.Pick) {
 	u.pieces = append(u.pieces, piece{kind: textRows, text: text, in: in, style: pick})
 }
 
-func (p *Pane) tree(u *unit, n jsontape.Node, in int) {
+func (p *Pane) addTree(u *unit, n jsontape.Node, in int) {
 	u.pieces = append(u.pieces, piece{kind: treeRows, tape: p.c.conv.Tape(), tree: n, in: in})
 }
 
@@ -86,8 +86,8 @@ func (p *Pane) heading(u *unit, m int) {
 		marks |= p.c.marks
 	}
 	badges = append(badges, marks.Words()...)
-	style, sign := p.role(msg.Role)
-	u.row(func(r *cell.Row, tokens *theme.Tokens) {
+	style, sign := p.roleStyle(msg.Role)
+	u.addRow(func(r *cell.Row, tokens *theme.Tokens) {
 		r.Put(style(tokens), sign+" ")
 		r.Put(tokens.Muted, "["+strconv.Itoa(m)+"] ")
 		r.Put(style(tokens), name)
@@ -98,8 +98,8 @@ func (p *Pane) heading(u *unit, m int) {
 	})
 }
 
-// role returns the style and the sign of who speaks.
-func (p *Pane) role(role conversation.Role) (sheet.Pick, string) {
+// roleStyle returns the style and the sign of who speaks.
+func (p *Pane) roleStyle(role conversation.Role) (sheet.Pick, string) {
 	g := &p.styles.Glyphs
 	switch role {
 	case conversation.User:
@@ -114,8 +114,8 @@ func (p *Pane) role(role conversation.Role) (sheet.Pick, string) {
 	return sheet.Strong, " "
 }
 
-// sign draws the sign of a fold at the indent of blocks.
-func (p *Pane) sign(r *cell.Row, tokens *theme.Tokens, open bool) {
+// drawSign draws the sign of a fold at the indent of blocks.
+func (p *Pane) drawSign(r *cell.Row, tokens *theme.Tokens, open bool) {
 	glyph := p.styles.Glyphs.Closed
 	if open {
 		glyph = p.styles.Glyphs.Open
@@ -125,13 +125,13 @@ func (p *Pane) sign(r *cell.Row, tokens *theme.Tokens, open bool) {
 	r.Fill(tokens.Text, 1)
 }
 
-// call lays a tool call out, with its result below.
-func (p *Pane) call(u *unit, block int, open bool) {
+// layOutCall lays a tool call out, with its result below.
+func (p *Pane) layOutCall(u *unit, block int, open bool) {
 	u.foldable = true
 	b := p.c.conv.Block(block)
 	name := p.c.conv.ToolName(b)
-	u.row(func(r *cell.Row, tokens *theme.Tokens) {
-		p.sign(r, tokens, open)
+	u.addRow(func(r *cell.Row, tokens *theme.Tokens) {
+		p.drawSign(r, tokens, open)
 		r.Put(tokens.Muted, "call ")
 		r.Put(p.matchStyle(tokens, tokens.Tool, name), name)
 		if !open && b.Body >= 0 {
@@ -140,31 +140,31 @@ func (p *Pane) call(u *unit, block int, open bool) {
 		}
 	})
 	if open && b.Body >= 0 {
-		p.body(u, b.Body)
+		p.layOutBody(u, b.Body)
 	}
 	switch notRun, waits := p.c.pending[block]; {
 	case b.Pair >= 0:
-		p.result(u, p.c.conv.Block(int(b.Pair)), open)
+		p.layOutResult(u, p.c.conv.Block(int(b.Pair)), open)
 	case b.Interrupted || waits && notRun && len(p.c.conv.Interrupts()) > 0:
-		u.words(inner, sheet.Warn, p.styles.Glyphs.Arrow+" not run: an interrupt waits for an answer")
+		u.addWords(inner, sheet.Warn, p.styles.Glyphs.Arrow+" not run: an interrupt waits for an answer")
 	case waits && notRun:
-		u.words(inner, sheet.Warn, p.styles.Glyphs.Arrow+" not run")
+		u.addWords(inner, sheet.Warn, p.styles.Glyphs.Arrow+" not run")
 	default:
-		u.words(inner, sheet.Warn, p.styles.Glyphs.Arrow+" no result")
+		u.addWords(inner, sheet.Warn, p.styles.Glyphs.Arrow+" no result")
 	}
 }
 
-// body lays a value out whole: the arguments of a call.
-func (p *Pane) body(u *unit, n jsontape.Node) {
+// layOutBody lays a value out whole: the arguments of a call.
+func (p *Pane) layOutBody(u *unit, n jsontape.Node) {
 	if p.c.conv.Tape().Kind(n) == jsontape.String {
-		u.text(prose.Of(p.c.conv.Tape(), n), inner, sheet.Text)
+		u.addText(prose.Of(p.c.conv.Tape(), n), inner, sheet.Text)
 		return
 	}
-	p.tree(u, n, inner)
+	p.addTree(u, n, inner)
 }
 
-// result lays out the result of a tool: its status and, folded, the beginning of its output.
-func (p *Pane) result(u *unit, b *conversation.Block, open bool) {
+// layOutResult lays out the result of a tool: its status and, folded, the beginning of its output.
+func (p *Pane) layOutResult(u *unit, b *conversation.Block, open bool) {
 	u.foldable = true
 	status, pick := "done", sheet.Muted
 	switch b.Status {
@@ -174,9 +174,9 @@ func (p *Pane) result(u *unit, b *conversation.Block, open bool) {
 		status, pick = "error", sheet.Error
 	}
 	alone := b.Pair < 0
-	u.row(func(r *cell.Row, tokens *theme.Tokens) {
+	u.addRow(func(r *cell.Row, tokens *theme.Tokens) {
 		if alone {
-			p.sign(r, tokens, open)
+			p.drawSign(r, tokens, open)
 			r.Put(tokens.Muted, "result ")
 			r.Put(tokens.Tool, p.c.conv.ToolName(b)+" ")
 		} else {
@@ -188,7 +188,7 @@ func (p *Pane) result(u *unit, b *conversation.Block, open bool) {
 			r.Put(tokens.Warn, ", for "+b.Answers())
 		}
 		if !open {
-			p.preview(r, tokens, b)
+			p.drawPreview(r, tokens, b)
 		}
 	})
 	if !open {
@@ -197,13 +197,13 @@ func (p *Pane) result(u *unit, b *conversation.Block, open bool) {
 	parts := 0
 	for part := range p.c.conv.Parts(b) {
 		if parts == maxParts {
-			u.words(inner, sheet.Muted, "and more: see the State tab")
+			u.addWords(inner, sheet.Muted, "and more: see the State tab")
 			break
 		}
 		if tape := writtenText(p.c.conv.Tape(), &part); tape != nil {
 			u.pieces = append(u.pieces, piece{kind: treeRows, tape: tape, in: inner})
 		} else {
-			p.part(u, &part, inner, true)
+			p.layOutPart(u, &part, inner, true)
 		}
 		parts++
 	}
@@ -228,8 +228,8 @@ func writtenText(t *jsontape.Tape, part *conversation.Block) *jsontape.Tape {
 	return value
 }
 
-// preview draws the beginning of a tool's output.
-func (p *Pane) preview(r *cell.Row, tokens *theme.Tokens, b *conversation.Block) {
+// drawPreview draws the beginning of a tool's output.
+func (p *Pane) drawPreview(r *cell.Row, tokens *theme.Tokens, b *conversation.Block) {
 	t, separator := p.c.conv.Tape(), "  "
 	for part := range p.c.conv.Parts(b) {
 		if r.Room() <= len(separator) {
@@ -249,15 +249,15 @@ func (p *Pane) preview(r *cell.Row, tokens *theme.Tokens, b *conversation.Block)
 	}
 }
 
-// reasoning folds what the model thought to its first line.
-func (p *Pane) reasoning(u *unit, b *conversation.Block, open bool) {
+// foldReasoning folds what the model thought to its first line.
+func (p *Pane) foldReasoning(u *unit, b *conversation.Block, open bool) {
 	if b.Body < 0 || p.c.conv.IsEncrypted(b) {
-		u.words(indent, sheet.Muted, p.c.conv.Label(b)+", encrypted by the provider")
+		u.addWords(indent, sheet.Muted, p.c.conv.Label(b)+", encrypted by the provider")
 		return
 	}
 	u.foldable = true
-	u.row(func(r *cell.Row, tokens *theme.Tokens) {
-		p.sign(r, tokens, open)
+	u.addRow(func(r *cell.Row, tokens *theme.Tokens) {
+		p.drawSign(r, tokens, open)
 		r.Put(tokens.Muted, "reasoning")
 		if !open {
 			r.Fill(tokens.Text, 2)
@@ -266,39 +266,39 @@ func (p *Pane) reasoning(u *unit, b *conversation.Block, open bool) {
 		}
 	})
 	if open {
-		u.text(prose.Of(p.c.conv.Tape(), b.Body), inner, sheet.Muted)
+		u.addText(prose.Of(p.c.conv.Tape(), b.Body), inner, sheet.Muted)
 	}
 }
 
-// given folds what the agent gave the model beside the conversation to its label.
-func (p *Pane) given(u *unit, b *conversation.Block, open bool) {
+// foldGiven folds what the agent gave the model beside the conversation to its label.
+func (p *Pane) foldGiven(u *unit, b *conversation.Block, open bool) {
 	u.foldable = true
 	label := p.c.conv.Label(b)
-	u.row(func(r *cell.Row, tokens *theme.Tokens) {
-		p.sign(r, tokens, open)
+	u.addRow(func(r *cell.Row, tokens *theme.Tokens) {
+		p.drawSign(r, tokens, open)
 		r.Put(p.matchStyle(tokens, tokens.Muted, label), label)
 	})
 	if open {
-		u.text(prose.Of(p.c.conv.Tape(), b.Body), inner, sheet.Muted)
+		u.addText(prose.Of(p.c.conv.Tape(), b.Body), inner, sheet.Muted)
 	}
 }
 
-// part lays out a block that is no tool's and no reasoning, or a part of a
+// layOutPart lays out a block that is no tool's and no reasoning, or a part of a
 // tool's result.
-func (p *Pane) part(u *unit, b *conversation.Block, in int, open bool) {
+func (p *Pane) layOutPart(u *unit, b *conversation.Block, in int, open bool) {
 	t := p.c.conv.Tape()
 	switch b.Kind {
 	case conversation.Text, conversation.Guard:
 		if b.Kind == conversation.Guard {
-			u.words(in, sheet.Muted, b.Kind.String())
+			u.addWords(in, sheet.Muted, b.Kind.String())
 		}
 		if b.Body >= 0 {
-			u.text(prose.Of(t, b.Body), in, sheet.Text)
+			u.addText(prose.Of(t, b.Body), in, sheet.Text)
 		}
 	case conversation.Citations:
 		for part := range p.c.conv.Parts(b) {
 			if part.Kind == conversation.Text {
-				u.text(prose.Of(t, part.Body), in, sheet.Text)
+				u.addText(prose.Of(t, part.Body), in, sheet.Text)
 			}
 		}
 		sources := b.Node
@@ -306,27 +306,27 @@ func (p *Pane) part(u *unit, b *conversation.Block, in int, open bool) {
 			sources = t.Find(t.Parent(b.Body), "citations")
 		}
 		if sources >= 0 {
-			p.value(u, b.Kind.String(), sources, in, open)
+			p.layOutValue(u, b.Kind.String(), sources, in, open)
 		}
 	case conversation.JSON:
-		p.value(u, "", b.Body, in, open)
+		p.layOutValue(u, "", b.Body, in, open)
 	case conversation.Unknown:
-		p.value(u, p.c.conv.Label(b), b.Node, in, open)
+		p.layOutValue(u, p.c.conv.Label(b), b.Node, in, open)
 	default:
-		u.words(in, sheet.Muted, p.c.conv.Label(b))
+		u.addWords(in, sheet.Muted, p.c.conv.Label(b))
 	}
 	if len(u.pieces) == 0 {
-		u.words(in, sheet.Muted, b.Kind.String())
+		u.addWords(in, sheet.Muted, b.Kind.String())
 	}
 }
 
-// value lays out a value in one row, or as a tree where the unit is open.
-func (p *Pane) value(u *unit, label string, n jsontape.Node, in int, open bool) {
+// layOutValue lays out a value in one row, or as a tree where the unit is open.
+func (p *Pane) layOutValue(u *unit, label string, n jsontape.Node, in int, open bool) {
 	u.foldable = true
 	switch {
 	case !open:
-		u.row(func(r *cell.Row, tokens *theme.Tokens) {
-			p.sign(r, tokens, false)
+		u.addRow(func(r *cell.Row, tokens *theme.Tokens) {
+			p.drawSign(r, tokens, false)
 			if label != "" {
 				r.Put(tokens.Muted, label+"  ")
 			}
@@ -334,16 +334,16 @@ func (p *Pane) value(u *unit, label string, n jsontape.Node, in int, open bool) 
 		})
 		return
 	case in == indent:
-		u.row(func(r *cell.Row, tokens *theme.Tokens) {
-			p.sign(r, tokens, true)
+		u.addRow(func(r *cell.Row, tokens *theme.Tokens) {
+			p.drawSign(r, tokens, true)
 			r.Put(tokens.Muted, label)
 		})
-		p.tree(u, n, inner)
+		p.addTree(u, n, inner)
 		return
 	case label != "":
-		u.words(in, sheet.Muted, label)
+		u.addWords(in, sheet.Muted, label)
 	}
-	p.tree(u, n, in)
+	p.addTree(u, n, in)
 }
 
 // matchStyle returns the style of a text: its own, or that of a match.

@@ -74,7 +74,7 @@ func (p *Pane) Set(c *Content) {
 	default:
 		clear(p.turned)
 		p.window.Bottom(p)
-		answered := c.newest()
+		answered := c.newestUnits()
 		for _, unit := range answered {
 			if !p.unfolded {
 				p.turn(unit)
@@ -115,9 +115,9 @@ func (p *Pane) Do(a keymap.Action) bool {
 	}
 	switch a {
 	case keymap.NextMessage:
-		p.jump(1)
+		p.jumpMessages(1)
 	case keymap.PrevMessage:
-		p.jump(-1)
+		p.jumpMessages(-1)
 	case keymap.Open:
 		p.toggle()
 	case keymap.Fold:
@@ -134,14 +134,14 @@ func (p *Pane) Do(a keymap.Action) bool {
 	return true
 }
 
-// jump goes to the heading of the message n messages on. Backwards it first
+// jumpMessages goes to the heading of the message n messages on. Backwards it first
 // goes to the heading of the message that the cursor is in.
-func (p *Pane) jump(n int) {
+func (p *Pane) jumpMessages(n int) {
 	at, _, ok := p.window.Cursor()
 	if !ok {
 		return
 	}
-	i := p.c.nth(int(at.unit))
+	i := p.c.messageNumber(int(at.unit))
 	if heading := (row{unit: p.c.starts[i]}); n < 0 && at != heading {
 		n++
 	}
@@ -171,9 +171,9 @@ func (p *Pane) Thumb() (from, to int) {
 	})
 }
 
-// Selected returns the block under the cursor as a value of the state's tape, or
+// SelectedNode returns the block under the cursor as a value of the state's tape, or
 // the message where the cursor is on its heading; -1 when nothing shows.
-func (p *Pane) Selected() jsontape.Node {
+func (p *Pane) SelectedNode() jsontape.Node {
 	at, _, ok := p.window.Cursor()
 	if !ok {
 		return jsontape.None
@@ -181,13 +181,13 @@ func (p *Pane) Selected() jsontape.Node {
 	if block, ok := p.c.blockOf(int(at.unit)); ok {
 		return p.c.conv.Block(block).Node
 	}
-	m, _ := p.c.at(int(at.unit))
+	m, _ := p.c.messageAt(int(at.unit))
 	return p.c.conv.Message(m).Node
 }
 
 // Path returns the JSON Pointer of the block or message under the cursor. It is untrusted.
 func (p *Pane) Path() string {
-	if n := p.Selected(); n != jsontape.None {
+	if n := p.SelectedNode(); n != jsontape.None {
 		return p.c.conv.Tape().Pointer(n)
 	}
 	return ""
@@ -196,7 +196,7 @@ func (p *Pane) Path() string {
 // Value returns the text of the block under the cursor, or the JSON of another block or a message. It is
 // untrusted; nil when nothing shows.
 func (p *Pane) Value() []byte {
-	n := p.Selected()
+	n := p.SelectedNode()
 	if n == jsontape.None {
 		return nil
 	}
@@ -216,7 +216,7 @@ func (p *Pane) Status() string {
 	if !ok {
 		return ""
 	}
-	m, _ := p.c.at(int(at.unit))
+	m, _ := p.c.messageAt(int(at.unit))
 	dot := p.styles.Glyphs.Dot
 	return fmt.Sprintf("message %d of %d %s %s", m+1, p.c.conv.Len(), dot, p.c.conv.Position())
 }

@@ -55,8 +55,8 @@ const (
 	treeRows
 )
 
-// unit returns a unit, laid out.
-func (p *Pane) unit(n int32) *unit {
+// unitAt returns a unit, laid out.
+func (p *Pane) unitAt(n int32) *unit {
 	u := p.units[n]
 	if u == nil {
 		if len(p.units) >= maxUnits {
@@ -68,16 +68,16 @@ func (p *Pane) unit(n int32) *unit {
 	return u
 }
 
-// width returns the cells that text has at an indent.
-func (p *Pane) width(in int) int { return max(1, min(p.w-in-1, widest)) }
+// textWidth returns the cells that text has at an indent.
+func (p *Pane) textWidth(in int) int { return max(1, min(p.w-in-1, widest)) }
 
-// lines returns a page of a text.
-func (p *Pane) lines(u *unit, piece, page int32) []string {
+// pageOf returns a page of a text.
+func (p *Pane) pageOf(u *unit, piece, page int32) []string {
 	key := [2]int32{piece, page}
 	lines := u.pages[key]
 	if lines == nil {
 		v := &u.pieces[piece]
-		lines = v.text.Lines(int(page), p.width(v.in))
+		lines = v.text.Lines(int(page), p.textWidth(v.in))
 		if u.pages == nil || len(u.pages) >= maxUnits {
 			u.pages = make(map[[2]int32][]string)
 		}
@@ -97,10 +97,10 @@ func (v *piece) firstNode() jsontape.Node {
 
 // Next returns the row after r.
 func (p *Pane) Next(r row) (row, bool) {
-	u := p.unit(r.unit)
+	u := p.unitAt(r.unit)
 	switch v := &u.pieces[r.piece]; v.kind {
 	case textRows:
-		if int(r.line)+1 < len(p.lines(u, r.piece, r.page)) {
+		if int(r.line)+1 < len(p.pageOf(u, r.piece, r.page)) {
 			r.line++
 			return r, true
 		}
@@ -129,7 +129,7 @@ func (p *Pane) Prev(r row) (row, bool) {
 	case r.piece > 0:
 		return p.lastIn(r.unit, r.piece-1), true
 	case r.unit > 0:
-		return p.lastIn(r.unit-1, int32(len(p.unit(r.unit-1).pieces))-1), true
+		return p.lastIn(r.unit-1, int32(len(p.unitAt(r.unit-1).pieces))-1), true
 	}
 	return r, false
 }
@@ -137,7 +137,7 @@ func (p *Pane) Prev(r row) (row, bool) {
 // lastIn returns the last row of a piece.
 func (p *Pane) lastIn(n, piece int32) row {
 	r := row{unit: n, piece: piece}
-	switch v := &p.unit(n).pieces[piece]; v.kind {
+	switch v := &p.unitAt(n).pieces[piece]; v.kind {
 	case textRows:
 		r.page = int32(v.text.Pages()) - 1
 	case treeRows:
@@ -148,8 +148,8 @@ func (p *Pane) lastIn(n, piece int32) row {
 
 // lastOf returns the last row of a page.
 func (p *Pane) lastOf(r row) row {
-	if u := p.unit(r.unit); u.pieces[r.piece].kind == textRows {
-		r.line = int32(len(p.lines(u, r.piece, r.page))) - 1
+	if u := p.unitAt(r.unit); u.pieces[r.piece].kind == textRows {
+		r.line = int32(len(p.pageOf(u, r.piece, r.page))) - 1
 	}
 	return r
 }
@@ -174,7 +174,7 @@ func (p *Pane) isOpen(n int32) bool {
 // setOpen opens or closes the unit under the cursor.
 func (p *Pane) setOpen(open bool) {
 	at, y, ok := p.window.Cursor()
-	if !ok || !p.unit(at.unit).foldable || p.isOpen(at.unit) == open {
+	if !ok || !p.unitAt(at.unit).foldable || p.isOpen(at.unit) == open {
 		return
 	}
 	p.turn(at.unit)
@@ -260,14 +260,14 @@ func (p *Pane) emptyLines() []string {
 }
 
 func (p *Pane) drawRow(r *cell.Row, tokens *theme.Tokens, at row) {
-	u := p.unit(at.unit)
+	u := p.unitAt(at.unit)
 	v := &u.pieces[at.piece]
 	switch v.kind {
 	case oneRow:
 		v.draw(r, tokens)
 	case textRows:
 		r.Fill(tokens.Text, v.in-1)
-		value.Text(r, v.style(tokens), tokens.Match, p.lines(u, at.piece, at.page)[at.line], p.matches.query)
+		value.Text(r, v.style(tokens), tokens.Match, p.pageOf(u, at.piece, at.page)[at.line], p.matches.query)
 	case treeRows:
 		p.drawNode(r, tokens, v, v.firstNode()+at.page)
 	}

@@ -44,10 +44,10 @@ type saved struct {
 
 // New returns a painter on the terminal that in reads from and out writes to. Either may be
 // something else than a terminal, which has no size and no state to keep.
-func New(in io.Reader, out io.Writer) *Painter { return &Painter{in: terminal(in), out: out} }
+func New(in io.Reader, out io.Writer) *Painter { return &Painter{in: terminalOf(in), out: out} }
 
-// terminal returns a file that is a terminal, nil for anything else.
-func terminal(file any) term.File {
+// terminalOf returns a file that is a terminal, nil for anything else.
+func terminalOf(file any) term.File {
 	if f, is := file.(term.File); is && term.IsTerminal(f.Fd()) {
 		return f
 	}
@@ -56,7 +56,7 @@ func terminal(file any) term.File {
 
 // Size returns the columns and rows of the terminal, and false where they are not known.
 func (p *Painter) Size() (width, height int, known bool) {
-	f := terminal(p.out)
+	f := terminalOf(p.out)
 	if f == nil {
 		return 0, 0, false
 	}
@@ -81,13 +81,13 @@ func (p *Painter) Take() error {
 	if p.up {
 		return nil
 	}
-	kept, err := raw(p.in, terminal(p.out))
+	kept, err := raw(p.in, terminalOf(p.out))
 	p.saved = kept
 	if err != nil {
-		return errors.Join(err, p.restore())
+		return errors.Join(err, p.restoreTerminal())
 	}
 	p.up = true
-	p.write(enter)
+	p.writeBytes(enter)
 	p.paintWhole()
 	return nil
 }
@@ -109,15 +109,15 @@ func (p *Painter) Give() error {
 		p.due.Stop()
 		p.due = nil
 	}
-	p.write(leave)
+	p.writeBytes(leave)
 	if p.saved != nil {
 		time.Sleep(settles)
 	}
-	return p.restore()
+	return p.restoreTerminal()
 }
 
-// restore puts the terminal into the states that it had before.
-func (p *Painter) restore() (err error) {
+// restoreTerminal puts the terminal into the states that it had before.
+func (p *Painter) restoreTerminal() (err error) {
 	for _, s := range p.saved {
 		err = errors.Join(err, term.Restore(s.file.Fd(), s.state))
 	}
@@ -145,7 +145,7 @@ func (p *Painter) Clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.up {
-		p.write(ansi.EraseEntireScreen)
+		p.writeBytes(ansi.EraseEntireScreen)
 		p.paintWhole()
 	}
 }
@@ -166,7 +166,7 @@ func (p *Painter) Paint(frame string) {
 		p.due = time.AfterFunc(wait, p.paintDue)
 		return
 	}
-	p.paint()
+	p.paintLines()
 }
 
 // paintDue paints the frame that waited.
@@ -175,18 +175,18 @@ func (p *Painter) paintDue() {
 	defer p.mu.Unlock()
 	if p.due != nil {
 		p.due = nil
-		p.paint()
+		p.paintLines()
 	}
 }
 
 // paintWhole paints the frame over whatever stands on the terminal.
 func (p *Painter) paintWhole() {
 	p.painted, p.shown = "", nil
-	p.paint()
+	p.paintLines()
 }
 
-// paint writes the lines that differ from those on the terminal, each to its row.
-func (p *Painter) paint() {
+// paintLines writes the lines that differ from those on the terminal, each to its row.
+func (p *Painter) paintLines() {
 	if p.frame == "" {
 		return // nothing was drawn yet
 	}
@@ -214,12 +214,12 @@ func (p *Painter) paint() {
 	}
 	p.painted, p.shown, p.last = p.frame, lines, time.Now()
 	if b.Len() > 0 {
-		p.write(b.String())
+		p.writeBytes(b.String())
 	}
 }
 
-// write writes to the terminal in one piece. That it is gone is told by the keys that end.
-func (p *Painter) write(text string) { _, _ = io.WriteString(p.out, text) }
+// writeBytes writes to the terminal in one piece. That it is gone is told by the keys that end.
+func (p *Painter) writeBytes(text string) { _, _ = io.WriteString(p.out, text) }
 
 // OpenKeyboard opens the terminal to read keys from where the standard input is something else.
 func OpenKeyboard() (*os.File, error) { return os.OpenFile(keyboard, os.O_RDWR, 0) }

@@ -65,7 +65,7 @@ func Prepare(t *model.Timeline, left, right model.Node) *Content {
 					next.sides[i], *line = (*line)[0], (*line)[1:]
 				}
 			}
-			if next.rule() {
+			if next.isTurn() {
 				break
 			}
 			c.rows = append(c.rows, next)
@@ -85,8 +85,8 @@ func lineSince(t *model.Timeline, fork, tip model.Node) (line []model.Node) {
 
 func head(line []model.Node) []model.Node { return line[:min(len(line), 1)] }
 
-// rule reports whether the row is that of a turn.
-func (r *row) rule() bool { return r.sides[0] == model.NoNode && r.sides[1] == model.NoNode }
+// isTurn reports whether the row is that of a turn.
+func (r *row) isTurn() bool { return r.sides[0] == model.NoNode && r.sides[1] == model.NoNode }
 
 // Pane draws two lines and keeps a cursor on one of them. Make it with New. It is not safe
 // for concurrent use.
@@ -107,12 +107,12 @@ func New(styles *theme.Styles) *Pane { return &Pane{styles: styles, focus: style
 func (p *Pane) Set(c *Content, at model.Node) {
 	p.c, p.side, p.window = c, 0, cell.Window{}
 	p.Resize(p.w, p.h)
-	p.move(0, 1)
+	p.moveTo(0, 1)
 	for i := range p.rows() {
 		for side, n := range p.c.rows[i].sides {
 			if n == at && n != model.NoNode {
 				p.side = side
-				p.move(i, 1)
+				p.moveTo(i, 1)
 			}
 		}
 	}
@@ -205,22 +205,22 @@ func (p *Pane) Do(a keymap.Action) bool {
 		if n < 0 {
 			step = -1
 		}
-		p.move(p.window.Cursor+n, step)
+		p.moveTo(p.window.Cursor+n, step)
 		return true
 	}
 	switch a {
 	case keymap.Top:
-		p.move(0, 1)
+		p.moveTo(0, 1)
 	case keymap.Bottom:
-		p.move(len(p.c.rows)-1, -1)
+		p.moveTo(len(p.c.rows)-1, -1)
 	case keymap.Fold, keymap.Unfold:
 		side := 0
 		if a == keymap.Unfold {
 			side = 1
 		}
-		if p.has(side) {
+		if p.hasVisits(side) {
 			p.side = side
-			p.move(p.window.Cursor, 1)
+			p.moveTo(p.window.Cursor, 1)
 		}
 	default:
 		return false
@@ -228,18 +228,18 @@ func (p *Pane) Do(a keymap.Action) bool {
 	return true
 }
 
-// has reports whether a line has visits behind the fork.
-func (p *Pane) has(side int) bool {
+// hasVisits reports whether a line has visits behind the fork.
+func (p *Pane) hasVisits(side int) bool {
 	return slices.ContainsFunc(p.c.rows, func(r row) bool { return r.sides[side] != model.NoNode })
 }
 
-// move moves the cursor to a row, or on from there to the nearest that has a visit of its line,
+// moveTo moves the cursor to a row, or on from there to the nearest that has a visit of its line,
 // in the direction of step first.
-func (p *Pane) move(to, step int) {
+func (p *Pane) moveTo(to, step int) {
 	if p.rows() == 0 {
 		return
 	}
-	if !p.has(p.side) {
+	if !p.hasVisits(p.side) {
 		p.side = 1 - p.side
 	}
 	to = max(0, min(to, len(p.c.rows)-1))
@@ -272,7 +272,7 @@ func (p *Pane) Click(x, y int) {
 // Wheel scrolls by n rows; the cursor stays in sight.
 func (p *Pane) Wheel(n int) {
 	p.window.Scroll(n)
-	p.move(p.window.Cursor, 1)
+	p.moveTo(p.window.Cursor, 1)
 }
 
 // Thumb returns the rows that the thumb of a scrollbar covers.
@@ -305,9 +305,9 @@ func (p *Pane) AppendRow(dst []byte, y int) []byte {
 
 // heading names both lines.
 func (p *Pane) heading(r *cell.Row) {
-	half := p.half()
+	half := p.columnWidth()
 	for side, n := range [...]model.Node{p.c.Left, p.c.Right} {
-		shape, st := p.shape(&p.styles.Tokens, n)
+		shape, st := p.signOf(&p.styles.Tokens, n)
 		r.Fill(p.styles.Text, 1)
 		r.Put(st, shape+" ")
 		r.Column(p.styles.Strong, p.c.Timeline.Name(n), half-3)
@@ -317,11 +317,11 @@ func (p *Pane) heading(r *cell.Row) {
 	}
 }
 
-// half returns the cells of a column.
-func (p *Pane) half() int { return max((p.w-1)/2, 4) }
+// columnWidth returns the cells of a column.
+func (p *Pane) columnWidth() int { return max((p.w-1)/2, 4) }
 
-// shape returns the sign of a visit and its style.
-func (p *Pane) shape(tokens *theme.Tokens, n model.Node) (string, theme.Style) {
+// signOf returns the sign of a visit and its style.
+func (p *Pane) signOf(tokens *theme.Tokens, n model.Node) (string, theme.Style) {
 	g, t := &p.styles.Glyphs, p.c.Timeline
 	switch {
 	case n == t.Head():
@@ -334,8 +334,8 @@ func (p *Pane) shape(tokens *theme.Tokens, n model.Node) (string, theme.Style) {
 
 // drawRow draws what both lines did in a row.
 func (p *Pane) drawRow(r *cell.Row, i int) {
-	at, g, half := &p.c.rows[i], &p.styles.Glyphs, p.half()
-	if at.rule() {
+	at, g, half := &p.c.rows[i], &p.styles.Glyphs, p.columnWidth()
+	if at.isTurn() {
 		turn := "turn " + strconv.Itoa(at.turn) + " "
 		if at.turn == model.TurnUnknown {
 			turn = "turn " + g.Ellipsis + " "
@@ -366,7 +366,7 @@ func (p *Pane) drawRow(r *cell.Row, i int) {
 		if h.Marks.Has(model.MarkError) {
 			name += " " + g.Error
 		}
-		_, st := p.shape(tokens, n)
+		_, st := p.signOf(tokens, n)
 		r.Put(tokens.Focus, cursor)
 		width := min(cell.Width(name), half-2)
 		r.Column(st, name, width)

@@ -100,8 +100,8 @@ func (p *Pane[T]) Set(rows []T) {
 	selected := p.Name()
 	p.given = slices.Clone(rows)
 	p.sort()
-	p.measure()
-	p.refilter(selected)
+	p.measureColumns()
+	p.applyFilter(selected)
 }
 
 // Grow shows the rows that are known by now of a list that is still read. The selection stays
@@ -130,9 +130,9 @@ func (p *Pane[T]) sort() {
 	}
 }
 
-// measure finds how much room names and columns need, so that a frame looks at the
+// measureColumns finds how much room names and columns need, so that a frame looks at the
 // rows in sight alone.
-func (p *Pane[T]) measure() {
+func (p *Pane[T]) measureColumns() {
 	p.names, p.titles = cell.Width(p.look.title), 0
 	p.widths = make([]int, len(p.look.columns))
 	for i := range p.all {
@@ -159,23 +159,23 @@ func (p *Pane[T]) measure() {
 	}
 }
 
-// resort sorts the rows in the next of the orders.
-func (p *Pane[T]) resort() {
+// nextOrder sorts the rows in the next of the orders.
+func (p *Pane[T]) nextOrder() {
 	selected := p.Name()
 	p.order = (p.order + 1) % len(p.look.orders)
 	p.sort()
-	p.refilter(selected)
+	p.applyFilter(selected)
 }
 
 // Filter shows the rows whose texts hold every word of the text, whatever the
 // case; "" shows all.
 func (p *Pane[T]) Filter(text string) {
 	p.filter, p.words = text, strings.Fields(strings.ToLower(text))
-	p.refilter(p.Name())
+	p.applyFilter(p.Name())
 }
 
-// refilter shows what the filter lets through, and selects a name in it.
-func (p *Pane[T]) refilter(selected string) {
+// applyFilter shows what the filter lets through, and selects a name in it.
+func (p *Pane[T]) applyFilter(selected string) {
 	p.shown = p.shown[:0]
 	for i := range p.all {
 		if p.matches(i) {
@@ -195,8 +195,8 @@ func (p *Pane[T]) matches(i int) bool {
 	return true
 }
 
-// Named returns the row with a name, whether the filter shows it or not; false if no row has it.
-func (p *Pane[T]) Named(name string) (T, bool) {
+// FindName returns the row with a name, whether the filter shows it or not; false if no row has it.
+func (p *Pane[T]) FindName(name string) (T, bool) {
 	for i := range p.all {
 		if p.look.name(&p.all[i]) == name {
 			return p.all[i], true
@@ -206,8 +206,8 @@ func (p *Pane[T]) Named(name string) (T, bool) {
 	return none, false
 }
 
-// Selected returns the row under the cursor; false if no row shows.
-func (p *Pane[T]) Selected() (T, bool) {
+// SelectedRow returns the row under the cursor; false if no row shows.
+func (p *Pane[T]) SelectedRow() (T, bool) {
 	if p.window.Cursor >= len(p.shown) {
 		var none T
 		return none, false
@@ -217,7 +217,7 @@ func (p *Pane[T]) Selected() (T, bool) {
 
 // Name returns the name of the row under the cursor, "" if no row shows.
 func (p *Pane[T]) Name() string {
-	row, ok := p.Selected()
+	row, ok := p.SelectedRow()
 	if !ok {
 		return ""
 	}
@@ -237,8 +237,8 @@ func (p *Pane[T]) Select(name string) {
 // Len returns the number of rows, filtered out or not.
 func (p *Pane[T]) Len() int { return len(p.all) }
 
-// Filtered reports whether a filter is on.
-func (p *Pane[T]) Filtered() bool { return p.filter != "" }
+// IsFiltered reports whether a filter is on.
+func (p *Pane[T]) IsFiltered() bool { return p.filter != "" }
 
 // Status says how many rows there are, what the filter looks for, and how they are sorted
 // if not as at first.
@@ -259,7 +259,7 @@ func (p *Pane[T]) Status() string {
 // Do carries out an action; it reports whether it knew it.
 func (p *Pane[T]) Do(a keymap.Action) bool {
 	if a == keymap.Sort {
-		p.resort()
+		p.nextOrder()
 		return true
 	}
 	return p.window.Do(a)
@@ -309,7 +309,7 @@ func (p *Pane[T]) AppendRow(dst []byte, y int) []byte {
 	default:
 		return r.End(tokens.Text)
 	}
-	l := p.layout()
+	l := p.layOutColumns()
 	cursor := " "
 	if of != nil && row == p.window.Cursor {
 		cursor = p.styles.Glyphs.Cursor
@@ -352,9 +352,9 @@ type layout struct {
 	shown      []bool // of the columns
 }
 
-// layout shares the cells out: names and titles have theirs at the least, then come
+// layOutColumns shares the cells out: names and titles have theirs at the least, then come
 // the columns by their rank, and what is left is for the titles, or else the names.
-func (p *Pane[T]) layout() layout {
+func (p *Pane[T]) layOutColumns() layout {
 	l := layout{name: min(p.brief, aloneWidth), shown: make([]bool, len(p.look.columns))}
 	room := p.w - marginLeft - marginRight - l.name
 	if p.titles > 0 && p.w >= marginLeft+nameWidth+gap+saidWidth+marginRight {

@@ -83,7 +83,7 @@ func TestPane_filters(t *testing.T) {
 	} {
 		p := open(80, 10)
 		p.Filter(c.filter)
-		got, _ := p.Selected()
+		got, _ := p.SelectedRow()
 		if got.ID != c.want || p.Status() != c.status {
 			t.Errorf("filter %q selects %q and says %q; want %q and %q", c.filter, got.ID, p.Status(), c.want, c.status)
 		}
@@ -122,7 +122,7 @@ func TestPane_filtersByTitle(t *testing.T) {
 func TestPane_titlesHaveRoom(t *testing.T) {
 	for w := 56; w < 200; w++ {
 		p := open(w, 10)
-		if got := p.layout().said; got < saidWidth {
+		if got := p.layOutColumns().said; got < saidWidth {
 			t.Errorf("at width %d titles have %d cells", w, got)
 		}
 		for y := range 6 {
@@ -137,12 +137,12 @@ func TestPane_keepsTheSelectionOnItsSession(t *testing.T) {
 	p := open(80, 10)
 	p.Select("empty")
 	p.Filter("e")
-	if got, _ := p.Selected(); got.ID != "empty" {
+	if got, _ := p.SelectedRow(); got.ID != "empty" {
 		t.Errorf("after filtering %q is selected", got.ID)
 	}
 	p.Filter("")
 	p.Set(append([]model.SessionInfo{{ID: "new"}}, sessions()...))
-	if got, _ := p.Selected(); got.ID != "empty" {
+	if got, _ := p.SelectedRow(); got.ID != "empty" {
 		t.Errorf("after a new list %q is selected", got.ID)
 	}
 }
@@ -162,7 +162,7 @@ func TestPane_moves(t *testing.T) {
 		{func() { p.Do(keymap.Top) }, "x\x1b[2J\u202ey\n"},
 	} {
 		c.do()
-		if got, _ := p.Selected(); got.ID != c.want {
+		if got, _ := p.SelectedRow(); got.ID != c.want {
 			t.Errorf("%q is selected, not %q", got.ID, c.want)
 		}
 	}

@@ -32,7 +32,7 @@ func NewSessions(styles *theme.Styles, now func() time.Time) *Sessions {
 }
 
 var sessionColumns = []column[model.SessionInfo]{
-	{name: "project", rank: 3, width: 24, text: func(_ *Sessions, info *model.SessionInfo) string { return base(info.Project) }},
+	{name: "project", rank: 3, width: 24, text: func(_ *Sessions, info *model.SessionInfo) string { return lastOfPath(info.Project) }},
 	{name: "snapshots", rank: 4, width: 9, text: func(_ *Sessions, info *model.SessionInfo) string { return countText(info.Snapshots) }},
 	{name: "off path", rank: 5, width: 8, text: func(_ *Sessions, info *model.SessionInfo) string { return countText(info.Orphaned) }},
 	{name: "faults", rank: 1, width: 6, style: func(t *theme.Tokens) theme.Style { return t.Error },
@@ -94,8 +94,8 @@ func brief(rows []model.SessionInfo) int {
 	return math.MaxInt
 }
 
-// base returns the last part of the path of a project, of whatever system that is.
-func base(project string) string {
+// lastOfPath returns the last part of the path of a project, of whatever system that is.
+func lastOfPath(project string) string {
 	project = strings.TrimRight(project, `/\`)
 	return project[strings.LastIndexAny(project, `/\`)+1:]
 }

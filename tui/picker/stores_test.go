@@ -29,7 +29,7 @@ func TestStores_rowsAreExactAndClean(t *testing.T) { exactAndClean(t, openStores
 func TestStores_filterLooksAtKindsToo(t *testing.T) {
 	p := openStores(80, 10)
 	p.Filter("SQLITE long")
-	if got, _ := p.Selected(); got.Sessions != 0 || p.Status() != "1 of 4 stores with SQLITE long" {
+	if got, _ := p.SelectedRow(); got.Sessions != 0 || p.Status() != "1 of 4 stores with SQLITE long" {
 		t.Errorf("%q is selected, %s", got.Path, p.Status())
 	}
 	p.Filter("no such")

@@ -55,18 +55,18 @@ func (x Text) Pages() int { return max(1, (len(x.raw)+pageSize-1)/pageSize) }
 // Lines returns page i, from 0, wrapped to w cells. The lines are safe to print.
 // There is at least one, and an empty text has one empty line.
 func (x Text) Lines(i, w int) []string {
-	text := strings.ReplaceAll(x.decode(x.bound(i), x.bound(i+1)), "\r\n", "\n")
+	text := strings.ReplaceAll(x.decode(x.pageStart(i), x.pageStart(i+1)), "\r\n", "\n")
 	text = printable.Text(strings.TrimSuffix(text, "\n"))
 	return cell.Wrap(text, max(w, 1), "")
 }
 
 // Holds reports whether the query is in page i, or begins there.
 func (x Text) Holds(i int, q match.Query) bool {
-	end := x.bound(i + 1)
+	end := x.pageStart(i + 1)
 	if end < len(x.raw) {
-		end = x.safe(min(end+look, len(x.raw)))
+		end = x.nextRune(min(end+look, len(x.raw)))
 	}
-	return q.InString(x.decode(x.bound(i), end))
+	return q.InString(x.decode(x.pageStart(i), end))
 }
 
 // decode returns a part of the text as it reads. Without a closing quote, an
@@ -76,14 +76,14 @@ func (x Text) decode(start, end int) string {
 	return jsontape.Prefix(quoted, len(quoted)).Text(0)
 }
 
-// bound returns where page i starts: after a line break, else after a space, else
+// pageStart returns where page i starts: after a line break, else after a space, else
 // anywhere between two characters.
-func (x Text) bound(i int) int {
+func (x Text) pageStart(i int) int {
 	o := i * pageSize
 	if i == 0 || o >= len(x.raw) {
 		return min(o, len(x.raw))
 	}
-	o = x.safe(o)
+	o = x.nextRune(o)
 	near := x.raw[o:min(o+look, len(x.raw))]
 	space := 0
 	for k := 0; k < len(near); k++ {
@@ -103,9 +103,9 @@ func (x Text) bound(i int) int {
 // unicodeEscape is how long the longest escape is.
 const unicodeEscape = len(`\u0041`)
 
-// safe returns the first place at or after o that is between two characters.
-func (x Text) safe(o int) int {
-	if x.backslashes(o)%2 == 1 { // the last one starts an escape
+// nextRune returns the first place at or after o that is between two characters.
+func (x Text) nextRune(o int) int {
+	if x.countBackslashes(o)%2 == 1 { // the last one starts an escape
 		o--
 		if o+1 < len(x.raw) && x.raw[o+1] == 'u' {
 			o += unicodeEscape - 2
@@ -113,7 +113,7 @@ func (x Text) safe(o int) int {
 		o += 2
 	} else {
 		for k := max(0, o-unicodeEscape+1); k < o-1; k++ {
-			if x.raw[k] == '\\' && x.raw[k+1] == 'u' && x.backslashes(k)%2 == 0 {
+			if x.raw[k] == '\\' && x.raw[k+1] == 'u' && x.countBackslashes(k)%2 == 0 {
 				o = k + unicodeEscape
 				break
 			}
@@ -128,8 +128,8 @@ func (x Text) safe(o int) int {
 	return min(o, len(x.raw))
 }
 
-// backslashes counts those right before o.
-func (x Text) backslashes(o int) int {
+// countBackslashes counts those right before o.
+func (x Text) countBackslashes(o int) int {
 	run := 0
 	for run < longestRun && run < o && x.raw[o-1-run] == '\\' {
 		run++

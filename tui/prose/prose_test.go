@@ -80,7 +80,7 @@ func TestText_pagesLoseNothing(t *testing.T) {
 		x := Of(tape, 0)
 		var got strings.Builder
 		for i := range x.Pages() {
-			start, end := x.bound(i), x.bound(i+1)
+			start, end := x.pageStart(i), x.pageStart(i+1)
 			if start > end {
 				t.Fatalf("page %d goes from %d to %d", i, start, end)
 			}

@@ -23,9 +23,9 @@ var added = func() bool {
 	return os.Setenv(variable, "hindcast") == nil
 }()
 
-// Done puts the environment back as it was. main calls it first, before it
+// Restore puts the environment back as it was. main calls it first, before it
 // starts anything that reads the environment.
-func Done() {
+func Restore() {
 	if added {
 		os.Unsetenv(variable)
 	}

@@ -60,14 +60,14 @@ func Prepare(ctx context.Context, here Here) (*Content, error) {
 	}
 	conv := here.Conversation
 	if conv == nil {
-		c.text("the state could not be read", sheet.Muted)
+		c.addText("the state could not be read", sheet.Muted)
 		return c, nil
 	}
 	c.goOn(here)
-	c.interrupts(conv)
-	c.tools(conv)
+	c.addInterrupts(conv)
+	c.addTools(conv)
 	if cp, ok := conv.Checkpoint(); ok {
-		c.checkpoint(cp)
+		c.addCheckpoint(cp)
 	}
 	return c, nil
 }
@@ -76,40 +76,40 @@ func Prepare(ctx context.Context, here Here) (*Content, error) {
 func (c *Content) goOn(here Here) {
 	switch {
 	case here.Head, len(here.Named) > 0:
-		c.heading("Go on from here")
+		c.addHeading("Go on from here")
 	case here.Refused != nil:
-		c.heading("Go on from here: a restore is needed first, and is refused")
-		c.text(here.Refused.Error(), sheet.Warn)
+		c.addHeading("Go on from here: a restore is needed first, and is refused")
+		c.addText(here.Refused.Error(), sheet.Warn)
 	default:
-		c.heading("Go on from here, after a restore")
-		c.text("This is not the head: before a restore the framework goes on from there.", sheet.Muted)
+		c.addHeading("Go on from here, after a restore")
+		c.addText("This is not the head: before a restore the framework goes on from there.", sheet.Muted)
 	}
 	for _, way := range here.Named {
-		c.way(way.Call, way.Then, "")
+		c.addWay(way.Call, way.Then, "")
 	}
 	planned := slices.DeleteFunc(slices.Clone(here.Planned), func(way model.Resume) bool {
 		return slices.ContainsFunc(here.Named, func(named model.Resume) bool { return named.Call == way.Call })
 	})
 	if len(here.Named) > 0 && len(planned) > 0 && !here.Head {
-		c.heading("After a restore")
+		c.addHeading("After a restore")
 	}
 	for _, way := range planned {
-		c.way(way.Call, way.Then, "")
+		c.addWay(way.Call, way.Then, "")
 	}
 	if len(here.Named)+len(planned) > 0 {
 		return
 	}
 	ways := here.Conversation.Resume()
 	for _, way := range ways {
-		c.way(way.Call, way.Effect, way.Warning)
+		c.addWay(way.Call, way.Effect, way.Warning)
 	}
 	if len(ways) == 0 {
-		c.text("no call is known: the state has no messages, or those of no framework that Hindcast knows", sheet.Muted)
+		c.addText("no call is known: the state has no messages, or those of no framework that Hindcast knows", sheet.Muted)
 	}
 }
 
-// way shows one way to go on.
-func (c *Content) way(call, then, warning string) {
+// addWay shows one way to go on.
+func (c *Content) addWay(call, then, warning string) {
 	if call != "" {
 		c.add("call", call, sheet.Strong)
 		c.calls = append(c.calls, call)
@@ -124,22 +124,22 @@ func (c *Content) add(label, text string, pick sheet.Pick) {
 	c.paragraphs = append(c.paragraphs, sheet.Paragraph{Label: label, LabelPick: sheet.Muted, Text: text, Pick: pick})
 }
 
-func (c *Content) text(text string, pick sheet.Pick) { c.add("", text, pick) }
+func (c *Content) addText(text string, pick sheet.Pick) { c.add("", text, pick) }
 
-func (c *Content) heading(text string) {
+func (c *Content) addHeading(text string) {
 	if len(c.paragraphs) > 0 {
 		c.paragraphs = append(c.paragraphs, sheet.Paragraph{})
 	}
 	c.paragraphs = append(c.paragraphs, sheet.Paragraph{Text: text, Pick: sheet.Title, Wide: true})
 }
 
-// checkpoint shows the checkpoint itself, and how to resume with it.
-func (c *Content) checkpoint(cp conversation.Checkpoint) {
+// addCheckpoint shows the checkpoint itself, and how to resume with it.
+func (c *Content) addCheckpoint(cp conversation.Checkpoint) {
 	if cp.IsStored() {
-		c.heading("Checkpoint, stored in the state")
+		c.addHeading("Checkpoint, stored in the state")
 	} else {
-		c.heading("Checkpoint (worked out)")
-		c.text("The store holds none; Strands would emit this one here.", sheet.Muted)
+		c.addHeading("Checkpoint (worked out)")
+		c.addText("The store holds none; Strands would emit this one here.", sheet.Muted)
 	}
 	if cp.Err != nil {
 		c.add("refused", cp.Err.Error(), sheet.Error)
@@ -147,8 +147,8 @@ func (c *Content) checkpoint(cp conversation.Checkpoint) {
 		c.add("position", cp.Position, sheet.Strong)
 		c.add("cycle index", strconv.FormatInt(cp.CycleIndex, 10), nil)
 		c.add("schema", cp.SchemaVersion, nil)
-		c.extra("snapshot", cp.Snapshot)
-		c.extra("app_data", cp.AppData)
+		c.addExtra("snapshot", cp.Snapshot)
+		c.addExtra("app_data", cp.AppData)
 	}
 	if cp.Note != "" {
 		c.add("note", cp.Note, sheet.Muted)
@@ -168,23 +168,23 @@ func (c *Content) checkpoint(cp conversation.Checkpoint) {
 	}
 }
 
-// extra shows a reserved field where something is in it.
-func (c *Content) extra(name string, raw []byte) {
+// addExtra shows a reserved field where something is in it.
+func (c *Content) addExtra(name string, raw []byte) {
 	if len(raw) > 0 && string(raw) != "{}" {
 		c.add(name, string(raw[:min(len(raw), longest)]), nil)
 	}
 }
 
-// tools lists the calls of the current cycle with their results.
-func (c *Content) tools(conv *conversation.Conversation) {
+// addTools lists the calls of the current cycle with their results.
+func (c *Content) addTools(conv *conversation.Conversation) {
 	calls := conv.Calls()
 	if len(calls) == 0 {
 		return
 	}
-	c.heading("Tools of this cycle")
+	c.addHeading("Tools of this cycle")
 	for i, call := range calls {
 		if i == most {
-			c.text(fmt.Sprintf("and %d more", len(calls)-most), sheet.Muted)
+			c.addText(fmt.Sprintf("and %d more", len(calls)-most), sheet.Muted)
 			return
 		}
 		b := conv.Block(call)
@@ -207,20 +207,20 @@ func (c *Content) tools(conv *conversation.Conversation) {
 	}
 }
 
-// interrupts lists what waits for an answer.
-func (c *Content) interrupts(conv *conversation.Conversation) {
+// addInterrupts lists what waits for an answer.
+func (c *Content) addInterrupts(conv *conversation.Conversation) {
 	waiting := conv.Interrupts()
 	if len(waiting) == 0 {
 		return
 	}
-	c.heading("Waits for an answer")
+	c.addHeading("Waits for an answer")
 	for i, n := range waiting {
 		if i == most {
-			c.text(fmt.Sprintf("and %d more", len(waiting)-most), sheet.Muted)
+			c.addText(fmt.Sprintf("and %d more", len(waiting)-most), sheet.Muted)
 			return
 		}
 		raw := conv.Tape().Raw(n)
-		c.text(string(raw[:min(len(raw), longest)]), sheet.Warn)
+		c.addText(string(raw[:min(len(raw), longest)]), sheet.Warn)
 	}
 }
 

@@ -94,9 +94,9 @@ func DrawWithStatus(p interface {
 	return Draw(p, h) + "\n" + p.Status() + "\n"
 }
 
-// Coloured is Draw with the bytes that switch colours as people can read them:
+// DrawColoured is Draw with the bytes that switch colours as people can read them:
 // each escape character as ^[.
-func Coloured(p Rows, h int) string { return strings.ReplaceAll(Draw(p, h), "\x1b", "^[") }
+func DrawColoured(p Rows, h int) string { return strings.ReplaceAll(Draw(p, h), "\x1b", "^[") }
 
 // Exact checks that the first h rows of a pane without colours, and those above
 // and below them, have w cells each and not one character that a terminal obeys

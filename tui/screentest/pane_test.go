@@ -122,7 +122,7 @@ func TestDo_failsOnAForeignAction(t *testing.T) {
 }
 
 func TestColoured_showsEveryByte(t *testing.T) {
-	if got := Coloured(lines{"\x1b[1ma\x1b[0m  "}, 1); got != "^[[1ma^[[0m\n" {
+	if got := DrawColoured(lines{"\x1b[1ma\x1b[0m  "}, 1); got != "^[[1ma^[[0m\n" {
 		t.Errorf("%q", got)
 	}
 }

@@ -124,22 +124,22 @@ func (p *Program) Idle() {
 	p.tb.Helper()
 	p.watch.add(1)
 	p.model.Send(counted{barrier{}})
-	p.until("the program to be idle", func() bool { return p.watch.busy() == 0 && p.painted() })
+	p.until("the program to be idle", func() bool { return p.watch.busy() == 0 && p.isPainted() })
 }
 
 // WaitFor waits until the screen is as wanted, whatever is still in flight. A
 // frame that has arrived in part is not looked at.
 func (p *Program) WaitFor(what string, wanted func(screen string) bool) {
 	p.tb.Helper()
-	p.until(what, func() bool { return p.painted() && wanted(p.Screen()) })
+	p.until(what, func() bool { return p.isPainted() && wanted(p.Screen()) })
 }
 
-// painted reports whether the terminal shows the model's last View whole. Emulating a view costs most here,
+// isPainted reports whether the terminal shows the model's last View whole. Emulating a view costs most here,
 // so each view is emulated once. The screen is compared only after a change.
-func (p *Program) painted() bool {
+func (p *Program) isPainted() bool {
 	p.drain()
 	if latest := p.watch.lastView(); latest != p.view || p.target == "" {
-		p.view, p.target, p.compared = latest, drawn(latest, p.w, p.h), -1
+		p.view, p.target, p.compared = latest, textOfView(latest, p.w, p.h), -1
 	}
 	if p.compared != len(p.raw) {
 		p.compared, p.whole = len(p.raw), p.Screen() == p.target
@@ -153,7 +153,7 @@ func (p *Program) until(what string, reached func() bool) {
 	for deadline := time.Now().Add(patience); !reached(); time.Sleep(pause) {
 		if time.Now().After(deadline) {
 			p.tb.Fatalf("waited %v in vain for %s; %d commands are in flight; the screen is\n%s\nthe view is\n%s",
-				patience, what, p.watch.busy(), p.Screen(), drawn(p.watch.lastView(), p.w, p.h))
+				patience, what, p.watch.busy(), p.Screen(), textOfView(p.watch.lastView(), p.w, p.h))
 		}
 	}
 }
@@ -305,8 +305,8 @@ func (p *Program) feed() {
 	}
 }
 
-// drawn returns the screen that a view makes on an empty terminal.
-func drawn(view string, w, h int) string {
+// textOfView returns the screen that a view makes on an empty terminal.
+func textOfView(view string, w, h int) string {
 	e := newEmulator(w, h)
 	defer e.close()
 	if lines := strings.Split(view, "\n"); len(lines) > h {

@@ -84,14 +84,14 @@ func (s *Sheet) Set(paragraphs []Paragraph) {
 	}
 	s.paragraphs = paragraphs
 	s.window.Top, s.window.Cursor = 0, 0
-	s.layout()
+	s.layOutRows()
 }
 
 // Resize says how many cells there are, and lays the text out anew.
 func (s *Sheet) Resize(w, h int) {
 	s.window.Height = max(h, 0)
 	s.w = max(w, 0)
-	s.layout()
+	s.layOutRows()
 }
 
 // Len returns the number of rows that the text takes at its width.
@@ -109,8 +109,8 @@ func (s *Sheet) Status() string {
 	return strconv.Itoa(from+1) + "-" + strconv.Itoa(to) + " of " + strconv.Itoa(len(s.rows))
 }
 
-// layout wraps the paragraphs into rows.
-func (s *Sheet) layout() {
+// layOutRows wraps the paragraphs into rows.
+func (s *Sheet) layOutRows() {
 	s.labels = 0
 	for i := range s.paragraphs {
 		s.labels = max(s.labels, cell.Width(s.paragraphs[i].Label))
@@ -124,15 +124,15 @@ func (s *Sheet) layout() {
 	s.rows = s.rows[:0]
 	for _, p := range s.paragraphs {
 		first := len(s.rows)
-		s.wrap(p, max(width, 1))
-		s.label(first)
+		s.wrapParagraph(p, max(width, 1))
+		s.continueLabel(first)
 	}
 	s.window.Len = len(s.rows)
 	s.window.Resize(s.window.Height)
 }
 
-// wrap lays one paragraph out. A short one, as most are, is one row.
-func (s *Sheet) wrap(p Paragraph, width int) {
+// wrapParagraph lays one paragraph out. A short one, as most are, is one row.
+func (s *Sheet) wrapParagraph(p Paragraph, width int) {
 	if p.Fit != nil {
 		p.Text = p.Fit(&s.styles.Glyphs, width)
 		s.rows = append(s.rows, p)
@@ -148,7 +148,7 @@ func (s *Sheet) wrap(p Paragraph, width int) {
 	}
 	for n, line := range cell.Wrap(printable.Text(text), width, "/") {
 		if p.Most > 0 && n >= p.Most {
-			s.cut(width)
+			s.cutLastRow(width)
 			return
 		}
 		p.Text = line
@@ -157,9 +157,9 @@ func (s *Sheet) wrap(p Paragraph, width int) {
 	}
 }
 
-// label has the label of a paragraph, which is in its first row, go on in the rows below. It
+// continueLabel has the label of a paragraph, which is in its first row, go on in the rows below. It
 // adds rows where the text has too few.
-func (s *Sheet) label(first int) {
+func (s *Sheet) continueLabel(first int) {
 	p := s.rows[first]
 	if s.selects || s.labels == 0 || cell.Width(p.Label) <= s.labels {
 		return
@@ -176,8 +176,8 @@ func (s *Sheet) label(first int) {
 	}
 }
 
-// cut ends the last row with an ellipsis: there is more.
-func (s *Sheet) cut(width int) {
+// cutLastRow ends the last row with an ellipsis: there is more.
+func (s *Sheet) cutLastRow(width int) {
 	last, more := &s.rows[len(s.rows)-1], s.styles.Glyphs.Ellipsis
 	text := strings.TrimRight(last.Text, " ") + " "
 	last.Text = text[:cell.Fit(text, max(width-cell.Width(more), 0))] + more

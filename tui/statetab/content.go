@@ -76,7 +76,7 @@ type State struct {
 func Preview(data []byte, size int) *Content {
 	c := &Content{tape: jsontape.Prefix(data, previewSize), size: size}
 	c.conv = conversation.Decode(c.tape)
-	c.arrange()
+	c.arrangeRuns()
 	return c
 }
 
@@ -96,8 +96,8 @@ func Prepare(ctx context.Context, s State) (*Content, error) {
 		}
 		c.conv = conversation.Decode(c.tape)
 	}
-	c.note(s.Warnings)
-	c.arrange()
+	c.noteWarnings(s.Warnings)
+	c.arrangeRuns()
 	if s.Base == nil || s.Err != nil {
 		return c, ctx.Err()
 	}
@@ -109,7 +109,7 @@ func Prepare(ctx context.Context, s State) (*Content, error) {
 	return c, ctx.Err()
 }
 
-func (c *Content) note(warnings []jsontape.Warning) {
+func (c *Content) noteWarnings(warnings []jsontape.Warning) {
 	c.warned = len(warnings)
 	c.warnings = make(map[jsontape.Node]jsontape.WarningKind, len(warnings))
 	for _, w := range warnings {
@@ -143,9 +143,9 @@ func (c *Content) takeChanges(base *jsontape.Tape, result *diff.Result) {
 // mostRuns bounds the runs, which are looked through for each row.
 const mostRuns = 64
 
-// arrange puts the members of the state that the application keeps before those
+// arrangeRuns puts the members of the state that the application keeps before those
 // of the framework.
-func (c *Content) arrange() {
+func (c *Content) arrangeRuns() {
 	t := c.tape
 	var own, late []run
 	for n := t.First(0); n != jsontape.None && len(own)+len(late) <= mostRuns; n = t.Next(n) {
@@ -189,17 +189,17 @@ func (c *Content) textEnd(n jsontape.Node) int {
 	return c.textStart(n)
 }
 
-// run returns the run that a value below the root is in.
-func (c *Content) run(n jsontape.Node) (i int) {
+// runOf returns the run that a value below the root is in.
+func (c *Content) runOf(n jsontape.Node) (i int) {
 	return max(0, slices.IndexFunc(c.runs, func(r run) bool { return r.first <= n && n < r.end }))
 }
 
-// after returns the value that is drawn after the one before n: n itself, or
+// valueAfter returns the value that is drawn after the one before n: n itself, or
 // the first of the next run where one ends before n; false at the end.
-func (c *Content) after(n jsontape.Node) (jsontape.Node, bool) {
+func (c *Content) valueAfter(n jsontape.Node) (jsontape.Node, bool) {
 	if n <= 1 {
 		n = c.runs[0].first
-	} else if i := c.run(n - 1); n == c.runs[i].end {
+	} else if i := c.runOf(n - 1); n == c.runs[i].end {
 		if i++; i == len(c.runs) {
 			return n, false
 		}
@@ -208,10 +208,10 @@ func (c *Content) after(n jsontape.Node) (jsontape.Node, bool) {
 	return n, int(n) < c.tape.Len()
 }
 
-// before returns the value that stands before n when all is unfolded: the last
+// valueBefore returns the value that stands before n when all is unfolded: the last
 // of the run before where one begins with n, and 0 before the first.
-func (c *Content) before(n jsontape.Node) jsontape.Node {
-	switch i := c.run(n); {
+func (c *Content) valueBefore(n jsontape.Node) jsontape.Node {
+	switch i := c.runOf(n); {
 	case n != c.runs[i].first:
 		return n - 1
 	case i > 0:
@@ -220,15 +220,15 @@ func (c *Content) before(n jsontape.Node) jsontape.Node {
 	return 0
 }
 
-// last returns the value that is drawn last when all is unfolded.
-func (c *Content) last() jsontape.Node { return max(0, c.runs[len(c.runs)-1].end-1) }
+// lastValue returns the value that is drawn last when all is unfolded.
+func (c *Content) lastValue() jsontape.Node { return max(0, c.runs[len(c.runs)-1].end-1) }
 
-// place returns where a value is drawn when all is unfolded, from 0.
-func (c *Content) place(n jsontape.Node) jsontape.Node {
+// placeOf returns where a value is drawn when all is unfolded, from 0.
+func (c *Content) placeOf(n jsontape.Node) jsontape.Node {
 	if n == 0 {
 		return 0
 	}
-	r := &c.runs[c.run(n)]
+	r := &c.runs[c.runOf(n)]
 	return r.at + n - r.first
 }
 
@@ -245,21 +245,21 @@ func (c *Content) valueAt(at jsontape.Node) jsontape.Node {
 	return c.runs[i].first + at - c.runs[i].at
 }
 
-// offset returns how many bytes of the text are drawn before a byte of the
+// offsetOf returns how many bytes of the text are drawn before a byte of the
 // value n.
-func (c *Content) offset(n jsontape.Node, at int) int {
+func (c *Content) offsetOf(n jsontape.Node, at int) int {
 	if n == 0 {
 		return at
 	}
-	r := &c.runs[c.run(n)]
+	r := &c.runs[c.runOf(n)]
 	return r.from + max(0, at-c.textStart(r.first))
 }
 
 // Tape returns the tape of the state, or of its beginning.
 func (c *Content) Tape() *jsontape.Tape { return c.tape }
 
-// Whole reports whether all of the state has been read.
-func (c *Content) Whole() bool { return c.whole }
+// IsWhole reports whether all of the state has been read.
+func (c *Content) IsWhole() bool { return c.whole }
 
 // Err returns why the text could not be read to its end; nil if it could.
 func (c *Content) Err() error { return c.err }

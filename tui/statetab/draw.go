@@ -73,15 +73,15 @@ func (p *Pane) originOf(n jsontape.Node) string {
 	return text
 }
 
-// indent returns the cells to the left of the sign of n's fold. Deep values stay
+// indentOf returns the cells to the left of the sign of n's fold. Deep values stay
 // in the left half.
-func (p *Pane) indent(n jsontape.Node) int {
+func (p *Pane) indentOf(n jsontape.Node) int {
 	return 2 + min(2*p.c.tape.Depth(n), p.w/2)
 }
 
-// sign returns the sign of a change and its style; a container with changes in
+// signOf returns the sign of a change and its style; a container with changes in
 // it has one only while a fold hides them.
-func (p *Pane) sign(tokens *theme.Tokens, n jsontape.Node) (string, theme.Style) {
+func (p *Pane) signOf(tokens *theme.Tokens, n jsontape.Node) (string, theme.Style) {
 	g := &p.styles.Glyphs
 	at, changed := p.c.changes[n]
 	switch {
@@ -99,22 +99,22 @@ func (p *Pane) sign(tokens *theme.Tokens, n jsontape.Node) (string, theme.Style)
 // key, and as much of it as fits.
 func (p *Pane) drawValue(r *cell.Row, tokens *theme.Tokens, n jsontape.Node) {
 	t, g := p.c.tape, &p.styles.Glyphs
-	sign, style := p.sign(tokens, n)
+	sign, style := p.signOf(tokens, n)
 	r.Put(style, sign)
-	r.Fill(tokens.Text, p.indent(n)-2)
+	r.Fill(tokens.Text, p.indentOf(n)-2)
 	container := t.First(n) != jsontape.None
 	folded := p.isFolded(n)
 	switch {
 	case folded:
 		r.Put(tokens.Punct, g.Closed)
-	case p.holds(n) || p.opened[n] != nil:
+	case p.hasRows(n) || p.opened[n] != nil:
 		r.Put(tokens.Punct, g.Open)
 	default:
 		r.Fill(tokens.Text, 1)
 	}
 	r.Fill(tokens.Text, 1)
 	key, body := tokens.Name, tokens
-	if _, found := p.find(n); found {
+	if _, found := p.firstMatch(n); found {
 		if p.matches.query.InKey(t, n) {
 			key = tokens.Match
 		}
@@ -129,7 +129,7 @@ func (p *Pane) drawValue(r *cell.Row, tokens *theme.Tokens, n jsontape.Node) {
 	if kind, warned := p.c.warnings[n]; warned {
 		r.Put(tokens.Warn, "("+kind.String()+") ")
 	}
-	switch m := p.message(n); {
+	switch m := p.messageOf(n); {
 	case m >= 0:
 		value.Message(r, tokens, p.c.conv, m, g.Arrow)
 	case container && n == p.c.conv.List():
@@ -143,8 +143,8 @@ func (p *Pane) drawValue(r *cell.Row, tokens *theme.Tokens, n jsontape.Node) {
 	}
 }
 
-// message returns the message that a value of the state is, or -1.
-func (p *Pane) message(n jsontape.Node) int {
+// messageOf returns the message that a value of the state is, or -1.
+func (p *Pane) messageOf(n jsontape.Node) int {
 	if n <= 0 || p.c.tape.Parent(n) != p.c.conv.List() {
 		return -1
 	}
@@ -182,7 +182,7 @@ func (p *Pane) drawRemoved(r *cell.Row, tokens *theme.Tokens, n jsontape.Node, i
 
 // drawLine draws a line of a string that is opened.
 func (p *Pane) drawLine(r *cell.Row, tokens *theme.Tokens, n jsontape.Node, line string) {
-	r.Fill(tokens.Text, p.indent(n)+1)
+	r.Fill(tokens.Text, p.indentOf(n)+1)
 	value.Text(r, tokens.String, tokens.Match, line, p.matches.query)
 }
 

@@ -49,12 +49,12 @@ func Find(ctx context.Context, c *Content, query string) (Matches, error) {
 // Len returns the number of matches, and whether there are more than are kept.
 func (m *Matches) Len() (n int, more bool) { return len(m.nodes), m.more }
 
-// find returns the first match at or after n, and whether n is it.
-func (p *Pane) find(n jsontape.Node) (i int, found bool) {
+// firstMatch returns the first match at or after n, and whether n is it.
+func (p *Pane) firstMatch(n jsontape.Node) (i int, found bool) {
 	if n < 0 {
 		return 0, false
 	}
-	return slices.BinarySearchFunc(p.matches.nodes, p.c.place(n), func(m, at jsontape.Node) int { return int(p.c.place(m) - at) })
+	return slices.BinarySearchFunc(p.matches.nodes, p.c.placeOf(n), func(m, at jsontape.Node) int { return int(p.c.placeOf(m) - at) })
 }
 
 // SetMatches shows what a search in the content found, and moves the cursor to
@@ -65,7 +65,7 @@ func (p *Pane) SetMatches(m Matches) bool {
 	if p.c == nil || len(m.nodes) == 0 {
 		return false
 	}
-	i, _ := p.find(p.at())
+	i, _ := p.firstMatch(p.cursorValue())
 	p.Select(m.nodes[i%len(m.nodes)])
 	return true
 }
@@ -77,7 +77,7 @@ func (p *Pane) Match(n int) (at, of int) {
 	if p.c == nil || of == 0 {
 		return 0, 0
 	}
-	i, on := p.find(p.at())
+	i, on := p.firstMatch(p.cursorValue())
 	if !on && n > 0 {
 		n--
 	}

@@ -14,7 +14,7 @@ func (p *Pane) Next(r row) (row, bool) {
 	if p.isFolded(r.node) {
 		n = p.c.tape.End(r.node)
 	}
-	n, ok := p.c.after(n)
+	n, ok := p.c.valueAfter(n)
 	return row{node: n}, ok
 }
 
@@ -27,7 +27,7 @@ func (p *Pane) Prev(r row) (row, bool) {
 	if r.node == 0 {
 		return r, false
 	}
-	return p.lastOf(p.visible(p.c.before(r.node))), true
+	return p.lastOf(p.visibleValue(p.c.valueBefore(r.node))), true
 }
 
 // First returns the root.
@@ -38,7 +38,7 @@ func (p *Pane) Last() (row, bool) {
 	if p.c == nil {
 		return row{}, false
 	}
-	return p.lastOf(p.visible(p.c.last())), true
+	return p.lastOf(p.visibleValue(p.c.lastValue())), true
 }
 
 // lastOf returns the last row of a value, without what is in it.
@@ -69,8 +69,8 @@ func (p *Pane) isFolded(n jsontape.Node) bool {
 	return (aside || t.Depth(n) >= p.level) != turned
 }
 
-// visible returns the outermost fold that hides n, or n itself.
-func (p *Pane) visible(n jsontape.Node) jsontape.Node {
+// visibleValue returns the outermost fold that hides n, or n itself.
+func (p *Pane) visibleValue(n jsontape.Node) jsontape.Node {
 	for at := p.c.tape.Parent(n); at != jsontape.None; at = p.c.tape.Parent(at) {
 		if len(p.turned) == 0 && p.c.tape.Depth(at) < p.level && p.level != firstLevel {
 			break
@@ -82,8 +82,8 @@ func (p *Pane) visible(n jsontape.Node) jsontape.Node {
 	return n
 }
 
-// turn folds n if it is unfolded, and the other way round.
-func (p *Pane) turn(n jsontape.Node) {
+// toggleFold folds n if it is unfolded, and the other way round.
+func (p *Pane) toggleFold(n jsontape.Node) {
 	if _, turned := p.turned[n]; turned {
 		delete(p.turned, n)
 		return
@@ -91,17 +91,17 @@ func (p *Pane) turn(n jsontape.Node) {
 	p.turned[n] = struct{}{}
 }
 
-// holds reports whether n is a container that has rows in it.
-func (p *Pane) holds(n jsontape.Node) bool {
+// hasRows reports whether n is a container that has rows in it.
+func (p *Pane) hasRows(n jsontape.Node) bool {
 	return p.c.tape.First(n) != jsontape.None || len(p.c.removed[n]) > 0
 }
 
 // toggle opens or closes what is under the cursor.
 func (p *Pane) toggle() {
-	n := p.at()
+	n := p.cursorValue()
 	switch {
 	case n == jsontape.None:
-	case p.isFolded(n) || !p.holds(n) && p.opened[n] == nil:
+	case p.isFolded(n) || !p.hasRows(n) && p.opened[n] == nil:
 		p.unfold()
 	default:
 		p.fold()
@@ -110,7 +110,7 @@ func (p *Pane) toggle() {
 
 // fold closes what is under the cursor, or what that is in.
 func (p *Pane) fold() {
-	n := p.at()
+	n := p.cursorValue()
 	if n == jsontape.None {
 		return
 	}
@@ -119,27 +119,27 @@ func (p *Pane) fold() {
 		p.Select(n)
 		return
 	}
-	if !p.holds(n) || p.isFolded(n) {
+	if !p.hasRows(n) || p.isFolded(n) {
 		if n = p.c.tape.Parent(n); n <= 0 {
 			p.Select(0)
 			return
 		}
 	}
-	p.turn(n)
+	p.toggleFold(n)
 	p.Select(n)
 }
 
 // unfold opens a container or a long string; on what is open it goes on to the
 // first value inside.
 func (p *Pane) unfold() {
-	n := p.at()
+	n := p.cursorValue()
 	switch {
 	case n == jsontape.None:
 		return
 	case p.isFolded(n):
-		p.turn(n)
+		p.toggleFold(n)
 	case p.c.tape.Kind(n) == jsontape.String:
-		p.open(n)
+		p.openString(n)
 	default:
 		p.window.Move(p, 1)
 		return
@@ -151,10 +151,10 @@ func (p *Pane) unfold() {
 // person who wants more copies the value.
 const maxPages = 8
 
-// open shows the lines of a string that has more than one or does not fit.
-func (p *Pane) open(n jsontape.Node) {
+// openString shows the lines of a string that has more than one or does not fit.
+func (p *Pane) openString(n jsontape.Node) {
 	text := prose.Of(p.c.tape, n)
-	width := p.w - p.marginCells() - p.indent(n) - 2
+	width := p.w - p.marginCells() - p.indentOf(n) - 2
 	if width < 4 || text.Len() < width/2 {
 		return
 	}
@@ -178,8 +178,8 @@ func (p *Pane) setLevel(level int) {
 // unfoldAllFrom is the level from which unfolding one more means unfolding all.
 const unfoldAllFrom = 5
 
-// deeper returns the next level: one more, and then all.
-func (p *Pane) deeper() int {
+// deeperLevel returns the next level: one more, and then all.
+func (p *Pane) deeperLevel() int {
 	if p.level >= unfoldAllFrom {
 		return all
 	}
@@ -196,7 +196,7 @@ func (p *Pane) refresh() {
 	if int(at.node) >= p.c.tape.Len() {
 		at = row{node: jsontape.Node(p.c.tape.Len() - 1)}
 	}
-	if n := p.visible(at.node); n != at.node {
+	if n := p.visibleValue(at.node); n != at.node {
 		at = row{node: n}
 	}
 	at.line = min(at.line, int32(p.rowsBelow(at.node)))
@@ -210,7 +210,7 @@ func (p *Pane) Select(n jsontape.Node) {
 	}
 	for at := p.c.tape.Parent(n); at != jsontape.None; at = p.c.tape.Parent(at) {
 		if p.isFolded(at) {
-			p.turn(at)
+			p.toggleFold(at)
 		}
 	}
 	y := p.window.Height() / 2

@@ -98,7 +98,7 @@ func (p *Pane) Set(c *Content) {
 	case sameText(old, c):
 		p.refresh()
 	default:
-		p.follow(old)
+		p.followFrom(old)
 	}
 }
 
@@ -119,8 +119,8 @@ const (
 	mostChildren = 1000
 )
 
-// follow takes cursor and folds from the state that showed before.
-func (p *Pane) follow(old *Content) {
+// followFrom takes cursor and folds from the state that showed before.
+func (p *Pane) followFrom(old *Content) {
 	turned := p.turned
 	at, y, ok := p.window.Cursor()
 	p.forget()
@@ -137,7 +137,7 @@ func (p *Pane) follow(old *Content) {
 		return
 	}
 	n, _ := p.sameNode(old.tape, at.node)
-	p.window.Place(p, row{node: p.visible(n)}, y)
+	p.window.Place(p, row{node: p.visibleValue(n)}, y)
 }
 
 // sameNode returns the value at the path of m in another tape, or the last one on
@@ -151,7 +151,7 @@ func (p *Pane) sameNode(other *jsontape.Tape, m jsontape.Node) (n jsontape.Node,
 		path = append(path, at)
 	}
 	for _, step := range slices.Backward(path) {
-		next := child(p.c.tape, n, other, step)
+		next := childLike(p.c.tape, n, other, step)
 		if next == jsontape.None {
 			return n, false
 		}
@@ -160,9 +160,9 @@ func (p *Pane) sameNode(other *jsontape.Tape, m jsontape.Node) (n jsontape.Node,
 	return n, true
 }
 
-// child returns the child of n that is called as m of another tape is, if it is
+// childLike returns the child of n that is called as m of another tape is, if it is
 // among the first ones.
-func child(t *jsontape.Tape, n jsontape.Node, other *jsontape.Tape, m jsontape.Node) jsontape.Node {
+func childLike(t *jsontape.Tape, n jsontape.Node, other *jsontape.Tape, m jsontape.Node) jsontape.Node {
 	index, key := other.Index(m), other.RawKey(m)
 	c := t.First(n)
 	for range mostChildren {
@@ -221,7 +221,7 @@ func (p *Pane) Do(a keymap.Action) bool {
 	case keymap.FoldAll:
 		p.setLevel(1)
 	case keymap.UnfoldAll:
-		p.setLevel(p.deeper())
+		p.setLevel(p.deeperLevel())
 	default:
 		return false
 	}
@@ -234,7 +234,7 @@ func (p *Pane) Click(x, y int) {
 		return
 	}
 	at, _, _ := p.window.Cursor()
-	if sign := p.indent(at.node) + p.marginCells(); x >= sign && x < sign+2 {
+	if sign := p.indentOf(at.node) + p.marginCells(); x >= sign && x < sign+2 {
 		p.toggle()
 	}
 }
@@ -255,21 +255,21 @@ func (p *Pane) Thumb() (from, to int) {
 	return p.window.Thumb(p, func(first, last row) (int, int, int) {
 		start, _ := p.c.tape.Span(first.node)
 		_, end := p.c.tape.Span(last.node)
-		return p.c.offset(first.node, start), p.c.offset(last.node, end), p.c.size
+		return p.c.offsetOf(first.node, start), p.c.offsetOf(last.node, end), p.c.size
 	})
 }
 
-// at returns the value that the cursor is on or below; -1 when nothing shows.
-func (p *Pane) at() jsontape.Node {
+// cursorValue returns the value that the cursor is on or below; -1 when nothing shows.
+func (p *Pane) cursorValue() jsontape.Node {
 	if at, _, ok := p.window.Cursor(); ok {
 		return at.node
 	}
 	return jsontape.None
 }
 
-// under returns the value under the cursor and its tape; for a removed value, the tape of the base. The value
+// valueUnder returns the value under the cursor and its tape; for a removed value, the tape of the base. The value
 // is -1 when nothing shows.
-func (p *Pane) under() (*jsontape.Tape, jsontape.Node) {
+func (p *Pane) valueUnder() (*jsontape.Tape, jsontape.Node) {
 	at, _, ok := p.window.Cursor()
 	switch {
 	case !ok:
@@ -280,10 +280,10 @@ func (p *Pane) under() (*jsontape.Tape, jsontape.Node) {
 	return p.c.tape, at.node
 }
 
-// Selected returns the value under the cursor, for [Content.Tape]; -1 when
+// SelectedNode returns the value under the cursor, for [Content.Tape]; -1 when
 // nothing shows, or what was removed.
-func (p *Pane) Selected() jsontape.Node {
-	if t, n := p.under(); p.c != nil && t == p.c.tape {
+func (p *Pane) SelectedNode() jsontape.Node {
+	if t, n := p.valueUnder(); p.c != nil && t == p.c.tape {
 		return n
 	}
 	return jsontape.None
@@ -292,7 +292,7 @@ func (p *Pane) Selected() jsontape.Node {
 // Path returns the JSON Pointer of the value under the cursor, in the base for a removed value. It is
 // untrusted.
 func (p *Pane) Path() string {
-	if t, n := p.under(); n != jsontape.None {
+	if t, n := p.valueUnder(); n != jsontape.None {
 		return t.Pointer(n)
 	}
 	return ""
@@ -301,7 +301,7 @@ func (p *Pane) Path() string {
 // Value returns the value under the cursor: a string as it reads, anything else
 // as it is spelled. It is untrusted; nil when nothing shows.
 func (p *Pane) Value() []byte {
-	t, n := p.under()
+	t, n := p.valueUnder()
 	switch {
 	case n == jsontape.None:
 		return nil
@@ -318,7 +318,7 @@ func (p *Pane) Status() string {
 		return ""
 	}
 	dot := " " + p.styles.Glyphs.Dot + " "
-	text := p.place() + dot + string(conversation.AppendSize(nil, int64(p.c.size)))
+	text := p.pathEnd() + dot + string(conversation.AppendSize(nil, int64(p.c.size)))
 	if !p.c.whole {
 		text += dot + "loading"
 	}
@@ -339,9 +339,9 @@ func (p *Pane) Status() string {
 // longestPlace bounds the path in the status, in bytes.
 const longestPlace = 120
 
-// place returns the end of the cursor's path.
-func (p *Pane) place() string {
-	t, n := p.under()
+// pathEnd returns the end of the cursor's path.
+func (p *Pane) pathEnd() string {
+	t, n := p.valueUnder()
 	if n == jsontape.None || n == 0 {
 		return "/"
 	}

@@ -121,11 +121,11 @@ func TestPane_marksWhatTheStepChanged(t *testing.T) {
 func TestPane_givesWhatWasRemoved(t *testing.T) {
 	p := show(step([]byte(`{"cart":{"gift":"yes","n":1}}`), []byte(`{"cart":{"n":1}}`)), 60, 20)
 	screentest.Do(t, p, keymap.MoveDown, keymap.MoveDown)
-	if p.Path() != "/cart/gift" || string(p.Value()) != "yes" || p.Selected() != jsontape.None {
-		t.Errorf("%q is %q, selected %d", p.Path(), p.Value(), p.Selected())
+	if p.Path() != "/cart/gift" || string(p.Value()) != "yes" || p.SelectedNode() != jsontape.None {
+		t.Errorf("%q is %q, selected %d", p.Path(), p.Value(), p.SelectedNode())
 	}
 	screentest.Do(t, p, keymap.Fold)
-	if p.Path() != "/cart" || !p.isFolded(p.Selected()) {
+	if p.Path() != "/cart" || !p.isFolded(p.SelectedNode()) {
 		t.Errorf("folding a removed value leads to %q", p.Path())
 	}
 }
@@ -337,8 +337,8 @@ func TestPane_keepsItsPlaceInTheNextState(t *testing.T) {
 func TestPane_clickOnTheSignFolds(t *testing.T) {
 	p := show(prepare([]byte(`{"a":{"x":1},"b":2}`)), 60, 20)
 	p.Click(4, 1)
-	if p.Path() != "/a" || !p.isFolded(p.Selected()) {
-		t.Errorf("%q folded %v", p.Path(), p.isFolded(p.Selected()))
+	if p.Path() != "/a" || !p.isFolded(p.SelectedNode()) {
+		t.Errorf("%q folded %v", p.Path(), p.isFolded(p.SelectedNode()))
 	}
 	p.Click(20, 2)
 	if p.Path() != "/b" {

@@ -89,7 +89,7 @@ func (c *colours) tokens(empty lipgloss.Style, over func(lipgloss.Style) lipglos
 		}
 		return in(p.text).Background(lipgloss.Color(p.ground))
 	}
-	r := func(s lipgloss.Style) Style { return render(over(s)) }
+	r := func(s lipgloss.Style) Style { return renderStyle(over(s)) }
 	return Tokens{
 		Text: r(empty), Strong: r(in(c.strong).Bold(true)), Muted: r(in(c.muted)),
 		Border: r(in(c.border)), Title: r(in(c.focus).Bold(true)), Focus: r(in(c.focus)),
@@ -103,7 +103,7 @@ func (c *colours) tokens(empty lipgloss.Style, over func(lipgloss.Style) lipglos
 		AddedWord:   r(on(c.added, empty.Underline(true))),
 		RemovedWord: r(on(c.removed, empty.Underline(true))),
 		Match:       r(on(c.match, empty.Reverse(true))),
-		MatchOn:     render(on(c.matchOn, empty.Bold(true).Underline(true))), // on no row's ground
+		MatchOn:     renderStyle(on(c.matchOn, empty.Bold(true).Underline(true))), // on no row's ground
 		Name:        r(in(c.name)), String: r(in(c.str)), Number: r(in(c.number)),
 		Literal: r(in(c.literal)), Punct: r(in(c.muted)),
 		User: r(in(c.key).Bold(true)), Assistant: r(in(c.good).Bold(true)),

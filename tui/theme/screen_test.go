@@ -64,7 +64,7 @@ func changes(t *testing.T, styles *theme.Styles) *difftab.Pane {
 func TestThemes_lookAsDrawn(t *testing.T) {
 	for name, styles := range screentest.Themes() {
 		t.Run(name, func(t *testing.T) {
-			golden.RequireEqual(t, []byte(screentest.Coloured(snapshots(styles), 8)+"\n"+screentest.Coloured(changes(t, styles), 11)))
+			golden.RequireEqual(t, []byte(screentest.DrawColoured(snapshots(styles), 8)+"\n"+screentest.DrawColoured(changes(t, styles), 11)))
 		})
 	}
 }

@@ -53,7 +53,7 @@ type Choice struct {
 // NO_COLOR, TERM, COLORTERM and COLORFGBG.
 func Choose(names string, getenv func(string) string) (Choice, error) {
 	asked, err := look.Read(names, getenv)
-	c := Choice{Profile: profile(getenv), Glyphs: asked.Glyphs}
+	c := Choice{Profile: colourProfile(getenv), Glyphs: asked.Glyphs}
 	switch {
 	case c.Profile == termenv.Ascii && getenv("NO_COLOR") != "" && !look.Dumb(getenv):
 		c.Palette, c.Profile = None, termenv.ANSI
@@ -86,9 +86,9 @@ type environment func(string) string
 func (e environment) Getenv(key string) string { return e(key) }
 func (e environment) Environ() []string        { return nil }
 
-// profile asks termenv what the environment says about colours. The output is
+// colourProfile asks termenv what the environment says about colours. The output is
 // declared to be a terminal, so that nothing is looked up on it.
-func profile(getenv func(string) string) termenv.Profile {
+func colourProfile(getenv func(string) string) termenv.Profile {
 	out := termenv.NewOutput(io.Discard, termenv.WithEnvironment(environment(getenv)), termenv.WithUnsafe())
 	return out.EnvColorProfile()
 }
@@ -160,7 +160,7 @@ func New(c Choice) *Styles {
 	r.SetColorProfile(c.Profile)
 	r.SetHasDarkBackground(c.Palette != Light)
 	colours := &palettes[c.Palette]
-	s := &Styles{Tokens: colours.tokens(r.NewStyle(), plain), Glyphs: c.Glyphs}
+	s := &Styles{Tokens: colours.tokens(r.NewStyle(), plainStyle), Glyphs: c.Glyphs}
 	selected := colours.tokens(r.NewStyle(), colours.overSelected)
 	unfocused := colours.tokens(r.NewStyle(), colours.overUnfocused)
 	// What was found stands out on the row of the cursor too.
@@ -169,11 +169,11 @@ func New(c Choice) *Styles {
 	return s
 }
 
-// plain leaves a style as it is.
-func plain(s lipgloss.Style) lipgloss.Style { return s }
+// plainStyle leaves a style as it is.
+func plainStyle(s lipgloss.Style) lipgloss.Style { return s }
 
-// render cuts the bytes of a style out of a rendered letter.
-func render(s lipgloss.Style) Style {
+// renderStyle cuts the bytes of a style out of a rendered letter.
+func renderStyle(s lipgloss.Style) Style {
 	start, reset, _ := strings.Cut(s.Render("x"), "x")
 	return Style{start, reset}
 }

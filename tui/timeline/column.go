@@ -26,8 +26,8 @@ func (p *Pane) SetColumns(columns []Column) {
 	p.Resize(p.w, p.h)
 }
 
-// Fitted returns how many of the columns have room.
-func (p *Pane) Fitted() (n int) {
+// CountFitting returns how many of the columns have room.
+func (p *Pane) CountFitting() (n int) {
 	for _, w := range p.columns.extra {
 		if w > 0 {
 			n++
@@ -47,16 +47,16 @@ func (p *Pane) InSight() []model.Node {
 	return nodes
 }
 
-// header returns the rows above those of the snapshots.
-func (p *Pane) header() int {
-	if p.Fitted() > 0 && p.h > 4 {
+// headerRows returns the rows above those of the snapshots.
+func (p *Pane) headerRows() int {
+	if p.CountFitting() > 0 && p.h > 4 {
 		return 1
 	}
 	return 0
 }
 
-// extras returns the number of cells that the columns take, with the gaps between them.
-func (c *columns) extras() (cells int) {
+// extraWidth returns the number of cells that the columns take, with the gaps between them.
+func (c *columns) extraWidth() (cells int) {
 	for _, w := range c.extra {
 		if w > 0 {
 			cells += w + 1
@@ -65,10 +65,10 @@ func (c *columns) extras() (cells int) {
 	return cells
 }
 
-// titles draws the row of the columns' titles.
-func (p *Pane) titles(r *cell.Row) {
+// drawTitles draws the row of the columns' titles.
+func (p *Pane) drawTitles(r *cell.Row) {
 	c := &p.columns
-	behind := c.extras()
+	behind := c.extraWidth()
 	if c.delta > 0 {
 		behind += 1 + deltaWidth + c.edge
 	}
@@ -76,7 +76,7 @@ func (p *Pane) titles(r *cell.Row) {
 	for i, w := range c.extra {
 		if w > 0 {
 			r.Fill(p.styles.Text, 1)
-			p.column(r, p.styles.Muted, i, p.extra[i].Title, w)
+			p.drawColumn(r, p.styles.Muted, i, p.extra[i].Title, w)
 		}
 	}
 }
@@ -89,14 +89,14 @@ func (p *Pane) drawExtras(r *cell.Row, text, unknown theme.Style, n model.Node) 
 		}
 		r.Fill(text, 1)
 		if said, known := p.extra[i].Text(n); known {
-			p.column(r, text, i, said, w)
+			p.drawColumn(r, text, i, said, w)
 		} else {
-			p.column(r, unknown, i, p.styles.Glyphs.Ellipsis, w)
+			p.drawColumn(r, unknown, i, p.styles.Glyphs.Ellipsis, w)
 		}
 	}
 }
 
-func (p *Pane) column(r *cell.Row, st theme.Style, i int, text string, w int) {
+func (p *Pane) drawColumn(r *cell.Row, st theme.Style, i int, text string, w int) {
 	if p.extra[i].Right {
 		r.ColumnRight(st, text, w)
 	} else {

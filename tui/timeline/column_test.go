@@ -21,20 +21,20 @@ func TestPane_columns(t *testing.T) {
 	if !strings.HasSuffix(lines[0], " node long …") {
 		t.Errorf("no titles:\n%s", got)
 	}
-	if p.Fitted() != 2 || !strings.Contains(got, "   12 value…") || !strings.Contains(got, "    … value…") {
+	if p.CountFitting() != 2 || !strings.Contains(got, "   12 value…") || !strings.Contains(got, "    … value…") {
 		t.Errorf("no columns:\n%s", got)
 	}
 	if len(p.InSight()) == 0 || !strings.Contains(lines[1], " "+strconv.Itoa(int(p.InSight()[0]))+" value") {
 		t.Errorf("in sight are %v:\n%s", p.InSight(), got)
 	}
 	first := p.InSight()[0]
-	if p.Click(10, 1); p.Selected() != first {
-		t.Errorf("a click on the first row selects %d", p.Selected())
+	if p.Click(10, 1); p.SelectedNode() != first {
+		t.Errorf("a click on the first row selects %d", p.SelectedNode())
 	}
 	for _, tc := range []struct{ w, fitted int }{{70, 2}, {38, 1}, {24, 0}} {
 		p.Resize(tc.w, 12)
-		if p.Fitted() != tc.fitted {
-			t.Errorf("%d columns at %d cells, want %d:\n%s", p.Fitted(), tc.w, tc.fitted, picture(t, p, tc.w, 12))
+		if p.CountFitting() != tc.fitted {
+			t.Errorf("%d columns at %d cells, want %d:\n%s", p.CountFitting(), tc.w, tc.fitted, picture(t, p, tc.w, 12))
 		}
 		picture(t, p, tc.w, 12)
 	}

@@ -26,13 +26,13 @@ const (
 	share = 36
 )
 
-// fit shares out the pane's width. The title comes first: lanes, name and event
+// fitColumns shares out the pane's width. The title comes first: lanes, name and event
 // are always there, and every other column has to leave the title its cells.
 //
 // A turn is a label on the first row of the turn, in a column that comes in where
 // there is room, and it always stands in the line at the bottom. A row of its own
 // would double the rows of each session in which a turn is one snapshot.
-func (p *Pane) fit() columns {
+func (p *Pane) fitColumns() columns {
 	c := columns{index: p.c.indexWidth, suffix: p.c.suffixWidth, event: min(p.c.eventWidth, events), marks: p.c.signs}
 	if len(p.faulty) > 0 {
 		c.marks = 1
@@ -98,12 +98,12 @@ const (
 // wide.
 func (p *Pane) AppendRow(dst []byte, y int) []byte {
 	r := cell.Begin(dst, &p.styles.Glyphs, p.w)
-	y -= p.header()
+	y -= p.headerRows()
 	switch i := p.rows.Top + y; {
 	case y < 0:
-		p.titles(&r)
+		p.drawTitles(&r)
 	case y >= p.rows.Height:
-		p.explain(&r)
+		p.drawExplanation(&r)
 	case i >= p.rows.Len:
 		if p.t.Len() == 0 && y == 0 {
 			r.Put(p.styles.Muted, "  no snapshots yet")
@@ -119,8 +119,8 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 	row := p.t.Row(i)
 	if row.Kind != model.RowNode {
 		r.Fill(p.styles.Text, 2)
-		p.gutter(r, p.styles.Orphaned, i)
-		p.note(r, row.Kind, i)
+		p.drawGutter(r, p.styles.Orphaned, i)
+		p.drawNote(r, row.Kind, i)
 		return r.End(p.styles.Text)
 	}
 	n, tokens := row.Node, &p.styles.Tokens
@@ -146,7 +146,7 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 		shape, event, id, clock, text = tokens.Orphaned, tokens.Orphaned, tokens.Orphaned, tokens.Orphaned, tokens.Orphaned
 	}
 	h, c := p.t.Header(n), &p.columns
-	p.gutter(r, shape, i)
+	p.drawGutter(r, shape, i)
 	number := text
 	switch {
 	case p.matches.has(n) && n == p.cursor:
@@ -154,8 +154,8 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 	case p.matches.has(n):
 		number = tokens.Match
 	}
-	p.name(r, text, number, n)
-	before := p.before(n)
+	p.drawName(r, text, number, n)
+	before := p.nodeBefore(n)
 	r.Fill(text, 1)
 	r.Column(event, h.EventWord(), c.event)
 	r.Fill(text, 1)
@@ -171,9 +171,9 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 		r.Fill(text, 1)
 	}
 	if c.clock > 0 {
-		p.clock(r, clock, h.CreatedAt)
+		p.drawClock(r, clock, h.CreatedAt)
 	}
-	p.remarks(r, tokens, n)
+	p.drawRemarks(r, tokens, n)
 	p.drawLabels(r, tokens.Badge, n)
 	room := r.Room()
 	var delta []byte
@@ -181,9 +181,9 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 		delta = p.appendDelta(p.scratch[:0], n, before)
 		room -= 1 + deltaWidth + c.edge
 	}
-	room -= c.extras()
+	room -= c.extraWidth()
 	if n == p.cursor {
-		p.whole = fits(h.Title, room)
+		p.whole = titleFits(h.Title, room)
 	}
 	r.Column(text, h.Title, room)
 	p.drawExtras(r, text, clock, n)
@@ -194,14 +194,14 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 	return r.End(text)
 }
 
-// fits reports whether a title of any length is drawn whole in some cells.
-func fits(title string, room int) bool {
+// titleFits reports whether a title of any length is drawn whole in some cells.
+func titleFits(title string, room int) bool {
 	return len(title) <= 4*max(room, 0) && cell.Width(title) <= room
 }
 
-// name draws the name of a visit without its sign, the index right-aligned. Of a
+// drawName draws the name of a visit without its sign, the index right-aligned. Of a
 // step it draws the number of the step: the index is that of its snapshot.
-func (p *Pane) name(r *cell.Row, text, number theme.Style, n model.Node) {
+func (p *Pane) drawName(r *cell.Row, text, number theme.Style, n model.Node) {
 	index, suffix := nameOf(p.t, n, p.scratch[:0])
 	c := &p.columns
 	r.Fill(text, c.index-len(index))
@@ -238,31 +238,31 @@ func appendTurn(dst []byte, h *model.Header, unknown string) []byte {
 	return strconv.AppendInt(dst, int64(h.TurnIndex), 10)
 }
 
-// gutter draws the lanes of a row.
-func (p *Pane) gutter(r *cell.Row, st theme.Style, i int) {
+// drawGutter draws the lanes of a row.
+func (p *Pane) drawGutter(r *cell.Row, st theme.Style, i int) {
 	lanes := p.columns.lanes
 	r.Append(st, 2*lanes, func(dst []byte) []byte {
 		return p.t.AppendGutter(dst, i, lanes, p.styles.Glyphs.Gutter)
 	})
 }
 
-// note says in a row that only draws what it draws: why the branch below was
+// drawNote says in a row that only draws what it draws: why the branch below was
 // left, or what is wrong with the edge.
-func (p *Pane) note(r *cell.Row, kind model.RowKind, i int) {
+func (p *Pane) drawNote(r *cell.Row, kind model.RowKind, i int) {
 	below := p.t.Row(i + 1).At
 	switch {
 	case kind == model.RowBreak && p.c.More:
 		r.Put(p.styles.Muted, "earlier snapshots are being read")
 	case kind == model.RowBranch && !p.t.OnPath(below):
 		r.Fill(p.styles.Text, 2)
-		r.Put(p.styles.Muted, p.t.Reason(below).Text(p.hour))
+		r.Put(p.styles.Muted, p.t.Reason(below).Text(p.formatHour))
 	case kind == model.RowBreak:
 		r.Put(p.styles.Warn, "the parent cannot be followed")
 	}
 }
 
-// clock draws the time of day at which a snapshot was taken.
-func (p *Pane) clock(r *cell.Row, st theme.Style, at time.Time) {
+// drawClock draws the time of day at which a snapshot was taken.
+func (p *Pane) drawClock(r *cell.Row, st theme.Style, at time.Time) {
 	if !at.IsZero() {
 		r.PutBytes(st, at.In(p.zone).AppendFormat(p.scratch[:0], time.TimeOnly))
 		r.Fill(st, 1)
@@ -281,15 +281,15 @@ func (p *Pane) appendDelta(dst []byte, n, before model.Node) []byte {
 	return when.AppendShort(dst, at.Sub(p.t.Header(before).CreatedAt))
 }
 
-// hour writes a time of day.
-func (p *Pane) hour(t time.Time) string { return t.In(p.zone).Format("15:04") }
+// formatHour writes a time of day.
+func (p *Pane) formatHour(t time.Time) string { return t.In(p.zone).Format("15:04") }
 
-// remarks draws the signs of a snapshot's marks, and how much a fold hides: of the
+// drawRemarks draws the signs of a snapshot's marks, and how much a fold hides: of the
 // steps above the row, and of the branches below it.
-func (p *Pane) remarks(r *cell.Row, tokens *theme.Tokens, n model.Node) {
+func (p *Pane) drawRemarks(r *cell.Row, tokens *theme.Tokens, n model.Node) {
 	drawn := 0
 	if has := p.marksOf(n); has != 0 {
-		drawn = p.signs(r, tokens, has)
+		drawn = p.drawSigns(r, tokens, has)
 	}
 	if p.columns.marks > 0 {
 		r.Fill(tokens.Text, max(p.columns.marks-drawn, 0)+1)
@@ -302,8 +302,8 @@ func (p *Pane) remarks(r *cell.Row, tokens *theme.Tokens, n model.Node) {
 	}
 }
 
-// signs draws the signs of marks and returns how many cells they take.
-func (p *Pane) signs(r *cell.Row, tokens *theme.Tokens, has model.Marks) (drawn int) {
+// drawSigns draws the signs of marks and returns how many cells they take.
+func (p *Pane) drawSigns(r *cell.Row, tokens *theme.Tokens, has model.Marks) (drawn int) {
 	for mark := range has.All() {
 		if sign := p.styles.Glyphs.Sign(mark); sign != "" {
 			st := tokens.Badge
@@ -320,7 +320,7 @@ func (p *Pane) signs(r *cell.Row, tokens *theme.Tokens, has model.Marks) (drawn 
 // rows have, and damaged too where the store has a fault with its id.
 func (p *Pane) marksOf(n model.Node) model.Marks {
 	h := p.t.Header(n)
-	has := h.Marks &^ p.c.usual()
+	has := h.Marks &^ p.c.usualMarks()
 	if len(p.faulty) > 0 {
 		if _, faulty := p.faulty[h.ID]; faulty {
 			has |= model.MarkDamaged
@@ -335,10 +335,10 @@ func (p *Pane) drawFold(r *cell.Row, tokens *theme.Tokens, text string) {
 	r.Fill(tokens.Text, 1)
 }
 
-// explain draws the line at the bottom: the turn, the labels and the marks of the snapshot
+// drawExplanation draws the line at the bottom: the turn, the labels and the marks of the snapshot
 // under the cursor, why it is off the path, else what leaves the path there, and
 // what its row has no room for: the title, else the event in full and the id.
-func (p *Pane) explain(r *cell.Row) {
+func (p *Pane) drawExplanation(r *cell.Row) {
 	if p.cursor == model.NoNode {
 		return
 	}
@@ -360,7 +360,7 @@ func (p *Pane) explain(r *cell.Row) {
 		r.Put(p.styles.Reason, "a step of "+p.t.Name(p.endOf(n))+", from its trace")
 	case !p.t.OnPath(n):
 		dot()
-		p.because(r, p.t.Name(n), n)
+		p.reasonOf(r, p.t.Name(n), n)
 	case n == p.t.Head():
 		dot()
 		r.Put(p.styles.Head, g.Head+" the framework resumes here")
@@ -368,7 +368,7 @@ func (p *Pane) explain(r *cell.Row) {
 		for c := range p.t.Children(n) {
 			if !p.t.OnPath(c) {
 				dot()
-				p.because(r, "from here: "+p.t.Name(p.endOf(c)), c)
+				p.reasonOf(r, "from here: "+p.t.Name(p.endOf(c)), c)
 				break
 			}
 		}
@@ -384,7 +384,7 @@ func (p *Pane) explain(r *cell.Row) {
 		dot()
 		r.Put(p.styles.Muted, h.Title)
 	default:
-		if event := h.EventText(); fits(event, room) {
+		if event := h.EventText(); titleFits(event, room) {
 			dot()
 			r.Put(p.styles.Muted, event)
 		}
@@ -404,7 +404,7 @@ func (p *Pane) endOf(n model.Node) model.Node {
 	return n
 }
 
-// because says why a snapshot is off the path.
-func (p *Pane) because(r *cell.Row, who string, n model.Node) {
-	r.Put(p.styles.Reason, p.styles.Glyphs.Orphaned+" "+who+" "+p.t.Reason(n).Text(p.hour))
+// reasonOf says why a snapshot is off the path.
+func (p *Pane) reasonOf(r *cell.Row, who string, n model.Node) {
+	r.Put(p.styles.Reason, p.styles.Glyphs.Orphaned+" "+who+" "+p.t.Reason(n).Text(p.formatHour))
 }

@@ -58,26 +58,26 @@ func (m Matches) In(ctx context.Context, c *Content) (Matches, error) {
 		if i%often == 0 && ctx.Err() != nil {
 			return Matches{}, ctx.Err()
 		}
-		found.look(c.Timeline, c.Timeline.Row(i).Node)
+		found.addIfFits(c.Timeline, c.Timeline.Row(i).Node)
 	}
 	return found, nil
 }
 
-// look takes n in if it fits; NoNode never does.
-func (m *Matches) look(t *model.Timeline, n model.Node) {
+// addIfFits takes n in if it fits; NoNode never does.
+func (m *Matches) addIfFits(t *model.Timeline, n model.Node) {
 	if n != model.NoNode && m.fits(t, n) {
 		m.nodes = append(m.nodes, n)
 		m.set[n] = struct{}{}
 	}
 }
 
-// extend looks at the nodes from one on, which are drawn below all others.
-func (m *Matches) extend(t *model.Timeline, from model.Node) {
+// extendFrom looks at the nodes from one on, which are drawn below all others.
+func (m *Matches) extendFrom(t *model.Timeline, from model.Node) {
 	if m.fits == nil {
 		return
 	}
 	for n := from; int(n) < t.Len(); n++ {
-		m.look(t, n)
+		m.addIfFits(t, n)
 	}
 }
 
@@ -124,7 +124,7 @@ func (p *Pane) SetMatches(m Matches) bool {
 
 // nextMatch returns the number of the first match at or after the cursor, 0 when all lie before it.
 func (p *Pane) nextMatch() int {
-	i, _ := p.place(p.matches.nodes)
+	i, _ := p.placeIn(p.matches.nodes)
 	return i % len(p.matches.nodes)
 }
 

@@ -40,7 +40,7 @@ func (c *Content) Takes(headers []model.Header) bool {
 	head := t.Header(t.Head())
 	for i, last := 0, &head; i < len(headers); i++ {
 		h := &headers[i]
-		if h.Orphaned || !follows(h, last) || !head.Head && model.CompareHeaders(h, last) <= 0 {
+		if h.Orphaned || !isSuccessor(h, last) || !head.Head && model.CompareHeaders(h, last) <= 0 {
 			return false
 		}
 		last = h
@@ -59,8 +59,8 @@ func (c *Content) findsHead(headers []model.Header) bool {
 	return headers[0].ParentVisit != 0 && headers[0].ParentVisit-t.Header(0).Visit == int64(t.Head())
 }
 
-// follows reports whether h names p as the visit that it follows.
-func follows(h, p *model.Header) bool {
+// isSuccessor reports whether h names p as the visit that it follows.
+func isSuccessor(h, p *model.Header) bool {
 	switch {
 	case h.SessionID != p.SessionID:
 		return false
@@ -106,8 +106,8 @@ func (c *Content) Same(other *Content) bool {
 	return true
 }
 
-// append takes in headers that the content takes.
-func (c *Content) append(headers []model.Header) {
+// appendHeaders takes in headers that the content takes.
+func (c *Content) appendHeaders(headers []model.Header) {
 	if len(headers) == 0 {
 		return
 	}
@@ -118,12 +118,12 @@ func (c *Content) append(headers []model.Header) {
 		headers[i].Head = headers[len(headers)-1].Head
 	}
 	t.Append(headers...)
-	c.measure(from)
-	if last := len(c.stops) - 1; c.stops[last] == head && !c.stop(head) {
+	c.measureColumns(from)
+	if last := len(c.stops) - 1; c.stops[last] == head && !c.isStop(head) {
 		c.stops = c.stops[:last]
 	}
 	for n := from; int(n) < t.Len(); n++ {
-		c.note(n)
+		c.noteStop(n)
 	}
 }
 
@@ -133,10 +133,10 @@ func (c *Content) append(headers []model.Header) {
 // in the number of the new ones.
 func (p *Pane) Append(headers []model.Header) {
 	following, from := p.Following(), model.Node(p.t.Len())
-	p.c.append(slices.Clone(headers))
+	p.c.appendHeaders(slices.Clone(headers))
 	p.scrub = nil
-	p.matches.extend(p.t, from)
-	p.columns = p.fit()
+	p.matches.extendFrom(p.t, from)
+	p.columns = p.fitColumns()
 	p.rows.Len = p.folds.Rows()
 	if following {
 		p.Select(p.t.Head())

@@ -98,7 +98,7 @@ func TestPane_grownIsAsPreparedAnew(t *testing.T) {
 				t.Fatalf("seed %d: %d orphans, want %d", seed, got, want)
 			}
 			if len(all) > 0 && p.t.Head() != model.NoNode && !p.Following() {
-				t.Fatalf("seed %d, %d visits: the cursor is on %d, the head is %d", seed, len(all), p.Selected(), p.t.Head())
+				t.Fatalf("seed %d, %d visits: the cursor is on %d, the head is %d", seed, len(all), p.SelectedNode(), p.t.Head())
 			}
 		}
 	}
@@ -162,16 +162,16 @@ func TestPane_growsUnderTheCursor(t *testing.T) {
 	p.SetMatches(m)
 	top, line := p.rows.Top, p.rows.Cursor
 	p.Append(after(p, 2))
-	if p.Selected() != 4 || p.Marked() != 9 || p.rows.Top != top || p.rows.Cursor != line || p.folds.CountHidden(5) != 2 {
-		t.Errorf("cursor %d, mark %d, rows %+v, hidden %d", p.Selected(), p.Marked(), p.rows, p.folds.CountHidden(5))
+	if p.SelectedNode() != 4 || p.MarkedNode() != 9 || p.rows.Top != top || p.rows.Cursor != line || p.folds.CountHidden(5) != 2 {
+		t.Errorf("cursor %d, mark %d, rows %+v, hidden %d", p.SelectedNode(), p.MarkedNode(), p.rows, p.folds.CountHidden(5))
 	}
-	if at, of := p.Match(1); at != 1 || of != 1 || p.Selected() != 18 {
-		t.Errorf("match %d of %d at %d", at, of, p.Selected())
+	if at, of := p.Match(1); at != 1 || of != 1 || p.SelectedNode() != 18 {
+		t.Errorf("match %d of %d at %d", at, of, p.SelectedNode())
 	}
 	p.Do(keymap.GoHead)
 	p.Append(after(p, 3))
-	if !p.Following() || p.Selected() != 22 {
-		t.Errorf("cursor %d", p.Selected())
+	if !p.Following() || p.SelectedNode() != 22 {
+		t.Errorf("cursor %d", p.SelectedNode())
 	}
 	// On the line that it is on, as long as there is room.
 	if got := p.rows.Top + p.rows.Height; got != p.rows.Len {
@@ -189,10 +189,10 @@ func TestPane_renewedKeepsTheLine(t *testing.T) {
 	branch := headers[1]
 	branch.ID, branch.ParentID, branch.ParentVisit, branch.Visit, branch.Orphaned = "branch", headers[0].ID, headers[0].Visit, 99, true
 	p.Renew(Prepare(model.NewTimeline(append(headers, branch))), Matches{})
-	if p.Selected() != 9 || p.rows.Cursor-p.rows.Top != line {
-		t.Errorf("cursor %d on line %d, was on %d", p.Selected(), p.rows.Cursor-p.rows.Top, line)
+	if p.SelectedNode() != 9 || p.rows.Cursor-p.rows.Top != line {
+		t.Errorf("cursor %d on line %d, was on %d", p.SelectedNode(), p.rows.Cursor-p.rows.Top, line)
 	}
-	if p.t.Header(p.Selected()).Index != trip(t)[9].Index {
+	if p.t.Header(p.SelectedNode()).Index != trip(t)[9].Index {
 		t.Error("another snapshot")
 	}
 }

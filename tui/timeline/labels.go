@@ -25,14 +25,14 @@ type Labels struct {
 func PlaceLabels(t *model.Timeline, list []model.Label) Labels {
 	l := Labels{at: map[model.Node][]model.Label{}, refs: map[model.Ref][]model.Label{}}
 	for i, n := range t.Places(list) {
-		l.put(t, n, list[i])
+		l.putLabel(t, n, list[i])
 	}
 	l.sort(t)
 	return l
 }
 
-// put takes in a label at a node, which may be NoNode.
-func (l *Labels) put(t *model.Timeline, n model.Node, label model.Label) {
+// putLabel takes in a label at a node, which may be NoNode.
+func (l *Labels) putLabel(t *model.Timeline, n model.Node, label model.Label) {
 	if n == model.NoNode {
 		l.lacking++
 		return
@@ -69,9 +69,9 @@ func (l Labels) Find(name string) model.Node {
 // Lacking reports whether the snapshots of some labels are not there. They may come yet.
 func (l Labels) Lacking() bool { return l.lacking > 0 }
 
-// in returns the labels for another timeline, as far as their snapshots stand in the same
+// labelsIn returns the labels for another timeline, as far as their snapshots stand in the same
 // place there from the front or from the back: until they are placed anew.
-func (l Labels) in(was, is *model.Timeline) Labels {
+func (l Labels) labelsIn(was, is *model.Timeline) Labels {
 	if len(l.nodes) == 0 {
 		return Labels{}
 	}
@@ -84,7 +84,7 @@ func (l Labels) in(was, is *model.Timeline) Labels {
 			}
 		}
 		for _, label := range l.at[n] {
-			moved.put(is, to, label)
+			moved.putLabel(is, to, label)
 		}
 	}
 	moved.sort(is)

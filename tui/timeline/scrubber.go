@@ -50,8 +50,8 @@ func nearestRow(x, w, rows int) int {
 	return (2*x*(rows-1) + w - 1) / (2 * (w - 1))
 }
 
-// in returns the first node of a list, ordered by row, in the rows of s; NoNode when no node stands there.
-func (p *Pane) in(s span, list []model.Node) model.Node {
+// firstIn returns the first node of a list, ordered by row, in the rows of s; NoNode when no node stands there.
+func (p *Pane) firstIn(s span, list []model.Node) model.Node {
 	i, _ := slices.BinarySearchFunc(list, s.from, func(n model.Node, row int) int { return p.t.RowOf(n) - row })
 	if i == len(list) || p.t.RowOf(list[i]) >= s.to {
 		return model.NoNode
@@ -59,8 +59,8 @@ func (p *Pane) in(s span, list []model.Node) model.Node {
 	return list[i]
 }
 
-// holds reports whether a node stands in the rows of s.
-func (p *Pane) holds(s span, n model.Node) bool {
+// holdsNode reports whether a node stands in the rows of s.
+func (p *Pane) holdsNode(s span, n model.Node) bool {
 	return n != model.NoNode && p.t.RowOf(n) >= s.from && p.t.RowOf(n) < s.to
 }
 
@@ -76,18 +76,18 @@ const (
 	endsTick
 )
 
-// tick returns the sign for the rows of s, and its node; NoNode for no sign.
-func (p *Pane) tick(s span) (tick, model.Node) {
-	if p.holds(s, p.t.Head()) {
+// tickOf returns the sign for the rows of s, and its node; NoNode for no sign.
+func (p *Pane) tickOf(s span) (tick, model.Node) {
+	if p.holdsNode(s, p.t.Head()) {
 		return headTick, p.t.Head()
 	}
-	if n := p.in(s, p.labels.nodes); n != model.NoNode {
+	if n := p.firstIn(s, p.labels.nodes); n != model.NoNode {
 		return labelTick, n
 	}
-	if n := p.in(s, p.c.failed); n != model.NoNode {
+	if n := p.firstIn(s, p.c.failed); n != model.NoNode {
 		return errorTick, n
 	}
-	n := p.in(s, p.c.stops)
+	n := p.firstIn(s, p.c.stops)
 	switch {
 	case n == model.NoNode:
 		return noTick, n
@@ -97,13 +97,13 @@ func (p *Pane) tick(s span) (tick, model.Node) {
 	return endsTick, n
 }
 
-// ticks returns the ticks of w cells. They stay until there is another timeline, more of it,
+// ticksOf returns the ticks of w cells. They stay until there is another timeline, more of it,
 // or other labels.
-func (p *Pane) ticks(w int) []tick {
+func (p *Pane) ticksOf(w int) []tick {
 	if len(p.scrub) != w {
 		p.scrub = make([]tick, w)
 		for x := range p.scrub {
-			p.scrub[x], _ = p.tick(spanOf(x, w, p.t.Rows()))
+			p.scrub[x], _ = p.tickOf(spanOf(x, w, p.t.Rows()))
 		}
 	}
 	return p.scrub
@@ -126,7 +126,7 @@ func (p *Pane) Scrub(r *cell.Row, w int) {
 		}
 		from = to + 1
 	}
-	for x, tick := range p.ticks(w) {
+	for x, tick := range p.ticksOf(w) {
 		if tick == noTick && x != cursor {
 			continue
 		}
@@ -156,7 +156,7 @@ func (p *Pane) ScrubTo(x, w int) {
 		return
 	}
 	x = max(0, min(x, w-1))
-	_, n := p.tick(spanOf(x, w, p.t.Rows()))
+	_, n := p.tickOf(spanOf(x, w, p.t.Rows()))
 	for row := nearestRow(x, w, p.t.Rows()); n == model.NoNode; row++ {
 		n = p.t.Row(row).Node // a row that only draws has that of a snapshot below it
 	}

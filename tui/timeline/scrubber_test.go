@@ -89,9 +89,9 @@ func TestScrubber_leadsToWhatItShows(t *testing.T) {
 		p := pane(t, headers, 80, 12)
 		for x := range w {
 			p.Select(0)
-			_, want := p.tick(spanOf(x, w, p.t.Rows()))
+			_, want := p.tickOf(spanOf(x, w, p.t.Rows()))
 			p.ScrubTo(x, w)
-			at, row := p.Selected(), nearestRow(x, w, p.t.Rows())
+			at, row := p.SelectedNode(), nearestRow(x, w, p.t.Rows())
 			if want == model.NoNode {
 				want = p.t.Row(row).Node
 			}
@@ -103,24 +103,24 @@ func TestScrubber_leadsToWhatItShows(t *testing.T) {
 			}
 		}
 		p.ScrubTo(-5, w)
-		if first := p.Selected(); w > 3 && first != 0 {
+		if first := p.SelectedNode(); w > 3 && first != 0 {
 			t.Errorf("left of all: %d", first)
 		}
 		p.ScrubTo(w+5, w)
-		if last := p.Selected(); w > 1 && last != p.t.Head() {
+		if last := p.SelectedNode(); w > 1 && last != p.t.Head() {
 			t.Errorf("right of all: %d", last)
 		}
 	}
 	none := pane(t, nil, 80, 12)
 	none.ScrubTo(3, 20)
-	if got := scrubbed(t, none, 20); got != "────────────────────" || none.Selected() != model.NoNode {
+	if got := scrubbed(t, none, 20); got != "────────────────────" || none.SelectedNode() != model.NoNode {
 		t.Errorf("without snapshots: %s", got)
 	}
 	lost := []model.Header{{ID: "b", ParentID: "a", SessionID: "s"}, {ID: "d", ParentID: "c", SessionID: "s", Index: 1}}
 	broken := pane(t, lost, 80, 12) // rows that only draw stand above both
 	broken.ScrubTo(0, 20)
-	if broken.Selected() != 0 {
-		t.Errorf("the first cell leads to %d", broken.Selected())
+	if broken.SelectedNode() != 0 {
+		t.Errorf("the first cell leads to %d", broken.SelectedNode())
 	}
 }
 

@@ -50,20 +50,20 @@ const (
 // more headers, see [Spare]. The time is linear in their number, so it belongs in a command.
 func Prepare(t *model.Timeline) *Content {
 	c := &Content{Timeline: t, indexWidth: 1, turnWidth: 1}
-	c.measure(0)
+	c.measureColumns(0)
 	for i := range t.Rows() {
-		c.note(t.Row(i).Node)
+		c.noteStop(t.Row(i).Node)
 	}
 	return c
 }
 
-// note takes down a node that keys lead to. The nodes come in the order of their
+// noteStop takes down a node that keys lead to. The nodes come in the order of their
 // rows; NoNode is passed over.
-func (c *Content) note(n model.Node) {
+func (c *Content) noteStop(n model.Node) {
 	if n == model.NoNode {
 		return
 	}
-	if c.stop(n) {
+	if c.isStop(n) {
 		c.stops = append(c.stops, n)
 	}
 	if c.Timeline.Header(n).Marks.Has(model.MarkError) {
@@ -71,13 +71,13 @@ func (c *Content) note(n model.Node) {
 	}
 }
 
-// stop reports whether n is a branch point or the end of a line.
-func (c *Content) stop(n model.Node) bool {
+// isStop reports whether n is a branch point or the end of a line.
+func (c *Content) isStop(n model.Node) bool {
 	return c.Timeline.Next(n) == model.NoNode || c.Timeline.BranchPoint(n)
 }
 
-// measure makes the columns wide enough for the headers from one node on.
-func (c *Content) measure(from model.Node) {
+// measureColumns makes the columns wide enough for the headers from one node on.
+func (c *Content) measureColumns(from model.Node) {
 	t := c.Timeline
 	last := "" // most rows have one of a few events
 	var buf [48]byte
@@ -86,7 +86,7 @@ func (c *Content) measure(from model.Node) {
 		index, suffix := nameOf(t, n, buf[:0])
 		c.indexWidth, c.suffixWidth = max(c.indexWidth, len(index)), max(c.suffixWidth, len(suffix))
 		if h.TurnIndex != model.TurnUnknown {
-			c.turnWidth = max(c.turnWidth, digits(h.TurnIndex))
+			c.turnWidth = max(c.turnWidth, countDigits(h.TurnIndex))
 		}
 		if n == 0 || t.Header(n-1).TurnIndex != h.TurnIndex {
 			c.opened++
@@ -106,22 +106,22 @@ func (c *Content) measure(from model.Node) {
 	}
 	c.turns = c.opened > 1 && 2*c.opened <= t.Len()
 	c.signs = 0
-	if c.marked || c.inferred > 0 && c.usual() == 0 {
+	if c.marked || c.inferred > 0 && c.usualMarks() == 0 {
 		c.signs = 1
 	}
 }
 
-// usual returns the marks that most rows have: they are said once and drawn on no
+// usualMarks returns the marks that most rows have: they are said once and drawn on no
 // row. An inferred parent is the only one that a reader can do without.
-func (c *Content) usual() model.Marks {
+func (c *Content) usualMarks() model.Marks {
 	if 2*c.inferred > c.Timeline.Len() {
 		return model.MarkInferred
 	}
 	return 0
 }
 
-// digits returns the length of a number in decimals.
-func digits(n int) int {
+// countDigits returns the length of a number in decimals.
+func countDigits(n int) int {
 	var buf [20]byte
 	return len(strconv.AppendInt(buf[:0], int64(n), 10))
 }
@@ -166,12 +166,12 @@ func (p *Pane) Blur() { p.focus = p.styles.Unfocused }
 // Resize gives the pane its size in cells.
 func (p *Pane) Resize(w, h int) {
 	p.w, p.h = w, h
-	p.columns = p.fit()
-	p.rows.Resize(max(h-footer(h)-p.header(), 0))
+	p.columns = p.fitColumns()
+	p.rows.Resize(max(h-footerRows(h)-p.headerRows(), 0))
 }
 
-// footer returns the rows at the bottom that explain the cursor's.
-func footer(h int) int {
+// footerRows returns the rows at the bottom that explain the cursor's.
+func footerRows(h int) int {
 	if h < 4 {
 		return 0
 	}
@@ -184,20 +184,20 @@ func footer(h int) int {
 func (p *Pane) Set(c *Content) {
 	cursor, marked, line := model.NoNode, model.NoNode, p.rows.Cursor-p.rows.Top
 	if p.t != nil {
-		cursor, marked = p.find(c.Timeline, p.cursor), p.find(c.Timeline, p.marked)
+		cursor, marked = p.findNode(c.Timeline, p.cursor), p.findNode(c.Timeline, p.marked)
 	}
 	if p.t != nil && p.t != c.Timeline {
-		p.labels = p.labels.in(p.t, c.Timeline)
+		p.labels = p.labels.labelsIn(p.t, c.Timeline)
 	}
 	folds := p.translateFolds(c.Timeline)
 	p.c, p.t, p.folds, p.marked, p.matches, p.scrub = c, c.Timeline, folds, marked, Matches{}, nil
-	p.columns = p.fit()
+	p.columns = p.fitColumns()
 	p.rows.SetLen(p.folds.Rows())
 	p.cursor = cursor
 	if cursor == model.NoNode {
-		p.cursor = p.start()
+		p.cursor = p.startNode()
 	}
-	p.reveal()
+	p.revealCursor()
 	if cursor != model.NoNode {
 		p.rows.Scroll(p.rows.Cursor - line - p.rows.Top)
 	}
@@ -210,7 +210,7 @@ func (p *Pane) translateFolds(in *model.Timeline) *model.Folds {
 	case p.t == nil || p.t.Len() == 0 || in.Len() < p.t.Len():
 	case in.Snapshots() < in.Len():
 		// Steps come in before their snapshot, when their trace has been written.
-		p.folds.RebaseBy(in, p.finder(in))
+		p.folds.RebaseBy(in, p.nodeFinder(in))
 		return p.folds
 	case in.Header(0).Ref() == p.t.Header(0).Ref():
 		p.folds.Rebase(in)
@@ -219,8 +219,8 @@ func (p *Pane) translateFolds(in *model.Timeline) *model.Folds {
 	return model.NewFolds(in)
 }
 
-// finder returns a function that finds nodes of this timeline in another one by their ids.
-func (p *Pane) finder(in *model.Timeline) func(model.Node) model.Node {
+// nodeFinder returns a function that finds nodes of this timeline in another one by their ids.
+func (p *Pane) nodeFinder(in *model.Timeline) func(model.Node) model.Node {
 	type key struct{ session, id string }
 	at := make(map[key]model.Node, in.Len())
 	for n := range model.Node(in.Len()) {
@@ -234,18 +234,18 @@ func (p *Pane) finder(in *model.Timeline) func(model.Node) model.Node {
 	}
 }
 
-// start is where the cursor is at first: at the head, else at the last visit.
-func (p *Pane) start() model.Node {
+// startNode is where the cursor is at first: at the head, else at the last visit.
+func (p *Pane) startNode() model.Node {
 	if head := p.t.Head(); head != model.NoNode {
 		return head
 	}
 	return model.Node(p.t.Len() - 1)
 }
 
-// find returns the node of another timeline that is the same visit as n of this
+// findNode returns the node of another timeline that is the same visit as n of this
 // one. The same place from the front or from the back is tried first: a
 // timeline grows at its end, and at its front when the older part comes in.
-func (p *Pane) find(in *model.Timeline, n model.Node) model.Node {
+func (p *Pane) findNode(in *model.Timeline, n model.Node) model.Node {
 	if n == model.NoNode {
 		return n
 	}
@@ -270,11 +270,11 @@ func (p *Pane) find(in *model.Timeline, n model.Node) model.Node {
 // Timeline returns the timeline that shows.
 func (p *Pane) Timeline() *model.Timeline { return p.t }
 
-// Selected returns the node under the cursor, or NoNode in an empty timeline.
-func (p *Pane) Selected() model.Node { return p.cursor }
+// SelectedNode returns the node under the cursor, or NoNode in an empty timeline.
+func (p *Pane) SelectedNode() model.Node { return p.cursor }
 
-// Marked returns the node that is marked, or NoNode.
-func (p *Pane) Marked() model.Node { return p.marked }
+// MarkedNode returns the node that is marked, or NoNode.
+func (p *Pane) MarkedNode() model.Node { return p.marked }
 
 // Mark sets the node aside to compare with; NoNode clears the mark.
 func (p *Pane) Mark(n model.Node) { p.marked = n }
@@ -293,7 +293,7 @@ func (p *Pane) Select(n model.Node) {
 		p.folds.Unfold(at)
 	}
 	p.rows.SetLen(p.folds.Rows())
-	p.reveal()
+	p.revealCursor()
 }
 
 // isHidden reports whether a fold hides n.
@@ -302,9 +302,9 @@ func (p *Pane) isHidden(n model.Node) bool {
 	return p.folds.Row(p.folds.Visible(row)) != row
 }
 
-// reveal scrolls to the cursor. Where a fold hides it, the cursor goes to the
+// revealCursor scrolls to the cursor. Where a fold hides it, the cursor goes to the
 // fold.
-func (p *Pane) reveal() {
+func (p *Pane) revealCursor() {
 	if p.cursor == model.NoNode {
 		return
 	}
@@ -351,11 +351,11 @@ func (p *Pane) Do(a keymap.Action) bool {
 	case keymap.Bottom:
 		p.moveTo(p.rows.Len-1, -1)
 	case keymap.StepBack, keymap.Parent:
-		p.Select(p.before(p.cursor))
+		p.Select(p.nodeBefore(p.cursor))
 	case keymap.StepForward:
-		p.Select(p.showing(p.t.Next(p.cursor)))
+		p.Select(p.shownNode(p.t.Next(p.cursor)))
 	case keymap.Child:
-		p.Select(p.showing(p.firstChild()))
+		p.Select(p.shownNode(p.firstChild()))
 	case keymap.PrevBranch:
 		p.Select(p.nearestOf(p.c.stops, -1))
 	case keymap.NextBranch:
@@ -363,7 +363,7 @@ func (p *Pane) Do(a keymap.Action) bool {
 	case keymap.GoHead:
 		p.Select(p.t.Head())
 	case keymap.Fold:
-		p.fold()
+		p.foldAtCursor()
 	case keymap.Unfold:
 		if !p.folds.Unfold(p.cursor) {
 			p.folds.ShowSteps(p.cursor)
@@ -381,8 +381,8 @@ func (p *Pane) Do(a keymap.Action) bool {
 	return true
 }
 
-// before returns the node before n, but for steps that n hides.
-func (p *Pane) before(n model.Node) model.Node {
+// nodeBefore returns the node before n, but for steps that n hides.
+func (p *Pane) nodeBefore(n model.Node) model.Node {
 	at := p.t.Parent(n)
 	for range p.folds.Steps(n) {
 		at = p.t.Parent(at)
@@ -390,9 +390,9 @@ func (p *Pane) before(n model.Node) model.Node {
 	return at
 }
 
-// showing returns n, or if it is a step that is hidden the snapshot that its turn
+// shownNode returns n, or if it is a step that is hidden the snapshot that its turn
 // ended in.
-func (p *Pane) showing(n model.Node) model.Node {
+func (p *Pane) shownNode(n model.Node) model.Node {
 	if n != model.NoNode && p.t.IsStep(n) && p.isHidden(n) {
 		return p.t.EndOf(n)
 	}
@@ -402,7 +402,7 @@ func (p *Pane) showing(n model.Node) model.Node {
 // nearestOf returns the nearest node above the cursor in a list ordered by row. For a positive step it
 // returns the nearest one below. It returns NoNode at the end of the list.
 func (p *Pane) nearestOf(list []model.Node, step int) model.Node {
-	i, on := p.place(list)
+	i, on := p.placeIn(list)
 	switch {
 	case step < 0:
 		i--
@@ -415,14 +415,14 @@ func (p *Pane) nearestOf(list []model.Node, step int) model.Node {
 	return list[i]
 }
 
-// place returns where the cursor is or would be in a list in row order, and whether
+// placeIn returns where the cursor is or would be in a list in row order, and whether
 // it is there.
-func (p *Pane) place(list []model.Node) (int, bool) {
+func (p *Pane) placeIn(list []model.Node) (int, bool) {
 	return slices.BinarySearchFunc(list, p.t.RowOf(p.cursor), func(n model.Node, row int) int { return p.t.RowOf(n) - row })
 }
 
-// Failed returns how many snapshots have an error.
-func (p *Pane) Failed() int { return len(p.c.failed) }
+// CountFailed returns how many snapshots have an error.
+func (p *Pane) CountFailed() int { return len(p.c.failed) }
 
 // NextFailed moves the cursor to the next snapshot with an error, after the last one to the first. It returns
 // the number of that error from 1, or 0 when no snapshot has an error.
@@ -430,7 +430,7 @@ func (p *Pane) NextFailed() int {
 	if len(p.c.failed) == 0 {
 		return 0
 	}
-	i, on := p.place(p.c.failed)
+	i, on := p.placeIn(p.c.failed)
 	if on {
 		i++
 	}
@@ -439,14 +439,14 @@ func (p *Pane) NextFailed() int {
 	return i + 1
 }
 
-// Ended reports whether no step leads forward from the cursor.
-func (p *Pane) Ended() bool { return p.cursor == model.NoNode || p.t.Next(p.cursor) == model.NoNode }
+// IsAtEnd reports whether no step leads forward from the cursor.
+func (p *Pane) IsAtEnd() bool { return p.cursor == model.NoNode || p.t.Next(p.cursor) == model.NoNode }
 
 // Fault marks the snapshots with some ids as damaged: the store has a fault of
 // them. It takes the place of the ids before.
 func (p *Pane) Fault(ids map[string]struct{}) {
 	p.faulty = ids
-	p.columns = p.fit()
+	p.columns = p.fitColumns()
 }
 
 // step reports whether a header is that of a step and not of a snapshot.
@@ -462,10 +462,10 @@ func (p *Pane) firstChild() model.Node {
 	return next
 }
 
-// fold hides the steps of the cursor's turn; where they are hidden, it folds at
+// foldAtCursor hides the steps of the cursor's turn; where they are hidden, it folds at
 // the cursor, or, where nothing hangs on it, at the place where the branch that
 // it is on leaves.
-func (p *Pane) fold() {
+func (p *Pane) foldAtCursor() {
 	if !p.folds.HideSteps(p.cursor) && !p.folds.Fold(p.cursor) && !p.folds.HasFold(p.cursor) && !p.t.OnPath(p.cursor) {
 		for at := p.t.Parent(p.cursor); at != model.NoNode; at = p.t.Parent(at) {
 			if p.t.BranchPoint(at) {
@@ -480,12 +480,12 @@ func (p *Pane) fold() {
 
 func (p *Pane) refold() {
 	p.rows.SetLen(p.folds.Rows())
-	p.reveal()
+	p.revealCursor()
 }
 
 // Click selects the snapshot in row y of the pane.
 func (p *Pane) Click(_, y int) {
-	y -= p.header()
+	y -= p.headerRows()
 	if i := p.rows.Top + y; y >= 0 && y < p.rows.Height && i < p.rows.Len {
 		p.moveTo(i, -1)
 	}
@@ -510,7 +510,7 @@ func (p *Pane) Wheel(n int) {
 // Thumb returns the rows that the thumb of a scrollbar covers.
 func (p *Pane) Thumb() (from, to int) {
 	if from, to = p.rows.Thumb(); to > 0 {
-		from, to = from+p.header(), to+p.header()
+		from, to = from+p.headerRows(), to+p.headerRows()
 	}
 	return from, to
 }
@@ -522,7 +522,7 @@ func (p *Pane) Position() string {
 		return ""
 	}
 	text := strconv.Itoa(p.rows.Cursor+1) + " of " + strconv.Itoa(p.rows.Len)
-	if usual := p.c.usual(); usual != 0 {
+	if usual := p.c.usualMarks(); usual != 0 {
 		text = "parents " + usual.Word() + " " + p.styles.Glyphs.Dot + " " + text
 	}
 	return text

@@ -159,7 +159,7 @@ func TestPane_brokenLineage(t *testing.T) {
 func TestPane_emptySession(t *testing.T) {
 	p := pane(t, nil, 40, 5)
 	check(t, picture(t, p, 40, 5), "  no snapshots yet\n\n\n\n\n")
-	if p.Do(keymap.MoveDown) || p.Selected() != model.NoNode {
+	if p.Do(keymap.MoveDown) || p.SelectedNode() != model.NoNode {
 		t.Error("an empty timeline moves")
 	}
 	p.Click(0, 0)
@@ -183,7 +183,7 @@ func TestPane_moves(t *testing.T) {
 		if !p.Do(step.do) {
 			t.Errorf("%s is not the timeline's", step.do)
 		}
-		if got := p.Selected(); got != step.want {
+		if got := p.SelectedNode(); got != step.want {
 			t.Errorf("after %s at %d, want %d", step.do, got, step.want)
 		}
 	}
@@ -196,8 +196,8 @@ func TestPane_folds(t *testing.T) {
 	p := pane(t, trip(t), 80, 30)
 	p.Select(7)
 	p.Do(keymap.Fold) // a leaf: folds the branch that it is on
-	if p.Selected() != 5 {
-		t.Errorf("cursor at %d, want the branch point", p.Selected())
+	if p.SelectedNode() != 5 {
+		t.Errorf("cursor at %d, want the branch point", p.SelectedNode())
 	}
 	if got := picture(t, p, 80, 30); !strings.Contains(got, "▸2 hidden") || strings.Contains(got, "8adc") {
 		t.Errorf("the branch is not folded:\n%s", got)
@@ -207,8 +207,8 @@ func TestPane_folds(t *testing.T) {
 		t.Errorf("the fold hides what is selected:\n%s", got)
 	}
 	p.Do(keymap.FoldAll)
-	if got := picture(t, p, 80, 30); strings.Count(got, "hidden") != 2 || p.Selected() != 5 {
-		t.Errorf("fold all, cursor %d:\n%s", p.Selected(), got)
+	if got := picture(t, p, 80, 30); strings.Count(got, "hidden") != 2 || p.SelectedNode() != 5 {
+		t.Errorf("fold all, cursor %d:\n%s", p.SelectedNode(), got)
 	}
 	p.Do(keymap.Unfold)
 	p.Do(keymap.UnfoldAll)
@@ -223,8 +223,8 @@ func TestPane_cursorStaysOnItsSnapshot(t *testing.T) {
 	p.Select(4)
 	p.Mark(2)
 	p.Set(Prepare(model.NewTimeline(headers)))
-	if p.Selected() != 14 || p.Marked() != 12 {
-		t.Errorf("after the older part came in: cursor %d, mark %d", p.Selected(), p.Marked())
+	if p.SelectedNode() != 14 || p.MarkedNode() != 12 {
+		t.Errorf("after the older part came in: cursor %d, mark %d", p.SelectedNode(), p.MarkedNode())
 	}
 	p.Do(keymap.FoldAll)
 	more := append(trip(t), model.Header{ID: "new", SessionID: sample.Trip, ParentID: headers[17].ID, ParentVisit: headers[17].Visit, Visit: 99, Index: 14})
@@ -237,8 +237,8 @@ func TestPane_cursorStaysOnItsSnapshot(t *testing.T) {
 		other[i].SessionID = "other"
 	}
 	p.Set(Prepare(model.NewTimeline(other)))
-	if p.Selected() != 2 || p.Marked() != model.NoNode {
-		t.Errorf("another session: cursor %d, mark %d", p.Selected(), p.Marked())
+	if p.SelectedNode() != 2 || p.MarkedNode() != model.NoNode {
+		t.Errorf("another session: cursor %d, mark %d", p.SelectedNode(), p.MarkedNode())
 	}
 }
 
@@ -246,16 +246,16 @@ func TestPane_mouse(t *testing.T) {
 	p := pane(t, trip(t), 80, 12)
 	p.Do(keymap.Top)
 	p.Click(5, 6) // the row that draws the branch belongs to the one above
-	if p.Selected() != 5 {
-		t.Errorf("click on a drawn row: %d", p.Selected())
+	if p.SelectedNode() != 5 {
+		t.Errorf("click on a drawn row: %d", p.SelectedNode())
 	}
 	p.Click(5, 8)
-	if p.Selected() != 7 {
-		t.Errorf("click: %d", p.Selected())
+	if p.SelectedNode() != 7 {
+		t.Errorf("click: %d", p.SelectedNode())
 	}
 	p.Wheel(3)
-	if p.Selected() != 7 || p.rows.Top != 3 {
-		t.Errorf("wheel: %d, top %d", p.Selected(), p.rows.Top)
+	if p.SelectedNode() != 7 || p.rows.Top != 3 {
+		t.Errorf("wheel: %d, top %d", p.SelectedNode(), p.rows.Top)
 	}
 	p.Wheel(100)
 	p.Click(0, 500)
@@ -302,16 +302,16 @@ func TestPane_matchesGoRound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !p.SetMatches(m) || p.Selected() != 9 {
-		t.Errorf("first match from #6: %d", p.Selected())
+	if !p.SetMatches(m) || p.SelectedNode() != 9 {
+		t.Errorf("first match from #6: %d", p.SelectedNode())
 	}
 	for _, step := range []struct {
 		n, at int
 		node  model.Node
 	}{{1, 1, 3}, {1, 2, 4}, {-1, 1, 3}, {-1, 4, 9}} {
 		at, of := p.Match(step.n)
-		if at != step.at || of != 4 || p.Selected() != step.node {
-			t.Errorf("match %+d: %d of %d at %d, want %d of 4 at %d", step.n, at, of, p.Selected(), step.at, step.node)
+		if at != step.at || of != 4 || p.SelectedNode() != step.node {
+			t.Errorf("match %+d: %d of %d at %d, want %d of 4 at %d", step.n, at, of, p.SelectedNode(), step.at, step.node)
 		}
 	}
 	if p.SetMatches(Matches{}) {
@@ -479,18 +479,18 @@ func TestPane_goesFromErrorToError(t *testing.T) {
 	p := pane(t, headers, 80, 12)
 	for _, want := range []model.Node{3, 11, 3} { // from the head it begins again
 		at := p.NextFailed()
-		if p.Selected() != want || at != 1 && want == 3 || at != 2 && want == 11 {
-			t.Errorf("error %d at %d, want it at %d", at, p.Selected(), want)
+		if p.SelectedNode() != want || at != 1 && want == 3 || at != 2 && want == 11 {
+			t.Errorf("error %d at %d, want it at %d", at, p.SelectedNode(), want)
 		}
 	}
 	none := pane(t, turns()[:1], 80, 12)
-	if none.Failed() != 0 || none.NextFailed() != 0 || none.Selected() != 0 {
+	if none.CountFailed() != 0 || none.NextFailed() != 0 || none.SelectedNode() != 0 {
 		t.Error("there is an error")
 	}
 	steps := pane(t, turns(), 60, 12)
 	steps.NextFailed()
-	if steps.Selected() != 2 || !strings.Contains(picture(t, steps, 60, 12), "▌ │ ·") {
-		t.Errorf("an error in a step that is closed: at %d", steps.Selected())
+	if steps.SelectedNode() != 2 || !strings.Contains(picture(t, steps, 60, 12), "▌ │ ·") {
+		t.Errorf("an error in a step that is closed: at %d", steps.SelectedNode())
 	}
 }
 
@@ -589,7 +589,7 @@ func TestPane_keysAndSteps(t *testing.T) {
 		for _, a := range actions {
 			p.Do(a)
 		}
-		if got := p.t.Header(p.Selected()).ID; got != want {
+		if got := p.t.Header(p.SelectedNode()).ID; got != want {
 			t.Errorf("%v: at %s, not %s", actions, got, want)
 		}
 	}

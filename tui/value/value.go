@@ -33,7 +33,7 @@ func Put(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node) {
 	defer r.Last()
 	for c := n; c < end && r.Room() > 0; c++ {
 		if c != n {
-			separate(r, tokens, t, c)
+			drawSeparator(r, tokens, t, c)
 		}
 		switch t.Kind(c) {
 		case jsontape.Object:
@@ -42,7 +42,7 @@ func Put(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node) {
 			r.Put(tokens.Punct, "[")
 		default:
 			Scalar(r, tokens, t, c)
-			endings(r, tokens, t, n, c)
+			drawBrackets(r, tokens, t, n, c)
 			continue
 		}
 		if t.End(c) == c+1 {
@@ -50,7 +50,7 @@ func Put(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node) {
 				r.Last()
 			}
 			closeOne(r, tokens, t, c)
-			endings(r, tokens, t, n, c)
+			drawBrackets(r, tokens, t, n, c)
 		}
 	}
 }
@@ -73,8 +73,8 @@ func PutMost(r *cell.Row, g *theme.Glyphs, tokens *theme.Tokens, t *jsontape.Tap
 	})
 }
 
-// separate draws what stands before a child: a comma, a key.
-func separate(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, c jsontape.Node) {
+// drawSeparator draws what stands before a child: a comma, a key.
+func drawSeparator(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, c jsontape.Node) {
 	parent := t.Parent(c)
 	if c != parent+1 {
 		r.Put(tokens.Punct, ", ")
@@ -85,8 +85,8 @@ func separate(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, c jsontape.No
 	}
 }
 
-// endings draws the brackets of all containers inside n that end with c.
-func endings(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n, c jsontape.Node) {
+// drawBrackets draws the brackets of all containers inside n that end with c.
+func drawBrackets(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n, c jsontape.Node) {
 	next := t.End(c)
 	for c != n && r.Room() > 0 {
 		c = t.Parent(c)
@@ -133,7 +133,7 @@ func Scalar(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node
 // last cells.
 func putQuoted(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.Node) {
 	var buf [512]byte
-	out := beginning(append(buf[:0], '"'), t, n, r.Room())
+	out := appendBeginning(append(buf[:0], '"'), t, n, r.Room())
 	if len(out) <= r.Room()*perCell && !t.IsUnfinished(n) {
 		out = append(out, '"')
 	}
@@ -148,9 +148,9 @@ func putQuoted(r *cell.Row, tokens *theme.Tokens, t *jsontape.Tape, n jsontape.N
 	r.PutBytes(tokens.Muted, size)
 }
 
-// beginning appends as much of the string n as can fill room cells, and more,
+// appendBeginning appends as much of the string n as can fill room cells, and more,
 // so that Row sees that it has to cut. Of plain ASCII that is little.
-func beginning(dst []byte, t *jsontape.Tape, n jsontape.Node, room int) []byte {
+func appendBeginning(dst []byte, t *jsontape.Tape, n jsontape.Node, room int) []byte {
 	start := len(dst)
 	dst = t.AppendText(dst, n, room+1)
 	for _, c := range dst[start:] {

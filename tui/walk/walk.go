@@ -79,12 +79,12 @@ func (w *Window[R]) Place(list List[R], row R, y int) {
 	slices.Reverse(above)
 	w.at = len(above)
 	w.rows = append(append(w.rows[:0], above...), row)
-	w.fill(list)
+	w.fillRows(list)
 }
 
-// fill adds rows below those that there are, and above where the list ends
+// fillRows adds rows below those that there are, and above where the list ends
 // below.
-func (w *Window[R]) fill(list List[R]) {
+func (w *Window[R]) fillRows(list List[R]) {
 	for len(w.rows) < max(w.height, 1) {
 		r, ok := list.Next(w.rows[len(w.rows)-1])
 		if !ok {
@@ -149,7 +149,7 @@ func (w *Window[R]) Scroll(list List[R], n int) {
 		top = prev
 	}
 	w.rows, w.at = append(w.rows[:0:0], top), 0
-	w.fill(list)
+	w.fillRows(list)
 	w.at = max(0, min(y-moved, len(w.rows)-1))
 	if i := slices.Index(w.rows, row); i >= 0 {
 		w.at = i
