@@ -164,7 +164,7 @@ var directions = []struct {
 		"files are read, and what a plan would make of them, without knowing what they are"},
 	{"hindcast/store/engine/folder", []string{"hindcast/store", "hindcast/store/media/disk", "hindcast/store/media/files", "hindcast/store/media/journal", "hindcast/store/media/tree", "hindcast/store/engine/planning", "hindcast/model/..."},
 		"what kinds made of files have in common knows none of them"},
-	{"hindcast/store/engine/coding", []string{"hindcast/store", "hindcast/store/media/files", "hindcast/store/engine/folder", "hindcast/store/media/journal", "hindcast/store/media/sqlitefile", "hindcast/store/media/watch", "hindcast/model/...", "github.com/google/uuid", "hindcast/store/media/tree"},
+	{"hindcast/store/engine/coding", []string{"hindcast/store", "hindcast/store/engine", "hindcast/store/media/files", "hindcast/store/engine/folder", "hindcast/store/media/journal", "hindcast/store/media/sqlitefile", "hindcast/store/media/watch", "hindcast/model/...", "github.com/google/uuid", "hindcast/store/media/tree"},
 		"what the sessions of coding agents have in common is written without knowing any of them"},
 	{"hindcast/store/storetest/codingtest", []string{"hindcast/store", "hindcast/store/storetest/skip"},
 		"a tool is run without knowing how its sessions are read"},

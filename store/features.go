@@ -91,11 +91,6 @@ func FeaturesOf(s Store) (f Features) {
 	if says, ok := s.(interface{ Features() Features }); ok {
 		return says.Features()
 	}
-	if s, ok := s.(interface {
-		Find(ctx context.Context, session string) error
-	}); ok {
-		f.Find = s.Find
-	}
 	if s, ok := s.(Tailer); ok {
 		f.Tail = s.Tail
 	}
@@ -110,14 +105,6 @@ func FeaturesOf(s Store) (f Features) {
 		f.Only = s.Only
 	}
 	if s, ok := s.(interface {
-		Tally(ctx context.Context) (sessions int, changed time.Time, err error)
-	}); ok {
-		f.Tally = s.Tally
-	}
-	if s, ok := s.(interface{ NamesForks() bool }); ok {
-		f.NamesForks = s.NamesForks
-	}
-	if s, ok := s.(interface {
 		Apart(ctx context.Context, a, b model.Ref) (Apart, error)
 	}); ok {
 		f.Apart = s.Apart
@@ -129,26 +116,11 @@ func FeaturesOf(s Store) (f Features) {
 		f.Ropes, f.Fill = s.Ropes, s.Fill
 	}
 	_, f.Surveys = s.(interface{ Surveys() })
-	if s, ok := s.(interface {
-		Sieve(ctx context.Context, session string, text []byte, has func([]byte) bool) (*Sieved, error)
-	}); ok {
-		f.Sieve = s.Sieve
-	}
-	if s, ok := s.(interface {
-		Mentions(ctx context.Context, session string, text []byte, has func([]byte) bool) (bool, error)
-	}); ok {
-		f.Mentions = s.Mentions
-	}
 	if s, ok := s.(Deriver); ok {
 		f.DerivedIDs, f.Facts, f.Gaps = s.DerivedIDs, s.Facts, s.Gaps
 	}
 	if s, ok := s.(Resumer); ok {
 		f.Resume = s.Resume
-	}
-	if s, ok := s.(interface {
-		Across(ctx context.Context, ref model.Ref) (model.Ref, error)
-	}); ok {
-		f.Across = s.Across
 	}
 	if s, ok := s.(Recorder); ok {
 		f.Record = s.Get

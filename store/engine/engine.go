@@ -84,6 +84,9 @@ type Format struct {
 	State func(context.Context, In, *Row) ([]byte, error)
 	// About describes a row besides its state. It returns the errors of State.
 	About func(context.Context, In, *Row) (About, error)
+	// Resume returns the calls that go on from a row, for a kind that looks at many rows for them: About,
+	// which is asked for each row, has none then. It may be nil.
+	Resume func(context.Context, In, *Row) ([]model.Resume, error)
 	// Steps returns the rows of a log with the steps that lie between them, which have visits and are in no
 	// log. It may be nil.
 	Steps func(context.Context, In, *Log) []model.Header
@@ -98,6 +101,8 @@ type Format struct {
 
 	// Lacks returns why the kind does not support an operation, "" if it does.
 	Lacks func(op model.Op) string
+	// Joins says that a fork may join the pieces of a session, and names no snapshot then.
+	Joins bool
 	// Move plans a change.
 	Move func(context.Context, In, *Log, model.Change) (*Move, error)
 	// Next predicts how the framework goes on after a plan. For an undo or a redo the move is nil.

@@ -282,15 +282,24 @@ func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 // Resume returns the calls that go on from a snapshot, with warnings about its messages. It returns the errors
 // of State.
 func (s *Store) Resume(ctx context.Context, ref model.Ref) ([]model.Resume, error) {
-	about, err := s.about(ctx, ref)
-	if err != nil || len(about.Resume) == 0 {
-		return nil, err
+	var calls []model.Resume
+	err := s.at(ctx, ref, func(in In, row *Row) (err error) {
+		if s.format.Resume != nil {
+			calls, err = s.format.Resume(ctx, in, row)
+			return err
+		}
+		about, err := s.format.About(ctx, in, row)
+		calls = about.Resume
+		return err
+	})
+	if err != nil || len(calls) == 0 {
+		return nil, s.Wrap(err, "describe %q of session %q", ref.ID, ref.Session)
 	}
 	state, err := s.State(ctx, ref)
 	if err != nil { // the state itself says why
-		return about.Resume, ctx.Err()
+		return calls, ctx.Err()
 	}
-	return store.WarnOf(about.Resume, s.hazards(state)), nil
+	return store.WarnOf(calls, s.hazards(state)), nil
 }
 
 // hazards warns of the messages that the framework would mishandle when a session goes on from a state.

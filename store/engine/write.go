@@ -114,7 +114,7 @@ func (s *Store) move(ctx context.Context, on Stage, c model.Change) (plan model.
 			return err
 		case len(before.Rows) == 0:
 			return model.ErrNoSession
-		case c.Op != model.OpRepair && c.Op != model.OpPurge && before.At(c.Ref.ID) < 0:
+		case c.Op != model.OpRepair && c.Op != model.OpPurge && !(c.Join && s.format.Joins) && before.At(c.Ref.ID) < 0:
 			return model.ErrNoSnapshot
 		}
 		return nil

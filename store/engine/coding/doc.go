@@ -1,6 +1,6 @@
 // Package coding makes a store out of the sessions that a coding agent wrote. A kind says
-// how its files are read, see [Format]. The list of sessions, states, questions, forks, the
-// journal and how a running session is followed are here for all of them.
+// how its files are read, see [Format]. The list of sessions, states, questions and forks are here
+// for all of them; package engine caches, follows and plans.
 //
 //	coding agent                            Hindcast
 //	one conversation                        session

@@ -1,6 +1,14 @@
 package coding
 
-import "hindcast/store"
+import (
+	"context"
+	"io/fs"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
+)
 
 // LetGo lets go of all texts of a store that can be made again, and returns how many those are.
 func LetGo(s store.Store) (n int) {
@@ -33,10 +41,55 @@ func Held(s store.Store) (counted, are int64) {
 // Glanced returns how many sessions were looked into for the list of a store.
 func Glanced(s store.Store) int64 { return s.(*Store).looked.Load() }
 
-// Remembered returns how many sessions a store remembers.
-func Remembered(s store.Store) int {
-	m := &s.(*Store).memo
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.known)
+// Remembered returns how many sessions a store has in memory: those that it tells though no file can be read.
+func Remembered(ctx context.Context, s store.Store) (n int) {
+	on := s.(*Store).storage
+	var whole tree.Tree
+	on.ReadThrough(func(is tree.Tree) tree.Tree {
+		whole = is
+		return unreadTree{is}
+	})
+	defer on.ReadThrough(func(tree.Tree) tree.Tree { return whole })
+	for info := range s.Sessions(ctx) {
+		for _, err := range s.Headers(ctx, info.ID) {
+			if err == nil {
+				n++
+			}
+			break
+		}
+	}
+	return n
+}
+
+// unreadTree is a tree whose files cannot be read.
+type unreadTree struct{ tree.Tree }
+
+func (unreadTree) OpenFile(string) (tree.Opened, error) { return nil, fs.ErrPermission }
+
+func (unreadTree) Read(_ string, buf []byte) ([]byte, tree.Stamp, error) {
+	return buf[:0], tree.Stamp{}, fs.ErrPermission
+}
+
+// Count has a store count how often its format is asked for facts and for calls.
+func Count(s store.Store) (told, called *int) {
+	one := s.(*Store)
+	c := &counting{Format: one.format}
+	one.format = c
+	return &c.told, &c.called
+}
+
+// counting is a format that counts what it is asked for.
+type counting struct {
+	Format
+	told, called int
+}
+
+func (c *counting) Tell(context.Context, folder.In, *Session, *Entry) (model.Facts, error) {
+	c.told++
+	return nil, nil
+}
+
+func (c *counting) Calls(*Session, *Entry) []model.Resume {
+	c.called++
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
+	"hindcast/store/engine"
 	"hindcast/store/engine/folder"
 )
 
@@ -63,18 +64,18 @@ func (s *Session) refusesOpen(op model.Op, at int) error {
 }
 
 // fork plans a session that ends with an entry.
-func (e engine) fork(in folder.In, before *folder.Log, at int, c model.Change) (*folder.Move, error) {
-	forker, ok := e.format.(Forker)
+func (s *Store) fork(in folder.In, before *engine.Log, at int, c model.Change) (*engine.Move, error) {
+	forker, ok := s.format.(Forker)
 	if !ok {
-		return nil, &model.UnsupportedError{Op: c.Op, Reason: e.agent.Lacks}
+		return nil, &model.UnsupportedError{Op: c.Op, Reason: s.agent.Lacks}
 	}
-	s := before.Own.(*Session)
-	if err := s.refusesOpen(c.Op, at); err != nil {
+	one := before.Own.(*Session)
+	if err := one.refusesOpen(c.Op, at); err != nil {
 		return nil, err
 	}
-	return e.makes(in, before, at, c, func(cut Cut) (*Fork, error) {
+	return s.makes(in, before, at, c, func(cut Cut) (*Fork, error) {
 		made, err := forker.Fork(cut)
-		if _, ok := e.format.(Joiner); ok && err == nil && s.joins() {
+		if _, ok := s.format.(Joiner); ok && err == nil && one.joins() {
 			made.Hazards = append(made.Hazards, "the chain is broken, and this fork has one of its pieces: hindcast fork --join makes a session of all of them")
 		}
 		return made, err
@@ -82,17 +83,17 @@ func (e engine) fork(in folder.In, before *folder.Log, at int, c model.Change) (
 }
 
 // restore plans to have the agent's own pointer name an entry.
-func (e engine) restore(in folder.In, before *folder.Log, at int, c model.Change) (*folder.Move, error) {
-	s := before.Own.(*Session)
-	to := &s.Entries[at]
-	if err := s.refusesOpen(c.Op, at); err != nil {
+func (s *Store) restore(in folder.In, before *engine.Log, at int, c model.Change) (*engine.Move, error) {
+	one := before.Own.(*Session)
+	to := &one.Entries[at]
+	if err := one.refusesOpen(c.Op, at); err != nil {
 		return nil, err
 	}
-	made, err := e.format.(Restorer).Restore(Cut{In: in, Session: s, To: to, Dir: e.dir})
+	made, err := s.format.(Restorer).Restore(Cut{In: in, Session: one, To: to, Dir: s.folder})
 	if err != nil {
 		return nil, err
 	}
-	m := &folder.Move{Target: before.Rows[at].Point(), Steps: made.Steps, Uses: made.Uses, Writes: made.Writes, Hazards: append(made.Hazards, to.workTree()), Own: made.Calls}
+	m := &engine.Move{Target: before.Rows[at].Point(), Steps: made.Steps, Uses: made.Uses, Writes: made.Writes, Hazards: append(made.Hazards, to.workTree()), Own: made.Calls}
 	m.Writes = append(m.Writes, "journal: one entry")
 	return m, nil
 }

@@ -73,26 +73,31 @@ func CarriedIn(ctx context.Context, in folder.In, file string, document bool, ea
 	return list, nil
 }
 
-// unread returns the fault of the records whose texts no message shows, nil for none.
-func (e engine) unread(ctx context.Context, in folder.In, s *Session) (*model.Fault, error) {
-	carrier, ok := e.format.(Carrier)
+// unread returns the fault of the records whose texts no message shows, none where all are shown.
+func (s *Store) unread(ctx context.Context, session string) ([]model.Fault, error) {
+	carrier, ok := s.format.(Carrier)
 	if !ok {
 		return nil, nil
 	}
-	list, err := carrier.ReadCarried(ctx, in, s)
+	one, err := s.session(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	in := s.storage.In()
+	list, err := carrier.ReadCarried(ctx, in, one)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	defer in.Tree.Hold(path.Dir(s.Spot.File))()
+	defer in.Tree.Hold(path.Dir(one.Spot.File))()
 	seed, shown := maphash.MakeSeed(), map[uint64]bool{}
-	if err := e.eachShown(ctx, in, s, func(text string) { shown[maphash.String(seed, text)] = true }); err != nil {
+	if err := s.eachShown(ctx, in, one, func(text string) { shown[maphash.String(seed, text)] = true }); err != nil {
 		return nil, err
 	}
 	isShown := func(text string) bool { return shown[maphash.String(seed, strings.TrimSpace(text))] }
 	list = unshown(list, isShown)
 	if len(list) > 0 && len(list) <= mostSought { // a message may put texts together
 		var parts []string
-		if err := e.eachShown(ctx, in, s, func(text string) { parts = append(parts, text) }); err != nil {
+		if err := s.eachShown(ctx, in, one, func(text string) { parts = append(parts, text) }); err != nil {
 			return nil, err
 		}
 		all := strings.Join(parts, "\x00")
@@ -103,7 +108,7 @@ func (e engine) unread(ctx context.Context, in folder.In, s *Session) (*model.Fa
 	}
 	first := &list[0]
 	fault := store.UnreadFault(len(list), &store.Carried{File: first.File, Place: first.Place, Kind: first.Kind}, first.Texts[0])
-	return &fault, nil
+	return []model.Fault{fault}, nil
 }
 
 // unshown returns the records that have a part without any text that is shown. Each gets the texts
@@ -133,12 +138,12 @@ func CarriedOf(file, place, kind string, record Value) (Carried, bool) {
 const mostSought = 256
 
 // eachShown calls yield with each text of the messages of a session, without white space around it.
-func (e engine) eachShown(ctx context.Context, in folder.In, s *Session, yield func(string)) error {
-	for i := range s.Entries {
+func (s *Store) eachShown(ctx context.Context, in folder.In, one *Session, yield func(string)) error {
+	for i := range one.Entries {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		list, err := e.format.Messages(in, s, &s.Entries[i])
+		list, err := s.format.Messages(in, one, &one.Entries[i])
 		if err != nil {
 			continue // the state of the entry says why
 		}

@@ -6,6 +6,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 )
@@ -71,25 +72,25 @@ func (s *Session) joins() bool {
 }
 
 // join plans a session of all pieces of a broken chain.
-func (e engine) join(in folder.In, before *folder.Log, c model.Change) (*folder.Move, error) {
-	joiner, ok := e.format.(Joiner)
+func (s *Store) join(in folder.In, before *engine.Log, c model.Change) (*engine.Move, error) {
+	joiner, ok := s.format.(Joiner)
 	if !ok {
-		return nil, &model.UnsupportedError{Op: c.Op, Reason: "sessions of " + e.agent.Framework + " are not joined: fork from a snapshot"}
+		return nil, &model.UnsupportedError{Op: c.Op, Reason: "sessions of " + s.agent.Framework + " are not joined: fork from a snapshot"}
 	}
-	s := before.Own.(*Session)
-	if s.Head < 0 || !s.joins() {
+	one := before.Own.(*Session)
+	if one.Head < 0 || !one.joins() {
 		return nil, &model.UnsupportedError{Op: c.Op, Reason: "there is nothing to join: its chain is in one piece; fork from a snapshot"}
 	}
-	entries, n := s.pieces()
+	entries, n := one.pieces()
 	to := entries[len(entries)-1]
-	at := s.At(to.ID)
+	at := one.At(to.ID)
 	if c.Ref.ID != "" && c.Ref.ID != to.ID {
 		return nil, &model.UnsupportedError{Op: c.Op, Reason: fmt.Sprintf("a join has every piece, and ends at #%d: name no snapshot", at)}
 	}
-	if err := s.refusesOpen(c.Op, at); err != nil {
+	if err := one.refusesOpen(c.Op, at); err != nil {
 		return nil, err
 	}
-	return e.makes(in, before, at, c, func(cut Cut) (*Fork, error) {
+	return s.makes(in, before, at, c, func(cut Cut) (*Fork, error) {
 		made, err := joiner.Join(cut, entries)
 		if err != nil {
 			return nil, err
@@ -103,14 +104,14 @@ func (e engine) join(in folder.In, before *folder.Log, c model.Change) (*folder.
 }
 
 // makes plans a new session that ends with an entry: fork makes its files.
-func (e engine) makes(in folder.In, before *folder.Log, at int, c model.Change, fork func(Cut) (*Fork, error)) (*folder.Move, error) {
-	s := before.Own.(*Session)
-	to := &s.Entries[at]
-	id, err := e.format.(Forker).NewID(c.As)
+func (s *Store) makes(in folder.In, before *engine.Log, at int, c model.Change, fork func(Cut) (*Fork, error)) (*engine.Move, error) {
+	one := before.Own.(*Session)
+	to := &one.Entries[at]
+	id, err := s.format.(Forker).NewID(c.As)
 	if err != nil {
-		return nil, &model.UnsupportedError{Op: c.Op, Reason: fmt.Sprintf("%.80q is no id of a session of %s: %v; give such an id, or none to get a new one", c.As, e.agent.Framework, err)}
+		return nil, &model.UnsupportedError{Op: c.Op, Reason: fmt.Sprintf("%.80q is no id of a session of %s: %v; give such an id, or none to get a new one", c.As, s.agent.Framework, err)}
 	}
-	made, err := fork(Cut{in, s, to, id, e.dir})
+	made, err := fork(Cut{in, one, to, id, s.folder})
 	if err != nil {
 		return nil, err
 	}
@@ -119,8 +120,8 @@ func (e engine) makes(in folder.In, before *folder.Log, at int, c model.Change, 
 			return nil, store.ErrSessionExists
 		}
 	}
-	place := e.place(made.Spot)
-	m := &folder.Move{Target: before.Rows[at].Point(), New: &place, Steps: made.Steps, Writes: made.Writes, Hazards: made.Hazards, Own: made.Calls}
+	place := s.place(made.Spot)
+	m := &engine.Move{Target: before.Rows[at].Point(), New: &place, Steps: made.Steps, Writes: made.Writes, Hazards: made.Hazards, Own: made.Calls}
 	if before.Busy != "" {
 		m.Hazards = append(m.Hazards, before.Busy+"; its files are not touched, and the fork holds what they had")
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -259,12 +260,12 @@ type signed struct {
 
 // isStorage asks the first files of a folder whether it has sessions. The beginning of each is read once.
 func (a *Agent) isStorage(ctx context.Context, r root) (said signed, err error) {
-	s, err := a.open(ctx, r, nil)
+	s, err := a.open(r, nil)
 	if err != nil {
 		return said, ctx.Err()
 	}
 	if r.on == nil {
-		defer s.Close()
+		defer func() { _ = errors.Join(s.storage.Close(), s.closeDatabases()) }() // it was only looked at
 	}
 	in := s.storage.In()
 	heads := tree.Beginnings(in.Tree, longSize)

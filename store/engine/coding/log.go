@@ -7,45 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-	"sync"
 
 	"hindcast/model"
+	"hindcast/store/engine"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
-	"hindcast/store/media/tree"
 )
-
-// engine is the format of a store for package folder.
-type engine struct {
-	agent  *Agent
-	format Format
-	// dir is the folder of the storage on the disk; "" for none.
-	dir string
-	// memo is nil where nothing is remembered.
-	memo *memo
-}
-
-// Name implements folder.Format.
-func (e engine) Name() string { return e.agent.Framework }
-
-// place returns the place of a session for the engine.
-func (e engine) place(at Spot) folder.Place {
-	return folder.Place{Session: at.Name(), Format: e, Own: at}
-}
-
-// memo remembers sessions that were read, with all that was seen of the tree for each, or
-// with the mark of one in a database.
-type memo struct {
-	mu      sync.Mutex
-	known   map[string]remembered
-	entries int
-}
-
-type remembered struct {
-	*Session
-	seen tree.Seen
-	mark string
-}
 
 // Marker is a [Format] that reads databases, whose changes no tree tells.
 type Marker interface {
@@ -53,73 +20,50 @@ type Marker interface {
 	Mark(ctx context.Context, at Spot) (string, error)
 }
 
-// mostRemembered bounds the entries of the sessions that are remembered.
-const mostRemembered = 200_000
+// place returns the place of a session for the engine.
+func (s *Store) place(at Spot) engine.Place {
+	return engine.Place{Session: at.Name(), ID: at.ID, Own: at}
+}
 
-// session returns a session, as it was read before where nothing of what it was made from
-// changed.
-func (e engine) session(ctx context.Context, in folder.In, at Spot) (*Session, error) {
-	was, known := e.memo.recall(at.Name())
-	mark := ""
-	if m, ok := e.format.(Marker); ok {
-		var err error
-		if mark, err = m.Mark(ctx, at); err != nil && !errors.Is(err, fs.ErrNotExist) {
+// decode reads a session, one without entries where there is none.
+func (s *Store) decode(ctx context.Context, in folder.In, at Spot) (*Session, error) {
+	one, err := s.format.Read(ctx, in, at)
+	if errors.Is(err, fs.ErrNotExist) {
+		one, err = &Session{Spot: at, Head: -1}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	one.agent, one.dir = s.agent, s.folder
+	one.finish()
+	return one, nil
+}
+
+// read returns the log of a session, and notes for the list what a large one tells.
+func (s *Store) read(ctx context.Context, in folder.In, place engine.Place, _ string) (*engine.Log, error) {
+	at := place.Own.(Spot)
+	look, _ := at.stamp(in) // of what is not there nothing is remembered
+	one, err := s.decode(ctx, in, at)
+	if err != nil {
+		return nil, err
+	}
+	log := one.log(in, place)
+	if len(log.Rows) == 0 {
+		switch err := s.isThere(ctx, in, at); {
+		case err == nil:
+			log.Empty = true
+		case !errors.Is(err, model.ErrNoSession):
 			return nil, err
 		}
 	}
-	if known && was.Spot.ID == at.ID && was.mark == mark && was.seen.FindMoved(in.Tree) == "" {
-		return was.Session, ctx.Err()
-	}
-	view := tree.NewView(in.Tree)
-	in.Tree = view
-	s, err := e.format.Read(ctx, in, at)
-	if errors.Is(err, fs.ErrNotExist) {
-		s, err = &Session{Spot: at, Head: -1}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	s.agent, s.dir = e.agent, e.dir
-	s.finish()
-	if view.FindChange() == nil {
-		e.memo.remember(at.Name(), remembered{s, view.Seen(), mark})
-	}
-	return s, nil
+	s.remember(in, look, one)
+	return log, nil
 }
 
-func (m *memo) recall(name string) (r remembered, known bool) {
-	if m == nil {
-		return r, false
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	r, known = m.known[name]
-	return r, known
-}
-
-func (m *memo) remember(name string, r remembered) {
-	if m == nil {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if was, known := m.known[name]; known {
-		m.entries -= len(was.Entries)
-	}
-	if m.entries += len(r.Entries); m.known == nil || m.entries > mostRemembered {
-		m.known, m.entries = map[string]remembered{}, len(r.Entries)
-	}
-	m.known[name] = r
-}
-
-// Read implements folder.Format.
-func (e engine) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.Log, error) {
-	s, err := e.session(ctx, in, at.Own.(Spot))
-	if err != nil {
-		return nil, err
-	}
+// log returns the session as the engine has it.
+func (s *Session) log(in folder.In, at engine.Place) *engine.Log {
 	n := len(s.Entries)
-	log := &folder.Log{Place: at, Rows: make([]model.Header, n), Files: make([]string, n), Head: s.Head, Pointed: s.Pointed, Own: s}
+	log := &engine.Log{Place: at, Rows: make([]model.Header, n), Files: make([]string, n), Head: s.Head, Pointed: s.Pointed, Own: s}
 	for i := range s.Entries {
 		log.Rows[i] = s.Entries[i].header(s.Spot.ID)
 		if row := &log.Rows[i]; s.Head < 0 { // no entry is resumed, whichever is the last
@@ -135,7 +79,7 @@ func (e engine) Read(ctx context.Context, in folder.In, at folder.Place) (*folde
 			log.Written = append(log.Written, folder.Written{Name: part.File, At: look.Modified})
 		}
 	}
-	return log, nil
+	return log
 }
 
 // Events of entries that the seed's integers do not cover.
@@ -172,44 +116,35 @@ func (e *Entry) header(session string) model.Header {
 	return h
 }
 
-// Move implements folder.Mover.
-func (e engine) Move(_ context.Context, in folder.In, before *folder.Log, c model.Change) (*folder.Move, error) {
-	if len(before.Rows) == 0 {
-		return nil, model.ErrNoSession
-	}
-	if why := e.agent.lacks(c.Op, e.format); why != "" {
-		return nil, &model.UnsupportedError{Op: c.Op, Reason: why}
-	}
-	if c.Op == model.OpFork && c.Join {
-		return e.join(in, before, c)
-	}
+// move plans a change.
+func (s *Store) move(_ context.Context, in folder.In, before *engine.Log, c model.Change) (*engine.Move, error) {
 	at := before.At(c.Ref.ID)
-	if at < 0 {
-		return nil, model.ErrNoSnapshot
+	switch {
+	case c.Op == model.OpFork && c.Join:
+		return s.join(in, before, c)
+	case c.Op == model.OpRestore:
+		return s.restore(in, before, at, c)
 	}
-	if c.Op == model.OpRestore {
-		return e.restore(in, before, at, c)
-	}
-	return e.fork(in, before, at, c)
+	return s.fork(in, before, at, c)
 }
 
-// Next implements folder.Mover.
-func (e engine) Next(_ context.Context, _, after *folder.Log, m *folder.Move) (next folder.Next, err error) {
-	s := after.Own.(*Session)
+// next returns what the agent does with a session after a plan.
+func (s *Store) next(_ context.Context, _ folder.In, _, after *engine.Log, m *engine.Move) (next engine.Next, err error) {
+	one := after.Own.(*Session)
 	if m != nil {
-		next.Calls = s.noteLost(m.Own.([]model.Resume))
+		next.Calls = one.noteLost(m.Own.([]model.Resume))
 	}
-	if s.Head >= 0 {
-		next.Loads = fmt.Sprintf("%s loads %s", e.agent.Framework, model.Count(len(s.Reads(s.Head)), "message"))
+	if one.Head >= 0 {
+		next.Loads = fmt.Sprintf("%s loads %s", s.agent.Framework, model.Count(len(one.Reads(one.Head)), "message"))
 	} else {
-		next.Loads = e.agent.Framework + " finds no such session"
+		next.Loads = s.agent.Framework + " finds no such session"
 	}
 	return next, nil
 }
 
 // faults returns what is wrong with a session: its files, and its lineage as far as that
 // matters.
-func (s *Store) faults(log *folder.Log) (list []model.Fault) {
+func (s *Store) faults(log *engine.Log) (list []model.Fault) {
 	one := log.Own.(*Session)
 	list = append(list, one.Faults...)
 	_, joiner := s.format.(Joiner)

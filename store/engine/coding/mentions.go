@@ -70,13 +70,13 @@ func (s *Store) Mentions(ctx context.Context, session string, text []byte, has f
 	}
 	at, err := s.find(ctx, session)
 	if err != nil {
-		return true, s.wrap(err, "search session %q", session)
+		return true, s.Wrap(err, "search session %q", session)
 	}
 	in := s.storage.In()
 	sources := format.Sources(in, at)
 	for _, file := range sources {
 		if found, err := s.contains(ctx, in.Tree, file, len(text), has); found || err != nil {
-			return true, s.wrap(err, "search session %q", session)
+			return true, s.Wrap(err, "search session %q", session)
 		}
 	}
 	return sources == nil, nil

@@ -20,6 +20,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
@@ -424,11 +425,11 @@ type listed struct {
 	at tree.Stamp
 }
 
-// Sessions implements store.Store.
-func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
+// list yields the infos of the sessions, the newest change first.
+func (s *Store) list(ctx context.Context, in folder.In) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
-		if err := s.eachInfo(ctx, func(info model.SessionInfo) bool { return yield(info, nil) }); err != nil {
-			yield(model.SessionInfo{}, s.wrap(err, "list the sessions of %q", s.address))
+		if err := s.eachInfo(ctx, in, func(info model.SessionInfo) bool { return yield(info, nil) }); err != nil {
+			yield(model.SessionInfo{}, err)
 		}
 	}
 }
@@ -436,11 +437,7 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 // glancesAtOnce is how many files are read ahead for the list.
 const glancesAtOnce = 64
 
-func (s *Store) eachInfo(ctx context.Context, yield func(model.SessionInfo) bool) error {
-	if s.life.Over() {
-		return errClosed
-	}
-	in := s.storage.In()
+func (s *Store) eachInfo(ctx context.Context, in folder.In, yield func(model.SessionInfo) bool) error {
 	spots, err := s.spots(ctx, in)
 	if err != nil {
 		return err
@@ -452,14 +449,12 @@ func (s *Store) eachInfo(ctx context.Context, yield func(model.SessionInfo) bool
 		return err
 	}
 	list := byChange(spots, looks)
-	defer s.storage.Memo.Notes.Keep()
-	writes := s.storage.Writes(ctx)
 	for len(list) > 0 {
 		part := list[:min(len(list), glancesAtOnce)]
 		list = list[len(part):]
 		rows := make([]told, len(part))
 		one := func(i int) listed { return listed{spots[part[i].at], looks[part[i].at]} }
-		if err := Parallel(ctx, len(part), func(i int) { rows[i] = s.tell(ctx, in, &writes, one(i)) }); err != nil {
+		if err := Parallel(ctx, len(part), func(i int) { rows[i] = s.tell(ctx, in, one(i)) }); err != nil {
 			return err
 		}
 		for i := range rows {
@@ -640,11 +635,11 @@ type told struct {
 }
 
 // tell returns what the list remembers of a session, which is looked into where it changed.
-func (s *Store) tell(ctx context.Context, in folder.In, writes *folder.Writes, l listed) told {
+func (s *Store) tell(ctx context.Context, in folder.In, l listed) told {
 	text, ok := in.Memo.Recall(l.Name(), l.at)
 	t, whole := recall(text)
 	if more := strings.Join(l.More, "\n"); !ok || !whole || t.more != more {
-		if t, ok = s.look(ctx, in, writes, l); ok {
+		if t, ok = s.look(ctx, in, l); ok {
 			t.more = more
 			if of, scattered := s.format.(Scattered); scattered {
 				t.rest = of.Rest(in, l.Spot)
@@ -668,7 +663,7 @@ func (s *Store) info(l listed, t *told) model.SessionInfo {
 }
 
 // look reads what the list shows of a session.
-func (s *Store) look(ctx context.Context, in folder.In, writes *folder.Writes, l listed) (t told, ok bool) {
+func (s *Store) look(ctx context.Context, in folder.In, l listed) (t told, ok bool) {
 	s.looked.Add(1)
 	defer in.Hold(path.Dir(l.File))()
 	small := l.at.Size <= smallFile
@@ -676,21 +671,19 @@ func (s *Store) look(ctx context.Context, in folder.In, writes *folder.Writes, l
 		small = sizer.Small(in, l.Spot)
 	}
 	if small {
-		once := s.engine()
-		once.memo = nil // of thousands that are listed few are opened
 		whole, part := &smallFiles{Tree: in.Tree}, in
 		part.Tree = whole
 		nested, ok := s.format.(Nested)
 		if ok {
 			part.Tree = tree.Beginnings(whole, smallFile) // which reads a file once
 		}
-		log, err := writes.Log(ctx, part, once.place(l.Spot))
+		log, err := s.logOf(ctx, part, l.Spot) // of thousands that are listed few are opened
 		if err == nil && !whole.refused.Load() && (len(log.Rows) > 0 || isThere(in, &l.Spot) == nil) {
 			t = s.toldOf(log)
 			for _, inner := range log.Own.(*Session).Within {
 				child := uncounted(Glance{Title: inner.Title, Project: t.Project})
 				if at, named := nested.Within(l.Spot, inner.Name); named {
-					if log, err := writes.Log(ctx, part, once.place(at)); err == nil {
+					if log, err := s.logOf(ctx, part, at); err == nil {
 						child = s.toldOf(log)
 						child.rest = log.Own.(*Session).size()
 					}
@@ -707,6 +700,15 @@ func (s *Store) look(ctx context.Context, in folder.In, writes *folder.Writes, l
 		t.faults = harm
 	}
 	return t, err == nil
+}
+
+// logOf returns the log of a session that is listed.
+func (s *Store) logOf(ctx context.Context, in folder.In, at Spot) (*engine.Log, error) {
+	one, err := s.decode(ctx, in, at)
+	if err != nil {
+		return nil, err
+	}
+	return s.files.Teller(ctx)(ctx, in, s.place(at), one.log(in, s.place(at)))
 }
 
 // uncounted returns what the list remembers of a session at which it glanced.
@@ -775,7 +777,7 @@ func (t *smallFiles) Read(name string, buf []byte) ([]byte, tree.Stamp, error) {
 }
 
 // toldOf returns what the list shows of a session that was read.
-func (s *Store) toldOf(log *folder.Log) (t told) {
+func (s *Store) toldOf(log *engine.Log) (t told) {
 	one := log.Own.(*Session)
 	var info model.SessionInfo
 	info.Count(log.Rows)

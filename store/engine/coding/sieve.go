@@ -38,7 +38,7 @@ func (s *Store) Sieve(ctx context.Context, session string, text []byte, has func
 	}
 	one, err := s.session(ctx, session)
 	if err != nil {
-		return nil, s.wrap(err, "search session %q", session)
+		return nil, s.Wrap(err, "search session %q", session)
 	}
 	if len(format.Sources(s.storage.In(), one.Spot)) == 0 {
 		return nil, nil
@@ -47,7 +47,7 @@ func (s *Store) Sieve(ctx context.Context, session string, text []byte, has func
 	defer in.Hold(path.Dir(one.Spot.File))()
 	made, err := one.having(ctx, in, has)
 	if err != nil {
-		return nil, s.wrap(err, "search session %q", session)
+		return nil, s.Wrap(err, "search session %q", session)
 	}
 	one.widen(made)
 	v := &sieved{store: s, of: one, runs: make([]store.Run, len(one.Entries)), metas: map[*Meta]store.Run{}}

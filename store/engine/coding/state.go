@@ -14,6 +14,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/folder"
 )
 
@@ -226,7 +227,7 @@ func (s *Store) Apart(ctx context.Context, a, b model.Ref) (two store.Apart, err
 	if err == nil {
 		two, err = s.apart(ctx, one, i, k)
 	}
-	return two, s.wrap(err, "compare states %q and %q of session %q", a.ID, b.ID, a.Session)
+	return two, s.Wrap(err, "compare states %q and %q of session %q", a.ID, b.ID, a.Session)
 }
 
 func (s *Store) apart(ctx context.Context, of *Session, i, k int) (two store.Apart, err error) {
@@ -290,7 +291,7 @@ func (s *Store) Fill(ctx context.Context, runs []store.Run, dst []byte) error {
 			}
 			data, from, err := s.bytesAt(ctx, in, run.At)
 			if err != nil {
-				return s.wrap(err, "read the bytes of states")
+				return s.Wrap(err, "read the bytes of states")
 			}
 			n := data.copyAt(dst[:min(run.Len, int64(len(dst)))], int(run.At-from))
 			dst = dst[n:]
@@ -352,7 +353,7 @@ func (s *Store) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rop
 		}
 		one, err := s.session(ctx, refs[0].Session)
 		if err != nil {
-			yield(store.Rope{}, s.wrap(err, "read the states of session %q", refs[0].Session))
+			yield(store.Rope{}, s.Wrap(err, "read the states of session %q", refs[0].Session))
 			return
 		}
 		in, before := s.storage.In(), roped{entry: -1}
@@ -382,18 +383,14 @@ func (s *Store) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rop
 	}
 }
 
-// State implements store.Store.
-func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
-	state, err := s.state(ctx, ref)
-	return state, s.wrap(err, "read state %q of session %q", ref.ID, ref.Session)
-}
-
-func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
-	one, i, err := s.entry(ctx, ref)
+// state returns the state of a row.
+func (s *Store) state(ctx context.Context, in folder.In, row *engine.Row) ([]byte, error) {
+	log, i, err := row.In()
 	if err != nil {
 		return nil, err
 	}
-	runs, err := s.rope(ctx, s.storage.In(), one, i, &roped{entry: -1})
+	one := log.Own.(*Session)
+	runs, err := s.rope(ctx, in, one, i, &roped{entry: -1})
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package coding_test
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -194,7 +195,7 @@ func TestSessions_remembered(t *testing.T) {
 	caches := t.TempDir()
 	first := open(t, dir, files.NewCache(caches))
 	want := listed(t, first)
-	if n := coding.Remembered(first); n > 0 {
+	if n := coding.Remembered(t.Context(), first); n > 0 {
 		t.Errorf("%d sessions are held of those that were listed", n)
 	}
 	if err := first.Close(); err != nil {
@@ -265,6 +266,28 @@ func TestStore_Ropes_areFewRuns(t *testing.T) {
 			if err != nil || rope.Err != nil || len(rope.Runs) > 4 {
 				t.Fatalf("%d runs, %v, %v", len(rope.Runs), err, rope.Err)
 			}
+		}
+	}
+}
+
+// TestStore_asksAFormatForWhatIsWanted holds that gaps, which are looked for at each snapshot, ask a format
+// for nothing, and that facts find no calls and calls no facts: both may look at the whole session.
+func TestStore_asksAFormatForWhatIsWanted(t *testing.T) {
+	s := open(t, recorded, nil)
+	ref := storetest.Headers(t, s, branched)[0].Ref()
+	told, called := coding.Count(s)
+	for _, c := range []struct {
+		what         string
+		ask          func(context.Context, model.Ref) error
+		told, called int
+	}{
+		{"gaps", func(ctx context.Context, ref model.Ref) error { _, err := s.Features().Gaps(ctx, ref); return err }, 0, 0},
+		{"facts", func(ctx context.Context, ref model.Ref) error { _, err := s.Features().Facts(ctx, ref); return err }, 1, 0},
+		{"calls", func(ctx context.Context, ref model.Ref) error { _, err := s.Features().Resume(ctx, ref); return err }, 0, 1},
+	} {
+		*told, *called = 0, 0
+		if err := c.ask(t.Context(), ref); err != nil || *told != c.told || *called != c.called {
+			t.Errorf("for %s the format is asked %d times for facts and %d times for calls, %v", c.what, *told, *called, err)
 		}
 	}
 }

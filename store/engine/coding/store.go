@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
@@ -25,8 +25,8 @@ import (
 
 // Store is the opened storage of a coding agent. It is safe for concurrent use.
 type Store struct {
-	agent   *Agent
-	address string
+	*engine.Store
+	agent *Agent
 	// dir is the folder in which the opened one is, or it itself, and only the one file that
 	// was opened; "" for all.
 	dir, only string
@@ -34,8 +34,7 @@ type Store struct {
 	folder  string
 	format  Format
 	storage *folder.Storage
-	port    folder.Port
-	life    store.Lifetime
+	files   *engine.Files
 
 	mu sync.Mutex
 	// known are the spots of the sessions when they were listed last, and byID where each is.
@@ -43,22 +42,11 @@ type Store struct {
 	byID  map[string]int
 	made  sync.Map // by the ids of sessions that this store made
 	texts texts
-	memo  memo
 	// looked counts the sessions that were looked into for the list.
 	looked atomic.Int64
 	// searched has the buffers of Mentions.
 	searched sync.Pool
 }
-
-var (
-	_ store.Deriver = (*Store)(nil)
-	_ store.Writer  = (*Store)(nil)
-	_ store.Watcher = (*Store)(nil)
-	_ store.Resumer = (*Store)(nil)
-)
-
-// errClosed: the store is closed.
-var errClosed = fs.ErrClosed
 
 // Open opens the storage that a path is, or is in. A write of Hindcast's own that was broken
 // off is finished; nothing else is written. The errors are those of the file system, and
@@ -99,19 +87,36 @@ func (a *Agent) Open(ctx context.Context, path string, cache *files.Cache) (*Sto
 
 // opened opens a storage at an address, and finishes what was broken off.
 func (a *Agent) opened(ctx context.Context, at root, address string, cache *files.Cache) (*Store, error) {
-	s, err := a.open(ctx, at, cache)
+	s, err := a.open(at, cache)
 	if err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", a.Name, address, files.Cause(err))
 	}
-	s.address = address
 	s.storage.Recover(ctx)
+	s.files = &engine.Files{Storage: s.storage, Watching: s.watch, Closing: s.closeDatabases, Unread: s.unread, Deep: true,
+		Damage: model.Fault{Code: "unfinished-write", Severity: model.Loses, Verdict: "Hindcast writes nothing until that is put right"}}
+	if marker, ok := s.format.(Marker); ok {
+		s.files.Mark = func(ctx context.Context, at engine.Place) (string, error) { return marker.Mark(ctx, at.Own.(Spot)) }
+	}
+	s.Store = engine.OnFiles(engine.Format{
+		Name: a.Name, Framework: a.Framework, IDs: a.IDs, Joins: true,
+		List: s.list, Read: s.read, State: s.state, About: s.about, Resume: s.resume, Check: s.check,
+		Faults: func(_ context.Context, _ folder.In, log *engine.Log) ([]model.Fault, error) {
+			return s.faults(log), nil
+		},
+		Place: func(ctx context.Context, _ folder.In, session string) (engine.Place, error) {
+			at, err := s.find(ctx, session)
+			return s.place(at), err
+		},
+		Lacks: func(op model.Op) string { return a.lacks(op, s.format) },
+		Move:  s.move, Next: s.next,
+	}, s.files, address)
 	return s, nil
 }
 
-func (a *Agent) open(_ context.Context, at root, cache *files.Cache) (*Store, error) {
-	s := &Store{agent: a, address: at.dir, dir: at.dir, only: at.only}
+func (a *Agent) open(at root, cache *files.Cache) (*Store, error) {
+	s := &Store{agent: a, dir: at.dir, only: at.only}
 	storage, err := folder.Open(at.dir, folder.Options{
-		Place: s.named, ID: func(at folder.Place) string { return at.Own.(Spot).ID }, Ignore: hidden, Private: true,
+		Place: s.named, Ignore: hidden, Private: true,
 		Cache: cache, Notes: a.Name + " sessions 3", Now: time.Now, Up: at.up, On: at.on, Framework: a.Framework,
 	})
 	if err != nil {
@@ -122,81 +127,41 @@ func (a *Agent) open(_ context.Context, at root, cache *files.Cache) (*Store, er
 		dir = ""
 	}
 	s.storage, s.folder, s.format = storage, dir, a.Format(dir)
-	s.port = storage.Port(folder.Kind{Name: a.Name, Framework: a.Framework, Lacks: s.Lacks, State: s.State, Find: func(_ model.Op, id string) (folder.Place, error) {
-		at, err := s.find(context.Background(), id)
-		return s.engine().place(at), err
-	}})
 	return s, nil
 }
 
-// Kind returns the name of the kind.
-func (s *Store) Kind() string { return s.agent.Name }
-
-// Address returns the path that was opened.
-func (s *Store) Address() string { return s.address }
-
-// DerivedIDs implements store.Deriver.
-func (s *Store) DerivedIDs() string { return s.agent.IDs }
-
-// Requests is what store.Asked returns.
-func (s *Store) Requests() (store.Requests, bool) { return s.storage.Requests() }
-
-// Close lets go of the folder, and keeps what is remembered.
-func (s *Store) Close() error {
-	if !s.life.End() {
-		return nil
-	}
-	err := s.storage.Close()
+// closeDatabases lets go of databases.
+func (s *Store) closeDatabases() error {
 	if d, ok := s.format.(based); ok {
-		err = errors.Join(err, d.close())
+		return d.close()
 	}
-	return s.wrap(err, "close %q", s.address)
+	return nil
 }
 
-// wrap puts in front of an error what failed.
-func (s *Store) wrap(err error, what string, args ...any) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %s: %w", s.agent.Name, fmt.Sprintf(what, args...), files.Cause(err))
+// Features returns the features of the engine, and those of transcripts.
+func (s *Store) Features() store.Features {
+	f := s.Store.Features()
+	f.Find, f.Tally, f.NamesForks, f.Across, f.Labels = s.Find, s.Tally, s.NamesForks, s.Across, s.Labels
+	f.Ropes, f.Fill, f.Apart, f.Sieve, f.Mentions = s.Ropes, s.Fill, s.Apart, s.Sieve, s.Mentions
+	f.Gaps, f.Plan, f.Apply = s.Gaps, s.Plan, s.Apply
+	return f
 }
-
-// engine returns what the engine reads with.
-func (s *Store) engine() engine { return engine{s.agent, s.format, s.folder, &s.memo} }
 
 // named returns the place of a session by its name in the storage.
-func (s *Store) named(file string) folder.Place {
+func (s *Store) named(file string) engine.Place {
 	at := s.format.Spot(file)
 	s.identify(s.storage.In(), &at)
-	return s.engine().place(at)
-}
-
-// log returns a session as the engine has it.
-func (s *Store) log(ctx context.Context, at Spot) (*folder.Log, error) {
-	if s.life.Over() {
-		return nil, errClosed
-	}
-	in := s.storage.In()
-	look, _ := at.stamp(in) // of what is not there nothing is remembered
-	log, err := s.storage.Log(ctx, s.engine().place(at))
-	if err == nil && len(log.Rows) == 0 {
-		err = s.isThere(ctx, at)
-	}
-	if err == nil {
-		s.remember(in, look, log.Own.(*Session))
-	}
-	return log, err
+	return s.place(at)
 }
 
 // isThere returns model.ErrNoSession where a session without a message is not there. It may be
 // without one as yet, also where it is a part of a file: then that still has to list it.
-func (s *Store) isThere(ctx context.Context, at Spot) error {
-	in := s.storage.In()
+func (s *Store) isThere(ctx context.Context, in folder.In, at Spot) error {
 	err := isThere(in, &at)
 	if err != nil || at.Part == "" {
 		return err
 	}
-	list, err := s.spots(ctx, in)
+	list, err := s.spots(ctx, s.storage.In())
 	if err == nil && !slices.ContainsFunc(list, func(is Spot) bool { return is.Name() == at.Name() }) {
 		err = model.ErrNoSession
 	}
@@ -214,46 +179,20 @@ func isThere(in folder.In, at *Spot) error {
 
 // Find tells for store.Find, without reading it, whether a session is there.
 func (s *Store) Find(ctx context.Context, session string) error {
-	if s.life.Over() {
-		return s.wrap(errClosed, "find session %q", session)
-	}
-	_, err := s.find(ctx, session)
-	return s.wrap(cmp.Or(err, ctx.Err()), "find session %q", session)
-}
-
-// found returns the session of an id as the engine has it.
-func (s *Store) found(ctx context.Context, session string) (*folder.Log, error) {
-	at, err := s.find(ctx, session)
-	if err != nil {
-		return nil, err
-	}
-	return s.log(ctx, at)
+	err := s.Read(ctx, func(folder.In) error {
+		_, err := s.find(ctx, session)
+		return cmp.Or(err, ctx.Err())
+	})
+	return s.Wrap(err, "find session %q", session)
 }
 
 // session returns the session of an id.
 func (s *Store) session(ctx context.Context, session string) (*Session, error) {
-	at, err := s.find(ctx, session)
+	log, err := s.Log(ctx, session)
 	if err != nil {
 		return nil, err
 	}
-	return s.read(ctx, at)
-}
-
-// read returns the session at a spot. The error is model.ErrNoSession where there is none.
-func (s *Store) read(ctx context.Context, at Spot) (*Session, error) {
-	if s.life.Over() {
-		return nil, errClosed
-	}
-	in := s.storage.In()
-	look, _ := at.stamp(in)
-	one, err := s.engine().session(ctx, in, at)
-	if err == nil && len(one.Entries) == 0 {
-		err = s.isThere(ctx, at)
-	}
-	if err == nil {
-		s.remember(in, look, one)
-	}
-	return one, err
+	return log.Own.(*Session), nil
 }
 
 // entry returns the entry of a snapshot.
@@ -271,39 +210,19 @@ func (s *Store) entry(ctx context.Context, ref model.Ref) (*Session, int, error)
 	return nil, 0, model.ErrNoSnapshot
 }
 
-// Headers implements store.Store.
-func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
-	return func(yield func(model.Header, error) bool) {
-		log, err := s.found(ctx, session)
-		if err != nil {
-			yield(model.Header{}, s.wrap(err, "list snapshots of session %q", session))
-			return
-		}
-		for i := range log.Rows {
-			if err := ctx.Err(); err != nil {
-				yield(model.Header{}, s.wrap(err, "list snapshots of session %q", session))
-				return
-			}
-			log.Rows[i].SessionID = session
-			if !yield(log.Rows[i], nil) {
-				return
-			}
-		}
-	}
-}
-
-// Facts implements store.Deriver.
-func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
-	one, i, err := s.entry(ctx, ref)
+// about describes an entry.
+func (s *Store) about(ctx context.Context, in folder.In, row *engine.Row) (about engine.About, err error) {
+	log, i, err := row.In()
 	if err != nil {
-		return nil, s.wrap(err, "describe %q of session %q", ref.ID, ref.Session)
+		return about, err
 	}
+	one := log.Own.(*Session)
 	e := &one.Entries[i]
 	facts := slices.Clip(e.Facts)
 	if teller, ok := s.format.(Teller); ok {
-		more, err := teller.Tell(ctx, s.storage.In(), one, e)
+		more, err := teller.Tell(ctx, in, one, e)
 		if err != nil {
-			return nil, s.wrap(err, "describe %q of session %q", ref.ID, ref.Session)
+			return about, err
 		}
 		facts = append(facts, more...)
 	}
@@ -325,7 +244,25 @@ func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) 
 	if len(e.Records) > 0 {
 		facts.Add("place", fmt.Sprintf("byte %d", e.Records[0].At))
 	}
-	return facts, nil
+	about.Facts = facts
+	return about, nil
+}
+
+// Gaps returns none. The errors are those of State.
+func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
+	_, _, err := s.entry(ctx, ref)
+	return model.Gaps{}, s.Wrap(err, "describe %q of session %q", ref.ID, ref.Session)
+}
+
+// resume returns the calls that go on from an entry.
+func (s *Store) resume(_ context.Context, _ folder.In, row *engine.Row) ([]model.Resume, error) {
+	log, i, err := row.In()
+	caller, ok := s.format.(Caller)
+	if err != nil || !ok {
+		return nil, err
+	}
+	one := log.Own.(*Session)
+	return s.storage.Calls(one.noteLost(caller.Calls(one, &one.Entries[i]))), nil
 }
 
 // Across returns where the session of a sub-agent meets the one that started it, see
@@ -333,7 +270,7 @@ func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) 
 func (s *Store) Across(ctx context.Context, ref model.Ref) (model.Ref, error) {
 	one, i, err := s.entry(ctx, ref)
 	if err != nil {
-		return model.Ref{}, s.wrap(err, "describe %q of session %q", ref.ID, ref.Session)
+		return model.Ref{}, s.Wrap(err, "describe %q of session %q", ref.ID, ref.Session)
 	}
 	if child := one.Entries[i].Child; child != "" {
 		return model.Ref{Session: child}, nil
@@ -353,7 +290,7 @@ func (s *Store) starter(ctx context.Context, session string) (model.Ref, error) 
 		return model.Ref{}, nil
 	}
 	if err != nil {
-		return model.Ref{}, s.wrap(err, "find what started session %q", session)
+		return model.Ref{}, s.Wrap(err, "find what started session %q", session)
 	}
 	at := slices.IndexFunc(one.Entries, func(e Entry) bool { return e.started(session) })
 	if at < 0 {
@@ -362,75 +299,22 @@ func (s *Store) starter(ctx context.Context, session string) (model.Ref, error) 
 	return model.Ref{Session: parent, ID: one.Entries[at].ID}, nil
 }
 
-// Gaps implements store.Deriver: there are none.
-func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
-	_, _, err := s.entry(ctx, ref)
-	return model.Gaps{}, s.wrap(err, "describe %q of session %q", ref.ID, ref.Session)
-}
-
-// Resume implements store.Resumer.
-func (s *Store) Resume(ctx context.Context, ref model.Ref) ([]model.Resume, error) {
-	one, i, err := s.entry(ctx, ref)
-	if err != nil {
-		return nil, s.wrap(err, "describe %q of session %q", ref.ID, ref.Session)
+// check returns the faults between sessions.
+func (s *Store) check(ctx context.Context, in folder.In) ([]model.Fault, error) {
+	list, err := s.links(ctx, in)
+	if checker, ok := s.format.(Checker); ok && err == nil {
+		var more []model.Fault
+		more, err = checker.Check(ctx, in)
+		list = append(list, more...)
 	}
-	caller, ok := s.format.(Caller)
-	if !ok {
-		return nil, nil
-	}
-	return s.port.Warned(ctx, ref, one.noteLost(caller.Calls(one, &one.Entries[i])))
-}
-
-// Faults implements store.Store.
-func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {
-	if session != "" {
-		log, err := s.found(ctx, session)
-		if err != nil {
-			return nil, s.wrap(err, "check session %q", session)
-		}
-		list := s.faults(log)
-		unread, err := s.engine().unread(ctx, s.storage.In(), log.Own.(*Session))
-		if err != nil {
-			return nil, s.wrap(err, "check session %q", session)
-		}
-		if unread != nil {
-			list = append(list, *unread)
-		}
-		said, err := store.ConversationFaults(ctx, s, session)
-		return append(list, said...), s.wrap(err, "check session %q", session)
-	}
-	var list store.FaultList
-	if err := cmp.Or(s.storage.Broken(), s.storage.Check(ctx)); err != nil {
-		if ctx.Err() != nil {
-			return nil, s.wrap(ctx.Err(), "check %q", s.address)
-		}
-		list.Add(model.Fault{Code: "unfinished-write", Severity: model.Loses, File: folder.JournalFile, Meaning: err.Error(), Verdict: "Hindcast writes nothing until that is put right"})
-	}
-	links, err := s.links(ctx)
-	if err != nil {
-		return nil, s.wrap(err, "check %q", s.address)
-	}
-	for _, f := range links {
-		list.Add(f)
-	}
-	if checker, ok := s.format.(Checker); ok {
-		faults, err := checker.Check(ctx, s.storage.In())
-		if err != nil {
-			return nil, s.wrap(err, "check %q", s.address)
-		}
-		for _, f := range faults {
-			list.Add(f)
-		}
-	}
-	return list.All(), nil
+	return list, err
 }
 
 // FaultLink: sessions are behind a link.
 const FaultLink = "link"
 
 // links tells of the sessions and the folders at the top of the storage that are links.
-func (s *Store) links(ctx context.Context) (list []model.Fault, err error) {
-	in := s.storage.In()
+func (s *Store) links(ctx context.Context, in folder.In) (list []model.Fault, err error) {
 	names, err := in.List(".")
 	if err != nil {
 		return nil, err
@@ -484,12 +368,8 @@ func (s *Store) Labels(ctx context.Context, session string) (list []model.Label,
 	return list, nil
 }
 
-// Watch implements store.Watcher.
-func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
-	ctx = s.life.Within(ctx)
-	if on := s.storage.On(); on != nil {
-		return on.Watch(ctx)
-	}
+// watch watches a folder of this machine.
+func (s *Store) watch(ctx context.Context) (<-chan struct{}, error) {
 	var changes <-chan struct{}
 	if s.only != "" {
 		changes = watch.File(ctx, filepath.Join(s.dir, s.only))
@@ -502,11 +382,6 @@ func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	return changes, nil
 }
 
-// Lacks implements store.Writer.
-func (s *Store) Lacks(op model.Op) string {
-	return cmp.Or(s.agent.lacks(op, s.format), s.storage.Lacks())
-}
-
 // NamesForks reports whether forks get ids of the agent's own form, see store.NamesForks.
 func (s *Store) NamesForks() bool {
 	_, ok := s.format.(Forker)
@@ -517,10 +392,10 @@ func (s *Store) NamesForks() bool {
 func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
 	if c.Op == model.OpFork && c.As != "" { // the name of a file may have more in it than the id
 		if _, err := s.find(ctx, c.As); !errors.Is(err, model.ErrNoSession) {
-			return model.Plan{}, s.wrap(cmp.Or(err, store.ErrSessionExists), "plan %s", c)
+			return model.Plan{}, s.Wrap(cmp.Or(err, store.ErrSessionExists), "plan %s", c)
 		}
 	}
-	return s.port.Plan(ctx, c)
+	return s.Store.Plan(ctx, c)
 }
 
 // Apply implements store.Writer. Where the agent locks a session to write to it, so does this,
@@ -528,24 +403,14 @@ func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
 func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
 	unlock, err := s.lock(ctx, plan)
 	if err != nil {
-		return model.Receipt{}, s.wrap(err, "%s session %q: lock it against %s", plan.Op, plan.Session, s.agent.Framework)
+		return model.Receipt{}, s.Wrap(err, "%s session %q: lock it against %s", plan.Op, plan.Session, s.agent.Framework)
 	}
 	defer unlock()
-	receipt, err := s.port.Apply(ctx, plan)
+	receipt, err := s.Store.Apply(ctx, plan)
 	if err == nil && plan.NewSession != "" {
 		s.made.Store(plan.NewSession, true)
 	}
 	return receipt, err
-}
-
-// Journal implements store.Writer.
-func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
-	return s.port.Journal(ctx)
-}
-
-// LabelFile returns where the labels of a session are, see package labels.
-func (s *Store) LabelFile(ctx context.Context, session string) (dir, file, name string) {
-	return s.port.LabelFile(ctx, session)
 }
 
 func appendVarint(text []byte, n int) []byte { return binary.AppendVarint(text, int64(n)) }

@@ -3,20 +3,22 @@ package coding
 import (
 	"context"
 	"time"
+
+	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
 )
 
 // Tally returns how many sessions there are and when one changed last, by names and times
 // alone. The errors are those of Sessions.
 func (s *Store) Tally(ctx context.Context) (sessions int, changed time.Time, err error) {
-	if s.life.Over() {
-		return 0, changed, errClosed
-	}
-	in := s.storage.In()
-	spots, err := s.spots(ctx, in)
-	if err != nil {
-		return 0, changed, s.wrap(err, "count the sessions of %q", s.address)
-	}
-	looks, err := looksAt(ctx, in, spots)
+	var looks []tree.Stamp
+	err = s.Read(ctx, func(in folder.In) error {
+		spots, err := s.spots(ctx, in)
+		if err == nil {
+			looks, err = looksAt(ctx, in, spots)
+		}
+		return err
+	})
 	for _, at := range looks {
 		if !isFile(at) {
 			continue
@@ -25,5 +27,5 @@ func (s *Store) Tally(ctx context.Context) (sessions int, changed time.Time, err
 			changed = at.Modified
 		}
 	}
-	return sessions, changed, err
+	return sessions, changed, s.Wrap(err, "count the sessions of %q", s.Address())
 }

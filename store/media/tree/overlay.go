@@ -193,8 +193,19 @@ type provenTree struct {
 // Stamp implements Tree.
 func (p *provenTree) Stamp(name string) (Stamp, error) {
 	at, err := p.Tree.Stamp(name)
-	if is := p.at[name]; err == nil && at.Kind == is.Kind && at.Size == is.Size {
+	return p.known(name, at), err
+}
+
+// Read implements Tree.
+func (p *provenTree) Read(name string, buf []byte) ([]byte, Stamp, error) {
+	data, at, err := p.Tree.Read(name, buf)
+	return data, p.known(name, at), err
+}
+
+// known returns the stamp of a file with the name of its content.
+func (p *provenTree) known(name string, at Stamp) Stamp {
+	if is := p.at[name]; at.Kind == is.Kind && at.Size == is.Size {
 		at.Tag = is.Tag
 	}
-	return at, err
+	return at
 }
