@@ -25,6 +25,9 @@ func LetGo(s store.Store) (n int) {
 	return n
 }
 
+// HoldAtMost bounds the bytes of texts that a store holds.
+func HoldAtMost(s store.Store, bytes int64) { s.(*Store).texts.most = bytes }
+
 // Held returns how many bytes of texts a store holds, as it counts and as they are.
 func Held(s store.Store) (counted, are int64) {
 	t := &s.(*Store).texts

@@ -1,6 +1,8 @@
 package coding
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +37,8 @@ type texts struct {
 	list []text // by At
 	at   map[string]int
 	next int64
-	held int64
+	// held is how many bytes are held, and most how many may be; 0 for mostHeld.
+	held, most int64
 }
 
 // text is what one entry adds to a state, or what stands around the messages.
@@ -143,11 +146,12 @@ func (t *texts) add(key string, one text) store.Run {
 
 // holdLocked lets go of the oldest texts where there are too many.
 func (t *texts) holdLocked(more int64) {
-	if t.held += more; t.held <= mostHeld {
+	most := cmp.Or(t.most, mostHeld)
+	if t.held += more; t.held <= most {
 		return
 	}
 	for i := range t.list {
-		if one := &t.list[i]; one.key != "" && one.data != nil && t.held > mostHeld/2 {
+		if one := &t.list[i]; one.key != "" && one.data != nil && t.held > most/2 {
 			t.held -= one.Len
 			one.data = nil
 		}
@@ -390,11 +394,30 @@ func (s *Store) state(ctx context.Context, in folder.In, row *engine.Row) ([]byt
 		return nil, err
 	}
 	one := log.Own.(*Session)
+	if in.There { // the files of a planned session are in the plan alone, so that no text is made again later
+		return s.planned(ctx, in, one, i)
+	}
 	runs, err := s.rope(ctx, in, one, i, &roped{entry: -1})
 	if err != nil {
 		return nil, err
 	}
 	return s.filled(ctx, runs)
+}
+
+// planned returns the state at an entry of a planned session. It keeps no text.
+func (s *Store) planned(ctx context.Context, in folder.In, of *Session, i int) ([]byte, error) {
+	state, before := []byte(`{"messages":[`), 1 // the first message has no comma
+	for _, k := range of.Reads(i) {
+		made, err := s.messages(in, of, k)
+		if err = cmp.Or(ctx.Err(), err); err != nil {
+			return nil, err
+		}
+		if made.size > 0 {
+			text := bytes.Join(made.pieces, nil)
+			state, before = append(state, text[before:]...), 0
+		}
+	}
+	return append(state, `],"meta":`+of.Entries[i].Meta.json()+"}"...), nil
 }
 
 // filled returns the bytes of runs.

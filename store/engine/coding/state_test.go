@@ -64,6 +64,31 @@ func TestState_madeAgain(t *testing.T) {
 	}
 }
 
+// A plan warns of the messages of its new session however few texts are held: the storage does not have the
+// files of the session from which they could be made again.
+func TestPlan_ofMoreTextThanIsHeld(t *testing.T) {
+	dir := t.TempDir()
+	const text = `{"type":"session","version":3,"id":"01a20301-0000-7000-8000-00000000000a","cwd":"/w"}
+{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"go"}}
+{"type":"message","id":"b","parentId":"a","message":{"role":"toolResult","toolCallId":"none","toolName":"ls","content":[{"type":"text","text":"x"}]}}
+{"type":"message","id":"c","parentId":"b","message":{"role":"assistant","content":[{"type":"text","text":"done"}]}}
+`
+	err := os.Mkdir(filepath.Join(dir, "--w--"), 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "--w--", "t_01a20301-0000-7000-8000-00000000000a.jsonl"), []byte(text), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	fork := model.Change{Op: model.OpFork, Ref: model.Ref{Session: "01a20301-0000-7000-8000-00000000000a", ID: "c"}}
+	s := open(t, dir, nil)
+	coding.HoldAtMost(s, 1)
+	plan, err := s.Plan(t.Context(), fork)
+	if err != nil || !slices.ContainsFunc(plan.Hazards, func(h string) bool { return strings.Contains(h, "the result of none has no call before it") }) {
+		t.Errorf("the plan warns %q, %v", plan.Hazards, err)
+	}
+}
+
 // The ropes of a session whose lineage runs in a circle, or whose parents come later, are its
 // states.
 func TestRopes_ofACircle(t *testing.T) {
