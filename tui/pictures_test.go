@@ -9,7 +9,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/kinds/claudecode"
 	"hindcast/store/sample"
 	"hindcast/store/storetest/fake"
@@ -49,7 +49,7 @@ func newSceneOf(t *testing.T, open func() store.Store, session string, w, h int)
 }
 
 // home is what Claude Code keeps of a person, as a store: the picture shows it by its name.
-type home struct{ *coding.Store }
+type home struct{ *chat.Store }
 
 func (home) Address() string { return "~/.claude" }
 
@@ -61,7 +61,7 @@ func openHome(t *testing.T) store.Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() }) // it was only read
-	return home{s.(*coding.Store)}
+	return home{s.(*chat.Store)}
 }
 
 // press presses keys, and takes no picture.

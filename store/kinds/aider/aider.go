@@ -34,7 +34,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
@@ -51,12 +51,12 @@ func Elsewhere(cache *files.Cache) tree.Opener { return agent.Elsewhere(cache) }
 // opened by its name.
 const fileName = ".aider.chat.history.md"
 
-var agent = &coding.Agent{
+var agent = &chat.Agent{
 	Name: "aider", Framework: "aider", IDs: "the line of the chat where the message begins",
 	Files: []string{"*" + fileName},
 	Shape: "a file in which a line says that an aider chat started",
-	Signs: func(_ coding.Spot, head []byte) coding.Sign {
-		return coding.Sign{Fits: bytes.Contains(head, []byte(started))}
+	Signs: func(_ chat.Spot, head []byte) chat.Sign {
+		return chat.Sign{Fits: bytes.Contains(head, []byte(started))}
 	},
 	Format: newFormat,
 	Levels: []watch.Level{{Name: fileName}},
@@ -64,15 +64,15 @@ var agent = &coding.Agent{
 		if file := around.FolderOf("AIDER_CHAT_HISTORY_FILE"); file != "" {
 			return []string{file}
 		}
-		return coding.Upward(around, fileName) // aider keeps it where the repository begins
+		return chat.Upward(around, fileName) // aider keeps it where the repository begins
 	},
 	Lacks: "aider's chats have no ids to go on from: aider --restore-chat-history loads the whole file, and git takes back what was edited",
 }
 
-// format implements coding.Format. It is safe for concurrent use.
+// format implements chat.Format. It is safe for concurrent use.
 type format struct {
 	dir   string
-	lines coding.Lines[begin]
+	lines chat.Lines[begin]
 
 	mu    sync.Mutex
 	known map[string]*scanned
@@ -81,12 +81,12 @@ type format struct {
 // scanned are the chats of a file, and where in the list each is, by its part.
 type scanned struct {
 	look  tree.Stamp
-	chats []chat
+	chats []section
 	at    map[string]int
 }
 
-func newFormat(dir string) coding.Format {
-	return &format{dir: dir, lines: coding.Lines[begin]{Decode: decode, Only: beginsChat}, known: map[string]*scanned{}}
+func newFormat(dir string) chat.Format {
+	return &format{dir: dir, lines: chat.Lines[begin]{Decode: decode, Only: beginsChat}, known: map[string]*scanned{}}
 }
 
 // begin is the line that begins a chat.
@@ -95,10 +95,10 @@ type begin struct {
 	started time.Time
 }
 
-// chat is where a session is in its file.
-type chat struct {
+// section is where a session is in its file.
+type section struct {
 	begin
-	coding.Span
+	chat.Span
 	line int // of its first byte, from 1
 }
 
@@ -111,7 +111,7 @@ var startedAt = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // in pieces, and of a large one no more is kept than these lines.
 func beginsChat(line []byte) bool { return bytes.HasPrefix(line, []byte(started)) }
 
-func decode(l *coding.Line) (b begin, err error) {
+func decode(l *chat.Line) (b begin, err error) {
 	if m := startedAt().FindSubmatch(l.Raw[len(started):]); m != nil {
 		b.part = string(m[1]) + "T" + string(m[2])
 		b.started, _ = time.ParseInLocation("2006-01-02T15:04:05", b.part, time.Local)
@@ -120,7 +120,7 @@ func decode(l *coding.Line) (b begin, err error) {
 }
 
 // scan returns the chats of a file. No index lists them, so scan reads the whole file once and caches the
-// result. It returns the errors of coding.Lines.
+// result. It returns the errors of chat.Lines.
 func (f *format) scan(ctx context.Context, in folder.In, name string) (*scanned, error) {
 	look, err := in.Stamp(name)
 	if err != nil {
@@ -143,7 +143,7 @@ func (f *format) scan(ctx context.Context, in folder.In, name string) (*scanned,
 		}
 		in.Memo.Note(name+"\x00chats", look, noteOf(now.chats))
 	}
-	parts := coding.IDs{}
+	parts := chat.IDs{}
 	for i := range now.chats {
 		c := &now.chats[i]
 		c.part = parts.Take(c.part)
@@ -154,7 +154,7 @@ func (f *format) scan(ctx context.Context, in folder.In, name string) (*scanned,
 }
 
 // noteOf returns the note of chats, as chatsIn reads it.
-func noteOf(chats []chat) (text []byte) {
+func noteOf(chats []section) (text []byte) {
 	for _, c := range chats {
 		text = files.AppendText(text, c.part)
 		for _, n := range []int64{c.started.Unix(), c.At, c.Len, int64(c.line)} {
@@ -165,10 +165,10 @@ func noteOf(chats []chat) (text []byte) {
 }
 
 // chatsIn decodes cached chats. It returns nil if the cache is damaged.
-func chatsIn(text []byte) (list []chat) {
+func chatsIn(text []byte) (list []section) {
 	r := files.ReadNote(text)
 	for r.Len() > 0 && !r.IsDamaged() {
-		c := chat{begin: begin{part: string(r.Text())}}
+		c := section{begin: begin{part: string(r.Text())}}
 		if at := r.Varint(); at != (time.Time{}).Unix() {
 			c.started = time.Unix(at, 0)
 		}
@@ -183,12 +183,12 @@ func chatsIn(text []byte) (list []chat) {
 
 // chatsOf returns the chats of a file. What stands before the first is one too, unless it is
 // blank.
-func chatsOf(in folder.In, file *coding.File[begin]) (list []chat, err error) {
-	list = append(list, chat{begin: begin{part: "0"}, line: 1})
+func chatsOf(in folder.In, file *chat.File[begin]) (list []section, err error) {
+	list = append(list, section{begin: begin{part: "0"}, line: 1})
 	for i, r := range file.Records {
 		last := &list[len(list)-1]
 		last.Len = r.At - last.At
-		list = append(list, chat{begin{cmp.Or(r.Is.part, strconv.Itoa(i+1)), r.Is.started}, coding.Span{At: r.At}, r.Number})
+		list = append(list, section{begin{cmp.Or(r.Is.part, strconv.Itoa(i+1)), r.Is.started}, chat.Span{At: r.At}, r.Number})
 	}
 	last := &list[len(list)-1]
 	last.Len = file.Size - last.At
@@ -202,8 +202,8 @@ func chatsOf(in folder.In, file *coding.File[begin]) (list []chat, err error) {
 // glanced is how much of a chat is read for the list.
 const glanced = 48 << 10
 
-// Spots implements coding.Format.
-func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, err error) {
+// Spots implements chat.Format.
+func (f *format) Spots(ctx context.Context, in folder.In) (list []chat.Spot, err error) {
 	names, err := in.List(".")
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		if !strings.HasSuffix(name, fileName) {
@@ -219,7 +219,7 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, e
 }
 
 // spotsIn returns the chats of a file. The error is that of looking at it, or of a context that has ended.
-func (f *format) spotsIn(ctx context.Context, in folder.In, name string) (list []coding.Spot, err error) {
+func (f *format) spotsIn(ctx context.Context, in folder.In, name string) (list []chat.Spot, err error) {
 	look, err := in.Stamp(name)
 	if err != nil || ctx.Err() != nil {
 		return nil, errors.Join(err, ctx.Err())
@@ -239,24 +239,24 @@ func (f *format) spotsIn(ctx context.Context, in folder.In, name string) (list [
 	return list, nil
 }
 
-// ReadOpened implements coding.Several: a line near the beginning begins a chat.
-func (f *format) ReadOpened(ctx context.Context, in folder.In, name string) ([]coding.Spot, error) {
-	lines, err := coding.HeadLines(in.Tree, name)
+// ReadOpened implements chat.Several: a line near the beginning begins a chat.
+func (f *format) ReadOpened(ctx context.Context, in folder.In, name string) ([]chat.Spot, error) {
+	lines, err := chat.HeadLines(in.Tree, name)
 	if err != nil || !slices.ContainsFunc(lines, beginsChat) {
 		return nil, ctx.Err() // one that is gone has none
 	}
 	return f.spotsIn(ctx, in, name)
 }
 
-// Spot implements coding.Format.
-func (f *format) Spot(name string) coding.Spot {
+// Spot implements chat.Format.
+func (f *format) Spot(name string) chat.Spot {
 	file, part, _ := strings.Cut(name, "#")
-	return coding.Spot{File: file, Part: part, ID: part, Project: f.dir}
+	return chat.Spot{File: file, Part: part, ID: part, Project: f.dir}
 }
 
 // find returns where a session is in its file, and its first bytes, at most so many; none
 // where it is not there.
-func (f *format) find(ctx context.Context, in folder.In, at coding.Spot, most int64) (c chat, text []byte, err error) {
+func (f *format) find(ctx context.Context, in folder.In, at chat.Spot, most int64) (c section, text []byte, err error) {
 	file, err := f.scan(ctx, in, at.File)
 	if err != nil {
 		return c, nil, err
@@ -266,18 +266,18 @@ func (f *format) find(ctx context.Context, in folder.In, at coding.Spot, most in
 		return c, nil, nil
 	}
 	c = file.chats[i]
-	raw, err := coding.Bytes(in.Tree, at.File, []coding.Span{{At: c.At, Len: min(c.Len, most)}})
+	raw, err := chat.Bytes(in.Tree, at.File, []chat.Span{{At: c.At, Len: min(c.Len, most)}})
 	if err != nil {
 		return c, nil, err
 	}
 	return c, raw[0], nil
 }
 
-// Glance implements coding.Format.
-func (f *format) Glance(in folder.In, at coding.Spot) (coding.Glance, error) {
+// Glance implements chat.Format.
+func (f *format) Glance(in folder.In, at chat.Spot) (chat.Glance, error) {
 	c, text, err := f.find(context.Background(), in, at, glanced)
-	g := coding.Glance{Project: f.dir}
-	var said coding.Opening
+	g := chat.Glance{Project: f.dir}
+	var said chat.Opening
 	for _, e := range sessionOf(at, c, text).Entries {
 		if said.HasPrompt() {
 			break
@@ -290,8 +290,8 @@ func (f *format) Glance(in folder.In, at coding.Spot) (coding.Glance, error) {
 	return g, err
 }
 
-// Read implements coding.Format.
-func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*coding.Session, error) {
+// Read implements chat.Format.
+func (f *format) Read(ctx context.Context, in folder.In, at chat.Spot) (*chat.Session, error) {
 	c, text, err := f.find(ctx, in, at, math.MaxInt64)
 	if err != nil {
 		return nil, err
@@ -299,17 +299,17 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	return sessionOf(at, c, text), nil
 }
 
-// Messages implements coding.Format.
-func (f *format) Messages(in folder.In, _ *coding.Session, e *coding.Entry) (list []coding.Message, err error) {
-	raw, err := coding.Bytes(in.Tree, e.File, e.Records)
+// Messages implements chat.Format.
+func (f *format) Messages(in folder.In, _ *chat.Session, e *chat.Entry) (list []chat.Message, err error) {
+	raw, err := chat.Bytes(in.Tree, e.File, e.Records)
 	for i := 0; err == nil && i < len(raw); i++ {
 		list = append(list, messageOf(raw[i]))
 	}
 	return list, err
 }
 
-// Calls implements coding.Caller: aider loads all of the file.
-func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
+// Calls implements chat.Caller: aider loads all of the file.
+func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
 	if !s.IsHead(e) {
 		return nil
 	}
@@ -330,7 +330,7 @@ const (
 	none // a line that begins a chat
 )
 
-var roles = map[voice]coding.Role{answer: coding.Assistant, user: coding.User, console: coding.Tool}
+var roles = map[voice]chat.Role{answer: chat.Assistant, user: chat.User, console: chat.Tool}
 
 // voiceOf returns the author of a line, and its words.
 func voiceOf(line []byte) (voice, []byte) {
@@ -389,9 +389,9 @@ func runsOf(text []byte) (list []run) {
 
 // sessionOf makes the session of a chat from its beginning. What aider prints
 // belongs to the message before it.
-func sessionOf(at coding.Spot, c chat, text []byte) *coding.Session {
+func sessionOf(at chat.Spot, c section, text []byte) *chat.Session {
 	const titled = 4 << 10
-	s, meta := &coding.Session{Spot: at, Project: at.Project}, &coding.Meta{Dir: at.Project}
+	s, meta := &chat.Session{Spot: at, Project: at.Project}, &chat.Meta{Dir: at.Project}
 	for _, r := range runsOf(text) {
 		if r.voice == console && len(s.Entries) > 0 {
 			last := &s.Entries[len(s.Entries)-1].Records[0]
@@ -399,9 +399,9 @@ func sessionOf(at coding.Spot, c chat, text []byte) *coding.Session {
 			continue
 		}
 		words := bytes.TrimSpace(r.words(text, titled))
-		e := coding.Entry{
+		e := chat.Entry{
 			ID: fmt.Sprintf("line-%d", c.line+r.line), File: at.File, At: c.started, Meta: meta,
-			Records: []coding.Span{{At: c.At + int64(r.from), Len: int64(r.to - r.from)}},
+			Records: []chat.Span{{At: c.At + int64(r.from), Len: int64(r.to - r.from)}},
 		}
 		if n := len(s.Entries); n > 0 {
 			e.Parent, e.At = s.Entries[n-1].ID, time.Time{}
@@ -410,7 +410,7 @@ func sessionOf(at coding.Spot, c chat, text []byte) *coding.Session {
 			e.Event = "console"
 			words, _, _ = bytes.Cut(words, []byte("\n"))
 		}
-		said := coding.Message{Role: roles[r.voice], Blocks: []coding.Block{coding.TextBlock(quoteText(words))}}
+		said := chat.Message{Role: roles[r.voice], Blocks: []chat.Block{chat.TextBlock(quoteText(words))}}
 		e.Said = said.Said()
 		s.Entries = append(s.Entries, e)
 	}
@@ -419,18 +419,18 @@ func sessionOf(at coding.Spot, c chat, text []byte) *coding.Session {
 }
 
 // messageOf returns the message of an entry's text.
-func messageOf(text []byte) (m coding.Message) {
+func messageOf(text []byte) (m chat.Message) {
 	m.Raw = [][]byte{quoteText(text)}
-	m.Role = coding.Tool
+	m.Role = chat.Tool
 	for _, r := range runsOf(text) {
 		words := bytes.TrimSpace(r.words(text, len(text)))
 		if r.voice == console {
-			m.Blocks = append(m.Blocks, coding.Block{Kind: conversation.Unknown, Body: quoteText(words)})
+			m.Blocks = append(m.Blocks, chat.Block{Kind: conversation.Unknown, Body: quoteText(words)})
 			m.Usage = usageOf(m.Usage, words)
 			continue
 		}
 		m.Role = roles[r.voice]
-		m.Blocks = append(m.Blocks, coding.TextBlock(quoteText(words)))
+		m.Blocks = append(m.Blocks, chat.TextBlock(quoteText(words)))
 	}
 	return m
 }

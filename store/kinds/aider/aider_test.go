@@ -14,7 +14,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
@@ -28,7 +28,7 @@ const fixture = "../../../testdata/coding/aider/.aider.chat.history.md"
 func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), fixture) }
 
 // inText returns the chats in a text.
-func inText(t interface{ Fatal(...any) }, text []byte) []chat {
+func inText(t interface{ Fatal(...any) }, text []byte) []section {
 	f := newFormat("").(*format)
 	in := folder.In{Tree: tree.Overlay(nil, tree.Steps{{Name: fileName, Data: append([]byte{}, text...)}}, nil), Memo: tree.NewMemo(&files.Memory{})}
 	file, err := f.scan(context.Background(), in, fileName)
@@ -47,7 +47,7 @@ func TestFixture(t *testing.T) {
 	var got strings.Builder
 	for _, c := range inText(t, text) {
 		fmt.Fprintf(&got, "%s from line %d\n", c.part, c.line)
-		s := sessionOf(coding.Spot{}, c, text[c.At:c.At+c.Len])
+		s := sessionOf(chat.Spot{}, c, text[c.At:c.At+c.Len])
 		for i := range s.Entries {
 			e := &s.Entries[i]
 			m := messageOf(text[e.Records[0].At : e.Records[0].At+e.Records[0].Len])
@@ -128,9 +128,9 @@ func TestUsage_costOnItsOwnLine(t *testing.T) {
 		"#### q\n\nTwo\n\n" + tokens + "\n" + price: "user q; assistant Two $0 false; assistant " + strings.TrimSpace(price) + " $0 false",
 	} {
 		var got []string
-		for _, e := range sessionOf(coding.Spot{}, chat{}, []byte(text)).Entries {
+		for _, e := range sessionOf(chat.Spot{}, section{}, []byte(text)).Entries {
 			said := e.Said.Role.String() + " " + e.Said.Words
-			if m := messageOf([]byte(text)[e.Records[0].At : e.Records[0].At+e.Records[0].Len]); m.Role == coding.Assistant {
+			if m := messageOf([]byte(text)[e.Records[0].At : e.Records[0].At+e.Records[0].Len]); m.Role == chat.Assistant {
 				said += fmt.Sprintf(" $%v %v", m.Usage.Cost, m.Usage.Priced)
 			}
 			got = append(got, said)
@@ -161,20 +161,20 @@ func TestChats_oddLines(t *testing.T) {
 		"Windows":           {"\r\n# aider chat started at 2026-01-02 03:04:05\r\n\r\n> Aider v0.86.1\r\n\r\n#### one  \r\n\r\nan answer\r\n", "2026-01-02T03:04:05 2026-01-02T03:04:05Z: tool Aider v0.86.1; user one; assistant an answer"},
 		"no such day":       {"# aider chat started at 2026-02-30 25:61:00\n#### one\n", "2026-02-30T25:61:00 0001-01-01T00:00:00Z: user one"},
 		"a mark in code":    {"# aider chat started at 2026-01-02 03:04:05\nSee:\n```\n#### no question\n# a heading\n```\n", "2026-01-02T03:04:05 2026-01-02T03:04:05Z: assistant See: ```; user no question; assistant # a heading ```"},
-		"a mark, not whole": {"# aider chat started at 2026-01-02 03:04:05\n####no\n>no\n#  aider chat started at 2026-01-02 03:04:05\n", "2026-01-02T03:04:05 2026-01-02T03:04:05Z: assistant ####no >no # aider chat started at 2026-01-02 03:04:05"},
+		"a mark, not whole": {"# aider chat started at 2026-01-02 03:04:05\n####no\n>no\n#  aider one started at 2026-01-02 03:04:05\n", "2026-01-02T03:04:05 2026-01-02T03:04:05Z: assistant ####no >no # aider one started at 2026-01-02 03:04:05"},
 	} {
 		var got []string
-		for _, chat := range inText(t, []byte(c.text)) {
+		for _, one := range inText(t, []byte(c.text)) {
 			var said []string
-			for _, e := range sessionOf(coding.Spot{}, chat, []byte(c.text)[chat.At:chat.At+chat.Len]).Entries {
+			for _, e := range sessionOf(chat.Spot{}, one, []byte(c.text)[one.At:one.At+one.Len]).Entries {
 				said = append(said, e.Said.Role.String()+" "+e.Said.Words)
 			}
 			began := time.Time{}
-			if !chat.started.IsZero() {
-				_, offset := chat.started.Zone() // it is a time of the place
-				began = chat.started.UTC().Add(time.Duration(offset) * time.Second)
+			if !one.started.IsZero() {
+				_, offset := one.started.Zone() // it is a time of the place
+				began = one.started.UTC().Add(time.Duration(offset) * time.Second)
 			}
-			got = append(got, chat.part+" "+began.Format(time.RFC3339)+": "+strings.Join(said, "; "))
+			got = append(got, one.part+" "+began.Format(time.RFC3339)+": "+strings.Join(said, "; "))
 		}
 		if is := strings.Join(got, " | "); is != c.want {
 			t.Errorf("%s: it is\n%s\nwant\n%s", name, is, c.want)
@@ -280,7 +280,7 @@ func lost(t interface{ Fatal(...any) }, text []byte) string {
 	var said bytes.Buffer
 	for _, c := range inText(t, text) {
 		part := text[c.At : c.At+c.Len]
-		s := sessionOf(coding.Spot{}, c, part)
+		s := sessionOf(chat.Spot{}, c, part)
 		for i := range s.Entries {
 			span := s.Entries[i].Records[0]
 			m := messageOf(text[span.At : span.At+span.Len])

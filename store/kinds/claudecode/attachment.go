@@ -7,7 +7,7 @@ import (
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 )
 
 // What Claude Code gives the model beside the prompt is an attachment: a file that the prompt
@@ -56,7 +56,7 @@ var unspoken = map[string]bool{"type": true, "base64": true}
 type attachment struct{ is, about string }
 
 // attach keeps what a record gives the model.
-func (r *record) attach(v coding.Value) {
+func (r *record) attach(v chat.Value) {
 	a := v.Get(typeAttachment)
 	switch is := a.Get("type").Text(); {
 	case is == queued:
@@ -71,7 +71,7 @@ func (r *record) attach(v coding.Value) {
 const mostWord = 80
 
 // isSent reports whether Claude Code sends the model something of an attachment of a type.
-func isSent(record coding.Value, is string) bool {
+func isSent(record chat.Value, is string) bool {
 	switch a := record.Get(typeAttachment); {
 	case record.Get("rendered").Kind() == jsontape.Array:
 		return true
@@ -82,7 +82,7 @@ func isSent(record coding.Value, is string) bool {
 }
 
 // aboutOf returns the subject of an attachment, such as a path; "" if it names none.
-func aboutOf(a coding.Value) (about string) {
+func aboutOf(a chat.Value) (about string) {
 	for _, key := range abouts {
 		about = cmp.Or(about, a.Get(key).Words())
 	}
@@ -93,14 +93,14 @@ func aboutOf(a coding.Value) (about string) {
 func (a *attachment) title() string { return strings.TrimRight(a.is+" "+a.about, " ") }
 
 // contextOf returns the text that an attachment adds to the model's input.
-func contextOf(record coding.Value) coding.Block {
+func contextOf(record chat.Value) chat.Block {
 	a := record.Get(typeAttachment)
 	is := a.Get("type").Text()
-	return coding.ContextBlock(is, aboutOf(a), textOf(record, is))
+	return chat.ContextBlock(is, aboutOf(a), textOf(record, is))
 }
 
 // textOf returns the text that an attachment of a type gives the model.
-func textOf(record coding.Value, is string) string {
+func textOf(record chat.Value, is string) string {
 	var parts []string
 	for each := range record.Get("rendered").Each() {
 		content := each.Get("content")
@@ -130,7 +130,7 @@ func textOf(record coding.Value, is string) string {
 }
 
 // wordsIn returns the strings in a value that are words.
-func wordsIn(v coding.Value) iter.Seq[string] {
+func wordsIn(v chat.Value) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if v.Kind() == jsontape.String && !yield(v.Text()) {
 			return

@@ -38,7 +38,7 @@ import (
 
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
@@ -54,23 +54,23 @@ func Elsewhere(cache *files.Cache) tree.Opener { return agent.Elsewhere(cache) }
 // projects is the folder of all sessions in that of the settings.
 const projects = "projects"
 
-var agent = &coding.Agent{
+var agent = &chat.Agent{
 	Name: "claude-code", Framework: "Claude Code", IDs: "the uuid of the record; of an answer of several records, that of the first",
 	Roots: []string{projects, "."}, Home: "claude",
 	Inner:  inner,
 	Shape:  "PROJECT/SESSION.jsonl with records of Claude Code",
 	Noun:   "a Claude Code session",
 	Traces: []string{`"parentUuid"`},
-	Signs:  func(_ coding.Spot, head []byte) coding.Sign { return signOf(head) },
-	Format: func(dir string) coding.Format { return newFormat(dir) },
+	Signs:  func(_ chat.Spot, head []byte) chat.Sign { return signOf(head) },
+	Format: func(dir string) chat.Format { return newFormat(dir) },
 	Levels: []watch.Level{{}},
 	Places: func(around store.Surroundings) []string {
 		if dir := around.FolderOf("CLAUDE_CONFIG_DIR"); dir != "" {
 			return []string{filepath.Join(dir, projects)}
 		}
-		return coding.Places(around, "", ".claude/"+projects)
+		return chat.Places(around, "", ".claude/"+projects)
 	},
-	Moved:  coding.Moved{Variable: "CLAUDE_CONFIG_DIR", Below: projects},
+	Moved:  chat.Moved{Variable: "CLAUDE_CONFIG_DIR", Below: projects},
 	Passes: "Claude Code passes the line over",
 }
 
@@ -84,17 +84,17 @@ func inner(dir string, _ tree.Tree) int {
 
 // signOf identifies a file by its beginning. A file of Claude Code has records of known types that name their
 // owner, and messages with content. A first line longer than head counts as far as it goes.
-func signOf(head []byte) coding.Sign {
+func signOf(head []byte) chat.Sign {
 	renamed := false
-	s := coding.SignOf(head, "message.content", func(v coding.Value) (fits bool, body coding.Body) {
+	s := chat.SignOf(head, "message.content", func(v chat.Value) (fits bool, body chat.Body) {
 		kind := v.Get("type").Text()
 		fits = types[kind] != nil && slices.ContainsFunc(owners, func(key string) bool { return v.Get(key).There() })
 		renamed = renamed || strings.HasPrefix(v.Get("sessionId").Text(), foreignID)
 		switch {
 		case kind == typeUser || kind == typeAssistant:
-			body = coding.BodyOf(v, v.Get("message", "content"))
+			body = chat.BodyOf(v, v.Get("message", "content"))
 		case types[kind] == nil:
-			body = coding.BodyOf(v)
+			body = chat.BodyOf(v)
 		}
 		return fits, body
 	})
@@ -111,16 +111,16 @@ var owners = []string{"sessionId", "leafUuid", "messageId", "parentUuid"}
 // that follows, and are read in the order of lines. Source: the files of kenn-io/agentsview.
 const foreignID = "session-"
 
-// format implements coding.Forker, coding.Caller, coding.Checker, coding.Identifier and
-// coding.Teller.
+// format implements chat.Forker, chat.Caller, chat.Checker, chat.Identifier and
+// chat.Teller.
 type format struct {
 	dir    string // of the storage
-	lines  coding.Lines[record]
+	lines  chat.Lines[record]
 	firsts sync.Map // the first record of each file of a session: it does not change
 }
 
 func newFormat(dir string) *format {
-	return &format{dir: dir, lines: coding.Lines[record]{Decode: decode, Members: []string{"type", "sessionId"}}}
+	return &format{dir: dir, lines: chat.Lines[record]{Decode: decode, Members: []string{"type", "sessionId"}}}
 }
 
 const (
@@ -137,15 +137,15 @@ var uuids = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[
 // agentNames are the names of files of sub-agents, without what follows.
 var agentNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^agent-[0-9A-Za-z-]{1,80}$`) })
 
-// Spots implements coding.Format. The storage is the folder of all projects, or that of one.
-func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, err error) {
+// Spots implements chat.Format. The storage is the folder of all projects, or that of one.
+func (f *format) Spots(ctx context.Context, in folder.In) (list []chat.Spot, err error) {
 	names, err := in.List(".")
 	if err != nil {
 		return nil, err
 	}
-	parts := make([][]coding.Spot, len(names)+1)
+	parts := make([][]chat.Spot, len(names)+1)
 	parts[0] = f.in(in, ".", names)
-	err = coding.Parallel(ctx, len(names), func(i int) {
+	err = chat.Parallel(ctx, len(names), func(i int) {
 		if strings.Contains(names[i], ".") {
 			return
 		}
@@ -158,8 +158,8 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, e
 }
 
 // in returns the sessions of the folder of one project, and their sub-agents.
-func (f *format) in(in folder.In, dir string, names []string) []coding.Spot {
-	list := make([]coding.Spot, 0, len(names))
+func (f *format) in(in folder.In, dir string, names []string) []chat.Spot {
+	list := make([]chat.Spot, 0, len(names))
 	for _, name := range names {
 		file := tree.Join(dir, name)
 		if strings.HasSuffix(name, suffix) {
@@ -188,8 +188,8 @@ func agentsIn(in folder.In, dir string) (list []string) {
 // isAgent reports whether a file is that of a sub-agent, by its name.
 func isAgent(file string) bool { return strings.HasPrefix(path.Base(file), agentPrefix) }
 
-// Spot implements coding.Format. A sub-agent's id begins with that of its session.
-func (f *format) Spot(file string) coding.Spot {
+// Spot implements chat.Format. A sub-agent's id begins with that of its session.
+func (f *format) Spot(file string) chat.Spot {
 	file, part := cutPart(file)
 	dir, id := path.Dir(file), strings.TrimSuffix(path.Base(file), suffix)
 	if path.Base(dir) == subagents {
@@ -198,7 +198,7 @@ func (f *format) Spot(file string) coding.Spot {
 		}
 		dir = path.Dir(dir)
 	}
-	at := coding.Spot{File: file, ID: id, Named: !strings.HasPrefix(id, agentPrefix), Part: part}
+	at := chat.Spot{File: file, ID: id, Named: !strings.HasPrefix(id, agentPrefix), Part: part}
 	if part != "" {
 		at.ID += "/" + part
 	}
@@ -208,13 +208,13 @@ func (f *format) Spot(file string) coding.Spot {
 	return at
 }
 
-// ID implements coding.Identifier: the first line of a sub-agent beside its session tells
+// ID implements chat.Identifier: the first line of a sub-agent beside its session tells
 // which that is.
-func (f *format) ID(in folder.In, at coding.Spot) string {
+func (f *format) ID(in folder.In, at chat.Spot) string {
 	if at.Named {
 		return ""
 	}
-	id := coding.AskHead(in, at.File, "session", func(head []byte) string {
+	id := chat.AskHead(in, at.File, "session", func(head []byte) string {
 		line, _, _ := bytes.Cut(head, []byte("\n"))
 		return jsontape.Unquote(jsontape.FindMember(line, `"sessionId"`))
 	})
@@ -224,10 +224,10 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 	return id + "/" + at.ID
 }
 
-// Glance implements coding.Format: the first words of the user are near the beginning, a
+// Glance implements chat.Format: the first words of the user are near the beginning, a
 // title that was set later near the end.
-func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
-	err = coding.EndLines(in.Tree, at.File, func(head [][]byte) bool {
+func (f *format) Glance(in folder.In, at chat.Spot) (g chat.Glance, err error) {
+	err = chat.EndLines(in.Tree, at.File, func(head [][]byte) bool {
 		said, _, _ := opening(at, head)
 		return said.HasPrompt()
 	}, func(head, tail [][]byte) { g = glance(in, at, head, tail) })
@@ -236,10 +236,10 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 
 // opening reads the first lines of a file as far as the first prompt. It returns the first messages, the
 // titles and the folder.
-func opening(at coding.Spot, head [][]byte) (said coding.Opening, named titles, dir string) {
+func opening(at chat.Spot, head [][]byte) (said chat.Opening, named titles, dir string) {
 	named = titles{}
 	for i := 0; i < len(head) && (!said.HasPrompt() || dir == ""); i++ {
-		r := recordOf(coding.ParseHead(head[i]))
+		r := recordOf(chat.ParseHead(head[i]))
 		named.add(&r)
 		dir = cmp.Or(dir, r.meta.Dir)
 		if r.speaks && (!r.side || isAgent(at.File)) && (r.event == "" || r.event == eventCommand) {
@@ -250,12 +250,12 @@ func opening(at coding.Spot, head [][]byte) (said coding.Opening, named titles, 
 }
 
 // glance reads a session's title and folder from the lines at both ends of its file.
-func glance(in folder.In, at coding.Spot, head, tail [][]byte) (g coding.Glance) {
+func glance(in folder.In, at chat.Spot, head, tail [][]byte) (g chat.Glance) {
 	said, named, dir := opening(at, head)
 	g.Project = dir
 	for _, line := range tail {
 		if kind, _ := typeOf(line); slices.Contains(called, kind) {
-			if r, err := decode(&coding.Line{Raw: line}); err == nil {
+			if r, err := decode(&chat.Line{Raw: line}); err == nil {
 				named.add(&r)
 			}
 		}
@@ -270,8 +270,8 @@ func glance(in folder.In, at coding.Spot, head, tail [][]byte) (g coding.Glance)
 	return g
 }
 
-// Sources implements coding.Plain.
-func (f *format) Sources(_ folder.In, at coding.Spot) []string { return []string{at.File} }
+// Sources implements chat.Plain.
+func (f *format) Sources(_ folder.In, at chat.Spot) []string { return []string{at.File} }
 
-// Adds implements coding.Plain.
-func (f *format) Adds(e *coding.Entry) int { return min(len(e.Records), 1) }
+// Adds implements chat.Plain.
+func (f *format) Adds(e *chat.Entry) int { return min(len(e.Records), 1) }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
@@ -114,7 +114,7 @@ const (
 	mostSettings = 1 << 20
 )
 
-// Check implements coding.Checker: Claude Code deletes sessions for their age.
+// Check implements chat.Checker: Claude Code deletes sessions for their age.
 func (f *format) Check(ctx context.Context, in folder.In) (list []model.Fault, err error) {
 	spots, err := f.Spots(ctx, in)
 	if err != nil {
@@ -153,28 +153,28 @@ func (f *format) daysKept() float64 {
 	}
 	defer above.Close()                                        // it was only read
 	data, _ := tree.Head(above, "settings.json", mostSettings) // what is not whole is no JSON
-	v, _ := coding.Parse(data)
+	v, _ := chat.Parse(data)
 	if days := v.Get("cleanupPeriodDays").Number(); days > 0 && days < 1e5 {
 		return days
 	}
 	return keptDays
 }
 
-// ReadCarried implements coding.Carrier. Records of other types that are known are bookkeeping, or what
+// ReadCarried implements chat.Carrier. Records of other types that are known are bookkeeping, or what
 // Claude Code says to the person.
-func (f *format) ReadCarried(ctx context.Context, in folder.In, s *coding.Session) ([]coding.Carried, error) {
+func (f *format) ReadCarried(ctx context.Context, in folder.In, s *chat.Session) ([]chat.Carried, error) {
 	if s.Spot.Part != "" { // the file is looked through for the session around it
 		return nil, nil
 	}
-	return coding.CarriedIn(ctx, in, s.Spot.File, false, func(v coding.Value) (string, []coding.Value) {
+	return chat.CarriedIn(ctx, in, s.Spot.File, false, func(v chat.Value) (string, []chat.Value) {
 		switch kind := v.Get("type").Text(); {
 		case v.Get("isSidechain").True() && !isAgent(s.Spot.File): // it is in the session of a sub-agent
 		case kind == typeUser, kind == typeAssistant:
-			return kind, []coding.Value{v}
+			return kind, []chat.Value{v}
 		case kind == typeAttachment && v.Get(typeAttachment, "type").Text() == queued:
-			return kind, []coding.Value{v.Get(typeAttachment)}
+			return kind, []chat.Value{v.Get(typeAttachment)}
 		case types[kind] == nil:
-			return kind, []coding.Value{v}
+			return kind, []chat.Value{v}
 		}
 		return "", nil
 	})

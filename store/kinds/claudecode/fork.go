@@ -8,17 +8,17 @@ import (
 	"sync"
 
 	"hindcast/model"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 )
 
-// NewID implements coding.Forker.
-func (f *format) NewID(as string) (string, error) { return coding.UUID4(as) }
+// NewID implements chat.Forker.
+func (f *format) NewID(as string) (string, error) { return chat.UUID4(as) }
 
-// Fork implements coding.Forker: a new file of the records on the way to the entry, in the
+// Fork implements chat.Forker: a new file of the records on the way to the entry, in the
 // order of the file, under the new id. Of an answer all records and all results are on it.
-func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
+func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	records := c.Session.Own.(*own).file
 	if path.Dir(c.Session.Spot.ID) != "." || records.Records[records.At(c.To.Records[0].At)].Is.side {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "Claude Code resumes no conversation of a sub-agent: fork from what started it"}
@@ -36,11 +36,11 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 // link is the member by which a record names the one before it, and the id that it gets.
 type link = [2]string
 
-// Join implements coding.Joiner: a new file of the records of the entries, in the order of the
+// Join implements chat.Joiner: a new file of the records of the entries, in the order of the
 // file. Where an entry does not follow the one before it, its first record is linked anew.
-func (f *format) Join(c coding.Cut, entries []*coding.Entry) (*coding.Fork, error) {
+func (f *format) Join(c chat.Cut, entries []*chat.Entry) (*chat.Fork, error) {
 	t := c.Session.Own.(*own).lineage
-	on, links, has := map[int]bool{}, map[coding.Span]link{}, map[string]bool{}
+	on, links, has := map[int]bool{}, map[chat.Span]link{}, map[string]bool{}
 	kept := entries[:0:0]
 	for _, e := range entries {
 		first := t.file.At(e.Records[0].At)
@@ -90,8 +90,8 @@ func (t *lineage) linkTo(i, before int) link {
 
 // copySession returns a new session of records, under the new id. Those with a link name another one as
 // the one before them.
-func (f *format) copySession(c coding.Cut, entries []*coding.Entry, keep []coding.Span, links map[coding.Span]link) (*coding.Fork, error) {
-	raw, err := coding.Raw(c.In.Tree, c.Session.Spot.File, keep)
+func (f *format) copySession(c chat.Cut, entries []*chat.Entry, keep []chat.Span, links map[chat.Span]link) (*chat.Fork, error) {
+	raw, err := chat.Raw(c.In.Tree, c.Session.Spot.File, keep)
 	if err != nil {
 		return nil, err
 	}
@@ -101,21 +101,21 @@ func (f *format) copySession(c coding.Cut, entries []*coding.Entry, keep []codin
 		if anew, linked := links[keep[i]]; linked {
 			members = append(members, anew)
 		}
-		named, err := coding.WithTexts(line, members...)
+		named, err := chat.WithTexts(line, members...)
 		if err != nil {
 			return nil, err
 		}
 		data = append(append(data, named...), '\n')
 	}
 	name := tree.Join(path.Dir(c.Session.Spot.File), c.ID+suffix)
-	made := &coding.Fork{
+	made := &chat.Fork{
 		Spot:   f.Spot(name),
 		Steps:  tree.Steps{{Name: name, Data: data}},
 		Writes: []string{fmt.Sprintf("%s: %s of the path, under the new id", name, model.Count(len(keep), "record"))},
 		Calls:  []model.Resume{{Call: resume(c.Session, c.To, c.ID), Then: "goes on from there in the new session"}},
 	}
 	reads := c.Session.Reads(c.Session.At(c.To.ID))
-	if last := &c.Session.Entries[reads[len(reads)-1]]; asks[last.Event] && last.Said.Role != coding.Assistant {
+	if last := &c.Session.Entries[reads[len(reads)-1]]; asks[last.Event] && last.Said.Role != chat.Assistant {
 		made.Hazards = append(made.Hazards, `it ends with a message that has no answer: Claude Code puts "No response requested." behind it, then your words`)
 	}
 	return made, f.copyAgents(c, entries, made)
@@ -129,7 +129,7 @@ const mostCopied = 64 << 20
 
 // copyAgents adds the sub-agents that the path started. Claude Code resumes without them;
 // they are for who reads the new session.
-func (f *format) copyAgents(c coding.Cut, entries []*coding.Entry, made *coding.Fork) error {
+func (f *format) copyAgents(c chat.Cut, entries []*chat.Entry, made *chat.Fork) error {
 	agents, on := c.Session.Own.(*own).agents, map[string]bool{}
 	for _, e := range entries {
 		on[e.ID] = true
@@ -169,7 +169,7 @@ func (f *format) copyAgents(c coding.Cut, entries []*coding.Entry, made *coding.
 
 // recordsOnPath returns the records on the way to an entry: its own and those of the entries before
 // it, and the others that stand between them in the tree.
-func recordsOnPath(c coding.Cut) (list []coding.Span) {
+func recordsOnPath(c chat.Cut) (list []chat.Span) {
 	t, on := c.Session.Own.(*own).lineage, map[int]bool{}
 	for _, e := range c.Session.Path(c.To) {
 		for _, span := range e.Records {
@@ -182,7 +182,7 @@ func recordsOnPath(c coding.Cut) (list []coding.Span) {
 }
 
 // spans returns where records are, in the order of the file, the last record of an entry last.
-func (t *lineage) spans(on map[int]bool, to *coding.Entry) (list []coding.Span) {
+func (t *lineage) spans(on map[int]bool, to *chat.Entry) (list []chat.Span) {
 	end := to.Records[len(to.Records)-1] // where the last line is, Claude Code goes on
 	for i := range t.file.Records {
 		if span := t.file.Records[i].Span; on[i] && span != end {
@@ -192,11 +192,11 @@ func (t *lineage) spans(on map[int]bool, to *coding.Entry) (list []coding.Span) 
 	return append(list, end)
 }
 
-// Calls implements coding.Caller: on the path Claude Code itself goes back to a message,
+// Calls implements chat.Caller: on the path Claude Code itself goes back to a message,
 // with a flag that it does not document. It refuses a branch that it left, and what is before
 // the last compaction; at the summary itself it forgets what the compaction kept. The call names
 // the last record, which may be what the model was given beside a message.
-func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
+func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
 	if !uuids().MatchString(s.Spot.ID) || s.Head < 0 {
 		return nil
 	}
@@ -216,7 +216,7 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 }
 
 // sinceCompaction returns the entries on the way to the head behind the last compaction.
-func sinceCompaction(s *coding.Session) []*coding.Entry {
+func sinceCompaction(s *chat.Session) []*chat.Entry {
 	path := s.Path(&s.Entries[s.Head])
 	for i, e := range slices.Backward(path) {
 		if e.Context != nil {
@@ -231,7 +231,7 @@ var dashed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[
 
 // resume returns the call that resumes a session: in the folder of its project, where older
 // versions look for it, though it may have gone on in another one.
-func resume(s *coding.Session, e *coding.Entry, id string, more ...string) string {
+func resume(s *chat.Session, e *chat.Entry, id string, more ...string) string {
 	dir := e.Meta.Dir
 	if project := path.Base(path.Dir(s.Spot.File)); dashed().ReplaceAllString(dir, "-") != project && dashed().ReplaceAllString(s.Project, "-") == project {
 		dir = s.Project

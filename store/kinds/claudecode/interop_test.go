@@ -12,29 +12,29 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/storetest"
-	"hindcast/store/storetest/codingtest"
+	"hindcast/store/storetest/chattest"
 )
 
 // claude is Claude Code with a home, a project and a model of its own.
 type claude struct {
 	testing.TB
-	model      *codingtest.Model
+	model      *chattest.Model
 	home, work string
 	bin        string
 }
 
 func newClaude(t *testing.T) *claude {
-	c := &claude{TB: t, bin: filepath.Dir(codingtest.Program(t, "claude-code", "node_modules", ".bin", "claude")), home: t.TempDir(), work: t.TempDir()}
-	c.model = codingtest.Start(t)
+	c := &claude{TB: t, bin: filepath.Dir(chattest.Program(t, "claude-code", "node_modules", ".bin", "claude")), home: t.TempDir(), work: t.TempDir()}
+	c.model = chattest.Start(t)
 	return c
 }
 
 // run runs a command and returns the last conversation that the model was sent.
 func (c *claude) run(command string) []string {
 	c.Helper()
-	codingtest.Run(c, c.work, c.home, command, "PATH="+c.bin+":/usr/local/bin:/usr/bin:/bin",
+	chattest.Run(c, c.work, c.home, command, "PATH="+c.bin+":/usr/local/bin:/usr/bin:/bin",
 		"ANTHROPIC_BASE_URL="+c.model.URL, "ANTHROPIC_API_KEY=sk-ant-scripted", "ANTHROPIC_MODEL=claude-sonnet-4-5",
 		"DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "IS_SANDBOX=1")
 	all := c.model.Requests(c)
@@ -337,11 +337,11 @@ func TestInterop_claudeCodeFindsAParentBehindItsRecord(t *testing.T) {
 	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
 	moved := 0
 	for i := 1; i < len(lines)-1; i++ { // a child goes before its parent
-		parent, err := decode(&coding.Line{Raw: []byte(strings.TrimSpace(lines[i-1]))})
+		parent, err := decode(&chat.Line{Raw: []byte(strings.TrimSpace(lines[i-1]))})
 		if err != nil || !parent.tree {
 			continue
 		}
-		if child, err := decode(&coding.Line{Raw: []byte(strings.TrimSpace(lines[i]))}); err == nil && child.tree && child.parent == parent.id {
+		if child, err := decode(&chat.Line{Raw: []byte(strings.TrimSpace(lines[i]))}); err == nil && child.tree && child.parent == parent.id {
 			lines[i-1], lines[i] = lines[i], lines[i-1]
 			moved++
 			i++
@@ -368,7 +368,7 @@ func TestInterop_claudeCodeElsewhere(t *testing.T) {
 	c := newClaude(t)
 	elsewhere := "CLAUDE_CONFIG_DIR=" + t.TempDir()
 	c.run(elsewhere + " claude -p 'first question'")
-	codingtest.Found(t, Kind(nil), c.home, elsewhere)
+	chattest.Found(t, Kind(nil), c.home, elsewhere)
 }
 
 // Where parents were never written, Claude Code sends the last piece; of a join it sends all of them,
@@ -384,11 +384,11 @@ func TestInterop_claudeCodeJoins(t *testing.T) {
 	var broken strings.Builder
 	pieces := 0
 	for line := range strings.Lines(text) {
-		r, err := decode(&coding.Line{Raw: []byte(strings.TrimSpace(line))})
+		r, err := decode(&chat.Line{Raw: []byte(strings.TrimSpace(line))})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.speaks && r.event == "" && r.said.Role == coding.User && r.parent != "" {
+		if r.speaks && r.event == "" && r.said.Role == chat.User && r.parent != "" {
 			pieces++
 			line = strings.Replace(line, r.parent, fmt.Sprintf("ffffffff-0000-4000-8000-%012d", pieces), 1)
 		}
@@ -450,7 +450,7 @@ func TestInterop_claudeCodeGoesOnBehindASummary(t *testing.T) {
 	rows := storetest.Headers(t, s, id)
 	var ids []string // of the records up to the first answer
 	for line := range strings.Lines(text) {
-		r, err := decode(&coding.Line{Raw: []byte(strings.TrimSpace(line))})
+		r, err := decode(&chat.Line{Raw: []byte(strings.TrimSpace(line))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"hindcast/model"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/tree"
 )
@@ -16,15 +16,15 @@ import (
 // mostSearched bounds the bytes of the sessions in which the source of one is looked for.
 const mostSearched = 256 << 20
 
-// Tell implements coding.Teller: which sessions of the project share records with this one.
+// Tell implements chat.Teller: which sessions of the project share records with this one.
 // A fork has the records of its source under their ids, all of them or, of Claude Code's own
 // making, those from the last compaction on.
-func (f *format) Tell(ctx context.Context, in folder.In, s *coding.Session, _ *coding.Entry) (facts model.Facts, err error) {
+func (f *format) Tell(ctx context.Context, in folder.In, s *chat.Session, _ *chat.Entry) (facts model.Facts, err error) {
 	records, source := s.Own.(*own).file.Records, ""
 	for i := range records {
 		source = cmp.Or(records[i].Is.source, source)
 	}
-	at := slices.IndexFunc(records, func(r coding.Record[record]) bool { return r.Is.tree })
+	at := slices.IndexFunc(records, func(r chat.Record[record]) bool { return r.Is.tree })
 	if at < 0 || isAgent(s.Spot.File) {
 		return facts, nil
 	}
@@ -44,10 +44,10 @@ func (f *format) Tell(ctx context.Context, in folder.In, s *coding.Session, _ *c
 		case mine:
 			facts.Add("goes on in", id)
 		case first.bounds != nil && source == "" && searched < mostSearched:
-			var file *coding.File[record]
+			var file *chat.File[record]
 			if file, err = f.lines.Read(ctx, in, other); err == nil {
 				searched += file.Size
-				if slices.ContainsFunc(file.Records, func(r coding.Record[record]) bool { return r.Is.id == first.id }) {
+				if slices.ContainsFunc(file.Records, func(r chat.Record[record]) bool { return r.Is.id == first.id }) {
 					source = id
 				}
 			}
@@ -64,9 +64,9 @@ func (f *format) firstID(in folder.In, file string) string {
 	if id, known := f.firsts.Load(file); known {
 		return id.(string)
 	}
-	lines, _ := coding.HeadLines(in.Tree, file) // Read tells
+	lines, _ := chat.HeadLines(in.Tree, file) // Read tells
 	for _, line := range lines {
-		if r, err := decode(&coding.Line{Raw: line}); err == nil && r.tree {
+		if r, err := decode(&chat.Line{Raw: line}); err == nil && r.tree {
 			f.firsts.Store(file, r.id)
 			return r.id
 		}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
@@ -163,12 +163,12 @@ func TestFork_ofAFileThatChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer disk.Close()
-	for span, name := range map[coding.Span]string{
+	for span, name := range map[chat.Span]string{
 		{At: 0, Len: 1 << 20}: filepath.Base(file), {At: 1, Len: 9}: filepath.Base(file), {At: 0, Len: 1}: "none" + suffix,
 	} {
-		s := &coding.Session{Spot: coding.Spot{File: name}, Entries: []coding.Entry{{ID: "a", Meta: &coding.Meta{}}}, Own: &own{}}
-		cut := coding.Cut{In: folder.In{Tree: disk}, Session: s, To: &s.Entries[0], ID: "new"}
-		if made, err := (&format{}).copySession(cut, nil, []coding.Span{span}, nil); err == nil {
+		s := &chat.Session{Spot: chat.Spot{File: name}, Entries: []chat.Entry{{ID: "a", Meta: &chat.Meta{}}}, Own: &own{}}
+		cut := chat.Cut{In: folder.In{Tree: disk}, Session: s, To: &s.Entries[0], ID: "new"}
+		if made, err := (&format{}).copySession(cut, nil, []chat.Span{span}, nil); err == nil {
 			t.Errorf("%s: %+v", name, made)
 		}
 	}
@@ -177,11 +177,11 @@ func TestFork_ofAFileThatChanged(t *testing.T) {
 // A line that is no JSON is no record, whatever it begins with.
 func TestDecode_tornLines(t *testing.T) {
 	whole := user("a", "", "A").String()
-	if r, err := decode(&coding.Line{Raw: []byte(whole)}); err != nil || r.id != "a" {
+	if r, err := decode(&chat.Line{Raw: []byte(whole)}); err != nil || r.id != "a" {
 		t.Error(r, err)
 	}
 	for _, line := range []string{"", "{", "null", whole[:len(whole)-1], whole + "}", whole[:20], strings.Replace(whole, `:`, ` `, 1), `{"type":"user",}`, whole + whole} {
-		if r, err := decode(&coding.Line{Raw: []byte(line)}); err == nil {
+		if r, err := decode(&chat.Line{Raw: []byte(line)}); err == nil {
 			t.Errorf("%q is %+v", line, r)
 		}
 	}
@@ -190,7 +190,7 @@ func TestDecode_tornLines(t *testing.T) {
 // Where a file stands tells which session it is, and of which project.
 func TestSpot(t *testing.T) {
 	f := &format{}
-	for file, want := range map[string]coding.Spot{
+	for file, want := range map[string]chat.Spot{
 		"x.jsonl":                      {ID: "x", Named: true},
 		"-p/x.jsonl":                   {ID: "x", Named: true, Project: "-p"},
 		"agent-1.jsonl":                {ID: "agent-1"},

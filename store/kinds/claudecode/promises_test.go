@@ -14,7 +14,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
@@ -60,11 +60,11 @@ func TestDecode_light(t *testing.T) {
 		`{"type":"file-history-snapshot","uuid":"x","parentUuid":null,"broken`: {kind: "file-history-snapshot"},
 		`{"type":"api-request-blob","uuid":"x","parentUuid":null}`:             {kind: "api-request-blob"},
 	} {
-		if r, err := decode(&coding.Line{Raw: []byte(line)}); err != nil || !reflect.DeepEqual(r, want) {
+		if r, err := decode(&chat.Line{Raw: []byte(line)}); err != nil || !reflect.DeepEqual(r, want) {
 			t.Errorf("%s: %+v, %v", line, r, err)
 		}
 	}
-	if r, err := decode(&coding.Line{Raw: []byte(`{"type":"mode","uuid":"x","parentUuid":null}`)}); err != nil || !r.tree || r.sum == 0 {
+	if r, err := decode(&chat.Line{Raw: []byte(`{"type":"mode","uuid":"x","parentUuid":null}`)}); err != nil || !r.tree || r.sum == 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -73,7 +73,7 @@ func TestDecode_light(t *testing.T) {
 // Claude Code puts it.
 func TestSign(t *testing.T) {
 	const misses = "message.content"
-	for head, want := range map[string]coding.Sign{
+	for head, want := range map[string]chat.Sign{
 		`{"type":"user","sessionId":"x","message":{"content":"words"}}`:                                                                               {Fits: true},
 		`{"type":"assistant","parentUuid":null,"message":{"content":[]}}`:                                                                             {Fits: true},
 		`{"type":"summary","summary":"words","leafUuid":"x"}`:                                                                                         {Fits: true},
@@ -148,7 +148,7 @@ func TestErrors(t *testing.T) {
 	if err != nil || len(s.Entries) != 3 {
 		t.Fatal(s, err)
 	}
-	cut := func(in folder.In) coding.Cut { return coding.Cut{In: in, Session: s, To: &s.Entries[2], ID: "new"} }
+	cut := func(in folder.In) chat.Cut { return chat.Cut{In: in, Session: s, To: &s.Entries[2], ID: "new"} }
 	if made, err := f.Fork(cut(in)); err != nil || len(made.Steps) != 3 {
 		t.Fatal(made, err)
 	}
@@ -437,7 +437,7 @@ func TestFork_ofLargeSubAgents(t *testing.T) {
 		if err := os.Truncate(filepath.Join(filepath.Dir(file), session, subagents, "agent-1.jsonl"), size); err != nil {
 			t.Fatal(err)
 		}
-		made, err := f.Fork(coding.Cut{In: s, Session: read, To: &read.Entries[2], ID: "new"})
+		made, err := f.Fork(chat.Cut{In: s, Session: read, To: &read.Entries[2], ID: "new"})
 		if err != nil || (len(made.Steps) == 3) != copied || slices.ContainsFunc(made.Hazards, func(h string) bool { return strings.Contains(h, "larger than 64 MB") }) == copied || strings.Contains(strings.Join(made.Writes, "\n"), "1 sub-agent of the path") != copied {
 			t.Errorf("%d bytes: %d steps, %q, %v", size, len(made.Steps), made.Hazards, err)
 		}

@@ -11,7 +11,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 )
 
 // record holds the parts of a line that are kept.
@@ -25,7 +25,7 @@ type record struct {
 	// tree says that the record has a place in the tree, speaks that it is a message, and
 	// words that the message has some; side that a sub-agent wrote it.
 	tree, speaks, words, side bool
-	said                      coding.Said
+	said                      chat.Said
 	// event names the kind of a user message that the user did not write.
 	event  string
 	answer string // the id of the model's answer that it is a part of
@@ -37,7 +37,7 @@ type record struct {
 	within, call string
 	// onwards marks a summary of the messages that follow a kept one: "Summarize from here" of /rewind.
 	onwards bool
-	meta    coding.Meta
+	meta    chat.Meta
 	// text is a title, or an error; leaf is the record that a last-prompt goes on from, or the
 	// last one of the session that a summary is of.
 	text, leaf string
@@ -82,25 +82,25 @@ const (
 const (
 	eventCompaction = "compaction"
 	eventContext    = "context"
-	eventCommand    = coding.EventCommand
+	eventCommand    = chat.EventCommand
 	eventQueued     = "queued"
 	eventNotified   = "notified"
 )
 
 // types has a parser for each record type that Claude Code writes. Records of the types in [light] are not
 // parsed as a whole. Versions of Claude Code differ only in the types that they write.
-var types = map[string]func(*record, coding.Value){
+var types = map[string]func(*record, chat.Value){
 	typeUser:       (*record).user,
 	typeAssistant:  (*record).assistant,
 	typeSystem:     (*record).system,
 	typeAttachment: (*record).attach,
-	typeLastPrompt: func(r *record, v coding.Value) { r.leaf = v.Get("leafUuid").Text() },
-	typeCustom:     func(r *record, v coding.Value) { r.text = v.Get("customTitle").Words() },
-	typeAI:         func(r *record, v coding.Value) { r.text = v.Get("aiTitle").Words() },
-	typeSum:        func(r *record, v coding.Value) { r.text, r.leaf = v.Get("summary").Words(), v.Get("leafUuid").Text() },
+	typeLastPrompt: func(r *record, v chat.Value) { r.leaf = v.Get("leafUuid").Text() },
+	typeCustom:     func(r *record, v chat.Value) { r.text = v.Get("customTitle").Words() },
+	typeAI:         func(r *record, v chat.Value) { r.text = v.Get("aiTitle").Words() },
+	typeSum:        func(r *record, v chat.Value) { r.text, r.leaf = v.Get("summary").Words(), v.Get("leafUuid").Text() },
 	typeRequest:    (*record).request,
 	typeCost:       (*record).cost,
-	typeReplaced: func(r *record, v coding.Value) {
+	typeReplaced: func(r *record, v chat.Value) {
 		for each := range v.Get("replacements").Each() {
 			r.facts.Add(each.Get("toolUseId").Text(), each.Get("replacement").Words())
 		}
@@ -118,7 +118,7 @@ var types = map[string]func(*record, coding.Value){
 }
 
 // ignore keeps nothing: a record of such a type only has a place in the tree, or not even that.
-func ignore(*record, coding.Value) {}
+func ignore(*record, chat.Value) {}
 
 // light are the types whose records may be large and hold no message: what is kept of them
 // are members, which are found without a look at the values between.
@@ -128,7 +128,7 @@ var light = map[string]bool{
 }
 
 // decode keeps what is named here of a line.
-func decode(l *coding.Line) (r record, err error) {
+func decode(l *chat.Line) (r record, err error) {
 	kind, err := typeOf(l.Raw)
 	if err != nil || light[kind] {
 		return record{kind: kind}, err
@@ -143,11 +143,11 @@ func decode(l *coding.Line) (r record, err error) {
 }
 
 // recordOf keeps what is named here of a record. Only its beginning may be known.
-func recordOf(v coding.Value) (r record) {
+func recordOf(v chat.Value) (r record) {
 	text := func(key string) string { return v.Get(key).Text() }
 	r = record{kind: text("type"), id: text("uuid"), parent: text("parentUuid"), source: sourceOf(v), at: v.Get("timestamp").Time(), side: v.Get("isSidechain").True()}
 	r.tree = r.id != "" && v.Get("parentUuid").There()
-	r.meta = coding.Meta{Dir: text("cwd"), Branch: text("gitBranch"), Version: text("version"), Mode: text("permissionMode")}
+	r.meta = chat.Meta{Dir: text("cwd"), Branch: text("gitBranch"), Version: text("version"), Mode: text("permissionMode")}
 	if keep := types[r.kind]; keep != nil {
 		keep(&r, v)
 	}
@@ -170,7 +170,7 @@ func typeOf(line []byte) (kind string, err error) {
 
 // sourceOf returns the session that a record was copied from, "" if it is no copy. Since 2.1.3xx only an
 // answer names that session; before, each record of a branch did.
-func sourceOf(v coding.Value) string {
+func sourceOf(v chat.Value) string {
 	source := cmp.Or(v.Get("requestSessionId").Text(), v.Get("forkedFrom", "sessionId").Text())
 	if source == v.Get("sessionId").Text() {
 		return ""
@@ -179,13 +179,13 @@ func sourceOf(v coding.Value) string {
 }
 
 // message keeps the message of a record, and returns how its first text begins.
-func (r *record) message(v coding.Value) (begins string) {
+func (r *record) message(v chat.Value) (begins string) {
 	m := messageOf(v)
 	r.tree, r.speaks = true, true
 	r.said, r.answer, r.meta.Model = m.Said(), m.ID, m.Model
 	for _, b := range m.Blocks {
 		if b.Kind == conversation.Text && !r.words {
-			r.words, begins = true, coding.Words(b.Body, longestTag)
+			r.words, begins = true, chat.Words(b.Body, longestTag)
 		}
 	}
 	return begins
@@ -197,7 +197,7 @@ const longestTag = 40
 // injected are the beginnings of messages that a command of the user's made, not the user.
 var injected = []string{"<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>", "<bash-input>", "<bash-stdout>", "<bash-stderr>"}
 
-func (r *record) user(v coding.Value) {
+func (r *record) user(v chat.Value) {
 	begins := r.message(v)
 	if r.side {
 		r.prompt = promptOf(v)
@@ -223,7 +223,7 @@ func (r *record) user(v coding.Value) {
 // synthetic is the model of an answer that no model gave.
 const synthetic = "<synthetic>"
 
-func (r *record) assistant(v coding.Value) {
+func (r *record) assistant(v chat.Value) {
 	r.message(v)
 	r.asks = asksOf(v)
 	if r.meta.Model == synthetic {
@@ -238,7 +238,7 @@ const (
 	subtypeError    = "api_error"
 )
 
-func (r *record) system(v coding.Value) {
+func (r *record) system(v chat.Value) {
 	switch v.Get("subtype").Text() {
 	case subtypeBoundary:
 		r.logical = v.Get("logicalParentUuid").Text()
@@ -262,7 +262,7 @@ func (r *record) system(v coding.Value) {
 }
 
 // cost keeps what Claude Code counted for the whole session until then.
-func (r *record) cost(v coding.Value) {
+func (r *record) cost(v chat.Value) {
 	for _, n := range []struct{ key, label string }{{"totalAPIDuration", "session ms of requests"}, {"totalDuration", "session ms"}} {
 		r.facts.Add(n.label, string(v.Get(n.key).Raw()))
 	}
@@ -275,7 +275,7 @@ func (r *record) cost(v coding.Value) {
 }
 
 // request keeps how many messages the model was sent: those of an earlier request, and more.
-func (r *record) request(v coding.Value) {
+func (r *record) request(v chat.Value) {
 	n := int(min(max(v.Get("keep").Number(), 0), 1e9))
 	for range v.Get("tail").Each() {
 		n++
@@ -310,7 +310,7 @@ func (t titles) bestTitle(has func(id string) bool) (title string) {
 }
 
 // messageOf returns the message of a record.
-func messageOf(record coding.Value) (m coding.Message) {
+func messageOf(record chat.Value) (m chat.Message) {
 	if record.Get("type").Text() == typeProgress {
 		m = messageOf(record.Get("data", "message"))
 		m.Raw = [][]byte{record.Raw()}
@@ -322,12 +322,12 @@ func messageOf(record coding.Value) (m coding.Message) {
 	if a := record.Get(typeAttachment); a.Get("type").Text() == queued {
 		content = a.Get("prompt")
 	} else if a.There() {
-		m.Role, m.Blocks = coding.User, []coding.Block{contextOf(record)}
+		m.Role, m.Blocks = chat.User, []chat.Block{contextOf(record)}
 		return m
 	}
-	m.Role = coding.User
+	m.Role = chat.User
 	if record.Get("type").Text() == typeAssistant {
-		m.Role, m.ID, m.Model = coding.Assistant, v.Get("id").Text(), v.Get("model").Text()
+		m.Role, m.ID, m.Model = chat.Assistant, v.Get("id").Text(), v.Get("model").Text()
 		if sourceOf(record) == "" { // else that session has counted it
 			m.Usage = v.Usage()
 			if cost := record.Get("costUSD"); cost.Kind() == jsontape.Number {
@@ -337,30 +337,30 @@ func messageOf(record coding.Value) (m coding.Message) {
 	}
 	if content.Kind() != jsontape.Array {
 		if content.There() {
-			m.Blocks = []coding.Block{coding.TextBlock(content.Raw())}
+			m.Blocks = []chat.Block{chat.TextBlock(content.Raw())}
 		}
 		return m
 	}
 	for block := range content.Each() {
 		b := blockOf(block)
 		if b.Kind == conversation.ToolResult {
-			m.Role = coding.Tool
+			m.Role = chat.Tool
 		}
 		m.Blocks = append(m.Blocks, b)
 	}
 	return m
 }
 
-func blockOf(v coding.Value) coding.Block {
+func blockOf(v chat.Value) chat.Block {
 	switch v.Get("type").Text() {
 	case "text":
-		return coding.TextBlock(v.Get("text").Raw())
+		return chat.TextBlock(v.Get("text").Raw())
 	case "thinking":
-		return coding.Block{Kind: conversation.Reasoning, Body: v.Get("thinking").Raw()}
+		return chat.Block{Kind: conversation.Reasoning, Body: v.Get("thinking").Raw()}
 	case "tool_use":
-		return coding.Block{Kind: conversation.ToolCall, ID: v.Get("id").Text(), Name: v.Get("name").Text(), Body: v.Get("input").Raw()}
+		return chat.Block{Kind: conversation.ToolCall, ID: v.Get("id").Text(), Name: v.Get("name").Text(), Body: v.Get("input").Raw()}
 	case "tool_result":
-		return coding.Block{Kind: conversation.ToolResult, ID: v.Get("tool_use_id").Text(), Body: v.Get("content").Raw(), Failed: v.Get("is_error").True()}
+		return chat.Block{Kind: conversation.ToolResult, ID: v.Get("tool_use_id").Text(), Body: v.Get("content").Raw(), Failed: v.Get("is_error").True()}
 	}
-	return coding.Block{Kind: conversation.Unknown, Body: v.Raw()}
+	return chat.Block{Kind: conversation.Unknown, Body: v.Raw()}
 }

@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 )
 
-func parsed(t *testing.T, text string) coding.Value {
+func parsed(t *testing.T, text string) chat.Value {
 	t.Helper()
-	v, err := coding.Parse([]byte(text))
+	v, err := chat.Parse([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,13 +20,13 @@ func parsed(t *testing.T, text string) coding.Value {
 
 // TestMessage_roles: a message of the user that has a result is one of the tool, whatever stands beside it.
 func TestMessage_roles(t *testing.T) {
-	for text, want := range map[string]coding.Role{
-		`{"type":"user","message":{"role":"user","content":"words"}}`:                                                                    coding.User,
-		`{"type":"user","message":{"role":"user","content":[{"type":"text","text":"words"}]}}`:                                           coding.User,
-		`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"ok"}]}}`:                  coding.Tool,
-		`{"type":"user","message":{"role":"user","content":[{"type":"text","text":"x"},{"type":"tool_result","tool_use_id":"c"}]}}`:      coding.Tool,
-		`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c"},{"type":"text","text":"behind"}]}}`: coding.Tool,
-		`{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"x"}]}}`:                                     coding.Assistant,
+	for text, want := range map[string]chat.Role{
+		`{"type":"user","message":{"role":"user","content":"words"}}`:                                                                    chat.User,
+		`{"type":"user","message":{"role":"user","content":[{"type":"text","text":"words"}]}}`:                                           chat.User,
+		`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"ok"}]}}`:                  chat.Tool,
+		`{"type":"user","message":{"role":"user","content":[{"type":"text","text":"x"},{"type":"tool_result","tool_use_id":"c"}]}}`:      chat.Tool,
+		`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c"},{"type":"text","text":"behind"}]}}`: chat.Tool,
+		`{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"x"}]}}`:                                     chat.Assistant,
 	} {
 		if got := messageOf(parsed(t, text)).Role; got != want {
 			t.Errorf("%s: %v", text, got)
@@ -80,9 +80,9 @@ func TestResume(t *testing.T) {
 	for _, c := range []struct{ dir, project, want string }{
 		{"/home/a", "/home/b", "/home/a"}, {"/home/c", "/home/a", "/home/a"}, {"/home/c", "/home/b", "/home/c"}, {"/home/a", "/home/a", "/home/a"},
 	} {
-		s := &coding.Session{Spot: coding.Spot{File: "-home-a/x.jsonl"}, Project: c.project}
-		got := resume(s, &coding.Entry{Meta: &coding.Meta{Dir: c.dir}}, "x")
-		if want := coding.Command(c.want, "claude", "--resume", "x"); got != want {
+		s := &chat.Session{Spot: chat.Spot{File: "-home-a/x.jsonl"}, Project: c.project}
+		got := resume(s, &chat.Entry{Meta: &chat.Meta{Dir: c.dir}}, "x")
+		if want := chat.Command(c.want, "claude", "--resume", "x"); got != want {
 			t.Errorf("in %s, of %s: %s", c.dir, c.project, got)
 		}
 	}

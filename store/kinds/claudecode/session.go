@@ -13,14 +13,14 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 )
 
-// Read implements coding.Format.
-func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*coding.Session, error) {
+// Read implements chat.Format.
+func (f *format) Read(ctx context.Context, in folder.In, at chat.Spot) (*chat.Session, error) {
 	file, err := f.lines.Read(ctx, in, at.File)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	}
 	f.children(in, b)
 	b.s.Title = cmp.Or(b.titles.bestTitle(b.hasID), metaOf(in, at.File).title())
-	b.s.Faults = append(file.Faults(agent.Passes), coding.UnknownFaults(at.File, b.unknown)...)
+	b.s.Faults = append(file.Faults(agent.Passes), chat.UnknownFaults(at.File, b.unknown)...)
 	b.faults()
 	return b.s, nil
 }
@@ -52,7 +52,7 @@ type own struct {
 
 // lineage is which record follows which.
 type lineage struct {
-	file *coding.File[record]
+	file *chat.File[record]
 	// up has the index of each record's parent, -1 if it has no parent. Of several records with the parent's
 	// id it is the last one written before, else the last one written after; see placeForward.
 	up []int
@@ -68,7 +68,7 @@ type lineage struct {
 	strays map[int]bool
 }
 
-func lineageOf(file *coding.File[record]) *lineage {
+func lineageOf(file *chat.File[record]) *lineage {
 	t := &lineage{file: file, up: make([]int, len(file.Records)), at: make(map[string]int, len(file.Records)), first: map[string]int{}, copies: map[int]bool{}, strays: map[int]bool{}}
 	for i := range file.Records {
 		is := &file.Records[i].Is
@@ -219,7 +219,7 @@ func (t *lineage) follows(i, other int) bool {
 // build makes a session of records.
 type build struct {
 	*lineage
-	s    *coding.Session
+	s    *chat.Session
 	rows []row
 	// nodes has for each record what is known of the way to it.
 	nodes []node
@@ -241,7 +241,7 @@ type build struct {
 	// replaced has the texts that the model reads in place of results, by call id.
 	replaced map[string]string
 	missing  []string // records that a compaction keeps and the file does not have
-	kept     int      // records from one to another that compactions keep, see coding.MostKept
+	kept     int      // records from one to another that compactions keep, see chat.MostKept
 	headed   bool     // the messages before a compaction are not in the file
 }
 
@@ -275,14 +275,14 @@ type row struct {
 	times  model.Facts
 }
 
-func newBuild(file *coding.File[record], at coding.Spot) *build {
+func newBuild(file *chat.File[record], at chat.Spot) *build {
 	t := lineageOf(file)
 	in := sidechains{}
 	if !isAgent(at.File) {
 		in = sidechainsOf(t)
 	}
 	return &build{
-		lineage: t, sides: in, s: &coding.Session{Spot: at, Head: -1, Own: &own{lineage: t}},
+		lineage: t, sides: in, s: &chat.Session{Spot: at, Head: -1, Own: &own{lineage: t}},
 		nodes: slices.Repeat([]node{{-1, -1, ""}}, len(file.Records)), passed: make([]bool, len(file.Records)), last: -1, titles: titles{}, unknown: map[string]int{}, done: map[answered]bool{}, counted: map[string]bool{}, replaced: map[string]string{},
 	}
 }
@@ -376,7 +376,7 @@ func (b *build) addAttachment(i int, n node) int {
 // takesAttachments reports whether what is given behind an entry is a part of it: of any that is no answer
 // of the model, and that no message follows without what is given.
 func (b *build) takesAttachments(entry int) bool {
-	return b.s.Entries[entry].Said.Role != coding.Assistant && !b.passed[b.rows[entry].record]
+	return b.s.Entries[entry].Said.Role != chat.Assistant && !b.passed[b.rows[entry].record]
 }
 
 // markPassed notes the messages that another one follows without what the model is given between.
@@ -432,7 +432,7 @@ func (b *build) isRewritten(i, summary int) bool {
 	}
 	kept := b.nodes[first].entry
 	for at := b.s.Before(summary); ; at = b.s.Before(at) {
-		if b.kept++; at < 0 || b.kept > coding.MostKept {
+		if b.kept++; at < 0 || b.kept > chat.MostKept {
 			return false
 		}
 		if at == kept {
@@ -475,7 +475,7 @@ func (b *build) tailOf(entry int) int {
 }
 
 // joinAnswer adds a record to the entry of the answer that it is a part of.
-func (b *build) joinAnswer(to int, r *coding.Record[record]) {
+func (b *build) joinAnswer(to int, r *chat.Record[record]) {
 	e, row := &b.s.Entries[to], &b.rows[to]
 	e.Records = append(e.Records, r.Span)
 	e.Said.Calls = append(e.Said.Calls, r.Is.said.Calls...)
@@ -491,8 +491,8 @@ func (b *build) joinAnswer(to int, r *coding.Record[record]) {
 func (b *build) entry(i, before int, n node) int {
 	r := &b.file.Records[i]
 	is, at := &r.Is, len(b.s.Entries)
-	e := coding.Entry{ID: r.Name(is.id), Parent: n.lost, At: is.at, Said: is.said, Event: is.event, File: b.s.Spot.File, Records: []coding.Span{r.Span}}
-	was := &coding.Meta{}
+	e := chat.Entry{ID: r.Name(is.id), Parent: n.lost, At: is.at, Said: is.said, Event: is.event, File: b.s.Spot.File, Records: []chat.Span{r.Span}}
+	was := &chat.Meta{}
 	if before >= 0 {
 		was = b.s.Entries[before].Meta
 		e.Facts.Add("names as its parent", n.lost)
@@ -518,7 +518,7 @@ type again bool
 // compact sets the messages that the model reads after a compaction: the summary behind the boundary r, and
 // the kept messages. Kept messages stay at their place in the file and are not written again. A fork has them
 // behind the summary.
-func (b *build) compact(e *coding.Entry, at, r int) {
+func (b *build) compact(e *chat.Entry, at, r int) {
 	is := b.file.Records[r].Is.bounds
 	keeps, missing := b.keptAt(r)
 	b.missing = append(b.missing, missing...)
@@ -561,7 +561,7 @@ func (b *build) keptAt(r int) (keeps, missing []string) {
 
 // segment returns the ids of the records from one to another.
 func (b *build) segment(head, tail string) (ids []string) {
-	for id := tail; id != "" && b.kept < coding.MostKept; b.kept++ {
+	for id := tail; id != "" && b.kept < chat.MostKept; b.kept++ {
 		ids = append(ids, id)
 		i, there := b.at[id]
 		if !there || id == head {
@@ -651,7 +651,7 @@ func (b *build) finish() {
 		switch {
 		case onPath(i), leaf[i] && e.Marks.Has(model.MarkError): // the last is known by its mark
 		case b.file.Records[row.record].Salvaged:
-			e.Reason = coding.PassedOver
+			e.Reason = chat.PassedOver
 		case before >= 0 && !onPath(before):
 			e.Reason = b.s.Entries[before].Reason
 		case !b.isMain(b.file.Records[row.record].Is.side):
@@ -678,7 +678,7 @@ func (b *build) finish() {
 func (b *build) isBroken() bool {
 	for i := range b.rows {
 		e, is := &b.s.Entries[i], &b.file.Records[b.rows[i].record]
-		if b.s.Before(i) < 0 && !is.Salvaged && b.isMain(is.Is.side) && (e.Parent != "" || i > 0 && e.Said.Role >= coding.Assistant) && e.Context == nil {
+		if b.s.Before(i) < 0 && !is.Salvaged && b.isMain(is.Is.side) && (e.Parent != "" || i > 0 && e.Said.Role >= chat.Assistant) && e.Context == nil {
 			return true
 		}
 	}
@@ -766,13 +766,13 @@ func metaOf(in folder.In, file string) (m agentMeta) {
 		return m
 	}
 	head, _ := tree.Head(in.Tree, metaFile(file), 64<<10) // there may be none
-	v, _ := coding.Parse(head)                            // what is no JSON has no members
+	v, _ := chat.Parse(head)                              // what is no JSON has no members
 	return agentMeta{v.Get("toolUseId").Text(), v.Get("agentType").Words(), v.Get("description").Words()}
 }
 
-// Messages implements coding.Format: an answer of several records is one message.
-func (f *format) Messages(in folder.In, _ *coding.Session, e *coding.Entry) ([]coding.Message, error) {
-	records, err := coding.Values(in.Tree, e.File, e.Records)
+// Messages implements chat.Format: an answer of several records is one message.
+func (f *format) Messages(in folder.In, _ *chat.Session, e *chat.Entry) ([]chat.Message, error) {
+	records, err := chat.Values(in.Tree, e.File, e.Records)
 	if err != nil {
 		return nil, err
 	}
@@ -785,7 +785,7 @@ func (f *format) Messages(in folder.In, _ *coding.Session, e *coding.Entry) ([]c
 	if counted, _ := e.Own.(again); bool(counted) {
 		all.Usage = conversation.Usage{}
 	}
-	return []coding.Message{all}, nil
+	return []chat.Message{all}, nil
 }
 
 // mergeUsage merges the usage that two records count for one answer. Each record repeats all counts that are

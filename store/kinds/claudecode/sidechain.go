@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
@@ -38,7 +38,7 @@ type ask struct {
 }
 
 // asksOf returns the calls of an answer that have a prompt.
-func asksOf(record coding.Value) (list []ask) {
+func asksOf(record chat.Value) (list []ask) {
 	for block := range record.Get("message", "content").Each() {
 		if prompt := block.Get("input", "prompt"); block.Get("type").Text() == "tool_use" && prompt.Kind() == jsontape.String {
 			list = append(list, ask{block.Get("id").Text(), printOf(prompt.Text())})
@@ -48,7 +48,7 @@ func asksOf(record coding.Value) (list []ask) {
 }
 
 // promptOf returns the text of a message of the user.
-func promptOf(record coding.Value) print {
+func promptOf(record chat.Value) print {
 	content := record.Get("message", "content")
 	text := content.Text()
 	for block := range content.Each() {
@@ -58,7 +58,7 @@ func promptOf(record coding.Value) print {
 }
 
 // progress keeps the message of a sub-agent that a record tells of.
-func (r *record) progress(v coding.Value) {
+func (r *record) progress(v chat.Value) {
 	data := v.Get("data")
 	kind := data.Get("message", "type").Text()
 	if data.Get("type").Text() != "agent_progress" || kind != typeUser && kind != typeAssistant {
@@ -183,23 +183,23 @@ func (b *build) noteInner(entry, first int, name string) {
 }
 
 // innerAt returns the session of a name that begins with a record.
-func (t *lineage) innerAt(first int, name string) coding.Inner {
-	var said coding.Opening
+func (t *lineage) innerAt(first int, name string) chat.Inner {
+	var said chat.Opening
 	said.Say(t.file.Records[first].Is.said)
-	return coding.Inner{Name: name, Title: said.Title()}
+	return chat.Inner{Name: name, Title: said.Title()}
 }
 
 // innerIn returns the sessions that begin in some lines of the file of another one.
-func innerIn(lines [][]byte) (list []coding.Inner) {
+func innerIn(lines [][]byte) (list []chat.Inner) {
 	if !slices.ContainsFunc(lines, func(line []byte) bool {
 		return bytes.Contains(line, []byte(`"isSidechain":true`)) || bytes.Contains(line, []byte(`"agent_progress"`))
 	}) {
 		return nil
 	}
-	file, told := &coding.File[record]{}, map[string]bool{}
+	file, told := &chat.File[record]{}, map[string]bool{}
 	for _, line := range lines {
-		if r, err := decode(&coding.Line{Raw: line}); err == nil {
-			file.Records = append(file.Records, coding.Record[record]{Is: r})
+		if r, err := decode(&chat.Line{Raw: line}); err == nil {
+			file.Records = append(file.Records, chat.Record[record]{Is: r})
 		}
 	}
 	t := lineageOf(file)
@@ -217,8 +217,8 @@ func innerIn(lines [][]byte) (list []coding.Inner) {
 	return list
 }
 
-// Within implements coding.Nested.
-func (f *format) Within(session coding.Spot, name string) (coding.Spot, bool) {
+// Within implements chat.Nested.
+func (f *format) Within(session chat.Spot, name string) (chat.Spot, bool) {
 	return f.Spot(session.File + partMark + name), agentNames().MatchString(name) && !isAgent(session.File)
 }
 

@@ -52,7 +52,7 @@ func (p *part) faults() (list []model.Fault) {
 	return list
 }
 
-// Check implements coding.Checker: it reads the index of threads and the names of rollouts.
+// Check implements chat.Checker: it reads the index of threads and the names of rollouts.
 func (f *format) Check(ctx context.Context, in folder.In) (list []model.Fault, err error) {
 	n, err := f.currentNames(ctx, in)
 	if err != nil {

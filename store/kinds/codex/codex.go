@@ -39,7 +39,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
@@ -52,28 +52,28 @@ func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
 // Elsewhere describes sessions that were copied to where no disk is.
 func Elsewhere(cache *files.Cache) tree.Opener { return agent.Elsewhere(cache) }
 
-var agent = &coding.Agent{
+var agent = &chat.Agent{
 	Name: "codex", Framework: "Codex", IDs: "Codex named the item; of older versions, its line",
 	Roots:  []string{"."},
 	Inner:  inner,
 	Shape:  "sessions/YYYY/MM/DD/rollout-TIME-THREAD.jsonl",
 	Noun:   "a Codex rollout",
 	Traces: []string{`"session_meta"`, `"response_item"`, `"event_msg"`, magic},
-	Signs: func(at coding.Spot, head []byte) coding.Sign {
+	Signs: func(at chat.Spot, head []byte) chat.Sign {
 		if at.Part != "" { // an index lists it
-			return coding.Sign{Fits: true}
+			return chat.Sign{Fits: true}
 		}
 		if thread, _ := threadOf(at.File); isPacked(head) && thread != "" {
-			return coding.Sign{Fits: true}
+			return chat.Sign{Fits: true}
 		}
 		return signOf(unpackedHead(head))
 	},
-	Format: func(dir string) coding.Format { return newFormat(dir) },
+	Format: func(dir string) chat.Format { return newFormat(dir) },
 	Levels: []watch.Level{{Name: live}, {Depth: 3}},
 	Places: func(around store.Surroundings) []string {
-		return coding.Places(around, "CODEX_HOME", ".codex")
+		return chat.Places(around, "CODEX_HOME", ".codex")
 	},
-	Moved:  coding.Moved{Variable: "CODEX_HOME"},
+	Moved:  chat.Moved{Variable: "CODEX_HOME"},
 	Passes: "Codex passes the line over",
 }
 
@@ -92,7 +92,7 @@ func inner(dir string, _ tree.Tree) int {
 // isRollout reports whether a file begins as a rollout: with a header or with records of a thread. Version
 // 0.20 wrote the header without an envelope.
 func isRollout(head []byte) bool {
-	for v := range coding.FirstRecords(head) {
+	for v := range chat.FirstRecords(head) {
 		is, body := open(v)
 		switch _, known := types[is]; {
 		case is == typeHeader && body.Kind() == jsontape.Object, is == typeState, is == typeEvent:
@@ -105,7 +105,7 @@ func isRollout(head []byte) bool {
 }
 
 // isBareItem reports whether a record is an item as version 0.20 wrote it, without an envelope.
-func isBareItem(v coding.Value) bool {
+func isBareItem(v chat.Value) bool {
 	for part := range v.Get("content").Each() {
 		kind := part.Get("type").Text()
 		return v.Get("type").Text() == "message" && (kind == "input_text" || kind == "output_text")
@@ -114,39 +114,39 @@ func isBareItem(v coding.Value) bool {
 }
 
 // headerIn returns the header that is near the beginning of a rollout, or none.
-func headerIn(head []byte) coding.Value {
-	for v := range coding.FirstRecords(head) {
+func headerIn(head []byte) chat.Value {
+	for v := range chat.FirstRecords(head) {
 		if is, body := open(v); is == typeHeader {
 			return body
 		}
 	}
-	return coding.Value{}
+	return chat.Value{}
 }
 
 // signOf identifies a file by its beginning: a rollout has records of types that Codex writes.
-func signOf(head []byte) coding.Sign {
+func signOf(head []byte) chat.Sign {
 	if !isRollout(head) {
-		return coding.Sign{}
+		return chat.Sign{}
 	}
-	return coding.SignOf(head, "a response_item", func(v coding.Value) (fits bool, body coding.Body) {
+	return chat.SignOf(head, "a response_item", func(v chat.Value) (fits bool, body chat.Body) {
 		switch is, item := open(v); {
 		case is == typeItem, is == typeBetween, is == typeCompacted:
-			return true, coding.BodyOf(v, item.Get("content"), item.Get("output"), item.Get("type"), item.Get("message"))
+			return true, chat.BodyOf(v, item.Get("content"), item.Get("output"), item.Get("type"), item.Get("message"))
 		case is == typeEvent:
-			return true, coding.NoBody
+			return true, chat.NoBody
 		default:
 			if _, known := types[is]; known {
-				return true, coding.NoBody
+				return true, chat.NoBody
 			}
-			return true, coding.BodyOf(v)
+			return true, chat.BodyOf(v)
 		}
 	})
 }
 
-// format implements coding.Forker.
+// format implements chat.Forker.
 type format struct {
 	dir, elsewhere string // of the storage, and of the index where the environment says
-	lines          coding.Lines[record]
+	lines          chat.Lines[record]
 	unpacker
 
 	mu      sync.Mutex
@@ -157,24 +157,24 @@ type format struct {
 }
 
 func newFormat(dir string) *format {
-	return &format{dir: dir, elsewhere: elsewhere(dir), lines: coding.Lines[record]{Decode: decode, Members: []string{"timestamp", "type", "payload"}}, unpacker: newUnpacker()}
+	return &format{dir: dir, elsewhere: elsewhere(dir), lines: chat.Lines[record]{Decode: decode, Members: []string{"timestamp", "type", "payload"}}, unpacker: newUnpacker()}
 }
 
-// Glance implements coding.Format: the first words of the user are behind a header of some
+// Glance implements chat.Format: the first words of the user are behind a header of some
 // 20 kB.
-func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
+func (f *format) Glance(in folder.In, at chat.Spot) (g chat.Glance, err error) {
 	index := f.index(context.Background(), in)
 	row := index.rows[thread(at)]
 	if at.Part != "" {
 		row = f.rowOf(in, at, index)
-		return coding.Glance{Title: row.threadTitle(), Project: row.dir}, nil
+		return chat.Glance{Title: row.threadTitle(), Project: row.dir}, nil
 	}
 	g.Title = row.threadTitle()
 	t := f.in(in, at.File).Tree
-	var said coding.Opening
+	var said chat.Opening
 	learn := func(lines [][]byte) {
 		for i := 0; i < len(lines) && (g.Title == "" && !said.HasPrompt() || g.Project == ""); i++ {
-			v := coding.ParseHead(lines[i])
+			v := chat.ParseHead(lines[i])
 			switch is, body := open(v); is {
 			case typeHeader:
 				g.Project = cmp.Or(g.Project, body.Get("cwd").Text())
@@ -189,7 +189,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 	learn(bytes.Split(head, []byte("\n")))
 	if err == nil && g.Title == "" && !said.HasPrompt() && len(head) == headSize && !strings.HasSuffix(at.File, packed) {
 		var tail []byte
-		tail, err = coding.End(t, at.File, tailSize)
+		tail, err = chat.End(t, at.File, tailSize)
 		learn(bytes.Split(tail, []byte("\n"))[1:])
 	}
 	g.Title = cmp.Or(g.Title, said.Title())
@@ -202,8 +202,8 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 // may be, if it is not.
 const headSize, tailSize = 52 << 10, 4 << 10
 
-// Calls implements coding.Caller.
-func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
+// Calls implements chat.Caller.
+func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
 	if named, _ := threadOf(s.Spot.File); named != "" && s.IsHead(e) { // Codex finds it by the name
 		return calls(s, thread(s.Spot), "goes on from here")
 	}
@@ -211,22 +211,22 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 }
 
 // calls returns the commands that resume a thread.
-func calls(s *coding.Session, thread, then string) []model.Resume {
+func calls(s *chat.Session, thread, then string) []model.Resume {
 	return []model.Resume{{Call: s.Command("", "codex", "resume", thread), Then: then}}
 }
 
 // thread returns the id by which Codex calls a session.
-func thread(at coding.Spot) string { return path.Base(at.ID) }
+func thread(at chat.Spot) string { return path.Base(at.ID) }
 
-// ReadCarried implements coding.Carrier: items, what events repeat of them, and records of types that
+// ReadCarried implements chat.Carrier: items, what events repeat of them, and records of types that
 // are not known. The header and the contexts of turns have instructions, which are no messages;
 // other events say how the work went on.
-func (f *format) ReadCarried(ctx context.Context, in folder.In, s *coding.Session) (list []coding.Carried, err error) {
+func (f *format) ReadCarried(ctx context.Context, in folder.In, s *chat.Session) (list []chat.Carried, err error) {
 	if s.Spot.Part != "" { // its file is gone
 		return nil, nil
 	}
 	for _, file := range append([]string{s.Spot.File}, s.Spot.More...) {
-		part, err := coding.CarriedIn(ctx, f.in(in, file), file, false, func(v coding.Value) (string, []coding.Value) {
+		part, err := chat.CarriedIn(ctx, f.in(in, file), file, false, func(v chat.Value) (string, []chat.Value) {
 			is, body := open(v)
 			if is == typeEvent {
 				is += ":" + body.Get("type").Text()
@@ -234,7 +234,7 @@ func (f *format) ReadCarried(ctx context.Context, in folder.In, s *coding.Sessio
 			_, known := types[is]
 			switch {
 			case is == typeItem, is == typeBetween, is == typeCompacted, repeats[is], !known && !strings.HasPrefix(is, typeEvent):
-				return is, []coding.Value{body}
+				return is, []chat.Value{body}
 			}
 			return "", nil
 		})

@@ -9,7 +9,7 @@ import (
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 )
 
 // Types of records, and of events as "event_msg:TYPE".
@@ -35,22 +35,22 @@ const (
 // types has, for each known type of record and event, how to parse it and how it changes a session. Versions
 // of Codex differ in the types that they write. The other events only repeat the text of an item for display.
 var types = map[string]struct {
-	keep func(r *record, line, body coding.Value)
-	fold func(b *fold, p *part, r *coding.Record[record], now *state)
+	keep func(r *record, line, body chat.Value)
+	fold func(b *fold, p *part, r *chat.Record[record], now *state)
 }{
 	typeHeader:    {keep: (*record).head},
 	typeItem:      {(*record).item, (*fold).item},
 	typeBetween:   {(*record).item, (*fold).item},
 	typeCompacted: {(*record).compaction, (*fold).compact},
-	typeContext:   {keep: func(r *record, _, v coding.Value) { r.meta = metaOf(v) }},
-	typeUsage: {(*record).count, func(b *fold, p *part, r *coding.Record[record], now *state) {
+	typeContext:   {keep: func(r *record, _, v chat.Value) { r.meta = metaOf(v) }},
+	typeUsage: {(*record).count, func(b *fold, p *part, r *chat.Record[record], now *state) {
 		b.addCount(p, r, now, &now.recorded)
 		now.counted = true
 	}},
-	typeGhost: {keep: func(r *record, _, v coding.Value) { r.meta.Commit = v.Get("ghost_commit", "id").Text() }},
+	typeGhost: {keep: func(r *record, _, v chat.Value) { r.meta.Commit = v.Get("ghost_commit", "id").Text() }},
 	typeState: {}, "world_state": {}, "inter_agent_communication_metadata": {}, "realtime_item": {}, "dynamic_tools_updated": {},
 
-	eventTokens: {(*record).count, func(b *fold, p *part, r *coding.Record[record], now *state) {
+	eventTokens: {(*record).count, func(b *fold, p *part, r *chat.Record[record], now *state) {
 		if now.counted {
 			now.used = r.Is.total
 		}
@@ -59,18 +59,18 @@ var types = map[string]struct {
 	eventStarted: {fold: (*fold).begin}, eventTurnStarted: {fold: (*fold).begin},
 	eventUser: {(*record).keepText, (*fold).addAlone}, eventAgent: {(*record).keepText, (*fold).addAlone},
 	eventEnded: {(*record).keepFailure, (*fold).end}, eventTurnEnded: {(*record).keepFailure, (*fold).end},
-	eventAborted: {func(r *record, _, v coding.Value) { r.text = v.Get("reason").Words() }, func(b *fold, p *part, r *coding.Record[record], now *state) {
+	eventAborted: {func(r *record, _, v chat.Value) { r.text = v.Get("reason").Words() }, func(b *fold, p *part, r *chat.Record[record], now *state) {
 		b.note(now, "turn", "aborted: "+cmp.Or(r.Is.text, "interrupted"))
 		b.close(r, now)
 	}},
 	eventFailed:                         {(*record).keepFailure, (*fold).failure},
-	eventRolledBack:                     {func(r *record, _, v coding.Value) { r.turns = int(min(v.Get("num_turns").Number(), 1e9)) }, (*fold).rollBack},
-	"event_msg:thread_settings_applied": {keep: func(r *record, _, v coding.Value) { r.meta = metaOf(v.Get("thread_settings")) }},
-	"event_msg:exec_command_end":        {func(r *record, _, v coding.Value) { r.keepEnd(v.Get("call_id"), v) }, (*fold).toolEnded},
-	eventItem: {func(r *record, line, v coding.Value) {
+	eventRolledBack:                     {func(r *record, _, v chat.Value) { r.turns = int(min(v.Get("num_turns").Number(), 1e9)) }, (*fold).rollBack},
+	"event_msg:thread_settings_applied": {keep: func(r *record, _, v chat.Value) { r.meta = metaOf(v.Get("thread_settings")) }},
+	"event_msg:exec_command_end":        {func(r *record, _, v chat.Value) { r.keepEnd(v.Get("call_id"), v) }, (*fold).toolEnded},
+	eventItem: {func(r *record, line, v chat.Value) {
 		r.keepEnd(v.Get("item", "id"), v.Get("item"))
 		r.keepText(line, v)
-	}, func(b *fold, p *part, r *coding.Record[record], now *state) {
+	}, func(b *fold, p *part, r *chat.Record[record], now *state) {
 		b.toolEnded(p, r, now)
 		b.addAlone(p, r, now)
 	}},
@@ -82,12 +82,12 @@ type record struct {
 	at      time.Time
 	ordinal int64 // -1 for none
 	id      string
-	said    coding.Said
+	said    chat.Said
 	// injected says of an item that Codex wrote it, though it speaks as the user.
 	injected bool
 	// thought says of an item that it is no answer, but what the model thought before one.
 	thought bool
-	meta    coding.Meta
+	meta    chat.Meta
 	header  *header // of a header alone
 	// total is the thread's token count so far, from a record of usage. inAll marks a record without a count
 	// of the last answer.
@@ -125,7 +125,7 @@ type position struct {
 type total struct{ input, output, cached, written float64 }
 
 // open returns the type of a record and what is in its envelope. Version 0.20 had none.
-func open(v coding.Value) (is string, body coding.Value) {
+func open(v chat.Value) (is string, body chat.Value) {
 	is = v.Get("type").Text()
 	body = v.Get("payload")
 	switch {
@@ -144,7 +144,7 @@ func open(v coding.Value) (is string, body coding.Value) {
 }
 
 // decode keeps what is named here of a line.
-func decode(l *coding.Line) (r record, err error) {
+func decode(l *chat.Line) (r record, err error) {
 	v, err := l.Parse()
 	if err != nil {
 		return r, err
@@ -164,20 +164,20 @@ func decode(l *coding.Line) (r record, err error) {
 }
 
 // keepText keeps what a message says that an event repeats.
-func (r *record) keepText(line, _ coding.Value) {
+func (r *record) keepText(line, _ chat.Value) {
 	m := itemOf(line)
 	r.said, r.tells = m.Said(), len(m.Blocks) > 0
 }
 
 // keepFailure keeps what an event says that went wrong.
-func (r *record) keepFailure(line, v coding.Value) {
+func (r *record) keepFailure(line, v chat.Value) {
 	m := toldBy(v, line)
 	r.said = m.Said()
 	r.text = r.said.Words
 }
 
 // failureOf returns the error message of an event. An event of a turn has it inside an object.
-func failureOf(event coding.Value) coding.Value {
+func failureOf(event chat.Value) chat.Value {
 	if in := event.Get("error", "message"); in.There() {
 		return in
 	}
@@ -189,49 +189,49 @@ func failureOf(event coding.Value) coding.Value {
 
 // toldBy returns the message that an event repeats, or what it says that went wrong; one without
 // blocks of any other.
-func toldBy(event, raw coding.Value) (m coding.Message) {
+func toldBy(event, raw chat.Value) (m chat.Message) {
 	m.Raw = [][]byte{raw.Raw()}
-	add := func(role coding.Role, text coding.Value) {
+	add := func(role chat.Role, text chat.Value) {
 		if m.Role = role; text.Kind() == jsontape.String && text.Text() != "" {
-			m.Blocks = append(m.Blocks, coding.TextBlock(text.Raw()))
+			m.Blocks = append(m.Blocks, chat.TextBlock(text.Raw()))
 		}
 	}
 	switch is := typeEvent + ":" + event.Get("type").Text(); is {
 	case eventUser:
-		add(coding.User, event.Get("message"))
+		add(chat.User, event.Get("message"))
 		for _, key := range []string{"images", "local_images"} {
 			for image := range event.Get(key).Each() {
-				m.Blocks = append(m.Blocks, coding.Block{Kind: conversation.Unknown, Body: append(append([]byte(`{"type":"input_image","image_url":`), image.Raw()...), '}')})
+				m.Blocks = append(m.Blocks, chat.Block{Kind: conversation.Unknown, Body: append(append([]byte(`{"type":"input_image","image_url":`), image.Raw()...), '}')})
 			}
 		}
 	case eventAgent:
-		add(coding.Assistant, event.Get("message"))
+		add(chat.Assistant, event.Get("message"))
 	case eventItem:
-		role, known := map[string]coding.Role{"UserMessage": coding.User, "AgentMessage": coding.Assistant}[event.Get("item", "type").Text()]
+		role, known := map[string]chat.Role{"UserMessage": chat.User, "AgentMessage": chat.Assistant}[event.Get("item", "type").Text()]
 		for part := range event.Get("item", "content").Each() {
 			if known {
 				add(role, part.Get("text"))
 			}
 		}
 	case eventEnded, eventTurnEnded, eventFailed:
-		add(coding.System, failureOf(event))
+		add(chat.System, failureOf(event))
 	}
 	return m
 }
 
 // head keeps what a header says. That of 0.20 has no envelope.
-func (r *record) head(_, v coding.Value) {
+func (r *record) head(_, v chat.Value) {
 	text := func(keys ...string) string { return v.Get(keys...).Text() }
 	r.at = v.Get("timestamp").Time()
 	r.header = &header{thread: idIn(v), session: text("session_id"), mode: text("history_mode"), provider: text("model_provider")}
-	r.meta = coding.Meta{Dir: text("cwd"), Version: text("cli_version"), Branch: text("git", "branch"), Commit: text("git", "commit_hash")}
+	r.meta = chat.Meta{Dir: text("cwd"), Version: text("cli_version"), Branch: text("git", "branch"), Commit: text("git", "commit_hash")}
 	if base := v.Get("history_base"); base.Kind() == jsontape.Object {
 		r.header.base = &position{base.Get("thread_id").Text(), int64(base.Get("end_ordinal_exclusive").Number()), int64(base.Get("end_byte_offset").Number())}
 	}
 }
 
 // item keeps what a message says.
-func (r *record) item(line, v coding.Value) {
+func (r *record) item(line, v chat.Value) {
 	m := itemOf(line)
 	r.said, r.id, r.injected = m.Said(), v.Get("id").Text(), isInjected(v)
 	r.thought = v.Get("type").Text() == typeThought
@@ -239,23 +239,23 @@ func (r *record) item(line, v coding.Value) {
 }
 
 // compaction keeps how what the model reads on begins.
-func (r *record) compaction(_, v coding.Value) {
+func (r *record) compaction(_, v chat.Value) {
 	r.whole = v.Get("replacement_history").Kind() == jsontape.Array
-	r.said = coding.Said{Role: coding.User, Words: v.Get("message").Words()}
+	r.said = chat.Said{Role: chat.User, Words: v.Get("message").Words()}
 }
 
 // keepEnd keeps how a tool call ended.
-func (r *record) keepEnd(call, how coding.Value) {
+func (r *record) keepEnd(call, how chat.Value) {
 	r.call, r.failed = call.Text(), how.Get("exit_code").Number() != 0 || how.Get("status").Text() == "failed"
 }
 
 // metaOf returns the model, the folder and the approval mode of a turn.
-func metaOf(v coding.Value) coding.Meta {
-	return coding.Meta{Model: v.Get("model").Text(), Dir: v.Get("cwd").Text(), Mode: v.Get("approval_policy").Text()}
+func metaOf(v chat.Value) chat.Meta {
+	return chat.Meta{Model: v.Get("model").Text(), Dir: v.Get("cwd").Text(), Mode: v.Get("approval_policy").Text()}
 }
 
 // usageCounts returns the two counts of a record of usage: the last answer's and the thread's.
-func usageCounts(body coding.Value) (last, thread coding.Value) {
+func usageCounts(body chat.Value) (last, thread chat.Value) {
 	if info := body.Get("info"); info.There() {
 		return info.Get("last_token_usage"), info.Get("total_token_usage")
 	}
@@ -263,12 +263,12 @@ func usageCounts(body coding.Value) (last, thread coding.Value) {
 }
 
 // count keeps what the thread used.
-func (r *record) count(_, v coding.Value) {
+func (r *record) count(_, v chat.Value) {
 	last, thread := usageCounts(v)
 	r.total, r.inAll = totalOf(thread), last.Kind() != jsontape.Object
 }
 
-func totalOf(v coding.Value) total {
+func totalOf(v chat.Value) total {
 	number := func(key string) float64 { return v.Get(key).Number() }
 	return total{number("input_tokens"), number("output_tokens"), number("cached_input_tokens"), number("cache_write_input_tokens")}
 }
@@ -284,7 +284,7 @@ func (t total) tokensSince(before total) total {
 
 // addUsage adds the tokens of one answer from a record of usage. If the record does not count the answer, it
 // adds the thread's tokens since the previous count.
-func addUsage(u *conversation.Usage, v coding.Value, before total) {
+func addUsage(u *conversation.Usage, v chat.Value, before total) {
 	_, body := open(v)
 	last, thread := usageCounts(body)
 	n := totalOf(last)
@@ -300,7 +300,7 @@ func addUsage(u *conversation.Usage, v coding.Value, before total) {
 
 // startedThread returns the id of the thread that a tool call started, from the call's output; "" if it
 // started none.
-func startedThread(output coding.Value) string {
+func startedThread(output chat.Value) string {
 	if id := jsontape.Unquote(jsontape.FindMember([]byte(output.Text()), `"agent_id"`)); isUUID(id) {
 		return id
 	}
@@ -316,7 +316,7 @@ var marks = []string{
 
 // isInjected reports whether a user item was not written by the user. Since 0.169 the item gives the kind of
 // each part, such as "user.text".
-func isInjected(item coding.Value) bool {
+func isInjected(item chat.Value) bool {
 	if kinds := item.Get("internal_chat_message_metadata_passthrough", "content_item_kinds"); kinds.Kind() == jsontape.Array {
 		for kind := range kinds.Each() {
 			if text := kind.Text(); strings.HasPrefix(text, "user.") || text == "unknown" {
@@ -326,7 +326,7 @@ func isInjected(item coding.Value) bool {
 		return true
 	}
 	for part := range item.Get("content").Each() {
-		words := strings.TrimLeft(coding.Words(part.Get("text").Raw(), 80), " ")
+		words := strings.TrimLeft(chat.Words(part.Get("text").Raw(), 80), " ")
 		for _, mark := range marks {
 			if strings.HasPrefix(words, mark) {
 				return true
@@ -338,24 +338,24 @@ func isInjected(item coding.Value) bool {
 }
 
 // itemOf returns the message of a record that has an item.
-func itemOf(line coding.Value) coding.Message {
+func itemOf(line chat.Value) chat.Message {
 	is, body := open(line)
 	if is == typeEvent {
 		return toldBy(body, line)
 	}
 	m := messageOf(body, line)
 	if is == typeBetween { // another agent speaks
-		m.Role = coding.User
+		m.Role = chat.User
 	}
 	return m
 }
 
 // compactedOf returns the messages that the model reads after a compaction.
-func compactedOf(line coding.Value) (list []coding.Message) {
+func compactedOf(line chat.Value) (list []chat.Message) {
 	_, body := open(line)
 	items := body.Get("replacement_history")
 	if items.Kind() != jsontape.Array {
-		return []coding.Message{{Role: coding.User, Blocks: []coding.Block{coding.TextBlock(body.Get("message").Raw())}, Raw: [][]byte{line.Raw()}}}
+		return []chat.Message{{Role: chat.User, Blocks: []chat.Block{chat.TextBlock(body.Get("message").Raw())}, Raw: [][]byte{line.Raw()}}}
 	}
 	for item := range items.Each() {
 		if item.Get("type").Text() != typeGhost {
@@ -365,25 +365,25 @@ func compactedOf(line coding.Value) (list []coding.Message) {
 	return list
 }
 
-var roles = map[string]coding.Role{"assistant": coding.Assistant, "developer": coding.System, "system": coding.System}
+var roles = map[string]chat.Role{"assistant": chat.Assistant, "developer": chat.System, "system": chat.System}
 
 // inputs are where the items that call a tool have its input.
 var inputs = map[string]string{"function_call": "arguments", "custom_tool_call": "input", "local_shell_call": "action"}
 
 // messageOf returns the message of an item that is in a record.
-func messageOf(v, raw coding.Value) coding.Message {
-	m := coding.Message{Role: coding.Assistant, Raw: [][]byte{raw.Raw()}}
+func messageOf(v, raw chat.Value) chat.Message {
+	m := chat.Message{Role: chat.Assistant, Raw: [][]byte{raw.Raw()}}
 	is, id, content := v.Get("type").Text(), v.Get("call_id").Text(), v.Get("content")
 	add := func(kind conversation.BlockKind, body []byte) {
-		m.Blocks = append(m.Blocks, coding.Block{Kind: kind, Body: body})
+		m.Blocks = append(m.Blocks, chat.Block{Kind: kind, Body: body})
 	}
 	switch {
 	case inputs[is] != "":
 		name := cmp.Or(v.Get("name").Text(), strings.TrimSuffix(is, "_call"))
-		m.Blocks = []coding.Block{{Kind: conversation.ToolCall, ID: id, Name: name, Body: inputOf(v.Get(inputs[is]), is)}}
+		m.Blocks = []chat.Block{{Kind: conversation.ToolCall, ID: id, Name: name, Body: inputOf(v.Get(inputs[is]), is)}}
 	case strings.HasSuffix(is, "_output"):
-		m.Role = coding.Tool
-		m.Blocks = []coding.Block{resultOf(id, v.Get("output"))}
+		m.Role = chat.Tool
+		m.Blocks = []chat.Block{resultOf(id, v.Get("output"))}
 	case is == typeThought:
 		for _, key := range []string{"summary", "content"} {
 			for part := range v.Get(key).Each() {
@@ -394,7 +394,7 @@ func messageOf(v, raw coding.Value) coding.Message {
 			add(conversation.Reasoning, nil)
 		}
 	case content.Kind() == jsontape.Array || content.Kind() == jsontape.String:
-		m.Role = coding.User
+		m.Role = chat.User
 		if role, known := roles[v.Get("role").Text()]; known {
 			m.Role = role
 		}
@@ -417,7 +417,7 @@ func messageOf(v, raw coding.Value) coding.Message {
 
 // inputOf returns the input of a tool call. A function's arguments are JSON in a string; if they are not JSON,
 // inputOf returns the string.
-func inputOf(v coding.Value, is string) []byte {
+func inputOf(v chat.Value, is string) []byte {
 	if text := []byte(v.Text()); is == "function_call" && jsontape.Valid(text) {
 		return text
 	}
@@ -426,12 +426,12 @@ func inputOf(v coding.Value, is string) []byte {
 
 // resultOf returns the output of a tool: a text, a list of parts, or, up to about 0.118, an object with
 // metadata.
-func resultOf(call string, output coding.Value) coding.Block {
-	b := coding.Block{Kind: conversation.ToolResult, ID: call, Body: output.Raw(), Failed: output.Get("success").Kind() == jsontape.False}
+func resultOf(call string, output chat.Value) chat.Block {
+	b := chat.Block{Kind: conversation.ToolResult, ID: call, Body: output.Raw(), Failed: output.Get("success").Kind() == jsontape.False}
 	if content := output.Get("content"); content.There() {
 		b.Body = content.Raw()
 	}
-	if v, err := coding.Parse([]byte(output.Text())); err == nil {
+	if v, err := chat.Parse([]byte(output.Text())); err == nil {
 		b.Failed = b.Failed || v.Get("metadata", "exit_code").Number() != 0
 	}
 	b.Exited(exitCode())

@@ -9,23 +9,23 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 )
 
 // fold makes the entries of a session, part by part.
 type fold struct {
-	session *coding.Session
+	session *chat.Session
 	// calls are the entries of tool calls, and failed says which tools failed, by the id of
 	// the call.
 	calls   map[string]int
 	failed  map[string]bool
 	started []spawned
 	unknown map[string]int
-	kept    int // entries that compactions are looked for in, see coding.MostKept
+	kept    int // entries that compactions are looked for in, see chat.MostKept
 	lone    int // messages that events alone have
 	// said collects the messages in the session's own rollouts.
-	said coding.Opening
+	said chat.Opening
 }
 
 // spawned is a thread that an entry started.
@@ -43,7 +43,7 @@ type mark struct {
 // state is where a fold stands.
 type state struct {
 	tip  int // the entry that the session stands at; -1 for none
-	meta *coding.Meta
+	meta *chat.Meta
 	// used is the thread's count in the newest event. recorded is its count in records of usage, which starts
 	// with the first such record.
 	used, recorded total
@@ -52,20 +52,20 @@ type state struct {
 	answer  int
 	counted bool
 	// spent is a count of tokens that is about no answer, but the compaction to come.
-	spent coding.Span
+	spent chat.Span
 	// failed is how what failed in the turn begins, "" for nothing: two events may say it.
 	failed string
 	turning
 }
 
 // start is where a fold stands before the first record.
-var start = state{tip: -1, answer: -1, meta: &coding.Meta{}, turning: turning{last: -1}}
+var start = state{tip: -1, answer: -1, meta: &chat.Meta{}, turning: turning{last: -1}}
 
-// Read implements coding.Format.
-func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*coding.Session, error) {
+// Read implements chat.Format.
+func (f *format) Read(ctx context.Context, in folder.In, at chat.Spot) (*chat.Session, error) {
 	if at.Part != "" {
 		r := f.rowOf(in, at, f.index(ctx, in))
-		return &coding.Session{Spot: at, Head: -1, Title: r.threadTitle(), Project: r.dir, Faults: []model.Fault{goneFault(at, r)}}, nil
+		return &chat.Session{Spot: at, Head: -1, Title: r.threadTitle(), Project: r.dir, Faults: []model.Fault{goneFault(at, r)}}, nil
 	}
 	n, err := f.currentNames(ctx, in)
 	if err != nil {
@@ -82,7 +82,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 			segments = append(segments, p)
 		}
 	}
-	s := &coding.Session{Spot: at, Head: -1}
+	s := &chat.Session{Spot: at, Head: -1}
 	if len(segments) == 0 {
 		return s, nil
 	}
@@ -97,7 +97,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 		s.Faults = append(append(s.Faults, p.file.Faults(agent.Passes)...), p.faults()...)
 		s.Project = cmp.Or(p.began.meta.Dir, s.Project)
 	}
-	s.Faults = append(append(s.Faults, l.faults...), coding.UnknownFaults(at.File, b.unknown)...)
+	s.Faults = append(append(s.Faults, l.faults...), chat.UnknownFaults(at.File, b.unknown)...)
 	row := f.index(ctx, in).rows[thread(at)]
 	s.Title = cmp.Or(row.threadTitle(), b.said.Title())
 	head := segments[len(segments)-1] // unless the index names another one
@@ -121,8 +121,8 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 // part folds the records of a part.
 func (b *fold) part(p *part) {
 	now := p.before(0)
-	now.answer, now.spent = -1, coding.Span{} // an entry has records of one file
-	now.leaveTask()                           // so has a task
+	now.answer, now.spent = -1, chat.Span{} // an entry has records of one file
+	now.leaveTask()                         // so has a task
 	p.marks = []mark{{0, now}}
 	aside := now // behind the records of a damaged line
 	headed := false
@@ -176,7 +176,7 @@ func (p *part) before(at int64) state {
 }
 
 // record folds one record.
-func (b *fold) record(p *part, r *coding.Record[record], now *state) {
+func (b *fold) record(p *part, r *chat.Record[record], now *state) {
 	now.meta = now.meta.With(r.Is.meta)
 	does, known := types[r.Is.is]
 	if does.fold != nil {
@@ -188,13 +188,13 @@ func (b *fold) record(p *part, r *coding.Record[record], now *state) {
 }
 
 // toolEnded notes whether a tool failed.
-func (b *fold) toolEnded(_ *part, r *coding.Record[record], _ *state) {
+func (b *fold) toolEnded(_ *part, r *chat.Record[record], _ *state) {
 	b.failed[r.Is.call] = b.failed[r.Is.call] || r.Is.failed
 }
 
 // addCount adds a count of tokens to the answer that it is about, unless it says again what was
 // said before.
-func (b *fold) addCount(p *part, r *coding.Record[record], now *state, said *total) {
+func (b *fold) addCount(p *part, r *chat.Record[record], now *state, said *total) {
 	if r.Is.total == *said || r.Is.total == (total{}) {
 		return
 	}
@@ -214,15 +214,15 @@ func (b *fold) addCount(p *part, r *coding.Record[record], now *state, said *tot
 }
 
 // entry adds the entry of a record behind the tip, which it becomes.
-func (b *fold) entry(p *part, r *coding.Record[record], now *state) *coding.Entry {
-	e := coding.Entry{ID: r.Name(r.Is.id), At: r.Is.at, Said: r.Is.said, Meta: now.meta, File: p.name, Records: []coding.Span{r.Span}, Own: p}
+func (b *fold) entry(p *part, r *chat.Record[record], now *state) *chat.Entry {
+	e := chat.Entry{ID: r.Name(r.Is.id), At: r.Is.at, Said: r.Is.said, Meta: now.meta, File: p.name, Records: []chat.Span{r.Span}, Own: p}
 	if r.Salvaged {
-		e.Reason = coding.PassedOver
+		e.Reason = chat.PassedOver
 	}
 	before := now.tip
 	now.tip = b.session.Add(e, before)
 	made := &b.session.Entries[now.tip]
-	if before >= 0 && b.session.Entries[before].Event == eventError && b.kept < coding.MostKept { // Codex does not send it
+	if before >= 0 && b.session.Entries[before].Event == eventError && b.kept < chat.MostKept { // Codex does not send it
 		made.Context = append(b.contextAt(b.session.Before(before)), now.tip)
 	}
 	return made
@@ -244,7 +244,7 @@ func (b *fold) contextAt(at int) (list []int) {
 }
 
 // addAlone adds the message that an event alone has.
-func (b *fold) addAlone(p *part, r *coding.Record[record], now *state) {
+func (b *fold) addAlone(p *part, r *chat.Record[record], now *state) {
 	if !p.alone[r.At] {
 		return
 	}
@@ -254,7 +254,7 @@ func (b *fold) addAlone(p *part, r *coding.Record[record], now *state) {
 }
 
 // failure adds what an event says that went wrong: Codex shows it, and does not send it.
-func (b *fold) failure(p *part, r *coding.Record[record], now *state) {
+func (b *fold) failure(p *part, r *chat.Record[record], now *state) {
 	if r.Is.text == "" || now.failed == r.Is.text {
 		return
 	}
@@ -264,7 +264,7 @@ func (b *fold) failure(p *part, r *coding.Record[record], now *state) {
 	now.failed = r.Is.text
 }
 
-// Events of entries besides those of package coding.
+// Events of entries besides those of package chat.
 const (
 	eventCompaction = "compaction"
 	eventContext    = "context"
@@ -272,15 +272,15 @@ const (
 )
 
 // item adds the entry of an item.
-func (b *fold) item(p *part, r *coding.Record[record], now *state) {
+func (b *fold) item(p *part, r *chat.Record[record], now *state) {
 	is := &r.Is
 	now.failed = ""
 	e := b.entry(p, r, now)
 	e.Said.Results = slices.Clone(e.Said.Results) // the record is shared
 	switch {
-	case is.injected, is.said.Role == coding.System:
+	case is.injected, is.said.Role == chat.System:
 		e.Event = eventContext
-	case is.said.Role == coding.Assistant:
+	case is.said.Role == chat.Assistant:
 		now.answer, now.counted = now.tip, false
 	}
 	if p.limit == noLimit && e.Event == "" {
@@ -302,7 +302,7 @@ func (b *fold) item(p *part, r *coding.Record[record], now *state) {
 // isHuman reports whether an entry is by the user.
 func (b *fold) isHuman(i int) bool {
 	e := &b.session.Entries[i]
-	return e.Event == "" && e.Said.Role == coding.User
+	return e.Event == "" && e.Said.Role == chat.User
 }
 
 // note notes what went wrong in the turn that goes on, at its last entry.
@@ -316,9 +316,9 @@ func (b *fold) note(now *state, label, text string) {
 
 // compact adds a compaction: what the model reads from there on is in the record. Before
 // there was a replacement_history, it read the user's words, and the summary.
-func (b *fold) compact(p *part, r *coding.Record[record], now *state) {
+func (b *fold) compact(p *part, r *chat.Record[record], now *state) {
 	var words []int
-	for i := now.tip; i >= 0 && !r.Is.whole && b.kept < coding.MostKept; i = b.session.Before(i) {
+	for i := now.tip; i >= 0 && !r.Is.whole && b.kept < chat.MostKept; i = b.session.Before(i) {
 		b.kept++
 		if b.isHuman(i) {
 			words = append(words, i)
@@ -331,12 +331,12 @@ func (b *fold) compact(p *part, r *coding.Record[record], now *state) {
 	if now.spent.Len > 0 {
 		e.Records = append(e.Records, now.spent)
 	}
-	now.answer, now.spent = -1, coding.Span{}
+	now.answer, now.spent = -1, chat.Span{}
 }
 
 // rollBack takes the last turns of the user's off the path, and what Codex told the model at
 // the beginning of the first of them.
-func (b *fold) rollBack(_ *part, r *coding.Record[record], now *state) {
+func (b *fold) rollBack(_ *part, r *chat.Record[record], now *state) {
 	first, left := -1, r.Is.turns
 	for i := now.tip; i >= 0 && left > 0; i = b.session.Before(i) {
 		if b.isHuman(i) {
@@ -391,13 +391,13 @@ func (b *fold) markReverted(segments []*part) {
 	}
 }
 
-// Messages implements coding.Format.
-func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (list []coding.Message, err error) {
-	records, err := coding.Values(f.in(in, e.File).Tree, e.File, e.Records)
+// Messages implements chat.Format.
+func (f *format) Messages(in folder.In, s *chat.Session, e *chat.Entry) (list []chat.Message, err error) {
+	records, err := chat.Values(f.in(in, e.File).Tree, e.File, e.Records)
 	if err != nil {
 		return nil, err
 	}
-	if list = []coding.Message{itemOf(records[0])}; e.Event == eventCompaction {
+	if list = []chat.Message{itemOf(records[0])}; e.Event == eventCompaction {
 		list = compactedOf(records[0])
 	}
 	if len(list) == 0 {
@@ -410,7 +410,7 @@ func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (lis
 	for k, count := range records[1:] {
 		addUsage(&m.Usage, count, e.Own.(*part).counted[e.Records[k+1].At])
 	}
-	if m.Role == coding.Assistant || m.Usage.Counted {
+	if m.Role == chat.Assistant || m.Usage.Counted {
 		m.Model = e.Meta.Model
 	}
 	return list, nil

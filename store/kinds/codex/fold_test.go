@@ -12,7 +12,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/storetest"
 )
 
@@ -413,7 +413,7 @@ func TestFaults(t *testing.T) {
 		got = append(got, f.Code)
 	}
 	slices.Sort(got)
-	if want := []string{coding.FaultLine, FaultAlone, FaultOrdinals, coding.FaultTorn, coding.FaultUnknown}; !slices.Equal(got, want) {
+	if want := []string{chat.FaultLine, FaultAlone, FaultOrdinals, chat.FaultTorn, chat.FaultUnknown}; !slices.Equal(got, want) {
 		t.Errorf("the faults are %q and not %q", got, want)
 	}
 	write(t, filepath.Join(dir, envelopeFile), strings.SplitAfterN(read(t, filepath.Join(dir, envelopeFile)), "\n", 2)[1])

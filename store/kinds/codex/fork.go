@@ -12,7 +12,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/media/tree"
 )
 
@@ -20,11 +20,11 @@ import (
 // read them one part after the other. So it needs no other rollout, and is the rescue of a
 // session that does.
 
-// NewID implements coding.Forker.
-func (f *format) NewID(as string) (string, error) { return coding.UUID7(as) }
+// NewID implements chat.Forker.
+func (f *format) NewID(as string) (string, error) { return chat.UUID7(as) }
 
-// Fork implements coding.Forker.
-func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
+// Fork implements chat.Forker.
+func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	lines, ids := flatten(c)
 	if len(lines) == 0 {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "the rollout has no header of a session: Codex would not open the new one"}
@@ -45,7 +45,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l.Is.is == typeItem && coding.ValueOf(t).Get("payload", "encrypted_content").Text() != "" {
+		if l.Is.is == typeItem && chat.ValueOf(t).Get("payload", "encrypted_content").Text() != "" {
 			encrypted++
 		}
 		p := jsontape.NewPatch(t)
@@ -61,7 +61,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		if l.alone {
 			item := jsontape.NewPatch(t)
 			item.Put(0, "type", []byte(`"`+typeItem+`"`))
-			item.Put(0, "payload", itemFor(coding.ValueOf(t)))
+			item.Put(0, "payload", itemFor(chat.ValueOf(t)))
 			if numbered {
 				item.Put(0, "ordinal", fmt.Append(nil, written))
 			}
@@ -71,8 +71,8 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	}
 	now := c.In.Now.Local()
 	name := tree.Join(dayFolder(c.Session.Spot.File, now.Format("2006/01/02")), "rollout-"+now.Format("2006-01-02T15-04-05")+"-"+c.ID+".jsonl")
-	made := &coding.Fork{
-		Spot:   coding.Spot{File: name, ID: c.ID},
+	made := &chat.Fork{
+		Spot:   chat.Spot{File: name, ID: c.ID},
 		Steps:  tree.Steps{{Name: name, Data: data}},
 		Writes: []string{fmt.Sprintf("%s: %s of the session, under the new id", name, model.Count(len(lines), "record"))},
 		Calls:  calls(c.Session, c.ID, "goes on from there in the new session"),
@@ -94,9 +94,9 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 }
 
 // itemFor returns the item of a message that an event alone has.
-func itemFor(event coding.Value) []byte {
+func itemFor(event chat.Value) []byte {
 	m := itemOf(event)
-	kind := map[coding.Role]string{coding.User: "input_text", coding.Assistant: "output_text"}[m.Role]
+	kind := map[chat.Role]string{chat.User: "input_text", chat.Assistant: "output_text"}[m.Role]
 	item := []byte(`{"type":"message","role":"` + m.Role.String() + `","content":[`)
 	for i, b := range m.Blocks {
 		if i > 0 {
@@ -113,10 +113,10 @@ func itemFor(event coding.Value) []byte {
 
 // lineageHazards warns that a fork lacks history because of a broken lineage: it has only the history that
 // Hindcast found.
-func lineageHazards(c coding.Cut) (hazards []string) {
+func lineageHazards(c chat.Cut) (hazards []string) {
 	way, first := c.Session.Path(c.To), c.To
 	for p := c.To.Own.(*part); p != nil; p = p.base {
-		if i := slices.IndexFunc(way, func(e *coding.Entry) bool { return e.Own == p }); i >= 0 {
+		if i := slices.IndexFunc(way, func(e *chat.Entry) bool { return e.Own == p }); i >= 0 {
 			first = way[i]
 		}
 		text := "Codex refuses the history before #%d (%s): the fork has what is there of it"
@@ -132,7 +132,7 @@ func lineageHazards(c coding.Cut) (hazards []string) {
 
 // line is a record of the new rollout, and the rollout that has it.
 type line struct {
-	*coding.Record[record]
+	*chat.Record[record]
 	file string
 	// alone says that it is an event with a message that no item has.
 	alone bool
@@ -141,7 +141,7 @@ type line struct {
 // flatten returns the records on the path to the entry and the records behind it that end its turn. It returns
 // nil if the rollout has no header. The first record is the header of the newest part; the headers of other
 // parts are left out. ids are the threads that the new thread replaces.
-func flatten(c coding.Cut) (lines []line, ids map[string]bool) {
+func flatten(c chat.Cut) (lines []line, ids map[string]bool) {
 	type piece struct {
 		*part
 		end int64
@@ -219,7 +219,7 @@ func wrap(t *jsontape.Tape, is record, at time.Time) []byte {
 var closes = map[string]bool{typeUsage: true, eventTokens: true, eventEnded: true, eventTurnEnded: true, eventAborted: true}
 
 // endOfEntry returns where in a part the records end that an entry needs.
-func endOfEntry(p *part, e *coding.Entry) int64 {
+func endOfEntry(p *part, e *chat.Entry) int64 {
 	end := e.Records[0].At + 1
 	for i := range p.file.Records {
 		switch r := &p.file.Records[i]; {
@@ -236,7 +236,7 @@ func endOfEntry(p *part, e *coding.Entry) int64 {
 // ends reports whether an entry is the last of its turn, or an answer to a tool call: Codex
 // goes on from there. Before there were events of turns, the next one begins with the user's
 // words.
-func ends(c coding.Cut) bool {
+func ends(c chat.Cut) bool {
 	if len(c.To.Said.Results) > 0 || c.To.Event == eventCompaction {
 		return true
 	}
@@ -246,7 +246,7 @@ func ends(c coding.Cut) bool {
 		case is == eventStarted, is == eventTurnStarted, closes[is] && is != typeUsage && is != eventTokens:
 			return true
 		case r.Is.isEntry():
-			return r.Is.said.Role == coding.User && !r.Is.injected && !c.To.GoesOn
+			return r.Is.said.Role == chat.User && !r.Is.injected && !c.To.GoesOn
 		}
 	}
 	return true

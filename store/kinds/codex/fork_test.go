@@ -11,7 +11,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/storetest"
 )
 
@@ -133,7 +133,7 @@ func FuzzDecode(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		v, err := coding.Parse(text)
+		v, err := chat.Parse(text)
 		if err != nil {
 			return
 		}
@@ -143,7 +143,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		list := compactedOf(v)
 		if is != typeCompacted {
-			list = []coding.Message{itemOf(v)}
+			list = []chat.Message{itemOf(v)}
 		}
 		for _, m := range list {
 			if data := m.AppendJSON(nil); !json.Valid(data) && json.Valid(text) {

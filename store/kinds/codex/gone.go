@@ -10,7 +10,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/tree"
 )
@@ -46,7 +46,7 @@ func (f *format) listedSessions(in folder.In) map[string]row {
 	}
 	text, _ := tree.Head(in.Tree, sessionIndex, mostIndex)
 	for line := range bytes.Lines(text) {
-		v, err := coding.Parse(line)
+		v, err := chat.Parse(line)
 		if id := v.Get("id").Text(); err == nil && isUUID(id) {
 			at, _ := time.Parse(time.RFC3339, v.Get("updated_at").Text()) // the zero time says that there is none
 			now.rows[id] = row{name: v.Get("thread_name").Text(), updated: at}
@@ -60,17 +60,17 @@ func (f *format) listedSessions(in folder.In) map[string]row {
 
 // withoutFiles returns the sessions of an index whose threads have no rollout. file is the index inside the
 // storage.
-func (n *names) withoutFiles(file string, rows map[string]row) (list []coding.Spot) {
+func (n *names) withoutFiles(file string, rows map[string]row) (list []chat.Spot) {
 	for _, id := range slices.Sorted(maps.Keys(rows)) {
 		if _, there := n.threads[id]; !there && isUUID(id) {
-			list = append(list, coding.Spot{File: file, Part: id, ID: id, Named: true, Project: rows[id].dir, At: rows[id].updated})
+			list = append(list, chat.Spot{File: file, Part: id, ID: id, Named: true, Project: rows[id].dir, At: rows[id].updated})
 		}
 	}
 	return list
 }
 
 // rowOf returns the index row of a session whose file is gone.
-func (f *format) rowOf(in folder.In, at coding.Spot, index *threads) row {
+func (f *format) rowOf(in folder.In, at chat.Spot, index *threads) row {
 	if at.File == sessionIndex {
 		return f.listedSessions(in)[at.Part]
 	}
@@ -78,7 +78,7 @@ func (f *format) rowOf(in folder.In, at coding.Spot, index *threads) row {
 }
 
 // goneFault returns the fault of a session whose file is gone.
-func goneFault(at coding.Spot, r row) model.Fault {
+func goneFault(at chat.Spot, r row) model.Fault {
 	what := "its file is gone"
 	if r.rollout != "" {
 		what = fmt.Sprintf("its file %.120q is gone", base(r.rollout))

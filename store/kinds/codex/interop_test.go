@@ -17,21 +17,21 @@ import (
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
-	"hindcast/store/storetest/codingtest"
+	"hindcast/store/storetest/chattest"
 )
 
 // real is the Codex CLI with a home of its own and the scripted model. It has no network.
 type real struct {
 	*testing.T
-	*codingtest.Model
+	*chattest.Model
 	home, program string
 	env           []string // besides what is always set
 }
 
 func startCodex(t *testing.T) *real {
 	t.Helper()
-	r := &real{T: t, home: t.TempDir(), program: codingtest.Program(t, "codex", "node_modules", ".bin", "codex")}
-	r.Model = codingtest.Start(t)
+	r := &real{T: t, home: t.TempDir(), program: chattest.Program(t, "codex", "node_modules", ".bin", "codex")}
+	r.Model = chattest.Start(t)
 	write(t, filepath.Join(r.home, ".codex", "config.toml"), fmt.Sprintf(`model = "fake-model"
 model_provider = "fake"
 approval_policy = "never"
@@ -219,7 +219,7 @@ func TestInterop_codexElsewhere(t *testing.T) {
 	elsewhere, index := "CODEX_HOME="+dir, t.TempDir()
 	r.env = []string{elsewhere, "CODEX_SQLITE_HOME=" + index}
 	r.must("first question")
-	codingtest.Found(t, Kind(nil), r.home, elsewhere)
+	chattest.Found(t, Kind(nil), r.home, elsewhere)
 	t.Setenv("CODEX_HOME", dir)
 	t.Setenv("CODEX_SQLITE_HOME", index)
 	disk, err := tree.OpenDisk(dir)

@@ -10,14 +10,14 @@ import (
 	"slices"
 
 	"hindcast/model"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 )
 
 // part is a rollout that a session has records of.
 type part struct {
 	name string
-	file *coding.File[record]
+	file *chat.File[record]
 	head *header // nil where it has none
 	// base is the part that holds the history before from, nil if the rollout holds all of its history.
 	base *part
@@ -116,7 +116,7 @@ func (l *lineage) part(name string) (*part, error) {
 	return p, nil
 }
 
-func (l *lineage) read(name string) (*coding.File[record], error) {
+func (l *lineage) read(name string) (*chat.File[record], error) {
 	return l.format.lines.Read(l.ctx, l.format.in(l.in, name), name)
 }
 
@@ -166,7 +166,7 @@ func (l *lineage) source(but string, at *position) (best string, err error) {
 	if i, known := l.names.threads[at.rollout]; known {
 		list = append(list, l.names.files(l.names.spots[i])...)
 	} else if named > 0 {
-		list = append(list, l.names.files(coding.Spot{File: list[0]})...)
+		list = append(list, l.names.files(chat.Spot{File: list[0]})...)
 	}
 	for k, name := range list {
 		file, err := l.read(name)
@@ -184,8 +184,8 @@ func (l *lineage) source(but string, at *position) (best string, err error) {
 }
 
 // isIn reports whether the record before a position is the one before its ordinal.
-func (at *position) isIn(file *coding.File[record]) bool {
-	i, found := slices.BinarySearchFunc(file.Records, at.end, func(r coding.Record[record], end int64) int { return cmp.Compare(r.At, end) })
+func (at *position) isIn(file *chat.File[record]) bool {
+	i, found := slices.BinarySearchFunc(file.Records, at.end, func(r chat.Record[record], end int64) int { return cmp.Compare(r.At, end) })
 	if i == 0 || !found && at.end > file.Size {
 		return false
 	}
@@ -236,7 +236,7 @@ func (l *lineage) behindLine(p *part, at int64) (bool, error) {
 	if at <= 0 || at > p.file.Size {
 		return false, nil
 	}
-	raw, err := l.format.raw(l.in, p.name, coding.Span{At: at - 1, Len: 1})
+	raw, err := l.format.raw(l.in, p.name, chat.Span{At: at - 1, Len: 1})
 	return err == nil && raw[0][0] == '\n', err
 }
 

@@ -10,14 +10,14 @@ import (
 	"strings"
 	"sync"
 
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/tree"
 )
 
 // names are the rollouts of a storage, as far as their names tell. They are not changed.
 type names struct {
-	spots []coding.Spot
+	spots []chat.Spot
 	// of has the spot of each file, and threads the first one of each thread.
 	of, threads map[string]int
 	// strays have the thread of each rollout whose name does not tell it.
@@ -72,15 +72,15 @@ func (t storedIn) List(dir string) ([]string, error) {
 	}), err
 }
 
-// Spot implements coding.Format. A rollout that Codex did not name is called as its file, unless
+// Spot implements chat.Format. A rollout that Codex did not name is called as its file, unless
 // its header tells more.
-func (f *format) Spot(file string) coding.Spot {
+func (f *format) Spot(file string) chat.Spot {
 	if file, part, is := strings.Cut(file, "#"); is && isUUID(part) && (file == sessionIndex || database().MatchString(file)) {
-		return coding.Spot{File: file, Part: part, ID: part, Named: true}
+		return chat.Spot{File: file, Part: part, ID: part, Named: true}
 	}
 	thread, _ := threadOf(file)
 	name, _, _ := strings.Cut(path.Base(file), lines)
-	return coding.Spot{File: file, ID: cmp.Or(thread, name)}
+	return chat.Spot{File: file, ID: cmp.Or(thread, name)}
 }
 
 // noThread is the thread of a rollout whose header names no thread.
@@ -89,7 +89,7 @@ const noThread = "-"
 // thread returns the thread and the parent thread in the header of a file. thread is noThread if the header
 // names none, and "" if the file is no rollout. parent is "" if no thread started it.
 func (f *format) thread(in folder.In, file string) (thread, parent string) {
-	thread, parent, _ = strings.Cut(coding.AskHead(in, file, "thread", func(head []byte) string {
+	thread, parent, _ = strings.Cut(chat.AskHead(in, file, "thread", func(head []byte) string {
 		if head = unpackedHead(head); !isRollout(head) {
 			return ""
 		}
@@ -100,17 +100,17 @@ func (f *format) thread(in folder.In, file string) (thread, parent string) {
 }
 
 // idIn returns the thread id in a header, or "". Some headers have it only as the session's id.
-func idIn(header coding.Value) string {
+func idIn(header chat.Value) string {
 	for _, key := range []string{"id", "session_id"} {
-		if id := header.Get(key).Text(); coding.IsPlainID(id) {
+		if id := header.Get(key).Text(); chat.IsPlainID(id) {
 			return id
 		}
 	}
 	return ""
 }
 
-// Spots implements coding.Format.
-func (f *format) Spots(ctx context.Context, in folder.In) ([]coding.Spot, error) {
+// Spots implements chat.Format.
+func (f *format) Spots(ctx context.Context, in folder.In) ([]chat.Spot, error) {
 	n, err := f.list(ctx, in)
 	if err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (f *format) list(ctx context.Context, in folder.In) (*names, error) {
 	look := in
 	look.Tree = view
 	strays := map[string]string{}
-	list, err := coding.Walk(ctx, look, 4, func(file string) (coding.Spot, bool) {
+	list, err := chat.Walk(ctx, look, 4, func(file string) (chat.Spot, bool) {
 		at := f.Spot(file)
 		if !strings.Contains(path.Base(file), lines) {
 			return at, false
@@ -161,7 +161,7 @@ func (f *format) list(ctx context.Context, in folder.In) (*names, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(list, func(a, b coding.Spot) int {
+	slices.SortFunc(list, func(a, b chat.Spot) int {
 		return cmp.Or(cmp.Compare(path.Base(a.File), path.Base(b.File)), -cmp.Compare(a.File, b.File))
 	})
 	n := &names{of: map[string]int{}, threads: map[string]int{}, strays: strays, rollouts: map[string][]string{}, looks: map[string]tree.Stamp{}, index: f.index(ctx, in)}
@@ -188,7 +188,7 @@ func (f *format) list(ctx context.Context, in folder.In) (*names, error) {
 // add adds a file, in the order of names, to the session of its thread. It skips a file whose name that
 // session has from another folder. It skips a packed file next to an unpacked one, because Codex is still
 // writing it.
-func (n *names) add(at coding.Spot) {
+func (n *names) add(at chat.Spot) {
 	_, id := threadOf(at.File)
 	if thread, is := n.strays[at.File]; is { // a copy that a person named is a session by itself
 		if thread != noThread {
@@ -219,9 +219,9 @@ func (n *names) add(at coding.Spot) {
 	}
 }
 
-// ID implements coding.Identifier: the thread, with the one before it that started it as a
+// ID implements chat.Identifier: the thread, with the one before it that started it as a
 // sub-agent.
-func (f *format) ID(in folder.In, at coding.Spot) string {
+func (f *format) ID(in folder.In, at chat.Spot) string {
 	id, _ := threadOf(at.File)
 	if id == "" {
 		if id, _ = f.thread(in, at.File); id == "" || id == noThread {
@@ -251,7 +251,7 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 }
 
 // agent returns the session of a thread that one started, which a fork of it has started as well.
-func (f *format) agent(in folder.In, n *names, by coding.Spot, thread string) string {
+func (f *format) agent(in folder.In, n *names, by chat.Spot, thread string) string {
 	if i, known := n.threads[thread]; known {
 		return f.ID(in, n.spots[i])
 	}
@@ -275,7 +275,7 @@ func (f *format) parentOf(in folder.In, n *names, file string) string {
 
 // parentIn returns the id of the thread that started a sub-agent, from the source in its header; "" if it has
 // no such id.
-func parentIn(source coding.Value) string {
+func parentIn(source chat.Value) string {
 	if id := source.Get("subagent", "thread_spawn", "parent_thread_id").Text(); isUUID(id) {
 		return id
 	}
@@ -283,7 +283,7 @@ func parentIn(source coding.Value) string {
 }
 
 // files returns the rollouts of a session in the order of their names.
-func (n *names) files(at coding.Spot) []string {
+func (n *names) files(at chat.Spot) []string {
 	if i, known := n.of[at.File]; known {
 		at = n.spots[i]
 	}

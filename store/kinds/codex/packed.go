@@ -12,7 +12,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/tree"
 )
@@ -117,9 +117,9 @@ func (u *unpacker) in(in folder.In, file string) folder.In {
 	return in
 }
 
-// raw is coding.Raw for rollouts.
-func (u *unpacker) raw(in folder.In, file string, spans ...coding.Span) ([][]byte, error) {
-	return coding.Raw(u.in(in, file).Tree, file, spans)
+// raw is chat.Raw for rollouts.
+func (u *unpacker) raw(in folder.In, file string, spans ...chat.Span) ([][]byte, error) {
+	return chat.Raw(u.in(in, file).Tree, file, spans)
 }
 
 // unpacked is a tree in which packed rollouts appear decompressed.

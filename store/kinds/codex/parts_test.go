@@ -10,15 +10,15 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
 )
 
-func value(t *testing.T, text string) coding.Value {
+func value(t *testing.T, text string) chat.Value {
 	t.Helper()
-	v, err := coding.Parse([]byte(text))
+	v, err := chat.Parse([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,13 +207,13 @@ func TestIndex_isReadOnce(t *testing.T) {
 		t.Errorf("%+v", first)
 	}
 	for _, of := range []*format{f, newFormat("")} {
-		if mark, err := of.Mark(t.Context(), coding.Spot{}); mark != "" || err != nil {
+		if mark, err := of.Mark(t.Context(), chat.Spot{}); mark != "" || err != nil {
 			t.Errorf("%q, %v", mark, err)
 		}
 	}
 	f.elsewhere = filepath.Join(dir, "sqlite")
 	indexed(t, f.elsewhere, "state_5.sqlite", [4]string{whole, "/gone/" + wholeFile, "another"})
-	was, err := f.Mark(t.Context(), coding.Spot{})
+	was, err := f.Mark(t.Context(), chat.Spot{})
 	if err != nil || was == "" {
 		t.Errorf("%q, %v", was, err)
 	}

@@ -14,7 +14,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
@@ -24,7 +24,7 @@ import (
 // TestSign: what makes a file a rollout, and what makes one that Hindcast cannot read.
 func TestSign(t *testing.T) {
 	const header, misses = `{"type":"session_meta","payload":{"id":"x"}}` + "\n", "a response_item"
-	for head, want := range map[string]coding.Sign{
+	for head, want := range map[string]chat.Sign{
 		header:                                {Fits: true},
 		`{"type":"session_meta","payload":7}`: {},
 		`{"id":"x","timestamp":"2026-01-02T03:04:05Z"}`: {Fits: true},
@@ -86,7 +86,7 @@ func TestGlance(t *testing.T) {
 		make    func(r *madeRollout)
 		indexed bool
 		packed  bool
-		want    coding.Glance
+		want    chat.Glance
 		opens   int
 	}{
 		"short": {func(r *madeRollout) {
@@ -94,25 +94,25 @@ func TestGlance(t *testing.T) {
 			r.says("user", told)
 			r.says("user", "first")
 			r.says("user", "second")
-		}, false, false, coding.Glance{Title: "first", Project: "/home/demo1"}, 1},
-		"two headers":         {func(r *madeRollout) { r.header(); r.record(typeHeader, `{"cwd":"/other"}`); r.says("user", "first") }, false, false, coding.Glance{Title: "first", Project: "/home/demo1"}, 1},
-		"an index":            {func(r *madeRollout) { r.header(); r.says("user", "first") }, true, false, coding.Glance{Title: "of the index", Project: "/home/demo1"}, 1},
-		"an index, no header": {func(r *madeRollout) { r.says("user", "first") }, true, false, coding.Glance{Title: "of the index", Project: "/indexed"}, 1},
-		"said at the end":     {func(r *madeRollout) { r.header(); r.says("user", long); r.says("user", "late") }, false, false, coding.Glance{Title: "late", Project: "/home/demo1"}, 2},
+		}, false, false, chat.Glance{Title: "first", Project: "/home/demo1"}, 1},
+		"two headers":         {func(r *madeRollout) { r.header(); r.record(typeHeader, `{"cwd":"/other"}`); r.says("user", "first") }, false, false, chat.Glance{Title: "first", Project: "/home/demo1"}, 1},
+		"an index":            {func(r *madeRollout) { r.header(); r.says("user", "first") }, true, false, chat.Glance{Title: "of the index", Project: "/home/demo1"}, 1},
+		"an index, no header": {func(r *madeRollout) { r.says("user", "first") }, true, false, chat.Glance{Title: "of the index", Project: "/indexed"}, 1},
+		"said at the end":     {func(r *madeRollout) { r.header(); r.says("user", long); r.says("user", "late") }, false, false, chat.Glance{Title: "late", Project: "/home/demo1"}, 2},
 		"said at both ends": {func(r *madeRollout) {
 			r.header()
 			r.says("user", "first")
 			r.says("user", long)
 			r.says("user", "late")
-		}, false, false, coding.Glance{Title: "first", Project: "/home/demo1"}, 1},
-		"long, with an index": {func(r *madeRollout) { r.header(); r.says("user", long); r.says("user", "late") }, true, false, coding.Glance{Title: "of the index", Project: "/home/demo1"}, 1},
+		}, false, false, chat.Glance{Title: "first", Project: "/home/demo1"}, 1},
+		"long, with an index": {func(r *madeRollout) { r.header(); r.says("user", long); r.says("user", "late") }, true, false, chat.Glance{Title: "of the index", Project: "/home/demo1"}, 1},
 		"packed": {func(r *madeRollout) {
 			r.header()
 			r.says("user", long)
 			for i := range 9000 {
 				r.says("user", fmt.Sprint("late ", i))
 			}
-		}, false, true, coding.Glance{Project: "/home/demo1"}, -1},
+		}, false, true, chat.Glance{Project: "/home/demo1"}, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -191,7 +191,7 @@ func TestErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := spots[slices.IndexFunc(spots, func(at coding.Spot) bool { return at.File == file })]
+		at := spots[slices.IndexFunc(spots, func(at chat.Spot) bool { return at.File == file })]
 		s, err := f.Read(t.Context(), in, at)
 		if err != nil {
 			t.Fatal(err)
@@ -212,7 +212,7 @@ func TestErrors(t *testing.T) {
 		}
 		bad := onDisk(t, recorded, broken)
 		last := &s.Entries[len(s.Entries)-1]
-		if _, err := f.Fork(coding.Cut{In: bad, Session: s, To: last, ID: made}); !errors.Is(err, errBroken) {
+		if _, err := f.Fork(chat.Cut{In: bad, Session: s, To: last, ID: made}); !errors.Is(err, errBroken) {
 			t.Errorf("%s: forked: %v", name, err)
 		}
 		failed := 0
@@ -460,7 +460,7 @@ func TestTurns_ofWhatFailed(t *testing.T) {
 #4 turn 1 user input: q3
 #5 turn 1 compaction: a summary
 #6 turn 1 user input: q4`)
-	if list := storetest.Headers(t, s, made); !list[3].Orphaned || list[3].Reason == nil || list[3].Reason.Kind != coding.PassedOver.Kind || list[4].ParentID != list[2].ID {
+	if list := storetest.Headers(t, s, made); !list[3].Orphaned || list[3].Reason == nil || list[3].Reason.Kind != chat.PassedOver.Kind || list[4].ParentID != list[2].ID {
 		t.Errorf("the message of the damaged line is %+v", list[3])
 	}
 	for name, c := range map[string]struct {

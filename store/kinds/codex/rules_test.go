@@ -11,7 +11,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/storetest"
 )
 
@@ -433,7 +433,7 @@ func TestItems(t *testing.T) {
 		`{"type":"of the future","words":"w"}`:                                                                        `assistant [{"json":{"type":"of the future","words":"w"}}]`,
 		`{"type":"message","role":7,"content":null}`:                                                                  `assistant [{"json":{"type":"message","role":7,"content":null}}]`,
 	} {
-		v, err := coding.Parse([]byte(`{"type":"response_item","payload":` + item + `}`))
+		v, err := chat.Parse([]byte(`{"type":"response_item","payload":` + item + `}`))
 		if err != nil {
 			t.Fatal(err)
 		}

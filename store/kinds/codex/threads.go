@@ -18,7 +18,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"hindcast/model/conversation"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/sqlitefile"
 	"hindcast/store/media/tree"
@@ -107,9 +107,9 @@ func (f *format) indexDir(in folder.In) string {
 	return at
 }
 
-// Mark implements coding.Marker: the files of the session do not tell where an index outside of
+// Mark implements chat.Marker: the files of the session do not tell where an index outside of
 // the storage has it go on.
-func (f *format) Mark(ctx context.Context, _ coding.Spot) (string, error) {
+func (f *format) Mark(ctx context.Context, _ chat.Spot) (string, error) {
 	if f.dir == "" {
 		return "", nil
 	}
@@ -209,7 +209,7 @@ func readRows(ctx context.Context, tx *sqlitefile.Tx, rows map[string]row) error
 		if at, wrong := strconv.ParseInt(updated, 10, 64); wrong == nil {
 			r.updated = time.Unix(at, 0).UTC()
 		}
-		if v, wrong := coding.Parse([]byte(source)); wrong == nil {
+		if v, wrong := chat.Parse([]byte(source)); wrong == nil {
 			r.parent = parentIn(v)
 		}
 		r.sourced = source != ""

@@ -2,7 +2,7 @@ package codex
 
 import (
 	"hindcast/model"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 )
 
 // Which turn an entry is in.
@@ -49,12 +49,12 @@ func (t *turning) leaveTask() {
 }
 
 // begin begins a task.
-func (b *fold) begin(_ *part, _ *coding.Record[record], now *state) {
+func (b *fold) begin(_ *part, _ *chat.Record[record], now *state) {
 	if now.task && now.phase > told {
 		b.noteUnended(now.tip, killed, model.MarkError)
 		b.session.Entries[now.tip].Note = killed
 	}
-	now.answer, now.spent, now.failed = -1, coding.Span{}, ""
+	now.answer, now.spent, now.failed = -1, chat.Span{}, ""
 	now.leaveTask()
 	now.task = true
 }
@@ -73,13 +73,13 @@ func (b *fold) noteUnended(at int, why string, mark model.Marks) {
 }
 
 // end ends a turn, with its last answer or with its error.
-func (b *fold) end(p *part, r *coding.Record[record], now *state) {
+func (b *fold) end(p *part, r *chat.Record[record], now *state) {
 	b.failure(p, r, now)
 	b.close(r, now)
 }
 
 // close ends a task, with its last answer.
-func (b *fold) close(r *coding.Record[record], now *state) {
+func (b *fold) close(r *chat.Record[record], now *state) {
 	if now.last >= 0 && !r.Salvaged {
 		b.session.Entries[now.last].GoesOn = false
 	}
@@ -87,11 +87,11 @@ func (b *fold) close(r *coding.Record[record], now *state) {
 }
 
 // turn tells in which turn the tip is, whose entry was added just now.
-func (b *fold) turn(r *coding.Record[record], now *state) {
+func (b *fold) turn(r *chat.Record[record], now *state) {
 	e := &b.session.Entries[now.tip]
 	spoken := e.Event == "" // and not by Codex itself
-	asks := spoken && e.Said.Role == coding.User
-	says := spoken && e.Said.Role == coding.Assistant && !r.Is.thought
+	asks := spoken && e.Said.Role == chat.User
+	says := spoken && e.Said.Role == chat.Assistant && !r.Is.thought
 	switch {
 	case now.phase == over:
 		now.begins()

@@ -29,7 +29,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
@@ -42,42 +42,42 @@ func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
 // Elsewhere describes sessions that were copied to where no disk is.
 func Elsewhere(cache *files.Cache) tree.Opener { return agent.Elsewhere(cache) }
 
-var agent = &coding.Agent{
+var agent = &chat.Agent{
 	Name: "copilot-cli", Framework: "Copilot CLI", IDs: "Copilot CLI named the event",
 	Roots: []string{"session-state", "."}, Home: "copilot",
 	Inner: inner,
 	Shape: "SESSION/events.jsonl with the start of a session",
 	Noun:  "a session of Copilot CLI", Traces: []string{`"` + typeStart + `"`},
-	Signs: func(_ coding.Spot, head []byte) coding.Sign { return signOf(head) },
-	Format: func(string) coding.Format {
-		return &format{coding.Lines[record]{Decode: decode, Members: []string{"type", "data", "id"}}}
+	Signs: func(_ chat.Spot, head []byte) chat.Sign { return signOf(head) },
+	Format: func(string) chat.Format {
+		return &format{chat.Lines[record]{Decode: decode, Members: []string{"type", "data", "id"}}}
 	},
 	Levels: []watch.Level{{}},
 	Places: func(around store.Surroundings) []string {
 		if home := around.FolderOf("COPILOT_HOME"); home != "" {
 			return []string{filepath.Join(home, "session-state")}
 		}
-		return coding.Places(around, "", ".copilot/session-state")
+		return chat.Places(around, "", ".copilot/session-state")
 	},
-	Moved:  coding.Moved{Variable: "COPILOT_HOME", Below: "session-state"},
+	Moved:  chat.Moved{Variable: "COPILOT_HOME", Below: "session-state"},
 	Passes: "Copilot CLI passes the line over since 1.0.57; before, it refuses the session",
 }
 
 // signOf identifies a file by its beginning: it has the start of a session, and events that Copilot CLI
 // writes.
-func signOf(head []byte) coding.Sign {
+func signOf(head []byte) chat.Sign {
 	if !isEvents(head) {
-		return coding.Sign{}
+		return chat.Sign{}
 	}
-	return coding.SignOf(head, "an event with data of Copilot CLI's", func(v coding.Value) (fits bool, body coding.Body) {
+	return chat.SignOf(head, "an event with data of Copilot CLI's", func(v chat.Value) (fits bool, body chat.Body) {
 		kind := v.Get("type").Text()
 		if _, is := messageOf(v); is {
-			return true, coding.BodyOf(v, v.Get("data", "content"), v.Get("data", "toolRequests"), v.Get("data", "result"), v.Get("data", "error"), v.Get("data", "message"))
+			return true, chat.BodyOf(v, v.Get("data", "content"), v.Get("data", "toolRequests"), v.Get("data", "result"), v.Get("data", "error"), v.Get("data", "message"))
 		}
 		if isKnown(kind) {
-			return true, coding.NoBody
+			return true, chat.NoBody
 		}
-		return true, coding.BodyOf(v)
+		return true, chat.BodyOf(v)
 	})
 }
 
@@ -97,7 +97,7 @@ func inner(_ string, t tree.Tree) int {
 
 // isEvents reports whether one of the first lines of a file is an event.
 func isEvents(head []byte) bool {
-	for v := range coding.FirstRecords(head) {
+	for v := range chat.FirstRecords(head) {
 		if v.Get("data").Kind() == jsontape.Object && v.Get("id").There() && isKnown(v.Get("type").Text()) {
 			return true
 		}
@@ -108,12 +108,12 @@ func isEvents(head []byte) bool {
 // sessionOf returns the session id in the first events of a file that Copilot CLI did not name. It returns
 // noSession if the events give no id, and "" if the file has no events.
 func sessionOf(in folder.In, file string) string {
-	return coding.AskHead(in, file, "session", func(head []byte) string {
+	return chat.AskHead(in, file, "session", func(head []byte) string {
 		if !isEvents(head) {
 			return ""
 		}
 		for line := range bytes.Lines(head) {
-			if v := coding.ParseHead(line); v.Get("type").Text() == typeStart {
+			if v := chat.ParseHead(line); v.Get("type").Text() == typeStart {
 				return cmp.Or(v.Get("data", "sessionId").Text(), noSession)
 			}
 		}
@@ -129,13 +129,13 @@ var sessionID = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 })
 
-// format implements coding.Forker, coding.Identifier, coding.Nested and coding.Caller.
-type format struct{ lines coding.Lines[record] }
+// format implements chat.Forker, chat.Identifier, chat.Nested and chat.Caller.
+type format struct{ lines chat.Lines[record] }
 
-// Spots implements coding.Format. A file or a folder that has another name than Copilot CLI gives is
+// Spots implements chat.Format. A file or a folder that has another name than Copilot CLI gives is
 // looked into.
-func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, err error) {
-	return coding.Walk(ctx, in, 0, func(name string) (coding.Spot, bool) {
+func (f *format) Spots(ctx context.Context, in folder.In) (list []chat.Spot, err error) {
+	return chat.Walk(ctx, in, 0, func(name string) (chat.Spot, bool) {
 		file := tree.Join(name, eventsFile)
 		switch {
 		case sessionID().MatchString(name):
@@ -147,11 +147,11 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, e
 	})
 }
 
-// ID implements coding.Identifier: the event that starts the session tells.
-func (f *format) ID(in folder.In, at coding.Spot) string {
+// ID implements chat.Identifier: the event that starts the session tells.
+func (f *format) ID(in folder.In, at chat.Spot) string {
 	_, agent, child := strings.Cut(at.ID, "/")
 	id := sessionOf(in, at.File)
-	if !coding.IsPlainID(id) {
+	if !chat.IsPlainID(id) {
 		return ""
 	}
 	if child {
@@ -160,10 +160,10 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 	return id
 }
 
-// Spot implements coding.Format. Behind the file stands the sub-agent.
-func (f *format) Spot(name string) coding.Spot {
+// Spot implements chat.Format. Behind the file stands the sub-agent.
+func (f *format) Spot(name string) chat.Spot {
 	file, part, child := strings.Cut(name, "#")
-	at := coding.Spot{File: file, Part: part}
+	at := chat.Spot{File: file, Part: part}
 	dir, base := path.Dir(file), path.Base(file)
 	if base == eventsFile && dir != "." {
 		at.ID, at.Named = path.Base(dir), sessionID().MatchString(path.Base(dir))
@@ -178,8 +178,8 @@ func (f *format) Spot(name string) coding.Spot {
 	return at
 }
 
-// Within implements coding.Nested.
-func (f *format) Within(session coding.Spot, name string) (coding.Spot, bool) {
+// Within implements chat.Nested.
+func (f *format) Within(session chat.Spot, name string) (chat.Spot, bool) {
 	at := f.Spot(session.File + "#" + name)
 	at.ID = session.ID + "/" + name
 	return at, session.Part == "" && name != ""
@@ -187,7 +187,7 @@ func (f *format) Within(session coding.Spot, name string) (coding.Spot, bool) {
 
 // crew are the sub-agents whose events are in a file.
 type crew struct {
-	list []coding.Inner
+	list []chat.Inner
 	at   map[string]int
 }
 
@@ -202,14 +202,14 @@ func (c *crew) add(agent, name string) {
 			c.at = map[string]int{}
 		}
 		i = len(c.list)
-		c.at[agent], c.list = i, append(c.list, coding.Inner{Name: agent})
+		c.at[agent], c.list = i, append(c.list, chat.Inner{Name: agent})
 	}
 	c.list[i].Title = cmp.Or(c.list[i].Title, name)
 }
 
-// Glance implements coding.Format.
-func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
-	err = coding.EndLines(in.Tree, at.File, func(head [][]byte) bool {
+// Glance implements chat.Format.
+func (f *format) Glance(in folder.In, at chat.Spot) (g chat.Glance, err error) {
+	err = chat.EndLines(in.Tree, at.File, func(head [][]byte) bool {
 		g := glance(head, nil)
 		return g.Title != ""
 	}, func(head, tail [][]byte) { g = glance(head, tail) })
@@ -220,11 +220,11 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 }
 
 // glance reads a session's title and folder from the lines at both ends of its file.
-func glance(head, tail [][]byte) (g coding.Glance) {
-	var said coding.Opening
+func glance(head, tail [][]byte) (g chat.Glance) {
+	var said chat.Opening
 	var agents crew
 	for _, line := range slices.Concat(head, tail) {
-		v, err := coding.Parse(line)
+		v, err := chat.Parse(line)
 		if err != nil {
 			continue
 		}
@@ -247,7 +247,7 @@ var nameLine = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // name returns the session's name in workspace.yaml, or "". The name is untrusted.
-func (f *format) name(in folder.In, at coding.Spot) string {
+func (f *format) name(in folder.In, at chat.Spot) string {
 	if len(at.More) == 0 {
 		return ""
 	}
@@ -259,7 +259,7 @@ func (f *format) name(in folder.In, at coding.Spot) string {
 	name := conversation.OneLine(string(found[1]))
 	switch {
 	case strings.HasPrefix(name, `"`):
-		return coding.Words([]byte(name), conversation.MaxTitle)
+		return chat.Words([]byte(name), conversation.MaxTitle)
 	case strings.HasPrefix(name, "'"):
 		name = strings.ReplaceAll(strings.Trim(name, "'"), "''", "'")
 	case name == "null":
@@ -268,21 +268,21 @@ func (f *format) name(in folder.In, at coding.Spot) string {
 	return conversation.Cut(name, conversation.MaxTitle)
 }
 
-// Calls implements coding.Caller.
-func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
+// Calls implements chat.Caller.
+func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
 	if s.Spot.Part == "" && s.IsHead(e) {
 		return []model.Resume{{Call: s.Command("", "copilot", "--resume="+s.Spot.ID), Then: "goes on from here"}}
 	}
 	return nil
 }
 
-// ReadCarried implements coding.Carrier. Other events that are known say how the work went on, or are
+// ReadCarried implements chat.Carrier. Other events that are known say how the work went on, or are
 // parts of a message that is written whole behind them.
-func (f *format) ReadCarried(ctx context.Context, in folder.In, s *coding.Session) ([]coding.Carried, error) {
-	return coding.CarriedIn(ctx, in, s.Spot.File, false, func(v coding.Value) (string, []coding.Value) {
+func (f *format) ReadCarried(ctx context.Context, in folder.In, s *chat.Session) ([]chat.Carried, error) {
+	return chat.CarriedIn(ctx, in, s.Spot.File, false, func(v chat.Value) (string, []chat.Value) {
 		kind := v.Get("type").Text()
 		if _, is := messageOf(v); (is || !isKnown(kind)) && agentOf(v) == s.Spot.Part {
-			return kind, []coding.Value{v}
+			return kind, []chat.Value{v}
 		}
 		return "", nil
 	})

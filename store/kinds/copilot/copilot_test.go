@@ -16,7 +16,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/storetest"
 )
 
@@ -460,10 +460,10 @@ func seen(t *rapid.T, text string) []string {
 
 // seenIn notes the words of the messages of the session of one agent.
 func seenIn(t *rapid.T, text, agent string, words map[string]bool) {
-	b, at := newBuild(&coding.Session{Spot: coding.Spot{Part: agent}, Head: -1}), int64(0)
+	b, at := newBuild(&chat.Session{Spot: chat.Spot{Part: agent}, Head: -1}), int64(0)
 	for line := range strings.Lines(text) {
-		if v, err := coding.Parse([]byte(line)); err == nil {
-			b.add(&coding.Record[record]{Span: coding.Span{At: at, Len: int64(len(line))}, Is: recordOf(v)})
+		if v, err := chat.Parse([]byte(line)); err == nil {
+			b.add(&chat.Record[record]{Span: chat.Span{At: at, Len: int64(len(line))}, Is: recordOf(v)})
 		}
 		at += int64(len(line))
 	}
@@ -474,7 +474,7 @@ func seenIn(t *rapid.T, text, agent string, words map[string]bool) {
 		}
 		taken[e.ID] = true
 		for _, r := range e.Records {
-			v, err := coding.Parse([]byte(text[r.At : r.At+r.Len]))
+			v, err := chat.Parse([]byte(text[r.At : r.At+r.Len]))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -496,13 +496,13 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(line))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		v, err := coding.Parse(line)
+		v, err := chat.Parse(line)
 		if err != nil || v.Kind() != jsontape.Object {
 			return
 		}
-		b := newBuild(&coding.Session{Spot: coding.Spot{Part: agentOf(v)}, Head: -1})
+		b := newBuild(&chat.Session{Spot: chat.Spot{Part: agentOf(v)}, Head: -1})
 		for range 2 {
-			b.add(&coding.Record[record]{Is: recordOf(v)})
+			b.add(&chat.Record[record]{Is: recordOf(v)})
 		}
 		m, ok := messageOf(v)
 		if text := m.AppendJSON(nil); !json.Valid(text) {

@@ -11,7 +11,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 )
 
@@ -44,17 +44,17 @@ type record struct {
 	// agent is the sub-agent that wrote the event, "" for the session itself. If the event starts a sub-agent,
 	// call is the tool call that starts it, and name its name.
 	agent, call, name string
-	said              coding.Said
+	said              chat.Said
 	// message joins the parts of one message, and answer names the answer of the model that it
 	// is, or that a record of usage is about.
 	message, answer string
-	meta            coding.Meta
+	meta            chat.Meta
 	// total is the usage that Copilot CLI counted for the session when it was shut down.
 	total *model.Counted
 }
 
 // decode keeps what is named here of an event.
-func decode(l *coding.Line) (r record, err error) {
+func decode(l *chat.Line) (r record, err error) {
 	v, err := l.Parse()
 	if err != nil {
 		return r, err
@@ -63,7 +63,7 @@ func decode(l *coding.Line) (r record, err error) {
 }
 
 // recordOf returns the record of an event.
-func recordOf(v coding.Value) (r record) {
+func recordOf(v chat.Value) (r record) {
 	data := v.Get("data")
 	text := func(key string) string { return data.Get(key).Text() }
 	r.kind, r.id, r.parent, r.at = v.Get("type").Text(), v.Get("id").Text(), v.Get("parentId").Text(), v.Get("timestamp").Time()
@@ -71,9 +71,9 @@ func recordOf(v coding.Value) (r record) {
 	switch r.kind {
 	case typeStart, typeResume:
 		around := data.Get("context")
-		r.meta = coding.Meta{Model: text("selectedModel"), Version: text("copilotVersion"), Dir: around.Get("cwd").Text(), Branch: around.Get("branch").Text(), Commit: around.Get("headCommit").Text()}
+		r.meta = chat.Meta{Model: text("selectedModel"), Version: text("copilotVersion"), Dir: around.Get("cwd").Text(), Branch: around.Get("branch").Text(), Commit: around.Get("headCommit").Text()}
 	case typeContext:
-		r.meta = coding.Meta{Dir: text("cwd"), Branch: text("branch"), Commit: text("headCommit")}
+		r.meta = chat.Meta{Dir: text("cwd"), Branch: text("branch"), Commit: text("headCommit")}
 	case typeModel:
 		r.meta.Model = text("newModel")
 	case typeMode:
@@ -105,7 +105,7 @@ func recordOf(v coding.Value) (r record) {
 
 // agentOf returns the sub-agent that wrote an event, "" for the session itself. Older versions named a
 // sub-agent after the tool call that started it.
-func agentOf(v coding.Value) string {
+func agentOf(v chat.Value) string {
 	data := v.Get("data")
 	id := cmp.Or(v.Get("agentId").Text(), data.Get("parentToolCallId").Text())
 	if id == "" && v.Get("type").Text() == typeAgent {
@@ -115,37 +115,37 @@ func agentOf(v coding.Value) string {
 }
 
 // nameOf returns the name of the sub-agent that an event starts.
-func nameOf(v coding.Value) string {
+func nameOf(v chat.Value) string {
 	return cmp.Or(v.Get("data", "agentDisplayName").Words(), v.Get("data", "agentName").Words())
 }
 
 // messageOf returns the message in an event; ok is false if the event has no message.
-func messageOf(v coding.Value) (m coding.Message, ok bool) {
+func messageOf(v chat.Value) (m chat.Message, ok bool) {
 	m.Raw = [][]byte{v.Raw()}
 	data := v.Get("data")
-	add := func(kind conversation.BlockKind, body coding.Value) {
+	add := func(kind conversation.BlockKind, body chat.Value) {
 		if body.Kind() == jsontape.String && len(body.Raw()) > len(`""`) {
-			m.Blocks = append(m.Blocks, coding.Block{Kind: kind, Body: body.Raw()})
+			m.Blocks = append(m.Blocks, chat.Block{Kind: kind, Body: body.Raw()})
 		}
 	}
 	switch v.Get("type").Text() {
 	case typeUser:
-		m.Role = coding.User
+		m.Role = chat.User
 		add(conversation.Text, data.Get("content"))
 		for attachment := range data.Get("attachments").Each() {
-			m.Blocks = append(m.Blocks, coding.Block{Kind: conversation.Unknown, Body: attachment.Raw()})
+			m.Blocks = append(m.Blocks, chat.Block{Kind: conversation.Unknown, Body: attachment.Raw()})
 		}
 	case typeAssistant:
-		m.Role, m.ID, m.Model = coding.Assistant, data.Get("apiCallId").Text(), data.Get("model").Text()
+		m.Role, m.ID, m.Model = chat.Assistant, data.Get("apiCallId").Text(), data.Get("model").Text()
 		add(conversation.Reasoning, data.Get("reasoningText"))
 		add(conversation.Text, data.Get("content"))
 		for call := range data.Get("toolRequests").Each() {
-			m.Blocks = append(m.Blocks, coding.Block{Kind: conversation.ToolCall, ID: call.Get("toolCallId").Text(), Name: call.Get("name").Text(), Body: call.Get("arguments").Raw()})
+			m.Blocks = append(m.Blocks, chat.Block{Kind: conversation.ToolCall, ID: call.Get("toolCallId").Text(), Name: call.Get("name").Text(), Body: call.Get("arguments").Raw()})
 		}
 	case typeTool:
-		m.Role = coding.Tool
-		b := coding.Block{Kind: conversation.ToolResult, ID: data.Get("toolCallId").Text(), Body: data.Get("result").Raw(), Failed: data.Get("success").Kind() == jsontape.False}
-		for _, body := range []coding.Value{data.Get("result", "content"), data.Get("error", "message")} {
+		m.Role = chat.Tool
+		b := chat.Block{Kind: conversation.ToolResult, ID: data.Get("toolCallId").Text(), Body: data.Get("result").Raw(), Failed: data.Get("success").Kind() == jsontape.False}
+		for _, body := range []chat.Value{data.Get("result", "content"), data.Get("error", "message")} {
 			if body.Kind() == jsontape.String {
 				b.Body = body.Raw()
 			}
@@ -155,11 +155,11 @@ func messageOf(v coding.Value) (m coding.Message, ok bool) {
 		} else {
 			b.Exited(exitCode())
 		}
-		m.Blocks = []coding.Block{b}
+		m.Blocks = []chat.Block{b}
 	case typeSystem:
 		add(conversation.Text, data.Get("content"))
 	case typeReasoning:
-		m.Role = coding.Assistant
+		m.Role = chat.Assistant
 		add(conversation.Reasoning, data.Get("content"))
 	case typeFail:
 		add(conversation.Text, data.Get("message"))
@@ -167,10 +167,10 @@ func messageOf(v coding.Value) (m coding.Message, ok bool) {
 		if !data.Get("success").True() {
 			return m, false
 		}
-		m.Role = coding.User
+		m.Role = chat.User
 		add(conversation.Text, data.Get("summaryContent"))
 	case typeCleared:
-		m.Role = coding.User
+		m.Role = chat.User
 		add(conversation.Text, data.Get("initialMessage"))
 	default:
 		return m, false
@@ -185,7 +185,7 @@ var exitCode = sync.OnceValue(func() *regexp.Regexp {
 
 // addUsage adds what an event says that a request cost. Tokens of a cache are among those of the
 // input.
-func addUsage(u *conversation.Usage, v coding.Value) {
+func addUsage(u *conversation.Usage, v chat.Value) {
 	is := v.Get("data", "usage")
 	u.Counted = u.Counted || is.Get("inputTokens").There() || is.Get("outputTokens").There()
 	u.Input += is.Get("inputTokens").Number()
@@ -195,17 +195,17 @@ func addUsage(u *conversation.Usage, v coding.Value) {
 	u.Milliseconds += is.Get("duration").Number()
 }
 
-// Messages implements coding.Format. The parts of an answer are one message; the system
+// Messages implements chat.Format. The parts of an answer are one message; the system
 // prompt that an entry came with is another, before it.
-func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (list []coding.Message, err error) {
-	raw, err := coding.Raw(in.Tree, e.File, e.Records)
+func (f *format) Messages(in folder.In, s *chat.Session, e *chat.Entry) (list []chat.Message, err error) {
+	raw, err := chat.Raw(in.Tree, e.File, e.Records)
 	if err != nil {
 		return nil, err
 	}
-	var one coding.Message
+	var one chat.Message
 	one.Role = e.Said.Role
 	for _, text := range raw {
-		v, err := coding.Parse(text)
+		v, err := chat.Parse(text)
 		if err != nil {
 			return nil, err
 		}

@@ -14,19 +14,19 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/tree"
 )
 
-// NewID implements coding.Forker.
-func (f *format) NewID(as string) (string, error) { return coding.UUID4(as) }
+// NewID implements chat.Forker.
+func (f *format) NewID(as string) (string, error) { return chat.UUID4(as) }
 
-// Fork implements coding.Forker: a new folder with the events up to the entry, of
+// Fork implements chat.Forker: a new folder with the events up to the entry, of
 // which the first names the new session, and the description of the session.
-func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
+func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	s := c.Session
-	refuse := func(why string) (*coding.Fork, error) {
+	refuse := func(why string) (*chat.Fork, error) {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: why}
 	}
 	if s.Spot.Part != "" {
@@ -36,7 +36,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	if start < 0 {
 		return refuse("no event before it starts the session: Copilot CLI would not resume the new one")
 	}
-	raw, err := coding.Raw(c.In.Tree, s.Spot.File, keep)
+	raw, err := chat.Raw(c.In.Tree, s.Spot.File, keep)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		return nil, err
 	}
 	name := tree.Join(c.ID, eventsFile)
-	return &coding.Fork{
+	return &chat.Fork{
 		Spot:    f.Spot(name),
 		Steps:   tree.Steps{{Name: name, Data: data}, {Name: tree.Join(c.ID, workspaceFile), Data: about}},
 		Writes:  []string{fmt.Sprintf("%s: %s of the path, as they are but for the id of the session", name, model.Count(len(keep), "event"))},
@@ -66,8 +66,8 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 // eventsTo returns the events up to an entry and to the end of its turn, in the order of the file. start is
 // the index of the event that starts the session, or -1. Of the events that Copilot CLI skips,
 // only the ancestors of the entry are included.
-func eventsTo(s *coding.Session, to *coding.Entry) (list []coding.Span, start int) {
-	leads := map[coding.Span]bool{}
+func eventsTo(s *chat.Session, to *chat.Entry) (list []chat.Span, start int) {
+	leads := map[chat.Span]bool{}
 	for _, e := range s.Path(to) {
 		for _, span := range e.Records {
 			leads[span] = true
@@ -75,8 +75,8 @@ func eventsTo(s *coding.Session, to *coding.Entry) (list []coding.Span, start in
 	}
 	start = -1
 	last, end := to.Records[len(to.Records)-1], -1 // end is how many are up to the entry
-	for i := range s.Own.(*coding.File[record]).Records {
-		r := &s.Own.(*coding.File[record]).Records[i]
+	for i := range s.Own.(*chat.File[record]).Records {
+		r := &s.Own.(*chat.File[record]).Records[i]
 		if isPassedOver(r) && !leads[r.Span] {
 			continue
 		}
@@ -124,7 +124,7 @@ func withSessionID(line []byte, id string) ([]byte, error) {
 var idLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^id:.*$`) })
 
 // descriptionFor returns the session's workspace.yaml under another id, or a new one if it is missing.
-func descriptionFor(in folder.In, s *coding.Session, id string) ([]byte, error) {
+func descriptionFor(in folder.In, s *chat.Session, id string) ([]byte, error) {
 	text, err := []byte(nil), fs.ErrNotExist
 	if len(s.Spot.More) > 0 {
 		text, err = tree.Head(in.Tree, s.Spot.More[0], mostDescribed)
@@ -141,7 +141,7 @@ func descriptionFor(in folder.In, s *coding.Session, id string) ([]byte, error) 
 var lockName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^inuse\.(\d{1,9})\.lock$`) })
 
 // lockHolders says which processes have a session open, by the locks that they hold.
-func lockHolders(in folder.In, at coding.Spot) (list []string) {
+func lockHolders(in folder.In, at chat.Spot) (list []string) {
 	names, err := in.List(path.Dir(at.File))
 	if err != nil {
 		return nil

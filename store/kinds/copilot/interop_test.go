@@ -14,13 +14,13 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/storetest"
-	"hindcast/store/storetest/codingtest"
+	"hindcast/store/storetest/chattest"
 )
 
 // cli is Copilot CLI with a home, a project and a model of its own.
 type cli struct {
 	testing.TB
-	model           *codingtest.Model
+	model           *chattest.Model
 	bin, home, work string
 }
 
@@ -29,7 +29,7 @@ type cli struct {
 func (c *cli) ask(call, prompt string) []string {
 	c.Helper()
 	before := len(c.model.Requests(c))
-	codingtest.Run(c, c.work, c.home, call+" --allow-all-tools -p '"+prompt+"' </dev/null", "PATH="+c.bin+":/usr/local/bin:/usr/bin:/bin",
+	chattest.Run(c, c.work, c.home, call+" --allow-all-tools -p '"+prompt+"' </dev/null", "PATH="+c.bin+":/usr/local/bin:/usr/bin:/bin",
 		"COPILOT_PROVIDER_BASE_URL="+c.model.URL+"/v1", "COPILOT_PROVIDER_TYPE=openai", "COPILOT_PROVIDER_API_KEY=scripted", "COPILOT_MODEL=scripted",
 		"COPILOT_OFFLINE=true", "COPILOT_AUTO_UPDATE=false")
 	for _, r := range c.model.Requests(c)[before:] {
@@ -104,7 +104,7 @@ func shown(t testing.TB, s store.Store, h model.Header) (list []string) {
 // whose models are sent what Hindcast shows of them. From each message a session of Hindcast's
 // own goes on, and the model is sent the messages that Hindcast shows.
 func TestInterop_copilotCLI(t *testing.T) {
-	c := &cli{TB: t, bin: filepath.Dir(codingtest.Program(t, "copilot-cli", "node_modules", ".bin", "copilot")), home: t.TempDir(), work: t.TempDir(), model: codingtest.Start(t)}
+	c := &cli{TB: t, bin: filepath.Dir(chattest.Program(t, "copilot-cli", "node_modules", ".bin", "copilot")), home: t.TempDir(), work: t.TempDir(), model: chattest.Start(t)}
 	c.ask("copilot", "first question")
 	s := open(t, filepath.Join(c.home, ".copilot"))
 	session := storetest.Sessions(t, s)[0].ID
@@ -123,7 +123,7 @@ func TestInterop_copilotCLI(t *testing.T) {
 		children++
 		first := storetest.Headers(t, s, child.Session)[0]
 		want := shown(t, s, first)
-		if !slices.ContainsFunc(c.model.Requests(c)[asked:], func(r codingtest.Request) bool { return slices.Equal(sent(t, r.Body), want) }) {
+		if !slices.ContainsFunc(c.model.Requests(c)[asked:], func(r chattest.Request) bool { return slices.Equal(sent(t, r.Body), want) }) {
 			t.Errorf("no model was sent what %s begins with: %q", child.Session, want)
 		}
 	}
@@ -158,7 +158,7 @@ func TestInterop_copilotCLI(t *testing.T) {
 // Copilot CLI passes a damaged line over with the event that is whole in it, and goes on from the
 // messages of both of two branches, as the verdicts say.
 func TestInterop_copilotCLIDamage(t *testing.T) {
-	c := &cli{TB: t, bin: filepath.Dir(codingtest.Program(t, "copilot-cli", "node_modules", ".bin", "copilot")), home: t.TempDir(), work: t.TempDir(), model: codingtest.Start(t)}
+	c := &cli{TB: t, bin: filepath.Dir(chattest.Program(t, "copilot-cli", "node_modules", ".bin", "copilot")), home: t.TempDir(), work: t.TempDir(), model: chattest.Start(t)}
 	c.ask("copilot", "first question")
 	s := open(t, filepath.Join(c.home, ".copilot"))
 	session := storetest.Sessions(t, s)[0].ID
@@ -189,8 +189,8 @@ func TestInterop_copilotCLIDamage(t *testing.T) {
 
 // Where a variable has Copilot CLI keep its sessions, Hindcast finds them.
 func TestInterop_copilotCLIElsewhere(t *testing.T) {
-	c := &cli{TB: t, bin: filepath.Dir(codingtest.Program(t, "copilot-cli", "node_modules", ".bin", "copilot")), home: t.TempDir(), work: t.TempDir(), model: codingtest.Start(t)}
+	c := &cli{TB: t, bin: filepath.Dir(chattest.Program(t, "copilot-cli", "node_modules", ".bin", "copilot")), home: t.TempDir(), work: t.TempDir(), model: chattest.Start(t)}
 	elsewhere := "COPILOT_HOME=" + t.TempDir()
 	c.ask(elsewhere+" copilot", "first question")
-	codingtest.Found(t, Kind(nil), c.home, elsewhere)
+	chattest.Found(t, Kind(nil), c.home, elsewhere)
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/storetest"
 )
 
@@ -50,7 +50,7 @@ func TestRead_recordOverSeveralLines(t *testing.T) {
 			t.Errorf("%s: it is off the path for %+v", c.name, list[2].Reason)
 		}
 		faults := storetest.Faults(t, s, session)
-		if faults[0].Code != coding.FaultLine || !strings.Contains(faults[0].Verdict, "since 1.0.57") || !strings.Contains(faults[0].Meaning, "goes on to line") {
+		if faults[0].Code != chat.FaultLine || !strings.Contains(faults[0].Verdict, "since 1.0.57") || !strings.Contains(faults[0].Meaning, "goes on to line") {
 			t.Errorf("%s: the fault is %+v", c.name, faults[0])
 		}
 	}

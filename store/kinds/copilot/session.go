@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"hindcast/model"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 )
 
@@ -19,13 +19,13 @@ const (
 	FaultStart = "no-session-start"
 )
 
-// Read implements coding.Format.
-func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*coding.Session, error) {
+// Read implements chat.Format.
+func (f *format) Read(ctx context.Context, in folder.In, at chat.Spot) (*chat.Session, error) {
 	file, err := f.lines.Read(ctx, in, at.File)
 	if err != nil {
 		return nil, err
 	}
-	s := &coding.Session{Spot: at, Head: -1, Faults: file.Faults(agent.Passes), Own: file}
+	s := &chat.Session{Spot: at, Head: -1, Faults: file.Faults(agent.Passes), Own: file}
 	b := newBuild(s)
 	for i := range file.Records {
 		b.add(&file.Records[i])
@@ -38,7 +38,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 		return s, nil
 	}
 	s.Within = b.crew.list
-	s.Faults = append(s.Faults, coding.UnknownFaults(at.File, b.unknown)...)
+	s.Faults = append(s.Faults, chat.UnknownFaults(at.File, b.unknown)...)
 	s.Title = f.name(in, at)
 	if file.Size > 0 && !b.started {
 		s.Fault(FaultStart, model.Stops, "", "no event starts the session", "Copilot CLI does not resume it")
@@ -48,7 +48,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 
 // build makes a session of its own events, in order, and of the events of sub-agents between them.
 type build struct {
-	session *coding.Session
+	session *chat.Session
 	started bool
 	crew    crew
 	// last is the newest entry that Copilot CLI reads, or -1. node is the value of last at each
@@ -59,27 +59,27 @@ type build struct {
 	aside map[string]int
 	// calls are the entries with tool calls, by these, and answers those of the model's answers.
 	calls, answers map[string]int
-	ids            coding.IDs // of the entries
+	ids            chat.IDs // of the entries
 	// waits are events that belong to the entry that comes next, and counted says that a record of
 	// usage is one.
-	waits   []coding.Span
+	waits   []chat.Span
 	counted bool
 	// bare is the answer of the current turn that has no record of usage yet, or -1. named
 	// reports whether that answer has an id.
 	bare    int
 	named   bool
 	total   *model.Counted
-	meta    *coding.Meta
+	meta    *chat.Meta
 	unknown map[string]int
 }
 
-func newBuild(s *coding.Session) *build {
-	return &build{session: s, node: map[string]int{}, aside: map[string]int{}, last: -1, bare: -1, calls: map[string]int{}, answers: map[string]int{}, meta: &coding.Meta{}, unknown: map[string]int{}}
+func newBuild(s *chat.Session) *build {
+	return &build{session: s, node: map[string]int{}, aside: map[string]int{}, last: -1, bare: -1, calls: map[string]int{}, answers: map[string]int{}, meta: &chat.Meta{}, unknown: map[string]int{}}
 }
 
 // add adds an event. It goes on from the one before it in the file, whatever it names: so Copilot
 // CLI reads them.
-func (b *build) add(r *coding.Record[record]) {
+func (b *build) add(r *chat.Record[record]) {
 	s, is := b.session, &r.Is
 	if !isKnown(is.kind) {
 		b.unknown[is.kind]++
@@ -147,13 +147,13 @@ func (b *build) add(r *coding.Record[record]) {
 
 // isPassedOver reports whether Copilot CLI skips an event because its line is damaged. The start of the
 // session is never skipped: no other event repeats its data.
-func isPassedOver(r *coding.Record[record]) bool { return r.Salvaged && r.Is.kind != typeStart }
+func isPassedOver(r *chat.Record[record]) bool { return r.Salvaged && r.Is.kind != typeStart }
 
 func isMessage(kind string) bool {
 	return kind == typeUser || kind == typeAssistant || kind == typeTool
 }
 
-func (b *build) fault(r *coding.Record[record], severity model.Severity, meaning string) {
+func (b *build) fault(r *chat.Record[record], severity model.Severity, meaning string) {
 	b.session.Fault(FaultChain, severity, fmt.Sprintf("line %d, byte %d", r.Number, r.At), meaning, "Copilot CLI goes on from the events in the order of the file")
 }
 
@@ -173,13 +173,13 @@ func (b *build) agent(is *record) {
 
 // entry adds the entry of an event, or the event to the entry that has the rest of its
 // message, and returns its position.
-func (b *build) entry(r *coding.Record[record], before int) int {
+func (b *build) entry(r *chat.Record[record], before int) int {
 	s, is := b.session, &r.Is
-	at, records := len(s.Entries), []coding.Span{r.Span}
+	at, records := len(s.Entries), []chat.Span{r.Span}
 	if !r.Salvaged {
 		records, b.waits = append(b.waits, r.Span), nil
 	}
-	if !r.Salvaged && before >= 0 && is.kind == typeAssistant && is.message != "" && s.Entries[before].Said.Role == coding.Assistant && s.Entries[before].Own.(string) == is.message {
+	if !r.Salvaged && before >= 0 && is.kind == typeAssistant && is.message != "" && s.Entries[before].Said.Role == chat.Assistant && s.Entries[before].Own.(string) == is.message {
 		e := &s.Entries[before]
 		e.Records = append(e.Records, records...)
 		e.Said.Calls = append(e.Said.Calls, is.said.Calls...)
@@ -188,12 +188,12 @@ func (b *build) entry(r *coding.Record[record], before int) int {
 		}
 		at = before
 	} else {
-		e := coding.Entry{ID: b.ids.Take(is.id), At: is.at, Said: is.said, Meta: b.meta, File: s.Spot.File, Records: records, Own: is.message}
+		e := chat.Entry{ID: b.ids.Take(is.id), At: is.at, Said: is.said, Meta: b.meta, File: s.Spot.File, Records: records, Own: is.message}
 		if before >= 0 {
 			e.Parent = s.Entries[before].ID
 		}
 		if r.Salvaged {
-			e.Reason = coding.PassedOver
+			e.Reason = chat.PassedOver
 		}
 		switch is.kind {
 		case typeCompaction:

@@ -29,7 +29,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/sqlitefile"
@@ -38,17 +38,17 @@ import (
 // Kind describes the sessions of crush. cache keeps titles; it may be nil.
 func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
 
-var agent = &coding.Agent{
+var agent = &chat.Agent{
 	Name: "crush", Framework: "crush", IDs: "crush named the message",
 	Roots: []string{".", ".crush"},
 	Shape: "crush's tables sessions and messages",
-	Format: func(dir string) coding.Format {
-		return &format{coding.Databases{Dir: dir, Default: "crush.db", Tables: map[string]string{
+	Format: func(dir string) chat.Format {
+		return &format{chat.Databases{Dir: dir, Default: "crush.db", Tables: map[string]string{
 			"sessions": "id title created_at",
 			"messages": "id session_id role parts created_at",
 		}}}
 	},
-	Places: func(around store.Surroundings) []string { return coding.Upward(around, ".crush") },
+	Places: func(around store.Surroundings) []string { return chat.Upward(around, ".crush") },
 	Lacks:  "crush takes in no session from outside, and its database may be in use: it is only read",
 	Passes: "crush refuses to load the session",
 }
@@ -63,14 +63,14 @@ const (
 	FaultStray = "stray-rows"
 )
 
-// format implements coding.Format.
-type format struct{ coding.Databases }
+// format implements chat.Format.
+type format struct{ chat.Databases }
 
-// Spots implements coding.Format.
-func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, err error) {
+// Spots implements chat.Format.
+func (f *format) Spots(ctx context.Context, in folder.In) (list []chat.Spot, err error) {
 	names, err := f.Names(ctx, in)
 	for i := 0; err == nil && i < len(names); i++ {
-		var some []coding.Spot
+		var some []chat.Spot
 		err = f.Query(ctx, names[i], func(t *sqlitefile.Tx) (err error) {
 			some, err = f.spotsOf(ctx, t, names[i])
 			return err
@@ -82,13 +82,13 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, e
 
 // spotsOf returns the sessions of a database: those that have a row, and those that have only
 // messages.
-func (f *format) spotsOf(ctx context.Context, t *sqlitefile.Tx, file string) (list []coding.Spot, err error) {
+func (f *format) spotsOf(ctx context.Context, t *sqlitefile.Tx, file string) (list []chat.Spot, err error) {
 	parents, at := map[string]string{}, map[string]int{}
 	err = t.Records(ctx, func(r map[string]any) error {
 		id := text(r["id"])
 		parents[id] = text(r["parent_session_id"])
 		at[id] = len(list)
-		list = append(list, coding.Spot{File: file, Part: id, Project: f.project(), At: timeOf(cmp.Or(number(r["updated_at"]), number(r["created_at"])))})
+		list = append(list, chat.Spot{File: file, Part: id, Project: f.project(), At: timeOf(cmp.Or(number(r["updated_at"]), number(r["created_at"])))})
 		return nil
 	}, "SELECT * FROM sessions ORDER BY created_at, rowid")
 	if err != nil {
@@ -97,14 +97,14 @@ func (f *format) spotsOf(ctx context.Context, t *sqlitefile.Tx, file string) (li
 	err = t.Records(ctx, func(r map[string]any) error {
 		id := text(r["session_id"])
 		if _, known := at[id]; !known {
-			at[id], list = len(list), append(list, coding.Spot{File: file, Part: id, Project: f.project(), At: timeOf(number(r["last"]))})
+			at[id], list = len(list), append(list, chat.Spot{File: file, Part: id, Project: f.project(), At: timeOf(number(r["last"]))})
 		}
 		list[at[id]].Size = number(r["size"])
 		return nil
 	}, "SELECT session_id, sum(octet_length(parts)) AS size, max(created_at) AS last FROM messages GROUP BY session_id")
-	list = slices.DeleteFunc(list, func(at coding.Spot) bool { return at.Size == 0 || at.Part == "" }) // no message yet
+	list = slices.DeleteFunc(list, func(at chat.Spot) bool { return at.Size == 0 || at.Part == "" }) // no message yet
 	for i := range list {
-		list[i].Part = coding.Below(parents, list[i].Part)
+		list[i].Part = chat.Below(parents, list[i].Part)
 		list[i].ID = list[i].Part
 	}
 	return list, err
@@ -119,10 +119,10 @@ func (f *format) project() string {
 	return filepath.Dir(dir)
 }
 
-// Spot implements coding.Format.
-func (f *format) Spot(name string) coding.Spot {
+// Spot implements chat.Format.
+func (f *format) Spot(name string) chat.Spot {
 	file, part, _ := strings.Cut(name, "#")
-	return coding.Spot{File: file, Part: part, ID: part, Project: f.project()}
+	return chat.Spot{File: file, Part: part, ID: part, Project: f.project()}
 }
 
 func text(v any) string { s, _ := v.(string); return s }
@@ -149,11 +149,11 @@ func timeOf(n int64) time.Time {
 
 // titleOf returns the title of a session, "" for a placeholder.
 func titleOf(r map[string]any) string {
-	return coding.StoredTitle(text(r["title"]), "New Session", "Untitled Session", "New Agent Session")
+	return chat.StoredTitle(text(r["title"]), "New Session", "Untitled Session", "New Agent Session")
 }
 
-// Glance implements coding.Format.
-func (f *format) Glance(_ folder.In, at coding.Spot) (g coding.Glance, err error) {
+// Glance implements chat.Format.
+func (f *format) Glance(_ folder.In, at chat.Spot) (g chat.Glance, err error) {
 	ctx := context.Background() // it is one row
 	g.Project = f.project()
 	return g, f.Query(ctx, at.File, func(t *sqlitefile.Tx) error {
@@ -164,10 +164,10 @@ func (f *format) Glance(_ folder.In, at coding.Spot) (g coding.Glance, err error
 	})
 }
 
-// Read implements coding.Format.
-func (f *format) Read(ctx context.Context, _ folder.In, at coding.Spot) (s *coding.Session, err error) {
+// Read implements chat.Format.
+func (f *format) Read(ctx context.Context, _ folder.In, at chat.Spot) (s *chat.Session, err error) {
 	err = f.Query(ctx, at.File, func(t *sqlitefile.Tx) error {
-		b := build{session: &coding.Session{Spot: at, Head: -1, Project: f.project()}, unknown: map[string]int{}}
+		b := build{session: &chat.Session{Spot: at, Head: -1, Project: f.project()}, unknown: map[string]int{}}
 		s = b.session
 		return b.read(ctx, t)
 	})
@@ -176,11 +176,11 @@ func (f *format) Read(ctx context.Context, _ folder.In, at coding.Spot) (s *codi
 
 // build makes a session of rows.
 type build struct {
-	session  *coding.Session
+	session  *chat.Session
 	row      map[string]any
 	children map[string]bool
 	unknown  map[string]int
-	meta     *coding.Meta
+	meta     *chat.Meta
 }
 
 func (b *build) read(ctx context.Context, t *sqlitefile.Tx) error {
@@ -217,7 +217,7 @@ func (b *build) read(ctx context.Context, t *sqlitefile.Tx) error {
 			}
 		}
 	}
-	s.Faults = append(s.Faults, coding.UnknownFaults(s.Spot.File, b.unknown)...)
+	s.Faults = append(s.Faults, chat.UnknownFaults(s.Spot.File, b.unknown)...)
 	return b.totals(ctx, t, id)
 }
 
@@ -238,7 +238,7 @@ func (b *build) child(ctx context.Context, t *sqlitefile.Tx, id string) error {
 func (b *build) add(r map[string]any) {
 	s := b.session
 	m, parts := messageOf(r)
-	e := coding.Entry{ID: text(r["id"]), At: timeOf(cmp.Or(number(r["finished_at"]), number(r["created_at"]))), Said: m.Said(), Version: coding.Sum(m.Raw), Meta: b.metaFor(m.Model), Own: number(r["is_summary_message"]) != 0}
+	e := chat.Entry{ID: text(r["id"]), At: timeOf(cmp.Or(number(r["finished_at"]), number(r["created_at"]))), Said: m.Said(), Version: chat.Sum(m.Raw), Meta: b.metaFor(m.Model), Own: number(r["is_summary_message"]) != 0}
 	if n := len(s.Entries); n > 0 {
 		e.Parent = s.Entries[n-1].ID
 	}
@@ -276,9 +276,9 @@ func (b *build) add(r map[string]any) {
 }
 
 // metaFor returns the model and the folder that apply from a message on.
-func (b *build) metaFor(name string) *coding.Meta {
+func (b *build) metaFor(name string) *chat.Meta {
 	if b.meta == nil || name != "" && name != b.meta.Model {
-		b.meta = &coding.Meta{Model: name, Dir: b.session.Project}
+		b.meta = &chat.Meta{Model: name, Dir: b.session.Project}
 	}
 	return b.meta
 }
@@ -298,19 +298,19 @@ func eachMessage(ctx context.Context, t *sqlitefile.Tx, session string, do func(
 }
 
 // messageOf returns the message of a row, and its parts.
-func messageOf(r map[string]any) (m coding.Message, parts coding.Value) {
+func messageOf(r map[string]any) (m chat.Message, parts chat.Value) {
 	m.Raw = [][]byte{record(r)}
 	if tape, err := jsontape.Parse(m.Raw[0]); err == nil {
-		parts = coding.ValueOf(tape).Get("parts")
+		parts = chat.ValueOf(tape).Get("parts")
 	}
-	m.Role, m.Model = coding.Assistant, text(r["model"])
+	m.Role, m.Model = chat.Assistant, text(r["model"])
 	switch text(r["role"]) {
 	case "user":
-		m.Role = coding.User
+		m.Role = chat.User
 	case "tool":
-		m.Role = coding.Tool
+		m.Role = chat.Tool
 	case "system":
-		m.Role = coding.System
+		m.Role = chat.System
 	}
 	for p := range parts.Each() {
 		if b, is := blockOf(p); is {
@@ -348,25 +348,25 @@ func record(row map[string]any) []byte {
 }
 
 // blockOf returns the block of a part, and false for a part without content for the model.
-func blockOf(p coding.Value) (coding.Block, bool) {
+func blockOf(p chat.Value) (chat.Block, bool) {
 	data := p.Get("data")
 	switch p.Get("type").Text() {
 	case "text":
-		return coding.TextBlock(data.Get("text").Raw()), len(data.Get("text").Raw()) > len(`""`)
+		return chat.TextBlock(data.Get("text").Raw()), len(data.Get("text").Raw()) > len(`""`)
 	case "reasoning":
-		return coding.Block{Kind: conversation.Reasoning, Body: data.Get("thinking").Raw()}, true
+		return chat.Block{Kind: conversation.Reasoning, Body: data.Get("thinking").Raw()}, true
 	case "tool_call":
 		input := data.Get("input").Raw()
 		if inner := []byte(data.Get("input").Text()); jsontape.Valid(inner) {
 			input = inner
 		}
-		return coding.Block{Kind: conversation.ToolCall, ID: data.Get("id").Text(), Name: data.Get("name").Text(), Body: input}, true
+		return chat.Block{Kind: conversation.ToolCall, ID: data.Get("id").Text(), Name: data.Get("name").Text(), Body: input}, true
 	case "tool_result":
-		return coding.Block{Kind: conversation.ToolResult, ID: data.Get("tool_call_id").Text(), Name: data.Get("name").Text(), Body: data.Get("content").Raw(), Failed: data.Get("is_error").True()}, true
+		return chat.Block{Kind: conversation.ToolResult, ID: data.Get("tool_call_id").Text(), Name: data.Get("name").Text(), Body: data.Get("content").Raw(), Failed: data.Get("is_error").True()}, true
 	case "finish":
-		return coding.Block{}, false
+		return chat.Block{}, false
 	}
-	return coding.Block{Kind: conversation.Unknown, Body: p.Raw()}, true
+	return chat.Block{Kind: conversation.Unknown, Body: p.Raw()}, true
 }
 
 // totals adds crush's counts for the session to the head, and to each message the files written before the
@@ -385,7 +385,7 @@ func (b *build) totals(ctx context.Context, t *sqlitefile.Tx, id string) error {
 	}
 	return t.Records(ctx, func(r map[string]any) error {
 		written := timeOf(number(r["created_at"]))
-		at := slices.IndexFunc(s.Entries, func(e coding.Entry) bool { return e.At.After(written) })
+		at := slices.IndexFunc(s.Entries, func(e chat.Entry) bool { return e.At.After(written) })
 		if at < 0 {
 			at = len(s.Entries)
 		}
@@ -396,8 +396,8 @@ func (b *build) totals(ctx context.Context, t *sqlitefile.Tx, id string) error {
 	}, "SELECT path, version, octet_length(content) AS size, created_at FROM files WHERE session_id = ? ORDER BY created_at, rowid", id)
 }
 
-// Mark implements coding.Marker: crush changes a message as it is written, and notes when.
-func (f *format) Mark(ctx context.Context, at coding.Spot) (mark string, err error) {
+// Mark implements chat.Marker: crush changes a message as it is written, and notes when.
+func (f *format) Mark(ctx context.Context, at chat.Spot) (mark string, err error) {
 	id := path.Base(at.Part)
 	err = f.Query(ctx, at.File, func(t *sqlitefile.Tx) error {
 		var size string
@@ -415,8 +415,8 @@ func (f *format) Mark(ctx context.Context, at coding.Spot) (mark string, err err
 	return mark, err
 }
 
-// Messages implements coding.Format.
-func (f *format) Messages(_ folder.In, s *coding.Session, e *coding.Entry) (list []coding.Message, err error) {
+// Messages implements chat.Format.
+func (f *format) Messages(_ folder.In, s *chat.Session, e *chat.Entry) (list []chat.Message, err error) {
 	ctx := context.Background() // it is one row
 	id, _, _ := strings.Cut(e.ID, "~")
 	err = f.Query(ctx, s.Spot.File, func(t *sqlitefile.Tx) error {
@@ -433,16 +433,16 @@ func (f *format) Messages(_ folder.In, s *coding.Session, e *coding.Entry) (list
 // columns are the columns that crush writes of a message. Hindcast shows the text of no other column.
 var columns = strings.Fields("id session_id role parts model provider created_at updated_at finished_at is_summary_message")
 
-// ReadCarried implements coding.Carrier: the parts of each message, but for how it ended, and what stands in
+// ReadCarried implements chat.Carrier: the parts of each message, but for how it ended, and what stands in
 // columns that crush has not.
-func (f *format) ReadCarried(ctx context.Context, _ folder.In, s *coding.Session) (list []coding.Carried, err error) {
+func (f *format) ReadCarried(ctx context.Context, _ folder.In, s *chat.Session) (list []chat.Carried, err error) {
 	err = f.Query(ctx, s.Spot.File, func(t *sqlitefile.Tx) error {
 		list = nil
 		return eachMessage(ctx, t, path.Base(s.Spot.Part), func(r map[string]any) {
 			for column, value := range r {
 				if text, is := value.(string); is && !slices.Contains(columns, column) {
-					v, _ := coding.Parse(slices.Concat([]byte(`{"text":`), jsontape.AppendQuoted(nil, text), []byte("}"))) // it is JSON
-					if c, says := coding.CarriedOf(s.Spot.File, fmt.Sprint(r["id"]), column, v); says {
+					v, _ := chat.Parse(slices.Concat([]byte(`{"text":`), jsontape.AppendQuoted(nil, text), []byte("}"))) // it is JSON
+					if c, says := chat.CarriedOf(s.Spot.File, fmt.Sprint(r["id"]), column, v); says {
 						list = append(list, c)
 					}
 				}
@@ -450,7 +450,7 @@ func (f *format) ReadCarried(ctx context.Context, _ folder.In, s *coding.Session
 			_, parts := messageOf(r)
 			for p := range parts.Each() {
 				if kind := p.Get("type").Text(); kind != "finish" {
-					if c, says := coding.CarriedOf(s.Spot.File, text(r["id"]), kind, p); says {
+					if c, says := chat.CarriedOf(s.Spot.File, text(r["id"]), kind, p); says {
 						list = append(list, c)
 					}
 				}
@@ -460,8 +460,8 @@ func (f *format) ReadCarried(ctx context.Context, _ folder.In, s *coding.Session
 	return list, err
 }
 
-// Calls implements coding.Caller.
-func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
+// Calls implements chat.Caller.
+func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
 	if !s.IsHead(e) || strings.Contains(s.Spot.Part, "/") {
 		return nil
 	}

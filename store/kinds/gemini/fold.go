@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 )
 
 // How a log becomes a tree.
@@ -55,7 +55,7 @@ type sessionTree struct {
 	list  []held
 	// place has the position in list of each id.
 	place map[string]int
-	ids   coding.IDs // of the entries
+	ids   chat.IDs // of the entries
 	meta  meta
 	// now is the latest time in the log so far, because a rewind records no time.
 	now time.Time
@@ -70,7 +70,7 @@ type sessionTree struct {
 }
 
 // fold replays a log into a tree.
-func fold(file *coding.File[record]) *sessionTree {
+func fold(file *chat.File[record]) *sessionTree {
 	t := &sessionTree{place: map[string]int{}, unknown: map[string]int{}}
 	aside := -1 // the last entry, which may be of a damaged line
 	for i := range file.Records {
@@ -118,7 +118,7 @@ func (t *sessionTree) passedOver(r *record, at int) int {
 		if n < 0 {
 			n = t.add(at, m)
 			t.merge(n, m)
-			t.nodes[n].gone = coding.PassedOver
+			t.nodes[n].gone = chat.PassedOver
 		}
 		at = n
 	}
@@ -356,9 +356,9 @@ func (m *message) coversMessage(other *message) bool {
 }
 
 // hasResults reports whether a message has results, itself or with its calls.
-func (m *message) hasResults(results []coding.Result) bool {
+func (m *message) hasResults(results []chat.Result) bool {
 	for _, r := range results {
-		same := func(s coding.Result) bool { return s.ID == r.ID }
+		same := func(s chat.Result) bool { return s.ID == r.ID }
 		if !slices.ContainsFunc(m.said.Results, same) && !slices.ContainsFunc(m.carried, same) {
 			return false
 		}
@@ -367,9 +367,9 @@ func (m *message) hasResults(results []coding.Result) bool {
 }
 
 // entries returns the entries of the tree.
-func (t *sessionTree) entries(at coding.Spot, dir string) []coding.Entry {
-	metas := map[string]*coding.Meta{}
-	list := make([]coding.Entry, len(t.nodes))
+func (t *sessionTree) entries(at chat.Spot, dir string) []chat.Entry {
+	metas := map[string]*chat.Meta{}
+	list := make([]chat.Entry, len(t.nodes))
 	for i := range t.nodes {
 		n := &t.nodes[i]
 		m := n.is[len(n.is)-1]
@@ -378,9 +378,9 @@ func (t *sessionTree) entries(at coding.Spot, dir string) []coding.Entry {
 			name = list[n.parent].Meta.Model
 		}
 		if metas[name] == nil {
-			metas[name] = &coding.Meta{Model: name, Dir: dir}
+			metas[name] = &chat.Meta{Model: name, Dir: dir}
 		}
-		e := coding.Entry{ID: n.id, At: n.at, Said: m.said, Event: m.event, Meta: metas[name], File: at.File, Reason: n.gone, Own: n}
+		e := chat.Entry{ID: n.id, At: n.at, Said: m.said, Event: m.event, Meta: metas[name], File: at.File, Reason: n.gone, Own: n}
 		if n.parent >= 0 {
 			e.Parent = t.nodes[n.parent].id
 		}

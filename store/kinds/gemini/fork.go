@@ -8,19 +8,19 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/media/tree"
 )
 
-// NewID implements coding.Forker.
-func (f *format) NewID(as string) (string, error) { return coding.UUID4(as) }
+// NewID implements chat.Forker.
+func (f *format) NewID(as string) (string, error) { return chat.UUID4(as) }
 
-// Fork implements coding.Forker: a new file with a line of the session as it was, under the
+// Fork implements chat.Forker: a new file with a line of the session as it was, under the
 // new id, and the messages on the way to the entry, as they are. Its name ends in a short id
 // that no other has, so that it is not deleted with another.
-func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
+func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	s, now := c.Session, c.In.Now.UTC()
-	refuse := func(why string) (*coding.Fork, error) {
+	refuse := func(why string) (*chat.Fork, error) {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: why}
 	}
 	header, ok := f.header(s)
@@ -28,7 +28,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		return refuse("no line of the file has the ids of a session and of its project: Gemini CLI would not list the new one")
 	}
 	way := s.Path(c.To)
-	if !slices.ContainsFunc(way, func(e *coding.Entry) bool { m := e.Own.(*node).is; return m[len(m)-1].resumable }) {
+	if !slices.ContainsFunc(way, func(e *chat.Entry) bool { m := e.Own.(*node).is; return m[len(m)-1].resumable }) {
 		return refuse("Gemini CLI deletes a session without a message of the user or of the model: fork from a later message")
 	}
 	dir := path.Dir(s.Spot.File)
@@ -43,11 +43,11 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	if slices.ContainsFunc(names, func(name string) bool { return isSession(name) && shortOf(name) == short }) {
 		return refuse("the id begins as that of another session, and Gemini CLI deletes both when it deletes one: choose another")
 	}
-	spans := []coding.Span{header}
+	spans := []chat.Span{header}
 	for _, e := range way {
 		spans = append(spans, e.Records[len(e.Records)-1])
 	}
-	raw, err := coding.Raw(c.In.Tree, s.Spot.File, spans)
+	raw, err := chat.Raw(c.In.Tree, s.Spot.File, spans)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		data = append(jsontape.AppendCompact(data, message), '\n')
 	}
 	name := tree.Join(dir, prefix+now.Format("2006-01-02T15-04-")+short+".jsonl")
-	made := &coding.Fork{
+	made := &chat.Fork{
 		Spot:   f.Spot(name),
 		Steps:  tree.Steps{{Name: name, Data: data}},
 		Writes: []string{fmt.Sprintf("%s: a new first line and %s of the path, as they are", name, model.Count(len(way), "message"))},
@@ -73,13 +73,13 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 }
 
 // header returns where a line has the ids of the session and of its project.
-func (f *format) header(s *coding.Session) (coding.Span, bool) {
-	for _, r := range s.Own.(*coding.File[record]).Records {
+func (f *format) header(s *chat.Session) (chat.Span, bool) {
+	for _, r := range s.Own.(*chat.File[record]).Records {
 		if r.Is.meta.isListed() {
 			return r.Span, true
 		}
 	}
-	return coding.Span{}, false
+	return chat.Span{}, false
 }
 
 // withHeader returns the line of a session with another id, that starts now.

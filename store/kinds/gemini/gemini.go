@@ -23,7 +23,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
@@ -36,44 +36,44 @@ func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
 // Elsewhere describes sessions that were copied to where no disk is.
 func Elsewhere(cache *files.Cache) tree.Opener { return agent.Elsewhere(cache) }
 
-var agent = &coding.Agent{
+var agent = &chat.Agent{
 	Name: "gemini-cli", Framework: "Gemini CLI", IDs: "Gemini CLI named the message",
 	Roots: []string{"tmp", "."}, Home: "gemini",
 	Inner: inner,
 	Shape: "chats/session-TIME-ID.jsonl with the id of a session",
 	Noun:  "a session of Gemini CLI", Traces: []string{`"projectHash"`, `"type":"gemini"`, `"type": "gemini"`},
-	Signs: func(at coding.Spot, head []byte) coding.Sign { return signOf(at.File, head) },
-	Format: func(string) coding.Format {
-		return &format{coding.Lines[record]{Decode: decode, Members: []string{"id", "timestamp", "type"}}}
+	Signs: func(at chat.Spot, head []byte) chat.Sign { return signOf(at.File, head) },
+	Format: func(string) chat.Format {
+		return &format{chat.Lines[record]{Decode: decode, Members: []string{"id", "timestamp", "type"}}}
 	},
 	Levels: []watch.Level{{}, {Name: chats}, {}},
 	Places: func(around store.Surroundings) []string {
 		if home := around.FolderOf("GEMINI_CLI_HOME"); home != "" {
 			return []string{filepath.Join(home, ".gemini", "tmp")}
 		}
-		return coding.Places(around, "", ".gemini/tmp")
+		return chat.Places(around, "", ".gemini/tmp")
 	},
-	Moved:  coding.Moved{Variable: "GEMINI_CLI_HOME", Below: ".gemini/tmp"},
+	Moved:  chat.Moved{Variable: "GEMINI_CLI_HOME", Below: ".gemini/tmp"},
 	Passes: "Gemini CLI passes the line over",
 }
 
 // signOf identifies a file by its beginning: a log, or an older document, with messages that have content.
-func signOf(file string, head []byte) coding.Sign {
+func signOf(file string, head []byte) chat.Sign {
 	if !isLog(file, head) {
-		return coding.Sign{}
+		return chat.Sign{}
 	}
-	v := coding.ParseHead(head)
+	v := chat.ParseHead(head)
 	const misses = "a message with a content"
 	list := v.Get("messages")
 	if !list.There() {
-		return coding.SignOf(head, misses, func(line coding.Value) (bool, coding.Body) { return true, bodyOf(line) })
+		return chat.SignOf(head, misses, func(line chat.Value) (bool, chat.Body) { return true, bodyOf(line) })
 	}
-	s := coding.Sign{Fits: true}
+	s := chat.Sign{Fits: true}
 	for m := range list.Each() {
 		switch bodyOf(m) {
-		case coding.ReadBody:
-			return coding.Sign{Fits: true}
-		case coding.ForeignBody:
+		case chat.ReadBody:
+			return chat.Sign{Fits: true}
+		case chat.ForeignBody:
 			s.Misses = misses
 		}
 	}
@@ -81,8 +81,8 @@ func signOf(file string, head []byte) coding.Sign {
 }
 
 // bodyOf returns the body of a message, or of another line of a log.
-func bodyOf(v coding.Value) coding.Body {
-	return coding.BodyOf(v, v.Get("content"), v.Get("toolCalls"), v.Get("thoughts"), v.Get("$set"), v.Get("$rewindTo"))
+func bodyOf(v chat.Value) chat.Body {
+	return chat.BodyOf(v, v.Get("content"), v.Get("toolCalls"), v.Get("thoughts"), v.Get("$set"), v.Get("$rewindTo"))
 }
 
 const (
@@ -101,9 +101,9 @@ var shortID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 // model.
 func isLog(file string, head []byte) bool {
 	if isDocument(file, head) {
-		return namesSession(coding.ParseHead(head))
+		return namesSession(chat.ParseHead(head))
 	}
-	for v := range coding.FirstRecords(head) {
+	for v := range chat.FirstRecords(head) {
 		if namesSession(v) || namesSession(v.Get("$set")) || v.Get("type").Text() == "gemini" && v.Get("id").There() && v.Get("content").There() {
 			return true
 		}
@@ -112,7 +112,7 @@ func isLog(file string, head []byte) bool {
 }
 
 // namesSession reports whether a record names its session, as those of Gemini CLI do.
-func namesSession(v coding.Value) bool {
+func namesSession(v chat.Value) bool {
 	return v.Get("sessionId").There() && v.Get("type").Text() == "" && (v.Get("projectHash").There() || v.Get("startTime").There() && v.Get("lastUpdated").There())
 }
 
@@ -130,11 +130,11 @@ func inner(dir string, t tree.Tree) int {
 	return 0
 }
 
-// format implements coding.Forker, coding.Identifier and coding.Caller.
-type format struct{ lines coding.Lines[record] }
+// format implements chat.Forker, chat.Identifier and chat.Caller.
+type format struct{ lines chat.Lines[record] }
 
-// Spots implements coding.Format.
-func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, err error) {
+// Spots implements chat.Format.
+func (f *format) Spots(ctx context.Context, in folder.In) (list []chat.Spot, err error) {
 	projects, err := in.List(".")
 	if err != nil {
 		return nil, err
@@ -155,8 +155,8 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, e
 
 // chats returns the sessions of one folder, each with the sessions that have the same short id. It reads the
 // beginning of a file that Gemini CLI did not name.
-func (f *format) chats(in folder.In, dir string, names []string) (list []coding.Spot) {
-	same, agents := map[string][]string{}, []coding.Spot(nil)
+func (f *format) chats(in folder.In, dir string, names []string) (list []chat.Spot) {
+	same, agents := map[string][]string{}, []chat.Spot(nil)
 	for _, name := range names {
 		file := tree.Join(dir, name)
 		switch {
@@ -195,9 +195,9 @@ type beginning struct {
 
 // beginningOf looks at the beginning of a file once.
 func beginningOf(in folder.In, file string) beginning {
-	fields := strings.Split(coding.AskHead(in, file, "beginning", func(head []byte) string {
-		begins, id := isLog(file, head), coding.ParseHead(head).Get("sessionId").Text()
-		if !coding.IsPlainID(id) {
+	fields := strings.Split(chat.AskHead(in, file, "beginning", func(head []byte) string {
+		begins, id := isLog(file, head), chat.ParseHead(head).Get("sessionId").Text()
+		if !chat.IsPlainID(id) {
 			id = ""
 		}
 		if !begins && id == "" {
@@ -223,9 +223,9 @@ func shortOf(name string) string {
 	return name
 }
 
-// Spot implements coding.Format.
-func (f *format) Spot(file string) coding.Spot {
-	at := coding.Spot{File: file, ID: strings.TrimSuffix(path.Base(file), path.Ext(file))}
+// Spot implements chat.Format.
+func (f *format) Spot(file string) chat.Spot {
+	at := chat.Spot{File: file, ID: strings.TrimSuffix(path.Base(file), path.Ext(file))}
 	dir := path.Dir(file)
 	of := projectOf(file)
 	if of != "." {
@@ -246,8 +246,8 @@ func projectOf(file string) string {
 	return path.Dir(dir)
 }
 
-// ID implements coding.Identifier: the first line tells.
-func (f *format) ID(in folder.In, at coding.Spot) string {
+// ID implements chat.Identifier: the first line tells.
+func (f *format) ID(in folder.In, at chat.Spot) string {
 	if strings.Contains(at.ID, "/") {
 		return at.ID
 	}
@@ -264,8 +264,8 @@ func project(in folder.In, file string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// Glance implements coding.Format.
-func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
+// Glance implements chat.Format.
+func (f *format) Glance(in folder.In, at chat.Spot) (g chat.Glance, err error) {
 	g.Project = project(in, at.File)
 	head, err := tree.Head(in.Tree, at.File, mostGlanced)
 	if err != nil {
@@ -275,9 +275,9 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 	if beginningOf(in, at.File).document {
 		lines = [][]byte{head}
 	}
-	var said coding.Opening
+	var said chat.Opening
 	for i := 0; i < len(lines) && !said.HasPrompt(); i++ {
-		for _, m := range recordOf(coding.ParseHead(lines[i]), 0).messages {
+		for _, m := range recordOf(chat.ParseHead(lines[i]), 0).messages {
 			if m.event == "" || m.event == eventCommand {
 				said.Say(m.said)
 			}
@@ -301,11 +301,11 @@ func isDocument(file string, head []byte) bool {
 	if strings.HasSuffix(file, ".json") {
 		return !whole || len(bytes.TrimSpace(rest)) == 0
 	}
-	return more && !whole && !strings.HasSuffix(file, ".jsonl") && namesSession(coding.ParseHead(head))
+	return more && !whole && !strings.HasSuffix(file, ".jsonl") && namesSession(chat.ParseHead(head))
 }
 
 // load reads a file.
-func (f *format) load(ctx context.Context, in folder.In, file string) (*coding.File[record], error) {
+func (f *format) load(ctx context.Context, in folder.In, file string) (*chat.File[record], error) {
 	if beginningOf(in, file).document {
 		return f.lines.ReadWhole(in, file)
 	}
@@ -326,16 +326,16 @@ const (
 	FaultRewind = "unknown-rewind"
 )
 
-// Read implements coding.Format.
-func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*coding.Session, error) {
+// Read implements chat.Format.
+func (f *format) Read(ctx context.Context, in folder.In, at chat.Spot) (*chat.Session, error) {
 	file, err := f.load(ctx, in, at.File)
 	if err != nil {
 		return nil, err
 	}
 	t := fold(file)
-	s := &coding.Session{Spot: at, Head: t.head(), Title: t.meta.summary, Project: project(in, at.File), Faults: file.Faults(agent.Passes), Own: file}
+	s := &chat.Session{Spot: at, Head: t.head(), Title: t.meta.summary, Project: project(in, at.File), Faults: file.Faults(agent.Passes), Own: file}
 	s.Entries = t.entries(at, s.Project)
-	s.Faults = append(s.Faults, coding.UnknownFaults(at.File, t.unknown)...)
+	s.Faults = append(s.Faults, chat.UnknownFaults(at.File, t.unknown)...)
 	if t.again > 0 {
 		s.Fault(FaultTwice, model.Note, "", model.Count(t.again, "result")+" of tools in the log twice: with the call, and as words of the user", "Gemini CLI sends both to the model, since the session was resumed; Hindcast shows one")
 	}
@@ -365,7 +365,7 @@ const mostShared = 16 << 10
 // sharedNameFaults returns the faults of a session whose name ends as those of other files do: Gemini CLI
 // deletes all of these when it deletes one. Files larger than most are not looked into. The error is
 // that of a context that has ended.
-func (f *format) sharedNameFaults(ctx context.Context, in folder.In, at coding.Spot, most int64) (list []model.Fault, err error) {
+func (f *format) sharedNameFaults(ctx context.Context, in folder.In, at chat.Spot, most int64) (list []model.Fault, err error) {
 	for _, name := range at.More {
 		if look, err := in.Stamp(name); err != nil || look.Size > most {
 			continue
@@ -391,13 +391,13 @@ func (f *format) sharedNameFaults(ctx context.Context, in folder.In, at coding.S
 // deletes tells how Gemini CLI treats a file with nothing to resume.
 const deletes = "does not list the session, and deletes the file at the next start"
 
-// Messages implements coding.Format.
-func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (list []coding.Message, err error) {
-	records, err := coding.Values(in.Tree, e.File, e.Records)
+// Messages implements chat.Format.
+func (f *format) Messages(in folder.In, s *chat.Session, e *chat.Entry) (list []chat.Message, err error) {
+	records, err := chat.Values(in.Tree, e.File, e.Records)
 	if err != nil {
 		return nil, err
 	}
-	var m, results coding.Message
+	var m, results chat.Message
 	var raw [][]byte
 	for _, v := range records { // the last one is what the message is now, the others may have tokens
 		usage := m.Usage
@@ -414,8 +414,8 @@ func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (lis
 	return list, nil
 }
 
-// Calls implements coding.Caller.
-func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
+// Calls implements chat.Caller.
+func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
 	if !s.IsHead(e) || strings.Contains(s.Spot.ID, "/") {
 		return nil
 	}
@@ -423,18 +423,18 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 }
 
 // resume returns the call that resumes a session of the same project, in its folder.
-func resume(s *coding.Session, id, then string) []model.Resume {
+func resume(s *chat.Session, id, then string) []model.Resume {
 	if s.Project == "" {
 		then += ", in the folder of the project"
 	}
 	return []model.Resume{{Call: s.Command(s.Project, "gemini", "--resume", id), Then: then}}
 }
 
-// ReadCarried implements coding.Carrier. It returns the messages of each list; of messages with one id, the
+// ReadCarried implements chat.Carrier. It returns the messages of each list; of messages with one id, the
 // last one counts. Other lines hold the session's metadata.
-func (f *format) ReadCarried(ctx context.Context, in folder.In, s *coding.Session) ([]coding.Carried, error) {
-	list, err := coding.CarriedIn(ctx, in, s.Spot.File, beginningOf(in, s.Spot.File).document, func(v coding.Value) (string, []coding.Value) {
-		for _, list := range []coding.Value{v.Get("messages"), v.Get("$set", "messages")} {
+func (f *format) ReadCarried(ctx context.Context, in folder.In, s *chat.Session) ([]chat.Carried, error) {
+	list, err := chat.CarriedIn(ctx, in, s.Spot.File, beginningOf(in, s.Spot.File).document, func(v chat.Value) (string, []chat.Value) {
+		for _, list := range []chat.Value{v.Get("messages"), v.Get("$set", "messages")} {
 			if list.There() {
 				return "message", slices.Collect(list.Each())
 			}
@@ -442,9 +442,9 @@ func (f *format) ReadCarried(ctx context.Context, in folder.In, s *coding.Sessio
 		if v.Get("$set").There() || v.Get("sessionId").There() {
 			return "", nil
 		}
-		return v.Get("type").Text(), []coding.Value{v}
+		return v.Get("type").Text(), []chat.Value{v}
 	})
-	seen, counts := map[string]bool{}, make([]coding.Carried, 0, len(list))
+	seen, counts := map[string]bool{}, make([]chat.Carried, 0, len(list))
 	for _, c := range slices.Backward(list) {
 		if c.ID == "" || !seen[c.ID] {
 			counts = append(counts, c)

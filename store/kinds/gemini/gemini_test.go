@@ -17,7 +17,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/storetest"
@@ -441,24 +441,24 @@ func TestNothingIsLost(t *testing.T) {
 
 // seen returns the words of all records that the entries of a log keep.
 func seen(t *rapid.T, text string) []string {
-	file := &coding.File[record]{}
+	file := &chat.File[record]{}
 	at := int64(0)
 	for line := range strings.Lines(text) {
-		v, err := coding.Parse([]byte(line))
+		v, err := chat.Parse([]byte(line))
 		if err == nil {
-			file.Records = append(file.Records, coding.Record[record]{Is: recordOf(v, at)})
+			file.Records = append(file.Records, chat.Record[record]{Is: recordOf(v, at)})
 		}
 		at += int64(len(line))
 	}
 	folded := fold(file)
 	taken, words := map[string]bool{}, map[string]bool{}
-	for i, e := range folded.entries(coding.Spot{}, "") {
+	for i, e := range folded.entries(chat.Spot{}, "") {
 		if taken[e.ID] || len(e.Records) == 0 || folded.nodes[i].parent >= i {
 			t.Fatalf("%+v", e)
 		}
 		taken[e.ID] = true
 		for _, r := range e.Records {
-			v, err := coding.Parse([]byte(text[r.At : r.At+r.Len]))
+			v, err := chat.Parse([]byte(text[r.At : r.At+r.Len]))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -481,8 +481,8 @@ func FuzzDecode(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		recordOf(coding.ParseHead(line), 0) // as the list reads a document
-		v, err := coding.Parse(line)
+		recordOf(chat.ParseHead(line), 0) // as the list reads a document
+		v, err := chat.Parse(line)
 		if err != nil || v.Kind() != jsontape.Object {
 			return
 		}
@@ -495,10 +495,10 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("the message is at %+v of %d", m.Span, len(line))
 			}
 		}
-		folded := fold(&coding.File[record]{Records: []coding.Record[record]{{Is: r}, {Is: r}}})
-		for _, e := range folded.entries(coding.Spot{}, "") {
+		folded := fold(&chat.File[record]{Records: []chat.Record[record]{{Is: r}, {Is: r}}})
+		for _, e := range folded.entries(chat.Spot{}, "") {
 			at := e.Records[0]
-			one, err := coding.Parse(line[at.At : at.At+at.Len])
+			one, err := chat.Parse(line[at.At : at.At+at.Len])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -516,7 +516,7 @@ type counting struct {
 	asked *atomic.Int64
 }
 
-func (c counting) ID(in folder.In, at coding.Spot) string {
+func (c counting) ID(in folder.In, at chat.Spot) string {
 	c.asked.Add(1)
 	return c.format.ID(in, at)
 }
@@ -548,7 +548,7 @@ func TestSessions_remembered(t *testing.T) {
 		of := *agent
 		count := counting{new(format), new(atomic.Int64)}
 		count.lines.Decode = decode
-		of.Format = func(string) coding.Format { return count }
+		of.Format = func(string) chat.Format { return count }
 		s, err := of.Open(t.Context(), filepath.Dir(filepath.Dir(dir)), files.NewCache(caches))
 		if err != nil {
 			t.Fatal(err)

@@ -13,23 +13,23 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/storetest"
-	"hindcast/store/storetest/codingtest"
+	"hindcast/store/storetest/chattest"
 )
 
 // cli is Gemini CLI with a home, a project and a model of its own.
 type cli struct {
 	testing.TB
-	model           *codingtest.Model
+	model           *chattest.Model
 	bin, home, work string
 }
 
 func newCLI(t *testing.T) *cli {
-	c := &cli{TB: t, bin: filepath.Dir(codingtest.Program(t, "gemini-cli", "node_modules", ".bin", "gemini")), home: t.TempDir(), work: t.TempDir()}
+	c := &cli{TB: t, bin: filepath.Dir(chattest.Program(t, "gemini-cli", "node_modules", ".bin", "gemini")), home: t.TempDir(), work: t.TempDir()}
 	if err := os.Mkdir(filepath.Join(c.home, ".gemini"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	c.set(`{"disableAutoUpdate":true}`)
-	c.model = codingtest.Start(t)
+	c.model = chattest.Start(t)
 	return c
 }
 
@@ -67,7 +67,7 @@ func (c *cli) session() (file string, content []byte) {
 // run runs a command.
 func (c *cli) run(command string) string {
 	c.Helper()
-	return codingtest.Run(c, c.work, c.home, command+" </dev/null", "PATH="+c.bin+":/usr/local/bin:/usr/bin:/bin",
+	return chattest.Run(c, c.work, c.home, command+" </dev/null", "PATH="+c.bin+":/usr/local/bin:/usr/bin:/bin",
 		"GEMINI_API_KEY=scripted", "GOOGLE_GEMINI_BASE_URL="+c.model.URL, "GEMINI_CLI_TRUST_WORKSPACE=true")
 }
 
@@ -242,5 +242,5 @@ func TestInterop_geminiCLIElsewhere(t *testing.T) {
 	elsewhere := "GEMINI_CLI_HOME=" + c.home
 	c.home = t.TempDir()                                                 // which has no settings
 	c.run(elsewhere + " gemini -m gemini-2.5-flash -p 'first question'") // else it asks which model to take, over and over
-	codingtest.Found(t, Kind(nil), c.home, elsewhere)
+	chattest.Found(t, Kind(nil), c.home, elsewhere)
 }

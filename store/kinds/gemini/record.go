@@ -9,7 +9,7 @@ import (
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 )
 
 // op is the effect of a line on the list of messages.
@@ -48,12 +48,12 @@ func (m *meta) isListed() bool { return m.session != "" && m.hashed }
 
 // message holds the parts of a message that are kept.
 type message struct {
-	coding.Span
+	chat.Span
 	id, kind string
 	at       time.Time
-	said     coding.Said
+	said     chat.Said
 	// carried are the results that its calls carry.
-	carried []coding.Result
+	carried []chat.Result
 	model   string
 	// event says in a word what it is that its role does not tell, "" for nothing.
 	event string
@@ -69,7 +69,7 @@ type message struct {
 }
 
 // decode keeps what is named here of a line.
-func decode(l *coding.Line) (r record, err error) {
+func decode(l *chat.Line) (r record, err error) {
 	v, err := l.Parse()
 	if err != nil {
 		return r, err
@@ -79,7 +79,7 @@ func decode(l *coding.Line) (r record, err error) {
 
 // recordOf returns the record of a line that is so far from the beginning of its file. What
 // Gemini CLI looks at first counts.
-func recordOf(v coding.Value, at int64) (r record) {
+func recordOf(v chat.Value, at int64) (r record) {
 	set := v.Get("$set")
 	switch {
 	case v.Get("$rewindTo").Kind() == jsontape.String:
@@ -102,12 +102,12 @@ func recordOf(v coding.Value, at int64) (r record) {
 	return r
 }
 
-func (r *record) learn(v coding.Value) {
+func (r *record) learn(v chat.Value) {
 	r.meta = meta{v.Get("sessionId").Text(), v.Get("summary").Words(), v.Get("projectHash").Kind() == jsontape.String}
 	r.at = v.Get("lastUpdated").Time()
 }
 
-func messagesOf(list coding.Value, at int64) []message {
+func messagesOf(list chat.Value, at int64) []message {
 	messages := []message{}
 	for v := range list.Each() {
 		if v.Get("id").Kind() == jsontape.String {
@@ -118,16 +118,16 @@ func messagesOf(list coding.Value, at int64) []message {
 }
 
 // glanceAt returns the kept parts of a message.
-func glanceAt(v coding.Value, at int64) message {
+func glanceAt(v chat.Value, at int64) message {
 	m, results := messageOf(v)
 	span := v.Span()
 	is := message{
-		Span: coding.Span{At: at + span.At, Len: span.Len}, id: v.Get("id").Text(), kind: v.Get("type").Text(),
+		Span: chat.Span{At: at + span.At, Len: span.Len}, id: v.Get("id").Text(), kind: v.Get("type").Text(),
 		at: v.Get("timestamp").Time(), said: m.Said(), model: m.Model, counted: m.Usage.Counted, empty: true,
 	}
 	is.carried = results.Said().Results
 	for call := range v.Get("toolCalls").Each() {
-		if child := call.Get("agentId").Text(); coding.IsPlainID(child) {
+		if child := call.Get("agentId").Text(); chat.IsPlainID(child) {
 			is.children = append(is.children, child)
 		}
 	}
@@ -143,7 +143,7 @@ func glanceAt(v coding.Value, at int64) message {
 			first = first + "["
 			continue
 		case conversation.Text:
-			first += coding.Words(b.Body, 2*len(injected[0]))
+			first += chat.Words(b.Body, 2*len(injected[0]))
 			text.Write([]byte(strings.Trim(string(b.Body), `"`)))
 		default:
 			first += "["
@@ -174,7 +174,7 @@ var (
 )
 
 // What a message is that its role does not tell: its type, of the others.
-const eventContext, eventCommand = "context", coding.EventCommand
+const eventContext, eventCommand = "context", chat.EventCommand
 
 // judge classifies a message by its first words: whether a resumed session contains it, and whether the
 // session is kept for it.
@@ -199,22 +199,22 @@ func (m *message) judge(first string) {
 }
 
 // messageOf returns a message, and the results that its calls carry.
-func messageOf(v coding.Value) (m, results coding.Message) {
+func messageOf(v chat.Value) (m, results chat.Message) {
 	m.Raw = [][]byte{v.Raw()}
 	m.Model, m.Usage = v.Get("model").Text(), v.Usage()
 	if tokens := v.Get("tokens"); m.Usage.Counted { // these are counted beside the others
 		m.Usage.Input += tokens.Get("tool").Number()
 		m.Usage.Output += tokens.Get("thoughts").Number()
 	}
-	results.Role = coding.Tool
+	results.Role = chat.Tool
 	switch v.Get("type").Text() {
 	case "user":
-		m.Role = coding.User
+		m.Role = chat.User
 	case "gemini":
-		m.Role = coding.Assistant
+		m.Role = chat.Assistant
 	case "info", "warning", "error":
 	default:
-		m.Role = coding.Other
+		m.Role = chat.Other
 	}
 	converted := false // a resumed session has thoughts and calls among the parts
 	for part := range parts(v.Get("content")) {
@@ -225,30 +225,30 @@ func messageOf(v coding.Value) (m, results coding.Message) {
 		converted = converted || b.Kind == conversation.Reasoning || b.Kind == conversation.ToolCall
 		m.Blocks = append(m.Blocks, b)
 	}
-	if m.Role == coding.User && len(m.Blocks) > 0 && m.Blocks[0].Kind == conversation.ToolResult {
-		m.Role = coding.Tool
+	if m.Role == chat.User && len(m.Blocks) > 0 && m.Blocks[0].Kind == conversation.ToolResult {
+		m.Role = chat.Tool
 	}
-	if m.Role != coding.Assistant {
+	if m.Role != chat.Assistant {
 		return m, results
 	}
 	if !converted {
-		var thoughts []coding.Block
+		var thoughts []chat.Block
 		for thought := range v.Get("thoughts").Each() {
 			words := strings.TrimSpace(thought.Get("subject").Text() + "\n" + thought.Get("description").Text())
-			thoughts = append(thoughts, coding.Block{Kind: conversation.Reasoning, Body: jsontape.AppendQuoted(nil, words)})
+			thoughts = append(thoughts, chat.Block{Kind: conversation.Reasoning, Body: jsontape.AppendQuoted(nil, words)})
 		}
 		m.Blocks = append(thoughts, m.Blocks...)
 	}
 	for call := range v.Get("toolCalls").Each() {
 		id, name := call.Get("id").Text(), call.Get("name").Text()
 		if !converted {
-			m.Blocks = append(m.Blocks, coding.Block{Kind: conversation.ToolCall, ID: id, Name: name, Body: call.Get("args").Raw()})
+			m.Blocks = append(m.Blocks, chat.Block{Kind: conversation.ToolCall, ID: id, Name: name, Body: call.Get("args").Raw()})
 		}
 		result := call.Get("result")
 		if !result.There() || result.Kind() == jsontape.Null {
 			continue
 		}
-		b := coding.Block{Kind: conversation.ToolResult, ID: id, Name: name, Body: result.Raw()}
+		b := chat.Block{Kind: conversation.ToolResult, ID: id, Name: name, Body: result.Raw()}
 		for part := range parts(result) {
 			if is := blockOf(part); is.Kind == conversation.ToolResult {
 				b.Body = is.Body
@@ -263,11 +263,11 @@ func messageOf(v coding.Value) (m, results coding.Message) {
 }
 
 // parts returns the parts of a content: a list of them, or one alone.
-func parts(content coding.Value) func(yield func(coding.Value) bool) {
+func parts(content chat.Value) func(yield func(chat.Value) bool) {
 	if content.Kind() == jsontape.Array {
 		return content.Each()
 	}
-	return func(yield func(coding.Value) bool) {
+	return func(yield func(chat.Value) bool) {
 		if content.There() && content.Kind() != jsontape.Null {
 			yield(content)
 		}
@@ -279,17 +279,17 @@ var exitCode = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\\n(?:Exit Code|Process Exit Code): (-?\d+)(?:\\n|"|$)`)
 })
 
-func blockOf(part coding.Value) coding.Block {
+func blockOf(part chat.Value) chat.Block {
 	call, result, text := part.Get("functionCall"), part.Get("functionResponse"), part.Get("text")
 	switch {
 	case part.Kind() == jsontape.String:
-		return coding.TextBlock(part.Raw())
+		return chat.TextBlock(part.Raw())
 	case call.There():
-		return coding.Block{Kind: conversation.ToolCall, ID: call.Get("id").Text(), Name: call.Get("name").Text(), Body: call.Get("args").Raw()}
+		return chat.Block{Kind: conversation.ToolCall, ID: call.Get("id").Text(), Name: call.Get("name").Text(), Body: call.Get("args").Raw()}
 	case result.There():
 		body := result.Get("response")
 		output, failure := body.Get("output"), body.Get("error")
-		b := coding.Block{Kind: conversation.ToolResult, ID: result.Get("id").Text(), Name: result.Get("name").Text(), Body: body.Raw(), Failed: failure.There()}
+		b := chat.Block{Kind: conversation.ToolResult, ID: result.Get("id").Text(), Name: result.Get("name").Text(), Body: body.Raw(), Failed: failure.There()}
 		if output.Kind() == jsontape.String {
 			b.Body = output.Raw()
 		} else if failure.Kind() == jsontape.String {
@@ -298,9 +298,9 @@ func blockOf(part coding.Value) coding.Block {
 		b.Exited(exitCode())
 		return b
 	case part.Get("thought").True():
-		return coding.Block{Kind: conversation.Reasoning, Body: text.Raw()}
+		return chat.Block{Kind: conversation.Reasoning, Body: text.Raw()}
 	case text.Kind() == jsontape.String:
-		return coding.TextBlock(text.Raw())
+		return chat.TextBlock(text.Raw())
 	}
-	return coding.Block{Kind: conversation.Unknown, Body: part.Raw()}
+	return chat.Block{Kind: conversation.Unknown, Body: part.Raw()}
 }

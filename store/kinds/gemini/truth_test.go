@@ -11,7 +11,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/storetest"
 )
 
@@ -80,7 +80,7 @@ func TestMessage(t *testing.T) {
 		{`{"type":"gemini","content":[null,[],"text"],"toolCalls":[3],"thoughts":[null],"tokens":{"input":"x","thoughts":9}}`,
 			`[{"reasoning":{"text":""}},{"json":null},{"json":[]},{"text":"text"},{"toolUse":{"toolUseId":"","name":"","input":null}}]`, conversation.Usage{}},
 	} {
-		v, err := coding.Parse([]byte(c.record))
+		v, err := chat.Parse([]byte(c.record))
 		if err != nil {
 			t.Fatal(err)
 		}

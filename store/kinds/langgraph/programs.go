@@ -8,7 +8,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/rows"
 )
 
@@ -72,7 +72,7 @@ func (p *program) calls(thread, then string, head bool) []model.Resume {
 	if !head {
 		then = "goes on from the head: restore this checkpoint before"
 	}
-	return []model.Resume{{Call: coding.Command("", append(slices.Clone(p.resume), thread)...), Then: then}}
+	return []model.Resume{{Call: chat.Command("", append(slices.Clone(p.resume), thread)...), Then: then}}
 }
 
 // Both are answered by the index of the primary key alone, without a page of the states.

@@ -11,7 +11,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/sqlitefile"
 	"hindcast/store/media/tree"
@@ -44,7 +44,7 @@ type found struct {
 
 // build makes a session of messages.
 type build struct {
-	session *coding.Session
+	session *chat.Session
 	info    info
 	list    []found // by time and id
 	// revert and revertPart are the message and the part that a pending revert names; the part may be "".
@@ -62,7 +62,7 @@ func (b *build) finish() {
 	s.Title, s.Project = b.info.typedTitle(), b.info.Get("directory").Text()
 	s.Own = b.info
 	b.cutReverted()
-	metas := map[coding.Meta]*coding.Meta{}
+	metas := map[chat.Meta]*chat.Meta{}
 	b.unsent = map[string]int{}
 	before := "" // the message on the path
 	deleted := 0
@@ -94,7 +94,7 @@ func (b *build) finish() {
 	if deleted > 0 {
 		b.session.Fault(FaultDeleted, model.Note, "", fmt.Sprintf("%s without a row: the log of events keeps what opencode deleted", model.Count(deleted, "message")), "opencode no longer shows them")
 	}
-	s.Faults = append(s.Faults, coding.UnknownFaults(s.Spot.Name(), b.unknown)...)
+	s.Faults = append(s.Faults, chat.UnknownFaults(s.Spot.Name(), b.unknown)...)
 }
 
 // totals notes at the head what opencode counted for the session: the tokens of the cache are
@@ -165,11 +165,11 @@ func (b *build) cutReverted() {
 func (m *found) entryID() string { return cmp.Or(m.name, m.id) }
 
 // entry returns the entry of a message.
-func (b *build) entry(m *found, metas map[coding.Meta]*coding.Meta) coding.Entry {
-	info, err := coding.Parse(m.info)
+func (b *build) entry(m *found, metas map[chat.Meta]*chat.Meta) chat.Entry {
+	info, err := chat.Parse(m.info)
 	list := m.messages()
 	own := m.origin // without the texts of the message, which the session does not keep
-	e := coding.Entry{ID: m.entryID(), Said: wholeSaid(list), Reason: m.gone, Records: m.origin.spans, Version: m.version(), Own: &own}
+	e := chat.Entry{ID: m.entryID(), Said: wholeSaid(list), Reason: m.gone, Records: m.origin.spans, Version: m.version(), Own: &own}
 	e.At = info.Get("time", "completed").Milliseconds()
 	if e.At.IsZero() && m.created > 0 {
 		e.At = time.UnixMilli(m.created).UTC()
@@ -185,13 +185,13 @@ func (b *build) entry(m *found, metas map[coding.Meta]*coding.Meta) coding.Entry
 		if len(e.Said.Calls) == 0 {
 			e.Title = strings.TrimPrefix(e.Said.Words+": "+why, ": ")
 		}
-	} else if silent && e.Said.Role == coding.Assistant && info.There() && !info.Get("time", "completed").There() {
+	} else if silent && e.Said.Role == chat.Assistant && info.There() && !info.Get("time", "completed").There() {
 		e.Title = "(unfinished)"
 	}
 	if isSummary(info) {
 		e.Event = "compaction"
 	}
-	meta := coding.Meta{
+	meta := chat.Meta{
 		Model: cmp.Or(info.Get("modelID").Text(), info.Get("model", "modelID").Text()),
 		Dir:   cmp.Or(info.Get("path", "cwd").Text(), b.info.Get("directory").Text()),
 		Mode:  cmp.Or(info.Get("agent").Text(), info.Get("mode").Text()), Version: b.info.Get("version").Text(),
@@ -211,11 +211,11 @@ func (b *build) entry(m *found, metas map[coding.Meta]*coding.Meta) coding.Entry
 
 // parts reads more facts of a message from its parts. Its first words skip the text that opencode put before
 // the user's.
-func (b *build) parts(m *found, e *coding.Entry) {
-	var typed []coding.Block
+func (b *build) parts(m *found, e *chat.Entry) {
+	var typed []chat.Block
 	open := map[string]bool{}
 	for i := range m.parts {
-		v, err := coding.Parse(m.parts[i].data)
+		v, err := chat.Parse(m.parts[i].data)
 		if err != nil || v.Kind() != jsontape.Object {
 			e.Marks |= model.MarkDamaged
 			b.session.Fault(FaultMessage, model.Loses, m.parts[i].id, "the part has no record that can be read", agent.Passes)
@@ -226,7 +226,7 @@ func (b *build) parts(m *found, e *coding.Entry) {
 			b.unknown[kind]++
 		}
 		if kind == typeText && !v.Get("synthetic").True() && !v.Get("ignored").True() {
-			typed = append(typed, coding.TextBlock(v.Get("text").Raw()))
+			typed = append(typed, chat.TextBlock(v.Get("text").Raw()))
 		}
 		if kind != typeTool {
 			continue
@@ -245,7 +245,7 @@ func (b *build) parts(m *found, e *coding.Entry) {
 			own.started = append(own.started, child)
 		}
 	}
-	if first := (&coding.Message{Role: e.Said.Role, Blocks: typed}).Said(); first.Words != "" {
+	if first := (&chat.Message{Role: e.Said.Role, Blocks: typed}).Said(); first.Words != "" {
 		e.Said.Words, e.Said.By = first.Words, first.By
 	}
 	if len(open) > 0 {
@@ -255,9 +255,9 @@ func (b *build) parts(m *found, e *coding.Entry) {
 
 // hideUnfinished has the timeline show an entry without what opencode tells the model of tools that
 // have not ended: they may run still.
-func hideUnfinished(e *coding.Entry, open map[string]bool) {
+func hideUnfinished(e *chat.Entry, open map[string]bool) {
 	ended := e.Said
-	ended.Results = slices.DeleteFunc(slices.Clone(ended.Results), func(r coding.Result) bool { return open[r.ID] })
+	ended.Results = slices.DeleteFunc(slices.Clone(ended.Results), func(r chat.Result) bool { return open[r.ID] })
 	e.Title, _ = ended.Title(nil)
 	e.Event = "unfinished"
 	for i := range e.Said.Results {
@@ -272,11 +272,11 @@ func (m *found) version() string {
 	for i := range m.parts {
 		texts = append(texts, m.parts[i].data)
 	}
-	return coding.Sum(texts)
+	return chat.Sum(texts)
 }
 
 // isSummary reports whether a message is the summary of a compaction that was completed.
-func isSummary(info coding.Value) bool {
+func isSummary(info chat.Value) bool {
 	return info.Get("role").Text() == "assistant" && info.Get("summary").True() && info.Get("finish").There() && failure(info) == ""
 }
 
@@ -285,7 +285,7 @@ func isSummary(info coding.Value) bool {
 // reads all messages.
 func (b *build) compact(at int, m *found) {
 	s := b.session
-	info, _ := coding.Parse(m.info)
+	info, _ := chat.Parse(m.info)
 	if !isSummary(info) {
 		return
 	}
@@ -322,7 +322,7 @@ func (b *build) skipUnsent() {
 	s, kept := b.session, 0
 	for i := range s.Entries {
 		e := &s.Entries[i]
-		if before, is := b.unsent[e.Parent]; is && e.Context == nil && kept < coding.MostKept {
+		if before, is := b.unsent[e.Parent]; is && e.Context == nil && kept < chat.MostKept {
 			e.Context = append(b.sentEntries(s.Reads(before)), i)
 			kept += len(e.Context)
 		}
@@ -343,7 +343,7 @@ func (b *build) sentEntries(entries []int) (list []int) {
 // the message keeps no others.
 func (m *found) compaction() (tail string, is bool) {
 	for i := range m.parts {
-		if v, err := coding.Parse(m.parts[i].data); err == nil && v.Get("type").Text() == typeCompaction {
+		if v, err := chat.Parse(m.parts[i].data); err == nil && v.Get("type").Text() == typeCompaction {
 			return v.Get("tail_start_id").Text(), true
 		}
 	}
@@ -357,7 +357,7 @@ func (b *build) file(in folder.In) error {
 	if err != nil {
 		return err
 	}
-	whole, err := coding.Parse(data)
+	whole, err := chat.Parse(data)
 	if b.info = infoOf(whole); err != nil || !b.info.There() {
 		b.session.Fault(FaultMessage, model.Stops, "", "the file is no record of a session", agent.Passes)
 	}
@@ -365,7 +365,7 @@ func (b *build) file(in folder.In) error {
 	if list := whole.Get("messages"); list.Kind() == jsontape.Array {
 		for v := range list.Each() {
 			one := ofExport(v)
-			b.list = append(b.list, found{stored: one, origin: origin{id: one.id, spans: []coding.Span{v.Span()}}})
+			b.list = append(b.list, found{stored: one, origin: origin{id: one.id, spans: []chat.Span{v.Span()}}})
 		}
 	}
 	if !strings.HasPrefix(at.File, storage+"/") {
@@ -405,7 +405,7 @@ func (b *build) file(in folder.In) error {
 }
 
 // ofExport returns a message of an export.
-func ofExport(v coding.Value) (m stored) {
+func ofExport(v chat.Value) (m stored) {
 	m.info = v.Get("info").Raw()
 	m.learn()
 	for p := range v.Get("parts").Each() {
@@ -416,7 +416,7 @@ func ofExport(v coding.Value) (m stored) {
 
 // learn notes what a message's own record tells of it.
 func (m *stored) learn() {
-	info, _ := coding.Parse(m.info)
+	info, _ := chat.Parse(m.info)
 	m.id = cmp.Or(m.id, info.Get("id").Text())
 	if at := info.Get("time", "created").Milliseconds(); !at.IsZero() {
 		m.created = at.UnixMilli()
@@ -445,7 +445,7 @@ func ofFiles(in folder.In, id string) (m stored, err error) {
 	return m, nil
 }
 
-func (b *build) reverts(v coding.Value) {
+func (b *build) reverts(v chat.Value) {
 	b.revert, b.revertPart = v.Get("messageID").Text(), v.Get("partID").Text()
 }
 
@@ -475,7 +475,7 @@ func (b *build) database(ctx context.Context, t *sqlitefile.Tx) error {
 		return err
 	}
 	if lost += more; lost > 0 {
-		b.session.Fault(coding.FaultDatabase, model.Loses, id, fmt.Sprintf("%s on damaged pages", model.Count(lost, "row")), "SQLite reads what it can")
+		b.session.Fault(chat.FaultDatabase, model.Loses, id, fmt.Sprintf("%s on damaged pages", model.Count(lost, "row")), "SQLite reads what it can")
 	}
 	b.sort()
 	for _, table := range next {

@@ -11,7 +11,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest"
 )
@@ -108,7 +108,7 @@ func TestDamage_rows(t *testing.T) {
 		"a session of numbers":      {"UPDATE session SET title = 7, directory = NULL, revert = 7 WHERE id = 'ses_0'", 0, ""},
 		"a session without an id":   {"UPDATE session SET id = NULL WHERE id = 'ses_0'", 0, FaultStray},
 		"a revert of no JSON":       {"UPDATE session SET revert = '{\"messageID\"' WHERE id = 'ses_0'", 0, ""},
-		"events of nothing":         {"INSERT INTO event VALUES (NULL, 'ses_0', 'x', 'message.updated.1', NULL), (NULL, 'ses_0', NULL, NULL, NULL), (NULL, NULL, 1, 'message.updated.1', '{}')", 0, coding.FaultUnknown},
+		"events of nothing":         {"INSERT INTO event VALUES (NULL, 'ses_0', 'x', 'message.updated.1', NULL), (NULL, 'ses_0', NULL, NULL, NULL), (NULL, NULL, 1, 'message.updated.1', '{}')", 0, chat.FaultUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, many(t, c.change))
@@ -162,7 +162,7 @@ func TestDamage_pages(t *testing.T) {
 		if total > most {
 			t.Errorf("page %d, %s: %v messages are lost, at most %d should: %.300q", n+1, kinds[n+1], gone, most, codes)
 		}
-		if total > 0 && !slices.Contains(codes, coding.FaultDatabase) {
+		if total > 0 && !slices.Contains(codes, chat.FaultDatabase) {
 			t.Errorf("page %d, %s: the faults are %q", n+1, kinds[n+1], codes)
 		}
 		if kinds[n+1] != "" && !slices.ContainsFunc(storetest.Faults(t, s, ""), isDatabase) {
@@ -174,7 +174,7 @@ func TestDamage_pages(t *testing.T) {
 	}
 }
 
-func isDatabase(f model.Fault) bool { return f.Code == coding.FaultDatabase }
+func isDatabase(f model.Fault) bool { return f.Code == chat.FaultDatabase }
 
 // pageKinds returns what each page is, by its number: "leaf of part", "root of session".
 func pageKinds(t *testing.T, file string) map[int]string {

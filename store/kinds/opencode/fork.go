@@ -13,7 +13,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/media/tree"
 )
 
@@ -22,7 +22,7 @@ var newSessionID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustComp
 
 var errNotID = errors.New("its ids are ses_, 12 digits of hex, and 14 letters or digits, such as ses_0123456789abWhatIfThisOne1")
 
-// NewID implements coding.Forker: opencode counts the time down in the ids of sessions.
+// NewID implements chat.Forker: opencode counts the time down in the ids of sessions.
 func (f *format) NewID(as string) (string, error) {
 	if as == "" {
 		return "ses_" + hexStamp(^(uint64(time.Now().UnixMilli()) << 12)) + randomText(14), nil
@@ -61,10 +61,10 @@ func (i *ids) next(prefix string, created int64) string {
 	return prefix + hexStamp(uint64(created)<<12|1) + string(letters[i.n/3844%62]) + string(letters[i.n/62%62]) + string(letters[i.n%62]) + i.tail
 }
 
-// Fork implements coding.Forker: a new file of Hindcast's own, in which the messages on the way
+// Fork implements chat.Forker: a new file of Hindcast's own, in which the messages on the way
 // to the entry are as `opencode export` writes them, under new ids. `opencode import` takes it
 // into the database; nothing else writes there.
-func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
+func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	s := c.Session
 	if strings.HasPrefix(s.Spot.File, storage+"/") {
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: "its files are of opencode 0.x: start opencode once, which takes them into its database, and fork the session there"}
@@ -108,7 +108,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	text = append(text, "\n]}\n"...)
 	name := exports + "/" + c.ID + ".json"
 	file := filepath.Join(c.Dir, filepath.FromSlash(name))
-	return &coding.Fork{
+	return &chat.Fork{
 		Spot:    f.Spot(name),
 		Steps:   tree.Steps{{Name: name, Data: text}},
 		Writes:  []string{fmt.Sprintf("%s: %s of the path, under new ids, as `opencode export` writes them", name, model.Count(len(list), "message"))},
@@ -119,7 +119,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 
 // newInfo returns the record of the new session: what the old one ran with, without what is of
 // that one alone.
-func newInfo(s *coding.Session, c coding.Cut) []byte {
+func newInfo(s *chat.Session, c chat.Cut) []byte {
 	is := s.Own.(info)
 	now := fmt.Sprint(c.In.Now.UnixMilli())
 	text := jsontape.AppendQuoted([]byte(`{"id":`), c.ID)
@@ -150,7 +150,7 @@ func withNewIDs(data []byte, names map[string]string, members ...string) []byte 
 		p.Put(0, members[i], jsontape.AppendQuoted(nil, members[i+1]))
 	}
 	for _, key := range []string{"parentID", "tail_start_id"} {
-		if name := names[coding.ValueOf(t).Get(key).Text()]; name != "" {
+		if name := names[chat.ValueOf(t).Get(key).Text()]; name != "" {
 			p.Put(0, key, jsontape.AppendQuoted(nil, name))
 		}
 	}
@@ -159,7 +159,7 @@ func withNewIDs(data []byte, names map[string]string, members ...string) []byte 
 
 // imports returns the calls that take a file into the database and go on in its session. s is in the
 // same storage, and of the same project.
-func imports(s *coding.Session, file, id string) []model.Resume {
+func imports(s *chat.Session, file, id string) []model.Resume {
 	if whole, err := filepath.Abs(file); err == nil { // the command runs in another folder
 		file = whole
 	}

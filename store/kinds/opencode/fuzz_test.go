@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/storetest"
 )
 
@@ -33,7 +33,7 @@ func FuzzDecodeMessage(f *testing.F) {
 			}
 		}
 		wholeSaid(list)
-		b := build{session: &coding.Session{}, unknown: map[string]int{}, list: []found{{stored: m, origin: origin{id: "msg_1"}}}}
+		b := build{session: &chat.Session{}, unknown: map[string]int{}, list: []found{{stored: m, origin: origin{id: "msg_1"}}}}
 		b.finish()
 		if len(b.session.Entries) != 1 {
 			t.Fatalf("it has %d entries", len(b.session.Entries))

@@ -11,9 +11,9 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/storetest"
-	"hindcast/store/storetest/codingtest"
+	"hindcast/store/storetest/chattest"
 )
 
 // opencode imports what a fork wrote and goes on in it: what it sends to the model is what
@@ -94,20 +94,20 @@ func TestInterop_opencodeElsewhere(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(p.home, "elsewhere", "opencode", "my.db")); err != nil {
 		t.Errorf("opencode keeps it elsewhere: %v", err)
 	}
-	codingtest.Found(t, Kind(nil), p.home, p.env...)
+	chattest.Found(t, Kind(nil), p.home, p.env...)
 }
 
 // program is opencode with a home of its own and a scripted model.
 type program struct {
 	tool, home, work string
 	env              []string
-	llm              *codingtest.Model
+	llm              *chattest.Model
 }
 
 func start(t *testing.T) *program {
 	t.Helper()
 	home := t.TempDir()
-	p := &program{codingtest.Program(t, "opencode", "node_modules", ".bin", "opencode"), home, filepath.Join(home, "work"), nil, codingtest.Start(t)}
+	p := &program{chattest.Program(t, "opencode", "node_modules", ".bin", "opencode"), home, filepath.Join(home, "work"), nil, chattest.Start(t)}
 	write(t, filepath.Join(home, ".config", "opencode", "opencode.json"), fmt.Appendf(nil, `{"model": "scripted/scripted", "small_model": "scripted/scripted",
 		"autoupdate": false, "share": "disabled", "provider": {"scripted": {"npm": "@ai-sdk/openai-compatible", "name": "scripted",
 		"options": {"baseURL": "%s/v1", "apiKey": "none"}, "models": {"scripted": {"name": "scripted", "tool_call": true,
@@ -122,7 +122,7 @@ func start(t *testing.T) *program {
 func (p *program) run(t *testing.T, args ...string) {
 	t.Helper()
 	env := []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "NO_PROXY=127.0.0.1,localhost"}
-	codingtest.Run(t, p.work, p.home, coding.Command("", append([]string{p.tool}, args...)...), append(env, p.env...)...)
+	chattest.Run(t, p.work, p.home, chat.Command("", append([]string{p.tool}, args...)...), append(env, p.env...)...)
 }
 
 // sent returns what the model was sent until now.

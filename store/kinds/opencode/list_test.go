@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/storetest"
 )
 
@@ -45,7 +45,7 @@ func TestSessions_takesTheSameTransactions(t *testing.T) {
 	queried := func(n int) int64 {
 		var f *format
 		a := *agent
-		a.Format = func(dir string) coding.Format {
+		a.Format = func(dir string) chat.Format {
 			f = agent.Format(dir).(*format)
 			return f
 		}

@@ -12,7 +12,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest"
 )
@@ -479,7 +479,7 @@ func TestMessages_parts(t *testing.T) {
 		var got []string
 		for _, one := range m.messages() {
 			text := one.AppendJSON(nil)
-			content, _ := coding.Parse(text)
+			content, _ := chat.Parse(text)
 			for block := range content.Get("content").Each() {
 				got = append(got, string(block.Raw()))
 			}
@@ -505,7 +505,7 @@ func TestFork_plan(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, exports, as+".json")
-	if want := coding.Command("/home/demo", "opencode", "import", file) + " && opencode -s " + as; len(plan.Resume) != 1 || plan.Resume[0].Call != want {
+	if want := chat.Command("/home/demo", "opencode", "import", file) + " && opencode -s " + as; len(plan.Resume) != 1 || plan.Resume[0].Call != want {
 		t.Errorf("it resumes by %+v, want %q", plan.Resume, want)
 	}
 	if !slices.Contains(plan.Hazards, "the files of the work tree stay as they are now") {

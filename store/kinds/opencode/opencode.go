@@ -27,7 +27,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/sqlitefile"
@@ -47,24 +47,24 @@ const (
 	database = "opencode.db"
 )
 
-var agent = &coding.Agent{
+var agent = &chat.Agent{
 	Name: "opencode", Framework: "opencode", IDs: "opencode named the message",
 	Roots: []string{"."},
 	Shape: "opencode's tables session, message and part, or its files storage/session/PROJECT/SESSION.json",
-	Signs: func(_ coding.Spot, head []byte) coding.Sign {
-		return coding.Sign{Fits: infoOf(coding.ParseHead(head)).id() != ""}
+	Signs: func(_ chat.Spot, head []byte) chat.Sign {
+		return chat.Sign{Fits: infoOf(chat.ParseHead(head)).id() != ""}
 	},
-	Format: func(dir string) coding.Format {
-		return &format{Databases: coding.Databases{Dir: dir, Default: database, Tables: map[string]string{
+	Format: func(dir string) chat.Format {
+		return &format{Databases: chat.Databases{Dir: dir, Default: database, Tables: map[string]string{
 			"session": "id parent_id title directory time_updated",
 			"message": "id session_id time_created time_updated data",
 			"part":    "id message_id session_id time_updated data",
 		}}}
 	},
 	Levels: []watch.Level{{Name: exports}},
-	Moved:  coding.Moved{Variable: "OPENCODE_DB"}, Database: database,
+	Moved:  chat.Moved{Variable: "OPENCODE_DB"}, Database: database,
 	Places: func(around store.Surroundings) []string {
-		list := coding.Places(around, "", ".local/share/opencode")
+		list := chat.Places(around, "", ".local/share/opencode")
 		if data := around.FolderOf("XDG_DATA_HOME"); data != "" {
 			list = []string{filepath.Join(data, "opencode")}
 		}
@@ -78,10 +78,10 @@ var agent = &coding.Agent{
 	Passes: "opencode passes it over",
 }
 
-// format implements coding.Forker, coding.Identifier, coding.Sizer, coding.Caller and
-// coding.Marker and coding.Teller.
+// format implements chat.Forker, chat.Identifier, chat.Sizer, chat.Caller and
+// chat.Marker and chat.Teller.
 type format struct {
-	coding.Databases
+	chat.Databases
 
 	mu sync.Mutex
 	// rows are the sessions of databases as they were listed last, by Spot.Name.
@@ -103,8 +103,8 @@ const mostWhole = 200
 // sessionID fits the ids of sessions: the time counted down, and chance.
 var sessionID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ses_[0-9A-Za-z_-]{1,60}$`) })
 
-// Spots implements coding.Format. What a database has stands for the file that it came from.
-func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, err error) {
+// Spots implements chat.Format. What a database has stands for the file that it came from.
+func (f *format) Spots(ctx context.Context, in folder.In) (list []chat.Spot, err error) {
 	names, err := f.Names(ctx, in)
 	titles := map[string]string{}
 	for i := 0; err == nil && i < len(names); i++ {
@@ -134,7 +134,7 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []coding.Spot, e
 }
 
 // inProjects returns the sessions of 0.x.
-func (f *format) inProjects(in folder.In) (list []coding.Spot) {
+func (f *format) inProjects(in folder.In) (list []chat.Spot) {
 	dir := storage + "/session"
 	projects, _ := in.List(dir) // there may be none
 	for _, project := range projects {
@@ -144,7 +144,7 @@ func (f *format) inProjects(in folder.In) (list []coding.Spot) {
 }
 
 // inFolder returns the sessions of a folder of files.
-func (f *format) inFolder(in folder.In, dir string) (list []coding.Spot) {
+func (f *format) inFolder(in folder.In, dir string) (list []chat.Spot) {
 	names, _ := in.List(dir) // there may be none
 	slices.Sort(names)
 	for _, name := range names {
@@ -157,12 +157,12 @@ func (f *format) inFolder(in folder.In, dir string) (list []coding.Spot) {
 
 // spotsOf returns the sessions of a database: those that have a row, and those that have only
 // messages or events. titles gets the title of each, by its file and its own id.
-func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string, titles map[string]string) (list []coding.Spot, err error) {
+func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string, titles map[string]string) (list []chat.Spot, err error) {
 	parents, at := map[string]string{}, map[string]int{}
 	var untitled []string
-	add := func(id string) *coding.Spot {
+	add := func(id string) *chat.Spot {
 		if _, known := at[id]; !known {
-			at[id], list = len(list), append(list, coding.Spot{File: file, Part: id})
+			at[id], list = len(list), append(list, chat.Spot{File: file, Part: id})
 		}
 		return &list[at[id]]
 	}
@@ -208,14 +208,14 @@ func spotsOf(ctx context.Context, t *sqlitefile.Tx, file string, titles map[stri
 			return nil, err
 		}
 	}
-	list = slices.DeleteFunc(list, func(at coding.Spot) bool { return whole && at.Size == 0 }) // no message yet
-	if len(list) > mostWhole && len(untitled) > 0 {                                            // of fewer each is read whole
+	list = slices.DeleteFunc(list, func(at chat.Spot) bool { return whole && at.Size == 0 }) // no message yet
+	if len(list) > mostWhole && len(untitled) > 0 {                                          // of fewer each is read whole
 		if err := openings(ctx, t, untitled, func(id, title string) { titles[file+"#"+id] = title }); err != nil {
 			return nil, err
 		}
 	}
 	for i := range list {
-		list[i].Part = coding.Below(parents, list[i].Part)
+		list[i].Part = chat.Below(parents, list[i].Part)
 		list[i].ID = list[i].Part
 	}
 	return list, nil
@@ -228,21 +228,21 @@ func openings(ctx context.Context, t *sqlitefile.Tx, sessions []string, yield fu
 		return err
 	}
 	const most = 8 << 10 // bytes of a part
-	said := map[string]*coding.Opening{}
+	said := map[string]*chat.Opening{}
 	err = t.Each(ctx, func(scan func(...any) error) error {
 		var id string
 		var data []byte
 		if err := scan(&id, &data); err != nil {
 			return err
 		}
-		v := coding.ParseHead(data)
+		v := chat.ParseHead(data)
 		if v.Get("type").Text() != typeText || v.Get("synthetic").True() || v.Get("ignored").True() {
 			return nil
 		}
 		if said[id] == nil {
-			said[id] = &coding.Opening{}
+			said[id] = &chat.Opening{}
 		}
-		said[id].Say((&coding.Message{Role: coding.User, Blocks: []coding.Block{coding.TextBlock(v.Get("text").Raw())}}).Said())
+		said[id].Say((&chat.Message{Role: chat.User, Blocks: []chat.Block{chat.TextBlock(v.Get("text").Raw())}}).Said())
 		return nil
 	}, `WITH first AS (SELECT session_id, id, min(time_created) FROM message
 		WHERE session_id IN (SELECT value FROM json_each(?)) AND iif(json_valid(data), json_extract(data, '$.role'), '') = 'user' GROUP BY session_id)
@@ -265,17 +265,17 @@ func hasNewer(ctx context.Context, t *sqlitefile.Tx) (bool, error) {
 	return has["id"] && has["session_id"] && has["type"] && has["data"], err
 }
 
-// Spot implements coding.Format.
-func (f *format) Spot(name string) coding.Spot {
+// Spot implements chat.Format.
+func (f *format) Spot(name string) chat.Spot {
 	if file, part, ok := strings.Cut(name, "#"); ok {
-		return coding.Spot{File: file, Part: part, ID: part}
+		return chat.Spot{File: file, Part: part, ID: part}
 	}
-	return coding.Spot{File: name, ID: strings.TrimSuffix(path.Base(name), ".json")}
+	return chat.Spot{File: name, ID: strings.TrimSuffix(path.Base(name), ".json")}
 }
 
-// ID implements coding.Identifier: an export may have any name, and a session of 0.x is below
+// ID implements chat.Identifier: an export may have any name, and a session of 0.x is below
 // the one that started it.
-func (f *format) ID(in folder.In, at coding.Spot) string {
+func (f *format) ID(in folder.In, at chat.Spot) string {
 	if at.Part != "" {
 		return "" // the name tells
 	}
@@ -288,18 +288,18 @@ func (f *format) ID(in folder.In, at coding.Spot) string {
 		one, _ := f.head(in, tree.Join(path.Dir(at.File), id+".json")) // it may be gone
 		parents[id] = one.Get("parentID").Text()
 	}
-	return coding.Below(parents, at.ID)
+	return chat.Below(parents, at.ID)
 }
 
 // head returns the record of a session by the beginning of its file.
 func (f *format) head(in folder.In, file string) (info, error) {
 	const enough = 64 << 10
 	text, err := tree.Head(in.Tree, file, enough)
-	return infoOf(coding.ParseHead(text)), err
+	return infoOf(chat.ParseHead(text)), err
 }
 
-// Small implements coding.Sizer: a session of 0.x has a file for each message.
-func (f *format) Small(in folder.In, at coding.Spot) bool {
+// Small implements chat.Sizer: a session of 0.x has a file for each message.
+func (f *format) Small(in folder.In, at chat.Spot) bool {
 	if at.Part != "" {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -309,8 +309,8 @@ func (f *format) Small(in folder.In, at coding.Spot) bool {
 	return len(names) <= 50
 }
 
-// Glance implements coding.Format.
-func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
+// Glance implements chat.Format.
+func (f *format) Glance(in folder.In, at chat.Spot) (g chat.Glance, err error) {
 	var one info
 	f.mu.Lock()
 	row, known := f.rows[at.Name()]
@@ -319,7 +319,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 	case at.Part == "":
 		one, err = f.head(in, at.File)
 	case known && row.at.Equal(at.At):
-		return coding.Glance{Title: row.title, Project: at.Project}, nil
+		return chat.Glance{Title: row.title, Project: at.Project}, nil
 	default:
 		ctx := context.Background() // it is one row
 		err = f.Query(ctx, at.File, func(t *sqlitefile.Tx) (err error) {
@@ -331,13 +331,13 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 	return g, err
 }
 
-// Read implements coding.Format.
-func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*coding.Session, error) {
-	b := build{session: &coding.Session{Spot: at, Head: -1}, unknown: map[string]int{}}
+// Read implements chat.Format.
+func (f *format) Read(ctx context.Context, in folder.In, at chat.Spot) (*chat.Session, error) {
+	b := build{session: &chat.Session{Spot: at, Head: -1}, unknown: map[string]int{}}
 	var err error
 	if at.Part != "" {
 		err = f.Query(ctx, at.File, func(t *sqlitefile.Tx) error {
-			b = build{session: &coding.Session{Spot: at, Head: -1}, unknown: map[string]int{}} // it may run again
+			b = build{session: &chat.Session{Spot: at, Head: -1}, unknown: map[string]int{}} // it may run again
 			return b.database(ctx, t)
 		})
 	} else {
@@ -353,8 +353,8 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	return b.session, f.children(ctx, in, b.session)
 }
 
-// Messages implements coding.Format.
-func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) ([]coding.Message, error) {
+// Messages implements chat.Format.
+func (f *format) Messages(in folder.In, s *chat.Session, e *chat.Entry) ([]chat.Message, error) {
 	one, err := f.load(in, s, e)
 	if err != nil {
 		return nil, err
@@ -363,13 +363,13 @@ func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) ([]c
 }
 
 // load returns the records of an entry.
-func (f *format) load(in folder.In, s *coding.Session, e *coding.Entry) (one stored, err error) {
+func (f *format) load(in folder.In, s *chat.Session, e *chat.Entry) (one stored, err error) {
 	from := e.Own.(*origin)
 	switch {
 	case len(e.Records) > 0:
 		var raw [][]byte
-		if raw, err = coding.Raw(in.Tree, s.Spot.File, e.Records); err == nil {
-			v, _ := coding.Parse(raw[0]) // it is a part of what was parsed
+		if raw, err = chat.Raw(in.Tree, s.Spot.File, e.Records); err == nil {
+			v, _ := chat.Parse(raw[0]) // it is a part of what was parsed
 			one = ofExport(v)
 		}
 	case s.Spot.Part == "":
@@ -387,8 +387,8 @@ func (f *format) load(in folder.In, s *coding.Session, e *coding.Entry) (one sto
 	return one, err
 }
 
-// Calls implements coding.Caller.
-func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
+// Calls implements chat.Caller.
+func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
 	if !s.IsHead(e) {
 		return nil
 	}
@@ -403,12 +403,12 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 	return []model.Resume{{Call: call, Then: then}, {Call: call + " --fork", Then: "goes on from here in a copy"}}
 }
 
-// ReadCarried implements coding.Carrier: the parts of messages that the model reads, and what the record of
+// ReadCarried implements chat.Carrier: the parts of messages that the model reads, and what the record of
 // a message says besides.
-func (f *format) ReadCarried(ctx context.Context, in folder.In, s *coding.Session) (list []coding.Carried, err error) {
+func (f *format) ReadCarried(ctx context.Context, in folder.In, s *chat.Session) (list []chat.Carried, err error) {
 	var messages []stored
-	add := func(id, kind string, v coding.Value) {
-		if c, says := coding.CarriedOf(s.Spot.File, id, kind, v); says {
+	add := func(id, kind string, v chat.Value) {
+		if c, says := chat.CarriedOf(s.Spot.File, id, kind, v); says {
 			list = append(list, c)
 		}
 	}
@@ -426,7 +426,7 @@ func (f *format) ReadCarried(ctx context.Context, in folder.In, s *coding.Sessio
 				var id, kind string
 				var data []byte
 				err := scan(&id, &kind, &data)
-				v, _ := coding.Parse(data) // of one that is no JSON there is nothing to say
+				v, _ := chat.Parse(data) // of one that is no JSON there is nothing to say
 				add(id, kind, v)
 				return err
 			}, "SELECT ifnull(id, ''), ifnull(type, ''), ifnull(data, '') FROM session_message WHERE session_id = ? ORDER BY id", path.Base(s.Spot.Part)))
@@ -440,14 +440,14 @@ func (f *format) ReadCarried(ctx context.Context, in folder.In, s *coding.Sessio
 	}
 	for i := range messages {
 		m := &messages[i]
-		info, _ := coding.Parse(m.info) // a damaged one is told of
+		info, _ := chat.Parse(m.info) // a damaged one is told of
 		for member := range info.Each() {
 			if key := member.Key(); key != "error" && key != "summary" {
 				add(m.id, "message", member)
 			}
 		}
 		for _, p := range m.parts {
-			v, _ := coding.Parse(p.data)
+			v, _ := chat.Parse(p.data)
 			kind := v.Get("type").Text()
 			replaced := kind == typeTool && (isCleared(v.Get("state")) || isOpen(v.Get("state"))) // the model reads other words
 			if !replaced && !unread[kind] && !unread[v.Get("mime").Text()] && !v.Get("ignored").True() {
@@ -459,7 +459,7 @@ func (f *format) ReadCarried(ctx context.Context, in folder.In, s *coding.Sessio
 }
 
 // info is the record of a session, as opencode exports it.
-type info struct{ coding.Value }
+type info struct{ chat.Value }
 
 // id returns the id of the session, "" for the record of anything else.
 func (i info) id() string {
@@ -474,11 +474,11 @@ func (i info) typedTitle() string { return typedTitleOf(i.Get("title").Text()) }
 
 // typedTitleOf returns a title as the person typed it, "" for opencode's own with the time.
 func typedTitleOf(title string) string {
-	return coding.StoredTitle(title, "New session - [0-9][0-9][0-9][0-9]-*", "Child session - [0-9][0-9][0-9][0-9]-*")
+	return chat.StoredTitle(title, "New session - [0-9][0-9][0-9][0-9]-*", "Child session - [0-9][0-9][0-9][0-9]-*")
 }
 
 // infoOf returns the record of a session, or that in an export: none for anything else.
-func infoOf(v coding.Value) info {
+func infoOf(v chat.Value) info {
 	if inner := v.Get("info"); inner.Kind() == jsontape.Object {
 		v = inner
 	}
@@ -490,7 +490,7 @@ func infoOf(v coding.Value) info {
 
 // parseInfo parses the record of a session. It returns the zero value for a damaged record.
 func parseInfo(raw []byte) info {
-	v, _ := coding.Parse(raw) // of a damaged one there is no object
+	v, _ := chat.Parse(raw) // of a damaged one there is no object
 	return infoOf(v)
 }
 

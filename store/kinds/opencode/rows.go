@@ -10,7 +10,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/sqlitefile"
 	"hindcast/store/media/tree"
@@ -23,7 +23,7 @@ type origin struct {
 	upto string
 	// seqs are events: that of the message, and those of its parts.
 	seqs  []int64
-	spans []coding.Span
+	spans []chat.Span
 	// started are the ids of the sub-agents that the message started.
 	started []string
 }
@@ -160,8 +160,8 @@ var (
 	objects = map[string]bool{"model": true, "permission": true, "metadata": true, "revert": true}
 )
 
-// Mark implements coding.Marker: opencode sets the time of each row that it changes.
-func (f *format) Mark(ctx context.Context, at coding.Spot) (mark string, err error) {
+// Mark implements chat.Marker: opencode sets the time of each row that it changes.
+func (f *format) Mark(ctx context.Context, at chat.Spot) (mark string, err error) {
 	id := path.Base(at.Part)
 	err = f.Query(ctx, at.File, func(t *sqlitefile.Tx) error {
 		row, _, err := rowOf(ctx, t, id)
@@ -189,8 +189,8 @@ func (f *format) Mark(ctx context.Context, at coding.Spot) (mark string, err err
 
 // children notes the sub-agents that entries started: a copy names those of the session that it
 // was made from. One that is nowhere is left out.
-func (f *format) children(ctx context.Context, in folder.In, s *coding.Session) error {
-	if !slices.ContainsFunc(s.Entries, func(e coding.Entry) bool { return len(e.Own.(*origin).started) > 0 }) {
+func (f *format) children(ctx context.Context, in folder.In, s *chat.Session) error {
+	if !slices.ContainsFunc(s.Entries, func(e chat.Entry) bool { return len(e.Own.(*origin).started) > 0 }) {
 		return nil
 	}
 	names, err := f.Names(ctx, in)
@@ -210,7 +210,7 @@ func (f *format) children(ctx context.Context, in folder.In, s *coding.Session) 
 	for i := range s.Entries {
 		for _, child := range s.Entries[i].Own.(*origin).started {
 			if _, known := parents[child]; known {
-				s.Entries[i].Starts(coding.Below(parents, child))
+				s.Entries[i].Starts(chat.Below(parents, child))
 			} else if beside := f.Spot(tree.Join(path.Dir(s.Spot.File), child+".json")); sessionID().MatchString(child) {
 				if one, _ := f.head(in, beside.File); one.id() == child {
 					s.Entries[i].Starts(f.ID(in, beside))
@@ -239,13 +239,13 @@ func ancestors(ctx context.Context, t *sqlitefile.Tx, parents map[string]string,
 
 // source is of the messages of one session what they were copied from, see copies.
 type source struct {
-	of   *coding.Session
+	of   *chat.Session
 	from map[string]string
 }
 
-// Tell implements coding.Teller. What a message was copied from is looked for among all sessions, and
+// Tell implements chat.Teller. What a message was copied from is looked for among all sessions, and
 // so is not read with each.
-func (f *format) Tell(ctx context.Context, _ folder.In, s *coding.Session, e *coding.Entry) (facts model.Facts, err error) {
+func (f *format) Tell(ctx context.Context, _ folder.In, s *chat.Session, e *chat.Entry) (facts model.Facts, err error) {
 	if s.Spot.Part == "" {
 		return nil, nil
 	}
@@ -256,7 +256,7 @@ func (f *format) Tell(ctx context.Context, _ folder.In, s *coding.Session, e *co
 		last = source{of: s}
 		id := path.Base(s.Spot.Part)
 		err = f.Query(ctx, s.Spot.File, func(t *sqlitefile.Tx) (err error) {
-			b := build{session: &coding.Session{}, unknown: map[string]int{}}
+			b := build{session: &chat.Session{}, unknown: map[string]int{}}
 			if _, err = b.rows(ctx, t, id); err == nil {
 				_, err = b.addDeleted(ctx, t, id)
 			}
@@ -317,7 +317,7 @@ func (b *build) copies(ctx context.Context, t *sqlitefile.Tx, session string) (m
 		}
 	}
 	for _, id := range older {
-		other := build{session: &coding.Session{}, unknown: map[string]int{}}
+		other := build{session: &chat.Session{}, unknown: map[string]int{}}
 		if _, err = other.rows(ctx, t, id); err == nil && cut[id] {
 			_, err = other.addDeleted(ctx, t, id)
 		}

@@ -7,7 +7,7 @@ import (
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 )
 
 // stored is a message as it is stored: its own record, and those of its parts by ascending id.
@@ -74,50 +74,50 @@ var (
 
 // messages returns the messages that opencode sends for a stored one. An answer with tool calls is followed by
 // the results, and by the model's words after them.
-func (m *stored) messages() (list []coding.Message) {
-	info, _ := coding.Parse(m.info) // of a damaged one the parts are left
-	first := coding.Message{Role: coding.Assistant}
+func (m *stored) messages() (list []chat.Message) {
+	info, _ := chat.Parse(m.info) // of a damaged one the parts are left
+	first := chat.Message{Role: chat.Assistant}
 	switch info.Get("role").Text() {
 	case "user":
-		first.Role = coding.User
+		first.Role = chat.User
 	case "system":
-		first.Role = coding.System
+		first.Role = chat.System
 	}
-	if first.Role == coding.Assistant {
+	if first.Role == chat.Assistant {
 		first.Model, first.Usage = info.Get("modelID").Text(), usageOf(info)
 	}
-	list = []coding.Message{first}
-	at, results := 0, coding.Message{Role: coding.Tool}
+	list = []chat.Message{first}
+	at, results := 0, chat.Message{Role: chat.Tool}
 	for i := range m.parts {
-		v, err := coding.Parse(m.parts[i].data)
+		v, err := chat.Parse(m.parts[i].data)
 		if err != nil {
 			continue // raw has it
 		}
 		kind := v.Get("type").Text()
 		if kind == typeStepStart && len(results.Blocks) > 0 {
-			list = append(list, results, coding.Message{Role: coding.Assistant})
-			at, results = len(list)-1, coding.Message{Role: coding.Tool}
+			list = append(list, results, chat.Message{Role: chat.Assistant})
+			at, results = len(list)-1, chat.Message{Role: chat.Tool}
 		}
 		blocks := &list[at].Blocks
 		switch kind {
 		case typeText:
 			if !v.Get("ignored").True() && len(v.Get("text").Raw()) > len(`""`) {
-				*blocks = append(*blocks, coding.TextBlock(v.Get("text").Raw()))
+				*blocks = append(*blocks, chat.TextBlock(v.Get("text").Raw()))
 			}
 		case typeReasoning:
-			*blocks = append(*blocks, coding.Block{Kind: conversation.Reasoning, Body: v.Get("text").Raw()})
+			*blocks = append(*blocks, chat.Block{Kind: conversation.Reasoning, Body: v.Get("text").Raw()})
 		case typeTool:
 			call, result := toolOf(v)
 			if *blocks = append(*blocks, call); result != nil {
 				results.Blocks = append(results.Blocks, *result)
 			}
 		case typeCompaction:
-			*blocks = append(*blocks, coding.TextBlock([]byte(`"What did we do so far?"`)))
+			*blocks = append(*blocks, chat.TextBlock([]byte(`"What did we do so far?"`)))
 		case typeSubtask:
-			*blocks = append(*blocks, coding.TextBlock([]byte(`"The following tool was executed by the user"`)))
+			*blocks = append(*blocks, chat.TextBlock([]byte(`"The following tool was executed by the user"`)))
 		default:
 			if !unread[kind] && !(kind == typeFile && unread[v.Get("mime").Text()]) {
-				*blocks = append(*blocks, coding.Block{Kind: conversation.Unknown, Body: v.Raw()})
+				*blocks = append(*blocks, chat.Block{Kind: conversation.Unknown, Body: v.Raw()})
 			}
 		}
 	}
@@ -131,7 +131,7 @@ func (m *stored) messages() (list []coding.Message) {
 // isSent reports whether opencode sends anything of the message to the model: of an answer that
 // failed it does where the user stopped it when it had said or done something.
 func (m *stored) isSent() bool {
-	info, _ := coding.Parse(m.info) // of a damaged one the parts are left
+	info, _ := chat.Parse(m.info) // of a damaged one the parts are left
 	if info.Get("role").Text() != "assistant" {
 		return len(m.parts) > 0
 	}
@@ -157,7 +157,7 @@ func (m *stored) isSent() bool {
 }
 
 // usageOf returns the usage of an answer. The output includes reasoning tokens or not; the total tells which.
-func usageOf(info coding.Value) conversation.Usage {
+func usageOf(info chat.Value) conversation.Usage {
 	u, tokens := info.Usage(), info.Get("tokens")
 	if r := tokens.Get("reasoning").Number(); r > 0 && u.Input+u.Output+r == tokens.Get("total").Number() {
 		u.Output += r
@@ -192,11 +192,11 @@ var unread = map[string]bool{
 const errorStopped = "MessageAbortedError"
 
 // toolOf returns the call of a tool, and its result: nil for a status that opencode does not know.
-func toolOf(v coding.Value) (call coding.Block, result *coding.Block) {
+func toolOf(v chat.Value) (call chat.Block, result *chat.Block) {
 	state := v.Get("state")
 	id, name := v.Get("callID").Text(), v.Get("tool").Text()
-	call = coding.Block{Kind: conversation.ToolCall, ID: id, Name: name, Body: state.Get("input").Raw()}
-	r := coding.Block{Kind: conversation.ToolResult, ID: id, Name: name}
+	call = chat.Block{Kind: conversation.ToolCall, ID: id, Name: name, Body: state.Get("input").Raw()}
+	r := chat.Block{Kind: conversation.ToolResult, ID: id, Name: name}
 	switch state.Get("status").Text() {
 	case statusCompleted:
 		if r.Body = state.Get("output").Raw(); isCleared(state) {
@@ -217,17 +217,17 @@ func toolOf(v coding.Value) (call coding.Block, result *coding.Block) {
 }
 
 // isOpen reports whether a tool has not ended, as far as its state tells.
-func isOpen(state coding.Value) bool {
+func isOpen(state chat.Value) bool {
 	status := state.Get("status").Text()
 	return status == statusPending || status == statusRunning
 }
 
 // isCleared reports whether the model no longer reads a result.
-func isCleared(state coding.Value) bool { return state.Get("time", "compacted").There() }
+func isCleared(state chat.Value) bool { return state.Get("time", "compacted").There() }
 
 // wholeSaid joins the messages of an answer into one for the timeline, across the results between them.
-func wholeSaid(list []coding.Message) coding.Said {
-	whole := coding.Message{Role: list[0].Role}
+func wholeSaid(list []chat.Message) chat.Said {
+	whole := chat.Message{Role: list[0].Role}
 	for i := range list {
 		whole.Blocks = append(whole.Blocks, list[i].Blocks...)
 	}
@@ -235,7 +235,7 @@ func wholeSaid(list []coding.Message) coding.Said {
 }
 
 // failure returns, on one line, the error of an answer; "" if it succeeded.
-func failure(info coding.Value) string {
+func failure(info chat.Value) string {
 	e := info.Get("error")
 	if !e.There() || e.Kind() == jsontape.Null {
 		return ""

@@ -8,7 +8,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/storetest"
 )
 
@@ -449,7 +449,7 @@ func TestTree_answersThatAreNotSent(t *testing.T) {
 // idsOf returns the ids of the messages of a state.
 func idsOf(t *testing.T, state []byte) (ids []string) {
 	t.Helper()
-	v, err := coding.Parse(state)
+	v, err := chat.Parse(state)
 	if err != nil {
 		t.Fatal(err)
 	}

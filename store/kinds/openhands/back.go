@@ -14,7 +14,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
@@ -35,18 +35,18 @@ import (
 // behind those, the agent goes on by itself or waits for the user.
 var lands = map[string]bool{kindResult: true, kindError: true, kindReject: true}
 
-// Restore implements coding.Restorer.
-func (f *format) Restore(c coding.Cut) (*coding.Restored, error) {
+// Restore implements chat.Restorer.
+func (f *format) Restore(c chat.Cut) (*chat.Restored, error) {
 	t := c.Session.Own.(*sessionTree)
 	o := c.To.Own.(*own)
 	last := &t.nodes[o.nodes[len(o.nodes)-1]]
 	if !t.hasBranches() {
 		return nil, &model.UnsupportedError{Op: model.OpRestore, Reason: "the OpenHands that wrote the conversation keeps no pointer to the head, and goes on from the last event: fork instead"}
 	}
-	if !lands[last.Kind] && (last.Kind != kindMessage || last.Said.Role != coding.Assistant) {
+	if !lands[last.Kind] && (last.Kind != kindMessage || last.Said.Role != chat.Assistant) {
 		return nil, &model.UnsupportedError{Op: model.OpRestore, Reason: fmt.Sprintf("the conversation goes on behind an answer of the agent or a result of a tool, and this is a %s: restore to the one before it, or fork", last.Kind)}
 	}
-	made := &coding.Restored{Calls: f.calls(c.Session, t.at)}
+	made := &chat.Restored{Calls: f.calls(c.Session, t.at)}
 	if c.Session.Head >= 0 && c.Session.Entries[c.Session.Head].ID == c.To.ID {
 		made.Hazards = append(made.Hazards, "it is the head already: nothing is written")
 		return made, nil
@@ -91,7 +91,7 @@ func (t *sessionTree) patch(op model.Op, in folder.In) ([]byte, *jsontape.Patch,
 func (t *sessionTree) way(op model.Op, to *own) ([]int, error) {
 	way := t.line.Way(to.nodes[len(to.nodes)-1])
 	for _, i := range way {
-		if n := &t.nodes[i]; n.Damage != "" || t.up[i] == coding.Missing || i == way[0] && t.up[i] >= 0 {
+		if n := &t.nodes[i]; n.Damage != "" || t.up[i] == chat.Missing || i == way[0] && t.up[i] >= 0 {
 			return nil, &model.UnsupportedError{Op: op, Reason: fmt.Sprintf("event %d, on the way there, is damaged, its parent is missing, or it follows itself: OpenHands would not open the conversation", n.index)}
 		}
 	}
@@ -100,10 +100,10 @@ func (t *sessionTree) way(op model.Op, to *own) ([]int, error) {
 
 var errNotID = errors.New("its ids are 32 digits of hex in lower case without dashes, such as 0b6c7f9e5d0a4b699f0c0f2ed0f7b9ad")
 
-// NewID implements coding.Forker: 32 digits, as the SDK names folders.
+// NewID implements chat.Forker: 32 digits, as the SDK names folders.
 func (f *format) NewID(as string) (string, error) {
 	if as == "" {
-		id, err := coding.UUID4("")
+		id, err := chat.UUID4("")
 		return strings.ReplaceAll(id, "-", ""), err
 	}
 	if !hex().MatchString(as) {
@@ -112,8 +112,8 @@ func (f *format) NewID(as string) (string, error) {
 	return as, nil
 }
 
-// Fork implements coding.Forker, as fork(from_event_id=…, reset_metrics=False) does.
-func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
+// Fork implements chat.Forker, as fork(from_event_id=…, reset_metrics=False) does.
+func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	t := c.Session.Own.(*sessionTree)
 	o := c.To.Own.(*own)
 	_, p, err := t.patch(model.OpFork, c.In)
@@ -144,7 +144,7 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 		steps = append(steps, tree.Step{Name: tree.Join(eventsOf(at), name), Data: data})
 	}
 	steps = append(steps, tree.Step{Name: at.File, Data: p.Bytes()})
-	return &coding.Fork{
+	return &chat.Fork{
 		Spot: at, Steps: steps,
 		Writes: []string{
 			fmt.Sprintf("%s/%s: copies of %s on the way, numbered anew", c.ID, eventsName, model.Count(len(way), "event")),
@@ -162,7 +162,7 @@ func (t *sessionTree) hasBranches() bool {
 
 // calls returns the calls that go on from the head of the conversation at a spot, which is made of
 // events of s. The CLI does not find that of a sub-agent.
-func (f *format) calls(s *coding.Session, at coding.Spot) []model.Resume {
+func (f *format) calls(s *chat.Session, at chat.Spot) []model.Resume {
 	dir := path.Dir(at.File)
 	sdk := model.Resume{
 		Call: fmt.Sprintf("Conversation(agent=…, workspace=…, persistence_dir=%q, conversation_id=UUID(%q))", filepath.Join(f.dir, filepath.FromSlash(path.Dir(dir))), path.Base(dir)),
@@ -179,8 +179,8 @@ func (f *format) calls(s *coding.Session, at coding.Spot) []model.Resume {
 	return []model.Resume{cli, sdk}
 }
 
-// Calls implements coding.Caller.
-func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
+// Calls implements chat.Caller.
+func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
 	t, o := s.Own.(*sessionTree), e.Own.(*own)
 	if s.IsHead(e) {
 		return f.calls(s, s.Spot)
@@ -277,7 +277,7 @@ func byFirstEvent(in folder.In, names []string) map[string][]string {
 	return list
 }
 
-// Check implements coding.Checker: it names conversations of the application before the SDK, and
+// Check implements chat.Checker: it names conversations of the application before the SDK, and
 // events without a base_state.json, by which a conversation is found.
 func (f *format) Check(ctx context.Context, in folder.In) (faults []model.Fault, err error) {
 	names, err := in.List(".")

@@ -7,7 +7,7 @@ import (
 
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/media/tree"
 )
 
@@ -31,9 +31,9 @@ const (
 
 // says are the kinds of events that are messages, with the role that those have which do not
 // say so themselves.
-var says = map[string]coding.Role{
-	kindSystem: coding.System, kindMessage: coding.User, kindAction: coding.Assistant, kindResult: coding.Tool, kindError: coding.Tool,
-	kindReject: coding.Tool, kindCondense: coding.User, kindSummary: coding.User, kindOther: coding.Tool,
+var says = map[string]chat.Role{
+	kindSystem: chat.System, kindMessage: chat.User, kindAction: chat.Assistant, kindResult: chat.Tool, kindError: chat.Tool,
+	kindReject: chat.Tool, kindCondense: chat.User, kindSummary: chat.User, kindOther: chat.Tool,
 }
 
 // silent are the kinds of events that the model does not read.
@@ -53,7 +53,7 @@ type record struct {
 	// Text is the error of a failure, and Damage why the file is no event.
 	Text, Damage string
 	At           time.Time
-	Said         coding.Said
+	Said         chat.Said
 	// Offset is where the summary of a condensation stands among the messages that it leaves;
 	// withoutSummary where the SDK sends none, as of an event without an offset. Forgotten are
 	// the events that it takes away.
@@ -65,9 +65,9 @@ type record struct {
 
 // decode keeps what is named here of an event.
 func decode(f tree.File) (r record, whole bool) {
-	v, err := (&coding.Line{Raw: f.Data}).Parse()
+	v, err := (&chat.Line{Raw: f.Data}).Parse()
 	if err != nil { // of one that is torn, the beginning may say where it is
-		head := coding.ParseHead(f.Data)
+		head := chat.ParseHead(f.Data)
 		return record{Damage: err.Error(), Parent: head.Get("parent_id").Text(), At: timeOf(head.Get("timestamp").Text())}, false
 	}
 	text := func(key string) string { return v.Get(key).Text() }
@@ -84,7 +84,7 @@ func decode(f tree.File) (r record, whole bool) {
 			r.Offset = int(min(max(at.Number(), 0), 1<<30))
 		}
 	case kindAction:
-		for _, asks := range []coding.Value{v.Get("action", "prompt"), v.Get("action", "tasks")} { // of the tools task and delegate
+		for _, asks := range []chat.Value{v.Get("action", "prompt"), v.Get("action", "tasks")} { // of the tools task and delegate
 			if asks.Kind() == jsontape.String {
 				r.Asks = append(r.Asks, asks.Words())
 			}
@@ -130,26 +130,26 @@ func encodeNote(r record) []byte {
 func decodeNote(f tree.File) (r record, err error) { return r, json.Unmarshal(f.Data, &r) }
 
 // messageOf returns the message of an event.
-func messageOf(v coding.Value) (m coding.Message) {
+func messageOf(v chat.Value) (m chat.Message) {
 	kind := v.Get("kind").Text()
 	m.Role, m.ID, m.Raw = says[kind], v.Get("llm_response_id").Text(), [][]byte{v.Raw()}
-	add := func(body coding.Value) {
+	add := func(body chat.Value) {
 		if body.Kind() == jsontape.String {
-			m.Blocks = append(m.Blocks, coding.TextBlock(body.Raw()))
+			m.Blocks = append(m.Blocks, chat.TextBlock(body.Raw()))
 		}
 	}
-	parts := func(list coding.Value) {
+	parts := func(list chat.Value) {
 		for part := range list.Each() {
 			m.Blocks = append(m.Blocks, partOf(part))
 		}
 	}
-	thinks := func(v coding.Value) {
+	thinks := func(v chat.Value) {
 		if thought := v.Get("reasoning_content"); thought.Kind() == jsontape.String {
-			m.Blocks = append(m.Blocks, coding.Block{Kind: conversation.Reasoning, Body: thought.Raw()})
+			m.Blocks = append(m.Blocks, chat.Block{Kind: conversation.Reasoning, Body: thought.Raw()})
 		}
 	}
-	result := func(body coding.Value, failed bool) {
-		m.Blocks = append(m.Blocks, coding.Block{
+	result := func(body chat.Value, failed bool) {
+		m.Blocks = append(m.Blocks, chat.Block{
 			Kind: conversation.ToolResult, ID: v.Get("tool_call_id").Text(), Name: v.Get("tool_name").Text(), Body: body.Raw(), Failed: failed,
 		})
 	}
@@ -159,8 +159,8 @@ func messageOf(v coding.Value) (m coding.Message) {
 		add(v.Get("dynamic_context", "text"))
 	case kindMessage:
 		said := v.Get("llm_message")
-		if said.Get("role").Text() == coding.Assistant.String() {
-			m.Role = coding.Assistant
+		if said.Get("role").Text() == chat.Assistant.String() {
+			m.Role = chat.Assistant
 		}
 		thinks(said)
 		parts(said.Get("content"))
@@ -168,7 +168,7 @@ func messageOf(v coding.Value) (m coding.Message) {
 	case kindAction:
 		thinks(v)
 		parts(v.Get("thought"))
-		m.Blocks = append(m.Blocks, coding.Block{Kind: conversation.ToolCall, ID: v.Get("tool_call_id").Text(), Name: v.Get("tool_name").Text(), Body: inputOf(v)})
+		m.Blocks = append(m.Blocks, chat.Block{Kind: conversation.ToolCall, ID: v.Get("tool_call_id").Text(), Name: v.Get("tool_name").Text(), Body: inputOf(v)})
 	case kindResult:
 		body := v.Get("observation", "content")
 		if body.Kind() != jsontape.Array {
@@ -186,7 +186,7 @@ func messageOf(v coding.Value) (m coding.Message) {
 		if !body.There() {
 			body = v.Get("content")
 		}
-		m.Blocks = []coding.Block{{
+		m.Blocks = []chat.Block{{
 			Kind: conversation.ToolResult, ID: v.Get("tool_call_id").Text(), Name: v.Get("title").Text(), Body: body.Raw(), Failed: v.Get("is_error").True(),
 		}}
 	}
@@ -194,18 +194,18 @@ func messageOf(v coding.Value) (m coding.Message) {
 }
 
 // partOf returns a part of a content: a text, or an image.
-func partOf(v coding.Value) coding.Block {
+func partOf(v chat.Value) chat.Block {
 	if text := v.Get("text"); text.Kind() == jsontape.String {
-		return coding.TextBlock(text.Raw())
+		return chat.TextBlock(text.Raw())
 	}
-	return coding.Block{Kind: conversation.Unknown, Body: v.Raw()}
+	return chat.Block{Kind: conversation.Unknown, Body: v.Raw()}
 }
 
 // inputOf returns the input of a tool call: what the model wrote, which is JSON in a string,
 // else the action that was made of it.
-func inputOf(v coding.Value) []byte {
+func inputOf(v chat.Value) []byte {
 	text := v.Get("tool_call", "arguments").Text()
-	if input, err := coding.Parse([]byte(text)); err == nil && strings.TrimSpace(text) != "" {
+	if input, err := chat.Parse([]byte(text)); err == nil && strings.TrimSpace(text) != "" {
 		return input.Raw()
 	}
 	return v.Get("action").Raw()

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/storetest"
-	"hindcast/store/storetest/codingtest"
+	"hindcast/store/storetest/chattest"
 )
 
 // The real SDK goes on from where Hindcast put a conversation, and from a fork, and sends the
@@ -76,16 +76,16 @@ func TestInterop_openhands(t *testing.T) {
 // The CLI resumes each fork of a conversation that it wrote, without branches, and sends what
 // Hindcast shows.
 func TestInterop_openhandsCLI(t *testing.T) {
-	program := codingtest.Program(t, "openhands-cli", "venv", "bin", "openhands")
-	tool, home, work := codingtest.Start(t), t.TempDir(), t.TempDir()
+	program := chattest.Program(t, "openhands-cli", "venv", "bin", "openhands")
+	tool, home, work := chattest.Start(t), t.TempDir(), t.TempDir()
 	elsewhere := "OPENHANDS_PERSISTENCE_DIR=" + filepath.Join(home, "elsewhere")
 	ask := func(words ...string) {
 		t.Helper()
-		codingtest.Run(t, work, home, coding.Command("", append([]string{program, "--headless", "--override-with-envs"}, words...)...),
+		chattest.Run(t, work, home, chat.Command("", append([]string{program, "--headless", "--override-with-envs"}, words...)...),
 			"LLM_API_KEY=none", "LLM_MODEL=openai/scripted", "LLM_BASE_URL="+tool.URL+"/v1", "LITELLM_LOCAL_MODEL_COST_MAP=True", "DO_NOT_TRACK=1", elsewhere)
 	}
 	ask("-t", "first question")
-	codingtest.Found(t, Kind(nil), home, elsewhere)
+	chattest.Found(t, Kind(nil), home, elsewhere)
 	s := open(t, filepath.Join(home, "elsewhere", "conversations"))
 	id := storetest.Sessions(t, s)[0].ID
 	ask("--resume", id, "-t", "run: echo one\nrun: echo two")
@@ -161,7 +161,7 @@ func shown(t *testing.T, stateOf func(context.Context, model.Ref) ([]byte, error
 // realTool is the SDK with a scripted model.
 type realTool struct {
 	*testing.T
-	model             *codingtest.Model
+	model             *chattest.Model
 	python, dir, work string
 }
 
@@ -170,8 +170,8 @@ const agentsDir = "../../../testdata/interop/agents"
 
 func newRealTool(t *testing.T) *realTool {
 	t.Helper()
-	python := codingtest.Program(t, "openhands", "venv", "bin", "python")
-	return &realTool{T: t, python: python, dir: t.TempDir(), work: t.TempDir(), model: codingtest.Start(t)}
+	python := chattest.Program(t, "openhands", "venv", "bin", "python")
+	return &realTool{T: t, python: python, dir: t.TempDir(), work: t.TempDir(), model: chattest.Start(t)}
 }
 
 // told is what a run of the SDK tells.
@@ -189,7 +189,7 @@ func (r *realTool) run(id string, steps ...string) (is told) {
 	}
 	port := r.model.URL[strings.LastIndexByte(r.model.URL, ':')+1:]
 	words := append([]string{r.python, script, port, r.dir, r.work, id}, steps...)
-	out := codingtest.Run(r, r.work, r.work, coding.Command("", words...))
+	out := chattest.Run(r, r.work, r.work, chat.Command("", words...))
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &is); err != nil {
 		r.Fatalf("%v in %s", err, out)
@@ -198,7 +198,7 @@ func (r *realTool) run(id string, steps ...string) (is told) {
 }
 
 // sent compares the messages of the last request with those that are wanted.
-func sent(t *testing.T, tool *codingtest.Model, want []string) {
+func sent(t *testing.T, tool *chattest.Model, want []string) {
 	t.Helper()
 	requests := tool.Requests(t)
 	var body struct {

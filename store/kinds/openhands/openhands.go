@@ -25,7 +25,7 @@ import (
 	"sync"
 
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
@@ -45,16 +45,16 @@ const (
 	agentsName = "subagents"
 )
 
-var agent = &coding.Agent{
+var agent = &chat.Agent{
 	Name: "openhands", Framework: "OpenHands", IDs: "OpenHands named the event",
 	Roots: []string{".", "conversations"}, Home: "openhands",
 	Inner:  inner,
 	Shape:  "CONVERSATION/base_state.json",
-	Signs:  func(at coding.Spot, head []byte) coding.Sign { return coding.Sign{Fits: isState(at, head)} },
+	Signs:  func(at chat.Spot, head []byte) chat.Sign { return chat.Sign{Fits: isState(at, head)} },
 	Format: newFormat,
 	Levels: []watch.Level{{}, {Name: eventsName}},
 	Places: places,
-	Moved:  coding.Moved{Variable: "OPENHANDS_CONVERSATIONS_DIR"},
+	Moved:  chat.Moved{Variable: "OPENHANDS_CONVERSATIONS_DIR"},
 	Breaks: "OpenHands does not open the conversation where the event is on the way to the head",
 }
 
@@ -64,7 +64,7 @@ func places(around store.Surroundings) []string {
 	if above := around.FolderOf("OPENHANDS_PERSISTENCE_DIR"); above != "" && around.FolderOf("OPENHANDS_CONVERSATIONS_DIR") == "" {
 		return []string{filepath.Join(above, "conversations")}
 	}
-	return coding.Places(around, "OPENHANDS_CONVERSATIONS_DIR", ".openhands/conversations")
+	return chat.Places(around, "OPENHANDS_CONVERSATIONS_DIR", ".openhands/conversations")
 }
 
 // inner returns how far above a conversation the storage is.
@@ -77,18 +77,18 @@ func inner(_ string, t tree.Tree) int {
 
 // isState reports whether a file is a base_state.json: it is in a folder that is called as a
 // conversation, or begins as one.
-func isState(at coding.Spot, head []byte) bool {
-	v := coding.ParseHead(head)
+func isState(at chat.Spot, head []byte) bool {
+	v := chat.ParseHead(head)
 	return hex().MatchString(path.Base(path.Dir(at.File))) || v.Get("id").There() && v.Get("agent").There()
 }
 
-// format implements coding.Forker, coding.Restorer and coding.Scattered.
+// format implements chat.Forker, chat.Restorer and chat.Scattered.
 type format struct {
 	dir string // of the storage, on the disk
 	kin kin
 }
 
-func newFormat(dir string) coding.Format {
+func newFormat(dir string) chat.Format {
 	if whole, err := filepath.Abs(dir); err == nil && dir != "" {
 		dir = whole
 	}
@@ -98,14 +98,14 @@ func newFormat(dir string) coding.Format {
 // hex is the name of a conversation's folder: 32 digits.
 var hex = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{32}$`) })
 
-// Spots implements coding.Format. A folder of another name is looked into.
-func (f *format) Spots(ctx context.Context, in folder.In) ([]coding.Spot, error) {
+// Spots implements chat.Format. A folder of another name is looked into.
+func (f *format) Spots(ctx context.Context, in folder.In) ([]chat.Spot, error) {
 	return f.conversationsIn(ctx, in, ".")
 }
 
 // conversationsIn returns the conversations in a folder. Each has its sub-agents' conversations, which are in
 // a subfolder of its folder.
-func (f *format) conversationsIn(ctx context.Context, in folder.In, dir string) (list []coding.Spot, err error) {
+func (f *format) conversationsIn(ctx context.Context, in folder.In, dir string) (list []chat.Spot, err error) {
 	names, err := in.List(dir)
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		if ctx.Err() != nil {
@@ -126,10 +126,10 @@ func (f *format) conversationsIn(ctx context.Context, in folder.In, dir string) 
 	return list, err
 }
 
-// Spot implements coding.Format. That of a sub-agent is called after its conversation, too.
-func (f *format) Spot(file string) coding.Spot {
+// Spot implements chat.Format. That of a sub-agent is called after its conversation, too.
+func (f *format) Spot(file string) chat.Spot {
 	dir := path.Dir(file)
-	at := coding.Spot{File: file, More: []string{tree.Join(dir, eventsName)}, ID: path.Base(dir)}
+	at := chat.Spot{File: file, More: []string{tree.Join(dir, eventsName)}, ID: path.Base(dir)}
 	if above := path.Dir(dir); path.Base(above) == agentsName {
 		at.ID = path.Base(path.Dir(above)) + "/" + at.ID
 	}
@@ -137,22 +137,22 @@ func (f *format) Spot(file string) coding.Spot {
 }
 
 // eventsOf returns the folder of a conversation's events.
-func eventsOf(at coding.Spot) string { return tree.Join(path.Dir(at.File), eventsName) }
+func eventsOf(at chat.Spot) string { return tree.Join(path.Dir(at.File), eventsName) }
 
-// Lock implements coding.Restorer.
-func (f *format) Lock(at coding.Spot) string { return tree.Join(eventsOf(at), lockName) }
+// Lock implements chat.Restorer.
+func (f *format) Lock(at chat.Spot) string { return tree.Join(eventsOf(at), lockName) }
 
 // fewEvents are as many as are read for the list, and headSize is how much of a file, in bytes.
 const fewEvents, headSize = 64, 48 << 10
 
-// Small implements coding.Sizer.
-func (f *format) Small(in folder.In, at coding.Spot) bool {
+// Small implements chat.Sizer.
+func (f *format) Small(in folder.In, at chat.Spot) bool {
 	names, err := in.List(eventsOf(at))
 	return err == nil && len(names) <= fewEvents
 }
 
-// Rest implements coding.Scattered: it is that of the events.
-func (f *format) Rest(in folder.In, at coding.Spot) (bytes int64) {
+// Rest implements chat.Scattered: it is that of the events.
+func (f *format) Rest(in folder.In, at chat.Spot) (bytes int64) {
 	dir := eventsOf(at)
 	defer in.Hold(dir)()
 	names, _ := in.List(dir) // of a conversation that has not begun there is none
@@ -164,14 +164,14 @@ func (f *format) Rest(in folder.In, at coding.Spot) (bytes int64) {
 	return bytes
 }
 
-// Glance implements coding.Format: the first words of the user are in one of the first events.
-func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
+// Glance implements chat.Format: the first words of the user are in one of the first events.
+func (f *format) Glance(in folder.In, at chat.Spot) (g chat.Glance, err error) {
 	data, err := tree.Head(in.Tree, at.File, headSize)
 	if err != nil {
 		return g, err
 	}
-	g.Project = coding.ParseHead(data).Get("workspace", "working_dir").Text()
-	var said coding.Opening
+	g.Project = chat.ParseHead(data).Get("workspace", "working_dir").Text()
+	var said chat.Opening
 	dir := eventsOf(at)
 	names, _ := in.List(dir) // of a conversation that has not begun there is none
 	for _, e := range eventFiles(names)[:min(len(names), 8)] {
@@ -179,7 +179,7 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 		if err != nil {
 			continue
 		}
-		if v := coding.ParseHead(data); v.Get("kind").Text() == kindMessage {
+		if v := chat.ParseHead(data); v.Get("kind").Text() == kindMessage {
 			m := messageOf(v)
 			said.Say(m.Said())
 		}
@@ -191,9 +191,9 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 	return g, nil
 }
 
-// ReadCarried implements coding.Carrier. It returns the events, except events of kinds that the model does not
+// ReadCarried implements chat.Carrier. It returns the events, except events of kinds that the model does not
 // read.
-func (f *format) ReadCarried(ctx context.Context, in folder.In, s *coding.Session) (list []coding.Carried, err error) {
+func (f *format) ReadCarried(ctx context.Context, in folder.In, s *chat.Session) (list []chat.Carried, err error) {
 	dir := eventsOf(s.Spot)
 	defer in.Hold(dir)()
 	names, _ := in.List(dir) // of a conversation that has not begun there is none
@@ -206,9 +206,9 @@ func (f *format) ReadCarried(ctx context.Context, in folder.In, s *coding.Sessio
 		if buf, _, err = in.Read(file, buf[:0]); err != nil {
 			continue // reading the session says why
 		}
-		v, err := coding.Parse(buf)
+		v, err := chat.Parse(buf)
 		if kind := v.Get("kind").Text(); err == nil && !silent[kind] {
-			if c, says := coding.CarriedOf(file, "", kind, v); says {
+			if c, says := chat.CarriedOf(file, "", kind, v); says {
 				list = append(list, c)
 			}
 		}

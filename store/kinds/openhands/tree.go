@@ -11,7 +11,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
@@ -49,13 +49,13 @@ func (n *node) isMessage() bool { _, is := says[n.Kind]; return is }
 
 // tree are the events of a conversation.
 type sessionTree struct {
-	at    coding.Spot
+	at    chat.Spot
 	nodes []node
 	byID  map[string]int
-	// up is the event before each, as coding.NewLineage takes it.
+	// up is the event before each, as chat.NewLineage takes it.
 	up    []int
-	line  *coding.Lineage
-	state coding.Value
+	line  *chat.Lineage
+	state chat.Value
 	torn  bool // base_state.json is no JSON object
 	usage map[string]conversation.Usage
 	// counted is the usage that the SDK counted for the conversation.
@@ -64,8 +64,8 @@ type sessionTree struct {
 	seen int
 	// entry is the entry of an event that is a message.
 	entry   []int
-	session *coding.Session
-	// kept counts the entries that condensations are looked for in, see coding.MostKept.
+	session *chat.Session
+	// kept counts the entries that condensations are looked for in, see chat.MostKept.
 	kept int
 }
 
@@ -75,8 +75,8 @@ type own struct {
 	usage conversation.Usage
 }
 
-// Read implements coding.Format.
-func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*coding.Session, error) {
+// Read implements chat.Format.
+func (f *format) Read(ctx context.Context, in folder.In, at chat.Spot) (*chat.Session, error) {
 	data, _, err := in.Read(at.File, nil)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*codin
 	if err != nil {
 		return nil, err
 	}
-	t := &sessionTree{at: at, byID: make(map[string]int, len(events)), session: &coding.Session{Spot: at, Head: -1}}
+	t := &sessionTree{at: at, byID: make(map[string]int, len(events)), session: &chat.Session{Spot: at, Head: -1}}
 	t.session.Own = t
 	for i := range noted {
 		n := node{record: noted[i].Is, eventFile: events[i]}
@@ -141,9 +141,9 @@ func (f *format) agents(ctx context.Context, in folder.In, t *sessionTree) error
 
 // begin reads base_state.json.
 func (t *sessionTree) begin(data []byte) {
-	v, err := (&coding.Line{Raw: data}).Parse()
+	v, err := (&chat.Line{Raw: data}).Parse()
 	if t.state = v; err != nil { // of one that is torn, what is before the tear counts
-		t.state, t.torn = coding.ParseHead(data), true
+		t.state, t.torn = chat.ParseHead(data), true
 		if len(data) == 0 {
 			t.fault(model.Loses, FaultState, t.at.File, "", "it is empty", verdictAnew)
 		} else {
@@ -209,11 +209,11 @@ func (t *sessionTree) addEntries() {
 			kinds[n.Kind]++
 		}
 	}
-	t.session.Faults = append(t.session.Faults, coding.UnknownFaults(eventsOf(t.at), kinds)...)
+	t.session.Faults = append(t.session.Faults, chat.UnknownFaults(eventsOf(t.at), kinds)...)
 	for i := range t.nodes {
 		t.up = append(t.up, t.parentOf(i))
 	}
-	t.line = coding.NewLineage(t.up, func(i int) bool { return t.nodes[i].isMessage() })
+	t.line = chat.NewLineage(t.up, func(i int) bool { return t.nodes[i].isMessage() })
 	t.entries()
 	t.head()
 	t.line.Left(t.session, t.entry, func(i int) (time.Time, bool) {
@@ -239,7 +239,7 @@ func (t *sessionTree) parentOf(i int) int {
 	case known:
 		return at
 	case named != "" && t.nodes[i].Damage == "":
-		return coding.Missing
+		return chat.Missing
 	}
 	return i - 1
 }
@@ -248,7 +248,7 @@ func (t *sessionTree) parentOf(i int) int {
 // conversation does not contain.
 func (t *sessionTree) messageBefore(i int) (message int, missing string) {
 	message, end := t.line.Before(i)
-	if message < 0 && t.up[end] == coding.Missing {
+	if message < 0 && t.up[end] == chat.Missing {
 		missing = t.nodes[end].Parent
 	}
 	return message, missing
@@ -300,7 +300,7 @@ func (t *sessionTree) head() {
 // the model are one message, unless something goes on from between them.
 func (t *sessionTree) entries() {
 	s := t.session
-	meta := &coding.Meta{
+	meta := &chat.Meta{
 		Model: t.state.Get("agent", "llm", "model").Text(), Dir: s.Project,
 		Mode: t.state.Get("confirmation_policy", "kind").Text(),
 	}
@@ -338,7 +338,7 @@ func (t *sessionTree) entries() {
 			t.entry[i] = t.entry[p]
 			continue
 		}
-		e := coding.Entry{ID: n.id, At: n.At, Said: n.Said, Meta: meta, File: t.file(i), Parent: missing}
+		e := chat.Entry{ID: n.id, At: n.At, Said: n.Said, Meta: meta, File: t.file(i), Parent: missing}
 		if p >= 0 {
 			e.Parent = t.nodes[p].id
 			if p < i {
@@ -375,7 +375,7 @@ func (t *sessionTree) condense(i, before int) {
 		forgotten[id] = true
 	}
 	at, reads, placed := 0, []int{}, false
-	if before >= 0 && before < i && t.kept < coding.MostKept {
+	if before >= 0 && before < i && t.kept < chat.MostKept {
 		t.kept += len(s.Entries)
 		for _, k := range s.Reads(t.entry[before]) {
 			nodes := s.Entries[k].Own.(*own).nodes
@@ -399,19 +399,19 @@ func (t *sessionTree) condense(i, before int) {
 	self.Context = reads
 }
 
-// Messages implements coding.Format.
-func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) ([]coding.Message, error) {
+// Messages implements chat.Format.
+func (f *format) Messages(in folder.In, s *chat.Session, e *chat.Entry) ([]chat.Message, error) {
 	t, o := s.Own.(*sessionTree), e.Own.(*own)
 	if first := &t.nodes[o.nodes[0]]; first.Kind == kindCondense && first.Offset == withoutSummary {
 		return nil, nil
 	}
-	var m coding.Message
+	var m chat.Message
 	for k, i := range o.nodes {
 		data, _, err := in.Read(t.file(i), nil)
 		if err != nil {
 			return nil, err
 		}
-		v, err := coding.Parse(data)
+		v, err := chat.Parse(data)
 		if err != nil {
 			return nil, err
 		}
@@ -423,5 +423,5 @@ func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) ([]c
 		m.Blocks, m.Raw = append(m.Blocks, one.Blocks...), append(m.Raw, one.Raw...)
 	}
 	m.Usage, m.Model = o.usage, o.usage.Model
-	return []coding.Message{m}, nil
+	return []chat.Message{m}, nil
 }

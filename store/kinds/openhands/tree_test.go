@@ -15,7 +15,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/media/disk"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
@@ -149,7 +149,7 @@ func TestTree(t *testing.T) {
 		},
 		"an unknown kind": {
 			events: []string{message("a", "user", ""), event("b", "DreamEvent", "a", ""), message("c", "assistant", "b")},
-			want:   "a; *c<a", faults: []string{coding.FaultUnknown},
+			want:   "a; *c<a", faults: []string{chat.FaultUnknown},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -705,7 +705,7 @@ func TestLock(t *testing.T) {
 	if _, err := s.Apply(t.Context(), plan); !errors.Is(err, disk.ErrLocked) {
 		t.Errorf("a write beside the SDK: %v", err)
 	}
-	held := slices.ContainsFunc(storetest.Faults(t, s, branched), func(f model.Fault) bool { return f.Code == coding.FaultLocked })
+	held := slices.ContainsFunc(storetest.Faults(t, s, branched), func(f model.Fault) bool { return f.Code == chat.FaultLocked })
 	if runtime.GOOS == "linux" && !held {
 		t.Error("no fault tells of the lock")
 	}
@@ -832,7 +832,7 @@ func FuzzDecode(f *testing.F) {
 		if again, err := decodeNote(tree.File{Data: text}); text != nil && (err != nil || fmt.Sprintf("%+v", again) != fmt.Sprintf("%+v", r)) {
 			t.Errorf("the note is %+v, of %+v: %v", again, r, err)
 		}
-		v, err := coding.Parse(data)
+		v, err := chat.Parse(data)
 		if err != nil {
 			t.Fatal(err)
 		}

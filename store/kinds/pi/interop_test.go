@@ -11,19 +11,19 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/storetest"
-	"hindcast/store/storetest/codingtest"
+	"hindcast/store/storetest/chattest"
 )
 
 // pi resumes each fork, and sends the model what Hindcast shows at the snapshot that it was
 // forked from: on the path, on a branch that was left, behind a summary, behind a compaction.
 func TestInterop_pi(t *testing.T) {
-	program := codingtest.Program(t, "pi", "node_modules", ".bin", "pi")
-	llm := codingtest.Start(t)
+	program := chattest.Program(t, "pi", "node_modules", ".bin", "pi")
+	llm := chattest.Start(t)
 	home, work := t.TempDir(), t.TempDir()
 	run := func(session, words string) string {
 		t.Helper()
 		call := fmt.Sprintf("%s --provider fake --model fake-model %s -p '%s'", program, session, words)
-		return codingtest.Run(t, work, home, call, "PI_OFFLINE=1")
+		return chattest.Run(t, work, home, call, "PI_OFFLINE=1")
 	}
 	put := func(text string, path ...string) {
 		t.Helper()
@@ -166,8 +166,8 @@ func shownBlocks(messages []map[string]any) (list []string) {
 // pi passes a damaged line over with the entry that is whole in it, and takes the one that names
 // it for the first.
 func TestInterop_piDamage(t *testing.T) {
-	program := codingtest.Program(t, "pi", "node_modules", ".bin", "pi")
-	llm := codingtest.Start(t)
+	program := chattest.Program(t, "pi", "node_modules", ".bin", "pi")
+	llm := chattest.Start(t)
 	home, work := t.TempDir(), t.TempDir()
 	dir := filepath.Join(home, ".pi", "agent")
 	err := os.MkdirAll(dir, 0o700)
@@ -179,7 +179,7 @@ func TestInterop_piDamage(t *testing.T) {
 	}
 	run := func(words string) {
 		t.Helper()
-		codingtest.Run(t, work, home, fmt.Sprintf("%s --provider fake --model fake-model -c -p '%s'", program, words), "PI_OFFLINE=1")
+		chattest.Run(t, work, home, fmt.Sprintf("%s --provider fake --model fake-model -c -p '%s'", program, words), "PI_OFFLINE=1")
 	}
 	run("first question")
 	run("second question")
@@ -210,15 +210,15 @@ func TestInterop_piDamage(t *testing.T) {
 
 // Where variables have pi keep its sessions, Hindcast finds them.
 func TestInterop_piElsewhere(t *testing.T) {
-	program := codingtest.Program(t, "pi", "node_modules", ".bin", "pi")
-	llm := codingtest.Start(t)
+	program := chattest.Program(t, "pi", "node_modules", ".bin", "pi")
+	llm := chattest.Start(t)
 	home, work, settings := t.TempDir(), t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(settings, "models.json"), []byte(models(llm.URL)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, env := range [][]string{{"PI_CODING_AGENT_DIR=" + settings}, {"PI_CODING_AGENT_DIR=" + settings, "PI_CODING_AGENT_SESSION_DIR=" + t.TempDir()}} {
-		codingtest.Run(t, work, home, program+" --provider fake --model fake-model -p 'first question'", append(env, "PI_OFFLINE=1")...)
-		codingtest.Found(t, Kind(nil), home, env...)
+		chattest.Run(t, work, home, program+" --provider fake --model fake-model -p 'first question'", append(env, "PI_OFFLINE=1")...)
+		chattest.Found(t, Kind(nil), home, env...)
 	}
 }
 

@@ -25,7 +25,7 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/engine/coding"
+	"hindcast/store/engine/chat"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
@@ -38,21 +38,21 @@ func Kind(cache *files.Cache) store.Kind { return agent.Kind(cache) }
 // Elsewhere describes sessions that were copied to where no disk is.
 func Elsewhere(cache *files.Cache) tree.Opener { return agent.Elsewhere(cache) }
 
-var agent = &coding.Agent{
+var agent = &chat.Agent{
 	Name: "pi", Framework: "pi", IDs: "pi named the entry; of version 1, its line",
 	Roots: []string{".", "agent/sessions", "sessions"}, Home: "pi",
 	Inner:  inner,
 	Shape:  "--PROJECT--/TIME_ID.jsonl with the header of a session",
 	Noun:   "a pi session",
 	Traces: []string{`"type":"session"`, `"type": "session"`},
-	Signs:  func(_ coding.Spot, head []byte) coding.Sign { return signOf(head) },
-	Format: func(string) coding.Format { return newFormat() },
+	Signs:  func(_ chat.Spot, head []byte) chat.Sign { return signOf(head) },
+	Format: func(string) chat.Format { return newFormat() },
 	Levels: []watch.Level{{}},
 	Places: func(around store.Surroundings) []string {
 		if settings := around.FolderOf("PI_CODING_AGENT_DIR"); settings != "" && around.FolderOf("PI_CODING_AGENT_SESSION_DIR") == "" {
 			return []string{filepath.Join(settings, "sessions")}
 		}
-		return coding.Places(around, "PI_CODING_AGENT_SESSION_DIR", ".pi/agent/sessions")
+		return chat.Places(around, "PI_CODING_AGENT_SESSION_DIR", ".pi/agent/sessions")
 	},
 	Passes: "pi passes the line over",
 }
@@ -67,73 +67,73 @@ func inner(dir string, _ tree.Tree) int {
 
 // signOf identifies a file by its beginning: one of the first lines is the header of a session, and entries
 // with text have types that pi writes.
-func signOf(head []byte) coding.Sign {
+func signOf(head []byte) chat.Sign {
 	if !headerOf(head).Get("cwd").There() {
-		return coding.Sign{}
+		return chat.Sign{}
 	}
-	return coding.SignOf(head, "a message of pi's", func(v coding.Value) (fits bool, body coding.Body) {
+	return chat.SignOf(head, "a message of pi's", func(v chat.Value) (fits bool, body chat.Body) {
 		switch v.Get("type").Text() {
 		case typeMessage:
-			return true, coding.BodyOf(v, v.Get("message", "content"), v.Get("message", "command"), v.Get("message", "summary"))
+			return true, chat.BodyOf(v, v.Get("message", "content"), v.Get("message", "command"), v.Get("message", "summary"))
 		case typeCustomMessage, typeCompaction, typeBranch:
-			return true, coding.ReadBody
+			return true, chat.ReadBody
 		case typeHeader, typeTitle, typeModel, typeThinking, typeLabel, typeName, typeCustom:
-			return true, coding.NoBody
+			return true, chat.NoBody
 		}
-		return true, coding.BodyOf(v)
+		return true, chat.BodyOf(v)
 	})
 }
 
 // headerOf returns the one of the first lines that is the header of a session, or none. The last
 // line may be cut.
-func headerOf(head []byte) coding.Value {
+func headerOf(head []byte) chat.Value {
 	for range 3 {
 		line, rest, _ := bytes.Cut(head, []byte("\n"))
-		if v := coding.ParseHead(line); v.Get("type").Text() == typeHeader {
+		if v := chat.ParseHead(line); v.Get("type").Text() == typeHeader {
 			return v
 		}
 		head = rest
 	}
-	return coding.Value{}
+	return chat.Value{}
 }
 
-// ID implements coding.Identifier: pi finds a session by the id in the header, whatever its file
+// ID implements chat.Identifier: pi finds a session by the id in the header, whatever its file
 // is called.
-func (f *format) ID(in folder.In, at coding.Spot) string {
+func (f *format) ID(in folder.In, at chat.Spot) string {
 	const enough = 4 << 10
 	head, err := tree.Head(in.Tree, at.File, enough)
 	if err != nil {
 		return ""
 	}
 	id := headerOf(head).Get("id").Text()
-	if !coding.IsPlainID(id) {
+	if !chat.IsPlainID(id) {
 		return ""
 	}
 	return id
 }
 
-// format implements coding.Forker and coding.Identifier.
-type format struct{ lines coding.Lines[record] }
+// format implements chat.Forker and chat.Identifier.
+type format struct{ lines chat.Lines[record] }
 
 func newFormat() *format {
-	return &format{coding.Lines[record]{Decode: decode, Members: []string{"type", "timestamp"}}}
+	return &format{chat.Lines[record]{Decode: decode, Members: []string{"type", "timestamp"}}}
 }
 
-// Spots implements coding.Format.
-func (f *format) Spots(ctx context.Context, in folder.In) ([]coding.Spot, error) {
-	return coding.Walk(ctx, in, 1, func(file string) (coding.Spot, bool) {
+// Spots implements chat.Format.
+func (f *format) Spots(ctx context.Context, in folder.In) ([]chat.Spot, error) {
+	return chat.Walk(ctx, in, 1, func(file string) (chat.Spot, bool) {
 		return f.Spot(file), strings.HasSuffix(file, ".jsonl")
 	})
 }
 
-// Spot implements coding.Format. The id is behind the time, where pi named the file.
-func (f *format) Spot(file string) coding.Spot {
+// Spot implements chat.Format. The id is behind the time, where pi named the file.
+func (f *format) Spot(file string) chat.Spot {
 	name := strings.TrimSuffix(path.Base(file), ".jsonl")
 	if _, id, ok := strings.Cut(name, "_"); ok && id != "" {
 		name = id
 	}
 	project := strings.Trim(path.Base(path.Dir(file)), "-.")
-	return coding.Spot{File: file, ID: name, Project: project}
+	return chat.Spot{File: file, ID: name, Project: project}
 }
 
 // record holds the parts of a line that are kept.
@@ -144,8 +144,8 @@ type record struct {
 	// text is the summary of a compaction or of a branch, a label, a name; of a header the
 	// session that it was forked from.
 	text string
-	said coding.Said
-	meta coding.Meta
+	said chat.Said
+	meta chat.Meta
 	// first is the first entry that a compaction keeps, in version 1 by its number index, and
 	// target what a label is on.
 	first, target string
@@ -163,7 +163,7 @@ const (
 )
 
 // decode keeps what is named here of a line.
-func decode(l *coding.Line) (r record, err error) {
+func decode(l *chat.Line) (r record, err error) {
 	v, err := l.Parse()
 	if err != nil {
 		return r, err
@@ -196,10 +196,10 @@ func decode(l *coding.Line) (r record, err error) {
 
 // roles maps the roles of pi's messages. Other messages go to the model as the user's words: commands that the
 // user ran, and the texts of extensions and summaries.
-var roles = map[string]coding.Role{"assistant": coding.Assistant, "toolResult": coding.Tool, "system": coding.System}
+var roles = map[string]chat.Role{"assistant": chat.Assistant, "toolResult": chat.Tool, "system": chat.System}
 
 // messageOf returns the message of a line.
-func messageOf(line coding.Value) (m coding.Message) {
+func messageOf(line chat.Value) (m chat.Message) {
 	m.Raw = [][]byte{line.Raw()}
 	v := line.Get("message")
 	if !v.There() {
@@ -207,13 +207,13 @@ func messageOf(line coding.Value) (m coding.Message) {
 	}
 	role, known := roles[v.Get("role").Text()]
 	if m.Role = role; !known {
-		m.Role = coding.User
+		m.Role = chat.User
 	}
 	m.ID, m.Model, m.Usage = v.Get("responseId").Text(), v.Get("model").Text(), v.Usage()
 	content := v.Get("content")
 	switch {
-	case m.Role == coding.Tool:
-		m.Blocks = []coding.Block{{
+	case m.Role == chat.Tool:
+		m.Blocks = []chat.Block{{
 			Kind: conversation.ToolResult, ID: v.Get("toolCallId").Text(), Name: v.Get("toolName").Text(),
 			Body: content.Raw(), Failed: v.Get("isError").True(),
 		}}
@@ -224,47 +224,47 @@ func messageOf(line coding.Value) (m coding.Message) {
 	case content.There() && content.Text() == "" && v.Get("sections").There():
 		// The system prompt of pi 1.6 is the text of its sections.
 		for section := range v.Get("sections").Each() {
-			m.Blocks = append(m.Blocks, coding.TextBlock(section.Raw()))
+			m.Blocks = append(m.Blocks, chat.TextBlock(section.Raw()))
 		}
 	case content.There():
-		m.Blocks = []coding.Block{coding.TextBlock(content.Raw())}
+		m.Blocks = []chat.Block{chat.TextBlock(content.Raw())}
 	default:
 		for _, key := range []string{"command", "summary", "output"} {
 			if body := v.Get(key); body.There() {
-				m.Blocks = append(m.Blocks, coding.TextBlock(body.Raw()))
+				m.Blocks = append(m.Blocks, chat.TextBlock(body.Raw()))
 			}
 		}
 	}
 	return m
 }
 
-func blockOf(v coding.Value) coding.Block {
+func blockOf(v chat.Value) chat.Block {
 	switch v.Get("type").Text() {
 	case "text":
-		return coding.TextBlock(v.Get("text").Raw())
+		return chat.TextBlock(v.Get("text").Raw())
 	case "thinking":
-		return coding.Block{Kind: conversation.Reasoning, Body: v.Get("thinking").Raw()}
+		return chat.Block{Kind: conversation.Reasoning, Body: v.Get("thinking").Raw()}
 	case "toolCall":
-		return coding.Block{Kind: conversation.ToolCall, ID: v.Get("id").Text(), Name: v.Get("name").Text(), Body: v.Get("arguments").Raw()}
+		return chat.Block{Kind: conversation.ToolCall, ID: v.Get("id").Text(), Name: v.Get("name").Text(), Body: v.Get("arguments").Raw()}
 	}
-	return coding.Block{Kind: conversation.Unknown, Body: v.Raw()}
+	return chat.Block{Kind: conversation.Unknown, Body: v.Raw()}
 }
 
-// Messages implements coding.Format.
-func (f *format) Messages(in folder.In, s *coding.Session, e *coding.Entry) (list []coding.Message, err error) {
-	records, err := coding.Values(in.Tree, e.File, e.Records)
+// Messages implements chat.Format.
+func (f *format) Messages(in folder.In, s *chat.Session, e *chat.Entry) (list []chat.Message, err error) {
+	records, err := chat.Values(in.Tree, e.File, e.Records)
 	for _, r := range records {
 		list = append(list, messageOf(r))
 	}
 	return list, err
 }
 
-// Glance implements coding.Format: the first words of the user are near the beginning.
-func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err error) {
-	var said coding.Opening
-	lines, err := coding.HeadLines(in.Tree, at.File)
+// Glance implements chat.Format: the first words of the user are near the beginning.
+func (f *format) Glance(in folder.In, at chat.Spot) (g chat.Glance, err error) {
+	var said chat.Opening
+	lines, err := chat.HeadLines(in.Tree, at.File)
 	for i := 0; i < len(lines) && g.Title == "" && !said.HasPrompt(); i++ {
-		v := coding.ParseHead(lines[i])
+		v := chat.ParseHead(lines[i])
 		switch v.Get("type").Text() {
 		case typeHeader:
 			g.Project = v.Get("cwd").Text()
@@ -279,17 +279,17 @@ func (f *format) Glance(in folder.In, at coding.Spot) (g coding.Glance, err erro
 	return g, err
 }
 
-// Read implements coding.Format.
-func (f *format) Read(ctx context.Context, in folder.In, at coding.Spot) (*coding.Session, error) {
+// Read implements chat.Format.
+func (f *format) Read(ctx context.Context, in folder.In, at chat.Spot) (*chat.Session, error) {
 	file, err := f.lines.Read(ctx, in, at.File)
 	if err != nil {
 		return nil, err
 	}
 	t := treeOf(file)
-	s := &coding.Session{Spot: at, Head: -1, Faults: file.Faults(agent.Passes), Own: t}
-	b := build{session: s, tree: t, entry: make([]int, len(t.up)), meta: make([]*coding.Meta, len(t.up)), shared: &coding.Meta{}}
+	s := &chat.Session{Spot: at, Head: -1, Faults: file.Faults(agent.Passes), Own: t}
+	b := build{session: s, tree: t, entry: make([]int, len(t.up)), meta: make([]*chat.Meta, len(t.up)), shared: &chat.Meta{}}
 	b.read()
-	s.Faults = append(s.Faults, coding.UnknownFaults(at.File, b.unknown)...)
+	s.Faults = append(s.Faults, chat.UnknownFaults(at.File, b.unknown)...)
 	if file.Size > 0 && t.header < 0 {
 		s.Fault(FaultHeader, model.Stops, "", "no line is the header of a session", "pi does not list the session")
 	}
@@ -324,10 +324,10 @@ func isThere(in folder.In, file string) bool {
 // tree is which line follows which. A line of the ids that several have is the last of them, which
 // is not in a damaged line if another one is.
 type sessionTree struct {
-	file *coding.File[record]
-	// up is the line before each on its path, as coding.NewLineage takes it.
+	file *chat.File[record]
+	// up is the line before each on its path, as chat.NewLineage takes it.
 	up   []int
-	line *coding.Lineage
+	line *chat.Lineage
 	byID map[string]int
 	// header is the line of the header, or -1.
 	header int
@@ -337,7 +337,7 @@ type sessionTree struct {
 
 // treeOf returns the tree of a file: each line names the one before it; of version 1 that is
 // the one that stands before it.
-func treeOf(file *coding.File[record]) *sessionTree {
+func treeOf(file *chat.File[record]) *sessionTree {
 	t := &sessionTree{file: file, up: make([]int, len(file.Records)), byID: make(map[string]int, len(file.Records)), header: -1}
 	for i := range file.Records {
 		switch is := &file.Records[i].Is; {
@@ -361,13 +361,13 @@ func treeOf(file *coding.File[record]) *sessionTree {
 		} else if before, known := t.byID[is.parent]; known && before != i && file.Finds(i, before) {
 			t.up[i] = before
 		} else if is.parent != "" {
-			t.up[i] = coding.Missing
+			t.up[i] = chat.Missing
 		}
 		if !file.Records[i].Salvaged {
 			last = i
 		}
 	}
-	t.line = coding.NewLineage(t.up, func(i int) bool { return file.Records[i].Is.isEntry() })
+	t.line = chat.NewLineage(t.up, func(i int) bool { return file.Records[i].Is.isEntry() })
 	return t
 }
 
@@ -385,16 +385,16 @@ func (r *record) isEntry() bool {
 
 // build makes a session of the lines of a tree.
 type build struct {
-	session *coding.Session
+	session *chat.Session
 	tree    *sessionTree
 	// entry has the entry of each line that is one, and ids those of all.
 	entry []int
-	ids   coding.IDs
+	ids   chat.IDs
 	// meta holds the model and settings that apply from each line on. shared is the header's.
-	meta    []*coding.Meta
-	shared  *coding.Meta
+	meta    []*chat.Meta
+	shared  *chat.Meta
 	unknown map[string]int
-	// kept counts the lines that compactions keep, see coding.MostKept.
+	// kept counts the lines that compactions keep, see chat.MostKept.
 	kept int
 }
 
@@ -457,7 +457,7 @@ func (b *build) joinLines() {
 		switch {
 		case before >= 0:
 			e.Parent = s.Entries[b.entry[before]].ID
-		case t.up[end] == coding.Missing:
+		case t.up[end] == chat.Missing:
 			e.Parent = t.file.Records[end].Is.parent
 		}
 		if before < 0 && t.header >= 0 {
@@ -518,8 +518,8 @@ func (b *build) noteLabels() {
 	}
 }
 
-// Labels implements coding.Labeler.
-func (f *format) Labels(s *coding.Session) []model.Label {
+// Labels implements chat.Labeler.
+func (f *format) Labels(s *chat.Session) []model.Label {
 	if t, ok := s.Own.(*sessionTree); ok {
 		return t.labels
 	}
@@ -527,15 +527,15 @@ func (f *format) Labels(s *coding.Session) []model.Label {
 }
 
 // entryOf returns the entry of a line, without its parent.
-func (b *build) entryOf(i int) coding.Entry {
+func (b *build) entryOf(i int) chat.Entry {
 	r := &b.tree.file.Records[i]
 	id := r.Is.id
 	if b.tree.byID[id] != i {
 		id = ""
 	}
-	e := coding.Entry{ID: b.ids.Take(r.Name(id)), At: r.Is.at, Said: r.Is.said, Meta: b.meta[i], File: b.session.Spot.File, Records: []coding.Span{r.Span}}
+	e := chat.Entry{ID: b.ids.Take(r.Name(id)), At: r.Is.at, Said: r.Is.said, Meta: b.meta[i], File: b.session.Spot.File, Records: []chat.Span{r.Span}}
 	if r.Salvaged {
-		e.Reason = coding.PassedOver
+		e.Reason = chat.PassedOver
 	}
 	switch r.Is.kind {
 	case typeCompaction:
@@ -556,7 +556,7 @@ func (b *build) compact(i int) {
 	if r.index > 0 && r.index < len(t.up) {
 		first, known = r.index, true
 	}
-	for at := t.up[i]; known && at >= 0 && at != i && b.kept < coding.MostKept; at = t.up[at] {
+	for at := t.up[i]; known && at >= 0 && at != i && b.kept < chat.MostKept; at = t.up[at] {
 		b.kept++
 		if is := &t.file.Records[at].Is; is.isEntry() && is.kind != typeCompaction {
 			kept = append(kept, b.entry[at])
@@ -570,12 +570,12 @@ func (b *build) compact(i int) {
 	b.session.Entries[b.entry[i]].Context = context
 }
 
-// NewID implements coding.Forker.
-func (f *format) NewID(as string) (string, error) { return coding.UUID7(as) }
+// NewID implements chat.Forker.
+func (f *format) NewID(as string) (string, error) { return chat.UUID7(as) }
 
-// Fork implements coding.Forker: a new file with the header for the new id, which names the
+// Fork implements chat.Forker: a new file with the header for the new id, which names the
 // file that it comes from, and the lines on the way to the entry, as they are.
-func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
+func (f *format) Fork(c chat.Cut) (*chat.Fork, error) {
 	s, now := c.Session, c.In.Now.UTC()
 	t := s.Own.(*sessionTree)
 	if t.header < 0 {
@@ -585,23 +585,23 @@ func (f *format) Fork(c coding.Cut) (*coding.Fork, error) {
 	if first := way[0]; t.up[first] >= 0 { // pi walks the path until it has no more memory
 		return nil, &model.UnsupportedError{Op: model.OpFork, Reason: fmt.Sprintf("line %d, on the way there, follows itself: pi would not open the session", t.file.Records[first].Number)}
 	}
-	keep := []coding.Span{t.file.Records[t.header].Span}
+	keep := []chat.Span{t.file.Records[t.header].Span}
 	for _, i := range way {
 		keep = append(keep, t.file.Records[i].Span)
 	}
-	raw, err := coding.Raw(c.In.Tree, s.Spot.File, keep)
+	raw, err := chat.Raw(c.In.Tree, s.Spot.File, keep)
 	if err != nil {
 		return nil, err
 	}
 	at := now.Format("2006-01-02T15:04:05.000Z")
-	raw[0], err = coding.WithTexts(raw[0], [2]string{"id", c.ID}, [2]string{"timestamp", at}, [2]string{"parentSession", absolutePath(c.Dir, s.Spot.File)})
+	raw[0], err = chat.WithTexts(raw[0], [2]string{"id", c.ID}, [2]string{"timestamp", at}, [2]string{"parentSession", absolutePath(c.Dir, s.Spot.File)})
 	if err != nil {
 		return nil, err
 	}
 	data := append(bytes.Join(raw, []byte("\n")), '\n')
 	stamp := strings.NewReplacer(":", "-", ".", "-").Replace(at)
 	name := tree.Join(path.Dir(s.Spot.File), stamp+"_"+c.ID+".jsonl")
-	return &coding.Fork{
+	return &chat.Fork{
 		Spot:   f.Spot(name),
 		Steps:  tree.Steps{{Name: name, Data: data}},
 		Writes: []string{fmt.Sprintf("%s: a new header and %s of the path, as they are", name, model.Count(len(keep)-1, "line"))},
@@ -618,8 +618,8 @@ func absolutePath(dir, file string) string {
 	return name
 }
 
-// Calls implements coding.Caller.
-func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
+// Calls implements chat.Caller.
+func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
 	if s.IsHead(e) {
 		return calls(s, s.Spot, "goes on from here")
 	}
@@ -628,7 +628,7 @@ func (f *format) Calls(s *coding.Session, e *coding.Entry) []model.Resume {
 
 // calls returns the call that resumes the session at a spot of the storage of s: by its id, or by
 // its file where pi does not look for it.
-func calls(s *coding.Session, at coding.Spot, then string) []model.Resume {
+func calls(s *chat.Session, at chat.Spot, then string) []model.Resume {
 	name := at.ID
 	if dir := s.ForeignDir(); dir != "" {
 		name = filepath.Join(dir, filepath.FromSlash(at.File))
@@ -636,21 +636,21 @@ func calls(s *coding.Session, at coding.Spot, then string) []model.Resume {
 	return []model.Resume{{Call: s.Command("", "pi", "--session", name), Then: then}}
 }
 
-// Sources implements coding.Plain.
-func (f *format) Sources(_ folder.In, at coding.Spot) []string { return []string{at.File} }
+// Sources implements chat.Plain.
+func (f *format) Sources(_ folder.In, at chat.Spot) []string { return []string{at.File} }
 
-// Adds implements coding.Plain.
-func (f *format) Adds(e *coding.Entry) int { return len(e.Records) }
+// Adds implements chat.Plain.
+func (f *format) Adds(e *chat.Entry) int { return len(e.Records) }
 
-// ReadCarried implements coding.Carrier. The other types that are known are bookkeeping: the model, a
+// ReadCarried implements chat.Carrier. The other types that are known are bookkeeping: the model, a
 // label, the state of an extension.
-func (f *format) ReadCarried(ctx context.Context, in folder.In, s *coding.Session) ([]coding.Carried, error) {
-	return coding.CarriedIn(ctx, in, s.Spot.File, false, func(v coding.Value) (string, []coding.Value) {
+func (f *format) ReadCarried(ctx context.Context, in folder.In, s *chat.Session) ([]chat.Carried, error) {
+	return chat.CarriedIn(ctx, in, s.Spot.File, false, func(v chat.Value) (string, []chat.Value) {
 		kind := v.Get("type").Text()
 		switch kind {
 		case typeHeader, typeTitle, typeModel, typeThinking, typeLabel, typeName, typeCustom:
 			return "", nil
 		}
-		return kind, []coding.Value{v}
+		return kind, []chat.Value{v}
 	})
 }

@@ -1,0 +1,241 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/engine/folder"
+	"hindcast/store/media/files"
+	"hindcast/store/media/sqlitefile"
+)
+
+// How sessions in the rows of a database are read.
+//
+// A database is no file of the tree: SQLite reads it where it is on the disk, with its log,
+// and leaves no trace, see package sqlitefile. No step of a plan ever lies over it, so that
+// it is the same in each tree of a plan. A session is a part of it, see [Spot].Part.
+
+// Databases are the SQLite databases of a storage, which are only read. A [Format] whose
+// sessions are in rows embeds it. It is safe for concurrent use.
+type Databases struct {
+	// Dir is the folder of the storage on the disk.
+	Dir string
+	// Default is the name that the agent uses: such a file is one also while it cannot be
+	// read.
+	Default string
+	// Tables tell a database of the agent, each with the columns that it must have.
+	Tables map[string]string
+
+	mu    sync.Mutex
+	files map[string]*sqlitefile.File
+	// queried counts the transactions.
+	queried atomic.Int64
+}
+
+// based is a format that embeds Databases.
+type based interface {
+	Names(ctx context.Context, in folder.In) ([]string, error)
+	watch(ctx context.Context, changes <-chan struct{}) (<-chan struct{}, error)
+	close() error
+}
+
+// mostDatabases bounds the files of a folder that are looked into.
+const mostDatabases = 16
+
+// errForeign: a database is not one of the agent.
+var errForeign = errors.New("it has not the tables of the agent")
+
+// file returns the database of a name in the folder.
+func (d *Databases) file(name string) *sqlitefile.File {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f := d.files[name]
+	if f == nil {
+		f = sqlitefile.New(filepath.Join(d.Dir, name), d.check)
+		if d.files == nil {
+			d.files = map[string]*sqlitefile.File{}
+		}
+		d.files[name] = f
+	}
+	return f
+}
+
+// check returns errForeign for a database without the tables.
+func (d *Databases) check(ctx context.Context, t *sqlitefile.Tx) error {
+	for table, columns := range d.Tables {
+		has, err := t.Columns(ctx, table)
+		if err != nil {
+			return err
+		}
+		for _, column := range strings.Fields(columns) {
+			if has[column] {
+				continue
+			}
+			if what, err := t.Instead(ctx, table); err != nil || what != "" {
+				return cmp.Or(err, fmt.Errorf("%w: %s is %s", errForeign, table, what))
+			}
+			return errForeign
+		}
+	}
+	return nil
+}
+
+// isDatabase reports whether a file is one by its name.
+func isDatabase(name string) bool {
+	return slices.Contains([]string{".db", ".db3", ".sqlite", ".sqlite3"}, filepath.Ext(name))
+}
+
+// mostOthers bounds the files of other names that are looked at in a folder.
+const mostOthers = 256
+
+// mayBe returns those of the names in a folder that may be databases: by their names, and behind
+// them any of whole pages. SQLite itself says whether they are.
+func mayBe(in folder.In, names []string) (list []string) {
+	names = slices.Sorted(slices.Values(names))
+	var others []string
+	for _, name := range names {
+		if isDatabase(name) {
+			list = append(list, name)
+		} else if len(others) < mostOthers {
+			others = append(others, name)
+		}
+	}
+	for _, name := range others {
+		if at, err := in.Stamp(name); err == nil && at.Kind == files.Regular && store.WholePages(name, at.Size) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// Names returns the databases of the agent that are in the folder, that of the default name
+// also where it cannot be read. The error is that of the folder.
+func (d *Databases) Names(ctx context.Context, in folder.In) (list []string, err error) {
+	names, err := in.List(".")
+	if err != nil {
+		return nil, err
+	}
+	names = mayBe(in, names)
+	if i := slices.Index(names, d.Default); i > 0 { // the one that most likely is one
+		names = slices.Insert(slices.Delete(names, i, i+1), 0, d.Default)
+	}
+	for _, name := range names[:min(len(names), mostDatabases)] {
+		err := d.Query(ctx, name, func(*sqlitefile.Tx) error { return nil })
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		foreign := errors.Is(err, errForeign) || errors.Is(err, sqlitefile.ErrNotSQLite)
+		if err == nil || name == d.Default && !foreign {
+			list = append(list, name)
+		}
+	}
+	return list, nil
+}
+
+// Query runs what in one transaction of a database of that name. The errors are those of
+// sqlitefile.File.Read.
+func (d *Databases) Query(ctx context.Context, name string, what func(*sqlitefile.Tx) error) error {
+	if filepath.Base(name) != name {
+		return fs.ErrNotExist
+	}
+	d.queried.Add(1)
+	err := d.file(name).Read(ctx, func(t *sqlitefile.Tx) error {
+		if err := t.Limit(mostValue); err != nil {
+			return err
+		}
+		return what(t)
+	})
+	if errors.Is(err, sqlitefile.ErrNotSQLite) && !isDatabase(name) {
+		return fs.ErrNotExist
+	}
+	return err
+}
+
+// mostValue bounds a value of a database, in bytes: each is copied several times.
+const mostValue = 64 << 20
+
+// Queried returns how many transactions there were.
+func (d *Databases) Queried() int64 { return d.queried.Load() }
+
+// FaultDatabase: a database cannot be read, or SQLite's own check finds damage in it.
+const FaultDatabase = "damaged-database"
+
+// Check implements [Checker]: it returns what is wrong with the databases as such: one that cannot be read, with
+// its log, and what SQLite's own check finds.
+func (d *Databases) Check(ctx context.Context, in folder.In) ([]model.Fault, error) {
+	names, err := d.Names(ctx, in)
+	var list []model.Fault
+	for _, name := range names {
+		var complaints []string
+		if err := d.Query(ctx, name, func(t *sqlitefile.Tx) (err error) {
+			complaints, err = t.Check(ctx)
+			return err
+		}); err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			complaints = append(complaints, fmt.Sprintf("it cannot be read: %v", files.Cause(err)))
+		}
+		for _, c := range complaints {
+			list = append(list, model.Fault{Code: FaultDatabase, Severity: model.Stops, File: name, Meaning: c, Verdict: "SQLite reads what it can"})
+		}
+	}
+	return list, err
+}
+
+// Below returns the id of a session with those of its parents before it, by the parents of all.
+func Below(parents map[string]string, id string) string {
+	whole, seen := id, map[string]bool{id: true}
+	for at := parents[id]; at != "" && !seen[at]; at = parents[at] {
+		seen[at] = true
+		whole = at + "/" + whole
+	}
+	return whole
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Sum returns a name for the content of an entry: a row may change as long as it is written.
+func Sum(texts [][]byte) string {
+	sum, size := uint32(0), 0
+	for _, text := range texts {
+		sum, size = crc32.Update(sum, castagnoli, text), size+len(text)
+	}
+	return fmt.Sprintf("%x+%d", sum, size)
+}
+
+// watch returns a value for each of changes, and for each change of a database.
+func (d *Databases) watch(ctx context.Context, changes <-chan struct{}) (_ <-chan struct{}, err error) {
+	d.mu.Lock()
+	list := make([]*sqlitefile.File, 0, len(d.files))
+	for _, f := range d.files {
+		list = append(list, f)
+	}
+	d.mu.Unlock()
+	for _, f := range list {
+		if changes, err = f.Watch(ctx, changes); err != nil {
+			return nil, err
+		}
+	}
+	return changes, nil
+}
+
+func (d *Databases) close() (err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, f := range d.files {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}

@@ -1,0 +1,163 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"path"
+	"slices"
+	"strings"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/engine/folder"
+)
+
+// How it is known that every text is in view.
+//
+// A format names the records of a session that say something of the conversation: those of types
+// that it makes messages of, and those of types that it does not know. A record is counted with
+// a part of its content, or without such parts, none of whose texts is in a message:
+//
+//	records   user: "ls"      chat: "hello"      event: "ls"
+//	messages  "ls"            –                  repeated by the first
+//	                          1 record has a text that no message shows
+//
+// Nothing is decoded for it while sessions are listed.
+
+// Carrier is a [Format] that tells what the records of a session say.
+type Carrier interface {
+	// Carried returns the records with texts, but for those of types that say nothing of the
+	// conversation. It is asked when faults are looked for.
+	ReadCarried(ctx context.Context, in folder.In, s *Session) ([]Carried, error)
+}
+
+// Carried is a record with texts.
+type Carried struct {
+	File string
+	// Place is where in the file it is, Kind its type, and ID its id, "" for none.
+	Place, Kind, ID string
+	Texts           []string
+	// parts have the texts of each part of a content, else of all of the record.
+	parts [][]string
+}
+
+// CarriedIn returns the records with texts of a file of lines, or of one that is a document. each
+// returns, of a line, its records that say something of the conversation, with the type. The errors
+// are those of Lines.
+func CarriedIn(ctx context.Context, in folder.In, file string, document bool, each func(Value) (kind string, records []Value)) (list []Carried, err error) {
+	lines := Lines[[]Carried]{Decode: func(l *Line) (list []Carried, err error) {
+		v, err := l.Parse()
+		if err != nil {
+			return nil, err
+		}
+		kind, records := each(v)
+		for _, r := range records {
+			if c, says := CarriedOf(file, fmt.Sprintf("line %d", l.Number), kind, r); says {
+				list = append(list, c)
+			}
+		}
+		return list, nil
+	}}
+	read := func() (*File[[]Carried], error) { return lines.Read(ctx, in, file) }
+	if document {
+		read = func() (*File[[]Carried], error) { return lines.ReadWhole(in, file) }
+	}
+	f, err := read()
+	if err != nil {
+		return nil, err
+	}
+	for i := range f.Records {
+		list = append(list, f.Records[i].Is...)
+	}
+	return list, nil
+}
+
+// unread returns the fault of the records whose texts no message shows, none where all are shown.
+func (s *Store) unread(ctx context.Context, session string) ([]model.Fault, error) {
+	carrier, ok := s.format.(Carrier)
+	if !ok {
+		return nil, nil
+	}
+	one, err := s.session(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	in := s.storage.In()
+	list, err := carrier.ReadCarried(ctx, in, one)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	defer in.Tree.Hold(path.Dir(one.Spot.File))()
+	seed, shown := maphash.MakeSeed(), map[uint64]bool{}
+	if err := s.eachShown(ctx, in, one, func(text string) { shown[maphash.String(seed, text)] = true }); err != nil {
+		return nil, err
+	}
+	isShown := func(text string) bool { return shown[maphash.String(seed, strings.TrimSpace(text))] }
+	list = unshown(list, isShown)
+	if len(list) > 0 && len(list) <= mostSought { // a message may put texts together
+		var parts []string
+		if err := s.eachShown(ctx, in, one, func(text string) { parts = append(parts, text) }); err != nil {
+			return nil, err
+		}
+		all := strings.Join(parts, "\x00")
+		list = unshown(list, func(text string) bool { return strings.Contains(all, strings.TrimSpace(text)) })
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	first := &list[0]
+	fault := store.UnreadFault(len(list), &store.Carried{File: first.File, Place: first.Place, Kind: first.Kind}, first.Texts[0])
+	return []model.Fault{fault}, nil
+}
+
+// unshown returns the records that have a part without any text that is shown. Each gets the texts
+// of its first such part.
+func unshown(list []Carried, isShown func(text string) bool) (left []Carried) {
+	for _, c := range list {
+		c.parts = slices.DeleteFunc(c.parts, func(texts []string) bool { return slices.ContainsFunc(texts, isShown) })
+		if len(c.parts) > 0 {
+			c.Texts = c.parts[0]
+			left = append(left, c)
+		}
+	}
+	return left
+}
+
+// CarriedOf returns a record with the texts of it; false for one without any.
+func CarriedOf(file, place, kind string, record Value) (Carried, bool) {
+	c := Carried{File: file, Place: place, Kind: kind, ID: record.Get("id").Text(), Texts: slices.Collect(Texts(record))}
+	c.parts = slices.Collect(partTexts(record))
+	if len(c.parts) == 0 && len(c.Texts) > 0 {
+		c.parts = [][]string{c.Texts}
+	}
+	return c, len(c.Texts) > 0
+}
+
+// mostSought bounds the records that are looked for in texts that were put together.
+const mostSought = 256
+
+// eachShown calls yield with each text of the messages of a session, without white space around it.
+func (s *Store) eachShown(ctx context.Context, in folder.In, one *Session, yield func(string)) error {
+	for i := range one.Entries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		list, err := s.format.Messages(in, one, &one.Entries[i])
+		if err != nil {
+			continue // the state of the entry says why
+		}
+		for m := range list {
+			for b := range list[m].Blocks {
+				v, err := Parse(list[m].Blocks[b].Body)
+				if err != nil {
+					continue
+				}
+				for text := range v.Strings() {
+					yield(strings.TrimSpace(text))
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,395 @@
+package chat
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/engine/folder"
+	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
+	"hindcast/store/media/watch"
+)
+
+// Agent describes the kind of store that one coding agent writes.
+type Agent struct {
+	// Name is that of the kind, Framework that of the agent for people.
+	Name, Framework string
+	// IDs are what store.Deriver says of ids.
+	IDs string
+	// Roots are where in a folder that a person names the storage may be, such as
+	// "projects" in "~/.claude"; "." for the folder itself. The first that has sessions counts.
+	// Others than "." count in a folder alone whose name has the word Home in it, "" for any:
+	// a folder that happens to have such a one is not taken for the agent's.
+	Roots []string
+	Home  string
+	// Inner returns how many folders above one that was opened the storage is, such as 1 for
+	// the folder of one project. t is what is in it.
+	Inner func(dir string, t tree.Tree) int
+	// Files are the names of files that are a storage each, as patterns of path.Match: see
+	// store.Kind. A folder is recognised as one by Roots alone.
+	Files []string
+	// Shape says in a few words which files tell a storage: "PROJECT/SESSION.jsonl".
+	Shape string
+	// Signs says of a file whether it is a session, by its beginning. A file that a person opened is
+	// one where it does, whatever it is called and wherever it lies.
+	Signs func(in Spot, head []byte) Sign
+	// Noun is what the agent calls such a file, "a Codex rollout", and Traces are texts near the
+	// beginning of one. They tell what a file was meant to be that cannot be opened.
+	Noun   string
+	Traces []string
+	// Format reads the sessions of one opened store, whose storage is the folder dir on the
+	// disk, for what no tree of files can read, such as a database; "" where it is on none.
+	Format func(dir string) Format
+	// Levels are how deep a change may be, for store.Watcher.
+	Levels []watch.Level
+	// Places are those of store.Kind. Moved names another one to the agent, and Database is the file
+	// that it opens in a place, "" where sessions are files of their own.
+	Places   func(store.Surroundings) []string
+	Moved    Moved
+	Database string
+	// Lacks says why no session can be made that the agent resumes, "" where one can.
+	Lacks string
+	// Passes is what the agent does about a record that is damaged.
+	Passes string
+	// Breaks is what it does about a message on the way to the head whose parent is not there, or
+	// whose lineage runs in a circle; "" where it takes that for the first message.
+	Breaks string
+}
+
+// Kind returns the kind for the list of kinds. cache keeps titles from one run of the program
+// to the next; nil remembers them in this process only.
+func (a *Agent) Kind(cache *files.Cache) store.Kind {
+	return store.Kind{
+		Name:      a.Name,
+		Framework: a.Framework,
+		Files:     a.Files,
+		Recognise: a.recognise,
+		Likens:    true,
+		Open: func(ctx context.Context, path string) (store.Store, error) {
+			return a.Open(ctx, path, cache)
+		},
+		Places: a.Places,
+	}
+}
+
+// Elsewhere describes the sessions that were copied to where no disk is.
+func (a *Agent) Elsewhere(cache *files.Cache) tree.Opener {
+	return tree.Opener{
+		Kind: a.Name,
+		Recognise: func(ctx context.Context, on tree.Source) (why string, ok bool, err error) {
+			if _, why, ok = a.storageIn(ctx, on); ok {
+				why = a.Shape
+			}
+			return why, ok, ctx.Err()
+		},
+		Open: func(ctx context.Context, on tree.Source) (store.Store, error) {
+			at, _, ok := a.storageIn(ctx, on)
+			if !ok {
+				return nil, fmt.Errorf("%s: open %q: %w", a.Name, on.Name(), store.ErrUnrecognised)
+			}
+			return a.opened(ctx, at, on.Name(), cache)
+		},
+	}
+}
+
+// storageIn returns the first folder of a source that has sessions, or the one around a file
+// that is one. Where there is none, foreign says what sessions of another program are.
+func (a *Agent) storageIn(ctx context.Context, on tree.Source) (_ root, foreign string, ok bool) {
+	if at, err := on.Tree().Stamp("."); err == nil && at.Kind == files.Regular {
+		around, ok := on.At("..")
+		if !ok {
+			return root{}, "", false
+		}
+		at := root{dir: around.Name(), only: path.Base(on.Name()), on: around, up: a.inner(around.Name(), around.Tree())}
+		said, _ := a.isStorage(ctx, at)
+		return at, said.foreign, said.yes
+	}
+	for _, below := range a.below(path.Base(on.Name())) {
+		in, ok := on.At(below)
+		if !ok {
+			continue
+		}
+		at := root{dir: in.Name(), on: in, up: a.inner(in.Name(), in.Tree())}
+		said, err := a.isStorage(ctx, at)
+		if said.yes || err != nil {
+			return at, "", said.yes
+		}
+		foreign = cmp.Or(foreign, said.foreign)
+	}
+	return root{}, foreign, false
+}
+
+// root is where the storage of a path is: so many folders up from the one that is opened, of
+// which only one file may be meant.
+type root struct {
+	dir, only string
+	// on is the folder where it is on no disk.
+	on tree.Source
+	up int
+}
+
+// rootOf returns where the storage of a path may be.
+func (a *Agent) roots(address string) (list []root, err error) {
+	info, err := os.Stat(address)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := filepath.Abs(address)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		dir := filepath.Dir(whole)
+		return []root{{dir: dir, only: filepath.Base(whole), up: a.innerOf(dir)}}, nil
+	}
+	for _, below := range a.below(filepath.Base(whole)) {
+		if dir := filepath.Join(address, below); isDir(dir) {
+			list = append(list, root{dir: dir, up: a.innerOf(filepath.Join(whole, below))})
+		}
+	}
+	return list, nil
+}
+
+// below returns where in a folder of a name the storage may be.
+func (a *Agent) below(name string) (list []string) {
+	for _, below := range a.Roots {
+		if below == "." || strings.Contains(strings.ToLower(name), a.Home) {
+			list = append(list, below)
+		}
+	}
+	return list
+}
+
+// innerOf is inner of a folder on the disk.
+func (a *Agent) innerOf(dir string) int {
+	t, err := tree.OpenDisk(dir)
+	if err != nil {
+		return 0 // opening it says why
+	}
+	defer t.Close() // it was only looked at
+	return a.inner(dir, t)
+}
+
+func (a *Agent) inner(dir string, t tree.Tree) int {
+	if a.Inner == nil {
+		return 0
+	}
+	return a.Inner(dir, t)
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// mostSigned bounds the files of a folder that recognise looks into. signSize is how much of a file
+// is mostly enough, in bytes, and longSize how much is read of one that begins with long records.
+const (
+	mostSigned = 8
+	signSize   = 8 << 10
+	longSize   = 48 << 10
+)
+
+// recognise looks for a file that is named as a session's and begins as one.
+func (a *Agent) recognise(ctx context.Context, path string) (why string, ok bool, err error) {
+	roots, err := a.roots(path)
+	if err != nil {
+		return "", false, err
+	}
+	for _, r := range roots {
+		said, err := a.isStorage(ctx, r)
+		if said.yes || err != nil {
+			return a.Shape, said.yes, err
+		}
+		why = cmp.Or(why, said.foreign, said.misses)
+	}
+	return why, false, nil
+}
+
+// misses says why a file of a tree is no session that looks as if it were meant to be one; "" of any other.
+func (a *Agent) misses(heads tree.Tree, file string) string {
+	if len(a.Traces) == 0 {
+		return ""
+	}
+	head, err := tree.Head(heads, file, longSize)
+	if err != nil {
+		return ""
+	}
+	head = bytes.TrimPrefix(head, bom)
+	if foreign := a.foreign(a.Signs(Spot{File: path.Base(file)}, head)); foreign != "" {
+		return foreign
+	}
+	if !slices.ContainsFunc(a.Traces, func(trace string) bool { return bytes.Contains(head, []byte(trace)) }) {
+		return ""
+	}
+	return "it looks like " + a.Noun + ", but " + unreadable(head)
+}
+
+// unreadable says what is wrong with a file of lines by its beginning, which has no record.
+func unreadable(head []byte) string {
+	line := bytes.TrimSpace(headLines(bytes.TrimSpace(head))[0])
+	switch _, err := Parse(line); {
+	case len(line) == 1:
+		return "its records go over several lines: one on each line is read"
+	case err != nil && len(line) < longSize:
+		return "line 1 is no record: " + err.Error()
+	}
+	return "no line at its beginning is a record that tells a session"
+}
+
+// signed is what the first files of a folder say.
+type signed struct {
+	// yes says that there is a session that the format reads. Where there is none, foreign says what the
+	// first one of another program is, and misses why the one file that was opened is none.
+	yes             bool
+	foreign, misses string
+}
+
+// isStorage asks the first files of a folder whether it has sessions. The beginning of each is read once.
+func (a *Agent) isStorage(ctx context.Context, r root) (said signed, err error) {
+	s, err := a.open(r, nil)
+	if err != nil {
+		return said, ctx.Err()
+	}
+	if r.on == nil {
+		defer func() { _ = errors.Join(s.storage.Close(), s.closeDatabases()) }() // it was only looked at
+	}
+	in := s.storage.In()
+	heads := tree.Beginnings(in.Tree, longSize)
+	all := s.storage.Way == "." && s.only == ""
+	in.Tree = &few{
+		Tree: heads, way: s.storage.Way, read: map[string]bool{},
+		means: func(file string) bool { return all || s.isMeant(file) },
+	}
+	if d, ok := s.format.(based); ok {
+		if names, err := d.Names(ctx, in); err != nil || slices.ContainsFunc(names, func(name string) bool { return r.only == "" || s.isMeant(name) }) {
+			return signed{yes: err == nil}, ctx.Err()
+		}
+	}
+	spots, err := s.samples(ctx, in)
+	if err != nil {
+		return said, ctx.Err()
+	}
+	for _, at := range spots[:min(len(spots), mostSigned)] {
+		if a.Signs == nil {
+			return signed{yes: true}, nil
+		}
+		for _, size := range []int64{signSize, longSize} {
+			head, err := tree.Head(heads, at.File, size)
+			if err != nil {
+				break
+			}
+			sign := a.Signs(at, bytes.TrimPrefix(head, bom))
+			if sign.Read() {
+				return signed{yes: true}, nil
+			}
+			if int64(len(head)) < size || size == longSize {
+				said.foreign = cmp.Or(said.foreign, a.foreign(sign))
+				break
+			}
+		}
+	}
+	if r.only != "" {
+		said.misses = a.misses(heads, path.Join(s.storage.Way, s.only))
+	}
+	return said, nil
+}
+
+// samples returns sessions in what was opened. What the agent calls them is not looked for.
+func (s *Store) samples(ctx context.Context, in folder.In) ([]Spot, error) {
+	list, err := s.format.Spots(ctx, in)
+	if err != nil || s.storage.Way == "." && s.only == "" {
+		return list, err
+	}
+	meant := slices.DeleteFunc(slices.Clone(list), func(at Spot) bool { return !s.means(&at) })
+	if len(meant) > 0 {
+		return meant, nil
+	}
+	return s.meant(ctx, in, nil)
+}
+
+// few is a tree that lists no more than the first names of each folder, and no more than the
+// first folders, and reads no more than the first files: enough to tell what the storage is. The way
+// to the folder that was opened, and what is in that, it lists whole. Of files it reads those that
+// were opened alone.
+type few struct {
+	tree.Tree
+	way    string
+	means  func(file string) bool
+	listed atomic.Int64
+
+	mu   sync.Mutex
+	read map[string]bool
+}
+
+const mostNamed, mostListed, mostOpened = 2000, 500, 32
+
+func (f *few) List(dir string) ([]string, error) {
+	whole := f.way != "." && (dir == "." || strings.HasPrefix(f.way+"/", dir+"/") || strings.HasPrefix(dir, f.way+"/"))
+	if f.listed.Add(1) > mostListed && !whole {
+		return nil, nil
+	}
+	names, err := f.Tree.List(dir)
+	if whole {
+		return names, err
+	}
+	return names[:min(len(names), mostNamed)], err
+}
+
+// isOver reports whether a file is none of the first that were opened.
+func (f *few) isOver(name string) bool {
+	if !f.means(name) {
+		return true
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.read) < mostOpened {
+		f.read[name] = true
+	}
+	return !f.read[name]
+}
+
+// OpenFile implements tree.Tree: what is none of the first files is not there.
+func (f *few) OpenFile(name string) (tree.Opened, error) {
+	if f.isOver(name) {
+		return nil, fs.ErrNotExist
+	}
+	return f.Tree.OpenFile(name)
+}
+
+// Read implements tree.Tree, as OpenFile does.
+func (f *few) Read(name string, buf []byte) ([]byte, tree.Stamp, error) {
+	if f.isOver(name) {
+		return buf[:0], tree.Stamp{}, fs.ErrNotExist
+	}
+	return f.Tree.Read(name, buf)
+}
+
+// lacks returns why there is no such operation in a format.
+func (a *Agent) lacks(op model.Op, f Format) string {
+	switch op {
+	case model.OpFork, model.OpUndo, model.OpRedo:
+		return a.Lacks
+	case model.OpRestore:
+		if _, ok := f.(Restorer); ok || a.Lacks != "" {
+			return a.Lacks
+		}
+		return "the files of " + a.Framework + " are not changed: a fork is a new session from here, which it resumes"
+	case model.OpEdit:
+		return cmp.Or(a.Lacks, "a fork of "+a.Framework+" has its records as they are: fork from before the message, and say it anew")
+	}
+	return store.Cannot(a.Name, op)
+}

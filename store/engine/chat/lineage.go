@@ -1,0 +1,120 @@
+package chat
+
+import (
+	"slices"
+	"time"
+
+	"hindcast/model"
+)
+
+// Lineage tells which messages follow each other, of records that each follow another one and
+// that are not all messages. A way may come to a record twice: it ends there.
+type Lineage struct {
+	up []int
+	// last has for each record the last message on the way to it, itself where it is one, -1
+	// for none; then end has the record where the way ends.
+	last, end []int
+	steps     int
+}
+
+// Missing stands for a record that others name and that is not there.
+const Missing = -2
+
+// mostSteps bounds the steps along ways: a file may turn around at each record.
+const mostSteps = 5_000_000
+
+// NewLineage returns the lineage of records in the order in which they were recorded: up has
+// the record before each, -1 for none or Missing, and says reports whether one is a message.
+func NewLineage(up []int, says func(i int) bool) *Lineage {
+	l := &Lineage{up: up, last: make([]int, len(up)), end: make([]int, len(up))}
+	for i := range up {
+		l.last[i], l.end[i] = -1, -1
+		if says(i) {
+			l.last[i], l.end[i] = i, i
+		}
+	}
+	for i := range up {
+		var way []int
+		at := i
+		for ; l.end[at] < 0; at = up[at] {
+			l.end[at] = at // where the way comes here again, it ends
+			way = append(way, at)
+			if up[at] < 0 {
+				break
+			}
+		}
+		for _, k := range way {
+			l.last[k], l.end[k] = l.last[at], l.end[at]
+		}
+	}
+	return l
+}
+
+// Message returns the last message on the way to a record, itself where it is one; -1 for none.
+func (l *Lineage) Message(i int) int { return l.last[i] }
+
+// Before returns the last message on the way to a record that is before it; of a way without
+// one -1, and the record where it ends.
+func (l *Lineage) Before(i int) (message, end int) {
+	if l.up[i] < 0 {
+		return -1, i
+	}
+	return l.last[l.up[i]], l.end[l.up[i]]
+}
+
+// Way returns the records on the way to one, the first of them first.
+func (l *Lineage) Way(to int) (list []int) {
+	passed := map[int]bool{}
+	for i := to; i >= 0 && !passed[i]; i = l.up[i] {
+		passed[i] = true
+		list = append(list, i)
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// Left tells the entries of a session why they are off the path: a record that does not follow
+// the messages recorded before it was recorded after a step back. entry has the entry
+// of each message, and recorded returns when a record was; false for one that does not count.
+func (l *Lineage) Left(s *Session, entry []int, recorded func(i int) (at time.Time, counts bool)) {
+	last := -1
+	for i := range l.up {
+		at, counts := recorded(i)
+		if !counts {
+			continue
+		}
+		if next, _ := l.Before(i); last >= 0 && next != last && l.up[i] != Missing {
+			l.leave(s, entry, last, i, next, at)
+		}
+		last = l.last[i]
+	}
+}
+
+// leave tells the messages on the way to one, but for those on the way to a record, before
+// which is next.
+func (l *Lineage) leave(s *Session, entry []int, last, record, next int, at time.Time) {
+	on := map[int]bool{record: true}
+	for m := next; m >= 0 && !on[m]; m = l.step(m) {
+		if m == last {
+			return // it goes on
+		}
+		on[m] = true
+	}
+	why := &model.Reason{Kind: model.ReasonRestore, At: at}
+	if next >= 0 {
+		why.TargetID, why.TargetIndex = s.Entries[entry[next]].ID, entry[next]
+	}
+	for m := last; m >= 0 && !on[m]; m = l.step(m) {
+		on[m] = true
+		s.Entries[entry[m]].Reason = why
+	}
+}
+
+// step returns the message before one, -1 for none and after too many steps.
+func (l *Lineage) step(i int) int {
+	if l.steps++; l.steps > mostSteps {
+		return -1
+	}
+	message, _ := l.Before(i)
+	return message
+}

@@ -1,0 +1,502 @@
+package chat
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"hindcast/model"
+	"hindcast/model/jsontape"
+	"hindcast/store"
+	"hindcast/store/engine/folder"
+	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
+)
+
+// How a file of lines is read.
+//
+// A file is only appended to, so that what was made of a line holds as long as the file
+// begins as it did. It is read in pieces of some megabytes, whose lines several workers
+// decode. When it has grown, reading goes on behind the last line that was whole:
+//
+//	│line│line│line│…│line│torn      first time: all; the torn line is read again
+//	│line│line│line│…│line│line│     then: from the torn line on
+//	                 └ the print of what stands before says that it is the same file
+//
+// What is made of a line is small: where the record is, who follows whom, a title. Its bytes
+// are read again for a state.
+
+// Line is one line of a file.
+type Line struct {
+	// Span is where the line is, without its end; Number is counted from 1.
+	Span
+	Number int
+	// Raw are the bytes. They are lent.
+	Raw []byte
+
+	scratch *jsontape.Scratch
+}
+
+// Parse returns the record, an object. It is lent. The error is a *jsontape.SyntaxError.
+func (l *Line) Parse() (Value, error) {
+	if l.scratch == nil { // a line that a format has by itself
+		l.scratch = new(jsontape.Scratch)
+	}
+	tape, err := l.scratch.Parse(l.Raw)
+	if err != nil {
+		return Value{}, err
+	}
+	if tape.Kind(0) != jsontape.Object {
+		return Value{}, &jsontape.SyntaxError{Msg: "it is no JSON object"}
+	}
+	return ValueOf(tape), nil
+}
+
+// Lines reads files of lines, and remembers what was made of them. It is safe for
+// concurrent use.
+type Lines[R any] struct {
+	// Decode makes something of a line. After an error the line is damaged, and passed
+	// over.
+	Decode func(*Line) (R, error)
+	// Only reports of a line, which is lent, whether it is one of those that are looked for:
+	// the others are only counted. Nil looks for all.
+	Only func(raw []byte) bool
+	// Members are those that every record has: an object in a damaged line is a record where it
+	// has them all. Without any, a damaged line has none.
+	Members []string
+
+	mu    sync.Mutex
+	known map[string]*File[R]
+	lines int
+}
+
+// File is what was made of a file. It is not changed.
+type File[R any] struct {
+	Name string
+	// Records are those of the lines that are not damaged.
+	Records []Record[R]
+	// Size is the length of the file in bytes.
+	Size int64
+
+	stamp tree.Stamp
+	// whole is the end of the last line that has one, and lines how many those are.
+	whole int64
+	lines int
+	// print is what stands before whole, printSize bytes where there are so many.
+	print []byte
+	// damage are the lines that are damaged, and torn says that the last has no end and is
+	// damaged.
+	damage []damage
+	torn   bool
+	// taken says that the last line has no end and is a record all the same.
+	taken bool
+}
+
+// Record is what was made of one line.
+type Record[R any] struct {
+	Span
+	Number int
+	Is     R
+	// Salvaged says that the line is damaged: the agent passes the record over.
+	Salvaged bool
+}
+
+// Name returns what an entry of the record is called: id, or the line of a record without one. Of
+// what the agent passes over it knows no id, so that nothing else follows it.
+func (r *Record[R]) Name(id string) string {
+	if id == "" || r.Salvaged {
+		return fmt.Sprintf("line-%d", r.Number)
+	}
+	return id
+}
+
+// Finds reports whether the agent finds a record that another one names: not that of a damaged
+// line, but for those of such lines themselves, which are shown as they were meant.
+func (f *File[R]) Finds(by, named int) bool {
+	return f.Records[by].Salvaged || !f.Records[named].Salvaged
+}
+
+func recordOf[R any](line *Line, is R) Record[R] {
+	return Record[R]{Span: line.Span, Number: line.Number, Is: is}
+}
+
+// damage is a line that is no record. The records that it has whole are kept all the same.
+type damage struct {
+	line, kept int
+	at         int64
+	err        error
+}
+
+const (
+	// pieceSize is how much is read at a time, and mostLine bounds a line.
+	pieceSize, mostLine = 4 << 20, 256 << 20
+	// printSize is how much is compared of what a file had.
+	printSize = 256
+	// mostLines bounds the lines that are remembered of all files.
+	mostLines = 500_000
+	// mostDamage bounds the damaged lines of a file that are told of one by one.
+	mostDamage = 100
+)
+
+// ErrLineTooLong: a line is longer than is read.
+var ErrLineTooLong = fmt.Errorf("the line is longer than %d MB", mostLine>>20)
+
+// Read reads a file, or what is new in it. The errors are those of tree.Tree.
+func (l *Lines[R]) Read(ctx context.Context, in folder.In, name string) (*File[R], error) {
+	at, err := in.Stamp(name)
+	if err == nil && at.Kind == files.Nothing {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	was := l.known[name]
+	l.mu.Unlock()
+	if was != nil && was.stamp.Is(at) && was.stamp.Size == at.Size {
+		return was, nil
+	}
+	file, err := in.OpenFile(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() // it was only read
+	now := &File[R]{Name: name}
+	if was != nil && was.goesOnIn(file, at) {
+		*now = *was
+		now.Records = slices.Clip(now.Records)
+		if now.taken {
+			now.Records = now.Records[: len(now.Records)-1 : len(now.Records)-1]
+		}
+		now.torn, now.taken = false, false
+	}
+	now.stamp = at
+	if err := l.readOn(ctx, now, file); err != nil {
+		return nil, err
+	}
+	if at.Size > smallFile { // a small one is read again sooner than it is held
+		l.remember(now)
+	}
+	return now, nil
+}
+
+// ReadWhole reads a file that is one record, on however many lines. The errors are those of
+// tree.Tree.
+func (l *Lines[R]) ReadWhole(in folder.In, name string) (*File[R], error) {
+	at, err := in.Stamp(name)
+	if err == nil && at.Kind == files.Nothing {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	was := l.known[name]
+	l.mu.Unlock()
+	if was != nil && was.stamp.Is(at) && was.stamp.Size == at.Size {
+		return was, nil
+	}
+	if at.Size > mostLine {
+		return nil, fmt.Errorf("%s: %w", name, ErrLineTooLong)
+	}
+	text, err := tree.Head(in.Tree, name, at.Size)
+	if err != nil {
+		return nil, err
+	}
+	now := &File[R]{Name: name, Size: int64(len(text)), stamp: at}
+	line := Line{Span: Span{0, now.Size}, Number: 1, Raw: text, scratch: new(jsontape.Scratch)}
+	if is, err := l.Decode(&line); err == nil {
+		now.Records = []Record[R]{recordOf(&line, is)}
+	} else if now.Size > 0 {
+		now.damage = []damage{{line: 1, err: err}}
+	}
+	l.remember(now)
+	return now, nil
+}
+
+// goesOnIn reports whether a file still begins as it did: it is the one that it was, it got
+// longer, and what stood before the end of its last whole line stands there.
+func (f *File[R]) goesOnIn(file io.ReaderAt, at tree.Stamp) bool {
+	if !at.IsFile(f.stamp.Stamp) || at.Size == f.stamp.Size || at.Size < f.whole || f.whole == 0 {
+		return false
+	}
+	print := make([]byte, len(f.print))
+	_, err := file.ReadAt(print, f.whole-int64(len(print)))
+	return (err == nil || errors.Is(err, io.EOF)) && bytes.Equal(print, f.print)
+}
+
+func (l *Lines[R]) remember(f *File[R]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if was := l.known[f.Name]; was != nil {
+		l.lines -= len(was.Records)
+	}
+	if l.lines += len(f.Records); l.known == nil || l.lines > mostLines {
+		l.known, l.lines = map[string]*File[R]{}, len(f.Records)
+	}
+	l.known[f.Name] = f
+}
+
+// readOn reads a file from the end of its last whole line. While lines are decoded the next
+// are read.
+func (l *Lines[R]) readOn(ctx context.Context, f *File[R], file io.ReaderAt) error {
+	lent := buffers.Get().(*[]byte)
+	*lent = slices.Grow((*lent)[:0], int(min(pieceSize, max(f.stamp.Size-f.whole, 0)+1)))
+	buf := *lent
+	from, ended := f.whole, false // of buf in the file
+	var decoding sync.WaitGroup
+	var spare []byte // is decoded
+	defer func() {
+		decoding.Wait()
+		buffers.Put(lent)
+	}()
+	for !ended {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if len(buf) == cap(buf) {
+			if len(buf) >= mostLine {
+				decoding.Wait()
+				return fmt.Errorf("%s, line %d: %w", f.Name, f.lines+1, ErrLineTooLong)
+			}
+			left, err := restOfLine(file, from+int64(len(buf)))
+			if err != nil {
+				return err
+			}
+			buf = append(make([]byte, 0, len(buf)+left+1), buf...)
+		}
+		n, err := file.ReadAt(buf[len(buf):cap(buf)], from+int64(len(buf)))
+		if buf = buf[:len(buf)+n]; err != nil && !errors.Is(err, io.EOF) {
+			return files.Cause(err)
+		}
+		ended = n == 0 || err != nil
+		whole := bytes.LastIndexByte(buf, '\n') + 1
+		if whole == 0 {
+			continue
+		}
+		decoding.Wait()
+		text, at, rest := buf[:whole], from, buf[whole:]
+		f.print = append(slices.Clip(f.print), text[max(0, whole-printSize):]...)
+		f.print = f.print[max(0, len(f.print)-printSize):]
+		from += int64(whole)
+		f.whole = from
+		if ended {
+			buf = rest
+		} else {
+			buf, spare = append(slices.Grow(spare[:0], max(pieceSize, len(rest))), rest...), buf
+			if cap(spare) > 2*pieceSize {
+				spare = nil // it is let go of when its lines are decoded
+			}
+		}
+		decoding.Go(func() { l.decode(f, text, at) })
+	}
+	decoding.Wait()
+	f.Size = from + int64(len(buf))
+	if last := trimLine(buf); l.looksFor(last) {
+		line := Line{Span: Span{from, int64(len(last))}, Number: f.lines + 1, Raw: last, scratch: new(jsontape.Scratch)}
+		is, err := l.Decode(&line)
+		if f.torn, f.taken = err != nil, err == nil; f.taken {
+			f.Records = append(f.Records, recordOf(&line, is))
+		}
+	}
+	return nil
+}
+
+// restOfLine returns how many bytes there are from a place to behind the end of its line, at least a
+// piece where so many follow: a long line has its room at once, and is not copied as it is read.
+func restOfLine(file io.ReaderAt, at int64) (n int, err error) {
+	piece := make([]byte, searchedAtOnce)
+	for n < mostLine {
+		got, err := file.ReadAt(piece, at+int64(n))
+		if err != nil && !errors.Is(err, io.EOF) {
+			return 0, files.Cause(err)
+		}
+		end := bytes.IndexByte(piece[:got], '\n') + 1
+		if n += cmp.Or(end, got); end > 0 || got < len(piece) {
+			break
+		}
+	}
+	return max(n, pieceSize), nil
+}
+
+// looksFor reports whether a line is decoded.
+func (l *Lines[R]) looksFor(raw []byte) bool { return len(raw) > 0 && (l.Only == nil || l.Only(raw)) }
+
+// trimLine takes off the end of a line, and white space before it.
+func trimLine(line []byte) []byte { return bytes.TrimRight(line, "\r \t") }
+
+// decode decodes whole lines, several at once. at is where the text is in the file.
+func (l *Lines[R]) decode(f *File[R], text []byte, at int64) {
+	piece := Line{Span: Span{at, int64(len(text))}, Raw: text}
+	size := len(text)
+	lines := make([]Line, 0, bytes.Count(text, []byte("\n")))
+	for len(text) > 0 {
+		end := bytes.IndexByte(text, '\n')
+		raw := trimLine(text[:end])
+		if f.lines++; l.looksFor(raw) {
+			lines = append(lines, Line{Span: Span{at, int64(len(raw))}, Number: f.lines, Raw: raw})
+		}
+		at, text = at+int64(end)+1, text[end+1:]
+	}
+	made := make([]Record[R], len(lines))
+	failed := make([]error, len(lines))
+	// What a worker takes at a time: lines of a few bytes are many, and one may be large.
+	const atOnce, bytesAtOnce = 16, 64 << 10
+	workers := min(runtime.GOMAXPROCS(0), max((len(lines)+atOnce-1)/atOnce, min(len(lines), size/bytesAtOnce)))
+	var next sync.Mutex
+	from := 0
+	take := func() (first, end int) {
+		next.Lock()
+		defer next.Unlock()
+		first = from
+		for taken := 0; from < min(first+atOnce, len(lines)) && taken < bytesAtOnce; from++ {
+			taken += len(lines[from].Raw)
+		}
+		return first, from
+	}
+	work := func() {
+		scratch := new(jsontape.Scratch)
+		for first, end := take(); first < end; first, end = take() {
+			for i := first; i < end; i++ {
+				line := &lines[i]
+				line.scratch = scratch
+				is, err := l.Decode(line)
+				made[i], failed[i] = recordOf(line, is), err
+			}
+		}
+	}
+	var others sync.WaitGroup
+	for range workers - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+	if len(f.Records) == 0 && !slices.ContainsFunc(failed, func(err error) bool { return err != nil }) {
+		f.Records = made
+		return
+	}
+	for i := 0; i < len(made); i++ {
+		if failed[i] == nil {
+			f.Records = append(f.Records, made[i])
+			continue
+		}
+		kept, first := l.whole(&lines[i]), &lines[i]
+		why := failed[i]
+		if len(kept) == 0 {
+			until := i + 1
+			for until < len(lines) && failed[until] != nil {
+				until++
+			}
+			if joined, last := l.joined(&piece, lines[i:until]); last >= 0 {
+				kept, i = joined, i+last
+				why = fmt.Errorf("it has line breaks that are not escaped, and goes on to line %d", lines[i].Number)
+			}
+		}
+		f.Records = append(f.Records, kept...)
+		if len(f.damage) < mostDamage {
+			f.damage = append(slices.Clip(f.damage), damage{first.Number, len(kept), first.At, why})
+		}
+	}
+}
+
+// Codes of faults that every coding agent's files may have.
+const (
+	// FaultLine: a line is no record.
+	FaultLine = "damaged-line"
+	// FaultTorn: the last line has no end, because its writer is at work or was killed.
+	FaultTorn = "torn-line"
+	// FaultUnknown: records of a type that Hindcast does not know.
+	FaultUnknown = "unknown-record"
+)
+
+// Faults returns what is wrong with the lines. verdict says what the agent does about a line
+// that is no record.
+func (f *File[R]) Faults(verdict string) []model.Fault {
+	var list store.FaultList
+	for _, d := range f.damage {
+		meaning := "the line is no record: " + d.err.Error()
+		if d.kept > 0 {
+			meaning += "; Hindcast shows what it has whole: " + model.Count(d.kept, "record")
+		}
+		list.Add(model.Fault{Code: FaultLine, Severity: model.Loses, File: f.Name, Path: fmt.Sprintf("line %d, byte %d", d.line, d.at), Meaning: meaning, Verdict: verdict})
+	}
+	if f.torn {
+		list.Add(model.Fault{Code: FaultTorn, Severity: model.Odd, File: f.Name, Path: fmt.Sprintf("line %d, byte %d", f.lines+1, f.whole), Meaning: "the last line has no end: its writer is at work, or was killed", Verdict: verdict})
+	}
+	return list.All()
+}
+
+// At returns the record at a place of the file, -1 for none.
+func (f *File[R]) At(place int64) int {
+	i, there := slices.BinarySearchFunc(f.Records, place, func(r Record[R], at int64) int { return cmp.Compare(r.At, at) })
+	if !there {
+		return -1
+	}
+	return i
+}
+
+// UnknownFaults returns the fault of records of types that a format does not know, by how
+// many there are of each; none where there are none.
+func UnknownFaults(file string, types map[string]int) []model.Fault {
+	if len(types) == 0 {
+		return nil
+	}
+	var words []string
+	for name, n := range types {
+		words = append(words, fmt.Sprintf("%.40q (%d)", name, n))
+	}
+	slices.Sort(words)
+	return []model.Fault{{Code: FaultUnknown, Severity: model.Note, File: file, Meaning: "records of types that Hindcast does not know, which are passed over: " + strings.Join(words[:min(len(words), 8)], ", ")}}
+}
+
+// Values returns the records of a file. The errors are those of Raw, and a *jsontape.SyntaxError.
+func Values(t tree.Tree, name string, spans []Span) (list []Value, err error) {
+	raw, err := Raw(t, name, spans)
+	for i := 0; err == nil && i < len(raw); i++ {
+		var v Value
+		v, err = Parse(raw[i])
+		list = append(list, v)
+	}
+	return list, err
+}
+
+// Raw returns the records of a file, which are JSON, with the line breaks escaped that are in
+// their strings. The errors are those of Bytes.
+func Raw(t tree.Tree, name string, spans []Span) ([][]byte, error) {
+	list, err := Bytes(t, name, spans)
+	for i, raw := range list {
+		if bytes.IndexByte(raw, '\n') >= 0 && !jsontape.Valid(raw) { // one that was put together
+			list[i] = escaped(raw)
+		}
+	}
+	return list, err
+}
+
+// Bytes returns what stands in the spans of a file. The errors are those of tree.Tree,
+// io.ErrUnexpectedEOF where the file no longer has them, and ErrLineTooLong.
+func Bytes(t tree.Tree, name string, spans []Span) (list [][]byte, err error) {
+	file, err := t.OpenFile(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = cmp.Or(err, file.Close()) }()
+	for _, s := range spans {
+		if s.Len > mostLine {
+			return nil, ErrLineTooLong
+		}
+		raw := make([]byte, s.Len)
+		if n, err := file.ReadAt(raw, s.At); n < len(raw) {
+			return nil, fmt.Errorf("%s, byte %d: %w", name, s.At, cmp.Or(err, io.ErrUnexpectedEOF))
+		}
+		list = append(list, raw)
+	}
+	return list, nil
+}

@@ -1,0 +1,120 @@
+package chat
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"hindcast/store/engine/folder"
+	"hindcast/store/media/tree"
+)
+
+// How a search passes over sessions.
+//
+// What a state says is what its records say, and words of Hindcast's own around it. So a text
+// that is in no byte of a session's files, and is none of these words, is in no state: the
+// files are looked through as they are, some gigabytes a second, and nothing is decoded.
+//
+// That holds for texts that JSON writes in one way. A quote, a backslash, what is not ASCII
+// and what some writers escape for HTML may stand there otherwise; a number may be a sum. And
+// it holds for files whose writer has escaped no other letter, as none has a reason to.
+
+// Plain is a [Format] whose states say nothing but what stands in files of the session,
+// besides the words of messages and of [Meta]. Their writer escapes in JSON what it must, and
+// no letter of ASCII.
+//
+// What an entry adds to a state says nothing but what stands in the records of the entry.
+type Plain interface {
+	// Sources returns the files, nil where they are not known without reading the session.
+	Sources(in folder.In, at Spot) []string
+	// Adds returns how many messages an entry adds to a state.
+	Adds(e *Entry) int
+}
+
+// own are the words of Hindcast's that states have, in lower case, apart from each other.
+var own = strings.ToLower(strings.Join([]string{
+	"messages", "meta", "model", "cwd", "gitBranch", "gitCommit", "version", "mode",
+	"role", "content", "id", "usage", "inputTokens", "outputTokens", "totalTokens", "cacheReadInputTokens", "cacheWriteInputTokens",
+	"metadata", "metrics", "latencyMs", "cost", "raw",
+	"text", "reasoning", "toolUse", "toolUseId", "name", "input", "toolResult", "status", "success", "error", "json",
+	"true", "false", "null",
+	System.String(), User.String(), Assistant.String(), Tool.String(),
+}, "\x00"))
+
+// isPlain reports whether a text stands in JSON as it is, wherever it stands, and is no number.
+func isPlain(text []byte) bool {
+	number := true
+	for _, c := range text {
+		if c < ' ' || c > '~' || strings.IndexByte("\"\\<>&'", c) >= 0 {
+			return false
+		}
+		number = number && strings.IndexByte("0123456789+-.eE", c) >= 0
+	}
+	return len(text) > 0 && !number
+}
+
+// tells returns the format where the bytes of files tell which states have a text.
+func (s *Store) tells(text []byte) (format Plain, ok bool) {
+	format, ok = s.format.(Plain)
+	return format, ok && isPlain(text) && !strings.Contains(own, string(bytes.ToLower(text)))
+}
+
+// Mentions reports whether states of a session may have a text in them, see store.Mentions.
+func (s *Store) Mentions(ctx context.Context, session string, text []byte, has func([]byte) bool) (bool, error) {
+	format, ok := s.tells(text)
+	if !ok {
+		return true, nil
+	}
+	at, err := s.find(ctx, session)
+	if err != nil {
+		return true, s.Wrap(err, "search session %q", session)
+	}
+	in := s.storage.In()
+	sources := format.Sources(in, at)
+	for _, file := range sources {
+		if found, err := s.contains(ctx, in.Tree, file, len(text), has); found || err != nil {
+			return true, s.Wrap(err, "search session %q", session)
+		}
+	}
+	return sources == nil, nil
+}
+
+// searchedAtOnce is how much of a file is in memory at a time.
+const searchedAtOnce = 1 << 20
+
+// contains reports whether a file has in it what has finds, a text of so many bytes.
+func (s *Store) contains(ctx context.Context, t tree.Tree, file string, size int, has func([]byte) bool) (bool, error) {
+	f, err := t.OpenFile(file)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close() // it was only read
+	overlap := size - 1
+	spare, _ := s.searched.Get().(*[]byte)
+	if spare == nil {
+		spare = new([]byte)
+	}
+	defer s.searched.Put(spare)
+	*spare = slices.Grow((*spare)[:0], searchedAtOnce+overlap)
+	buf := (*spare)[:searchedAtOnce+overlap]
+	at, kept := int64(0), 0 // the end of the piece before stands in front
+	for ctx.Err() == nil {
+		n, err := f.ReadAt(buf[kept:], at)
+		piece := buf[:kept+n]
+		if has(piece) {
+			return true, nil
+		}
+		if errors.Is(err, io.EOF) || err == nil && n == 0 {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		at += int64(n)
+		kept = copy(buf, piece[max(0, len(piece)-overlap):])
+	}
+	return false, ctx.Err()
+}

@@ -1,0 +1,43 @@
+package chat
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"hindcast/store/engine/folder"
+	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
+)
+
+func TestIsPlain(t *testing.T) {
+	for text, want := range map[string]bool{
+		"first question": true, "src/main.go": true, "a1": true, "run: ls -1": true,
+		"": false, "622": false, "1.5e3": false, `say "hi"`: false, `a\\b`: false, "naïve": false, "a<b": false, "line\nbreak": false,
+	} {
+		if got := isPlain([]byte(text)); got != want {
+			t.Errorf("%q: %t", text, got)
+		}
+	}
+}
+
+// A text is found wherever it lies, also over the end of a piece.
+func TestContains(t *testing.T) {
+	has := func(text string) func([]byte) bool {
+		return func(in []byte) bool { return bytes.Contains(in, []byte(text)) }
+	}
+	text := bytes.Repeat([]byte("x"), 3*searchedAtOnce)
+	for _, at := range []int{0, searchedAtOnce - 3, searchedAtOnce, searchedAtOnce + 2, 2*searchedAtOnce + 1, len(text) - 6} {
+		whole := bytes.Clone(text)
+		copy(whole[at:], "Needle")
+		in := folder.In{Tree: tree.Overlay(nil, tree.Steps{{Name: "f", Data: whole}}, nil), Memo: tree.NewMemo(&files.Memory{})}
+		for needle, want := range map[string]bool{"Needle": true, "needle": false, "absent": false} {
+			if found, err := new(Store).contains(t.Context(), in.Tree, "f", len(needle), has(needle)); found != want || err != nil {
+				t.Errorf("at %d, %q: %t, %v", at, needle, found, err)
+			}
+		}
+	}
+	if !strings.Contains(own, "assistant") {
+		t.Error("a role is no word of Hindcast's")
+	}
+}

@@ -1,0 +1,345 @@
+package chat
+
+import (
+	"bytes"
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+)
+
+// Message is one message in the shape that all coding agents get here: the blocks are those
+// of Strands, which package conversation reads.
+//
+//	{"role": "assistant",
+//	 "content": [{"text": …}, {"reasoning": {"text": …}}, {"toolUse": {…}}, {"toolResult": {…}},
+//	             {"context": {"type": "file", "name": …, "text": …}}],
+//	 "id": …, "model": …, "usage": {"inputTokens": …, …}, "cost": …,
+//	 "raw": the agent's record, whole, or a list of several}
+type Message struct {
+	Role   Role
+	Blocks []Block
+	// ID is the id of the model's answer, "" for none.
+	ID    string
+	Model string
+	// Usage is what the answer cost, counted once for an ID.
+	Usage conversation.Usage
+	// Raw are the records, as they stand in the file.
+	Raw [][]byte
+}
+
+// Block is a part of a message.
+type Block struct {
+	Kind conversation.BlockKind
+	// ID joins a tool call and its result, or is the agent's word for a context; Name names the
+	// tool, or what the context is about.
+	ID, Name string
+	// Body is JSON: the string of a text or a thought, the input of a call, the result of
+	// one, whatever another block is. Nil for none.
+	Body []byte
+	// Failed says of a result that the tool failed. Inferred are the words where its text alone
+	// tells so: "exit code 2".
+	Failed   bool
+	Inferred string
+}
+
+// Exited notes of a result that its text gives an exit code which is not zero. told finds the code
+// where the agent writes it: at the beginning of the text, or at its end.
+func (b *Block) Exited(told *regexp.Regexp) {
+	const most = 512
+	text := b.Body
+	if len(text) > 2*most {
+		text = slices.Concat(text[:most], text[len(text)-most:])
+	}
+	if m := told.FindSubmatch(text); !b.Failed && m != nil && string(m[1]) != "0" {
+		b.Failed, b.Inferred = true, "exit code "+string(m[1])
+	}
+}
+
+// TextBlock returns a block of text from a JSON string.
+func TextBlock(body []byte) Block { return Block{Kind: conversation.Text, Body: body} }
+
+// ContextBlock returns a block of what the agent gave the model beside the conversation: is
+// names it in the agent's word, and about what it is about, "" for nothing in particular.
+func ContextBlock(is, about, text string) Block {
+	return Block{Kind: conversation.Context, ID: is, Name: about, Body: jsontape.AppendQuoted(nil, text)}
+}
+
+// AppendJSON appends the message as JSON, without white space of its own.
+func (m *Message) AppendJSON(dst []byte) []byte {
+	text := new(joined)
+	m.writeJSON(text)
+	return append(dst, bytes.Join(text.pieces, nil)...)
+}
+
+// writeJSON writes what AppendJSON appends. It holds the large parts of the message.
+func (m *Message) writeJSON(to *joined) {
+	to.text(`{"role":"`, m.Role.String(), `","content":[`)
+	for i := range m.Blocks {
+		if i > 0 {
+			to.text(`,`)
+		}
+		m.Blocks[i].writeJSON(to)
+	}
+	to.text(`]`)
+	writeMember(to, "id", m.ID)
+	writeMember(to, "model", m.Model)
+	if u := m.Usage; u.Counted {
+		to.text(`,"usage":{"inputTokens":`, number(u.Input), `,"outputTokens":`, number(u.Output), `,"totalTokens":`, number(u.Input+u.Output),
+			`,"cacheReadInputTokens":`, number(u.CacheRead), `,"cacheWriteInputTokens":`, number(u.CacheWrite), `}`)
+	}
+	if m.Usage.Milliseconds > 0 {
+		to.text(`,"metadata":{"metrics":{"latencyMs":`, number(m.Usage.Milliseconds), `}}`)
+	}
+	if m.Usage.Priced {
+		to.text(`,"cost":`, number(m.Usage.Cost))
+	}
+	for i, raw := range m.Raw {
+		switch {
+		case i > 0:
+			to.text(`,`)
+		case len(m.Raw) > 1:
+			to.text(`,"raw":[`)
+		default:
+			to.text(`,"raw":`)
+		}
+		to.bytes(raw)
+	}
+	if len(m.Raw) > 1 {
+		to.text(`]`)
+	}
+	to.text(`}`)
+}
+
+func writeMember(to *joined, key, text string) {
+	if text != "" {
+		to.text(`,"`, key, `":`, quoted(text))
+	}
+}
+
+func quoted(text string) string { return string(jsontape.AppendQuoted(nil, text)) }
+
+func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+func (b *Block) writeJSON(to *joined) {
+	body := b.Body
+	if len(body) == 0 {
+		body = []byte("null")
+	}
+	switch b.Kind {
+	case conversation.Text:
+		to.text(`{"text":`)
+		to.bytes(body)
+		to.text(`}`)
+	case conversation.Context:
+		to.text(`{"context":{"type":`, quoted(b.ID))
+		writeMember(to, "name", b.Name)
+		to.text(`,"text":`)
+		to.bytes(body)
+		to.text(`}}`)
+	case conversation.Reasoning:
+		to.text(`{"reasoning":{"text":`)
+		to.bytes(body)
+		to.text(`}}`)
+	case conversation.ToolCall:
+		to.text(`{"toolUse":{"toolUseId":`, quoted(b.ID), `,"name":`, quoted(b.Name), `,"input":`)
+		to.bytes(body)
+		to.text(`}}`)
+	case conversation.ToolResult:
+		to.text(`{"toolResult":{"toolUseId":`, quoted(b.ID))
+		writeMember(to, "name", b.Name)
+		status := "success"
+		if b.Failed {
+			status = "error"
+		}
+		to.text(`,"status":"`, status, `","content":`)
+		writeResult(to, body)
+		to.text(`}}`)
+	default:
+		to.text(`{"json":`)
+		to.bytes(body)
+		to.text(`}`)
+	}
+}
+
+// writeResult writes the content of a result: a list of blocks as it is, a text or any
+// other value as the one block.
+func writeResult(to *joined, body []byte) {
+	before, after := `[{"json":`, `}]`
+	switch body[0] {
+	case '[':
+		before, after = "", ""
+	case '"':
+		before = `[{"text":`
+	}
+	to.text(before)
+	to.bytes(body)
+	to.text(after)
+}
+
+const (
+	// mostTitle and mostPart bound a title in bytes, and the words of one that says
+	// something else besides; mostName bounds the name of a tool.
+	mostTitle, mostPart, mostName = conversation.MaxTitle, 60, 80
+)
+
+// Said is what a timeline shows of a message: it is small. The texts are untrusted.
+type Said struct {
+	Role Role
+	// Words are the first that it says, on one line, or what it is without any. Of a message of
+	// the user they are what a person typed, where By says so.
+	Words string
+	By    conversation.Typed
+	// Calls are the tools that it calls, and Results what tools gave.
+	Calls   []Call
+	Results []Result
+}
+
+// Call is a tool call.
+type Call struct{ ID, Name string }
+
+// Result is the result of a tool call: Name is "" where the message does not name the tool,
+// and Why is how one that failed begins.
+type Result struct {
+	Call
+	Failed bool
+	Why    string
+	// Inferred says that the text of the result alone tells that the tool failed.
+	Inferred bool
+}
+
+// Said returns what a timeline shows of the message.
+func (m *Message) Said() Said {
+	s := Said{Role: m.Role}
+	if m.Role == User {
+		s.Words, s.By = m.typed()
+	}
+	for i := range m.Blocks {
+		b := &m.Blocks[i]
+		call := Call{b.ID, conversation.Cut(conversation.OneLine(b.Name), mostName)}
+		switch b.Kind {
+		case conversation.ToolCall:
+			s.Calls = append(s.Calls, call)
+		case conversation.ToolResult:
+			r := Result{Call: call, Failed: b.Failed, Inferred: b.Inferred != ""}
+			if b.Failed {
+				r.Why = cmp.Or(b.Inferred, resultWords(b.Body))
+			}
+			s.Results = append(s.Results, r)
+		case conversation.Text:
+			if s.Words == "" {
+				s.Words = Words(b.Body, mostTitle)
+			}
+		}
+	}
+	if s.Words == "" && len(s.Calls)+len(s.Results) == 0 {
+		s.Words = m.label()
+	}
+	return s
+}
+
+// typed returns what a person typed of a message, on one line.
+func (m *Message) typed() (words string, by conversation.Typed) {
+	words, by = conversation.FirstTyped(func(yield func(string) bool) {
+		for i := range m.Blocks {
+			b := &m.Blocks[i]
+			if b.Kind == conversation.Text && len(b.Body) > 0 && b.Body[0] == '"' && !yield(beginning(b.Body)) {
+				return
+			}
+		}
+	})
+	return conversation.Cut(conversation.OneLine(conversation.Cut(words, 4*mostTitle)), mostTitle), by
+}
+
+// beginning returns a JSON string, a long one as far as tells what a person typed.
+func beginning(body []byte) string {
+	const enough = 1 << 20
+	if len(body) > enough {
+		return string(jsontape.Prefix(body, enough).AppendText(nil, 0, enough))
+	}
+	return jsontape.Unquote(body)
+}
+
+// label says what a message is that has no words: what the model thought, what the agent told
+// it as the system, or the kind of its first block, in the agent's word where Hindcast has none:
+// "image".
+func (m *Message) label() string {
+	if len(m.Blocks) == 0 {
+		return ""
+	}
+	first := &m.Blocks[0]
+	if first.Kind == conversation.Reasoning || m.Role == System {
+		if words := Words(first.Body, mostTitle); words != "" {
+			return words
+		}
+	}
+	is := first.Kind.String()
+	if first.Kind == conversation.Unknown {
+		if file := conversation.FileLabel(first.Body); file != "" {
+			return file
+		}
+		is = cmp.Or(ParseHead(first.Body).Get("type").Words(), is)
+	}
+	return "(" + is + ")"
+}
+
+// Title returns one line on the message, as package conversation words it. tools are the
+// names of tools by the ids of their calls. failed says that a tool failed.
+func (s *Said) Title(tools map[string]string) (title string, failed bool) {
+	if len(s.Results) > 0 {
+		return conversation.List(s.Results, func(r Result) string {
+			name := cmp.Or(r.Name, tools[r.ID], "tool")
+			failed = failed || r.Failed
+			switch {
+			case !r.Failed:
+				return name + " ok"
+			case r.Why == "":
+				return name + " failed"
+			}
+			return name + ": " + r.Why
+		}), failed
+	}
+	if len(s.Calls) == 0 {
+		return s.Words, false
+	}
+	calls := conversation.List(s.Calls, func(c Call) string { return cmp.Or(c.Name, "tool") })
+	if s.Words == "" {
+		return "calls " + calls, false
+	}
+	return conversation.Cut(s.Words, mostPart) + " (calls " + calls + ")", false
+}
+
+// Words returns the beginning of a JSON string on one line, at most limit bytes; "" for
+// anything else.
+func Words(body []byte, limit int) string {
+	if len(body) == 0 || body[0] != '"' {
+		return ""
+	}
+	const spelled = 6 // bytes of the longest spelling of a character
+	text := ""
+	if len(body) > 4*spelled*limit {
+		text = string(jsontape.Prefix(body, 4*spelled*limit).AppendText(nil, 0, 4*limit))
+	} else {
+		text = jsontape.Unquote(body)
+	}
+	return conversation.Cut(conversation.OneLine(conversation.Cut(text, 4*limit)), limit)
+}
+
+// resultWords returns the first words of what a tool gave.
+func resultWords(body []byte) string {
+	if text := Words(body, mostPart); text != "" {
+		return text
+	}
+	for part, err := range jsontape.Members(body) {
+		if err != nil {
+			return ""
+		}
+		if text := Words(jsontape.FindMember(part.Value, `"text"`), mostPart); text != "" {
+			return text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,516 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"hindcast/model"
+	"hindcast/model/conversation"
+	"hindcast/store"
+	"hindcast/store/engine/folder"
+	"hindcast/store/media/files"
+	"hindcast/store/media/tree"
+)
+
+// Format reads what one coding agent writes. It is safe for concurrent use.
+type Format interface {
+	// Spots returns where the sessions of a storage are, as far as names tell.
+	Spots(ctx context.Context, in folder.In) ([]Spot, error)
+	// Spot returns where the session of such a [Spot.Name] is, whether it is there or not.
+	Spot(name string) Spot
+	// Glance returns what the list shows of a session, without reading all of a large one.
+	Glance(in folder.In, at Spot) (Glance, error)
+	// Read reads a session, one without entries where there is none. It returns an
+	// error where a file cannot be read; damage in it is a fault.
+	Read(ctx context.Context, in folder.In, at Spot) (*Session, error)
+	// Messages returns the messages that an entry of a session adds to a state.
+	Messages(in folder.In, s *Session, e *Entry) ([]Message, error)
+}
+
+// Forker is a [Format] whose agent resumes a session that Hindcast made.
+type Forker interface {
+	Format
+	// NewID returns the id of a new session: as, or a fresh one where as is "". The error says
+	// what form ids have, where as has another.
+	NewID(as string) (string, error)
+	// Fork returns the files of a new session that ends with an entry. The error is a
+	// model.UnsupportedError where the agent could not go on from there.
+	Fork(c Cut) (*Fork, error)
+}
+
+// Identifier is a [Format] whose files' names do not tell what the agent calls a session.
+type Identifier interface {
+	// ID returns what it is called, from the beginning of its file; "" where that does not
+	// tell. A file that a person opened is a session, wherever it lies, where it does. It is
+	// asked once for a file that does not change.
+	ID(in folder.In, at Spot) string
+}
+
+// Nested is a [Format] with sessions in the files of others that Spots does not tell of:
+// [Session].Within of one that is read does, and [Glance].Within as far as it looks.
+type Nested interface {
+	// Within returns where the session "SESSION/NAME" is, in the file of SESSION; false where no
+	// session has such a name.
+	Within(session Spot, name string) (Spot, bool)
+}
+
+// Restorer is a [Format] whose agent keeps a pointer of its own to the head of a session, and
+// goes on from whatever entry that names.
+type Restorer interface {
+	Format
+	// Restore returns the steps that have the pointer name an entry, none where it is the
+	// head already. The error is a model.UnsupportedError where the agent could not go on
+	// from there.
+	Restore(c Cut) (*Restored, error)
+	// Lock returns the file that the agent holds locked while it writes to a session. It need
+	// not be there.
+	Lock(at Spot) string
+}
+
+// Sizer is a [Format] whose sessions have more files than Spots tells of.
+type Sizer interface {
+	// Small reports whether all of a session is quickly read for the list.
+	Small(in folder.In, at Spot) bool
+}
+
+// Scattered is a [Format] whose sessions have files that no [Spot] names.
+type Scattered interface {
+	// Rest returns how many bytes these take in a session. It reads none of them.
+	Rest(in folder.In, at Spot) int64
+}
+
+// Caller is a [Format] whose agent can be called at an entry with nothing written before.
+type Caller interface {
+	// Calls returns the calls that go on from an entry, the best one first.
+	Calls(s *Session, e *Entry) []model.Resume
+}
+
+// Spot is where a session is.
+type Spot struct {
+	// File is the file that tells it from all others, in the names of the storage.
+	File string
+	// More are its other files that names tell of, in order.
+	More []string
+	// ID is how the agent calls the session, with that of its parent before it where it is
+	// that of a sub-agent: "SESSION/AGENT".
+	ID string
+	// Named says that the name of the file tells it for sure: no [Identifier] is asked.
+	Named bool
+	// Project is the folder that the session is about, as far as the names tell.
+	Project string
+	// Part tells it from the other sessions of its file, "" in a file of one. Then At is
+	// when it changed last, and Size how many bytes it takes there: the file does not say.
+	Part string
+	At   time.Time
+	Size int64
+}
+
+// Name returns what tells the session from all others in the storage: the file, and the
+// part of it.
+func (s *Spot) Name() string {
+	if s.Part == "" {
+		return s.File
+	}
+	return s.File + "#" + s.Part
+}
+
+// stamp returns the look of a session: that of the file that changed last, or of its part of
+// one, which is never the same for sure.
+func (s *Spot) stamp(in folder.In) (at tree.Stamp, err error) {
+	if at, err = in.Stamp(s.File); err == nil && s.Part != "" && at.Kind != files.Nothing {
+		at = tree.Stamp{Stamp: files.Stamp{Kind: at.Kind, Modified: s.At, Size: s.Size}}
+	}
+	size := at.Size // that of another file, or of a folder, is none of the session's
+	for _, file := range s.More {
+		more, err := in.Stamp(file)
+		switch {
+		case err != nil || at.Kind == files.Nothing || !more.Modified.After(at.Modified):
+		case more.Kind == files.Directory:
+			at.Modified = more.Modified
+		default:
+			at = more
+		}
+	}
+	at.Size = size
+	return at, err
+}
+
+// more returns the spots of the session's other files.
+func (s *Spot) more() (list []Spot) {
+	for _, file := range s.More {
+		list = append(list, Spot{File: file})
+	}
+	return list
+}
+
+// Glance is what the list of sessions shows of one. The texts are untrusted.
+type Glance struct {
+	// Title is the session's name, or what the user said first.
+	Title string
+	// Project is the folder that the session is about.
+	Project string
+	// Faults are those that are known without reading all of the session, and Within are the
+	// sessions in its file, see [Nested].
+	Faults []model.Fault
+	Within []Inner
+}
+
+// Inner is the session of a sub-agent in the file of the one that started it. The title is
+// untrusted, "" where it is not known.
+type Inner struct{ Name, Title string }
+
+// Session is one conversation. It is not changed once it was read.
+type Session struct {
+	Spot  Spot
+	Title string
+	// Project is the folder that the session is about.
+	Project string
+	// Entries are in the order in which they were recorded.
+	Entries []Entry
+	// Head is the entry that the agent would go on from; -1 for none.
+	Head int
+	// Pointed says that a pointer of the agent's own names the head, or that there is none.
+	Pointed bool
+	// Faults are what is wrong with the files.
+	Faults []model.Fault
+	// Within are the sessions in its file, see [Nested].
+	Within []Inner
+	// Own is what the format keeps.
+	Own any
+
+	// agent wrote it, and dir is the folder of the storage on the disk; "" for none.
+	agent *Agent
+	dir   string
+	// ids are those of the entries that were added, and before the one before each.
+	ids    IDs
+	before []int
+	// at has the position of each entry by its id, and parents that of the parent of each,
+	// -1 for none, once all of them are known.
+	at      map[string]int
+	parents []int
+	// tangled says that an entry is recorded before its parent: only then may the lineage run
+	// in a circle.
+	tangled bool
+	// runs are the numbers of what the entries add to states, see number; the zero value for
+	// none as yet.
+	runs []store.Run
+}
+
+// Entry is a message that is complete, or another record that changes what the model reads.
+type Entry struct {
+	// ID and Parent are the agent's own; Parent is "" of a first one.
+	ID, Parent string
+	At         time.Time
+	Said       Said
+	// Event says what happened in a word where the role does not: "compaction".
+	Event string
+	// Turn is the turn that it is in, counted from 1, where the format counts them; else a turn
+	// ends with each answer that calls no tool and does not go on.
+	Turn int
+	// GoesOn says of an answer that its turn does not end with it, though it calls no tool.
+	GoesOn bool
+	// Title is one line on it, where Said does not tell. It is untrusted. Note is what its row says
+	// besides.
+	Title  string
+	Note   string
+	Marks  model.Marks
+	Reason *model.Reason // why it is off the path where the format knows
+	// Meta is as of the entry. Entries share it.
+	Meta *Meta
+	// File has the records that the entry is made of, and Records are where in it.
+	File    string
+	Records []Span
+	// Context, if it is not nil, are the entries whose messages are the state at this
+	// one, itself among them, by their positions. Of nil they are those at the parent, and
+	// itself.
+	Context []int
+	// Version tells contents of one id apart where the records do not; "" else.
+	Version string
+	// Child is the session of the sub-agent that it started, of several the first, see Starts; ""
+	// for none.
+	Child string
+	// Facts are what is known of it besides. The values are untrusted.
+	Facts model.Facts
+	// Own is what the format keeps.
+	Own any
+}
+
+// subAgent is the label of a session that an entry started.
+const subAgent = "sub-agent"
+
+// Starts notes that the entry started the session of a sub-agent. An answer may start several.
+func (e *Entry) Starts(session string) {
+	switch {
+	case e.Child == "":
+		e.Child = session
+	case !e.started(session):
+		e.Facts.Add(subAgent, session)
+	}
+}
+
+// started reports whether the entry started the session of a sub-agent.
+func (e *Entry) started(session string) bool {
+	return e.Child == session || slices.ContainsFunc(e.Facts, func(f model.Fact) bool { return f.Label == subAgent && f.Value == session })
+}
+
+// MostKept bounds the records that a format looks at for what the compactions of a session
+// keep: a file may be of compactions that keep all before them.
+const MostKept = 5_000_000
+
+// Role is who speaks.
+type Role uint8
+
+// The roles.
+const (
+	System Role = iota
+	User
+	Assistant
+	Tool
+	// Other is one that Hindcast does not know.
+	Other
+)
+
+var roles = [...]string{"system", "user", "assistant", "tool", "unknown"}
+
+// String returns the role as messages name it.
+func (r Role) String() string { return roles[r] }
+
+// Meta is what a session ran with, in the words of the agent. The texts are untrusted.
+type Meta struct {
+	Model, Dir, Branch, Commit, Version, Mode string
+}
+
+// With returns what a session runs with behind a record that says is, where "" says nothing: m
+// itself where nothing changes, so that entries share it.
+func (m *Meta) With(is Meta) *Meta {
+	now := Meta{
+		Model: cmp.Or(is.Model, m.Model), Dir: cmp.Or(is.Dir, m.Dir), Branch: cmp.Or(is.Branch, m.Branch),
+		Commit: cmp.Or(is.Commit, m.Commit), Version: cmp.Or(is.Version, m.Version), Mode: cmp.Or(is.Mode, m.Mode),
+	}
+	if now == *m {
+		return m
+	}
+	return &now
+}
+
+// Span is where a record is in a file, in bytes.
+type Span struct{ At, Len int64 }
+
+// Cut is what a new session is made of: the way to the entry To, under the id ID.
+type Cut struct {
+	In      folder.In
+	Session *Session
+	To      *Entry
+	ID      string
+	// Dir is the folder of the storage on the disk.
+	Dir string
+}
+
+// Fork is a session in the making.
+type Fork struct {
+	Spot  Spot
+	Steps tree.Steps
+	// Writes say what the files hold, and Hazards what comes of it.
+	Writes, Hazards []string
+	// Calls are those that resume it.
+	Calls []model.Resume
+}
+
+// Restored is a session that gets another head.
+type Restored struct {
+	Steps tree.Steps
+	// Uses are those of folder.Move.
+	Uses map[string]string
+	// Writes say what changes, and Hazards what comes of it.
+	Writes, Hazards []string
+	// Calls are those that go on from there.
+	Calls []model.Resume
+}
+
+// Add adds an entry behind one that was added, by its position, and returns its own; -1 is behind
+// none. Where another entry has its id, it gets one of its own.
+func (s *Session) Add(e Entry, before int) (at int) {
+	e.ID = s.ids.Take(e.ID)
+	if before >= 0 {
+		e.Parent = s.Entries[before].ID
+	}
+	s.Entries, s.before = append(s.Entries, e), append(s.before, before)
+	return len(s.Entries) - 1
+}
+
+// Before returns the entry that one was added behind, -1 for none.
+func (s *Session) Before(at int) int { return s.before[at] }
+
+// path returns the entries from the first to one, by their positions. One that the lineage
+// comes to twice ends it.
+func (s *Session) path(to int) (list []int) {
+	if len(s.parents) != len(s.Entries) { // it is being read
+		s.join()
+	}
+	seen := make([]bool, len(s.Entries))
+	for at := to; at >= 0 && !seen[at]; at = s.parents[at] {
+		seen[at] = true
+		list = append(list, at)
+	}
+	reverse(list)
+	return list
+}
+
+// join finds the parents, whose ids are final.
+func (s *Session) join() {
+	s.at = make(map[string]int, len(s.Entries))
+	for i := range s.Entries {
+		s.at[s.Entries[i].ID] = i
+	}
+	s.parents = make([]int, len(s.Entries))
+	for i := range s.Entries {
+		s.parents[i] = -1
+		if p, ok := s.at[s.Entries[i].Parent]; ok && p != i {
+			s.parents[i] = p
+			s.tangled = s.tangled || p > i
+		}
+	}
+}
+
+func reverse(list []int) {
+	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
+		list[i], list[j] = list[j], list[i]
+	}
+}
+
+// finish fills in what follows from the entries together: ids that others have, too, become
+// ids of their own, so that none is lost from view; titles name the tools that were called;
+// what the model no longer reads is marked.
+func (s *Session) finish() {
+	ids, tools := IDs{}, map[string]string{}
+	for i := range s.Entries {
+		e := &s.Entries[i]
+		e.ID = ids.Take(e.ID)
+		for _, c := range e.Said.Calls {
+			tools[c.ID] = c.Name
+		}
+	}
+	s.join()
+	var said Opening
+	for i := range s.Entries {
+		e := &s.Entries[i]
+		if slices.ContainsFunc(e.Said.Results, func(r Result) bool { return r.Inferred }) {
+			e.Facts.Add("failure", "inferred from the exit code in the text of the result")
+		}
+		title, failed := e.Said.Title(tools)
+		if e.Title = cmp.Or(e.Title, title); failed {
+			e.Marks |= model.MarkError
+		}
+		if e.Note != "" {
+			e.Title = strings.TrimSpace(e.Title + " (" + e.Note + ")")
+		}
+		said.add(e)
+	}
+	s.Title = cmp.Or(s.Title, said.Title())
+	s.evict()
+}
+
+// EventCommand is the event of what a person typed that the program answers: "/model".
+const EventCommand = "command"
+
+// StoredTitle returns a title that an agent stored, as the person typed it. It is "" where the program wrote
+// all of it, and for one that stands for none: it fits one of the patterns of path.Match.
+func StoredTitle(title string, none ...string) string {
+	words, by := conversation.WordsTyped(title)
+	words = conversation.Cut(conversation.OneLine(words), conversation.MaxTitle)
+	if by == conversation.Wrapped || slices.ContainsFunc(none, func(pattern string) bool { is, _ := path.Match(pattern, words); return is }) {
+		return ""
+	}
+	return words
+}
+
+// Opening gathers what a session may be called, in the order of its messages.
+type Opening struct{ conversation.Openings }
+
+// add adds what an entry says, but for what a sub-agent was asked, and what the program says by itself.
+func (o *Opening) add(e *Entry) {
+	if e.Reason != nil && e.Reason.Kind == model.ReasonSidechain {
+		return
+	}
+	if e.Event == "" || e.Event == EventCommand {
+		o.Say(e.Said)
+	}
+}
+
+// Say adds what a message says.
+func (o *Opening) Say(said Said) {
+	switch {
+	case said.Role == User:
+		o.Add(said.Words, said.By)
+	case said.Role == Assistant && len(said.Calls) == 0:
+		o.Answer(said.Words)
+	}
+}
+
+// evict marks the entries on the way to the head that the model no longer reads.
+func (s *Session) evict() {
+	reads := map[int]bool{}
+	for _, i := range s.Reads(s.Head) {
+		reads[i] = true
+	}
+	for _, i := range s.path(s.Head) {
+		if !reads[i] {
+			s.Entries[i].Marks |= model.MarkEvicted
+		}
+	}
+}
+
+// At returns the position of an entry, -1 for none.
+func (s *Session) At(id string) int {
+	if len(s.parents) != len(s.Entries) { // it is being read
+		return slices.IndexFunc(s.Entries, func(e Entry) bool { return e.ID == id })
+	}
+	if at, known := s.at[id]; known {
+		return at
+	}
+	return -1
+}
+
+// Path returns the entries from the first to one.
+func (s *Session) Path(to *Entry) (list []*Entry) {
+	for _, i := range s.path(s.At(to.ID)) {
+		list = append(list, &s.Entries[i])
+	}
+	return list
+}
+
+// size returns how many bytes its records take.
+func (s *Session) size() (bytes int64) {
+	for i := range s.Entries {
+		for _, r := range s.Entries[i].Records {
+			bytes += r.Len
+		}
+	}
+	return bytes
+}
+
+// IsHead reports whether the agent would go on from an entry.
+func (s *Session) IsHead(e *Entry) bool { return s.Head >= 0 && s.Entries[s.Head].ID == e.ID }
+
+// Fault notes what is wrong with the file of the session, at a place of it, and returns that.
+func (s *Session) Fault(code string, severity model.Severity, place, meaning, verdict string) *model.Fault {
+	s.Faults = append(s.Faults, model.Fault{Code: code, Severity: severity, File: s.Spot.File, Path: place, Meaning: meaning, Verdict: verdict})
+	return &s.Faults[len(s.Faults)-1]
+}
+
+// OnHeadPath reports whether an entry is on the way to the head.
+func (s *Session) OnHeadPath(e *Entry) bool {
+	if s.Head < 0 {
+		return false
+	}
+	for _, i := range s.path(s.Head) {
+		if s.Entries[i].ID == e.ID {
+			return true
+		}
+	}
+	return false
+}

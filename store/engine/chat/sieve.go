@@ -1,0 +1,213 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"path"
+	"slices"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/engine/folder"
+	"hindcast/store/media/files"
+)
+
+// How a search reads a session
+//
+// Of a session that has a text somewhere, only the messages that may have it are made, with a
+// few before each, which tell whose results they have. The others are empty, so that the
+// messages keep their numbers:
+//
+//	entries  e0   e1   e2   e3   e4     e3 has the text in its records
+//	states   {"messages":[{},m1,m2,m3,{}],"meta":…}
+
+// blank stands for a message that does not have the text.
+const blank = ",{}"
+
+// around is how many messages are made before one that may have the text.
+const around = 4
+
+// Sieve is that of store.Features.
+func (s *Store) Sieve(ctx context.Context, session string, text []byte, has func([]byte) bool) (*store.Sieved, error) {
+	format, ok := s.tells(text)
+	if !ok {
+		return nil, nil
+	}
+	one, err := s.session(ctx, session)
+	if err != nil {
+		return nil, s.Wrap(err, "search session %q", session)
+	}
+	if len(format.Sources(s.storage.In(), one.Spot)) == 0 {
+		return nil, nil
+	}
+	in := s.storage.In()
+	defer in.Hold(path.Dir(one.Spot.File))()
+	made, err := one.having(ctx, in, has)
+	if err != nil {
+		return nil, s.Wrap(err, "search session %q", session)
+	}
+	one.widen(made)
+	v := &sieved{store: s, of: one, runs: make([]store.Run, len(one.Entries)), metas: map[*Meta]store.Run{}}
+	v.begin = v.add(func() { v.text.text(`{"messages":[`) })
+	var failed error
+	for part := range slices.Chunk(numbers(len(one.Entries)), madeAtOnce) {
+		texts, wrong := make([]*joined, len(part)), make([]error, len(part))
+		err := Parallel(ctx, len(part), func(k int) {
+			if made[part[k]] {
+				texts[k], wrong[k] = s.messages(in, one, part[k])
+			}
+		})
+		if failed = cmp.Or(err, errors.Join(wrong...)); failed != nil {
+			return nil, nil // the states say which of them cannot be read
+		}
+		for k, i := range part {
+			v.runs[i] = v.add(func() {
+				if made[i] {
+					v.text.join(texts[k])
+					return
+				}
+				for range format.Adds(&one.Entries[i]) {
+					v.text.text(blank)
+				}
+			})
+		}
+	}
+	for i := range one.Entries {
+		m := one.Entries[i].Meta
+		if _, there := v.metas[m]; !there {
+			v.metas[m] = v.add(func() { v.text.text(`],"meta":`, m.json(), `}`) })
+		}
+	}
+	return &store.Sieved{Ropes: v.ropes, Fill: v.fill}, nil
+}
+
+func numbers(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// having returns which entries have records in which has finds something. The records alone
+// are looked at, in the order in which they lie in the file.
+func (s *Session) having(ctx context.Context, in folder.In, has func([]byte) bool) ([]bool, error) {
+	type record struct {
+		Span
+		entry int
+	}
+	found, list := make([]bool, len(s.Entries)), []record(nil)
+	for i := range s.Entries {
+		e := &s.Entries[i]
+		if e.File != s.Spot.File || len(e.Records) == 0 {
+			found[i] = true
+			continue
+		}
+		for _, r := range e.Records {
+			list = append(list, record{r, i})
+		}
+	}
+	slices.SortFunc(list, func(a, b record) int { return cmp.Compare(a.At, b.At) })
+	file, err := in.OpenFile(s.Spot.File)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() // it was only read
+	lent := buffers.Get().(*[]byte)
+	defer buffers.Put(lent)
+	for len(list) > 0 {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		// As many as lie close to each other are read at once.
+		n, from, end := 1, list[0].At, list[0].At+list[0].Len
+		for n < len(list) && list[n].At-end < searchedAtOnce/16 && list[n].At+list[n].Len-from <= searchedAtOnce {
+			end = max(end, list[n].At+list[n].Len)
+			n++
+		}
+		*lent = slices.Grow((*lent)[:0], int(end-from))
+		piece := (*lent)[:end-from]
+		if got, err := file.ReadAt(piece, from); got < len(piece) {
+			return nil, files.Cause(cmp.Or(err, io.ErrUnexpectedEOF))
+		}
+		for _, r := range list[:n] {
+			found[r.entry] = found[r.entry] || has(piece[r.At-from:][:r.Len])
+		}
+		list = list[n:]
+	}
+	return found, nil
+}
+
+// widen adds to some entries those whose messages are close before them in a state.
+func (s *Session) widen(to []bool) {
+	of := slices.Clone(to)
+	for i := range s.Entries {
+		at := i
+		for n := 0; of[i] && n < around; n++ {
+			if at = s.parents[at]; at < 0 {
+				break
+			}
+			to[at] = true
+		}
+		list := s.Entries[i].Context
+		for k, at := range list { // what follows the entry is behind the last of them
+			if of[at] || k >= len(list)-around {
+				for _, before := range list[max(0, k-around):k] {
+					to[before] = true
+				}
+				to[at] = true
+			}
+		}
+	}
+}
+
+// sieved are the states of a session, with the messages alone that may have a text.
+type sieved struct {
+	store *Store
+	of    *Session
+	// text has the beginning of each state, what each entry adds, and the ends.
+	text  joined
+	begin store.Run
+	runs  []store.Run
+	metas map[*Meta]store.Run
+}
+
+// add returns where what is written to the text stands.
+func (v *sieved) add(write func()) store.Run {
+	at := v.text.size
+	write()
+	return store.Run{At: int64(at), Len: int64(v.text.size - at)}
+}
+
+// ropes is that of store.Features.
+func (v *sieved) ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rope, error] {
+	return func(yield func(store.Rope, error) bool) {
+		before := roped{entry: -1}
+		for _, ref := range refs {
+			if err := ctx.Err(); err != nil {
+				yield(store.Rope{}, err)
+				return
+			}
+			var rope store.Rope
+			if i := v.of.At(ref.ID); i < 0 || ref.CheckNoVisit() != nil {
+				rope.Err = model.ErrNoSnapshot
+			} else {
+				rope.Runs = before.next(v.of, i, v.runs, v.begin, v.metas[v.of.Entries[i].Meta])
+			}
+			if !yield(rope, nil) {
+				return
+			}
+		}
+	}
+}
+
+// fill is that of store.Features.
+func (v *sieved) fill(_ context.Context, runs []store.Run, dst []byte) error {
+	for _, run := range runs {
+		dst = dst[v.text.copyAt(dst[:run.Len], int(run.At)):]
+	}
+	return nil
+}

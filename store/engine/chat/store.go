@@ -1,0 +1,416 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hindcast/model"
+	"hindcast/store"
+	"hindcast/store/engine"
+	"hindcast/store/engine/folder"
+	"hindcast/store/media/files"
+	"hindcast/store/media/journal"
+	"hindcast/store/media/watch"
+)
+
+// Store is the opened storage of a coding agent. It is safe for concurrent use.
+type Store struct {
+	*engine.Store
+	agent *Agent
+	// dir is the folder in which the opened one is, or it itself, and only the one file that
+	// was opened; "" for all.
+	dir, only string
+	// folder is the folder of the storage on the disk; "" for none.
+	folder  string
+	format  Format
+	storage *folder.Storage
+	files   *engine.Files
+
+	mu sync.Mutex
+	// known are the spots of the sessions when they were listed last, and byID where each is.
+	known []Spot
+	byID  map[string]int
+	made  sync.Map // by the ids of sessions that this store made
+	texts texts
+	// looked counts the sessions that were looked into for the list.
+	looked atomic.Int64
+	// searched has the buffers of Mentions.
+	searched sync.Pool
+}
+
+// Open opens the storage that a path is, or is in. A write of Hindcast's own that was broken
+// off is finished; nothing else is written. The errors are those of the file system, and
+// store.ErrUnrecognised where the sessions are of another program.
+func (a *Agent) Open(ctx context.Context, path string, cache *files.Cache) (*Store, error) {
+	roots, err := a.roots(path)
+	if err == nil && len(roots) == 0 {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: open %q: %w", a.Name, path, files.Cause(err))
+	}
+	at := roots[0]
+	for _, r := range roots[1:] { // the first that has sessions
+		if said, _ := a.isStorage(ctx, at); said.yes {
+			break
+		}
+		at = r
+	}
+	if err := a.refusal(ctx, at); err != nil {
+		return nil, fmt.Errorf("%s: open %q: %w", a.Name, path, err)
+	}
+	s, err := a.opened(ctx, at, path, cache)
+	if err != nil || at.only == "" || a.Noun == "" {
+		return s, err
+	}
+	list, err := s.spots(ctx, s.storage.In())
+	if err == nil && len(list) == 0 {
+		said, _ := a.isStorage(ctx, at)
+		err = fmt.Errorf("%w: %s", store.ErrUnrecognised, cmp.Or(said.misses, "it does not begin as "+a.Noun))
+	}
+	if err != nil {
+		err = errors.Join(fmt.Errorf("%s: open %q: %w", a.Name, path, files.Cause(err)), s.Close())
+		return nil, err
+	}
+	return s, nil
+}
+
+// opened opens a storage at an address, and finishes what was broken off.
+func (a *Agent) opened(ctx context.Context, at root, address string, cache *files.Cache) (*Store, error) {
+	s, err := a.open(at, cache)
+	if err != nil {
+		return nil, fmt.Errorf("%s: open %q: %w", a.Name, address, files.Cause(err))
+	}
+	s.storage.Recover(ctx)
+	s.files = &engine.Files{Storage: s.storage, Watching: s.watch, Closing: s.closeDatabases, Unread: s.unread, Deep: true,
+		Damage: model.Fault{Code: "unfinished-write", Severity: model.Loses, Verdict: "Hindcast writes nothing until that is put right"}}
+	if marker, ok := s.format.(Marker); ok {
+		s.files.Mark = func(ctx context.Context, at engine.Place) (string, error) { return marker.Mark(ctx, at.Own.(Spot)) }
+	}
+	s.Store = engine.OnFiles(engine.Format{
+		Name: a.Name, Framework: a.Framework, IDs: a.IDs, Joins: true,
+		List: s.list, Read: s.read, State: s.state, About: s.about, Resume: s.resume, Check: s.check,
+		Faults: func(_ context.Context, _ folder.In, log *engine.Log) ([]model.Fault, error) {
+			return s.faults(log), nil
+		},
+		Place: func(ctx context.Context, _ folder.In, session string) (engine.Place, error) {
+			at, err := s.find(ctx, session)
+			return s.place(at), err
+		},
+		Lacks: func(op model.Op) string { return a.lacks(op, s.format) },
+		Move:  s.move, Next: s.next,
+	}, s.files, address)
+	return s, nil
+}
+
+func (a *Agent) open(at root, cache *files.Cache) (*Store, error) {
+	s := &Store{agent: a, dir: at.dir, only: at.only}
+	storage, err := folder.Open(at.dir, folder.Options{
+		Place: s.named, Ignore: hidden, Private: true,
+		Cache: cache, Notes: a.Name + " sessions 3", Now: time.Now, Up: at.up, On: at.on, Framework: a.Framework,
+	})
+	if err != nil {
+		return nil, err
+	}
+	dir := storage.Folder()
+	if storage.On() != nil {
+		dir = ""
+	}
+	s.storage, s.folder, s.format = storage, dir, a.Format(dir)
+	return s, nil
+}
+
+// closeDatabases lets go of databases.
+func (s *Store) closeDatabases() error {
+	if d, ok := s.format.(based); ok {
+		return d.close()
+	}
+	return nil
+}
+
+// Features returns the features of the engine, and those of transcripts.
+func (s *Store) Features() store.Features {
+	f := s.Store.Features()
+	f.Find, f.Tally, f.NamesForks, f.Across, f.Labels = s.Find, s.Tally, s.NamesForks, s.Across, s.Labels
+	f.Ropes, f.Fill, f.Apart, f.Sieve, f.Mentions = s.Ropes, s.Fill, s.Apart, s.Sieve, s.Mentions
+	f.Gaps, f.Plan, f.Apply = s.Gaps, s.Plan, s.Apply
+	return f
+}
+
+// named returns the place of a session by its name in the storage.
+func (s *Store) named(file string) engine.Place {
+	at := s.format.Spot(file)
+	s.identify(s.storage.In(), &at)
+	return s.place(at)
+}
+
+// isThere returns model.ErrNoSession where a session without a message is not there. It may be
+// without one as yet, also where it is a part of a file: then that still has to list it.
+func (s *Store) isThere(ctx context.Context, in folder.In, at Spot) error {
+	err := isThere(in, &at)
+	if err != nil || at.Part == "" {
+		return err
+	}
+	list, err := s.spots(ctx, s.storage.In())
+	if err == nil && !slices.ContainsFunc(list, func(is Spot) bool { return is.Name() == at.Name() }) {
+		err = model.ErrNoSession
+	}
+	return err
+}
+
+// isThere returns model.ErrNoSession where the file of a session is not there.
+func isThere(in folder.In, at *Spot) error {
+	look, err := at.stamp(in)
+	if err == nil && look.Kind == files.Nothing {
+		err = model.ErrNoSession
+	}
+	return err
+}
+
+// Find tells for store.Find, without reading it, whether a session is there.
+func (s *Store) Find(ctx context.Context, session string) error {
+	err := s.Read(ctx, func(folder.In) error {
+		_, err := s.find(ctx, session)
+		return cmp.Or(err, ctx.Err())
+	})
+	return s.Wrap(err, "find session %q", session)
+}
+
+// session returns the session of an id.
+func (s *Store) session(ctx context.Context, session string) (*Session, error) {
+	log, err := s.Log(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	return log.Own.(*Session), nil
+}
+
+// entry returns the entry of a snapshot.
+func (s *Store) entry(ctx context.Context, ref model.Ref) (*Session, int, error) {
+	if err := ref.CheckNoVisit(); err != nil {
+		return nil, 0, err
+	}
+	one, err := s.session(ctx, ref.Session)
+	if err != nil {
+		return nil, 0, err
+	}
+	if i := one.At(ref.ID); i >= 0 {
+		return one, i, nil
+	}
+	return nil, 0, model.ErrNoSnapshot
+}
+
+// about describes an entry.
+func (s *Store) about(ctx context.Context, in folder.In, row *engine.Row) (about engine.About, err error) {
+	log, i, err := row.In()
+	if err != nil {
+		return about, err
+	}
+	one := log.Own.(*Session)
+	e := &one.Entries[i]
+	facts := slices.Clip(e.Facts)
+	if teller, ok := s.format.(Teller); ok {
+		more, err := teller.Tell(ctx, in, one, e)
+		if err != nil {
+			return about, err
+		}
+		facts = append(facts, more...)
+	}
+	if strings.HasSuffix(one.Spot.ID, again) {
+		facts.Add("session", "another one in the store has the same id: the mark "+again+" tells them apart")
+	}
+	if e.Child != "" {
+		facts.Add(subAgent, e.Child)
+	}
+	if m := e.Meta; m != nil {
+		facts.Add("model", m.Model)
+		facts.Add("folder", m.Dir)
+		facts.Add("git branch", m.Branch)
+		facts.Add("git commit", m.Commit)
+		facts.Add("mode", m.Mode)
+		facts.Add("version", m.Version)
+	}
+	facts.Add("file", cmp.Or(e.File, one.Spot.File))
+	if len(e.Records) > 0 {
+		facts.Add("place", fmt.Sprintf("byte %d", e.Records[0].At))
+	}
+	about.Facts = facts
+	return about, nil
+}
+
+// Gaps returns none. The errors are those of State.
+func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
+	_, _, err := s.entry(ctx, ref)
+	return model.Gaps{}, s.Wrap(err, "describe %q of session %q", ref.ID, ref.Session)
+}
+
+// resume returns the calls that go on from an entry.
+func (s *Store) resume(_ context.Context, _ folder.In, row *engine.Row) ([]model.Resume, error) {
+	log, i, err := row.In()
+	caller, ok := s.format.(Caller)
+	if err != nil || !ok {
+		return nil, err
+	}
+	one := log.Own.(*Session)
+	return s.storage.Calls(one.noteLost(caller.Calls(one, &one.Entries[i]))), nil
+}
+
+// Across returns where the session of a sub-agent meets the one that started it, see
+// store.Across.
+func (s *Store) Across(ctx context.Context, ref model.Ref) (model.Ref, error) {
+	one, i, err := s.entry(ctx, ref)
+	if err != nil {
+		return model.Ref{}, s.Wrap(err, "describe %q of session %q", ref.ID, ref.Session)
+	}
+	if child := one.Entries[i].Child; child != "" {
+		return model.Ref{Session: child}, nil
+	}
+	return s.starter(ctx, ref.Session)
+}
+
+// starter returns the snapshot that started a sub-agent, without its id where the session
+// does not say; the zero value of a session that is none's.
+func (s *Store) starter(ctx context.Context, session string) (model.Ref, error) {
+	parent, _, child := strings.Cut(session, "/")
+	if !child {
+		return model.Ref{}, nil
+	}
+	one, err := s.session(ctx, parent)
+	if errors.Is(err, model.ErrNoSession) {
+		return model.Ref{}, nil
+	}
+	if err != nil {
+		return model.Ref{}, s.Wrap(err, "find what started session %q", session)
+	}
+	at := slices.IndexFunc(one.Entries, func(e Entry) bool { return e.started(session) })
+	if at < 0 {
+		return model.Ref{Session: parent}, nil
+	}
+	return model.Ref{Session: parent, ID: one.Entries[at].ID}, nil
+}
+
+// check returns the faults between sessions.
+func (s *Store) check(ctx context.Context, in folder.In) ([]model.Fault, error) {
+	list, err := s.links(ctx, in)
+	if checker, ok := s.format.(Checker); ok && err == nil {
+		var more []model.Fault
+		more, err = checker.Check(ctx, in)
+		list = append(list, more...)
+	}
+	return list, err
+}
+
+// FaultLink: sessions are behind a link.
+const FaultLink = "link"
+
+// links tells of the sessions and the folders at the top of the storage that are links.
+func (s *Store) links(ctx context.Context, in folder.In) (list []model.Fault, err error) {
+	names, err := in.List(".")
+	if err != nil {
+		return nil, err
+	}
+	spots, _ := s.spots(ctx, in) // where there are none to be had, the format tells
+	for _, at := range spots {
+		names = append(slices.Clip(names), at.File)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if at, err := in.Stamp(name); err == nil && at.Kind == files.Link {
+			list = append(list, model.Fault{Code: FaultLink, Severity: model.Odd, File: name, Meaning: "it is a symbolic link, which Hindcast does not follow", Verdict: s.agent.Framework + " follows it: open what it leads to by its own path"})
+		}
+	}
+	return list, ctx.Err()
+}
+
+// Checker is a [Format] that tells what is wrong between the sessions of a storage.
+type Checker interface {
+	Check(ctx context.Context, in folder.In) ([]model.Fault, error)
+}
+
+// Teller is a [Format] that finds in other files what is to be known of an entry. It is asked
+// for the one that is looked at.
+type Teller interface {
+	Tell(ctx context.Context, in folder.In, s *Session, e *Entry) (model.Facts, error)
+}
+
+// Labeler is a [Format] whose agent lets a person label messages.
+type Labeler interface {
+	// Labels returns the labels of a session that was read, by the ids of its entries.
+	Labels(s *Session) []model.Label
+}
+
+// Labels returns the labels that the agent's files have, see package labels: those whose names can
+// stand for a snapshot. The error is model.ErrNoSession.
+func (s *Store) Labels(ctx context.Context, session string) (list []model.Label, err error) {
+	labeler, ok := s.format.(Labeler)
+	if !ok {
+		return nil, nil
+	}
+	one, err := s.session(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	for _, label := range labeler.Labels(one) {
+		if label.Session = session; label.Check() == nil {
+			list = append(list, label)
+		}
+	}
+	return list, nil
+}
+
+// watch watches a folder of this machine.
+func (s *Store) watch(ctx context.Context) (<-chan struct{}, error) {
+	var changes <-chan struct{}
+	if s.only != "" {
+		changes = watch.File(ctx, filepath.Join(s.dir, s.only))
+	} else {
+		changes = watch.Tree(ctx, s.storage.Folder(), s.agent.Levels, func(name string) bool { return name == journal.Folder || hidden(name) })
+	}
+	if d, ok := s.format.(based); ok {
+		return d.watch(ctx, changes)
+	}
+	return changes, nil
+}
+
+// NamesForks reports whether forks get ids of the agent's own form, see store.NamesForks.
+func (s *Store) NamesForks() bool {
+	_, ok := s.format.(Forker)
+	return ok
+}
+
+// Plan implements store.Writer.
+func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
+	if c.Op == model.OpFork && c.As != "" { // the name of a file may have more in it than the id
+		if _, err := s.find(ctx, c.As); !errors.Is(err, model.ErrNoSession) {
+			return model.Plan{}, s.Wrap(cmp.Or(err, store.ErrSessionExists), "plan %s", c)
+		}
+	}
+	return s.Store.Plan(ctx, c)
+}
+
+// Apply implements store.Writer. Where the agent locks a session to write to it, so does this,
+// until the write is verified: the error is disk.ErrLocked while the agent has the lock.
+func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
+	unlock, err := s.lock(ctx, plan)
+	if err != nil {
+		return model.Receipt{}, s.Wrap(err, "%s session %q: lock it against %s", plan.Op, plan.Session, s.agent.Framework)
+	}
+	defer unlock()
+	receipt, err := s.Store.Apply(ctx, plan)
+	if err == nil && plan.NewSession != "" {
+		s.made.Store(plan.NewSession, true)
+	}
+	return receipt, err
+}
+
+func appendVarint(text []byte, n int) []byte { return binary.AppendVarint(text, int64(n)) }

@@ -1,0 +1,178 @@
+package chat
+
+import (
+	"iter"
+	"time"
+
+	"hindcast/model/conversation"
+	"hindcast/model/jsontape"
+)
+
+// Value is a value in a record, or none: what is looked for in none is none. Its texts are
+// copies; its Raw is lent as long as the record.
+type Value struct {
+	tape *jsontape.Tape
+	node jsontape.Node
+}
+
+// ValueOf returns the whole of a record.
+func ValueOf(t *jsontape.Tape) Value { return Value{t, 0} }
+
+// Parse returns the value of a JSON text. The error is a *jsontape.SyntaxError.
+func Parse(text []byte) (Value, error) {
+	t, err := jsontape.Parse(text)
+	return Value{t, 0}, err
+}
+
+// ParseHead returns what can be known of the value of a JSON text by its beginning.
+func ParseHead(head []byte) Value { return Value{jsontape.Prefix(head, len(head)), 0} }
+
+// WithTexts returns a record that has texts as members, each with its name, in place of those of
+// the names that it has. The error is a *jsontape.SyntaxError.
+func WithTexts(record []byte, members ...[2]string) ([]byte, error) {
+	t, err := jsontape.Parse(record)
+	if err != nil {
+		return nil, err
+	}
+	p := jsontape.NewPatch(t)
+	for _, m := range members {
+		p.Put(0, m[0], jsontape.AppendQuoted(nil, m[1]))
+	}
+	return p.Bytes(), nil
+}
+
+// There reports whether there is a value, which may be null.
+func (v Value) There() bool { return v.tape != nil && v.node >= 0 && int(v.node) < v.tape.Len() }
+
+// Kind returns the kind of the value; that of null for none.
+func (v Value) Kind() jsontape.Kind {
+	if !v.There() {
+		return jsontape.Null
+	}
+	return v.tape.Kind(v.node)
+}
+
+// Get returns the value of a member of an object of an object: none where there is none.
+func (v Value) Get(keys ...string) Value {
+	for _, key := range keys {
+		if v.Kind() != jsontape.Object {
+			return Value{}
+		}
+		v.node = v.tape.Find(v.node, key)
+	}
+	return v
+}
+
+// Key returns the key of a member, "" for anything else.
+func (v Value) Key() string {
+	if !v.There() {
+		return ""
+	}
+	return v.tape.Key(v.node)
+}
+
+// Text returns a string decoded, "" for anything else.
+func (v Value) Text() string {
+	if v.Kind() != jsontape.String {
+		return ""
+	}
+	return v.tape.Text(v.node)
+}
+
+// Words returns the beginning of a string on one line, "" for anything else.
+func (v Value) Words() string { return Words(v.Raw(), conversation.MaxTitle) }
+
+// Raw returns the value as it stands in the text, nil for none.
+func (v Value) Raw() []byte {
+	if !v.There() {
+		return nil
+	}
+	return v.tape.Raw(v.node)
+}
+
+// Span returns where the value is in its text: the zero value for none.
+func (v Value) Span() Span {
+	if !v.There() {
+		return Span{}
+	}
+	start, end := v.tape.Span(v.node)
+	return Span{int64(start), int64(end - start)}
+}
+
+// Number returns a number, 0 for anything else.
+func (v Value) Number() float64 {
+	if v.Kind() != jsontape.Number {
+		return 0
+	}
+	n, _ := v.tape.Float(v.node)
+	return n
+}
+
+// True reports whether it is true.
+func (v Value) True() bool { return v.Kind() == jsontape.True }
+
+// Time returns the time of a string of RFC 3339, or of a number of seconds or milliseconds since
+// 1970, as converters write it; the zero time for anything else.
+func (v Value) Time() time.Time {
+	if v.Kind() == jsontape.Number {
+		const year5138 = 1e11 // in seconds; in milliseconds it is 1973
+		if n := v.Number(); n > 0 && n < year5138 {
+			return time.UnixMilli(int64(n * 1000)).UTC()
+		}
+		return v.Milliseconds()
+	}
+	const mostTime = 80 // in bytes, escapes and quotes included
+	if len(v.Raw()) > mostTime {
+		return time.Time{} // the error of time.Parse copies the text
+	}
+	at, _ := time.Parse(time.RFC3339Nano, v.Text())
+	return at
+}
+
+// Milliseconds returns the time of a number of milliseconds since 1970, the zero time for
+// anything else.
+func (v Value) Milliseconds() time.Time {
+	n := v.Number()
+	if n <= 0 || n > 1e15 {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(n)).UTC()
+}
+
+// Each returns the elements of an array, or the values of the members of an object; none of
+// anything else.
+func (v Value) Each() iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		if k := v.Kind(); k != jsontape.Array && k != jsontape.Object {
+			return
+		}
+		for n := v.tape.First(v.node); n >= 0; n = v.tape.Next(n) {
+			if !yield(Value{v.tape, n}) {
+				return
+			}
+		}
+	}
+}
+
+// Strings returns all strings of the value, at any depth.
+func (v Value) Strings() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if !v.There() {
+			return
+		}
+		for n, end := v.node, v.tape.End(v.node); n < end; n++ {
+			if v.tape.Kind(n) == jsontape.String && !yield(v.tape.Text(n)) {
+				return
+			}
+		}
+	}
+}
+
+// Usage returns what a message cost, as package conversation reads it; its Model is left out.
+func (v Value) Usage() (u conversation.Usage) {
+	if v.Kind() == jsontape.Object {
+		u = conversation.UsageOf(v.tape, v.node)
+		u.Model = ""
+	}
+	return u
+}
