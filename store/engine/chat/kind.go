@@ -100,7 +100,7 @@ func (a *Agent) Elsewhere(cache *files.Cache) tree.Opener {
 			if !ok {
 				return nil, fmt.Errorf("%s: open %q: %w", a.Name, on.Name(), store.ErrUnrecognised)
 			}
-			return a.opened(ctx, at, on.Name(), cache)
+			return a.openAt(ctx, at, on.Name(), cache)
 		},
 	}
 }

@@ -45,7 +45,7 @@ func (s *Store) Sieve(ctx context.Context, session string, text []byte, has func
 	}
 	in := s.storage.In()
 	defer in.Hold(path.Dir(one.Spot.File))()
-	made, err := one.having(ctx, in, has)
+	made, err := one.search(ctx, in, has)
 	if err != nil {
 		return nil, s.Wrap(err, "search session %q", session)
 	}
@@ -92,9 +92,9 @@ func numbers(n int) []int {
 	return list
 }
 
-// having returns which entries have records in which has finds something. The records alone
+// search returns which entries have records in which has finds something. The records alone
 // are looked at, in the order in which they lie in the file.
-func (s *Session) having(ctx context.Context, in folder.In, has func([]byte) bool) ([]bool, error) {
+func (s *Session) search(ctx context.Context, in folder.In, has func([]byte) bool) ([]bool, error) {
 	type record struct {
 		Span
 		entry int

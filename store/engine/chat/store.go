@@ -69,7 +69,7 @@ func (a *Agent) Open(ctx context.Context, path string, cache *files.Cache) (*Sto
 	if err := a.refusal(ctx, at); err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", a.Name, path, err)
 	}
-	s, err := a.opened(ctx, at, path, cache)
+	s, err := a.openAt(ctx, at, path, cache)
 	if err != nil || at.only == "" || a.Noun == "" {
 		return s, err
 	}
@@ -85,8 +85,8 @@ func (a *Agent) Open(ctx context.Context, path string, cache *files.Cache) (*Sto
 	return s, nil
 }
 
-// opened opens a storage at an address, and finishes what was broken off.
-func (a *Agent) opened(ctx context.Context, at root, address string, cache *files.Cache) (*Store, error) {
+// openAt opens a storage at an address, and finishes what was broken off.
+func (a *Agent) openAt(ctx context.Context, at root, address string, cache *files.Cache) (*Store, error) {
 	s, err := a.open(at, cache)
 	if err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", a.Name, address, files.Cause(err))
@@ -116,7 +116,7 @@ func (a *Agent) opened(ctx context.Context, at root, address string, cache *file
 func (a *Agent) open(at root, cache *files.Cache) (*Store, error) {
 	s := &Store{agent: a, dir: at.dir, only: at.only}
 	storage, err := folder.Open(at.dir, folder.Options{
-		Place: s.named, Ignore: hidden, Private: true,
+		Place: s.placeOf, Ignore: hidden, Private: true,
 		Cache: cache, Notes: a.Name + " sessions 3", Now: time.Now, Up: at.up, On: at.on, Framework: a.Framework,
 	})
 	if err != nil {
@@ -147,8 +147,8 @@ func (s *Store) Features() store.Features {
 	return f
 }
 
-// named returns the place of a session by its name in the storage.
-func (s *Store) named(file string) engine.Place {
+// placeOf returns the place of a session by its name in the storage.
+func (s *Store) placeOf(file string) engine.Place {
 	at := s.format.Spot(file)
 	s.identify(s.storage.In(), &at)
 	return s.place(at)
