@@ -83,7 +83,7 @@ func Open(dir string, o Options) (*Storage, error) {
 	way := ""
 	var refused error
 	for range o.Up {
-		refused = cmp.Or(refused, linked(around))
+		refused = cmp.Or(refused, refuseLink(around))
 		around, way = filepath.Dir(around), path.Join(filepath.Base(around), way)
 	}
 	if refused == nil {
@@ -103,9 +103,9 @@ func Open(dir string, o Options) (*Storage, error) {
 	return s, err
 }
 
-// linked returns why nothing is written where a folder is a link: what it leads to has a
+// refuseLink returns why nothing is written where a folder is a link: what it leads to has a
 // journal of its own.
-func linked(dir string) error {
+func refuseLink(dir string) error {
 	at, err := os.Lstat(dir)
 	if err != nil || at.Mode()&fs.ModeSymlink == 0 {
 		return nil

@@ -35,7 +35,7 @@ func (l Log) Point() model.Point {
 	return l.Rows[l.Head].Point()
 }
 
-func (l Log) aside(i int) bool { return l.Aside != nil && l.Aside(l.Rows[i].ID) }
+func (l Log) isAside(i int) bool { return l.Aside != nil && l.Aside(l.Rows[i].ID) }
 
 func (l Log) content(i int) string {
 	if l.Contents == nil {
@@ -123,14 +123,14 @@ func Difference(before, after Log) (orphans, reactivates []model.Point) {
 func Expect(want, now Log) (place, found string) {
 	there := make(map[string]int, len(want.Rows))
 	for i := range want.Rows {
-		if !want.aside(i) {
+		if !want.isAside(i) {
 			there[want.Rows[i].ID] = i
 		}
 	}
 	for i := range now.Rows {
 		k, planned := there[now.Rows[i].ID]
 		switch {
-		case now.aside(i):
+		case now.isAside(i):
 			continue
 		case !planned:
 			return now.place(i), "came"
@@ -168,7 +168,7 @@ func Loses(op model.Op, e Entry, before, after Log) error {
 	if op == model.OpRedo {
 		isNew := false
 		for i := range before.Rows {
-			isNew = isNew || e.Op.MakesSession() && !e.Within && !before.aside(i)
+			isNew = isNew || e.Op.MakesSession() && !e.Within && !before.isAside(i)
 		}
 		if head := after.Point().ID; isNew || e.Head != "" && head != e.Head {
 			return fmt.Errorf("session %q got other rows since write %d was undone: plan it anew instead; %w", e.Session, e.ID, errWentOn)
@@ -177,7 +177,7 @@ func Loses(op model.Op, e Entry, before, after Log) error {
 	}
 	if e.Op.MakesSession() && !e.Within {
 		for i := range after.Rows {
-			if !after.aside(i) {
+			if !after.isAside(i) {
 				return fmt.Errorf("session %q got the row %s since write %d made it: restore the row that is wanted instead; %w",
 					e.Session, model.ShortID(after.Rows[i].ID, 8), e.ID, errWentOn)
 			}
@@ -185,14 +185,14 @@ func Loses(op model.Op, e Entry, before, after Log) error {
 	}
 	goes, then := map[string]bool{}, after.finder()
 	for i := range before.Rows {
-		if !before.aside(i) {
+		if !before.isAside(i) {
 			k := then(before, i)
-			goes[before.Rows[i].ID] = k < 0 || after.aside(k)
+			goes[before.Rows[i].ID] = k < 0 || after.isAside(k)
 		}
 	}
 	for i := range before.Rows {
 		h := &before.Rows[i]
-		if !goes[h.ParentID] || goes[h.ID] || before.aside(i) {
+		if !goes[h.ParentID] || goes[h.ID] || before.isAside(i) {
 			continue
 		}
 		// One that was there before the write gets its old parent back, where that follows
