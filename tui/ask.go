@@ -17,8 +17,8 @@ import (
 
 // A question about time is asked in a command, and its answers come in as they are found:
 //
-//	inquire ─▶ begin ─▶ read ─▶ answered ─▶ read … ─▶ answered (the last)
-//	       the timeline is given back        a few at a time
+//	askQuestion ─▶ begin ─▶ read ─▶ answered ─▶ read … ─▶ answered (the last)
+//	           the timeline is given back        a few at a time
 //
 // They stand in the place of the tabs until the person goes to one of them, or back.
 
@@ -161,6 +161,17 @@ func streamAnswers[T any](
 			return makeCommand(read)
 		}
 	})
+}
+
+// answersOf returns an answer for each result of a query.
+func answersOf[T any](results iter.Seq2[T, error], answer func(*T) answers.Answer) iter.Seq2[answers.Answer, error] {
+	return func(yield func(answers.Answer, error) bool) {
+		for result, err := range results {
+			if !yield(answer(&result), err) {
+				return
+			}
+		}
+	}
 }
 
 // reply carries the answers to a question.

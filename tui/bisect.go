@@ -41,14 +41,10 @@ func (m *Model) findFirstBad(text string) tea.Cmd {
 	return m.askQuestion(question{
 		title: "Bisect " + t.Name(good) + ".." + t.Name(bad) + " by " + text, noun: "test",
 		ask: func(ctx context.Context, s *query.Session, _ *progress) iter.Seq2[answers.Answer, error] {
-			return func(yield func(answers.Answer, error) bool) {
-				for step, err := range s.Bisect(ctx, good, bad, s.TestOf(x)) {
-					end = step
-					if !yield(testAnswer(&step), err) {
-						return
-					}
-				}
-			}
+			return answersOf(s.Bisect(ctx, good, bad, s.TestOf(x)), func(step *query.Tested) answers.Answer {
+				end = *step
+				return testAnswer(step)
+			})
 		},
 		found:  func() tea.Cmd { return m.showFirstBad(end) },
 		failed: func(err error) error { return bisectRefused(err, t, good, bad) },

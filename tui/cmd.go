@@ -105,7 +105,7 @@ func (m *Model) sessionsListed(l *lister, ended bool, err error) tea.Cmd {
 	m.place, m.dirty = atSessions, true
 	switch {
 	case !ended && len(l.sessions) < m.sessions.Len(): // all were read meanwhile
-	case l.part == 0 || ended && l.part == 0:
+	case l.part == 0:
 		m.sessions.Set(l.sessions)
 	default:
 		m.sessions.Grow(l.sessions)

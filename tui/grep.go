@@ -68,13 +68,7 @@ func (m *Model) grepOpen(text string, pattern *query.Pattern) tea.Cmd {
 	return m.askQuestion(question{
 		title: "Search " + text, noun: "text",
 		ask: func(ctx context.Context, s *query.Session, _ *progress) iter.Seq2[answers.Answer, error] {
-			return func(yield func(answers.Answer, error) bool) {
-				for hit, err := range s.Grep(ctx, query.Search{Pattern: pattern}) {
-					if !yield(hitAnswer(&hit), err) {
-						return
-					}
-				}
-			}
+			return answersOf(s.Grep(ctx, query.Search{Pattern: pattern}), hitAnswer)
 		},
 	})
 }

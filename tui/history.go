@@ -44,13 +44,7 @@ func (m *Model) askHistoryOf(text string, unseen bool, found func() tea.Cmd) tea
 	return m.askQuestion(question{
 		title: title, noun: "change", path: &text, unseen: unseen, found: found,
 		ask: func(ctx context.Context, s *query.Session, _ *progress) iter.Seq2[answers.Answer, error] {
-			return func(yield func(answers.Answer, error) bool) {
-				for c, err := range s.History(ctx, path) {
-					if !yield(changeAnswer(ctx, &c), err) {
-						return
-					}
-				}
-			}
+			return answersOf(s.History(ctx, path), func(c *query.Change) answers.Answer { return changeAnswer(ctx, c) })
 		},
 	})
 }
@@ -62,17 +56,13 @@ func (m *Model) askTrace(path query.Path, pointer string) tea.Cmd {
 	return m.askQuestion(question{
 		title: "History of " + pointer + ", followed", noun: "change",
 		ask: func(ctx context.Context, s *query.Session, _ *progress) iter.Seq2[answers.Answer, error] {
-			return func(yield func(answers.Answer, error) bool) {
-				for c, err := range s.Trace(ctx, n, path) {
-					a := changeAnswer(ctx, &c.Change)
-					if c.Path != pointer {
-						a.Text = "at " + c.Path + ": " + a.Text
-					}
-					if !yield(a, err) {
-						return
-					}
+			return answersOf(s.Trace(ctx, n, path), func(c *query.Traced) answers.Answer {
+				a := changeAnswer(ctx, &c.Change)
+				if c.Path != pointer {
+					a.Text = "at " + c.Path + ": " + a.Text
 				}
-			}
+				return a
+			})
 		},
 	})
 }

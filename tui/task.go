@@ -64,7 +64,7 @@ func (m *Model) start(kind taskKind, what string, work func(ctx context.Context,
 	return m.startLent(kind, what, 0, work)
 }
 
-// startLent starts work that reads the timeline, as start does. lent is the result of lend, 0 for no loan.
+// startLent starts work that reads the timeline, as start does. lent is the result of lendTimeline, 0 for no loan.
 func (m *Model) startLent(kind taskKind, what string, lent uint64, work func(ctx context.Context, done *progress) fact) tea.Cmd {
 	return m.begin(kind, what, func(ctx context.Context, gen uint64, done *progress) fact {
 		then := work(ctx, done)

@@ -47,9 +47,9 @@ const (
 
 // Pane draws answers and keeps a cursor. Make it with New. It is not safe for concurrent use.
 type Pane struct {
+	theme.Highlight
 	styles *theme.Styles
 	zone   *time.Location
-	focus  *theme.Tokens
 	w, h   int
 
 	title  string
@@ -64,7 +64,7 @@ type Pane struct {
 
 // New returns an empty pane. Times are shown in zone.
 func New(styles *theme.Styles, zone *time.Location) *Pane {
-	return &Pane{styles: styles, zone: zone, focus: styles.Selected, t: model.NewTimeline(nil)}
+	return &Pane{styles: styles, zone: zone, t: model.NewTimeline(nil)}
 }
 
 // Begin shows another question, which has no answers yet. title is the question, noun what
@@ -184,12 +184,6 @@ func (p *Pane) Status() string {
 	return text
 }
 
-// Focus says that the pane has the keys, Blur that another has them.
-func (p *Pane) Focus() { p.focus = p.styles.Selected }
-
-// Blur is the contrary of Focus.
-func (p *Pane) Blur() { p.focus = p.styles.Unfocused }
-
 // sparkRows are the rows that the sparkline takes, with the rule above it.
 const sparkRows = 2
 
@@ -258,10 +252,10 @@ func (p *Pane) AppendRow(dst []byte, y int) []byte {
 
 // drawRow draws an answer: the snapshot, its turn and time, and what there is to say.
 func (p *Pane) drawRow(r *cell.Row, i int) []byte {
-	a, g, tokens := &p.rows[i], &p.styles.Glyphs, &p.styles.Tokens
+	a, g := &p.rows[i], &p.styles.Glyphs
+	tokens, sign := p.RowStyle(p.styles, i == p.window.Cursor)
 	if i == p.window.Cursor {
-		tokens = p.focus
-		r.Put(tokens.Focus, g.Cursor)
+		r.Put(tokens.Focus, sign)
 	} else {
 		r.Fill(tokens.Text, 1)
 	}

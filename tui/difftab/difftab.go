@@ -21,8 +21,8 @@ type row struct{ entry, line int32 }
 // Pane draws a diff and keeps its cursor and folds. Make it with New. It is not
 // safe for concurrent use.
 type Pane struct {
+	theme.Highlight
 	styles *theme.Styles
-	focus  *theme.Tokens
 	w, h   int
 	c      *Content
 	window walk.Window[row]
@@ -30,7 +30,7 @@ type Pane struct {
 	// An entry is folded, if it has entries inside, or opened, if it is a value,
 	// according to folds and unless it is in turned.
 	folds   folds
-	turned  map[int32]struct{}
+	turned  walk.Turned[int32]
 	details map[int32]*detail // of opened entries, laid out
 
 	context int  // unchanged lines around a changed one
@@ -58,21 +58,15 @@ const (
 
 // New makes an empty tab.
 func New(styles *theme.Styles) *Pane {
-	p := &Pane{styles: styles, focus: styles.Selected, context: firstContext}
+	p := &Pane{styles: styles, context: firstContext}
 	p.forget()
 	return p
 }
 
 func (p *Pane) forget() {
-	p.turned = make(map[int32]struct{})
+	p.turned = walk.Turned[int32]{}
 	p.details = make(map[int32]*detail)
 }
-
-// Focus says that the tab has the keys, Blur that another pane has them.
-func (p *Pane) Focus() { p.focus = p.styles.Selected }
-
-// Blur is the contrary of Focus.
-func (p *Pane) Blur() { p.focus = p.styles.Unfocused }
 
 // Title names the tab.
 func (p *Pane) Title() string { return "Diff" }
@@ -176,11 +170,7 @@ func (p *Pane) Click(x, y int) {
 }
 
 // Wheel scrolls by n rows; the cursor stays in sight.
-func (p *Pane) Wheel(n int) {
-	if p.c != nil {
-		p.window.Scroll(p, n)
-	}
-}
+func (p *Pane) Wheel(n int) { p.window.Scroll(p, n) }
 
 // Thumb returns the rows that the thumb of a scrollbar covers. It goes by
 // changes, for the rows are not counted.

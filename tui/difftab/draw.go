@@ -32,10 +32,7 @@ func (p *Pane) AppendRow(dst []byte, y int) []byte {
 		p.tellUnchanged(&r)
 	case i >= 0 && i < min(len(rows), p.window.Height()):
 		_, at, _ := p.window.Cursor()
-		tokens, cursor := &p.styles.Tokens, " "
-		if i == at {
-			tokens, cursor = p.focus, p.styles.Glyphs.Cursor
-		}
+		tokens, cursor := p.RowStyle(p.styles, i == at)
 		r.Put(tokens.Focus, cursor)
 		if rows[i].line > 0 {
 			p.drawLine(&r, tokens, rows[i])
@@ -208,7 +205,7 @@ func (p *Pane) drawEntry(r *cell.Row, tokens *theme.Tokens, entry int32) {
 // have no rows of their own: "artifacts[0].text". Of a long one the end shows.
 func (p *Pane) drawPath(r *cell.Row, tokens *theme.Tokens, entry int32) {
 	style := tokens.Name
-	if p.matches.has(entry) {
+	if _, found := slices.BinarySearch(p.matches.At, entry); found {
 		style = tokens.Match
 	}
 	var steps []int32
@@ -470,7 +467,7 @@ func (p *Pane) drawBits(r *cell.Row, tokens *theme.Tokens, line *textRow) {
 		if bit.Op != diff.Same {
 			style = word
 		}
-		value.Text(r, style, tokens.Match, bit.Text, p.matches.query)
+		value.Text(r, style, tokens.Match, bit.Text, p.matches.Query)
 	}
 }
 

@@ -73,15 +73,13 @@ func (p *Pane) isFolded(entry int32) bool {
 	if !p.isGroup(entry) || p.c.isHidden(entry) {
 		return false
 	}
-	_, turned := p.turned[entry]
-	return p.folds == top != turned
+	return p.folds == top != p.turned.Has(entry)
 }
 
 // isOpen reports whether a value shows all of itself.
 func (p *Pane) isOpen(entry int32) bool {
-	_, turned := p.turned[entry]
 	open := p.folds == everything || p.folds == groups && (p.c.first || p.c.isShort() && p.isMessage(entry))
-	return !p.isGroup(entry) && open != turned
+	return !p.isGroup(entry) && open != p.turned.Has(entry)
 }
 
 // visibleEntry returns the outermost fold that hides an entry, or the entry itself.
@@ -322,11 +320,7 @@ func (p *Pane) toggle() {
 	if !ok || !p.isGroup(at.entry) && !p.isOpenable(at.entry) {
 		return
 	}
-	if _, turned := p.turned[at.entry]; turned {
-		delete(p.turned, at.entry)
-	} else {
-		p.turned[at.entry] = struct{}{}
-	}
+	p.turned.Flip(at.entry)
 	if at.line > 0 {
 		y -= int(at.line)
 	}
@@ -391,13 +385,8 @@ func (p *Pane) refresh() {
 func (p *Pane) Select(entry int32) {
 	entry = p.c.rowEntry(entry)
 	for at := p.c.outer[entry]; at >= 0; at = p.c.outer[at] {
-		if !p.isFolded(at) {
-			continue
-		}
-		if _, turned := p.turned[at]; turned {
-			delete(p.turned, at)
-		} else {
-			p.turned[at] = struct{}{}
+		if p.isFolded(at) {
+			p.turned.Flip(at)
 		}
 	}
 	y := p.window.Height() / 2

@@ -57,7 +57,7 @@ type Facts struct {
 }
 
 // Content is the tab's content for one snapshot.
-type Content struct{ paragraphs []sheet.Paragraph }
+type Content struct{ sheet.Lines }
 
 // most bounds the lists of the tab, mostKnown the list of facts of the store.
 const (
@@ -74,7 +74,7 @@ func Prepare(ctx context.Context, f Facts) (*Content, error) {
 	c := &Content{}
 	h := &f.Header
 	c.addFaults(f.Faults, f.Repair)
-	c.addHeading("Snapshot")
+	c.AddHeading("Snapshot")
 	c.addLabels(f.Labels)
 	c.addFact("id", h.ID)
 	if err := ctx.Err(); err != nil {
@@ -101,7 +101,7 @@ func Prepare(ctx context.Context, f Facts) (*Content, error) {
 	}
 	c.addStanding(h, f.Zone)
 	if names := h.Marks.Words(); len(names) > 0 {
-		c.add("marks", strings.Join(names, ", "), sheet.Warn)
+		c.Add("marks", strings.Join(names, ", "), sheet.Warn)
 	}
 	if h.Marks.Has(model.MarkTraced) {
 		c.addFact("step", "put together from a trace: the store has no such snapshot")
@@ -111,7 +111,7 @@ func Prepare(ctx context.Context, f Facts) (*Content, error) {
 
 	c.addUsage(f.Usage)
 
-	c.addHeading("Session")
+	c.AddHeading("Session")
 	c.addFact("session", h.SessionID)
 	c.addFact("store", f.Kind+"  "+f.Address)
 	if f.Release != "" {
@@ -124,23 +124,12 @@ func Prepare(ctx context.Context, f Facts) (*Content, error) {
 	return c, nil
 }
 
-func (c *Content) add(label, text string, pick sheet.Pick) {
-	c.paragraphs = append(c.paragraphs, sheet.Paragraph{Label: label, LabelPick: sheet.Muted, Text: text, Pick: pick})
-}
-
-func (c *Content) addFact(label, text string) { c.add(label, text, nil) }
-
-func (c *Content) addHeading(text string) {
-	if len(c.paragraphs) > 0 {
-		c.paragraphs = append(c.paragraphs, sheet.Paragraph{})
-	}
-	c.paragraphs = append(c.paragraphs, sheet.Paragraph{Text: text, Pick: sheet.Title, Wide: true})
-}
+func (c *Content) addFact(label, text string) { c.Add(label, text, nil) }
 
 // addLabels lists the person's labels of the snapshot.
 func (c *Content) addLabels(list []model.Label) {
 	for _, label := range list {
-		c.add("label", strings.TrimSpace(label.Name+"  "+label.Note), sheet.Strong)
+		c.Add("label", strings.TrimSpace(label.Name+"  "+label.Note), sheet.Strong)
 	}
 }
 
@@ -149,7 +138,7 @@ func (c *Content) addLabels(list []model.Label) {
 func (c *Content) addVerdict(f Facts) {
 	switch {
 	case f.Err != nil:
-		c.add("hash", "not checked: the state could not be read", sheet.Warn)
+		c.Add("hash", "not checked: the state could not be read", sheet.Warn)
 	case f.Tape != nil && f.IDs != "":
 		c.addFact("hash", "not of the state: "+f.IDs)
 	case f.Tape != nil:
@@ -157,7 +146,7 @@ func (c *Content) addVerdict(f Facts) {
 		if !v.OK() {
 			style = sheet.Error
 		}
-		c.add("hash", v.Text(), style)
+		c.Add("hash", v.Text(), style)
 	}
 }
 
@@ -165,11 +154,11 @@ func (c *Content) addVerdict(f Facts) {
 func (c *Content) addStanding(h *model.Header, zone *time.Location) {
 	switch {
 	case h.Head:
-		c.add("path", "the head: the framework would resume here", sheet.Head)
+		c.Add("path", "the head: the framework would resume here", sheet.Head)
 	case h.Reason != nil:
-		c.add("path", "off the path: "+h.Reason.Text(func(t time.Time) string { return t.In(zone).Format(time.DateTime) }), sheet.Orphaned)
+		c.Add("path", "off the path: "+h.Reason.Text(func(t time.Time) string { return t.In(zone).Format(time.DateTime) }), sheet.Orphaned)
 	case h.Orphaned:
-		c.add("path", "off the path", sheet.Orphaned)
+		c.Add("path", "off the path", sheet.Orphaned)
 	default:
 		c.addFact("path", "on the active path")
 	}
@@ -185,7 +174,7 @@ func (c *Content) addTimes(t, now time.Time, zone *time.Location) {
 	if now.Before(t) {
 		pick = sheet.Warn
 	}
-	c.add("created", t.In(zone).Format("2006-01-02 15:04:05.000 -07:00")+"  "+when.Ago(now, t), pick)
+	c.Add("created", t.In(zone).Format("2006-01-02 15:04:05.000 -07:00")+"  "+when.Ago(now, t), pick)
 }
 
 // tellFacts lists the further facts of the store.
@@ -193,16 +182,16 @@ func (c *Content) tellFacts(f Facts) {
 	if len(f.Known) == 0 && f.KnownErr == nil {
 		return
 	}
-	c.addHeading("From the store")
+	c.AddHeading("From the store")
 	for i, fact := range f.Known {
 		if i == mostKnown {
-			c.add("", fmt.Sprintf("and %d more", len(f.Known)-mostKnown), sheet.Muted)
+			c.Add("", fmt.Sprintf("and %d more", len(f.Known)-mostKnown), sheet.Muted)
 			break
 		}
 		c.addFact(fact.Label, fact.Value)
 	}
 	if f.KnownErr != nil {
-		c.add("error", f.KnownErr.Error(), sheet.Error)
+		c.Add("error", f.KnownErr.Error(), sheet.Error)
 	}
 }
 
@@ -216,9 +205,9 @@ type member struct {
 
 // addSizes says where the bytes of the state go.
 func (c *Content) addSizes(f Facts) {
-	c.addHeading("State")
+	c.AddHeading("State")
 	if f.Err != nil {
-		c.add("error", f.Err.Error(), sheet.Error)
+		c.Add("error", f.Err.Error(), sheet.Error)
 		return
 	}
 	if f.Tape == nil || f.Tape.Len() == 0 {
@@ -230,7 +219,7 @@ func (c *Content) addSizes(f Facts) {
 	c.addFact("size", formatBytes(total))
 	switch {
 	case f.NewErr != nil:
-		c.add("new in it", "not known: "+f.NewErr.Error(), sheet.Warn)
+		c.Add("new in it", "not known: "+f.NewErr.Error(), sheet.Warn)
 	case f.New != nil:
 		c.addFact("new in it", formatBytes(*f.New)+" of "+formatBytes(total))
 	}
@@ -249,7 +238,7 @@ func (c *Content) addSizes(f Facts) {
 	slices.SortStableFunc(members, func(a, b member) int { return cmp.Compare(b.size, a.size) })
 	for i, m := range members {
 		if i == most {
-			c.add("", fmt.Sprintf("and %d smaller ones", len(members)-most), sheet.Muted)
+			c.Add("", fmt.Sprintf("and %d smaller ones", len(members)-most), sheet.Muted)
 			break
 		}
 		text := formatBytes(m.size) + "  " + m.name
@@ -269,44 +258,29 @@ func (c *Content) addFaults(faults []model.Fault, repair string) {
 	if len(faults) > 1 {
 		title = fmt.Sprintf("%d faults of the session", len(faults))
 	}
-	c.addHeading(title)
+	c.AddHeading(title)
 	for i, f := range faults {
 		if i == most {
-			c.add("", fmt.Sprintf("and %d more", len(faults)-most), sheet.Muted)
+			c.Add("", fmt.Sprintf("and %d more", len(faults)-most), sheet.Muted)
 			break
 		}
 		where := f.File
 		if f.Path != "" {
 			where += " " + f.Path
 		}
-		c.add("fault", f.Code+"  "+f.Meaning, sheet.Error)
-		c.add("in", where, nil)
-		c.add("then", f.Verdict, sheet.Warn)
+		c.Add("fault", f.Code+"  "+f.Meaning, sheet.Error)
+		c.Add("in", where, nil)
+		c.Add("then", f.Verdict, sheet.Warn)
 	}
 	if repair != "" {
-		c.add("repair", repair, sheet.Key)
+		c.Add("repair", repair, sheet.Key)
 	}
 }
 
 func formatBytes(n int64) string { return string(conversation.AppendSize(nil, n)) }
 
 // Pane is the tab: a sheet to read. Make it with New.
-type Pane struct{ *sheet.Sheet }
+type Pane = sheet.Tab[*Content]
 
 // New makes an empty tab.
-func New(styles *theme.Styles) *Pane { return &Pane{sheet.NewPage(styles)} }
-
-// Title returns the name of the tab.
-func (p *Pane) Title() string { return "Info" }
-
-// Set shows another snapshot; nil shows nothing.
-func (p *Pane) Set(c *Content) {
-	if c == nil {
-		p.Sheet.Set(nil)
-		return
-	}
-	p.Sheet.Set(c.paragraphs)
-}
-
-// Click does nothing: there is nothing to choose.
-func (p *Pane) Click(_, _ int) {}
+func New(styles *theme.Styles) *Pane { return sheet.NewTab[*Content](styles, "Info") }

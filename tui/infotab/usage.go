@@ -70,9 +70,9 @@ func (c *Content) addUsage(u *Usage) {
 	if u == nil {
 		return
 	}
-	c.addHeading("Usage")
+	c.AddHeading("Usage")
 	if u.Unknown != "" {
-		c.add("tokens", u.Unknown, sheet.Muted)
+		c.Add("tokens", u.Unknown, sheet.Muted)
 		return
 	}
 	all := &u.Sums[len(u.Sums)-1].Sum
@@ -81,12 +81,12 @@ func (c *Content) addUsage(u *Usage) {
 	}
 	switch {
 	case all.Answers == 0:
-		c.add("tokens", "no answer tells of any", sheet.Muted)
+		c.Add("tokens", "no answer tells of any", sheet.Muted)
 	case all.Unpriced > 0:
-		c.add("cost", fmt.Sprintf("not known of %d of %s", all.Unpriced, model.Count(all.Answers, "answer")), sheet.Muted)
+		c.Add("cost", fmt.Sprintf("not known of %d of %s", all.Unpriced, model.Count(all.Answers, "answer")), sheet.Muted)
 	}
 	if u.Unread > 0 {
-		c.add("not counted", model.Count(u.Unread, "state")+" that could not be read", sheet.Warn)
+		c.Add("not counted", model.Count(u.Unread, "state")+" that could not be read", sheet.Warn)
 	}
 	c.addPath(u, all.Answers > 0)
 	c.addKeys(u.Keys)
@@ -100,12 +100,12 @@ func (c *Content) addKeys(keys []query.KeySize) {
 	if len(keys) == 0 {
 		return
 	}
-	c.addHeading("Keys in all snapshots")
+	c.AddHeading("Keys in all snapshots")
 	for i := range keys[:min(len(keys), mostKeys)] {
 		c.addFact(formatBytes(keys[i].All), fmt.Sprintf("%s  %s distinct", keys[i].Key, formatBytes(keys[i].Distinct)))
 	}
 	if more := len(keys) - mostKeys; more > 0 {
-		c.add("", fmt.Sprintf("and %d more", more), sheet.Muted)
+		c.Add("", fmt.Sprintf("and %d more", more), sheet.Muted)
 	}
 }
 
@@ -160,14 +160,14 @@ const chartRows = 3
 func (c *Content) drawChart(label, text string, values []float64, join func([]float64) float64, at float64) {
 	c.addFact(label, text)
 	for row := range chartRows {
-		c.paragraphs = append(c.paragraphs, sheet.Paragraph{Pick: sheet.Number, Fit: func(g *look.Glyphs, w int) string {
+		c.Paragraphs = append(c.Paragraphs, sheet.Paragraph{Pick: sheet.Number, Fit: func(g *look.Glyphs, w int) string {
 			return drawBars(g, joinCells(values, w, join), row)
 		}})
 	}
 	if at < 0 {
 		return
 	}
-	c.paragraphs = append(c.paragraphs, sheet.Paragraph{Pick: sheet.Key, Fit: func(g *look.Glyphs, w int) string {
+	c.Paragraphs = append(c.Paragraphs, sheet.Paragraph{Pick: sheet.Key, Fit: func(g *look.Glyphs, w int) string {
 		n := len(joinCells(values, w, join))
 		return strings.Repeat(" ", min(int(at*float64(n)), n-1)) + g.Cursor
 	}})

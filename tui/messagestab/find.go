@@ -10,69 +10,39 @@ import (
 	"hindcast/tui/prose"
 )
 
-// Matches holds the places that a search found in the conversation, in their order. The zero Matches is no
-// search.
-type Matches struct {
-	query  match.Query
-	places []place
-	more   bool
-}
+// Matches holds the places that a search found in the conversation, in their order.
+type Matches = match.Found[place]
 
 // place is a page of a text, or a whole unit that is not one.
 type place struct{ unit, page int32 }
 
-// most bounds how many matches are kept.
-const most = 10_000
-
-// Find searches the texts, the names of the tools, their arguments and their
-// results for a text, whatever its case, and stops at 10,000 matches. A result
-// is found where it shows, with its call. Within a long text a match is a page,
-// about 8 kB. The time is linear in the size of the conversation, so it belongs
-// in a command. The error is the context's.
-func Find(ctx context.Context, c *Content, query string) (Matches, error) {
-	m := Matches{query: match.New(query)}
-	if c == nil || m.query.Empty() {
-		return m, ctx.Err()
+// Find searches the texts, the names of the tools, their arguments and their results for a text. A result is found
+// where it shows, with its call. Within a long text a match is a page, about 8 kB. The time is linear in the size of
+// the conversation, so it belongs in a command. The rest is as with [match.Find].
+func Find(ctx context.Context, c *Content, text string) (Matches, error) {
+	if c == nil {
+		return Matches{}, ctx.Err()
 	}
-	for b := range c.conv.BlockLen() {
-		if err := ctx.Err(); err != nil {
-			return Matches{}, err
-		}
-		for at := range c.searchBlock(m.query, b) {
-			if len(m.places) == most {
-				m.more = true
-				return m, nil
-			}
-			m.places = append(m.places, at)
-		}
-	}
-	return m, nil
+	return match.Find(ctx, text, c.conv.BlockLen(), c.searchBlock)
 }
 
-// searchBlock returns the places in a block that hold the query.
-func (c *Content) searchBlock(q match.Query, block int) func(yield func(place) bool) {
-	return func(yield func(place) bool) {
-		b, unit := c.conv.Block(block), int32(c.unitOf(block))
-		t := c.conv.Tape()
-		switch {
-		case b.Kind == conversation.ToolResult && b.Pair >= 0:
-			return // found with its call
-		case isProse(b) && b.Body >= 0 && !c.conv.IsEncrypted(b):
-			text := prose.Of(t, b.Body)
-			for page := range text.Pages() {
-				if text.Holds(page, q) && !yield(place{unit, int32(page)}) {
-					return
-				}
+// searchBlock adds the places in a block that hold the query.
+func (c *Content) searchBlock(q match.Query, block int, add func(place)) {
+	b, unit := c.conv.Block(block), int32(c.unitOf(block))
+	switch {
+	case b.Kind == conversation.ToolResult && b.Pair >= 0:
+		return // found with its call
+	case isProse(b) && b.Body >= 0 && !c.conv.IsEncrypted(b):
+		text := prose.Of(c.conv.Tape(), b.Body)
+		for page := range text.Pages() {
+			if text.Holds(page, q) {
+				add(place{unit, int32(page)})
 			}
-			return
 		}
-		found := c.subtreeHolds(q, b.Node) || q.InString(c.conv.ToolName(b))
-		if !found && b.Pair >= 0 {
-			found = c.subtreeHolds(q, c.conv.Block(int(b.Pair)).Node)
-		}
-		if found {
-			yield(place{unit: unit})
-		}
+		return
+	}
+	if c.subtreeHolds(q, b.Node) || q.InString(c.conv.ToolName(b)) || b.Pair >= 0 && c.subtreeHolds(q, c.conv.Block(int(b.Pair)).Node) {
+		add(place{unit: unit})
 	}
 }
 
@@ -87,35 +57,25 @@ func (c *Content) subtreeHolds(q match.Query, n jsontape.Node) bool {
 	return false
 }
 
-// Len returns the number of matches, and whether there are more than are kept.
-func (m *Matches) Len() (n int, more bool) { return len(m.places), m.more }
-
 // SetMatches shows what a search in the content found, and moves the cursor to
 // the first match at or after it, going round at the end. It reports whether
 // there is one.
 func (p *Pane) SetMatches(m Matches) bool {
 	p.matches = m
-	if p.c == nil || len(m.places) == 0 {
-		return false
-	}
-	i, _ := p.nearestMatch()
-	p.showPlace(m.places[i%len(m.places)])
-	return true
+	at, _ := p.Match(0)
+	return at > 0
 }
 
 // Match moves the cursor by n matches, going round at the ends. It returns the number of the match from 1 and
 // the number of matches, 0 and 0 without matches.
 func (p *Pane) Match(n int) (at, of int) {
-	of = len(p.matches.places)
+	of = len(p.matches.At)
 	if p.c == nil || of == 0 {
 		return 0, 0
 	}
 	i, on := p.nearestMatch()
-	if !on && n > 0 {
-		n--
-	}
-	i = ((i+n)%of + of) % of
-	p.showPlace(p.matches.places[i])
+	i = match.Step(i, on, n, of)
+	p.showPlace(p.matches.At[i])
 	return i + 1, of
 }
 
@@ -123,7 +83,7 @@ func (p *Pane) Match(n int) (at, of int) {
 // is on it.
 func (p *Pane) nearestMatch() (i int, on bool) {
 	at, _, _ := p.window.Cursor()
-	return slices.BinarySearchFunc(p.matches.places, at, func(m place, at row) int {
+	return slices.BinarySearchFunc(p.matches.At, at, func(m place, at row) int {
 		if m.unit != at.unit || p.unitAt(at.unit).pieces[at.piece].kind != textRows {
 			return int(m.unit - at.unit)
 		}
@@ -170,10 +130,10 @@ func (p *Pane) rowHolds(r row) bool {
 	u := p.unitAt(r.unit)
 	switch v := &u.pieces[r.piece]; v.kind {
 	case textRows:
-		return p.matches.query.InString(p.pageOf(u, r.piece, r.page)[r.line])
+		return p.matches.Query.InString(p.pageOf(u, r.piece, r.page)[r.line])
 	case treeRows:
 		n := v.firstNode() + r.page
-		return p.matches.query.InValue(v.tape, n) || n != v.tree && p.matches.query.InKey(v.tape, n)
+		return p.matches.Query.InValue(v.tape, n) || n != v.tree && p.matches.Query.InKey(v.tape, n)
 	}
 	return false
 }

@@ -240,7 +240,7 @@ func (p *Pane) drawPreview(r *cell.Row, tokens *theme.Tokens, b *conversation.Bl
 		switch {
 		case part.Kind == conversation.Text && part.Body >= 0:
 			text := string(t.AppendText(nil, part.Body, 20*(r.Room()+1)))
-			value.Text(r, tokens.Text, tokens.Match, text, p.matches.query)
+			value.Text(r, tokens.Text, tokens.Match, text, p.matches.Query)
 		case part.Kind == conversation.JSON && part.Body >= 0:
 			value.Put(r, tokens, t, part.Body)
 		default:
@@ -262,7 +262,7 @@ func (p *Pane) foldReasoning(u *unit, b *conversation.Block, open bool) {
 		if !open {
 			r.Fill(tokens.Text, 2)
 			text := string(p.c.conv.Tape().AppendText(nil, b.Body, 20*(r.Room()+1)))
-			value.Text(r, tokens.Muted, tokens.Match, text, p.matches.query)
+			value.Text(r, tokens.Muted, tokens.Match, text, p.matches.Query)
 		}
 	})
 	if open {
@@ -348,7 +348,7 @@ func (p *Pane) layOutValue(u *unit, label string, n jsontape.Node, in int, open 
 
 // matchStyle returns the style of a text: its own, or that of a match.
 func (p *Pane) matchStyle(tokens *theme.Tokens, own theme.Style, text string) theme.Style {
-	if p.matches.query.InString(text) {
+	if p.matches.Query.InString(text) {
 		return tokens.Match
 	}
 	return own

@@ -26,8 +26,8 @@ type row struct{ unit, piece, page, line int32 }
 // Pane draws a conversation and keeps its cursor and folds. Make it with New.
 // It is not safe for concurrent use.
 type Pane struct {
+	theme.Highlight
 	styles *theme.Styles
-	focus  *theme.Tokens
 	w      int
 	c      *Content
 	window walk.Window[row]
@@ -35,7 +35,7 @@ type Pane struct {
 	// A unit that can be folded is open when unfolded is, unless it is in
 	// turned.
 	unfolded bool
-	turned   map[int32]struct{}
+	turned   walk.Turned[int32]
 	units    map[int32]*unit // laid out, around the window
 
 	matches Matches
@@ -43,19 +43,13 @@ type Pane struct {
 
 // New makes an empty tab.
 func New(styles *theme.Styles) *Pane {
-	p := &Pane{styles: styles, focus: styles.Selected, turned: make(map[int32]struct{})}
+	p := &Pane{styles: styles, turned: walk.Turned[int32]{}}
 	p.forget()
 	return p
 }
 
 // forget drops what is laid out.
 func (p *Pane) forget() { p.units = make(map[int32]*unit) }
-
-// Focus says that the tab has the keys, Blur that another pane has them.
-func (p *Pane) Focus() { p.focus = p.styles.Selected }
-
-// Blur is the contrary of Focus.
-func (p *Pane) Blur() { p.focus = p.styles.Unfocused }
 
 // Title names the tab.
 func (p *Pane) Title() string { return "Messages" }
@@ -157,11 +151,7 @@ func (p *Pane) Click(x, y int) {
 }
 
 // Wheel scrolls by n rows; the cursor stays in sight.
-func (p *Pane) Wheel(n int) {
-	if p.c != nil {
-		p.window.Scroll(p, n)
-	}
-}
+func (p *Pane) Wheel(n int) { p.window.Scroll(p, n) }
 
 // Thumb returns the rows that the thumb of a scrollbar covers. It goes by units,
 // for the rows are not counted.

@@ -167,8 +167,7 @@ func (p *Pane) Last() (row, bool) {
 
 // isOpen reports whether a unit shows all of itself.
 func (p *Pane) isOpen(n int32) bool {
-	_, turned := p.turned[n]
-	return p.unfolded != turned
+	return p.unfolded != p.turned.Has(n)
 }
 
 // setOpen opens or closes the unit under the cursor.
@@ -183,11 +182,7 @@ func (p *Pane) setOpen(open bool) {
 
 func (p *Pane) turn(n int32) {
 	delete(p.units, n)
-	if _, turned := p.turned[n]; turned {
-		delete(p.turned, n)
-		return
-	}
-	p.turned[n] = struct{}{}
+	p.turned.Flip(n)
 }
 
 func (p *Pane) fold()   { p.setOpen(false) }
@@ -239,10 +234,7 @@ func (p *Pane) AppendRow(dst []byte, y int) []byte {
 		}
 	case y >= 0 && y < min(len(rows), p.window.Height()):
 		_, at, _ := p.window.Cursor()
-		tokens, cursor := &p.styles.Tokens, " "
-		if y == at {
-			tokens, cursor = p.focus, p.styles.Glyphs.Cursor
-		}
+		tokens, cursor := p.RowStyle(p.styles, y == at)
 		r.Put(tokens.Focus, cursor)
 		p.drawRow(&r, tokens, rows[y])
 		return r.End(tokens.Text)
@@ -267,7 +259,7 @@ func (p *Pane) drawRow(r *cell.Row, tokens *theme.Tokens, at row) {
 		v.draw(r, tokens)
 	case textRows:
 		r.Fill(tokens.Text, v.in-1)
-		value.Text(r, v.style(tokens), tokens.Match, p.pageOf(u, at.piece, at.page)[at.line], p.matches.query)
+		value.Text(r, v.style(tokens), tokens.Match, p.pageOf(u, at.piece, at.page)[at.line], p.matches.Query)
 	case treeRows:
 		p.drawNode(r, tokens, v, v.firstNode()+at.page)
 	}

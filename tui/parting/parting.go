@@ -91,8 +91,8 @@ func (r *row) isTurn() bool { return r.sides[0] == model.NoNode && r.sides[1] ==
 // Pane draws two lines and keeps a cursor on one of them. Make it with New. It is not safe
 // for concurrent use.
 type Pane struct {
+	theme.Highlight
 	styles *theme.Styles
-	focus  *theme.Tokens
 	w, h   int
 	c      *Content
 	window cell.Window
@@ -100,7 +100,7 @@ type Pane struct {
 }
 
 // New makes an empty pane.
-func New(styles *theme.Styles) *Pane { return &Pane{styles: styles, focus: styles.Selected} }
+func New(styles *theme.Styles) *Pane { return &Pane{styles: styles} }
 
 // Set shows another content, nil for nothing. The cursor is on a visit, or where that is on
 // neither line on the first one on the left.
@@ -165,12 +165,6 @@ func (p *Pane) Node() model.Node {
 	}
 	return p.c.rows[p.window.Cursor].sides[p.side]
 }
-
-// Focus says that the pane has the keys, Blur that another has them.
-func (p *Pane) Focus() { p.focus = p.styles.Selected }
-
-// Blur is the contrary of Focus.
-func (p *Pane) Blur() { p.focus = p.styles.Unfocused }
 
 // header is the row with the names of the lines.
 const header = 1
@@ -346,10 +340,7 @@ func (p *Pane) drawRow(r *cell.Row, i int) {
 		return
 	}
 	for side, n := range at.sides {
-		tokens, cursor := &p.styles.Tokens, " "
-		if i == p.window.Cursor && side == p.side {
-			tokens, cursor = p.focus, g.Cursor
-		}
+		tokens, cursor := p.RowStyle(p.styles, i == p.window.Cursor && side == p.side)
 		if side == 1 {
 			r.Put(p.styles.Border, g.Vertical)
 		}

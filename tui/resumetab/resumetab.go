@@ -34,9 +34,9 @@ type Here struct {
 
 // Content is the tab's content for one snapshot.
 type Content struct {
-	paragraphs []sheet.Paragraph
-	calls      []string
-	payload    []byte
+	sheet.Lines
+	calls   []string
+	payload []byte
 }
 
 // Calls returns the calls that go on from here, the best one first.
@@ -76,12 +76,12 @@ func Prepare(ctx context.Context, here Here) (*Content, error) {
 func (c *Content) goOn(here Here) {
 	switch {
 	case here.Head, len(here.Named) > 0:
-		c.addHeading("Go on from here")
+		c.AddHeading("Go on from here")
 	case here.Refused != nil:
-		c.addHeading("Go on from here: a restore is needed first, and is refused")
+		c.AddHeading("Go on from here: a restore is needed first, and is refused")
 		c.addText(here.Refused.Error(), sheet.Warn)
 	default:
-		c.addHeading("Go on from here, after a restore")
+		c.AddHeading("Go on from here, after a restore")
 		c.addText("This is not the head: before a restore the framework goes on from there.", sheet.Muted)
 	}
 	for _, way := range here.Named {
@@ -91,7 +91,7 @@ func (c *Content) goOn(here Here) {
 		return slices.ContainsFunc(here.Named, func(named model.Resume) bool { return named.Call == way.Call })
 	})
 	if len(here.Named) > 0 && len(planned) > 0 && !here.Head {
-		c.addHeading("After a restore")
+		c.AddHeading("After a restore")
 	}
 	for _, way := range planned {
 		c.addWay(way.Call, way.Then, "")
@@ -111,67 +111,56 @@ func (c *Content) goOn(here Here) {
 // addWay shows one way to go on.
 func (c *Content) addWay(call, then, warning string) {
 	if call != "" {
-		c.add("call", call, sheet.Strong)
+		c.Add("call", call, sheet.Strong)
 		c.calls = append(c.calls, call)
 	}
-	c.add("then", then, nil)
+	c.Add("then", then, nil)
 	if warning != "" {
-		c.add("warning", warning, sheet.Warn)
+		c.Add("warning", warning, sheet.Warn)
 	}
 }
 
-func (c *Content) add(label, text string, pick sheet.Pick) {
-	c.paragraphs = append(c.paragraphs, sheet.Paragraph{Label: label, LabelPick: sheet.Muted, Text: text, Pick: pick})
-}
-
-func (c *Content) addText(text string, pick sheet.Pick) { c.add("", text, pick) }
-
-func (c *Content) addHeading(text string) {
-	if len(c.paragraphs) > 0 {
-		c.paragraphs = append(c.paragraphs, sheet.Paragraph{})
-	}
-	c.paragraphs = append(c.paragraphs, sheet.Paragraph{Text: text, Pick: sheet.Title, Wide: true})
-}
+func (c *Content) addText(text string, pick sheet.Pick) { c.Add("", text, pick) }
 
 // addCheckpoint shows the checkpoint itself, and how to resume with it.
 func (c *Content) addCheckpoint(cp conversation.Checkpoint) {
 	if cp.IsStored() {
-		c.addHeading("Checkpoint, stored in the state")
+		c.AddHeading("Checkpoint, stored in the state")
 	} else {
-		c.addHeading("Checkpoint (worked out)")
+		c.AddHeading("Checkpoint (worked out)")
 		c.addText("The store holds none; Strands would emit this one here.", sheet.Muted)
 	}
 	if cp.Err != nil {
-		c.add("refused", cp.Err.Error(), sheet.Error)
+		c.Add("refused", cp.Err.Error(), sheet.Error)
 	} else {
-		c.add("position", cp.Position, sheet.Strong)
-		c.add("cycle index", strconv.FormatInt(cp.CycleIndex, 10), nil)
-		c.add("schema", cp.SchemaVersion, nil)
+		c.Add("position", cp.Position, sheet.Strong)
+		c.Add("cycle index", strconv.FormatInt(cp.CycleIndex, 10), nil)
+		c.Add("schema", cp.SchemaVersion, nil)
 		c.addExtra("snapshot", cp.Snapshot)
 		c.addExtra("app_data", cp.AppData)
 	}
 	if cp.Note != "" {
-		c.add("note", cp.Note, sheet.Muted)
+		c.Add("note", cp.Note, sheet.Muted)
 	}
 	for _, warning := range cp.Warnings {
-		c.add("warning", warning, sheet.Warn)
+		c.Add("warning", warning, sheet.Warn)
 	}
 	if c.payload = cp.Payload(); c.payload == nil {
 		return
 	}
 	effect, warning := cp.Executes()
-	c.add("call", cp.Call(), sheet.Strong)
-	c.add("payload", string(c.payload), nil)
-	c.add("then", effect, nil)
+	c.Add("call", cp.Call(), sheet.Strong)
+	c.Add("payload", string(c.payload), nil)
+	c.Add("then", effect, nil)
 	if warning != "" {
-		c.add("warning", warning, sheet.Warn)
+		c.Add("warning", warning, sheet.Warn)
 	}
 }
 
 // addExtra shows a reserved field where something is in it.
 func (c *Content) addExtra(name string, raw []byte) {
 	if len(raw) > 0 && string(raw) != "{}" {
-		c.add(name, string(raw[:min(len(raw), longest)]), nil)
+		c.Add(name, string(raw[:min(len(raw), longest)]), nil)
 	}
 }
 
@@ -181,7 +170,7 @@ func (c *Content) addTools(conv *conversation.Conversation) {
 	if len(calls) == 0 {
 		return
 	}
-	c.addHeading("Tools of this cycle")
+	c.AddHeading("Tools of this cycle")
 	for i, call := range calls {
 		if i == most {
 			c.addText(fmt.Sprintf("and %d more", len(calls)-most), sheet.Muted)
@@ -203,7 +192,7 @@ func (c *Content) addTools(conv *conversation.Conversation) {
 			raw := conv.Tape().Raw(b.Body)
 			text += "  " + string(raw[:min(len(raw), longest)])
 		}
-		c.paragraphs = append(c.paragraphs, sheet.Paragraph{Label: status, LabelPick: pick, Text: text})
+		c.Paragraphs = append(c.Paragraphs, sheet.Paragraph{Label: status, LabelPick: pick, Text: text})
 	}
 }
 
@@ -213,7 +202,7 @@ func (c *Content) addInterrupts(conv *conversation.Conversation) {
 	if len(waiting) == 0 {
 		return
 	}
-	c.addHeading("Waits for an answer")
+	c.AddHeading("Waits for an answer")
 	for i, n := range waiting {
 		if i == most {
 			c.addText(fmt.Sprintf("and %d more", len(waiting)-most), sheet.Muted)
@@ -225,22 +214,7 @@ func (c *Content) addInterrupts(conv *conversation.Conversation) {
 }
 
 // Pane is the tab: a sheet to read. Make it with New.
-type Pane struct{ *sheet.Sheet }
+type Pane = sheet.Tab[*Content]
 
 // New makes an empty tab.
-func New(styles *theme.Styles) *Pane { return &Pane{sheet.NewPage(styles)} }
-
-// Title returns the name of the tab.
-func (p *Pane) Title() string { return "Resume" }
-
-// Set shows another snapshot; nil shows nothing.
-func (p *Pane) Set(c *Content) {
-	if c == nil {
-		p.Sheet.Set(nil)
-		return
-	}
-	p.Sheet.Set(c.paragraphs)
-}
-
-// Click does nothing: there is nothing to choose.
-func (p *Pane) Click(_, _ int) {}
+func New(styles *theme.Styles) *Pane { return sheet.NewTab[*Content](styles, "Resume") }

@@ -20,10 +20,7 @@ func (p *Pane) AppendRow(dst []byte, y int) []byte {
 	case p.c == nil || y < 0 || y >= p.window.Height():
 	case y < len(rows):
 		_, at, _ := p.window.Cursor()
-		tokens, cursor := &p.styles.Tokens, " "
-		if y == at {
-			tokens, cursor = p.focus, p.styles.Glyphs.Cursor
-		}
+		tokens, cursor := p.RowStyle(p.styles, y == at)
 		r.Put(tokens.Focus, cursor)
 		p.drawMargin(&r, tokens, rows[y])
 		if n := rows[y].node; rows[y].line == 0 {
@@ -115,10 +112,10 @@ func (p *Pane) drawValue(r *cell.Row, tokens *theme.Tokens, n jsontape.Node) {
 	r.Fill(tokens.Text, 1)
 	key, body := tokens.Name, tokens
 	if _, found := p.firstMatch(n); found {
-		if p.matches.query.InKey(t, n) {
+		if p.matches.Query.InKey(t, n) {
 			key = tokens.Match
 		}
-		if p.matches.query.InValue(t, n) {
+		if p.matches.Query.InValue(t, n) {
 			body = matchedTokens(tokens)
 		}
 	}
@@ -183,7 +180,7 @@ func (p *Pane) drawRemoved(r *cell.Row, tokens *theme.Tokens, n jsontape.Node, i
 // drawLine draws a line of a string that is opened.
 func (p *Pane) drawLine(r *cell.Row, tokens *theme.Tokens, n jsontape.Node, line string) {
 	r.Fill(tokens.Text, p.indentOf(n)+1)
-	value.Text(r, tokens.String, tokens.Match, line, p.matches.query)
+	value.Text(r, tokens.String, tokens.Match, line, p.matches.Query)
 }
 
 // mutedTokens returns tokens in which a value steps back.

@@ -65,8 +65,7 @@ func (p *Pane) isFolded(n jsontape.Node) bool {
 		return false
 	}
 	aside := p.level == firstLevel && n > 0 && n == p.c.conv.List() && t.Count(t.Parent(n)) > 1
-	_, turned := p.turned[n]
-	return (aside || t.Depth(n) >= p.level) != turned
+	return (aside || t.Depth(n) >= p.level) != p.turned.Has(n)
 }
 
 // visibleValue returns the outermost fold that hides n, or n itself.
@@ -80,15 +79,6 @@ func (p *Pane) visibleValue(n jsontape.Node) jsontape.Node {
 		}
 	}
 	return n
-}
-
-// toggleFold folds n if it is unfolded, and the other way round.
-func (p *Pane) toggleFold(n jsontape.Node) {
-	if _, turned := p.turned[n]; turned {
-		delete(p.turned, n)
-		return
-	}
-	p.turned[n] = struct{}{}
 }
 
 // hasRows reports whether n is a container that has rows in it.
@@ -125,7 +115,7 @@ func (p *Pane) fold() {
 			return
 		}
 	}
-	p.toggleFold(n)
+	p.turned.Flip(n)
 	p.Select(n)
 }
 
@@ -137,7 +127,7 @@ func (p *Pane) unfold() {
 	case n == jsontape.None:
 		return
 	case p.isFolded(n):
-		p.toggleFold(n)
+		p.turned.Flip(n)
 	case p.c.tape.Kind(n) == jsontape.String:
 		p.openString(n)
 	default:
@@ -210,7 +200,7 @@ func (p *Pane) Select(n jsontape.Node) {
 	}
 	for at := p.c.tape.Parent(n); at != jsontape.None; at = p.c.tape.Parent(at) {
 		if p.isFolded(at) {
-			p.toggleFold(at)
+			p.turned.Flip(at)
 		}
 	}
 	y := p.window.Height() / 2

@@ -30,8 +30,8 @@ type row struct {
 // Pane draws a state and keeps its cursor and folds. Make it with New. It is
 // not safe for concurrent use.
 type Pane struct {
+	theme.Highlight
 	styles *theme.Styles
-	focus  *theme.Tokens
 	w      int
 	c      *Content
 	window walk.Window[row]
@@ -39,7 +39,7 @@ type Pane struct {
 	// A container is folded when it lies at depth level or deeper, unless it
 	// is in turned. Both cost the same at any size.
 	level  int
-	turned map[jsontape.Node]struct{}
+	turned walk.Turned[jsontape.Node]
 	opened map[jsontape.Node][]string // strings that show their lines
 
 	matches Matches
@@ -62,21 +62,15 @@ const all = jsontape.MaxDepth + 1
 
 // New makes an empty tab.
 func New(styles *theme.Styles) *Pane {
-	p := &Pane{styles: styles, focus: styles.Selected, level: firstLevel}
+	p := &Pane{styles: styles, level: firstLevel}
 	p.forget()
 	return p
 }
 
 func (p *Pane) forget() {
-	p.turned = make(map[jsontape.Node]struct{})
+	p.turned = walk.Turned[jsontape.Node]{}
 	p.opened = make(map[jsontape.Node][]string)
 }
-
-// Focus says that the tab has the keys, Blur that another pane has them.
-func (p *Pane) Focus() { p.focus = p.styles.Selected }
-
-// Blur is the contrary of Focus.
-func (p *Pane) Blur() { p.focus = p.styles.Unfocused }
 
 // Title names the tab.
 func (p *Pane) Title() string { return "State" }
@@ -240,11 +234,7 @@ func (p *Pane) Click(x, y int) {
 }
 
 // Wheel scrolls by n rows; the cursor stays in sight.
-func (p *Pane) Wheel(n int) {
-	if p.c != nil {
-		p.window.Scroll(p, n)
-	}
-}
+func (p *Pane) Wheel(n int) { p.window.Scroll(p, n) }
 
 // Thumb returns the rows that the thumb of a scrollbar covers. It goes by bytes,
 // for the rows are not counted.

@@ -15,6 +15,7 @@ import (
 	"hindcast/keymap"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/tui/match"
 	"hindcast/tui/screentest"
 	"hindcast/tui/theme"
 )
@@ -357,14 +358,14 @@ func TestPane_givesPathAndValue(t *testing.T) {
 }
 
 func TestFind_isBoundedAndCancellable(t *testing.T) {
-	c := prepare([]byte("[" + strings.Repeat("1,", most+5) + "1]"))
+	c := prepare([]byte("[" + strings.Repeat("1,", match.Most+5) + "1]"))
 	m, err := Find(t.Context(), c, "1")
-	if n, more := m.Len(); n != most || !more || err != nil {
+	if n, more := m.Len(); n != match.Most || !more || err != nil {
 		t.Errorf("%d matches, more %v, error %v", n, more, err)
 	}
 	p := show(c, 40, 10)
 	p.SetMatches(m)
-	if at, of := p.Match(-1); at != most || of != most {
+	if at, of := p.Match(-1); at != match.Most || of != match.Most {
 		t.Errorf("match %d of %d, want the last", at, of)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

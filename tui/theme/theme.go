@@ -124,6 +124,26 @@ type Styles struct {
 	Glyphs Glyphs
 }
 
+// Highlight is embedded in a pane with a cursor and picks the look of its rows. The zero Highlight has the keys.
+type Highlight struct{ blurred bool }
+
+// Focus says that the pane has the keys, Blur that another has them.
+func (h *Highlight) Focus() { h.blurred = false }
+
+// Blur is the contrary of Focus.
+func (h *Highlight) Blur() { h.blurred = true }
+
+// RowStyle returns the tokens of a row, and the sign in front of it. under says that the row is under the cursor.
+func (h *Highlight) RowStyle(s *Styles, under bool) (tokens *Tokens, sign string) {
+	switch {
+	case !under:
+		return &s.Tokens, " "
+	case h.blurred:
+		return s.Unfocused, s.Glyphs.Cursor
+	}
+	return s.Selected, s.Glyphs.Cursor
+}
+
 // Tokens say what text is, not how it looks.
 type Tokens struct {
 	// Text is plain text, Strong stands out, Muted steps back.

@@ -123,13 +123,10 @@ func (p *Pane) drawRow(r *cell.Row, i int) []byte {
 		p.drawNote(r, row.Kind, i)
 		return r.End(p.styles.Text)
 	}
-	n, tokens := row.Node, &p.styles.Tokens
+	n, g := row.Node, &p.styles.Glyphs
+	tokens, sign := p.RowStyle(p.styles, n == p.cursor)
 	if n == p.cursor {
-		tokens = p.focus
-	}
-	g := &p.styles.Glyphs
-	if n == p.cursor {
-		r.Put(tokens.Focus, g.Cursor)
+		r.Put(tokens.Focus, sign)
 	} else {
 		r.Fill(tokens.Text, 1)
 	}

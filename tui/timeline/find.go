@@ -115,17 +115,8 @@ func (p *Pane) Matches() Matches { return p.matches }
 // there is one.
 func (p *Pane) SetMatches(m Matches) bool {
 	p.matches = m
-	if m.Len() == 0 {
-		return false
-	}
-	p.Select(m.nodes[p.nextMatch()])
-	return true
-}
-
-// nextMatch returns the number of the first match at or after the cursor, 0 when all lie before it.
-func (p *Pane) nextMatch() int {
-	i, _ := p.placeIn(p.matches.nodes)
-	return i % len(p.matches.nodes)
+	at, _ := p.Match(0)
+	return at > 0
 }
 
 // Match moves the cursor by n matches, going round at the ends. It returns the number of the match from 1 and
@@ -135,11 +126,8 @@ func (p *Pane) Match(n int) (at, of int) {
 	if of == 0 {
 		return 0, 0
 	}
-	i := p.nextMatch()
-	if p.matches.nodes[i] != p.cursor && n > 0 {
-		n--
-	}
-	i = ((i+n)%of + of) % of
+	i, on := p.placeIn(p.matches.nodes)
+	i = match.Step(i, on, n, of)
 	p.Select(p.matches.nodes[i])
 	return i + 1, of
 }

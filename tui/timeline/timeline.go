@@ -129,6 +129,7 @@ func countDigits(n int) int {
 // Pane draws a timeline and keeps its cursor. Use [New]. A Pane is not safe for
 // concurrent use.
 type Pane struct {
+	theme.Highlight
 	styles *theme.Styles
 	zone   *time.Location
 	w, h   int
@@ -141,7 +142,6 @@ type Pane struct {
 	marked  model.Node
 	matches Matches
 	labels  Labels
-	focus   *theme.Tokens // the look of the cursor's row
 	extra   []Column
 	columns columns
 	whole   bool                // the cursor's row shows all of its title
@@ -152,16 +152,10 @@ type Pane struct {
 
 // New returns an empty pane. Times are shown in zone.
 func New(styles *theme.Styles, zone *time.Location) *Pane {
-	p := &Pane{styles: styles, zone: zone, focus: styles.Selected}
+	p := &Pane{styles: styles, zone: zone}
 	p.Set(Prepare(model.NewTimeline(nil)))
 	return p
 }
-
-// Focus says that the pane has the keys, Blur that another has them.
-func (p *Pane) Focus() { p.focus = p.styles.Selected }
-
-// Blur is the contrary of Focus.
-func (p *Pane) Blur() { p.focus = p.styles.Unfocused }
 
 // Resize gives the pane its size in cells.
 func (p *Pane) Resize(w, h int) {
