@@ -122,47 +122,58 @@ func WrittenOut(short []byte) (message []byte, kind, class string) {
 	return patch.Bytes(), as.kind, as.class
 }
 
-// eachMessage yields the messages, each as a list of one.
-func (w *Written) eachMessage(yield func(list []byte) bool) {
+// eachMessage yields the messages.
+func (w *Written) eachMessage(yield func(message []byte) bool) {
 	if w == nil || len(w.list) == 0 {
 		return
 	}
 	for m := range jsontape.Members(slices.Concat([]byte("["), w.list[1:], []byte("]"))) {
-		if !yield(slices.Concat([]byte("["), m.Value, []byte("]"))) {
+		if !yield(m.Value) {
 			return
 		}
 	}
 }
 
-// Title returns the title of the messages, on one line, and reports whether a tool failed. The line is
-// untrusted.
-func (w *Written) Title() (title string, failed bool) {
+// Summary describes the messages of a step.
+type Summary struct {
+	// Title is the title of the messages, on one line. It is untrusted.
+	Title string
+	// Failed reports that a tool failed. Calls reports that the messages end with calls of tools that have no
+	// results among them.
+	Failed, Calls bool
+}
+
+// Summary summarises the messages.
+func (w *Written) Summary() (s Summary) {
 	var titles []string
-	for list := range w.eachMessage {
-		said, bad := Title(list, LastMessage)
-		failed = failed || bad
-		if said != "" {
-			titles = append(titles, said)
+	for message := range w.eachMessage {
+		c := one(message)
+		if c == nil {
+			continue
+		}
+		m := c.Len() - 1
+		title, failed := c.title(m)
+		s.Failed, s.Calls = s.Failed || failed, s.Calls || c.has(m, ToolCall)
+		if title != "" {
+			titles = append(titles, title)
 		}
 	}
-	return List(titles, strings.Clone), failed
+	s.Title, s.Calls = List(titles, strings.Clone), s.Calls && w.endsInCalls()
+	return s
 }
 
 // Opening returns the first words of the user among the messages, or "".
 func (w *Written) Opening() string {
-	for list := range w.eachMessage {
-		if words := Opening(list); words != "" {
+	for message := range w.eachMessage {
+		if words := Opening(slices.Concat([]byte("["), message, []byte("]"))); words != "" {
 			return words
 		}
 	}
 	return ""
 }
 
-// Calls reports whether the messages end with calls of tools that have no results among them.
-func (w *Written) Calls() bool {
-	if w == nil || len(w.list) == 0 {
-		return false
-	}
+// endsInCalls reports whether the messages end with calls of tools that have no results among them.
+func (w *Written) endsInCalls() bool {
 	var t Tail
 	t.addList(slices.Concat([]byte("["), w.list[1:], []byte("]")))
 	c := t.decode(callMessages)
@@ -172,8 +183,7 @@ func (w *Written) Calls() bool {
 // Tokens returns the total tokens of the messages, for [model.TokensFact]: by the usage_metadata of
 // LangChain's. It is nil if no message states them.
 func (w *Written) Tokens() (counts []model.Number) {
-	for list := range w.eachMessage {
-		message := list[1 : len(list)-1]
+	for message := range w.eachMessage {
 		if inner := jsontape.FindMember(message, `"kwargs"`); inner != nil {
 			message = inner
 		}

@@ -35,7 +35,8 @@ func TestWritten(t *testing.T) {
 		for _, value := range c.values {
 			w.Add([]byte(value))
 		}
-		title, failed := w.Title()
+		is := w.Summary()
+		title, failed := is.Title, is.Failed
 		if tokens := fmt.Sprint(w.Tokens()); title != c.title || failed != c.failed || w.Opening() != c.opening || tokens != c.tokens {
 			t.Errorf("%s: %q, %v, %q, %s; want %q, %v, %q, %s", name, title, failed, w.Opening(), tokens, c.title, c.failed, c.opening, c.tokens)
 		}
@@ -52,7 +53,7 @@ func TestWritten_calls(t *testing.T) {
 	for list, want := range map[string]bool{"": false, ai: true, ai + "," + first: true, ai + "," + first + "," + second: false, first: false, ai + "," + first + "," + second + "," + ai: true} {
 		var w Written
 		w.Add([]byte("[" + list + "]"))
-		if got := w.Calls(); got != want {
+		if got := w.Summary().Calls; got != want {
 			t.Errorf("[%s]: %t", list, got)
 		}
 	}
@@ -82,7 +83,7 @@ func TestWritten_short(t *testing.T) {
 		for i, add := range []func(*Written, []byte){(*Written).Add, (*Written).AddMessages} {
 			var w Written
 			add(&w, []byte(value))
-			got, _ := w.Title()
+			got := w.Summary().Title
 			if opening := w.Opening(); opening != "" {
 				got += ", " + opening
 			}

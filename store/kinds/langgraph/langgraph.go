@@ -76,7 +76,7 @@ type format struct{ layout layout }
 type layout interface {
 	// list adds the steps that started from the parent of a checkpoint and from those behind it, and then
 	// runs row on each of these.
-	list(ctx context.Context, t rows.Tx, at rows.Place, from string, steps steps, row func(listed)) error
+	list(ctx context.Context, t rows.Tx, at rows.Place, from string, steps *steps, row func(listed)) error
 	// read reads a checkpoint and the step that started from it. The error is model.ErrNoSnapshot if the checkpoint does not exist.
 	read(ctx context.Context, t rows.Tx, at rows.Place, id string) (checkpoint, step, error)
 	// stored runs row on the checkpoints with some ids, and maybe on others, without reading what was written on
@@ -128,26 +128,8 @@ type origin struct {
 	Step   int    `json:"step"`
 }
 
-// originOf reads the origin alone: of 100,000 checkpoints encoding/json takes a fifth of the time of
-// their list for it. It reports false where the metadata is damaged.
-func originOf(beside []byte) (o origin, whole bool) {
-	text, err := jsontape.Standard(beside)
-	if text = bytes.TrimSpace(text); err != nil || text[0] != '{' && string(text) != "null" {
-		return o, false
-	}
-	for m := range jsontape.Members(text) {
-		switch string(m.Key) {
-		case `"source"`:
-			o.Source = jsontape.Unquote(m.Value)
-		case `"step"`:
-			o.Step, err = strconv.Atoi(string(m.Value))
-		}
-	}
-	return o, err == nil
-}
-
 // unmarshal reads what stands beside a checkpoint, as Python writes it.
-func unmarshal(beside []byte, about *metadata) error {
+func unmarshal(beside []byte, about any) error {
 	text, err := jsontape.Standard(beside)
 	if err != nil {
 		return err
@@ -156,24 +138,24 @@ func unmarshal(beside []byte, about *metadata) error {
 }
 
 func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) (log rows.Log, err error) {
-	steps, numbers := steps{}, map[string]int{}
+	steps, numbers := newSteps(), map[string]int{}
 	ends := map[string]int{} // of turns, in the list
 	log.Facts.Newest = true
 	err = f.layout.list(ctx, t, at, from, steps, func(c listed) {
+		steps.endLast()
 		h := model.Header{ID: c.id, ParentID: c.parent, Event: model.SnapshotEventNamed}
-		about, whole := originOf(c.beside)
-		if !whole {
+		var about origin
+		if unmarshal(c.beside, &about) != nil {
 			h.Marks |= model.MarkDamaged
 		}
 		log.Opaque = cmp.Or(log.Opaque, opaqueEncoding(c.encoding))
 		h.CreatedAt, h.Index = model.TimeOfUUID(h.ID), max(about.Step+1, 0)
 		numbers[h.ID] = about.Step
 		own := steps.findStep(h.ID)
-		switch ran, kept := steps[h.ParentID]; {
+		switch ran, kept := steps.byID[h.ParentID]; {
 		case about.Source == "input":
 			h.TurnIndex, h.EventName = 1, "user input"
-			said, _ := own.said.Title()
-			h.Title = cmp.Or(said, conversation.List(own.channels, conversation.OneLine))
+			h.Title = cmp.Or(own.sum.Title, conversation.List(own.channels, conversation.OneLine))
 		case about.Source != "loop" && about.Source != "":
 			h.EventName = about.Source
 			if about.Source == "fork" { // it is a copy of what the step before led to, or of an input
@@ -181,8 +163,7 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 				if len(by.channels) == 0 {
 					by = own
 				}
-				said, _ := by.said.Title()
-				h.Title = cmp.Or(said, conversation.List(by.channels, conversation.OneLine))
+				h.Title = cmp.Or(by.sum.Title, conversation.List(by.channels, conversation.OneLine))
 			}
 		case about.Step < inputStep: // writes hang on it of a run that kept its end alone
 			h.TurnIndex, h.EventName = 1, "before the run"
@@ -206,7 +187,7 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 				}
 			}
 		}
-		ran, begun := steps[h.ParentID], steps[h.ID] != nil
+		ran, begun := steps.byID[h.ParentID], steps.byID[h.ID] != nil
 		if len(own.openQuestions()) > 0 || about.Source != "input" && ran != nil && !begun && ran.calls(about.Source) {
 			h.Marks |= model.MarkInterrupted
 		}
@@ -216,11 +197,11 @@ func (f format) Log(ctx context.Context, t rows.Tx, at rows.Place, from string) 
 		if h.Event == model.SnapshotEventTurnEnd {
 			ends[h.ID] = len(log.Rows)
 		}
-		log.Title = cmp.Or(log.Title, own.said.Opening())
 		if log.Rows, log.Size = append(log.Rows, h), log.Size+c.size; len(log.Rows) == 1 {
 			log.First = c.size
 		}
 	})
+	log.Title = steps.opening
 	return log, err
 }
 
@@ -271,7 +252,9 @@ type step struct {
 	done    []question
 	answers []string
 	failed  []string // the errors of tasks
-	said    conversation.Written
+	// said has the messages. sum summarises them once the step has ended.
+	said conversation.Written
+	sum  conversation.Summary
 	// goesOn says that another node runs next.
 	goesOn bool
 }
@@ -315,25 +298,45 @@ func texts(questions []question) (list []string) {
 // calls reports whether the step ended with calls of tools that run next. An update hangs its writes where those of
 // another step may hang already: then it is not known which were last.
 func (s *step) calls(source string) bool {
-	return s.goesOn && (source != "update" || len(s.nodes) == 0) && s.said.Calls()
+	return s.goesOn && (source != "update" || len(s.nodes) == 0) && s.sum.Calls
 }
 
 // steps are the steps that started from checkpoints, by the ids of these.
-type steps map[string]*step
+type steps struct {
+	byID map[string]*step
+	// last is the step that the last write is of, and opening has the first words of the user in the ones before.
+	last    *step
+	opening string
+}
+
+func newSteps() *steps { return &steps{byID: map[string]*step{}} }
 
 // findStep returns the step that started from a checkpoint, one without writes where none did.
-func (s steps) findStep(id string) *step {
-	if own := s[id]; own != nil {
+func (s *steps) findStep(id string) *step {
+	if own := s.byID[id]; own != nil {
 		return own
 	}
 	return &step{}
 }
 
-// ensureStep returns the step that started from a checkpoint, to add writes to.
-func (s steps) ensureStep(id string) *step {
+// add adds a write. They come step by step.
+func (s *steps) add(id, task, path string, index int, channel string, value []byte) {
 	own := s.findStep(id)
-	s[id] = own
-	return own
+	if own != s.last {
+		s.endLast()
+		s.byID[id], s.last = own, own
+	}
+	own.add(task, path, index, channel, value)
+}
+
+// endLast summarises the messages of the last step, and lets go of them.
+func (s *steps) endLast() {
+	if own := s.last; own != nil {
+		if s.opening == "" {
+			s.opening = own.said.Opening()
+		}
+		own.sum, own.said, s.last = own.said.Summary(), conversation.Written{}, nil
+	}
 }
 
 // add adds a write. They come task by task, those with a negative index first, which
@@ -402,8 +405,8 @@ func appendNew(names []string, name string) []string {
 
 // describe puts event and title into the header of the snapshot that the step led to.
 func (s *step) describe(h *model.Header) {
-	said, failed := s.said.Title()
-	if failed {
+	said := s.sum.Title
+	if s.sum.Failed {
 		h.Marks |= model.MarkError
 	}
 	ran := conversation.List(s.nodes, conversation.OneLine)
@@ -426,7 +429,13 @@ type checkpoint struct {
 	parent, encoding string
 	about            metadata
 	document         []byte
+	// head says that it is the newest checkpoint of its session.
+	head bool
 }
+
+// isHead is the column head.
+const isHead = ` NOT EXISTS (SELECT 1 FROM checkpoints n WHERE n.thread_id = checkpoints.thread_id
+	AND n.checkpoint_ns = checkpoints.checkpoint_ns AND n.checkpoint_id > checkpoints.checkpoint_id)`
 
 // State returns the channels of the user, and the open questions. For a row that is no readable checkpoint,
 // such as an encrypted one, it returns the whole row. At the head it returns the same values as get_state.
@@ -531,11 +540,7 @@ func (f format) readShown(ctx context.Context, t rows.Tx, at rows.Place, id stri
 		s.put(channel, put[channel])
 	}
 	finished, called := own.countFinished()
-	if finished > 0 || len(own.input) > 0 {
-		if s.head, err = isHead(ctx, t, at, id); err != nil {
-			return s, err
-		}
-	}
+	s.head = c.head
 	written := own.input
 	if s.head {
 		written = own.channels
@@ -568,10 +573,7 @@ func (f format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 	if err != nil {
 		return about, err
 	}
-	next, err := f.readOnward(ctx, t, at, id, &c, &own)
-	if err != nil {
-		return about, err
-	}
+	next := c.readOnward(&own)
 	about.Facts.Add("source", c.about.Source)
 	about.Facts.Add("step", strconv.Itoa(c.about.Step))
 	about.Facts.Add("ran", conversation.List(ran.nodes, conversation.OneLine))
@@ -646,10 +648,9 @@ func (a asked) String() string {
 	return a.id + ": " + a.text
 }
 
-func (f format) readOnward(ctx context.Context, t rows.Tx, at rows.Place, id string, c *checkpoint, own *step) (o onward, err error) {
-	if o.head, err = isHead(ctx, t, at, id); err != nil {
-		return o, err
-	}
+// readOnward returns what can run on from a checkpoint, from which the step own started.
+func (c *checkpoint) readOnward(own *step) (o onward) {
+	o.head = c.head
 	pulled, sent, javaScript := c.next(own.nodes)
 	o.nodes = slices.Sorted(slices.Values(slices.Concat(pulled, sent)))
 	o.javaScript = javaScript
@@ -661,7 +662,7 @@ func (f format) readOnward(ctx context.Context, t rows.Tx, at rows.Place, id str
 	o.left = o.nodes
 	o.finished, o.called = own.countFinished()
 	if !o.head || o.finished == 0 {
-		return o, nil
+		return o
 	}
 	var over []string
 	for _, task := range own.tasks {
@@ -679,7 +680,7 @@ func (f format) readOnward(ctx context.Context, t rows.Tx, at rows.Place, id str
 			o.left = slices.Delete(o.left, i, i+1)
 		}
 	}
-	return o, nil
+	return o
 }
 
 // finishedTasks says how many tasks have finished.

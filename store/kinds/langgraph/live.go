@@ -69,13 +69,6 @@ func (s *step) countFinished() (all, called int) {
 	return all, called
 }
 
-// isHead reports whether a checkpoint is the newest of its session.
-func isHead(ctx context.Context, t rows.Tx, at rows.Place, id string) (bool, error) {
-	var newest string
-	err := t.Row(ctx, "SELECT max(checkpoint_id) FROM checkpoints"+ofSession, at.Key...).Scan(&newest)
-	return newest == id, err
-}
-
 // channelValues are the values of channels, in the order of their keys.
 type channelValues struct {
 	names  []string

@@ -249,11 +249,7 @@ func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *row
 	if err != nil {
 		return next, err
 	}
-	to, err := f.readOnward(ctx, t, after.Place, head.ID, &c, &own)
-	if err != nil {
-		return next, err
-	}
-	at := head.Index
+	to, at := c.readOnward(&own), head.Index
 	if m != nil {
 		at = m.Target.Index
 	}
@@ -276,10 +272,7 @@ func (f format) Next(ctx context.Context, t rows.Tx, after *rows.Session, m *row
 	if err != nil {
 		return next, err
 	}
-	of, err := f.readOnward(ctx, t, after.Place, m.Target.ID, &was, &then)
-	if err != nil {
-		return next, err
-	}
+	of := was.readOnward(&then)
 	// What needs no write comes first.
 	calls := of.resume(after.Place, m.Target.ID)
 	for i := range calls {

@@ -46,7 +46,7 @@ func writes(blob, where string) string {
 }
 
 // scanSteps returns a function that scans writes into steps.
-func scanSteps(steps steps) func(scan func(...any) error) error {
+func scanSteps(steps *steps) func(scan func(...any) error) error {
 	return func(scan func(...any) error) error {
 		var id, task, path, channel string
 		var encoding *string
@@ -57,7 +57,7 @@ func scanSteps(steps steps) func(scan func(...any) error) error {
 		if encoding != nil && (value != nil || *encoding == "null") {
 			written, _ = decode(*encoding, value) // a value that is damaged is as none
 		}
-		steps.ensureStep(id).add(task, path, index, channel, written)
+		steps.add(id, task, path, index, channel, written)
 		return err
 	}
 }
@@ -67,7 +67,7 @@ func scanSteps(steps steps) func(scan func(...any) error) error {
 // transaction.
 const inOrder = "SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true), set_config('jit', 'off', true)"
 
-func (inPostgres) list(ctx context.Context, t rows.Tx, at rows.Place, from string, steps steps, row func(listed)) error {
+func (inPostgres) list(ctx context.Context, t rows.Tx, at rows.Place, from string, steps *steps, row func(listed)) error {
 	const checkpoint = "(SELECT %s FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2 %s)"
 	newest := fmt.Sprintf(checkpoint, "checkpoint_id", "ORDER BY checkpoint_id DESC LIMIT 1 OFFSET "+mostTitled)
 	first := fmt.Sprintf(checkpoint, "min(checkpoint_id)", "")
@@ -93,10 +93,10 @@ func (inPostgres) read(ctx context.Context, t rows.Tx, at rows.Place, id string)
 		encoding string
 		value    []byte
 	}
-	blobs, steps := map[string]blob{}, steps{}
+	blobs, steps := map[string]blob{}, newSteps()
 	err = t.Ask(ctx,
-		rows.Query{SQL: "SELECT coalesce(parent_checkpoint_id, ''), metadata, checkpoint FROM checkpoints" + ofCheckpoint, Args: key,
-			Row: func(scan func(...any) error) error { return scan(&c.parent, &beside, &whole) }},
+		rows.Query{SQL: "SELECT coalesce(parent_checkpoint_id, ''), metadata, checkpoint," + isHead + " FROM checkpoints" + ofCheckpoint, Args: key,
+			Row: func(scan func(...any) error) error { return scan(&c.parent, &beside, &whole, &c.head) }},
 		rows.Query{SQL: valuesOf, Args: key,
 			Row: func(scan func(...any) error) error {
 				var channel string
@@ -215,7 +215,7 @@ func (inPostgres) stored(ctx context.Context, t rows.Tx, at rows.Place, ids []st
 }
 
 func (inPostgres) readStep(ctx context.Context, t rows.Tx, at rows.Place, id string) (step, error) {
-	steps := steps{}
+	steps := newSteps()
 	err := t.Each(ctx, scanSteps(steps), writes(small, ofCheckpoint), append(slices.Clone(at.Key), id)...)
 	return *steps.findStep(id), err
 }

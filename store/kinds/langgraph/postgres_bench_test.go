@@ -53,8 +53,31 @@ func TestPostgres_waysOfAFirstScreen(t *testing.T) {
 	firstScreen(t, slow.Address, "tour")
 	turns := slow.Ways()
 	t.Logf("%d ways there and back, %v; the least is %d", turns, time.Since(began), least)
-	if turns > 2*least {
+	if turns > least+3 {
 		t.Errorf("a first screen takes %d ways there and back, and the least is %d", turns, least)
+	}
+}
+
+// All states of a session are read in a few ways, however many there are.
+func TestPostgres_waysOfAllStates(t *testing.T) {
+	const n, most = 1000, 12
+	address := longServed(t, n)
+	pgtest.SharedCluster(t).Exec(t, address, fmt.Sprintf("DELETE FROM checkpoint_writes WHERE thread_id = 'long' AND checkpoint_id = numbered(%d)", n-1))
+	slow := pgtest.Between(t, address, time.Millisecond)
+	s := connect(t, slow.Address)
+	var refs []model.Ref
+	for _, h := range storetest.Headers(t, s, "long") {
+		refs = append(refs, h.Ref())
+	}
+	for _, batch := range [][]model.Ref{refs[:n/8], refs[n/8:]} { // as questions read them
+		if err := store.FeaturesOf(s).Weave(t.Context(), batch, storetest.NewCloth(n).Loom()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if turns := slow.Ways(); turns > most {
+		t.Errorf("to read all states takes %d ways there and back, more than %d", turns, most)
+	} else {
+		t.Logf("%d ways there and back", turns)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // inSQLite is the layout of SqliteSaver: a checkpoint is one value, and so is a task's write.
 type inSQLite struct{}
 
-func (inSQLite) list(ctx context.Context, t rows.Tx, at rows.Place, from string, steps steps, row func(listed)) error {
+func (inSQLite) list(ctx context.Context, t rows.Tx, at rows.Place, from string, steps *steps, row func(listed)) error {
 	key := append(slices.Clone(at.Key), from)
 	err := addSteps(ctx, t, steps, tooLarge, ofSession+` AND checkpoint_id >= ifnull((SELECT min(parent_checkpoint_id, checkpoint_id) FROM checkpoints c
 		WHERE c.thread_id = ?1 AND c.checkpoint_ns = ?2 AND c.checkpoint_id = ?3), '')`, key...)
@@ -39,7 +39,7 @@ const tooLarge = "length(value) > 65536"
 
 // addSteps adds the steps of the writes that a condition fits, by the checkpoints that
 // they started from. Values that another condition fits are left out of them.
-func addSteps(ctx context.Context, t rows.Tx, steps steps, left, where string, args ...any) error {
+func addSteps(ctx context.Context, t rows.Tx, steps *steps, left, where string, args ...any) error {
 	var path string // a column that older files do not have
 	if err := t.Row(ctx, "SELECT iif(count(*), 'task_path', '''''') FROM pragma_table_info('writes') WHERE name = 'task_path'").Scan(&path); err != nil {
 		return err
@@ -50,7 +50,7 @@ func addSteps(ctx context.Context, t rows.Tx, steps steps, left, where string, a
 		var value []byte
 		err := scan(&id, &task, &path, &index, &channel, &encoding, &value)
 		written, _ := decode(encoding, value) // a value that is damaged is as none
-		steps.ensureStep(id).add(task, path, index, channel, written)
+		steps.add(id, task, path, index, channel, written)
 		return err
 	}, "SELECT checkpoint_id, task_id, "+path+", CAST(idx AS INTEGER), channel, iif("+left+", 'null', ifnull(type, '')), iif("+left+", NULL, value) FROM writes"+
 		where+" ORDER BY checkpoint_id, "+path+", task_id, idx", args...)
@@ -59,8 +59,8 @@ func addSteps(ctx context.Context, t rows.Tx, steps steps, left, where string, a
 func (inSQLite) read(ctx context.Context, t rows.Tx, at rows.Place, id string) (c checkpoint, own step, err error) {
 	key := append(slices.Clone(at.Key), id)
 	var beside, whole []byte
-	found, err := t.First(ctx, []any{&c.parent, &c.encoding, &beside, &whole},
-		"SELECT ifnull(parent_checkpoint_id, ''), ifnull(type, ''), metadata, checkpoint FROM checkpoints"+ofCheckpoint, key...)
+	found, err := t.First(ctx, []any{&c.parent, &c.encoding, &beside, &whole, &c.head},
+		"SELECT ifnull(parent_checkpoint_id, ''), ifnull(type, ''), metadata, checkpoint,"+isHead+" FROM checkpoints"+ofCheckpoint, key...)
 	if err != nil || !found {
 		return c, own, cmp.Or(err, model.ErrNoSnapshot)
 	}
@@ -69,7 +69,7 @@ func (inSQLite) read(ctx context.Context, t rows.Tx, at rows.Place, id string) (
 		return c, own, err
 	}
 	// A question is part of the state, however large it is.
-	steps := steps{}
+	steps := newSteps()
 	err = addSteps(ctx, t, steps, tooLarge+" AND idx <> -3", ofCheckpoint, key...)
 	return c, *steps.findStep(id), err
 }
@@ -168,7 +168,7 @@ func members(data []byte, each func(key string, value []byte)) bool {
 }
 
 func (inSQLite) readStep(ctx context.Context, t rows.Tx, at rows.Place, id string) (step, error) {
-	steps := steps{}
+	steps := newSteps()
 	err := addSteps(ctx, t, steps, tooLarge, ofCheckpoint, append(slices.Clone(at.Key), id)...)
 	return *steps.findStep(id), err
 }

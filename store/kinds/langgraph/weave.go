@@ -97,7 +97,10 @@ func (s *storedCheckpoint) weave(to store.Loom) (w woven) {
 			continue
 		}
 		w.put(store.Text{Raw: []byte(before + quote(v.channel) + ":")})
-		w.runs, before = rows.Extend(w.runs, of.runs...), ","
+		for _, run := range of.runs {
+			w.runs = rows.AppendRun(w.runs, run)
+		}
+		before = ","
 	}
 	if before == "{" {
 		w.put(store.Text{Raw: []byte("{")})
