@@ -105,7 +105,10 @@ type sessionJSON struct {
 func sessionOf(info model.SessionInfo) sessionJSON {
 	out := sessionJSON{ID: info.ID, Kind: info.Kind, Title: info.Title, Project: info.Project, Size: info.Size, Head: info.Head.ID, UpdatedAt: writable(info.UpdatedAt)}
 	if info.Snapshots != store.Uncounted {
-		out.Snapshots, out.Orphaned = &info.Snapshots, &info.Orphaned
+		out.Snapshots = &info.Snapshots
+		if info.Orphaned != store.Uncounted {
+			out.Orphaned = &info.Orphaned
+		}
 	}
 	if info.Head.ID != "" {
 		out.HeadIndex = &info.Head.Index

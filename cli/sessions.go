@@ -47,6 +47,8 @@ func (p *printer) sessions(seq iter.Seq2[model.SessionInfo, error]) error {
 		snapshots, orphaned := strconv.Itoa(info.Snapshots), strconv.Itoa(info.Orphaned)
 		if info.Snapshots == store.Uncounted {
 			snapshots, orphaned, head = "", "", ""
+		} else if info.Orphaned == store.Uncounted {
+			orphaned = ""
 		}
 		t.row(printable.String(info.ID), printable.String(info.Project), snapshots, orphaned, head, moment(info.UpdatedAt), size, faults, printable.String(info.Title))
 	}

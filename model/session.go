@@ -53,8 +53,8 @@ type SessionInfo struct {
 	// Kind is the kind of the store that holds it.
 	Kind string
 	// Snapshots counts the visits, orphaned ones included; Orphaned counts those.
-	// Snapshots is below 0 where a list of sessions would have to read all of this one to
-	// know.
+	// One is below 0 where a list of sessions would have to read all of this one to
+	// know it.
 	Snapshots, Orphaned int
 	// Head is the snapshot from which the framework would resume.
 	Head Point

@@ -56,6 +56,9 @@ type Tailer interface {
 func Find(ctx context.Context, s Store, session string) error {
 	if f := FeaturesOf(s); f.Find != nil {
 		return f.Find(ctx, session)
+	} else if f.Tail != nil {
+		_, _, err := f.Tail(ctx, session, 1)
+		return err
 	}
 	for _, err := range s.Headers(ctx, session) {
 		return err // the first snapshot tells

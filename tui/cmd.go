@@ -192,8 +192,12 @@ func (m *Model) readSession() tea.Cmd {
 	}
 	s, session := m.o.Store, m.session
 	return m.start(reading, "reading "+session, func(ctx context.Context, _ *progress) fact {
-		cursor := cursorOf(ctx, s, session)
+		var cursor *store.Cursor
 		headers, before, err := tail(ctx, session, tailSize)
+		if err == nil && before == 0 { // a store may read the whole session for the cursor
+			cursor = cursorOf(ctx, s, session)
+			headers, before, err = tail(ctx, session, tailSize)
+		}
 		if err != nil {
 			return func() tea.Cmd { return m.showUnreadable(err) }
 		}
@@ -222,7 +226,7 @@ func cursorOf(ctx context.Context, s store.Store, session string) *store.Cursor 
 }
 
 // tailRead shows the newest snapshots and has the others read, about as many as total in all, 0 where that is not known.
-// cursor is how far the session reached before, nil where the store cannot tell.
+// cursor is how far the session reached before, nil where others are to be read or the store cannot tell.
 func (m *Model) tailRead(content *timeline.Content, total int, cursor *store.Cursor) tea.Cmd {
 	m.news.cursor = cursor
 	m.showTimeline(content)

@@ -16,8 +16,8 @@ type Decoder interface {
 	Decode(column string, row map[string]any) []byte
 }
 
-// carried calls yield with the content of each stored row of a session.
-func (m *medium) carried(ctx context.Context, t tables, at Place, yield func(*store.Carried)) error {
+// yieldCarried calls yield with the content of each stored row of a session.
+func (m *medium) yieldCarried(ctx context.Context, t tables, at Place, yield func(*store.Carried)) error {
 	decoder, _ := m.kind.Format.(Decoder)
 	type part struct{ table, where string }
 	list := []part{{m.kind.Snapshots, m.kind.where()}}

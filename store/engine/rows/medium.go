@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -93,10 +94,52 @@ func (m *medium) sessions(ctx context.Context, in engine.In) (list []engine.List
 		}
 	}
 	places, err := m.where(ctx, in)
-	for _, at := range places {
-		list = append(list, engine.Listed{Place: at})
+	for i := 0; i < len(places) && err == nil; i++ {
+		one := engine.Listed{Place: places[i]}
+		one.Info, err = m.readGlance(ctx, in, one.Place)
+		list = append(list, one)
 	}
 	return list, err
+}
+
+// mostListed is the number of snapshots up to which a list reads a session. Of a longer session it reads the newest
+// snapshot, and openingRows rows of each query for the title.
+const mostListed, openingRows = 1 << 10, 64
+
+// readGlance returns what a list shows of a long session in a file, nil for a session that the list reads.
+func (m *medium) readGlance(ctx context.Context, in engine.In, place engine.Place) (*model.SessionInfo, error) {
+	t, at := in.Tx.(*moment), place.Own.(Place)
+	if t.mostCounted() >= 0 { // the kinds on servers are Listers
+		return nil, nil
+	}
+	table, size := at.Table(m.kind.Snapshots)+m.kind.where(), "0"
+	for _, column := range strings.Fields(m.kind.Tables[m.kind.Snapshots]) {
+		if slices.Contains(m.kind.Large, column) {
+			size += " + ifnull(octet_length(" + column + "), 0)"
+		}
+	}
+	var long bool
+	err := t.Row(ctx, "SELECT count(*) > ? FROM (SELECT 1 FROM "+table+" LIMIT ?)", append(append([]any{mostListed}, at.Key...), mostListed+1)...).Scan(&long)
+	if err != nil || !long {
+		return nil, err
+	}
+	newest, before, ok, err := m.tail(ctx, in, place, 1)
+	if err != nil || !ok {
+		return nil, err
+	}
+	log, err := m.kind.Format.Log(ctx, opening{t}, at, "")
+	info := &model.SessionInfo{Snapshots: before + 1, Orphaned: store.Uncounted, Head: newest[0].Point(), UpdatedAt: newest[0].CreatedAt, Title: log.Title, Faults: model.FaultsNotCounted}
+	if err == nil {
+		err = t.Row(ctx, "SELECT sum("+size+") FROM "+table, at.Key...).Scan(&info.Size)
+	}
+	return info, err
+}
+
+// opening is a transaction in which each query has no more than its first rows.
+type opening struct{ Tx }
+
+func (o opening) Each(ctx context.Context, row func(scan func(into ...any) error) error, query string, args ...any) error {
+	return o.Tx.Each(ctx, row, "SELECT * FROM ("+query+") LIMIT "+strconv.Itoa(openingRows), args...)
 }
 
 func info(log *engine.Log, info *model.SessionInfo) {
@@ -212,7 +255,7 @@ func (m *medium) Faults(ctx context.Context, of store.Store, session string, log
 	if err == nil {
 		var unread []model.Fault
 		unread, err = store.UnreadFaults(ctx, of, session, store.DamagedIn(faults, session), func(yield func(*store.Carried)) error {
-			return m.carrier.Read(ctx, func(t tables) error { return m.carried(ctx, t, at, yield) })
+			return m.carrier.Read(ctx, func(t tables) error { return m.yieldCarried(ctx, t, at, yield) })
 		})
 		faults = append(faults, unread...)
 	}

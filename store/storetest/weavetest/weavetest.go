@@ -17,6 +17,14 @@ import (
 type counting struct {
 	rows.Format
 	states, statements int
+	// listed counts the snapshots that were read of each session.
+	listed map[string]int
+}
+
+func (c *counting) Log(ctx context.Context, t rows.Tx, of rows.Place, from string) (rows.Log, error) {
+	log, err := c.Format.Log(ctx, t, of, from)
+	c.listed[of.ID] += len(log.Rows)
+	return log, err
 }
 
 func (c *counting) State(ctx context.Context, t rows.Tx, of rows.Place, id string) ([]byte, error) {
@@ -61,7 +69,7 @@ func Weaves(t *testing.T, kind rows.Kind, session string, whole int, grown func(
 	t.Helper()
 	var put, statements [2]int64
 	for i, n := range []int{100, 1000} {
-		c := &counting{Format: kind.Format}
+		c := &counting{Format: kind.Format, listed: map[string]int{}}
 		k := kind
 		k.Format = c
 		s := storetest.OpenStore(t, k.Kind(), grown(t, n))
@@ -84,6 +92,33 @@ func Weaves(t *testing.T, kind rows.Kind, session string, whole int, grown func(
 	}
 	if put[1] > 12*put[0] || statements[0] != statements[1] || statements[1] > 16 {
 		t.Errorf("100 rows: %d bytes and texts, by %d statements; 1,000 rows: %d, by %d", put[0], statements[0], put[1], statements[1])
+	}
+	listsLong(t, kind, session, grown)
+}
+
+// listsLong checks that a list of sessions counts a long one, and reads its newest snapshot and its beginning.
+func listsLong(t *testing.T, kind rows.Kind, session string, grown func(t testing.TB, rows int) (path string)) {
+	t.Helper()
+	const n = 3000
+	c := &counting{Format: kind.Format, listed: map[string]int{}}
+	kind.Format = c
+	s := storetest.OpenStore(t, kind.Kind(), grown(t, n))
+	var listed, read model.SessionInfo
+	for _, info := range storetest.Sessions(t, s) {
+		if info.ID == session {
+			listed = info
+		}
+	}
+	if c.listed[session] > 100 {
+		t.Errorf("a list read %d of %d snapshots", c.listed[session], n)
+	}
+	headers := storetest.Headers(t, s, session)
+	read.Count(headers)
+	if listed.Snapshots != n || listed.Snapshots != read.Snapshots || listed.Head != read.Head || !listed.UpdatedAt.Equal(headers[n-1].CreatedAt) || listed.Orphaned != store.Uncounted {
+		t.Errorf("listed as %+v, and read as %+v", listed, read)
+	}
+	if c.listed = map[string]int{}; store.Find(t.Context(), storetest.OpenStore(t, kind.Kind(), grown(t, n)), session) != nil || c.listed[session] > 1 {
+		t.Errorf("to find the session read %d snapshots", c.listed[session])
 	}
 }
 
