@@ -58,10 +58,10 @@ func (s *session) newest() string {
 	return s.Rows[len(s.Rows)-1].ID
 }
 
-// size counts the rows, and the files that tell whether they changed.
+// size counts the rows, the files that tell whether they changed, and what is held of files.
 func (s *session) size() int {
 	files, _ := s.mark.(seen)
-	return len(s.Rows) + files.Len()
+	return len(s.Rows) + files.Len() + int(s.Held/heldSize)
 }
 
 func (s *session) cursor() store.Cursor {
@@ -98,7 +98,10 @@ type cache struct {
 	rewrites atomic.Int64
 }
 
-const mostCached = 200_000
+const (
+	mostCached = 200_000
+	heldSize   = 128 // bytes of files that count as much as a row
+)
 
 // get returns the session at a place, nil where it was not read, or is called otherwise by now.
 func (c *cache) get(at Place) *session {

@@ -20,4 +20,9 @@ func TestCache(t *testing.T) {
 	if c.get(Place{Session: "a"}) != nil || c.get(Place{Session: "b"}) != nil || c.get(Place{Session: "c"}) == nil || c.size != 1 {
 		t.Error("it is not forgotten")
 	}
+	held := of(1)
+	held.Held = mostCached * heldSize
+	if c.put("d", held); c.get(Place{Session: "c"}) != nil || c.get(Place{Session: "d"}) == nil {
+		t.Error("what is held of files does not count")
+	}
 }

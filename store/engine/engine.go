@@ -92,6 +92,8 @@ type Format struct {
 	Steps func(context.Context, In, *Log) []model.Header
 	// Faults returns the faults of a session that the medium does not find. It may be nil.
 	Faults func(context.Context, In, *Log) ([]model.Fault, error)
+	// Warns reports that Faults and Next tell of the messages that the framework or a provider rejects.
+	Warns bool
 	// Weave is that of [store.Features]. It may be nil.
 	Weave func(ctx context.Context, s *Store, refs []model.Ref, to store.Loom) error
 	// Info completes what the list shows of a session.
@@ -149,8 +151,8 @@ type Medium interface {
 	// Check returns the faults of the medium itself.
 	Check(ctx context.Context, in In) ([]model.Fault, error)
 	// Faults returns the faults of a session's states and messages, and of records whose texts no state has,
-	// see [store.UnreadFaults].
-	Faults(ctx context.Context, of store.Store, session string, log *Log) ([]model.Fault, error)
+	// see [store.UnreadFaults]. told are the faults that the format found.
+	Faults(ctx context.Context, of store.Store, session string, log *Log, told []model.Fault) ([]model.Fault, error)
 	// Watch is that of [store.Features].
 	Watch(ctx context.Context) (<-chan struct{}, error)
 	Close() error

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -132,16 +133,18 @@ func (m *Files) Check(ctx context.Context, _ In) ([]model.Fault, error) {
 }
 
 // Faults implements Medium.
-func (m *Files) Faults(ctx context.Context, of store.Store, session string, log *Log) ([]model.Fault, error) {
-	messages, err := store.ConversationFaults(ctx, of, session)
-	if err != nil {
-		return nil, err
+func (m *Files) Faults(ctx context.Context, of store.Store, session string, log *Log, told []model.Fault) (messages []model.Fault, err error) {
+	if !m.format.Warns {
+		if messages, err = store.ConversationFaults(ctx, of, session); err != nil {
+			return nil, err
+		}
 	}
 	if m.Unread != nil {
 		unread, err := m.Unread(ctx, session)
 		return append(messages, unread...), err
 	}
-	unread, err := m.Storage.Unread(ctx, of, session, log)
+	stops := slices.DeleteFunc(slices.Clone(told), func(f model.Fault) bool { return f.Severity < model.Stops })
+	unread, err := m.Storage.Unread(ctx, of, session, log, stops...)
 	return append(messages, unread...), err
 }
 

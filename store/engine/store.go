@@ -323,7 +323,7 @@ func (s *Store) Faults(ctx context.Context, name string) ([]model.Fault, error) 
 		return err
 	})
 	if err == nil {
-		below, err = s.medium.Faults(ctx, s, name, now.Log)
+		below, err = s.medium.Faults(ctx, s, name, now.Log, own)
 	}
 	if err != nil {
 		return nil, s.Wrap(err, "check session %q", name)

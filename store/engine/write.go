@@ -129,6 +129,7 @@ func (s *Store) move(ctx context.Context, on Stage, c model.Change) (plan model.
 	if err != nil {
 		return plan, err
 	}
+	m.Scope = c.Scope
 	plan = model.Plan{Op: c.Op, Session: at.Session, Branch: m.Branch, Target: m.Target, Writes: m.Writes, Hazards: m.Hazards, Asks: m.Asks}
 	if m.New != nil {
 		at, plan.NewSession = *m.New, m.New.Called()
@@ -142,7 +143,12 @@ func (s *Store) move(ctx context.Context, on Stage, c model.Change) (plan model.
 	} else if before.Busy != "" && !m.Idle() {
 		plan.Asks = append([]string{before.Busy}, m.Asks...)
 	}
-	return s.lead(ctx, on, plan, at, before.Log, &Write{Move: m})
+	w := &Write{Move: m, Before: before.Log, After: before.Log}
+	if m.Forget != nil { // the session stays as it is
+		plan.Head = before.HeadPoint()
+		return s.draft(ctx, on, plan, at, before, w)
+	}
+	return s.lead(ctx, on, plan, at, before.Log, w)
 }
 
 // lead completes a plan with the effects of its steps.
@@ -168,7 +174,7 @@ func (s *Store) lead(ctx context.Context, on Stage, plan model.Plan, at Place, b
 	if err != nil {
 		return plan, err
 	}
-	if i := w.After.Head; i >= 0 {
+	if i := w.After.Head; i >= 0 && !s.format.Warns {
 		state, err := s.format.State(ctx, over, &Row{at, w.After.Rows[i].ID, 0, func() (*Log, int, error) { return w.After, i, nil }})
 		if ctx.Err() != nil {
 			return plan, ctx.Err()
@@ -182,11 +188,18 @@ func (s *Store) lead(ctx context.Context, on Stage, plan model.Plan, at Place, b
 		plan.Carry, plan.Session = w.Move.Carry, before.Place.Called()
 		return plan, nil
 	}
+	plan, err = s.draft(ctx, on, plan, at, after, w)
+	plan.Session = before.Place.Called()
+	return plan, err
+}
+
+// draft adds to a plan what Apply needs.
+func (s *Store) draft(ctx context.Context, on Stage, plan model.Plan, at Place, after *session, w *Write) (model.Plan, error) {
 	c := &carry{w: *w, at: at, after: after}
 	if err := on.Draft(ctx, &plan, &c.w); err != nil {
 		return plan, err
 	}
-	c.medium, plan.Carry, plan.Session = plan.Carry, c, before.Place.Called()
+	c.medium, plan.Carry, plan.Session = plan.Carry, c, at.Called()
 	return plan, nil
 }
 

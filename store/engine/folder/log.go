@@ -78,8 +78,9 @@ type Log struct {
 	Settled bool
 	// Empty says of a log without rows that the session is there.
 	Empty bool
-	// Own holds the format's decoded data.
-	Own any
+	// Own holds the format's decoded data, and Held is how many bytes of files are in it.
+	Own  any
+	Held int64
 	// Until is when the same files read otherwise, the zero time for never.
 	Until time.Time
 	// Facts say where the head is, of a log that was read from a row on.

@@ -123,6 +123,8 @@ func (s *Storage) Commit(ctx context.Context, plan model.Plan, was, is func(cont
 	tree.Fresh(s.tree)
 	in := s.In()
 	in.There = true
+	told := s.readTold(ctx) // as it is before the write
+	in.Writes = Writes{func() map[string]*Told { return told }}
 	if err := was(ctx, in); err != nil {
 		return model.Receipt{}, err
 	}

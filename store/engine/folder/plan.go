@@ -47,6 +47,8 @@ type Move struct {
 	Was string
 	// Forget, of a purge alone, reports whether a content that a file had is forgotten.
 	Forget func(name string, data []byte) bool
+	// Scope is that of the change: the engine fills it in.
+	Scope model.PurgeScope
 	// Writes, Hazards and Asks are the format's own words for the plan.
 	Writes, Hazards, Asks []string
 	// Own holds the data that Next needs.

@@ -301,7 +301,7 @@ func (s *Storage) carried(ctx context.Context, w *planned) (model.Plan, error) {
 		d.Keep(name)
 	}
 	if w.move.Forget != nil {
-		if err := s.forget(ctx, j, d, w.before.Place.Session, w.scope, w.move.Forget); err != nil {
+		if err := s.forget(ctx, j, d, w.before.Place.Session, w.move.Scope, w.move.Forget); err != nil {
 			return model.Plan{}, err
 		}
 	}
@@ -327,7 +327,6 @@ func (s *Storage) Preview(ctx context.Context, at Place, change model.Change) (m
 
 // planned is a plan with the logs that it was made from.
 type planned struct {
-	scope         model.PurgeScope
 	plan          model.Plan
 	move          *Move
 	before, after *Log
@@ -372,7 +371,8 @@ func (s *Storage) planIn(ctx context.Context, in In, at Place, change model.Chan
 	if err != nil {
 		return nil, err
 	}
-	p := &planned{scope: change.Scope, move: m, before: before, after: before, told: in.Told}
+	m.Scope = change.Scope
+	p := &planned{move: m, before: before, after: before, told: in.Told}
 	p.plan = model.Plan{Op: change.Op, Session: at.Session, Target: m.Target, Writes: m.Writes, Hazards: m.Hazards, Asks: m.Asks}
 	if m.Forget != nil {
 		p.plan.Head = before.HeadPoint()

@@ -216,7 +216,7 @@ func (m *medium) about(ctx context.Context, in engine.In, row *engine.Row) (Abou
 
 // Faults implements engine.Medium. A session may begin anew: by a rewind to its start, a branch from its first
 // turn, a copy of its first checkpoint.
-func (m *medium) Faults(ctx context.Context, of store.Store, session string, log *engine.Log) ([]model.Fault, error) {
+func (m *medium) Faults(ctx context.Context, of store.Store, session string, log *engine.Log, _ []model.Fault) ([]model.Fault, error) {
 	faults, err := store.SessionFaults(ctx, of, session)
 	faults = slices.DeleteFunc(faults, func(f model.Fault) bool {
 		return f.Code == model.FaultSeveralRoots || m.kind.Seconds && f.Code == model.FaultEqualTime

@@ -142,6 +142,9 @@ func (rs *Records) Err() error {
 // log returns the rows for the engine.
 func (rs *Records) log(at folder.Place) *folder.Log {
 	log := &folder.Log{Place: at, Head: -1, Settled: true, Own: rs, Aside: map[string]*folder.Aside{}, Written: rs.Written}
+	for i := range rs.Versions {
+		log.Held += int64(len(rs.Versions[i].Data))
+	}
 	for _, r := range rs.rows() {
 		if r.of.Loaded && r.Head {
 			log.Head = len(log.Rows)

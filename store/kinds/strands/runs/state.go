@@ -60,7 +60,7 @@ func (r *Run) State(i int) []byte {
 // the newest state alone. They are the same for every snapshot.
 func (r *Run) Gaps() model.Gaps {
 	var keys []string
-	for n := r.tape.First(r.root); n >= 0; n = r.tape.Next(n) {
+	for n := range r.children(r.root) {
 		if r.tape.Kind(r.root) == jsontape.Object && !r.tape.IsShadowed(n) && !slices.Contains(r.outline.members, n) {
 			keys = append(keys, r.tape.Key(n))
 		}

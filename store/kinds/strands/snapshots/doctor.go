@@ -3,7 +3,6 @@ package snapshots
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
 	"path"
@@ -13,51 +12,30 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 	"hindcast/store/sdk"
 )
 
-// Faults implements store.Store: what the SDKs do not start on, what they load
-// although it cannot work, and what is odd. It reads each file whole. For the
-// store itself it tells which folders are not listed, and why.
-func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {
-	if session == "" {
-		return s.unlisted(ctx)
-	}
-	p, err := s.locate(session)
-	var found []model.Fault
-	if err == nil {
-		found, err = s.check(ctx, &p, math.MaxInt64)
-	}
-	if err == nil {
-		var log *folder.Log
-		if log, err = s.storage.Log(ctx, s.in(p)); err == nil {
-			var unread []model.Fault
-			stopping := slices.DeleteFunc(slices.Clone(found), func(f model.Fault) bool { return f.Severity < model.Stops })
-			unread, err = s.storage.Unread(ctx, s, session, log, stopping...)
-			found = append(found, unread...)
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: check session %q: %w", kind, session, err)
-	}
-	return found, nil
+// faults returns the faults of a session: what the SDKs do not start on, what they load
+// although it cannot work, and what is odd. It reads each file whole.
+func (s *Store) faults(ctx context.Context, in engine.In, log *engine.Log) ([]model.Fault, error) {
+	p := log.Place.Own.(place)
+	return s.check(ctx, in, &p, log, math.MaxInt64)
 }
 
 // quickBytes is how much of a session is read whole for the list of sessions.
 // A larger one is looked at more closely by Faults alone.
 const quickBytes = 32 << 20
 
-// check looks for the faults of a place. It reads at most most bytes of files: the newest
+// check looks for the faults of a place. log is its session, nil where that cannot be read. It reads at most most bytes of files: the newest
 // files first, and at least the first of them.
-func (s *Store) check(ctx context.Context, p *place, most int64) ([]model.Fault, error) {
-	c := checkup{place: p, tree: s.tree, running: &s.running, said: make(map[string]bool)}
-	if err := s.storage.Broken(); err != nil {
+func (s *Store) check(ctx context.Context, in engine.In, p *place, log *engine.Log, most int64) ([]model.Fault, error) {
+	c := checkup{place: p, tree: in, running: &s.running, said: make(map[string]bool)}
+	if err := s.files.Storage.Broken(); err != nil {
 		c.add(journalFault(err.Error()))
 	}
-	in := s.storage.In()
 	l, err := p.list(in.Tree)
 	if err != nil {
 		c.add(model.Fault{Code: FaultDirectory, File: p.path(), Meaning: "the folder cannot be read: " + files.Cause(err).Error(), Severity: model.Stops, Verdict: "refuses to start: it cannot be read"})
@@ -67,15 +45,14 @@ func (s *Store) check(ctx context.Context, p *place, most int64) ([]model.Fault,
 		c.add(plain(model.Fault{Code: FaultDirectory, File: p.path(historyDir), Meaning: "the folder cannot be read: " + l.unlisted.Error()}, unstored("it cannot be read")))
 	}
 	c.names(in.Tree)
-	log, err := s.storage.Log(ctx, s.in(*p))
-	if err != nil {
-		return c.list.All(), err
+	if log == nil {
+		return c.list.All(), ctx.Err()
 	}
 	switch read := sessionIn(log).(type) {
 	case *records:
 		c.records(read)
 	case *history:
-		err = c.snapshots(ctx, read, most, &s.checks)
+		err = c.snapshots(ctx, read.under(in), most, &s.checks)
 	}
 	return c.list.All(), err
 }
@@ -185,15 +162,14 @@ func (h *history) dialect() dialect {
 }
 
 // unlisted finds the folders that look like a session and are not listed.
-func (s *Store) unlisted(ctx context.Context) ([]model.Fault, error) {
-	dirs, err := s.sessionDirs()
+func (s *Store) unlisted(_ context.Context, in engine.In) ([]model.Fault, error) {
+	dirs, err := s.sessionDirs(in)
 	if err != nil {
-		return nil, fmt.Errorf("%s: check %q: %w", kind, s.dir, files.Cause(err))
+		return nil, err
 	}
 	var faults store.FaultList
-	s.journalFaults(ctx, &faults)
 	for _, d := range dirs {
-		places, err := s.placesIn(d)
+		places, err := s.placesIn(in, d)
 		if err != nil {
 			faults.Add(model.Fault{Code: FaultDirectory, File: path.Join(d.dir, scopesDir), Meaning: "a folder cannot be read: " + files.Cause(err).Error(), Severity: model.Stops, Verdict: "refuses to start: it cannot be read"})
 			continue
@@ -201,17 +177,17 @@ func (s *Store) unlisted(ctx context.Context) ([]model.Fault, error) {
 		if len(places) == 0 {
 			faults.Add(model.Fault{Code: FaultSession, File: path.Join(d.dir, scopesDir), Meaning: "the folder holds no snapshots", Verdict: "starts anew"})
 		}
-		s.strayScopes(d, &faults)
+		s.strayScopes(in, d, &faults)
 	}
-	s.links(namespace, &faults)
-	s.links(".", &faults)
+	s.links(in, namespace, &faults)
+	s.links(in, ".", &faults)
 	return faults.All(), nil
 }
 
 // strayScopes finds the entries in the folder of scopes that are not scopes.
-func (s *Store) strayScopes(d sessionDir, faults *store.FaultList) {
+func (s *Store) strayScopes(in engine.In, d sessionDir, faults *store.FaultList) {
 	dir := path.Join(d.dir, scopesDir)
-	names, err := s.tree.List(dir)
+	names, err := in.List(path.Join(s.way(), dir))
 	if err != nil {
 		return // it is told by those who need it
 	}
@@ -223,21 +199,21 @@ func (s *Store) strayScopes(d sessionDir, faults *store.FaultList) {
 }
 
 // links finds the links to folders that lead out of the store.
-func (s *Store) links(dir string, faults *store.FaultList) {
+func (s *Store) links(in engine.In, dir string, faults *store.FaultList) {
 	if s.single != nil {
 		return
 	}
-	names, err := s.tree.List(dir)
+	names, err := in.List(path.Join(s.way(), dir))
 	if err != nil {
 		return // it is told by those who need it, or not there
 	}
 	for _, base := range slices.Sorted(slices.Values(names)) {
 		name := path.Join(dir, base)
-		at, err := s.tree.Stamp(name)
+		at, err := in.Stamp(path.Join(s.way(), name))
 		if err != nil || at.Kind != files.Link {
 			continue
 		}
-		if _, err := s.tree.List(name); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		if _, err := in.List(path.Join(s.way(), name)); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 			faults.Add(model.Fault{Code: FaultSymlink, File: name, Meaning: "a link that leads out of the store; it is not followed", Verdict: "loads; the SDKs follow links to folders"})
 		}
 	}

@@ -49,7 +49,7 @@ func (e *RefusedError) Error() string {
 // first list are the faults for which the SDK that wrote it would not start, the
 // other one everything else.
 func (m *move) judged(d *document) (fatal, others []model.Fault) {
-	return faultsOf(m.s.tree, &m.s.running, &m.place, d, m.h.dialect())
+	return faultsOf(m.in, &m.s.running, &m.place, d, m.h.dialect())
 }
 
 // faultsOf is judged in any place; other is the SDK that starts there where the

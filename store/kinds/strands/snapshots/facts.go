@@ -6,36 +6,28 @@ import (
 	"strconv"
 
 	"hindcast/model"
+	"hindcast/store/engine"
 	"hindcast/store/kinds/strands/lineage"
 	"hindcast/store/media/journal"
 )
 
-// Facts implements store.Deriver.
-func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
-	facts, err := s.facts(ctx, ref)
-	if err != nil {
-		return nil, fmt.Errorf("%s: read facts of %q of session %q: %w", kind, ref.ID, ref.Session, err)
+// about describes a row besides its state: of the record of an orchestrator too what that has once. A
+// snapshot of an agent is whole.
+func (s *Store) about(_ context.Context, _ engine.In, row *engine.Row) (engine.About, error) {
+	log, _, err := row.In()
+	if log == nil {
+		return engine.About{}, err
 	}
-	return facts, nil
+	return sessionIn(log).about(row.ID)
 }
 
-func (s *Store) facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
-	if err := ref.CheckNoVisit(); err != nil {
-		return nil, err
-	}
-	log, err := s.log(ctx, ref.Session)
-	if err != nil {
-		return nil, err
-	}
-	return sessionIn(log).facts(ref.ID)
-}
-
-func (h *history) facts(id string) (model.Facts, error) {
+func (h *history) about(id string) (about engine.About, err error) {
 	i := h.find(id)
 	if i < 0 {
-		return nil, model.ErrNoSnapshot
+		return about, model.ErrNoSnapshot
 	}
-	return append(h.around(i), h.items[i].facts(&h.place)...), nil
+	about.Facts = append(h.around(i), h.items[i].facts(&h.place)...)
+	return about, nil
 }
 
 // around adds the facts about a snapshot that follow from the other snapshots.

@@ -1,6 +1,7 @@
 package snapshots
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"path/filepath"
@@ -84,4 +85,21 @@ func pictureFaults(list []model.Fault) string {
 		fmt.Fprintf(&text, "! %s  %s %s\n    %s\n    %s\n", f.Code, f.File, f.Path, f.Meaning, f.Verdict)
 	}
 	return text.String()
+}
+
+// locate returns the place of a session.
+func (s *Store) locate(id string) (place, error) {
+	at, err := s.place(context.Background(), s.files.Storage.In(), id)
+	if err != nil {
+		return place{}, err
+	}
+	return at.Own.(place), nil
+}
+
+// fileOf reads the file of a snapshot.
+func (s *Store) fileOf(t testing.TB, p *place, id string) ([]byte, error) {
+	in := s.files.Storage.In()
+	w := s.files.Storage.Writes(t.Context())
+	in.Told = w.Told(p.at().Session)
+	return p.data(in, id)
 }

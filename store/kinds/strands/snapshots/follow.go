@@ -11,24 +11,21 @@ import (
 // below are the levels of the folders in that of a session.
 var below = []watch.Level{{Name: scopesDir}, {}, {}, {Name: snapshots}, {Name: historyDir}}
 
-// Watch implements store.Watcher. The SDKs write a file beside the one that it
+// watch watches the folder. The SDKs write a file beside the one that it
 // is for and rename it, so a watch on a folder tells of every file in it. What
 // they write before they rename is not told of.
 //
 // A store of a few hundred sessions is watched whole; of one with thousands those
 // that changed last.
-func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
-	ctx = s.life.Within(ctx)
-	if on := s.storage.On(); on != nil {
-		return on.Watch(ctx)
-	}
+func (s *Store) watch(ctx context.Context) (<-chan struct{}, error) {
+	dir := s.Address()
 	if s.single != nil {
-		return watch.Tree(ctx, s.dir, below, isForeign), nil
+		return watch.Tree(ctx, dir, below, isForeign), nil
 	}
 	// Sessions lie in the folder and in its session/, which need not be there
 	// yet: two trees, one level apart.
-	beside := watch.Tree(ctx, s.dir, append([]watch.Level{{}}, below...), isForeign)
-	inside := watch.Tree(ctx, s.dir, append([]watch.Level{{Name: namespace}, {}}, below...), isForeign)
+	beside := watch.Tree(ctx, dir, append([]watch.Level{{}}, below...), isForeign)
+	inside := watch.Tree(ctx, dir, append([]watch.Level{{Name: namespace}, {}}, below...), isForeign)
 	return watch.Any(beside, inside), nil
 }
 

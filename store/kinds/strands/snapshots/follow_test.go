@@ -101,7 +101,7 @@ func TestWatch_followsAWriter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept := filepath.Join(append([]string{s.dir}, path...)...)
+		kept := filepath.Join(append([]string{s.Address()}, path...)...)
 		w := pythonWriter(kept)
 		if name != "python" {
 			w = typeScriptWriter(kept, name == "legacy")
@@ -148,7 +148,7 @@ func TestWatch_followsAWriter(t *testing.T) {
 // Each kind of change is told of, and whoever reads then finds it.
 func TestWatch_tellsOfEveryKindOfChange(t *testing.T) {
 	s := open(t, t.TempDir())
-	kept := snapshotsOf(s.dir, "py-old")
+	kept := snapshotsOf(s.Address(), "py-old")
 	w := pythonWriter(kept)
 	w.turn(t, 1)
 	changes, err := s.Watch(t.Context())
@@ -174,15 +174,15 @@ func TestWatch_tellsOfEveryKindOfChange(t *testing.T) {
 			rows := storetest.Headers(t, s, "py-old")
 			return len(rows) == 2 && rows[0].Head
 		}},
-		{"a session", func() { pythonWriter(snapshotsOf(s.dir, "py-new")).turn(t, 1) }, func() bool { return count("py-new") == 1 }},
+		{"a session", func() { pythonWriter(snapshotsOf(s.Address(), "py-new")).turn(t, 1) }, func() bool { return count("py-new") == 1 }},
 		{"another agent", func() {
-			typeScriptWriter(filepath.Join(s.dir, "session", "py-new", "scopes", "agent", "b", "snapshots"), false).turn(t, 1)
+			typeScriptWriter(filepath.Join(s.Address(), "session", "py-new", "scopes", "agent", "b", "snapshots"), false).turn(t, 1)
 		}, func() bool { return count("py-new/b") == 1 }},
 		{"a legacy session", func() {
-			typeScriptWriter(filepath.Join(s.dir, "old", "scopes", "agent", "agent", "snapshots"), true).turn(t, 1)
+			typeScriptWriter(filepath.Join(s.Address(), "old", "scopes", "agent", "agent", "snapshots"), true).turn(t, 1)
 		}, func() bool { return count("old") == 1 }},
 		{"a session taken away", func() {
-			if err := os.RemoveAll(filepath.Join(s.dir, "session", "py-old")); err != nil {
+			if err := os.RemoveAll(filepath.Join(s.Address(), "session", "py-old")); err != nil {
 				t.Fatal(err)
 			}
 		}, func() bool { return count("py-old") < 0 }},
@@ -216,7 +216,7 @@ func TestFaults_ofATemporaryFileThatIsNew(t *testing.T) {
 	skip.Sequential(t)
 	for _, name := range []string{".__strands_tmp_0123456789abcdef0123456789abcdef", "snapshot_latest.json.tmp", "snapshot_latest.json.__strands_tmp_x"} {
 		s := open(t, t.TempDir())
-		kept := snapshotsOf(s.dir, "py-s")
+		kept := snapshotsOf(s.Address(), "py-s")
 		pythonWriter(kept).turn(t, 1)
 		file := filepath.Join(kept, name)
 		mustWrite(t, file, `{"sco`)

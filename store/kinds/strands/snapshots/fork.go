@@ -61,7 +61,7 @@ func (m *move) found(as string) (to place, err error) {
 	if err := vacant(m.in.Tree, &to); err != nil {
 		return to, err
 	}
-	at := m.s.in(to)
+	at := to.at()
 	m.New = &at
 	return to, nil
 }

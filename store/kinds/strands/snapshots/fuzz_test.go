@@ -67,7 +67,7 @@ func newAround(tb testing.TB) *around {
 
 // history puts a file into the place of snapshot_latest.json, in memory.
 func (a *around) history(data []byte) *history {
-	h := &history{place: a.agent, in: a.storage.In(), at: -1, same: -1}
+	h := &history{place: a.agent, in: a.files.Storage.In(), at: -1, same: -1}
 	line := newLine(h)
 	line.add(a.healthy, &a.before)
 	latest := item{id: latestID, name: latestFile, written: int64(len(data))}
@@ -115,11 +115,11 @@ func FuzzFile(f *testing.F) {
 				t.Errorf("the state is not in the file: %s", state)
 			}
 		}
-		fatal, others := faultsOf(a.tree, nil, &a.agent, &doc, h.dialect())
+		fatal, others := faultsOf(a.files.Storage.In().Tree, nil, &a.agent, &doc, h.dialect())
 		for _, list := range [][]model.Fault{fatal, others} {
 			worded(t, list)
 		}
-		c := checkup{place: &a.agent, tree: a.tree, said: make(map[string]bool), dialect: h.dialect()}
+		c := checkup{place: &a.agent, tree: a.files.Storage.In().Tree, said: make(map[string]bool), dialect: h.dialect()}
 		c.history(h)
 		worded(t, c.list.All())
 
@@ -134,7 +134,7 @@ func FuzzFile(f *testing.F) {
 				run.Facts(i)
 			}
 		}
-		c = checkup{place: &a.graph, tree: a.tree, said: make(map[string]bool), dialect: r.Dialect}
+		c = checkup{place: &a.graph, tree: a.files.Storage.In().Tree, said: make(map[string]bool), dialect: r.Dialect}
 		c.file(&r.item, &r.doc)
 		worded(t, c.list.All())
 	})
@@ -154,8 +154,8 @@ func worded(t *testing.T, list []model.Fault) {
 func TestFile_anyOnTheDisk(t *testing.T) {
 	a := newAround(t)
 	files := map[string]string{
-		"a": filepath.Join(a.dir, filepath.FromSlash(a.agent.path(latestFile))),
-		"g": filepath.Join(a.dir, filepath.FromSlash(a.graph.path(latestFile))),
+		"a": filepath.Join(a.Address(), filepath.FromSlash(a.agent.path(latestFile))),
+		"g": filepath.Join(a.Address(), filepath.FromSlash(a.graph.path(latestFile))),
 	}
 	seeds(t, func(data []byte) {
 		for session, file := range files {

@@ -175,7 +175,16 @@ func (p place) read(ctx context.Context, in folder.In, walks *walks) (*history, 
 	line.addNoted(now)
 	h.compare()
 	line.addSetAside(aside)
+	h.in.Memo = nil // what is kept of a session does not keep what was decoded
 	return h, nil
+}
+
+// under returns the history with what it reads from in.
+func (h *history) under(in folder.In) *history {
+	is := *h
+	is.in = in
+	is.in.Told = in.Writes.Told(h.place.at().Session)
+	return &is
 }
 
 // line puts snapshots into a history, each with its parent.
@@ -323,7 +332,7 @@ func (p *place) content(in folder.In, i *item) (data []byte, err error) {
 
 // lastChange returns the newest time that the snapshots of a place tell of: the
 // latest itself, and the others in their names.
-func (p *place) lastChange(t tree.Tree) (latest time.Time) {
+func (p place) lastChange(t tree.Tree) (latest time.Time) {
 	l, err := p.list(t)
 	if err != nil {
 		return time.Time{} // it is listed, and Faults says why

@@ -2,6 +2,7 @@ package snapshots
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -68,7 +69,7 @@ func (c *checkup) folder(t tree.Tree, dir string, belongs func(name string) bool
 
 // leftover notes a temporary file, unless its writer may still be at work.
 func (c *checkup) leftover(file string) {
-	if at, err := c.tree.Stamp(file); err == nil && at.IsAbandoned() {
+	if at, err := c.tree.Stamp(path.Join(c.way, file)); err == nil && at.IsAbandoned() {
 		c.add(model.Fault{Code: FaultLeftover, File: file, Meaning: "a writer was stopped before it was done", Verdict: "loads; the file is ignored"})
 	}
 }

@@ -1,6 +1,7 @@
 package snapshots
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"path"
@@ -10,8 +11,7 @@ import (
 	"syscall"
 
 	"hindcast/model"
-	"hindcast/store/engine/folder"
-	"hindcast/store/kinds/strands/runs"
+	"hindcast/store/engine"
 	"hindcast/store/media/journal"
 	"hindcast/store/media/tree"
 )
@@ -59,7 +59,12 @@ func (p *place) path(elem ...string) string {
 }
 
 // name returns the name of a file of the place in the storage.
-func (p *place) name(elem ...string) string { return path.Join(p.way, p.path(elem...)) }
+func (p *place) name(elem ...string) string {
+	if p.way == "." {
+		return p.path(elem...)
+	}
+	return path.Join(p.way, p.path(elem...)) // what a fork makes may lie beside the store
+}
 
 // file returns the name of a snapshot's file, relative to the store.
 func (p *place) file(name string) string {
@@ -70,35 +75,39 @@ func (p *place) file(name string) string {
 }
 
 // kept returns the name of a snapshot's file in the storage.
-func (p *place) kept(name string) string { return path.Join(p.way, p.file(name)) }
-
-// in returns the place for the engine. Its name is that of its folder in the storage.
-func (s *Store) in(p place) folder.Place {
-	at := folder.Place{Session: path.Dir(p.name()), Format: agents{s}, Own: p}
-	if p.scope == scopeMultiAgent {
-		at.Format = runs.Format{Files: orchestrators{s}}
+func (p *place) kept(name string) string {
+	if name == latestFile {
+		return p.name(name)
 	}
-	return at
+	return p.name(historyDir, name)
+}
+
+// at returns the place for the engine. Its name is that of its folder in the storage.
+func (p place) at() engine.Place {
+	return engine.Place{Session: path.Dir(p.name()), ID: p.id, Own: p}
 }
 
 // placeNamed returns the place of a name in the storage, which need not be there.
-func (s *Store) placeNamed(session string) folder.Place {
-	list, _ := s.places() // what cannot be listed is not there
+func (s *Store) placeNamed(session string) engine.Place {
+	list, _ := s.places(s.files.Storage.In()) // what cannot be listed is not there
 	for _, p := range list {
-		if at := s.in(p); at.Session == session {
+		if at := p.at(); at.Session == session {
 			return at
 		}
 	}
 	// …/SESSION/scopes/SCOPE/AGENT
-	p := place{way: s.storage.Way, agent: path.Base(session), scope: path.Base(path.Dir(session))}
+	p := place{way: s.way(), agent: path.Base(session), scope: path.Base(path.Dir(session))}
 	at := path.Dir(path.Dir(path.Dir(session)))
-	if below, err := filepath.Rel(filepath.FromSlash(s.storage.Way), filepath.FromSlash(at)); err == nil {
+	if below, err := filepath.Rel(filepath.FromSlash(s.way()), filepath.FromSlash(at)); err == nil {
 		p.dir = filepath.ToSlash(below)
 	}
 	p.sessionDir.id, p.unified = path.Base(at), path.Base(path.Dir(at)) == namespace
 	p.id = p.sessionDir.id
-	return s.in(p)
+	return p.at()
 }
+
+// way leads from the storage down to the folder that was opened.
+func (s *Store) way() string { return s.files.Storage.Way }
 
 // isSingle reports whether a folder is itself that of one session.
 func isSingle(t tree.Tree) bool { return tree.IsFolder(t, scopesDir) }
@@ -106,28 +115,28 @@ func isSingle(t tree.Tree) bool { return tree.IsFolder(t, scopesDir) }
 // sessionDirs returns the folders of the sessions: those below "session" and,
 // because legacy storage of TypeScript has no such folder, those beside it. Both
 // may be in one store.
-func (s *Store) sessionDirs() ([]sessionDir, error) {
+func (s *Store) sessionDirs(in engine.In) ([]sessionDir, error) {
 	if s.single != nil {
 		return []sessionDir{*s.single}, nil
 	}
-	dirs, err := s.sessionsIn(namespace, true)
+	dirs, err := s.sessionsIn(in, namespace, true)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 		return nil, err
 	}
-	more, err := s.sessionsIn(".", s.unified)
+	more, err := s.sessionsIn(in, ".", s.unified)
 	return append(dirs, more...), err
 }
 
 // sessionsIn returns the folders of sessions that lie directly in a folder, by
 // name.
-func (s *Store) sessionsIn(dir string, unified bool) (dirs []sessionDir, err error) {
-	names, err := s.tree.List(dir)
+func (s *Store) sessionsIn(in engine.In, dir string, unified bool) (dirs []sessionDir, err error) {
+	names, err := in.List(path.Join(s.way(), dir))
 	if err != nil {
 		return nil, err
 	}
 	for _, base := range slices.Sorted(slices.Values(names)) {
-		name := path.Join(dir, base)
-		if base != journal.Folder && tree.IsFolder(s.tree, path.Join(name, scopesDir)) {
+		name := tree.Join(dir, base)
+		if base != journal.Folder && tree.IsFolder(in, tree.Join(s.way(), tree.Join(name, scopesDir))) {
 			dirs = append(dirs, sessionDir{name, base, unified})
 		}
 	}
@@ -136,10 +145,10 @@ func (s *Store) sessionsIn(dir string, unified bool) (dirs []sessionDir, err err
 
 // placesIn returns the agents and orchestrators of a session that have snapshots,
 // agents first, by name.
-func (s *Store) placesIn(d sessionDir) (list []place, err error) {
+func (s *Store) placesIn(in engine.In, d sessionDir) (list []place, err error) {
 	for _, scope := range scopes {
-		dir := path.Join(d.dir, scopesDir, scope)
-		names, err := s.tree.List(dir)
+		dir := tree.Join(s.way(), tree.Join(d.dir, scopesDir+"/"+scope))
+		names, err := in.List(dir)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
@@ -147,8 +156,8 @@ func (s *Store) placesIn(d sessionDir) (list []place, err error) {
 			return list, err
 		}
 		for _, name := range slices.Sorted(slices.Values(names)) {
-			if tree.IsFolder(s.tree, path.Join(dir, name, snapshots)) {
-				list = append(list, place{id: d.id + "/" + name, sessionDir: d, scope: scope, agent: name, way: s.storage.Way})
+			if tree.IsFolder(in, tree.Join(dir, tree.Join(name, snapshots))) {
+				list = append(list, place{id: d.id + "/" + name, sessionDir: d, scope: scope, agent: name, way: s.way()})
 			}
 		}
 	}
@@ -159,20 +168,20 @@ func (s *Store) placesIn(d sessionDir) (list []place, err error) {
 }
 
 // places returns all places of the store, each with an id of its own.
-func (s *Store) places() ([]place, error) {
-	dirs, err := s.sessionDirs()
+func (s *Store) places(in engine.In) ([]place, error) {
+	dirs, err := s.sessionDirs(in)
 	if err != nil {
 		return nil, err
 	}
-	return s.placesOf(dirs), nil
+	return s.placesOf(in, dirs), nil
 }
 
 // placesOf returns the places of some sessions. If not all folders of a session can be listed,
 // it returns the places that were found.
-func (s *Store) placesOf(dirs []sessionDir) (list []place) {
+func (s *Store) placesOf(in engine.In, dirs []sessionDir) (list []place) {
 	taken := make(map[string]bool)
 	for _, d := range dirs {
-		found, _ := s.placesIn(d) // what cannot be listed is told by Faults
+		found, _ := s.placesIn(in, d) // what cannot be listed is told by Faults
 		for _, p := range found {
 			for taken[p.id] {
 				p.id += "~"
@@ -184,34 +193,34 @@ func (s *Store) placesOf(dirs []sessionDir) (list []place) {
 	return list
 }
 
-// locate finds the place that the port calls id. An id is data: it names a
+// place finds the place that the port calls id. An id is data: it names a
 // folder only as what comes before the first slash, in a single name, and the
 // agents are looked up among those that are there.
-func (s *Store) locate(id string) (place, error) {
-	dirs, err := s.named(id)
+func (s *Store) place(_ context.Context, in engine.In, id string) (at engine.Place, err error) {
+	dirs, err := s.named(in, id)
 	if err != nil {
-		return place{}, err
+		return at, err
 	}
-	for _, p := range s.placesOf(dirs) {
+	for _, p := range s.placesOf(in, dirs) {
 		if p.id == id {
-			return p, nil
+			return p.at(), nil
 		}
 	}
-	return place{}, model.ErrNoSession
+	return at, model.ErrNoSession
 }
 
 // named returns the folders of the sessions that a place of this id can be in: all
 // of them, if two may have had one name.
-func (s *Store) named(id string) (dirs []sessionDir, err error) {
+func (s *Store) named(in engine.In, id string) (dirs []sessionDir, err error) {
 	if s.single != nil || strings.HasSuffix(id, "~") {
-		return s.sessionDirs()
+		return s.sessionDirs(in)
 	}
 	name, _, _ := strings.Cut(id, "/")
 	if name == "." || name == journal.Folder || !filepath.IsLocal(name) || filepath.Base(name) != name {
 		return nil, nil
 	}
-	for _, d := range []sessionDir{{path.Join(namespace, name), name, true}, {name, name, s.unified}} {
-		if tree.IsFolder(s.tree, path.Join(d.dir, scopesDir)) {
+	for _, d := range []sessionDir{{tree.Join(namespace, name), name, true}, {name, name, s.unified}} {
+		if tree.IsFolder(in, tree.Join(s.way(), tree.Join(d.dir, scopesDir))) {
 			dirs = append(dirs, d)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/store/engine"
 	"hindcast/store/engine/folder"
 	"hindcast/store/kinds/strands/runs"
 	"hindcast/store/media/files"
@@ -118,7 +119,7 @@ func (h *history) left(i *item) *model.Reason {
 // where the SDK would not start from the record.
 func (f orchestrators) move(m *runs.Move) (*move, error) {
 	h := m.Records.Own.(*records).history
-	own := &move{Move: m.Move, s: f.s, place: h.place, in: m.In, h: h, doc: parsed(m.Made.Document)}
+	own := &move{Move: m.Move, s: f.s, place: h.place, in: m.In, h: h.under(m.In), doc: parsed(m.Made.Document)}
 	fatal, _ := own.judged(&own.doc)
 	if len(fatal) == 0 {
 		return own, nil
@@ -186,14 +187,14 @@ func (rs *records) sum(info *model.SessionInfo) error {
 	return rs.gone
 }
 
-func (rs *records) facts(id string) (model.Facts, error) {
+func (rs *records) about(id string) (about engine.About, err error) {
 	v, n, err := rs.Row(id)
 	if err != nil {
-		return nil, err
+		return about, err
 	}
-	facts := v.Run.Facts(n)
+	about.Facts, about.Gaps = v.Run.Facts(n), v.Run.Gaps()
 	if r, lies := v.Own.(*record); lies {
-		facts = append(facts, r.item.facts(&rs.place)...)
+		about.Facts = append(about.Facts, r.item.facts(&rs.place)...)
 	}
-	return facts, nil
+	return about, nil
 }

@@ -29,7 +29,7 @@ func runSnapshot(id, record string) string {
 // A record of Python is a line of node executions, as that of TypeScript is.
 func TestOrchestrator_ofPython(t *testing.T) {
 	s := open(t, t.TempDir())
-	kept := filepath.Join(s.dir, "session", "g", "scopes", "multiAgent", "g1", "snapshots")
+	kept := filepath.Join(s.Address(), "session", "g", "scopes", "multiAgent", "g1", "snapshots")
 	record := recordOf(t, "graph_done", "g1")
 	mustWrite(t, filepath.Join(kept, latestFile), runSnapshot("g1", record))
 	rows := storetest.Headers(t, s, "g")
@@ -53,7 +53,7 @@ func TestOrchestrator_ofPython(t *testing.T) {
 // What an earlier record has and the latest has not is kept, off the path.
 func TestOrchestrator_ofSeveralRecords(t *testing.T) {
 	s := open(t, t.TempDir())
-	kept := filepath.Join(s.dir, "session", "g", "scopes", "multiAgent", "g1", "snapshots")
+	kept := filepath.Join(s.Address(), "session", "g", "scopes", "multiAgent", "g1", "snapshots")
 	mustWrite(t, filepath.Join(kept, historyDir, "snapshot_01950000-0000-7000-8000-000000000001.json"), runSnapshot("g1", recordOf(t, "graph_interrupted", "g1")))
 	before := storetest.Headers(t, s, "g")
 	if len(before) == 0 || slices.ContainsFunc(before, func(h model.Header) bool { return h.Head || !h.Orphaned }) {
@@ -87,7 +87,7 @@ func TestOrchestrator_faults(t *testing.T) {
 		"in the run": {strings.Replace(whole, `"status"`, `"statue"`, 1), "run-", ""},
 	} {
 		s := open(t, t.TempDir())
-		mustWrite(t, filepath.Join(s.dir, "s", "scopes", "multiAgent", "g1", "snapshots", latestFile), c.text)
+		mustWrite(t, filepath.Join(s.Address(), "s", "scopes", "multiAgent", "g1", "snapshots", latestFile), c.text)
 		found := storetest.Faults(t, s, "s")
 		if !slices.ContainsFunc(found, func(f model.Fault) bool {
 			return strings.HasPrefix(f.Code, c.fault) && strings.HasPrefix(f.Verdict, c.verdict)

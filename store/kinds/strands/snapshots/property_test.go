@@ -179,7 +179,7 @@ func (f *framework) Holds(t *rapid.T, plan model.Plan, receipt model.Receipt) {
 }
 
 func entriesOf(t *rapid.T, s *Store) []journal.Entry {
-	list, err := s.storage.Entries(t.Context())
+	list, err := s.files.Storage.Entries(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,9 +200,9 @@ func newWorld(t *rapid.T, dir string) storetest.World {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	s.storage.Now = func() time.Time { return clock }
+	s.files.Storage.Now = func() time.Time { return clock }
 	s.random = func(b []byte) { clear(b) }
-	if err := s.storage.WriteThrough(func(d disk.Disk) disk.Disk { return unsynced{d} }); err != nil {
+	if err := s.files.Storage.WriteThrough(func(d disk.Disk) disk.Disk { return unsynced{d} }); err != nil {
 		t.Fatal(err)
 	}
 	return storetest.World{Framework: &framework{s, agent, &clock, path.Join(kind.at, snapshots, latestFile)}, Store: s, Dir: dir, Wait: func(*rapid.T) {}, Edit: func([]byte) []byte {

@@ -26,11 +26,11 @@ func TestHeaders_readWhatChanged(t *testing.T) {
 	s := open(t, dir)
 	session := filepath.Base(dir)
 	first := storetest.Headers(t, s, session)
-	if got := s.storage.Memo.CountReads(); got != 6 {
+	if got := s.files.Storage.Memo.CountReads(); got != 6 {
 		t.Fatalf("%d files were read, and there are 6", got)
 	}
 	again := storetest.Headers(t, s, session)
-	if got := s.storage.Memo.CountReads(); got != 6 || !reflect.DeepEqual(first, again) {
+	if got := s.files.Storage.Memo.CountReads(); got != 6 || !reflect.DeepEqual(first, again) {
 		t.Errorf("once more %d files were read", got-6)
 	}
 	// A snapshot in the middle changes, the latest too, and one comes.
@@ -43,9 +43,9 @@ func TestHeaders_readWhatChanged(t *testing.T) {
 	rewrite(t, middle, bytes.Replace(data, []byte(`"q2"`), []byte(`"redacted"`), 1))
 	rewrite(t, filepath.Join(kept, latestFile), data)
 	rewrite(t, filepath.Join(kept, historyDir, "snapshot_01a1fba8-d443-741d-8109-474902f2392e.json"), data)
-	before := s.storage.Memo.CountReads()
+	before := s.files.Storage.Memo.CountReads()
 	rows := storetest.Headers(t, s, session)
-	if got := s.storage.Memo.CountReads() - before; got != 3 {
+	if got := s.files.Storage.Memo.CountReads() - before; got != 3 {
 		t.Errorf("%d files were read, and 3 have changed", got)
 	}
 	if len(rows) != 6 || rows[2].Title != "redacted" || rows[3].ParentID != rows[2].ID || !rows[5].Head || rows[5].EventText() != eventAgain {
@@ -117,7 +117,7 @@ func TestHeaders_fromTheCache(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows := storetest.Headers(t, s, "py-long")
-		got := s.storage.Memo.CountReads()
+		got := s.files.Storage.Memo.CountReads()
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -178,11 +178,11 @@ func TestHeaders_ofALongSession(t *testing.T) {
 	size := 0
 	for _, h := range rows {
 		name := p.kept("snapshot_" + h.ID + ".json")
-		at, err := s.tree.Stamp(name)
+		at, err := s.files.Storage.In().Stamp(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		note, ok := s.storage.Memo.Notes.Recall(name, at.Stamp)
+		note, ok := s.files.Storage.Memo.Notes.Recall(name, at.Stamp)
 		if !ok {
 			t.Fatalf("there is no note of %s", name)
 		}

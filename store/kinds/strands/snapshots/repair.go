@@ -125,7 +125,7 @@ func (m *move) mendHistory() {
 // beyond says why nothing is mended: because there is nothing, or because no file
 // is at fault.
 func (m *move) beyond() error {
-	c := checkup{place: &m.place, tree: m.s.tree, running: &m.s.running, said: make(map[string]bool), dialect: m.h.dialect()}
+	c := checkup{place: &m.place, tree: m.in, running: &m.s.running, said: make(map[string]bool), dialect: m.h.dialect()}
 	c.identifiers()
 	for _, f := range c.list.All() {
 		if f.Severity == model.Stops {

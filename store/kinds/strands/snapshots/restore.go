@@ -10,7 +10,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
+	"hindcast/store/kinds/strands/runs"
 	"hindcast/store/media/tree"
 )
 
@@ -18,12 +19,13 @@ import (
 // starts, the bytes of another snapshot. What was there is first saved beside the
 // other immutable snapshots, so that the SDKs list it, too.
 
-// Move implements folder.Mover. The errors are a *RefusedError and those of store.Writer.
-func (f agents) Move(ctx context.Context, in folder.In, before *folder.Log, c model.Change) (*folder.Move, error) {
-	if len(before.Rows) == 0 {
-		return nil, model.ErrNoSession
+// move plans a change. The errors are a *RefusedError and those of store.Writer.
+func (s *Store) move(ctx context.Context, in engine.In, before *engine.Log, c model.Change) (*engine.Move, error) {
+	in.Told = in.Writes.Told(before.Place.Session)
+	if _, ok := before.Own.(*runs.Records); ok {
+		return runs.Format{Files: orchestrators{s}}.Move(ctx, in, before, c)
 	}
-	m := f.s.begin(in, before.Own.(*history))
+	m := s.begin(in, before.Own.(*history))
 	if c.Op == model.OpRepair {
 		return m.Move, m.repair()
 	}
@@ -42,15 +44,15 @@ func (f agents) Move(ctx context.Context, in folder.In, before *folder.Log, c mo
 	case model.OpEdit:
 		return m.Move, m.edit(c.As, c.State)
 	}
-	return nil, &model.UnsupportedError{Op: c.Op, Reason: f.s.Lacks(c.Op)}
+	return nil, &model.UnsupportedError{Op: c.Op, Reason: lacks(c.Op)}
 }
 
 // move is a plan in the making for the snapshots of one place.
 type move struct {
-	*folder.Move
+	*engine.Move
 	s     *Store
 	place place
-	in    folder.In
+	in    engine.In
 	h     *history
 	// target is the position of the snapshot that is aimed at, doc its file.
 	target int
@@ -58,8 +60,8 @@ type move struct {
 }
 
 // begin starts a plan.
-func (s *Store) begin(in folder.In, h *history) *move {
-	m := &move{Move: &folder.Move{Uses: map[string]string{}}, s: s, place: h.place, in: in, h: h, target: -1}
+func (s *Store) begin(in engine.In, h *history) *move {
+	m := &move{Move: &engine.Move{Uses: map[string]string{}}, s: s, place: h.place, in: in, h: h.under(in), target: -1}
 	m.Own = m
 	return m
 }
@@ -203,27 +205,30 @@ const (
 	journaled = "journal: one entry"
 )
 
-// Next implements folder.Mover. The calls are worked out from where the messages end that
+// next predicts how an SDK goes on after a plan. The calls are worked out from where the messages end that
 // are then loaded, see resume.go.
-func (f agents) Next(_ context.Context, before, after *folder.Log, mv *folder.Move) (folder.Next, error) {
-	was, now := before.Own.(*history), after.Own.(*history)
+func (s *Store) next(ctx context.Context, in engine.In, before, after *engine.Log, mv *engine.Move) (engine.Next, error) {
+	if _, ok := after.Own.(*runs.Records); ok {
+		return runs.Format{Files: orchestrators{s}}.Next(ctx, before, after, mv)
+	}
+	was, now := before.Own.(*history), after.Own.(*history).under(in)
 	loaded := now.loaded()
 	switch {
 	case mv == nil:
-		return was.back(now, func() folder.Next { return f.s.next(now, loaded, nil) }), nil
+		return was.back(now, func() engine.Next { return s.loads(now, loaded, nil) }), nil
 	case loaded == nil:
-		return folder.Next{Loads: "the SDK finds no " + latestFile + " and begins anew"}, nil
+		return engine.Next{Loads: "the SDK finds no " + latestFile + " and begins anew"}, nil
 	}
 	m, _ := mv.Own.(*move) // none of what is made of another kind
-	next := f.s.next(now, loaded, m)
+	next := s.loads(now, loaded, m)
 	if mv.New == nil && before.Leaves(after) {
 		next.Hazards = append(next.Hazards, "what tools did outside of the session since then is not taken back")
 	}
 	return next, nil
 }
 
-// next says how an SDK goes on from a content of snapshot_latest.json.
-func (s *Store) next(h *history, loaded []byte, m *move) (next folder.Next) {
+// loads says how an SDK goes on from a content of snapshot_latest.json.
+func (s *Store) loads(h *history, loaded []byte, m *move) (next engine.Next) {
 	d := parsed(loaded)
 	if d.Err != nil {
 		next.Loads = latestFile + " is then what it was, which no SDK can load: " + d.Problem
@@ -255,7 +260,7 @@ func (h *history) loaded() []byte {
 
 // back describes how an undo or a redo changes the snapshot that an SDK loads. next
 // describes how the SDK goes on from it.
-func (h *history) back(now *history, next func() folder.Next) (n folder.Next) {
+func (h *history) back(now *history, next func() engine.Next) (n engine.Next) {
 	was, then := h.loaded(), now.loaded()
 	switch {
 	case len(h.items) > 0 && now.gone != nil:

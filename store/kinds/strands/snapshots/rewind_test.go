@@ -126,7 +126,7 @@ func (d stopped) Append(name string, data []byte) error {
 func TestOpen_aWriteThatCannotBeFinished(t *testing.T) {
 	dir := copied(t, "python-snapshot")
 	s := openAt(t, dir)
-	if err := s.storage.WriteThrough(func(d disk.Disk) disk.Disk { return stopped{d, new(int)} }); err != nil {
+	if err := s.files.Storage.WriteThrough(func(d disk.Disk) disk.Disk { return stopped{d, new(int)} }); err != nil {
 		t.Fatal(err)
 	}
 	rows := storetest.Headers(t, s, "every-turn")
@@ -137,7 +137,7 @@ func TestOpen_aWriteThatCannotBeFinished(t *testing.T) {
 	if !errors.As(err, new(*journal.UnfinishedError)) {
 		t.Fatalf("the write ends with %v", err)
 	}
-	s.storage.Recover(t.Context())
+	s.files.Storage.Recover(t.Context())
 	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rows[0].Ref()}); err == nil {
 		t.Error("a write is planned although another one is not finished")
 	}
@@ -151,7 +151,7 @@ func TestOpen_aWriteThatCannotBeFinished(t *testing.T) {
 			t.Errorf("%s: %d faults, and the list says %d", info.ID, n, info.Faults)
 		}
 	}
-	if err := s.storage.WriteThrough(func(d disk.Disk) disk.Disk { return d.(stopped).Disk }); err != nil {
+	if err := s.files.Storage.WriteThrough(func(d disk.Disk) disk.Disk { return d.(stopped).Disk }); err != nil {
 		t.Fatal(err)
 	}
 	plan, err = s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rows[0].Ref()})
@@ -167,9 +167,9 @@ func TestOpen_aWriteThatCannotBeFinished(t *testing.T) {
 func TestPlanRestore_aRunThatStandsThere(t *testing.T) {
 	for _, name := range []string{"graph_asks", "graph_failed"} {
 		s := openAt(t, t.TempDir())
-		latest := filepath.Join(s.dir, "session", "g", "scopes", "multiAgent", "g1", "snapshots", latestFile)
+		latest := filepath.Join(s.Address(), "session", "g", "scopes", "multiAgent", "g1", "snapshots", latestFile)
 		mustWrite(t, latest, string(mustRead(t, filepath.Join(testdata, "typescript-multiagent-life", name, "04.json"))))
-		written := treeOf(t, s.dir)
+		written := treeOf(t, s.Address())
 		was := head(t, s, "g")
 		if was.Index == 0 {
 			t.Fatalf("%s: there is nothing before %+v", name, was)
@@ -203,6 +203,6 @@ func TestPlanRestore_aRunThatStandsThere(t *testing.T) {
 		}
 		undo(t, s)
 		undo(t, s)
-		sameTree(t, name, written, treeOf(t, s.dir))
+		sameTree(t, name, written, treeOf(t, s.Address()))
 	}
 }

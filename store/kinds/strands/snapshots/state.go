@@ -4,58 +4,43 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/store/engine"
 	"hindcast/store/kinds/strands/runs"
 )
 
-// State implements store.Store: the member "data" of the file, as it was
-// written.
-func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
-	state, err := s.state(ctx, ref)
-	if err != nil {
-		return nil, fmt.Errorf("%s: read state %q of session %q: %w", kind, ref.ID, ref.Session, err)
-	}
-	return state, nil
-}
-
-func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
-	if err := ref.CheckNoVisit(); err != nil {
-		return nil, err
-	}
-	p, err := s.locate(ref.Session)
-	if err != nil {
-		return nil, err
-	}
+// state returns the member "data" of the file of a row, as it was written.
+func (s *Store) state(_ context.Context, in engine.In, row *engine.Row) ([]byte, error) {
+	p := row.Place.Own.(place)
 	if p.scope == scopeMultiAgent {
-		log, err := s.storage.Log(ctx, s.in(p))
-		if err != nil {
+		log, _, err := row.In()
+		if log == nil {
 			return nil, err
 		}
-		return log.Own.(*runs.Records).State(ref.ID)
+		return log.Own.(*runs.Records).State(row.ID)
 	}
-	data, err := s.file(ctx, &p, ref.ID)
+	in.Told = in.Writes.Told(row.Place.Session)
+	data, err := p.data(in, row.ID)
 	if err != nil {
 		return nil, err
 	}
 	return payload(data)
 }
 
-// file reads the file of a snapshot.
-func (s *Store) file(ctx context.Context, p *place, id string) ([]byte, error) {
-	in := s.storage.In()
+// data reads the file of the snapshot of an id.
+func (p *place) data(in engine.In, id string) ([]byte, error) {
 	list, err := p.list(in.Tree)
 	if err != nil {
 		return nil, err
 	}
-	for _, i := range list.items() {
-		if i.id == id {
-			return p.content(in, &i)
+	for _, names := range [...][]string{list.latest, list.history} {
+		if i := slices.IndexFunc(names, func(name string) bool { return idOf(name) == id }); i >= 0 {
+			return p.content(in, &item{name: names[i]})
 		}
 	}
-	w := s.storage.Writes(ctx)
-	in.Told = w.Told(s.in(*p).Session)
 	h := history{place: *p, listing: list, in: in}
 	for _, k := range h.aside() {
 		if k.id == id {

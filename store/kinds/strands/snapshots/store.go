@@ -16,6 +16,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/folder"
 	"hindcast/store/kinds/strands/runs"
 	"hindcast/store/media/files"
@@ -40,21 +41,15 @@ func Kind(cache *files.Cache) store.Kind {
 	}
 }
 
-// Store is an opened folder of sessions, or of one session. It is safe for
-// concurrent use. Use Open.
+// Store is an opened folder of sessions, or of one session: a store of the engine, whose format its methods
+// are. It is safe for concurrent use. Use Open.
 type Store struct {
-	dir string
-	// tree holds the files, and disk is the same tree if it is on a disk.
-	tree tree.Tree
-	disk *tree.Disk
-	// single is the session if dir is the folder of one.
+	*engine.Store
+	files *engine.Files
+	// single is the session if the folder of one was opened.
 	single *sessionDir
-	// unified says that dir is itself a folder "session".
+	// unified says that the opened folder is itself a folder "session".
 	unified bool
-	// storage is the storage that the folder is in or is. The journal lies in it: so it is
-	// the same one whether the storage, its session/ or the folder of one session was opened.
-	storage *folder.Storage
-	folder.Port
 	// checks counts the files that were read whole for their faults.
 	checks atomic.Int64
 	walks  walks
@@ -62,15 +57,7 @@ type Store struct {
 	random func([]byte)
 	// running is the versions of the SDKs that are said to run.
 	running sdk.Running
-	life    store.Lifetime
 }
-
-var (
-	_ store.Store     = (*Store)(nil)
-	_ store.Deriver   = (*Store)(nil)
-	_ store.Watcher   = (*Store)(nil)
-	_ store.Versioned = (*Store)(nil)
-)
 
 // Open opens the folder around session/, a folder of sessions, or the folder of one session. An
 // empty folder is a store without sessions. It returns the errors of the file system:
@@ -87,11 +74,7 @@ func openWith(ctx context.Context, cache *files.Cache, dir string) (*Store, erro
 		return nil, errors.Join(fmt.Errorf("%s: open %q: %w", kind, dir, err), t.Close())
 	}
 	s, err := openTree(ctx, t, dir, filepath.ToSlash(whole), folder.Options{Cache: cache})
-	if err != nil {
-		return nil, errors.Join(err, t.Close())
-	}
-	s.disk = t
-	return s, nil
+	return s, errors.Join(err, t.Close())
 }
 
 // Elsewhere describes snapshots that lie where no disk is: what the SDKs keep there, and what
@@ -108,59 +91,57 @@ func Elsewhere(cache *files.Cache) tree.Opener {
 	}
 }
 
-// openTree opens what is in a tree. whole is the whole name of its root, with slashes.
+// openTree opens what is in a tree. whole is the whole name of its root, with slashes. The journal lies in
+// the storage that the folder is in or is: so it is the same one whether the storage, its session/ or the
+// folder of one session is opened.
 func openTree(ctx context.Context, t tree.Tree, dir, whole string, o folder.Options) (_ *Store, err error) {
-	s := &Store{dir: dir, tree: t, random: func(b []byte) { _, _ = rand.Read(b) }} // it never fails
-	o.Place, o.ID, o.Ignore, o.Notes, o.Now = s.placeNamed, portID, isTemporary, noteKind, time.Now
+	s := &Store{random: func(b []byte) { _, _ = rand.Read(b) }} // it never fails
+	o.Place, o.Ignore, o.Notes, o.Now = s.placeNamed, isTemporary, noteKind, time.Now
 	if s.single, s.unified = single(whole, t), path.Base(whole) == namespace; s.single != nil {
 		o.Up++
 	}
 	if s.unified || s.single != nil && s.single.unified {
 		o.Up++
 	}
-	if s.storage, err = folder.Open(dir, o); err != nil {
+	s.files = &engine.Files{Damage: journalFault(""), Deep: true, Mark: s.mark, Watching: s.watch}
+	if s.files.Storage, err = folder.Open(dir, o); err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", kind, dir, files.Cause(err))
 	}
-	s.Port = s.storage.Port(folder.Kind{Name: kind, Lacks: s.Lacks, Find: s.find})
-	s.storage.Recover(ctx)
+	s.files.Storage.Recover(ctx)
+	s.Store = engine.OnFiles(s.format(), s.files, dir)
 	return s, nil
 }
 
-// Kind returns "strands-snapshots".
-func (s *Store) Kind() string { return kind }
-
-// Address returns the folder that was opened.
-func (s *Store) Address() string { return s.dir }
-
-// Close lets go of the folder, and keeps what is remembered on the cache.
-func (s *Store) Close() error {
-	if !s.life.End() {
-		return nil
-	}
-	err := s.storage.Close()
-	if s.disk != nil {
-		err = errors.Join(s.disk.Close(), err)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: close %q: %w", kind, s.dir, err)
-	}
-	return nil
+// Features returns the optional features of the store.
+func (s *Store) Features() store.Features {
+	f := s.Store.Features()
+	f.SDKs, f.Assume, f.Assumed, f.Resume = opens.Names, s.Assume, s.running.ListAssumed, nil
+	return f
 }
 
-// DerivedIDs implements store.Deriver.
-func (s *Store) DerivedIDs() string {
-	return "the UUID in the name of the file; of a node execution " + runs.DerivedIDs
+// format returns the functions by which the engine reads and writes the folder.
+func (s *Store) format() engine.Format {
+	return engine.Format{
+		Name: kind, Framework: "Strands", IDs: "the UUID in the name of the file; of a node execution " + runs.DerivedIDs,
+		List: s.list, Place: s.place, Read: s.read, State: s.state, About: s.about, Faults: s.faults, Check: s.unlisted, Warns: true,
+		Lacks: lacks, Move: s.move, Next: s.next,
+	}
 }
 
-// Sessions implements store.Store: the newest change comes first, as the
-// snapshots themselves tell it. Of a session of more than 32 MiB the faults inside
-// of its older snapshots are not counted; Faults tells them.
-func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
+// mark tells what a session follows from besides its files: the versions that are said to run, and the journal.
+func (s *Store) mark(context.Context, engine.Place) (string, error) {
+	at, err := s.files.Storage.In().Stamp(folder.JournalFile)
+	return fmt.Sprint(s.running.ListAssumed(), at), err
+}
+
+// list returns the sessions, the newest change first, as the snapshots themselves tell it. Of a session of
+// more than 32 MiB the faults inside of its older snapshots are not counted; faults tells them.
+func (s *Store) list(ctx context.Context, in engine.In) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
-		places, err := s.newest(ctx)
+		places, err := s.newest(ctx, in)
 		for _, p := range places {
 			var info model.SessionInfo
-			info, err = s.info(ctx, p.place, p.updated)
+			info, err = s.info(ctx, in, p.place, p.updated)
 			if errors.Is(err, fs.ErrNotExist) {
 				err = nil // it was deleted since it was listed
 				continue
@@ -170,7 +151,7 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 			}
 		}
 		if err != nil {
-			yield(model.SessionInfo{}, fmt.Errorf("%s: list sessions of %q: %w", kind, s.dir, files.Cause(err)))
+			yield(model.SessionInfo{}, err)
 		}
 	}
 }
@@ -182,8 +163,8 @@ type dated struct {
 }
 
 // newest returns all places, that with the newest change first.
-func (s *Store) newest(ctx context.Context) ([]dated, error) {
-	places, err := s.places()
+func (s *Store) newest(ctx context.Context, in engine.In) ([]dated, error) {
+	places, err := s.places(in)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +173,7 @@ func (s *Store) newest(ctx context.Context) ([]dated, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		list = append(list, dated{p, p.lastChange(s.storage.In())})
+		list = append(list, dated{p, p.lastChange(in)})
 	}
 	slices.SortFunc(list, func(a, b dated) int {
 		return store.NewestFirst(model.SessionInfo{ID: a.id, UpdatedAt: a.updated}, model.SessionInfo{ID: b.id, UpdatedAt: b.updated})
@@ -202,9 +183,12 @@ func (s *Store) newest(ctx context.Context) ([]dated, error) {
 
 // info reads the entry of a place in the list of sessions. For an unreadable place, the entry only
 // counts its faults. The error is the error of an ended context, or fs.ErrNotExist.
-func (s *Store) info(ctx context.Context, p place, updated time.Time) (model.SessionInfo, error) {
+func (s *Store) info(ctx context.Context, in engine.In, p place, updated time.Time) (model.SessionInfo, error) {
 	info := model.SessionInfo{ID: p.id, Kind: kind, UpdatedAt: updated}
-	log, err := s.storage.Log(ctx, s.in(p))
+	log, err := s.read(ctx, in, p.at(), "")
+	if err == nil {
+		log, err = in.Writes.Tell(ctx, in, log)
+	}
 	if err == nil {
 		err = sessionIn(log).sum(&info)
 		info.Count(log.Rows)
@@ -212,24 +196,8 @@ func (s *Store) info(ctx context.Context, p place, updated time.Time) (model.Ses
 	if errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil {
 		return info, cmp.Or(ctx.Err(), err)
 	}
-	info.Faults = s.countFaults(ctx, &p)
+	info.Faults = s.countFaults(ctx, in, &p, log)
 	return info, ctx.Err()
-}
-
-// Headers implements store.Store.
-func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
-	return func(yield func(model.Header, error) bool) {
-		log, err := s.log(ctx, session)
-		if err != nil {
-			yield(model.Header{}, fmt.Errorf("%s: list snapshots of session %q: %w", kind, session, err))
-			return
-		}
-		for i := range log.Rows {
-			if !yield(log.Rows[i], nil) {
-				return
-			}
-		}
-	}
 }
 
 // session is the decoded content of a place: the snapshots of an agent, or of an orchestrator.
@@ -237,8 +205,8 @@ type session interface {
 	// sum puts the title and the size into info. The error is fs.ErrNotExist where the
 	// folder is gone.
 	sum(info *model.SessionInfo) error
-	// facts returns the files' facts about the row of an id besides its state.
-	facts(id string) (model.Facts, error)
+	// about describes the row of an id besides its state.
+	about(id string) (engine.About, error)
 }
 
 // sessionIn returns the session that a log was read from.
@@ -249,28 +217,18 @@ func sessionIn(log *folder.Log) session {
 	return log.Own.(*history)
 }
 
-// log reads the session that the port calls id.
-func (s *Store) log(ctx context.Context, id string) (*folder.Log, error) {
-	p, err := s.locate(id)
-	if err != nil {
-		return nil, err
+// read returns the log of the session at a place.
+func (s *Store) read(ctx context.Context, in engine.In, at engine.Place, _ string) (*engine.Log, error) {
+	in.Told = in.Writes.Told(at.Session)
+	p := at.Own.(place)
+	if p.scope == scopeMultiAgent {
+		log, err := runs.Format{Files: orchestrators{s}}.Read(ctx, in, at)
+		if err == nil {
+			log.Empty = sessionIn(log).(*records).gone == nil
+		}
+		return log, err
 	}
-	log, err := s.storage.Log(ctx, s.in(p))
-	if err != nil {
-		return nil, err
-	}
-	return log, nil
-}
-
-// agents reads and changes the snapshots of agents.
-type agents struct{ s *Store }
-
-// Name implements folder.Format.
-func (agents) Name() string { return "Strands" }
-
-// Read implements folder.Format.
-func (f agents) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.Log, error) {
-	h, err := at.Own.(place).read(ctx, in, &f.s.walks)
+	h, err := p.read(ctx, in, &s.walks)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"hindcast/model"
+	"hindcast/store/engine"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 )
@@ -29,30 +30,30 @@ type tally struct {
 
 // countFaults counts the faults of a place for the list of sessions. Faults describes
 // them, and says why the search ended.
-func (s *Store) countFaults(ctx context.Context, p *place) int {
-	key := p.path() + "/" + s.Assumed().Short() // no file is called so
-	now, ok := s.tally(p)
+func (s *Store) countFaults(ctx context.Context, in engine.In, p *place, log *engine.Log) int {
+	key := p.path() + "/" + s.running.ListAssumed().Short() // no file is called so
+	now, ok := s.tally(in, p)
 	if ok {
-		if text, known := s.storage.Memo.Notes.Recall(key, now.at); known && bytes.HasPrefix(text, now.sum) {
+		if text, known := in.Memo.Notes.Recall(key, now.at); known && bytes.HasPrefix(text, now.sum) {
 			if n, size := binary.Uvarint(text[len(now.sum):]); size > 0 {
 				return int(n)
 			}
 		}
 	}
-	found, err := s.check(ctx, p, quickBytes)
+	found, err := s.check(ctx, in, p, log, quickBytes)
 	n := len(model.Harmful(found))
 	if ok && err == nil {
-		s.storage.Memo.Notes.Note(key, now.at, binary.AppendUvarint(now.sum, uint64(n)))
+		in.Memo.Notes.Note(key, now.at, binary.AppendUvarint(now.sum, uint64(n)))
 	}
 	return n
 }
 
 // tally looks at the files of a place. Its result cannot be cached if a file was just
 // written, if the age of a file counts, or if a file cannot be read.
-func (s *Store) tally(p *place) (now tally, ok bool) {
-	t := s.storage.In().Tree
+func (s *Store) tally(in engine.In, p *place) (now tally, ok bool) {
+	t := in.Tree
 	l, err := p.list(t)
-	if err != nil || len(l.history)+len(l.latest) == 0 || l.unlisted != nil || s.storage.Broken() != nil {
+	if err != nil || len(l.history)+len(l.latest) == 0 || l.unlisted != nil || s.files.Storage.Broken() != nil {
 		return tally{}, false
 	}
 	listed := slices.Concat(l.history, l.latest)

@@ -9,7 +9,7 @@ import (
 // log returns the rows of a place.
 func (h *history) log(at folder.Place) *folder.Log {
 	head := h.head()
-	log := &folder.Log{Place: at, Head: -1, Pointed: true, Own: h, Aside: map[string]*folder.Aside{}, Written: h.written()}
+	log := &folder.Log{Place: at, Head: -1, Pointed: true, Empty: h.gone == nil, Own: h, Aside: map[string]*folder.Aside{}, Written: h.written()}
 	for i := range h.items {
 		if i == h.at && h.same >= 0 {
 			continue

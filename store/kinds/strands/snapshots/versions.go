@@ -52,14 +52,8 @@ var sdkNames = map[dialect]string{python: sdk.StrandsPython, typeScript: sdk.Str
 // opens are the SDKs that open snapshots.
 var opens = sdk.Opens{sdk.StrandsPython: savesSnapshots, sdk.StrandsTypeScript: sdk.RuleSince(1, 0)}
 
-// SDKs implements store.Versioned.
-func (s *Store) SDKs() []string { return opens.Names() }
-
-// Assume implements store.Versioned; a version holds for the sessions that its SDK wrote.
+// Assume takes a version of an SDK to run, see store.Versioned; it holds for the sessions that the SDK wrote.
 func (s *Store) Assume(r store.Release) error { return s.running.Assume(kind, opens, r) }
-
-// Assumed implements store.Versioned.
-func (s *Store) Assumed() store.Releases { return s.running.ListAssumed() }
 
 // signs are members of a file that no version before a rule writes.
 var signs = []struct {

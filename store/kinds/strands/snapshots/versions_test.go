@@ -347,7 +347,7 @@ func TestVersions_areToldByTheFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := os.ReadFile(filepath.Join(s.dir, filepath.FromSlash(p.path(latestFile))))
+		data, err := os.ReadFile(filepath.Join(s.Address(), filepath.FromSlash(p.path(latestFile))))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,6 @@
 package snapshots
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,35 +20,15 @@ func journalFault(meaning string) model.Fault {
 	return model.Fault{Code: FaultJournal, File: folder.JournalFile, Meaning: meaning, Verdict: "loads; no SDK looks at the journal"}
 }
 
-// journalFaults adds the faults of the journal and of the kept contents.
-func (s *Store) journalFaults(ctx context.Context, faults *store.FaultList) {
-	_, unread := s.storage.Entries(ctx)
-	for _, err := range []error{s.storage.Broken(), unread, s.storage.Check(ctx)} {
-		if err != nil && ctx.Err() == nil {
-			faults.Add(journalFault(err.Error()))
-		}
-	}
-}
-
-// Lacks implements store.Writer.
-func (s *Store) Lacks(op model.Op) string {
+func lacks(op model.Op) string {
 	switch op {
 	case model.OpRestore, model.OpFork, model.OpEdit, model.OpRepair, model.OpPurge, model.OpUndo, model.OpRedo:
-		return s.storage.Lacks()
+		return ""
 	case model.OpRun:
 		return "Strands has no process that can be asked to go on"
 	}
 	return store.Cannot(kind, op)
 }
-
-// find returns the place of a session for the engine.
-func (s *Store) find(_ model.Op, id string) (folder.Place, error) {
-	p, err := s.locate(id)
-	return s.in(p), err
-}
-
-// portID returns the port's name for the session at a place.
-func portID(at folder.Place) string { return at.Own.(place).id }
 
 // identity checks the name of a new session: that the SDK of a dialect takes it,
 // and that it names one folder.

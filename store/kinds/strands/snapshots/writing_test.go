@@ -34,7 +34,7 @@ func copied(t testing.TB, name string) string {
 func openAt(t testing.TB, dir string) *Store {
 	t.Helper()
 	s := open(t, dir)
-	s.storage.Now = func() time.Time { return noon }
+	s.files.Storage.Now = func() time.Time { return noon }
 	return s
 }
 
@@ -170,7 +170,7 @@ func TestPlanRestore_everySnapshot(t *testing.T) {
 			lost := latestOf(t, dir, session, p.agent)
 			for _, row := range rows {
 				at := fmt.Sprintf("%s %s #%d", name, session, row.Index)
-				want, err := s.file(t.Context(), &p, row.ID)
+				want, err := s.fileOf(t, &p, row.ID)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -251,7 +251,7 @@ func TestPlanRestore_savesTheLatestFirst(t *testing.T) {
 	}
 	lost := latestOf(t, dir, "manual", "default")
 	s := openAt(t, dir)
-	s.storage.Now = func() time.Time { return time.Unix(1, 0) } // long before the fixtures
+	s.files.Storage.Now = func() time.Time { return time.Unix(1, 0) } // long before the fixtures
 	rows := storetest.Headers(t, s, "manual")
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rows[0].Ref()})
 	do(t, s, plan, err)
@@ -541,7 +541,7 @@ func TestPlanRestore_aBrokenLatest(t *testing.T) {
 		t.Errorf("%+v", row)
 	}
 	p, _ := s.locate("every-turn")
-	if data, err := s.file(t.Context(), &p, row.ID); err != nil || string(data) != broken {
+	if data, err := s.fileOf(t, &p, row.ID); err != nil || string(data) != broken {
 		t.Error(string(data), err)
 	}
 	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: row.Ref()}); !errors.As(err, new(*RefusedError)) {
