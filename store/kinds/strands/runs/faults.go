@@ -12,35 +12,22 @@ const (
 	FaultShape = "run-shape"
 	// FaultMember: a member is missing that the SDK takes for granted.
 	FaultMember = "run-member"
-	// FaultType: an orchestrator of an unknown type.
-	FaultType = "run-type"
 	// FaultStatus: a status that the SDK does not know.
 	FaultStatus = "run-status"
-	// FaultAnew: the run did not end well, and the next start does not go on
+	// FaultAnew: the run did not end well, or was stopped, and the next start does not go on
 	// with it.
 	FaultAnew = "run-begins-anew"
-	// FaultStopped: the run is executing and says nothing about what is next.
-	FaultStopped = "run-stopped"
 	// FaultFailedLeft: a node that failed decides over the end of a run that
 	// can be gone on with.
 	FaultFailedLeft = "run-stays-failed"
-	// FaultFrontier: what runs next leaves out a node that did not complete.
+	// FaultFrontier: what runs next is no node.
 	FaultFrontier = "run-frontier"
-	// FaultOrder: the order and the other lists do not agree.
-	FaultOrder = "run-order"
-	// FaultResult: a result is missing, or no node's.
-	FaultResult = "run-result"
 	// FaultInterrupt: an interrupt that the SDK cannot make, or whose answer
 	// leads nowhere.
 	FaultInterrupt = "run-interrupt"
 	// FaultCheckpoint: the SDK rejects a checkpoint in a result.
 	FaultCheckpoint = "run-checkpoint"
-	// FaultIdentity: the record names another orchestrator.
-	FaultIdentity = "run-identity"
 )
-
-// unread is the verdict on what a start does not look at.
-var unread = sdk.Loads("it is not read, because the next start begins anew")
 
 // mostPlaced is how many faults of one code say where they are. No more of them
 // are listed, see store.FaultList, and the way to a value may be as long as the

@@ -16,29 +16,32 @@ import (
 // pythonStatuses are the values of the SDK's Status.
 var pythonStatuses = []string{"pending", "dispatched", "executing", "completed", "failed", "interrupted"}
 
-// inspect finds what is odd in a record of the Python SDK. What it says follows
+// inspect finds what the Python SDK refuses in a record, and what a start on it loses. It follows
 // deserialize_state of graph.py and swarm.py.
 func (p *pythonRecord) inspect() {
-	p.inspectIdentity()
 	p.inspectInterruptState()
-	p.inspectStatus()
-	p.inspectLists()
-	p.inspectNext()
-	p.inspectResults()
-	p.inspectTotals()
-	p.inspectAgreement()
-}
-
-// ifRead returns a verdict on what is read only by a start that goes on with the
-// run.
-func (p *pythonRecord) ifRead(refusal string) sdk.Verdict {
-	if p.resumes {
-		return sdk.Refuses(refusal)
+	p.inspectStanding()
+	if p.resumes { // else the rest is not read
+		p.inspectMembers()
+		p.inspectResults()
 	}
-	return unread
 }
 
 func (p *pythonRecord) member(key string) jsontape.Node { return p.tape.Find(p.root, key) }
+
+// refuses notes a fault on which the SDK does not start.
+func (p *pythonRecord) refuses(code string, n jsontape.Node, meaning, refusal string) {
+	p.fault(code, n, meaning, sdk.Refuses(refusal))
+}
+
+// inspectKind looks at whether a value that is there is of a kind.
+func (p *pythonRecord) inspectKind(n jsontape.Node, what string, want jsontape.Kind, refusal string) {
+	if k := p.tape.Kind(n); n >= 0 && k != want {
+		p.refuses(FaultShape, n, fmt.Sprintf("%s is %s, not %s", what, k, kindNames[want]), refusal)
+	}
+}
+
+var kindNames = map[jsontape.Kind]string{jsontape.Object: "an object", jsontape.Array: "a list"}
 
 // falsy reports whether Python takes a value that is not there, or that is, for
 // false.
@@ -56,20 +59,6 @@ func (r *Run) falsy(n jsontape.Node) bool {
 	return false
 }
 
-func (p *pythonRecord) inspectIdentity() {
-	if kind := p.member("type"); p.summary.Kind != Graph && p.summary.Kind != Swarm || p.text(kind) != p.summary.Kind.String() {
-		what := "the record has no type"
-		if kind >= 0 {
-			what = fmt.Sprintf("the type is %.40q", p.brief(kind, maxName))
-		}
-		p.fault(FaultType, orElse(kind, p.root), what, sdk.Loads("the type is not looked at: a Graph and a Swarm each take the members that they know"))
-	}
-	if id := p.member("id"); p.place.Orchestrator != "" && p.text(id) != p.place.Orchestrator {
-		p.fault(FaultIdentity, orElse(id, p.root), fmt.Sprintf("the record is said to be of %.60q, and is kept as that of %.60q", p.brief(id, maxName), p.place.Orchestrator),
-			sdk.Loads("the id in the record is not looked at"))
-	}
-}
-
 func (p *pythonRecord) inspectInterruptState() {
 	t := p.tape
 	internal := p.member("_internal_state")
@@ -77,21 +66,18 @@ func (p *pythonRecord) inspectInterruptState() {
 		return // as before there were interrupts
 	}
 	if p.interrupts < 0 && t.Kind(internal) == jsontape.Object {
-		p.fault(FaultMember, internal, "there is no interrupt_state", sdk.Refuses("KeyError: 'interrupt_state'"))
+		p.refuses(FaultMember, internal, "there is no interrupt_state", "KeyError: 'interrupt_state'")
 		return
 	}
-	if n := orElse(p.interrupts, internal); t.Kind(n) != jsontape.Object {
-		p.fault(FaultShape, n, "the interrupt state is "+t.Kind(n).String()+", not an object", sdk.Refuses("TypeError"))
+	n := orElse(p.interrupts, internal)
+	if p.inspectKind(n, "the interrupt state", jsontape.Object, "TypeError"); t.Kind(n) != jsontape.Object {
 		return
 	}
 	for _, key := range []string{"activated", "context", "interrupts"} {
 		if t.Find(p.interrupts, key) < 0 {
-			p.fault(FaultMember, p.interrupts, "the interrupt state has no "+key, sdk.Refuses("KeyError: '"+key+"'"))
-		}
-	}
-	for _, key := range []string{"context", "interrupts"} {
-		if n := t.Find(p.interrupts, key); n >= 0 && t.Kind(n) != jsontape.Object {
-			p.fault(FaultShape, n, key+" is "+t.Kind(n).String()+", not an object", sdk.Refuses("AttributeError or TypeError"))
+			p.refuses(FaultMember, p.interrupts, "the interrupt state has no "+key, "KeyError: '"+key+"'")
+		} else if key != "activated" {
+			p.inspectKind(t.Find(p.interrupts, key), key, jsontape.Object, "AttributeError or TypeError")
 		}
 	}
 	p.inspectInterrupts(t.Find(p.interrupts, "interrupts"), sdk.Refuses)
@@ -152,141 +138,86 @@ func (p *pythonRecord) inspectInterrupts(list jsontape.Node, verdict func(refusa
 	}
 }
 
-func (p *pythonRecord) inspectStatus() {
+// inspectStanding looks at what the next start makes of how the run ended.
+func (p *pythonRecord) inspectStanding() {
 	status := p.member("status")
-	known := p.inspectOneStatus(status, p.root, true)
-	ran := len(p.steps) > 0
 	switch {
-	case p.resumes || !ran || p.status == outcomeCompleted:
+	case p.resumes:
+		if p.inspectStatus(status, p.root, true); p.summary.Kind != Swarm && len(p.failed) > 0 {
+			p.fault(FaultFailedLeft, p.member("failed_nodes"), "nodes are listed as failed, and the run can be gone on with", sdk.Loads("what is next runs, and the run ends as failed even if all of it completes"))
+		}
+	case status < 0 || len(p.steps) == 0 || p.status == outcomeCompleted:
 	case p.active && p.summary.Kind != Swarm: // see inspectAnswer
-	case p.status == outcomeExecuting:
-		p.fault(FaultStopped, status, "the run is executing, and nothing is said to be next",
-			sdk.Says(model.Odd, "if its writer was stopped here, the next start begins anew: all results are dropped, and the entry points run"))
-	case known || status >= 0:
-		p.fault(FaultAnew, status, fmt.Sprintf("the run is %.40s, and nothing is said to be next", p.word(status)),
-			sdk.Says(model.Odd, "the next start begins anew: all results are dropped, and the entry points run"))
+	default:
+		then := "the next start begins anew: all results are dropped, and the entry points run"
+		if p.status == outcomeExecuting {
+			then = "if its writer was stopped here, " + then
+		}
+		p.fault(FaultAnew, status, fmt.Sprintf("the run is %.40s, and nothing is said to be next", p.word(status)), sdk.Says(model.Odd, then))
 	}
 }
 
-// inspectOneStatus looks at the status of a run or a node, and reports whether
-// the SDK knows it.
-func (p *pythonRecord) inspectOneStatus(n, holder jsontape.Node, required bool) bool {
+// inspectStatus looks at the status of a run or a node.
+func (p *pythonRecord) inspectStatus(n, holder jsontape.Node, required bool) {
 	switch {
 	case n < 0 && required:
-		p.fault(FaultMember, holder, "there is no status", p.ifRead("KeyError: 'status'"))
-		return false
+		p.refuses(FaultMember, holder, "there is no status", "KeyError: 'status'")
 	case n >= 0 && !slices.Contains(pythonStatuses, p.text(n)):
-		p.fault(FaultStatus, n, fmt.Sprintf("the status is %.40q", p.brief(n, maxName)), p.ifRead(fmt.Sprintf("ValueError: %.40q is not a valid Status", p.brief(n, maxName))))
-		return false
+		p.refuses(FaultStatus, n, fmt.Sprintf("the status is %.40q", p.brief(n, maxName)), fmt.Sprintf("ValueError: %.40q is not a valid Status", p.brief(n, maxName)))
 	}
-	return true
 }
 
-// inspectLists looks at the lists of nodes.
-func (p *pythonRecord) inspectLists() {
+// inspectMembers looks at the lists of nodes, the totals and the context.
+func (p *pythonRecord) inspectMembers() {
 	t := p.tape
-	keys := []string{"completed_nodes", "failed_nodes", "interrupted_nodes", "execution_order"}
+	keys := []string{"next_nodes_to_execute", "completed_nodes", "failed_nodes", "interrupted_nodes", "execution_order"}
 	if p.summary.Kind == Swarm {
-		keys = []string{"node_history"}
+		keys = []string{"next_nodes_to_execute", "node_history"}
 	}
-	for _, key := range keys {
-		list := p.member(key)
-		if p.falsy(list) {
-			continue
+	for i, key := range keys {
+		list, refusal := p.member(key), "TypeError: it is not iterable"
+		if i == 0 {
+			refusal = "TypeError or KeyError"
 		}
-		switch t.Kind(list) {
-		case jsontape.Array:
+		switch k := t.Kind(list); {
+		case p.falsy(list):
+		case i == 0 && k == jsontape.String:
+			p.fault(FaultShape, list, key+" is a string, not a list", sdk.Loads("no part of it is a node, so that a Graph runs nothing and calls the run completed, and a Swarm begins anew"))
+		case k == jsontape.Number, k == jsontape.True, i == 0 && k == jsontape.Object && p.summary.Kind == Swarm:
+			p.refuses(FaultShape, list, key+" is "+k.String()+", not a list", refusal)
+		case k == jsontape.Array:
 			for n := range p.children(list) {
-				p.inspectName(n)
+				if k := t.Kind(n); k == jsontape.Array || k == jsontape.Object {
+					p.refuses(FaultShape, n, "an "+k.String()+" stands where the name of a node should", "TypeError: unhashable type")
+				}
 			}
-		case jsontape.Number, jsontape.True:
-			p.fault(FaultShape, list, key+" is "+t.Kind(list).String()+", not a list", p.ifRead("TypeError: it is not iterable"))
-		case jsontape.Object:
-			p.fault(FaultShape, list, key+" is an object, not a list", sdk.Loads("its keys are taken for the names of nodes"))
-		default:
-			p.fault(FaultShape, list, key+" is "+t.Kind(list).String()+", not a list", sdk.Loads("it is left out, as no part of it is a node"))
 		}
 	}
-}
-
-// inspectName looks at an element of a list of nodes.
-func (p *pythonRecord) inspectName(n jsontape.Node) {
-	switch k := p.tape.Kind(n); k {
-	case jsontape.String:
-	case jsontape.Array, jsontape.Object:
-		p.fault(FaultShape, n, "an "+k.String()+" stands where the name of a node should", p.ifRead("TypeError: unhashable type"))
-	default:
-		p.fault(FaultShape, n, "the name of a node is "+k.String(), sdk.Loads("it is left out, as no node is called so"))
-	}
-}
-
-func (p *pythonRecord) inspectNext() {
-	t := p.tape
-	list := p.member("next_nodes_to_execute")
-	if !p.resumes {
-		return
-	}
-	switch k := t.Kind(list); {
-	case k == jsontape.Array:
-	case k == jsontape.Object && p.summary.Kind != Swarm:
-		p.fault(FaultShape, list, "next_nodes_to_execute is an object, not a list", sdk.Loads("its keys are taken for the names of nodes"))
-		return
-	case k == jsontape.String:
-		p.fault(FaultShape, list, "next_nodes_to_execute is a string, not a list", sdk.Loads("no part of it is a node, so that a Graph runs nothing and calls the run completed, and a Swarm begins anew"))
-		return
-	default:
-		p.fault(FaultShape, list, "next_nodes_to_execute is "+k.String()+", not a list", sdk.Refuses("TypeError or KeyError"))
-		return
-	}
-	seen := make(map[string]bool)
-	for n := range p.children(list) {
-		name := t.Text(n)
-		switch {
-		case t.Kind(n) != jsontape.String:
-			p.inspectName(n)
-			continue
-		case p.summary.Kind == Swarm && t.Index(n) > 0:
-			p.fault(FaultFrontier, n, fmt.Sprintf("%.60q is next too", name), sdk.Loads("a Swarm runs the first one only"))
-		case p.summary.Kind != Swarm && seen[name]:
-			p.fault(FaultFrontier, n, fmt.Sprintf("%.60q is next twice", name), sdk.Loads("it runs twice, at the same time"))
-		case p.summary.Kind != Swarm && p.completed[name]:
-			p.fault(FaultFrontier, n, fmt.Sprintf("%.60q is next and has completed", name), sdk.Loads("it runs again, and what follows it"))
-		}
-		seen[name] = true
-	}
+	totals := []string{"execution_time", "execution_count"}
 	if p.summary.Kind == Swarm {
-		return
-	}
-	for _, name := range sorted(p.failed) {
-		if !seen[name] && !p.completed[name] {
-			p.fault(FaultFrontier, list, fmt.Sprintf("%.60q failed, and is not next", name),
-				sdk.Loads("it does not run again unless an edge leads back to it, and what is behind it runs without its result"))
+		totals = totals[:1]
+		if context := p.member("context"); context < 0 {
+			p.refuses(FaultMember, p.root, "there is no context", "KeyError: 'context'")
+		} else if !p.falsy(context) {
+			p.inspectKind(context, "the context", jsontape.Object, "AttributeError")
 		}
 	}
-	owed := p.workOut // a list of what is still to run, as a rewind leaves it
-	for name := range p.stopped {
-		owed = owed || seen[name]
-	}
-	for _, name := range sorted(p.stopped) {
-		if !p.active && !owed {
-			p.fault(FaultFrontier, list, fmt.Sprintf("%.60q was interrupted, and is not next", name), sdk.Loads("it does not run again unless an edge leads back to it"))
+	for _, key := range totals {
+		if n := p.member(key); !p.falsy(n) {
+			p.inspectInt(n)
 		}
 	}
-	if len(p.failed) > 0 {
-		p.fault(FaultFailedLeft, p.member("failed_nodes"), "nodes are listed as failed, and the run can be gone on with", sdk.Loads("what is next runs, and the run ends as failed even if all of it completes"))
+	for _, key := range []string{"accumulated_usage", "accumulated_metrics"} {
+		if n := p.member(key); !p.falsy(n) {
+			p.inspectKind(n, "a count", jsontape.Object, "AttributeError")
+		}
 	}
 }
 
 // inspectResults looks at the results, and those inside of them.
 func (p *pythonRecord) inspectResults() {
-	t := p.tape
-	results := p.member("node_results")
-	if p.falsy(results) {
-		return
-	}
-	if t.Kind(results) != jsontape.Object {
-		p.fault(FaultShape, results, "node_results is "+t.Kind(results).String()+", not an object", p.ifRead("AttributeError"))
-		return
+	if results := p.member("node_results"); !p.falsy(results) {
+		p.inspectKind(results, "node_results", jsontape.Object, "AttributeError")
 	}
 	for _, name := range p.names {
 		p.walkPython(p.results[name], func(n jsontape.Node, _ string) { p.inspectResult(n) })
@@ -299,56 +230,42 @@ func (p *pythonRecord) inspectResult(n jsontape.Node) {
 	kind := p.text(t.Find(inner, "type"))
 	switch {
 	case t.Kind(n) != jsontape.Object:
-		p.fault(FaultShape, n, "a result is "+t.Kind(n).String()+", not an object", p.ifRead("TypeError or AttributeError"))
+		p.inspectKind(n, "a result", jsontape.Object, "TypeError or AttributeError")
 		return
 	case inner < 0:
-		p.fault(FaultMember, n, "a result has no result in it", p.ifRead("TypeError: NodeResult.from_dict: missing 'result'"))
+		p.refuses(FaultMember, n, "a result has no result in it", "TypeError: NodeResult.from_dict: missing 'result'")
 		return
 	case kind != "agent_result" && kind != "multiagent_result" && kind != "exception":
-		p.fault(FaultShape, inner, fmt.Sprintf("a result is of type %.40q", kind), p.ifRead("TypeError: NodeResult.from_dict: unsupported result payload"))
+		p.refuses(FaultShape, inner, fmt.Sprintf("a result is of type %.40q", kind), "TypeError: NodeResult.from_dict: unsupported result payload")
 		return
-	}
-	p.inspectOneStatus(t.Find(n, "status"), n, false)
-	p.inspectUsage(t.Find(n, "accumulated_usage"), t.Find(n, "accumulated_metrics"))
-	p.inspectInt(t.Find(n, "execution_time"), false)
-	p.inspectInt(t.Find(n, "execution_count"), false)
-	p.inspectInterruptList(t.Find(n, "interrupts"))
-	switch kind {
-	case "agent_result":
+	case kind == "agent_result":
 		p.inspectCheckpoint(n)
-	case "multiagent_result":
-		p.inspectOneStatus(t.Find(inner, "status"), inner, true)
-		p.inspectUsage(t.Find(inner, "accumulated_usage"), t.Find(inner, "accumulated_metrics"))
-		p.inspectInt(t.Find(inner, "execution_time"), false)
-		p.inspectInt(t.Find(inner, "execution_count"), false)
-		p.inspectInterruptList(t.Find(inner, "interrupts"))
-		if list := t.Find(inner, "results"); list >= 0 && t.Kind(list) != jsontape.Object {
-			p.fault(FaultShape, list, "the nested results are "+t.Kind(list).String()+", not an object", p.ifRead("AttributeError"))
-		}
+	case kind == "multiagent_result":
+		p.inspectCounts(inner, true)
+		p.inspectKind(t.Find(inner, "results"), "the list of nested results", jsontape.Object, "AttributeError")
 	}
+	p.inspectCounts(n, false)
 }
 
-func (p *pythonRecord) inspectInterruptList(list jsontape.Node) {
-	switch k := p.tape.Kind(list); k {
-	case jsontape.Invalid:
-	case jsontape.Array:
-		p.inspectInterrupts(list, p.ifRead)
-	default:
-		p.fault(FaultShape, list, "interrupts is "+k.String()+", not a list", p.ifRead("TypeError"))
+// inspectCounts looks at what a result says besides its words.
+func (p *pythonRecord) inspectCounts(n jsontape.Node, required bool) {
+	t := p.tape
+	p.inspectStatus(t.Find(n, "status"), n, required)
+	for _, key := range []string{"accumulated_usage", "accumulated_metrics"} {
+		p.inspectKind(t.Find(n, key), "a count", jsontape.Object, "AttributeError")
 	}
-}
-
-func (p *pythonRecord) inspectUsage(members ...jsontape.Node) {
-	for _, n := range members {
-		if n >= 0 && p.tape.Kind(n) != jsontape.Object {
-			p.fault(FaultShape, n, "a count is "+p.tape.Kind(n).String()+", not an object", p.ifRead("AttributeError"))
-		}
+	p.inspectInt(t.Find(n, "execution_time"))
+	p.inspectInt(t.Find(n, "execution_count"))
+	list := t.Find(n, "interrupts")
+	p.inspectKind(list, "interrupts", jsontape.Array, "TypeError")
+	if t.Kind(list) == jsontape.Array {
+		p.inspectInterrupts(list, sdk.Refuses)
 	}
 }
 
 // inspectInt looks at what is given to int().
-func (p *pythonRecord) inspectInt(n jsontape.Node, orZero bool) {
-	var problem string
+func (p *pythonRecord) inspectInt(n jsontape.Node) {
+	problem := "TypeError: int() argument must be a number"
 	switch p.tape.Kind(n) {
 	case jsontape.Invalid, jsontape.True, jsontape.False:
 		return
@@ -367,34 +284,8 @@ func (p *pythonRecord) inspectInt(n jsontape.Node, orZero bool) {
 			return
 		}
 		problem = "ValueError: invalid literal for int()"
-	default:
-		problem = "TypeError: int() argument must be a number"
 	}
-	if orZero && p.falsy(n) {
-		return
-	}
-	p.fault(FaultShape, n, fmt.Sprintf("%.40q is no whole number", p.brief(n, maxName)), p.ifRead(problem))
-}
-
-func (p *pythonRecord) inspectTotals() {
-	p.inspectInt(p.member("execution_time"), true)
-	if p.summary.Kind != Swarm {
-		p.inspectInt(p.member("execution_count"), true)
-	}
-	for _, key := range []string{"accumulated_usage", "accumulated_metrics"} {
-		if n := p.member(key); !p.falsy(n) {
-			p.inspectUsage(n)
-		}
-	}
-	if p.summary.Kind != Swarm || !p.resumes {
-		return
-	}
-	switch context := p.member("context"); {
-	case context < 0:
-		p.fault(FaultMember, p.root, "there is no context", sdk.Refuses("KeyError: 'context'"))
-	case !p.falsy(context) && p.tape.Kind(context) != jsontape.Object:
-		p.fault(FaultShape, context, "the context is "+p.tape.Kind(context).String()+", not an object", sdk.Refuses("AttributeError"))
-	}
+	p.refuses(FaultShape, n, fmt.Sprintf("%.40q is no whole number", p.brief(n, maxName)), problem)
 }
 
 func (p *pythonRecord) inspectCheckpoint(result jsontape.Node) {
@@ -402,46 +293,11 @@ func (p *pythonRecord) inspectCheckpoint(result jsontape.Node) {
 	if n < 0 || err == nil {
 		return
 	}
-	verdict := p.ifRead("TypeError: it is no Checkpoint")
+	refusal := "TypeError: it is no Checkpoint"
 	if errors.Is(err, model.ErrCheckpointSchema) {
-		verdict = p.ifRead("rejects the checkpoint's schema version (CheckpointException; ValueError in old SDKs)")
+		refusal = "rejects the checkpoint's schema version (CheckpointException; ValueError in old SDKs)"
 	}
-	p.fault(FaultCheckpoint, n, err.Error(), verdict)
-}
-
-// inspectAgreement compares the order with the other lists and the results.
-func (p *pythonRecord) inspectAgreement() {
-	ordered := make(map[string]bool)
-	for _, name := range p.texts(p.order) {
-		ordered[name] = true
-	}
-	next := make(map[string]bool)
-	for _, name := range p.summary.Next {
-		next[name] = true
-	}
-	if p.summary.Kind != Swarm {
-		for _, name := range sorted(p.completed) {
-			if !ordered[name] {
-				p.fault(FaultOrder, p.member("completed_nodes"), fmt.Sprintf("%.60q has completed, and is not in the order", name), sdk.Loads("it counts as completed, and does not run"))
-			}
-		}
-		for _, name := range sorted(ordered) {
-			if !p.completed[name] && !p.failed[name] && !p.stopped[name] && !next[name] {
-				p.fault(FaultOrder, p.order, fmt.Sprintf("%.60q is in the order, and has neither completed nor failed", name), sdk.Loads("what is behind it runs without its result"))
-			}
-		}
-	}
-	for _, name := range sorted(ordered) {
-		if _, stored := p.results[name]; !stored {
-			p.fault(FaultResult, p.order, fmt.Sprintf("%.60q ran, and has no result", name), sdk.Loads("what is behind it runs without its result"))
-		}
-	}
-	for _, name := range p.names {
-		n := p.results[name]
-		if !ordered[name] && !p.completed[name] && !p.failed[name] && p.outcome(p.tape.Find(n, "status")) == outcomeCompleted {
-			p.fault(FaultResult, n, fmt.Sprintf("there is a result of %.60q, which did not run", name), sdk.Loads("it is kept among the results, and dropped where there is no such node"))
-		}
-	}
+	p.refuses(FaultCheckpoint, n, err.Error(), refusal)
 }
 
 // orElse returns n, or other where there is no n.

@@ -84,7 +84,7 @@ func TestOrchestrator_faults(t *testing.T) {
 		"cut":        {whole[:200], FaultFile, "refuses to start: SnapshotException: Failed to deserialize snapshot"},
 		"no schema":  {strings.Replace(whole, `"schema_version": "1.0", `, "", 1), FaultSchema, "refuses to start: SnapshotException: Unsupported snapshot schema version: ''"},
 		"no data":    {strings.Replace(whole, `"data"`, `"datum"`, 1), FaultData, "refuses to start: SnapshotException: Failed to deserialize snapshot: 'data'"},
-		"in the run": {strings.Replace(whole, `"status"`, `"statue"`, 1), "run-", ""},
+		"in the run": {strings.Replace(whole, `"interrupt_state"`, `"interrupt_statue"`, 1), "run-", "refuses to start: KeyError"},
 	} {
 		s := open(t, t.TempDir())
 		mustWrite(t, filepath.Join(s.Address(), "s", "scopes", "multiAgent", "g1", "snapshots", latestFile), c.text)
