@@ -38,8 +38,8 @@ func TestFaults_ofTheConversation(t *testing.T) {
 		{"ts-healthy", []string{asked, answered, answered}, []string{"role-order note " + some}, some},
 		{"py-healthy", []string{answered, asked}, []string{"model-first note Bedrock answers 400"}, "Bedrock answers 400"},
 		{"py-healthy", []string{asked, called, ran, asked}, []string{"user-after-result note Mistral answers 400"}, "Mistral answers 400"},
-		{"ts-healthy", []string{asked, called, asked}, []string{"missing-tool-result loses most providers refuse it"}, "the call of f (a) has no result"},
-		{"py-healthy", []string{asked, called, asked}, []string{"missing-tool-result loses most providers refuse it"}, "the call of f (a) has no result"},
+		{"ts-healthy", []string{asked, called, asked}, []string{"unanswered-call loses sends the call without its result: OpenAI Chat"}, "the call of f (a) has no result"},
+		{"py-healthy", []string{asked, called, asked}, []string{"unanswered-call loses sends the call without its result: OpenAI Chat"}, "the call of f (a) has no result"},
 	} {
 		files := hazards(t)[c.name]
 		made := list.ReplaceAllLiteral(files["latest"], []byte(`"messages":[`+strings.Join(c.messages, ",")+`],"state"`))

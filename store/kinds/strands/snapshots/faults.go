@@ -37,21 +37,9 @@ const (
 	// FaultRole and FaultBlock: something that no SDK is known to write.
 	FaultRole  = "unknown-role"
 	FaultBlock = "unknown-block"
-	// FaultMissingResult: a tool call has no result, and other messages follow.
-	FaultMissingResult = "missing-tool-result"
 	// FaultUnanswered: the last message calls tools that have no result, and the SDK for
 	// TypeScript sends it as it is. That for Python runs the tools.
 	FaultUnanswered = "unanswered-tool-call"
-	// FaultPartialResult: some tool calls of a message have a result.
-	FaultPartialResult = "partial-tool-result"
-	// FaultStaleResult: a result of a call that the message before has not.
-	FaultStaleResult = "stale-tool-result"
-	// FaultDuplicateResult: two results of one call.
-	FaultDuplicateResult = "duplicate-tool-result"
-	// FaultLeadingResult: the messages begin with a tool result.
-	FaultLeadingResult = "leading-tool-result"
-	// FaultOrphanResult: a tool result follows no tool call.
-	FaultOrphanResult = "orphan-tool-result"
 
 	// FaultInterrupt: an interrupt waits for an answer.
 	FaultInterrupt = "pending-interrupt"
@@ -108,6 +96,4 @@ var (
 	asIs = sdk.Loads("it is not looked at")
 	// sent: the SDK does not notice, but the model's provider may.
 	sent = sdk.Loads("it is kept, and sent to the model as it is")
-	// refusedLater: as sent, and it is known not to work.
-	refusedLater = sdk.Loses("it is sent to the model as it is, and most providers refuse it")
 )
