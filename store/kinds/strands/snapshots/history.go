@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -36,11 +35,11 @@ var uuid7 = sync.OnceValue(func() *regexp.Regexp {
 // timeOfID returns the time that a UUID of version 7 begins with, to the
 // millisecond.
 func timeOfID(id string) (at time.Time, ok bool) {
-	if !uuid7().MatchString(id) {
+	half, ok := halfOf(id)
+	if !ok {
 		return time.Time{}, false
 	}
-	ms, err := strconv.ParseInt(id[:8]+id[9:13], 16, 64)
-	return time.UnixMilli(ms).UTC(), err == nil
+	return time.UnixMilli(int64(half >> 16)).UTC(), true
 }
 
 // item is one snapshot file of a place, with the facts derived about it.

@@ -3,9 +3,9 @@ package snapshots
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
-	"strconv"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // errNoLaterID: there is a snapshot behind which none can be sorted.
@@ -20,49 +20,48 @@ var errNoLaterID = errors.New("the newest snapshot has the last id that there is
 type minter struct {
 	// random fills with random bytes and never fails.
 	random func([]byte)
-	ms     int64 // of the last id
-	count  int64 // its 12 bits behind the version
-	any    bool  // whether there was one
+	last   uint64 // the first half of the last id, 0 for none
 }
 
 const (
 	lastMilli = 1<<48 - 1
 	lastCount = 1<<12 - 1
+	version7  = 7 << 12
 )
 
-// after takes note of an id that is there. What is no UUID of version 7 sorts
-// wherever it likes: the SDKs do not list it.
-func (m *minter) after(id string) {
+// halfOf returns the first half of an id: its time, its version and its counter. What is no UUID of version 7
+// has none, and sorts wherever it likes: the SDKs do not list it.
+func halfOf(id string) (half uint64, ok bool) {
 	if !uuid7().MatchString(id) {
-		return
+		return 0, false
 	}
-	ms, err := strconv.ParseInt(id[:8]+id[9:13], 16, 64)
-	count, err2 := strconv.ParseInt(id[15:18], 16, 64)
-	if err != nil || err2 != nil {
-		return // the pattern says otherwise
-	}
-	if !m.any || ms > m.ms || ms == m.ms && count > m.count {
-		m.ms, m.count, m.any = ms, count, true
-	}
+	u, err := uuid.Parse(id)
+	return binary.BigEndian.Uint64(u[:]), err == nil
+}
+
+// after takes note of an id that is there.
+func (m *minter) after(id string) {
+	half, _ := halfOf(id)
+	m.last = max(m.last, half)
 }
 
 // mint makes the id of a snapshot that is taken at a time.
 func (m *minter) mint(at time.Time) (string, error) {
-	var random [10]byte
-	m.random(random[:])
-	seed := int64(binary.BigEndian.Uint16(random[8:]) & 0x07ff) // leaves half of the counter
-	switch ms := min(max(at.UnixMilli(), 0), lastMilli); {
-	case !m.any || ms > m.ms:
-		m.ms, m.count = ms, seed
-	case m.count < lastCount:
-		m.count++
-	case m.ms < lastMilli:
-		m.ms, m.count = m.ms+1, seed
+	var u uuid.UUID
+	m.random(u[6:])
+	seed := uint64(version7 | binary.BigEndian.Uint16(u[6:])&(lastCount>>1)) // leaves half of the counter
+	ms := uint64(min(max(at.UnixMilli(), 0), lastMilli))
+	switch last := m.last >> 16; {
+	case m.last == 0 || ms > last:
+		m.last = ms<<16 | seed
+	case m.last&lastCount < lastCount:
+		m.last++
+	case last < lastMilli:
+		m.last = (last+1)<<16 | seed
 	default:
 		return "", errNoLaterID
 	}
-	m.any = true
-	random[0] = random[0]&0x3f | 0x80
-	return fmt.Sprintf("%08x-%04x-7%03x-%02x%02x-%012x", m.ms>>16, m.ms&0xffff, m.count,
-		random[0], random[1], random[2:8]), nil
+	binary.BigEndian.PutUint64(u[:], m.last)
+	u[8] = u[8]&0x3f | 0x80
+	return u.String(), nil
 }
