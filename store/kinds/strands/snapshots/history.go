@@ -14,6 +14,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/store/engine"
 	"hindcast/store/engine/folder"
 	"hindcast/store/kinds/strands/lineage"
 	"hindcast/store/media/files"
@@ -149,7 +150,7 @@ type history struct {
 
 // read reads the snapshots of a place, as far as they are not known, and works out who
 // follows whom. The error is that of the folder, unless it is not there.
-func (p place) read(ctx context.Context, in folder.In, walks *walks) (*history, error) {
+func (p place) read(ctx context.Context, in engine.In) (*history, error) {
 	h := &history{place: p, in: in, at: -1, same: -1}
 	if h.listing, h.gone = p.list(in.Tree); h.gone != nil {
 		if errors.Is(h.gone, fs.ErrNotExist) {
@@ -157,7 +158,7 @@ func (p place) read(ctx context.Context, in folder.In, walks *walks) (*history, 
 		}
 		return nil, h.gone
 	}
-	line, err := walks.walk(ctx, h)
+	line, err := h.walk(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read snapshots: %w", err)
 	}

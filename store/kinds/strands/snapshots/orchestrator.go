@@ -34,7 +34,7 @@ type record struct {
 
 // Records implements runs.Files.
 func (f orchestrators) Records(ctx context.Context, in folder.In, at folder.Place) (*runs.Records, error) {
-	h, err := at.Own.(place).read(ctx, in, &walks{})
+	h, err := at.Own.(place).read(ctx, in)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,6 @@ type Store struct {
 	unified bool
 	// checks counts the files that were read whole for their faults.
 	checks atomic.Int64
-	walks  walks
 	// random is replaced in tests.
 	random func([]byte)
 	// running is the versions of the SDKs that are said to run.
@@ -228,7 +227,7 @@ func (s *Store) read(ctx context.Context, in engine.In, at engine.Place, _ strin
 		}
 		return log, err
 	}
-	h, err := p.read(ctx, in, &s.walks)
+	h, err := p.read(ctx, in)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package snapshots
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"hindcast/store/kinds/strands/lineage"
 	"hindcast/store/media/files"
@@ -14,9 +13,8 @@ import (
 // asks it of the same files again and again, and so does a screen that follows an agent: of
 // files that did not change it is remembered.
 
-// walk is the immutable snapshots of a place up to some file, each with its parent.
+// walk is the immutable snapshots of a place up to some file, each with its parent. It does not change.
 type walk struct {
-	dir    string
 	names  []string
 	stamps []tree.Stamp
 	items  []item
@@ -25,21 +23,15 @@ type walk struct {
 	last   *scanned // what was made of the last file
 }
 
-// walks are the last ones that were made, the newest first.
-type walks struct {
-	mu   sync.Mutex
-	list []*walk
-}
-
 const (
-	// mostWalks bounds those that are remembered, and fewFiles is how many files are not
-	// worth one.
-	mostWalks = 4
+	// fewFiles is how many files are not worth a walk, and moreFiles how many more not worth another: a plan
+	// looks at one more than there are.
 	fewFiles  = 32
+	moreFiles = 8
 )
 
 // walk puts the immutable snapshots of a history into a line.
-func (ws *walks) walk(ctx context.Context, h *history) (*line, error) {
+func (h *history) walk(ctx context.Context) (*line, error) {
 	dir, names, l := h.name(historyDir), h.listing.history, newLine(h)
 	defer h.in.Hold(dir)()
 	stamps := make([]tree.Stamp, len(names))
@@ -47,7 +39,7 @@ func (ws *walks) walk(ctx context.Context, h *history) (*line, error) {
 		stamps[i], _ = h.in.Stamp(tree.Join(dir, name)) // to read it is an error
 	}
 	from, c := 0, codec
-	if w := ws.find(dir, names, stamps); w != nil {
+	if w, ok := h.in.Memo.Kept("walk " + dir).(*walk); ok && w.begins(names, stamps) {
 		last := *w.last
 		last.room = nil // another one goes on from it, too
 		from, c.First = len(w.names), &last
@@ -58,23 +50,16 @@ func (ws *walks) walk(ctx context.Context, h *history) (*line, error) {
 		return nil, err
 	}
 	l.addNoted(list)
-	if len(list) > 0 && len(names) >= fewFiles && !slices.ContainsFunc(list, func(n tree.Noted[*scanned]) bool { return n.Err != nil }) {
-		ws.add(&walk{dir, names, stamps, slices.Clone(h.items), slices.Clone(l.known), l.tree.Clone(), list[len(list)-1].Is})
+	if len(names) >= fewFiles && len(list) > moreFiles && !slices.ContainsFunc(list, func(n tree.Noted[*scanned]) bool { return n.Err != nil }) {
+		h.in.Memo.Keep("walk "+dir, &walk{names, stamps, slices.Clone(h.items), slices.Clone(l.known), l.tree.Clone(), list[len(list)-1].Is})
 	}
 	return l, nil
 }
 
-// find returns the longest walk that is a prefix of the folder's current content, or nil.
-func (ws *walks) find(dir string, names []string, stamps []tree.Stamp) (found *walk) {
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
-	for _, w := range ws.list {
-		if w.dir == dir && len(w.names) <= len(names) && (found == nil || len(w.names) > len(found.names)) &&
-			slices.Equal(w.names, names[:len(w.names)]) && slices.EqualFunc(w.stamps, stamps[:len(w.names)], surelySame) {
-			found = w
-		}
-	}
-	return found
+// begins reports whether the files of a folder begin with those of the walk.
+func (w *walk) begins(names []string, stamps []tree.Stamp) bool {
+	n := len(w.names)
+	return n <= len(names) && slices.Equal(w.names, names[:n]) && slices.EqualFunc(w.stamps, stamps[:n], surelySame)
 }
 
 // surelySame reports whether two stamps of a file are surely of one content.
@@ -83,10 +68,4 @@ func surelySame(a, b tree.Stamp) bool {
 		return a.Is(b)
 	}
 	return a.Kind == files.Regular && a.Stamp.Same(b.Stamp)
-}
-
-func (ws *walks) add(w *walk) {
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
-	ws.list = append([]*walk{w}, ws.list[:min(len(ws.list), mostWalks-1)]...)
 }
