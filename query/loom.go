@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
+	"slices"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -13,8 +14,8 @@ import (
 // put together of two: listed texts lie one behind the other, so that a list of them is one piece.
 //
 //	states   {"messages":[a],"n":1}   {"messages":[a,b],"n":2}
-//	text     {"messages":[ ],"n":1} ],"n":2}   a,b
-//	                    others                 listed
+//	text     a,b      {"messages":[ ],"n":1} ],"n":2}
+//	         listed             others
 type loomed struct {
 	weave func(ctx context.Context, refs []model.Ref, to store.Loom) error
 	// whole cuts states that come whole.
@@ -22,6 +23,11 @@ type loomed struct {
 	// known are the texts that are in the session's, by two hashes.
 	seeds [2]maphash.Seed
 	known map[[2]uint64]piece
+}
+
+// newLoomed returns the source of a store with a Weave.
+func newLoomed(s store.Store, weave func(ctx context.Context, refs []model.Ref, to store.Loom) error) *loomed {
+	return &loomed{weave: weave, whole: newCutter(s), seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, known: map[[2]uint64]piece{}}
 }
 
 // firstWoven is how many states are read in the first go: the session's rows are gone over in each.
@@ -38,7 +44,7 @@ func (l *loomed) read(ctx context.Context, refs []model.Ref, text []byte) ([]byt
 	for i := range w.ropes {
 		w.ropes[i].err = errUntaken
 	}
-	err := l.weave(ctx, refs, store.Loom{Put: w.put, Take: w.take})
+	err := l.weave(ctx, refs, store.Loom{Put: w.put, Take: w.take, Expect: w.expect})
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -51,14 +57,14 @@ func (l *loomed) read(ctx context.Context, refs []model.Ref, text []byte) ([]byt
 
 var errUntaken = fmt.Errorf("the state was not read")
 
-// weaving is the loom of one reading. A piece that is new in it has its offset in one of two new texts; the two
-// bits above maxTextBits say in which.
+// weaving is the loom of one reading. A piece of others has its offset among these, and the bit above maxTextBits,
+// until they are put behind the text.
 type weaving struct {
 	*loomed
 	cancel context.CancelCauseFunc
 	text   []byte
-	new    [2][]byte // others, and listed
-	fresh  [][2]uint64
+	others []byte
+	fresh  [][2]uint64 // those of others
 	ropes  []rope
 	taken  int
 }
@@ -85,26 +91,30 @@ func (w *weaving) put(t store.Text) store.Run {
 				return store.Run{}
 			}
 		}
-		of, n := &w.new[0], len(t.Before)+len(made)
-		if t.Listed {
-			of = &w.new[1]
-		}
+		n := len(t.Before) + len(made)
 		if !w.fits(n) {
 			return store.Run{}
 		}
-		p = piece{uint32(len(*of)) | 1<<maxTextBits, uint32(n)}
-		if t.Listed {
-			p.off += 1 << maxTextBits
+		of := &w.text
+		p = piece{uint32(len(w.text)), uint32(n)}
+		if !t.Listed {
+			of, w.fresh = &w.others, append(w.fresh, sum)
+			p.off = uint32(len(w.others)) | 1<<maxTextBits
 		}
 		*of = append(append(*of, t.Before...), made...)
-		w.known[sum], w.fresh = p, append(w.fresh, sum)
+		w.known[sum] = p
 	}
 	return store.Run{At: int64(p.off), Len: int64(p.n)}
 }
 
+// expect is the Expect of store.Loom.
+func (w *weaving) expect(bytes int64) {
+	w.text = slices.Grow(w.text, int(max(0, min(bytes, maxText-int64(len(w.text))))))
+}
+
 // fits reports whether there is room for more bytes, and ends the reading if there is no room.
 func (w *weaving) fits(n int) bool {
-	size := int64(len(w.text)) + int64(len(w.new[0])) + int64(len(w.new[1])) + int64(n)
+	size := int64(len(w.text)) + int64(len(w.others)) + int64(n)
 	if size > maxText {
 		w.cancel(&TooLargeError{size})
 	}
@@ -132,13 +142,13 @@ func (w *weaving) take(number int, state store.Rope) {
 	w.ropes[number] = r
 }
 
-// settle puts what is new behind the text.
+// settle puts the others behind the text.
 func (w *weaving) settle() {
-	base := [2]uint32{uint32(len(w.text)), uint32(len(w.text) + len(w.new[0]))}
-	w.text = append(append(w.text, w.new[0]...), w.new[1]...)
+	base := uint32(len(w.text))
+	w.text = append(w.text, w.others...)
 	settled := func(p piece) piece {
-		if mark := p.off >> maxTextBits; mark > 0 {
-			p.off = p.off&(1<<maxTextBits-1) + base[mark-1]
+		if p.off>>maxTextBits > 0 {
+			p.off = p.off&(1<<maxTextBits-1) + base
 		}
 		return p
 	}

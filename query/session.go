@@ -3,7 +3,6 @@ package query
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
 	"iter"
 	"sync"
 
@@ -96,7 +95,7 @@ func Open(s store.Store, t *model.Timeline) *Session {
 func newSource(s store.Store, of store.Features) source {
 	switch {
 	case of.Weave != nil:
-		return &loomed{weave: of.Weave, whole: newCutter(s), seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, known: map[[2]uint64]piece{}}
+		return newLoomed(s, of.Weave)
 	case of.Ropes != nil:
 		return &roped{store: of, whole: newCutter(s)}
 	}

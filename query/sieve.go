@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
-
-	"hindcast/store"
 )
 
 // Where a search need not list all
@@ -30,13 +28,13 @@ func (v *view) sieved(ctx context.Context, p *Pattern) (*view, error) {
 	if v.features.Sieve == nil || len(p.needle) == 0 || len(v.visits) == 0 || v.all.listed() {
 		return v, nil
 	}
-	of, err := v.features.Sieve(ctx, v.visits[0].ref.Session, p.needle, func(text []byte) bool { return p.next(text, 0) >= 0 })
-	if of == nil || err != nil {
+	weave, err := v.features.Sieve(ctx, v.visits[0].ref.Session, p.needle, func(text []byte) bool { return p.next(text, 0) >= 0 })
+	if weave == nil || err != nil {
 		return v, err
 	}
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	q := &Session{store: v.store, reading: make(chan struct{}, 1), source: &roped{store: store.Features{Ropes: of.Ropes, Fill: of.Fill}, whole: newCutter(v.store)}}
+	q := &Session{store: v.store, reading: make(chan struct{}, 1), source: newLoomed(v.store, weave)}
 	q.visits, q.states = v.visits, &states{slots: v.states.slots, ropes: make([]rope, len(v.states.ropes))}
 	q.places.forget()
 	return &view{q, q.visits, q.states}, nil

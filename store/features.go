@@ -42,10 +42,10 @@ type Features struct {
 	Weave func(ctx context.Context, refs []model.Ref, to Loom) error
 	// Surveys says that Ropes has to look at a whole session to know any of its states.
 	Surveys bool
-	// Sieve returns the states of a session with {} for each message that does not have a text and is not
+	// Sieve returns a Weave of a session's states with {} for each message that does not have a text and is not
 	// close before one that has it: nil where the store cannot tell. has is that of [Mentions], as is
 	// the field Mentions.
-	Sieve    func(ctx context.Context, session string, text []byte, has func([]byte) bool) (*Sieved, error)
+	Sieve    func(ctx context.Context, session string, text []byte, has func([]byte) bool) (weave func(context.Context, []model.Ref, Loom) error, err error)
 	Mentions func(ctx context.Context, session string, text []byte, has func([]byte) bool) (bool, error)
 
 	// DerivedIDs, Facts and Gaps are the methods of [Deriver]. All are nil if ids are hashes of states.

@@ -1,11 +1,6 @@
 package store
 
-import (
-	"context"
-	"iter"
-
-	"hindcast/model"
-)
+import "hindcast/model"
 
 // Run is bytes that a store keeps once: those at At, as many as Len, in a numbering of the
 // store's own. While the store is open the same place always holds the same bytes.
@@ -24,13 +19,6 @@ type Rope struct {
 	Err error
 }
 
-// Sieved are the states of a session as ropes, with the messages alone that matter to a search.
-type Sieved struct {
-	// Ropes and Fill are the functions of [Features].
-	Ropes func(ctx context.Context, refs []model.Ref) iter.Seq2[Rope, error]
-	Fill  func(ctx context.Context, runs []Run, dst []byte) error
-}
-
 // Text is bytes that states share. Two texts are the same where Before, Raw and Kind are.
 type Text struct {
 	// Before is what it begins with. Behind it is what Make makes of Raw, or Raw where Make is nil.
@@ -47,6 +35,8 @@ type Text struct {
 type Loom struct {
 	// Put takes in a text, unless it was, and returns where it is: an empty run where Make made nothing.
 	Put func(Text) Run
+	// Expect makes room for listed texts of that many bytes together. It may be nil, and need not be called.
+	Expect func(bytes int64)
 	// Take takes in the state of the snapshot with that number among those that were asked for.
 	Take func(number int, state Rope)
 }

@@ -181,7 +181,7 @@ func (a *agent) grep(b *testing.B, s store.Store, session string, search query.S
 	return hits
 }
 
-// One session of 100 MB: its first page, its headers, a state at its head, its ropes.
+// One session of 100 MB: its first page, its headers, a state at its head, its states on a loom.
 func BenchmarkSession(b *testing.B) {
 	for _, a := range agents {
 		for _, c := range []struct {
@@ -254,7 +254,7 @@ func (a *agent) session(b *testing.B, line int) {
 			}
 		}
 	})
-	b.Run("ropes", func(b *testing.B) {
+	b.Run("weave", func(b *testing.B) {
 		refs := []model.Ref{}
 		for h, err := range s.Headers(b.Context(), id) {
 			if err != nil {
@@ -264,10 +264,8 @@ func (a *agent) session(b *testing.B, line int) {
 		}
 		refs = refs[:min(len(refs), 2000)]
 		for b.Loop() {
-			for rope, err := range s.(*chat.Store).Ropes(b.Context(), refs) {
-				if err != nil || rope.Err != nil {
-					b.Fatal(err, rope.Err)
-				}
+			if err := s.(*chat.Store).Weave(b.Context(), refs, storetest.NewCloth(len(refs)).Loom()); err != nil {
+				b.Fatal(err)
 			}
 		}
 	})

@@ -10,33 +10,16 @@ import (
 	"hindcast/store/media/tree"
 )
 
-// LetGo lets go of all texts of a store that can be made again, and returns how many those are.
-func LetGo(s store.Store) (n int) {
-	t := &s.(*Store).texts
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for i := range t.list {
-		if one := &t.list[i]; one.key != "" && one.data != nil {
-			t.held -= one.Len
-			one.data = nil
-			n++
-		}
-	}
-	return n
-}
-
 // HoldAtMost bounds the bytes of texts that a store holds.
-func HoldAtMost(s store.Store, bytes int64) { s.(*Store).texts.most = bytes }
+func HoldAtMost(s store.Store, bytes int) { s.(*Store).texts.most = bytes }
 
 // Held returns how many bytes of texts a store holds, as it counts and as they are.
-func Held(s store.Store) (counted, are int64) {
+func Held(s store.Store) (counted, are int) {
 	t := &s.(*Store).texts
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for i := range t.list {
-		if data := t.list[i].data; data != nil {
-			are += int64(data.size)
-		}
+	for _, text := range t.known {
+		are += len(text.data)
 	}
 	return t.held, are
 }

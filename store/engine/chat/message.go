@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"bytes"
 	"cmp"
 	"regexp"
 	"slices"
@@ -70,12 +69,12 @@ func ContextBlock(is, about, text string) Block {
 
 // AppendJSON appends the message as JSON, without white space of its own.
 func (m *Message) AppendJSON(dst []byte) []byte {
-	text := new(joined)
-	m.writeJSON(text)
-	return append(dst, bytes.Join(text.pieces, nil)...)
+	text := joined{data: dst}
+	m.writeJSON(&text)
+	return text.data
 }
 
-// writeJSON writes what AppendJSON appends. It holds the large parts of the message.
+// writeJSON writes what AppendJSON appends.
 func (m *Message) writeJSON(to *joined) {
 	to.text(`{"role":"`, m.Role.String(), `","content":[`)
 	for i := range m.Blocks {

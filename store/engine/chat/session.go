@@ -10,7 +10,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
-	"hindcast/store"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
@@ -195,9 +194,6 @@ type Session struct {
 	// tangled says that an entry is recorded before its parent: only then may the lineage run
 	// in a circle.
 	tangled bool
-	// runs are the numbers of what the entries add to states, see number; the zero value for
-	// none as yet.
-	runs []store.Run
 }
 
 // Entry is a message that is complete, or another record that changes what the model reads.

@@ -3,11 +3,10 @@ package chat
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
-	"iter"
 	"path"
 	"slices"
+	"strings"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -31,7 +30,7 @@ const blank = ",{}"
 const around = 4
 
 // Sieve is that of store.Features.
-func (s *Store) Sieve(ctx context.Context, session string, text []byte, has func([]byte) bool) (*store.Sieved, error) {
+func (s *Store) Sieve(ctx context.Context, session string, text []byte, has func([]byte) bool) (func(context.Context, []model.Ref, store.Loom) error, error) {
 	format, ok := s.tells(text)
 	if !ok {
 		return nil, nil
@@ -40,56 +39,27 @@ func (s *Store) Sieve(ctx context.Context, session string, text []byte, has func
 	if err != nil {
 		return nil, s.Wrap(err, "search session %q", session)
 	}
-	if len(format.Sources(s.storage.In(), one.Spot)) == 0 {
+	in := s.storage.In()
+	if len(format.Sources(in, one.Spot)) == 0 {
 		return nil, nil
 	}
-	in := s.storage.In()
 	defer in.Hold(path.Dir(one.Spot.File))()
 	made, err := one.search(ctx, in, has)
 	if err != nil {
 		return nil, s.Wrap(err, "search session %q", session)
 	}
 	one.widen(made)
-	v := &sieved{store: s, of: one, runs: make([]store.Run, len(one.Entries)), metas: map[*Meta]store.Run{}}
-	v.begin = v.add(func() { v.text.text(`{"messages":[`) })
-	var failed error
-	for part := range slices.Chunk(numbers(len(one.Entries)), madeAtOnce) {
-		texts, wrong := make([]*joined, len(part)), make([]error, len(part))
-		err := Parallel(ctx, len(part), func(k int) {
-			if made[part[k]] {
-				texts[k], wrong[k] = s.messages(in, one, part[k])
+	return func(ctx context.Context, refs []model.Ref, to store.Loom) error {
+		to.Expect = nil // few are made
+		return s.weave(ctx, one, refs, to, func(in folder.In, of *Session, i int, used *joined) (*joined, error) {
+			if made[i] {
+				return s.messages(in, of, i, used)
 			}
+			blanks := new(joined)
+			blanks.text(strings.Repeat(blank, format.Adds(&of.Entries[i])))
+			return blanks, nil
 		})
-		if failed = cmp.Or(err, errors.Join(wrong...)); failed != nil {
-			return nil, nil // the states say which of them cannot be read
-		}
-		for k, i := range part {
-			v.runs[i] = v.add(func() {
-				if made[i] {
-					v.text.join(texts[k])
-					return
-				}
-				for range format.Adds(&one.Entries[i]) {
-					v.text.text(blank)
-				}
-			})
-		}
-	}
-	for i := range one.Entries {
-		m := one.Entries[i].Meta
-		if _, there := v.metas[m]; !there {
-			v.metas[m] = v.add(func() { v.text.text(`],"meta":`, m.json(), `}`) })
-		}
-	}
-	return &store.Sieved{Ropes: v.ropes, Fill: v.fill}, nil
-}
-
-func numbers(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
+	}, nil
 }
 
 // search returns which entries have records in which has finds something. The records alone
@@ -162,52 +132,4 @@ func (s *Session) widen(to []bool) {
 			}
 		}
 	}
-}
-
-// sieved are the states of a session, with the messages alone that may have a text.
-type sieved struct {
-	store *Store
-	of    *Session
-	// text has the beginning of each state, what each entry adds, and the ends.
-	text  joined
-	begin store.Run
-	runs  []store.Run
-	metas map[*Meta]store.Run
-}
-
-// add returns where what is written to the text stands.
-func (v *sieved) add(write func()) store.Run {
-	at := v.text.size
-	write()
-	return store.Run{At: int64(at), Len: int64(v.text.size - at)}
-}
-
-// ropes is that of store.Features.
-func (v *sieved) ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rope, error] {
-	return func(yield func(store.Rope, error) bool) {
-		before := roped{entry: -1}
-		for _, ref := range refs {
-			if err := ctx.Err(); err != nil {
-				yield(store.Rope{}, err)
-				return
-			}
-			var rope store.Rope
-			if i := v.of.At(ref.ID); i < 0 || ref.CheckNoVisit() != nil {
-				rope.Err = model.ErrNoSnapshot
-			} else {
-				rope.Runs = before.next(v.of, i, v.runs, v.begin, v.metas[v.of.Entries[i].Meta])
-			}
-			if !yield(rope, nil) {
-				return
-			}
-		}
-	}
-}
-
-// fill is that of store.Features.
-func (v *sieved) fill(_ context.Context, runs []store.Run, dst []byte) error {
-	for _, run := range runs {
-		dst = dst[v.text.copyAt(dst[:run.Len], int(run.At)):]
-	}
-	return nil
 }

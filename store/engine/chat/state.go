@@ -1,15 +1,11 @@
 package chat
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"iter"
 	"path"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 
@@ -22,40 +18,24 @@ import (
 
 // How states are made.
 //
-// A message stands in the states of all that follow it. So the text of each entry's messages
-// is made once and gets numbers, and a state is a list of these, see store.Rope:
+// A message stands in the states of all that follow it:
 //
 //	{"messages":[  ,m0  ,m1  ,m2  ],"meta":{…}}
 //	               ^ without its comma
 //
-// Texts are let go of where there is much else, and made again from the records when their
-// bytes are asked for: a file is only appended to, so that they are the same.
+// For questions about many states the text of each entry's messages is made once, and given to a loom: a state is
+// runs of these. A state by itself is put together of texts. A store holds some megabytes of these.
 
-// texts are the texts that have numbers. The zero value is ready.
+// texts are what entries add to states, by their keys. The zero value is ready.
 type texts struct {
-	mu   sync.Mutex
-	list []text // by At
-	at   map[string]int
-	next int64
-	// held is how many bytes are held, and most how many may be; 0 for mostHeld.
-	held, most int64
-}
-
-// text is what one entry adds to a state, or what stands around the messages.
-type text struct {
-	store.Run
-	data *joined // nil where it was let go of
-	// messages is how many it has.
-	messages int
-	// session, id and key tell how it is made again; key is "" of what stands around.
-	session, id, key string
+	mu    sync.Mutex
+	known map[string]*joined
+	// held is how many bytes these have, and most how many they may have; 0 stands for mostHeld.
+	held, most int
 }
 
 // mostHeld bounds the bytes of texts that are held.
-const mostHeld = 256 << 20
-
-// errChanged says that a file is not what it was when a text was first made.
-var errChanged = errors.New("the file no longer has the record: it was replaced")
+const mostHeld = 32 << 20
 
 // key tells the content of an entry from any other.
 func (s *Session) key(i int) string {
@@ -68,152 +48,123 @@ func (s *Session) key(i int) string {
 	return at.String()
 }
 
-// number has the texts of entries made that have no numbers yet, several at once.
-func (s *Store) number(ctx context.Context, in folder.In, of *Session, entries []int) error {
-	t := &s.texts
+// hold keeps a text, in place of all others if it is one too many.
+func (t *texts) hold(key string, text *joined) {
 	t.mu.Lock()
-	if of.runs == nil {
-		of.runs = make([]store.Run, len(of.Entries))
+	defer t.mu.Unlock()
+	if t.held += len(text.data); t.known == nil || t.held > cmp.Or(t.most, mostHeld) {
+		t.known, t.held = map[string]*joined{}, len(text.data)
 	}
-	var missing []int
-	for _, i := range entries {
-		if of.runs[i] != (store.Run{}) {
-			continue
-		}
-		if at, known := t.at[of.key(i)]; known {
-			of.runs[i] = t.list[at].Run
-		} else {
-			missing = append(missing, i)
-		}
-	}
-	t.mu.Unlock()
-	var failed error
-	for part := range slices.Chunk(missing, madeAtOnce) {
-		made, wrong := make([]*joined, len(part)), make([]error, len(part))
-		if err := Parallel(ctx, len(part), func(k int) { made[k], wrong[k] = s.messages(in, of, part[k]) }); err != nil {
-			return err
-		}
-		for k, i := range part { // in their order: what follows each other is one run
-			if wrong[k] != nil {
-				failed = errors.Join(failed, wrong[k])
-				continue
-			}
-			key := of.key(i)
-			run := t.add(key, text{data: made[k], messages: made[k].messages, session: of.Spot.ID, id: of.Entries[i].ID, key: key})
-			t.mu.Lock()
-			of.runs[i] = run
-			t.mu.Unlock()
-		}
-	}
-	return failed
+	t.known[key] = text
 }
 
-// madeAtOnce is how many texts are made before they get their numbers.
+func (t *texts) get(key string) *joined {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.known[key]
+}
+
+// madeAtOnce is how many texts are made before they are used.
 const madeAtOnce = 64
 
-// messages makes what an entry adds.
-func (s *Store) messages(in folder.In, of *Session, i int) (*joined, error) {
+// each calls use with what each of some entries adds to a state, in their order. Several texts
+// are made at once: text is given one that was used, or nil. use returns false to end it.
+func each(ctx context.Context, entries []int, text func(i int, used *joined) (*joined, error), use func(i int, text *joined, err error) bool) error {
+	made := make([]*joined, min(len(entries), madeAtOnce))
+	for part := range slices.Chunk(entries, madeAtOnce) {
+		failed := make([]error, len(part))
+		if err := Parallel(ctx, len(part), func(k int) { made[k], failed[k] = text(part[k], made[k]) }); err != nil {
+			return err
+		}
+		for k, i := range part {
+			if !use(i, made[k], failed[k]) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// messageSize is about how many bytes a message has besides its records.
+const messageSize = 256
+
+// room returns about how many bytes an entry adds to a state: what is said stands in the message, and in the record.
+func (e *Entry) room() (bytes int64) {
+	for _, r := range e.Records {
+		bytes += 2*r.Len + messageSize
+	}
+	return bytes
+}
+
+// messages makes what an entry adds, in the place of a text that was used; nil for none.
+func (s *Store) messages(in folder.In, of *Session, i int, used *joined) (*joined, error) {
 	list, err := s.format.Messages(in, of, &of.Entries[i])
 	if err != nil {
 		return nil, err
 	}
-	data := new(joined)
+	text := &joined{messages: len(list)}
+	if used != nil {
+		text.data = used.data[:0]
+	}
+	text.data = slices.Grow(text.data, int(of.Entries[i].room()))
 	for k := range list {
-		data.text(",")
-		list[k].writeJSON(data)
+		text.text(",")
+		list[k].writeJSON(text)
 	}
-	data.messages = len(list)
-	return data, nil
+	return text, nil
 }
 
-// add numbers a text, unless it has numbers, and returns them.
-func (t *texts) add(key string, one text) store.Run {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if at, known := t.at[key]; known {
-		return t.list[at].Run
+// heldMessages is messages, which may be held from before.
+func (s *Store) heldMessages(in folder.In, of *Session, i int) (*joined, error) {
+	key := of.key(i)
+	if text := s.texts.get(key); text != nil {
+		return text, nil
 	}
-	if t.at == nil {
-		t.at = map[string]int{}
+	text, err := s.messages(in, of, i, nil)
+	if err == nil {
+		s.texts.hold(key, text)
 	}
-	one.Run = store.Run{At: t.next, Len: int64(one.data.size)}
-	t.next += one.Len
-	t.at[key] = len(t.list)
-	t.list = append(t.list, one)
-	t.holdLocked(one.Len)
-	return one.Run
+	return text, err
 }
 
-// holdLocked lets go of the oldest texts where there are too many.
-func (t *texts) holdLocked(more int64) {
-	most := cmp.Or(t.most, mostHeld)
-	if t.held += more; t.held <= most {
-		return
-	}
-	for i := range t.list {
-		if one := &t.list[i]; one.key != "" && one.data != nil && t.held > most/2 {
-			t.held -= one.Len
-			one.data = nil
-		}
-	}
-}
+// stateBegin and ending stand around the messages of a state.
+const stateBegin = `{"messages":[`
 
-// literal returns the numbers of what stands around messages.
-func (t *texts) literal(words string) store.Run {
-	data := new(joined)
-	data.text(words)
-	return t.add("\x00"+words, text{data: data})
-}
+func (e *Entry) ending() string { return `],"meta":` + e.Meta.json() + "}" }
 
-// roped are the runs of the messages of a state, and its last entry; -1 for none.
-type roped struct {
-	entry int
-	runs  []store.Run
-}
-
-// adds returns the entries whose messages are the state at one, as far as they are not those of
-// the entry before: where this one follows it, that is one more.
-func (r *roped) adds(of *Session, i int) (entries []int, goesOn bool) {
-	if r.entry < 0 || of.tangled || of.parents[i] != r.entry || of.Entries[i].Context != nil {
-		return of.Reads(i), false
-	}
-	return []int{i}, true
-}
-
-// next returns the runs of the state at an entry. of are those of what each entry adds, begin
-// and end those around.
-func (r *roped) next(s *Session, i int, of []store.Run, begin, end store.Run) (runs []store.Run) {
-	entries, goesOn := r.adds(s, i)
-	if !goesOn {
-		r.runs = nil
-	}
+// around returns the state at an entry with the messages of some entries.
+func (s *Store) around(ctx context.Context, in folder.In, of *Session, i int, entries []int) (state []byte, err error) {
+	ending := of.Entries[i].ending()
+	size := int64(len(stateBegin) + len(ending))
 	for _, k := range entries {
-		run, last := of[k], len(r.runs)-1
-		switch {
-		case last >= 0 && r.runs[last].At+r.runs[last].Len == run.At:
-			r.runs[last].Len += run.Len
-		case run.Len > 0:
-			r.runs = append(r.runs, run)
+		size += of.Entries[k].room()
+	}
+	state = append(make([]byte, 0, size), stateBegin...)
+	wrong := each(ctx, entries, func(i int, _ *joined) (*joined, error) { return s.heldMessages(in, of, i) }, func(_ int, text *joined, failed error) bool {
+		if err = failed; err != nil {
+			return false
 		}
-	}
-	r.entry = i
-	runs = append(append(append(make([]store.Run, 0, len(r.runs)+2), begin), r.runs...), end)
-	if len(r.runs) > 0 { // the first has no comma
-		runs[1].At, runs[1].Len = runs[1].At+1, runs[1].Len-1
-	}
-	return runs
-}
-
-// rope returns the state at an entry. before is that of the entry that was asked for before.
-func (s *Store) rope(ctx context.Context, in folder.In, of *Session, i int, before *roped) (runs []store.Run, err error) {
-	entries, _ := before.adds(of, i)
-	if err := s.number(ctx, in, of, entries); err != nil {
+		from := 0
+		if len(state) == len(stateBegin) && len(text.data) > 0 { // the first has no comma
+			from = 1
+		}
+		state = append(state, text.data[from:]...)
+		return true
+	})
+	if err = cmp.Or(wrong, err); err != nil {
 		return nil, err
 	}
-	begin, end := s.texts.literal(`{"messages":[`), s.texts.literal(`],"meta":`+of.Entries[i].Meta.json()+"}")
-	s.texts.mu.Lock()
-	defer s.texts.mu.Unlock()
-	return before.next(of, i, of.runs, begin, end), nil
+	return append(state, ending...), nil
+}
+
+// state returns the state of a row.
+func (s *Store) state(ctx context.Context, in folder.In, row *engine.Row) ([]byte, error) {
+	log, i, err := row.In()
+	if err != nil {
+		return nil, err
+	}
+	one := log.Own.(*Session)
+	return s.around(ctx, in, one, i, one.Reads(i))
 }
 
 // Apart is what store.TakeApart returns: the messages of the entries that both states begin with
@@ -235,35 +186,25 @@ func (s *Store) Apart(ctx context.Context, a, b model.Ref) (two store.Apart, err
 }
 
 func (s *Store) apart(ctx context.Context, of *Session, i, k int) (two store.Apart, err error) {
-	x, y := of.Reads(i), of.Reads(k)
-	if err := s.number(ctx, s.storage.In(), of, slices.Concat(x, y)); err != nil {
-		return two, err
+	in, x, y := s.storage.In(), of.Reads(i), of.Reads(k)
+	n := 0
+	for n < len(x) && n < len(y) && x[n] == y[n] {
+		n++
 	}
 	two.Key = "messages"
-	s.texts.mu.Lock()
-	for len(x) > 0 && len(y) > 0 && x[0] == y[0] {
-		two.Common += s.texts.list[s.texts.at[of.key(x[0])]].messages
-		x, y = x[1:], y[1:]
+	wrong := each(ctx, x[:n], func(i int, used *joined) (*joined, error) { return s.messages(in, of, i, used) }, func(_ int, text *joined, failed error) bool {
+		if err = failed; err == nil {
+			two.Common += text.messages
+		}
+		return err == nil
+	})
+	if err = cmp.Or(wrong, err); err == nil {
+		two.A, err = s.around(ctx, in, of, i, x[n:])
 	}
-	s.texts.mu.Unlock()
-	if two.A, err = s.filled(ctx, s.around(of, i, x)); err == nil {
-		two.B, err = s.filled(ctx, s.around(of, k, y))
+	if err == nil {
+		two.B, err = s.around(ctx, in, of, k, y[n:])
 	}
 	return two, err
-}
-
-// around returns the state at an entry with the messages of some entries, which have numbers.
-func (s *Store) around(of *Session, i int, entries []int) []store.Run {
-	runs := []store.Run{s.texts.literal(`{"messages":[`)}
-	for _, k := range entries {
-		if run := of.runs[k]; run.Len > 0 {
-			runs = append(runs, run)
-		}
-	}
-	if len(runs) > 1 { // the first has no comma
-		runs[1].At, runs[1].Len = runs[1].At+1, runs[1].Len-1
-	}
-	return append(runs, s.texts.literal(`],"meta":`+of.Entries[i].Meta.json()+"}"))
 }
 
 // json returns what a session ran with, without what is not known.
@@ -285,147 +226,128 @@ func (m *Meta) json() string {
 	return string(append(text, '}'))
 }
 
-// Fill is that of store.Features.
-func (s *Store) Fill(ctx context.Context, runs []store.Run, dst []byte) error {
+// Weave is that of store.Features.
+func (s *Store) Weave(ctx context.Context, refs []model.Ref, to store.Loom) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	one, err := s.session(ctx, refs[0].Session)
+	if err == nil {
+		err = s.weave(ctx, one, refs, to, s.messages)
+	}
+	return s.Wrap(err, "read the states of session %q", refs[0].Session)
+}
+
+// weave hands states of a session to a loom. text returns what an entry adds.
+func (s *Store) weave(ctx context.Context, one *Session, refs []model.Ref, to store.Loom, text func(in folder.In, of *Session, i int, used *joined) (*joined, error)) error {
 	in := s.storage.In()
-	for _, run := range runs {
-		for run.Len > 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			data, from, err := s.bytesAt(ctx, in, run.At)
-			if err != nil {
-				return s.Wrap(err, "read the bytes of states")
-			}
-			n := data.copyAt(dst[:min(run.Len, int64(len(dst)))], int(run.At-from))
-			dst = dst[n:]
-			run.At, run.Len = run.At+int64(n), run.Len-int64(n)
+	defer in.Hold(path.Dir(one.Spot.File))()
+	w := &woven{of: one, to: to, runs: make([]store.Run, len(one.Entries)), done: make([]bool, len(one.Entries)), failed: map[int]error{}, last: -1}
+	w.text = func(i int, used *joined) (*joined, error) { return text(in, one, i, used) }
+	var entries []int
+	for _, ref := range refs {
+		if i := one.At(ref.ID); i >= 0 {
+			entries = append(entries, i)
 		}
+	}
+	if err := w.put(ctx, entries); err != nil {
+		return err
+	}
+	begin := to.Put(store.Text{Raw: []byte(stateBegin)})
+	for number, ref := range refs {
+		i := one.At(ref.ID)
+		if i < 0 || ref.CheckNoVisit() != nil {
+			to.Take(number, store.Rope{Err: s.Wrap(model.ErrNoSnapshot, "read state %q of session %q", ref.ID, ref.Session)})
+			continue
+		}
+		err := w.goOn(ctx, i)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		rope := store.Rope{Err: s.Wrap(err, "read state %q of session %q", ref.ID, ref.Session)}
+		if err == nil {
+			rope.Runs = w.state(begin, to.Put(store.Text{Raw: []byte(one.Entries[i].ending())}))
+		}
+		to.Take(number, rope)
 	}
 	return nil
 }
 
-// bytesAt returns the text that a number is in, and the number of its first byte.
-func (s *Store) bytesAt(ctx context.Context, in folder.In, at int64) (*joined, int64, error) {
-	t := &s.texts
-	t.mu.Lock()
-	i := sort.Search(len(t.list), func(i int) bool { return t.list[i].At+t.list[i].Len > at })
-	if i == len(t.list) {
-		t.mu.Unlock()
-		return nil, 0, errChanged
-	}
-	one := t.list[i]
-	t.mu.Unlock()
-	if one.data != nil {
-		return one.data, one.At, nil
-	}
-	data, err := s.remake(ctx, in, &one)
-	if err != nil {
-		return nil, 0, err
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.list[i].data == nil {
-		t.list[i].data = data
-		t.holdLocked(one.Len)
-	}
-	return data, one.At, nil
+// woven are the states of a session on a loom.
+type woven struct {
+	of   *Session
+	to   store.Loom
+	text func(i int, used *joined) (*joined, error)
+	// runs are those of what each entry adds, of those that are done, and failed why it could not be made.
+	runs   []store.Run
+	done   []bool
+	failed map[int]error
+	// last is the entry of the state before, -1 for none, and path the runs of its messages.
+	last int
+	path []store.Run
 }
 
-// remake makes a text that was let go of.
-func (s *Store) remake(ctx context.Context, in folder.In, one *text) (*joined, error) {
-	of, err := s.session(ctx, one.session)
-	if err != nil {
-		return nil, err
-	}
-	i := of.At(one.id)
-	if i < 0 || of.key(i) != one.key {
-		return nil, errChanged
-	}
-	data, err := s.messages(in, of, i)
-	if err == nil && int64(data.size) != one.Len {
-		err = errChanged
-	}
-	return data, err
-}
-
-// Ropes is that of store.Features.
-func (s *Store) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rope, error] {
-	return func(yield func(store.Rope, error) bool) {
-		if len(refs) == 0 {
-			return
+// put has the loom take in what entries add, several made at once. It does not make what the loom has.
+func (w *woven) put(ctx context.Context, entries []int) error {
+	var missing []int
+	var size int64
+	for _, i := range entries {
+		if w.done[i] {
+			continue
 		}
-		one, err := s.session(ctx, refs[0].Session)
+		w.done[i] = true
+		if w.runs[i] = w.putText(i, nil); w.runs[i].Len == 0 {
+			missing, size = append(missing, i), size+w.of.Entries[i].room()
+		}
+	}
+	if w.to.Expect != nil {
+		w.to.Expect(size)
+	}
+	return each(ctx, missing, w.text, func(i int, text *joined, err error) bool {
 		if err != nil {
-			yield(store.Rope{}, s.Wrap(err, "read the states of session %q", refs[0].Session))
-			return
+			w.failed[i] = err
+		} else {
+			w.runs[i] = w.putText(i, text.data)
 		}
-		in, before := s.storage.In(), roped{entry: -1}
-		defer in.Hold(path.Dir(one.Spot.File))()
-		var entries []int
-		for _, ref := range refs {
-			if i := one.At(ref.ID); i >= 0 {
-				entries = append(entries, i)
-			}
-		}
-		_ = s.number(ctx, in, one, entries) // a state that has one that fails says so
-		for _, ref := range refs {
-			if err := ctx.Err(); err != nil {
-				yield(store.Rope{}, err)
-				return
-			}
-			var rope store.Rope
-			if i := one.At(ref.ID); i < 0 || ref.CheckNoVisit() != nil {
-				rope.Err = model.ErrNoSnapshot
-			} else {
-				rope.Runs, rope.Err = s.rope(ctx, in, one, i, &before)
-			}
-			if !yield(rope, nil) {
-				return
-			}
-		}
-	}
+		return ctx.Err() == nil
+	})
 }
 
-// state returns the state of a row.
-func (s *Store) state(ctx context.Context, in folder.In, row *engine.Row) ([]byte, error) {
-	log, i, err := row.In()
-	if err != nil {
-		return nil, err
-	}
-	one := log.Own.(*Session)
-	if in.There { // the files of a planned session are in the plan alone, so that no text is made again later
-		return s.planned(ctx, in, one, i)
-	}
-	runs, err := s.rope(ctx, in, one, i, &roped{entry: -1})
-	if err != nil {
-		return nil, err
-	}
-	return s.filled(ctx, runs)
+// putText has the loom take in a text under the key of its entry; nil only looks whether the loom has it.
+func (w *woven) putText(i int, text []byte) store.Run {
+	return w.to.Put(store.Text{Raw: []byte(w.of.key(i)), Make: func([]byte) []byte { return text }, Listed: true})
 }
 
-// planned returns the state at an entry of a planned session. It keeps no text.
-func (s *Store) planned(ctx context.Context, in folder.In, of *Session, i int) ([]byte, error) {
-	state, before := []byte(`{"messages":[`), 1 // the first message has no comma
-	for _, k := range of.Reads(i) {
-		made, err := s.messages(in, of, k)
-		if err = cmp.Or(ctx.Err(), err); err != nil {
-			return nil, err
-		}
-		if made.size > 0 {
-			text := bytes.Join(made.pieces, nil)
-			state, before = append(state, text[before:]...), 0
+// goOn sets the path to that of an entry: where the entry follows the last one, that is one run more.
+func (w *woven) goOn(ctx context.Context, i int) error {
+	entries := []int{i}
+	if s := w.of; w.last < 0 || s.tangled || s.parents[i] != w.last || s.Entries[i].Context != nil {
+		entries, w.path = s.Reads(i), nil
+	}
+	w.last = -1 // until all is there
+	if err := w.put(ctx, entries); err != nil {
+		return err
+	}
+	for _, k := range entries {
+		run, n := w.runs[k], len(w.path)-1
+		switch {
+		case w.failed[k] != nil:
+			return w.failed[k]
+		case n >= 0 && w.path[n].At+w.path[n].Len == run.At:
+			w.path[n].Len += run.Len
+		case run.Len > 0:
+			w.path = append(w.path, run)
 		}
 	}
-	return append(state, `],"meta":`+of.Entries[i].Meta.json()+"}"...), nil
+	w.last = i
+	return nil
 }
 
-// filled returns the bytes of runs.
-func (s *Store) filled(ctx context.Context, runs []store.Run) ([]byte, error) {
-	size := int64(0)
-	for _, run := range runs {
-		size += run.Len
+// state returns the runs of the state at the end of the path.
+func (w *woven) state(begin, end store.Run) []store.Run {
+	runs := append(append(append(make([]store.Run, 0, len(w.path)+2), begin), w.path...), end)
+	if len(w.path) > 0 { // the first has no comma
+		runs[1].At, runs[1].Len = runs[1].At+1, runs[1].Len-1
 	}
-	state := make([]byte, size)
-	return state, s.Fill(ctx, runs, state)
+	return runs
 }

@@ -46,20 +46,21 @@ func states(t testing.TB, s store.Store, session string) (list [][]byte, refs []
 	return list, refs
 }
 
-// A text that was let go of is made again, and is the same; so are the ropes.
+// A text that is no longer held is made again, and is the same; so are the states on a loom.
 func TestState_madeAgain(t *testing.T) {
 	s := open(t, recorded, nil)
 	want, refs := states(t, s, branched)
-	if n := chat.LetGo(s); n < len(want) {
-		t.Fatalf("%d texts were let go of, of %d snapshots", n, len(want))
+	if counted, are := chat.Held(s); counted != are || are == 0 {
+		t.Errorf("%d bytes are held, and %d are counted", are, counted)
 	}
-	storetest.Ropes(t, s, refs...)
-	chat.LetGo(s)
+	storetest.Woven(t, s, refs...)
+	s = open(t, recorded, nil)
+	chat.HoldAtMost(s, 1)
 	got, _ := states(t, s, branched)
 	if !slices.EqualFunc(got, want, bytes.Equal) {
-		t.Error("the states are others after their texts were let go of")
+		t.Error("the states are others where no more than one text is held")
 	}
-	if counted, are := chat.Held(s); counted != are {
+	if counted, are := chat.Held(s); counted != are || 2*are > len(want[len(want)-1]) {
 		t.Errorf("%d bytes are held, and %d are counted", are, counted)
 	}
 }
@@ -89,9 +90,8 @@ func TestPlan_ofMoreTextThanIsHeld(t *testing.T) {
 	}
 }
 
-// The ropes of a session whose lineage runs in a circle, or whose parents come later, are its
-// states.
-func TestRopes_ofACircle(t *testing.T) {
+// The states on a loom of a session whose lineage runs in a circle, or whose parents come later, are its states.
+func TestWeave_ofACircle(t *testing.T) {
 	dir := t.TempDir()
 	line := func(id, parent string) string {
 		return `{"type":"message","id":"` + id + `","parentId":"` + parent + `","message":{"role":"user","content":"` + id + `"}}` + "\n"
@@ -109,25 +109,17 @@ func TestRopes_ofACircle(t *testing.T) {
 	if len(list) != 5 {
 		t.Fatalf("%d snapshots", len(list))
 	}
-	storetest.Ropes(t, s, refs...)
+	storetest.Woven(t, s, refs...)
 	slices.Reverse(refs)
-	storetest.Ropes(t, s, refs...)
+	storetest.Woven(t, s, refs...)
 }
 
-// What a message was is not told as what it is: where the file has another record in its place
-// the bytes of a rope that was asked for before are gone.
-func TestFill_ofAFileThatWasReplaced(t *testing.T) {
+// Where the file has another record in the place of one, the states are those of the other.
+func TestState_ofAFileThatWasReplaced(t *testing.T) {
 	dir := storetest.Copy(t, recorded)
 	s := open(t, dir, nil)
-	var ropes []store.Rope
 	_, refs := states(t, s, branched)
-	for rope, err := range s.Ropes(t.Context(), refs[:2]) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		ropes = append(ropes, rope)
-	}
-	chat.LetGo(s)
+	storetest.Woven(t, s, refs...)
 	file := filepath.Join(dir, "--home-demo--", "2026-11-22T11-26-00-000Z_"+branched+".jsonl")
 	text, err := os.ReadFile(file)
 	if err == nil {
@@ -136,18 +128,11 @@ func TestFill_ofAFileThatWasReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	size := int64(0)
-	for _, run := range ropes[1].Runs {
-		size += run.Len
-	}
-	if err := s.Fill(t.Context(), ropes[1].Runs, make([]byte, size)); err == nil {
-		t.Error("the bytes of a record that is gone are told")
-	}
 	now, refs := states(t, s, branched)
 	if !bytes.Contains(now[0], []byte("another first question")) {
 		t.Errorf("the state is %.300s", now[0])
 	}
-	storetest.Ropes(t, s, refs...)
+	storetest.Woven(t, s, refs...)
 }
 
 // A session that goes on keeps the bytes of its states: only what is new is made.
@@ -171,7 +156,7 @@ func TestState_sharesWhatItHad(t *testing.T) {
 	if len(now) != len(refs)+1 {
 		t.Fatalf("%d snapshots, and there were %d", len(now), len(refs))
 	}
-	if _, after := chat.Held(s); after-before > 3*int64(len(line)) {
+	if _, after := chat.Held(s); after-before > 3*len(line) {
 		t.Errorf("%d bytes are held besides for a line of %d", after-before, len(line))
 	}
 }
@@ -270,9 +255,9 @@ func TestSessions_remembered(t *testing.T) {
 	}
 }
 
-// States that follow each other are a few runs, however many messages they have: a session of
-// 10,000 has 10,000 states.
-func TestStore_Ropes_areFewRuns(t *testing.T) {
+// States that follow each other are a few runs on a loom, however many messages they have, and the text of each
+// message is made once, also where the loom is asked again: a session of 10,000 has 10,000 states.
+func TestStore_Weave_isFewRuns(t *testing.T) {
 	dir := t.TempDir()
 	storetest.SaveTranscript(t, filepath.Join(dir, "--long--", "t_long.jsonl"), storetest.PiTranscript, "long", time.Unix(1e9, 0), 1<<20, 100)
 	s := open(t, dir, nil)
@@ -286,12 +271,34 @@ func TestStore_Ropes_areFewRuns(t *testing.T) {
 	if len(refs) < 1000 {
 		t.Fatalf("%d snapshots", len(refs))
 	}
-	for _, part := range [][]model.Ref{refs[:1], refs[1:]} {
-		for rope, err := range s.Ropes(t.Context(), part) {
-			if err != nil || rope.Err != nil || len(rope.Runs) > 4 {
-				t.Fatalf("%d runs, %v, %v", len(rope.Runs), err, rope.Err)
+	made := 0
+	l := storetest.NewCloth(len(refs))
+	loom := l.Loom()
+	put := loom.Put
+	loom.Put = func(text store.Text) store.Run {
+		if of := text.Make; of != nil {
+			text.Make = func(raw []byte) []byte {
+				is := of(raw)
+				if is != nil {
+					made++
+				}
+				return is
 			}
 		}
+		return put(text)
+	}
+	for _, part := range [][]model.Ref{refs[:1], refs[1:]} {
+		if err := s.Weave(t.Context(), part, loom); err != nil {
+			t.Fatal(err)
+		}
+		for i := range part {
+			if rope := l.States[i]; rope.Err != nil || len(rope.Runs) > 4 {
+				t.Fatalf("%d runs, %v", len(rope.Runs), rope.Err)
+			}
+		}
+	}
+	if made != len(refs) {
+		t.Errorf("%d texts were made for %d messages", made, len(refs))
 	}
 }
 

@@ -142,7 +142,7 @@ func (s *Store) closeDatabases() error {
 func (s *Store) Features() store.Features {
 	f := s.Store.Features()
 	f.Find, f.Tally, f.NamesForks, f.Across, f.Labels = s.Find, s.Tally, s.NamesForks, s.Across, s.Labels
-	f.Ropes, f.Fill, f.Apart, f.Sieve, f.Mentions = s.Ropes, s.Fill, s.Apart, s.Sieve, s.Mentions
+	f.Weave, f.Apart, f.Sieve, f.Mentions = s.Weave, s.Apart, s.Sieve, s.Mentions
 	f.Gaps, f.Plan, f.Apply = s.Gaps, s.Plan, s.Apply
 	return f
 }
