@@ -179,13 +179,6 @@ func (t failingTx) Values(ctx context.Context, query string, args []any, give fu
 	return t.Tx.Values(ctx, query, args, give)
 }
 
-func (t failingTx) NextState(ctx context.Context) (int64, error) {
-	if err := t.f.ask(); err != nil {
-		return 0, err
-	}
-	return t.Tx.NextState(ctx)
-}
-
 func (t failingTx) LockJournal(ctx context.Context) error {
 	if err := t.f.ask(); err != nil {
 		return err

@@ -3,13 +3,11 @@ package native
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"sync"
 	"time"
 
 	"hindcast/model"
@@ -35,13 +33,6 @@ func (s *Store) Import(ctx context.Context, rows iter.Seq2[store.Row, error]) (n
 		if p.entered, err = hasContent(ctx, t); err != nil {
 			return err
 		}
-		var some bool
-		if err = t.Row(ctx, "SELECT EXISTS (SELECT 1 FROM states)").Scan(&some); err != nil {
-			return err
-		}
-		if !some { // so that all are those of the import
-			p.sums = fingerprints{}
-		}
 		n, err = p.run(ctx, rows)
 		return err
 	})))
@@ -51,82 +42,23 @@ func (s *Store) Import(ctx context.Context, rows iter.Seq2[store.Row, error]) (n
 	return n, nil
 }
 
-// run takes rows in and returns how many visits of snapshots were new.
+// run takes rows in and returns how many visits of snapshots were new. No statement can be cancelled: the driver
+// would start a goroutine for each, which takes longer than to insert a row.
 func (p *importing) run(ctx context.Context, rows iter.Seq2[store.Row, error]) (int, error) {
 	p.sessions = map[string]*incoming{}
-	for some := range arriving(rows) {
-		for i := range some {
-			row := &some[i]
-			if err := errors.Join(row.missing, ctx.Err()); err != nil {
-				return 0, err
-			}
-			if err := p.row(ctx, row); err != nil {
-				return 0, err
-			}
-		}
-	}
-	return p.finish(ctx)
-}
-
-// arrived is an incoming row. invalid is the error in its state, and missing the reason why there is no row.
-type arrived struct {
-	store.Row
-	sum              [sha256.Size]byte
-	invalid, missing error
-}
-
-// arriving returns rows, some at a time. While these are written the next ones are read,
-// checked and hashed, on another core.
-func arriving(rows iter.Seq2[store.Row, error]) iter.Seq[[]arrived] {
-	return func(yield func([]arrived) bool) {
-		var reading sync.WaitGroup
-		defer reading.Wait()
-		some, left := make(chan []arrived, 1), make(chan struct{})
-		defer close(left)
-		reading.Go(func() {
-			defer close(some)
-			arrive(rows, func(now []arrived) bool {
-				select {
-				case some <- now:
-					return true
-				case <-left:
-					return false
-				}
-			})
-		})
-		for now := range some {
-			if !yield(now) {
-				return
-			}
-		}
-	}
-}
-
-// arrive calls give with rows, as many at a time as a batch has, until it returns false.
-func arrive(rows iter.Seq2[store.Row, error], give func([]arrived) bool) {
-	var some []arrived
-	size := 0
+	within := context.WithoutCancel(ctx)
 	for row, err := range rows {
-		now := arrived{Row: row, missing: err}
-		if state := row.State; state != nil {
-			now.invalid, now.sum = store.CheckState(state), sha256.Sum256(state)
-			now.State = bytes.Clone(state)
+		if err == nil {
+			err = ctx.Err()
 		}
-		if r := row.Record; r != nil {
-			record := *r
-			now.invalid, record.State = store.CheckState(r.State), bytes.Clone(r.State)
-			now.Record = &record
+		if err == nil {
+			err = p.row(within, &row)
 		}
-		some, size = append(some, now), size+len(row.State)
-		if len(some) < batchRows && size < batchBytes {
-			continue
+		if err != nil {
+			return 0, err
 		}
-		if !give(some) {
-			return
-		}
-		some, size = nil, 0
 	}
-	give(some)
+	return p.finish(within)
 }
 
 // importing is one import.
@@ -139,14 +71,8 @@ type importing struct {
 	first    *incoming
 	sessions map[string]*incoming
 	order    []*incoming
-	// batch are the rows of the session batching that are not written yet, and bytes the size of their states.
-	// taking writes them.
-	batch    []batched
-	bytes    int
-	batching *incoming
-	taking   *taking
-	// sums are the hashes of the store's states, nil if it had states before the import.
-	sums fingerprints
+	// writing is the session whose streams are open.
+	writing *incoming
 }
 
 // incoming is the part of an import that belongs to one session.
@@ -155,14 +81,18 @@ type incoming struct {
 	fresh   bool
 	earlier entry // the row of the journal, as far as it is known beforehand
 	placer  *store.Placer
-	ids     fingerprints
 	reasons map[reasonKey]int64
-	unknown sql.Null[int64] // the reason that is none, once it is kept
-	record  *model.Data[json.RawMessage]
-	added   int // visits
-	steps   int // of these
-	moved   bool
-	newest  time.Time
+	// putting keeps the states. last is the visit that was put in last, and lastState its state.
+	putting   putting
+	last      model.Ref
+	lastState int64
+	unknown   sql.Null[int64] // the reason that is none, once it is kept
+	record    *model.Data[json.RawMessage]
+	added     int // visits
+	steps     int // of these
+	off       int // the others of them that are off the path
+	moved     bool
+	newest    time.Time
 }
 
 // reasonKey tells reasons apart, so that rows that left the path together
@@ -190,10 +120,7 @@ func (p *importing) session(ctx context.Context, id string) (*incoming, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.placer, in.ids = store.NewPlacer(visits.Headers), make(fingerprints, len(visits.Headers))
-	for i := range visits.Headers {
-		in.ids.add(ofID(visits.Headers[i].ID))
-	}
+	in.placer, in.putting = store.NewPlacer(visits.Headers), newPutting(&p.store.states, p.tx, owner{session: in.key})
 	if in.earlier, err = p.earlier(ctx, in.session, visits); err != nil {
 		return nil, err
 	}
@@ -201,62 +128,65 @@ func (p *importing) session(ctx context.Context, id string) (*incoming, error) {
 	return in, nil
 }
 
-func (p *importing) row(ctx context.Context, row *arrived) error {
+func (p *importing) row(ctx context.Context, row *store.Row) error {
 	r := row.Record
 	if r == nil {
-		return p.snapshot(ctx, row)
+		err := p.snapshot(ctx, row)
+		if err != nil {
+			err = fmt.Errorf("snapshot %q of session %q: %w", row.Header.ID, row.Header.SessionID, err)
+		}
+		return err
 	}
-	if row.invalid != nil {
-		return fmt.Errorf("record of session %q: %w", r.ID, row.invalid)
+	if err := store.CheckState(r.State); err != nil {
+		return fmt.Errorf("record of session %q: %w", r.ID, err)
 	}
 	in, err := p.session(ctx, r.ID)
 	if err == nil {
-		in.record = r
+		record := *r
+		record.State = bytes.Clone(r.State)
+		in.record = &record
 	}
 	return err
 }
 
-// snapshot checks a row and adds it to the batch, if it is new.
-func (p *importing) snapshot(ctx context.Context, row *arrived) error {
+// snapshot checks a row and puts it in, if it is new.
+func (p *importing) snapshot(ctx context.Context, row *store.Row) error {
 	h := &row.Header
 	in, err := p.session(ctx, h.SessionID)
 	if err != nil {
 		return err
 	}
-	if in != p.batching || len(p.batch) == batchRows || p.bytes >= batchBytes {
+	if in != p.writing {
 		if err := p.flush(ctx); err != nil {
 			return err
 		}
-		if in != p.batching {
-			p.batching, p.taking = in, newTaking(&p.store.states, p.tx, in.session, in.ids, p.sums)
-		}
+		p.writing = in
 	}
-	if err := p.add(ctx, in, row); err != nil {
-		return rowError(h, err)
-	}
-	return nil
-}
-
-func (p *importing) add(ctx context.Context, in *incoming, row *arrived) error {
-	h := &row.Header
 	if h.ID == "" {
 		return errors.New("it has no id")
 	}
-	if row.invalid != nil {
-		return row.invalid
+	if row.State != nil {
+		if err := store.CheckState(row.State); err != nil {
+			return err
+		}
 	}
 	isNew, err := in.placer.Place(h)
 	if err != nil || !isNew {
 		return err
 	}
 	reason, err := p.reason(ctx, in, h)
+	if err == nil {
+		err = p.visit(ctx, in, h, row.State, reason)
+	}
 	if err != nil {
 		return err
 	}
-	p.batch, p.bytes = append(p.batch, batched{*h, content{bytes: row.State, sum: row.sum}, reason}), p.bytes+len(row.State)
 	in.added++
-	if h.Marks.Has(model.MarkTraced) {
+	switch {
+	case h.Marks.Has(model.MarkTraced):
 		in.steps++
+	case h.Orphaned:
+		in.off++
 	}
 	if h.Head {
 		in.head, in.moved = sql.Null[int64]{V: h.Visit, Valid: true}, true
@@ -267,15 +197,47 @@ func (p *importing) add(ctx context.Context, in *incoming, row *arrived) error {
 	return nil
 }
 
-// flush writes the batch.
+// visit puts a visit in, and its state unless the session has the id.
+func (p *importing) visit(ctx context.Context, in *incoming, h *model.Header, bytes []byte, reason sql.Null[int64]) error {
+	var state int64
+	err := p.tx.Row(ctx, "SELECT state, size FROM "+p.tx.ByID+" WHERE id = ? AND session = ? LIMIT 1", h.ID, in.key).Scan(&state, &h.Size)
+	if errors.Is(err, sql.ErrNoRows) {
+		if bytes == nil {
+			return store.ErrNoState
+		}
+		base := sql.Null[int64]{V: in.lastState, Valid: in.lastState != 0}
+		if h.ParentVisit != 0 && h.ParentVisit != in.last.Visit {
+			if at, err := stateAt(ctx, p.tx, in.session, h.ParentVisit); err != nil {
+				return err
+			} else if at.Valid {
+				base = at
+			}
+		}
+		h.Size = int64(len(bytes))
+		state, err = in.putting.put(ctx, p.store.states.content(bytes), base)
+	}
+	if err != nil {
+		return err
+	}
+	var parentID any
+	if h.ParentVisit != in.last.Visit || h.ParentVisit == 0 {
+		parentID, err = parentIDOf(ctx, p.tx, in.session, h)
+	} else if h.ParentID != in.last.ID {
+		parentID = h.ParentID
+	}
+	if err != nil {
+		return err
+	}
+	in.last, in.lastState = h.Ref(), state
+	return insertVisit(ctx, p.tx, in.session, h, parentID, state, reason)
+}
+
+// flush writes what the streams of the session at hand have left.
 func (p *importing) flush(ctx context.Context) error {
-	if len(p.batch) == 0 {
+	if p.writing == nil {
 		return nil
 	}
-	err := p.taking.take(ctx, p.batch)
-	clear(p.batch)
-	p.batch, p.bytes = p.batch[:0], 0
-	return err
+	return p.writing.putting.flush(ctx)
 }
 
 func (p *importing) reason(ctx context.Context, in *incoming, h *model.Header) (sql.Null[int64], error) {
@@ -310,6 +272,10 @@ func (p *importing) finish(ctx context.Context) (n int, err error) {
 	}
 	for _, in := range p.order {
 		n += in.added - in.steps
+		err := p.tx.Exec(ctx, "UPDATE sessions SET visits = visits + ?, orphaned = orphaned + ? WHERE session = ?", in.added-in.steps, in.off, in.key)
+		if err != nil {
+			return 0, err
+		}
 		if err := p.settle(ctx, in); err != nil {
 			return 0, fmt.Errorf("session %q: %w", in.id, err)
 		}

@@ -394,3 +394,26 @@ func decodeTime(v any) (time.Time, error) {
 
 func ofNanoseconds(n int64) time.Time          { return time.Unix(0, n).UTC() }
 func parseTime(text string) (time.Time, error) { return time.Parse(time.RFC3339Nano, text) }
+
+// rowsAtOnce is how many rows one statement looks for.
+const rowsAtOnce = 64
+
+// lookups ask for rows by some of their values, rowsAtOnce at a time.
+type lookups struct {
+	query  string
+	before []any
+	values []any
+}
+
+func (l *lookups) eachRow(ctx context.Context, t *tx, row func(scan func(...any) error) error) error {
+	query := l.query + "(" + strings.Repeat("?, ", rowsAtOnce-1) + "?)"
+	for ; len(l.values) > 0; l.values = l.values[min(rowsAtOnce, len(l.values)):] {
+		args := append(make([]any, 0, rowsAtOnce+1), l.before...)
+		args = append(args, l.values[:min(rowsAtOnce, len(l.values))]...)
+		args = append(args, make([]any, cap(args)-len(args))...) // null equals nothing
+		if err := t.eachRow(ctx, row, query, args[:len(l.before)+rowsAtOnce]...); err != nil {
+			return err
+		}
+	}
+	return nil
+}

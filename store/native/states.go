@@ -312,50 +312,59 @@ func stateAt(ctx context.Context, t *tx, ss session, visit int64) (state sql.Nul
 	return state, err
 }
 
+// put keeps a state, unless it is there, and returns its key.
+func (s *states) put(ctx context.Context, t *tx, o owner, state content, bases ...sql.Null[int64]) (int64, error) {
+	p := newPutting(s, t, o)
+	key, err := p.put(ctx, state, bases...)
+	if err == nil {
+		err = p.flush(ctx)
+	}
+	return key, err
+}
+
 // put keeps a state, unless it is there, and returns its key. One that is there but
 // damaged is made whole. Its parts are looked for in other states, the first of
 // them preferred.
-func (s *states) put(ctx context.Context, t *tx, o owner, state content, bases ...sql.Null[int64]) (int64, error) {
+func (p *putting) put(ctx context.Context, state content, bases ...sql.Null[int64]) (int64, error) {
 	if len(state.bytes) > maxState {
 		return 0, ErrTooLarge
 	}
-	have, err := s.lookUp(ctx, t, o, state)
+	have, err := p.lookUp(ctx, state)
 	if err != nil || have.serves {
 		return have.key, err
 	}
 	if have.there {
-		o.draft = o.draft && have.draft.Valid
+		p.owner.draft = p.owner.draft && have.draft.Valid
 	}
 	if state.text == nil {
 		state.text = parts.NewText(bytes.Clone(state.bytes))
 	}
-	p := newPutting(s, t, o)
-	p.text, p.nodes = state.text, map[string]parts.Place{}
 	if err := p.useBases(ctx, bases); err != nil {
 		return 0, err
 	}
-	_, list, drafted, err := p.keepPieces(ctx)
-	if err == nil {
-		err = p.flush(ctx)
-	}
+	p.text, p.own = state.text, nil
+	where, list, drafted, err := p.keepPieces(ctx)
 	if err != nil {
 		return 0, err
 	}
-	s.remember(state.sum, p.text)
-	now := sql.Null[int64]{V: o.session, Valid: drafted}
+	p.remember(state.sum, p.text)
+	now := sql.Null[int64]{V: p.owner.session, Valid: drafted}
 	if have.there {
 		// It was a draft and is a snapshot's from now on, or it was damaged.
-		err := t.Exec(ctx, "UPDATE states SET size = ?, draft = ?, list = ? WHERE state = ?", len(state.bytes), now, list, have.key)
-		if err != nil || !have.draft.Valid {
-			return have.key, err
+		err := p.tx.Exec(ctx, "UPDATE states SET size = ?, draft = ?, list = ? WHERE state = ?", len(state.bytes), now, list, have.key)
+		if err == nil && have.draft.Valid {
+			if err = p.flush(ctx); err == nil {
+				err = p.sweep(ctx, p.tx, have.draft.V)
+			}
 		}
-		return have.key, s.sweep(ctx, t, have.draft.V)
+		return have.key, err
 	}
-	key, err := t.Insert(ctx, "state", "INSERT INTO states (sha256, size, draft, list) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+	key, err := p.tx.Insert(ctx, "state", "INSERT INTO states (sha256, size, draft, list) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		state.sum[:], len(state.bytes), now, list)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrRaced // the state is there now
 	}
+	p.keepNear(nearState{key, parts.Base{Text: p.text, List: where}, p.own})
 	return key, err
 }
 
@@ -368,11 +377,12 @@ type found struct {
 	serves bool
 }
 
-// lookUp looks for a state, and locks it: for an owner who is going to refer to it, or to
+// lookUp looks for a state, and locks it: for the owner, who is going to refer to it, or to
 // write it anew.
-func (s *states) lookUp(ctx context.Context, t *tx, o owner, state content) (have found, err error) {
+func (p *putting) lookUp(ctx context.Context, state content) (have found, err error) {
+	t := p.tx
 	first := t.Use
-	if o.draft {
+	if p.owner.draft {
 		first = t.Keep // the drafts of another session may be swept
 	}
 	for _, lock := range []string{first, t.Change} {
@@ -384,8 +394,8 @@ func (s *states) lookUp(ctx context.Context, t *tx, o owner, state content) (hav
 			return found{}, err
 		}
 		have.there = true
-		if o.draft || !have.draft.Valid {
-			if have.serves, err = s.isIntact(ctx, t, have.key, state); err != nil || have.serves {
+		if p.owner.draft || !have.draft.Valid {
+			if have.serves, err = p.isIntact(ctx, have.key, state); err != nil || have.serves {
 				return have, err
 			}
 		}
@@ -398,11 +408,14 @@ func (s *states) lookUp(ctx context.Context, t *tx, o owner, state content) (hav
 
 // isIntact reports whether a state that is kept can be read. One that this Store had
 // in its hands a moment ago is taken to be.
-func (s *states) isIntact(ctx context.Context, t *tx, key int64, state content) (bool, error) {
-	if state.text != nil {
+func (p *putting) isIntact(ctx context.Context, key int64, state content) (bool, error) {
+	if state.text != nil || p.nearBy(key) != nil {
 		return true, nil
 	}
-	_, err := s.get(ctx, t, key)
+	if err := p.flush(ctx); err != nil {
+		return false, err
+	}
+	_, err := p.get(ctx, p.tx, key)
 	if errors.Is(err, ErrDamagedState) {
 		return false, nil
 	}
@@ -480,6 +493,37 @@ type putting struct {
 	bases []parts.Base
 	// nodes are the nodes of the lists of the bases, and own those of its own.
 	nodes, own map[string]parts.Place
+	// near are the states that were put last, the newest last: their parts need not be written yet.
+	near []nearState
+}
+
+// nearState is a state with its places, and the nodes of its list.
+type nearState struct {
+	key   int64
+	base  parts.Base
+	nodes map[string]parts.Place
+}
+
+// nearBy returns a state that was put a moment ago, or nil.
+func (p *putting) nearBy(key int64) *nearState {
+	for i := range slices.Backward(p.near) {
+		if p.near[i].key == key {
+			return &p.near[i]
+		}
+	}
+	return nil
+}
+
+// keepNear keeps a state that was put, and forgets the oldest ones.
+func (p *putting) keepNear(now nearState) {
+	p.near = append(p.near, now)
+	size := 0
+	for i := range slices.Backward(p.near) {
+		if size += len(p.near[i].base.Text.Bytes); i < len(p.near)-1 && size > recentBytes || len(p.near)-i > recentStates {
+			p.near = slices.Delete(p.near, 0, i+1)
+			return
+		}
+	}
 }
 
 func newPutting(s *states, t *tx, o owner) putting {
@@ -488,6 +532,16 @@ func newPutting(s *states, t *tx, o owner) putting {
 
 // useBases loads the states in which parts may be found. It skips a damaged state.
 func (p *putting) useBases(ctx context.Context, keys []sql.Null[int64]) error {
+	if len(keys) == 1 {
+		if near := p.nearBy(keys[0].V); near != nil {
+			p.bases, p.nodes = append(p.bases[:0], near.base), near.nodes
+			return nil
+		}
+	}
+	if err := p.flush(ctx); err != nil {
+		return err
+	}
+	p.bases, p.nodes = p.bases[:0], map[string]parts.Place{}
 	for i, key := range keys {
 		if !key.Valid || slices.Contains(keys[:i], key) {
 			continue
@@ -588,9 +642,7 @@ const mostPlaces = 4
 
 // lookFor finds the places of large parts, many at a time.
 func (p *putting) lookFor(ctx context.Context, hashes []int64) error {
-	if p.large == nil {
-		p.large = map[int64][]parts.Extent{}
-	}
+	p.large = map[int64][]parts.Extent{}
 	ask := lookups{query: "SELECT hash, place, size FROM parts WHERE hash IN "}
 	for _, hash := range hashes {
 		if _, asked := p.large[hash]; !asked {

@@ -61,9 +61,6 @@ type Tx interface {
 	Values(ctx context.Context, query string, args []any, give func([]driver.Value) error) error
 	// Fresh returns an error where the rows that were read may be wrong.
 	Fresh() error
-	// NextState returns the first of batchRows keys that no state has. In one
-	// transaction the call that follows may return keys that were not used.
-	NextState(ctx context.Context) (int64, error)
 	// LockJournal has other transactions that write to the journal wait for this one.
 	LockJournal(ctx context.Context) error
 	// LockDropped has other transactions that drop a state wait for this one, and reports whether

@@ -162,11 +162,6 @@ func value(oid uint32, raw []byte) driver.Value {
 // Fresh returns nil: a transaction sees one state of the database.
 func (t serverTx) Fresh() error { return nil }
 
-func (t serverTx) NextState(ctx context.Context) (next int64, err error) {
-	err = t.Row(ctx, "SELECT nextval('states_state')").Scan(&next)
-	return next, err
-}
-
 func (t serverTx) LockJournal(ctx context.Context) error {
 	return t.Exec(ctx, "LOCK TABLE journal IN SHARE ROW EXCLUSIVE MODE")
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"sync"
 	"time"
@@ -163,15 +162,6 @@ func (t fileTx) Fresh() error {
 		return sqlitefile.ErrChanged
 	}
 	return nil
-}
-
-func (t fileTx) NextState(ctx context.Context) (next int64, err error) {
-	var last int64
-	err = t.Row(ctx, "SELECT ifnull(max(state), 0) FROM states").Scan(&last)
-	if err == nil && last == math.MaxInt64 {
-		return 0, native.ErrFull
-	}
-	return last + 1, err
 }
 
 // LockJournal has nothing to do: no other transaction writes.
