@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"hindcast/model"
 	"io"
 	"io/fs"
 	"maps"
@@ -18,6 +17,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"hindcast/model"
 )
 
 // goPackage is what `go list -json` tells about a package of this module.
@@ -88,7 +89,7 @@ var directions = []struct {
 		"what tests of panes share may know no pane"},
 	{"hindcast/tui/...", []string{"hindcast/tui/...", "hindcast/keymap", "hindcast/look", "hindcast/diff", "hindcast/query", "hindcast/store", "hindcast/store/labels", "hindcast/store/media/scratch", "hindcast/model/...", charm + "...", "github.com/muesli/termenv", "github.com/aymanbagabas/go-osc52/v2"},
 		"the screen knows stores through the port only"},
-	{"hindcast/cli", []string{"hindcast/look", "hindcast/prices", "hindcast/diff", "hindcast/query", "hindcast/redact", "hindcast/report", "hindcast/store", "hindcast/store/labels", "hindcast/store/media/scratch", "hindcast/model/...", "github.com/spf13/cobra", "github.com/clipperhouse/displaywidth"},
+	{"hindcast/cli", []string{"hindcast/look", "hindcast/store/survey", "hindcast/prices", "hindcast/diff", "hindcast/query", "hindcast/redact", "hindcast/report", "hindcast/store", "hindcast/store/labels", "hindcast/store/media/scratch", "hindcast/model/...", "github.com/spf13/cobra", "github.com/clipperhouse/displaywidth"},
 		"the plain face must work where no screen does"},
 	{"hindcast/agent", []string{"hindcast/store", "hindcast/store/native/typed", "hindcast/model/...", "go.opentelemetry.io/otel", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes"},
 		"what records runs in other people's programs: the port, the model, and no exporter"},
@@ -108,9 +109,9 @@ var directions = []struct {
 		"secrets are found in the rows of any store, whatever they are shared as"},
 	{"hindcast/agent/scripted", []string{"hindcast/agent", "hindcast/store", "hindcast/store/native/typed", "hindcast/model/..."},
 		"the agent of the live demo works in whatever store it is given"},
-	{"hindcast/agent/serve", []string{"hindcast/store", "hindcast/store/native/typed", "hindcast/model/..."},
+	{"hindcast/agent/serve", []string{"hindcast/store", "hindcast/store/engine/recording", "hindcast/store/native/typed", "hindcast/model/..."},
 		"whoever shows a store to a debugger need not run an agent, and any kind can be shown"},
-	{"hindcast/store/storetest/fake", []string{"hindcast/store", "hindcast/store/native/typed", "hindcast/model/..."},
+	{"hindcast/store/storetest/fake", []string{"hindcast/store", "hindcast/store/engine/inspect", "hindcast/store/engine/recording", "hindcast/store/native/typed", "hindcast/model/..."},
 		"it is written against the port, as any kind is"},
 	{"hindcast/store/storetest/program", nil,
 		"the program is run, and not known"},
@@ -122,7 +123,7 @@ var directions = []struct {
 		"a kind knows the port, the model and its own format"},
 	{"hindcast/store/native/postgres", []string{"hindcast/store", "hindcast/store/native", "hindcast/store/media/pg", "hindcast/model/...", "github.com/jackc/pgx/v5/..."},
 		"a kind knows the port, the model and its own format"},
-	{"hindcast/store/native", []string{"hindcast/store", "hindcast/store/native/typed", "hindcast/store/native/parts", "hindcast/model/...", "github.com/klauspost/compress/..."},
+	{"hindcast/store/native", []string{"hindcast/store", "hindcast/store/engine/inspect", "hindcast/store/engine/recording", "hindcast/store/native/typed", "hindcast/store/native/parts", "hindcast/model/...", "github.com/klauspost/compress/..."},
 		"what Hindcast's own stores share is written without knowing the database that holds it"},
 	{"hindcast/store/native/typed", []string{"hindcast/model/..."},
 		"who writes in Go need not look at what was written"},
@@ -130,9 +131,9 @@ var directions = []struct {
 		"what a write leads to is compared without knowing what is written"},
 	{"hindcast/store/engine/databases", []string{"hindcast/store", "hindcast/store/media/pg"},
 		"what a database holds is told by its tables, whatever kinds there are"},
-	{"hindcast/store/engine/rows", []string{"hindcast/store", "hindcast/store/media/disk", "hindcast/store/media/files", "hindcast/store/media/journal", "hindcast/store/media/pg", "hindcast/store/engine", "hindcast/store/engine/planning", "hindcast/store/media/sqlitefile", "hindcast/model/...", "github.com/klauspost/compress/..."},
+	{"hindcast/store/engine/rows", []string{"hindcast/store", "hindcast/store/engine/inspect", "hindcast/store/media/disk", "hindcast/store/media/files", "hindcast/store/media/journal", "hindcast/store/media/pg", "hindcast/store/engine", "hindcast/store/engine/planning", "hindcast/store/media/sqlitefile", "hindcast/model/...", "github.com/klauspost/compress/..."},
 		"what kinds made of rows share is written without knowing any of them"},
-	{"hindcast/store/engine", []string{"hindcast/store", "hindcast/store/engine/folder", "hindcast/store/engine/planning", "hindcast/store/media/files", "hindcast/store/media/journal", "hindcast/model/...", "hindcast/store/media/tree"},
+	{"hindcast/store/engine", []string{"hindcast/store", "hindcast/store/engine/inspect", "hindcast/store/engine/folder", "hindcast/store/engine/planning", "hindcast/store/media/files", "hindcast/store/media/journal", "hindcast/model/...", "hindcast/store/media/tree"},
 		"the one store of kinds knows no kind"},
 	{"hindcast/store/engine/checkpoints", []string{"hindcast/store", "hindcast/store/engine", "hindcast/store/media/files", "hindcast/store/engine/folder", "hindcast/store/media/journal", "hindcast/store/media/watch", "hindcast/model/...", "hindcast/store/media/tree"},
 		"what kinds of a file for each checkpoint share is written without knowing any of them"},
@@ -162,9 +163,9 @@ var directions = []struct {
 		"files change in the same way whatever kind of store they are of"},
 	{"hindcast/store/media/tree", []string{"hindcast/store", "hindcast/store/media/disk", "hindcast/store/media/files", "hindcast/store/media/journal", "hindcast/model/..."},
 		"files are read, and what a plan would make of them, without knowing what they are"},
-	{"hindcast/store/engine/folder", []string{"hindcast/store", "hindcast/store/media/disk", "hindcast/store/media/files", "hindcast/store/media/journal", "hindcast/store/media/tree", "hindcast/store/engine/planning", "hindcast/model/..."},
+	{"hindcast/store/engine/folder", []string{"hindcast/store", "hindcast/store/engine/inspect", "hindcast/store/media/disk", "hindcast/store/media/files", "hindcast/store/media/journal", "hindcast/store/media/tree", "hindcast/store/engine/planning", "hindcast/model/..."},
 		"what kinds made of files have in common knows none of them"},
-	{"hindcast/store/engine/chat", []string{"hindcast/store", "hindcast/store/engine", "hindcast/store/media/files", "hindcast/store/engine/folder", "hindcast/store/media/journal", "hindcast/store/media/sqlitefile", "hindcast/store/media/watch", "hindcast/model/...", "github.com/google/uuid", "hindcast/store/media/tree"},
+	{"hindcast/store/engine/chat", []string{"hindcast/store", "hindcast/store/engine/inspect", "hindcast/store/engine", "hindcast/store/media/files", "hindcast/store/engine/folder", "hindcast/store/media/journal", "hindcast/store/media/sqlitefile", "hindcast/store/media/watch", "hindcast/model/...", "github.com/google/uuid", "hindcast/store/media/tree"},
 		"what the sessions of coding agents have in common is written without knowing any of them"},
 	{"hindcast/store/storetest/chattest", []string{"hindcast/store", "hindcast/store/storetest/skip"},
 		"a tool is run without knowing how its sessions are read"},

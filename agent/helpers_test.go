@@ -13,6 +13,7 @@ import (
 	"hindcast/agent"
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine/inspect"
 	"hindcast/store/native/typed"
 	"hindcast/store/storetest/fake"
 )
@@ -230,7 +231,7 @@ func wantLine(t *testing.T, db store.Store, session, want string) {
 // wantWhole checks that a session has no fault and nothing abandoned beyond n.
 func wantWhole(t *testing.T, db *fake.Store, session string, orphans int) {
 	t.Helper()
-	faults, err := store.SessionFaults(t.Context(), db, session)
+	faults, err := inspect.SessionFaults(t.Context(), db, session)
 	if err != nil || len(faults) != 0 {
 		t.Errorf("session %q has faults %v, %v", session, faults, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/store"
+	"hindcast/store/survey"
 )
 
 // doctor is `hindcast doctor`.
@@ -313,7 +314,7 @@ func (a *App) others(ctx context.Context, p *printer, o *opened) error {
 	if !isDirectory(o.At) {
 		return nil
 	}
-	for f, err := range a.Kinds.Survey(ctx, o.At) {
+	for f, err := range survey.Folder(ctx, a.Kinds, o.At) {
 		if err != nil {
 			return err
 		}

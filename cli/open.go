@@ -18,6 +18,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/store"
+	"hindcast/store/survey"
 )
 
 // opened is the store that an address leads to.
@@ -122,7 +123,7 @@ const askTime = 250 * time.Millisecond
 // what was passed over, and what looks like a store of a kind. It calls tell with the
 // stores known by then each time it finds one.
 func (a *App) findBelow(ctx context.Context, dir string, tell func([]store.Found)) (stores []store.Found, passed, likes reasons, err error) {
-	for f, err := range a.Kinds.Survey(ctx, dir) {
+	for f, err := range survey.Folder(ctx, a.Kinds, dir) {
 		switch {
 		case err != nil:
 			return nil, passed, likes, err

@@ -9,6 +9,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/printable"
 	"hindcast/store"
+	"hindcast/store/survey"
 )
 
 // surveyJSON is `doctor --json` of a directory that is no store.
@@ -35,7 +36,7 @@ type passedJSON struct {
 func (a *App) survey(ctx context.Context, p *printer, dir string) error {
 	all := surveyJSON{Stores: []storeJSON{}, PassedOver: []passedJSON{}}
 	var only store.Identity
-	for f, err := range a.Kinds.Survey(ctx, dir) {
+	for f, err := range survey.Folder(ctx, a.Kinds, dir) {
 		switch {
 		case err != nil:
 			return err

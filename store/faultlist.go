@@ -57,3 +57,39 @@ func (l *FaultList) All() []model.Fault {
 	}
 	return list
 }
+
+// Codes of the faults that package inspect gives besides those of a
+// model.Timeline.
+const (
+	FaultHashMismatch = "hash-mismatch"
+	FaultState        = "unreadable-state"
+)
+
+// FaultUnread: records have a text that no message shows.
+const FaultUnread = "unread-text"
+
+// UnreadRecords returns how many records have texts that no message shows, by the faults of a session.
+func UnreadRecords(faults []model.Fault) (n int) {
+	for i := range faults {
+		if faults[i].Code == FaultUnread {
+			n += faults[i].Records
+		}
+	}
+	return n
+}
+
+// A session is looked through for faults before anyone asks where it has so many snapshots at most,
+// with states of so many bytes.
+const (
+	quickSnapshots = 1000
+	quickBytes     = 64 << 20
+)
+
+// IsQuickToCheck reports whether a session is so small that its faults are looked for unasked.
+func IsQuickToCheck(t *model.Timeline) bool {
+	size := int64(0)
+	for n := range model.Node(min(t.Len(), quickSnapshots+1)) {
+		size += t.Header(n).Size
+	}
+	return t.Len() > 0 && t.Len() <= quickSnapshots && size <= quickBytes
+}

@@ -116,7 +116,7 @@ func (ks Kinds) IsURL(address string) bool {
 func (ks Kinds) ofScheme(address string) (Kind, bool) {
 	if scheme, rest, ok := strings.Cut(address, ":"); ok && strings.HasPrefix(rest, "//") {
 		for _, k := range ks {
-			if k.has(scheme) {
+			if k.hasScheme(scheme) {
 				return k, true
 			}
 		}
@@ -140,7 +140,7 @@ func (ks Kinds) Identify(ctx context.Context, address string) (*Identity, error)
 		}
 	}
 	var tried []string
-	var missing misses
+	var missing Misses
 	var unseen error
 	for _, k := range ks {
 		if k.Recognise == nil {
@@ -153,23 +153,24 @@ func (ks Kinds) Identify(ctx context.Context, address string) (*Identity, error)
 		unseen = cmp.Or(unseen, err)
 		tried = append(tried, k.Name)
 		if why != "" && err == nil {
-			missing.add(k.Name, why)
+			missing.Add(k.Name, why)
 		}
 	}
 	if unseen != nil {
 		return nil, fmt.Errorf("open %q: %w", address, unseen)
 	}
-	return nil, fmt.Errorf("open %q: %w (tried %s)%s", address, ErrUnrecognised, strings.Join(tried, ", "), strings.Join(append([]string{""}, missing.list()...), "\n"))
+	return nil, fmt.Errorf("open %q: %w (tried %s)%s", address, ErrUnrecognised, strings.Join(tried, ", "), strings.Join(append([]string{""}, missing.List()...), "\n"))
 }
 
-// misses collects the reasons why kinds do not recognise a place. Kinds with the same reason are named
+// Misses collects the reasons why kinds do not recognise a place. Kinds with the same reason are named
 // together. The zero value is empty.
-type misses struct {
+type Misses struct {
 	whys  []string
 	kinds map[string][]string // by what they say
 }
 
-func (m *misses) add(kind, why string) {
+// Add notes why a kind does not recognise the place.
+func (m *Misses) Add(kind, why string) {
 	if m.kinds == nil {
 		m.kinds = map[string][]string{}
 	}
@@ -179,8 +180,8 @@ func (m *misses) add(kind, why string) {
 	m.kinds[why] = append(m.kinds[why], kind)
 }
 
-// list returns "KIND, KIND: WHY" for each thing that is missed.
-func (m *misses) list() (all []string) {
+// List returns "KIND, KIND: WHY" for each thing that is missed.
+func (m *Misses) List() (all []string) {
 	for _, why := range m.whys {
 		all = append(all, strings.Join(m.kinds[why], ", ")+": "+why)
 	}
@@ -197,7 +198,14 @@ func (ks Kinds) FindKind(name string) (Kind, bool) {
 	return Kind{}, false
 }
 
-// has reports whether URLs of a scheme are addresses of the kind.
-func (k *Kind) has(scheme string) bool {
+// hasScheme reports whether URLs of a scheme are addresses of the kind.
+func (k *Kind) hasScheme(scheme string) bool {
 	return slices.ContainsFunc(k.Schemes, func(s string) bool { return strings.EqualFold(s, scheme) })
+}
+
+// WholePages reports whether a file may be a SQLite database by its size, and is not a file that SQLite keeps
+// beside a database.
+func WholePages(name string, size int64) bool {
+	const page = 512
+	return size > 0 && size%page == 0 && !slices.ContainsFunc([]string{"-wal", "-shm", "-journal"}, func(end string) bool { return strings.HasSuffix(name, end) })
 }

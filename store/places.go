@@ -36,8 +36,8 @@ func (ks Kinds) Look(ctx context.Context, around Surroundings) []Found {
 func (ks Kinds) LookAloud(ctx context.Context, around Surroundings, tell func([]Found)) []Found {
 	named := around.FolderOf
 	around = Surroundings{
-		Home: literal(around.Home), Temp: literal(around.Temp), Work: literal(around.Work),
-		Env: func(variable string) string { return literal(named(variable)) },
+		Home: quotePattern(around.Home), Temp: quotePattern(around.Temp), Work: quotePattern(around.Work),
+		Env: func(variable string) string { return quotePattern(named(variable)) },
 	}
 	var found []Found
 	var seen []fs.FileInfo
@@ -56,18 +56,18 @@ func (ks Kinds) LookAloud(ctx context.Context, around Surroundings, tell func([]
 					continue
 				}
 				seen = append(seen, info)
-				if id, ok := ks.recognise(ctx, at); ok {
+				if id, ok := ks.recogniseAt(ctx, at); ok {
 					found = append(found, Found{Identity: *id, Changed: lastChange(at, info), Sessions: -1})
-					tell(wholes(found))
+					tell(outermostStores(found))
 				}
 			}
 		}
 	}
-	return wholes(found)
+	return outermostStores(found)
 }
 
-// wholes returns the stores that are not below another one of their kind.
-func wholes(found []Found) []Found {
+// outermostStores returns the stores that are not below another one of their kind.
+func outermostStores(found []Found) []Found {
 	return slices.DeleteFunc(slices.Clone(found), func(part Found) bool {
 		return slices.ContainsFunc(found, func(whole Found) bool {
 			return part.Name == whole.Name && strings.HasPrefix(part.At, whole.At+string(filepath.Separator))
@@ -75,8 +75,8 @@ func wholes(found []Found) []Found {
 	})
 }
 
-// recognise returns the first kind that recognises a path.
-func (ks Kinds) recognise(ctx context.Context, at string) (*Identity, bool) {
+// recogniseAt returns the first kind that recognises a path.
+func (ks Kinds) recogniseAt(ctx context.Context, at string) (*Identity, bool) {
 	for _, k := range ks {
 		if k.Recognise == nil {
 			continue
@@ -88,8 +88,8 @@ func (ks Kinds) recognise(ctx context.Context, at string) (*Identity, bool) {
 	return nil, false
 }
 
-// literal quotes a path, so that it means itself in a pattern.
-func literal(path string) string {
+// quotePattern quotes a path, so that it means itself in a pattern.
+func quotePattern(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
@@ -141,7 +141,7 @@ func Describe(ctx context.Context, stores []Found) []Found {
 	for range min(asking, len(asked)) {
 		go func() {
 			for i := range questions {
-				sessions, changed, err := asked[i].sessions(ctx)
+				sessions, changed, err := asked[i].countSessions(ctx)
 				answers <- answer{i, sessions, changed, err == nil}
 			}
 		}()
@@ -173,8 +173,8 @@ func newestFirst(stores []Found) []Found {
 	return stores
 }
 
-// sessions counts the sessions of a store, and returns when the last one changed.
-func (f *Found) sessions(ctx context.Context) (n int, changed time.Time, err error) {
+// countSessions counts the sessions of a store, and returns when the last one changed.
+func (f *Found) countSessions(ctx context.Context) (n int, changed time.Time, err error) {
 	s, err := f.Open(ctx)
 	if err != nil {
 		return 0, changed, err

@@ -16,6 +16,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/storetest"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -29,23 +30,23 @@ func dated(t *testing.T, at time.Time, elements ...string) {
 }
 
 func TestLook_findsStoresInTheirPlaces(t *testing.T) {
-	logs := holding("log", "log.json")
+	logs := storetest.Holding("log", "log.json")
 	logs.Places = func(at store.Surroundings) []string {
 		return []string{filepath.Join(at.Home, "logs"), filepath.Join(at.Home, "logs", "part"), filepath.Join(at.Work, "logs*"), "[", filepath.Join(at.Work, "locked")}
 	}
-	files := filed("db", ".db")
+	files := storetest.Filed("db", ".db")
 	files.Places = func(at store.Surroundings) []string {
 		if at.Temp != "" {
 			t.Errorf("the temporary folder is %q", at.Temp)
 		}
 		return []string{filepath.Join(at.Work, "*.db")}
 	}
-	dir := tree(t, "ho*me[1]/logs/log.json", "ho*me[1]/logs/part/log.json", "ho*me[1]/logs/part/a.db", "hoXme1/logs/log.json",
+	dir := storetest.Tree(t, "ho*me[1]/logs/log.json", "ho*me[1]/logs/part/log.json", "ho*me[1]/logs/part/a.db", "hoXme1/logs/log.json",
 		"work/logs-a/log.json", "work/logs-b/empty", "work/logs-c -> logs-a", "work/log.db", "work/bad.db", "work/gone.db -> nowhere", "work/dir.db/log.json")
 	for i, path := range []string{"ho*me[1]/logs/part", "ho*me[1]/logs/log.json", "ho*me[1]/logs", "work/logs-a/log.json", "work/logs-a", "work/log.db", "work/dir.db/log.json", "work/dir.db"} {
 		dated(t, noon.Add(-time.Duration(i)*time.Hour), dir, path)
 	}
-	kinds := store.Kinds{logs, holding("none", "none"), files, {Name: "url"}}
+	kinds := store.Kinds{logs, storetest.Holding("none", "none"), files, {Name: "url"}}
 	found := kinds.Look(t.Context(), store.Surroundings{Home: filepath.Join(dir, "ho*me[1]"), Work: filepath.Join(dir, "work")})
 	var got []string
 	for _, f := range found {
@@ -147,5 +148,12 @@ func TestDescribe_endsWithItsContext(t *testing.T) {
 	got := store.Describe(ctx, stores)
 	if len(got) != 9 || got[0].At != "xxxxxxxx" || got[8].At != "" {
 		t.Errorf("described %v", got)
+	}
+}
+
+func same(t *testing.T, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%q instead of %q", got, want)
 	}
 }

@@ -1,15 +1,15 @@
 // Package store is the port between Hindcast and the places where sessions live. It declares the operations of
-// every kind of store, the optional features, and how an address finds its kind. It also holds the code that
-// the kinds which record visits share: the visits that a restore moves, the plan in words, and the checks of
-// saved data.
+// every kind of store, the optional features, and how an address finds its kind.
 package store
 
 import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"hindcast/model"
@@ -252,10 +252,10 @@ func Cannot(kind string, op model.Op) string {
 }
 
 // aStore names a store of a kind: "an adk store".
-func aStore(kind string) string { return article(kind) + " store" }
+func aStore(kind string) string { return Article(kind) + " store" }
 
-// article returns a kind with its article: "an adk".
-func article(kind string) string {
+// Article returns a kind with its article: "an adk".
+func Article(kind string) string {
 	if strings.ContainsAny(kind[:min(1, len(kind))], "aeiou") {
 		return "an " + kind
 	}
@@ -277,3 +277,24 @@ func CountRequests(s Store) (Requests, bool) {
 	}
 	return Requests{}, false
 }
+
+// ErrSessionExists: a fork was to make a session that the store already has.
+var ErrSessionExists = errors.New("the session exists already")
+
+// ErrNotEdited: an edit was to make a session out of the state that is there.
+var ErrNotEdited = errors.New("the state is still that of the snapshot")
+
+// NotPlanned returns the error of a change that a store of a kind could not plan. A refusal
+// names the operation itself, and its reason comes first.
+func NotPlanned(kind string, c model.Change, err error) error {
+	if errors.As(err, new(*model.UnsupportedError)) || errors.As(err, new(*model.NothingToError)) {
+		return fmt.Errorf("%s: %w", kind, err)
+	}
+	return fmt.Errorf("%s: plan %s: %w", kind, c, err)
+}
+
+// HoldsRecordings reports whether stores of a kind hold recordings of programs with package agent. They may
+// also hold copies of other tools' sessions.
+func HoldsRecordings(kind string) bool { return slices.Contains(recordings, kind) }
+
+var recordings = []string{"sqlite", "postgres", "jsonl"}

@@ -32,7 +32,7 @@ type Releases []Release
 
 // String returns all that is known of them: "strands-python 1.54 (from uv.lock)".
 func (rs Releases) String() string {
-	return rs.words(func(r Release) string {
+	return rs.joinWords(func(r Release) string {
 		if r.From == "" {
 			return ""
 		}
@@ -41,9 +41,9 @@ func (rs Releases) String() string {
 }
 
 // Short returns the same without where it is from: "strands-python 1.54".
-func (rs Releases) Short() string { return rs.words(func(Release) string { return "" }) }
+func (rs Releases) Short() string { return rs.joinWords(func(Release) string { return "" }) }
 
-func (rs Releases) words(from func(Release) string) string {
+func (rs Releases) joinWords(from func(Release) string) string {
 	words := make([]string, len(rs))
 	for i, r := range rs {
 		words[i] = r.SDK + " " + r.Version + from(r)

@@ -10,6 +10,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/wire"
 	"hindcast/store"
+	"hindcast/store/engine/recording"
 )
 
 // result writes what an action gives. What can go wrong has gone wrong before,
@@ -172,7 +173,7 @@ func listSnapshots(ctx context.Context, s Store, in wire.Input) (result, error) 
 		}), nil
 	}
 	// One state at a time is in memory, whatever the session weighs.
-	visits := store.Visits{Session: *in.SessionID, Headers: headers, Head: -1}
+	visits := recording.Visits{Session: *in.SessionID, Headers: headers, Head: -1}
 	return list(visits.Rows(in.IncludeOrphaned), func(h model.Header) ([]byte, error) {
 		state, err := s.State(ctx, h.Ref())
 		if err != nil {

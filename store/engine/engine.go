@@ -151,7 +151,7 @@ type Medium interface {
 	// Check returns the faults of the medium itself.
 	Check(ctx context.Context, in In) ([]model.Fault, error)
 	// Faults returns the faults of a session's states and messages, and of records whose texts no state has,
-	// see [store.UnreadFaults]. told are the faults that the format found.
+	// see [hindcast/store/engine/inspect.UnreadFaults]. told are the faults that the format found.
 	Faults(ctx context.Context, of store.Store, session string, log *Log, told []model.Fault) ([]model.Fault, error)
 	// Watch is that of [store.Features].
 	Watch(ctx context.Context) (<-chan struct{}, error)

@@ -10,6 +10,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine/folder"
+	"hindcast/store/engine/inspect"
 	"hindcast/store/engine/planning"
 	"hindcast/store/media/tree"
 )
@@ -135,7 +136,7 @@ func (m *Files) Check(ctx context.Context, _ In) ([]model.Fault, error) {
 // Faults implements Medium.
 func (m *Files) Faults(ctx context.Context, of store.Store, session string, log *Log, told []model.Fault) (messages []model.Fault, err error) {
 	if !m.format.Warns {
-		if messages, err = store.ConversationFaults(ctx, of, session); err != nil {
+		if messages, err = inspect.ConversationFaults(ctx, of, session); err != nil {
 			return nil, err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine/inspect"
 	"hindcast/store/media/files"
 )
 
@@ -299,12 +300,12 @@ func (s *Store) Resume(ctx context.Context, ref model.Ref) ([]model.Resume, erro
 	if err != nil { // the state itself says why
 		return calls, ctx.Err()
 	}
-	return store.WarnOf(calls, s.hazards(state)), nil
+	return inspect.WarnOf(calls, s.hazards(state)), nil
 }
 
 // hazards warns of the messages that the framework would mishandle when a session goes on from a state.
 func (s *Store) hazards(state []byte) []string {
-	return store.ConversationHazards(s.format.Name, s.format.Framework, state)
+	return inspect.ConversationHazards(s.format.Name, s.format.Framework, state)
 }
 
 // Faults returns the faults of a session, or of the store itself if name is "". The error is

@@ -13,6 +13,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/storetest"
+	"hindcast/store/survey"
 )
 
 // fileSessions are sessions of coding agents that are files, each with its kind.
@@ -248,7 +249,7 @@ func TestOpen_databasesOfAnyName(t *testing.T) {
 					}
 				}
 				found := false
-				for f, err := range allKinds.Survey(t.Context(), dir) {
+				for f, err := range survey.Folder(t.Context(), allKinds, dir) {
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -11,6 +11,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine/inspect"
 	"hindcast/store/storetest"
 )
 
@@ -124,7 +125,7 @@ func TestConversationFaults_reads(t *testing.T) {
 			t.Fatal(err)
 		}
 		of := &counted{Store: s}
-		faults, err := store.ConversationFaults(t.Context(), of, c.session)
+		faults, err := inspect.ConversationFaults(t.Context(), of, c.session)
 		if err != nil || len(faults) != c.faults || of.states == 0 || of.states > c.most {
 			t.Errorf("%s %s: %d faults, %d states, %v", c.path, c.session, len(faults), of.states, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hindcast/store"
+	"hindcast/store/survey"
 )
 
 // A file that has the envelope of one agent and the bodies of another.
@@ -105,7 +106,7 @@ func TestKinds_foreignBodies(t *testing.T) {
 				}
 			}
 			told := false
-			for f, err := range kinds.Survey(t.Context(), dir) {
+			for f, err := range survey.Folder(t.Context(), kinds, dir) {
 				if err != nil {
 					t.Fatal(err)
 				}

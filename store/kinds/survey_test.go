@@ -13,12 +13,13 @@ import (
 	"hindcast/store/media/files"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
+	"hindcast/store/survey"
 )
 
 // claims returns the stores below a folder, "kind path", the path from there on.
 func claims(t *testing.T, dir string) (stores []string) {
 	t.Helper()
-	for f, err := range allKinds.Survey(t.Context(), dir) {
+	for f, err := range survey.Folder(t.Context(), allKinds, dir) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +226,7 @@ func BenchmarkSurvey_messages(b *testing.B) {
 	kinds := allKinds
 	for b.Loop() {
 		found := 0
-		for f, err := range kinds.Survey(b.Context(), dir) {
+		for f, err := range survey.Folder(b.Context(), kinds, dir) {
 			if err != nil || f.Kind != "" {
 				b.Fatalf("%+v, %v", f, err)
 			}

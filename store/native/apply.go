@@ -10,6 +10,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine/inspect"
+	"hindcast/store/engine/recording"
 )
 
 // Lacks implements store.Writer.
@@ -91,7 +93,7 @@ func requireNoSession(ctx context.Context, t *tx, id string) error {
 // it, so that the write need not read a long session again that has not changed.
 type seen struct {
 	session
-	*store.Visits
+	*recording.Visits
 	// era is the database that it was in, as Carrier.Era counts them.
 	era int64
 }
@@ -113,8 +115,8 @@ func (s *Store) readSeen(ctx context.Context, t *tx, id string, before *seen) (*
 }
 
 // survey reads the session of a plan, and what a person should know of it.
-func (s *Store) survey(ctx context.Context, t *tx, ref model.Ref, before *seen) (*seen, store.Circumstances, error) {
-	var c store.Circumstances
+func (s *Store) survey(ctx context.Context, t *tx, ref model.Ref, before *seen) (*seen, recording.Circumstances, error) {
+	var c recording.Circumstances
 	now, err := s.readSeen(ctx, t, ref.Session, before)
 	if err != nil {
 		return nil, c, err
@@ -136,7 +138,7 @@ func (s *Store) survey(ctx context.Context, t *tx, ref model.Ref, before *seen) 
 	if err != nil {
 		return nil, c, fmt.Errorf("%q: %w", ref.ID, err)
 	}
-	c.Mismatch, c.Conversation = store.Mismatch(ref.ID, state), store.ConversationHazards(s.kind, "", state)
+	c.Mismatch, c.Conversation = store.Mismatch(ref.ID, state), inspect.ConversationHazards(s.kind, "", state)
 	return now, c, nil
 }
 
@@ -153,7 +155,7 @@ func workingState(ctx context.Context, t *tx, ss session) (bool, error) {
 
 // entry is a row of the journal.
 type entry struct {
-	store.Entry
+	recording.Entry
 	// before is the session's row before the entry, and revision its revision after it.
 	reason int64
 	// before is the session's row before the entry, revision that after it.
@@ -325,7 +327,7 @@ func (s *Store) Apply(ctx context.Context, plan model.Plan) (receipt model.Recei
 // apply computes the plan again and goes on only if it is the same: then the
 // head, and all else that the plan said, is as it was.
 func (s *Store) apply(ctx context.Context, t *tx, plan model.Plan) (model.Receipt, error) {
-	if carry, ok := plan.Carry.(*store.Takeover); ok && plan.Op == model.OpConvert {
+	if carry, ok := plan.Carry.(*recording.Takeover); ok && plan.Op == model.OpConvert {
 		e, err := s.takeOver(ctx, t, plan, carry)
 		if err != nil {
 			return model.Receipt{}, err
@@ -336,7 +338,7 @@ func (s *Store) apply(ctx context.Context, t *tx, plan model.Plan) (model.Receip
 	if err != nil {
 		return model.Receipt{}, err
 	}
-	if !store.SamePlan(now, plan) {
+	if !recording.SamePlan(now, plan) {
 		return model.Receipt{}, model.ErrHeadMoved
 	}
 	switch {
@@ -499,7 +501,7 @@ func (s *Store) copyPath(ctx context.Context, t *tx, e entry) error {
 
 // pathTo returns the session that holds an entry's target, and the way from the root to
 // the target.
-func (s *Store) pathTo(ctx context.Context, t *tx, e entry) (source session, visits *store.Visits, path []int, err error) {
+func (s *Store) pathTo(ctx context.Context, t *tx, e entry) (source session, visits *recording.Visits, path []int, err error) {
 	if source, err = find(ctx, t, e.Target.Session); err != nil {
 		return source, nil, nil, err
 	}
@@ -516,7 +518,7 @@ func (s *Store) pathTo(ctx context.Context, t *tx, e entry) (source session, vis
 
 // copyVisits makes a session with visits of another one, which are renumbered
 // from 1 and each follow the one before.
-func copyVisits(ctx context.Context, t *tx, id string, source session, visits *store.Visits, path []int) (session, error) {
+func copyVisits(ctx context.Context, t *tx, id string, source session, visits *recording.Visits, path []int) (session, error) {
 	ss, err := findOrMake(ctx, t, id)
 	if err != nil {
 		return ss, err

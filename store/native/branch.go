@@ -8,6 +8,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine/inspect"
+	"hindcast/store/engine/recording"
 )
 
 // New sessions other than forks: one with an edited state, and one that is taken
@@ -29,7 +31,7 @@ func (s *Store) planEdit(ctx context.Context, t *tx, ref model.Ref, as string, s
 	if err := requireNoSession(ctx, t, as); err != nil {
 		return model.Plan{}, err
 	}
-	circumstances.Conversation = store.ConversationHazards(s.kind, "", state)
+	circumstances.Conversation = inspect.ConversationHazards(s.kind, "", state)
 	plan, err := visits.PlanEdit(ref, as, model.SnapshotID(state), circumstances)
 	plan.Carry = state
 	return plan, err
@@ -80,7 +82,7 @@ func (s *Store) PlanConvert(ctx context.Context, from store.Store, session, as s
 	err := s.read(ctx, func(t *tx) error { return requireNoSession(ctx, t, as) })
 	var plan model.Plan
 	if err == nil {
-		plan, err = store.PlanTakeover(ctx, from, session, as)
+		plan, err = recording.PlanTakeover(ctx, from, session, as)
 	}
 	if err != nil {
 		return plan, fmt.Errorf("%s: plan to take over session %q as %q: %w", s.kind, session, as, err)
@@ -89,7 +91,7 @@ func (s *Store) PlanConvert(ctx context.Context, from store.Store, session, as s
 }
 
 // takeOver makes the session of a conversion.
-func (s *Store) takeOver(ctx context.Context, t *tx, plan model.Plan, carry *store.Takeover) (e entry, err error) {
+func (s *Store) takeOver(ctx context.Context, t *tx, plan model.Plan, carry *recording.Takeover) (e entry, err error) {
 	if err := requireNoSession(ctx, t, plan.NewSession); err != nil {
 		return e, err
 	}

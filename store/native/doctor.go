@@ -9,6 +9,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine/inspect"
 	"hindcast/store/native/parts"
 )
 
@@ -29,14 +30,14 @@ const (
 // snapshot; those of snapshots are read with their session.
 func (s *Store) Faults(ctx context.Context, session string) (faults []model.Fault, err error) {
 	if session != "" {
-		faults, err := store.SessionFaults(ctx, s, session)
+		faults, err := inspect.SessionFaults(ctx, s, session)
 		if err != nil {
 			return nil, err
 		}
-		unread, err := store.UnreadFaults(ctx, s, session, store.DamagedIn(faults, session), func(yield func(*store.Carried)) error {
+		unread, err := inspect.UnreadFaults(ctx, s, session, inspect.DamagedIn(faults, session), func(yield func(*inspect.Carried)) error {
 			data, err := s.Get(ctx, session)
 			if err == nil && data != nil { // it may be newer than its snapshot
-				yield(&store.Carried{File: session, Place: "record", Beside: true, Data: data.State})
+				yield(&inspect.Carried{File: session, Place: "record", Beside: true, Data: data.State})
 			}
 			if errors.Is(err, ErrDamagedState) {
 				return nil // that is told of the store

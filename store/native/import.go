@@ -12,6 +12,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine/recording"
 )
 
 // Import implements store.Importer. The head of a session is the last new row
@@ -80,7 +81,7 @@ type incoming struct {
 	session
 	fresh   bool
 	earlier entry // the row of the journal, as far as it is known beforehand
-	placer  *store.Placer
+	placer  *recording.Placer
 	reasons map[reasonKey]int64
 	// putting keeps the states. last is the visit that was put in last, and lastState its state.
 	putting   putting
@@ -120,7 +121,7 @@ func (p *importing) session(ctx context.Context, id string) (*incoming, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.placer, in.putting = store.NewPlacer(visits.Headers), newPutting(&p.store.states, p.tx, owner{session: in.key})
+	in.placer, in.putting = recording.NewPlacer(visits.Headers), newPutting(&p.store.states, p.tx, owner{session: in.key})
 	if in.earlier, err = p.earlier(ctx, in.session, visits); err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"hindcast/model"
-	"hindcast/store"
+	"hindcast/store/engine/recording"
 )
 
 // How an import is undone
@@ -21,7 +21,7 @@ import (
 //	before_revision  0: the import made the session
 //
 // What an import adds to a session has higher numbers than what is there, see
-// store.Placer. So all that is behind those two goes, and the session's row is as it was.
+// recording.Placer. So all that is behind those two goes, and the session's row is as it was.
 
 // beginsEntry is the condition that a row of the journal is not one of the later rows of
 // an import.
@@ -38,7 +38,7 @@ func hasContent(ctx context.Context, t *tx) (yes bool, err error) {
 }
 
 // earlier notes how a session is before an import.
-func (p *importing) earlier(ctx context.Context, ss session, visits *store.Visits) (e entry, err error) {
+func (p *importing) earlier(ctx context.Context, ss session, visits *recording.Visits) (e entry, err error) {
 	if !p.entered {
 		return e, nil
 	}
@@ -71,19 +71,19 @@ func (p *importing) enter(ctx context.Context, in *incoming) error {
 // createdSession reports whether an import made the session of a row.
 func (e *entry) createdSession() bool { return e.before.revision == 0 }
 
-func (e *entry) importOf(visits *store.Visits) store.Imported {
-	return store.Imported{Visits: visits, Made: e.createdSession(), Last: e.Target.Visit, Before: e.before.head.V}
+func (e *entry) importOf(visits *recording.Visits) recording.Imported {
+	return recording.Imported{Visits: visits, Made: e.createdSession(), Last: e.Target.Visit, Before: e.before.head.V}
 }
 
 func planUndoImport(ctx context.Context, t *tx, e entry) (model.Plan, error) {
-	list := make([]store.Imported, len(e.rows))
+	list := make([]recording.Imported, len(e.rows))
 	for i := range e.rows {
 		r := &e.rows[i]
 		ss, err := find(ctx, t, r.Session)
 		if errors.Is(err, model.ErrNoSession) || err == nil && ss.revision != r.revision {
 			err = fmt.Errorf("it was written to since: %w", model.ErrHeadMoved)
 		}
-		var visits *store.Visits
+		var visits *recording.Visits
 		if err == nil {
 			visits, err = load(ctx, t, ss)
 		}
@@ -92,7 +92,7 @@ func planUndoImport(ctx context.Context, t *tx, e entry) (model.Plan, error) {
 		}
 		list[i] = r.importOf(visits)
 	}
-	return store.PlanUndoImport(e.ID, list), nil
+	return recording.PlanUndoImport(e.ID, list), nil
 }
 
 func (s *Store) undoImport(ctx context.Context, t *tx, e entry) error {
@@ -138,9 +138,9 @@ func (e *entry) takeOut(ctx context.Context, t *tx, ss session) error {
 // checkImport reads back what the undo of an import left.
 func checkImport(ctx context.Context, t *tx, e entry) error {
 	for _, r := range e.rows {
-		said := r.importOf(&store.Visits{Session: r.Session})
+		said := r.importOf(&recording.Visits{Session: r.Session})
 		ss, err := find(ctx, t, r.Session)
-		var now *store.Visits
+		var now *recording.Visits
 		if err == nil {
 			now, err = load(ctx, t, ss)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine/recording"
 )
 
 // How visits are read
@@ -69,7 +70,7 @@ type listing struct {
 }
 
 // load reads a session whole.
-func load(ctx context.Context, t *tx, ss session) (*store.Visits, error) {
+func load(ctx context.Context, t *tx, ss session) (*recording.Visits, error) {
 	l := listing{tx: t, session: ss}
 	var all model.Headers
 	err := l.all(ctx, func(batch []model.Header) error {
@@ -78,7 +79,7 @@ func load(ctx context.Context, t *tx, ss session) (*store.Visits, error) {
 		}
 		return nil
 	})
-	v := &store.Visits{Session: ss.id, Headers: all.Slice(), Head: -1}
+	v := &recording.Visits{Session: ss.id, Headers: all.Slice(), Head: -1}
 	if ss.head.Valid {
 		v.Head = v.At(ss.head.V)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine/recording"
 )
 
 // Save implements model.Store. The last snapshot becomes the session's head;
@@ -147,7 +148,7 @@ func (s *Store) invalidate(ctx context.Context, t *tx, sessionID string, afterIn
 }
 
 // visitAt returns the number of the visit at a position, null for -1.
-func visitAt(v *store.Visits, i int) sql.Null[int64] {
+func visitAt(v *recording.Visits, i int) sql.Null[int64] {
 	if i < 0 {
 		return sql.Null[int64]{}
 	}
@@ -273,7 +274,7 @@ func visitsOf(ctx context.Context, t *tx, ss session, id string, index int) ([]m
 }
 
 // parentOf returns the visit that a new one with that parent follows, by the
-// rule of store.Visits.ParentOf.
+// rule of recording.Visits.ParentOf.
 func parentOf(ctx context.Context, t *tx, ss session, parentID string) (visit int64, err error) {
 	if parentID == "" {
 		return 0, nil
@@ -389,7 +390,7 @@ func extraOf(h *model.Header) (any, error) {
 
 // orphan returns the visits at some positions a reason to be off the active
 // path, a run of neighbours at a time.
-func orphan(ctx context.Context, t *tx, ss session, v *store.Visits, positions []int, reason int64) error {
+func orphan(ctx context.Context, t *tx, ss session, v *recording.Visits, positions []int, reason int64) error {
 	sorted := slices.Sorted(slices.Values(positions))
 	counted := 0
 	for _, i := range sorted {

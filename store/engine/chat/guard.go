@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/engine/folder"
+	"hindcast/store/engine/inspect"
 )
 
 // How it is known that every text is in view.
@@ -107,7 +107,7 @@ func (s *Store) unread(ctx context.Context, session string) ([]model.Fault, erro
 		return nil, nil
 	}
 	first := &list[0]
-	fault := store.UnreadFault(len(list), &store.Carried{File: first.File, Place: first.Place, Kind: first.Kind}, first.Texts[0])
+	fault := inspect.UnreadFault(len(list), &inspect.Carried{File: first.File, Place: first.Place, Kind: first.Kind}, first.Texts[0])
 	return []model.Fault{fault}, nil
 }
 

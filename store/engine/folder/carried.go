@@ -9,10 +9,11 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/engine/inspect"
 )
 
 // Unread returns the fault of the files of a log, or of the lines in them, whose texts are not in view,
-// see [store.UnreadFaults]. The session is the one that the port calls so. What cannot be read, or is no
+// see [inspect.UnreadFaults]. The session is the one that the port calls so. What cannot be read, or is no
 // JSON, is told of it; so are the files that other faults name.
 func (s *Storage) Unread(ctx context.Context, of store.Store, session string, log *Log, told ...model.Fault) ([]model.Fault, error) {
 	rows := make(map[string]string, len(log.Files)) // "" where a file has several
@@ -30,13 +31,13 @@ func (s *Storage) Unread(ctx context.Context, of store.Store, session string, lo
 		rows[name] = id
 	}
 	damaged := func(string) bool { return true } // the faults of files tell it
-	return store.UnreadFaults(ctx, of, session, damaged, func(yield func(*store.Carried)) error {
+	return inspect.UnreadFaults(ctx, of, session, damaged, func(yield func(*inspect.Carried)) error {
 		for _, name := range names {
 			data, _, err := s.In().Read(name, nil)
 			if err != nil {
 				continue
 			}
-			c := store.Carried{File: name, Snapshot: rows[name], Beside: rows[name] == "", Data: data}
+			c := inspect.Carried{File: name, Snapshot: rows[name], Beside: rows[name] == "", Data: data}
 			if _, _, err = jsontape.ParseTolerant(data); err == nil {
 				yield(&c)
 				continue

@@ -8,6 +8,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine/inspect"
 	"hindcast/store/media/journal"
 )
 
@@ -76,7 +77,7 @@ func (p Port) Warned(ctx context.Context, ref model.Ref, calls []model.Resume) (
 	if len(calls) == 0 {
 		return nil, nil
 	}
-	return store.WarnOf(p.storage.Calls(calls), p.hazards(ctx, ref)), ctx.Err()
+	return inspect.WarnOf(p.storage.Calls(calls), p.hazards(ctx, ref)), ctx.Err()
 }
 
 // hazards says what comes of the messages of a state from which a session goes on. One that cannot be
@@ -86,7 +87,7 @@ func (p Port) hazards(ctx context.Context, ref model.Ref) []string {
 		return nil
 	}
 	state, _ := p.kind.State(ctx, ref)
-	return store.ConversationHazards(p.kind.Name, p.kind.Framework, state)
+	return inspect.ConversationHazards(p.kind.Name, p.kind.Framework, state)
 }
 
 func (p Port) plan(ctx context.Context, c model.Change) (model.Plan, error) {

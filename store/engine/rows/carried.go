@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"hindcast/model/jsontape"
-	"hindcast/store"
+	"hindcast/store/engine/inspect"
 )
 
 // Decoder is a format whose rows hold more than JSON and texts, or what its framework keeps for itself.
@@ -17,7 +17,7 @@ type Decoder interface {
 }
 
 // yieldCarried calls yield with the content of each stored row of a session.
-func (m *medium) yieldCarried(ctx context.Context, t tables, at Place, yield func(*store.Carried)) error {
+func (m *medium) yieldCarried(ctx context.Context, t tables, at Place, yield func(*inspect.Carried)) error {
 	decoder, _ := m.kind.Format.(Decoder)
 	type part struct{ table, where string }
 	list := []part{{m.kind.Snapshots, m.kind.where()}}
@@ -45,7 +45,7 @@ func (m *medium) yieldCarried(ctx context.Context, t tables, at Place, yield fun
 			reads = m.kind.Reads
 		}
 		err := t.Records(ctx, func(row map[string]any) error {
-			c := store.Carried{File: at.Name(from.table), Beside: i > 0, Data: []byte{'{'}}
+			c := inspect.Carried{File: at.Name(from.table), Beside: i > 0, Data: []byte{'{'}}
 			if id := row[m.kind.ID]; id != nil {
 				c.Snapshot = fmt.Sprint(id)
 			}

@@ -14,6 +14,7 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine"
+	"hindcast/store/engine/inspect"
 	"hindcast/store/engine/planning"
 	"hindcast/store/media/journal"
 )
@@ -217,7 +218,7 @@ func (m *medium) about(ctx context.Context, in engine.In, row *engine.Row) (Abou
 // Faults implements engine.Medium. A session may begin anew: by a rewind to its start, a branch from its first
 // turn, a copy of its first checkpoint.
 func (m *medium) Faults(ctx context.Context, of store.Store, session string, log *engine.Log, _ []model.Fault) ([]model.Fault, error) {
-	faults, err := store.SessionFaults(ctx, of, session)
+	faults, err := inspect.SessionFaults(ctx, of, session)
 	faults = slices.DeleteFunc(faults, func(f model.Fault) bool {
 		return f.Code == model.FaultSeveralRoots || m.kind.Seconds && f.Code == model.FaultEqualTime
 	})
@@ -254,7 +255,7 @@ func (m *medium) Faults(ctx context.Context, of store.Store, session string, log
 	}
 	if err == nil {
 		var unread []model.Fault
-		unread, err = store.UnreadFaults(ctx, of, session, store.DamagedIn(faults, session), func(yield func(*store.Carried)) error {
+		unread, err = inspect.UnreadFaults(ctx, of, session, inspect.DamagedIn(faults, session), func(yield func(*inspect.Carried)) error {
 			return m.carrier.Read(ctx, func(t tables) error { return m.yieldCarried(ctx, t, at, yield) })
 		})
 		faults = append(faults, unread...)

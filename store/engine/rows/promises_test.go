@@ -12,6 +12,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine/inspect"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/rowstest"
 )
@@ -150,7 +151,7 @@ func TestCarried(t *testing.T) {
 		t.Helper()
 		s := openDemo(t, k, path)
 		err := s.in(t.Context(), "told", func(tx tables, at Place) error {
-			return s.yieldCarried(t.Context(), tx, at, func(c *store.Carried) {
+			return s.yieldCarried(t.Context(), tx, at, func(c *inspect.Carried) {
 				list = append(list, fmt.Sprintf("%s %q %t %s", c.File, c.Snapshot, c.Beside, c.Data))
 			})
 		})

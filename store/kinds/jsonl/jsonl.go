@@ -41,6 +41,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/engine/inspect"
 )
 
 const kind = "jsonl"
@@ -449,11 +450,11 @@ func (s *Store) get(ctx context.Context, sessionID string) (*model.Data[json.Raw
 // Faults implements store.Store: the damaged lines are faults of the store.
 func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {
 	if session != "" {
-		faults, err := store.SessionFaults(ctx, s, session)
+		faults, err := inspect.SessionFaults(ctx, s, session)
 		if err != nil {
 			return nil, err
 		}
-		unread, err := store.UnreadFaults(ctx, s, session, store.DamagedIn(faults, session), func(yield func(*store.Carried)) error { return s.eachCarried(ctx, session, yield) })
+		unread, err := inspect.UnreadFaults(ctx, s, session, inspect.DamagedIn(faults, session), func(yield func(*inspect.Carried)) error { return s.eachCarried(ctx, session, yield) })
 		return append(faults, unread...), err
 	}
 	if err := s.catchUp(ctx); err != nil {
@@ -473,7 +474,7 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 }
 
 // eachCarried runs yield on the lines of a session that have members which are of no snapshot.
-func (s *Store) eachCarried(ctx context.Context, session string, yield func(*store.Carried)) error {
+func (s *Store) eachCarried(ctx context.Context, session string, yield func(*inspect.Carried)) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	in := newLines(io.NewSectionReader(s.file, 0, math.MaxInt64))
@@ -489,7 +490,7 @@ func (s *Store) eachCarried(ctx context.Context, session string, yield func(*sto
 		if err != nil {
 			continue // that is told of the line
 		}
-		c := store.Carried{File: s.address, Place: fmt.Sprintf("line %d", in.number), Data: []byte{'{'}}
+		c := inspect.Carried{File: s.address, Place: fmt.Sprintf("line %d", in.number), Data: []byte{'{'}}
 		var header model.HeaderReader
 		for i := range members {
 			m := &members[i]

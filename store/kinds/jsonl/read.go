@@ -16,6 +16,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
+	"hindcast/store/engine/recording"
 )
 
 // maxLine bounds a line, and with it the memory that a file can make us take.
@@ -297,7 +298,7 @@ func (x *index) settleHeads() {
 		if ss.head >= 0 {
 			ss.headers[ss.head].Head = false
 		}
-		visits := store.Visits{Session: id, Headers: ss.headers, Head: -1}
+		visits := recording.Visits{Session: id, Headers: ss.headers, Head: -1}
 		if ss.head = visits.LastActive(); ss.head >= 0 {
 			ss.headers[ss.head].Head = true
 		}

@@ -15,6 +15,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
+	"hindcast/store/engine/inspect"
+	"hindcast/store/engine/recording"
 )
 
 const kind = "mapped"
@@ -153,7 +155,7 @@ func (r *reading) find(ctx context.Context, m Map) error {
 		if err != nil {
 			return err
 		}
-		placer := store.NewPlacer(nil)
+		placer := recording.NewPlacer(nil)
 		for _, found := range ordered {
 			isNew, err := placer.Place(&found.header)
 			if err != nil {
@@ -259,17 +261,17 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 	if session == "" {
 		return nil, nil
 	}
-	faults, err := store.SessionFaults(ctx, s, session)
+	faults, err := inspect.SessionFaults(ctx, s, session)
 	if err != nil {
 		return nil, err
 	}
-	unread, err := store.UnreadFaults(ctx, s, session, store.DamagedIn(faults, session), func(yield func(*store.Carried)) error { return s.eachCarried(ctx, session, yield) })
+	unread, err := inspect.UnreadFaults(ctx, s, session, inspect.DamagedIn(faults, session), func(yield func(*inspect.Carried)) error { return s.eachCarried(ctx, session, yield) })
 	return append(faults, unread...), err
 }
 
 // eachCarried runs yield on each row of a session, as it stands in its file. What cannot be read is told
 // with the state.
-func (s *Store) eachCarried(ctx context.Context, session string, yield func(*store.Carried)) error {
+func (s *Store) eachCarried(ctx context.Context, session string, yield func(*inspect.Carried)) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	of := s.now.sessions[session]
@@ -283,7 +285,7 @@ func (s *Store) eachCarried(ctx context.Context, session string, yield func(*sto
 		if ctx.Err() != nil || r.open(found.file) != nil {
 			break
 		}
-		c := store.Carried{File: found.file.name, Snapshot: found.header.ID, Data: make([]byte, found.to-found.from), Told: found.header.Title + "\n" + found.header.EventText()}
+		c := inspect.Carried{File: found.file.name, Snapshot: found.header.ID, Data: make([]byte, found.to-found.from), Told: found.header.Title + "\n" + found.header.EventText()}
 		if found.line > 0 {
 			c.Place = fmt.Sprintf("line %d", found.line)
 		}

@@ -11,6 +11,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/wire"
 	"hindcast/store"
+	"hindcast/store/engine/inspect"
+	"hindcast/store/engine/recording"
 )
 
 // Sessions implements store.Store: those of all agents, the last changed first.
@@ -162,7 +164,7 @@ func settleHead(headers []model.Header) {
 	if slices.ContainsFunc(headers, func(h model.Header) bool { return h.Head }) {
 		return
 	}
-	visits := store.Visits{Headers: headers, Head: -1}
+	visits := recording.Visits{Headers: headers, Head: -1}
 	if i := visits.LastActive(); i >= 0 {
 		headers[i].Head = true
 	}
@@ -275,5 +277,5 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 	if session == "" {
 		return nil, ctx.Err()
 	}
-	return store.SessionFaults(ctx, s, session)
+	return inspect.SessionFaults(ctx, s, session)
 }

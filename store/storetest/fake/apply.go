@@ -10,6 +10,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine/recording"
 )
 
 // entry is one of Hindcast's own writes: enough to take it back and to do it
@@ -119,8 +120,8 @@ func (s *Store) open(ctx context.Context, id string) (*session, error) {
 	return ss, nil
 }
 
-func (s *Store) circumstances(ss *session, ref model.Ref) store.Circumstances {
-	c := store.Circumstances{SharedWith: s.holders(ref.ID, ss)}
+func (s *Store) circumstances(ss *session, ref model.Ref) recording.Circumstances {
+	c := recording.Circumstances{SharedWith: s.holders(ref.ID, ss)}
 	if state, ok := ss.states[ref.ID]; ok {
 		c.Mismatch = store.Mismatch(ref.ID, state)
 	}
@@ -206,8 +207,8 @@ func (e *entry) check(op model.Op, ss *session) error {
 }
 
 // detail returns what a plan has to know of an entry.
-func (ss *session) detail(e *entry) store.Entry {
-	return store.Entry{
+func (ss *session) detail(e *entry) recording.Entry {
+	return recording.Entry{
 		JournalEntry: e.JournalEntry, Target: e.target, Head: e.head,
 		Orphaned: ss.orphanedBy(e), Reactivated: slices.Collect(maps.Keys(e.reactivated)),
 	}
@@ -241,7 +242,7 @@ func (s *Store) apply(ctx context.Context, plan model.Plan) (model.Receipt, erro
 	if err != nil {
 		return model.Receipt{}, err
 	}
-	if !store.SamePlan(now, plan) {
+	if !recording.SamePlan(now, plan) {
 		return model.Receipt{}, model.ErrHeadMoved
 	}
 	switch {

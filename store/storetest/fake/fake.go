@@ -17,6 +17,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
+	"hindcast/store/engine/inspect"
+	"hindcast/store/engine/recording"
 	"hindcast/store/native/typed"
 )
 
@@ -68,7 +70,7 @@ func New(options ...Option) *Store {
 
 // session is one session: its visits by ascending number, and its record.
 type session struct {
-	visits store.Visits
+	visits recording.Visits
 	// rows holds the positions of the visits of each id; the first is the row
 	// of rule 3, which stays as it was written.
 	rows map[string][]int
@@ -455,7 +457,7 @@ func (s *Store) at(sessionID string) *session {
 
 func newSession(id string) *session {
 	return &session{
-		visits: store.Visits{Session: id, Head: -1},
+		visits: recording.Visits{Session: id, Head: -1},
 		rows:   map[string][]int{}, states: map[string][]byte{},
 	}
 }
@@ -538,5 +540,5 @@ func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, erro
 	if session == "" {
 		return nil, ctx.Err()
 	}
-	return store.SessionFaults(ctx, s, session)
+	return inspect.SessionFaults(ctx, s, session)
 }

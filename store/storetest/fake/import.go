@@ -11,6 +11,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine/recording"
 )
 
 // Import implements store.Importer. The head of a session is the last new row
@@ -60,7 +61,7 @@ type importing struct {
 
 // incoming is what an import brings to one session.
 type incoming struct {
-	placer  *store.Placer
+	placer  *recording.Placer
 	rows    []store.Row
 	states  map[string]bool
 	record  *model.Data[json.RawMessage]
@@ -75,7 +76,7 @@ func (p *importing) session(id string) *incoming {
 	if ss := p.store.sessions[id]; ss != nil {
 		have = ss.visits.Headers
 	}
-	in := &incoming{placer: store.NewPlacer(have), states: map[string]bool{}, reasons: map[model.Reason]*model.Reason{}}
+	in := &incoming{placer: recording.NewPlacer(have), states: map[string]bool{}, reasons: map[model.Reason]*model.Reason{}}
 	p.sessions[id], p.order = in, append(p.order, id)
 	return in
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"hindcast/model"
-	"hindcast/store"
+	"hindcast/store/engine/recording"
 )
 
 // imported is what the journal keeps of a session that an import changed.
@@ -49,18 +49,18 @@ func (s *Store) enterImport(changed []imported) {
 }
 
 func (s *Store) planUndoImport(e *entry) (model.Plan, error) {
-	list := make([]store.Imported, len(e.imported))
+	list := make([]recording.Imported, len(e.imported))
 	for n, i := range e.imported {
 		ss := s.sessions[i.id]
 		if ss == nil || ss.revision != i.revision {
 			return model.Plan{}, fmt.Errorf("session %q: it was written to since: %w", i.id, model.ErrHeadMoved)
 		}
-		list[n] = store.Imported{Visits: &ss.visits, Made: i.before == nil}
+		list[n] = recording.Imported{Visits: &ss.visits, Made: i.before == nil}
 		if i.before != nil {
 			list[n].Last, list[n].Before = i.before.visits.Next()-1, i.before.visits.HeadRef().Visit
 		}
 	}
-	return store.PlanUndoImport(e.ID, list), nil
+	return recording.PlanUndoImport(e.ID, list), nil
 }
 
 func (s *Store) undoImport(e *entry) {

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"hindcast/model/jsontape"
-	"hindcast/store"
 	"hindcast/store/engine/folder"
+	"hindcast/store/engine/inspect"
 )
 
 // warn adds what a person should know of a snapshot that an SDK will start from.
@@ -22,7 +22,7 @@ func (m *move) warn(d *document, next *folder.Next) {
 	if d.Dialect == typeScript {
 		sends = kindTypeScript
 	}
-	next.Hazards = append(next.Hazards, store.ConversationHazards(sends, "Strands", d.Data)...)
+	next.Hazards = append(next.Hazards, inspect.ConversationHazards(sends, "Strands", d.Data)...)
 	if head != nil && head.Dialect != d.Dialect && head.Dialect != unknownDialect {
 		next.Asks = append(next.Asks, fmt.Sprintf("only Strands for %s loads it, and what is loaded now was written by that for %s", d.Dialect, head.Dialect))
 	}

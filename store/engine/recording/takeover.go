@@ -1,4 +1,4 @@
-package store
+package recording
 
 import (
 	"context"
@@ -8,20 +8,21 @@ import (
 	"slices"
 
 	"hindcast/model"
+	"hindcast/store"
 )
 
 // A Takeover is a session on its way from one store into another that keeps rows unchanged. It is the payload
 // of such a conversion's plan, and reads the session only when the plan is applied. Make one with
 // [PlanTakeover].
 type Takeover struct {
-	from        Store
+	from        store.Store
 	session, as string
 }
 
 // PlanTakeover plans to make the session as in a store of rows from a session of another store: its visits and
 // steps, orphaned ones with their reasons, and its record. The plan carries a [*Takeover]. The target store
 // checks whether the new name is free. Errors come from the other store.
-func PlanTakeover(ctx context.Context, from Store, session, as string) (model.Plan, error) {
+func PlanTakeover(ctx context.Context, from store.Store, session, as string) (model.Plan, error) {
 	if as == "" {
 		return model.Plan{}, errors.New("the new session needs a name")
 	}
@@ -42,10 +43,10 @@ func PlanTakeover(ctx context.Context, from Store, session, as string) (model.Pl
 		plan.Target = h.Point()
 		plan.Head = plan.Target
 		if isRecorded(ctx, from, &h) {
-			onward(&plan, as, &h)
+			resumeFrom(&plan, as, &h)
 		} else {
 			plan.Loads = fmt.Sprintf("no agent: a copy of %s session is for looking, comparing and editing, "+
-				"and the original is gone on with in its own tool", article(from.Kind()))
+				"and the original is gone on with in its own tool", store.Article(from.Kind()))
 		}
 	}
 	words := fmt.Sprintf("session %q, made from %s:%s: %s, %d of them off the path", as, from.Kind(), from.Address(), model.Count(tree.Snapshots(), "snapshot"), tree.Orphans())
@@ -56,16 +57,10 @@ func PlanTakeover(ctx context.Context, from Store, session, as string) (model.Pl
 	return plan, nil
 }
 
-// HoldsRecordings reports whether stores of a kind hold recordings of programs with package agent. They may
-// also hold copies of other tools' sessions.
-func HoldsRecordings(kind string) bool { return slices.Contains(recordings, kind) }
-
-var recordings = []string{"sqlite", "postgres", "jsonl"}
-
 // isRecorded reports whether a program of package agent may have written a snapshot, and so goes on from a copy
 // of it: its id is the hash of its state.
-func isRecorded(ctx context.Context, s Store, h *model.Header) bool {
-	if !HoldsRecordings(s.Kind()) {
+func isRecorded(ctx context.Context, s store.Store, h *model.Header) bool {
+	if !store.HoldsRecordings(s.Kind()) {
 		return false
 	}
 	state, err := s.State(ctx, h.Ref())
@@ -74,17 +69,17 @@ func isRecorded(ctx context.Context, s Store, h *model.Header) bool {
 
 // Rows returns the rows as they will stand under the new name. The error is
 // model.ErrHeadMoved where the session is no longer as it was planned.
-func (t *Takeover) Rows(ctx context.Context, plan model.Plan) iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
+func (t *Takeover) Rows(ctx context.Context, plan model.Plan) iter.Seq2[store.Row, error] {
+	return func(yield func(store.Row, error) bool) {
 		now, err := PlanTakeover(ctx, t.from, t.session, t.as)
 		if err == nil && (!SamePlan(now, plan) || !slices.Equal(now.Writes, plan.Writes)) {
 			err = model.ErrHeadMoved
 		}
 		if err != nil {
-			yield(Row{}, err)
+			yield(store.Row{}, err)
 			return
 		}
-		for row, err := range Rows(ctx, t.from, t.session) {
+		for row, err := range store.Rows(ctx, t.from, t.session) {
 			if row.Record != nil {
 				row.Record.ID = t.as
 			} else {

@@ -1,4 +1,4 @@
-package store
+package inspect
 
 import (
 	"context"
@@ -7,19 +7,13 @@ import (
 	"io/fs"
 
 	"hindcast/model"
-)
-
-// Codes of the faults that SessionFaults gives besides those of a
-// model.Timeline.
-const (
-	FaultHashMismatch = "hash-mismatch"
-	FaultState        = "unreadable-state"
+	"hindcast/store"
 )
 
 // SessionFaults returns the faults of one session of a store whose ids are hashes: its lineage, each state
 // that is unreadable or does not match its id, and the messages at its head. It reads all states, one at a
 // time.
-func SessionFaults(ctx context.Context, s Store, session string) ([]model.Fault, error) {
+func SessionFaults(ctx context.Context, s store.Store, session string) ([]model.Fault, error) {
 	var headers []model.Header
 	for h, err := range s.Headers(ctx, session) {
 		if err != nil {
@@ -48,7 +42,7 @@ func SessionFaults(ctx context.Context, s Store, session string) ([]model.Fault,
 }
 
 // stateFault judges one state; the error is that of a context or a store that ended.
-func stateFault(ctx context.Context, s Store, h *model.Header) (*model.Fault, error) {
+func stateFault(ctx context.Context, s store.Store, h *model.Header) (*model.Fault, error) {
 	state, err := s.State(ctx, h.Ref())
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -58,14 +52,14 @@ func stateFault(ctx context.Context, s Store, h *model.Header) (*model.Fault, er
 	}
 	fault := &model.Fault{File: h.SessionID + "/" + h.ID, Path: "/state"}
 	if err != nil {
-		fault.Code, fault.Severity, fault.Meaning, fault.Verdict = FaultState, model.Stops, err.Error(), "a program that loads it fails"
+		fault.Code, fault.Severity, fault.Meaning, fault.Verdict = store.FaultState, model.Stops, err.Error(), "a program that loads it fails"
 		return fault, nil
 	}
 	v := model.Verify(h.ID, state)
 	if v.OK() || errors.Is(v.Err, model.ErrNotHash) {
 		return nil, nil
 	}
-	fault.Code = FaultHashMismatch
+	fault.Code = store.FaultHashMismatch
 	fault.Meaning = fmt.Sprintf("#%d: %s", h.Index, v.Text())
 	fault.Verdict = "a program that resumes from it notices nothing"
 	return fault, nil

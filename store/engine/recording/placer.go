@@ -1,9 +1,10 @@
-package store
+package recording
 
 import (
 	"fmt"
 
 	"hindcast/model"
+	"hindcast/store"
 )
 
 // Placer decides, for one session, which rows of an import are new and which
@@ -46,7 +47,7 @@ func NewPlacer(existing []model.Header) *Placer {
 // numbers in the session. It converts the header's times with [Time]. It also removes the reason of a visit
 // that is not orphaned. The error is ErrTime.
 func (p *Placer) Place(h *model.Header) (isNew bool, err error) {
-	if h.CreatedAt, err = Time(h.CreatedAt); err != nil {
+	if h.CreatedAt, err = store.Time(h.CreatedAt); err != nil {
 		return false, fmt.Errorf("createdAt: %w", err)
 	}
 	if !h.Orphaned {
@@ -54,7 +55,7 @@ func (p *Placer) Place(h *model.Header) (isNew bool, err error) {
 	}
 	if h.Reason != nil {
 		reason := *h.Reason
-		if reason.At, err = Time(reason.At); err != nil {
+		if reason.At, err = store.Time(reason.At); err != nil {
 			return false, fmt.Errorf("reason: %w", err)
 		}
 		h.Reason = &reason

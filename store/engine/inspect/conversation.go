@@ -1,4 +1,4 @@
-package store
+package inspect
 
 import (
 	"bytes"
@@ -9,12 +9,13 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/store"
 )
 
 // ConversationFaults returns the faults of the messages at the head of a session that its framework or its
 // provider rejects. Each fault is reported once, at the snapshot that brought the message. It reads the head's
 // state, and a few earlier states for each fault. An unreadable state has no faults.
-func ConversationFaults(ctx context.Context, s Store, session string) ([]model.Fault, error) {
+func ConversationFaults(ctx context.Context, s store.Store, session string) ([]model.Fault, error) {
 	var headers []model.Header
 	for h, err := range s.Headers(ctx, session) {
 		if err != nil {
@@ -41,7 +42,7 @@ func ConversationFaults(ctx context.Context, s Store, session string) ([]model.F
 	if c == nil {
 		return nil, err
 	}
-	var list FaultList
+	var list store.FaultList
 	if f := foreignFault(s.Kind(), path[len(path)-1].ID, c); f != nil {
 		list.Add(*f)
 	}

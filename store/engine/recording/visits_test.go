@@ -1,4 +1,4 @@
-package store_test
+package recording_test
 
 import (
 	"fmt"
@@ -9,13 +9,13 @@ import (
 	"pgregory.net/rapid"
 
 	"hindcast/model"
-	"hindcast/store"
+	"hindcast/store/engine/recording"
 )
 
 // picture makes visits from words such as "a0", "b1<1-" or "c2<2*": id and
 // index, the visit that it follows, "-" for an orphaned one, "*" for the head.
-func picture(words string) *store.Visits {
-	v := &store.Visits{Session: "s", Head: -1}
+func picture(words string) *recording.Visits {
+	v := &recording.Visits{Session: "s", Head: -1}
 	for i, word := range strings.Fields(words) {
 		h := model.Header{SessionID: "s", Visit: int64(i + 1)}
 		h.Orphaned = strings.Contains(word, "-")
@@ -39,7 +39,7 @@ func (n numbers) String() string { return strings.Trim(fmt.Sprint([]int(n)), "[]
 type numbers []int
 
 // visits returns the numbers of the visits at some positions.
-func visits(v *store.Visits, positions []int) (n numbers) {
+func visits(v *recording.Visits, positions []int) (n numbers) {
 	for _, i := range positions {
 		n = append(n, int(v.Headers[i].Visit))
 	}
@@ -80,7 +80,7 @@ func TestVisits_restore(t *testing.T) {
 // restoring, exactly the way from the root to the target is active afterwards.
 func TestVisits_restoreLeavesAPath(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		v := &store.Visits{Session: "s", Head: -1}
+		v := &recording.Visits{Session: "s", Head: -1}
 		for i := range rapid.IntRange(1, 40).Draw(r, "steps") {
 			if v.Head >= 0 && rapid.IntRange(0, 3).Draw(r, "restore") == 0 {
 				target := rapid.IntRange(0, len(v.Headers)-1).Draw(r, "target")
@@ -136,7 +136,7 @@ func TestVisits_path(t *testing.T) {
 		}
 	}
 	// By id, where no visit is named.
-	v := &store.Visits{Headers: []model.Header{{ID: "a", Visit: 1}, {ID: "b", ParentID: "a", Visit: 2}, {ID: "c", ParentID: "gone", Visit: 3}}, Head: -1}
+	v := &recording.Visits{Headers: []model.Header{{ID: "a", Visit: 1}, {ID: "b", ParentID: "a", Visit: 2}, {ID: "c", ParentID: "gone", Visit: 3}}, Head: -1}
 	if path, whole := v.Path(1); !slices.Equal(path, []int{0, 1}) || !whole {
 		t.Errorf("%v, %v", path, whole)
 	}
@@ -162,7 +162,7 @@ func TestVisits_find(t *testing.T) {
 
 func TestPlacer_numbers(t *testing.T) {
 	have := picture("a0 b1<1 c2<2").Headers
-	p := store.NewPlacer(have)
+	p := recording.NewPlacer(have)
 	rows := picture("a0 b1<1 x2<2 y3<3 c2<2").Headers
 	var got []string
 	for i := range rows {

@@ -1,6 +1,6 @@
 //go:build unix
 
-package store_test
+package survey_test
 
 import (
 	"context"
@@ -13,80 +13,13 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"hindcast/store"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
+	"hindcast/store/survey"
 )
-
-// tree makes a folder: names that end in a slash are folders, "a -> b" is a link
-// to b, "a |" a pipe, and every other name a file that holds "x".
-func tree(t testing.TB, names ...string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for _, name := range names {
-		name, target, isLink := strings.Cut(name, " -> ")
-		name, isPipe := strings.CutSuffix(name, " |")
-		at := filepath.Join(dir, name)
-		err := os.MkdirAll(filepath.Dir(at), 0o755)
-		switch {
-		case err != nil:
-		case strings.HasSuffix(name, "/"):
-			err = os.MkdirAll(at, 0o755)
-		case isLink:
-			err = os.Symlink(target, at)
-		case isPipe:
-			err = syscall.Mkfifo(at, 0o644)
-		default:
-			err = os.WriteFile(at, []byte("x"), 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
-
-// holding recognises folders in which there is a file or folder of a name.
-func holding(kind, name string) store.Kind {
-	return store.Kind{
-		Name: kind,
-		Recognise: func(_ context.Context, path string) (string, bool, error) {
-			info, err := os.Stat(path)
-			if err != nil || !info.IsDir() {
-				return "", false, err
-			}
-			if _, err := os.Stat(filepath.Join(path, name)); err != nil {
-				return "", false, nil
-			}
-			return name, true, nil
-		},
-		Open: func(_ context.Context, address string) (store.Store, error) {
-			return opened{kind: kind, address: address}, nil
-		},
-	}
-}
-
-// filed recognises files by the end of their names, and misses what it says of
-// those that have "bad" in them.
-func filed(kind, suffix string) store.Kind {
-	return store.Kind{
-		Name:  kind,
-		Files: []string{"*" + suffix},
-		Recognise: func(_ context.Context, path string) (string, bool, error) {
-			info, err := os.Stat(path)
-			if err != nil || !info.Mode().IsRegular() || !strings.HasSuffix(strings.ToLower(path), suffix) {
-				return "", false, err
-			}
-			if strings.Contains(path, "bad") {
-				return "it is bad", false, nil
-			}
-			return "a file", true, nil
-		},
-	}
-}
 
 // surveyed returns what a survey of a folder tells, a line for each place, with
 // paths from the folder on.
@@ -94,10 +27,10 @@ func surveyed(t *testing.T, kinds store.Kinds, dir string) []string {
 	t.Helper()
 	check := storetest.Untouched(t, dir)
 	defer check()
-	return told(t, dir, kinds.Survey(t.Context(), dir))
+	return told(t, dir, survey.Folder(t.Context(), kinds, dir))
 }
 
-func told(t *testing.T, dir string, findings iter.Seq2[store.Finding, error]) (lines []string) {
+func told(t *testing.T, dir string, findings iter.Seq2[survey.Finding, error]) (lines []string) {
 	t.Helper()
 	for f, err := range findings {
 		if err != nil {
@@ -108,7 +41,7 @@ func told(t *testing.T, dir string, findings iter.Seq2[store.Finding, error]) (l
 	return lines
 }
 
-func describe(dir string, f *store.Finding) string {
+func describe(dir string, f *survey.Finding) string {
 	kind := f.Kind
 	if kind == "" {
 		kind = "-"
@@ -132,9 +65,9 @@ func same(t *testing.T, got, want []string) {
 
 const noKind = "no kind knows it"
 
-func TestSurvey_tellsOfEveryPlace(t *testing.T) {
+func TestFolder_tellsOfEveryPlace(t *testing.T) {
 	skip.Sequential(t)
-	kinds := store.Kinds{holding("log", "log.json"), filed("db", ".db"), filed("lines", ".jsonl"), holding("other", "other.json")}
+	kinds := store.Kinds{storetest.Holding("log", "log.json"), storetest.Filed("db", ".db"), storetest.Filed("lines", ".jsonl"), storetest.Holding("other", "other.json")}
 	for _, c := range []struct {
 		name  string
 		names []string
@@ -201,69 +134,69 @@ func TestSurvey_tellsOfEveryPlace(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			same(t, surveyed(t, kinds, tree(t, c.names...)), c.want)
+			same(t, surveyed(t, kinds, storetest.Tree(t, c.names...)), c.want)
 		})
 	}
 }
 
-func TestSurvey_twoClaimsAreBothTold(t *testing.T) {
+func TestFolder_twoClaimsAreBothTold(t *testing.T) {
 	skip.Sequential(t)
-	kinds := store.Kinds{holding("first", "a"), holding("none", "z"), holding("second", "b"), filed("db", ".db"), filed("other", ".db")}
-	same(t, surveyed(t, kinds, tree(t, "s/a", "s/b", "s/in/b", "s/in/a", "s/part/b", "s/part/z", "s/other/z", "t.db")), []string{
+	kinds := store.Kinds{storetest.Holding("first", "a"), storetest.Holding("none", "z"), storetest.Holding("second", "b"), storetest.Filed("db", ".db"), storetest.Filed("other", ".db")}
+	same(t, surveyed(t, kinds, storetest.Tree(t, "s/a", "s/b", "s/in/b", "s/in/a", "s/part/b", "s/part/z", "s/other/z", "t.db")), []string{
 		`- "." ` + noKind,
 		`db "t.db" a file`, `other behind db "t.db" a file`,
 		`first "s" a`, `second behind first "s" b`,
 		`none "s/other" z`, // and no folder of the store's own is told
 	})
-	id, err := kinds.Identify(t.Context(), filepath.Join(tree(t, "s/a", "s/b"), "s"))
+	id, err := kinds.Identify(t.Context(), filepath.Join(storetest.Tree(t, "s/a", "s/b"), "s"))
 	if err != nil || id.Name != "first" {
 		t.Errorf("opened by %v, %v", id, err)
 	}
 }
 
 // A place that cannot be looked at is told with its error, and the others too.
-func TestSurvey_unreadable(t *testing.T) {
+func TestFolder_unreadable(t *testing.T) {
 	skip.Sequential(t)
-	broken := holding("broken", "a")
+	broken := storetest.Holding("broken", "a")
 	broken.Recognise = func(_ context.Context, path string) (string, bool, error) {
 		if strings.HasSuffix(path, "locked") {
 			return "", false, &fs.PathError{Op: "open", Path: path, Err: fs.ErrPermission}
 		}
 		return "", false, nil
 	}
-	kinds := store.Kinds{broken, filed("db", ".db"), holding("log", "log.json")}
-	dir := tree(t, "locked/a.db", "next/a.db", "of/locked/log.json")
+	kinds := store.Kinds{broken, storetest.Filed("db", ".db"), storetest.Holding("log", "log.json")}
+	dir := storetest.Tree(t, "locked/a.db", "next/a.db", "of/locked/log.json")
 	same(t, surveyed(t, kinds, dir), []string{
 		`- "." ` + noKind,
 		`- "locked" it cannot be looked at: permission denied`, `db "locked/a.db" a file`,
 		`- "next" ` + noKind, `db "next/a.db" a file`,
 		`- "of" ` + noKind, `log "of/locked" log.json`, // what one kind can tell is told
 	})
-	for f, err := range kinds.Survey(t.Context(), dir) {
+	for f, err := range survey.Folder(t.Context(), kinds, dir) {
 		if err != nil || (f.Err != nil) != strings.HasPrefix(f.Why, "it cannot") || f.Err != nil && !errors.Is(f.Err, fs.ErrPermission) {
 			t.Errorf("%+v, %v", f, err)
 		}
 	}
 }
 
-func TestSurvey_ofWhatMayNotBeRead(t *testing.T) {
+func TestFolder_ofWhatMayNotBeRead(t *testing.T) {
 	skip.Sequential(t)
 	if !storetest.Unprivileged(t) {
 		return
 	}
-	dir := tree(t, "shut/a.db", "open/a.db")
+	dir := storetest.Tree(t, "shut/a.db", "open/a.db")
 	shut := filepath.Join(dir, "shut")
 	if err := os.Chmod(shut, 0); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.Chmod(shut, 0o755) })
-	got := told(t, dir, store.Kinds{filed("db", ".db")}.Survey(t.Context(), dir))
+	got := told(t, dir, survey.Folder(t.Context(), store.Kinds{storetest.Filed("db", ".db")}, dir))
 	same(t, got, []string{`- "." ` + noKind, `- "open" ` + noKind, `db "open/a.db" a file`, `- "shut" ` + noKind, `- "shut" it cannot be looked at: permission denied`})
 }
 
-func TestSurvey_isBounded(t *testing.T) {
+func TestFolder_isBounded(t *testing.T) {
 	skip.Sequential(t)
-	kinds := store.Kinds{filed("db", ".db"), holding("log", "log.json")}
+	kinds := store.Kinds{storetest.Filed("db", ".db"), storetest.Holding("log", "log.json")}
 	names := func(n int, pattern string) (list []string) {
 		for i := range n {
 			list = append(list, fmt.Sprintf(pattern, i))
@@ -271,37 +204,37 @@ func TestSurvey_isBounded(t *testing.T) {
 		return list
 	}
 	t.Run("names", func(t *testing.T) {
-		dir := tree(t, names(40, "%d.txt")...)
-		same(t, told(t, dir, kinds.SurveyWithin(t.Context(), dir, 40, 9, 99, 9)), []string{`- "." ` + noKind})
-		same(t, told(t, dir, kinds.SurveyWithin(t.Context(), dir, 39, 9, 99, 9)), []string{
+		dir := storetest.Tree(t, names(40, "%d.txt")...)
+		same(t, told(t, dir, survey.Within(t.Context(), kinds, dir, 40, 9, 99, 9)), []string{`- "." ` + noKind})
+		same(t, told(t, dir, survey.Within(t.Context(), kinds, dir, 39, 9, 99, 9)), []string{
 			`- "." ` + noKind, `- "." it has more than 39 names: the others are not looked at`,
 		})
 	})
 	t.Run("folders", func(t *testing.T) {
-		dir := tree(t, names(5, "%d/x/y/")...)
-		got := told(t, dir, kinds.SurveyWithin(t.Context(), dir, 99, 8, 99, 9))
+		dir := storetest.Tree(t, names(5, "%d/x/y/")...)
+		got := told(t, dir, survey.Within(t.Context(), kinds, dir, 99, 8, 99, 9))
 		want := `- "." it has more than 8 folders: 5 more that were met are not looked into, nor what is in them; name one of them`
 		if last := got[len(got)-1]; len(got) != 9 || last != want {
 			t.Errorf("told\n  %s", strings.Join(got, "\n  "))
 		}
 	})
 	t.Run("places", func(t *testing.T) {
-		dir := tree(t, names(9, "%d -> nowhere")...)
-		got := told(t, dir, kinds.SurveyWithin(t.Context(), dir, 99, 99, 5, 9))
+		dir := storetest.Tree(t, names(9, "%d -> nowhere")...)
+		got := told(t, dir, survey.Within(t.Context(), kinds, dir, 99, 99, 5, 9))
 		if last := got[len(got)-1]; len(got) != 6 || !strings.HasPrefix(last, `- "." more than 5 places are told of`) {
 			t.Errorf("told\n  %s", strings.Join(got, "\n  "))
 		}
 	})
 	t.Run("a store", func(t *testing.T) {
 		var asked atomic.Int64
-		counting := filed("db", ".db")
+		counting := storetest.Filed("db", ".db")
 		recognise := counting.Recognise
 		counting.Recognise = func(ctx context.Context, path string) (string, bool, error) {
 			asked.Add(1)
 			return recognise(ctx, path)
 		}
-		dir := tree(t, append(names(50, "s/message_%d.db"), "s/log.json")...)
-		for range (store.Kinds{holding("log", "log.json"), counting}).SurveyWithin(t.Context(), dir, 99, 99, 99, 7) {
+		dir := storetest.Tree(t, append(names(50, "s/message_%d.db"), "s/log.json")...)
+		for range survey.Within(t.Context(), store.Kinds{storetest.Holding("log", "log.json"), counting}, dir, 99, 99, 99, 7) {
 		}
 		if n := asked.Load(); n < 6 || n > 9 {
 			t.Errorf("another kind was asked about %d places", n)
@@ -309,20 +242,20 @@ func TestSurvey_isBounded(t *testing.T) {
 	})
 }
 
-func TestSurvey_errors(t *testing.T) {
+func TestFolder_errors(t *testing.T) {
 	skip.Sequential(t)
-	kinds := store.Kinds{filed("db", ".db")}
-	pipe := filepath.Join(tree(t, "p |"), "p")
+	kinds := store.Kinds{storetest.Filed("db", ".db")}
+	pipe := filepath.Join(storetest.Tree(t, "p |"), "p")
 	for path, word := range map[string]string{
-		filepath.Join(t.TempDir(), "none"):     "no such file",
-		filepath.Join(tree(t, "file"), "file"): "not a folder",
-		pipe:                                   "not a folder",
-		filepath.Join(tree(t, "loop -> loop"), "loop"):       "too many levels",
-		filepath.Join(tree(t, "gone -> nowhere"), "gone"):    "no such file",
-		filepath.Join(t.TempDir(), strings.Repeat("x", 300)): "too long",
+		filepath.Join(t.TempDir(), "none"):               "no such file",
+		filepath.Join(storetest.Tree(t, "file"), "file"): "not a folder",
+		pipe: "not a folder",
+		filepath.Join(storetest.Tree(t, "loop -> loop"), "loop"):    "too many levels",
+		filepath.Join(storetest.Tree(t, "gone -> nowhere"), "gone"): "no such file",
+		filepath.Join(t.TempDir(), strings.Repeat("x", 300)):        "too long",
 	} {
 		n := 0
-		for f, err := range kinds.Survey(t.Context(), path) {
+		for f, err := range survey.Folder(t.Context(), kinds, path) {
 			if n++; err == nil || !strings.Contains(err.Error(), word) || !strings.HasPrefix(err.Error(), "survey ") {
 				t.Errorf("%s: %+v, %v", path, f, err)
 			}
@@ -332,26 +265,26 @@ func TestSurvey_errors(t *testing.T) {
 		}
 	}
 	// A link that was named is followed.
-	linked := tree(t, "real/a.db", "link -> real")
+	linked := storetest.Tree(t, "real/a.db", "link -> real")
 	same(t, surveyed(t, kinds, filepath.Join(linked, "link")), []string{`- "." ` + noKind, `db "a.db" a file`})
 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var last error
-	for _, err := range kinds.Survey(ctx, tree(t, "a/b/c/", "b/", "c/")) {
+	for _, err := range survey.Folder(ctx, kinds, storetest.Tree(t, "a/b/c/", "b/", "c/")) {
 		cancel()
 		last = err
 	}
 	if !errors.Is(last, context.Canceled) {
 		t.Errorf("a survey that was cancelled ends with %v", last)
 	}
-	for range kinds.Survey(t.Context(), tree(t, "a/b.db", "c/d.db")) {
+	for range survey.Folder(t.Context(), kinds, storetest.Tree(t, "a/b.db", "c/d.db")) {
 		break // nothing is told to who has gone
 	}
 }
 
-func BenchmarkSurvey_project(b *testing.B) {
-	dir := tree(b)
+func BenchmarkFolder_project(b *testing.B) {
+	dir := storetest.Tree(b)
 	for i := range 40 {
 		for j := range 20 {
 			sub := filepath.Join(dir, fmt.Sprintf("%d/%d", i, j))
@@ -365,9 +298,9 @@ func BenchmarkSurvey_project(b *testing.B) {
 			}
 		}
 	}
-	kinds := store.Kinds{holding("log", "log.json"), filed("db", ".db"), filed("lines", ".jsonl")}
+	kinds := store.Kinds{storetest.Holding("log", "log.json"), storetest.Filed("db", ".db"), storetest.Filed("lines", ".jsonl")}
 	for b.Loop() {
-		for range kinds.Survey(b.Context(), dir) {
+		for range survey.Folder(b.Context(), kinds, dir) {
 		}
 	}
 }

@@ -1,4 +1,5 @@
-package store
+// Package survey looks for stores in a folder, and says of each place why it is one or not.
+package survey
 
 import (
 	"cmp"
@@ -13,6 +14,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"hindcast/store"
 )
 
 // bounds are how far a survey goes.
@@ -37,7 +40,7 @@ type Finding struct {
 	// Why says in a few words what it was recognised by, or else why it was
 	// passed over.
 	Why string
-	// Likes are the reasons of kinds whose store it looks like, each "KIND: WHY", see [Kind.Likens].
+	// Likes are the reasons of kinds whose store it looks like, each "KIND: WHY", see [store.Kind.Likens].
 	Likes []string
 	// Behind is the kind that recognises the same path, is asked first, and so
 	// opens it; "" where Kind opens it.
@@ -46,7 +49,7 @@ type Finding struct {
 	Err error
 }
 
-// Survey looks for stores in a folder and below it, and reports for every place
+// Folder looks for stores in a folder and below it, and reports for every place
 // that it visits why it is a store or not. Nearer places come first, and places
 // in one folder by their names. An error of the folder itself, or of ctx, ends it.
 //
@@ -55,15 +58,15 @@ type Finding struct {
 // database. It does not enter a store, except for places that only other kinds
 // claim, directly in the store or in a hidden folder in it. It does not follow
 // symbolic links. At its bounds it stops, and reports where. It writes nothing.
-func (ks Kinds) Survey(ctx context.Context, dir string) iter.Seq2[Finding, error] {
-	return ks.survey(ctx, dir, usual)
+func Folder(ctx context.Context, ks store.Kinds, dir string) iter.Seq2[Finding, error] {
+	return surveyWithin(ctx, ks, dir, usual)
 }
 
-func (ks Kinds) survey(ctx context.Context, dir string, most bounds) iter.Seq2[Finding, error] {
+func surveyWithin(ctx context.Context, ks store.Kinds, dir string, most bounds) iter.Seq2[Finding, error] {
 	return func(yield func(Finding, error) bool) {
 		root, err := openFolder(dir)
 		if err != nil {
-			yield(Finding{}, fmt.Errorf("survey %q: %w", dir, cause(err)))
+			yield(Finding{}, fmt.Errorf("survey %q: %w", dir, withoutPath(err)))
 			return
 		}
 		defer root.Close() // it was only read
@@ -108,7 +111,7 @@ func openFolder(dir string) (*os.Root, error) {
 // each is below root.
 type survey struct {
 	most  bounds
-	kinds Kinds
+	kinds store.Kinds
 	dir   string
 	root  *os.Root
 	queue []folder
@@ -132,7 +135,7 @@ func (s *survey) passOver(path, why string) bool { return s.tell(Finding{Path: p
 
 // tellUnseen tells of a place that cannot be looked at.
 func (s *survey) tellUnseen(path string, err error) bool {
-	err = cause(err)
+	err = withoutPath(err)
 	return s.tell(Finding{Path: path, Why: "it cannot be looked at: " + err.Error(), Err: err})
 }
 
@@ -172,7 +175,7 @@ func (s *survey) visit(ctx context.Context, f folder) bool {
 // isOwned reports whether a place in a store is one of its kind's by itself, such as the folder of one project: no
 // other kind is asked about it.
 func (s *survey) isOwned(ctx context.Context, in folder, name string) bool {
-	return !strings.HasPrefix(path.Base(name), ".") && slices.ContainsFunc(s.kinds, func(k Kind) bool {
+	return !strings.HasPrefix(path.Base(name), ".") && slices.ContainsFunc(s.kinds, func(k store.Kind) bool {
 		if k.Recognise == nil || !slices.Contains(in.owners, k.Name) {
 			return false
 		}
@@ -194,9 +197,9 @@ const (
 // reports all kinds that claim the place, and returns them. If no kind claims it, ask reports that once, with
 // each kind's reason. Inside a store it does not ask the store's own kinds, and does not report places that
 // are no store.
-func (s *survey) ask(ctx context.Context, kinds Kinds, in folder, name string) (_ said, owners []string, goOn bool) {
+func (s *survey) ask(ctx context.Context, kinds store.Kinds, in folder, name string) (_ said, owners []string, goOn bool) {
 	at := s.at(name)
-	var missing, likes misses
+	var missing, likes store.Misses
 	var unseen error
 	for _, k := range kinds {
 		if k.Recognise == nil || slices.Contains(in.owners, k.Name) {
@@ -216,9 +219,9 @@ func (s *survey) ask(ctx context.Context, kinds Kinds, in folder, name string) (
 			}
 			owners = append(owners, k.Name)
 		case why != "":
-			missing.add(k.Name, why)
+			missing.Add(k.Name, why)
 			if k.Likens {
-				likes.add(k.Name, why)
+				likes.Add(k.Name, why)
 			}
 		}
 	}
@@ -229,10 +232,10 @@ func (s *survey) ask(ctx context.Context, kinds Kinds, in folder, name string) (
 		return unknown, nil, true
 	case unseen != nil:
 		return unreadable, nil, s.tellUnseen(at, unseen)
-	case missing.whys == nil:
+	case missing.List() == nil:
 		return unknown, nil, s.passOver(at, "no kind knows it")
 	}
-	return unknown, nil, s.tell(Finding{Path: at, Why: "no kind knows it; " + strings.Join(missing.list(), "; "), Likes: likes.list()})
+	return unknown, nil, s.tell(Finding{Path: at, Why: "no kind knows it; " + strings.Join(missing.List(), "; "), Likes: likes.List()})
 }
 
 // list returns as many of the first entries of a folder, by their names, and whether
@@ -262,7 +265,7 @@ func (s *survey) list(name string, most int) (entries []fs.DirEntry, more bool, 
 // decideEntry decides what becomes of an entry of a folder.
 func (s *survey) decideEntry(ctx context.Context, in folder, e fs.DirEntry) bool {
 	name := path.Join(in.name, e.Name())
-	kinds := s.kinds.ofFile(e.Name())
+	kinds := ofFile(s.kinds, e.Name())
 	why := ""
 	switch mode := e.Type(); {
 	case mode&fs.ModeSymlink != 0:
@@ -279,7 +282,7 @@ func (s *survey) decideEntry(ctx context.Context, in folder, e fs.DirEntry) bool
 		why = "a temporary file"
 	case len(kinds) == 0 && in.owners == nil && isPages(e):
 		in.quiet = true
-		_, _, goOn := s.ask(ctx, s.kinds.ofFile("x.db"), in, name)
+		_, _, goOn := s.ask(ctx, ofFile(s.kinds, "x.db"), in, name)
 		return goOn
 	case len(kinds) == 0:
 	case !mode.IsRegular():
@@ -295,14 +298,7 @@ func (s *survey) decideEntry(ctx context.Context, in folder, e fs.DirEntry) bool
 // isPages reports whether a file may be a database, whatever its name is.
 func isPages(e fs.DirEntry) bool {
 	info, err := e.Info()
-	return err == nil && info.Mode().IsRegular() && WholePages(e.Name(), info.Size())
-}
-
-// WholePages reports whether a file may be a SQLite database by its size, and is not a file that SQLite keeps
-// beside a database.
-func WholePages(name string, size int64) bool {
-	const page = 512
-	return size > 0 && size%page == 0 && !slices.ContainsFunc([]string{"-wal", "-shm", "-journal"}, func(end string) bool { return strings.HasSuffix(name, end) })
+	return err == nil && info.Mode().IsRegular() && store.WholePages(e.Name(), info.Size())
 }
 
 // elsewhere are the folders that hold much and no stores, by patterns of their
@@ -330,9 +326,9 @@ func whySpared(name string) string {
 }
 
 // ofFile returns the kinds whose store a file of a name may be.
-func (ks Kinds) ofFile(name string) Kinds {
+func ofFile(ks store.Kinds, name string) store.Kinds {
 	name = strings.ToLower(name)
-	var fit Kinds
+	var fit store.Kinds
 	for _, k := range ks {
 		if slices.ContainsFunc(k.Files, func(pattern string) bool { ok, err := path.Match(pattern, name); return ok && err == nil }) {
 			fit = append(fit, k)
@@ -346,8 +342,8 @@ func isTemporary(name string) bool {
 	return strings.HasSuffix(name, ".tmp") || strings.Contains(name, "_tmp_")
 }
 
-// cause takes the path out of an error: its reporter names the place.
-func cause(err error) error {
+// withoutPath takes the path out of an error: its reporter names the place.
+func withoutPath(err error) error {
 	if e := (*fs.PathError)(nil); errors.As(err, &e) {
 		return e.Err
 	}

@@ -1,4 +1,4 @@
-package store_test
+package inspect_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine/inspect"
 )
 
 // damaged says of no snapshot that it is.
@@ -58,9 +59,9 @@ func (c *counted) message(i int) string {
 func (c *counted) faults(t *testing.T) []model.Fault {
 	t.Helper()
 	c.read = 0
-	list, err := store.UnreadFaults(t.Context(), c, "s", damaged, func(yield func(*store.Carried)) error {
+	list, err := inspect.UnreadFaults(t.Context(), c, "s", damaged, func(yield func(*inspect.Carried)) error {
 		for i := range c.n {
-			yield(&store.Carried{File: "log", Place: fmt.Sprint(i), Kind: "note", Snapshot: fmt.Sprint(i), Data: []byte(c.message(i))})
+			yield(&inspect.Carried{File: "log", Place: fmt.Sprint(i), Kind: "note", Snapshot: fmt.Sprint(i), Data: []byte(c.message(i))})
 		}
 		return nil
 	})
@@ -108,8 +109,8 @@ func TestUnreadFaults_texts(t *testing.T) {
 		`not JSON at all`:                                  true,
 	} {
 		c := &counted{n: 1}
-		list, err := store.UnreadFaults(t.Context(), c, "s", damaged, func(yield func(*store.Carried)) error {
-			yield(&store.Carried{File: "f", Snapshot: "0", Data: []byte(data)})
+		list, err := inspect.UnreadFaults(t.Context(), c, "s", damaged, func(yield func(*inspect.Carried)) error {
+			yield(&inspect.Carried{File: "f", Snapshot: "0", Data: []byte(data)})
 			return nil
 		})
 		if err != nil || (list != nil) != lost {

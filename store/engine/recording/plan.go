@@ -1,4 +1,4 @@
-package store
+package recording
 
 import (
 	"cmp"
@@ -7,22 +7,8 @@ import (
 	"slices"
 
 	"hindcast/model"
+	"hindcast/store"
 )
-
-// ErrSessionExists: a fork was to make a session that the store already has.
-var ErrSessionExists = errors.New("the session exists already")
-
-// ErrNotEdited: an edit was to make a session out of the state that is there.
-var ErrNotEdited = errors.New("the state is still that of the snapshot")
-
-// NotPlanned returns the error of a change that a store of a kind could not plan. A refusal
-// names the operation itself, and its reason comes first.
-func NotPlanned(kind string, c model.Change, err error) error {
-	if errors.As(err, new(*model.UnsupportedError)) || errors.As(err, new(*model.NothingToError)) {
-		return fmt.Errorf("%s: %w", kind, err)
-	}
-	return fmt.Errorf("%s: plan %s: %w", kind, c, err)
-}
 
 // Circumstances are facts around a plan that a kind knows, and warnings that a person should read before
 // agreeing.
@@ -34,7 +20,7 @@ type Circumstances struct {
 	WorkingState bool
 	// Mismatch says that the target's id is not the hash of its state.
 	Mismatch bool
-	// Conversation has the problems of the messages from which the session goes on, see [ConversationHazards].
+	// Conversation has the problems of the messages from which the session goes on, see [hindcast/store/engine/inspect.ConversationHazards].
 	Conversation []string
 }
 
@@ -57,7 +43,7 @@ func (v *Visits) PlanRestore(ref model.Ref, c Circumstances) (model.Plan, error)
 	}
 	plan.Hazards = append(plan.Hazards, lineage.hazards(target, c)...)
 	if len(c.SharedWith) > 0 {
-		plan.Hazards = append(plan.Hazards, holders(c.SharedWith)+" the same snapshot, so that WithSnapshotID alone is ambiguous: resume by session")
+		plan.Hazards = append(plan.Hazards, nameHolders(c.SharedWith)+" the same snapshot, so that WithSnapshotID alone is ambiguous: resume by session")
 	}
 	return plan, nil
 }
@@ -92,11 +78,11 @@ func (v *Visits) branch(op model.Op, ref model.Ref, as, edited string, c Circums
 	last, visits, which := v.Headers[target], model.Count(len(path), "visit"), ""
 	if edited != "" {
 		if edited == last.ID {
-			return model.Plan{}, ErrNotEdited
+			return model.Plan{}, store.ErrNotEdited
 		}
 		last.ID, visits, which = edited, visits+", the last one new", " as edited, "+model.ShortID(edited, 8)
 	}
-	onward(&plan, as, &last)
+	resumeFrom(&plan, as, &last)
 	plan.Writes = append(plan.Writes,
 		fmt.Sprintf("visits of session %q: %s, the way from the root to #%d%s", as, visits, plan.Target.Index, which),
 		fmt.Sprintf("record of session %q: state, turn and last snapshot of #%d%s", as, plan.Target.Index, which),
@@ -126,14 +112,14 @@ func (v *Visits) PlanUndo(e Entry) model.Plan {
 		plan := v.plan(model.OpUndo, -1)
 		plan.Entry, plan.Removes = e.ID, true
 		plan.Loads = fmt.Sprintf("session %q is gone: nothing loads it", v.Session)
-		plan.Writes = append(plan.Writes, removal(v))
+		plan.Writes = append(plan.Writes, describeRemoval(v))
 		if e.Op == model.OpConvert {
 			plan.Final = true
 			plan.Hazards = append(plan.Hazards, "redo cannot bring it back, because it does not know the other store; hindcast convert can")
 		}
 		return v.withJournalEntry(plan)
 	}
-	plan := v.move(model.OpUndo, v.At(e.Head), v.positions(e.Reactivated), v.positions(e.Orphaned))
+	plan := v.move(model.OpUndo, v.At(e.Head), v.positionsOf(e.Reactivated), v.positionsOf(e.Orphaned))
 	plan.Entry = e.ID
 	plan.Writes = append(plan.Writes, fmt.Sprintf("record of session %q: as it was before", v.Session))
 	return v.withJournalEntry(plan)
@@ -159,14 +145,14 @@ func PlanUndoImport(entry int64, sessions []Imported) model.Plan {
 	if first.Made {
 		plan.Loads = fmt.Sprintf("session %q is gone: nothing loads it", first.Session)
 	} else if i := first.At(first.Before); i >= 0 {
-		onward(&plan, first.Session, &first.Headers[i])
+		resumeFrom(&plan, first.Session, &first.Headers[i])
 	}
 	for i, s := range sessions {
 		if i > 0 {
 			plan.Others = append(plan.Others, s.Session)
 		}
 		if s.Made {
-			plan.Writes = append(plan.Writes, removal(s.Visits))
+			plan.Writes = append(plan.Writes, describeRemoval(s.Visits))
 			continue
 		}
 		added := 0
@@ -181,8 +167,8 @@ func PlanUndoImport(entry int64, sessions []Imported) model.Plan {
 	return first.withJournalEntry(plan)
 }
 
-// removal says that a session goes.
-func removal(v *Visits) string {
+// describeRemoval says that a session goes.
+func describeRemoval(v *Visits) string {
 	return fmt.Sprintf("session %q: removed with its record and %s", v.Session, model.Count(len(v.Headers), "visit"))
 }
 
@@ -226,8 +212,8 @@ func (v *Visits) withJournalEntry(plan model.Plan) model.Plan {
 	return plan
 }
 
-// positions returns the positions of visits by their numbers, in rule 6's order.
-func (v *Visits) positions(visits []int64) []int {
+// positionsOf returns the positions of visits by their numbers, in rule 6's order.
+func (v *Visits) positionsOf(visits []int64) []int {
 	var positions []int
 	for _, visit := range visits {
 		if i := v.At(visit); i >= 0 {
@@ -241,10 +227,10 @@ func (v *Visits) positions(visits []int64) []int {
 // move is the plan of a head that goes to the visit at target.
 func (v *Visits) move(op model.Op, target int, orphans, reactivates []int) model.Plan {
 	plan := v.plan(op, target)
-	plan.Orphans, plan.Reactivates = v.items(orphans), v.items(reactivates)
+	plan.Orphans, plan.Reactivates = v.pointsAt(orphans), v.pointsAt(reactivates)
 	plan.Loads = "no snapshot: the session begins at #0"
 	if target >= 0 {
-		onward(&plan, v.Session, &v.Headers[target])
+		resumeFrom(&plan, v.Session, &v.Headers[target])
 	}
 	plan.Writes = append(plan.Writes, fmt.Sprintf("visits of session %q: %d orphaned, %d active again", v.Session, len(orphans), len(reactivates)))
 	return plan
@@ -262,7 +248,7 @@ func (v *Visits) plan(op model.Op, target int) model.Plan {
 	return p
 }
 
-func (v *Visits) items(positions []int) []model.Point {
+func (v *Visits) pointsAt(positions []int) []model.Point {
 	items := make([]model.Point, 0, len(positions))
 	for _, i := range positions {
 		items = append(items, v.Headers[i].Point())
@@ -270,9 +256,9 @@ func (v *Visits) items(positions []int) []model.Point {
 	return items
 }
 
-// onward fills in how an agent of the Genkit Go design goes on: it opens the
+// resumeFrom fills in how an agent of the Genkit Go design goes on: it opens the
 // session, finds its record, and loads the last snapshot there.
-func onward(plan *model.Plan, session string, h *model.Header) {
+func resumeFrom(plan *model.Plan, session string, h *model.Header) {
 	turn := fmt.Sprintf("in turn %d", h.TurnIndex)
 	if h.Event.EndsTurn() {
 		turn = fmt.Sprintf("with turn %d", h.TurnIndex+1)
@@ -331,7 +317,7 @@ func sameVisit(a, b model.Point) bool {
 	return a.ID == b.ID && a.Index == b.Index && a.Visit == b.Visit
 }
 
-func holders(sessions []string) string {
+func nameHolders(sessions []string) string {
 	if len(sessions) == 1 {
 		return fmt.Sprintf("session %q holds", sessions[0])
 	}

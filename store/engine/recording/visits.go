@@ -1,4 +1,4 @@
-package store
+package recording
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package store
+package inspect
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/store"
 )
 
 // How Hindcast checks that every text is in view.
@@ -26,9 +27,6 @@ import (
 //
 // The state of the head has most texts. The others are looked for in the state of the record's
 // own snapshot, and of its descendants.
-
-// FaultUnread: records have a text that no message shows.
-const FaultUnread = "unread-text"
 
 // Carried is a record of a session as it is stored.
 type Carried struct {
@@ -57,40 +55,14 @@ func UnreadFault(n int, first *Carried, text string) model.Fault {
 		of = fmt.Sprintf(" of type %.40q:", first.Kind)
 	}
 	meaning := fmt.Sprintf("%s that no message shows; the first is%s %s", have, of, conversation.Cut(conversation.OneLine(conversation.Cut(text, 4*most)), most))
-	return model.Fault{Code: FaultUnread, Severity: model.Odd, File: first.File, Path: first.Place, Meaning: meaning, Verdict: "Hindcast does not read such a record: look at the file", Records: n}
-}
-
-// UnreadRecords returns how many records have texts that no message shows, by the faults of a session.
-func UnreadRecords(faults []model.Fault) (n int) {
-	for i := range faults {
-		if faults[i].Code == FaultUnread {
-			n += faults[i].Records
-		}
-	}
-	return n
-}
-
-// A session is looked through for faults before anyone asks where it has so many snapshots at most,
-// with states of so many bytes.
-const (
-	quickSnapshots = 1000
-	quickBytes     = 64 << 20
-)
-
-// IsQuickToCheck reports whether a session is so small that its faults are looked for unasked.
-func IsQuickToCheck(t *model.Timeline) bool {
-	size := int64(0)
-	for n := range model.Node(min(t.Len(), quickSnapshots+1)) {
-		size += t.Header(n).Size
-	}
-	return t.Len() > 0 && t.Len() <= quickSnapshots && size <= quickBytes
+	return model.Fault{Code: store.FaultUnread, Severity: model.Odd, File: first.File, Path: first.Place, Meaning: meaning, Verdict: "Hindcast does not read such a record: look at the file", Records: n}
 }
 
 // UnreadFaults returns the fault of a session's records whose texts are not in view, or nil. damaged reports
 // whether another fault covers the unreadable state of a snapshot. each calls yield for each record;
 // UnreadFaults calls each again if some texts are not in view. It returns the errors of each, of Headers, and
 // of State for undamaged states.
-func UnreadFaults(ctx context.Context, s Store, session string, damaged func(id string) bool, each func(yield func(*Carried)) error) ([]model.Fault, error) {
+func UnreadFaults(ctx context.Context, s store.Store, session string, damaged func(id string) bool, each func(yield func(*Carried)) error) ([]model.Fault, error) {
 	u := unread{ctx: ctx, store: s, session: session, seed: maphash.MakeSeed(), left: map[uint64]bool{}, damaged: damaged}
 	err := each(func(c *Carried) {
 		for text := range c.texts {
@@ -132,7 +104,7 @@ func UnreadFaults(ctx context.Context, s Store, session string, damaged func(id 
 // unread looks for texts that are not in view.
 type unread struct {
 	ctx     context.Context
-	store   Store
+	store   store.Store
 	session string
 	seed    maphash.Seed
 	// left are the texts that were not seen yet, and order has them by the records.
@@ -240,8 +212,8 @@ func (u *unread) linesOf(id string) (string, error) {
 	if err := u.eachText(id, add); err != nil {
 		return "", err
 	}
-	if d, ok := u.store.(Deriver); ok {
-		facts, err := d.Facts(u.ctx, model.Ref{Session: u.session, ID: id})
+	if f := store.FeaturesOf(u.store); f.Facts != nil {
+		facts, err := f.Facts(u.ctx, model.Ref{Session: u.session, ID: id})
 		if err := u.failure(id, err); err != nil {
 			return "", err
 		}
@@ -280,7 +252,7 @@ func (u *unread) failure(id string, err error) error {
 // the state of a snapshot cannot be read.
 func DamagedIn(faults []model.Fault, session string) func(id string) bool {
 	return func(id string) bool {
-		return slices.ContainsFunc(faults, func(f model.Fault) bool { return f.Code == FaultState && f.File == session+"/"+id })
+		return slices.ContainsFunc(faults, func(f model.Fault) bool { return f.Code == store.FaultState && f.File == session+"/"+id })
 	}
 }
 
