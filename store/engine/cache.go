@@ -101,6 +101,8 @@ type cache struct {
 const (
 	mostCached = 200_000
 	heldSize   = 128 // bytes of files that count as much as a row
+	// mostSeen bounds the files of a session that is cached: to look at more takes about as long as to read it.
+	mostSeen = 1 << 16
 )
 
 // get returns the session at a place, nil where it was not read, or is called otherwise by now.
@@ -118,6 +120,10 @@ func (c *cache) put(name string, s *session) {
 	defer c.mu.Unlock()
 	if was := c.sessions[name]; was != nil {
 		c.size -= was.size()
+		delete(c.sessions, name)
+	}
+	if files, _ := s.mark.(seen); files.Len() > mostSeen {
+		return
 	}
 	if c.size += s.size(); c.sessions == nil || c.size > mostCached {
 		c.sessions, c.size = map[string]*session{}, s.size()
@@ -293,7 +299,7 @@ func (s *Store) Tail(ctx context.Context, session string, n int) (rows []model.H
 		now, err := s.load(ctx, in, at)
 		if err == nil {
 			before = max(len(now.shown)-n, 0)
-			rows = slices.Clone(now.shown[before:])
+			rows, err = slices.Clone(now.shown[before:]), now.Err
 		}
 		return err
 	})

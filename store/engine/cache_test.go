@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"fmt"
 	"testing"
 
 	"hindcast/model"
+	"hindcast/store/media/tree"
 )
 
 // TestCache forgets all where more rows are cached than fit, and counts those of a session once.
@@ -24,5 +26,28 @@ func TestCache(t *testing.T) {
 	held.Held = mostCached * heldSize
 	if c.put("d", held); c.get(Place{Session: "c"}) != nil || c.get(Place{Session: "d"}) == nil {
 		t.Error("what is held of files does not count")
+	}
+}
+
+// blank is a tree of no files.
+type blank struct{ tree.Tree }
+
+func (blank) Stamp(string) (tree.Stamp, error) { return tree.Stamp{}, nil }
+
+// TestCache_ofManyFiles caches no session of more files than are quick to look at, nor what it was before.
+func TestCache_ofManyFiles(t *testing.T) {
+	c, view := &cache{}, tree.NewView(blank{})
+	for i := range mostSeen {
+		_, _ = view.Stamp(fmt.Sprint(i))
+	}
+	one := &session{Log: &Log{}, mark: seen{Seen: view.Seen()}}
+	c.put("a", one)
+	if c.get(Place{Session: "a"}) != one || c.size != mostSeen {
+		t.Error("it is not cached")
+	}
+	_, _ = view.Stamp("one more")
+	c.put("a", one)
+	if c.get(Place{Session: "a"}) != nil {
+		t.Error("it is cached")
 	}
 }

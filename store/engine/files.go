@@ -27,8 +27,8 @@ type Files struct {
 	// Unread returns the faults of records whose texts no state has; nil where they are looked for in the
 	// files of the rows.
 	Unread func(ctx context.Context, session string) ([]model.Fault, error)
-	// Damage is the fault of a write that was broken off, but for its file and its meaning. Deep says that
-	// all that the journal keeps is read for it.
+	// Damage is the fault of a write that was broken off, but for its file and its meaning; the format tells of
+	// one without a code. Deep says that all that the journal keeps is read for it.
 	Damage model.Fault
 	Deep   bool
 	format *Format
@@ -121,6 +121,9 @@ func (m *Files) Silent() bool { return !m.Storage.Begun() }
 
 // Check implements Medium.
 func (m *Files) Check(ctx context.Context, _ In) ([]model.Fault, error) {
+	if m.Damage.Code == "" {
+		return nil, ctx.Err()
+	}
 	broken := m.Storage.Broken()
 	if broken == nil && m.Deep {
 		broken = m.Storage.Check(ctx)
@@ -185,7 +188,7 @@ type filesStage struct {
 func (f *filesStage) In() In { return f.on.In }
 
 func (f *filesStage) Busy(_ context.Context, before *Log) (string, error) {
-	return f.Storage.Busy(before), nil
+	return f.Storage.Busy(before)
 }
 
 func (f *filesStage) Lay(_ context.Context, at Place, m *Move) (In, error) {

@@ -94,7 +94,7 @@ func (s *Store) place(ctx context.Context, in In, session string, what func(In, 
 		if err != nil {
 			return err
 		}
-		return what(in, at)
+		return what(in.Of(at), at)
 	}
 	if at, ok := s.known.Load(session); ok { // listing the sessions costs more than reading one row
 		if err := what(in, at.(Place)); !errors.Is(err, model.ErrNoSession) && !errors.Is(err, model.ErrNoSnapshot) {
@@ -227,6 +227,9 @@ func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Hea
 			if err = ctx.Err(); err == nil && !yield(now.shown[i], nil) {
 				return
 			}
+		}
+		if err == nil {
+			err = now.Err
 		}
 		if err != nil {
 			yield(model.Header{}, s.Wrap(err, "list snapshots of session %q", session))

@@ -112,8 +112,10 @@ func (s *Store) move(ctx context.Context, on Stage, c model.Change) (plan model.
 		switch {
 		case err != nil:
 			return err
-		case len(before.Rows) == 0:
+		case len(before.Rows) == 0 && !before.Empty:
 			return model.ErrNoSession
+		case before.Err != nil && c.Op != model.OpRepair:
+			return before.Err
 		case c.Op != model.OpRepair && c.Op != model.OpPurge && !(c.Join && s.format.Joins) && before.At(c.Ref.ID) < 0:
 			return model.ErrNoSnapshot
 		}

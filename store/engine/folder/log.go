@@ -45,8 +45,18 @@ type Place struct {
 	Format Mover
 	// Folders are the folders in which the journal's entries record the names that came.
 	Folders []string
+	// Tree holds the session if it is not in the tree of the storage, but where a link leads to.
+	Tree tree.Tree
 	// Own holds the format's own data.
 	Own any
+}
+
+// Of returns the input in which the session at a place is read.
+func (in In) Of(at Place) In {
+	if at.Tree != nil {
+		in.Tree = at.Tree
+	}
+	return in
 }
 
 // Called returns the session's name in the port.
@@ -78,6 +88,8 @@ type Log struct {
 	Settled bool
 	// Empty says of a log without rows that the session is there.
 	Empty bool
+	// Err is why not all rows could be read.
+	Err error
 	// Own holds the format's decoded data, and Held is how many bytes of files are in it.
 	Own  any
 	Held int64

@@ -55,8 +55,8 @@ func (s *Storage) Suppose(ctx context.Context, what func(*Staged) error) error {
 
 // Lay returns the tree after steps.
 func (on *Staged) Lay(at Place, steps tree.Steps) (In, error) {
-	if !utf8.ValidString(at.Session) {
-		return In{}, &model.UnsupportedError{Op: model.OpRestore, Reason: "the name of the session or of its agent is no UTF-8, and what is written is put down by name: rename its folder"}
+	if err := at.refusal(); err != nil {
+		return In{}, err
 	}
 	kept, failed := on.storage.strictly()
 	over := on.In
@@ -66,8 +66,16 @@ func (on *Staged) Lay(at Place, steps tree.Steps) (In, error) {
 	return over, nil
 }
 
-// Busy asks whether an agent is at work on a session.
-func (s *Storage) Busy(log *Log) string { return s.busy(log) }
+// refusal returns why nothing is written to a session, nil if it can be.
+func (p *Place) refusal() error {
+	if utf8.ValidString(p.Session) {
+		return nil
+	}
+	return &model.UnsupportedError{Op: model.OpRestore, Reason: "the name of the session or of its agent is no UTF-8, and what is written is put down by name: rename its folder"}
+}
+
+// Busy asks whether an agent is at work on a session. The error is why nothing is written to it.
+func (s *Storage) Busy(log *Log) (string, error) { return s.busy(log), log.Place.refusal() }
 
 // Drafted is the data that Commit needs.
 type Drafted struct {

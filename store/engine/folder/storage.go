@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"hindcast/model"
 	"hindcast/store"
@@ -334,8 +333,8 @@ type planned struct {
 }
 
 func (s *Storage) plan(ctx context.Context, at Place, change model.Change) (*planned, error) {
-	if !utf8.ValidString(at.Session) {
-		return nil, &model.UnsupportedError{Op: change.Op, Reason: "the name of the session or of its agent is no UTF-8, and what is written is put down by name: rename its folder"}
+	if err := at.refusal(); err != nil {
+		return nil, err
 	}
 	in, view := s.planning()
 	p, err := s.planIn(ctx, in, at, change)

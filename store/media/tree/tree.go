@@ -16,7 +16,6 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -563,11 +562,12 @@ type Seen struct {
 	failed map[string]error
 }
 
-// Seen returns a copy of the listings, stamps and errors that the view has seen so far.
+// Seen returns the listings, stamps and errors that the view has seen. Nothing may be read from the view any
+// more.
 func (v *View) Seen() Seen {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return Seen{maps.Clone(v.lists), maps.Clone(v.stamps), maps.Clone(v.failed)}
+	return Seen{v.lists, v.stamps, v.failed}
 }
 
 // Len returns how many files and folders were seen.
