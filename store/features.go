@@ -95,21 +95,6 @@ func FeaturesOf(s Store) (f Features) {
 		f.Tail = s.Tail
 	}
 	if s, ok := s.(interface {
-		AnyOrder(ctx context.Context) iter.Seq2[model.SessionInfo, error]
-	}); ok {
-		f.AnyOrder = s.AnyOrder
-	}
-	if s, ok := s.(interface {
-		Only(ctx context.Context) string
-	}); ok {
-		f.Only = s.Only
-	}
-	if s, ok := s.(interface {
-		Apart(ctx context.Context, a, b model.Ref) (Apart, error)
-	}); ok {
-		f.Apart = s.Apart
-	}
-	if s, ok := s.(interface {
 		Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[Rope, error]
 		Fill(ctx context.Context, runs []Run, dst []byte) error
 	}); ok {

@@ -259,8 +259,8 @@ func (t *Told) Aside() []*Aside {
 // Read reads a content that is aside. The error is fs.ErrNotExist where it was purged.
 func (t *Told) Read(a *Aside) ([]byte, error) { return t.kept(a.Version) }
 
-// Kept reads a content that the journal keeps. The error is fs.ErrNotExist where it was purged.
-func (t *Told) Kept(v journal.Version) ([]byte, error) {
+// ReadVersion reads a content that the journal keeps. The error is fs.ErrNotExist where it was purged.
+func (t *Told) ReadVersion(v journal.Version) ([]byte, error) {
 	if t == nil {
 		return nil, fs.ErrNotExist
 	}

@@ -19,8 +19,8 @@ type keyed struct {
 	is  any
 }
 
-// Kept returns the value that is kept under a key, nil if there is no such value.
-func (m *Memo) Kept(key string) any {
+// FindKept returns the value that is kept under a key, nil if there is no such value.
+func (m *Memo) FindKept(key string) any {
 	m.kept.mu.Lock()
 	defer m.kept.mu.Unlock()
 	i := slices.IndexFunc(m.kept.list, func(k keyed) bool { return k.key == key })

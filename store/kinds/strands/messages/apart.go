@@ -2,35 +2,39 @@ package messages
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine"
 )
 
-// Apart is what store.TakeApart returns. Two states of one log have their messages in common up to
+// Apart is that of store.Features. Two states of one log have their messages in common up to
 // the end of the shorter one, or to the gap of the window that one of them is seen through.
 // How many elements those are, the last reading of the whole log has counted: a start drops
 // messages and puts others in.
-func (s *Store) Apart(ctx context.Context, a, b model.Ref) (store.Apart, error) {
-	if a.Session == b.Session && a.ID != b.ID {
-		at, err := s.sessionOf(ctx, a)
-		if log, ok := at.(agentLog); ok && err == nil {
-			two, err := log.apart(ctx, a.ID, b.ID)
-			if err != nil {
-				return store.Apart{}, fmt.Errorf("strands: compare states %q and %q of session %q: %w", a.ID, b.ID, a.Session, err)
+func (s *Store) Apart(ctx context.Context, a, b model.Ref) (two store.Apart, err error) {
+	whole := true
+	if a.Session == b.Session && a.ID != b.ID && cmp.Or(a.CheckNoVisit(), b.CheckNoVisit()) == nil {
+		err = s.In(ctx, a.Session, func(in engine.In, at engine.Place) (err error) {
+			if p := at.Own.(place); p.orchestrator == "" {
+				whole = false
+				two, err = agentLog{s, p, in}.apart(ctx, a.ID, b.ID)
 			}
-			return two, nil
+			return err
+		})
+	}
+	if err != nil {
+		return store.Apart{}, s.Wrap(err, "compare states %q and %q of session %q", a.ID, b.ID, a.Session)
+	}
+	if whole {
+		if two.A, err = s.State(ctx, a); err == nil {
+			two.B, err = s.State(ctx, b)
 		}
 	}
-	x, err := s.State(ctx, a)
-	if err != nil {
-		return store.Apart{}, err
-	}
-	y, err := s.State(ctx, b)
-	return store.Apart{A: x, B: y}, err
+	return two, err
 }
 
 // apart returns the states of two snapshots without what they have in common.

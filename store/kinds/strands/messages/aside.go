@@ -155,7 +155,7 @@ func (b *branches) dropLying(ctx context.Context, contents []content, list []tol
 		if !t.known || t.sure {
 			continue
 		}
-		if _, err := l.kept(contents[n].version); errors.Is(err, fs.ErrNotExist) {
+		if _, err := l.readKept(contents[n].version); errors.Is(err, fs.ErrNotExist) {
 			t.known = false
 		}
 	}
@@ -164,7 +164,7 @@ func (b *branches) dropLying(ctx context.Context, contents []content, list []tol
 
 // createdAt reports whether a message that is kept was created at a time.
 func (l *messageLog) createdAt(v journal.Version, at time.Time) bool {
-	data, err := l.kept(v)
+	data, err := l.readKept(v)
 	if err != nil || at.IsZero() {
 		return false
 	}
@@ -213,13 +213,13 @@ func (b *branches) lay(below map[element][]int32, contents []content, add func(n
 func (b *branches) read(d *decoder, k int, m *message) {
 	a := &b.list[k]
 	name, at := b.log.dir+a.file.name, tree.Stamp{Tag: a.version.SHA256}
-	if note, ok := b.log.memo.Recall(name, at); ok && m.recall(a.file.name, note) {
-		return
+	if note, ok := b.log.memo.Recall(name, at); !ok || !m.recall(a.file.name, note) {
+		d.arena = d.arena[:0]
+		if d.take(b.reader(d, k), a.file, m) {
+			b.log.memo.Note(name, at, m.appendNote(nil))
+		}
 	}
-	d.arena = d.arena[:0]
-	if d.take(b.reader(d, k), a.file, m) {
-		b.log.memo.Note(name, at, m.appendNote(nil))
-	}
+	m.file = name
 }
 
 // warm makes notes of all messages that leave the log at one place. It reads several at once,
@@ -378,7 +378,7 @@ func (b *branches) seenThrough(at *messageLog, k int) {
 		if !ok {
 			continue
 		}
-		data, err := b.log.kept(v)
+		data, err := b.log.readKept(v)
 		if err != nil {
 			return // it was purged, and the whole log is shown
 		}

@@ -144,7 +144,7 @@ func TestBranches_ofAJournalThatGoesOn(t *testing.T) {
 	look := func() *history {
 		t.Helper()
 		storetest.Headers(t, s, "h")
-		return s.storage.Memo.Kept("session_h/agents/agent_default/messages").(*history)
+		return s.storage.Memo.FindKept("session_h/agents/agent_default/messages").(*history)
 	}
 	read := look()
 	startAgent(t, agent, time.Now()).append("user", said("four again"))

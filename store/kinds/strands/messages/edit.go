@@ -24,8 +24,8 @@ import (
 
 // edit plans what an edited fork has instead. The error is a model.UnsupportedError that
 // names the place, as a JSON Pointer, which cannot be changed.
-func (m *move) edit(ctx context.Context, state []byte) error {
-	e := editing{move: m}
+func (m *mover) edit(ctx context.Context, state []byte) error {
+	e := editing{mover: m}
 	if err := e.take(ctx, state, m.message); err != nil {
 		return err
 	}
@@ -57,13 +57,13 @@ func (m *move) edit(ctx context.Context, state []byte) error {
 }
 
 // becomes returns the log as it would be if it was the one that is changed.
-func (m *move) becomes() *messageLog {
+func (m *mover) becomes() *messageLog {
 	return readLog(m.now.place, m.now.layOver(m.steps()))
 }
 
 // editing is a fork whose state was changed.
 type editing struct {
-	*move
+	*mover
 	old, new *jsontape.Tape
 	parts    []part
 	// changed are the messages that differ, members those of agent.json.
@@ -291,7 +291,7 @@ func (e *editing) putMember(key string, from *jsontape.Tape, value jsontape.Node
 }
 
 // setAgent takes another agent.json.
-func (m *move) setAgent(data []byte) {
+func (m *mover) setAgent(data []byte) {
 	m.agent, m.version, m.unchanged = data, journal.Version{}, false
 }
 
@@ -329,7 +329,7 @@ func (e *editing) check(ctx context.Context) error {
 }
 
 // mended returns the repairs that the SDK makes in memory when it loads the log.
-func (m *move) mended(ctx context.Context) (map[string]model.Fault, error) {
+func (m *mover) mended(ctx context.Context) (map[string]model.Fault, error) {
 	l := m.becomes()
 	in := newInspector(l)
 	list := map[string]model.Fault{}

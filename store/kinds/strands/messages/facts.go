@@ -3,7 +3,6 @@ package messages
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/store/engine"
 	"hindcast/store/kinds/strands/runs"
 	"hindcast/store/media/files"
 )
@@ -19,19 +19,22 @@ import (
 // maxFact bounds the value of a fact in bytes, give or take a name.
 const maxFact = 200
 
-// Facts implements store.Deriver: what the file of the message says besides the
+// about tells what the file of the message says besides the
 // message, what the conversation manager did to it, and at the head what the
 // agent waits for.
-func (s *Store) Facts(ctx context.Context, ref model.Ref) ([]model.Fact, error) {
-	at, err := s.sessionOf(ctx, ref)
-	var facts []model.Fact
+func (s *Store) about(ctx context.Context, in engine.In, row *engine.Row) (about engine.About, err error) {
+	if p := row.Place.Own.(place); p.orchestrator == "" {
+		about.Facts, err = agentLog{s, p, in}.facts(ctx, row.ID)
+		return about, err
+	}
+	rs, err := recordsOf(row)
 	if err == nil {
-		facts, err = at.facts(ctx, ref.ID)
+		about.Facts, err = rs.Facts(row.ID)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("strands: read facts of %q of session %q: %w", ref.ID, ref.Session, err)
+	if err == nil {
+		about.Gaps, err = rs.Gaps(row.ID)
 	}
-	return facts, nil
+	return about, err
 }
 
 func (a agentLog) facts(ctx context.Context, id string) (model.Facts, error) {

@@ -8,7 +8,7 @@ import (
 	"hindcast/store/media/watch"
 )
 
-// Watch implements store.Watcher. The SDK writes a file beside the one that it
+// watch is the Watching of engine.Files. The SDK writes a file beside the one that it
 // is for and renames it, so a watch on a folder tells of every file in it, and
 // no file needs one of its own. What the SDK writes before it renames is not
 // told of.
@@ -17,11 +17,7 @@ import (
 // sessions that changed last, about 256 where each has one agent. That one of
 // the others changes is noticed some seconds later (ten in a store of 10,000),
 // and from then on it is watched.
-func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
-	ctx = s.life.Within(ctx)
-	if on := s.storage.On(); on != nil {
-		return on.Watch(ctx)
-	}
+func (s *Store) watch(ctx context.Context) (<-chan struct{}, error) {
 	// "agents" and "multi_agents"; the agents and the orchestrators; "messages".
 	levels := []watch.Level{{Prefix: sessionPrefix}, {}, {}, {}}
 	if s.single != nil {

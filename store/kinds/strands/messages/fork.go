@@ -24,10 +24,10 @@ import (
 // as they are, because the program that opens the fork will ask for them, too.
 
 // copy plans a new session that ends with the target.
-func (m *move) copy(as string) error {
+func (m *mover) copy(as string) error {
 	l := m.now
 	session, _, _ := strings.Cut(l.id, "/")
-	p := place{id: l.place.forked(as), session: sessionPrefix + as, tree: l.place.tree, root: l.root, agent: l.place.agent}
+	p := place{id: l.place.forked(as), session: sessionPrefix + as, root: l.root, agent: l.place.agent}
 	to := p.at()
 	m.New = &to
 	add := func(name string, step tree.Step) {

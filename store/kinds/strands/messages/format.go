@@ -8,16 +8,12 @@ import (
 	"strings"
 
 	"hindcast/model"
+	"hindcast/store/engine"
 	"hindcast/store/engine/folder"
+	"hindcast/store/kinds/strands/runs"
 	"hindcast/store/media/journal"
 	"hindcast/store/media/tree"
 )
-
-// logs reads and changes the logs of agents.
-type logs struct{}
-
-// Name implements folder.Format.
-func (logs) Name() string { return "Strands" }
 
 // row is one row of a timeline, which is lent.
 type row struct {
@@ -64,36 +60,50 @@ type reading struct {
 	mended bool
 }
 
-// Read implements folder.Format. A log that cannot be listed has no rows.
-func (logs) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.Log, error) {
+// records reads and changes the records of orchestrators.
+var records = runs.Format{Files: recordFiles{}}
+
+// readSession returns the log of an agent, or the record of an orchestrator. A log that cannot be listed has no rows.
+func readSession(ctx context.Context, in engine.In, at engine.Place, _ string) (*engine.Log, error) {
 	p := at.Own.(place)
+	if p.orchestrator != "" {
+		in.Told = in.Writes.Told(at.Session)
+		log, err := records.Read(ctx, in, at)
+		if err == nil {
+			log.Empty, log.Err = true, log.Own.(*runs.Records).Err()
+		}
+		return log, err
+	}
 	defer p.hold(in.Tree)()
 	l := readLog(p, in)
 	r := &reading{messageLog: l, branches: &branches{log: l}}
-	log := &folder.Log{Place: at, Head: -1, Settled: true, Aside: map[string]*folder.Aside{}, Own: r, Written: l.stamps()}
+	log := &engine.Log{Place: at, Head: -1, Settled: true, Empty: true, Err: l.err, Aside: map[string]*folder.Aside{}, Own: r, Written: l.stamps()}
 	inspect := newInspector(l)
 	if l.err != nil || p.agent == "" {
 		r.faults = inspect.faults()
 		return log, ctx.Err()
 	}
 	var err error
+	var contents strings.Builder
 	if !in.There {
 		r.branches, err = l.branches(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
-	n := len(l.files) + len(r.branches.list)
+	n, x := len(l.files)+len(r.branches.list), newIndex(l, len(l.files))
 	log.Rows, log.Files, log.Contents, r.at = make([]model.Header, 0, n), make([]string, 0, n), make([]string, 0, n), make([]int, 0, n)
+	contents.Grow(n * len(message{}.sum) * 2)
 	err = r.branches.rows(ctx, l.walker(), 0, func(row *row) error {
-		log.Rows, log.Files = append(log.Rows, *row.header), append(log.Files, l.dir+row.msg.name)
-		log.Contents = append(log.Contents, row.msg.content())
+		log.Rows, log.Files = append(log.Rows, *row.header), append(log.Files, row.msg.file)
+		log.Contents = append(log.Contents, row.msg.content(&contents))
 		if row.step == nil {
 			version := r.branches.list[row.aside].version
-			log.Aside[row.header.ID] = &folder.Aside{Name: l.dir + row.msg.name, Version: version}
+			log.Aside[row.header.ID] = &folder.Aside{Name: row.msg.file, Version: version}
 			r.at = append(r.at, -1-row.aside)
 			return nil
 		}
+		x.add(row.step)
 		r.at = append(r.at, row.step.i)
 		log.Head = len(log.Rows) - 1
 		if !l.evicted(row.step.i) {
@@ -107,16 +117,32 @@ func (logs) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.Lo
 		return nil
 	})
 	r.faults = inspect.faults()
+	if err == nil && !l.laid {
+		l.keep(x, 0)
+	}
+	l.tree = nil // the next reader has its own, see readingOf
 	return log, err
 }
 
+// readingOf returns what was read of a log, to read on in the tree of an input.
+func readingOf(log *engine.Log, in engine.In) *reading {
+	r := *log.Own.(*reading)
+	l, b := *r.messageLog, *r.branches
+	l.tree, l.memo, l.writes, l.laid = in.Tree, in.Memo, in.Writes, in.There
+	l.told, b.log = in.Writes.Told(log.Place.Session), &l
+	r.messageLog, r.branches = &l, &b
+	return &r
+}
+
 // content tells the file of a message from others of its name, and from those of other
-// names; "" for one that could not be read.
-func (m *message) content() string {
-	if m.sum == [len(m.sum)]byte{} {
-		return ""
+// names; "" for one that could not be read. It is a part of the text that to gets.
+func (m *message) content(to *strings.Builder) string {
+	from := to.Len()
+	if m.sum != [len(m.sum)]byte{} {
+		to.Write(m.sum[:])
+		to.WriteString(m.name)
 	}
-	return string(m.sum[:]) + m.name
+	return to.String()[from:]
 }
 
 // broken reports whether something is wrong with the log that a repair mends.
@@ -149,8 +175,7 @@ func (l *messageLog) stamps() (list []folder.Written) {
 }
 
 // target finds the snapshot of an id among the rows.
-func (logs) target(before *folder.Log, id string) (snapshot, error) {
-	r := before.Own.(*reading)
+func (r *reading) target(before *engine.Log, id string) (snapshot, error) {
 	n := before.At(id)
 	if n < 0 {
 		return snapshot{}, model.ErrNoSnapshot
@@ -161,17 +186,21 @@ func (logs) target(before *folder.Log, id string) (snapshot, error) {
 	return r.branches.snapshotOf(-1-r.at[n], id), nil
 }
 
-// Move implements folder.Mover. The errors are model.ErrNoSnapshot, store.ErrSessionExists,
+// planMove plans a change. The errors are model.ErrNoSnapshot, store.ErrSessionExists,
 // a model.NothingToError, and a model.UnsupportedError where the SDK would not start from
 // there, or would lose a message.
-func (f logs) Move(ctx context.Context, in folder.In, before *folder.Log, c model.Change) (*folder.Move, error) {
-	m := &move{Move: &folder.Move{Uses: map[string]string{}}, in: in, op: c.Op, now: before.Own.(*reading), busy: before.Busy != ""}
+func planMove(ctx context.Context, in engine.In, before *engine.Log, c model.Change) (*engine.Move, error) {
+	p := before.Place.Own.(place)
+	if err := p.refusal(c.Op); err != nil {
+		return nil, err
+	}
+	if p.orchestrator != "" {
+		return records.Move(ctx, in, before, c)
+	}
+	m := &mover{Move: &engine.Move{Uses: map[string]string{}}, in: in, op: c.Op, now: readingOf(before, in), busy: before.Busy != ""}
 	m.Own = m
 	if c.Op == model.OpRepair {
 		return m.Move, m.repair(ctx)
-	}
-	if m.now.err != nil {
-		return nil, m.now.err
 	}
 	if c.Op == model.OpPurge {
 		m.purge(c.Scope)
@@ -184,7 +213,7 @@ func (f logs) Move(ctx context.Context, in folder.In, before *folder.Log, c mode
 		}
 	}
 	var err error
-	if m.snapshot, err = f.target(before, c.Ref.ID); err != nil {
+	if m.snapshot, err = m.now.target(before, c.Ref.ID); err != nil {
 		return nil, err
 	}
 	if err := m.aim(ctx); err != nil {
@@ -217,9 +246,15 @@ func thereWords(id string) string {
 	return fmt.Sprintf("session %q is there again, as it was made", id)
 }
 
-// Next implements folder.Mover.
-func (logs) Next(ctx context.Context, before, after *folder.Log, mv *folder.Move) (next folder.Next, err error) {
-	was, now := before.Own.(*reading), after.Own.(*reading)
+// predictNext predicts how the SDK goes on.
+func predictNext(ctx context.Context, in engine.In, before, after *engine.Log, mv *engine.Move) (next engine.Next, err error) {
+	switch p := before.Place.Own.(place); {
+	case mv != nil && mv.Forget != nil:
+		return next, nil
+	case p.orchestrator != "":
+		return records.Next(ctx, before, after, mv)
+	}
+	was, now := before.Own.(*reading), readingOf(after, in)
 	e := ending{reading: now}
 	switch {
 	case mv == nil && now.gone():
@@ -233,7 +268,7 @@ func (logs) Next(ctx context.Context, before, after *folder.Log, mv *folder.Move
 		return next, nil
 	}
 	if mv != nil {
-		m := mv.Own.(*move)
+		m := mv.Own.(*mover)
 		e.midway = m.midway
 		if m.op != model.OpRepair {
 			if next.Hazards, err = e.sound(ctx, m); err != nil {
@@ -249,7 +284,7 @@ func (logs) Next(ctx context.Context, before, after *folder.Log, mv *folder.Move
 	default:
 		e.resume(&next)
 	}
-	if mv != nil && mv.Own.(*move).op == model.OpRepair {
+	if mv != nil && mv.Own.(*mover).op == model.OpRepair {
 		next.Asks = nil // what a start does is not asked by a repair
 	}
 	return next, nil

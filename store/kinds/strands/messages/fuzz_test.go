@@ -77,7 +77,7 @@ func FuzzRepair(f *testing.F) {
 	dir := f.TempDir()
 	healthy.write(f, path.Join(dir, "session_h"))
 	s := open(f, dir)
-	p, err := s.locate(s.tree(), "h")
+	p, err := s.locate(s.storage.In(), "h")
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func FuzzRepair(f *testing.F) {
 		on := maps.Clone(base)
 		on[p.path("messages", "message_3.json")], on[p.path("agent.json")] = message, agent
 		in := folder.In{Tree: on, Memo: s.storage.Memo}
-		before, err := logs{}.Read(t.Context(), in, p.at())
+		before, err := readSession(t.Context(), in, p.at(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,9 +111,9 @@ func FuzzRepair(f *testing.F) {
 			t.Errorf("it mends in silence: %q, %q, %t", m.made, m.aside, m.wrote)
 		}
 		in.Tree = tree.Overlay(on, m.steps(), nil)
-		after, err := logs{}.Read(t.Context(), in, p.at())
+		after, err := readSession(t.Context(), in, p.at(), "")
 		if err == nil {
-			_, err = logs{}.Next(t.Context(), before, after, &folder.Move{Own: &move{op: model.OpRepair}})
+			_, err = predictNext(t.Context(), in, before, after, &folder.Move{Own: &mover{op: model.OpRepair}})
 		}
 		if err != nil {
 			t.Fatal(err)

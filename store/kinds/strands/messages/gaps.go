@@ -2,29 +2,32 @@ package messages
 
 import (
 	"context"
-	"fmt"
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine"
 )
 
-// Gaps implements store.Deriver: the keys that agent.json has, or the record of an
+// Gaps is that of store.Features: the keys that agent.json has, or the record of an
 // orchestrator. It does not look for the message of a snapshot.
-func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
-	at, err := s.session(ctx, ref.Session)
-	var gaps model.Gaps
-	if err == nil {
-		gaps, err = at.gaps(ctx, ref.ID)
+func (s *Store) Gaps(ctx context.Context, ref model.Ref) (gaps model.Gaps, err error) {
+	agent := false
+	err = s.In(ctx, ref.Session, func(in engine.In, at engine.Place) error {
+		p := at.Own.(place)
+		if agent = p.orchestrator == ""; agent {
+			gaps = agentLog{s, p, in}.gaps(ref.ID)
+		}
+		return ctx.Err()
+	})
+	if err == nil && !agent {
+		return s.Store.Gaps(ctx, ref)
 	}
-	if err != nil {
-		return model.Gaps{}, fmt.Errorf("strands: read what is kept once for %q of session %q: %w", ref.ID, ref.Session, err)
-	}
-	return gaps, nil
+	return gaps, s.Wrap(err, "read what is kept once for %q of session %q", ref.ID, ref.Session)
 }
 
-func (a agentLog) gaps(ctx context.Context, id string) (model.Gaps, error) {
-	now := readAgent(a.place.tree, a.path("agent.json"), nil, new(store.FaultList))
-	return a.gapsBeside(&now)(id), ctx.Err()
+func (a agentLog) gaps(id string) model.Gaps {
+	now := readAgent(a.in, a.path("agent.json"), nil, new(store.FaultList))
+	return a.gapsBeside(&now)(id)
 }
 
 // gapsBeside returns a function that returns the gaps of a snapshot, for a log with an
@@ -39,7 +42,7 @@ func (a agentLog) gapsBeside(now *agentFile) func(id string) model.Gaps {
 	agents := l.history().agents(l.told.Entries())
 	return func(id string) model.Gaps {
 		if v, ok := agents[id]; ok {
-			if data, err := l.kept(v); err == nil {
+			if data, err := l.readKept(v); err == nil {
 				then := parseAgent(a.path("agent.json"), data, nil, new(store.FaultList))
 				return gaps.With(then.gaps())
 			}

@@ -56,7 +56,7 @@ const none = -1
 // history returns the journal's record of the messages of a log. The entries are read once.
 func (l *messageLog) history() *history {
 	folder, entries := l.path("messages"), l.told.Entries()
-	h, known := l.memo.Kept(folder).(*history)
+	h, known := l.memo.FindKept(folder).(*history)
 	if known && slices.EqualFunc(h.read, entries, func(k entryKey, e *journal.Entry) bool { return k.id == e.ID && k.at.Equal(e.At) }) {
 		return h
 	}

@@ -13,8 +13,7 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/engine/folder"
-	"hindcast/store/kinds/strands/runs"
+	"hindcast/store/engine"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 	"hindcast/store/sdk"
@@ -38,8 +37,6 @@ type place struct {
 	// session is the session's folder in the storage: "session_basic", or "." when the
 	// session's folder is a link.
 	session string
-	// tree has its names: the storage, or the folder that link leads to.
-	tree tree.Tree
 	*root
 	// link is the session's folder if it is a link; otherwise nil.
 	link *link
@@ -123,6 +120,7 @@ func isSession(t tree.Tree, dir string) bool {
 
 // root is what was opened: a folder of sessions, or that of one session.
 type root struct {
+	dir string
 	// single is the id of the session if the folder is that of one.
 	single *string
 	// way leads from the storage down to the folder that was opened, folder is the name of the storage's. It
@@ -201,6 +199,16 @@ func (o *root) link(t tree.Tree, name string) *link {
 	return &link{name, to, on}
 }
 
+// closeLinks lets go of the folders that links lead to.
+func (o *root) closeLinks() (err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, t := range o.linked {
+		err = errors.Join(err, t.Close())
+	}
+	return err
+}
+
 // linkedSession returns the folder of the session that a link in a folder leads to.
 func linkedSession(dir, name string) (string, error) {
 	to, err := filepath.EvalSymlinks(filepath.Join(dir, name))
@@ -269,7 +277,7 @@ func (o *root) places(t tree.Tree, dir string) []place {
 		list = []place{{id: id, session: dir}}
 	}
 	for i := range list {
-		list[i].tree, list[i].link, list[i].root = t, l, o
+		list[i].link, list[i].root = l, o
 	}
 	return list
 }
@@ -321,23 +329,23 @@ func (p place) forked(as string) string {
 }
 
 // at returns a place for the engine.
-func (p place) at() folder.Place {
-	at := folder.Place{Session: p.name(), ID: p.id, Format: logs{}, Own: p}
-	if p.orchestrator != "" {
-		at.Format = runs.Format{Files: recordFiles{}}
+func (p place) at() engine.Place {
+	at := engine.Place{Session: p.name(), ID: p.id, Own: p}
+	if p.link != nil {
+		at.Tree = p.link.tree
 	}
 	return at
 }
 
 // placeNamed returns the place of a name in the storage, which need not be there.
-func (s *Store) placeNamed(name string) folder.Place {
+func (s *Store) placeNamed(name string) engine.Place {
 	dir, below, _ := strings.Cut(name, "/")
-	for _, p := range s.places(s.tree(), dir) {
+	for _, p := range s.places(s.storage.In(), dir) {
 		if p.name() == name {
 			return p.at()
 		}
 	}
-	p := place{id: s.sessionID(dir), session: dir, tree: s.tree(), root: &s.root}
+	p := place{id: s.sessionID(dir), session: dir, root: &s.root}
 	switch in, base := path.Split(below); in {
 	case "agents/":
 		p.agent = base

@@ -104,6 +104,8 @@ type messageLog struct {
 	// told are the journal's entries of the place.
 	told   *folder.Told
 	writes folder.Writes
+	// laid says that steps are laid over the tree.
+	laid bool
 }
 
 // sdk returns the versions in question.
@@ -111,7 +113,6 @@ func (l *messageLog) sdk() sdk.Span { return versions(l.running) }
 
 // openLog lists the log of an agent as it lies, and holds its folder; close lets go of it.
 func openLog(p place, in folder.In) *messageLog {
-	in.Tree = p.tree
 	release := p.hold(in.Tree)
 	l := readLog(p, in)
 	l.close = release
@@ -120,19 +121,19 @@ func openLog(p place, in folder.In) *messageLog {
 
 // layOver returns the log's input with steps laid over it.
 func (l *messageLog) layOver(steps tree.Steps) folder.In {
-	return folder.In{Tree: tree.Overlay(l.tree, steps, l.kept), Memo: l.memo, Writes: l.writes}
+	return folder.In{Tree: tree.Overlay(l.tree, steps, l.readKept), Memo: l.memo, Writes: l.writes, There: true}
 }
 
-// kept reads a content that the journal keeps of the place.
-func (l *messageLog) kept(v journal.Version) ([]byte, error) {
-	data, err := l.told.Kept(v)
+// readKept reads a content that the journal keeps of the place.
+func (l *messageLog) readKept(v journal.Version) ([]byte, error) {
+	data, err := l.told.ReadVersion(v)
 	return data, files.Cause(err)
 }
 
 // readLog lists the log of an agent in a tree: that of its place, or one that is over it,
 // whose log is open.
 func readLog(p place, in folder.In) *messageLog {
-	l := &messageLog{folders: foldersOf(p, in.Tree), memo: in.Memo, told: in.Writes.Told(p.name()), writes: in.Writes}
+	l := &messageLog{folders: foldersOf(p, in.Tree), memo: in.Memo, told: in.Writes.Told(p.name()), writes: in.Writes, laid: in.There}
 	defer tree.Ahead(l.tree, slices.Values([]string{path.Join(p.session, "session.json"), p.path("agent.json")}), needed)()
 	l.checkSession()
 	if l.err = p.err; l.err != nil {
@@ -270,19 +271,19 @@ func (l *messageLog) whole(d *decoder, f messageFile, m *message) {
 // known recalls what was noted of a file that is as it was then, or reads it and
 // notes that. The message has no body if it was recalled.
 func (l *messageLog) known(d *decoder, f messageFile, m *message) {
-	if l.recalled(f, m) {
-		return
+	name := l.dir + f.name
+	if !l.recalled(name, f, m) {
+		if d.take(d.reader(l.tree, l.dir), f, m) {
+			d.note = m.appendNote(d.note[:0])
+			l.memo.Note(l.noted(name, d.stamp), d.stamp, bytes.Clone(d.note))
+		}
+		m.written = d.stamp.Size
 	}
-	if name := l.dir + f.name; d.take(d.reader(l.tree, l.dir), f, m) {
-		d.note = m.appendNote(d.note[:0])
-		l.memo.Note(l.noted(name, d.stamp), d.stamp, bytes.Clone(d.note))
-	}
-	m.written = d.stamp.Size
+	m.file = name
 }
 
 // recalled recalls what was noted of a file that is as it was then.
-func (l *messageLog) recalled(f messageFile, m *message) bool {
-	name := l.dir + f.name
+func (l *messageLog) recalled(name string, f messageFile, m *message) bool {
 	at, ok := l.stamp(name)
 	if !ok {
 		return false
@@ -297,7 +298,7 @@ func (l *messageLog) recalled(f messageFile, m *message) bool {
 
 // stamp looks at a file of the log that may be known.
 func (l *messageLog) stamp(name string) (at tree.Stamp, ok bool) {
-	if l.tree == l.place.tree && !l.memo.Notes.Knows(l.inside(name)) {
+	if !l.laid && !l.memo.Notes.Knows(l.inside(name)) {
 		return at, false
 	}
 	at, err := l.tree.Stamp(name)

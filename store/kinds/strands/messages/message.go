@@ -18,7 +18,8 @@ import (
 // message is the content of one message file. Its slices are reused for the next message of the same
 // slot, see messageLog.read.
 type message struct {
-	name string
+	// name is that of the file in its folder, file its name in the storage if a log took it in.
+	name, file string
 	// id is that of the snapshot after the message, see appendIdentity.
 	id [sha256.Size]byte
 	// body is the effective message (redact_message, or else message) as

@@ -34,56 +34,13 @@ type recordFile struct {
 	doc files.Document
 }
 
-// records are the versions of a record, as a session.
-type records struct {
-	*recordFile
-	versions *runs.Records
+// infoOf returns the list's entry for the record of an orchestrator.
+func infoOf(rs *runs.Records) model.SessionInfo {
+	o := rs.Own.(*recordFile)
+	info := model.SessionInfo{ID: o.id, Kind: kind, UpdatedAt: o.updated, Title: rs.Title(), Faults: len(o.faults.All()), Size: o.written}
+	info.Count(rs.Headers())
+	return info
 }
-
-// records reads the record of an orchestrator as it lies.
-func (s *Store) records(ctx context.Context, p place) (session, error) {
-	in := s.in(ctx)
-	in.Tree = p.tree
-	log, err := in.Writes.Log(ctx, in, p.at())
-	if err != nil {
-		return nil, err
-	}
-	rs := log.Own.(*runs.Records)
-	return records{rs.Own.(*recordFile), rs}, nil
-}
-
-func (r records) info(context.Context) (model.SessionInfo, error) {
-	info := model.SessionInfo{ID: r.id, Kind: kind, UpdatedAt: r.updated, Title: r.versions.Title(), Faults: len(r.recordFile.faults.All()), Size: r.written}
-	info.Count(r.versions.Headers())
-	return info, nil
-}
-
-func (r records) headers(_ context.Context, visit func(*model.Header) error) error {
-	for _, h := range r.versions.Headers() {
-		if err := visit(&h); err != nil {
-			return err
-		}
-	}
-	return r.versions.Err()
-}
-
-func (r records) tail(_ context.Context, n int) (list []model.Header, before int, err error) {
-	list = r.versions.Headers()
-	before = len(list) - min(max(n, 0), len(list))
-	return list[before:], before, r.versions.Err()
-}
-
-func (r records) faults(context.Context) ([]model.Fault, error) {
-	return r.shownIn(r.recordFile.faults.All()), nil
-}
-
-func (r records) state(_ context.Context, id string) ([]byte, error) { return r.versions.State(id) }
-
-func (r records) facts(_ context.Context, id string) (model.Facts, error) {
-	return r.versions.Facts(id)
-}
-
-func (r records) gaps(_ context.Context, id string) (model.Gaps, error) { return r.versions.Gaps(id) }
 
 // Records implements runs.Files.
 func (f recordFiles) Records(ctx context.Context, in folder.In, at folder.Place) (*runs.Records, error) {
@@ -175,7 +132,7 @@ func (f recordFiles) New(m *runs.Move, as string) error {
 	if err != nil {
 		return err
 	}
-	p := place{id: as, session: sessionPrefix + as, tree: o.place.tree, root: o.root, orchestrator: o.orchestrator}
+	p := place{id: as, session: sessionPrefix + as, root: o.root, orchestrator: o.orchestrator}
 	to := p.at()
 	m.New = &to
 	// Until there is a session.json, the SDK does not take the folder for a session.

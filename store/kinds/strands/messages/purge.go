@@ -23,7 +23,7 @@ import (
 
 // purge plans that what the journal keeps of the session is forgotten: all of it, or what
 // was redacted since.
-func (m *move) purge(what model.PurgeScope) {
+func (m *mover) purge(what model.PurgeScope) {
 	m.Forget = func(name string, data []byte) bool {
 		return what != model.PurgeRedacted || m.now.redactedFrom(name, data)
 	}
@@ -64,7 +64,7 @@ func (l *messageLog) keptRedacted(ctx context.Context) ([]content, error) {
 		}
 		doc := l.document(i)
 		for _, c := range copies[f.name] {
-			if data, err := l.kept(c.version); err == nil && isOriginal(&doc, data) {
+			if data, err := l.readKept(c.version); err == nil && isOriginal(&doc, data) {
 				list = append(list, c)
 			}
 		}
@@ -150,7 +150,7 @@ func (s *Store) journalFault(err error) model.Fault {
 
 // redactedSince tells which of the messages that a restore brings back were redacted
 // since in a session that was forked with them.
-func (m *move) redactedSince() (hazards []string) {
+func (m *mover) redactedSince() (hazards []string) {
 	back := map[string]string{}
 	for name, v := range m.back {
 		back[v.SHA256] = name
@@ -164,7 +164,7 @@ func (m *move) redactedSince() (hazards []string) {
 			if !ok || change.Path == m.now.dir+name {
 				continue
 			}
-			was, err := m.now.kept(m.back[name])
+			was, err := m.now.readKept(m.back[name])
 			if err != nil {
 				continue
 			}

@@ -41,7 +41,7 @@ const mostRounds = 4
 
 // repair plans a repair. The errors are a model.NothingToError, and a
 // model.UnsupportedError that names what cannot be repaired, and why.
-func (m *move) repair(ctx context.Context) error {
+func (m *mover) repair(ctx context.Context) error {
 	l := m.now
 	r := &mender{in: m.in, place: l.place, now: l.messageLog, files: slices.Clone(l.files), made: make(map[string][]byte)}
 	r.session(&l.folders)

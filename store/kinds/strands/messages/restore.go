@@ -33,8 +33,8 @@ import (
 // highest down, then those that take the place of others, then those that are new
 // from the lowest up.
 
-// move is a plan in the making for a log.
-type move struct {
+// mover is a plan in the making for a log.
+type mover struct {
 	*folder.Move
 	in folder.In
 	op model.Op
@@ -59,7 +59,7 @@ type move struct {
 }
 
 // aim works out where the snapshot leads.
-func (m *move) aim(ctx context.Context) (err error) {
+func (m *mover) aim(ctx context.Context) (err error) {
 	m.made = map[string][]byte{}
 	if m.head, err = m.log.message(ctx, m.i); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (m *move) aim(ctx context.Context) (err error) {
 }
 
 // restore plans that the log ends with the target.
-func (m *move) restore() {
+func (m *mover) restore() {
 	l := m.now
 	m.Steps, m.Was, m.Closed = m.steps(), namesOf(l.files), []string{l.path("messages")}
 	if m.stays() {
@@ -92,7 +92,7 @@ func (m *move) restore() {
 }
 
 // stays reports whether the log ends with the target already.
-func (m *move) stays() bool { return m.aside < 0 && m.i == len(m.now.files)-1 }
+func (m *mover) stays() bool { return m.aside < 0 && m.i == len(m.now.files)-1 }
 
 // message reads message i of a log, whose body is not kept.
 func (l *messageLog) message(ctx context.Context, i int) (m message, err error) {
@@ -105,7 +105,7 @@ func (l *messageLog) message(ctx context.Context, i int) (m message, err error) 
 }
 
 // goesOn reports whether the message after an answer of the model is another one.
-func (m *move) goesOn(ctx context.Context) (bool, error) {
+func (m *mover) goesOn(ctx context.Context) (bool, error) {
 	if m.head.role != "assistant" || len(m.head.calls) > 0 {
 		return false, nil
 	}
@@ -129,11 +129,11 @@ func (m *move) goesOn(ctx context.Context) (bool, error) {
 
 // decideAgent finds the agent.json of the time when the snapshot was the head, or
 // makes one of the file that lies there.
-func (m *move) decideAgent() error {
+func (m *mover) decideAgent() error {
 	l, name := m.now, m.now.path("agent.json")
 	d := files.ReadDocument(tree.From(l.tree), name, nil)
 	if v, ok := m.branches.agents[m.Target.ID]; ok && !m.stays() {
-		if data, err := l.kept(v); err == nil {
+		if data, err := l.readKept(v); err == nil {
 			m.agent, m.version = data, v
 			a := parseAgent(name, data, l.running, new(store.FaultList))
 			m.lowered = a.start(m.i+1) < l.start
@@ -177,7 +177,7 @@ func (m *move) decideAgent() error {
 	return nil
 }
 
-func (m *move) hazard(format string, args ...any) {
+func (m *mover) hazard(format string, args ...any) {
 	m.Hazards = append(m.Hazards, fmt.Sprintf(format, args...))
 }
 
@@ -206,7 +206,7 @@ const muchContext = 100_000
 
 // sound refuses what the SDK would not start from, or would write over, and returns the
 // warnings.
-func (e *ending) sound(ctx context.Context, m *move) (hazards []string, err error) {
+func (e *ending) sound(ctx context.Context, m *mover) (hazards []string, err error) {
 	if e.mended {
 		if e.holds, err = e.startHolds(ctx); err != nil {
 			return nil, err
@@ -233,7 +233,7 @@ func (e *ending) sound(ctx context.Context, m *move) (hazards []string, err erro
 
 // refused returns why the SDK would not start from a log, by the first fault of a code; "" is
 // any but that of a conversation manager, which the program may have.
-func (m *move) refused(r *reading, code string) error {
+func (m *mover) refused(r *reading, code string) error {
 	for _, f := range r.faults {
 		if f.Severity == model.Stops && (f.Code == code || code == "" && f.Code != FaultManager) {
 			file := m.now.shown(path.Join(m.now.session, within(r.session, f.File)))
@@ -273,11 +273,11 @@ func (e *ending) next() string { return fmt.Sprintf("message_%d.json", e.last.me
 // messages as the restore leaves. An agent that runs writes that back into agent.json
 // with its next message; one that starts then loads none, and numbers from 0 (initialize
 // of session/repository_session_manager.py).
-func (m *move) leftOut() bool { return m.now.agent.removed >= m.i+1 }
+func (m *mover) leftOut() bool { return m.now.agent.removed >= m.i+1 }
 
 // keepStays has the write keep the messages that stay where they are: an agent that runs
 // may have them written over.
-func (m *move) keepStays() {
+func (m *mover) keepStays() {
 	if m.common == 0 {
 		return
 	}
@@ -289,7 +289,7 @@ func (m *move) keepStays() {
 
 // steps returns what changes in this log. Of a plan that makes a session it is what another
 // one would change.
-func (m *move) steps() tree.Steps {
+func (m *mover) steps() tree.Steps {
 	l := m.now
 	steps := l.leads(m.common, m.back)
 	if m.op.MakesSession() {

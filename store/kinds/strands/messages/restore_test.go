@@ -96,7 +96,7 @@ func everyLog(t testing.TB, s *Store) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := s.locate(s.tree(), info.ID)
+		p, err := s.locate(s.storage.In(), info.ID)
 		if err != nil {
 			t.Fatal(err)
 		}

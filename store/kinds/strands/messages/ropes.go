@@ -6,13 +6,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"iter"
 	"path"
 	"slices"
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/sdk"
 )
 
@@ -85,22 +85,21 @@ const (
 // errMoved says that a log is not as it was a moment ago.
 var errMoved = errors.New("it changed while it was read; ask again")
 
-// Surveys is that of store.Features: where a message is in the states is known from those before it.
-func (*Store) Surveys() {}
-
 // Ropes is that of store.Features.
 func (s *Store) Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rope, error] {
 	return func(yield func(store.Rope, error) bool) {
 		if len(refs) == 0 {
 			return
 		}
-		at, err := s.session(ctx, refs[0].Session)
 		var rope func(model.Ref) store.Rope
-		if log, ok := at.(agentLog); ok && err == nil {
-			rope, err = log.ropes(ctx, refs)
-		}
+		err := s.In(ctx, refs[0].Session, func(in engine.In, at engine.Place) (err error) {
+			if p := at.Own.(place); p.orchestrator == "" {
+				rope, err = agentLog{s, p, in}.ropes(ctx, refs)
+			}
+			return err
+		})
 		if err != nil {
-			yield(store.Rope{}, fmt.Errorf("strands: read the states of session %q: %w", refs[0].Session, err))
+			yield(store.Rope{}, s.Wrap(err, "read the states of session %q", refs[0].Session))
 			return
 		}
 		for _, ref := range refs {
@@ -187,7 +186,7 @@ func (a agentLog) asideRuns(ctx context.Context, l *messageLog, text *reel) (map
 	b := l.asides(ctx)
 	then := map[string]agentFile{}
 	for id, v := range b.agents {
-		data, err := l.kept(v)
+		data, err := l.readKept(v)
 		if err != nil {
 			return nil, ctx.Err()
 		}
@@ -341,9 +340,8 @@ func (s *Store) Fill(ctx context.Context, runs []store.Run, dst []byte) error {
 		dst = dst[run.Len:]
 	}
 	for base, all := range wanted {
-		err := s.fill(ctx, base, all)
-		if err != nil {
-			return fmt.Errorf("strands: read what states are made of: %w", err)
+		if err := s.fill(ctx, base, all); err != nil {
+			return s.Wrap(err, "read what states are made of")
 		}
 	}
 	return nil
@@ -385,7 +383,9 @@ func (s *Store) fill(ctx context.Context, base int64, all []filling) error {
 	if r == nil {
 		return nil
 	}
-	return agentLog{s, r.place, s.in(ctx)}.fillFrom(ctx, r, all)
+	return s.Read(ctx, func(in engine.In) error {
+		return agentLog{s, r.place, in.Of(r.place.at())}.fillFrom(ctx, r, all)
+	})
 }
 
 // fillFrom reads parts of a text from the log.

@@ -204,11 +204,11 @@ func TestStore_agreesWithOlderSDKsOnWhatIsWrong(t *testing.T) {
 // mayHaveWritten reports whether a version of the SDK may have written agent.json.
 func mayHaveWritten(t *testing.T, s *Store, text string) bool {
 	t.Helper()
-	p, err := s.locate(s.tree(), "h")
+	p, err := s.locate(s.storage.In(), "h")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := openLog(p, s.in(t.Context()))
+	l := openLog(p, s.storage.In())
 	defer l.close()
 	v, ok := sdk.Parse(text)
 	return ok && l.sdk().Has(v)

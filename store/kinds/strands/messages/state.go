@@ -3,24 +3,34 @@ package messages
 import (
 	"context"
 	"crypto/sha256"
-	"fmt"
 	"slices"
 
 	"hindcast/model"
+	"hindcast/store/engine"
+	"hindcast/store/kinds/strands/runs"
 )
 
-// State implements store.Store. It composes the bytes from the files each time; the package
-// comment describes the state.
-func (s *Store) State(ctx context.Context, ref model.Ref) ([]byte, error) {
-	at, err := s.sessionOf(ctx, ref)
-	var state []byte
-	if err == nil {
-		state, err = at.state(ctx, ref.ID)
+// state composes the bytes of a state from the files each time; the package
+// comment describes it.
+func (s *Store) state(ctx context.Context, in engine.In, row *engine.Row) ([]byte, error) {
+	p := row.Place.Own.(place)
+	if p.orchestrator == "" {
+		return agentLog{s, p, in}.state(ctx, row.ID)
 	}
+	rs, err := recordsOf(row)
 	if err != nil {
-		return nil, fmt.Errorf("strands: read state %q of session %q: %w", ref.ID, ref.Session, err)
+		return nil, err
 	}
-	return state, nil
+	return rs.State(row.ID)
+}
+
+// recordsOf returns the versions of the record that a row may be in.
+func recordsOf(row *engine.Row) (*runs.Records, error) {
+	log, _, err := row.In()
+	if log == nil {
+		return nil, err
+	}
+	return log.Own.(*runs.Records), nil
 }
 
 func (a agentLog) state(ctx context.Context, id string) ([]byte, error) {
@@ -105,7 +115,7 @@ func (l *messageLog) room(positions []int) (most int) {
 // indexes returns the indexes of the log, as it is or was: of the whole log, and of its end.
 func (l *messageLog) indexes() (list []*index) {
 	for _, key := range []string{"log ", "tail "} {
-		if x, known := l.memo.Kept(key + l.id).(*index); known {
+		if x, known := l.memo.FindKept(key + l.id).(*index); known {
 			list = append(list, x)
 		}
 	}

@@ -58,10 +58,7 @@ package messages
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"iter"
 	"os"
 	"path"
@@ -76,7 +73,9 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/folder"
+	"hindcast/store/kinds/strands/runs"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 	"hindcast/store/sdk"
@@ -126,59 +125,45 @@ func recognise(ctx context.Context, dir string) (string, bool, error) {
 	if err != nil || !info.IsDir() {
 		return "", false, err
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return "", false, err
-	}
-	defer root.Close()
 	t, err := tree.OpenDisk(dir)
 	if err != nil {
 		return "", false, err
 	}
 	defer t.Close()
-	if why, ok := isSingle(t, baseOf(dir)); ok {
+	return recogniseTree(ctx, t, dir, baseOf(dir))
+}
+
+// recogniseTree looks in any tree. dir is the folder of a tree on a disk, "" of another one, and base its name.
+func recogniseTree(ctx context.Context, t tree.Tree, dir, base string) (why string, ok bool, err error) {
+	if why, ok := isSingle(t, base); ok {
 		return why, true, nil
 	}
-	f, err := root.Open(".")
+	names, err := t.List(".")
 	if err != nil {
 		return "", false, err
 	}
-	defer f.Close()
-	missing, lost := "", ""
-	for looked := 0; looked < mostLooked; {
-		names, err := f.Readdirnames(256) // entries in an os.Root are each looked at
-		for _, name := range names {
-			if !strings.HasPrefix(name, sessionPrefix) {
-				continue
+	lost := ""
+	for _, name := range names[:min(len(names), mostLooked)] {
+		if !strings.HasPrefix(name, sessionPrefix) {
+			continue
+		}
+		if at, err := t.Stamp(path.Join(name, "session.json")); err == nil && at.Kind != files.Nothing && at.Kind != files.Directory {
+			return sessionPrefix + "…/session.json", true, nil
+		}
+		if at, err := t.Stamp(name); err == nil && at.Kind == files.Link {
+			if _, err := linkedSession(dir, name); err == nil {
+				return sessionPrefix + "…, a link to a session", true, nil
 			}
-			if info, err := root.Lstat(filepath.Join(name, "session.json")); err == nil && !info.IsDir() {
-				return sessionPrefix + "…/session.json", true, nil
-			}
-			if info, err := root.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-				if _, err := linkedSession(dir, name); err == nil {
-					return sessionPrefix + "…, a link to a session", true, nil
-				}
-			}
-			missing = "there is a " + sessionPrefix + "…, but no session.json in it"
-			if lost == "" && hasAgent(t, name) {
-				lost = sessionPrefix + "…/agents/" + agentPrefix + "…, without a session.json"
-			}
+		}
+		why = "there is a " + sessionPrefix + "…, but no session.json in it"
+		if lost == "" && hasAgent(t, name) {
+			lost = sessionPrefix + "…/agents/" + agentPrefix + "…, without a session.json"
 		}
 		if ctx.Err() != nil {
 			return "", false, ctx.Err()
 		}
-		if errors.Is(err, io.EOF) && lost != "" {
-			return lost, true, nil
-		}
-		if errors.Is(err, io.EOF) {
-			return missing, false, nil
-		}
-		if err != nil {
-			return "", false, err
-		}
-		looked += len(names)
 	}
-	return missing, false, nil
+	return cmp.Or(lost, why), lost != "", nil
 }
 
 // baseOf returns the name of a folder, "" where it is not known.
@@ -194,34 +179,14 @@ func baseOf(dir string) string {
 // writes, and what was copied there.
 func Elsewhere(cache *files.Cache) tree.Opener {
 	return tree.Opener{
-		Kind:      kind,
-		Recognise: recogniseOn,
+		Kind: kind,
+		Recognise: func(ctx context.Context, on tree.Source) (string, bool, error) {
+			return recogniseTree(ctx, on.Tree(), "", path.Base(on.Name()))
+		},
 		Open: func(ctx context.Context, on tree.Source) (store.Store, error) {
 			return openOn(ctx, cache, on)
 		},
 	}
-}
-
-// recogniseOn is like recognise, for any source.
-func recogniseOn(ctx context.Context, on tree.Source) (why string, ok bool, err error) {
-	t := on.Tree()
-	if why, ok := isSingle(t, path.Base(on.Name())); ok {
-		return why, true, nil
-	}
-	names, err := t.List(".")
-	if err != nil {
-		return "", false, err
-	}
-	for _, name := range names {
-		switch {
-		case !strings.HasPrefix(name, sessionPrefix):
-		case isSession(t, name):
-			return sessionPrefix + "…/session.json", true, ctx.Err()
-		default:
-			why = "there is a " + sessionPrefix + "…, but no session.json in it"
-		}
-	}
-	return why, false, ctx.Err()
 }
 
 // hasAgent reports whether a folder that is named as a session's holds an agent: it
@@ -252,27 +217,16 @@ func isSingle(t tree.Tree, base string) (why string, ok bool) {
 // Store is an opened folder of sessions, or of one session. It is safe for
 // concurrent use. Use Open.
 type Store struct {
+	*engine.Store
 	root
-	dir string
 	// storage is the storage that the folder is, or is in. The journal lies in it: so it is
 	// the same one whether the storage or the folder of one session was opened.
 	storage *folder.Storage
-	folder.Port
-	life store.Lifetime
 
 	sharing sync.Mutex
 	// shared are the bytes that states share.
 	shared numbering
 }
-
-var (
-	_ store.Store     = (*Store)(nil)
-	_ store.Tailer    = (*Store)(nil)
-	_ store.Deriver   = (*Store)(nil)
-	_ store.Watcher   = (*Store)(nil)
-	_ store.Versioned = (*Store)(nil)
-	_ store.Writer    = (*Store)(nil)
-)
 
 // Open opens the folder in which sessions are, or the folder of one session. An
 // empty folder is a store without sessions. The errors are those of the file
@@ -283,103 +237,73 @@ var (
 func Open(ctx context.Context, dir string) (*Store, error) { return openWith(ctx, nil, dir) }
 
 func openWith(ctx context.Context, cache *files.Cache, dir string) (*Store, error) {
-	s := &Store{dir: dir}
-	o := s.options(cache)
 	t, err := tree.OpenDisk(dir)
-	if err != nil {
-		return nil, fmt.Errorf("strands: open %q: %w", dir, files.Cause(err))
+	if err == nil {
+		_, single := isSingle(t, baseOf(dir))
+		if err = t.Close(); err == nil {
+			return openFolder(ctx, folder.Options{Cache: cache}, dir, baseOf(dir), single)
+		}
 	}
-	if _, single := isSingle(t, baseOf(dir)); single {
-		id := strings.TrimPrefix(baseOf(dir), sessionPrefix)
-		s.single, o.Up = &id, 1
-	}
-	if err = t.Close(); err == nil {
-		s.storage, err = folder.Open(dir, o)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("strands: open %q: %w", dir, files.Cause(err))
-	}
-	s.begin(ctx)
-	return s, nil
+	return nil, fmt.Errorf("strands: open %q: %w", dir, files.Cause(err))
 }
 
 // openOn opens what lies where no disk is.
-func openOn(ctx context.Context, cache *files.Cache, on tree.Source) (_ *Store, err error) {
-	s := &Store{dir: on.Name()}
-	o := s.options(cache)
-	o.On = on
-	if _, single := isSingle(on.Tree(), path.Base(s.dir)); single {
-		id := strings.TrimPrefix(path.Base(s.dir), sessionPrefix)
+func openOn(ctx context.Context, cache *files.Cache, on tree.Source) (*Store, error) {
+	base := path.Base(on.Name())
+	_, single := isSingle(on.Tree(), base)
+	return openFolder(ctx, folder.Options{Cache: cache, On: on}, on.Name(), base, single)
+}
+
+// openFolder opens a folder of a base name, which may be that of a single session, and finishes what was broken off.
+func openFolder(ctx context.Context, o folder.Options, dir, base string, single bool) (*Store, error) {
+	s := &Store{root: root{dir: dir}}
+	if single {
+		id := strings.TrimPrefix(base, sessionPrefix)
 		s.single, o.Up = &id, 1
 	}
-	if s.storage, err = folder.Open(s.dir, o); err != nil {
-		return nil, fmt.Errorf("strands: open %q: %w", s.dir, err)
+	o.Place, o.Ignore, o.Notes, o.Now = s.placeNamed, isTemporary, noteKind, time.Now
+	storage, err := folder.Open(dir, o)
+	if err != nil {
+		return nil, fmt.Errorf("strands: open %q: %w", dir, files.Cause(err))
 	}
-	s.begin(ctx)
+	s.storage, s.way, s.folder, s.on = storage, storage.Way, storage.Folder(), storage.On()
+	storage.Recover(ctx)
+	s.Store = engine.OnFiles(engine.Format{
+		Name: kind, Framework: "Strands", IDs: "the SHA-256 of the message, or of the node's result, and its place", Warns: true,
+		List: s.list, Place: s.place, Read: readSession, Tail: readTail, State: s.state, About: s.about, Faults: s.faults, Check: s.check,
+		Lacks: lacks, Move: planMove, Next: predictNext,
+	}, &engine.Files{
+		Storage: storage, Watching: s.watch, Closing: s.closeLinks, Mark: s.mark,
+		Unread: func(context.Context, string) ([]model.Fault, error) { return nil, nil }, // faults tells of them
+	}, dir)
 	return s, nil
 }
 
-func (s *Store) options(cache *files.Cache) folder.Options {
-	return folder.Options{Place: s.placeNamed, ID: portID, Ignore: isTemporary, Cache: cache, Notes: noteKind, Now: time.Now}
+// Features returns the features of the engine, and those of message logs. How far a log reaches is not told:
+// that takes a look at every file.
+func (s *Store) Features() store.Features {
+	f := s.Store.Features()
+	f.AnyOrder, f.Only, f.Apart, f.Gaps = s.AnyOrder, s.Only, s.Apart, s.Gaps
+	f.Ropes, f.Fill, f.Surveys = s.Ropes, s.Fill, true
+	f.SDKs, f.Assume, f.Assumed = opens.Names, s.Assume, s.Assumed
+	f.Cursor, f.Growth, f.Resume = nil, nil, nil
+	return f
 }
 
-// begin makes what writes, and finishes what was broken off.
-func (s *Store) begin(ctx context.Context) {
-	s.way, s.folder, s.on = s.storage.Way, s.storage.Folder(), s.storage.On()
-	s.Port = s.storage.Port(folder.Kind{Name: kind, Lacks: s.Lacks, Find: s.findPlace})
-	s.storage.Recover(ctx)
+// mark returns a text that changes with the journal, and with the versions that are said to run.
+func (s *Store) mark(context.Context, engine.Place) (string, error) {
+	at, err := s.storage.In().Stamp(folder.JournalFile)
+	return fmt.Sprint(s.running.ListAssumed(), at.Size, at.Modified.UnixNano()), err
 }
 
-// tree returns the tree that the store reads.
-func (s *Store) tree() tree.Tree { return s.storage.In().Tree }
-
-// in returns what is read: the tree, and the journal's entries.
-func (s *Store) in(ctx context.Context) folder.In {
-	in := s.storage.In()
-	in.Writes = s.storage.Writes(ctx)
-	return in
-}
-
-// Kind returns "strands".
-func (s *Store) Kind() string { return kind }
-
-// Address returns the folder that was opened.
-func (s *Store) Address() string { return s.dir }
-
-// Close lets go of the folder, and keeps what is remembered on the cache.
-func (s *Store) Close() error {
-	if !s.life.End() {
-		return nil
-	}
-	err := s.storage.Close()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, t := range s.linked {
-		err = errors.Join(err, t.Close())
-	}
-	if err != nil {
-		return fmt.Errorf("strands: close %q: %w", s.dir, err)
-	}
-	return nil
-}
-
-// DerivedIDs implements store.Deriver. Of an orchestrator, runs.DerivedIDs
-// says it at length.
-func (s *Store) DerivedIDs() string {
-	return "the SHA-256 of the message, or of the node's result, and its place"
-}
-
-// Sessions implements store.Store: the newest change comes first, as the last
-// message or agent.json tells it.
-func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
+// list returns the sessions: the newest change comes first, as the last message or agent.json tells it.
+func (s *Store) list(ctx context.Context, in engine.In) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
 		var infos []model.SessionInfo
-		var err error
-		for info, failed := range s.AnyOrder(ctx) {
-			if err = failed; err == nil {
-				infos = append(infos, info)
-			}
-		}
+		err := s.listAnyOrder(ctx, in, func(info model.SessionInfo) bool {
+			infos = append(infos, info)
+			return true
+		})
 		slices.SortFunc(infos, store.NewestFirst)
 		for i := range infos {
 			if !yield(infos[i], nil) {
@@ -392,48 +316,58 @@ func (s *Store) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error
 	}
 }
 
-// AnyOrder is what store.AnyOrder returns: the sessions whose folders changed last come
+// AnyOrder is that of store.Features: the sessions whose folders changed last come
 // first, which are mostly those that were begun last. When a session's turn comes, those
 // that follow are read with it.
 func (s *Store) AnyOrder(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
-		defer s.storage.Memo.Notes.Keep()
-		dirs, err := s.newestDirs()
-		infos, errs := make([][]model.SessionInfo, mostAhead), make([]error, mostAhead)
-		for ahead := 1; err == nil && len(dirs) > 0; ahead = min(2*ahead, mostAhead) {
-			n := min(ahead, len(dirs))
-			several(n, func(i int) { infos[i], errs[i] = s.listed(ctx, dirs[i]) })
-			for i := range n {
-				if err = errs[i]; err != nil {
-					break
-				}
-				for _, info := range infos[i] {
-					if !yield(info, nil) {
-						return
-					}
-				}
-			}
-			dirs = dirs[n:]
-		}
+		err := s.Read(ctx, func(in engine.In) error {
+			return s.listAnyOrder(ctx, in, func(info model.SessionInfo) bool { return yield(info, nil) })
+		})
 		if err != nil {
-			yield(model.SessionInfo{}, fmt.Errorf("strands: list sessions of %q: %w", s.dir, files.Cause(err)))
+			yield(model.SessionInfo{}, s.Wrap(err, "list sessions of %q", s.dir))
 		}
 	}
 }
 
-// Only implements store.Only.
-func (s *Store) Only(ctx context.Context) (only string) {
-	dirs, err := s.sessionDirs(s.tree())
-	for _, dir := range dirs {
-		if s.single == nil && !s.isSession(s.tree(), dir) {
-			continue
+func (s *Store) listAnyOrder(ctx context.Context, in engine.In, yield func(model.SessionInfo) bool) error {
+	dirs, err := s.newestDirs(in)
+	infos, errs := make([][]model.SessionInfo, mostAhead), make([]error, mostAhead)
+	for ahead := 1; err == nil && len(dirs) > 0; ahead = min(2*ahead, mostAhead) {
+		n := min(ahead, len(dirs))
+		several(n, func(i int) { infos[i], errs[i] = s.listed(ctx, in, dirs[i]) })
+		for i := range n {
+			if err = errs[i]; err != nil {
+				break
+			}
+			for _, info := range infos[i] {
+				if !yield(info) {
+					return nil
+				}
+			}
 		}
-		places := s.places(s.tree(), dir)
-		if only != "" || len(places) > 1 || ctx.Err() != nil {
-			return ""
-		}
-		only = places[0].id
+		dirs = dirs[n:]
 	}
+	return err
+}
+
+// Only is that of store.Features.
+func (s *Store) Only(ctx context.Context) (only string) {
+	err := s.Read(ctx, func(in engine.In) error {
+		dirs, err := s.sessionDirs(in)
+		for _, dir := range dirs {
+			if s.single == nil && !s.isSession(in, dir) {
+				continue
+			}
+			places := s.places(in, dir)
+			if only != "" || len(places) > 1 || ctx.Err() != nil {
+				only = ""
+				return ctx.Err()
+			}
+			only = places[0].id
+		}
+		return err
+	})
 	if err != nil {
 		return ""
 	}
@@ -459,15 +393,15 @@ func several(n int, work func(i int)) {
 }
 
 // newestDirs returns sessionDirs, the folder that changed last first.
-func (s *Store) newestDirs() ([]string, error) {
-	names, err := s.sessionDirs(s.tree())
+func (s *Store) newestDirs(in engine.In) ([]string, error) {
+	names, err := s.sessionDirs(in)
 	type dir struct {
 		name    string
 		changed time.Time
 	}
 	dirs := make([]dir, len(names))
 	several(len(names), func(i int) {
-		at, _ := s.tree().Stamp(names[i]) // what cannot be looked at comes last
+		at, _ := in.Stamp(names[i]) // what cannot be looked at comes last
 		dirs[i] = dir{names[i], at.Modified}
 	})
 	slices.SortFunc(dirs, func(a, b dir) int {
@@ -480,20 +414,25 @@ func (s *Store) newestDirs() ([]string, error) {
 }
 
 // listed returns the list's entries for the session of a name, no entries if it does not exist.
-func (s *Store) listed(ctx context.Context, dir string) ([]model.SessionInfo, error) {
+func (s *Store) listed(ctx context.Context, in engine.In, dir string) ([]model.SessionInfo, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	defer s.tree().Hold(dir)()
-	if s.single == nil && !s.isSession(s.tree(), dir) {
+	defer in.Hold(dir)()
+	if s.single == nil && !s.isSession(in, dir) {
 		return nil, nil
 	}
-	places := s.places(s.tree(), dir)
+	places := s.places(in, dir)
 	infos := make([]model.SessionInfo, len(places))
-	for i := range places {
-		at, err := s.at(ctx, places[i])
-		if err == nil {
-			infos[i], err = at.info(ctx)
+	for i, p := range places {
+		var err error
+		if at := p.at(); p.orchestrator != "" {
+			var log *engine.Log
+			if log, err = readSession(ctx, in.Of(at), at, ""); err == nil {
+				infos[i] = infoOf(log.Own.(*runs.Records))
+			}
+		} else {
+			infos[i], err = agentLog{s, p, in.Of(at)}.info(ctx)
 		}
 		if err != nil {
 			return nil, err
@@ -502,49 +441,20 @@ func (s *Store) listed(ctx context.Context, dir string) ([]model.SessionInfo, er
 	return infos, nil
 }
 
-// session is the content of a place: the log of an agent, or the record of an orchestrator.
-type session interface {
-	// info returns the session's entry in the list of sessions.
-	info(ctx context.Context) (model.SessionInfo, error)
-	headers(ctx context.Context, visit func(*model.Header) error) error
-	tail(ctx context.Context, n int) (list []model.Header, before int, err error)
-	faults(ctx context.Context) ([]model.Fault, error)
-	// state, facts and gaps describe the row of an id.
-	state(ctx context.Context, id string) ([]byte, error)
-	facts(ctx context.Context, id string) (model.Facts, error)
-	gaps(ctx context.Context, id string) (model.Gaps, error)
-}
-
-// session returns the session with the port's name id.
-func (s *Store) session(ctx context.Context, id string) (session, error) {
-	p, err := s.locate(s.tree(), id)
+// place returns where the session is that the port calls id.
+func (s *Store) place(_ context.Context, in engine.In, id string) (engine.Place, error) {
+	p, err := s.locate(in, id)
 	if err != nil {
-		return nil, err
+		return engine.Place{}, err
 	}
-	return s.at(ctx, p)
+	return p.at(), nil
 }
 
-// sessionOf returns the session of a row.
-func (s *Store) sessionOf(ctx context.Context, ref model.Ref) (session, error) {
-	if err := ref.CheckNoVisit(); err != nil {
-		return nil, err
-	}
-	return s.session(ctx, ref.Session)
-}
-
-// at returns the session of a place.
-func (s *Store) at(ctx context.Context, p place) (session, error) {
-	if p.orchestrator != "" {
-		return s.records(ctx, p)
-	}
-	return agentLog{s, p, s.in(ctx)}, nil
-}
-
-// agentLog is the log of one agent.
+// agentLog is the log of one agent, which an input has.
 type agentLog struct {
 	*Store
 	place
-	in folder.In
+	in engine.In
 }
 
 func (a agentLog) info(ctx context.Context) (model.SessionInfo, error) {
@@ -583,94 +493,46 @@ func (a agentLog) info(ctx context.Context) (model.SessionInfo, error) {
 	return info, err
 }
 
-// Headers implements store.Store.
-func (s *Store) Headers(ctx context.Context, session string) iter.Seq2[model.Header, error] {
-	return func(yield func(model.Header, error) bool) {
-		at, err := s.session(ctx, session)
-		if err == nil {
-			err = at.headers(ctx, func(h *model.Header) error {
-				if !yield(*h, nil) {
-					return errStopped
-				}
-				return nil
-			})
-		}
-		if err != nil && !errors.Is(err, errStopped) {
-			yield(model.Header{}, fmt.Errorf("strands: list messages of session %q: %w", session, err))
+// check returns what looks like a session by its name and is not listed, and what keeps the journal from
+// being read. A session may have no name.
+func (s *Store) check(ctx context.Context, in engine.In) ([]model.Fault, error) {
+	list, err := s.unlisted(in)
+	if err != nil {
+		return nil, err
+	}
+	for _, err := range []error{s.broken(), s.storage.Check(ctx)} {
+		if err != nil && ctx.Err() == nil {
+			list = append(list, s.journalFault(err))
 		}
 	}
+	if log, err := s.Log(ctx, ""); err == nil {
+		more, err := s.faults(ctx, in.Of(log.Place), log)
+		return append(list, more...), err
+	}
+	return list, nil
 }
 
-// errStopped says that the caller has heard enough.
-var errStopped = errors.New("stopped")
-
-func (a agentLog) headers(ctx context.Context, visit func(*model.Header) error) error {
-	l := openLog(a.place, a.in)
-	defer l.close()
-	if l.err != nil {
-		return l.err
-	}
-	x := newIndex(l, len(l.files))
-	err := l.asides(ctx).rows(ctx, l.walker(), 0, func(r *row) error {
-		if r.step != nil {
-			x.add(r.step)
-		}
-		return visit(r.header)
-	})
-	if err == nil {
-		l.keep(x, 0)
-	}
-	return err
-}
-
-// Faults implements store.Store: what the SDK repairs in memory, what it does
-// not start on, what it would overwrite, and what is odd, each with its verdict.
-// For the store itself it tells which sessions are not listed, and why.
-func (s *Store) Faults(ctx context.Context, session string) ([]model.Fault, error) {
-	var list []model.Fault
-	if session == "" {
-		found, err := s.unlisted()
-		if err != nil {
-			return nil, fmt.Errorf("strands: check %q: %w", s.dir, files.Cause(err))
-		}
-		list = found
-		for _, err := range []error{s.broken(), s.storage.Check(ctx)} {
-			if err != nil && ctx.Err() == nil {
-				list = append(list, s.journalFault(err))
-			}
-		}
-	}
-	at, err := s.session(ctx, session)
-	if err != nil && session == "" { // there may be a session of that name, too
-		return list, nil
-	}
-	var found []model.Fault
-	if err == nil {
-		found, err = at.faults(ctx)
-	}
-	if err == nil && session != "" {
-		var unread []model.Fault
-		unread, err = s.unread(ctx, session, found)
-		found = append(found, unread...)
+// faults returns what the SDK repairs in memory, what it does not start on, what it would overwrite, and what
+// is odd, each with its verdict.
+func (s *Store) faults(ctx context.Context, in engine.In, log *engine.Log) (list []model.Fault, err error) {
+	p := log.Place.Own.(place)
+	if p.orchestrator != "" {
+		o := log.Own.(*runs.Records).Own.(*recordFile)
+		list = p.shownIn(slices.Clone(o.faults.All()))
+	} else {
+		list, err = agentLog{s, p, in}.faults(ctx)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("strands: check session %q: %w", session, err)
+		return nil, err
 	}
-	return append(list, found...), nil
+	unread, err := s.unread(ctx, log, list)
+	return append(list, unread...), err
 }
 
 // unread returns the fault of the files whose texts are not in view, but for those of messages that
 // the SDK drops or removes, or that were redacted, which another fault tells.
-func (s *Store) unread(ctx context.Context, session string, told []model.Fault) ([]model.Fault, error) {
-	p, err := s.locate(s.tree(), session)
-	if err != nil {
-		return nil, err
-	}
-	log, err := s.storage.Log(ctx, p.at())
-	if err != nil {
-		return nil, err
-	}
-	hidden := map[string]bool{}
+func (s *Store) unread(ctx context.Context, log *engine.Log, told []model.Fault) ([]model.Fault, error) {
+	p, hidden := log.Place.Own.(place), map[string]bool{}
 	for _, f := range told {
 		if f.Code == FaultRemovedCount {
 			return nil, nil
@@ -685,7 +547,7 @@ func (s *Store) unread(ctx context.Context, session string, told []model.Fault) 
 			}
 		}
 	}
-	found, err := s.storage.Unread(ctx, s, session, log, dropped...)
+	found, err := s.storage.Unread(ctx, s, p.id, log, dropped...)
 	return p.shownIn(found), err
 }
 
@@ -702,11 +564,10 @@ func (a agentLog) faults(ctx context.Context) ([]model.Fault, error) {
 }
 
 // unlisted finds what looks like a session by its name and is not listed.
-func (s *Store) unlisted() ([]model.Fault, error) {
+func (s *Store) unlisted(t engine.In) ([]model.Fault, error) {
 	if s.single != nil {
 		return nil, nil
 	}
-	t := s.tree()
 	names, err := t.List(".")
 	if err != nil {
 		return nil, err

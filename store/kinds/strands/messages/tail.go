@@ -2,31 +2,24 @@ package messages
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"hindcast/model"
+	"hindcast/store/engine"
 )
 
-// Tail implements store.Tailer: it lists the names, and reads agent.json and the
+// readTail lists the names, and reads agent.json and the
 // last files alone. Left out are the turns, which are counted from the first
 // message on, and the size of a state that messages are in which were not read.
-func (s *Store) Tail(ctx context.Context, session string, n int) (list []model.Header, before int, err error) {
-	at, err := s.session(ctx, session)
-	if err == nil {
-		list, before, err = at.tail(ctx, n)
+func readTail(ctx context.Context, in engine.In, at engine.Place, n int) (list []model.Header, before int, ok bool, err error) {
+	p := at.Own.(place)
+	if p.orchestrator != "" {
+		return nil, 0, false, nil
 	}
-	if err != nil {
-		return nil, 0, fmt.Errorf("strands: list the last messages of session %q: %w", session, err)
-	}
-	return list, before, nil
-}
-
-func (a agentLog) tail(ctx context.Context, n int) (list []model.Header, before int, err error) {
-	l := openLog(a.place, a.in)
+	l := openLog(p, in)
 	defer l.close()
 	if l.err != nil {
-		return nil, 0, l.err
+		return nil, 0, true, l.err
 	}
 	b := l.asides(ctx)
 	from := b.from(l, max(n, 0))
@@ -41,11 +34,11 @@ func (a agentLog) tail(ctx context.Context, n int) (list []model.Header, before 
 		return nil
 	})
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, true, err
 	}
 	l.keep(x, from)
 	list = list[len(list)-min(max(n, 0), len(list)):]
-	return list, len(l.files) + len(b.list) - len(list), nil
+	return list, len(l.files) + len(b.list) - len(list), true, nil
 }
 
 // begin makes the walker one that comes to message from. Whatever stands before

@@ -90,13 +90,10 @@ func (f flaw) judged(at stand) sdk.Verdict {
 // opens is the SDK that opens a log.
 var opens = sdk.Opens{sdk.StrandsPython: sdk.RuleSince(1, 0)}
 
-// SDKs implements store.Versioned.
-func (s *Store) SDKs() []string { return opens.Names() }
-
-// Assume implements store.Versioned.
+// Assume is that of store.Features.
 func (s *Store) Assume(r store.Release) error { return s.running.Assume(kind, opens, r) }
 
-// Assumed implements store.Versioned.
+// Assumed is that of store.Features.
 func (s *Store) Assumed() store.Releases {
 	list := s.running.ListAssumed()
 	for i := range list {

@@ -39,7 +39,7 @@ func (h *history) walk(ctx context.Context) (*line, error) {
 		stamps[i], _ = h.in.Stamp(tree.Join(dir, name)) // to read it is an error
 	}
 	from, c := 0, codec
-	if w, ok := h.in.Memo.Kept("walk " + dir).(*walk); ok && w.begins(names, stamps) {
+	if w, ok := h.in.Memo.FindKept("walk " + dir).(*walk); ok && w.begins(names, stamps) {
 		last := *w.last
 		last.room = nil // another one goes on from it, too
 		from, c.First = len(w.names), &last
