@@ -122,7 +122,7 @@ func Command(dir string, words ...string) string {
 	return text
 }
 
-// enter returns what changes the folder of the shell for a command.
+// enter returns the shell command that changes to a folder, to stand before another command, or "".
 func enter(dir string) string {
 	if (path.IsAbs(dir) || filepath.IsAbs(dir)) && !strings.ContainsFunc(dir, isNotPrintable) {
 		return "cd " + quote(dir) + " && "

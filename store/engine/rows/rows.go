@@ -192,7 +192,7 @@ func (k Kind) Kind() store.Kind {
 	}
 }
 
-// sign describes by what a database of the kind is recognised, or, with false, what it lacks.
+// sign returns why a database is of the kind, or, with false, the tables and columns that it lacks.
 func (k Kind) sign(ctx context.Context, t sqliteTx) (why string, ok bool, err error) {
 	tables := slices.Sorted(maps.Keys(k.Tables))
 	sets, err := k.find(ctx, t)
