@@ -670,7 +670,7 @@ func TestREADME_storesAreThoseOfTheProgram(t *testing.T) {
 				t.Errorf("%s: the table says %s of %s, the store %q", kind.Name, row[0], op, store.Reason(s, op))
 			}
 		}
-		if _, can := s.(store.Importer); can != (row[1] == "yes") {
+		if can := s.Features().Import != nil; can != (row[1] == "yes") {
 			t.Errorf("%s: the table says %s of import, the store %v", kind.Name, row[1], can)
 		}
 		if err := s.Close(); err != nil {

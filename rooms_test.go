@@ -530,7 +530,6 @@ func TestRooms_portIsSmall(t *testing.T) {
 // asserted names each file that asks a value by its type what it can do, with the reason. The features of a
 // store are a struct: a capability that is found by an assertion is lost when a store is wrapped.
 var asserted = map[string]string{
-	"store/features.go":                           "it asks stores that do not say what they can, once for all",
 	"agent/home.go":                               "a program gives it any model.Store",
 	"store/media/bucket/client.go":                "the configuration of AWS is asked as its own SDK asks it",
 	"store/media/bucket/buckettest/buckettest.go": "a benchmark sets no variables",
@@ -559,7 +558,7 @@ func TestRooms_featuresAreAStruct(t *testing.T) {
 	})
 	for file := range asks {
 		if asserted[file] == "" {
-			t.Errorf("%s asks a value by an interface what it can do: store.FeaturesOf tells", file)
+			t.Errorf("%s asks a value by an interface what it can do: its Features tell", file)
 		}
 	}
 	for file := range asserted {

@@ -18,8 +18,9 @@ type home[S any] struct {
 	// raw commits the bytes of states. Without it nothing guards a session against a
 	// second writer.
 	raw typed.Committer
-	// writer is nil where a restore is several writes.
-	writer store.Writer
+	// plan and apply are nil where a restore is several writes.
+	plan  func(context.Context, model.Change) (model.Plan, error)
+	apply func(context.Context, model.Plan) (model.Receipt, error)
 }
 
 func newHome[S any](s model.Store[S]) *home[S] {
@@ -29,8 +30,8 @@ func newHome[S any](s model.Store[S]) *home[S] {
 		beneath = l.Raw()
 	}
 	h.raw, _ = beneath.(typed.Committer)
-	if w, ok := beneath.(store.Writer); ok && w.Lacks(model.OpRestore) == "" {
-		h.writer = w
+	if s, ok := beneath.(store.Store); ok && store.Reason(s, model.OpRestore) == "" {
+		h.plan, h.apply = s.Features().Plan, s.Features().Apply
 	}
 	return h
 }
@@ -158,14 +159,14 @@ func (h *home[S]) restore(ctx context.Context, id string, session *string) (stri
 	if err != nil {
 		return "", err
 	}
-	if h.writer == nil {
+	if h.plan == nil {
 		return target.SessionID, h.restoreByHand(ctx, target)
 	}
-	plan, err := h.writer.Plan(ctx, model.Change{Op: model.OpRestore, Ref: model.Ref{Session: target.SessionID, ID: target.ID}})
+	plan, err := h.plan(ctx, model.Change{Op: model.OpRestore, Ref: model.Ref{Session: target.SessionID, ID: target.ID}})
 	if err != nil {
 		return "", err
 	}
-	_, err = h.writer.Apply(ctx, plan)
+	_, err = h.apply(ctx, plan)
 	return target.SessionID, err
 }
 

@@ -20,7 +20,7 @@ type config[S any] struct {
 // WithSessionStore sets where sessions and their snapshots are kept. Without
 // it, a session lives as long as its connection. What the store can do besides
 // model.Store is found out: a typed.Committer guards a session against a second
-// writer, and a store.Writer makes WithSnapshotID one write that can be
+// writer, and a store that plans restores makes WithSnapshotID one write that can be
 // undone. typed.Of returns a store of any state on one of Hindcast's own.
 func WithSessionStore[S any](s model.Store[S]) Option[S] {
 	return func(c *config[S]) { c.store = s }

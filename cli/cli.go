@@ -231,13 +231,13 @@ lists them.`,
 		case err != nil:
 			return err
 		case named:
-			a.Kinds = kinds.Assuming(store.Release{SDK: name, Version: version})
+			a.Kinds = kinds.WithVersion(store.Release{SDK: name, Version: version})
 		case sdk == anySDK:
 			a.Kinds = kinds
 		case sdk != "":
 			return usagef("--sdk %.40q: give an SDK and its version, as strands-python@1.54, or any", sdk)
 		case a.Installed != nil:
-			a.Kinds = kinds.Finding(a.Installed)
+			a.Kinds = kinds.WithVersions(a.Installed)
 		default:
 			a.Kinds = kinds
 		}

@@ -477,6 +477,12 @@ type runner struct {
 	ran *string
 }
 
+func (r runner) Features() store.Features {
+	f := r.keep.Features()
+	f.Lacks, f.Plan, f.Apply = r.Lacks, r.Plan, r.Apply
+	return f
+}
+
 func (r runner) Lacks(model.Op) string { return "" }
 
 func (r runner) Plan(_ context.Context, c model.Change) (model.Plan, error) {

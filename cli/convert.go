@@ -47,7 +47,7 @@ func (a *App) takeOver(ctx context.Context, p *printer, to, from store.Store, se
 	if reason := store.Reason(to, model.OpConvert); reason != "" {
 		return lacking(to, model.OpConvert, reason)
 	}
-	todo, err := store.FeaturesOf(to).PlanConvert(ctx, from, session, as)
+	todo, err := to.Features().PlanConvert(ctx, from, session, as)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (s *arising) Address() string { return s.shown }
 
 // Features returns the features of the empty store, except that Apply first makes the store.
 func (s *arising) Features() store.Features {
-	f := store.FeaturesOf(s.Store)
+	f := s.Store.Features()
 	f.Apply = s.apply
 	return f
 }
@@ -77,7 +77,7 @@ func (s *arising) apply(ctx context.Context, plan model.Plan) (done model.Receip
 		return done, err
 	}
 	defer func() { err = errors.Join(err, made.Close()) }()
-	return store.FeaturesOf(made).Apply(ctx, plan)
+	return made.Features().Apply(ctx, plan)
 }
 
 // intoDatabase is into of a database without a store: it is planned with an empty one elsewhere.

@@ -163,7 +163,7 @@ func remedies(ctx context.Context, s store.Store, c *checkup, named, server stri
 	}
 	var none *model.UnsupportedError
 	c.stays = "nothing that Hindcast can repair"
-	plan := store.FeaturesOf(s).Plan
+	plan := s.Features().Plan
 	if plan == nil {
 		return
 	}

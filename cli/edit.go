@@ -90,7 +90,7 @@ func (a *App) editAndFork(ctx context.Context, p *printer, of *subject, how *edi
 	if err != nil {
 		return err
 	}
-	todo, err := store.FeaturesOf(s).Plan(ctx, model.Change{Op: model.OpEdit, Ref: ref, As: how.as, State: changed})
+	todo, err := s.Features().Plan(ctx, model.Change{Op: model.OpEdit, Ref: ref, As: how.as, State: changed})
 	if err != nil {
 		return err
 	}

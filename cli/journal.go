@@ -26,7 +26,7 @@ what cannot, and exits with 3. In a store of files the journal and what is kept
 are in the folder .hindcast beside the sessions. --json names each file.`,
 		Example: "  hindcast journal ~/.strands/sessions",
 	}, func(ctx context.Context, p *printer, of *subject) error {
-		features := store.FeaturesOf(of.store)
+		features := of.store.Features()
 		if features.Journal == nil {
 			return lacking(of.store, model.OpUndo, store.Reason(of.store, model.OpUndo))
 		}

@@ -54,6 +54,8 @@ type listing struct {
 	asked int
 }
 
+func (*listing) Features() store.Features { return store.Features{} }
+
 func (l *listing) Sessions(context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
 		for i := range 10 {

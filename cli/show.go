@@ -53,7 +53,7 @@ as its last member, spliced in byte for byte as its writer serialised it.
 		if about.gaps, err = store.Gaps(ctx, of.store, h.Ref()); err != nil {
 			return err
 		}
-		features := store.FeaturesOf(of.store)
+		features := of.store.Features()
 		if features.Facts != nil {
 			about.ids = features.DerivedIDs()
 			if about.facts, err = features.Facts(ctx, h.Ref()); err != nil {

@@ -19,6 +19,10 @@ import (
 // and whose ids are no hashes of states.
 type telling struct{ store.Store }
 
+func (s telling) Features() store.Features {
+	return store.Features{DerivedIDs: s.DerivedIDs, Gaps: s.Gaps, Facts: s.Facts}
+}
+
 func (telling) DerivedIDs() string { return "made up" }
 
 func (telling) Gaps(context.Context, model.Ref) (model.Gaps, error) { return model.Gaps{}, nil }

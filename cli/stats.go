@@ -120,7 +120,7 @@ func addUp(ctx context.Context, s store.Store, session string, list *prices.List
 	if all.keys, err = all.query.Keys(ctx, t.Head()); err != nil {
 		return nil, fmt.Errorf("stats: %w", err)
 	}
-	if f := store.FeaturesOf(s); f.Facts != nil && t.Head() != model.NoNode {
+	if f := s.Features(); f.Facts != nil && t.Head() != model.NoNode {
 		facts, err := f.Facts(ctx, t.Header(t.Head()).Ref())
 		if err != nil {
 			return nil, fmt.Errorf("stats: %w", err)

@@ -299,7 +299,7 @@ func christen(draft, path string) error {
 }
 
 func take(ctx context.Context, s store.Store, rows iter.Seq2[store.Row, error]) (int, error) {
-	to := store.FeaturesOf(s)
+	to := s.Features()
 	if to.Import == nil {
 		return 0, takesNone(s.Kind())
 	}

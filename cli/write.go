@@ -208,7 +208,7 @@ func (a *App) change(ctx context.Context, p *printer, of *subject, agreed consen
 		}
 		seen, c.Ref = t, t.Header(n).Ref()
 	}
-	todo, err := store.FeaturesOf(s).Plan(ctx, c)
+	todo, err := s.Features().Plan(ctx, c)
 	if err != nil && (c.Op == model.OpUndo || c.Op == model.OpRedo) {
 		return sinceThen(err)
 	}
@@ -273,7 +273,7 @@ func (a *App) carryOut(ctx context.Context, p *printer, s store.Store, agreed co
 			return err
 		}
 	}
-	receipt, err := store.FeaturesOf(s).Apply(ctx, todo.Plan)
+	receipt, err := s.Features().Apply(ctx, todo.Plan)
 	if err != nil {
 		return err
 	}

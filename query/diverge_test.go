@@ -49,6 +49,8 @@ func TestDiverge(t *testing.T) {
 // hashed is a store whose ids are those of the states.
 type hashed struct{ store.Store }
 
+func (hashed) Features() store.Features { return store.Features{} }
+
 func TestDivergeFrom(t *testing.T) {
 	say := func(words string) string {
 		var list []string

@@ -370,6 +370,10 @@ type strungHashed struct {
 	roper
 }
 
+func (s strungHashed) Features() store.Features {
+	return store.Features{Ropes: s.Ropes, Fill: s.Fill}
+}
+
 // roper returns states as the bytes that they share, see store.Features.
 type roper interface {
 	Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[store.Rope, error]

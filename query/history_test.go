@@ -28,6 +28,10 @@ type past struct {
 	read    int
 }
 
+func (p *past) Features() store.Features {
+	return store.Features{DerivedIDs: p.DerivedIDs, Facts: p.Facts, Gaps: p.Gaps}
+}
+
 func (p *past) State(_ context.Context, ref model.Ref) ([]byte, error) {
 	p.read++
 	state, there := p.states[ref.ID]

@@ -38,6 +38,10 @@ func diaryOf(n int) (*diary, *model.Timeline) {
 	return d, model.NewTimeline(headers)
 }
 
+func (d *diary) Features() store.Features {
+	return store.Features{Ropes: d.Ropes, Fill: d.Fill}
+}
+
 func (d *diary) Ropes(_ context.Context, refs []model.Ref) iter.Seq2[store.Rope, error] {
 	return func(yield func(store.Rope, error) bool) {
 		for _, ref := range refs {
@@ -104,6 +108,10 @@ type counted struct {
 	store.Store
 	numbers map[string]int
 	between int
+}
+
+func (c *counted) Features() store.Features {
+	return store.Features{Ropes: c.Ropes, Fill: c.Fill}
 }
 
 func (c *counted) Ropes(_ context.Context, refs []model.Ref) iter.Seq2[store.Rope, error] {

@@ -17,7 +17,7 @@ func Rows(ctx context.Context, s store.Store, sessions ...string) iter.Seq2[stor
 // States returns a reader of the states of headers of one session. Where the store knows
 // which bytes its states share, the reader reads of each state those that the ones before it lack.
 func States(s store.Store, headers []model.Header) store.StateReader {
-	r := &stateReader{store: s, features: store.FeaturesOf(s), headers: headers, most: statesAtOnce / 16}
+	r := &stateReader{store: s, features: s.Features(), headers: headers, most: statesAtOnce / 16}
 	return r.read
 }
 

@@ -27,6 +27,10 @@ type ropedRows struct {
 	filled        int64
 }
 
+func (r *ropedRows) Features() store.Features {
+	return store.Features{Ropes: r.Ropes, Fill: r.Fill}
+}
+
 func (r *ropedRows) Sessions(context.Context) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) { yield(model.SessionInfo{ID: "s"}, nil) }
 }

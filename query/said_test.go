@@ -18,6 +18,8 @@ type texts struct {
 	states map[string]string
 }
 
+func (texts) Features() store.Features { return store.Features{} }
+
 func (s texts) State(_ context.Context, ref model.Ref) ([]byte, error) {
 	return []byte(s.states[ref.ID]), nil
 }
@@ -65,7 +67,9 @@ type log struct {
 	asks int
 }
 
-func (l *log) Surveys() {}
+func (l *log) Features() store.Features {
+	return store.Features{Surveys: true, Ropes: l.Ropes, Fill: l.Fill}
+}
 
 func (l *log) Ropes(_ context.Context, refs []model.Ref) iter.Seq2[store.Rope, error] {
 	l.asks++

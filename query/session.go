@@ -83,7 +83,7 @@ type source interface {
 // Open returns the questions to one session of a store. It reads nothing. Of the timeline
 // it copies what it needs, so that the timeline may grow afterwards.
 func Open(s store.Store, t *model.Timeline) *Session {
-	features := store.FeaturesOf(s)
+	features := s.Features()
 	q := &Session{store: s, features: features, reading: make(chan struct{}, 1)}
 	q.places.forget()
 	q.source = newSource(s, features)

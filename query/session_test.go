@@ -50,6 +50,12 @@ func strungOf(p *past, r *rand.Rand) *strung {
 	return s
 }
 
+func (s *strung) Features() store.Features {
+	f := s.past.Features()
+	f.Ropes, f.Fill = s.Ropes, s.Fill
+	return f
+}
+
 func (s *strung) State(context.Context, model.Ref) ([]byte, error) {
 	return nil, errors.New("no question makes a state")
 }

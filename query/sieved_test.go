@@ -47,7 +47,7 @@ func TestGrep_ofSievedSessions(t *testing.T) {
 				headers = append(headers, h)
 			}
 			tl := model.NewTimeline(headers)
-			whole := query.Open(struct{ store.Store }{s}, tl) // which has no more than a store must
+			whole := query.Open(bare{s}, tl) // which has no more than a store must
 			for _, pattern := range patterns {
 				for _, search := range []query.Search{{Pattern: pattern}, {Pattern: pattern, All: true}, {Pattern: pattern, Orphaned: true}, {Pattern: pattern, Role: "assistant"}} {
 					list := func(q *query.Session) (list []query.Hit) {
@@ -66,7 +66,7 @@ func TestGrep_ofSievedSessions(t *testing.T) {
 					hits += len(got)
 				}
 			}
-			if sieve := store.FeaturesOf(s).Sieve; sieve == nil {
+			if sieve := s.Features().Sieve; sieve == nil {
 				continue
 			} else if of, err := sieve(t.Context(), info.ID, []byte("ls -1"), func(text []byte) bool { return strings.Contains(string(text), "ls -1") }); err != nil {
 				t.Error(err)
@@ -82,3 +82,8 @@ func TestGrep_ofSievedSessions(t *testing.T) {
 		t.Errorf("%d hits, %d sessions that are sieved", hits, sieved)
 	}
 }
+
+// bare is a store without any feature.
+type bare struct{ store.Store }
+
+func (bare) Features() store.Features { return store.Features{} }

@@ -40,7 +40,7 @@ func CheckState(state []byte) error {
 // CheckID refuses a snapshot whose id is not the hash of its state (rule 1), as written or without the spaces.
 // [CheckState] must accept the state; sum is its SHA-256. have is the session's state under the id, or nil: a
 // row imported with an id of its own may be saved again with the same state. Rows of other stores come through
-// [Importer], which accepts any id. The error is ErrIDMismatch.
+// [Features].Import, which accepts any id. The error is ErrIDMismatch.
 func CheckID(id string, state []byte, sum [sha256.Size]byte, have []byte) error {
 	want := hex.EncodeToString(sum[:])
 	if id == want || have != nil && bytes.Equal(state, have) {
@@ -56,9 +56,9 @@ func CheckID(id string, state []byte, sum [sha256.Size]byte, have []byte) error 
 	return fmt.Errorf("%w: it should be %s", ErrIDMismatch, want)
 }
 
-// Mismatch reports whether an id is a hash, but of no serialisation of the
+// IsMismatch reports whether an id is a hash, but of no serialisation of the
 // state: the state was changed after it was saved, or the id was.
-func Mismatch(id string, state []byte) bool {
+func IsMismatch(id string, state []byte) bool {
 	v := model.Verify(id, state)
 	return !v.OK() && !errors.Is(v.Err, model.ErrNotHash)
 }
@@ -87,10 +87,10 @@ func SharesState(data *model.Data[json.RawMessage]) bool {
 	return data.LastSnapshot != nil && bytes.Equal(data.State, data.LastSnapshot.State)
 }
 
-// Conflict returns the error for a commit of data that came too late. head is the present head of the session,
+// FindConflict returns the error for a commit of data that came too late. head is the present head of the session,
 // or nil. visits are the session's visits with the id of data's last snapshot. If that snapshot is one of
 // them, its writer had been there; else the writer went on from the snapshot's parent.
-func Conflict(data *model.Data[json.RawMessage], head *model.Header, visits []model.Header) error {
+func FindConflict(data *model.Data[json.RawMessage], head *model.Header, visits []model.Header) error {
 	e := &model.ConflictError{Session: data.ID}
 	if head != nil {
 		e.Head = model.Point{ID: head.ID, Index: head.Index}

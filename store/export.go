@@ -13,7 +13,7 @@ import (
 
 // Rows returns the rows of the named sessions, or of all sessions in the order of their ids: each session's
 // snapshots in the order of Headers, then its record if the store keeps one. Export writes these rows, and
-// [Importer] takes them. A damaged step of a trace has the state null, because the session is whole without
+// [Features].Import takes them. A damaged step of a trace has the state null, because the session is whole without
 // it; any other error ends the sequence. If another program writes meanwhile, Rows returns the rows of the
 // beginning. From the place of a row that was removed meanwhile, it returns the present rows. It leaves out a
 // session that was removed meanwhile, unless it is named.
@@ -115,11 +115,11 @@ func sessionRows(ctx context.Context, s Store, id string, reader func([]model.He
 			}
 		}
 	}
-	r, ok := s.(Recorder)
-	if !ok {
+	record := s.Features().Record
+	if record == nil {
 		return true
 	}
-	data, err := r.Get(ctx, id)
+	data, err := record(ctx, id)
 	if err != nil {
 		yield(Row{}, fmt.Errorf("export: %w", err))
 		return false

@@ -14,7 +14,10 @@ import (
 type Features struct {
 	// Find is that of the function [Find], for a store that need not read a session to tell.
 	Find func(ctx context.Context, session string) error
-	// Tail is that of [Tailer].
+	// Tail returns up to n headers, the last in the order of Headers, in that order, and how many there are
+	// before them: [Uncounted] if there are some and it takes long to count them. So the first screen need not
+	// wait for all. Where a fact depends on the earlier headers it is left out: a TurnIndex is
+	// model.TurnUnknown then, and a Size 0.
 	Tail func(ctx context.Context, session string, n int) (headers []model.Header, before int, err error)
 	// AnyOrder, Only, Tally and NamesForks save a reader from reading all sessions, see the functions
 	// [AnyOrder], [Only], [Describe] and [NamesForks].
@@ -48,11 +51,33 @@ type Features struct {
 	Sieve    func(ctx context.Context, session string, text []byte, has func([]byte) bool) (weave func(context.Context, []model.Ref, Loom) error, err error)
 	Mentions func(ctx context.Context, session string, text []byte, has func([]byte) bool) (bool, error)
 
-	// DerivedIDs, Facts and Gaps are the methods of [Deriver]. All are nil if ids are hashes of states.
+	// DerivedIDs, Facts and Gaps belong to stores that derive their snapshots from what a framework wrote; all
+	// are nil if ids are hashes of states. DerivedIDs says in a few words what the ids are, such as "the SHA-256
+	// of the message and its place". Facts returns the facts of a snapshot beyond its header, the most useful
+	// first. Gaps returns the keys that the store does not know at a snapshot, nil if it knows the whole state;
+	// State returns the same bytes in either case. Facts and Gaps return the errors of State.
+	//
+	// What each kind does not know:
+	//
+	//	kind               sessions         keys at the top of the state
+	//	strands            message logs     state, conversation_manager_state, interrupt_state, model_state: agent.json has them once
+	//	strands            orchestrators    all of a Python record but type, id, current_task, node_results and the order of the nodes
+	//	strands-snapshots  orchestrators    the same; of a TypeScript record all but startTime, results and _pendingInput
+	//	genkit             steps of a turn  custom, artifacts, and what else a session's state has: traces do not tell of them
+	//	langgraph          all              channels that keep changes only
+	//	adk                all              app, user; with schema 0 state too
+	//	mastra             threads          thread
+	//	llamaindex         all              state, events
+	//
+	// In langgraph no state has the keys; the last three have them as of now. In the first three the newest
+	// snapshot has them as of now. A branch that a restore left has them as of then at its tip, if the record
+	// of then was kept. The other kinds record whole states.
 	DerivedIDs func() string
 	Facts      func(ctx context.Context, ref model.Ref) ([]model.Fact, error)
 	Gaps       func(ctx context.Context, ref model.Ref) (model.Gaps, error)
-	// Resume is that of [Resumer], Across that of the function [MeetingPoint], Record the Get of [Recorder].
+	// Resume returns the calls by which a framework goes on from a snapshot without a write before, the best
+	// one first. It returns the errors of State. Across is that of the function [MeetingPoint]. Record returns
+	// the record of a session; nil and no error if the session has no record.
 	Resume func(ctx context.Context, ref model.Ref) ([]model.Resume, error)
 	Across func(ctx context.Context, ref model.Ref) (model.Ref, error)
 	Record func(ctx context.Context, session string) (*model.Data[json.RawMessage], error)
@@ -63,83 +88,50 @@ type Features struct {
 	LabelFile func(ctx context.Context, session string) (dir, file, name string)
 	Labels    func(ctx context.Context, session string) ([]model.Label, error)
 
-	// Watch is the method of [Watcher]; Cursor and Growth are the methods of [Grower].
-	Watch  func(ctx context.Context) (<-chan struct{}, error)
+	// Watch sends a value soon after the store may have changed. Several changes in a row may send one value,
+	// and a value may come without a change. Watch writes nothing. The channel is closed when ctx ends, and
+	// when the store can no longer be watched.
+	Watch func(ctx context.Context) (<-chan struct{}, error)
+	// Cursor returns how far a session reaches just now. A reader of the session after that may meet visits
+	// beyond the cursor, and meets them again in Growth. Growth returns the news of a session since a
+	// cursor. The error of both is model.ErrNoSession.
 	Cursor func(ctx context.Context, session string) (Cursor, error)
 	Growth func(ctx context.Context, session string, since Cursor) (Growth, error)
-	// SDKs, Assume and Assumed are the methods of [Versioned].
+	// SDKs returns the names of the SDKs that open the store, if their versions differ in how they do. Assume
+	// restricts them to one version of one of them; it should be called before the store is read, as a later
+	// call affects later reads only. Its error is [ErrUnknownSDK]. Assumed returns the assumed versions, at
+	// most one for each SDK. By default, texts show the newest version's behaviour, and verdicts and calls name
+	// the version from which they hold.
 	SDKs    func() []string
 	Assume  func(Release) error
 	Assumed func() Releases
 	// Requests is that of [CountRequests].
 	Requests func() (Requests, bool)
 
-	// Lacks returns why an operation cannot be done, "" if it can. A store that is only read may have it.
+	// Lacks returns in a few words why the store cannot do an operation, "" if it can. A store that is only
+	// read may have it.
 	Lacks func(op model.Op) string
-	// Plan, Apply and Journal are the methods of [Writer]. PlanConvert computes the plan that makes the session
-	// as out of a session of another store. Import is the method of [Importer].
-	Plan        func(ctx context.Context, change model.Change) (model.Plan, error)
-	Apply       func(ctx context.Context, plan model.Plan) (model.Receipt, error)
-	Journal     func(ctx context.Context) ([]model.JournalEntry, error)
+	// Plan computes the effects of a change; it writes nothing. If nothing has to change, the plan is idle, see
+	// model.Plan.Idle: applying it writes nothing, and its receipt has no entry. A store that numbers its
+	// revisions still writes, so that a running agent notices. Applying a plan of model.OpRun runs models and
+	// tools.
+	//
+	// It returns the errors of State; a model.UnsupportedError for an operation that the store lacks or a
+	// snapshot from which nothing can go on; a model.NothingToError if there is nothing to undo, redo, repair
+	// or purge; ErrSessionExists if the new session's name is taken; and model.ErrHeadMoved if another program
+	// wrote after the write to undo.
+	Plan func(ctx context.Context, change model.Change) (model.Plan, error)
+	// Apply carries out a plan: everything in it or nothing. It refuses with model.ErrHeadMoved when the store
+	// is not as the plan expects it, journals what it does, and verifies by reading back.
+	Apply func(ctx context.Context, plan model.Plan) (model.Receipt, error)
+	// Journal returns Hindcast's own writes, newest first. From a damaged journal it returns the readable
+	// entries and the error; with any other error it returns nil.
+	Journal func(ctx context.Context) ([]model.JournalEntry, error)
+	// PlanConvert computes the plan that makes the session as out of a session of another store.
 	PlanConvert func(ctx context.Context, from Store, session, as string) (model.Plan, error)
-	Import      func(ctx context.Context, rows iter.Seq2[Row, error]) (int, error)
-}
-
-// FeaturesOf returns the features of a store. It asks the store's method Features, and derives them from its
-// type otherwise. No other function asks a store by its type.
-func FeaturesOf(s Store) (f Features) {
-	if says, ok := s.(interface{ Features() Features }); ok {
-		return says.Features()
-	}
-	if s, ok := s.(Tailer); ok {
-		f.Tail = s.Tail
-	}
-	if s, ok := s.(interface {
-		Ropes(ctx context.Context, refs []model.Ref) iter.Seq2[Rope, error]
-		Fill(ctx context.Context, runs []Run, dst []byte) error
-	}); ok {
-		f.Ropes, f.Fill = s.Ropes, s.Fill
-	}
-	_, f.Surveys = s.(interface{ Surveys() })
-	if s, ok := s.(Deriver); ok {
-		f.DerivedIDs, f.Facts, f.Gaps = s.DerivedIDs, s.Facts, s.Gaps
-	}
-	if s, ok := s.(Resumer); ok {
-		f.Resume = s.Resume
-	}
-	if s, ok := s.(Recorder); ok {
-		f.Record = s.Get
-	}
-	if s, ok := s.(interface {
-		LabelFile(ctx context.Context, session string) (dir, file, name string)
-	}); ok {
-		f.LabelFile = s.LabelFile
-	}
-	if s, ok := s.(interface {
-		Labels(ctx context.Context, session string) ([]model.Label, error)
-	}); ok {
-		f.Labels = s.Labels
-	}
-	if s, ok := s.(Watcher); ok {
-		f.Watch = s.Watch
-	}
-	if s, ok := s.(Grower); ok {
-		f.Cursor, f.Growth = s.Cursor, s.Growth
-	}
-	if s, ok := s.(Versioned); ok {
-		f.SDKs, f.Assume, f.Assumed = s.SDKs, s.Assume, s.Assumed
-	}
-	if s, ok := s.(interface{ Requests() (Requests, bool) }); ok {
-		f.Requests = s.Requests
-	}
-	if s, ok := s.(interface{ Lacks(op model.Op) string }); ok {
-		f.Lacks = s.Lacks
-	}
-	if s, ok := s.(Writer); ok {
-		f.Plan, f.Apply, f.Journal = s.Plan, s.Apply, s.Journal
-	}
-	if s, ok := s.(Importer); ok {
-		f.Import = s.Import
-	}
-	return f
+	// Import adds rows as they are in one transaction, visits, orphaned ones and reasons included, and returns
+	// the number of new visits, without steps of model.MarkTraced. Visits that the store already has stay
+	// unchanged. An error in the sequence undoes everything. The import is an entry of the journal, unless it
+	// changes nothing or fills an empty store.
+	Import func(ctx context.Context, rows iter.Seq2[Row, error]) (int, error)
 }

@@ -18,6 +18,8 @@ type opened struct {
 	kind, address string
 }
 
+func (opened) Features() store.Features { return store.Features{} }
+
 func (o opened) Kind() string    { return o.kind }
 func (o opened) Address() string { return o.address }
 
@@ -113,6 +115,8 @@ type limited struct {
 
 func (l limited) Lacks(op model.Op) string { return l.reasons[op] }
 
+func (l limited) Features() store.Features { return store.Features{Lacks: l.Lacks} }
+
 // owner has everything, but not always.
 type owner struct {
 	*fake.Store
@@ -120,6 +124,12 @@ type owner struct {
 }
 
 func (o owner) Lacks(model.Op) string { return o.busy }
+
+func (o owner) Features() store.Features {
+	f := o.Store.Features()
+	f.Lacks = o.Lacks
+	return f
+}
 
 func TestReason(t *testing.T) {
 	plain := reader{opened{kind: "plain"}}

@@ -6,7 +6,7 @@ import (
 )
 
 // Notifier tells its listeners that something happened: a kind that knows of its
-// own changes makes its [Watcher] of it. The zero value is ready, and safe for
+// own changes makes its [Features].Watch of it. The zero value is ready, and safe for
 // concurrent use.
 type Notifier struct {
 	mu        sync.Mutex

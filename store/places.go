@@ -180,7 +180,7 @@ func (f *Found) countSessions(ctx context.Context) (n int, changed time.Time, er
 		return 0, changed, err
 	}
 	defer s.Close()
-	if features := FeaturesOf(s); features.Tally != nil { // without reading any
+	if features := s.Features(); features.Tally != nil { // without reading any
 		return features.Tally(ctx)
 	}
 	for info, err := range s.Sessions(ctx) {

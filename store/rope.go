@@ -11,7 +11,7 @@ type Rope struct {
 	// Runs are the state's bytes from the first to the last; no run is empty. Runs is nil if the store does
 	// not know them: the state is then read by State.
 	Runs []Run
-	// State is the state itself, of one that a [Loom] takes in without runs.
+	// State is the whole state, for a [Loom] that takes it in without runs.
 	State []byte
 	// Gaps are the keys that the store does not know at the snapshot.
 	Gaps model.Gaps
@@ -21,7 +21,7 @@ type Rope struct {
 
 // Text is bytes that states share. Two texts are the same where Before, Raw and Kind are.
 type Text struct {
-	// Before is what it begins with. Behind it is what Make makes of Raw, or Raw where Make is nil.
+	// Before is the beginning. The rest is the result of Make for Raw, or Raw itself if Make is nil.
 	Before string
 	Raw    []byte
 	Make   func(raw []byte) []byte

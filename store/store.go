@@ -36,25 +36,17 @@ type Store interface {
 	State(ctx context.Context, ref model.Ref) ([]byte, error)
 	// Faults returns the faults of a session, or of the store itself when session is "".
 	Faults(ctx context.Context, session string) ([]model.Fault, error)
+	// Features returns the other operations of the store, the same ones each time.
+	Features() Features
 	// Close lets go of the store.
 	Close() error
 }
 
-// Tailer is a Store that can give the newest headers of a session at once, so
-// that the first screen need not wait for all of them.
-type Tailer interface {
-	// Tail returns up to n headers, the last in the order of Headers, in that
-	// order, and how many there are before them: [Uncounted] if there are some and it
-	// takes long to know how many. What takes the earlier ones to know is left out of
-	// them: a TurnIndex is model.TurnUnknown then, and a Size 0.
-	Tail(ctx context.Context, session string, n int) (headers []model.Header, before int, err error)
-}
-
 // Find returns nil if the store has the session. It returns the errors of Headers. A store that need not read
-// the session for this has a method of this name. Its error is model.ErrNoSession if the session does not
+// the session for this has [Features].Find. Its error is model.ErrNoSession if the session does not
 // exist.
 func Find(ctx context.Context, s Store, session string) error {
-	if f := FeaturesOf(s); f.Find != nil {
+	if f := s.Features(); f.Find != nil {
 		return f.Find(ctx, session)
 	} else if f.Tail != nil {
 		_, _, err := f.Tail(ctx, session, 1)
@@ -71,7 +63,7 @@ const Uncounted = -1
 
 // States returns two states of any store. It returns the errors of State.
 func States(ctx context.Context, s Store, a, b model.Ref) (x, y []byte, err error) {
-	if f := FeaturesOf(s); f.States != nil {
+	if f := s.Features(); f.States != nil {
 		return f.States(ctx, a, b)
 	}
 	if x, err = s.State(ctx, a); err != nil {
@@ -92,7 +84,7 @@ type Apart struct {
 // TakeApart returns two states of any store, without their common beginning if the store knows it. Then it
 // need not read that beginning. It returns the errors of State.
 func TakeApart(ctx context.Context, s Store, a, b model.Ref) (two Apart, err error) {
-	if f := FeaturesOf(s); f.Apart != nil {
+	if f := s.Features(); f.Apart != nil {
 		return f.Apart(ctx, a, b)
 	}
 	two.A, two.B, err = States(ctx, s, a, b)
@@ -102,46 +94,6 @@ func TakeApart(ctx context.Context, s Store, a, b model.Ref) (two Apart, err err
 // Span is a run of bytes of one state that stands for a run of another; either
 // may be empty.
 type Span struct{ AFrom, ATo, BFrom, BTo int64 }
-
-// Writer is a Store that can be written to: each write is planned, shown, and then
-// carried out as it was planned.
-type Writer interface {
-	Store
-	// Lacks returns in a few words why the store cannot do op, "" if it can.
-	Lacks(op model.Op) string
-	// Plan computes the effects of a change; it writes nothing. If nothing has to
-	// change, the plan is idle, see model.Plan.Idle: applying it writes nothing, and
-	// its receipt has no entry. A store that numbers its revisions still writes, so
-	// that a running agent notices. Applying a plan of model.OpRun runs models and
-	// tools.
-	//
-	// It returns the errors of State; a model.UnsupportedError for an operation that the
-	// store lacks or a snapshot from which nothing can go on; a model.NothingToError if
-	// there is nothing to undo, redo, repair or purge; ErrSessionExists if the new
-	// session's name is taken; and model.ErrHeadMoved if another program wrote after the
-	// write to undo.
-	Plan(ctx context.Context, change model.Change) (model.Plan, error)
-	// Apply carries out a plan: everything in it or nothing. It refuses with
-	// model.ErrHeadMoved when the store is not as the plan expects it, journals what it
-	// does, and verifies by reading back.
-	Apply(ctx context.Context, plan model.Plan) (model.Receipt, error)
-	// Journal returns Hindcast's own writes, newest first. From a damaged journal it returns the readable
-	// entries and the error; with any other error it returns nil.
-	Journal(ctx context.Context) ([]model.JournalEntry, error)
-}
-
-// Recorder is a Store that keeps session records.
-type Recorder interface {
-	// Get returns the record of a session; nil and no error if the session has no record.
-	Get(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], error)
-}
-
-// Resumer is a Store whose framework goes on from any snapshot that a call names, with
-// nothing written before.
-type Resumer interface {
-	// Resume returns the calls that go on from a snapshot, the best one first. It returns the errors of State.
-	Resume(ctx context.Context, ref model.Ref) ([]model.Resume, error)
-}
 
 // Row is one snapshot whole, or the record of one session: what export writes
 // and import reads.
@@ -158,15 +110,6 @@ type Row struct {
 	Labels []model.Label
 }
 
-// Importer is a Store into which rows can be put as they are, visits, orphaned
-// ones and reasons included.
-type Importer interface {
-	// Import adds the rows in one transaction, and returns the number of new visits, without steps of
-	// model.MarkTraced. Visits that the store already has stay unchanged. An error in the sequence undoes
-	// everything. The import is an entry of the journal, unless it changes nothing or fills an empty store.
-	Import(ctx context.Context, rows iter.Seq2[Row, error]) (int, error)
-}
-
 // NewestFirst orders sessions by their last change, then by id.
 func NewestFirst(a, b model.SessionInfo) int {
 	return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), strings.Compare(a.ID, b.ID))
@@ -175,7 +118,7 @@ func NewestFirst(a, b model.SessionInfo) int {
 // AnyOrder returns the sessions of a store of any kind. They come as they are read where the
 // store need not read all to know their order; else as Sessions has them.
 func AnyOrder(ctx context.Context, s Store) iter.Seq2[model.SessionInfo, error] {
-	if f := FeaturesOf(s); f.AnyOrder != nil {
+	if f := s.Features(); f.AnyOrder != nil {
 		return f.AnyOrder(ctx)
 	}
 	return s.Sessions(ctx)
@@ -184,7 +127,7 @@ func AnyOrder(ctx context.Context, s Store) iter.Seq2[model.SessionInfo, error] 
 // Only returns the session of a store that is known to have no other, without reading that;
 // "" where there may be others, or none.
 func Only(ctx context.Context, s Store) string {
-	if f := FeaturesOf(s); f.Only != nil {
+	if f := s.Features(); f.Only != nil {
 		return f.Only(ctx)
 	}
 	return ""
@@ -193,7 +136,7 @@ func Only(ctx context.Context, s Store) string {
 // NamesForks reports whether a store names a session that is forked by itself, where the
 // change has no name: the ids of its framework have a form of their own.
 func NamesForks(s Store) bool {
-	f := FeaturesOf(s)
+	f := s.Features()
 	return f.NamesForks != nil && f.NamesForks()
 }
 
@@ -202,7 +145,7 @@ func NamesForks(s Store) bool {
 // sub-agent's session, it returns the snapshot that started it. Otherwise it returns the zero value. It
 // returns the errors of State.
 func MeetingPoint(ctx context.Context, s Store, ref model.Ref) (model.Ref, error) {
-	if f := FeaturesOf(s); f.Across != nil {
+	if f := s.Features(); f.Across != nil {
 		return f.Across(ctx, ref)
 	}
 	return model.Ref{}, nil
@@ -213,7 +156,7 @@ func MeetingPoint(ctx context.Context, s Store, ref model.Ref) (model.Ref, error
 // that a search need not read the session. A store that cannot tell without reading states returns true. It
 // returns the errors of Headers.
 func Mentions(ctx context.Context, s Store, session string, text []byte, has func([]byte) bool) (bool, error) {
-	if f := FeaturesOf(s); f.Mentions != nil {
+	if f := s.Features(); f.Mentions != nil {
 		return f.Mentions(ctx, session, text, has)
 	}
 	return true, nil
@@ -222,7 +165,7 @@ func Mentions(ctx context.Context, s Store, session string, text []byte, has fun
 // Reason returns why s cannot do op, "" if it can. A store that is only read may say it,
 // too.
 func Reason(s Store, op model.Op) string {
-	f := FeaturesOf(s)
+	f := s.Features()
 	if f.Lacks != nil {
 		if reason := f.Lacks(op); reason != "" {
 			return reason
@@ -272,7 +215,7 @@ func (r Requests) All() int64 { return r.List + r.Get + r.Head + r.Put + r.Delet
 // CountRequests returns how many requests a store made of a server since it was opened; false where it
 // is on none.
 func CountRequests(s Store) (Requests, bool) {
-	if f := FeaturesOf(s); f.Requests != nil {
+	if f := s.Features(); f.Requests != nil {
 		return f.Requests()
 	}
 	return Requests{}, false

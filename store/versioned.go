@@ -8,18 +8,6 @@ import (
 	"strings"
 )
 
-// Versioned is a store that an SDK reads whose versions differ. By default, texts show the newest version's
-// behaviour, and verdicts and calls name the version from which they hold.
-type Versioned interface {
-	// SDKs returns the names of the SDKs that open the store.
-	SDKs() []string
-	// Assume restricts the SDKs to one version of one of them. The error is [ErrUnknownSDK]. It should be
-	// called before the store is read; a later call affects later reads only.
-	Assume(Release) error
-	// Assumed returns the assumed versions, at most one for each SDK.
-	Assumed() Releases
-}
-
 // Release is a version of an SDK, such as "1.30" of "strands-python".
 type Release struct {
 	SDK, Version string
@@ -53,7 +41,7 @@ func (rs Releases) joinWords(from func(Release) string) string {
 
 // AssumedBy returns the versions that a store was opened for, nil for any.
 func AssumedBy(s Store) Releases {
-	if f := FeaturesOf(s); f.Assumed != nil {
+	if f := s.Features(); f.Assumed != nil {
 		return f.Assumed()
 	}
 	return nil
@@ -62,11 +50,11 @@ func AssumedBy(s Store) Releases {
 // ErrUnknownSDK: it is not an SDK of the store's kind, or not the version of one.
 var ErrUnknownSDK = errors.New("no version of an SDK that opens this store")
 
-// Assuming returns the kinds with stores that are opened for one version of an SDK.
-// A store that is not [Versioned] is then not opened.
-func (ks Kinds) Assuming(r Release) Kinds {
+// WithVersion returns the kinds with stores that are opened for one version of an SDK.
+// A store without [Features].Assume is then not opened.
+func (ks Kinds) WithVersion(r Release) Kinds {
 	return ks.onOpen(func(kind, address string, s Store) error {
-		f := FeaturesOf(s)
+		f := s.Features()
 		if f.Assume == nil {
 			return fmt.Errorf("open %q: %q: %w: no version is known to read a store of kind %s otherwise than the others", address, r.SDK, ErrUnknownSDK, kind)
 		}
@@ -74,11 +62,11 @@ func (ks Kinds) Assuming(r Release) Kinds {
 	})
 }
 
-// Finding returns the kinds with stores that are opened for the versions that find finds
+// WithVersions returns the kinds with stores that are opened for the versions that find finds
 // around an address. One that no rule is known of, such as 0.3, narrows nothing.
-func (ks Kinds) Finding(find func(address, sdk string) (Release, bool)) Kinds {
+func (ks Kinds) WithVersions(find func(address, sdk string) (Release, bool)) Kinds {
 	return ks.onOpen(func(_, address string, s Store) error {
-		f := FeaturesOf(s)
+		f := s.Features()
 		if f.SDKs == nil {
 			return nil
 		}

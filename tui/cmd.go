@@ -214,7 +214,7 @@ func (m *Model) readSession() tea.Cmd {
 // cursorOf returns how far a session reaches, to be asked before it is read. It is
 // nil where the store cannot tell; an error is told by the reading.
 func cursorOf(ctx context.Context, s store.Store, session string) *store.Cursor {
-	features := store.FeaturesOf(s)
+	features := s.Features()
 	if features.Cursor == nil {
 		return nil
 	}

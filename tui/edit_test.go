@@ -50,6 +50,12 @@ func newAble(t *testing.T) *able {
 
 func (s *able) Lacks(model.Op) string { return "" }
 
+func (s *able) Features() store.Features {
+	f := s.scripted.Features()
+	f.Lacks, f.Plan = s.Lacks, s.Plan
+	return f
+}
+
 func (s *able) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
 	switch c.Op {
 	case model.OpEdit, model.OpRepair, model.OpPurge, model.OpRun:

@@ -212,6 +212,8 @@ func wheel(x, y int, button tea.MouseButton) tea.MouseMsg {
 // readOnly is a store without any capability.
 type readOnly struct{ store.Store }
 
+func (readOnly) Features() store.Features { return store.Features{} }
+
 // scripted is a store whose answers a test writes; what it does not write is
 // the inner store's.
 type scripted struct {
@@ -225,6 +227,12 @@ type scripted struct {
 }
 
 func (s *scripted) Address() string { return s.address }
+
+func (s *scripted) Features() store.Features {
+	f := s.Store.Features()
+	f.Tail, f.Apply = s.Tail, s.Apply
+	return f
+}
 
 func (s *scripted) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	if s.sessions != nil {

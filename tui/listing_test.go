@@ -113,6 +113,12 @@ func TestSessions_endWhereNobodyWaits(t *testing.T) {
 // lonely is a store that is known to have one session.
 type lonely struct{ manySessions }
 
+func (s *lonely) Features() store.Features {
+	f := s.Store.Features()
+	f.Only = s.Only
+	return f
+}
+
 func (s *lonely) Only(context.Context) string { return sample.Trip }
 
 func (s *lonely) Sessions(context.Context) iter.Seq2[model.SessionInfo, error] {

@@ -278,7 +278,7 @@ func hasOneSession(ctx context.Context, s store.Store) (bool, error) {
 // growthOf asks the store what became of a session since a cursor. What the
 // content has already is left out.
 func growthOf(ctx context.Context, s store.Store, session string, content *timeline.Content, since *store.Cursor) (growth, error) {
-	features := store.FeaturesOf(s)
+	features := s.Features()
 	if features.Growth == nil || since == nil {
 		return growth{whole: true}, nil
 	}

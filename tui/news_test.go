@@ -19,6 +19,7 @@ import (
 	"hindcast/store"
 	"hindcast/store/native/sqlite"
 	"hindcast/store/sample"
+	"hindcast/store/storetest"
 	"hindcast/store/storetest/fake"
 	"hindcast/tui/screentest"
 )
@@ -73,7 +74,7 @@ func (w *writer) write(t testing.TB, n int) {
 }
 
 // restore puts a session back behind the screen's back.
-func restore(t testing.TB, s store.Writer, ref model.Ref) {
+func restore(t testing.TB, s storetest.Writer, ref model.Ref) {
 	t.Helper()
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: ref})
 	if err == nil {
@@ -194,7 +195,7 @@ func TestNews_restoredElsewhere(t *testing.T) {
 // What this program writes itself is no news.
 func TestNews_ownWritesAreNotElsewhere(t *testing.T) {
 	t.Parallel()
-	for name, s := range map[string]store.Writer{"memory": demoStore(t), "sqlite": demoFile(t)} {
+	for name, s := range map[string]storetest.Writer{"memory": demoStore(t), "sqlite": demoFile(t)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := options(s.(store.Store))
@@ -335,6 +336,12 @@ type told struct {
 	reads   atomic.Int64
 }
 
+func (s *told) Features() store.Features {
+	f := s.Store.Features()
+	f.Watch, f.Growth = s.Watch, s.Growth
+	return f
+}
+
 func (s *told) Watch(ctx context.Context) (<-chan struct{}, error) {
 	s.watches.Add(1)
 	if s.fail != nil {
@@ -393,20 +400,20 @@ func TestNews_aStoreThatCannotBeWatchedSaysWhy(t *testing.T) {
 	}
 }
 
-// noGrower keeps a store that it is embedded beside from telling what is new.
-type noGrower struct{}
+// growthless is a store that cannot tell what is new in a session.
+type growthless struct{ *scripted }
 
-// Growth is not that of store.Grower.
-func (noGrower) Growth() {}
+func (s growthless) Features() store.Features {
+	f := s.scripted.Features()
+	f.Cursor, f.Growth = nil, nil
+	return f
+}
 
-// Without a store.Grower the session is read again.
+// Without Growth the session is read again.
 func TestNews_ofAStoreThatCannotTellWhatIsNew(t *testing.T) {
 	t.Parallel()
 	s := demoStore(t)
-	o := options(struct {
-		*scripted
-		noGrower
-	}{&scripted{Store: s}, noGrower{}})
+	o := options(growthless{&scripted{Store: s}})
 	o.Session = sample.Trip
 	p := start(t, o, 100, 30)
 	w := newWriter(t, s, sample.Trip)
@@ -449,10 +456,7 @@ func TestNews_ofAnotherSession(t *testing.T) {
 		states.Add(1)
 		return s.Store.State(ctx, ref)
 	}
-	p := opened(t, struct {
-		*scripted
-		noGrower
-	}{s, noGrower{}}, 100, 30)
+	p := opened(t, growthless{s}, 100, 30)
 	p.Press(keymap.Timeline, keymap.ShowState, keymap.Open, keymap.MoveDown, keymap.Fold)
 	before, readBefore, statesBefore := p.Screen(), headers.Load(), states.Load()
 	newWriter(t, s.Store, sample.Packing).write(t, 1)
@@ -492,6 +496,12 @@ func TestNews_aSessionThatVanishes(t *testing.T) {
 type vanishing struct {
 	*told
 	gone atomic.Bool
+}
+
+func (s *vanishing) Features() store.Features {
+	f := s.told.Features()
+	f.Cursor, f.Growth = s.Cursor, s.Growth
+	return f
 }
 
 func (s *vanishing) Growth(ctx context.Context, session string, since store.Cursor) (store.Growth, error) {

@@ -147,7 +147,7 @@ func (m *Model) lackAll() {
 
 // adoptStore makes a store the one that is shown.
 func (m *Model) adoptStore(s store.Store) {
-	m.o.Store, m.features = s, store.FeaturesOf(s)
+	m.o.Store, m.features = s, s.Features()
 	m.states = newStates(s, stateBudget)
 	m.source = &source{s, m.features, m.states, m.o.Now, m.o.Zone}
 	m.answers, m.asked = answers.New(m.styles, m.o.Zone), asked{}

@@ -55,7 +55,7 @@ func TestStrands_saysForWhichVersion(t *testing.T) {
 	t.Parallel()
 	atSizes(t, func(t *testing.T, w, h int) {
 		o := strandsStore(t)
-		if store.FeaturesOf(o.Store).Assume == nil {
+		if o.Store.Features().Assume == nil {
 			t.Fatal("the store knows no versions")
 		}
 		if any := start(t, o, w, h); w >= 100 {
@@ -66,7 +66,7 @@ func TestStrands_saysForWhichVersion(t *testing.T) {
 			beside         int // the width from which a session's id leaves room for it
 		}{{"1.14.0", "1.14, older than 1.34: its rules are not known", 200}, {"1.40.0", "1.40", 100}} {
 			o = strandsStore(t)
-			if err := store.FeaturesOf(o.Store).Assume(store.Release{SDK: "strands-python", Version: of.version, From: "uv.lock"}); err != nil {
+			if err := o.Store.Features().Assume(store.Release{SDK: "strands-python", Version: of.version, From: "uv.lock"}); err != nil {
 				t.Fatal(err)
 			}
 			p := start(t, o, w, h)

@@ -439,6 +439,12 @@ func TestWrites_conflictIsShownAndPlannedAnew(t *testing.T) {
 // deaf is a store that tells of no change.
 type deaf struct{ *messages.Store }
 
+func (s deaf) Features() store.Features {
+	f := s.Store.Features()
+	f.Watch = s.Watch
+	return f
+}
+
 func (deaf) Watch(context.Context) (<-chan struct{}, error) { return make(chan struct{}), nil }
 
 // say has an agent write the message of a number to the basic session.

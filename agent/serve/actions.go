@@ -25,8 +25,11 @@ func (h *Handler) call(ctx context.Context, body []byte) (result, error) {
 	}
 	agent, name, ok := wire.ParseKey(call.Key)
 	s := h.stores[agent]
-	run := h.action(s, name)
-	if !ok || s == nil || run == nil {
+	var run action
+	if ok && s != nil {
+		run = h.action(s, name)
+	}
+	if run == nil {
 		return nil, &wire.Error{Code: wire.NotFound, Message: fmt.Sprintf("action %q not found", call.Key)}
 	}
 	in, err := wire.ReadInput(name, call.Input)
@@ -56,7 +59,7 @@ func (h *Handler) action(s Store, name string) action {
 	case wire.ListSessions:
 		return listSessions
 	}
-	features := store.FeaturesOf(s)
+	features := s.Features()
 	if features.Growth == nil {
 		return nil
 	}
@@ -136,7 +139,7 @@ func find(ctx context.Context, s Store, in wire.Input) (*model.Snapshot[json.Raw
 // holds asks the store which of session, snapshot and visit is not there. It
 // returns nil where all are.
 func holds(ctx context.Context, s Store, ref model.Ref) error {
-	if f := store.FeaturesOf(s); f.Peek != nil {
+	if f := s.Features(); f.Peek != nil {
 		_, err := f.Peek(ctx, ref)
 		return err
 	}

@@ -149,6 +149,12 @@ func TestHandler_transcript(t *testing.T) {
 // counts is its own business, and no part of the transcript.
 type counted struct{ *fake.Store }
 
+func (c counted) Features() store.Features {
+	f := c.Store.Features()
+	f.Cursor, f.Growth = c.Cursor, c.Growth
+	return f
+}
+
 func (c counted) Cursor(ctx context.Context, session string) (store.Cursor, error) {
 	at, err := c.Store.Cursor(ctx, session)
 	return store.Cursor{Visit: at.Visit, Rewrites: 1}, err
@@ -577,8 +583,16 @@ func TestHandler_tellsItsCursorsFromThoseOfAnother(t *testing.T) {
 // plain is a store with what can be served, and nothing else.
 type plain struct{ serve.Store }
 
+func (plain) Features() store.Features { return store.Features{} }
+
 // forged is a store whose states are not JSON.
 type forged struct{ *fake.Store }
+
+func (s forged) Features() store.Features {
+	f := s.Store.Features()
+	f.Record = s.Get
+	return f
+}
 
 const notJSON = `1,"forged":true`
 

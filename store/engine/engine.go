@@ -163,7 +163,7 @@ type Medium interface {
 	Suppose(ctx context.Context, what func(Stage) error) error
 	// Commit carries out a plan, all of it or nothing: it compares by was, writes, and verifies by is.
 	Commit(ctx context.Context, plan model.Plan, was, is func(context.Context, In) error) (model.Receipt, error)
-	// Journal is that of [store.Writer].
+	// Journal is that of [store.Features].
 	Journal(ctx context.Context) ([]model.JournalEntry, error)
 }
 

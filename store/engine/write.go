@@ -25,7 +25,7 @@ type carry struct {
 	medium any      // what the medium needs
 }
 
-// Plan computes what a change would do, see [store.Writer]. It takes no lock, and nothing of it is written
+// Plan computes what a change would do, see [store.Features]. It takes no lock, and nothing of it is written
 // anywhere.
 func (s *Store) Plan(ctx context.Context, c model.Change) (plan model.Plan, err error) {
 	err = c.Ref.CheckNoVisit()
@@ -254,7 +254,7 @@ func instead(err error) error {
 	return err
 }
 
-// Apply carries out a plan, see [store.Writer].
+// Apply carries out a plan, see [store.Features].
 func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
 	receipt, err := s.apply(ctx, plan)
 	if err != nil {
@@ -313,7 +313,7 @@ func differs(want, now *Log) error {
 	return &journal.ConflictError{Path: place, Found: found}
 }
 
-// Journal returns Hindcast's own writes, see [store.Writer].
+// Journal returns Hindcast's own writes, see [store.Features].
 func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	list, err := s.medium.Journal(ctx)
 	if err != nil {

@@ -77,9 +77,9 @@ func TestRows_writeBehindAWriteThatWasBrokenOff(t *testing.T) {
 				headers := storetest.Headers(t, s, session)
 				carry := func(change model.Change) {
 					t.Helper()
-					plan, err := s.(store.Writer).Plan(t.Context(), change)
+					plan, err := s.Features().Plan(t.Context(), change)
 					if err == nil {
-						_, err = s.(store.Writer).Apply(t.Context(), plan)
+						_, err = s.Features().Apply(t.Context(), plan)
 					}
 					if err != nil {
 						t.Fatalf("%s: %v", change.Op, err)
@@ -110,9 +110,9 @@ func TestRows_settleAWriteOfHindcastThatWasBrokenOff(t *testing.T) {
 	tables := storetest.Tables(t, path)
 	s := openBroken(t, path)
 	headers := storetest.Headers(t, s, "tour")
-	plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: headers[len(headers)/2].Ref()})
+	plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: headers[len(headers)/2].Ref()})
 	if err == nil {
-		_, err = s.(store.Writer).Apply(t.Context(), plan)
+		_, err = s.Features().Apply(t.Context(), plan)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func TestRows_settleAWriteOfHindcastThatWasBrokenOff(t *testing.T) {
 	if kind := s.Kind(); kind != "langgraph" {
 		t.Errorf("it opens as %s", kind)
 	}
-	if list, err := s.(store.Writer).Journal(t.Context()); err != nil || len(list) != 0 {
+	if list, err := s.Features().Journal(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("the journal lists %v, %v", list, err)
 	}
 	if storetest.Tables(t, own) != tables {

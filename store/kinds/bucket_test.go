@@ -174,9 +174,9 @@ func TestBucket_isWrittenTo(t *testing.T) {
 			}
 			s := buckettest.Serve(t)
 			s.Load(t, address, "p/"+filepath.Base(address))
-			w, ok := openBucket(t, s, "s3://b/p/"+filepath.Base(address)).(store.Writer)
+			w := storetest.AsWriter(openBucket(t, s, "s3://b/p/"+filepath.Base(address)))
 			for _, op := range []model.Op{model.OpRestore, model.OpFork} {
-				if ok && w.Lacks(op) == "" {
+				if w.Features().Plan != nil && w.Lacks(op) == "" {
 					written[k.Name+" "+string(op)] += writtenTo(t, s, w, op)
 				}
 			}
@@ -195,7 +195,7 @@ func TestBucket_isWrittenTo(t *testing.T) {
 
 // writtenTo carries out an operation on the first session that has a snapshot for it, and takes
 // it back. It returns how many it carried out.
-func writtenTo(t *testing.T, s *buckettest.Server, w store.Writer, op model.Op) int {
+func writtenTo(t *testing.T, s *buckettest.Server, w storetest.Writer, op model.Op) int {
 	t.Helper()
 	for _, info := range storetest.Sessions(t, w) {
 		for _, h := range storetest.Headers(t, w, info.ID) {
@@ -245,7 +245,7 @@ func TestBucket_plansNameTheManager(t *testing.T) {
 	s := buckettest.Serve(t)
 	s.Load(t, filepath.Join(testdata, "strands", "python-file"), "some/where")
 	for _, address := range []string{"s3://b/some/where", "s3://b/some/where/session_basic"} {
-		w := openBucket(t, s, address).(store.Writer)
+		w := storetest.AsWriter(openBucket(t, s, address))
 		manager := func(session string) string {
 			return fmt.Sprintf(`S3SessionManager(%q, bucket="b", prefix="some/where", endpoint_url=%q)`, session, s.URL)
 		}

@@ -112,7 +112,7 @@ func resumes(t *testing.T, kind, dir string) (list []model.Resume) {
 			if !h.Head {
 				continue
 			}
-			calls, err := s.(store.Resumer).Resume(t.Context(), h.Ref())
+			calls, err := s.Features().Resume(t.Context(), h.Ref())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,7 +9,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store"
 	"hindcast/store/storetest/skip"
 	draw "hindcast/tui/cell"
 	"hindcast/tui/infotab"
@@ -38,7 +37,7 @@ func TestInfo_ofRealStoresHasNothingRed(t *testing.T) {
 					t.Fatal(err)
 				}
 				facts := infotab.Facts{Header: h, Kind: r.kind, Tape: tape, Now: h.CreatedAt, Zone: time.UTC}
-				if ids := store.FeaturesOf(o.store).DerivedIDs; ids != nil {
+				if ids := o.store.Features().DerivedIDs; ids != nil {
 					facts.IDs = ids()
 				}
 				content, err := infotab.Prepare(t.Context(), facts)

@@ -11,7 +11,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
-	"hindcast/store"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )
@@ -34,7 +33,7 @@ func interopProgram(t *testing.T, sdk, program string) graphs {
 type returned struct {
 	t    *testing.T
 	dir  string
-	s    store.Writer
+	s    storetest.Writer
 	was  tree
 	head model.Point
 }
@@ -54,7 +53,7 @@ func putBack(t *testing.T, from string, to model.Header) returned {
 			t.Error(err)
 		}
 	})
-	c.s = s.(store.Writer)
+	c.s = storetest.AsWriter(s)
 	c.head = c.write(model.Change{Op: model.OpRestore, Ref: to.Ref()}).Head
 	return c
 }
@@ -295,7 +294,7 @@ func TestInteropCrewAI(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := place{form: form, name: fmt.Sprintf("%s #%d", form, h.Index), shown: state.had(), resumes: len(at)}
-			calls, err := s.(store.Resumer).Resume(t.Context(), h.Ref())
+			calls, err := s.Features().Resume(t.Context(), h.Ref())
 			if err != nil || len(calls) == 0 {
 				t.Fatalf("%s: no call goes on, %v", p.name, err)
 			}

@@ -76,7 +76,7 @@ func placesIn(t *testing.T, db string, isTrue ...string) (places []reached) {
 			if err := json.Unmarshal(stateOf(t, s, &h), &at.state); err != nil {
 				t.Fatal(err)
 			}
-			facts, err := s.(store.Deriver).Facts(t.Context(), h.Ref())
+			facts, err := s.Features().Facts(t.Context(), h.Ref())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +88,7 @@ func placesIn(t *testing.T, db string, isTrue ...string) (places []reached) {
 					at.next = slices.Sorted(slices.Values(strings.Split(f.Value, ", ")))
 				}
 			}
-			calls, err := s.(store.Resumer).Resume(t.Context(), h.Ref())
+			calls, err := s.Features().Resume(t.Context(), h.Ref())
 			if err != nil || len(calls) == 0 {
 				t.Fatalf("%s #%d: no call goes on, %v", info.ID, h.Index, err)
 			}
@@ -339,7 +339,7 @@ func (g graphs) repairs(t *testing.T, db string, tables func() string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := opened.(store.Writer)
+	s := storetest.AsWriter(opened)
 	var threads []string
 	refused := 0
 	before := tables()

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/kinds"
 	"hindcast/store/media/pg/pgtest"
+	"hindcast/store/storetest"
 )
 
 // asked is a program that answers questions, each a line.
@@ -84,7 +84,7 @@ func (g graphs) inPostgres(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer opened.Close()
-	s, graph := opened.(store.Writer), g.serve(t, address)
+	s, graph := storetest.AsWriter(opened), g.serve(t, address)
 	counts, seen := map[model.Op]int{}, map[string]bool{}
 	for _, at := range places {
 		if strings.Contains(at.Session, "/") || seen[at.header.ID] {
@@ -125,7 +125,7 @@ func (g graphs) inPostgres(t *testing.T) {
 }
 
 // carriedOut plans a change and carries it out.
-func carriedOut(t *testing.T, s store.Writer, change model.Change) model.Receipt {
+func carriedOut(t *testing.T, s storetest.Writer, change model.Change) model.Receipt {
 	t.Helper()
 	plan, err := s.Plan(t.Context(), change)
 	var receipt model.Receipt

@@ -114,7 +114,7 @@ func (r *rewriting) rewrite(w *rewritten, before string) bool {
 		r.Fatal(err)
 	}
 	defer opened.Close()
-	s := opened.(store.Writer)
+	s := storetest.AsWriter(opened)
 	apply := func(change model.Change) (plan model.Plan, receipt model.Receipt, err error) {
 		if plan, err = s.Plan(r.Context(), change); err == nil {
 			receipt, err = s.Apply(r.Context(), plan)
@@ -247,8 +247,8 @@ func TestInteropADK_postgres(t *testing.T) {
 		s := open(w.db)
 		defer s.Close()
 		var err error
-		if w.plan, err = s.(store.Writer).Plan(t.Context(), w.change); err == nil {
-			w.receipt, err = s.(store.Writer).Apply(t.Context(), w.plan)
+		if w.plan, err = s.Features().Plan(t.Context(), w.change); err == nil {
+			w.receipt, err = s.Features().Apply(t.Context(), w.plan)
 		}
 		if refused := (*model.UnsupportedError)(nil); errors.As(err, &refused) {
 			return true
@@ -377,7 +377,7 @@ func TestInteropOpenAIAgents_postgres(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, before := opened.(store.Writer), cluster.Rows(t, w.db)
+		s, before := storetest.AsWriter(opened), cluster.Rows(t, w.db)
 		if w.plan, err = s.Plan(t.Context(), w.change); err == nil {
 			_, err = s.Apply(t.Context(), w.plan)
 		}

@@ -73,14 +73,14 @@ func inBucket(t *testing.T) *bucketed {
 	return b
 }
 
-func (b *bucketed) open() store.Writer {
+func (b *bucketed) open() storetest.Writer {
 	b.t.Helper()
 	s, err := bucket.Kind(bucket.Options{Endpoint: b.proxy.URL}, messages.Elsewhere(nil)).Open(b.t.Context(), b.hello.Address)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.t.Cleanup(func() { s.Close() })
-	return s.(store.Writer)
+	return storetest.AsWriter(s)
 }
 
 // objects returns what is in the bucket but what is Hindcast's own.
@@ -94,7 +94,7 @@ func (b *bucketed) putBack(all map[string]object) {
 	b.do(b.t, map[string]any{"do": "put_back", "objects": all})
 }
 
-func (b *bucketed) plan(s store.Writer, change model.Change) model.Plan {
+func (b *bucketed) plan(s storetest.Writer, change model.Change) model.Plan {
 	b.t.Helper()
 	plan, err := s.Plan(b.t.Context(), change)
 	if err != nil {
@@ -103,7 +103,7 @@ func (b *bucketed) plan(s store.Writer, change model.Change) model.Plan {
 	return plan
 }
 
-func (b *bucketed) write(s store.Writer, change model.Change) {
+func (b *bucketed) write(s storetest.Writer, change model.Change) {
 	b.t.Helper()
 	if _, err := s.Apply(b.t.Context(), b.plan(s, change)); err != nil {
 		b.t.Fatal(err)

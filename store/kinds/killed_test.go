@@ -251,19 +251,19 @@ func (k *killing) write(t *testing.T) {
 	switch n := k.random.IntN(10); {
 	case n < 5:
 		ref, name := k.pick(t, s)
-		plan, err = s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: ref})
+		plan, err = s.Features().Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: ref})
 		args = []string{"restore", k.dir, k.session, name}
 	case n < 6:
 		k.forks++
 		as := fmt.Sprintf("fork-%d", k.forks)
 		ref, name := k.pick(t, s)
-		plan, err = s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: ref, As: as})
+		plan, err = s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: ref, As: as})
 		args = []string{"fork", k.dir, k.session, name, "--as", as}
 	case n < 8:
-		plan, err = s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpUndo})
+		plan, err = s.Features().Plan(t.Context(), model.Change{Op: model.OpUndo})
 		args = []string{"undo", k.dir}
 	default:
-		plan, err = s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpRedo})
+		plan, err = s.Features().Plan(t.Context(), model.Change{Op: model.OpRedo})
 		args = []string{"redo", k.dir}
 	}
 	sessions, head := k.sessions(t, s), k.head(t, s, plan.Session)
@@ -340,7 +340,7 @@ func (k *killing) write(t *testing.T) {
 			t.Fatalf("%q killed: snapshot %s is gone", args, id)
 		}
 	}
-	if _, err := s.(store.Writer).Journal(t.Context()); err != nil {
+	if _, err := s.Features().Journal(t.Context()); err != nil {
 		t.Fatalf("%q killed: %v", args, err)
 	}
 	for _, fault := range storetest.Faults(t, s, "") {
@@ -413,7 +413,7 @@ func (k *killing) takeAllBack(t *testing.T) {
 	t.Helper()
 	s := k.open(t)
 	defer s.Close()
-	undoer := s.(store.Writer)
+	undoer := storetest.AsWriter(s)
 	for {
 		plan, err := undoer.Plan(t.Context(), model.Change{Op: model.OpUndo})
 		if nothing := (*model.NothingToError)(nil); errors.As(err, &nothing) {

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/program"
@@ -72,14 +71,14 @@ func TestRows_killedAtEachCallThatWrites(t *testing.T) {
 					for _, f := range storetest.Faults(t, s, "") {
 						t.Errorf("killed at call %d: %+v", n, f)
 					}
-					list, err := s.(store.Writer).Journal(t.Context())
+					list, err := s.Features().Journal(t.Context())
 					if err != nil || done && len(list) != 1 {
 						t.Errorf("killed at call %d: the journal is %v, %v", n, list, err)
 					}
 					for range list {
-						plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpUndo})
+						plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpUndo})
 						if err == nil {
-							_, err = s.(store.Writer).Apply(t.Context(), plan)
+							_, err = s.Features().Apply(t.Context(), plan)
 						}
 						if err != nil {
 							t.Errorf("killed at call %d: undo: %v", n, err)

@@ -158,9 +158,9 @@ func TestWrites_besideALiveWriter(t *testing.T) {
 					headers = append(headers, h)
 				}
 				ref := headers[random.IntN(len(headers))].Ref()
-				plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: ref})
+				plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: ref})
 				if err == nil {
-					_, err = s.(store.Writer).Apply(t.Context(), plan)
+					_, err = s.Features().Apply(t.Context(), plan)
 				}
 				mu.Lock()
 				if err == nil {

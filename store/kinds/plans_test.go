@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/rowstest"
 )
@@ -95,7 +94,7 @@ func planned(t *testing.T, kind, path, words string) (warned int) {
 	for _, info := range storetest.Sessions(t, s) {
 		for _, h := range storetest.Headers(t, s, info.ID) {
 			for _, c := range []model.Change{{Op: model.OpRestore, Ref: h.Ref()}, {Op: model.OpFork, Ref: h.Ref()}, {Op: model.OpFork, Ref: h.Ref(), As: "made"}} {
-				plan, err := s.(store.Writer).Plan(t.Context(), c)
+				plan, err := s.Features().Plan(t.Context(), c)
 				if err != nil {
 					continue // another one can
 				}

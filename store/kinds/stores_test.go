@@ -413,11 +413,10 @@ func TestStores_everyStateCanBeCompared(t *testing.T) {
 // names what ran: a step may write nothing. A copy of its parent and one of its parent's
 // child may have one source and one step: channel_versions alone tell them apart, and a list reads no state.
 func wroteNothing(t *testing.T, s store.Store, h *model.Header) bool {
-	d, ok := s.(store.Deriver)
-	if !ok || s.Kind() != "langgraph" {
+	if s.Kind() != "langgraph" {
 		return false
 	}
-	facts, err := d.Facts(t.Context(), h.Ref())
+	facts, err := s.Features().Facts(t.Context(), h.Ref())
 	if err != nil {
 		t.Error(err)
 	}
@@ -644,12 +643,12 @@ func (f *follower) open(t *testing.T, dir string) {
 			t.Error(err)
 		}
 	})
-	w, ok := s.(store.Watcher)
-	if !ok {
+	watch := s.Features().Watch
+	if watch == nil {
 		t.Fatalf("a %s store is not followed", s.Kind())
 	}
 	f.store, f.headers, f.cursors = s, map[string][]model.Header{}, map[string]store.Cursor{}
-	if f.changes, err = w.Watch(t.Context()); err != nil {
+	if f.changes, err = watch(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	f.read(t)
@@ -658,7 +657,7 @@ func (f *follower) open(t *testing.T, dir string) {
 // read brings the headers up to date.
 func (f *follower) read(t *testing.T) {
 	t.Helper()
-	can := store.FeaturesOf(f.store)
+	can := f.store.Features()
 	listed := sessionsOf(t, f.store)
 	for id := range f.headers {
 		if !slices.ContainsFunc(listed, func(info model.SessionInfo) bool { return info.ID == id }) {

@@ -293,7 +293,7 @@ func lostTexts(t *testing.T, kind, at string, s store.Store, used map[string]boo
 				t.Fatal(err)
 			}
 			told.WriteString(conversation.OneLine(h.Title) + "\n")
-			if of := store.FeaturesOf(s).Facts; of != nil {
+			if of := s.Features().Facts; of != nil {
 				facts, err := of(t.Context(), h.Ref())
 				if err != nil {
 					t.Fatal(err)

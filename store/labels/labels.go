@@ -77,7 +77,7 @@ func (p place) path() string { return filepath.Join(p.dir, filepath.FromSlash(p.
 
 // places returns where the labels of a session may be, the place beside the store first.
 func (l Labels) places(ctx context.Context, s store.Store, session string) (list []place) {
-	if f := store.FeaturesOf(s); f.LabelFile != nil {
+	if f := s.Features(); f.LabelFile != nil {
 		if dir, file, name := f.LabelFile(ctx, session); dir != "" {
 			list = append(list, place{dir, file, name})
 		}
@@ -118,7 +118,7 @@ type event struct {
 // Of returns the labels of a session, by name. It returns no labels for a session that does not exist.
 func (l Labels) Of(ctx context.Context, s store.Store, session string) ([]model.Label, error) {
 	byName := map[string]model.Label{}
-	if f := store.FeaturesOf(s); f.Labels != nil {
+	if f := s.Features(); f.Labels != nil {
 		carried, err := f.Labels(ctx, session)
 		if err != nil && !errors.Is(err, model.ErrNoSession) {
 			return nil, fmt.Errorf("labels of session %q: %w", session, err)
@@ -180,7 +180,7 @@ func (l Labels) Remove(ctx context.Context, s store.Store, session, name string)
 	return l.add(ctx, s, session, event{Label: gone, Removed: true})
 }
 
-// Watch tells that labels of a session may have changed, as [store.Watcher] does. The channel
+// Watch tells that labels of a session may have changed, as [store.Features].Watch does. The channel
 // is closed when ctx ends.
 func (l Labels) Watch(ctx context.Context, s store.Store, session string) <-chan struct{} {
 	var sources []<-chan struct{}

@@ -203,7 +203,7 @@ func TestLabels_setMoveRemove(t *testing.T) {
 		t.Errorf("a label head: %v", err)
 	}
 	// They stay through a restore and its undo.
-	w := s.(store.Writer)
+	w := storetest.AsWriter(s)
 	for _, change := range []model.Change{{Op: model.OpRestore, Ref: all[2].Ref()}, {Op: model.OpUndo}} {
 		plan, err := w.Plan(t.Context(), change)
 		if err != nil {

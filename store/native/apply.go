@@ -14,7 +14,7 @@ import (
 	"hindcast/store/engine/recording"
 )
 
-// Lacks implements store.Writer.
+// Lacks implements [store.Features].Lacks.
 func (s *Store) Lacks(op model.Op) string {
 	switch op {
 	case model.OpRestore, model.OpFork, model.OpEdit, model.OpConvert, model.OpUndo, model.OpRedo:
@@ -23,7 +23,7 @@ func (s *Store) Lacks(op model.Op) string {
 	return store.Cannot(s.Kind(), op)
 }
 
-// Plan implements store.Writer.
+// Plan implements [store.Features].Plan.
 func (s *Store) Plan(ctx context.Context, c model.Change) (plan model.Plan, err error) {
 	c.State = bytes.Clone(c.State)
 	err = s.read(ctx, func(t *tx) error {
@@ -138,7 +138,7 @@ func (s *Store) survey(ctx context.Context, t *tx, ref model.Ref, before *seen) 
 	if err != nil {
 		return nil, c, fmt.Errorf("%q: %w", ref.ID, err)
 	}
-	c.Mismatch, c.Conversation = store.Mismatch(ref.ID, state), inspect.ConversationHazards(s.kind, "", state)
+	c.Mismatch, c.Conversation = store.IsMismatch(ref.ID, state), inspect.ConversationHazards(s.kind, "", state)
 	return now, c, nil
 }
 
@@ -206,7 +206,7 @@ func entriesFrom(ctx context.Context, t *tx, first string) (list []entry, err er
 	return list, rows.Err()
 }
 
-// Journal implements store.Writer.
+// Journal implements [store.Features].Journal.
 func (s *Store) Journal(ctx context.Context) (entries []model.JournalEntry, err error) {
 	err = s.read(ctx, func(t *tx) error {
 		list, err := entriesFrom(ctx, t, "0")
@@ -309,7 +309,7 @@ func numbers(ctx context.Context, t *tx, query string, args ...any) (all []int64
 	return all, rows.Err()
 }
 
-// Apply implements store.Writer. What it wrote is read back before it is
+// Apply implements [store.Features].Apply. What it wrote is read back before it is
 // kept; the error is then ErrReadBack if it is not as planned.
 func (s *Store) Apply(ctx context.Context, plan model.Plan) (receipt model.Receipt, err error) {
 	err = s.change(ctx, func(t *tx) error {

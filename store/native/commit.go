@@ -74,5 +74,5 @@ func conflict(ctx context.Context, t *tx, ss session, data *model.Data[json.RawM
 			return err
 		}
 	}
-	return store.Conflict(data, head, visits)
+	return store.FindConflict(data, head, visits)
 }

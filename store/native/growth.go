@@ -7,7 +7,7 @@ import (
 	"hindcast/store"
 )
 
-// Cursor implements store.Grower.
+// Cursor implements [store.Features].Cursor.
 func (s *Store) Cursor(ctx context.Context, sessionID string) (cursor store.Cursor, err error) {
 	err = s.readGrowth(ctx, sessionID, func(_ *tx, _ session, now store.Cursor) error {
 		cursor = now
@@ -19,7 +19,7 @@ func (s *Store) Cursor(ctx context.Context, sessionID string) (cursor store.Curs
 	return cursor, nil
 }
 
-// Growth implements store.Grower.
+// Growth implements [store.Features].Growth.
 func (s *Store) Growth(ctx context.Context, sessionID string, since store.Cursor) (growth store.Growth, err error) {
 	err = s.readGrowth(ctx, sessionID, func(t *tx, ss session, now store.Cursor) error {
 		growth = store.Growth{Cursor: now}

@@ -15,7 +15,7 @@ import (
 	"hindcast/store/engine/recording"
 )
 
-// Import implements store.Importer. The head of a session is the last new row
+// Import implements [store.Features].Import. The head of a session is the last new row
 // that says it is, else, in a new session, its last active visit.
 //
 // The rows are read while the store is locked against other writers. They may

@@ -180,7 +180,7 @@ func (s *Store) headersOnce(ctx context.Context, sessionID string, yield func(mo
 	}))
 }
 
-// Tail implements store.Tailer.
+// Tail implements [store.Features].Tail.
 func (s *Store) Tail(ctx context.Context, sessionID string, n int) (headers []model.Header, before int, err error) {
 	err = s.read(ctx, func(t *tx) error {
 		ss, err := find(ctx, t, sessionID)

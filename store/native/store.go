@@ -165,7 +165,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Watch implements store.Watcher. A write of this Store is told of at once, that of
+// Watch implements [store.Features].Watch. A write of this Store is told of at once, that of
 // another as its carrier says. The error is fs.ErrClosed.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	changes, err := s.carrier.Watch(ctx, s.notifier.Listen(ctx))

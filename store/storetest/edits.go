@@ -20,7 +20,7 @@ var edits = []check{
 	{"TestConvert_refuses", refusedConversions},
 }
 
-func (b *bench) editor() store.Writer {
+func (b *bench) editor() Writer {
 	if why := b.Lacks(model.OpEdit); why != "" {
 		b.Skip(why)
 	}
@@ -145,7 +145,7 @@ func refusedEdits(b *bench) {
 // converter returns the store as one that takes sessions over, and another one with
 // the session s to take over.
 func (b *bench) converter() (store.Features, *bench) {
-	c := store.FeaturesOf(b.Store)
+	c := b.Store.Features()
 	if c.PlanConvert == nil {
 		b.Skip("the kind takes no sessions over")
 	}

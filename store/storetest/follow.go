@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Next waits until a Watcher tells of a change. That it tells nothing, or tells no
+// Next waits until a watch tells of a change. That it tells nothing, or tells no
 // more, fails the test.
 func Next(t testing.TB, changes <-chan struct{}) {
 	t.Helper()

@@ -22,7 +22,7 @@ func Fork(t *testing.T, kind store.Kind, address string) {
 	forked := 0
 	for _, info := range Sessions(t, OpenStore(t, kind, address)) {
 		mine := Copy(t, address) // with a journal of its own, which grows
-		f := forking{putting: putting{TB: t, dir: mine, s: OpenStore(t, kind, mine).(store.Writer), other: OpenStore(t, kind, mine).(store.Writer)}}
+		f := forking{putting: putting{TB: t, dir: mine, s: AsWriter(OpenStore(t, kind, mine)), other: AsWriter(OpenStore(t, kind, mine))}}
 		forked += f.session(info.ID)
 	}
 	if forked == 0 {
@@ -365,7 +365,7 @@ func (f *forking) besideAWriter() {
 // source returns the file that the snapshot is in, which is a fact that the store tells.
 func (f *forking) source() string {
 	f.Helper()
-	facts, err := store.FeaturesOf(f.s).Facts(f.Context(), f.to.Ref())
+	facts, err := f.s.Features().Facts(f.Context(), f.to.Ref())
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -67,6 +67,8 @@ type openedAt struct {
 	kind, address string
 }
 
+func (openedAt) Features() store.Features { return store.Features{} }
+
 func (o openedAt) Kind() string    { return o.kind }
 func (o openedAt) Address() string { return o.address }
 func (o openedAt) Close() error    { return nil }

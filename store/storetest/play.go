@@ -42,7 +42,7 @@ type Over struct {
 // World is a store in which Hindcast and agents take turns.
 type World struct {
 	Framework
-	Store store.Writer
+	Store Writer
 	Dir   string
 	// Wait passes time.
 	Wait func(t *rapid.T)

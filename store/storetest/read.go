@@ -174,7 +174,7 @@ func everything(t testing.TB, s store.Store) contents {
 			if one.state = sha256.Sum256(state); err != nil {
 				one.err = err.Error()
 			}
-			if d := store.FeaturesOf(s); d.Facts != nil {
+			if d := s.Features(); d.Facts != nil {
 				var factsErr, gapsErr error
 				one.facts, factsErr = d.Facts(t.Context(), h.Ref())
 				for i := range one.facts {
@@ -185,7 +185,7 @@ func everything(t testing.TB, s store.Store) contents {
 					t.Errorf("session %q, #%d: %v, %v", info.ID, h.Index, factsErr, gapsErr)
 				}
 			}
-			if c := store.FeaturesOf(s); c.Resume != nil {
+			if c := s.Features(); c.Resume != nil {
 				if one.resume, err = c.Resume(t.Context(), h.Ref()); err != nil && one.err == "" {
 					t.Errorf("session %q, #%d: %v", info.ID, h.Index, err)
 				}
@@ -316,7 +316,7 @@ func holdSession(t *testing.T, s store.Store, info model.SessionInfo, list []rea
 			t.Errorf("session %q: a fault that says nothing: %+v", info.ID, f)
 		}
 	}
-	if r := store.FeaturesOf(s); r.Record != nil {
+	if r := s.Features(); r.Record != nil {
 		if _, err := r.Record(t.Context(), info.ID); err != nil {
 			t.Errorf("the record of session %q: %v", info.ID, err)
 		}
@@ -337,14 +337,14 @@ func holdText(t testing.TB, text string) {
 func readsTheTail(t *testing.T, r *reader) {
 	skip.Sequential(t)
 	s := r.knows
-	features := store.FeaturesOf(s)
+	features := s.Features()
 	if features.Tail == nil {
 		t.Skip("the kind lists all at once")
 	}
 	for _, info := range Sessions(t, s) {
 		all := Headers(t, s, info.ID)
 		for _, n := range []int{-1, 0, 1, 2, 5, len(all) - 1, len(all), len(all) + 1, 10_000} {
-			for _, tailer := range []store.Features{features, store.FeaturesOf(r.open(t))} { // which has read nothing yet
+			for _, tailer := range []store.Features{features, r.open(t).Features()} { // which has read nothing yet
 				headers, before, err := tailer.Tail(t.Context(), info.ID, n)
 				want := all[len(all)-min(max(n, 0), len(all)):]
 				if rest := len(all) - len(want); err != nil || before != rest && (rest == 0 || before != store.Uncounted) || len(headers) != len(want) {
@@ -370,7 +370,7 @@ func readsTheTail(t *testing.T, r *reader) {
 // all is.
 func readsGrowth(t *testing.T, r *reader) {
 	s := r.knows
-	grower := store.FeaturesOf(s)
+	grower := s.Features()
 	if grower.Growth == nil {
 		t.Skip("the kind is read anew")
 	}
@@ -399,7 +399,7 @@ func readsGrowth(t *testing.T, r *reader) {
 // readsParts: what is told of parts of states is so of the whole ones.
 func readsParts(t *testing.T, r *reader) {
 	s := r.knows
-	parted := store.FeaturesOf(s)
+	parted := s.Features()
 	if parted.Peek == nil {
 		t.Skip("the kind keeps states whole")
 	}
@@ -432,7 +432,7 @@ func readsParts(t *testing.T, r *reader) {
 func readsRopes(t *testing.T, r *reader) {
 	skip.Sequential(t)
 	s, check := r.knows, Ropes
-	switch can := store.FeaturesOf(s); {
+	switch can := s.Features(); {
 	case can.Weave != nil:
 		check = Woven
 	case can.Ropes == nil:
@@ -448,7 +448,7 @@ func readsRopes(t *testing.T, r *reader) {
 			check(t, s, refs[i])
 		}
 		slices.Reverse(refs)
-		if check(t, s, refs...); store.FeaturesOf(s).Weave == nil {
+		if check(t, s, refs...); s.Features().Weave == nil {
 			check(t, s, append(refs, refs...)...)
 		}
 	}
@@ -459,7 +459,7 @@ func readsMentions(t *testing.T, r *reader) {
 	if testing.Short() {
 		t.Skip("it asks for each text of each state")
 	}
-	tells := store.FeaturesOf(r.knows)
+	tells := r.knows.Features()
 	if tells.Mentions == nil {
 		t.Skip("a search reads every session")
 	}
@@ -521,7 +521,7 @@ func Woven(t reporter, s store.Store, refs ...model.Ref) {
 		return
 	}
 	ctx, l := context.Background(), NewCloth(len(refs))
-	if err := store.FeaturesOf(s).Weave(ctx, refs, l.Loom()); err != nil || l.Taken != len(refs) {
+	if err := s.Features().Weave(ctx, refs, l.Loom()); err != nil || l.Taken != len(refs) {
 		t.Errorf("%d states taken of %d, %v", l.Taken, len(refs), err)
 		return
 	}
@@ -594,7 +594,7 @@ func (l *Cloth) take(number int, state store.Rope) {
 // Ropes checks the ropes of some snapshots of a session against their states.
 func Ropes(t reporter, s store.Store, refs ...model.Ref) {
 	t.Helper()
-	ctx, features := context.Background(), store.FeaturesOf(s)
+	ctx, features := context.Background(), s.Features()
 	places, given := places{}, 0
 	for rope, err := range features.Ropes(ctx, refs) {
 		if err != nil || given == len(refs) {
@@ -786,7 +786,7 @@ func questions(s store.Store, ref model.Ref) map[string]question {
 			return err == nil, err
 		}),
 	}
-	features := store.FeaturesOf(s)
+	features := s.Features()
 	if features.Tail != nil {
 		all["Tail"] = asking(func(ctx context.Context) ([]model.Header, error) {
 			headers, _, err := features.Tail(ctx, ref.Session, 1)
@@ -873,7 +873,7 @@ func readsNothing(t *testing.T, r *reader) {
 		hold(model.Ref{Session: there.Session, ID: none}, ofSnapshot, model.ErrNoSnapshot)
 	}
 	hold(model.Ref{Session: there.Session, ID: there.ID, Visit: 1 << 40}, ofSnapshot, model.ErrNoSnapshot)
-	if recorder := store.FeaturesOf(s); recorder.Record != nil {
+	if recorder := s.Features(); recorder.Record != nil {
 		if data, err := recorder.Record(t.Context(), odd); data != nil || err != nil {
 			t.Errorf("the record of no session: %+v, %v", data, err)
 		}
@@ -948,7 +948,7 @@ func readsCancelled(t *testing.T, r *reader) {
 
 // readsWatching: a watch ends with its context.
 func readsWatching(t *testing.T, r *reader) {
-	watcher := store.FeaturesOf(r.knows)
+	watcher := r.knows.Features()
 	if watcher.Watch == nil {
 		t.Skip("the kind is not watched")
 	}
@@ -973,7 +973,7 @@ func readsClosed(t *testing.T, r *reader) {
 	ref := anySnapshot(t, s)
 	want := told(t, s, ref)
 	var changes <-chan struct{}
-	if w := store.FeaturesOf(s); w.Watch != nil {
+	if w := s.Features(); w.Watch != nil {
 		if watching, err := w.Watch(t.Context()); err == nil {
 			changes = watching
 		}
@@ -989,7 +989,7 @@ func readsClosed(t *testing.T, r *reader) {
 	for name, answer := range told(t, s, ref) {
 		sameValue(t, name+" after Close", answer, want[name])
 	}
-	if w := store.FeaturesOf(s); w.Watch != nil {
+	if w := s.Features(); w.Watch != nil {
 		if changes, err := w.Watch(t.Context()); err == nil {
 			drained(t, changes)
 		}

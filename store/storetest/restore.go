@@ -22,7 +22,7 @@ func Restore(t *testing.T, kind store.Kind, address string) {
 	restored := 0
 	for _, info := range Sessions(t, OpenStore(t, kind, address)) {
 		mine := Copy(t, address) // with a journal of its own, which grows
-		p := putting{TB: t, dir: mine, s: OpenStore(t, kind, mine).(store.Writer), other: OpenStore(t, kind, mine).(store.Writer)}
+		p := putting{TB: t, dir: mine, s: AsWriter(OpenStore(t, kind, mine)), other: AsWriter(OpenStore(t, kind, mine))}
 		for _, p.to = range Headers(t, p.s, info.ID) {
 			if p.restore() {
 				restored++
@@ -87,7 +87,7 @@ func sameFiles(t failing, when string, got, want map[string]string) {
 // putting is a session that is put back to one of its snapshots.
 type putting struct {
 	testing.TB
-	s, other store.Writer // the same store, opened twice
+	s, other Writer // the same store, opened twice
 	dir      string
 	to       model.Header
 }
@@ -114,7 +114,7 @@ func (p *putting) path() path {
 	return now
 }
 
-func (p *putting) plan(s store.Writer, change model.Change) model.Plan {
+func (p *putting) plan(s Writer, change model.Change) model.Plan {
 	p.Helper()
 	plan, err := s.Plan(p.Context(), change)
 	if err != nil {

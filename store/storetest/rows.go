@@ -26,7 +26,7 @@ func Rows(t *testing.T, kind store.Kind, address string, changes ...string) {
 	for _, info := range Sessions(t, OpenStore(t, kind, address)) {
 		mine := Copy(t, address)
 		r := rowing{
-			TB: t, s: OpenStore(t, kind, mine).(store.Writer), changes: changes,
+			TB: t, s: AsWriter(OpenStore(t, kind, mine)), changes: changes,
 			tables: func() string { return Tables(t, mine) },
 			beside: func() []string { return beside(t, mine) },
 			forget: func() error { return os.Remove(mine + "-hindcast") },
@@ -40,7 +40,7 @@ func Rows(t *testing.T, kind store.Kind, address string, changes ...string) {
 
 // RowsOn is Rows of an open store on a server. tables returns the contents of all its tables. RowsOn writes
 // at some positions only: a row is written alike wherever it is.
-func RowsOn(t *testing.T, s store.Writer, tables func() string, changes ...string) {
+func RowsOn(t *testing.T, s Writer, tables func() string, changes ...string) {
 	wrote, r := 0, rowing{TB: t, s: s, changes: changes, tables: tables, beside: func() []string { return nil }, forget: func() error { return nil }}
 	for _, info := range Sessions(t, s) {
 		wrote += r.session(info.ID, 12)
@@ -128,7 +128,7 @@ func Tables(t testing.TB, file string) string {
 // rowing is a store to which rows are written.
 type rowing struct {
 	testing.TB
-	s store.Writer
+	s Writer
 	// tables returns all that is in the tables, and beside what lies beside them. forget
 	// takes the journal away: a long one takes its time.
 	tables func() string

@@ -4,8 +4,10 @@
 package storetest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -19,13 +21,42 @@ import (
 
 // Store is what a kind must be for the suite.
 type Store interface {
-	store.Writer
-	store.Tailer
-	store.Importer
-	store.Watcher
-	store.Grower
+	Writer
+	Tail(ctx context.Context, session string, n int) ([]model.Header, int, error)
+	Import(ctx context.Context, rows iter.Seq2[store.Row, error]) (int, error)
+	Watch(ctx context.Context) (<-chan struct{}, error)
+	Cursor(ctx context.Context, session string) (store.Cursor, error)
+	Growth(ctx context.Context, session string, since store.Cursor) (store.Growth, error)
 	typed.Scoped[json.RawMessage]
 	typed.Committer
+}
+
+// Writer is a store with the features that write as methods.
+type Writer interface {
+	store.Store
+	Lacks(op model.Op) string
+	Plan(ctx context.Context, change model.Change) (model.Plan, error)
+	Apply(ctx context.Context, plan model.Plan) (model.Receipt, error)
+	Journal(ctx context.Context) ([]model.JournalEntry, error)
+}
+
+// AsWriter returns a store as a Writer. The store must have the features.
+func AsWriter(s store.Store) Writer { return writer{s} }
+
+type writer struct{ store.Store }
+
+func (w writer) Lacks(op model.Op) string { return store.Reason(w.Store, op) }
+
+func (w writer) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
+	return w.Features().Plan(ctx, c)
+}
+
+func (w writer) Apply(ctx context.Context, p model.Plan) (model.Receipt, error) {
+	return w.Features().Apply(ctx, p)
+}
+
+func (w writer) Journal(ctx context.Context) ([]model.JournalEntry, error) {
+	return w.Features().Journal(ctx)
 }
 
 // Opened is a store that has just been made, without a session in it.

@@ -27,7 +27,7 @@ import (
 type Agent struct {
 	// Name is that of the kind, Framework that of the agent for people.
 	Name, Framework string
-	// IDs are what store.Deriver says of ids.
+	// IDs are the text of [store.Features].DerivedIDs.
 	IDs string
 	// Roots are where in a folder that a person names the storage may be, such as
 	// "projects" in "~/.claude"; "." for the folder itself. The first that has sessions counts.
@@ -53,7 +53,7 @@ type Agent struct {
 	// Format reads the sessions of one opened store, whose storage is the folder dir on the
 	// disk, for what no tree of files can read, such as a database; "" where it is on none.
 	Format func(dir string) Format
-	// Levels are how deep a change may be, for store.Watcher.
+	// Levels are how deep a change may be, for [store.Features].Watch.
 	Levels []watch.Level
 	// Places are those of store.Kind. Moved names another one to the agent, and Database is the file
 	// that it opens in a place, "" where sessions are files of their own.

@@ -388,7 +388,7 @@ func (s *Store) NamesForks() bool {
 	return ok
 }
 
-// Plan implements store.Writer.
+// Plan implements [store.Features].Plan.
 func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
 	if c.Op == model.OpFork && c.As != "" { // the name of a file may have more in it than the id
 		if _, err := s.find(ctx, c.As); !errors.Is(err, model.ErrNoSession) {
@@ -398,7 +398,7 @@ func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
 	return s.Store.Plan(ctx, c)
 }
 
-// Apply implements store.Writer. Where the agent locks a session to write to it, so does this,
+// Apply implements [store.Features].Apply. Where the agent locks a session to write to it, so does this,
 // until the write is verified: the error is disk.ErrLocked while the agent has the lock.
 func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
 	unlock, err := s.lock(ctx, plan)

@@ -1,7 +1,6 @@
 package chat_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -25,9 +24,7 @@ func TestStore_Tally(t *testing.T) {
 			newest = info.UpdatedAt
 		}
 	}
-	n, changed, err := s.(interface {
-		Tally(context.Context) (int, time.Time, error)
-	}).Tally(t.Context())
+	n, changed, err := s.Features().Tally(t.Context())
 	if err != nil || n != listed || n == 0 || !changed.Equal(newest) {
 		t.Errorf("%d sessions, changed %v, %v; the list has %d, and %v", n, changed, err, listed, newest)
 	}

@@ -96,7 +96,7 @@ type New struct {
 
 // Kind describes a kind.
 type Kind struct {
-	// Name, Framework and IDs are documented at store.Kind and store.Deriver.
+	// Name, Framework and IDs are documented at store.Kind and [store.Features].
 	Name, Framework, IDs string
 	// Depth is how many levels of folders below the one that is opened have files.
 	Depth int

@@ -465,7 +465,7 @@ func filesOf(t testing.TB, dir string) map[string]string {
 }
 
 // plan makes a plan, and applied carries it out.
-func plan(t testing.TB, s store.Writer, c model.Change) model.Plan {
+func plan(t testing.TB, s storetest.Writer, c model.Change) model.Plan {
 	t.Helper()
 	p, err := s.Plan(t.Context(), c)
 	if err != nil {
@@ -474,7 +474,7 @@ func plan(t testing.TB, s store.Writer, c model.Change) model.Plan {
 	return p
 }
 
-func applied(t testing.TB, s store.Writer, c model.Change) model.Plan {
+func applied(t testing.TB, s storetest.Writer, c model.Change) model.Plan {
 	t.Helper()
 	p := plan(t, s, c)
 	if _, err := s.Apply(t.Context(), p); err != nil {

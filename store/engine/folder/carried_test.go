@@ -19,6 +19,8 @@ type shown struct {
 	words string
 }
 
+func (shown) Features() store.Features { return store.Features{} }
+
 func (shown) Headers(context.Context, string) iter.Seq2[model.Header, error] {
 	return func(yield func(model.Header, error) bool) { yield(model.Header{ID: "a", Head: true}, nil) }
 }

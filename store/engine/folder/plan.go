@@ -13,7 +13,7 @@ import (
 // Mover is a format whose sessions Hindcast changes.
 type Mover interface {
 	Format
-	// Move plans a change of the session of a log. The errors are documented at store.Writer.
+	// Move plans a change of the session of a log. The errors are documented at [store.Features].Plan.
 	// before is read from the tree of in.
 	Move(ctx context.Context, in In, before *Log, change model.Change) (*Move, error)
 	// Next predicts how the framework goes on with a log after a plan. For an undo or a redo the

@@ -12,7 +12,7 @@ import (
 	"hindcast/store/media/journal"
 )
 
-// Port has the methods of store.Writer for a kind whose sessions are in one storage, but
+// Port has the functions that write, of [store.Features], for a kind whose sessions are in one storage, but
 // Lacks.
 type Port struct {
 	storage *Storage
@@ -23,7 +23,7 @@ type Port struct {
 type Kind struct {
 	// Name begins the errors, and Framework what comes of the messages.
 	Name, Framework string
-	// Lacks is that of store.Writer.
+	// Lacks is that of [store.Features].
 	Lacks func(model.Op) string
 	// Find returns where the session is that the port calls id. The error refuses the
 	// operation.
@@ -58,7 +58,7 @@ func (s *Storage) LabelFile(at Place) (dir, file, name string) {
 // Requests returns the counts for store.Asked.
 func (p Port) Requests() (store.Requests, bool) { return p.storage.Requests() }
 
-// Plan implements store.Writer. It returns the errors of [Storage.Plan], [Reversal.Plan] and Find, and
+// Plan implements [store.Features].Plan. It returns the errors of [Storage.Plan], [Reversal.Plan] and Find, and
 // a model.UnsupportedError.
 func (p Port) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
 	plan, err := p.plan(ctx, c)
@@ -117,7 +117,7 @@ func (p Port) plan(ctx context.Context, c model.Change) (model.Plan, error) {
 	return p.storage.Plan(ctx, at, c)
 }
 
-// Apply implements store.Writer. It returns the errors of [Apply].
+// Apply implements [store.Features].Apply. It returns the errors of [Apply].
 func (p Port) Apply(ctx context.Context, plan model.Plan) (receipt model.Receipt, err error) {
 	if err = p.storage.Ready(); err == nil {
 		receipt, err = Apply(ctx, plan)
@@ -128,7 +128,7 @@ func (p Port) Apply(ctx context.Context, plan model.Plan) (receipt model.Receipt
 	return receipt, nil
 }
 
-// Journal implements store.Writer.
+// Journal implements [store.Features].Journal.
 func (p Port) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	s := p.storage
 	if s.Ready() != nil || !s.Begun() {

@@ -258,7 +258,7 @@ type carry struct {
 }
 
 // Plan plans a change of the session at a place. Names of files in the plan are relative to
-// the storage. The errors are documented at store.Writer.
+// the storage. The errors are documented at [store.Features].Plan.
 func (s *Storage) Plan(ctx context.Context, at Place, change model.Change) (model.Plan, error) {
 	w, err := s.plan(ctx, at, change)
 	if err != nil {

@@ -212,7 +212,7 @@ func (u *unread) linesOf(id string) (string, error) {
 	if err := u.eachText(id, add); err != nil {
 		return "", err
 	}
-	if f := store.FeaturesOf(u.store); f.Facts != nil {
+	if f := u.store.Features(); f.Facts != nil {
 		facts, err := f.Facts(u.ctx, model.Ref{Session: u.session, ID: id})
 		if err := u.failure(id, err); err != nil {
 			return "", err

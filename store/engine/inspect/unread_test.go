@@ -24,6 +24,8 @@ type counted struct {
 	read   int
 }
 
+func (*counted) Features() store.Features { return store.Features{} }
+
 func (c *counted) Headers(context.Context, string) iter.Seq2[model.Header, error] {
 	return func(yield func(model.Header, error) bool) {
 		for i := range c.n {

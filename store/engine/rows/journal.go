@@ -329,7 +329,7 @@ func (b *book) append(r record) error {
 	return nil
 }
 
-// list returns the entries as store.Writer does, newest first.
+// list returns the entries as [store.Features].Journal does, newest first.
 func (h *history) list() []model.JournalEntry {
 	var list []model.JournalEntry
 	for i := range slices.Backward(h.entries) {

@@ -105,8 +105,8 @@ func TestStore_reads(t *testing.T) {
 		if text := rowstest.About(t, s, rowstest.At(t, s, "tour", 0)); strings.Contains(text, "resume") {
 			t.Error(text)
 		}
-		if s.Kind() != "demo" || s.(store.Deriver).DerivedIDs() != "the entry's id" {
-			t.Error(s.Kind(), s.(store.Deriver).DerivedIDs())
+		if s.Kind() != "demo" || s.Features().DerivedIDs() != "the entry's id" {
+			t.Error(s.Kind(), s.Features().DerivedIDs())
 		}
 	})
 }
@@ -128,7 +128,7 @@ func TestStore_readAllServed(t *testing.T) {
 // failed.
 func TestStore_isNotThere(t *testing.T) {
 	both(t, func(t *testing.T, s store.Store, _ func(...string)) {
-		d, r, g := s.(store.Deriver), s.(store.Resumer), s.(store.Grower)
+		f := s.Features()
 		for _, c := range []struct {
 			ref  model.Ref
 			want error
@@ -138,9 +138,9 @@ func TestStore_isNotThere(t *testing.T) {
 			{model.Ref{Session: "tour", ID: "e1", Visit: 1}, model.ErrNoSnapshot},
 		} {
 			_, state := s.State(t.Context(), c.ref)
-			_, facts := d.Facts(t.Context(), c.ref)
-			_, gaps := d.Gaps(t.Context(), c.ref)
-			_, calls := r.Resume(t.Context(), c.ref)
+			_, facts := f.Facts(t.Context(), c.ref)
+			_, gaps := f.Gaps(t.Context(), c.ref)
+			_, calls := f.Resume(t.Context(), c.ref)
 			for what, err := range map[string]error{`read state "` + c.ref.ID + `"`: state, `describe "` + c.ref.ID + `" of`: facts, `describe "` + c.ref.ID + `" of session`: gaps, "describe": calls} {
 				if !errors.Is(err, c.want) || !strings.Contains(err.Error(), "demo: "+what) {
 					t.Errorf("%v: %v", c.ref, err)
@@ -153,9 +153,9 @@ func TestStore_isNotThere(t *testing.T) {
 			}
 			return err
 		}
-		_, _, tail := s.(store.Tailer).Tail(t.Context(), "none", 3)
-		_, cursor := g.Cursor(t.Context(), "none")
-		_, growth := g.Growth(t.Context(), "none", store.Cursor{})
+		_, _, tail := s.Features().Tail(t.Context(), "none", 3)
+		_, cursor := f.Cursor(t.Context(), "none")
+		_, growth := f.Growth(t.Context(), "none", store.Cursor{})
 		_, faults := s.Faults(t.Context(), "none")
 		for what, err := range map[string]error{
 			"list snapshots of session": failed(s.Headers(t.Context(), "none")), "list the last snapshots": tail, "follow session": cursor, `follow session "none"`: growth, "check session": faults,
@@ -242,7 +242,7 @@ func TestTail(t *testing.T) {
 			{"plain", 1, "p3", 2}, {"plain", 2, "p2 p3", 1}, {"plain", 3, "p1 p2 p3", 0}, {"plain", 9, "p1 p2 p3", 0}, {"plain", 0, "", 3}, {"plain", -1, "", 3},
 			{"tour", 2, "e5 e6", 4}, {"tour", 4, "e3 e4 e5 e6", 2}, {"tour/side", 1, "s1", 0},
 		} {
-			list, before, err := fresh().(store.Tailer).Tail(t.Context(), c.session, c.n)
+			list, before, err := fresh().Features().Tail(t.Context(), c.session, c.n)
 			var ids []string
 			heads := 0
 			for _, h := range list {
@@ -327,7 +327,7 @@ func TestGrowth_readsWhatIsNew(t *testing.T) {
 func TestGrowth_served(t *testing.T) {
 	address, c := served(t)
 	s := storetest.OpenStore(t, onServer(""), address)
-	at, err := s.(store.Grower).Cursor(t.Context(), "plain")
+	at, err := s.Features().Cursor(t.Context(), "plain")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,7 +341,7 @@ func TestGrowth_served(t *testing.T) {
 		{What: "an older one is written again", Statements: []string{"UPDATE entries SET parent = '' WHERE id = 'p3'"}, Rewritten: true},
 	} {
 		c.Exec(t, address, change.Statements...)
-		growth, err := s.(store.Grower).Growth(t.Context(), "plain", at)
+		growth, err := s.Features().Growth(t.Context(), "plain", at)
 		if err != nil || growth.Rewritten != change.Rewritten || len(growth.Headers) != change.Fresh {
 			t.Errorf("%s: %d new, rewritten %t, %v", change.What, len(growth.Headers), growth.Rewritten, err)
 		}
@@ -585,7 +585,7 @@ func TestRecords(t *testing.T) {
 // TestWatch tells of a change, and ends with the store.
 func TestWatch(t *testing.T) {
 	both(t, func(t *testing.T, s store.Store, change func(...string)) {
-		changes, err := s.(store.Watcher).Watch(t.Context())
+		changes, err := s.Features().Watch(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -104,7 +104,7 @@ type About = engine.About
 
 // Kind describes a kind.
 type Kind struct {
-	// Name, Framework and IDs are documented at store.Kind and store.Deriver.
+	// Name, Framework and IDs are documented at store.Kind and [store.Features].
 	Name, Framework, IDs string
 	// Does are the operations that a Format which is a [Mover] plans, besides undo and redo.
 	Does []model.Op

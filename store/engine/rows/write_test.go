@@ -24,7 +24,7 @@ import (
 
 func plan(t testing.TB, s store.Store, c model.Change) model.Plan {
 	t.Helper()
-	p, err := s.(store.Writer).Plan(t.Context(), c)
+	p, err := s.Features().Plan(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func plan(t testing.TB, s store.Store, c model.Change) model.Plan {
 
 func apply(t testing.TB, s store.Store, p model.Plan) model.Receipt {
 	t.Helper()
-	r, err := s.(store.Writer).Apply(t.Context(), p)
+	r, err := s.Features().Apply(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestRows(t *testing.T) {
 func TestRows_served(t *testing.T) {
 	address, c := served(t)
 	s := storetest.OpenStore(t, onServer(t.TempDir()), address)
-	storetest.RowsOn(t, s.(store.Writer), func() string { return c.Rows(t, address) }, "heads")
+	storetest.RowsOn(t, storetest.AsWriter(s), func() string { return c.Rows(t, address) }, "heads")
 }
 
 // TestPlan says what a write will do.
@@ -121,7 +121,7 @@ func TestPlan_refused(t *testing.T) {
 			{undo, &model.NothingToError{}},
 			{redo, &model.NothingToError{}},
 		} {
-			_, err := s.(store.Writer).Plan(t.Context(), c.change)
+			_, err := s.Features().Plan(t.Context(), c.change)
 			if nothing, is := c.is.(*model.NothingToError); is && errors.As(err, &nothing) && nothing.Op == c.change.Op {
 				continue
 			}
@@ -130,7 +130,7 @@ func TestPlan_refused(t *testing.T) {
 			}
 		}
 		var refused *model.UnsupportedError
-		_, err := s.(store.Writer).Plan(t.Context(), to(model.OpEdit, "tour", "e1"))
+		_, err := s.Features().Plan(t.Context(), to(model.OpEdit, "tour", "e1"))
 		if !errors.As(err, &refused) || refused.Op != model.OpEdit || refused.Reason != "entries are not edited: fork instead" {
 			t.Error(err)
 		}
@@ -138,11 +138,11 @@ func TestPlan_refused(t *testing.T) {
 			model.OpRestore: "", model.OpFork: "", model.OpRepair: "", model.OpUndo: "", model.OpRedo: "",
 			model.OpEdit: "entries are not edited: fork instead", model.OpPurge: store.Cannot("demo", model.OpPurge),
 		} {
-			if got := s.(store.Writer).Lacks(op); got != want {
+			if got := s.Features().Lacks(op); got != want {
 				t.Errorf("%s: %q", op, got)
 			}
 		}
-		if _, err := s.(store.Writer).Apply(t.Context(), model.Plan{Op: model.OpRestore, Session: "tour"}); !errors.Is(err, journal.ErrNoCarry) {
+		if _, err := s.Features().Apply(t.Context(), model.Plan{Op: model.OpRestore, Session: "tour"}); !errors.Is(err, journal.ErrNoCarry) {
 			t.Error(err)
 		}
 	})
@@ -156,7 +156,7 @@ func TestPlan_refused(t *testing.T) {
 		}
 	}
 	address, _ := served(t)
-	bare := storetest.OpenStore(t, onServer(""), address).(store.Writer)
+	bare := storetest.AsWriter(storetest.OpenStore(t, onServer(""), address))
 	if got := bare.Lacks(model.OpRestore); got != errNoFolder {
 		t.Error(got)
 	}
@@ -184,7 +184,7 @@ func TestPlan_refused(t *testing.T) {
 // TestApply restores, forks and repairs, takes each back and does it again; the journal tells of each.
 func TestApply(t *testing.T) {
 	both(t, func(t *testing.T, s store.Store, change func(...string)) {
-		w := s.(store.Writer)
+		w := storetest.AsWriter(s)
 		before := drawn(t, s, "tour")
 		moved := "e1< t0 e2<e1 t0* e3<e2 t1~ e4<e3 t1~ e5<e2 t1~ e6<e5 t1~"
 		r := do(t, s, to(model.OpRestore, "tour", "e2"))
@@ -295,7 +295,7 @@ func TestApply_conflicts(t *testing.T) {
 			p := plan(t, s, c.change)
 			change(c.does...)
 			sessions := storetest.Sessions(t, s)
-			_, err := s.(store.Writer).Apply(t.Context(), p)
+			_, err := s.Features().Apply(t.Context(), p)
 			if !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "another program writes to the session: stop the agent, then plan again") {
 				t.Errorf("%v %q: %v", c.change, c.does, err)
 			}
@@ -306,12 +306,12 @@ func TestApply_conflicts(t *testing.T) {
 		}
 		p := plan(t, s, to(model.OpRestore, "tour", "e2"))
 		apply(t, s, p)
-		if _, err := s.(store.Writer).Apply(t.Context(), p); !errors.Is(err, model.ErrHeadMoved) {
+		if _, err := s.Features().Apply(t.Context(), p); !errors.Is(err, model.ErrHeadMoved) {
 			t.Error(err)
 		}
 		first, second := plan(t, s, undo), plan(t, s, undo)
 		apply(t, s, first)
-		if _, err := s.(store.Writer).Apply(t.Context(), second); !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), "something else was written since: plan again") {
+		if _, err := s.Features().Apply(t.Context(), second); !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), "something else was written since: plan again") {
 			t.Error(err)
 		}
 	})
@@ -397,13 +397,13 @@ func TestApply_trigger(t *testing.T) {
 		{Op: model.OpRestore, Ref: model.Ref{Session: "tour", ID: "e2"}}:           "7 rows would change instead of 1: the database has a trigger",
 		{Op: model.OpFork, Ref: model.Ref{Session: "tour", ID: "e2"}, As: "again"}: "2 rows would change instead of 4: the database has a trigger",
 	} {
-		if _, err := s.(store.Writer).Apply(t.Context(), plan(t, s, *change)); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := s.Features().Apply(t.Context(), plan(t, s, *change)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v: %v", change.Op, err)
 		}
 	}
 	c.Exec(t, address, "CREATE FUNCTION never() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''it is not allowed''; END'",
 		"CREATE TRIGGER never BEFORE INSERT ON entries FOR EACH ROW EXECUTE FUNCTION never()")
-	if _, err := s.(store.Writer).Apply(t.Context(), plan(t, s, model.Change{Op: model.OpFork, Ref: model.Ref{Session: "tour", ID: "e2"}, As: "again"})); err == nil || !strings.Contains(err.Error(), "it is not allowed") {
+	if _, err := s.Features().Apply(t.Context(), plan(t, s, model.Change{Op: model.OpFork, Ref: model.Ref{Session: "tour", ID: "e2"}, As: "again"})); err == nil || !strings.Contains(err.Error(), "it is not allowed") {
 		t.Error(err)
 	}
 	if c.Rows(t, address) != before {

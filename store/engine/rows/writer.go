@@ -19,7 +19,7 @@ type Mover interface {
 	Format
 	// Move plans a change of a session: the rows to add, delete and change. before has the
 	// snapshot that the change names; a repair names no snapshot. The errors are documented at
-	// store.Writer.
+	// [store.Features].Plan.
 	Move(ctx context.Context, t Tx, before *Session, change model.Change) (*Move, error)
 	// Next predicts how the framework goes on with a session after a plan. For an undo or a redo
 	// the move is nil.

@@ -120,7 +120,7 @@ func TestState_pickle(t *testing.T) {
 	if codes := rowstest.Faults(t, s, "a/u/old"); len(codes) > 0 {
 		t.Error(codes)
 	}
-	_, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: rowstest.At(t, s, "a/u/old", 1).Ref(), As: "new"})
+	_, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: rowstest.At(t, s, "a/u/old", 1).Ref(), As: "new"})
 	if !errors.As(err, new(*model.UnsupportedError)) || !strings.Contains(err.Error(), "schema 0") {
 		t.Error(err)
 	}
@@ -392,9 +392,9 @@ func TestState_asADKKeepsIt(t *testing.T) {
 	if codes := rowstest.Faults(t, s, "a/u/long"); codes != nil {
 		t.Error(codes)
 	}
-	plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rowstest.At(t, s, "a/u/long", 1).Ref()})
+	plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rowstest.At(t, s, "a/u/long", 1).Ref()})
 	if err == nil {
-		_, err = s.(store.Writer).Apply(t.Context(), plan)
+		_, err = s.Features().Apply(t.Context(), plan)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -511,7 +511,7 @@ func TestJavaScript(t *testing.T) {
 	if got := rowstest.About(t, s, rowstest.At(t, s, "a/u/s", 1)); strings.Contains(got, "runner.") {
 		t.Errorf("it has a call:\n%s", got)
 	}
-	w := s.(store.Writer)
+	w := storetest.AsWriter(s)
 	_, err := w.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rowstest.At(t, s, "a/u/s", 1).Ref()})
 	if !errors.As(err, new(*model.UnsupportedError)) || !strings.Contains(err.Error(), "fork") {
 		t.Errorf("a restore: %v", err)

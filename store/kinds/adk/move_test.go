@@ -34,7 +34,7 @@ func TestMove_state(t *testing.T) {
 	for name, layout := range map[string]string{"sqlite_service.db": "real", "database_service.db": "text"} {
 		path := rowstest.Copied(t, recorded(name))
 		rowstest.Execute(t, path, `UPDATE sessions SET state = json_set(state, '$.budget', json('{"eur":12}'), '$.räum', 1.0) WHERE id = 'tour'`)
-		s := open(t, path).(store.Writer)
+		s := storetest.AsWriter(open(t, path))
 		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rowstest.At(t, s, tour, 1).Ref()})
 		if err != nil {
 			t.Fatal(err)
@@ -71,7 +71,7 @@ func TestMove_state(t *testing.T) {
 func TestMove_refused(t *testing.T) {
 	path := long(t, 3)
 	rowstest.Execute(t, path, invocation(3, "i1", ""), invocation(4, "i4", ""))
-	s := open(t, path).(store.Writer)
+	s := storetest.AsWriter(open(t, path))
 	for index, want := range []bool{true, true, false, true, true} {
 		_, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: rowstest.At(t, s, "a/u/long", index).Ref()})
 		if refused := errors.As(err, new(*model.UnsupportedError)); refused == want || err != nil && !refused {
@@ -101,7 +101,7 @@ func TestMove_refused(t *testing.T) {
 func TestMove_anySequence(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		path, forks, clock := long(t, 5), 0, 100
-		s := open(t, path).(store.Writer)
+		s := storetest.AsWriter(open(t, path))
 		agents := func() (all []string) {
 			return rowstest.Query(t, path, `SELECT session_id || id || event_data FROM events WHERE event_data NOT LIKE '%"rewind_before_invocation_id"%' ORDER BY rowid`)
 		}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/engine/databases"
 	"hindcast/store/media/pg/pgtest"
 	"hindcast/store/storetest"
@@ -47,20 +46,20 @@ func TestPostgres(t *testing.T) {
 			}
 		}
 	}
-	if headers, before, err := s.(store.Tailer).Tail(t.Context(), tour, 3); err != nil || len(headers) != 3 || before != len(list)-3 {
+	if headers, before, err := s.Features().Tail(t.Context(), tour, 3); err != nil || len(headers) != 3 || before != len(list)-3 {
 		t.Error(headers, before, err)
 	}
 	if faults := storetest.Faults(t, s, tour); len(faults) != 1 || faults[0].Code != FaultNulled {
 		t.Errorf("%+v", faults)
 	}
 	// An event that comes is read alone.
-	at, err := s.(store.Grower).Cursor(t.Context(), "tour_app/u1/waiting")
+	at, err := s.Features().Cursor(t.Context(), "tour_app/u1/waiting")
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Exec(t, c.Superuser(t, address), `INSERT INTO events SELECT 'new', app_name, user_id, session_id, invocation_id, timestamp + interval '1 s', jsonb_set(event_data, '{id}', '"new"')
 		FROM events WHERE session_id = 'waiting' ORDER BY timestamp DESC LIMIT 1`)
-	growth, err := s.(store.Grower).Growth(t.Context(), "tour_app/u1/waiting", at)
+	growth, err := s.Features().Growth(t.Context(), "tour_app/u1/waiting", at)
 	if err != nil || growth.Rewritten || len(growth.Headers) != 1 || growth.Headers[0].ID != "new" {
 		t.Errorf("%+v, %v", growth, err)
 	}
@@ -85,14 +84,14 @@ func TestPostgres_rows(t *testing.T) {
 	c := pgtest.SharedCluster(t)
 	address := c.Restore(t, recorded("postgres.sql"))
 	s := storetest.OpenStore(t, databases.Kind(ServedKind(t.TempDir())), address)
-	storetest.RowsOn(t, s.(store.Writer), func() string { return c.Rows(t, address) }, "sessions")
+	storetest.RowsOn(t, storetest.AsWriter(s), func() string { return c.Rows(t, address) }, "sessions")
 }
 
 // An id that the column cannot hold is refused, and not cut to what it can.
 func TestPostgres_idThatIsTooLong(t *testing.T) {
 	c := pgtest.SharedCluster(t)
 	address := c.Restore(t, recorded("postgres.sql"))
-	s := storetest.OpenStore(t, databases.Kind(ServedKind(t.TempDir())), address).(store.Writer)
+	s := storetest.AsWriter(storetest.OpenStore(t, databases.Kind(ServedKind(t.TempDir())), address))
 	was, at := c.Rows(t, address), storetest.Headers(t, s, tour)[2].Ref()
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: at, As: strings.Repeat("long", 50)})
 	if err == nil {

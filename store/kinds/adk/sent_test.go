@@ -203,7 +203,7 @@ func TestFaults_conversation(t *testing.T) {
 			t.Errorf("%s: %q, want %q", session, codes, want)
 		}
 	}
-	plan, err := open(t, rowstest.Copied(t, filepath.Join("testdata", "sent.db"))).(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: rowstest.Head(t, s, "app/u/killed").Ref(), As: "new"})
+	plan, err := open(t, rowstest.Copied(t, filepath.Join("testdata", "sent.db"))).Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: rowstest.Head(t, s, "app/u/killed").Ref(), As: "new"})
 	if err != nil || len(plan.Hazards) != 2 || !strings.Contains(plan.Hazards[0], "the call of fails") || !strings.Contains(plan.Hazards[0], "leaves the call out") {
 		t.Errorf("the plan says %q, %v", plan.Hazards, err)
 	}

@@ -15,7 +15,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store"
 	"hindcast/store/kinds/agentframework"
 	"hindcast/store/storetest"
 )
@@ -24,12 +23,12 @@ func recorded(name string) string {
 	return filepath.Join("..", "..", "..", "testdata", "agent-framework", name)
 }
 
-func open(t *testing.T, dir string) store.Writer {
-	return storetest.OpenStore(t, agentframework.Kind(nil), dir).(store.Writer)
+func open(t *testing.T, dir string) storetest.Writer {
+	return storetest.AsWriter(storetest.OpenStore(t, agentframework.Kind(nil), dir))
 }
 
 // with returns a store with files.
-func with(t *testing.T, files map[string]string) (dir string, s store.Writer) {
+func with(t *testing.T, files map[string]string) (dir string, s storetest.Writer) {
 	t.Helper()
 	dir = t.TempDir()
 	for name, text := range files {
@@ -101,7 +100,7 @@ func TestState_ofPickles(t *testing.T) {
 // The call answers what is asked, and names the types that the SDK loads only if they are allowed.
 func TestResume_ofARequest(t *testing.T) {
 	s := open(t, recorded("checkpoints"))
-	calls, err := s.(store.Resumer).Resume(t.Context(), model.Ref{Session: "bestellung", ID: "83903904-73b1-4352-af84-53c138cc5f5b"})
+	calls, err := s.Features().Resume(t.Context(), model.Ref{Session: "bestellung", ID: "83903904-73b1-4352-af84-53c138cc5f5b"})
 	if err != nil || len(calls) != 2 {
 		t.Fatalf("%+v, %v", calls, err)
 	}
@@ -305,7 +304,7 @@ func TestResume_nestedClass(t *testing.T) {
 	// pickle.dumps(m.Outer.Inner()), where that is an empty class.
 	leaf := map[string]any{"x": map[string]any{"__pickled__": "gAWVGgAAAAAAAACMA2EubZSMC091dGVyLklubmVylJOUKYGULg==", "__type__": "a.m:Outer.Inner"}}
 	_, s := with(t, map[string]string{"a.json": checkpoint(t, "a", "", "2026-01-02T03:04:05.000001+00:00", map[string]any{"state": leaf})})
-	calls, err := s.(store.Resumer).Resume(t.Context(), model.Ref{Session: "w", ID: "a"})
+	calls, err := s.Features().Resume(t.Context(), model.Ref{Session: "w", ID: "a"})
 	if err != nil || len(calls) == 0 || !strings.Contains(calls[0].Call, `allowed_checkpoint_types=["a.m:Outer.Inner"]`) {
 		t.Errorf("%+v, %v", calls, err)
 	}
@@ -319,11 +318,11 @@ func TestResume_sessionID(t *testing.T) {
 		"plain-1": `session_id="plain-1"`, "~session-jn2w4zdfeawq": `session_id="Kunde -"`, "~session--0f0f": `session_id=…`, "~session-1": `session_id=…`,
 	} {
 		_, s := with(t, map[string]string{name + ".jsonl": line, name + ".json": `{"type":"session","session_id":"inside","service_session_id":null,"state":{},"version":"1.0"}`})
-		calls, err := s.(store.Resumer).Resume(t.Context(), storetest.Headers(t, s, name+".jsonl")[0].Ref())
+		calls, err := s.Features().Resume(t.Context(), storetest.Headers(t, s, name+".jsonl")[0].Ref())
 		if err != nil || len(calls) != 1 || !strings.Contains(calls[0].Call, want) {
 			t.Errorf("%s: %+v, %v", name, calls, err)
 		}
-		calls, err = s.(store.Resumer).Resume(t.Context(), storetest.Headers(t, s, name+".json")[0].Ref())
+		calls, err = s.Features().Resume(t.Context(), storetest.Headers(t, s, name+".json")[0].Ref())
 		if want = strings.TrimPrefix(want, "session_id="); err != nil || len(calls) != 1 || !strings.HasSuffix(calls[0].Call, ".get("+want+")") {
 			t.Errorf("%s: %+v, %v", name, calls, err)
 		}
@@ -347,7 +346,7 @@ func TestPacked(t *testing.T) {
 				t.Errorf("%s #%d is %+v,\n%s\nand in JSON %+v\n%s, %v", c.of, i, h, state, same[i], want, err)
 			}
 		}
-		calls, err := s.(store.Resumer).Resume(t.Context(), list[0].Ref())
+		calls, err := s.Features().Resume(t.Context(), list[0].Ref())
 		if err != nil || len(calls) != 1 || !strings.Contains(calls[0].Call+calls[0].Then, c.of+`", serialization_format="msgpack")`) {
 			t.Errorf("%s: %+v, %v", c.of, calls, err)
 		}

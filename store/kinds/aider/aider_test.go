@@ -203,7 +203,7 @@ func TestFollows(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	changes, err := s.(store.Watcher).Watch(t.Context())
+	changes, err := s.Features().Watch(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/storetest"
 )
 
@@ -40,7 +39,7 @@ func TestFork_refusesASidechain(t *testing.T) {
 	side.more = map[string]any{"isSidechain": true}
 	dir, _ := written(t, user("a", "", "A"), side, part("b", "a", "m1", "B", ""))
 	s := open(t, dir)
-	if _, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: session, ID: "s"}}); err == nil {
+	if _, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: session, ID: "s"}}); err == nil {
 		t.Error("it is forked")
 	}
 	apply(t, s, "b", "")
@@ -97,7 +96,7 @@ func TestFacts_ofARequest(t *testing.T) {
 	}
 	// The session has had two turns, one with a call: words, answer, words, call, result.
 	for _, h := range storetest.Headers(t, open(t, fixtures), "7ffd5cb9-ffe6-4e2c-bd4c-340dc7362789")[5:6] {
-		facts, err := open(t, fixtures).(store.Deriver).Facts(t.Context(), h.Ref())
+		facts, err := open(t, fixtures).Features().Facts(t.Context(), h.Ref())
 		if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "request" && f.Value == "5 messages (sdk)" }) {
 			t.Errorf("%s: %v, %v", h.ID, facts, err)
 		}
@@ -111,7 +110,7 @@ func TestCalls_inTheFolderOfTheProject(t *testing.T) {
 	moved.more = map[string]any{"cwd": "/home/demo/sub dir"}
 	dir, file := written(t, user("a", "", "A"), moved)
 	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Dir(filepath.Dir(filepath.Dir(file))))
-	calls, err := open(t, dir).(store.Resumer).Resume(t.Context(), model.Ref{Session: session, ID: "b"})
+	calls, err := open(t, dir).Features().Resume(t.Context(), model.Ref{Session: session, ID: "b"})
 	if want := "cd /home/demo && claude --resume " + session; err != nil || len(calls) != 1 || calls[0].Call != want {
 		t.Errorf("%+v, %v", calls, err)
 	}
@@ -119,7 +118,7 @@ func TestCalls_inTheFolderOfTheProject(t *testing.T) {
 	if err := os.Rename(filepath.Dir(file), other); err != nil {
 		t.Fatal(err)
 	}
-	calls, err = open(t, dir).(store.Resumer).Resume(t.Context(), model.Ref{Session: session, ID: "b"})
+	calls, err = open(t, dir).Features().Resume(t.Context(), model.Ref{Session: session, ID: "b"})
 	if want := "cd '/home/demo/sub dir' && claude --resume " + session; err != nil || len(calls) != 1 || calls[0].Call != want {
 		t.Errorf("%+v, %v", calls, err)
 	}

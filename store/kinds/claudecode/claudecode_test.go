@@ -524,7 +524,7 @@ func TestState_countsWhatAnotherSessionAskedNot(t *testing.T) {
 
 func facts(t testing.TB, s store.Store, id string) map[string]string {
 	t.Helper()
-	list, err := s.(store.Deriver).Facts(t.Context(), model.Ref{Session: session, ID: id})
+	list, err := s.Features().Facts(t.Context(), model.Ref{Session: session, ID: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -542,7 +542,7 @@ func TestFacts_joinAForkAndItsSource(t *testing.T) {
 	const source, fork = "9274231d-d69b-43e0-a377-784eb1749711", "09188a36-6a9c-4dbd-922b-6d199b42ded1"
 	for from, want := range map[string]model.Fact{source: {Label: "goes on in", Value: fork}, fork: {Label: "forked from", Value: source}} {
 		rows := storetest.Headers(t, s, from)
-		facts, err := s.(store.Deriver).Facts(t.Context(), rows[len(rows)-1].Ref())
+		facts, err := s.Features().Facts(t.Context(), rows[len(rows)-1].Ref())
 		if err != nil || !slices.ContainsFunc(facts, want.Same) {
 			t.Errorf("%s: %+v has not %+v, %v", from, facts, want, err)
 		}
@@ -862,11 +862,11 @@ func TestOpen_whatAPersonNames(t *testing.T) {
 // apply forks the session at a snapshot, and returns what was planned.
 func apply(t testing.TB, s store.Store, at, id string) model.Plan {
 	t.Helper()
-	plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: session, ID: at}, As: id})
+	plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: session, ID: at}, As: id})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.(store.Writer).Apply(t.Context(), plan); err != nil {
+	if _, err := s.Features().Apply(t.Context(), plan); err != nil {
 		t.Fatal(err)
 	}
 	return plan
@@ -894,7 +894,7 @@ func TestFork_holdsTheRecordsOfThePath(t *testing.T) {
 }
 
 func TestFork_refusesASubAgent(t *testing.T) {
-	s := open(t, fixtures).(store.Writer)
+	s := storetest.AsWriter(open(t, fixtures))
 	_, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: "e3e8e48f-7fa6-465a-9f40-10a54f2d345e/agent-a1a2b376f15c5c60d", ID: "43addb22-45a0-463d-8c4e-b3d1355dd515"}})
 	if err == nil {
 		t.Error("it is forked")
@@ -907,7 +907,7 @@ func TestCalls_areQuoted(t *testing.T) {
 	evil.more = map[string]any{"cwd": "/tmp/$(touch x); '"}
 	dir, file := written(t, evil)
 	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Dir(filepath.Dir(filepath.Dir(file))))
-	calls, err := open(t, dir).(store.Resumer).Resume(t.Context(), model.Ref{Session: session, ID: "a"})
+	calls, err := open(t, dir).Features().Resume(t.Context(), model.Ref{Session: session, ID: "a"})
 	if want := `cd '/tmp/$(touch x); '\''' && claude --resume ` + session; err != nil || len(calls) != 1 || calls[0].Call != want {
 		t.Errorf("%+v, %v", calls, err)
 	}

@@ -187,7 +187,7 @@ func TestInterop_claudeCodeForksBehindACompaction(t *testing.T) {
 		}
 		rows := storetest.Headers(t, s, info.ID)
 		last := rows[len(rows)-1]
-		facts, err := s.(store.Deriver).Facts(t.Context(), last.Ref())
+		facts, err := s.Features().Facts(t.Context(), last.Ref())
 		if !slices.ContainsFunc(facts, model.Fact{Label: "forked from", Value: id}.Same) {
 			t.Errorf("%+v does not say what it was forked from, %v", facts, err)
 		}
@@ -212,20 +212,20 @@ func (c *claude) goesOn(s store.Store, rows []model.Header) (forked, called int)
 			t.Fatal(err)
 		}
 		want := blocks(t, state)
-		if calls, err := s.(store.Resumer).Resume(t.Context(), row.Ref()); err != nil {
+		if calls, err := s.Features().Resume(t.Context(), row.Ref()); err != nil {
 			t.Fatal(err)
 		} else if len(calls) > 0 {
 			called++
 			c.same(row, calls[0].Call, append(slices.Clip(want), "user: "+goOn))
 		}
-		plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: row.Ref()})
+		plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: row.Ref()})
 		if err != nil {
 			if !strings.Contains(err.Error(), "a tool call that nothing answers") {
 				t.Errorf("#%d: %v", row.Index, err)
 			}
 			continue
 		}
-		if _, err := s.(store.Writer).Apply(t.Context(), plan); err != nil {
+		if _, err := s.Features().Apply(t.Context(), plan); err != nil {
 			t.Fatal(err)
 		}
 		forked++
@@ -409,9 +409,9 @@ func TestInterop_claudeCodeJoins(t *testing.T) {
 	if shown := blocks(t, state); len(shown) != 2 {
 		t.Errorf("the piece at the end is %q", shown)
 	}
-	plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: id}, Join: true})
+	plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: id}, Join: true})
 	if err == nil {
-		_, err = s.(store.Writer).Apply(t.Context(), plan)
+		_, err = s.Features().Apply(t.Context(), plan)
 	}
 	if err != nil {
 		t.Fatal(err)

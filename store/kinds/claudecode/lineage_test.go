@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/storetest"
 )
 
@@ -150,12 +149,12 @@ func TestJoin_hasAllPieces(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := open(t, dir)
-		plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: session}, As: as, Join: true})
+		plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: session}, As: as, Join: true})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if _, err := s.(store.Writer).Apply(t.Context(), plan); err != nil {
+		if _, err := s.Features().Apply(t.Context(), plan); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		var want strings.Builder
@@ -193,9 +192,9 @@ func TestJoin_hasAllPieces(t *testing.T) {
 		if joins := slices.ContainsFunc(storetest.Faults(t, s, session), func(f model.Fault) bool { return f.Code == FaultChain && f.Joins }); !joins {
 			t.Errorf("%s: no fault says that a join mends it", name)
 		}
-		undo, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpUndo})
+		undo, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpUndo})
 		if err == nil {
-			_, err = s.(store.Writer).Apply(t.Context(), undo)
+			_, err = s.Features().Apply(t.Context(), undo)
 		}
 		after, failed := os.ReadFile(file)
 		if _, there := os.Stat(made); err != nil || failed != nil || there == nil || !bytes.Equal(before, after) {
@@ -207,16 +206,16 @@ func TestJoin_hasAllPieces(t *testing.T) {
 // A whole chain, a sub-agent's file and another agent's session are not joined.
 func TestJoin_refusesAWholeChain(t *testing.T) {
 	dir, _ := written(t, user("a", "", "A"), part("b", "a", "m1", "B", ""), user("c", "a", "C"))
-	_, err := open(t, dir).(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: session}, Join: true})
+	_, err := open(t, dir).Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: session}, Join: true})
 	if none := (*model.UnsupportedError)(nil); !errors.As(err, &none) || !strings.Contains(none.Reason, "nothing to join") {
 		t.Errorf("%v", err)
 	}
 	dir, _ = written(t, user("a", "", "A"), part("b", "a", "m1", "B", ""), at(30, user("c", "gone", "C")))
 	s := open(t, dir)
-	if _, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: session, ID: "a"}, Join: true}); err == nil {
+	if _, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: session, ID: "a"}, Join: true}); err == nil {
 		t.Error("a join ends at a snapshot")
 	}
-	plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: session, ID: "a"}})
+	plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: session, ID: "a"}})
 	if err != nil || !slices.ContainsFunc(plan.Hazards, func(h string) bool { return strings.Contains(h, "--join") }) {
 		t.Errorf("the plan of a fork from a piece warns %q, %v", plan.Hazards, err)
 	}

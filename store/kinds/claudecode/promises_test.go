@@ -358,7 +358,7 @@ func TestSidechain_callOf(t *testing.T) {
 		}
 		got := map[string]string{}
 		for _, h := range storetest.Headers(t, s, session) {
-			facts, err := s.(store.Deriver).Facts(t.Context(), h.Ref())
+			facts, err := s.Features().Facts(t.Context(), h.Ref())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -39,11 +39,11 @@ func TestPlan_offersTheOfficialCallFirst(t *testing.T) {
 		"l": "", "a": "", "d": "", "s": "",
 	} {
 		ref := model.Ref{Session: session, ID: id(letter)}
-		calls, err := s.(store.Resumer).Resume(t.Context(), ref)
+		calls, err := s.Features().Resume(t.Context(), ref)
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: ref})
+		plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: ref})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestFork_isANewFile(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if _, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: session, ID: "a"}, As: as}); err == nil {
+	if _, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: session, ID: "a"}, As: as}); err == nil {
 		t.Error("it is planned again")
 	}
 }
@@ -103,9 +103,9 @@ func TestFork_copiesTheSubAgentsOfThePath(t *testing.T) {
 	} {
 		rows := storetest.Headers(t, s, from)
 		for _, row := range []model.Header{rows[1], rows[len(rows)-1]} {
-			plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: row.Ref()})
+			plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: row.Ref()})
 			if err == nil {
-				_, err = s.(store.Writer).Apply(t.Context(), plan)
+				_, err = s.Features().Apply(t.Context(), plan)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -198,7 +198,7 @@ func TestFacts_ofWhatClaudeCodeCounted(t *testing.T) {
 	}
 	s := open(t, fixtures)
 	for _, h := range storetest.Headers(t, s, "7ffd5cb9-ffe6-4e2c-bd4c-340dc7362789") {
-		if list, err := s.(store.Deriver).Facts(t.Context(), h.Ref()); h.Head && (err != nil || !slices.ContainsFunc(list, model.Fact{Label: "dollars, of the session", Value: "0.0609735"}.Same)) {
+		if list, err := s.Features().Facts(t.Context(), h.Ref()); h.Head && (err != nil || !slices.ContainsFunc(list, model.Fact{Label: "dollars, of the session", Value: "0.0609735"}.Same)) {
 			t.Errorf("%v, %v", list, err)
 		}
 	}

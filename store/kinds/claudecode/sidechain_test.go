@@ -78,7 +78,7 @@ func TestSidechain_isASessionOfTheCall(t *testing.T) {
 			if len(rows) == 0 {
 				continue
 			}
-			if _, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: rows[0].Ref()}); err == nil {
+			if _, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: rows[0].Ref()}); err == nil {
 				t.Errorf("%s: it is forked", name)
 			}
 			if faults := storetest.Faults(t, s, id); len(faults) > 0 {
@@ -86,7 +86,7 @@ func TestSidechain_isASessionOfTheCall(t *testing.T) {
 			}
 			started := false
 			for _, h := range storetest.Headers(t, s, session) {
-				facts, err := s.(store.Deriver).Facts(t.Context(), h.Ref())
+				facts, err := s.Features().Facts(t.Context(), h.Ref())
 				started = started || err == nil && slices.ContainsFunc(facts, model.Fact{Label: "sub-agent", Value: id}.Same)
 			}
 			if !started {

@@ -233,7 +233,7 @@ func TestTree_subAgent(t *testing.T) {
 #2<1 user input: look around
 #3<2 turn end: reply to: look around *`)
 	list := storetest.Headers(t, s, parent)
-	facts, err := s.(store.Deriver).Facts(t.Context(), list[3].Ref())
+	facts, err := s.Features().Facts(t.Context(), list[3].Ref())
 	if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Value == parent+"/"+child }) {
 		t.Errorf("%q has the facts %v: %v", list[3].Title, facts, err)
 	}
@@ -466,7 +466,7 @@ func TestLineage_broken(t *testing.T) {
 				t.Errorf("it has %d snapshots and not %d: %q", len(list), c.rows, list)
 			}
 			head := storetest.Headers(t, s, forked)[c.rows-1]
-			plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: head.Ref()})
+			plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: head.Ref()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -145,7 +145,7 @@ func TestRollBack(t *testing.T) {
 // fork forks a session and returns the id of the new one.
 func fork(t *testing.T, s store.Store, h model.Header) string {
 	t.Helper()
-	w := s.(store.Writer)
+	w := storetest.AsWriter(s)
 	plan, err := w.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: h.Ref()})
 	if err == nil {
 		_, err = w.Apply(t.Context(), plan)
@@ -295,7 +295,7 @@ func TestCounted(t *testing.T) {
 	} {
 		s := opened(t, c.dir)
 		for _, h := range storetest.Headers(t, s, c.session) {
-			facts, err := s.(store.Deriver).Facts(t.Context(), h.Ref())
+			facts, err := s.Features().Facts(t.Context(), h.Ref())
 			if err != nil {
 				t.Fatal(err)
 			}

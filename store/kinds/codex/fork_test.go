@@ -10,7 +10,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
-	"hindcast/store"
 	"hindcast/store/engine/chat"
 	"hindcast/store/storetest"
 )
@@ -111,7 +110,7 @@ func TestFork_insideTurn(t *testing.T) {
 	s := opened(t, storetest.Copy(t, recorded))
 	list := storetest.Headers(t, s, whole)
 	for at, inside := range map[int]bool{2: true, 3: false, 4: true, 6: false, 7: false, 11: false} {
-		plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: list[at].Ref()})
+		plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: list[at].Ref()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/engine/folder"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
@@ -163,11 +162,11 @@ func TestInterop_codex(t *testing.T) {
 			if (session == old || session == resumed) && !slices.Contains([]int{8, 11, 19, 22, 31}, i) {
 				continue // it is long
 			}
-			plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: h.Ref()})
+			plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: h.Ref()})
 			if err != nil || h.EventText() == eventContext {
 				continue
 			}
-			if _, err := s.(store.Writer).Apply(t.Context(), plan); err != nil {
+			if _, err := s.Features().Apply(t.Context(), plan); err != nil {
 				t.Fatal(err)
 			}
 			want := append(shown(t, dir, session, i), "user: go on")

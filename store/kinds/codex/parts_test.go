@@ -108,7 +108,7 @@ func TestTurn_killed(t *testing.T) {
 	r.ends("t2")
 	s, _ := r.store(t)
 	for i, h := range storetest.Headers(t, s, made) {
-		facts, err := s.(store.Deriver).Facts(t.Context(), h.Ref())
+		facts, err := s.Features().Facts(t.Context(), h.Ref())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func TestFork_ofTheEnd(t *testing.T) {
 		}
 		s, _ := r.store(t)
 		list := storetest.Headers(t, s, made)
-		plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: list[1].Ref()})
+		plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: list[1].Ref()})
 		if err != nil || strings.Contains(strings.Join(plan.Hazards, "\n"), "inside a turn") != inside {
 			t.Errorf("%q: %q, %v", behind, plan.Hazards, err)
 		}

@@ -297,7 +297,7 @@ func TestFork_ofEventsAlone(t *testing.T) {
 		if err != nil || !strings.Contains(string(text), `"raw":{"timestamp":`) {
 			t.Errorf("the state has not the record: %s, %v", text, err)
 		}
-		facts, err := s.(store.Deriver).Facts(t.Context(), list[0].Ref())
+		facts, err := s.Features().Facts(t.Context(), list[0].Ref())
 		if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return strings.Contains(f.Value, "an event alone has the message") }) {
 			t.Errorf("nothing says that the message is in no item: %v, %v", facts, err)
 		}
@@ -349,7 +349,7 @@ func TestFork_envelope(t *testing.T) {
 	file := filepath.Join(dir, "sessions/2026/01/02/rollout-2026-01-02T03-04-00-"+made+".jsonl")
 	write(t, file, text)
 	s := opened(t, dir)
-	plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: storetest.Headers(t, s, made)[0].Ref()})
+	plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: storetest.Headers(t, s, made)[0].Ref()})
 	if err != nil || !slices.Contains(plan.Writes, "each record gets the envelope that Codex reads since 0.77") {
 		t.Errorf("%q, %v", plan.Writes, err)
 	}
@@ -410,7 +410,7 @@ func TestAborted_atTheFirst(t *testing.T) {
 		r.event(`{"type":"turn_aborted","reason":` + reason + `}`)
 		s, _ := r.store(t)
 		h := storetest.Headers(t, s, made)[0]
-		facts, err := s.(store.Deriver).Facts(t.Context(), h.Ref())
+		facts, err := s.Features().Facts(t.Context(), h.Ref())
 		if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "turn" && f.Value == want }) || !h.Marks.Has(model.MarkError) || h.Marks.Has(model.MarkInterrupted) {
 			t.Errorf("%s: %v, %v, %v", reason, facts, h.Marks.Words(), err)
 		}
@@ -647,7 +647,7 @@ func TestCounted_byRecords(t *testing.T) {
 	r.record(typeUsage, `{"usage":{"input_tokens":5,"output_tokens":1},"thread_token_usage":{"input_tokens":50,"output_tokens":7}}`)
 	s, _ := r.store(t)
 	list := storetest.Headers(t, s, made)
-	facts, err := s.(store.Deriver).Facts(t.Context(), list[1].Ref())
+	facts, err := s.Features().Facts(t.Context(), list[1].Ref())
 	if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.IsCounted() && f.Value == "57" }) {
 		t.Errorf("%v, %v", facts, err)
 	}
@@ -763,7 +763,7 @@ func TestFork_ofNoHeader(t *testing.T) {
 	var r madeRollout
 	r.says("user", "one")
 	s, _ := r.store(t)
-	_, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: storetest.Headers(t, s, made)[0].Ref()})
+	_, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: storetest.Headers(t, s, made)[0].Ref()})
 	var refused *model.UnsupportedError
 	if !errors.As(err, &refused) || !strings.Contains(refused.Reason, "no header") {
 		t.Errorf("%v", err)
@@ -781,7 +781,7 @@ func TestFork_ofAKilledTurn(t *testing.T) {
 	r.says("user", "two")
 	s, _ := r.store(t)
 	for at, inside := range []bool{true, false, false} {
-		plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: storetest.Headers(t, s, made)[at].Ref()})
+		plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: storetest.Headers(t, s, made)[at].Ref()})
 		if err != nil || strings.Contains(strings.Join(plan.Hazards, "\n"), "inside a turn") != inside {
 			t.Errorf("#%d: %q, %v", at, plan.Hazards, err)
 		}
@@ -942,7 +942,7 @@ func TestSubAgents_notThere(t *testing.T) {
 	r.calls("c")
 	r.record(typeItem, fmt.Sprintf(`{"type":"function_call_output","call_id":"c","output":%q}`, `{"agent_id":"`+madeID(9)+`"}`))
 	s, _ := r.store(t)
-	facts, err := s.(store.Deriver).Facts(t.Context(), storetest.Headers(t, s, made)[1].Ref())
+	facts, err := s.Features().Facts(t.Context(), storetest.Headers(t, s, made)[1].Ref())
 	if err != nil || !slices.ContainsFunc(facts, model.Fact{Label: "sub-agent", Value: made + "/" + madeID(9)}.Same) {
 		t.Errorf("%v, %v", facts, err)
 	}

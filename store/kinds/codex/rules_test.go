@@ -159,7 +159,7 @@ func TestRevert_twice(t *testing.T) {
 func TestAborted(t *testing.T) {
 	s := opened(t, recorded)
 	list := storetest.Headers(t, s, old)
-	facts, err := s.(store.Deriver).Facts(t.Context(), list[17].Ref())
+	facts, err := s.Features().Facts(t.Context(), list[17].Ref())
 	if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Value == "aborted: interrupted" }) {
 		t.Errorf("it has the facts %v: %v", facts, err)
 	}
@@ -199,7 +199,7 @@ func TestFork_workTree(t *testing.T) {
 			made:  "the files of the work tree stay as they are now; at that message the branch was main, the commit abc123",
 			whole: "the files of the work tree stay as they are now",
 		}[session]
-		plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: storetest.Headers(t, s, session)[0].Ref()})
+		plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: storetest.Headers(t, s, session)[0].Ref()})
 		if err != nil || !slices.Contains(plan.Hazards, want) {
 			t.Errorf("session %s: the hazards are %q: %v", session, plan.Hazards, err)
 		}
@@ -222,7 +222,7 @@ func TestGhost(t *testing.T) {
 		t.Errorf("after the compaction the model reads %q", got)
 	}
 	for at, want := range []string{"abc123", "def456"} {
-		plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: list[at].Ref()})
+		plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: list[at].Ref()})
 		if want = "the files of the work tree stay as they are now; at that message the branch was main, the commit " + want; err != nil || !slices.Contains(plan.Hazards, want) {
 			t.Errorf("#%d: the hazards are %q: %v", at, plan.Hazards, err)
 		}
@@ -251,7 +251,7 @@ func TestFork_encrypted(t *testing.T) {
 	r.says("assistant", "reply")
 	s, _ := r.store(t)
 	for at, want := range []bool{false, true, true} {
-		plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: storetest.Headers(t, s, made)[at].Ref()})
+		plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: storetest.Headers(t, s, made)[at].Ref()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -298,7 +298,7 @@ func TestSubAgents(t *testing.T) {
 	s := opened(t, dir)
 	for _, session := range []string{madeID(1), madeID(5)} {
 		for at, want := range map[int][]int{1: {2}, 3: {3, 4}} {
-			facts, err := s.(store.Deriver).Facts(t.Context(), storetest.Headers(t, s, session)[at].Ref())
+			facts, err := s.Features().Facts(t.Context(), storetest.Headers(t, s, session)[at].Ref())
 			var got []string
 			for _, f := range facts {
 				if f.Label == "sub-agent" {

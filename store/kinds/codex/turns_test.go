@@ -116,7 +116,7 @@ func TestTurns(t *testing.T) {
 		}
 	}
 	for at, inside := range map[int]bool{3: true, 7: false, 9: true, 11: false} {
-		plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: storetest.Headers(t, s, made)[at].Ref()})
+		plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: storetest.Headers(t, s, made)[at].Ref()})
 		if err != nil || strings.Contains(strings.Join(plan.Hazards, "\n"), "inside a turn") != inside {
 			t.Errorf("#%d: the hazards are %q: %v", at, plan.Hazards, err)
 		}

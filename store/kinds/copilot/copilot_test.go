@@ -29,7 +29,7 @@ func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), fixtures) }
 
 func TestFork(t *testing.T) { storetest.Fork(t, Kind(nil), fixtures) }
 
-func open(t testing.TB, dir string) store.Writer {
+func open(t testing.TB, dir string) storetest.Writer {
 	t.Helper()
 	s, err := Kind(nil).Open(t.Context(), dir)
 	if err != nil {
@@ -40,7 +40,7 @@ func open(t testing.TB, dir string) store.Writer {
 			t.Error(err)
 		}
 	})
-	return s.(store.Writer)
+	return storetest.AsWriter(s)
 }
 
 func codes(t testing.TB, s store.Store, session string) string {
@@ -111,7 +111,7 @@ var (
 )
 
 // of returns the store of one session with such events.
-func of(t testing.TB, text string) store.Writer {
+func of(t testing.TB, text string) storetest.Writer {
 	t.Helper()
 	dir := t.TempDir()
 	err := os.Mkdir(filepath.Join(dir, session), 0o700)
@@ -230,7 +230,7 @@ func TestTotals(t *testing.T) {
 	}
 	s := of(t, lines(start, user, answer, ended, shutdown("d", "e", 1), event("f", "d", typeResume, `{}`), again, shutdown("h", "v", 3)))
 	for _, h := range storetest.Headers(t, s, session) {
-		facts, err := s.(store.Deriver).Facts(t.Context(), h.Ref())
+		facts, err := s.Features().Facts(t.Context(), h.Ref())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -289,7 +289,7 @@ func TestSubAgents(t *testing.T) {
 	if _, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: session + "/helper", ID: "i1"}}); err == nil {
 		t.Error("the conversation of a sub-agent is forked")
 	}
-	if facts, err := s.(store.Deriver).Facts(t.Context(), model.Ref{Session: session, ID: "w"}); err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "model" && f.Value == "m" }) {
+	if facts, err := s.Features().Facts(t.Context(), model.Ref{Session: session, ID: "w"}); err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "model" && f.Value == "m" }) {
 		t.Errorf("the model of the session is that of %+v, %v", facts, err)
 	}
 }
@@ -324,7 +324,7 @@ func TestSubAgents_areListed(t *testing.T) {
 }
 
 // fork forks the session of a store.
-func fork(t testing.TB, s store.Writer, from, as string) model.Plan {
+func fork(t testing.TB, s storetest.Writer, from, as string) model.Plan {
 	t.Helper()
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: session, ID: from}, As: as})
 	if err == nil {

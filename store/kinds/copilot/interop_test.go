@@ -1,7 +1,6 @@
 package copilot
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -114,9 +113,7 @@ func TestInterop_copilotCLI(t *testing.T) {
 	c.ask("copilot --resume="+session, "agent: look into it\nagent: look elsewhere")
 	children := 0
 	for _, h := range storetest.Headers(t, s, session) {
-		child, err := s.(interface {
-			Across(ctx context.Context, ref model.Ref) (model.Ref, error)
-		}).Across(t.Context(), h.Ref())
+		child, err := s.Features().Across(t.Context(), h.Ref())
 		if err != nil || child.Session == "" {
 			continue
 		}

@@ -86,7 +86,7 @@ func TestState(t *testing.T) {
 // it is on a branch of its own, and no other file changes.
 func TestRestore_copies(t *testing.T) {
 	dir := storetest.Copy(t, recorded("json"))
-	s := open(t, dir).(store.Writer)
+	s := storetest.AsWriter(open(t, dir))
 	const id = "20261122T113624_4cd04ec1"
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "tour-7f6f1428", ID: id}})
 	if err != nil {
@@ -135,7 +135,7 @@ func TestRestore_isPrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := modes(t, dir)
-	s := open(t, dir).(store.Writer)
+	s := storetest.AsWriter(open(t, dir))
 	ref := model.Ref{Session: "tour-7f6f1428", ID: "20261122T113624_4cd04ec1"}
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: ref})
 	if err != nil {
@@ -189,7 +189,7 @@ func TestResume(t *testing.T) {
 		s := open(t, at)
 		for _, session := range storetest.Sessions(t, s) {
 			for _, h := range storetest.Headers(t, s, session.ID) {
-				calls, err := s.(store.Resumer).Resume(t.Context(), h.Ref())
+				calls, err := s.Features().Resume(t.Context(), h.Ref())
 				if err != nil || len(calls) != 2 {
 					t.Fatalf("%s #%d: %v, %v", at, h.Index, calls, err)
 				}
@@ -216,7 +216,7 @@ func parsed(t *testing.T, file string) (all map[string]any) {
 
 // A flow that is resumed after a method loses what that returned: the plan asks before.
 func TestRestore_ofAFlowAsks(t *testing.T) {
-	s := open(t, storetest.Copy(t, recorded("flow"))).(store.Writer)
+	s := storetest.AsWriter(open(t, storetest.Copy(t, recorded("flow"))))
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: model.Ref{Session: "flow-e0a0e688", ID: "20261122T113626_ccf65e48"}})
 	if err != nil || len(plan.Asks) != 1 || !strings.Contains(plan.Asks[0], "None") {
 		t.Errorf("%q, %v", plan.Asks, err)
@@ -258,7 +258,7 @@ func TestRows(t *testing.T) {
 	storetest.Rows(t, crewai.Kind(nil), recorded("checkpoints.db"))
 
 	file := storetest.Copy(t, recorded("checkpoints.db"))
-	s := open(t, file).(store.Writer)
+	s := storetest.AsWriter(open(t, file))
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: storetest.Headers(t, s, "tour-77f0b5ae")[0].Ref()})
 	if err != nil {
 		t.Fatal(err)
@@ -358,7 +358,7 @@ func FuzzDecode(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		s := open(t, dir).(store.Writer)
+		s := storetest.AsWriter(open(t, dir))
 		for info, err := range s.Sessions(t.Context()) {
 			if err != nil {
 				t.Fatal(err)

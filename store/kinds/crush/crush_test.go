@@ -240,11 +240,11 @@ func TestRead_whatTheTablesAllow(t *testing.T) {
 			t.Errorf("the state at #%d still begins before the summary: %s", i+2, state)
 		}
 	}
-	facts, err := s.(store.Deriver).Facts(t.Context(), headers[1].Ref())
+	facts, err := s.Features().Facts(t.Context(), headers[1].Ref())
 	if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "sub-agent" && f.Value == "s/other" }) {
 		t.Errorf("of two sub-agents the facts are %v, %v", facts, err)
 	}
-	facts, err = s.(store.Deriver).Facts(t.Context(), headers[4].Ref())
+	facts, err = s.Features().Facts(t.Context(), headers[4].Ref())
 	if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "file" && f.Value == "main.go version 3, 12 bytes" }) {
 		t.Errorf("the facts are %v, %v", facts, err)
 	}
@@ -275,7 +275,7 @@ func TestRead_otherTypes(t *testing.T) {
 	if at := list[0].CreatedAt.Unix(); at != 1754709060 {
 		t.Errorf("it began at %d", at)
 	}
-	facts, err := s.(store.Deriver).Facts(t.Context(), list[1].Ref())
+	facts, err := s.Features().Facts(t.Context(), list[1].Ref())
 	for label, value := range map[string]string{"file": "main.go version initial, 1 byte", "dollars, of the session": "1"} {
 		if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == label && f.Value == value }) {
 			t.Errorf("the facts are %+v, %v, want %s", facts, err, value)
@@ -303,7 +303,7 @@ func TestRead_times(t *testing.T) {
 		if !slices.Equal(times, []int64{1754709070, 1754709060, 1754709064}) {
 			t.Errorf("in %s the times are %v", name, times)
 		}
-		facts, err := s.(store.Deriver).Facts(t.Context(), list[0].Ref())
+		facts, err := s.Features().Facts(t.Context(), list[0].Ref())
 		if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "file" && strings.HasPrefix(f.Value, "main.go") }) {
 			t.Errorf("in %s the file is not at the message before it: %v, %v", name, facts, err)
 		}
@@ -328,7 +328,7 @@ func TestRead_summaries(t *testing.T) {
 		if is := strings.Join(got, " "); is != want {
 			t.Errorf("where the session names %q the model reads %s, want %s", names, is, want)
 		}
-		facts, err := s.(store.Deriver).Facts(t.Context(), head)
+		facts, err := s.Features().Facts(t.Context(), head)
 		for label, value := range map[string]string{"tokens in the context": "30", "dollars, of the session": "0.5"} {
 			if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == label && f.Value == value }) {
 				t.Errorf("the facts are %+v, %v", facts, err)

@@ -33,7 +33,7 @@ func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), fixtures) }
 
 func TestFork(t *testing.T) { storetest.Fork(t, Kind(nil), fixtures) }
 
-func open(t testing.TB, dir string) store.Writer {
+func open(t testing.TB, dir string) storetest.Writer {
 	t.Helper()
 	s, err := Kind(nil).Open(t.Context(), dir)
 	if err != nil {
@@ -44,7 +44,7 @@ func open(t testing.TB, dir string) store.Writer {
 			t.Error(err)
 		}
 	})
-	return s.(store.Writer)
+	return storetest.AsWriter(s)
 }
 
 func codes(t testing.TB, s store.Store, session string) string {
@@ -156,7 +156,7 @@ func set(messages ...string) string {
 func rewind(id string) string { return `{"$rewindTo":"` + id + `"}` }
 
 // of returns the store of a session, which that file has.
-func of(t testing.TB, files map[string]string) store.Writer {
+func of(t testing.TB, files map[string]string) storetest.Writer {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -344,7 +344,7 @@ func TestSubagent(t *testing.T) {
 	if want := []string{id, id + "/helper-1"}; !slices.Equal(ids, want) {
 		t.Fatalf("the sessions are %q", ids)
 	}
-	facts, err := s.(store.Deriver).Facts(t.Context(), model.Ref{Session: id, ID: "g1"})
+	facts, err := s.Features().Facts(t.Context(), model.Ref{Session: id, ID: "g1"})
 	if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Value == ids[1] }) {
 		t.Errorf("%v, %v", facts, err)
 	}
@@ -372,7 +372,7 @@ func TestSubagent_several(t *testing.T) {
 		id + "/helper-1.jsonl": strings.Replace(head, "main", "subagent", 1) + lines(said("u8", "look"), said("g8", "found")),
 		id + "/helper-2.jsonl": strings.Replace(head, "main", "subagent", 1) + lines(said("u9", "seek"), said("g9", "none")),
 	})
-	facts, err := s.(store.Deriver).Facts(t.Context(), model.Ref{Session: id, ID: "g1"})
+	facts, err := s.Features().Facts(t.Context(), model.Ref{Session: id, ID: "g1"})
 	for n, first := range []string{"u8", "u9"} {
 		child := fmt.Sprintf("%s/helper-%d", id, n+1)
 		if err != nil || !slices.ContainsFunc(facts, func(f model.Fact) bool { return f.Label == "sub-agent" && f.Value == child }) {

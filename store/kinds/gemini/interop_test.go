@@ -143,7 +143,7 @@ func shown(t testing.TB, s store.Store, h model.Header) (list []string) {
 	return slices.Compact(list)
 }
 
-func (c *cli) open() store.Writer {
+func (c *cli) open() storetest.Writer {
 	c.Helper()
 	return open(c, filepath.Join(c.home, ".gemini"))
 }

@@ -253,7 +253,7 @@ func (s *Store) Features() store.Features {
 	}
 }
 
-// Assume takes a version of an SDK to run, see store.Versioned; it holds for the sessions of its layout.
+// Assume takes a version of an SDK to run, see [store.Features]; it holds for the sessions of its layout.
 func (s *Store) Assume(r store.Release) error { return s.running.Assume(kind, opens, r) }
 
 // Sessions implements store.Store: the newest change comes first. Each row that is new or has changed is

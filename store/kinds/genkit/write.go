@@ -27,7 +27,7 @@ func lacks(op model.Op) string {
 	return store.Cannot(kind, op)
 }
 
-// Plan computes what a change would do, see [store.Writer].
+// Plan computes what a change would do, see [store.Features].
 func (s *Store) Plan(ctx context.Context, c model.Change) (plan model.Plan, err error) {
 	p := s.of(c.Ref.Session)
 	switch {
@@ -61,7 +61,7 @@ func (p *part) refuseStep(ctx context.Context, c model.Change) error {
 	return &model.UnsupportedError{Op: c.Op, Reason: "it is a step inside a turn, known from a trace: Genkit keeps one row for each turn, so take the row before the turn, or the one that it ended in"}
 }
 
-// Apply carries out a plan, see [store.Writer]. A row of the session that came, or went, since
+// Apply carries out a plan, see [store.Features]. A row of the session that came, or went, since
 // the plan was made is a [journal.ConflictError], which is model.ErrHeadMoved.
 func (s *Store) Apply(ctx context.Context, plan model.Plan) (receipt model.Receipt, err error) {
 	p := s.of(cmp.Or(plan.NewSession, plan.Session))
@@ -75,7 +75,7 @@ func (s *Store) Apply(ctx context.Context, plan model.Plan) (receipt model.Recei
 	return receipt, nil
 }
 
-// Journal returns Hindcast's own writes, see [store.Writer]. Of several journals that the opened folder
+// Journal returns Hindcast's own writes, see [store.Features]. Of several journals that the opened folder
 // has, see base, the entries stand together in the order of their times, though each has numbers of its own.
 func (s *Store) Journal(ctx context.Context) (list []model.JournalEntry, damaged error) {
 	for _, p := range s.parts() {

@@ -29,7 +29,7 @@ import (
 // A writer may be in the middle of its last line. While that line has no end
 // and does not parse it is no fault, until the file has rested for a while.
 
-// Watch implements store.Watcher.
+// Watch implements [store.Features].Watch.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	if s.still {
 		return nil, fmt.Errorf("jsonl: watch %q: it is no file that could change: %w", s.address, errors.ErrUnsupported)
@@ -164,7 +164,7 @@ func (s *Store) beingWritten() bool {
 	return !s.still && time.Since(s.info.ModTime()).Abs() < rest
 }
 
-// Cursor implements store.Grower: a session has been read as far as it has
+// Cursor implements [store.Features].Cursor: a session has been read as far as it has
 // lines.
 func (s *Store) Cursor(ctx context.Context, sessionID string) (store.Cursor, error) {
 	ss, unlock, err := s.session(ctx, sessionID)
@@ -179,7 +179,7 @@ func (s *Store) cursor(ss *session) store.Cursor {
 	return store.Cursor{Visit: int64(len(ss.headers)), Rewrites: s.rewrites}
 }
 
-// Growth implements store.Grower.
+// Growth implements [store.Features].Growth.
 func (s *Store) Growth(ctx context.Context, sessionID string, since store.Cursor) (store.Growth, error) {
 	ss, unlock, err := s.session(ctx, sessionID)
 	if err != nil {

@@ -9,14 +9,13 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/kinds/jsonl"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )
 
 // watched begins to watch a store.
-func watched(t *testing.T, s store.Watcher) <-chan struct{} {
+func watched(t *testing.T, s *jsonl.Store) <-chan struct{} {
 	t.Helper()
 	changes, err := s.Watch(t.Context())
 	if err != nil {

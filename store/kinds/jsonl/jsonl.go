@@ -298,7 +298,7 @@ func (s *Store) Headers(ctx context.Context, sessionID string) iter.Seq2[model.H
 	}
 }
 
-// Tail implements store.Tailer.
+// Tail implements [store.Features].Tail.
 func (s *Store) Tail(ctx context.Context, sessionID string, n int) (headers []model.Header, before int, err error) {
 	ss, unlock, err := s.session(ctx, sessionID)
 	if err != nil {
@@ -408,7 +408,7 @@ func (s *Store) Labels(ctx context.Context, sessionID string) ([]model.Label, er
 	return slices.Clone(ss.labels), nil
 }
 
-// Get implements store.Recorder.
+// Get implements [store.Features].Record.
 func (s *Store) Get(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], error) {
 	data, err := s.get(ctx, sessionID)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest"
 )
@@ -74,7 +73,7 @@ func BenchmarkHeaders(b *testing.B) {
 
 // BenchmarkPlan plans a restore and a fork in the middle of all checkpoints.
 func BenchmarkPlan(b *testing.B) {
-	s := open(b, long(b, many)).(store.Writer)
+	s := storetest.AsWriter(open(b, long(b, many)))
 	for _, change := range []model.Change{{Op: model.OpRestore}, {Op: model.OpFork, As: "new"}} {
 		change.Ref = model.Ref{Session: "long", ID: numbered(many / 2)}
 		b.Run(string(change.Op), func(b *testing.B) {
@@ -132,7 +131,7 @@ func BenchmarkTail(b *testing.B) {
 	path := long(b, many)
 	for b.Loop() {
 		s := open(b, path)
-		if headers, before, err := s.(store.Tailer).Tail(b.Context(), "long", 60); err != nil || len(headers) != 60 || before != many-60 {
+		if headers, before, err := s.Features().Tail(b.Context(), "long", 60); err != nil || len(headers) != 60 || before != many-60 {
 			b.Fatal(len(headers), before, err)
 		}
 	}
@@ -141,7 +140,7 @@ func BenchmarkTail(b *testing.B) {
 // BenchmarkGrowth is a session to which a checkpoint is added before each look.
 func BenchmarkGrowth(b *testing.B) {
 	path := long(b, many)
-	s, file := open(b, path).(store.Grower), writer(path)
+	s, file := open(b, path).Features(), writer(path)
 	at, err := s.Cursor(b.Context(), "long")
 	if err != nil {
 		b.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/rowstest"
 )
@@ -35,7 +34,7 @@ func TestFaults_unansweredCall(t *testing.T) {
 // A plan and the calls of a snapshot say that what they lead to is refused; those of one at which
 // the tool may still run do not.
 func TestPlan_unansweredCall(t *testing.T) {
-	s := open(t, rowstest.Copied(t, "testdata/unanswered.db")).(store.Writer)
+	s := storetest.AsWriter(open(t, rowstest.Copied(t, "testdata/unanswered.db")))
 	for _, c := range []struct {
 		op    model.Op
 		index int
@@ -51,7 +50,7 @@ func TestPlan_unansweredCall(t *testing.T) {
 		if text := strings.Join(plan.Hazards, "\n"); strings.Contains(text, "create_react_agent raises") != c.said {
 			t.Errorf("%s of #%d says %q", c.op, c.index, text)
 		}
-		calls, err := s.(store.Resumer).Resume(t.Context(), h.Ref())
+		calls, err := s.Features().Resume(t.Context(), h.Ref())
 		if err != nil || len(calls) == 0 {
 			t.Fatal(calls, err)
 		}

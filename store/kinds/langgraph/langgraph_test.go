@@ -336,7 +336,7 @@ func TestLive(t *testing.T) {
 	}
 	wait()
 	s := open(t, path)
-	changes, err := s.(store.Watcher).Watch(t.Context())
+	changes, err := s.Features().Watch(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

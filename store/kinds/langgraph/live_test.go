@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/storetest"
 )
 
@@ -240,7 +239,7 @@ func TestFork_waits(t *testing.T) {
 	waiting := []value{{task: "t", path: pull + "a", channel: "n", json: "2"}, {task: "u", path: pull + "b", index: -3, channel: waits, json: `[1]`}}
 	lines := []line{{id: 1, document: document, writes: waiting}, {id: 2, parent: 1, document: document, writes: waiting}}
 	for i, want := range []string{`{"n":1,"__interrupt__":[1]}`, `{"n":2,"__interrupt__":[1]}`} {
-		s := open(t, written(t, lines...)).(store.Writer)
+		s := storetest.AsWriter(open(t, written(t, lines...)))
 		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: storetest.Headers(t, s, "t")[i].Ref(), As: "fork"})
 		if err == nil {
 			_, err = s.Apply(t.Context(), plan)

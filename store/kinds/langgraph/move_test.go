@@ -14,7 +14,6 @@ import (
 	"pgregory.net/rapid"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/engine/rows"
 	"hindcast/store/media/sqlitefile"
 	"hindcast/store/storetest"
@@ -92,7 +91,7 @@ func TestMove_anySequence(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := open(t, path).(store.Writer)
+		s := storetest.AsWriter(open(t, path))
 		type write struct{ added []string }
 		var done, undone []write
 		threads := func() (ids []string) {
@@ -201,7 +200,7 @@ func TestUndo_agentWentOn(t *testing.T) {
 	}
 }
 
-func apply(t testing.TB, s store.Writer, change model.Change) model.Receipt {
+func apply(t testing.TB, s storetest.Writer, change model.Change) model.Receipt {
 	t.Helper()
 	plan, err := s.Plan(t.Context(), change)
 	var receipt model.Receipt
@@ -218,7 +217,7 @@ func apply(t testing.TB, s store.Writer, change model.Change) model.Receipt {
 // trigger that changes more than the plan says takes everything back.
 func TestApply_refused(t *testing.T) {
 	path := copied(t, "agent.db")
-	s := open(t, path).(store.Writer)
+	s := storetest.AsWriter(open(t, path))
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: at(t, s, "tour", 3).Ref()})
 	if err != nil {
 		t.Fatal(err)
@@ -253,7 +252,7 @@ func TestApply_refused(t *testing.T) {
 // rows alone.
 func TestJournal_brokenOff(t *testing.T) {
 	path := copied(t, "agent.db")
-	s := open(t, path).(store.Writer)
+	s := storetest.AsWriter(open(t, path))
 	apply(t, s, model.Change{Op: model.OpRestore, Ref: at(t, s, "tour", 3).Ref()})
 	journal, err := os.ReadFile(path + rows.Beside)
 	if err != nil {
@@ -286,7 +285,7 @@ func TestJournal_brokenOff(t *testing.T) {
 			if err := os.WriteFile(mine+rows.Beside, []byte(c.journal), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			s := open(t, mine).(store.Writer)
+			s := storetest.AsWriter(open(t, mine))
 			list, err := s.Journal(t.Context())
 			if err != nil || len(list) != c.want {
 				t.Fatalf("%+v, %v", list, err)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/media/pg/pgtest"
 	"hindcast/store/storetest"
 )
@@ -35,7 +34,7 @@ func firstScreen(t testing.TB, address, session string) {
 	t.Helper()
 	s := connect(t, address)
 	storetest.Sessions(t, s)
-	headers, _, err := s.(store.Tailer).Tail(t.Context(), session, 60)
+	headers, _, err := s.Features().Tail(t.Context(), session, 60)
 	if err == nil {
 		_, err = s.State(t.Context(), headers[len(headers)-1].Ref())
 	}
@@ -70,7 +69,7 @@ func TestPostgres_waysOfAllStates(t *testing.T) {
 		refs = append(refs, h.Ref())
 	}
 	for _, batch := range [][]model.Ref{refs[:n/8], refs[n/8:]} { // as questions read them
-		if err := store.FeaturesOf(s).Weave(t.Context(), batch, storetest.NewCloth(n).Loom()); err != nil {
+		if err := s.Features().Weave(t.Context(), batch, storetest.NewCloth(n).Loom()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -108,12 +108,12 @@ func TestPostgres_rights(t *testing.T) {
 		}
 		return text
 	}
-	s := connect(t, c.Role(t, address, "SELECT ON "+tables)).(store.Writer)
+	s := storetest.AsWriter(connect(t, c.Role(t, address, "SELECT ON "+tables)))
 	if n := len(storetest.Sessions(t, s)); n != 5 {
 		t.Errorf("%d sessions", n)
 	}
 	head := storetest.Headers(t, s, "tour")[23]
-	if list, before, err := s.(store.Tailer).Tail(t.Context(), "tour", 5); err != nil || len(list) != 5 || before != 19 {
+	if list, before, err := s.Features().Tail(t.Context(), "tour", 5); err != nil || len(list) != 5 || before != 19 {
 		t.Error(len(list), before, err)
 	}
 	if _, err := s.State(t.Context(), head.Ref()); !errors.Is(err, pg.ErrDenied) || !strings.Contains(shown(err.Error()), "permission denied for table checkpoint_blobs") {
@@ -121,7 +121,7 @@ func TestPostgres_rights(t *testing.T) {
 	}
 	tables += ", checkpoint_blobs"
 	restore := model.Change{Op: model.OpRestore, Ref: storetest.Headers(t, s, "tour")[5].Ref()}
-	s = connect(t, c.Role(t, address, "SELECT ON "+tables)).(store.Writer)
+	s = storetest.AsWriter(connect(t, c.Role(t, address, "SELECT ON "+tables)))
 	if _, err := s.State(t.Context(), head.Ref()); err != nil {
 		t.Error(err)
 	}
@@ -129,7 +129,7 @@ func TestPostgres_rights(t *testing.T) {
 		t.Error(err)
 	}
 	temporary := "TEMPORARY ON DATABASE " + address[strings.LastIndex(address, "/")+1:]
-	s = connect(t, c.Role(t, address, "SELECT ON "+tables, temporary)).(store.Writer)
+	s = storetest.AsWriter(connect(t, c.Role(t, address, "SELECT ON "+tables, temporary)))
 	plan, err := s.Plan(t.Context(), restore)
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestPostgres_rights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s = opened.(store.Writer)
+	s = storetest.AsWriter(opened)
 	apply(t, s, restore)
 	plan, err = s.Plan(t.Context(), model.Change{Op: model.OpUndo})
 	if err != nil {
@@ -169,12 +169,12 @@ func TestPostgres_rights(t *testing.T) {
 // What it writes is noticed, and only that is read.
 func TestPostgres_agentRuns(t *testing.T) {
 	c, address := pgtest.SharedCluster(t), served(t)
-	s := connect(t, address).(store.Writer)
-	at, err := s.(store.Grower).Cursor(t.Context(), "tour")
+	s := storetest.AsWriter(connect(t, address))
+	at, err := s.Features().Cursor(t.Context(), "tour")
 	if err != nil {
 		t.Fatal(err)
 	}
-	changes, err := s.(store.Watcher).Watch(t.Context())
+	changes, err := s.Features().Watch(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestPostgres_agentRuns(t *testing.T) {
 	}
 	agent()
 	for deadline := time.After(20 * time.Second); ; {
-		growth, err := s.(store.Grower).Growth(t.Context(), "tour", at)
+		growth, err := s.Features().Growth(t.Context(), "tour", at)
 		if err != nil || growth.Rewritten || len(growth.Headers) > 1 {
 			t.Fatal(growth, err)
 		}
@@ -234,7 +234,7 @@ func TestPostgres_undoAgentWentOn(t *testing.T) {
 		op                        model.Op
 		thread, namespace, parent string
 	}{{model.OpRestore, "tour", "", "parent_checkpoint_id"}, {model.OpFork, "new", "", "NULL"}, {model.OpFork, "new", "own", "NULL"}} {
-		s := connect(t, address).(store.Writer)
+		s := storetest.AsWriter(connect(t, address))
 		receipt := apply(t, s, model.Change{Op: by.op, Ref: storetest.Headers(t, s, "tour")[5].Ref(), As: "new"})
 		without := c.Rows(t, address)
 		c.Exec(t, address, fmt.Sprintf(another, by.namespace, by.parent, by.thread, receipt.Head.ID))
@@ -258,7 +258,7 @@ func TestPostgres_rows(t *testing.T) {
 		t.Skip("it runs without -short")
 	}
 	address := served(t)
-	storetest.RowsOn(t, connect(t, address).(store.Writer), func() string { return pgtest.SharedCluster(t).Rows(t, address) })
+	storetest.RowsOn(t, storetest.AsWriter(connect(t, address)), func() string { return pgtest.SharedCluster(t).Rows(t, address) })
 }
 
 // A database holds all that every store holds that is read.
@@ -270,7 +270,7 @@ func TestPostgres_read(t *testing.T) {
 func TestPostgres_encrypted(t *testing.T) {
 	c, address := pgtest.SharedCluster(t), served(t)
 	c.Exec(t, address, "UPDATE checkpoint_blobs SET type = 'msgpack+aes' WHERE thread_id = 'tour' AND type = 'msgpack'", "UPDATE checkpoint_writes SET type = 'msgpack+aes' WHERE thread_id = 'tour' AND type = 'msgpack'")
-	s := connect(t, address).(store.Writer)
+	s := storetest.AsWriter(connect(t, address))
 	faults := storetest.Faults(t, s, "tour")
 	if len(faults) != 1 || faults[0].Code != model.FaultOpaque || !strings.Contains(faults[0].Meaning, "msgpack+aes") {
 		t.Errorf("%+v", faults)
@@ -290,8 +290,8 @@ func TestPostgres_encrypted(t *testing.T) {
 // A write whose end is not noted is told by the rows.
 func TestPostgres_brokenOff(t *testing.T) {
 	c, address, data := pgtest.SharedCluster(t), served(t), t.TempDir()
-	open := func() store.Writer {
-		return storetest.OpenStore(t, databases.Kind(ServedKind(data)), address).(store.Writer)
+	open := func() storetest.Writer {
+		return storetest.AsWriter(storetest.OpenStore(t, databases.Kind(ServedKind(data)), address))
 	}
 	s := open()
 	receipt := apply(t, s, model.Change{Op: model.OpRestore, Ref: storetest.Headers(t, s, "tour")[5].Ref()})

@@ -84,11 +84,11 @@ func TestPrograms(t *testing.T) {
 				t.Errorf("%s: #%d goes on with\n%s", name, h.Index, got)
 			}
 		}
-		plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: headers[3].Ref()})
+		plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: headers[3].Ref()})
 		if err != nil || len(plan.Resume) != 1 || plan.Resume[0].Call != "dcode -r tour" {
 			t.Errorf("%s: %+v, %v", name, plan.Resume, err)
 		}
-		plan, err = s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: headers[3].Ref(), As: "a'b; rm -rf ~"})
+		plan, err = s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: headers[3].Ref(), As: "a'b; rm -rf ~"})
 		if err != nil || len(plan.Resume) != 1 || plan.Resume[0].Call != `dcode -r 'a'\''b; rm -rf ~'` {
 			t.Errorf("%s: %+v, %v", name, plan.Resume, err)
 		}

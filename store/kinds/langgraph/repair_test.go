@@ -14,7 +14,7 @@ import (
 )
 
 // repaired carries out a repair of a thread, and returns its plan.
-func repaired(t testing.TB, s store.Writer, session string) (plan model.Plan, err error) {
+func repaired(t testing.TB, s storetest.Writer, session string) (plan model.Plan, err error) {
 	t.Helper()
 	plan, err = s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: session}})
 	if err != nil {
@@ -43,7 +43,7 @@ func headState(t testing.TB, s store.Store, session string) (state string) {
 // rest of the messages is as it was, and an undo takes it away.
 func TestRepair(t *testing.T) {
 	path := rowstest.Copied(t, "testdata/unanswered.db")
-	s := open(t, path).(store.Writer)
+	s := storetest.AsWriter(open(t, path))
 	for session, says := range map[string]string{"prebuilt": "agent runs next", "agent": "nothing runs next"} {
 		before, old := storetest.Tables(t, path), headState(t, s, session)
 		plan, err := repaired(t, s, session)
@@ -137,7 +137,7 @@ func TestRepair_forms(t *testing.T) {
 		"many messages":    {"messages", append(append([]string{said("a"), calls("x")}, said("b")), strings.Split(strings.Repeat(said("c")+"\n", 20)+said("d"), "\n")...), "h c x" + strings.Repeat(" h", 22)},
 	} {
 		document := fmt.Sprintf(`{"v":4,"id":"%s","channel_values":{"n":1,%q:[%s]},"channel_versions":{}}`, idOf(1), c.channel, strings.Join(c.list, ","))
-		s := open(t, written(t, line{id: 1, document: document})).(store.Writer)
+		s := storetest.AsWriter(open(t, written(t, line{id: 1, document: document})))
 		if _, err := repaired(t, s, "t"); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -187,7 +187,7 @@ func TestRepair_refused(t *testing.T) {
 		if name == "ids of a script" {
 			execute(t, path, "UPDATE checkpoints SET checkpoint_id = 'mine'")
 		}
-		_, err := repaired(t, open(t, path).(store.Writer), "t")
+		_, err := repaired(t, storetest.AsWriter(open(t, path)), "t")
 		var nothing *model.NothingToError
 		if c.refused == "" && !errors.As(err, &nothing) || c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused)) {
 			t.Errorf("%s: %v, want %q", name, err, c.refused)

@@ -10,7 +10,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store"
 	"hindcast/store/storetest"
 )
 
@@ -321,7 +320,7 @@ func TestSessions_oddNames(t *testing.T) {
 	for _, name := range names {
 		execute(t, path, "INSERT INTO checkpoints SELECT ?, '', checkpoint_id, NULL, type, checkpoint, metadata FROM checkpoints WHERE thread_id = 't'", name)
 	}
-	s := open(t, path).(store.Writer)
+	s := storetest.AsWriter(open(t, path))
 	listed := 0
 	for _, info := range storetest.Sessions(t, s) {
 		listed++
@@ -343,7 +342,7 @@ func TestRestore_keepers(t *testing.T) {
 	for _, namespace := range []string{"node:5f0e", "node:5f0e|1", "outer:5f0e|inner:6a1b", "outer|inner"} {
 		execute(t, path, "INSERT INTO checkpoints SELECT thread_id, ?, checkpoint_id, NULL, type, checkpoint, metadata FROM checkpoints WHERE checkpoint_ns = ''", namespace)
 	}
-	s := open(t, path).(store.Writer)
+	s := storetest.AsWriter(open(t, path))
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRestore, Ref: at(t, s, "t", 1).Ref()})
 	if err != nil {
 		t.Fatal(err)

@@ -145,7 +145,7 @@ func TestOpen_folder(t *testing.T) {
 	if n == 0 {
 		t.Error("there is no snapshot")
 	}
-	if _, ok := store.Store(s).(store.Writer); ok || store.Reason(s, model.OpRestore) == "" {
+	if s.Features().Plan != nil || store.Reason(s, model.OpRestore) == "" {
 		t.Error("it can be written to")
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/rowstest"
 )
@@ -30,7 +29,7 @@ func TestFaults_conversation(t *testing.T) {
 
 // A fork that ends where the API would refuse it says so.
 func TestPlan_reasoningAlone(t *testing.T) {
-	s := open(t, rowstest.Copied(t, "testdata/refused.db")).(store.Writer)
+	s := storetest.AsWriter(open(t, rowstest.Copied(t, "testdata/refused.db")))
 	for _, c := range []struct {
 		session string
 		index   int

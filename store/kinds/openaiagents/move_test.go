@@ -23,7 +23,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-func apply(t testing.TB, s store.Writer, change model.Change) model.Plan {
+func apply(t testing.TB, s storetest.Writer, change model.Change) model.Plan {
 	t.Helper()
 	plan, err := s.Plan(t.Context(), change)
 	if err == nil {
@@ -39,7 +39,7 @@ func apply(t testing.TB, s store.Writer, change model.Change) model.Plan {
 // has, and an undo takes it away.
 func TestMove_branch(t *testing.T) {
 	path := rowstest.Copied(t, recorded("advanced.db"))
-	s := open(t, path).(store.Writer)
+	s := storetest.AsWriter(open(t, path))
 	before := storetest.Tables(t, path)
 	headers := storetest.Headers(t, s, "tour")
 	for i, h := range headers {
@@ -81,12 +81,12 @@ func TestMove_branch(t *testing.T) {
 // What cannot be read by another session is refused, what the SDK leaves out is told, and so is
 // that nothing goes back in place.
 func TestMove_told(t *testing.T) {
-	encrypted := open(t, rowstest.Copied(t, recorded("encrypted.db"))).(store.Writer)
+	encrypted := storetest.AsWriter(open(t, rowstest.Copied(t, recorded("encrypted.db"))))
 	_, err := encrypted.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: rowstest.At(t, encrypted, "tour", 1).Ref(), As: "new"})
 	if !errors.As(err, new(*model.UnsupportedError)) || !strings.Contains(err.Error(), "a key that is made of the session's id") {
 		t.Error(err)
 	}
-	s := open(t, rowstest.Copied(t, recorded("sqlite_session.db"))).(store.Writer)
+	s := storetest.AsWriter(open(t, rowstest.Copied(t, recorded("sqlite_session.db"))))
 	if why := s.Lacks(model.OpRestore); !strings.Contains(why, "goes back by deleting its items") {
 		t.Error(why)
 	}
@@ -119,7 +119,7 @@ func TestMove_told(t *testing.T) {
 // number is never given to another item. The gap is told.
 func TestUndo_numbersStay(t *testing.T) {
 	path := rowstest.Copied(t, recorded("async.db"))
-	s := open(t, path).(store.Writer)
+	s := storetest.AsWriter(open(t, path))
 	apply(t, s, model.Change{Op: model.OpFork, Ref: rowstest.At(t, s, "tour", 1).Ref(), As: "new"})
 	apply(t, s, model.Change{Op: model.OpUndo})
 	rowstest.Execute(t, path, add("tour", hello))
@@ -154,13 +154,13 @@ func TestMove_otherTables(t *testing.T) {
 		`INSERT INTO "my sessions" VALUES ('mine', '2026-01-01 00:00:00', '2026-01-01 00:00:00')`,
 		`INSERT INTO "my messages" (session_id, message_data) VALUES ('mine', '`+hello+`'), ('mine', '`+hello+`')`)
 	before := storetest.Tables(t, path)
-	s := open(t, path).(store.Writer)
+	s := storetest.AsWriter(open(t, path))
 	apply(t, s, model.Change{Op: model.OpFork, Ref: rowstest.At(t, s, "mine", 1).Ref(), As: "other mine"})
 	if got := rowstest.Query(t, path, `SELECT session_id || id FROM "my messages"`); !slices.Equal(got, []string{"mine1", "mine2", "other mine3", "other mine4"}) {
 		t.Error(got)
 	}
 	for _, op := range []model.Op{model.OpUndo, model.OpRedo, model.OpUndo} {
-		s = open(t, path).(store.Writer)
+		s = storetest.AsWriter(open(t, path))
 		apply(t, s, model.Change{Op: op})
 	}
 	if storetest.Tables(t, path) != before {

@@ -162,7 +162,7 @@ func TestKind_renamed(t *testing.T) {
 		"tour'": `await Runner.run(agent, "…", session=SQLiteSession("tour", path, sessions_table="my \"sessions", messages_table="the messages"))`,
 	} {
 		headers := storetest.Headers(t, s, session)
-		calls, err := s.(store.Resumer).Resume(t.Context(), headers[len(headers)-1].Ref())
+		calls, err := s.Features().Resume(t.Context(), headers[len(headers)-1].Ref())
 		if err != nil || len(calls) == 0 || calls[len(calls)-1].Call != want {
 			t.Errorf("%s: %+v, %v, want %s", session, calls, err, want)
 		}

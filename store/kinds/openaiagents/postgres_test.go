@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/engine/databases"
 	"hindcast/store/media/pg/pgtest"
 	"hindcast/store/storetest"
@@ -42,18 +41,18 @@ func TestPostgres(t *testing.T) {
 	if got := texts(t, rowstest.State(t, s, "tour", 2)); !slices.Equal(got, []string{"hello größe", "Gern! hello größe 👋", "both please"}) {
 		t.Errorf("#2 has %q", got)
 	}
-	if headers, before, err := s.(store.Tailer).Tail(t.Context(), "tour", 3); err != nil || len(headers) != 3 || before != 11 {
+	if headers, before, err := s.Features().Tail(t.Context(), "tour", 3); err != nil || len(headers) != 3 || before != 11 {
 		t.Error(headers, before, err)
 	}
 	rowstest.Says(t, s, "tour", 12, "deleted before it: items 13 to 14")
 	rowstest.Says(t, s, "tour", 13, `await Runner.run(agent, "…", session=SQLAlchemySession.from_url("tour", url=url))  takes your input as the next turn: the SDK leaves out the call that has no output`)
-	at, err := s.(store.Grower).Cursor(t.Context(), "async")
+	at, err := s.Features().Cursor(t.Context(), "async")
 	if err != nil {
 		t.Fatal(err)
 	}
 	insert := "INSERT INTO agent_messages (session_id, message_data, created_at) SELECT 'async', '{\"content\":\"%s\",\"role\":\"user\"}', created_at %s FROM agent_messages WHERE id = 18"
 	c.Exec(t, address, fmt.Sprintf(insert, "more", "+ interval '2 s'"))
-	growth, err := s.(store.Grower).Growth(t.Context(), "async", at)
+	growth, err := s.Features().Growth(t.Context(), "async", at)
 	if err != nil || growth.Rewritten || len(growth.Headers) != 1 || growth.Headers[0].Title != "more" {
 		t.Errorf("%+v, %v", growth, err)
 	}
@@ -80,14 +79,14 @@ func TestPostgres_rows(t *testing.T) {
 	}
 	address, c := recordedOn(t)
 	s := storetest.OpenStore(t, databases.Kind(ServedKind(t.TempDir())), address)
-	storetest.RowsOn(t, s.(store.Writer), func() string { return c.Rows(t, address) }, sessions)
+	storetest.RowsOn(t, storetest.AsWriter(s), func() string { return c.Rows(t, address) }, sessions)
 }
 
 // A fork has numbers that the sequence of the table never gives, so that it is as it was after an undo, and no item
 // of the SDK meets one of the fork.
 func TestPostgres_forkLeavesTheSequence(t *testing.T) {
 	address, c := recordedOn(t)
-	s := storetest.OpenStore(t, databases.Kind(ServedKind(t.TempDir())), address).(store.Writer)
+	s := storetest.AsWriter(storetest.OpenStore(t, databases.Kind(ServedKind(t.TempDir())), address))
 	fork := func(session, id, as string) {
 		t.Helper()
 		apply(t, s, model.Change{Op: model.OpFork, Ref: model.Ref{Session: session, ID: id}, As: as})

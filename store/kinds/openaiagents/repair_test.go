@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/rowstest"
 	"hindcast/store/storetest/skip"
@@ -41,7 +40,7 @@ const (
 )
 
 // repairs plans and applies a repair of a session, and returns the new one.
-func repairs(t *testing.T, s store.Writer, session string) (string, model.Plan) {
+func repairs(t *testing.T, s storetest.Writer, session string) (string, model.Plan) {
 	t.Helper()
 	plan, err := s.Plan(t.Context(), model.Change{Op: model.OpRepair, Ref: model.Ref{Session: session}})
 	if err != nil {
@@ -61,7 +60,7 @@ func TestRepair(t *testing.T) {
 	insert(t, path, "waits", user, outZ, user, thought, callA)
 	insert(t, path, "clean", user, thought, callA, outA, answer)
 	insert(t, path, "reason-repaired", user)
-	s := open(t, path).(store.Writer)
+	s := storetest.AsWriter(open(t, path))
 	dump := func() []string {
 		return slices.Concat(rowstest.Query(t, path, "SELECT session_id || created_at FROM agent_sessions ORDER BY 1"), rowstest.Query(t, path, "SELECT id || session_id || message_data || created_at FROM agent_messages ORDER BY id"))
 	}
@@ -139,7 +138,7 @@ func TestRepair(t *testing.T) {
 func TestRepair_ofBranches(t *testing.T) {
 	path := rowstest.Copied(t, recorded("advanced.db"))
 	rowstest.Execute(t, path, "DELETE FROM message_structure WHERE message_id IN (6, 7)", "DELETE FROM agent_messages WHERE id IN (6, 7)")
-	s := open(t, path).(store.Writer)
+	s := storetest.AsWriter(open(t, path))
 	made, _ := repairs(t, s, "tour")
 	for _, f := range storetest.Faults(t, s, made) {
 		if f.Code != FaultDeleted {
@@ -154,7 +153,7 @@ func TestRepair_ofBranches(t *testing.T) {
 
 // A fork that ends between what belongs together names the ends beside it that do not.
 func TestPlan_namesBetterEnds(t *testing.T) {
-	s := open(t, rowstest.Copied(t, "testdata/refused.db")).(store.Writer)
+	s := storetest.AsWriter(open(t, rowstest.Copied(t, "testdata/refused.db")))
 	for index, want := range map[int]string{2: "", 3: "does not: #2, #5", 4: "does not: #2, #5", 5: "", 10: ""} {
 		plan, err := s.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: rowstest.At(t, s, "cancel", index).Ref(), As: "new"})
 		if err != nil {
@@ -177,7 +176,7 @@ func TestInteropRepaired(t *testing.T) {
 		skip.Missing(t, "HINDCAST_SDKS names no folder with the real SDKs: testdata/interop/install makes one")
 	}
 	path := rowstest.Copied(t, "testdata/refused.db")
-	s := open(t, path).(store.Writer)
+	s := storetest.AsWriter(open(t, path))
 	shown := map[string]any{}
 	args := []string{filepath.Join("..", "..", "..", "testdata", "interop", "openai-agents", "repaired.py"), path}
 	for _, session := range []string{"reason", "orphanout", "dup", "cancel"} {

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store"
 	"hindcast/store/engine/chat"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/chattest"
@@ -39,7 +38,7 @@ func TestInterop_opencode(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	w := s.(store.Writer)
+	w := storetest.AsWriter(s)
 	for _, at := range []struct {
 		name, session string
 		index         int

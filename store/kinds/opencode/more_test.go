@@ -143,7 +143,7 @@ func TestFaults_revertWithoutEvents(t *testing.T) {
 		if !strings.Contains(c.verdict, "a fork at #3") {
 			continue
 		}
-		plan, err := open(t, c.dir).(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: "ses_1", ID: got[0].Copy}})
+		plan, err := open(t, c.dir).Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: model.Ref{Session: "ses_1", ID: got[0].Copy}})
 		if err != nil || plan.Target.Index != 3 {
 			t.Errorf("%s: a fork at %q starts at %+v, %v", name, got[0].Copy, plan.Target, err)
 		}
@@ -166,7 +166,7 @@ func TestWatch_live(t *testing.T) {
 	s := open(t, dir)
 	const session = "ses_dfd04f515ffeT1YRFyfbHcBk00"
 	before := treeOf(t, s, session)
-	changes, err := s.(store.Watcher).Watch(t.Context())
+	changes, err := s.Features().Watch(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestRead_filesOf0x(t *testing.T) {
 	if got, want := treeOf(t, s, "ses_old1"), []string{"0<-1 hello", "1<0 hello, too [head]", fmt.Sprintf("2<1 never mind [off: %d to 1 00:00:00]", model.ReasonRewind)}; !slices.Equal(got, want) {
 		t.Errorf("the session is %q instead of %q", got, want)
 	}
-	_, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: storetest.Headers(t, s, "ses_old1")[1].Ref()})
+	_, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: storetest.Headers(t, s, "ses_old1")[1].Ref()})
 	if why, is := errors.AsType[*model.UnsupportedError](err); !is || !strings.Contains(why.Reason, "0.x") {
 		t.Errorf("its fork is refused by %v", err)
 	}
@@ -297,7 +297,7 @@ func TestRead_severalSubAgents(t *testing.T) {
 		"one twice":         {"ses_3", "ses_3", "ses_1/ses_3"},
 	} {
 		s := open(t, made(t, append(changes, task("prt_msg_b0", c.first), task("prt_msg_b1", c.second))...))
-		list, err := s.(store.Deriver).Facts(t.Context(), storetest.Headers(t, s, "ses_1")[1].Ref())
+		list, err := s.Features().Facts(t.Context(), storetest.Headers(t, s, "ses_1")[1].Ref())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -365,11 +365,11 @@ func TestExport_anywhere(t *testing.T) {
 		t.Errorf("the list has %+v", info)
 	}
 	head := storetest.Headers(t, s, session)[5].Ref()
-	calls, err := s.(store.Resumer).Resume(t.Context(), head)
+	calls, err := s.Features().Resume(t.Context(), head)
 	if want := "cd /home/demo && opencode import '" + file + "' && opencode -s " + session; err != nil || len(calls) != 1 || calls[0].Call != want {
 		t.Errorf("it goes on by %+v, %v, instead of %q", calls, err, want)
 	}
-	w := s.(store.Writer)
+	w := storetest.AsWriter(s)
 	plan, err := w.Plan(t.Context(), model.Change{Op: model.OpFork, Ref: head})
 	if err == nil {
 		_, err = w.Apply(t.Context(), plan)
@@ -500,7 +500,7 @@ func TestFork_plan(t *testing.T) {
 	t.Setenv("OPENCODE_DB", filepath.Join(dir, database))
 	s := open(t, dir)
 	const session, as = "ses_dfd04f515ffeT1YRFyfbO7rYT4", "ses_0123456789abHindcastFork01"
-	plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: storetest.Headers(t, s, session)[5].Ref(), As: as})
+	plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: storetest.Headers(t, s, session)[5].Ref(), As: as})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -538,7 +538,7 @@ func TestFork_runningTool(t *testing.T) {
 		if h.Title != c.title || h.EventName != c.event || h.Marks.Has(model.MarkError) != c.fails {
 			t.Errorf("%s: it is %q, %q, %v", name, h.Title, h.EventName, h.Marks)
 		}
-		plan, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: h.Ref()})
+		plan, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: h.Ref()})
 		if err != nil || plan.NewSession == "" {
 			t.Errorf("%s: no fork is planned: %v", name, err)
 		}
@@ -555,7 +555,7 @@ func TestCalls_quoted(t *testing.T) {
 	dir := edited(t, fixture, append(changes, "UPDATE session SET directory = '/a b' WHERE id = '"+id+"'")...)
 	t.Setenv("OPENCODE_DB", filepath.Join(dir, database))
 	s := open(t, dir)
-	calls, err := s.(store.Resumer).Resume(t.Context(), storetest.Headers(t, s, id)[3].Ref())
+	calls, err := s.Features().Resume(t.Context(), storetest.Headers(t, s, id)[3].Ref())
 	if want := `cd '/a b' && opencode -s 'ses_$(touch x)'`; err != nil || len(calls) != 2 || calls[0].Call != want || calls[1].Call != want+" --fork" {
 		t.Errorf("they are %+v, %v", calls, err)
 	}

@@ -186,7 +186,7 @@ func TestFacts(t *testing.T) {
 // facts returns what is known of a snapshot.
 func facts(t *testing.T, s store.Store, session string, i int) map[string]string {
 	t.Helper()
-	list, err := s.(store.Deriver).Facts(t.Context(), storetest.Headers(t, s, session)[i].Ref())
+	list, err := s.Features().Facts(t.Context(), storetest.Headers(t, s, session)[i].Ref())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +282,7 @@ func TestTree_firstEvent(t *testing.T) {
 			t.Errorf("it has the fault %+v", f)
 		}
 	}
-	if _, err := s.(store.Writer).Plan(t.Context(), model.Change{Op: model.OpFork, Ref: list[1].Ref()}); err != nil {
+	if _, err := s.Features().Plan(t.Context(), model.Change{Op: model.OpFork, Ref: list[1].Ref()}); err != nil {
 		t.Errorf("a fork of #1: %v", err)
 	}
 }

@@ -49,7 +49,7 @@ func TestSessions_size(t *testing.T) {
 func TestRead(t *testing.T)    { storetest.Read(t, Kind(nil), fixtures) }
 func TestRestore(t *testing.T) { storetest.Restore(t, Kind(nil), fixtures) }
 
-func open(t testing.TB, dir string) store.Writer {
+func open(t testing.TB, dir string) storetest.Writer {
 	t.Helper()
 	s, err := Kind(nil).Open(t.Context(), dir)
 	if err != nil {
@@ -60,7 +60,7 @@ func open(t testing.TB, dir string) store.Writer {
 			t.Error(err)
 		}
 	})
-	return s.(store.Writer)
+	return storetest.AsWriter(s)
 }
 
 // draw draws a session: one line a snapshot, its parent by its number.

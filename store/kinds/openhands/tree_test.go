@@ -1,7 +1,6 @@
 package openhands
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -274,7 +273,7 @@ func TestCondensation(t *testing.T) {
 			t.Errorf("#%d reads %s, want %s", i, got, want)
 		}
 	}
-	facts, err := s.(store.Deriver).Facts(t.Context(), list[7].Ref())
+	facts, err := s.Features().Facts(t.Context(), list[7].Ref())
 	if err != nil || !slices.ContainsFunc(facts, model.Fact{Label: "summary, not sent", Value: "sums up h"}.Same) {
 		t.Errorf("#7 does not tell of its summary: %v, %v", facts, err)
 	}
@@ -339,7 +338,7 @@ func TestCost(t *testing.T) {
 	write(t, dir, leaf("b")+`,"stats":{"usage_to_metrics":{"agent":{"accumulated_cost":0.25},"condenser":{"accumulated_cost":0.5}}}`, message("a", "user", ""), message("b", "assistant", "a"))
 	s := open(t, dir)
 	for _, h := range storetest.Headers(t, s, made) {
-		facts, err := s.(store.Deriver).Facts(t.Context(), h.Ref())
+		facts, err := s.Features().Facts(t.Context(), h.Ref())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -365,9 +364,7 @@ func TestSubAgents(t *testing.T) {
 	} {
 		write(t, dir, leaf("b"), message("a", "user", ""), asks(action))
 		s := open(t, dir)
-		child, err := s.(interface {
-			Across(ctx context.Context, ref model.Ref) (model.Ref, error)
-		}).Across(t.Context(), model.Ref{Session: made, ID: id("b")})
+		child, err := s.Features().Across(t.Context(), model.Ref{Session: made, ID: id("b")})
 		if (child.Session == made+"/"+made) != reaches || err != nil {
 			t.Errorf("from %s one comes to %+v, %v", action, child, err)
 		}
@@ -385,7 +382,7 @@ func TestSubAgents(t *testing.T) {
 	if len(list) != 2 || list[0].ID != id("c") {
 		t.Errorf("it is %+v", list)
 	}
-	calls, err := s.(store.Resumer).Resume(t.Context(), list[1].Ref())
+	calls, err := s.Features().Resume(t.Context(), list[1].Ref())
 	if want := fmt.Sprintf("persistence_dir=%q, conversation_id=UUID(%q)", filepath.Join(dir, made, agentsName), made); err != nil || len(calls) != 1 || !strings.Contains(calls[0].Call, want) {
 		t.Errorf("it goes on by %+v, %v, and not with %s", calls, err, want)
 	}
@@ -399,7 +396,7 @@ func TestSubAgents(t *testing.T) {
 func TestKin(t *testing.T) {
 	s := open(t, fixtures)
 	for _, h := range storetest.Headers(t, s, forked) {
-		facts, err := s.(store.Deriver).Facts(t.Context(), h.Ref())
+		facts, err := s.Features().Facts(t.Context(), h.Ref())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -422,7 +419,7 @@ func TestKin_ofAnotherRoot(t *testing.T) {
 	}{{made, fork, []string{id("c"), id("d")}}, {fork, made, []string{id("c"), id("d")}}} {
 		var got []string
 		for _, h := range storetest.Headers(t, s, c.session) {
-			facts, err := s.(store.Deriver).Facts(t.Context(), h.Ref())
+			facts, err := s.Features().Facts(t.Context(), h.Ref())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -728,7 +725,7 @@ func TestFollows(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, leaf("a"), message("a", "user", ""))
 	s := open(t, dir)
-	changes, err := s.(store.Watcher).Watch(t.Context())
+	changes, err := s.Features().Watch(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

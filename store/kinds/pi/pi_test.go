@@ -40,7 +40,7 @@ type failing interface {
 	Errorf(string, ...any)
 }
 
-func open(t testing.TB, dir string) store.Writer {
+func open(t testing.TB, dir string) storetest.Writer {
 	t.Helper()
 	s, err := Kind(nil).Open(t.Context(), dir)
 	if err != nil {
@@ -51,7 +51,7 @@ func open(t testing.TB, dir string) store.Writer {
 			t.Error(err)
 		}
 	})
-	return s.(store.Writer)
+	return storetest.AsWriter(s)
 }
 
 // The trees of the fixtures, by what pi's format says of their lines.
@@ -143,7 +143,7 @@ const (
 )
 
 // of returns the store of one session, of which that is the file.
-func of(t testing.TB, text string) (s store.Writer, dir string) {
+func of(t testing.TB, text string) (s storetest.Writer, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	project := filepath.Join(dir, "--w--")
@@ -212,7 +212,7 @@ func TestSessions(t *testing.T) {
 
 func factsOf(t testing.TB, s store.Store, session, id string) map[string]string {
 	t.Helper()
-	list, err := s.(store.Deriver).Facts(t.Context(), model.Ref{Session: session, ID: id})
+	list, err := s.Features().Facts(t.Context(), model.Ref{Session: session, ID: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +266,7 @@ func TestLabels(t *testing.T) {
 	s, dir := of(t, header+user+answer+label("1", "a", `,"label":"first"`)+label("2", "a", `,"label":"second"`)+label("3", "u", `,"label":"gone"`)+label("4", "u", "")+
 		label("5", "u", `,"label":"gone/too"`)+label("6", "u", `,"label":""`)+label("7", "1", `,"label":"two words"`)+"{}"+label("8", "a", `,"label":"damaged"`)+label("9", "none", `,"label":"lost"`))
 	for id, want := range map[string][]string{"u": nil, "a": {"second", "two words"}} {
-		facts, err := s.(store.Deriver).Facts(t.Context(), model.Ref{Session: "s", ID: id})
+		facts, err := s.Features().Facts(t.Context(), model.Ref{Session: "s", ID: id})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -437,7 +437,7 @@ func TestID(t *testing.T) {
 			}
 			for settings, name := range map[string]string{"": file, dir: c.want} {
 				t.Setenv("PI_CODING_AGENT_SESSION_DIR", settings)
-				calls, err := s.(store.Resumer).Resume(t.Context(), list[len(list)-1].Ref())
+				calls, err := s.Features().Resume(t.Context(), list[len(list)-1].Ref())
 				if err != nil || calls[0].Call != "pi --session "+name {
 					t.Errorf("%s goes on by %+v, %v", address, calls, err)
 				}

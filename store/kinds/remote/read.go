@@ -226,7 +226,7 @@ func (s *Store) state(ctx context.Context, ref model.Ref) ([]byte, error) {
 	return state, nil
 }
 
-// Get implements store.Recorder.
+// Get implements [store.Features].Record.
 func (s *Store) Get(ctx context.Context, sessionID string) (*model.Data[json.RawMessage], error) {
 	data, err := s.data(ctx, sessionID)
 	if err != nil {

@@ -204,7 +204,7 @@ func (s *Store) Kind() string { return kind }
 // Address returns the URL that was opened.
 func (s *Store) Address() string { return s.address }
 
-// Lacks implements store.Writer.
+// Lacks implements [store.Features].Lacks.
 func (s *Store) Lacks(op model.Op) string {
 	if op == model.OpRun {
 		return s.lacksRun()

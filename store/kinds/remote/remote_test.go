@@ -60,6 +60,12 @@ type throughWire struct {
 	by *remote.Store
 }
 
+func (r throughWire) Features() store.Features {
+	f := r.Store.Features()
+	f.Cursor, f.Growth, f.Record = r.Cursor, r.Growth, r.Get
+	return f
+}
+
 func (r throughWire) Sessions(ctx context.Context) iter.Seq2[model.SessionInfo, error] {
 	return r.by.Sessions(ctx)
 }
@@ -91,7 +97,7 @@ func stores(t *testing.T) map[string]storetest.Store {
 	return map[string]storetest.Store{"memory": fake.New(), "sqlite": file}
 }
 
-func fill(t *testing.T, s store.Importer, rows iter.Seq2[store.Row, error]) {
+func fill(t *testing.T, s storetest.Store, rows iter.Seq2[store.Row, error]) {
 	t.Helper()
 	if _, err := s.Import(t.Context(), rows); err != nil {
 		t.Fatal(err)

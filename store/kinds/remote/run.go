@@ -31,7 +31,7 @@ func (s *Store) lacksRun() string {
 	return "the process shows the sessions of its agents, and has no action that runs one"
 }
 
-// Plan implements store.Writer for runs only. It asks the process for the data that a plan shows; nothing runs
+// Plan implements [store.Features].Plan for runs only. It asks the process for the data that a plan shows; nothing runs
 // before Apply. The error is a *model.UnsupportedError if the process is on another machine or has no action
 // that runs the agent.
 func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
@@ -85,10 +85,10 @@ func (s *Store) planRun(ctx context.Context, c model.Change) (model.Plan, error)
 	return plan, nil
 }
 
-// Journal implements store.Writer: the process keeps none.
+// Journal implements [store.Features].Journal: the process keeps none.
 func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) { return nil, ctx.Err() }
 
-// Apply implements store.Writer for the plans of Plan. It waits for the end of
+// Apply implements [store.Features].Apply for the plans of Plan. It waits for the end of
 // the turn; the context can bring that about earlier.
 func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
 	t, ok := plan.Carry.(*turn)

@@ -15,7 +15,7 @@ import (
 // pollInterval is how often Watch asks for the sessions.
 const pollInterval = 500 * time.Millisecond
 
-// Watch implements store.Watcher. It asks for the list of sessions twice a second, and notifies when the list
+// Watch implements [store.Features].Watch. It asks for the list of sessions twice a second, and notifies when the list
 // differs from the list at the call of Watch. A process that stops or resumes answering is a change too. The
 // channel is closed only when ctx ends or the store is closed. The error is ErrNoList if an agent has no such
 // list.
@@ -74,7 +74,7 @@ func sameInfo(a, b model.SessionInfo) bool {
 	return same && a == b
 }
 
-// Cursor implements store.Grower. The error is ErrNoGrowth where the process
+// Cursor implements [store.Features].Cursor. The error is ErrNoGrowth where the process
 // cannot tell what is new.
 func (s *Store) Cursor(ctx context.Context, session string) (store.Cursor, error) {
 	var cursor wire.Cursor
@@ -85,7 +85,7 @@ func (s *Store) Cursor(ctx context.Context, session string) (store.Cursor, error
 	return store.Cursor(cursor), nil
 }
 
-// Growth implements store.Grower. The errors are as those of Cursor.
+// Growth implements [store.Features].Growth. The errors are as those of Cursor.
 func (s *Store) Growth(ctx context.Context, session string, since store.Cursor) (store.Growth, error) {
 	var sent wire.Growth
 	err := s.follow(ctx, wire.GetGrowth, session, since, func(dec *json.Decoder) (err error) {

@@ -34,15 +34,15 @@ func serve(t testing.TB) *server { return &server{buckettest.Serve(t)} }
 
 func atOncePause(ctx context.Context, _ int) error { return ctx.Err() }
 
-func open1(ctx context.Context, s *server, address string) (store.Writer, error) {
+func open1(ctx context.Context, s *server, address string) (storetest.Writer, error) {
 	opened, err := Kind(Options{Endpoint: s.URL, pause: atOncePause}, messages.Elsewhere(nil)).Open(ctx, address)
 	if err != nil {
 		return nil, err
 	}
-	return opened.(store.Writer), nil
+	return storetest.AsWriter(opened), nil
 }
 
-func opening(t testing.TB, s *server, address string) store.Writer {
+func opening(t testing.TB, s *server, address string) storetest.Writer {
 	t.Helper()
 	opened, err := open1(t.Context(), s, address)
 	if err != nil {
@@ -172,14 +172,14 @@ func filesOf(t testing.TB, dir string) map[string]string {
 	return list
 }
 
-func carry(t testing.TB, w store.Writer, plan model.Plan) {
+func carry(t testing.TB, w storetest.Writer, plan model.Plan) {
 	t.Helper()
 	if _, err := w.Apply(t.Context(), plan); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func back(t testing.TB, w store.Writer, op model.Op) {
+func back(t testing.TB, w storetest.Writer, op model.Op) {
 	t.Helper()
 	plan, err := w.Plan(t.Context(), model.Change{Op: op})
 	if err != nil {
@@ -191,7 +191,7 @@ func back(t testing.TB, w store.Writer, op model.Op) {
 // trial is a session of six messages that is put back to its fourth.
 type trial struct {
 	*server
-	w             store.Writer
+	w             storetest.Writer
 	before, after map[string]string
 	requests      int // that carrying it out takes
 }
@@ -553,7 +553,7 @@ func TestWatch(t *testing.T) {
 	if n := len(storetest.Headers(t, opened, "s")); n != 4 {
 		t.Fatal(n)
 	}
-	changes, err := opened.(store.Watcher).Watch(t.Context())
+	changes, err := opened.Features().Watch(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func measure(t testing.TB, s *server, rows int) (base, first time.Duration) {
 		t.Fatal(err)
 	}
 	defer opened.Close()
-	list, before, err := opened.(store.Tailer).Tail(ctx, store.Only(ctx, opened), rows)
+	list, before, err := opened.Features().Tail(ctx, store.Only(ctx, opened), rows)
 	first = time.Since(begun)
 	asked := len(s.Requests())
 	if err != nil || len(list) != rows || before != 10_000-rows {

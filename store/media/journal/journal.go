@@ -137,7 +137,7 @@ func (j *Journal) Unfinished(ctx context.Context) (*Entry, error) {
 	return &h.unfinished().Entry, ctx.Err()
 }
 
-// Journal returns the entries as store.Writer does, newest first and without those that
+// Journal returns the entries as [store.Features].Journal does, newest first and without those that
 // were taken back. The error is that of Entries.
 func (j *Journal) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	list, err := j.Entries(ctx)

@@ -15,7 +15,7 @@ type Source interface {
 	// Tree returns the tree to read, and Disk the disk to write through.
 	Tree() Remote
 	Disk() disk.Disk
-	// Watch returns a value soon after something in it changed, as store.Watcher does.
+	// Watch returns a value soon after something in it changed, as [store.Features].Watch does.
 	Watch(ctx context.Context) (<-chan struct{}, error)
 	// Requests returns how many requests were made of its server.
 	Requests() store.Requests

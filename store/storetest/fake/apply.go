@@ -35,7 +35,7 @@ type entry struct {
 	imported []imported
 }
 
-// Lacks implements store.Writer.
+// Lacks implements [store.Features].Lacks.
 func (s *Store) Lacks(op model.Op) string {
 	switch op {
 	case model.OpRestore, model.OpFork, model.OpEdit, model.OpUndo, model.OpRedo:
@@ -44,7 +44,7 @@ func (s *Store) Lacks(op model.Op) string {
 	return store.Cannot(s.Kind(), op)
 }
 
-// Plan implements store.Writer.
+// Plan implements [store.Features].Plan.
 func (s *Store) Plan(ctx context.Context, c model.Change) (model.Plan, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -123,7 +123,7 @@ func (s *Store) open(ctx context.Context, id string) (*session, error) {
 func (s *Store) circumstances(ss *session, ref model.Ref) recording.Circumstances {
 	c := recording.Circumstances{SharedWith: s.holders(ref.ID, ss)}
 	if state, ok := ss.states[ref.ID]; ok {
-		c.Mismatch = store.Mismatch(ref.ID, state)
+		c.Mismatch = store.IsMismatch(ref.ID, state)
 	}
 	if r := ss.record; r != nil {
 		head := ss.visits.Head
@@ -224,7 +224,7 @@ func (ss *session) orphanedBy(e *entry) (visits []int64) {
 	return visits
 }
 
-// Apply implements store.Writer.
+// Apply implements [store.Features].Apply.
 func (s *Store) Apply(ctx context.Context, plan model.Plan) (model.Receipt, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -413,7 +413,7 @@ func (s *Store) receipt(plan model.Plan, e *entry) model.Receipt {
 	return r
 }
 
-// Journal implements store.Writer.
+// Journal implements [store.Features].Journal.
 func (s *Store) Journal(ctx context.Context) ([]model.JournalEntry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("memory: read journal: %w", err)

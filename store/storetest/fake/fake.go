@@ -42,15 +42,8 @@ type Store struct {
 }
 
 var (
-	_ store.Tailer                  = (*Store)(nil)
-	_ store.Writer                  = (*Store)(nil)
-	_ store.Importer                = (*Store)(nil)
-	_ store.Recorder                = (*Store)(nil)
-	_ store.Watcher                 = (*Store)(nil)
-	_ store.Grower                  = (*Store)(nil)
 	_ typed.Scoped[json.RawMessage] = (*Store)(nil)
-
-	_ typed.Committer = (*Store)(nil)
+	_ typed.Committer               = (*Store)(nil)
 )
 
 // An Option changes how New makes a store.
@@ -103,6 +96,14 @@ func (s *Store) Kind() string { return kind }
 
 // Address returns "", as a memory store has none.
 func (s *Store) Address() string { return "" }
+
+// Features implements store.Store.
+func (s *Store) Features() store.Features {
+	return store.Features{
+		Tail: s.Tail, Record: s.Get, Watch: s.Watch, Cursor: s.Cursor, Growth: s.Growth,
+		Lacks: s.Lacks, Plan: s.Plan, Apply: s.Apply, Journal: s.Journal, Import: s.Import,
+	}
+}
 
 // Close does nothing: the store goes with the last reference to it.
 func (s *Store) Close() error { return nil }
@@ -162,7 +163,7 @@ func (s *Store) Headers(ctx context.Context, sessionID string) iter.Seq2[model.H
 	}
 }
 
-// Tail implements store.Tailer.
+// Tail implements [store.Features].Tail.
 func (s *Store) Tail(ctx context.Context, sessionID string, n int) ([]model.Header, int, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, 0, fmt.Errorf("memory: list snapshots of session %q: %w", sessionID, err)

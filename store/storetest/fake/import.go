@@ -14,7 +14,7 @@ import (
 	"hindcast/store/engine/recording"
 )
 
-// Import implements store.Importer. The head of a session is the last new row
+// Import implements [store.Features].Import. The head of a session is the last new row
 // that says it is, else, in a new session, its last active visit.
 func (s *Store) Import(ctx context.Context, rows iter.Seq2[store.Row, error]) (int, error) {
 	gathered, err := gather(ctx, rows)

@@ -64,10 +64,10 @@ func (ss *session) conflict(data *model.Data[json.RawMessage]) error {
 			visits = append(visits, ss.visits.Headers[i])
 		}
 	}
-	return store.Conflict(data, head, visits)
+	return store.FindConflict(data, head, visits)
 }
 
-// Watch implements store.Watcher. A value is there as soon as the write that
+// Watch implements [store.Features].Watch. A value is there as soon as the write that
 // it tells of has ended.
 func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	if err := ctx.Err(); err != nil {
@@ -76,7 +76,7 @@ func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 	return s.notifier.Listen(ctx), nil
 }
 
-// Cursor implements store.Grower.
+// Cursor implements [store.Features].Cursor.
 func (s *Store) Cursor(ctx context.Context, sessionID string) (store.Cursor, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -91,7 +91,7 @@ func (ss *session) cursor() store.Cursor {
 	return store.Cursor{Visit: ss.visits.Next() - 1, Rewrites: ss.rewrites}
 }
 
-// Growth implements store.Grower.
+// Growth implements [store.Features].Growth.
 func (s *Store) Growth(ctx context.Context, sessionID string, since store.Cursor) (store.Growth, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -105,9 +105,9 @@ func State(t testing.TB, s store.Store, session string, index int) string {
 // About returns the facts, the gaps and the calls of a snapshot in one text.
 func About(t testing.TB, s store.Store, h model.Header) string {
 	t.Helper()
-	facts, factsErr := store.FeaturesOf(s).Facts(t.Context(), h.Ref())
-	gaps, gapsErr := store.FeaturesOf(s).Gaps(t.Context(), h.Ref())
-	calls, callsErr := store.FeaturesOf(s).Resume(t.Context(), h.Ref())
+	facts, factsErr := s.Features().Facts(t.Context(), h.Ref())
+	gaps, gapsErr := s.Features().Gaps(t.Context(), h.Ref())
+	calls, callsErr := s.Features().Resume(t.Context(), h.Ref())
 	if err := errors.Join(factsErr, gapsErr, callsErr); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ type Change struct {
 func Growth(t *testing.T, kind store.Kind, path, session string, changes []Change) {
 	t.Helper()
 	s := storetest.OpenStore(t, kind, path)
-	at, err := store.FeaturesOf(s).Cursor(t.Context(), session)
+	at, err := s.Features().Cursor(t.Context(), session)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func Growth(t *testing.T, kind store.Kind, path, session string, changes []Chang
 		} else {
 			Execute(t, path, c.Statements...)
 		}
-		growth, err := store.FeaturesOf(s).Growth(t.Context(), session, at)
+		growth, err := s.Features().Growth(t.Context(), session, at)
 		if err != nil || growth.Rewritten != c.Rewritten || !c.Rewritten && len(growth.Headers) != c.Fresh {
 			t.Fatalf("%s: %d new, rewritten %t, %v", c.What, len(growth.Headers), growth.Rewritten, err)
 		}
@@ -203,7 +203,7 @@ func Growth(t *testing.T, kind store.Kind, path, session string, changes []Chang
 // It returns what the undo says.
 func WentOn(t *testing.T, kind store.Kind, path string, change model.Change, statements ...string) error {
 	t.Helper()
-	s := storetest.OpenStore(t, kind, path).(store.Writer)
+	s := storetest.AsWriter(storetest.OpenStore(t, kind, path))
 	plan, err := s.Plan(t.Context(), change)
 	var receipt model.Receipt
 	if err == nil {

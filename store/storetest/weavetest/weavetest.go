@@ -79,7 +79,7 @@ func Weaves(t *testing.T, kind rows.Kind, session string, whole int, grown func(
 		}
 		l := storetest.NewCloth(len(refs))
 		c.states = 0
-		if err := store.FeaturesOf(s).Weave(t.Context(), refs, l.Loom()); err != nil {
+		if err := s.Features().Weave(t.Context(), refs, l.Loom()); err != nil {
 			t.Fatal(err)
 		}
 		if whole < 0 {

@@ -14,7 +14,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
 )
@@ -891,10 +890,4 @@ func TestUndo_saysWhereItLeads(t *testing.T) {
 	}
 }
 
-var _ interface {
-	store.Writer
-	store.Writer
-	store.Writer
-	store.Writer
-	store.Writer
-} = (*Store)(nil)
+var _ storetest.Writer = (*Store)(nil)

@@ -19,7 +19,7 @@ import (
 // starts, the bytes of another snapshot. What was there is first saved beside the
 // other immutable snapshots, so that the SDKs list it, too.
 
-// move plans a change. The errors are a *RefusedError and those of store.Writer.
+// move plans a change. The errors are a *RefusedError and those of [store.Features].Plan.
 func (s *Store) move(ctx context.Context, in engine.In, before *engine.Log, c model.Change) (*engine.Move, error) {
 	in.Told = in.Writes.Told(before.Place.Session)
 	if _, ok := before.Own.(*runs.Records); ok {

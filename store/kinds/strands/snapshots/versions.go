@@ -52,7 +52,7 @@ var sdkNames = map[dialect]string{python: sdk.StrandsPython, typeScript: sdk.Str
 // opens are the SDKs that open snapshots.
 var opens = sdk.Opens{sdk.StrandsPython: savesSnapshots, sdk.StrandsTypeScript: sdk.RuleSince(1, 0)}
 
-// Assume takes a version of an SDK to run, see store.Versioned; it holds for the sessions that the SDK wrote.
+// Assume takes a version of an SDK to run, see [store.Features]; it holds for the sessions that the SDK wrote.
 func (s *Store) Assume(r store.Release) error { return s.running.Assume(kind, opens, r) }
 
 // signs are members of a file that no version before a rule writes.
