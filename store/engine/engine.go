@@ -16,17 +16,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/engine/folder"
 	"hindcast/store/engine/planning"
-)
-
-// In, Place, Log, Move and Next are shared by all kinds.
-type (
-	In    = folder.In
-	Place = folder.Place
-	Log   = folder.Log
-	Move  = folder.Move
-	Next  = planning.Next
 )
 
 // Listed is a session of a list.
@@ -57,6 +47,9 @@ type Row struct {
 // model.ErrNoSnapshot, with which comes the log that has no such row.
 func (r *Row) In() (*Log, int, error) { return r.find() }
 
+// ReadLog reads the log of a session from the row from, see [Format].Read.
+type ReadLog func(ctx context.Context, in In, at Place, from string) (*Log, error)
+
 // Format describes a kind. Its functions are pure: the same In gives the same answer.
 type Format struct {
 	// Name is the name of the kind. Framework names the framework that the faults are about. IDs describes the
@@ -76,7 +69,7 @@ type Format struct {
 	// Read returns the log of a session from the row from, or the whole log if from is "". The engine passes a
 	// from only if [Look.Since] is Grew, and appends the rows to the log it has. The error is
 	// model.ErrNoSession if there is no session; a log without rows that is not Empty means the same.
-	Read func(ctx context.Context, in In, at Place, from string) (*Log, error)
+	Read ReadLog
 	// Tail returns the newest n rows, and how many there are before them, without those; false where all have
 	// to be read. It may be nil.
 	Tail func(ctx context.Context, in In, at Place, n int) (rows []model.Header, before int, ok bool, err error)
@@ -84,8 +77,8 @@ type Format struct {
 	State func(context.Context, In, *Row) ([]byte, error)
 	// About describes a row besides its state. It returns the errors of State.
 	About func(context.Context, In, *Row) (About, error)
-	// Resume returns the calls that go on from a row, for a kind that looks at many rows for them: About,
-	// which is asked for each row, has none then. It may be nil.
+	// Resume returns the calls that go on from a row, for a kind whose calls depend on many rows: About, which
+	// is asked for each row, leaves them out then. It may be nil.
 	Resume func(context.Context, In, *Row) ([]model.Resume, error)
 	// Steps returns the rows of a log with the steps that lie between them, which have visits and are in no
 	// log. It may be nil.

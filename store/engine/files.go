@@ -6,18 +6,20 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"unicode/utf8"
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/engine/folder"
 	"hindcast/store/engine/inspect"
 	"hindcast/store/engine/planning"
+	"hindcast/store/media/files"
+	"hindcast/store/media/journal"
 	"hindcast/store/media/tree"
 )
 
 // Files is the medium of kinds made of files: a folder, or a prefix of a bucket.
 type Files struct {
-	Storage *folder.Storage
+	Storage *Storage
 	// Watching watches a folder of this machine.
 	Watching func(ctx context.Context) (<-chan struct{}, error)
 	// Closing closes the other resources of the format. It may be nil.
@@ -49,23 +51,6 @@ func OnFiles(f Format, m *Files, address string) *Store {
 		return m.Storage.LabelFile(at)
 	}
 	return s
-}
-
-// treeFormat is the format as package folder asks it, which reads a session in other trees.
-type treeFormat struct{ *Format }
-
-func (f treeFormat) Name() string { return f.Framework }
-
-func (f treeFormat) Read(ctx context.Context, in In, at Place) (*Log, error) {
-	return f.Format.Read(ctx, in, at, "")
-}
-
-func (treeFormat) Move(context.Context, In, *Log, model.Change) (*Move, error) {
-	return nil, errors.ErrUnsupported // the engine asks the format
-}
-
-func (treeFormat) Next(context.Context, *Log, *Log, *Move) (n Next, err error) {
-	return n, errors.ErrUnsupported
 }
 
 // Read implements Medium.
@@ -110,9 +95,8 @@ func (m *Files) Look(ctx context.Context, in In, at Place, was any, _ string) (L
 // Teller implements Medium.
 func (m *Files) Teller(context.Context) Teller {
 	return func(ctx context.Context, in In, at Place, log *Log) (*Log, error) {
-		at.Format = treeFormat{m.format}
 		log.Place = at
-		return in.Writes.Tell(ctx, in, log)
+		return in.Writes.Complete(ctx, in, log, m.format.Read)
 	}
 }
 
@@ -132,7 +116,7 @@ func (m *Files) Check(ctx context.Context, _ In) ([]model.Fault, error) {
 		return nil, ctx.Err()
 	}
 	f := m.Damage
-	f.File, f.Meaning = folder.JournalFile, broken.Error()
+	f.File, f.Meaning = JournalFile, broken.Error()
 	return []model.Fault{f}, nil
 }
 
@@ -172,53 +156,190 @@ func (m *Files) Close() error {
 // Lacks implements Medium.
 func (m *Files) Lacks() string { return m.Storage.Lacks() }
 
-// Suppose implements Medium.
+// Suppose implements Medium. If a file that was read changes meanwhile, the error says so.
 func (m *Files) Suppose(ctx context.Context, what func(Stage) error) error {
-	return m.Storage.Suppose(ctx, func(on *folder.Staged) error { return what(&filesStage{m, on, nil, nil}) })
+	s := m.Storage
+	if err := s.Ready(); errors.Is(err, ErrLink) {
+		return &model.UnsupportedError{Op: model.OpRestore, Reason: err.Error()}
+	}
+	in, view := s.planning()
+	if s.brokenOff(ctx) {
+		s.Recover(ctx) // what stood in the way may be gone
+	}
+	if trouble := s.Broken(); trouble != nil {
+		return trouble
+	}
+	in.Writes = s.Writes(ctx)
+	on := &filesStage{Files: m, in: in}
+	err := what(on)
+	if changed := view.FindChange(); changed != nil {
+		return &journal.ConflictError{Path: changed.Name, Found: "was changed"}
+	}
+	for _, failed := range on.failed {
+		if why := failed(); why != nil {
+			return why
+		}
+	}
+	// What is found while a program writes can be anything, and is not told as if it were so.
+	if err == nil || ctx.Err() != nil || errors.Is(err, model.ErrHeadMoved) || errors.Is(err, model.ErrNoSession) || errors.Is(err, store.ErrSessionExists) {
+		return err
+	}
+	if moved := view.FindMoved(); moved != "" {
+		return &journal.ConflictError{Path: moved, Found: "was changed"}
+	}
+	return err
 }
 
 // filesStage lays the steps of a plan over the tree.
 type filesStage struct {
 	*Files
-	on    *folder.Staged
-	steps tree.Steps
-	back  *folder.Reversal
+	in     In
+	steps  tree.Steps
+	failed []func() error
+	// back is the journal's plan of an undo or a redo.
+	back model.Plan
 }
 
-func (f *filesStage) In() In { return f.on.In }
+func (f *filesStage) In() In { return f.in }
 
 func (f *filesStage) Busy(_ context.Context, before *Log) (string, error) {
-	return f.Storage.Busy(before)
+	busy := ""
+	if ago, lively := f.Storage.lively(before.Written); lively {
+		busy = planning.Busy(ago)
+	}
+	return busy, before.Place.refuse()
 }
 
 func (f *filesStage) Lay(_ context.Context, at Place, m *Move) (In, error) {
-	f.steps = m.Steps
-	return f.on.Lay(at, m.Steps)
+	if err := at.refuse(); err != nil {
+		return In{}, err
+	}
+	kept, failed := f.Storage.strictly()
+	over := f.in
+	over.Tree, over.There = tree.Overlay(f.in.Tree, m.Steps, kept), true
+	over.Told = f.in.Writes.Told(at.Session)
+	f.steps, f.failed = m.Steps, append(f.failed, failed)
+	return over, nil
+}
+
+// refuse returns why nothing is written to a session, nil if it can be.
+func (p *Place) refuse() error {
+	if utf8.ValidString(p.Session) {
+		return nil
+	}
+	return &model.UnsupportedError{Op: model.OpRestore, Reason: "the name of the session or of its agent is no UTF-8, and what is written is put down by name: rename its folder"}
 }
 
 func (f *filesStage) Reversal(ctx context.Context, op model.Op) (*Reversal, error) {
-	back, steps, err := f.on.Reverse(ctx, op)
-	if err != nil || back == nil {
+	s := f.Storage
+	entries, err := s.Entries(ctx)
+	if err != nil || len(entries) == 0 {
 		return nil, err
 	}
-	f.back = back
-	e := back.Entry
-	return &Reversal{Plan: back.Begins(), At: f.Storage.Place(e.Session), Move: &Move{Steps: steps},
+	plan, e, err := s.planBack(ctx, op)
+	switch {
+	case errors.As(err, new(*model.NothingToError)):
+		return nil, nil
+	case errors.As(err, new(*journal.ConflictError)):
+		return nil, instead(err)
+	case err != nil:
+		return nil, err
+	}
+	f.back = plan
+	return &Reversal{Plan: plan, At: s.Place(e.Session), Move: &Move{Steps: tree.Back(e, op)},
 		Entry: planning.Entry{ID: e.ID, Op: e.Op, Session: e.Session, Head: e.Head}}, nil
 }
 
+// drafted is the data that Commit needs.
+type drafted struct {
+	journal any // what the journal's own plan carries
+	// session is the session's name in the storage, and made the name of the session that is made.
+	session, made string
+	steps         tree.Steps
+}
+
 func (f *filesStage) Draft(ctx context.Context, plan *model.Plan, w *Write) error {
-	plan.Resume = f.Storage.Calls(plan.Resume)
-	if f.back != nil {
-		f.back.Draft(plan, f.steps, plan.Session)
+	s := f.Storage
+	plan.Resume = s.Calls(plan.Resume)
+	if w.Reversal != nil {
+		plan.Carry = &drafted{f.back.Carry, plan.Session, "", f.steps}
 		return nil
 	}
-	return f.on.Draft(ctx, plan, w.Move, w.Before, w.After)
+	j, err := s.Journal()
+	if err != nil {
+		return err
+	}
+	d, changes, m := tree.Draft(j, w.Move.Steps), map[string]bool{}, w.Move
+	for i := range m.Steps {
+		changes[m.Steps[i].Name] = true
+	}
+	for name, sum := range m.Uses {
+		if !changes[name] {
+			d.Expect(name)
+		}
+		now, err := j.Version(name)
+		if err != nil {
+			return err
+		}
+		if now.SHA256 != sum {
+			return &journal.ConflictError{Path: name, Found: "was changed"}
+		}
+	}
+	for _, dir := range m.Closed {
+		if at, err := s.tree.Stamp(dir); err == nil && at.Kind == files.Directory {
+			d.Expect(dir)
+		}
+	}
+	for _, name := range m.Keeps {
+		d.Keep(name)
+	}
+	at := w.Before.Place
+	if m.Forget != nil {
+		if err := s.forget(ctx, j, d, at.Session, m.Scope, m.Forget); err != nil {
+			return err
+		}
+	}
+	d.Leads(w.After.HeadPoint().ID)
+	d.Was(m.Was)
+	d.Rows(at.Folders...)
+	if *plan, err = d.Plan(*plan); err != nil {
+		return err
+	}
+	plan.Carry = &drafted{plan.Carry, plan.Session, at.Session, m.Steps}
+	return nil
 }
 
 // Commit implements Medium.
 func (m *Files) Commit(ctx context.Context, plan model.Plan, was, is func(context.Context, In) error) (model.Receipt, error) {
-	return m.Storage.Commit(ctx, plan, was, is)
+	d, ok := plan.Carry.(*drafted)
+	if !ok {
+		return model.Receipt{}, journal.ErrNoCarry
+	}
+	s := m.Storage
+	if err := s.Ready(); err != nil {
+		return model.Receipt{}, err
+	}
+	tree.Fresh(s.tree)
+	in := s.In()
+	in.There = true
+	told := s.readTold(ctx) // as it is before the write
+	in.Writes = Writes{func() map[string]*Told { return told }}
+	if err := was(ctx, in); err != nil {
+		return model.Receipt{}, err
+	}
+	j, err := s.Journal()
+	if err != nil {
+		return model.Receipt{}, err
+	}
+	if plan.NewSession != "" {
+		plan.NewSession = d.made
+	}
+	plan.Carry, plan.Session = d.journal, d.session
+	return j.Apply(ctx, plan, func(ctx context.Context) error {
+		tree.Fresh(s.tree)
+		in.Tree = tree.Proven(in.Tree, d.steps)
+		return is(ctx, in)
+	})
 }
 
 // Journal implements Medium.

@@ -15,7 +15,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/files"
 	"hindcast/store/media/sqlitefile"
 )
@@ -45,7 +45,7 @@ type Databases struct {
 
 // based is a format that embeds Databases.
 type based interface {
-	Names(ctx context.Context, in folder.In) ([]string, error)
+	Names(ctx context.Context, in engine.In) ([]string, error)
 	watch(ctx context.Context, changes <-chan struct{}) (<-chan struct{}, error)
 	close() error
 }
@@ -101,7 +101,7 @@ const mostOthers = 256
 
 // mayBe returns those of the names in a folder that may be databases: by their names, and behind
 // them any of whole pages. SQLite itself says whether they are.
-func mayBe(in folder.In, names []string) (list []string) {
+func mayBe(in engine.In, names []string) (list []string) {
 	names = slices.Sorted(slices.Values(names))
 	var others []string
 	for _, name := range names {
@@ -121,7 +121,7 @@ func mayBe(in folder.In, names []string) (list []string) {
 
 // Names returns the databases of the agent that are in the folder, that of the default name
 // also where it cannot be read. The error is that of the folder.
-func (d *Databases) Names(ctx context.Context, in folder.In) (list []string, err error) {
+func (d *Databases) Names(ctx context.Context, in engine.In) (list []string, err error) {
 	names, err := in.List(".")
 	if err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (d *Databases) Names(ctx context.Context, in folder.In) (list []string, err
 	return list, nil
 }
 
-// Query runs what in one transaction of a database of that name. The errors are those of
+// Query runs the function what in one transaction of the named database. It returns the errors of
 // sqlitefile.File.Read.
 func (d *Databases) Query(ctx context.Context, name string, what func(*sqlitefile.Tx) error) error {
 	if filepath.Base(name) != name {
@@ -173,7 +173,7 @@ const FaultDatabase = "damaged-database"
 
 // Check implements [Checker]: it returns what is wrong with the databases as such: one that cannot be read, with
 // its log, and what SQLite's own check finds.
-func (d *Databases) Check(ctx context.Context, in folder.In) ([]model.Fault, error) {
+func (d *Databases) Check(ctx context.Context, in engine.In) ([]model.Fault, error) {
 	names, err := d.Names(ctx, in)
 	var list []model.Fault
 	for _, name := range names {

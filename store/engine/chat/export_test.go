@@ -6,7 +6,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/tree"
 )
 
@@ -70,7 +70,7 @@ type counting struct {
 	told, called int
 }
 
-func (c *counting) Tell(context.Context, folder.In, *Session, *Entry) (model.Facts, error) {
+func (c *counting) Tell(context.Context, engine.In, *Session, *Entry) (model.Facts, error) {
 	c.told++
 	return nil, nil
 }

@@ -8,7 +8,6 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store/engine"
-	"hindcast/store/engine/folder"
 )
 
 // A session that a model goes on from may not end with a tool call that nothing answers: a
@@ -64,7 +63,7 @@ func (s *Session) refusesOpen(op model.Op, at int) error {
 }
 
 // fork plans a session that ends with an entry.
-func (s *Store) fork(in folder.In, before *engine.Log, at int, c model.Change) (*engine.Move, error) {
+func (s *Store) fork(in engine.In, before *engine.Log, at int, c model.Change) (*engine.Move, error) {
 	forker, ok := s.format.(Forker)
 	if !ok {
 		return nil, &model.UnsupportedError{Op: c.Op, Reason: s.agent.Lacks}
@@ -83,7 +82,7 @@ func (s *Store) fork(in folder.In, before *engine.Log, at int, c model.Change) (
 }
 
 // restore plans to have the agent's own pointer name an entry.
-func (s *Store) restore(in folder.In, before *engine.Log, at int, c model.Change) (*engine.Move, error) {
+func (s *Store) restore(in engine.In, before *engine.Log, at int, c model.Change) (*engine.Move, error) {
 	one := before.Own.(*Session)
 	to := &one.Entries[at]
 	if err := one.refusesOpen(c.Op, at); err != nil {

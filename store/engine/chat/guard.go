@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"hindcast/model"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/engine/inspect"
 )
 
@@ -29,7 +29,7 @@ import (
 type Carrier interface {
 	// Carried returns the records with texts, but for those of types that say nothing of the
 	// conversation. It is asked when faults are looked for.
-	ReadCarried(ctx context.Context, in folder.In, s *Session) ([]Carried, error)
+	ReadCarried(ctx context.Context, in engine.In, s *Session) ([]Carried, error)
 }
 
 // Carried is a record with texts.
@@ -45,7 +45,7 @@ type Carried struct {
 // CarriedIn returns the records with texts of a file of lines, or of one that is a document. each
 // returns, of a line, its records that say something of the conversation, with the type. The errors
 // are those of Lines.
-func CarriedIn(ctx context.Context, in folder.In, file string, document bool, each func(Value) (kind string, records []Value)) (list []Carried, err error) {
+func CarriedIn(ctx context.Context, in engine.In, file string, document bool, each func(Value) (kind string, records []Value)) (list []Carried, err error) {
 	lines := Lines[[]Carried]{Decode: func(l *Line) (list []Carried, err error) {
 		v, err := l.Parse()
 		if err != nil {
@@ -138,7 +138,7 @@ func CarriedOf(file, place, kind string, record Value) (Carried, bool) {
 const mostSought = 256
 
 // eachShown calls yield with each text of the messages of a session, without white space around it.
-func (s *Store) eachShown(ctx context.Context, in folder.In, one *Session, yield func(string)) error {
+func (s *Store) eachShown(ctx context.Context, in engine.In, one *Session, yield func(string)) error {
 	for i := range one.Entries {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// plainID is what an id has to be like to be shown as one.
+// plainID matches an id that is shown as it is.
 var plainID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w.-]{1,128}$`) })
 
 // IsPlainID reports whether a text of a file can be shown as the id of a session.

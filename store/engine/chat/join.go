@@ -7,7 +7,6 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 )
 
@@ -72,7 +71,7 @@ func (s *Session) joins() bool {
 }
 
 // join plans a session of all pieces of a broken chain.
-func (s *Store) join(in folder.In, before *engine.Log, c model.Change) (*engine.Move, error) {
+func (s *Store) join(in engine.In, before *engine.Log, c model.Change) (*engine.Move, error) {
 	joiner, ok := s.format.(Joiner)
 	if !ok {
 		return nil, &model.UnsupportedError{Op: c.Op, Reason: "sessions of " + s.agent.Framework + " are not joined: fork from a snapshot"}
@@ -104,7 +103,7 @@ func (s *Store) join(in folder.In, before *engine.Log, c model.Change) (*engine.
 }
 
 // makes plans a new session that ends with an entry: fork makes its files.
-func (s *Store) makes(in folder.In, before *engine.Log, at int, c model.Change, fork func(Cut) (*Fork, error)) (*engine.Move, error) {
+func (s *Store) makes(in engine.In, before *engine.Log, at int, c model.Change, fork func(Cut) (*Fork, error)) (*engine.Move, error) {
 	one := before.Own.(*Session)
 	to := &one.Entries[at]
 	id, err := s.format.(Forker).NewID(c.As)

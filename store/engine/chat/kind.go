@@ -17,7 +17,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 	"hindcast/store/media/watch"
@@ -62,7 +62,7 @@ type Agent struct {
 	Database string
 	// Lacks says why no session can be made that the agent resumes, "" where one can.
 	Lacks string
-	// Passes is what the agent does about a record that is damaged.
+	// Passes says how the agent treats a damaged record.
 	Passes string
 	// Breaks is what it does about a message on the way to the head whose parent is not there, or
 	// whose lineage runs in a circle; "" where it takes that for the first message.
@@ -309,7 +309,7 @@ func (a *Agent) isStorage(ctx context.Context, r root) (said signed, err error) 
 }
 
 // samples returns sessions in what was opened. What the agent calls them is not looked for.
-func (s *Store) samples(ctx context.Context, in folder.In) ([]Spot, error) {
+func (s *Store) samples(ctx context.Context, in engine.In) ([]Spot, error) {
 	list, err := s.format.Spots(ctx, in)
 	if err != nil || s.storage.Way == "." && s.only == "" {
 		return list, err

@@ -50,7 +50,8 @@ func NewLineage(up []int, says func(i int) bool) *Lineage {
 	return l
 }
 
-// Message returns the last message on the way to a record, itself where it is one; -1 for none.
+// Message returns the last message on the way to a record, or the record if it is a message; -1 if there is no
+// message.
 func (l *Lineage) Message(i int) int { return l.last[i] }
 
 // Before returns the last message on the way to a record that is before it; of a way without

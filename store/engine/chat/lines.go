@@ -16,7 +16,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 )
@@ -150,7 +150,7 @@ const (
 var ErrLineTooLong = fmt.Errorf("the line is longer than %d MB", mostLine>>20)
 
 // Read reads a file, or what is new in it. The errors are those of tree.Tree.
-func (l *Lines[R]) Read(ctx context.Context, in folder.In, name string) (*File[R], error) {
+func (l *Lines[R]) Read(ctx context.Context, in engine.In, name string) (*File[R], error) {
 	at, err := in.Stamp(name)
 	if err == nil && at.Kind == files.Nothing {
 		err = fs.ErrNotExist
@@ -190,7 +190,7 @@ func (l *Lines[R]) Read(ctx context.Context, in folder.In, name string) (*File[R
 
 // ReadWhole reads a file that is one record, on however many lines. The errors are those of
 // tree.Tree.
-func (l *Lines[R]) ReadWhole(in folder.In, name string) (*File[R], error) {
+func (l *Lines[R]) ReadWhole(in engine.In, name string) (*File[R], error) {
 	at, err := in.Stamp(name)
 	if err == nil && at.Kind == files.Nothing {
 		err = fs.ErrNotExist

@@ -18,7 +18,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/skip"
@@ -38,7 +38,7 @@ func decodeKept(l *Line) (kept, error) {
 // lineFile is a file of lines that is read again and again.
 type lineFile struct {
 	failing
-	in    folder.In
+	in    engine.In
 	path  string
 	lines Lines[kept]
 }
@@ -55,7 +55,7 @@ func newLineFile(t failing, dir string) *lineFile {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &lineFile{failing: t, in: folder.In{Tree: disk}, path: filepath.Join(dir, "lines.jsonl")}
+	f := &lineFile{failing: t, in: engine.In{Tree: disk}, path: filepath.Join(dir, "lines.jsonl")}
 	f.lines.Decode = decodeKept
 	return f
 }

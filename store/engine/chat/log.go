@@ -10,7 +10,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/engine"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 )
 
@@ -26,7 +25,7 @@ func (s *Store) place(at Spot) engine.Place {
 }
 
 // decode reads a session, one without entries where there is none.
-func (s *Store) decode(ctx context.Context, in folder.In, at Spot) (*Session, error) {
+func (s *Store) decode(ctx context.Context, in engine.In, at Spot) (*Session, error) {
 	one, err := s.format.Read(ctx, in, at)
 	if errors.Is(err, fs.ErrNotExist) {
 		one, err = &Session{Spot: at, Head: -1}, nil
@@ -40,7 +39,7 @@ func (s *Store) decode(ctx context.Context, in folder.In, at Spot) (*Session, er
 }
 
 // read returns the log of a session, and notes for the list what a large one tells.
-func (s *Store) read(ctx context.Context, in folder.In, place engine.Place, _ string) (*engine.Log, error) {
+func (s *Store) read(ctx context.Context, in engine.In, place engine.Place, _ string) (*engine.Log, error) {
 	at := place.Own.(Spot)
 	look, _ := at.stamp(in) // of what is not there nothing is remembered
 	one, err := s.decode(ctx, in, at)
@@ -61,7 +60,7 @@ func (s *Store) read(ctx context.Context, in folder.In, place engine.Place, _ st
 }
 
 // log returns the session as the engine has it.
-func (s *Session) log(in folder.In, at engine.Place) *engine.Log {
+func (s *Session) log(in engine.In, at engine.Place) *engine.Log {
 	n := len(s.Entries)
 	log := &engine.Log{Place: at, Rows: make([]model.Header, n), Files: make([]string, n), Head: s.Head, Pointed: s.Pointed, Own: s}
 	for i := range s.Entries {
@@ -76,7 +75,7 @@ func (s *Session) log(in folder.In, at engine.Place) *engine.Log {
 	}
 	for _, part := range append([]Spot{s.Spot}, s.Spot.more()...) {
 		if look, err := part.stamp(in); err == nil && look.Kind != files.Nothing {
-			log.Written = append(log.Written, folder.Written{Name: part.File, At: look.Modified})
+			log.Written = append(log.Written, engine.Written{Name: part.File, At: look.Modified})
 		}
 	}
 	return log
@@ -117,7 +116,7 @@ func (e *Entry) header(session string) model.Header {
 }
 
 // move plans a change.
-func (s *Store) move(_ context.Context, in folder.In, before *engine.Log, c model.Change) (*engine.Move, error) {
+func (s *Store) move(_ context.Context, in engine.In, before *engine.Log, c model.Change) (*engine.Move, error) {
 	at := before.At(c.Ref.ID)
 	switch {
 	case c.Op == model.OpFork && c.Join:
@@ -129,7 +128,7 @@ func (s *Store) move(_ context.Context, in folder.In, before *engine.Log, c mode
 }
 
 // next returns what the agent does with a session after a plan.
-func (s *Store) next(_ context.Context, _ folder.In, _, after *engine.Log, m *engine.Move) (next engine.Next, err error) {
+func (s *Store) next(_ context.Context, _ engine.In, _, after *engine.Log, m *engine.Move) (next engine.Next, err error) {
 	one := after.Own.(*Session)
 	if m != nil {
 		next.Calls = one.noteLost(m.Own.([]model.Resume))

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/tree"
 )
 
@@ -29,7 +29,7 @@ import (
 // What an entry adds to a state says nothing but what stands in the records of the entry.
 type Plain interface {
 	// Sources returns the files, nil where they are not known without reading the session.
-	Sources(in folder.In, at Spot) []string
+	Sources(in engine.In, at Spot) []string
 	// Adds returns how many messages an entry adds to a state.
 	Adds(e *Entry) int
 }

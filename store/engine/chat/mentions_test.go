@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 )
@@ -30,7 +30,7 @@ func TestContains(t *testing.T) {
 	for _, at := range []int{0, searchedAtOnce - 3, searchedAtOnce, searchedAtOnce + 2, 2*searchedAtOnce + 1, len(text) - 6} {
 		whole := bytes.Clone(text)
 		copy(whole[at:], "Needle")
-		in := folder.In{Tree: tree.Overlay(nil, tree.Steps{{Name: "f", Data: whole}}, nil), Memo: tree.NewMemo(&files.Memory{})}
+		in := engine.In{Tree: tree.Overlay(nil, tree.Steps{{Name: "f", Data: whole}}, nil), Memo: tree.NewMemo(&files.Memory{})}
 		for needle, want := range map[string]bool{"Needle": true, "needle": false, "absent": false} {
 			if found, err := new(Store).contains(t.Context(), in.Tree, "f", len(needle), has(needle)); found != want || err != nil {
 				t.Errorf("at %d, %q: %t, %v", at, needle, found, err)

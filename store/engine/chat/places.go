@@ -21,7 +21,6 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
 	"hindcast/store/media/tree"
@@ -78,7 +77,7 @@ func Upward(around store.Surroundings, name string) (list []string) {
 // Walk returns the spots of files below the storage, as far as depth folders down. spotOf
 // returns where the session of a file is; false for a file that is none's. Names that begin
 // with a dot are passed over. A folder that cannot be listed is passed over, too.
-func Walk(ctx context.Context, in folder.In, depth int, spotOf func(file string) (Spot, bool)) (list []Spot, err error) {
+func Walk(ctx context.Context, in engine.In, depth int, spotOf func(file string) (Spot, bool)) (list []Spot, err error) {
 	seen := 0
 	var walk func(dir string, depth int) error
 	walk = func(dir string, depth int) error {
@@ -209,7 +208,7 @@ func EndLines(t tree.Tree, file string, enough func(head [][]byte) bool, read fu
 }
 
 // spots returns where the sessions are, each of another id.
-func (s *Store) spots(ctx context.Context, in folder.In) ([]Spot, error) {
+func (s *Store) spots(ctx context.Context, in engine.In) ([]Spot, error) {
 	list, err := s.format.Spots(ctx, in)
 	if err != nil {
 		return nil, err
@@ -258,7 +257,7 @@ func distinct(list []Spot) (byID map[string]int) {
 
 // identify fills in what the agent calls a session where the name of its file does not tell.
 // It reports whether the file tells.
-func (s *Store) identify(in folder.In, at *Spot) bool {
+func (s *Store) identify(in engine.In, at *Spot) bool {
 	who, ok := s.format.(Identifier)
 	if !ok || at.Named {
 		return false
@@ -286,12 +285,12 @@ const idNote = "\x00id"
 type Several interface {
 	// Opened returns the sessions of a file that a person opened, whatever it is called; none of
 	// one that is not the agent's.
-	ReadOpened(ctx context.Context, in folder.In, file string) ([]Spot, error)
+	ReadOpened(ctx context.Context, in engine.In, file string) ([]Spot, error)
 }
 
 // meant returns the sessions in the folder or of the file that was opened, with those of
 // their sub-agents, and those that were made of them since.
-func (s *Store) meant(ctx context.Context, in folder.In, list []Spot) ([]Spot, error) {
+func (s *Store) meant(ctx context.Context, in engine.In, list []Spot) ([]Spot, error) {
 	meant := make(map[string]bool, len(list))
 	for _, at := range list {
 		if s.means(&at) {
@@ -318,7 +317,7 @@ func (s *Store) means(at *Spot) bool {
 }
 
 // alone returns the sessions of a file, by what it begins with; none of one that is not the agent's.
-func (s *Store) alone(ctx context.Context, in folder.In, file string) (list []Spot, err error) {
+func (s *Store) alone(ctx context.Context, in engine.In, file string) (list []Spot, err error) {
 	if several, ok := s.format.(Several); ok {
 		return several.ReadOpened(ctx, in, file)
 	}
@@ -330,7 +329,7 @@ func (s *Store) alone(ctx context.Context, in folder.In, file string) (list []Sp
 }
 
 // signs reports whether the file of a spot begins as a session of the agent.
-func (s *Store) signs(in folder.In, at Spot) bool {
+func (s *Store) signs(in engine.In, at Spot) bool {
 	return s.agent.Signs != nil && AskHead(in, at.File, "signs", func(head []byte) string {
 		if s.agent.Signs(at, head).Read() {
 			return "yes"
@@ -344,7 +343,7 @@ var bom = []byte("\ufeff")
 
 // AskHead returns what ask says of the beginning of a file, "" of what is no file. It is noted under
 // a name: a file that does not change is read once.
-func AskHead(in folder.In, file, as string, ask func(head []byte) string) string {
+func AskHead(in engine.In, file, as string, ask func(head []byte) string) string {
 	look, err := in.Stamp(file)
 	if err != nil || !isFile(look) {
 		return ""
@@ -395,7 +394,7 @@ func (s *Store) find(ctx context.Context, id string) (Spot, error) {
 }
 
 // nested returns where a session in the file of another one is, whether it is there or not.
-func (s *Store) nested(in folder.In, id string) (Spot, bool) {
+func (s *Store) nested(in engine.In, id string) (Spot, bool) {
 	nested, ok := s.format.(Nested)
 	session, name, inside := strings.Cut(id, "/")
 	if !ok || !inside {
@@ -426,7 +425,7 @@ type listed struct {
 }
 
 // list yields the infos of the sessions, the newest change first.
-func (s *Store) list(ctx context.Context, in folder.In) iter.Seq2[model.SessionInfo, error] {
+func (s *Store) list(ctx context.Context, in engine.In) iter.Seq2[model.SessionInfo, error] {
 	return func(yield func(model.SessionInfo, error) bool) {
 		if err := s.eachInfo(ctx, in, func(info model.SessionInfo) bool { return yield(info, nil) }); err != nil {
 			yield(model.SessionInfo{}, err)
@@ -437,7 +436,7 @@ func (s *Store) list(ctx context.Context, in folder.In) iter.Seq2[model.SessionI
 // glancesAtOnce is how many files are read ahead for the list.
 const glancesAtOnce = 64
 
-func (s *Store) eachInfo(ctx context.Context, in folder.In, yield func(model.SessionInfo) bool) error {
+func (s *Store) eachInfo(ctx context.Context, in engine.In, yield func(model.SessionInfo) bool) error {
 	spots, err := s.spots(ctx, in)
 	if err != nil {
 		return err
@@ -478,7 +477,7 @@ func (s *Store) eachInfo(ctx context.Context, in folder.In, yield func(model.Ses
 
 // within returns the sessions in the file of one that is listed, which no name tells of. The
 // reader of the list may have read that one since, which tells of all of them.
-func (s *Store) within(in folder.In, l listed, t *told) iter.Seq[model.SessionInfo] {
+func (s *Store) within(in engine.In, l listed, t *told) iter.Seq[model.SessionInfo] {
 	return func(yield func(model.SessionInfo) bool) {
 		nested, ok := s.format.(Nested)
 		if !ok || l.Part != "" {
@@ -508,7 +507,7 @@ const spotsAtOnce = 64
 
 // looksAt returns how spots look, the zero value of one that went. A folder is opened once for
 // the spots in it that follow each other.
-func looksAt(ctx context.Context, in folder.In, spots []Spot) ([]tree.Stamp, error) {
+func looksAt(ctx context.Context, in engine.In, spots []Spot) ([]tree.Stamp, error) {
 	looks, runs := make([]tree.Stamp, len(spots)), runsOf(spots)
 	return looks, Parallel(ctx, len(runs), func(i int) {
 		defer in.Hold(runs[i].dir)()
@@ -585,7 +584,7 @@ const mostFolders = 128
 
 // hold keeps the folders with the most sessions open, so that to look at each file takes less
 // of the system.
-func hold(in folder.In, spots []Spot) (release func()) {
+func hold(in engine.In, spots []Spot) (release func()) {
 	sessions := map[string]int{}
 	for _, r := range runsOf(spots) {
 		sessions[r.dir] += r.to - r.from
@@ -635,7 +634,7 @@ type told struct {
 }
 
 // tell returns what the list remembers of a session, which is looked into where it changed.
-func (s *Store) tell(ctx context.Context, in folder.In, l listed) told {
+func (s *Store) tell(ctx context.Context, in engine.In, l listed) told {
 	text, ok := in.Memo.Recall(l.Name(), l.at)
 	t, whole := recall(text)
 	if more := strings.Join(l.More, "\n"); !ok || !whole || t.more != more {
@@ -663,7 +662,7 @@ func (s *Store) info(l listed, t *told) model.SessionInfo {
 }
 
 // look reads what the list shows of a session.
-func (s *Store) look(ctx context.Context, in folder.In, l listed) (t told, ok bool) {
+func (s *Store) look(ctx context.Context, in engine.In, l listed) (t told, ok bool) {
 	s.looked.Add(1)
 	defer in.Hold(path.Dir(l.File))()
 	small := l.at.Size <= smallFile
@@ -703,7 +702,7 @@ func (s *Store) look(ctx context.Context, in folder.In, l listed) (t told, ok bo
 }
 
 // logOf returns the log of a session that is listed.
-func (s *Store) logOf(ctx context.Context, in folder.In, at Spot) (*engine.Log, error) {
+func (s *Store) logOf(ctx context.Context, in engine.In, at Spot) (*engine.Log, error) {
 	one, err := s.decode(ctx, in, at)
 	if err != nil {
 		return nil, err
@@ -724,7 +723,7 @@ func uncounted(g Glance) told {
 
 // remember keeps what a large session that was read tells for the list, where that knows less: a
 // title that was set late, and what other sessions are in its file.
-func (s *Store) remember(in folder.In, look tree.Stamp, one *Session) {
+func (s *Store) remember(in engine.In, look tree.Stamp, one *Session) {
 	at := &one.Spot
 	if at.Part != "" || look.Size <= smallFile {
 		return

@@ -10,7 +10,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 )
@@ -18,16 +18,16 @@ import (
 // Format reads what one coding agent writes. It is safe for concurrent use.
 type Format interface {
 	// Spots returns where the sessions of a storage are, as far as names tell.
-	Spots(ctx context.Context, in folder.In) ([]Spot, error)
+	Spots(ctx context.Context, in engine.In) ([]Spot, error)
 	// Spot returns where the session of such a [Spot.Name] is, whether it is there or not.
 	Spot(name string) Spot
 	// Glance returns what the list shows of a session, without reading all of a large one.
-	Glance(in folder.In, at Spot) (Glance, error)
+	Glance(in engine.In, at Spot) (Glance, error)
 	// Read reads a session, one without entries where there is none. It returns an
 	// error where a file cannot be read; damage in it is a fault.
-	Read(ctx context.Context, in folder.In, at Spot) (*Session, error)
+	Read(ctx context.Context, in engine.In, at Spot) (*Session, error)
 	// Messages returns the messages that an entry of a session adds to a state.
-	Messages(in folder.In, s *Session, e *Entry) ([]Message, error)
+	Messages(in engine.In, s *Session, e *Entry) ([]Message, error)
 }
 
 // Forker is a [Format] whose agent resumes a session that Hindcast made.
@@ -46,7 +46,7 @@ type Identifier interface {
 	// ID returns what it is called, from the beginning of its file; "" where that does not
 	// tell. A file that a person opened is a session, wherever it lies, where it does. It is
 	// asked once for a file that does not change.
-	ID(in folder.In, at Spot) string
+	ID(in engine.In, at Spot) string
 }
 
 // Nested is a [Format] with sessions in the files of others that Spots does not tell of:
@@ -73,13 +73,13 @@ type Restorer interface {
 // Sizer is a [Format] whose sessions have more files than Spots tells of.
 type Sizer interface {
 	// Small reports whether all of a session is quickly read for the list.
-	Small(in folder.In, at Spot) bool
+	Small(in engine.In, at Spot) bool
 }
 
 // Scattered is a [Format] whose sessions have files that no [Spot] names.
 type Scattered interface {
 	// Rest returns how many bytes these take in a session. It reads none of them.
-	Rest(in folder.In, at Spot) int64
+	Rest(in engine.In, at Spot) int64
 }
 
 // Caller is a [Format] whose agent can be called at an entry with nothing written before.
@@ -119,7 +119,7 @@ func (s *Spot) Name() string {
 
 // stamp returns the look of a session: that of the file that changed last, or of its part of
 // one, which is never the same for sure.
-func (s *Spot) stamp(in folder.In) (at tree.Stamp, err error) {
+func (s *Spot) stamp(in engine.In) (at tree.Stamp, err error) {
 	if at, err = in.Stamp(s.File); err == nil && s.Part != "" && at.Kind != files.Nothing {
 		at = tree.Stamp{Stamp: files.Stamp{Kind: at.Kind, Modified: s.At, Size: s.Size}}
 	}
@@ -298,7 +298,7 @@ type Span struct{ At, Len int64 }
 
 // Cut is what a new session is made of: the way to the entry To, under the id ID.
 type Cut struct {
-	In      folder.In
+	In      engine.In
 	Session *Session
 	To      *Entry
 	ID      string
@@ -319,7 +319,7 @@ type Fork struct {
 // Restored is a session that gets another head.
 type Restored struct {
 	Steps tree.Steps
-	// Uses are those of folder.Move.
+	// Uses are those of engine.Move.
 	Uses map[string]string
 	// Writes say what changes, and Hazards what comes of it.
 	Writes, Hazards []string

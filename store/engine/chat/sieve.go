@@ -10,7 +10,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/files"
 )
 
@@ -51,7 +51,7 @@ func (s *Store) Sieve(ctx context.Context, session string, text []byte, has func
 	one.widen(made)
 	return func(ctx context.Context, refs []model.Ref, to store.Loom) error {
 		to.Expect = nil // few are made
-		return s.weave(ctx, one, refs, to, func(in folder.In, of *Session, i int, used *joined) (*joined, error) {
+		return s.weave(ctx, one, refs, to, func(in engine.In, of *Session, i int, used *joined) (*joined, error) {
 			if made[i] {
 				return s.messages(in, of, i, used)
 			}
@@ -64,7 +64,7 @@ func (s *Store) Sieve(ctx context.Context, session string, text []byte, has func
 
 // search returns which entries have records in which has finds something. The records alone
 // are looked at, in the order in which they lie in the file.
-func (s *Session) search(ctx context.Context, in folder.In, has func([]byte) bool) ([]bool, error) {
+func (s *Session) search(ctx context.Context, in engine.In, has func([]byte) bool) ([]bool, error) {
 	type record struct {
 		Span
 		entry int

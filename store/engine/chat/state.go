@@ -13,7 +13,6 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/engine"
-	"hindcast/store/engine/folder"
 )
 
 // How states are made.
@@ -97,7 +96,7 @@ func (e *Entry) room() (bytes int64) {
 }
 
 // messages makes what an entry adds, in the place of a text that was used; nil for none.
-func (s *Store) messages(in folder.In, of *Session, i int, used *joined) (*joined, error) {
+func (s *Store) messages(in engine.In, of *Session, i int, used *joined) (*joined, error) {
 	list, err := s.format.Messages(in, of, &of.Entries[i])
 	if err != nil {
 		return nil, err
@@ -115,7 +114,7 @@ func (s *Store) messages(in folder.In, of *Session, i int, used *joined) (*joine
 }
 
 // heldMessages is messages, which may be held from before.
-func (s *Store) heldMessages(in folder.In, of *Session, i int) (*joined, error) {
+func (s *Store) heldMessages(in engine.In, of *Session, i int) (*joined, error) {
 	key := of.key(i)
 	if text := s.texts.get(key); text != nil {
 		return text, nil
@@ -133,7 +132,7 @@ const stateBegin = `{"messages":[`
 func (e *Entry) ending() string { return `],"meta":` + e.Meta.json() + "}" }
 
 // around returns the state at an entry with the messages of some entries.
-func (s *Store) around(ctx context.Context, in folder.In, of *Session, i int, entries []int) (state []byte, err error) {
+func (s *Store) around(ctx context.Context, in engine.In, of *Session, i int, entries []int) (state []byte, err error) {
 	ending := of.Entries[i].ending()
 	size := int64(len(stateBegin) + len(ending))
 	for _, k := range entries {
@@ -158,7 +157,7 @@ func (s *Store) around(ctx context.Context, in folder.In, of *Session, i int, en
 }
 
 // state returns the state of a row.
-func (s *Store) state(ctx context.Context, in folder.In, row *engine.Row) ([]byte, error) {
+func (s *Store) state(ctx context.Context, in engine.In, row *engine.Row) ([]byte, error) {
 	log, i, err := row.In()
 	if err != nil {
 		return nil, err
@@ -239,7 +238,7 @@ func (s *Store) Weave(ctx context.Context, refs []model.Ref, to store.Loom) erro
 }
 
 // weave hands states of a session to a loom. text returns what an entry adds.
-func (s *Store) weave(ctx context.Context, one *Session, refs []model.Ref, to store.Loom, text func(in folder.In, of *Session, i int, used *joined) (*joined, error)) error {
+func (s *Store) weave(ctx context.Context, one *Session, refs []model.Ref, to store.Loom, text func(in engine.In, of *Session, i int, used *joined) (*joined, error)) error {
 	in := s.storage.In()
 	defer in.Hold(path.Dir(one.Spot.File))()
 	w := &woven{of: one, to: to, runs: make([]store.Run, len(one.Entries)), done: make([]bool, len(one.Entries)), failed: map[int]error{}, last: -1}

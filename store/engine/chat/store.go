@@ -17,7 +17,6 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
 	"hindcast/store/media/watch"
@@ -33,7 +32,7 @@ type Store struct {
 	// folder is the folder of the storage on the disk; "" for none.
 	folder  string
 	format  Format
-	storage *folder.Storage
+	storage *engine.Storage
 	files   *engine.Files
 
 	mu sync.Mutex
@@ -100,10 +99,10 @@ func (a *Agent) openAt(ctx context.Context, at root, address string, cache *file
 	s.Store = engine.OnFiles(engine.Format{
 		Name: a.Name, Framework: a.Framework, IDs: a.IDs, Joins: true,
 		List: s.list, Read: s.read, State: s.state, About: s.about, Resume: s.resume, Check: s.check,
-		Faults: func(_ context.Context, _ folder.In, log *engine.Log) ([]model.Fault, error) {
+		Faults: func(_ context.Context, _ engine.In, log *engine.Log) ([]model.Fault, error) {
 			return s.faults(log), nil
 		},
-		Place: func(ctx context.Context, _ folder.In, session string) (engine.Place, error) {
+		Place: func(ctx context.Context, _ engine.In, session string) (engine.Place, error) {
 			at, err := s.find(ctx, session)
 			return s.place(at), err
 		},
@@ -115,7 +114,7 @@ func (a *Agent) openAt(ctx context.Context, at root, address string, cache *file
 
 func (a *Agent) open(at root, cache *files.Cache) (*Store, error) {
 	s := &Store{agent: a, dir: at.dir, only: at.only}
-	storage, err := folder.Open(at.dir, folder.Options{
+	storage, err := engine.OpenStorage(at.dir, engine.StorageOptions{
 		Place: s.placeOf, Ignore: hidden, Private: true,
 		Cache: cache, Notes: a.Name + " sessions 3", Now: time.Now, Up: at.up, On: at.on, Framework: a.Framework,
 	})
@@ -156,7 +155,7 @@ func (s *Store) placeOf(file string) engine.Place {
 
 // isThere returns model.ErrNoSession where a session without a message is not there. It may be
 // without one as yet, also where it is a part of a file: then that still has to list it.
-func (s *Store) isThere(ctx context.Context, in folder.In, at Spot) error {
+func (s *Store) isThere(ctx context.Context, in engine.In, at Spot) error {
 	err := isThere(in, &at)
 	if err != nil || at.Part == "" {
 		return err
@@ -169,7 +168,7 @@ func (s *Store) isThere(ctx context.Context, in folder.In, at Spot) error {
 }
 
 // isThere returns model.ErrNoSession where the file of a session is not there.
-func isThere(in folder.In, at *Spot) error {
+func isThere(in engine.In, at *Spot) error {
 	look, err := at.stamp(in)
 	if err == nil && look.Kind == files.Nothing {
 		err = model.ErrNoSession
@@ -179,7 +178,7 @@ func isThere(in folder.In, at *Spot) error {
 
 // Find tells for store.Find, without reading it, whether a session is there.
 func (s *Store) Find(ctx context.Context, session string) error {
-	err := s.Read(ctx, func(folder.In) error {
+	err := s.Read(ctx, func(engine.In) error {
 		_, err := s.find(ctx, session)
 		return cmp.Or(err, ctx.Err())
 	})
@@ -211,7 +210,7 @@ func (s *Store) entry(ctx context.Context, ref model.Ref) (*Session, int, error)
 }
 
 // about describes an entry.
-func (s *Store) about(ctx context.Context, in folder.In, row *engine.Row) (about engine.About, err error) {
+func (s *Store) about(ctx context.Context, in engine.In, row *engine.Row) (about engine.About, err error) {
 	log, i, err := row.In()
 	if err != nil {
 		return about, err
@@ -255,7 +254,7 @@ func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 }
 
 // resume returns the calls that go on from an entry.
-func (s *Store) resume(_ context.Context, _ folder.In, row *engine.Row) ([]model.Resume, error) {
+func (s *Store) resume(_ context.Context, _ engine.In, row *engine.Row) ([]model.Resume, error) {
 	log, i, err := row.In()
 	caller, ok := s.format.(Caller)
 	if err != nil || !ok {
@@ -300,7 +299,7 @@ func (s *Store) starter(ctx context.Context, session string) (model.Ref, error) 
 }
 
 // check returns the faults between sessions.
-func (s *Store) check(ctx context.Context, in folder.In) ([]model.Fault, error) {
+func (s *Store) check(ctx context.Context, in engine.In) ([]model.Fault, error) {
 	list, err := s.links(ctx, in)
 	if checker, ok := s.format.(Checker); ok && err == nil {
 		var more []model.Fault
@@ -314,7 +313,7 @@ func (s *Store) check(ctx context.Context, in folder.In) ([]model.Fault, error) 
 const FaultLink = "link"
 
 // links tells of the sessions and the folders at the top of the storage that are links.
-func (s *Store) links(ctx context.Context, in folder.In) (list []model.Fault, err error) {
+func (s *Store) links(ctx context.Context, in engine.In) (list []model.Fault, err error) {
 	names, err := in.List(".")
 	if err != nil {
 		return nil, err
@@ -334,13 +333,13 @@ func (s *Store) links(ctx context.Context, in folder.In) (list []model.Fault, er
 
 // Checker is a [Format] that tells what is wrong between the sessions of a storage.
 type Checker interface {
-	Check(ctx context.Context, in folder.In) ([]model.Fault, error)
+	Check(ctx context.Context, in engine.In) ([]model.Fault, error)
 }
 
 // Teller is a [Format] that finds in other files what is to be known of an entry. It is asked
 // for the one that is looked at.
 type Teller interface {
-	Tell(ctx context.Context, in folder.In, s *Session, e *Entry) (model.Facts, error)
+	Tell(ctx context.Context, in engine.In, s *Session, e *Entry) (model.Facts, error)
 }
 
 // Labeler is a [Format] whose agent lets a person label messages.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/tree"
 )
 
@@ -12,7 +12,7 @@ import (
 // alone. The errors are those of Sessions.
 func (s *Store) Tally(ctx context.Context) (sessions int, changed time.Time, err error) {
 	var looks []tree.Stamp
-	err = s.Read(ctx, func(in folder.In) error {
+	err = s.Read(ctx, func(in engine.In) error {
 		spots, err := s.spots(ctx, in)
 		if err == nil {
 			looks, err = looksAt(ctx, in, spots)

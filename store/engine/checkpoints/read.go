@@ -13,7 +13,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/engine"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
 	"hindcast/store/media/tree"
@@ -124,7 +123,7 @@ func (n *notes) decoded() Decoded {
 }
 
 // read reads all files of the folder.
-func (k *Kind) read(ctx context.Context, in folder.In) (*read, error) {
+func (k *Kind) read(ctx context.Context, in engine.In) (*read, error) {
 	all := &read{sessions: map[string][]Item{}}
 	for _, dir := range k.folders(in.Tree, k.Depth, mostFolders) {
 		names, err := in.List(dir)
@@ -171,11 +170,11 @@ func (r *read) add(file string, n *tree.Noted[Decoded]) {
 type reader struct {
 	*Kind
 	dir     string
-	storage *folder.Storage
+	storage *engine.Storage
 }
 
 // session returns the log of a session.
-func (r reader) session(ctx context.Context, in engine.In, at folder.Place, _ string) (*folder.Log, error) {
+func (r reader) session(ctx context.Context, in engine.In, at engine.Place, _ string) (*engine.Log, error) {
 	all, err := r.read(ctx, in)
 	if err != nil {
 		return nil, err
@@ -184,8 +183,8 @@ func (r reader) session(ctx context.Context, in engine.In, at folder.Place, _ st
 }
 
 // log makes the log of a session of its items.
-func (r reader) log(in folder.In, at folder.Place, items []Item) *folder.Log {
-	log := &folder.Log{Place: at, Head: -1}
+func (r reader) log(in engine.In, at engine.Place, items []Item) *engine.Log {
+	log := &engine.Log{Place: at, Head: -1}
 	if len(items) > 0 {
 		log.Head = r.Format.Arrange(items)
 	}
@@ -198,14 +197,14 @@ func (r reader) log(in folder.In, at folder.Place, items []Item) *folder.Log {
 	if newest := len(items) - 1; newest >= 0 {
 		name := items[newest].File
 		if stamp, err := in.Stamp(name); err == nil {
-			log.Written = []folder.Written{{Name: name, At: stamp.Modified}}
+			log.Written = []engine.Written{{Name: name, At: stamp.Modified}}
 		}
 	}
 	return log
 }
 
 // itemsOf returns the items of a log, including the items that only the journal has.
-func itemsOf(log *folder.Log) []Item {
+func itemsOf(log *engine.Log) []Item {
 	if whole, ok := log.Whole.([]Item); ok {
 		return whole
 	}
@@ -218,8 +217,8 @@ func (r reader) find(_ context.Context, in engine.In, session string) (engine.Pl
 	return r.place(in, session), nil
 }
 
-func (r reader) place(in folder.In, session string) folder.Place {
-	return folder.Place{Session: session, Folders: r.folders(in.Tree, r.Depth, mostFolders)}
+func (r reader) place(in engine.In, session string) engine.Place {
+	return engine.Place{Session: session, Folders: r.folders(in.Tree, r.Depth, mostFolders)}
 }
 
 // isForeign reports whether a name is nothing of the framework's.

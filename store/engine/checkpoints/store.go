@@ -14,7 +14,6 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 	"hindcast/store/media/watch"
@@ -49,7 +48,7 @@ func (k Kind) Elsewhere(cache *files.Cache) tree.Opener {
 			return why, ok, ctx.Err()
 		},
 		Open: func(ctx context.Context, on tree.Source) (store.Store, error) {
-			return k.open(ctx, on.Name(), "", folder.Options{Cache: cache, On: on, Private: true})
+			return k.open(ctx, on.Name(), "", engine.StorageOptions{Cache: cache, On: on, Private: true})
 		},
 	}
 }
@@ -61,17 +60,17 @@ func (k Kind) Open(ctx context.Context, cache *files.Cache, dir string) (*engine
 	if err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", k.Name, dir, err)
 	}
-	return k.open(ctx, dir, whole, folder.Options{Cache: cache, Private: true})
+	return k.open(ctx, dir, whole, engine.StorageOptions{Cache: cache, Private: true})
 }
 
 // open opens a folder, which programs on this machine may name whole; "" where they cannot.
-func (k Kind) open(ctx context.Context, dir, whole string, o folder.Options) (*engine.Store, error) {
+func (k Kind) open(ctx context.Context, dir, whole string, o engine.StorageOptions) (*engine.Store, error) {
 	r := reader{Kind: &k, dir: whole}
 	m := &engine.Files{Damage: model.Fault{Code: FaultJournal, Severity: model.Odd, Verdict: "nothing: it does not know of the journal"}}
 	o.Ignore, o.Notes, o.Now, o.Framework = k.Temporary, k.Notes, time.Now, k.Framework
-	o.Place = func(session string) folder.Place { return r.place(m.Storage.In(), session) }
+	o.Place = func(session string) engine.Place { return r.place(m.Storage.In(), session) }
 	var err error
-	if m.Storage, err = folder.Open(dir, o); err != nil {
+	if m.Storage, err = engine.OpenStorage(dir, o); err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", k.Name, dir, files.Cause(err))
 	}
 	m.Watching = func(ctx context.Context) (<-chan struct{}, error) {

@@ -8,7 +8,6 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/tree"
 )
 
@@ -47,7 +46,7 @@ func (r reader) move(_ context.Context, in engine.In, before *engine.Log, c mode
 	if why := r.Format.Lacks(c.Op, &items[at]); why != "" {
 		return nil, &model.UnsupportedError{Op: c.Op, Reason: why}
 	}
-	m := &folder.Move{Target: before.Rows[at].Point(), Uses: map[string]string{}}
+	m := &engine.Move{Target: before.Rows[at].Point(), Uses: map[string]string{}}
 	if at == before.Head {
 		m.Hazards = []string{"it is the head already: nothing is written"}
 		return m, nil
@@ -69,7 +68,7 @@ func (r reader) move(_ context.Context, in engine.In, before *engine.Log, c mode
 	return m, nil
 }
 
-func (r reader) next(_ context.Context, _ engine.In, before, after *folder.Log, m *folder.Move) (next folder.Next, err error) {
+func (r reader) next(_ context.Context, _ engine.In, before, after *engine.Log, m *engine.Move) (next engine.Next, err error) {
 	items, _ := after.Own.([]Item)
 	if len(items) == 0 {
 		next.Loads = r.Framework + " finds nothing of the session"

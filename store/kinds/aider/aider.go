@@ -34,8 +34,8 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 	"hindcast/store/media/watch"
@@ -121,7 +121,7 @@ func decode(l *chat.Line) (b begin, err error) {
 
 // scan returns the chats of a file. No index lists them, so scan reads the whole file once and caches the
 // result. It returns the errors of chat.Lines.
-func (f *format) scan(ctx context.Context, in folder.In, name string) (*scanned, error) {
+func (f *format) scan(ctx context.Context, in engine.In, name string) (*scanned, error) {
 	look, err := in.Stamp(name)
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func chatsIn(text []byte) (list []section) {
 
 // chatsOf returns the chats of a file. What stands before the first is one too, unless it is
 // blank.
-func chatsOf(in folder.In, file *chat.File[begin]) (list []section, err error) {
+func chatsOf(in engine.In, file *chat.File[begin]) (list []section, err error) {
 	list = append(list, section{begin: begin{part: "0"}, line: 1})
 	for i, r := range file.Records {
 		last := &list[len(list)-1]
@@ -203,7 +203,7 @@ func chatsOf(in folder.In, file *chat.File[begin]) (list []section, err error) {
 const glanced = 48 << 10
 
 // Spots implements chat.Format.
-func (f *format) Spots(ctx context.Context, in folder.In) (list []chat.Spot, err error) {
+func (f *format) Spots(ctx context.Context, in engine.In) (list []chat.Spot, err error) {
 	names, err := in.List(".")
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		if !strings.HasSuffix(name, fileName) {
@@ -219,7 +219,7 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []chat.Spot, err
 }
 
 // spotsIn returns the chats of a file. The error is that of looking at it, or of a context that has ended.
-func (f *format) spotsIn(ctx context.Context, in folder.In, name string) (list []chat.Spot, err error) {
+func (f *format) spotsIn(ctx context.Context, in engine.In, name string) (list []chat.Spot, err error) {
 	look, err := in.Stamp(name)
 	if err != nil || ctx.Err() != nil {
 		return nil, errors.Join(err, ctx.Err())
@@ -240,7 +240,7 @@ func (f *format) spotsIn(ctx context.Context, in folder.In, name string) (list [
 }
 
 // ReadOpened implements chat.Several: a line near the beginning begins a chat.
-func (f *format) ReadOpened(ctx context.Context, in folder.In, name string) ([]chat.Spot, error) {
+func (f *format) ReadOpened(ctx context.Context, in engine.In, name string) ([]chat.Spot, error) {
 	lines, err := chat.HeadLines(in.Tree, name)
 	if err != nil || !slices.ContainsFunc(lines, beginsChat) {
 		return nil, ctx.Err() // one that is gone has none
@@ -256,7 +256,7 @@ func (f *format) Spot(name string) chat.Spot {
 
 // find returns where a session is in its file, and its first bytes, at most so many; none
 // where it is not there.
-func (f *format) find(ctx context.Context, in folder.In, at chat.Spot, most int64) (c section, text []byte, err error) {
+func (f *format) find(ctx context.Context, in engine.In, at chat.Spot, most int64) (c section, text []byte, err error) {
 	file, err := f.scan(ctx, in, at.File)
 	if err != nil {
 		return c, nil, err
@@ -274,7 +274,7 @@ func (f *format) find(ctx context.Context, in folder.In, at chat.Spot, most int6
 }
 
 // Glance implements chat.Format.
-func (f *format) Glance(in folder.In, at chat.Spot) (chat.Glance, error) {
+func (f *format) Glance(in engine.In, at chat.Spot) (chat.Glance, error) {
 	c, text, err := f.find(context.Background(), in, at, glanced)
 	g := chat.Glance{Project: f.dir}
 	var said chat.Opening
@@ -291,7 +291,7 @@ func (f *format) Glance(in folder.In, at chat.Spot) (chat.Glance, error) {
 }
 
 // Read implements chat.Format.
-func (f *format) Read(ctx context.Context, in folder.In, at chat.Spot) (*chat.Session, error) {
+func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Session, error) {
 	c, text, err := f.find(ctx, in, at, math.MaxInt64)
 	if err != nil {
 		return nil, err
@@ -300,7 +300,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at chat.Spot) (*chat.Se
 }
 
 // Messages implements chat.Format.
-func (f *format) Messages(in folder.In, _ *chat.Session, e *chat.Entry) (list []chat.Message, err error) {
+func (f *format) Messages(in engine.In, _ *chat.Session, e *chat.Entry) (list []chat.Message, err error) {
 	raw, err := chat.Bytes(in.Tree, e.File, e.Records)
 	for i := 0; err == nil && i < len(raw); i++ {
 		list = append(list, messageOf(raw[i]))

@@ -14,8 +14,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
@@ -30,7 +30,7 @@ func TestRead(t *testing.T) { storetest.Read(t, Kind(nil), fixture) }
 // inText returns the chats in a text.
 func inText(t interface{ Fatal(...any) }, text []byte) []section {
 	f := newFormat("").(*format)
-	in := folder.In{Tree: tree.Overlay(nil, tree.Steps{{Name: fileName, Data: append([]byte{}, text...)}}, nil), Memo: tree.NewMemo(&files.Memory{})}
+	in := engine.In{Tree: tree.Overlay(nil, tree.Steps{{Name: fileName, Data: append([]byte{}, text...)}}, nil), Memo: tree.NewMemo(&files.Memory{})}
 	file, err := f.scan(context.Background(), in, fileName)
 	if err != nil {
 		t.Fatal(err)

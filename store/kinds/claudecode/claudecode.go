@@ -38,8 +38,8 @@ import (
 
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 	"hindcast/store/media/watch"
@@ -138,7 +138,7 @@ var uuids = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[
 var agentNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^agent-[0-9A-Za-z-]{1,80}$`) })
 
 // Spots implements chat.Format. The storage is the folder of all projects, or that of one.
-func (f *format) Spots(ctx context.Context, in folder.In) (list []chat.Spot, err error) {
+func (f *format) Spots(ctx context.Context, in engine.In) (list []chat.Spot, err error) {
 	names, err := in.List(".")
 	if err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []chat.Spot, err
 }
 
 // in returns the sessions of the folder of one project, and their sub-agents.
-func (f *format) in(in folder.In, dir string, names []string) []chat.Spot {
+func (f *format) in(in engine.In, dir string, names []string) []chat.Spot {
 	list := make([]chat.Spot, 0, len(names))
 	for _, name := range names {
 		file := tree.Join(dir, name)
@@ -174,7 +174,7 @@ func (f *format) in(in folder.In, dir string, names []string) []chat.Spot {
 }
 
 // agentsIn returns the files of the sub-agents in the folder of a session.
-func agentsIn(in folder.In, dir string) (list []string) {
+func agentsIn(in engine.In, dir string) (list []string) {
 	dir = tree.Join(dir, subagents)
 	names, _ := in.List(dir) // most sessions have none
 	for _, name := range names {
@@ -210,7 +210,7 @@ func (f *format) Spot(file string) chat.Spot {
 
 // ID implements chat.Identifier: the first line of a sub-agent beside its session tells
 // which that is.
-func (f *format) ID(in folder.In, at chat.Spot) string {
+func (f *format) ID(in engine.In, at chat.Spot) string {
 	if at.Named {
 		return ""
 	}
@@ -226,7 +226,7 @@ func (f *format) ID(in folder.In, at chat.Spot) string {
 
 // Glance implements chat.Format: the first words of the user are near the beginning, a
 // title that was set later near the end.
-func (f *format) Glance(in folder.In, at chat.Spot) (g chat.Glance, err error) {
+func (f *format) Glance(in engine.In, at chat.Spot) (g chat.Glance, err error) {
 	err = chat.EndLines(in.Tree, at.File, func(head [][]byte) bool {
 		said, _, _ := opening(at, head)
 		return said.HasPrompt()
@@ -250,7 +250,7 @@ func opening(at chat.Spot, head [][]byte) (said chat.Opening, named titles, dir 
 }
 
 // glance reads a session's title and folder from the lines at both ends of its file.
-func glance(in folder.In, at chat.Spot, head, tail [][]byte) (g chat.Glance) {
+func glance(in engine.In, at chat.Spot, head, tail [][]byte) (g chat.Glance) {
 	said, named, dir := opening(at, head)
 	g.Project = dir
 	for _, line := range tail {
@@ -271,7 +271,7 @@ func glance(in folder.In, at chat.Spot, head, tail [][]byte) (g chat.Glance) {
 }
 
 // Sources implements chat.Plain.
-func (f *format) Sources(_ folder.In, at chat.Spot) []string { return []string{at.File} }
+func (f *format) Sources(_ engine.In, at chat.Spot) []string { return []string{at.File} }
 
 // Adds implements chat.Plain.
 func (f *format) Adds(e *chat.Entry) int { return min(len(e.Records), 1) }

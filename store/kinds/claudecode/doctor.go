@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 )
@@ -115,7 +115,7 @@ const (
 )
 
 // Check implements chat.Checker: Claude Code deletes sessions for their age.
-func (f *format) Check(ctx context.Context, in folder.In) (list []model.Fault, err error) {
+func (f *format) Check(ctx context.Context, in engine.In) (list []model.Fault, err error) {
 	spots, err := f.Spots(ctx, in)
 	if err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func (f *format) daysKept() float64 {
 
 // ReadCarried implements chat.Carrier. Records of other types that are known are bookkeeping, or what
 // Claude Code says to the person.
-func (f *format) ReadCarried(ctx context.Context, in folder.In, s *chat.Session) ([]chat.Carried, error) {
+func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session) ([]chat.Carried, error) {
 	if s.Spot.Part != "" { // the file is looked through for the session around it
 		return nil, nil
 	}

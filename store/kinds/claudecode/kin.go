@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"hindcast/model"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/tree"
 )
 
@@ -19,7 +19,7 @@ const mostSearched = 256 << 20
 // Tell implements chat.Teller: which sessions of the project share records with this one.
 // A fork has the records of its source under their ids, all of them or, of Claude Code's own
 // making, those from the last compaction on.
-func (f *format) Tell(ctx context.Context, in folder.In, s *chat.Session, _ *chat.Entry) (facts model.Facts, err error) {
+func (f *format) Tell(ctx context.Context, in engine.In, s *chat.Session, _ *chat.Entry) (facts model.Facts, err error) {
 	records, source := s.Own.(*own).file.Records, ""
 	for i := range records {
 		source = cmp.Or(records[i].Is.source, source)
@@ -60,7 +60,7 @@ func (f *format) Tell(ctx context.Context, in folder.In, s *chat.Session, _ *cha
 
 // firstID returns the id of the first record in the tree of a file. It returns "" if the head of the file has
 // no such record.
-func (f *format) firstID(in folder.In, file string) string {
+func (f *format) firstID(in engine.In, file string) string {
 	if id, known := f.firsts.Load(file); known {
 		return id.(string)
 	}

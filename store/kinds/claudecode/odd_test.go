@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
@@ -167,7 +167,7 @@ func TestFork_ofAFileThatChanged(t *testing.T) {
 		{At: 0, Len: 1 << 20}: filepath.Base(file), {At: 1, Len: 9}: filepath.Base(file), {At: 0, Len: 1}: "none" + suffix,
 	} {
 		s := &chat.Session{Spot: chat.Spot{File: name}, Entries: []chat.Entry{{ID: "a", Meta: &chat.Meta{}}}, Own: &own{}}
-		cut := chat.Cut{In: folder.In{Tree: disk}, Session: s, To: &s.Entries[0], ID: "new"}
+		cut := chat.Cut{In: engine.In{Tree: disk}, Session: s, To: &s.Entries[0], ID: "new"}
 		if made, err := (&format{}).copySession(cut, nil, []chat.Span{span}, nil); err == nil {
 			t.Errorf("%s: %+v", name, made)
 		}
@@ -222,11 +222,11 @@ func TestID_ofASubAgentBesideItsSession(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "agent-1"+suffix), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := f.ID(folder.In{Tree: disk, Memo: tree.NewMemo(&files.Memory{})}, f.Spot("agent-1"+suffix)); got != want {
+		if got := f.ID(engine.In{Tree: disk, Memo: tree.NewMemo(&files.Memory{})}, f.Spot("agent-1"+suffix)); got != want {
 			t.Errorf("%q is %q, not %q", text, got, want)
 		}
 	}
-	if got := f.ID(folder.In{Tree: disk, Memo: tree.NewMemo(&files.Memory{})}, f.Spot("agent-2"+suffix)); got != "" {
+	if got := f.ID(engine.In{Tree: disk, Memo: tree.NewMemo(&files.Memory{})}, f.Spot("agent-2"+suffix)); got != "" {
 		t.Errorf("one that is not there is %q", got)
 	}
 }

@@ -14,8 +14,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
@@ -43,14 +43,14 @@ func place(t *testing.T, file string, texts map[string]string) {
 }
 
 // onDisk returns a folder as the engine gives it to a format.
-func onDisk(t *testing.T, dir string, around func(tree.Tree) tree.Tree) folder.In {
+func onDisk(t *testing.T, dir string, around func(tree.Tree) tree.Tree) engine.In {
 	t.Helper()
 	disk, err := tree.OpenDisk(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { disk.Close() })
-	return folder.In{Tree: around(disk), Memo: tree.NewMemo(&files.Memory{})}
+	return engine.In{Tree: around(disk), Memo: tree.NewMemo(&files.Memory{})}
 }
 
 // TestDecode_light: a record whose type may be large is not parsed, whatever it holds; of any other all
@@ -139,7 +139,7 @@ func TestErrors(t *testing.T) {
 	const agentFile = session + "/subagents/agent-1.jsonl"
 	place(t, file, map[string]string{agentFile: user("d", "", "one").String() + "\n", session + "/subagents/agent-1.meta.json": `{"toolUseId":"t1"}`})
 	in := onDisk(t, dir, func(on tree.Tree) tree.Tree { return on })
-	broken := func(name string) folder.In {
+	broken := func(name string) engine.In {
 		return onDisk(t, dir, func(on tree.Tree) tree.Tree { return failing{on, name, errBroken} })
 	}
 	f := newFormat(dir)
@@ -148,7 +148,7 @@ func TestErrors(t *testing.T) {
 	if err != nil || len(s.Entries) != 3 {
 		t.Fatal(s, err)
 	}
-	cut := func(in folder.In) chat.Cut { return chat.Cut{In: in, Session: s, To: &s.Entries[2], ID: "new"} }
+	cut := func(in engine.In) chat.Cut { return chat.Cut{In: in, Session: s, To: &s.Entries[2], ID: "new"} }
 	if made, err := f.Fork(cut(in)); err != nil || len(made.Steps) != 3 {
 		t.Fatal(made, err)
 	}

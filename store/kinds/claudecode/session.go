@@ -13,14 +13,14 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 )
 
 // Read implements chat.Format.
-func (f *format) Read(ctx context.Context, in folder.In, at chat.Spot) (*chat.Session, error) {
+func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Session, error) {
 	file, err := f.lines.Read(ctx, in, at.File)
 	if err != nil {
 		return nil, err
@@ -693,7 +693,7 @@ func (b *build) isMain(side bool) bool {
 
 // children notes which sub-agents an entry started: the results name them, and so do their
 // own files.
-func (f *format) children(in folder.In, b *build) {
+func (f *format) children(in engine.In, b *build) {
 	callers, started := map[string]int{}, map[string]string{} // the entries by their calls, the calls by the names of agents
 	for i := range b.s.Entries {
 		said := &b.s.Entries[i].Said
@@ -761,7 +761,7 @@ func (m agentMeta) title() string {
 func metaFile(file string) string { return strings.TrimSuffix(file, suffix) + ".meta.json" }
 
 // metaOf reads the .meta.json file of a sub-agent. It returns the zero value for any other file.
-func metaOf(in folder.In, file string) (m agentMeta) {
+func metaOf(in engine.In, file string) (m agentMeta) {
 	if !isAgent(file) {
 		return m
 	}
@@ -771,7 +771,7 @@ func metaOf(in folder.In, file string) (m agentMeta) {
 }
 
 // Messages implements chat.Format: an answer of several records is one message.
-func (f *format) Messages(in folder.In, _ *chat.Session, e *chat.Entry) ([]chat.Message, error) {
+func (f *format) Messages(in engine.In, _ *chat.Session, e *chat.Entry) ([]chat.Message, error) {
 	records, err := chat.Values(in.Tree, e.File, e.Records)
 	if err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"hindcast/model/jsontape"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 )
@@ -148,7 +148,7 @@ func (b *build) skips(i int) bool {
 }
 
 // noteAgents notes the sessions in the file, with the entries by the calls that started them.
-func (b *build) noteAgents(in folder.In, callers map[string]int, dirs ...string) {
+func (b *build) noteAgents(in engine.In, callers map[string]int, dirs ...string) {
 	for _, first := range slices.Sorted(maps.Keys(b.sides.calls)) {
 		if i, there := callers[b.sides.calls[first]]; there {
 			b.noteInner(i, first, b.nameOf(first))

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"hindcast/model"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 )
 
 // faults returns the faults in the records of a rollout.
@@ -53,7 +53,7 @@ func (p *part) faults() (list []model.Fault) {
 }
 
 // Check implements chat.Checker: it reads the index of threads and the names of rollouts.
-func (f *format) Check(ctx context.Context, in folder.In) (list []model.Fault, err error) {
+func (f *format) Check(ctx context.Context, in engine.In) (list []model.Fault, err error) {
 	n, err := f.currentNames(ctx, in)
 	if err != nil {
 		return nil, err

@@ -39,8 +39,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 	"hindcast/store/media/watch"
@@ -162,7 +162,7 @@ func newFormat(dir string) *format {
 
 // Glance implements chat.Format: the first words of the user are behind a header of some
 // 20 kB.
-func (f *format) Glance(in folder.In, at chat.Spot) (g chat.Glance, err error) {
+func (f *format) Glance(in engine.In, at chat.Spot) (g chat.Glance, err error) {
 	index := f.index(context.Background(), in)
 	row := index.rows[thread(at)]
 	if at.Part != "" {
@@ -221,7 +221,7 @@ func thread(at chat.Spot) string { return path.Base(at.ID) }
 // ReadCarried implements chat.Carrier: items, what events repeat of them, and records of types that
 // are not known. The header and the contexts of turns have instructions, which are no messages;
 // other events say how the work went on.
-func (f *format) ReadCarried(ctx context.Context, in folder.In, s *chat.Session) (list []chat.Carried, err error) {
+func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session) (list []chat.Carried, err error) {
 	if s.Spot.Part != "" { // its file is gone
 		return nil, nil
 	}

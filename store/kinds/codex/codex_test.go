@@ -19,7 +19,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/files"
 	"hindcast/store/media/sqlitefile"
 	"hindcast/store/media/tree"
@@ -796,7 +796,7 @@ func TestIndex_readsTheListOnce(t *testing.T) {
 	}
 	t.Cleanup(func() { disk.Close() })
 	on, f := &opensCounted{Tree: disk, name: sessionIndex}, newFormat(dir)
-	in := folder.In{Tree: on, Memo: tree.NewMemo(&files.Memory{})}
+	in := engine.In{Tree: on, Memo: tree.NewMemo(&files.Memory{})}
 	for round, sessions := range []int{50, 60} {
 		write(sessions, time.Now().Add(time.Duration(round-2)*time.Hour))
 		spots, err := f.Spots(t.Context(), in)

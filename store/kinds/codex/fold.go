@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"hindcast/model"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 )
 
 // fold makes the entries of a session, part by part.
@@ -62,7 +62,7 @@ type state struct {
 var start = state{tip: -1, answer: -1, meta: &chat.Meta{}, turning: turning{last: -1}}
 
 // Read implements chat.Format.
-func (f *format) Read(ctx context.Context, in folder.In, at chat.Spot) (*chat.Session, error) {
+func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Session, error) {
 	if at.Part != "" {
 		r := f.rowOf(in, at, f.index(ctx, in))
 		return &chat.Session{Spot: at, Head: -1, Title: r.threadTitle(), Project: r.dir, Faults: []model.Fault{goneFault(at, r)}}, nil
@@ -392,7 +392,7 @@ func (b *fold) markReverted(segments []*part) {
 }
 
 // Messages implements chat.Format.
-func (f *format) Messages(in folder.In, s *chat.Session, e *chat.Entry) (list []chat.Message, err error) {
+func (f *format) Messages(in engine.In, s *chat.Session, e *chat.Entry) (list []chat.Message, err error) {
 	records, err := chat.Values(f.in(in, e.File).Tree, e.File, e.Records)
 	if err != nil {
 		return nil, err

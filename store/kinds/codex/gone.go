@@ -10,8 +10,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/tree"
 )
 
@@ -35,7 +35,7 @@ type sessionList struct {
 
 // listedSessions returns the threads that the list of sessions of a storage has, to be read only. It is read again
 // where its file is another.
-func (f *format) listedSessions(in folder.In) map[string]row {
+func (f *format) listedSessions(in engine.In) map[string]row {
 	now := &sessionList{rows: map[string]row{}}
 	now.at, _ = in.Stamp(sessionIndex) // there may be none
 	f.mu.Lock()
@@ -70,7 +70,7 @@ func (n *names) withoutFiles(file string, rows map[string]row) (list []chat.Spot
 }
 
 // rowOf returns the index row of a session whose file is gone.
-func (f *format) rowOf(in folder.In, at chat.Spot, index *threads) row {
+func (f *format) rowOf(in engine.In, at chat.Spot, index *threads) row {
 	if at.File == sessionIndex {
 		return f.listedSessions(in)[at.Part]
 	}

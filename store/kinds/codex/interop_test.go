@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
 	"hindcast/store/storetest/chattest"
@@ -226,7 +226,7 @@ func TestInterop_codexElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer disk.Close()
-	if got := newFormat(dir).index(t.Context(), folder.In{Tree: disk}); got.dir != index || len(got.rows) != 1 || got.err != nil {
+	if got := newFormat(dir).index(t.Context(), engine.In{Tree: disk}); got.dir != index || len(got.rows) != 1 || got.err != nil {
 		t.Errorf("the index is %+v", got)
 	}
 }

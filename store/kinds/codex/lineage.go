@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"hindcast/model"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 )
 
 // part is a rollout that a session has records of.
@@ -44,7 +44,7 @@ const noLimit = math.MaxInt64
 type lineage struct {
 	ctx    context.Context
 	format *format
-	in     folder.In
+	in     engine.In
 	names  *names
 	// mine are the rollouts of the session itself.
 	mine  []string

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/tree"
 )
 
@@ -88,7 +88,7 @@ const noThread = "-"
 
 // thread returns the thread and the parent thread in the header of a file. thread is noThread if the header
 // names none, and "" if the file is no rollout. parent is "" if no thread started it.
-func (f *format) thread(in folder.In, file string) (thread, parent string) {
+func (f *format) thread(in engine.In, file string) (thread, parent string) {
 	thread, parent, _ = strings.Cut(chat.AskHead(in, file, "thread", func(head []byte) string {
 		if head = unpackedHead(head); !isRollout(head) {
 			return ""
@@ -110,7 +110,7 @@ func idIn(header chat.Value) string {
 }
 
 // Spots implements chat.Format.
-func (f *format) Spots(ctx context.Context, in folder.In) ([]chat.Spot, error) {
+func (f *format) Spots(ctx context.Context, in engine.In) ([]chat.Spot, error) {
 	n, err := f.list(ctx, in)
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (f *format) Spots(ctx context.Context, in folder.In) ([]chat.Spot, error) {
 
 // currentNames returns the rollouts as they are: those that were listed, where no folder changed in
 // which Codex would make one.
-func (f *format) currentNames(ctx context.Context, in folder.In) (*names, error) {
+func (f *format) currentNames(ctx context.Context, in engine.In) (*names, error) {
 	f.mu.Lock()
 	n := f.names
 	f.mu.Unlock()
@@ -142,7 +142,7 @@ func (f *format) currentNames(ctx context.Context, in folder.In) (*names, error)
 }
 
 // list lists the rollouts.
-func (f *format) list(ctx context.Context, in folder.In) (*names, error) {
+func (f *format) list(ctx context.Context, in engine.In) (*names, error) {
 	view := tree.NewView(storedIn{in.Tree}) // which looks at a folder before it lists it
 	look := in
 	look.Tree = view
@@ -221,7 +221,7 @@ func (n *names) add(at chat.Spot) {
 
 // ID implements chat.Identifier: the thread, with the one before it that started it as a
 // sub-agent.
-func (f *format) ID(in folder.In, at chat.Spot) string {
+func (f *format) ID(in engine.In, at chat.Spot) string {
 	id, _ := threadOf(at.File)
 	if id == "" {
 		if id, _ = f.thread(in, at.File); id == "" || id == noThread {
@@ -251,7 +251,7 @@ func (f *format) ID(in folder.In, at chat.Spot) string {
 }
 
 // agent returns the session of a thread that one started, which a fork of it has started as well.
-func (f *format) agent(in folder.In, n *names, by chat.Spot, thread string) string {
+func (f *format) agent(in engine.In, n *names, by chat.Spot, thread string) string {
 	if i, known := n.threads[thread]; known {
 		return f.ID(in, n.spots[i])
 	}
@@ -260,7 +260,7 @@ func (f *format) agent(in folder.In, n *names, by chat.Spot, thread string) stri
 
 // parentOf returns the thread that started the thread of a rollout, "" if no thread did. It asks the index
 // first, then the rollout's header.
-func (f *format) parentOf(in folder.In, n *names, file string) string {
+func (f *format) parentOf(in engine.In, n *names, file string) string {
 	if parent, known := n.index.parent(n.threadOf(file)); known {
 		return parent
 	}

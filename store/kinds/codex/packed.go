@@ -12,8 +12,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/tree"
 )
 
@@ -105,7 +105,7 @@ func (u *unpacker) damage(file string) error {
 
 // in returns where a rollout is read from: the tree itself, unless it is packed. That the name
 // of a rollout of Codex's own tells, else its beginning does.
-func (u *unpacker) in(in folder.In, file string) folder.In {
+func (u *unpacker) in(in engine.In, file string) engine.In {
 	is := strings.HasSuffix(file, packed)
 	if thread, _ := threadOf(file); thread == "" {
 		head, err := tree.Head(in.Tree, file, int64(len(magic)))
@@ -118,7 +118,7 @@ func (u *unpacker) in(in folder.In, file string) folder.In {
 }
 
 // raw is chat.Raw for rollouts.
-func (u *unpacker) raw(in folder.In, file string, spans ...chat.Span) ([][]byte, error) {
+func (u *unpacker) raw(in engine.In, file string, spans ...chat.Span) ([][]byte, error) {
 	return chat.Raw(u.in(in, file).Tree, file, spans)
 }
 

@@ -10,8 +10,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
 )
@@ -196,7 +196,7 @@ func TestIndex_isReadOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer disk.Close()
-	in := folder.In{Tree: disk}
+	in := engine.In{Tree: disk}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if f.index(ended, in); f.threads != nil {

@@ -14,8 +14,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
@@ -66,14 +66,14 @@ func TestSpot(t *testing.T) {
 }
 
 // onDisk returns a folder as the engine gives it to a format.
-func onDisk(t *testing.T, dir string, around func(tree.Tree) tree.Tree) folder.In {
+func onDisk(t *testing.T, dir string, around func(tree.Tree) tree.Tree) engine.In {
 	t.Helper()
 	disk, err := tree.OpenDisk(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { disk.Close() })
-	return folder.In{Tree: around(disk), Memo: tree.NewMemo(&files.Memory{})}
+	return engine.In{Tree: around(disk), Memo: tree.NewMemo(&files.Memory{})}
 }
 
 // TestGlance: the list has the first words of the person, else those near the end, and the folder of the

@@ -18,8 +18,8 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"hindcast/model/conversation"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/sqlitefile"
 	"hindcast/store/media/tree"
 )
@@ -92,7 +92,7 @@ const mostSettings = 1 << 20
 
 // indexDir returns the folder of the index: that of the settings, else of the environment, else
 // the storage, as 0.118 and 0.169 resolve it.
-func (f *format) indexDir(in folder.In) string {
+func (f *format) indexDir(in engine.In) string {
 	var settings struct {
 		Home *string `toml:"sqlite_home"`
 	}
@@ -118,7 +118,7 @@ func (f *format) Mark(ctx context.Context, _ chat.Spot) (string, error) {
 		return "", err
 	}
 	defer disk.Close() // it was only read
-	now := f.index(ctx, folder.In{Tree: disk})
+	now := f.index(ctx, engine.In{Tree: disk})
 	if now.dir == f.dir {
 		return "", nil
 	}
@@ -126,7 +126,7 @@ func (f *format) Mark(ctx context.Context, _ chat.Spot) (string, error) {
 }
 
 // index returns the current index. It has no rows if the database does not exist or cannot be read.
-func (f *format) index(ctx context.Context, in folder.In) *threads {
+func (f *format) index(ctx context.Context, in engine.In) *threads {
 	if f.dir == "" { // SQLite reads it where it is on a disk
 		return &threads{}
 	}

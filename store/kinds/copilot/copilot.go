@@ -29,8 +29,8 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 	"hindcast/store/media/watch"
@@ -107,7 +107,7 @@ func isEvents(head []byte) bool {
 
 // sessionOf returns the session id in the first events of a file that Copilot CLI did not name. It returns
 // noSession if the events give no id, and "" if the file has no events.
-func sessionOf(in folder.In, file string) string {
+func sessionOf(in engine.In, file string) string {
 	return chat.AskHead(in, file, "session", func(head []byte) string {
 		if !isEvents(head) {
 			return ""
@@ -134,7 +134,7 @@ type format struct{ lines chat.Lines[record] }
 
 // Spots implements chat.Format. A file or a folder that has another name than Copilot CLI gives is
 // looked into.
-func (f *format) Spots(ctx context.Context, in folder.In) (list []chat.Spot, err error) {
+func (f *format) Spots(ctx context.Context, in engine.In) (list []chat.Spot, err error) {
 	return chat.Walk(ctx, in, 0, func(name string) (chat.Spot, bool) {
 		file := tree.Join(name, eventsFile)
 		switch {
@@ -148,7 +148,7 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []chat.Spot, err
 }
 
 // ID implements chat.Identifier: the event that starts the session tells.
-func (f *format) ID(in folder.In, at chat.Spot) string {
+func (f *format) ID(in engine.In, at chat.Spot) string {
 	_, agent, child := strings.Cut(at.ID, "/")
 	id := sessionOf(in, at.File)
 	if !chat.IsPlainID(id) {
@@ -208,7 +208,7 @@ func (c *crew) add(agent, name string) {
 }
 
 // Glance implements chat.Format.
-func (f *format) Glance(in folder.In, at chat.Spot) (g chat.Glance, err error) {
+func (f *format) Glance(in engine.In, at chat.Spot) (g chat.Glance, err error) {
 	err = chat.EndLines(in.Tree, at.File, func(head [][]byte) bool {
 		g := glance(head, nil)
 		return g.Title != ""
@@ -247,7 +247,7 @@ var nameLine = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // name returns the session's name in workspace.yaml, or "". The name is untrusted.
-func (f *format) name(in folder.In, at chat.Spot) string {
+func (f *format) name(in engine.In, at chat.Spot) string {
 	if len(at.More) == 0 {
 		return ""
 	}
@@ -278,7 +278,7 @@ func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
 
 // ReadCarried implements chat.Carrier. Other events that are known say how the work went on, or are
 // parts of a message that is written whole behind them.
-func (f *format) ReadCarried(ctx context.Context, in folder.In, s *chat.Session) ([]chat.Carried, error) {
+func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session) ([]chat.Carried, error) {
 	return chat.CarriedIn(ctx, in, s.Spot.File, false, func(v chat.Value) (string, []chat.Value) {
 		kind := v.Get("type").Text()
 		if _, is := messageOf(v); (is || !isKnown(kind)) && agentOf(v) == s.Spot.Part {

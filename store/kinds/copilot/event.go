@@ -11,8 +11,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 )
 
 // Types of events that are told apart here.
@@ -197,7 +197,7 @@ func addUsage(u *conversation.Usage, v chat.Value) {
 
 // Messages implements chat.Format. The parts of an answer are one message; the system
 // prompt that an entry came with is another, before it.
-func (f *format) Messages(in folder.In, s *chat.Session, e *chat.Entry) (list []chat.Message, err error) {
+func (f *format) Messages(in engine.In, s *chat.Session, e *chat.Entry) (list []chat.Message, err error) {
 	raw, err := chat.Raw(in.Tree, e.File, e.Records)
 	if err != nil {
 		return nil, err

@@ -14,8 +14,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/tree"
 )
 
@@ -124,7 +124,7 @@ func withSessionID(line []byte, id string) ([]byte, error) {
 var idLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^id:.*$`) })
 
 // descriptionFor returns the session's workspace.yaml under another id, or a new one if it is missing.
-func descriptionFor(in folder.In, s *chat.Session, id string) ([]byte, error) {
+func descriptionFor(in engine.In, s *chat.Session, id string) ([]byte, error) {
 	text, err := []byte(nil), fs.ErrNotExist
 	if len(s.Spot.More) > 0 {
 		text, err = tree.Head(in.Tree, s.Spot.More[0], mostDescribed)
@@ -141,7 +141,7 @@ func descriptionFor(in folder.In, s *chat.Session, id string) ([]byte, error) {
 var lockName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^inuse\.(\d{1,9})\.lock$`) })
 
 // lockHolders says which processes have a session open, by the locks that they hold.
-func lockHolders(in folder.In, at chat.Spot) (list []string) {
+func lockHolders(in engine.In, at chat.Spot) (list []string) {
 	names, err := in.List(path.Dir(at.File))
 	if err != nil {
 		return nil

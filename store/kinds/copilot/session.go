@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"hindcast/model"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 )
 
 // Codes of faults.
@@ -20,7 +20,7 @@ const (
 )
 
 // Read implements chat.Format.
-func (f *format) Read(ctx context.Context, in folder.In, at chat.Spot) (*chat.Session, error) {
+func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Session, error) {
 	file, err := f.lines.Read(ctx, in, at.File)
 	if err != nil {
 		return nil, err

@@ -29,8 +29,8 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/sqlitefile"
 )
@@ -67,7 +67,7 @@ const (
 type format struct{ chat.Databases }
 
 // Spots implements chat.Format.
-func (f *format) Spots(ctx context.Context, in folder.In) (list []chat.Spot, err error) {
+func (f *format) Spots(ctx context.Context, in engine.In) (list []chat.Spot, err error) {
 	names, err := f.Names(ctx, in)
 	for i := 0; err == nil && i < len(names); i++ {
 		var some []chat.Spot
@@ -153,7 +153,7 @@ func titleOf(r map[string]any) string {
 }
 
 // Glance implements chat.Format.
-func (f *format) Glance(_ folder.In, at chat.Spot) (g chat.Glance, err error) {
+func (f *format) Glance(_ engine.In, at chat.Spot) (g chat.Glance, err error) {
 	ctx := context.Background() // it is one row
 	g.Project = f.project()
 	return g, f.Query(ctx, at.File, func(t *sqlitefile.Tx) error {
@@ -165,7 +165,7 @@ func (f *format) Glance(_ folder.In, at chat.Spot) (g chat.Glance, err error) {
 }
 
 // Read implements chat.Format.
-func (f *format) Read(ctx context.Context, _ folder.In, at chat.Spot) (s *chat.Session, err error) {
+func (f *format) Read(ctx context.Context, _ engine.In, at chat.Spot) (s *chat.Session, err error) {
 	err = f.Query(ctx, at.File, func(t *sqlitefile.Tx) error {
 		b := build{session: &chat.Session{Spot: at, Head: -1, Project: f.project()}, unknown: map[string]int{}}
 		s = b.session
@@ -416,7 +416,7 @@ func (f *format) Mark(ctx context.Context, at chat.Spot) (mark string, err error
 }
 
 // Messages implements chat.Format.
-func (f *format) Messages(_ folder.In, s *chat.Session, e *chat.Entry) (list []chat.Message, err error) {
+func (f *format) Messages(_ engine.In, s *chat.Session, e *chat.Entry) (list []chat.Message, err error) {
 	ctx := context.Background() // it is one row
 	id, _, _ := strings.Cut(e.ID, "~")
 	err = f.Query(ctx, s.Spot.File, func(t *sqlitefile.Tx) error {
@@ -435,7 +435,7 @@ var columns = strings.Fields("id session_id role parts model provider created_at
 
 // ReadCarried implements chat.Carrier: the parts of each message, but for how it ended, and what stands in
 // columns that crush has not.
-func (f *format) ReadCarried(ctx context.Context, _ folder.In, s *chat.Session) (list []chat.Carried, err error) {
+func (f *format) ReadCarried(ctx context.Context, _ engine.In, s *chat.Session) (list []chat.Carried, err error) {
 	err = f.Query(ctx, s.Spot.File, func(t *sqlitefile.Tx) error {
 		list = nil
 		return eachMessage(ctx, t, path.Base(s.Spot.Part), func(r map[string]any) {

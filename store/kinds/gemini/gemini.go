@@ -23,8 +23,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 	"hindcast/store/media/watch"
@@ -134,7 +134,7 @@ func inner(dir string, t tree.Tree) int {
 type format struct{ lines chat.Lines[record] }
 
 // Spots implements chat.Format.
-func (f *format) Spots(ctx context.Context, in folder.In) (list []chat.Spot, err error) {
+func (f *format) Spots(ctx context.Context, in engine.In) (list []chat.Spot, err error) {
 	projects, err := in.List(".")
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []chat.Spot, err
 
 // chats returns the sessions of one folder, each with the sessions that have the same short id. It reads the
 // beginning of a file that Gemini CLI did not name.
-func (f *format) chats(in folder.In, dir string, names []string) (list []chat.Spot) {
+func (f *format) chats(in engine.In, dir string, names []string) (list []chat.Spot) {
 	same, agents := map[string][]string{}, []chat.Spot(nil)
 	for _, name := range names {
 		file := tree.Join(dir, name)
@@ -194,7 +194,7 @@ type beginning struct {
 }
 
 // beginningOf looks at the beginning of a file once.
-func beginningOf(in folder.In, file string) beginning {
+func beginningOf(in engine.In, file string) beginning {
 	fields := strings.Split(chat.AskHead(in, file, "beginning", func(head []byte) string {
 		begins, id := isLog(file, head), chat.ParseHead(head).Get("sessionId").Text()
 		if !chat.IsPlainID(id) {
@@ -247,7 +247,7 @@ func projectOf(file string) string {
 }
 
 // ID implements chat.Identifier: the first line tells.
-func (f *format) ID(in folder.In, at chat.Spot) string {
+func (f *format) ID(in engine.In, at chat.Spot) string {
 	if strings.Contains(at.ID, "/") {
 		return at.ID
 	}
@@ -255,7 +255,7 @@ func (f *format) ID(in folder.In, at chat.Spot) string {
 }
 
 // project returns the folder that a session is about, "" where no file tells.
-func project(in folder.In, file string) string {
+func project(in engine.In, file string) string {
 	const longest = 4 << 10
 	text, err := tree.Head(in.Tree, tree.Join(projectOf(file), rootFile), longest)
 	if err != nil {
@@ -265,7 +265,7 @@ func project(in folder.In, file string) string {
 }
 
 // Glance implements chat.Format.
-func (f *format) Glance(in folder.In, at chat.Spot) (g chat.Glance, err error) {
+func (f *format) Glance(in engine.In, at chat.Spot) (g chat.Glance, err error) {
 	g.Project = project(in, at.File)
 	head, err := tree.Head(in.Tree, at.File, mostGlanced)
 	if err != nil {
@@ -305,7 +305,7 @@ func isDocument(file string, head []byte) bool {
 }
 
 // load reads a file.
-func (f *format) load(ctx context.Context, in folder.In, file string) (*chat.File[record], error) {
+func (f *format) load(ctx context.Context, in engine.In, file string) (*chat.File[record], error) {
 	if beginningOf(in, file).document {
 		return f.lines.ReadWhole(in, file)
 	}
@@ -327,7 +327,7 @@ const (
 )
 
 // Read implements chat.Format.
-func (f *format) Read(ctx context.Context, in folder.In, at chat.Spot) (*chat.Session, error) {
+func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Session, error) {
 	file, err := f.load(ctx, in, at.File)
 	if err != nil {
 		return nil, err
@@ -365,7 +365,7 @@ const mostShared = 16 << 10
 // sharedNameFaults returns the faults of a session whose name ends as those of other files do: Gemini CLI
 // deletes all of these when it deletes one. Files larger than most are not looked into. The error is
 // that of a context that has ended.
-func (f *format) sharedNameFaults(ctx context.Context, in folder.In, at chat.Spot, most int64) (list []model.Fault, err error) {
+func (f *format) sharedNameFaults(ctx context.Context, in engine.In, at chat.Spot, most int64) (list []model.Fault, err error) {
 	for _, name := range at.More {
 		if look, err := in.Stamp(name); err != nil || look.Size > most {
 			continue
@@ -392,7 +392,7 @@ func (f *format) sharedNameFaults(ctx context.Context, in folder.In, at chat.Spo
 const deletes = "does not list the session, and deletes the file at the next start"
 
 // Messages implements chat.Format.
-func (f *format) Messages(in folder.In, s *chat.Session, e *chat.Entry) (list []chat.Message, err error) {
+func (f *format) Messages(in engine.In, s *chat.Session, e *chat.Entry) (list []chat.Message, err error) {
 	records, err := chat.Values(in.Tree, e.File, e.Records)
 	if err != nil {
 		return nil, err
@@ -432,7 +432,7 @@ func resume(s *chat.Session, id, then string) []model.Resume {
 
 // ReadCarried implements chat.Carrier. It returns the messages of each list; of messages with one id, the
 // last one counts. Other lines hold the session's metadata.
-func (f *format) ReadCarried(ctx context.Context, in folder.In, s *chat.Session) ([]chat.Carried, error) {
+func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session) ([]chat.Carried, error) {
 	list, err := chat.CarriedIn(ctx, in, s.Spot.File, beginningOf(in, s.Spot.File).document, func(v chat.Value) (string, []chat.Value) {
 		for _, list := range []chat.Value{v.Get("messages"), v.Get("$set", "messages")} {
 			if list.There() {

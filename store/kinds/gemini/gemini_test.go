@@ -17,8 +17,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/storetest"
 )
@@ -516,7 +516,7 @@ type counting struct {
 	asked *atomic.Int64
 }
 
-func (c counting) ID(in folder.In, at chat.Spot) string {
+func (c counting) ID(in engine.In, at chat.Spot) string {
 	c.asked.Add(1)
 	return c.format.ID(in, at)
 }

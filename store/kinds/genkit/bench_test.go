@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
@@ -62,7 +62,7 @@ func BenchmarkReadRow(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 			defer perCPU(b, len(data))()
 			for b.Loop() {
-				in := folder.In{Tree: t, Memo: tree.NewMemo(&files.Memory{})}
+				in := engine.In{Tree: t, Memo: tree.NewMemo(&files.Memory{})}
 				list, err := tree.Notes(b.Context(), in.Tree, in.Memo, ".", []string{"a.json"}, rowCodec)
 				if err != nil || strayOf(&list[0]) != nil {
 					b.Fatal(list, err)

@@ -10,7 +10,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/engine"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/tree"
 )
 
@@ -28,17 +27,17 @@ type spot struct{ dir, name string }
 
 // placeOf returns the place of the session of a name, see grouping, in a folder of the
 // storage. The port calls it id.
-func placeOf(dir, name, id string) folder.Place {
+func placeOf(dir, name, id string) engine.Place {
 	session := escapeSlashes.Replace(name)
 	if dir != "." {
 		session = dir + "/" + session
 	}
-	return folder.Place{Session: session, ID: id, Folders: []string{dir, path.Join(dir, pointersFolder)}, Own: spot{dir, name}}
+	return engine.Place{Session: session, ID: id, Folders: []string{dir, path.Join(dir, pointersFolder)}, Own: spot{dir, name}}
 }
 
 // placeNamed returns the place of a session of the storage, which is named after its folder
 // and the session in it. A flat one has another id where a "global" beside it has one of its name.
-func (p *part) placeNamed(in engine.In, session string) folder.Place {
+func (p *part) placeNamed(in engine.In, session string) engine.Place {
 	at := spotNamed(session)
 	label := p.labelOf(at.dir)
 	if global := path.Join(at.dir, defaultPrefix); path.Base(at.dir) != defaultPrefix && tree.IsFolder(in, global) {
@@ -194,7 +193,7 @@ func (r *row) changed() time.Time {
 // read returns the log of a session.
 func (s *session) read(at engine.Place, in engine.In) *engine.Log {
 	n, told := len(s.rows), in.Writes.Told(at.Session)
-	log := &engine.Log{Place: at, Rows: make([]model.Header, n), Files: make([]string, n), Written: make([]folder.Written, n), Head: -1, Own: s}
+	log := &engine.Log{Place: at, Rows: make([]model.Header, n), Files: make([]string, n), Written: make([]engine.Written, n), Head: -1, Own: s}
 	head := s.head()
 	s.made = map[*row]bool{}
 	leads := make(map[string]bool, n)
@@ -213,7 +212,7 @@ func (s *session) read(at engine.Place, in engine.In) *engine.Log {
 			h.Reason = failedLeaf
 		}
 		log.Files[i] = s.file(r.id)
-		log.Written[i] = folder.Written{Name: log.Files[i], At: r.changed()}
+		log.Written[i] = engine.Written{Name: log.Files[i], At: r.changed()}
 		if dies := r.dies(); dies.After(in.Now) && (log.Until.IsZero() || dies.Before(log.Until)) {
 			log.Until = dies
 		}

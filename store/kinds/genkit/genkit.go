@@ -16,7 +16,6 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 	"hindcast/store/sdk"
@@ -141,8 +140,8 @@ func (s *Store) rebase() error {
 // part opens the storage that a folder is, or is in.
 func (s *Store) part(b base, whole string) (p *part, err error) {
 	p = &part{base: b, opened: s}
-	o := folder.Options{Ignore: isTemporary, Cache: s.cache, Notes: noteKind, Now: func() time.Time { return s.now() }}
-	o.Place = func(session string) folder.Place { return p.placeNamed(p.files.Storage.In(), session) }
+	o := engine.StorageOptions{Ignore: isTemporary, Cache: s.cache, Notes: noteKind, Now: func() time.Time { return s.now() }}
+	o.Place = func(session string) engine.Place { return p.placeNamed(p.files.Storage.In(), session) }
 	if s.on != nil {
 		o.Framework = framework
 		o.On, _ = s.on.At(b.dir) // it is below
@@ -157,7 +156,7 @@ func (s *Store) part(b base, whole string) (p *part, err error) {
 			return s.running.ListAssumed().String(), nil
 		},
 	}
-	if p.files.Storage, err = folder.Open(filepath.Join(s.dir, filepath.FromSlash(b.dir)), o); err != nil {
+	if p.files.Storage, err = engine.OpenStorage(filepath.Join(s.dir, filepath.FromSlash(b.dir)), o); err != nil {
 		return nil, err
 	}
 	if up := p.files.Storage.Way; up != "." {

@@ -14,7 +14,6 @@ import (
 	"hindcast/model/jsontape"
 	"hindcast/store"
 	"hindcast/store/engine"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 )
@@ -123,7 +122,7 @@ func (in *inspector) isAside(id string) bool {
 	if in.log == nil || in.log.Aside[id] == nil {
 		return false
 	}
-	return in.log.Aside[id].How == folder.SetAside
+	return in.log.Aside[id].How == engine.SetAside
 }
 
 func (in *inspector) absentParent(r *row) {
@@ -323,7 +322,7 @@ func (p *part) journalFault(ctx context.Context, faults *store.FaultList, broken
 	}
 	if broken != nil && ctx.Err() == nil {
 		f := p.files.Damage
-		f.File, f.Meaning = folder.JournalFile, broken.Error()
+		f.File, f.Meaning = engine.JournalFile, broken.Error()
 		faults.Add(f)
 	}
 }

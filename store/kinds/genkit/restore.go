@@ -11,7 +11,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/engine"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/tree"
 )
 
@@ -156,7 +155,7 @@ func (s *session) target(in engine.In, id string, op model.Op) (*target, error) 
 	r := s.byID[id]
 	if r == nil {
 		a := s.log.Aside[id]
-		if a.How == folder.Undone {
+		if a.How == engine.Undone {
 			parent := s.log.Rows[s.log.At(id)].ParentID
 			return nil, &model.UnsupportedError{Op: op, Reason: fmt.Sprintf("the row is gone, because the write that made it was undone; its parent %s has the same state", model.ShortID(parent, 8))}
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"hindcast/model"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/storetest"
 )
 
@@ -62,8 +62,8 @@ func made(l layout, pointer *pointer, rows ...*row) *session {
 // headersOf returns the headers of a session of which no journal tells anything.
 func headersOf(t testing.TB, s *session) []model.Header {
 	t.Helper()
-	var nothing folder.Writes
-	log, err := nothing.Tell(t.Context(), folder.In{}, s.read(placeOf(".", "s", ""), folder.In{Now: evening}))
+	var nothing engine.Writes
+	log, err := nothing.Complete(t.Context(), engine.In{}, s.read(placeOf(".", "s", ""), engine.In{Now: evening}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/engine/folder"
+	"hindcast/store/media/journal"
 )
 
 // Lacks returns why an operation cannot be done, "" if it can.
@@ -96,9 +96,9 @@ func (s *Store) lastWritten(ctx context.Context, op model.Op) (last *part, err e
 	if len(parts) == 1 {
 		return parts[0], nil
 	}
-	var newest *folder.Reversal
+	var newest *journal.Entry
 	for _, p := range parts {
-		back, err := p.files.Storage.Reversal(ctx, op)
+		back, err := p.files.Storage.FindReversal(ctx, op)
 		if err != nil {
 			return nil, err
 		}
@@ -106,7 +106,7 @@ func (s *Store) lastWritten(ctx context.Context, op model.Op) (last *part, err e
 			continue
 		}
 		if newest != nil {
-			order := cmp.Or(back.Entry.At.Compare(newest.Entry.At), cmp.Compare(back.Entry.ID, newest.Entry.ID))
+			order := cmp.Or(back.At.Compare(newest.At), cmp.Compare(back.ID, newest.ID))
 			if order == 0 || (order > 0) == (op == model.OpRedo) {
 				continue
 			}

@@ -11,8 +11,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/sqlitefile"
 	"hindcast/store/media/tree"
 )
@@ -351,7 +351,7 @@ func (m *found) compaction() (tail string, is bool) {
 }
 
 // file reads a session of a file: an export with its messages, or the record of one of 0.x.
-func (b *build) file(in folder.In) error {
+func (b *build) file(in engine.In) error {
 	at := &b.session.Spot
 	data, _, err := in.Read(at.File, nil)
 	if err != nil {
@@ -424,7 +424,7 @@ func (m *stored) learn() {
 }
 
 // ofFiles returns a message of 0.x. id is that of the session, a slash and its own.
-func ofFiles(in folder.In, id string) (m stored, err error) {
+func ofFiles(in engine.In, id string) (m stored, err error) {
 	if m.info, _, err = in.Read(storage+"/message/"+id+".json", nil); err != nil {
 		return m, err
 	}

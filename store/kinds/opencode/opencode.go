@@ -27,8 +27,8 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/sqlitefile"
 	"hindcast/store/media/tree"
@@ -104,7 +104,7 @@ const mostWhole = 200
 var sessionID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ses_[0-9A-Za-z_-]{1,60}$`) })
 
 // Spots implements chat.Format. What a database has stands for the file that it came from.
-func (f *format) Spots(ctx context.Context, in folder.In) (list []chat.Spot, err error) {
+func (f *format) Spots(ctx context.Context, in engine.In) (list []chat.Spot, err error) {
 	names, err := f.Names(ctx, in)
 	titles := map[string]string{}
 	for i := 0; err == nil && i < len(names); i++ {
@@ -134,7 +134,7 @@ func (f *format) Spots(ctx context.Context, in folder.In) (list []chat.Spot, err
 }
 
 // inProjects returns the sessions of 0.x.
-func (f *format) inProjects(in folder.In) (list []chat.Spot) {
+func (f *format) inProjects(in engine.In) (list []chat.Spot) {
 	dir := storage + "/session"
 	projects, _ := in.List(dir) // there may be none
 	for _, project := range projects {
@@ -144,7 +144,7 @@ func (f *format) inProjects(in folder.In) (list []chat.Spot) {
 }
 
 // inFolder returns the sessions of a folder of files.
-func (f *format) inFolder(in folder.In, dir string) (list []chat.Spot) {
+func (f *format) inFolder(in engine.In, dir string) (list []chat.Spot) {
 	names, _ := in.List(dir) // there may be none
 	slices.Sort(names)
 	for _, name := range names {
@@ -275,7 +275,7 @@ func (f *format) Spot(name string) chat.Spot {
 
 // ID implements chat.Identifier: an export may have any name, and a session of 0.x is below
 // the one that started it.
-func (f *format) ID(in folder.In, at chat.Spot) string {
+func (f *format) ID(in engine.In, at chat.Spot) string {
 	if at.Part != "" {
 		return "" // the name tells
 	}
@@ -292,14 +292,14 @@ func (f *format) ID(in folder.In, at chat.Spot) string {
 }
 
 // head returns the record of a session by the beginning of its file.
-func (f *format) head(in folder.In, file string) (info, error) {
+func (f *format) head(in engine.In, file string) (info, error) {
 	const enough = 64 << 10
 	text, err := tree.Head(in.Tree, file, enough)
 	return infoOf(chat.ParseHead(text)), err
 }
 
 // Small implements chat.Sizer: a session of 0.x has a file for each message.
-func (f *format) Small(in folder.In, at chat.Spot) bool {
+func (f *format) Small(in engine.In, at chat.Spot) bool {
 	if at.Part != "" {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -310,7 +310,7 @@ func (f *format) Small(in folder.In, at chat.Spot) bool {
 }
 
 // Glance implements chat.Format.
-func (f *format) Glance(in folder.In, at chat.Spot) (g chat.Glance, err error) {
+func (f *format) Glance(in engine.In, at chat.Spot) (g chat.Glance, err error) {
 	var one info
 	f.mu.Lock()
 	row, known := f.rows[at.Name()]
@@ -332,7 +332,7 @@ func (f *format) Glance(in folder.In, at chat.Spot) (g chat.Glance, err error) {
 }
 
 // Read implements chat.Format.
-func (f *format) Read(ctx context.Context, in folder.In, at chat.Spot) (*chat.Session, error) {
+func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Session, error) {
 	b := build{session: &chat.Session{Spot: at, Head: -1}, unknown: map[string]int{}}
 	var err error
 	if at.Part != "" {
@@ -354,7 +354,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at chat.Spot) (*chat.Se
 }
 
 // Messages implements chat.Format.
-func (f *format) Messages(in folder.In, s *chat.Session, e *chat.Entry) ([]chat.Message, error) {
+func (f *format) Messages(in engine.In, s *chat.Session, e *chat.Entry) ([]chat.Message, error) {
 	one, err := f.load(in, s, e)
 	if err != nil {
 		return nil, err
@@ -363,7 +363,7 @@ func (f *format) Messages(in folder.In, s *chat.Session, e *chat.Entry) ([]chat.
 }
 
 // load returns the records of an entry.
-func (f *format) load(in folder.In, s *chat.Session, e *chat.Entry) (one stored, err error) {
+func (f *format) load(in engine.In, s *chat.Session, e *chat.Entry) (one stored, err error) {
 	from := e.Own.(*origin)
 	switch {
 	case len(e.Records) > 0:
@@ -405,7 +405,7 @@ func (f *format) Calls(s *chat.Session, e *chat.Entry) []model.Resume {
 
 // ReadCarried implements chat.Carrier: the parts of messages that the model reads, and what the record of
 // a message says besides.
-func (f *format) ReadCarried(ctx context.Context, in folder.In, s *chat.Session) (list []chat.Carried, err error) {
+func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session) (list []chat.Carried, err error) {
 	var messages []stored
 	add := func(id, kind string, v chat.Value) {
 		if c, says := chat.CarriedOf(s.Spot.File, id, kind, v); says {

@@ -10,8 +10,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/sqlitefile"
 	"hindcast/store/media/tree"
 )
@@ -189,7 +189,7 @@ func (f *format) Mark(ctx context.Context, at chat.Spot) (mark string, err error
 
 // children notes the sub-agents that entries started: a copy names those of the session that it
 // was made from. One that is nowhere is left out.
-func (f *format) children(ctx context.Context, in folder.In, s *chat.Session) error {
+func (f *format) children(ctx context.Context, in engine.In, s *chat.Session) error {
 	if !slices.ContainsFunc(s.Entries, func(e chat.Entry) bool { return len(e.Own.(*origin).started) > 0 }) {
 		return nil
 	}
@@ -245,7 +245,7 @@ type source struct {
 
 // Tell implements chat.Teller. What a message was copied from is looked for among all sessions, and
 // so is not read with each.
-func (f *format) Tell(ctx context.Context, _ folder.In, s *chat.Session, e *chat.Entry) (facts model.Facts, err error) {
+func (f *format) Tell(ctx context.Context, _ engine.In, s *chat.Session, e *chat.Entry) (facts model.Facts, err error) {
 	if s.Spot.Part == "" {
 		return nil, nil
 	}

@@ -14,8 +14,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 )
@@ -74,7 +74,7 @@ func (f *format) Restore(c chat.Cut) (*chat.Restored, error) {
 }
 
 // patch begins to change base_state.json.
-func (t *sessionTree) patch(op model.Op, in folder.In) ([]byte, *jsontape.Patch, error) {
+func (t *sessionTree) patch(op model.Op, in engine.In) ([]byte, *jsontape.Patch, error) {
 	data, _, err := in.Read(t.at.File, nil)
 	if err != nil {
 		return nil, nil, err
@@ -206,7 +206,7 @@ type kin struct {
 const mostKin, mostRoots = 2000, 8
 
 // tell notes at each entry in which other conversations its event is, too.
-func (k *kin) tell(in folder.In, t *sessionTree) {
+func (k *kin) tell(in engine.In, t *sessionTree) {
 	var others []string
 	roots := 0
 	for i := 0; i < len(t.nodes) && roots < mostRoots; i++ {
@@ -234,7 +234,7 @@ func (k *kin) tell(in folder.In, t *sessionTree) {
 
 // conversationsOf returns the conversations that have a root: as their first event, or anywhere one that names
 // itself a root, with which a fork of its branch begins.
-func (k *kin) conversationsOf(in folder.In, root *node) (list []string) {
+func (k *kin) conversationsOf(in engine.In, root *node) (list []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.now.Equal(in.Now) {
@@ -264,7 +264,7 @@ func (k *kin) conversationsOf(in folder.In, root *node) (list []string) {
 }
 
 // byFirstEvent returns the conversations by the files of their first events.
-func byFirstEvent(in folder.In, names []string) map[string][]string {
+func byFirstEvent(in engine.In, names []string) map[string][]string {
 	list := map[string][]string{}
 	for _, name := range names {
 		events, _ := in.List(tree.Join(name, eventsName)) // most names are those of conversations
@@ -279,7 +279,7 @@ func byFirstEvent(in folder.In, names []string) map[string][]string {
 
 // Check implements chat.Checker: it names conversations of the application before the SDK, and
 // events without a base_state.json, by which a conversation is found.
-func (f *format) Check(ctx context.Context, in folder.In) (faults []model.Fault, err error) {
+func (f *format) Check(ctx context.Context, in engine.In) (faults []model.Fault, err error) {
 	names, err := in.List(".")
 	if err != nil {
 		return nil, err

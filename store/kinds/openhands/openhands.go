@@ -25,8 +25,8 @@ import (
 	"sync"
 
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 	"hindcast/store/media/watch"
@@ -99,13 +99,13 @@ func newFormat(dir string) chat.Format {
 var hex = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{32}$`) })
 
 // Spots implements chat.Format. A folder of another name is looked into.
-func (f *format) Spots(ctx context.Context, in folder.In) ([]chat.Spot, error) {
+func (f *format) Spots(ctx context.Context, in engine.In) ([]chat.Spot, error) {
 	return f.conversationsIn(ctx, in, ".")
 }
 
 // conversationsIn returns the conversations in a folder. Each has its sub-agents' conversations, which are in
 // a subfolder of its folder.
-func (f *format) conversationsIn(ctx context.Context, in folder.In, dir string) (list []chat.Spot, err error) {
+func (f *format) conversationsIn(ctx context.Context, in engine.In, dir string) (list []chat.Spot, err error) {
 	names, err := in.List(dir)
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		if ctx.Err() != nil {
@@ -146,13 +146,13 @@ func (f *format) Lock(at chat.Spot) string { return tree.Join(eventsOf(at), lock
 const fewEvents, headSize = 64, 48 << 10
 
 // Small implements chat.Sizer.
-func (f *format) Small(in folder.In, at chat.Spot) bool {
+func (f *format) Small(in engine.In, at chat.Spot) bool {
 	names, err := in.List(eventsOf(at))
 	return err == nil && len(names) <= fewEvents
 }
 
 // Rest implements chat.Scattered: it is that of the events.
-func (f *format) Rest(in folder.In, at chat.Spot) (bytes int64) {
+func (f *format) Rest(in engine.In, at chat.Spot) (bytes int64) {
 	dir := eventsOf(at)
 	defer in.Hold(dir)()
 	names, _ := in.List(dir) // of a conversation that has not begun there is none
@@ -165,7 +165,7 @@ func (f *format) Rest(in folder.In, at chat.Spot) (bytes int64) {
 }
 
 // Glance implements chat.Format: the first words of the user are in one of the first events.
-func (f *format) Glance(in folder.In, at chat.Spot) (g chat.Glance, err error) {
+func (f *format) Glance(in engine.In, at chat.Spot) (g chat.Glance, err error) {
 	data, err := tree.Head(in.Tree, at.File, headSize)
 	if err != nil {
 		return g, err
@@ -193,7 +193,7 @@ func (f *format) Glance(in folder.In, at chat.Spot) (g chat.Glance, err error) {
 
 // ReadCarried implements chat.Carrier. It returns the events, except events of kinds that the model does not
 // read.
-func (f *format) ReadCarried(ctx context.Context, in folder.In, s *chat.Session) (list []chat.Carried, err error) {
+func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session) (list []chat.Carried, err error) {
 	dir := eventsOf(s.Spot)
 	defer in.Hold(dir)()
 	names, _ := in.List(dir) // of a conversation that has not begun there is none

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
 )
@@ -85,7 +85,7 @@ func TestKin_listsOnce(t *testing.T) {
 	c, k := &counting{Tree: disk}, kin{}
 	for i := range n {
 		root := &node{eventFile: eventFile{file: fmt.Sprintf("event-00000-%08x.json", i/2)}}
-		if of := k.conversationsOf(folder.In{Tree: c, Now: time.Unix(1, 0)}, root); len(of) != 2 {
+		if of := k.conversationsOf(engine.In{Tree: c, Now: time.Unix(1, 0)}, root); len(of) != 2 {
 			t.Errorf("%s is in %v", root.file, of)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 )
@@ -76,7 +76,7 @@ type own struct {
 }
 
 // Read implements chat.Format.
-func (f *format) Read(ctx context.Context, in folder.In, at chat.Spot) (*chat.Session, error) {
+func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Session, error) {
 	data, _, err := in.Read(at.File, nil)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (f *format) Read(ctx context.Context, in folder.In, at chat.Spot) (*chat.Se
 
 // agents notes the sub-agents' conversations that tool calls started. No event names them: agents takes the
 // first conversation that begins with the call's prompt.
-func (f *format) agents(ctx context.Context, in folder.In, t *sessionTree) error {
+func (f *format) agents(ctx context.Context, in engine.In, t *sessionTree) error {
 	list, err := f.conversationsIn(ctx, in, tree.Join(path.Dir(t.at.File), agentsName))
 	if err != nil || len(list) == 0 {
 		return ctx.Err() // most have none
@@ -400,7 +400,7 @@ func (t *sessionTree) condense(i, before int) {
 }
 
 // Messages implements chat.Format.
-func (f *format) Messages(in folder.In, s *chat.Session, e *chat.Entry) ([]chat.Message, error) {
+func (f *format) Messages(in engine.In, s *chat.Session, e *chat.Entry) ([]chat.Message, error) {
 	t, o := s.Own.(*sessionTree), e.Own.(*own)
 	if first := &t.nodes[o.nodes[0]]; first.Kind == kindCondense && first.Offset == withoutSummary {
 		return nil, nil

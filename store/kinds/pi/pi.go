@@ -25,8 +25,8 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/model/jsontape"
 	"hindcast/store"
+	"hindcast/store/engine"
 	"hindcast/store/engine/chat"
-	"hindcast/store/engine/folder"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 	"hindcast/store/media/watch"
@@ -99,7 +99,7 @@ func headerOf(head []byte) chat.Value {
 
 // ID implements chat.Identifier: pi finds a session by the id in the header, whatever its file
 // is called.
-func (f *format) ID(in folder.In, at chat.Spot) string {
+func (f *format) ID(in engine.In, at chat.Spot) string {
 	const enough = 4 << 10
 	head, err := tree.Head(in.Tree, at.File, enough)
 	if err != nil {
@@ -120,7 +120,7 @@ func newFormat() *format {
 }
 
 // Spots implements chat.Format.
-func (f *format) Spots(ctx context.Context, in folder.In) ([]chat.Spot, error) {
+func (f *format) Spots(ctx context.Context, in engine.In) ([]chat.Spot, error) {
 	return chat.Walk(ctx, in, 1, func(file string) (chat.Spot, bool) {
 		return f.Spot(file), strings.HasSuffix(file, ".jsonl")
 	})
@@ -251,7 +251,7 @@ func blockOf(v chat.Value) chat.Block {
 }
 
 // Messages implements chat.Format.
-func (f *format) Messages(in folder.In, s *chat.Session, e *chat.Entry) (list []chat.Message, err error) {
+func (f *format) Messages(in engine.In, s *chat.Session, e *chat.Entry) (list []chat.Message, err error) {
 	records, err := chat.Values(in.Tree, e.File, e.Records)
 	for _, r := range records {
 		list = append(list, messageOf(r))
@@ -260,7 +260,7 @@ func (f *format) Messages(in folder.In, s *chat.Session, e *chat.Entry) (list []
 }
 
 // Glance implements chat.Format: the first words of the user are near the beginning.
-func (f *format) Glance(in folder.In, at chat.Spot) (g chat.Glance, err error) {
+func (f *format) Glance(in engine.In, at chat.Spot) (g chat.Glance, err error) {
 	var said chat.Opening
 	lines, err := chat.HeadLines(in.Tree, at.File)
 	for i := 0; i < len(lines) && g.Title == "" && !said.HasPrompt(); i++ {
@@ -280,7 +280,7 @@ func (f *format) Glance(in folder.In, at chat.Spot) (g chat.Glance, err error) {
 }
 
 // Read implements chat.Format.
-func (f *format) Read(ctx context.Context, in folder.In, at chat.Spot) (*chat.Session, error) {
+func (f *format) Read(ctx context.Context, in engine.In, at chat.Spot) (*chat.Session, error) {
 	file, err := f.lines.Read(ctx, in, at.File)
 	if err != nil {
 		return nil, err
@@ -308,7 +308,7 @@ const (
 
 // isThere reports whether the session file of a path is in the storage, wherever that was
 // when the path was written: the last two names tell. "" is no file that could be missing.
-func isThere(in folder.In, file string) bool {
+func isThere(in engine.In, file string) bool {
 	parts := strings.FieldsFunc(file, func(c rune) bool { return c == '/' || c == '\\' })
 	if len(parts) < 2 {
 		return file == ""
@@ -637,14 +637,14 @@ func calls(s *chat.Session, at chat.Spot, then string) []model.Resume {
 }
 
 // Sources implements chat.Plain.
-func (f *format) Sources(_ folder.In, at chat.Spot) []string { return []string{at.File} }
+func (f *format) Sources(_ engine.In, at chat.Spot) []string { return []string{at.File} }
 
 // Adds implements chat.Plain.
 func (f *format) Adds(e *chat.Entry) int { return len(e.Records) }
 
 // ReadCarried implements chat.Carrier. The other types that are known are bookkeeping: the model, a
 // label, the state of an extension.
-func (f *format) ReadCarried(ctx context.Context, in folder.In, s *chat.Session) ([]chat.Carried, error) {
+func (f *format) ReadCarried(ctx context.Context, in engine.In, s *chat.Session) ([]chat.Carried, error) {
 	return chat.CarriedIn(ctx, in, s.Spot.File, false, func(v chat.Value) (string, []chat.Value) {
 		kind := v.Get("type").Text()
 		switch kind {

@@ -18,7 +18,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/labels"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
@@ -603,7 +603,7 @@ func FuzzDecode(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, "t_s.jsonl"), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		kind, in := newFormat(), folder.In{Tree: disk}
+		kind, in := newFormat(), engine.In{Tree: disk}
 		s, err := kind.Read(t.Context(), in, kind.Spot("t_s.jsonl"))
 		if err != nil {
 			t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 
 	"hindcast/model"
 	"hindcast/store/engine"
-	"hindcast/store/engine/folder"
 	"hindcast/store/kinds/strands/runs"
 	"hindcast/store/media/journal"
 	"hindcast/store/media/tree"
@@ -77,7 +76,7 @@ func readSession(ctx context.Context, in engine.In, at engine.Place, _ string) (
 	defer p.hold(in.Tree)()
 	l := readLog(p, in)
 	r := &reading{messageLog: l, branches: &branches{log: l}}
-	log := &engine.Log{Place: at, Head: -1, Settled: true, Empty: true, Err: l.err, Aside: map[string]*folder.Aside{}, Own: r, Written: l.stamps()}
+	log := &engine.Log{Place: at, Head: -1, Settled: true, Empty: true, Err: l.err, Aside: map[string]*engine.Aside{}, Own: r, Written: l.stamps()}
 	inspect := newInspector(l)
 	if l.err != nil || p.agent == "" {
 		r.faults = inspect.faults()
@@ -99,7 +98,7 @@ func readSession(ctx context.Context, in engine.In, at engine.Place, _ string) (
 		log.Contents = append(log.Contents, row.msg.content(&contents))
 		if row.step == nil {
 			version := r.branches.list[row.aside].version
-			log.Aside[row.header.ID] = &folder.Aside{Name: row.msg.file, Version: version}
+			log.Aside[row.header.ID] = &engine.Aside{Name: row.msg.file, Version: version}
 			r.at = append(r.at, -1-row.aside)
 			return nil
 		}
@@ -153,7 +152,7 @@ func (r *reading) gone() bool { return r.place.agent != "" && !r.there && r.agen
 
 // stamps are when the files were written that an agent at work writes: agent.json, the last
 // messages, and those that it is about to give their names.
-func (l *messageLog) stamps() (list []folder.Written) {
+func (l *messageLog) stamps() (list []engine.Written) {
 	if l.place.agent == "" {
 		return nil
 	}
@@ -168,7 +167,7 @@ func (l *messageLog) stamps() (list []folder.Written) {
 	}
 	for _, name := range names {
 		if at, err := l.tree.Stamp(name); err == nil {
-			list = append(list, folder.Written{Name: name, At: at.Modified})
+			list = append(list, engine.Written{Name: name, At: at.Modified})
 		}
 	}
 	return list

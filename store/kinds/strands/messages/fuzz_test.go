@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
 	"hindcast/store/storetest"
@@ -94,7 +94,7 @@ func FuzzRepair(f *testing.F) {
 		}
 		on := maps.Clone(base)
 		on[p.path("messages", "message_3.json")], on[p.path("agent.json")] = message, agent
-		in := folder.In{Tree: on, Memo: s.storage.Memo}
+		in := engine.In{Tree: on, Memo: s.storage.Memo}
 		before, err := readSession(t.Context(), in, p.at(), "")
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +113,7 @@ func FuzzRepair(f *testing.F) {
 		in.Tree = tree.Overlay(on, m.steps(), nil)
 		after, err := readSession(t.Context(), in, p.at(), "")
 		if err == nil {
-			_, err = predictNext(t.Context(), in, before, after, &folder.Move{Own: &mover{op: model.OpRepair}})
+			_, err = predictNext(t.Context(), in, before, after, &engine.Move{Own: &mover{op: model.OpRepair}})
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"sync"
 
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
 	"hindcast/store/media/tree"
@@ -102,8 +102,8 @@ type messageLog struct {
 	close func()
 	memo  *tree.Memo
 	// told are the journal's entries of the place.
-	told   *folder.Told
-	writes folder.Writes
+	told   *engine.Told
+	writes engine.Writes
 	// laid says that steps are laid over the tree.
 	laid bool
 }
@@ -112,7 +112,7 @@ type messageLog struct {
 func (l *messageLog) sdk() sdk.Span { return versions(l.running) }
 
 // openLog lists the log of an agent as it lies, and holds its folder; close lets go of it.
-func openLog(p place, in folder.In) *messageLog {
+func openLog(p place, in engine.In) *messageLog {
 	release := p.hold(in.Tree)
 	l := readLog(p, in)
 	l.close = release
@@ -120,8 +120,8 @@ func openLog(p place, in folder.In) *messageLog {
 }
 
 // layOver returns the log's input with steps laid over it.
-func (l *messageLog) layOver(steps tree.Steps) folder.In {
-	return folder.In{Tree: tree.Overlay(l.tree, steps, l.readKept), Memo: l.memo, Writes: l.writes, There: true}
+func (l *messageLog) layOver(steps tree.Steps) engine.In {
+	return engine.In{Tree: tree.Overlay(l.tree, steps, l.readKept), Memo: l.memo, Writes: l.writes, There: true}
 }
 
 // readKept reads a content that the journal keeps of the place.
@@ -132,7 +132,7 @@ func (l *messageLog) readKept(v journal.Version) ([]byte, error) {
 
 // readLog lists the log of an agent in a tree: that of its place, or one that is over it,
 // whose log is open.
-func readLog(p place, in folder.In) *messageLog {
+func readLog(p place, in engine.In) *messageLog {
 	l := &messageLog{folders: foldersOf(p, in.Tree), memo: in.Memo, told: in.Writes.Told(p.name()), writes: in.Writes, laid: in.There}
 	defer tree.Ahead(l.tree, slices.Values([]string{path.Join(p.session, "session.json"), p.path("agent.json")}), needed)()
 	l.checkSession()

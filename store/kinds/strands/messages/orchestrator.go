@@ -12,7 +12,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/kinds/strands/runs"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
@@ -43,7 +43,7 @@ func infoOf(rs *runs.Records) model.SessionInfo {
 }
 
 // Records implements runs.Files.
-func (f recordFiles) Records(ctx context.Context, in folder.In, at folder.Place) (*runs.Records, error) {
+func (f recordFiles) Records(ctx context.Context, in engine.In, at engine.Place) (*runs.Records, error) {
 	p := at.Own.(place)
 	name := p.recordPath()
 	o := &recordFile{folders: foldersOf(p, in.Tree)}
@@ -69,11 +69,11 @@ func (f recordFiles) Records(ctx context.Context, in folder.In, at folder.Place)
 
 // decode reads the run of a file that parsed, and notes what is wrong with it. The record
 // has no time, but the file is written anew whenever it changes.
-func (o *recordFile) decode(written *[]folder.Written) *runs.Run {
+func (o *recordFile) decode(written *[]engine.Written) *runs.Run {
 	name, at := o.recordPath(), time.Time{}
 	if stamp, err := o.tree.Stamp(name); err == nil {
 		at = stamp.Modified.UTC()
-		*written = []folder.Written{{Name: name, At: at}}
+		*written = []engine.Written{{Name: name, At: at}}
 	}
 	if at.After(o.updated) {
 		o.updated = at
@@ -213,17 +213,17 @@ func (m *mender) record(rs *runs.Records) (data []byte, goes bool) {
 }
 
 // Back implements runs.Files.
-func (f recordFiles) Back(before, after *runs.Records, next folder.Next) folder.Next {
+func (f recordFiles) Back(before, after *runs.Records, next engine.Next) engine.Next {
 	was, now := before.Own.(*recordFile), after.Own.(*recordFile)
 	switch {
 	case after.Loaded() == nil:
-		return folder.Next{Loads: goneWords(was.on, was.id)}
+		return engine.Next{Loads: goneWords(was.on, was.id)}
 	case before.Loaded() == nil:
-		return folder.Next{Loads: thereWords(now.id)}
+		return engine.Next{Loads: thereWords(now.id)}
 	case now.broken() && !was.broken():
-		return folder.Next{Loads: brokenAgain, Hazards: []string{brokenAgain}}
+		return engine.Next{Loads: brokenAgain, Hazards: []string{brokenAgain}}
 	case was.broken() && !now.broken():
-		return folder.Next{Loads: mendedAgain}
+		return engine.Next{Loads: mendedAgain}
 	}
 	return next
 }

@@ -10,7 +10,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
 	"hindcast/store/media/tree"
@@ -142,7 +142,7 @@ func (s *Store) keptFaults(ctx context.Context, b *branches, in *inspector) erro
 
 // journalFault words the journal's fault. A store that was opened by a link has no journal.
 func (s *Store) journalFault(err error) model.Fault {
-	if errors.Is(err, folder.ErrLink) {
+	if errors.Is(err, engine.ErrLink) {
 		return model.Fault{Code: FaultSymlink, File: ".", Severity: model.Note, Meaning: err.Error(), Verdict: "the SDK follows links to folders"}
 	}
 	return model.Fault{Code: FaultJournal, File: journal.Folder, Meaning: err.Error(), Verdict: "the SDK does not look there; what was set aside may not show"}

@@ -11,7 +11,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
 	"hindcast/store/media/tree"
@@ -73,7 +73,7 @@ func (m *mover) repair(ctx context.Context) error {
 
 // mender mends one session.
 type mender struct {
-	in    folder.In
+	in    engine.In
 	place place
 	now   *messageLog // as it lies there, nil of an orchestrator
 	// agent is the new agent.json, nil if there will be no file; wrote says that it

@@ -16,7 +16,7 @@ import (
 	"hindcast/model"
 	"hindcast/model/conversation"
 	"hindcast/store"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/files"
 	"hindcast/store/media/journal"
 	"hindcast/store/media/tree"
@@ -35,8 +35,8 @@ import (
 
 // mover is a plan in the making for a log.
 type mover struct {
-	*folder.Move
-	in folder.In
+	*engine.Move
+	in engine.In
 	op model.Op
 	// now is the log as it is, and snapshot what is aimed at. busy says that an agent may be
 	// at work.

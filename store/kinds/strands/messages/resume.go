@@ -7,7 +7,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/model/conversation"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/tree"
 	"hindcast/store/sdk"
 )
@@ -32,7 +32,7 @@ import (
 const twoInARow = "two messages of the user follow each other, which not every provider takes"
 
 // resume says how the SDK goes on.
-func (e *ending) resume(next *folder.Next) {
+func (e *ending) resume(next *engine.Next) {
 	l, m := e.reading, &e.last
 	next.Loads = e.loads()
 	add := func(call, then string) { next.Calls = append(next.Calls, model.Resume{Call: call, Then: then}) }

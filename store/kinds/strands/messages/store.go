@@ -74,7 +74,6 @@ import (
 	"hindcast/model/conversation"
 	"hindcast/store"
 	"hindcast/store/engine"
-	"hindcast/store/engine/folder"
 	"hindcast/store/kinds/strands/runs"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
@@ -221,7 +220,7 @@ type Store struct {
 	root
 	// storage is the storage that the folder is, or is in. The journal lies in it: so it is
 	// the same one whether the storage or the folder of one session was opened.
-	storage *folder.Storage
+	storage *engine.Storage
 
 	sharing sync.Mutex
 	// shared are the bytes that states share.
@@ -241,7 +240,7 @@ func openWith(ctx context.Context, cache *files.Cache, dir string) (*Store, erro
 	if err == nil {
 		_, single := isSingle(t, baseOf(dir))
 		if err = t.Close(); err == nil {
-			return openFolder(ctx, folder.Options{Cache: cache}, dir, baseOf(dir), single)
+			return openFolder(ctx, engine.StorageOptions{Cache: cache}, dir, baseOf(dir), single)
 		}
 	}
 	return nil, fmt.Errorf("strands: open %q: %w", dir, files.Cause(err))
@@ -251,18 +250,18 @@ func openWith(ctx context.Context, cache *files.Cache, dir string) (*Store, erro
 func openOn(ctx context.Context, cache *files.Cache, on tree.Source) (*Store, error) {
 	base := path.Base(on.Name())
 	_, single := isSingle(on.Tree(), base)
-	return openFolder(ctx, folder.Options{Cache: cache, On: on}, on.Name(), base, single)
+	return openFolder(ctx, engine.StorageOptions{Cache: cache, On: on}, on.Name(), base, single)
 }
 
 // openFolder opens a folder of a base name, which may be that of a single session, and finishes what was broken off.
-func openFolder(ctx context.Context, o folder.Options, dir, base string, single bool) (*Store, error) {
+func openFolder(ctx context.Context, o engine.StorageOptions, dir, base string, single bool) (*Store, error) {
 	s := &Store{root: root{dir: dir}}
 	if single {
 		id := strings.TrimPrefix(base, sessionPrefix)
 		s.single, o.Up = &id, 1
 	}
 	o.Place, o.Ignore, o.Notes, o.Now = s.placeNamed, isTemporary, noteKind, time.Now
-	storage, err := folder.Open(dir, o)
+	storage, err := engine.OpenStorage(dir, o)
 	if err != nil {
 		return nil, fmt.Errorf("strands: open %q: %w", dir, files.Cause(err))
 	}
@@ -292,7 +291,7 @@ func (s *Store) Features() store.Features {
 
 // mark returns a text that changes with the journal, and with the versions that are said to run.
 func (s *Store) mark(context.Context, engine.Place) (string, error) {
-	at, err := s.storage.In().Stamp(folder.JournalFile)
+	at, err := s.storage.In().Stamp(engine.JournalFile)
 	return fmt.Sprint(s.running.ListAssumed(), at.Size, at.Modified.UnixNano()), err
 }
 

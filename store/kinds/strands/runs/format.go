@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"hindcast/model"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/tree"
 )
 
@@ -18,7 +18,7 @@ type Format struct{ Files }
 // Records reads the versions of a place's record from a tree.
 type Files interface {
 	// Records reads the versions of the record of a place that lie in a tree.
-	Records(ctx context.Context, in folder.In, at folder.Place) (*Records, error)
+	Records(ctx context.Context, in engine.In, at engine.Place) (*Records, error)
 	// Decode reads the record in an earlier content of the file, nil if there is no record
 	// in it.
 	Decode(rs *Records, data []byte) *Run
@@ -30,15 +30,15 @@ type Files interface {
 	Mend(m *Move) error
 	// Back describes the effect of an undo or a redo. next describes how a start goes on
 	// with the resulting record.
-	Back(before, after *Records, next folder.Next) folder.Next
+	Back(before, after *Records, next engine.Next) engine.Next
 }
 
 // Move is a write of a record in the making.
 type Move struct {
-	*folder.Move
+	*engine.Move
 	Records *Records
 	// In is the input of the format.
-	In folder.In
+	In engine.In
 	// From is the version that is put back, up to execution At.
 	From *Version
 	At   int
@@ -52,7 +52,7 @@ type Move struct {
 func (Format) Name() string { return "Strands" }
 
 // Read implements folder.Format.
-func (f Format) Read(ctx context.Context, in folder.In, at folder.Place) (*folder.Log, error) {
+func (f Format) Read(ctx context.Context, in engine.In, at engine.Place) (*engine.Log, error) {
 	rs, err := f.Records(ctx, in, at)
 	if err != nil {
 		return nil, err
@@ -67,10 +67,10 @@ const mostReplaced = 64
 
 // replaced returns the versions of a record that the journal has, but those that an undo
 // took away: Hindcast itself had written them. What cannot be read is left out.
-func (f Format) replaced(in folder.In, rs *Records) (list []Version) {
-	var of []*folder.Aside
+func (f Format) replaced(in engine.In, rs *Records) (list []Version) {
+	var of []*engine.Aside
 	for _, a := range in.Told.Aside() {
-		if a.Name == rs.File && a.How != folder.Undone {
+		if a.Name == rs.File && a.How != engine.Undone {
 			of = append(of, a)
 		}
 	}
@@ -87,12 +87,12 @@ func (f Format) replaced(in folder.In, rs *Records) (list []Version) {
 }
 
 // Move implements folder.Mover.
-func (f Format) Move(_ context.Context, in folder.In, before *folder.Log, c model.Change) (*folder.Move, error) {
+func (f Format) Move(_ context.Context, in engine.In, before *engine.Log, c model.Change) (*engine.Move, error) {
 	if len(before.Rows) == 0 && c.Op != model.OpRepair {
 		return nil, model.ErrNoSession
 	}
 	rs := before.Own.(*Records)
-	m := &Move{Move: &folder.Move{Target: before.HeadPoint(), Uses: map[string]string{}}, Records: rs, In: in, Busy: before.Busy != ""}
+	m := &Move{Move: &engine.Move{Target: before.HeadPoint(), Uses: map[string]string{}}, Records: rs, In: in, Busy: before.Busy != ""}
 	m.Own = m
 	switch c.Op {
 	case model.OpPurge:
@@ -168,16 +168,16 @@ func (m *Move) Guard() {
 }
 
 // Next implements folder.Mover.
-func (f Format) Next(_ context.Context, before, after *folder.Log, m *folder.Move) (folder.Next, error) {
+func (f Format) Next(_ context.Context, before, after *engine.Log, m *engine.Move) (engine.Next, error) {
 	if m != nil {
 		made := m.Own.(*Move).Made
-		return folder.Next{Loads: made.Loads, Calls: made.Resume}, nil
+		return engine.Next{Loads: made.Loads, Calls: made.Resume}, nil
 	}
 	now := after.Own.(*Records)
-	var next folder.Next
+	var next engine.Next
 	if v := now.Loaded(); v != nil && v.Run != nil {
 		made := v.Run.asItIs()
-		next = folder.Next{Loads: made.Loads, Calls: made.Resume, Hazards: made.Asks}
+		next = engine.Next{Loads: made.Loads, Calls: made.Resume, Hazards: made.Asks}
 	}
 	return f.Back(before.Own.(*Records), now, next), nil
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"hindcast/model"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 )
 
 // Records are the versions of the record of one orchestrator, the oldest first. The last
@@ -15,7 +15,7 @@ type Records struct {
 	// File is the name in the storage of the file that the SDK loads.
 	File string
 	// Written are the files whose modification times show that a run goes on.
-	Written []folder.Written
+	Written []engine.Written
 	// Own holds the kind's own data.
 	Own any
 }
@@ -33,7 +33,7 @@ type Version struct {
 	// Loaded says that the SDK loads it.
 	Loaded bool
 	// Aside is the journal's record of the version, nil if the version lies in the tree.
-	Aside *folder.Aside
+	Aside *engine.Aside
 	// Left is why it is not what the SDK loads.
 	Left *model.Reason
 	// Own holds the kind's own data.
@@ -119,7 +119,7 @@ func (rs *Records) rows() (list []*row) {
 }
 
 // Headers returns the rows.
-func (rs *Records) Headers() []model.Header { return rs.log(folder.Place{}).Rows }
+func (rs *Records) Headers() []model.Header { return rs.log(engine.Place{}).Rows }
 
 // Title returns the task, "" where the record does not tell.
 func (rs *Records) Title() string {
@@ -140,8 +140,8 @@ func (rs *Records) Err() error {
 }
 
 // log returns the rows for the engine.
-func (rs *Records) log(at folder.Place) *folder.Log {
-	log := &folder.Log{Place: at, Head: -1, Settled: true, Own: rs, Aside: map[string]*folder.Aside{}, Written: rs.Written}
+func (rs *Records) log(at engine.Place) *engine.Log {
+	log := &engine.Log{Place: at, Head: -1, Settled: true, Own: rs, Aside: map[string]*engine.Aside{}, Written: rs.Written}
 	for i := range rs.Versions {
 		log.Held += int64(len(rs.Versions[i].Data))
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hindcast/model"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/kinds/strands/lineage"
 	"hindcast/store/storetest"
 )
@@ -81,8 +81,8 @@ func (a *around) history(data []byte) *history {
 // rows returns the headers of a history.
 func (h *history) rows(t testing.TB) []model.Header {
 	t.Helper()
-	var nothing folder.Writes
-	log, err := nothing.Tell(t.Context(), h.in, h.log(folder.Place{}))
+	var nothing engine.Writes
+	log, err := nothing.Complete(t.Context(), h.in, h.log(engine.Place{}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

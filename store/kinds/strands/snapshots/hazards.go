@@ -6,12 +6,12 @@ import (
 	"slices"
 
 	"hindcast/model/jsontape"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/engine/inspect"
 )
 
 // warn adds what a person should know of a snapshot that an SDK will start from.
-func (m *move) warn(d *document, next *folder.Next) {
+func (m *move) warn(d *document, next *engine.Next) {
 	head := m.headDocument()
 	for _, text := range []string{d.promptHazard(head), d.appHazard(), d.managerHazard(head), d.stashHazard(), d.redactedHazard(head), d.statefulHazard()} {
 		if text != "" {

@@ -15,7 +15,6 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/engine"
-	"hindcast/store/engine/folder"
 	"hindcast/store/kinds/strands/lineage"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
@@ -51,7 +50,7 @@ type item struct {
 	// err is why the file cannot be read at all.
 	err error
 	// aside is the journal's record of a snapshot without a file; nil if the file exists.
-	aside *folder.Aside
+	aside *engine.Aside
 
 	lineage.Link
 	messages int // in the list
@@ -136,7 +135,7 @@ func (l *listing) items() (list []item) {
 type history struct {
 	place
 	listing
-	in    folder.In
+	in    engine.In
 	items []item
 	// at is the position of snapshot_latest.json, or -1. It comes last in the list; only
 	// the snapshots that were set aside, which are no part of the list, follow it.
@@ -180,7 +179,7 @@ func (p place) read(ctx context.Context, in engine.In) (*history, error) {
 }
 
 // under returns the history with what it reads from in.
-func (h *history) under(in folder.In) *history {
+func (h *history) under(in engine.In) *history {
 	is := *h
 	is.in = in
 	is.in.Told = in.Writes.Told(h.place.at().Session)
@@ -315,7 +314,7 @@ func (h *history) path(i int) map[int]bool {
 // gone.
 func (h *history) content(i *item) ([]byte, error) { return h.place.content(h.in, i) }
 
-func (p *place) content(in folder.In, i *item) (data []byte, err error) {
+func (p *place) content(in engine.In, i *item) (data []byte, err error) {
 	if i.aside != nil {
 		data, err = in.Told.Read(i.aside)
 	} else {

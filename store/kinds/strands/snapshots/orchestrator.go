@@ -9,7 +9,6 @@ import (
 	"hindcast/model"
 	"hindcast/model/jsontape"
 	"hindcast/store/engine"
-	"hindcast/store/engine/folder"
 	"hindcast/store/kinds/strands/runs"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
@@ -33,7 +32,7 @@ type record struct {
 }
 
 // Records implements runs.Files.
-func (f orchestrators) Records(ctx context.Context, in folder.In, at folder.Place) (*runs.Records, error) {
+func (f orchestrators) Records(ctx context.Context, in engine.In, at engine.Place) (*runs.Records, error) {
 	h, err := at.Own.(place).read(ctx, in)
 	if err != nil {
 		return nil, err
@@ -168,9 +167,9 @@ func (orchestrators) Mend(m *runs.Move) error {
 }
 
 // Back implements runs.Files.
-func (orchestrators) Back(before, after *runs.Records, next folder.Next) folder.Next {
+func (orchestrators) Back(before, after *runs.Records, next engine.Next) engine.Next {
 	was, now := before.Own.(*records), after.Own.(*records)
-	return was.back(now.history, func() folder.Next {
+	return was.back(now.history, func() engine.Next {
 		next.Loads = fmt.Sprintf("orchestrator %q of session %q: %s", now.agent, now.sessionDir.id, next.Loads)
 		return next
 	})

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"hindcast/model"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/kinds/strands/lineage"
 )
 
@@ -54,14 +54,14 @@ type kept struct {
 
 // idAside returns the id that a snapshot had for which no other file of the place stands,
 // "" for any other content.
-func (h *history) idAside(a *folder.Aside) string {
+func (h *history) idAside(a *engine.Aside) string {
 	name := path.Base(a.Name)
 	m := historyName().FindStringSubmatch(name)
 	switch {
-	case a.Name != h.kept(name) || a.Saved != "" || a.How == folder.Undone:
+	case a.Name != h.kept(name) || a.Saved != "" || a.How == engine.Undone:
 	case name == latestFile && (a.Head == latestID || strings.HasPrefix(a.Head, keptPrefix)): // where an immutable one was the head, it holds the same
 		return latestID
-	case m != nil && a.How == folder.SetAside:
+	case m != nil && a.How == engine.SetAside:
 		return m[1]
 	}
 	return ""
@@ -76,7 +76,7 @@ func (h *history) holds(k *kept, latest *scanned) bool {
 // They come before the latest, which may go on from one of them. latest may be nil.
 func (l *line) addOverwritten(aside []kept, latest *scanned) {
 	for i := range aside {
-		if k := &aside[i]; k.aside.How == folder.BroughtBack && !l.history.holds(k, latest) {
+		if k := &aside[i]; k.aside.How == engine.BroughtBack && !l.history.holds(k, latest) {
 			l.add(k.item, &k.messages)
 		}
 	}
@@ -89,7 +89,7 @@ func (l *line) addSetAside(aside []kept) {
 	h := l.history
 	for i := range aside {
 		k := &aside[i]
-		if k.aside.How == folder.BroughtBack || k.name == latestFile && k.Sum != "" && h.holds(k, nil) {
+		if k.aside.How == engine.BroughtBack || k.name == latestFile && k.Sum != "" && h.holds(k, nil) {
 			continue
 		}
 		l.add(k.item, &k.messages)

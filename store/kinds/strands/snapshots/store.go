@@ -17,7 +17,6 @@ import (
 	"hindcast/model"
 	"hindcast/store"
 	"hindcast/store/engine"
-	"hindcast/store/engine/folder"
 	"hindcast/store/kinds/strands/runs"
 	"hindcast/store/media/files"
 	"hindcast/store/media/tree"
@@ -72,7 +71,7 @@ func openWith(ctx context.Context, cache *files.Cache, dir string) (*Store, erro
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: open %q: %w", kind, dir, err), t.Close())
 	}
-	s, err := openTree(ctx, t, dir, filepath.ToSlash(whole), folder.Options{Cache: cache})
+	s, err := openTree(ctx, t, dir, filepath.ToSlash(whole), engine.StorageOptions{Cache: cache})
 	return s, errors.Join(err, t.Close())
 }
 
@@ -85,7 +84,7 @@ func Elsewhere(cache *files.Cache) tree.Opener {
 			return recogniseTree(ctx, on.Tree())
 		},
 		Open: func(ctx context.Context, on tree.Source) (store.Store, error) {
-			return openTree(ctx, on.Tree(), on.Name(), on.Name(), folder.Options{Cache: cache, On: on})
+			return openTree(ctx, on.Tree(), on.Name(), on.Name(), engine.StorageOptions{Cache: cache, On: on})
 		},
 	}
 }
@@ -93,7 +92,7 @@ func Elsewhere(cache *files.Cache) tree.Opener {
 // openTree opens what is in a tree. whole is the whole name of its root, with slashes. The journal lies in
 // the storage that the folder is in or is: so it is the same one whether the storage, its session/ or the
 // folder of one session is opened.
-func openTree(ctx context.Context, t tree.Tree, dir, whole string, o folder.Options) (_ *Store, err error) {
+func openTree(ctx context.Context, t tree.Tree, dir, whole string, o engine.StorageOptions) (_ *Store, err error) {
 	s := &Store{random: func(b []byte) { _, _ = rand.Read(b) }} // it never fails
 	o.Place, o.Ignore, o.Notes, o.Now = s.placeNamed, isTemporary, noteKind, time.Now
 	if s.single, s.unified = single(whole, t), path.Base(whole) == namespace; s.single != nil {
@@ -103,7 +102,7 @@ func openTree(ctx context.Context, t tree.Tree, dir, whole string, o folder.Opti
 		o.Up++
 	}
 	s.files = &engine.Files{Damage: journalFault(""), Deep: true, Mark: s.mark, Watching: s.watch}
-	if s.files.Storage, err = folder.Open(dir, o); err != nil {
+	if s.files.Storage, err = engine.OpenStorage(dir, o); err != nil {
 		return nil, fmt.Errorf("%s: open %q: %w", kind, dir, files.Cause(err))
 	}
 	s.files.Storage.Recover(ctx)
@@ -129,7 +128,7 @@ func (s *Store) format() engine.Format {
 
 // mark tells what a session follows from besides its files: the versions that are said to run, and the journal.
 func (s *Store) mark(context.Context, engine.Place) (string, error) {
-	at, err := s.files.Storage.In().Stamp(folder.JournalFile)
+	at, err := s.files.Storage.In().Stamp(engine.JournalFile)
 	return fmt.Sprint(s.running.ListAssumed(), at), err
 }
 
@@ -186,7 +185,7 @@ func (s *Store) info(ctx context.Context, in engine.In, p place, updated time.Ti
 	info := model.SessionInfo{ID: p.id, Kind: kind, UpdatedAt: updated}
 	log, err := s.read(ctx, in, p.at(), "")
 	if err == nil {
-		log, err = in.Writes.Tell(ctx, in, log)
+		log, err = in.Writes.Complete(ctx, in, log, s.read)
 	}
 	if err == nil {
 		err = sessionIn(log).sum(&info)
@@ -209,7 +208,7 @@ type session interface {
 }
 
 // sessionIn returns the session that a log was read from.
-func sessionIn(log *folder.Log) session {
+func sessionIn(log *engine.Log) session {
 	if rs, ok := log.Own.(*runs.Records); ok {
 		return rs.Own.(*records)
 	}

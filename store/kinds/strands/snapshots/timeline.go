@@ -2,14 +2,14 @@ package snapshots
 
 import (
 	"hindcast/model"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/kinds/strands/lineage"
 )
 
 // log returns the rows of a place.
-func (h *history) log(at folder.Place) *folder.Log {
+func (h *history) log(at engine.Place) *engine.Log {
 	head := h.head()
-	log := &folder.Log{Place: at, Head: -1, Pointed: true, Empty: h.gone == nil, Own: h, Aside: map[string]*folder.Aside{}, Written: h.written()}
+	log := &engine.Log{Place: at, Head: -1, Pointed: true, Empty: h.gone == nil, Own: h, Aside: map[string]*engine.Aside{}, Written: h.written()}
 	for i := range h.items {
 		if i == h.at && h.same >= 0 {
 			continue
@@ -17,7 +17,7 @@ func (h *history) log(at folder.Place) *folder.Log {
 		it, header := &h.items[i], h.header(i)
 		header.Orphaned = head < 0 // an SDK starts from nothing
 		switch {
-		case it.aside != nil && it.aside.How == folder.BroughtBack:
+		case it.aside != nil && it.aside.How == engine.BroughtBack:
 			header.Reason = overwritten
 		case it.Problem != "":
 			header.Reason = failedLeaf
@@ -37,12 +37,12 @@ func (h *history) log(at folder.Place) *folder.Log {
 
 // written returns when snapshot_latest.json was written, which an agent at work does with
 // each save.
-func (h *history) written() []folder.Written {
+func (h *history) written() []engine.Written {
 	at, err := h.in.Stamp(h.kept(latestFile))
 	if err != nil {
 		return nil
 	}
-	return []folder.Written{{Name: h.kept(latestFile), At: at.Modified}}
+	return []engine.Written{{Name: h.kept(latestFile), At: at.Modified}}
 }
 
 func (h *history) header(i int) model.Header {

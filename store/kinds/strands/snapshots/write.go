@@ -9,7 +9,7 @@ import (
 
 	"hindcast/model"
 	"hindcast/store"
-	"hindcast/store/engine/folder"
+	"hindcast/store/engine"
 	"hindcast/store/media/journal"
 )
 
@@ -17,7 +17,7 @@ import (
 const FaultJournal = "journal"
 
 func journalFault(meaning string) model.Fault {
-	return model.Fault{Code: FaultJournal, File: folder.JournalFile, Meaning: meaning, Verdict: "loads; no SDK looks at the journal"}
+	return model.Fault{Code: FaultJournal, File: engine.JournalFile, Meaning: meaning, Verdict: "loads; no SDK looks at the journal"}
 }
 
 func lacks(op model.Op) string {

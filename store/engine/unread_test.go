@@ -1,4 +1,4 @@
-package folder
+package engine
 
 import (
 	"context"
@@ -48,7 +48,7 @@ func TestStorage_Unread(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "file"), []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := Open(dir, Options{Now: time.Now})
+		s, err := OpenStorage(dir, StorageOptions{Now: time.Now})
 		if err != nil {
 			t.Fatal(err)
 		}

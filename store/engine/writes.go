@@ -1,4 +1,4 @@
-package folder
+package engine
 
 import (
 	"context"
@@ -323,24 +323,14 @@ func (t *Told) Facts(file string) (facts model.Facts) {
 	return facts
 }
 
-// Log reads a session from a tree, and completes it from the journal.
-func (w *Writes) Log(ctx context.Context, in In, at Place) (*Log, error) {
-	in.Writes, in.Told = *w, w.Told(at.Session)
-	log, err := at.Format.Read(ctx, in, at)
-	if err != nil {
-		return nil, err
-	}
-	return w.Tell(ctx, in, log)
-}
-
-// Tell completes a log that the format read from a tree. It adds the rows that the journal
+// Complete completes a log that a format read from a tree. It adds the rows that the journal
 // alone has, unless the format read them: those that a write set aside, and those that an
 // undo took away although a row goes on from them. They are in their places among the
 // others before indexes are given.
-func (w *Writes) Tell(ctx context.Context, in In, log *Log) (*Log, error) {
+func (w *Writes) Complete(ctx context.Context, in In, log *Log, read ReadLog) (*Log, error) {
 	if in.Told = w.Told(log.Place.Session); in.Told != nil && log.Aside == nil {
 		log.Aside = map[string]*Aside{}
-		if err := in.bringBack(ctx, log); err != nil {
+		if err := in.bringBack(ctx, log, read); err != nil {
 			return nil, err
 		}
 	}
@@ -352,7 +342,7 @@ func (w *Writes) Tell(ctx context.Context, in In, log *Log) (*Log, error) {
 
 // bringBack merges the rows of files that the tree lacks into the log. The format reads them
 // from a tree that has these files.
-func (in In) bringBack(ctx context.Context, log *Log) error {
+func (in In) bringBack(ctx context.Context, log *Log, read ReadLog) error {
 	var steps tree.Steps
 	gone := in.Told.gone()
 	for file, a := range gone {
@@ -374,7 +364,7 @@ func (in In) bringBack(ctx context.Context, log *Log) error {
 	whole := in
 	for len(steps) > 0 {
 		whole.Tree = tree.Overlay(in.Tree, steps, in.Told.kept)
-		all, err := log.Place.Format.Read(ctx, whole, log.Place)
+		all, err := read(ctx, whole, log.Place, "")
 		if err != nil {
 			return err
 		}

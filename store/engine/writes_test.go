@@ -1,4 +1,4 @@
-package folder
+package engine
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ func newTold(t *testing.T) *told {
 	if err := os.WriteFile(filepath.Join(dir, "record"), []byte("a"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(dir, Options{Notes: "told", Now: time.Now})
+	s, err := OpenStorage(dir, StorageOptions{Notes: "told", Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package folder
+package engine
 
 import (
 	"context"
@@ -25,23 +25,17 @@ import (
 // name in the storage. What comes of the messages of a state is told where a session goes on from it.
 func TestStorage_named(t *testing.T) {
 	b := newBook(t)
-	b.open(Options{ID: func(at Place) string { return "id of " + at.Session }})
 	var asked []string
-	b.Port = b.Storage.Port(Kind{Name: "langgraph", Lacks: func(model.Op) string { return "" },
-		Find: func(_ model.Op, id string) (Place, error) {
-			at := b.place(strings.TrimPrefix(id, "id of "))
-			if id == "refused" {
-				at.Session = "s"
-				return at, errBroken
-			}
-			return at, nil
-		},
-		State: func(_ context.Context, ref model.Ref) ([]byte, error) {
-			if asked = append(asked, ref.ID); ref.ID == "d" {
-				return nil, errBroken
-			}
-			return []byte(`{"messages":[{"role":"user","content":"go"},{"role":"assistant","content":[{"toolUse":{"toolUseId":"c","name":"t","input":{}}}]},{"role":"user","content":"on"}]}`), nil
-		}})
+	b.called = func(session string) string { return "id of " + session }
+	b.named = func(id string) string { return strings.TrimPrefix(id, "id of ") }
+	b.state = func(id string) ([]byte, error) {
+		if asked = append(asked, id); id == "d" {
+			return nil, errBroken
+		}
+		return []byte(`{"messages":[{"role":"user","content":"go"},{"role":"assistant","content":[{"toolUse":{"toolUseId":"c","name":"t","input":{}}}]},{"role":"user","content":"on"}]}`), nil
+	}
+	b.kind = "langgraph" // a framework whose rules are known
+	b.open(StorageOptions{})
 	change := func(op model.Op, session, id string) model.Change {
 		return model.Change{Op: op, Ref: model.Ref{Session: "id of " + session, ID: id}, As: "f"}
 	}
@@ -57,28 +51,7 @@ func TestStorage_named(t *testing.T) {
 	if d := b.planned(change(model.OpRestore, "s", "d")); len(d.Hazards) != none {
 		t.Errorf("%q", d.Hazards)
 	}
-	if asked = nil; len(b.planned(change(model.OpRepair, "s", "b")).Hazards) != none || asked != nil {
-		t.Errorf("a repair asks for %q", asked)
-	}
-	call := []model.Resume{{Call: "go on"}}
-	warned, err := b.Port.Warned(t.Context(), model.Ref{Session: "s", ID: "b"}, call)
-	if err != nil || len(warned) != 1 || warned[0].Call != "go on" || fmt.Sprint(warned) == fmt.Sprint(call) {
-		t.Errorf("%+v, %v", warned, err)
-	}
-	if plain, err := b.Port.Warned(t.Context(), model.Ref{Session: "s", ID: "d"}, call); err != nil || fmt.Sprint(plain) != fmt.Sprint(call) {
-		t.Errorf("%+v, %v", plain, err)
-	}
-	if asked = nil; true {
-		if list, err := b.Port.Warned(t.Context(), model.Ref{Session: "s", ID: "b"}, nil); list != nil || err != nil || asked != nil {
-			t.Errorf("%+v, %v, %q", list, err, asked)
-		}
-	}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := b.Port.Warned(ended, model.Ref{Session: "s", ID: "d"}, call); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	r, err := b.Port.Apply(t.Context(), p)
+	r, err := b.store.Apply(t.Context(), p)
 	if err != nil || r.Session != "id of s" {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -86,12 +59,12 @@ func TestStorage_named(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	r = b.do(change(model.OpFork, "s", "b"))
-	list, err := b.Port.Journal(t.Context())
+	list, err := b.store.Journal(t.Context())
 	if err != nil || r.Session != "id of f" || len(list) != 2 || list[0].Session != "id of f" || list[1].Session != "id of s" {
 		t.Errorf("%+v, %+v, %v", r, list, err)
 	}
-	for id, want := range map[string]string{"id of s": "s", "refused": "s", "x": "x"} {
-		if _, _, name := b.Port.LabelFile(t.Context(), id); name != want {
+	for id, want := range map[string]string{"id of s": "s", "forbidden": "forbidden", "x": "x"} {
+		if _, _, name := b.store.features.LabelFile(t.Context(), id); name != want {
 			t.Errorf("%s: %q", id, name)
 		}
 	}
@@ -173,19 +146,33 @@ func TestCountTurns(t *testing.T) {
 func TestStorage_verifies(t *testing.T) {
 	b := newBook(t)
 	p := b.planned(to(model.OpRestore, "s", "b"))
-	before, reads := b.tree(), 0
-	b.format.reads = func(In) {
-		if reads++; reads == 2 { // behind the write
-			b.write(map[string]string{"s/rows/z": "b on."})
-		}
-	}
-	if _, err := b.Port.Apply(t.Context(), p); err == nil {
+	before, came := b.tree(), false
+	b.ReadThrough(func(on tree.Tree) tree.Tree {
+		return watched{on, func() {
+			if _, err := os.Stat(filepath.Join(b.dir, "s", "head")); err == nil && !came { // behind the write
+				came = true
+				b.write(map[string]string{"s/rows/z": "b on."})
+			}
+		}}
+	})
+	if _, err := b.store.Apply(t.Context(), p); err == nil {
 		t.Error("it is done")
 	}
 	before["s/rows/z"] = "b on."
 	if now := b.tree(); !maps.Equal(now, before) {
 		t.Errorf("it is %q", now)
 	}
+}
+
+// watched is a tree that does something before each listing.
+type watched struct {
+	tree.Tree
+	do func()
+}
+
+func (w watched) List(dir string) ([]string, error) {
+	w.do()
+	return w.Tree.List(dir)
 }
 
 // TestStorage_changesTwice: a file that changes between two looks of a plan is told, of an undo too.
@@ -201,7 +188,7 @@ func TestStorage_changesTwice(t *testing.T) {
 			}
 		}
 		b.format.lenient = true
-		if _, err := b.Port.Plan(t.Context(), c); !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), "s/rows/a was changed") {
+		if _, err := b.store.Plan(t.Context(), c); !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), "s/rows/a was changed") {
 			t.Errorf("%s: %v", c.Op, err)
 		}
 	}
@@ -228,7 +215,7 @@ func TestStorage_keptIsLost(t *testing.T) {
 				}
 			}
 		}
-		if _, err := b.Port.Plan(t.Context(), c); err == nil {
+		if _, err := b.store.Plan(t.Context(), c); err == nil {
 			t.Errorf("%s is planned", c.Op)
 		}
 	}
@@ -240,12 +227,14 @@ func TestStorage_cannotOpen(t *testing.T) {
 	if err := os.RemoveAll(b.dir); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := b.store.Apply(t.Context(), model.Plan{}); !errors.Is(err, journal.ErrNoCarry) {
+		t.Errorf("apply: %v", err)
+	}
 	for what, err := range map[string]error{
 		"ready": b.Ready(),
 		"kept":  func() error { _, err := b.Kept(journal.Version{}); return err }(),
 		"lock":  func() error { _, err := b.Lock("x"); return err }(),
 		"write": b.WriteThrough(func(on disk.Disk) disk.Disk { return on }),
-		"apply": func() error { _, err := b.Port.Apply(t.Context(), model.Plan{}); return err }(),
 	} {
 		if !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v", what, err)
@@ -260,54 +249,36 @@ func TestStorage_cannotOpen(t *testing.T) {
 func TestStorage_refusesPaths(t *testing.T) {
 	b := newBook(t)
 	b.format.moves = func(m *Move) { m.Steps = append(m.Steps, tree.Step{Name: "../x", Data: []byte("out")}) }
-	if p, err := b.Port.Plan(t.Context(), to(model.OpRestore, "s", "b")); err == nil {
+	if p, err := b.store.Plan(t.Context(), to(model.OpRestore, "s", "b")); err == nil {
 		t.Errorf("%+v", p)
 	}
 }
 
-// TestStorage_told: who reads a session in the course of a plan is told what the journal tells of that one.
-func TestStorage_told(t *testing.T) {
-	b := newBook(t)
-	b.do(to(model.OpRestore, "s", "c"))
-	b.do(forkAs("s", "b", "f"))
-	b.do(undo)
-	var told []string
-	b.format.reads = func(in In) {
-		for _, e := range in.Told.Entries() {
-			told = append(told, e.Session)
-		}
-	}
-	b.format.moves = func(*Move) { told = append(told, "then") }
-	if b.planned(forkAs("s", "b", "f")); fmt.Sprint(told) != "[s s then f f]" {
-		t.Errorf("%q", told)
-	}
-}
-
-// TestReversal: nothing to take back is no reversal, and an error is told as one.
+// TestReversal: nothing to take back is no entry, and an error is told as one.
 func TestReversal(t *testing.T) {
 	b := newBook(t)
 	for _, op := range []model.Op{model.OpUndo, model.OpRedo} {
-		if r, err := b.Reversal(t.Context(), op); r != nil || err != nil {
+		if r, err := b.FindReversal(t.Context(), op); r != nil || err != nil {
 			t.Errorf("%s: %+v, %v", op, r, err)
 		}
 	}
 	b.do(to(model.OpRestore, "s", "b"))
-	if r, err := b.Reversal(t.Context(), model.OpRedo); r != nil || err != nil {
+	if r, err := b.FindReversal(t.Context(), model.OpRedo); r != nil || err != nil {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if r, err := b.Reversal(t.Context(), model.OpUndo); r == nil || err != nil || r.Entry.ID != 1 {
+	if r, err := b.FindReversal(t.Context(), model.OpUndo); r == nil || err != nil || r.ID != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if r, err := b.Reversal(ended, model.OpUndo); err == nil {
+	if r, err := b.FindReversal(ended, model.OpUndo); err == nil {
 		t.Errorf("%+v", r)
 	}
 	// A row goes on from one that an undo would take away.
 	b.do(to(model.OpRestore, "s", "d"))
 	b.write(map[string]string{"s/rows/x": "d on.", "s/head": "d"})
 	before := b.tree()
-	if p, err := b.Port.Plan(t.Context(), undo); !errors.Is(err, model.ErrHeadMoved) {
+	if p, err := b.store.Plan(t.Context(), undo); !errors.Is(err, model.ErrHeadMoved) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	if now := b.tree(); !maps.Equal(now, before) {
@@ -325,11 +296,11 @@ func TestPurge_each(t *testing.T) {
 	b.do(undo)
 	b.do(to(model.OpRestore, "t", "b"))
 	b.do(to(model.OpRestore, "s", "a"))
-	b.do(forkAs("s", "a", "f"))
-	b.do(undo)
+	b.do(forkAs("t", "b", "f"))
+	b.do(to(model.OpRestore, "f", "a"))
 	purge := func(session string, scope model.PurgeScope) (paths []string) {
 		t.Helper()
-		p, err := b.Port.Plan(t.Context(), model.Change{Op: model.OpPurge, Ref: model.Ref{Session: session}, Scope: scope})
+		p, err := b.store.Plan(t.Context(), model.Change{Op: model.OpPurge, Ref: model.Ref{Session: session}, Scope: scope})
 		if errors.As(err, new(*model.NothingToError)) {
 			return nil
 		}
@@ -337,7 +308,7 @@ func TestPurge_each(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 		if err == nil {
-			_, err = b.Port.Apply(t.Context(), p)
+			_, err = b.store.Apply(t.Context(), p)
 		}
 		if err != nil {
 			t.Error(err)
@@ -363,8 +334,8 @@ func TestPurge_each(t *testing.T) {
 	if err := os.WriteFile(file, []byte("no record\n\nno record\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b.open(Options{})
-	if _, err := b.Port.Plan(t.Context(), model.Change{Op: model.OpPurge, Ref: model.Ref{Session: "s"}}); err == nil {
+	b.open(StorageOptions{})
+	if _, err := b.store.Plan(t.Context(), model.Change{Op: model.OpPurge, Ref: model.Ref{Session: "s"}}); err == nil {
 		t.Error("of a journal that cannot be read something is forgotten")
 	}
 }
@@ -447,16 +418,16 @@ func TestStorage_recovers(t *testing.T) {
 					t.Fatal("it was not killed")
 				}
 			}()
-			_, _ = b.Port.Apply(t.Context(), p)
+			_, _ = b.store.Apply(t.Context(), p)
 		}()
 		if foreign {
 			b.write(map[string]string{"s/rows/e": "d somebody else."})
 		}
-		b.open(Options{})
+		b.open(StorageOptions{})
 		if !b.brokenOff(t.Context()) {
 			t.Error("nothing was broken off")
 		}
-		_, err := b.Port.Plan(t.Context(), to(model.OpRestore, "s", "b"))
+		_, err := b.store.Plan(t.Context(), to(model.OpRestore, "s", "b"))
 		text, failed := os.ReadFile(filepath.Join(b.dir, "s/rows/e"))
 		if failed != nil {
 			t.Fatal(failed)
@@ -466,7 +437,7 @@ func TestStorage_recovers(t *testing.T) {
 				t.Errorf("%v, %q", err, text)
 			}
 			b.write(map[string]string{"s/rows/e": "d five."})
-			if _, err := b.Port.Plan(t.Context(), to(model.OpRestore, "s", "b")); err != nil || b.Broken() != nil {
+			if _, err := b.store.Plan(t.Context(), to(model.OpRestore, "s", "b")); err != nil || b.Broken() != nil {
 				t.Error(err, b.Broken())
 			}
 		} else if err != nil || string(text) != "d mended." {
@@ -483,7 +454,7 @@ func TestStorage_keeps(t *testing.T) {
 	b, cache := newBook(t), files.NewCache(t.TempDir())
 	b.write(map[string]string{"s/rows/e": "d " + strings.Repeat("five ", 1<<20) + "."}) // what is worth it
 	for i, want := range []int64{5, 0} {
-		b.open(Options{Cache: cache})
+		b.open(StorageOptions{Cache: cache})
 		if got := b.drawn("s"); got != allRows {
 			t.Error(got)
 		}
@@ -502,7 +473,7 @@ func TestOpen_farUp(t *testing.T) {
 	on := newSource(t, b.dir)
 	on.above, on.dir = true, "/in/two/one"
 	for up, way := range map[int]string{1: "one", 3: "."} {
-		b.open(Options{On: on, Up: up})
+		b.open(StorageOptions{On: on, Up: up})
 		if refused := b.Ready() != nil; refused != (way == ".") || b.Way != way || refused && b.Folder() != on.Name() {
 			t.Errorf("%d up: %v, %q, %s", up, b.Ready(), b.Way, b.Folder())
 		}
@@ -581,7 +552,7 @@ func TestStorage_closedToCome(t *testing.T) {
 	b := newBook(t)
 	p := b.planned(to(model.OpRestore, "s", "b"))
 	b.write(map[string]string{"s/none/x": "1"})
-	if _, err := b.Port.Apply(t.Context(), p); err != nil {
+	if _, err := b.store.Apply(t.Context(), p); err != nil {
 		t.Error(err)
 	}
 }
@@ -594,7 +565,7 @@ func TestReversal_hangs(t *testing.T) {
 	b.do(to(model.OpRestore, "s", "b"))
 	b.do(to(model.OpRestore, "s", "d"))
 	b.write(map[string]string{"s/rows/x": "d on."})
-	if p, err := b.Port.Plan(t.Context(), undo); !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), "has the child") {
+	if p, err := b.store.Plan(t.Context(), undo); !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), "has the child") {
 		t.Errorf("%+v, %v", p, err)
 	}
 	b.write(map[string]string{"s/rows/x": ""})

@@ -1,22 +1,13 @@
-package folder
+package engine
 
 import (
 	"cmp"
-	"context"
 	"time"
 
 	"hindcast/model"
 	"hindcast/store/engine/planning"
 	"hindcast/store/media/tree"
 )
-
-// Format reads the sessions of one kind from a tree of files, and from nothing else.
-type Format interface {
-	// Name returns the name of the framework, for people.
-	Name() string
-	// Read returns the log of a session; the log of a missing session has no rows.
-	Read(ctx context.Context, in In, at Place) (*Log, error)
-}
 
 // In is the input of a format: a tree of files, their memo, the session's journal entries, and the
 // time, by which pending work expires. A database is a transaction instead.
@@ -41,8 +32,6 @@ type Place struct {
 	Session string
 	// ID is the session's name in the port; "" means that it equals Session.
 	ID string
-	// Format reads it. A storage may have sessions of several formats.
-	Format Mover
 	// Folders are the folders in which the journal's entries record the names that came.
 	Folders []string
 	// Tree holds the session if it is not in the tree of the storage, but where a link leads to.

@@ -1,25 +1,10 @@
-package folder
+package engine
 
 import (
-	"context"
-	"fmt"
-
 	"hindcast/model"
 	"hindcast/store/engine/planning"
-	"hindcast/store/media/journal"
 	"hindcast/store/media/tree"
 )
-
-// Mover is a format whose sessions Hindcast changes.
-type Mover interface {
-	Format
-	// Move plans a change of the session of a log. The errors are documented at [store.Features].Plan.
-	// before is read from the tree of in.
-	Move(ctx context.Context, in In, before *Log, change model.Change) (*Move, error)
-	// Next predicts how the framework goes on with a log after a plan. For an undo or a redo the
-	// move is nil. The error refuses the plan.
-	Next(ctx context.Context, before, after *Log, m *Move) (Next, error)
-}
 
 // Move is a write in the making.
 type Move struct {
@@ -63,48 +48,8 @@ func (m *Move) Idle() bool { return len(m.Steps) == 0 && m.Rows == nil }
 // Next describes how a framework goes on with a session.
 type Next = planning.Next
 
-// Reader reads a log: of files as they are, or as they are after some steps. A store made
-// of rows has one of its own.
-type Reader func(context.Context) (*Log, error)
-
-// lead completes a plan with where the session goes: its heads, the rows that leave the
-// path and those that come back, and what the framework does then.
-func lead(ctx context.Context, f Mover, plan *model.Plan, m *Move, before *Log, after Reader) (*Log, error) {
-	then, err := after(ctx)
-	if err != nil {
-		return nil, err
-	}
-	planning.Lead(plan, before.Compared(), then.Compared())
-	next, err := f.Next(ctx, before, then, m)
-	if err != nil {
-		return nil, err
-	}
-	next.Tell(plan)
-	return then, nil
-}
-
 // Leaves reports whether rows of a log leave the path to its head when it becomes another.
 func (l *Log) Leaves(after *Log) bool {
 	orphans, _ := planning.Difference(l.Compared(), after.Compared())
 	return len(orphans) > 0
-}
-
-// expect compares a log with the one that a plan was made of: its rows, their parents and
-// their files. The error is a journal.ConflictError.
-func expect(want, now *Log) error {
-	if file, found := planning.Expect(want.Compared(), now.Compared()); found != "" {
-		return &journal.ConflictError{Path: file, Found: found}
-	}
-	return nil
-}
-
-// verify compares a log with the one that a plan led to, its head too.
-func verify(want, now *Log) error {
-	if err := expect(want, now); err != nil {
-		return err
-	}
-	if now, want := now.HeadPoint().ID, want.HeadPoint().ID; now != want {
-		return fmt.Errorf("the row that is resumed is %q instead of %q", now, want)
-	}
-	return nil
 }

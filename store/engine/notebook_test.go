@@ -1,7 +1,8 @@
-package folder
+package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -52,9 +53,7 @@ var pages = tree.Codec[page]{
 	},
 }
 
-func (notebook) Name() string { return "Notebook" }
-
-func (f notebook) Read(ctx context.Context, in In, at Place) (*Log, error) {
+func (f *notebook) Read(ctx context.Context, in In, at Place, _ string) (*Log, error) {
 	if f.reads != nil {
 		f.reads(in)
 	}
@@ -107,9 +106,9 @@ func (f notebook) Read(ctx context.Context, in In, at Place) (*Log, error) {
 	return log, nil
 }
 
-// Move implements Mover. A restore takes away the rows behind its target, and brings those back that
+// Move is that of the Format. A restore takes away the rows behind its target, and brings those back that
 // lead to it. A repair gives the head another text.
-func (f notebook) Move(ctx context.Context, in In, before *Log, c model.Change) (*Move, error) {
+func (f *notebook) Move(ctx context.Context, in In, before *Log, c model.Change) (*Move, error) {
 	session := before.Place.Session
 	if c.Op == model.OpPurge {
 		return &Move{Forget: func(name string, data []byte) bool {
@@ -145,7 +144,7 @@ func (f notebook) Move(ctx context.Context, in In, before *Log, c model.Change) 
 			return nil, err
 		}
 	case model.OpFork:
-		m.New = &Place{Session: c.As, Format: before.Place.Format, Folders: []string{c.As + "/rows"}}
+		m.New = &Place{Session: c.As, Folders: []string{c.As + "/rows"}}
 		m.Closed = []string{c.As + "/rows"}
 		for k := range before.Rows {
 			if way[before.Rows[k].ID] {
@@ -175,8 +174,8 @@ func (f notebook) Move(ctx context.Context, in In, before *Log, c model.Change) 
 	return m, nil
 }
 
-// Next implements Mover.
-func (notebook) Next(_ context.Context, before, after *Log, m *Move) (Next, error) {
+// Next is that of the Format.
+func (*notebook) Next(_ context.Context, _ In, before, after *Log, m *Move) (Next, error) {
 	if len(after.Rows) > 0 && strings.HasPrefix(after.Rows[max(after.Head, 0)].Title, "broken") {
 		return Next{}, &model.UnsupportedError{Op: model.OpRestore, Reason: "it is broken"}
 	}
@@ -191,38 +190,76 @@ func (notebook) Next(_ context.Context, before, after *Log, m *Move) (Next, erro
 type book struct {
 	*testing.T
 	*Storage
-	Port
+	store  *Store
+	kind   string // "" for a notebook
+	files  *Files
 	dir    string
 	format *notebook
+	// state returns the state of a row; nil for no states, of whose messages nothing is said.
+	state func(id string) ([]byte, error)
+	// called returns the session's name in the port, named the other way round; nil for the same name.
+	called, named func(string) string
 	// clock is what the storage tells the time by.
 	clock time.Time
 }
 
 var noonOf = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// open opens a folder with options.
-func (b *book) open(o Options) {
-	b.Helper()
-	o.Place = func(session string) Place {
-		return Place{Session: session, Format: b.format, Folders: []string{session + "/rows"}}
+// at returns where the session of a name is.
+func (b *book) at(session string) Place {
+	at := Place{Session: session, Folders: []string{session + "/rows"}}
+	if b.called != nil {
+		at.ID = b.called(session)
 	}
+	return at
+}
+
+// open opens a folder with options.
+func (b *book) open(o StorageOptions) {
+	b.Helper()
+	o.Place = b.at
 	o.Now, o.Notes = func() time.Time { return b.clock }, "notebook"
-	s, err := Open(b.dir, o)
+	s, err := OpenStorage(b.dir, o)
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { s.Close() })
-	b.Storage = s
-	b.Port = s.Port(Kind{
-		Name:  "notebook",
-		Lacks: func(op model.Op) string { return map[model.Op]string{model.OpEdit: "pages are not edited"}[op] },
-		Find: func(op model.Op, id string) (Place, error) {
+	b.Storage, b.files = s, &Files{Storage: s}
+	b.store = OnFiles(Format{
+		Name: cmp.Or(b.kind, "notebook"), Framework: "Notebook", Warns: b.state == nil,
+		Place: func(_ context.Context, _ In, id string) (Place, error) {
 			if id == "forbidden" {
-				return Place{}, &model.UnsupportedError{Op: op, Reason: "it is forbidden"}
+				return Place{}, &model.UnsupportedError{Op: model.OpRestore, Reason: "it is forbidden"}
 			}
-			return s.place(id), nil
+			if b.named != nil {
+				id = b.named(id)
+			}
+			return b.at(id), nil
 		},
+		Read:  b.format.Read,
+		State: func(_ context.Context, _ In, row *Row) ([]byte, error) { return b.state(row.ID) },
+		Lacks: func(op model.Op) string { return map[model.Op]string{model.OpEdit: "pages are not edited"}[op] },
+		Move: func(ctx context.Context, in In, before *Log, c model.Change) (*Move, error) {
+			m, err := b.format.Move(ctx, in, before, c)
+			if err == nil && m.New != nil {
+				m.New.ID = b.at(m.New.Session).ID
+			}
+			return m, err
+		},
+		Next: b.format.Next,
+	}, b.files, b.dir)
+	b.Cleanup(func() { b.store.Close() })
+}
+
+// Log returns the log of the session at a place.
+func (b *book) Log(ctx context.Context, at Place) (log *Log, err error) {
+	failed := b.files.Read(ctx, func(in In) error {
+		log, err = b.format.Read(ctx, in, at, "")
+		if err == nil {
+			log, err = in.Writes.Complete(ctx, in, log, b.format.Read)
+		}
+		return err
 	})
+	return log, failed
 }
 
 // newBook makes a storage of two sessions. "s" was at b when it went on with c, and d has the branch
@@ -234,7 +271,7 @@ func newBook(t *testing.T) *book {
 		"s/rows/a": "- one.", "s/rows/b": "a end two.", "s/rows/c": "b three.", "s/rows/d": "c end four.", "s/rows/e": "d five.",
 		"t/rows/a": "- uno.", "t/rows/b": "a due.", "t/head": "b",
 	})
-	b.open(Options{})
+	b.open(StorageOptions{})
 	return b
 }
 
@@ -312,7 +349,7 @@ func (b *book) drawn(session string) string {
 
 func (b *book) planned(c model.Change) model.Plan {
 	b.Helper()
-	p, err := b.Port.Plan(b.Context(), c)
+	p, err := b.store.Plan(b.Context(), c)
 	if err != nil {
 		b.Fatalf("%+v: %v", c, err)
 	}
@@ -321,7 +358,7 @@ func (b *book) planned(c model.Change) model.Plan {
 
 func (b *book) do(c model.Change) model.Receipt {
 	b.Helper()
-	r, err := b.Port.Apply(b.Context(), b.planned(c))
+	r, err := b.store.Apply(b.Context(), b.planned(c))
 	if err != nil {
 		b.Fatalf("%+v: %v", c, err)
 	}
@@ -389,7 +426,7 @@ func TestStorage_log(t *testing.T) {
 	if idsOf(p.Reactivates) != "c d" || idsOf(p.Orphans) != "x" {
 		t.Errorf("%+v", p)
 	}
-	if _, err := b.Port.Apply(t.Context(), p); err != nil {
+	if _, err := b.store.Apply(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := b.drawn("s"), fmt.Sprintf("a< t0 b<a t0 c<b t1 d<c t1* e<d t2~%d^ x<b t1~%d^", restored, restored); got != want {
@@ -419,13 +456,6 @@ func TestStorage_plan(t *testing.T) {
 	if stay := b.planned(to(model.OpRestore, "t", "b")); !stay.Idle() || !slices.Contains(stay.Hazards, "leaves: false") {
 		t.Errorf("%+v", stay)
 	}
-	preview, m, err := b.Preview(t.Context(), b.place("s"), to(model.OpRestore, "s", "b"))
-	if err != nil || preview.Carry != nil || idsOf(preview.Orphans) != "c d e" || len(m.Steps) != 4 {
-		t.Errorf("%+v, %+v, %v", preview, m, err)
-	}
-	if _, _, err := b.Preview(t.Context(), b.place("s"), to(model.OpRestore, "s", "none")); !errors.Is(err, model.ErrNoSnapshot) {
-		t.Error(err)
-	}
 	if now := b.tree(); !maps.Equal(now, before) || b.Begun() {
 		t.Errorf("a plan writes: %q", now)
 	}
@@ -448,7 +478,7 @@ func TestPort_apply(t *testing.T) {
 	if p.Session != "s" || p.Entry != 1 || p.Target.ID != "e" || p.Head.ID != "b" || idsOf(p.Reactivates) != "c d e" || p.Removes || p.Loads != "the pages of s" || len(p.Resume) != 1 {
 		t.Errorf("%+v", p)
 	}
-	if r, err := b.Port.Apply(t.Context(), p); err != nil || r.Entry != 1 || r.Reactivated != 3 || r.Head.ID != "e" {
+	if r, err := b.store.Apply(t.Context(), p); err != nil || r.Entry != 1 || r.Reactivated != 3 || r.Head.ID != "e" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if now := b.tree(); !maps.Equal(now, before) {
@@ -469,7 +499,7 @@ func TestPort_apply(t *testing.T) {
 	if now := b.tree(); !maps.Equal(now, after) {
 		t.Errorf("%q", now)
 	}
-	list, err := b.Port.Journal(t.Context())
+	list, err := b.store.Journal(t.Context())
 	if err != nil || len(list) != 2 || list[0].Session != "f" || !list[0].Undone || list[1].Session != "s" || list[1].Undone || list[1].From != "e" || list[1].To != "b" {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -478,10 +508,10 @@ func TestPort_apply(t *testing.T) {
 		t.Errorf("%+v, %v", entries[0], err)
 	}
 	// What was done by another plan is not done once more.
-	if _, err := b.Port.Apply(t.Context(), early); !errors.Is(err, model.ErrHeadMoved) || !strings.HasPrefix(err.Error(), `notebook: restore session "s": `) {
+	if _, err := b.store.Apply(t.Context(), early); !errors.Is(err, model.ErrHeadMoved) || !strings.HasPrefix(err.Error(), `notebook: restore session "s": `) {
 		t.Error(err)
 	}
-	if _, err := b.Port.Apply(t.Context(), model.Plan{Op: model.OpRestore, Session: "s"}); !errors.Is(err, journal.ErrNoCarry) {
+	if _, err := b.store.Apply(t.Context(), model.Plan{Op: model.OpRestore, Session: "s"}); !errors.Is(err, journal.ErrNoCarry) {
 		t.Error(err)
 	}
 }
@@ -503,7 +533,10 @@ func TestPort_refuses(t *testing.T) {
 		{to(model.OpRestore, "\xff", "a"), errUnsupported, "no UTF-8"},
 		{undo, errNothing, ""}, {redo, errNothing, ""},
 	} {
-		_, err := b.Port.Plan(t.Context(), c.change)
+		if c.change.Ref.Session == "\xff" {
+			b.write(map[string]string{"\xff/rows/a": "- one."})
+		}
+		_, err := b.store.Plan(t.Context(), c.change)
 		is := errors.Is(err, c.is)
 		switch c.is {
 		case errUnsupported:
@@ -516,14 +549,14 @@ func TestPort_refuses(t *testing.T) {
 		}
 	}
 	b.do(to(model.OpRestore, "s", "b"))
-	if _, err := b.Port.Plan(t.Context(), redo); !errors.As(err, new(*model.NothingToError)) {
+	if _, err := b.store.Plan(t.Context(), redo); !errors.As(err, new(*model.NothingToError)) {
 		t.Error(err)
 	}
 	b.write(map[string]string{"t/rows/c": "b broken.", "t/head": "c", "t/rows/d": "c end."})
-	if _, err := b.Port.Plan(t.Context(), to(model.OpRestore, "t", "c")); err != nil && !strings.Contains(err.Error(), "it is broken") || err == nil {
+	if _, err := b.store.Plan(t.Context(), to(model.OpRestore, "t", "c")); err != nil && !strings.Contains(err.Error(), "it is broken") || err == nil {
 		t.Error(err)
 	}
-	if list, err := newBook(t).Port.Journal(t.Context()); list != nil || err != nil {
+	if list, err := newBook(t).store.Journal(t.Context()); list != nil || err != nil {
 		t.Error(list, err)
 	}
 }
@@ -550,7 +583,7 @@ func TestPort_conflicts(t *testing.T) {
 		p := b.planned(c.change)
 		b.write(c.does)
 		before := b.tree()
-		_, err := b.Port.Apply(t.Context(), p)
+		_, err := b.store.Apply(t.Context(), p)
 		if !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v %q: %v", c.change.Op, c.does, err)
 		}
@@ -561,14 +594,14 @@ func TestPort_conflicts(t *testing.T) {
 	// What the move read is what is there when it is drafted.
 	b := newBook(t)
 	b.format.moves = func(m *Move) { m.Uses = map[string]string{"t/head": "other"} }
-	if _, err := b.Port.Plan(t.Context(), to(model.OpRestore, "t", "a")); !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), "t/head was changed") {
+	if _, err := b.store.Plan(t.Context(), to(model.OpRestore, "t", "a")); !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), "t/head was changed") {
 		t.Error(err)
 	}
 	// A file beside the steps that a move used is looked at too.
 	b.format.moves = func(m *Move) { m.Uses["s/rows/a"] = fmt.Sprintf("%x", sha256.Sum256([]byte("- one."))) }
 	p := b.planned(to(model.OpRestore, "t", "a"))
 	b.write(map[string]string{"s/rows/a": "- uno."})
-	if _, err := b.Port.Apply(t.Context(), p); !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), "s/rows/a was changed") {
+	if _, err := b.store.Apply(t.Context(), p); !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), "s/rows/a was changed") {
 		t.Error(err)
 	}
 }
@@ -587,7 +620,7 @@ func TestPort_changesMeanwhile(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	_, err := b.Port.Plan(t.Context(), to(model.OpRestore, "s", "c"))
+	_, err := b.store.Plan(t.Context(), to(model.OpRestore, "s", "c"))
 	if err != nil && !errors.Is(err, model.ErrHeadMoved) {
 		t.Error(err)
 	}
@@ -600,12 +633,12 @@ func TestPort_changesMeanwhile(t *testing.T) {
 		}
 	}
 	b.write(map[string]string{"s/rows/d": "c broken."})
-	if _, err := b.Port.Plan(t.Context(), to(model.OpRestore, "s", "d")); !errors.Is(err, model.ErrHeadMoved) {
+	if _, err := b.store.Plan(t.Context(), to(model.OpRestore, "s", "d")); !errors.Is(err, model.ErrHeadMoved) {
 		t.Error(err)
 	}
 	b.format.moves = nil
 	var refused *model.UnsupportedError
-	if _, err := b.Port.Plan(t.Context(), to(model.OpRestore, "s", "d")); !errors.As(err, &refused) {
+	if _, err := b.store.Plan(t.Context(), to(model.OpRestore, "s", "d")); !errors.As(err, &refused) {
 		t.Error(err)
 	}
 }
@@ -626,11 +659,11 @@ func TestPort_wentOn(t *testing.T) {
 		early := b.planned(undo)
 		b.write(c.does)
 		before := b.tree()
-		_, err := b.Port.Plan(t.Context(), undo)
+		_, err := b.store.Plan(t.Context(), undo)
 		if c.says != "" && (!errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%q: %v", c.does, err)
 		}
-		if _, err := b.Port.Apply(t.Context(), early); !errors.Is(err, model.ErrHeadMoved) {
+		if _, err := b.store.Apply(t.Context(), early); !errors.Is(err, model.ErrHeadMoved) {
 			t.Errorf("%q: %v", c.does, err)
 		}
 		if now := b.tree(); !maps.Equal(now, before) {
@@ -670,7 +703,7 @@ func TestPort_purge(t *testing.T) {
 	if p.Head.ID != "b" || len(p.Files) != 2 {
 		t.Errorf("%+v", p)
 	}
-	if _, err := b.Port.Apply(t.Context(), p); err != nil {
+	if _, err := b.store.Apply(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	if got := kept(); got != "s/rows/d c end four.; t/rows/c b more.; t/rows/x c other secret." {
@@ -686,7 +719,7 @@ func TestPort_purge(t *testing.T) {
 	b.do(to(model.OpRestore, "t", "b"))
 	purge := func(session string, what model.PurgeScope) int {
 		t.Helper()
-		p, err := b.Port.Plan(t.Context(), model.Change{Op: model.OpPurge, Ref: model.Ref{Session: session}, Scope: what})
+		p, err := b.store.Plan(t.Context(), model.Change{Op: model.OpPurge, Ref: model.Ref{Session: session}, Scope: what})
 		if err != nil && !errors.As(err, new(*model.NothingToError)) {
 			t.Error(err)
 		}
@@ -827,7 +860,7 @@ func TestStorage_plan_locksNothing(t *testing.T) {
 	if b.planned(undo); locks != 0 {
 		t.Errorf("plans took %d locks", locks)
 	}
-	if _, err := b.Port.Apply(t.Context(), p); err != nil || locks == 0 {
+	if _, err := b.store.Apply(t.Context(), p); err != nil || locks == 0 {
 		t.Errorf("%d locks, %v", locks, err)
 	}
 }
@@ -853,11 +886,11 @@ func TestStorage_fork_isToldOfItsOwnSession(t *testing.T) {
 	reads := 0
 	b.format.reads = func(in In) {
 		reads++
-		if list := in.Told.Entries(); len(list) != 1 || list[0].Session != "f" {
+		if list := in.Writes.Told("f").Entries(); len(list) != 1 || list[0].Session != "f" {
 			t.Errorf("read %d is told of %+v", reads, list)
 		}
 	}
-	if _, err := b.Port.Apply(t.Context(), p); err != nil || reads == 0 {
+	if _, err := b.store.Apply(t.Context(), p); err != nil || reads == 0 {
 		t.Errorf("%d, %v", reads, err)
 	}
 }
@@ -869,7 +902,7 @@ func TestStorage_closed(t *testing.T) {
 	b.format.moves = func(m *Move) { m.Closed = append(m.Closed, "notes", "none", "t/head") }
 	p := b.planned(to(model.OpRestore, "s", "b"))
 	b.write(map[string]string{"notes/two": "2"})
-	if _, err := b.Port.Apply(t.Context(), p); !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), "notes got or lost a file") {
+	if _, err := b.store.Apply(t.Context(), p); !errors.Is(err, model.ErrHeadMoved) || !strings.Contains(err.Error(), "notes got or lost a file") {
 		t.Error(err)
 	}
 	b.do(to(model.OpRestore, "s", "b"))
@@ -900,20 +933,5 @@ func TestStorage_settled(t *testing.T) {
 	log, err := b.Log(t.Context(), b.place("s"))
 	if err != nil || len(log.Rows) != 5 || log.Rows[0].TurnIndex != model.TurnUnknown {
 		t.Errorf("%+v, %v", log, err)
-	}
-}
-
-// TestVerify: a write is not done while the framework takes another row than the plan says.
-func TestVerify(t *testing.T) {
-	rows := []model.Header{{ID: "a"}, {ID: "b", ParentID: "a"}}
-	log := func(head int) *Log { return &Log{Rows: rows, Files: []string{"a", "b"}, Head: head} }
-	if err := verify(log(1), log(1)); err != nil {
-		t.Error(err)
-	}
-	if err := verify(log(1), log(0)); err == nil || !strings.Contains(err.Error(), `"a" instead of "b"`) {
-		t.Error(err)
-	}
-	if err := verify(log(1), &Log{Rows: rows[:1], Files: []string{"a"}}); !errors.Is(err, model.ErrHeadMoved) {
-		t.Error(err)
 	}
 }
