@@ -217,7 +217,6 @@ func (f *filesStage) Lay(_ context.Context, at Place, m *Move) (In, error) {
 	kept, failed := f.Storage.strictly()
 	over := f.in
 	over.Tree, over.There = tree.Overlay(f.in.Tree, m.Steps, kept), true
-	over.Told = f.in.Writes.Told(at.Session)
 	f.steps, f.failed = m.Steps, append(f.failed, failed)
 	return over, nil
 }
@@ -232,18 +231,9 @@ func (p *Place) refuse() error {
 
 func (f *filesStage) Reversal(ctx context.Context, op model.Op) (*Reversal, error) {
 	s := f.Storage
-	entries, err := s.Entries(ctx)
-	if err != nil || len(entries) == 0 {
-		return nil, err
-	}
-	plan, e, err := s.planBack(ctx, op)
-	switch {
-	case errors.As(err, new(*model.NothingToError)):
-		return nil, nil
-	case errors.As(err, new(*journal.ConflictError)):
+	plan, e, err := s.reversal(ctx, op)
+	if err != nil || e == nil {
 		return nil, instead(err)
-	case err != nil:
-		return nil, err
 	}
 	f.back = plan
 	return &Reversal{Plan: plan, At: s.Place(e.Session), Move: &Move{Steps: tree.Back(e, op)},

@@ -16,9 +16,8 @@ type In struct {
 	// Tx is the transaction on the tables of a database, nil in files.
 	Tx   any
 	Memo *tree.Memo
-	// Writes are the journal's entries of all sessions, and Told are the entries of this session.
+	// Writes are the journal's entries of all sessions.
 	Writes Writes
-	Told   *Told
 	Now    time.Time
 	// There says that only the rows that the tree has are asked for: a format that reads
 	// the others itself may leave them out.
@@ -98,7 +97,7 @@ type Log struct {
 	Busy string
 
 	// Aside are the rows that the journal alone has, by their ids. A format that reads them
-	// itself, by [In].Told, makes the map. For any other the engine brings their files
+	// itself, by [In].Writes, makes the map. For any other the engine brings their files
 	// back.
 	Aside map[string]*Aside
 	// Whole holds the format's decoded data including the rows that the engine brought back; nil if

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"hindcast/model"
 	"hindcast/store/media/disk"
@@ -598,19 +597,7 @@ func TestLog_readsOnce(t *testing.T) {
 func TestWriter_brokenOffAndLocked(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "s/a", "agent")
-	func() {
-		d := &writer{dir: dir, Now: time.Now}
-		defer func() {
-			if recover() == nil {
-				t.Fatal("it was not killed")
-			}
-			_ = d.close()
-		}()
-		if err := d.WriteThrough(func(on disk.Disk) disk.Disk { return killed{on} }); err != nil {
-			t.Fatal(err)
-		}
-		write(t, d, "a", "hindcast")
-	}()
+	breakOff(t, dir)
 	d := writerOf(t, dir)
 	if err := d.WriteThrough(func(on disk.Disk) disk.Disk { return locked{on} }); err != nil {
 		t.Fatal(err)

@@ -274,16 +274,26 @@ func (s *Storage) Place(session string) Place { return s.place(session) }
 // FindReversal returns the journal entry of the next undo or redo, nil if the journal has no such entry. The plan
 // may still refuse it.
 func (s *Storage) FindReversal(ctx context.Context, op model.Op) (*journal.Entry, error) {
-	entries, err := s.Entries(ctx)
-	if err != nil || len(entries) == 0 {
-		return nil, err
-	}
-	_, e, err := s.planBack(ctx, op)
-	switch {
-	case errors.As(err, new(*model.NothingToError)):
-		return nil, nil
-	case errors.As(err, new(*journal.ConflictError)):
-		return &entries[len(entries)-1], nil
+	_, e, err := s.reversal(ctx, op)
+	if e != nil && errors.Is(err, model.ErrHeadMoved) {
+		err = nil
 	}
 	return e, err
+}
+
+// reversal returns the journal's plan of the next undo or redo with its entry, which is nil if there is none. The
+// error is a journal.ConflictError, with which comes the newest entry, where the agent went on from that.
+func (s *Storage) reversal(ctx context.Context, op model.Op) (model.Plan, *journal.Entry, error) {
+	entries, err := s.Entries(ctx)
+	if err != nil || len(entries) == 0 {
+		return model.Plan{}, nil, err
+	}
+	plan, e, err := s.planBack(ctx, op)
+	switch {
+	case errors.As(err, new(*model.NothingToError)):
+		return plan, nil, nil
+	case errors.As(err, new(*journal.ConflictError)):
+		return plan, &entries[len(entries)-1], err
+	}
+	return plan, e, err
 }

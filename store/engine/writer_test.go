@@ -194,23 +194,27 @@ type killed struct{ disk.Disk }
 
 func (killed) Exchange(string, string) error { panic("killed") }
 
+// breakOff has a writer killed in the middle of a write to s/a.
+func breakOff(t *testing.T, dir string) {
+	t.Helper()
+	d := &writer{dir: dir, Now: time.Now}
+	defer func() {
+		if recover() == nil {
+			t.Fatal("it was not killed")
+		}
+		_ = d.close()
+	}()
+	if err := d.WriteThrough(func(on disk.Disk) disk.Disk { return killed{on} }); err != nil {
+		t.Fatal(err)
+	}
+	write(t, d, "a", "hindcast")
+}
+
 func TestWriter_finishesWhatWasBrokenOff(t *testing.T) {
 	for _, foreign := range []bool{false, true} {
 		dir := t.TempDir()
 		put(t, dir, "s/a", "agent")
-		func() {
-			d := &writer{dir: dir, Now: time.Now}
-			defer func() {
-				if recover() == nil {
-					t.Fatal("it was not killed")
-				}
-				_ = d.close()
-			}()
-			if err := d.WriteThrough(func(on disk.Disk) disk.Disk { return killed{on} }); err != nil {
-				t.Fatal(err)
-			}
-			write(t, d, "a", "hindcast")
-		}()
+		breakOff(t, dir)
 		if foreign {
 			put(t, dir, "s/a", "somebody else")
 		}

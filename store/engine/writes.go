@@ -109,7 +109,7 @@ type tale struct {
 // content is one content of the file of a name.
 type content struct{ name, sum string }
 
-// move  a write that put the head elsewhere, with the contents that it took from files.
+// move is a write that put the head elsewhere, with the contents that it took from files.
 type move struct {
 	*Mark
 	replaced []Aside
@@ -328,23 +328,24 @@ func (t *Told) Facts(file string) (facts model.Facts) {
 // undo took away although a row goes on from them. They are in their places among the
 // others before indexes are given.
 func (w *Writes) Complete(ctx context.Context, in In, log *Log, read ReadLog) (*Log, error) {
-	if in.Told = w.Told(log.Place.Session); in.Told != nil && log.Aside == nil {
+	told := w.Told(log.Place.Session)
+	if told != nil && log.Aside == nil {
 		log.Aside = map[string]*Aside{}
-		if err := in.bringBack(ctx, log, read); err != nil {
+		if err := told.bringBack(ctx, in, log, read); err != nil {
 			return nil, err
 		}
 	}
 	if !log.Settled {
-		log.settle(in.Told)
+		log.settle(told)
 	}
 	return log, nil
 }
 
 // bringBack merges the rows of files that the tree lacks into the log. The format reads them
 // from a tree that has these files.
-func (in In) bringBack(ctx context.Context, log *Log, read ReadLog) error {
+func (t *Told) bringBack(ctx context.Context, in In, log *Log, read ReadLog) error {
 	var steps tree.Steps
-	gone := in.Told.gone()
+	gone := t.gone()
 	for file, a := range gone {
 		at, err := in.Stamp(file)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -353,7 +354,7 @@ func (in In) bringBack(ctx context.Context, log *Log, read ReadLog) error {
 		if at.Kind != files.Nothing {
 			continue
 		}
-		if _, err := in.Told.Read(a); err == nil { // else it was purged
+		if _, err := t.Read(a); err == nil { // else it was purged
 			steps = append(steps, tree.Step{Name: file, Version: a.Version})
 		}
 	}
@@ -363,7 +364,7 @@ func (in In) bringBack(ctx context.Context, log *Log, read ReadLog) error {
 	}
 	whole := in
 	for len(steps) > 0 {
-		whole.Tree = tree.Overlay(in.Tree, steps, in.Told.kept)
+		whole.Tree = tree.Overlay(in.Tree, steps, t.kept)
 		all, err := read(ctx, whole, log.Place, "")
 		if err != nil {
 			return err

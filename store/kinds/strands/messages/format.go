@@ -66,7 +66,6 @@ var records = runs.Format{Files: recordFiles{}}
 func readSession(ctx context.Context, in engine.In, at engine.Place, _ string) (*engine.Log, error) {
 	p := at.Own.(place)
 	if p.orchestrator != "" {
-		in.Told = in.Writes.Told(at.Session)
 		log, err := records.Read(ctx, in, at)
 		if err == nil {
 			log.Empty, log.Err = true, log.Own.(*runs.Records).Err()

@@ -12,7 +12,7 @@ import (
 	"hindcast/store/media/tree"
 )
 
-// Format reads and changes the records of orchestrators. It implements folder.Mover.
+// Format reads and changes the records of orchestrators, for a kind that has these beside others.
 type Format struct{ Files }
 
 // Records reads the versions of a place's record from a tree.
@@ -48,16 +48,13 @@ type Move struct {
 	Busy bool
 }
 
-// Name implements folder.Format.
-func (Format) Name() string { return "Strands" }
-
-// Read implements folder.Format.
+// Read reads the record of the session at a place, with its earlier versions in the journal.
 func (f Format) Read(ctx context.Context, in engine.In, at engine.Place) (*engine.Log, error) {
 	rs, err := f.Records(ctx, in, at)
 	if err != nil {
 		return nil, err
 	}
-	rs.Versions = append(f.replaced(in, rs), rs.Versions...)
+	rs.Versions = append(f.replaced(in.Writes.Told(at.Session), rs), rs.Versions...)
 	return rs.log(at), nil
 }
 
@@ -67,15 +64,15 @@ const mostReplaced = 64
 
 // replaced returns the versions of a record that the journal has, but those that an undo
 // took away: Hindcast itself had written them. What cannot be read is left out.
-func (f Format) replaced(in engine.In, rs *Records) (list []Version) {
+func (f Format) replaced(told *engine.Told, rs *Records) (list []Version) {
 	var of []*engine.Aside
-	for _, a := range in.Told.Aside() {
+	for _, a := range told.Aside() {
 		if a.Name == rs.File && a.How != engine.Undone {
 			of = append(of, a)
 		}
 	}
 	for _, a := range of[max(0, len(of)-mostReplaced):] {
-		data, err := in.Told.Read(a)
+		data, err := told.Read(a)
 		if err != nil {
 			continue // it was purged
 		}
@@ -86,7 +83,7 @@ func (f Format) replaced(in engine.In, rs *Records) (list []Version) {
 	return list
 }
 
-// Move implements folder.Mover.
+// Move plans a change of a record, see [engine.Format].
 func (f Format) Move(_ context.Context, in engine.In, before *engine.Log, c model.Change) (*engine.Move, error) {
 	if len(before.Rows) == 0 && c.Op != model.OpRepair {
 		return nil, model.ErrNoSession
@@ -167,7 +164,7 @@ func (m *Move) Guard() {
 	}
 }
 
-// Next implements folder.Mover.
+// Next predicts how an SDK goes on with a record, see [engine.Format].
 func (f Format) Next(_ context.Context, before, after *engine.Log, m *engine.Move) (engine.Next, error) {
 	if m != nil {
 		made := m.Own.(*Move).Made

@@ -100,6 +100,6 @@ func (s *Store) locate(id string) (place, error) {
 func (s *Store) fileOf(t testing.TB, p *place, id string) ([]byte, error) {
 	in := s.files.Storage.In()
 	w := s.files.Storage.Writes(t.Context())
-	in.Told = w.Told(p.at().Session)
+	in.Writes = w
 	return p.data(in, id)
 }

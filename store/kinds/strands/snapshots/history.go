@@ -182,7 +182,6 @@ func (p place) read(ctx context.Context, in engine.In) (*history, error) {
 func (h *history) under(in engine.In) *history {
 	is := *h
 	is.in = in
-	is.in.Told = in.Writes.Told(h.place.at().Session)
 	return &is
 }
 
@@ -316,7 +315,7 @@ func (h *history) content(i *item) ([]byte, error) { return h.place.content(h.in
 
 func (p *place) content(in engine.In, i *item) (data []byte, err error) {
 	if i.aside != nil {
-		data, err = in.Told.Read(i.aside)
+		data, err = p.writes(in).Read(i.aside)
 	} else {
 		data, _, err = in.Read(p.kept(i.name), nil)
 	}

@@ -87,6 +87,9 @@ func (p place) at() engine.Place {
 	return engine.Place{Session: path.Dir(p.name()), ID: p.id, Own: p}
 }
 
+// writes returns the journal's entries of the place.
+func (p *place) writes(in engine.In) *engine.Told { return in.Writes.Told(p.at().Session) }
+
 // placeNamed returns the place of a name in the storage, which need not be there.
 func (s *Store) placeNamed(session string) engine.Place {
 	list, _ := s.places(s.files.Storage.In()) // what cannot be listed is not there

@@ -21,7 +21,6 @@ import (
 
 // move plans a change. The errors are a *RefusedError and those of [store.Features].Plan.
 func (s *Store) move(ctx context.Context, in engine.In, before *engine.Log, c model.Change) (*engine.Move, error) {
-	in.Told = in.Writes.Told(before.Place.Session)
 	if _, ok := before.Own.(*runs.Records); ok {
 		return runs.Format{Files: orchestrators{s}}.Move(ctx, in, before, c)
 	}

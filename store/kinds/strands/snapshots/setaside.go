@@ -25,7 +25,7 @@ func (h *history) aside() (list []kept) {
 	for _, name := range slices.Concat(h.listing.history, h.latest) {
 		taken[idOf(name)] = true
 	}
-	for _, a := range h.in.Told.Aside() {
+	for _, a := range h.writes(h.in).Aside() {
 		id := h.idAside(a)
 		if id == "" {
 			continue
@@ -37,7 +37,7 @@ func (h *history) aside() (list []kept) {
 			continue
 		}
 		taken[id] = true
-		if data, err := h.in.Told.Read(a); err == nil {
+		if data, err := h.writes(h.in).Read(a); err == nil {
 			k := kept{item: item{id: id, name: path.Base(a.Name), aside: a}}
 			k.capture, k.messages = readCapture(data)
 			list = append(list, k)
@@ -102,7 +102,7 @@ func (l *line) addSetAside(aside []kept) {
 
 // restored reports whether the head is the snapshot that Hindcast last restored.
 func (h *history) restored() bool {
-	last := h.in.Told.Last()
+	last := h.writes(h.in).Last()
 	return last != nil && h.head() >= 0 && last.To == h.items[h.head()].id
 }
 

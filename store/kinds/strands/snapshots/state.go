@@ -22,7 +22,6 @@ func (s *Store) state(_ context.Context, in engine.In, row *engine.Row) ([]byte,
 		}
 		return log.Own.(*runs.Records).State(row.ID)
 	}
-	in.Told = in.Writes.Told(row.Place.Session)
 	data, err := p.data(in, row.ID)
 	if err != nil {
 		return nil, err

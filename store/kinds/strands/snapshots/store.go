@@ -217,7 +217,6 @@ func sessionIn(log *engine.Log) session {
 
 // read returns the log of the session at a place.
 func (s *Store) read(ctx context.Context, in engine.In, at engine.Place, _ string) (*engine.Log, error) {
-	in.Told = in.Writes.Told(at.Session)
 	p := at.Own.(place)
 	if p.scope == scopeMultiAgent {
 		log, err := runs.Format{Files: orchestrators{s}}.Read(ctx, in, at)
