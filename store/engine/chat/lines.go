@@ -149,19 +149,25 @@ const (
 // ErrLineTooLong: a line is longer than is read.
 var ErrLineTooLong = fmt.Errorf("the line is longer than %d MB", mostLine>>20)
 
-// Read reads a file, or what is new in it. The errors are those of tree.Tree.
-func (l *Lines[R]) Read(ctx context.Context, in engine.In, name string) (*File[R], error) {
-	at, err := in.Stamp(name)
-	if err == nil && at.Kind == files.Nothing {
+// recall stamps a file, and returns the file as it was read last, nil if it was not. same reports that it has not
+// changed since.
+func (l *Lines[R]) recall(in engine.In, name string) (at tree.Stamp, was *File[R], same bool, err error) {
+	if at, err = in.Stamp(name); err == nil && at.Kind == files.Nothing {
 		err = fs.ErrNotExist
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was = l.known[name]
+	return at, was, err == nil && was != nil && was.stamp.Is(at) && was.stamp.Size == at.Size, err
+}
+
+// Read reads a file, or what is new in it. The errors are those of tree.Tree.
+func (l *Lines[R]) Read(ctx context.Context, in engine.In, name string) (*File[R], error) {
+	at, was, same, err := l.recall(in, name)
 	if err != nil {
 		return nil, err
 	}
-	l.mu.Lock()
-	was := l.known[name]
-	l.mu.Unlock()
-	if was != nil && was.stamp.Is(at) && was.stamp.Size == at.Size {
+	if same {
 		return was, nil
 	}
 	file, err := in.OpenFile(name)
@@ -191,17 +197,11 @@ func (l *Lines[R]) Read(ctx context.Context, in engine.In, name string) (*File[R
 // ReadWhole reads a file that is one record, on however many lines. The errors are those of
 // tree.Tree.
 func (l *Lines[R]) ReadWhole(in engine.In, name string) (*File[R], error) {
-	at, err := in.Stamp(name)
-	if err == nil && at.Kind == files.Nothing {
-		err = fs.ErrNotExist
-	}
+	at, was, same, err := l.recall(in, name)
 	if err != nil {
 		return nil, err
 	}
-	l.mu.Lock()
-	was := l.known[name]
-	l.mu.Unlock()
-	if was != nil && was.stamp.Is(at) && was.stamp.Size == at.Size {
+	if same {
 		return was, nil
 	}
 	if at.Size > mostLine {

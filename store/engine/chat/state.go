@@ -25,7 +25,7 @@ import (
 // For questions about many states the text of each entry's messages is made once, and given to a loom: a state is
 // runs of these. A state by itself is put together of texts. A store holds some megabytes of these.
 
-// texts are what entries add to states, by their keys. The zero value is ready.
+// texts caches the text that each entry adds to states, by the entry's key. The zero value is ready.
 type texts struct {
 	mu    sync.Mutex
 	known map[string]*joined
@@ -66,9 +66,9 @@ func (t *texts) get(key string) *joined {
 // madeAtOnce is how many texts are made before they are used.
 const madeAtOnce = 64
 
-// each calls use with what each of some entries adds to a state, in their order. Several texts
+// useAll calls use with what each of some entries adds to a state, in their order. Several texts
 // are made at once: text is given one that was used, or nil. use returns false to end it.
-func each(ctx context.Context, entries []int, text func(i int, used *joined) (*joined, error), use func(i int, text *joined, err error) bool) error {
+func useAll(ctx context.Context, entries []int, text func(i int, used *joined) (*joined, error), use func(i int, text *joined, err error) bool) error {
 	made := make([]*joined, min(len(entries), madeAtOnce))
 	for part := range slices.Chunk(entries, madeAtOnce) {
 		failed := make([]error, len(part))
@@ -139,7 +139,7 @@ func (s *Store) around(ctx context.Context, in engine.In, of *Session, i int, en
 		size += of.Entries[k].room()
 	}
 	state = append(make([]byte, 0, size), stateBegin...)
-	wrong := each(ctx, entries, func(i int, _ *joined) (*joined, error) { return s.heldMessages(in, of, i) }, func(_ int, text *joined, failed error) bool {
+	wrong := useAll(ctx, entries, func(i int, _ *joined) (*joined, error) { return s.heldMessages(in, of, i) }, func(_ int, text *joined, failed error) bool {
 		if err = failed; err != nil {
 			return false
 		}
@@ -166,8 +166,7 @@ func (s *Store) state(ctx context.Context, in engine.In, row *engine.Row) ([]byt
 	return s.around(ctx, in, one, i, one.Reads(i))
 }
 
-// Apart is what store.TakeApart returns: the messages of the entries that both states begin with
-// are left out.
+// Apart implements [store.Features].Apart. It leaves out the messages of the entries with which both states begin.
 func (s *Store) Apart(ctx context.Context, a, b model.Ref) (two store.Apart, err error) {
 	if a.Session != b.Session {
 		two.A, two.B, err = store.States(ctx, s, a, b)
@@ -179,19 +178,19 @@ func (s *Store) Apart(ctx context.Context, a, b model.Ref) (two store.Apart, err
 		one, k, err = s.entry(ctx, b)
 	}
 	if err == nil {
-		two, err = s.apart(ctx, one, i, k)
+		two, err = s.leaveCommon(ctx, one, i, k)
 	}
 	return two, s.Wrap(err, "compare states %q and %q of session %q", a.ID, b.ID, a.Session)
 }
 
-func (s *Store) apart(ctx context.Context, of *Session, i, k int) (two store.Apart, err error) {
+func (s *Store) leaveCommon(ctx context.Context, of *Session, i, k int) (two store.Apart, err error) {
 	in, x, y := s.storage.In(), of.Reads(i), of.Reads(k)
 	n := 0
 	for n < len(x) && n < len(y) && x[n] == y[n] {
 		n++
 	}
 	two.Key = "messages"
-	wrong := each(ctx, x[:n], func(i int, used *joined) (*joined, error) { return s.messages(in, of, i, used) }, func(_ int, text *joined, failed error) bool {
+	wrong := useAll(ctx, x[:n], func(i int, used *joined) (*joined, error) { return s.messages(in, of, i, used) }, func(_ int, text *joined, failed error) bool {
 		if err = failed; err == nil {
 			two.Common += text.messages
 		}
@@ -277,7 +276,7 @@ type woven struct {
 	of   *Session
 	to   store.Loom
 	text func(i int, used *joined) (*joined, error)
-	// runs are those of what each entry adds, of those that are done, and failed why it could not be made.
+	// runs has the run of each entry that is done, and failed the error of each entry whose text could not be made.
 	runs   []store.Run
 	done   []bool
 	failed map[int]error
@@ -286,7 +285,7 @@ type woven struct {
 	path []store.Run
 }
 
-// put has the loom take in what entries add, several made at once. It does not make what the loom has.
+// put hands the texts of entries to the loom, and makes several at once. It makes no text that the loom has.
 func (w *woven) put(ctx context.Context, entries []int) error {
 	var missing []int
 	var size int64
@@ -302,7 +301,7 @@ func (w *woven) put(ctx context.Context, entries []int) error {
 	if w.to.Expect != nil {
 		w.to.Expect(size)
 	}
-	return each(ctx, missing, w.text, func(i int, text *joined, err error) bool {
+	return useAll(ctx, missing, w.text, func(i int, text *joined, err error) bool {
 		if err != nil {
 			w.failed[i] = err
 		} else {

@@ -12,8 +12,8 @@ import (
 	"hindcast/store/engine/rows"
 )
 
-// A user's input begins a turn. Later events change nothing in what is sent of earlier turns, unless they answer a
-// call of an earlier turn, name a branch or are a compaction. So a state joins the messages of the turns before with
+// A user's input begins a turn. A later event leaves the messages of earlier turns as they are, unless it answers a
+// call of an earlier turn, names a branch or is a compaction. So a state joins the messages of the turns before with
 // those of its own turn:
 //
 //	#6   user call result said | user call        before  turn

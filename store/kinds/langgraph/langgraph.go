@@ -444,7 +444,7 @@ func (f format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) 
 	return r.State, err
 }
 
-// readRope returns a state as it is made of a checkpoint and of what was written on it, with its gaps.
+// readRope returns the state of a checkpoint with its writes, and its gaps.
 func (f format) readRope(ctx context.Context, t rows.Tx, at rows.Place, id string) (r store.Rope, err error) {
 	c, own, err := f.layout.read(ctx, t, at, id)
 	if err != nil || jsontape.FindMember(c.document, `"channel_values"`) == nil {

@@ -111,9 +111,9 @@ func (l *messageLog) branches(ctx context.Context) (*branches, error) {
 	return b, nil
 }
 
-// dropLying takes out of what the journal tells of what lies in the folder, and what is not
-// kept; and it notes the ids of the messages that have the names of others. What was
-// redacted in its place is no branch: the SDK was to forget it, and a purge does.
+// dropLying drops from a list the contents that lie in the folder or are not kept, and notes the id of each message
+// in the folder whose name another content has. A content that was redacted in place makes no branch: the SDK was to
+// forget it, and a purge does.
 func (b *branches) dropLying(ctx context.Context, contents []content, list []told) error {
 	l := b.log
 	versions := map[string][]int{}

@@ -19,9 +19,8 @@ import (
 // maxFact bounds the value of a fact in bytes, give or take a name.
 const maxFact = 200
 
-// about tells what the file of the message says besides the
-// message, what the conversation manager did to it, and at the head what the
-// agent waits for.
+// about describes a row: the members beside the message in its file, the work of the conversation manager on it, and
+// at the head the interrupts that the agent waits for.
 func (s *Store) about(ctx context.Context, in engine.In, row *engine.Row) (about engine.About, err error) {
 	if p := row.Place.Own.(place); p.orchestrator == "" {
 		about.Facts, err = agentLog{s, p, in}.facts(ctx, row.ID)

@@ -118,7 +118,7 @@ func isSession(t tree.Tree, dir string) bool {
 	return false
 }
 
-// root is what was opened: a folder of sessions, or that of one session.
+// root is the opened folder: of sessions, or of one session.
 type root struct {
 	dir string
 	// single is the id of the session if the folder is that of one.

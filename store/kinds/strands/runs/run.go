@@ -8,7 +8,7 @@ import (
 	"hindcast/store/sdk"
 )
 
-// DerivedIDs says what the ids of the snapshots are, see [store.Features].
+// DerivedIDs describes the ids of the snapshots, for [store.Features].
 const DerivedIDs = "the SHA-256 of the orchestrator, the number of the execution, its node and its result"
 
 // Place holds a store's knowledge about a record that the record itself lacks.
