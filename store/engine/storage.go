@@ -281,8 +281,8 @@ func (s *Storage) FindReversal(ctx context.Context, op model.Op) (*journal.Entry
 	return e, err
 }
 
-// reversal returns the journal's plan of the next undo or redo with its entry, which is nil if there is none. The
-// error is a journal.ConflictError, with which comes the newest entry, where the agent went on from that.
+// reversal returns the journal's plan of the next undo or redo with its entry, or nil when nothing can be
+// reversed. On a journal.ConflictError it also returns the newest entry, if the agent went on from there.
 func (s *Storage) reversal(ctx context.Context, op model.Op) (model.Plan, *journal.Entry, error) {
 	entries, err := s.Entries(ctx)
 	if err != nil || len(entries) == 0 {

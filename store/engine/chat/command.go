@@ -61,8 +61,8 @@ func isSame(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// home returns what the variable of the agent has to be for the session to be found; "" for nothing.
-// lost says that no folder leads there.
+// home returns the value that the agent's variable needs for the session to be found; "" if it needs no
+// value. lost says that no folder leads there.
 func (s *Session) home() (value string, lost bool) {
 	value = s.ForeignDir()
 	if value == "" || s.agent.Moved.Variable == "" {

@@ -47,8 +47,8 @@ func (l *Lines[R]) whole(damaged *Line) (list []Record[R]) {
 	return list
 }
 
-// joined decodes the record that the first of some damaged lines of a piece begins and a later one
-// ends, and returns which; -1 where there is none.
+// joined decodes a record that the first of some damaged lines of a piece begins and a later line ends. last
+// is that later line, -1 if no record is found.
 func (l *Lines[R]) joined(piece *Line, lines []Line) (list []Record[R], last int) {
 	if len(l.Members) == 0 || !bytes.HasPrefix(lines[0].Raw, []byte("{")) {
 		return nil, -1

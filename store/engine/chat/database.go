@@ -99,8 +99,8 @@ func isDatabase(name string) bool {
 // mostOthers bounds the files of other names that are looked at in a folder.
 const mostOthers = 256
 
-// mayBe returns those of the names in a folder that may be databases: by their names, and behind
-// them any of whole pages. SQLite itself says whether they are.
+// mayBe returns the names in a folder that may be databases: first by name, then any file of whole pages.
+// SQLite itself decides whether they are.
 func mayBe(in engine.In, names []string) (list []string) {
 	names = slices.Sorted(slices.Values(names))
 	var others []string
@@ -171,8 +171,8 @@ func (d *Databases) Queried() int64 { return d.queried.Load() }
 // FaultDatabase: a database cannot be read, or SQLite's own check finds damage in it.
 const FaultDatabase = "damaged-database"
 
-// Check implements [Checker]: it returns what is wrong with the databases as such: one that cannot be read, with
-// its log, and what SQLite's own check finds.
+// Check implements [Checker]. It reports the databases that cannot be read, with their logs, and the findings
+// of SQLite's own check.
 func (d *Databases) Check(ctx context.Context, in engine.In) ([]model.Fault, error) {
 	names, err := d.Names(ctx, in)
 	var list []model.Fault
@@ -194,7 +194,8 @@ func (d *Databases) Check(ctx context.Context, in engine.In) ([]model.Fault, err
 	return list, err
 }
 
-// Below returns the id of a session with those of its parents before it, by the parents of all.
+// Below returns the id of a session behind the ids of its parents: "PARENT/CHILD". parents maps each id to
+// its parent.
 func Below(parents map[string]string, id string) string {
 	whole, seen := id, map[string]bool{id: true}
 	for at := parents[id]; at != "" && !seen[at]; at = parents[at] {

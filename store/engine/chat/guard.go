@@ -13,38 +13,37 @@ import (
 	"hindcast/store/engine/inspect"
 )
 
-// How it is known that every text is in view.
+// How a text that no message shows is found.
 //
-// A format names the records of a session that say something of the conversation: those of types
-// that it makes messages of, and those of types that it does not know. A record is counted with
-// a part of its content, or without such parts, none of whose texts is in a message:
+// A format names the records of a session that may carry conversation: records of the types that become
+// messages, and records of unknown types. A record is counted if no text of one of its parts is in a message.
+// A record without parts counts as one part:
 //
 //	records   user: "ls"      chat: "hello"      event: "ls"
 //	messages  "ls"            –                  repeated by the first
 //	                          1 record has a text that no message shows
 //
-// Nothing is decoded for it while sessions are listed.
+// Listing sessions decodes nothing for it.
 
-// Carrier is a [Format] that tells what the records of a session say.
+// Carrier is a [Format] that returns the texts of a session's records.
 type Carrier interface {
-	// Carried returns the records with texts, but for those of types that say nothing of the
-	// conversation. It is asked when faults are looked for.
+	// ReadCarried returns the records with texts, without the types that carry no conversation. It is called
+	// when faults are looked for.
 	ReadCarried(ctx context.Context, in engine.In, s *Session) ([]Carried, error)
 }
 
 // Carried is a record with texts.
 type Carried struct {
 	File string
-	// Place is where in the file it is, Kind its type, and ID its id, "" for none.
+	// Place is the record's place in the file, Kind its type, and ID its id or "".
 	Place, Kind, ID string
 	Texts           []string
 	// parts have the texts of each part of a content, else of all of the record.
 	parts [][]string
 }
 
-// CarriedIn returns the records with texts of a file of lines, or of one that is a document. each
-// returns, of a line, its records that say something of the conversation, with the type. The errors
-// are those of Lines.
+// CarriedIn returns the records with texts of a file of lines, or of a file that is one document. each
+// returns the type of a line and the records in it that carry conversation. The errors are those of Lines.
 func CarriedIn(ctx context.Context, in engine.In, file string, document bool, each func(Value) (kind string, records []Value)) (list []Carried, err error) {
 	lines := Lines[[]Carried]{Decode: func(l *Line) (list []Carried, err error) {
 		v, err := l.Parse()

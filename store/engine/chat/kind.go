@@ -35,8 +35,8 @@ type Agent struct {
 	// a folder that happens to have such a one is not taken for the agent's.
 	Roots []string
 	Home  string
-	// Inner returns how many folders above one that was opened the storage is, such as 1 for
-	// the folder of one project. t is what is in it.
+	// Inner returns how many folders above an opened folder the storage is: 1 for the folder of one project.
+	// t is the tree of the opened folder.
 	Inner func(dir string, t tree.Tree) int
 	// Files are the names of files that are a storage each, as patterns of path.Match: see
 	// store.Kind. A folder is recognised as one by Roots alone.
@@ -46,17 +46,17 @@ type Agent struct {
 	// Signs says of a file whether it is a session, by its beginning. A file that a person opened is
 	// one where it does, whatever it is called and wherever it lies.
 	Signs func(in Spot, head []byte) Sign
-	// Noun is what the agent calls such a file, "a Codex rollout", and Traces are texts near the
-	// beginning of one. They tell what a file was meant to be that cannot be opened.
+	// Noun names such a file, "a Codex rollout", and Traces are texts near its beginning. They identify a
+	// file of the agent that cannot be opened.
 	Noun   string
 	Traces []string
-	// Format reads the sessions of one opened store, whose storage is the folder dir on the
-	// disk, for what no tree of files can read, such as a database; "" where it is on none.
+	// Format returns the format of one opened store. dir is the folder of its storage on the disk, which a
+	// database needs because no tree of files can read it; "" if the storage is on no disk.
 	Format func(dir string) Format
 	// Levels are how deep a change may be, for [store.Features].Watch.
 	Levels []watch.Level
-	// Places are those of store.Kind. Moved names another one to the agent, and Database is the file
-	// that it opens in a place, "" where sessions are files of their own.
+	// Places is documented at store.Kind. Moved points the agent to another place, and Database is the file
+	// that it opens there; "" if sessions are files of their own.
 	Places   func(store.Surroundings) []string
 	Moved    Moved
 	Database string
@@ -64,8 +64,8 @@ type Agent struct {
 	Lacks string
 	// Passes says how the agent treats a damaged record.
 	Passes string
-	// Breaks is what it does about a message on the way to the head whose parent is not there, or
-	// whose lineage runs in a circle; "" where it takes that for the first message.
+	// Breaks describes how the agent treats a message on the path to the head whose parent is missing. It is
+	// the same for a lineage that runs in a circle. "" means that the agent takes the message for the first.
 	Breaks string
 }
 
@@ -105,8 +105,8 @@ func (a *Agent) Elsewhere(cache *files.Cache) tree.Opener {
 	}
 }
 
-// storageIn returns the first folder of a source that has sessions, or the one around a file
-// that is one. Where there is none, foreign says what sessions of another program are.
+// storageIn returns the first folder of a source that has sessions, or the folder around a file that is a
+// session. If there is neither, foreign describes the sessions of another program.
 func (a *Agent) storageIn(ctx context.Context, on tree.Source) (_ root, foreign string, ok bool) {
 	if at, err := on.Tree().Stamp("."); err == nil && at.Kind == files.Regular {
 		around, ok := on.At("..")
@@ -195,8 +195,8 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// mostSigned bounds the files of a folder that recognise looks into. signSize is how much of a file
-// is mostly enough, in bytes, and longSize how much is read of one that begins with long records.
+// mostSigned bounds the files of a folder that recognise reads. signSize bytes of a file are usually enough,
+// and longSize bytes are read of a file that begins with long records.
 const (
 	mostSigned = 8
 	signSize   = 8 << 10
@@ -238,7 +238,7 @@ func (a *Agent) misses(heads tree.Tree, file string) string {
 	return "it looks like " + a.Noun + ", but " + unreadable(head)
 }
 
-// unreadable says what is wrong with a file of lines by its beginning, which has no record.
+// unreadable explains why the beginning of a file of lines has no record.
 func unreadable(head []byte) string {
 	line := bytes.TrimSpace(headLines(bytes.TrimSpace(head))[0])
 	switch _, err := Parse(line); {
@@ -250,10 +250,10 @@ func unreadable(head []byte) string {
 	return "no line at its beginning is a record that tells a session"
 }
 
-// signed is what the first files of a folder say.
+// signed is the verdict on the first files of a folder.
 type signed struct {
-	// yes says that there is a session that the format reads. Where there is none, foreign says what the
-	// first one of another program is, and misses why the one file that was opened is none.
+	// yes reports that the format reads one of the sessions. If it reads no session, foreign describes the
+	// first of another program, and misses says why the file that was opened is no session.
 	yes             bool
 	foreign, misses string
 }
@@ -308,7 +308,7 @@ func (a *Agent) isStorage(ctx context.Context, r root) (said signed, err error) 
 	return said, nil
 }
 
-// samples returns sessions in what was opened. What the agent calls them is not looked for.
+// samples returns sessions in the folder or file that was opened. It does not look for the agent's own ids.
 func (s *Store) samples(ctx context.Context, in engine.In) ([]Spot, error) {
 	list, err := s.format.Spots(ctx, in)
 	if err != nil || s.storage.Way == "." && s.only == "" {
@@ -349,7 +349,7 @@ func (f *few) List(dir string) ([]string, error) {
 	return names[:min(len(names), mostNamed)], err
 }
 
-// isOver reports whether a file is none of the first that were opened.
+// isOver reports whether a file comes after the first mostOpened files.
 func (f *few) isOver(name string) bool {
 	if !f.means(name) {
 		return true
@@ -362,7 +362,7 @@ func (f *few) isOver(name string) bool {
 	return !f.read[name]
 }
 
-// OpenFile implements tree.Tree: what is none of the first files is not there.
+// OpenFile implements tree.Tree: a file after the first ones does not exist.
 func (f *few) OpenFile(name string) (tree.Opened, error) {
 	if f.isOver(name) {
 		return nil, fs.ErrNotExist

@@ -11,8 +11,8 @@ import (
 // that are not all messages. A way may come to a record twice: it ends there.
 type Lineage struct {
 	up []int
-	// last has for each record the last message on the way to it, itself where it is one, -1
-	// for none; then end has the record where the way ends.
+	// last has for each record the last message on the path to it, which may be the record itself; -1 if
+	// there is no message. end has the record where a path without a message ends.
 	last, end []int
 	steps     int
 }
@@ -23,8 +23,8 @@ const Missing = -2
 // mostSteps bounds the steps along ways: a file may turn around at each record.
 const mostSteps = 5_000_000
 
-// NewLineage returns the lineage of records in the order in which they were recorded: up has
-// the record before each, -1 for none or Missing, and says reports whether one is a message.
+// NewLineage returns the lineage of records in the order in which they were recorded. up has the record
+// before each, -1 for a first record, or Missing; says reports whether a record is a message.
 func NewLineage(up []int, says func(i int) bool) *Lineage {
 	l := &Lineage{up: up, last: make([]int, len(up)), end: make([]int, len(up))}
 	for i := range up {
@@ -74,9 +74,9 @@ func (l *Lineage) Way(to int) (list []int) {
 	return list
 }
 
-// Left tells the entries of a session why they are off the path: a record that does not follow
-// the messages recorded before it was recorded after a step back. entry has the entry
-// of each message, and recorded returns when a record was; false for one that does not count.
+// Left marks the entries of a session that an agent stepped back from. It recognises a step back by a record
+// that does not follow the message recorded before it. entry has the entry of each message, and recorded
+// returns the time of a record; false for a record that does not count.
 func (l *Lineage) Left(s *Session, entry []int, recorded func(i int) (at time.Time, counts bool)) {
 	last := -1
 	for i := range l.up {
@@ -91,8 +91,8 @@ func (l *Lineage) Left(s *Session, entry []int, recorded func(i int) (at time.Ti
 	}
 }
 
-// leave tells the messages on the way to one, but for those on the way to a record, before
-// which is next.
+// leave marks the messages on the path to last, without the messages on the path to record. next is the
+// message before record.
 func (l *Lineage) leave(s *Session, entry []int, last, record, next int, at time.Time) {
 	on := map[int]bool{record: true}
 	for m := next; m >= 0 && !on[m]; m = l.step(m) {
@@ -111,7 +111,7 @@ func (l *Lineage) leave(s *Session, entry []int, last, record, next int, at time
 	}
 }
 
-// step returns the message before one, -1 for none and after too many steps.
+// step returns the message before message i, or -1 at the first message and after too many steps.
 func (l *Lineage) step(i int) int {
 	if l.steps++; l.steps > mostSteps {
 		return -1

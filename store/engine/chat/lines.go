@@ -23,16 +23,15 @@ import (
 
 // How a file of lines is read.
 //
-// A file is only appended to, so that what was made of a line holds as long as the file
-// begins as it did. It is read in pieces of some megabytes, whose lines several workers
-// decode. When it has grown, reading goes on behind the last line that was whole:
+// A file is only appended to. So a decoded line stays valid as long as the file begins with the same bytes.
+// The file is read in pieces of some megabytes, whose lines several workers decode. When it has grown,
+// reading goes on behind the last whole line:
 //
 //	│line│line│line│…│line│torn      first time: all; the torn line is read again
 //	│line│line│line│…│line│line│     then: from the torn line on
-//	                 └ the print of what stands before says that it is the same file
+//	                 └ the print of the bytes before says that it is the same file
 //
-// What is made of a line is small: where the record is, who follows whom, a title. Its bytes
-// are read again for a state.
+// A decoded line is small: the record's span, its parent, a title. A state reads its bytes again.
 
 // Line is one line of a file.
 type Line struct {
@@ -66,11 +65,11 @@ type Lines[R any] struct {
 	// Decode makes something of a line. After an error the line is damaged, and passed
 	// over.
 	Decode func(*Line) (R, error)
-	// Only reports of a line, which is lent, whether it is one of those that are looked for:
-	// the others are only counted. Nil looks for all.
+	// Only reports whether a line, which is lent, is of interest: other lines are only counted. Nil takes all
+	// lines.
 	Only func(raw []byte) bool
-	// Members are those that every record has: an object in a damaged line is a record where it
-	// has them all. Without any, a damaged line has none.
+	// Members are present in every record. An object in a damaged line is salvaged as a record if it has all
+	// of them; without Members nothing is salvaged.
 	Members []string
 
 	mu    sync.Mutex
@@ -78,10 +77,10 @@ type Lines[R any] struct {
 	lines int
 }
 
-// File is what was made of a file. It is not changed.
+// File holds the decoded records of a file. It is not changed.
 type File[R any] struct {
 	Name string
-	// Records are those of the lines that are not damaged.
+	// Records are the records of the undamaged lines.
 	Records []Record[R]
 	// Size is the length of the file in bytes.
 	Size int64
@@ -90,7 +89,7 @@ type File[R any] struct {
 	// whole is the end of the last line that has one, and lines how many those are.
 	whole int64
 	lines int
-	// print is what stands before whole, printSize bytes where there are so many.
+	// print holds the last bytes before whole, at most printSize.
 	print []byte
 	// damage are the lines that are damaged, and torn says that the last has no end and is
 	// damaged.
@@ -100,7 +99,7 @@ type File[R any] struct {
 	taken bool
 }
 
-// Record is what was made of one line.
+// Record is the decoded content of one line.
 type Record[R any] struct {
 	Span
 	Number int
@@ -109,8 +108,8 @@ type Record[R any] struct {
 	Salvaged bool
 }
 
-// Name returns what an entry of the record is called: id, or the line of a record without one. Of
-// what the agent passes over it knows no id, so that nothing else follows it.
+// Name returns the name of the record's entry: id, or the line number of a record without an id. A salvaged
+// record is named by its line too: the agent passes it over, so nothing else follows it.
 func (r *Record[R]) Name(id string) string {
 	if id == "" || r.Salvaged {
 		return fmt.Sprintf("line-%d", r.Number)
@@ -118,8 +117,8 @@ func (r *Record[R]) Name(id string) string {
 	return id
 }
 
-// Finds reports whether the agent finds a record that another one names: not that of a damaged
-// line, but for those of such lines themselves, which are shown as they were meant.
+// Finds reports whether the agent finds record named from record by. It finds no record of a damaged line;
+// but records of damaged lines find each other, so that they show as they were meant.
 func (f *File[R]) Finds(by, named int) bool {
 	return f.Records[by].Salvaged || !f.Records[named].Salvaged
 }
@@ -138,7 +137,7 @@ type damage struct {
 const (
 	// pieceSize is how much is read at a time, and mostLine bounds a line.
 	pieceSize, mostLine = 4 << 20, 256 << 20
-	// printSize is how much is compared of what a file had.
+	// printSize is how many bytes are compared to recognise a file that has grown.
 	printSize = 256
 	// mostLines bounds the lines that are remembered of all files.
 	mostLines = 500_000
@@ -161,7 +160,7 @@ func (l *Lines[R]) recall(in engine.In, name string) (at tree.Stamp, was *File[R
 	return at, was, err == nil && was != nil && was.stamp.Is(at) && was.stamp.Size == at.Size, err
 }
 
-// Read reads a file, or what is new in it. The errors are those of tree.Tree.
+// Read reads a file, or only its new lines. The errors are those of tree.Tree.
 func (l *Lines[R]) Read(ctx context.Context, in engine.In, name string) (*File[R], error) {
 	at, was, same, err := l.recall(in, name)
 	if err != nil {
@@ -194,8 +193,8 @@ func (l *Lines[R]) Read(ctx context.Context, in engine.In, name string) (*File[R
 	return now, nil
 }
 
-// ReadWhole reads a file that is one record, on however many lines. The errors are those of
-// tree.Tree.
+// ReadWhole reads a file that is one record, on however many lines. It returns the errors of tree.Tree, and
+// ErrLineTooLong.
 func (l *Lines[R]) ReadWhole(in engine.In, name string) (*File[R], error) {
 	at, was, same, err := l.recall(in, name)
 	if err != nil {
@@ -417,8 +416,7 @@ const (
 	FaultUnknown = "unknown-record"
 )
 
-// Faults returns what is wrong with the lines. verdict says what the agent does about a line
-// that is no record.
+// Faults returns the faults of the lines. verdict describes how the agent treats a line that is no record.
 func (f *File[R]) Faults(verdict string) []model.Fault {
 	var list store.FaultList
 	for _, d := range f.damage {
@@ -434,7 +432,7 @@ func (f *File[R]) Faults(verdict string) []model.Fault {
 	return list.All()
 }
 
-// At returns the record at a place of the file, -1 for none.
+// At returns the index of the record at an offset of the file, or -1.
 func (f *File[R]) At(place int64) int {
 	i, there := slices.BinarySearchFunc(f.Records, place, func(r Record[R], at int64) int { return cmp.Compare(r.At, at) })
 	if !there {
@@ -443,8 +441,8 @@ func (f *File[R]) At(place int64) int {
 	return i
 }
 
-// UnknownFaults returns the fault of records of types that a format does not know, by how
-// many there are of each; none where there are none.
+// UnknownFaults returns one fault for the records of types that a format does not know, nil without such
+// records. types counts the records of each type.
 func UnknownFaults(file string, types map[string]int) []model.Fault {
 	if len(types) == 0 {
 		return nil
@@ -457,7 +455,7 @@ func UnknownFaults(file string, types map[string]int) []model.Fault {
 	return []model.Fault{{Code: FaultUnknown, Severity: model.Note, File: file, Meaning: "records of types that Hindcast does not know, which are passed over: " + strings.Join(words[:min(len(words), 8)], ", ")}}
 }
 
-// Values returns the records of a file. The errors are those of Raw, and a *jsontape.SyntaxError.
+// Values returns the parsed records of a file. It returns the errors of Raw, or a *jsontape.SyntaxError.
 func Values(t tree.Tree, name string, spans []Span) (list []Value, err error) {
 	raw, err := Raw(t, name, spans)
 	for i := 0; err == nil && i < len(raw); i++ {
@@ -468,8 +466,8 @@ func Values(t tree.Tree, name string, spans []Span) (list []Value, err error) {
 	return list, err
 }
 
-// Raw returns the records of a file, which are JSON, with the line breaks escaped that are in
-// their strings. The errors are those of Bytes.
+// Raw returns the JSON records of a file, and escapes line breaks inside their strings. The errors are those
+// of Bytes.
 func Raw(t tree.Tree, name string, spans []Span) ([][]byte, error) {
 	list, err := Bytes(t, name, spans)
 	for i, raw := range list {
@@ -480,8 +478,8 @@ func Raw(t tree.Tree, name string, spans []Span) ([][]byte, error) {
 	return list, err
 }
 
-// Bytes returns what stands in the spans of a file. The errors are those of tree.Tree,
-// io.ErrUnexpectedEOF where the file no longer has them, and ErrLineTooLong.
+// Bytes returns the bytes in the spans of a file. It returns the errors of tree.Tree, io.ErrUnexpectedEOF if
+// the file has become shorter, and ErrLineTooLong.
 func Bytes(t tree.Tree, name string, spans []Span) (list [][]byte, err error) {
 	file, err := t.OpenFile(name)
 	if err != nil {

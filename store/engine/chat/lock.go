@@ -13,7 +13,7 @@ import (
 // FaultLocked: a program holds the lock of a session.
 const FaultLocked = "locked"
 
-// lockOf returns the file that the agent locks to write to a session, "" where there is none.
+// lockOf returns the file that the agent locks to write to a session, or "" if it locks no file.
 func (s *Store) lockOf(at Spot) string {
 	restorer, ok := s.format.(Restorer)
 	if !ok {
@@ -26,8 +26,8 @@ func (s *Store) lockOf(at Spot) string {
 	return name
 }
 
-// lock takes the agent's lock for a write to a session that is there. Of a fork, whose files
-// the agent does not know yet, there is none.
+// lock takes the agent's lock for a write to an existing session. A fork needs no lock: the agent does not
+// know its files yet.
 func (s *Store) lock(ctx context.Context, plan model.Plan) (unlock func() error, err error) {
 	unlock = func() error { return nil }
 	at, err := s.find(ctx, plan.Session)

@@ -24,7 +24,7 @@ func (s *Store) place(at Spot) engine.Place {
 	return engine.Place{Session: at.Name(), ID: at.ID, Own: at}
 }
 
-// decode reads a session, one without entries where there is none.
+// decode reads a session, and returns a session without entries if its file does not exist.
 func (s *Store) decode(ctx context.Context, in engine.In, at Spot) (*Session, error) {
 	one, err := s.format.Read(ctx, in, at)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -127,7 +127,7 @@ func (s *Store) move(_ context.Context, in engine.In, before *engine.Log, c mode
 	return s.fork(in, before, at, c)
 }
 
-// next returns what the agent does with a session after a plan.
+// next describes how the agent continues a session after a plan.
 func (s *Store) next(_ context.Context, _ engine.In, _, after *engine.Log, m *engine.Move) (next engine.Next, err error) {
 	one := after.Own.(*Session)
 	if m != nil {
@@ -141,8 +141,7 @@ func (s *Store) next(_ context.Context, _ engine.In, _, after *engine.Log, m *en
 	return next, nil
 }
 
-// faults returns what is wrong with a session: its files, and its lineage as far as that
-// matters.
+// faults returns the faults of a session: of its files, and of its lineage as far as that matters.
 func (s *Store) faults(log *engine.Log) (list []model.Fault) {
 	one := log.Own.(*Session)
 	list = append(list, one.Faults...)

@@ -14,13 +14,13 @@ import (
 
 // How a search passes over sessions.
 //
-// What a state says is what its records say, and words of Hindcast's own around it. So a text
-// that is in no byte of a session's files, and is none of these words, is in no state: the
-// files are looked through as they are, some gigabytes a second, and nothing is decoded.
+// A state consists of the texts of its records and of Hindcast's own words around them. A text in neither the
+// session's files nor these words is therefore in no state. So the search scans the raw files, some gigabytes
+// a second, and decodes nothing.
 //
-// That holds for texts that JSON writes in one way. A quote, a backslash, what is not ASCII
-// and what some writers escape for HTML may stand there otherwise; a number may be a sum. And
-// it holds for files whose writer has escaped no other letter, as none has a reason to.
+// That holds for texts with only one spelling in JSON. A quote, a backslash, a letter outside ASCII, and a
+// letter that some writers escape for HTML may be spelled otherwise; a number may be a sum. It also holds
+// only if the writer escaped no other letter, which no writer has a reason to do.
 
 // Plain is a [Format] whose states say nothing but what stands in files of the session,
 // besides the words of messages and of [Meta]. Their writer escapes in JSON what it must, and

@@ -10,8 +10,8 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// Message is one message in the shape that all coding agents get here: the blocks are those
-// of Strands, which package conversation reads.
+// Message is one message in the shape that every coding agent is converted to. Its blocks are the blocks of
+// Strands, which package conversation reads.
 //
 //	{"role": "assistant",
 //	 "content": [{"text": …}, {"reasoning": {"text": …}}, {"toolUse": {…}}, {"toolResult": {…}},
@@ -21,10 +21,10 @@ import (
 type Message struct {
 	Role   Role
 	Blocks []Block
-	// ID is the id of the model's answer, "" for none.
+	// ID is the id of the model's answer, or "".
 	ID    string
 	Model string
-	// Usage is what the answer cost, counted once for an ID.
+	// Usage is the cost of the answer, counted once for each ID.
 	Usage conversation.Usage
 	// Raw are the records, as they stand in the file.
 	Raw [][]byte
@@ -36,8 +36,8 @@ type Block struct {
 	// ID joins a tool call and its result, or is the agent's word for a context; Name names the
 	// tool, or what the context is about.
 	ID, Name string
-	// Body is JSON: the string of a text or a thought, the input of a call, the result of
-	// one, whatever another block is. Nil for none.
+	// Body is JSON: the string of a text or a thought, the input or the result of a call, or any value of
+	// another block. It may be nil.
 	Body []byte
 	// Failed says of a result that the tool failed. Inferred are the words where its text alone
 	// tells so: "exit code 2".
@@ -61,8 +61,8 @@ func (b *Block) Exited(told *regexp.Regexp) {
 // TextBlock returns a block of text from a JSON string.
 func TextBlock(body []byte) Block { return Block{Kind: conversation.Text, Body: body} }
 
-// ContextBlock returns a block of what the agent gave the model beside the conversation: is
-// names it in the agent's word, and about what it is about, "" for nothing in particular.
+// ContextBlock returns a block of context that the agent gave the model beside the conversation. is is the
+// agent's word for it, about its subject or "".
 func ContextBlock(is, about, text string) Block {
 	return Block{Kind: conversation.Context, ID: is, Name: about, Body: jsontape.AppendQuoted(nil, text)}
 }
@@ -180,16 +180,16 @@ func writeResult(to *joined, body []byte) {
 }
 
 const (
-	// mostTitle and mostPart bound a title in bytes, and the words of one that says
-	// something else besides; mostName bounds the name of a tool.
+	// mostTitle bounds a title in bytes, mostPart the words in a title that also lists tools, and mostName
+	// the name of a tool.
 	mostTitle, mostPart, mostName = conversation.MaxTitle, 60, 80
 )
 
-// Said is what a timeline shows of a message: it is small. The texts are untrusted.
+// Said is the small part of a message that a timeline shows. The texts are untrusted.
 type Said struct {
 	Role Role
-	// Words are the first that it says, on one line, or what it is without any. Of a message of
-	// the user they are what a person typed, where By says so.
+	// Words are the beginning of the first text, on one line, or a label if the message has no text. By says
+	// whether a person typed the Words of a user's message.
 	Words string
 	By    conversation.Typed
 	// Calls are the tools that it calls, and Results what tools gave.
@@ -210,7 +210,7 @@ type Result struct {
 	Inferred bool
 }
 
-// Said returns what a timeline shows of the message.
+// Said returns the part of the message that a timeline shows.
 func (m *Message) Said() Said {
 	s := Said{Role: m.Role}
 	if m.Role == User {
@@ -240,7 +240,7 @@ func (m *Message) Said() Said {
 	return s
 }
 
-// typed returns what a person typed of a message, on one line.
+// typed returns the words of the message that a person typed, on one line.
 func (m *Message) typed() (words string, by conversation.Typed) {
 	words, by = conversation.FirstTyped(func(yield func(string) bool) {
 		for i := range m.Blocks {
@@ -253,7 +253,7 @@ func (m *Message) typed() (words string, by conversation.Typed) {
 	return conversation.Cut(conversation.OneLine(conversation.Cut(words, 4*mostTitle)), mostTitle), by
 }
 
-// beginning returns a JSON string, a long one as far as tells what a person typed.
+// beginning returns a JSON string, cut where it is long enough to tell the words that a person typed.
 func beginning(body []byte) string {
 	const enough = 1 << 20
 	if len(body) > enough {
@@ -262,9 +262,8 @@ func beginning(body []byte) string {
 	return jsontape.Unquote(body)
 }
 
-// label says what a message is that has no words: what the model thought, what the agent told
-// it as the system, or the kind of its first block, in the agent's word where Hindcast has none:
-// "image".
+// label describes a message without words: by the model's thought, by the agent's system text, or by the kind
+// of the first block. Where Hindcast does not know the kind, label uses the agent's word: "image".
 func (m *Message) label() string {
 	if len(m.Blocks) == 0 {
 		return ""
@@ -327,7 +326,7 @@ func Words(body []byte, limit int) string {
 	return conversation.Cut(conversation.OneLine(conversation.Cut(text, 4*limit)), limit)
 }
 
-// resultWords returns the first words of what a tool gave.
+// resultWords returns the first words of a tool's result.
 func resultWords(body []byte) string {
 	if text := Words(body, mostPart); text != "" {
 		return text

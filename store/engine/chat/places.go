@@ -74,9 +74,9 @@ func Upward(around store.Surroundings, name string) (list []string) {
 	return list
 }
 
-// Walk returns the spots of files below the storage, as far as depth folders down. spotOf
-// returns where the session of a file is; false for a file that is none's. Names that begin
-// with a dot are passed over. A folder that cannot be listed is passed over, too.
+// Walk returns the spots of files below the storage, up to depth folders down. spotOf returns the spot of a
+// file's session; false for a file without a session. Walk skips names that begin with a dot, and folders
+// that cannot be listed.
 func Walk(ctx context.Context, in engine.In, depth int, spotOf func(file string) (Spot, bool)) (list []Spot, err error) {
 	seen := 0
 	var walk func(dir string, depth int) error
@@ -136,7 +136,7 @@ func End(t tree.Tree, file string, size int64) (end []byte, err error) {
 // buffers are for pieces: most files are shorter than what is asked of them.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// lend calls read with what a file has from a place on, of at most so many bytes.
+// lend calls read with at most size bytes of a file, from an offset on.
 func lend(f io.ReaderAt, at int64, size int, read func(text []byte) error) error {
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
@@ -169,9 +169,10 @@ func headLines(head []byte) (lines [][]byte) {
 	return lines
 }
 
-// EndLines calls read with the lines at the beginning of a file, as HeadLines returns them, and
-// with the whole ones at the end of one that is larger. The beginning goes as far as enough says,
-// which is asked once; the end has the rest of what is read for a list. The lines are lent.
+// EndLines calls read with lines from both ends of a file. head has the lines at the beginning, as HeadLines
+// returns them; tail has the whole lines at the end of a larger file. enough is called once, and decides how
+// much of the file is the beginning. The end takes the rest of the bytes that a list may read. The lines are
+// lent.
 func EndLines(t tree.Tree, file string, enough func(head [][]byte) bool, read func(head, tail [][]byte)) error {
 	at, err := t.Stamp(file)
 	if err != nil {
@@ -255,8 +256,8 @@ func distinct(list []Spot) (byID map[string]int) {
 	return byID
 }
 
-// identify fills in what the agent calls a session where the name of its file does not tell.
-// It reports whether the file tells.
+// identify fills in the agent's own id of a session whose file name does not have it. It reports whether the
+// file has it.
 func (s *Store) identify(in engine.In, at *Spot) bool {
 	who, ok := s.format.(Identifier)
 	if !ok || at.Named {
@@ -278,18 +279,18 @@ func (s *Store) identify(in engine.In, at *Spot) bool {
 	return len(id) > 0
 }
 
-// idNote ends the name of the note of what a session is called: no file has such a name.
+// idNote ends the name of the note that holds a session's id: no file has such a name.
 const idNote = "\x00id"
 
 // Several is a [Format] that has many sessions in one file, whose name a person may choose.
 type Several interface {
-	// Opened returns the sessions of a file that a person opened, whatever it is called; none of
-	// one that is not the agent's.
+	// ReadOpened returns the sessions of a file that a person opened, whatever its name; no sessions if the
+	// file is not the agent's.
 	ReadOpened(ctx context.Context, in engine.In, file string) ([]Spot, error)
 }
 
-// meant returns the sessions in the folder or of the file that was opened, with those of
-// their sub-agents, and those that were made of them since.
+// meant returns the sessions in the folder or file that was opened, their sub-agents, and the sessions that
+// this store has made since.
 func (s *Store) meant(ctx context.Context, in engine.In, list []Spot) ([]Spot, error) {
 	meant := make(map[string]bool, len(list))
 	for _, at := range list {
@@ -316,7 +317,8 @@ func (s *Store) means(at *Spot) bool {
 	return s.isMeant(at.File) || slices.ContainsFunc(at.More, s.isMeant)
 }
 
-// alone returns the sessions of a file, by what it begins with; none of one that is not the agent's.
+// alone returns the sessions of a file, recognised by its beginning; no sessions if the file is not the
+// agent's.
 func (s *Store) alone(ctx context.Context, in engine.In, file string) (list []Spot, err error) {
 	if several, ok := s.format.(Several); ok {
 		return several.ReadOpened(ctx, in, file)
@@ -338,11 +340,11 @@ func (s *Store) signs(in engine.In, at Spot) bool {
 	}) != ""
 }
 
-// bom is what some editors put before a text.
+// bom is the byte order mark that some editors put before a text.
 var bom = []byte("\ufeff")
 
-// AskHead returns what ask says of the beginning of a file, "" of what is no file. It is noted under
-// a name: a file that does not change is read once.
+// AskHead returns the answer of ask about the beginning of a file, or "" if there is no such file. It notes
+// the answer under a name, so that an unchanged file is read once.
 func AskHead(in engine.In, file, as string, ask func(head []byte) string) string {
 	look, err := in.Stamp(file)
 	if err != nil || !isFile(look) {
@@ -475,8 +477,8 @@ func (s *Store) eachInfo(ctx context.Context, in engine.In, yield func(model.Ses
 	return nil
 }
 
-// within returns the sessions in the file of one that is listed, which no name tells of. The
-// reader of the list may have read that one since, which tells of all of them.
+// within returns the sessions that lie in the file of a listed session and have no file of their own. If that
+// session was read in the meantime, its note lists all of them.
 func (s *Store) within(in engine.In, l listed, t *told) iter.Seq[model.SessionInfo] {
 	return func(yield func(model.SessionInfo) bool) {
 		nested, ok := s.format.(Nested)
@@ -505,8 +507,8 @@ func (s *Store) within(in engine.In, l listed, t *told) iter.Seq[model.SessionIn
 // spotsAtOnce is how many files of one folder are looked at by one worker.
 const spotsAtOnce = 64
 
-// looksAt returns how spots look, the zero value of one that went. A folder is opened once for
-// the spots in it that follow each other.
+// looksAt returns the stamps of spots, the zero value for a file that is gone. It opens a folder once for
+// adjacent spots.
 func looksAt(ctx context.Context, in engine.In, spots []Spot) ([]tree.Stamp, error) {
 	looks, runs := make([]tree.Stamp, len(spots)), runsOf(spots)
 	return looks, Parallel(ctx, len(runs), func(i int) {
@@ -536,8 +538,8 @@ func runsOf(spots []Spot) (runs []run) {
 	return runs
 }
 
-// isFile reports whether a session may be in what looks so: a folder or a pipe is called as one
-// by mistake. A link is not followed, but a person expects the session behind it.
+// isFile reports whether a stamp may be of a session's file: a folder or a pipe has such a name by mistake. A
+// link is not followed, but a person expects the session behind it.
 func isFile(at tree.Stamp) bool { return at.Kind == files.Regular || at.Kind == files.Link }
 
 // ranked is the place of a spot in the list of sessions.
@@ -617,7 +619,7 @@ func Parallel(ctx context.Context, n int, do func(i int)) error {
 	return ctx.Err()
 }
 
-// told is what the list remembers of a file.
+// told is the list's memory of a file.
 type told struct {
 	Glance
 	// more are the other files of the session.
@@ -633,7 +635,7 @@ type told struct {
 	name   string
 }
 
-// tell returns what the list remembers of a session, which is looked into where it changed.
+// tell returns the list's memory of a session, and looks into a session that changed.
 func (s *Store) tell(ctx context.Context, in engine.In, l listed) told {
 	text, ok := in.Memo.Recall(l.Name(), l.at)
 	t, whole := recall(text)
@@ -649,7 +651,7 @@ func (s *Store) tell(ctx context.Context, in engine.In, l listed) told {
 	return t
 }
 
-// info returns what the list shows of a session.
+// info returns the list's entry for a session.
 func (s *Store) info(l listed, t *told) model.SessionInfo {
 	info := model.SessionInfo{ID: l.ID, Kind: s.agent.Name, UpdatedAt: l.at.Modified.UTC(), Size: l.at.Size, Faults: model.FaultsNotCounted}
 	info.Title, info.Project = t.Title, t.Project
@@ -710,7 +712,7 @@ func (s *Store) logOf(ctx context.Context, in engine.In, at Spot) (*engine.Log, 
 	return s.files.Teller(ctx)(ctx, in, s.place(at), one.log(in, s.place(at)))
 }
 
-// uncounted returns what the list remembers of a session at which it glanced.
+// uncounted returns the list's memory of a session after a glance.
 func uncounted(g Glance) told {
 	t := told{Glance: g, snapshots: store.Uncounted, faults: model.FaultsNotCounted}
 	for _, inner := range g.Within {
@@ -747,7 +749,7 @@ type smallFiles struct {
 	refused atomic.Bool
 }
 
-// errLarge: a file is larger than all of one that is read for the list.
+// errLarge: the list does not read the whole of such a large file.
 var errLarge = errors.New("the file is large")
 
 func (t *smallFiles) check(name string) error {
@@ -775,7 +777,7 @@ func (t *smallFiles) Read(name string, buf []byte) ([]byte, tree.Stamp, error) {
 	return t.Tree.Read(name, buf)
 }
 
-// toldOf returns what the list shows of a session that was read.
+// toldOf returns the list's memory of a session that was read.
 func (s *Store) toldOf(log *engine.Log) (t told) {
 	one := log.Own.(*Session)
 	var info model.SessionInfo

@@ -21,10 +21,10 @@ type Format interface {
 	Spots(ctx context.Context, in engine.In) ([]Spot, error)
 	// Spot returns where the session of such a [Spot.Name] is, whether it is there or not.
 	Spot(name string) Spot
-	// Glance returns what the list shows of a session, without reading all of a large one.
+	// Glance returns the list's entry of a session, without reading all of a large one.
 	Glance(in engine.In, at Spot) (Glance, error)
-	// Read reads a session, one without entries where there is none. It returns an
-	// error where a file cannot be read; damage in it is a fault.
+	// Read reads a session; a missing file is a session without entries. It returns an error if a file cannot
+	// be read; damage in a file is a fault.
 	Read(ctx context.Context, in engine.In, at Spot) (*Session, error)
 	// Messages returns the messages that an entry of a session adds to a state.
 	Messages(in engine.In, s *Session, e *Entry) ([]Message, error)
@@ -33,8 +33,8 @@ type Format interface {
 // Forker is a [Format] whose agent resumes a session that Hindcast made.
 type Forker interface {
 	Format
-	// NewID returns the id of a new session: as, or a fresh one where as is "". The error says
-	// what form ids have, where as has another.
+	// NewID returns the id of a new session: as, or a fresh id if as is "". The error describes the form of
+	// ids if as has another form.
 	NewID(as string) (string, error)
 	// Fork returns the files of a new session that ends with an entry. The error is a
 	// model.UnsupportedError where the agent could not go on from there.
@@ -43,14 +43,14 @@ type Forker interface {
 
 // Identifier is a [Format] whose files' names do not tell what the agent calls a session.
 type Identifier interface {
-	// ID returns what it is called, from the beginning of its file; "" where that does not
-	// tell. A file that a person opened is a session, wherever it lies, where it does. It is
-	// asked once for a file that does not change.
+	// ID returns the agent's id of the session, from the beginning of its file; "" if the beginning does not
+	// have it. A file with an id counts as a session wherever it lies, if a person opened it. ID is called
+	// once for a file that does not change.
 	ID(in engine.In, at Spot) string
 }
 
-// Nested is a [Format] with sessions in the files of others that Spots does not tell of:
-// [Session].Within of one that is read does, and [Glance].Within as far as it looks.
+// Nested is a [Format] with sessions in the files of other sessions, which Spots does not return.
+// [Session].Within lists them after a read, and [Glance].Within as far as it looks.
 type Nested interface {
 	// Within returns where the session "SESSION/NAME" is, in the file of SESSION; false where no
 	// session has such a name.
@@ -108,8 +108,7 @@ type Spot struct {
 	Size int64
 }
 
-// Name returns what tells the session from all others in the storage: the file, and the
-// part of it.
+// Name returns the name that identifies the session in the storage: the file, and the part of it.
 func (s *Spot) Name() string {
 	if s.Part == "" {
 		return s.File
@@ -146,14 +145,14 @@ func (s *Spot) more() (list []Spot) {
 	return list
 }
 
-// Glance is what the list of sessions shows of one. The texts are untrusted.
+// Glance is the list's entry of a session. The texts are untrusted.
 type Glance struct {
 	// Title is the session's name, or what the user said first.
 	Title string
 	// Project is the folder that the session is about.
 	Project string
-	// Faults are those that are known without reading all of the session, and Within are the
-	// sessions in its file, see [Nested].
+	// Faults are known without reading all of the session, and Within are the sessions in its file, see
+	// [Nested].
 	Faults []model.Fault
 	Within []Inner
 }
@@ -170,25 +169,25 @@ type Session struct {
 	Project string
 	// Entries are in the order in which they were recorded.
 	Entries []Entry
-	// Head is the entry that the agent would go on from; -1 for none.
+	// Head is the index of the entry that the agent would go on from, or -1.
 	Head int
-	// Pointed says that a pointer of the agent's own names the head, or that there is none.
+	// Pointed says that the agent's own pointer names the head, or names no entry.
 	Pointed bool
-	// Faults are what is wrong with the files.
+	// Faults are the faults of the files.
 	Faults []model.Fault
 	// Within are the sessions in its file, see [Nested].
 	Within []Inner
-	// Own is what the format keeps.
+	// Own is the format's own data.
 	Own any
 
-	// agent wrote it, and dir is the folder of the storage on the disk; "" for none.
+	// agent wrote the session, and dir is the folder of the storage on the disk, or "".
 	agent *Agent
 	dir   string
-	// ids are those of the entries that were added, and before the one before each.
+	// ids holds the ids of the entries that were added, and before the index of the entry before each.
 	ids    IDs
 	before []int
-	// at has the position of each entry by its id, and parents that of the parent of each,
-	// -1 for none, once all of them are known.
+	// at maps an id to the index of its entry, and parents has the index of each entry's parent or -1. Both
+	// are filled in once all entries are known.
 	at      map[string]int
 	parents []int
 	// tangled says that an entry is recorded before its parent: only then may the lineage run
@@ -202,15 +201,15 @@ type Entry struct {
 	ID, Parent string
 	At         time.Time
 	Said       Said
-	// Event says what happened in a word where the role does not: "compaction".
+	// Event names an event that the role does not tell: "compaction".
 	Event string
 	// Turn is the turn that it is in, counted from 1, where the format counts them; else a turn
 	// ends with each answer that calls no tool and does not go on.
 	Turn int
 	// GoesOn says of an answer that its turn does not end with it, though it calls no tool.
 	GoesOn bool
-	// Title is one line on it, where Said does not tell. It is untrusted. Note is what its row says
-	// besides.
+	// Title is one line about the entry, if Said does not give it. It is untrusted. Note follows the title in
+	// the entry's row.
 	Title  string
 	Note   string
 	Marks  model.Marks
@@ -220,18 +219,16 @@ type Entry struct {
 	// File has the records that the entry is made of, and Records are where in it.
 	File    string
 	Records []Span
-	// Context, if it is not nil, are the entries whose messages are the state at this
-	// one, itself among them, by their positions. Of nil they are those at the parent, and
-	// itself.
+	// Context, if it is not nil, has the indexes of the entries whose messages are the state at this entry,
+	// itself among them. A nil Context means the parent's state and this entry's messages.
 	Context []int
 	// Version tells contents of one id apart where the records do not; "" else.
 	Version string
-	// Child is the session of the sub-agent that it started, of several the first, see Starts; ""
-	// for none.
+	// Child is the session of the first sub-agent that the entry started, or ""; see Starts.
 	Child string
-	// Facts are what is known of it besides. The values are untrusted.
+	// Facts are further facts about the entry. The values are untrusted.
 	Facts model.Facts
-	// Own is what the format keeps.
+	// Own is the format's own data.
 	Own any
 }
 
@@ -253,8 +250,8 @@ func (e *Entry) started(session string) bool {
 	return e.Child == session || slices.ContainsFunc(e.Facts, func(f model.Fact) bool { return f.Label == subAgent && f.Value == session })
 }
 
-// MostKept bounds the records that a format looks at for what the compactions of a session
-// keep: a file may be of compactions that keep all before them.
+// MostKept bounds the records that a format inspects to find which ones compactions keep: in some files each
+// compaction keeps all records before it.
 const MostKept = 5_000_000
 
 // Role is who speaks.
@@ -266,7 +263,7 @@ const (
 	User
 	Assistant
 	Tool
-	// Other is one that Hindcast does not know.
+	// Other is a role that Hindcast does not know.
 	Other
 )
 
@@ -275,13 +272,13 @@ var roles = [...]string{"system", "user", "assistant", "tool", "unknown"}
 // String returns the role as messages name it.
 func (r Role) String() string { return roles[r] }
 
-// Meta is what a session ran with, in the words of the agent. The texts are untrusted.
+// Meta holds the settings that a session ran with, in the words of the agent. The texts are untrusted.
 type Meta struct {
 	Model, Dir, Branch, Commit, Version, Mode string
 }
 
-// With returns what a session runs with behind a record that says is, where "" says nothing: m
-// itself where nothing changes, so that entries share it.
+// With returns the settings after a record with settings is, whose empty fields change nothing. It returns m
+// itself if nothing changes, so that entries share it.
 func (m *Meta) With(is Meta) *Meta {
 	now := Meta{
 		Model: cmp.Or(is.Model, m.Model), Dir: cmp.Or(is.Dir, m.Dir), Branch: cmp.Or(is.Branch, m.Branch),
@@ -296,7 +293,7 @@ func (m *Meta) With(is Meta) *Meta {
 // Span is where a record is in a file, in bytes.
 type Span struct{ At, Len int64 }
 
-// Cut is what a new session is made of: the way to the entry To, under the id ID.
+// Cut describes a new session: the path to the entry To, under the id ID.
 type Cut struct {
 	In      engine.In
 	Session *Session
@@ -312,18 +309,18 @@ type Fork struct {
 	Steps tree.Steps
 	// Writes say what the files hold, and Hazards what comes of it.
 	Writes, Hazards []string
-	// Calls are those that resume it.
+	// Calls are the calls that resume the session.
 	Calls []model.Resume
 }
 
 // Restored is a session that gets another head.
 type Restored struct {
 	Steps tree.Steps
-	// Uses are those of engine.Move.
+	// Uses is documented at engine.Move.
 	Uses map[string]string
 	// Writes say what changes, and Hazards what comes of it.
 	Writes, Hazards []string
-	// Calls are those that go on from there.
+	// Calls are the calls that go on from the new head.
 	Calls []model.Resume
 }
 
@@ -338,7 +335,7 @@ func (s *Session) Add(e Entry, before int) (at int) {
 	return len(s.Entries) - 1
 }
 
-// Before returns the entry that one was added behind, -1 for none.
+// Before returns the index of the entry before the one at, or -1.
 func (s *Session) Before(at int) int { return s.before[at] }
 
 // path returns the entries from the first to one, by their positions. One that the lineage
@@ -378,9 +375,9 @@ func reverse(list []int) {
 	}
 }
 
-// finish fills in what follows from the entries together: ids that others have, too, become
-// ids of their own, so that none is lost from view; titles name the tools that were called;
-// what the model no longer reads is marked.
+// finish completes the entries once all of them are read. It makes duplicate ids unique, so that no entry is
+// lost from view. It names the tools of results in titles, and marks the entries that the model no longer
+// reads.
 func (s *Session) finish() {
 	ids, tools := IDs{}, map[string]string{}
 	for i := range s.Entries {
@@ -410,11 +407,11 @@ func (s *Session) finish() {
 	s.evict()
 }
 
-// EventCommand is the event of what a person typed that the program answers: "/model".
+// EventCommand is the event of a command that a person typed and the program answers: "/model".
 const EventCommand = "command"
 
-// StoredTitle returns a title that an agent stored, as the person typed it. It is "" where the program wrote
-// all of it, and for one that stands for none: it fits one of the patterns of path.Match.
+// StoredTitle returns a title that an agent stored, as the person typed it. It returns "" if the program
+// wrote all of it, or if it matches one of the path.Match patterns of placeholders in none.
 func StoredTitle(title string, none ...string) string {
 	words, by := conversation.WordsTyped(title)
 	words = conversation.Cut(conversation.OneLine(words), conversation.MaxTitle)
@@ -427,7 +424,7 @@ func StoredTitle(title string, none ...string) string {
 // Opening gathers what a session may be called, in the order of its messages.
 type Opening struct{ conversation.Openings }
 
-// add adds what an entry says, but for what a sub-agent was asked, and what the program says by itself.
+// add adds the words of an entry, except a sub-agent's task and texts that the program writes by itself.
 func (o *Opening) add(e *Entry) {
 	if e.Reason != nil && e.Reason.Kind == model.ReasonSidechain {
 		return
@@ -460,7 +457,7 @@ func (s *Session) evict() {
 	}
 }
 
-// At returns the position of an entry, -1 for none.
+// At returns the index of an entry, or -1.
 func (s *Session) At(id string) int {
 	if len(s.parents) != len(s.Entries) { // it is being read
 		return slices.IndexFunc(s.Entries, func(e Entry) bool { return e.ID == id })

@@ -21,7 +21,7 @@ import (
 // A file without any text as yet is the agent's. One with texts of both forms is, too: what
 // no message shows is a fault.
 
-// Sign says what the beginning of a file is. The zero value is a file of another program.
+// Sign describes the beginning of a file. The zero value is a file of another program.
 type Sign struct {
 	// Fits reports whether the records have the agent's envelope.
 	Fits bool
@@ -46,7 +46,7 @@ func FirstRecords(head []byte) iter.Seq[Value] {
 	}
 }
 
-// Read reports whether the file is one that the format reads.
+// Read reports whether the format reads the file.
 func (s Sign) Read() bool { return s.Fits && s.Misses == "" }
 
 // Body says of a record whether the format reads what it says.
@@ -73,8 +73,8 @@ func BodyOf(record Value, read ...Value) Body {
 	return NoBody
 }
 
-// SignOf returns what the lines at the beginning of a file are; the last may be cut. look returns of
-// a line whether it has the agent's envelope, and its body. misses names what the format reads.
+// SignOf returns the sign of the lines at the beginning of a file; the last line may be cut. look reports
+// whether a line has the agent's envelope, and returns its body. misses names the text that the format reads.
 func SignOf(head []byte, misses string, look func(Value) (fits bool, body Body)) (s Sign) {
 	foreign := false
 	for line := range bytes.Lines(head) {
@@ -132,8 +132,8 @@ func (a *Agent) foreign(s Sign) string {
 	return why
 }
 
-// refusal returns the error of opening a storage all of whose first sessions are foreign, nil for
-// another one.
+// refusal returns the error of opening a storage whose first sessions are all foreign, nil for another
+// storage.
 func (a *Agent) refusal(ctx context.Context, at root) error {
 	said, err := a.isStorage(ctx, at)
 	if said.yes || err != nil || said.foreign == "" {

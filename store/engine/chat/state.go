@@ -66,8 +66,8 @@ func (t *texts) get(key string) *joined {
 // madeAtOnce is how many texts are made before they are used.
 const madeAtOnce = 64
 
-// useAll calls use with what each of some entries adds to a state, in their order. Several texts
-// are made at once: text is given one that was used, or nil. use returns false to end it.
+// useAll calls use with the text that each of some entries adds to a state, in their order. It makes several
+// texts at once: text may reuse the buffer of a text already used, or gets nil. use returns false to end it.
 func useAll(ctx context.Context, entries []int, text func(i int, used *joined) (*joined, error), use func(i int, text *joined, err error) bool) error {
 	made := make([]*joined, min(len(entries), madeAtOnce))
 	for part := range slices.Chunk(entries, madeAtOnce) {
@@ -95,7 +95,8 @@ func (e *Entry) room() (bytes int64) {
 	return bytes
 }
 
-// messages makes what an entry adds, in the place of a text that was used; nil for none.
+// messages makes the text that an entry adds to a state. It reuses the buffer of a used text, if that is not
+// nil.
 func (s *Store) messages(in engine.In, of *Session, i int, used *joined) (*joined, error) {
 	list, err := s.format.Messages(in, of, &of.Entries[i])
 	if err != nil {
@@ -205,7 +206,7 @@ func (s *Store) leaveCommon(ctx context.Context, of *Session, i, k int) (two sto
 	return two, err
 }
 
-// json returns what a session ran with, without what is not known.
+// json returns the known settings of a session.
 func (m *Meta) json() string {
 	if m == nil {
 		return "{}"
@@ -236,7 +237,7 @@ func (s *Store) Weave(ctx context.Context, refs []model.Ref, to store.Loom) erro
 	return s.Wrap(err, "read the states of session %q", refs[0].Session)
 }
 
-// weave hands states of a session to a loom. text returns what an entry adds.
+// weave hands states of a session to a loom. text returns the text that an entry adds.
 func (s *Store) weave(ctx context.Context, one *Session, refs []model.Ref, to store.Loom, text func(in engine.In, of *Session, i int, used *joined) (*joined, error)) error {
 	in := s.storage.In()
 	defer in.Hold(path.Dir(one.Spot.File))()
@@ -280,7 +281,7 @@ type woven struct {
 	runs   []store.Run
 	done   []bool
 	failed map[int]error
-	// last is the entry of the state before, -1 for none, and path the runs of its messages.
+	// last is the entry of the state before, or -1, and path the runs of its messages.
 	last int
 	path []store.Run
 }

@@ -29,7 +29,7 @@ type Store struct {
 	// dir is the folder in which the opened one is, or it itself, and only the one file that
 	// was opened; "" for all.
 	dir, only string
-	// folder is the folder of the storage on the disk; "" for none.
+	// folder is the folder of the storage on the disk, or "".
 	folder  string
 	format  Format
 	storage *engine.Storage
@@ -47,9 +47,9 @@ type Store struct {
 	searched sync.Pool
 }
 
-// Open opens the storage that a path is, or is in. A write of Hindcast's own that was broken
-// off is finished; nothing else is written. The errors are those of the file system, and
-// store.ErrUnrecognised where the sessions are of another program.
+// Open opens the storage at a path, or around it. It finishes an interrupted write of Hindcast's own, and
+// writes nothing else. It returns errors of the file system, or store.ErrUnrecognised if another program
+// wrote the sessions.
 func (a *Agent) Open(ctx context.Context, path string, cache *files.Cache) (*Store, error) {
 	roots, err := a.roots(path)
 	if err == nil && len(roots) == 0 {
@@ -247,7 +247,7 @@ func (s *Store) about(ctx context.Context, in engine.In, row *engine.Row) (about
 	return about, nil
 }
 
-// Gaps returns none. The errors are those of State.
+// Gaps returns no gaps. The errors are those of State.
 func (s *Store) Gaps(ctx context.Context, ref model.Ref) (model.Gaps, error) {
 	_, _, err := s.entry(ctx, ref)
 	return model.Gaps{}, s.Wrap(err, "describe %q of session %q", ref.ID, ref.Session)
@@ -277,8 +277,8 @@ func (s *Store) Across(ctx context.Context, ref model.Ref) (model.Ref, error) {
 	return s.starter(ctx, ref.Session)
 }
 
-// starter returns the snapshot that started a sub-agent, without its id where the session
-// does not say; the zero value of a session that is none's.
+// starter returns the snapshot that started a sub-agent, without its id if the session does not say. It
+// returns the zero value if no session started the sub-agent.
 func (s *Store) starter(ctx context.Context, session string) (model.Ref, error) {
 	parent, _, child := strings.Cut(session, "/")
 	if !child {
@@ -331,7 +331,7 @@ func (s *Store) links(ctx context.Context, in engine.In) (list []model.Fault, er
 	return list, ctx.Err()
 }
 
-// Checker is a [Format] that tells what is wrong between the sessions of a storage.
+// Checker is a [Format] that finds faults between the sessions of a storage.
 type Checker interface {
 	Check(ctx context.Context, in engine.In) ([]model.Fault, error)
 }

@@ -8,8 +8,8 @@ import (
 	"hindcast/store/media/tree"
 )
 
-// Tally returns how many sessions there are and when one changed last, by names and times
-// alone. The errors are those of Sessions.
+// Tally returns how many sessions there are and when a session changed last, by names and times alone. The
+// errors are those of Sessions.
 func (s *Store) Tally(ctx context.Context) (sessions int, changed time.Time, err error) {
 	var looks []tree.Stamp
 	err = s.Read(ctx, func(in engine.In) error {

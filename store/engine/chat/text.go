@@ -8,8 +8,8 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// spoken are the members that hold what someone says, in the records of the agents that are
-// read and of those that copy them. Ids, types, times and paths are under other names.
+// spoken names the members that hold texts of a conversation in the records of agents, and of programs that
+// copy them. Ids, types, times and paths have other names.
 var spoken = map[string]bool{
 	"content": true, "text": true, "parts": true, "message": true, "summary": true, "output": true,
 	"thinking": true, "reasoning": true, "prompt": true, "body": true, "response": true, "result": true,
@@ -68,7 +68,7 @@ func HasText(record Value) bool {
 // mostNested bounds the lists in lists around a text.
 const mostNested = 8
 
-// isSpoken reports whether a string is what someone says: it is such a member, or an element of one.
+// isSpoken reports whether a string belongs to the conversation: it is a spoken member, or an element of one.
 func isSpoken(t *jsontape.Tape, n jsontape.Node) bool {
 	for range mostNested {
 		up := t.Parent(n)

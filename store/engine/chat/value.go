@@ -8,8 +8,8 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// Value is a value in a record, or none: what is looked for in none is none. Its texts are
-// copies; its Raw is lent as long as the record.
+// Value is a value in a record, or no value; a lookup in no value finds no value. Its texts are copies; its
+// Raw is lent as long as the record.
 type Value struct {
 	tape *jsontape.Tape
 	node jsontape.Node
@@ -24,11 +24,11 @@ func Parse(text []byte) (Value, error) {
 	return Value{t, 0}, err
 }
 
-// ParseHead returns what can be known of the value of a JSON text by its beginning.
+// ParseHead returns the value of a JSON text as far as its beginning shows it.
 func ParseHead(head []byte) Value { return Value{jsontape.Prefix(head, len(head)), 0} }
 
-// WithTexts returns a record that has texts as members, each with its name, in place of those of
-// the names that it has. The error is a *jsontape.SyntaxError.
+// WithTexts returns a record whose members of the given names hold the given texts. The error is a
+// *jsontape.SyntaxError.
 func WithTexts(record []byte, members ...[2]string) ([]byte, error) {
 	t, err := jsontape.Parse(record)
 	if err != nil {
@@ -44,7 +44,7 @@ func WithTexts(record []byte, members ...[2]string) ([]byte, error) {
 // There reports whether there is a value, which may be null.
 func (v Value) There() bool { return v.tape != nil && v.node >= 0 && int(v.node) < v.tape.Len() }
 
-// Kind returns the kind of the value; that of null for none.
+// Kind returns the kind of the value; no value counts as null.
 func (v Value) Kind() jsontape.Kind {
 	if !v.There() {
 		return jsontape.Null
@@ -52,7 +52,7 @@ func (v Value) Kind() jsontape.Kind {
 	return v.tape.Kind(v.node)
 }
 
-// Get returns the value of a member of an object of an object: none where there is none.
+// Get returns the value at a path of member names in nested objects, or no value.
 func (v Value) Get(keys ...string) Value {
 	for _, key := range keys {
 		if v.Kind() != jsontape.Object {
@@ -82,7 +82,7 @@ func (v Value) Text() string {
 // Words returns the beginning of a string on one line, "" for anything else.
 func (v Value) Words() string { return Words(v.Raw(), conversation.MaxTitle) }
 
-// Raw returns the value as it stands in the text, nil for none.
+// Raw returns the bytes of the value as they are in the text, or nil.
 func (v Value) Raw() []byte {
 	if !v.There() {
 		return nil
@@ -90,7 +90,7 @@ func (v Value) Raw() []byte {
 	return v.tape.Raw(v.node)
 }
 
-// Span returns where the value is in its text: the zero value for none.
+// Span returns the offset and length of the value in its text, the zero value without a value.
 func (v Value) Span() Span {
 	if !v.There() {
 		return Span{}
@@ -168,7 +168,7 @@ func (v Value) Strings() iter.Seq[string] {
 	}
 }
 
-// Usage returns what a message cost, as package conversation reads it; its Model is left out.
+// Usage returns the token usage and cost of a message, as package conversation reads it, without its Model.
 func (v Value) Usage() (u conversation.Usage) {
 	if v.Kind() == jsontape.Object {
 		u = conversation.UsageOf(v.tape, v.node)

@@ -100,18 +100,17 @@ type Kind struct {
 	Name, Framework, IDs string
 	// Depth is how many levels of folders below the one that is opened have files.
 	Depth int
-	// Unlisted says what the framework does about a file that cannot be read.
+	// Unlisted describes how the framework treats a file that cannot be read.
 	Unlisted string
 	// Severity is how bad such a file is.
 	Severity model.Severity
 	// Notes names the notes of the kind; it changes with their content.
 	Notes string
-	// Temporary reports whether a file of that name is one that the framework writes first
-	// and renames then.
+	// Temporary reports whether the framework writes a file of that name first and renames it later.
 	Temporary func(name string) bool
 	// Running warns of an agent that runs when a session is put back.
 	Running string
-	// Signed says what a folder of the kind was recognised by, from one file of it.
+	// Signed describes, from one file of the folder, why the folder was recognised.
 	Signed string
 	// Places is documented at store.Kind.
 	Places func(store.Surroundings) []string

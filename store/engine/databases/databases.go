@@ -18,8 +18,8 @@ import (
 type Format interface {
 	// Name returns the kind's name.
 	Name() string
-	// Sign describes by what a database of the kind is recognised, or, with false, what it lacks. has maps each
-	// table that a name finds to its columns; tables of the schema hindcast are named "hindcast.TABLE".
+	// Sign describes why a database is recognised, or, with false, what it lacks. has maps each table that a
+	// name finds to its columns; tables of the schema hindcast are named "hindcast.TABLE".
 	Sign(has map[string]map[string]bool) (why string, ok bool)
 	// Open opens the store. The server is closed with it, or where that fails.
 	Open(ctx context.Context, on *pg.Server) (store.Store, error)

@@ -1,6 +1,6 @@
-// Package planning has what plans of all kinds of stores share, whatever those are made
-// of: a plan compares the log of a session as it is with the one that a framework would
-// read after the write. It knows neither files nor rows.
+// Package planning holds the logic that plans of all kinds of stores share. A plan compares the log of a
+// session as it is with the log that a framework would read after the write. The package knows neither files
+// nor rows.
 package planning
 
 import (

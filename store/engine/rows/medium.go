@@ -107,7 +107,7 @@ func (m *medium) sessions(ctx context.Context, in engine.In) (list []engine.List
 // snapshot, and openingRows rows of each query for the title.
 const mostListed, openingRows = 1 << 10, 64
 
-// readGlance returns what a list shows of a long session in a file, nil for a session that the list reads.
+// readGlance returns the list's entry of a long session in a file, nil for a session that the list reads.
 func (m *medium) readGlance(ctx context.Context, in engine.In, place engine.Place) (*model.SessionInfo, error) {
 	t, at := in.Tx.(*moment), place.Own.(Place)
 	if t.mostCounted() >= 0 { // the kinds on servers are Listers

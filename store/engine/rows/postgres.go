@@ -35,8 +35,8 @@ func (k Kind) Served(data string) *Served { return &Served{k, data} }
 // Name returns the kind's name.
 func (s *Served) Name() string { return s.kind.Name }
 
-// Sign describes by what a database of the kind is recognised, or, with false, what it lacks. has are the
-// columns of its tables.
+// Sign describes why a database is recognised, or, with false, what it lacks. has are the columns of its
+// tables.
 func (s *Served) Sign(has map[string]map[string]bool) (why string, ok bool) {
 	tables := slices.Sorted(maps.Keys(s.kind.Tables))
 	for _, table := range tables {

@@ -17,8 +17,8 @@ import (
 //	a table that is whole      SELECT … FROM main.T NOT INDEXED: pages of its indexes are not needed
 //	a table that is damaged    SELECT … FROM its readable row ids CROSS JOIN main.T ON rowid = id
 //
-// Which row ids there are, the pages on either side of the damage tell, and an index. They are looked
-// for in a transaction of their own, because SQLite makes no view in one that came to damage.
+// An index and the pages on either side of the damage give the row ids. They are looked for in a transaction
+// of their own, because SQLite makes no view in a transaction that met damage.
 
 // A value of another size than the framework writes is passed over with its row as well: each copy
 // of it would take as much memory again. SQLite tells how large a value is without reading it.
