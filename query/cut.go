@@ -235,7 +235,7 @@ func (c *cutting) rest(to int) { c.part(c.done, to, 0) }
 
 // part makes what is between two places a part, of members of a container. What is between
 // done and from is before it in the text, too, if it is new; so neighbours in a state are
-// neighbours in the text. It returns which part of the state before it was; -1 for none.
+// neighbours in the text. It returns the number of the same part in the state before, or -1.
 func (c *cutting) part(from, to int, in int32) (was int) {
 	if from >= to {
 		return -1

@@ -44,15 +44,15 @@ func (q *Session) DivergeFrom(ctx context.Context, a model.Node, other *Session,
 		return parting(x, y, i, j), nil
 	}
 	all := newNumbered()
-	said, err := v.said(all).along(ctx, x)
+	mine, err := v.messageLists(all).along(ctx, x)
 	if err != nil {
 		return Parting{}, err
 	}
-	others, err := w.said(all).along(ctx, y)
+	others, err := w.messageLists(all).along(ctx, y)
 	if err != nil {
 		return Parting{}, err
 	}
-	i, j := all.together(said, others)
+	i, j := all.together(mine, others)
 	return parting(x, y, i, j), nil
 }
 
@@ -77,9 +77,8 @@ func (v *view) path(n model.Node) (path []model.Node) {
 	return path
 }
 
-// sameState returns how many visits lead to the last state that both lines were in; 0 for
-// none. Where ids are not those of states only visits count that have the same ids from the
-// first on.
+// sameState returns how many visits lead to the last state that both lines were in, or 0. Where
+// ids are not hashes of states, only visits count that have the same ids from the first on.
 func (v *view) sameState(x []model.Node, w *view, y []model.Node) (i, j int) {
 	if v.features.Facts != nil {
 		for i < len(x) && i < len(y) && v.visits[x[i]].ref.ID == w.visits[y[i]].ref.ID {
@@ -106,7 +105,7 @@ type spoken struct {
 }
 
 // along returns the messages that the visits of a line add. A state that cannot be read adds none.
-func (s *said) along(ctx context.Context, path []model.Node) (all spoken, err error) {
+func (s *messageLists) along(ctx context.Context, path []model.Node) (all spoken, err error) {
 	for n, err := range s.walk(ctx, slices.Values(path)) {
 		if err != nil {
 			return all, err

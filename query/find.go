@@ -45,14 +45,14 @@ type Found struct {
 const passedEach = 256
 
 // Find returns the visits at which an expression turns, on all branches, in the order in
-// which they were recorded. Each is compared with its base, see [model.Timeline.Base]; one
-// without a base with false. An expression is true if its last output is neither null nor
-// false, and false where it has none.
+// which they were recorded. Each is compared with its base, see [model.Timeline.Base]; a visit
+// without a base is compared with false. An expression is true if its last output is neither
+// null nor false, and false where it has no output.
 //
-// Of the whole state those keys are asked for that are known, see [model.Gaps].
+// An expression of the whole state sees the known keys alone, see [model.Gaps].
 //
-// It says now and then how far it is, see [Passed]: of some expressions each state must be
-// evaluated. The error ends the sequence; that of an expression, or of one state, is Fails.
+// It says now and then how far it is, see [Passed], since some expressions need each state. The
+// error ends the sequence; an error of the expression, or of one state, is Fails.
 func (q *Session) Find(ctx context.Context, x *Expr) iter.Seq2[Found, error] {
 	return func(yield func(Found, error) bool) {
 		s, end := q.search(ctx, x)
@@ -156,9 +156,9 @@ type reached struct {
 	truth, unsure bool
 	turn          Turn
 	why           string
-	// places are those that the plan reads, then those that it folds; folds has the
-	// lists there, nil for what is none, and answers what the folds say. All are nil
-	// where the state is not known. odd says that one of the places is.
+	// places are the places that the plan reads, then the places that it folds. folds has the
+	// lists there, nil where the value is no list, and answers the results of the folds. All
+	// are nil where the state is not known. odd says that a place is odd.
 	places  []place
 	folds   []*folded
 	answers []any
@@ -364,7 +364,7 @@ func (s *search) gather(n model.Node, r, near *reached) (same bool, err error) {
 
 // place is where a route leads in a state.
 type place struct {
-	// value is none where the route ends before: upTo steps lead to holder, which is
+	// value is empty where the route ends before: upTo steps lead to holder, which is
 	// null or an empty value of the kind that the next step may lead into.
 	value
 	upTo   int

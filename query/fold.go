@@ -8,15 +8,15 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// folded is a list with what a fold knows of its elements. It is made of the list of another
-// state:
+// folded is a list with the results of a fold for its elements. It goes on from the list of
+// another state:
 //
 //	before   [ e0  e1  e2  e3  e4 ]
 //	now      [ e0  e1  n0  e3  e4  n1 ]      n0 and n1 are asked
 //
 // The list is walked as a text in pieces. Where an element of before begins at the same place
-// of the text, and all of it lies in the piece, it is the same element; and so are those that
-// follow it there without a gap between pieces, one by one.
+// of the text, and all of it lies in the piece, it is the same element. So are the elements
+// after it, up to a gap between pieces.
 type folded struct {
 	value
 	elements []element

@@ -29,13 +29,13 @@ type Hit struct {
 	Path string
 	Key  bool
 	// Message is the number of the message that the text is in, -1 if it is in no message. Role says in
-	// the framework's word who speaks, and Tool the tool of the call or result that it is
-	// in; "" for none. Both are untrusted.
+	// the framework's word who speaks, and Tool is the tool of its call or result, or "". Both are
+	// untrusted.
 	Message    int
 	Role, Tool string
 }
 
-// Search says what Grep looks for.
+// Search is a pattern with the messages that Grep looks at.
 type Search struct {
 	*Pattern
 	// Role and Tool keep the texts of messages of one role, and of the calls and results of
@@ -49,7 +49,7 @@ type Search struct {
 
 // Grep returns the texts of the session in which a pattern is found, each once, in the order
 // of the visits that have it first. A text that is gone and comes back is found once, unless all
-// comings are asked for; no match lies over two texts. Of a role or a tool, a visit counts that
+// appearances are asked for; no match lies over two texts. Of a role or a tool, a visit counts that
 // has the text there. The error ends the sequence.
 func (q *Session) Grep(ctx context.Context, s Search) iter.Seq2[Hit, error] {
 	return func(yield func(Hit, error) bool) {
@@ -95,7 +95,7 @@ func (q *Session) Grep(ctx context.Context, s Search) iter.Seq2[Hit, error] {
 	}
 }
 
-// matches returns the matches found, or, if all comings are asked for, the texts that come to
+// matches returns the matches found, or, if all appearances are asked for, the texts that come to
 // visits, in the order of the visits and of places in their states.
 func (g *grep) matches(ctx context.Context, all *tokens, found []match) iter.Seq2[match, error] {
 	return func(yield func(match, error) bool) {
@@ -107,7 +107,7 @@ func (g *grep) matches(ctx context.Context, all *tokens, found []match) iter.Seq
 			}
 			return
 		}
-		c, err := g.comings(ctx, all, g.Pattern)
+		c, err := g.appearances(ctx, all, g.Pattern)
 		if err != nil {
 			yield(match{}, err)
 			return
@@ -285,7 +285,7 @@ type grep struct {
 	// told is where each text was told last, and active the first visit on the active path that
 	// has it.
 	told, active map[string]model.Node
-	way          way
+	way          position
 }
 
 // hit returns the Hit for a match, unless its text was reported before or is filtered out.

@@ -78,7 +78,7 @@ func TestGrep(t *testing.T) {
 			[]string{`a - ["x"]`, `b a ["one"]`, `c a ["x","one"]`, `d b ["x"]`, `e d ["one"]`}, one,
 			[]string{"#1 /0: <one>", "#2 and #1 /1: <one>", "#4 /0: <one>"},
 		},
-		"off the path, and all comings": {
+		"off the path, and all appearances": {
 			[]string{`a - ["x"]`, `b a ["left","one"]`, `c a ["x"]`, `d c ["x","one"]`, `e d []`, `f e ["one","left one"]`}, one,
 			[]string{"#1 and #3 /1: <one>", "#3 /1: <one>", "#5 /0: <one>", "#5 /1: left <one>"},
 		},
@@ -95,7 +95,7 @@ func TestGrep(t *testing.T) {
 			[]string{`a - {"x":"one"}`, `b a ?{}`, `c b {"x":"one"}`, `d c ?{"y":"one"}`, `e d {}`, `f e ?{"y":"one"}`}, one,
 			[]string{"#0 /x: <one>", "#5 /y: <one>"},
 		},
-		"comings to a message": {
+		"appearances in a message": {
 			[]string{`a - {"messages":[` + ran + `,` + used + `]}`, `b a {"messages":[` + used + `]}`, `c b {"x":"used","messages":[` + used + `,` + ran + `]}`},
 			query.Search{Pattern: query.Literal("used up", query.SmartCase), Role: "user", All: true},
 			[]string{"#0 /messages/0/content/0/toolResult/content/0/text [0] user t1: <used up>", "#2 /messages/1/content/0/toolResult/content/0/text [1] user add: <used up>"},
@@ -171,7 +171,7 @@ func TestGrep(t *testing.T) {
 	} {
 		p := pastOf(c.past...)
 		for _, h := range []int{1} {
-			if name == "off the path" || name == "lost" || name == "off the path, and all comings" {
+			if name == "off the path" || name == "lost" || name == "off the path, and all appearances" {
 				p.headers[h].Orphaned = true
 			}
 		}
@@ -318,7 +318,7 @@ func TestGrep_isThatOfDecodedStates(t *testing.T) {
 				if !reflect.DeepEqual(got, want) || !slices.IsSorted(order) {
 					t.Fatalf("session %d, %T, %q: %v, not %v, of\n%s", seed, s, pattern.expr, got, want, strings.Join(lines, "\n"))
 				}
-				if got, want := comingsIn(t, q, tl, pattern.Pattern), comingsOf(t, p, tl, re); !slices.Equal(got, want) {
+				if got, want := appearancesIn(t, q, tl, pattern.Pattern), appearancesOf(t, p, tl, re); !slices.Equal(got, want) {
 					t.Fatalf("session %d, %T, %q: %q come, not %q, of\n%s", seed, s, pattern.expr, got, want, strings.Join(lines, "\n"))
 				}
 			}
@@ -326,8 +326,8 @@ func TestGrep_isThatOfDecodedStates(t *testing.T) {
 	}
 }
 
-// comingsIn returns the visits to which texts come, and the texts: "#1 text".
-func comingsIn(t *testing.T, q *query.Session, tl *model.Timeline, pattern *query.Pattern) (come []string) {
+// appearancesIn returns the visits to which texts come, and the texts: "#1 text".
+func appearancesIn(t *testing.T, q *query.Session, tl *model.Timeline, pattern *query.Pattern) (come []string) {
 	t.Helper()
 	last := model.Node(0)
 	for hit, err := range q.Grep(t.Context(), query.Search{Pattern: pattern, All: true}) {
@@ -341,8 +341,8 @@ func comingsIn(t *testing.T, q *query.Session, tl *model.Timeline, pattern *quer
 	return come
 }
 
-// comingsOf is comingsIn of decoded states.
-func comingsOf(t *testing.T, p *past, tl *model.Timeline, re *regexp.Regexp) (come []string) {
+// appearancesOf is appearancesIn of decoded states.
+func appearancesOf(t *testing.T, p *past, tl *model.Timeline, re *regexp.Regexp) (come []string) {
 	t.Helper()
 	has := func(n model.Node) (texts []string) {
 		if n == model.NoNode {

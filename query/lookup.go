@@ -10,22 +10,22 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// How a value is looked up
+// Looking up a value
 //
-// A state is walked from its beginning, as a text in pieces. What lies beside the path is
-// jumped over, and where a jump ends is remembered, by place: the text does not change, so
-// it is the same in each state that has the piece.
+// A state is walked from its beginning, as a text in pieces. Values beside the path are jumped
+// over, and the end of each jump is kept by its place: the text does not change, so the jump ends
+// there in each state that has the piece.
 //
 //	pieces   {"turn":7,"messages":[{…}   ,{…},{…},{…},{…}   ,{…}   ],"plan":{…}}
 //	         ends: of {…}                chain: 0 1 2 3 4
 //
-// A value that lies in one piece has an end. Of an array that does not, the ends of elements
-// that follow each other are a chain: in a piece that has a thousand of them, the last one is
+// A value that lies in one piece has an end. In an array that lies in several, the ends of
+// neighbouring elements are a chain: in a piece that has a thousand of them, the last one is
 // found by bisection. Nothing is guessed: a piece is entered only from the value before it, so
-// that each fact is one of whole values. A number at the end of a piece may go on in the next;
+// that each fact is about a whole value. A number at the end of a piece may go on in the next;
 // strings and brackets close themselves.
 //
-// What is no JSON on the way is left to [Path.in], which tells what is wrong with it.
+// Where a text on the way is not JSON, [Path.in] tells its fault.
 
 // value is a value in a state as pieces of the text; the zero value means that there is no value.
 type value struct{ pieces []piece }

@@ -94,8 +94,8 @@ func parseDotted(text string) (path Path, err error) {
 	return path, nil
 }
 
-// bracketed reads the key or the index in brackets that a text begins with, and returns
-// where they end; or why there is none, and where.
+// bracketed reads the key or the index in brackets at the beginning of a text, and returns
+// where they end. Else it returns a reason, and its place.
 func bracketed(text string) (key string, end int, why string) {
 	rest := text[1:]
 	switch {

@@ -61,7 +61,7 @@ func (d *diary) Fill(_ context.Context, runs []store.Run, dst []byte) error {
 
 // What a question allocates is as much as there is new text: of twice as many states twice as
 // much, and not four times, as there would be if each state was read. That stats looks at no
-// message twice TestSaid_looksAtNewMessagesAlone tells.
+// message twice TestMessageLists_looksAtNewMessagesAlone tells.
 func TestQuestions_readWhatIsNew(t *testing.T) {
 	for name, ask := range map[string]func(q *query.Session) int{
 		"stats": func(q *query.Session) (answers int) {

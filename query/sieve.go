@@ -22,8 +22,8 @@ import (
 //	                                ^place             ^escape
 //	listed                         "step 12"          "step 1"
 
-// sieved returns the session with the texts alone that the pattern may match, and what is around
-// them, where the store tells those and the session was not searched before; else itself.
+// sieved returns the session with the texts alone that the pattern may match, and the bytes around them. It
+// returns v where the store cannot tell, or the session was searched before.
 func (v *view) sieved(ctx context.Context, p *Pattern) (*view, error) {
 	if v.features.Sieve == nil || len(p.needle) == 0 || len(v.visits) == 0 || v.all.listed() {
 		return v, nil

@@ -42,7 +42,7 @@ type Given struct {
 func (q *Session) Stats(ctx context.Context) iter.Seq2[Stat, error] {
 	return func(yield func(Stat, error) bool) {
 		v := q.view()
-		s := stats{v.said(newNumbered()), map[string]int{}}
+		s := stats{v.messageLists(newNumbered()), map[string]int{}}
 		for _, visit := range v.visits {
 			s.ids[visit.ref.ID]++
 		}
@@ -72,7 +72,7 @@ func (q *Session) Stats(ctx context.Context) iter.Seq2[Stat, error] {
 
 // stats is the state of a running Stats.
 type stats struct {
-	*said
+	*messageLists
 	// ids counts the visits of each id.
 	ids map[string]int
 }

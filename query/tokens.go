@@ -263,7 +263,7 @@ func (t *tokens) piece(text []byte, n model.Node, pieces []piece, i int, l lexed
 	return after
 }
 
-// byQuotes reports whether the quotes of the text are those of a piece that begins so: one at its
+// byQuotes reports whether a piece that begins so has the same quotes as the text: a quote at its
 // beginning may be escaped here and not elsewhere.
 func (l lexed) byQuotes(text []byte, p piece) bool {
 	return !l.escaped && (p.off == 0 || text[p.off-1] != '\\' || text[p.off] != '"' && text[p.off] != '\\')
@@ -478,9 +478,9 @@ func (t *tokens) seam(text []byte, parts []piece, n model.Node, at uint32) {
 	}
 }
 
-// spans are the pieces of the text that were read, of those within each other the larger ones,
-// in order. Two that touch are one, unless a token may lie over the border of both: neither of
-// the two has that whole.
+// spans are the pieces of the text that were read, without pieces that lie within a larger one,
+// in order. Two that touch are one, unless a token may lie over their border: neither piece has
+// that token whole.
 type spans []piece
 
 // add adds a piece, and returns the parts of it in which tokens may lie that were not read. A

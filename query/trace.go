@@ -268,7 +268,7 @@ func placeBefore(r *diff.Result, keys []string) (before []string, there bool) {
 	return before, true
 }
 
-// unchangedAt returns the place of the element number rank, from 0, of those that are not among
+// unchangedAt returns the place of the element number rank, from 0, without counting the elements at
 // some places.
 func unchangedAt(rank int32, but []int32) int32 {
 	slices.Sort(but)

@@ -10,14 +10,14 @@ import (
 	"hindcast/model/jsontape"
 )
 
-// What each visit adds to the list of messages. A list is held as numbers, one an element;
+// messageLists tells the messages that each visit adds. A list is held as numbers, one an element;
 // elements with the same value have the same number. Where a state has elements at a place of
 // the text that another had there before it, they are not read again, but taken over: all that
 // follow each other at once.
 //
 //	text    … {a},{b},{c} … {d}      known: 1 2 3, which follow each other, and 4
 //	pieces  [ {b},{c} , {d} ]        so the list is 2 3 4
-type said struct {
+type messageLists struct {
 	*view
 	*numbered
 	// uses counts for each visit those that are compared with it.
@@ -52,8 +52,8 @@ type list struct {
 	elements []int32
 	// path is the path of the list; -1 if there is no list.
 	path int
-	// pieces are those of the text up to end, where the last element ends; empty if more of it
-	// may come behind.
+	// pieces are the pieces of the text up to end, where the last element ends; empty if more of
+	// it may come behind.
 	pieces []piece
 	end    spot
 	// taken are how many elements it has from the list before, which it goes on from. A list that
@@ -95,9 +95,9 @@ func newNumbered() *numbered {
 	return &numbered{seed: maphash.MakeSeed(), spelled: map[uint64]int32{}, numbers: map[uint64]int32{}}
 }
 
-// said returns the lists of messages; those of two sessions may have their numbers in common.
-func (v *view) said(all *numbered) *said {
-	s := &said{view: v, numbered: all, uses: make([]int32, len(v.visits)), lists: map[model.Node]list{}}
+// messageLists returns the lists of messages; those of two sessions may have their numbers in common.
+func (v *view) messageLists(all *numbered) *messageLists {
+	s := &messageLists{view: v, numbered: all, uses: make([]int32, len(v.visits)), lists: map[model.Node]list{}}
 	for n := range v.nodes() {
 		if parent := v.visits[n].parent; parent != model.NoNode {
 			s.uses[parent]++
@@ -106,13 +106,13 @@ func (v *view) said(all *numbered) *said {
 	return s
 }
 
-// adds returns the numbers of the messages that a visit adds to those of its parent, each
+// adds returns the numbers of the messages that a visit has and its parent lacks, each
 // message once, and whether it has a list of messages at all. The visit is loaded, and its
 // parent was asked for before; each visit is asked for once.
 //
-// A message that is only written anew is none of them: one of the same id, or without ids
-// one in the place of another that cost the same.
-func (s *said) adds(n model.Node) (added []int32, has bool, err error) {
+// A message that is only written anew does not count: it has the id of another, or stands
+// without an id in the place of another that cost the same.
+func (s *messageLists) adds(n model.Node) (added []int32, has bool, err error) {
 	parent, last := list{path: -1}, false
 	if p := s.visits[n].parent; p != model.NoNode {
 		parent = s.lists[p]
@@ -143,7 +143,7 @@ func (s *said) adds(n model.Node) (added []int32, has bool, err error) {
 }
 
 // list returns the messages in the state of a visit, which may go on from those of its parent.
-func (s *said) list(n model.Node, before *list) (now list, err error) {
+func (s *messageLists) list(n model.Node, before *list) (now list, err error) {
 	order := [...]int{0, 1, 2, 3, 4}
 	if before.path > 0 {
 		order[0], order[before.path] = before.path, 0
@@ -166,7 +166,7 @@ func (s *said) list(n model.Node, before *list) (now list, err error) {
 
 // elements fills in the numbers of the elements of an array. Those of the list before are taken
 // over where its text stands in front.
-func (s *said) elements(now *list, pieces []piece, before *list) error {
+func (s *messageLists) elements(now *list, pieces []piece, before *list) error {
 	s.places.mu.Lock()
 	defer s.places.mu.Unlock()
 	c := &cursor{places: &s.places, text: s.bytes(), pieces: pieces, spot: spot{0, pieces[0].off}}
@@ -206,7 +206,7 @@ func (s *said) elements(now *list, pieces []piece, before *list) error {
 }
 
 // element reads the element at a cursor, and adds its number to a list.
-func (s *said) element(c *cursor, list []int32) ([]int32, bool) {
+func (s *messageLists) element(c *cursor, list []int32) ([]int32, bool) {
 	from := c.spot
 	if !c.skip() {
 		return list, false
@@ -323,7 +323,7 @@ func contextWord(tape *jsontape.Tape, name conversation.Node) string {
 
 // more returns the elements that one list has more than another. Elements may leave at the front while
 // others come at the end. Otherwise each element counts as often as it is there.
-func (s *said) more(old, new []int32) []int32 {
+func (s *messageLists) more(old, new []int32) []int32 {
 	for most := 256; most > 0; { // many at a time
 		if n := min(most, len(old), len(new)); n > 0 && slices.Equal(old[:n], new[:n]) {
 			old, new = old[n:], new[n:]
@@ -360,7 +360,7 @@ func (m *message) likeness() likeness {
 
 // unlike returns the elements of a list that another lacks: it has neither the same element nor
 // the same message written anew.
-func (s *said) unlike(list, gone []int32) []int32 {
+func (s *messageLists) unlike(list, gone []int32) []int32 {
 	same := map[int32]int{}
 	for _, e := range gone {
 		same[e]++

@@ -20,9 +20,9 @@ import (
 //	#5      [ …"go"… ]                   has 1, which comes
 //	#6      [ …"wait"… ]                 has 0, which comes back
 //
-// A text that lies over two pieces has no place; of those the walk over the pieces tells. A visit
-// whose state is not known, or not all of it, has what its parent has, and what is seen in it.
-type comings struct {
+// A text that lies over two pieces has no place; the walk over the pieces finds it. A visit whose state is not
+// known, or not all of it, has the texts of its parent and those that are seen in it.
+type appearances struct {
 	*view
 	pattern *Pattern
 	// walk goes over the pieces of the visit lexed.
@@ -55,9 +55,9 @@ type wordSpot struct {
 	number   int32
 }
 
-// comings returns where the texts come that a pattern matches. t has the tokens of all visits.
-func (v *view) comings(ctx context.Context, t *tokens, p *Pattern) (*comings, error) {
-	c := &comings{view: v, pattern: p, walk: *t, lexed: model.NoNode, numbers: map[string]int32{}, has: map[model.Node][]int32{}}
+// appearances returns where the texts come that a pattern matches. t has the tokens of all visits.
+func (v *view) appearances(ctx context.Context, t *tokens, p *Pattern) (*appearances, error) {
+	c := &appearances{view: v, pattern: p, walk: *t, lexed: model.NoNode, numbers: map[string]int32{}, has: map[model.Node][]int32{}}
 	c.walk.joined, c.walk.seams.apart, c.walk.seams.beside = maps.Clone(t.joined), slices.Clip(t.seams.apart), slices.Clip(t.seams.beside)
 	for i := range c.walk.seen {
 		c.walk.seen[i] = slices.Clone(t.seen[i])
@@ -108,7 +108,7 @@ func placeOf(pieces []piece, at uint32) uint32 {
 }
 
 // number returns the number of the text of a match.
-func (c *comings) number(m match) int32 {
+func (c *appearances) number(m match) int32 {
 	i, known := c.numbers[string(m.word)]
 	if !known {
 		i = int32(len(c.words))
@@ -119,7 +119,7 @@ func (c *comings) number(m match) int32 {
 }
 
 // seam returns the number of one of the walk's seams; -1 if it does not match.
-func (c *comings) seam(i int32) int32 {
+func (c *appearances) seam(i int32) int32 {
 	for len(c.seams) <= int(i) {
 		number := int32(-1)
 		if m, ok := c.walk.seams.apart[len(c.seams)].match(c.walk.seams.beside, c.pattern); ok {
@@ -131,7 +131,7 @@ func (c *comings) seam(i int32) int32 {
 }
 
 // each calls found for each text that matches in the state of a visit, and where in it.
-func (c *comings) each(n model.Node, found func(number int32, at uint32)) {
+func (c *appearances) each(n model.Node, found func(number int32, at uint32)) {
 	pieces := c.rope(n).pieces
 	if c.lexed != n {
 		c.walk.pieces, c.walk.begin = nil, nil
@@ -162,7 +162,7 @@ func (c *comings) each(n model.Node, found func(number int32, at uint32)) {
 
 // to returns the texts that come to a visit, which is loaded, in the order of their places in its
 // state. Each visit is asked for once.
-func (c *comings) to(ctx context.Context, n model.Node) (come []match, err error) {
+func (c *appearances) to(ctx context.Context, n model.Node) (come []match, err error) {
 	parent := c.visits[n].parent
 	if err := c.know(ctx, n); err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ func (c *comings) to(ctx context.Context, n model.Node) (come []match, err error
 	return come, nil
 }
 
-func (c *comings) release(n model.Node) {
+func (c *appearances) release(n model.Node) {
 	if c.uses[n]--; c.uses[n] == 0 {
 		delete(c.has, n)
 	}
@@ -205,7 +205,7 @@ func (c *comings) release(n model.Node) {
 
 // know finds out what a visit has, and before it what those have that it comes from: a parent may
 // be recorded after its child.
-func (c *comings) know(ctx context.Context, n model.Node) error {
+func (c *appearances) know(ctx context.Context, n model.Node) error {
 	var line []model.Node
 	for ; n != model.NoNode; n = c.visits[n].parent {
 		if _, known := c.has[n]; known {
@@ -227,7 +227,7 @@ func (c *comings) know(ctx context.Context, n model.Node) error {
 }
 
 // of returns the texts of a visit; before has its parent's texts. Equal lists share one slice.
-func (c *comings) of(n model.Node, before []int32) (has []int32) {
+func (c *appearances) of(n model.Node, before []int32) (has []int32) {
 	add := func(number int32) {
 		if c.met[number] != n+1 {
 			c.met[number], has = n+1, append(has, number)

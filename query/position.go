@@ -21,17 +21,17 @@ import (
 //
 // So each byte of a session is gone over a few times, however many hits there are.
 
-// way leads to places in one state after the other. The zero value is ready.
-type way struct {
+// position leads to places in one state after the other. The zero value is ready.
+type position struct {
 	// text is the state, and pieces what it is made of.
 	text   []byte
 	pieces []piece
 	// within are the containers on the way, the outermost first.
 	within []container
 	path   []byte
-	// at is where in the state the message is that was decoded last, the zero value for none:
-	// it is number among the messages, and shift less than a place in the state is one on the
-	// tape.
+	// at is the place of the message that was decoded last, zero before the first. number is its
+	// number among the messages, and shift is the difference between places in the state and
+	// places on the tape.
 	at            extent
 	decoded       *conversation.Conversation
 	tape          *jsontape.Tape
@@ -50,8 +50,7 @@ type container struct {
 	end int
 	// path is how much of the way's path leads to the container.
 	path int
-	// list says that it has messages; of those that were passed, the last ones are before,
-	// the first of them first.
+	// list says that it has messages. before are the last messages that were passed, in order.
 	list   bool
 	before [beforeMessage]extent
 }
@@ -72,7 +71,7 @@ var listPointers = func() (pointers []string) {
 }()
 
 // lead has the way lead through a state from now on.
-func (w *way) lead(text []byte, pieces []piece) {
+func (w *position) lead(text []byte, pieces []piece) {
 	same := shared(w.pieces, pieces)
 	size := same
 	w.text, w.pieces = w.text[:same], pieces
@@ -101,7 +100,7 @@ func shared(a, b []piece) (n int) {
 }
 
 // keep forgets what was found behind so many bytes of the state.
-func (w *way) keep(size int) {
+func (w *position) keep(size int) {
 	w.back(size)
 	for i := range w.within {
 		if c := &w.within[i]; c.end > size {
@@ -117,7 +116,7 @@ func (w *way) keep(size int) {
 }
 
 // back leaves the containers that have gone on behind a place.
-func (w *way) back(to int) {
+func (w *position) back(to int) {
 	for len(w.within) > 0 && w.within[len(w.within)-1].At > to {
 		w.within = w.within[:len(w.within)-1]
 	}
@@ -125,7 +124,7 @@ func (w *way) back(to int) {
 
 // to fills in where the token is that begins at a place of the state: nothing where the state is
 // no JSON.
-func (w *way) to(hit *Hit, at int) {
+func (w *position) to(hit *Hit, at int) {
 	w.find(hit, at)
 	for i := range w.within {
 		if c := &w.within[i]; c.list && c.At <= at && at < c.end {
@@ -136,7 +135,7 @@ func (w *way) to(hit *Hit, at int) {
 }
 
 // find fills in the path.
-func (w *way) find(hit *Hit, at int) {
+func (w *position) find(hit *Hit, at int) {
 	w.back(at)
 	if len(w.within) == 0 {
 		base := len(w.text) - len(bytes.TrimPrefix(w.text, byteOrderMark))
@@ -194,7 +193,7 @@ func (w *way) find(hit *Hit, at int) {
 }
 
 // step returns the path to a member of the innermost container.
-func (w *way) step(c *container, m jsontape.Member) []byte {
+func (w *position) step(c *container, m jsontape.Member) []byte {
 	w.path = append(w.path, '/')
 	if m.Key == nil {
 		w.path = strconv.AppendInt(w.path, int64(c.Index), 10)
@@ -205,7 +204,7 @@ func (w *way) step(c *container, m jsontape.Member) []byte {
 }
 
 // enter goes into the container that begins at a place. It reports whether one does.
-func (w *way) enter(at int, path []byte) bool {
+func (w *position) enter(at int, path []byte) bool {
 	c, err := jsontape.CursorAt(w.text, at)
 	if err == nil {
 		w.within = append(w.within, container{Cursor: c, path: len(path), list: w.text[at] == '[' && slices.Contains(listPointers, string(path))})
@@ -224,7 +223,7 @@ func (c *container) pass(text []byte, end int) error {
 }
 
 // message fills in the message that a place is in, the next message of a list.
-func (w *way) message(hit *Hit, c *container, at int) {
+func (w *position) message(hit *Hit, c *container, at int) {
 	is := extent{c.At, c.end}
 	if w.at != is {
 		w.at = extent{}

@@ -26,7 +26,7 @@ func (s texts) State(_ context.Context, ref model.Ref) ([]byte, error) {
 
 // Of a list that grows, or whose first message leaves, those messages alone are looked at that
 // are new.
-func TestSaid_looksAtNewMessagesAlone(t *testing.T) {
+func TestMessageLists_looksAtNewMessagesAlone(t *testing.T) {
 	for name, first := range map[string]int{"grows": 0, "slides": 1} {
 		s := texts{states: map[string]string{}}
 		var headers []model.Header
@@ -40,7 +40,7 @@ func TestSaid_looksAtNewMessagesAlone(t *testing.T) {
 			headers = append(headers, model.Header{ID: id, SessionID: "s", Index: i, Visit: int64(i + 1), ParentVisit: int64(i)})
 		}
 		v := Open(s, model.NewTimeline(headers)).view()
-		said := v.said(newNumbered())
+		said := v.messageLists(newNumbered())
 		for n, err := range v.walk(t.Context(), v.nodes()) {
 			if err != nil {
 				t.Fatal(err)
@@ -112,7 +112,7 @@ func logOf(n int, parent func(i int) int) (*log, *model.Timeline) {
 
 // A list that goes on from the one before it copies nothing of that, and is compared with nothing
 // of it. Of several that go on from one list each has its own elements.
-func TestSaid_goesOnFromTheListBefore(t *testing.T) {
+func TestMessageLists_goesOnFromTheListBefore(t *testing.T) {
 	const n = 200
 	for name, parent := range map[string]func(i int) int{
 		"a line":      func(i int) int { return i - 1 },
@@ -122,7 +122,7 @@ func TestSaid_goesOnFromTheListBefore(t *testing.T) {
 	} {
 		l, tl := logOf(n, parent)
 		v := Open(l, tl).view()
-		said := v.said(newNumbered())
+		said := v.messageLists(newNumbered())
 		for at, err := range v.walk(t.Context(), v.nodes()) {
 			if err != nil {
 				t.Fatal(err)
