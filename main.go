@@ -203,16 +203,15 @@ func around() store.Surroundings {
 	return store.Surroundings{Home: home, Temp: os.TempDir(), Work: ".", Env: os.Getenv}
 }
 
-// inProject finds the version of an SDK in the project around a store; the folders of
-// the user and of the system are none.
+// inProject finds the version of an SDK in the project around a store; the folders of the user and of the
+// system are no projects.
 func inProject(address, sdk string) (store.Release, bool) {
 	in := around()
 	return installed.Find(address, sdk, in.Home, in.Temp)
 }
 
-// keptNotes is where what was made of the files of stores is kept from one run to
-// the next: in the user's folder for what can be made again. HINDCAST_CACHE names
-// another folder, or says "off".
+// keptNotes returns the cache that keeps notes on the files of stores from one run to the next. It lies in
+// the user's cache folder; HINDCAST_CACHE names another folder, or says "off".
 func keptNotes() *files.Cache {
 	switch dir := os.Getenv("HINDCAST_CACHE"); dir {
 	case "off":
@@ -228,8 +227,8 @@ func keptNotes() *files.Cache {
 	}
 }
 
-// ownData returns the user's folder for what Hindcast keeps and no store has, "" where the
-// system tells of none.
+// ownData returns the user's folder for data that Hindcast keeps outside stores, "" if the system has no such
+// folder.
 func ownData() string {
 	dir := os.Getenv("XDG_DATA_HOME")
 	if !filepath.IsAbs(dir) {

@@ -140,8 +140,8 @@ func (p *printer) writeBlame(t *model.Timeline, list []query.Blamed, state []byt
 	}
 }
 
-// removedFrom reports whether the first value of some in the order of the state last changed
-// at a visit at which none of those in it was set: then something was removed from it.
+// removedFrom reports whether a value was removed from the list: the first of its values last changed at a
+// visit that set none of the values inside it.
 func removedFrom(list []query.Blamed) bool {
 	first := &list[0]
 	for i := range list[1:] {

@@ -32,8 +32,8 @@ type App struct {
 	// Create makes an empty store of the native kind at a path where nothing is yet, or where
 	// a URL leads.
 	Create func(ctx context.Context, path string) (store.Store, error)
-	// Decode yields the rows of a portable file. Encode writes such a file, with what each state
-	// adds to its parent's. EncodeWhole writes each state whole.
+	// Decode yields the rows of a portable file. Encode writes such a file with the text that each state adds
+	// to its parent's. EncodeWhole writes each state whole.
 	Decode              func(r io.Reader) iter.Seq2[store.Row, error]
 	Encode, EncodeWhole Encoder
 	// DecodeMapped yields the rows that a map, in words, finds in files and
@@ -95,7 +95,7 @@ type Shown struct {
 	Session string
 	// Theme is how it is drawn, in the words of look.Read; "" to go by the environment.
 	Theme string
-	// Demo says that the store is the built-in demo, because there is none.
+	// Demo says that the store is the built-in demo, because no store was found.
 	Demo bool
 	// Share writes a session to a new file, its secrets hidden: a report, or where the path
 	// ends in .jsonl a portable file. only names the snapshots that go, as --only does; "" for
@@ -113,7 +113,7 @@ const (
 	exitFaults = 3
 )
 
-// anySDK as the version of the SDK looks for none around the store.
+// anySDK is the version of the SDK for which no project around the store is searched.
 const anySDK = "any"
 
 // Run runs the command line, without the program's name, and returns the exit
@@ -209,7 +209,7 @@ lists them.`,
 		panic(err) // the flag stands above
 	}
 	endpoint := root.PersistentFlags().String("endpoint", "", "the `URL` of the server of s3:// addresses; by default as the AWS SDK finds it")
-	// Import has a map of its own, for what it reads.
+	// Import has a --map of its own, for the files that it reads.
 	maps := root.PersistentFlags().StringArray("map", nil, "read the store as any JSON: `KEY=PATH,...`, see hindcast help import")
 	kinds := a.Kinds
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {

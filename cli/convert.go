@@ -95,10 +95,9 @@ func (a *App) intoDatabase(ctx context.Context, shown, address string, do func(s
 	return do(&arising{empty, shown, func(ctx context.Context) (store.Store, error) { return a.Create(ctx, address) }})
 }
 
-// into lets do write into the store at an address. Where there is none yet, a
-// native one is made beside its path and takes its name when all has been done;
-// and is gone again where nothing was to be written. In a database it is made once
-// the plan is agreed to.
+// into lets do write into the store at an address. If there is no store, it makes a native one beside the
+// path, and renames it when do has succeeded. If do wrote nothing, the new store is removed. In a database
+// the store is made once the plan is agreed to.
 func (a *App) into(ctx context.Context, address string, agreed consent, do func(store.Store) error) (err error) {
 	s, err := a.open(ctx, address)
 	if err == nil {

@@ -120,8 +120,8 @@ func (o *subject) chooseSides(ctx context.Context) (sides, error) {
 	return sides{side(nodes[0]), side(nodes[1])}, nil
 }
 
-// compare compares the two states. What the store does not know of one of them is
-// left out; it is what the gaps name.
+// compare compares the two states. It leaves out the keys that the store does not know in one of them, and
+// returns them as gaps.
 func (s sides) compare(ctx context.Context, from store.Store) (*diff.Result, model.Gaps, error) {
 	var two store.Apart
 	var err error

@@ -140,7 +140,7 @@ func (p *printer) requests(e examined) {
 	p.sentence("", fmt.Sprintf("its files are those of %s; this took %d requests: %s", e.kind, e.asked.All(), strings.Join(parts, ", ")))
 }
 
-// server returns what a command on a store says of the server that was named, "" for nothing.
+// server returns the flag that names the server in a command on a store, or "".
 func (a *App) server(id *store.Identity) string {
 	if a.endpoint == "" || id.Kind.At == nil {
 		return ""
@@ -212,8 +212,7 @@ func (c *checkup) whyStays(f *model.Fault) string {
 	return c.stays
 }
 
-// remedied is a fault as a document tells it, with what mends faults of its session, or
-// why nothing does.
+// remedied is a fault with the commands that mend faults of its session, or with the reason why it stays.
 type remedied struct {
 	model.Fault
 	Next  []string `json:"next,omitempty"`
@@ -308,8 +307,8 @@ func (p *printer) writeRelease(release string) {
 	}
 }
 
-// others tells what other kinds claim of a directory that is a store, or directly
-// in it: a person who looks for those would not think of the store that they are in.
+// others prints the stores of other kinds in a directory that is a store, or directly in it. A person who
+// looks for them would not think of the store that they are in.
 func (a *App) others(ctx context.Context, p *printer, o *opened) error {
 	if !isDirectory(o.At) {
 		return nil

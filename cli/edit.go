@@ -97,8 +97,7 @@ func (a *App) editAndFork(ctx context.Context, p *printer, of *subject, how *edi
 	return a.carryOut(ctx, p, s, agreed, &planned{Plan: todo, timeline: seen, difference: compareStates(ctx, store.Apart{A: state, B: changed}, model.Gaps{}, "the state before the edit")})
 }
 
-// readEdit returns the state with what was edited in it, and the draft that was
-// edited, nil without an editor.
+// readEdit returns the edited state, and the draft that was edited; the draft is nil without an editor.
 func (a *App) readEdit(ctx context.Context, state, value []byte, how *editing) ([]byte, *draft, error) {
 	text, err := []byte(how.set), error(nil)
 	switch {
@@ -128,8 +127,8 @@ type draft struct {
 	edited bool
 }
 
-// end takes the file away when the edit is in the store, or there is none; else
-// it stays, and the error, or a line to told, says where.
+// end removes the draft once the edit is in the store, or if nothing was edited. Otherwise it keeps the
+// draft, and returns where it is in the error, or writes it to told.
 func (d *draft) end(told io.Writer, err error, dry bool) error {
 	switch {
 	case d == nil:

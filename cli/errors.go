@@ -57,8 +57,8 @@ func argsBetween(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// storeOrCommand asks for what the screen opens with. Of two or more words the
-// first may have been meant as a command.
+// storeOrCommand checks the screen's arguments. The first of two or more words may have been meant as a
+// command.
 func storeOrCommand(cmd *cobra.Command, args []string) error {
 	if len(args) < 2 {
 		return nil
@@ -239,8 +239,7 @@ func forkFrom(s store.Store, words []string) string {
 	return call
 }
 
-// sinceThen returns an undo that is refused because of what happened since its own
-// advice: to repeat it would not help.
+// sinceThen explains a refused undo whose own advice is out of date: to repeat it would not help.
 func sinceThen(err error) error {
 	switch {
 	case errors.Is(err, model.ErrHeadMoved):

@@ -105,7 +105,7 @@ type portrait struct {
 	header   *model.Header
 	document headerJSON
 	onPath   bool
-	// ids says what an id of the store is if it is not the hash of the state.
+	// ids describes the ids of the store if they are not hashes of the states.
 	ids   string
 	facts []model.Fact
 	// resume are the calls that go on from the snapshot as things stand.

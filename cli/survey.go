@@ -31,8 +31,8 @@ type passedJSON struct {
 	Why  string `json:"why"`
 }
 
-// survey lists the stores below a directory that is none itself, and what was
-// passed over. The only one, for which the directory stands, it examines too.
+// survey lists the stores below a directory that is no store itself, and the files that were passed over. If
+// there is only one store, survey examines it too.
 func (a *App) survey(ctx context.Context, p *printer, dir string) error {
 	all := surveyJSON{Stores: []storeJSON{}, PassedOver: []passedJSON{}}
 	var only store.Identity
@@ -115,8 +115,7 @@ func (p *printer) survey(dir string, all surveyJSON) {
 	}
 }
 
-// isAre returns a number of things with its verb: "is none", "is 1 store", "are 2
-// stores".
+// isAre returns a count with its verb: "is 1 store", "are 2 stores".
 func isAre(n int, noun string) string {
 	switch n {
 	case 0:

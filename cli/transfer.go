@@ -215,8 +215,8 @@ func (a *App) portable(path string) iter.Seq2[store.Row, error] {
 	}
 }
 
-// fill puts rows into the native store at an address and returns how many were new. Where
-// there is none it makes one. Of a URL it leaves what may be shown.
+// fill puts rows into the native store at an address and returns how many were new. It makes the store if
+// there is no store. Of a URL it leaves only the parts that may be shown.
 func (a *App) fill(ctx context.Context, address *string, rows iter.Seq2[store.Row, error]) (int, error) {
 	s, err := a.open(ctx, *address)
 	if _, vacant := errors.AsType[*store.VacantError](err); vacant {
@@ -308,8 +308,8 @@ func take(ctx context.Context, s store.Store, rows iter.Seq2[store.Row, error]) 
 
 func takesNone(kind string) error { return fmt.Errorf("import: a %s store takes no rows", kind) }
 
-// withLabels puts the labels of snapshots into their rows. That labels cannot be read ends
-// the rows: an export is whole, or there is none.
+// withLabels puts the labels of snapshots into their rows. An error of reading labels ends the rows: an
+// export is whole, or it fails.
 func (a *App) withLabels(ctx context.Context, s store.Store, rows iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
 	return func(yield func(store.Row, error) bool) {
 		session, left := "", map[model.Ref][]model.Label(nil)

@@ -15,15 +15,15 @@ import (
 	"hindcast/model/conversation"
 )
 
-// List is the prices of some models. The zero value has none. It never changes, and is
-// safe for concurrent use.
+// List holds the prices of models. The zero value holds no prices. A List never changes, and is safe for
+// concurrent use.
 type List struct {
-	// Currency is what the prices are in, such as "USD"; "" where the file does not say.
+	// Currency is the currency of the prices, such as "USD"; "" if the file does not say.
 	Currency string
 	prices   []price
 }
 
-// price is what the models of a name cost for a million tokens. A nil one is not known.
+// price holds the prices of a million tokens for the models that match a name. A nil price is unknown.
 type price struct {
 	Model      string   `toml:"model"`
 	Input      *float64 `toml:"input"`
@@ -35,7 +35,7 @@ type price struct {
 // FileError describes a mistake in the user's prices.
 type FileError struct {
 	File string
-	// Reason says what is wrong, and where.
+	// Reason describes the mistake and its place.
 	Reason string
 }
 
@@ -59,8 +59,8 @@ func Path(getenv func(string) string) string {
 // maxFile bounds the file, in bytes.
 const maxFile = 1 << 20
 
-// Load reads prices from a file. A file that does not exist, or the path "", has none. What
-// is wrong in a file is a *FileError.
+// Load reads prices from a file. A missing file, or the path "", gives an empty list. A mistake in the file
+// is a *FileError.
 func Load(file string) (*List, error) {
 	if file == "" {
 		return new(List), nil
@@ -124,7 +124,7 @@ func (l *List) Empty() bool { return len(l.prices) == 0 }
 // perMillion is how many tokens the prices are for.
 const perMillion = 1e6
 
-// Cost returns what tokens of a model cost; false where a price that it takes is not known.
+// Cost returns the cost of a model's tokens; false if a price that it needs is unknown.
 func (l *List) Cost(u conversation.Usage) (cost float64, known bool) {
 	if !u.Counted || u.Model == "" {
 		return 0, false

@@ -135,7 +135,7 @@ var (
 	_ typed.Committer               = (*Store)(nil)
 )
 
-// Features returns what the store can do.
+// Features returns the store's features.
 func (s *Store) Features() store.Features {
 	return store.Features{
 		Tail: s.Tail, Peek: s.Peek, States: s.States, Compare: s.Compare, Ropes: s.Ropes, Fill: s.Fill,

@@ -184,7 +184,7 @@ func (b *beside) sharedMembers(s *session) (names []string, values [][]byte) {
 	return names, values
 }
 
-// gaps are those of each state.
+// gaps returns the gaps of each state.
 func (b *beside) gaps(s *session) (gaps model.Gaps) {
 	if names, _ := b.sharedMembers(s); len(names) > 0 {
 		gaps = model.Gaps{Keys: names, Why: model.GapKeptOnce}

@@ -87,7 +87,7 @@ func (s *session) sent(i int) []sentEvent {
 	return s.sentOf(path, s.askedAgent(path), true)
 }
 
-// sentOf returns what an agent is sent of some events. last says that none is sent behind them.
+// sentOf returns the events of a path that an agent is sent. last says that no event behind them is sent.
 func (s *session) sentOf(path []int, asked agent, last bool) []sentEvent {
 	var list []sentEvent
 	callIDs, compacted := s.callIDs(path), false

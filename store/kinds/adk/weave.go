@@ -78,13 +78,13 @@ type weaving struct {
 	beside *beside
 	at     int
 	asking recipient
-	// turns are those before, and turn has the events of the last one.
+	// turns are the turns before the last one, and turn has the events of the last one.
 	turns [][]int
 	turn  []int
 	// called has the ids of the calls of the turns before, told the messages of these turns by agent.
 	called map[string]bool
 	told   map[string]*told
-	// members are those of the state, and places where they are.
+	// members are the members of the state, and places has the index of each.
 	members []stateMember
 	places  map[string]int
 }
@@ -213,7 +213,7 @@ func (w *weaving) item(text []byte, first bool) store.Run {
 	return w.to.Put(one)
 }
 
-// state returns what the state is made of.
+// state returns the runs that make up the state.
 func (w *weaving) state() (runs []store.Run) {
 	asked := w.asking.now
 	var all told

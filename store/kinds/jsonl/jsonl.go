@@ -119,7 +119,7 @@ type Store struct {
 	life     store.Lifetime
 }
 
-// Features returns what the store can do.
+// Features returns the store's features.
 func (s *Store) Features() store.Features {
 	return store.Features{
 		Tail: s.Tail, Record: s.Get, Labels: s.Labels, Watch: s.Watch, Cursor: s.Cursor, Growth: s.Growth, Lacks: s.Lacks,

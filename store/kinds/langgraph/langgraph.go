@@ -457,9 +457,9 @@ func (f format) readRope(ctx context.Context, t rows.Tx, at rows.Place, id strin
 	return r, err
 }
 
-// state returns a state of what a checkpoint shows, and of what is asked on it.
+// state returns the state that a checkpoint shows, with the questions that its step asks.
 func (s *shown) state(own *step) []byte {
-	// The values of a function are what it returned.
+	// The values of a function are the value that it returned.
 	if returned := s.values[endChannel]; bytes.HasPrefix(returned, []byte("{")) {
 		previous := s.values[previousChannel]
 		whole := bytes.TrimSpace(returned[1 : len(returned)-1])
@@ -648,7 +648,8 @@ func (a asked) String() string {
 	return a.id + ": " + a.text
 }
 
-// readOnward returns what can run on from a checkpoint, from which the step own started.
+// readOnward returns the nodes, calls and questions that can go on from a checkpoint, from which the step own
+// started.
 func (c *checkpoint) readOnward(own *step) (o onward) {
 	o.head = c.head
 	pulled, sent, javaScript := c.next(own.nodes)

@@ -69,7 +69,7 @@ func (f format) Weave(ctx context.Context, t rows.Tx, at rows.Place, ids []strin
 	return err
 }
 
-// weave returns what the state is made of.
+// weave returns the runs that make up the state.
 func (s *storedCheckpoint) weave(to store.Loom) (w woven) {
 	deltas := jsontape.FindMember(s.beside, `"counters_since_delta_snapshot"`)
 	if s.more || s.version < 3 || deltas != nil && string(deltas) != "{}" {
@@ -121,7 +121,7 @@ func (w *woven) put(t store.Text) {
 	w.ok, w.runs = w.ok && run.Len > 0, rows.AppendRun(w.runs, run)
 }
 
-// weave returns what a value is made of.
+// weave returns the runs that make up a value.
 func weave(to store.Loom, encoding string, raw []byte) woven {
 	w := woven{to: to, ok: true}
 	switch encoding {
@@ -177,7 +177,8 @@ const (
 	mostNested = 16
 )
 
-// unpacked returns what makes JSON of values that follow each other, so deep in a checkpoint.
+// unpacked returns a function that converts packed values to JSON. depth is how deep in a checkpoint they
+// are.
 func unpacked(depth int, members bool) func([]byte) []byte {
 	return func(raw []byte) []byte {
 		shown, err := msgpack.AppendPart(nil, raw, extension, depth, members)

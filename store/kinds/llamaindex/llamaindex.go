@@ -281,7 +281,7 @@ func (format) State(ctx context.Context, t rows.Tx, at rows.Place, id string) ([
 
 const begin = `{"ticks":[`
 
-// end returns what is behind the ticks in each state of a run.
+// end returns the part of a run's states behind the ticks: it is the same in each state.
 func end(ctx context.Context, t rows.Tx, at rows.Place) ([]byte, error) {
 	now, err := currentState(ctx, t, at)
 	if err != nil {
@@ -308,7 +308,7 @@ func (format) Weave(ctx context.Context, t rows.Tx, at rows.Place, ids []string,
 	return err
 }
 
-// gaps are those of each state.
+// gaps are the gaps of each state.
 var gaps = model.Gaps{Keys: []string{"state", "events"}, Why: model.GapKeptOnce}
 
 // tickList are the ticks of a run in their order.

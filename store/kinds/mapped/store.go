@@ -73,7 +73,7 @@ func (s *Store) Kind() string { return kind }
 // Address returns the path that was opened.
 func (s *Store) Address() string { return s.path }
 
-// Features returns what the store can do: nothing but to be read.
+// Features returns the store's features: it can only be read.
 func (s *Store) Features() store.Features { return store.Features{Lacks: s.Lacks} }
 
 // Lacks returns why the JSON cannot be changed, which [store.Reason] hands on.

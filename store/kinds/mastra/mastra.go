@@ -306,7 +306,7 @@ func (format) Weave(ctx context.Context, t rows.Tx, at rows.Place, ids []string,
 	return nil
 }
 
-// gaps are those of the states of a thread.
+// gaps are the gaps of a thread's states.
 var gaps = model.Gaps{Keys: []string{"thread"}, Why: model.GapKeptOnce}
 
 func (format) About(ctx context.Context, t rows.Tx, at rows.Place, id string) (about rows.About, err error) {

@@ -59,7 +59,7 @@ type Store struct {
 	life     store.Lifetime
 }
 
-// Features returns what the store can do.
+// Features returns the store's features.
 func (s *Store) Features() store.Features {
 	return store.Features{
 		Record: s.Get, Watch: s.Watch, Cursor: s.Cursor, Growth: s.Growth,

@@ -157,7 +157,7 @@ func newStoreOf(path string, file *sqlitefile.Own, options []Option) *Store {
 	return &Store{Store: native.New(kind, path, &carrier{file: file}, dialect, set.now), file: file}
 }
 
-// Features returns what the store can do.
+// Features returns the store's features.
 func (s *Store) Features() store.Features {
 	f := s.Store.Features()
 	f.LabelFile = s.LabelFile
