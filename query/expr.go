@@ -270,9 +270,9 @@ const (
 	stepsPerByte = 4 // of the state: .. takes less than one
 	mostSteps    = 100_000_000
 	// mostBytes, mostMembers and mostBits bound what an addition or a multiplication
-	// makes.
+	// makes. The largest list, and those that it is made of, hold less than mostGrowth.
 	mostBytes   = 32 << 20
-	mostMembers = 16 << 20
+	mostMembers = 4 << 20
 	mostBits    = 1 << 20
 )
 

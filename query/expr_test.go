@@ -3,6 +3,7 @@ package query_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -85,8 +86,14 @@ func TestExpr_sums(t *testing.T) {
 		`reduce range(1000) as $i (10; . * .)`,
 		`{"a":"x"} | until(false; .a += .a)`,
 	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		if v := valueOf(t, expr); v.Turn != query.Fails || !strings.Contains(v.Why, "too large") {
 			t.Errorf("%s: %.100s %q", expr, v.JSON, v.Why)
+		}
+		runtime.ReadMemStats(&after)
+		if made := after.TotalAlloc - before.TotalAlloc; made > 256<<20 { // what an evaluation may hold
+			t.Errorf("%s made %d MB", expr, made>>20)
 		}
 	}
 }
